@@ -97,7 +97,7 @@ build()
     mkdir -p "$build"
     { [ -f "$root/configure" ] && [ -f "$root/Makefile.in" ]; } || (cd "$root" && autoreconf -fi)
     (cd "$build" &&
-        { [ -f Makefile ] || "$root/configure" -q CC="${CC:-gcc}" CXX="${CXX:-g++}" \
+        { [ -f Makefile ] || "$root/configure" -q --enable-linked-httpd CC="${CC:-gcc}" CXX="${CXX:-g++}" \
             CFLAGS="${flags[*]}" CXXFLAGS="${flags[*]}" LDFLAGS="-static -L$out -Wl,--gc-sections -Wl,-Map=$out/map $out/no_libraries.o" \
             MICROHTTPD_CFLAGS=" " MICROHTTPD_LIBS="-lmicrohttpd -lpthread" TOMLPLUSPLUS_CFLAGS=-DTOML_HEADER_ONLY=1 TOMLPLUSPLUS_LIBS=" "; } &&
         make -s -j "$(nproc)" meshsweep) >"$out/build.log" 2>&1 ||

@@ -40,7 +40,8 @@ struct evaluator {
 struct prepared {
     struct stmt *select;
     uint64_t number;
-    char *text; /* of the last result */
+    char *text;             /* of the last result; NULL: it was none */
+    struct hash128 text_of; /* the part and the values of its keys, as above */
 };
 
 /* --- what is bound, as tables --- */
@@ -202,7 +203,6 @@ static struct datum take_result(struct prepared *p)
     case COLUMN_FLOAT:
         return (struct datum){DATUM_REAL, {.real = stmt_double(p->select, 0)}};
     case COLUMN_TEXT:
-        free(p->text);
         p->text = xstrdup(stmt_text(p->select, 0));
         return (struct datum){DATUM_TEXT, {.text = p->text}};
     default:
@@ -228,6 +228,11 @@ static struct datum work_out(const struct scope *s, struct sql_part *part)
     struct remembered *r = recall(v, part, p, &of);
     if (r->taken && memcmp(r->of.bytes, of.bytes, sizeof of.bytes) == 0)
         return r->datum;
+    if (p->text && memcmp(p->text_of.bytes, of.bytes, sizeof of.bytes) == 0)
+        return (struct datum){DATUM_TEXT, {.text = p->text}};
+    free(p->text);
+    p->text = NULL;
+    p->text_of = of;
     int rc = guard_next(p->select, &v->why);
     v->asked++;
     if (rc > 0)

@@ -98,6 +98,8 @@ void bounds_of_bits(enum formula_op op, const struct bounds *a, const struct bou
     *out = (struct bounds){-reach - 1, reach, false};
     if (a->low == a->high && b->low == b->high)
         out->low = out->high = integer_of_bits(op, a->low, b->low);
+    else if (op == OP_BITS_BOTH && b->low == -1 && b->high == -1)
+        *out = (struct bounds){a->low, a->high, false};
     else if (op == OP_BITS_ANY && left && right)
         out->low = most(a->low, b->low);
     else if (op == OP_BITS_BOTH && left && right)
@@ -185,6 +187,22 @@ static bool bounds_of_one(const struct bounding *x, const struct formula_node *n
     return n->op == OP_ABS && give(a.low > 0 ? a.low : a.high < 0 ? -a.high : 0, magnitude(&a), a.maybe_null, out);
 }
 
+static bool bounds_of_extreme(const struct bounding *x, const struct formula_node *n, struct bounds *out)
+{
+    const uint32_t *operands = x->f->operands + n->first;
+    struct bounds one;
+    if (!bounds_of(x, operands[0], out))
+        return false;
+    for (uint32_t i = 1; i < n->count; i++) {
+        if (!bounds_of(x, operands[i], &one))
+            return false;
+        out->low = n->op == OP_MIN ? least(out->low, one.low) : most(out->low, one.low);
+        out->high = n->op == OP_MIN ? least(out->high, one.high) : most(out->high, one.high);
+        out->maybe_null |= one.maybe_null;
+    }
+    return true;
+}
+
 static bool bounds_of(const struct bounding *x, uint32_t node, struct bounds *out)
 {
     const struct formula_node *n = &x->f->nodes[node];
@@ -196,6 +214,9 @@ static bool bounds_of(const struct bounding *x, uint32_t node, struct bounds *ou
     case OP_AND:
     case OP_OR:
         return bounds_of_both(x, n, out);
+    case OP_MIN:
+    case OP_MAX:
+        return bounds_of_extreme(x, n, out);
     case OP_NEGATE:
     case OP_NOT:
     case OP_ABS:

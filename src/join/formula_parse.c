@@ -31,6 +31,7 @@ enum {
     POWER_BITS,
     POWER_ADD,
     POWER_MULTIPLY,
+    POWER_JOIN,
     POWER_UNARY = 11
 };
 
@@ -189,6 +190,28 @@ static uint32_t take_foreign_call(struct parser *p, const char *start)
     return add_part(p, start, part);
 }
 
+/* What stands between `start` and here. */
+static uint32_t add_slice(struct parser *p, const char *start)
+{
+    struct sql_part part = {NULL, NULL, 0, NULL};
+    const char *end = p->at;
+    if (p->failed)
+        return 0;
+    p->at = start;
+    for (skip_blanks(p); p->at < end; skip_blanks(p))
+        pass_token(p, &part);
+    p->at = end;
+    return add_part(p, start, part);
+}
+
+/* CAST gives its value an affinity, by which what is compared with it is converted. */
+static bool is_cast(const struct parser *p, uint32_t node)
+{
+    const struct formula_node *n = &p->f->nodes[node];
+    return !p->failed && n->op == OP_PART && strncasecmp(p->f->parts[n->part].sql, "cast", 4) == 0 &&
+           !is_word(p->f->parts[n->part].sql[4]);
+}
+
 /* --- primaries --- */
 
 static uint32_t take_number(struct parser *p)
@@ -221,7 +244,7 @@ static uint32_t take_case(struct parser *p)
     }
     do {
         uint32_t when = parse(p, POWER_OR);
-        if (count + 3 > OPERANDS_MOST || !take(p, "THEN"))
+        if (count + 3 > OPERANDS_MOST || (has_base && (is_cast(p, base) || is_cast(p, when))) || !take(p, "THEN"))
             return fail(p);
         operands[count++] = has_base ? add_two(p, OP_EQUAL, base, when) : when;
         operands[count++] = parse(p, POWER_OR);
@@ -288,10 +311,25 @@ static uint32_t take_word(struct parser *p)
     while (is_word(*p->at))
         p->at++;
     size_t length = (size_t)(p->at - start);
-    /* CAST gives its value an affinity, which counts in what compares with it. */
-    if (length == 0 || (length == 4 && strncasecmp(start, "cast", 4) == 0) || !take(p, "("))
+    if (length == 0 || !take(p, "("))
         return fail(p);
-    return take_call(p, start, length);
+    uint32_t call = take_call(p, start, length);
+    /* A datum is no blob. */
+    return is_cast(p, call) && strcasestr(p->f->parts[p->f->nodes[call].part].sql, "blob") ? fail(p) : call;
+}
+
+/* Takes an affinity away, and nothing else. */
+static uint32_t take_plus(struct parser *p)
+{
+    uint32_t operand = parse(p, POWER_UNARY);
+    return is_cast(p, operand) ? fail(p) : operand;
+}
+
+/* ~a is -1 - a of the integer that a is made to; so is a & -1. */
+static uint32_t take_complement(struct parser *p)
+{
+    uint32_t minus_one = add_integer(p, -1);
+    return add_two(p, OP_SUBTRACT, minus_one, add_two(p, OP_BITS_BOTH, parse(p, POWER_UNARY), minus_one));
 }
 
 static uint32_t take_primary(struct parser *p)
@@ -306,6 +344,10 @@ static uint32_t take_primary(struct parser *p)
         return add_one(p, OP_NOT, parse(p, POWER_NOT));
     if (take(p, "-"))
         return add_one(p, OP_NEGATE, parse(p, POWER_UNARY));
+    if (take(p, "+"))
+        return take_plus(p);
+    if (take(p, "~"))
+        return take_complement(p);
     if (*p->at == '"')
         return take_column(p, &key) ? add_node(p, (struct formula_node){.op = OP_KEY, .key = key}, NULL) : fail(p);
     if (*p->at == '\'')
@@ -322,51 +364,78 @@ static bool is_constant(const struct parser *p, uint32_t node, int64_t integer)
 }
 
 /* IS TRUE asks for truth where the word itself stands. */
-static uint32_t take_is(struct parser *p, uint32_t left)
+static uint32_t take_is(struct parser *p, const char *start, uint32_t left)
 {
     bool negated = take(p, "NOT");
     skip_blanks(p);
-    const char *start = p->at;
-    bool truth = strncasecmp(start, "true", 4) == 0 || strncasecmp(start, "false", 5) == 0;
-    if (strncasecmp(start, "distinct", 8) == 0 || *start == '(')
+    const char *word = p->at;
+    bool truth = strncasecmp(word, "true", 4) == 0 || strncasecmp(word, "false", 5) == 0;
+    if (strncasecmp(word, "distinct", 8) == 0 || *word == '(')
         return fail(p);
     uint32_t right = parse(p, POWER_EQUAL + 1);
     if (truth && is_constant(p, right, 1))
         return add_one(p, negated ? OP_IS_NOT_TRUE : OP_IS_TRUE, left);
     if (truth && is_constant(p, right, 0))
         return add_one(p, negated ? OP_IS_NOT_FALSE : OP_IS_FALSE, left);
+    if (is_cast(p, left) || is_cast(p, right))
+        return add_slice(p, start);
     return add_two(p, negated ? OP_IS_NOT : OP_IS, left, right);
 }
 
-static uint32_t take_between(struct parser *p, uint32_t left)
+/* LIKE and GLOB, with NOT before them or without. */
+static uint32_t take_pattern(struct parser *p, const char *start, uint32_t left)
+{
+    (void)left;
+    parse(p, POWER_EQUAL + 1);
+    if (take(p, "ESCAPE"))
+        parse(p, POWER_EQUAL + 1);
+    return add_slice(p, start);
+}
+
+static uint32_t take_between(struct parser *p, const char *start, uint32_t left)
 {
     uint32_t low = parse(p, POWER_EQUAL + 1);
     if (!take(p, "AND"))
         return fail(p);
     uint32_t high = parse(p, POWER_EQUAL + 1);
+    if (is_cast(p, left) || is_cast(p, low) || is_cast(p, high))
+        return add_slice(p, start);
     return add_two(p, OP_AND, add_two(p, OP_LESS_EQUAL, low, left), add_two(p, OP_LESS_EQUAL, left, high));
 }
 
-static uint32_t take_in(struct parser *p, uint32_t left)
+static uint32_t take_in(struct parser *p, const char *start, uint32_t left)
 {
     if (!take(p, "("))
         return fail(p);
     if (take(p, ")"))
         return add_integer(p, 0);
     uint32_t operands[OPERANDS_MOST], count = take_operands(p, operands);
+    bool any_cast = is_cast(p, left);
+    for (uint32_t i = 0; i < count && !p->failed; i++)
+        any_cast |= is_cast(p, operands[i]);
+    if (any_cast)
+        return add_slice(p, start);
     uint32_t any = p->failed ? 0 : add_two(p, OP_EQUAL, left, operands[0]);
     for (uint32_t i = 1; i < count && !p->failed; i++)
         any = add_two(p, OP_OR, any, add_two(p, OP_EQUAL, left, operands[i]));
     return any;
 }
 
-static uint32_t take_not(struct parser *p, uint32_t left)
+/* What a slice stands for has the NOT in it. */
+static uint32_t negate(struct parser *p, uint32_t node)
+{
+    return p->failed || p->f->nodes[node].op == OP_PART ? node : add_one(p, OP_NOT, node);
+}
+
+static uint32_t take_not(struct parser *p, const char *start, uint32_t left)
 {
     if (take(p, "NULL"))
         return add_two(p, OP_IS_NOT, left, add_constant(p, (struct datum){DATUM_NULL, {0}}));
+    if (take(p, "LIKE") || take(p, "GLOB"))
+        return take_pattern(p, start, left);
     if (take(p, "BETWEEN"))
-        return add_one(p, OP_NOT, take_between(p, left));
-    return take(p, "IN") ? add_one(p, OP_NOT, take_in(p, left)) : fail(p);
+        return negate(p, take_between(p, start, left));
+    return take(p, "IN") ? negate(p, take_in(p, start, left)) : fail(p);
 }
 
 static const struct {
@@ -375,56 +444,54 @@ static const struct {
     enum formula_op op;
     bool swaps;
 } operators[] = {
-    {"<>", POWER_EQUAL, OP_NOT_EQUAL, false},
-    {"<=", POWER_LESS, OP_LESS_EQUAL, false},
-    {"<<", POWER_BITS, OP_SHIFT_LEFT, false},
-    {"<", POWER_LESS, OP_LESS, false},
-    {">=", POWER_LESS, OP_LESS_EQUAL, true},
-    {">>", POWER_BITS, OP_SHIFT_RIGHT, false},
-    {">", POWER_LESS, OP_LESS, true},
-    {"==", POWER_EQUAL, OP_EQUAL, false},
-    {"=", POWER_EQUAL, OP_EQUAL, false},
-    {"!=", POWER_EQUAL, OP_NOT_EQUAL, false},
-    {"&", POWER_BITS, OP_BITS_BOTH, false},
-    {"||", 0, 0, false},
-    {"|", POWER_BITS, OP_BITS_ANY, false},
-    {"+", POWER_ADD, OP_ADD, false},
-    {"->", 0, 0, false},
-    {"-", POWER_ADD, OP_SUBTRACT, false},
-    {"*", POWER_MULTIPLY, OP_MULTIPLY, false},
-    {"/", POWER_MULTIPLY, OP_DIVIDE, false},
-    {"%", POWER_MULTIPLY, OP_REMAINDER, false},
-    {"AND", POWER_AND, OP_AND, false},
-    {"OR", POWER_OR, OP_OR, false},
+    {"<>", POWER_EQUAL, OP_NOT_EQUAL, false}, {"<=", POWER_LESS, OP_LESS_EQUAL, false},
+    {"<<", POWER_BITS, OP_SHIFT_LEFT, false}, {"<", POWER_LESS, OP_LESS, false},
+    {">=", POWER_LESS, OP_LESS_EQUAL, true},  {">>", POWER_BITS, OP_SHIFT_RIGHT, false},
+    {">", POWER_LESS, OP_LESS, true},         {"==", POWER_EQUAL, OP_EQUAL, false},
+    {"=", POWER_EQUAL, OP_EQUAL, false},      {"!=", POWER_EQUAL, OP_NOT_EQUAL, false},
+    {"&", POWER_BITS, OP_BITS_BOTH, false},   {"||", POWER_JOIN, OP_PART, false},
+    {"|", POWER_BITS, OP_BITS_ANY, false},    {"+", POWER_ADD, OP_ADD, false},
+    {"->>", POWER_JOIN, OP_PART, false},      {"->", POWER_JOIN, OP_PART, false},
+    {"-", POWER_ADD, OP_SUBTRACT, false},     {"*", POWER_MULTIPLY, OP_MULTIPLY, false},
+    {"/", POWER_MULTIPLY, OP_DIVIDE, false},  {"%", POWER_MULTIPLY, OP_REMAINDER, false},
+    {"AND", POWER_AND, OP_AND, false},        {"OR", POWER_OR, OP_OR, false},
 };
 
 /* Those that bind like "=" and are no plain operators. */
 static const struct {
     const char *word;
-    uint32_t (*take)(struct parser *p, uint32_t left);
-} suffixes[] = {{"IS", take_is}, {"BETWEEN", take_between}, {"IN", take_in}, {"NOT", take_not}};
+    uint32_t (*take)(struct parser *p, const char *start, uint32_t left);
+} suffixes[] = {{"IS", take_is},   {"BETWEEN", take_between}, {"IN", take_in},
+                {"NOT", take_not}, {"LIKE", take_pattern},    {"GLOB", take_pattern}};
 
-/* Takes one operator and its right side; false: none follows that binds as tightly. */
-static bool take_operator(struct parser *p, int power, uint32_t *left)
+/* `start` … is left op right. */
+static uint32_t add_operation(struct parser *p, const char *start, size_t operator, uint32_t left, uint32_t right)
 {
-    const char *start = p->at;
+    enum formula_op op = operators[operator].op;
+    bool compares = operators[operator].power == POWER_EQUAL || operators[operator].power == POWER_LESS;
+    if (op == OP_PART || (compares && (is_cast(p, left) || is_cast(p, right))))
+        return add_slice(p, start);
+    return operators[operator].swaps ? add_two(p, op, right, left) : add_two(p, op, left, right);
+}
+
+/* Takes one operator and its right side, where the left one begins at `start`; false: none follows that binds as
+ * tightly. */
+static bool take_operator(struct parser *p, int power, const char *start, uint32_t *left)
+{
+    const char *before = p->at;
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
         if (!take(p, operators[i].symbol))
             continue;
-        if (operators[i].power == 0)
-            fail(p);
-        if (operators[i].power < power || p->failed) {
-            p->at = start;
+        if (operators[i].power < power) {
+            p->at = before;
             return false;
         }
-        uint32_t right = parse(p, operators[i].power + 1);
-        *left =
-            operators[i].swaps ? add_two(p, operators[i].op, right, *left) : add_two(p, operators[i].op, *left, right);
+        *left = add_operation(p, start, i, *left, parse(p, operators[i].power + 1));
         return true;
     }
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes && power <= POWER_EQUAL; i++)
         if (take(p, suffixes[i].word)) {
-            *left = suffixes[i].take(p, *left);
+            *left = suffixes[i].take(p, start, *left);
             return true;
         }
     return false;
@@ -448,7 +515,7 @@ static uint32_t parse(struct parser *p, int power)
     uint32_t left = take_primary(p);
     do
         note_text(p, left, start);
-    while (!p->failed && take_operator(p, power, &left));
+    while (!p->failed && take_operator(p, power, start, &left));
     p->depth--;
     return left;
 }

@@ -1,7 +1,7 @@
 /* The short way for what is bound: no ranges, and the general way (formula.c) where it gives up. */
-#include <string.h>
+#include <math.h>
 
-#include "join/formula_tree.h"
+#include "join/formula_range.h"
 
 struct exact {
     const struct formula *f;
@@ -71,14 +71,33 @@ static bool work_out(enum formula_op op, int64_t a, int64_t b, struct datum *out
     }
 }
 
+static bool is_number(const struct datum *d)
+{
+    return d->kind == DATUM_INT || d->kind == DATUM_REAL;
+}
+
+static double real_of(const struct datum *d)
+{
+    return d->kind == DATUM_INT ? (double)d->integer : d->real;
+}
+
+/* Where one is no integer. */
+static bool work_out_reals(enum formula_op op, double a, double b, struct datum *out)
+{
+    double result = op == OP_ADD ? a + b : op == OP_SUBTRACT ? a - b : op == OP_MULTIPLY ? a * b : a / b;
+    if (op > OP_DIVIDE)
+        return false;
+    if ((op == OP_DIVIDE && b == 0) || isnan(result))
+        return give_null(out);
+    *out = (struct datum){DATUM_REAL, {.real = result}};
+    return true;
+}
+
 static bool compare(enum formula_op op, const struct datum *a, const struct datum *b, struct datum *out)
 {
-    int order;
-    if (a->kind == DATUM_INT && b->kind == DATUM_INT)
-        order = (a->integer > b->integer) - (a->integer < b->integer);
-    else if (a->kind == DATUM_TEXT && b->kind == DATUM_TEXT)
-        order = strcmp(a->text, b->text);
-    else
+    bool integers = a->kind == DATUM_INT && b->kind == DATUM_INT;
+    int order = integers ? (a->integer > b->integer) - (a->integer < b->integer) : datum_compare(a, b);
+    if (order == 2)
         return false;
     switch (op) {
     case OP_LESS:
@@ -106,7 +125,42 @@ static bool value_of_two(const struct exact *x, const struct formula_node *n, st
         return give_null(out);
     if (n->op > OP_SHIFT_RIGHT)
         return compare(n->op, &a, &b, out);
-    return a.kind == DATUM_INT && b.kind == DATUM_INT && work_out(n->op, a.integer, b.integer, out);
+    if (a.kind == DATUM_INT && b.kind == DATUM_INT)
+        return work_out(n->op, a.integer, b.integer, out);
+    return is_number(&a) && is_number(&b) && work_out_reals(n->op, real_of(&a), real_of(&b), out);
+}
+
+static bool value_of_signed(const struct exact *x, const struct formula_node *n, struct datum *out)
+{
+    struct datum a;
+    if (!value_of_operand(x, x->f->operands[n->first], &a))
+        return false;
+    if (a.kind == DATUM_NULL)
+        return give_null(out);
+    if (a.kind != DATUM_INT || a.integer == INT64_MIN)
+        return false;
+    return give_integer(n->op == OP_NEGATE || a.integer < 0 ? -a.integer : a.integer, out);
+}
+
+static bool value_of_extreme(const struct exact *x, const struct formula_node *n, struct datum *out)
+{
+    const uint32_t *operands = x->f->operands + n->first;
+    struct datum one;
+    if (!value_of_operand(x, operands[0], out))
+        return false;
+    for (uint32_t i = 1; i < n->count; i++) {
+        if (!value_of_operand(x, operands[i], &one))
+            return false;
+        bool any_null = out->kind == DATUM_NULL || one.kind == DATUM_NULL;
+        int order = any_null ? 0 : datum_compare(&one, out);
+        if (order == 2)
+            return false;
+        if (any_null)
+            give_null(out);
+        else if (n->op == OP_MIN ? order <= 0 : order > 0)
+            *out = one;
+    }
+    return true;
 }
 
 static bool value_of_one(const struct exact *x, const struct formula_node *n, struct datum *out)
@@ -195,6 +249,12 @@ static bool value_of(const struct exact *x, uint32_t node, struct datum *out)
         return value_of_case(x, n, out);
     case OP_COALESCE:
         return value_of_coalesce(x, n, out);
+    case OP_MIN:
+    case OP_MAX:
+        return value_of_extreme(x, n, out);
+    case OP_NEGATE:
+    case OP_ABS:
+        return value_of_signed(x, n, out);
     case OP_NOT:
     case OP_IS_TRUE:
     case OP_IS_FALSE:

@@ -5,9 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <microhttpd.h>
-
 #include "serve/gate.h"
+#include "serve/http_library.h"
 #include "serve/job_file.h"
 #include "util/memory.h"
 
@@ -29,6 +28,7 @@ struct listener {
 };
 
 struct server {
+    struct http_library http;
     struct MHD_Daemon *daemon;
     struct server_options options;
     char *token, *host, *job_files, *job_path; /* job_path: "results.db.d/" */
@@ -47,7 +47,7 @@ struct server {
 
 /* --- responses --- */
 
-static void add_headers(struct MHD_Response *r, const char *type, const char *policy)
+static void add_headers(const struct server *s, struct MHD_Response *r, const char *type, const char *policy)
 {
     const struct {
         const char *name, *value;
@@ -61,43 +61,44 @@ static void add_headers(struct MHD_Response *r, const char *type, const char *po
                    {"Cross-Origin-Opener-Policy", "same-origin"}};
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
         if (headers[i].value)
-            MHD_add_response_header(r, headers[i].name, headers[i].value);
+            s->http.add_response_header(r, headers[i].name, headers[i].value);
 }
 
 /* The page brings its own policy; what is not the page may do nothing. */
 #define NOTHING_ALLOWED "default-src 'none'; sandbox"
 
-static enum MHD_Result answer(struct MHD_Connection *c, unsigned status, struct MHD_Response *r)
+static enum MHD_Result answer(const struct server *s, struct MHD_Connection *c, unsigned status, struct MHD_Response *r)
 {
-    enum MHD_Result rc = r ? MHD_queue_response(c, status, r) : MHD_NO;
+    enum MHD_Result rc = r ? s->http.queue_response(c, status, r) : MHD_NO;
     if (r)
-        MHD_destroy_response(r);
+        s->http.destroy_response(r);
     return rc;
 }
 
-static struct MHD_Response *text_response(const char *text, size_t length, const char *type, const char *policy)
+static struct MHD_Response *text_response(const struct server *s, const char *text, size_t length, const char *type,
+                                          const char *policy)
 {
-    struct MHD_Response *r = MHD_create_response_from_buffer(length, (void *)text, MHD_RESPMEM_MUST_COPY);
+    struct MHD_Response *r = s->http.create_response_from_buffer(length, (void *)text, MHD_RESPMEM_MUST_COPY);
     if (r)
-        add_headers(r, type, policy);
+        add_headers(s, r, type, policy);
     return r;
 }
 
-static enum MHD_Result answer_text(struct MHD_Connection *c, unsigned status, const char *text)
+static enum MHD_Result answer_text(const struct server *s, struct MHD_Connection *c, unsigned status, const char *text)
 {
-    return answer(c, status, text_response(text, strlen(text), "text/plain; charset=utf-8", NOTHING_ALLOWED));
+    return answer(s, c, status, text_response(s, text, strlen(text), "text/plain; charset=utf-8", NOTHING_ALLOWED));
 }
 
 /* Queues a response that is kept for the next reader. */
-static enum MHD_Result answer_kept(struct MHD_Connection *c, struct MHD_Response *kept)
+static enum MHD_Result answer_kept(const struct server *s, struct MHD_Connection *c, struct MHD_Response *kept)
 {
-    return kept ? MHD_queue_response(c, MHD_HTTP_OK, kept) : MHD_NO;
+    return kept ? s->http.queue_response(c, MHD_HTTP_OK, kept) : MHD_NO;
 }
 
-static void forget(struct MHD_Response **kept)
+static void forget(const struct server *s, struct MHD_Response **kept)
 {
     if (*kept)
-        MHD_destroy_response(*kept);
+        s->http.destroy_response(*kept);
     *kept = NULL;
 }
 
@@ -107,32 +108,33 @@ static enum MHD_Result answer_page(struct server *s, struct MHD_Connection *c)
 {
     if (s->page.version == 0) {
         const char *problem = s->problem ? s->problem : "the page is being made";
-        struct MHD_Response *r = text_response(problem, strlen(problem), "text/plain; charset=utf-8", NOTHING_ALLOWED);
+        struct MHD_Response *r =
+            text_response(s, problem, strlen(problem), "text/plain; charset=utf-8", NOTHING_ALLOWED);
         if (r)
-            MHD_add_response_header(r, "Refresh", "2");
-        return answer(c, MHD_HTTP_SERVICE_UNAVAILABLE, r);
+            s->http.add_response_header(r, "Refresh", "2");
+        return answer(s, c, MHD_HTTP_SERVICE_UNAVAILABLE, r);
     }
     if (!s->whole) {
         struct buffer text = BUFFER_INIT;
         buffer_add(&text, s->page.text.data, s->page.text.length);
         buffer_printf(&text, "<!--%lld-->\n", (long long)s->page.version);
-        s->whole = text_response(text.data, text.length, "text/html; charset=utf-8", "frame-ancestors 'none'");
+        s->whole = text_response(s, text.data, text.length, "text/html; charset=utf-8", "frame-ancestors 'none'");
         buffer_free(&text);
     }
-    return answer_kept(c, s->whole);
+    return answer_kept(s, c, s->whole);
 }
 
-static int64_t since_of(struct MHD_Connection *c)
+static int64_t since_of(const struct server *s, struct MHD_Connection *c)
 {
-    const char *asked = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "since");
+    const char *asked = s->http.lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "since");
     return asked && strspn(asked, "0123456789") == strlen(asked) ? strtoll(asked, NULL, 10) : 0;
 }
 
 static enum MHD_Result answer_rows(struct server *s, struct MHD_Connection *c)
 {
-    int64_t since = since_of(c);
+    int64_t since = since_of(s, c);
     if (s->recent_rows && s->rows_since == since)
-        return answer_kept(c, s->recent_rows);
+        return answer_kept(s, c, s->recent_rows);
     struct buffer text = BUFFER_INIT;
     buffer_printf(&text, "{\"version\":%lld,\"rows\":%lld,\"changed\":[", (long long)s->page.version,
                   (long long)s->rows.change);
@@ -140,27 +142,27 @@ static enum MHD_Result answer_rows(struct server *s, struct MHD_Connection *c)
     buffer_add_text(&text, "],\"search\":");
     buffer_add_json_string(&text, s->rows.search ? s->rows.search : "", s->rows.search ? strlen(s->rows.search) : 0);
     buffer_add_text(&text, "}\n");
-    forget(&s->recent_rows);
-    s->recent_rows = text_response(text.data, text.length, "application/json", NOTHING_ALLOWED);
+    forget(s, &s->recent_rows);
+    s->recent_rows = text_response(s, text.data, text.length, "application/json", NOTHING_ALLOWED);
     s->rows_since = since;
     buffer_free(&text);
-    return answer_kept(c, s->recent_rows);
+    return answer_kept(s, c, s->recent_rows);
 }
 
 static enum MHD_Result answer_changes(struct server *s, struct MHD_Connection *c)
 {
-    int64_t since = since_of(c);
+    int64_t since = since_of(s, c);
     bool recent = since == s->page.version - 1;
     if (recent && s->recent)
-        return answer_kept(c, s->recent);
+        return answer_kept(s, c, s->recent);
     struct buffer text = BUFFER_INIT;
     live_page_add_changes(&s->page, since, &text);
-    struct MHD_Response *r = text_response(text.data, text.length, "application/json", NOTHING_ALLOWED);
+    struct MHD_Response *r = text_response(s, text.data, text.length, "application/json", NOTHING_ALLOWED);
     buffer_free(&text);
     if (!recent)
-        return answer(c, MHD_HTTP_OK, r);
+        return answer(s, c, MHD_HTTP_OK, r);
     s->recent = r;
-    return answer_kept(c, r);
+    return answer_kept(s, c, r);
 }
 
 static enum MHD_Result answer_file(const struct server *s, struct MHD_Connection *c, const char *path)
@@ -168,13 +170,13 @@ static enum MHD_Result answer_file(const struct server *s, struct MHD_Connection
     int64_t bytes = 0;
     int file = job_file_open(s->job_files, path, &bytes);
     if (file < 0)
-        return answer_text(c, MHD_HTTP_NOT_FOUND, "there is no such file\n");
-    struct MHD_Response *r = MHD_create_response_from_fd64((uint64_t)bytes, file);
+        return answer_text(s, c, MHD_HTTP_NOT_FOUND, "there is no such file\n");
+    struct MHD_Response *r = s->http.create_response_from_fd64((uint64_t)bytes, file);
     if (r)
-        add_headers(r, "text/plain; charset=utf-8", NOTHING_ALLOWED);
+        add_headers(s, r, "text/plain; charset=utf-8", NOTHING_ALLOWED);
     else
         close(file);
-    return answer(c, MHD_HTTP_OK, r);
+    return answer(s, c, MHD_HTTP_OK, r);
 }
 
 /* --- events --- */
@@ -214,7 +216,7 @@ static ssize_t next_event(void *context, uint64_t position, char *out, size_t ro
         length = sizeof beat;
     } else {
         l->waits = true;
-        MHD_suspend_connection(l->connection);
+        s->http.suspend_connection(l->connection);
     }
     l->beat = false;
     pthread_mutex_unlock(&s->lock);
@@ -244,12 +246,12 @@ static enum MHD_Result answer_events(struct server *s, struct MHD_Connection *c)
         l->next->previous = l;
     s->listeners = l;
     struct MHD_Response *r =
-        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 2 * EVENT_BYTES, next_event, l, listener_free);
+        s->http.create_response_from_callback(MHD_SIZE_UNKNOWN, 2 * EVENT_BYTES, next_event, l, listener_free);
     if (r)
-        add_headers(r, "text/event-stream", NOTHING_ALLOWED);
+        add_headers(s, r, "text/event-stream", NOTHING_ALLOWED);
     else
         listener_free(l);
-    return answer(c, MHD_HTTP_OK, r);
+    return answer(s, c, MHD_HTTP_OK, r);
 }
 
 /* With the lock. */
@@ -258,7 +260,7 @@ static void wake_all(struct server *s, bool beat)
     for (struct listener *l = s->listeners; l; l = l->next) {
         l->beat |= beat;
         if (l->waits)
-            MHD_resume_connection(l->connection);
+            s->http.resume_connection(l->connection);
         l->waits = false;
     }
 }
@@ -272,8 +274,8 @@ static enum MHD_Result refuse(struct server *s, struct MHD_Connection *c, int st
         s->options.tell(s->options.context, "a request with a wrong token was refused; further ones are not told");
     }
     if (status == 405)
-        return answer_text(c, MHD_HTTP_METHOD_NOT_ALLOWED, "this page is only read\n");
-    return answer_text(c, MHD_HTTP_FORBIDDEN,
+        return answer_text(s, c, MHD_HTTP_METHOD_NOT_ALLOWED, "this page is only read\n");
+    return answer_text(s, c, MHD_HTTP_FORBIDDEN,
                        wrong_token ? "the address lacks the token that `meshsweep report --serve` printed\n"
                                    : "refused: the request comes from another site, or by a name of another one\n");
 }
@@ -281,11 +283,11 @@ static enum MHD_Result refuse(struct server *s, struct MHD_Connection *c, int st
 static enum MHD_Result redirect(const struct server *s, struct MHD_Connection *c)
 {
     char *there = xasprintf("/%s/", s->token);
-    struct MHD_Response *r = text_response("", 0, "text/plain", NOTHING_ALLOWED);
+    struct MHD_Response *r = text_response(s, "", 0, "text/plain", NOTHING_ALLOWED);
     if (r)
-        MHD_add_response_header(r, "Location", there);
+        s->http.add_response_header(r, "Location", there);
     free(there);
-    return answer(c, MHD_HTTP_MOVED_PERMANENTLY, r);
+    return answer(s, c, MHD_HTTP_MOVED_PERMANENTLY, r);
 }
 
 static enum MHD_Result answer_path(struct server *s, struct MHD_Connection *c, const char *path)
@@ -300,12 +302,12 @@ static enum MHD_Result answer_path(struct server *s, struct MHD_Connection *c, c
         return answer_events(s, c);
     if (strncmp(path, s->job_path, strlen(s->job_path)) == 0)
         return answer_file(s, c, path + strlen(s->job_path));
-    return answer_text(c, MHD_HTTP_NOT_FOUND, "there is no such page\n");
+    return answer_text(s, c, MHD_HTTP_NOT_FOUND, "there is no such page\n");
 }
 
-static const char *header(struct MHD_Connection *c, const char *name)
+static const char *header(const struct server *s, struct MHD_Connection *c, const char *name)
 {
-    return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
+    return s->http.lookup_connection_value(c, MHD_HEADER_KIND, name);
 }
 
 static enum MHD_Result handle_request(void *context, struct MHD_Connection *c, const char *url, const char *method,
@@ -313,8 +315,12 @@ static enum MHD_Result handle_request(void *context, struct MHD_Connection *c, c
 {
     struct server *s = context;
     const struct gate gate = {s->token, s->host};
-    const struct gate_request r =
-        {method, url, header(c, "Host"), header(c, "Origin"), header(c, "Sec-Fetch-Site"), header(c, "Sec-Fetch-Mode")};
+    const struct gate_request r = {method,
+                                   url,
+                                   header(s, c, "Host"),
+                                   header(s, c, "Origin"),
+                                   header(s, c, "Sec-Fetch-Site"),
+                                   header(s, c, "Sec-Fetch-Mode")};
     const char *rest = "";
     bool wrong_token;
     (void)version, (void)data, (void)data_bytes;
@@ -336,9 +342,9 @@ static enum MHD_Result handle_request(void *context, struct MHD_Connection *c, c
 
 static void server_free(struct server *s)
 {
-    forget(&s->whole);
-    forget(&s->recent);
-    forget(&s->recent_rows);
+    forget(s, &s->whole);
+    forget(s, &s->recent);
+    forget(s, &s->recent_rows);
     live_page_free(&s->page);
     live_rows_clear(&s->rows);
     pthread_mutex_destroy(&s->lock);
@@ -362,28 +368,35 @@ static void init_lock(pthread_mutex_t *lock)
 
 const char *server_library_version(void)
 {
-    return MHD_get_version();
+    struct http_library http;
+    return http_library_load(&http, NULL) == 0 ? http.get_version() : "not found";
 }
 
 int server_start(const struct server_options *o, struct server **out, struct error *e)
 {
+    struct http_library http;
+    if (http_library_load(&http, e) < 0) {
+        close(o->listening);
+        return error_context(e, "--serve: the web server cannot start");
+    }
     struct server *s = xcalloc(1, sizeof *s);
     const char *slash = strrchr(o->job_files, '/');
+    s->http = http;
     s->options = *o;
     s->token = xstrdup(o->token);
     s->host = xstrdup(o->host);
     s->job_files = xstrdup(o->job_files);
     s->job_path = xasprintf("%s/", slash ? slash + 1 : o->job_files);
     init_lock(&s->lock);
-    s->daemon =
-        MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL, NULL,
-                         handle_request, s, MHD_OPTION_LISTEN_SOCKET, o->listening, MHD_OPTION_CONNECTION_LIMIT,
-                         (unsigned)CONNECTIONS_MOST, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_END);
+    s->daemon = s->http.start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL,
+                                     NULL, handle_request, s, MHD_OPTION_LISTEN_SOCKET, o->listening,
+                                     MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MOST,
+                                     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_END);
     if (!s->daemon) {
         server_free(s);
         close(o->listening);
         return error_set(e, ERROR_FAILED, "--serve: the web server cannot start: libmicrohttpd %s refuses",
-                         MHD_get_version());
+                         http.get_version());
     }
     *out = s;
     return 0;
@@ -393,9 +406,9 @@ void server_show(struct server *s, struct buffer *text)
 {
     pthread_mutex_lock(&s->lock);
     if (live_page_update(&s->page, text)) {
-        forget(&s->whole);
-        forget(&s->recent);
-        forget(&s->recent_rows);
+        forget(s, &s->whole);
+        forget(s, &s->recent);
+        forget(s, &s->recent_rows);
         live_rows_clear(&s->rows);
         s->change++;
         wake_all(s, false);
@@ -415,7 +428,7 @@ void server_show_rows(struct server *s, struct live_rows *rows)
     if (rows->search)
         live_rows_put_search(&s->rows, xstrdup(rows->search));
     if (s->rows.change != before) {
-        forget(&s->recent_rows);
+        forget(s, &s->recent_rows);
         s->change++;
         wake_all(s, false);
     }
@@ -448,6 +461,6 @@ void server_stop(struct server *s)
     s->ends = true;
     wake_all(s, false);
     pthread_mutex_unlock(&s->lock);
-    MHD_stop_daemon(s->daemon);
+    s->http.stop_daemon(s->daemon);
     server_free(s);
 }

@@ -43,7 +43,7 @@ void server_tell(struct server *s, const char *problem);
 /* Readers who wait hear that the server is still there. Every few seconds. */
 void server_beat(struct server *s);
 
-/* "0.9.75": libmicrohttpd's, as linked. */
+/* "0.9.75": libmicrohttpd's, as it would serve; "not found" where there is none. */
 const char *server_library_version(void);
 
 /* Ends all connections. */

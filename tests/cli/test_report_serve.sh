@@ -473,6 +473,27 @@ serve__port_in_use__said()
     stop_serving INT
 }
 
+# It is loaded for this alone: all else goes without.
+serve__no_web_library__said_by_it_alone()
+{
+    fixture_database
+    mkdir none
+    echo >none/libmicrohttpd.so.12
+    run_command env LD_LIBRARY_PATH="$PWD/none" "$meshsweep" report --serve
+    expect_status 1
+    expect_no_stdout
+    expect_stderr_matches '^meshsweep: --serve: the web server cannot start: .*libmicrohttpd\.so\.12: file too short; '\
+'on Debian: apt-get install libmicrohttpd12$'
+    run_command env LD_LIBRARY_PATH="$PWD/none" "$meshsweep" report -o page.html
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    run_command env LD_LIBRARY_PATH="$PWD/none" "$meshsweep" --version
+    expect_status 0
+    expect_stdout_contains 'libmicrohttpd not found'
+    expect_no_stderr
+}
+
 serve__ipv6_and_no_token__served()
 {
     fixture_database

@@ -171,11 +171,85 @@ static void formula__awkward__as_sqlite_has_it(void **state)
                                         "a == 7 OR a != 7",
                                         "1e3 > a",
                                         "+a = a",
-                                        "~a < 0"};
+                                        "+t = a OR + -b = c",
+                                        "+CAST(a AS TEXT) = '3'",
+                                        "~a < 0",
+                                        "~b = -3 OR ~t = -2",
+                                        "-~a = a + 1 AND ~-a = a - 1",
+                                        "(a & ~c) = 2",
+                                        "~(-9223372036854775807 - 1) > a",
+                                        "~NULL IS NULL",
+                                        "a || b = '32.5' OR c = 1",
+                                        "a || '-' || c <> t || '-' || b",
+                                        "2 * a || c = 2 * (a || c) OR 1 || a + c > 12",
+                                        "-a || c < 0",
+                                        "(a + 1) || c = '41'",
+                                        "a || NULL IS NULL AND c > 1",
+                                        "a LIKE '%1' OR b = c",
+                                        "t LIKE 'X' AND a = c OR NOT a LIKE 3",
+                                        "a NOT LIKE '1%' AND c > 1",
+                                        "t LIKE 'x!%' ESCAPE '!' OR a > c",
+                                        "a = c LIKE 1",
+                                        "a < c LIKE 1 AND b > 1",
+                                        "a GLOB '[13]' AND b > c",
+                                        "t NOT GLOB 'x*' OR a > c",
+                                        "'{\"k\": 3}' -> 'k' = a OR b > c",
+                                        "'{\"k\": 3}' ->> 'k' = a AND b > c",
+                                        "CAST(b AS INTEGER) * a = c OR t = 'x'",
+                                        "a = CAST(c AS TEXT) OR b > c",
+                                        "CAST(c AS TEXT) IN (a, 4) OR b > c",
+                                        "a NOT IN (CAST(c AS TEXT), 2) AND b > 1",
+                                        "a BETWEEN CAST(c AS TEXT) AND '9' OR b > c",
+                                        "CAST(c AS TEXT) NOT BETWEEN a AND b AND b > 1",
+                                        "CAST(a AS TEXT) IS NOT c OR b > c",
+                                        "CASE CAST(a AS TEXT) WHEN 3 THEN b > c ELSE c = 1 END",
+                                        "CAST(t AS REAL) < b AND a > 1",
+                                        "CAST(a AS BLOB) = '3' OR b > c",
+                                        "CAST(CAST(b AS INTEGER) AS TEXT) || c = '21'",
+                                        "a ISNULL OR b NOTNULL = c"};
     (void)state;
     struct built b = build_text(three_axes);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         check_formula(&b, texts[i], i);
+    built_free(&b);
+}
+
+/* An operation of SQLite's is worked out for each value of its own keys, not for each combination of the rule's. */
+static void formula__operations__sqlite_asked_for_their_own_keys(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t most; /* times; there are 34 specs of a, b and t, and four values of c */
+    } cases[] = {{"~a + b = c", 0},
+                 {"(a & ~b) = c", 0},
+                 {"+a + b = c", 0},
+                 {"a LIKE '%1' OR b = c", 8},
+                 {"a NOT GLOB '1*' AND b <> c", 8},
+                 {"CAST(b AS INTEGER) * a = c", 6},
+                 {"CAST(a AS TEXT) = '3' AND b <> c", 8},
+                 {"a || '-' || b <> c", 34}};
+    (void)state;
+    struct built b = build_text(three_axes);
+    struct range *keys = xcalloc(b.space->names.key_count, sizeof *keys);
+    const struct scope s = evaluator_scope(b.space->evaluator, keys);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct expression x = EXPRESSION_INIT;
+        struct error e = ERROR_INIT;
+        assert_return_code(expression_resolve(&b.space->names, cases[i].text, UNKNOWN_IS_ERROR, &x, &e), 0);
+        struct formula *f = formula_compile(&b.space->names, x.sql);
+        evaluator_take_count(b.space->evaluator);
+        for (int64_t rank = 0; rank < space_combinations(b.space); rank++) {
+            bind_keys(&b, rank, keys);
+            formula_truth(f, &s);
+        }
+        int64_t asked = evaluator_take_count(b.space->evaluator);
+        if (asked > cases[i].most)
+            fail_msg("%s: SQLite was asked %lld times", cases[i].text, (long long)asked);
+        evaluator_forget(f);
+        formula_free(f);
+        expression_free(&x);
+    }
+    free(keys);
     built_free(&b);
 }
 
@@ -545,6 +619,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(formula__drawn__as_sqlite_has_it_and_within_its_range),
         cmocka_unit_test(formula__awkward__as_sqlite_has_it),
+        cmocka_unit_test(formula__operations__sqlite_asked_for_their_own_keys),
         cmocka_unit_test(residue__drawn_sums__equal_residue_equal_outcome),
         cmocka_unit_test(residue__sum__only_its_total_counts),
         cmocka_unit_test(match__drawn_spaces__as_one_by_one),

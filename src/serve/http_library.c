@@ -1,0 +1,34 @@
+#include "serve/http_library.h"
+
+#ifdef MESHSWEEP_LINKED_HTTPD
+
+int http_library_load(struct http_library *out, struct error *e)
+{
+    (void)e;
+#define LINKED(name) out->name = MHD_##name
+    HTTP_FUNCTIONS(LINKED);
+#undef LINKED
+    return 0;
+}
+
+#else
+
+#include <dlfcn.h>
+#include <string.h>
+
+/* Of 0.9.71, the oldest that configure takes, and of all since, 1.0 among them. */
+static const char soname[] = "libmicrohttpd.so.12";
+
+/* Names are looked up as those of linked libraries are: what is preloaded comes first. */
+int http_library_load(struct http_library *out, struct error *e)
+{
+    void *found = dlopen(soname, RTLD_NOW | RTLD_GLOBAL);
+#define FIND(name)                                                                                                     \
+    if (found && (found = dlsym(RTLD_DEFAULT, "MHD_" #name)))                                                          \
+    memcpy(&out->name, &found, sizeof found)
+    HTTP_FUNCTIONS(FIND);
+#undef FIND
+    return found ? 0 : error_set(e, ERROR_FAILED, "%s; on Debian: apt-get install libmicrohttpd12", dlerror());
+}
+
+#endif
