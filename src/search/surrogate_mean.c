@@ -7,10 +7,6 @@
 #define SPREAD_LEAST 0.10
 #define BELIEVED 0.5 /* a trust or a slope */
 
-/* Standard deviations of a slope, before any run: where predictions say something, where they do not. */
-#define SLOPE_BELIEVED BELIEF_SLOPE_DEVIATION
-#define SLOPE_DOUBTED BELIEF_SLOPE_DEVIATION
-
 /* Lengths of the kernel that the runs choose among: their squares are that of SURROGATE_LENGTH and this many doublings
  * and halvings of it. */
 #define LENGTH_STEPS 3
@@ -162,8 +158,9 @@ struct views {
 
 static void learn_both(const struct surrogate *b, const struct runs *r, int steps, double spread, struct views *out)
 {
-    learn(b, r, r->predicted, steps, (struct regression_view){1, SLOPE_BELIEVED, spread, NULL}, &out->believed);
-    learn(b, r, r->usual, steps, (struct regression_view){1, SLOPE_DOUBTED, USUAL_SPREAD, NULL}, &out->doubted);
+    learn(b, r, r->predicted, steps, (struct regression_view){1, BELIEF_SLOPE_DEVIATION, spread, NULL}, &out->believed);
+    learn(b, r, r->usual, steps, (struct regression_view){1, BELIEF_SLOPE_DEVIATION, USUAL_SPREAD, NULL},
+          &out->doubted);
 }
 
 static void views_free(struct views *v)
