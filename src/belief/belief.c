@@ -133,11 +133,17 @@ static double sound_or_broken(double distance, double spread)
 
 double time_belief_trust(const struct compared_time *runs, size_t count)
 {
-    double odds = log(TIME_TRUST / (1 - TIME_TRUST));
-    for (const struct compared_time *r = runs; r < runs + count; r++) {
-        double distance = log(r->measured / r->predicted);
-        odds += log(sound_or_broken(distance, r->sigma) / (normal(distance, TIME_ANYWHERE) + LEAST_DENSITY));
+    double odds = log(TIME_TRUST / (1 - TIME_TRUST)), sigma = 0;
+    if (count == 0)
+        return TIME_TRUST;
+    double *distances = xcalloc(count, sizeof *distances);
+    for (size_t i = 0; i < count; i++) {
+        distances[i] = log(runs[i].measured / runs[i].predicted);
+        sigma += runs[i].sigma / (double)count;
     }
+    double level = median(distances, count);
+    free(distances);
+    odds += log(sound_or_broken(level, sigma) / (normal(level, TIME_ANYWHERE) + LEAST_DENSITY));
     return 1 / (1 + exp(-odds));
 }
 

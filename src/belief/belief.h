@@ -46,9 +46,10 @@ struct compared_time {
     double sigma;               /* of ln(measured / predicted), as the prediction says */
 };
 
-/* The probability that predictions say something; TIME_TRUST without a run. Where they do, ln(measured / predicted) is
- * within their sigma, or the run is one of the few broken ones and slower; else it is anywhere within a factor of e²
- * (one standard deviation). Depends on the set of runs only. */
+/* The probability that predictions say something; TIME_TRUST without a run. Where they do, the median of ln(measured /
+ * predicted) is within their sigma, or the runs are among the few broken ones and slower; else it is anywhere within a
+ * factor of e² (one standard deviation). It counts once, however many runs there are: what predictions are off by is
+ * common to all of them, and how they rank is for belief/regression.h to say. Depends on the set of runs only. */
 double time_belief_trust(const struct compared_time *runs, size_t count);
 
 /* --- before any outcome --- */
