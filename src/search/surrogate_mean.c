@@ -13,16 +13,6 @@
 
 /* --- the prior --- */
 
-/* How much of the trust in predicted memory, before any outcome, is left: both are made from the same keys. */
-static double memory_trust_left(const struct surrogate *b, const struct fitted *fits)
-{
-    double least = 1;
-    for (size_t i = 0; i < b->s->space->place_count; i++)
-        if (fits[i].has_memory)
-            least = fmin(least, fits[i].belief.trust / MEMORY_TRUST);
-    return least;
-}
-
 /* The probability that predicted times say something, by the seconds that runs took. */
 static double trust_of(const struct surrogate *b, const struct fitted *fits)
 {
@@ -34,7 +24,7 @@ static double trust_of(const struct surrogate *b, const struct fitted *fits)
         if (surrogate_has_merit(t) && t->seconds > 0 && c->seconds > 0 && fits[c->place].has_time)
             runs[count++] = (struct compared_time){c->seconds, t->seconds, b->s->space->places[c->place].time.sigma};
     }
-    double trust = time_belief_trust(runs, count) * memory_trust_left(b, fits);
+    double trust = trust_contradicted(time_belief_trust(runs, count), &b->memory, MEMORY_ANYWHERE);
     return trust_contradicted(trust, &b->time, TIME_ANYWHERE);
 }
 
@@ -270,6 +260,8 @@ void surrogate_fill_means(struct surrogate *b, const struct fitted *fits)
     if (before > 0 && r->count > 0)
         trust = 1 / (1 + exp(v.doubted.log_evidence - v.believed.log_evidence) * (1 - before) / before);
     b->believed = predicted && trust > BELIEVED && v.believed.slope > BELIEVED;
+    for (size_t i = 0; i < b->s->space->place_count; i++)
+        b->believed &= !fits[i].has_memory || fits[i].belief.trust > BELIEVED;
     fill_estimates(b, r, steps, &v, trust);
     views_free(&v);
     free(r->alike);
