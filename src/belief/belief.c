@@ -42,19 +42,17 @@ static double likelihood(const struct observation *o, double distance, double bi
     return fmax(o->kind == OBSERVATION_AT_LEAST ? beyond : 1 - beyond, LEAST_CHANCE);
 }
 
-/* ln of the likelihood of all outcomes where predictions say nothing. */
-static double baseline(const struct calibration_prior *prior, const struct calibration *fit,
-                       const struct observation *observations, size_t count)
+/* ln of the likelihood of measured bytes where predictions say nothing. */
+static double log_anywhere(const struct calibration_prior *prior, const struct calibration *fit,
+                           const struct observation *observations, size_t count)
 {
-    double sum = 0, more = 0, less = 0;
+    double sum = 0;
     for (size_t i = 0; i < count; i++) {
         const struct observation *o = &observations[i];
         if (o->kind == OBSERVATION_MEASURED)
             sum += log(fmax(density(distance_of(prior, fit, o), MEMORY_ANYWHERE), LEAST_CHANCE));
-        more += o->kind == OBSERVATION_AT_LEAST;
-        less += o->kind == OBSERVATION_AT_MOST;
     }
-    return sum + lgamma(more + 1) + lgamma(less + 1) - lgamma(more + less + 2);
+    return sum;
 }
 
 static double log_posterior(const struct calibration_prior *prior, const struct calibration *fit,
@@ -91,12 +89,13 @@ static void find_bias(const struct calibration_prior *prior, const struct calibr
 }
 
 void memory_belief_learn(const struct calibration_prior *prior, const struct calibration *fit,
-                         const struct observation *observations, size_t count, struct memory_belief *out)
+                         const struct observation *observations, size_t count, double log_otherwise,
+                         struct memory_belief *out)
 {
     struct bias bias;
     find_bias(prior, fit, observations, count, &bias);
-    double odds =
-        log(MEMORY_TRUST / (1 - MEMORY_TRUST)) + bias.log_evidence - baseline(prior, fit, observations, count);
+    double odds = log(MEMORY_TRUST / (1 - MEMORY_TRUST)) + bias.log_evidence -
+                  log_anywhere(prior, fit, observations, count) - log_otherwise;
     out->trust = 1 / (1 + exp(-odds));
     for (int k = 0; k < MEMORY_BELIEF_POINTS; k++) {
         double at = MEMORY_BELIEF_REACH * (2.0 * k / (MEMORY_BELIEF_POINTS - 1) - 1);
@@ -133,11 +132,17 @@ static double sound_or_broken(double distance, double spread)
 
 double time_belief_trust(const struct compared_time *runs, size_t count)
 {
-    double odds = log(TIME_TRUST / (1 - TIME_TRUST));
-    for (const struct compared_time *r = runs; r < runs + count; r++) {
-        double distance = log(r->measured / r->predicted);
-        odds += log(sound_or_broken(distance, r->sigma) / (normal(distance, TIME_ANYWHERE) + LEAST_DENSITY));
+    double odds = log(TIME_TRUST / (1 - TIME_TRUST)), sigma = 0;
+    if (count == 0)
+        return TIME_TRUST;
+    double *distances = xcalloc(count, sizeof *distances);
+    for (size_t i = 0; i < count; i++) {
+        distances[i] = log(runs[i].measured / runs[i].predicted);
+        sigma += runs[i].sigma / (double)count;
     }
+    double level = median(distances, count);
+    free(distances);
+    odds += log(sound_or_broken(level, sigma) / (normal(level, TIME_ANYWHERE) + LEAST_DENSITY));
     return 1 / (1 + exp(-odds));
 }
 

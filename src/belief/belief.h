@@ -18,9 +18,10 @@
  * (taken > what there is) and runs that fitted without a number (taken < it) make a likelihood of the bias, on a grid;
  * censored outcomes count for what they say: much near the limit, nothing far from it.
  *
- * Beside it stands that the predictions say nothing: bytes anywhere within a factor of e (one standard deviation),
- * failures by a share of their own (uniform prior). `trust` is the posterior probability that they do say something,
- * MEMORY_TRUST before any outcome. Depends on the set of outcomes only. */
+ * Beside it stands that the predictions say nothing: measured bytes anywhere within a factor of e (one standard
+ * deviation), and what fitted and what did not as probable as it is to what is believed then (belief/memory_limit.h).
+ * `trust` is the posterior probability that they do say something, MEMORY_TRUST before any outcome. Depends on the set
+ * of outcomes only. */
 #define MEMORY_TRUST 0.9
 #define MEMORY_BELIEF_REACH 4.0
 #define MEMORY_BELIEF_POINTS 257
@@ -30,9 +31,11 @@ struct memory_belief {
     double chance[MEMORY_BELIEF_POINTS]; /* by ln(predicted / what there is), from -MEMORY_BELIEF_REACH on */
 };
 
-/* `fit` predicts, from `prior` on. */
+/* `fit` predicts, from `prior` on. `log_otherwise` is ln of how probable the outcomes without measured bytes are where
+ * predictions say nothing. */
 void memory_belief_learn(const struct calibration_prior *prior, const struct calibration *fit,
-                         const struct observation *observations, size_t count, struct memory_belief *out);
+                         const struct observation *observations, size_t count, double log_otherwise,
+                         struct memory_belief *out);
 
 /* That a run takes more than there is, predicted at exp(log_share) of that: as far as predictions are trusted. */
 double memory_belief_chance(const struct memory_belief *b, double log_share);
@@ -46,9 +49,10 @@ struct compared_time {
     double sigma;               /* of ln(measured / predicted), as the prediction says */
 };
 
-/* The probability that predictions say something; TIME_TRUST without a run. Where they do, ln(measured / predicted) is
- * within their sigma, or the run is one of the few broken ones and slower; else it is anywhere within a factor of e²
- * (one standard deviation). Depends on the set of runs only. */
+/* The probability that predictions say something; TIME_TRUST without a run. Where they do, the median of ln(measured /
+ * predicted) is within their sigma, or the runs are among the few broken ones and slower; else it is anywhere within a
+ * factor of e² (one standard deviation). It counts once, however many runs there are: what predictions are off by is
+ * common to all of them, and how they rank is for belief/regression.h to say. Depends on the set of runs only. */
 double time_belief_trust(const struct compared_time *runs, size_t count);
 
 /* --- before any outcome --- */

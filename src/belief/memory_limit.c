@@ -50,22 +50,33 @@ static double log_posterior(const struct limit_evidence *o, const double *weight
     return sum;
 }
 
+/* 1 + W½ K W½, W the curvature of the likelihood at `values`, and its root; both the caller's. */
+static double *curved(const struct limit_evidence *o, const double *values, double *root)
+{
+    size_t n = o->count;
+    double *matrix = xcalloc(n * n + 1, sizeof *matrix);
+    for (size_t i = 0; i < n; i++) {
+        double p = memory_limit_chance(o->prior[i] + values[i]);
+        root[i] = sqrt(fmax(p * (1 - p), CURVATURE_LEAST));
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            matrix[i * n + j] = root[i] * o->covariance[i * n + j] * root[j] + (i == j ? 1 : 0);
+    return matrix;
+}
+
 /* One step of Newton's method from `weights`: algorithm 3.1 of the book. */
 static void newton(const struct limit_evidence *o, const double *weights, double *next)
 {
     size_t n = o->count;
     double *values = values_at(o, weights), *root = xcalloc(n + 1, sizeof *root), *b = xcalloc(n + 1, sizeof *b);
-    double *matrix = xcalloc(n * n + 1, sizeof *matrix);
+    double *matrix = curved(o, values, root);
     for (size_t i = 0; i < n; i++) {
-        double p = memory_limit_chance(o->prior[i] + values[i]), curvature = fmax(p * (1 - p), CURVATURE_LEAST);
-        root[i] = sqrt(curvature);
-        b[i] = curvature * values[i] + (o->out_of_memory[i] ? 1 : 0) - p;
+        double p = memory_limit_chance(o->prior[i] + values[i]);
+        b[i] = root[i] * root[i] * values[i] + (o->out_of_memory[i] ? 1 : 0) - p;
     }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         next[i] = root[i] * weighted_sum(o->covariance + i * n, b, n);
-        for (size_t j = 0; j < n; j++)
-            matrix[i * n + j] = root[i] * o->covariance[i * n + j] * root[j] + (i == j ? 1 : 0);
-    }
     solve_positive_definite(matrix, next, n, PIVOT_LEAST);
     for (size_t i = 0; i < n; i++)
         next[i] = b[i] - root[i] * next[i];
@@ -75,7 +86,23 @@ static void newton(const struct limit_evidence *o, const double *weights, double
     free(matrix);
 }
 
-void memory_limit_learn(const struct limit_evidence *o, double *weights)
+/* ln of the determinant of 1 + W½ K W½. */
+static double log_determinant(const struct limit_evidence *o, const double *weights)
+{
+    size_t n = o->count;
+    double *values = values_at(o, weights), *root = xcalloc(n + 1, sizeof *root), *unit = xcalloc(n + 1, sizeof *unit);
+    double *matrix = curved(o, values, root), sum = 0;
+    solve_positive_definite(matrix, unit, n, PIVOT_LEAST);
+    for (size_t i = 0; i < n; i++)
+        sum += 2 * log(matrix[i * n + i]); /* of the factor, which is left there */
+    free(values);
+    free(root);
+    free(unit);
+    free(matrix);
+    return sum;
+}
+
+double memory_limit_learn(const struct limit_evidence *o, double *weights)
 {
     size_t n = o->count;
     double *next = xcalloc(n + 1, sizeof *next), *tried = xcalloc(n + 1, sizeof *tried);
@@ -99,6 +126,7 @@ void memory_limit_learn(const struct limit_evidence *o, double *weights)
     }
     free(next);
     free(tried);
+    return best - log_determinant(o, weights) / 2;
 }
 
 /* --- of candidates --- */
@@ -180,11 +208,11 @@ static void fill_chances(const struct limit_space *space, const struct limit_out
     free(f.numbers);
 }
 
-void memory_limit_chances(const struct limit_space *space, const struct limit_outcome *outcomes, size_t count,
-                          double *chances)
+/* `weights` by outcome. */
+static double learn_from(const struct limit_space *space, const struct limit_outcome *outcomes, size_t count,
+                         double *weights)
 {
     double *covariance = xcalloc(count * count + 1, sizeof *covariance), *prior = xcalloc(count + 1, sizeof *prior);
-    double *weights = xcalloc(count + 1, sizeof *weights);
     bool *out_of_memory = xcalloc(count + 1, sizeof *out_of_memory);
     for (size_t i = 0; i < count; i++) {
         prior[i] = prior_of(space, outcomes[i].candidate);
@@ -192,10 +220,26 @@ void memory_limit_chances(const struct limit_space *space, const struct limit_ou
         for (size_t j = 0; j < count; j++)
             covariance[i * count + j] = covariance_of(space, &outcomes[i], outcomes[j].candidate);
     }
-    memory_limit_learn(&(struct limit_evidence){count, out_of_memory, prior, covariance}, weights);
-    fill_chances(space, outcomes, weights, count, chances);
+    double log_evidence =
+        memory_limit_learn(&(struct limit_evidence){count, out_of_memory, prior, covariance}, weights);
     free(covariance);
     free(prior);
-    free(weights);
     free(out_of_memory);
+    return log_evidence;
+}
+
+void memory_limit_chances(const struct limit_space *space, const struct limit_outcome *outcomes, size_t count,
+                          double *chances)
+{
+    double *weights = xcalloc(count + 1, sizeof *weights);
+    learn_from(space, outcomes, count, weights);
+    fill_chances(space, outcomes, weights, count, chances);
+    free(weights);
+}
+
+double memory_limit_log_evidence(const struct limit_space *space, const struct limit_outcome *outcomes, size_t count)
+{
+    double *weights = xcalloc(count + 1, sizeof *weights), log_evidence = learn_from(space, outcomes, count, weights);
+    free(weights);
+    return log_evidence;
 }

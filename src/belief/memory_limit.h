@@ -29,6 +29,9 @@ struct limit_outcome {
 void memory_limit_chances(const struct limit_space *space, const struct limit_outcome *outcomes, size_t count,
                           double *chances);
 
+/* ln of how probable the outcomes were, by Laplace's approximation (the book's section 3.4.4). */
+double memory_limit_log_evidence(const struct limit_space *space, const struct limit_outcome *outcomes, size_t count);
+
 struct limit_evidence {
     size_t count;
     const bool *out_of_memory;
@@ -36,7 +39,8 @@ struct limit_evidence {
     const double *covariance; /* of each with each, count × count: symmetric, positive semidefinite */
 };
 
-void memory_limit_learn(const struct limit_evidence *o, double *weights);
+/* `weights` by outcome; returns ln of the evidence. */
+double memory_limit_learn(const struct limit_evidence *o, double *weights);
 
 double memory_limit_chance(double log_odds);
 

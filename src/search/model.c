@@ -4,9 +4,10 @@
  * terms of the objective, and counts in both views of the predictions by the trust in each; times the square of the
  * probability of not failing, over devices × predicted time. Before a group has a result, its highest mean goes first,
  * likewise weighed. When nothing at all is, the best of what is left is tried all the same until the last
- * PATIENCE trials (PATIENCE_DOUBTED where predicted times rank badly, or there are none), or PATIENCE_SHARE of those
- * before them, brought nothing better. Where nothing has run out of memory by then, one beyond the predicted limit that
- * would gain much is tried; then the search is over. What runs counts as if it had come out as believed. */
+ * PATIENCE trials (PATIENCE_DOUBTED where predicted times rank badly, memory is not trusted, or there are none), or
+ * PATIENCE_SHARE of those before them, brought nothing better. Then one that would be better but may well fail is
+ * tried, and another as long as they run; then the search is over. What runs counts as if it had come out as
+ * believed. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,15 +18,19 @@
  * seem. */
 #define PATIENCE 3
 #define PATIENCE_DOUBTED 10 /* where outcomes have contradicted them, or there are none */
-#define EVEN 0.5            /* chance of failure of what is run though nothing speaks for it */
-#define LARGE_GAIN 0.1      /* for which one run beyond a limit that nothing has met is worth its failure */
 #define PATIENCE_SHARE 0.5  /* of the trials up to the last gain: what was found late was not seen coming */
+
+/* Chances of failure. */
+#define NONE (-1.0)
+#define EVEN 0.5
+#define ALL_BUT_CERTAIN (1 - 1e-9)
 
 struct model_strategy {
     struct surrogate *surrogate;
     double *gains;         /* by candidate that is open, when last asked: expected over the best */
     double *best;          /* by group: merit that has to be beaten; -INFINITY: none */
     size_t *winner;        /* by group, when last asked: candidate with the best outcome; SIZE_MAX: none */
+    size_t beyond;         /* candidate that ran last as what may well fail, before the end; SIZE_MAX: none did */
     size_t trials_at_gain; /* that had been asked for when one was seen to be another */
 };
 
@@ -39,6 +44,7 @@ static int create(struct search *s, void **own, struct error *e)
 {
     (void)e;
     struct model_strategy *m = xcalloc(1, sizeof *m);
+    m->beyond = SIZE_MAX;
     m->surrogate = surrogate_create(s);
     m->gains = xcalloc(s->space->count + 1, sizeof *m->gains);
     m->best = xcalloc(s->space->group_count + 1, sizeof *m->best);
@@ -129,23 +135,29 @@ static double score_of(const struct search_space *space, const struct candidate 
     return worth_of(b) * gain / cost_of(space, c, b);
 }
 
+/* One way to look for what runs next: GAIN_WEIGHED counts the risk twice, as worth_of, GAIN_BY_CHANCE once. */
+struct pass {
+    double risk, risk_of_first; /* most of it, in a group with a result and in one without */
+    enum { GAIN_WEIGHED, GAIN_ANY, GAIN_BY_CHANCE } gain;
+};
+
+static bool may_run(const struct estimate *b, double best, const struct pass *p)
+{
+    return failure_of(b) <= (isinf(best) ? p->risk_of_first : p->risk);
+}
+
 /* Groups without a result come first, the first of them in order. */
-static size_t first_empty_group(const struct search *s, const double *best, const struct estimate *all, double risk)
+static size_t first_empty_group(const struct search *s, const double *best, const struct estimate *all,
+                                const struct pass *p)
 {
     size_t group = SIZE_MAX;
     for (size_t i = 0; i < s->space->count; i++) {
         size_t g = s->space->candidates[i].group;
-        if (g < group && isinf(best[g]) && search_is_open(s, i) && failure_of(&all[i]) <= risk)
+        if (g < group && isinf(best[g]) && search_is_open(s, i) && may_run(&all[i], best[g], p))
             group = g;
     }
     return group;
 }
-
-/* One way to look for what runs next: GAIN_WEIGHED counts the risk twice, as worth_of, GAIN_BY_CHANCE once. */
-struct pass {
-    double risk; /* most of it */
-    enum { GAIN_WEIGHED, GAIN_ANY, GAIN_BY_CHANCE } gain;
-};
 
 /* Whether enough is expected of it. */
 static bool is_worth_it(const struct search *s, const struct estimate *b, const struct pass *p, double gain)
@@ -159,10 +171,10 @@ static struct choice choose(const struct search *s, const struct estimate *all, 
 {
     struct choice c = {0};
     const double *best = m->best;
-    size_t empty = first_empty_group(s, best, all, p->risk);
+    size_t empty = first_empty_group(s, best, all, p);
     for (size_t i = 0; i < s->space->count; i++) {
         const struct candidate *x = &s->space->candidates[i];
-        if (!search_is_open(s, i) || failure_of(&all[i]) > p->risk || (empty != SIZE_MAX && x->group != empty))
+        if (!search_is_open(s, i) || !may_run(&all[i], best[x->group], p) || (empty != SIZE_MAX && x->group != empty))
             continue;
         double gain = m->gains[i];
         if (!is_worth_it(s, &all[i], p, gain))
@@ -208,39 +220,30 @@ static bool is_patient(const struct search *s, struct model_strategy *m)
     return since < fmax(least, PATIENCE_SHARE * (double)m->trials_at_gain);
 }
 
-/* Whether anything ran out of memory: else no outcome has shown where the limit is. */
-static bool limit_was_met(const struct search *s)
-{
-    for (size_t i = 0; i < s->space->count; i++)
-        if (s->trials[i].out_of_memory)
-            return true;
-    return false;
-}
-
-/* Beyond a limit that nothing has met what would gain most, by the chance that it fits. */
+/* What would gain most by the chance that it runs, unless the last such job did not: predictions that nothing has
+ * contradicted near it may be wrong, and what runs there says so of all others. */
 static struct choice choose_beyond(const struct search *s, const struct estimate *all, const struct model_strategy *m)
 {
     struct choice c = {0};
-    if (limit_was_met(s))
+    if (m->beyond != SIZE_MAX && s->trials[m->beyond].state != TRIAL_OK)
         return c;
     for (size_t i = 0; i < s->space->count; i++) {
-        const struct candidate *x = &s->space->candidates[i];
-        if (!search_is_open(s, i) || isinf(m->best[x->group]) || m->gains[i] < LARGE_GAIN)
+        double best = m->best[s->space->candidates[i].group], chance = 1 - failure_of(&all[i]);
+        if (!search_is_open(s, i) || isinf(best) || m->gains[i] < search_number(s, SEARCH_TARGET_GAP))
             continue;
-        double score = (1 - failure_of(&all[i])) * m->gains[i];
-        if (!c.any || score > c.score)
-            c = (struct choice){i, score, m->gains[i], true};
+        if (chance * m->gains[i] > c.score)
+            c = (struct choice){i, chance * m->gains[i], m->gains[i], true};
     }
     return c;
 }
 
-/* In this order: what is worth its run, risky or not, before what is run because predictions may be wrong; and before
- * it is said that nothing more is expected, what is likelier to run than not and would gain it by its chance. */
-static const struct pass passes[] = {{SEARCH_HOPELESS, GAIN_WEIGHED},
-                                     {EVEN, GAIN_ANY},
-                                     {SEARCH_HOPELESS, GAIN_ANY},
-                                     {1, GAIN_ANY},
-                                     {EVEN, GAIN_BY_CHANCE}};
+/* In this order: what is worth its run, risky or not, before what is run because predictions may be wrong; what will
+ * all but certainly fail where nothing of a group has run; and before it is said that nothing more is expected, what is
+ * likelier to run than not and would gain it by its chance. */
+static const struct pass passes[] = {{ALL_BUT_CERTAIN, SEARCH_HOPELESS, GAIN_WEIGHED},
+                                     {ALL_BUT_CERTAIN, SEARCH_HOPELESS, GAIN_ANY},
+                                     {NONE, 1, GAIN_ANY},
+                                     {EVEN, EVEN, GAIN_BY_CHANCE}};
 
 static void decide_on(const struct search *s, const struct model_strategy *m, const struct estimate *all,
                       const struct choice *c, struct decision *out)
@@ -249,6 +252,28 @@ static void decide_on(const struct search *s, const struct model_strategy *m, co
     out->lineage = s->space->candidates[c->candidate].identity;
     out->index = s->counts.trials;
     explain(s, &all[c->candidate], m->best[s->space->candidates[c->candidate].group], c, out);
+}
+
+static void explain_end(const struct search *s, const struct model_strategy *m, const struct estimate *all,
+                        struct decision *out)
+{
+    double gap = search_number(s, SEARCH_TARGET_GAP), least = 1;
+    size_t risky = 0;
+    for (size_t i = 0; i < s->space->count; i++)
+        if (search_is_open(s, i) && m->gains[i] >= gap && failure_of(&all[i]) < 1) {
+            least = fmin(least, failure_of(&all[i]));
+            risky++;
+        }
+    if (!search_any_open(s))
+        snprintf(out->reason, sizeof out->reason, "every candidate was tried");
+    else if (risky == 0)
+        snprintf(out->reason, sizeof out->reason, "nothing left is expected to be better than the best by %.3g %%",
+                 100 * gap);
+    else
+        snprintf(out->reason, sizeof out->reason,
+                 "nothing left is worth its risk: of %zu that would be better than the best by %.3g %% each fails with "
+                 "%.0f %% or more",
+                 risky, 100 * gap, 100 * least);
 }
 
 static enum search_answer ask(struct search *s, void *own, struct decision *out)
@@ -263,22 +288,18 @@ static enum search_answer ask(struct search *s, void *own, struct decision *out)
         if (p->gain == GAIN_ANY && !patient)
             continue;
         struct choice c = choose(s, all, m, p);
-        /* What will all but certainly fail is tried only where nothing has ever run. */
-        if (!c.any || (p->risk >= 1 && !isinf(m->best[s->space->candidates[c.candidate].group])))
+        if (!c.any)
             continue;
         decide_on(s, m, all, &c, out);
         return SEARCH_RUN;
     }
     struct choice beyond = choose_beyond(s, all, m);
     if (beyond.any) {
+        m->beyond = beyond.candidate;
         decide_on(s, m, all, &beyond, out);
         return SEARCH_RUN;
     }
-    if (search_any_open(s))
-        snprintf(out->reason, sizeof out->reason, "nothing left is expected to be better than the best by %.3g %%",
-                 100 * search_number(s, SEARCH_TARGET_GAP));
-    else
-        snprintf(out->reason, sizeof out->reason, "every candidate was tried");
+    explain_end(s, m, all, out);
     return SEARCH_FINISHED;
 }
 

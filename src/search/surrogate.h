@@ -16,9 +16,8 @@
  *
  * There are two views of that: predictions are believed, and their slope is about 1; or doubted, and the prior is what
  * arithmetic says of the layouts (belief/layout_estimate.h). Each counts by how probable it makes what was measured,
- * from the odds on that predicted seconds are about right (belief/belief.h), less where predicted memory was
- * contradicted, and less before any run where predictions turn over what arithmetic says; then the likelier view
- * speaks. Without predictions there is but the second view.
+ * from the odds on that predicted seconds are about right (belief/belief.h), less where predicted times or memory turn
+ * over what arithmetic says; before any run the likelier view speaks. Without predictions there is but the second view.
  *
  * The probability of failure is that of running out of memory and that of failing otherwise. The first is 0 or 1 where
  * a larger or smaller micro-batch of the same memory class, or of a lower or higher ZeRO stage, has shown it; else
@@ -56,8 +55,8 @@ void surrogate_tell(struct surrogate *b, size_t candidate);
 /* Of every candidate. Borrowed until the next surrogate_tell. */
 const struct estimate *surrogate_all(struct surrogate *b);
 
-/* Whether there are predicted times and they rank what was measured as it came out, about as long as it was: until
- * something contradicts. */
+/* Whether there are predicted times and they rank what was measured as it came out, about as long as it was, and
+ * predicted memory is trusted: until something contradicts. */
 bool surrogate_believes(struct surrogate *b);
 
 /* The merit of an objective, and back. */

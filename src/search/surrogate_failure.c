@@ -65,24 +65,41 @@ static double chance_of_oom(const struct surrogate *b, const struct fitted *fits
     return belief->trust * trusted + (1 - belief->trust) * fmax(unpredicted, share_between(c, fit, oom));
 }
 
-/* The chance of running out of memory as far as outcomes alone tell. */
-static void fill_limits(struct surrogate *b)
+static struct limit_space limit_space_of(const struct surrogate *b)
 {
-    const struct limit_space space = {.count = b->s->space->count,
-                                      .dimensions = b->dimensions,
-                                      .need = b->need,
-                                      .coordinates = b->coordinates,
-                                      .is_number = b->is_number,
-                                      .rare = FAILURE_PRIOR};
-    struct limit_outcome outcomes[OBSERVED_MOST];
+    return (struct limit_space){.count = b->s->space->count,
+                                .dimensions = b->dimensions,
+                                .need = b->need,
+                                .coordinates = b->coordinates,
+                                .is_number = b->is_number,
+                                .rare = FAILURE_PRIOR};
+}
+
+static size_t take_outcomes(const struct surrogate *b, const bool *told, struct limit_outcome *out)
+{
     size_t count = 0;
     for (size_t i = 0; i < b->told_count; i++) {
         const struct trial *t = &b->s->trials[b->told[i]];
-        if (t->state != TRIAL_FAILED || t->out_of_memory)
-            outcomes[count++] = (struct limit_outcome){b->told[i], t->out_of_memory, b->kernels[i]};
+        if ((t->state != TRIAL_FAILED || t->out_of_memory) && (!told || told[i]))
+            out[count++] = (struct limit_outcome){b->told[i], t->out_of_memory, b->kernels[i]};
     }
+    return count;
+}
+
+double surrogate_limit_evidence(const struct surrogate *b, const bool *told)
+{
+    const struct limit_space space = limit_space_of(b);
+    struct limit_outcome outcomes[OBSERVED_MOST];
+    return memory_limit_log_evidence(&space, outcomes, take_outcomes(b, told, outcomes));
+}
+
+/* The chance of running out of memory as far as outcomes alone tell. */
+static void fill_limits(struct surrogate *b)
+{
+    const struct limit_space space = limit_space_of(b);
+    struct limit_outcome outcomes[OBSERVED_MOST];
     double *chances = xcalloc(space.count + 1, sizeof *chances);
-    memory_limit_chances(&space, outcomes, count, chances);
+    memory_limit_chances(&space, outcomes, take_outcomes(b, NULL, outcomes), chances);
     for (size_t c = 0; c < space.count; c++)
         b->all[c].out_of_memory = chances[c];
     free(chances);

@@ -7,25 +7,11 @@
 #define SPREAD_LEAST 0.10
 #define BELIEVED 0.5 /* a trust or a slope */
 
-/* Standard deviations of a slope, before any run: where predictions say something, where they do not. */
-#define SLOPE_BELIEVED BELIEF_SLOPE_DEVIATION
-#define SLOPE_DOUBTED BELIEF_SLOPE_DEVIATION
-
 /* Lengths of the kernel that the runs choose among: their squares are that of SURROGATE_LENGTH and this many doublings
  * and halvings of it. */
 #define LENGTH_STEPS 3
 
 /* --- the prior --- */
-
-/* How much of the trust in predicted memory, before any outcome, is left: both are made from the same keys. */
-static double memory_trust_left(const struct surrogate *b, const struct fitted *fits)
-{
-    double least = 1;
-    for (size_t i = 0; i < b->s->space->place_count; i++)
-        if (fits[i].has_memory)
-            least = fmin(least, fits[i].belief.trust / MEMORY_TRUST);
-    return least;
-}
 
 /* The probability that predicted times say something, by the seconds that runs took. */
 static double trust_of(const struct surrogate *b, const struct fitted *fits)
@@ -38,7 +24,7 @@ static double trust_of(const struct surrogate *b, const struct fitted *fits)
         if (surrogate_has_merit(t) && t->seconds > 0 && c->seconds > 0 && fits[c->place].has_time)
             runs[count++] = (struct compared_time){c->seconds, t->seconds, b->s->space->places[c->place].time.sigma};
     }
-    double trust = time_belief_trust(runs, count) * memory_trust_left(b, fits);
+    double trust = trust_contradicted(time_belief_trust(runs, count), &b->memory, MEMORY_ANYWHERE);
     return trust_contradicted(trust, &b->time, TIME_ANYWHERE);
 }
 
@@ -162,8 +148,9 @@ struct views {
 
 static void learn_both(const struct surrogate *b, const struct runs *r, int steps, double spread, struct views *out)
 {
-    learn(b, r, r->predicted, steps, (struct regression_view){1, SLOPE_BELIEVED, spread, NULL}, &out->believed);
-    learn(b, r, r->usual, steps, (struct regression_view){1, SLOPE_DOUBTED, USUAL_SPREAD, NULL}, &out->doubted);
+    learn(b, r, r->predicted, steps, (struct regression_view){1, BELIEF_SLOPE_DEVIATION, spread, NULL}, &out->believed);
+    learn(b, r, r->usual, steps, (struct regression_view){1, BELIEF_SLOPE_DEVIATION, USUAL_SPREAD, NULL},
+          &out->doubted);
 }
 
 static void views_free(struct views *v)
@@ -273,6 +260,8 @@ void surrogate_fill_means(struct surrogate *b, const struct fitted *fits)
     if (before > 0 && r->count > 0)
         trust = 1 / (1 + exp(v.doubted.log_evidence - v.believed.log_evidence) * (1 - before) / before);
     b->believed = predicted && trust > BELIEVED && v.believed.slope > BELIEVED;
+    for (size_t i = 0; i < b->s->space->place_count; i++)
+        b->believed &= !fits[i].has_memory || fits[i].belief.trust > BELIEVED;
     fill_estimates(b, r, steps, &v, trust);
     views_free(&v);
     free(r->alike);

@@ -79,6 +79,10 @@ bool surrogate_has_merit(const struct trial *t);
 
 /* --- of every candidate: surrogate_mean.c, surrogate_failure.c --- */
 
+/* ln of how probable it is what ran out of memory and what did not, as far as outcomes alone tell: those of b->told
+ * that are marked. */
+double surrogate_limit_evidence(const struct surrogate *b, const bool *told);
+
 /* mean, deviation; and `believed`. */
 void surrogate_fill_means(struct surrogate *b, const struct fitted *fits);
 

@@ -155,6 +155,52 @@ static void model__limit_that_nothing_met__one_beyond_it_is_tried(void **state)
     fixture_close(&f);
 }
 
+/* The largest micro-batches would gain a quarter, and all but certainly fail. One of them did: another is tried before
+ * the end all the same, and as that fails, the end is said to be for the risk of the others. */
+static void model__limit_that_was_met_elsewhere__one_beyond_it_is_tried(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    fixture_open(&f, 16, false);
+    f.space.memory_class_count = f.space.configuration_count;
+    for (size_t i = 0; i < f.space.count; i++) {
+        f.candidates[i].seconds = i == 7 ? 1 : 10;
+        /* A failure of one says nothing for sure of another. */
+        f.candidates[i].memory_class = f.candidates[i].configuration;
+        f.candidates[i].zero_stage = NAN;
+    }
+    for (size_t i = 15; i < f.space.count; i += 16) {
+        f.candidates[i].seconds = 0.8;
+        f.candidates[i].oom_probability = 0.96;
+    }
+    struct search *s = open_model(&f, 0.02);
+    const struct search_outcome oom = {.kind = OUTCOME_FAILED,
+                                       .failure = "oom",
+                                       .objective = NAN,
+                                       .steps = NAN,
+                                       .seconds = NAN,
+                                       .bytes = NAN,
+                                       .device_seconds = NAN};
+    struct decision d;
+    size_t beyond = 0, trials = 0;
+    search_tell(s, 15, &oom);
+    for (; search_ask(s, &d) == SEARCH_RUN; trials++) {
+        struct search_outcome o = oom;
+        if (f.candidates[d.candidate].seconds >= 1) {
+            o.kind = OUTCOME_OK;
+            o.failure = NULL;
+            o.objective = 1 / f.candidates[d.candidate].seconds;
+        }
+        beyond += o.kind == OUTCOME_FAILED;
+        search_tell(s, d.candidate, &o);
+    }
+    print_message("%zu trials, %zu beyond; %s\n", trials, beyond, d.reason);
+    assert_true(beyond >= 1 && beyond < f.space.count / 16 - 1);
+    assert_non_null(strstr(d.reason, "would be better than the best by 2 % each fails with 96 % or more"));
+    search_free(s);
+    fixture_close(&f);
+}
+
 /* What was found late was not seen coming: as long again as half of that, something better may yet come. */
 static void model__gains_come_late__not_given_up_at_once(void **state)
 {
@@ -193,7 +239,7 @@ static void model__no_predictions_and_a_limit__few_run_out_of_memory(void **stat
     struct fixture_result r = fixture_run(&f, s, 1, 0);
     print_message("%zu trials, %zu failed, %g of the best\n", r.trials, r.failures, r.best);
     assert_true(r.best > 0.85);
-    assert_true(r.failures * 3 <= r.trials);
+    assert_true(r.failures * 5 <= r.trials * 2);
     search_free(s);
     fixture_close(&f);
 }
@@ -216,7 +262,7 @@ static void model__no_predictions_and_doublings__few_run_out_of_memory(void **st
     struct fixture_result r = fixture_run(&f, s, 1, 0);
     print_message("%zu trials, %zu failed, %g of the best\n", r.trials, r.failures, r.best);
     assert_true(r.best > 0.95);
-    assert_true(r.failures <= 5);
+    assert_true(r.failures <= 6); /* one of them beyond the limit, before the end */
     search_free(s);
     fixture_close(&f);
 }
@@ -356,6 +402,7 @@ int main(void)
         cmocka_unit_test(model__no_predictions__better_than_all),
         cmocka_unit_test(model__arithmetic_of_layouts__found_early_whatever_is_predicted),
         cmocka_unit_test(model__limit_that_nothing_met__one_beyond_it_is_tried),
+        cmocka_unit_test(model__limit_that_was_met_elsewhere__one_beyond_it_is_tried),
         cmocka_unit_test(model__gains_come_late__not_given_up_at_once),
         cmocka_unit_test(model__no_predictions_and_a_limit__few_run_out_of_memory),
         cmocka_unit_test(model__no_predictions_and_doublings__few_run_out_of_memory),
