@@ -155,13 +155,13 @@ check_format()
     printf '%s\0' "${sources[@]}" | xargs -0 -n 40 -P "$jobs" clang-format --dry-run -Werror
 }
 
-# The unit tests alone: the black-box tests start a process per case, and what they reach the unit tests reach too.
-# Without --full those that take over 0.1 s by themselves are left out.
+# The unit tests alone: the black-box tests start a process per case, and what they reach the unit tests reach too. Those
+# that take over 0.1 s by themselves are left out, with --full those over 1 s: all run under the sanitizers there.
 # valgrind runs vfork as fork and knows no pidfd, so that the supervisor's test cannot pass; the sanitizers see to it.
 run_under_valgrind()
 {
     local programs=() unfit=tests/unit/test_supervisor limit=0.1 tests_at_once=$jobs
-    [ -z "$full" ] || limit=any
+    [ -z "$full" ] || limit=1
     mapfile -t programs < <(cd build-check && find tests/unit -type f -executable -name 'test_*' ! -path "$unfit" | sort)
     [ ${#programs[@]} -gt 0 ] || return 0
     run_tests build-check valgrind TESTS="${programs[*]}" LOG_COMPILER="$root/scripts/memcheck.sh $limit"

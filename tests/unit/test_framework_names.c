@@ -82,7 +82,7 @@ static const struct saying {
     {"hf-trainer", "recompute = \"full\"\n", "finetuning_type = \"full\"\n", "weights_dtype = \"fp32\"\n"},
     {"hf-trainer", "bf16 = true\n", "torch_dtype = \"float32\"\n", "weights_dtype = \"fp32\"\n"},
     {"hf-trainer", "recompute = \"full\"\n", "optim = \"adamw_torch\"\n", "optimizer_kernel = \"foreach\"\n"},
-    {"hf-trainer", "precision = \"fp32\"\n", "tf32 = true\n", "precision = \"tf32\"\n"},
+    {"hf-trainer", "", "fp32 = true\ntf32 = true\n", "precision = \"tf32\"\n"},
     {"torch-ddp", "pp = 4\n", "num_model_chunks = 2\n", "vpp = 2\n"},
     {"hf-trainer", "zero_stage = 3\n", "parallelism_config_cp_size = 2\n", "cp = 2\n"},
     {"gpt-neox", "", "model_parallel_size = 2\n", "tp = 2\n"},
