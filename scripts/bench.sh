@@ -22,6 +22,9 @@
 #
 #   search     search strategies against published measurements, where their tables are; only when it is asked for
 #
+#   decisions  how long the strategy `model` takes to decide among BENCH_CANDIDATES (1000 10000 100000 1000000); only when
+#              it is asked for: a million rows are imported for minutes
+#
 # Without a PART, all others. Prints a Markdown table: the median of BENCH_RUNS (3) runs, the tool and its peers in
 # turns, and how many times longer than the tool each peer took. Figures of other days or machines cannot be compared;
 # the ratios can. BENCH_JOBS and BENCH_SLOTS set the size of the part `jobs`, BENCH_DIR where files are made (its file
@@ -29,7 +32,7 @@
 set -eu
 
 root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
-: "${BENCH_RUNS:=3}" "${BENCH_JOBS:=10000}" "${BENCH_SLOTS:=2}" "${BENCH_DIR:=$root/build-bench}"
+: "${BENCH_CANDIDATES:=1000 10000 100000 1000000}" "${BENCH_RUNS:=3}" "${BENCH_JOBS:=10000}" "${BENCH_SLOTS:=2}" "${BENCH_DIR:=$root/build-bench}"
 meshsweep=$root/build-bench/meshsweep
 peers=$root/scripts/bench_peers.py
 
@@ -915,13 +918,16 @@ search_pair() # FILE LABEL OWN RIVAL
 }
 
 # 100,000 candidates in one group, all measured: by a formula, it does not matter which.
-search_decision() # DIRECTORY
+search_decision() # DIRECTORY CANDIDATES
 {
-    awk 'BEGIN {
+    rm -f "$1"/large.*
+    awk -v most="$2" 'BEGIN {
         print "layers,tp,dp,mbs,ga,zero,bucket,rate"
-        for (l = 0; l < 2; l++) for (t = 1; t <= 8; t *= 2) for (m = 1; m <= 16; m *= 2) for (g = 1; g <= 16; g *= 2)
-            for (z = 0; z < 4; z++) for (b = 0; b < 125; b++)
-                printf "32,%d,%d,%d,%d,%d,%d,%.4f\n", t, 8 / t, m, g, z, 250 * l + b, 1000 * m * g / (m * g + 4) / (1 + z * t / 9) + b
+        for (b = 0; n < most; b++) for (t = 1; t <= 8; t *= 2) for (m = 1; m <= 16; m *= 2) for (g = 1; g <= 16; g *= 2)
+            for (z = 0; z < 4 && n < most; z++) {
+                printf "32,%d,%d,%d,%d,%d,%d,%.4f\n", t, 8 / t, m, g, z, b, 1000 * m * g / (m * g + 4) / (1 + z * t / 9) + b
+                n++
+            }
     }' >"$1/large.csv"
     cat >"$1/large.toml" <<'END'
 [sweep]
@@ -955,7 +961,7 @@ prune = "off"
 END
     "$meshsweep" import -c "$1/large.toml" -d "$1/large.db" "$1/large.csv" >&2
     "$meshsweep" replay -d "$1/large.db" --group-by layers --strategy model --seeds 1 --max-trials 20 --json |
-        sed -n 's/.*"slowest_decision_ms":[^0-9]*\([0-9]*\).*/\1/p'
+        sed -n 's/.*"slowest_decision_ms":[^0-9]*\([0-9.]*\).*/\1/p'
 }
 
 part_search()
@@ -993,11 +999,23 @@ part_search()
             search_pair "$directory/$name" "${label%%,*}" asha dsat-asha
         } >>"$directory/targets"
     done < <(search_tables)
-    search_target "slowest decision among 100,000 candidates, ms" "$(search_decision "$directory")" 50 >>"$directory/targets"
+    search_target "slowest decision among 100,000 candidates, ms" "$(search_decision "$directory" 100000)" 50 >>"$directory/targets"
     printf '\n### Targets\n\n'
     cat "$directory/targets"
     echo
     "$root/scripts/bench_search.sh" "$meshsweep"
+    rm -rf "$directory"
+}
+
+# Processor time of the slowest of 20 decisions.
+part_decisions()
+{
+    local directory candidates
+    directory=$(mktemp -d "$BENCH_DIR/decisions.XXXXXX")
+    printf '\n### Decisions of `model`\n\n| candidates | slowest of 20, ms |\n|---|---|\n'
+    for candidates in $BENCH_CANDIDATES; do
+        echo "| $candidates | $(search_decision "$directory" "$candidates") |"
+    done
     rm -rf "$directory"
 }
 
@@ -1007,7 +1025,7 @@ parts=("$@")
 [ ${#parts[@]} -gt 0 ] || parts=(plan enumerate jobs models views memory)
 for part in "${parts[@]}"; do
     declare -F "part_$part" >/dev/null || {
-        echo "usage: scripts/bench.sh [plan] [enumerate] [interrupts] [jobs] [models] [views] [slurm] [memory] [accuracy] [search]" >&2
+        echo "usage: scripts/bench.sh [plan] [enumerate] [interrupts] [jobs] [models] [views] [slurm] [memory] [accuracy] [search] [decisions]" >&2
         exit 2
     }
 done
