@@ -255,14 +255,21 @@ struct estimated {
 };
 
 /* From jobs like those that wait, or else from the rate. */
-static int64_t estimate_ms(void *context)
+static int64_t until_all_ran_ms(const struct estimated *x)
 {
-    const struct estimated *x = context;
     const struct run_counts *c = x->counts;
     int64_t expected_ms = c->to_come < 0 ? -1 : expected_time_ms(x->display->expected, c);
     if (c->to_come < 0 || expected_ms >= 0)
         return expected_ms;
     return x->display->rate > 0 ? (int64_t)((double)(c->to_come + c->running) / x->display->rate * 1e3) : -1;
+}
+
+/* No later than the deadline, when only what runs goes on. */
+static int64_t estimate_ms(void *context)
+{
+    const struct estimated *x = context;
+    int64_t all_ms = until_all_ran_ms(x), left_ms = x->counts->left_ms;
+    return left_ms >= 0 && left_ms < all_ms ? left_ms : all_ms;
 }
 
 static int64_t eta_ms(struct progress_display *d, const struct run_counts *c)

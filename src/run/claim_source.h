@@ -54,6 +54,9 @@ struct claim_source {
     /* How many more attempts it asks for at most; -1: not known. NULL: of all that are pending. */
     int64_t (*to_come)(void *context);
 
+    /* Milliseconds after which it asks for nothing more; -1: it has no deadline. NULL: none. */
+    int64_t (*left_ms)(void *context);
+
     /* Asked about each running attempt about once a second, outside of transactions, with what it has reported so far:
      * true has it ended early, as ENDING_STOPPED. NULL: none ever is. */
     bool (*is_beaten)(void *context, const struct claim *claim, const struct sample_list *so_far);

@@ -322,6 +322,7 @@ static void report_counts(struct runner *r, bool now)
     r->result.counts.elapsed_ms = ms - r->began_ms;
     r->result.counts.draining = r->draining;
     r->result.counts.to_come = attempts_to_come(r);
+    r->result.counts.left_ms = r->source && r->source->left_ms ? r->source->left_ms(r->source->context) : -1;
     r->options->on_counts(r->options->context, &r->result.counts);
 }
 

@@ -347,12 +347,20 @@ static int begin(struct search_driver *d, struct error *e)
 
 /* --- claims --- */
 
+static int64_t left_ms(void *context)
+{
+    const struct search_driver *d = context;
+    double deadline = search_options(d->search)->numbers[SEARCH_DEADLINE];
+    double left = 1000 * deadline - (double)(clock_monotonic_ms() - d->opened_ms);
+    return deadline > 0 ? (int64_t)fmax(0, left) : -1;
+}
+
 static bool is_late(struct search_driver *d)
 {
-    double deadline = search_options(d->search)->numbers[SEARCH_DEADLINE];
-    if (!(deadline > 0) || (double)(clock_monotonic_ms() - d->opened_ms) < 1000 * deadline)
+    if (left_ms(d) != 0)
         return false;
-    snprintf(d->reason, sizeof d->reason, "deadline: %g s are over", deadline);
+    snprintf(d->reason, sizeof d->reason, "deadline: %g s are over",
+             search_options(d->search)->numbers[SEARCH_DEADLINE]);
     return true;
 }
 
@@ -575,6 +583,7 @@ struct claim_source search_driver_source(struct search_driver *d)
                                  .released = released,
                                  .ended = ended,
                                  .to_come = to_come,
+                                 .left_ms = left_ms,
                                  .is_beaten = is_beaten,
                                  .context = d};
 }

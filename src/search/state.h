@@ -23,6 +23,7 @@ struct search;
 struct strategy {
     const char *name;
     bool has_own_patience; /* early_stopping means something else to it */
+    bool tries_all;        /* asks for every candidate that no limit keeps it from */
     /* -1 (ERROR_USAGE) where the space has nothing for it. `*own` may stay NULL. */
     int (*create)(struct search *s, void **own, struct error *e);
     void (*free)(void *own); /* NULL: nothing to free */

@@ -93,7 +93,9 @@ struct search_counts search_counts(const struct search *s)
 int64_t search_trials_to_come(const struct search *s)
 {
     double most = search_number(s, SEARCH_MAX_TRIALS);
-    return most > 0 ? (int64_t)fmax(0, most - (double)s->counts.trials) : -1;
+    if (!(most > 0) && !s->strategy->tries_all)
+        return -1;
+    return (int64_t)fmax(0, (most > 0 ? most : (double)s->space->count) - (double)s->counts.trials);
 }
 
 /* --- creating --- */

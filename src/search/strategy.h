@@ -148,7 +148,7 @@ struct search_counts {
 };
 struct search_counts search_counts(const struct search *s);
 
-/* How many trials may still be begun at most; -1: no number limits them. */
+/* How many trials may still be begun at most; -1: not known, as no number limits them and it need not try all. */
 int64_t search_trials_to_come(const struct search *s);
 
 /* With every default filled in. Borrowed. */

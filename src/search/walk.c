@@ -26,7 +26,11 @@ static enum search_answer ask_grid(struct search *s, void *own, struct decision 
     return SEARCH_RUN;
 }
 
-const struct strategy strategy_grid = {.name = "grid", .create = create_grid, .free = walk_free, .ask = ask_grid};
+const struct strategy strategy_grid = {.name = "grid",
+                                       .tries_all = true,
+                                       .create = create_grid,
+                                       .free = walk_free,
+                                       .ask = ask_grid};
 
 static int create_random(struct search *s, void **own, struct error *e)
 {
@@ -52,6 +56,7 @@ static enum search_answer ask_random(struct search *s, void *own, struct decisio
 }
 
 const struct strategy strategy_random = {.name = "random",
+                                         .tries_all = true,
                                          .create = create_random,
                                          .free = walk_free,
                                          .ask = ask_random};

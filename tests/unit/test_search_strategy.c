@@ -42,6 +42,24 @@ static void grid__no_options__every_candidate_once_in_order(void **state)
     close_search(&f, s);
 }
 
+/* Where no number limits them only those are known to come that are tried one and all. */
+static void search_trials_to_come__without_a_limit__known_of_what_tries_all(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"grid", "random", "model"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct search_fixture f;
+        struct search *s = open_search(&f, names[i], SEARCH_MAX_TRIALS, 0);
+        assert_int_equal(search_trials_to_come(s), i < 2 ? (int64_t)f.space.count : -1);
+        fixture_run(&f, s, 1, 0);
+        assert_int_equal(search_trials_to_come(s), i < 2 ? 0 : -1);
+        close_search(&f, s);
+        s = open_search(&f, names[i], SEARCH_MAX_TRIALS, 7);
+        assert_int_equal(search_trials_to_come(s), 7);
+        close_search(&f, s);
+    }
+}
+
 static void grid__predicted_order__fastest_first(void **state)
 {
     (void)state;
@@ -323,6 +341,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grid__no_options__every_candidate_once_in_order),
+        cmocka_unit_test(search_trials_to_come__without_a_limit__known_of_what_tries_all),
         cmocka_unit_test(grid__predicted_order__fastest_first),
         cmocka_unit_test(random__other_candidates_missing__same_order),
         cmocka_unit_test(random__other_completion_order__same_trials),
