@@ -65,6 +65,7 @@ scripts/bench.sh interrupts|runs for minutes
 scripts/bench.sh plan|runs for minutes
 scripts/bench.sh views|runs for minutes
 BENCH_RUNS=7 scripts/bench.sh jobs|runs for minutes
+scripts/bench.sh decisions|runs for minutes
 autoreconf -fi && ./configure && make && make install|in the source tree
 make install|in the source tree
 make distcheck|in the source tree
