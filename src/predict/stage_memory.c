@@ -116,10 +116,10 @@ static double buffer_bytes(const struct plan_memory *m, double parameters)
 {
     const struct memory_coefficients *c = m->c;
     double t = (double)m->plan->tensor;
-    if (plan_replicas(m->plan) <= 1)
+    if (m->plan->zero_stage == 0 || plan_replicas(m->plan) <= 1)
         return 0;
     if (m->plan->zero_stage < 3)
-        return c->bucket_copy * parameters + (m->plan->zero_stage > 0 ? 2 * fmin(c->reduce_elements, parameters) : 0);
+        return 2 * fmin(c->reduce_elements, parameters);
     if (m->plan->tuning != TUNING_FULL)
         return frozen_buffers(m);
     if (c->whole_stages != 0 && m->plan->pipeline > 1)
@@ -313,6 +313,13 @@ static void add_all_states(const struct plan_memory *m, int64_t stage, struct st
     stage_add_states(m, load->trained_experts, m->expert_replicas, terms);
 }
 
+/* DDP's buckets, which are there throughout. */
+static double bucket_bytes(const struct plan_memory *m, const struct stage_load *load)
+{
+    bool reduces = m->replicas > 1 && m->plan->zero_stage < 3;
+    return reduces ? m->c->bucket_copy * m->states.gradient * (load->trained_dense + load->trained_experts) : 0;
+}
+
 /* Gradients of hidden states that the backward pass of frozen, sharded, checkpointed layers holds. */
 static double frozen_gradients(const struct plan_memory *m, double layers)
 {
@@ -344,6 +351,7 @@ void stage_memory_fill(const struct plan_memory *m, int64_t stage, struct memory
     *out = (struct memory_stage){.stage = stage, .parameters = load.dense + load.experts};
     double *terms = out->terms;
     add_all_states(m, stage, &load, terms);
+    terms[MEMORY_UNSHARDED] += bucket_bytes(m, &load);
     terms[MEMORY_BASE] = m->c->base_bytes;
     terms[MEMORY_ACTIVATIONS] = m->c->fragmentation * kept;
     terms[MEMORY_WORKING] =

@@ -87,8 +87,7 @@ static void memory_predict__megatron_functional_tests__their_golden_values(void 
     assert_close(m.first.terms[MEMORY_UNSHARDED] + m.first.terms[MEMORY_SHARDED], 24.6e9, 0.06);
 }
 
-/* Without the buckets of DDP, which are no states.
- * Bytes per parameter: 18; 6 + 12/N; 8 + 12/N; DeepSpeed 2 + 18/N and 18/N; FSDP 16/N. In fp32 4 for the parameter, 4
+/* Bytes per parameter: 18; 6 + 12/N; 8 + 12/N; DeepSpeed 2 + 18/N and 18/N; FSDP 16/N. In fp32 4 for the parameter, 4
  * for the gradient and 8 for Adam, and DeepSpeed's partitions are copies: never less than in mixed precision there. */
 static void memory_predict__states__bytes_per_parameter_of_each_framework(void **state)
 {
@@ -103,12 +102,12 @@ static void memory_predict__states__bytes_per_parameter_of_each_framework(void *
         {"nanotron", 0, 20, 0, PRECISION_BF16},  {"nanotron", 1, 8, 12, PRECISION_BF16},
         {"deepspeed", 0, 16, 0, PRECISION_BF16}, {"deepspeed", 1, 4, 18, PRECISION_BF16},
         {"deepspeed", 2, 2, 18, PRECISION_BF16}, {"deepspeed", 3, 0, 18, PRECISION_BF16},
-        {"fsdp", 3, 0, 16, PRECISION_BF16},      {"torch-ddp", 0, 16, 0, PRECISION_BF16},
+        {"fsdp", 3, 0, 16, PRECISION_BF16},      {"torch-ddp", 0, 20, 0, PRECISION_BF16},
         {"trainer", 0, 16, 0, PRECISION_BF16},   {"megatron", 0, 16, 0, PRECISION_FP32},
         {"nanotron", 1, 8, 8, PRECISION_FP32},   {"deepspeed", 0, 16, 0, PRECISION_FP32},
         {"deepspeed", 1, 8, 12, PRECISION_FP32}, {"deepspeed", 2, 4, 16, PRECISION_FP32},
         {"deepspeed", 3, 0, 20, PRECISION_FP32}, {"fsdp", 3, 0, 16, PRECISION_FP32},
-        {"torch-ddp", 0, 16, 0, PRECISION_FP32}, {"trainer", 0, 16, 0, PRECISION_FP32},
+        {"torch-ddp", 0, 20, 0, PRECISION_FP32}, {"trainer", 0, 16, 0, PRECISION_FP32},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct training_plan plan = {.data = 16,
@@ -122,6 +121,31 @@ static void memory_predict__states__bytes_per_parameter_of_each_framework(void *
         assert_close(m.most.terms[MEMORY_SHARDED] * 16 + m.most.parameters, (cases[i].sharded + 1) * m.most.parameters,
                      1e-12);
     }
+}
+
+/* Only where gradients are reduced, and only those of what is trained. */
+static void memory_predict__buckets_of_ddp__hold_the_gradients_again(void **state)
+{
+    (void)state;
+    struct training_plan alone = {.sequence = 128, .micro_batches = 2}, two = alone, adapted = alone, sharded = alone;
+    two.data = 2;
+    struct memory_prediction one = predict(gpt(2, 256, 4), alone, "hf-trainer");
+    assert_close(predict(gpt(2, 256, 4), two, "hf-trainer").most.terms[MEMORY_UNSHARDED] -
+                     one.most.terms[MEMORY_UNSHARDED],
+                 2 * one.most.parameters, 1e-9);
+    two.weights = WEIGHTS_FP32;
+    assert_close(predict(gpt(2, 256, 4), two, "hf-trainer").most.terms[MEMORY_UNSHARDED], 20 * one.most.parameters,
+                 1e-9);
+    sharded.data = 2;
+    sharded.zero_stage = 3;
+    assert_close(predict(gpt(2, 256, 4), sharded, "hf-trainer").most.terms[MEMORY_UNSHARDED], 0, 0);
+    adapted.tuning = TUNING_LORA;
+    adapted.lora_rank = 8;
+    adapted.lora_targets = TARGET_Q;
+    double before = predict(gpt(2, 256, 4), adapted, "hf-trainer").most.terms[MEMORY_UNSHARDED];
+    adapted.data = 2;
+    struct memory_prediction m = predict(gpt(2, 256, 4), adapted, "hf-trainer");
+    assert_close(m.most.terms[MEMORY_UNSHARDED] - before, 4 * m.trainable, 1e-6);
 }
 
 static void memory_predict__optimizers__their_moments(void **state)
@@ -498,6 +522,7 @@ int main(void)
         cmocka_unit_test(memory_predict__selective_recompute_paper__weights_and_optimizer),
         cmocka_unit_test(memory_predict__megatron_functional_tests__their_golden_values),
         cmocka_unit_test(memory_predict__states__bytes_per_parameter_of_each_framework),
+        cmocka_unit_test(memory_predict__buckets_of_ddp__hold_the_gradients_again),
         cmocka_unit_test(memory_predict__optimizers__their_moments),
         cmocka_unit_test(memory_predict__quantised_moments__their_bytes_at_any_width),
         cmocka_unit_test(memory_predict__tied_embedding_over_stages__held_twice),
