@@ -84,6 +84,8 @@ struct candidate_loading {
     struct numbering groups, configurations, memory_classes;
     struct numbering replicated; /* numbers are those of the candidates */
     bool *is_replicate;          /* by key */
+    bool *is_apart, by_list;     /* by key; by_list: that makes groups, not what is no key of parallel_spec */
+    uint64_t *wider;             /* by candidate: of its group where every candidate would be alone */
     struct place_name {
         char text[256];
     } * place_names;
@@ -106,6 +108,7 @@ static void numbering_close(struct numbering *n)
 {
     free(n->hashes);
     free(n->numbers);
+    *n = (struct numbering){0};
 }
 
 static size_t number_of(struct numbering *n, uint64_t hash)
@@ -174,16 +177,28 @@ static void choose_keys(struct candidate_loading *l)
     }
 }
 
-static void mark_replicates(struct candidate_loading *l)
+/* By key, whether it is listed; `*all`: all that are listed are keys. */
+static bool *listed_keys(const struct candidate_loading *l, const struct word_list *words, bool *all)
 {
-    const struct word_list *replicates = &l->request->space->sweep->replicates;
-    l->is_replicate = xcalloc(l->key_count + 1, sizeof *l->is_replicate);
-    for (size_t i = 0; i < replicates->count; i++) {
+    bool *listed = xcalloc(l->key_count + 1, sizeof *listed);
+    *all = true;
+    for (size_t i = 0; i < words->count; i++) {
         size_t index;
-        if (names_resolve(&l->request->space->names, replicates->items[i].text, &index) == RESOLVED_KEY)
-            for (size_t k = 0; k < l->key_count; k++)
-                l->is_replicate[k] |= l->key_index[k] == index;
+        bool is_key = names_resolve(&l->request->space->names, words->items[i].text, &index) == RESOLVED_KEY;
+        for (size_t k = 0; is_key && k < l->key_count; k++)
+            listed[k] |= l->key_index[k] == index;
+        *all &= is_key;
     }
+    return listed;
+}
+
+static void mark_listed(struct candidate_loading *l)
+{
+    const struct sweep *sweep = l->request->space->sweep;
+    bool all;
+    l->is_replicate = listed_keys(l, &sweep->replicates, &all);
+    l->is_apart = listed_keys(l, &sweep->groups, &all);
+    l->by_list = all && sweep->groups.count > 0;
 }
 
 /* Words from the least need of memory to the most, such as devices of offload: a value costs speed for what it saves.
@@ -262,12 +277,20 @@ static bool competes(enum role role, bool equal_batch)
            (role == ROLE_GLOBAL_BATCH && !equal_batch);
 }
 
+static bool sets_apart(const struct candidate_loading *l, size_t key)
+{
+    if (l->by_list)
+        return l->is_apart[key];
+    return l->request->space->names.keys[l->key_index[key]].section != SECTION_PARALLEL &&
+           !competes(l->key_role[key], l->request->equal_batch);
+}
+
+/* `c` NULL: of the batch alone. */
 static uint64_t group_hash(const struct candidate_loading *l, const struct candidate *c)
 {
-    const struct names *n = &l->request->space->names;
     struct buffer b = BUFFER_INIT;
-    for (size_t k = 0; k < l->key_count; k++)
-        if (n->keys[l->key_index[k]].section != SECTION_PARALLEL && !competes(l->key_role[k], l->request->equal_batch))
+    for (size_t k = 0; c && k < l->key_count; k++)
+        if (sets_apart(l, k))
             add_value(&b, k, c->values[k]);
     if (l->request->equal_batch)
         add_value(&b, SIZE_MAX, number_cell(l->row, COLUMN_GLOBAL_BATCH));
@@ -434,6 +457,7 @@ static void take_row(struct candidate_loading *l, const void *key16, size_t n)
     uint64_t group = group_hash(l, c);
     c->group = number_of(&l->groups, group);
     set->groups[c->group] = group;
+    l->wider[n] = group_hash(l, NULL);
     c->configuration = number_of(&l->configurations, configuration_hash(l, c));
     c->memory_class = number_of(&l->memory_classes, isnan(c->bytes) ? configuration_hash(l, c) : memory_hash(l));
 }
@@ -478,6 +502,7 @@ static void make_room(struct candidate_loading *l, size_t count)
     set->candidates = xcalloc(count + 1, sizeof *set->candidates);
     set->job_ids = xcalloc(count + 1, sizeof *set->job_ids);
     set->groups = xcalloc(count + 1, sizeof *set->groups);
+    l->wider = xcalloc(count + 1, sizeof *l->wider);
     set->values = xcalloc(count + 1, (l->key_count + 1) * sizeof *set->values);
     set->terms = xcalloc(count + 1, 2 * CALIBRATION_TERMS * sizeof *set->terms);
     numbering_open(&l->groups, count);
@@ -554,6 +579,22 @@ static void index_jobs(struct candidate_set *set)
     qsort(set->by_job, set->space.count, sizeof *set->by_job, compare_jobs);
 }
 
+/* A sweep whose keys are all of training_spec, say: there jobs compete that the file does not set apart by group_by. */
+static void join_the_lonely(struct candidate_loading *l)
+{
+    struct candidate_set *set = l->set;
+    size_t count = set->space.count;
+    if (l->by_list || count < 2 || l->groups.count < count)
+        return;
+    numbering_close(&l->groups);
+    numbering_open(&l->groups, count);
+    for (size_t i = 0; i < count; i++) {
+        size_t group = number_of(&l->groups, l->wider[i]);
+        set->candidates[i].group = group;
+        set->groups[group] = l->wider[i];
+    }
+}
+
 static void finish(struct candidate_loading *l)
 {
     struct candidate_set *set = l->set;
@@ -562,6 +603,7 @@ static void finish(struct candidate_loading *l)
     for (size_t i = 0; i < s->count; i++)
         timed |= !isnan(s->candidates[i].seconds);
     index_jobs(set);
+    join_the_lonely(l);
     if (set->replicate_count)
         qsort(set->replicates, set->replicate_count, sizeof *set->replicates, compare_replicates);
     s->group_count = l->groups.count;
@@ -583,7 +625,7 @@ int candidates_load(const struct candidate_request *request, struct candidate_se
     if (rc == 0) {
         choose_keys(&l);
         mark_savers(&l);
-        mark_replicates(&l);
+        mark_listed(&l);
         make_room(&l, count);
         out->space = (struct search_space){
             .keys = out->keys,
@@ -610,6 +652,8 @@ int candidates_load(const struct candidate_request *request, struct candidate_se
     numbering_close(&l.memory_classes);
     numbering_close(&l.replicated);
     free(l.is_replicate);
+    free(l.is_apart);
+    free(l.wider);
     if (rc < 0)
         candidates_free(out);
     return rc;

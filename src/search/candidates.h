@@ -1,8 +1,9 @@
 /* The jobs of a sweep as the candidates of a search.
  *
- *   group          equal in every key of cluster_spec, model and training_spec but the micro-batch, gradient
- *                  accumulation and ZeRO stage, and in the global batch wherever it stands (a file that declares none
- *                  lets it float); without equal_batch the global batch may differ
+ *   group          equal in the keys that [sweep] group_by lists; without it, in every key of cluster_spec, model and
+ *                  training_spec but the micro-batch, gradient accumulation and ZeRO stage, unless every candidate
+ *                  would be alone then; and in the global batch wherever it stands (a file that declares none lets it
+ *                  float), without equal_batch it may differ
  *   configuration  equal in every key but the micro-batch and gradient accumulation
  *   memory_class   with predictions: equal in all that they are made from but the micro-batch, gradient accumulation
  *                  and global batch; else the configuration

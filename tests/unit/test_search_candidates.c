@@ -9,6 +9,7 @@
 #include "space_fixture.h"
 
 #define HEAD "[sweep]\nobjective = \"max:throughput\"\n[predict]\nframework = \"megatron\"\ndevice = \"A100-80GB\"\n"
+#define HEAD_OF_LOSS "[sweep]\nobjective = \"min:loss\"\n"
 #define MODEL                                                                                                          \
     "[[model]]\nlayers = 8\nhidden = 512\nheads = 8\nvocab = 50257\nseq = [512, 1024]\n[[cluster_spec]]\nnum_hosts = " \
     "1\n"                                                                                                              \
@@ -89,6 +90,35 @@ static void load__batches_may_differ__fewer_groups(void **state)
     unload(&l);
 }
 
+/* The script of somebody who has no plans: rates and optimizers, all of them of training_spec. */
+static void load__every_job_alone__all_compete(void **state)
+{
+    (void)state;
+    struct loaded l = load(HEAD_OF_LOSS "[[training_spec]]\nlr = [1, 2, 3]\noptimizer = [\"a\", \"b\"]\n", false);
+    assert_true(l.set.space.count == 6 && l.set.space.group_count == 1 && l.set.space.candidates[5].group == 0);
+    unload(&l);
+    l = load(HEAD_OF_LOSS "[[training_spec]]\nlr = [1, 2, 3]\nglobal_batch = [64, 128]\n", true);
+    assert_true(l.set.space.count == 6 && l.set.space.group_count == 2);
+    unload(&l);
+    l = load(HEAD_OF_LOSS "[[training_spec]]\nlr = [1, 2, 3]\n[[parallel_spec]]\nmicro_batch = [1, 2]\n", false);
+    assert_int_equal(l.set.space.group_count, 3);
+    unload(&l);
+}
+
+/* What the file sets apart is what the search compares, as `best` does. */
+static void load__group_by__says_what_competes(void **state)
+{
+    (void)state;
+    struct loaded l = load(HEAD_OF_LOSS "group_by = [\"bucket\", \"layers\"]\n"
+                                        "[[model]]\nlayers = [8, 16]\nseq = [512, 1024]\n" PLANS,
+                           false);
+    assert_int_equal(l.set.space.group_count, 4);
+    unload(&l);
+    l = load(HEAD_OF_LOSS "group_by = [\"lr\"]\n[[training_spec]]\nlr = [1, 2, 3]\n", false);
+    assert_int_equal(l.set.space.group_count, 3);
+    unload(&l);
+}
+
 static void load__nothing_predicted__unknown_and_classes_are_configurations(void **state)
 {
     (void)state;
@@ -141,6 +171,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(load__predicted_sweep__groups_configurations_classes),
         cmocka_unit_test(load__batches_may_differ__fewer_groups),
+        cmocka_unit_test(load__every_job_alone__all_compete),
+        cmocka_unit_test(load__group_by__says_what_competes),
         cmocka_unit_test(load__nothing_predicted__unknown_and_classes_are_configurations),
         cmocka_unit_test(load__search__runs_over_it),
     };
