@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-#include <math.h>
-
 #include "predict/mixer.h"
 
 double layer_outer_degree(const struct training_plan *plan)

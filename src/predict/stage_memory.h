@@ -9,15 +9,19 @@
  *                and then a copy
  *
  * Where a framework's phases are known (coefficients.h), only the larger of working and logits is there, or, where that
- * is more than activations and both, the step's temporaries (step, below stage 3 flat_step, and 4 where gradients of 2
- * bytes are widened) / N.
- * Where it frees its gradients and there is one micro-batch, the logits are there before any gradient.
+ * is more than activations and both, what the end of a step has: the optimizer's temporaries (step, unless it is fused,
+ * below stage 3 flat_step, and 4 where gradients of 2 bytes are widened) / N, or, where that is more, tied_sum·V·h/t
+ * while both gradients of a tied embedding are added up.
+ * Where it frees its gradients and there is one micro-batch, the logits are there before any gradient; where those are
+ * less than working, the last layer's backward pass is.
  *
  * Besides what its layers keep (layer_memory.h), a stage keeps
  *
  *   MTP          on the stage with the head: a layer, and 4·T·V/t of its logits
  *   inputs       first stage, per micro-batch: 8·T of token ids, and T·h of a dropout mask and 2·T·h of
  *                the input of a norm of the embedding (/ t with sequence parallelism)
+ *   buckets      below stage 3, with more than one rank: bucket_copy · the gradients of what is trained  [12]
+ *   cast         under autocast (layer_memory.h), with the logits: 2·V·h/t, the head's weights
  *
  * With the logits of GPTBigCode (coefficients.h, gpt_bigcode) its layers' 2·T·(a·d + 2·d) are there, in fp32 4, under
  * full recompute: keys and values for a cache, as a view of what has the queries, too. Its loss takes half the bytes.
@@ -29,11 +33,14 @@
  *   mixed precision [1]                      2          2                   12   and whatever is accumulated besides
  *   fp32                                     4          4                    8
  *
+ * Without a master copy parameter, gradient and moments are as wide as the plan's weights_type says.
+ *
  * Frozen weights have no gradient, master or moments; adapters (tuning.h) have, in their own bytes. Under ZeRO stage 3
  * with full recompute the backward pass of frozen layers holds a further 2·T·h of each of the stage's but two, and the
  * embedding and head are gathered throughout. Frozen leading layers keep no activations.
  *
- * Sources: [1] arXiv 1910.02054, section 3.1 · [4] Megatron-LM theoretical_memory_usage.py. Pure. */
+ * Sources: [1] arXiv 1910.02054, section 3.1 · [4] Megatron-LM theoretical_memory_usage.py ·
+ * [12] torch nn/parallel/distributed.py, gradient_as_bucket_view. Pure. */
 #ifndef MESHSWEEP_PREDICT_STAGE_MEMORY_H
 #define MESHSWEEP_PREDICT_STAGE_MEMORY_H
 

@@ -61,7 +61,8 @@ double tuning_passed(const struct architecture *a, const struct training_plan *p
 /* Bytes per weight of a layer's matrix; 0: as the framework has parameters. */
 double tuning_weight_bytes(const struct training_plan *plan);
 
-/* Whether hidden states are in fp32: prepared for k-bit training, or LayerNorms of autocast before 4-bit products. */
+/* Whether hidden states are in fp32: prepared for k-bit training, under autocast (layer_memory.h), or LayerNorms of
+ * autocast before 4-bit products. */
 bool tuning_is_wide(const struct architecture *a, const struct training_plan *plan,
                     const struct memory_coefficients *c);
 
