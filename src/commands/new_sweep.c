@@ -137,6 +137,9 @@ static void add_proposal(struct buffer *out, const struct log_readers *l, const 
         buffer_printf(out, "%s%s\n", p->unit[0] ? "  in " : "", p->unit);
         return;
     }
+    const char *example = strcmp(p->metric, "step_time") == 0     ? "ms"
+                          : strcmp(p->metric, "peak_memory") == 0 ? "MiB"
+                                                                  : NULL;
     buffer_printf(out, "\n# %s: %zu line%s of %s, from %g to %g\n",
                   p->confidence == PROPOSAL_SURE ? "sure" : "likely, please look", p->lines, p->lines == 1 ? "" : "s",
                   l->path, p->least, p->most);
@@ -146,6 +149,14 @@ static void add_proposal(struct buffer *out, const struct log_readers *l, const 
         buffer_add_text(out, "\nunit = ");
         add_string(out, p->unit);
     }
+    if (p->has_prefix)
+        buffer_add_text(out, "\nwritten_unit = true         # 52.3K is 52300");
+    if (!p->unit[0] && example)
+        buffer_printf(out,
+                      "\nmeans = \"other\"             # the log names no unit: where it is \"%s\", say unit = \"%s\" "
+                      "in "
+                      "place\n                            # of this, and it is set beside what is predicted",
+                      example, example);
     buffer_printf(out, "\nbetter = \"%s\"\ntake = \"%s\"\n", p->higher_is_better ? "max" : "min", p->take);
     if (strcmp(p->take, "median") == 0 && p->lines > 3)
         buffer_add_text(out, "warmup = 2                  # leading samples that do not count\n");

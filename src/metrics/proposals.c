@@ -14,7 +14,10 @@ struct log_field {
     const char *between;         /* from the name's end to the number: ": " */
     const char *number, *number_end;
     const char *unit, *unit_end; /* empty: none */
+    const char *behind_end; /* of a name behind the unit, which it follows: "46.9% bf16 MFU"; the unit's end: none */
 };
+
+enum bare { BARE_NONE, BARE_FRACTIONS, BARE_ALL };
 
 struct kind {
     const char *metric;
@@ -26,6 +29,7 @@ struct kind {
     size_t own_units; /* how many of `units`, from the first, say it of a number without any name */
     double bare_from; /* from which number on `bare_unit` is meant where there is none; 0: never */
     const char *bare_unit;
+    enum bare bare; /* which numbers may be without a unit, in one that is not known */
 };
 
 /* In the order in which they are asked: "tokens per second" is no time. */
@@ -42,11 +46,12 @@ static const struct kind kinds[] = {
      true,
      0,
      0,
-     NULL},
-    {"mfu", {"mfu", "hfu"}, {NULL}, {"%"}, "median", true, false, false, 0, 0, NULL},
+     NULL,
+     BARE_NONE},
+    {"mfu", {"mfu", "hfu"}, {NULL}, {"%"}, "median", true, false, false, 0, 0, NULL, BARE_NONE},
     {"peak_memory",
      {"memory", "mem", "allocated", "reserved", "maxmemallocated", "memallocated"},
-     {"host", "cpu"},
+     {"host", "cpu", "fraction", "ratio", "util"},
      {"gib", "gb", "mib", "mb", "kib", "kb", "b", "g", "m"},
      "max",
      false,
@@ -54,10 +59,11 @@ static const struct kind kinds[] = {
      false,
      0,
      1 << 20,
-     "B"},
-    {"loss", {"loss"}, {"scale", "val", "eval", "valid"}, {NULL}, "last", false, false, false, 0, 0, NULL},
+     "B",
+     BARE_ALL},
+    {"loss", {"loss"}, {"scale", "val", "eval", "valid"}, {NULL}, "last", false, false, false, 0, 0, NULL, BARE_NONE},
     {"step_time",
-     {"time", "timing", "latency", "dt", "elapsed", "duration", "seconds", "ttft", "tpot", "itl"},
+     {"time", "timing", "latency", "dt", "elapsed", "duration", "seconds", "took", "avg", "ttft", "tpot", "itl"},
      {"data", "load", "eta", "total", "runtime", "remaining"},
      {"s/it", "ms/it", "s/step", "ms/step", "ms", "s", "sec", "secs", "seconds", "us"},
      "median",
@@ -66,22 +72,34 @@ static const struct kind kinds[] = {
      false,
      5,
      0,
-     NULL},
+     NULL,
+     BARE_FRACTIONS},
 };
 
-/* Whether the text has the words, whatever stands between them and in capitals or not. */
+/* Whether a word may begin here: not within one, but "CrossEntropyLoss" is three. */
+static bool is_boundary(const char *text, const char *at, const char *end)
+{
+    return at == text || at == end || !isalpha((unsigned char)at[-1]) || !isalpha((unsigned char)*at) ||
+           (islower((unsigned char)at[-1]) && isupper((unsigned char)*at));
+}
+
+/* Where the words that begin at `at` end, whatever stands between them and in capitals or not; NULL: others are there. */
+static const char *words_end(const char *text, const char *at, const char *end, const char *words)
+{
+    const char *p = at;
+    for (const char *w = words; *w; w++)
+        if (p < end && (*w == ' ' ? strchr("_- ", *p) != NULL : tolower((unsigned char)*p) == *w))
+            p++;
+        else if (*w != ' ' || !is_boundary(text, p, end))
+            return NULL;
+    return is_boundary(text, at, end) && is_boundary(text, p, end) ? p : NULL;
+}
+
 static bool has_words(const char *text, const char *end, const char *words)
 {
-    size_t n = strlen(words);
-    for (const char *p = text; p + n <= end; p++) {
-        size_t i = 0;
-        while (i < n && (tolower((unsigned char)p[i]) == words[i] || (words[i] == ' ' && strchr("_- ", p[i]))))
-            i++;
-        bool begins = p == text || !isalpha((unsigned char)p[-1]);
-        bool ends = p + n == end || !isalpha((unsigned char)p[n]);
-        if (i == n && begins && ends)
+    for (const char *p = text; p < end; p++)
+        if (words_end(text, p, end, words))
             return true;
-    }
     return false;
 }
 
@@ -106,6 +124,13 @@ static size_t unit_place(const struct kind *k, const char *unit, const char *end
 static bool is_unit(const struct kind *k, const char *unit, const char *end)
 {
     return unit_place(k, unit, end) < sizeof k->units / sizeof *k->units;
+}
+
+/* "52.3K", of which the next may be "987": no unit, but a part of the number. */
+static bool is_prefix(const struct kind *k, const struct log_field *f)
+{
+    return f->unit + 1 == f->unit_end && f->unit == f->number_end && strchr("kKMGT", *f->unit) &&
+           !is_unit(k, f->unit, f->unit_end);
 }
 
 static bool is_any_unit(const char *unit, const char *end)
@@ -185,6 +210,23 @@ static void find_unit(const char *end, struct log_field *f)
         find_unit_in_name(f);
 }
 
+/* A name of a share stands behind it as well as before it, perhaps after a word. */
+static void find_name_behind(const char *end, struct log_field *f)
+{
+    static const char *const shares[] = {"mfu", "hfu"};
+    f->behind_end = f->unit_end;
+    if (f->unit != f->number_end || f->unit + 1 != f->unit_end || *f->unit != '%')
+        return;
+    const char *p = f->unit_end;
+    for (int word = 0; word < 2 && p < end && *p == ' '; word++) {
+        const char *begin = ++p;
+        while (p < end && isalnum((unsigned char)*p))
+            p++;
+        if (has_any(begin, p, shares, sizeof shares / sizeof *shares))
+            f->behind_end = p;
+    }
+}
+
 /* The next number from `p` on that begins a word; false: none. */
 static bool next_field(const char *line, const char **p, const char *end, struct log_field *f)
 {
@@ -204,6 +246,7 @@ static bool next_field(const char *line, const char **p, const char *end, struct
     f->number_end = at;
     find_name(line, f->number, f);
     find_unit(end, f);
+    find_name_behind(end, f);
     *p = at;
     return true;
 }
@@ -247,31 +290,43 @@ static char *regex_of(const char *line, const struct log_field *f, const struct 
     else if (f->name < f->name_end && ispunct((unsigned char)before[-1])) {
         add_escaped(&b, before - 1, before);
         add_escaped(&b, before, f->name);
-    } else if (f->name < f->name_end)
+    } else if (f->name < f->name_end && isalnum((unsigned char)*f->name))
         buffer_add_text(&b, "\\b");
     add_escaped(&b, f->name, f->number);
     bool thousands = memchr(f->number, ',', (size_t)(f->number_end - f->number)) != NULL;
-    buffer_add_text(&b, thousands                             ? "([0-9.,]+)"
-                        : k && strcmp(k->metric, "loss") == 0 ? "([-+0-9.eEnaif]+)"
-                                                              : "([0-9.eE+-]+)");
-    if (f->unit >= f->number_end && f->unit < f->unit_end) {
+    buffer_add_text(&b, thousands                        ? "([0-9.,]+)"
+                        : strcmp(k->metric, "loss") == 0 ? "([-+0-9.eEnaif]+)"
+                                                         : "([0-9.eE+-]+)");
+    if (is_prefix(k, f))
+        buffer_add_text(&b, "([kKMGT]?)");
+    else if (f->unit >= f->number_end && f->unit < f->unit_end) {
         buffer_add_text(&b, f->unit > f->number_end ? " *" : "");
-        add_escaped(&b, f->unit, f->unit_end);
+        add_escaped(&b, f->unit, f->behind_end);
     }
     return buffer_take(&b);
 }
 
 /* --- what a field is --- */
 
+/* Whether it is told without a unit: bytes by their size, others in a unit that the log does not say. */
+static bool may_be_bare(const struct kind *k, const struct log_field *f)
+{
+    bool is_clock = *f->number_end == ':'; /* of "10:00:05" */
+    bool is_fraction = memchr(f->number, '.', (size_t)(f->number_end - f->number)) != NULL;
+    return (k->bare_unit && number_of(f) >= k->bare_from) ||
+           (!is_clock && (k->bare == BARE_ALL || (k->bare == BARE_FRACTIONS && is_fraction)));
+}
+
 /* By the words from `name` on, which are the field's or its last ones. */
 static const struct kind *kind_by(const struct log_field *f, const char *name, enum proposal_confidence *confidence)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const struct kind *k = &kinds[i];
-        bool named = has_any(name, f->name_end, k->names, sizeof k->names / sizeof *k->names);
+        const size_t most = sizeof k->names / sizeof *k->names;
+        bool named = has_any(name, f->name_end, k->names, most) || has_any(f->unit_end, f->behind_end, k->names, most);
         bool unit = f->unit < f->unit_end && is_unit(k, f->unit, f->unit_end);
         bool nameless = f->name == f->name_end && unit_place(k, f->unit, f->unit_end) < k->own_units;
-        bool bare = k->bare_unit && f->unit == f->unit_end && number_of(f) >= k->bare_from;
+        bool bare = f->unit == f->unit_end && may_be_bare(k, f);
         if (has_any(f->name, f->name_end, k->not_names, sizeof k->not_names / sizeof *k->not_names))
             continue;
         if (!(named && (unit || bare || !k->unit_needed)) && !(unit && (k->name_optional || nameless)))
@@ -292,27 +347,35 @@ static const struct kind *kind_of(const struct log_field *f, enum proposal_confi
     return k ? k : kind_by(f, f->name, confidence);
 }
 
-/* "tokens/s" of a name that ends in "tokens_per_sec"; NULL: it says no rate. */
+/* "tokens/s" of a name with "tokens_per_sec" or "Tokens/s", "tokens/s/gpu" where it says that it is of one; NULL: it
+ * says no rate. */
 static char *rate_of_name(const struct log_field *f)
 {
-    static const char *const seconds[] = {"per s", "per sec", "per second"};
-    for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
-        const char *end = f->name_end - strlen(seconds[i]), *begin = end - 1;
-        if (begin <= f->name || !has_words(end, f->name_end, seconds[i]))
-            continue;
-        while (begin > f->name && isalpha((unsigned char)begin[-1]))
-            begin--;
-        return xasprintf("%.*s/s", (int)(end - 1 - begin), begin);
-    }
+    static const char *const seconds[] = {"per second", "per sec", "per s", "/second", "/sec", "/s"};
+    static const char *const devices[] = {"gpu", "device", "chip"};
+    for (const char *p = f->name; p < f->name_end; p++)
+        for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
+            const char *end = p > f->name && strchr("_- ", p[-1]) ? p - 1 : p, *begin = end;
+            while (begin > f->name && isalpha((unsigned char)begin[-1]))
+                begin--;
+            if (begin == end || !words_end(f->name, p, f->name_end, seconds[i]))
+                continue;
+            bool is_of_one = has_any(f->name, f->name_end, devices, sizeof devices / sizeof *devices);
+            char *rate = xasprintf("%.*s/s%s", (int)(end - begin), begin, is_of_one ? "/gpu" : "");
+            for (char *c = rate; *c; c++)
+                *c = (char)tolower((unsigned char)*c);
+            return rate;
+        }
     return NULL;
 }
 
 /* As it is written where it is known: "GiB" of "gpu_mem_gib". */
 static char *unit_of(const struct log_field *f, const struct kind *k)
 {
-    char *unit = f->unit < f->unit_end ? xstrndup(f->unit, (size_t)(f->unit_end - f->unit)) : rate_of_name(f);
+    bool is_written = f->unit < f->unit_end && !is_prefix(k, f);
+    char *unit = is_written ? xstrndup(f->unit, (size_t)(f->unit_end - f->unit)) : rate_of_name(f);
     if (!unit)
-        return xstrdup(k->bare_unit ? k->bare_unit : "");
+        return xstrdup(k->bare_unit && number_of(f) >= k->bare_from ? k->bare_unit : "");
     size_t n = strlen(unit);
     if (k->bare_unit && unit[n - 1] == 'b') {
         unit[0] = (char)toupper((unsigned char)unit[0]);
@@ -344,6 +407,8 @@ static void add_field(struct proposal_list *l, const char *line, const struct lo
         *p = (struct proposal){.metric = k->metric,
                                .regex = xstrdup(regex),
                                .unit = unit_of(f, k),
+                               .has_prefix = is_prefix(k, f),
+                               .only_rises = true,
                                .take = k->take,
                                .higher_is_better = k->higher_is_better,
                                .confidence = confidence,
@@ -353,6 +418,8 @@ static void add_field(struct proposal_list *l, const char *line, const struct lo
     free(regex);
     if (!p)
         return;
+    p->only_rises &= p->lines == 0 || value > p->last;
+    p->last = value;
     p->lines++;
     p->least = value < p->least ? value : p->least;
     p->most = value > p->most ? value : p->most;
@@ -391,6 +458,29 @@ static int compare(const void *left, const void *right)
     return strcmp(a->regex, b->regex);
 }
 
+static void free_proposal(struct proposal *p)
+{
+    free(p->regex);
+    free(p->unit);
+}
+
+/* A time that only grows is the time since a beginning, and no step's: left out, unless few lines say so. */
+static void judge(struct proposal_list *l)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < l->count; i++) {
+        struct proposal p = l->items[i];
+        bool is_clock = strcmp(p.metric, "step_time") == 0 && p.only_rises && p.lines > 2 && p.most >= 1.5 * p.least;
+        if (p.lines < 2 || is_clock)
+            p.confidence = PROPOSAL_LIKELY;
+        if (is_clock && p.lines > 4)
+            free_proposal(&p);
+        else
+            l->items[kept++] = p;
+    }
+    l->count = kept;
+}
+
 void proposals_from_log(const char *log, size_t length, struct proposal_list *out)
 {
     struct buffer plain = BUFFER_INIT;
@@ -406,9 +496,7 @@ void proposals_from_log(const char *log, size_t length, struct proposal_list *ou
         text = end + 1;
     }
     buffer_free(&plain);
-    for (size_t i = 0; i < out->count; i++)
-        if (out->items[i].lines < 2)
-            out->items[i].confidence = PROPOSAL_LIKELY;
+    judge(out);
     if (out->count)
         qsort(out->items, out->count, sizeof *out->items, compare);
     for (size_t i = 1; i < out->count; i++)
@@ -417,10 +505,8 @@ void proposals_from_log(const char *log, size_t length, struct proposal_list *ou
 
 void proposal_list_free(struct proposal_list *l)
 {
-    for (size_t i = 0; i < l->count; i++) {
-        free(l->items[i].regex);
-        free(l->items[i].unit);
-    }
+    for (size_t i = 0; i < l->count; i++)
+        free_proposal(&l->items[i]);
     free(l->items);
     *l = (struct proposal_list){NULL, 0};
 }

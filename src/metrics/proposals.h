@@ -15,12 +15,15 @@ struct proposal {
     const char *metric; /* "step_time", a constant */
     char *regex;        /* for [job.metrics.NAME]; its first group is the number */
     char *unit;         /* as the log has it; "": none */
+    bool has_prefix;    /* "K" and the like may follow the number: the last group of `regex` */
     const char *take;   /* what the samples come to: "median", "max", "last" */
     bool higher_is_better;
     enum proposal_confidence confidence;
     size_t lines;       /* that it was found on */
     double least, most; /* of the numbers */
-    bool second;        /* another one of the same metric is proposed before it */
+    double last;
+    bool only_rises; /* each number is larger than the one before */
+    bool second;     /* another one of the same metric is proposed before it */
 };
 
 struct proposal_list {

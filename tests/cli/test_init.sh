@@ -131,7 +131,7 @@ mfu;48.5;;{"train/loss": 11.5, "throughput/mfu": 48.5, "throughput/tokens_per_se
 step_time;3018.5;ms;step    2/19560 | loss 10.96 | lr 1.71e-06 | 3018.5 ms | 46.9% bf16 MFU | 173690 tok/s
 throughput;173690.0;tok/s;step    2/19560 | loss 10.96 | lr 1.71e-06 | 3018.5 ms | 46.9% bf16 MFU | 173690 tok/s
 step_time;1.25;seconds;completed step: 1, seconds: 1.25, TFLOP/s/device: 251.4, Tokens/s/device: 1787.5, loss: 12.1
-throughput;1787.5;;completed step: 1, seconds: 1.25, TFLOP/s/device: 251.4, Tokens/s/device: 1787.5, loss: 12.1
+throughput;1787.5;tokens/s/gpu;completed step: 1, seconds: 1.25, TFLOP/s/device: 251.4, Tokens/s/device: 1787.5, loss: 12.1
 step_time;5.125;s;iteration 10/99 | lr: 3e-06 | memory_allocated: 41943040000 | train_step_timing in s: 5.125
 peak_memory;62914560000.0;B;iteration 10/99 | memory_allocated: 41943040000 | peak_memory_usage: 62914560000 | loss: 1
 step_time;12.5;ms;{"step": 7, "step_time_ms": 12.5, "loss": 3}
@@ -140,7 +140,34 @@ throughput;2.5;steps/s;epoch 1 train_steps_per_second=2.5 loss=3
 peak_memory;12.5;GB;{"step": 7, "perf": {"tokens_per_sec": 2828.5, "gpu_mem_gb": 12.5}}
 throughput;1163.5;/s;Train: 0 [  50/5004 (  1%)]  Loss: 6.93 (6.94)  Time: 0.22s, 1163.5/s  (0.25s, 1024.0/s)  LR: 1e-05
 step_time;0.22;s;Train: 0 [  50/5004 (  1%)]  Loss: 6.93 (6.94)  Time: 0.22s, 1163.5/s  (0.25s, 1024.0/s)  LR: 1e-05
+step_time;1223.5;ms;step 3: train loss 4.57 (took 1223.5 ms)
+step_time;0.25;;10:00:01 - Epoch(train) [1][ 50/391]  lr: 1e-03  eta: 0:10:01  time: 0.25  data_time: 0.01  memory: 1234
+peak_memory;1234.0;;10:00:01 - Epoch(train) [1][ 50/391]  eta: 0:10:01  time: 0.25  data_time: 0.01  memory: 1234
+loss;10.5;;    train/CrossEntropyLoss=10.5
+throughput;2.5;;epoch 1 trainStepsPerSecond=2.5 loss=3
+throughput;12101.0;tokens/s/gpu;    throughput/device/tokens_per_second=12,101
+throughput;52500.0;tokens/s;[rank 0] Step: 7 | Loss: 9.5 | Tokens/s: 52.5K | Tokens/s/GPU: 6.5K | MFU: 38.5% | Memory usage: 21.5GB
+mfu;46.5;%;step    2/19560 | loss 10.96 | lr 1.71e-06 | 3018.5 ms | 46.5% bf16 MFU | 173690 tok/s
 END
+}
+
+# What only grows is a clock; where there is nothing else, it is no step time either.
+log__time_since_the_start__is_no_step_time()
+{
+    local i
+    for i in 1 2 3 4 5 6; do
+        echo "step:$i/20 train_loss:9.5 train_time:$((350 * i))ms step_avg:350.25ms"
+    done >clock.log
+    run_meshsweep init --from-log clock.log
+    expect_status 0
+    expect_stdout_contains "regex = '\\bstep_avg:([0-9.eE+-]+)ms'"
+    expect_stdout_lacks train_time
+    expect_no_stderr
+    sed -i 's/ step_avg.*//' clock.log
+    run_meshsweep init --from-log clock.log
+    expect_status 0
+    expect_stdout_lacks step_time
+    expect_no_stderr
 }
 
 # Dashes for underscores, switches that take no value, variables of the environment.
