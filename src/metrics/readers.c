@@ -1,6 +1,8 @@
 #include "metrics/readers.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -144,6 +146,11 @@ static bool add_groups(const struct metric_reader *r, const char *line, const st
     return true;
 }
 
+static const struct text_range *number_range(const struct text_range *at)
+{
+    return at[1].begin >= 0 ? &at[1] : &at[0];
+}
+
 /* The number in a line: of the first group, or of the whole where that took no part. With a unit written beside it, it
  * is that group's, the last one's. */
 static bool number_of_match(const struct metric_reader *r, const char *line, const struct text_range *at, double *out)
@@ -152,8 +159,8 @@ static bool number_of_match(const struct metric_reader *r, const char *line, con
     char text[32] = "";
     if (r->source->sum)
         return add_groups(r, line, at, out);
-    size_t group = at[1].begin >= 0 ? 1 : 0;
-    if (!number_in(line + at[group].begin, (size_t)(at[group].end - at[group].begin), out))
+    const struct text_range *number = number_range(at);
+    if (!number_in(line + number->begin, (size_t)(number->end - number->begin), out))
         return false;
     if (unit < 2 || unit >= GROUPS_MOST || at[unit].begin < 0)
         return true;
@@ -161,6 +168,66 @@ static bool number_of_match(const struct metric_reader *r, const char *line, con
     if (n < sizeof text)
         memcpy(text, line + at[unit].begin, n);
     return unit_convert(*out, text, r->metric->unit ? r->metric->unit : "", out);
+}
+
+/* --- parts of numbers --- */
+
+static const char *skip_zeros(const char *p, const char *end)
+{
+    while (p < end && *p == '0')
+        p++;
+    return p;
+}
+
+static const char *skip_digits(const char *p, const char *end)
+{
+    while (p < end && isdigit((unsigned char)*p))
+        p++;
+    return p;
+}
+
+/* Past ",234" of "1,234"; in "12,345,678" after a comma or at the begin of a line they may be columns. */
+static const char *skip_thousands(const char *line, const char *number, const char *p, const char *end)
+{
+    const bool is_column = number == line || number[-1] == ',' || p - number > 3;
+    while (!is_column && p < end && *p == ',' && skip_digits(p + 1, end) == p + 4)
+        p += 4;
+    return p;
+}
+
+/* Where the number ends of which `number` to `at` is the begin: `at`, or past "e-05", ".5", ",234". */
+static const char *end_of_number(const char *line, const char *number, const char *at, const char *end)
+{
+    const char *p = skip_digits(at, end);
+    if (skip_digits(number, p) == p) {
+        p = skip_thousands(line, number, p, end);
+        p = p < end && *p == '.' && skip_digits(p + 1, end) > p + 1 ? skip_digits(p + 1, end) : p;
+    }
+    if (end - p > 2 && strchr("eE", *p) && strchr("+-", p[1]))
+        p = skip_digits(p + 2, end) > p + 2 ? skip_digits(p + 2, end) : p;
+    return p;
+}
+
+/* Whether the match ends within a number, or ".*" before the group has taken all but its last digit: what is left is
+ * another number, and no sample. What the expression itself goes on with, its author has seen. */
+static bool is_cut(struct collector *c, const struct metric_reader *r, const struct line_piece *piece,
+                   const struct text_range *at)
+{
+    const struct text_range *taken = number_range(at);
+    const char *line = piece->text, *begin = line + taken->begin, *end = line + taken->end;
+    begin += begin < end && strchr("+-", *begin) ? 1 : 0;
+    if (begin == end || !isdigit((unsigned char)*begin) || !isdigit((unsigned char)end[-1]))
+        return false;
+    const char *first = begin;
+    const char *last = taken->end == at[0].end ? end_of_number(line, begin, end, line + piece->length) : end;
+    while (first > line + at[0].begin && isdigit((unsigned char)first[-1]))
+        first--;
+    if (last == end && skip_zeros(first, begin) == begin)
+        return false;
+    if (c->list.cut_numbers++ == 0)
+        snprintf(c->list.cut_example, sizeof c->list.cut_example, "%.30s: %.*s of %.*s", r->metric->name,
+                 (int)(end - begin), begin, (int)(last - first), first);
+    return true;
 }
 
 /* A match that begins in what the next piece repeats is left to that: its end may be there. What lies around the range
@@ -181,6 +248,8 @@ void collector_match(struct collector *c, const struct metric_reader *r, const s
     if (*matched || !match_piece(r, piece, at))
         return;
     *matched = true;
+    if (!r->source->sum && is_cut(c, r, piece, at))
+        return;
     if (number_of_match(r, piece->text, at, &value))
         collector_add_read(c, r, -1, value);
 }

@@ -58,6 +58,8 @@ struct sample_list {
     size_t oversized_files;   /* JSON files that are too large to be read */
     size_t oversized_lines;   /* lines of JSON that are */
     int64_t unread_bytes;     /* of the output: written faster than they could be read, and kept */
+    size_t cut_numbers;       /* that a regular expression takes only a part of: no samples */
+    char cut_example[96];     /* the first of them: "loss: 5 of 1.5e-05" */
 };
 
 #define SAMPLE_LIST_INIT                                                                                               \

@@ -186,6 +186,9 @@ static void explain_missing(struct recording *r, const struct attempt_output *ou
         buffer_printf(&text, "; lines of its metrics file that are no JSON objects: %zu", r->samples.malformed_metrics);
     if (r->samples.oversized_files > 0)
         buffer_printf(&text, "; JSON files that are too large to be read: %zu", r->samples.oversized_files);
+    if (r->samples.cut_numbers > 0)
+        buffer_printf(&text, "; a regular expression takes only a part of a number: %s (%zu)", r->samples.cut_example,
+                      r->samples.cut_numbers);
     free(r->verdict.message);
     r->verdict.message = buffer_take(&text);
 }
@@ -201,6 +204,9 @@ static char *describe_left_out(const struct sample_list *l)
                  {"JSON files over 16 MiB", (int64_t)l->oversized_files},
                  {"samples of metrics after the first 1,000", (int64_t)l->nameless}};
     struct buffer text = BUFFER_INIT;
+    if (l->cut_numbers > 0)
+        buffer_printf(&text, "numbers of which a regular expression takes only a part, as in \"%s\": %zu",
+                      l->cut_example, l->cut_numbers);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i].count > 0)
             buffer_printf(&text, "%s%s: %lld", text.length ? "; " : "", parts[i].what, (long long)parts[i].count);

@@ -141,12 +141,12 @@ peak_memory;12.5;GB;{"step": 7, "perf": {"tokens_per_sec": 2828.5, "gpu_mem_gb":
 throughput;1163.5;/s;Train: 0 [  50/5004 (  1%)]  Loss: 6.93 (6.94)  Time: 0.22s, 1163.5/s  (0.25s, 1024.0/s)  LR: 1e-05
 step_time;0.22;s;Train: 0 [  50/5004 (  1%)]  Loss: 6.93 (6.94)  Time: 0.22s, 1163.5/s  (0.25s, 1024.0/s)  LR: 1e-05
 step_time;1223.5;ms;step 3: train loss 4.57 (took 1223.5 ms)
-step_time;0.25;;10:00:01 - Epoch(train) [1][ 50/391]  lr: 1e-03  eta: 0:10:01  time: 0.25  data_time: 0.01  memory: 1234
+step_time;0.25;;10:00:01 - Epoch(train) [1][ 50/391]  eta: 0:10:01  time: 0.25  data_time: 0.01  memory: 1234
 peak_memory;1234.0;;10:00:01 - Epoch(train) [1][ 50/391]  eta: 0:10:01  time: 0.25  data_time: 0.01  memory: 1234
 loss;10.5;;    train/CrossEntropyLoss=10.5
 throughput;2.5;;epoch 1 trainStepsPerSecond=2.5 loss=3
 throughput;12101.0;tokens/s/gpu;    throughput/device/tokens_per_second=12,101
-throughput;52500.0;tokens/s;[rank 0] Step: 7 | Loss: 9.5 | Tokens/s: 52.5K | Tokens/s/GPU: 6.5K | MFU: 38.5% | Memory usage: 21.5GB
+throughput;52500.0;tokens/s;[rank 0] Step: 7 | Loss: 9.5 | Tokens/s: 52.5K | Tokens/s/GPU: 6.5K | MFU: 38.5%
 mfu;46.5;%;step    2/19560 | loss 10.96 | lr 1.71e-06 | 3018.5 ms | 46.5% bf16 MFU | 173690 tok/s
 END
 }

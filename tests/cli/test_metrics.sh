@@ -291,6 +291,21 @@ exit status 0, but the objective speed was not reported; it reported a, b, c, d,
         "SELECT message FROM attempt WHERE failure = 'no-metric' ORDER BY job_id"
 }
 
+# "1,234" is not 1: the expression is wrong, and what it reads is another number.
+regex__part_of_a_number__no_sample_and_the_number_shown()
+{
+    job_lines 'objective = "max:tps"' "[job.metrics.tps]
+regex = 'tps: ([0-9]+)'" <<'END'
+echo tps: 1,234; echo tps: 2,345
+echo tps: 987; echo tps: 1,234
+END
+    run_silently 3
+    expect_sql "exit status 0, but the objective tps was not reported; a regular expression takes only a part of a \
+number: tps: 1 of 1,234 (2)" "SELECT message FROM attempt WHERE failure = 'no-metric'"
+    expect_sql '987.0|1|numbers of which a regular expression takes only a part, as in "tps: 1 of 1,234": 1' \
+        "SELECT tps, partial, (SELECT left_out FROM attempt WHERE state = 'ok') FROM results WHERE tps IS NOT NULL"
+}
+
 objective__missing__is_a_failure_only_where_one_is_declared()
 {
     job_lines 'objective = "min:latency"' "$(regex_metric latency)" <<'END'

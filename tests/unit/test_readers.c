@@ -109,6 +109,41 @@ static void readers__regex__one_sample_per_line_in_order(void **state)
     sample_list_free(&l);
 }
 
+/* The expression takes a part of the number: that is another number. */
+static void readers__part_of_a_number__no_sample_and_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pattern, *line, *example;
+    } cases[] = {
+        {"wps: +([0-9.,]+)", "wps: 1.01e+04  iter: 3", "speed: 1.01 of 1.01e+04"},
+        {"loss ([-0-9.]+)", "loss -1.5e-05", "speed: 1.5 of 1.5e-05"},
+        {"tps ([0-9]+)", "tps 12,345,678 mfu 3", "speed: 12 of 12,345,678"},
+        {"tps ([0-9]+)", "tps 1,234.5", "speed: 1 of 1,234.5"},
+        {"time ([0-9]+)", "time 118.61ms", "speed: 118 of 118.61"},
+        {"time.*([0-9.]+)ms", "iter 20: time 118ms", "speed: 8 of 118"},
+        {"time ([0-9])", "time 12", "speed: 1 of 12"},
+        {"time [0-9]+", "time 1e+3", NULL}, /* no group: what it takes begins with no digit, and is no number */
+        {"time ([0-9]+)[.]", "time 118.61ms", NULL},
+        {"time ([0-9]+)", "time 118.", NULL},
+        {"time ([0-9]+)", "time 118, loss 3", NULL},
+        {"time ([0-9]+)", "time 118,20 of 30", NULL},
+        {"time ([0-9]+)", "time 118e of 3", NULL},
+        {"layer0*([0-9]+)", "layer0012", NULL},
+        {"^[0-9]+,([0-9]+)", "1,118,256", NULL},
+        {"^([0-9]+)", "118,256", NULL},
+        {"speed ([0-9.]+)", "speed 118.5ms", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sample_list l = read_regex(cases[i].pattern, cases[i].line);
+        assert_int_equal(l.cut_numbers, cases[i].example != NULL);
+        assert_string_equal(l.cut_example, cases[i].example ? cases[i].example : "");
+        if (cases[i].example)
+            assert_int_equal(l.count, 0);
+        sample_list_free(&l);
+    }
+}
+
 static void readers__numerator__over_what_is_read_or_the_fallback(void **state)
 {
     (void)state;
@@ -548,6 +583,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(readers__regex__one_sample_per_line_in_order),
+        cmocka_unit_test(readers__part_of_a_number__no_sample_and_told),
         cmocka_unit_test(readers__numerator__over_what_is_read_or_the_fallback),
         cmocka_unit_test(readers__sum__of_all_groups_or_nothing),
         cmocka_unit_test(readers__progress_bar__carriage_returns_end_lines),
