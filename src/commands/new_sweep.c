@@ -231,6 +231,17 @@ static bool is_word(const struct new_axis *a)
     return a->way == SCRIPT_SWITCH || a->way == SCRIPT_NEGATION;
 }
 
+/* Whether the command gets it as a word of its own that ends in its value. */
+static bool is_added(const struct new_axis *a)
+{
+    return !a->is_named && (a->way == SCRIPT_OPTION || a->way == SCRIPT_ASSIGNMENT);
+}
+
+static const char *dashes(const struct new_axis *a)
+{
+    return a->way == SCRIPT_ASSIGNMENT ? "" : "--";
+}
+
 /* The value as TOML; of a switch the word that the command gets. */
 static void add_axis_value(struct buffer *out, const struct new_axis *a, const char *value, size_t length)
 {
@@ -290,8 +301,8 @@ static void add_line(struct buffer *out, const struct new_sweep *n, const struct
     for (size_t i = 0; i < count; i++)
         if (is_word(&axes[i]))
             buffer_printf(&line, " {%s!r}", axes[i].key);
-        else if (!axes[i].is_named && axes[i].way == SCRIPT_OPTION)
-            buffer_printf(&line, " --%s={%s}", axes[i].option, axes[i].key);
+        else if (is_added(&axes[i]))
+            buffer_printf(&line, " %s%s={%s}", dashes(&axes[i]), axes[i].option, axes[i].key);
     buffer_add_json_string(out, line.data, line.length);
     buffer_free(&line);
 }
@@ -304,8 +315,8 @@ static void add_words(struct buffer *out, const struct new_sweep *n, const struc
         buffer_add_json_string(out, *word, strlen(*word));
     }
     for (size_t i = 0; i < count; i++)
-        if (!axes[i].is_named && axes[i].way == SCRIPT_OPTION)
-            buffer_printf(out, ", \"--%s={%s}\"", axes[i].option, axes[i].key);
+        if (is_added(&axes[i]))
+            buffer_printf(out, ", \"%s%s={%s}\"", dashes(&axes[i]), axes[i].option, axes[i].key);
     buffer_add_char(out, ']');
 }
 

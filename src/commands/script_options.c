@@ -10,19 +10,40 @@
 
 enum { SCRIPT_BYTES_MOST = 1 << 20, DECLARATION_BYTES = 200 };
 
+static char *text_of_file(const char *path)
+{
+    struct buffer text = BUFFER_INIT;
+    struct error e = ERROR_INIT;
+    struct stat is;
+    bool is_file = stat(path, &is) == 0 && S_ISREG(is.st_mode);
+    if (is_file && file_read(path, SCRIPT_BYTES_MOST, &text, &e) == 0 && text.length &&
+        !memchr(text.data, '\0', text.length))
+        return buffer_take(&text);
+    buffer_free(&text);
+    return NULL;
+}
+
+/* Of "a.b": a/b.py or a/b/__main__.py. */
+static char *text_of_module(const char *module)
+{
+    char *path = xstrdup(module);
+    for (char *c = path; *c; c++)
+        *c = (char)(*c == '.' ? '/' : *c);
+    char *file = xasprintf("%s.py", path), *package = xasprintf("%s/__main__.py", path);
+    char *text = text_of_file(file);
+    text = text ? text : text_of_file(package);
+    free(path);
+    free(file);
+    free(package);
+    return text;
+}
+
 char *script_text(char *const *command)
 {
-    for (; *command; command++) {
-        struct buffer text = BUFFER_INIT;
-        struct error e = ERROR_INIT;
-        struct stat is;
-        bool is_file = stat(*command, &is) == 0 && S_ISREG(is.st_mode);
-        if (is_file && file_read(*command, SCRIPT_BYTES_MOST, &text, &e) == 0 && text.length &&
-            !memchr(text.data, '\0', text.length))
-            return buffer_take(&text);
-        buffer_free(&text);
-    }
-    return NULL;
+    char *text = NULL;
+    for (; *command && !text; command++)
+        text = strcmp(*command, "-m") == 0 && command[1] ? text_of_module(command[1]) : text_of_file(*command);
+    return text;
 }
 
 /* Behind `before` and `word`, which is a whole one; NULL: not in the text. */
@@ -79,5 +100,7 @@ enum script_way script_way(const char *text, const char *key, char **option)
         free(declaration ? *option : dashed);
         *option = declaration ? dashed : *option;
     }
-    return declaration ? way_of_option(declaration) : SCRIPT_OPTION;
+    if (declaration)
+        return way_of_option(declaration);
+    return strstr(text, "hydra.main") || strstr(text, "OmegaConf.from_cli") ? SCRIPT_ASSIGNMENT : SCRIPT_OPTION;
 }

@@ -3,13 +3,15 @@
 #define MESHSWEEP_COMMANDS_SCRIPT_OPTIONS_H
 
 enum script_way {
-    SCRIPT_OPTION,   /* --key=VALUE; also where the text says nothing */
-    SCRIPT_SWITCH,   /* --key or nothing: argparse's store_true, click's is_flag */
-    SCRIPT_NEGATION, /* --key or --no-key: argparse's BooleanOptionalAction */
-    SCRIPT_VARIABLE, /* of the environment */
+    SCRIPT_OPTION,     /* --key=VALUE; also where the text says nothing */
+    SCRIPT_SWITCH,     /* --key or nothing: argparse's store_true, click's is_flag */
+    SCRIPT_NEGATION,   /* --key or --no-key: argparse's BooleanOptionalAction */
+    SCRIPT_ASSIGNMENT, /* key=VALUE: Hydra, OmegaConf.from_cli */
+    SCRIPT_VARIABLE,   /* of the environment */
 };
 
-/* The text of the first word that names a file of text; NULL: none does. The caller's. */
+/* The text of the first word that names a file of text, or behind "-m" a module of the working directory; NULL: none
+ * does. The caller's. */
 char *script_text(char *const *command);
 
 /* `text` may be NULL. `*option`, the caller's, is its spelling without the dashes in front: "batch-size" of a key

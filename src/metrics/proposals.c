@@ -83,7 +83,7 @@ static bool is_boundary(const char *text, const char *at, const char *end)
            (islower((unsigned char)at[-1]) && isupper((unsigned char)*at));
 }
 
-/* Where the words that begin at `at` end, whatever stands between them and in capitals or not; NULL: others are there. */
+/* Where the words that begin at `at` end, whatever stands between them and in capitals or not; NULL: they do not. */
 static const char *words_end(const char *text, const char *at, const char *end, const char *words)
 {
     const char *p = at;

@@ -131,7 +131,7 @@ mfu;48.5;;{"train/loss": 11.5, "throughput/mfu": 48.5, "throughput/tokens_per_se
 step_time;3018.5;ms;step    2/19560 | loss 10.96 | lr 1.71e-06 | 3018.5 ms | 46.9% bf16 MFU | 173690 tok/s
 throughput;173690.0;tok/s;step    2/19560 | loss 10.96 | lr 1.71e-06 | 3018.5 ms | 46.9% bf16 MFU | 173690 tok/s
 step_time;1.25;seconds;completed step: 1, seconds: 1.25, TFLOP/s/device: 251.4, Tokens/s/device: 1787.5, loss: 12.1
-throughput;1787.5;tokens/s/gpu;completed step: 1, seconds: 1.25, TFLOP/s/device: 251.4, Tokens/s/device: 1787.5, loss: 12.1
+throughput;1787.5;tokens/s/gpu;completed step: 1, seconds: 1.25, TFLOP/s/device: 251.4, Tokens/s/device: 1787.5
 step_time;5.125;s;iteration 10/99 | lr: 3e-06 | memory_allocated: 41943040000 | train_step_timing in s: 5.125
 peak_memory;62914560000.0;B;iteration 10/99 | memory_allocated: 41943040000 | peak_memory_usage: 62914560000 | loss: 1
 step_time;12.5;ms;{"step": 7, "step_time_ms": 12.5, "loss": 3}
@@ -195,6 +195,13 @@ END
     run_silently 0
     expect_sql '8|ok' "SELECT count(*), min(state) FROM job WHERE state = 'ok'"
     expect '[ "$(cat results.db.d/*/*/output.log | sort | head -n 1)" = "4 0.001 False False 8 2 took: 3 ms" ]'
+    # Hydra and OmegaConf take assignments; the script may be a module.
+    mkdir -p apps/main
+    echo 'cfg = OmegaConf.from_cli()' >apps/main/train.py
+    run_meshsweep init -o - optim.lr=1e-4,1e-3 -- python3 -m apps.main.train
+    expect_status 0
+    expect_stdout_contains 'command = ["python3", "-m", "apps.main.train", "optim.lr={optim.lr}"]'
+    expect_no_stderr
     # What has values of its own is no switch, and without switches the command is words.
     run_meshsweep init -o - fused=1,2 batch_size=4 -- python3 train.py
     expect_status 0
