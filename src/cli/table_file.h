@@ -1,4 +1,4 @@
-/* A CSV file that [import] reads. */
+/* Tables in CSV files: their rows, and what [import] makes of them. */
 #ifndef MESHSWEEP_CLI_TABLE_FILE_H
 #define MESHSWEEP_CLI_TABLE_FILE_H
 
@@ -9,10 +9,14 @@ struct table_file {
     const char *file;           /* its path */
     const struct sweep *sweep;  /* with [import] */
     struct buffer bytes;        /* BUFFER_INIT; then the whole of it */
-    size_t given;               /* of them, to the CSV reader */
     struct import_table *table; /* made from the header */
     size_t rows;
 };
+
+/* Calls `each` for the header, then for each row: one text per column, NULL for an empty cell, borrowed for the call.
+ * The whole file is in `bytes` (BUFFER_INIT before) afterwards. -1: the file's, or as `each` filled it. */
+typedef int table_row(void *context, size_t line, const char *const *cells, size_t count, struct error *e);
+int table_read_rows(const char *file, struct buffer *bytes, table_row *each, void *context, struct error *e);
 
 /* Reads and compiles it. -1 (ERROR_USAGE, ERROR_NOTHING without rows); table_file_free() in either case. */
 int table_file_read(struct table_file *in, struct error *e);

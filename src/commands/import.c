@@ -175,8 +175,12 @@ static int import(const struct arguments *a, struct error *e)
     struct table_file in = {.file = a->words[0], .bytes = BUFFER_INIT};
     int rc = sweep_load(o->config, &sweep, e);
     in.sweep = sweep;
+    if (rc < 0 && access(o->config, F_OK) < 0)
+        rc = error_set(e, ERROR_USAGE, "%s: there is no such file; meshsweep init --from-table %s writes one",
+                       o->config, in.file);
     if (rc == 0 && !sweep->import.given)
-        rc = error_set(e, ERROR_USAGE, "%s: no [import] table; see [import] in meshsweep(5)", o->config);
+        rc = error_set(e, ERROR_USAGE, "%s: no [import] table; meshsweep init --from-table %s -o FILE writes one",
+                       o->config, in.file);
     if (rc == 0)
         rc = table_file_read(&in, e);
     if (rc == 0)

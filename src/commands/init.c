@@ -4,7 +4,9 @@
 
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/table_file.h"
 #include "commands/new_sweep.h"
+#include "import/draft.h"
 #include "space/build.h"
 #include "sweep_file/reader.h"
 #include "util/file.h"
@@ -12,7 +14,7 @@
 #include "util/shell_words.h"
 
 struct init_options {
-    const char *output, *log, *name, *script;
+    const char *output, *log, *table, *name, *script;
 };
 
 #define AT(member) offsetof(struct init_options, member)
@@ -30,6 +32,11 @@ static const struct option option_table[] = {
      .offset = AT(log),
      .value = "FILE",
      .help = "find readers for what the script printed; alone: print them"},
+    {.name = "from-table",
+     .kind = OPTION_STRING,
+     .offset = AT(table),
+     .value = "CSV",
+     .help = "a sweep file that imports a measured table, by its columns' names and cells"},
     {.name = "script",
      .kind = OPTION_STRING,
      .offset = AT(script),
@@ -89,14 +96,16 @@ static int check_absent(const char *path, struct error *e)
     return 0;
 }
 
-static int write_text(const char *path, const struct buffer *text, struct error *e)
+/* `next` is the command to go on with, `table` what it is given after the sweep file; "": nothing. */
+static int write_text(const char *path, const struct buffer *text, const char *next, const char *table, struct error *e)
 {
     if (strcmp(path, "-") == 0)
         return output_write(text->data, text->length, e);
     if (check_absent(path, e) < 0 || file_write_atomic(path, text->data, text->length, e) < 0)
         return -1;
-    output_message("wrote %s; look at it, then: meshsweep plan%s%s", path,
-                   strcmp(path, "sweep.toml") == 0 ? "" : " -c ", strcmp(path, "sweep.toml") == 0 ? "" : path);
+    output_message("wrote %s; look at it, then: meshsweep %s%s%s%s%s", path, next,
+                   strcmp(path, "sweep.toml") == 0 ? "" : " -c ", strcmp(path, "sweep.toml") == 0 ? "" : path,
+                   *table ? " " : "", table);
     return 0;
 }
 
@@ -137,7 +146,49 @@ static int write_sweep(const struct init_options *o, const struct answers *given
     struct buffer text = BUFFER_INIT;
     int rc = make_text(o, given, given->log ? log : NULL, &text, e);
     if (rc == 0)
-        rc = write_text(o->output, &text, e);
+        rc = write_text(o->output, &text, "plan", "", e);
+    buffer_free(&text);
+    return rc;
+}
+
+/* --- a table --- */
+
+static int draft_row(void *context, size_t line, const char *const *cells, size_t count, struct error *e)
+{
+    struct import_draft **draft = context;
+    (void)line, (void)e;
+    if (*draft)
+        import_draft_add(*draft, cells);
+    else
+        *draft = import_draft_create(cells, count);
+    return 0;
+}
+
+/* The table's name without directories and ending. */
+static char *name_of_table(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    path = slash ? slash + 1 : path;
+    return xstrndup(path, strcspn(path, "."));
+}
+
+static int write_import(const struct init_options *o, struct error *e)
+{
+    struct import_draft *draft = NULL;
+    struct buffer bytes = BUFFER_INIT, text = BUFFER_INIT;
+    int rc = table_read_rows(o->table, &bytes, draft_row, &draft, e);
+    if (rc == 0 && !draft)
+        rc = error_set(e, ERROR_USAGE, "%s: the table is empty; its first line must name the columns", o->table);
+    if (rc == 0) {
+        char *name = o->name ? xstrdup(o->name) : name_of_table(o->table);
+        import_draft_write(draft, name, o->table, &text);
+        free(name);
+        rc = check_text(o->output, &text, e);
+    }
+    if (rc == 0)
+        rc = write_text(o->output, &text, "import", o->table, e);
+    import_draft_free(draft);
+    buffer_free(&bytes);
     buffer_free(&text);
     return rc;
 }
@@ -240,6 +291,10 @@ static int init(const struct arguments *a, struct error *e)
 {
     const struct init_options *o = a->options;
     struct answers given = {STRING_LIST_INIT, STRING_LIST_INIT, NULL};
+    if (o->table && (o->log || o->script || a->program || a->word_count))
+        return error_set(e, ERROR_USAGE, "init: --from-table stands alone: a table that was measured needs no command");
+    if (o->table)
+        return write_import(o, e) < 0 ? -1 : STATUS_OK;
     int rc = take_given(a, o, &given, e);
     if (rc == 0)
         rc = ask_for_rest(o, &given, e);
@@ -251,10 +306,11 @@ static int init(const struct arguments *a, struct error *e)
 
 const struct command init_command = {
     .name = "init",
-    .summary = "Write a commented sweep file for a training script",
+    .summary = "Write a commented sweep file for a training script or a measured table",
     .usage = "[OPTIONS] KEY=VALUE,VALUE... -- PROGRAM ARGUMENT...",
     .example = "meshsweep init -o new.toml micro_batch=1,2,4 -- python3 train.py\n"
-               "meshsweep init --from-log train.log",
+               "meshsweep init --from-log train.log\n"
+               "meshsweep init --from-table runs.csv -o runs.toml",
     .options = option_table,
     .options_bytes = sizeof(struct init_options),
     .words_most = 64,

@@ -117,23 +117,11 @@ void log_readers_free(struct log_readers *l)
 
 /* --- the text --- */
 
-/* A string that a person can read: in single quotes where that can be, since a pattern has backslashes. */
-static void add_string(struct buffer *out, const char *text)
-{
-    bool literal = strchr(text, '\\') || strchr(text, '"');
-    for (const char *c = text; *c; c++)
-        literal = literal && *c != '\'' && (unsigned char)*c >= ' ' && *c != '\x7f';
-    if (literal)
-        buffer_printf(out, "'%s'", text);
-    else
-        buffer_add_json_string(out, text, strlen(text));
-}
-
 static void add_proposal(struct buffer *out, const struct log_readers *l, const struct proposal *p)
 {
     if (p->second) {
         buffer_printf(out, "# or, on %zu line%s: regex = ", p->lines, p->lines == 1 ? "" : "s");
-        add_string(out, p->regex);
+        buffer_add_toml_string(out, p->regex);
         buffer_printf(out, "%s%s\n", p->unit[0] ? "  in " : "", p->unit);
         return;
     }
@@ -144,10 +132,10 @@ static void add_proposal(struct buffer *out, const struct log_readers *l, const 
                   p->confidence == PROPOSAL_SURE ? "sure" : "likely, please look", p->lines, p->lines == 1 ? "" : "s",
                   l->path, p->least, p->most);
     buffer_printf(out, "[job.metrics.%s]\nregex = ", p->metric);
-    add_string(out, p->regex);
+    buffer_add_toml_string(out, p->regex);
     if (p->unit[0]) {
         buffer_add_text(out, "\nunit = ");
-        add_string(out, p->unit);
+        buffer_add_toml_string(out, p->unit);
     }
     if (p->has_prefix)
         buffer_add_text(out, "\nwritten_unit = true         # 52.3K is 52300");

@@ -7,7 +7,9 @@
 #include <strings.h>
 
 #include "config/failure.h"
+#include "config/meaning.h"
 #include "database/guard.h"
+#include "metrics/proposals.h"
 #include "util/memory.h"
 #include "util/parse.h"
 #include "util/suggest.h"
@@ -17,6 +19,13 @@
 
 /* A share of the peak: more than there is was not measured. */
 static const char *const shares_of_peak[] = {"mfu", "hfu"};
+
+/* Of a metric of which nobody says that it is an amount: a log-likelihood, a reward. Where more than one number below
+ * 0 was measured, they are no marks. */
+struct negatives {
+    bool may_be, are_several;
+    double first; /* 0: none yet */
+};
 
 struct import_table {
     const struct import_config *config; /* borrowed */
@@ -30,6 +39,7 @@ struct import_table {
     size_t *lines; /* per row */
     struct value *values;
     double *metrics;
+    struct negatives *negatives; /* per column of [import] */
     struct refusal_count *refusals;
     size_t refusal_count;
     size_t dropped;
@@ -175,6 +185,18 @@ static int check_config(const struct import_table *t, struct error *e)
                      has_key ? "a metric ([import.metrics])" : "a key ([import.model], [import.parallel_spec], …)");
 }
 
+/* Whether it is a time, a rate, memory or a share: by what the sweep file says of it, or by its name. */
+static bool is_amount(const struct sweep *s, const char *metric)
+{
+    struct proposal_list by_name;
+    char *line = xasprintf("%s: 1.5", metric);
+    proposals_from_log(line, strlen(line), &by_name);
+    bool is_other = by_name.count == 0 || strcmp(by_name.items[0].metric, "loss") == 0;
+    proposal_list_free(&by_name);
+    free(line);
+    return !is_other || metric_meaning(s, metric)->quantity != QUANTITY_NONE || sweep_metric_unit(s, metric)[0];
+}
+
 int import_table_create(const struct sweep *s, const char *file, const char *const *columns, size_t count,
                         struct import_table **out, struct error *e)
 {
@@ -186,6 +208,9 @@ int import_table_create(const struct sweep *s, const char *file, const char *con
     t->column_count = count;
     t->values = xcalloc(s->import.column_count + 1, sizeof *t->values);
     t->metrics = xcalloc(s->import.column_count + 1, sizeof *t->metrics);
+    t->negatives = xcalloc(s->import.column_count + 1, sizeof *t->negatives);
+    for (size_t i = 0; i < s->import.column_count; i++)
+        t->negatives[i].may_be = s->import.columns[i].is_metric && !is_amount(s, s->import.columns[i].name);
     if (check_config(t, e) < 0 || check_header(t, e) < 0 || create_table(t, e) < 0 || compile(t, e) < 0) {
         import_table_free(t);
         return -1;
@@ -209,6 +234,7 @@ void import_table_free(struct import_table *t)
     free(t->refusals);
     free(t->values);
     free(t->metrics);
+    free(t->negatives);
     free(t->lines);
     free(t->file);
     free(t);
@@ -295,17 +321,16 @@ static void count_refusal(struct import_table *t, size_t line, const char *why)
     t->refusals[i].count++;
 }
 
-static bool refused_by_rule(struct import_table *t, size_t line)
+/* The first [[import.refuse]] that holds; NULL: none. */
+static const char *refused_by_rule(const struct import_table *t)
 {
     int first = SELECT_FIRST + (int)t->config->column_count;
     for (size_t i = 0; i < t->config->refusal_count; i++) {
         enum column_type type = stmt_type(t->select, first + (int)i);
-        if ((type == COLUMN_INT || type == COLUMN_FLOAT) && stmt_double(t->select, first + (int)i) != 0) {
-            count_refusal(t, line, t->config->refusals[i].why);
-            return true;
-        }
+        if ((type == COLUMN_INT || type == COLUMN_FLOAT) && stmt_double(t->select, first + (int)i) != 0)
+            return t->config->refusals[i].why;
     }
-    return false;
+    return NULL;
 }
 
 /* Shares are of the peak in bf16: in 8 bits a device does twice as much, in 4 four times. */
@@ -342,7 +367,8 @@ static double most_of(const struct import_table *t, const char *metric)
 }
 
 /* What is wrong with a metric, the caller's; NULL: nothing, and `*out` is it. */
-static char *read_metric(const struct import_table *t, int column, const char *name, double *out)
+static char *read_metric(const struct import_table *t, int column, const char *name, const struct negatives *n,
+                         double *out)
 {
     enum column_type type = stmt_type(t->select, column);
     *out = NAN;
@@ -356,7 +382,7 @@ static char *read_metric(const struct import_table *t, int column, const char *n
                          strchr(text, ',')   ? "; a comma goes by SQL: replace(COLUMN, ',', '')"
                          : strchr(text, '%') ? "; a percent sign goes by SQL: replace(COLUMN, '%', '') / 100"
                                              : "");
-    if (signbit(value))
+    if (signbit(value) && !(n->are_several && value < 0))
         return xasprintf("%s is %s: a mark, not a measurement", name, value == 0 ? "-0.0" : "negative");
     if (!isfinite(value))
         return xasprintf("%s is infinite", name);
@@ -372,7 +398,8 @@ static bool read_metrics(struct import_table *t, size_t line, bool is_ok)
     for (size_t i = 0; i < t->config->column_count; i++) {
         const struct import_column *c = &t->config->columns[i];
         t->metrics[i] = NAN;
-        char *why = c->is_metric ? read_metric(t, SELECT_FIRST + (int)i, c->name, &t->metrics[i]) : NULL;
+        char *why =
+            c->is_metric ? read_metric(t, SELECT_FIRST + (int)i, c->name, &t->negatives[i], &t->metrics[i]) : NULL;
         if (!why)
             continue;
         t->dropped += !is_ok;
@@ -428,8 +455,11 @@ static int read_row(struct import_table *t, int64_t number, struct import_row *o
     size_t line = t->lines[number];
     if (seek(t, number, e) < 0)
         return -1;
-    if (refused_by_rule(t, line))
+    const char *why = refused_by_rule(t);
+    if (why) {
+        count_refusal(t, line, why);
         return 0;
+    }
     const char *state = cell_text(t->select, SELECT_STATE);
     const char *outcome = outcome_of(t, state);
     bool is_ok = strcmp(outcome, "ok") == 0;
@@ -449,13 +479,26 @@ static int read_row(struct import_table *t, int64_t number, struct import_row *o
     return 1;
 }
 
-/* Every state that means nothing, once. */
-static int check_states(struct import_table *t, struct error *e)
+static void note_negatives(struct import_table *t)
+{
+    for (size_t i = 0; i < t->config->column_count; i++) {
+        struct negatives *n = &t->negatives[i];
+        const double value = n->may_be ? stmt_double(t->select, SELECT_FIRST + (int)i) : 0;
+        n->are_several |= value < 0 && n->first < 0 && value != n->first;
+        n->first = value < 0 ? value : n->first;
+    }
+}
+
+/* Every state that means nothing, once, of rows that are not refused; and what is below 0. */
+static int look_over(struct import_table *t, struct error *e)
 {
     struct error problems = ERROR_INIT;
     for (int64_t row = 0; row < t->rows; row++) {
         if (seek(t, row, e) < 0)
             return -1;
+        if (refused_by_rule(t))
+            continue;
+        note_negatives(t);
         const char *state = cell_text(t->select, SELECT_STATE);
         if (outcome_of(t, state))
             continue;
@@ -476,7 +519,7 @@ int import_table_read(struct import_table *t, int (*each)(void *context, const s
                       void *context, struct error *e)
 {
     struct import_row row;
-    if (db_exec(t->db, "COMMIT", e) < 0 || check_states(t, e) < 0)
+    if (db_exec(t->db, "COMMIT", e) < 0 || look_over(t, e) < 0)
         return -1;
     int rc = 0;
     for (int64_t i = 0; rc == 0 && i < t->rows; i++) {

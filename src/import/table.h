@@ -7,8 +7,9 @@
  *
  * Refused, in this order, and counted by reason:
  *   a row for which a [[import.refuse]] holds
- *   an ok row with a metric that is text, or negative (-1 and -0.0 stand for "not measured"), or an mfu or hfu of more
- *   than all of the peak (100 where its unit is %, else 1)
+ *   an ok row with a metric that is text, or negative (-1 and -0.0 stand for "not measured"; of what is no time, rate,
+ *   memory or share, several numbers below 0 are measured), or an mfu or hfu of more than all of the peak (100 where
+ *   its unit is %, else 1)
  * A failed row keeps those of its metrics that are numbers and none of these.
  * An ok row whose objective is NULL failed as no-metric. */
 #ifndef MESHSWEEP_IMPORT_TABLE_H
@@ -37,8 +38,8 @@ struct import_row {
     double duration_s;          /* NAN: not known */
 };
 
-/* Calls `each` for every row that is not refused, in the order of the file. -1 stops. First checks all states: those
- * that neither [import.states] has nor are "ok" or a failure class are reported at once, with a line each
+/* Calls `each` for every row that is not refused, in the order of the file. -1 stops. First checks all their states:
+ * those that neither [import.states] has nor are "ok" or a failure class are reported at once, with a line each
  * (ERROR_USAGE). */
 int import_table_read(struct import_table *t, int (*each)(void *context, const struct import_row *row, struct error *e),
                       void *context, struct error *e);

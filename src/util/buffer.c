@@ -1,6 +1,7 @@
 #include "util/buffer.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,4 +133,15 @@ void buffer_add_double(struct buffer *b, double value)
 {
     buffer_reserve(b, DECIMAL_BYTES);
     b->length += decimal_from_double(value, b->data + b->length);
+}
+
+void buffer_add_toml_string(struct buffer *b, const char *text)
+{
+    bool literal = strchr(text, '\\') || strchr(text, '"');
+    for (const char *c = text; *c; c++)
+        literal = literal && *c != '\'' && (unsigned char)*c >= ' ' && *c != '\x7f';
+    if (literal)
+        buffer_printf(b, "'%s'", text);
+    else
+        buffer_add_json_string(b, text, strlen(text));
 }

@@ -45,6 +45,9 @@ const char *buffer_text(const struct buffer *b);
  * TOML too, which takes no DEL as it stands. */
 void buffer_add_json_string(struct buffer *b, const char *text, size_t length);
 
+/* The same as TOML takes it, in single quotes where a person reads it better so: with backslashes or quotes in it. */
+void buffer_add_toml_string(struct buffer *b, const char *text);
+
 /* Appends the shortest decimal that reads back equal; "NaN", "Infinity" and "-Infinity" for what JSON lacks. */
 void buffer_add_double(struct buffer *b, double value);
 

@@ -186,6 +186,38 @@ meshsweep: refused 1 row, first table.csv:8: took no time"
     expect_sql 'no-metric' "SELECT failure FROM job WHERE state = 'failed'"
 }
 
+# A log-likelihood is below 0; one number below 0 among others is a mark still, and so is any of a rate.
+import__several_numbers_below_zero__measured_where_they_can_be()
+{
+    small_table
+    cat >table.csv <<'END'
+layers,gpus,mbs,result,rate,mem,secs
+2,1,1,fine,-1.5,3,60
+2,1,2,fine,-2.5,5,30
+2,1,3,fine,7,5,31
+2,1,4,unheard-of,7,5,0
+END
+    cat >>import.toml <<'END'
+[[import.refuse]]
+when = "secs = 0"
+why = "took no time"
+END
+    run_meshsweep import -c import.toml table.csv
+    expect_status 0
+    expect_stdout_contains '4 rows: 1 ok, 0 failed, 3 refused'
+    expect_stderr_contains 'refused 2 rows, first table.csv:2: throughput is negative: a mark, not a measurement'
+    sed -i 's/throughput/likelihood/; /^unit/d' import.toml
+    run_meshsweep import -c import.toml -d likelihood.db table.csv
+    expect_status 0
+    expect_stdout_contains '4 rows: 3 ok, 0 failed, 1 refused'
+    expect_stderr 'meshsweep: refused 1 row, first table.csv:5: took no time'
+    sed -i 's/-2.5/-1.5/' table.csv
+    run_meshsweep import -c import.toml -d mark.db table.csv
+    expect_status 0
+    expect_stdout_contains '4 rows: 1 ok, 0 failed, 3 refused'
+    expect_any_stderr
+}
+
 import__mfu_above_the_peak__refused()
 {
     small_table

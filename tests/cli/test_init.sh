@@ -209,6 +209,77 @@ END
     expect_no_stderr
 }
 
+# Tables as trackers and people write them, each with what its import says; what is a guess says so.
+table__of_a_tracker__drafted_and_imported()
+{
+    cat >wandb.csv <<'END'
+"Name","State","Notes","User","Created","Runtime","batch_size","lr","train/loss","throughput/tokens_per_sec"
+"dandy-1","finished","-","anna","2025-01-02T10:00:00.000Z","123","8","0.001","2.31","12345.5"
+"dandy-2","crashed","-","anna","2025-01-02T10:10:00.000Z","12","16","0.001","",""
+"dandy-3","running","-","anna","2025-01-02T10:20:00.000Z","130","8","0.0001","2.51","12301.5"
+END
+    draft wandb.csv '3 rows: 1 ok, 1 failed, 1 refused'
+    expect_sql '12345.5|2.31|8|0.001|123000' "SELECT throughput, loss, batch_size, lr,
+        (SELECT max(duration_ms) FROM attempt WHERE state = 'ok') FROM results WHERE state = 'ok'"
+    expect_file_contains wandb.toml 'objective = "max:throughput"'
+    expect_file_contains wandb.toml '# Left out, since each row has its own or all the same: Name, User, Created'
+    rm -f results.db*
+    cat >optuna.csv <<'END'
+number,value,datetime_start,duration,params_batch_size,params_lr,state
+0,-2.31,2025-01-02 10:00:00,0 days 00:02:00,8,0.001,COMPLETE
+1,,2025-01-02 10:00:00,0 days 00:02:00,16,0.001,FAIL
+2,-2.11,2025-01-02 10:00:00,0 days 00:02:00,8,0.0001,COMPLETE
+3,2.9,2025-01-02 10:00:00,0 days 00:02:00,32,0.0001,PRUNED
+END
+    draft optuna.csv '4 rows: 2 ok, 1 failed, 1 refused'
+    expect_sql '-2.31|0.001' "SELECT value, lr FROM results WHERE value IS NOT NULL ORDER BY value LIMIT 1"
+    expect_file_contains optuna.toml 'objective = "min:value"   # a guess'
+}
+
+table__of_a_person__numbers_as_they_are_written()
+{
+    printf '\xef\xbb\xbfModel;Micro Batch;Peak memory (GB);step time (s);Status\n%s\n%s\n%s\n' \
+        '7B;1;40,25;1,25;ok' '7B;2;79,5;1,5;fine' '7B;4;;;OOM' >commas.csv
+    draft commas.csv '3 rows: 1 ok, 2 failed, 0 refused'
+    expect_sql '40.25|1.25|7B|1' "SELECT peak_memory, step_time, model, micro_batch FROM results WHERE state = 'ok'"
+    expect_file_contains commas.toml '"fine" = "exit"   # a guess'
+    rm -f results.db*
+    printf 'dp\ttp\tgroup\ttokens/s\tmemory\n%s\n%s\n%s\n' '1	8	a	1,234.5	16.5 GB' '2	4	a	2,345	17.5 GB' \
+        '8	1	b	OOM	OOM' >tabs.csv
+    draft tabs.csv '3 rows: 2 ok, 1 failed, 0 refused'
+    expect_sql '1234.5|16.5|8|a' "SELECT throughput, peak_memory,
+        num_devices_per_host, \"group\" FROM results WHERE dp = 1"
+    run_meshsweep init --from-table absent.csv
+    expect_status 1
+    expect_no_stdout
+    expect_stderr_contains 'absent.csv'
+    : >empty.csv
+    run_meshsweep init --from-table empty.csv
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'the table is empty; its first line must name the columns'
+    run_meshsweep init --from-table tabs.csv a=1 -- true
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains '--from-table stands alone'
+}
+
+draft() # TABLE COUNTS
+{
+    run_meshsweep import "$1"
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains "meshsweep init --from-table $1 writes one"
+    run_meshsweep init --from-table "$1" -o "${1%.csv}.toml"
+    expect_status 0
+    expect_no_stdout
+    expect_stderr "meshsweep: wrote ${1%.csv}.toml; look at it, then: meshsweep import -c ${1%.csv}.toml $1"
+    run_meshsweep import -c "${1%.csv}.toml" "$1"
+    expect_status 0
+    expect_stdout_contains "$1: $2"
+    expect_any_stderr
+}
+
 nobody_to_ask__what_is_missing__said()
 {
     local range

@@ -17,6 +17,7 @@ meshsweep completion SHELL|stands for three
 meshsweep check -c FILE|stands for many
 meshsweep check -c FILE --against TABLE.csv|stands for many
 meshsweep import -c FILE TABLE.csv|stands for many
+meshsweep init --from-table TABLE.csv|stands for many
 meshsweep why KEY=VALUE…|stands for many
 meshsweep help COMMAND|stands for many
 meshsweep init --from-log train.log batch_size*|tests/cli/test_tutorial.sh
@@ -212,6 +213,7 @@ END
     awk 'block && /^```/ { exit } block { print } /^```toml/ { block = 1 }' "$source_dir/README.md" >nanogpt.toml
     ln -s configs/zhen.toml config.toml
     echo 'iter 1: loss 4.2604, time 102.49ms, mfu 0.01%' >train.log
+    printf 'micro_batch,step_ms\n1,12.5\n2,20.5\n' >runs.csv
     # Programs that people have and tests need not.
     for name in libreoffice gnuplot man; do
         printf '#!/bin/sh\ncat >/dev/null\n' >"bin/$name"

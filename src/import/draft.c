@@ -1,0 +1,387 @@
+#include "import/draft.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "database/db.h"
+#include "import/draft_columns.h"
+#include "util/memory.h"
+
+static void add_quoted(struct buffer *sql, const char *text, char quote)
+{
+    buffer_add_char(sql, quote);
+    for (; *text; text++) {
+        buffer_add_char(sql, *text);
+        if (*text == quote)
+            buffer_add_char(sql, quote);
+    }
+    buffer_add_char(sql, quote);
+}
+
+/* In quotes where it is no plain word. */
+static void add_column_name(struct buffer *sql, const char *name)
+{
+    bool plain = isalpha((unsigned char)*name) || *name == '_';
+    for (const char *p = name; *p; p++)
+        plain = plain && (isalnum((unsigned char)*p) || *p == '_');
+    if (plain && !db_is_keyword(name))
+        buffer_add_text(sql, name);
+    else
+        add_quoted(sql, name, '"');
+}
+
+/* The column's number as SQL: without unit and commas, NULL for a word. */
+static char *number_sql(const struct draft_column *c)
+{
+    struct buffer sql = BUFFER_INIT;
+    const bool has_comma = c->numbers[GROUPED] || c->numbers[DECIMAL_COMMA];
+    for (size_t i = 0; i < c->words.count; i++) {
+        buffer_add_text(&sql, i ? ", " : "iif(");
+        if (i == 0)
+            add_column_name(&sql, c->name);
+        buffer_add_text(&sql, i ? "" : " IN (");
+        add_quoted(&sql, c->words.items[i], '\'');
+    }
+    buffer_add_text(&sql, c->words.count ? "), NULL, " : "");
+    buffer_add_text(&sql, c->unit[0] ? "replace(" : "");
+    buffer_add_text(&sql, has_comma ? "replace(" : "");
+    add_column_name(&sql, c->name);
+    if (has_comma)
+        buffer_add_text(&sql, c->numbers[GROUPED] ? ", ',', '')" : ", ',', '.')");
+    if (c->unit[0]) {
+        buffer_add_text(&sql, ", ");
+        add_quoted(&sql, c->unit, '\'');
+        buffer_add_text(&sql, ", '')");
+    }
+    buffer_printf(&sql, "%s%s", c->unit[0] || has_comma ? " + 0.0" : "", c->words.count ? ")" : "");
+    return buffer_take(&sql);
+}
+
+static char *value_sql(const struct draft_column *c)
+{
+    struct buffer name = BUFFER_INIT;
+    if (column_is_numeric(c) && !c->unit[0])
+        return number_sql(c);
+    add_column_name(&name, c->name);
+    return buffer_take(&name);
+}
+
+/* NAME = "SQL"; `sql` is freed. */
+static void add_expression(struct buffer *out, const char *name, char *sql)
+{
+    buffer_printf(out, "%s = ", name);
+    buffer_add_toml_string(out, sql);
+    buffer_add_char(out, '\n');
+    free(sql);
+}
+
+/* The word behind the last "_" of its key: "runtime_min". */
+static const char *last_word(const struct draft_column *c)
+{
+    const char *word = strrchr(c->key, '_');
+    return word ? word + 1 : "";
+}
+
+/* What a column is measured in: as its cells have it, or its name. */
+static const char *unit_of(const struct draft_column *c, const struct proposal *p)
+{
+    static const char *const units[] = {"ms", "s", "sec", "min", "gb", "gib", "mb", "mib"};
+    if (c->unit[0])
+        return c->unit + strspn(c->unit, " ");
+    for (size_t i = 0; i < LENGTH(units) && !p && !column_is_gain(c); i++)
+        if (strcmp(last_word(c), units[i]) == 0)
+            return units[i];
+    if (!p)
+        return "";
+    return strcmp(p->metric, "mfu") == 0 && c->largest > 1 ? "%" : p->unit;
+}
+
+static const char *guess_of(const char *word)
+{
+    return strcasestr(word, "oom") || strcasestr(word, "memory") ? "oom" : "exit";
+}
+
+/* Its class, or a guess at it that says that it is one. */
+static void add_states(struct buffer *out, const struct draft_column *c)
+{
+    bool has_any = false;
+    for (size_t i = 0; i < c->words.count; i++) {
+        const char *outcome = outcome_of_word(c->words.items[i]);
+        if (outcome && (!*outcome || strcmp(outcome, c->words.items[i]) == 0))
+            continue;
+        buffer_add_text(out, has_any ? "" : "[import.states]\n");
+        has_any = true;
+        buffer_add_toml_string(out, c->words.items[i]);
+        buffer_printf(out, " = \"%s\"%s\n", outcome ? outcome : guess_of(c->words.items[i]),
+                      outcome ? "" : "   # a guess: ok, or the class of a failure");
+    }
+}
+
+static void add_refusals(struct buffer *out, const struct draft_column *c, const char *sql)
+{
+    for (size_t i = 0; i < c->words.count; i++) {
+        const char *outcome = outcome_of_word(c->words.items[i]);
+        if (!outcome || *outcome)
+            continue;
+        struct buffer when = BUFFER_INIT;
+        buffer_printf(&when, "%s = ", sql);
+        add_quoted(&when, c->words.items[i], '\'');
+        buffer_add_text(out, "[[import.refuse]]\nwhen = ");
+        buffer_add_toml_string(out, buffer_text(&when));
+        buffer_add_text(out, "\nwhy = ");
+        char *why = xasprintf("it was %s", c->words.items[i]);
+        buffer_add_toml_string(out, why);
+        buffer_add_text(out, "\n");
+        free(why);
+        buffer_free(&when);
+    }
+}
+
+/* Where no column says how a row ended, a word in place of a number may: "OOM". */
+static char *state_sql_of_numbers(const struct import_draft *d)
+{
+    for (size_t i = 0; i < d->count; i++) {
+        const struct draft_column *c = &d->columns[i];
+        for (size_t w = 0; column_is_numeric(c) && w < c->words.count; w++) {
+            const char *outcome = outcome_of_word(c->words.items[w]);
+            if (!outcome || !*outcome || strcmp(outcome, "ok") == 0)
+                continue;
+            struct buffer sql = BUFFER_INIT;
+            buffer_add_text(&sql, "iif(");
+            add_column_name(&sql, c->name);
+            buffer_add_text(&sql, " = ");
+            add_quoted(&sql, c->words.items[w], '\'');
+            buffer_printf(&sql, ", '%s', 'ok')", outcome);
+            return buffer_take(&sql);
+        }
+    }
+    return NULL;
+}
+
+static double seconds_of(const char *unit)
+{
+    static const struct {
+        const char *unit;
+        double seconds;
+    } units[] = {{"ms", 1e-3}, {"min", 60}, {"mins", 60}, {"minutes", 60}, {"h", 3600}, {"hours", 3600}};
+    for (size_t i = 0; i < LENGTH(units); i++)
+        if (strcasecmp(units[i].unit, unit) == 0)
+            return units[i].seconds;
+    return 1;
+}
+
+static void add_duration(struct buffer *out, const struct draft_column *c)
+{
+    double factor = seconds_of(c->unit[0] ? c->unit + strspn(c->unit, " ") : last_word(c));
+    char *number = number_sql(c), *sql = factor == 1 ? xstrdup(number) : xasprintf("%g * (%s)", factor, number);
+    buffer_add_text(out, "duration = ");
+    buffer_add_toml_string(out, sql);
+    buffer_add_text(out, factor == 1 ? "   # in seconds\n" : "\n");
+    free(sql);
+    free(number);
+}
+
+/* Which metric the sweep is for: the first of these, else the first that there is. */
+static const char *const aims[] = {"throughput", "step_time", "mfu", "loss", "peak_memory"};
+
+struct drafted_metric {
+    const struct draft_column *column;
+    struct proposal_list by_name;
+    char *name;
+    bool higher_is_better;
+};
+
+static const struct drafted_metric *objective_of(const struct drafted_metric *metrics, size_t count)
+{
+    for (size_t aim = 0; aim < LENGTH(aims); aim++)
+        for (size_t i = 0; i < count; i++)
+            if (metrics[i].by_name.count && strcmp(metrics[i].by_name.items[0].metric, aims[aim]) == 0)
+                return &metrics[i];
+    return count ? &metrics[0] : NULL;
+}
+
+static void add_metric_table(struct buffer *out, const struct drafted_metric *m)
+{
+    const struct proposal *p = m->by_name.count ? &m->by_name.items[0] : NULL;
+    const char *unit = unit_of(m->column, p);
+    buffer_printf(out, "[job.metrics.%s]\n", m->name);
+    if (unit[0]) {
+        buffer_add_text(out, "unit = ");
+        buffer_add_toml_string(out, unit);
+        buffer_add_char(out, '\n');
+    } else if (p && (strcmp(p->metric, "step_time") == 0 || strcmp(p->metric, "peak_memory") == 0))
+        buffer_add_text(out,
+                        "means = \"other\"   # unit = \"s\", \"GiB\" or what it is, in place of this, sets it beside "
+                        "what is predicted\n");
+    buffer_printf(out, "better = \"%s\"%s\n", m->higher_is_better ? "max" : "min", p ? "" : "   # a guess");
+}
+
+/* --- the whole --- */
+
+struct plan_of_columns {
+    enum column_role *roles;
+    size_t state;
+    struct drafted_metric *metrics;
+    size_t metric_count;
+};
+
+static bool is_taken(const struct plan_of_columns *p, const char *name)
+{
+    for (size_t i = 0; i < p->metric_count; i++)
+        if (strcmp(p->metrics[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static struct plan_of_columns plan_columns(const struct import_draft *d)
+{
+    struct plan_of_columns p = {xcalloc(d->count + 1, sizeof *p.roles), state_column(d),
+                                xcalloc(d->count + 1, sizeof *p.metrics), 0};
+    for (size_t i = 0; i < d->count; i++) {
+        struct drafted_metric m = {.column = &d->columns[i]};
+        p.roles[i] = column_role(d, i, p.state, &m.by_name);
+        if (p.roles[i] != ROLE_METRIC)
+            continue;
+        const struct proposal *by_name = m.by_name.count ? &m.by_name.items[0] : NULL;
+        m.name = xstrdup(by_name && !is_taken(&p, by_name->metric) ? by_name->metric : d->columns[i].key);
+        m.higher_is_better = by_name ? by_name->higher_is_better : column_is_gain(&d->columns[i]);
+        p.metrics[p.metric_count++] = m;
+    }
+    return p;
+}
+
+static void free_plan(struct plan_of_columns *p)
+{
+    for (size_t i = 0; i < p->metric_count; i++) {
+        proposal_list_free(&p->metrics[i].by_name);
+        free(p->metrics[i].name);
+    }
+    free(p->metrics);
+    free(p->roles);
+}
+
+static void add_state(const struct import_draft *d, const struct plan_of_columns *p, struct buffer *out)
+{
+    const bool has_state = p->state < d->count;
+    char *sql = has_state ? value_sql(&d->columns[p->state]) : state_sql_of_numbers(d);
+    if (sql)
+        add_expression(out, "state", xstrdup(sql));
+    for (size_t i = 0; i < d->count; i++)
+        if (p->roles[i] == ROLE_DURATION) {
+            add_duration(out, &d->columns[i]);
+            break;
+        }
+    if (has_state) {
+        add_states(out, &d->columns[p->state]);
+        add_refusals(out, &d->columns[p->state], sql);
+    }
+    free(sql);
+}
+
+/* The key whose name is among these; NULL: none is. */
+static const struct draft_column *key_among(const struct import_draft *d, const struct plan_of_columns *p,
+                                            const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < d->count; i++)
+        for (size_t n = 0; n < count && p->roles[i] == ROLE_KEY; n++)
+            if (column_is_numeric(&d->columns[i]) && strcmp(d->columns[i].key, names[n]) == 0)
+                return &d->columns[i];
+    return NULL;
+}
+
+/* How many devices a row took, by which its rules and predictions go. */
+static void add_devices(const struct import_draft *d, const struct plan_of_columns *p, struct buffer *out)
+{
+    static const char *const per_host[] = {"num_devices_per_host", "gpus_per_node",    "gpus_per_host",
+                                           "devices_per_node",     "devices_per_host", "nproc_per_node"};
+    static const char *const all[] = {"gpus",    "num_gpus",    "n_gpus",     "ngpus",    "gpu_count",
+                                      "devices", "num_devices", "world_size", "n_devices"};
+    static const char *const hosts[] = {"num_hosts", "nodes", "hosts", "num_nodes", "n_nodes", "nnodes", "n_hosts"};
+    static const char *const degrees[] = {"dp", "tp", "pp", "cp"};
+    const struct draft_column *each = key_among(d, p, per_host, LENGTH(per_host)),
+                              *sum = key_among(d, p, all, LENGTH(all));
+    const struct draft_column *host = key_among(d, p, hosts, LENGTH(hosts));
+    struct buffer product = BUFFER_INIT;
+    for (size_t i = 0; i < LENGTH(degrees); i++) {
+        const struct draft_column *c = key_among(d, p, &degrees[i], 1);
+        if (c && product.length)
+            buffer_add_text(&product, " * ");
+        if (c)
+            add_column_name(&product, c->name);
+    }
+    char *hosts_sql = host ? number_sql(host) : NULL;
+    char *devices_sql = each ? number_sql(each) : sum ? number_sql(sum) : xstrdup(buffer_text(&product));
+    if (host && !each && devices_sql[0]) {
+        char *of_host = xasprintf("(%s) / (%s)", devices_sql, hosts_sql);
+        free(devices_sql);
+        devices_sql = of_host;
+    }
+    if (devices_sql[0] && !(each && strcmp(each->key, per_host[0]) == 0)) {
+        if (!each && !sum)
+            buffer_add_text(out, "# The table names no devices: as many as its degrees take.\n");
+        add_expression(out, "num_devices_per_host", xstrdup(devices_sql));
+    }
+    if (host && strcmp(host->key, hosts[0]) != 0)
+        add_expression(out, "num_hosts", xstrdup(hosts_sql));
+    free(hosts_sql);
+    free(devices_sql);
+    buffer_free(&product);
+}
+
+static void add_sections(const struct import_draft *d, const struct plan_of_columns *p, struct buffer *out)
+{
+    struct buffer devices = BUFFER_INIT;
+    add_devices(d, p, &devices);
+    for (enum section_kind s = 0; s < SECTION_COUNT; s++) {
+        bool has_any = s == SECTION_CLUSTER && devices.length > 0;
+        if (has_any)
+            buffer_printf(out, "[import.%s]\n%s", section_names[s], buffer_text(&devices));
+        for (size_t i = 0; i < d->count; i++) {
+            if (p->roles[i] != ROLE_KEY || column_section(&d->columns[i]) != s)
+                continue;
+            if (!has_any)
+                buffer_printf(out, "[import.%s]\n", section_names[s]);
+            has_any = true;
+            add_expression(out, d->columns[i].key, value_sql(&d->columns[i]));
+        }
+    }
+    buffer_free(&devices);
+    buffer_add_text(out, p->metric_count ? "[import.metrics]\n" : "");
+    for (size_t i = 0; i < p->metric_count; i++)
+        add_expression(out, p->metrics[i].name, number_sql(p->metrics[i].column));
+}
+
+static void add_left_out(const struct import_draft *d, const struct plan_of_columns *p, struct buffer *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < d->count; i++)
+        if (p->roles[i] == ROLE_LABEL)
+            buffer_printf(out, "%s%s", count++ ? ", " : "# Left out, since each row has its own or all the same: ",
+                          d->columns[i].name);
+    buffer_add_text(out, count ? "\n" : "");
+}
+
+void import_draft_write(const struct import_draft *d, const char *name, const char *table, struct buffer *out)
+{
+    struct plan_of_columns p = plan_columns(d);
+    const struct drafted_metric *aim = objective_of(p.metrics, p.metric_count);
+    buffer_printf(out,
+                  "# Made by meshsweep init from %s: look at it, then: meshsweep import -c FILE %s\n"
+                  "# What [import] can say: man 5 meshsweep.\n\n[sweep]\nname = ",
+                  table, table);
+    buffer_add_toml_string(out, name);
+    if (aim)
+        buffer_printf(out, "\nobjective = \"%s:%s\"%s\n\n", aim->higher_is_better ? "max" : "min", aim->name,
+                      aim->by_name.count ? "" : "   # a guess");
+    else
+        buffer_add_text(out, "\n# objective = \"min:NAME\": nothing in the table looks measured\n\n");
+    for (size_t i = 0; i < p.metric_count; i++)
+        add_metric_table(out, &p.metrics[i]);
+    buffer_add_text(out, "\n# Each value is SQL over the table's columns.\n[import]\n");
+    add_state(d, &p, out);
+    add_sections(d, &p, out);
+    add_left_out(d, &p, out);
+    free_plan(&p);
+}

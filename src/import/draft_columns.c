@@ -1,0 +1,348 @@
+#include "import/draft_columns.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "util/memory.h"
+#include "util/parse.h"
+
+enum { UNIT_BYTES_MOST = 16 };
+
+static const struct {
+    const char *word, *outcome;
+} states[] = {
+    {"ok", "ok"},
+    {"finished", "ok"},
+    {"complete", "ok"},
+    {"completed", "ok"},
+    {"done", "ok"},
+    {"success", "ok"},
+    {"succeeded", "ok"},
+    {"successful", "ok"},
+    {"passed", "ok"},
+    {"pass", "ok"},
+    {"✓", "ok"},
+    {"✅", "ok"},
+    {"oom", "oom"},
+    {"out of memory", "oom"},
+    {"cuda oom", "oom"},
+    {"cuda out of memory", "oom"},
+    {"timeout", "timeout"},
+    {"timed out", "timeout"},
+    {"time out", "timeout"},
+    {"hang", "hang"},
+    {"hung", "hang"},
+    {"nan", "diverged"},
+    {"diverged", "diverged"},
+    {"crashed", "exit"},
+    {"crash", "exit"},
+    {"failed", "exit"},
+    {"fail", "exit"},
+    {"failure", "exit"},
+    {"error", "exit"},
+    {"✗", "exit"},
+    {"❌", "exit"},
+    {"killed", "lost"},
+    {"preempted", "lost"},
+    {"node_fail", "lost"},
+    {"lost", "lost"},
+    {"cancelled", "cancelled"},
+    {"canceled", "cancelled"},
+    {"interrupted", "cancelled"},
+    {"running", ""},
+    {"queued", ""},
+    {"pending", ""},
+    {"waiting", ""},
+    {"scheduled", ""},
+    {"pruned", ""},
+};
+
+/* Words of names: which section a key belongs to; all others are training's. */
+static const char *const section_words[SECTION_COUNT][24] = {
+    [SECTION_CLUSTER] = {"gpu", "gpus", "device", "devices", "accelerator", "node", "nodes", "host", "hosts", "machine",
+                         "instance", "hardware", "cluster", "world", "nproc", "chips"},
+    [SECTION_MODEL] = {"model", "layers", "hidden", "heads", "vocab", "ffn", "intermediate", "family", "checkpoint",
+                       "architecture", "params", "parameters", "experts", "embd"},
+    [SECTION_PARALLEL] = {"dp",    "tp",    "pp",  "cp",       "ep",       "sp",     "vpp",          "etp",
+                          "zero",  "stage", "mbs", "micro",    "parallel", "size",   "accumulation", "accum",
+                          "shard", "fsdp",  "acc", "sharding", "offload",  "degree", "microbatch",   "bsz"},
+};
+
+/* Of numbers with a fraction: what is set, and not measured. */
+static const char *const settings[] = {"lr",    "rate", "decay", "dropout", "momentum", "beta", "beta1",  "beta2",
+                                       "alpha", "eps",  "ratio", "factor",  "scale",    "temp", "warmup", "seed"};
+
+/* Of what is measured, what is better higher. */
+static const char *const gains[] = {"tok",   "tokens", "samples", "tps", "flops", "tflops",     "accuracy",
+                                    "score", "reward", "bleu",    "f1",  "hfu",   "efficiency", "speedup"};
+
+/* What tells a row from all others, and is neither set nor measured. */
+static const char *const labels[] = {"id",   "index", "number", "line",  "row",    "name",    "run",   "trial",
+                                     "user", "tags",  "notes",  "sweep", "group",  "created", "start", "date",
+                                     "time", "url",   "path",   "log",   "commit", "hash",    "file",  "hostname"};
+
+/* --- columns --- */
+
+/* Trackers put before a name what it is: MLflow's and Optuna's exports, and those of Weights & Biases. */
+static const struct {
+    const char *text;
+    bool is_measured;
+} prefixes[] = {{"params.", false}, {"params_", false}, {"config.", false},    {"config/", false},
+                {"metrics.", true}, {"metrics/", true}, {"user_attrs_", true}, {"values_", true}};
+
+static size_t prefix_of(const char *name)
+{
+    size_t i = 0;
+    while (i < LENGTH(prefixes) && strncasecmp(name, prefixes[i].text, strlen(prefixes[i].text)) != 0)
+        i++;
+    return i;
+}
+
+static char *key_of(const char *name)
+{
+    struct buffer key = BUFFER_INIT;
+    size_t prefix = prefix_of(name);
+    name += prefix < LENGTH(prefixes) ? strlen(prefixes[prefix].text) : 0;
+    for (; *name; name++)
+        if (isalnum((unsigned char)*name))
+            buffer_add_char(&key, (char)tolower((unsigned char)*name));
+        else if (key.length && key.data[key.length - 1] != '_')
+            buffer_add_char(&key, '_');
+    while (key.length && key.data[key.length - 1] == '_')
+        key.data[--key.length] = '\0';
+    if (!key.length || isdigit((unsigned char)key.data[0])) {
+        char *text = xasprintf("column_%s", buffer_text(&key));
+        buffer_free(&key);
+        return text;
+    }
+    return buffer_take(&key);
+}
+
+/* Whether a word of the key is among `words`, which end with NULL or after `count`. */
+static bool key_has_word(const char *key, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count && words[i]; i++)
+        for (const char *at = key; (at = strstr(at, words[i])); at++) {
+            char after = at[strlen(words[i])];
+            if ((at == key || at[-1] == '_') && (after == '\0' || after == '_'))
+                return true;
+        }
+    return false;
+}
+
+struct import_draft *import_draft_create(const char *const *columns, size_t count)
+{
+    struct import_draft *d = xcalloc(1, sizeof *d);
+    d->columns = xcalloc(count + 1, sizeof *d->columns);
+    d->count = count;
+    for (size_t i = 0; i < count; i++) {
+        d->columns[i].name = xstrdup(columns[i] ? columns[i] : "");
+        char *key = key_of(d->columns[i].name);
+        size_t same = 0;
+        for (size_t j = 0; j < i; j++)
+            same += strcmp(d->columns[j].key, key) == 0;
+        d->columns[i].key = same ? xasprintf("%s_%zu", key, i + 1) : xstrdup(key);
+        free(key);
+    }
+    return d;
+}
+
+void import_draft_free(struct import_draft *d)
+{
+    for (size_t i = 0; d && i < d->count; i++) {
+        struct draft_column *c = &d->columns[i];
+        free(c->name);
+        free(c->key);
+        free(c->number);
+        free(c->unit);
+        string_list_free(&c->words);
+        hash_set_free(&c->seen);
+    }
+    if (d)
+        free(d->columns);
+    free(d);
+}
+
+/* --- cells --- */
+
+/* "1,234.5" and "40,2" with the comma out, or a point in its place; false: it is no number in that spelling. */
+static bool read_number(const char *text, size_t length, enum spelling spelling, double *out)
+{
+    char digits[64];
+    size_t n = 0;
+    if (length == 0 || length >= sizeof digits)
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == ',' && spelling == GROUPED && i > 0 && strspn(text + i + 1, "0123456789") == 3)
+            continue;
+        digits[n++] = (char)(text[i] == ',' && spelling == DECIMAL_COMMA ? '.' : text[i]);
+    }
+    digits[n] = '\0';
+    return (spelling == PLAIN || memchr(text, ',', length)) && parse_double(digits, out);
+}
+
+static void take_unit(struct draft_column *c, const char *unit)
+{
+    c->has_units |= c->unit && strcmp(c->unit, unit) != 0;
+    if (!c->unit)
+        c->unit = xstrdup(unit);
+}
+
+static void take_number(struct draft_column *c, const char *text, size_t length, enum spelling spelling, double value)
+{
+    c->largest = value > c->largest ? value : c->largest;
+    c->numbers[spelling]++;
+    c->has_fraction |= spelling != PLAIN || memchr(text, '.', length) || memchr(text, 'e', length);
+    free(c->number);
+    c->number = xstrndup(text, length);
+    take_unit(c, text + length);
+}
+
+/* " GB", "%", "": what may stand behind a number. */
+static bool is_unit(const char *text)
+{
+    size_t length = 0;
+    while (isalpha((unsigned char)text[length]) || (text[length] && strchr(" %/", text[length])))
+        length++;
+    return text[length] == '\0' && length <= UNIT_BYTES_MOST;
+}
+
+void import_draft_add(struct import_draft *d, const char *const *cells)
+{
+    d->rows++;
+    for (size_t i = 0; i < d->count; i++) {
+        struct draft_column *c = &d->columns[i];
+        if (!cells[i])
+            continue;
+        const struct hash128 hash = hash_bytes(cells[i], strlen(cells[i]));
+        const bool is_new = hash_set_add(&c->seen, &hash);
+        const size_t length = strspn(cells[i], "+-.,0123456789eE");
+        double value;
+        enum spelling s = PLAIN;
+        while (s < SPELLING_COUNT && !read_number(cells[i], length, s, &value))
+            s++;
+        c->filled++;
+        if (s < SPELLING_COUNT && is_unit(cells[i] + length))
+            take_number(c, cells[i], length, s, value);
+        else if (is_new && c->words.count <= WORDS_MOST)
+            string_list_add(&c->words, xstrdup(cells[i]));
+    }
+}
+
+/* --- what a column is --- */
+
+static size_t column_numbers(const struct draft_column *c)
+{
+    return c->numbers[PLAIN] + c->numbers[GROUPED] + c->numbers[DECIMAL_COMMA];
+}
+
+/* Of numbers, but for words in their place where there is none. */
+bool column_is_numeric(const struct draft_column *c)
+{
+    return column_numbers(c) > 0 && !c->has_units && 2 * column_numbers(c) >= c->filled;
+}
+
+const char *outcome_of_word(const char *word)
+{
+    for (size_t i = 0; i < LENGTH(states); i++)
+        if (strcasecmp(states[i].word, word) == 0)
+            return states[i].outcome;
+    return NULL;
+}
+
+static bool has_state(const struct draft_column *c)
+{
+    for (size_t i = 0; i < c->words.count; i++)
+        if (outcome_of_word(c->words.items[i]))
+            return true;
+    return false;
+}
+
+/* The column of words that says how each row ended: one that is named so before one that has such words; the count:
+ * none does. */
+size_t state_column(const struct import_draft *d)
+{
+    static const char *const names[] = {"status", "state", "result", "outcome"};
+    size_t found = d->count;
+    for (size_t i = d->count; i-- > 0;) {
+        const struct draft_column *c = &d->columns[i];
+        bool has_words = column_numbers(c) == 0 && c->words.count > 0 && c->words.count <= WORDS_MOST;
+        if (has_words && (key_has_word(c->key, names, LENGTH(names)) || (has_state(c) && found == d->count)))
+            found = i;
+    }
+    return found;
+}
+
+/* The metric that the name and unit say, as of a line of a log; NULL: none. `*out` is filled when there is one. */
+static const struct proposal *metric_by_name(const struct draft_column *c, struct proposal_list *out)
+{
+    char *line = xasprintf("%s: %s%s\n", c->name, c->number, c->unit);
+    proposals_from_log(line, strlen(line), out);
+    free(line);
+    return out->count ? &out->items[0] : NULL;
+}
+
+/* Numbers that are as good as always other ones, of a name that says nothing of a setting. */
+static bool is_measured(const struct import_draft *d, const struct draft_column *c)
+{
+    const size_t prefix = prefix_of(c->name);
+    if (prefix < LENGTH(prefixes))
+        return prefixes[prefix].is_measured;
+    return c->has_fraction && c->seen.count > 1 && 3 * c->seen.count >= 2 * c->filled &&
+           !key_has_word(c->key, settings, LENGTH(settings)) && d->rows > 1;
+}
+
+bool column_is_gain(const struct draft_column *c)
+{
+    return key_has_word(c->key, gains, LENGTH(gains));
+}
+
+/* Whole numbers whose name says what is better higher. */
+static bool is_measured_gain(const struct draft_column *c)
+{
+    return prefix_of(c->name) == LENGTH(prefixes) && c->seen.count > 2 && column_is_gain(c) &&
+           !key_has_word(c->key, settings, LENGTH(settings));
+}
+
+/* "2025-01-02 10:00:00", or a time of day. */
+static bool is_date(const struct draft_column *c)
+{
+    const char *text = c->words.count ? c->words.items[0] : "";
+    const size_t digits = strspn(text, "0123456789");
+    return (digits == 4 && text[4] == '-' && strspn(text + 5, "0123456789") == 2) ||
+           (digits > 0 && digits < 3 && text[digits] == ':');
+}
+
+enum section_kind column_section(const struct draft_column *c)
+{
+    for (enum section_kind s = 0; s < SECTION_COUNT; s++)
+        if (key_has_word(c->key, section_words[s], LENGTH(section_words[s])))
+            return s;
+    return SECTION_TRAINING;
+}
+
+enum column_role column_role(const struct import_draft *d, size_t i, size_t state, struct proposal_list *metric)
+{
+    static const char *const durations[] = {"duration", "runtime", "walltime"};
+    const struct draft_column *c = &d->columns[i];
+    const bool is_setting = prefix_of(c->name) < LENGTH(prefixes) && !prefixes[prefix_of(c->name)].is_measured;
+    *metric = (struct proposal_list){NULL, 0};
+    if (c->filled == 0 ||
+        (column_numbers(c) == 0 && c->words.count == 1 && !isalnum((unsigned char)*c->words.items[0])))
+        return ROLE_EMPTY;
+    if (i == state)
+        return ROLE_STATE;
+    if (key_has_word(c->key, durations, LENGTH(durations)))
+        return column_is_numeric(c) ? ROLE_DURATION : ROLE_LABEL;
+    if (column_is_numeric(c) && !is_setting && metric_by_name(c, metric))
+        return ROLE_METRIC;
+    if (column_is_numeric(c) && (is_measured(d, c) || is_measured_gain(c)))
+        return ROLE_METRIC;
+    const bool tells_nothing = c->seen.count == 1 || c->seen.count == c->filled;
+    bool is_label =
+        key_has_word(c->key, labels, LENGTH(labels)) && tells_nothing && column_section(c) == SECTION_TRAINING;
+    bool is_text_of_each_row = !column_is_numeric(c) && d->rows > 3 && c->seen.count == d->rows;
+    return !is_setting && (is_label || is_date(c) || is_text_of_each_row) ? ROLE_LABEL : ROLE_KEY;
+}
