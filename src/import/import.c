@@ -175,6 +175,8 @@ static int put_job(struct import *m, const struct match *match, struct error *e)
                           .predicted_time = match->predicted_time,
                           .risk = match->risk};
     int64_t new_jobs;
+    if (hash_set_has(&m->jobs, &match->key))
+        return 0;
     for (int i = 0; i < SECTION_COUNT; i++)
         if (put_spec(m, (enum section_kind)i, match->spec[i], &row.spec_ids[i], e) < 0)
             return -1;
@@ -183,12 +185,28 @@ static int put_job(struct import *m, const struct match *match, struct error *e)
     row.derived_json = m->scratch.length ? m->scratch.data : NULL;
     if (job_writer_put(m->writer, &row, e) < 0 || job_writer_finish(m->writer, &new_jobs, e) < 0)
         return -1;
-    if (!hash_set_add(&m->jobs, &match->key))
-        return 0;
+    hash_set_add(&m->jobs, &match->key);
     m->summary.jobs++;
     m->summary.new_jobs += new_jobs;
     m->summary.predicted += !isnan(match->predicted_memory) || !isnan(match->predicted_time);
     return 0;
+}
+
+/* Of the text with `count` "+" behind it, which it is left without. */
+static struct hash128 hash_repeat(struct buffer *text, size_t count)
+{
+    const size_t length = text->length;
+    while (text->length < length + count)
+        buffer_add_char(text, '+');
+    struct hash128 hash = hash_bytes(text->data, text->length);
+    text->length = length;
+    return hash;
+}
+
+static bool is_repeat_taken(struct import *m, struct buffer *text, size_t count)
+{
+    const struct hash128 hash = hash_repeat(text, count);
+    return hash_set_has(&m->attempts, &hash);
 }
 
 /* What a row says of its job, and the how-manieth of its kind it is: the same table again adds nothing, a repeat with
@@ -208,10 +226,21 @@ static struct hash128 row_identity(struct import *m, const struct kept_row *row,
         buffer_add_double(b, row->metrics[i]);
         buffer_add_char(b, ';');
     }
-    do {
-        hash = hash_bytes(b->data, b->length);
-        buffer_add_char(b, '+');
-    } while (!hash_set_add(&m->attempts, &hash));
+    /* Repeats are numbered by as many "+", of which all below some number are taken. */
+    size_t taken = 0, limit = 1;
+    while (is_repeat_taken(m, b, limit - 1)) {
+        taken = limit;
+        limit *= 2;
+    }
+    while (taken + 1 < limit) {
+        const size_t middle = taken + (limit - 1 - taken) / 2;
+        if (is_repeat_taken(m, b, middle))
+            taken = middle + 1;
+        else
+            limit = middle + 1;
+    }
+    hash = hash_repeat(b, taken);
+    hash_set_add(&m->attempts, &hash);
     return hash;
 }
 

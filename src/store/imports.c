@@ -3,14 +3,14 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "util/hash_set.h"
 #include "util/memory.h"
 
-enum import_statement { IS_THERE, INSERT, INSERT_SAMPLE, INSERT_SUMMARY, TOUCH, STATEMENT_COUNT };
+enum import_statement { INSERT, INSERT_SAMPLE, INSERT_SUMMARY, TOUCH, STATEMENT_COUNT };
 
 static const char *const statements[STATEMENT_COUNT] = {
-    [IS_THERE] =
-        "SELECT count(*) FROM attempt WHERE job_id = ?1 AND executor = '" IMPORT_EXECUTOR "' AND reference = ?2",
     [INSERT] = "INSERT INTO attempt (job_id, number, runner_id, state, failure, message, executor, reference, log_tail,"
                " duration_ms) VALUES (?1, (SELECT coalesce(max(number), 0) + 1 FROM attempt WHERE job_id = ?1), ?2,"
                " iif(?3 IS NULL, 'ok', 'failed'), ?3, ?4, '" IMPORT_EXECUTOR "', ?5, ?6, ?7)",
@@ -38,8 +38,24 @@ struct import_store {
     struct db *db;
     int64_t runner_id;
     char *objective;
+    struct hash_set rows; /* hashes of the references of those that are there */
     struct stmt *statements[STATEMENT_COUNT];
 };
+
+static int load_rows(struct import_store *s, struct error *e)
+{
+    struct stmt *q = NULL;
+    struct hash128 row;
+    int rc = db_prepare(s->db, "SELECT reference FROM attempt WHERE executor = '" IMPORT_EXECUTOR "'", &q, e);
+    while (rc == 0 && (rc = stmt_next(q, e)) > 0) {
+        const char *reference = stmt_is_null(q, 0) ? "" : stmt_text(q, 0);
+        row = hash_bytes(reference, strlen(reference));
+        hash_set_add(&s->rows, &row);
+        rc = 0;
+    }
+    stmt_free(q);
+    return rc;
+}
 
 int import_store_create(struct db *db, int64_t runner_id, const char *objective, struct import_store **out,
                         struct error *e)
@@ -54,6 +70,8 @@ int import_store_create(struct db *db, int64_t runner_id, const char *objective,
                      e);
     for (int i = 0; rc == 0 && i < STATEMENT_COUNT; i++)
         rc = db_prepare(db, statements[i], &s->statements[i], e);
+    if (rc == 0)
+        rc = load_rows(s, e);
     if (rc < 0)
         import_store_free(s);
     else
@@ -67,30 +85,18 @@ void import_store_free(struct import_store *s)
         return;
     for (int i = 0; i < STATEMENT_COUNT; i++)
         stmt_free(s->statements[i]);
+    hash_set_free(&s->rows);
     free(s->objective);
     free(s);
-}
-
-static int is_there(struct import_store *s, int64_t job_id, const char *row, bool *yes, struct error *e)
-{
-    struct stmt *q = s->statements[IS_THERE];
-    stmt_bind_int(q, 1, job_id);
-    stmt_bind_text(q, 2, row);
-    int rc = stmt_next(q, e);
-    *yes = rc > 0 && stmt_int(q, 0) > 0;
-    stmt_reset(q);
-    return rc < 0 ? -1 : 0;
 }
 
 int import_store_put(struct import_store *s, const struct imported_attempt *attempt, int64_t *id, struct error *e)
 {
     struct stmt *q = s->statements[INSERT];
     char row[HASH_HEX_BYTES];
-    bool known;
+    const struct hash128 reference = hash_bytes(hash_hex(attempt->row, row), HASH_HEX_BYTES - 1);
     *id = 0;
-    if (is_there(s, attempt->job_id, hash_hex(attempt->row, row), &known, e) < 0)
-        return -1;
-    if (known)
+    if (!hash_set_add(&s->rows, &reference))
         return 0;
     stmt_bind_int(q, 1, attempt->job_id);
     stmt_bind_int(q, 2, s->runner_id);

@@ -86,6 +86,24 @@ import__twice_and_with_a_further_row__adds_what_is_new()
     expect_sql 'ok|2' "SELECT state, (SELECT count(*) FROM attempt WHERE job_id = id) FROM job ORDER BY id DESC LIMIT 1"
 }
 
+# Rows with the same numbers are repeats, however many; the same table again adds none of them.
+import__hundreds_of_equal_rows__each_once()
+{
+    small_table
+    yes '4,1,1,fine,6,6,70' | head -n 300 >>table.csv
+    run_meshsweep import -c import.toml table.csv
+    expect_status 0
+    expect_stdout_contains '305 rows: 304 ok, 1 failed, 0 refused; 4 jobs (4 new), 305 attempts added'
+    expect_any_stderr
+    expect_sql '301|301' \
+        "SELECT count(*), count(DISTINCT reference) FROM attempt GROUP BY job_id ORDER BY 1 DESC LIMIT 1"
+    yes '4,1,1,fine,6,6,70' | head -n 7 >>table.csv
+    run_meshsweep import -c import.toml table.csv
+    expect_status 0
+    expect_stdout_contains '7 attempts added, 305 already there'
+    expect_any_stderr
+}
+
 import__same_configuration_as_a_run__same_job()
 {
     small_table
