@@ -306,7 +306,7 @@ static int init(const struct arguments *a, struct error *e)
 
 const struct command init_command = {
     .name = "init",
-    .summary = "Write a commented sweep file for a training script or a measured table",
+    .summary = "Write a commented sweep file for a script or a measured table",
     .usage = "[OPTIONS] KEY=VALUE,VALUE... -- PROGRAM ARGUMENT...",
     .example = "meshsweep init -o new.toml micro_batch=1,2,4 -- python3 train.py\n"
                "meshsweep init --from-log train.log\n"

@@ -83,7 +83,7 @@ struct rule {
     struct position at;
 };
 
-enum reader_kind { READER_REGEX = 1, READER_JSON, READER_JSONL, READER_FILE, READER_EXPRESSION };
+enum reader_kind { READER_REGEX = 1, READER_JSON, READER_JSONL, READER_CSV, READER_FILE, READER_EXPRESSION };
 enum take { TAKE_MEDIAN = 1, TAKE_MEAN, TAKE_LAST, TAKE_MAX, TAKE_MIN, TAKE_P90 };
 
 extern const char *const take_names[]; /* indexed by enum take */
@@ -96,7 +96,7 @@ struct metric {
     char *expression;        /* READER_EXPRESSION: SQL over metrics and keys (measures/measures.h); else NULL */
     char *pattern;           /* READER_REGEX: POSIX extended, first group is the number */
     char *path;        /* READER_JSON, READER_JSONL: dotted path to the number, "results.0.throughput"; "*" is every
-                              * element of a list, each with its own "step" */
+                              * element of a list, each with its own "step". READER_CSV: the column's name */
     char *file;        /* all but READER_FILE: file name, relative to the job directory; NULL: the log. With
                               * *, ? or []: of the files that match, the one changed last */
     double scale;      /* what a number that is read is multiplied by; 0: nothing */

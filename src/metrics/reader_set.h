@@ -46,6 +46,9 @@ void collector_add_named(struct collector *c, const char *name, int64_t step, do
 /* Leaves one name of each metric, with the samples of the one source that counts. Called once, at the end. */
 void collector_drop_fallbacks(struct collector *c);
 
+/* The number that a text is, but for blanks around it and a full stop or the like behind it; NaN is one too. */
+bool reader_number(const char *text, size_t length, double *out);
+
 /* What the regular expression finds in a piece of a line, at most once in each line. */
 void collector_match(struct collector *c, const struct metric_reader *r, const struct line_piece *piece);
 

@@ -116,7 +116,7 @@ static bool parse_grouped(const char *text, double *out)
 
 /* The number that a group caught. A full stop or the like may follow it; a letter or another digit may not: "1.5k" and
  * "1,5" are not what they begin with. */
-static bool number_in(const char *bytes, size_t n, double *out)
+bool reader_number(const char *bytes, size_t n, double *out)
 {
     char text[64];
     while (n > 0 && strchr(" \t.,;:%", bytes[n - 1]))
@@ -138,7 +138,7 @@ static bool add_groups(const struct metric_reader *r, const char *line, const st
 {
     double sum = 0, number;
     for (size_t i = 1; i <= r->pattern.group_count && i < GROUPS_MOST; i++) {
-        if (at[i].begin < 0 || !number_in(line + at[i].begin, (size_t)(at[i].end - at[i].begin), &number))
+        if (at[i].begin < 0 || !reader_number(line + at[i].begin, (size_t)(at[i].end - at[i].begin), &number))
             return false;
         sum += number;
     }
@@ -160,7 +160,7 @@ static bool number_of_match(const struct metric_reader *r, const char *line, con
     if (r->source->sum)
         return add_groups(r, line, at, out);
     const struct text_range *number = number_range(at);
-    if (!number_in(line + number->begin, (size_t)(number->end - number->begin), out))
+    if (!reader_number(line + number->begin, (size_t)(number->end - number->begin), out))
         return false;
     if (unit < 2 || unit >= GROUPS_MOST || at[unit].begin < 0)
         return true;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "metrics/csv_samples.h"
 #include "metrics/json_samples.h"
 #include "metrics/json_value.h"
 #include "metrics/log_files.h"
@@ -16,7 +17,7 @@
 #include "util/memory.h"
 
 enum {
-    JSON_FILE_BYTES_MOST = 16 << 20,
+    FILE_BYTES_MOST = 16 << 20,
     JSON_LINE_BYTES_MOST = 4 << 20 /* parsed, numbers take sixteen times as much */
 };
 
@@ -124,9 +125,9 @@ static void read_json_file(const struct metric_reader *r, const char *path, stru
     struct buffer text = BUFFER_INIT;
     struct stat status;
     bool regular = stat(path, &status) == 0 && S_ISREG(status.st_mode);
-    c->list.oversized_files += regular && status.st_size > JSON_FILE_BYTES_MOST;
+    c->list.oversized_files += regular && status.st_size > FILE_BYTES_MOST;
     errno = 0;
-    if (regular && file_read(path, JSON_FILE_BYTES_MOST, &text, NULL) == 0) {
+    if (regular && file_read(path, FILE_BYTES_MOST, &text, NULL) == 0) {
         cJSON *root = json_parse(buffer_text(&text));
         if (root)
             json_samples_add(c, r, root, -1);
@@ -135,6 +136,17 @@ static void read_json_file(const struct metric_reader *r, const char *path, stru
         note_error(c, errno);
     }
     buffer_free(&text);
+}
+
+static void read_csv_file(const struct metric_reader *r, const char *path, struct collector *c)
+{
+    struct stat status;
+    if (stat(path, &status) < 0)
+        note_error(c, errno);
+    else if (S_ISREG(status.st_mode) && status.st_size > FILE_BYTES_MOST)
+        c->list.oversized_files++;
+    else if (S_ISREG(status.st_mode))
+        note_error(c, csv_samples_read(path, r, c));
 }
 
 static bool is_newer(const struct timespec *a, const struct timespec *b)
@@ -178,6 +190,8 @@ static void read_named_file(const struct metric_reader *r, const char *job_dir, 
         read_json_file(r, path, c);
     else if (path && r->source->reader == READER_REGEX)
         match_lines(path, c, r);
+    else if (path && r->source->reader == READER_CSV)
+        read_csv_file(r, path, c);
     else if (path)
         each_object(path, c, r, take_at_path);
     free(path);
@@ -190,7 +204,7 @@ static double number_of_file(const char *place, const char *job_dir)
     double number = NAN;
     const char *colon = strchr(place, ':');
     char *path = xasprintf("%s/%.*s", job_dir, (int)(colon - place), place);
-    if (file_read(path, JSON_FILE_BYTES_MOST, &text, NULL) == 0) {
+    if (file_read(path, FILE_BYTES_MOST, &text, NULL) == 0) {
         cJSON *root = json_parse(buffer_text(&text));
         if (!json_number(json_at(root, colon + 1), &number))
             number = NAN;

@@ -55,7 +55,7 @@ struct sample_list {
     size_t malformed_lines;   /* of $MESHSWEEP_METRICS and JSON-lines readers: torn or not an object */
     size_t malformed_metrics; /* of these, those of $MESHSWEEP_METRICS, where nothing else has a place */
     size_t nameless;          /* samples of more names than are kept */
-    size_t oversized_files;   /* JSON files that are too large to be read */
+    size_t oversized_files;   /* JSON and CSV files that are too large to be read */
     size_t oversized_lines;   /* lines of JSON that are */
     int64_t unread_bytes;     /* of the output: written faster than they could be read, and kept */
     size_t cut_numbers;       /* that a regular expression takes only a part of: no samples */

@@ -185,7 +185,7 @@ static void explain_missing(struct recording *r, const struct attempt_output *ou
     if (r->samples.malformed_metrics > 0)
         buffer_printf(&text, "; lines of its metrics file that are no JSON objects: %zu", r->samples.malformed_metrics);
     if (r->samples.oversized_files > 0)
-        buffer_printf(&text, "; JSON files that are too large to be read: %zu", r->samples.oversized_files);
+        buffer_printf(&text, "; JSON and CSV files that are too large to be read: %zu", r->samples.oversized_files);
     if (r->samples.cut_numbers > 0)
         buffer_printf(&text, "; a regular expression takes only a part of a number: %s (%zu)", r->samples.cut_example,
                       r->samples.cut_numbers);
@@ -201,7 +201,7 @@ static char *describe_left_out(const struct sample_list *l)
         int64_t count;
     } parts[] = {{"bytes of output that were written faster than they could be read", l->unread_bytes},
                  {"lines of JSON over 4 MiB", (int64_t)l->oversized_lines},
-                 {"JSON files over 16 MiB", (int64_t)l->oversized_files},
+                 {"JSON and CSV files over 16 MiB", (int64_t)l->oversized_files},
                  {"samples of metrics after the first 1,000", (int64_t)l->nameless}};
     struct buffer text = BUFFER_INIT;
     if (l->cut_numbers > 0)

@@ -92,12 +92,24 @@ static void read_path(const struct reading *r, const struct toml_node *node, str
     set_text(&m->path, xstrdup(node->text));
 }
 
+static void read_column(const struct reading *r, const struct toml_node *node, struct metric *m)
+{
+    if (!check_not_blank(r, node, "csv"))
+        return;
+    m->reader = READER_CSV;
+    set_text(&m->path, xstrdup(node->text));
+}
+
 static const struct {
     enum metric_key key;
     void (*read)(const struct reading *r, const struct toml_node *node, struct metric *m);
-} readers[] = {{METRIC_REGEX, read_regex}, {METRIC_KEY, read_key}, {METRIC_JSON, read_path}, {METRIC_JSONL, read_path}};
+} readers[] = {{METRIC_REGEX, read_regex},
+               {METRIC_KEY, read_key},
+               {METRIC_JSON, read_path},
+               {METRIC_JSONL, read_path},
+               {METRIC_CSV, read_column}};
 
-/* At most one of regex, key, json and jsonl says how it is read. */
+/* At most one of regex, key, json, jsonl and csv says how it is read. */
 static bool read_reader(const struct reading *r, const struct toml_node *const *found, struct metric *m)
 {
     const struct toml_node *given = NULL;
@@ -120,7 +132,7 @@ static bool read_reader(const struct reading *r, const struct toml_node *const *
 static void read_metric_file(const struct reading *r, const struct toml_node *file, struct metric *m)
 {
     if (m->reader == READER_FILE)
-        problem_at_key(r, file, "file goes with regex, key, json or jsonl only");
+        problem_at_key(r, file, "file goes with regex, key, json, jsonl or csv only");
     else if (!is_inside_path(file->text))
         problem_at_value(r, file, "file must be a path inside the job directory");
     set_text(&m->file, xstrdup(file->text));
@@ -166,6 +178,8 @@ static void read_source(const struct reading *r, const struct toml_node *const *
         return;
     if (found[METRIC_FILE])
         read_metric_file(r, found[METRIC_FILE], m);
+    if (m->reader == READER_CSV && !found[METRIC_FILE])
+        problem_at_key(r, found[METRIC_CSV], "csv needs file: what the job prints is no table");
     if (found[METRIC_SCALE])
         read_scale(r, found[METRIC_SCALE], m);
     if (found[METRIC_NUMERATOR])
@@ -173,10 +187,10 @@ static void read_source(const struct reading *r, const struct toml_node *const *
     if (found[METRIC_SUM])
         read_sum(r, found[METRIC_SUM], m);
     if (m->reader == READER_FILE && found[METRIC_NUMERATOR])
-        problem_at_key(r, found[METRIC_NUMERATOR], "it goes with regex, key, json or jsonl only");
+        problem_at_key(r, found[METRIC_NUMERATOR], "it goes with regex, key, json, jsonl or csv only");
     if (m->reader == READER_FILE && (found[METRIC_SCALE] || found[METRIC_WRITTEN_UNIT]))
         problem_at_key(r, found[METRIC_SCALE] ? found[METRIC_SCALE] : found[METRIC_WRITTEN_UNIT],
-                       "it goes with regex, key, json or jsonl only");
+                       "it goes with regex, key, json, jsonl or csv only");
 }
 
 static void read_fallback(const struct reading *r, const struct toml_node *table, struct metric ***end)
@@ -189,7 +203,7 @@ static void read_fallback(const struct reading *r, const struct toml_node *table
     m->at = reading_at_value(r, table);
     read_source(r, found, m);
     if (m->reader == READER_FILE)
-        problem_at_value(r, table, "a fallback needs regex, key, json or jsonl");
+        problem_at_value(r, table, "a fallback needs regex, key, json, jsonl or csv");
 }
 
 static void read_fallbacks(const struct reading *r, const struct toml_node *node, struct metric *m)

@@ -80,6 +80,7 @@ static const struct schema_key metric_keys[] = {
     [METRIC_KEY] = {"key", TYPE_STRING, DEFAULTS, false},
     [METRIC_JSON] = {"json", TYPE_STRING, DEFAULTS, false},
     [METRIC_JSONL] = {"jsonl", TYPE_STRING, DEFAULTS, false},
+    [METRIC_CSV] = {"csv", TYPE_STRING, DEFAULTS, false},
     [METRIC_FILE] = {"file", TYPE_STRING, DEFAULTS, false},
     [METRIC_SCALE] = {"scale", TYPE_NUMBER, DEFAULTS, false},
     [METRIC_WRITTEN_UNIT] = {"written_unit", TYPE_BOOL, DEFAULTS, false},

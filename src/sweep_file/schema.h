@@ -102,6 +102,7 @@ enum metric_key {
     METRIC_KEY,
     METRIC_JSON,
     METRIC_JSONL,
+    METRIC_CSV,
     METRIC_FILE,
     METRIC_SCALE,
     METRIC_WRITTEN_UNIT,

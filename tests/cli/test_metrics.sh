@@ -98,6 +98,41 @@ END
     expect_sql "3.0|1" "SELECT loss, not_finite FROM results"
 }
 
+# As Lightning's CSVLogger and Keras' write them; a row that was being written when the job ended is none.
+csv_file__a_column__samples_with_their_steps()
+{
+    job_lines '' '[job.metrics.train_loss]
+csv = "train_loss"
+file = "logs/*/metrics.csv"
+take = "last"
+[job.metrics.speed]
+csv = "it/s"
+file = "speed.csv"
+[job.metrics.absent]
+csv = "absent"
+file = "speed.csv"
+[job.metrics.large]
+csv = "large"
+file = "large.csv"' <<'END'
+cd $MESHSWEEP_JOB_DIR; mkdir -p logs/v0; \
+printf 'epoch,step,train_loss,val_loss\n0,9,2.5,\n0,19,,3.5\n1,29,"2.25",\n1,39,nan,\n2,4' >logs/v0/metrics.csv; \
+printf ' step ; it/s \r\n1;10.5\r\n\r\n2;12.5;99\r\nx;"a ""b"""\r\n3; 13.5\r\n4;14' >speed.csv; \
+{ echo large; yes 1 | head -c 20000000; } >large.csv
+END
+    run_silently 0
+    expect_sql "9=2.5;29=2.25;39=none" "SELECT group_concat(step || '=' || coalesce(value, 'none'), ';')
+        FROM (SELECT * FROM metric WHERE name = 'train_loss' ORDER BY sequence)"
+    expect_sql "10.5;12.5;13.5" \
+        "SELECT group_concat(value, ';') FROM (SELECT value FROM metric WHERE name = 'speed' ORDER BY sequence)"
+    expect_sql "0|JSON and CSV files over 16 MiB: 1" "SELECT count(*), (SELECT left_out FROM attempt)
+        FROM summary WHERE name IN ('absent', 'large')"
+    sed -i '/^file = "speed.csv"/d' sweep.toml
+    run_meshsweep check
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'csv needs file: what the job prints is no table'
+}
+
 regex__warm_up_and_take__summarise()
 {
     job_lines '' "$(for take in median mean last max min p90; do

@@ -144,7 +144,7 @@ static void metrics__bad_values__refused(void **state)
         {"[job.metrics.m]\nregex = '(x)'\njson = \"a\"\n", "3:1: a metric has one reader: regex is given already"},
         {"[job.metrics.m]\njson = \"a..b\"\n", "2:8: json must be a dotted path, like \"results.0.value\""},
         {"[job.metrics.m]\njsonl = \"\"\n", "2:9: jsonl must be a dotted path, like \"results.0.value\""},
-        {"[job.metrics.m]\nfile = \"x\"\n", "2:1: file goes with regex, key, json or jsonl only"},
+        {"[job.metrics.m]\nfile = \"x\"\n", "2:1: file goes with regex, key, json, jsonl or csv only"},
         {"[job.metrics.m]\njson = \"a\"\nfile = \"../x\"\n", "3:8: file must be a path inside the job directory"},
         {"[job.metrics.m]\njson = \"a\"\nfile = \"a/..\"\n", "3:8: file must be a path inside the job directory"},
         {"[job.metrics.m]\njson = \"a\"\nfile = \"/x\"\n", "3:8: file must be a path inside the job directory"},
@@ -155,8 +155,8 @@ static void metrics__bad_values__refused(void **state)
         {"[job.metrics]\n\"a b\" = {}\n",
          "2:1: \"a b\" cannot be the name of a metric: letters, digits, \"_\", \"-\", inner dots and slashes"},
         {"[job.metrics.m]\nregex = \"(x)\"\nscale = 0\n", "3:9: scale must be a number above 0"},
-        {"[job.metrics.m]\nscale = 2\n", "2:1: it goes with regex, key, json or jsonl only"},
-        {"[job.metrics.m]\nregex = \"(x)\"\nfallback = {}\n", "3:12: a fallback needs regex, key, json or jsonl"},
+        {"[job.metrics.m]\nscale = 2\n", "2:1: it goes with regex, key, json, jsonl or csv only"},
+        {"[job.metrics.m]\nregex = \"(x)\"\nfallback = {}\n", "3:12: a fallback needs regex, key, json, jsonl or csv"},
     };
     ASSERT_CASES(cases);
 }

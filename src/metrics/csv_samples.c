@@ -1,0 +1,82 @@
+#include "metrics/csv_samples.h"
+
+#include <csv.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/memory.h"
+
+enum { READ_BYTES = 64 << 10 };
+
+struct csv_reading {
+    struct collector *collector;
+    const struct metric_reader *reader;
+    size_t cell;          /* of the row so far */
+    size_t column, steps; /* by the header; SIZE_MAX: it has none of that name */
+    bool has_header, has_value;
+    double value; /* of the row, where it has one */
+    int64_t step; /* -1: none */
+};
+
+static void take_cell(void *bytes, size_t length, void *context)
+{
+    struct csv_reading *in = context;
+    const char *text = bytes, *name = in->reader->source->path;
+    const size_t cell = in->cell++;
+    double number;
+    if (!in->has_header && length == strlen(name) && memcmp(text, name, length) == 0)
+        in->column = cell;
+    else if (!in->has_header && length == 4 && memcmp(text, "step", length) == 0)
+        in->steps = cell;
+    if (!in->has_header || !reader_number(text, length, &number))
+        return;
+    if (cell == in->column) {
+        in->value = number;
+        in->has_value = true;
+    } else if (cell == in->steps && number >= 0 && number < 9e18)
+        in->step = (int64_t)number;
+}
+
+static void end_row(int terminator, void *context)
+{
+    struct csv_reading *in = context;
+    const bool is_whole = terminator >= 0;
+    if (in->has_header && is_whole && in->has_value)
+        collector_add_read(in->collector, in->reader, in->step, in->value);
+    in->has_header |= in->cell > 0;
+    in->cell = 0;
+    in->has_value = false;
+    in->step = -1;
+}
+
+static unsigned char delimiter_of(const char *text, size_t length)
+{
+    const char *end = memchr(text, '\n', length);
+    length = end ? (size_t)(end - text) : length;
+    return memchr(text, ',', length) ? ',' : memchr(text, '\t', length) ? '\t' : memchr(text, ';', length) ? ';' : ',';
+}
+
+int csv_samples_read(const char *path, const struct metric_reader *r, struct collector *c)
+{
+    struct csv_reading in = {.collector = c, .reader = r, .column = SIZE_MAX, .steps = SIZE_MAX, .step = -1};
+    struct csv_parser parser;
+    FILE *file = fopen(path, "rbe");
+    if (!file)
+        return errno;
+    char *block = xmalloc(READ_BYTES);
+    size_t n = 0;
+    csv_init(&parser, 0);
+    csv_set_realloc_func(&parser, xrealloc);
+    for (bool first = true; (n = fread(block, 1, READ_BYTES, file)) > 0; first = false) {
+        if (first)
+            csv_set_delim(&parser, delimiter_of(block, n));
+        csv_parse(&parser, block, n, take_cell, end_row, &in);
+    }
+    int error = ferror(file) ? errno : 0;
+    csv_free(&parser);
+    free(block);
+    fclose(file);
+    return error;
+}

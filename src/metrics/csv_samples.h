@@ -1,0 +1,12 @@
+/* Samples from CSV files as loggers of training frameworks write them: a header, then a row per step or epoch. */
+#ifndef MESHSWEEP_METRICS_CSV_SAMPLES_H
+#define MESHSWEEP_METRICS_CSV_SAMPLES_H
+
+#include "metrics/reader_set.h"
+
+/* The numbers of the reader's column, each with its row's `step` where there is a column of that name. Cells stand
+ * between commas, or what the header has in their place: tabs, semicolons. A cell that is no number is no sample, and a
+ * last row without a line end is not all there. 0, or the errno of what could not be read. */
+int csv_samples_read(const char *path, const struct metric_reader *r, struct collector *c);
+
+#endif
