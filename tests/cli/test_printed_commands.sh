@@ -18,6 +18,7 @@ meshsweep check -c FILE|stands for many
 meshsweep check -c FILE --against TABLE.csv|stands for many
 meshsweep import -c FILE TABLE.csv|stands for many
 meshsweep init --from-table TABLE.csv|stands for many
+meshsweep import -c runs.toml runs.csv|of a file that init has written: tests/cli/test_init.sh
 meshsweep why KEY=VALUE…|stands for many
 meshsweep help COMMAND|stands for many
 meshsweep init --from-log train.log batch_size*|tests/cli/test_tutorial.sh
