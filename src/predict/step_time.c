@@ -19,6 +19,7 @@
 #define NETWORK_STEP 14e-6             /* of NCCL's protocol for large messages: to another node, */
 #define TREE_STEP 4e-6                 /* and over NVLink in a tree */
 #define RING_STEP 3.4e-6               /* or a ring */
+#define LOSS_HALVES 6.0                /* of all-reduces: of a maximum, what was predicted, and a sum */
 #define SWEEPS 8.0                     /* of a saved activation, in the weight of that term */
 #define OPTIMIZER_TRAFFIC 30.0         /* bytes per parameter: states read and written, gradient read */
 
@@ -223,6 +224,19 @@ static double collective_steps(const struct plan_time *t)
     return t->tensor - 1 + (step > 0 ? crossing / step : 0);
 }
 
+/* What tensor parallelism sends outside of layers. Halves of all-reduces: with sequence parallelism the head gathers
+ * its input forward and backward and scatters a gradient, the embedding does one of each; without it both reduce once.
+ * The embedding is on another stage where there are several. The loss reduces three numbers of each token. */
+static void add_head_traffic(const struct plan_time *t, struct terms *out)
+{
+    double reduced = t->plan->pipeline == 1 ? 2 : 1;
+    double halves = LOSS_HALVES + 2 * reduced + (t->plan->sequence_parallel ? 1 : 0);
+    if (t->tensor <= 1)
+        return;
+    out->x[TIME_TENSOR] = reduced * 2 * (t->tensor - 1) / t->tensor * t->between_layers / ring_speed(t, t->tensor, 1);
+    out->x[TIME_TENSOR_STEPS] = halves * collective_steps(t);
+}
+
 static void add_layer_traffic(const struct plan_time *t, struct terms *out)
 {
     double c = (double)t->plan->context, e = (double)t->plan->expert;
@@ -359,6 +373,8 @@ static struct terms head_terms(const struct plan_time *t)
         4 * t->tokens * plan_decoder_share(t->plan) * vocab / t->tensor / t->cluster->device->memory_bytes_per_s;
     out.x[TIME_OPTIMIZER] =
         accumulated_bytes(t) * vocab * t->hidden / t->tensor / t->cluster->device->memory_bytes_per_s;
+    if (vocab > 0)
+        add_head_traffic(t, &out);
     return out;
 }
 

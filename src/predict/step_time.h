@@ -48,6 +48,8 @@
  *   term          of the head and a micro-batch                                                          source
  *   matrices      3·T·F_head / (t·peak)                                                                  flops.h
  *   logits        4·T·V/t / device memory                                                                coefficients.h
+ *   tensor        1 all-reduce of 2·T·h, 2 where the embedding is on the same stage                        [2] [14]
+ *   tensor-steps  3 of the loss and these, as of a layer; with sequence parallelism half a one more        [14]
  *
  *   term          of a step                                                                              source
  *   data          by ZeRO stage, times (R-1)/R, over the link:                                           [3]
@@ -101,6 +103,8 @@
  * [12] torch csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size.
  * [13] Megatron-LM core/transformer/transformer_config.py, recompute_modules: checkpoints of core/transformer/moe/
  * moe_layer.py, transformer_layer.py and multi_latent_attention.py.
+ * [14] Megatron-LM core/tensor_parallel/layers.py, VocabParallelEmbedding and ColumnParallelLinear, and
+ * cross_entropy.py; nanotron parallel/tensor_parallel/functional.py has the same.
  * A term without one counts what its line says. Pure; some hundred nanoseconds. */
 #ifndef MESHSWEEP_PREDICT_STEP_TIME_H
 #define MESHSWEEP_PREDICT_STEP_TIME_H

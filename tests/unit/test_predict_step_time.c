@@ -94,23 +94,34 @@ static void step_predict__tensor_parallel__volume_and_steps(void **state)
     struct training_plan plan = {.tensor = 4, .micro_batch = 4, .sequence = 2048};
     double volume = 2 * 0.75 * 2 * 4 * 2048 * 2048.0;
     struct step_prediction s = predict(a, plan, *a100(), "megatron");
-    assert_close(s.terms[TIME_TENSOR], 24 * 4 * volume / 300e9, 1e-12);
-    assert_close(s.terms[TIME_TENSOR_STEPS], 24 * 4 * 2, 1e-12);
+    assert_close(s.terms[TIME_TENSOR], (24 * 4 + 2) * volume / 300e9, 1e-12);
+    assert_close(s.terms[TIME_TENSOR_STEPS], (24 * 4 + 2 + 3) * 2, 1e-12);
     plan.sequence_parallel = true; /* two gathers and two reduce-scatters, as many backward, and the inputs again */
     s = predict(a, plan, *a100(), "megatron");
-    assert_close(s.terms[TIME_TENSOR], 24 * 4 * volume / 300e9, 1e-12);
-    assert_close(s.terms[TIME_TENSOR_STEPS], 24 * 5 * 2, 1e-12);
+    assert_close(s.terms[TIME_TENSOR], (24 * 4 + 2) * volume / 300e9, 1e-12);
+    assert_close(s.terms[TIME_TENSOR_STEPS], (24 * 5 + 2.5 + 3) * 2, 1e-12);
     plan.sequence_parallel = false;
     plan.recompute = RECOMPUTE_FULL;
     s = predict(a, plan, *a100(), "megatron");
-    assert_close(s.terms[TIME_TENSOR], 24 * 6 * volume / 300e9, 1e-12);
+    assert_close(s.terms[TIME_TENSOR], (24 * 6 + 2) * volume / 300e9, 1e-12);
     plan.tensor = 16; /* over two nodes, with all eight adapters of each */
     s = predict(a, plan, *a100(), "megatron");
-    assert_close(s.terms[TIME_TENSOR], 24 * 6 * volume / 0.75 * 15 / 16 / (8 * 25e9), 1e-12);
-    assert_close(s.terms[TIME_TENSOR_STEPS], 24 * 6 * 2 * 15, 1e-12);
+    assert_close(s.terms[TIME_TENSOR], (24 * 6 + 2) * volume / 0.75 * 15 / 16 / (8 * 25e9), 1e-12);
+    assert_close(s.terms[TIME_TENSOR_STEPS], (24 * 6 + 2 + 3) * 2 * 15, 1e-12);
     const struct cluster fast = {.device = device_find("A100-80GB"), .inter_bytes_per_s = 100e9};
     s = predict(a, plan, fast, "megatron");
-    assert_close(s.terms[TIME_TENSOR], 24 * 6 * volume / 0.75 * 15 / 16 / 300e9, 1e-12);
+    assert_close(s.terms[TIME_TENSOR], (24 * 6 + 2) * volume / 0.75 * 15 / 16 / 300e9, 1e-12);
+}
+
+/* The embedding's all-reduce is the first stage's, the head's and the loss's the last one's. */
+static void step_predict__tensor_parallel_over_stages__head_on_the_last(void **state)
+{
+    (void)state;
+    struct training_plan plan = {.tensor = 4, .pipeline = 2, .micro_batch = 4, .micro_batches = 6, .sequence = 2048};
+    double volume = 2 * 0.75 * 2 * 4 * 2048 * 2048.0;
+    struct step_prediction s = predict(gpt(24, 2048, 16), plan, *a100(), "megatron");
+    assert_close(s.terms[TIME_TENSOR], (7 * 12 * 4 + 6) * volume / 300e9, 1e-12);
+    assert_close(s.terms[TIME_TENSOR_STEPS], (7 * 12 * 4 + 6 * (1 + 3)) * 2, 1e-12);
 }
 
 /* A ring over two nodes crosses from one to another twice. Within a node nothing does. */
@@ -120,10 +131,10 @@ static void step_predict__latency_of_the_network__once_a_node(void **state)
     const struct cluster slow = {.device = device_find("A100-80GB"), .inter_latency_s = 75e-6};
     struct training_plan plan = {.tensor = 16, .micro_batch = 2, .sequence = 2048};
     struct step_prediction s = predict(gpt(24, 2048, 16), plan, slow, "megatron");
-    assert_close(s.terms[TIME_TENSOR_STEPS], 24 * 4 * 2 * (15 + 2 * 2 * 75e-6 / 20e-6), 1e-12);
+    assert_close(s.terms[TIME_TENSOR_STEPS], (24 * 4 + 2 + 3) * 2 * (15 + 2 * 2 * 75e-6 / 20e-6), 1e-12);
     plan.tensor = 8;
     s = predict(gpt(24, 2048, 16), plan, slow, "megatron");
-    assert_close(s.terms[TIME_TENSOR_STEPS], 24 * 4 * 3, 1e-12);
+    assert_close(s.terms[TIME_TENSOR_STEPS], (24 * 4 + 2 + 3) * 3, 1e-12);
 }
 
 /* Of FSDP what is longer than the computing that it hides behind; llm-foundry's weights are of what was left. */
@@ -539,6 +550,7 @@ int main(void)
         cmocka_unit_test(step_predict__collectives__launched),
         cmocka_unit_test(step_predict__weight_of_launches__same_terms),
         cmocka_unit_test(step_predict__tensor_parallel__volume_and_steps),
+        cmocka_unit_test(step_predict__tensor_parallel_over_stages__head_on_the_last),
         cmocka_unit_test(step_predict__latency_of_the_network__once_a_node),
         cmocka_unit_test(step_predict__sharded_parameters__hidden_behind_computing),
         cmocka_unit_test(step_predict__adapters__sent_ahead_where_fused),
