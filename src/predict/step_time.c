@@ -8,20 +8,20 @@
 #include "util/linear.h"
 
 #define SECONDS_MOST 1e9
-#define INTERVAL_90 1.6448536269514722 /* of a normal distribution */
-#define ADAPTER_LAUNCHES 0.05          /* of a layer's: two products, a cast, a scaling and an addition */
-#define FUSED_LAUNCHES 0.03            /* two products and an addition */
-#define COPY_LAUNCHES 0.005            /* of a layer's: a view and a copy, without a graph */
-#define SCAN (16 / 3.0)                /* times as slow a FLOP as attention */
-#define TRIPS 2.0                      /* of an adapter's latency: the data, and the flush that makes it visible */
-#define KEPT 2.0                       /* bytes of a score: layer_score_bytes */
-#define KEPT_WITH_DROPOUT 5.0          /* its mask, and what it leaves */
-#define NETWORK_STEP 14e-6             /* of NCCL's protocol for large messages: to another node, */
-#define TREE_STEP 4e-6                 /* and over NVLink in a tree */
-#define RING_STEP 3.4e-6               /* or a ring */
-#define LOSS_HALVES 6.0                /* of all-reduces: of a maximum, what was predicted, and a sum */
-#define SWEEPS 8.0                     /* of a saved activation, in the weight of that term */
-#define OPTIMIZER_TRAFFIC 30.0         /* bytes per parameter: states read and written, gradient read */
+#define INTERVAL_90 1.6448536269514722  /* of a normal distribution */
+#define ADAPTER_LAUNCHES 0.05           /* of a layer's: two products, a cast, a scaling and an addition */
+#define FUSED_LAUNCHES 0.03             /* two products and an addition */
+#define COPY_LAUNCHES 0.005             /* of a layer's: a view and a copy, without a graph */
+#define SCAN (225e12 * 3 / 16 / 2039e9) /* FLOPs for a byte of device memory */
+#define TRIPS 2.0                       /* of an adapter's latency: the data, and the flush that makes it visible */
+#define KEPT 2.0                        /* bytes of a score: layer_score_bytes */
+#define KEPT_WITH_DROPOUT 5.0           /* its mask, and what it leaves */
+#define NETWORK_STEP 14e-6              /* of NCCL's protocol for large messages: to another node, */
+#define TREE_STEP 4e-6                  /* and over NVLink in a tree */
+#define RING_STEP 3.4e-6                /* or a ring */
+#define LOSS_HALVES 6.0                 /* of all-reduces: of a maximum, what was predicted, and a sum */
+#define SWEEPS 8.0                      /* of a saved activation, in the weight of that term */
+#define OPTIMIZER_TRAFFIC 30.0          /* bytes per parameter: states read and written, gradient read */
 
 struct terms {
     double x[TIME_TERM_COUNT];
@@ -152,7 +152,7 @@ static void add_layer_products(const struct plan_time *t, struct terms *out)
     double products = t->matrix_passes * (t->token.matrices + more * t->token.routed) + t->once_more.matrices +
                       more * t->once_more.routed;
     out->x[TIME_MATRICES] = share * products / matrix_peak(t);
-    out->x[TIME_ATTENTION] = t->passes * SCAN * share * t->token.scan / t->cluster->device->attention_flops;
+    out->x[TIME_ATTENTION] = t->passes * share * t->token.scan / (SCAN * t->cluster->device->memory_bytes_per_s);
     if (t->plan->flash_attention) {
         out->x[TIME_ATTENTION] +=
             share * (t->passes * t->token.attention + t->once_more.attention) / t->cluster->device->attention_flops;

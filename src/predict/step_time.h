@@ -16,8 +16,9 @@
  *                 also attention's products, the whole square, and where the head size is no multiple
  *                 of 8 outside the tensor cores                                                          [6]
  *   attention     r·T·F_attention / (t·attention rate of the device)                                     flops.h
- *                 chunked scans of mixers at 3/16 of that rate: Mamba-2's is as fast as attention of   [10]
- *                 the same width at 2,048 tokens, 4,096 of its FLOPs against 768
+ *                 chunked scans of mixers, which are bound by memory, at 3/16 of that rate on an A100   [10]
+ *                 and as much more as a device's memory is faster: Mamba-2's is there as fast as
+ *                 attention of the same width at 2,048 tokens, 4,096 of its FLOPs against 768
  *                 adapters: r - 1 for matrices; leading frozen layers: 1
  *                 recompute by operations: every second product again                                    [7]
  *                 selective recompute: what is in recompute_modules, or the attention, once more        [13]
