@@ -156,6 +156,38 @@ double layer_memory_set(const struct architecture *a, const struct training_plan
     return layer_activation_scale(plan) * (layer_bytes(a, &whole, coefficients) + scores);
 }
 
+/* Numbers per token of latent attention that products read or give gradients of, but for what norms give. */
+static double latent_casts(const struct architecture *a)
+{
+    double compressed = (double)(a->q_lora_rank + a->kv_lora_rank + a->qk_rope_dim);
+    double queries = architecture_query_width(a), values = architecture_value_width(a);
+    return compressed + queries + (double)a->heads * (double)a->head_dim + 2 * values + (double)a->hidden;
+}
+
+/* Of all products of a layer, on average: widths of matrices, and the hidden state for each block's last. Experts read
+ * what no norm of theirs gave. */
+static double cast_numbers(const struct architecture *a, const struct training_plan *plan)
+{
+    double h = (double)a->hidden, unit = a->gated_mlp ? 3 : 2;
+    double heads = (a->attention_gate ? 3.0 : 2.0) * (double)a->heads + 2 * (double)a->kv_heads;
+    double attention = architecture_is_latent(a) ? latent_casts(a) : heads * (double)a->head_dim + h;
+    double routed = (double)a->experts_per_token * (unit * (double)a->expert_ffn + 2 * architecture_expert_input(a));
+    double shared = a->shared_ffn > 0 ? unit * (double)a->shared_ffn + h : 0;
+    double mixer = a->mixer_layers > 0 ? architecture_mixer_share(a) * (mixer_matrices(a) / h + h) : 0;
+    return plan_attention_blocks(plan, a) * attention + mixer +
+           plan_layer_share(plan, a) * (architecture_mlp_share(a) * (unit * (double)a->ffn + h) +
+                                        architecture_sparse_share(a) * (routed + shared));
+}
+
+double layer_cast_bytes(const struct architecture *a, const struct training_plan *plan)
+{
+    double width = (plan->precision == PRECISION_FP4 ? 0.5 : 1) * (plan->tuning == TUNING_FULL ? 2 : 1);
+    if (!layer_is_narrow(plan))
+        return 0;
+    return (1 - layer_share_in_bf16(a, plan)) * plan_tokens(plan) * (2 + width) * cast_numbers(a, plan) /
+           (double)plan->tensor;
+}
+
 /* Of torch's selective checkpointing by operations: inputs of the layer and its norms, and every second product. */
 static double operation_bytes(const struct architecture *a, const struct training_plan *plan)
 {

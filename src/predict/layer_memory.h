@@ -74,6 +74,12 @@ bool layer_is_narrow(const struct training_plan *plan);
 /* Of such a plan, the layers whose products are in 16 bits all the same (bf16_layers). */
 double layer_share_in_bf16(const struct architecture *a, const struct training_plan *plan);
 
+/* Bytes through device memory of a layer and micro-batch whose products are in 8 bits or 4, for casting what they read
+ * and the gradients of what they give: read in 2 and written along rows and, for gradients of weights, along columns
+ * (TransformerEngine pytorch/module, the columnwise usage of quantizers). What a norm gives it gives cast. 0 of other
+ * plans. */
+double layer_cast_bytes(const struct architecture *a, const struct training_plan *plan);
+
 /* Tokens of the busiest rank's experts over the mean. */
 double layer_imbalance(const struct training_plan *plan, const struct memory_coefficients *c);
 

@@ -356,7 +356,8 @@ static struct terms layer_terms(const struct plan_time *t)
     if (t->plan->overlap_tensor || t->plan->overlap_expert)
         hide_layer_traffic(t, &out);
     out.x[TIME_ELEMENTWISE] = (t->swept * set + dropped_bytes(t, set)) / 3 / t->cluster->device->memory_bytes_per_s;
-    double traffic = score_traffic(t) + (t->plan->tuning != TUNING_FULL ? tuning_bytes(t) : 0);
+    double traffic =
+        score_traffic(t) + layer_cast_bytes(t->a, t->plan) + (t->plan->tuning != TUNING_FULL ? tuning_bytes(t) : 0);
     out.x[TIME_ELEMENTWISE] += traffic / SWEEPS / t->cluster->device->memory_bytes_per_s;
     out.x[TIME_OPTIMIZER] = accumulated_bytes(t) * layer_weights(t) / t->cluster->device->memory_bytes_per_s;
     out.x[TIME_LAUNCH] = waited_launches(t, &out);

@@ -28,7 +28,8 @@
  *                 for scores that are not fused, by what kernels of softmax and dropout and the products  [11]
  *                 around them read and write: 8 bytes each forward and 14 backward, with dropout 11
  *                 and 19, an eighth of it; selective recompute forward twice
- *                 an eighth of: quantised weights, stored and in 2 bytes, written and read, r - 1 times; tuning.h
+ *                 an eighth of: what is cast for products in 8 bits or 4 (layer_cast_bytes);            layer_memory.h
+ *                 quantised weights, stored and in 2 bytes, written and read, r - 1 times; tuning.h
  *                 what passes adapters that no kernel fuses
  *   optimizer     gradients added up over micro-batches: 3·G for each after the first; where they are
  *                 added up in fp32 beside, G + 8 for each; in the product (Megatron-LM) 2·G

@@ -143,6 +143,60 @@ static void layer_memory_kept__layers_in_bf16_and_balanced_experts__between(void
                  1e-9);
 }
 
+static double cast_bytes(struct architecture a, struct training_plan plan)
+{
+    struct error e = ERROR_INIT;
+    if (architecture_complete(&a, &e) || plan_complete(&plan, &a, &e))
+        fail_msg("%s", e.text);
+    return layer_cast_bytes(&a, &plan);
+}
+
+/* What queries, keys and values and the first product of an MLP read comes cast from a norm; what others read, and all
+ * gradients, are read in 2 bytes and written twice. */
+static void layer_cast_bytes__dense_latent_and_experts__what_products_read_and_gradients(void **state)
+{
+    (void)state;
+    struct architecture a = gpt(4, 1024, 8);
+    struct training_plan plan = {.tensor = 2, .micro_batch = 2, .sequence = 64, .precision = PRECISION_FP8};
+    a.kv_heads = 2;
+    a.gated_mlp = true;
+    double qkv = 1024 + 2 * 256, attention = qkv + 1024 + 1024, mlp = 2 * 4096 + 4096 + 1024;
+    assert_close(cast_bytes(a, plan), 2 * 64 * (2 + 2 * 1) * (attention + mlp) / 2, 1e-12);
+    plan.precision = PRECISION_FP4;
+    assert_close(cast_bytes(a, plan), 2 * 64 * (2 + 2 * 0.5) * (attention + mlp) / 2, 1e-12);
+    plan.bf16_layers = 1;
+    assert_close(cast_bytes(a, plan), 0.75 * 2 * 64 * (2 + 2 * 0.5) * (attention + mlp) / 2, 1e-12);
+    plan.precision = PRECISION_BF16;
+    assert_true(cast_bytes(a, plan) == 0);
+
+    plan = (struct training_plan){.sequence = 64, .precision = PRECISION_FP8};
+    a.experts = 8;
+    a.experts_per_token = 2;
+    a.expert_ffn = 512;
+    a.shared_ffn = 256;
+    double routed = 2 * (1024 + 2 * 512 + 512 + 1024), shared = 2 * 256 + 256 + 1024;
+    assert_close(cast_bytes(a, plan), 64 * 4 * (attention + routed + shared), 1e-12);
+    a.kv_heads = 0;
+    a.q_lora_rank = 384;
+    a.kv_lora_rank = 128;
+    a.qk_rope_dim = 32;
+    a.v_head_dim = 64;
+    double down = 384 + 128 + 32, up = 8 * (128 + 32) + 8 * (128 + 64), output = 8 * 64 + 1024;
+    assert_close(cast_bytes(a, plan), 64 * 4 * (down + up + output + routed + shared), 1e-12);
+}
+
+/* Weights that are not trained want no second layout of what is read, nor of gradients. */
+static void layer_cast_bytes__adapters__written_once(void **state)
+{
+    (void)state;
+    struct training_plan plan = {.sequence = 64, .precision = PRECISION_FP8};
+    double full = cast_bytes(gpt(4, 1024, 8), plan);
+    plan.tuning = TUNING_LORA;
+    plan.lora_rank = 8;
+    plan.lora_targets = TARGETS_OF_ATTENTION;
+    assert_close(cast_bytes(gpt(4, 1024, 8), plan), full * 3 / 4, 1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +204,8 @@ int main(void)
         cmocka_unit_test(layer_memory_kept__latent_attention_and_experts__terms_of_the_header),
         cmocka_unit_test(layer_memory_kept__gathered_inputs_kept__two_more_of_each_layer),
         cmocka_unit_test(layer_memory_kept__layers_in_bf16_and_balanced_experts__between),
+        cmocka_unit_test(layer_cast_bytes__dense_latent_and_experts__what_products_read_and_gradients),
+        cmocka_unit_test(layer_cast_bytes__adapters__written_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

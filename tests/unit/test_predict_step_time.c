@@ -203,6 +203,19 @@ static void step_predict__gathered_tensors__a_copy_of_each_rank(void **state)
     assert_close(others, predict(gpt(24, 2048, 16), plan, *a100(), "megatron").terms[TIME_LAUNCH], 1e-12);
 }
 
+/* Products in 8 bits read what was cast for them. */
+static void step_predict__products_in_8_bits__casts_pass_memory(void **state)
+{
+    (void)state;
+    struct training_plan plan = {.micro_batch = 2, .sequence = 2048, .flash_attention = true};
+    struct architecture a = gpt(24, 2048, 16);
+    double bf16 = predict(a, plan, *a100(), "megatron").terms[TIME_ELEMENTWISE];
+    plan.precision = PRECISION_FP8;
+    double numbers = 3 * 2048 + 2 * 2048 + 2 * 8192 + 2048; /* of queries, keys, values; the output; an MLP */
+    assert_close(predict(a, plan, *a100(), "megatron").terms[TIME_ELEMENTWISE] - bf16,
+                 24 * 2 * 2048 * 4 * numbers / 8 / 2039e9, 1e-9);
+}
+
 /* Of one micro-batch of a sequence of 2,048: only layers have it. */
 static double elementwise_of_a_layer(struct architecture a)
 {
@@ -556,6 +569,7 @@ int main(void)
         cmocka_unit_test(step_predict__adapters__sent_ahead_where_fused),
         cmocka_unit_test(step_predict__buckets__latency_of_each),
         cmocka_unit_test(step_predict__gathered_tensors__a_copy_of_each_rank),
+        cmocka_unit_test(step_predict__products_in_8_bits__casts_pass_memory),
         cmocka_unit_test(step_predict__pipeline__bubble_of_the_schedule),
         cmocka_unit_test(step_predict__large_head__last_stage_is_the_slowest),
         cmocka_unit_test(step_predict__zero_stages__volume_of_data_parallelism),
