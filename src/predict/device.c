@@ -14,6 +14,8 @@
  * backward are 0.9 of forward, as FlashAttention-2's on H100. Exponentials bound it, of which GB200 has no more. */
 #define BLACKWELL_ATTENTION (0.9 * 1613e12 / 1.3)
 
+#define HOPPER_ATTENTION (3.5 / (1 / 609e12 + 2.5 / 499e12)) /* cuDNN's: device.h */
+
 #define UNMEASURED(peak) .peak_flops = (peak), .attention_flops = UNMEASURED_ATTENTION * (peak)
 
 static const struct device devices[] = {
@@ -267,6 +269,7 @@ static const struct device devices[] = {
      .source = "NVIDIA H100 datasheet",
      .peak_flops = 756e12,
      .attention_flops = 335e12 * 756 / 989.5,
+     .latest_attention_flops = HOPPER_ATTENTION * 756 / 989.5,
      .fp8_factor = 2,
      .fp4_factor = 2,
      .fp32_factor = 0.5,
@@ -289,6 +292,7 @@ static const struct device devices[] = {
      .measured = true,
      .peak_flops = 989.5e12,
      .attention_flops = 335e12,
+     .latest_attention_flops = HOPPER_ATTENTION,
      .fp8_factor = 2,
      .fp4_factor = 2,
      .fp32_factor = 0.5,
@@ -303,6 +307,7 @@ static const struct device devices[] = {
      .source = "NVIDIA H100 datasheet, with its HBM2e of 96 GB",
      .peak_flops = 989.5e12,
      .attention_flops = 335e12,
+     .latest_attention_flops = HOPPER_ATTENTION,
      .fp8_factor = 2,
      .fp4_factor = 2,
      .fp32_factor = 0.5,
@@ -317,6 +322,7 @@ static const struct device devices[] = {
      .source = "NVIDIA H800, HGX product brief",
      .peak_flops = 989.5e12,
      .attention_flops = 335e12,
+     .latest_attention_flops = HOPPER_ATTENTION,
      .fp8_factor = 2,
      .fp4_factor = 2,
      .fp32_factor = 0.5,
@@ -332,6 +338,7 @@ static const struct device devices[] = {
      .source = "NVIDIA H200 datasheet",
      .peak_flops = 989.5e12,
      .attention_flops = 335e12,
+     .latest_attention_flops = HOPPER_ATTENTION,
      .fp8_factor = 2,
      .fp4_factor = 2,
      .fp32_factor = 0.5,

@@ -4,7 +4,9 @@
  * Peaks are dense (never with sparsity), bandwidths of links are per device and one way; each device has the datasheet
  * that they are from. `attention` is what FlashAttention-2 reaches forward and backward: 225 TFLOP/s on A100, 335 on
  * H100 (arXiv 2307.08691 and its repository); it is a third of Hopper's peak but three quarters of Ampere's, so
- * attention must not be scaled between devices by their peaks. Where it was not measured it is taken as 0.35 of the
+ * attention must not be scaled between devices by their peaks. cuDNN's reach 526 on H100: 609 forward and 499 backward
+ * of 4,096 tokens and heads of 128, where FlashAttention-2 has 368 and 310 (arXiv 2407.08608, figures 5 and 6), with
+ * 2.5 times the FLOPs backward. Where it was not measured it is taken as 0.35 of the
  * peak. `usable` is what torch reports as the total of a device (79.1 GiB of "80 GB"); where nobody has said what it
  * reports, the total of nvidia-smi less 0.7 GiB, or the datasheet's.
  *
@@ -27,18 +29,19 @@
 
 struct device {
     const char *name;
-    const char *others;        /* further names, separated by bars; NULL: none */
-    const char *source;        /* of its figures */
-    bool measured;             /* runs on it were compared with predictions (docs/predictions.md) */
-    double peak_flops;         /* bf16 or fp16, dense, FLOP/s */
-    double fp8_factor;         /* peak in fp8 over peak_flops; 1 where it is computed in 16 bits */
-    double fp4_factor;         /* the same for fp4; as fp8 where there is none */
-    double fp32_factor;        /* of products in tf32, or in fp32 where there is none */
-    double product_share;      /* of the peak that the best product was measured to reach; 0: as an A100's */
-    double fp8_share;          /* the same in fp8; 0: as product_share */
-    double vector_flops;       /* FLOP/s in fp32 without the tensor cores; 0: as fp32_factor */
-    double attention_flops;    /* FLOP/s */
-    double memory_bytes_per_s; /* HBM */
+    const char *others;            /* further names, separated by bars; NULL: none */
+    const char *source;            /* of its figures */
+    bool measured;                 /* runs on it were compared with predictions (docs/predictions.md) */
+    double peak_flops;             /* bf16 or fp16, dense, FLOP/s */
+    double fp8_factor;             /* peak in fp8 over peak_flops; 1 where it is computed in 16 bits */
+    double fp4_factor;             /* the same for fp4; as fp8 where there is none */
+    double fp32_factor;            /* of products in tf32, or in fp32 where there is none */
+    double product_share;          /* of the peak that the best product was measured to reach; 0: as an A100's */
+    double fp8_share;              /* the same in fp8; 0: as product_share */
+    double vector_flops;           /* FLOP/s in fp32 without the tensor cores; 0: as fp32_factor */
+    double attention_flops;        /* FLOP/s */
+    double latest_attention_flops; /* of cuDNN's kernels; 0: as attention_flops */
+    double memory_bytes_per_s;     /* HBM */
     double usable_bytes;
     double link_bytes_per_s;    /* one way, all links together that lead out of its card into the domain */
     int64_t link_domain;        /* devices; 0: those of a host */

@@ -145,10 +145,12 @@ static int set_adapters(const struct input_value *values, struct subject *s, str
 static int set_own(const struct input_value *values, struct subject *s, struct error *e)
 {
     const struct input_value *flash = &values[AT_FLASH];
-    int attention = flash->kind == INPUT_TEXT ? input_word_value(attention_words, flash->text) : 1;
+    int attention =
+        flash->kind == INPUT_TEXT ? input_word_value(attention_words, flash->text) : ATTENTION_KERNEL_FRAMEWORK;
     if (attention < 0)
         return refuse(AT_FLASH, flash, e);
-    s->plan.flash_attention = flash->kind == INPUT_NUMBER ? flash->number != 0 : attention > 0;
+    s->plan.flash_attention = flash->kind == INPUT_NUMBER ? flash->number != 0 : attention != ATTENTION_KERNEL_NONE;
+    s->plan.attention_kernel = s->plan.flash_attention ? (enum attention_kernel)attention : ATTENTION_KERNEL_FRAMEWORK;
     if (set_names(values, AT_MODULES, module_words, &s->plan.modules, e) < 0 || set_adapters(values, s, e) < 0)
         return -1;
     if (is_on(&values[AT_OFFLOAD_OPTIMIZER]))

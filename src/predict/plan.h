@@ -96,6 +96,15 @@ enum tuning_target {
     TARGETS_OF_MLP = TARGET_GATE | TARGET_UP | TARGET_DOWN,
 };
 
+/* FLASH_2: FlashAttention-2's; LATEST: those written for the device, cuDNN's and later FlashAttentions'. FRAMEWORK:
+ * what it takes; NONE: attention is not fused. */
+enum attention_kernel {
+    ATTENTION_KERNEL_FRAMEWORK = 0,
+    ATTENTION_KERNEL_NONE,
+    ATTENTION_KERNEL_FLASH_2,
+    ATTENTION_KERNEL_LATEST,
+};
+
 /* FUSED: a kernel, whatever the framework has. */
 enum norm_kernel { NORMS_FRAMEWORK = 0, NORMS_FUSED };
 
@@ -166,6 +175,7 @@ struct training_plan {
     bool sequence_parallel;   /* activations outside the matrices are divided by t, too */
     bool keeps_gathered;      /* what sequence parallelism gathers for a matrix product is kept, not gathered again */
     bool flash_attention;     /* scores are never stored */
+    enum attention_kernel attention_kernel; /* where flash_attention; never NONE */
 };
 
 /* Fills in the defaults for a completed architecture. -1 (ERROR_USAGE), with `plan` as it was, when a number

@@ -280,6 +280,7 @@ static bool find_cluster(struct predictor *p, const struct subject *s, const cha
                                         .fp32_factor = 1,
                                         .link_bytes_per_s = DEFAULT_LINK};
     if (o->peak_flops > 0) {
+        p->stated.latest_attention_flops *= known ? o->peak_flops / known->peak_flops : 0;
         p->stated.attention_flops =
             known ? known->attention_flops * o->peak_flops / known->peak_flops : UNMEASURED_ATTENTION * o->peak_flops;
         p->stated.peak_flops = o->peak_flops;

@@ -139,6 +139,15 @@ static double ring_speed(const struct plan_time *t, double ranks, double apart)
     return fmin(members * t->cluster->inter_bytes_per_s, t->cluster->intra_bytes_per_s);
 }
 
+static double attention_rate(const struct plan_time *t)
+{
+    const struct device *d = t->cluster->device;
+    enum attention_kernel kernel = t->plan->attention_kernel;
+    bool latest = kernel == ATTENTION_KERNEL_FRAMEWORK ? t->framework->time.latest_attention != 0
+                                                       : kernel == ATTENTION_KERNEL_LATEST;
+    return latest && d->latest_attention_flops > 0 ? d->latest_attention_flops : d->attention_flops;
+}
+
 /* An expert group waits for its busiest rank. */
 static double busiest(const struct plan_time *t)
 {
@@ -154,8 +163,7 @@ static void add_layer_products(const struct plan_time *t, struct terms *out)
     out->x[TIME_MATRICES] = share * products / matrix_peak(t);
     out->x[TIME_ATTENTION] = t->passes * share * t->token.scan / (SCAN * t->cluster->device->memory_bytes_per_s);
     if (t->plan->flash_attention) {
-        out->x[TIME_ATTENTION] +=
-            share * (t->passes * t->token.attention + t->once_more.attention) / t->cluster->device->attention_flops;
+        out->x[TIME_ATTENTION] += share * (t->passes * t->token.attention + t->once_more.attention) / attention_rate(t);
         return;
     }
     struct token_flops token;

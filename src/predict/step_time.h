@@ -15,7 +15,7 @@
  *                 bf16; of routed experts, with e > 1, the busiest rank's (layer_imbalance); without flash attention
  *                 also attention's products, the whole square, and where the head size is no multiple
  *                 of 8 outside the tensor cores                                                          [6]
- *   attention     r·T·F_attention / (t·attention rate of the device)                                     flops.h
+ *   attention     r·T·F_attention / (t·attention rate of the device), by the kernels (plan.h)             flops.h
  *                 chunked scans of mixers, which are bound by memory, at 3/16 of that rate on an A100   [10]
  *                 and as much more as a device's memory is faster: Mamba-2's is there as fast as
  *                 attention of the same width at 2,048 tokens, 4,096 of its FLOPs against 768

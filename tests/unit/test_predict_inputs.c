@@ -124,8 +124,16 @@ static void inputs_decode__words__as_enumerators(void **state)
     assert_false(s.plan.flash_attention);
     assert_int_equal(s.architecture.family, ARCHITECTURE_LLAMA);
     set_number(v, "recompute", 1);
+    set_text(v, "flash_attention", "flash_attention_2");
     assert_int_equal(inputs_decode(v, &s, &e), 0);
     assert_int_equal(s.plan.recompute, RECOMPUTE_FULL);
+    assert_true(s.plan.flash_attention && s.plan.attention_kernel == ATTENTION_KERNEL_FLASH_2);
+    set_text(v, "flash_attention", "fused");
+    assert_int_equal(inputs_decode(v, &s, &e), 0);
+    assert_int_equal(s.plan.attention_kernel, ATTENTION_KERNEL_LATEST);
+    set_text(v, "flash_attention", "auto");
+    assert_int_equal(inputs_decode(v, &s, &e), 0);
+    assert_true(s.plan.flash_attention && s.plan.attention_kernel == ATTENTION_KERNEL_FRAMEWORK);
     set_text(v, "recompute", "sometimes");
     assert_int_equal(inputs_decode(v, &s, &e), -1);
     assert_string_equal(e.text, "recompute = 'sometimes' says nothing to the predictor");

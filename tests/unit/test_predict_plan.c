@@ -247,6 +247,7 @@ static void device_find__any_case__found(void **state)
     for (int64_t i = 0; i < count; i++) {
         assert_ptr_equal(device_find(table[i].name), &table[i]);
         assert_true(table[i].attention_flops < table[i].peak_flops);
+        assert_true(table[i].latest_attention_flops < table[i].peak_flops);
         assert_true(table[i].source && table[i].fp4_factor >= table[i].fp8_factor && table[i].fp8_factor >= 1);
         assert_true(table[i].usable_bytes > 1e10 && table[i].link_bytes_per_s < table[i].memory_bytes_per_s);
     }

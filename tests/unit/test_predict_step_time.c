@@ -203,6 +203,23 @@ static void step_predict__gathered_tensors__a_copy_of_each_rank(void **state)
     assert_close(others, predict(gpt(24, 2048, 16), plan, *a100(), "megatron").terms[TIME_LAUNCH], 1e-12);
 }
 
+/* TransformerEngine takes cuDNN's attention from Hopper on, others FlashAttention-2, unless it is said which. */
+static void step_predict__attention_kernels__by_framework_and_plan(void **state)
+{
+    (void)state;
+    const struct cluster hopper = {.device = device_find("H100")};
+    struct training_plan plan = {.sequence = 4096, .flash_attention = true};
+    double flash = predict(gpt(24, 2048, 16), plan, hopper, "nanotron").terms[TIME_ATTENTION];
+    double latest = predict(gpt(24, 2048, 16), plan, hopper, "megatron").terms[TIME_ATTENTION];
+    assert_close(flash * 335e12, latest * 3.5 / (1 / 609e12 + 2.5 / 499e12), 1e-12);
+    plan.attention_kernel = ATTENTION_KERNEL_FLASH_2;
+    assert_close(predict(gpt(24, 2048, 16), plan, hopper, "megatron").terms[TIME_ATTENTION], flash, 1e-12);
+    plan.attention_kernel = ATTENTION_KERNEL_LATEST;
+    assert_close(predict(gpt(24, 2048, 16), plan, hopper, "nanotron").terms[TIME_ATTENTION], latest, 1e-12);
+    double ampere = predict(gpt(24, 2048, 16), plan, *a100(), "nanotron").terms[TIME_ATTENTION];
+    assert_close(ampere * 225e12, flash * 335e12, 1e-12);
+}
+
 /* Products in 8 bits read what was cast for them. */
 static void step_predict__products_in_8_bits__casts_pass_memory(void **state)
 {
@@ -569,6 +586,7 @@ int main(void)
         cmocka_unit_test(step_predict__adapters__sent_ahead_where_fused),
         cmocka_unit_test(step_predict__buckets__latency_of_each),
         cmocka_unit_test(step_predict__gathered_tensors__a_copy_of_each_rank),
+        cmocka_unit_test(step_predict__attention_kernels__by_framework_and_plan),
         cmocka_unit_test(step_predict__products_in_8_bits__casts_pass_memory),
         cmocka_unit_test(step_predict__pipeline__bubble_of_the_schedule),
         cmocka_unit_test(step_predict__large_head__last_stage_is_the_slowest),
