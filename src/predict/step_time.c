@@ -191,7 +191,8 @@ static double tensor_halves(const struct plan_time *t)
 static double expert_copies(const struct plan_time *t)
 {
     double e = (double)t->plan->expert, k = (double)t->a->experts_per_token;
-    double nodes = ceil(e * t->tensor / (double)t->cluster->link_domain), n = nodes > 1 ? nodes : e;
+    double nodes = ceil(e * (double)t->plan->expert_tensor / (double)t->cluster->link_domain),
+           n = nodes > 1 ? nodes : e;
     const double copies[] =
         {[DISPATCH_ALL_TO_ALL] = k, [DISPATCH_ALL_GATHER] = e, [DISPATCH_ONCE] = n * (1 - pow(1 - 1 / n, k))};
     return copies[t->plan->dispatcher];
@@ -262,7 +263,8 @@ static void add_layer_traffic(const struct plan_time *t, struct terms *out)
         double routed = t->between_layers * architecture_expert_input(t->a) / t->hidden;
         double sent = routed * expert_copies(t) * (e - 1) / (e * t->tensor);
         double passes = layer_drops(t->plan, MODULE_MOE) ? 6 : 4;
-        out->x[TIME_EXPERT] = busiest(t) * t->layer.expert_layers * passes * sent / link_speed(t, e * t->tensor);
+        out->x[TIME_EXPERT] =
+            busiest(t) * t->layer.expert_layers * passes * sent / link_speed(t, e * (double)t->plan->expert_tensor);
     }
 }
 

@@ -80,9 +80,9 @@
  * Stages combine to (m - 1)·slowest + sum of all, which is the bubble exactly [1]; interleaving divides what lies
  * beyond m·slowest by v.
  *
- * Links: tensor (and context, expert times tensor) groups of at most a link domain (device.h; "node" below) use its
- * links, others the adapters; stages are on different nodes once the world is larger than one. Data and larger tensor
- * groups go over the adapters of the node's members of the group, all of which NCCL's rings use.
+ * Links: tensor (and context times tensor, expert times expert-tensor) groups of at most a link domain (device.h; here
+ * "node") use its links, others the adapters; stages are on different nodes once the world is larger than one. Data and
+ * larger tensor groups go over the adapters of the node's members of the group, all of which NCCL's rings use.
  * Experts go by their own group, whose ranks are et·e apart; with shard_ranks it is within the shard, and G·Ψ_r/shard
  * is reduced across.
  *

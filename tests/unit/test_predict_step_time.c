@@ -351,6 +351,25 @@ static void step_predict__gradients_of_experts__between_nodes(void **state)
     assert_true(s.terms[TIME_DATA_INTRA] > 0 && s.terms[TIME_DATA_INTER] == 0);
 }
 
+/* Eight experts' ranks are neighbours where experts are not cut, whatever the tensor degree of the rest. */
+static void step_predict__experts_that_are_not_cut__within_a_node(void **state)
+{
+    (void)state;
+    struct architecture a = gpt(4, 1024, 16);
+    struct training_plan plan = {.tensor = 2, .data = 8, .expert = 8, .expert_tensor = 2, .sequence = 1024};
+    a.experts = 8;
+    a.experts_per_token = 2;
+    double cut = predict(a, plan, *a100(), "megatron").terms[TIME_EXPERT];
+    plan.expert_tensor = 1;
+    assert_close(predict(a, plan, *a100(), "megatron").terms[TIME_EXPERT] * 300e9, cut * 25e9, 1e-12);
+    plan.dispatcher = DISPATCH_ONCE; /* to eight ranks; over two nodes to each of these */
+    double ranks = 8 * (1 - pow(1 - 1 / 8.0, 2)), nodes = 2 * (1 - pow(1 - 1 / 2.0, 2));
+    double within = predict(a, plan, *a100(), "megatron").terms[TIME_EXPERT];
+    plan.expert_tensor = 2;
+    assert_close(predict(a, plan, *a100(), "megatron").terms[TIME_EXPERT] / nodes * 25e9, within / ranks * 300e9,
+                 1e-12);
+}
+
 static void step_predict__offload__moves_and_updates_on_the_host(void **state)
 {
     (void)state;
@@ -595,6 +614,7 @@ int main(void)
         cmocka_unit_test(step_predict__all_of_it_hidden__no_less_than_nothing),
         cmocka_unit_test(step_predict__data_parallel_over_nodes__adapters_of_a_node),
         cmocka_unit_test(step_predict__gradients_of_experts__between_nodes),
+        cmocka_unit_test(step_predict__experts_that_are_not_cut__within_a_node),
         cmocka_unit_test(step_predict__offload__moves_and_updates_on_the_host),
         cmocka_unit_test(step_predict__micro_batches__gradients_added_up),
         cmocka_unit_test(step_predict__head_size__of_scores),
