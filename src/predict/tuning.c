@@ -254,15 +254,16 @@ static void add_mlp_widths(const struct architecture *a, const struct training_p
 /* Of peft's layers (tuners/lora/layer.py, bnb.py), which no kernel fuses, per number of a module's input or output.
  * In fp32, without autocast: the input is widened (6), dropped out (9) and read (4); the output is written (4), scaled
  * (8), added to the layer's (10) and narrowed (6). Under autocast: dropped out (5), read (2); written (2), scaled (4),
- * added (6), with a copy of the layer's own (4) where it is quantised. Backward the input's gradient is written and the
- * input read, then all of it the other way, and added to that of the layer.
+ * added (6), with a copy of the layer's own (CLONE) where it is quantised. Backward the input's gradient is written and
+ * the input read, then all of it the other way, and added to that of the layer.
  * Fused (fms-acceleration fused_ops/unsloth_lora, LoRA_QKV): the input is dropped out (5) and read (2), the output
  * of the adapter written (2) and added in place (6); backward the input is read for both gradients (4) and compared
  * with zero (3), the adapters' part of its gradient written (2), masked (5) and added (6), the output's gradient
  * read thrice (6). */
+#define CLONE 4 /* of the layer's own output, read and written */
 static const struct passing {
     double in, dropout, out, in_back, out_back;
-} passing[] = {{10, 9, 28, 20, 28}, {2, 5, 16, 10, 8}}, fused = {2, 5, 8, 20, 6};
+} passing[] = {{10, 9, 28, 20, 28}, {2, 5, 12, 10, 8}}, fused = {2, 5, 8, 20, 6};
 
 double tuning_traffic(const struct architecture *a, const struct training_plan *plan,
                       const struct memory_coefficients *c, double forward_passes)
@@ -282,7 +283,8 @@ double tuning_traffic(const struct architecture *a, const struct training_plan *
     add_mlp_widths(a, plan, (double)a->shared_ffn, layers * sparse, &w);
     add_mlp_widths(a, plan, (double)a->expert_ffn, layers * sparse * (double)a->experts_per_token, &w);
     double in = forward_passes * (p->in + dropout) + p->in_back + dropout;
-    double out = forward_passes * p->out + p->out_back;
+    bool cloned = p == &passing[1] && plan->quantization != QUANTIZATION_NONE;
+    double out = forward_passes * (p->out + (cloned ? CLONE : 0)) + p->out_back;
     return wide * (in * w.in + out * w.out) / (double)plan->tensor;
 }
 

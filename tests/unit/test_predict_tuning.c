@@ -335,6 +335,8 @@ static void tuning_traffic__of_one_target__bytes(void **state)
     assert_close(tuning_traffic(&a, &plan, c, 2), h * (2 * (10 + 28) + 20 + 28), 1e-12);
     plan.lora_dropout = true;
     assert_close(tuning_traffic(&a, &plan, c, 1), h * (19 + 28 + 29 + 28), 1e-12);
+    const struct memory_coefficients *narrow = &framework_find("megatron")->memory; /* adapters in 2 bytes: no copies */
+    assert_close(tuning_traffic(&a, &plan, narrow, 1), h * (7 + 12 + 15 + 8), 1e-12);
     plan.quantization = QUANTIZATION_NF4;
     assert_close(tuning_traffic(&a, &plan, c, 1), h * (7 + 16 + 15 + 8), 1e-12);
     plan.adapters = ADAPTERS_FUSED;
