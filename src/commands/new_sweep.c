@@ -4,12 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/table_file.h"
 #include "commands/script_options.h"
 #include "metrics/readers.h"
 #include "sweep_file/reader.h"
 #include "util/embedded.h"
 #include "util/file.h"
 #include "util/memory.h"
+#include "util/parse.h"
 #include "util/shell_words.h"
 
 enum { LOG_BYTES_MOST = 64 << 20, PROFILE_METRICS_LEAST = 2 };
@@ -72,6 +74,49 @@ static bool has_metric(const struct log_readers *l, const char *name)
     return false;
 }
 
+struct csv_columns {
+    char **names;
+    struct buffer *numbers;
+    size_t count;
+};
+
+static int take_csv_row(void *context, size_t line, const char *const *cells, size_t count, struct error *e)
+{
+    struct csv_columns *c = context;
+    double number;
+    (void)line, (void)e;
+    if (!c->names) {
+        c->names = xcalloc(count + 1, sizeof *c->names);
+        c->numbers = xcalloc(count + 1, sizeof *c->numbers);
+        for (; c->count < count; c->count++)
+            c->names[c->count] = xstrdup(cells[c->count] ? cells[c->count] : "");
+        return 0;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (cells[i] && parse_double(cells[i], &number))
+            buffer_printf(&c->numbers[i], "%s\n", cells[i]);
+    return 0;
+}
+
+/* Of a logger's CSV file; nothing where it is none. */
+static void find_columns(const char *path, struct proposal_list *out)
+{
+    struct csv_columns columns = {0};
+    struct buffer bytes = BUFFER_INIT;
+    struct error no_table = ERROR_INIT;
+    size_t length = strlen(path);
+    if (length > 4 && strcmp(path + length - 4, ".csv") == 0 &&
+        table_read_rows(path, &bytes, take_csv_row, &columns, &no_table) == 0)
+        proposals_from_columns(columns.names, columns.numbers, columns.count, out);
+    for (size_t i = 0; i < columns.count; i++) {
+        free(columns.names[i]);
+        buffer_free(&columns.numbers[i]);
+    }
+    free(columns.names);
+    free(columns.numbers);
+    buffer_free(&bytes);
+}
+
 static void choose_objective(struct log_readers *l)
 {
     static const char *const objectives[] = {
@@ -95,8 +140,10 @@ int log_readers_find(const char *path, struct log_readers *out, struct error *e)
     *out = (struct log_readers){.path = path};
     int rc = file_read(path, LOG_BYTES_MOST, &log, e);
     if (rc == 0)
+        find_columns(path, &out->proposals);
+    if (rc == 0 && out->proposals.count == 0)
         find_profile(path, PROFILE_METRICS_LEAST, out);
-    if (rc == 0 && !out->profile)
+    if (rc == 0 && !out->profile && out->proposals.count == 0)
         proposals_from_log(buffer_text(&log), log.length, &out->proposals);
     if (rc == 0 && !out->profile && out->proposals.count == 0)
         find_profile(path, 1, out);
@@ -119,9 +166,10 @@ void log_readers_free(struct log_readers *l)
 
 static void add_proposal(struct buffer *out, const struct log_readers *l, const struct proposal *p)
 {
+    const char *reader = p->column ? "csv" : "regex", *file = strrchr(l->path, '/');
     if (p->second) {
-        buffer_printf(out, "# or, on %zu line%s: regex = ", p->lines, p->lines == 1 ? "" : "s");
-        buffer_add_toml_string(out, p->regex);
+        buffer_printf(out, "# or, on %zu line%s: %s = ", p->lines, p->lines == 1 ? "" : "s", reader);
+        buffer_add_toml_string(out, p->column ? p->column : p->regex);
         buffer_printf(out, "%s%s\n", p->unit[0] ? "  in " : "", p->unit);
         return;
     }
@@ -131,8 +179,13 @@ static void add_proposal(struct buffer *out, const struct log_readers *l, const 
     buffer_printf(out, "\n# %s: %zu line%s of %s, from %g to %g\n",
                   p->confidence == PROPOSAL_SURE ? "sure" : "likely, please look", p->lines, p->lines == 1 ? "" : "s",
                   l->path, p->least, p->most);
-    buffer_printf(out, "[job.metrics.%s]\nregex = ", p->metric);
-    buffer_add_toml_string(out, p->regex);
+    buffer_printf(out, "[job.metrics.%s]\n%s = ", p->metric, reader);
+    buffer_add_toml_string(out, p->column ? p->column : p->regex);
+    if (p->column) {
+        buffer_add_text(out, "\nfile = ");
+        buffer_add_toml_string(out, file ? file + 1 : l->path);
+        buffer_add_text(out, "   # where it is in {job_dir}, into which the job is to write it");
+    }
     if (p->unit[0]) {
         buffer_add_text(out, "\nunit = ");
         buffer_add_toml_string(out, p->unit);
@@ -141,9 +194,9 @@ static void add_proposal(struct buffer *out, const struct log_readers *l, const 
         buffer_add_text(out, "\nwritten_unit = true         # 52.3K is 52300");
     if (!p->unit[0] && example)
         buffer_printf(out,
-                      "\nmeans = \"other\"             # the log names no unit: where it is \"%s\", say unit = \"%s\" "
-                      "in "
-                      "place\n                            # of this, and it is set beside what is predicted",
+                      "\nmeans = \"other\"             # the log names no unit: where it is \"%s\", say\n"
+                      "                            # unit = \"%s\" in place of this, and it is set beside what is "
+                      "predicted",
                       example, example);
     buffer_printf(out, "\nbetter = \"%s\"\ntake = \"%s\"\n", p->higher_is_better ? "max" : "min", p->take);
     if (strcmp(p->take, "median") == 0 && p->lines > 3)

@@ -461,6 +461,7 @@ static int compare(const void *left, const void *right)
 static void free_proposal(struct proposal *p)
 {
     free(p->regex);
+    free(p->column);
     free(p->unit);
 }
 
@@ -481,6 +482,14 @@ static void judge(struct proposal_list *l)
     l->count = kept;
 }
 
+static void sort(struct proposal_list *l)
+{
+    if (l->count)
+        qsort(l->items, l->count, sizeof *l->items, compare);
+    for (size_t i = 0; i < l->count; i++)
+        l->items[i].second = i > 0 && l->items[i].metric == l->items[i - 1].metric;
+}
+
 void proposals_from_log(const char *log, size_t length, struct proposal_list *out)
 {
     struct buffer plain = BUFFER_INIT;
@@ -497,10 +506,28 @@ void proposals_from_log(const char *log, size_t length, struct proposal_list *ou
     }
     buffer_free(&plain);
     judge(out);
-    if (out->count)
-        qsort(out->items, out->count, sizeof *out->items, compare);
-    for (size_t i = 1; i < out->count; i++)
-        out->items[i].second = out->items[i].metric == out->items[i - 1].metric;
+    sort(out);
+}
+
+void proposals_from_columns(char *const *names, const struct buffer *numbers, size_t count, struct proposal_list *out)
+{
+    *out = (struct proposal_list){NULL, 0};
+    for (size_t i = 0; i < count; i++) {
+        struct proposal_list found;
+        struct buffer lines = BUFFER_INIT;
+        for (const char *at = buffer_text(&numbers[i]); *at; at += strcspn(at, "\n") + 1)
+            buffer_printf(&lines, "%s: %.*s\n", names[i], (int)strcspn(at, "\n"), at);
+        proposals_from_log(buffer_text(&lines), lines.length, &found);
+        if (found.count) {
+            out->items = xreallocarray(out->items, out->count + 1, sizeof *out->items);
+            out->items[out->count++] = found.items[0];
+            out->items[out->count - 1].column = xstrdup(names[i]);
+            found.items[0] = (struct proposal){NULL};
+        }
+        proposal_list_free(&found);
+        buffer_free(&lines);
+    }
+    sort(out);
 }
 
 void proposal_list_free(struct proposal_list *l)

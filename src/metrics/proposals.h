@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "util/buffer.h"
+
 enum proposal_confidence {
     PROPOSAL_SURE = 1, /* name and unit say so, on several lines */
     PROPOSAL_LIKELY,   /* one of both does, or on one line only */
@@ -14,6 +16,7 @@ enum proposal_confidence {
 struct proposal {
     const char *metric; /* "step_time", a constant */
     char *regex;        /* for [job.metrics.NAME]; its first group is the number */
+    char *column;       /* in place of it: of a CSV file; NULL: it is of a line */
     char *unit;         /* as the log has it; "": none */
     bool has_prefix;    /* "K" and the like may follow the number: the last group of `regex` */
     const char *take;   /* what the samples come to: "median", "max", "last" */
@@ -36,6 +39,9 @@ struct proposal_list {
 /* `length` bytes of a log; colours are passed over. Never fails: what looks like nothing proposes nothing. Free with
  * proposal_list_free. */
 void proposals_from_log(const char *log, size_t length, struct proposal_list *out);
+
+/* The same of a CSV file: `names` of its columns, and of each its numbers in text, a line each. */
+void proposals_from_columns(char *const *names, const struct buffer *numbers, size_t count, struct proposal_list *out);
 void proposal_list_free(struct proposal_list *l);
 
 #endif

@@ -151,6 +151,19 @@ mfu;46.5;%;step    2/19560 | loss 10.96 | lr 1.71e-06 | 3018.5 ms | 46.5% bf16 M
 END
 }
 
+# The file that Lightning's CSVLogger writes.
+log__a_csv_file__its_columns()
+{
+    printf 'epoch,step,train_loss,step_time_ms,val_loss\n0,9,2.5,12.5,\n0,19,2.25,13.5,\n0,19,,,2.5\n' >metrics.csv
+    run_meshsweep init --from-log metrics.csv -o csv.toml a=1 -- sh -c 'cp metrics.csv {job_dir}/ # {a}'
+    expect_only_stderr 0
+    expect_file_contains csv.toml 'objective = "min:step_time"'
+    run_meshsweep run -c csv.toml -d csv.db --progress none
+    expect_silent 0
+    expect '[ "$(sqlite3 csv.db "SELECT group_concat(value) FROM summary WHERE name IN ('"'loss', 'step_time'"')
+        ORDER BY name")" = "2.25,13.0" ]'
+}
+
 # What only grows is a clock; where there is nothing else, it is no step time either.
 log__time_since_the_start__is_no_step_time()
 {
