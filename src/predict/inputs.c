@@ -250,6 +250,8 @@ int inputs_decode(const struct input_value *values, struct subject *out, struct 
     s.says_recompute = present[AT_RECOMPUTE];
     s.says_gathered = present[AT_RECOMPUTE_ALLGATHER];
     s.architecture = architecture_of(family_of(values));
+    if (s.architecture.family == ARCHITECTURE_NONE)
+        return refuse(AT_FAMILY, &values[AT_FAMILY], e);
     s.is_measured = !has_architecture(present);
     for (size_t i = 0; i < (s.is_measured ? INPUT_COUNT : AT_PARAMS); i++)
         if (present[i] && !is_kind(i, &values[i]) && set(i, &values[i], &s, e) < 0)

@@ -58,11 +58,11 @@ static bool knows(const struct vocabulary *v, const char *text)
     return known;
 }
 
-/* Where the file mentions the key first; [predict] where it does not. */
+/* Where the file mentions the key first; [predict] where it does not, or what is at fault is derived (NULL). */
 static const struct position *position_of(const struct space *space, const struct key *key)
 {
-    const struct section *section = &space->sweep->sections[key->section];
-    for (size_t b = 0; b < section->block_count; b++)
+    const struct section *section = key ? &space->sweep->sections[key->section] : NULL;
+    for (size_t b = 0; section && b < section->block_count; b++)
         for (size_t a = 0; a < section->blocks[b].axis_count; a++)
             for (size_t k = 0; k < section->blocks[b].axes[a].key_count; k++)
                 if (strcasecmp(section->blocks[b].axes[a].keys[k], key->name) == 0)
