@@ -80,6 +80,7 @@ deepspeed-flops-profiler deepspeed
 huggingface huggingface
 lightning lightning
 lightning-profiler lightning
+maxtext maxtext
 megatron megatron
 megatron-deepspeed megatron
 nanotron nanotron
@@ -130,8 +131,8 @@ throughput;120345.25;;{"train/loss": 11.5, "throughput/mfu": 48.5, "throughput/t
 mfu;48.5;;{"train/loss": 11.5, "throughput/mfu": 48.5, "throughput/tokens_per_second": 120345.25}
 step_time;3018.5;ms;step    2/19560 | loss 10.96 | lr 1.71e-06 | 3018.5 ms | 46.9% bf16 MFU | 173690 tok/s
 throughput;173690.0;tok/s;step    2/19560 | loss 10.96 | lr 1.71e-06 | 3018.5 ms | 46.9% bf16 MFU | 173690 tok/s
-step_time;1.25;seconds;completed step: 1, seconds: 1.25, TFLOP/s/device: 251.4, Tokens/s/device: 1787.5, loss: 12.1
-throughput;1787.5;tokens/s/gpu;completed step: 1, seconds: 1.25, TFLOP/s/device: 251.4, Tokens/s/device: 1787.5
+step_time;1.25;seconds;done step: 1, seconds: 1.25, TFLOP/s/gpu: 251.4, Tokens/s/gpu: 1787.5, loss: 12.1
+throughput;1787.5;tokens/s/gpu;done step: 1, seconds: 1.25, TFLOP/s/gpu: 251.4, Tokens/s/gpu: 1787.5
 step_time;5.125;s;iteration 10/99 | lr: 3e-06 | memory_allocated: 41943040000 | train_step_timing in s: 5.125
 peak_memory;62914560000.0;B;iteration 10/99 | memory_allocated: 41943040000 | peak_memory_usage: 62914560000 | loss: 1
 step_time;12.5;ms;{"step": 7, "step_time_ms": 12.5, "loss": 3}

@@ -175,6 +175,15 @@ step_time 0.508 3
 throughput 63 3'
 }
 
+maxtext__completed_steps__read()
+{
+    read_sample maxtext maxtext.log
+    expect_metrics 'flops_per_gpu 1.34912e+14 3
+loss 11.11 5
+step_time 5.668 3
+tokens_per_second_per_gpu 8671.98 3'
+}
+
 nanotron__letters_for_thousands__multiplied()
 {
     read_sample nanotron nanotron.log

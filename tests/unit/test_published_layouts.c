@@ -79,6 +79,25 @@ static const struct layout layouts[] = {
     {NULL, 4, 8, "dp = 32\nshard_ranks = 8\nzero_stage = 1\n", NULL},
     {NULL, 4, 8, "dp = 32\nshard_ranks = -1\nzero_stage = 1\n", NULL},
 
+    /* MaxText, configs/tpu/v5e/128b.sh and v5p/1024b.sh, benchmarks' deepseek_v3_ep_256_v5p_512 and
+     * llama2-70b-4096-pw-long-run between two slices, configs/gpu/a3/llama_3.1_405b/128vm.sh */
+    {"maxtext", 64, 4,
+     "global_parameter_scale = 128\nper_device_batch_size = 2\nici_fsdp_parallelism = -1\nici_tensor_parallelism = 8\n",
+     NULL},
+    {"maxtext", 64, 4,
+     "global_parameter_scale = 1024\nper_device_batch_size = 2\nici_fsdp_parallelism = -1\n"
+     "ici_tensor_parallelism = 16\n",
+     NULL},
+    {"maxtext", 128, 4,
+     "base_num_decoder_layers = 61\nnum_experts = 256\nici_fsdp_transpose_parallelism = 256\n"
+     "ici_fsdp_parallelism = 2\nper_device_batch_size = 8\n",
+     NULL},
+    {"maxtext", 128, 4, "dcn_fsdp_parallelism = 2\nici_fsdp_parallelism = -1\nper_device_batch_size = 4\n", NULL},
+    {"maxtext", 128, 8,
+     "base_num_decoder_layers = 126\nhardware = \"gpu\"\nnum_slices = 128\ndcn_fsdp_parallelism = 64\n"
+     "dcn_pipeline_parallelism = 2\nici_tensor_parallelism = 8\nici_fsdp_parallelism = 1\nper_device_batch_size = 2\n"
+     "base_num_query_heads = 128\nbase_num_kv_heads = 8\nnum_layers_per_pipeline_stage = 9\n",
+     NULL},
     /* InternEvo, configs/7B_isp_sft.py and 7B_internlm2.py: weights shared by other ranks than a sequence */
     {"internevo", 1, 8,
      "parallel.tensor.size = 2\nparallel.tensor.mode = \"isp\"\nparallel.weight.size = 4\nparallel.zero1.size = -1\n"
@@ -137,6 +156,20 @@ static const struct layout layouts[] = {
      "interleaved-micro-batches"},
     {"internevo", 1, 8, "tensor.mode = \"mtp\"\nweight.size = 4\n", "weight-parallel-needs-isp"},
     {"internevo", 1, 8, "tensor.size = 3\n", "world-size"},
+    {"maxtext", 1, 8, "ici_fsdp_parallelism = 4\n", "world-size"},
+    {"maxtext", 1, 8, "ici_tensor_parallelism = 3\n", "world-size"},
+    {"maxtext", 1, 8, "ici_fsdp_parallelism = 4\nici_tensor_parallelism = 2\ndcn_data_parallelism = 2\n", "world-size"},
+    {"maxtext", 1, 8, "ici_data_parallelism = -1\n", "one-axis-is-left-over"},
+    {"maxtext", 1, 8, "ici_fsdp_parallelism = -1\nper_device_batch_size = 1.5\nici_expert_parallelism = 8\n",
+     "batch-divides-ranks"},
+    {"maxtext", 1, 8, "ici_pipeline_parallelism = 4\nnum_pipeline_microbatches = 6\n", "micro-batches-fill-pipeline"},
+    {"maxtext", 1, 8,
+     "ici_pipeline_parallelism = 4\nnum_pipeline_microbatches = 4\npipeline_delay_activation_forwarding = true\n",
+     "micro-batches-fill-pipeline"},
+    {"maxtext", 1, 8, "ici_pipeline_parallelism = 4\nbase_num_decoder_layers = 22\n", "layers-fill-stages"},
+    {"maxtext", 1, 8, "ici_pipeline_parallelism = 4\nnum_pipeline_repeats = 3\n", "layers-fill-stages"},
+    {"maxtext", 1, 8, "base_num_query_heads = 32\nbase_num_kv_heads = 4\nici_tensor_parallelism = 8\n",
+     "kv-heads-divide-heads"},
     {"gpt-neox", 1, 8, "hidden_size = 2048\nnum_attention_heads = 12\n", "hidden-divides-by-heads"},
     {"gpt-neox", 1, 8, "model_parallel_size = 4\nnum_attention_heads = 32\nnum_kv_heads = 2\n",
      "kv-heads-divide-by-tp"},
@@ -188,7 +221,7 @@ static void layouts__published_and_planted__accepted_and_refused(void **state)
 /* Each rule of these profiles has one that it refuses. */
 static void profiles__every_rule__refuses_a_layout(void **state)
 {
-    static const char *const profiles[] = {"gpt-neox", "internevo", "megatron", "nanotron", "torchtitan"};
+    static const char *const profiles[] = {"gpt-neox", "internevo", "maxtext", "megatron", "nanotron", "torchtitan"};
     (void)state;
     for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++) {
         char *text = xasprintf("profile = \"%s\"\n[parallel_spec]\nx = 1\n", profiles[i]);
