@@ -136,7 +136,7 @@ size_t coefficient_names(bool is_time, const char **out, size_t most);
 
 /* The frameworks of the profiles that the program carries, in byte order of their files: deepspeed, fsdp,
  * fsdp2, gpt-neox, hf-trainer, internevo, maxtext, megatron-distopt, megatron, nanotron, torch-ddp, torchtitan,
- * trainer. */
+ * torchtune, trainer. */
 struct framework_set {
     struct framework *items;
     size_t count;

@@ -86,6 +86,7 @@ megatron-deepspeed megatron
 nanotron nanotron
 torchtitan torchtitan
 torchtitan-old torchtitan
+torchtune torchtune
 END
 }
 

@@ -184,6 +184,23 @@ step_time 5.668 3
 tokens_per_second_per_gpu 8671.98 3'
 }
 
+torchtune__lines_of_loggers__read()
+{
+    read_sample torchtune torchtune.log
+    expect_metrics 'grad_norm 2.75 3
+loss 1.11329 3
+peak_memory 18.604 3
+reserved_memory 19.25 3
+tokens_per_second_per_gpu 2099.5 1'
+    rm results.db
+    read_sample torchtune - torchtune.log:logs/log_1.txt
+    expect_metrics 'grad_norm 2.75 3
+loss 1.11329 3
+peak_memory 18.604 3
+reserved_memory 19.25 3
+tokens_per_second_per_gpu 2099.5 1'
+}
+
 nanotron__letters_for_thousands__multiplied()
 {
     read_sample nanotron nanotron.log

@@ -98,6 +98,12 @@ static const struct layout layouts[] = {
      "dcn_pipeline_parallelism = 2\nici_tensor_parallelism = 8\nici_fsdp_parallelism = 1\nper_device_batch_size = 2\n"
      "base_num_query_heads = 128\nbase_num_kv_heads = 8\nnum_layers_per_pipeline_stage = 9\n",
      NULL},
+    /* torchtune, recipes/configs/llama3_3/70B_full_multinode.yaml and llama3_1/8B_full_single_device.yaml */
+    {"torchtune", 2, 8,
+     "tensor_parallel_dim = 8\ndata_parallel_shard_dim = -1\ndata_parallel_replicate_dim = 1\n"
+     "optimizer_in_bwd = false\n",
+     NULL},
+    {"torchtune", 1, 1, "optimizer_in_bwd = true\ngradient_accumulation_steps = 1\n", NULL},
     /* InternEvo, configs/7B_isp_sft.py and 7B_internlm2.py: weights shared by other ranks than a sequence */
     {"internevo", 1, 8,
      "parallel.tensor.size = 2\nparallel.tensor.mode = \"isp\"\nparallel.weight.size = 4\nparallel.zero1.size = -1\n"
@@ -156,6 +162,15 @@ static const struct layout layouts[] = {
      "interleaved-micro-batches"},
     {"internevo", 1, 8, "tensor.mode = \"mtp\"\nweight.size = 4\n", "weight-parallel-needs-isp"},
     {"internevo", 1, 8, "tensor.size = 3\n", "world-size"},
+    {"torchtune", 1, 8, "data_parallel_replicate_dim = 3\n", "shards-and-copies-fill-devices"},
+    {"torchtune", 1, 8, "data_parallel_replicate_dim = 2\ndata_parallel_shard_dim = 8\n",
+     "shards-and-copies-fill-devices"},
+    {"torchtune", 1, 1, "optimizer_in_bwd = true\ngradient_accumulation_steps = 8\n",
+     "optimizer-in-backward-steps-once"},
+    {"torchtune", 1, 1, "optimizer_in_bwd = true\nclip_grad_norm = 1.0\n", "optimizer-in-backward-steps-once"},
+    {"torchtune", 1, 1, "optimizer_in_bwd = true\n", "gradients-of-one-step"},
+    {"torchtune", 1, 1, "enable_activation_offloading = true\nenable_activation_checkpointing = false\n",
+     "offloading-needs-checkpointing"},
     {"maxtext", 1, 8, "ici_fsdp_parallelism = 4\n", "world-size"},
     {"maxtext", 1, 8, "ici_tensor_parallelism = 3\n", "world-size"},
     {"maxtext", 1, 8, "ici_fsdp_parallelism = 4\nici_tensor_parallelism = 2\ndcn_data_parallelism = 2\n", "world-size"},
@@ -221,7 +236,8 @@ static void layouts__published_and_planted__accepted_and_refused(void **state)
 /* Each rule of these profiles has one that it refuses. */
 static void profiles__every_rule__refuses_a_layout(void **state)
 {
-    static const char *const profiles[] = {"gpt-neox", "internevo", "maxtext", "megatron", "nanotron", "torchtitan"};
+    static const char *const profiles[] = {"gpt-neox", "internevo",  "maxtext",  "megatron",
+                                           "nanotron", "torchtitan", "torchtune"};
     (void)state;
     for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++) {
         char *text = xasprintf("profile = \"%s\"\n[parallel_spec]\nx = 1\n", profiles[i]);
