@@ -16,6 +16,16 @@
 static const struct saying {
     const char *profile, *always, *theirs, *ours;
 } sayings[] = {
+    {"megatron", "", "tp_size = 2\n", "tp = 2\n"},
+    {"megatron", "", "pp_size = 4\n", "pp = 4\n"},
+    {"megatron", "pp_size = 4\n", "vp_size = 2\n", "vpp = 2\n"},
+    {"megatron", "", "cp_size = 4\n", "cp = 4\n"},
+    {"megatron", EXPERTS, "ep_size = 4\n", "ep = 4\n"},
+    {"megatron", EXPERTS "tp_size = 2\nep_size = 4\n", "etp_size = 1\n", "etp = 1\n"},
+    {"megatron", "", "use_mcore_fsdp = 1\n", "zero_stage = 3\n"},
+    {"megatron", "", "activation_offload_layers = 2\n", "offload_layers = 2\n"},
+    {"megatron", "recompute = \"selective\"\n", "recompute_modules = \"layernorm/mlp\"\n",
+     "recompute_modules = \"layernorm mlp\"\n"},
     {"megatron", "", "untie_embeddings_and_output_weights = true\n", "tied_embeddings = false\n"},
     {"megatron", "", "disable_bias_linear = true\n", "biases = false\n"},
     {"megatron", "kv_heads = 4\n", "group_query_attention = false\n", "heads_of_keys = 16\n"},

@@ -43,6 +43,12 @@ static const struct layout layouts[] = {
     /* Megatron-LM's functional tests, five micro-batches in a group */
     {"megatron", 1, 8, "pp = 4\nvpp = 3\nmicro_batches = 5\n", NULL},
     {"megatron", 1, 8, "pp = 4\nvpp = 3\nmicro_batches = 10\nmicrobatch_group = 5\n", NULL},
+    /* NeMo, scripts/performance/recommended_model_configs/model_configs_h100.csv: Llama 3.1 405B, Mixtral 8x22B */
+    {"megatron", 128, 8, LLAMA_405B "tp_size = 8\npp_size = 8\ncp_size = 2\nvp_size = 8\nmbs = 1\ngbs = 512\n", NULL},
+    {"megatron", 32, 8,
+     "layers = 56\nheads = 48\nexperts = 8\ntp_size = 4\npp_size = 4\ncp_size = 8\nep_size = 8\nvp_size = 14\n"
+     "etp_size = 1\nmbs = 1\ngbs = 256\nseq = 65536\n",
+     NULL},
     /* gpt-oss and Qwen3: heads x head dimension is not the hidden size */
     {NULL, 1, 8, "hidden = 2880\nheads = 64\nhead_dim = 64\ntp = 8\n", NULL},
     {NULL, 1, 8, "hidden = 5120\nheads = 48\nhead_dim = 128\n", NULL},
@@ -148,6 +154,11 @@ static const struct layout layouts[] = {
     {"megatron", 1, 8, "num_query_groups = 6\ntensor_model_parallel_size = 4\n", "kv-heads-divide-by-tp"},
     {"megatron", 1, 8, "num_moe_experts = 10\nexpert_model_parallel_size = 4\n", "experts-divide-by-ep"},
     {NULL, 1, 8, "layers = 4\npp = 8\n", "stages-have-layers"},
+    /* by other names that predictions know */
+    {NULL, 1, 8, "tp_size = 3\n", "world-size"},
+    {NULL, 1, 8, "num_attention_heads = 10\ntensor_parallel_size = 4\n", "heads-divide-by-tp"},
+    {NULL, 1, 8, "n_routed_experts = 10\nep_size = 4\n", "experts-divide-by-ep"},
+    {NULL, 1, 8, "mbs = 2\ngbs = 24\n", "batch-divides"},
     {NULL, 64, 4, "experts = 256\npp = 8\nep = 64\n", "expert-ranks-divide-devices"},
     {NULL, 4, 8, "dp = 32\nshard_ranks = 12\n", "shards-divide-ranks"},
     {"nanotron", 1, 8, "dp = 2\ntp = 2\nexpert_parallel_size = 4\nmoe_num_experts = 4\n", "world-size"},
