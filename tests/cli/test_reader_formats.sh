@@ -184,6 +184,24 @@ step_time 5.668 3
 tokens_per_second_per_gpu 8671.98 3'
 }
 
+olmo__lines_of_metrics__read()
+{
+    read_sample olmo olmo.log
+    expect_metrics 'loss 10.98 3
+peak_memory 61304 3
+tokens_per_second_per_gpu 9480 1'
+}
+
+picotron__step_lines__read()
+{
+    read_sample picotron picotron.log
+    expect_metrics 'loss 9.742 3
+reported_mfu 0.3465 1
+reserved_memory 41.5 3
+tokens_per_second 220000 1
+tokens_per_second_per_gpu 27500 1'
+}
+
 torchtune__lines_of_loggers__read()
 {
     read_sample torchtune torchtune.log

@@ -93,6 +93,26 @@ static const struct saying {
     {"hf-trainer", "bf16 = true\n", "torch_dtype = \"float32\"\n", "weights_dtype = \"fp32\"\n"},
     {"hf-trainer", "recompute = \"full\"\n", "optim = \"adamw_torch\"\n", "optimizer_kernel = \"foreach\"\n"},
     {"hf-trainer", "", "fp32 = true\ntf32 = true\n", "precision = \"tf32\"\n"},
+    {"olmo", "", "model.mlp_hidden_size = 4096\n", "gated_mlp = true\nmlp_hidden_size = 4096\n"},
+    {"olmo", "", "activation_type = \"gelu\"\nmlp_hidden_size = 8192\n",
+     "mlp_hidden_size = 8192\nmodel.activation_type = \"gelu\"\n"},
+    {"olmo", "", "model.multi_query_attention = true\n", "n_kv_heads = 1\n"},
+    {"olmo", "", "model.embedding_size = 100352\n", "embedding_size = 100352\n"},
+    {"olmo", "", "weight_tying = false\n", "model.weight_tying = false\n"},
+    {"olmo", "", "activation_checkpointing = \"one_in_four\"\n", "recompute = \"full\"\nrecompute_every = 4\n"},
+    {"olmo", "", "distributed_strategy = \"ddp\"\n", "zero_stage = 0\n"},
+    {"olmo", "", "fsdp.sharding_strategy = \"HYBRID_SHARD\"\n", "zero_stage = 3\nshard_ranks = 8\n"},
+    {"olmo", "", "fsdp.sharding_strategy = \"HYBRID_SHARD\"\nfsdp.hybrid_sharding_num_model_replicas = 4\n",
+     "zero_stage = 3\nshard_ranks = 4\n"},
+    {"olmo", "", "fsdp.precision = \"mixed\"\n", "gradient_bytes = 4\n"},
+    {"olmo", "", "fused_loss = true\n", "loss_kernel = \"fused\"\n"},
+    {"olmo", "", "optimizer.name = \"lionw\"\n", "optimizer = \"lion\"\n"},
+    {"picotron", "", "distributed.tp_size = 2\n", "tp = 2\n"},
+    {"picotron", "", "distributed.cp_size = 2\n", "cp = 2\n"},
+    {"picotron", "distributed.pp_size = 4\n", "distributed.pp_engine = \"afab\"\n", "schedule = \"gpipe\"\n"},
+    {"picotron", "", "model.use_flash_attention = false\n", "flash_attention = false\n"},
+    {"picotron", "", "use_flash_attention = true\n", "flash_attention = true\nnorm_kernel = \"fused\"\n"},
+    {"picotron", "cp_size = 8\n", "model.use_fused_adam = true\n", "use_fused_adam = true\n"},
     {"torchtune", "", "tensor_parallel_dim = 2\n", "tp = 2\n"},
     {"torchtune", "", "context_parallel_dim = 2\n", "cp = 2\n"},
     {"torchtune", "", "data_parallel_replicate_dim = 4\n", "shard_ranks = 4\n"},
@@ -233,7 +253,7 @@ static struct predicted predicted_with(const char *profile, const char *batch, c
 {
     char *text = xasprintf("profile = \"%s\"\n[predict]\nframework = \"%s\"\ndevice = \"H100\"\n" MODEL
                            "[[cluster_spec]]\nnum_hosts = 2\nnum_devices_per_host = 8\n[[parallel_spec]]\n%s%s%s",
-                           profile, profile, batch, keys, more);
+                           profile, strcmp(profile, "olmo") == 0 ? "fsdp" : profile, batch, keys, more);
     struct built b = build_text(text);
     struct predicted p = {value_of(&b, "predicted_memory"), value_of(&b, "predicted_time")};
     if (p.bytes <= 0 || p.seconds <= 0)

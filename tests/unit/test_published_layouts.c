@@ -110,6 +110,17 @@ static const struct layout layouts[] = {
      "optimizer_in_bwd = false\n",
      NULL},
     {"torchtune", 1, 1, "optimizer_in_bwd = true\ngradient_accumulation_steps = 1\n", NULL},
+    /* OLMo, configs/official-1124/OLMo2-13B-stage1.yaml and tiny/OLMo-700M.yaml; picotron's create_config.py */
+    {"olmo", 64, 8,
+     "global_train_batch_size = 2048\ndevice_train_microbatch_size = 2\nmodel.vocab_size = 100278\n"
+     "model.embedding_size = 100352\nmodel.rope = true\nmodel.flash_attention = true\n",
+     NULL},
+    {"olmo", 1, 8, "alibi = false\nrope = true\nblock_group_size = 1\nmodel.n_layers = 16\n", NULL},
+    {"picotron", 2, 8,
+     "distributed.tp_size = 2\ndistributed.cp_size = 2\ndistributed.pp_size = 2\ndistributed.dp_size = 2\n"
+     "model.num_attention_heads = 16\nmodel.num_key_value_heads = 4\ntraining.seq_length = 4096\n",
+     NULL},
+    {"picotron", 1, 8, "cp_size = 8\nseq_len = 1000\n", NULL},
     /* InternEvo, configs/7B_isp_sft.py and 7B_internlm2.py: weights shared by other ranks than a sequence */
     {"internevo", 1, 8,
      "parallel.tensor.size = 2\nparallel.tensor.mode = \"isp\"\nparallel.weight.size = 4\nparallel.zero1.size = -1\n"
@@ -182,6 +193,15 @@ static const struct layout layouts[] = {
     {"torchtune", 1, 1, "optimizer_in_bwd = true\n", "gradients-of-one-step"},
     {"torchtune", 1, 1, "enable_activation_offloading = true\nenable_activation_checkpointing = false\n",
      "offloading-needs-checkpointing"},
+    {"olmo", 1, 8, "global_train_batch_size = 12\n", "batch-fills-ranks"},
+    {"olmo", 1, 8, "vocab_size = 50280\nmodel.embedding_size = 50176\n", "embedding-holds-vocabulary"},
+    {"olmo", 1, 8, "model.alibi = true\nmodel.rope = true\n", "one-kind-of-positions"},
+    {"olmo", 1, 8, "n_layers = 16\nblock_group_size = 3\n", "layers-fill-groups"},
+    {"olmo", 2, 8, "fsdp.hybrid_sharding_num_model_replicas = 3\n", "replicas-divide-nodes"},
+    {"picotron", 1, 8, "cp_size = 8\nseq_len = 1004\n", "sequence-divides-by-cp"},
+    {"picotron", 1, 8, "tp_size = 8\nnum_key_value_heads = 4\n", "kv-heads-divide-by-tp"},
+    {"picotron", 1, 8, "tp_size = 8\nvocab_size = 50257\n", "vocabulary-divides-by-tp"},
+    {"picotron", 1, 8, "tp_size = 2\ndp_size = 2\n", "world-size"},
     {"maxtext", 1, 8, "ici_fsdp_parallelism = 4\n", "world-size"},
     {"maxtext", 1, 8, "ici_tensor_parallelism = 3\n", "world-size"},
     {"maxtext", 1, 8, "ici_fsdp_parallelism = 4\nici_tensor_parallelism = 2\ndcn_data_parallelism = 2\n", "world-size"},
@@ -247,8 +267,8 @@ static void layouts__published_and_planted__accepted_and_refused(void **state)
 /* Each rule of these profiles has one that it refuses. */
 static void profiles__every_rule__refuses_a_layout(void **state)
 {
-    static const char *const profiles[] = {"gpt-neox", "internevo",  "maxtext",  "megatron",
-                                           "nanotron", "torchtitan", "torchtune"};
+    static const char *const profiles[] = {"gpt-neox", "internevo", "maxtext",    "megatron", "nanotron",
+                                           "olmo",     "picotron",  "torchtitan", "torchtune"};
     (void)state;
     for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++) {
         char *text = xasprintf("profile = \"%s\"\n[parallel_spec]\nx = 1\n", profiles[i]);
