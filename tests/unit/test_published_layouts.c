@@ -110,6 +110,8 @@ static const struct layout layouts[] = {
      "optimizer_in_bwd = false\n",
      NULL},
     {"torchtune", 1, 1, "optimizer_in_bwd = true\ngradient_accumulation_steps = 1\n", NULL},
+    /* Megatron-DeepSpeed, curriculum_learning/ds_zero_stage_1_config_baseline.json: the optimizer is the script's */
+    {"deepspeed", 8, 8, "zero_optimization.stage = 1\noptimizer.params.max_grad_norm = 1.0\n", NULL},
     /* OLMo, configs/official-1124/OLMo2-13B-stage1.yaml and tiny/OLMo-700M.yaml; picotron's create_config.py */
     {"olmo", 64, 8,
      "global_train_batch_size = 2048\ndevice_train_microbatch_size = 2\nmodel.vocab_size = 100278\n"
