@@ -21,7 +21,7 @@ INSERT INTO builtin_rule (position, name, level, needs, require, reason, source)
 -- An absent degree counts as 1 as soon as one is given; with none given the plan is automatic and matches any cluster.
 (10, 'world-size', 'exclude', 'dp|tp|pp|op|mp|cp',
  'CASE WHEN coalesce(dp, tp, pp, op, mp, cp) IS NOT NULL
-       THEN coalesce(dp, 1) * coalesce(tp, 1) * coalesce(pp, 1) * coalesce(op, 1) * coalesce(mp, 1) * coalesce(cp, 1)
+       THEN coalesce(dp, 1) * coalesce(tp, op, mp, 1) * coalesce(pp, 1) * coalesce(cp, 1)
             = gpus END',
  'the parallel degrees must multiply to the number of devices',
  'Megatron-LM arguments.py: world size = data x tensor x pipeline x context parallel size; ZHEN codesign config.py'),

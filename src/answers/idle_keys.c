@@ -8,6 +8,7 @@
 
 #define MOST_LOOKED_AT 64
 #define WORDS_MOST 96
+#define MOST_NAMED 64
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 static const double numbers[] = {0, 1, 2, 3, 4, 8, 64};
@@ -118,4 +119,25 @@ void idle_keys_add(const struct space *space, struct buffer *out)
             buffer_printf(out, "%s%s", out->length > before ? ", " : "", vocabulary_key(space, i)->name);
     stmt_free(s);
     buffer_free(&sql);
+}
+
+/* All that a prediction is made from is what `predicted_memory` reads. */
+static bool is_read(const struct names *n, size_t key)
+{
+    for (size_t i = 0; i < n->derived_count; i++)
+        for (size_t k = 0; strcmp(n->derived[i].name, "predicted_memory") == 0 && k < n->derived[i].key_count; k++)
+            if (n->derived[i].keys[k] == key)
+                return true;
+    return false;
+}
+
+void unread_keys_add(const struct space *space, struct buffer *out)
+{
+    const struct names *n = &space->names;
+    size_t count = 0;
+    for (size_t i = 0; space->prediction.asked && i < n->key_count; i++)
+        if (!n->keys[i].is_label && strcmp(n->keys[i].name, "hf_config") != 0 && !is_read(n, i) && count++ < MOST_NAMED)
+            buffer_printf(out, "%s%s", count > 1 ? ", " : "", n->keys[i].name);
+    if (count > MOST_NAMED)
+        buffer_printf(out, " and %zu more", count - MOST_NAMED);
 }

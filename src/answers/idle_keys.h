@@ -1,5 +1,5 @@
-/* Keys that say something to the predictor in general, but nothing in this sweep: recompute_modules where nothing
- * recomputes, lora_targets without adapters, an expert dispatcher without experts. */
+/* Keys that say nothing to the predictor: at all, or in this sweep (recompute_modules where nothing recomputes,
+ * lora_targets without adapters, an expert dispatcher without experts). */
 #ifndef MESHSWEEP_ANSWERS_IDLE_KEYS_H
 #define MESHSWEEP_ANSWERS_IDLE_KEYS_H
 
@@ -10,5 +10,9 @@
  * memory nor of time nor of FLOPs, nor whether there is one. Looked at are up to 64 combinations, from the first to the
  * last at equal distances. Nothing where none of these is predicted with its time. */
 void idle_keys_add(const struct space *space, struct buffer *out);
+
+/* Appends the names of keys that no prediction of the sweep is made from, labels and hf_config left out, "and 3 more"
+ * behind the first 64. Nothing where nothing is predicted. */
+void unread_keys_add(const struct space *space, struct buffer *out);
 
 #endif

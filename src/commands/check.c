@@ -107,6 +107,10 @@ static int print_sweep(const char *path, const struct space *space, uint64_t can
     idle_keys_add(space, &b);
     if (b.length > before)
         buffer_add_text(&b, ": no prediction changes with these keys, whatever their value\n");
+    before = b.length;
+    unread_keys_add(space, &b);
+    if (b.length > before)
+        buffer_add_text(&b, ": no prediction is made from these keys\n");
     int rc = output_people(&b, e);
     buffer_free(&b);
     return rc;

@@ -143,6 +143,7 @@ void names_free(struct names *n)
     }
     free(n->keys);
     free(n->derived);
+    free(n->common);
     *n = (struct names){0};
 }
 
@@ -186,6 +187,23 @@ static enum resolution resolve_plain(const struct names *n, const char *text, si
     return RESOLVED_KEY;
 }
 
+void names_add_common(struct names *n, const char *name, const char *others)
+{
+    n->common = array_grow(n->common, n->common_count, sizeof *n->common);
+    n->common[n->common_count++] = (struct common_name){name, others};
+}
+
+/* The words that blanks separate, one after the other. */
+static enum resolution resolve_first(const struct names *n, const char *words, size_t *index)
+{
+    enum resolution found = RESOLVED_UNKNOWN;
+    char *copy = xstrdup(words), *rest = NULL;
+    for (char *word = strtok_r(copy, " ", &rest); word && found == RESOLVED_UNKNOWN; word = strtok_r(NULL, " ", &rest))
+        found = resolve_plain(n, word, index);
+    free(copy);
+    return found;
+}
+
 enum resolution names_resolve(const struct names *n, const char *text, size_t *index)
 {
     enum resolution found = resolve_plain(n, text, index);
@@ -195,6 +213,9 @@ enum resolution names_resolve(const struct names *n, const char *text, size_t *i
         for (char **key = n->synonyms[i].keys; *key && found == RESOLVED_UNKNOWN; key++)
             found = resolve_plain(n, *key, index);
     }
+    for (size_t i = 0; found == RESOLVED_UNKNOWN && i < n->common_count; i++)
+        if (strcmp(n->common[i].name, text) == 0)
+            found = resolve_first(n, n->common[i].others, index);
     return found;
 }
 

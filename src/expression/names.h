@@ -31,6 +31,11 @@ struct derived_key {
     size_t key_count;
 };
 
+/* What else a name may be called, blanks between, where neither a key nor a [synonym] has it. Both are borrowed. */
+struct common_name {
+    const char *name, *others;
+};
+
 struct names {
     struct key *keys; /* grouped by section, in the order of first mention in the file */
     size_t key_count;
@@ -38,6 +43,8 @@ struct names {
     size_t derived_count;
     const struct synonym *synonyms; /* the sweep's, borrowed */
     size_t synonym_count;
+    struct common_name *common; /* owned */
+    size_t common_count;
     const struct derived *declared; /* [derive] of the sweep, borrowed; those that are there are in `derived` too */
     size_t declared_count;
     const struct problems *problems; /* which unknown names are excused, while a space is built; NULL: none */
@@ -50,7 +57,11 @@ enum resolution { RESOLVED_KEY = 1, RESOLVED_DERIVED, RESOLVED_UNKNOWN, RESOLVED
 void names_collect(const struct sweep *s, struct names *out, struct problems *problems);
 void names_free(struct names *n);
 
-/* Looks up "key", "section.key" or a derived key, then what it is a synonym of; `*index` is into keys or derived. */
+/* From then on `name` is also looked up by the first of `others` that is a key; both must outlive the names. */
+void names_add_common(struct names *n, const char *name, const char *others);
+
+/* Looks up "key", "section.key" or a derived key, then what it is a synonym of, then its common names; `*index` is into
+ * keys or derived. */
 enum resolution names_resolve(const struct names *n, const char *text, size_t *index);
 
 /* Whether an unknown name is no problem: what would have reported it is one already. */

@@ -251,9 +251,18 @@ static const char *reason_against(const char *type)
 {
     static const struct {
         const char *type, *reason;
-    } known[] = {{"deepseek_v32",
+    } known[] = {{"apertus", "the activation of its MLPs has parameters that no key says"},
+                 {"deepseek_v32",
                   "its indexer, which chooses the tokens that attention sees, has parameters that no key says"},
                  {"deepseek_v4", "its compressed attention has parameters that no key says"},
+                 {"gemma3n_text", "each of its layers has embeddings of its own, which no key says"},
+                 {"gemma4_text", "its layers have heads of two widths, or embeddings of their own, which no key says"},
+                 {"glm_moe_dsa",
+                  "its indexer, which chooses the tokens that attention sees, has parameters that no key says"},
+                 {"kimi_linear", "its delta rule has gates for each channel, which no key says"},
+                 {"lfm2", "its layers of short convolutions have parameters that no key says"},
+                 {"lfm2_moe", "its layers of short convolutions have parameters that no key says"},
+                 {"longcat_flash", "each of its layers has two blocks of attention, which no key says"},
                  {"whisper", "its encoder begins with convolutions over sound, which no key says"}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].type, type) == 0)

@@ -268,7 +268,7 @@ static int finish_qwen3_next(struct hf_reading *r)
     if (hf_whole(r, "full_attention_interval", 4, &every) < 0)
         return -1;
     set_mixers(r, linear >= 0 ? linear : layers - (every > 0 ? layers / every : 0));
-    return finish_qwen_moe(r);
+    return hf_key_value(r, "experts") > 0 ? finish_qwen_moe(r) : 0;
 }
 
 /* A list of 0 and 1 (attention), or of names. */
@@ -300,6 +300,8 @@ int hf_finish(struct hf_reading *r)
                  {"deepseek_v2", finish_deepseek},
                  {"deepseek_v3", finish_deepseek},
                  {"glm4_moe", finish_deepseek},
+                 {"glm4_moe_lite", finish_deepseek},
+                 {"dots1", finish_deepseek},
                  {"kimi_k2", finish_deepseek},
                  {"llama4_text", finish_llama4},
                  {"ernie4_5_moe", finish_ernie_moe},
@@ -317,6 +319,8 @@ int hf_finish(struct hf_reading *r)
                  {"granitemoehybrid", finish_granite},
                  {"falcon_h1", finish_falcon_h1},
                  {"qwen3_next", finish_qwen3_next},
+                 {"qwen3_5_text", finish_qwen3_next},
+                 {"qwen3_5_moe_text", finish_qwen3_next},
                  {"minimax", finish_minimax},
                  {"minimax_text_01", finish_minimax}};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)

@@ -135,7 +135,8 @@ bool time_coefficient_set(struct time_coefficients *c, const char *name, double 
 size_t coefficient_names(bool is_time, const char **out, size_t most);
 
 /* The frameworks of the profiles that the program carries, in byte order of their files: deepspeed, fsdp,
- * fsdp2, gpt-neox, hf-trainer, internevo, megatron-distopt, megatron, nanotron, torch-ddp, torchtitan, trainer. */
+ * fsdp2, gpt-neox, hf-trainer, internevo, maxtext, megatron-distopt, megatron, nanotron, picotron, torch-ddp,
+ * torchtitan, torchtune, trainer. */
 struct framework_set {
     struct framework *items;
     size_t count;

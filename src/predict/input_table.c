@@ -90,7 +90,8 @@ const struct input inputs[] = {
     {"account_embedding", "account_for_embedding_in_pipeline_split", P(MEMBER_FLAG, count_embedding)},
     {"account_loss", "account_for_loss_in_pipeline_split", P(MEMBER_FLAG, count_head)},
     {"loss_kernel", "cross_entropy cross_entropy_fusion_impl", P_WORD(loss, loss_words)},
-    {"offload_layers", "cpu_offload_layers cpu_offloading_num_layers", P(MEMBER_WHOLE, offload_layers)},
+    {"offload_layers", "cpu_offload_layers activation_offload_layers cpu_offloading_num_layers",
+     P(MEMBER_WHOLE, offload_layers)},
     {"gradient_bytes", "grad_bytes", P(MEMBER_WHOLE, gradient_bytes)},
     {"moment_bytes", "", P(MEMBER_WHOLE, moment_bytes)},
     {"q_lora_rank", "", A(MEMBER_WHOLE, q_lora_rank)},
@@ -151,12 +152,16 @@ const struct input inputs[] = {
     {"tp", "op mp tensor_parallel tensor_parallel_size tensor_model_parallel_size tp_size parallelism_config_tp_size",
      P(MEMBER_WHOLE, tensor)},
     {"pp", "pipeline_parallel pipeline_parallel_size pipeline_model_parallel_size pp_size", P(MEMBER_WHOLE, pipeline)},
-    {"vpp", "virtual_stages virtual_pipeline_parallel_size virtual_pipeline_model_parallel_size num_model_chunks",
+    {"vpp",
+     "virtual_stages vp_size virtual_pipeline_parallel_size virtual_pipeline_model_parallel_size num_model_chunks",
      P(MEMBER_WHOLE, virtual_stages)},
-    {"cp", "context_parallel context_parallel_size cp_size sequence_parallel_degree parallelism_config_cp_size",
+    {"cp",
+     "context_parallel context_parallel_size cp_size ds_sequence_parallel_size sequence_parallel_degree "
+     "parallelism_config_cp_size",
      P(MEMBER_WHOLE, context)},
-    {"ep", "expert_parallel expert_parallel_size expert_model_parallel_size", P(MEMBER_WHOLE, expert)},
-    {"etp", "expert_tensor_parallel_size", P(MEMBER_WHOLE, expert_tensor)},
+    {"ep", "expert_parallel ep_size moe_expert_parallel_size expert_parallel_size expert_model_parallel_size",
+     P(MEMBER_WHOLE, expert)},
+    {"etp", "etp_size expert_tensor_parallel_size", P(MEMBER_WHOLE, expert_tensor)},
     {"zero_stage", "zero zero.stage zero_optimization.stage", P(MEMBER_WHOLE, zero_stage)},
     {"shard_ranks", "hsdp_shard_size", P(MEMBER_WHOLE, shard_ranks)},
     {"schedule", "pipeline_schedule pp_engine pp_style pipeline_parallel_schedule", P_WORD(schedule, schedule_words)},
@@ -296,7 +301,7 @@ static void drop_place(char name[INPUT_NAME_MOST])
 
 bool input_next_name(const char **text, char name[INPUT_NAME_MOST])
 {
-    static const char between[] = " ,+[]\"'";
+    static const char between[] = " ,+/[]\"'";
     const char *group = last_group(*text);
     if (group)
         *text = group + 1;

@@ -184,11 +184,12 @@ static double at_least_one(int64_t n)
     return n > 0 ? (double)n : 1;
 }
 
-static int divide(double all, double by, const char *what, int64_t *out, struct error *e)
+/* `all` and `by` are what messages call them. */
+static int divide(double dividend, const char *all, double divisor, const char *by, int64_t *out, struct error *e)
 {
-    if (!(all >= by && fmod(all, by) == 0 && all / by < WHOLE_MOST))
-        return error_set(e, ERROR_USAGE, "%s: %g does not divide into %g", what, by, all);
-    *out = (int64_t)(all / by);
+    if (!(dividend >= divisor && fmod(dividend, divisor) == 0 && dividend / divisor < WHOLE_MOST))
+        return error_set(e, ERROR_USAGE, "%s = %g is no multiple of %s = %g", all, dividend, by, divisor);
+    *out = (int64_t)(dividend / divisor);
     return 0;
 }
 
@@ -196,7 +197,8 @@ static int set_batch(const struct input_value *values, struct subject *s, struct
 {
     struct training_plan *p = &s->plan;
     double model = at_least_one(p->tensor) * at_least_one(p->pipeline) * at_least_one(p->context);
-    if (!values[AT_DP].kind && divide(s->nodes * s->devices_per_node, model, "dp", &p->data, e) < 0)
+    if (!values[AT_DP].kind &&
+        divide(s->nodes * s->devices_per_node, "dp: nodes x devices_per_node", model, "tp x pp x cp", &p->data, e) < 0)
         return -1;
     const struct input_value *global = &values[AT_GLOBAL_BATCH];
     if (!global->kind)
@@ -205,9 +207,11 @@ static int set_batch(const struct input_value *values, struct subject *s, struct
         return refuse(AT_GLOBAL_BATCH, global, e);
     double data = at_least_one(p->data);
     if (!p->micro_batches && p->micro_batch)
-        return divide(global->number, (double)p->micro_batch * data, "gradient_accumulation", &p->micro_batches, e);
+        return divide(global->number, "global_batch", (double)p->micro_batch * data, "micro_batch x dp",
+                      &p->micro_batches, e);
     if (!p->micro_batch)
-        return divide(global->number, data * at_least_one(p->micro_batches), "micro_batch", &p->micro_batch, e);
+        return divide(global->number, "global_batch", data * at_least_one(p->micro_batches),
+                      "dp x gradient_accumulation", &p->micro_batch, e);
     return 0;
 }
 
@@ -250,6 +254,8 @@ int inputs_decode(const struct input_value *values, struct subject *out, struct 
     s.says_recompute = present[AT_RECOMPUTE];
     s.says_gathered = present[AT_RECOMPUTE_ALLGATHER];
     s.architecture = architecture_of(family_of(values));
+    if (s.architecture.family == ARCHITECTURE_NONE)
+        return refuse(AT_FAMILY, &values[AT_FAMILY], e);
     s.is_measured = !has_architecture(present);
     for (size_t i = 0; i < (s.is_measured ? INPUT_COUNT : AT_PARAMS); i++)
         if (present[i] && !is_kind(i, &values[i]) && set(i, &values[i], &s, e) < 0)

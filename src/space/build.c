@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "database/guard.h"
+#include "predict/input_table.h"
 #include "space/compile.h"
 #include "space/elasticity.h"
 #include "space/formulas.h"
@@ -68,6 +69,21 @@ static void derive_builtin(struct names *n)
         if (expression_resolve(n, builtin_derived[i].expression, UNKNOWN_IS_NULL, &x, &ignored) == 0)
             add_derived(n, builtin_derived[i].name, &x, true);
     }
+}
+
+/* Degrees, batches and sizes are known to rules by every name by which predictions know them: a tp_size that is
+ * predicted with is one that heads must divide by. */
+static void add_common(struct names *n)
+{
+    static const char *const read_by_rules[] = {"dp",         "tp",           "pp",
+                                                "vpp",        "cp",           "ep",
+                                                "etp",        "micro_batch",  "gradient_accumulation",
+                                                "layers",     "hidden",       "heads",
+                                                "seq",        "ffn",          "vocab",
+                                                "zero_stage", "global_batch", "experts",
+                                                "kv_heads",   "head_dim"};
+    for (size_t i = 0; i < sizeof read_by_rules / sizeof *read_by_rules; i++)
+        names_add_common(n, read_by_rules[i], inputs[input_find(read_by_rules[i])].synonyms);
 }
 
 /* Whether the key is that name, or has it among what it is a synonym of. */
@@ -196,6 +212,7 @@ static int build(struct space *space, const struct space_options *options, struc
         layouts_add_functions(space->db, e) < 0)
         return -1;
     names_collect(&view, &space->names, problems);
+    add_common(&space->names);
     derive_builtin(&space->names);
     add_base(space, options->base);
     if (s->model_info.given)

@@ -262,7 +262,8 @@ static char *map_synonyms(struct mapping *m, size_t input)
     size_t count = 0;
     char *words = xasprintf("%s %s", inputs[input].name, inputs[input].synonyms), *rest = NULL;
     for (char *name = strtok_r(words, " ", &rest); name; name = strtok_r(NULL, " ", &rest))
-        add_key(m, name, &parts, &count);
+        if (!vocabulary_is_of_another(m->space, input, name))
+            add_key(m, name, &parts, &count);
     free(words);
     char *sql = count == 0   ? NULL
                 : count == 1 ? xstrdup(buffer_text(&parts))

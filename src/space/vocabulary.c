@@ -58,11 +58,11 @@ static bool knows(const struct vocabulary *v, const char *text)
     return known;
 }
 
-/* Where the file mentions the key first; [predict] where it does not. */
+/* Where the file mentions the key first; [predict] where it does not, or what is at fault is derived (NULL). */
 static const struct position *position_of(const struct space *space, const struct key *key)
 {
-    const struct section *section = &space->sweep->sections[key->section];
-    for (size_t b = 0; b < section->block_count; b++)
+    const struct section *section = key ? &space->sweep->sections[key->section] : NULL;
+    for (size_t b = 0; section && b < section->block_count; b++)
         for (size_t a = 0; a < section->blocks[b].axis_count; a++)
             for (size_t k = 0; k < section->blocks[b].axes[a].key_count; k++)
                 if (strcasecmp(section->blocks[b].axes[a].keys[k], key->name) == 0)
@@ -125,13 +125,56 @@ static void add_unknown(struct vocabulary_report *r, const struct position *at, 
     free(text);
 }
 
-static void check_key(struct vocabulary_report *r, const struct vocabulary *v, const struct key *key)
+static bool is_declared(const struct predict_config *c, size_t input, bool by_profile)
+{
+    for (size_t i = 0; i < c->key_count; i++)
+        if (c->keys[i].is_default == by_profile && strcmp(c->keys[i].name, inputs[input].name) == 0)
+            return true;
+    return false;
+}
+
+/* A profile's [predict.keys] make another value of the word, in each of the first combinations that have it. */
+static bool is_translated(const struct space *space, size_t input, const struct key *key, const char *word)
+{
+    struct buffer sql = BUFFER_INIT;
+    struct stmt *s = NULL;
+    if (!is_declared(&space->sweep->predict, input, true) || !space->prediction.inputs[input])
+        return false;
+    buffer_printf(&sql, "SELECT 1 FROM (SELECT %s AS said ", space->prediction.inputs[input]);
+    space_add_from(space, ~0U, &sql);
+    buffer_add_text(&sql, " AND ");
+    expression_add_column(&sql, key);
+    buffer_printf(&sql, " = ?1 LIMIT %d) WHERE said = ?1", MOST_MODELS);
+    bool translated = db_prepare(space->db, buffer_text(&sql), &s, NULL) == 0;
+    if (translated) {
+        stmt_bind_text(s, 1, word);
+        translated = stmt_next(s, NULL) == 0;
+    }
+    stmt_free(s);
+    buffer_free(&sql);
+    return translated;
+}
+
+static void check_key(struct vocabulary_report *r, const struct vocabulary *v, size_t input, const struct key *key)
 {
     struct stmt *s = values_of(r->space, key);
     while (s && stmt_next(s, NULL) > 0)
-        if (stmt_type(s, 0) == COLUMN_TEXT && strcmp(stmt_text(s, 0), "auto") != 0 && !knows(v, stmt_text(s, 0)))
+        if (stmt_type(s, 0) == COLUMN_TEXT && strcmp(stmt_text(s, 0), "auto") != 0 && !knows(v, stmt_text(s, 0)) &&
+            !is_translated(r->space, input, key, stmt_text(s, 0)))
             add_unknown(r, position_of(r->space, key), describe(v, key->name, stmt_text(s, 0)));
     stmt_free(s);
+}
+
+bool vocabulary_is_of_another(const struct space *space, size_t input, const char *name)
+{
+    const struct names *n = &space->names;
+    for (size_t i = 0; i < n->synonym_count; i++)
+        for (char **key = n->synonyms[i].keys; *key; key++)
+            if (strcmp(*key, name) == 0) {
+                size_t other = input_find(n->synonyms[i].name);
+                return other < INPUT_COUNT && other != input;
+            }
+    return false;
 }
 
 /* Keys that the input is read from; they are checked where there is a vocabulary. */
@@ -141,9 +184,10 @@ static size_t check_input(struct vocabulary_report *r, const struct vocabulary *
     char *words = xasprintf("%s %s", inputs[input].name, inputs[input].synonyms), *rest = NULL;
     size_t index, before = SIZE_MAX, count = 0; /* of a profile's [synonym] the name and the key are one */
     for (char *name = strtok_r(words, " ", &rest); name; name = strtok_r(NULL, " ", &rest))
-        if (names_resolve(names, name, &index) == RESOLVED_KEY && index != before) {
+        if (!vocabulary_is_of_another(r->space, input, name) && names_resolve(names, name, &index) == RESOLVED_KEY &&
+            index != before) {
             if (v)
-                check_key(r, v, &names->keys[index]);
+                check_key(r, v, input, &names->keys[index]);
             before = index;
             count++;
         }
@@ -192,7 +236,7 @@ const struct key *vocabulary_key(const struct space *space, size_t input)
     const struct key *found = NULL;
     size_t index;
     for (char *name = strtok_r(words, " ", &rest); name && !found; name = strtok_r(NULL, " ", &rest))
-        if (names_resolve(names, name, &index) == RESOLVED_KEY)
+        if (!vocabulary_is_of_another(space, input, name) && names_resolve(names, name, &index) == RESOLVED_KEY)
             found = &names->keys[index];
     free(words);
     return found;
@@ -400,14 +444,6 @@ static void check_adapters(struct vocabulary_report *r)
     free(words);
 }
 
-static bool is_declared(const struct predict_config *c, size_t input)
-{
-    for (size_t i = 0; i < c->key_count; i++)
-        if (!c->keys[i].is_default && strcmp(c->keys[i].name, inputs[input].name) == 0)
-            return true;
-    return false;
-}
-
 char *vocabulary_check(const struct space *space, struct problems *problems)
 {
     const struct predict_config *c = &space->sweep->predict;
@@ -421,7 +457,7 @@ char *vocabulary_check(const struct space *space, struct problems *problems)
         else if (!states_device)
             take_devices(&v);
         v.allows_kinds = v.of_devices && (c->device || check_input(&r, NULL, i) > 1);
-        if (v.count > 0 && !is_declared(c, i))
+        if (v.count > 0 && !is_declared(c, i, false))
             check_input(&r, &v, i);
         if (v.of_devices && c->device && !knows(&v, c->device))
             add_unknown(&r, &c->device_at, describe(&v, "[predict] device", c->device));

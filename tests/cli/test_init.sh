@@ -80,11 +80,15 @@ deepspeed-flops-profiler deepspeed
 huggingface huggingface
 lightning lightning
 lightning-profiler lightning
+maxtext maxtext
 megatron megatron
 megatron-deepspeed megatron
 nanotron nanotron
+olmo olmo
+picotron picotron
 torchtitan torchtitan
 torchtitan-old torchtitan
+torchtune torchtune
 END
 }
 
@@ -130,8 +134,8 @@ throughput;120345.25;;{"train/loss": 11.5, "throughput/mfu": 48.5, "throughput/t
 mfu;48.5;;{"train/loss": 11.5, "throughput/mfu": 48.5, "throughput/tokens_per_second": 120345.25}
 step_time;3018.5;ms;step    2/19560 | loss 10.96 | lr 1.71e-06 | 3018.5 ms | 46.9% bf16 MFU | 173690 tok/s
 throughput;173690.0;tok/s;step    2/19560 | loss 10.96 | lr 1.71e-06 | 3018.5 ms | 46.9% bf16 MFU | 173690 tok/s
-step_time;1.25;seconds;completed step: 1, seconds: 1.25, TFLOP/s/device: 251.4, Tokens/s/device: 1787.5, loss: 12.1
-throughput;1787.5;tokens/s/gpu;completed step: 1, seconds: 1.25, TFLOP/s/device: 251.4, Tokens/s/device: 1787.5
+step_time;1.25;seconds;done step: 1, seconds: 1.25, TFLOP/s/gpu: 251.4, Tokens/s/gpu: 1787.5, loss: 12.1
+throughput;1787.5;tokens/s/gpu;done step: 1, seconds: 1.25, TFLOP/s/gpu: 251.4, Tokens/s/gpu: 1787.5
 step_time;5.125;s;iteration 10/99 | lr: 3e-06 | memory_allocated: 41943040000 | train_step_timing in s: 5.125
 peak_memory;62914560000.0;B;iteration 10/99 | memory_allocated: 41943040000 | peak_memory_usage: 62914560000 | loss: 1
 step_time;12.5;ms;{"step": 7, "step_time_ms": 12.5, "loss": 3}
@@ -146,7 +150,7 @@ peak_memory;1234.0;;10:00:01 - Epoch(train) [1][ 50/391]  eta: 0:10:01  time: 0.
 loss;10.5;;    train/CrossEntropyLoss=10.5
 throughput;2.5;;epoch 1 trainStepsPerSecond=2.5 loss=3
 throughput;12101.0;tokens/s/gpu;    throughput/device/tokens_per_second=12,101
-throughput;52500.0;tokens/s;[rank 0] Step: 7 | Loss: 9.5 | Tokens/s: 52.5K | Tokens/s/GPU: 6.5K | MFU: 38.5%
+throughput;52500.0;tokens/s;rank 0 at step 7 | loss 9.5 | Tokens/s 52.5K | Tokens/s/GPU 6.5K | MFU 38.5%
 mfu;46.5;%;step    2/19560 | loss 10.96 | lr 1.71e-06 | 3018.5 ms | 46.5% bf16 MFU | 173690 tok/s
 END
 }

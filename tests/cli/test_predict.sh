@@ -340,6 +340,80 @@ END
     expect_no_stderr
 }
 
+# A published configuration has many keys; those that change no prediction because nobody knows them are told.
+check__keys_that_no_prediction_reads__named()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+note = ["owner"]
+[job]
+command = ["true"]
+[predict]
+device = "H100"
+[predict.keys]
+ffn = "4 * width"
+[model]
+layers = 4
+width = 96
+hidden = 96
+heads = 6
+vocab = 1000
+seq = 64
+[parallel_spec]
+tp_size = 2
+micro_batch = 1
+learning_rate = [1e-3, 1e-4]
+shard_size = 8
+owner = "us"
+[cluster_spec]
+num_devices_per_host = 8
+END
+    run_meshsweep check -c sweep.toml
+    expect_status 0
+    expect_stdout_contains '
+learning_rate, shard_size: no prediction is made from these keys'
+    expect_no_stderr
+    sed -i '/^learning_rate/d; /^shard_size/d' sweep.toml
+    run_meshsweep check -c sweep.toml
+    expect_status 0
+    expect_stdout_lacks 'no prediction is made'
+    expect_no_stderr
+}
+
+# What is at fault may be worked out, so that no key has a place.
+check__derived_model_that_contradicts_itself__told_at_predict()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+name = "derived"
+[job]
+command = ["true"]
+[predict]
+device = "H100"
+[derive]
+layers = "4 * blocks"
+[predict.keys]
+family = "'transformer of ' || blocks"
+[model]
+blocks = 2
+hidden = 96
+heads = 6
+vocab = 1000
+seq = 64
+[parallel_spec]
+micro_batch = 1
+END
+    run_meshsweep check -c sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains "sweep.toml:6:10: family = 'transformer of 2' says nothing to the predictor"
+    sed -i "s/^family = .*/family = \"'gpt'\"\ndecoder_seq = \"64\"/" sweep.toml
+    run_meshsweep check -c sweep.toml
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains "sweep.toml:6:10: decoder_seq belongs to t5 alone"
+}
+
 # What is pruned runs when that is asked for: no seed draws any of it, be it near the memory or far above.
 audit__not_asked_for__none_runs()
 {

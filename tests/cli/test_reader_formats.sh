@@ -175,6 +175,50 @@ step_time 0.508 3
 throughput 63 3'
 }
 
+maxtext__completed_steps__read()
+{
+    read_sample maxtext maxtext.log
+    expect_metrics 'flops_per_gpu 1.34912e+14 3
+loss 11.11 5
+step_time 5.668 3
+tokens_per_second_per_gpu 8671.98 3'
+}
+
+olmo__lines_of_metrics__read()
+{
+    read_sample olmo olmo.log
+    expect_metrics 'loss 10.98 3
+peak_memory 61304 3
+tokens_per_second_per_gpu 9480 1'
+}
+
+picotron__step_lines__read()
+{
+    read_sample picotron picotron.log
+    expect_metrics 'loss 9.742 3
+reported_mfu 0.3465 1
+reserved_memory 41.5 3
+tokens_per_second 220000 1
+tokens_per_second_per_gpu 27500 1'
+}
+
+torchtune__lines_of_loggers__read()
+{
+    read_sample torchtune torchtune.log
+    expect_metrics 'grad_norm 2.75 3
+loss 1.11329 3
+peak_memory 18.604 3
+reserved_memory 19.25 3
+tokens_per_second_per_gpu 2099.5 1'
+    rm results.db
+    read_sample torchtune - torchtune.log:logs/log_1.txt
+    expect_metrics 'grad_norm 2.75 3
+loss 1.11329 3
+peak_memory 18.604 3
+reserved_memory 19.25 3
+tokens_per_second_per_gpu 2099.5 1'
+}
+
 nanotron__letters_for_thousands__multiplied()
 {
     read_sample nanotron nanotron.log

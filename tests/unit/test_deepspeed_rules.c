@@ -111,6 +111,8 @@ static const struct {
     {"muon-stage-3", "optimizer_type = \"Muon\"\nzero_stage = 3\nreduce_scatter = false",
      "optimizer_type = \"Muon\"\nzero_stage = 3\nreduce_scatter = true"},
     {"max-grad-norm", "zero_stage = 1\n[[parallel_spec]]\nzero_stage = 2\noptimizer.params.max_grad_norm = 1.0", NULL},
+    {"max-grad-norm", "client_optimizer = \"FusedAdam\"\noptimizer.params.max_grad_norm = 1.0",
+     "optimizer.params.max_grad_norm = 1.0"},
     {"allreduce-sum-stage-3", "gradient_allreduce_op = \"sum\"\nzero_stage = 2",
      "gradient_allreduce_op = \"sum\"\nzero_stage = 3"},
     {"allreduce-sum-compile", "gradient_allreduce_op = \"mean\"\ncompile.deepcompile = true",

@@ -16,8 +16,8 @@
 
 /* Architectures of the config.json files (tests/hf_configs), and the numbers of elements that the checkpoints have: the
  * README.md there says which are published, and where. Each matrix once where the head is tied. Without
- * the MTP layers of DeepSeek-V3, GLM-4.5 and Qwen3-Next, and the routers' correction biases of these, of Kimi-K2 and of
- * Nemotron-3, which transformers counts as buffers. */
+ * the MTP layers of DeepSeek-V3, GLM-4.5, Qwen3-Next and later ones, and the routers' correction biases of these, of
+ * Kimi-K2 and of Nemotron-3, which transformers counts as buffers. */
 static const struct {
     const char *name;
     double total;
@@ -121,6 +121,12 @@ static const struct {
     {"t5-3b", 2851598336},
     {"flan-t5-base", 247577856},
     {"flan-t5-xxl", 11135332352},
+    {"MiniMax-M2", 228689748992},
+    {"Hunyuan-7B", 7504568320},
+    {"GLM-4.7-Flash", 29943390976},
+    {"dots.llm1", 142774373888},
+    {"Qwen3.5-35B-A3B-text_config", 34660610688},
+    {"Qwen3.5-4B-text_config", 4205751296},
 };
 
 static struct hf_keys read_text(const char *name, const char *text)
@@ -239,6 +245,8 @@ static void hf_config_read__hybrid_stacks__what_each_layer_is(void **state)
     expect_layers("Falcon-H1-0.5B-Base", 36, 36, 0);
     expect_layers("Qwen3-Next-80B-A3B", 12, 36, 48);
     expect_layers("MiniMax-Text-01", 10, 70, 80);
+    expect_layers("Qwen3.5-35B-A3B-text_config", 10, 30, 40);
+    expect_layers("Qwen3.5-4B-text_config", 8, 24, 0);
     expect_layers("mamba2-2.7b", 0, 64, 0);
 }
 
@@ -323,6 +331,13 @@ static void hf_config_read__bad_file__one_sentence_with_file_and_field(void **st
         {"{\"model_type\": \"deepseek_v32\", " SHAPE "}",
          "c.json: a model of model_type \"deepseek_v32\" cannot be counted: its indexer, which chooses the tokens that "
          "attention sees, has parameters that no key says"},
+        {"{\"model_type\": \"lfm2\", " SHAPE "}", "c.json: a model of model_type \"lfm2\" cannot be counted: its "
+                                                  "layers of short convolutions have parameters that "
+                                                  "no key says"},
+        {"{\"model_type\": \"minimax_m2\", \"use_qk_norm\": false, " SHAPE "}",
+         "c.json: \"use_qk_norm\" is 0; type minimax_m2 is known with 1 alone, so that layers, hidden, heads, ffn and "
+         "vocab "
+         "are needed as keys in place of hf_config"},
         {"{\"model_type\": \"internlm3\", \"bias\": true, " SHAPE "}",
          "c.json: \"bias\" is 1; type internlm3 is known with 0 alone, so that layers, hidden, heads, ffn and vocab "
          "are "

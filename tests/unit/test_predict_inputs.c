@@ -69,7 +69,7 @@ static void inputs_decode__degrees_not_given__data_parallel_is_what_is_left(void
     assert_true(s.plan.flash_attention);
     set_number(v, "tp", 3);
     assert_int_equal(inputs_decode(v, &s, &e), -1);
-    assert_non_null(strstr(e.text, "dp: 3 does not divide into 8"));
+    assert_non_null(strstr(e.text, "dp: nodes x devices_per_node = 8 is no multiple of tp x pp x cp = 3"));
 }
 
 static void predictor_predict__parameters_and_activations_alone__states_and_activations(void **state)

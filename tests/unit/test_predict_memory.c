@@ -419,10 +419,14 @@ static void frameworks__uncalibrated_ones__wider_interval(void **state)
     static const struct {
         const char *name;
         bool memory, time; /* compared with measurements */
-    } want[] = {{"deepspeed", false, false},       {"fsdp", false, true},       {"fsdp2", false, false},
-                {"gpt-neox", false, false},        {"hf-trainer", true, false}, {"internevo", false, false},
-                {"megatron-distopt", true, false}, {"megatron", true, false},   {"nanotron", true, false},
-                {"torch-ddp", true, false},        {"torchtitan", true, false}, {"trainer", true, false}};
+    } want[] = {{"deepspeed", false, false}, {"fsdp", false, true},
+                {"fsdp2", false, false},     {"gpt-neox", false, false},
+                {"hf-trainer", true, false}, {"internevo", false, false},
+                {"maxtext", false, false},   {"megatron-distopt", true, false},
+                {"megatron", true, false},   {"nanotron", true, false},
+                {"picotron", false, false},  {"torch-ddp", true, false},
+                {"torchtitan", true, false}, {"torchtune", false, false},
+                {"trainer", true, false}};
     const struct framework_set *set = frameworks();
     assert_int_equal(set->count, sizeof want / sizeof *want);
     assert_null(framework_find("jax"));

@@ -43,6 +43,12 @@ static const struct layout layouts[] = {
     /* Megatron-LM's functional tests, five micro-batches in a group */
     {"megatron", 1, 8, "pp = 4\nvpp = 3\nmicro_batches = 5\n", NULL},
     {"megatron", 1, 8, "pp = 4\nvpp = 3\nmicro_batches = 10\nmicrobatch_group = 5\n", NULL},
+    /* NeMo, scripts/performance/recommended_model_configs/model_configs_h100.csv: Llama 3.1 405B, Mixtral 8x22B */
+    {"megatron", 128, 8, LLAMA_405B "tp_size = 8\npp_size = 8\ncp_size = 2\nvp_size = 8\nmbs = 1\ngbs = 512\n", NULL},
+    {"megatron", 32, 8,
+     "layers = 56\nheads = 48\nexperts = 8\ntp_size = 4\npp_size = 4\ncp_size = 8\nep_size = 8\nvp_size = 14\n"
+     "etp_size = 1\nmbs = 1\ngbs = 256\nseq = 65536\n",
+     NULL},
     /* gpt-oss and Qwen3: heads x head dimension is not the hidden size */
     {NULL, 1, 8, "hidden = 2880\nheads = 64\nhead_dim = 64\ntp = 8\n", NULL},
     {NULL, 1, 8, "hidden = 5120\nheads = 48\nhead_dim = 128\n", NULL},
@@ -79,6 +85,44 @@ static const struct layout layouts[] = {
     {NULL, 4, 8, "dp = 32\nshard_ranks = 8\nzero_stage = 1\n", NULL},
     {NULL, 4, 8, "dp = 32\nshard_ranks = -1\nzero_stage = 1\n", NULL},
 
+    /* MaxText, configs/tpu/v5e/128b.sh and v5p/1024b.sh, benchmarks' deepseek_v3_ep_256_v5p_512 and
+     * llama2-70b-4096-pw-long-run between two slices, configs/gpu/a3/llama_3.1_405b/128vm.sh */
+    {"maxtext", 64, 4,
+     "global_parameter_scale = 128\nper_device_batch_size = 2\nici_fsdp_parallelism = -1\nici_tensor_parallelism = 8\n",
+     NULL},
+    {"maxtext", 64, 4,
+     "global_parameter_scale = 1024\nper_device_batch_size = 2\nici_fsdp_parallelism = -1\n"
+     "ici_tensor_parallelism = 16\n",
+     NULL},
+    {"maxtext", 128, 4,
+     "base_num_decoder_layers = 61\nnum_experts = 256\nici_fsdp_transpose_parallelism = 256\n"
+     "ici_fsdp_parallelism = 2\nper_device_batch_size = 8\n",
+     NULL},
+    {"maxtext", 128, 4, "dcn_fsdp_parallelism = 2\nici_fsdp_parallelism = -1\nper_device_batch_size = 4\n", NULL},
+    {"maxtext", 128, 8,
+     "base_num_decoder_layers = 126\nhardware = \"gpu\"\nnum_slices = 128\ndcn_fsdp_parallelism = 64\n"
+     "dcn_pipeline_parallelism = 2\nici_tensor_parallelism = 8\nici_fsdp_parallelism = 1\nper_device_batch_size = 2\n"
+     "base_num_query_heads = 128\nbase_num_kv_heads = 8\nnum_layers_per_pipeline_stage = 9\n",
+     NULL},
+    /* torchtune, recipes/configs/llama3_3/70B_full_multinode.yaml and llama3_1/8B_full_single_device.yaml */
+    {"torchtune", 2, 8,
+     "tensor_parallel_dim = 8\ndata_parallel_shard_dim = -1\ndata_parallel_replicate_dim = 1\n"
+     "optimizer_in_bwd = false\n",
+     NULL},
+    {"torchtune", 1, 1, "optimizer_in_bwd = true\ngradient_accumulation_steps = 1\n", NULL},
+    /* Megatron-DeepSpeed, curriculum_learning/ds_zero_stage_1_config_baseline.json: the optimizer is the script's */
+    {"deepspeed", 8, 8, "zero_optimization.stage = 1\noptimizer.params.max_grad_norm = 1.0\n", NULL},
+    /* OLMo, configs/official-1124/OLMo2-13B-stage1.yaml and tiny/OLMo-700M.yaml; picotron's create_config.py */
+    {"olmo", 64, 8,
+     "global_train_batch_size = 2048\ndevice_train_microbatch_size = 2\nmodel.vocab_size = 100278\n"
+     "model.embedding_size = 100352\nmodel.rope = true\nmodel.flash_attention = true\n",
+     NULL},
+    {"olmo", 1, 8, "alibi = false\nrope = true\nblock_group_size = 1\nmodel.n_layers = 16\n", NULL},
+    {"picotron", 2, 8,
+     "distributed.tp_size = 2\ndistributed.cp_size = 2\ndistributed.pp_size = 2\ndistributed.dp_size = 2\n"
+     "model.num_attention_heads = 16\nmodel.num_key_value_heads = 4\ntraining.seq_length = 4096\n",
+     NULL},
+    {"picotron", 1, 8, "cp_size = 8\nseq_len = 1000\n", NULL},
     /* InternEvo, configs/7B_isp_sft.py and 7B_internlm2.py: weights shared by other ranks than a sequence */
     {"internevo", 1, 8,
      "parallel.tensor.size = 2\nparallel.tensor.mode = \"isp\"\nparallel.weight.size = 4\nparallel.zero1.size = -1\n"
@@ -123,6 +167,11 @@ static const struct layout layouts[] = {
     {"megatron", 1, 8, "num_query_groups = 6\ntensor_model_parallel_size = 4\n", "kv-heads-divide-by-tp"},
     {"megatron", 1, 8, "num_moe_experts = 10\nexpert_model_parallel_size = 4\n", "experts-divide-by-ep"},
     {NULL, 1, 8, "layers = 4\npp = 8\n", "stages-have-layers"},
+    /* by other names that predictions know */
+    {NULL, 1, 8, "tp_size = 3\n", "world-size"},
+    {NULL, 1, 8, "num_attention_heads = 10\ntensor_parallel_size = 4\n", "heads-divide-by-tp"},
+    {NULL, 1, 8, "n_routed_experts = 10\nep_size = 4\n", "experts-divide-by-ep"},
+    {NULL, 1, 8, "mbs = 2\ngbs = 24\n", "batch-divides"},
     {NULL, 64, 4, "experts = 256\npp = 8\nep = 64\n", "expert-ranks-divide-devices"},
     {NULL, 4, 8, "dp = 32\nshard_ranks = 12\n", "shards-divide-ranks"},
     {"nanotron", 1, 8, "dp = 2\ntp = 2\nexpert_parallel_size = 4\nmoe_num_experts = 4\n", "world-size"},
@@ -137,6 +186,38 @@ static const struct layout layouts[] = {
      "interleaved-micro-batches"},
     {"internevo", 1, 8, "tensor.mode = \"mtp\"\nweight.size = 4\n", "weight-parallel-needs-isp"},
     {"internevo", 1, 8, "tensor.size = 3\n", "world-size"},
+    {"torchtune", 1, 8, "data_parallel_replicate_dim = 3\n", "shards-and-copies-fill-devices"},
+    {"torchtune", 1, 8, "data_parallel_replicate_dim = 2\ndata_parallel_shard_dim = 8\n",
+     "shards-and-copies-fill-devices"},
+    {"torchtune", 1, 1, "optimizer_in_bwd = true\ngradient_accumulation_steps = 8\n",
+     "optimizer-in-backward-steps-once"},
+    {"torchtune", 1, 1, "optimizer_in_bwd = true\nclip_grad_norm = 1.0\n", "optimizer-in-backward-steps-once"},
+    {"torchtune", 1, 1, "optimizer_in_bwd = true\n", "gradients-of-one-step"},
+    {"torchtune", 1, 1, "enable_activation_offloading = true\nenable_activation_checkpointing = false\n",
+     "offloading-needs-checkpointing"},
+    {"olmo", 1, 8, "global_train_batch_size = 12\n", "batch-fills-ranks"},
+    {"olmo", 1, 8, "vocab_size = 50280\nmodel.embedding_size = 50176\n", "embedding-holds-vocabulary"},
+    {"olmo", 1, 8, "model.alibi = true\nmodel.rope = true\n", "one-kind-of-positions"},
+    {"olmo", 1, 8, "n_layers = 16\nblock_group_size = 3\n", "layers-fill-groups"},
+    {"olmo", 2, 8, "fsdp.hybrid_sharding_num_model_replicas = 3\n", "replicas-divide-nodes"},
+    {"picotron", 1, 8, "cp_size = 8\nseq_len = 1004\n", "sequence-divides-by-cp"},
+    {"picotron", 1, 8, "tp_size = 8\nnum_key_value_heads = 4\n", "kv-heads-divide-by-tp"},
+    {"picotron", 1, 8, "tp_size = 8\nvocab_size = 50257\n", "vocabulary-divides-by-tp"},
+    {"picotron", 1, 8, "tp_size = 2\ndp_size = 2\n", "world-size"},
+    {"maxtext", 1, 8, "ici_fsdp_parallelism = 4\n", "world-size"},
+    {"maxtext", 1, 8, "ici_tensor_parallelism = 3\n", "world-size"},
+    {"maxtext", 1, 8, "ici_fsdp_parallelism = 4\nici_tensor_parallelism = 2\ndcn_data_parallelism = 2\n", "world-size"},
+    {"maxtext", 1, 8, "ici_data_parallelism = -1\n", "one-axis-is-left-over"},
+    {"maxtext", 1, 8, "ici_fsdp_parallelism = -1\nper_device_batch_size = 1.5\nici_expert_parallelism = 8\n",
+     "batch-divides-ranks"},
+    {"maxtext", 1, 8, "ici_pipeline_parallelism = 4\nnum_pipeline_microbatches = 6\n", "micro-batches-fill-pipeline"},
+    {"maxtext", 1, 8,
+     "ici_pipeline_parallelism = 4\nnum_pipeline_microbatches = 4\npipeline_delay_activation_forwarding = true\n",
+     "micro-batches-fill-pipeline"},
+    {"maxtext", 1, 8, "ici_pipeline_parallelism = 4\nbase_num_decoder_layers = 22\n", "layers-fill-stages"},
+    {"maxtext", 1, 8, "ici_pipeline_parallelism = 4\nnum_pipeline_repeats = 3\n", "layers-fill-stages"},
+    {"maxtext", 1, 8, "base_num_query_heads = 32\nbase_num_kv_heads = 4\nici_tensor_parallelism = 8\n",
+     "kv-heads-divide-heads"},
     {"gpt-neox", 1, 8, "hidden_size = 2048\nnum_attention_heads = 12\n", "hidden-divides-by-heads"},
     {"gpt-neox", 1, 8, "model_parallel_size = 4\nnum_attention_heads = 32\nnum_kv_heads = 2\n",
      "kv-heads-divide-by-tp"},
@@ -188,7 +269,8 @@ static void layouts__published_and_planted__accepted_and_refused(void **state)
 /* Each rule of these profiles has one that it refuses. */
 static void profiles__every_rule__refuses_a_layout(void **state)
 {
-    static const char *const profiles[] = {"gpt-neox", "internevo", "megatron", "nanotron", "torchtitan"};
+    static const char *const profiles[] = {"gpt-neox", "internevo", "maxtext",    "megatron", "nanotron",
+                                           "olmo",     "picotron",  "torchtitan", "torchtune"};
     (void)state;
     for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++) {
         char *text = xasprintf("profile = \"%s\"\n[parallel_spec]\nx = 1\n", profiles[i]);
