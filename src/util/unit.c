@@ -85,13 +85,13 @@ bool unit_convert(double value, const char *from, const char *to, double *out)
     double count = prefix_of(from, strlen(from));
     if (!*to && count > 0)
         a.above = (struct unit_part){"", count}; /* "1.3 B" of parameters are no bytes */
-    if (!*from || strcmp(from, to) == 0 || !a.known || (*to && !b.known)) {
-        *out = value;
+    /* "1.2K" of whatever it is; a small letter would as well be a unit of its own, "5 m" are perhaps minutes. */
+    if (a.known && !a.below.base && a.above.base[0] == '\0' && a.above.factor >= 1000 && strcmp(from, to) != 0) {
+        *out = value * a.above.factor;
         return true;
     }
-    /* "1.2K" of whatever it is; a small letter would as well be a unit of its own, "5 m" are perhaps minutes. */
-    if (!a.below.base && a.above.base[0] == '\0' && a.above.factor >= 1000) {
-        *out = value * a.above.factor;
+    if (!*from || strcmp(from, to) == 0 || !a.known || (*to && !b.known)) {
+        *out = value;
         return true;
     }
     if (same_base(&a.above, &b.above) && same_base(&a.below, &b.below)) {

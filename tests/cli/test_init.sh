@@ -150,6 +150,8 @@ peak_memory;1234.0;;10:00:01 - Epoch(train) [1][ 50/391]  eta: 0:10:01  time: 0.
 loss;10.5;;    train/CrossEntropyLoss=10.5
 throughput;2.5;;epoch 1 trainStepsPerSecond=2.5 loss=3
 throughput;12101.0;tokens/s/gpu;    throughput/device/tokens_per_second=12,101
+throughput;52500.0;tok/s;step 7 | loss 9.5 | tok/s: 52.5K | tok/s/GPU: 6.5K
+throughput;6500.0;tok/s/gpu;step 7 | loss 9.5 | tok/s/GPU: 6.5K
 throughput;52500.0;tokens/s;rank 0 at step 7 | loss 9.5 | Tokens/s 52.5K | Tokens/s/GPU 6.5K | MFU 38.5%
 mfu;46.5;%;step    2/19560 | loss 10.96 | lr 1.71e-06 | 3018.5 ms | 46.5% bf16 MFU | 173690 tok/s
 END

@@ -33,6 +33,8 @@ static void convert__one_dimension__factor(void **state)
         {9, "on", "s", 9},
         {9, "ms", "furlongs", 9},
         {9, "apples", "apples", 9},
+        {9, "K", "apples/s/tree", 9000},
+        {9, "M", "tok/s", 9e6},
         {3, "KiB", "B", 3072},
     };
     (void)state;
