@@ -26,7 +26,7 @@ static const struct hash128 *component_hash(struct solver *s, const struct set *
     return out;
 }
 
-#define FIRST_TRY 2000 /* evaluations */
+#define FIRST_TRY 1000 /* evaluations */
 
 /* What is known from before makes a try this much faster than it began. */
 #define HOPE 4
