@@ -440,11 +440,6 @@ bool solver_meets_fixed(struct solver *s)
 
 /* --- making --- */
 
-static void hash_shapes(struct solver *s)
-{
-    s->shapes = hash_bytes(s->request.shapes, sizeof s->request.shapes);
-}
-
 struct solver *solver_create(const struct solver_request *request)
 {
     struct solver *s = xcalloc(1, sizeof *s);
@@ -454,7 +449,6 @@ struct solver *solver_create(const struct solver_request *request)
         s->scope.keys[k] = (struct range){.exact = true};
     add_places(s);
     note_readers(s);
-    hash_shapes(s);
     for (size_t p = 0; p < s->place_count; p++)
         unbind(s, p);
     s->next_look = LOOK_EVERY;

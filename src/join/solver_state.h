@@ -85,7 +85,6 @@ struct solver {
     bool *reads;   /* by constraint and place */
     size_t *ranks; /* by place, within the component that was ranked last */
     struct buffer residue;
-    struct hash128 shapes; /* of which shapes it is over */
     size_t *open;          /* constraints that are open, run by run */
     size_t open_room, top;
     int64_t work, most, next_look; /* evaluations */

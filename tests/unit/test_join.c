@@ -583,6 +583,24 @@ static void match__rule_for_sqlite__not_counted_by_itself_where_dear(void **stat
     buffer_free(&text);
 }
 
+/* Blocks whose axes stand in another order are shapes of their own. */
+static void match__equal_axes_beside_different_shapes__counted_by_what_their_rules_read(void **state)
+{
+    (void)state;
+    struct built b = build_text("[[model]]\na = [1, 2, 3]\nd = [1, 2]\nb = 2\n"
+                                "[[model]]\nd = [1, 2]\na = [4, 5]\nb = 3\n[[parallel_spec]]\nc = [1, 2, 3, 4]\n"
+                                "[[rule]]\nname = \"fixed\"\nrequire = \"c <= b\"\n"
+                                "[[rule]]\nname = \"same\"\nrequire = \"c <> 1\"\n");
+    struct match_counts counts;
+    struct error e = ERROR_INIT;
+    assert_int_equal(match_count(b.space, NULL, &counts, &e), 0);
+    assert_int_equal(counts.rules[0].excluded, 6 * 2 + 4);
+    assert_int_equal(counts.rules[1].excluded, 6 + 4);
+    assert_int_equal(counts.matched, 6 + 4 * 2);
+    free(counts.rules);
+    built_free(&b);
+}
+
 /* --- beyond what can be listed --- */
 
 static void match__a_million_millions__counted_by_each_rule(void **state)
@@ -626,6 +644,7 @@ int main(void)
         cmocka_unit_test(match__drawn_equalities__as_one_by_one),
         cmocka_unit_test(formula__equality__solved_for_its_last_key),
         cmocka_unit_test(match__rule_for_sqlite__not_counted_by_itself_where_dear),
+        cmocka_unit_test(match__equal_axes_beside_different_shapes__counted_by_what_their_rules_read),
         cmocka_unit_test(match__a_million_millions__counted_by_each_rule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
