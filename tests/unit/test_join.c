@@ -268,7 +268,11 @@ static void formula__awkward__as_sqlite_has_it(void **state)
                                         "CAST(t AS REAL) < b AND a > 1",
                                         "CAST(a AS BLOB) = '3' OR b > c",
                                         "CAST(CAST(b AS INTEGER) AS TEXT) || c = '21'",
-                                        "a ISNULL OR b NOTNULL = c"};
+                                        "a ISNULL OR b NOTNULL = c",
+                                        "a = b ISNULL OR c ISNULL NOTNULL",
+                                        "a IS DISTINCT FROM b AND t IS NOT DISTINCT FROM 'x'",
+                                        "a IS DISTINCT FROM NULL OR NULL IS NOT DISTINCT FROM t",
+                                        "a IS DISTINCT FROM TRUE OR b IS NOT DISTINCT FROM c = FALSE"};
     (void)state;
     struct built b = build_text(three_axes);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -285,6 +289,8 @@ static void formula__operations__sqlite_asked_for_their_own_keys(void **state)
     } cases[] = {{"~a + b = c", 0},
                  {"(a & ~b) = c", 0},
                  {"+a + b = c", 0},
+                 {"a ISNULL OR b NOTNULL", 0},
+                 {"a IS DISTINCT FROM b OR b IS NOT DISTINCT FROM c", 0},
                  {"a LIKE '%1' OR b = c", 8},
                  {"a NOT GLOB '1*' AND b <> c", 8},
                  {"CAST(b AS INTEGER) * a = c", 6},
