@@ -169,6 +169,8 @@ static void check_drawn(const char *axes)
         check_formula(&b, buffer_text(&text), seed);
         buffer_free(&text);
     }
+    for (uint64_t seed = 0; seed < 64; seed++) /* b is NULL in one block, and its bounds say no */
+        check_formula(&b, "coalesce(b, t * 100) > 100", seed);
     built_free(&b);
 }
 
@@ -268,10 +270,8 @@ static void formula__awkward__as_sqlite_has_it(void **state)
                                         "CAST(t AS REAL) < b AND a > 1",
                                         "CAST(a AS BLOB) = '3' OR b > c",
                                         "CAST(CAST(b AS INTEGER) AS TEXT) || c = '21'",
-                                        "a ISNULL OR b NOTNULL = c",
-                                        "a = b ISNULL OR c ISNULL NOTNULL",
+                                        "a ISNULL OR b NOTNULL = c OR a = b ISNULL OR c ISNULL NOTNULL",
                                         "a IS DISTINCT FROM b AND t IS NOT DISTINCT FROM 'x'",
-                                        "a IS DISTINCT FROM NULL OR NULL IS NOT DISTINCT FROM t",
                                         "a IS DISTINCT FROM TRUE OR b IS NOT DISTINCT FROM c = FALSE"};
     (void)state;
     struct built b = build_text(three_axes);
