@@ -6,6 +6,15 @@
 
 #include "join/formula_range.h"
 
+void datum_add(const struct datum *d, struct buffer *out)
+{
+    buffer_add_char(out, (char)('0' + (int)d->kind));
+    if (d->kind == DATUM_TEXT)
+        buffer_add(out, d->text, strlen(d->text) + 1);
+    else if (d->kind != DATUM_NULL)
+        buffer_add(out, &d->integer, sizeof d->integer);
+}
+
 struct evaluation {
     struct formula *f;
     const struct scope *s;
@@ -18,15 +27,6 @@ static void mark(const struct evaluation *v, char what)
 {
     if (v->residue)
         buffer_add_char(v->residue, what);
-}
-
-static void mark_cell(struct buffer *b, const struct datum *c)
-{
-    buffer_add_char(b, (char)('0' + (int)c->kind));
-    if (c->kind == DATUM_TEXT)
-        buffer_add(b, c->text, strlen(c->text) + 1);
-    else if (c->kind != DATUM_NULL)
-        buffer_add(b, &c->integer, sizeof c->integer);
 }
 
 static const uint32_t *operands_of(const struct evaluation *v, const struct formula_node *n)
@@ -42,7 +42,7 @@ static struct range evaluate_part(const struct evaluation *v, const struct formu
         const struct range *key = &v->s->keys[part->keys[i]];
         bound &= key->exact;
         if (v->residue && key->exact)
-            mark_cell(v->residue, &key->datum);
+            datum_add(&key->datum, v->residue);
         else
             mark(v, '?');
     }
@@ -247,7 +247,7 @@ static bool note_integers(const struct evaluation *v, uint32_t node, struct rang
         return false;
     if (b.low == b.high && !b.maybe_null) {
         *out = range_of_integer(b.low);
-        mark_cell(v->residue, &out->datum);
+        datum_add(&out->datum, v->residue);
         return true;
     }
     *out =
@@ -273,7 +273,7 @@ static struct range evaluate(const struct evaluation *v, uint32_t node)
     if (v->residue && r.exact) {
         /* All that it was made from comes to this. */
         v->residue->length = start;
-        mark_cell(v->residue, &r.datum);
+        datum_add(&r.datum, v->residue);
     } else if (!v->residue || !formula_mark_sum(v->f, v->s->keys, node, start, v->residue))
         mark(v, n->op == OP_KEY ? '?' : ')');
     return r;

@@ -22,6 +22,9 @@ struct datum {
     };
 };
 
+/* Appends it: equal bytes, equal values. */
+void datum_add(const struct datum *d, struct buffer *out);
+
 /* What is known of a value. */
 struct range {
     bool exact;                  /* it is `datum`; else: */

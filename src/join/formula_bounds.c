@@ -125,10 +125,21 @@ static unsigned compare(enum formula_op op, const struct bounds *a, const struct
     }
 }
 
+static bool is_null(const struct bounding *x, uint32_t node)
+{
+    const struct formula_node *n = &x->f->nodes[node];
+    if (n->op == OP_CONSTANT)
+        return n->constant.kind == DATUM_NULL;
+    return n->op == OP_KEY && x->keys[n->key].exact && x->keys[n->key].datum.kind == DATUM_NULL;
+}
+
 static bool bounds_of_two(const struct bounding *x, const struct formula_node *n, struct bounds *out)
 {
     const uint32_t *operands = x->f->operands + n->first;
     struct bounds a, b;
+    if ((n->op == OP_IS || n->op == OP_IS_NOT) && is_null(x, operands[1]))
+        return bounds_of(x, operands[0], &a) && !a.maybe_null &&
+               give_truth(n->op == OP_IS ? CAN_BE_FALSE : CAN_BE_TRUE, out);
     if (!bounds_of(x, operands[0], &a) || !bounds_of(x, operands[1], &b))
         return false;
     bool maybe_null = a.maybe_null || b.maybe_null;
@@ -203,10 +214,70 @@ static bool bounds_of_extreme(const struct bounding *x, const struct formula_nod
     return true;
 }
 
+static void cover(const struct bounds *one, struct bounds *all)
+{
+    *all = (struct bounds){least(all->low, one->low), most(all->high, one->high), all->maybe_null || one->maybe_null};
+}
+
+/* Of what is certain; where that leaves ELSE open the value is one of several. */
+static bool bounds_of_case(const struct bounding *x, const struct formula_node *n, struct bounds *out)
+{
+    const uint32_t *operands = x->f->operands + n->first;
+    struct bounds when, then;
+    bool any = false;
+    for (uint32_t i = 0; i < n->count; i += 2) {
+        const bool is_else = i + 1 == n->count;
+        unsigned truth = CAN_BE_TRUE;
+        if (!is_else && !bounds_of(x, operands[i], &when))
+            return false;
+        truth = is_else ? truth : truth_of(&when);
+        if (!(truth & CAN_BE_TRUE))
+            continue;
+        if (!bounds_of(x, operands[is_else ? i : i + 1], &then))
+            return false;
+        if (any)
+            cover(&then, out);
+        else
+            *out = then;
+        any = true;
+        if (truth == CAN_BE_TRUE)
+            return true;
+    }
+    return false;
+}
+
+/* The first that is not NULL, where one is surely not. */
+static bool bounds_of_coalesce(const struct bounding *x, const struct formula_node *n, struct bounds *out)
+{
+    const uint32_t *operands = x->f->operands + n->first;
+    struct bounds one;
+    bool any = false;
+    for (uint32_t i = 0; i < n->count; i++) {
+        if (is_null(x, operands[i]))
+            continue;
+        if (!bounds_of(x, operands[i], &one))
+            return false;
+        bool goes_on = one.maybe_null;
+        one.maybe_null = false;
+        if (any)
+            cover(&one, out);
+        else
+            *out = one;
+        any = true;
+        if (!goes_on)
+            return true;
+    }
+    return false;
+}
+
 static bool bounds_of(const struct bounding *x, uint32_t node, struct bounds *out)
 {
     const struct formula_node *n = &x->f->nodes[node];
     switch (n->op) {
+    case OP_COALESCE:
+        return bounds_of_coalesce(x, n, out);
+    case OP_CASE:
+        return bounds_of_case(x, n, out);
     case OP_CONSTANT:
         return n->constant.kind == DATUM_INT && give(n->constant.integer, n->constant.integer, false, out);
     case OP_KEY:

@@ -367,10 +367,15 @@ static bool is_constant(const struct parser *p, uint32_t node, int64_t integer)
 static uint32_t take_is(struct parser *p, const char *start, uint32_t left)
 {
     bool negated = take(p, "NOT");
+    if (take(p, "DISTINCT")) {
+        negated = !negated;
+        if (!take(p, "FROM"))
+            return fail(p);
+    }
     skip_blanks(p);
     const char *word = p->at;
     bool truth = strncasecmp(word, "true", 4) == 0 || strncasecmp(word, "false", 5) == 0;
-    if (strncasecmp(word, "distinct", 8) == 0 || *word == '(')
+    if (*word == '(')
         return fail(p);
     uint32_t right = parse(p, POWER_EQUAL + 1);
     if (truth && is_constant(p, right, 1))
@@ -427,10 +432,22 @@ static uint32_t negate(struct parser *p, uint32_t node)
     return p->failed || p->f->nodes[node].op == OP_PART ? node : add_one(p, OP_NOT, node);
 }
 
+static uint32_t take_is_null(struct parser *p, const char *start, uint32_t left)
+{
+    (void)start;
+    return add_two(p, OP_IS, left, add_constant(p, (struct datum){DATUM_NULL, {0}}));
+}
+
+static uint32_t take_not_null(struct parser *p, const char *start, uint32_t left)
+{
+    (void)start;
+    return add_two(p, OP_IS_NOT, left, add_constant(p, (struct datum){DATUM_NULL, {0}}));
+}
+
 static uint32_t take_not(struct parser *p, const char *start, uint32_t left)
 {
     if (take(p, "NULL"))
-        return add_two(p, OP_IS_NOT, left, add_constant(p, (struct datum){DATUM_NULL, {0}}));
+        return take_not_null(p, start, left);
     if (take(p, "LIKE") || take(p, "GLOB"))
         return take_pattern(p, start, left);
     if (take(p, "BETWEEN"))
@@ -461,8 +478,9 @@ static const struct {
 static const struct {
     const char *word;
     uint32_t (*take)(struct parser *p, const char *start, uint32_t left);
-} suffixes[] = {{"IS", take_is},   {"BETWEEN", take_between}, {"IN", take_in},
-                {"NOT", take_not}, {"LIKE", take_pattern},    {"GLOB", take_pattern}};
+} suffixes[] = {{"IS", take_is},          {"BETWEEN", take_between}, {"IN", take_in},
+                {"NOT", take_not},        {"LIKE", take_pattern},    {"GLOB", take_pattern},
+                {"ISNULL", take_is_null}, {"NOTNULL", take_not_null}};
 
 /* `start` … is left op right. */
 static uint32_t add_operation(struct parser *p, const char *start, size_t operator, uint32_t left, uint32_t right)

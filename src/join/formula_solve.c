@@ -1,4 +1,6 @@
 /* Equalities of integers, solved for the one key that is open. */
+#include <math.h>
+
 #include "join/formula_tree.h"
 
 struct solving {
@@ -7,34 +9,40 @@ struct solving {
     size_t key;
 };
 
-/* factor * key + constant */
+/* factor * key + constant. Neither of the two nor that is further from 0 than `reach`, whatever the key is: nothing
+ * overflows that stays within EXACT_MOST. */
 struct linear {
     int64_t factor, constant;
+    double reach;
 };
 
-static bool is_known(const struct solving *x, uint32_t node, struct linear *out)
+static bool give_known(const struct solving *x, uint32_t node, struct linear *out)
 {
     struct bounds b;
     if (!formula_bound_integers(x->f, x->keys, node, &b) || b.low != b.high || b.maybe_null)
         return false;
-    *out = (struct linear){0, b.low};
+    *out = (struct linear){0, b.low, fabs((double)b.low)};
     return true;
 }
 
-/* a + sign * b */
-static bool combine(const struct linear *a, const struct linear *b, int sign, struct linear *out)
+static bool give_key(const struct range *r, struct linear *out)
 {
-    int64_t factor, constant;
-    return !__builtin_mul_overflow(b->factor, sign, &factor) && !__builtin_mul_overflow(b->constant, sign, &constant) &&
-           !__builtin_add_overflow(a->factor, factor, &out->factor) &&
-           !__builtin_add_overflow(a->constant, constant, &out->constant);
+    *out = (struct linear){1, 0, fmax(1, fmax(fabs(r->low), fabs(r->high)))};
+    return r->maybe_number && !r->maybe_null && !r->maybe_text && !r->maybe_real;
+}
+
+static struct linear combine(const struct linear *a, const struct linear *b, int sign)
+{
+    return (struct linear){a->factor + sign * b->factor, a->constant + sign * b->constant, a->reach + b->reach};
 }
 
 static bool multiply(const struct linear *a, const struct linear *b, struct linear *out)
 {
     const struct linear *known = a->factor == 0 ? a : b, *other = known == a ? b : a;
-    return known->factor == 0 && !__builtin_mul_overflow(other->factor, known->constant, &out->factor) &&
-           !__builtin_mul_overflow(other->constant, known->constant, &out->constant);
+    if (known->factor != 0 || !(a->reach * b->reach <= EXACT_MOST))
+        return false;
+    *out = (struct linear){other->factor * known->constant, other->constant * known->constant, a->reach * b->reach};
+    return true;
 }
 
 static bool linear_of(const struct solving *x, uint32_t node, struct linear *out)
@@ -42,15 +50,16 @@ static bool linear_of(const struct solving *x, uint32_t node, struct linear *out
     const struct formula_node *n = &x->f->nodes[node];
     const uint32_t *operands = x->f->operands + n->first;
     struct linear a, b;
-    if (n->op == OP_KEY && n->key == x->key) {
-        *out = (struct linear){1, 0};
-        return true;
-    }
+    if (n->op == OP_KEY && n->key == x->key)
+        return give_key(&x->keys[n->key], out) && out->reach <= EXACT_MOST;
     if (n->op != OP_ADD && n->op != OP_SUBTRACT && n->op != OP_MULTIPLY)
-        return is_known(x, node, out);
+        return give_known(x, node, out);
     if (!linear_of(x, operands[0], &a) || !linear_of(x, operands[1], &b))
         return false;
-    return n->op == OP_MULTIPLY ? multiply(&a, &b, out) : combine(&a, &b, n->op == OP_ADD ? 1 : -1, out);
+    if (n->op == OP_MULTIPLY)
+        return multiply(&a, &b, out);
+    *out = combine(&a, &b, n->op == OP_ADD ? 1 : -1);
+    return out->reach <= EXACT_MOST;
 }
 
 static bool reads(const struct formula *f, uint32_t node, size_t key)
@@ -79,28 +88,15 @@ bool formula_may_be_solved(const struct formula *f, size_t key)
            may_be_linear(f, f->operands[root->first + 1], key);
 }
 
-static bool is_alone_open(const struct formula *f, const struct range *keys, size_t key)
-{
-    bool reads = false;
-    for (size_t i = 0; i < f->parts[0].key_count; i++) {
-        if (f->parts[0].keys[i] == key)
-            reads = true;
-        else if (!keys[f->parts[0].keys[i]].exact)
-            return false;
-    }
-    return reads;
-}
-
 bool formula_solve(const struct formula *f, const struct range *keys, size_t key, bool *any, int64_t *value)
 {
     const struct formula_node *root = &f->nodes[f->root];
     const struct solving x = {f, keys, key};
     struct linear left, right, zero;
-    struct bounds b;
-    /* What has bounds has no intermediate value that overflows, whatever the key is. */
-    if (!is_alone_open(f, keys, key) || !formula_bound_integers(f, keys, f->root, &b) || b.maybe_null ||
-        !linear_of(&x, f->operands[root->first], &left) || !linear_of(&x, f->operands[root->first + 1], &right) ||
-        !combine(&right, &left, -1, &zero) || zero.factor == 0 || zero.constant == INT64_MIN)
+    if (!linear_of(&x, f->operands[root->first], &left) || !linear_of(&x, f->operands[root->first + 1], &right))
+        return false;
+    zero = combine(&right, &left, -1);
+    if (zero.factor == 0)
         return false;
     /* left = right where zero.factor * key + zero.constant = 0 */
     *any = zero.constant % zero.factor == 0;

@@ -212,8 +212,11 @@ static uint32_t *sort_column(const struct rows *r, size_t column)
 static void sort_rows(struct rows *r)
 {
     r->sorted = xcalloc(r->width + 1, sizeof *r->sorted);
-    for (size_t k = 0; k < r->width; k++)
+    r->columns = xcalloc(r->width + 1, sizeof *r->columns);
+    for (size_t k = 0; k < r->width; k++) {
         r->sorted[k] = sort_column(r, k);
+        r->columns[k] = number_column_make(r->cells + k, r->width, r->count);
+    }
 }
 
 static bool same_rows(const struct rows *a, const struct rows *b)
@@ -279,6 +282,28 @@ static void cover_all(struct variable *v)
     }
 }
 
+static void hash_variable(struct variable *v, size_t block_count)
+{
+    struct buffer b = BUFFER_INIT;
+    buffer_add(&b, v->keys, v->width * sizeof *v->keys);
+    if (v->rows_of)
+        buffer_add(&b, v->rows_of, block_count * sizeof *v->rows_of);
+    for (size_t i = 0; i < v->rows_count; i++) {
+        const struct rows *r = &v->rows[i];
+        buffer_add(&b, &r->count, sizeof r->count);
+        for (size_t c = 0; c < r->count * r->width; c++)
+            datum_add(&r->cells[c], &b);
+    }
+    v->hash = hash_bytes(b.data, b.length);
+    buffer_free(&b);
+}
+
+static void finish_variable(struct variable *v, size_t block_count)
+{
+    cover_all(v);
+    hash_variable(v, block_count);
+}
+
 /* --- shapes --- */
 
 static bool has_key(const struct draft *d, size_t key)
@@ -318,7 +343,7 @@ static void make_block_variable(const struct maker *m, const struct draft *d, co
         for (size_t k = 0; k < v->width; k++)
             r.cells[b * v->width + k] = constants[b * key_count + v->keys[k]];
     add_rows(v, r);
-    cover_all(v);
+    finish_variable(v, d->block_count);
 }
 
 static void make_variable(const struct maker *m, const struct draft *d, size_t c, const struct datum *constants,
@@ -338,7 +363,7 @@ static void make_variable(const struct maker *m, const struct draft *d, size_t c
         free(v->rows_of);
         v->rows_of = NULL;
     }
-    cover_all(v);
+    finish_variable(v, d->block_count);
 }
 
 static void make_shape(const struct maker *m, const struct draft *d, struct section_shape *s)
@@ -386,8 +411,11 @@ static void free_variable(struct variable *v)
     for (size_t i = 0; i < v->rows_count; i++) {
         free(v->rows[i].cells);
         free(v->rows[i].bounds);
-        for (size_t k = 0; k < v->width; k++)
+        for (size_t k = 0; k < v->width; k++) {
             free(v->rows[i].sorted[k]);
+            free(v->rows[i].columns[k].numbers);
+        }
+        free(v->rows[i].columns);
         free(v->rows[i].sorted);
     }
     free(v->rows);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "join/formula_rows.h"
 #include "util/hash.h"
 #include "util/memory.h"
 
@@ -145,13 +146,21 @@ static void look(struct solver *s)
         s->stopped = s->failed = true;
 }
 
+#define ROWS_FEW 4      /* are asked one by one */
+#define ROWS_FOR_ONE 16 /* that are told together in the time of one evaluation */
+
+static void note_work(struct solver *s, int64_t evaluations)
+{
+    s->work += evaluations;
+    if (s->work >= s->next_look)
+        look(s);
+}
+
 enum outlook solver_ask(struct solver *s, size_t constraint)
 {
     const struct constraint *c = &s->request.constraints[constraint];
     enum outlook outlook = demand_outlook(c->demand, formula_truth(c->formula, &s->scope));
-    s->work += 1 + STATEMENT_COST * evaluator_take_count(s->request.evaluator);
-    if (s->work >= s->next_look)
-        look(s);
+    note_work(s, 1 + STATEMENT_COST * evaluator_take_count(s->request.evaluator));
     if (evaluator_failed(s->request.evaluator, s->e))
         s->stopped = s->failed = true;
     return s->stopped ? OUTLOOK_FAILED : outlook;
@@ -243,11 +252,72 @@ static int64_t solve_row(struct solver *s, struct tree *t, struct branch *b, siz
     return 0;
 }
 
+/* What is told of up to ROWS_AT_ONCE rows together, by bit. */
+struct rows_told {
+    size_t low, count;
+    uint64_t failed, open;
+    struct open_run asked; /* constraints that must be asked of each row that has not failed */
+};
+
+static void tell_constraint(struct solver *s, const struct key_rows *rows, size_t constraint, struct rows_told *told)
+{
+    const struct constraint *c = &s->request.constraints[constraint];
+    struct row_truths truths = {UINT64_MAX, UINT64_MAX, true, true};
+    formula_truths(c->formula, s->scope.keys, rows, s->room, &truths);
+    uint64_t met, failed;
+    demand_rows(c->demand, &truths, &met, &failed);
+    told->failed |= ~met;
+    told->open |= met & failed;
+    if (truths.is_loose && (met & failed))
+        solver_push(s, told->asked.first + told->asked.count++, constraint);
+    note_work(s, 1 + (int64_t)rows->count / ROWS_FOR_ONE);
+}
+
+static void tell_rows(struct solver *s, const struct branch *b, struct open_run open, struct rows_told *told)
+{
+    const struct variable_place *p = &s->places[b->place];
+    const struct rows *r = p->rows;
+    const struct key_rows rows = {p->variable->keys, r->width, told->count, r->cells, r->columns, told->low};
+    const uint64_t all = UINT64_MAX >> (ROWS_AT_ONCE - told->count);
+    told->failed = told->open = 0;
+    told->asked = (struct open_run){open.first + open.count, 0};
+    for (size_t i = 0; i < open.count && (told->failed & all) != all; i++)
+        tell_constraint(s, &rows, s->open[open.first + i], told);
+}
+
+/* `*alike`: of rows of which nothing is open; -1: not known yet. */
+static int64_t solve_told(struct solver *s, struct tree *t, struct branch *b, const struct rows_told *told,
+                          int64_t *alike)
+{
+    const uint64_t open = b->guides ? UINT64_MAX : told->open;
+    uint64_t left = ~told->failed & UINT64_MAX >> (ROWS_AT_ONCE - told->count);
+    int64_t sum = 0;
+    while (left && !s->stopped && !(s->any && sum)) {
+        const int i = __builtin_ctzll(left);
+        const bool is_alike = !(open >> i & 1), all_are = is_alike && !(open & left);
+        int64_t found = is_alike && *alike >= 0 ? *alike : solve_row(s, t, b, told->low + (size_t)i, told->asked);
+        if (is_alike && !s->stopped)
+            *alike = found;
+        sum += all_are ? solver_times(found, __builtin_popcountll(left)) : found;
+        left = all_are ? 0 : left & (left - 1);
+    }
+    return sum;
+}
+
 static int64_t solve_rows(struct solver *s, struct tree *t, struct branch *b, struct run run, struct open_run open)
 {
-    int64_t sum = 0;
-    for (size_t row = run.low; row < run.high && !s->stopped && !(s->any && sum); row++)
+    int64_t sum = 0, alike = -1;
+    size_t row = run.low < b->from ? b->from : run.low;
+    for (; run.high - run.low <= ROWS_FEW && row < run.high && !s->stopped && !(s->any && sum); row++)
         sum += solve_row(s, t, b, row, open);
+    struct rows_told told = {.low = row};
+    for (; told.low < run.high && !s->stopped && !(s->any && sum); told.low += told.count) {
+        told.count = run.high - told.low < ROWS_AT_ONCE ? run.high - told.low : ROWS_AT_ONCE;
+        tell_rows(s, b, open, &told);
+        if (s->stopped)
+            b->from = told.low;
+        sum += solve_told(s, t, b, &told, &alike);
+    }
     return sum;
 }
 
@@ -269,15 +339,15 @@ static int64_t solve_run(struct solver *s, struct tree *t, struct branch *b, str
     if (s->stopped || run.high <= b->from)
         return 0;
     struct run rest = {run.node, run.low < b->from ? b->from : run.low, run.high};
-    if (run.high - run.low == 1)
-        return solve_row(s, t, b, run.low, open);
+    if (run.high - run.low <= ROWS_AT_ONCE)
+        return solve_rows(s, t, b, rest, open);
     if (!solver_ask_ranges(s, b, run, open, &left, &skips)) {
         b->from = s->stopped ? rest.low : b->from;
         return 0;
     }
     if (left.count == 0 && !b->guides)
         return solve_alike(s, t, b, rest);
-    if (skips || run.high - run.low <= ROWS_RUN)
+    if (skips)
         return solve_rows(s, t, b, rest, left);
     size_t middle = run.low + (run.high - run.low) / 2;
     int64_t sum = solve_run(s, t, b, (struct run){2 * run.node, run.low, middle}, left);
@@ -318,10 +388,13 @@ static size_t first_place(const struct rows *r, size_t column, int64_t value)
 
 static struct found_rows find_value(const struct rows *r, size_t column, int64_t value)
 {
+    const struct number_column *c = &r->columns[column];
+    if (c->numbers && ((double)value < c->least || (double)value > c->most))
+        return (struct found_rows){NULL, 0, 0};
     size_t low = first_place(r, column, value), high = low;
     while (high < r->count && r->cells[r->sorted[column][high] * r->width + column].integer == value)
         high++;
-    return (struct found_rows){r->sorted[column] + low, high - low};
+    return (struct found_rows){r->sorted[column] + low, high - low, 0};
 }
 
 static bool look_up(struct solver *s, const struct variable_place *p, const struct constraint *c,
@@ -334,7 +407,7 @@ static bool look_up(struct solver *s, const struct variable_place *p, const stru
         if (!p->rows->sorted[column] ||
             !formula_solve(c->formula, s->scope.keys, p->variable->keys[column], &any, &value))
             continue;
-        *out = any ? find_value(p->rows, column, value) : (struct found_rows){NULL, 0};
+        *out = any ? find_value(p->rows, column, value) : (struct found_rows){NULL, 0, 0};
         return true;
     }
     return false;
@@ -346,8 +419,10 @@ bool solver_look_up(struct solver *s, const struct branch *b, struct found_rows 
     bool found = false;
     if (b->equality_count > 0)
         unbind(s, b->place); /* the walk comes with the row that was found last */
-    for (size_t i = 0; i < b->equality_count && !found; i++)
+    for (size_t i = 0; i < b->equality_count && !found; i++) {
         found = look_up(s, p, &s->request.constraints[b->equalities[i]], out);
+        out->solved = b->equalities[i];
+    }
     s->work += found;
     return found;
 }
@@ -380,9 +455,10 @@ static double share_of_rows(const struct solver *s, const struct branch *b)
 static int64_t solve_open(struct solver *s, struct tree *t, struct branch *b, const struct found_rows *found)
 {
     const size_t count = s->places[b->place].rows->count;
-    struct open_run open = {s->top, b->test_count};
+    struct open_run open = {s->top, 0};
     for (size_t i = 0; i < b->test_count; i++)
-        solver_push(s, open.first + i, b->tests[i]);
+        if (!found || b->tests[i] != found->solved)
+            solver_push(s, open.first + open.count++, b->tests[i]);
     int64_t sum = found ? solve_found(s, t, b, found, open) : solve_run(s, t, b, (struct run){1, 0, count}, open);
     if (s->stopped)
         s->share = share_of_rows(s, b);
@@ -401,7 +477,7 @@ static int64_t go_on(struct branch *b, const struct hash128 *residue)
 
 int64_t solver_solve(struct solver *s, struct tree *t, struct branch *b)
 {
-    struct found_rows rows = {NULL, s->places[b->place].rows->count};
+    struct found_rows rows = {NULL, s->places[b->place].rows->count, 0};
     int64_t found = 0;
     /* Free and alone: no constraint asks for what it is. */
     if (b->test_count == 0 && b->child_count == 0)
@@ -440,11 +516,6 @@ bool solver_meets_fixed(struct solver *s)
 
 /* --- making --- */
 
-static void hash_shapes(struct solver *s)
-{
-    s->shapes = hash_bytes(s->request.shapes, sizeof s->request.shapes);
-}
-
 struct solver *solver_create(const struct solver_request *request)
 {
     struct solver *s = xcalloc(1, sizeof *s);
@@ -454,10 +525,10 @@ struct solver *solver_create(const struct solver_request *request)
         s->scope.keys[k] = (struct range){.exact = true};
     add_places(s);
     note_readers(s);
-    hash_shapes(s);
     for (size_t p = 0; p < s->place_count; p++)
         unbind(s, p);
     s->next_look = LOOK_EVERY;
+    s->room = xmalloc(ROWS_ROOM * sizeof *s->room);
     return s;
 }
 
@@ -472,6 +543,7 @@ void solver_free(struct solver *s)
     free(s->reads);
     free(s->ranks);
     free(s->open);
+    free(s->room);
     free(s->branch_of);
     solver_forget_lists(s);
     tree_free(&s->walk);

@@ -11,22 +11,36 @@ struct solver_memory {
     struct hash_map counts;
 };
 
+/* What a constraint reads that never changes; the rest is of places of the component. */
+static void add_fixed(struct solver *s, const struct constraint *c)
+{
+    size_t key_count;
+    const size_t *keys = formula_keys(c->formula, &key_count);
+    for (size_t i = 0; i < key_count; i++)
+        if (s->scope.keys[keys[i]].exact)
+            datum_add(&s->scope.keys[keys[i]].datum, &s->residue);
+}
+
+/* Components of other shapes may be equal. */
 static const struct hash128 *component_hash(struct solver *s, const struct set *component, struct hash128 *out)
 {
     buffer_clear(&s->residue);
-    buffer_add(&s->residue, s->shapes.bytes, sizeof s->shapes.bytes);
-    buffer_add(&s->residue, component->items, component->count * sizeof *component->items);
+    for (size_t i = 0; i < component->count; i++) {
+        const struct variable *v = s->places[component->items[i]].variable;
+        buffer_add(&s->residue, v->hash.bytes, sizeof v->hash.bytes);
+    }
     for (size_t c = 0; c < s->request.constraint_count; c++)
         if (solver_is_within(s, c, component)) {
             const struct constraint *k = &s->request.constraints[c];
             buffer_add(&s->residue, &k->formula, sizeof k->formula);
             buffer_add(&s->residue, &k->demand, sizeof k->demand);
+            add_fixed(s, k);
         }
     *out = hash_bytes(s->residue.data, s->residue.length);
     return out;
 }
 
-#define FIRST_TRY 2000 /* evaluations */
+#define FIRST_TRY 1000 /* evaluations */
 
 /* What is known from before makes a try this much faster than it began. */
 #define HOPE 4

@@ -174,12 +174,22 @@ static size_t first_ranked(const struct solver *s, const struct set *component)
     return first;
 }
 
+/* The many rows of the last are looked at together. */
+static size_t fewest_rows(const struct solver *s, const struct set *component)
+{
+    size_t fewest = component->items[0];
+    for (size_t i = 1; i < component->count; i++)
+        if (rows_of(&s->places[component->items[i]]) < rows_of(&s->places[fewest]))
+            fewest = component->items[i];
+    return fewest;
+}
+
 size_t solver_choose(const struct solver *s, const struct set *component, enum order order)
 {
-    size_t chosen = order == ORDER_FILE      ? component->items[0]
-                    : order == ORDER_RANKED  ? first_ranked(s, component)
-                    : order == ORDER_REVERSE ? component->items[component->count - 1]
-                                             : best_split(s, component);
+    size_t chosen = order == ORDER_FILE     ? component->items[0]
+                    : order == ORDER_RANKED ? first_ranked(s, component)
+                    : order == ORDER_FEWEST ? fewest_rows(s, component)
+                                            : best_split(s, component);
     /* Which rows there are must be known first. */
     for (size_t i = 0; place_is_guided(&s->places[chosen]) && i < component->count; i++)
         if (component->items[i] == s->places[chosen].block)

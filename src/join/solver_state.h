@@ -75,7 +75,7 @@ struct visit {
     struct row_list made;
 };
 
-enum order { ORDER_FILE, ORDER_RANKED, ORDER_SPLIT, ORDER_REVERSE, ORDER_COUNT };
+enum order { ORDER_FILE, ORDER_FEWEST, ORDER_RANKED, ORDER_SPLIT, ORDER_COUNT };
 
 struct solver {
     struct solver_request request;
@@ -85,9 +85,9 @@ struct solver {
     bool *reads;   /* by constraint and place */
     size_t *ranks; /* by place, within the component that was ranked last */
     struct buffer residue;
-    struct hash128 shapes; /* of which shapes it is over */
-    size_t *open;          /* constraints that are open, run by run */
+    size_t *open; /* constraints that are open, run by run */
     size_t open_room, top;
+    double *room;                  /* for formula_truths */
     int64_t work, most, next_look; /* evaluations */
     double share;                  /* of the component that was solved when it stopped */
     double speed;                  /* the largest share by evaluation of a try so far; 0: not known */
@@ -125,6 +125,7 @@ struct run {
 struct found_rows {
     const uint32_t *rows;
     size_t count;
+    size_t solved; /* the equality that leaves these and no others: it is met */
 };
 
 bool constraint_reads(const struct constraint *c, size_t key);

@@ -553,9 +553,28 @@ static void enumerate_drawn__all_of_a_draw_have_run__more_are_drawn(void **state
     built_free(&b);
 }
 
+/* Blocks whose axes stand in another order are shapes of their own. */
+static void match__equal_axes_beside_different_shapes__counted_by_what_their_rules_read(void **state)
+{
+    (void)state;
+    struct built b = build_text("[[model]]\na = [1, 2, 3]\nd = [1, 2]\nb = 2\n"
+                                "[[model]]\nd = [1, 2]\na = [4, 5]\nb = 3\n[[parallel_spec]]\nc = [1, 2, 3, 4]\n"
+                                "[[rule]]\nname = \"fixed\"\nrequire = \"c <= b\"\n"
+                                "[[rule]]\nname = \"same\"\nrequire = \"c <> 1\"\n");
+    struct match_counts counts;
+    struct error e = ERROR_INIT;
+    assert_int_equal(match_count(b.space, NULL, &counts, &e), 0);
+    assert_int_equal(counts.rules[0].excluded, 6 * 2 + 4);
+    assert_int_equal(counts.rules[1].excluded, 6 + 4);
+    assert_int_equal(counts.matched, 6 + 4 * 2);
+    free(counts.rules);
+    built_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(match__equal_axes_beside_different_shapes__counted_by_what_their_rules_read),
         cmocka_unit_test(match__world_size__absent_degree_counts_as_one),
         cmocka_unit_test(match__no_cluster__one_host_with_one_device),
         cmocka_unit_test(match__rules__total_over_null_and_zero),
