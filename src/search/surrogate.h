@@ -11,8 +11,9 @@
  *              positive numbers, 1 for other unequal values; s the model's own spread, noise 5 %, the length ℓ what
  *              the runs make probable
  *
- * and its deviation that of s·√(1 - κ²), κ the kernel to the nearest measured candidate, and of the slope. Four
- * fifths of the process are a sum over keys, each by itself (surrogate_parts.h).
+ * and its deviation that of s times the root of the variance that the measured leave of the process, and of the slope;
+ * of very many candidates it is worked out from the measured that tell most of the others. Four fifths of the process
+ * are a sum over keys, each by itself (surrogate_parts.h).
  *
  * There are two views of that: predictions are believed, and their slope is about 1; or doubted, and the prior is what
  * arithmetic says of the layouts (belief/layout_estimate.h). Each counts by how probable it makes what was measured,

@@ -246,6 +246,21 @@ static void regression__one_run__sets_the_level_alone(void **state)
     explained_free(&r);
 }
 
+/* Runs that are nearly one and differ all the same say that all others may differ by far more. */
+static void regression__alike_runs_apart__the_spread_is_large(void **state)
+{
+    (void)state;
+    const double predicted[] = {0, 0}, merits[] = {-0.2, 0.2}, apart[] = {1, 0, 0, 1}, alike[] = {1, 0.9, 0.9, 1};
+    struct explained few, many;
+    const struct regression_runs runs = {2, predicted, merits};
+    regression_explain(&runs, &(struct regression_view){1, 0.25, 0.3, apart}, &few);
+    regression_explain(&runs, &(struct regression_view){1, 0.25, 0.3, alike}, &many);
+    assert_float_equal(few.spread, sqrt((3 * 0.09 + 0.08 / (1 + 1.0 / 36)) / 4), 1e-9);
+    assert_float_equal(many.spread, sqrt((3 * 0.09 + 0.08 / (0.1 + 1.0 / 36)) / 4), 1e-9);
+    explained_free(&few);
+    explained_free(&many);
+}
+
 /* A run that is far better than its view says is no broken one. */
 static void regression__far_better_run__counts_in_full(void **state)
 {
@@ -320,6 +335,7 @@ int main(void)
         cmocka_unit_test(time_belief_slope__merits__right_wrong_turned_over),
         cmocka_unit_test(regression__views__by_what_came_out),
         cmocka_unit_test(regression__one_run__sets_the_level_alone),
+        cmocka_unit_test(regression__alike_runs_apart__the_spread_is_large),
         cmocka_unit_test(regression__far_better_run__counts_in_full),
         cmocka_unit_test(layout_seconds__other_degrees__as_arithmetic_says),
         cmocka_unit_test(layout_bytes__shards_and_micro_batches__rise_and_fall),
