@@ -51,9 +51,11 @@ static void fill_priors(struct surrogate *b, const struct fitted *fits, bool as_
             least = b->all[i].mean;
     }
     /* What cannot be predicted is taken for no better than the worst that can. */
-    for (size_t i = 0; i < space->count; i++)
-        if (isnan(b->all[i].mean))
-            b->all[i].mean = isfinite(least) ? least : 0;
+    for (size_t i = 0; i < space->count; i++) {
+        double predicted = isnan(b->all[i].mean) ? isfinite(least) ? least : 0 : b->all[i].mean;
+        double usual = b->usual_level + space->candidates[i].usual_merit;
+        b->all[i].mean = TIME_TRUST * predicted + (1 - TIME_TRUST) * usual;
+    }
 }
 
 /* What predictions miss, as they say themselves. */
@@ -331,9 +333,7 @@ void surrogate_fill_means(struct surrogate *b, const struct fitted *fits)
     learn_both(b, r, steps, spread, &v);
     if (before > 0 && r->count > 0)
         trust = 1 / (1 + exp(v.doubted.log_evidence - v.believed.log_evidence) * (1 - before) / before);
-    b->believed = predicted && trust > BELIEVED && v.believed.slope > BELIEVED;
-    for (size_t i = 0; i < b->s->space->place_count; i++)
-        b->believed &= !fits[i].has_memory || fits[i].belief.trust > BELIEVED;
+    b->believed = predicted && trust > BELIEVED && v.believed.slope > BELIEVED && b->memory_trust > BELIEVED;
     fill_estimates(b, r, steps, &v, trust);
     views_free(&v);
     free(r->alike);

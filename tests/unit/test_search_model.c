@@ -409,6 +409,24 @@ static void model__keys_that_ran_apart__little_is_open_of_them_together(void **s
     fixture_close(&f);
 }
 
+/* One job is predicted to be a little faster than another that arithmetic says is far better. */
+static void model__predictions_and_arithmetic__both_weigh_before_any_run(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    fixture_open(&f, 16, false);
+    for (size_t i = 0; i < f.space.count; i++) {
+        f.candidates[i].seconds = i == 7 ? 1 : i == 6 ? 1.05 : 10;
+        f.candidates[i].usual_merit = i == 7 ? -1 : i == 6 ? 0 : -2;
+    }
+    struct search *s = open_model(&f, 0.02);
+    struct decision d;
+    assert_int_equal(search_ask(s, &d), SEARCH_RUN);
+    assert_int_equal(d.candidate, 6);
+    search_free(s);
+    fixture_close(&f);
+}
+
 static void model__many_candidates__a_decision_after_an_outcome(void **state)
 {
     (void)state;
@@ -443,6 +461,7 @@ int main(void)
         cmocka_unit_test(model__risky_with_a_gain__before_safe_without),
         cmocka_unit_test(model__gain_with_a_risk__tried_before_the_end),
         cmocka_unit_test(model__keys_that_ran_apart__little_is_open_of_them_together),
+        cmocka_unit_test(model__predictions_and_arithmetic__both_weigh_before_any_run),
         cmocka_unit_test(model__many_candidates__a_decision_after_an_outcome),
     };
     return cmocka_run_group_tests_name("search_model", tests, NULL, NULL);
