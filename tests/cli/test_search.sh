@@ -153,6 +153,29 @@ END
     expect_stderr_lacks "compete apart"
 }
 
+# What tries every job has as many to come as wait.
+random__no_limit__status_says_how_many_are_to_come()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "min:loss"
+[job]
+command = ["echo", "loss: {lr}"]
+[job.metrics.loss]
+regex = 'loss: ([0-9.]+)'
+[training_spec]
+lr = [1, 2, 3, 4, 5]
+END
+    run_meshsweep run --progress none --strategy random --limit 2
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    run_meshsweep status
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains "search by random: 2 trials, 2 ok, 0 stopped early, 0 failed; at most 3 to come"
+}
+
 retry_failed__after_a_search__tried_again()
 {
     search_sweep 'strategy = "grid"' 'max_trials = 5'
