@@ -4,113 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/linear.h"
 #include "util/memory.h"
 #include "util/quantile.h"
 
 /* --- of memory --- */
 
-#define REACH 4.0 /* of the grid, in standard deviations of the prior and not less than LEAST_REACH */
-#define LEAST_REACH 1.5
-#define BIAS_POINTS 65
-#define STRANGE_SHARE 0.3 /* of frameworks and models that the prediction is off for by more than it says */
-#define STRANGE_BIAS 0.5
-#define LEAST_CHANCE 1e-3 /* of an outcome: no normal distribution is known to its far ends */
-
-static double exceeds(double distance, double sigma)
+double memory_belief_trust(double log_predicted, double log_otherwise)
 {
-    return 0.5 * erfc(-distance / sigma / M_SQRT2);
-}
-
-static double density(double distance, double sigma)
-{
-    return exp(-distance * distance / (2 * sigma * sigma)) / (sigma * sqrt(2 * M_PI));
-}
-
-/* ln(what is known of it / predicted) */
-static double distance_of(const struct calibration_prior *prior, const struct calibration *fit,
-                          const struct observation *o)
-{
-    return log(o->y / weighted_sum(fit->weights, o->terms, prior->terms));
-}
-
-static double likelihood(const struct observation *o, double distance, double bias, double noise)
-{
-    if (o->kind == OBSERVATION_MEASURED)
-        return fmax(density(distance - bias, noise), LEAST_CHANCE);
-    double beyond = exceeds(bias - distance, noise);
-    return fmax(o->kind == OBSERVATION_AT_LEAST ? beyond : 1 - beyond, LEAST_CHANCE);
-}
-
-/* ln of the likelihood of measured bytes where predictions say nothing. */
-static double log_anywhere(const struct calibration_prior *prior, const struct calibration *fit,
-                           const struct observation *observations, size_t count)
-{
-    double sum = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct observation *o = &observations[i];
-        if (o->kind == OBSERVATION_MEASURED)
-            sum += log(fmax(density(distance_of(prior, fit, o), MEMORY_ANYWHERE), LEAST_CHANCE));
-    }
-    return sum;
-}
-
-static double log_posterior(const struct calibration_prior *prior, const struct calibration *fit,
-                            const struct observation *observations, size_t count, double bias, double sigma)
-{
-    double sum =
-        log((1 - STRANGE_SHARE) * density(bias, sigma) + STRANGE_SHARE * density(bias, fmax(sigma, STRANGE_BIAS)));
-    for (size_t i = 0; i < count; i++)
-        sum += log(likelihood(&observations[i], distance_of(prior, fit, &observations[i]), bias, sigma));
-    return sum;
-}
-
-/* Its grid and the posterior on it. */
-struct bias {
-    double at[BIAS_POINTS], share[BIAS_POINTS], noise, log_evidence;
-};
-
-static void find_bias(const struct calibration_prior *prior, const struct calibration *fit,
-                      const struct observation *observations, size_t count, struct bias *out)
-{
-    double sigma = fit->sigma * M_SQRT1_2, reach = fmax(LEAST_REACH, REACH * sigma);
-    double step = 2 * reach / (BIAS_POINTS - 1), most = -INFINITY, sum = 0;
-    out->noise = sigma;
-    for (int i = 0; i < BIAS_POINTS; i++) {
-        out->at[i] = -reach + i * step;
-        out->share[i] = log_posterior(prior, fit, observations, count, out->at[i], sigma);
-        most = fmax(most, out->share[i]);
-    }
-    for (int i = 0; i < BIAS_POINTS; i++)
-        sum += out->share[i] = exp(out->share[i] - most);
-    for (int i = 0; i < BIAS_POINTS; i++)
-        out->share[i] /= sum;
-    out->log_evidence = most + log(sum * step);
-}
-
-void memory_belief_learn(const struct calibration_prior *prior, const struct calibration *fit,
-                         const struct observation *observations, size_t count, double log_otherwise,
-                         struct memory_belief *out)
-{
-    struct bias bias;
-    find_bias(prior, fit, observations, count, &bias);
-    double odds = log(MEMORY_TRUST / (1 - MEMORY_TRUST)) + bias.log_evidence -
-                  log_anywhere(prior, fit, observations, count) - log_otherwise;
-    out->trust = 1 / (1 + exp(-odds));
-    for (int k = 0; k < MEMORY_BELIEF_POINTS; k++) {
-        double at = MEMORY_BELIEF_REACH * (2.0 * k / (MEMORY_BELIEF_POINTS - 1) - 1);
-        out->chance[k] = 0;
-        for (int i = 0; i < BIAS_POINTS; i++)
-            out->chance[k] += bias.share[i] * exceeds(at + bias.at[i], bias.noise);
-    }
-}
-
-double memory_belief_chance(const struct memory_belief *b, double log_share)
-{
-    double at = (log_share / MEMORY_BELIEF_REACH + 1) / 2 * (MEMORY_BELIEF_POINTS - 1);
-    at = fmin(fmax(at, 0), MEMORY_BELIEF_POINTS - 1.001);
-    size_t k = (size_t)at;
-    return b->chance[k] + (at - (double)k) * (b->chance[k + 1] - b->chance[k]);
+    double odds = log(MEMORY_TRUST / (1 - MEMORY_TRUST)) + log_predicted - log_otherwise;
+    return 1 / (1 + exp(-odds));
 }
 
 /* --- of time --- */

@@ -8,37 +8,11 @@
 
 /* --- of memory --- */
 
-/* How far predictions are off: whether a run fitted says nearly as much as how many bytes it took, as long as it was
- * near the limit.
- *
- * ln(taken / predicted) = bias + noise. The bias is what all runs of a place share: a term that the model lacks, the
- * allocator. Of a prediction's variance half is taken to be bias, half noise; in three
- * frameworks or models of ten the bias is anything within a factor of e^0.5 (one standard deviation): what nothing was
- * compared with is off by so much. Measured bytes y, runs out of memory
- * (taken > what there is) and runs that fitted without a number (taken < it) make a likelihood of the bias, on a grid;
- * censored outcomes count for what they say: much near the limit, nothing far from it.
- *
- * Beside it stands that the predictions say nothing: measured bytes anywhere within a factor of e (one standard
- * deviation), and what fitted and what did not as probable as it is to what is believed then (belief/memory_limit.h).
- * `trust` is the posterior probability that they do say something, MEMORY_TRUST before any outcome. Depends on the set
- * of outcomes only. */
+/* The probability that predicted bytes say which jobs run out of memory, MEMORY_TRUST before any outcome. Where they
+ * do, what fitted and what did not is as probable as `log_predicted` says (ln; belief/memory_limit.h with what is
+ * predicted as the need), where they do not as `log_otherwise`: with the need that arithmetic says. */
 #define MEMORY_TRUST 0.9
-#define MEMORY_BELIEF_REACH 4.0
-#define MEMORY_BELIEF_POINTS 257
-
-struct memory_belief {
-    double trust;
-    double chance[MEMORY_BELIEF_POINTS]; /* by ln(predicted / what there is), from -MEMORY_BELIEF_REACH on */
-};
-
-/* `fit` predicts, from `prior` on. `log_otherwise` is ln of how probable the outcomes without measured bytes are where
- * predictions say nothing. */
-void memory_belief_learn(const struct calibration_prior *prior, const struct calibration *fit,
-                         const struct observation *observations, size_t count, double log_otherwise,
-                         struct memory_belief *out);
-
-/* That a run takes more than there is, predicted at exp(log_share) of that: as far as predictions are trusted. */
-double memory_belief_chance(const struct memory_belief *b, double log_share);
+double memory_belief_trust(double log_predicted, double log_otherwise);
 
 /* --- of time --- */
 

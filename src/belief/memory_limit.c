@@ -8,15 +8,20 @@
 #include "util/linear.h"
 #include "util/memory.h"
 
-/* Of ln(p / (1 - p)): SLOPE of it to a factor of e in the need of memory; standard deviations of what all have in
- * common, of that slope, of a number's line over its range, of what no line says, of a word. Fitted to
- * no row, but chosen with drawn landscapes (scripts/tables/landscapes.py), published tables and unit tests in view. */
+/* Of ln(p / (1 - p)), where nothing is predicted: what all have in common, and the slope to a factor of e in the need
+ * of memory. In any case standard deviations of that slope, of a number's line over its range, of what no line says, of
+ * a word. Fitted to no row, but chosen with drawn landscapes (scripts/tables/landscapes.py), published tables and unit
+ * tests in view. */
 #define COMMON 8.0
 #define SLOPE 4.2
 #define SLOPE_SPREAD 2.0
 #define NUMBER 5.0
 #define NEARBY 2.0
 #define WORD 1.0
+
+#define STRANGE_SHARE 0.3 /* of frameworks and models that a prediction is off for by more than it says */
+#define STRANGE 0.5
+#define LOGISTIC 1.702 /* odds of the logistic distribution that is nearest to a normal one, by its deviation */
 
 #define ROUNDS_MOST 30
 #define HALVINGS_MOST 12
@@ -131,11 +136,23 @@ double memory_limit_learn(const struct limit_evidence *o, double *weights)
 
 /* --- of candidates --- */
 
+struct limit_expectation limit_unpredicted(double rare)
+{
+    return (struct limit_expectation){log(rare / (1 - rare)), SLOPE, COMMON};
+}
+
+struct limit_expectation limit_predicted(double sigma)
+{
+    double strange = fmax(sigma, STRANGE);
+    double half = sqrt(((1 - STRANGE_SHARE) * sigma * sigma + STRANGE_SHARE * strange * strange) / 2);
+    return (struct limit_expectation){0, LOGISTIC / half, LOGISTIC};
+}
+
 /* ln(p / (1 - p)) before any outcome, were the need of memory all that counts. */
 static double prior_of(const struct limit_space *space, size_t candidate)
 {
-    double middle = log(space->rare / (1 - space->rare));
-    return space->need ? middle + SLOPE * (double)space->need[candidate] : middle;
+    const struct limit_expectation *x = &space->expected;
+    return space->need ? x->odds + x->slope * (double)space->need[candidate] : x->odds;
 }
 
 /* Of two candidates, but for the kernel and the words. */
@@ -150,7 +167,7 @@ static double covariance_of(const struct limit_space *space, const struct limit_
     }
     if (space->need)
         needs = SLOPE_SPREAD * SLOPE_SPREAD * (double)space->need[o->candidate] * (double)space->need[candidate];
-    return COMMON * COMMON + NUMBER * NUMBER * numbers + needs + WORD * WORD * words +
+    return space->expected.common * space->expected.common + NUMBER * NUMBER * numbers + needs + WORD * WORD * words +
            NEARBY * NEARBY * (double)o->kernel[candidate];
 }
 
@@ -166,7 +183,7 @@ static void fold(const struct limit_space *space, const struct limit_outcome *ou
     out->numbers = xcalloc(space->dimensions + 1, sizeof *out->numbers);
     for (size_t i = 0; i < count; i++) {
         const float *x = space->coordinates + outcomes[i].candidate * space->dimensions;
-        out->common += COMMON * COMMON * weights[i];
+        out->common += space->expected.common * space->expected.common * weights[i];
         if (space->need)
             out->need += SLOPE_SPREAD * SLOPE_SPREAD * weights[i] * (double)space->need[outcomes[i].candidate];
         for (size_t d = 0; d < space->dimensions; d++)

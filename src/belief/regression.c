@@ -48,6 +48,17 @@ static double solve(const struct regression_view *view, double spread, double *v
     return log_determinant;
 }
 
+/* Of what is left over, by the covariance of the runs: alike runs that are off alike count little more than one. */
+static double generalised_square(const struct regression_view *view, const double *left, size_t count)
+{
+    double *solved = xcalloc(count + 1, sizeof *solved);
+    memcpy(solved, left, count * sizeof *solved);
+    solve(view, view->spread, solved, count);
+    double square = weighted_sum(left, solved, count);
+    free(solved);
+    return square;
+}
+
 /* ln of Student's density of `count` runs, the first of which sets the level: `squares` is their generalised square. */
 static double log_student(size_t count, double squares, double spread, double log_determinant)
 {
@@ -84,15 +95,14 @@ static void find_slope(const struct regression_runs *runs, const struct regressi
 void regression_explain(const struct regression_runs *runs, const struct regression_view *view, struct explained *out)
 {
     size_t n = runs->count;
-    double squares = 0, *left = xcalloc(n + 1, sizeof *left);
+    double *left = xcalloc(n + 1, sizeof *left), freedom = n > 0 ? (double)n - 1 : 0; /* the first sets the level */
     out->middle = median_of(runs->predicted, n);
     find_slope(runs, view, out);
     out->level = leave_over(runs, out->slope, out->middle, left);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         left[i] = fmax(-BROKEN, left[i]);
-        squares += left[i] * left[i];
-    }
-    out->spread = sqrt((PRIOR_RUNS * view->spread * view->spread + squares) / (PRIOR_RUNS + (double)n));
+    double squares = generalised_square(view, left, n);
+    out->spread = sqrt((PRIOR_RUNS * view->spread * view->spread + squares) / (PRIOR_RUNS + freedom));
     out->spread = fmax(SPREAD_LEAST, out->spread);
     solve(view, out->spread, left, n);
     out->weights = left;

@@ -4,10 +4,10 @@
  *   merit = level + slope · (predicted - middle) + spread · process + noise
  *
  * `middle` is the median of what was predicted, `level` that of what is left. The slope is normal around that of the
- * view, and generalised least squares find it; the variance has an inverse gamma prior that counts as three runs. With
- * both integrated out the evidence of the view is Student's density of the runs: views are compared by it. A run that
- * is far slower than its view says is taken for broken and not for slower still. Depends on the set of runs only.
- * Pure. */
+ * view, and generalised least squares find it; the variance, of which `spread` is the root, has an inverse gamma prior
+ * that counts as three runs, and takes the generalised square of what is left. With both integrated out the evidence of
+ * the view is Student's density of the runs: views are compared by it. A run that is far slower than its view says is
+ * taken for broken and not for slower still. Depends on the set of runs only. Pure. */
 #ifndef MESHSWEEP_BELIEF_REGRESSION_H
 #define MESHSWEEP_BELIEF_REGRESSION_H
 

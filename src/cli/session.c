@@ -2,7 +2,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "cli/output.h"
 #include "cli/recorded_sweep.h"
 #include "cli/search_model.h"
 #include "cli/sweep_space.h"
@@ -262,7 +264,22 @@ static int prepare(struct session *s, const struct run_options *o, struct error 
     return here && (find_devices(s, o->in_allocation, e) < 0 || exclude_larger(s, e) < 0) ? -1 : 0;
 }
 
-int session_open(struct session *s, const struct run_options *o, const struct arguments *a, struct error *e)
+/* Where no file is named and none is here, that which the database recorded, if any; *path is the caller's. */
+static int find_recorded(const struct run_options *o, char **path, struct error *e)
+{
+    struct db *db = NULL;
+    if (strcmp(o->config, SWEEP_FILE) != 0 || access(SWEEP_FILE, F_OK) == 0 || !o->db || !store_exists(o->db))
+        return 0;
+    int rc = store_open_read_only(o->db, &db, e);
+    if (rc == 0)
+        rc = recorded_sweep_find(db, o->db, path, e);
+    store_close(db);
+    if (rc == 0 && *path)
+        output_message("there is no %s here: this goes by %s, which %s recorded", SWEEP_FILE, *path, o->db);
+    return rc;
+}
+
+static int open_named(struct session *s, const struct run_options *o, const struct arguments *a, struct error *e)
 {
     *s = (struct session){.only_text = o->only, .db_path = o->db};
     if (o->retry_failed && parse_classes(o->retry_failed, &s->forced, e) < 0)
@@ -282,6 +299,19 @@ int session_open(struct session *s, const struct run_options *o, const struct ar
     if (rc == 0)
         sweep_space_warn(s->ds_config);
     problems_free(&problems);
+    return rc;
+}
+
+int session_open(struct session *s, const struct run_options *o, const struct arguments *a, struct error *e)
+{
+    struct run_options named = *o;
+    char *path = NULL;
+    *s = (struct session){0};
+    if (find_recorded(o, &path, e) < 0)
+        return -1;
+    named.config = path ? path : o->config;
+    int rc = open_named(s, &named, a, e);
+    free(path);
     return rc;
 }
 

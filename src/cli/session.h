@@ -27,7 +27,8 @@ struct session {
     struct space_options space_options; /* as given: what the space is built with */
 };
 
-/* `a` may carry a program after "--". Released with session_close in any case. */
+/* `a` may carry a program after "--". Where o->config is SWEEP_FILE and there is no such file, the sweep is that of the
+ * database o->db, where it has one. Released with session_close in any case. */
 int session_open(struct session *s, const struct run_options *o, const struct arguments *a, struct error *e);
 
 /* The same where no file has to be named: without one (o->config is NULL) the sweep is that of the database, and

@@ -205,6 +205,10 @@ static int open_search(struct execution *x, struct error *e)
     if (x->enumeration.is_drawn)
         output_message("%lld combinations match: the search chooses among %lld of them",
                        (long long)x->enumeration.counts.matched, (long long)x->enumeration.counts.jobs);
+    char *groups = search_driver_groups(x->driver);
+    if (groups)
+        output_message("%s", groups);
+    free(groups);
     if (search_driver_note(x->driver))
         output_message("%s: `model` learns from what it measures alone", search_driver_note(x->driver));
     return 0;

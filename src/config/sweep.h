@@ -352,6 +352,7 @@ struct sweep {
         labels; /* keys that do not count towards identity: "name", "description", then [sweep] note; NULL-terminated */
     struct word_list replicates;     /* [sweep] replicate: jobs that differ in nothing else are one configuration */
     struct word_list groups;         /* [sweep] group_by: jobs that differ in one of these are not compared */
+    bool groups_given;               /* [sweep] group_by stands there: empty, all jobs are compared */
     struct word_list disabled_rules; /* [sweep] disable_rules */
     struct word_list rule_sets;      /* [sweep] rule_sets: built-in rules that are in force only when asked for */
     int64_t seed;                    /* [sweep] seed; default 0 */

@@ -91,7 +91,13 @@ static void read_search(const struct stmt *s, struct sweep_status *out)
                                          .failed = stmt_int(s, 5)};
     out->search.running = out->search.trials - out->search.ok - out->search.stopped - out->search.failed;
     int64_t most = int_or(s, 6, 0);
-    out->to_come = out->search.ended ? 0 : most > out->search.trials ? most - out->search.trials : most > 0 ? 0 : -1;
+    bool tries_all = strcmp(out->search.strategy, "grid") == 0 || strcmp(out->search.strategy, "random") == 0;
+    if (out->search.ended)
+        out->to_come = 0;
+    else if (most > 0)
+        out->to_come = most > out->search.trials ? most - out->search.trials : 0;
+    else
+        out->to_come = tries_all ? INT64_MAX : -1; /* what is pending, then */
 }
 
 static void read_attempt(const struct stmt *s, struct sweep_status *out)

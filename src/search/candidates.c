@@ -85,6 +85,7 @@ struct candidate_loading {
     struct numbering replicated; /* numbers are those of the candidates */
     bool *is_replicate;          /* by key */
     bool *is_apart, by_list;     /* by key; by_list: that makes groups, not what is no key of parallel_spec */
+    bool all_compete;            /* by_list, and it is empty */
     uint64_t *wider;             /* by candidate: of its group where every candidate would be alone */
     struct place_name {
         char text[256];
@@ -198,7 +199,8 @@ static void mark_listed(struct candidate_loading *l)
     bool all;
     l->is_replicate = listed_keys(l, &sweep->replicates, &all);
     l->is_apart = listed_keys(l, &sweep->groups, &all);
-    l->by_list = all && sweep->groups.count > 0;
+    l->by_list = all && sweep->groups_given;
+    l->all_compete = l->by_list && sweep->groups.count == 0;
 }
 
 /* Words from the least need of memory to the most, such as devices of offload: a value costs speed for what it saves.
@@ -292,7 +294,7 @@ static uint64_t group_hash(const struct candidate_loading *l, const struct candi
     for (size_t k = 0; c && k < l->key_count; k++)
         if (sets_apart(l, k))
             add_value(&b, k, c->values[k]);
-    if (l->request->equal_batch)
+    if (l->request->equal_batch && !l->all_compete)
         add_value(&b, SIZE_MAX, number_cell(l->row, COLUMN_GLOBAL_BATCH));
     uint64_t hash = hash_of(&b);
     buffer_free(&b);

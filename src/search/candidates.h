@@ -1,9 +1,9 @@
 /* The jobs of a sweep as the candidates of a search.
  *
- *   group          equal in the keys that [sweep] group_by lists; without it, in every key of cluster_spec, model and
- *                  training_spec but the micro-batch, gradient accumulation and ZeRO stage, unless every candidate
- *                  would be alone then; and in the global batch wherever it stands (a file that declares none lets it
- *                  float), without equal_batch it may differ
+ *   group          equal in the keys that [sweep] group_by lists, one group of all where it is empty; without it, in
+ *                  every key of cluster_spec, model and training_spec but the micro-batch, gradient accumulation and
+ *                  ZeRO stage, unless every candidate would be alone then; and, unless it is empty, in the global batch
+ *                  wherever it stands (a file that declares none lets it float), without equal_batch it may differ
  *   configuration  equal in every key but the micro-batch and gradient accumulation
  *   memory_class   with predictions: equal in all that they are made from but the micro-batch, gradient accumulation
  *                  and global batch; else the configuration
@@ -56,6 +56,10 @@ struct candidate_request {
 /* In the order of priority, then rank. A sweep without jobs gives an empty space. */
 int candidates_load(const struct candidate_request *request, struct candidate_set *out, struct error *e);
 void candidates_free(struct candidate_set *set);
+
+/* How many groups compete apart, how large they are, in which keys they differ, and with which [sweep] group_by they
+ * would not: for people, and the caller's. NULL: there is but one. groups.c */
+char *candidate_set_groups(const struct candidate_set *set);
 
 /* SIZE_MAX: the job is no candidate. */
 size_t candidate_set_find(const struct candidate_set *set, int64_t job_id);

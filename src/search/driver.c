@@ -90,6 +90,13 @@ const char *search_driver_note(const struct search_driver *d)
     return strcmp(search_options(d->search)->strategy, "model") == 0 ? d->set.unknown : NULL;
 }
 
+char *search_driver_groups(const struct search_driver *d)
+{
+    const char *strategy = search_options(d->search)->strategy;
+    bool compares = strcmp(strategy, "grid") != 0 && strcmp(strategy, "random") != 0;
+    return compares && !d->request.space->sweep->groups_given ? candidate_set_groups(&d->set) : NULL;
+}
+
 const char *search_driver_reason(const struct search_driver *d, struct search_counts *counts)
 {
     if (counts)

@@ -31,6 +31,10 @@ struct claim_source search_driver_source(struct search_driver *d);
 /* Why it ended or waits, "" before it has been asked; borrowed. `counts` may be NULL. */
 const char *search_driver_reason(const struct search_driver *d, struct search_counts *counts);
 
+/* What the user should know of which jobs compete, where the sweep file does not say: see candidate_set_groups; NULL:
+ * nothing, or the strategy compares none. The caller's. */
+char *search_driver_groups(const struct search_driver *d);
+
 /* What the user should know of how the search was set up: no predictions for `model`, …; NULL: nothing. Borrowed. */
 const char *search_driver_note(const struct search_driver *d);
 

@@ -1,5 +1,6 @@
 #include "search/order.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "util/memory.h"
@@ -46,7 +47,15 @@ size_t *search_order(const struct search *s, enum search_order order)
     return sorted;
 }
 
-bool walk_next(struct walk *w, const struct search *s, size_t *candidate, size_t *place)
+/* --- grid and random: every candidate once, in one order; drawn without replacement --- */
+
+struct walk {
+    size_t *order;
+    size_t next;
+};
+
+/* Steps to the next open candidate; false: none is left. *place counts from 0. */
+static bool walk_next(struct walk *w, const struct search *s, size_t *candidate, size_t *place)
 {
     /* What was forgotten lies behind: one more round finds it. */
     for (size_t seen = 0; seen < s->space->count; seen++) {
@@ -61,10 +70,74 @@ bool walk_next(struct walk *w, const struct search *s, size_t *candidate, size_t
     return false;
 }
 
-void walk_free(void *walk)
+static void walk_free(void *walk)
 {
     struct walk *w = walk;
     if (w)
         free(w->order);
     free(w);
 }
+
+static struct walk *walk_create(const struct search *s, enum search_order order)
+{
+    struct walk *w = xcalloc(1, sizeof *w);
+    w->order = search_order(s, order);
+    return w;
+}
+
+static int create_grid(struct search *s, void **own, struct error *e)
+{
+    (void)e;
+    *own = walk_create(s, (enum search_order)s->options.order);
+    return 0;
+}
+
+static int create_random(struct search *s, void **own, struct error *e)
+{
+    (void)e;
+    *own = walk_create(s, SEARCH_ORDER_SHUFFLED);
+    return 0;
+}
+
+/* Of the decision all but the reason, unless none is left. */
+static bool decide(struct walk *w, const struct search *s, struct decision *out)
+{
+    size_t place;
+    if (!walk_next(w, s, &out->candidate, &place)) {
+        snprintf(out->reason, sizeof out->reason, "every candidate was tried");
+        return false;
+    }
+    out->index = place;
+    return true;
+}
+
+static enum search_answer ask_grid(struct search *s, void *own, struct decision *out)
+{
+    if (!decide(own, s, out))
+        return SEARCH_FINISHED;
+    snprintf(out->reason, sizeof out->reason, "number %zu of %zu in %s order", (size_t)out->index + 1, s->space->count,
+             search_order_names[s->options.order]);
+    return SEARCH_RUN;
+}
+
+static enum search_answer ask_random(struct search *s, void *own, struct decision *out)
+{
+    if (!decide(own, s, out))
+        return SEARCH_FINISHED;
+    out->lineage = s->space->candidates[out->candidate].identity;
+    snprintf(out->reason, sizeof out->reason, "draw %zu of %zu with seed %.0f", (size_t)out->index + 1, s->space->count,
+             search_number(s, SEARCH_RANDOM_SEED));
+    return SEARCH_RUN;
+}
+
+const struct strategy strategy_grid = {.name = "grid",
+                                       .tries_all = true,
+                                       .create = create_grid,
+                                       .free = walk_free,
+                                       .ask = ask_grid};
+
+const struct strategy strategy_random = {.name = "random",
+                                         .tries_all = true,
+                                         .create = create_random,
+                                         .free = walk_free,
+                                         .ask = ask_random};

@@ -194,6 +194,17 @@ static void take_coordinates(struct surrogate *b)
 
 /* --- predictions against arithmetic --- */
 
+static double mean_distance(const struct two_claims *c)
+{
+    double sum = 0, count = 0;
+    for (size_t i = 0; i < c->count; i++)
+        if (!isnan(c->predicted[i])) {
+            sum += c->predicted[i] - c->arithmetic[i];
+            count++;
+        }
+    return count > 0 ? sum / count : 0;
+}
+
 static void compare_claims(struct surrogate *b)
 {
     const struct search_space *space = b->s->space;
@@ -206,6 +217,7 @@ static void compare_claims(struct surrogate *b)
         group[i] = space->candidates[i].group;
     }
     b->time = claims_compare(&claims, USUAL_SPREAD);
+    b->usual_level = mean_distance(&claims);
     for (size_t i = 0; i < space->count; i++) {
         predicted[i] = space->candidates[i].bytes > 0 ? log(space->candidates[i].bytes) : NAN;
         usual[i] = space->candidates[i].usual_bytes;
@@ -314,8 +326,8 @@ const struct estimate *surrogate_all(struct surrogate *b)
     if (!b->stale)
         return b->all;
     struct fitted *fits = surrogate_fit(b);
-    surrogate_fill_means(b, fits);
     surrogate_fill_failures(b, fits);
+    surrogate_fill_means(b, fits);
     b->stale = false;
     free(fits);
     return b->all;

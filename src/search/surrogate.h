@@ -11,24 +11,28 @@
  *              positive numbers, 1 for other unequal values; s the model's own spread, noise 5 %, the length ℓ what
  *              the runs make probable
  *
- * and its deviation that of s·√(1 - κ²), κ the kernel to the nearest measured candidate, and of the slope. Four
- * fifths of the process are a sum over keys, each by itself (surrogate_parts.h).
+ * and its deviation that of s times the root of the variance that the measured leave of the process, and of the slope;
+ * of very many candidates it is worked out from the measured that tell most of the others. Four fifths of the process
+ * are a sum over keys, each by itself (surrogate_parts.h).
  *
- * There are two views of that: predictions are believed, and their slope is about 1; or doubted, and the prior is what
- * arithmetic says of the layouts (belief/layout_estimate.h). Each counts by how probable it makes what was measured,
- * from the odds on that predicted seconds are about right (belief/belief.h), less where predicted times or memory turn
- * over what arithmetic says; before any run the likelier view speaks. Without predictions there is but the second view.
+ * There are two views of that: predictions are believed, and then what is expected is the mean of what is predicted and
+ * of what arithmetic says of the layouts (belief/layout_estimate.h), weighed by the trust in predicted times before any
+ * run: what either misses is not what the other does (Bates and Granger, "The Combination of Forecasts", Operational
+ * Research Quarterly 20, 1969). Or they are doubted, and arithmetic alone is the prior. Each counts by how probable it
+ * makes what was measured, from the odds on that predicted seconds are about right (belief/belief.h), less where
+ * predicted times or memory turn over what arithmetic says; before any run the likelier view speaks. Without
+ * predictions there is but the second view.
  *
  * The probability of failure is that of running out of memory and that of failing otherwise. The first is 0 or 1 where
  * a larger or smaller micro-batch of the same memory class, or of a lower or higher ZeRO stage, has shown it; else
  *
- *   predicted   with the weights calibrated likewise and a bias learnt from what fitted and what did not, as far as
- *               that is trusted (belief/belief.h)
- *   otherwise   what outcomes say of the keys and of what arithmetic says of memory (belief/memory_limit.h), and no
- *               less than how far it lies between what fitted and what did not
+ *   predicted   with the weights calibrated likewise, and what outcomes say of how far that is off, by keys too, as far
+ *               as that is trusted (belief/belief.h)
+ *   otherwise   what outcomes say of the keys and of what arithmetic says of memory, and no less than how far it lies
+ *               between what fitted and what did not
  *
- * The second is the share of failures among measured neighbours under the same kernel. Depends on the set of outcomes,
- * not on their order. Pure. */
+ * Both limits are learnt alike (belief/memory_limit.h). The second is the share of failures among measured neighbours
+ * under the same kernel. Depends on the set of outcomes, not on their order. Pure. */
 #ifndef MESHSWEEP_SEARCH_SURROGATE_H
 #define MESHSWEEP_SEARCH_SURROGATE_H
 

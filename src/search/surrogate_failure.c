@@ -46,24 +46,7 @@ static double share_between(const struct candidate *c, double fit, double oom)
     return fit < oom ? log(c->micro_batch / fit) / log(oom / fit) : 0;
 }
 
-static double chance_of_oom(const struct surrogate *b, const struct fitted *fits, const struct candidate *c,
-                            double unpredicted)
-{
-    double fit, oom;
-    bracket(b, c, &fit, &oom);
-    if (c->micro_batch >= oom)
-        return 1;
-    if (c->micro_batch <= fit)
-        return 0;
-    if (!(c->bytes > 0) || !(c->usable_bytes > 0))
-        return isnan(c->oom_probability) ? fmax(unpredicted, share_between(c, fit, oom)) : c->oom_probability;
-    if (!c->memory_terms || !fits[c->place].has_memory)
-        return isnan(c->oom_probability) ? 0 : c->oom_probability;
-    const struct memory_belief *belief = &fits[c->place].belief;
-    double bytes = surrogate_weighted(&fits[c->place].memory, &b->s->space->places[c->place].memory, c->memory_terms);
-    double trusted = memory_belief_chance(belief, log(bytes / c->usable_bytes));
-    return belief->trust * trusted + (1 - belief->trust) * fmax(unpredicted, share_between(c, fit, oom));
-}
+/* --- the limit, as predicted and as outcomes alone tell --- */
 
 static struct limit_space limit_space_of(const struct surrogate *b)
 {
@@ -72,37 +55,92 @@ static struct limit_space limit_space_of(const struct surrogate *b)
                                 .need = b->need,
                                 .coordinates = b->coordinates,
                                 .is_number = b->is_number,
-                                .rare = FAILURE_PRIOR};
+                                .expected = limit_unpredicted(FAILURE_PRIOR)};
 }
 
-static size_t take_outcomes(const struct surrogate *b, const bool *told, struct limit_outcome *out)
+/* `need`: only of candidates of which one is known. */
+static size_t take_outcomes(const struct surrogate *b, const float *need, struct limit_outcome *out)
 {
     size_t count = 0;
     for (size_t i = 0; i < b->told_count; i++) {
         const struct trial *t = &b->s->trials[b->told[i]];
-        if ((t->state != TRIAL_FAILED || t->out_of_memory) && (!told || told[i]))
+        if ((t->state != TRIAL_FAILED || t->out_of_memory) && !(need && isnan(need[b->told[i]])))
             out[count++] = (struct limit_outcome){b->told[i], t->out_of_memory, b->kernels[i]};
     }
     return count;
 }
 
-double surrogate_limit_evidence(const struct surrogate *b, const bool *told)
+static double *chances_of(const struct limit_space *space, const struct limit_outcome *outcomes, size_t count)
 {
-    const struct limit_space space = limit_space_of(b);
-    struct limit_outcome outcomes[OBSERVED_MOST];
-    return memory_limit_log_evidence(&space, outcomes, take_outcomes(b, told, outcomes));
+    double *chances = xcalloc(space->count + 1, sizeof *chances);
+    memory_limit_chances(space, outcomes, count, chances);
+    return chances;
 }
 
-/* The chance of running out of memory as far as outcomes alone tell. */
-static void fill_limits(struct surrogate *b)
+/* ln(predicted bytes / what there is) by candidate, NAN where that is not known, and of the predictions' `sigma`; the
+ * caller's. NULL: of none is. */
+static float *needs_predicted(const struct surrogate *b, const struct fitted *fits, double *sigma)
 {
-    const struct limit_space space = limit_space_of(b);
+    const struct search_space *space = b->s->space;
+    float *need = NULL;
+    for (size_t i = 0; i < space->count; i++) {
+        const struct candidate *c = &space->candidates[i];
+        bool known = c->memory_terms && c->bytes > 0 && c->usable_bytes > 0 && fits[c->place].has_memory;
+        if (known && !need) {
+            need = xcalloc(space->count + 1, sizeof *need);
+            for (size_t before = 0; before < i; before++)
+                need[before] = NAN;
+        }
+        if (!need)
+            continue;
+        need[i] = NAN;
+        if (!known)
+            continue;
+        *sigma = fmax(*sigma, fits[c->place].memory.sigma);
+        need[i] =
+            (float)log(surrogate_weighted(&fits[c->place].memory, &space->places[c->place].memory, c->memory_terms) /
+                       c->usable_bytes);
+    }
+    return need;
+}
+
+/* The chances of running out of memory as predictions say, corrected by outcomes, and `memory_trust` in them; the
+ * caller's. NAN where nothing is predicted. */
+static double *chances_predicted(struct surrogate *b, const struct fitted *fits)
+{
+    struct limit_space otherwise = limit_space_of(b), space = otherwise;
     struct limit_outcome outcomes[OBSERVED_MOST];
-    double *chances = xcalloc(space.count + 1, sizeof *chances);
-    memory_limit_chances(&space, outcomes, take_outcomes(b, NULL, outcomes), chances);
-    for (size_t c = 0; c < space.count; c++)
-        b->all[c].out_of_memory = chances[c];
-    free(chances);
+    double sigma = 0;
+    float *need = needs_predicted(b, fits, &sigma);
+    b->memory_trust = 1;
+    if (!need)
+        return NULL;
+    space.need = need;
+    space.expected = limit_predicted(sigma);
+    size_t count = take_outcomes(b, need, outcomes);
+    double *chances = chances_of(&space, outcomes, count);
+    b->memory_trust = memory_belief_trust(memory_limit_log_evidence(&space, outcomes, count),
+                                          memory_limit_log_evidence(&otherwise, outcomes, count));
+    b->memory_trust = trust_contradicted(b->memory_trust, &b->memory, MEMORY_ANYWHERE);
+    free(need);
+    return chances;
+}
+
+/* `predicted`: NAN where it is not. */
+static double chance_of_oom(const struct surrogate *b, const struct candidate *c, double predicted, double unpredicted)
+{
+    double fit, oom;
+    bracket(b, c, &fit, &oom);
+    if (c->micro_batch >= oom)
+        return 1;
+    if (c->micro_batch <= fit)
+        return 0;
+    double otherwise = fmax(unpredicted, share_between(c, fit, oom));
+    if (!isnan(predicted))
+        return b->memory_trust * predicted + (1 - b->memory_trust) * otherwise;
+    if (!isnan(c->oom_probability))
+        return c->oom_probability;
+    return c->bytes > 0 && c->usable_bytes > 0 ? 0 : otherwise;
 }
 
 /* Whether some run failed of something else: without, there is nothing to weigh. */
@@ -136,12 +174,18 @@ static float *failed_nearby(const struct surrogate *b)
 
 void surrogate_fill_failures(struct surrogate *b, const struct fitted *fits)
 {
+    const struct limit_space space = limit_space_of(b);
+    struct limit_outcome outcomes[OBSERVED_MOST];
     float *otherwise = failed_nearby(b);
-    fill_limits(b);
+    double *unpredicted = chances_of(&space, outcomes, take_outcomes(b, NULL, outcomes));
+    double *predicted = chances_predicted(b, fits);
     for (size_t c = 0; c < b->s->space->count; c++) {
         struct estimate *e = &b->all[c];
-        e->out_of_memory = chance_of_oom(b, fits, &b->s->space->candidates[c], e->out_of_memory);
+        e->out_of_memory =
+            chance_of_oom(b, &b->s->space->candidates[c], predicted ? predicted[c] : NAN, unpredicted[c]);
         e->other_failure = (double)otherwise[c];
     }
     free(otherwise);
+    free(unpredicted);
+    free(predicted);
 }

@@ -58,8 +58,7 @@ static size_t take_times(const struct surrogate *b, size_t place, double unit, s
     return count;
 }
 
-/* `censored` by b->told: it says of the bytes that they fitted or did not, and no more. */
-static size_t take_memories(const struct surrogate *b, size_t place, struct observation *out, bool *censored)
+static size_t take_memories(const struct surrogate *b, size_t place, struct observation *out)
 {
     size_t count = 0;
     for (size_t i = 0; i < b->told_count; i++) {
@@ -73,7 +72,6 @@ static size_t take_memories(const struct surrogate *b, size_t place, struct obse
             o.kind = t->bytes > 0 ? OBSERVATION_MEASURED : OBSERVATION_AT_MOST;
             o.y = t->bytes > 0 ? t->bytes : c->usable_bytes;
         }
-        censored[i] = o.kind != OBSERVATION_MEASURED;
         memcpy(o.terms, c->memory_terms, sizeof o.terms);
         out[count++] = o;
     }
@@ -84,17 +82,11 @@ static void fit_place(const struct surrogate *b, size_t place, double unit, stru
 {
     const struct search_place *p = &b->s->space->places[place];
     struct observation *observations = xcalloc(OBSERVED_MOST, sizeof *observations);
-    bool censored[OBSERVED_MOST] = {false};
     struct error ignored;
     size_t count = take_times(b, place, unit, observations);
     out->has_time = p->has_time && calibrate(&p->time, observations, count, NULL, &out->time, &ignored) == 0;
-    count = take_memories(b, place, observations, censored);
+    count = take_memories(b, place, observations);
     out->has_memory = p->has_memory && calibrate(&p->memory, observations, count, NULL, &out->memory, &ignored) == 0;
-    if (out->has_memory) {
-        memory_belief_learn(&p->memory, &out->memory, observations, count, surrogate_limit_evidence(b, censored),
-                            &out->belief);
-        out->belief.trust = trust_contradicted(out->belief.trust, &b->memory, MEMORY_ANYWHERE);
-    }
     free(observations);
 }
 

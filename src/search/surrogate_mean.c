@@ -2,6 +2,7 @@
 
 #include "belief/regression.h"
 #include "search/surrogate_parts.h"
+#include "util/linear.h"
 #include "util/memory.h"
 
 #define SPREAD_LEAST 0.10
@@ -50,9 +51,11 @@ static void fill_priors(struct surrogate *b, const struct fitted *fits, bool as_
             least = b->all[i].mean;
     }
     /* What cannot be predicted is taken for no better than the worst that can. */
-    for (size_t i = 0; i < space->count; i++)
-        if (isnan(b->all[i].mean))
-            b->all[i].mean = isfinite(least) ? least : 0;
+    for (size_t i = 0; i < space->count; i++) {
+        double predicted = isnan(b->all[i].mean) ? isfinite(least) ? least : 0 : b->all[i].mean;
+        double usual = b->usual_level + space->candidates[i].usual_merit;
+        b->all[i].mean = TIME_TRUST * predicted + (1 - TIME_TRUST) * usual;
+    }
 }
 
 /* What predictions miss, as they say themselves. */
@@ -127,6 +130,12 @@ static float at_length(float kernel, int steps)
     return kernel;
 }
 
+static double covariance_of(const struct surrogate *b, const struct runs *r, int steps, size_t i, size_t j)
+{
+    return SURROGATE_SUM * r->alike[i * r->count + j] +
+           (1 - SURROGATE_SUM) * (double)at_length(b->kernels[r->at[i]][b->told[r->at[j]]], steps);
+}
+
 static void learn(const struct surrogate *b, const struct runs *r, const double *expected, int steps,
                   struct regression_view view, struct explained *out)
 {
@@ -134,9 +143,7 @@ static void learn(const struct surrogate *b, const struct runs *r, const double 
     double *covariance = xcalloc(n * n + 1, sizeof *covariance);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
-            covariance[i * n + j] =
-                SURROGATE_SUM * r->alike[i * n + j] +
-                (1 - SURROGATE_SUM) * (double)at_length(b->kernels[r->at[i]][b->told[r->at[j]]], steps);
+            covariance[i * n + j] = covariance_of(b, r, steps, i, j);
     view.covariance = covariance;
     regression_explain(&(struct regression_runs){n, expected, r->merits}, &view, out);
     free(covariance);
@@ -191,9 +198,75 @@ static int find_length(const struct surrogate *b, const struct runs *r, double s
     return (int)lround(weighted / sum);
 }
 
-/* What the process says at every candidate under either view, and the kernel to the nearest run. */
+/* --- what runs leave open --- */
+
+/* Of candidates times the square of how many runs the variance is worked out from: 20 ms. */
+#define OPERATIONS_MOST 1.6e7
+
+/* The factors of the covariance of some runs, in the order in which they were picked. */
+struct pivots {
+    size_t count;
+    size_t at[OBSERVED_MOST]; /* in struct runs */
+    double *factors;          /* by run and pivot: count of runs × OBSERVED_MOST */
+};
+
+/* The runs that tell most of the others, by Cholesky's factors with pivots, until `most` or what is left is noise. */
+static void pick_pivots(const struct surrogate *b, const struct runs *r, int steps, double noise, size_t most,
+                        struct pivots *out)
+{
+    double left[OBSERVED_MOST];
+    out->count = 0;
+    out->factors = xcalloc(r->count + 1, OBSERVED_MOST * sizeof *out->factors);
+    for (size_t i = 0; i < r->count; i++)
+        left[i] = 1 + noise;
+    while (out->count < most) {
+        size_t best = 0, m = out->count;
+        for (size_t i = 1; i < r->count; i++)
+            best = left[i] > left[best] ? i : best;
+        if (left[best] < 2 * noise)
+            break;
+        const double *row = out->factors + best * OBSERVED_MOST, root = sqrt(left[best]);
+        for (size_t i = 0; i < r->count; i++) {
+            double *own = out->factors + i * OBSERVED_MOST;
+            own[m] = (covariance_of(b, r, steps, best, i) + (i == best ? noise : 0) - weighted_sum(own, row, m)) / root;
+            left[i] -= own[m] * own[m];
+        }
+        left[best] = 0;
+        out->at[out->count++] = best;
+    }
+}
+
+/* At every candidate the share of the process's variance that the runs leave; the caller's. */
+static float *variance_left(const struct surrogate *b, const struct runs *r, int steps, double noise)
+{
+    size_t count = b->s->space->count, most = (size_t)sqrt(OPERATIONS_MOST / (double)(count + 1)) + 1;
+    struct pivots p;
+    pick_pivots(b, r, steps, noise, most < r->count ? most : r->count, &p);
+    float *left = xcalloc(count + 1, sizeof *left), *rows = xcalloc(p.count * count + 1, sizeof *rows);
+    for (size_t c = 0; c < count; c++)
+        left[c] = 1;
+    for (size_t m = 0; m < p.count; m++) {
+        const double *factors = p.factors + p.at[m] * OBSERVED_MOST, one = 1;
+        float *row = rows + m * count;
+        surrogate_add_alike(b, &r->at[p.at[m]], &one, 1, row);
+        for (size_t c = 0; c < count; c++)
+            row[c] += (float)(1 - SURROGATE_SUM) * at_length(b->kernels[r->at[p.at[m]]][c], steps);
+        for (size_t q = 0; q < m; q++)
+            for (size_t c = 0; c < count; c++)
+                row[c] -= (float)factors[q] * rows[q * count + c];
+        for (size_t c = 0; c < count; c++) {
+            row[c] /= (float)factors[m];
+            left[c] = fmaxf(left[c] - row[c] * row[c], 0);
+        }
+    }
+    free(p.factors);
+    free(rows);
+    return left;
+}
+
+/* What the process says at every candidate under either view. */
 struct process {
-    float *believed, *doubted, *nearest;
+    float *believed, *doubted;
 };
 
 static void add_kernel(const float *kernels, int steps, float believed, float doubted, size_t count,
@@ -203,16 +276,15 @@ static void add_kernel(const float *kernels, int steps, float believed, float do
         float kernel = at_length(kernels[c], steps);
         p->believed[c] += (float)(1 - SURROGATE_SUM) * believed * kernel;
         p->doubted[c] += (float)(1 - SURROGATE_SUM) * doubted * kernel;
-        p->nearest[c] = kernel > p->nearest[c] ? kernel : p->nearest[c];
     }
 }
 
-static struct expectation expect(const struct explained *r, double predicted, float process, float nearest)
+static struct expectation expect(const struct explained *r, double predicted, float process, float left)
 {
-    double distance = predicted - r->middle, left = fmax(1 - (double)nearest * (double)nearest, 0);
+    double distance = predicted - r->middle;
     double variance = r->spread * r->spread + r->slope_variance * distance * distance;
     return (struct expectation){r->level + r->slope * distance + (double)process,
-                                sqrt(variance * left + REGRESSION_NOISE * REGRESSION_NOISE)};
+                                sqrt(variance * (double)left + REGRESSION_NOISE * REGRESSION_NOISE)};
 }
 
 static void mix(struct estimate *e)
@@ -227,8 +299,9 @@ static void mix(struct estimate *e)
 static void fill_estimates(struct surrogate *b, const struct runs *r, int steps, const struct views *v, double trust)
 {
     size_t count = b->s->space->count;
-    float *sums = xcalloc(3 * count + 1, sizeof *sums);
-    struct process p = {sums, sums + count, sums + 2 * count};
+    double spread = trust > BELIEVED ? v->believed.spread : v->doubted.spread, noise = REGRESSION_NOISE / spread;
+    float *sums = xcalloc(2 * count + 1, sizeof *sums), *left = variance_left(b, r, steps, noise * noise);
+    struct process p = {sums, sums + count};
     /* Row by row: a hundred rows at once are more than a processor fetches ahead. */
     for (size_t i = 0; i < r->count; i++)
         add_kernel(b->kernels[r->at[i]], steps, (float)v->believed.weights[i], (float)v->doubted.weights[i], count, &p);
@@ -238,11 +311,12 @@ static void fill_estimates(struct surrogate *b, const struct runs *r, int steps,
         struct estimate *e = &b->all[c];
         double predicted = e->mean;
         e->trust = trust;
-        e->believed = expect(&v->believed, predicted, p.believed[c], p.nearest[c]);
-        e->doubted = expect(&v->doubted, b->s->space->candidates[c].usual_merit, p.doubted[c], p.nearest[c]);
+        e->believed = expect(&v->believed, predicted, p.believed[c], left[c]);
+        e->doubted = expect(&v->doubted, b->s->space->candidates[c].usual_merit, p.doubted[c], left[c]);
         mix(e);
     }
     free(sums);
+    free(left);
 }
 
 /* With the weights as fitted where the predictions rank well as they are: a fit to what contradicts them bends them. */
@@ -259,9 +333,7 @@ void surrogate_fill_means(struct surrogate *b, const struct fitted *fits)
     learn_both(b, r, steps, spread, &v);
     if (before > 0 && r->count > 0)
         trust = 1 / (1 + exp(v.doubted.log_evidence - v.believed.log_evidence) * (1 - before) / before);
-    b->believed = predicted && trust > BELIEVED && v.believed.slope > BELIEVED;
-    for (size_t i = 0; i < b->s->space->place_count; i++)
-        b->believed &= !fits[i].has_memory || fits[i].belief.trust > BELIEVED;
+    b->believed = predicted && trust > BELIEVED && v.believed.slope > BELIEVED && b->memory_trust > BELIEVED;
     fill_estimates(b, r, steps, &v, trust);
     views_free(&v);
     free(r->alike);

@@ -46,6 +46,8 @@ struct surrogate {
     double *largest_fit, *smallest_oom;
     /* How far predictions contradict arithmetic: of merits, of bytes. */
     struct contradiction time, memory;
+    double usual_level;  /* of predicted merits over those of arithmetic: their mean */
+    double memory_trust; /* in predicted bytes; 1 where there are none */
 };
 
 /* Whether two values of a key are equal, both missing included. */
@@ -65,7 +67,6 @@ void surrogate_add_alike(const struct surrogate *b, const size_t *told, const do
 struct fitted {
     struct calibration memory, time;
     bool has_memory, has_time;
-    struct memory_belief belief;
 };
 
 /* Of every place; the caller's. */
@@ -79,14 +80,10 @@ bool surrogate_has_merit(const struct trial *t);
 
 /* --- of every candidate: surrogate_mean.c, surrogate_failure.c --- */
 
-/* ln of how probable it is what ran out of memory and what did not, as far as outcomes alone tell: those of b->told
- * that are marked. */
-double surrogate_limit_evidence(const struct surrogate *b, const bool *told);
-
-/* mean, deviation; and `believed`. */
-void surrogate_fill_means(struct surrogate *b, const struct fitted *fits);
-
-/* out_of_memory, other_failure. */
+/* out_of_memory, other_failure; and `memory_trust`. */
 void surrogate_fill_failures(struct surrogate *b, const struct fitted *fits);
+
+/* mean, deviation; and `believed`, after that. */
+void surrogate_fill_means(struct surrogate *b, const struct fitted *fits);
 
 #endif

@@ -158,6 +158,7 @@ void read_sweep_table(const struct reading *r, const struct toml_node *table)
         read_key_names(r, found[SWEEP_REPLICATE], &s->replicates);
     if (found[SWEEP_GROUP_BY])
         read_key_names(r, found[SWEEP_GROUP_BY], &s->groups);
+    s->groups_given |= found[SWEEP_GROUP_BY] != NULL;
     if (found[SWEEP_LIST_VALUES])
         gather_keys(r, found[SWEEP_LIST_VALUES], &r->gathered->list_values);
     if (found[SWEEP_DISABLE_RULES])

@@ -27,6 +27,35 @@ file__absent_or_a_directory__said()
     expect_stderr 'meshsweep: sweep.toml: there is no such file; name the sweep file with -c FILE'
 }
 
+# The database knows which file its jobs come from.
+file__not_named_and_none_here__that_of_the_database()
+{
+    cat >rates.toml <<'END'
+[job]
+command = ["true"]
+[parallel_spec]
+lr = [1, 2, 3]
+END
+    run_meshsweep run -c rates.toml -d rates.db --progress none --limit 1
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    run_meshsweep plan -d rates.db
+    expect_status 0
+    expect_stdout_contains 'rates: 3 combinations, 3 matched'
+    expect_stderr 'meshsweep: there is no sweep.toml here: this goes by rates.toml, which rates.db recorded'
+    run_meshsweep run -d rates.db --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains 'this goes by rates.toml, which rates.db recorded'
+    expect_sql 3 "SELECT count(*) FROM job WHERE state = 'ok'" rates.db
+    sed 's/3/4/' rates.toml >sweep.toml
+    run_meshsweep plan -d rates.db
+    expect_status 0
+    expect_stdout_contains 'sweep: 3 combinations, 3 matched'
+    expect_no_stderr
+}
+
 # Root reads everything: nobody takes its place.
 file__unreadable__said()
 {

@@ -121,6 +121,61 @@ model__known_micro_batches__no_larger_one_after_out_of_memory()
     expect_sql "1" "SELECT count(*) < 30 FROM trial"
 }
 
+# Rates of one spec and batches of another: each rate has its own best, which no search of a few jobs can find.
+model__many_small_groups__said_unless_the_file_says_what_competes()
+{
+    cat >groups.toml <<'END'
+[sweep]
+objective = "min:loss"
+[job]
+command = ["echo", "loss: {lr}"]
+[job.metrics.loss]
+regex = 'loss: ([0-9.]+)'
+[search]
+strategy = "model"
+[training_spec]
+lr = [1, 2, 3, 4]
+[parallel_spec]
+micro_batch = [1, 2]
+END
+    run_meshsweep run -c groups.toml --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_contains "4 groups of 2 jobs compete apart, by training_spec.lr; with [sweep] group_by = [] all jobs"
+    run_meshsweep run -c groups.toml -d other.db --progress none --strategy random
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_lacks "compete apart"
+    sed -i 's/^\[job\]/group_by = []\n[job]/' groups.toml
+    run_meshsweep run -c groups.toml -d one.db --progress none
+    expect_status 0
+    expect_no_stdout
+    expect_stderr_lacks "compete apart"
+}
+
+# What tries every job has as many to come as wait.
+random__no_limit__status_says_how_many_are_to_come()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "min:loss"
+[job]
+command = ["echo", "loss: {lr}"]
+[job.metrics.loss]
+regex = 'loss: ([0-9.]+)'
+[training_spec]
+lr = [1, 2, 3, 4, 5]
+END
+    run_meshsweep run --progress none --strategy random --limit 2
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    run_meshsweep status
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_contains "search by random: 2 trials, 2 ok, 0 stopped early, 0 failed; at most 3 to come"
+}
+
 retry_failed__after_a_search__tried_again()
 {
     search_sweep 'strategy = "grid"' 'max_trials = 5'

@@ -12,74 +12,13 @@
 #include "belief/memory_limit.h"
 #include "belief/regression.h"
 
-#define USABLE 80.0
-
-static const struct calibration_prior memory = {.terms = 1, .weights = {1}, .noise = 0.12, .spread = 0.1, .sigma = 0.2};
-static const struct calibration as_predicted = {.weights = {1}, .sigma = 0.2};
-
-static struct observation predicted_at(double share, enum observation_kind kind)
-{
-    return (struct observation){.terms = {share * USABLE}, .y = USABLE, .kind = kind};
-}
-
-static void memory_belief__no_outcome__as_predicted(void **state)
-{
-    (void)state;
-    struct memory_belief b;
-    memory_belief_learn(&memory, &as_predicted, NULL, 0, 0, &b);
-    assert_float_equal(b.trust, MEMORY_TRUST, 1e-3);
-    assert_float_equal(memory_belief_chance(&b, 0), 0.5, 1e-3);
-    /* One standard deviation, bias and noise: 0.841. Three frameworks of ten are off by more than they say. */
-    assert_float_equal(memory_belief_chance(&b, 0.2), 0.7 * 0.841 + 0.3 * 0.65, 5e-3);
-}
-
-static void memory_belief__fitted_beyond_the_limit__all_are_likelier_to_fit(void **state)
-{
-    (void)state;
-    const struct observation near[] = {predicted_at(1.05, OBSERVATION_AT_MOST), predicted_at(1.2, OBSERVATION_AT_MOST)};
-    const struct observation far[] = {predicted_at(0.3, OBSERVATION_AT_MOST), predicted_at(0.4, OBSERVATION_AT_MOST)};
-    struct memory_belief before, after, same;
-    memory_belief_learn(&memory, &as_predicted, NULL, 0, 0, &before);
-    memory_belief_learn(&memory, &as_predicted, near, 2, log(1.0 / 3), &after);
-    memory_belief_learn(&memory, &as_predicted, far, 2, log(1.0 / 3), &same);
-    assert_true(memory_belief_chance(&after, 0.1) < 0.6 * memory_belief_chance(&before, 0.1));
-    assert_float_equal(memory_belief_chance(&same, 0.1), memory_belief_chance(&before, 0.1), 0.01);
-    assert_true(after.trust > 0.5 && same.trust > MEMORY_TRUST);
-}
-
-static void memory_belief__failed_below_the_limit__all_are_likelier_to_fail(void **state)
-{
-    (void)state;
-    const struct observation failed = predicted_at(0.9, OBSERVATION_AT_LEAST);
-    struct memory_belief before, after;
-    memory_belief_learn(&memory, &as_predicted, NULL, 0, 0, &before);
-    memory_belief_learn(&memory, &as_predicted, &failed, 1, log(1.0 / 2), &after);
-    assert_true(memory_belief_chance(&after, -0.1) > 1.4 * memory_belief_chance(&before, -0.1));
-}
-
-static void memory_belief__contradicted__trusted_no_more(void **state)
-{
-    (void)state;
-    const struct observation turned_over[] = {predicted_at(0.1, OBSERVATION_AT_LEAST),
-                                              predicted_at(5, OBSERVATION_AT_MOST),
-                                              predicted_at(0.2, OBSERVATION_AT_LEAST)};
-    struct memory_belief b;
-    memory_belief_learn(&memory, &as_predicted, turned_over, 3, log(1.0 / 12), &b);
-    assert_true(b.trust < 0.05);
-}
-
 /* What explains the outcomes as well leaves the trust where it was. */
 static void memory_belief__explained_otherwise__trusted_by_how_well(void **state)
 {
     (void)state;
-    const struct observation near[] = {predicted_at(1.05, OBSERVATION_AT_MOST),
-                                       predicted_at(0.9, OBSERVATION_AT_LEAST)};
-    struct memory_belief by_chance, nearly_sure;
-    memory_belief_learn(&memory, &as_predicted, near, 2, log(1.0 / 6), &by_chance);
-    memory_belief_learn(&memory, &as_predicted, near, 2, log(0.9), &nearly_sure);
-    assert_true(nearly_sure.trust < by_chance.trust - 0.1);
-    assert_float_equal(log(by_chance.trust / (1 - by_chance.trust)) - log(nearly_sure.trust / (1 - nearly_sure.trust)),
-                       log(0.9 * 6), 1e-6);
+    assert_float_equal(memory_belief_trust(0, 0), MEMORY_TRUST, 1e-12);
+    assert_float_equal(memory_belief_trust(log(0.3), log(0.3)), MEMORY_TRUST, 1e-12);
+    assert_float_equal(memory_belief_trust(log(0.01), log(0.9)), 0.1 / 1.1, 1e-9); /* odds of 9 / 90 */
 }
 
 static void time_belief_trust__runs__by_how_long_they_took(void **state)
@@ -191,6 +130,44 @@ static void memory_limit__evidence__as_probable_as_the_outcomes(void **state)
     assert_true(alike > unlike + 0.05);
 }
 
+/* Candidates whose bytes are predicted as shares of what there is; `kernel` says of none more than of itself. */
+enum { PREDICTED = 5 };
+static const float predicted_need[PREDICTED] = {-0.7F, -0.1F, 0, 0.1F, 0.7F};
+
+static void predict_chances(double sigma, const struct limit_outcome *outcomes, size_t count, double *chances)
+{
+    const float coordinates[PREDICTED] = {0.5F, 0.5F, 0.5F, 0.5F, 0.5F};
+    const bool is_number = true;
+    const struct limit_space space = {.count = PREDICTED,
+                                      .dimensions = 1,
+                                      .need = predicted_need,
+                                      .coordinates = coordinates,
+                                      .is_number = &is_number,
+                                      .expected = limit_predicted(sigma)};
+    memory_limit_chances(&space, outcomes, count, chances);
+}
+
+static void memory_limit__predicted__bias_is_learnt_near_the_limit(void **state)
+{
+    (void)state;
+    const float apart[PREDICTED] = {0};
+    const struct limit_outcome fitted = {3, false, apart}, failed = {1, true, apart}, far = {0, false, apart};
+    double before[PREDICTED], after[PREDICTED], coarse[PREDICTED];
+    predict_chances(0.12, NULL, 0, before);
+    assert_float_equal(before[2], 0.5, 1e-9);
+    assert_float_equal(before[1] + before[3], 1, 1e-6);
+    /* Half of the variance: a normal distribution of deviation 0.21 has 0.69 below 0.1. */
+    assert_float_equal(before[3], 0.69, 0.02);
+    predict_chances(1, NULL, 0, coarse);
+    assert_true(coarse[3] < before[3]);
+    predict_chances(0.12, &fitted, 1, after);
+    assert_true(after[2] < 0.4 && after[3] < 0.6 * before[3]);
+    predict_chances(0.12, &failed, 1, after);
+    assert_true(after[2] > 0.6 && after[1] > 1.4 * before[1]);
+    predict_chances(0.12, &far, 1, after);
+    assert_float_equal(after[2], before[2], 0.01);
+}
+
 static void memory_limit__no_outcome__no_weight(void **state)
 {
     (void)state;
@@ -244,6 +221,21 @@ static void regression__one_run__sets_the_level_alone(void **state)
     assert_float_equal(r.weights[0], 0, 1e-12);
     assert_float_equal(r.slope_variance, 0.0625, 1e-12);
     explained_free(&r);
+}
+
+/* Runs that are nearly one and differ all the same say that all others may differ by far more. */
+static void regression__alike_runs_apart__the_spread_is_large(void **state)
+{
+    (void)state;
+    const double predicted[] = {0, 0}, merits[] = {-0.2, 0.2}, apart[] = {1, 0, 0, 1}, alike[] = {1, 0.9, 0.9, 1};
+    struct explained few, many;
+    const struct regression_runs runs = {2, predicted, merits};
+    regression_explain(&runs, &(struct regression_view){1, 0.25, 0.3, apart}, &few);
+    regression_explain(&runs, &(struct regression_view){1, 0.25, 0.3, alike}, &many);
+    assert_float_equal(few.spread, sqrt((3 * 0.09 + 0.08 / (1 + 1.0 / 36)) / 4), 1e-9);
+    assert_float_equal(many.spread, sqrt((3 * 0.09 + 0.08 / (0.1 + 1.0 / 36)) / 4), 1e-9);
+    explained_free(&few);
+    explained_free(&many);
 }
 
 /* A run that is far better than its view says is no broken one. */
@@ -308,10 +300,6 @@ static void layout__nothing_known__a_number(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_belief__no_outcome__as_predicted),
-        cmocka_unit_test(memory_belief__fitted_beyond_the_limit__all_are_likelier_to_fit),
-        cmocka_unit_test(memory_belief__failed_below_the_limit__all_are_likelier_to_fail),
-        cmocka_unit_test(memory_belief__contradicted__trusted_no_more),
         cmocka_unit_test(memory_belief__explained_otherwise__trusted_by_how_well),
         cmocka_unit_test(time_belief_trust__runs__by_how_long_they_took),
         cmocka_unit_test(time_belief_trust__many_runs_alike__count_once),
@@ -320,12 +308,14 @@ int main(void)
         cmocka_unit_test(time_belief_slope__merits__right_wrong_turned_over),
         cmocka_unit_test(regression__views__by_what_came_out),
         cmocka_unit_test(regression__one_run__sets_the_level_alone),
+        cmocka_unit_test(regression__alike_runs_apart__the_spread_is_large),
         cmocka_unit_test(regression__far_better_run__counts_in_full),
         cmocka_unit_test(layout_seconds__other_degrees__as_arithmetic_says),
         cmocka_unit_test(layout_bytes__shards_and_micro_batches__rise_and_fall),
         cmocka_unit_test(layout__nothing_known__a_number),
         cmocka_unit_test(memory_limit__outcomes_on_a_line__mode_of_the_posterior),
         cmocka_unit_test(memory_limit__evidence__as_probable_as_the_outcomes),
+        cmocka_unit_test(memory_limit__predicted__bias_is_learnt_near_the_limit),
         cmocka_unit_test(memory_limit__no_outcome__no_weight),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -119,6 +119,47 @@ static void load__group_by__says_what_competes(void **state)
     unload(&l);
 }
 
+/* An empty list is one, too: nothing sets jobs apart. */
+static void load__group_by_nothing__all_compete(void **state)
+{
+    (void)state;
+    struct loaded l = load(HEAD_OF_LOSS "group_by = []\n[[training_spec]]\nlr = [1, 2, 3]\n"
+                                        "[[parallel_spec]]\nmicro_batch = [1, 2]\n",
+                           false);
+    assert_int_equal(l.set.space.group_count, 1);
+    assert_null(candidate_set_groups(&l.set));
+    unload(&l);
+    l = load(HEAD_OF_LOSS "group_by = []\n[[training_spec]]\nlr = [1, 2, 3]\nglobal_batch = [64, 128]\n", true);
+    assert_int_equal(l.set.space.group_count, 1);
+    unload(&l);
+}
+
+static void expect_groups(const char *sweep, bool equal_batch, const char *expected)
+{
+    struct loaded l = load(sweep, equal_batch);
+    char *groups = candidate_set_groups(&l.set);
+    assert_string_equal(groups, expected);
+    free(groups);
+    unload(&l);
+}
+
+static void groups__that_compete_apart__said_with_what_would_join_them(void **state)
+{
+    (void)state;
+    expect_groups(HEAD_OF_LOSS "[[training_spec]]\nlr = [1, 2, 3]\n[[parallel_spec]]\nmicro_batch = [1, 2]\n", false,
+                  "3 groups of 2 jobs compete apart, by training_spec.lr; with [sweep] group_by = [] all jobs compete "
+                  "with each other");
+    expect_groups(HEAD_OF_LOSS "[[model]]\nlayers = [8, 16]\n[[training_spec]]\nlr = [1, 2, 3]\n"
+                               "[[parallel_spec]]\nmicro_batch = [1, 2]\n",
+                  false,
+                  "6 groups of 2 jobs compete apart, by model.layers, training_spec.lr; with [sweep] group_by = "
+                  "[\"model.layers\"] only model, cluster and global batch keep them apart");
+    expect_groups(HEAD_OF_LOSS "[[training_spec]]\nlr = [1, 2, 3]\nglobal_batch = [64, 128]\n", true,
+                  "2 groups of 3 jobs compete apart, by training_spec.global_batch; with [sweep] group_by = [] all "
+                  "jobs "
+                  "compete with each other");
+}
+
 static void load__nothing_predicted__unknown_and_classes_are_configurations(void **state)
 {
     (void)state;
@@ -173,6 +214,8 @@ int main(void)
         cmocka_unit_test(load__batches_may_differ__fewer_groups),
         cmocka_unit_test(load__every_job_alone__all_compete),
         cmocka_unit_test(load__group_by__says_what_competes),
+        cmocka_unit_test(load__group_by_nothing__all_compete),
+        cmocka_unit_test(groups__that_compete_apart__said_with_what_would_join_them),
         cmocka_unit_test(load__nothing_predicted__unknown_and_classes_are_configurations),
         cmocka_unit_test(load__search__runs_over_it),
     };

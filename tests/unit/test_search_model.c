@@ -238,8 +238,8 @@ static void model__no_predictions_and_a_limit__few_run_out_of_memory(void **stat
     struct search *s = open_model(&f, 0.02);
     struct fixture_result r = fixture_run(&f, s, 1, 0);
     print_message("%zu trials, %zu failed, %g of the best\n", r.trials, r.failures, r.best);
-    assert_true(r.best > 0.85);
-    assert_true(r.failures * 5 <= r.trials * 2);
+    assert_true(r.best > 0.95);
+    assert_true(r.failures * 2 <= r.trials);
     search_free(s);
     fixture_close(&f);
 }
@@ -262,7 +262,7 @@ static void model__no_predictions_and_doublings__few_run_out_of_memory(void **st
     struct fixture_result r = fixture_run(&f, s, 1, 0);
     print_message("%zu trials, %zu failed, %g of the best\n", r.trials, r.failures, r.best);
     assert_true(r.best > 0.95);
-    assert_true(r.failures <= 6); /* one of them beyond the limit, before the end */
+    assert_true(r.failures * 5 <= r.trials * 2); /* one of them beyond the limit, before the end */
     search_free(s);
     fixture_close(&f);
 }
@@ -377,6 +377,56 @@ static void model__gain_with_a_risk__tried_before_the_end(void **state)
     fixture_close(&f);
 }
 
+/* Two keys of two words: of the last combination what ran tells all but what the keys do together. */
+static void model__keys_that_ran_apart__little_is_open_of_them_together(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"a", "b"};
+    static const double values[4][2] = {{-1, -1}, {-1, -2}, {-2, -1}, {-2, -2}};
+    struct search_fixture f;
+    fixture_open(&f, 16, false);
+    f.space.keys = keys;
+    f.space.key_count = 2;
+    f.space.count = 4;
+    for (size_t i = 0; i < 4; i++) {
+        f.candidates[i].values = values[i];
+        f.candidates[i].micro_batch = f.candidates[i].zero_stage = NAN;
+    }
+    struct search *s = open_model(&f, 0.02);
+    for (size_t i = 0; i < 3; i++) {
+        const struct search_outcome same =
+            {.kind = OUTCOME_OK, .objective = 100, .steps = NAN, .seconds = NAN, .bytes = NAN, .device_seconds = NAN};
+        search_tell(s, i, &same);
+    }
+    struct decision d;
+    int objective, deviation;
+    assert_int_equal(search_ask(s, &d), SEARCH_RUN);
+    assert_int_equal(d.candidate, 3);
+    assert_int_equal(sscanf(d.reason, "expected objective %d ± %d %%", &objective, &deviation), 2);
+    assert_int_equal(objective, 100);
+    assert_true(deviation <= 18); /* of 21 where the nearest run alone counts, as none has both words */
+    search_free(s);
+    fixture_close(&f);
+}
+
+/* One job is predicted to be a little faster than another that arithmetic says is far better. */
+static void model__predictions_and_arithmetic__both_weigh_before_any_run(void **state)
+{
+    (void)state;
+    struct search_fixture f;
+    fixture_open(&f, 16, false);
+    for (size_t i = 0; i < f.space.count; i++) {
+        f.candidates[i].seconds = i == 7 ? 1 : i == 6 ? 1.05 : 10;
+        f.candidates[i].usual_merit = i == 7 ? -1 : i == 6 ? 0 : -2;
+    }
+    struct search *s = open_model(&f, 0.02);
+    struct decision d;
+    assert_int_equal(search_ask(s, &d), SEARCH_RUN);
+    assert_int_equal(d.candidate, 6);
+    search_free(s);
+    fixture_close(&f);
+}
+
 static void model__many_candidates__a_decision_after_an_outcome(void **state)
 {
     (void)state;
@@ -410,6 +460,8 @@ int main(void)
         cmocka_unit_test(model__oom_at_a_micro_batch__larger_ones_of_the_class_not_tried),
         cmocka_unit_test(model__risky_with_a_gain__before_safe_without),
         cmocka_unit_test(model__gain_with_a_risk__tried_before_the_end),
+        cmocka_unit_test(model__keys_that_ran_apart__little_is_open_of_them_together),
+        cmocka_unit_test(model__predictions_and_arithmetic__both_weigh_before_any_run),
         cmocka_unit_test(model__many_candidates__a_decision_after_an_outcome),
     };
     return cmocka_run_group_tests_name("search_model", tests, NULL, NULL);
