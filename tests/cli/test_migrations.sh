@@ -73,9 +73,7 @@ ok|ok|2|40.0" "SELECT j.state, a.state, (SELECT max(number) FROM attempt WHERE j
         expect_sql "lost" "SELECT failure FROM attempt WHERE state = 'failed'"
         expect_sql 0 "SELECT count(*) FROM failure_pattern WHERE pattern = 'a pattern of then'"
         run_meshsweep check -d results.db
-        expect_status 0
-        expect_stdout 'results.db: all well'
-        expect_no_stderr
+        expect_only_stdout 0 'results.db: all well'
     done
 }
 
@@ -91,10 +89,8 @@ older_version__all_jobs_done__none_runs_again()
     sql "SELECT rank, hex(key), derived FROM job ORDER BY id" >after
     diff -u before after >difference || fail "$(cat difference)"
     run_meshsweep plan --json
-    expect_status 0
-    expect_stdout_contains '"done":	84,'
+    expect_only_stdout_contains 0 '"done":	84,'
     expect_stdout_contains '"new":	0,'
-    expect_no_stderr
     # Deleted by hand they are made anew, at their places.
     sql "DELETE FROM job WHERE id % 3 = 0"
     run_meshsweep run --progress none
@@ -140,9 +136,7 @@ migration__that_fails__leaves_the_version_before()
     sqlite3 -batch results.db 'CREATE TABLE observation (x); INSERT INTO observation VALUES (7)'
     schema results.db >before
     run_meshsweep run --progress none
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_matches '^meshsweep: .*migrations/0002_predictions.sql.*observation'
+    expect_only_stderr_matches 1 '^meshsweep: .*migrations/0002_predictions.sql.*observation'
     expect_sql 1 "PRAGMA user_version"
     expect_sql "7|4" "SELECT x, (SELECT count(*) FROM attempt) FROM observation"
     expect "schema results.db | cmp - before"
