@@ -11,7 +11,6 @@
 #include "report/hint.h"
 #include "report/progress.h"
 #include "report/text.h"
-#include "util/clock.h"
 #include "util/memory.h"
 #include "util/parse.h"
 #include "util/shell_words.h"

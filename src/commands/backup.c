@@ -1,9 +1,8 @@
-#include <inttypes.h>
 
+#include "database/backup.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/written_file.h"
-#include "database/backup.h"
 #include "database/open.h"
 #include "results/json.h"
 #include "util/buffer.h"

@@ -13,7 +13,6 @@
 #include "results/json.h"
 #include "sweep_file/reader.h"
 #include "util/file.h"
-#include "util/memory.h"
 
 #define LINES_SHOWN 10
 

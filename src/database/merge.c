@@ -4,7 +4,6 @@
 
 #include "database/open.h"
 #include "util/embedded.h"
-#include "util/memory.h"
 
 /* Whether it is a database of this version, and which. */
 static int identify(const char *source, char **identity, struct error *e)

@@ -1,7 +1,6 @@
 #include "run/rendezvous.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "metrics/classify.h"
-#include "process/environment.h"
 #include "process/process.h"
 #include "slurm/client.h"
 #include "space/job_shape.h"

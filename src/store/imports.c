@@ -1,7 +1,6 @@
 #include "store/imports.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

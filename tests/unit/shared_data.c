@@ -1,6 +1,5 @@
 #include "shared_data.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* run: what a job inherits, what is recorded, and asking other programs. */
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

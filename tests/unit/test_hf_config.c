@@ -1,5 +1,4 @@
 /* sweep_file, predict: models by their config.json, counted to the last parameter. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

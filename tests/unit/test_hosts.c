@@ -1,5 +1,4 @@
 /* device/hostfile: hostfiles, include and exclude. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "device/hostfile.h"

@@ -1,5 +1,4 @@
 /* process/inherited_mark: what survives exec, and what is left alone. */
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,5 +1,4 @@
 /* space/multiset and space/layer_stack: counting, order, positions. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "models/layer_stack.h"

@@ -1,5 +1,4 @@
 /* run: lines of any file, and patterns over them. */
-#include <fcntl.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>

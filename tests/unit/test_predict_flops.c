@@ -1,6 +1,5 @@
 /* predict: FLOPs per step and MFU, against formulas and utilisations that were published. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "predict/flops.h"

@@ -1,5 +1,4 @@
 /* predict: what a layer keeps, against tables of papers and the terms of the header. */
-#include <math.h>
 
 #include "frameworks.h"
 #include "predict/layer_memory.h"

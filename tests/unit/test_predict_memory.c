@@ -1,7 +1,6 @@
 /* predict: memory of a plan, against tables of papers, golden values of functional tests, and measured runs.
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "frameworks.h"

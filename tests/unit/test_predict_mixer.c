@@ -1,5 +1,4 @@
 /* predict: layers that mix tokens by a recurrence, in memory and time; decoders of a length of their own. */
-#include <math.h>
 #include <string.h>
 
 #include "predict/flops.h"

@@ -1,6 +1,5 @@
 /* run: what belongs to a job, and that all of it is gone at the end. */
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -9,7 +9,6 @@
 
 #include "metrics/reading.h"
 #include "unit_test.h"
-#include "util/memory.h"
 #include "util/rng.h"
 
 static char log_path[64], metrics_path[64];

@@ -1,6 +1,5 @@
 /* report: CSV read back: what was written comes out equal, and what is malformed is refused with its line. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* report: progress as a line for a terminal, a line for a log, JSON and a summary. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>

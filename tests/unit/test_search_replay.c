@@ -4,7 +4,6 @@
 
 #include "search/replay.h"
 #include "unit_test.h"
-#include "util/memory.h"
 
 #define SIZE 12
 

@@ -1,5 +1,4 @@
 /* search: every strategy on a space whose outcomes are known, and what each promises. */
-#include <stdio.h>
 
 #include "config/sweep.h"
 #include "search_fixture.h"

@@ -1,5 +1,4 @@
 /* search/strategy with grid and random: limits, orders, draws, outcomes. */
-#include <stdio.h>
 
 #include "search_fixture.h"
 #include "unit_test.h"

@@ -4,7 +4,6 @@
 #include "compare/slowdown.h"
 #include "rounds.h"
 #include "unit_test.h"
-#include "util/memory.h"
 #include "util/quantile.h"
 #include "util/rng.h"
 

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "process/environment.h"
 #include "slurm/steps.h"
 #include "unit_test.h"
 #include "util/buffer.h"

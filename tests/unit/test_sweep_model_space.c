@@ -1,12 +1,10 @@
 /* config: [model_space] and every complaint about it, with its position. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "config/model_space.h"
 #include "sweep_file/reader.h"
 #include "sweep_problems.h"
 #include "unit_test.h"
-#include "util/memory.h"
 
 static struct sweep *read_sweep(const char *text)
 {

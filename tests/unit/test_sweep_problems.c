@@ -5,7 +5,6 @@
 #include "sweep_problems.h"
 #include "unit_test.h"
 #include "util/buffer.h"
-#include "util/memory.h"
 
 TEST(keys__unknown__hint)
 {

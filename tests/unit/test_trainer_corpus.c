@@ -1,5 +1,4 @@
 /* trainer: the generated text and its samples. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "trainer/corpus.h"

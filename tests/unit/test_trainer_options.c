@@ -1,5 +1,4 @@
 /* trainer: the command line. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "trainer/options.h"
