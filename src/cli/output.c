@@ -165,6 +165,13 @@ int output_json(const struct cJSON *value, struct error *e)
     return rc;
 }
 
+int output_json_take(struct cJSON *value, struct error *e)
+{
+    int rc = output_json(value, e);
+    cJSON_Delete(value);
+    return rc;
+}
+
 int output_flush_all(struct error *e)
 {
     if (fflush(stdout) != 0)

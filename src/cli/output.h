@@ -42,6 +42,7 @@ extern const struct report_sink output_sink;
 /* A JSON value, indented, with a line end. Text that is no UTF-8 has U+FFFD in its place. */
 struct cJSON;
 int output_json(const struct cJSON *value, struct error *e);
+int output_json_take(struct cJSON *value, struct error *e); /* and deletes the value */
 
 /* Everything written is on its way, or an error says why not (a full disk). Once, at the end. */
 int output_flush_all(struct error *e);

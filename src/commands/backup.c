@@ -27,9 +27,7 @@ static int print_json(const char *path, const struct backup_counts *counts, stru
     json_add_text(root, "path", path);
     json_add_count(root, "jobs", counts->jobs);
     json_add_count(root, "attempt_count", counts->attempts);
-    int rc = output_json(root, e);
-    cJSON_Delete(root);
-    return rc;
+    return output_json_take(root, e);
 }
 
 static int run(const struct arguments *a, struct error *e)

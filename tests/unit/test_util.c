@@ -4,6 +4,7 @@
 #include "unit_test.h"
 #include "util/buffer.h"
 #include "util/error.h"
+#include "util/file.h"
 #include "util/hash.h"
 #include "util/memory.h"
 #include "util/parse.h"
@@ -201,4 +202,11 @@ TEST(settings__whole_names_alone__among_them)
     assert_false(setting_is_among("PAT=/bin", names));
     assert_false(setting_is_among("PATH=/bin", NULL));
     assert_false(strings_have(names, "PATH=/bin"));
+}
+
+TEST(path_name__each_form__last_component)
+{
+    assert_string_equal(path_name("/a/b.toml"), "b.toml");
+    assert_string_equal(path_name("b.toml"), "b.toml");
+    assert_string_equal(path_name("a/"), "");
 }
