@@ -377,6 +377,13 @@ int stmt_run(struct stmt *s, struct error *e)
     return rc;
 }
 
+int stmt_run_once(struct stmt *s, struct error *e)
+{
+    int rc = stmt_run(s, e);
+    stmt_free(s);
+    return rc;
+}
+
 int stmt_column_count(const struct stmt *s)
 {
     return sqlite3_column_count(s->handle);

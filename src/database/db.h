@@ -103,6 +103,7 @@ void stmt_reset(struct stmt *s);
 
 /* Runs a statement that returns no rows to its end and resets it. */
 int stmt_run(struct stmt *s, struct error *e);
+int stmt_run_once(struct stmt *s, struct error *e); /* the same, and frees it */
 
 enum column_type { COLUMN_NULL, COLUMN_INT, COLUMN_FLOAT, COLUMN_TEXT, COLUMN_BLOB };
 

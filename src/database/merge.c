@@ -22,9 +22,7 @@ static int attach(struct db *db, const char *source, struct error *e)
     if (db_prepare(db, "ATTACH ? AS source", &s, e) < 0)
         return -1;
     stmt_bind_text(s, 1, source);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
+    return stmt_run_once(s, e);
 }
 
 static int note_source(struct db *db, const char *source, const char *identity, struct error *e)

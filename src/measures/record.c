@@ -31,9 +31,7 @@ static int put_summary(struct db *db, int64_t attempt_id, const char *name, cons
         stmt_bind_double(s, 5 + i, isfinite(values[i]) ? values[i] : NAN);
     stmt_bind_int(s, 11, v->not_finite);
     stmt_bind_text(s, 12, note);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
+    return stmt_run_once(s, e);
 }
 
 static int put_breach(struct db *db, int64_t attempt_id, size_t position, const struct condition_result *c,
@@ -48,9 +46,7 @@ static int put_breach(struct db *db, int64_t attempt_id, size_t position, const 
     stmt_bind_double(s, 4, c->bound);
     stmt_bind_double(s, 5, c->excess);
     stmt_bind_text(s, 6, c->note);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
+    return stmt_run_once(s, e);
 }
 
 static const char *objective_of(const struct measures *m)
@@ -114,9 +110,7 @@ static int clear(struct db *db, const char *sql, int64_t attempt_id, struct erro
     if (db_prepare(db, sql, &s, e) < 0)
         return -1;
     stmt_bind_int(s, 1, attempt_id);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
+    return stmt_run_once(s, e);
 }
 
 int measures_look(struct measures *m, struct db *db, int64_t attempt_id, struct measured *out, struct error *e)
@@ -189,9 +183,7 @@ static int write_signature(struct db *db, const char *signature, struct error *e
     if (db_prepare(db, "INSERT OR REPLACE INTO meta VALUES ('" META_NAME "', ?)", &s, e) < 0)
         return -1;
     stmt_bind_text(s, 1, signature);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
+    return stmt_run_once(s, e);
 }
 
 static int run_named(struct db *db, const char *sql, const char *name, struct error *e)
@@ -200,9 +192,7 @@ static int run_named(struct db *db, const char *sql, const char *name, struct er
     if (db_prepare(db, sql, &s, e) < 0)
         return -1;
     stmt_bind_text(s, 1, name);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
+    return stmt_run_once(s, e);
 }
 
 /* What the signature names goes; definitions that this sweep does not have, too. */

@@ -15,9 +15,7 @@ static int run_for_sweep(struct db *db, const char *sql, int64_t sweep_id, struc
     if (db_prepare(db, sql, &s, e) < 0)
         return -1;
     stmt_bind_int(s, 1, sweep_id);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
+    return stmt_run_once(s, e);
 }
 
 int jobs_set_aside(struct db *db, int64_t sweep_id, struct error *e)
