@@ -169,8 +169,7 @@ END
         'by global_batch: pairs equal in everything else; their global batches differ, so their steps do different work'
     # Where nothing says it, it may follow the micro-batch.
     sed -i '/^global_batch/d' sweep.toml
-    run_meshsweep run --progress none
-    expect_silent 0
+    run_silently 0
     run_meshsweep compare --by micro_batch
     expect_only_stdout_contains 0 \
         'by micro_batch: pairs equal in everything else; no key says the global batch, which may differ'

@@ -149,8 +149,7 @@ predict__two_micro_batches_measured__line_goes_before_the_model()
 {
     predicted_sweep
     sed -i 's/^bytes=.*/bytes=$((9000000 + $1 * 1900000))/' job.sh
-    run_meshsweep run --progress none --only 'micro_batch <= 2'
-    expect_silent 0
+    run_silently 0 --only 'micro_batch <= 2'
     run_meshsweep predict
     expect_status 0
     # 9 and 4 times 1.9 MB are 15.8 MiB.
@@ -340,8 +339,7 @@ predict__time_in_proportion_to_flops__constant_mfu_takes_over()
     cat >job.sh <<'END'
 awk -v flops="$3" 'BEGIN { printf "step %.6f\n", flops / 2.4e7 }'
 END
-    run_meshsweep run --progress none
-    expect_silent 0
+    run_silently 0
     run_meshsweep predict
     expect_only_stdout_matches 0 \
         'a constant MFU does better over the last runs \(off by 0\.0 %, the model by [0-9.]+ %\): it is used'
@@ -356,8 +354,7 @@ ms=$(($1 * $2 * 7 + $2 * 4))
 [ "$1 $2" != '8 6' ] || ms=$((ms * 10))
 echo "step $ms"
 END
-    run_meshsweep run --progress none
-    expect_silent 0
+    run_silently 0
     run_meshsweep predict
     expect_only_stdout_contains 0 \
         'time of trainer on cpu: calibrated, from 15 measured, 0 bounds (out of memory, or fitted), 1 broken'
@@ -370,11 +367,9 @@ predict__calibrated__next_run_brings_predictions_up_to_date()
     sed -i 's/^prune = .*/prune = "certain"\naudit = 0/; s/^micro_batch = .*/micro_batch = [1, 2, 3, 4, 5, 6]/
             s/^layers = .*/layers = [1, 2, 3, 4]/' sweep.toml
     sed -i 's/^bytes=.*/bytes=$((6000000 + $1 * 2400000))/' job.sh
-    run_meshsweep run --progress none --limit 8
-    expect_silent 0
+    run_silently 0 --limit 8
     sql "CREATE TABLE before AS SELECT key, state, predicted_memory AS bytes FROM job" results.db
-    run_meshsweep run --progress none --limit 1
-    expect_silent 0
+    run_silently 0 --limit 1
     # What had run keeps what was predicted before; all that had not is predicted anew.
     expect_sql '8|0' "SELECT count(*), sum(j.predicted_memory <> b.bytes) FROM before AS b JOIN job AS j USING (key)
                       WHERE b.state = 'ok'"
@@ -390,8 +385,7 @@ predict__risky__run_last()
     predicted_sweep
     sed -i 's/^prune = .*/prune = "certain"\naudit = 0\nrisky = 0.5/; s/^micro_batch = .*/micro_batch = [4, 3, 2, 1]/' \
         sweep.toml
-    run_meshsweep run --progress none
-    expect_silent 0
+    run_silently 0
     expect_sql '3,2,1,4' "SELECT group_concat(micro_batch) FROM (SELECT r.micro_batch FROM attempt AS a
                           JOIN results AS r ON r.job = a.job_id ORDER BY a.id)"
     expect_sql 1 "SELECT excluded FROM rule WHERE name = 'memory.risky'"

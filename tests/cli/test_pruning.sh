@@ -135,8 +135,7 @@ witness__no_longer_in_the_file__still_one()
     expect_only_stdout_matches 0 \
         '^x [0-9a-f]{16}  lr=2 micro_batch=32 zero_stage=2  needs no less than [0-9a-f]{16}, which ran out'
     expect_stdout_contains '+ 0 new  = 0 done  ~ 0 retry  ! 0 failed  > 0 running  x 12 pruned'
-    run_meshsweep run --progress none
-    expect_silent 0
+    run_silently 0
     expect_jobs '0||12|12'
     # What another command did with these specs says nothing of this one.
     sed -i 's|"/bin/sh", "job.sh"|"/bin/sh", "./job.sh"|' sweep.toml

@@ -185,8 +185,7 @@ echo "speed $(($1 * by * 10))"
 echo "step $((10 + $1 * 20))"
 echo "peak $((8600000 + $1 * 2090000))"
 END
-    run_meshsweep run --progress none
-    expect_silent 3
+    run_silently 3
     write_report
     expect_file_contains report.html 'kernel: plain against fused</text><g class="effect worse">'
     expect_file_contains report.html 'worse by 33.3 % (7)'

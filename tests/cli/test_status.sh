@@ -345,8 +345,7 @@ command = ["true"]
 [[parallel_spec]]
 n = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20]
 END
-    run_meshsweep run --progress none
-    expect_silent 0
+    run_silently 0
     # Plans differ by up to a third; every second job is on another node, which takes half as long again.
     sqlite3 results.db "UPDATE attempt SET host = 'node-' || (job_id % 2),
         duration_ms = (900 + job_id / 2 % 4 * 100) * (1 + 0.5 * (job_id % 2))"
@@ -372,8 +371,7 @@ repeat = 2
 [training_spec]
 n = [1, 2, 3]
 END
-    run_meshsweep run --progress none
-    expect_silent 0
+    run_silently 0
     sqlite3 results.db "UPDATE attempt SET host = 'node-' || number, duration_ms = 1000 * number"
     run_meshsweep status
     expect_only_stdout_contains 0 'slow node node-2: 2.00 times as long as matched jobs elsewhere (3 compared)'
