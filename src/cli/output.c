@@ -194,6 +194,13 @@ void output_to_stderr(const char *before, const struct buffer *text, const char 
     buffer_free(&shown);
 }
 
+void output_clear_line(bool *on_line)
+{
+    if (*on_line)
+        output_to_stderr("\r\x1b[K", &(struct buffer)BUFFER_INIT, "");
+    *on_line = false;
+}
+
 void output_message(const char *format, ...)
 {
     struct buffer line = BUFFER_INIT, text = BUFFER_INIT;

@@ -64,6 +64,9 @@ int output_status(const struct error *e);
  * it: "\r", "\x1b[K". */
 void output_to_stderr(const char *before, const struct buffer *text, const char *after);
 
+/* Empties the line of standard error that is written over and over, where there is one; then there is none. */
+void output_clear_line(bool *on_line);
+
 /* Whether colours may be written to the stream: as --color says; without it a terminal, TERM is not "dumb", NO_COLOR is
  * unset or empty (see no-color.org). */
 bool output_has_colour(FILE *stream);
