@@ -123,7 +123,7 @@ expression = "1 / zero"
 [job.metrics.gone]
 regex = 'nobody prints ([0-9])'
 [job.metrics.zero]
-regex = 'mfu -10(0).00'
+regex = 'iter (0): '
 END
     run_quietly
     expect_sql "1|broken||it is NULL: a division by zero, or a key that this job lacks
