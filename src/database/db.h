@@ -31,6 +31,10 @@ void db_close(struct db *db);
 /* Runs statements that return nothing of interest. */
 int db_exec(struct db *db, const char *sql, struct error *e);
 
+/* The same, of one statement with one value. */
+int db_exec_int(struct db *db, const char *sql, int64_t value, struct error *e);
+int db_exec_text(struct db *db, const char *sql, const char *value, struct error *e);
+
 /* One value of one row, or `absent` when there is no row. */
 int db_query_int(struct db *db, const char *sql, int64_t absent, int64_t *out, struct error *e);
 

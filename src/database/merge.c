@@ -18,11 +18,7 @@ static int identify(const char *source, char **identity, struct error *e)
 
 static int attach(struct db *db, const char *source, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db, "ATTACH ? AS source", &s, e) < 0)
-        return -1;
-    stmt_bind_text(s, 1, source);
-    return stmt_run_once(s, e);
+    return db_exec_text(db, "ATTACH ? AS source", source, e);
 }
 
 static int note_source(struct db *db, const char *source, const char *identity, struct error *e)

@@ -207,10 +207,7 @@ int calibrations_are_new(struct db *db, int64_t sweep_id, bool *yes, struct erro
 
 int calibrations_note(struct db *db, int64_t sweep_id, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db, "INSERT OR REPLACE INTO meta VALUES ('calibrations of sweep ' || ?1, " STATE_OF_CALIBRATIONS ")",
-                   &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, sweep_id);
-    return stmt_run_once(s, e);
+    return db_exec_int(db,
+                       "INSERT OR REPLACE INTO meta VALUES ('calibrations of sweep ' || ?1, " STATE_OF_CALIBRATIONS ")",
+                       sweep_id, e);
 }
