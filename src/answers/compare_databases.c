@@ -271,9 +271,7 @@ static int print_json(const struct compare_databases_request *r, const struct be
     cJSON_AddNumberToObject(root, "not_measured", (double)b->not_measured);
     cJSON_AddNumberToObject(root, "before_only", (double)b->before_only);
     cJSON_AddNumberToObject(root, "now_only", (double)b->now_only);
-    int rc = output_json(root, e);
-    cJSON_Delete(root);
-    return rc;
+    return output_json_take(root, e);
 }
 
 /* --- the command --- */

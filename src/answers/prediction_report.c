@@ -9,7 +9,6 @@
 
 #include "answers/memory_frontier.h"
 #include "learning/learning.h"
-#include "predict/baseline.h"
 #include "util/memory.h"
 #include "util/parse.h"
 #include "util/quantile.h"

@@ -1,7 +1,6 @@
 /* The next jobs as the sweep's own strategy ([search]) decides. Its trials are those of a search whose proposer is the
  * strategy; it is repeated from them each time. What it decides on are configurations: of each the first replicate is
  * given, then, where that is ok, the others, before anything new; the strategy is told their mean. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 #include "ask/proposals.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,11 +1,8 @@
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "ask/proposals.h"
 #include "results/json.h"
 #include "store/trials.h"
-#include "util/memory.h"
 
 /* --- one trial --- */
 

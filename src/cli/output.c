@@ -165,6 +165,13 @@ int output_json(const struct cJSON *value, struct error *e)
     return rc;
 }
 
+int output_json_take(struct cJSON *value, struct error *e)
+{
+    int rc = output_json(value, e);
+    cJSON_Delete(value);
+    return rc;
+}
+
 int output_flush_all(struct error *e)
 {
     if (fflush(stdout) != 0)
@@ -185,6 +192,13 @@ void output_to_stderr(const char *before, const struct buffer *text, const char 
         fflush(stdout); /* both lead to one pager: in their order */
     fprintf(stderr, "%s%s%s", before, buffer_text(&shown), after);
     buffer_free(&shown);
+}
+
+void output_clear_line(bool *on_line)
+{
+    if (*on_line)
+        output_to_stderr("\r\x1b[K", &(struct buffer)BUFFER_INIT, "");
+    *on_line = false;
 }
 
 void output_message(const char *format, ...)

@@ -42,6 +42,7 @@ extern const struct report_sink output_sink;
 /* A JSON value, indented, with a line end. Text that is no UTF-8 has U+FFFD in its place. */
 struct cJSON;
 int output_json(const struct cJSON *value, struct error *e);
+int output_json_take(struct cJSON *value, struct error *e); /* and deletes the value */
 
 /* Everything written is on its way, or an error says why not (a full disk). Once, at the end. */
 int output_flush_all(struct error *e);
@@ -62,6 +63,9 @@ int output_status(const struct error *e);
 /* Writes text for people to standard error, without a line end of its own; and what moves the cursor before and after
  * it: "\r", "\x1b[K". */
 void output_to_stderr(const char *before, const struct buffer *text, const char *after);
+
+/* Empties the line of standard error that is written over and over, where there is one; then there is none. */
+void output_clear_line(bool *on_line);
 
 /* Whether colours may be written to the stream: as --color says; without it a terminal, TERM is not "dumb", NO_COLOR is
  * unset or empty (see no-color.org). */

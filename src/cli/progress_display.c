@@ -11,7 +11,6 @@
 #include "report/hint.h"
 #include "report/progress.h"
 #include "report/text.h"
-#include "util/clock.h"
 #include "util/memory.h"
 #include "util/parse.h"
 #include "util/shell_words.h"
@@ -70,16 +69,9 @@ void progress_display_close(struct progress_display *d)
 
 /* --- lines --- */
 
-static void clear_line(struct progress_display *d)
-{
-    if (d->on_line)
-        output_to_stderr("\r\x1b[K", &(struct buffer)BUFFER_INIT, "");
-    d->on_line = false;
-}
-
 static void put_line(struct progress_display *d)
 {
-    clear_line(d);
+    output_clear_line(&d->on_line);
     output_to_stderr("", &d->line, "\n");
     buffer_clear(&d->line);
 }
@@ -372,7 +364,7 @@ void progress_display_end(struct progress_display *d, const struct run_result *r
     if (!d)
         return;
     struct described_progress now;
-    clear_line(d);
+    output_clear_line(&d->on_line);
     describe(d, &result->counts, &now);
     if (d->how == PROGRESS_JSON) {
         progress_add_json(EVENT_END, &now.progress, &d->line);

@@ -340,9 +340,7 @@ void session_close(struct session *s)
     row_space_free(s->rows);
     ds_config_free(s->ds_config);
     sweep_free(s->sweep);
-    for (char **c = s->forced; c && *c; c++)
-        free(*c);
-    free(s->forced);
+    strings_free(s->forced);
 }
 
 struct retry_policy session_policy(const struct session *s)

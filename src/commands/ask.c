@@ -1,4 +1,3 @@
-#include <stdlib.h>
 
 #include "cli/command.h"
 #include "cli/output.h"

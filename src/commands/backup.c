@@ -1,9 +1,8 @@
-#include <inttypes.h>
 
+#include "database/backup.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/written_file.h"
-#include "database/backup.h"
 #include "database/open.h"
 #include "results/json.h"
 #include "util/buffer.h"
@@ -28,9 +27,7 @@ static int print_json(const char *path, const struct backup_counts *counts, stru
     json_add_text(root, "path", path);
     json_add_count(root, "jobs", counts->jobs);
     json_add_count(root, "attempt_count", counts->attempts);
-    int rc = output_json(root, e);
-    cJSON_Delete(root);
-    return rc;
+    return output_json_take(root, e);
 }
 
 static int run(const struct arguments *a, struct error *e)

@@ -285,8 +285,7 @@ static int print_json(const struct best *b, const char *db, struct error *e)
         cJSON_AddItemToArray(close, runner_up_json(b, &b->jobs[i]));
     json_add_pareto(root, b);
     cJSON_AddItemToObject(root, "subject_to", conditions_json(&b->conditions));
-    int rc = output_json(root, e);
-    cJSON_Delete(root);
+    int rc = output_json_take(root, e);
     free(redacted);
     free(line);
     free(files);
@@ -490,9 +489,7 @@ static int print_groups(struct db *db, const struct best *b, const struct best_o
         cJSON *root = json_document();
         json_add_objective(root, b);
         cJSON_AddItemToObject(root, "groups", group_winners_json(b));
-        rc = output_json(root, e);
-        cJSON_Delete(root);
-        return rc;
+        return output_json_take(root, e);
     }
     buffer_printf(&out, "%s %s of each group; groups are not compared\n\n", b->maximise ? "highest" : "lowest",
                   b->objective);

@@ -221,9 +221,7 @@ static int print_json(const struct comparison *c, struct error *e)
     cJSON *pairs = cJSON_AddArrayToObject(root, "comparisons");
     for (size_t i = 0; i < c->count; i++)
         cJSON_AddItemToArray(pairs, pair_json(&c->pairs[i]));
-    int rc = output_json(root, e);
-    cJSON_Delete(root);
-    return rc;
+    return output_json_take(root, e);
 }
 
 /* --- the command --- */

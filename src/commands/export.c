@@ -77,11 +77,6 @@ static int query_of(const struct export_options *o, struct result_query *out, st
     return 0;
 }
 
-static int write_to_file(void *context, const void *bytes, size_t length, struct error *e)
-{
-    return atomic_file_write(context, bytes, length, e);
-}
-
 static int write_text(struct buffer *text, int rc, const struct report_sink *sink, struct error *e)
 {
     if (rc == 0)
@@ -176,7 +171,7 @@ static int export_to_file(struct db *db, const struct export_options *o, int64_t
     const struct kept_files kept = {.option = "-o", .db_path = o->db, .db = db};
     if (written_file_check(o->file, &kept, e) < 0 || atomic_file_open(o->file, &file, e) < 0)
         return -1;
-    const struct report_sink sink = {write_to_file, &file};
+    const struct report_sink sink = report_sink_of_file(&file);
     int rc = write_export(db, o, &sink, rows, e);
     if (rc == 0)
         rc = atomic_file_commit(&file, e);
@@ -199,9 +194,7 @@ static int print_json(const struct export_options *o, int64_t rows, struct error
     json_add_text(root, "path", o->file);
     json_add_text(root, "format", o->toml ? "toml" : format_names[o->format]);
     json_add_count(root, "rows", rows);
-    int rc = output_json(root, e);
-    cJSON_Delete(root);
-    return rc;
+    return output_json_take(root, e);
 }
 
 static bool is_to_file(const struct export_options *o)

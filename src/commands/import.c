@@ -13,7 +13,6 @@
 #include "results/json.h"
 #include "sweep_file/reader.h"
 #include "util/file.h"
-#include "util/memory.h"
 
 #define LINES_SHOWN 10
 
@@ -56,12 +55,6 @@ static char *provenance(const struct table_file *in, const struct hash128 *hash,
     return text;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static int store(const struct table_file *in, struct db *db, struct import_summary *out, struct error *e)
 {
     struct utsname machine;
@@ -72,7 +65,7 @@ static int store(const struct table_file *in, struct db *db, struct import_summa
         .sweep = in->sweep,
         .table = in->table,
         .db = db,
-        .file = base_name(in->file),
+        .file = path_name(in->file),
         .hash = hash,
         .runner = {.host = machine.nodename, .boot_id = "", .provenance_json = from, .pid = getpid()},
     };
@@ -136,9 +129,7 @@ static int print_json(const struct table_file *in, const struct import_summary *
     cJSON_AddNumberToObject(all, "predicted_jobs", (double)s->predicted);
     cJSON_AddNumberToObject(all, "attempts_added", (double)s->added);
     cJSON_AddNumberToObject(all, "already_there", (double)s->known);
-    int rc = output_json(all, e);
-    cJSON_Delete(all);
-    return rc;
+    return output_json_take(all, e);
 }
 
 static int print(const struct table_file *in, const struct import_options *o, const struct import_summary *s,

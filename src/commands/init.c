@@ -122,8 +122,7 @@ static char *name_of_command(char *const *words)
         script = words[i];
         break;
     }
-    const char *slash = strrchr(script, '/');
-    script = slash ? slash + 1 : script;
+    script = path_name(script);
     const char *dot = strrchr(script, '.');
     bool has_ending = dot && dot > script && (strcmp(dot, ".py") == 0 || strcmp(dot, ".sh") == 0);
     return has_ending ? xstrndup(script, (size_t)(dot - script)) : xstrdup(script);

@@ -33,9 +33,7 @@ static void add_left(double ms, struct buffer *out)
 
 void match_display_clear(struct match_display *d)
 {
-    if (d->on_line)
-        output_to_stderr("\r\x1b[K", &(struct buffer)BUFFER_INIT, "");
-    d->on_line = false;
+    output_clear_line(&d->on_line);
 }
 
 static bool is_due(const struct match_display *d, int64_t now_ms)

@@ -56,9 +56,7 @@ static int print_json(const char *path, const struct merge_counts *counts, struc
     json_add_text(root, "path", path);
     json_add_count(root, "new_jobs", counts->jobs);
     json_add_count(root, "attempts_added", counts->attempts);
-    int rc = output_json(root, e);
-    cJSON_Delete(root);
-    return rc;
+    return output_json_take(root, e);
 }
 
 static int run(const struct arguments *a, struct error *e)

@@ -1,6 +1,5 @@
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
@@ -20,7 +19,6 @@
 #include "report/text.h"
 #include "results/json.h"
 #include "space/describe.h"
-#include "util/parse.h"
 
 #define JOBS_SHOWN 100  /* without --all or --limit */
 #define REASONS_SHOWN 8 /* per mark; --all and --json tell more */

@@ -16,7 +16,6 @@
 #include "plan/scaling_keys.h"
 #include "space/describe.h"
 #include "space/match.h"
-#include "util/memory.h"
 
 #define JOBS_SHOWN 100
 

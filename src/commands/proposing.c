@@ -10,7 +10,6 @@
 #include "learning/learning.h"
 #include "space/enumerate.h"
 #include "util/file.h"
-#include "util/memory.h"
 
 #define JSON_MOST_BYTES (64 << 20)
 

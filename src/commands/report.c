@@ -39,11 +39,6 @@ static const struct option options[] = {
     {.name = NULL},
 };
 
-static int write_to_file(void *context, const void *bytes, size_t length, struct error *e)
-{
-    return atomic_file_write(context, bytes, length, e);
-}
-
 static size_t directory_length(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -74,7 +69,7 @@ static int report_to_file(struct db *db, const struct report_options *o, struct 
     const struct kept_files kept = {.option = "-o", .db_path = o->db, .db = db};
     if (written_file_check(path, &kept, e) < 0 || atomic_file_open(path, &file, e) < 0)
         return -1;
-    const struct report_sink sink = {write_to_file, &file};
+    const struct report_sink sink = report_sink_of_file(&file);
     int rc = make_page(db, o, &sink, e);
     if (rc == 0)
         rc = atomic_file_commit(&file, e);

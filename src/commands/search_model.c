@@ -1,5 +1,4 @@
 #include <math.h>
-#include <stdlib.h>
 
 #include "cli/command.h"
 #include "cli/output.h"

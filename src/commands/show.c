@@ -10,7 +10,6 @@
 #include "report/text.h"
 #include "results/job_record.h"
 #include "results/json.h"
-#include "util/memory.h"
 
 struct show_options {
     const char *db;

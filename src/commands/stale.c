@@ -97,9 +97,7 @@ static int print_json(const struct stale_list *l, struct error *e)
         json_add_text(item, "is", l->items[i].is);
         cJSON_AddItemToArray(list, item);
     }
-    int rc = output_json(root, e);
-    cJSON_Delete(root);
-    return rc;
+    return output_json_take(root, e);
 }
 
 /* The file of the database, for the versions that it declares: the rest is compared without it, too. */

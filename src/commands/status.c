@@ -446,9 +446,7 @@ static int print_json(const struct status_view *v, struct error *e)
                                          .subject_to = conditions_json(&v->conditions),
                                          .pareto = &v->pareto};
     cJSON *root = status_json(&v->status, &beside);
-    int rc = output_json(root, e);
-    cJSON_Delete(root);
-    return rc;
+    return output_json_take(root, e);
 }
 
 /* Prints once; `*done` says whether nothing is left to do, `*hopeless` that no job met what was asked for then. */

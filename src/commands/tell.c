@@ -1,4 +1,3 @@
-#include <stdlib.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 

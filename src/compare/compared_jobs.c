@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "results/configurations.h"
-#include "util/buffer.h"
 #include "util/memory.h"
 
 const char *const compared_names[COMPARED_SECTIONS] = {[COMPARED_CLUSTER] = "cluster_spec",

@@ -377,6 +377,31 @@ int stmt_run(struct stmt *s, struct error *e)
     return rc;
 }
 
+int stmt_run_once(struct stmt *s, struct error *e)
+{
+    int rc = stmt_run(s, e);
+    stmt_free(s);
+    return rc;
+}
+
+int db_exec_int(struct db *db, const char *sql, int64_t value, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db, sql, &s, e) < 0)
+        return -1;
+    stmt_bind_int(s, 1, value);
+    return stmt_run_once(s, e);
+}
+
+int db_exec_text(struct db *db, const char *sql, const char *value, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db, sql, &s, e) < 0)
+        return -1;
+    stmt_bind_text(s, 1, value);
+    return stmt_run_once(s, e);
+}
+
 int stmt_column_count(const struct stmt *s)
 {
     return sqlite3_column_count(s->handle);

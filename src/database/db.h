@@ -31,6 +31,10 @@ void db_close(struct db *db);
 /* Runs statements that return nothing of interest. */
 int db_exec(struct db *db, const char *sql, struct error *e);
 
+/* The same, of one statement with one value. */
+int db_exec_int(struct db *db, const char *sql, int64_t value, struct error *e);
+int db_exec_text(struct db *db, const char *sql, const char *value, struct error *e);
+
 /* One value of one row, or `absent` when there is no row. */
 int db_query_int(struct db *db, const char *sql, int64_t absent, int64_t *out, struct error *e);
 
@@ -103,6 +107,7 @@ void stmt_reset(struct stmt *s);
 
 /* Runs a statement that returns no rows to its end and resets it. */
 int stmt_run(struct stmt *s, struct error *e);
+int stmt_run_once(struct stmt *s, struct error *e); /* the same, and frees it */
 
 enum column_type { COLUMN_NULL, COLUMN_INT, COLUMN_FLOAT, COLUMN_TEXT, COLUMN_BLOB };
 

@@ -82,8 +82,7 @@ static int write_name(struct db *db, const char *name, struct error *e)
     if (db_prepare(db, "INSERT OR REPLACE INTO meta VALUES ('path', ?)", &s, e) < 0)
         return -1;
     stmt_bind_text(s, 1, name);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
+    int rc = stmt_run_once(s, e);
     /* Into the file: whoever comes by another name sees no other. A reader may keep it from that; then it is only
      * late. */
     return rc < 0 ? -1 : db_exec(db, "PRAGMA wal_checkpoint(PASSIVE)", e);

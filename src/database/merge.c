@@ -4,7 +4,6 @@
 
 #include "database/open.h"
 #include "util/embedded.h"
-#include "util/memory.h"
 
 /* Whether it is a database of this version, and which. */
 static int identify(const char *source, char **identity, struct error *e)
@@ -19,13 +18,7 @@ static int identify(const char *source, char **identity, struct error *e)
 
 static int attach(struct db *db, const char *source, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db, "ATTACH ? AS source", &s, e) < 0)
-        return -1;
-    stmt_bind_text(s, 1, source);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
+    return db_exec_text(db, "ATTACH ? AS source", source, e);
 }
 
 static int note_source(struct db *db, const char *source, const char *identity, struct error *e)

@@ -42,9 +42,7 @@ static int save(struct db *db, const char *name, struct error *e)
     if (db_prepare(db, "VACUUM INTO ?", &s, e) < 0)
         return -1;
     stmt_bind_text(s, 1, name);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
+    return stmt_run_once(s, e);
 }
 
 static int check_place(struct db *db, struct error *e)

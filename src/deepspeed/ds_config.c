@@ -1,6 +1,5 @@
 #include "deepspeed/ds_config.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -17,8 +17,7 @@ enum { ANSWER_MS = 20000, ANSWER_BYTES = 256, SCRIPT_BYTES = 1 << 20 };
 
 static bool is_python(const char *word)
 {
-    const char *slash = strrchr(word, '/');
-    return strncmp(slash ? slash + 1 : word, "python", strlen("python")) == 0;
+    return strncmp(path_name(word), "python", strlen("python")) == 0;
 }
 
 /* The first word of the line that is a Python: the caller's; NULL: there is none. */

@@ -8,6 +8,7 @@
 #include "deepspeed/ds_check.h"
 #include "deepspeed/ds_keys.h"
 #include "deepspeed/tuning_batches.h"
+#include "util/file.h"
 #include "util/memory.h"
 #include "util/string_list.h"
 
@@ -461,9 +462,8 @@ static void add_model(struct writing *w)
                                            {"num_layers", "layers"},
                                            {"gpu_mem", "device_memory"}};
     const struct json *info = w->r->knobs->model_info;
-    const char *slash = strrchr(w->r->program[0], '/');
     buffer_add_text(w->out, "\n[model]\nname = ");
-    add_text(w, slash ? slash + 1 : w->r->program[0]);
+    add_text(w, path_name(w->r->program[0]));
     buffer_add_char(w->out, '\n');
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const struct json *j = info ? json_text_find(info, names[i][0]) : NULL;
@@ -487,12 +487,11 @@ static void add_training(struct writing *w)
 int tuning_space_write(const struct tuning_request *r, struct buffer *out, struct tuning_notes *notes, struct error *e)
 {
     struct writing w = {.r = r, .out = out, .problems = ERROR_INIT};
-    const char *slash = strrchr(r->program[0], '/');
     buffer_add_text(out, "# Made by meshsweep deepspeed: `meshsweep run -c` this file does the same, and it can be "
                          "changed.\n\n"
                          "profile = ");
     buffer_printf(out, "%s\n\n[sweep]\nname = ", is_trainers(r) ? "[\"deepspeed\", \"huggingface\"]" : "\"deepspeed\"");
-    add_text(&w, slash ? slash + 1 : r->program[0]);
+    add_text(&w, path_name(r->program[0]));
     buffer_printf(out, "\nobjective = \"%s:%s\"\n", r->knobs->maximise ? "max" : "min", r->knobs->metric);
     add_command(&w);
     add_deepspeed(&w);

@@ -11,7 +11,6 @@
 #include "util/buffer.h"
 #include "util/file.h"
 #include "util/memory.h"
-#include "util/parse.h"
 
 #define SMI_TIMEOUT_MS 20000 /* a driver that wakes up takes some seconds */
 

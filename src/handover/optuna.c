@@ -1,7 +1,5 @@
 #include "handover/optuna.h"
 
-#include <stdlib.h>
-
 #include "database/whole_file.h"
 #include "results/measured.h"
 #include "util/buffer.h"

@@ -13,13 +13,6 @@
 #include "results/status.h"
 #include "util/memory.h"
 
-static int add_to_buffer(void *context, const void *bytes, size_t length, struct error *e)
-{
-    (void)e;
-    buffer_add(context, bytes, length);
-    return 0;
-}
-
 static void add(struct buffer *out, const char *text)
 {
     markdown_add_text(out, text, strlen(text));
@@ -28,7 +21,7 @@ static void add(struct buffer *out, const char *text)
 /* The rows of a statement as a table. */
 static int add_table(struct db *db, struct stmt *s, bool has_keys, struct buffer *out, struct error *e)
 {
-    const struct report_sink sink = {add_to_buffer, out};
+    const struct report_sink sink = report_sink_of_buffer(out);
     struct shown_rows shown = {.options = RENDER_OPTIONS_INIT, .sink = &sink, .has_keys = has_keys};
     if (report_format_find("markdown", &shown.format, e) < 0)
         return -1;

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/buffer.h"
 #include "util/memory.h"
 
 /* --- loading --- */

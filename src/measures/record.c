@@ -31,9 +31,7 @@ static int put_summary(struct db *db, int64_t attempt_id, const char *name, cons
         stmt_bind_double(s, 5 + i, isfinite(values[i]) ? values[i] : NAN);
     stmt_bind_int(s, 11, v->not_finite);
     stmt_bind_text(s, 12, note);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
+    return stmt_run_once(s, e);
 }
 
 static int put_breach(struct db *db, int64_t attempt_id, size_t position, const struct condition_result *c,
@@ -48,9 +46,7 @@ static int put_breach(struct db *db, int64_t attempt_id, size_t position, const 
     stmt_bind_double(s, 4, c->bound);
     stmt_bind_double(s, 5, c->excess);
     stmt_bind_text(s, 6, c->note);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
+    return stmt_run_once(s, e);
 }
 
 static const char *objective_of(const struct measures *m)
@@ -108,17 +104,6 @@ static int take_constraints(const struct measures *m, const struct measured_atte
     return rc;
 }
 
-static int clear(struct db *db, const char *sql, int64_t attempt_id, struct error *e)
-{
-    struct stmt *s = NULL;
-    if (db_prepare(db, sql, &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, attempt_id);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
-}
-
 int measures_look(struct measures *m, struct db *db, int64_t attempt_id, struct measured *out, struct error *e)
 {
     struct measured_attempt a;
@@ -141,7 +126,7 @@ int measures_record(struct measures *m, struct db *db, int64_t attempt_id, const
     if (rc == 0)
         rc = take_metrics(m, &a, db, attempt_id, out, e);
     if (rc == 0)
-        rc = clear(db, "DELETE FROM breach WHERE attempt_id = ?", attempt_id, e);
+        rc = db_exec_int(db, "DELETE FROM breach WHERE attempt_id = ?", attempt_id, e);
     if (rc == 0 && a.seen.is_ok)
         rc = take_constraints(m, &a, db, attempt_id, out, e);
     attempt_unload(m, &a);
@@ -185,24 +170,7 @@ static int read_signature(struct db *db, char **out, struct error *e)
 
 static int write_signature(struct db *db, const char *signature, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db, "INSERT OR REPLACE INTO meta VALUES ('" META_NAME "', ?)", &s, e) < 0)
-        return -1;
-    stmt_bind_text(s, 1, signature);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
-}
-
-static int run_named(struct db *db, const char *sql, const char *name, struct error *e)
-{
-    struct stmt *s = NULL;
-    if (db_prepare(db, sql, &s, e) < 0)
-        return -1;
-    stmt_bind_text(s, 1, name);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
+    return db_exec_text(db, "INSERT OR REPLACE INTO meta VALUES ('" META_NAME "', ?)", signature, e);
 }
 
 /* What the signature names goes; definitions that this sweep does not have, too. */
@@ -217,9 +185,9 @@ static int forget(const struct measures *m, struct db *db, const char *signature
         rest = strchr(name, '\n');
         if (rest)
             *rest = '\0';
-        rc = run_named(db, "DELETE FROM summary WHERE name = ? AND reported IS NULL", name, e);
+        rc = db_exec_text(db, "DELETE FROM summary WHERE name = ? AND reported IS NULL", name, e);
         if (rc == 0 && (!m || !job_find_metric(&m->sweep->job, name)))
-            rc = run_named(db, "DELETE FROM metric_definition WHERE name = ? AND expression IS NOT NULL", name, e);
+            rc = db_exec_text(db, "DELETE FROM metric_definition WHERE name = ? AND expression IS NOT NULL", name, e);
     }
     free(names);
     return rc;

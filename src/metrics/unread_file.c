@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "metrics/log_files.h"
+#include "util/file.h"
 #include "util/memory.h"
 
 #define OUTPUT_BYTES 16384
@@ -55,11 +56,10 @@ static char *last_named(const char *log)
     char *text = log_tail(log, OUTPUT_BYTES), *rest = text, *word, *name = NULL;
     while ((word = strtok_r(rest, " \t\r\n\"'`()[]<>,;:=", &rest))) {
         word[strlen(word) - (strlen(word) > 1 && word[strlen(word) - 1] == '.')] = '\0';
-        const char *slash = strrchr(word, '/');
-        if (!is_text_of_job(slash ? slash + 1 : word))
+        if (!is_text_of_job(path_name(word)))
             continue;
         free(name);
-        name = xstrdup(slash ? slash + 1 : word);
+        name = xstrdup(path_name(word));
     }
     free(text);
     return name;

@@ -8,6 +8,7 @@
 #include "results/measured.h"
 #include "results/query.h"
 #include "util/buffer.h"
+#include "util/file.h"
 #include "util/memory.h"
 #include "util/parse.h"
 
@@ -15,12 +16,6 @@ const char *const html_state_names[HTML_STATE_COUNT] =
     {[HTML_PENDING] = "pending", [HTML_RUNNING] = "running", [HTML_OK] = "ok", [HTML_FAILED] = "failed"};
 
 /* --- the sweep --- */
-
-static char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return xstrdup(slash ? slash + 1 : path);
-}
 
 static int read_sweep(struct db *db, struct html_data *out, struct error *e)
 {
@@ -37,7 +32,7 @@ static int read_sweep(struct db *db, struct html_data *out, struct error *e)
     if (rc > 0) {
         out->sweep_id = stmt_int(s, 0);
         out->sweep = stmt_copy_text(s, 1);
-        out->file = file_name(stmt_text(s, 2));
+        out->file = xstrdup(path_name(stmt_text(s, 2)));
         out->objective = stmt_copy_text(s, 3);
         out->unit = stmt_copy_text(s, 4);
         out->tool = stmt_copy_text(s, 5);

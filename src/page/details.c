@@ -8,7 +8,6 @@
 #include "page/text.h"
 #include "report/job_command.h"
 #include "results/job_record.h"
-#include "util/memory.h"
 #include "util/utf8.h"
 
 #define DETAILS_BYTES 420000

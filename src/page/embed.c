@@ -6,7 +6,6 @@
 #include "page/sections.h"
 #include "page/text.h"
 #include "results/conditions.h"
-#include "util/memory.h"
 
 /* Jobs to a line: of a page that is served, lines that changed are sent. */
 #define JOBS_TO_A_LINE 500

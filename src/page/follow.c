@@ -8,6 +8,7 @@
 #include "page/text.h"
 #include "results/measured.h"
 #include "results/status.h"
+#include "util/file.h"
 #include "util/memory.h"
 
 #define ATTEMPTS_MOST 2000
@@ -174,10 +175,8 @@ static int read_search(struct db *db, struct html_follower *f, const char *datab
         rc = stmt_next(s, e);
     }
     f->search.length = 0;
-    if (rc > 0) {
-        const char *path = stmt_text(s, 0), *slash = strrchr(path, '/');
-        html_add_search(&f->search, &status, stmt_int(s, 1), slash ? slash + 1 : path, database);
-    }
+    if (rc > 0)
+        html_add_search(&f->search, &status, stmt_int(s, 1), path_name(stmt_text(s, 0)), database);
     stmt_free(s);
     status_free(&status);
     return rc < 0 ? -1 : 0;

@@ -6,7 +6,6 @@
 #include "page/sections.h"
 #include "page/text.h"
 #include "report/text.h"
-#include "util/memory.h"
 
 /* Rows that stand in the page itself; the script makes others of the data that it has (embed.c). */
 #define ROWS_MOST 250

@@ -7,6 +7,7 @@
 #include "page/text.h"
 #include "util/clock.h"
 #include "util/embedded.h"
+#include "util/file.h"
 #include "util/memory.h"
 
 static const struct {
@@ -130,7 +131,7 @@ static void tell_columns(const struct html_data *d, struct string_list *out)
 /* "results.db" of ".../results.db.d" */
 static char *database_name(const char *job_files)
 {
-    const char *slash = strrchr(job_files, '/'), *name = slash ? slash + 1 : job_files;
+    const char *name = path_name(job_files);
     return xasprintf("%.*s", (int)(strlen(name) - strlen(".d")), name);
 }
 

@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { DEEPEST = 200 }; /* groups within groups */

@@ -1,6 +1,5 @@
 /* Recovery: ending what a runner that died left behind. */
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>

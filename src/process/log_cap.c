@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "util/file.h"
 #include "util/line_reader.h"
 #include "util/memory.h"
 
@@ -52,27 +53,13 @@ static int64_t line_start_after(int fd, int64_t at)
     return end ? at + (end - block) + 1 : at;
 }
 
-static int write_whole(int fd, const char *bytes, size_t length)
-{
-    while (length > 0) {
-        ssize_t n = write(fd, bytes, length);
-        if (n < 0 && errno != EINTR)
-            return -1;
-        if (n > 0) {
-            bytes += n;
-            length -= (size_t)n;
-        }
-    }
-    return 0;
-}
-
 static int copy_range(int from, int64_t start, int64_t end, int to)
 {
     char block[BLOCK];
     while (start < end) {
         size_t wanted = end - start < BLOCK ? (size_t)(end - start) : BLOCK;
         ssize_t n = pread(from, block, wanted, start);
-        if (n <= 0 || write_whole(to, block, (size_t)n) < 0)
+        if (n <= 0 || file_write_all(to, block, (size_t)n) < 0)
             return -1;
         start += n;
     }
@@ -94,7 +81,7 @@ int log_cap_compact(const char *path, int64_t size_bytes, int64_t cap_bytes)
     int64_t tail_start = line_start_after(from, size_bytes - cap_bytes / 2);
     char mark[96];
     int length = snprintf(mark, sizeof mark, "\n[… %" PRId64 MARK "\n", tail_start - head_end);
-    if (copy_range(from, 0, head_end, to) < 0 || write_whole(to, mark, (size_t)length) < 0 ||
+    if (copy_range(from, 0, head_end, to) < 0 || file_write_all(to, mark, (size_t)length) < 0 ||
         copy_range(from, tail_start, size_bytes, to) < 0 || rename(temporary, path) < 0)
         goto out;
     rc = 0;

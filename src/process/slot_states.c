@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "process/oom_counter.h"
 #include "process/process.h"
 #include "process/slot.h"
 #include "util/clock.h"

@@ -6,13 +6,13 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "process/log_cap.h"
 #include "process/process.h"
+#include "util/file.h"
 #include "util/memory.h"
 
 enum { CHUNK = 65536 };
@@ -32,25 +32,11 @@ struct streams {
     char chunk[CHUNK];
 };
 
-static int write_all(int fd, const char *data, size_t n)
-{
-    while (n > 0) {
-        ssize_t written = write(fd, data, n);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return -1;
-        data += written;
-        n -= (size_t)written;
-    }
-    return 0;
-}
-
 /* A full disk is no reason to let the job wait: what does not fit is lost, as it is of a log that a job writes. */
 static void keep(struct streams *s, struct stream_copy *stream, size_t n)
 {
-    write_all(s->log_fd, s->chunk, n);
-    if (stream->file_fd >= 0 && write_all(stream->file_fd, s->chunk, n) < 0)
+    file_write_all(s->log_fd, s->chunk, n);
+    if (stream->file_fd >= 0 && file_write_all(stream->file_fd, s->chunk, n) < 0)
         descriptor_close(&stream->file_fd);
     if (stream->file_fd < 0)
         return;

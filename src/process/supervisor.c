@@ -1,6 +1,5 @@
 #include "process/supervisor.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

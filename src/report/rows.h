@@ -41,4 +41,10 @@ struct report_sink {
     void *context;
 };
 
+/* What appends to a buffer, and what writes to a file that is open. */
+struct buffer;
+struct atomic_file;
+struct report_sink report_sink_of_buffer(struct buffer *out);
+struct report_sink report_sink_of_file(struct atomic_file *file);
+
 #endif

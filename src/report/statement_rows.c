@@ -62,13 +62,6 @@ static char **names_of(const struct stmt *s)
     return names;
 }
 
-static void names_free(char **names)
-{
-    for (char **name = names; *name; name++)
-        free(*name);
-    free(names);
-}
-
 int statement_rows_render(struct db *db, struct stmt *s, const struct shown_rows *shown, uint64_t *count,
                           struct error *e)
 {
@@ -82,7 +75,7 @@ int statement_rows_render(struct db *db, struct stmt *s, const struct shown_rows
         const struct row_source source = {(size_t)stmt_column_count(s), (const char *const *)names,
                                           (const char *const *)units, next_row, &rows};
         rc = shown->format->render(&source, &shown->options, shown->sink, e);
-        names_free(names);
+        strings_free(names);
     }
     result_units_free(units, s);
     free(rows.types);

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "metrics/classify.h"
+#include "config/failure.h"
 #include "report/width.h"
 #include "util/utf8.h"
 

@@ -5,10 +5,33 @@
 #include <string.h>
 
 #include "util/decimal.h"
+#include "util/file.h"
 #include "util/memory.h"
 
 /* Large enough that a write costs little beside what it carries, small enough for a cache. */
 #define FLUSH_BYTES (256u << 10)
+
+static int add_to_buffer(void *context, const void *bytes, size_t length, struct error *e)
+{
+    (void)e;
+    buffer_add(context, bytes, length);
+    return 0;
+}
+
+static int add_to_file(void *context, const void *bytes, size_t length, struct error *e)
+{
+    return atomic_file_write(context, bytes, length, e);
+}
+
+struct report_sink report_sink_of_buffer(struct buffer *out)
+{
+    return (struct report_sink){add_to_buffer, out};
+}
+
+struct report_sink report_sink_of_file(struct atomic_file *file)
+{
+    return (struct report_sink){add_to_file, file};
+}
 
 int writer_flush(struct writer *w, bool all, struct error *e)
 {

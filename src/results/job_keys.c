@@ -85,13 +85,6 @@ static int read_strings(struct db *db, const char *sql, int64_t job_id, char ***
     return rc;
 }
 
-static void free_strings(char **strings)
-{
-    for (char **s = strings; s && *s; s++)
-        free(*s);
-    free(strings);
-}
-
 int job_launch_read(struct db *db, int64_t job_id, struct job_launch *out, struct error *e)
 {
     static const char command[] = "SELECT k.value FROM attempt AS a, json_each(a.command) AS k"
@@ -121,9 +114,9 @@ int job_launch_read(struct db *db, int64_t job_id, struct job_launch *out, struc
         rc = read_strings(db, table, job_id, &tables, e);
     if (rc == 0 && tables[0])
         launch.measured_elsewhere = xstrdup(tables[0]);
-    free_strings(directories);
-    free_strings(tables);
-    free_strings(kept);
+    strings_free(directories);
+    strings_free(tables);
+    strings_free(kept);
     if (rc < 0) {
         job_launch_free(&launch);
         return -1;
@@ -134,8 +127,8 @@ int job_launch_read(struct db *db, int64_t job_id, struct job_launch *out, struc
 
 void job_launch_free(struct job_launch *l)
 {
-    free_strings(l->command);
-    free_strings(l->environment);
+    strings_free(l->command);
+    strings_free(l->environment);
     free(l->working_directory);
     free(l->files);
     free(l->measured_elsewhere);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "util/buffer.h"
-#include "util/memory.h"
 
 /* What ends so depends on what was tried, or on the machine. */
 static const bool is_of_its_own[FAILURE_COUNT] = {

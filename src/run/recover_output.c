@@ -156,8 +156,7 @@ static int record_orphan(struct db *db, const struct orphan *o, const struct sec
     if (o->directory)
         stmt_bind_int(s, 4, size_of(o->log));
     stmt_bind_text(s, 5, tail);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
+    int rc = stmt_run_once(s, e);
     free(raw);
     free(tail);
     return rc;

@@ -1,11 +1,11 @@
 #include "run/rendezvous.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "process/process.h"
+#include "util/file.h"
 #include "util/memory.h"
 
 enum { PORT_FIRST = 10000, PORT_AFTER = 29400 };
@@ -34,12 +34,6 @@ char **rendezvous_settings(int port, char *const *base, char *const *declared)
     settings[0] = own ? xasprintf("MASTER_PORT=%s", own) : xasprintf("MASTER_PORT=%d", port);
     settings[1] = pet ? xasprintf("PET_MASTER_PORT=%s", pet) : xasprintf("PET_%s", settings[0]);
     return settings;
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
 }
 
 static bool names_option(char *const *words, const char *option)
@@ -72,7 +66,7 @@ char *rendezvous_warning(const struct job_config *job)
     if (!job->command || !job->command[0])
         return NULL;
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
-        if (strcmp(base_name(job->command[0]), launchers[i].program) == 0 &&
+        if (strcmp(path_name(job->command[0]), launchers[i].program) == 0 &&
             !names_option(job->command + 1, launchers[i].option))
             return xasprintf("%s takes port %s where it is told no other: two jobs that run on one machine at a time "
                              "would"

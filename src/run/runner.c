@@ -1,6 +1,5 @@
 #include "run/runner.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +11,6 @@
 #include "store/runners.h"
 #include "util/clock.h"
 #include "util/fault.h"
-#include "util/file.h"
 #include "util/memory.h"
 
 #define COMMIT_WITHIN_MS 100 /* what has ended waits at most this long for others to share its commit */

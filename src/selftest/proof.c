@@ -5,7 +5,6 @@
 #include "database/audit.h"
 #include "database/open.h"
 #include "selftest/selftest.h"
-#include "util/memory.h"
 
 /* Each counts what must not be. The sweep: see selftest.c. */
 static const struct {

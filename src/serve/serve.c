@@ -16,6 +16,7 @@
 #include "serve/gate.h"
 #include "serve/server.h"
 #include "util/clock.h"
+#include "util/file.h"
 #include "util/memory.h"
 
 enum {
@@ -86,18 +87,10 @@ static int watched_follow(struct watched *w, struct error *e)
 
 /* --- the page --- */
 
-static int add_to_buffer(void *context, const void *bytes, size_t length, struct error *e)
-{
-    (void)e;
-    buffer_add(context, bytes, length);
-    return 0;
-}
-
 static int make_page(struct watched *w, struct buffer *text, struct error *e)
 {
-    const struct report_sink sink = {add_to_buffer, text};
-    const char *slash = strrchr(w->directory, '/');
-    const struct html_request request = {w->directory, slash ? slash + 1 : w->directory, clock_wall_ms(), true,
+    const struct report_sink sink = report_sink_of_buffer(text);
+    const struct html_request request = {w->directory, path_name(w->directory), clock_wall_ms(), true,
                                          &w->follower.columns};
     return html_report(w->db, &request, &sink, e);
 }
@@ -140,8 +133,7 @@ static int show_rows(struct watched *w, struct server *server, int64_t committed
 {
     struct live_rows rows = LIVE_ROWS_INIT;
     const struct html_rows_sink sink = {take_row, &rows};
-    const char *slash = strrchr(w->path, '/');
-    int rc = html_follow(w->db, &w->follower, slash ? slash + 1 : w->path, &sink, e);
+    int rc = html_follow(w->db, &w->follower, path_name(w->path), &sink, e);
     if (rc == 0) {
         live_rows_put_search(&rows, xstrdup(buffer_text(&w->follower.search)));
         w->rows_committed = w->follower.more ? -1 : committed;

@@ -8,6 +8,7 @@
 #include "serve/gate.h"
 #include "serve/http_library.h"
 #include "serve/job_file.h"
+#include "util/file.h"
 #include "util/memory.h"
 
 enum {
@@ -380,13 +381,12 @@ int server_start(const struct server_options *o, struct server **out, struct err
         return error_context(e, "--serve: the web server cannot start");
     }
     struct server *s = xcalloc(1, sizeof *s);
-    const char *slash = strrchr(o->job_files, '/');
     s->http = http;
     s->options = *o;
     s->token = xstrdup(o->token);
     s->host = xstrdup(o->host);
     s->job_files = xstrdup(o->job_files);
-    s->job_path = xasprintf("%s/", slash ? slash + 1 : o->job_files);
+    s->job_path = xasprintf("%s/", path_name(o->job_files));
     init_lock(&s->lock);
     s->daemon = s->http.start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL,
                                      NULL, handle_request, s, MHD_OPTION_LISTEN_SOCKET, o->listening,

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "process/environment.h"
 #include "process/external_command.h"
 #include "process/process.h"
 #include "slurm/client.h"

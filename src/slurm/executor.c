@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "process/environment.h"
 #include "slurm/parts.h"
 #include "slurm/request.h"
 #include "slurm/script.h"

@@ -1,11 +1,8 @@
 #include "slurm/request.h"
 
-#include <stdlib.h>
-
 #include "metrics/json_value.h"
 #include "slurm/script.h"
 #include "space/job_shape.h"
-#include "util/memory.h"
 
 static const char *text_of(const cJSON *cluster, const char *key, const char *otherwise)
 {

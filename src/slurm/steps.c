@@ -6,13 +6,13 @@
 #include <time.h>
 
 #include "metrics/classify.h"
-#include "process/environment.h"
 #include "process/process.h"
 #include "slurm/client.h"
 #include "space/job_shape.h"
 #include "util/buffer.h"
 #include "util/clock.h"
 #include "util/memory.h"
+#include "util/string_list.h"
 
 enum {
     END_PATIENCE_MS = 30000, /* a step that was killed is gone within seconds, unless its node is */
@@ -147,14 +147,6 @@ static char *name_of(const struct slurm_steps *s, int64_t attempt)
     return xasprintf("%s:%lld", s->token, (long long)attempt);
 }
 
-static bool is_among(char *const *settings, const char *setting)
-{
-    for (; settings && *settings; settings++)
-        if (strcmp(*settings, setting) == 0)
-            return true;
-    return false;
-}
-
 /* Slurm says which devices are the step's, and the first of its nodes is where its ranks meet, unless the user's [job]
  * env does. */
 static char **settings_of(const struct slurm_steps *s, const struct launch *launch, const char *nodes)
@@ -170,7 +162,7 @@ static char **settings_of(const struct slurm_steps *s, const struct launch *laun
         bool drop = false;
         for (size_t k = 0; k < sizeof replaced / sizeof *replaced; k++)
             drop |= strncmp(environment[i], replaced[k], strlen(replaced[k])) == 0 &&
-                    !is_among(launch->declared, environment[i]);
+                    !strings_have(launch->declared, environment[i]);
         if (!drop)
             settings[kept++] = xstrdup(environment[i]);
     }

@@ -5,7 +5,6 @@
 #include "slurm/parts.h"
 #include "util/clock.h"
 #include "util/fault.h"
-#include "util/memory.h"
 
 enum {
     GATHER_MS = 200,         /* an open batch waits that long for more of its kind */

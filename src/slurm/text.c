@@ -6,9 +6,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "metrics/json_value.h"
 #include "util/memory.h"
-#include "util/parse.h"
 
 #define FIELDS_MOST 8
 #define DIGITS "0123456789"

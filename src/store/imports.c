@@ -1,7 +1,6 @@
 #include "store/imports.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,7 +135,5 @@ int import_store_finish(struct import_store *s, struct error *e)
     if (db_prepare(s->db, finish_ok, &ok, e) < 0)
         return -1;
     stmt_bind_text(ok, 1, s->objective);
-    int rc = stmt_run(ok, e);
-    stmt_free(ok);
-    return rc;
+    return stmt_run_once(ok, e);
 }

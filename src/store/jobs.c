@@ -9,28 +9,17 @@
 #include "util/clock.h"
 #include "util/memory.h"
 
-static int run_for_sweep(struct db *db, const char *sql, int64_t sweep_id, struct error *e)
-{
-    struct stmt *s = NULL;
-    if (db_prepare(db, sql, &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, sweep_id);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
-}
-
 int jobs_set_aside(struct db *db, int64_t sweep_id, struct error *e)
 {
-    return run_for_sweep(db,
-                         "UPDATE job SET rank = -1 - rank WHERE sweep_id = ? AND state = 'pending' AND rank >= 0"
-                         " AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = job.id)",
-                         sweep_id, e);
+    return db_exec_int(db,
+                       "UPDATE job SET rank = -1 - rank WHERE sweep_id = ? AND state = 'pending' AND rank >= 0"
+                       " AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = job.id)",
+                       sweep_id, e);
 }
 
 int jobs_drop_aside(struct db *db, int64_t sweep_id, struct error *e)
 {
-    return run_for_sweep(db, "DELETE FROM job WHERE sweep_id = ? AND rank < 0 AND state = 'pending'", sweep_id, e);
+    return db_exec_int(db, "DELETE FROM job WHERE sweep_id = ? AND rank < 0 AND state = 'pending'", sweep_id, e);
 }
 
 int jobs_any(struct db *db, bool *any, struct error *e)
@@ -89,7 +78,7 @@ int jobs_let_go(struct db *db, int64_t sweep_id, int64_t losses_most, int64_t *c
 
 int jobs_forget_losses(struct db *db, int64_t sweep_id, int64_t *count, struct error *e)
 {
-    int rc = run_for_sweep(db, "UPDATE job SET losses = 0, aside = 0 WHERE losses > 0 AND sweep_id = ?", sweep_id, e);
+    int rc = db_exec_int(db, "UPDATE job SET losses = 0, aside = 0 WHERE losses > 0 AND sweep_id = ?", sweep_id, e);
     *count = db_changes(db);
     return rc;
 }

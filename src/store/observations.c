@@ -17,9 +17,7 @@ int observation_record(struct db *db, const struct observation_row *row, struct 
     stmt_bind_double(s, 8, row->predicted);
     stmt_bind_double(s, 9, row->peak);
     stmt_bind_text(s, 10, row->terms_json);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
+    return stmt_run_once(s, e);
 }
 
 int observations_read(struct db *db, const struct observation_row *place, int64_t most, observation_each each,
@@ -140,9 +138,7 @@ int calibration_record(struct db *db, const struct calibration_row *row, struct 
     stmt_bind_double(s, 13, row->model_error);
     stmt_bind_double(s, 14, row->baseline_error);
     stmt_bind_int(s, 15, clock_wall_ms());
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
+    return stmt_run_once(s, e);
 }
 
 int calibration_forget(struct db *db, const struct observation_row *row, struct error *e)
@@ -155,9 +151,7 @@ int calibration_forget(struct db *db, const struct observation_row *row, struct 
     stmt_bind_text(s, 2, row->device);
     stmt_bind_text(s, 3, row->cluster);
     stmt_bind_text(s, 4, row->quantity);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
+    return stmt_run_once(s, e);
 }
 
 int calibrations_read(struct db *db, calibration_each each, void *context, struct error *e)
@@ -213,12 +207,7 @@ int calibrations_are_new(struct db *db, int64_t sweep_id, bool *yes, struct erro
 
 int calibrations_note(struct db *db, int64_t sweep_id, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db, "INSERT OR REPLACE INTO meta VALUES ('calibrations of sweep ' || ?1, " STATE_OF_CALIBRATIONS ")",
-                   &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, sweep_id);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
+    return db_exec_int(db,
+                       "INSERT OR REPLACE INTO meta VALUES ('calibrations of sweep ' || ?1, " STATE_OF_CALIBRATIONS ")",
+                       sweep_id, e);
 }

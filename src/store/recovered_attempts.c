@@ -68,7 +68,5 @@ int recovered_attempt_adopt(struct db *db, int64_t attempt_id, int64_t runner_id
         return -1;
     stmt_bind_int(s, 1, attempt_id);
     stmt_bind_int(s, 2, runner_id);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
+    return stmt_run_once(s, e);
 }

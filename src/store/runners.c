@@ -34,9 +34,7 @@ int runner_record_end(struct db *db, int64_t id, struct error *e)
         return -1;
     stmt_bind_int(s, 1, clock_wall_ms());
     stmt_bind_int(s, 2, id);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
+    return stmt_run_once(s, e);
 }
 
 int runner_find_open(struct db *db, struct runner_process *out, bool *found, struct error *e)
@@ -115,8 +113,7 @@ static int count_losses(struct db *db, int64_t runner_id, int64_t most, struct e
             break;
         stmt_bind_int(s, 1, runner_id);
         stmt_bind_int(s, 2, most);
-        rc = stmt_run(s, e);
-        stmt_free(s);
+        rc = stmt_run_once(s, e);
     }
     return rc;
 }

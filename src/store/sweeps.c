@@ -86,9 +86,7 @@ static int touch_sweep(struct db *db, int64_t id, const char *path, struct error
     stmt_bind_int(s, 1, id);
     stmt_bind_int(s, 2, clock_wall_ms());
     stmt_bind_text(s, 3, path);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
+    return stmt_run_once(s, e);
 }
 
 static int record_metrics(struct db *db, const struct sweep *sweep, struct error *e)
@@ -196,9 +194,7 @@ static int set_counts(struct db *db, int64_t id, const struct sweep_counts *c, b
     stmt_bind_int(s, 4, c->duplicates);
     stmt_bind_int(s, 5, c->jobs);
     stmt_bind_int(s, 6, is_enumerated);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
+    return stmt_run_once(s, e);
 }
 
 int sweep_set_enumerated(struct db *db, int64_t id, struct sweep_counts *counts, struct error *e)
@@ -224,9 +220,7 @@ static int forget_rules(struct db *db, int64_t id, struct error *e)
     if (db_prepare(db, "DELETE FROM rule WHERE sweep_id = ?", &s, e) < 0)
         return -1;
     stmt_bind_int(s, 1, id);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
+    return stmt_run_once(s, e);
 }
 
 int sweep_record_rules(struct db *db, int64_t id, const struct rule_row *rules, size_t count, struct error *e)
@@ -264,9 +258,7 @@ int sweep_record_exclusion(struct db *db, int64_t id, size_t rule, int64_t rank,
     stmt_bind_int(s, 2, (int64_t)rule);
     stmt_bind_int(s, 3, rank);
     stmt_bind_text(s, 4, values_json);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
+    return stmt_run_once(s, e);
 }
 
 int sweep_read_current(struct db *db, int64_t *id, char **path, char **text, struct error *e)

@@ -46,9 +46,7 @@ int search_record_end(struct db *db, int64_t id, const char *reason, struct erro
         return -1;
     stmt_bind_int(s, 1, id);
     stmt_bind_text(s, 2, reason);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
+    return stmt_run_once(s, e);
 }
 
 /* --- columns --- */
@@ -126,9 +124,7 @@ int trial_attach(struct db *db, int64_t id, int64_t attempt_id, struct error *e)
         return -1;
     stmt_bind_int(s, 1, id);
     stmt_bind_positive_or_null(s, 2, attempt_id);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
+    return stmt_run_once(s, e);
 }
 
 int trial_record_outcome(struct db *db, int64_t id, int64_t told, const struct job_outcome *o, struct error *e)
@@ -149,8 +145,7 @@ int trial_record_outcome(struct db *db, int64_t id, int64_t told, const struct j
     stmt_bind_double(s, 8, o->bytes);
     stmt_bind_double(s, 9, o->device_seconds);
     stmt_bind_positive_or_null(s, 10, o->attempt_id);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
+    int rc = stmt_run_once(s, e);
     FAULT(TRIAL_TOLD);
     return rc;
 }
@@ -163,9 +158,7 @@ int trial_reopen_job(struct db *db, int64_t job_id, struct error *e)
     stmt_bind_int(s, 1, job_id);
     stmt_bind_text(s, 2, job_state_names[job_transition(JOB_OK, JOB_REOPEN).next]);
     stmt_bind_text(s, 3, job_state_names[JOB_OK]);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
+    return stmt_run_once(s, e);
 }
 
 /* --- outcomes of jobs --- */

@@ -2,13 +2,8 @@
 
 int witnesses_clear(struct db *db, int64_t sweep_id, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db, "UPDATE job SET witness_id = NULL WHERE witness_id IS NOT NULL AND sweep_id = ?", &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, sweep_id);
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
+    return db_exec_int(db, "UPDATE job SET witness_id = NULL WHERE witness_id IS NOT NULL AND sweep_id = ?", sweep_id,
+                       e);
 }
 
 static int has_row(struct db *db, const char *sql, int64_t id, bool *yes, struct error *e)

@@ -1,6 +1,5 @@
 #include "trainer/device.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

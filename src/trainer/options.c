@@ -1,7 +1,6 @@
 #include "trainer/options.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

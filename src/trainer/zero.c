@@ -1,7 +1,6 @@
 #include "trainer/zero.h"
 
 #include <assert.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,15 +68,16 @@ char *file_text(const char *path, size_t limit_bytes)
     return NULL;
 }
 
-static int write_all(int fd, const char *bytes, size_t length)
+int file_write_all(int fd, const void *bytes, size_t length)
 {
+    const char *rest = bytes;
     while (length > 0) {
-        ssize_t n = write(fd, bytes, length);
+        ssize_t n = write(fd, rest, length);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0)
+        if (n <= 0)
             return -1;
-        bytes += n;
+        rest += n;
         length -= (size_t)n;
     }
     return 0;
@@ -128,7 +128,7 @@ int atomic_file_open(const char *path, struct atomic_file *out, struct error *e)
 
 int atomic_file_write(struct atomic_file *f, const void *bytes, size_t length, struct error *e)
 {
-    if (write_all(f->descriptor, bytes, length) < 0)
+    if (file_write_all(f->descriptor, bytes, length) < 0)
         return error_errno(e, errno, "%s: cannot write", f->path);
     return 0;
 }
@@ -238,6 +238,12 @@ int file_make_directories(const char *path, struct error *e)
     return rc;
 }
 
+const char *path_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 char *path_beside(const char *path, const char *name)
 {
     const char *slash = strrchr(path, '/');
@@ -257,7 +263,7 @@ char *path_absolute(const char *path)
     free(parent);
     if (!resolved)
         return xstrdup(path);
-    char *out = xasprintf("%s/%s", strcmp(resolved, "/") ? resolved : "", slash ? slash + 1 : path);
+    char *out = xasprintf("%s/%s", strcmp(resolved, "/") ? resolved : "", path_name(path));
     free(resolved);
     return out;
 }

@@ -13,6 +13,9 @@ int file_read(const char *path, size_t limit_bytes, struct buffer *out, struct e
 /* What is read so as text, the caller's; NULL where it cannot be. */
 char *file_text(const char *path, size_t limit_bytes);
 
+/* All of `length` bytes to a descriptor; -1 with errno set when that fails. */
+int file_write_all(int fd, const void *bytes, size_t length);
+
 /* Writes `text` to a new file beside `path`, syncs it and renames it over `path`: never a torn file. */
 int file_write_atomic(const char *path, const void *bytes, size_t length, struct error *e);
 
@@ -41,6 +44,9 @@ void file_share(const char *path);
 
 /* Makes a directory and what is missing above it, mode 0700. An existing directory is fine. */
 int file_make_directories(const char *path, struct error *e);
+
+/* The last component, within `path`; "" where it ends with a slash. */
+const char *path_name(const char *path);
 
 /* "DIRECTORY of path" + "/" + name, or `name` itself when it is absolute. The caller's. */
 char *path_beside(const char *path, const char *name);

@@ -1,7 +1,5 @@
 #include "util/utf8.h"
 
-#include <stdint.h>
-
 /* Lead byte range, range allowed for the second byte, length: table 3-7 of the Unicode standard. */
 static const struct {
     unsigned char lead_low, lead_high, second_low, second_high, length;

@@ -23,8 +23,10 @@
 # Stating:   expect_status N               expect_sql TEXT QUERY [DATABASE]
 #            expect_stdout TEXT            expect_stdout_contains TEXT        expect_stdout_matches REGEX
 #            expect_stdout_lacks TEXT      expect_no_stdout                   expect_any_stdout
-#            expect_silent N               expect_only_stdout N               expect_only_stderr N
-#            and the same for stderr; expect_file_contains FILE TEXT; expect_file FILE; expect_no_file FILE
+#            and the same for stderr; the status with both, nothing on the other one: expect_only_stdout N [TEXT],
+#            expect_only_stdout_contains N TEXT, expect_only_stdout_matches N REGEX, and the same for stderr;
+#            expect_silent N: nothing on either; expect_only_status N: whatever is said
+#            expect_file_contains FILE TEXT   expect_file FILE                expect_no_file FILE
 #            expect CONDITION: a shell command that must succeed; fail MESSAGE; skip REASON
 # Waiting:   wait_until CONDITION SECONDS
 # Making:    small_sweep [FILE]: a sweep of 4 jobs by /bin/sh; see there
@@ -126,10 +128,30 @@ expect_stderr_lacks() { stated_stderr=1; expect_lacks stderr "$1"; }
 expect_no_stderr() { stated_stderr=1; expect_text stderr ""; }
 expect_any_stderr() { stated_stderr=1; }
 
-# The status, and that nothing is said but where it may be.
+# The status, and all that is said.
 expect_silent() { expect_status "$1"; expect_no_stdout; expect_no_stderr; }
-expect_only_stdout() { expect_status "$1"; expect_any_stdout; expect_no_stderr; }
-expect_only_stderr() { expect_status "$1"; expect_no_stdout; expect_any_stderr; }
+expect_only_status() { expect_status "$1"; expect_any_stdout; expect_any_stderr; }
+
+expect_only_stdout()
+{
+    expect_status "$1"
+    expect_no_stderr
+    stated_stdout=1
+    [ $# -eq 1 ] || expect_stdout "$2"
+}
+
+expect_only_stderr()
+{
+    expect_status "$1"
+    expect_no_stdout
+    stated_stderr=1
+    [ $# -eq 1 ] || expect_stderr "$2"
+}
+
+expect_only_stdout_contains() { expect_only_stdout "$1"; expect_stdout_contains "$2"; }
+expect_only_stdout_matches() { expect_only_stdout "$1"; expect_stdout_matches "$2"; }
+expect_only_stderr_contains() { expect_only_stderr "$1"; expect_stderr_contains "$2"; }
+expect_only_stderr_matches() { expect_only_stderr "$1"; expect_stderr_matches "$2"; }
 
 expect_file()
 {

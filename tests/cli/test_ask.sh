@@ -43,45 +43,29 @@ ask__next_ones__trials_in_order_until_none_is_left()
 {
     a_sweep
     run_meshsweep ask -n 2 --by me --why first
-    expect_status 0
-    expect_stdout_contains '"open":	2'
+    expect_only_stdout_contains 0 '"open":	2'
     expect_stdout_contains '"left":	5'
-    expect_no_stderr
     expect_sql "1|1|me|first|1|
 2|2|me|first|2|" "SELECT t.id, t.job_id, json_extract(s.options, '$.by'), t.reason, t.asked, t.told FROM trial AS t
         JOIN search AS s ON s.id = t.search_id WHERE s.strategy = 'ask'"
     run_meshsweep status
-    expect_status 0
-    expect_stdout_contains '2 jobs are asked for and not told yet; `meshsweep ask --open` lists them'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '2 jobs are asked for and not told yet; `meshsweep ask --open` lists them'
     given tell <<'END'
 {"trial": 1, "metrics": {"throughput": 1, "peak_memory": 1}}
 END
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     run_meshsweep status
-    expect_status 0
-    expect_stdout_contains '1 job is asked for and not told yet; `meshsweep ask --open` lists it'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '1 job is asked for and not told yet; `meshsweep ask --open` lists it'
     run_meshsweep ask -n 100
-    expect_status 0
-    expect_stdout_contains '"left":	0'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '"left":	0'
     run_meshsweep ask
-    expect_status 4
-    expect_no_stdout
-    expect_stderr 'meshsweep: nothing is left to ask for: what has not run has been asked for (6 to be told; '\
+    expect_only_stderr 4 'meshsweep: nothing is left to ask for: what has not run has been asked for (6 to be told; '\
 'meshsweep ask --open lists them)'
     # What is asked for may be run as well: then the trials have what came of that.
     run_meshsweep run -j 1 --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     run_meshsweep ask
-    expect_status 4
-    expect_no_stdout
-    expect_stderr 'meshsweep: nothing is left to ask for: every job of the sweep has an outcome'
+    expect_only_stderr 4 'meshsweep: nothing is left to ask for: every job of the sweep has an outcome'
     expect_sql "7|7|8.0" "SELECT count(*), sum(outcome = 'ok'), max(objective) FROM trial"
 }
 
@@ -147,9 +131,7 @@ END
     sql "SELECT json_group_array(json_extract(value, '\$.keys')) FROM json_each(readfile('asked.json'), '\$.asked')" \
         >again.json
     run_meshsweep ask -d another.db again.json
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     sql "SELECT job_id FROM trial ORDER BY id" >first
     sql "SELECT job_id FROM trial ORDER BY id" another.db >second
     expect "[ -s first ]"
@@ -178,9 +160,7 @@ ask__the_same_again__the_same_trial()
     expect_any_stdout
     expect_no_stderr
     run_meshsweep ask --by second one.json
-    expect_status 0
-    expect_stdout "$(cat first)"
-    expect_no_stderr
+    expect_only_stdout 0 "$(cat first)"
     expect_sql 1 "SELECT count(*) FROM trial"
 }
 
@@ -189,30 +169,20 @@ ask__killed_before_it_prints__open_trials_are_listed()
     need_fault_points
     a_sweep
     run_meshsweep ask
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     run_killed trial-asked ask
-    expect_status 137
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 137
     expect_sql 1 "SELECT count(*) FROM trial"
     run_meshsweep ask --open
-    expect_status 0
-    expect_stdout_contains '"trial":	1'
+    expect_only_stdout_contains 0 '"trial":	1'
     expect_stdout_contains '"open":	1'
-    expect_no_stderr
     echo '{"trial": 1, "metrics": {"throughput": 5, "peak_memory": 1}}' >told.json
     run_killed trial-told tell told.json
-    expect_status 137
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 137
     expect_sql "1|" "SELECT id, told FROM trial"
     expect_sql 0 "SELECT count(*) FROM attempt"
     run_meshsweep tell told.json
-    expect_status 0
-    expect_stdout_contains '"outcome":	"ok"'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '"outcome":	"ok"'
     expect_sql "ok|5.0" "SELECT outcome, objective FROM trial"
 }
 
@@ -220,18 +190,14 @@ tell__results__jobs_end_and_the_best_is_feasible()
 {
     a_sweep
     run_meshsweep ask -n 3
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     given tell <<'END'
 [{"trial": 1, "metrics": {"throughput": 10, "peak_memory": 20}, "duration": 2.5},
  {"job": 2, "metrics": {"throughput": 90, "peak_memory": 71}},
  {"trial": 3, "failure": "oom", "message": "out of it"}]
 END
-    expect_status 0
-    expect_stdout_contains '"does_not_meet":	"peak_memory <= 70 GiB"'
+    expect_only_stdout_contains 0 '"does_not_meet":	"peak_memory <= 70 GiB"'
     expect_stdout_contains '"open":	0'
-    expect_no_stderr
     expect_sql "ok||10.0
 failed|infeasible-memory|90.0
 failed|oom|" "SELECT outcome, failure, objective FROM trial ORDER BY id"
@@ -242,18 +208,14 @@ failed|oom|" "SELECT outcome, failure, objective FROM trial ORDER BY id"
     # A failure without a message ends without one.
     sql "UPDATE attempt SET message = NULL"
     run_meshsweep status
-    expect_status 0
-    expect_stdout_matches '^  1 x oom, as job 3$'
-    expect_no_stderr
+    expect_only_stdout_matches 0 '^  1 x oom, as job 3$'
 }
 
 tell_fails() # ERROR, of the result in $2
 {
     echo "$2" >wrong.json
     run_meshsweep tell wrong.json
-    expect_status 2
-    expect_no_stdout
-    expect_stderr "meshsweep: $1"
+    expect_only_stderr 2 "meshsweep: $1"
     expect_sql 0 "SELECT count(*) FROM attempt"
 }
 
@@ -262,9 +224,7 @@ tell__wrong__clear_errors_and_nothing_recorded()
     local finite='must be a finite number; a job that ended as none is told with "failure": "diverged"'
     a_sweep
     run_meshsweep ask -n 2
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     tell_fails 'job 5 was not asked for; meshsweep ask --open lists what was' '{"job": 5, "failure": "oom"}'
     tell_fails 'trial 9 was not asked for; meshsweep ask --open lists what was' '{"trial": 9, "failure": "oom"}'
     tell_fails 'it names no job: "trial": N, "job": N or "key": "…"' '{"failure": "oom"}'
@@ -284,18 +244,12 @@ tell__twice__refused()
 {
     a_sweep
     run_meshsweep ask
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     echo '{"trial": 1, "metrics": {"throughput": 10, "peak_memory": 20}}' >told.json
     run_meshsweep tell told.json
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     run_meshsweep tell told.json
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: trial 1, job 1, has its outcome already: ok'
+    expect_only_stderr 2 'meshsweep: trial 1, job 1, has its outcome already: ok'
 }
 
 a_measured_table()
@@ -314,9 +268,7 @@ micro_batch = "mb"
 zero_stage = "z"
 END
     run_meshsweep import -c sweep.toml table.csv
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
 }
 
 ask__measured_table__outcomes_at_once()
@@ -324,10 +276,8 @@ ask__measured_table__outcomes_at_once()
     a_measured_table
     echo '{"micro_batch": 4, "zero_stage": 3}' >one.json
     run_meshsweep ask --by sampler one.json
-    expect_status 0
-    expect_stdout_contains '"outcome":	"ok"'
+    expect_only_stdout_contains 0 '"outcome":	"ok"'
     expect_stdout_contains '"objective_value":	243'
-    expect_no_stderr
 }
 
 # Debian's python3-optuna proposes; the table answers.
@@ -404,9 +354,7 @@ expect_jobs_of_a_run() # SEARCH
     rm -f run.db ask.db
     a_sweep_with_seeds "$1"
     run_meshsweep run -j 1 --progress none -d run.db
-    expect_status 3
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 3
     expect "ask_and_tell ask.db 1"
     expect "[ '$(sql "SELECT group_concat(job_id) FROM (SELECT job_id FROM trial ORDER BY id)" ask.db)' = \
         '$(sql "SELECT group_concat(job_id) FROM (SELECT job_id FROM attempt ORDER BY id)" run.db)' ]"
@@ -446,13 +394,9 @@ ask__replicates_of_a_run__given_first()
 {
     a_sweep_with_seeds 'strategy = "random"'
     run_meshsweep run --progress none --only 'seed = 1 AND micro_batch = 5'
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     run_meshsweep ask -n 3
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     expect_sql "5|2|replicate
 5|3|replicate" "SELECT json_extract(p.json, '\$.micro_batch'), json_extract(c.json, '\$.seed'), substr(t.reason, 1, 9)
         FROM trial AS t JOIN job AS j ON j.id = t.job_id JOIN spec AS p ON p.id = j.parallel_id

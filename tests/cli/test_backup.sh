@@ -57,9 +57,7 @@ copy__after_a_run_beside_a_reader_in_a_transaction__said_to_lack_something()
     expect_stderr "meshsweep: another program has been reading results.db all along: part of what is recorded stands \
 in results.db-wal alone; copy both, or use meshsweep backup"
     run_meshsweep backup copy.db
-    expect_status 0
-    expect_stdout 'copy.db: 4 jobs, 4 attempts'
-    expect_no_stderr
+    expect_only_stdout 0 'copy.db: 4 jobs, 4 attempts'
     exec 9>&-
     expect_whole 4 copy.db
 }
@@ -77,9 +75,7 @@ copy__during_a_run__has_all_but_the_last_seconds()
     exec 9>&-
     signal_command TERM
     wait_command
-    expect_status 143
-    expect_no_stdout
-    expect_stderr_contains 'stopping the running jobs'
+    expect_only_stderr_contains 143 'stopping the running jobs'
 }
 
 # --- backup ---
@@ -100,9 +96,7 @@ backup__during_a_run__consistent_and_alone()
     expect "[ -z \"\$(find . -name 'copy*' ! -name 'copy?.db')\" ]"
     signal_command TERM
     wait_command
-    expect_status 143
-    expect_no_stdout
-    expect_stderr_contains 'stopping the running jobs'
+    expect_only_stderr_contains 143 'stopping the running jobs'
 }
 
 backup__of_a_finished_run__goes_on_where_it_stood()
@@ -111,9 +105,7 @@ backup__of_a_finished_run__goes_on_where_it_stood()
     run_silently 0 --limit 2
     umask 022
     run_meshsweep backup -d results.db copy.db
-    expect_status 0
-    expect_stdout 'copy.db: 4 jobs, 2 attempts'
-    expect_no_stderr
+    expect_only_stdout 0 'copy.db: 4 jobs, 2 attempts'
     expect "[ \"\$(stat -c %a copy.db)\" = 600 ]"
     rm -r results.db*
     mv copy.db results.db
@@ -127,9 +119,7 @@ backup__over_an_older_one__in_its_place()
     run_silently 0 --limit 2
     for attempts in 2 4; do
         run_meshsweep backup copy.db
-        expect_status 0
-        expect_stdout "copy.db: 4 jobs, $attempts attempts"
-        expect_no_stderr
+        expect_only_stdout 0 "copy.db: 4 jobs, $attempts attempts"
         run_silently 0
     done
 }

@@ -15,14 +15,10 @@ check_sweep__right__one_line()
 {
     small_sweep sweep.toml
     run_meshsweep check
-    expect_status 0
-    expect_stdout_matches '^sweep'
-    expect_no_stderr
+    expect_only_stdout_matches 0 '^sweep'
     run_meshsweep check sweep.toml
-    expect_status 0
-    expect_stdout_matches \
+    expect_only_stdout_matches 0 \
         '^sweep\.toml: sweep small: 1 cluster_spec, 2 training_spec, 2 parallel_spec, 4 combinations, [0-9]+ rules$'
-    expect_no_stderr
 }
 
 check_sweep__wrong__every_problem_with_its_place()
@@ -30,16 +26,12 @@ check_sweep__wrong__every_problem_with_its_place()
     small_sweep sweep.toml
     sed -i -e 's/objective = .*/objektive = "max:score"/' -e 's/{x}/{xx}/' sweep.toml
     run_meshsweep check -c sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_matches '^meshsweep: sweep\.toml:3:[0-9]+: .*objektive.*objective'
+    expect_only_stderr_matches 2 '^meshsweep: sweep\.toml:3:[0-9]+: .*objektive.*objective'
     sed -i '/objektive/d' sweep.toml
     echo '[derive]
 z = "xy + 1"' >>sweep.toml
     run_meshsweep check -c sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_matches '^meshsweep: sweep\.toml:[0-9]+:[0-9]+: .*xx'
+    expect_only_stderr_matches 2 '^meshsweep: sweep\.toml:[0-9]+:[0-9]+: .*xx'
     expect_stderr_matches '^meshsweep: sweep\.toml:[0-9]+:[0-9]+: .*xy'
 }
 
@@ -90,18 +82,14 @@ x = "x"
 rate = "rate"
 END
     run_meshsweep check sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: sweep.toml:2:13: objective: nothing reports "speed": jobs come from a table, and '\
+    expect_only_stderr 2 'meshsweep: sweep.toml:2:13: objective: nothing reports "speed": jobs come from a table, and '\
 '[import.metrics] does not have it'
 }
 
 check_sweep__absent__said()
 {
     run_meshsweep check -c absent.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'absent.toml'
+    expect_only_stderr_contains 2 'absent.toml'
 }
 
 check__nothing_named_or_too_much__status_2()
@@ -112,34 +100,26 @@ check__nothing_named_or_too_much__status_2()
     expect_stderr 'meshsweep: check: there is no sweep.toml and no results.db here: name a sweep file (-c FILE), '\
 'a database (-d FILE) or both'
     run_meshsweep check a.db b.db
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: check: one sweep file and one database at a time: b.db'
+    expect_only_stderr 2 'meshsweep: check: one sweep file and one database at a time: b.db'
 }
 
 check_database__sound__all_well()
 {
     quiet_database
     run_meshsweep check
-    expect_status 0
-    expect_stdout 'results.db: all well'
-    expect_no_stderr
+    expect_only_stdout 0 'results.db: all well'
     run_meshsweep check results.db
-    expect_status 0
-    expect_stdout 'results.db: all well'
-    expect_no_stderr
+    expect_only_stdout 0 'results.db: all well'
 }
 
 check_database__runner_gone__said()
 {
     fixture_database
     run_meshsweep check -d results.db
-    expect_status 1
-    expect_stdout 'jobs that run though no runner is at work (1): job 7
+    expect_only_stdout 1 'jobs that run though no runner is at work (1): job 7
   `meshsweep run` takes them up again
 attempts that are open though no runner is at work (1): job 7 attempt 1
   `meshsweep run` takes them up again'
-    expect_no_stderr
 }
 
 check_database__states_that_contradict__each_said()
@@ -147,11 +127,9 @@ check_database__states_that_contradict__each_said()
     quiet_database "UPDATE job SET attempt_id = NULL WHERE id IN (1, 2)" "UPDATE job SET failure = 'hang' WHERE id = 4"
     sqlite3 results.db "PRAGMA foreign_keys = OFF; UPDATE attempt SET runner_id = 77 WHERE id = 9"
     run_meshsweep check -d results.db
-    expect_status 1
-    expect_stdout_contains 'ok jobs without an attempt that is ok (2): job 1, job 2'
+    expect_only_stdout_contains 1 'ok jobs without an attempt that is ok (2): job 1, job 2'
     expect_stdout_contains 'failed jobs whose attempt did not fail like that (1): job 4'
     expect_stdout_contains 'attempts whose runner is not there (1): job 9 attempt 1'
-    expect_no_stderr
 }
 
 check_database__files__missing_and_unknown_ones()
@@ -161,12 +139,10 @@ check_database__files__missing_and_unknown_ones()
     mkdir -p results.db.d/0300000000000000/1 results.db.d/0300000000000000/2 results.db.d/slots
     echo "kept" >results.db.d/0300000000000000/2/output.log
     run_meshsweep check -d results.db
-    expect_status 1
-    expect_stdout "attempts whose files are gone (1): 0400000000000000/1
+    expect_only_stdout 1 "attempts whose files are gone (1): 0400000000000000/1
   nothing need be done: what they measured is in the database; their logs are lost
 directories that no attempt has (1): 0300000000000000/2
   they may be deleted; they are in $PWD/results.db.d; \`meshsweep check --repair -d results.db\` moves them aside"
-    expect_no_stderr
 }
 
 # A runner that was killed between making one and recording it leaves such.
@@ -175,9 +151,7 @@ check_database__empty_directories__all_well()
     quiet_database
     mkdir -p results.db.d/0300000000000000/2 results.db.d/0300000000000000/3
     run_meshsweep check -d results.db
-    expect_status 0
-    expect_stdout_contains 'results.db: all well'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'results.db: all well'
 }
 
 check_database__damaged__said_not_crashed()
@@ -188,10 +162,8 @@ check_database__damaged__said_not_crashed()
     page=$(sql "SELECT rootpage FROM sqlite_schema WHERE name = 'exclusion'")
     head -c 4096 /dev/zero | tr '\0' 'x' | dd of=results.db bs=4096 seek="$((page - 1))" conv=notrunc 2>/dev/null
     run_meshsweep check -d results.db
-    expect_status 1
-    expect_stdout_contains 'damage that SQLite finds'
+    expect_only_stdout_contains 1 'damage that SQLite finds'
     expect_stdout_contains '.recover'
-    expect_no_stderr
 }
 
 flip_byte() # FILE OFFSET
@@ -210,9 +182,7 @@ check_database__flipped_byte_of_a_result__said_of_which_attempt()
     echo 'echo "score: $(($1 * $2)).125"; echo "ended $1 of $2"' >job.sh
     run_silently 0 --limit 2
     run_meshsweep check -d results.db
-    expect_status 0
-    expect_stdout 'results.db: all well'
-    expect_no_stderr
+    expect_only_stdout 0 'results.db: all well'
     for pattern in '\x40\x34\x20\x00\x00\x00\x00\x00' 'ended 1 of 20'; do
         LC_ALL=C grep -obaUP "$pattern" results.db | cut -d : -f 1 >offsets
         while read -r offset; do
@@ -235,9 +205,7 @@ check_database__flipped_byte_of_a_result__said_of_which_attempt()
     sed -i '/checksums/d' sweep.toml
     run_silently 0
     run_meshsweep check -d results.db
-    expect_status 0
-    expect_stdout 'results.db: all well'
-    expect_no_stderr
+    expect_only_stdout 0 'results.db: all well'
     expect_sql "1" "SELECT count(*) FROM attempt_sum"
 }
 
@@ -256,9 +224,7 @@ check_database__cut_log__said()
     printf '…\n[… 5 bytes cut by meshsweep …]\n' >"$log"
     sql "UPDATE attempt SET log_bytes = 1000000 WHERE id = 1"
     run_meshsweep check -d results.db
-    expect_status 0
-    expect_stdout 'results.db: all well'
-    expect_no_stderr
+    expect_only_stdout 0 'results.db: all well'
 }
 
 check_database__schema_changed__said()
@@ -275,9 +241,7 @@ parts of the schema that another program changed (1): table metric (changed)
     expect_no_stderr
     mv results.db 'my FILE.db'
     run_meshsweep check -d 'my FILE.db'
-    expect_status 1
-    expect_stdout_contains "\`meshsweep check --repair -d 'my FILE.db'\` makes them again"
-    expect_no_stderr
+    expect_only_stdout_contains 1 "\`meshsweep check --repair -d 'my FILE.db'\` makes them again"
 }
 
 # --- repair ---
@@ -288,9 +252,7 @@ repair__nothing_wrong__changes_nothing()
     quiet_database
     before=$(sql "SELECT * FROM job; SELECT * FROM attempt; SELECT * FROM meta WHERE name <> 'path'")
     run_meshsweep check --repair -d results.db
-    expect_status 0
-    expect_stdout 'results.db: all well'
-    expect_no_stderr
+    expect_only_stdout 0 'results.db: all well'
     expect_sql "$before" "SELECT * FROM job; SELECT * FROM attempt; SELECT * FROM meta WHERE name <> 'path'"
     expect_no_file results.db.d
 }
@@ -307,8 +269,7 @@ repair__states_rows_and_schema__said_and_right_again()
         WHERE id = 2; UPDATE job SET state = 'ok' WHERE id = 2; UPDATE sweep SET jobs = 99 WHERE id = 1;
         DELETE FROM meta; DROP TRIGGER job_state; DROP INDEX job_failed"
     run_meshsweep check --repair -d results.db
-    expect_status 0
-    expect_stdout 'repaired: indexes and triggers that were missing (2): job_failed, job_state
+    expect_only_stdout 0 'repaired: indexes and triggers that were missing (2): job_failed, job_state
   they were made again
 repaired: attempts whose runner is not there (1): job 9 attempt 1
   they have a runner of an unknown host now
@@ -321,7 +282,6 @@ repaired: failed jobs whose attempt did not fail like that (2): job 4, job 5
 repaired: sweeps of which jobs are missing (1): sweep 1: 1 of 99
   the next run of the sweep makes them again
 results.db: all well'
-    expect_no_stderr
     expect_sql "1|ok||1
 2|pending||
 4|failed|oom|4
@@ -329,9 +289,7 @@ results.db: all well'
     expect_sql "32|unknown|0" "SELECT length(value), (SELECT host FROM runner WHERE id = 77),
         (SELECT enumerated FROM sweep WHERE id = 1) FROM meta WHERE name = 'identity'"
     run_meshsweep check --repair results.db
-    expect_status 0
-    expect_stdout 'results.db: all well'
-    expect_no_stderr
+    expect_only_stdout 0 'results.db: all well'
 }
 
 repair__index_that_lies__made_again()
@@ -347,15 +305,11 @@ repair__index_that_lies__made_again()
         UPDATE job SET state = 'pending', failure = NULL WHERE id = 6"
     sqlite3 results.db "PRAGMA writable_schema = ON; $(cat back)"
     run_meshsweep check -d results.db
-    expect_status 1
-    expect_stdout_contains 'indexes that do not agree with their tables'
+    expect_only_stdout_contains 1 'indexes that do not agree with their tables'
     expect_stdout_lacks 'damage that SQLite finds'
-    expect_no_stderr
     run_meshsweep check --repair -d results.db
-    expect_status 0
-    expect_stdout_contains 'the indexes were made again from the tables'
+    expect_only_stdout_contains 0 'the indexes were made again from the tables'
     expect_stdout_contains 'results.db: all well'
-    expect_no_stderr
     expect_sql "4|exit
 5|exit" "SELECT id, failure FROM job INDEXED BY job_failed WHERE sweep_id = 2 AND state = 'failed' ORDER BY id"
 }
@@ -366,11 +320,9 @@ repair__directories__moved_aside_or_removed()
     mkdir -p results.db.d/0300000000000000/{1,2,3} results.db.d/orphans/0300000000000000-2
     echo "kept" >results.db.d/0300000000000000/2/output.log
     run_meshsweep check --repair -d results.db
-    expect_status 0
-    expect_stdout_matches \
+    expect_only_stdout_matches 0 \
         '^repaired: directories that no attempt has \(2\): 0300000000000000/[23], 0300000000000000/[23]$'
     expect_stdout_contains 'results.db: all well'
-    expect_no_stderr
     expect_file_contains results.db.d/orphans/0300000000000000-2.2/output.log kept
     expect "[ \"\$(ls results.db.d/0300000000000000)\" = 1 ]"
 }
@@ -379,12 +331,10 @@ repair__open_attempts__left_to_the_run()
 {
     fixture_database
     run_meshsweep check --repair -d results.db
-    expect_status 1
-    expect_stdout 'jobs that run though no runner is at work (1): job 7
+    expect_only_stdout 1 'jobs that run though no runner is at work (1): job 7
   `meshsweep run` takes them up again
 attempts that are open though no runner is at work (1): job 7 attempt 1
   `meshsweep run` takes them up again'
-    expect_no_stderr
     expect_sql "running|running" \
         "SELECT j.state, a.state FROM job AS j JOIN attempt AS a ON a.job_id = j.id WHERE j.id = 7"
 }
@@ -393,13 +343,9 @@ repair__damaged_absent_or_in_use__refused()
 {
     local page
     run_meshsweep check --repair -c sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: check: --repair is for a database: name it with -d FILE'
+    expect_only_stderr 2 'meshsweep: check: --repair is for a database: name it with -d FILE'
     run_meshsweep check --repair -d absent.db
-    expect_status 1
-    expect_no_stdout
-    expect_stderr 'meshsweep: database absent.db: there is none'
+    expect_only_stderr 1 'meshsweep: database absent.db: there is none'
     expect_no_file absent.db.lock
     quiet_database "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
         INSERT INTO exclusion (sweep_id, position, rank, \"values\") SELECT 2, 1, i, json_object('i', i) FROM n" \

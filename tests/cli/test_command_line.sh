@@ -5,11 +5,9 @@
 help__asked__commands_and_statuses()
 {
     run_meshsweep --help
-    expect_status 0
-    expect_stdout_contains 'usage: meshsweep [COMMAND] [OPTIONS]'
+    expect_only_stdout_contains 0 'usage: meshsweep [COMMAND] [OPTIONS]'
     expect_stdout_matches '^  results +Show jobs'
     expect_stdout_contains 'Exit status: 0 all well'
-    expect_no_stderr
     expect "[ \$(wc -l <.stdout) -le 40 ] && [ \$(wc -L <.stdout) -le 100 ]"
 }
 
@@ -22,11 +20,9 @@ help__of_every_command__usage_options_example_on_a_screen()
     expect '[ ${#names[@]} -ge 5 ]'
     for command in "${names[@]}"; do
         run_meshsweep "$command" --help
-        expect_status 0
-        expect_stdout_contains "usage: meshsweep $command "
+        expect_only_stdout_contains 0 "usage: meshsweep $command "
         expect_stdout_contains '  -h, --help'
         expect_stdout_contains "  meshsweep $command"
-        expect_no_stderr
         expect "[ \$(wc -l <.stdout) -le 72 ] && [ \$(wc -L <.stdout) -le 100 ]"
     done
 }
@@ -34,58 +30,44 @@ help__of_every_command__usage_options_example_on_a_screen()
 version__asked__tool_and_libraries()
 {
     run_meshsweep results --version
-    expect_status 0
-    expect_stdout_matches '^meshsweep [0-9]+\.[0-9]+\.[0-9]+$'
+    expect_only_stdout_matches 0 '^meshsweep [0-9]+\.[0-9]+\.[0-9]+$'
     expect_stdout_matches '^SQLite 3\.'
     expect_stdout_matches '^toml\+\+ [0-9]+\.[0-9]+\.[0-9]+$'
     expect_stdout_matches '^libmicrohttpd [0-9]+\.[0-9]+\.[0-9]+$'
-    expect_no_stderr
 }
 
 option__unknown__near_match_and_status_2()
 {
     run_meshsweep run --confg x
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep run: unknown option --confg (did you mean --config?); see meshsweep run --help'
+    expect_only_stderr 2 'meshsweep run: unknown option --confg (did you mean --config?); see meshsweep run --help'
 }
 
 word__unknown__near_match_or_all_of_them()
 {
     small_sweep sweep.toml
     run_meshsweep run --strategy gird
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: --strategy: there is no `gird` (did you mean `grid`?)'
+    expect_only_stderr 2 'meshsweep: --strategy: there is no `gird` (did you mean `grid`?)'
     run_meshsweep plan --strategy bayes
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'meshsweep: --strategy: there is no `bayes`; it is one of grid, random, '
+    expect_only_stderr_contains 2 'meshsweep: --strategy: there is no `bayes`; it is one of grid, random, '
     expect_stderr_contains ' or stage-by-stage'
 }
 
 option__unknown_without_command__is_of_run()
 {
     run_meshsweep -D --bd x
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep run: unknown option --bd (did you mean --db?); see meshsweep run --help'
+    expect_only_stderr 2 'meshsweep run: unknown option --bd (did you mean --db?); see meshsweep run --help'
 }
 
 command__unknown__near_match_and_status_2()
 {
     run_meshsweep -d x.db reslts
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: unknown command reslts (did you mean results?); see meshsweep --help'
+    expect_only_stderr 2 'meshsweep: unknown command reslts (did you mean results?); see meshsweep --help'
 }
 
 option__before_the_command__taken()
 {
     run_meshsweep -d none.db results
-    expect_status 1
-    expect_no_stdout
-    expect_stderr 'meshsweep: database none.db: there is none yet; `meshsweep run` makes it'
+    expect_only_stderr 1 'meshsweep: database none.db: there is none yet; `meshsweep run` makes it'
     expect_no_file none.db
 }
 
@@ -101,16 +83,12 @@ dumb_terminal__nothing_written_over()
     type -P script >/dev/null || skip "there is no script"
     small_sweep sweep.toml
     run_in_terminal TERM=dumb
-    expect_status 0
-    expect_stdout_contains '4/4 done (100%)'
+    expect_only_stdout_contains 0 '4/4 done (100%)'
     expect_stdout_contains 'total  4'
     expect_stdout_lacks "$esc"
-    expect_no_stderr
     rm -rf results.db*
     run_in_terminal
-    expect_status 0
-    expect_stdout_contains "${esc}[K"
-    expect_no_stderr
+    expect_only_stdout_contains 0 "${esc}[K"
 }
 
 color__when__shown()
@@ -119,9 +97,7 @@ color__when__shown()
     type -P script >/dev/null || skip "there is no script"
     small_sweep sweep.toml
     run_meshsweep plan --color always
-    expect_status 0
-    expect_stdout_contains "${esc}32m+"
-    expect_no_stderr
+    expect_only_stdout_contains 0 "${esc}32m+"
     run_meshsweep --color never plan
     expect_status 0
     expect_stdout_lacks "$esc"
@@ -131,31 +107,23 @@ color__when__shown()
     expect_stdout_lacks "$esc"
     expect_no_stderr
     run_in_terminal
-    expect_status 0
-    expect_stdout_contains "${esc}32m+"
-    expect_no_stderr
+    expect_only_stdout_contains 0 "${esc}32m+"
     run_in_terminal NO_COLOR=1
     expect_status 0
     expect_stdout_lacks "$esc"
     expect_no_stderr
     line="meshsweep plan --color always"
     run_in_terminal NO_COLOR=1
-    expect_status 0
-    expect_stdout_contains "${esc}32m+"
-    expect_no_stderr
+    expect_only_stdout_contains 0 "${esc}32m+"
     run_meshsweep plan --color sometimes
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep plan: --color sometimes: must be auto, always or never; see meshsweep plan --help'
+    expect_only_stderr 2 'meshsweep plan: --color sometimes: must be auto, always or never; see meshsweep plan --help'
 }
 
 output__disk_full__said_and_status_1()
 {
     [ -w /dev/full ] || skip "there is no /dev/full"
     run_command sh -c 'meshsweep --help >/dev/full'
-    expect_status 1
-    expect_no_stdout
-    expect_stderr 'meshsweep: standard output: No space left on device'
+    expect_only_stderr 1 'meshsweep: standard output: No space left on device'
 }
 
 output__reader_gone__quiet()

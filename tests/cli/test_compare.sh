@@ -34,9 +34,7 @@ compare__one_is_faster__says_by_how_much()
 {
     paired_database
     run_meshsweep compare --by zero_stage=0,1
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains \
+    expect_only_stdout_contains 0 \
         'throughput (higher is better) by zero_stage: pairs equal in everything else and in the global batch'
     expect_stdout_contains '1 against 0: 8 pairs ran on both sides'
     expect_stdout_contains \
@@ -48,9 +46,7 @@ compare__no_difference__says_so()
 {
     paired_database
     run_meshsweep compare --by micro_batch
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains '2 against 1: 8 pairs ran on both sides'
+    expect_only_stdout_contains 0 '2 against 1: 8 pairs ran on both sides'
     expect_stdout_contains '  cannot be told apart: the interval holds 1'
 }
 
@@ -58,9 +54,7 @@ compare__one_side_fails__counted_apart()
 {
     paired_database
     run_meshsweep compare --by zero_stage=0,3
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains '3 against 0: 6 pairs ran on both sides'
+    expect_only_stdout_contains 0 '3 against 0: 6 pairs ran on both sides'
     expect_stdout_contains '  only 0 runs: 2 (the other side failed as job '
     expect_stdout_contains '  3 is lower by 50 %: worse'
 }
@@ -69,9 +63,7 @@ compare__another_global_batch__no_pair()
 {
     paired_database "UPDATE job SET derived = '{\"global_batch\":128}' WHERE parallel_id = 12 AND model_id > 3"
     run_meshsweep compare --by zero_stage=0,1
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains '1 against 0: 3 pairs ran on both sides'
+    expect_only_stdout_contains 0 '1 against 0: 3 pairs ran on both sides'
     expect_stdout_contains '  too few pairs: 3 of 6 that it takes to tell a difference from chance'
 }
 
@@ -79,9 +71,7 @@ compare__json__the_same_for_programs()
 {
     paired_database
     run_meshsweep compare --by parallel_spec.zero_stage --json
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     mv .stdout c.json
     expect_sql 'max|parallel_spec|zero_stage|3|0|1|8|1|higher|2' "WITH c (j) AS (SELECT readfile('c.json')) SELECT
         j->>'\$.better', j->>'\$.section', j->>'\$.by', json_array_length(j, '\$.comparisons'),
@@ -93,9 +83,7 @@ compare__whole_models__by_their_names()
 {
     paired_database
     run_meshsweep compare --by model=m1,m2
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains 'm2 against m1: 4 pairs ran on both sides'
+    expect_only_stdout_contains 0 'm2 against m1: 4 pairs ran on both sides'
 }
 
 compare__values_without_a_ratio__said()
@@ -103,9 +91,7 @@ compare__values_without_a_ratio__said()
     paired_database "UPDATE summary SET value = NULL WHERE attempt_id = 112" \
         "UPDATE summary SET value = -1.0 WHERE attempt_id = 212" "UPDATE summary SET value = 0.0 WHERE attempt_id = 312"
     run_meshsweep compare --by zero_stage=0,1
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains '1 against 0: 5 pairs ran on both sides'
+    expect_only_stdout_contains 0 '1 against 0: 5 pairs ran on both sides'
     expect_stdout_contains '  no ratio, for a value is absent, infinite, zero or negative: 3'
 }
 
@@ -113,47 +99,29 @@ compare__wrong_use__one_sentence()
 {
     paired_database
     run_meshsweep compare
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: compare: by what? --by KEY, or --by KEY=A,B'
+    expect_only_stderr 2 'meshsweep: compare: by what? --by KEY, or --by KEY=A,B'
     run_meshsweep compare --by zero_stag
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: --by zero_stag: there is no such key (did you mean zero_stage?)'
+    expect_only_stderr 2 'meshsweep: --by zero_stag: there is no such key (did you mean zero_stage?)'
     run_meshsweep compare --by zero_stage=0,7
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: --by zero_stage: no job has the value 7; there are 0, 1, 3'
+    expect_only_stderr 2 'meshsweep: --by zero_stage: no job has the value 7; there are 0, 1, 3'
     run_meshsweep compare --by zero_stage=0
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: --by zero_stage=0: must be KEY or KEY=A,B'
+    expect_only_stderr 2 'meshsweep: --by zero_stage=0: must be KEY or KEY=A,B'
     run_meshsweep compare --by zero_stage=1,1
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: --by zero_stage=1,1: a value cannot be compared with itself'
+    expect_only_stderr 2 'meshsweep: --by zero_stage=1,1: a value cannot be compared with itself'
     run_meshsweep compare --by global_batch
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'it is derived from other keys'
+    expect_only_stderr_contains 2 'it is derived from other keys'
     run_meshsweep compare --by zero_stage --metric speed
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'meshsweep: --metric speed: there is no such metric; its metrics are '
+    expect_only_stderr_contains 2 'meshsweep: --metric speed: there is no such metric; its metrics are '
 }
 
 compare__nothing_to_compare__says_why()
 {
     paired_database "DELETE FROM job WHERE parallel_id <> 11"
     run_meshsweep compare --by zero_stage
-    expect_status 4
-    expect_no_stdout
-    expect_stderr 'meshsweep: --by zero_stage: all jobs have the same value: nothing to compare'
+    expect_only_stderr 4 'meshsweep: --by zero_stage: all jobs have the same value: nothing to compare'
     paired_database "DELETE FROM job WHERE (parallel_id = 11) = (model_id > 4)"
     run_meshsweep compare --by zero_stage=0,1
-    expect_status 4
-    expect_no_stdout
-    expect_stderr_contains 'no two jobs differ in it alone'
+    expect_only_stderr_contains 4 'no two jobs differ in it alone'
 }
 
 compare__no_job_recorded__status_4()
@@ -161,26 +129,18 @@ compare__no_job_recorded__status_4()
     small_sweep sweep.toml
     printf '[[rule]]\nname = "none"\nrequire = "x > 5"\n' >>sweep.toml
     run_meshsweep run
-    expect_status 4
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 4
     run_meshsweep compare --by x
-    expect_status 4
-    expect_no_stdout
-    expect_stderr 'meshsweep: --by x: there is no job in this database: nothing to compare'
+    expect_only_stderr 4 'meshsweep: --by x: there is no job in this database: nothing to compare'
 }
 
 compare__no_objective__asks_for_a_metric()
 {
     paired_database "UPDATE sweep SET objective = NULL"
     run_meshsweep compare --by zero_stage
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: the sweep has no objective; name the metric to compare with --metric'
+    expect_only_stderr 2 'meshsweep: the sweep has no objective; name the metric to compare with --metric'
     run_meshsweep compare --by zero_stage=0,1 --metric throughput
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains '  1 is higher by 11 %'
+    expect_only_stdout_contains 0 '  1 is higher by 11 %'
 }
 
 batches__what_pairs_have_in_common__said()
@@ -202,26 +162,17 @@ END
     expect_no_stdout
     expect_stderr_contains "meshsweep: the winner's global batch is 8, and other jobs have 16: compare at an equal one"
     run_meshsweep compare --by micro_batch
-    expect_status 0
-    expect_stdout_contains \
+    expect_only_stdout_contains 0 \
         'rate (higher is better) by micro_batch: pairs equal in everything else and in the global batch'
-    expect_no_stderr
     run_meshsweep compare --by global_batch
-    expect_status 0
-    expect_stdout_contains \
+    expect_only_stdout_contains 0 \
         'by global_batch: pairs equal in everything else; their global batches differ, so their steps do different work'
-    expect_no_stderr
     # Where nothing says it, it may follow the micro-batch.
     sed -i '/^global_batch/d' sweep.toml
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     run_meshsweep compare --by micro_batch
-    expect_status 0
-    expect_stdout_contains \
+    expect_only_stdout_contains 0 \
         'by micro_batch: pairs equal in everything else; no key says the global batch, which may differ'
-    expect_no_stderr
 }
 
 free__keys_that_must_follow__found_and_said()
@@ -234,23 +185,17 @@ free__keys_that_must_follow__found_and_said()
 differ: dp, gas (tied to it by rules and derived keys): pairs equal in everything else'
     expect_stdout_contains '2 against 1: 12 pairs ran on both sides'
     run_meshsweep compare --by tp --free gas,dp
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains 'by tp, best against best, free to differ: gas, dp: pairs equal in everything else'
+    expect_only_stdout_contains 0 'by tp, best against best, free to differ: gas, dp: pairs equal in everything else'
     expect_stdout_contains '2 against 1: 12 pairs ran on both sides'
     # The micro-batch, too: the best of either side is one with 1.
     run_meshsweep compare --by tp --free gas,dp,micro_batch --json
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     mv .stdout c.json
     expect_sql '6|1.0926|0|3' "WITH c (j) AS (SELECT readfile('c.json')) SELECT j->>'\$.comparisons[0].pairs',
         round(max(r.value), 4), j->>'\$.free_was_found', json_array_length(j, '\$.free')
         FROM c, json_each(j, '\$.comparisons[0].ratios') AS r"
     run_meshsweep report -o report.html
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     expect "grep -q 'dp (too few pairs: 0 of 6) with gas, tp' report.html"
 }
 
@@ -258,17 +203,11 @@ free__wrong__one_sentence()
 {
     tied_sweep
     run_meshsweep compare --by tp --free ''
-    expect_status 4
-    expect_no_stdout
-    expect_stderr_contains 'no two jobs differ in it alone'
+    expect_only_stderr_contains 4 'no two jobs differ in it alone'
     run_meshsweep compare --by tp --free dpp
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: --free dpp: there is no such key'
+    expect_only_stderr 2 'meshsweep: --free dpp: there is no such key'
     run_meshsweep compare --by tp --free tp
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: --free tp: it is compared by'
+    expect_only_stderr 2 'meshsweep: --free tp: it is compared by'
 }
 
 # What takes each value with each other one takes minutes for these.
@@ -276,13 +215,9 @@ compare__thousands_of_values__in_time_that_grows_with_their_number()
 {
     many_jobs 30000 0 "UPDATE spec SET json = json_object('path', '/data/' || id) WHERE id >= 100"
     run_command sh -c "ulimit -t 10; exec '$meshsweep' compare --by path --metric throughput"
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     run_command sh -c "ulimit -t 10; exec '$meshsweep' report"
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
 }
 
 # 1 and "1" of another key are two values. Labels of the key's own section do not count.
@@ -291,15 +226,11 @@ compare__values_of_other_types__told_apart_in_other_keys()
     many_jobs 2 0 "UPDATE spec SET json = json_object('tp', 1, 'x', 1, 'name', 'a') WHERE id = 100" \
         "UPDATE spec SET json = json_object('tp', 2, 'x', 1, 'name', 'b') WHERE id = 101"
     run_meshsweep compare --by tp --free ''
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     expect_stdout_contains '2 against 1: 1 pair ran on both sides'
     sqlite3 results.db "UPDATE spec SET json = json_set(json, '\$.x', '1') WHERE id = 101"
     run_meshsweep compare --by tp --free ''
-    expect_status 4
-    expect_no_stdout
-    expect_stderr_contains 'no two jobs differ in it alone'
+    expect_only_stderr_contains 4 'no two jobs differ in it alone'
 }
 
 run_cases "$@"

@@ -25,31 +25,23 @@ END
     rm -rf before.db* now.db*
     echo 1 >factor
     run_meshsweep run -j2 -d before.db --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     echo "$1" >factor
     run_meshsweep run -j2 -d now.db --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
 }
 
 slower__status_1()
 {
     two_databases 1.08
     run_meshsweep compare before.db now.db --fail-slower 5%
-    expect_status 1
-    expect_no_stderr
-    expect_stdout_contains 'time (lower is better), now.db against before.db: 8 jobs in common'
+    expect_only_stdout_contains 1 'time (lower is better), now.db against before.db: 8 jobs in common'
     expect_stdout_contains '8 jobs, 3 runs of each on either side'
     expect_stdout_contains '  ratio 1.08 (above 1 is slower), at least 1.07'
     expect_stdout_contains '  slower by 8 %, and by more than the limit for certain'
     # Without the option there are figures and no verdict.
     run_meshsweep compare before.db now.db
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains '  ratio 1.08 (above 1 is slower)'
+    expect_only_stdout_contains 0 '  ratio 1.08 (above 1 is slower)'
     expect "! grep -q 'slower by' .stdout"
 }
 
@@ -57,13 +49,9 @@ as_fast__status_0()
 {
     two_databases 1.01
     run_meshsweep compare before.db now.db --fail-slower 5%
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains '  not slower by 5 %'
+    expect_only_stdout_contains 0 '  not slower by 5 %'
     run_meshsweep compare before.db before.db --fail-slower 5%
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains '  ratio 1 (above 1 is slower)'
+    expect_only_stdout_contains 0 '  ratio 1 (above 1 is slower)'
 }
 
 too_few_repeats__status_3_and_how_many()
@@ -71,9 +59,7 @@ too_few_repeats__status_3_and_how_many()
     two_databases 1.02
     sqlite3 now.db "UPDATE summary SET value = value * (1 + ((attempt_id % 3) - 1) * 0.3)"
     run_meshsweep compare before.db now.db --fail-slower 5%
-    expect_status 3
-    expect_no_stderr
-    expect_stdout_contains '  too few repeats to tell whether it is slower by 5 %: it takes about '
+    expect_only_stdout_contains 3 '  too few repeats to tell whether it is slower by 5 %: it takes about '
     # One job, once.
     sqlite3 now.db "DELETE FROM job WHERE id > 1; DELETE FROM attempt WHERE id <> (SELECT attempt_id FROM job)"
     sqlite3 before.db "DELETE FROM attempt WHERE id NOT IN (SELECT attempt_id FROM job)"
@@ -89,15 +75,11 @@ by_a_key__a_verdict_each()
     sqlite3 now.db "UPDATE summary SET value = value * 1.2 WHERE attempt_id IN (SELECT a.id FROM attempt AS a
         JOIN results AS r ON r.job = a.job_id WHERE r.x = 3)"
     run_meshsweep compare before.db now.db --fail-slower 5% --by x
-    expect_status 1
-    expect_no_stderr
-    expect_stdout_contains 'x 2: 2 jobs, 3 runs of each on either side'
+    expect_only_stdout_contains 1 'x 2: 2 jobs, 3 runs of each on either side'
     expect_stdout_contains '  slower by 20 %'
     expect "[ \"\$(grep -c 'not slower by 5 %' .stdout)\" = 3 ]"
     run_meshsweep compare before.db now.db --by x --fail-slower 5% --json
-    expect_status 1
-    expect_no_stderr
-    expect_any_stdout
+    expect_only_stdout 1
     mv .stdout c.json
     ln -s now.db results.db
     expect_sql 'time|x|3|slower|not slower|8' "WITH c (j) AS (SELECT readfile('c.json')) SELECT j->>'\$.metric',
@@ -112,13 +94,9 @@ a_rate__less_is_slower()
         sqlite3 "$db.db" "UPDATE sweep SET maximise = 1"
     done
     run_meshsweep compare now.db before.db --fail-slower 5%
-    expect_status 1
-    expect_no_stderr
-    expect_stdout_contains 'time (higher is better), before.db against now.db'
+    expect_only_stdout_contains 1 'time (higher is better), before.db against now.db'
     run_meshsweep compare before.db now.db --fail-slower 5%
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains '  not slower by 5 %'
+    expect_only_stdout_contains 0 '  not slower by 5 %'
 }
 
 markdown__a_table_for_a_summary()
@@ -126,9 +104,7 @@ markdown__a_table_for_a_summary()
     two_databases 1.08
     sqlite3 now.db "DELETE FROM job WHERE id = 2"
     run_meshsweep compare before.db now.db --fail-slower 5% --markdown
-    expect_status 1
-    expect_no_stderr
-    expect_stdout_contains '### time (s, lower is better): now.db against before.db'
+    expect_only_stdout_contains 1 '### time (s, lower is better): now.db against before.db'
     expect_stdout_contains \
         '| | jobs | runs of each | ratio (above 1 is slower) | at least (99.5 % sure) | at most (95 % sure) | |'
     expect_stdout_contains '| all | 7 | 3 | 1.08 | 1.07'
@@ -143,9 +119,7 @@ failed_now__said()
     sqlite3 now.db "UPDATE job SET state = 'pending' WHERE id = 3; UPDATE job SET state = 'running' WHERE id = 3;
         UPDATE job SET state = 'failed', failure = 'oom' WHERE id = 3"
     run_meshsweep compare before.db now.db --fail-slower 5%
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains 'ok before and failed now: 1 (job 3 is one)'
+    expect_only_stdout_contains 0 'ok before and failed now: 1 (job 3 is one)'
 }
 
 # Both databases learn what the sweep file says now; nothing runs again.
@@ -154,9 +128,7 @@ take_up_file()
     local db
     for db in before now; do
         run_meshsweep run -d "$db.db" --progress none
-        expect_status 0
-        expect_no_stdout
-        expect_no_stderr
+        expect_silent 0
     done
 }
 
@@ -167,15 +139,11 @@ constraint__all_compared_and_what_breaches_it_now_said()
     sed -i 's/^objective = .*/&\nsubject_to = ["time <= 4.1", "time <= 1000 - 1000 * (x = 3)"]/' sweep.toml
     take_up_file
     run_meshsweep compare before.db now.db --fail-slower 5%
-    expect_status 1
-    expect_no_stderr
-    expect_stdout_contains '8 jobs, 3 runs of each on either side'
+    expect_only_stdout_contains 1 '8 jobs, 3 runs of each on either side'
     expect_stdout_contains 'met what [sweep] subject_to asks for before and not now: 2 (job '
     expect "! grep -q 'not measured' .stdout"
     run_meshsweep compare before.db now.db --json
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains '"breached_now":	2'
+    expect_only_stdout_contains 0 '"breached_now":	2'
 }
 
 own_metric__made_one_by_an_expression()
@@ -188,15 +156,11 @@ own_metric__made_one_by_an_expression()
     printf '[metrics.duration_seen]\nexpression = "duration"\n' >>sweep.toml
     take_up_file
     run_meshsweep compare before.db now.db --metric duration_seen
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'say so: [metrics.duration_seen] better = "min" or "max"'
+    expect_only_stderr_contains 2 'say so: [metrics.duration_seen] better = "min" or "max"'
     echo 'better = "min"' >>sweep.toml
     take_up_file
     run_meshsweep compare before.db now.db --metric duration_seen
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains 'duration_seen (lower is better), now.db against before.db: 8 jobs in common'
+    expect_only_stdout_contains 0 'duration_seen (lower is better), now.db against before.db: 8 jobs in common'
 }
 
 one_run_of_each__singular()
@@ -206,9 +170,7 @@ one_run_of_each__singular()
     rm -f before.db now.db
     take_up_file
     run_meshsweep compare before.db now.db
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains '6 jobs, 1 run of each on either side'
+    expect_only_stdout_contains 0 '6 jobs, 1 run of each on either side'
 }
 
 nothing_in_common__said()
@@ -216,9 +178,7 @@ nothing_in_common__said()
     two_databases 1
     sed -i 's/^x = .*/x = [7, 8]/' sweep.toml
     run_meshsweep run -d other.db --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     run_meshsweep compare before.db other.db --fail-slower 5%
     expect_status 4
     expect_no_stdout
@@ -226,45 +186,29 @@ nothing_in_common__said()
 matched by job key, which is that of the same sweep file's job with the same command"
     sqlite3 now.db "DELETE FROM summary"
     run_meshsweep compare before.db now.db --fail-slower 5%
-    expect_status 4
-    expect_no_stdout
-    expect_stderr_contains 'no job has a number of time in both databases: of 8 in common'
+    expect_only_stderr_contains 4 'no job has a number of time in both databases: of 8 in common'
 }
 
 wrong_use__one_sentence()
 {
     two_databases 1
     run_meshsweep compare before.db --fail-slower 5%
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: compare: two databases are wanted: meshsweep compare BEFORE.db NOW.db'
+    expect_only_stderr 2 'meshsweep: compare: two databases are wanted: meshsweep compare BEFORE.db NOW.db'
     for wrong in 5 -5% 0% % x%; do
         run_meshsweep compare before.db now.db "--fail-slower=$wrong"
-        expect_status 2
-        expect_no_stdout
-        expect_stderr "meshsweep: --fail-slower $wrong: must be a percentage above 0, such as 5%"
+        expect_only_stderr 2 "meshsweep: --fail-slower $wrong: must be a percentage above 0, such as 5%"
     done
     run_meshsweep compare before.db now.db --metric speed
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'meshsweep: --metric speed: there is no such metric; its metrics are '
+    expect_only_stderr_contains 2 'meshsweep: --metric speed: there is no such metric; its metrics are '
     run_meshsweep compare before.db now.db --by y
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains '--by'
+    expect_only_stderr_contains 2 '--by'
     run_meshsweep compare --by x --fail-slower 5%
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: compare: --fail-slower is of two databases: meshsweep compare BEFORE.db NOW.db'
+    expect_only_stderr 2 'meshsweep: compare: --fail-slower is of two databases: meshsweep compare BEFORE.db NOW.db'
     sqlite3 before.db "UPDATE metric_definition SET unit = 'ms'"
     run_meshsweep compare before.db now.db
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: time: its unit was "ms" and is "s" now: they cannot be compared'
+    expect_only_stderr 2 'meshsweep: time: its unit was "ms" and is "s" now: they cannot be compared'
     run_meshsweep compare before.db absent.db
-    expect_status 1
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 1
 }
 
 run_cases "$@"

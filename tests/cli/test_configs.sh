@@ -23,9 +23,7 @@ every_file__is_planned_and_right()
         expect_stdout_contains ' combinations, '
         expect_any_stderr
         run_meshsweep check "$file"
-        expect_status 0
-        expect_stdout_contains "$file: "
-        expect_no_stderr
+        expect_only_stdout_contains 0 "$file: "
     done
     expect "! ls | grep results"
 }
@@ -162,9 +160,7 @@ every_profile__is_read()
         printf 'profile = "%s"\n[job]\ncommand = ["true"]\n[training_spec]\nx = 1\n' "$(basename "$file" .toml)" \
             >sweep.toml
         run_meshsweep plan --json
-        expect_status 0
-        expect_stdout_matches '"jobs":[[:space:]]*1'
-        expect_no_stderr
+        expect_only_stdout_matches 0 '"jobs":[[:space:]]*1'
     done
 }
 
@@ -195,9 +191,7 @@ import csv, sqlite3
 view = sqlite3.connect("results.db").execute("SELECT * FROM results WHERE state = ?", ("ok",)).fetchall()
 file = list(csv.DictReader(open("results.csv", newline="")))
 print(len(view) == len(file) > 0, float(file[0]["throughput"]) > 0, {r["state"] for r in file})'
-    expect_status 0
-    expect_stdout "True True {'ok'}"
-    expect_no_stderr
+    expect_only_stdout 0 "True True {'ok'}"
 }
 
 quickstart__interrupted_and_gone_on_with__has_a_winner()
@@ -211,9 +205,7 @@ quickstart__interrupted_and_gone_on_with__has_a_winner()
         AND state <> 'running'\" 2>/dev/null)\" = 1 ]" 60
     signal_command INT
     wait_command
-    expect_status 130
-    expect_no_stdout
-    expect_stderr_contains 'waiting for the running jobs'
+    expect_only_stderr_contains 130 'waiting for the running jobs'
     done_before=$(sql "SELECT count(*) FROM job WHERE state IN ('ok', 'failed')")
     run_meshsweep run -c quickstart.toml --progress none
     expect_silent 3
@@ -226,10 +218,8 @@ oom|1" "SELECT failure, count(*) > 0 FROM job GROUP BY 1"
     expect_sql 1 "SELECT min(same) FROM (SELECT max(loss) - min(loss) < 0.001 AS same FROM results WHERE state = 'ok'
         GROUP BY \"layers\", num_devices_per_host, micro_batch)"
     run_meshsweep best
-    expect_status 0
-    expect_stdout_contains 'highest throughput '
+    expect_only_stdout_contains 0 'highest throughput '
     expect_stdout_contains 'meshsweep-trainer --steps=6'
-    expect_no_stderr
     analyses_of_it
     other_programs_read_it
 }

@@ -55,9 +55,7 @@ replicates__the_mean_wins_not_the_lucky_seed()
     expect_sql '2.0|149.03|158.97|152.0|156.0' "SELECT replicates_stddev, round(replicates_low, 2),
         round(replicates_high, 2), replicates_min, replicates_max FROM configurations WHERE rank = 1"
     run_meshsweep best
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains 'highest rate 154 samples/s, job 6 of sweep sweep'
+    expect_only_stdout_contains 0 'highest rate 154 samples/s, job 6 of sweep sweep'
     expect_stdout_contains 'mean of 3 replicates (median 154, 95 % interval 149.032 to 158.968, from 152 to 156); '
     # Of x=2 the seeds differ so much that it may be as good.
     expect_stdout_contains 'cannot be told apart from 1 other (95 %)'
@@ -67,13 +65,9 @@ replicates__the_mean_wins_not_the_lucky_seed()
     expect_sql '154|3|0|1' "WITH b (j) AS (SELECT readfile('best.json')) SELECT j->>'\$.value',
         j->>'\$.replicates.ok', j->>'\$.replicates.failed', j->>'\$.replicates.alike' FROM b"
     run_meshsweep status
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains 'best so far: rate 154 samples/s, mean of 3 replicates (median 154, '
+    expect_only_stdout_contains 0 'best so far: rate 154 samples/s, mean of 3 replicates (median 154, '
     run_meshsweep report -o report.html
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     expect "grep -q 'Values are means over replicates' report.html"
 }
 
@@ -88,9 +82,7 @@ replicates__not_all_ended__those_that_have_go_first()
     expect_stdout_contains 'highest rate 127.667 samples/s'
     run_silently 0 --only 'layers = 1 AND num_hosts = 1'
     run_meshsweep best
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains 'highest rate 154 samples/s'
+    expect_only_stdout_contains 0 'highest rate 154 samples/s'
 }
 
 replicates__one_failed__counted()
@@ -100,9 +92,7 @@ replicates__one_failed__counted()
     run_meshsweep run --progress none --only 'layers = 1 AND num_hosts = 1'
     expect_only_stderr 3
     run_meshsweep best
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains \
+    expect_only_stdout_contains 0 \
         'mean of 2 replicates (median 154, 95 % interval 128.588 to 179.412, from 152 to 156), 1 failed'
 }
 
@@ -111,9 +101,7 @@ replicates__compared__pairs_of_configurations()
     lucky_sweep 'replicate = ["seed"]'
     run_silently 0
     run_meshsweep compare --by x=1,4
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains '4 against 1: 4 pairs ran on both sides'
+    expect_only_stdout_contains 0 '4 against 1: 4 pairs ran on both sides'
 }
 
 # A trial is a configuration: its first replicate, then where that is ok the others; the strategy is told the mean.
@@ -141,9 +129,7 @@ END
 1|2|52.0|1.0' "SELECT x, seed, round(p.value ->> '\$.values.rate'), round(p.value ->> '\$.values.cost')
         FROM json_each(readfile('best.json'), '\$.pareto') AS p JOIN results ON job = p.value ->> 'job'"
     run_meshsweep best
-    expect_status 0
-    expect_stdout_contains '(Pareto set): highest rate, lowest cost; means of replicates'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '(Pareto set): highest rate, lowest cost; means of replicates'
 }
 
 replicates__search__a_trial_each()
@@ -175,25 +161,17 @@ groups__a_winner_each_and_no_headline()
     expect_only_stderr 0
     expect "! grep -q 'best rate' .stderr"
     run_meshsweep best
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains 'highest rate of each group; groups are not compared'
+    expect_only_stdout_contains 0 'highest rate of each group; groups are not compared'
     expect_stdout_contains 'model.name=large, num_hosts=1: 77 samples/s (38.5 per device), job '
     expect_stdout_contains 'model.name=small, num_hosts=2: 308 samples/s (77 per device), job '
     expect "! grep -q '^highest rate [0-9]' .stdout"
     run_meshsweep best --group 'model.name=small, num_hosts=2'
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains 'highest rate 308 samples/s, job '
+    expect_only_stdout_contains 0 'highest rate 308 samples/s, job '
     run_meshsweep best --group 'model.name=small'
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains \
+    expect_only_stderr_contains 2 \
         '--group model.name=small: there is no such group; there are: model.name=large, num_hosts=1; '
     run_meshsweep best --out winner
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: --out: there are 4 groups, each with a winner; --group says of which'
+    expect_only_stderr 2 'meshsweep: --out: there are 4 groups, each with a winner; --group says of which'
     run_meshsweep best --out winner --group 'model.name=small, num_hosts=2'
     expect_only_stdout 0
     expect "[ -x winner/command.sh ]"
@@ -204,13 +182,9 @@ groups__a_winner_each_and_no_headline()
         json_array_length(j, '\$.winners'), j->>'\$.winners[0].value' FROM s"
     expect_sql '4' "SELECT count(*) FROM ranking WHERE rank = 1"
     run_meshsweep status
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains 'best rate so far of each group:'
+    expect_only_stdout_contains 0 'best rate so far of each group:'
     run_meshsweep report -o report.html
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     expect "grep -q 'Groups are not compared with each other' report.html"
 }
 
@@ -219,17 +193,13 @@ groups__without_replicates__jobs_compete()
     lucky_sweep 'group_by = ["num_hosts"]'
     run_silently 0
     run_meshsweep best
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains 'num_hosts=1: 200 samples/s (100 per device), job '
+    expect_only_stdout_contains 0 'num_hosts=1: 200 samples/s (100 per device), job '
     expect "! grep -q replicate .stdout"
     # Listed no more: one headline.
     sed -i '/^group_by/d' sweep.toml
     run_silently 0
     run_meshsweep best
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains 'highest rate 400 samples/s, job '
+    expect_only_stdout_contains 0 'highest rate 400 samples/s, job '
     expect_sql '0' "SELECT count(*) FROM sqlite_schema WHERE name = 'configurations'"
 }
 
@@ -240,9 +210,7 @@ groups__of_numbers__in_their_order()
     sed -i 's/^esac/*) rate=$4 ;;\nesac/' job.sh
     run_silently 0
     run_meshsweep best
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     expect '[ "$(grep -o "^ *x=[0-9.]*" .stdout | tr -d " \n")" = x=0.5x=1x=2x=10 ]'
     expect_sql $'x=0.5\nx=1\nx=2\nx=10' "SELECT comparison_group FROM configurations WHERE rank = 1"
 }
@@ -252,9 +220,7 @@ wrong_keys__told_with_their_place()
     lucky_sweep 'replicate = ["sed", "x", "note"]' 'group_by = ["num_host", "x"]' 'note = ["note"]'
     sed -i 's/^x = .*/"(x, y)" = [[1, 2], [2, 3]]\nnote = ["a", "b"]/' sweep.toml
     run_meshsweep check -c sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'sweep.toml:3:14: replicate: no section has a key "sed"; did you mean "seed"?'
+    expect_only_stderr_contains 2 'sweep.toml:3:14: replicate: no section has a key "sed"; did you mean "seed"?'
     expect_stderr_contains 'sweep.toml:3:26: replicate: "note" does not count towards identity ([sweep] note)'
     expect_stderr_contains 'sweep.toml:4:13: group_by: no section has a key "num_host"; did you mean "num_hosts"?'
     expect_stderr_contains 'sweep.toml:4:25: group_by: "x" is a replicate key'

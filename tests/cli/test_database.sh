@@ -36,9 +36,7 @@ readers__leave_file_and_directory_as_they_were()
     local before command
     small_sweep sweep.toml
     run_meshsweep plan
-    expect_status 0
-    expect_stdout_contains '4 jobs: + 4 new'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '4 jobs: + 4 new'
     expect "! ls | grep results"
     run_silently 0
     before=$(ls -a && md5sum results.db && stat -c %Y.%s results.db)
@@ -66,9 +64,7 @@ readers__beside_a_run__never_find_it_locked()
     expect "[ ! -s errors ] || ! sed 's/^/# /' errors"
     signal_command TERM
     wait_command
-    expect_status 143
-    expect_no_stdout
-    expect_stderr_contains "stopping the running jobs"
+    expect_only_stderr_contains 143 "stopping the running jobs"
     expect_sql 1 "SELECT count(*) > 40 FROM job WHERE state = 'ok'"
 }
 
@@ -103,9 +99,7 @@ database__name_that_sqlite_takes_for_another_thing__is_a_file()
     run_silently 0 -d 'file:a?mode=memory#%41'
     expect_file 'file:a?mode=memory#%41'
     run_meshsweep results -d 'file:a?mode=memory#%41' --columns job --format csv
-    expect_status 0
-    expect_stdout $'job\r\n1\r\n2\r\n3\r\n4\r'
-    expect_no_stderr
+    expect_only_stdout 0 $'job\r\n1\r\n2\r\n3\r\n4\r'
 }
 
 database__of_another_kind__refused_and_left_alone()
@@ -152,13 +146,9 @@ database__truncated__said()
     run_silently 0
     head -c 30000 results.db >cut.db
     run_meshsweep run -d cut.db
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_matches 'database cut.db: .*(damaged|malformed)'
+    expect_only_stderr_matches 1 'database cut.db: .*(damaged|malformed)'
     run_meshsweep check -d cut.db
-    expect_status 1
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 1
 }
 
 # --- no right to write ---
@@ -197,13 +187,9 @@ database__in_a_read_only_directory__read_but_not_run()
     cd ..
     sed -i 's/y = \[10, 20\]/y = [10, 20, 30]/' place/sweep.toml
     run_read_only place -- status -d place/results.db
-    expect_status 0
-    expect_stdout_contains 'best so far: score 40'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'best so far: score 40'
     run_read_only place -- plan -c place/sweep.toml -d place/results.db
-    expect_status 0
-    expect_stdout_contains '6 jobs: + 2 new  = 4 done'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '6 jobs: + 2 new  = 4 done'
     rm place/results.db.lock
     run_read_only place -- run -c place/sweep.toml -d place/results.db
     expect_status 1
@@ -218,14 +204,10 @@ database__read_only_file__not_run()
     small_sweep sweep.toml
     run_silently 0
     run_read_only results.db -- run
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_contains 'meshsweep: database results.db: attempt to write a readonly database: it cannot be '\
+    expect_only_stderr_contains 1 'meshsweep: database results.db: attempt to write a readonly database: it cannot be '\
 'written; check its permissions and those of its directory'
     run_read_only results.db -- results --columns job --format csv
-    expect_status 0
-    expect_stdout $'job\r\n1\r\n2\r\n3\r\n4\r'
-    expect_no_stderr
+    expect_only_stdout 0 $'job\r\n1\r\n2\r\n3\r\n4\r'
 }
 
 # --- one runner ---
@@ -255,24 +237,16 @@ second_runner__refused_with_the_name_of_the_first()
 then start again"
     ln -s results.db link.db
     run_meshsweep run
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_matches "^meshsweep: database results.db: $held$"
+    expect_only_stderr_matches 1 "^meshsweep: database results.db: $held$"
     run_meshsweep run -d link.db
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_matches "^meshsweep: database link.db: $held$"
+    expect_only_stderr_matches 1 "^meshsweep: database link.db: $held$"
     run_meshsweep plan --json
-    expect_status 0
-    expect_stdout_matches '"running":[[:space:]]*1'
-    expect_no_stderr
+    expect_only_stdout_matches 0 '"running":[[:space:]]*1'
     # What is claimed ahead of time does not run.
     wait_until "[ \"\$(sql 'SELECT * FROM progress')\" = \$'pending||3\nrunning||1' ]" 20
     run_meshsweep status --json
-    expect_status 0
-    expect_stdout_matches '"pending":[[:space:]]*3'
+    expect_only_stdout_matches 0 '"pending":[[:space:]]*3'
     expect_stdout_matches '"running":[[:space:]]*1'
-    expect_no_stderr
     expect_sql "running|1
 pending|0" "SELECT state, attempts FROM results WHERE job < 3"
     end_beside
@@ -319,9 +293,7 @@ writer__in_the_middle_of_a_change__waited_for()
     echo 'COMMIT;' >&9
     exec 9>&-
     wait_command
-    expect_status 130
-    expect_no_stdout
-    expect_stderr_contains 'starting nothing new'
+    expect_only_stderr_contains 130 'starting nothing new'
     expect_sql "ok" "SELECT state FROM attempt WHERE job_id = 1"
     run_silently 0
     expect_sql "ok|4" "SELECT state, count(*) FROM attempt GROUP BY 1"
@@ -401,9 +373,7 @@ database__replaced_during_a_run__is_saved()
     mv new.db results.db
     touch go
     wait_command
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_contains 'what it held is saved in results.db.saved'
+    expect_only_stderr_contains 1 'what it held is saved in results.db.saved'
     # Neither is spoiled by the other's log.
     expect_sql 7 "SELECT x FROM t"
     expect_sql ok "PRAGMA integrity_check" old.db

@@ -20,9 +20,7 @@ run__base_and_specs__each_job_has_its_own_file()
     echo "$base" >ds.json
     sweep_file '[parallel_spec]' 'micro_batch = [4, 3]' '"zero_optimization.stage" = 2'
     run_meshsweep run -c s.toml --progress none
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     expect_sql 'ok|bs 4' "select job.state, trim(log_tail, char(10)) from job join attempt on attempt.job_id = job.id"
     expect_sql 1 "select excluded from rule where name = 'batch-divides'"
     [ "$(cat results.db.d/*/1/ds_config.json)" = '{
@@ -40,9 +38,7 @@ run__base_and_specs__each_job_has_its_own_file()
     # With the base that it names.
     expect "cmp winner/ds.json ds.json"
     run_meshsweep plan -c winner/sweep.toml
-    expect_status 0
-    expect_stdout_contains "1 job: + 0 new  = 1 done"
-    expect_no_stderr
+    expect_only_stdout_contains 0 "1 job: + 0 new  = 1 done"
 }
 
 run__base_edited__another_job_and_laid_out_anew__the_same()
@@ -50,9 +46,7 @@ run__base_edited__another_job_and_laid_out_anew__the_same()
     echo "$base" >ds.json
     sweep_file '[parallel_spec]' 'micro_batch = 4'
     run_meshsweep run -c s.toml --progress none
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     echo "${base//: /:  }" >ds.json
     run_meshsweep plan -c s.toml
     expect_status 0
@@ -71,9 +65,7 @@ run__batch_that_no_rule_judges__the_job_fails_and_the_sweep_goes_on()
     sweep_file '[parallel_spec]' 'micro_batch = [3, 4]'
     sed -i '/^objective/a disable_rules = ["batch-triad", "batch-divides"]' s.toml
     run_meshsweep run -c s.toml --progress none
-    expect_status 3
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 3
     expect_sql 'failed|spawn
 ok|' 'select state, failure from job order by rank'
     expect_sql 'could not be started: its files cannot be made: the batch contradicts itself: train_batch_size 8, '\
@@ -86,17 +78,13 @@ check__base_with_a_slip__said_with_its_place()
     echo '{"zero_optimization": {"stage": 1, "stage": 2}}' >ds.json
     sweep_file '[parallel_spec]' 'micro_batch = 4'
     run_meshsweep check -c s.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'ds.json:1:36: "stage" is given twice (first in line 1)'
+    expect_only_stderr_contains 2 'ds.json:1:36: "stage" is given twice (first in line 1)'
 }
 
 configs__the_example__complete_and_matched()
 {
     run_meshsweep check -c "$configs/deepspeed.toml"
-    expect_status 0
-    expect_stdout_contains '80 combinations'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '80 combinations'
     run_meshsweep plan -c "$configs/deepspeed.toml"
     expect_status 0
     expect_stdout_contains '56 jobs: + 56 new'

@@ -170,9 +170,7 @@ config_word__in_each_form()
         '--deepspeed --deepspeed_config ds.json'; do
         # shellcheck disable=SC2086 # words
         run_meshsweep deepspeed --print-config train.py $words
-        expect_status 0
-        expect_stdout_contains "{ds_config}"
-        expect_no_stderr
+        expect_only_stdout_contains 0 "{ds_config}"
     done
 }
 
@@ -201,10 +199,8 @@ include__reaches_the_launcher()
     # Without a hostfile there is this machine.
     run_command env CUDA_VISIBLE_DEVICES=0,1,2,3 "$meshsweep" deepspeed --print-config -i localhost:2,3 train.py \
         --deepspeed ds.json
-    expect_status 0
-    expect_stdout_contains '"--include=localhost:{devices}"'
+    expect_only_stdout_contains 0 '"--include=localhost:{devices}"'
     expect_stdout_contains 'devices = [2, 3]'
-    expect_no_stderr
 }
 
 invalid__excluded_before_it_costs_a_start()
@@ -233,9 +229,7 @@ predict_stages() # FILE SECTION
     expect_only_stdout 0
     cp .stdout sweep.toml
     run_meshsweep predict
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     sed -n 's/^ *memory \([0-9.]*\) GiB.*/\1/p' .stdout >"$1"
     expect "[ \$(wc -l <$1) = 4 ]"
 }

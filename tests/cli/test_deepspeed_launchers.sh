@@ -28,9 +28,7 @@ launchers__their_words__and_one_of_ones_own()
 '"--master_port={master_port}", "train.py"' \
         'mpirun -np {gpus} python3|"mpirun", "-np", "{gpus}", "python3", "train.py"'; do
         run_meshsweep deepspeed --print-config --launcher "${launcher%%|*}" train.py --deepspeed ds_config.json
-        expect_status 0
-        expect_stdout_contains "command = [${launcher#*|}"
-        expect_no_stderr
+        expect_only_stdout_contains 0 "command = [${launcher#*|}"
     done
 }
 
@@ -40,15 +38,11 @@ launchers__several_hosts__one_on_each_or_refused()
     local launcher
     for launcher in torchrun accelerate; do
         tune --launcher "$launcher" train.py --deepspeed ds_config.json
-        expect_status 2
-        expect_no_stdout
-        expect_stderr_contains "--launcher $launcher starts the ranks of this machine alone"
+        expect_only_stderr_contains 2 "--launcher $launcher starts the ranks of this machine alone"
         expect "! [ -e results.db ]"
         # One host is no trouble, and a step of Slurm's has a launcher on each.
         run_meshsweep deepspeed --print-config --num_nodes 1 --launcher "$launcher" train.py --deepspeed ds_config.json
-        expect_status 0
-        expect_stdout_contains "command = [\"$launcher\""
-        expect_no_stderr
+        expect_only_stdout_contains 0 "command = [\"$launcher\""
     done
     mkdir slurm
     cat >slurm/srun <<'END'
@@ -72,27 +66,19 @@ launchers__options_of_deepspeeds__handed_on_or_refused()
     plain '"num_gpus": 2' '"zero_optimization": {"stage": 1}'
     run_meshsweep deepspeed --print-config --module --no_local_rank --bind_cores_to_rank --master_addr w0 \
         --launcher_args '-f 8' --config_base64 pack.train --deepspeed=ds_config.json
-    expect_status 0
-    expect_stdout_contains '"--master_port={master_port}", "--master_addr=w0", "--launcher_args=-f 8", '\
+    expect_only_stdout_contains 0 '"--master_port={master_port}", "--master_addr=w0", "--launcher_args=-f 8", '\
 '"--bind_cores_to_rank", "--no_local_rank", "--module", "pack.train", "--deepspeed={ds_config_base64}"]'
-    expect_no_stderr
     local option
     for option in --no_local_rank --bind_cores_to_rank; do
         tune --launcher torchrun "$option" train.py --deepspeed ds_config.json
-        expect_status 2
-        expect_no_stdout
-        expect_stderr_contains "meshsweep: $option: only DeepSpeed's launcher"
+        expect_only_stderr_contains 2 "meshsweep: $option: only DeepSpeed's launcher"
     done
     run_meshsweep deepspeed --print-config --no_python --no_ssh_check --force_multi --ssh_port 2222 --venv_script v.sh \
         --log_level error -q --bind_core_list 0-3 --num_accelerators 2 train.sh --deepspeed ds_config.json
-    expect_status 0
-    expect_stdout_contains '"--bind_core_list=0-3", "--no_python", "--no_ssh_check", "--force_multi", '\
+    expect_only_stdout_contains 0 '"--bind_core_list=0-3", "--no_python", "--no_ssh_check", "--force_multi", '\
 '"--ssh_port=2222", "--venv_script=v.sh", "--log_level=error", "--quiet", "train.sh", "--deepspeed", "{ds_config}"]'
-    expect_no_stderr
     tune --launcher torchrun --ssh_port 2222 train.py --deepspeed ds_config.json
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains "meshsweep: --ssh_port: only DeepSpeed's launcher has it"
+    expect_only_stderr_contains 2 "meshsweep: --ssh_port: only DeepSpeed's launcher has it"
 }
 
 # DeepSpeed's own words for how it reaches hosts are no programs.
@@ -141,9 +127,7 @@ hostfile__torchrun_and_accelerate__one_on_each_host_by_ssh()
         rm -rf network/meeting* network/*/commands
         tune -d "$launcher.db" --launcher "$launcher" -H hosts -i 'w0:0,1@w1:2,3' train.py --say "it's 5% of {x}" \
             --deepspeed ds_config.json
-        expect_status 0
-        expect_no_stdout
-        expect_stderr_contains 'the best configuration is'
+        expect_only_stderr_contains 0 'the best configuration is'
         expect_sql '' "SELECT failure, message, log_tail FROM attempt WHERE state = 'failed'" "$launcher.db"
         expect_sql 'ok|2|w0:0,1@w1:2,3' 'SELECT state, count(*), include FROM results GROUP BY 1' "$launcher.db"
         expect_node 0 "w0 0 0,1 $PWD torchrun --nnodes=2 --nproc_per_node=2 --node_rank=0 --master_addr=192.0.2.48 "
@@ -157,9 +141,7 @@ hostfile__torchrun_and_accelerate__one_on_each_host_by_ssh()
     done
     # The winner's command needs nothing of ours.
     run_command sh autotuning_results/cmd_optimal.txt
-    expect_status 0
-    expect_stdout_contains 'training with stage 1, micro-batch 2 on 4 devices'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'training with stage 1, micro-batch 2 on 4 devices'
 }
 
 hostfile__a_node_fails_or_is_not_reached__its_status_and_the_others_end()
@@ -211,9 +193,7 @@ hostfile__a_host_does_not_see_the_files__jobs_get_the_ds_config_itself()
     local launcher option
     for launcher in torchrun deepspeed; do
         run_meshsweep deepspeed --print-config --launcher "$launcher" -H hosts train.py --deepspeed ds_config.json
-        expect_status 0
-        expect_stdout_contains '"--deepspeed", "{ds_config}"]'
-        expect_no_stderr
+        expect_only_stdout_contains 0 '"--deepspeed", "{ds_config}"]'
     done
     mkdir network/w1/bin
     printf '#!/bin/sh\necho welcome\nexit 1\n' >network/w1/bin/stat
@@ -228,9 +208,7 @@ command (--config_base64)"
         expect_sql 'ok|2' 'SELECT state, count(*) FROM results GROUP BY 1'
     done
     run_command sh autotuning_results/cmd_optimal.txt
-    expect_status 0
-    expect_stdout_contains 'training with stage 1, micro-batch 2 on 4 devices'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'training with stage 1, micro-batch 2 on 4 devices'
 }
 
 accelerate_yaml() # LINE...
@@ -249,9 +227,7 @@ accelerate__its_configuration__names_devices_and_the_ds_config()
         'num_processes: 2' 'gpu_ids: 4,5' 'main_process_port: 29500'
     run_command env CUDA_VISIBLE_DEVICES=2,3,4,5 "$meshsweep" deepspeed --progress none --launcher accelerate \
         --config_file accelerate.yaml train.py
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_contains 'the best configuration is'
+    expect_only_stderr_contains 0 'the best configuration is'
     expect_sql 'ok|2|1|2' 'SELECT state, count(*), num_hosts, num_devices_per_host FROM results GROUP BY 1'
     expect_sql '4,5' 'SELECT DISTINCT devices FROM attempt'
     expect "grep -qE -- '^accelerate launch --num_machines=1 --num_processes=2 --main_process_port=[0-9]+ '\
@@ -262,10 +238,8 @@ accelerate__its_configuration__names_devices_and_the_ds_config()
     mv of_accelerate.json ds_config.json
     run_meshsweep deepspeed --print-config --launcher accelerate --config_file accelerate.json --num_gpus 4 train.py \
         --deepspeed ds_config.json
-    expect_status 0
-    expect_stdout_contains '"num_devices_per_host" = 4'
+    expect_only_stdout_contains 0 '"num_devices_per_host" = 4'
     expect_stdout_contains '"--config_file='"$PWD"'/accelerate.json", "--gpu_ids=all", "train.py", "--deepspeed", "{ds'
-    expect_no_stderr
 }
 
 # As Accelerate's own plugin makes it (utils/dataclasses.py), and then without what Accelerate refuses beside one.
@@ -290,9 +264,7 @@ accelerate__keys_of_its_plugin__made_a_ds_config()
         c ->> '$.zero_optimization.offload_optimizer.device', c ->> '$.train_micro_batch_size_per_gpu' > 1
         FROM (SELECT cast(readfile('autotuning_results/ds_config_optimal.json') AS TEXT) AS c)" :memory:
     run_command sh autotuning_results/cmd_optimal.txt
-    expect_status 0
-    expect_stdout_contains 'training with stage 2'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'training with stage 2'
     # The same on one line, as JSON, and with nothing but defaults.
     rm -rf autotuning_exps
     sed -n '/^[a-z]/p' accelerate.yaml | sed 's/^deepspeed_config:/& {zero_stage: 2, offload_optimizer_device: cpu, '\
@@ -338,9 +310,7 @@ accelerate__a_configuration_that_cannot_be_tuned__one_sentence()
     while IFS='|' read -r line message; do
         accelerate_yaml "${line//;/$'\n'}"
         run_meshsweep deepspeed --launcher accelerate --config_file accelerate.yaml train.py
-        expect_status 2
-        expect_no_stdout
-        expect_stderr_contains "meshsweep: $message"
+        expect_only_stderr_contains 2 "meshsweep: $message"
         expect_no_file results.db
     done <<'END'
   zero_stage: 2;  deepspeed_config_file: ds_config.json|accelerate.yaml: Accelerate refuses zero_stage beside deepsp
@@ -355,20 +325,14 @@ END
     accelerate_yaml 'mixed_precision: fp16'
     sed -i 's/DEEPSPEED/MULTI_GPU/' accelerate.yaml
     run_meshsweep deepspeed --launcher accelerate --config_file accelerate.yaml train.py
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'no ds_config is named: add --deepspeed FILE'
+    expect_only_stderr_contains 2 'no ds_config is named: add --deepspeed FILE'
     accelerate_yaml
     sed -i 's/DEEPSPEED/FSDP/' accelerate.yaml
     run_meshsweep deepspeed --launcher accelerate --config_file accelerate.yaml train.py --deepspeed ds_config.json
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: accelerate.yaml: training of distributed_type FSDP has no ds_config to be tuned; '\
+    expect_only_stderr 2 'meshsweep: accelerate.yaml: training of distributed_type FSDP has no ds_config to be tuned; '\
 '`meshsweep run` tunes it: profiles fsdp and fsdp2'
     run_meshsweep deepspeed --launcher torchrun --config_file ds_config.json train.py --deepspeed ds_config.json
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: --config_file: only --launcher accelerate has one'
+    expect_only_stderr 2 'meshsweep: --config_file: only --launcher accelerate has one'
 }
 
 hostfile__with_filters__as_many_as_are_left()
@@ -379,9 +343,7 @@ hostfile__with_filters__as_many_as_are_left()
     expect_only_stderr 0
     expect_sql '2|2' 'SELECT num_hosts, num_devices_per_host FROM results'
     tune -H hosts -e w1:9 train.py --deepspeed ds_config.json
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: exclude: host w1 has no slot `9`'
+    expect_only_stderr 2 'meshsweep: exclude: host w1 has no slot `9`'
 }
 
 # A rank too many would contradict the batch, in the stand-in as in DeepSpeed.

@@ -53,9 +53,7 @@ release__key_that_it_does_not_know__an_error_with_its_place()
     while IFS='|' read -r refusing release key; do
         write "$refusing" "\"zero_optimization.stage\" = 3;\"zero_optimization.$key"
         run_meshsweep plan -c sweep.toml
-        expect_status 2
-        expect_no_stdout
-        expect_stderr_contains "sweep.toml:12:1: \`zero_optimization.${key%%\"*}\`: DeepSpeed knows the key of"
+        expect_only_stderr_contains 2 "sweep.toml:12:1: \`zero_optimization.${key%%\"*}\`: DeepSpeed knows the key of"
         write "$release" "\"zero_optimization.stage\" = 3;\"zero_optimization.$key"
         matched 1 0
         write '' "\"zero_optimization.stage\" = 3;\"zero_optimization.$key"
@@ -69,9 +67,7 @@ release__key_that_it_does_not_know__an_error_with_its_place()
 END
     write 0.14x '"zero_optimization.stage" = 1'
     run_meshsweep plan -c sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'version is that of DeepSpeed: "0.14" or "0.14.5"'
+    expect_only_stderr_contains 2 'version is that of DeepSpeed: "0.14" or "0.14.5"'
 }
 
 # A package of that release for a Python that a launcher is run by.
@@ -102,9 +98,7 @@ version__not_given__the_package_of_the_launchers_python_is_asked()
     PATH=$PWD/bin:$PATH
     for launcher in torchrun accelerate "$PWD/bin/python3.99" "mpirun -np {gpus} python3.99"; do
         tuning --print-config --launcher "$launcher"
-        expect_status 0
-        expect_stdout_matches '^version = "0\.14\.5" # as (/.*/)?python3\.99 says$'
-        expect_no_stderr
+        expect_only_stdout_matches 0 '^version = "0\.14\.5" # as (/.*/)?python3\.99 says$'
     done
     # bf16 without ZeRO accumulates in fp32 up to 0.17.5.
     tuning --dry-run --launcher torchrun
@@ -121,9 +115,7 @@ version__not_given__the_package_of_the_launchers_python_is_asked()
     expect_stdout_contains ' 1 matched'
     expect_any_stderr
     tuning --dry-run --ds_version new
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: --ds_version new: must be a release such as 0.14 or 0.14.5'
+    expect_only_stderr 2 'meshsweep: --ds_version new: must be a release such as 0.14 or 0.14.5'
 }
 
 # bf16 without ZeRO accumulates in fp32 up to 0.17.5.
@@ -176,9 +168,7 @@ version__no_package__said_and_gone_on_with_the_newest()
     expect_stderr_contains 'meshsweep: python3 has no package deepspeed, so that the rules of its newest release are '\
 'applied; [deepspeed] version (--ds_version) says which it is'
     tuning --print-config
-    expect_status 0
-    expect_stdout_contains '# version: python3 has no package deepspeed'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '# version: python3 has no package deepspeed'
 }
 
 base() # JSON [LINE...]
@@ -217,9 +207,7 @@ batch__none_at_all__refused_before_anything_starts()
     local given
     base '{"gradient_accumulation_steps": 2}'
     run_meshsweep run -c sweep.toml --progress none
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'sweep.toml:5:10: no job has a batch: DeepSpeed wants train_batch_size or '\
+    expect_only_stderr_contains 2 'sweep.toml:5:10: no job has a batch: DeepSpeed wants train_batch_size or '\
 'train_micro_batch_size_per_gpu in a ds_config ("auto" where the script fills it in)'
     expect_no_file results.db
     for given in '{"train_micro_batch_size_per_gpu": "auto"}' '{"elasticity": {"enabled": true}}'; do

@@ -60,9 +60,7 @@ environment__another_than_before__told_once_per_variable()
     export WANDB_MODE=online HF_TOKEN=two NEW=1
     unset OMP_NUM_THREADS
     tune
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_contains 'meshsweep: the environment is not that of the run before: NEW was not set, is 1; '\
+    expect_only_stderr_contains 0 'meshsweep: the environment is not that of the run before: NEW was not set, is 1; '\
 'OMP_NUM_THREADS was 4, is not set; WANDB_MODE was offline, is online'
 }
 
@@ -112,9 +110,7 @@ micro_batch__too_large_to_begin_at__smaller_ones_are_tried()
     tuning '"model_info": {"num_params": 1000000000}'
     sed -i 's/"train_micro_batch_size_per_gpu": [^,]*\[1, 2\]/"train_micro_batch_size_per_gpu": 64/' ds_config.json
     run_meshsweep deepspeed --progress none train.py --params-millions 1000 --gpu-gib 18 --deepspeed ds_config.json
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_contains 'meshsweep: nothing runs at the micro-batch that is given; smaller ones are tried'
+    expect_only_stderr_contains 0 'meshsweep: nothing runs at the micro-batch that is given; smaller ones are tried'
     expect_stderr_contains 'meshsweep: the best configuration is autotuning_results/ds_config_optimal.json'
     expect_sql 12 "SELECT max(train_micro_batch_size_per_gpu) FROM results WHERE state = 'ok'"
     # A list is tried as it stands.
@@ -130,16 +126,12 @@ arg_mappings__a_key_of_no_ds_config__told_in_the_users_file()
 {
     tuning '"arg_mappings": {"optimiser.params.lr": "--lr"}'
     tune
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains "ds_config.json:2:74: autotuning.arg_mappings: a ds_config has no key "\
+    expect_only_stderr_contains 2 "ds_config.json:2:74: autotuning.arg_mappings: a ds_config has no key "\
 '"optimiser.params.lr"; did you mean "optimizer"?'
     expect_stderr_lacks sweep.toml
     tuning '"arg_mappings": {"train_micro_batch_size": "--batch"}'
     tune
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains "ds_config.json:2:74: autotuning.arg_mappings: a ds_config has no key "\
+    expect_only_stderr_contains 2 "ds_config.json:2:74: autotuning.arg_mappings: a ds_config has no key "\
 '"train_micro_batch_size"'
     expect_stderr_lacks sweep.toml
 }
@@ -159,9 +151,7 @@ interrupted__half_way__the_best_so_far_is_called_so()
     wait_until "grep -q 'waiting for the running jobs' .stderr" 20
     signal_command INT
     wait_command
-    expect_status 130
-    expect_no_stdout
-    expect_stderr_contains 'interrupted: the best so far is autotuning_results/ds_config_best_so_far.json'
+    expect_only_stderr_contains 130 'interrupted: the best so far is autotuning_results/ds_config_best_so_far.json'
     expect_file autotuning_results/cmd_best_so_far.txt
     expect_no_file autotuning_results/ds_config_optimal.json
     expect_no_file autotuning_results/cmd_optimal.txt
@@ -278,9 +268,7 @@ script__edited__said_and_run_again_with_stale()
 --stale runs them again"
     expect_sql 2 "SELECT count(*) FROM attempt WHERE job_id IN (SELECT job FROM results)"
     tune --stale
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_contains '2 of 2 results are stale and run again'
+    expect_only_stderr_contains 0 '2 of 2 results are stale and run again'
     expect_sql 4 "SELECT count(*) FROM attempt WHERE job_id IN (SELECT job FROM results)"
     tune
     expect_status 0

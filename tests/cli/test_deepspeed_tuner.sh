@@ -59,9 +59,7 @@ deberta_example__two_and_four_gpus__latency_made_small()
     run_meshsweep deepspeed --autotuning tune --progress none run_glue.py --deepspeed_config ds_config.json \
         --model_name_or_path microsoft/deberta-v2-xxlarge --task_name mrpc --do_train --max_seq_length 256 \
         --per_device_train_batch_size 4 --learning_rate 13e-6 --output_dir "/tmp/mrpc out" --save_steps 0
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_contains 'the global batch differs between configurations'
+    expect_only_stderr_contains 0 'the global batch differs between configurations'
     # The median of steps 7 to 10, after the one that is profiled: the batch is the script's, so by the timers of each.
     expect_sql '2|0.0332755|4
 4|0.0362755|4' "SELECT num_devices_per_host, latency, count FROM results AS r JOIN job AS j ON j.id = r.job
@@ -99,9 +97,7 @@ print_config__run_as_a_sweep__the_same_jobs()
 {
     deberta
     run_meshsweep deepspeed --print-config run_glue.py --deepspeed=ds_config.json
-    expect_status 0
-    expect_stdout_contains '"num_devices_per_host" = [2, 4]'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '"num_devices_per_host" = [2, 4]'
     expect_no_file results.db
     cp .stdout sweep.toml
     tune run_glue.py --deepspeed=ds_config.json
@@ -134,33 +130,23 @@ winner__launched_in_every_way__trains_and_leaves_its_attempt_alone()
     expect_only_stderr 0
     find . -name metrics.json -exec md5sum {} + >before
     run_meshsweep best --json
-    expect_status 0
-    expect_stdout_contains 'ds_config_train.json'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'ds_config_train.json'
     sqlite3 :memory: "SELECT json_extract(cast(readfile('.stdout') AS TEXT), '\$.shell')" >shell.sh
     run_command sh shell.sh
-    expect_status 0
-    expect_stdout_contains 'training with stage 1, micro-batch 1 on 2 devices'
+    expect_only_stdout_contains 0 'training with stage 1, micro-batch 1 on 2 devices'
     expect_stdout_contains 'global_step=5,'
-    expect_no_stderr
     run_meshsweep best --out winner
-    expect_status 0
-    expect_stdout_contains 'ds_config_train.json'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'ds_config_train.json'
     expect_file_contains winner/command.sh "--deepspeed $PWD/winner/ds_config.json"
     cmp winner/ds_config.json autotuning_results/ds_config_optimal.json || fail 'another recipe'
     run_command winner/command.sh
-    expect_status 0
-    expect_stdout_contains 'training with stage 1, micro-batch 1 on 2 devices'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'training with stage 1, micro-batch 1 on 2 devices'
     run_meshsweep report -o report.html
     expect_only_stderr 0
     expect_file_contains report.html 'ds_config_train.json'
     md5sum -c before >/dev/null || fail 'a launch wrote into an attempt that has ended'
     run_meshsweep run -c autotuning_exps/sweep.toml --metric max:throughput --progress none --run-full-experiment
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_contains 'launching the winner'
+    expect_only_stderr_contains 0 'launching the winner'
     expect_sql 1 "SELECT log_tail LIKE 'training with stage 1, micro-batch%' FROM attempt ORDER BY id DESC LIMIT 1"
     md5sum -c before >/dev/null || fail 'a launch wrote into an attempt that has ended'
 }
@@ -212,9 +198,7 @@ failures__of_the_command__cost_one_start()
         rm -rf results.db* autotuning_*
         plain '"num_gpus": 2'"$info" '"zero_optimization": {"stage": "all"}'
         tune train.py --deepspeed ds_config.json --mode flag
-        expect_status 6
-        expect_no_stdout
-        expect_stderr_contains 'unrecognized arguments: --mode flag'
+        expect_only_stderr_contains 6 'unrecognized arguments: --mode flag'
         expect_sql 1 "SELECT count(*) FROM attempt"
         expect "! [ -e autotuning_results/ds_config_optimal.json ]"
     done
@@ -238,9 +222,7 @@ failures__alike__pause_and_limit()
 {
     plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [1, 2, 4, 8], "zero_optimization": {"stage": [0, 1]}'
     tune --pause-after 2 -j 1 train.py --deepspeed ds_config.json --mode fail
-    expect_status 6
-    expect_no_stdout
-    expect_stderr_contains '2 jobs failed alike and none is ok, so that nothing more is started'
+    expect_only_stderr_contains 6 '2 jobs failed alike and none is ok, so that nothing more is started'
     expect_sql "2" "SELECT count(*) FROM attempt WHERE $own"
     tune --max-fail 1 -j 1 train.py --deepspeed ds_config.json --mode fail
     expect_only_stderr 3
@@ -299,9 +281,7 @@ global_batch__largest_and_least__what_lies_between()
         '"train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto",
         "zero_optimization": {"stage": 1}'
     tune train.py --deepspeed ds_config.json
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_contains 'the global batch differs between configurations'
+    expect_only_stderr_contains 0 'the global batch differs between configurations'
     expect_stderr_contains 'are compared per sample'
     expect_sql '1x3 1x4 1x5 2x2 3x1 4x1 5x1' "SELECT group_concat(m || 'x' || g, ' ') FROM
         (SELECT train_micro_batch_size_per_gpu AS m, gradient_accumulation_steps AS g FROM results ORDER BY 1, 2)"
@@ -314,9 +294,7 @@ global_batch__largest_and_least__what_lies_between()
     expect_any_stderr
     plain '"num_gpus": 2, "max_train_batch_size": 8, "min_train_batch_size": 9' '"zero_optimization": {"stage": 1}'
     tune train.py --deepspeed ds_config.json
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'max_train_batch_size, 8, is below min_train_batch_size, 9'
+    expect_only_stderr_contains 2 'max_train_batch_size, 8, is below min_train_batch_size, 9'
 }
 
 global_batch__a_list_of_micro_batches__with_accumulations()
@@ -385,65 +363,41 @@ bad_input__each__one_sentence_with_its_place()
 {
     plain '"num_gpus": 2, "tuner_typ": "random", "metric": "speed", "fast": 1' '"train_batch_size": 8'
     tune train.py --deepspeed ds_config.json
-    expect_status 2
-    expect_no_stdout
-    expect_stderr \
+    expect_only_stderr 2 \
         'meshsweep: ds_config.json:1:74: DeepSpeed'"'"'s autotuning knows no "tuner_typ"; did you mean "tuner_type"?
 meshsweep: ds_config.json:1:97: autotuning.metric must be "throughput", "latency", "FLOPS", "FLOPS_per_gpu", '\
 '"forward", "fwd", "backward", "bwd" or "step"
 meshsweep: ds_config.json:1:116: autotuning.fast must be true or false'
     plain '"num_gpus": 2' '"train_batch_size": 8'
     tune nowhere.py --deepspeed ds_config.json
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: nowhere.py: there is no such script'
+    expect_only_stderr 2 'meshsweep: nowhere.py: there is no such script'
     tune train.py --lr 1
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: no ds_config is named: add --deepspeed FILE or --deepspeed_config FILE to the '\
+    expect_only_stderr 2 'meshsweep: no ds_config is named: add --deepspeed FILE or --deepspeed_config FILE to the '\
 'script'"'"'s arguments'
     tune train.py --deepspeed nowhere.json
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: nowhere.json: cannot open: No such file or directory'
+    expect_only_stderr 2 'meshsweep: nowhere.json: cannot open: No such file or directory'
     tune
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'no script is named'
+    expect_only_stderr_contains 2 'no script is named'
     tune --launcher ' ' train.py --deepspeed ds_config.json
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: --launcher: no launcher is named'
+    expect_only_stderr 2 'meshsweep: --launcher: no launcher is named'
     tune --timeout never train.py --deepspeed ds_config.json
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: --timeout never: must be a duration such as 90, 90s, 10m or 1h30m'
+    expect_only_stderr 2 'meshsweep: --timeout never: must be a duration such as 90, 90s, 10m or 1h30m'
     plain '' '"train_batch_size": 8'
     CUDA_VISIBLE_DEVICES='' tune train.py --deepspeed ds_config.json
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'this machine has no devices: say how many each host has with --num_gpus N'
+    expect_only_stderr_contains 2 'this machine has no devices: say how many each host has with --num_gpus N'
     printf '{ /* comment\n}' >ds_config.json
     tune train.py --deepspeed ds_config.json
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'ds_config.json:1:3: '
+    expect_only_stderr_contains 2 'ds_config.json:1:3: '
     echo '{"train_batch_size": 8,,}' >ds_config.json
     tune train.py --deepspeed ds_config.json
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'ds_config.json:1:24: '
+    expect_only_stderr_contains 2 'ds_config.json:1:24: '
     plain '"num_gpus": 2, "fast": 1' '"train_batch_size": 0, "zero_optimization": {"stage": 1}'
     tune train.py --deepspeed ds_config.json
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'autotuning.fast must be true or false'
+    expect_only_stderr_contains 2 'autotuning.fast must be true or false'
     expect_stderr_contains 'train_batch_size must be a whole number above 0'
     plain '"num_gpus": 2' '"zero_optimization": {"stage": [4]}'
     tune train.py --deepspeed ds_config.json
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'zero_optimization.stage must be 0, 1, 2 or 3, a list of such, each once, or "all"'
+    expect_only_stderr_contains 2 'zero_optimization.stage must be 0, 1, 2 or 3, a list of such, each once, or "all"'
 }
 
 trainers_arguments__nothing_mapped__both_sides_agree()
@@ -481,9 +435,7 @@ lists__anywhere__axes_with_each_value_once()
     expect_any_stderr
     plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [8, 4, 8.0], "zero_optimization": {"stage": 1}'
     tune train.py --deepspeed ds_config.json
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'ds_config.json:1:3: "train_micro_batch_size_per_gpu": 8.0 is in the list twice'
+    expect_only_stderr_contains 2 'ds_config.json:1:3: "train_micro_batch_size_per_gpu": 8.0 is in the list twice'
     plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [0, 8], "zero_optimization": {"stage": [1, 1]}'
     tune train.py --deepspeed ds_config.json
     expect_status 2
@@ -492,9 +444,7 @@ lists__anywhere__axes_with_each_value_once()
     expect_stderr_contains 'zero_optimization.stage must be 0, 1, 2 or 3, a list of such, each once, or "all"'
     plain '"num_gpus": 2' '"train_batch_size": -4, "zero_optimization": {"stage": 1}'
     tune train.py --deepspeed ds_config.json
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'ds_config.json:1:3: train_batch_size must be a whole number above 0'
+    expect_only_stderr_contains 2 'ds_config.json:1:3: train_batch_size must be a whole number above 0'
 }
 
 model_info__without_parameters__still_asked_for()
@@ -502,10 +452,8 @@ model_info__without_parameters__still_asked_for()
     plain '"num_gpus": 2, "model_info": {"hidden_size": 64, "num_layers": 2}' \
         '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
     run_meshsweep deepspeed --print-config train.py --deepspeed ds_config.json
-    expect_status 0
-    expect_stdout_contains '[model_info.with]'
+    expect_only_stdout_contains 0 '[model_info.with]'
     expect_stdout_contains 'hidden = 64'
-    expect_no_stderr
     plain '"num_gpus": 2, "model_info": {"profile": false}' \
         '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
     run_meshsweep deepspeed --print-config train.py --deepspeed ds_config.json
@@ -519,24 +467,16 @@ standin__what_deepspeed_refuses__in_its_words()
 {
     echo '{"train_batch_size": 9, "train_micro_batch_size_per_gpu": 2}' >ds.json
     run_command deepspeed --num_gpus=2 train.py --deepspeed ds.json
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_contains \
+    expect_only_stderr_contains 1 \
         'train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size 9 != 2 * 1 * 2'
     echo '{"fp16": {"enabled": true}, "bf16": {"enabled": true}}' >ds.json
     run_command deepspeed train.py --deepspeed ds.json
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_contains 'bfloat16 and fp16 modes cannot be simultaneously enabled'
+    expect_only_stderr_contains 1 'bfloat16 and fp16 modes cannot be simultaneously enabled'
     run_command deepspeed --include=a:0 --num_gpus=2 train.py --deepspeed ds.json
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_contains 'Cannot specify num_nodes/gpus with include/exclude'
+    expect_only_stderr_contains 1 'Cannot specify num_nodes/gpus with include/exclude'
     echo 'w0 slot=2' >hosts
     run_command deepspeed --hostfile=hosts train.py --deepspeed ds.json
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_contains 'Hostfile contains a bad entry: w0 slot=2, unable to proceed with launching'
+    expect_only_stderr_contains 1 'Hostfile contains a bad entry: w0 slot=2, unable to proceed with launching'
 }
 
 run_cases "$@"

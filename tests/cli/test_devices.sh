@@ -93,9 +93,7 @@ n = [1, 2]
 devices = 0
 END
     run_meshsweep run --progress none -j 2
-    expect_status 0
-    expect_no_stdout
-    expect_stderr 'meshsweep: warning: MASTER_PORT of [job] env is 4711 for every job: two that run on one '\
+    expect_only_stderr 0 'meshsweep: warning: MASTER_PORT of [job] env is 4711 for every job: two that run on one '\
 'machine at a time would meet there (leave it out, or run one at a time with -j 1)'
     # One at a time meets nobody, nor do ports that differ.
     rm -rf results.db*
@@ -171,9 +169,7 @@ END
     expect_sql "the hostfile has 3 hosts, 8 devices in all" "SELECT reason FROM excluded WHERE rule = 'devices.exist'"
     sed -i 's/other:0,1/elsewhere/' sweep.toml
     run_meshsweep run --progress none
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: exclude: there is no host `elsewhere` in the hostfile'
+    expect_only_stderr 2 'meshsweep: exclude: there is no host `elsewhere` in the hostfile'
 }
 
 exclusive__one_job_at_a_time__with_all_devices()
@@ -306,9 +302,7 @@ dirty_device__clean_again__waited_for()
     expect "[ ! -f got.1 ]"
     echo 3 >used.1
     wait_command
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     expect_sql "ok|1" "SELECT state, devices FROM attempt"
 }
 
@@ -330,9 +324,7 @@ END
     expect_sql "pending|6|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job GROUP BY state"
     echo 3 >used.1
     run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_contains 'device 0 is not clean'
+    expect_only_stderr_contains 0 'device 0 is not clean'
     expect_sql "ok|6|1" "SELECT state, count(*), devices FROM attempt GROUP BY 1, 3"
 }
 
@@ -358,9 +350,7 @@ END
     sed -i "s/^command.*/command = [\"\/bin\/sh\", \"-c\", 'echo $((5 << 30)) 1 >devices\/0; sleep 0.6; echo 3145728 0 \
 >devices\/0']/" sweep.toml
     with_nvml run_meshsweep run --progress none --limit 2
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_contains 'device 1 is not clean (3.0 MiB in use, 1 processes of others): it is waited for'
+    expect_only_stderr_contains 0 'device 1 is not clean (3.0 MiB in use, 1 processes of others): it is waited for'
     expect_stderr_lacks 'GPU-a is not clean'
     expect_sql "GPU-a|$((5 << 30))" "SELECT DISTINCT devices, CAST(value AS INTEGER) FROM attempt JOIN summary ON
         attempt_id = attempt.id WHERE name = 'device_memory_peak'"
@@ -372,9 +362,7 @@ library__without_a_driver__nvidia_smi_asked()
     echo 40000 >used.0
     device_sweep <<<'wait_clean = "1ms"'
     LD_LIBRARY_PATH=$build_dir/tests/cli/nvml run_meshsweep run --progress none --limit 1
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_contains 'device 0 is not clean (39.1 GiB in use by others): it is waited for'
+    expect_only_stderr_contains 0 'device 0 is not clean (39.1 GiB in use by others): it is waited for'
     expect_sql 1 "SELECT devices FROM attempt"
 }
 

@@ -24,9 +24,7 @@ expect_recovered() # ARGS
 4|4" "PRAGMA integrity_check; SELECT count(*), (SELECT count(*) FROM attempt WHERE state = 'ok') FROM job
         WHERE state = 'ok'"
     run_meshsweep check -d results.db
-    expect_status 0
-    expect_stdout 'results.db: all well'
-    expect_no_stderr
+    expect_only_stdout 0 'results.db: all well'
 }
 
 begun_sweep()
@@ -95,9 +93,7 @@ log__that_cannot_be_made__job_is_not_started()
     begun_sweep
     impatient
     run_disturbed open "$EMFILE" /slots/ run --progress none
-    expect_status 5
-    expect_no_stdout
-    expect_stderr_contains 'given up: the host cannot run jobs: could not be started (log): Too many open files'
+    expect_only_stderr_contains 5 'given up: the host cannot run jobs: could not be started (log): Too many open files'
     expect_sql "0|0" "SELECT (SELECT count(*) FROM attempt WHERE state = 'failed'), (SELECT count(*) FROM job WHERE \
 state = 'failed')"
     expect_recovered
@@ -109,13 +105,9 @@ export__disk_error_or_full__said_and_the_old_file_stays()
     mkdir place
     echo old >place/out.csv
     run_disturbed write "$ENOSPC" /place/ export -o place/out.csv
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_matches '^meshsweep: place/out.csv: cannot write: No space left on device$'
+    expect_only_stderr_matches 1 '^meshsweep: place/out.csv: cannot write: No space left on device$'
     run_disturbed sync "$EIO" /place/ export -o place/out.csv
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_matches '^meshsweep: place/out.csv: cannot write: Input/output error$'
+    expect_only_stderr_matches 1 '^meshsweep: place/out.csv: cannot write: Input/output error$'
     expect "[ \"\$(ls place; cat place/out.csv)\" = \$'out.csv\nold' ]"
 }
 
@@ -123,9 +115,7 @@ descriptors__too_few__how_many_it_takes_is_said()
 {
     small_sweep sweep.toml
     run_command bash -c 'ulimit -n 20; exec "$@"' run "$meshsweep" run --progress none -j 4
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_matches \
+    expect_only_stderr_matches 1 \
         '^meshsweep: 4 slots need [0-9]+ open files, and 20 are allowed; raise it with: ulimit -n [0-9]+$'
     expect_recovered
 }
@@ -177,9 +167,7 @@ END
     chown 65534 . && chmod 711 ..
     setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$meshsweep" || skip "nobody may not run $meshsweep"
     run_command unshare -pf --mount-proc sh as_root.sh
-    expect_status 0
-    expect_stdout $'status 0\nthe other process was alive'
-    expect_no_stderr
+    expect_only_stdout 0 $'status 0\nthe other process was alive'
 }
 
 start_is_recorded() # JOB
@@ -233,13 +221,9 @@ ok|1|3.0" "SELECT j.state, a.duration_ms BETWEEN 0 AND 30000, s.value FROM job A
         DISTURB_CLOCK="$PWD/clock" "$meshsweep" run --progress none
     expect_silent 0
     run_meshsweep results --columns x --format csv
-    expect_status 0
-    expect_stdout $'x\r\n4\r'
-    expect_no_stderr
+    expect_only_stdout 0 $'x\r\n4\r'
     run_meshsweep check -d results.db
-    expect_status 0
-    expect_stdout 'results.db: all well'
-    expect_no_stderr
+    expect_only_stdout 0 'results.db: all well'
 }
 
 database__on_a_network_file_system__without_wal_and_said_so()
@@ -258,9 +242,7 @@ END
     while read -r type name; do
         run_command env LD_PRELOAD="$disturb" ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0" \
             DISTURB_FILE_SYSTEM="$type" "$meshsweep" run --progress none --limit 1
-        expect_status 0
-        expect_no_stdout
-        expect_stderr \
+        expect_only_stderr 0 \
             "meshsweep: results.db lies on $name, where SQLite's write-ahead log is unsafe: using a rollback journal"
         expect_sql delete "PRAGMA journal_mode"
         expect_no_file results.db-wal

@@ -71,9 +71,7 @@ placeholders__unknown_or_ambiguous__said_with_their_place()
 {
     one_job 'command = ["/bin/sh", "{xx}", "{both}"]'
     run_meshsweep plan
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_matches '^meshsweep: sweep.toml:2:[0-9]+: unknown placeholder \{xx\}.*did you mean .?x'
+    expect_only_stderr_matches 2 '^meshsweep: sweep.toml:2:[0-9]+: unknown placeholder \{xx\}.*did you mean .?x'
     expect_stderr_matches '^meshsweep: sweep.toml:2:[0-9]+: ambiguous placeholder \{both\}'
 }
 
@@ -108,9 +106,7 @@ command__given_on_the_command_line__replaces_the_files()
     expect_stderr "meshsweep: sweep.toml: there is no [job] command, so there is nothing to run; add one, or give it \
 with --command 'LINE' or after --"
     run_meshsweep plan
-    expect_status 0
-    expect_stdout_contains 'the file has no [job] command'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'the file has no [job] command'
 }
 
 command__as_one_text__is_the_shells()
@@ -207,9 +203,7 @@ pass_env = [\"PASSED_KEY\"]
 secrets = [\"LICENCE\"]"
     export PASSED_KEY=passed-in-secret API_TOKEN=from-outside
     run_meshsweep run --progress plain
-    expect_status 3
-    expect_no_stdout
-    expect_stderr_contains 'exit status 3: li-1[redacted]'
+    expect_only_stderr_contains 3 'exit status 3: li-1[redacted]'
     # The job itself had them.
     expect_file_contains "results.db.d/$(sql 'SELECT directory FROM attempt')/output.log" \
         'hunter22 passed-in-secret li-1-cence-77'

@@ -83,9 +83,7 @@ for row, want in zip(rows, stored):
 print("equal")
 END
     run_command python3 compare.py "$1"
-    expect_status 0
-    expect_stdout equal
-    expect_no_stderr
+    expect_only_stdout 0 equal
 }
 
 csv__read_by_another_program__equals_the_database()
@@ -121,9 +119,7 @@ csv__rows_and_their_order__stay()
     expect_sql "57|é ü 日本|0.1" "SELECT json_array_length(j), j ->> '\$[33].s', j ->> '\$[33].f'
         FROM (SELECT cast(readfile('out.json') AS TEXT) AS j)"
     run_meshsweep export --failed --format tsv
-    expect_status 0
-    expect_stdout_contains "exit status 1: =cmd|' /C calc'!A0"
-    expect_no_stderr
+    expect_only_stdout_contains 0 "exit status 1: =cmd|' /C calc'!A0"
     expect "[ \$(wc -l <.stdout) = 4 ]"
 }
 
@@ -132,13 +128,9 @@ csv__to_a_full_device__said_and_nothing_torn()
     [ -w /dev/full ] || skip "there is no /dev/full"
     awkward_sweep
     run_command sh -c '"$0" export >/dev/full' "$meshsweep"
-    expect_status 1
-    expect_no_stdout
-    expect_stderr 'meshsweep: standard output: No space left on device'
+    expect_only_stderr 1 'meshsweep: standard output: No space left on device'
     run_command sh -c '"$0" export | head -n 1' "$meshsweep"
-    expect_status 0
-    expect_stdout_contains 'job,key'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'job,key'
 }
 
 run_cases "$@"

@@ -67,9 +67,7 @@ END
     expect_stdout_matches 'consequence +RuntimeError: Connection closed by peer \[127.0.0.1\]:23'
     expect_any_stderr
     run_meshsweep report -o report.html
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     expect_file_contains report.html '</b> exit, as <a href="#j1">job 1</a>: <code>exit status 1: '\
 '[rank1]: ValueError: shard 1 is empty</code>; then: <code>RuntimeError: Connection closed by peer [127.0.0.1]:1</code>'
     expect_sql '1' "SELECT count(*) FROM failures WHERE consequence LIKE 'RuntimeError%:23'"
@@ -109,9 +107,7 @@ END
     expect_stdout_matches '2 x exit, as job [0-9]+: exit status 7'
     expect_any_stderr
     run_meshsweep status --json
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     python3 - <<'END' || fail "the JSON says otherwise"
 import json
 first, second, third = json.load(open(".stdout"))["failures"]
@@ -123,9 +119,7 @@ assert second["class"] == "oom" and second["where"][0]["jobs"] == second["where"
 assert third["where"] == [], third
 END
     run_meshsweep report -o report.html
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     expect_file_contains report.html '<b>all 16 with shape=8; none of 32 without</b>'
 }
 

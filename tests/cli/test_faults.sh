@@ -98,9 +98,7 @@ expect_as_undisturbed() # WHAT
     diff -u ../undisturbed/final final >difference || fail "after $1 the results differ: $(cat difference)"
     [ "$(processes_left)" = "" ] || fail "after $1 processes are left: $(processes_left)"
     run_meshsweep check -d results.db
-    expect_status 0
-    expect_stdout 'results.db: all well'
-    expect_no_stderr
+    expect_only_stdout 0 'results.db: all well'
     [ "$(echo out.csv*)" = out.csv ] || fail "after $1 an export left: $(echo out.csv*)"
     cmp -s <(cut -d , -f 1 out.csv | sort) <(cut -d , -f 1 ../undisturbed/out.csv | sort) ||
         fail "$1: the export differs"
@@ -302,13 +300,9 @@ unknown_point__named__status_2()
 {
     need_fault_points
     run_command env MESHSWEEP_FAULT=nowhere "$meshsweep" status
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: MESHSWEEP_FAULT: there is no fault point `nowhere`'
+    expect_only_stderr 2 'meshsweep: MESHSWEEP_FAULT: there is no fault point `nowhere`'
     run_command env MESHSWEEP_FAULT=locked:0 "$meshsweep" status
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: MESHSWEEP_FAULT: `0` is no count from 1'
+    expect_only_stderr 2 'meshsweep: MESHSWEEP_FAULT: `0` is no count from 1'
 }
 
 # 40 jobs, of which the larger ones fail.

@@ -13,9 +13,7 @@ need_module() # MODULE
 exported() # ARGS
 {
     run_meshsweep export "$@"
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
 }
 
 run_python() # FILE ARGS
@@ -28,9 +26,7 @@ run_python() # FILE ARGS
 run_again()
 {
     run_meshsweep run --progress none -j 2
-    expect_status 3
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 3
 }
 
 # Eight jobs of two models; those of micro-batch 4 run out of memory.
@@ -137,9 +133,7 @@ END
     expect_stdout "14 [8, 9, 10, 11, 12, 13] True"
     # What was added there stays: it is not written over.
     run_meshsweep export --format optuna -o study.db
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains "study.db is "
+    expect_only_stderr_contains 2 "study.db is "
     expect_sql 14 "SELECT count(*) FROM trials" study.db
 }
 
@@ -218,9 +212,7 @@ micro_batch = "micro_batch"
 throughput = "tok_s"
 END
     run_meshsweep import -c import.toml table.csv
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     exported --format optuna -o study.db
     cat >check.py <<'END'
 import datetime, optuna
@@ -241,20 +233,14 @@ True
 optuna__no_trial__makes_no_file()
 {
     run_meshsweep export --format optuna
-    expect_status 2
-    expect_no_stdout
-    expect_stderr "meshsweep: export: --format optuna makes a database: name its file with -o"
+    expect_only_stderr 2 "meshsweep: export: --format optuna makes a database: name its file with -o"
     fixture_database "DELETE FROM job WHERE state <> 'pending'"
     run_meshsweep export --format optuna -o none.db
-    expect_status 4
-    expect_no_stdout
-    expect_stderr "meshsweep: export: none of these jobs was tried yet, so there is no trial"
+    expect_only_stderr 4 "meshsweep: export: none of these jobs was tried yet, so there is no trial"
     expect_no_file none.db
     fixture_database "UPDATE sweep SET objective = NULL"
     run_meshsweep export --format optuna -o none.db
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains "a study of Optuna needs an objective, and the sweep declares none"
+    expect_only_stderr_contains 2 "a study of Optuna needs an objective, and the sweep declares none"
     expect_no_file none.db
 }
 
@@ -285,9 +271,7 @@ throughput 100.0 1.0"
     expect '[ "$(stat -c %a sweep.prom)" = 644 ]'
     expect '[ "$(ls)" = "$(printf "%s\n" check.py results.db sweep.prom)" ]'
     run_meshsweep export --format prometheus --failed
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains "--format prometheus is of all jobs, without --all, --succeeded, --failed and --where"
+    expect_only_stderr_contains 2 "--format prometheus is of all jobs, without --all, --succeeded, --failed and --where"
 }
 
 # --- Markdown ---
@@ -298,9 +282,7 @@ summary__page__has_winner_states_ranking_and_failures()
     sed -i 's/name = "demo"/name = "de|mo <b>"/' sweep.toml
     run_again
     run_meshsweep export --format summary
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains '# de\|mo \<b\>'
+    expect_only_stdout_contains 0 '# de\|mo \<b\>'
     expect_stdout_contains '**Highest throughput: 72**, job '
     expect_stdout_contains '| tag | a\|b |'
     expect_stdout_contains "/bin/sh job.sh 2 12 0.30000000000000004"
@@ -314,9 +296,7 @@ summary__nothing_succeeded__says_so()
 {
     fixture_database "DELETE FROM job WHERE state <> 'failed'"
     run_meshsweep export --format summary
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains "No winner: throughput has no number in any job that is ok."
+    expect_only_stdout_contains 0 "No winner: throughput has no number in any job that is ok."
     expect_stdout_lacks "The ten best"
 }
 

@@ -22,22 +22,18 @@ statements__all_true__passes()
         expect_status 3
         expect_stdout out
         expect_stderr_contains err'
-    expect_status 0
-    expect_stdout 'ok 1 - inner__case__result
+    expect_only_stdout 0 'ok 1 - inner__case__result
 1..1'
-    expect_no_stderr
 }
 
 statement__wrong_status__fails_and_says_where()
 {
     run_test_file 'run_command sh -c "echo seen; exit 3"
         expect_status 0'
-    expect_status 1
-    expect_stdout_contains 'not ok 1 - inner__case__result'
+    expect_only_stdout_contains 1 'not ok 1 - inner__case__result'
     expect_stdout_contains 'expected status 0, got 3'
     expect_stdout_contains 'inner.sh:5'
     expect_stdout_contains 'stdout: seen'
-    expect_no_stderr
 }
 
 statement__wrong_text__fails()
@@ -49,10 +45,35 @@ statement__wrong_text__fails()
         run_test_file "run_command sh -c 'echo out; echo err >&2'
             expect_status 0; expect_any_stdout; expect_any_stderr
             $body"
-        expect_status 1
-        expect_stdout_contains 'not ok 1'
-        expect_no_stderr
+        expect_only_stdout_contains 1 'not ok 1'
     done
+}
+
+# Each is true of one stream; the other one is not silent, or the status or the text is another.
+statement_of_all__part_of_it_wrong__fails()
+{
+    local body
+    for body in 'expect_only_stdout 3' 'expect_only_stdout 3 out' 'expect_only_stdout_contains 3 out' \
+        'expect_only_stdout_matches 3 ^out' 'expect_only_stderr 3' 'expect_only_stderr 3 err' \
+        'expect_only_stderr_contains 3 err' 'expect_only_stderr_matches 3 ^err' 'expect_silent 3' \
+        'expect_only_status 0'; do
+        run_test_file "run_command sh -c 'echo out; echo err >&2; exit 3'
+            $body"
+        expect_only_stdout_contains 1 'not ok 1'
+    done
+    for body in 'expect_only_stdout 0' 'expect_only_stdout 3 ou' 'expect_only_stdout_contains 3 other' \
+        'expect_only_stdout_matches 3 ^ut' 'expect_silent 3'; do
+        run_test_file "run_command sh -c 'echo out; exit 3'
+            $body"
+        expect_only_stdout_contains 1 'not ok 1'
+    done
+    run_test_file 'run_command sh -c "echo err >&2; exit 3"
+        expect_only_stderr 3 err
+        expect_only_stderr_contains 3 er
+        expect_only_stderr_matches 3 ^e
+        expect_only_stderr 3
+        expect_only_status 3'
+    expect_only_stdout_contains 0 'ok 1 - inner__case__result'
 }
 
 statement__missing__fails()
@@ -60,9 +81,7 @@ statement__missing__fails()
     run_test_file 'run_command true
         expect_status 0
         expect_no_stdout'
-    expect_status 1
-    expect_stdout_contains 'does not state status, stdout and stderr of: true'
-    expect_no_stderr
+    expect_only_stdout_contains 1 'does not state status, stdout and stderr of: true'
 }
 
 command__unknown_or_failing__fails()
@@ -81,36 +100,28 @@ command__unknown_or_failing__fails()
 wait_until__never__fails_after_the_bound()
 {
     run_test_file 'wait_until false 1'
-    expect_status 1
-    expect_stdout_contains 'waited 4 s in vain for: false'
-    expect_no_stderr
+    expect_only_stdout_contains 1 'waited 4 s in vain for: false'
 }
 
 case__too_long__ended_and_failed()
 {
     CASE_SECONDS=1 run_test_file 'sleep 600'
-    expect_status 1
-    expect_stdout '# still running after 1 s
+    expect_only_stdout 1 '# still running after 1 s
 not ok 1 - inner__case__result
 1..1'
-    expect_no_stderr
 }
 
 case__skipped__status_77()
 {
     run_test_file 'skip "no such thing here"'
-    expect_status 77
-    expect_stdout_contains 'ok 1 - inner__case__result # SKIP no such thing here'
-    expect_no_stderr
+    expect_only_stdout_contains 77 'ok 1 - inner__case__result # SKIP no such thing here'
 }
 
 file__skipped__status_77_and_nothing_left()
 {
     printf '. "%s/cli/lib.sh"\nskip "no such thing here"\nrun_cases\n' "$tests_source_dir" >inner.sh
     run_command bash inner.sh
-    expect_status 77
-    expect_stdout '1..0 # SKIP no such thing here'
-    expect_no_stderr
+    expect_only_stdout 77 '1..0 # SKIP no such thing here'
     expect '[ ! -e .skipped ]'
 }
 

@@ -35,9 +35,7 @@ hf_config__one_file__read_beside_the_sweep_file()
     models_sweep 'hf_config = "config.json"'
     mv sweep.toml sub/
     run_meshsweep plan -c sub/sweep.toml --only "predicted_params = 8030261248 AND layers = 32 AND family = 'llama'"
-    expect_status 0
-    expect_stdout_contains "1 job"
-    expect_no_stderr
+    expect_only_stdout_contains 0 "1 job"
 }
 
 hf_config__list_of_files__an_axis()
@@ -45,9 +43,7 @@ hf_config__list_of_files__an_axis()
     cp "$configs/gpt2.json" "$configs/DeepSeek-V3.json" .
     models_sweep 'hf_config = ["gpt2.json", "DeepSeek-V3.json"]'
     run_meshsweep plan -c sweep.toml --only "predicted_params = iif(hf_config = 'gpt2.json', 124439808, 671026404352)"
-    expect_status 0
-    expect_stdout_contains "2 jobs"
-    expect_no_stderr
+    expect_only_stdout_contains 0 "2 jobs"
 }
 
 hf_config__keys_of_the_block__go_before()
@@ -56,35 +52,25 @@ hf_config__keys_of_the_block__go_before()
     models_sweep 'hf_config = "config.json"
 layers = [1, 2]'
     run_meshsweep plan -c sweep.toml --only 'predicted_params = 124439808 - (12 - layers) * 7087872'
-    expect_status 0
-    expect_stdout_contains "2 jobs"
-    expect_no_stderr
+    expect_only_stdout_contains 0 "2 jobs"
 }
 
 hf_config__wrong_file__said_at_the_key()
 {
     models_sweep 'hf_config = "config.json"'
     run_meshsweep check sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains "sweep.toml:10:13: "
+    expect_only_stderr_contains 2 "sweep.toml:10:13: "
     expect_stderr_contains "config.json"
     echo '{"model_type": "mixtral", "num_hidden_layers": 4}' >config.json
     run_meshsweep check sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'sweep.toml:10:13: config.json lacks "hidden_size", which type mixtral has'
+    expect_only_stderr_contains 2 'sweep.toml:10:13: config.json lacks "hidden_size", which type mixtral has'
     models_sweep 'hf_config = 3'
     run_meshsweep check sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'hf_config is the name of a config.json, or a list of them'
+    expect_only_stderr_contains 2 'hf_config is the name of a config.json, or a list of them'
     models_sweep 'layers = 2'
     sed -i 's/^seq = 4096/hf_config = "config.json"/' sweep.toml
     run_meshsweep check sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'hf_config goes into [[model]]'
+    expect_only_stderr_contains 2 'hf_config goes into [[model]]'
 }
 
 # Rules divide heads by tp, also where nothing but mixers has them.
@@ -94,9 +80,7 @@ hf_config__mixers_alone__divide_over_tensor_parallelism()
     models_sweep 'hf_config = ["mamba2-2.7b.json", "mamba-2.8b.json"]'
     sed -i 's/^framework = .*/framework = "megatron"/; s/^zero_stage.*/tp = 8/' sweep.toml
     run_meshsweep plan -c sweep.toml --only 'predicted_params IN (2768345600, 2702599680)'
-    expect_status 0
-    expect_stdout_contains "2 jobs"
-    expect_no_stderr
+    expect_only_stdout_contains 0 "2 jobs"
 }
 
 hf_config__changed_file__another_sweep()
@@ -104,14 +88,10 @@ hf_config__changed_file__another_sweep()
     cp "$configs/gpt2.json" config.json
     models_sweep 'hf_config = "config.json"'
     run_meshsweep run -c sweep.toml -d results.db --progress none
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     sed -i 's/"n_layer": 12/"n_layer": 6/' config.json
     run_meshsweep plan -c sweep.toml -d results.db
-    expect_status 0
-    expect_stdout_contains "1 new"
-    expect_no_stderr
+    expect_only_stdout_contains 0 "1 new"
 }
 
 run_cases "$@"

@@ -71,9 +71,7 @@ program__away_for_good__given_up_with_a_status_of_its_own()
 {
     vanishing_sweep 'give_up = "1200ms"'
     run_meshsweep run --progress none
-    expect_status 5
-    expect_no_stdout
-    expect_stderr_contains 'given up: the host cannot run jobs: could not be started (exec ./bin/sh): No such '\
+    expect_only_stderr_contains 5 'given up: the host cannot run jobs: could not be started (exec ./bin/sh): No such '\
 'file or directory; what is left stays pending'
     expect_sql "3|0|1|9" "SELECT sum(state = 'ok'), sum(state = 'failed'), sum(state = 'held') > 0, sum(state IN \
 ('held', 'pending')) FROM results"
@@ -82,9 +80,7 @@ program__away_for_good__given_up_with_a_status_of_its_own()
     run_silently 0
     expect_all_ok
     run_meshsweep check -d results.db
-    expect_status 0
-    expect_stdout 'results.db: all well'
-    expect_no_stderr
+    expect_only_stdout 0 'results.db: all well'
 }
 
 release__while_it_pauses__tries_at_once()
@@ -100,9 +96,7 @@ release__while_it_pauses__tries_at_once()
     "$meshsweep" run --release >out 2>err || fail "run --release: $(cat err)"
     expect_file_contains err 'the run at work is asked to try at once'
     wait_command
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_contains 'jobs can be run again'
+    expect_only_stderr_contains 0 'jobs can be run again'
     [ $((${EPOCHREALTIME/./} - began)) -lt 3500000 ] || fail "it was not tried at once"
     expect_all_ok
     expect_no_file results.db.d/release
@@ -120,9 +114,7 @@ working_directory__removed_and_made_again__run_goes_on()
     mkdir work
     cp -r bin job.sh sweep.toml work
     wait_command
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_contains 'No such file or directory; nothing has failed'
+    expect_only_stderr_contains 0 'No such file or directory; nothing has failed'
     expect_all_ok
 }
 
@@ -136,9 +128,7 @@ given_directory__vanishes__run_pauses_and_goes_on()
     wait_until "grep -q 'paused: ' .stderr" 20
     mkdir place
     wait_command
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_contains "could not be started (chdir $PWD/place): No such file or directory"
+    expect_only_stderr_contains 0 "could not be started (chdir $PWD/place): No such file or directory"
     expect_all_ok
 }
 
@@ -148,9 +138,7 @@ program__never_there__said_at_once_and_nothing_failed()
     vanishing_sweep ''
     sed -i 's|./bin/sh|./bin/hs|' sweep.toml
     run_meshsweep run --progress plain -j 4
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'sweep.toml:4: no job can be started: the program ./bin/hs: No such file or directory'
+    expect_only_stderr_contains 2 'sweep.toml:4: no job can be started: the program ./bin/hs: No such file or directory'
     expect_no_file results.db
 }
 
@@ -177,9 +165,7 @@ END
     echo 'echo hello' >sub/it
     sed -i 's/{config_dir}/./' sweep.toml
     run_meshsweep run --progress none
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: sweep.toml:2: no job can be started: the program ./it: Permission denied'
+    expect_only_stderr 2 'meshsweep: sweep.toml:2: no job can be started: the program ./it: Permission denied'
     expect_no_file results.db
     sed -i '1i #!/bin/sh' sub/it
     chmod +x sub/it
@@ -190,9 +176,7 @@ END
     mkdir bin
     ln -s "$meshsweep" bin/
     run_command env PATH="$PWD/bin" meshsweep run -d slurm.db --executor slurm --progress none
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: no job can be started: there is no sbatch here: No such file or directory'
+    expect_only_stderr 2 'meshsweep: no job can be started: there is no sbatch here: No such file or directory'
 }
 
 # Two jobs beside each other in the file, with others that go well.
@@ -236,9 +220,7 @@ interrupted__while_it_pauses__ends_with_the_signal()
     wait_until "grep -q 'paused: ' .stderr" 20
     signal_command INT
     wait_command
-    expect_status 130
-    expect_no_stdout
-    expect_stderr_contains 'starting nothing new'
+    expect_only_stderr_contains 130 'starting nothing new'
     expect_sql "3|0" "SELECT sum(state = 'ok'), sum(state = 'failed') FROM job"
     expect_sql 0 "SELECT count(*) FROM attempt WHERE state IN ('claimed', 'running')"
 }
@@ -263,9 +245,7 @@ search__program_away_for_a_while__every_trial_made()
     wait_until "grep -q 'paused: ' .stderr" 20
     mv away bin
     wait_command
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_contains 'search: 12 trials, 12 ok'
+    expect_only_stderr_contains 0 'search: 12 trials, 12 ok'
     expect_all_ok
 }
 

@@ -106,9 +106,7 @@ hostile_names__every_view__stands_and_does_not_act()
     view 0 plan
     json plan
     run_meshsweep run --progress plain
-    expect_status 3
-    expect_no_stdout
-    expect_stderr_contains 'score 1'
+    expect_only_stderr_contains 3 'score 1'
     expect "! LC_ALL=C grep -qaE '$acting' .stderr"
     expect_sql '6|6' "SELECT count(*) FILTER (WHERE state = 'ok'), count(*) FILTER (WHERE state = 'failed') FROM job"
     view 0 plan
@@ -117,25 +115,19 @@ hostile_names__every_view__stands_and_does_not_act()
     if type -P script >/dev/null; then
         run_command env TERM=xterm script -qec \
             "meshsweep tail $(sql "SELECT min(id) FROM job WHERE state = 'failed'") --once" /dev/null
-        expect_status 0
-        expect_stdout_contains '</script>\x1b]0;title\x07'
-        expect_no_stderr
+        expect_only_stdout_contains 0 '</script>\x1b]0;title\x07'
         expect "! LC_ALL=C grep -qaE '$acting' .stdout"
     fi
     look_at_all 0 0 kind 1
     export_each tsv jsonl markdown table
     expect "! grep -qF '</script>\"' report.html"
     run_meshsweep export --where x=1
-    expect_status 0
-    expect_stdout_contains "'=cmd()"
-    expect_no_stderr
+    expect_only_stdout_contains 0 "'=cmd()"
     run_meshsweep export --toml -o again.toml
     expect_silent 0
     # What it names is what there was.
     run_meshsweep plan -c again.toml
-    expect_status 0
-    expect_stdout_contains '= 6 done'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '= 6 done'
 }
 
 megabyte__every_text__every_view_stands()
@@ -157,13 +149,9 @@ terminal__data__escaped_there_and_exact_in_a_file()
     type -P script >/dev/null || skip "there is no script"
     fixture_database "UPDATE attempt SET message = char(27) || '[2J' || char(8238) WHERE id = 6"
     run_command env TERM=xterm script -qec 'meshsweep export --format csv --failed' /dev/null
-    expect_status 0
-    expect_stdout_contains '\x1b[2J\u202e'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '\x1b[2J\u202e'
     run_meshsweep export --format csv --failed
-    expect_status 0
-    expect_stdout_contains $'\x1b[2J\xe2\x80\xae'
-    expect_no_stderr
+    expect_only_stdout_contains 0 $'\x1b[2J\xe2\x80\xae'
 }
 
 numbers__extreme_and_none__every_view_stands()

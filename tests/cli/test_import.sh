@@ -68,9 +68,7 @@ import__twice_and_with_a_further_row__adds_what_is_new()
 {
     small_table
     run_meshsweep import -c import.toml table.csv
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     before=$(sql "SELECT count(*), (SELECT count(*) FROM metric), (SELECT count(*) FROM runner) FROM attempt")
     run_meshsweep import -c import.toml table.csv
     expect_status 0
@@ -108,9 +106,7 @@ import__same_configuration_as_a_run__same_job()
 {
     small_table
     run_meshsweep import -c import.toml table.csv
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     sed '/^\[import\]/,$d' import.toml >sweep.toml
     cat >>sweep.toml <<'END'
 [cluster_spec]
@@ -122,10 +118,8 @@ layers = [2, 4]
 micro_batch = [1, 2, 4]
 END
     run_meshsweep plan --json
-    expect_status 0
-    expect_stdout_contains '"new":	2'
+    expect_only_stdout_contains 0 '"new":	2'
     expect_stdout_contains '"done":	3'
-    expect_no_stderr
 }
 
 # As spreadsheets write them where the comma is the decimal point, and as `export --format tsv` does.
@@ -170,9 +164,7 @@ import__commas_in_numbers__refused_with_the_way_to_read_them()
     expect_stderr_contains 'refused 1 row, first table.csv:2: throughput is `1,234.5`, no number; a comma goes by SQL: '
     sed -i "s/^throughput = .*/throughput = \"replace(rate, ',', '')\"/" import.toml
     run_meshsweep import -c import.toml table.csv
-    expect_status 0
-    expect_stdout "table.csv: 1 row: 1 ok, 0 failed, 0 refused; 1 job (1 new), 1 attempt added, 0 already there"
-    expect_no_stderr
+    expect_only_stdout 0 "table.csv: 1 row: 1 ok, 0 failed, 0 refused; 1 job (1 new), 1 attempt added, 0 already there"
     expect_sql 1234.5 "SELECT throughput FROM results"
 }
 
@@ -252,9 +244,7 @@ import__every_row_refused__no_database()
     small_table
     sed -i '2,$d; s/$/\n2,1,1,fine,-1,3,60/' table.csv
     run_meshsweep import -c import.toml table.csv
-    expect_status 4
-    expect_no_stdout
-    expect_stderr_contains 'refused 1 row, first table.csv:2: throughput is negative: a mark, not a measurement'
+    expect_only_stderr_contains 4 'refused 1 row, first table.csv:2: throughput is negative: a mark, not a measurement'
     expect_no_file results.db
     expect_no_file results.db.lock
 }
@@ -279,24 +269,16 @@ import__wrong_tables__one_sentence_each()
     small_table
     : >empty.csv
     run_meshsweep import -c import.toml empty.csv
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains "empty.csv: the table is empty; its first line must name the columns"
+    expect_only_stderr_contains 2 "empty.csv: the table is empty; its first line must name the columns"
     head -n 1 table.csv >header.csv
     run_meshsweep import -c import.toml header.csv
-    expect_status 4
-    expect_no_stdout
-    expect_stderr_contains "header.csv: the table has a header and no rows"
+    expect_only_stderr_contains 4 "header.csv: the table has a header and no rows"
     { cat table.csv; echo '1,2'; } >short.csv
     run_meshsweep import -c import.toml short.csv
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains "short.csv: line 7: "
+    expect_only_stderr_contains 2 "short.csv: line 7: "
     printf 'a,,b\n1,2,3\n' >unnamed.csv
     run_meshsweep import -c import.toml unnamed.csv
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains "unnamed.csv:1: column 2 has no name"
+    expect_only_stderr_contains 2 "unnamed.csv:1: column 2 has no name"
     { cat table.csv; echo '8,1,1,mystery,1,1,1'; echo '8,1,2,mystery,1,1,1'; } >states.csv
     run_meshsweep import -c import.toml states.csv
     expect_status 2
@@ -304,27 +286,19 @@ import__wrong_tables__one_sentence_each()
     expect_stderr 'meshsweep: states.csv:7: state `mystery` is neither in [import.states], nor ok, nor a failure class'
     printf 'a,b,a\n1,2,3\n' >twice.csv
     run_meshsweep import -c import.toml twice.csv
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains "twice.csv:1: columns 1 and 3 are both called \`a\`"
+    expect_only_stderr_contains 2 "twice.csv:1: columns 1 and 3 are both called \`a\`"
     sed '/^\[import.metrics\]/,$d' import.toml >keys.toml
     run_meshsweep import -c keys.toml table.csv
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains "keys.toml: [import] maps no column to a metric ([import.metrics])"
+    expect_only_stderr_contains 2 "keys.toml: [import] maps no column to a metric ([import.metrics])"
     sed '/^\[import.cluster_spec\]/,/^\[import.metrics\]/{/metrics/!d}' import.toml >metrics.toml
     run_meshsweep import -c metrics.toml table.csv
     expect_status 2
     expect_no_stdout
     expect_stderr_contains "metrics.toml: [import] maps no column to a key ([import.model], [import.parallel_spec], …)"
     run_meshsweep import -c import.toml absent.csv
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_contains "absent.csv: cannot open"
+    expect_only_stderr_contains 1 "absent.csv: cannot open"
     run_meshsweep import -c import.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains "import wants one table"
+    expect_only_stderr_contains 2 "import wants one table"
 }
 
 import__values_of_every_kind__keep_it()
@@ -346,9 +320,7 @@ import__failed_import__database_as_before()
 {
     small_table
     run_meshsweep import -c import.toml table.csv
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     before=$(sql "SELECT count(*), (SELECT count(*) FROM sweep) FROM attempt")
     { cat table.csv; echo '8,1,1,mystery,1,1,1'; } >states.csv
     run_meshsweep import -c import.toml states.csv
@@ -376,15 +348,11 @@ import__without_import_table__said()
 layers = 1' >plain.toml
     small_table
     run_meshsweep import -c plain.toml table.csv
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains "plain.toml: no [import] table"
+    expect_only_stderr_contains 2 "plain.toml: no [import] table"
     printf '[import]\nstat = "x"\n[import.states]\na = "okay"\n[import.models]\n[[import.refuse]]\nwhen = "1"\n' \
         >wrong.toml
     run_meshsweep import -c wrong.toml table.csv
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'wrong.toml:2:1: unknown key "stat" in [import]; did you mean "state"?'
+    expect_only_stderr_contains 2 'wrong.toml:2:1: unknown key "stat" in [import]; did you mean "state"?'
     expect_stderr_contains 'wrong.toml:4:5:'
     expect_stderr_contains 'did you mean "model"?'
     expect_stderr_contains '[[import.refuse]] lacks "why"'
@@ -470,13 +438,11 @@ require = "micro_batch > 4"
 why = "small ones are slow"
 END
     run_meshsweep check -c import.toml --against table.csv
-    expect_status 1
-    expect_stdout "import.toml: sweep measured: its jobs come from a table (meshsweep import), 3 rules
+    expect_only_stdout 1 "import.toml: sweep measured: its jobs come from a table (meshsweep import), 3 rules
 single: contradicted by 2 rows that ran: one at a time
   table.csv:3 table.csv:4
 shallow: contradicted by 1 row that ran: deep ones do not run
   table.csv:5"
-    expect_no_stderr
     expect "! ls | grep results"
 }
 
@@ -484,9 +450,7 @@ check__against_without_a_sweep_file_or_import__said()
 {
     small_table
     run_meshsweep check -d results.db --against table.csv
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: check: --against compares a table with a sweep file: name it with -c FILE'
+    expect_only_stderr 2 'meshsweep: check: --against compares a table with a sweep file: name it with -c FILE'
     printf '[job]\ncommand = ["true"]\n[model]\nlayers = 2\n' >sweep.toml
     run_meshsweep check -c sweep.toml --against table.csv
     expect_status 2
@@ -500,9 +464,7 @@ import__files_for_published_tables__read()
     printf 'nothing\n1\n' >other.csv
     for file in "$source_dir"/configs/import/*.toml; do
         run_meshsweep import -c "$file" other.csv
-        expect_status 2
-        expect_no_stdout
-        expect_stderr_contains "no such column"
+        expect_only_stderr_contains 2 "no such column"
         expect_stderr_lacks "unknown key"
     done
 }

@@ -56,9 +56,7 @@ convert_and_import() # NAME
     clone
     python3 "scripts/tables/$1.py" "tests/data/$1" >table.csv 2>said
     run_meshsweep import -c "configs/import/$1.toml" table.csv
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
 }
 
 alpa__sentinels__no_measurements()
@@ -103,9 +101,7 @@ megatron_golden__arguments__as_columns()
     expect_sql 'A100-80GB|8
 H100|8' "SELECT device, num_hosts * num_devices_per_host FROM results WHERE experts IS NULL ORDER BY 1"
     run_meshsweep predict -d results.db
-    expect_status 0
-    expect_stdout_contains 'memory of megatron on H100'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'memory of megatron on H100'
     expect_sql '0' "SELECT count(*) FROM results WHERE predicted_memory IS NULL AND predicted_time IS NULL"
 }
 
@@ -132,9 +128,7 @@ converter__no_checkout__says_what_is_missing()
     mkdir empty
     while read -r name _; do
         run_command python3 "scripts/tables/$name.py"
-        expect_status 2
-        expect_no_stdout
-        expect_stderr_contains "usage: scripts/tables/$name.py CHECKOUT"
+        expect_only_stderr_contains 2 "usage: scripts/tables/$name.py CHECKOUT"
         run_command python3 "scripts/tables/$name.py" empty
         expect_no_stdout
         expect_any_stderr

@@ -61,9 +61,7 @@ import_small()
 {
     small_table
     run_meshsweep import -c import.toml table.csv
-    expect_status 0
-    expect_stdout_contains '6 rows: 4 ok, 2 failed, 0 refused; 6 jobs (6 new)'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '6 rows: 4 ok, 2 failed, 0 refused; 6 jobs (6 new)'
 }
 
 # Runs a command; expects the status and says what it printed otherwise.
@@ -156,9 +154,7 @@ small__keys__come_from_the_database()
     expect_only_stdout 4
     sed -i 's/layers < 100/layerz < 100/' import.toml
     run_meshsweep check -c import.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'unknown key `layerz`'
+    expect_only_stderr_contains 2 'unknown key `layerz`'
 }
 
 small__failures_alike__one_cause()
@@ -175,9 +171,7 @@ small__models_that_differ_in_name_alone__are_two()
     import_small
     expect_sql "A|B" "SELECT group_concat(name, '|') FROM (SELECT name FROM spec WHERE kind = 'model' ORDER BY name)"
     run_meshsweep import -c import.toml table.csv
-    expect_status 0
-    expect_stdout_contains '0 attempts added, 6 already there'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '0 attempts added, 6 already there'
 }
 
 small__share_of_the_peak__of_the_precision()
@@ -197,13 +191,9 @@ import__tokens_of_a_device__measure_the_step()
     small_table
     sed -i 's/^better = "max"/better = "max"\nmeans = "tokens\/s"/' import.toml
     run_meshsweep import -c import.toml table.csv
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     run_meshsweep predict
-    expect_status 0
-    expect_no_stderr
-    expect_any_stdout
+    expect_only_stdout 0
     grep -o 'measured [0-9.e+]* s' .stdout >whole
     for metric in '' 'time_metric = "throughput"'; do
         small_table
@@ -212,13 +202,9 @@ import__tokens_of_a_device__measure_the_step()
         sed -i "s/^framework = .*/&\n$metric/" import.toml
         rm -f results.db
         run_meshsweep import -c import.toml table.csv
-        expect_status 0
-        expect_any_stdout
-        expect_any_stderr
+        expect_only_status 0
         run_meshsweep predict
-        expect_status 0
-        expect_no_stderr
-        expect_any_stdout
+        expect_only_stdout 0
         grep -o 'measured [0-9.e+]* s' .stdout >of_a_device
         { [ -s whole ] && diff whole of_a_device; } || fail 'rates of a device say another time'
     done
@@ -235,9 +221,7 @@ predict__ran_and_should_not_have_fitted__shown_and_counted()
     expect_any_stdout
     expect_stderr_contains 'break the rule memory.fits'
     run_meshsweep predict --accuracy
-    expect_status 0
-    expect_stdout_contains '2 failed, 3 ran'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '2 failed, 3 ran'
 }
 
 # The tables are measured data that the project does not hold.
@@ -247,9 +231,7 @@ shipped_import() # NAME TABLE
     [ -f "$data/$2.csv" ] || skip "the measured tables are not here: $data"
     cp "$source_dir/configs/import/$1.toml" import.toml
     run_meshsweep import -c import.toml "$data/$2.csv"
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     every_command import.toml
 }
 

@@ -36,9 +36,7 @@ script_of_that_log__written__checks_runs_and_measures()
     printf '#!/bin/sh\ncat train.log\n' >train.sh
     run_meshsweep init --from-log train.log batch_size=4,8 'dtype=bf16,"a b"' note=true,false rate=1,1e-4 \
         -- sh train.sh '--bs={batch_size}'
-    expect_status 0
-    expect_no_stdout
-    expect_stderr 'meshsweep: wrote sweep.toml; look at it, then: meshsweep plan'
+    expect_only_stderr 0 'meshsweep: wrote sweep.toml; look at it, then: meshsweep plan'
     expect_file_contains sweep.toml 'command = ["sh", "train.sh", "--bs={batch_size}", "--dtype={dtype}", "--note={'
     expect_file_contains sweep.toml 'batch_size = [4, 8]'
     expect_file_contains sweep.toml 'dtype = ["bf16", "\"a b\""]'
@@ -48,20 +46,14 @@ script_of_that_log__written__checks_runs_and_measures()
     expect_file_contains sweep.toml 'objective = "min:step_time"'
     expect_file_contains sweep.toml '# sure: 4 lines of train.log, from 102.49 to 1412.49'
     run_meshsweep check sweep.toml
-    expect_status 0
-    expect_stdout_contains '16 combinations'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '16 combinations'
     run_silently 0
     # The first samples are left out; the loss is not the validation's.
     expect_sql '112.495|4.2404|16' "SELECT step_time, loss, count(*) FROM results WHERE state = 'ok'"
     run_meshsweep init batch_size=4 -- true
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: init: sweep.toml is there already; -o FILE names another one'
+    expect_only_stderr 2 'meshsweep: init: sweep.toml is there already; -o FILE names another one'
     run_meshsweep init -o - batch_size=4 -- true
-    expect_status 0
-    expect_stdout_contains 'objective = "min:duration"'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'objective = "min:duration"'
 }
 
 # Of every framework whose log is here, its profile.
@@ -70,10 +62,8 @@ log__of_a_framework__its_profile()
     local log profile
     while read -r log profile; do
         run_meshsweep init --from-log "$source_dir/tests/readers/$log.log"
-        expect_status 0
-        expect_stdout_contains '# sure: it reads '
+        expect_only_stdout_contains 0 '# sure: it reads '
         expect_stdout_contains "profile = \"$profile\""
-        expect_no_stderr
     done <<'END'
 deepspeed deepspeed
 deepspeed-flops-profiler deepspeed
@@ -96,19 +86,15 @@ log__of_no_framework__patterns_and_how_sure()
 {
     vllm_log >bench.log
     run_meshsweep init --from-log bench.log
-    expect_status 0
-    expect_stdout_contains '# likely, please look: 1 line of bench.log, from 693.53 to 693.53
+    expect_only_stdout_contains 0 '# likely, please look: 1 line of bench.log, from 693.53 to 693.53
 [job.metrics.throughput]
 regex = '\''^ *Output *token *throughput *\(tok/s\): *([0-9.eE+-]+)'\''
 unit = "tok/s"
 better = "max"'
     expect_stdout_contains '[job.metrics.step_time]'
-    expect_no_stderr
     printf 'hello\n10:00:00 nothing to see, 3 files\n' >empty.log
     run_meshsweep init --from-log empty.log
-    expect_status 0
-    expect_stdout_contains '# Nothing in empty.log looks like'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '# Nothing in empty.log looks like'
     head -c 100000 /dev/urandom >noise.log
     run_meshsweep init --from-log noise.log
     expect_only_stdout 0
@@ -178,10 +164,8 @@ log__time_since_the_start__is_no_step_time()
         echo "step:$i/20 train_loss:9.5 train_time:$((350 * i))ms step_avg:350.25ms"
     done >clock.log
     run_meshsweep init --from-log clock.log
-    expect_status 0
-    expect_stdout_contains "regex = '\\bstep_avg:([0-9.eE+-]+)ms'"
+    expect_only_stdout_contains 0 "regex = '\\bstep_avg:([0-9.eE+-]+)ms'"
     expect_stdout_lacks train_time
-    expect_no_stderr
     sed -i 's/ step_avg.*//' clock.log
     run_meshsweep init --from-log clock.log
     expect_status 0
@@ -218,14 +202,10 @@ END
     mkdir -p apps/main
     echo 'cfg = OmegaConf.from_cli()' >apps/main/train.py
     run_meshsweep init -o - optim.lr=1e-4,1e-3 -- python3 -m apps.main.train
-    expect_status 0
-    expect_stdout_contains 'command = ["python3", "-m", "apps.main.train", "optim.lr={optim.lr}"]'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'command = ["python3", "-m", "apps.main.train", "optim.lr={optim.lr}"]'
     # What has values of its own is no switch, and without switches the command is words.
     run_meshsweep init -o - fused=1,2 batch_size=4 -- python3 train.py
-    expect_status 0
-    expect_stdout_contains 'command = ["python3", "train.py", "--fused={fused}", "--batch-size={batch_size}"]'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'command = ["python3", "train.py", "--fused={fused}", "--batch-size={batch_size}"]'
 }
 
 # Tables as trackers and people write them, each with what its import says; what is a guess says so.
@@ -269,30 +249,20 @@ table__of_a_person__numbers_as_they_are_written()
     expect_sql '1234.5|16.5|8|a' "SELECT throughput, peak_memory,
         num_devices_per_host, \"group\" FROM results WHERE dp = 1"
     run_meshsweep init --from-table absent.csv
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_contains 'absent.csv'
+    expect_only_stderr_contains 1 'absent.csv'
     : >empty.csv
     run_meshsweep init --from-table empty.csv
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'the table is empty; its first line must name the columns'
+    expect_only_stderr_contains 2 'the table is empty; its first line must name the columns'
     run_meshsweep init --from-table tabs.csv a=1 -- true
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains '--from-table stands alone'
+    expect_only_stderr_contains 2 '--from-table stands alone'
 }
 
 draft() # TABLE COUNTS
 {
     run_meshsweep import "$1"
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains "meshsweep init --from-table $1 writes one"
+    expect_only_stderr_contains 2 "meshsweep init --from-table $1 writes one"
     run_meshsweep init --from-table "$1" -o "${1%.csv}.toml"
-    expect_status 0
-    expect_no_stdout
-    expect_stderr "meshsweep: wrote ${1%.csv}.toml; look at it, then: meshsweep import -c ${1%.csv}.toml $1"
+    expect_only_stderr 0 "meshsweep: wrote ${1%.csv}.toml; look at it, then: meshsweep import -c ${1%.csv}.toml $1"
     run_meshsweep import -c "${1%.csv}.toml" "$1"
     expect_status 0
     expect_stdout_contains "$1: $2"
@@ -303,17 +273,11 @@ nobody_to_ask__what_is_missing__said()
 {
     local range
     run_meshsweep init
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'meshsweep: init: which command is to be run? As in: meshsweep init '
+    expect_only_stderr_contains 2 'meshsweep: init: which command is to be run? As in: meshsweep init '
     run_meshsweep init --script 'python3 train.py'
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'init: which values are to be tried?'
+    expect_only_stderr_contains 2 'init: which values are to be tried?'
     run_meshsweep init micro_batch -- true
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: init: micro_batch: an axis is KEY=VALUE,VALUE,…, as in micro_batch=1,2,4'
+    expect_only_stderr 2 'meshsweep: init: micro_batch: an axis is KEY=VALUE,VALUE,…, as in micro_batch=1,2,4'
     for range in 0..4 1,2...8 -3..-1; do
         run_meshsweep init -o - "workers=$range" -- true
         expect_status 2
@@ -321,20 +285,14 @@ nobody_to_ask__what_is_missing__said()
         expect_stderr "meshsweep: init: workers=$range: ${range#1,} is no range: name each value, as in workers=1,2,4"
     done
     run_meshsweep init -o - data=a..b,../x,v1..2 -- true
-    expect_status 0
-    expect_stdout_contains 'data = ["a..b", "../x", "v1..2"]'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'data = ["a..b", "../x", "v1..2"]'
     run_meshsweep init -o - a=true,2 -- true
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'a boolean in one place'
+    expect_only_stderr_contains 2 'a boolean in one place'
     run_meshsweep init 1x=2 -- true
     expect_only_stderr 2
     expect '[ ! -e sweep.toml ]'
     run_meshsweep init --from-log none.log a=1 -- true
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_contains 'none.log'
+    expect_only_stderr_contains 1 'none.log'
 }
 
 # init at a terminal, where somebody types these answers.

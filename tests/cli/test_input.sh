@@ -8,9 +8,7 @@ expect_refused() # FILE SENTENCE
     local command
     for command in run plan; do
         run_meshsweep "$command" -c "$1"
-        expect_status 2
-        expect_no_stdout
-        expect_stderr "meshsweep: $2"
+        expect_only_stderr 2 "meshsweep: $2"
     done
     expect "! ls -d results* 2>/dev/null"
 }
@@ -22,9 +20,7 @@ file__absent_or_a_directory__said()
     expect_refused place.toml 'place.toml: cannot read: Is a directory'
     expect_refused place.toml/x.toml 'place.toml/x.toml: there is no such file; name the sweep file with -c FILE'
     run_meshsweep
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: sweep.toml: there is no such file; name the sweep file with -c FILE'
+    expect_only_stderr 2 'meshsweep: sweep.toml: there is no such file; name the sweep file with -c FILE'
 }
 
 # The database knows which file its jobs come from.
@@ -72,13 +68,9 @@ file__unreadable__said()
         "${as[@]}" test -w . || skip "nobody may not write here"
     fi
     run_command "${as[@]}" "$meshsweep" run
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: sweep.toml: cannot open: Permission denied'
+    expect_only_stderr 2 'meshsweep: sweep.toml: cannot open: Permission denied'
     run_command "${as[@]}" "$meshsweep" check sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: sweep.toml: cannot open: Permission denied'
+    expect_only_stderr 2 'meshsweep: sweep.toml: cannot open: Permission denied'
     expect "! ls -d results* 2>/dev/null"
 }
 
@@ -93,9 +85,7 @@ file__truncated__said_with_its_place()
     small_sweep whole.toml
     head -c 100 whole.toml >sweep.toml
     run_meshsweep run
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_matches '^meshsweep: sweep.toml:6:[0-9]+: '
+    expect_only_stderr_matches 2 '^meshsweep: sweep.toml:6:[0-9]+: '
     expect "[ \$(wc -l <.stderr) = 1 ]"
 }
 
@@ -107,9 +97,7 @@ file__not_utf8_or_binary__said_with_its_place()
     expect_refused sweep.toml 'sweep.toml:1:8: not a text file: it holds NUL bytes (UTF-8 is expected)'
     head -c 65536 /dev/urandom >sweep.toml
     run_meshsweep run
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_matches '^meshsweep: sweep.toml:[0-9]+:[0-9]+: '
+    expect_only_stderr_matches 2 '^meshsweep: sweep.toml:[0-9]+:[0-9]+: '
     expect "[ \$(wc -l <.stderr) = 1 ]"
 }
 
@@ -118,9 +106,7 @@ file__with_many_faults__all_reported_at_once()
     small_sweep sweep.toml
     sed -i 's/^objective.*/objectiv = "max:score"/; s/^x = .*/x = []/; s/^better.*/better = "most"/' sweep.toml
     run_meshsweep run
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_matches '^meshsweep: sweep.toml:3:1: .*objectiv.*objective'
+    expect_only_stderr_matches 2 '^meshsweep: sweep.toml:3:1: .*objectiv.*objective'
     expect_stderr_matches '^meshsweep: sweep.toml:10:10: '
     expect_stderr_matches '^meshsweep: sweep.toml:13:5: '
     expect "[ \$(wc -l <.stderr) = 3 ]"
@@ -144,9 +130,7 @@ require = "load_extension('x')"
 why = ""
 END
     run_meshsweep plan
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_matches '^meshsweep: sweep.toml:18:1: derived key .z.: '
+    expect_only_stderr_matches 2 '^meshsweep: sweep.toml:18:1: derived key .z.: '
     expect_stderr_matches '^meshsweep: sweep.toml:19:1: derived key .w.: unknown key .xx.*did you mean .x'
     expect_stderr_matches '^meshsweep: sweep.toml:20:1: rule .first.: a subquery'
     expect_stderr_matches '^meshsweep: sweep.toml:24:1: rule .second.: the function load_extension'
@@ -164,9 +148,7 @@ name = "text"
 require = "('a' || x) * 2 < 1e300 AND json_array_length(x) IS NULL OR abs(x) > 0"
 END
     run_meshsweep plan
-    expect_status 0
-    expect_stdout_contains '4 jobs: + 4 new'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '4 jobs: + 4 new'
 }
 
 rule__hostile__refused_or_stopped_with_a_sentence()
@@ -176,9 +158,7 @@ rule__hostile__refused_or_stopped_with_a_sentence()
     printf '[[rule]]\nname = "r"\nrequire = "%s"\n' \
         'EXISTS (WITH RECURSIVE n AS (SELECT 1 UNION ALL SELECT x FROM n) SELECT 1)' >>sweep.toml
     run_meshsweep plan
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_matches '^meshsweep: sweep.toml:[0-9]+:[0-9]+: rule .r.: '
+    expect_only_stderr_matches 2 '^meshsweep: sweep.toml:[0-9]+:[0-9]+: rule .r.: '
     cp plain.toml sweep.toml
     printf '[[rule]]\nname = "r"\nrequire = "%s"\n' "x GLOB printf('%*d', 2000, y)" >>sweep.toml
     run_meshsweep plan
@@ -214,14 +194,10 @@ END
 'WHEN json_valid(X) THEN … END reads only what is JSON'
     sed 's/^command.*/&\ntimeout = "iif(x = 2, '\''soon'\'', 5)"/' plain.toml >sweep.toml
     run_meshsweep plan
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_matches \
+    expect_only_stderr_matches 2 \
         '^meshsweep: sweep.toml:[0-9]+:[0-9]+: \[job\] .timeout. fails for some combination: .soon. is no duration'
     run_meshsweep plan -c plain.toml --only "json_extract(x || 'no', '$')"
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_matches '^meshsweep: --only .* fails for some combination: malformed JSON'
+    expect_only_stderr_matches 2 '^meshsweep: --only .* fails for some combination: malformed JSON'
     cp plain.toml sweep.toml
     printf '[[rule]]\nname = "r"\nrequire = "max(x) > 1"\n' >>sweep.toml
     expect_refused sweep.toml 'sweep.toml:17:1: rule `r`: misuse of aggregate function max()'
@@ -295,30 +271,20 @@ exit_statuses__each_for_its_cause()
     small_sweep sweep.toml
     run_silently 0
     run_meshsweep status -d absent.db
-    expect_status 1
-    expect_no_stdout
-    expect_stderr 'meshsweep: database absent.db: there is none yet; `meshsweep run` makes it'
+    expect_only_stderr 1 'meshsweep: database absent.db: there is none yet; `meshsweep run` makes it'
     run_meshsweep run --jobs none
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'meshsweep run: --jobs none: must be a whole number'
+    expect_only_stderr_contains 2 'meshsweep run: --jobs none: must be a whole number'
     run_silently 3 --keep-going -d other.db -- false
     printf '[[rule]]\nname = "none"\nrequire = "x > 5"\nwhy = "no reason"\n' >>sweep.toml
     run_meshsweep run
-    expect_status 4
-    expect_no_stdout
-    expect_stderr_contains '4 excluded by rules, 0 jobs'
+    expect_only_stderr_contains 4 '4 excluded by rules, 0 jobs'
     expect_stderr_contains 'meshsweep: 4 combinations are excluded by none: no reason'
     sed -i '/^why = /d' sweep.toml
     run_meshsweep run --progress none -d reasonless.db
-    expect_status 4
-    expect_no_stdout
-    expect_stderr 'meshsweep: 4 combinations are excluded by none: x > 5'
+    expect_only_stderr 4 'meshsweep: 4 combinations are excluded by none: x > 5'
     echo 'why = "no reason"' >>sweep.toml
     run_meshsweep plan
-    expect_status 4
-    expect_stdout_contains 'excluded 4 by none: no reason'
-    expect_no_stderr
+    expect_only_stdout_contains 4 'excluded 4 by none: no reason'
 }
 
 product__too_large_to_count__said()
@@ -334,9 +300,7 @@ product__too_large_to_count__said()
         done
     } >sweep.toml
     run_meshsweep plan --json
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: sweep.toml: the product of the sections exceeds 2^63 combinations; split the sweep'
+    expect_only_stderr 2 'meshsweep: sweep.toml: the product of the sections exceeds 2^63 combinations; split the sweep'
 }
 
 # Nobody writes to them: who waits for what they say waits for ever.
@@ -347,22 +311,14 @@ pipes__where_files_are_named__refused_at_once()
     cp sweep.toml plain.toml
     sed -i '1i include = "pipe"' sweep.toml
     run_command timeout 20 "$meshsweep" plan
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: sweep.toml:1:11: pipe: cannot read: it is a pipe, not a file'
+    expect_only_stderr 2 'meshsweep: sweep.toml:1:11: pipe: cannot read: it is a pipe, not a file'
     run_command timeout 20 "$meshsweep" plan -c pipe
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: pipe: cannot read: it is a pipe, not a file'
+    expect_only_stderr 2 'meshsweep: pipe: cannot read: it is a pipe, not a file'
     # That of a shell has its writer.
     run_command bash -c '"$1" plan -c <(cat plain.toml)' plan "$meshsweep"
-    expect_status 0
-    expect_stdout_contains '4 jobs: + 4 new'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '4 jobs: + 4 new'
     run_command bash -c 'cat plain.toml | "$1" plan -c /dev/stdin' plan "$meshsweep"
-    expect_status 0
-    expect_stdout_contains '4 jobs: + 4 new'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '4 jobs: + 4 new'
 }
 
 # A job may leave one where a number is read from.

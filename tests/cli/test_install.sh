@@ -20,9 +20,7 @@ installed__files__all_there()
     done
     for file in root/usr/share/meshsweep/configs/*.toml; do
         run_command root/usr/bin/meshsweep check "$file"
-        expect_status 0
-        expect_stdout_contains "$file: "
-        expect_no_stderr
+        expect_only_stdout_contains 0 "$file: "
     done
     env -u MAKEFLAGS -u MAKELEVEL make -s -C "$build_dir" uninstall prefix=/usr DESTDIR="$PWD/root" >/dev/null 2>&1
     expect "[ -z \"\$(find root -type f)\" ]"
@@ -33,9 +31,7 @@ manual_of_the_sweep_file__sections__all_that_messages_name()
 {
     local section
     run_command awk -f "$source_dir/scripts/manual_page.awk" -v version=1 "$source_dir/docs/reference.md"
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains '.TH MESHSWEEP 5'
+    expect_only_stdout_contains 0 '.TH MESHSWEEP 5'
     cp .stdout meshsweep.5
     grep -rhoE '\[[a-z.]+\] in meshsweep\(5\)' "$source_dir/src" | sort -u >sections
     expect '[ $(wc -l <sections) -ge 2 ]'

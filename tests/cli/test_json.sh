@@ -364,9 +364,7 @@ contract__and_what_is_made_from_it__are_the_same()
 {
     python3 -c 'import tomllib' 2>/dev/null || skip "Python 3.11 is not installed"
     run_command python3 "$source_dir/scripts/schemas.py" --check
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
 }
 
 # What is printed now gets into the page by `tests/cli/json_examples.py docs/json.md DIRECTORY --update`, with the
@@ -413,9 +411,7 @@ END
     "$meshsweep" run --progress json -d table-run.db -c table.toml 2>>run.error.jsonl || true
     cat run.notice.jsonl run.error.jsonl >run.example.jsonl
     run_command python3 "$tests_source_dir/cli/json_examples.py" "$source_dir/docs/json.md" .
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
 }
 
 # Every command with --json has a schema, and no other but those that print JSON without being asked.
@@ -430,9 +426,7 @@ commands__with_json__have_a_schema()
         fi
     done
     run_meshsweep help --schema tail
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: tail prints no JSON; docs/json.md lists what does'
+    expect_only_stderr 2 'meshsweep: tail prints no JSON; docs/json.md lists what does'
 }
 
 # The table of events in the source, the schema and the page name the same ones.

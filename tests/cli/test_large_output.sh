@@ -178,13 +178,9 @@ END
     expect_sql "2|2.0|lines of JSON over 4 MiB: 1|1" "SELECT s.reported, s.maximum, a.left_out, r.partial
         FROM summary AS s, attempt AS a, results AS r"
     run_meshsweep show 1
-    expect_status 0
-    expect_stdout_contains 'lines of JSON over 4 MiB: 1'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'lines of JSON over 4 MiB: 1'
     run_meshsweep report -o report.html
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     expect_file_contains report.html 'lines of JSON over 4 MiB: 1'
 }
 

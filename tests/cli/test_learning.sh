@@ -117,9 +117,7 @@ import_rows() # DATABASE MICRO-BATCH...
         measured_rows "$@"
     } >table.csv
     run_meshsweep import -c import.toml -d "$db" table.csv
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
 }
 
 table__imported__next_sweep_is_calibrated()
@@ -130,10 +128,8 @@ table__imported__next_sweep_is_calibrated()
 time|fsdp|A100-80GB|5|0' "SELECT quantity, framework, device, measured, prior FROM calibration ORDER BY 1" measured.db
     expect_grown measured.db 112 122 135 152
     run_meshsweep predict -d measured.db -c sweep.toml
-    expect_status 0
-    expect_stdout_contains 'memory of fsdp on A100-80GB: calibrated, from 5 measured'
+    expect_only_stdout_contains 0 'memory of fsdp on A100-80GB: calibrated, from 5 measured'
     expect_stdout_contains 'time of fsdp on A100-80GB: calibrated, from 5 measured'
-    expect_no_stderr
     # Of a second table is predicted what the first taught, before its own rows teach anything.
     import_rows measured.db 5 8
     expect_sql '2|1' "SELECT count(*), max(abs(ln(predicted / measured))) < 0.06 FROM observation
@@ -153,13 +149,9 @@ databases__merged__calibrated_from_all()
     expect_stderr_contains '2 of its jobs belong to other sweeps than the newest'
     expect_grown all.db 112 122 130 152
     run_meshsweep predict -d all.db -c sweep.toml
-    expect_status 0
-    expect_stdout_contains 'memory of fsdp on A100-80GB: calibrated, from 4 measured'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'memory of fsdp on A100-80GB: calibrated, from 4 measured'
     run_meshsweep predict -d all.db -c sweep.toml --profile
-    expect_status 0
-    expect_stdout_contains '# From 4 measurements.'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '# From 4 measurements.'
 }
 
 # A row without a number of memory says that it took no more than there is; one that ran out, that it took more.
@@ -168,9 +160,7 @@ rows__without_memory__bounds()
     next_sweep
     printf '%s\n' layers,mbs,state,secs,bytes 12,1,ok,1.5, 12,64,oom,, 12,2,exit,, >table.csv
     run_meshsweep import -c import.toml -d measured.db table.csv
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     expect_sql '1|at-most|1
 64|at-least|1' "SELECT r.micro_batch, o.kind, o.measured > 70e9 FROM observation AS o
         JOIN results AS r ON r.job = (SELECT job_id FROM attempt WHERE id = o.attempt_id)
@@ -185,9 +175,7 @@ runs__before_predict_was_asked_for__measured_and_learned_from()
     sed -e '/^\[predict\]/,/^framework/d' -e 's|"/bin/true"|"/bin/sh", "-c", "echo step $((1 + {micro_batch}))"|' \
         asks.toml >sweep.toml
     run_meshsweep run --progress none
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     expect_sql 0 'SELECT count(*) FROM observation'
     sed 's|"/bin/true"|"/bin/sh", "-c", "echo step $((1 + {micro_batch}))"|' asks.toml >sweep.toml
     run_meshsweep predict --format tsv --columns micro_batch,measured_time
@@ -199,21 +187,15 @@ runs__before_predict_was_asked_for__measured_and_learned_from()
 8	9.0'
     expect_stderr_contains 'sweep.toml, or what it includes, has changed'
     run_meshsweep run --progress none
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     expect_sql 4 'SELECT count(*) FROM attempt'
     expect_sql 'memory|at-most|4
 time|measured|4' 'SELECT quantity, kind, count(*) FROM observation GROUP BY 1, 2'
     expect_sql 4 "SELECT count(*) FROM summary WHERE name = 'mfu'"
     run_meshsweep predict
-    expect_status 0
-    expect_stdout_contains 'time of fsdp on A100-80GB: calibrated, from 4 measured'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'time of fsdp on A100-80GB: calibrated, from 4 measured'
     run_meshsweep run --progress none
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     expect_sql 8 'SELECT count(*) FROM observation'
 }
 

@@ -72,14 +72,10 @@ timeout__expression_of_durations__is_read_as_such()
 {
     stubborn_sweep "timeout = \"CASE x WHEN 1 THEN '10m' ELSE '1h30m' END\""
     run_meshsweep plan --json
-    expect_status 0
-    expect_stdout_matches '"device_hours_max":[[:space:]]*1.6666666'
-    expect_no_stderr
+    expect_only_stdout_matches 0 '"device_hours_max":[[:space:]]*1.6666666'
     stubborn_sweep "timeout = \"CASE x WHEN 1 THEN '10m' ELSE 'long' END\""
     run_meshsweep plan
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains "'long' is no duration"
+    expect_only_stderr_contains 2 "'long' is no duration"
 }
 
 timeout__none_and_no_plan_bound__runs_without()
@@ -90,9 +86,7 @@ timeout__none_and_no_plan_bound__runs_without()
     expect_sql "600000" "SELECT DISTINCT timeout_ms FROM job"
     sed -i 's/^grace.*/timeout = "CASE x WHEN 1 THEN 5 END"/' sweep.toml
     run_meshsweep plan -d absent.db
-    expect_status 0
-    expect_stdout_contains 'no bound on the time'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'no bound on the time'
 }
 
 manual_job_timeout__for_jobs_that_bind_a_plan()
@@ -116,9 +110,7 @@ END
     run_silently 0
     expect_sql "5000" "SELECT DISTINCT timeout_ms FROM job"
     run_meshsweep run --manual-job-timeout soon
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains '--manual-job-timeout soon: must be a duration'
+    expect_only_stderr_contains 2 '--manual-job-timeout soon: must be a duration'
 }
 
 idle_timeout__silence__is_a_hang_and_words_are_none()
@@ -225,9 +217,7 @@ interrupt__once__lets_running_jobs_end()
     expect "kill -0 \$(head -n 1 pids)"
     touch go
     wait_command
-    expect_status 130
-    expect_no_stdout
-    expect_stderr_contains \
+    expect_only_stderr_contains 130 \
         'meshsweep: starting nothing new; waiting for the running jobs (interrupt again to stop them)'
     expect_sql "ok|2
 pending|2" "SELECT state, count(*) FROM job GROUP BY 1"
@@ -244,9 +234,7 @@ interrupt__twice__stops_them_and_they_run_again()
     wait_until "grep -q 'waiting for the running jobs' .stderr" 20
     signal_command INT
     wait_command
-    expect_status 130
-    expect_no_stdout
-    expect_stderr_contains \
+    expect_only_stderr_contains 130 \
         'meshsweep: stopping the running jobs; they will run again next time (interrupt again to kill them)'
     expect "all_are_gone"
     expect_sql "pending|4" "SELECT state, count(*) FROM job GROUP BY 1"
@@ -268,9 +256,7 @@ interrupt__three_times__waits_for_no_grace()
     wait_until "grep -q 'stopping the running jobs' .stderr" 20
     signal_command INT
     wait_command
-    expect_status 130
-    expect_no_stdout
-    expect_stderr_contains 'meshsweep: killing the running jobs; they will run again next time'
+    expect_only_stderr_contains 130 'meshsweep: killing the running jobs; they will run again next time'
     expect "all_are_gone"
     expect_sql "pending|2" "SELECT state, count(*) FROM job GROUP BY 1"
 }
@@ -336,9 +322,7 @@ END
     expect_silent 0
     expect_sql "ok|1|1" "SELECT state, duration_ms < 3000, unwatched_ms BETWEEN 3000 AND 30000 FROM attempt"
     run_meshsweep show 1
-    expect_status 0
-    expect_stdout_matches '^  unwatched_ms +[0-9]{4,5}$'
-    expect_no_stderr
+    expect_only_stdout_matches 0 '^  unwatched_ms +[0-9]{4,5}$'
 }
 
 # The job went on while its runner did not: how long it took is not known, and is said so.

@@ -11,9 +11,7 @@ manual__page__every_command_and_no_warning()
 {
     local name
     run_meshsweep manual
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains '.SH EXIT STATUS'
+    expect_only_stdout_contains 0 '.SH EXIT STATUS'
     for name in $(command_names); do
         expect "sed 's/[\\]//g' .stdout | grep -qx '.SS $name'"
     done
@@ -44,30 +42,22 @@ help__every_command__one_screen_with_an_example()
     local name
     for name in $(command_names); do
         run_meshsweep "$name" --help
-        expect_status 0
-        expect_stdout_contains 'example:'
+        expect_only_stdout_contains 0 'example:'
         expect_stdout_contains '  meshsweep '
         expect_stdout_contains '--color WHEN'
-        expect_no_stderr
         expect "[ \"\$(wc -l <.stdout)\" -le 64 ]"
         # Examples are to be copied, and stay whole.
         expect "! sed '/^example/,\$d' .stdout | grep -q '.\{81\}'"
     done
     run_meshsweep --help
-    expect_status 0
-    expect_stdout_contains 'Exit status: 0 all well'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'Exit status: 0 all well'
     expect "! grep -q '.\{81\}' .stdout"
     # Rare options are named in the help and told of in the manual.
     run_meshsweep run --help
-    expect_status 0
-    expect_stdout_contains ' --divisor'
+    expect_only_stdout_contains 0 ' --divisor'
     expect_stdout_lacks 'asha: one in N goes on'
-    expect_no_stderr
     run_meshsweep manual
-    expect_status 0
-    expect_stdout_contains 'asha: one in N goes on'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'asha: one in N goes on'
 }
 
 bash_completion__commands_options_choices()
@@ -111,9 +101,7 @@ completions__other_shells__every_command()
 {
     local name
     run_meshsweep completion zsh
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains '#compdef meshsweep'
+    expect_only_stdout_contains 0 '#compdef meshsweep'
     for name in $(command_names); do
         expect "grep -qx '$name)' .stdout"
     done
@@ -121,9 +109,7 @@ completions__other_shells__every_command()
         expect "zsh -n .stdout"
     fi
     run_meshsweep completion fish
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains \
+    expect_only_stdout_contains 0 \
         "complete -c meshsweep -n '__fish_seen_subcommand_from run' -l config -s c -d 'the sweep file' -r -F"
     for name in $(command_names); do
         expect "grep -q -e '-n __fish_use_subcommand -a $name ' .stdout"
@@ -166,29 +152,19 @@ help__of_a_command__as_its_option_says()
     expect_only_stdout 0
     cp .stdout help
     run_meshsweep help run
-    expect_status 0
-    expect_stdout "$(cat help)"
-    expect_no_stderr
+    expect_only_stdout 0 "$(cat help)"
     run_meshsweep help
-    expect_status 0
-    expect_stdout "$("$meshsweep" --help)"
-    expect_no_stderr
+    expect_only_stdout 0 "$("$meshsweep" --help)"
     run_meshsweep help rnu
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: unknown command rnu (did you mean run?)'
+    expect_only_stderr 2 'meshsweep: unknown command rnu (did you mean run?)'
 }
 
 completion__which_shell__asked()
 {
     run_meshsweep completion
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: completion: for which shell? bash, zsh or fish'
+    expect_only_stderr 2 'meshsweep: completion: for which shell? bash, zsh or fish'
     run_meshsweep completion tcsh
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: completion: for which shell? bash, zsh or fish'
+    expect_only_stderr 2 'meshsweep: completion: for which shell? bash, zsh or fish'
 }
 
 # A sweep of which twelve jobs are recorded, and one key that is in the file alone.
@@ -312,9 +288,7 @@ verdict = 'fits' AND predicted_time_here"
     for name in $("$meshsweep" completion predictions -- predict --sort '' | grep -v num_); do
         case $name in place* | devices* | *_here | throughput* | efficiency*) continue ;; esac # of --scale-to
         run_meshsweep predict --where "$name IS NULL OR 1" --sort "$name" --columns "$name"
-        expect_status 0
-        expect_any_stdout
-        expect_any_stderr
+        expect_only_status 0
     done
     cat >space.toml <<'END'
 [model_space]
@@ -340,9 +314,7 @@ END
     expect_stdout base.params
     for name in $("$meshsweep" completion candidates -- search-model -c space.toml --where '' | grep -vx mixers); do
         run_meshsweep search-model -c space.toml --where "$name IS NOT NULL" --limit 1
-        expect_status 0
-        expect_any_stdout
-        expect_any_stderr
+        expect_only_status 0
     done
     offer candidates search-model --where ''
     expect_no_stdout
@@ -368,9 +340,7 @@ offers__elsewhere_or_nowhere__silent()
     cp other/results.db "$PWD/home.db"
     # shellcheck disable=SC2088 # as it is typed
     run_command env HOME="$PWD" "$meshsweep" completion jobs -- show -d '~/home.db' 2
-    expect_status 0
-    expect_stdout 2
-    expect_no_stderr
+    expect_only_stdout 0 2
     # No database, none of ours, a file with mistakes.
     offer jobs show ''
     expect_no_stdout

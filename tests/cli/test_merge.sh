@@ -64,19 +64,13 @@ parts__merged__each_job_and_attempt_once()
 {
     parts
     run_meshsweep merge a.db b.db -o all.db
-    expect_status 0
-    expect_stdout 'all.db: 6 new jobs, 7 new attempts'
-    expect_no_stderr
+    expect_only_stdout 0 'all.db: 6 new jobs, 7 new attempts'
     expect_sql "$expected" "$merged" all.db
     run_meshsweep merge b.db a.db b.db -o all.db
-    expect_status 0
-    expect_stdout 'all.db: 0 new jobs, 0 new attempts'
-    expect_no_stderr
+    expect_only_stdout 0 'all.db: 0 new jobs, 0 new attempts'
     expect_sql "$expected" "$merged" all.db
     run_meshsweep check -d all.db
-    expect_status 0
-    expect_stdout 'all.db: all well'
-    expect_no_stderr
+    expect_only_stdout 0 'all.db: all well'
 }
 
 # 6 scores highest and costs most; 1 costs least.
@@ -89,9 +83,7 @@ parts__several_objectives__merged_with_their_pareto_set()
     part a.db 'n <= 2' 0
     part b.db 'n >= 5' 0
     run_meshsweep merge a.db b.db -o all.db
-    expect_status 0
-    expect_stdout 'all.db: 6 new jobs, 4 new attempts'
-    expect_no_stderr
+    expect_only_stdout 0 'all.db: 6 new jobs, 4 new attempts'
     expect_sql "1|cost|0" "SELECT position, metric, maximise FROM further_objective" all.db
     run_meshsweep best -d all.db --json
     expect_only_stdout 0
@@ -105,15 +97,11 @@ parts__in_another_order__the_same_results()
     run_meshsweep merge b.db -o first.db
     expect_only_stdout 0
     run_meshsweep merge first.db a.db -o all.db
-    expect_status 0
-    expect_stdout 'all.db: 6 new jobs, 7 new attempts'
-    expect_no_stderr
+    expect_only_stdout 0 'all.db: 6 new jobs, 7 new attempts'
     expect_sql "$expected" "$merged" all.db
     # What came by another way is not new.
     run_meshsweep merge b.db -o all.db
-    expect_status 0
-    expect_stdout 'all.db: 0 new jobs, 0 new attempts'
-    expect_no_stderr
+    expect_only_stdout 0 'all.db: 0 new jobs, 0 new attempts'
 }
 
 merged__run_goes_on_where_the_parts_are()
@@ -130,9 +118,7 @@ merged__run_goes_on_where_the_parts_are()
     run_meshsweep run -d all.db --progress none --retry-failed
     expect_silent 3
     run_meshsweep merge all.db -o a.db
-    expect_status 0
-    expect_stdout 'a.db: 0 new jobs, 5 new attempts'
-    expect_no_stderr
+    expect_only_stdout 0 'a.db: 0 new jobs, 5 new attempts'
 }
 
 # Milliseconds of processor time.
@@ -180,15 +166,11 @@ merged_back__own_attempts__none_twice()
     run_meshsweep merge a.db -o all.db
     expect_only_stdout 0
     run_meshsweep merge all.db -o a.db
-    expect_status 0
-    expect_stdout 'a.db: 0 new jobs, 0 new attempts'
-    expect_no_stderr
+    expect_only_stdout 0 'a.db: 0 new jobs, 0 new attempts'
     # The job was reopened meanwhile: its own attempt stands for it again.
     sqlite3 a.db "UPDATE job SET state = 'pending', attempt_id = NULL WHERE id = 1"
     run_meshsweep merge all.db -o a.db
-    expect_status 0
-    expect_stdout 'a.db: 0 new jobs, 0 new attempts'
-    expect_no_stderr
+    expect_only_stdout 0 'a.db: 0 new jobs, 0 new attempts'
     expect_sql "ok|1" "SELECT state, attempt_id = (SELECT id FROM attempt WHERE job_id = 1) FROM job WHERE id = 1" a.db
 }
 
@@ -197,17 +179,11 @@ sources__wrong__refused_and_nothing_changed()
     parts
     echo nonsense >text.db
     run_meshsweep merge a.db text.db -o all.db
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_matches '^meshsweep: merging text.db: '
+    expect_only_stderr_matches 1 '^meshsweep: merging text.db: '
     run_meshsweep merge a.db
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: merge: name the database that gets it all with -o FILE'
+    expect_only_stderr 2 'meshsweep: merge: name the database that gets it all with -o FILE'
     run_meshsweep merge a.db missing.db -o all.db
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_matches 'missing.db: there is none'
+    expect_only_stderr_matches 1 'missing.db: there is none'
 }
 
 run_cases "$@"

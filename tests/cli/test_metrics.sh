@@ -128,9 +128,7 @@ END
         FROM summary WHERE name IN ('absent', 'large')"
     sed -i '/^file = "speed.csv"/d' sweep.toml
     run_meshsweep check
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'csv needs file: what the job prints is no table'
+    expect_only_stderr_contains 2 'csv needs file: what the job prints is no table'
 }
 
 regex__warm_up_and_take__summarise()
@@ -158,9 +156,7 @@ regex = "v=([0-9]+"
 json = "a"
 regex = "b"' </dev/null
     run_meshsweep plan
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_matches '^meshsweep: sweep.toml:7:9: bad regular expression: '
+    expect_only_stderr_matches 2 '^meshsweep: sweep.toml:7:9: bad regular expression: '
     expect_stderr_contains 'meshsweep: sweep.toml:9:1: a metric has one reader: '
 }
 
@@ -189,17 +185,13 @@ END
 2|1.0|7
 3|-7.0|5" "SELECT rank, v, job FROM ranking"
     run_meshsweep best
-    expect_status 0
-    expect_stdout_contains 'highest v 5, job 4'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'highest v 5, job 4'
     run_meshsweep results --columns job,v --sort v --format json
     expect_only_stdout 0
     expect_sql "5 7 4 6 1 2 3|-7.0 1.0 5.0 9.0" "SELECT group_concat(value->>'job', ' '), group_concat(value->>'v', ' ')
         FROM json_each(cast(readfile('.stdout') AS TEXT))"
     run_meshsweep export --long
-    expect_status 0
-    expect_stdout_contains ',v,,'
-    expect_no_stderr
+    expect_only_stdout_contains 0 ',v,,'
     # Asked for again, it runs again, and nothing else does.
     run_silently 3 --retry-failed=diverged
     expect_sql "1|2
@@ -220,9 +212,7 @@ echo speed: nan
 END
     run_silently 3
     run_meshsweep show 1
-    expect_status 0
-    expect_stdout_contains '  speed, samples 0, not_finite 1'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '  speed, samples 0, not_finite 1'
 }
 
 # SQL and whoever reads the table compute with what is there.
@@ -235,18 +225,12 @@ END
     expect_sql "0.75|1.0|real,real,null" "SELECT avg(value), max(value), group_concat(typeof(value)) FROM metric"
     expect_sql "2|1|3|0.75|0.75" "SELECT count, not_finite, reported, value, mean FROM summary"
     run_meshsweep export --format jsonl
-    expect_status 0
-    expect_stdout_contains '"loss":0.75,'
+    expect_only_stdout_contains 0 '"loss":0.75,'
     expect_stdout_contains '"not_finite":1,'
-    expect_no_stderr
     run_meshsweep show 1
-    expect_status 0
-    expect_stdout_contains 'samples 2, not_finite 1'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'samples 2, not_finite 1'
     run_meshsweep report
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     expect "! grep -q '>NaN<' report.html"
 }
 
@@ -258,14 +242,10 @@ echo v: inf
 END
     run_silently 3
     run_meshsweep best
-    expect_status 3
-    expect_no_stdout
-    expect_stderr 'meshsweep: no job is ok: 2 failed (2 diverged), 0 running, 0 pending; see meshsweep status'
+    expect_only_stderr 3 'meshsweep: no job is ok: 2 failed (2 diverged), 0 running, 0 pending; see meshsweep status'
     run_meshsweep status
-    expect_status 0
-    expect_stdout_contains 'no best: v: no job is ok'
+    expect_only_stdout_contains 0 'no best: v: no job is ok'
     expect_stdout_contains 'diverged'
-    expect_no_stderr
 }
 
 class__named_by_the_file__diverged()
@@ -307,9 +287,7 @@ END
     expect_sql "1|1000000|1" "SELECT s.kept = (SELECT count(*) FROM metric AS m WHERE m.name = s.name), s.reported,
         a.left_out IS NULL AND a.message IS NULL FROM summary AS s, attempt AS a WHERE s.name = 'loss'"
     run_meshsweep show 1
-    expect_status 0
-    expect_stdout_matches ', kept [0-9]+, mean '
-    expect_no_stderr
+    expect_only_stdout_matches 0 ', kept [0-9]+, mean '
 }
 
 objective__missing__reported_with_what_there_is_instead()
@@ -357,9 +335,7 @@ failed|exit|exit status 3: latency: 2" "SELECT state, failure, message FROM atte
     # What failed has not won, whatever it measured.
     expect_sql "1|4.0|2" "SELECT rank, latency, job FROM ranking"
     run_meshsweep best
-    expect_status 0
-    expect_stdout_contains 'lowest latency 4, job 2'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'lowest latency 4, job 2'
     sed -i '/^objective/d' sweep.toml
     run_silently 3 -d other.db
     expect_sql "ok|ok|ok|failed" "SELECT group_concat(state, '|') FROM (SELECT state FROM attempt ORDER BY job_id)" \
@@ -378,27 +354,17 @@ echo peak: 6
 END
     run_silently 0
     run_meshsweep results
-    expect_status 0
-    expect_stdout_contains 'peak (MiB reserved, rank last)'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'peak (MiB reserved, rank last)'
     run_meshsweep show 1
-    expect_status 0
-    expect_stdout_contains 'peak  5 MiB reserved, rank last'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'peak  5 MiB reserved, rank last'
     run_meshsweep export --long
-    expect_status 0
-    expect_stdout_contains ',peak,MiB,reserved,last,'
-    expect_no_stderr
+    expect_only_stdout_contains 0 ',peak,MiB,reserved,last,'
     run_meshsweep report
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     expect_file_contains report.html 'MiB reserved, rank last'
     sed -i 's/reserved-memory/reservd-memory/' sweep.toml
     run_meshsweep plan
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'did you mean "reserved-memory"?'
+    expect_only_stderr_contains 2 'did you mean "reserved-memory"?'
 }
 
 # What every attempt has needs no table to be the objective, and has a unit; what the job says itself goes before it.
@@ -545,9 +511,7 @@ file = \"train.log\" under [job.metrics.v] reads it where the job writes it to {
 file = \"out.txt\" under [job.metrics.v] reads it where the job writes it to {job_dir}
 3|exit status 0, but the objective v was not reported" "SELECT job_id, message FROM attempt ORDER BY job_id"
     run_meshsweep why 3
-    expect_status 0
-    expect_stdout_contains 'numbers are read from the output, or from the file in {job_dir} that `file` under'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'numbers are read from the output, or from the file in {job_dir} that `file` under'
     rm -r results.db*
     job_lines 'objective = "max:v"' "$(regex_metric v)
 file = \"tr*.log\"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Databases of older schema versions (tests/cli/schemas/NNNN.sql: the rows and views that those versions wrote) become
-# the schema of a fresh file, one transaction per step, and go on from where they were.
+# Databases of older schema versions become the schema of a fresh file, one transaction per step, and go on from where
+# they were. tests/cli/schemas/NNNN.sql has the rows that a version wrote, NNNN.views.sql its views, which are those of
+# the versions after it until there is another.
 #
 # When a migration is added, the version before it gets its dump, by schemas/dump.sh with the last program of that
 # version.
@@ -18,7 +19,7 @@ old_database() # VERSION
     until [ -f "$(dump_of "$base")" ]; do
         base=$((base - 1))
     done
-    restore "$(dump_of "$base")" "$base"
+    restore "$base" "$(dump_of "$base")" "$(views_of "$base")"
     steps "$((base + 1))" "$1" | sqlite3 -batch -bail results.db
     expect_sql "$1" "PRAGMA user_version"
 }
@@ -30,13 +31,13 @@ dump_of() # VERSION
 
 # Writes results.db from a dump, which has no more of the tables than a checksum: a migration that has been released is
 # not changed.
-restore() # DUMP VERSION
+restore() # VERSION DUMP...
 {
     rm -rf results.db*
-    steps 1 "$2" | sqlite3 -batch -bail results.db
-    [ "$(schema results.db | md5sum)" = "$(sed -n 's/.*MD5 \(.*\)\.$/\1  -/p' "$1")" ] ||
-        fail "the migrations make other tables than $1 was written with"
-    { echo "BEGIN;" && cat "$1" && echo "COMMIT;"; } | sqlite3 -batch -bail results.db
+    steps 1 "$1" | sqlite3 -batch -bail results.db
+    [ "$(schema results.db | md5sum)" = "$(sed -n 's/.*MD5 \(.*\)\.$/\1  -/p' "$2")" ] ||
+        fail "the migrations make other tables than $2 was written with"
+    { echo "BEGIN;" && cat "${@:2}" && echo "COMMIT;"; } | sqlite3 -batch -bail results.db
 }
 
 steps() # FIRST LAST
@@ -73,16 +74,14 @@ ok|ok|2|40.0" "SELECT j.state, a.state, (SELECT max(number) FROM attempt WHERE j
         expect_sql "lost" "SELECT failure FROM attempt WHERE state = 'failed'"
         expect_sql 0 "SELECT count(*) FROM failure_pattern WHERE pattern = 'a pattern of then'"
         run_meshsweep check -d results.db
-        expect_status 0
-        expect_stdout 'results.db: all well'
-        expect_no_stderr
+        expect_only_stdout 0 'results.db: all well'
     done
 }
 
 # How matches are found has changed since: their keys and places must not have.
 older_version__all_jobs_done__none_runs_again()
 {
-    restore "$tests_source_dir/cli/schemas/listed.sql" 12
+    restore 12 "$tests_source_dir/cli/schemas/listed.sql"
     sql "SELECT text FROM sweep" >sweep.toml
     sql "SELECT rank, hex(key), derived FROM job ORDER BY id" >before
     run_meshsweep run --progress none
@@ -91,10 +90,8 @@ older_version__all_jobs_done__none_runs_again()
     sql "SELECT rank, hex(key), derived FROM job ORDER BY id" >after
     diff -u before after >difference || fail "$(cat difference)"
     run_meshsweep plan --json
-    expect_status 0
-    expect_stdout_contains '"done":	84,'
+    expect_only_stdout_contains 0 '"done":	84,'
     expect_stdout_contains '"new":	0,'
-    expect_no_stderr
     # Deleted by hand they are made anew, at their places.
     sql "DELETE FROM job WHERE id % 3 = 0"
     run_meshsweep run --progress none
@@ -140,9 +137,7 @@ migration__that_fails__leaves_the_version_before()
     sqlite3 -batch results.db 'CREATE TABLE observation (x); INSERT INTO observation VALUES (7)'
     schema results.db >before
     run_meshsweep run --progress none
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_matches '^meshsweep: .*migrations/0002_predictions.sql.*observation'
+    expect_only_stderr_matches 1 '^meshsweep: .*migrations/0002_predictions.sql.*observation'
     expect_sql 1 "PRAGMA user_version"
     expect_sql "7|4" "SELECT x, (SELECT count(*) FROM attempt) FROM observation"
     expect "schema results.db | cmp - before"

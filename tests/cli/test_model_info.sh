@@ -44,9 +44,7 @@ job__run_first_and_once__predictions_are_made_from_it()
 {
     sweep_file "$facts" 'with = { zero_stage = 3, num_devices_per_host = 4 }'
     run_meshsweep plan
-    expect_status 0
-    expect_stdout_contains 'nothing is predicted until the model-information job has run'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'nothing is predicted until the model-information job has run'
     run_all 0
     expect_no_stderr
     # 4e9 parameters take 20 bytes each at stage 0, more than there is, and 20 / 4 at stage 3 on four devices.
@@ -58,26 +56,18 @@ job__run_first_and_once__predictions_are_made_from_it()
         FROM sweep AS s JOIN job AS j ON j.sweep_id = s.id JOIN spec AS c ON c.id = j.cluster_id
         JOIN spec AS p ON p.id = j.parallel_id JOIN attempt AS a ON a.job_id = j.id WHERE s.role IS NOT NULL"
     run_meshsweep status
-    expect_status 0
-    expect_stdout_contains 'jobs 2'
+    expect_only_stdout_contains 0 'jobs 2'
     expect_stdout_contains 'model information (job 1): 4000000000 parameters, 1.9 GiB of activations a sample, 37.3 '\
 'GiB a device, 1000000000000 FLOPs forward a sample'
-    expect_no_stderr
     run_meshsweep status --json
-    expect_status 0
-    expect_stdout_matches '"activation_memory":[[:space:]]*2000000000'
-    expect_no_stderr
+    expect_only_stdout_matches 0 '"activation_memory":[[:space:]]*2000000000'
     run_meshsweep best
-    expect_status 0
-    expect_stdout_contains 'highest throughput 4'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'highest throughput 4'
     # What else changes in the file makes no new profile.
     sed -i 's/^micro_batch = .*/micro_batch = [1, 4, 8]/' sweep.toml
     run_meshsweep plan
-    expect_status 0
-    expect_stdout_contains '3 jobs: + 1 new  = 2 done'
+    expect_only_stdout_contains 0 '3 jobs: + 1 new  = 2 done'
     expect_stdout_contains ' - 0 no longer in the file'
-    expect_no_stderr
     run_all 0
     expect_any_stderr
     expect_sql 4 'SELECT count(*) FROM attempt'
@@ -91,9 +81,7 @@ given_by_hand__not_run__and_used()
     expect_sql '2|2|0' "SELECT count(*), sum(num_devices_per_host = 4 AND zero_stage = 3),
         (SELECT count(*) FROM sweep WHERE role IS NOT NULL) FROM results"
     run_meshsweep status
-    expect_status 0
-    expect_stdout_contains 'model information: 4000000000 parameters, 1.9 GiB of activations a sample'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'model information: 4000000000 parameters, 1.9 GiB of activations a sample'
 }
 
 failure__explained__the_sweep_goes_on_without()
@@ -104,17 +92,13 @@ failure__explained__the_sweep_goes_on_without()
 'profile; the sweep goes on without'
     expect_sql 8 'SELECT count(*) FROM results'
     run_meshsweep status
-    expect_status 0
-    expect_stdout_contains 'model information (job 1): exit, exit status 3: RuntimeError: no such profile'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'model information (job 1): exit, exit status 3: RuntimeError: no such profile'
     # It is not tried again by itself, but with the others that failed.
     run_all 0
     expect_any_stderr
     expect_sql 9 'SELECT count(*) FROM attempt'
     run_meshsweep run --progress none --retry-failed=exit
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql 10 'SELECT count(*) FROM attempt'
 }
 
@@ -149,9 +133,7 @@ several_models__refused_with_its_place()
 '[[model]] its own params and activation_memory'
     sweep_file "$facts" 'activation_memory = "much"' 'withot = 1'
     run_meshsweep check -c sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'sweep.toml:16:21: activation_memory must be a size ("300MiB", bytes) above 0'
+    expect_only_stderr_contains 2 'sweep.toml:16:21: activation_memory must be a size ("300MiB", bytes) above 0'
     expect_stderr_contains 'withot'
 }
 
@@ -170,9 +152,7 @@ END
     sweep_file 'echo "{\"params\": 1e6, \"activation_memory\": 1e6}" >>"$MESHSWEEP_METRICS"'
     sed -i 's/^num_devices_per_host.*/num_devices_per_host = 1/' sweep.toml
     run_command env PATH="$PWD/bin:$PATH" bash -c '"$@"; exit $?' run "$meshsweep" run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect_sql 17179869184 "SELECT CAST(json_extract(model_info, '$.device_memory') AS INTEGER) FROM current_sweep"
 }
 
@@ -183,9 +163,7 @@ deepspeed__engine_profiles_or_is_given_the_numbers()
         config='"train_micro_batch_size_per_gpu": [2, 4], "train_batch_size": 8, "zero_optimization": {"stage": [1, 2]}'
     echo "{$config, \"autotuning\": {\"enabled\": true, \"num_gpus\": [1, 2]}}" >ds.json
     run_meshsweep deepspeed --progress none train.py --deepspeed ds.json
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     # One sample at the highest stage that is asked for, on the most devices.
     expect_sql '2|1|2|{"profile":true}' "SELECT json_extract(c, '$.zero_optimization.stage'),
         json_extract(c, '$.train_micro_batch_size_per_gpu'), json_extract(c, '$.train_batch_size'),
@@ -199,9 +177,7 @@ deepspeed__engine_profiles_or_is_given_the_numbers()
     for info in '{"profile": false}' '{"num_params": 1000000000, "activation_mem_per_gpu": 500000000}'; do
         echo "{$config, \"autotuning\": {\"enabled\": true, \"num_gpus\": 2, \"model_info\": $info}}" >ds.json
         run_meshsweep deepspeed --progress none -d told.db train.py --deepspeed ds.json
-        expect_status 0
-        expect_no_stdout
-        expect_any_stderr
+        expect_only_stderr 0
         expect_sql 0 'SELECT count(*) FROM sweep WHERE role IS NOT NULL' told.db
     done
     expect_sql 4 'SELECT count(*) FROM results WHERE predicted_memory > 6e9' told.db

@@ -90,9 +90,7 @@ with -d, or remove it"
     rm results.db.lock
     ln -s nowhere results.db.lock
     run_meshsweep run --progress none
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_contains "is no lock of ours"
+    expect_only_stderr_contains 1 "is no lock of ours"
     expect_no_file nowhere
 }
 
@@ -101,9 +99,7 @@ lock__pipe__refused_at_once()
     small_sweep
     mkfifo results.db.lock
     run_meshsweep run --progress none
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_contains "is no lock of ours"
+    expect_only_stderr_contains 1 "is no lock of ours"
 }
 
 deleted_database__next_run__points_to_what_was_saved()
@@ -112,9 +108,7 @@ deleted_database__next_run__points_to_what_was_saved()
     rm results.db
     touch go
     wait_command
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_contains "what it held is saved in results.db.saved"
+    expect_only_stderr_contains 1 "what it held is saved in results.db.saved"
     run_meshsweep run --progress none
     expect_status 0
     expect_no_stdout

@@ -63,9 +63,7 @@ every_command_with_output_file__file_of_the_database__refused()
                 # shellcheck disable=SC2086 # one word or none
                 run_meshsweep "$command" $words -o "$file"
             fi
-            expect_status 2
-            expect_no_stdout
-            expect_stderr_contains "name another with -o"
+            expect_only_stderr_contains 2 "name another with -o"
             expect_untouched "$command -o $file"
         done
         rm -rf link.db hard.db directory
@@ -85,9 +83,7 @@ every_command_with_output_file__what_it_reads__refused()
     for command in export report; do
         for file in sweep.toml ./sweep.toml link.toml more.toml job.sh; do
             run_meshsweep "$command" -o "$file"
-            expect_status 2
-            expect_no_stdout
-            expect_stderr_contains "name another with -o"
+            expect_only_stderr_contains 2 "name another with -o"
             expect_untouched "$command -o $file"
         done
     done
@@ -99,9 +95,7 @@ output_file__another_database__refused()
     finished_sweep
     sqlite3 other.db 'CREATE TABLE t (x); INSERT INTO t VALUES (7)'
     run_meshsweep export -o other.db
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: other.db is a database; name another with -o'
+    expect_only_stderr 2 'meshsweep: other.db is a database; name another with -o'
     expect_sql 7 "SELECT x FROM t" other.db
 }
 
@@ -110,9 +104,7 @@ merge__into_its_own_source__said_plainly()
     finished_sweep
     content >before
     run_meshsweep merge results.db -o results.db
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: merge: results.db is both a database to merge and the one that gets it all; name '\
+    expect_only_stderr 2 'meshsweep: merge: results.db is both a database to merge and the one that gets it all; name '\
 'another with -o'
     expect_untouched merge
 }
@@ -124,9 +116,7 @@ best_directory__where_the_sweep_file_is__refused()
     expect "[ \"\$(commands_with --out)\" = best ]"
     for directory in . results.db.d results.db.d/winner "$PWD"; do
         run_meshsweep best --out "$directory"
-        expect_status 2
-        expect_no_stdout
-        expect_stderr_contains 'name another with --out'
+        expect_only_stderr_contains 2 'name another with --out'
         expect_untouched "best --out $directory"
         expect_no_file command.sh
     done
@@ -168,9 +158,7 @@ deepspeed_directories__what_it_reads__refused()
 END
     cp ds_config_optimal.json before.json
     run_meshsweep deepspeed --num_gpus 1 train.py --deepspeed ds_config_optimal.json
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'name another with autotuning.results_dir'
+    expect_only_stderr_contains 2 'name another with autotuning.results_dir'
     expect "cmp -s before.json ds_config_optimal.json"
 }
 

@@ -121,9 +121,7 @@ terminal__no_pager_wanted__none()
     shown_has throughput
     # Not for a pipe or a file, not for what is looked at again and again, not for what writes a table for programs.
     MESHSWEEP_PAGER="tee paged" run_meshsweep results
-    expect_status 0
-    expect_stdout_contains throughput
-    expect_no_stderr
+    expect_only_stdout_contains 0 throughput
     expect '! paged'
     sql "UPDATE job SET state = 'pending' WHERE state = 'running'"
     sql "DELETE FROM job WHERE state = 'pending'"

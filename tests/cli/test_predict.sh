@@ -47,15 +47,13 @@ predict__before_any_run__predictions_alone()
 {
     predicted_sweep
     run_meshsweep predict
-    expect_status 0
-    expect_stdout_contains 'micro_batch=16'
+    expect_only_stdout_contains 0 'micro_batch=16'
     expect_stdout_matches 'memory [0-9.]+ MiB \([0-9.]+ MiB to [0-9.]+ MiB\), fits'
     expect_stdout_contains ', certain, out of memory with'
     expect_stdout_matches 'step [0-9.e-]+ s \([0-9.e-]+ to [0-9.e-]+, uncalibrated\), MFU'
     expect_stdout_lacks '; measured'
     expect_stdout_contains 'trainer: time was compared with no measurement; as wide as the widest of other frameworks'
     expect_stdout_matches '^  megatron, devices not measured on: nine in ten of 107 runs within [0-9]+ %'
-    expect_no_stderr
     expect_no_file results.db
 }
 
@@ -63,9 +61,7 @@ predict__after_a_run__residuals_calibration_and_mfu()
 {
     predicted_sweep
     run_meshsweep run --progress none
-    expect_status 3
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 3
     expect_sql '4|2' "SELECT sum(state = 'ok'), sum(failure = 'oom') FROM job"
     expect_sql 'at-least|2
 measured|4' "SELECT kind, count(*) FROM observation WHERE quantity = 'memory' GROUP BY kind"
@@ -75,12 +71,10 @@ measured|4' "SELECT kind, count(*) FROM observation WHERE quantity = 'memory' GR
     expect_sql 'memory|4|0
 time|4|0' "SELECT quantity, measured, prior FROM calibration ORDER BY quantity"
     run_meshsweep predict
-    expect_status 0
-    expect_stdout_matches 'micro_batch=4  ok'
+    expect_only_stdout_matches 0 'micro_batch=4  ok'
     expect_stdout_matches '; measured [0-9.]+ MiB \([-+][0-9]\.[0-9] %\)'
     expect_stdout_contains 'predicted over measured, by axis'
     expect_stdout_contains 'memory of trainer on cpu: calibrated, from 4 measured'
-    expect_no_stderr
 }
 
 # Whose memory it is stands beside every size: before anything was measured, and after.
@@ -103,27 +97,19 @@ memory__predicted__named_by_counter_and_rank()
     [ "$reserved" -gt "$allocated" ] || fail "reserved $reserved MiB, allocated $allocated"
     expect_no_stderr
     run_meshsweep run --progress none
-    expect_status 3
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 3
     run_meshsweep plan
     expect_status 0
     expect_stdout_matches 'micro_batch=16  predicted [0-9.]+ MiB allocated, rank 0 \(does not fit\), [0-9.e-]+ s a step'
     expect_no_stderr
     run_meshsweep why micro_batch=1
-    expect_status 0
-    expect_stdout_matches 'predicted [0-9.]+ MiB allocated, rank 0, [0-9.e-]+ s a step'
-    expect_no_stderr
+    expect_only_stdout_matches 0 'predicted [0-9.]+ MiB allocated, rank 0, [0-9.e-]+ s a step'
     expect_sql 'allocated, rank 0' "SELECT DISTINCT predicted_memory_of FROM results"
     run_meshsweep run -c other.toml -d other.db --progress none
-    expect_status 3
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 3
     expect_sql 'reserved, largest rank' "SELECT DISTINCT predicted_memory_of FROM results" other.db
     run_meshsweep show 1 -d other.db
-    expect_status 0
-    expect_stdout_matches 'predicted_memory_of +reserved, largest rank'
-    expect_no_stderr
+    expect_only_stdout_matches 0 'predicted_memory_of +reserved, largest rank'
     run_meshsweep report -d other.db -o report.html
     expect_status 0
     expect_no_stdout
@@ -139,46 +125,31 @@ table__conditions_order_and_columns__as_results()
     sed -i 's/^seq = 64/&\nstate = "x"/; s/^\[predict\]/[derive]\ntwice = "2 * micro_batch"\n&/' sweep.toml
     run_meshsweep predict --where "verdict = 'fits' AND twice > 2" --sort predicted_time:desc --limit 2 \
         --columns micro_batch,twice,state,model.state,verdict --format jsonl
-    expect_status 0
-    expect_stdout '{"micro_batch":4,"twice":8,"state":"new","model.state":"x","verdict":"fits"}
+    expect_only_stdout 0 '{"micro_batch":4,"twice":8,"state":"new","model.state":"x","verdict":"fits"}
 {"micro_batch":3,"twice":6,"state":"new","model.state":"x","verdict":"fits"}'
-    expect_no_stderr
     run_meshsweep predict --sort micro_batch
-    expect_status 0
-    expect_stdout_matches '^micro_batch +state +predicted_memory \(B\) +verdict +measured_memory'
+    expect_only_stdout_matches 0 '^micro_batch +state +predicted_memory \(B\) +verdict +measured_memory'
     expect_stdout_matches '^ +16 +new +[0-9]+ +certain '
-    expect_no_stderr
     run_meshsweep run --progress none
-    expect_status 3
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 3
     run_meshsweep predict --where 'measured_time < 0.06' --format jsonl --columns number,job,state,measured_time
-    expect_status 0
-    expect_stdout '{"number":1,"job":1,"state":"ok","measured_time":0.03}
+    expect_only_stdout 0 '{"number":1,"job":1,"state":"ok","measured_time":0.03}
 {"number":2,"job":2,"state":"ok","measured_time":0.05}'
-    expect_no_stderr
     run_meshsweep predict --where 'mfu > 2'
     expect_status 4
     expect_any_stdout
     expect_stderr 'meshsweep: no combination matches'
     run_meshsweep predict --sort predicted_tim
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: --sort: there is no column predicted_tim (did you mean predicted_time?)'
+    expect_only_stderr 2 'meshsweep: --sort: there is no column predicted_tim (did you mean predicted_time?)'
     run_meshsweep predict --where 1 --accuracy
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: --where, --sort, --columns, --format and --json are of the list of combinations'
+    expect_only_stderr 2 'meshsweep: --where, --sort, --columns, --format and --json are of the list of combinations'
 }
 
 predict__two_micro_batches_measured__line_goes_before_the_model()
 {
     predicted_sweep
     sed -i 's/^bytes=.*/bytes=$((9000000 + $1 * 1900000))/' job.sh
-    run_meshsweep run --progress none --only 'micro_batch <= 2'
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0 --only 'micro_batch <= 2'
     run_meshsweep predict
     expect_status 0
     # 9 and 4 times 1.9 MB are 15.8 MiB.
@@ -197,50 +168,38 @@ predict__frontier__largest_and_smallest()
 {
     predicted_sweep
     run_meshsweep run --progress none
-    expect_status 3
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 3
     run_meshsweep predict --frontier micro_batch
     expect_status 0
     # Through what was measured: 8.6 and 2.09 MB for each of the micro-batch, of 20 MiB.
     expect_stdout_matches '^ +4 +8 +5 '
     expect_no_stderr
     run_meshsweep predict --frontier nothing
-    expect_status 4
-    expect_no_stdout
-    expect_stderr_contains 'no two combinations differ in a number `nothing`'
+    expect_only_stderr_contains 4 'no two combinations differ in a number `nothing`'
 }
 
 predict__accuracy__errors_and_thresholds()
 {
     predicted_sweep
     run_meshsweep run --progress none
-    expect_status 3
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 3
     run_meshsweep predict --accuracy
-    expect_status 0
-    expect_stdout_matches '^memory +4 runs, each predicted before it ran: MAPE [0-9.]+ %, median'
+    expect_only_stdout_matches 0 '^memory +4 runs, each predicted before it ran: MAPE [0-9.]+ %, median'
     expect_stdout_contains '2 failed, 4 ran'
     expect_stdout_matches '^ +90 % +2 \(100 %\) +0 \(  0 %\)'
     expect_stdout_contains 'audit of pruning: nothing run yet'
-    expect_no_stderr
 }
 
 predict__profile__next_sweep_starts_calibrated()
 {
     predicted_sweep
     run_meshsweep run --progress none
-    expect_status 3
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 3
     meshsweep predict --profile >learned.toml
     expect_file_contains learned.toml '[predict.memory]'
     sed -i 's/^profile = .*/profile = ["trainer", ".\/learned.toml"]/' sweep.toml
     run_meshsweep plan -d other.db
-    expect_status 0
-    expect_stdout_contains 'predicted: '
-    expect_no_stderr
+    expect_only_stdout_contains 0 'predicted: '
 }
 
 device__unknown__told_with_what_may_be_meant()
@@ -280,9 +239,7 @@ END
     # The kind of thing that computes is no device; beside one it does no harm, nor does a backend of torch.distributed.
     sed -i 's/^device = .*/device = "cuda"/' sweep.toml
     run_meshsweep check -c sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'device = "cuda" says nothing to the predictor (it knows '
+    expect_only_stderr_contains 2 'device = "cuda" says nothing to the predictor (it knows '
     sed -i 's/^device = .*/device = "cuda"\ngpu_type = "A100-80GB"\nbackend = "nccl"/' sweep.toml
     run_meshsweep predict -c sweep.toml --json
     expect_status 0
@@ -297,9 +254,7 @@ END
     expect_stderr_contains 'no key says what is recomputed: memory is predicted without, but'
     sed -i 's/^micro_batch = 1/&\nrecompute = "none"/' sweep.toml
     run_meshsweep check -c sweep.toml
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
 }
 
 # What a key says and the predictor does not know is told at once, with its place.
@@ -335,9 +290,7 @@ END
     expect_stderr_contains 'sweep.toml:20:1: recompute = "selectve" says nothing to the predictor; did you mean "sel'
     sed -i 's/, "fp9"//; s/"zero-bubble"/"1f1b"/; s/, "selectve"//' sweep.toml
     run_meshsweep check -c sweep.toml
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
 }
 
 # A published configuration has many keys; those that change no prediction because nobody knows them are told.
@@ -431,9 +384,7 @@ audit__not_asked_for__none_runs()
     done
     sed -i 's/^prune = .*/prune = "certain"\naudit = 1/' sweep.toml
     run_meshsweep plan
-    expect_status 0
-    expect_stdout_contains '27 matched'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '27 matched'
 }
 
 predict__pruning__excluded_with_audit()
@@ -441,18 +392,12 @@ predict__pruning__excluded_with_audit()
     predicted_sweep
     sed -i 's/^prune = .*/prune = "certain"\naudit = 0/' sweep.toml
     run_meshsweep plan
-    expect_status 0
-    expect_stdout_contains 'by memory.fits: needs more device memory than there is'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'by memory.fits: needs more device memory than there is'
     sed -i 's/^audit = 0/audit = 1/' sweep.toml
     run_meshsweep run --progress none
-    expect_status 3
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 3
     run_meshsweep predict --accuracy
-    expect_status 0
-    expect_stdout_contains 'audit of pruning: 0 of 2 would have run: wrong in 0 % (0 to 66 %)'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'audit of pruning: 0 of 2 would have run: wrong in 0 % (0 to 66 %)'
 }
 
 timed_sweep()
@@ -468,16 +413,11 @@ predict__time_in_proportion_to_flops__constant_mfu_takes_over()
     cat >job.sh <<'END'
 awk -v flops="$3" 'BEGIN { printf "step %.6f\n", flops / 2.4e7 }'
 END
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     run_meshsweep predict
-    expect_status 0
-    expect_stdout_matches \
+    expect_only_stdout_matches 0 \
         'a constant MFU does better over the last runs \(off by 0\.0 %, the model by [0-9.]+ %\): it is used'
     expect_stdout_matches 'by a constant MFU\), MFU 50\.0 %; measured [0-9.]+ s \([-+]0\.0 %\), MFU 50\.0 %'
-    expect_no_stderr
 }
 
 predict__one_run_ten_times_slower__left_out_and_reported()
@@ -488,15 +428,10 @@ ms=$(($1 * $2 * 7 + $2 * 4))
 [ "$1 $2" != '8 6' ] || ms=$((ms * 10))
 echo "step $ms"
 END
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     run_meshsweep predict
-    expect_status 0
-    expect_stdout_contains \
+    expect_only_stdout_contains 0 \
         'time of trainer on cpu: calibrated, from 15 measured, 0 bounds (out of memory, or fitted), 1 broken'
-    expect_no_stderr
 }
 
 # The job's memory depends on its layers less than is predicted.
@@ -506,15 +441,9 @@ predict__calibrated__next_run_brings_predictions_up_to_date()
     sed -i 's/^prune = .*/prune = "certain"\naudit = 0/; s/^micro_batch = .*/micro_batch = [1, 2, 3, 4, 5, 6]/
             s/^layers = .*/layers = [1, 2, 3, 4]/' sweep.toml
     sed -i 's/^bytes=.*/bytes=$((6000000 + $1 * 2400000))/' job.sh
-    run_meshsweep run --progress none --limit 8
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0 --limit 8
     sql "CREATE TABLE before AS SELECT key, state, predicted_memory AS bytes FROM job" results.db
-    run_meshsweep run --progress none --limit 1
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0 --limit 1
     # What had run keeps what was predicted before; all that had not is predicted anew.
     expect_sql '8|0' "SELECT count(*), sum(j.predicted_memory <> b.bytes) FROM before AS b JOIN job AS j USING (key)
                       WHERE b.state = 'ok'"
@@ -530,10 +459,7 @@ predict__risky__run_last()
     predicted_sweep
     sed -i 's/^prune = .*/prune = "certain"\naudit = 0\nrisky = 0.5/; s/^micro_batch = .*/micro_batch = [4, 3, 2, 1]/' \
         sweep.toml
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     expect_sql '3,2,1,4' "SELECT group_concat(micro_batch) FROM (SELECT r.micro_batch FROM attempt AS a
                           JOIN results AS r ON r.job = a.job_id ORDER BY a.id)"
     expect_sql 1 "SELECT excluded FROM rule WHERE name = 'memory.risky'"
@@ -544,14 +470,10 @@ predict__nothing_asked_or_keys_missing__said()
     predicted_sweep
     sed -i '/^heads/d' sweep.toml
     run_meshsweep plan
-    expect_status 0
-    expect_stdout_contains 'nothing is predicted: the specs lack heads'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'nothing is predicted: the specs lack heads'
     small_sweep sweep.toml
     run_meshsweep predict
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'the file has no [predict] table'
+    expect_only_stderr_contains 2 'the file has no [predict] table'
 }
 
 predict__adapters__want_targets_and_rank()
@@ -559,25 +481,17 @@ predict__adapters__want_targets_and_rank()
     predicted_sweep
     sed -i 's/^micro_batch = .*/&\npeft = "lora"/' sweep.toml
     run_meshsweep check sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'peft = "lora" wants a key lora_targets, the modules that adapters are put on'
+    expect_only_stderr_contains 2 'peft = "lora" wants a key lora_targets, the modules that adapters are put on'
     expect_stderr_contains 'peft = "lora" wants a key lora_rank'
     sed -i 's/^peft = .*/&\nlora_rank = 8\nlora_targets = "q_proj w_proj"/' sweep.toml
     run_meshsweep check sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'lora_targets = "q_proj w_proj" says nothing to the predictor'
+    expect_only_stderr_contains 2 'lora_targets = "q_proj w_proj" says nothing to the predictor'
     sed -i 's/^lora_targets = .*/lora_targets = ""/' sweep.toml
     run_meshsweep check sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'lora_targets names no module that adapters are put on ("q_proj v_proj")'
+    expect_only_stderr_contains 2 'lora_targets names no module that adapters are put on ("q_proj v_proj")'
     sed -i 's/^lora_targets = .*/lora_targets = "q_proj v_proj"/' sweep.toml
     run_meshsweep check sweep.toml
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
 }
 
 hybrid_sweep() # LAYERS PATTERN
@@ -610,45 +524,29 @@ check__models_that_cannot_be_meant__said_at_the_key()
 {
     hybrid_sweep 4 '["M*-M", "M*-X"]'
     run_meshsweep check sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'sweep.toml:8:1: hybrid_pattern = "M*-X" is no pattern: a letter for each layer'
+    expect_only_stderr_contains 2 'sweep.toml:8:1: hybrid_pattern = "M*-X" is no pattern: a letter for each layer'
     hybrid_sweep 5 '["M*-M", "M*M*"]'
     run_meshsweep check sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'sweep.toml:8:1: hybrid_pattern has 4 layers, not 5'
+    expect_only_stderr_contains 2 'sweep.toml:8:1: hybrid_pattern has 4 layers, not 5'
     hybrid_sweep '[4, 5]' '["M*-M", "M*M*"]'
     sed -i 's/^micro_batch = 1/&\nrecompute = "none"/' sweep.toml
     run_meshsweep check sweep.toml
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     sed -i 's/^hybrid_pattern.*/kv_heads = 4/; /^mixer/d' sweep.toml
     run_meshsweep check sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'sweep.toml:8:1: kv_heads = 4 does not divide heads = 6'
+    expect_only_stderr_contains 2 'sweep.toml:8:1: kv_heads = 4 does not divide heads = 6'
     sed -i 's/^kv_heads.*/pipeline_layout = "Et|q*3L"/' sweep.toml
     run_meshsweep check sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'sweep.toml:8:1: pipeline_layout = "Et|q*3L" is no layout: E, t, m and L'
+    expect_only_stderr_contains 2 'sweep.toml:8:1: pipeline_layout = "Et|q*3L" is no layout: E, t, m and L'
     sed -i 's/^pipeline_layout.*/pipeline_layout = "Et|ttL"/; s/^micro_batch.*/&\npp = 2/' sweep.toml
     run_meshsweep check sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'sweep.toml:8:1: pipeline_layout has 3 layers in 2 parts, not 4 in 2 stages'
+    expect_only_stderr_contains 2 'sweep.toml:8:1: pipeline_layout has 3 layers in 2 parts, not 4 in 2 stages'
     sed -i 's/^pipeline_layout.*//; s/^pp = .*/precision = "fp8"/; s/^device.*/device = "A100-80GB"/' sweep.toml
     run_meshsweep check sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'precision is fp8, which A100-80GB does not have; bf16 or fp16 is needed'
+    expect_only_stderr_contains 2 'precision is fp8, which A100-80GB does not have; bf16 or fp16 is needed'
     sed -i 's/^precision.*/precision = ["fp8", "bf16"]/' sweep.toml
     run_meshsweep check sweep.toml
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
 }
 
 # A key that would say something elsewhere is not passed over in silence.

@@ -313,6 +313,18 @@ instead_of() # COMMAND
     done < <(exceptions)
 }
 
+# place/ as template/ is: copied where the command before changed anything in it, which most do not. What a reader of
+# the database puts beside it is gone again, and leaves its mark on the directory alone.
+fresh_place()
+{
+    [ -e place ] && [ -z "$(find place -mindepth 1 -newer copied -print -quit)" ] &&
+        diff <(find place -printf '%P\n' | sort) <(find template -printf '%P\n' | sort) >/dev/null && return
+    rm -rf place
+    cp -a template place
+    touch copied
+    sleep 0.02 # for times of files that a clock's tick keeps equal
+}
+
 check_command() # FILE COMMAND
 {
     local instead line=$2 want=0 got=0
@@ -324,8 +336,7 @@ check_command() # FILE COMMAND
     ?*) return ;;
     esac
     line=${line//a1b2c3d4/$key}
-    rm -rf place
-    cp -a template place
+    fresh_place
     [ "$instead" != models ] || sed -n '/^\[model_space\]/,$p' template/sweep.toml >place/sweep.toml
     (cd place && PATH=$PWD/bin:$PATH timeout 150 bash -c "$line") >printed 2>&1 </dev/null || got=$?
     [ "$got" = "$want" ] && return

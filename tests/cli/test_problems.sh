@@ -8,9 +8,7 @@ expect_problems() # COMMAND
     local wanted
     wanted=$(sed 's/^/meshsweep: sweep.toml:/')
     run_meshsweep "$1" -c sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr "$wanted"
+    expect_only_stderr 2 "$wanted"
     expect "[ \"\$(ls)\" = sweep.toml ]"
 }
 
@@ -204,9 +202,7 @@ many_problems__in_a_large_file__reported_in_time()
         seq -f 'd%.0f = "kay1 + d"' 9000
     } >sweep.toml
     run_meshsweep plan
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'sweep.toml:1803:1: derived key `d1`: unknown key `kay1`'
+    expect_only_stderr_contains 2 'sweep.toml:1803:1: derived key `d1`: unknown key `kay1`'
     expect_stderr_contains '… and 8950 more'
 }
 
@@ -267,9 +263,7 @@ placeholders__odd__plain_text_unless_they_name_a_key()
         small_sweep sweep.toml
         TEXT=$text awk '/^command/ { sub(/"{x}"/, "\"" ENVIRON["TEXT"] "\"") } { print }' sweep.toml >changed.toml
         run_meshsweep plan -c changed.toml
-        expect_status 0
-        expect_stdout_contains '4 jobs: + 4 new'
-        expect_no_stderr
+        expect_only_stdout_contains 0 '4 jobs: + 4 new'
     done
     rm -f ./*
     expect_reported 'command =' "command = ['true', '{a.b.c}']" \

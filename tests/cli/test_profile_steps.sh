@@ -37,15 +37,11 @@ for value in 1000 100 3 5; do
 done
 END
     run_meshsweep run --progress none -d none.db
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql "36.0|3" "SELECT value, count FROM summary" none.db
     # Two of them, and the last alone where the first that counts never comes; all are kept as samples.
     run_meshsweep run --progress none --start-profile-step 2 -d two.db
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql "4.0|2|4|0" \
         "SELECT value, count, (SELECT count(*) FROM metric), (SELECT count(*) FROM search) FROM summary" \
         two.db
@@ -53,9 +49,7 @@ END
     sed -i '1i [search]' sweep.toml
     sed -i '3{/^\[search\]$/d}' sweep.toml
     run_meshsweep run --progress none -d nine.db
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql "5.0|1" "SELECT value, count FROM summary" nine.db
 }
 
@@ -77,16 +71,12 @@ end_profile_step__of_dsat__ends_the_job_and_later_samples_do_not_count()
 {
     dsat_sweep 0.05 'end_profile_step = 5'
     run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_contains "search: 1 trial, 1 ok, 0 stopped early, 0 failed"
+    expect_only_stderr_contains 0 "search: 1 trial, 1 ok, 0 stopped early, 0 failed"
     expect_sql "4.0|3|1" "SELECT value, count, (SELECT count(*) < 600 FROM metric) FROM summary"
     expect_sql "ok|4.0||" "SELECT outcome, objective, steps, (SELECT stopped_steps FROM attempt) FROM trial"
     dsat_sweep 0.05
     run_meshsweep run --progress none --start-profile-step 7 --end-profile-step 8 -d option.db
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql "7.5|2" "SELECT value, count FROM summary" option.db
 }
 
@@ -95,31 +85,23 @@ end_profile_step__of_dsat_not_given__more_steps_where_they_are_short()
 {
     dsat_sweep 0.05
     run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_contains "search: 1 trial, 1 ok, 0 stopped early, 0 failed"
+    expect_only_stderr_contains 0 "search: 1 trial, 1 ok, 0 stopped early, 0 failed"
     expect_sql "28.0|51|1" "SELECT value, count, (SELECT count(*) < 600 FROM metric) FROM summary"
     expect_sql "ok|28.0||" "SELECT outcome, objective, steps, (SELECT stopped_steps FROM attempt) FROM trial"
     # As far as five seconds go, and no fewer than Determined's three.
     dsat_sweep 0.4
     run_meshsweep run --progress none -d fair.db
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql "ok|1|1" "SELECT t.outcome, s.count BETWEEN 10 AND 40, a.stopped_steps IS NULL
         FROM trial AS t JOIN attempt AS a ON a.job_id = t.job_id JOIN summary AS s ON s.attempt_id = a.id" fair.db
     dsat_sweep 3.5
     run_meshsweep run --progress none -d long.db
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql "4.0|3|" "SELECT value, count, (SELECT stopped_steps FROM attempt) FROM summary" long.db
     # A later first step has as many after it.
     dsat_sweep 0.05
     run_meshsweep run --progress none --start-profile-step 20 -d later.db
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql "45.0|51" "SELECT value, count FROM summary" later.db
 }
 
@@ -138,20 +120,14 @@ for step in $(seq 0 120); do
 done
 END
         run_meshsweep run -j 2 --progress none -d "$strategy.db"
-        expect_status 0
-        expect_no_stdout
-        expect_stderr_contains "search: 2 trials, 2 ok, 0 stopped early, 0 failed"
+        expect_only_stderr_contains 0 "search: 2 trials, 2 ok, 0 stopped early, 0 failed"
         expect_sql '1|2002.0|2
 2|1002.0|1' 'SELECT rank, throughput, bucket FROM ranking ORDER BY 1' "$strategy.db"
         run_meshsweep best --json -d "$strategy.db"
-        expect_status 0
-        expect_stdout_contains '"value":	2002'
-        expect_no_stderr
+        expect_only_stdout_contains 0 '"value":	2002'
         touch to-the-end
         run_meshsweep run -j 2 --progress none -d "$strategy.db" --run-full-experiment
-        expect_status 0
-        expect_no_stdout
-        expect_stderr_contains 'launching the winner'
+        expect_only_stderr_contains 0 'launching the winner'
         expect_sql '2|2|121' "SELECT a.number, json_extract(p.json, '\$.bucket'), count(*) FROM attempt AS a
             JOIN metric AS m ON m.attempt_id = a.id JOIN job AS j ON j.id = a.job_id
             JOIN spec AS p ON p.id = j.parallel_id WHERE a.number = 2 GROUP BY a.id" "$strategy.db"

@@ -13,9 +13,7 @@ plain__each_end__with_its_configuration_and_what_became_of_it()
 {
     progress_sweep
     run_meshsweep run --progress plain -j 1
-    expect_status 3
-    expect_no_stdout
-    expect_stderr_matches '^small: 4 combinations, 0 excluded by rules, 4 jobs \(4 new\)$'
+    expect_only_stderr_matches 3 '^small: 4 combinations, 0 excluded by rules, 4 jobs \(4 new\)$'
     expect_stderr_matches '^ok        [0-9a-f]{16} +[0-9.]+m?s  score 10  x=1 y=10$'
     expect_stderr_matches '^ok        [0-9a-f]{16} +[0-9.]+m?s  score 20  x=2 y=10$'
     expect_stderr_matches '^exit      [0-9a-f]{16} +[0-9.]+m?s  x=2 y=20  exit status 7$'
@@ -45,9 +43,7 @@ plain__second_run__tells_what_was_done_before_from_what_is_done_now()
     expect_stderr_matches '^1/4 done \(25%\): 1 ok, 0 failed, 0 skipped, 0 running, 3 pending; .*; best 20 \(job 1\)$'
     # Job 2 fails twice, and is one job; the best is that of the first run until a better one comes.
     run_meshsweep run --progress plain -j 1
-    expect_status 3
-    expect_no_stdout
-    expect_stderr_matches '^exit .*  exit status 7  \(again\)$'
+    expect_only_stderr_matches 3 '^exit .*  exit status 7  \(again\)$'
     expect_stderr_matches \
         '^4/4 done \(100%\): 2 ok, 1 failed \(1 exit\), 1 skipped, 0 running, 0 pending; .*; best 20 \(job 1\)$'
 }
@@ -64,9 +60,7 @@ b = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20]
 c = [1, 2, 3, 4, 5]
 END
     run_meshsweep run --progress json -j 2
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_matches '"total":2000,"done":2000,"ok":2000,"failed":0,"skipped":0,"pruned":0,"held":0,'
+    expect_only_stderr_matches 0 '"total":2000,"done":2000,"ok":2000,"failed":0,"skipped":0,"pruned":0,"held":0,'
     expect_stderr_matches '"held":0,"running":0,"being_recorded":0,"pending":0,'
     expect "grep -q '\"running\":[12],' .stderr"
     expect "! grep -E '\"running\":([3-9]|[0-9]{2})' .stderr"
@@ -83,9 +77,7 @@ plain__interrupted__what_was_cancelled_is_neither_ok_nor_failed()
     wait_until "[ -e ready ]" 20
     signal_command TERM
     wait_command
-    expect_status 143
-    expect_no_stdout
-    expect_stderr_matches '^1/4 done \(25%\): 0 ok, 0 failed, 1 skipped, 0 running, 3 pending; '
+    expect_only_stderr_matches 143 '^1/4 done \(25%\): 0 ok, 0 failed, 1 skipped, 0 running, 3 pending; '
 }
 
 plain__another_database__hints_name_it()
@@ -97,19 +89,13 @@ plain__another_database__hints_name_it()
     expect_stderr_contains "results in my results.db; see meshsweep best -d 'my results.db', \
 meshsweep status -d 'my results.db', or sqlite3 'my results.db' 'select"
     run_meshsweep status -d 'my results.db'
-    expect_status 0
-    expect_stdout_contains "no runner is at work; \`meshsweep run -d 'my results.db'\` goes on from here"
+    expect_only_stdout_contains 0 "no runner is at work; \`meshsweep run -d 'my results.db'\` goes on from here"
     expect_stdout_contains "(see meshsweep best -d 'my results.db')"
-    expect_no_stderr
     run_meshsweep plan -d 'my results.db'
-    expect_status 0
-    expect_stdout_contains 'at most 0.5 device-hours, if every job runs into its time limit'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'at most 0.5 device-hours, if every job runs into its time limit'
     sed -i 's/^command.*/&\ntimeout = "2s"/' sweep.toml
     run_meshsweep plan -d 'my results.db'
-    expect_status 0
-    expect_stdout_contains 'at most 0.00167 device-hours, if every job runs into its time limit'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'at most 0.00167 device-hours, if every job runs into its time limit'
 }
 
 plain__hostile_values__do_not_reach_the_terminal()
@@ -118,9 +104,7 @@ plain__hostile_values__do_not_reach_the_terminal()
     sed -i 's/^x = .*/x = ["a", "\\u001b[31mred\\n"]/' sweep.toml
     echo 'echo "score: 1"' >job.sh
     run_meshsweep run --progress plain -j 1
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_matches ' x=.*red.* y=10$'
+    expect_only_stderr_matches 0 ' x=.*red.* y=10$'
     expect_stderr_lacks $'\033'
 }
 
@@ -128,9 +112,7 @@ json__every_line__an_object_that_a_program_reads()
 {
     progress_sweep
     run_meshsweep run --progress json -j 1
-    expect_status 3
-    expect_no_stdout
-    expect_stderr_matches '^\{"event":"enumerated","schema_version":1,"combinations":4,"matched":4,"jobs":4,'
+    expect_only_stderr_matches 3 '^\{"event":"enumerated","schema_version":1,"combinations":4,"matched":4,"jobs":4,'
     expect "[ \"\$(grep -c '\"event\":\"attempt\"' .stderr)\" = 4 ]"
     while IFS= read -r line; do
         [ "$(sql "SELECT json_valid('${line//\'/\'\'}')" :memory:)" = 1 ] || fail "no JSON: $line"

@@ -36,9 +36,7 @@ END
 run_it()
 {
     run_meshsweep run --progress none "$@"
-    expect_status 3
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 3
 }
 
 expect_jobs() # OK|OOM|PRUNED|ALL
@@ -52,9 +50,7 @@ run__out_of_memory__what_needs_no_less_is_not_tried()
 {
     pruned_sweep
     run_meshsweep run --progress plain
-    expect_status 3
-    expect_no_stdout
-    expect_stderr_contains \
+    expect_only_stderr_contains 3 \
         '24/24 done (100%): 14 ok, 3 failed (3 oom), 7 pruned (need no less than what ran out of memory), 0 skipped'
     expect_jobs '14|3|7|24'
     expect_sql 17 'SELECT count(*) FROM attempt'
@@ -80,30 +76,20 @@ pruned__seen_everywhere__with_the_witness()
     run_it
     expect_sql 'pruned|7' "SELECT state, jobs FROM progress WHERE state = 'pruned'"
     run_meshsweep status
-    expect_status 0
-    expect_stdout_matches '^pruned +7 +29.2%'
+    expect_only_stdout_matches 0 '^pruned +7 +29.2%'
     expect_stdout_contains 'pruned: need no less device memory than a job that ran out of it'
     expect_stdout_matches '^ +[0-9]+  witness: job 7$'
-    expect_no_stderr
     run_meshsweep status --json
-    expect_status 0
-    expect_stdout_matches '"witness":[[:space:]]*7'
-    expect_no_stderr
+    expect_only_stdout_matches 0 '"witness":[[:space:]]*7'
     run_meshsweep results --where "state = 'pruned'" --columns micro_batch,error --format csv --limit 1
-    expect_status 0
-    expect_stdout_contains '"needs no less device memory than job 7, which ran out of it"'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '"needs no less device memory than job 7, which ran out of it"'
     run_meshsweep why micro_batch=8 zero_stage=0 lr=1
-    expect_status 0
-    expect_stdout_contains 'zero_stage=0: pruned'
+    expect_only_stdout_contains 0 'zero_stage=0: pruned'
     expect_stdout_contains 'pruned: job 7 (micro_batch=4) ran out of device memory, and this one needs no less'
-    expect_no_stderr
     run_meshsweep plan
-    expect_status 0
-    expect_stdout_matches \
+    expect_only_stdout_matches 0 \
         '^x [0-9a-f]{16}  lr=1 micro_batch=8 zero_stage=0  needs no less than [0-9a-f]{16}, which ran out'
     expect_stdout_contains '+ 0 new  = 14 done  ~ 0 retry  ! 3 failed  > 0 running  x 7 pruned'
-    expect_no_stderr
 }
 
 prune__off_and_on_again__brought_back()
@@ -111,9 +97,7 @@ prune__off_and_on_again__brought_back()
     pruned_sweep
     run_it
     run_meshsweep plan --prune off
-    expect_status 0
-    expect_stdout_contains '+ 7 new  = 14 done'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '+ 7 new  = 14 done'
     run_it --prune off --limit 1
     expect_jobs '14|4|0|24'
     run_it --prune sound
@@ -122,9 +106,7 @@ prune__off_and_on_again__brought_back()
     run_it
     expect_jobs '14|10|0|24'
     run_meshsweep run --prune most
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains '--prune: `most` is none of sound, estimate, off'
+    expect_only_stderr_contains 2 '--prune: `most` is none of sound, estimate, off'
 }
 
 witness__deleted_or_tried_again__dependents_are_back()
@@ -150,30 +132,21 @@ witness__no_longer_in_the_file__still_one()
     run_it
     sed -i 's/^micro_batch = .*/micro_batch = [16, 32]/' sweep.toml
     run_meshsweep plan
-    expect_status 0
-    expect_stdout_matches \
+    expect_only_stdout_matches 0 \
         '^x [0-9a-f]{16}  lr=2 micro_batch=32 zero_stage=2  needs no less than [0-9a-f]{16}, which ran out'
     expect_stdout_contains '+ 0 new  = 0 done  ~ 0 retry  ! 0 failed  > 0 running  x 12 pruned'
-    expect_no_stderr
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     expect_jobs '0||12|12'
     # What another command did with these specs says nothing of this one.
     sed -i 's|"/bin/sh", "job.sh"|"/bin/sh", "./job.sh"|' sweep.toml
     run_meshsweep plan
-    expect_status 0
-    expect_stdout_contains '+ 12 new'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '+ 12 new'
     # Nor what a key did that the file does not know any more.
     sed -i \
         's|"/bin/sh", "./job.sh"|"/bin/sh", "job.sh"|; s/^lr = \[1, 2\]/epochs = 1/; s/^lr = "any"//; s/"{lr}"/"1"/' \
         sweep.toml
     run_meshsweep plan
-    expect_status 0
-    expect_stdout_contains '+ 6 new'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '+ 6 new'
 }
 
 order__other_failures_and_unequal_keys__prune_nothing()
@@ -197,16 +170,12 @@ order__wrong__all_at_once()
     pruned_sweep
     sed -i 's/^lr = "any"/lr = "sideways"\nzero_stage = [1]/' sweep.toml
     run_meshsweep plan
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'sweep.toml:9:6: lr must be "rises", "falls", "equal" or "any"'
+    expect_only_stderr_contains 2 'sweep.toml:9:6: lr must be "rises", "falls", "equal" or "any"'
     expect_stderr_contains 'sweep.toml:10:14: an order needs at least two values'
     pruned_sweep
     sed -i 's/^lr = "any"/nowhere = "rises"\nmicro_batch = { order = "rises", when = "nil" }/' sweep.toml
     run_meshsweep plan
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains '[predict.order] `nowhere`: unknown key `nowhere`'
+    expect_only_stderr_contains 2 '[predict.order] `nowhere`: unknown key `nowhere`'
     expect_stderr_contains '[predict.order] `micro_batch`: unknown key `nil`'
 }
 

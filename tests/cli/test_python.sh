@@ -111,9 +111,7 @@ micro_batch = "micro_batch"
 throughput = "tok_s"
 END
     run_meshsweep import -d imported.db -c import.toml table.csv
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     fixture_database "DELETE FROM job WHERE state <> 'failed'"
     mv results.db failed.db
     fixture_database "DELETE FROM job"
@@ -159,9 +157,7 @@ END
     env PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$source_dir/python" "$python" program.py >seen
     touch go
     wait_command
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     expect '[ "$(cat seen)" = "['"'running', 'pending'"'] None
 attempt to write a readonly database" ]'
 }

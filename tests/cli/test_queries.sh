@@ -165,14 +165,10 @@ export_scripts__from_any_directory__files_as_named()
     expect_silent 0
     expect "[ \$(wc -l <elsewhere/ok.csv) = 5 ]"
     run_command "$source_dir/scripts/export_succeded.sh" absent.db
-    expect_status 1
-    expect_no_stdout
-    expect_stderr 'meshsweep: database absent.db: there is none yet; `meshsweep run` makes it'
+    expect_only_stderr 1 'meshsweep: database absent.db: there is none yet; `meshsweep run` makes it'
     expect_no_file results_succeeded.csv
     run_command "$source_dir/scripts/export_all.sh" --nonsense
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'usage: export_all.sh [DATABASE] [-o FILE]'
+    expect_only_stderr 2 'usage: export_all.sh [DATABASE] [-o FILE]'
 }
 
 run_cases "$@"

@@ -97,9 +97,7 @@ raw__in_a_list_or_of_no_key__text_or_an_error()
     expect_output '<{text!r}><a b>'
     line_sweep '"echo {texd!r}"' '"a b"'
     run_meshsweep run --progress none
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'unknown placeholder {texd}'
+    expect_only_stderr_contains 2 'unknown placeholder {texd}'
 }
 
 command_line__given_as_one_line__quoted_too()

@@ -361,9 +361,7 @@ objective__against_the_direction__refused()
     printf '%s\n' 'profile = "deepspeed"' '[sweep]' 'objective = "max:latency"' '[job]' 'command = ["true"]' \
         '[training_spec]' 'x = 1' >sweep.toml
     run_meshsweep check -c sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains \
+    expect_only_stderr_contains 2 \
         'sweep.toml:3:13: objective: "max:latency", but better = "min" is said of "latency" (profile deepspeed:'
 }
 

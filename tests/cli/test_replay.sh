@@ -45,9 +45,7 @@ micro_batch = "mbs"
 throughput = "rate"
 END
     run_meshsweep import -c import.toml table.csv
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
 }
 
 replay__measured_table__counts_per_strategy_and_group()
@@ -103,9 +101,7 @@ kernel = "kernel"
 rate = "rate"
 END
     run_meshsweep import -c import.toml table.csv
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     run_meshsweep replay --strategy grid --seeds 2
     expect_status 0
     expect_stdout_contains '2 groups, 4 jobs, 25 % of them failed; 0 groups with no runnable job; '\
@@ -117,37 +113,29 @@ END
 | layers=4 | 31 | 7 |'
     expect_no_stderr
     run_meshsweep replay --strategy grid --seeds 1 --json
-    expect_status 0
-    expect_stdout_contains '"further_replicates":	4'
+    expect_only_stdout_contains 0 '"further_replicates":	4'
     expect_stdout_contains '"best_value":	102'
     expect_stdout_contains '"best_job":	7'
-    expect_no_stderr
 }
 
 replay__json__the_same_for_programs()
 {
     measured_table
     run_meshsweep replay --strategy grid --group-by layers --seeds 3 --json
-    expect_status 0
-    expect_stdout_contains '"groups_without_runnable_job":	1'
+    expect_only_stdout_contains 0 '"groups_without_runnable_job":	1'
     expect_stdout_contains '"failed_jobs":	20'
     expect_stdout_contains '"group":	"layers=4"'
     expect_stdout_contains '"after_10":	{'
-    expect_no_stderr
 }
 
 replay__twice__same_answer()
 {
     measured_table
     run_meshsweep replay --group-by layers --seeds 5
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     cp .stdout first
     run_meshsweep replay --group-by layers --seeds 5
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     expect 'cmp -s first .stdout'
 }
 
@@ -155,19 +143,13 @@ replay__rows_in_another_order__same_answer()
 {
     measured_table
     run_meshsweep replay --strategy grid,random,model --group-by layers --seeds 5
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     cp .stdout first
     { head -n 1 table.csv; tail -n +2 table.csv | tac; } >reversed.csv
     run_meshsweep import -c import.toml -d reversed.db reversed.csv
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     run_meshsweep replay -d reversed.db --strategy grid,random,model --group-by layers --seeds 5
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     expect 'cmp -s first .stdout'
 }
 
@@ -188,15 +170,11 @@ layers = 2
 micro_batch = [1, 2, 4, 8]
 END
     run_meshsweep run --progress none
-    expect_status 3
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 3
     run_meshsweep replay --strategy grid --seeds 1 --trace
-    expect_status 0
-    expect_stdout_matches '^  3\. job 3: throughput 40 \(100\.0 % of the best\); '
+    expect_only_stdout_matches 0 '^  3\. job 3: throughput 40 \(100\.0 % of the best\); '
     expect_stdout_matches '^  4\. job 4: exit; '
     expect_stdout_matches '^\| grid \| 3\.00 '
-    expect_no_stderr
 }
 
 replay__rules_of_another_file__exclude_candidates()
@@ -205,31 +183,21 @@ replay__rules_of_another_file__exclude_candidates()
     cp import.toml narrow.toml
     printf '[[rule]]\nname = "one"\nrequire = "kernel = 1"\n' >>narrow.toml
     run_meshsweep replay -c narrow.toml --strategy grid --group-by layers --seeds 1
-    expect_status 0
-    expect_stdout_contains \
+    expect_only_stdout_contains 0 \
         "3 groups, 15 jobs, 67 % of them failed; 1 group with no runnable job; 15 jobs excluded by rules;"
-    expect_no_stderr
 }
 
 replay__nothing_to_replay__said()
 {
     measured_table
     run_meshsweep replay --group-by layer
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: --group-by: there is no column layer (did you mean layers?)'
+    expect_only_stderr 2 'meshsweep: --group-by: there is no column layer (did you mean layers?)'
     run_meshsweep replay --group-by nothing_like_it
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_matches '^meshsweep: --group-by: there is no column nothing_like_it \(columns: .*layers.*\)$'
+    expect_only_stderr_matches 2 '^meshsweep: --group-by: there is no column nothing_like_it \(columns: .*layers.*\)$'
     run_meshsweep replay --strategy modle
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains '--strategy: there is no `modle` (did you mean `model`?)'
+    expect_only_stderr_contains 2 '--strategy: there is no `modle` (did you mean `model`?)'
     run_meshsweep replay -d absent.db
-    expect_status 1
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 1
     # No row is ok.
     { head -n 1 table.csv; grep oom table.csv; } >failed.csv
     run_meshsweep import -c import.toml -d failed.db failed.csv
@@ -243,22 +211,16 @@ replay__nothing_to_replay__said()
     # An objective that no job reports.
     sed 's/max:throughput/max:speed/' import.toml >speed.toml
     run_meshsweep replay -c speed.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'speed.toml:3:13: objective: nothing reports "speed": jobs come from a table'
+    expect_only_stderr_contains 2 'speed.toml:3:13: objective: nothing reports "speed": jobs come from a table'
     # No objective at all.
     sed '/objective/d' import.toml >aimless.toml
     run_meshsweep replay -c aimless.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains "declares no objective"
+    expect_only_stderr_contains 2 "declares no objective"
     # Rules leave nothing.
     cp import.toml none.toml
     printf '[[rule]]\nname = "none"\nrequire = "kernel = 3"\n' >>none.toml
     run_meshsweep replay -c none.toml
-    expect_status 4
-    expect_no_stdout
-    expect_stderr_contains "no measured job is left to search among: 0 have not ended, 30 are excluded by rules"
+    expect_only_stderr_contains 4 "no measured job is left to search among: 0 have not ended, 30 are excluded by rules"
 }
 
 # Empty cells are keys that are not there; a number that is none is refused.
@@ -267,14 +229,10 @@ replay__missing_keys_and_numbers__what_is_left_is_searched()
     measured_table
     awk -F, -v OFS=, 'NR == 2 { $1 = "" } NR == 3 { $2 = "" } NR == 4 { $NF = "nan" } { print }' table.csv >holes.csv
     run_meshsweep import -c import.toml -d holes.db holes.csv
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     run_meshsweep replay -d holes.db --seeds 2 --max-trials 50
-    expect_status 0
-    expect_stdout_matches '^\| dsat-asha \| '
+    expect_only_stdout_matches 0 '^\| dsat-asha \| '
     expect_stdout_matches '^\| model \| '
-    expect_no_stderr
 }
 
 replay__one_row__found_at_once()
@@ -282,14 +240,10 @@ replay__one_row__found_at_once()
     measured_table
     head -n 2 table.csv >one.csv
     run_meshsweep import -c import.toml -d one.db one.csv
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     run_meshsweep replay -d one.db --strategy grid,random,model --seeds 2
-    expect_status 0
-    expect_stdout_matches '^\| grid \| 1\.00 '
+    expect_only_stdout_matches 0 '^\| grid \| 1\.00 '
     expect_stdout_matches '^\| model \| 1\.00 '
-    expect_no_stderr
 }
 
 # The figures that docs/benchmarks.md states, as bounds; scripts/bench.sh search prints them all.
@@ -299,18 +253,12 @@ replay__published_tables__model_needs_few_trials()
     [ -d "$data" ] || skip "the measured tables are not here: $data"
     while read -r name table groups most failed wrong; do
         run_meshsweep import -c "$source_dir/configs/import/$name.toml" -d "$name.db" "$data/$table"
-        expect_status 0
-        expect_any_stdout
-        expect_any_stderr
+        expect_only_status 0
         run_meshsweep replay -d "$name.db" --group-by "$groups" --strategy model
-        expect_status 0
-        expect_any_stdout
-        expect_no_stderr
+        expect_only_stdout 0
         expect "awk -v most=$most -v failed=$failed '/^\| model/ { exit !(\$4 <= most && \$13 <= failed) }' .stdout"
         run_meshsweep replay -d "$name.db" --group-by "$groups" --strategy model --memory-error 1.5 --time-error 2.8
-        expect_status 0
-        expect_any_stdout
-        expect_no_stderr
+        expect_only_stdout 0
         expect "awk -v most=$wrong '/^\| model/ { exit !(\$4 <= most) }' .stdout"
     done <<'END'
 ultrascale ultrascale-1B-8B.csv name,num_hosts 4.0 0.3 4.5

@@ -6,9 +6,7 @@
 write_report()
 {
     run_meshsweep report
-    expect_status 0
-    expect_no_stdout
-    expect_stderr 'meshsweep: report in report.html'
+    expect_only_stderr 0 'meshsweep: report in report.html'
     sections_stand
 }
 
@@ -41,9 +39,7 @@ report__standard_output__the_same_page()
 {
     fixture_database
     run_meshsweep report -o -
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains '<!DOCTYPE html>'
+    expect_only_stdout_contains 0 '<!DOCTYPE html>'
     cp .stdout report.html
     sections_stand
 }
@@ -122,9 +118,7 @@ report__no_sweep__says_so_and_writes_nothing()
     fixture_database "DELETE FROM summary" "DELETE FROM attempt" "DELETE FROM job" "DELETE FROM exclusion" \
         "DELETE FROM rule" "DELETE FROM sweep"
     run_meshsweep report
-    expect_status 4
-    expect_no_stdout
-    expect_stderr 'meshsweep: no sweep has been recorded in this database yet; `meshsweep run` does it'
+    expect_only_stderr 4 'meshsweep: no sweep has been recorded in this database yet; `meshsweep run` does it'
     expect_no_file report.html
 }
 
@@ -137,13 +131,9 @@ report__several_objectives__pareto_set()
     expect_file_contains report.html '<th scope=col>highest throughput (samples/s)<th scope=col>lowest loss</thead>'
     expect_file_contains report.html '<tr><td><a href="#j2">2</a><td class=n>99<td class=n>1.5'
     run_meshsweep status
-    expect_status 0
-    expect_stdout_contains '2 jobs that none beats in throughput and loss: 1, 2 (see meshsweep best)'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '2 jobs that none beats in throughput and loss: 1, 2 (see meshsweep best)'
     run_meshsweep status --json
-    expect_status 0
-    expect_stdout_contains '"pareto_jobs":	[1, 2]'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '"pareto_jobs":	[1, 2]'
 }
 
 report__front__only_what_nothing_beats()
@@ -195,10 +185,7 @@ echo "speed $(($1 * by * 10))"
 echo "step $((10 + $1 * 20))"
 echo "peak $((8600000 + $1 * 2090000))"
 END
-    run_meshsweep run --progress none
-    expect_status 3
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 3
     write_report
     expect_file_contains report.html 'kernel: plain against fused</text><g class="effect worse">'
     expect_file_contains report.html 'worse by 33.3 % (7)'

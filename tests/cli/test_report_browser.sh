@@ -28,9 +28,7 @@ report_with_everything()
         "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, 'peak_memory', 300.0, 1),
          (2, 'peak_memory', 200.0, 1), (3, 'peak_memory', 250.0, 1)"
     run_meshsweep report
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
 }
 
 report_passes() # CHECK [ARGUMENT...]
@@ -64,9 +62,7 @@ browser__report__marks_of_an_axis_differ()
         "UPDATE summary SET value = 12910000 + attempt_id * 700 WHERE name = 'peak_memory'" \
         "UPDATE summary SET value = attempt_id * 80 - 7900 WHERE name = 'throughput'"
     run_meshsweep report
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     report_passes check_report --axes
 }
 
@@ -82,9 +78,7 @@ browser__report__printed_on_a4()
         "INSERT INTO summary (attempt_id, name, value, count) SELECT a.id, 'a_metric_of_its_own_' || value,
             123456.789 * a.id, 1 FROM attempt AS a, json_each('[1,2,3,4,5,6,7,8,9,10]') WHERE a.state = 'ok'"
     run_meshsweep report
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     report_passes check_print 9
 }
 
@@ -94,9 +88,7 @@ report_is_small_and_quick() # JOBS BYTES MS
     needs_browser
     many_jobs "$1" 0
     run_meshsweep report
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect "[ \"\$(wc -c <report.html)\" -lt $2 ]"
     report_passes check_report --speed "$3"
 }

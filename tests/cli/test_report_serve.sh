@@ -47,9 +47,7 @@ serve__finished_sweep__the_page_and_its_files()
 {
     small_sweep
     run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     serve --serve
     expect '[[ $url =~ ^http://127\.0\.0\.1:[0-9]+/[0-9a-f]{32}/$ ]]'
     wait_until page_stands 10
@@ -152,9 +150,7 @@ serve__while_jobs_run__told_line_by_line()
     before=$(sed -En 's/.*"version":([0-9]+).*/\1/p' events | tail -n 1)
     touch go
     wait_command
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     four_are_ok() { get "$url"; grep -q '<div class="card ok"><b>4</b><span>ok</span></div>' got; }
     wait_until four_are_ok 20
     wait_until '[ "$(wc -l <events)" -gt 1 ]' 10
@@ -174,9 +170,7 @@ END
     # A new sweep in the same file, after the end of the run.
     sed -i 's/y = \[10, 20\]/y = [10, 20, 30]/' sweep.toml
     run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     six_are_ok() { get "$url"; grep -q '<div class="card ok"><b>6</b><span>ok</span></div>' got; }
     wait_until six_are_ok 20
     # Who has had the page open since before is told of the new jobs.
@@ -222,9 +216,7 @@ for number in range(6):
                     f"UPDATE sweep SET name = 'name {number}'; UPDATE summary SET value = value + 1"], check=True)
 END
     run_command timeout 150 python3 follow.py "$url"
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     stop_serving INT
 }
 
@@ -273,9 +265,7 @@ END
         unset LD_PRELOAD
         wait_until page_stands 10
         run_command timeout 150 python3 follow.py "$url" "$pages"
-        expect_status 0
-        expect_no_stdout
-        expect_no_stderr
+        expect_silent 0
         stop_serving INT
         mv counted "counted.$pages"
     done
@@ -355,9 +345,7 @@ seen = read("rows?since=0")["rows"]
 assert read(f"rows?since={seen}")["changed"] == []
 END
     run_command timeout 150 python3 follow.py "$url"
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     stop_serving INT
     expect '[ ! -s served.err ]'
 }
@@ -407,9 +395,7 @@ serve__no_sweep_yet__waits_for_it()
     expect '[ "$got" = 503 ]'
     rm -f results.db
     run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     wait_until page_stands 10
     stop_serving INT
 }
@@ -417,15 +403,11 @@ serve__no_sweep_yet__waits_for_it()
 serve__nothing_to_serve__said()
 {
     run_meshsweep report --serve
-    expect_status 1
-    expect_no_stdout
-    expect_stderr 'meshsweep: database results.db: there is none yet; `meshsweep run` makes it'
+    expect_only_stderr 1 'meshsweep: database results.db: there is none yet; `meshsweep run` makes it'
     fixture_database "PRAGMA user_version = 999"
     sqlite3 results.db "PRAGMA user_version = 999"
     run_meshsweep report --serve
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_contains 'newer'
+    expect_only_stderr_contains 1 'newer'
 }
 
 serve__wrong_address__said()
@@ -440,18 +422,12 @@ serve__wrong_address__said()
         expect_stderr_contains "--serve "
     done
     run_meshsweep report --serve=:99999
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: --serve :99999: must be HOST, PORT or HOST:PORT, with a port up to 65535; an IPv6'\
+    expect_only_stderr 2 'meshsweep: --serve :99999: must be HOST, PORT or HOST:PORT, with a port up to 65535; an IPv6'\
 ' address in brackets'
     run_meshsweep report --serve --token 'a/b'
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains '--token: '
+    expect_only_stderr_contains 2 '--token: '
     run_meshsweep report --token x
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains '--token is for --serve'
+    expect_only_stderr_contains 2 '--token is for --serve'
 }
 
 serve__port_in_use__said()
@@ -461,9 +437,7 @@ serve__port_in_use__said()
     local port
     port=$(sed -E 's|.*:([0-9]+)/.*|\1|' <<<"$url")
     run_meshsweep report --serve="$port"
-    expect_status 1
-    expect_no_stdout
-    expect_stderr "meshsweep: --serve 127.0.0.1:$port: Address already in use; another program listens there: "\
+    expect_only_stderr 1 "meshsweep: --serve 127.0.0.1:$port: Address already in use; another program listens there: "\
 'choose another port, or none for a free one'
     stop_serving INT
     # It is free again at once.
@@ -485,13 +459,9 @@ serve__no_web_library__said_by_it_alone()
     expect_stderr_matches '^meshsweep: --serve: the web server cannot start: .*libmicrohttpd\.so\.12: file too short; '\
 'on Debian: apt-get install libmicrohttpd12$'
     run_command env LD_LIBRARY_PATH="$PWD/none" "$meshsweep" report -o page.html
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     run_command env LD_LIBRARY_PATH="$PWD/none" "$meshsweep" --version
-    expect_status 0
-    expect_stdout_contains 'libmicrohttpd not found'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'libmicrohttpd not found'
 }
 
 serve__ipv6_and_no_token__served()

@@ -7,9 +7,7 @@ report_tells_the_truth() # DATABASE
 {
     command -v python3 >/dev/null || skip "there is no python3"
     run_meshsweep report -d "${1-results.db}" -o report.html
-    expect_status 0
-    expect_no_stdout
-    expect_stderr 'meshsweep: report in report.html'
+    expect_only_stderr 0 'meshsweep: report in report.html'
     python3 "$tests_source_dir/cli/report_facts.py" report.html >said 2>said.err || fail "$(cat said.err)"
     facts_of_database "${1-results.db}" >true
     local kind
@@ -25,13 +23,9 @@ sentences_are_true() # DATABASE
 {
     command -v python3 >/dev/null || skip "there is no python3"
     run_meshsweep report -d "$1" -o report.html
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     run_command python3 "$tests_source_dir/cli/report_sentences.py" report.html "$1"
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
 }
 
 sentences__fixture__true()
@@ -56,23 +50,17 @@ sentences__sweeps_that_ran__true()
     small_sweep
     echo 'echo "score: $1$2.5"; echo "peak_memory: $2"' >job.sh
     run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     sentences_are_true results.db
     # All failed, beside it in one file.
     sed -i 's/"small"/"failing"/; s/job.sh/none.sh/' sweep.toml
     run_meshsweep run --progress none --keep-going
-    expect_status 3
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 3
     sentences_are_true results.db
     # A single job.
     sed -e 's/"failing"/"single"/; s/none.sh/job.sh/; s/^x = .*/x = [7]/; s/^y = .*/y = [7]/' sweep.toml >single.toml
     run_meshsweep run -c single.toml -d single.db --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     sentences_are_true single.db
 }
 
@@ -97,17 +85,13 @@ y = [1, 2, 4, 8]
 device_memory = [16777216]
 END
     run_meshsweep run --progress none --keep-going
-    expect_status 3
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 3
     sentences_are_true results.db
     expect 'grep -q "No job is ok: 20 failed" report.html'
     sed -i 's/"all failed"/"searched"/' sweep.toml
     sed -i 's/"exit 3"/"echo rate: {x}{y}000; echo peak_memory: {y}00000"/' sweep.toml
     run_meshsweep run --progress none --strategy random --max-trials 5
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     sentences_are_true results.db
     expect 'grep -q "5 trials were made. 15 pending jobs are not to come" report.html'
     expect 'grep -q "the database has 1 other: all failed" report.html'
@@ -118,9 +102,7 @@ END
     expect '[ "$(wc -l <sizes)" -eq 2 ]'
     sed -i 's/device_memory = .*/device_memory = [16777216, 25165824]/; s/"searched"/"sizes"/' sweep.toml
     run_meshsweep run --progress none --strategy random --max-trials 5
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     sentences_are_true results.db
     expect 'grep -q ">24 MiB</data>" report.html'
     expect 'grep -q "<text[^>]*>24 MiB</text>" report.html'
@@ -160,9 +142,7 @@ z = [1, 2]
 seed = [1, 2, 3]
 END
     run_meshsweep run -j4 --progress none --keep-going
-    expect_status 3
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 3
     sentences_are_true results.db
     expect 'grep -q "replicates" report.html'
     # Without groups, in the same file, interrupted, then finished.
@@ -202,9 +182,7 @@ layers = [1, 2, 4]
 x = [1, 2, 3]
 END
     run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     sentences_are_true results.db
     expect_file_contains report.html '<td class=n>46.1 %<td class=n>41.3 %<td class=n>50.9 %<td><a href="#j1">1</a>'
     expect_file_contains report.html '<td class=n><td class=n><td class=n><td><a href="#j7">7</a>'
@@ -242,9 +220,7 @@ x = [1, 3, 6]
 y = [1, 2]
 END
     run_meshsweep run -j4 --progress none --keep-going
-    expect_status 3
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 3
     sentences_are_true results.db
     expect_file_contains report.html '<td>device_memory=<data title="16777216 B">16 MiB</data>, model.name=a, b<td'
     expect_file_contains report.html '<td class=n title="6108750 tokens/s">6.11 M<'
@@ -276,9 +252,7 @@ ticks__tens_of_thousands__with_a_prefix()
 {
     many_jobs 300 20 "UPDATE summary SET value = value * 100 WHERE name = 'throughput'"
     run_meshsweep report
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_file_contains report.html '>50 k<'
     expect_file_contains report.html '>100 k<'
     expect "! grep -q '>50000<' report.html"
@@ -316,9 +290,7 @@ sentences__imported_tables__true()
     for name in fms internevo ultrascale vtrain torchtitan; do
         python3 "$source_dir/scripts/tables/$name.py" "$tests_source_dir/data/$name" >table.csv
         run_meshsweep import -c "$source_dir/configs/import/$name.toml" -d "$name.db" table.csv
-        expect_status 0
-        expect_any_stdout
-        expect_any_stderr
+        expect_only_status 0
         sentences_are_true "$name.db"
     done
 }
@@ -330,9 +302,7 @@ sentences__published_tables__true()
     for name in fms-acceleration internevo torchtitan vtrain-single-node; do
         [ -e "$data/$name.csv" ] || skip "$data/$name.csv is not there"
         run_meshsweep import -c "$source_dir/configs/import/${name%%-*}.toml" -d "$name.db" "$data/$name.csv"
-        expect_status 0
-        expect_any_stdout
-        expect_any_stderr
+        expect_only_status 0
         sentences_are_true "$name.db"
     done
 }
@@ -388,9 +358,7 @@ truth__all_failed__no_winner()
     small_sweep
     echo '[ "$1" = 1 ] && exit 9; echo "ValueError: none"; exit 1' >job.sh
     run_meshsweep run --progress none --keep-going
-    expect_status 3
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 3
     report_tells_the_truth
     expect 'grep -qx "card 4 failed" said'
     expect '[ "$(grep -c "^cause 2 exit" said)" = 2 ]'
@@ -420,9 +388,7 @@ x = [1, 2, 3]
 seed = [1, 2]
 END
     run_meshsweep run --progress none
-    expect_status 3
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 3
     report_tells_the_truth_but_for_winner
 }
 
@@ -461,9 +427,7 @@ micro_batch = "mbs"
 speed = "speed"
 END
     run_meshsweep import -c import.toml table.csv
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     report_tells_the_truth
     expect 'grep -qx "winner 2 150.25" said'
     expect 'grep -qx "cause 2 oom example 3" said'
@@ -471,9 +435,7 @@ END
     sed 's/"table"/"other"/; s/max:speed/min:speed/' import.toml >other.toml
     sed '2d' table.csv >other.csv
     run_meshsweep import -c other.toml other.csv
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     report_tells_the_truth
 }
 
@@ -482,28 +444,18 @@ report__file_cannot_be_written__the_old_one_stays()
 {
     fixture_database
     run_meshsweep report
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     cp report.html before.html
     run_command sh -c "ulimit -f 8; trap '' XFSZ; exec '$meshsweep' report"
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_contains 'report.html'
+    expect_only_stderr_contains 1 'report.html'
     expect 'cmp -s before.html report.html'
     mkdir directory
     run_meshsweep report -o directory
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_contains 'directory'
+    expect_only_stderr_contains 1 'directory'
     run_meshsweep report -o nowhere/report.html
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_contains 'nowhere/report.html'
+    expect_only_stderr_contains 1 'nowhere/report.html'
     run_meshsweep report -o results.db
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'results.db'
+    expect_only_stderr_contains 2 'results.db'
     expect '[ "$(ls | grep -c report)" = 1 ]'
 }
 
@@ -525,9 +477,7 @@ report__hostile_messages__stay_text_and_bounded()
 report_tells_the_truth_but_for_messages()
 {
     run_meshsweep report
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     python3 "$tests_source_dir/cli/report_facts.py" report.html >said || fail "it cannot be read"
     expect 'grep -qx "card 8 job" said'
 }

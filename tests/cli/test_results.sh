@@ -7,8 +7,7 @@ results__plain__columns_that_differ_of_the_current_sweep()
 {
     fixture_database
     run_meshsweep results --limit 4
-    expect_status 0
-    expect_stdout "job  layers  name  micro_batch  tp  zero_stage  dp  state   failure  attempts  \
+    expect_only_stdout 0 "job  layers  name  micro_batch  tp  zero_stage  dp  state   failure  attempts  \
 loss  throughput (samples/s)  duration_ms  max_rss  error
 ───  ──────  ────  ───────────  ──  ──────────  ──  ──────  ───────  ────────  \
 ────  ──────────────────────  ───────────  ───────  ────────────────────
@@ -20,7 +19,6 @@ loss  throughput (samples/s)  duration_ms  max_rss  error
                           50        10000
   4       2  tiny            8   2           3   4  failed  oom             1  \
                                      1000           device out of memory"
-    expect_no_stderr
 }
 
 # Its columns are model.job and model.state: the job's own are always shown.
@@ -30,9 +28,7 @@ results__constant_key_called_as_a_column_of_a_job__does_not_hide_that()
     printf '[[model]]\njob = "train"\nstate = "cold"\nhidden = 8\n' >>sweep.toml
     run_silently 0
     run_meshsweep results --limit 1
-    expect_status 0
-    expect_stdout_matches '^job +x +y +state +failure +attempts +score +'
-    expect_no_stderr
+    expect_only_stdout_matches 0 '^job +x +y +state +failure +attempts +score +'
 }
 
 results__where_sort_columns__csv()
@@ -40,9 +36,7 @@ results__where_sort_columns__csv()
     fixture_database
     run_meshsweep results --where "throughput > 10 OR state = 'pending'" --sort throughput:desc \
         --columns job,TP,throughput --format csv
-    expect_status 0
-    expect_stdout $'job,tp,throughput\r\n1,1,100.0\r\n2,1,99.0\r\n3,2,50.0\r\n8,2,\r'
-    expect_no_stderr
+    expect_only_stdout 0 $'job,tp,throughput\r\n1,1,100.0\r\n2,1,99.0\r\n3,2,50.0\r\n8,2,\r'
 }
 
 # The order is the same whether or not an index gives the first rows: as many of them as are wanted.
@@ -56,28 +50,20 @@ results__sorted_by_a_metric__numbers_first()
         read -r way rows <<<"$way"
         for limit in 1 2 3 4 5 8; do
             run_meshsweep results --sort "throughput:$way" --limit "$limit" --columns job --format tsv
-            expect_status 0
-            expect_stdout "job"$'\n'"$(tr ' ' '\n' <<<"$rows" | head -n "$limit")"
-            expect_no_stderr
+            expect_only_stdout 0 "job"$'\n'"$(tr ' ' '\n' <<<"$rows" | head -n "$limit")"
         done
     done
     run_meshsweep results --where 'tp = 1' --sort throughput:desc --limit 1 --columns job --format tsv
-    expect_status 0
-    expect_stdout $'job\n1'
-    expect_no_stderr
+    expect_only_stdout 0 $'job\n1'
     run_meshsweep results --all --sort throughput --limit 2 --columns job --format tsv
-    expect_status 0
-    expect_stdout $'job\n9\n1'
-    expect_no_stderr
+    expect_only_stdout 0 $'job\n9\n1'
 }
 
 results__all__jobs_of_earlier_sweeps_too()
 {
     fixture_database
     run_meshsweep results --all --where 'dp IS NULL' --columns job,sweep,in_sweep --format jsonl
-    expect_status 0
-    expect_stdout '{"job":9,"sweep":"first","in_sweep":false}'
-    expect_no_stderr
+    expect_only_stdout 0 '{"job":9,"sweep":"first","in_sweep":false}'
 }
 
 # SQLite has no type for them.
@@ -95,41 +81,27 @@ rows = 9007199254740993
 END
     run_silently 0
     run_meshsweep results --columns fused,sizes,rows,in_sweep --format jsonl
-    expect_status 0
-    expect_stdout '{"fused":true,"sizes":[1,2],"rows":9007199254740993,"in_sweep":true}
+    expect_only_stdout 0 '{"fused":true,"sizes":[1,2],"rows":9007199254740993,"in_sweep":true}
 {"fused":false,"sizes":[1,2],"rows":9007199254740993,"in_sweep":true}'
-    expect_no_stderr
     run_meshsweep results --columns fused,sizes --format tsv --where 'fused = false'
-    expect_status 0
-    expect_stdout $'fused\tsizes\nfalse\t[1,2]'
-    expect_no_stderr
+    expect_only_stdout 0 $'fused\tsizes\nfalse\t[1,2]'
     run_meshsweep results --columns job,fused --where 'fused = true'
-    expect_status 0
-    expect_stdout_contains '  1  true'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '  1  true'
     # In a document they are indented as the rest is, and lose no digit.
     run_meshsweep show 2 --json
-    expect_status 0
-    expect_stdout_contains $'\t\t"parallel_spec":\t{\n\t\t\t"fused":\tfalse,\n\t\t\t"rows":\t9007199254740993,
+    expect_only_stdout_contains 0 $'\t\t"parallel_spec":\t{\n\t\t\t"fused":\tfalse,\n\t\t\t"rows":\t9007199254740993,
 \t\t\t"sizes":\t[1, 2]\n\t\t},'
-    expect_no_stderr
 }
 
 results__every_format__its_own_shape()
 {
     fixture_database
     run_meshsweep results --limit 1 --columns job,state --format tsv
-    expect_status 0
-    expect_stdout $'job\tstate\n1\tok'
-    expect_no_stderr
+    expect_only_stdout 0 $'job\tstate\n1\tok'
     run_meshsweep results --limit 1 --columns job,state --format json
-    expect_status 0
-    expect_stdout $'[\n{"job":1,"state":"ok"}\n]'
-    expect_no_stderr
+    expect_only_stdout 0 $'[\n{"job":1,"state":"ok"}\n]'
     run_meshsweep results --limit 1 --columns job,throughput --format markdown
-    expect_status 0
-    expect_stdout $'| job | throughput (samples/s) |\n| --- | --- |\n| 1 | 100 |'
-    expect_no_stderr
+    expect_only_stdout 0 $'| job | throughput (samples/s) |\n| --- | --- |\n| 1 | 100 |'
 }
 
 results__nothing_matches__status_4()
@@ -145,46 +117,28 @@ results__wrong_names__hints_and_status_2()
 {
     fixture_database "UPDATE spec SET json = json_set(json, '\$.name', 'c') WHERE kind = 'cluster_spec'"
     run_meshsweep results --columns job,layer
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: --columns: there is no column layer (did you mean layers?)'
+    expect_only_stderr 2 'meshsweep: --columns: there is no column layer (did you mean layers?)'
     run_meshsweep results --sort troughput:desc
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: --sort: there is no column troughput (did you mean throughput?)'
+    expect_only_stderr 2 'meshsweep: --sort: there is no column troughput (did you mean throughput?)'
     run_meshsweep results --where 'layer = 2'
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: --where: no such column: layer (did you mean layers?)'
+    expect_only_stderr 2 'meshsweep: --where: no such column: layer (did you mean layers?)'
     run_meshsweep results --where "name = 'tiny'"
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: --where: no such column: name (did you mean "cluster_spec.name" or "model.name"?)'
+    expect_only_stderr 2 'meshsweep: --where: no such column: name (did you mean "cluster_spec.name" or "model.name"?)'
     run_meshsweep results --where "\"model.name\" = 'tiny'" --columns 'job,model.name' --limit 1 --format csv
-    expect_status 0
-    expect_stdout $'job,model.name\r\n1,tiny\r'
-    expect_no_stderr
+    expect_only_stdout 0 $'job,model.name\r\n1,tiny\r'
     run_meshsweep results --format xml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains "unknown format 'xml'"
+    expect_only_stderr_contains 2 "unknown format 'xml'"
 }
 
 results__condition_that_is_none__refused()
 {
     fixture_database
     run_meshsweep results --where '(SELECT max(tp) FROM results) > 1'
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: --where: a subquery may not be used here'
+    expect_only_stderr 2 'meshsweep: --where: a subquery may not be used here'
     run_meshsweep results --where "load_extension('x')"
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: --where: the function load_extension may not be used here'
+    expect_only_stderr 2 'meshsweep: --where: the function load_extension may not be used here'
     run_meshsweep results --where "1) UNION SELECT * FROM job --"
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'meshsweep: --where: '
+    expect_only_stderr_contains 2 'meshsweep: --where: '
     expect_sql 9 'SELECT count(*) FROM job'
 }
 
@@ -195,26 +149,20 @@ results__database_without_a_sweep__status_4()
         PRAGMA user_version = $(find "$source_dir/sql/migrations" -name "*.sql" | sort | tail -n 1 |
             sed -E 's/.*\/0*([0-9]+)_.*/\1/')"
     run_meshsweep results
-    expect_status 4
-    expect_no_stdout
-    expect_stderr 'meshsweep: no sweep has been recorded in this database yet; `meshsweep run` does it'
+    expect_only_stderr 4 'meshsweep: no sweep has been recorded in this database yet; `meshsweep run` does it'
 }
 
 results__no_database__said()
 {
     run_meshsweep results -d absent.db
-    expect_status 1
-    expect_no_stdout
-    expect_stderr 'meshsweep: database absent.db: there is none yet; `meshsweep run` makes it'
+    expect_only_stderr 1 'meshsweep: database absent.db: there is none yet; `meshsweep run` makes it'
 }
 
 results__file_of_another_kind__said()
 {
     echo "no database, but long enough to be looked at: $(seq 100)" >text.db
     run_meshsweep results -d text.db
-    expect_status 1
-    expect_no_stdout
-    expect_stderr \
+    expect_only_stderr 1 \
         'meshsweep: database text.db: file is not a database: it is not a SQLite database; name another file with -d'
 }
 
@@ -246,9 +194,7 @@ export__succeeded_and_failed__those_rows()
     expect_any_stdout
     expect_no_stderr
     run_meshsweep export --failed --succeeded
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: export: only one of --all, --succeeded and --failed'
+    expect_only_stderr 2 'meshsweep: export: only one of --all, --succeeded and --failed'
 }
 
 export__to_a_file__whole_or_as_it_was()
@@ -256,18 +202,14 @@ export__to_a_file__whole_or_as_it_was()
     fixture_database
     echo before >out.csv
     run_meshsweep export -d absent.db -o out.csv
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_contains 'there is none yet'
+    expect_only_stderr_contains 1 'there is none yet'
     expect_file_contains out.csv before
     run_meshsweep export -o out.csv
     expect_silent 0
     expect "[ \$(wc -l <out.csv) = 10 ]"
     expect "[ \$(ls | grep -c 'out.csv') = 1 ]"
     run_meshsweep export -o absent/out.csv
-    expect_status 1
-    expect_no_stdout
-    expect_stderr 'meshsweep: absent/out.csv: cannot create: No such file or directory'
+    expect_only_stderr 1 'meshsweep: absent/out.csv: cannot create: No such file or directory'
 }
 
 export__awkward_text__reads_back()
@@ -309,9 +251,7 @@ END
     expect "grep -q a_key_with_a_name_that_is_long typescript"
     expect "! grep -q 'columns more' typescript"
     run_meshsweep results
-    expect_status 0
-    expect_stdout_contains a_key_with_a_name_that_is_long
-    expect_no_stderr
+    expect_only_stdout_contains 0 a_key_with_a_name_that_is_long
 }
 
 run_cases "$@"

@@ -31,11 +31,9 @@ axis_values__reordered_and_added__plan_knows_what_is_done()
     run_silently 0
     edit 's/x = \[1, 2\]/x = [2, 3, 1]/; s/y = \[10, 20\]/y = [20, 30, 10]/'
     run_meshsweep plan --json
-    expect_status 0
-    expect_stdout_matches '"done":[[:space:]]*4'
+    expect_only_stdout_matches 0 '"done":[[:space:]]*4'
     expect_stdout_matches '"new":[[:space:]]*5'
     expect_stdout_matches '"gone":[[:space:]]*0'
-    expect_no_stderr
 }
 
 blocks__split_and_keys_moved_about__nothing_runs()
@@ -101,10 +99,8 @@ END
     expect_sql "10;20;20" "SELECT group_concat(z, ';') FROM (SELECT z FROM results WHERE in_sweep ORDER BY z)"
     expect_sql "not-forty|1" "SELECT rule, excluded FROM excluded WHERE excluded > 0"
     run_meshsweep plan --json
-    expect_status 0
-    expect_stdout_matches '"done":[[:space:]]*3'
+    expect_only_stdout_matches 0 '"done":[[:space:]]*3'
     expect_stdout_matches '"gone":[[:space:]]*1'
-    expect_no_stderr
 }
 
 command_or_environment__changed__all_run_as_new_jobs()
@@ -215,9 +211,7 @@ retry__caps_attempts_per_class__and_raising_them_goes_on()
     expect_ran ""
     edit 's/exit = 3/exit = 4/'
     run_meshsweep plan --json
-    expect_status 0
-    expect_stdout_matches '"retry":[[:space:]]*1'
-    expect_no_stderr
+    expect_only_stdout_matches 0 '"retry":[[:space:]]*1'
     run_silently 3
     expect_ran "1 10"
     expect_sql "4|2|1|1" \
@@ -234,9 +228,7 @@ job_rows__deleted__are_new()
     sqlite3 results.db 'DELETE FROM job WHERE id = 2'
     expect_sql "3|3|3" "SELECT count(*), (SELECT count(*) FROM metric), (SELECT count(*) FROM summary) FROM attempt"
     run_meshsweep plan --json
-    expect_status 0
-    expect_stdout_matches '"new":[[:space:]]*1'
-    expect_no_stderr
+    expect_only_stdout_matches 0 '"new":[[:space:]]*1'
     run_silently 0
     expect_ran "1 20"
     sqlite3 results.db 'DELETE FROM job'
@@ -254,10 +246,8 @@ attempt_rows__deleted__make_their_jobs_new()
     touch fixed.1.10
     sqlite3 results.db "DELETE FROM attempt WHERE failure = 'exit' OR state = 'ok'"
     run_meshsweep plan --json
-    expect_status 0
-    expect_stdout_matches '"new":[[:space:]]*2'
+    expect_only_stdout_matches 0 '"new":[[:space:]]*2'
     expect_stdout_matches '"failed":[[:space:]]*2'
-    expect_no_stderr
     run_silently 3
     expect_ran "1 10, 2 20"
     run_silently 3 --retry-failed=oom
@@ -281,9 +271,7 @@ END
     sql "DELETE FROM job WHERE id IN (1, 3)"
     touch go
     wait_command
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_matches \
+    expect_only_stderr_matches 0 \
         '^meshsweep: [12] of the attempts are not recorded, because their rows were deleted while they ran; '
     run_silently 0
     expect_sql "ok|4" "SELECT state, count(*) FROM job GROUP BY 1"
@@ -334,9 +322,7 @@ only__narrows__counts_and_status_too()
     run_silently 0 --only 'x = 2 AND y > 10'
     expect_ran ""
     run_meshsweep run --only 'x = 5'
-    expect_status 4
-    expect_no_stdout
-    expect_stderr_contains 'meshsweep: no job satisfies --only'
+    expect_only_stderr_contains 4 'meshsweep: no job satisfies --only'
     run_meshsweep run --only 'xx = 5'
     expect_status 2
     expect_no_stdout
@@ -408,9 +394,7 @@ repeat__raised__the_rest_is_run()
     expect_ran "1 10, 1 10, 1 10"
     edit 's/repeat = 3/repeat = 5/'
     run_meshsweep plan --json
-    expect_status 0
-    expect_stdout_matches '"retry":[[:space:]]*1'
-    expect_no_stderr
+    expect_only_stdout_matches 0 '"retry":[[:space:]]*1'
     run_silently 0
     expect_ran "1 10, 1 10"
     expect_sql "10.0|5" "SELECT score, attempts FROM results"
@@ -436,18 +420,14 @@ plan__values_come_and_go__grouped_with_why()
     # shellcheck disable=SC2016
     echo '[ "$1 $2" != "2 20" ]' >>job.sh
     run_meshsweep plan --json
-    expect_status 0
-    expect_stdout_matches '"reasons":[[:space:]]*\[\]'
-    expect_no_stderr
+    expect_only_stdout_matches 0 '"reasons":[[:space:]]*\[\]'
     run_silently 3
     sed -i 's/^x = .*/x = [2, 3]/' sweep.toml
     printf '[retry]\nexit = 2\n' >>sweep.toml
     run_meshsweep plan
-    expect_status 0
-    expect_stdout_contains '  + 2 new: x=3 not seen before'
+    expect_only_stdout_contains 0 '  + 2 new: x=3 not seen before'
     expect_stdout_contains '  ~ 1 retry: exit, 1 of 2 attempts'
     expect_stdout_contains '  - 2 gone: x=1 is no longer in the file'
-    expect_no_stderr
     run_meshsweep plan --json --retry-failed=exit
     expect_only_stdout 0
     mv .stdout plan.json
@@ -463,16 +443,12 @@ plan__same_values_other_command_or_rule__says_so()
     run_silently 0
     sed -i 's/"{y}"\]/"{y}", "more"]/' sweep.toml
     run_meshsweep plan
-    expect_status 0
-    expect_stdout_contains '  + 4 new: known values in a new combination, or with another command'
+    expect_only_stdout_contains 0 '  + 4 new: known values in a new combination, or with another command'
     expect_stdout_contains '  - 4 gone: excluded by a rule now, or run with another command'
-    expect_no_stderr
     sed -i 's/", "more"\]/"]/' sweep.toml
     printf '[[rule]]\nname = "no"\nrequire = "x <> 1"\n' >>sweep.toml
     run_meshsweep plan
-    expect_status 0
-    expect_stdout_contains '  - 2 gone: excluded by a rule now, or run with another command'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '  - 2 gone: excluded by a rule now, or run with another command'
 }
 
 specs_alike__a_label_in_the_command__each_runs_its_own()

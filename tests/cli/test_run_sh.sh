@@ -76,9 +76,7 @@ started_through_a_link_from_elsewhere__works()
     plan 'pwd'
     cd elsewhere
     run_command ./link -c x.toml
-    expect_status 0
-    expect_stdout "$PWD"
-    expect_no_stderr
+    expect_only_stdout 0 "$PWD"
 }
 
 ended__never_started_again()
@@ -102,9 +100,7 @@ quickstart_out_of_memory__as_intended()
         "CREATE TABLE progress (state, failure); INSERT INTO progress VALUES ('ok', NULL), ('failed', 'oom')"
     plan 'exit 3'
     run_command tree/run.sh
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_contains 'were meant to'
+    expect_only_stderr_contains 0 'were meant to'
     plan 'exit 3'
     run_command tree/run.sh -c other.toml
     expect_silent 3
@@ -128,9 +124,7 @@ quickstart__tool_not_installed__says_how_to_run_it()
     # Not after a wrong use: what it says of that is all.
     plan 'echo "unknown option --wrong" >&2; exit 2' 'exit 0' 'exit 0'
     run_command env PATH="$path" tree/run.sh --wrong
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'unknown option --wrong'
+    expect_only_stderr 2 'unknown option --wrong'
     run_command env PATH="$path" tree/run.sh -c own.toml
     expect_silent 0
 }
@@ -140,9 +134,7 @@ crashed_twice__started_again_and_ends_well()
     stand_in_tree
     plan 'kill -SEGV $$' 'exit 1' 'exit 0'
     run_command tree/run.sh
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_contains 'meshsweep ended with status 139; starting it again in 1 s'
+    expect_only_stderr_contains 0 'meshsweep ended with status 139; starting it again in 1 s'
     expect_stderr_contains 'meshsweep ended with status 1; starting it again in 2 s'
     expect '[ "$(calls)" = 3 ]'
 }
@@ -152,9 +144,7 @@ crashing_always__gives_up_with_the_status()
     stand_in_tree
     plan 'exit 1' 'exit 1' 'exit 1' 'exit 1' 'exit 1' 'exit 134' 'exit 0'
     run_command tree/run.sh
-    expect_status 134
-    expect_no_stdout
-    expect_stderr_contains 'meshsweep ended with status 134 again; giving up after 5 restarts without progress'
+    expect_only_stderr_contains 134 'meshsweep ended with status 134 again; giving up after 5 restarts without progress'
     expect '[ "$(echo $(cat pauses))" = "1 2 4 8 16" ]'
 }
 
@@ -164,9 +154,7 @@ progress__counts_the_restarts_anew()
     sqlite3 given.db 'CREATE TABLE job (state TEXT)'
     plan 'exit 1' 'exit 1' "sqlite3 '$PWD/given.db' \"INSERT INTO job VALUES ('ok')\"; exit 1" 'exit 1' 'exit 0'
     run_command tree/run.sh -d given.db
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_contains 'starting it again in 1 s'
+    expect_only_stderr_contains 0 'starting it again in 1 s'
     expect '[ "$(echo $(cat pauses))" = "1 2 1 2" ]'
 }
 
@@ -203,9 +191,7 @@ build__fails__said_with_its_output()
     stand_in_tree
     echo 'all:; @echo the reason; false' >tree/build/Makefile
     run_command tree/run.sh
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_contains 'the reason'
+    expect_only_stderr_contains 1 'the reason'
     expect_stderr_contains 'the build failed; its output is above'
     expect '[ "$(calls)" = 0 ]'
 }

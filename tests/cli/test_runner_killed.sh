@@ -22,9 +22,7 @@ kill_runner_at_work() # JOBS
     wait_until "[ \$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\") = $1 ]" 20
     signal_command KILL
     wait_command
-    expect_status 137
-    expect_no_stdout
-    expect_any_stderr # the shell's own word
+    expect_only_stderr 137
 }
 
 runner_killed__next_start__ends_what_is_left_and_runs_it_again()
@@ -33,11 +31,9 @@ runner_killed__next_start__ends_what_is_left_and_runs_it_again()
     kill_runner_at_work 2
     expect_ran "1 10, 1 20"
     run_meshsweep plan --json
-    expect_status 0
-    expect_stdout_matches '"new":[[:space:]]*2'
+    expect_only_stdout_matches 0 '"new":[[:space:]]*2'
     expect_stdout_matches '"retry":[[:space:]]*2'
     expect_stdout_matches '"running":[[:space:]]*0'
-    expect_no_stderr
     touch go
     run_silently 0
     expect "all_are_gone pids"
@@ -51,9 +47,7 @@ runner_killed__next_start__ends_what_is_left_and_runs_it_again()
     expect_sql "the runner died before it was known how this ended|2" \
         "SELECT message, count(*) FROM attempt WHERE failure = 'lost' GROUP BY 1"
     run_meshsweep check -d results.db
-    expect_status 0
-    expect_stdout "results.db: all well"
-    expect_no_stderr
+    expect_only_stdout 0 "results.db: all well"
 }
 
 # Whatever befalls the runner, it is no fault of what it ran.
@@ -65,9 +59,7 @@ runner_killed__ten_times_with_the_defaults__nothing_failed()
         kill_runner_at_work 2
     done
     run_meshsweep plan --json
-    expect_status 0
-    expect_stdout_matches '"failed":[[:space:]]*0'
-    expect_no_stderr
+    expect_only_stdout_matches 0 '"failed":[[:space:]]*0'
     touch go
     run_meshsweep run --progress none
     expect_only_stderr 0

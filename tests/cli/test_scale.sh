@@ -43,8 +43,7 @@ scale_to__file__plans_there_beside_here()
 {
     two_plans
     run_meshsweep predict --scale-to num_hosts=16
-    expect_status 0
-    expect_stdout_contains 'num_hosts=16, the best plans first'
+    expect_only_stdout_contains 0 'num_hosts=16, the best plans first'
     expect_stdout_matches '^1st  tp=[28] pp=1 on 128 devices; here (1st|2nd), on 16$'
     expect_stdout_matches '^    memory [0-9.]+ GiB .*\([0-9.]+ GiB to [0-9.]+ GiB\), fits; here [0-9.]+ GiB$'
     expect_stdout_matches '^    step [0-9.]+ s \(.* tokens/s \(.*\); efficiency [0-9]+ % \([0-9]+ to [0-9]+\)$'
@@ -52,7 +51,6 @@ scale_to__file__plans_there_beside_here()
     expect_stdout_contains 'tp=2 pp=1 is the best'
     expect_stdout_contains '2 plans here and there, 2 only there, 0 only here; 0 predicted not to fit there'
     expect_stdout_contains 'nothing has been measured here'
-    expect_no_stderr
     expect_no_file results.db
 }
 
@@ -61,10 +59,8 @@ scale_to__as_a_table__columns_to_ask_of()
     two_plans
     run_meshsweep predict --scale-to num_hosts=16 --where 'place = 1' --columns tp,devices,devices_here,place_here \
         --format csv
-    expect_status 0
-    expect_stdout_contains 'tp,devices,devices_here,place_here'
+    expect_only_stdout_contains 0 'tp,devices,devices_here,place_here'
     expect_stdout_matches '^[28],128,16,[12]'
-    expect_no_stderr
     meshsweep predict --scale-to num_hosts=16 --json >plans.json
     python3 - plans.json <<'END_OF_CHECK' || fail 'the document is not what it should be'
 import json, sys
@@ -93,9 +89,7 @@ scale_to__measured__wider_beyond()
     sed -i 's/^tp = .*/tp = [2, 4, 8]/; s/^pp = .*/pp = 1/; s/^micro_batch = .*/micro_batch = [1, 2]/' sweep.toml
     sed -i 's/^\[predict\]/[local]\ndevices = 8\n&/' sweep.toml
     run_meshsweep run --progress none -d measured.db
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     run_meshsweep predict -d measured.db --scale-to num_hosts=2
     expect_status 0
     expect_stdout_matches 'measured on at most 8 devices; 16 are 2 times as many: intervals of time are widened by'
@@ -116,17 +110,13 @@ scale_to__explicit_degrees__follow()
     printf 'dp = [1, 2, 4, 8]\ngradient_accumulation = [32, 64, 128, 256]\n' >>sweep.toml
     run_meshsweep predict --scale-to num_hosts=16 --columns tp,dp,gradient_accumulation,devices_here --format csv \
         --sort tp
-    expect_status 0
-    expect_stdout_matches '^2,64,4,16'
+    expect_only_stdout_matches 0 '^2,64,4,16'
     expect_stdout_matches '^8,16,16,16'
-    expect_no_stderr
     # A batch that cannot be divided further grows.
     sed -i 's/^dp = .*/dp = 4/; s/^tp = .*/tp = 2/; s/^num_hosts = .*/num_hosts = 1/' sweep.toml
     sed -i 's/^gradient_acc.*/gradient_accumulation = 2/; s/^global_batch = .*/global_batch = 8/' sweep.toml
     run_meshsweep predict --scale-to num_hosts=16
-    expect_status 0
-    expect_stdout_contains 'at a batch of 128, here 8'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'at a batch of 128, here 8'
 }
 
 scale_to__devices_of_a_host__no_more_hosts()
@@ -136,9 +126,7 @@ scale_to__devices_of_a_host__no_more_hosts()
     sed -i '/^pp = /d; s/^tp = .*/tp = 2/' sweep.toml
     printf 'dp = 2\n' >>sweep.toml
     run_meshsweep predict --scale-to num_devices_per_host=8 --columns num_hosts,tp,dp,devices,devices_here --format csv
-    expect_status 0
-    expect_stdout_matches '^1,2,4,8,4'
-    expect_no_stderr
+    expect_only_stdout_matches 0 '^1,2,4,8,4'
 }
 
 scale_to__imported__jobs_of_the_table_there()
@@ -174,9 +162,7 @@ step_time = "seconds"
 END_OF_IMPORT
     printf 'gpus,tp,seconds\n8,1,9\n16,1,4.7\n32,1,2.5\n8,2,9.9\n16,2,5.1\n' >table.csv
     run_meshsweep import -c import.toml table.csv
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     run_meshsweep predict --scale-to num_hosts=8 --columns tp,dp,devices_here,place --format csv --sort tp
     expect_status 0
     expect_stdout_contains 'tp,dp,devices_here,place'
@@ -211,14 +197,10 @@ hidden=64|2|`hidden` does not say how many devices there are
 num_hosts=3|4|num_hosts=3: no combination is left; rule
 END_OF_CASES
     run_meshsweep predict --scale-to num_hosts=4 --accuracy
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains '--scale-to goes with none of --profile, --accuracy and --frontier'
+    expect_only_stderr_contains 2 '--scale-to goes with none of --profile, --accuracy and --frontier'
     sed -i '/^\[predict\]/,/^network/d; /^profile/d' sweep.toml
     run_meshsweep predict --scale-to num_hosts=4
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'the file has no [predict] table'
+    expect_only_stderr_contains 2 'the file has no [predict] table'
 }
 
 run_cases "$@"

@@ -96,9 +96,7 @@ stopped_and_killed__resumed__same_decisions()
         expect_any_stderr
         touch kill-the-runner
         run_command bash -c '"$@"; exit $?' run "$meshsweep" run -j 1 --progress none -d "$strategy-pieces.db"
-        expect_status 137
-        expect_any_stdout
-        expect_any_stderr
+        expect_only_status 137
         run_meshsweep run -j 1 --progress none -d "$strategy-pieces.db"
         expect_finished
         expect_no_stdout
@@ -180,14 +178,10 @@ retry_failed__after_a_search__tried_again()
 {
     search_sweep 'strategy = "grid"' 'max_trials = 5'
     run_meshsweep run --progress none
-    expect_status 3
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 3
     expect_sql "1" "SELECT count(*) FROM trial WHERE failure = 'oom'"
     run_meshsweep run --progress none --retry-failed
-    expect_status 3
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 3
     expect_sql "asked for again|failed|oom" "SELECT reason, outcome, failure FROM trial WHERE id = 6"
     expect_sql "2" "SELECT count(*) FROM attempt WHERE failure = 'oom'"
 }
@@ -196,9 +190,7 @@ deadline__over__starts_nothing_new()
 {
     search_sweep 'strategy = "random"' 'deadline = 0.001'
     run_meshsweep run --progress none
-    expect_status 3
-    expect_no_stdout
-    expect_stderr_contains "deadline: 0.001 s are over"
+    expect_only_stderr_contains 3 "deadline: 0.001 s are over"
     expect_stderr_contains 'no job is best: none has been measured to its end with a finite throughput'
     expect_sql "1" "SELECT count(*) < 40 FROM attempt"
 }
@@ -207,9 +199,7 @@ bad_values__file_and_command_line__status_2_at_once()
 {
     search_sweep 'strategy = "modle"' 'divisor = 1' 'max_slot = 3' 'zero_stages = [4]' 'racing = 1'
     run_meshsweep run --progress none
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'sweep.toml:2:12: strategy must be'
+    expect_only_stderr_contains 2 'sweep.toml:2:12: strategy must be'
     expect_stderr_contains "divisor: 1 is less than 2"
     expect_stderr_contains 'unknown key "max_slot" in [search]; did you mean "max_slots"?'
     expect_stderr_contains "zero_stages: a ZeRO stage is 0, 1, 2 or 3"
@@ -221,9 +211,7 @@ bad_values__file_and_command_line__status_2_at_once()
     for i in "${!wrong[@]}"; do
         # shellcheck disable=SC2086 # an option and its value
         run_meshsweep run --progress none ${wrong[i]}
-        expect_status 2
-        expect_no_stdout
-        expect_stderr_contains "${said[i]}"
+        expect_only_stderr_contains 2 "${said[i]}"
     done
     cat >>sweep.toml <<'END'
 [[cluster_spec]]
@@ -231,9 +219,7 @@ num_hosts = 1
 num_devices_per_host = 4
 END
     run_meshsweep run --progress none --strategy random --max-slots 2
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains "max_slots: a trial needs 4 devices, and at most 2 may be in use"
+    expect_only_stderr_contains 2 "max_slots: a trial needs 4 devices, and at most 2 may be in use"
     expect_no_file results.db
 }
 
@@ -256,9 +242,7 @@ nothing_to_win__search_ends_and_says_why()
     expect_stderr_matches '^meshsweep: no job is ok: 4 failed \(4 diverged\), 0 running, [0-9]+ pending; see meshsweep '
     echo 'echo "speed: 3"' >job.sh
     run_meshsweep run --progress none --keep-going
-    expect_status 3
-    expect_no_stdout
-    expect_stderr_contains "search: 4 trials, 0 ok, 0 stopped early, 4 failed"
+    expect_only_stderr_contains 3 "search: 4 trials, 0 ok, 0 stopped early, 4 failed"
     expect_sql "failed|no-metric|4" "SELECT state, failure, count(*) FROM job WHERE state <> 'pending' GROUP BY 1, 2"
     run_meshsweep replay
     expect_status 4
@@ -266,13 +250,9 @@ nothing_to_win__search_ends_and_says_why()
     expect_stderr_contains "results.db: no measured job is ok and has a number of throughput: there is nothing to find"
     printf '[[rule]]\nname = "none"\nrequire = "micro_batch > 100"\nwhy = "too few"\n' >>sweep.toml
     run_meshsweep run --progress none -d empty.db
-    expect_status 4
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 4
     run_meshsweep plan -d empty.db
-    expect_status 4
-    expect_stdout_contains "excluded 40 by none: too few"
-    expect_no_stderr
+    expect_only_stdout_contains 4 "excluded 40 by none: too few"
 }
 
 # As with `run`, and before it.
@@ -284,33 +264,21 @@ impossible_searches__plan_and_check__status_2_and_nothing_made()
     for command in "plan" "run --dry-run" "plan --only micro_batch=1" "check sweep.toml"; do
         # shellcheck disable=SC2086 # words
         run_meshsweep $command
-        expect_status 2
-        expect_no_stdout
-        expect_stderr "meshsweep: max_slots: a trial needs 4 devices, and at most 2 may be in use"
+        expect_only_stderr 2 "meshsweep: max_slots: a trial needs 4 devices, and at most 2 may be in use"
     done
     run_meshsweep plan --max-slots 4
-    expect_status 0
-    expect_stdout_contains "40 jobs: + 40 new"
-    expect_no_stderr
+    expect_only_stdout_contains 0 "40 jobs: + 40 new"
     run_meshsweep plan --max-slots 4 --divisor 1
-    expect_status 2
-    expect_no_stdout
-    expect_stderr "meshsweep: --divisor: divisor: 1 is less than 2"
+    expect_only_stderr 2 "meshsweep: --divisor: divisor: 1 is less than 2"
     sed -i -e '/^max_slots/d' -e '/^zero_stage/s/=.*/= [0]/' sweep.toml
     run_meshsweep plan --zero-stages 1
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains "no candidate has one of the ZeRO stages asked for"
+    expect_only_stderr_contains 2 "no candidate has one of the ZeRO stages asked for"
     sed -i -e '/^micro_batch/d' -e 's/, "{micro_batch}"//' -e 's/"random"/"binary"/' sweep.toml
     run_meshsweep check sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains "strategy binary: it bisects the micro-batch, and no spec has one"
+    expect_only_stderr_contains 2 "strategy binary: it bisects the micro-batch, and no spec has one"
     sed -i '/^objective/d' sweep.toml
     run_meshsweep check sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains "a search needs to know what is better"
+    expect_only_stderr_contains 2 "a search needs to know what is better"
     expect "[ \"\$(echo *)\" = 'job.sh sweep.toml' ]"
 }
 
@@ -319,15 +287,11 @@ nothing_to_search__said()
     search_sweep 'strategy = "random"' 'zero_stages = [1]'
     sed -i '/^zero_stage = /s/.*/zero_stage = [0]/' sweep.toml
     run_meshsweep run --progress none
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains "no candidate has one of the ZeRO stages asked for"
+    expect_only_stderr_contains 2 "no candidate has one of the ZeRO stages asked for"
     search_sweep 'strategy = "random"'
     sed -i '/^objective/d' sweep.toml
     run_meshsweep run --progress none -d other.db
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains "a search needs to know what is better"
+    expect_only_stderr_contains 2 "a search needs to know what is better"
     run_meshsweep run --progress none -d other.db --metric max:throughput --max-trials 1
     expect_finished
     expect_no_stdout
@@ -348,17 +312,13 @@ for _ in $(seq "$steps"); do
 done
 END
     run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_contains "search: 2 trials, 1 ok, 1 stopped early, 0 failed"
+    expect_only_stderr_contains 0 "search: 2 trials, 1 ok, 1 stopped early, 0 failed"
     expect_sql "ok|99.0|
 stopped|11.0|1" "SELECT outcome, objective, steps > 5 AND steps < 1000 FROM trial ORDER BY id"
     expect_sql "ok|2" "SELECT state, count(*) FROM job GROUP BY 1"
     expect_sql "1|99.0" "SELECT count(*), max(throughput) FROM ranking"
     run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql 2 "SELECT count(*) FROM attempt"
 }
 
@@ -377,9 +337,7 @@ for _ in $(seq "$steps"); do
 done
 END
     run_meshsweep run -j 4 --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql "1|4" \
         "SELECT min(steps >= 2 AND steps < 600), count(*) FROM trial WHERE outcome = 'stopped' AND resource = 2"
     expect_sql "1|2" "SELECT min(r.bucket > 1), sum(r.bucket > 2)
@@ -393,9 +351,7 @@ best_again__confirmed_and_launched__attempts_of_the_best_alone()
     search_sweep 'strategy = "grid"' 'max_trials = 40'
     sed -i -e '/^zero_stage/s/=.*/= [0]/' -e '/^micro_batch/s/=.*/= [4, 8]/' sweep.toml
     run_meshsweep run --progress none --confirm 3 --run-full-experiment
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_contains "launching the winner"
+    expect_only_stderr_contains 0 "launching the winner"
     # 81 and 82 are within 2 %: three runs each, and one more of the winner.
     expect_sql "1|41.0
 1|42.0
@@ -403,9 +359,7 @@ best_again__confirmed_and_launched__attempts_of_the_best_alone()
 4|82.0" "SELECT count(*), r.throughput FROM attempt AS a JOIN results AS r ON r.job = a.job_id GROUP BY a.job_id
         ORDER BY 2"
     run_meshsweep best --out winner
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     run_meshsweep plan -c winner/sweep.toml -d none.db
     expect_status 0
     expect_stdout_matches '.*1 job'
@@ -443,9 +397,7 @@ best__several_objectives__the_pareto_set_with_ties()
 {
     several_sweep
     run_meshsweep run -j 1 --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     run_meshsweep best
     expect_status 0
     # As fast as job 1 and smaller.
@@ -457,9 +409,7 @@ best__several_objectives__the_pareto_set_with_ties()
     expect_stdout_lacks 'job 5'
     expect_no_stderr
     run_meshsweep best --json
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     mv .stdout best.json
     expect_sql '2||100|20
 3|2|100|20
@@ -468,10 +418,8 @@ best__several_objectives__the_pareto_set_with_ties()
     # A job that did not say its memory takes no part.
     sql "DELETE FROM summary WHERE name = 'memory' AND attempt_id <= 2"
     run_meshsweep best
-    expect_status 0
-    expect_stdout_contains 'highest speed 100 samples/s, job 3 of sweep several'
+    expect_only_stdout_contains 0 'highest speed 100 samples/s, job 3 of sweep several'
     expect_stdout_contains '2 ok jobs lack one of these'
-    expect_no_stderr
 }
 
 best__several_global_batches__said()
@@ -479,9 +427,7 @@ best__several_global_batches__said()
     several_sweep
     sed -i -e '/^global_batch/s/=.*/= [32, 64]/' -e '/^objective/s/=.*/= "max:speed"/' sweep.toml
     run_meshsweep run -j 1 --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     run_meshsweep best
     expect_status 0
     expect_stdout_lacks 'Pareto'
@@ -503,15 +449,11 @@ dsats_spellings__stages_metrics_and_steps__as_its_documents_have_them()
     expect_sql '2,3' "SELECT group_concat(DISTINCT s) FROM (SELECT json_extract(o.value, '\$') AS s
         FROM search, json_each(options, '\$.zero_stages') AS o)"
     run_meshsweep run --progress none --strategy dsat-random --start-profile-step 6 --end-profile-step 5
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'end_profile_step: 5 comes before start_profile_step, 6: no step counts'
+    expect_only_stderr_contains 2 'end_profile_step: 5 comes before start_profile_step, 6: no step counts'
     sed -i '1i profile = "deepspeed"' sweep.toml
     for metric in FLOPS_per_gpu:flops_per_gpu forward:fwd backward:bwd latency:latency throughput:throughput; do
         run_meshsweep plan --json --metric "${metric%:*}"
-        expect_status 0
-        expect_any_stdout
-        expect_any_stderr
+        expect_only_status 0
     done
     run_meshsweep run --progress none --metric forward --limit 1 -d forward.db
     expect_any_stderr
@@ -543,9 +485,7 @@ done
 exec sleep 60
 END
     run_meshsweep run -j 3 --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_matches '^meshsweep: search: [3-6] trials, 0 ok, [3-6] stopped early, 0 failed'
+    expect_only_stderr_matches 0 '^meshsweep: search: [3-6] trials, 0 ok, [3-6] stopped early, 0 failed'
     expect_sql '1|3000.0|3' 'SELECT rank, throughput, bucket FROM ranking WHERE rank = 1'
     expect_sql 3 'SELECT count(*) FROM trial WHERE resource = 4'
 }
@@ -555,9 +495,7 @@ search__nothing_measured__says_so_with_status_3()
     search_sweep 'strategy = "random"' 'max_trials = 2'
     echo 'exit 1' >job.sh
     run_meshsweep run --progress none
-    expect_status 3
-    expect_no_stdout
-    expect_stderr_contains 'no job is best: none has been measured to its end with a finite throughput'
+    expect_only_stderr_contains 3 'no job is best: none has been measured to its end with a finite throughput'
 }
 
 confirm__intervals_of_the_samples__those_that_overlap_run_again()
@@ -569,9 +507,7 @@ confirm__intervals_of_the_samples__those_that_overlap_run_again()
 echo "90 90.01 89.99,89 89.01 88.99,60 100 80,70 70.1 69.9" | cut -d , -f "$2" | tr ' ' '\n' | sed 's/^/throughput: /'
 END
     run_meshsweep run --progress none --confirm 3
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql "90.0|3
 89.0|1
 80.0|3
@@ -583,13 +519,9 @@ why__a_trial__its_reason()
 {
     search_sweep 'strategy = "random"' 'max_trials = 40'
     run_meshsweep run --progress none
-    expect_status 3
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 3
     run_meshsweep why zero_stage=2 bucket=1 micro_batch=8
-    expect_status 0
-    expect_stdout_matches 'chosen by random: draw [0-9]+ of 40 with seed 42'
-    expect_no_stderr
+    expect_only_stdout_matches 0 'chosen by random: draw [0-9]+ of 40 with seed 42'
 }
 
 run_cases "$@"

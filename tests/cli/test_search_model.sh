@@ -63,14 +63,12 @@ count__three_kinds__known_numbers()
 {
     zhen_space
     run_meshsweep search-model -c space.toml --count
-    expect_status 0
-    expect_stdout 'layers           candidates
+    expect_only_stdout 0 'layers           candidates
 1                        91
 2                      6006
 3                    107679
 4                    884962
 all                  998738'
-    expect_no_stderr
 }
 
 count__four_kinds__known_number()
@@ -78,11 +76,9 @@ count__four_kinds__known_number()
     zhen_space
     sed -i 's/"ATTENTION"\]$/"ATTENTION", "CONVOLUTION"]/; /model_space.base/,$d' space.toml
     run_meshsweep search-model -c space.toml --count --json
-    expect_status 0
-    expect_stdout_contains '"candidates":	13528268'
+    expect_only_stdout_contains 0 '"candidates":	13528268'
     expect_stdout_contains '"candidates":	12276056'
     expect_stdout_contains '"filters":	[]'
-    expect_no_stderr
 }
 
 count__similar_models__known_numbers_and_what_was_removed()
@@ -96,8 +92,7 @@ preset = "uniform-mixer"
 mixer = "DOT"
 END
     run_meshsweep search-model -c space.toml --count --where 'layer_count <> 2'
-    expect_status 0
-    expect_stdout 'layers           candidates                 kept
+    expect_only_stdout 0 'layers           candidates                 kept
 1                        91                    0
 2                      6006                    0
 3                    107679                   25
@@ -106,16 +101,13 @@ all                  998738                  121
 similar-parameters removed 902675
 uniform-mixer removed 95940
 --where removed 2'
-    expect_no_stderr
     sed -i '/uniform-mixer/,$d' space.toml
     sed -i '$d' space.toml
     run_meshsweep search-model -c space.toml --count
-    expect_status 0
-    expect_stdout_contains '2                      6006                  780'
+    expect_only_stdout_contains 0 '2                      6006                  780'
     expect_stdout_contains '3                    107679                15060'
     expect_stdout_contains '4                    884962                80223'
     expect_stdout_contains 'all                  998738                96063'
-    expect_no_stderr
 }
 
 recipe__printed__same_models_for_ever()
@@ -133,9 +125,7 @@ meshsweep: 141 models of 998738 candidates'
         END { exit n != 141 }" .stdout'
     cp .stdout models.toml
     run_meshsweep search-model -c "$configs/zhen-search.toml" --seed 2
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     expect '! cmp -s .stdout models.toml'
 }
 
@@ -152,30 +142,22 @@ recipe__planned__282_jobs_on_two_clusters()
 recipe__printed_and_included__same_plan()
 {
     run_meshsweep search-model -c "$configs/zhen-search.toml"
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     cp .stdout models.toml
     {
         echo 'include = ["models.toml"]'
         sed '/^\[model_space\]/,/^each/d' "$configs/zhen-search.toml"
     } >sweep.toml
     run_meshsweep plan --json
-    expect_status 0
-    expect_stdout_contains '"jobs":	282'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '"jobs":	282'
     run_meshsweep plan -c models.toml --json
-    expect_status 0
-    expect_stdout_contains '"jobs":	141'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '"jobs":	141'
 }
 
 recipe__checked__candidates_reported()
 {
     run_meshsweep check "$configs/zhen-search.toml"
-    expect_status 0
-    expect_stdout_contains '998738 model candidates'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '998738 model candidates'
 }
 
 option__search_model_of_a_file_with_nothing_else__prints()
@@ -241,9 +223,7 @@ run__search_model__sample_swept_and_recorded()
 {
     tiny_space
     run_meshsweep run --search-model --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_contains '4 models of 12 candidates'
+    expect_only_stderr_contains 0 '4 models of 12 candidates'
     expect_sql '8' "SELECT count(*) FROM job WHERE state = 'ok'"
     expect_sql '4|4' "SELECT sum(num_zhen_layers = 1), sum(num_zhen_layers = 2) FROM results"
     expect_sql '0' "SELECT count(*) FROM results WHERE score <> emb_dim * 10 + x"
@@ -253,9 +233,7 @@ run__search_model__sample_swept_and_recorded()
     expect_stdout_contains '"new":	0'
     expect_any_stderr
     run_meshsweep why --search-model x=1 num_zhen_layers=2
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
 }
 
 # A model is the same job, whether it came from the space or from a file.
@@ -263,27 +241,19 @@ run__printed_models_included__nothing_new()
 {
     tiny_space
     run_meshsweep run --search-model --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     run_meshsweep search-model
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     cp .stdout models.toml
     {
         echo 'include = ["models.toml"]'
         sed '/^\[model_space\]/,$d' sweep.toml
     } >included.toml
     run_meshsweep plan -c included.toml --json
-    expect_status 0
-    expect_stdout_contains '"done":	8'
+    expect_only_stdout_contains 0 '"done":	8'
     expect_stdout_contains '"new":	0'
-    expect_no_stderr
     run_meshsweep run -c models.toml -d alone.db --progress none -- /bin/echo '{tokens}'
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
     expect_sql '4' "SELECT count(*) FROM job WHERE state = 'ok'" alone.db
 }
 
@@ -292,9 +262,7 @@ run__models_of_its_own_too__those_of_the_space_are_swept()
     tiny_space
     printf '[[model]]\nemb_dim = 1\ntokens = ["DOT"]\n' >>sweep.toml
     run_meshsweep plan --json
-    expect_status 0
-    expect_stdout_contains '"jobs":	2'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '"jobs":	2'
     run_meshsweep plan --search-model --json
     expect_status 0
     expect_stdout_contains '"jobs":	8'
@@ -307,14 +275,10 @@ run__other_seed__other_models()
     tiny_space
     sed -i 's/take = 2/take = 3/' sweep.toml
     run_meshsweep run --search-model --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     sed -i 's/seed = 3/seed = 4/' sweep.toml
     run_meshsweep run --search-model --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     expect_sql '2' 'SELECT count(DISTINCT hash) FROM sweep'
     expect_sql '0' 'SELECT count(*) FROM (SELECT job_id FROM attempt GROUP BY job_id HAVING count(*) > 1)'
 }
@@ -334,13 +298,9 @@ refused__no_model_space__status_2()
 {
     small_sweep sweep.toml
     run_meshsweep search-model
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: sweep.toml: there is no [model_space] to search'
+    expect_only_stderr 2 'meshsweep: sweep.toml: there is no [model_space] to search'
     run_meshsweep run --search-model
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: sweep.toml: there is no [model_space] to search'
+    expect_only_stderr 2 'meshsweep: sweep.toml: there is no [model_space] to search'
 }
 
 refused__empty_space_overflow_missing_base__status_2()
@@ -348,16 +308,12 @@ refused__empty_space_overflow_missing_base__status_2()
     zhen_space
     sed -i 's/total_mixers = 12/total_mixers = 3/; s/from = 1, to = 4/from = 4, to = 5/' space.toml
     run_meshsweep search-model -c space.toml --count
-    expect_status 2
-    expect_no_stdout
-    expect_stderr \
+    expect_only_stderr 2 \
         'meshsweep: space.toml:1:1: [model_space]: the model space is empty: no stack of layers meets its limits'
     zhen_space
     sed -i 's/^output_per_emb = 50/output_per_emb = { from = 1, to = 1000000000000 }/; /model_space.base/,$d' space.toml
     run_meshsweep search-model -c space.toml --count
-    expect_status 2
-    expect_no_stdout
-    expect_stderr \
+    expect_only_stderr 2 \
         'meshsweep: space.toml:1:1: [model_space]: the largest model may have more parameters than 64 bits can count'
     zhen_space
     sed -i '/model_space.base/,$d' space.toml
@@ -368,22 +324,16 @@ refused__empty_space_overflow_missing_base__status_2()
     expect_stderr 'meshsweep: space.toml:10:10: similar-parameters compares with [model_space.base], which is missing'
     sed -i '/filter/,$d' space.toml
     run_meshsweep search-model -c space.toml --where 'params < base.params'
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: --where: `base.params`: there is no [model_space.base] to compare with'
+    expect_only_stderr 2 'meshsweep: --where: `base.params`: there is no [model_space.base] to compare with'
 }
 
 refused__dangerous_expression__status_2()
 {
     zhen_space
     run_meshsweep search-model -c space.toml --where "load_extension('x')"
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'load_extension'
+    expect_only_stderr_contains 2 'load_extension'
     run_meshsweep search-model -c space.toml --where "emb_dim > 1); DROP TABLE x"
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: --where: a closing parenthesis too many'
+    expect_only_stderr 2 'meshsweep: --where: a closing parenthesis too many'
 }
 
 nothing__filter_removes_all__status_4_which_and_how_many()
@@ -395,38 +345,26 @@ name = "tiny"
 where = "params < 1000"
 END
     run_meshsweep search-model -c space.toml
-    expect_status 4
-    expect_no_stdout
-    expect_stderr 'meshsweep: no model is left of 998738 candidates: tiny removed 998738'
+    expect_only_stderr 4 'meshsweep: no model is left of 998738 candidates: tiny removed 998738'
     run_meshsweep search-model -c space.toml --count
-    expect_status 0
-    expect_stdout_contains 'tiny removed 998738'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'tiny removed 998738'
     {
         cat space.toml
         printf '[job]\ncommand = "true"\n'
     } >sweep.toml
     run_meshsweep run --search-model
-    expect_status 4
-    expect_no_stdout
-    expect_stderr_contains 'no model is left of 998738 candidates: tiny removed 998738'
+    expect_only_stderr_contains 4 'no model is left of 998738 candidates: tiny removed 998738'
 }
 
 refused__wrong_options__status_2()
 {
     zhen_space
     run_meshsweep search-model -c space.toml --seed x
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: --seed: `x` is no integer'
+    expect_only_stderr 2 'meshsweep: --seed: `x` is no integer'
     run_meshsweep search-model -c space.toml --json
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: --json goes with --count: models are TOML'
+    expect_only_stderr 2 'meshsweep: --json goes with --count: models are TOML'
     run_meshsweep search-model -c space.toml --limit 0
-    expect_status 2
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 2
 }
 
 # A reader that has seen enough ends it, as any other filter of text.
@@ -434,9 +372,7 @@ output__reader_goes__ends_quietly()
 {
     zhen_space
     run_command bash -c "set -o pipefail; '$meshsweep' search-model -c space.toml | head -n 3"
-    expect_status 141
-    expect_stdout_contains '# Models from 998738 candidates.'
-    expect_no_stderr
+    expect_only_stdout_contains 141 '# Models from 998738 candidates.'
 }
 
 run_cases "$@"

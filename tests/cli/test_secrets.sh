@@ -77,9 +77,7 @@ secrets__of_a_runner_that_was_killed__not_recorded()
     sed -i 's/lost = 1/lost = 9/' sweep.toml
     for point in start-written outcome-taken samples-written closing; do
         run_killed "$point" run --progress none
-        expect_status 137
-        expect_any_stdout
-        expect_any_stderr
+        expect_only_status 137
         expect_nothing_recorded
     done
     run_silently 3
@@ -113,14 +111,10 @@ best__where_secrets_were_left_out__says_so()
     expect_no_stderr
     expect_no_secrets .stdout
     run_meshsweep best --json
-    expect_status 0
-    expect_stdout_contains '"secrets_left_out":'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '"secrets_left_out":'
     expect_no_secrets .stdout
     run_meshsweep best --out best
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     expect_file_contains best/command.sh '# Secrets are left out, to be put in their places: WANDB_API_KEY'
     expect_no_secrets best/command.sh best/sweep.toml best/job.json
     run_meshsweep report -o report.html

@@ -18,18 +18,14 @@ selftest__20_kills__nothing_lost_and_nothing_left()
 selftest__no_kills__a_plain_sweep()
 {
     run_meshsweep selftest --kills 0 --jobs 5
-    expect_status 0
-    expect_stdout_contains '0 kills survived in 1 sweep of 5 jobs'
+    expect_only_stdout_contains 0 '0 kills survived in 1 sweep of 5 jobs'
     expect_stdout_contains '5 jobs, each in one final state with its own number; 5 attempts, of which 0 were lost'
-    expect_no_stderr
 }
 
 selftest__directory_absent__said()
 {
     run_meshsweep selftest --dir absent
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_contains 'absent/meshsweep-selftest'
+    expect_only_stderr_contains 1 'absent/meshsweep-selftest'
 }
 
 # A runner that does not do what it should: its jobs' numbers are wrong in one place, which must be found.
@@ -42,9 +38,7 @@ echo "score: 1"
 END
     chmod +x bin/sleep
     run_command env PATH="$PWD/bin:$PATH" "$meshsweep" selftest --kills 0 --jobs 4 --dir .
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_matches 'results.db: results that are not the job.s number: [1-9]'
+    expect_only_stderr_matches 1 'results.db: results that are not the job.s number: [1-9]'
     expect_stderr_matches 'what was found is kept in /.*/meshsweep-selftest'
     expect "[ -f ./meshsweep-selftest.*/sweep-1/results.db ]"
 }

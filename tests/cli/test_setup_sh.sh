@@ -46,10 +46,8 @@ missing__listed_only_on_demand()
 {
     path_without automake sqlite3
     run_setup --list build
-    expect_status 0
-    expect_stdout 'automake
+    expect_only_stdout 0 'automake
 sqlite3'
-    expect_no_stderr
 }
 
 missing__installed()
@@ -58,9 +56,7 @@ missing__installed()
     apt_get "printf '#!/bin/sh\n' >'$PWD/path/automake'; chmod +x '$PWD/path/automake'"
     [ "$(id -u)" = 0 ] || skip 'needs root, as apt-get does'
     run_setup build
-    expect_status 0
-    expect_no_stdout
-    expect_stderr 'setup.sh: installing automake'
+    expect_only_stderr 0 'setup.sh: installing automake'
     expect_file_contains asked 'install -y --no-install-recommends automake'
 }
 
@@ -79,9 +75,7 @@ package_manager_fails__said_with_the_names()
     path_without automake
     apt_get 'exit 100'
     run_setup build
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_contains 'setup.sh: these packages are needed and could not be installed: automake'
+    expect_only_stderr_contains 1 'setup.sh: these packages are needed and could not be installed: automake'
     expect_file_contains asked update
 }
 
@@ -91,17 +85,13 @@ installed_and_still_not_there__said()
     path_without automake
     apt_get 'exit 0'
     run_setup build
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_contains 'setup.sh: installed, and still not found: automake'
+    expect_only_stderr_contains 1 'setup.sh: installed, and still not found: automake'
 }
 
 level__unknown__wrong_use()
 {
     run_command bash "$setup" everything
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'usage: scripts/setup.sh [--list] build|check|full'
+    expect_only_stderr 2 'usage: scripts/setup.sh [--list] build|check|full'
 }
 
 run_cases "$@"

@@ -7,9 +7,7 @@ show__job_that_ran__all_of_it()
 {
     fixture_database
     run_meshsweep show 1
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains '  key                     01000000000000000000000000000000'
+    expect_only_stdout_contains 0 '  key                     01000000000000000000000000000000'
     expect_stdout_contains '  state                   ok'
     expect_stdout_contains '  micro_batch           1'
     expect_stdout_contains '  throughput  100 samples/s'
@@ -20,9 +18,7 @@ show__by_the_beginning_of_its_key__the_same()
 {
     fixture_database
     run_meshsweep show 05000000
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains '  job                     5'
+    expect_only_stdout_contains 0 '  job                     5'
     expect "[ \"\$(grep -c '^attempt\$' .stdout)\" = 2 ]"
     expect_stdout_contains '  failure            lost'
     expect_stdout_contains '  message            exit status 1: no such file'
@@ -32,9 +28,7 @@ show__not_started__no_command_yet()
 {
     fixture_database
     run_meshsweep show 8
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains 'metrics: none'
+    expect_only_stdout_contains 0 'metrics: none'
     expect_stdout_contains 'attempts: none'
     expect_stdout_contains 'command: not known before the first attempt'
 }
@@ -56,22 +50,14 @@ show__no_such_job__says_so()
 {
     fixture_database
     run_meshsweep show
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: show: which job? Its number, or the beginning of its key'
+    expect_only_stderr 2 'meshsweep: show: which job? Its number, or the beginning of its key'
     run_meshsweep show 77
-    expect_status 4
-    expect_no_stdout
-    expect_stderr 'meshsweep: there is no job 77; `meshsweep results --all` lists them'
+    expect_only_stderr 4 'meshsweep: there is no job 77; `meshsweep results --all` lists them'
     run_meshsweep show job-1
-    expect_status 2
-    expect_no_stdout
-    expect_stderr "meshsweep: job-1: must be a job's number or at least 8 digits of its key"
+    expect_only_stderr 2 "meshsweep: job-1: must be a job's number or at least 8 digits of its key"
     fixture_database "UPDATE job SET key = x'0100000000000000000000000000000f' WHERE id = 2"
     run_meshsweep show 01000000
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: 01000000: the keys of 2 jobs begin so; give more digits'
+    expect_only_stderr 2 'meshsweep: 01000000: the keys of 2 jobs begin so; give more digits'
 }
 
 show__command__runs_by_hand_from_anywhere()
@@ -89,9 +75,7 @@ END
     mkdir elsewhere
     expect "[ \"\$(cd elsewhere && sh ../command.sh)\" = 'score: 40 good day' ]"
     run_meshsweep best
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains "GREETING='good day' /bin/sh ./job.sh 2 20"
+    expect_only_stdout_contains 0 "GREETING='good day' /bin/sh ./job.sh 2 20"
 }
 
 tail__job_that_ended__the_end_of_its_output()
@@ -101,11 +85,9 @@ tail__job_that_ended__the_end_of_its_output()
     run_meshsweep run --progress none --limit 1
     expect_only_stdout 0
     run_meshsweep tail 1 -n 3
-    expect_status 0
-    expect_stdout 'line 49
+    expect_only_stdout 0 'line 49
 line 50
 score: 1'
-    expect_no_stderr
     run_meshsweep tail 1 --lines 1000
     expect_status 0
     expect "[ \"\$(wc -l <.stdout)\" = 51 ]"
@@ -129,11 +111,9 @@ END
     wait_until "grep -q first .stdout" 20
     touch go
     wait_command
-    expect_status 0
-    expect_stdout 'first
+    expect_only_stdout 0 'first
 second
 score: 1'
-    expect_no_stderr
     wait "$runner"
 }
 
@@ -141,22 +121,14 @@ tail__nothing_to_print__says_why()
 {
     fixture_database
     run_meshsweep tail 8
-    expect_status 4
-    expect_no_stdout
-    expect_stderr 'meshsweep: job 8 has not been started yet'
+    expect_only_stderr 4 'meshsweep: job 8 has not been started yet'
     run_meshsweep tail 1 --attempt 3
-    expect_status 4
-    expect_no_stdout
-    expect_stderr 'meshsweep: job 1 has no attempt 3'
+    expect_only_stderr 4 'meshsweep: job 1 has no attempt 3'
     run_meshsweep tail 1
-    expect_status 0
-    expect_no_stdout
-    expect_stderr 'meshsweep: attempt 1 of job 1 left no output'
+    expect_only_stderr 0 'meshsweep: attempt 1 of job 1 left no output'
     fixture_database "UPDATE attempt SET log_tail = 'the end' || char(10) WHERE id = 1"
     run_meshsweep tail 1
-    expect_status 0
-    expect_stdout 'the end'
-    expect_no_stderr
+    expect_only_stdout 0 'the end'
 }
 
 why__of_a_job__its_end_and_what_would_change_it()
@@ -164,24 +136,16 @@ why__of_a_job__its_end_and_what_would_change_it()
     small_sweep sweep.toml
     echo '[ "$2" = 10 ] && echo "score: 1"' >job.sh
     run_meshsweep run --progress none
-    expect_status 3
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 3
     run_meshsweep why 1
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains '1 of 4 combinations has these values; 1 of them matched'
+    expect_only_stdout_contains 0 '1 of 4 combinations has these values; 1 of them matched'
     expect_stdout_contains 'x=1 y=10: ok'
     expect_stdout_contains '    it runs again when its keys or the command change'
     run_meshsweep why 2
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains 'x=1 y=20: failed/exit'
+    expect_only_stdout_contains 0 'x=1 y=20: failed/exit'
     expect_stdout_contains '    `run --retry-failed=exit` tries it again; [retry] exit = N allows N attempts'
     run_meshsweep why 77
-    expect_status 4
-    expect_no_stdout
-    expect_stderr_contains 'there is no job 77'
+    expect_only_stderr_contains 4 'there is no job 77'
 }
 
 # One sweep of its own in another directory, recorded in DIRECTORY/measured.db.
@@ -201,19 +165,13 @@ why__no_file_named__that_of_the_database()
     small_sweep sweep.toml
     sweep_elsewhere project
     run_meshsweep why -d project/measured.db 1
-    expect_status 0
-    expect_stdout_contains 'x=7 y=10: ok'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'x=7 y=10: ok'
     # One of that name, but not the one that was recorded, is here.
     cp sweep.toml grid.toml
     run_meshsweep why -d project/measured.db 1
-    expect_status 0
-    expect_stdout_contains 'x=7 y=10: ok'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'x=7 y=10: ok'
     run_meshsweep why -c grid.toml -d project/measured.db x=1 y=10
-    expect_status 0
-    expect_stdout_contains 'x=1 y=10: new, it would run'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'x=1 y=10: new, it would run'
 }
 
 why__file_changed_or_gone__said()
@@ -228,16 +186,12 @@ why__file_changed_or_gone__said()
 'what it is now'
     rm grid.toml
     run_meshsweep why -d measured.db 1
-    expect_status 2
-    expect_no_stdout
-    expect_stderr \
+    expect_only_stderr 2 \
         "meshsweep: grid.toml: the sweep file of measured.db is not there any more; name it with -c FILE (sqlite3 \
 measured.db 'SELECT text FROM current_sweep' prints what is kept of it)"
     sql 'SELECT text FROM current_sweep' measured.db >kept.toml
     run_meshsweep why -c kept.toml -d measured.db 1
-    expect_status 0
-    expect_stdout_contains 'x=7 y=10: ok'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'x=7 y=10: ok'
 }
 
 why__file_with_a_secret_renamed_and_run_again__found_unchanged()
@@ -250,9 +204,7 @@ why__file_with_a_secret_renamed_and_run_again__found_unchanged()
     run_meshsweep run -c second.toml --progress none
     expect_only_stdout 0
     run_meshsweep why 1
-    expect_status 0
-    expect_stdout_contains 'x=1 y=10: ok'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'x=1 y=10: ok'
 }
 
 why__no_key_differs__described_by_all_of_them()
@@ -260,9 +212,7 @@ why__no_key_differs__described_by_all_of_them()
     small_sweep sweep.toml
     sed -i 's/^x = .*/x = 1/; s/^y = .*/y = 10/' sweep.toml
     run_meshsweep why
-    expect_status 0
-    expect_stdout_matches '^  job [0-9a-f]{16}  .*x=1 y=10: new, it would run$'
-    expect_no_stderr
+    expect_only_stdout_matches 0 '^  job [0-9a-f]{16}  .*x=1 y=10: new, it would run$'
 }
 
 why__excluded__what_would_let_it_run()
@@ -270,14 +220,10 @@ why__excluded__what_would_let_it_run()
     small_sweep sweep.toml
     printf '[[rule]]\nname = "small"\nrequire = "x * y < 40"\nwhy = "too large"\n' >>sweep.toml
     run_meshsweep why x=2 y=20
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains 'excluded 1 by the rule small: too large'
+    expect_only_stdout_contains 0 'excluded 1 by the rule small: too large'
     expect_stdout_contains '    disable_rules = ["small"] under [sweep] would let them run'
     run_meshsweep why 1
-    expect_status 4
-    expect_no_stdout
-    expect_stderr 'meshsweep: why: there is no database yet in which job 1 could be'
+    expect_only_stderr 4 'meshsweep: why: there is no database yet in which job 1 could be'
 }
 
 why__excluded_alike__one_example_of_each()
@@ -287,9 +233,7 @@ why__excluded_alike__one_example_of_each()
     sed -i 's/^x = .*/x = [1, 2, 3]/; s/^y = .*/y = { from = 1, to = 20 }/' sweep.toml
     printf '[[rule]]\nname = "small"\nrequire = "x < 2"\n' >>sweep.toml
     run_meshsweep why
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains 'excluded 40 by the rule small'
+    expect_only_stdout_contains 0 'excluded 40 by the rule small'
     expect "[ \"\$(grep -c '^    #[0-9]* {\"x\":' .stdout)\" = 2 ]"
 }
 
@@ -302,15 +246,11 @@ name = "it's"
 z = [1, 2, 3]
 END
     run_meshsweep why "name=it's" x=2 y=20 z=3
-    expect_status 0
-    expect_stdout_matches '^1 of 12 combinations has these values; 1 of them matched$'
+    expect_only_stdout_matches 0 '^1 of 12 combinations has these values; 1 of them matched$'
     expect_stdout_matches '^  job [0-9a-f]{16}  z=3 x=2 y=20: new, it would run$'
-    expect_no_stderr
     run_meshsweep why
-    expect_status 0
-    expect_stdout_contains '12 of 12 combinations have these values; 12 of them matched'
+    expect_only_stdout_contains 0 '12 of 12 combinations have these values; 12 of them matched'
     expect_stdout_contains '  … and 2 more; name more keys'
-    expect_no_stderr
     run_meshsweep why x=9
     expect_status 4
     expect_stdout '0 of 12 combinations have these values; 0 of them matched
@@ -318,21 +258,13 @@ END
     expect_no_stderr
     run_silently 0 --limit 1
     run_meshsweep why x=1 y=10 z=2
-    expect_status 0
-    expect_stdout_contains 'it waits for its turn: `run` starts it'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'it waits for its turn: `run` starts it'
     run_meshsweep why x=1 y
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: why: `y` is not of the form KEY=VALUE'
+    expect_only_stderr 2 'meshsweep: why: `y` is not of the form KEY=VALUE'
     run_meshsweep why xx=1
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: why `xx=1`: unknown key `xx` (did you mean `x`?)'
+    expect_only_stderr 2 'meshsweep: why `xx=1`: unknown key `xx` (did you mean `x`?)'
     run_meshsweep tail
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: tail: which job? Its number, or the beginning of its key'
+    expect_only_stderr 2 'meshsweep: tail: which job? Its number, or the beginning of its key'
 }
 
 export_toml__of_what_was_exported__a_sweep_file_too()
@@ -364,9 +296,7 @@ export_toml__subset__the_same_jobs_and_no_other()
     expect_sql '4|3|3|1' "WITH p (j) AS (SELECT readfile('plan.json')) SELECT j->>'\$.combinations', j->>'\$.jobs',
         j->>'\$.done', j->>'\$.gone' FROM p"
     run_meshsweep export --toml --failed
-    expect_status 4
-    expect_no_stdout
-    expect_stderr 'meshsweep: no job matches'
+    expect_only_stderr 4 'meshsweep: no job matches'
 }
 
 why_values__number_or_text_or_none__told()
@@ -385,16 +315,12 @@ why = """wide models
 do not fit"""
 END
     run_meshsweep why name=7
-    expect_status 0
-    expect_stdout_contains '2 of 4 combinations have these values; 1 of them matched'
+    expect_only_stdout_contains 0 '2 of 4 combinations have these values; 1 of them matched'
     expect_stdout_contains 'excluded 1 by the rule narrow: wide models do not fit'
     expect_stdout_contains 'require: width < 8 AND width > 0'
     expect_stdout_lacks '\n'
-    expect_no_stderr
     run_meshsweep why width=7
-    expect_status 0
-    expect_stdout_contains '2 of 4 combinations have these values; 2 of them matched'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '2 of 4 combinations have these values; 2 of them matched'
     run_meshsweep why width=16 name=a
     expect_status 4
     expect_stdout '0 of 4 combinations have these values; 0 of them matched
@@ -412,16 +338,12 @@ export_long__one_row_per_job_and_metric()
     expect_file_contains table 'job key state metric unit counter rank samples not_finite value mean median '
     expect_any_stdout
     run_command tail -n 4 table
-    expect_status 0
-    expect_no_stderr
-    expect_stdout '1 KEY ok loss \N \N \N 1 0 2.5 2.5 2.5 2.5 2.5 0.0 2.5
+    expect_only_stdout 0 '1 KEY ok loss \N \N \N 1 0 2.5 2.5 2.5 2.5 2.5 0.0 2.5
 1 KEY ok throughput samples/s \N \N 1 0 100.0 100.0 100.0 100.0 100.0 0.0 100.0
 2 KEY ok loss \N \N \N 0 1 \N \N \N \N \N \N \N
 2 KEY ok throughput samples/s \N \N 1 0 99.0 99.0 99.0 99.0 99.0 0.0 99.0'
     run_meshsweep export --long --toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: export: only one of --long and --toml'
+    expect_only_stderr 2 'meshsweep: export: only one of --long and --toml'
 }
 
 run_cases "$@"

@@ -115,13 +115,9 @@ in_allocation__without_one__said()
     slurm_sweep 1 </dev/null
     unset SLURM_JOB_ID
     run_in_allocation
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: --in-allocation: there is no SLURM_JOB_ID; start this within salloc or sbatch'
+    expect_only_stderr 2 'meshsweep: --in-allocation: there is no SLURM_JOB_ID; start this within salloc or sbatch'
     run_meshsweep run --in-allocation
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: --in-allocation is for --executor slurm'
+    expect_only_stderr 2 'meshsweep: --in-allocation is for --executor slurm'
 }
 
 run_cases "$@"

@@ -58,9 +58,7 @@ stages__run__only_their_keys_differ_and_reasons_name_them()
 {
     staged_sweep
     run_meshsweep run -j 1 --progress none
-    expect_status 3
-    expect_no_stdout
-    expect_stderr_matches '^meshsweep: search: 11 trials, [0-9]+ ok, .* failed; all 2 stages are done$'
+    expect_only_stderr_matches 3 '^meshsweep: search: 11 trials, [0-9]+ ok, .* failed; all 2 stages are done$'
     expect_sql "stage-by-stage" "SELECT strategy FROM search"
     expect_sql "10|1" "SELECT sum(reason LIKE 'stage 1 of 2, memory: draw %'),
                               sum(reason LIKE 'stage 2 of 2, bucket: number %') FROM trial"
@@ -77,9 +75,7 @@ stages__stopped_and_killed__same_decisions()
 {
     staged_sweep
     run_meshsweep run -j 1 --progress none -d whole.db
-    expect_status 3
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 3
     run_meshsweep run -j 1 --progress none -d pieces.db --limit 4
     [ "$status" -eq 0 ] || expect_status 3
     expect_status "$status"
@@ -87,13 +83,9 @@ stages__stopped_and_killed__same_decisions()
     expect_any_stderr
     touch kill-the-runner
     run_command bash -c '"$@"; exit $?' run "$meshsweep" run -j 1 --progress none -d pieces.db
-    expect_status 137
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 137
     run_meshsweep run -j 1 --progress none -d pieces.db
-    expect_status 3
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 3
     decisions whole.db >whole
     decisions pieces.db >pieces
     diff -u whole pieces >difference || fail "$(cat difference)"
@@ -104,13 +96,9 @@ stages__side_by_side__the_same_trials()
 {
     staged_sweep
     run_meshsweep run -j 1 --progress none -d alone.db
-    expect_status 3
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 3
     run_meshsweep run -j 2 --progress none -d two.db
-    expect_status 3
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 3
     sql "SELECT job_id, reason, objective FROM trial ORDER BY job_id" alone.db >alone
     sql "SELECT job_id, reason, objective FROM trial ORDER BY job_id" two.db >two
     diff -u alone two >difference || fail "$(cat difference)"
@@ -122,14 +110,10 @@ stages__asked_for__the_same_trials()
     local i
     staged_sweep
     run_meshsweep run -j 1 --progress none -d run.db
-    expect_status 3
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 3
     for i in 1 2 3 4 5 6 7 8 9 10 11; do
         run_meshsweep ask -d asked.db -c sweep.toml
-        expect_status 0
-        expect_stdout_contains '"by":	"stage-by-stage"'
-        expect_no_stderr
+        expect_only_stdout_contains 0 '"by":	"stage-by-stage"'
         mv .stdout asked.json
         sql "SELECT json_array(iif(k ->> 'micro_batch' >= 16,
                 json_object('trial', t, 'failure', 'oom'),
@@ -138,17 +122,13 @@ stages__asked_for__the_same_trials()
              FROM (SELECT value ->> 'trial' AS t, value -> 'keys' -> 'parallel_spec' AS k
                    FROM json_each(readfile('asked.json'), '\$.asked'))" asked.db >told.json
         run_meshsweep tell -d asked.db -c sweep.toml told.json
-        expect_status 0
-        expect_any_stdout
-        expect_no_stderr
+        expect_only_stdout 0
     done
     sql "SELECT hex(key), reason FROM trial AS t JOIN job AS j ON j.id = t.job_id ORDER BY t.id" run.db >run
     sql "SELECT hex(key), reason FROM trial AS t JOIN job AS j ON j.id = t.job_id ORDER BY t.id" asked.db >asked
     diff -u run asked >difference || fail "$(cat difference)"
     run_meshsweep ask -d asked.db -c sweep.toml
-    expect_status 4
-    expect_no_stdout
-    expect_stderr 'meshsweep: stage-by-stage has nothing more to ask for: all 2 stages are done'
+    expect_only_stderr 4 'meshsweep: stage-by-stage has nothing more to ask for: all 2 stages are done'
 }
 
 # What is asked for and not told holds up what follows from it.
@@ -156,22 +136,16 @@ stages__asked_for_and_not_told__waits()
 {
     staged_sweep
     run_meshsweep ask -d asked.db -c sweep.toml -n 30
-    expect_status 0
-    expect_stdout_contains '"open":	10'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '"open":	10'
     run_meshsweep ask -d asked.db -c sweep.toml
-    expect_status 4
-    expect_no_stdout
-    expect_stderr_contains 'stage-by-stage waits for what was asked for to be told: stage 1 of 2, memory: '
+    expect_only_stderr_contains 4 'stage-by-stage waits for what was asked for to be told: stage 1 of 2, memory: '
 }
 
 stages__replay__says_what_they_lose()
 {
     staged_sweep
     run_meshsweep run --progress none --strategy grid
-    expect_status 3
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 3
     run_meshsweep replay --strategy stage-by-stage,random --seeds 30
     expect_status 0
     expect_stdout_matches '^\| stage-by-stage \| '
@@ -184,23 +158,17 @@ stages__replay__says_what_they_lose()
     # With a grid of the whole of each stage: micro-batch 8 of stage 3, then the bucket. Nothing is lost.
     sed -i 's/"random"/"grid"/; s/max_trials = 10/max_trials = 20/' sweep.toml
     run_meshsweep replay -c sweep.toml --strategy stage-by-stage --seeds 2 --json
-    expect_status 0
-    expect_stdout_contains '"loss_against_joint":	[{'
+    expect_only_stdout_contains 0 '"loss_against_joint":	[{'
     expect_stdout_contains '"strategy":	"grid"'
-    expect_no_stderr
     run_meshsweep replay -c sweep.toml --strategy stage-by-stage --seeds 2
-    expect_status 0
-    expect_stdout_matches '^\| stage-by-stage \|.* 21\.0 at 1\.00 \|'
-    expect_no_stderr
+    expect_only_stdout_matches 0 '^\| stage-by-stage \|.* 21\.0 at 1\.00 \|'
 }
 
 expect_problem() # SED-SCRIPT MESSAGE
 {
     sed "$1" sweep.toml >bad.toml
     run_meshsweep check bad.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr "meshsweep: bad.toml:$2"
+    expect_only_stderr 2 "meshsweep: bad.toml:$2"
 }
 
 stages__mistakes__told_with_their_places()

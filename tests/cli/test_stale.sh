@@ -15,9 +15,7 @@ stale__nothing_changed__none()
 {
     done_sweep
     run_meshsweep stale
-    expect_status 0
-    expect_stdout '0 of 4 results are stale'
-    expect_no_stderr
+    expect_only_stdout 0 '0 of 4 results are stale'
     run_meshsweep run --stale --progress none
     expect_status 0
     expect_any_stdout
@@ -31,30 +29,22 @@ stale__script_changed__its_jobs_run_again()
     # Touched, not changed.
     touch -d '2100-01-01' job.sh
     run_meshsweep stale
-    expect_status 0
-    expect_stdout '0 of 4 results are stale'
-    expect_no_stderr
+    expect_only_stdout 0 '0 of 4 results are stale'
     echo '# changed' >>job.sh
     touch -d '2001-01-01' job.sh
     run_meshsweep stale
-    expect_status 3
-    expect_stdout_contains '4 of 4 results are stale'
+    expect_only_stdout_contains 3 '4 of 4 results are stale'
     expect_stdout_contains "  4: $(pwd -P)/job.sh is another than they ran (job 1)"
-    expect_no_stderr
     run_meshsweep run --stale --progress none
     expect_status 0
     expect_any_stdout
     expect_stderr 'meshsweep: 4 of 4 results are stale and run again'
     expect_sql '4|8' "SELECT (SELECT count(*) FROM job WHERE state = 'ok'), (SELECT count(*) FROM attempt)"
     run_meshsweep stale
-    expect_status 0
-    expect_stdout '0 of 4 results are stale'
-    expect_no_stderr
+    expect_only_stdout 0 '0 of 4 results are stale'
     mv job.sh elsewhere
     run_meshsweep stale
-    expect_status 3
-    expect_stdout_contains "  4: $(pwd -P)/job.sh is not there any more (job 1)"
-    expect_no_stderr
+    expect_only_stdout_contains 3 "  4: $(pwd -P)/job.sh is not there any more (job 1)"
 }
 
 run_stale__fewer_started_than_are_stale__the_others_keep_their_results()
@@ -89,9 +79,7 @@ stale__line_for_the_shell__its_files_count()
 $(pwd -P)/job.sh" "SELECT DISTINCT k.key FROM attempt, json_each(scripts) AS k ORDER BY 1"
     echo 'depth: 2' >job.cfg
     run_meshsweep stale
-    expect_status 3
-    expect_stdout_contains "  4: $(pwd -P)/job.cfg is another than they ran (job 1)"
-    expect_no_stderr
+    expect_only_stdout_contains 3 "  4: $(pwd -P)/job.cfg is another than they ran (job 1)"
 }
 
 stale__declared_version__compared_with_the_file()
@@ -103,23 +91,17 @@ stale__declared_version__compared_with_the_file()
     for named in '' '-c sweep.toml'; do
         # shellcheck disable=SC2086 # an option and its value, or nothing
         run_meshsweep stale $named
-        expect_status 3
-        expect_stdout_contains '  4: version of framework was 1.2, is 1.3 (job 1)'
-        expect_no_stderr
+        expect_only_stdout_contains 3 '  4: version of framework was 1.2, is 1.3 (job 1)'
     done
     run_meshsweep run --stale --progress none
     expect_status 0
     expect_any_stdout
     expect_stderr 'meshsweep: 4 of 4 results are stale and run again'
     run_meshsweep stale -c sweep.toml
-    expect_status 0
-    expect_stdout '0 of 4 results are stale'
-    expect_no_stderr
+    expect_only_stdout 0 '0 of 4 results are stale'
     sed -i 's/^absent = .*/absent = 3/' sweep.toml
     run_meshsweep stale -c sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'absent'
+    expect_only_stderr_contains 2 'absent'
 }
 
 stale__no_sweep_file_to_read__versions_left_out_and_said()
@@ -153,9 +135,7 @@ stale__other_commit_or_driver__told_apart()
     expect_any_stdout
     expect_stderr_contains '4 of 4 results are stale and run again'
     run_meshsweep stale
-    expect_status 0
-    expect_stdout '0 of 4 results are stale'
-    expect_no_stderr
+    expect_only_stdout 0 '0 of 4 results are stale'
 }
 
 stale__unknown_of_then__no_difference()
@@ -163,9 +143,7 @@ stale__unknown_of_then__no_difference()
     done_sweep
     sql "UPDATE runner SET provenance = '{}'"
     run_meshsweep stale
-    expect_status 0
-    expect_stdout '0 of 4 results are stale'
-    expect_no_stderr
+    expect_only_stdout 0 '0 of 4 results are stale'
 }
 
 run_cases "$@"

@@ -55,9 +55,7 @@ END
     meshsweep check results.db >check.txt
     touch go
     wait_command
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     expect_file_contains status.txt 'running now, all done in '
     expect "grep -qE '^  slot [01]: job [24], attempt 1, for [0-9.]+m?s  x=[12] y=20\$' status.txt"
     expect_file_contains status.txt 'best so far: score 20'
@@ -70,9 +68,7 @@ status__json__the_same_for_programs()
 {
     fixture_database
     run_meshsweep status --json
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     mv .stdout status.json
     expect_sql 'gpt|8|3|2|0|7|1|100.0|2|6' "WITH s (j) AS (SELECT readfile('status.json')) SELECT j->>'\$.sweep',
         j->>'\$.jobs', j->>'\$.states.failed', j->>'\$.failure_classes.exit', j->>'\$.runner_alive',
@@ -126,9 +122,7 @@ END
     sql "UPDATE search SET finished = 'every candidate was tried' WHERE finished IS NULL"
     # All the others, without a search.
     run_meshsweep run -c drawn.toml --only x=30
-    expect_status 0
-    expect_any_stdout
-    expect_any_stderr
+    expect_only_status 0
     run_meshsweep status
     expect_status 0
     expect "! grep -q 'search by' .stdout"
@@ -167,14 +161,10 @@ status__search__not_that_of_another_run()
 {
     small_sweep sweep.toml
     run_meshsweep run --progress none --strategy random --max-trials 2
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     sql 'UPDATE search SET finished = NULL'
     run_meshsweep run --progress none --limit 1
-    expect_status 0
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 0
     meshsweep ask >asked.json <<<'[{}]'
     run_meshsweep status
     expect_status 0
@@ -191,17 +181,13 @@ status__rate__of_the_newest_runner_from_its_first_start()
         "UPDATE attempt SET runner_id = 100, state = 'ok', failure = NULL, started = 5000000, ended = 5001000 + id
             WHERE id IN (1, 2)"
     run_meshsweep status --json
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     mv .stdout status.json
     expect_sql '2.0' "SELECT round(readfile('status.json')->>'\$.jobs_per_second', 1)"
     # The clock was set back while they ran: nothing is known.
     sql 'UPDATE attempt SET ended = 4000000 WHERE runner_id = 100'
     run_meshsweep status --json
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     mv .stdout status.json
     expect_sql '' "SELECT readfile('status.json')->>'\$.jobs_per_second'"
 }
@@ -212,44 +198,35 @@ status__all_done__no_word_of_running()
         "DELETE FROM attempt WHERE id = 8; DELETE FROM job WHERE id IN (4, 5, 6, 7, 8); DELETE FROM rule;" \
         "UPDATE sweep SET objective = NULL, combinations = NULL"
     run_meshsweep status
-    expect_status 0
-    expect_stdout 'sweep gpt (gpt.toml)
+    expect_only_stdout 0 'sweep gpt (gpt.toml)
 
 ok     3  100.0%
 total  3
 
 0.0669 device-hours so far'
-    expect_no_stderr
 }
 
 status__awkward_message__on_one_line()
 {
     fixture_database "UPDATE attempt SET message = 'a' || char(10) || char(27) || '[31mb' WHERE id = 4"
     run_meshsweep status
-    expect_status 0
-    expect_stdout_contains '  1 x oom, as job 4: a\n\x1b[31mb'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '  1 x oom, as job 4: a\n\x1b[31mb'
 }
 
 status__no_sweep_or_no_database__said()
 {
     run_meshsweep status
-    expect_status 1
-    expect_no_stdout
-    expect_stderr 'meshsweep: database results.db: there is none yet; `meshsweep run` makes it'
+    expect_only_stderr 1 'meshsweep: database results.db: there is none yet; `meshsweep run` makes it'
     fixture_database "DELETE FROM job; DELETE FROM sweep"
     run_meshsweep status
-    expect_status 4
-    expect_no_stdout
-    expect_stderr 'meshsweep: no sweep has been recorded in this database yet; `meshsweep run` does it'
+    expect_only_stderr 4 'meshsweep: no sweep has been recorded in this database yet; `meshsweep run` does it'
 }
 
 best__some_ok__winner_command_and_those_close_behind()
 {
     fixture_database
     run_meshsweep best
-    expect_status 0
-    expect_stdout "$(
+    expect_only_stdout 0 "$(
         cat <<'END'
 highest throughput 100 samples/s, job 1 of sweep gpt
   num_devices_per_host  8
@@ -270,18 +247,15 @@ within 2 %
   job 2: 99 samples/s, micro_batch 2
 END
     )"
-    expect_no_stderr
 }
 
 best__minimised__lowest_one()
 {
     fixture_database "UPDATE sweep SET maximise = 0" "UPDATE attempt SET directory = '0300000000000000/1' WHERE id = 3"
     run_meshsweep best
-    expect_status 0
-    expect_stdout_contains 'lowest throughput 50 samples/s, job 3 of sweep gpt'
+    expect_only_stdout_contains 0 'lowest throughput 50 samples/s, job 3 of sweep gpt'
     expect_stdout_contains "files: $PWD/results.db.d/0300000000000000/1"
     expect_stdout_lacks 'within'
-    expect_no_stderr
 }
 
 best__out__files_that_run()
@@ -291,15 +265,11 @@ best__out__files_that_run()
         "UPDATE attempt SET environment = json_set(environment, '\$.TOKEN', '[redacted]') WHERE id = 1" \
         "UPDATE sweep SET text = '[[model]]' || char(10) || 'layers = 2'"
     run_meshsweep best --out a/winner
-    expect_status 0
-    expect_stdout_contains 'secrets are left out, to be put in their places: TOKEN'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'secrets are left out, to be put in their places: TOKEN'
     expect_file_contains a/winner/command.sh '# throughput 100 samples/s, job 1 of sweep gpt'
     expect_file_contains a/winner/command.sh '# Secrets are left out, to be put in their places: TOKEN'
     run_command a/winner/command.sh
-    expect_status 0
-    expect_stdout 'two words a b'
-    expect_no_stderr
+    expect_only_stdout 0 'two words a b'
     expect_sql '1|8|tiny' "SELECT readfile('a/winner/job.json')->>'\$.job',
         readfile('a/winner/job.json')->>'\$.keys.derived.dp', readfile('a/winner/job.json')->>'\$.keys.model.name'"
     expect_sql '100|samples/s' "SELECT readfile('a/winner/metrics.json')->>'\$.throughput.value',
@@ -310,9 +280,7 @@ best__json__for_programs()
 {
     fixture_database
     run_meshsweep best --json
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     mv .stdout best.json
     expect_sql 'throughput|max|1|train|2|2' "WITH b (j) AS (SELECT readfile('best.json')) SELECT j->>'\$.objective',
         j->>'\$.better', j->>'\$.job', j->>'\$.command[0]', j->>'\$.close[0].job',
@@ -323,28 +291,20 @@ best__nothing_ok__status_3_and_why()
 {
     fixture_database "DELETE FROM job WHERE state = 'ok'"
     run_meshsweep best
-    expect_status 3
-    expect_no_stdout
-    expect_stderr 'meshsweep: no job is ok: 3 failed (2 exit, 1 oom), 1 running, 1 pending; see meshsweep status'
+    expect_only_stderr 3 'meshsweep: no job is ok: 3 failed (2 exit, 1 oom), 1 running, 1 pending; see meshsweep status'
     fixture_database "DELETE FROM summary"
     run_meshsweep best
-    expect_status 3
-    expect_no_stdout
-    expect_stderr 'meshsweep: no job is best: 3 are ok, but none has a number of throughput'
+    expect_only_stderr 3 'meshsweep: no job is best: 3 are ok, but none has a number of throughput'
 }
 
 best__no_job_that_has_ended__status_4_and_why()
 {
     fixture_database "DELETE FROM job WHERE state IN ('ok', 'failed')"
     run_meshsweep best
-    expect_status 4
-    expect_no_stdout
-    expect_stderr 'meshsweep: no job has ended yet: 1 running, 1 pending; see meshsweep status'
+    expect_only_stderr 4 'meshsweep: no job has ended yet: 1 running, 1 pending; see meshsweep status'
     fixture_database "DELETE FROM job"
     run_meshsweep best
-    expect_status 4
-    expect_no_stdout
-    expect_stderr 'meshsweep: there is no job in this database: nothing matched; see meshsweep plan'
+    expect_only_stderr 4 'meshsweep: there is no job in this database: nothing matched; see meshsweep plan'
 }
 
 best__no_objective__status_2_and_what_to_add()
@@ -371,14 +331,10 @@ END
     wait_until "[ \"\$(grep -c '^sweep small' .stdout)\" -gt 1 ]" 20
     touch go
     wait_command
-    expect_status 0
-    expect_stdout_contains 'ok     4  100.0%'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'ok     4  100.0%'
     wait "$runner"
     run_meshsweep status --watch=never
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: --watch never: must be a duration from 0.1 s to 1 h'
+    expect_only_stderr 2 'meshsweep: --watch never: must be a duration from 0.1 s to 1 h'
 }
 
 node__slower_with_jobs_of_the_same_specs__named()
@@ -389,10 +345,7 @@ command = ["true"]
 [[parallel_spec]]
 n = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20]
 END
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     # Plans differ by up to a third; every second job is on another node, which takes half as long again.
     sqlite3 results.db "UPDATE attempt SET host = 'node-' || (job_id % 2),
         duration_ms = (900 + job_id / 2 % 4 * 100) * (1 + 0.5 * (job_id % 2))"
@@ -418,20 +371,13 @@ repeat = 2
 [training_spec]
 n = [1, 2, 3]
 END
-    run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    run_silently 0
     sqlite3 results.db "UPDATE attempt SET host = 'node-' || number, duration_ms = 1000 * number"
     run_meshsweep status
-    expect_status 0
-    expect_stdout_contains 'slow node node-2: 2.00 times as long as matched jobs elsewhere (3 compared)'
+    expect_only_stdout_contains 0 'slow node node-2: 2.00 times as long as matched jobs elsewhere (3 compared)'
     expect_stdout_lacks 'slow node node-1'
-    expect_no_stderr
     run_meshsweep status --json
-    expect_status 0
-    expect_stdout_matches '"pairs":[[:space:]]*3'
-    expect_no_stderr
+    expect_only_stdout_matches 0 '"pairs":[[:space:]]*3'
 }
 
 # Jobs took 100 s each before: two wait, and one runs, half of which is counted.
@@ -443,18 +389,14 @@ while [ -e hold ]; do sleep 0.05; done
 echo score: 1
 END
     run_meshsweep run --limit 1 --progress none
-    expect_status 0
-    expect_any_stdout
-    expect_no_stderr
+    expect_only_stdout 0
     sql "UPDATE attempt SET duration_ms = 100000"
     : >hold
     start_meshsweep run -j 1 --limit 1 --progress json
     wait_until "grep -qE '\"eta_ms\":(300000|29[0-9]{4}),' .stderr" 30
     rm hold
     wait_command
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_matches '"eta_ms":(300000|29[0-9]{4}),'
+    expect_only_stderr_matches 0 '"eta_ms":(300000|29[0-9]{4}),'
 }
 
 # As everywhere else: what is true in the file is true here.
@@ -470,9 +412,7 @@ END
     wait_until "\"$meshsweep\" status 2>/dev/null | grep -q ' offload=true$'" 30
     signal_command TERM
     wait_command
-    expect_status 143
-    expect_no_stdout
-    expect_any_stderr
+    expect_only_stderr 143
 }
 
 run_cases "$@"

@@ -21,10 +21,8 @@ torch_cpu__run_for_real__winners_over_one_and_two_ranks()
     # The same samples in whatever split: the same training.
     expect_sql 1 "SELECT max(loss) - min(loss) < 1e-3 FROM results"
     run_meshsweep best
-    expect_status 0
-    expect_stdout_contains 'highest throughput '
+    expect_only_stdout_contains 0 'highest throughput '
     expect_stdout_contains 'train_torch.py'
-    expect_no_stderr
 }
 
 # They told each other "address already in use" where both took the port that torchrun takes when it is told none.
@@ -121,22 +119,14 @@ train_torch__what_cannot_be_done__said_in_a_sentence()
 {
     need_torch
     run_command /usr/bin/python3 "$source_dir/scripts/train_torch.py" --micro-batch=3
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'train_torch.py: a global batch of 16 is no multiple of micro-batch 3 x 1 ranks'
+    expect_only_stderr 2 'train_torch.py: a global batch of 16 is no multiple of micro-batch 3 x 1 ranks'
     run_command /usr/bin/python3 "$source_dir/scripts/train_torch.py" --data=nowhere
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'train_torch.py: nowhere: No such file or directory'
+    expect_only_stderr 2 'train_torch.py: nowhere: No such file or directory'
     /usr/bin/python3 -c 'import sys, torch; sys.exit(torch.__version__ >= "2")' || return 0 # has what 1.13 lacks
     run_command /usr/bin/python3 "$source_dir/scripts/train_torch.py" --device=cpu --zero-stage=3
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'ZeRO stage 3 is FullyShardedDataParallel, which PyTorch 1.13'
+    expect_only_stderr_contains 2 'ZeRO stage 3 is FullyShardedDataParallel, which PyTorch 1.13'
     run_command /usr/bin/python3 "$source_dir/scripts/train_torch.py" --device=cpu --compile=true
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'has no torch.compile'
+    expect_only_stderr_contains 2 'has no torch.compile'
 }
 
 CASE_SECONDS=400

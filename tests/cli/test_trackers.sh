@@ -51,13 +51,9 @@ mlflow__sweep__is_sent_once()
     swept
     start_server
     run_command "$python" "$source_dir/scripts/export_mlflow.py" results.db "$url"
-    expect_status 0
-    expect_no_stderr
-    expect_stdout "experiment 1: 2 runs sent, 0 were there"
+    expect_only_stdout 0 "experiment 1: 2 runs sent, 0 were there"
     run_command "$python" "$source_dir/scripts/export_mlflow.py" results.db "$url"
-    expect_status 0
-    expect_no_stderr
-    expect_stdout "experiment 1: 0 runs sent, 2 were there"
+    expect_only_stdout 0 "experiment 1: 0 runs sent, 2 were there"
     cat >check.py <<'END'
 import json
 store = json.load(open("server/store.json"))
@@ -72,9 +68,7 @@ for run in store["runs"].values():
           [m["value"] for m in run["metrics"] if m["key"] == "double"])
 END
     run_command "$python" check.py
-    expect_status 0
-    expect_no_stderr
-    expect_stdout_contains "1 FINISHED None 1 [1501.2]"
+    expect_only_stdout_contains 0 "1 FINISHED None 1 [1501.2]"
     expect_stdout_contains "4 FAILED exit 2 [1501.8]"
     kill "$server"
 }
@@ -84,26 +78,18 @@ mlflow__running_job__is_brought_to_its_end()
     fixture_database
     start_server
     run_command "$python" "$source_dir/scripts/export_mlflow.py" results.db "$url" --experiment other
-    expect_status 0
-    expect_no_stderr
-    expect_stdout "experiment 1: 7 runs sent, 0 were there"
+    expect_only_stdout 0 "experiment 1: 7 runs sent, 0 were there"
     sql "UPDATE attempt SET state = 'ok', ended = started + 1000 WHERE state = 'running';
          UPDATE job SET state = 'ok', attempt_id = 8 WHERE state = 'running'"
     echo -n secret >server/token
     run_command "$python" "$source_dir/scripts/export_mlflow.py" results.db "$url" --experiment other
-    expect_status 1
-    expect_no_stdout
-    expect_stderr "export_mlflow.py: experiments/get-by-name?experiment_name=other: who are you?"
+    expect_only_stderr 1 "export_mlflow.py: experiments/get-by-name?experiment_name=other: who are you?"
     MLFLOW_TRACKING_TOKEN=secret \
         run_command "$python" "$source_dir/scripts/export_mlflow.py" results.db "$url" --experiment other
-    expect_status 0
-    expect_no_stderr
-    expect_stdout "experiment 1: 1 runs sent, 6 were there"
+    expect_only_stdout 0 "experiment 1: 1 runs sent, 6 were there"
     kill "$server"
     run_command "$python" "$source_dir/scripts/export_mlflow.py" results.db "$url"
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_matches '^export_mlflow.py: http://127.0.0.1:[0-9]*: '
+    expect_only_stderr_matches 1 '^export_mlflow.py: http://127.0.0.1:[0-9]*: '
 }
 
 tensorboard__files__are_what_other_libraries_read()
@@ -112,13 +98,9 @@ tensorboard__files__are_what_other_libraries_read()
     need_module crcmod.predefined
     swept
     run_command "$python" "$source_dir/scripts/export_tensorboard.py" results.db runs
-    expect_status 0
-    expect_no_stderr
-    expect_stdout "runs: 2 runs"
+    expect_only_stdout 0 "runs: 2 runs"
     run_command "$python" "$source_dir/scripts/export_tensorboard.py" results.db runs
-    expect_status 0
-    expect_no_stderr
-    expect_stdout "runs: 2 runs"
+    expect_only_stdout 0 "runs: 2 runs"
     expect '[ "$(find runs -type f | wc -l)" = 2 ]'
     # TensorBoard's messages as far as they are used, and the checksum, by others' code.
     cat >check.py <<'END'
@@ -190,17 +172,11 @@ trackers__nothing_was_started__say_so()
 {
     fixture_database "DELETE FROM job WHERE state <> 'pending'"
     run_command "$python" "$source_dir/scripts/export_tensorboard.py" results.db runs
-    expect_status 4
-    expect_no_stderr
-    expect_stdout "runs: 0 runs"
+    expect_only_stdout 4 "runs: 0 runs"
     run_command "$python" "$source_dir/scripts/export_mlflow.py" results.db http://127.0.0.1:9
-    expect_status 1
-    expect_no_stdout
-    expect_stderr "export_mlflow.py: no job was started yet"
+    expect_only_stderr 1 "export_mlflow.py: no job was started yet"
     run_command "$python" "$source_dir/scripts/export_tensorboard.py" absent.db runs
-    expect_status 1
-    expect_no_stdout
-    expect_stderr "export_tensorboard.py: absent.db is not there"
+    expect_only_stderr 1 "export_tensorboard.py: absent.db is not there"
 }
 
 run_cases "$@"

@@ -102,9 +102,7 @@ own_copy__with_a_command__runs()
 2000|4" "SELECT timeout_ms / 1000, count(*) FROM job GROUP BY 1"
     # The options of the original do as they stand.
     run_meshsweep -D -c zhen.toml --command "echo {num_features} '{tokens}' >>ran.log" --manual-job-timeout 60
-    expect_status 0
-    expect_stdout_contains '18 jobs: + 0 new  = 18 done'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '18 jobs: + 0 new  = 18 done'
 }
 
 originals__load_unmodified__with_their_counts()

@@ -27,10 +27,8 @@ expect_refused()
     clean_tree
     printf '%s\n' "$2" >>"tree/$1"
     run_command bash "$checker" tree
-    expect_status 1
-    expect_stdout_contains "$3"
+    expect_only_stdout_contains 1 "$3"
     expect_stdout_contains ' 1 breaches'
-    expect_no_stderr
     rm -r tree
 }
 
@@ -46,9 +44,7 @@ tree__clean__no_breach()
 {
     clean_tree
     run_command bash "$checker" tree
-    expect_status 0
-    expect_stdout_contains '2 files, 0 breaches'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '2 files, 0 breaches'
 }
 
 include__upwards__refused()
@@ -78,9 +74,7 @@ headers__in_a_circle__refused()
     echo '#include "util/c.h"' >tree/src/util/b.h
     echo '#include "util/a.h"' >tree/src/util/c.h
     run_command bash "$checker" tree
-    expect_status 1
-    expect_stdout_contains 'headers include each other in a circle: util/'
-    expect_no_stderr
+    expect_only_stdout_contains 1 'headers include each other in a circle: util/'
 }
 
 type__defined_in_two_files__refused()
@@ -89,10 +83,8 @@ type__defined_in_two_files__refused()
     printf 'struct place {\n    int x;\n};\nenum place { HERE };\n' >tree/src/run/r.c
     printf '/* A thing. */\nenum place { THERE };\n' >tree/src/util/place.h
     run_command bash "$checker" tree
-    expect_status 1
-    expect_stdout_contains 'src/util/place.h:2: place is also defined in src/run/r.c'
+    expect_only_stdout_contains 1 'src/util/place.h:2: place is also defined in src/run/r.c'
     expect_stdout_contains ' 1 breaches'
-    expect_no_stderr
 }
 
 type__used_elsewhere_or_defined_in_the_trainer__allowed()
@@ -102,9 +94,7 @@ type__used_elsewhere_or_defined_in_the_trainer__allowed()
     echo 'const struct place *p = &(struct place){1};' >tree/src/run/r.c
     echo 'struct place { int x; };' >tree/src/trainer/main.c
     run_command bash "$checker" tree
-    expect_status 0
-    expect_stdout_contains '5 files, 0 breaches'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '5 files, 0 breaches'
 }
 
 owned_verb__elsewhere__refused()
@@ -129,9 +119,7 @@ owned_verb__in_the_trainer__allowed()
     clean_tree
     echo 'printf(""); fork(); exit(0); clock_gettime(a, b);' >tree/src/trainer/main.c
     run_command bash "$checker" tree
-    expect_status 0
-    expect_stdout_contains '3 files, 0 breaches'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '3 files, 0 breaches'
 }
 
 file__over_seven_hundred_lines__refused()
@@ -140,11 +128,9 @@ file__over_seven_hundred_lines__refused()
     yes ';' | head -n 601 >tree/src/util/long.c
     yes ';' | head -n 701 >tree/src/util/longer.c
     run_command bash "$checker" tree
-    expect_status 1
-    expect_stdout_contains 'warning: src/util/long.c has 601 lines'
+    expect_only_stdout_contains 1 'warning: src/util/long.c has 601 lines'
     expect_stdout_contains 'src/util/longer.c:1: 701 lines (at most 700)'
     expect_stdout_contains ' 1 breaches'
-    expect_no_stderr
 }
 
 folder__over_forty_five_files__refused()
@@ -155,10 +141,8 @@ folder__over_forty_five_files__refused()
         echo ';' >"tree/src/util/file$i.c"
     done
     run_command bash "$checker" tree
-    expect_status 1
-    expect_stdout_contains 'src/util:1: 46 files (at most 45)'
+    expect_only_stdout_contains 1 'src/util:1: 46 files (at most 45)'
     expect_stdout_contains ' 1 breaches'
-    expect_no_stderr
 }
 
 line__over_120_columns__refused()
@@ -171,9 +155,7 @@ line__over_120_columns__refused()
     # What counts is characters, not bytes.
     echo "// ${fits//0/·}" >tree/src/util/fits.c
     run_command bash "$checker" tree
-    expect_status 0
-    expect_stdout_contains '4 files, 0 breaches'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '4 files, 0 breaches'
     rm -r tree
     expect_refused src/util/thing.c "$wide" 'src/util/thing.c:4: 121 columns (at most 120)'
     expect_refused tests/unit/lib.sh "${wide//0/·}" 'tests/unit/lib.sh:1: 121 columns (at most 120)'
@@ -187,10 +169,8 @@ page__over_120_columns__refused()
         mkdir tree/src/page
         printf '%0121d\n' 0 >"tree/src/page/$name"
         run_command bash "$checker" tree
-        expect_status 1
-        expect_stdout_contains "src/page/$name:1: 121 columns (at most 120)"
+        expect_only_stdout_contains 1 "src/page/$name:1: 121 columns (at most 120)"
         expect_stdout_contains ' 1 breaches'
-        expect_no_stderr
         rm -r tree
     done
 }
@@ -219,10 +199,8 @@ declaration__that_no_other_file_uses__refused()
         >tree/src/util/thing.c
     echo 'static int use(void) { return thing_use(thing_count); }' >tree/src/util/other.c
     run_command bash "$checker" tree
-    expect_status 1
-    expect_stdout_contains 'src/util/thing.h:1: declares thing_do, which no file but its own uses'
+    expect_only_stdout_contains 1 'src/util/thing.h:1: declares thing_do, which no file but its own uses'
     expect_stdout_contains ' 1 breaches'
-    expect_no_stderr
 }
 
 function__defined_in_another_floor_than_its_header__refused()
@@ -233,10 +211,8 @@ function__defined_in_another_floor_than_its_header__refused()
     echo 'int thing_do(int x) { return x; }' >tree/src/database/db.c
     echo 'static int thing_do(int x) { return x; }' >tree/src/run/r.c
     run_command bash "$checker" tree
-    expect_status 1
-    expect_stdout_contains 'src/database/db.c:1: defines thing_do, which src/util/thing.h declares'
+    expect_only_stdout_contains 1 'src/database/db.c:1: defines thing_do, which src/util/thing.h declares'
     expect_stdout_contains ' 1 breaches'
-    expect_no_stderr
 }
 
 test__not_in_the_makefile__refused()
@@ -259,9 +235,7 @@ document__names_what_is_there__no_breach()
 {
     documented_tree ''
     run_command bash "$checker" tree
-    expect_status 0
-    expect_stdout_contains '2 files, 0 breaches'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '2 files, 0 breaches'
 }
 
 document__names_what_is_not_there__refused()
@@ -270,11 +244,9 @@ document__names_what_is_not_there__refused()
     for line in 'src/util/none.c' 'tests/*/none_*.sh' 'none()' 'struct thin'; do
         documented_tree "It says $line."
         run_command bash "$checker" tree
-        expect_status 1
-        expect_stdout_matches "^docs/map.md:6: (there is|the source has) no "
+        expect_only_stdout_matches 1 "^docs/map.md:6: (there is|the source has) no "
         expect_stdout_contains "no $line"
         expect_stdout_contains ' 1 breaches'
-        expect_no_stderr
         rm -r tree
     done
 }
@@ -291,9 +263,7 @@ mapped_tree()
         '- **trainer**: Apart.' '## Table' '<!-- made by scripts/architecture.sh -->' \
         '<!-- made until here -->' >tree/docs/architecture.md
     draw_map
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
 }
 
 draw_map() # [--check]
@@ -309,9 +279,7 @@ map__drawn__has_floors_and_includes()
     expect_file_contains tree/docs/architecture.svg '<title>run includes util</title>'
     expect_file_contains tree/docs/architecture.svg '>Small &amp; &lt;old> things</text>'
     draw_map --check
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
 }
 
 map__of_another_source__refused()
@@ -342,9 +310,7 @@ map__a_few_lines_more__still_right()
     expect_no_stderr
     yes ';' | head -n 90 >>tree/src/run/loop.c
     draw_map --check
-    expect_status 0
-    expect_no_stdout
-    expect_no_stderr
+    expect_silent 0
 }
 
 link__to_a_heading_that_is_there__no_breach()
@@ -352,9 +318,7 @@ link__to_a_heading_that_is_there__no_breach()
     documented_tree '[here](#the-map-of-it), [there](../src/util/thing.c), [elsewhere](https://example.org/none)'
     printf '# The map of `it`!\n' >>tree/docs/map.md
     run_command bash "$checker" tree
-    expect_status 0
-    expect_stdout_contains '2 files, 0 breaches'
-    expect_no_stderr
+    expect_only_stdout_contains 0 '2 files, 0 breaches'
 }
 
 link__to_nothing__refused()
@@ -364,10 +328,8 @@ link__to_nothing__refused()
         rm -rf tree
         documented_tree "[there]($link)"
         run_command bash "$checker" tree
-        expect_status 1
-        expect_stdout_matches "^docs/map.md:6: (there is no|no heading for) $link\$"
+        expect_only_stdout_matches 1 "^docs/map.md:6: (there is no|no heading for) $link\$"
         expect_stdout_contains ' 1 breaches'
-        expect_no_stderr
     done
 }
 

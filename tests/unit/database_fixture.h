@@ -3,6 +3,7 @@
 #define MESHSWEEP_TESTS_DATABASE_FIXTURE_H
 
 #include "database/db.h"
+#include "unit_test.h"
 
 static inline void must(struct db *db, const char *sql)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "predict/coefficients.h"
+#include "unit_test.h"
 
 static const struct framework_set *frameworks(void)
 {

@@ -2,16 +2,11 @@
 #ifndef MESHSWEEP_TESTS_MODEL_SEARCH_FIXTURE_H
 #define MESHSWEEP_TESTS_MODEL_SEARCH_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/search.h"
 #include "sweep_file/reader.h"
+#include "unit_test.h"
 
 #define BASE_PARAMETERS INT64_C(215334328) /* four layers of ATTENTION, LINEAR, ATTENTION, DOT */
 #define BASE_FLOPS (3 * INT64_C(1251521536))

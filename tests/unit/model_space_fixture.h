@@ -2,14 +2,8 @@
 #ifndef MESHSWEEP_TESTS_MODEL_SPACE_FIXTURE_H
 #define MESHSWEEP_TESTS_MODEL_SPACE_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "models/index.h"
+#include "unit_test.h"
 
 #define BASE_PARAMETERS INT64_C(215334328) /* four layers of ATTENTION, LINEAR, ATTENTION, DOT */
 

@@ -1,11 +1,7 @@
 #include "mpt.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
+#include "unit_test.h"
 
 const char *const mpt_cluster_names[MPT_CLUSTERS] = {"a100_40gb", "a100_80gb", "h100_80gb"};
 

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "predict/plan.h"
+#include "unit_test.h"
 
 static inline void assert_close(double actual, double expected, double tolerance)
 {

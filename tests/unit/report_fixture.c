@@ -1,13 +1,8 @@
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "report_fixture.h"
+#include "unit_test.h"
 
 int fixture_next(void *context, struct cell *cells, struct error *e)
 {

@@ -1,15 +1,11 @@
 #include "shared_data.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <csv.h>
-#include <cmocka.h>
 
+#include "unit_test.h"
 #include "util/error.h"
 #include "util/file.h"
 #include "util/memory.h"

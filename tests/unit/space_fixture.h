@@ -2,19 +2,14 @@
 #ifndef MESHSWEEP_TESTS_SPACE_FIXTURE_H
 #define MESHSWEEP_TESTS_SPACE_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "plan/plan.h"
 #include "space/build.h"
 #include "space/match.h"
 #include "sweep_file/reader.h"
+#include "unit_test.h"
 
 struct built {
     struct sweep *sweep;

@@ -3,8 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "util/memory.h"
-
 /* Counting is quadratic, which for some dozens of numbers is nothing. */
 static double rank_of(const double *x, size_t count, size_t i)
 {

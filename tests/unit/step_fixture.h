@@ -5,6 +5,7 @@
 #include "frameworks.h"
 #include "predict/step_time.h"
 #include "predict_fixture.h"
+#include "unit_test.h"
 
 static inline void all_completed(struct architecture *a, struct training_plan *plan, struct cluster *cluster)
 {

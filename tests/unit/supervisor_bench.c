@@ -1,16 +1,13 @@
 #include "supervisor_bench.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "process/process_table.h"
+#include "unit_test.h"
 #include "util/buffer.h"
 #include "util/file.h"
 #include "util/memory.h"

@@ -1,5 +1,6 @@
 /* sql/rules.sql: what each rule refuses and what it lets pass, and that no values abort one. */
 #include "space_fixture.h"
+#include "unit_test.h"
 
 #include "database/db.h"
 #include "util/embedded.h"
@@ -66,9 +67,8 @@ static int64_t refused_alone(const struct built *b, const struct plan *p, const 
     return -1;
 }
 
-static void rules__combinations__so_many_refused(void **state)
+TEST(rules__combinations__so_many_refused)
 {
-    (void)state;
     for (size_t i = 0; i < CASES; i++) {
         struct built b = build_case(i, "");
         struct plan p = plan_of(&b);
@@ -80,9 +80,8 @@ static void rules__combinations__so_many_refused(void **state)
     }
 }
 
-static void rules__turned_off_by_name__refuse_nothing(void **state)
+TEST(rules__turned_off_by_name__refuse_nothing)
 {
-    (void)state;
     for (size_t i = 0; i < CASES; i++) {
         char *off = xasprintf("disable_rules = [\"%s\"]", cases[i].rule);
         struct built b = build_case(i, off);
@@ -95,9 +94,8 @@ static void rules__turned_off_by_name__refuse_nothing(void **state)
 }
 
 /* Of the built-in rules as a query: "memory." needs predictions, and is tested with them. */
-static void rules__all_of_them__have_a_case_a_reason_and_a_source(void **state)
+TEST(rules__all_of_them__have_a_case_a_reason_and_a_source)
 {
-    (void)state;
     struct db *db = NULL;
     struct stmt *s = NULL;
     struct error e = ERROR_INIT;
@@ -124,9 +122,8 @@ static void rules__all_of_them__have_a_case_a_reason_and_a_source(void **state)
 
 /* No key of a rule in force makes it fail: zeros, absent ones, texts, fractions and what no product of integers
  * holds. */
-static void rules__values_of_every_kind__abort_nothing(void **state)
+TEST(rules__values_of_every_kind__abort_nothing)
 {
-    (void)state;
     static const char *const keys[] = {"dp",
                                        "tp",
                                        "pp",
@@ -164,15 +161,4 @@ static void rules__values_of_every_kind__abort_nothing(void **state)
         built_free(&b);
         buffer_free(&text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rules__combinations__so_many_refused),
-        cmocka_unit_test(rules__turned_off_by_name__refuse_nothing),
-        cmocka_unit_test(rules__all_of_them__have_a_case_a_reason_and_a_source),
-        cmocka_unit_test(rules__values_of_every_kind__abort_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,17 @@
 /* run: slot files, the bound of a log, and when a limit has passed. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "process/capture.h"
 #include "process/deadline.h"
 #include "process/log_cap.h"
+#include "unit_test.h"
 #include "util/buffer.h"
 #include "util/file.h"
 #include "util/memory.h"
@@ -87,9 +82,8 @@ static void assert_text(const char *path, const char *expected)
     buffer_free(&text);
 }
 
-static void capture__silent_jobs__one_file_for_all(void **state)
+TEST_WITHIN(capture__silent_jobs__one_file_for_all, set_up, tear_down)
 {
-    (void)state;
     struct captured c = play(1, "");
     ino_t inode = inode_of(slot_log);
     assert_int_not_equal(inode, 0);
@@ -100,9 +94,8 @@ static void capture__silent_jobs__one_file_for_all(void **state)
     assert_int_equal(inode_of(job_dir), 0);
 }
 
-static void capture__output__moved_and_the_next_begins_empty(void **state)
+TEST_WITHIN(capture__output__moved_and_the_next_begins_empty, set_up, tear_down)
 {
-    (void)state;
     struct captured c = play(1, "one");
     assert_text(c.log_path, "one");
     assert_int_equal(c.log_bytes, 3);
@@ -113,9 +106,8 @@ static void capture__output__moved_and_the_next_begins_empty(void **state)
 }
 
 /* The heart of it: the kernel tells that somebody still has the file, and nobody gets it again. */
-static void capture__somebody_holds_the_log__not_used_again(void **state)
+TEST_WITHIN(capture__somebody_holds_the_log__not_used_again, set_up, tear_down)
 {
-    (void)state;
     int straggler = begin(1);
     assert_int_equal(capture_hold(&capture), CAPTURE_HELD);
     struct captured c = capture_end(&capture, 1, job_dir, capture_hold(&capture) == CAPTURE_RELEASED);
@@ -131,9 +123,8 @@ static void capture__somebody_holds_the_log__not_used_again(void **state)
     captured_free(&c);
 }
 
-static void capture__slot_file_removed_between_jobs__made_anew(void **state)
+TEST_WITHIN(capture__slot_file_removed_between_jobs__made_anew, set_up, tear_down)
 {
-    (void)state;
     struct captured c = play(1, "");
     assert_int_equal(unlink(slot_log), 0);
     c = play(2, "kept");
@@ -141,9 +132,8 @@ static void capture__slot_file_removed_between_jobs__made_anew(void **state)
     captured_free(&c);
 }
 
-static void capture__slot_file_removed_under_the_job__output_saved(void **state)
+TEST_WITHIN(capture__slot_file_removed_under_the_job__output_saved, set_up, tear_down)
 {
-    (void)state;
     int fd = begin(1);
     assert_int_equal(write(fd, "saved", 5), 5);
     assert_int_equal(unlink(slot_log), 0);
@@ -153,9 +143,8 @@ static void capture__slot_file_removed_under_the_job__output_saved(void **state)
     captured_free(&c);
 }
 
-static void capture_tidy__metrics_of_a_dead_runner__not_taken_for_new_ones(void **state)
+TEST_WITHIN(capture_tidy__metrics_of_a_dead_runner__not_taken_for_new_ones, set_up, tear_down)
 {
-    (void)state;
     char *stale = xasprintf("%s/attempt-7.metrics.jsonl", directory);
     struct error e = ERROR_INIT;
     assert_int_equal(file_write_atomic(stale, "{}\n", 3, &e), 0);
@@ -165,9 +154,8 @@ static void capture_tidy__metrics_of_a_dead_runner__not_taken_for_new_ones(void 
     free(stale);
 }
 
-static void capture__abandoned__file_kept_for_the_next(void **state)
+TEST_WITHIN(capture__abandoned__file_kept_for_the_next, set_up, tear_down)
 {
-    (void)state;
     int fd = begin(1);
     close(fd);
     ino_t inode = inode_of(slot_log);
@@ -177,9 +165,8 @@ static void capture__abandoned__file_kept_for_the_next(void **state)
     assert_null(c.log_path);
 }
 
-static void capture_look__any_writing__seen(void **state)
+TEST_WITHIN(capture_look__any_writing__seen, set_up, tear_down)
 {
-    (void)state;
     int fd = begin(1);
     struct capture_activity before = capture_look(&capture);
     assert_int_equal(before.metrics_changed_ns, 0);
@@ -226,9 +213,8 @@ static void assert_stream(const char *name, const char *expected)
     free(path);
 }
 
-static void capture__kept_apart__each_in_its_file_and_the_log_in_order(void **state)
+TEST_WITHIN(capture__kept_apart__each_in_its_file_and_the_log_in_order, set_up, tear_down)
 {
-    (void)state;
     int child[STREAM_COUNT];
     begin_apart(1, child);
     say(child[0], "one\n");
@@ -251,9 +237,8 @@ static void capture__kept_apart__each_in_its_file_and_the_log_in_order(void **st
 }
 
 /* What was written until then counts, however late it is looked at; what a straggler writes later goes nowhere. */
-static void capture__kept_apart_and_held__all_that_was_written_is_there(void **state)
+TEST_WITHIN(capture__kept_apart_and_held__all_that_was_written_is_there, set_up, tear_down)
 {
-    (void)state;
     int child[STREAM_COUNT];
     begin_apart(1, child);
     signal(SIGPIPE, SIG_IGN);
@@ -268,9 +253,8 @@ static void capture__kept_apart_and_held__all_that_was_written_is_there(void **s
     captured_free(&c);
 }
 
-static void capture__kept_apart_and_large__each_within_its_bound(void **state)
+TEST_WITHIN(capture__kept_apart_and_large__each_within_its_bound, set_up, tear_down)
 {
-    (void)state;
     enum { CAP = 1 << 20, LINES = 500000 };
     int child[STREAM_COUNT];
     char *path = xasprintf("%s/stderr.log", job_dir);
@@ -294,9 +278,8 @@ static void capture__kept_apart_and_large__each_within_its_bound(void **state)
     captured_free(&c);
 }
 
-static void capture__kept_apart_and_abandoned__nothing_left(void **state)
+TEST_WITHIN(capture__kept_apart_and_abandoned__nothing_left, set_up, tear_down)
 {
-    (void)state;
     int child[STREAM_COUNT];
     begin_apart(1, child);
     capture_close_child(child);
@@ -314,9 +297,8 @@ static void write_lines(int fd, int lines)
         dprintf(fd, "%09d\n", i);
 }
 
-static void log_cap__growing_log__space_given_back_and_appending_goes_on(void **state)
+TEST_WITHIN(log_cap__growing_log__space_given_back_and_appending_goes_on, set_up, tear_down)
 {
-    (void)state;
     enum { CAP = 1 << 20, LINES = 800000 };
     char *path = xasprintf("%s/log", directory);
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
@@ -346,9 +328,8 @@ static void log_cap__growing_log__space_given_back_and_appending_goes_on(void **
     free(path);
 }
 
-static void log_cap__one_endless_line__cut_all_the_same(void **state)
+TEST_WITHIN(log_cap__one_endless_line__cut_all_the_same, set_up, tear_down)
 {
-    (void)state;
     enum { CAP = 200000, SIZE = 1000000 };
     char *path = xasprintf("%s/log", directory), *line = xmalloc(SIZE);
     memset(line, 'z', SIZE);
@@ -364,9 +345,8 @@ static void log_cap__one_endless_line__cut_all_the_same(void **state)
     free(path);
 }
 
-static void log_cap__not_there__said(void **state)
+TEST(log_cap__not_there__said)
 {
-    (void)state;
     assert_int_equal(log_cap_compact("/no/such/log", 100, 10), -1);
 }
 
@@ -381,9 +361,8 @@ static void assert_deadline(struct deadline_limits limits, struct deadline_state
     assert_true(answer.due_ms == expected.due_ms);
 }
 
-static void deadline__each_limit__fires_at_its_moment(void **state)
+TEST(deadline__each_limit__fires_at_its_moment)
 {
-    (void)state;
     struct deadline_state seen = {.started_ms = 1000, .active_ms = 4000};
     assert_deadline((struct deadline_limits){0, 0, 0}, seen, 1 << 30,
                     (struct deadline_answer){DEADLINE_NONE, 0, INT64_MAX});
@@ -400,9 +379,8 @@ static void deadline__each_limit__fires_at_its_moment(void **state)
                     (struct deadline_answer){DEADLINE_NONE, 0, INT64_MAX});
 }
 
-static void deadline__several_due__the_earliest_is_due(void **state)
+TEST(deadline__several_due__the_earliest_is_due)
 {
-    (void)state;
     struct deadline_state seen = {.started_ms = 0, .active_ms = 100};
     assert_deadline((struct deadline_limits){900, 500, 700}, seen, 5000,
                     (struct deadline_answer){DEADLINE_IDLE, 500, 600});
@@ -412,9 +390,8 @@ static void deadline__several_due__the_earliest_is_due(void **state)
                     (struct deadline_answer){DEADLINE_NONE, 0, INT64_MAX});
 }
 
-static void deadline_tick__shortest_limit__an_eighth_within_bounds(void **state)
+TEST(deadline_tick__shortest_limit__an_eighth_within_bounds)
 {
-    (void)state;
     assert_int_equal(deadline_tick_ms(&(struct deadline_limits){50, 0, 0}, false), 1000);
     assert_int_equal(deadline_tick_ms(&(struct deadline_limits){0, 320, 0}, false), 40);
     assert_int_equal(deadline_tick_ms(&(struct deadline_limits){0, 3600000, 0}, false), 50);
@@ -423,40 +400,11 @@ static void deadline_tick__shortest_limit__an_eighth_within_bounds(void **state)
     assert_int_equal(deadline_tick_ms(&(struct deadline_limits){0, 0, 400}, true), 1000);
 }
 
-static void deadline_look__between_ticks__at_multiples_or_when_due(void **state)
+TEST(deadline_look__between_ticks__at_multiples_or_when_due)
 {
-    (void)state;
     const struct deadline_limits silence = {0, 2000, 0};
     assert_int_equal(deadline_look_ms(&silence, &(struct deadline_state){1003, 1003, false}, 1003), 1050);
     assert_int_equal(deadline_look_ms(&silence, &(struct deadline_state){1003, 1050, false}, 1050), 1100);
     assert_int_equal(deadline_look_ms(&silence, &(struct deadline_state){1003, 1033, false}, 3010), 3033);
     assert_int_equal(deadline_look_ms(&(struct deadline_limits){0}, &(struct deadline_state){7, 7, false}, 7), 1000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(capture__silent_jobs__one_file_for_all, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(capture__output__moved_and_the_next_begins_empty, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(capture__somebody_holds_the_log__not_used_again, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(capture__slot_file_removed_between_jobs__made_anew, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(capture__slot_file_removed_under_the_job__output_saved, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(capture_tidy__metrics_of_a_dead_runner__not_taken_for_new_ones, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(capture__abandoned__file_kept_for_the_next, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(capture_look__any_writing__seen, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(capture__kept_apart__each_in_its_file_and_the_log_in_order, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(capture__kept_apart_and_held__all_that_was_written_is_there, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(capture__kept_apart_and_large__each_within_its_bound, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(capture__kept_apart_and_abandoned__nothing_left, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(log_cap__growing_log__space_given_back_and_appending_goes_on, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(log_cap__one_endless_line__cut_all_the_same, set_up, tear_down),
-        cmocka_unit_test(log_cap__not_there__said),
-        cmocka_unit_test(deadline__each_limit__fires_at_its_moment),
-        cmocka_unit_test(deadline__several_due__the_earliest_is_due),
-        cmocka_unit_test(deadline_tick__shortest_limit__an_eighth_within_bounds),
-        cmocka_unit_test(deadline_look__between_ticks__at_multiples_or_when_due),
-    };
-    return cmocka_run_group_tests_name("capture", tests, NULL, NULL);
 }

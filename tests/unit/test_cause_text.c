@@ -1,16 +1,11 @@
 /* results/cause_text: what is one cause. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "results/cause_text.h"
+#include "unit_test.h"
 
-static void cause_text__what_differs_from_job_to_job__folded(void **state)
+TEST(cause_text__what_differs_from_job_to_job__folded)
 {
     static const struct {
         const char *message, *cause;
@@ -41,7 +36,6 @@ static void cause_text__what_differs_from_job_to_job__folded(void **state)
         {"'/tmp/tmpa8k_q/model.pt' is missing", "'/tmp/#/model.pt' is missing"},
         {"\xc3\xa9\xe2\x80\xae 5", "\xc3\xa9\xe2\x80\xae #"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *cause = cause_text(cases[i].message);
         assert_string_equal(cause, cases[i].cause);
@@ -49,9 +43,8 @@ static void cause_text__what_differs_from_job_to_job__folded(void **state)
     }
 }
 
-static void cause_text__long_message__bounded(void **state)
+TEST(cause_text__long_message__bounded)
 {
-    (void)state;
     char *message = malloc(100001);
     memset(message, 'x', 100000);
     message[100000] = '\0';
@@ -63,13 +56,4 @@ static void cause_text__long_message__bounded(void **state)
     assert_string_equal(cause, "#");
     free(cause);
     free(message);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cause_text__what_differs_from_job_to_job__folded),
-        cmocka_unit_test(cause_text__long_message__bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,14 @@
 /* run: which failure an attempt was, by its outcome and by real frameworks' words. */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "database/db.h"
 #include "metrics/classify.h"
+#include "unit_test.h"
 #include "util/embedded.h"
 #include "util/memory.h"
 
@@ -113,9 +108,8 @@ static enum failure class_of(const char *line)
 
 /* --- outcomes --- */
 
-static void classify__not_started__spawn_with_the_reason(void **state)
+TEST(classify__not_started__spawn_with_the_reason)
 {
-    (void)state;
     struct outcome o = {.ending = ENDING_SPAWN_FAILED, .exit_code = -1, .error_number = ENOENT, .spawn_stage = "exec"};
     struct verdict v = classify(classifier, &o, &(struct attempt_output){NULL, NULL}, true, false);
     assert_int_equal(v.failure, FAILURE_SPAWN);
@@ -124,9 +118,8 @@ static void classify__not_started__spawn_with_the_reason(void **state)
     free(v.consequence);
 }
 
-static void classify__cancelled__whatever_the_output_says(void **state)
+TEST(classify__cancelled__whatever_the_output_says)
 {
-    (void)state;
     struct outcome o = {.ending = ENDING_CANCELLED, .exit_code = -1, .signal_number = SIGTERM};
     put("CUDA out of memory. Tried to allocate 2.00 GiB\n");
     struct verdict v = classify(classifier, &o, &output, true, false);
@@ -135,9 +128,8 @@ static void classify__cancelled__whatever_the_output_says(void **state)
     free(v.consequence);
 }
 
-static void classify__exit_zero__ok_unless_the_objective_is_missing(void **state)
+TEST(classify__exit_zero__ok_unless_the_objective_is_missing)
 {
-    (void)state;
     struct outcome o = exited(0);
     put("recovered from: CUDA out of memory. Tried to allocate 2.00 GiB\n");
     struct verdict v = classify(classifier, &o, &output, true, true);
@@ -152,9 +144,8 @@ static void classify__exit_zero__ok_unless_the_objective_is_missing(void **state
     free(v.consequence);
 }
 
-static void classify__exit_status__with_the_line_that_says_most(void **state)
+TEST(classify__exit_status__with_the_line_that_says_most)
 {
-    (void)state;
     struct outcome o = exited(3);
     assert_verdict(&o, "", FAILURE_EXIT, "exit status 3");
     assert_verdict(&o, "starting\n\n  giving up \n\n======\n", FAILURE_EXIT, "exit status 3: giving up ");
@@ -168,9 +159,8 @@ static void classify__exit_status__with_the_line_that_says_most(void **state)
                    "exit status 3: red and  \xEF\xBF\xBDplain");
 }
 
-static void classify__signals__named(void **state)
+TEST(classify__signals__named)
 {
-    (void)state;
     struct outcome o = signaled(SIGSEGV);
     o.core_dumped = true;
     assert_verdict(&o, "last words\n", FAILURE_SIGNAL, "killed by signal 11 (SIGSEGV), core dumped: last words");
@@ -182,9 +172,8 @@ static void classify__signals__named(void **state)
     assert_verdict(&o, "", FAILURE_EXIT, "exit status 255");
 }
 
-static void classify__exception_with_a_list__kept_whole(void **state)
+TEST(classify__exception_with_a_list__kept_whole)
 {
-    (void)state;
     struct outcome o = exited(1);
     assert_verdict(&o,
                    "Traceback (most recent call last):\n"
@@ -194,9 +183,8 @@ static void classify__exception_with_a_list__kept_whole(void **state)
                    FAILURE_EXIT, "exit status 1: ValueError: these mismatch: - ds a=4 vs hf a=2 - ds b=1 vs hf b=2");
 }
 
-static void classify__limits__which_and_how_long(void **state)
+TEST(classify__limits__which_and_how_long)
 {
-    (void)state;
     struct outcome o = limited(ENDING_TIMEOUT);
     assert_verdict(&o, "working\n", FAILURE_TIMEOUT, "timeout: still running after 1m30s");
     o = limited(ENDING_IDLE_TIMEOUT);
@@ -206,27 +194,24 @@ static void classify__limits__which_and_how_long(void **state)
 }
 
 /* One rank fails, the others wait for it until the limit. */
-static void classify__exception_before_a_limit__told(void **state)
+TEST(classify__exception_before_a_limit__told)
 {
-    (void)state;
     struct outcome o = limited(ENDING_IDLE_TIMEOUT);
     assert_verdict(&o, "[rank1]: KeyError: 'labels'\nwaiting\n", FAILURE_HANG,
                    "idle_timeout: no output and no metric for 1m30s: [rank1]: KeyError: 'labels'");
 }
 
 /* `train.py | tee log` ends as tee does. */
-static void classify__exit_zero_without_objective__the_exception_told(void **state)
+TEST(classify__exit_zero_without_objective__the_exception_told)
 {
-    (void)state;
     struct outcome o = exited(0);
     assert_verdict(&o, "Traceback (most recent call last):\n  File \"a.py\", line 1, in f\nOops: no\n",
                    FAILURE_NO_METRIC, "exit status 0, but the objective was not reported: Oops: no");
 }
 
 /* One rank runs out of memory, the others wait for it until the limit. */
-static void classify__device_memory_before_a_limit__oom(void **state)
+TEST(classify__device_memory_before_a_limit__oom)
 {
-    (void)state;
     struct outcome o = limited(ENDING_IDLE_TIMEOUT);
     assert_verdict(&o, "CUDA out of memory. Tried to allocate 2.00 GiB\nwaiting\n", FAILURE_OOM,
                    "idle_timeout: no output and no metric for 1m30s: CUDA out of memory. Tried to allocate 2.00 GiB");
@@ -235,9 +220,8 @@ static void classify__device_memory_before_a_limit__oom(void **state)
                    "killed by signal 6 (SIGABRT): hipErrorOutOfMemory");
 }
 
-static void classify__kernel_says_host_memory__oom_host(void **state)
+TEST(classify__kernel_says_host_memory__oom_host)
 {
-    (void)state;
     struct outcome o = signaled(SIGKILL);
     o.host_oom = true;
     assert_verdict(&o, "working\n", FAILURE_OOM_HOST,
@@ -251,9 +235,8 @@ static void classify__kernel_says_host_memory__oom_host(void **state)
     assert_verdict(&o, "", FAILURE_TIMEOUT, "timeout: still running after 1m30s");
 }
 
-static void classify__own_pattern__its_class(void **state)
+TEST(classify__own_pattern__its_class)
 {
-    (void)state;
     struct failure_pattern own = {(char *)"hang", (char *)"watchdog .* expired", (char *)"file", {"", 0, 0}};
     struct classifier *c;
     struct error e = ERROR_INIT;
@@ -267,9 +250,8 @@ static void classify__own_pattern__its_class(void **state)
     classifier_free(c);
 }
 
-static void classifier__wrong_pattern_or_class__said(void **state)
+TEST(classifier__wrong_pattern_or_class__said)
 {
-    (void)state;
     struct failure_pattern bad[] = {{(char *)"oom", (char *)"a(b", (char *)"here", {"", 0, 0}},
                                     {(char *)"oops", (char *)"ab", (char *)"here", {"", 0, 0}}};
     struct classifier *c = NULL;
@@ -282,9 +264,8 @@ static void classifier__wrong_pattern_or_class__said(void **state)
     }
 }
 
-static void failure_by_name__each_name__and_nothing_else(void **state)
+TEST(failure_by_name__each_name__and_nothing_else)
 {
-    (void)state;
     for (int i = 1; i < FAILURE_COUNT; i++)
         assert_int_equal(failure_by_name(failure_names[i]), i);
     assert_int_equal(failure_by_name("ok"), FAILURE_NONE);
@@ -323,9 +304,8 @@ static const char *const device_lines[] = {
     "meshsweep-trainer: out of memory: rank 1 tried to allocate 3.50 MiB (device capacity 4.00 MiB; 2.00 MiB already",
 };
 
-static void patterns__device_memory__oom(void **state)
+TEST(patterns__device_memory__oom)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof device_lines / sizeof *device_lines; i++)
         if (class_of(device_lines[i]) != FAILURE_OOM)
             fail_msg("not classified as oom: %s", device_lines[i]);
@@ -348,9 +328,8 @@ static const char *const host_lines[] = {
     "srun: error: nid001277: tasks 1-3: Out Of Memory",
 };
 
-static void patterns__host_memory__oom_host(void **state)
+TEST(patterns__host_memory__oom_host)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof host_lines / sizeof *host_lines; i++)
         if (class_of(host_lines[i]) != FAILURE_OOM_HOST)
             fail_msg("not classified as oom-host: %s", host_lines[i]);
@@ -424,9 +403,8 @@ static const char *const diverged_lines[] = {
     "meshsweep-trainer: the loss of step 7 is not finite; a lower --lr may help",
 };
 
-static void diverged__texts_of_frameworks__are_diverged(void **state)
+TEST(diverged__texts_of_frameworks__are_diverged)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof diverged_lines / sizeof *diverged_lines; i++)
         if (class_of(diverged_lines[i]) != FAILURE_DIVERGED)
             fail_msg("%s", diverged_lines[i]);
@@ -446,9 +424,8 @@ static bool finds_any(const char *pattern, const char *const *lines, size_t coun
     return found;
 }
 
-static void patterns__each_of_them__finds_a_line_above(void **state)
+TEST(patterns__each_of_them__finds_a_line_above)
 {
-    (void)state;
     struct db *db = NULL;
     struct stmt *s = NULL;
     struct error e = ERROR_INIT;
@@ -471,9 +448,8 @@ static void patterns__each_of_them__finds_a_line_above(void **state)
     db_close(db);
 }
 
-static void patterns__false_friends__exit(void **state)
+TEST(patterns__false_friends__exit)
 {
-    (void)state;
     static const char *const lines[] = {
         "RuntimeError: CUDA error: an illegal memory access was encountered",
         ("triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 131072, Hardware limit: "
@@ -495,9 +471,8 @@ static void patterns__false_friends__exit(void **state)
             fail_msg("classified as %s: %s", failure_names[class_of(lines[i])], lines[i]);
 }
 
-static void traceback__source_that_names_a_failure__is_none(void **state)
+TEST(traceback__source_that_names_a_failure__is_none)
 {
-    (void)state;
     struct outcome o = exited(1);
     assert_verdict(&o,
                    "Traceback (most recent call last):\n"
@@ -524,9 +499,8 @@ static void fill(FILE *file, size_t megabytes)
         fwrite(line, 1, sizeof line, file);
 }
 
-static void classify__large_log__searched_at_both_ends(void **state)
+TEST(classify__large_log__searched_at_both_ends)
 {
-    (void)state;
     struct outcome o = exited(1);
     static const char word[] = "CUDA out of memory\n";
     static const struct {
@@ -554,9 +528,8 @@ static void assert_tail(const char *text, size_t limit, const char *expected)
     free(tail);
 }
 
-static void log_tail__cut__at_a_line_and_as_utf8(void **state)
+TEST(log_tail__cut__at_a_line_and_as_utf8)
 {
-    (void)state;
     assert_tail("one\ntwo\nthree\n", 100, "one\ntwo\nthree\n");
     assert_tail("one\ntwo\nthree\n", 9, "three\n");
     assert_tail("one-long-line", 4, "line");
@@ -568,31 +541,4 @@ static void log_tail__cut__at_a_line_and_as_utf8(void **state)
     free(tail);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(classify__not_started__spawn_with_the_reason),
-        cmocka_unit_test(classify__cancelled__whatever_the_output_says),
-        cmocka_unit_test(classify__exit_zero__ok_unless_the_objective_is_missing),
-        cmocka_unit_test(classify__exit_status__with_the_line_that_says_most),
-        cmocka_unit_test(classify__signals__named),
-        cmocka_unit_test(classify__exception_with_a_list__kept_whole),
-        cmocka_unit_test(classify__limits__which_and_how_long),
-        cmocka_unit_test(classify__exception_before_a_limit__told),
-        cmocka_unit_test(classify__exit_zero_without_objective__the_exception_told),
-        cmocka_unit_test(classify__device_memory_before_a_limit__oom),
-        cmocka_unit_test(classify__kernel_says_host_memory__oom_host),
-        cmocka_unit_test(classify__own_pattern__its_class),
-        cmocka_unit_test(classifier__wrong_pattern_or_class__said),
-        cmocka_unit_test(failure_by_name__each_name__and_nothing_else),
-        cmocka_unit_test(patterns__device_memory__oom),
-        cmocka_unit_test(patterns__host_memory__oom_host),
-        cmocka_unit_test(diverged__texts_of_frameworks__are_diverged),
-        cmocka_unit_test(patterns__each_of_them__finds_a_line_above),
-        cmocka_unit_test(patterns__false_friends__exit),
-        cmocka_unit_test(traceback__source_that_names_a_failure__is_none),
-        cmocka_unit_test(classify__large_log__searched_at_both_ends),
-        cmocka_unit_test(log_tail__cut__at_a_line_and_as_utf8),
-    };
-    return cmocka_run_group_tests_name("classify", tests, set_up, tear_down);
-}
+TESTS_WITHIN(set_up, tear_down)

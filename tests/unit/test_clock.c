@@ -1,16 +1,11 @@
 /* util: how long this process stood still. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "unit_test.h"
 #include "util/clock.h"
 
 enum { STOPPED_MS = 1300, LATER_MS = 400, LONGEST_MS = 20000 };
@@ -35,9 +30,8 @@ static int stand_still(int ready)
 }
 
 /* A job that is started in that moment is not one that stood still. */
-static void clock_still_us__first_reading_after_a_stop__is_all_of_it(void **state)
+TEST(clock_still_us__first_reading_after_a_stop__is_all_of_it)
 {
-    (void)state;
     for (int i = 0; i < 3; i++) {
         int ready[2], status;
         char byte;
@@ -56,12 +50,4 @@ static void clock_still_us__first_reading_after_a_stop__is_all_of_it(void **stat
         assert_true(WIFEXITED(status));
         assert_int_equal(WEXITSTATUS(status), 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(clock_still_us__first_reading_after_a_stop__is_all_of_it),
-    };
-    return cmocka_run_group_tests_name("clock", tests, NULL, NULL);
 }

@@ -1,20 +1,14 @@
 /* util/decimal: shortest text of doubles, integers. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit_test.h"
 #include "util/decimal.h"
 
-static void decimal_double__known_values__exact_text(void **state)
+TEST(decimal_double__known_values__exact_text)
 {
-    (void)state;
     static const struct {
         double value;
         const char *text;
@@ -86,9 +80,8 @@ static double random_double(uint64_t *state, int kind)
     }
 }
 
-static void decimal_double__random_values__as_printf_finds_by_trial(void **state)
+TEST(decimal_double__random_values__as_printf_finds_by_trial)
 {
-    (void)state;
     uint64_t seed = 88172645463325252u;
     for (int i = 0; i < 200000; i++) {
         double value = random_double(&seed, i % 5);
@@ -101,9 +94,8 @@ static void decimal_double__random_values__as_printf_finds_by_trial(void **state
     }
 }
 
-static void decimal_int64__extremes__exact_text(void **state)
+TEST(decimal_int64__extremes__exact_text)
 {
-    (void)state;
     char text[DECIMAL_BYTES];
     assert_int_equal(decimal_from_int64(0, text), 1);
     assert_string_equal(text, "0");
@@ -115,14 +107,4 @@ static void decimal_int64__extremes__exact_text(void **state)
     assert_string_equal(text, "-9223372036854775808");
     decimal_from_int64(INT64_MAX, text);
     assert_string_equal(text, "9223372036854775807");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(decimal_double__known_values__exact_text),
-        cmocka_unit_test(decimal_double__random_values__as_printf_finds_by_trial),
-        cmocka_unit_test(decimal_int64__extremes__exact_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

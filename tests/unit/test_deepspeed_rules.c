@@ -1,5 +1,6 @@
 /* sql/deepspeed_rules.sql and configs/profiles/deepspeed.toml: what is excluded, what counts as the same job. */
 #include "space_fixture.h"
+#include "unit_test.h"
 
 #include "util/embedded.h"
 #include "util/memory.h"
@@ -189,9 +190,8 @@ static const struct {
 };
 #define CASES (sizeof cases / sizeof *cases)
 
-static void rules__one_good_and_one_bad_plan__only_the_bad_one_refused(void **state)
+TEST(rules__one_good_and_one_bad_plan__only_the_bad_one_refused)
 {
-    (void)state;
     for (size_t i = 0; i < CASES; i++) {
         char *both =
             cases[i].bad ? xasprintf("%s\n[[parallel_spec]]\n%s", cases[i].good, cases[i].bad) : xstrdup(cases[i].good);
@@ -212,9 +212,8 @@ static void rules__one_good_and_one_bad_plan__only_the_bad_one_refused(void **st
     }
 }
 
-static void rules__good_plans__refused_by_no_rule_of_their_own(void **state)
+TEST(rules__good_plans__refused_by_no_rule_of_their_own)
 {
-    (void)state;
     for (size_t i = 0; i < CASES; i++) {
         if (!cases[i].bad)
             continue;
@@ -248,15 +247,13 @@ static void has_case(const char *name)
     fail_msg("rule %s has no test", name);
 }
 
-static void rules__all_of_them__have_a_case(void **state)
+TEST(rules__all_of_them__have_a_case)
 {
-    (void)state;
     for_each_rule(has_case);
 }
 
-static void rules__zeros_nulls_and_auto__never_abort_and_auto_is_never_refused(void **state)
+TEST(rules__zeros_nulls_and_auto__never_abort_and_auto_is_never_refused)
 {
-    (void)state;
     static const char keys[] =
         "zero_stage = %s\nlegacy_stage1 = %s\npp = %s\nno_sync = %s\noffload_optimizer = %s\noffload_param = %s\n"
         "offload_ratio = %s\ncpu_offload = %s\nfp16 = %s\nbf16 = %s\namp = %s\nmics_shard_size = %s\n"
@@ -286,9 +283,8 @@ static void rules__zeros_nulls_and_auto__never_abort_and_auto_is_never_refused(v
     }
 }
 
-static void rule_sets__without_profile_and_unknown__not_in_force_and_refused(void **state)
+TEST(rule_sets__without_profile_and_unknown__not_in_force_and_refused)
 {
-    (void)state;
     struct built b = build_text(EIGHT "[parallel_spec]\ndp = 4\npp = 2\nzero_stage = 3\n");
     struct plan p = plan_of(&b);
     assert_int_equal(p.jobs, 1);
@@ -298,17 +294,15 @@ static void rule_sets__without_profile_and_unknown__not_in_force_and_refused(voi
     assert_non_null(strstr(e.text, "rule_sets: there is no rule set `deepsped` (did you mean `deepspeed`?)"));
 }
 
-static void synonyms__two_names_of_one_key__refused(void **state)
+TEST(synonyms__two_names_of_one_key__refused)
 {
-    (void)state;
     struct error e = build_error("profile = \"deepspeed\"\n[parallel_spec]\nzero_stage = 1\n"
                                  "\"zero_optimization.stage\" = 2\n");
     assert_non_null(strstr(e.text, "`zero_optimization.stage` and `zero_stage` are two names of one key"));
 }
 
-static void synonyms__placeholder_and_rule__read_the_other_key(void **state)
+TEST(synonyms__placeholder_and_rule__read_the_other_key)
 {
-    (void)state;
     struct built b = build_text("[job]\ncommand = [\"x\", \"{stage}\"]\n[synonym]\nstage = [\"a.b\", \"zero.stage\"]\n"
                                 "[parallel_spec]\nzero.stage = [1, 2]\n"
                                 "[[rule]]\nname = \"r\"\nrequire = \"stage < 2\"\n");
@@ -339,27 +333,23 @@ static void check_jobs(const char *plan, int64_t matched, int64_t jobs)
     "zero_optimization.contiguous_gradients = [false, true]\n"                                                         \
     "zero_optimization.allgather_partitions = [true, false]\n"
 
-static void inert__stage_3_default_space__24_of_144_differ(void **state)
+TEST(inert__stage_3_default_space__24_of_144_differ)
 {
-    (void)state;
     check_jobs("zero_optimization.stage = 3\n" KNOBS, 144, 24);
 }
 
-static void inert__stage_0__every_knob_is_ignored(void **state)
+TEST(inert__stage_0__every_knob_is_ignored)
 {
-    (void)state;
     check_jobs("zero_optimization.stage = 0\n" KNOBS, 144, 1);
 }
 
-static void inert__stage_2__every_knob_counts(void **state)
+TEST(inert__stage_2__every_knob_counts)
 {
-    (void)state;
     check_jobs("zero_optimization.stage = 2\n" KNOBS, 144, 144);
 }
 
-static void inert__pipeline__overlap_comm_is_off(void **state)
+TEST(inert__pipeline__overlap_comm_is_off)
 {
-    (void)state;
     check_jobs("zero_stage = 1\npp = [1, 2]\noverlap_comm = [true, false]\n", 4, 3);
 }
 
@@ -386,9 +376,8 @@ static void assert_same_job(const char *a, const char *b, int same)
 #define COMMAND "[job]\ncommand = [\"t\", \"--overlap={overlap}\", \"--bucket={bucket}\"]\n"
 #define INERT "[inert]\noverlap = \"stage = 0\"\nbucket = \"stage = 0\"\n"
 
-static void inert__value_in_the_command__does_not_count_where_inert(void **state)
+TEST(inert__value_in_the_command__does_not_count_where_inert)
 {
-    (void)state;
     assert_same_job(COMMAND INERT "[parallel_spec]\nstage = 0\noverlap = 1\nbucket = 2\n",
                     COMMAND INERT "[parallel_spec]\nbucket = 9\noverlap = 5\nstage = 0\n", 1);
     assert_same_job(COMMAND INERT "[parallel_spec]\nstage = 1\noverlap = 1\nbucket = 2\n",
@@ -397,9 +386,8 @@ static void inert__value_in_the_command__does_not_count_where_inert(void **state
                     COMMAND INERT "[parallel_spec]\nstage = 1\noverlap = 2\nbucket = 1\n", 0);
 }
 
-static void inert__absent_and_inert__are_the_same(void **state)
+TEST(inert__absent_and_inert__are_the_same)
 {
-    (void)state;
     assert_same_job(INERT "[parallel_spec]\nstage = 0\noverlap = 1\nbucket = 1\n",
                     "[inert]\nstage = \"false\"\n[parallel_spec]\nstage = 0\n", 1);
     assert_same_job(INERT "[parallel_spec]\nstage = 1\noverlap = 1.50\nbucket = \"\u00e4\\\"/\"\n",
@@ -408,44 +396,20 @@ static void inert__absent_and_inert__are_the_same(void **state)
                     "[inert]\nbucket = \"stage = 0\"\n[parallel_spec]\nstage = 1\nbucket = 1\n", 0);
 }
 
-static void inert__unknown_key_or_bad_condition__refused_with_a_place(void **state)
+TEST(inert__unknown_key_or_bad_condition__refused_with_a_place)
 {
-    (void)state;
     struct error e = build_error("[inert]\noverlapp = \"stage = 0\"\nstage = \"stagee = 1\"\n"
                                  "[parallel_spec]\noverlap = 1\nstage = 0\n");
     assert_non_null(strstr(e.text, "test.toml:2:1: [inert]: no spec has the key `overlapp` (did you mean `overlap`?)"));
     assert_non_null(strstr(e.text, "test.toml:3:1: inert key `stage`: unknown key `stagee`"));
 }
 
-static void inert__wrong_types__are_problems_of_the_file(void **state)
+TEST(inert__wrong_types__are_problems_of_the_file)
 {
-    (void)state;
     struct error e =
         build_error("[inert]\na = 1\n[synonym]\nb = 2\n\"a b\" = \"c\"\nc = \"a b\"\n[parallel_spec]\na = 1\n");
     assert_non_null(strstr(e.text, "test.toml:2:5: a must be a string"));
     assert_non_null(strstr(e.text, "test.toml:4:5: b must be a string or a list of strings"));
     assert_non_null(strstr(e.text, "test.toml:5:1: \"a b\" is no key"));
     assert_non_null(strstr(e.text, "test.toml:6:5: \"a b\" is no key"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rules__one_good_and_one_bad_plan__only_the_bad_one_refused),
-        cmocka_unit_test(rules__good_plans__refused_by_no_rule_of_their_own),
-        cmocka_unit_test(rules__all_of_them__have_a_case),
-        cmocka_unit_test(rules__zeros_nulls_and_auto__never_abort_and_auto_is_never_refused),
-        cmocka_unit_test(rule_sets__without_profile_and_unknown__not_in_force_and_refused),
-        cmocka_unit_test(synonyms__two_names_of_one_key__refused),
-        cmocka_unit_test(synonyms__placeholder_and_rule__read_the_other_key),
-        cmocka_unit_test(inert__stage_3_default_space__24_of_144_differ),
-        cmocka_unit_test(inert__stage_0__every_knob_is_ignored),
-        cmocka_unit_test(inert__stage_2__every_knob_counts),
-        cmocka_unit_test(inert__pipeline__overlap_comm_is_off),
-        cmocka_unit_test(inert__value_in_the_command__does_not_count_where_inert),
-        cmocka_unit_test(inert__absent_and_inert__are_the_same),
-        cmocka_unit_test(inert__unknown_key_or_bad_condition__refused_with_a_place),
-        cmocka_unit_test(inert__wrong_types__are_problems_of_the_file),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

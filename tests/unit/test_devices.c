@@ -1,16 +1,11 @@
 /* device/devices: what there is, and who gets it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
-
 #include "device/devices.h"
 #include "device/usage.h"
+#include "unit_test.h"
 #include "util/file.h"
 #include "util/memory.h"
 #include "util/rng.h"
@@ -25,9 +20,8 @@ static void assert_names(const struct device_list *l, const char *expected)
     free(names);
 }
 
-static void device_list__as_cuda_reads_them__up_to_the_first_wrong_one(void **state)
+TEST(device_list__as_cuda_reads_them__up_to_the_first_wrong_one)
 {
-    (void)state;
     static const struct {
         const char *text, *names;
     } cases[] = {{"0,2", "0,2"},
@@ -47,9 +41,8 @@ static void device_list__as_cuda_reads_them__up_to_the_first_wrong_one(void **st
     }
 }
 
-static void device_list__nvidia_smi__whole_devices_only(void **state)
+TEST(device_list__nvidia_smi__whole_devices_only)
 {
-    (void)state;
     struct device_list l = DEVICE_LIST_INIT;
     device_list_add_smi(&l,
                         "GPU 0: NVIDIA A100 (UUID: GPU-1)\n  MIG 1g.5gb Device 0: (UUID: MIG-2)\nGPU 1: NVIDIA A100\n");
@@ -106,9 +99,8 @@ static void assert_discovered(const struct machine *m, const char *names, const 
     device_list_free(&l);
 }
 
-static void devices_discover__each_source__in_order(void **state)
+TEST(devices_discover__each_source__in_order)
 {
-    (void)state;
     struct machine m;
     machine_make(&m, NULL);
     assert_discovered(&m, "", "nothing");
@@ -127,9 +119,8 @@ static void devices_discover__each_source__in_order(void **state)
     machine_free(&m);
 }
 
-static void devices_discover__driver_that_fails__files(void **state)
+TEST(devices_discover__driver_that_fails__files)
 {
-    (void)state;
     struct machine m;
     machine_make(&m, "#!/bin/sh\necho 'NVIDIA-SMI has failed'; exit 9\n");
     write_file(&m, "proc/driver/nvidia/gpus/0000:01:00.0/information", "Model: x\n", 0644);
@@ -137,9 +128,8 @@ static void devices_discover__driver_that_fails__files(void **state)
     machine_free(&m);
 }
 
-static void device_usage_parse__nvidia_smi__by_number_or_name(void **state)
+TEST(device_usage_parse__nvidia_smi__by_number_or_name)
 {
-    (void)state;
     struct device_list l = DEVICE_LIST_INIT;
     struct device_usage use[3];
     device_list_add_names(&l, "1,GPU-a,7");
@@ -151,9 +141,8 @@ static void device_usage_parse__nvidia_smi__by_number_or_name(void **state)
     device_list_free(&l);
 }
 
-static void device_usage_read__amd__cards_with_memory(void **state)
+TEST(device_usage_read__amd__cards_with_memory)
 {
-    (void)state;
     struct machine m;
     struct device_list l = DEVICE_LIST_INIT;
     struct device_usage use[2];
@@ -190,9 +179,8 @@ static void assert_taken(struct device_pool *p, size_t wanted, const struct devi
     device_list_free(&names);
 }
 
-static void device_pool__all_or_none__neighbours_in_the_smallest_gap(void **state)
+TEST(device_pool__all_or_none__neighbours_in_the_smallest_gap)
 {
-    (void)state;
     struct device_pool p;
     const struct device_set middle = {.count = 2, .items = {2, 3}};
     device_pool_init(&p, 8, 0, NULL);
@@ -208,9 +196,8 @@ static void device_pool__all_or_none__neighbours_in_the_smallest_gap(void **stat
     assert_false(device_pool_fits(&p, here(1)));
 }
 
-static void device_pool__avoided__only_when_there_is_no_other(void **state)
+TEST(device_pool__avoided__only_when_there_is_no_other)
 {
-    (void)state;
     struct device_pool p;
     const struct device_set bad = {.count = 2, .items = {0, 1}};
     device_pool_init(&p, 4, 0, NULL);
@@ -218,9 +205,8 @@ static void device_pool__avoided__only_when_there_is_no_other(void **state)
     assert_taken(&p, 2, &bad, "0,3");
 }
 
-static void device_pool__bound_and_skipped__not_given(void **state)
+TEST(device_pool__bound_and_skipped__not_given)
 {
-    (void)state;
     struct device_pool p;
     device_pool_init(&p, 8, 3, NULL);
     assert_false(device_pool_can_ever(&p, here(4)));
@@ -250,9 +236,8 @@ static struct device_set assert_gang(struct device_pool *p, struct device_gang w
 }
 
 /* Nodes of 4, 2 and 4 devices. */
-static void device_pool__nodes__gangs_on_different_ones(void **state)
+TEST(device_pool__nodes__gangs_on_different_ones)
 {
-    (void)state;
     static const uint16_t nodes[] = {0, 0, 0, 0, 1, 1, 2, 2, 2, 2};
     const struct device_set bad = {.count = 3, .items = {0, 1, 2}};
     struct device_pool p;
@@ -270,9 +255,8 @@ static void device_pool__nodes__gangs_on_different_ones(void **state)
     assert_gang(&p, (struct device_gang){2, 2}, &bad, "0,3,8,9");
 }
 
-static void devices_choose__largest_that_fits__until_patience_ends(void **state)
+TEST(devices_choose__largest_that_fits__until_patience_ends)
 {
-    (void)state;
     struct device_pool p;
     struct device_set set;
     device_pool_init(&p, 8, 0, NULL);
@@ -336,9 +320,8 @@ static void pack(const size_t *sizes, const double *durations, double *makespan,
     *makespan = now;
 }
 
-static void devices_choose__thousand_jobs_on_eight_devices__within_five_percent(void **state)
+TEST(devices_choose__thousand_jobs_on_eight_devices__within_five_percent)
 {
-    (void)state;
     static const size_t kinds[] = {1, 1, 2, 2, 4, 8};
     for (uint64_t seed = 1; seed <= 5; seed++) {
         size_t sizes[JOBS], wait;
@@ -353,23 +336,4 @@ static void devices_choose__thousand_jobs_on_eight_devices__within_five_percent(
         assert_true(makespan <= 1.05 * work / DEVICES);
         assert_true(wait <= WINDOW + 2 * PATIENCE);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(device_list__as_cuda_reads_them__up_to_the_first_wrong_one),
-        cmocka_unit_test(device_list__nvidia_smi__whole_devices_only),
-        cmocka_unit_test(devices_discover__each_source__in_order),
-        cmocka_unit_test(devices_discover__driver_that_fails__files),
-        cmocka_unit_test(device_usage_parse__nvidia_smi__by_number_or_name),
-        cmocka_unit_test(device_usage_read__amd__cards_with_memory),
-        cmocka_unit_test(device_pool__all_or_none__neighbours_in_the_smallest_gap),
-        cmocka_unit_test(device_pool__avoided__only_when_there_is_no_other),
-        cmocka_unit_test(device_pool__bound_and_skipped__not_given),
-        cmocka_unit_test(device_pool__nodes__gangs_on_different_ones),
-        cmocka_unit_test(devices_choose__largest_that_fits__until_patience_ends),
-        cmocka_unit_test(devices_choose__thousand_jobs_on_eight_devices__within_five_percent),
-    };
-    return cmocka_run_group_tests_name("devices", tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 /* predict/dhen: parameter counts against the implementation they describe. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "models/dhen.h"
+#include "unit_test.h"
 
 static const struct dhen_sizes base_sizes = {.features = 512, .emb_dim = 160, .output_per_emb = 50};
 
@@ -27,24 +22,21 @@ static int64_t base_model(bool separate)
     return total;
 }
 
-static void layer__base_model__published_total(void **state)
+TEST(layer__base_model__published_total)
 {
-    (void)state;
     assert_int_equal(base_model(false), 215334328);
 }
 
-static void layer__separate_weights__second_attention_counts(void **state)
+TEST(layer__separate_weights__second_attention_counts)
 {
-    (void)state;
     int64_t first = 0, later = 0;
     assert_true(dhen_mixer_parameters(DHEN_ATTENTION, &base_sizes, 512, &first));
     assert_true(dhen_mixer_parameters(DHEN_ATTENTION, &base_sizes, 200, &later));
     assert_int_equal(base_model(true), 215334328 + first + 3 * later);
 }
 
-static void mixer__each_kind__formula(void **state)
+TEST(mixer__each_kind__formula)
 {
-    (void)state;
     static const struct {
         enum dhen_mixer mixer;
         int64_t parameters;
@@ -61,9 +53,8 @@ static void mixer__each_kind__formula(void **state)
     }
 }
 
-static void frame__skip_of_other_width__matcher_added(void **state)
+TEST(frame__skip_of_other_width__matcher_added)
 {
-    (void)state;
     int64_t got = 0;
     assert_true(dhen_frame_parameters(&base_sizes, 200, 200, &got));
     assert_int_equal(got, 320);
@@ -71,9 +62,8 @@ static void frame__skip_of_other_width__matcher_added(void **state)
     assert_int_equal(got, 320 + 200 * 512 + 200);
 }
 
-static void mixer__overflow_or_nonsense__refused_untouched(void **state)
+TEST(mixer__overflow_or_nonsense__refused_untouched)
 {
-    (void)state;
     int64_t got = 42;
     assert_false(dhen_mixer_parameters(DHEN_DOT, &base_sizes, INT64_C(1) << 31, &got));
     assert_false(dhen_mixer_parameters(DHEN_DOT, &base_sizes, 0, &got));
@@ -83,9 +73,8 @@ static void mixer__overflow_or_nonsense__refused_untouched(void **state)
     assert_int_equal(got, 42);
 }
 
-static void layer__too_many_separate_mixers__refused(void **state)
+TEST(layer__too_many_separate_mixers__refused)
 {
-    (void)state;
     const int64_t counts[DHEN_MIXER_END] = {[DHEN_DOT] = INT64_MAX / 1000};
     int64_t got = 42;
     assert_false(dhen_layer_parameters(&base_sizes, 512, 512, counts, true, &got));
@@ -94,9 +83,8 @@ static void layer__too_many_separate_mixers__refused(void **state)
 }
 
 /* By hand: 2·512²·160 + 2·512·512² + 2·512·50·160, 2·50·512·160, … */
-static void mixer_flops__each_kind__formula(void **state)
+TEST(mixer_flops__each_kind__formula)
 {
-    (void)state;
     static const struct {
         enum dhen_mixer mixer;
         int64_t flops;
@@ -113,9 +101,8 @@ static void mixer_flops__each_kind__formula(void **state)
     }
 }
 
-static void layer_flops__base_model__every_mixer_counts(void **state)
+TEST(layer_flops__base_model__every_mixer_counts)
 {
-    (void)state;
     const int64_t counts[DHEN_MIXER_END] = {[DHEN_DOT] = 1, [DHEN_LINEAR] = 1, [DHEN_ATTENTION] = 2};
     static const struct {
         int64_t inputs, skip;
@@ -129,9 +116,8 @@ static void layer_flops__base_model__every_mixer_counts(void **state)
     assert_int_equal(total, 1251521536);
 }
 
-static void flops__overflow_or_nonsense__refused_untouched(void **state)
+TEST(flops__overflow_or_nonsense__refused_untouched)
 {
-    (void)state;
     const int64_t counts[DHEN_MIXER_END] = {[DHEN_LINEAR] = INT64_MAX / 1000};
     const struct dhen_sizes wide = {.features = 1, .emb_dim = INT64_MAX / 2, .output_per_emb = 3};
     int64_t got = 42;
@@ -144,28 +130,10 @@ static void flops__overflow_or_nonsense__refused_untouched(void **state)
     assert_int_equal(got, 42);
 }
 
-static void mixer_from_name__known_and_unknown__kind_or_none(void **state)
+TEST(mixer_from_name__known_and_unknown__kind_or_none)
 {
-    (void)state;
     assert_int_equal(dhen_mixer_from_name("DOT"), DHEN_DOT);
     assert_int_equal(dhen_mixer_from_name("CONVOLUTION"), DHEN_CONVOLUTION);
     assert_int_equal(dhen_mixer_from_name("dot"), DHEN_NONE);
     assert_int_equal(dhen_mixer_from_name(""), DHEN_NONE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layer__base_model__published_total),
-        cmocka_unit_test(layer__separate_weights__second_attention_counts),
-        cmocka_unit_test(mixer__each_kind__formula),
-        cmocka_unit_test(frame__skip_of_other_width__matcher_added),
-        cmocka_unit_test(mixer__overflow_or_nonsense__refused_untouched),
-        cmocka_unit_test(layer__too_many_separate_mixers__refused),
-        cmocka_unit_test(mixer_flops__each_kind__formula),
-        cmocka_unit_test(layer_flops__base_model__every_mixer_counts),
-        cmocka_unit_test(flops__overflow_or_nonsense__refused_untouched),
-        cmocka_unit_test(mixer_from_name__known_and_unknown__kind_or_none),
-    };
-    return cmocka_run_group_tests_name("dhen", tests, NULL, NULL);
 }

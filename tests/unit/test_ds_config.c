@@ -1,6 +1,7 @@
 /* deepspeed: the ds_config.json of a job, arguments that mirror it, what rules and identity know of it. */
 #include "space_fixture.h"
 #include "sweep_file/reader.h"
+#include "unit_test.h"
 
 #include <unistd.h>
 
@@ -100,9 +101,8 @@ static char *error_of(const char *sweep)
     return xstrdup(e.text);
 }
 
-static void render__dotted_short_and_table_keys__laid_over_the_base(void **state)
+TEST_WITHIN(render__dotted_short_and_table_keys__laid_over_the_base, enter, leave)
 {
-    (void)state;
     put_base("{\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 2e8, \"overlap_comm\": true,\n"
              " \"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": true}}, \"gradient_clipping\": \"auto\"}");
     assert_renders(FILE_OF(""),
@@ -116,9 +116,8 @@ static void render__dotted_short_and_table_keys__laid_over_the_base(void **state
                    "  \"scheduler\": {\n    \"type\": \"WarmupLR\"\n  }\n}\n");
 }
 
-static void render__batch__third_completed_and_checked(void **state)
+TEST_WITHIN(render__batch__third_completed_and_checked, enter, leave)
 {
-    (void)state;
     static const struct {
         const char *spec, *expected;
     } cases[] = {
@@ -153,9 +152,8 @@ static void render__batch__third_completed_and_checked(void **state)
     }
 }
 
-static void render__auto__kept_or_resolved(void **state)
+TEST_WITHIN(render__auto__kept_or_resolved, enter, leave)
 {
-    (void)state;
     put_base("{\"train_batch_size\": \"auto\", \"train_micro_batch_size_per_gpu\": 4,\n"
              "\"gradient_accumulation_steps\": \"auto\", \"gradient_clipping\": \"auto\",\n"
              "\"zero_optimization\": {\"stage\": 3, \"reduce_bucket_size\": \"auto\",\n"
@@ -173,18 +171,16 @@ static void render__auto__kept_or_resolved(void **state)
 }
 
 /* As DeepSpeed's engine reads it; jobs get JSON that any reader takes. */
-static void render__comments_and_commas_before_ends__left_out(void **state)
+TEST_WITHIN(render__comments_and_commas_before_ends__left_out, enter, leave)
 {
-    (void)state;
     put_base("// of us\n{ # and\n \"steps_per_print\": 5, /* two\n * lines // */ \"my_section\": "
              "[\"http://a #b\", /**/ 1 ,\n],} # end");
     assert_renders(FILE_OF("sections = [\"my_section\"]\n"), "{}",
                    "{\n  \"steps_per_print\": 5,\n  \"my_section\": [\n    \"http://a #b\",\n    1\n  ]\n}\n");
 }
 
-static void open__bad_base__one_sentence_with_a_place(void **state)
+TEST_WITHIN(open__bad_base__one_sentence_with_a_place, enter, leave)
 {
-    (void)state;
     static const struct {
         const char *text, *expected;
     } cases[] = {
@@ -238,9 +234,8 @@ static void open__bad_base__one_sentence_with_a_place(void **state)
     free(text);
 }
 
-static void open__section_of_the_users_own__accepted(void **state)
+TEST_WITHIN(open__section_of_the_users_own__accepted, enter, leave)
 {
-    (void)state;
     put_base("{\"my_section\": {\"a\": 1}}");
     assert_renders(FILE_OF("sections = [\"my_section\"]\n"), "{}", "{\n  \"my_section\": {\n    \"a\": 1\n  }\n}\n");
 }
@@ -260,9 +255,8 @@ static int64_t jobs_of(const char *text, const char *rule, int64_t *excluded)
     return jobs;
 }
 
-static void rules__base_says_it__judged_like_a_key(void **state)
+TEST_WITHIN(rules__base_says_it__judged_like_a_key, enter, leave)
 {
-    (void)state;
     int64_t excluded;
     put_base("{\"zero_optimization\": {\"stage\": 2}, \"fp16\": {\"enabled\": true}, \"train_batch_size\": 8}");
     assert_int_equal(jobs_of(FILE_OF("[parallel_spec]\npp = [1, 2]\n[cluster_spec]\nnum_devices_per_host = 2\n"),
@@ -300,9 +294,8 @@ static void rules__base_says_it__judged_like_a_key(void **state)
     assert_int_equal(excluded, 1);
 }
 
-static void rules__lists_of_the_base__looked_into(void **state)
+TEST_WITHIN(rules__lists_of_the_base__looked_into, enter, leave)
 {
-    (void)state;
     int64_t excluded;
     put_base("{\"elasticity\": {\"enabled\": true, \"max_train_batch_size\": 30, \"micro_batch_sizes\": [3,\n2],"
              " \"version\": 0.1}}");
@@ -331,9 +324,8 @@ static struct hash128 key_of(const char *text)
     return key;
 }
 
-static void identity__base__content_counts_and_neither_path_nor_layout(void **state)
+TEST_WITHIN(identity__base__content_counts_and_neither_path_nor_layout, enter, leave)
 {
-    (void)state;
     const char *sweep = FILE_OF("[job]\ncommand = [\"t\", \"{ds_config}\"]\n[parallel_spec]\nzero_stage = 1\n");
     put_base("{\"fp16\": {\"enabled\": true}}");
     struct hash128 first = key_of(sweep);
@@ -345,17 +337,15 @@ static void identity__base__content_counts_and_neither_path_nor_layout(void **st
     assert_memory_not_equal(&first, &other, sizeof first);
 }
 
-static void arguments__command_is_a_line__refused(void **state)
+TEST(arguments__command_is_a_line__refused)
 {
-    (void)state;
     char *text = error_of("[deepspeed.arg_mappings]\ntrain_batch_size = \"b\"\n[job]\ncommand = \"t x\"\n");
     assert_non_null(strstr(text, "test.toml:4:11: arg_mappings need [job] command as a list of words"));
     free(text);
 }
 
-static void arguments__unknown_key__refused_with_a_hint(void **state)
+TEST(arguments__unknown_key__refused_with_a_hint)
 {
-    (void)state;
     char *text = error_of("[deepspeed.arg_mappings]\ngradient_cliping = \"--clip\"\n\"optimiser.params.lr\" = \"lr\"\n"
                           "[parallel_spec]\na = 1\n");
     assert_non_null(strstr(text,
@@ -365,9 +355,8 @@ static void arguments__unknown_key__refused_with_a_hint(void **state)
     free(text);
 }
 
-static void placeholder__without_the_table__refused(void **state)
+TEST(placeholder__without_the_table__refused)
 {
-    (void)state;
     char *text = error_of("[job]\ncommand = [\"t\", \"{ds_config}\"]\n[parallel_spec]\na = 1\n");
     assert_non_null(strstr(text, "placeholder {ds_config} needs a [deepspeed] table"));
     free(text);
@@ -387,9 +376,8 @@ static char *mapped(const char *flag, const char *config, const char *const *com
     return buffer_take(&b);
 }
 
-static void arguments__every_spelling__replaced_or_appended(void **state)
+TEST(arguments__every_spelling__replaced_or_appended)
 {
-    (void)state;
     static const char four[] = "{\"train_micro_batch_size_per_gpu\": 4}";
     static const struct {
         const char *flag, *config, *command[4], *expected;
@@ -417,9 +405,8 @@ static void arguments__every_spelling__replaced_or_appended(void **state)
     }
 }
 
-static void huggingface__profile__maps_the_trainers_arguments(void **state)
+TEST(huggingface__profile__maps_the_trainers_arguments)
 {
-    (void)state;
     static const char *const command[] = {"run_glue.py", "--per_device_train_batch_size", "8", "--learning_rate=1e-5",
                                           NULL};
     struct error e = ERROR_INIT;
@@ -442,9 +429,8 @@ static void huggingface__profile__maps_the_trainers_arguments(void **state)
     sweep_free(s);
 }
 
-static void base64__padding_and_both_odd_digits__as_deepspeed_takes_it(void **state)
+TEST(base64__padding_and_both_odd_digits__as_deepspeed_takes_it)
 {
-    (void)state;
     static const struct {
         const char *text, *expected;
     } cases[] = {{"", ""}, {"a", "YQ=="}, {"ab", "YWI="}, {"{}\n", "e30K"}, {"\xfb\xff\xbf?", "-_-_Pw=="}};
@@ -456,11 +442,8 @@ static void base64__padding_and_both_odd_digits__as_deepspeed_takes_it(void **st
     }
 }
 
-#define IN_A_PLACE(test) cmocka_unit_test_setup_teardown(test, enter, leave)
-
-static void specs__key_that_zero_optimization_lacks__said_with_a_hint(void **state)
+TEST(specs__key_that_zero_optimization_lacks__said_with_a_hint)
 {
-    (void)state;
     put_base("{}");
     char *text = error_of(FILE_OF("[parallel_spec]\n\"zero_optimization.reduce_bucket_sise\" = [1, 2]\n"
                                   "\"zero_optimization.offload_param.device\" = \"cpu\"\n"));
@@ -470,27 +453,4 @@ static void specs__key_that_zero_optimization_lacks__said_with_a_hint(void **sta
     assert_null(strstr(text, "offload_param"));
     free(text);
     unlink("ds.json");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        IN_A_PLACE(render__dotted_short_and_table_keys__laid_over_the_base),
-        IN_A_PLACE(render__batch__third_completed_and_checked),
-        IN_A_PLACE(render__auto__kept_or_resolved),
-        IN_A_PLACE(render__comments_and_commas_before_ends__left_out),
-        IN_A_PLACE(open__bad_base__one_sentence_with_a_place),
-        IN_A_PLACE(open__section_of_the_users_own__accepted),
-        IN_A_PLACE(rules__base_says_it__judged_like_a_key),
-        IN_A_PLACE(rules__lists_of_the_base__looked_into),
-        IN_A_PLACE(identity__base__content_counts_and_neither_path_nor_layout),
-        cmocka_unit_test(placeholder__without_the_table__refused),
-        cmocka_unit_test(arguments__command_is_a_line__refused),
-        cmocka_unit_test(arguments__unknown_key__refused_with_a_hint),
-        cmocka_unit_test(arguments__every_spelling__replaced_or_appended),
-        cmocka_unit_test(huggingface__profile__maps_the_trainers_arguments),
-        cmocka_unit_test(specs__key_that_zero_optimization_lacks__said_with_a_hint),
-        cmocka_unit_test(base64__padding_and_both_odd_digits__as_deepspeed_takes_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

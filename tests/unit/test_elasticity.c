@@ -1,14 +1,9 @@
 /* space/elasticity: the numbers of data-parallel ranks that DeepSpeed's elasticity allows, with the figures of its own
  * tests (tests/unit/elasticity/test_elastic.py) and by trying each number. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "space/elasticity.h"
+#include "unit_test.h"
 #include "util/buffer.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
@@ -46,9 +41,8 @@ static size_t count_by_trial(const struct elasticity *x, int64_t batch)
     return count;
 }
 
-static void elasticity_batch__test_basic_10k__9792_for_23_numbers(void **state)
+TEST(elasticity_batch__test_basic_10k__9792_for_23_numbers)
 {
-    (void)state;
     struct elasticity x = ten_thousand(false);
     size_t allowed;
     assert_int_equal(elasticity_batch(&x, &allowed), 9792);
@@ -62,9 +56,8 @@ static void elasticity_batch__test_basic_10k__9792_for_23_numbers(void **state)
 }
 
 /* test_proper_mbsz and test_batch_size_within_max: the common multiples 42 and 120 are more than the batch may be. */
-static void elasticity_batch__common_multiple_above_the_most__left_out(void **state)
+TEST(elasticity_batch__common_multiple_above_the_most__left_out)
 {
-    (void)state;
     struct elasticity x = elastic(false, 32, (int64_t[]){1, 2, 3, 7, 0});
     size_t allowed;
     assert_int_equal(elasticity_batch(&x, &allowed), 24);
@@ -77,9 +70,8 @@ static void elasticity_batch__common_multiple_above_the_most__left_out(void **st
     assert_int_equal(elasticity_batch(&x, &allowed), 120);
 }
 
-static void elasticity_batch__of_equals__the_larger_or_the_smaller(void **state)
+TEST(elasticity_batch__of_equals__the_larger_or_the_smaller)
 {
-    (void)state;
     /* 5·12 and 7·12 allow 1, 2, 3, 4, 6 and 12; 35·2 allows 1, 2, 5, 7, 10 and 14, and lies between. */
     struct elasticity x = elastic(false, 89, (int64_t[]){5, 7, 0});
     size_t allowed;
@@ -90,9 +82,8 @@ static void elasticity_batch__of_equals__the_larger_or_the_smaller(void **state)
     assert_int_equal(allowed, 6);
 }
 
-static void elasticity_batch__many_limits__counted_as_by_trial(void **state)
+TEST(elasticity_batch__many_limits__counted_as_by_trial)
 {
-    (void)state;
     static const int64_t lists[][5] = {{2, 4, 6}, {1}, {7, 11, 13}, {16, 24}, {5, 10, 15, 20}, {3, 6, 9}};
     for (size_t i = 0; i < LENGTH(lists); i++)
         for (int64_t most = 30; most < 3000; most = most * 3 / 2) {
@@ -106,9 +97,8 @@ static void elasticity_batch__many_limits__counted_as_by_trial(void **state)
         }
 }
 
-static void elasticity_batch__no_micro_batch_that_fits__none(void **state)
+TEST(elasticity_batch__no_micro_batch_that_fits__none)
 {
-    (void)state;
     static const int64_t lists[][3] = {{0}, {200, 2}, {2, -4}};
     for (size_t i = 0; i < LENGTH(lists); i++) {
         struct elasticity x = elastic(false, 100, lists[i]);
@@ -122,9 +112,8 @@ static void elasticity_batch__no_micro_batch_that_fits__none(void **state)
 }
 
 /* test_model_parallel_v2_microbatch_is_per_dp_rank: 16 devices, 8 a node, a batch of 64. */
-static void elasticity_allows__whole_nodes__by_nodes(void **state)
+TEST(elasticity_allows__whole_nodes__by_nodes)
 {
-    (void)state;
     struct elasticity x = elastic(true, 64, (int64_t[]){4, 8, 0});
     x.devices_per_node = 8;
     x.min_devices = x.max_devices = 16;
@@ -138,9 +127,8 @@ static void elasticity_allows__whole_nodes__by_nodes(void **state)
 }
 
 /* Four ranks a node: 10000 / 4 is the most for one rank of each node. */
-static void elasticity_allows__model_parallel__number_and_its_part_in_the_list(void **state)
+TEST(elasticity_allows__model_parallel__number_and_its_part_in_the_list)
 {
-    (void)state;
     struct elasticity x = ten_thousand(true), ranks;
     x.devices_per_node = 8;
     x.model_parallel = 2;
@@ -162,9 +150,8 @@ static void elasticity_allows__model_parallel__number_and_its_part_in_the_list(v
     assert_false(elasticity_allows(&x, 4));
 }
 
-static void elasticity_allows__nodes_that_do_not_divide__refused(void **state)
+TEST(elasticity_allows__nodes_that_do_not_divide__refused)
 {
-    (void)state;
     struct elasticity x = ten_thousand(true);
     x.devices_per_node = 8;
     x.model_parallel = 16; /* test_model_parallel_v2_invalid */
@@ -199,9 +186,8 @@ static void check_sql(const char *arguments, int64_t expected)
     buffer_free(&sql);
 }
 
-static void elastic_allows__known__one_or_zero(void **state)
+TEST(elastic_allows__known__one_or_zero)
 {
-    (void)state;
     check_sql("64, 10000, '[8, 12, 16, 17]', 32, 1500, NULL, 0.1, NULL, NULL", 1);
     check_sql("128, 1e4, '[8,12,16,17]', 32, 1500, true, '0.1', NULL, NULL", 0);
     check_sql("16, 64, '[ 4, 8 ]', 16, 16, NULL, NULL, 8, 1", 1);
@@ -218,9 +204,8 @@ static void elastic_allows__known__one_or_zero(void **state)
     check_sql("64, 10000, '[8]', -1, 1500, NULL, 0.1, NULL, NULL", 0);
 }
 
-static void elastic_allows__not_known__null(void **state)
+TEST(elastic_allows__not_known__null)
 {
-    (void)state;
     check_sql("NULL, 10000, '[8]', 1, 1500, NULL, 0.1, NULL, NULL", -1);
     check_sql("64, NULL, '[8]', 1, 1500, NULL, 0.1, NULL, NULL", -1);
     check_sql("64, 10000, NULL, 1, 1500, NULL, 0.1, NULL, NULL", -1);
@@ -236,21 +221,4 @@ static void elastic_allows__not_known__null(void **state)
     buffer_add_text(&list, "]', 1, 1500, NULL, 0.1, NULL, NULL");
     check_sql(buffer_text(&list), -1);
     buffer_free(&list);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(elasticity_batch__test_basic_10k__9792_for_23_numbers),
-        cmocka_unit_test(elasticity_batch__common_multiple_above_the_most__left_out),
-        cmocka_unit_test(elasticity_batch__of_equals__the_larger_or_the_smaller),
-        cmocka_unit_test(elasticity_batch__many_limits__counted_as_by_trial),
-        cmocka_unit_test(elasticity_batch__no_micro_batch_that_fits__none),
-        cmocka_unit_test(elasticity_allows__whole_nodes__by_nodes),
-        cmocka_unit_test(elasticity_allows__model_parallel__number_and_its_part_in_the_list),
-        cmocka_unit_test(elasticity_allows__nodes_that_do_not_divide__refused),
-        cmocka_unit_test(elastic_allows__known__one_or_zero),
-        cmocka_unit_test(elastic_allows__not_known__null),
-    };
-    return cmocka_run_group_tests_name("elasticity", tests, NULL, NULL);
 }

@@ -1,22 +1,17 @@
 /* run: what a job inherits, what is recorded, and asking other programs. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cjson/cJSON.h>
-#include <cmocka.h>
 
 #include "device/models.h"
 #include "process/environment.h"
 #include "process/external_command.h"
 #include "provenance/provenance.h"
+#include "unit_test.h"
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/memory.h"
@@ -36,9 +31,8 @@ static void assert_list(char **list, char *const *expected)
 
 /* --- environments --- */
 
-static void environment_base__runner__only_the_usual_and_what_is_passed(void **state)
+TEST(environment_base__runner__only_the_usual_and_what_is_passed)
 {
-    (void)state;
     char *const *runner = LIST("PATH=/bin", "SSH_AUTH_SOCK=/tmp/s", "LC_ALL=C", "CUDA_VISIBLE_DEVICES=0,1",
                                "WANDB_MODE=off", "broken", "=odd", "LC=x", "MESHSWEEP_ATTEMPT=old:1");
     assert_list(environment_base(runner, NULL), LIST("PATH=/bin", "LC_ALL=C", "CUDA_VISIBLE_DEVICES=0,1"));
@@ -46,17 +40,15 @@ static void environment_base__runner__only_the_usual_and_what_is_passed(void **s
                 LIST("PATH=/bin", "LC_ALL=C", "CUDA_VISIBLE_DEVICES=0,1", "WANDB_MODE=off"));
 }
 
-static void environment_with__same_name__the_later_one_replaces(void **state)
+TEST(environment_with__same_name__the_later_one_replaces)
 {
-    (void)state;
     assert_list(environment_with(LIST("A=1", "AB=2"), LIST("A=3", "C=", "nothing"), LIST("C=4", "A=5")),
                 LIST("A=5", "AB=2", "C=4"));
     assert_list(environment_with(LIST("A=1"), NULL, NULL), LIST("A=1"));
 }
 
-static void environment_json__secrets__redacted(void **state)
+TEST(environment_json__secrets__redacted)
 {
-    (void)state;
     char *json = environment_declared_json(LIST("A=x\"y", "HF_TOKEN=hf_123", "EMPTY=", "MINE=1"), LIST("MINE"));
     assert_string_equal(json, "{\"A\":\"x\\\"y\",\"HF_TOKEN\":\"[redacted]\",\"EMPTY\":\"\",\"MINE\":\"[redacted]\"}");
     free(json);
@@ -88,9 +80,8 @@ static int run_shell(const char *script, int64_t timeout_ms, size_t bytes_most, 
     return external_command_run(&command, out, e);
 }
 
-static void command__output_errors_status__told_apart(void **state)
+TEST(command__output_errors_status__told_apart)
 {
-    (void)state;
     struct external_command_result r = EXTERNAL_COMMAND_RESULT_INIT;
     struct error e = ERROR_INIT;
     assert_int_equal(run_shell("pwd; echo bad >&2; exit 3", 60000, 100, &r, &e), 0);
@@ -104,9 +95,8 @@ static void command__output_errors_status__told_apart(void **state)
     external_command_result_free(&r);
 }
 
-static void command__much_output__read_to_the_end_and_cut(void **state)
+TEST(command__much_output__read_to_the_end_and_cut)
 {
-    (void)state;
     struct external_command_result r = EXTERNAL_COMMAND_RESULT_INIT;
     struct error e = ERROR_INIT;
     assert_int_equal(run_shell("head -c 1000000 /dev/zero | tr '\\0' x; exit 4", 60000, 1000, &r, &e), 0);
@@ -115,9 +105,8 @@ static void command__much_output__read_to_the_end_and_cut(void **state)
     external_command_result_free(&r);
 }
 
-static void command__no_answer__killed_with_its_children(void **state)
+TEST(command__no_answer__killed_with_its_children)
 {
-    (void)state;
     struct external_command_result r = EXTERNAL_COMMAND_RESULT_INIT;
     struct error e = ERROR_INIT;
     int64_t before_ms = clock_monotonic_ms();
@@ -127,9 +116,8 @@ static void command__no_answer__killed_with_its_children(void **state)
     assert_null(r.output);
 }
 
-static void command__output_held_open_by_a_child__not_waited_for(void **state)
+TEST(command__output_held_open_by_a_child__not_waited_for)
 {
-    (void)state;
     struct external_command_result r = EXTERNAL_COMMAND_RESULT_INIT;
     struct error e = ERROR_INIT;
     assert_int_equal(run_shell("sleep 5 & echo $!", 60000, 1000, &r, &e), 0);
@@ -138,9 +126,8 @@ static void command__output_held_open_by_a_child__not_waited_for(void **state)
     external_command_result_free(&r);
 }
 
-static void command__not_there__said(void **state)
+TEST(command__not_there__said)
 {
-    (void)state;
     struct external_command_result r = EXTERNAL_COMMAND_RESULT_INIT;
     struct error e = ERROR_INIT;
     char *const argv[] = {"no-such-program-here", NULL};
@@ -180,9 +167,8 @@ static void put(const char *name, const char *text)
     free(path);
 }
 
-static void gpu_models__as_the_driver_shows_them__in_bus_order(void **state)
+TEST(gpu_models__as_the_driver_shows_them__in_bus_order)
 {
-    (void)state;
     put("nvidia/version",
         "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024\nGCC\n");
     put("nvidia/gpus/0000:3b:00.0/information", "Model: \t\t NVIDIA A100 80GB\nIRQ:   \t\t 5\n");
@@ -216,9 +202,8 @@ static void assert_git(const char *where, char *const *environment, const char *
     free(git);
 }
 
-static void provenance__everything__one_json_object(void **state)
+TEST(provenance__everything__one_json_object)
 {
-    (void)state;
     char *text =
         provenance_json(NULL, LIST("PATH=/usr/bin:/bin", "OMP_NUM_THREADS=3", "CUDA_API_KEY=k"), NULL, NULL, NULL);
     cJSON *all = cJSON_Parse(text);
@@ -238,9 +223,8 @@ static void provenance__everything__one_json_object(void **state)
     free(text);
 }
 
-static void provenance__no_git_or_no_repository__null(void **state)
+TEST(provenance__no_git_or_no_repository__null)
 {
-    (void)state;
     char *nowhere = xasprintf("PATH=%s/none", directory);
     assert_git(directory, LIST("PATH=/usr/bin:/bin"), "null");
     assert_git(directory, LIST(nowhere), "null");
@@ -249,9 +233,8 @@ static void provenance__no_git_or_no_repository__null(void **state)
 }
 
 /* A git of our own: what it is asked and how its answers are read. */
-static void provenance__repository__commit_and_dirty(void **state)
+TEST(provenance__repository__commit_and_dirty)
 {
-    (void)state;
     char *path = xasprintf("PATH=%s/bin:/usr/bin:/bin", directory), *tool = xasprintf("%s/bin/git", directory);
     put("bin/git", "#!/bin/sh\ncase \"$*\" in *rev-parse*) echo 0123abc;; *untracked-files=no*) echo ' M file';; *) "
                    "exit 1;; esac\n");
@@ -267,21 +250,4 @@ static void provenance__repository__commit_and_dirty(void **state)
     free(path);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(environment_base__runner__only_the_usual_and_what_is_passed),
-        cmocka_unit_test(environment_with__same_name__the_later_one_replaces),
-        cmocka_unit_test(environment_json__secrets__redacted),
-        cmocka_unit_test(command__output_errors_status__told_apart),
-        cmocka_unit_test(command__much_output__read_to_the_end_and_cut),
-        cmocka_unit_test(command__no_answer__killed_with_its_children),
-        cmocka_unit_test(command__output_held_open_by_a_child__not_waited_for),
-        cmocka_unit_test(command__not_there__said),
-        cmocka_unit_test(gpu_models__as_the_driver_shows_them__in_bus_order),
-        cmocka_unit_test(provenance__everything__one_json_object),
-        cmocka_unit_test(provenance__no_git_or_no_repository__null),
-        cmocka_unit_test(provenance__repository__commit_and_dirty),
-    };
-    return cmocka_run_group_tests_name("environment", tests, make_directory, remove_directory);
-}
+TESTS_WITHIN(make_directory, remove_directory)

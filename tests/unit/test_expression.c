@@ -1,5 +1,6 @@
 /* space/expression: names resolved to columns, and what is refused. */
 #include "space_fixture.h"
+#include "unit_test.h"
 
 #include <stdio.h>
 
@@ -32,38 +33,33 @@ static void check(const char *text, const char *expected)
     free(out);
 }
 
-static void resolve__bare_and_qualified_keys__columns(void **state)
+TEST(resolve__bare_and_qualified_keys__columns)
 {
-    (void)state;
     check("layers > 2", "(\"model\".\"layers\" > 2)");
     check("parallel_spec.tp*2", "(\"parallel_spec\".\"tp\"*2)");
     check("model.shared", "(\"model\".\"shared\")");
 }
 
-static void resolve__dotted_key__one_column(void **state)
+TEST(resolve__dotted_key__one_column)
 {
-    (void)state;
     check("zero_optimization.stage = 1", "(\"parallel_spec\".\"zero_optimization.stage\" = 1)");
     check("\"zero_optimization.stage\" = 1", "(\"parallel_spec\".\"zero_optimization.stage\" = 1)");
 }
 
-static void resolve__derived_keys__written_out(void **state)
+TEST(resolve__derived_keys__written_out)
 {
-    (void)state;
     check("quarter", "(((\"model\".\"layers\" / 2) / 2))");
 }
 
-static void resolve__strings_functions_keywords__left_alone(void **state)
+TEST(resolve__strings_functions_keywords__left_alone)
 {
-    (void)state;
     check("CASE WHEN lower('tp''s') IN ('x') THEN true ELSE NULL END",
           "(CASE WHEN lower('tp''s') IN ('x') THEN true ELSE NULL END)");
     check("1.5e-3 + .5", "(1.5e-3 + .5)");
 }
 
-static void resolve__type_or_collation__no_key(void **state)
+TEST(resolve__type_or_collation__no_key)
 {
-    (void)state;
     check("CAST(layers AS INTEGER) = tp", "(CAST(\"model\".\"layers\" AS INTEGER) = \"parallel_spec\".\"tp\")");
     check("cast(tp as text) || layers", "(cast(\"parallel_spec\".\"tp\" as text) || \"model\".\"layers\")");
     check("name COLLATE nocase = 'A' AND tp", "(\"model\".\"name\" COLLATE nocase = 'A' AND \"parallel_spec\".\"tp\")");
@@ -72,17 +68,15 @@ static void resolve__type_or_collation__no_key(void **state)
     check("AS + zzz", "unknown key `zzz`");
 }
 
-static void resolve__unknown_and_ambiguous__hint(void **state)
+TEST(resolve__unknown_and_ambiguous__hint)
 {
-    (void)state;
     check("layres = 2", "unknown key `layres` (did you mean `layers`?)");
     check("shared = 2", "ambiguous key `shared` (write model.shared or parallel_spec.shared)");
     check("zzz", "unknown key `zzz`");
 }
 
-static void resolve__unfit_text__refused(void **state)
+TEST(resolve__unfit_text__refused)
 {
-    (void)state;
     check("layers) OR (1", "a closing parenthesis too many");
     check("(layers", "a parenthesis is not closed");
     check("layers; DROP TABLE x", "`;` has no meaning in an expression");
@@ -93,9 +87,8 @@ static void resolve__unfit_text__refused(void **state)
     check("\"open", "a quoted name does not end");
 }
 
-static void build__dangerous_expressions__refused_by_the_guard(void **state)
+TEST(build__dangerous_expressions__refused_by_the_guard)
 {
-    (void)state;
     static const struct {
         const char *require, *refused;
     } cases[] = {
@@ -116,9 +109,8 @@ static void build__dangerous_expressions__refused_by_the_guard(void **state)
     }
 }
 
-static void build__several_wrong_expressions__all_at_once_with_places(void **state)
+TEST(build__several_wrong_expressions__all_at_once_with_places)
 {
-    (void)state;
     struct error e = build_error("[[model]]\nlayers = [1, 2]\n"
                                  "[derive]\nx = \"layrs + 1\"\n"
                                  "[job]\ncommand = [\"run\", \"{lyers}\"]\n"
@@ -127,20 +119,4 @@ static void build__several_wrong_expressions__all_at_once_with_places(void **sta
     assert_non_null(strstr(e.text, "test.toml:4:1: derived key `x`: unknown key `layrs` (did you mean `layers`?)"));
     assert_non_null(strstr(e.text, "unknown placeholder {lyers} (did you mean `layers`?)"));
     assert_non_null(strstr(e.text, "rule `r`: unknown key `foo`"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(resolve__bare_and_qualified_keys__columns),
-        cmocka_unit_test(resolve__dotted_key__one_column),
-        cmocka_unit_test(resolve__derived_keys__written_out),
-        cmocka_unit_test(resolve__strings_functions_keywords__left_alone),
-        cmocka_unit_test(resolve__type_or_collation__no_key),
-        cmocka_unit_test(resolve__unknown_and_ambiguous__hint),
-        cmocka_unit_test(resolve__unfit_text__refused),
-        cmocka_unit_test(build__dangerous_expressions__refused_by_the_guard),
-        cmocka_unit_test(build__several_wrong_expressions__all_at_once_with_places),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

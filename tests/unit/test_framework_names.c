@@ -1,6 +1,7 @@
 /* Profiles: what a framework's own arguments say is what the inputs of predictions say by their names, and is not
  * ignored. */
 #include "space_fixture.h"
+#include "unit_test.h"
 
 #include "space/compile.h"
 #include "util/memory.h"
@@ -278,10 +279,9 @@ static struct predicted predicted_with(const char *profile, const char *batch, c
     return p;
 }
 
-static void names__of_a_framework__as_the_inputs_that_they_mean(void **state)
+TEST(names__of_a_framework__as_the_inputs_that_they_mean)
 {
     static const char batch[] = "micro_batch = 1\ngradient_accumulation = 8\n";
-    (void)state;
     for (size_t i = 0; i < sizeof sayings / sizeof *sayings; i++) {
         const struct saying *s = &sayings[i];
         bool own_heads = strstr(s->ours, "heads_of_keys") != NULL; /* of the key that `always` has */
@@ -297,9 +297,8 @@ static void names__of_a_framework__as_the_inputs_that_they_mean(void **state)
     }
 }
 
-static void names__a_local_batch_in_a_pipeline__is_cut_into_micro_batches(void **state)
+TEST(names__a_local_batch_in_a_pipeline__is_cut_into_micro_batches)
 {
-    (void)state;
     struct predicted whole =
         predicted_with("torchtitan", "micro_batch = 2\ngradient_accumulation = 4\n", "pp = 4\n", "");
     struct predicted by_size =
@@ -318,11 +317,10 @@ static void names__a_local_batch_in_a_pipeline__is_cut_into_micro_batches(void *
     assert_true(whole.bytes == by_tokens.bytes && whole.seconds == by_tokens.seconds);
 }
 
-static void names__fully_sharded_without_a_stage__is_sharded(void **state)
+TEST(names__fully_sharded_without_a_stage__is_sharded)
 {
     static const char *const frameworks[] = {"fsdp", "fsdp2", "torchtitan"};
     static const char batch[] = "micro_batch = 1\ngradient_accumulation = 8\n";
-    (void)state;
     for (size_t i = 0; i < sizeof frameworks / sizeof *frameworks; i++) {
         struct predicted bare = predicted_with(frameworks[i], batch, "", "");
         struct predicted said = predicted_with(frameworks[i], batch, "", "zero_stage = 3\n");
@@ -330,14 +328,4 @@ static void names__fully_sharded_without_a_stage__is_sharded(void **state)
         assert_true(bare.bytes == said.bytes && bare.seconds == said.seconds);
         assert_true(none.bytes > 1.5 * bare.bytes);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names__of_a_framework__as_the_inputs_that_they_mean),
-        cmocka_unit_test(names__a_local_batch_in_a_pipeline__is_cut_into_micro_batches),
-        cmocka_unit_test(names__fully_sharded_without_a_stage__is_sharded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 /* store/function: arguments, results and failures of functions of ours. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "database/function.h"
+#include "unit_test.h"
 
 /* The sum of its integers; NULL without any; a text fails. */
 static int sum(void *context, const struct sql_argument *arguments, int count, int64_t *out, struct error *e)
@@ -35,9 +30,8 @@ static int ask(const char *sql, int64_t *out, struct error *e)
     return rc;
 }
 
-static void function__integers_floats_and_nulls__as_they_are(void **state)
+TEST(function__integers_floats_and_nulls__as_they_are)
 {
-    (void)state;
     struct error e = ERROR_INIT;
     int64_t got = 0;
     assert_int_equal(ask("SELECT model_elements(1, 2.5, NULL, x'00', 40)", &got, &e), 0);
@@ -46,32 +40,20 @@ static void function__integers_floats_and_nulls__as_they_are(void **state)
     assert_int_equal(got, 21);
 }
 
-static void function__nothing_to_return__null(void **state)
+TEST(function__nothing_to_return__null)
 {
-    (void)state;
     struct error e = ERROR_INIT;
     int64_t got = 0;
     assert_int_equal(ask("SELECT model_elements() IS NULL AND model_elements(1.0) IS NULL", &got, &e), 0);
     assert_int_equal(got, 1);
 }
 
-static void function__fails__statement_fails_with_its_text(void **state)
+TEST(function__fails__statement_fails_with_its_text)
 {
-    (void)state;
     struct error e = ERROR_INIT;
     int64_t got = 0;
     assert_int_equal(ask("SELECT model_elements(1, 'x')", &got, &e), -1);
     assert_non_null(strstr(e.text, "call 1: `x` is no number"));
     assert_int_equal(ask("SELECT model_elements(1,2,3,4,5,6,7,8,9)", &got, &e), -1);
     assert_non_null(strstr(e.text, "too many arguments"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(function__integers_floats_and_nulls__as_they_are),
-        cmocka_unit_test(function__nothing_to_return__null),
-        cmocka_unit_test(function__fails__statement_fails_with_its_text),
-    };
-    return cmocka_run_group_tests_name("function", tests, NULL, NULL);
 }

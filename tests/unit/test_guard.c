@@ -1,13 +1,8 @@
 /* store/guard: expressions end, and say so. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "database/guard.h"
+#include "unit_test.h"
 
 static const char without_end[] =
     "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < ?1";
@@ -33,7 +28,7 @@ static int close_memory(void **state)
     return 0;
 }
 
-static void guard_next__without_end__stopped_with_the_sentence(void **state)
+TEST_WITHIN(guard_next__without_end__stopped_with_the_sentence, open_memory, close_memory)
 {
     struct db *db = *state;
     struct error e = ERROR_INIT;
@@ -50,7 +45,7 @@ static void guard_next__without_end__stopped_with_the_sentence(void **state)
     assert_int_equal(n, 7);
 }
 
-static void guard_next__many_rows__share_the_allowance(void **state)
+TEST_WITHIN(guard_next__many_rows__share_the_allowance, open_memory, close_memory)
 {
     struct db *db = *state;
     struct error e = ERROR_INIT;
@@ -70,7 +65,7 @@ static void guard_next__many_rows__share_the_allowance(void **state)
     stmt_free(s);
 }
 
-static void guard_next__other_errors__as_stmt_next_says_them(void **state)
+TEST_WITHIN(guard_next__other_errors__as_stmt_next_says_them, open_memory, close_memory)
 {
     struct db *db = *state;
     struct error e = ERROR_INIT;
@@ -81,7 +76,7 @@ static void guard_next__other_errors__as_stmt_next_says_them(void **state)
     stmt_free(s);
 }
 
-static void limit_processor__without_end__ended_with_an_error(void **state)
+TEST_WITHIN(limit_processor__without_end__ended_with_an_error, open_memory, close_memory)
 {
     struct db *db = *state;
     struct error e = ERROR_INIT;
@@ -98,7 +93,7 @@ static void limit_processor__without_end__ended_with_an_error(void **state)
 }
 
 /* Calls of one function each that would take seconds to hours: nothing looks at a limit while one runs. */
-static void limit_values__calls_without_end__refused(void **state)
+TEST_WITHIN(limit_values__calls_without_end__refused, open_memory, close_memory)
 {
     struct db *db = *state;
     static const char *const statements[] = {
@@ -121,7 +116,7 @@ static void limit_values__calls_without_end__refused(void **state)
     }
 }
 
-static void limit_values__long_texts_and_patterns__refused(void **state)
+TEST_WITHIN(limit_values__long_texts_and_patterns__refused, open_memory, close_memory)
 {
     struct db *db = *state;
     static const char *const statements[] = {
@@ -143,17 +138,4 @@ static void limit_values__long_texts_and_patterns__refused(void **state)
                                   &e),
                      0);
     assert_int_equal(yes, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(guard_next__without_end__stopped_with_the_sentence, open_memory, close_memory),
-        cmocka_unit_test_setup_teardown(guard_next__many_rows__share_the_allowance, open_memory, close_memory),
-        cmocka_unit_test_setup_teardown(guard_next__other_errors__as_stmt_next_says_them, open_memory, close_memory),
-        cmocka_unit_test_setup_teardown(limit_processor__without_end__ended_with_an_error, open_memory, close_memory),
-        cmocka_unit_test_setup_teardown(limit_values__calls_without_end__refused, open_memory, close_memory),
-        cmocka_unit_test_setup_teardown(limit_values__long_texts_and_patterns__refused, open_memory, close_memory),
-    };
-    return cmocka_run_group_tests_name("guard", tests, NULL, NULL);
 }

@@ -1,17 +1,11 @@
 /* util/hash_set: members, growth, the all-zero hash. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit_test.h"
 #include "util/hash_set.h"
 
-static void add__thousands__each_once(void **state)
+TEST(add__thousands__each_once)
 {
-    (void)state;
     struct hash_set set = HASH_SET_INIT;
     for (int pass = 0; pass < 2; pass++) {
         for (uint64_t i = 0; i < 5000; i++) {
@@ -24,9 +18,8 @@ static void add__thousands__each_once(void **state)
     hash_set_free(&set);
 }
 
-static void has__empty_set_or_zero_hash__only_what_was_added(void **state)
+TEST(has__empty_set_or_zero_hash__only_what_was_added)
 {
-    (void)state;
     struct hash_set set = HASH_SET_INIT;
     const struct hash128 zero = {{0}}, other = {{0, 1}};
     assert_false(hash_set_has(&set, &zero));
@@ -39,13 +32,4 @@ static void has__empty_set_or_zero_hash__only_what_was_added(void **state)
     assert_true(hash_set_has(&set, &other));
     assert_int_equal(set.count, 2);
     hash_set_free(&set);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(add__thousands__each_once),
-        cmocka_unit_test(has__empty_set_or_zero_hash__only_what_was_added),
-    };
-    return cmocka_run_group_tests_name("hash_set", tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
 /* sweep_file, predict: models by their config.json, counted to the last parameter. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "huggingface/hf_config.h"
 #include "predict/inputs.h"
+#include "unit_test.h"
 #include "util/file.h"
 #include "util/memory.h"
 
@@ -173,10 +167,9 @@ static struct architecture architecture_of_keys(const struct hf_keys *keys)
     return s.architecture;
 }
 
-static void hf_config_read__published_models__their_totals(void **state)
+TEST(hf_config_read__published_models__their_totals)
 {
     size_t wrong = 0;
-    (void)state;
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         struct hf_keys keys = read_model(models[i].name);
         struct architecture a = architecture_of_keys(&keys);
@@ -200,9 +193,8 @@ static int64_t windows_of(const char *name)
     return a.window_layers;
 }
 
-static void hf_config_read__windows__layers_that_have_them(void **state)
+TEST(hf_config_read__windows__layers_that_have_them)
 {
-    (void)state;
     assert_int_equal(windows_of("Mistral-7B-v0.1"), 32);
     assert_int_equal(windows_of("Mixtral-8x7B-v0.1"), 0);
     assert_int_equal(windows_of("Qwen2-7B"), 0);
@@ -234,9 +226,8 @@ static void expect_layers(const char *name, int64_t attention, int64_t mixers, i
     hf_keys_free(&keys);
 }
 
-static void hf_config_read__hybrid_stacks__what_each_layer_is(void **state)
+TEST(hf_config_read__hybrid_stacks__what_each_layer_is)
 {
-    (void)state;
     expect_layers("Nemotron-H-8B-Base-8K", 4, 24, 0);
     expect_layers("Nemotron-3-Nano-30B-A3B", 6, 23, 23);
     expect_layers("Jamba-v0.1", 4, 28, 16);
@@ -250,18 +241,16 @@ static void hf_config_read__hybrid_stacks__what_each_layer_is(void **state)
     expect_layers("mamba2-2.7b", 0, 64, 0);
 }
 
-static void hf_config_read__experts_every_so_many_layers__those_alone(void **state)
+TEST(hf_config_read__experts_every_so_many_layers__those_alone)
 {
-    (void)state;
     expect_layers("Llama-4-Scout-17B-16E-text_config", 48, 0, 48);
     expect_layers("Llama-4-Maverick-17B-128E-text_config", 48, 0, 24);
     expect_layers("ERNIE-4.5-21B-A3B", 28, 0, 27);
     expect_layers("dbrx-base", 40, 0, 40);
 }
 
-static void hf_config_read__no_mixer_in_a_hybrid_type__attention_throughout(void **state)
+TEST(hf_config_read__no_mixer_in_a_hybrid_type__attention_throughout)
 {
-    (void)state;
     struct hf_keys keys = read_text("c", "{\"model_type\": \"granitemoehybrid\", \"num_local_experts\": 0,"
                                          "\"shared_intermediate_size\": 96, \"mamba_n_heads\": 2, \"mamba_d_head\": 64,"
                                          "\"layer_types\": [\"attention\", \"attention\"], " SHAPE "}");
@@ -272,9 +261,8 @@ static void hf_config_read__no_mixer_in_a_hybrid_type__attention_throughout(void
     hf_keys_free(&keys);
 }
 
-static void hf_config_read__experts_in_some_layers__others_dense(void **state)
+TEST(hf_config_read__experts_in_some_layers__others_dense)
 {
-    (void)state;
     struct hf_keys keys =
         read_text("c", "{\"model_type\": \"qwen3_moe\", \"num_hidden_layers\": 8, \"hidden_size\": 64,"
                        "\"num_attention_heads\": 4, \"num_key_value_heads\": 4, \"intermediate_size\": 128,"
@@ -286,9 +274,8 @@ static void hf_config_read__experts_in_some_layers__others_dense(void **state)
 }
 
 /* modeling_gpt_neox.py: attention_bias is of query_key_value and dense, and the MLP has its own whatever it says. */
-static void hf_config_read__gpt_neox_without_attention_bias__has_that_of_the_mlp(void **state)
+TEST(hf_config_read__gpt_neox_without_attention_bias__has_that_of_the_mlp)
 {
-    (void)state;
     struct hf_keys with = read_text("c.json", "{\"model_type\": \"gpt_neox\", " SHAPE "}");
     struct hf_keys without =
         read_text("c.json", "{\"model_type\": \"gpt_neox\", " SHAPE ", \"attention_bias\": false}");
@@ -302,9 +289,8 @@ static void hf_config_read__gpt_neox_without_attention_bias__has_that_of_the_mlp
     hf_keys_free(&without);
 }
 
-static void hf_config_read__bad_file__one_sentence_with_file_and_field(void **state)
+TEST(hf_config_read__bad_file__one_sentence_with_file_and_field)
 {
-    (void)state;
     static const struct {
         const char *text, *message;
     } cases[] = {
@@ -383,29 +369,12 @@ static void hf_config_read__bad_file__one_sentence_with_file_and_field(void **st
     }
 }
 
-static void hf_config_read__unknown_type__what_would_be_needed(void **state)
+TEST(hf_config_read__unknown_type__what_would_be_needed)
 {
-    (void)state;
     struct hf_keys keys = HF_KEYS_INIT;
     struct error e = ERROR_INIT;
     assert_int_equal(hf_config_read("c.json", "{\"model_type\": \"lama\"}", &keys, &e), -1);
     assert_non_null(
         strstr(e.text, "c.json: model_type \"lama\" is not known; did you mean \"llama\"? (there are baichuan,"));
     assert_non_null(strstr(e.text, "; layers, hidden, heads, ffn and vocab are needed as keys in place of hf_config"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hf_config_read__published_models__their_totals),
-        cmocka_unit_test(hf_config_read__windows__layers_that_have_them),
-        cmocka_unit_test(hf_config_read__experts_in_some_layers__others_dense),
-        cmocka_unit_test(hf_config_read__hybrid_stacks__what_each_layer_is),
-        cmocka_unit_test(hf_config_read__experts_every_so_many_layers__those_alone),
-        cmocka_unit_test(hf_config_read__no_mixer_in_a_hybrid_type__attention_throughout),
-        cmocka_unit_test(hf_config_read__gpt_neox_without_attention_bias__has_that_of_the_mlp),
-        cmocka_unit_test(hf_config_read__bad_file__one_sentence_with_file_and_field),
-        cmocka_unit_test(hf_config_read__unknown_type__what_would_be_needed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

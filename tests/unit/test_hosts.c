@@ -1,14 +1,8 @@
 /* device/hostfile: hostfiles, include and exclude. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "device/hostfile.h"
+#include "unit_test.h"
 #include "util/buffer.h"
 
 static const char uneven[] = "# two kinds\nworker-0 slots=4\n\nworker-1\tslots=2  # old\r\nworker-2 slots=4";
@@ -33,18 +27,16 @@ static void assert_hosts(const struct host_list *l, const char *expected)
     buffer_free(&b);
 }
 
-static void hosts_parse__comments_and_blanks__left_out(void **state)
+TEST(hosts_parse__comments_and_blanks__left_out)
 {
-    (void)state;
     struct host_list l = parsed(uneven);
     assert_hosts(&l, "worker-0:0,1,2,3 worker-1:0,1 worker-2:0,1,2,3");
     assert_int_equal(hosts_device_count(&l), 10);
     host_list_free(&l);
 }
 
-static void hosts_parse__wrong_lines__all_reported(void **state)
+TEST(hosts_parse__wrong_lines__all_reported)
 {
-    (void)state;
     struct host_list l = HOST_LIST_INIT;
     struct error e = ERROR_INIT;
     assert_int_equal(hosts_parse("hf", "a slots=2\nb\nc slots=0\na slots=1\nd slots=2 x\ne slots=two\n", &l, &e), -1);
@@ -59,9 +51,8 @@ static void hosts_parse__wrong_lines__all_reported(void **state)
     assert_string_equal(e.text, "hf: there is no host in it");
 }
 
-static void hosts_filter__as_deepspeed_spells_them__narrowed(void **state)
+TEST(hosts_filter__as_deepspeed_spells_them__narrowed)
 {
-    (void)state;
     static const struct {
         const char *include, *exclude, *left;
     } cases[] = {
@@ -80,9 +71,8 @@ static void hosts_filter__as_deepspeed_spells_them__narrowed(void **state)
     }
 }
 
-static void hosts_filter__what_is_not_there__refused_untouched(void **state)
+TEST(hosts_filter__what_is_not_there__refused_untouched)
 {
-    (void)state;
     static const struct {
         const char *include, *exclude, *message;
     } cases[] = {
@@ -103,9 +93,8 @@ static void hosts_filter__what_is_not_there__refused_untouched(void **state)
     }
 }
 
-static void hosts_capacity__uneven_hosts__jobs_that_fit_at_once(void **state)
+TEST(hosts_capacity__uneven_hosts__jobs_that_fit_at_once)
 {
-    (void)state;
     struct host_list l = parsed(uneven);
     assert_int_equal(hosts_capacity(&l, 1, 2), 5);
     assert_int_equal(hosts_capacity(&l, 2, 4), 1);
@@ -115,16 +104,4 @@ static void hosts_capacity__uneven_hosts__jobs_that_fit_at_once(void **state)
     assert_int_equal(hosts_capacity(&l, 1, 1), 10);
     assert_int_equal(hosts_capacity(&l, 0, 1), 0);
     host_list_free(&l);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hosts_parse__comments_and_blanks__left_out),
-        cmocka_unit_test(hosts_parse__wrong_lines__all_reported),
-        cmocka_unit_test(hosts_filter__as_deepspeed_spells_them__narrowed),
-        cmocka_unit_test(hosts_filter__what_is_not_there__refused_untouched),
-        cmocka_unit_test(hosts_capacity__uneven_hosts__jobs_that_fit_at_once),
-    };
-    return cmocka_run_group_tests_name("hosts", tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
 /* process/inherited_mark: what survives exec, and what is left alone. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "process/inherited_mark.h"
+#include "unit_test.h"
 
 static rlim_t soft_limit(void)
 {
@@ -29,9 +23,8 @@ static int begin_without_limit(void **state)
     return setrlimit(RLIMIT_RTTIME, &limit);
 }
 
-static void borne__after_exec_without_environment__by_its_token_and_database(void **state)
+TEST_WITHIN(borne__after_exec_without_environment__by_its_token_and_database, begin_without_limit, NULL)
 {
-    (void)state;
     int wake[2];
     assert_int_equal(pipe(wake), 0);
     pid_t pid = fork();
@@ -55,9 +48,8 @@ static void borne__after_exec_without_environment__by_its_token_and_database(voi
     waitpid(pid, NULL, 0);
 }
 
-static void set__by_a_runner_that_is_a_job__its_own_mark(void **state)
+TEST_WITHIN(set__by_a_runner_that_is_a_job__its_own_mark, begin_without_limit, NULL)
 {
-    (void)state;
     inherited_mark_set(inherited_mark("outer:1-1"));
     inherited_mark_set(inherited_mark("inner:1-2"));
     assert_true(inherited_mark_borne(getpid(), "inner:1-2"));
@@ -65,9 +57,8 @@ static void set__by_a_runner_that_is_a_job__its_own_mark(void **state)
     assert_true(inherited_mark_borne(getpid(), "outer:1-1"));
 }
 
-static void set__limit_of_somebody_else__stays(void **state)
+TEST_WITHIN(set__limit_of_somebody_else__stays, begin_without_limit, NULL)
 {
-    (void)state;
     struct rlimit limit = {200000, RLIM_INFINITY};
     assert_int_equal(setrlimit(RLIMIT_RTTIME, &limit), 0);
     inherited_mark_set(inherited_mark("database:1-1"));
@@ -75,15 +66,10 @@ static void set__limit_of_somebody_else__stays(void **state)
     assert_false(inherited_mark_borne(getpid(), "database"));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_RTTIME, &limit) < 0 || limit.rlim_max != RLIM_INFINITY)
         return 77;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(borne__after_exec_without_environment__by_its_token_and_database, begin_without_limit),
-        cmocka_unit_test_setup(set__by_a_runner_that_is_a_job__its_own_mark, begin_without_limit),
-        cmocka_unit_test_setup(set__limit_of_somebody_else__stays, begin_without_limit),
-    };
-    return cmocka_run_group_tests_name("inherited mark", tests, NULL, NULL);
+    return unit_test_run(argc, argv);
 }

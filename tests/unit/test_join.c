@@ -1,5 +1,6 @@
 /* join: formulas against SQLite, and what is joined against every combination looked at one by one. */
 #include "space_fixture.h"
+#include "unit_test.h"
 
 #include <limits.h>
 
@@ -174,16 +175,15 @@ static void check_drawn(const char *axes)
     built_free(&b);
 }
 
-static void formula__drawn__as_sqlite_has_it_and_within_its_range(void **state)
+TEST(formula__drawn__as_sqlite_has_it_and_within_its_range)
 {
-    (void)state;
     check_drawn(three_axes);
     rows_told = 0;
     check_drawn(three_axes_of_integers);
     assert_true(rows_told > 0);
 }
 
-static void formula__awkward__as_sqlite_has_it(void **state)
+TEST(formula__awkward__as_sqlite_has_it)
 {
     static const char *const texts[] = {"a BETWEEN 1 AND 3 AND b = 1",
                                         "NOT a = 1 OR b = 2.5",
@@ -273,7 +273,6 @@ static void formula__awkward__as_sqlite_has_it(void **state)
                                         "a ISNULL OR b NOTNULL = c OR a = b ISNULL OR c ISNULL NOTNULL",
                                         "a IS DISTINCT FROM b AND t IS NOT DISTINCT FROM 'x'",
                                         "a IS DISTINCT FROM TRUE OR b IS NOT DISTINCT FROM c = FALSE"};
-    (void)state;
     struct built b = build_text(three_axes);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         check_formula(&b, texts[i], i);
@@ -281,7 +280,7 @@ static void formula__awkward__as_sqlite_has_it(void **state)
 }
 
 /* An operation of SQLite's is worked out for each value of its own keys, not for each combination of the rule's. */
-static void formula__operations__sqlite_asked_for_their_own_keys(void **state)
+TEST(formula__operations__sqlite_asked_for_their_own_keys)
 {
     static const struct {
         const char *text;
@@ -296,7 +295,6 @@ static void formula__operations__sqlite_asked_for_their_own_keys(void **state)
                  {"CAST(b AS INTEGER) * a = c", 6},
                  {"CAST(a AS TEXT) = '3' AND b <> c", 8},
                  {"a || '-' || b <> c", 34}};
-    (void)state;
     struct built b = build_text(three_axes);
     struct range *keys = xcalloc(b.space->names.key_count, sizeof *keys);
     const struct scope s = evaluator_scope(b.space->evaluator, keys);
@@ -412,7 +410,7 @@ static void draw_sum(struct rng *d, int depth, struct buffer *out)
     buffer_add_char(out, ')');
 }
 
-static void formula__equality__solved_for_its_last_key(void **state)
+TEST(formula__equality__solved_for_its_last_key)
 {
     static const struct {
         const char *text;
@@ -430,7 +428,6 @@ static void formula__equality__solved_for_its_last_key(void **state)
         {"d <= a", false, false, 0},
         {"d + c = a", false, false, 0}, /* c is open, too */
     };
-    (void)state;
     struct built b =
         build_text("[[cluster_spec]]\na = [2, 5]\nb = [3, 4]\n[[parallel_spec]]\nc = [1, 2]\nd = [1, 4, 6]\n");
     struct range exact[4], keys[4];
@@ -470,16 +467,14 @@ static void check_drawn_sums(const char *axes)
     built_free(&b);
 }
 
-static void residue__drawn_sums__equal_residue_equal_outcome(void **state)
+TEST(residue__drawn_sums__equal_residue_equal_outcome)
 {
-    (void)state;
     check_drawn_sums(four_axes);
     check_drawn_sums(four_axes_of_naturals);
 }
 
-static void residue__sum__only_its_total_counts(void **state)
+TEST(residue__sum__only_its_total_counts)
 {
-    (void)state;
     struct built b =
         build_text("[[cluster_spec]]\na = [1, 2, 3, 4]\nb = [1, 2, 3, 4]\n[[parallel_spec]]\nc = [1, 2]\nd = 9\n");
     /* a and b are bound: what they come to, for each c, as far as it decides nothing. */
@@ -587,9 +582,8 @@ static void check_as_one_by_one(struct built *b, uint64_t seed)
     free(r.alone);
 }
 
-static void match__drawn_spaces__as_one_by_one(void **state)
+TEST(match__drawn_spaces__as_one_by_one)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= (uint64_t)rounds_of(250); seed++) {
         char *text = draw_sweep(seed, seed % 10 == 0 ? 30 : 4);
         struct built b = build_text(text);
@@ -601,7 +595,7 @@ static void match__drawn_spaces__as_one_by_one(void **state)
 }
 
 /* Axes that are not in order, with values that overflow, and blocks that lack a key: drawn sums of them are equal. */
-static void match__drawn_equalities__as_one_by_one(void **state)
+TEST(match__drawn_equalities__as_one_by_one)
 {
     static const char axes[] =
         "[[model]]\na = [9, 4, 1, 7, 3, 12, 2, 8, 0, -5, 6]\n\"(b, t)\" = [[4, 1], [1, 2], [4, 3], [2, 4], [3, 5], [9, "
@@ -611,7 +605,6 @@ static void match__drawn_equalities__as_one_by_one(void **state)
         "[[parallel_spec]]\nc = [10, 9, 8, 7, 6, 5, 4, 3, 2, 1]\nd = [2, 1]\n";
     static const char *const keys[] = {"a", "b", "c", "t", "a", "c", "3", "-2", "12"};
     static const char *const signs[] = {" + ", " - ", " * "};
-    (void)state;
     for (uint64_t seed = 1; seed <= (uint64_t)rounds_of(60); seed++) {
         struct rng d = rng_stream(seed, 2);
         struct buffer text = BUFFER_INIT;
@@ -630,9 +623,8 @@ static void match__drawn_equalities__as_one_by_one(void **state)
 }
 
 /* What a rule makes false by itself is told where that is cheap: SQLite is asked for each of 40,000 pairs here. */
-static void match__rule_for_sqlite__not_counted_by_itself_where_dear(void **state)
+TEST(match__rule_for_sqlite__not_counted_by_itself_where_dear)
 {
-    (void)state;
     struct buffer text = BUFFER_INIT;
     buffer_add_text(&text, "[[model]]\na = { from = 1, to = 200, step = 1 }\n"
                            "[[parallel_spec]]\nb = { from = 1, to = 200, step = 1 }\n"
@@ -653,9 +645,8 @@ static void match__rule_for_sqlite__not_counted_by_itself_where_dear(void **stat
 
 /* --- beyond what can be listed --- */
 
-static void match__a_million_millions__counted_by_each_rule(void **state)
+TEST(match__a_million_millions__counted_by_each_rule)
 {
-    (void)state;
     struct buffer text = BUFFER_INIT;
     static const char *const keys[] = {"[[cluster_spec]]\na", "b", "[[model]]\nc", "d", "[[parallel_spec]]\ne", "f"};
     for (int i = 0; i < 6; i++) {
@@ -680,21 +671,4 @@ static void match__a_million_millions__counted_by_each_rule(void **state)
     free(counts.rules);
     built_free(&b);
     buffer_free(&text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formula__drawn__as_sqlite_has_it_and_within_its_range),
-        cmocka_unit_test(formula__awkward__as_sqlite_has_it),
-        cmocka_unit_test(formula__operations__sqlite_asked_for_their_own_keys),
-        cmocka_unit_test(residue__drawn_sums__equal_residue_equal_outcome),
-        cmocka_unit_test(residue__sum__only_its_total_counts),
-        cmocka_unit_test(match__drawn_spaces__as_one_by_one),
-        cmocka_unit_test(match__drawn_equalities__as_one_by_one),
-        cmocka_unit_test(formula__equality__solved_for_its_last_key),
-        cmocka_unit_test(match__rule_for_sqlite__not_counted_by_itself_where_dear),
-        cmocka_unit_test(match__a_million_millions__counted_by_each_rule),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 
 #include "learning/knowledge.h"
 #include "space_fixture.h"
+#include "unit_test.h"
 #include "util/memory.h"
 
 struct found {
@@ -46,9 +47,8 @@ static void expect_dependents(const char *toml, int64_t witness, const char *exp
 #define TWO_DEVICES "[predict]\n[[cluster_spec]]\nnum_devices_per_host = 2\n"
 #define EIGHT_DEVICES "[predict]\n[[cluster_spec]]\nnum_devices_per_host = 8\n"
 
-static void order__micro_batch_and_stage__both_at_once(void **state)
+TEST(order__micro_batch_and_stage__both_at_once)
 {
-    (void)state;
     const char *text = TWO_DEVICES "[[parallel_spec]]\nmicro_batch = [1, 2, 4]\nzero_stage = [0, 1, 2]\n";
     expect_dependents(text, 5, "4 7 8"); /* 2 at stage 1 */
     expect_dependents(text, 1, "4 7");
@@ -56,17 +56,15 @@ static void order__micro_batch_and_stage__both_at_once(void **state)
     expect_dependents(text, 7, "");
 }
 
-static void order__stage_on_one_device__not_compared(void **state)
+TEST(order__stage_on_one_device__not_compared)
 {
-    (void)state;
     expect_dependents("[predict]\n[[parallel_spec]]\nmicro_batch = [1, 2]\nzero_stage = [0, 1]\n", 2, "4");
     expect_dependents(EIGHT_DEVICES "[[parallel_spec]]\ntp = 8\nzero_stage = [0, 1]\n", 2, "");
     expect_dependents(EIGHT_DEVICES "[[parallel_spec]]\ntp = 4\nzero_stage = [0, 1]\n", 2, "1");
 }
 
-static void order__tensor_for_pipeline__at_an_equal_product_alone(void **state)
+TEST(order__tensor_for_pipeline__at_an_equal_product_alone)
 {
-    (void)state;
     const char *degrees = "[[parallel_spec]]\n\"(tp, pp)\" = [[4, 1], [2, 2], [1, 4], [1, 2], [2, 1]]\n";
     char *text = xasprintf(EIGHT_DEVICES "%s", degrees);
     expect_dependents(text, 1, "2 3");
@@ -79,9 +77,8 @@ static void order__tensor_for_pipeline__at_an_equal_product_alone(void **state)
     free(text);
 }
 
-static void order__listed_values__in_their_order(void **state)
+TEST(order__listed_values__in_their_order)
 {
-    (void)state;
     const char *text = TWO_DEVICES "[[parallel_spec]]\nrecompute = [\"none\", \"full\", \"selective\"]\n";
     expect_dependents(text, 2, "1 3");
     expect_dependents(text, 3, "1");
@@ -89,9 +86,8 @@ static void order__listed_values__in_their_order(void **state)
     expect_dependents(TWO_DEVICES "[[parallel_spec]]\nrecompute = [true, false]\n", 2, "");
 }
 
-static void order__key_of_nobody__must_be_equal(void **state)
+TEST(order__key_of_nobody__must_be_equal)
 {
-    (void)state;
     expect_dependents(TWO_DEVICES "[[parallel_spec]]\nmicro_batch = [1, 2]\nkernel = [\"a\", \"b\"]\n", 1, "3");
     /* Neither an absent value nor a text is more or less than a number. */
     expect_dependents(TWO_DEVICES
@@ -100,9 +96,8 @@ static void order__key_of_nobody__must_be_equal(void **state)
                       1, "2 4");
 }
 
-static void order__of_the_file__adds_and_replaces(void **state)
+TEST(order__of_the_file__adds_and_replaces)
 {
-    (void)state;
     const char *keys = "[[parallel_spec]]\nmicro_batch = [1, 2]\nkernel = [\"a\", \"b\"]\n";
     char *text = xasprintf("[predict.order]\nkernel = [\"b\", \"a\"]\nmicro_batch = \"equal\"\n%s", keys);
     expect_dependents(text, 2, "1");
@@ -112,9 +107,8 @@ static void order__of_the_file__adds_and_replaces(void **state)
     free(text);
 }
 
-static void order__labels__differ_but_where_the_command_says_them(void **state)
+TEST(order__labels__differ_but_where_the_command_says_them)
 {
-    (void)state;
     const char *specs = "[predict]\n[[model]]\nname = \"a\"\nh = 1\n[[model]]\nname = \"b\"\nh = 1\n"
                         "[[parallel_spec]]\nmicro_batch = [1, 2]\n";
     expect_dependents(specs, 1, "2 3 4");
@@ -123,9 +117,8 @@ static void order__labels__differ_but_where_the_command_says_them(void **state)
     free(text);
 }
 
-static void order__nothing_asked_or_off__none(void **state)
+TEST(order__nothing_asked_or_off__none)
 {
-    (void)state;
     struct built b = build_text("[[parallel_spec]]\nmicro_batch = [1, 2]\n");
     assert_null(b.space->order);
     built_free(&b);
@@ -135,19 +128,4 @@ static void order__nothing_asked_or_off__none(void **state)
     b = build_text("[predict]\n[[parallel_spec]]\nkernel = [1, 2]\n");
     assert_null(b.space->order);
     built_free(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(order__micro_batch_and_stage__both_at_once),
-        cmocka_unit_test(order__stage_on_one_device__not_compared),
-        cmocka_unit_test(order__tensor_for_pipeline__at_an_equal_product_alone),
-        cmocka_unit_test(order__listed_values__in_their_order),
-        cmocka_unit_test(order__key_of_nobody__must_be_equal),
-        cmocka_unit_test(order__of_the_file__adds_and_replaces),
-        cmocka_unit_test(order__labels__differ_but_where_the_command_says_them),
-        cmocka_unit_test(order__nothing_asked_or_off__none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

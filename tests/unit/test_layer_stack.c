@@ -1,14 +1,8 @@
 /* space/multiset and space/layer_stack: counting, order, positions. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "models/layer_stack.h"
+#include "unit_test.h"
 #include "util/buffer.h"
 
 /* A number_set; `cases` that use it are not static, as the values are locals. */
@@ -70,9 +64,8 @@ static uint64_t walk_and_compare(const struct layer_stack *s)
     return rank;
 }
 
-static void multiset_table__small_and_huge__binomials_and_saturation(void **state)
+TEST(multiset_table__small_and_huge__binomials_and_saturation)
 {
-    (void)state;
     struct multiset_table t = multiset_table_make(64, 256);
     assert_int_equal(multiset_count(&t, 3, 12), 91);
     assert_int_equal(multiset_count(&t, 4, 12), 455);
@@ -82,9 +75,8 @@ static void multiset_table__small_and_huge__binomials_and_saturation(void **stat
     multiset_table_free(&t);
 }
 
-static void multiset_next__three_of_three__documented_order(void **state)
+TEST(multiset_next__three_of_three__documented_order)
 {
-    (void)state;
     static const uint16_t expected[][3] = {{3, 0, 0}, {2, 1, 0}, {2, 0, 1}, {1, 2, 0}, {1, 1, 1},
                                            {1, 0, 2}, {0, 3, 0}, {0, 2, 1}, {0, 1, 2}, {0, 0, 3}};
     struct multiset_table t = multiset_table_make(3, 3);
@@ -101,9 +93,8 @@ static void multiset_next__three_of_three__documented_order(void **state)
     multiset_table_free(&t);
 }
 
-static void count__twelve_mixers__known_numbers(void **state)
+TEST(count__twelve_mixers__known_numbers)
 {
-    (void)state;
     const struct {
         unsigned kinds;
         uint64_t per_layers[4], total;
@@ -119,9 +110,8 @@ static void count__twelve_mixers__known_numbers(void **state)
     }
 }
 
-static void next__three_mixers_two_kinds__documented_order(void **state)
+TEST(next__three_mixers_two_kinds__documented_order)
 {
-    (void)state;
     static const char *const expected[] = {"3.0",     "2.1",     "1.2",     "0.3",     "1.0 2.0", "1.0 1.1",
                                            "1.0 0.2", "0.1 2.0", "0.1 1.1", "0.1 0.2", "2.0 1.0", "2.0 0.1",
                                            "1.1 1.0", "1.1 0.1", "0.2 1.0", "0.2 0.1"};
@@ -141,9 +131,8 @@ static void next__three_mixers_two_kinds__documented_order(void **state)
 }
 
 /* Limits of every kind, alone and together; the walk must agree with the count and with the positions. */
-static void rank__every_kind_of_limits__walk_count_and_positions_agree(void **state)
+TEST(rank__every_kind_of_limits__walk_count_and_positions_agree)
 {
-    (void)state;
     const struct {
         struct layer_rules rules;
         uint64_t count;
@@ -167,9 +156,8 @@ static void rank__every_kind_of_limits__walk_count_and_positions_agree(void **st
     }
 }
 
-static void rank__largest_countable__last_position_returns(void **state)
+TEST(rank__largest_countable__last_position_returns)
 {
-    (void)state;
     const struct layer_rules rules = {2, SET(63), SET(1), ANY};
     struct layer_stack s = make(&rules);
     struct layer_state st = layer_state_make(&s);
@@ -181,9 +169,8 @@ static void rank__largest_countable__last_position_returns(void **state)
     layer_stack_free(&s);
 }
 
-static void make__bad_rules__refused_with_reason(void **state)
+TEST(make__bad_rules__refused_with_reason)
 {
-    (void)state;
     const struct {
         struct layer_rules rules;
         const char *message;
@@ -211,9 +198,8 @@ static void make__bad_rules__refused_with_reason(void **state)
     }
 }
 
-static void find__none_of_the_stack__false(void **state)
+TEST(find__none_of_the_stack__false)
 {
-    (void)state;
     const struct layer_rules rules = {.kinds = 2, .layers = SET(1, 3), .sizes = SET(1, 3), .totals = SET(3, 5)};
     struct layer_stack s = make(&rules);
     struct layer_state st = layer_state_make(&s);
@@ -229,19 +215,4 @@ static void find__none_of_the_stack__false(void **state)
     assert_false(layer_stack_find(&s, 1, rows[1], &st)); /* no such total */
     layer_state_free(&st);
     layer_stack_free(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(multiset_table__small_and_huge__binomials_and_saturation),
-        cmocka_unit_test(multiset_next__three_of_three__documented_order),
-        cmocka_unit_test(count__twelve_mixers__known_numbers),
-        cmocka_unit_test(next__three_mixers_two_kinds__documented_order),
-        cmocka_unit_test(rank__every_kind_of_limits__walk_count_and_positions_agree),
-        cmocka_unit_test(rank__largest_countable__last_position_returns),
-        cmocka_unit_test(find__none_of_the_stack__false),
-        cmocka_unit_test(make__bad_rules__refused_with_reason),
-    };
-    return cmocka_run_group_tests_name("layer_stack", tests, NULL, NULL);
 }

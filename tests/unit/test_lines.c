@@ -1,19 +1,13 @@
 /* run: lines of any file, and patterns over them. */
-#include <fcntl.h>
 #include <regex.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "pattern/line_pattern.h"
+#include "unit_test.h"
 #include "util/clock.h"
 #include "util/line_reader.h"
 #include "util/memory.h"
@@ -58,9 +52,8 @@ static void assert_lines(int64_t bytes_most, const char *const *lines)
 
 #define LINES(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-static void line_reader__line_ends__each_kind_ends_a_line(void **state)
+TEST(line_reader__line_ends__each_kind_ends_a_line)
 {
-    (void)state;
     put("a\nb\r\nc\rd", 8);
     assert_lines(0, LINES("a", "b", "", "c", "d"));
     put("\n\n", 2);
@@ -69,23 +62,20 @@ static void line_reader__line_ends__each_kind_ends_a_line(void **state)
     assert_lines(0, LINES("last"));
 }
 
-static void line_reader__empty_file__no_line(void **state)
+TEST(line_reader__empty_file__no_line)
 {
-    (void)state;
     put("", 0);
     assert_lines(0, (const char *const[]){NULL});
 }
 
-static void line_reader__nul_bytes__blanks(void **state)
+TEST(line_reader__nul_bytes__blanks)
 {
-    (void)state;
     put("a\0\0b\n\0", 6);
     assert_lines(0, LINES("a  b", " "));
 }
 
-static void line_reader__line_over_the_bound__cut_and_the_next_one_whole(void **state)
+TEST(line_reader__line_over_the_bound__cut_and_the_next_one_whole)
 {
-    (void)state;
     size_t n = 3 * LINE_BYTES_MOST;
     char *text = xmalloc(n + 6), *cut = xmalloc(LINE_BYTES_MOST + 1);
     memset(text, 'x', n);
@@ -99,9 +89,8 @@ static void line_reader__line_over_the_bound__cut_and_the_next_one_whole(void **
 }
 
 /* Every length around the block's: a line end may be the last or the first byte of a block. */
-static void line_reader__line_end_at_block_border__no_line_lost(void **state)
+TEST(line_reader__line_end_at_block_border__no_line_lost)
 {
-    (void)state;
     char *text = xmalloc(LINE_BYTES_MOST + 8);
     for (int around = -3; around <= 3; around++) {
         size_t n = (size_t)(LINE_BYTES_MOST + around);
@@ -117,18 +106,16 @@ static void line_reader__line_end_at_block_border__no_line_lost(void **state)
     free(text);
 }
 
-static void line_reader__larger_than_wanted__head_and_tail_apart(void **state)
+TEST(line_reader__larger_than_wanted__head_and_tail_apart)
 {
-    (void)state;
     put("head1\nhead2\nmiddle\nmiddle\ntail1\ntail2\n", 38);
     assert_lines(24, LINES("head1", "head2", "", "tail1", "tail2"));
     assert_lines(20, LINES("head1", "head", "il1", "tail2"));
     assert_lines(38, LINES("head1", "head2", "middle", "middle", "tail1", "tail2"));
 }
 
-static void line_reader__no_regular_file__none(void **state)
+TEST(line_reader__no_regular_file__none)
 {
-    (void)state;
     assert_null(line_reader_open(NULL, 0));
     assert_null(line_reader_open("/no/such/file", 0));
     assert_null(line_reader_open("/tmp", 0));
@@ -158,9 +145,8 @@ static void assert_needles(const char *pattern, const char *const *needles)
 
 #define NOTHING ((const char *const[]){NULL})
 
-static void line_pattern__what_every_match_holds__found(void **state)
+TEST(line_pattern__what_every_match_holds__found)
 {
-    (void)state;
     assert_needles("samples/s: ([0-9.]+)", LINES("samples/s: "));
     assert_needles("torch\\.(cuda\\.)?OutOfMemoryError", LINES("OutOfMemoryError"));
     assert_needles("^loss=", LINES("loss="));
@@ -173,9 +159,8 @@ static void line_pattern__what_every_match_holds__found(void **state)
     assert_needles("((nested)|[)])tail", LINES("tail"));
 }
 
-static void line_pattern__nothing_certain__no_needle(void **state)
+TEST(line_pattern__nothing_certain__no_needle)
 {
-    (void)state;
     assert_needles("abc?", NOTHING);
     assert_needles("(abcd)", NOTHING);
     assert_needles("(abcd)?", NOTHING);
@@ -211,9 +196,8 @@ static void assert_same_as_regexec(const char *pattern, const char *line)
 }
 
 /* Each pattern over each line. */
-static void line_pattern__any_pattern__same_answer_as_regexec(void **state)
+TEST(line_pattern__any_pattern__same_answer_as_regexec)
 {
-    (void)state;
     static const char *const patterns[] = {
         "abc",
         "ab?c",
@@ -283,9 +267,8 @@ static void line_pattern__any_pattern__same_answer_as_regexec(void **state)
     }
 }
 
-static void line_pattern__not_a_pattern__said_why(void **state)
+TEST(line_pattern__not_a_pattern__said_why)
 {
-    (void)state;
     struct line_pattern p;
     char why[256] = "";
     assert_int_not_equal(line_pattern_compile(&p, "a(b", why), 0);
@@ -314,9 +297,8 @@ static void line_pattern__not_a_pattern__said_why(void **state)
     }
 }
 
-static void line_pattern__bytes_that_are_no_text__as_any_character(void **state)
+TEST(line_pattern__bytes_that_are_no_text__as_any_character)
 {
-    (void)state;
     struct line_pattern p;
     struct text_range groups[2];
     char why[256];
@@ -330,9 +312,8 @@ static void line_pattern__bytes_that_are_no_text__as_any_character(void **state)
     line_pattern_free(&p);
 }
 
-static void line_pattern__within_a_text__ends_are_those_of_the_text(void **state)
+TEST(line_pattern__within_a_text__ends_are_those_of_the_text)
 {
-    (void)state;
     struct line_pattern p;
     char why[256];
     assert_int_equal(line_pattern_compile(&p, "^b|b$|\\bc", why), 0);
@@ -343,9 +324,8 @@ static void line_pattern__within_a_text__ends_are_those_of_the_text(void **state
 }
 
 /* With a matcher that tries one way after another, each of these takes years. */
-static void line_pattern__pathological__linear(void **state)
+TEST(line_pattern__pathological__linear)
 {
-    (void)state;
     static const char *const patterns[] = {"(x+x+)+y", "(x|xx)*y", "(x*)*y", "((x?){50}x{50})+y", "(.*)(.*)(.*)(.*)y$"};
     char *line = xmalloc(60001), why[256];
     memset(line, 'x', 60000);
@@ -362,23 +342,4 @@ static void line_pattern__pathological__linear(void **state)
     free(line);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(line_reader__line_ends__each_kind_ends_a_line),
-        cmocka_unit_test(line_reader__empty_file__no_line),
-        cmocka_unit_test(line_reader__nul_bytes__blanks),
-        cmocka_unit_test(line_reader__line_over_the_bound__cut_and_the_next_one_whole),
-        cmocka_unit_test(line_reader__line_end_at_block_border__no_line_lost),
-        cmocka_unit_test(line_reader__larger_than_wanted__head_and_tail_apart),
-        cmocka_unit_test(line_reader__no_regular_file__none),
-        cmocka_unit_test(line_pattern__what_every_match_holds__found),
-        cmocka_unit_test(line_pattern__nothing_certain__no_needle),
-        cmocka_unit_test(line_pattern__any_pattern__same_answer_as_regexec),
-        cmocka_unit_test(line_pattern__not_a_pattern__said_why),
-        cmocka_unit_test(line_pattern__bytes_that_are_no_text__as_any_character),
-        cmocka_unit_test(line_pattern__within_a_text__ends_are_those_of_the_text),
-        cmocka_unit_test(line_pattern__pathological__linear),
-    };
-    return cmocka_run_group_tests_name("lines", tests, make_file, remove_file);
-}
+TESTS_WITHIN(make_file, remove_file)

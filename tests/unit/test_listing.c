@@ -1,6 +1,7 @@
 /* space: that matches are listed at the ranks and under the keys that they have always had. Jobs are recognised by
  * them, so a listing that changes makes people's jobs run again. */
 #include "space_fixture.h"
+#include "unit_test.h"
 
 #include "random_sweep.h"
 #include "util/hash.h"
@@ -36,9 +37,8 @@ static void add_listing(struct built *b, struct buffer *out)
     match_close(c);
 }
 
-static void listing__drawn_sweeps__ranks_and_keys_as_recorded(void **state)
+TEST(listing__drawn_sweeps__ranks_and_keys_as_recorded)
 {
-    (void)state;
     for (uint64_t line = 0; line < RECORDED; line++) {
         struct buffer listing = BUFFER_INIT;
         char hex[HASH_HEX_BYTES];
@@ -116,24 +116,14 @@ static void check_file(const char *path)
     built_free(&b);
 }
 
-static void listing__configs__as_one_by_one(void **state)
+TEST(listing__configs__as_one_by_one)
 {
     static const char *const names[] = {"alpa",       "deepspeed", "huggingface", "megatron",
                                         "quickstart", "torch-cpu", "torch-gpu",   "zhen"};
     const char *source = getenv("srcdir");
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char *path = xasprintf("%s/configs/%s.toml", source ? source : "..", names[i]);
         check_file(path);
         free(path);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(listing__drawn_sweeps__ranks_and_keys_as_recorded),
-        cmocka_unit_test(listing__configs__as_one_by_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

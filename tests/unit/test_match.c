@@ -1,5 +1,6 @@
 /* space: the match, its counts, identity, and the sweep against a database. */
 #include "space_fixture.h"
+#include "unit_test.h"
 
 #include <math.h>
 
@@ -9,9 +10,8 @@
 #include "database/open.h"
 #include "space/enumerate.h"
 
-static void match__world_size__absent_degree_counts_as_one(void **state)
+TEST(match__world_size__absent_degree_counts_as_one)
 {
-    (void)state;
     struct built b = build_text("[[cluster_spec]]\nnum_hosts = 1\nnum_devices_per_host = [1, 2, 4]\n"
                                 "[[parallel_spec]]\ntp = [1, 2]\n[[parallel_spec]]\nmicro_batch = 3\n");
     struct plan p = plan_of(&b);
@@ -23,9 +23,8 @@ static void match__world_size__absent_degree_counts_as_one(void **state)
     built_free(&b);
 }
 
-static void match__no_cluster__one_host_with_one_device(void **state)
+TEST(match__no_cluster__one_host_with_one_device)
 {
-    (void)state;
     struct built b = build_text("[[parallel_spec]]\ntp = [1, 2]\n");
     struct plan p = plan_of(&b);
     assert_int_equal(p.jobs, 1);
@@ -33,9 +32,8 @@ static void match__no_cluster__one_host_with_one_device(void **state)
     built_free(&b);
 }
 
-static void match__rules__total_over_null_and_zero(void **state)
+TEST(match__rules__total_over_null_and_zero)
 {
-    (void)state;
     struct built b = build_text("[[model]]\nlayers = [2, 4]\n[[model]]\nheads = 3\n"
                                 "[[parallel_spec]]\nzero = [0, 1]\n"
                                 "[[rule]]\nname = \"divides\"\nrequire = \"layers % zero = 0\"\n"
@@ -49,9 +47,8 @@ static void match__rules__total_over_null_and_zero(void **state)
     built_free(&b);
 }
 
-static void match__rules_in_order__first_that_fires_and_each_alone(void **state)
+TEST(match__rules_in_order__first_that_fires_and_each_alone)
 {
-    (void)state;
     struct built b = build_text("[[model]]\na = [1, 2, 3, 4]\n[[parallel_spec]]\nb = [1, 2]\n"
                                 "[[rule]]\nname = \"first\"\nrequire = \"a > 2\"\n"
                                 "[[rule]]\nname = \"second\"\nrequire = \"a > 3 OR b = 2\"\n");
@@ -66,9 +63,8 @@ static void match__rules_in_order__first_that_fires_and_each_alone(void **state)
     built_free(&b);
 }
 
-static void match__rule_disabled__not_applied(void **state)
+TEST(match__rule_disabled__not_applied)
 {
-    (void)state;
     struct built b = build_text("[sweep]\ndisable_rules = [\"world-size\"]\n[[parallel_spec]]\ntp = [1, 2]\n");
     struct plan p = plan_of(&b);
     assert_int_equal(p.jobs, 2);
@@ -78,9 +74,8 @@ static void match__rule_disabled__not_applied(void **state)
     assert_non_null(strstr(e.text, "there is no rule `world-sise` (did you mean `world-size`?)"));
 }
 
-static void match__warning__counted_not_excluded(void **state)
+TEST(match__warning__counted_not_excluded)
 {
-    (void)state;
     struct built b =
         build_text("[[model]]\na = [1, 2]\n[[rule]]\nname = \"w\"\nlevel = \"warn\"\nrequire = \"a = 1\"\n");
     struct plan p = plan_of(&b);
@@ -90,9 +85,8 @@ static void match__warning__counted_not_excluded(void **state)
     built_free(&b);
 }
 
-static void match__unbound_placeholder__excluded_with_a_reason(void **state)
+TEST(match__unbound_placeholder__excluded_with_a_reason)
 {
-    (void)state;
     struct built b =
         build_text("[job]\ncommand = [\"x\", \"{tp}\"]\n[[parallel_spec]]\ntp = 1\n[[parallel_spec]]\nauto = true\n");
     struct plan p = plan_of(&b);
@@ -159,9 +153,8 @@ static void assert_other_keys(const char *a, const char *b)
             assert_string_not_equal(x.hex[i], y.hex[j]);
 }
 
-static void identity__order_labels_and_blocks__do_not_count(void **state)
+TEST(identity__order_labels_and_blocks__do_not_count)
 {
-    (void)state;
     assert_same_keys("[[model]]\nname = \"a\"\nlayers = [2, 4]\nhidden = 8\n",
                      "[[model]]\nhidden = 8\nlayers = [4, 2]\nname = \"b\"\ndescription = \"x\"\n");
     assert_same_keys("[[model]]\nlayers = [2, 4]\n", "[[model]]\nlayers = 4\n[[model]]\nlayers = 2\n");
@@ -177,9 +170,8 @@ static void identity__order_labels_and_blocks__do_not_count(void **state)
     "77,78,79,80,81,82,83,84,85,86,87,88,89,90,91,92,93,94,95,96,97,98,99]"
 #define LARGE "[[model]]\na = " HUNDRED "\nb = " HUNDRED "\n"
 
-static void distinct__what_makes_two_combinations_one_job__known(void **state)
+TEST(distinct__what_makes_two_combinations_one_job__known)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool distinct;
@@ -221,9 +213,8 @@ static struct plan listed_plan(struct space *space, int64_t each_most, struct ke
     return p;
 }
 
-static void plan__jobs_that_are_alike__told_without_looking(void **state)
+TEST(plan__jobs_that_are_alike__told_without_looking)
 {
-    (void)state;
     static const char *const texts[] = {
         ("[[model]]\na = [1, 2, 3, 4]\n[[training_spec]]\nt = [1, 2, 3]\n"
          "[[rule]]\nname = \"r\"\nrequire = \"a <> t\"\nwhy = \"w\"\n"),
@@ -259,9 +250,8 @@ static void count_looks(void *context, int64_t matches, int64_t of)
     ++*(int *)context;
 }
 
-static void plan__specs_stand_in_several_blocks__jobs_counted_without_looking(void **state)
+TEST(plan__specs_stand_in_several_blocks__jobs_counted_without_looking)
 {
-    (void)state;
 #define RULE "[[training_spec]]\nt = [1, 2, 3]\n[[rule]]\nname = \"r\"\nrequire = \"a <> t\"\nwhy = \"w\"\n"
     static const struct {
         const char *text;
@@ -295,9 +285,8 @@ static void plan__specs_stand_in_several_blocks__jobs_counted_without_looking(vo
 }
 
 /* A rule that reads a label may tell equal specs apart. */
-static void plan__equal_specs_have_other_labels__looked_at(void **state)
+TEST(plan__equal_specs_have_other_labels__looked_at)
 {
-    (void)state;
     struct built b = build_text("[[model]]\nname = \"x\"\na = [1, 2]\n[[model]]\nname = \"y\"\na = [2, 3]\n"
                                 "[[rule]]\nname = \"r\"\nrequire = \"model.name = 'y' or a = 1\"\nwhy = \"w\"\n");
     struct plan p = plan_of(&b);
@@ -307,9 +296,8 @@ static void plan__equal_specs_have_other_labels__looked_at(void **state)
     built_free(&b);
 }
 
-static void identity__values_types_command_and_environment__count(void **state)
+TEST(identity__values_types_command_and_environment__count)
 {
-    (void)state;
     assert_other_keys("[[model]]\nx = 1\n", "[[model]]\nx = 1.0\n");
     assert_other_keys("[[model]]\nx = 1\n", "[[model]]\nx = true\n");
     assert_other_keys("[[model]]\nx = \"1\"\n", "[[model]]\nx = 1\n");
@@ -321,9 +309,8 @@ static void identity__values_types_command_and_environment__count(void **state)
     assert_other_keys("[[model]]\nx = 1\n", "[[training_spec]]\nx = 1\n");
 }
 
-static void identity__label_in_command_or_derived_key__counts(void **state)
+TEST(identity__label_in_command_or_derived_key__counts)
 {
-    (void)state;
     assert_other_keys("[job]\ncommand = [\"a\", \"{model.name}\"]\n[[model]]\nname = \"a\"\n",
                       "[job]\ncommand = [\"a\", \"{model.name}\"]\n[[model]]\nname = \"b\"\n");
     assert_other_keys("[derive]\nbig = \"model.name = 'a'\"\n[[model]]\nname = \"a\"\n",
@@ -333,9 +320,8 @@ static void identity__label_in_command_or_derived_key__counts(void **state)
                      "[job]\ncommand = [\"a\", \"{model.layers}\"]\n[[model]]\nlayers = 2\n");
 }
 
-static void identity__equal_combinations__one_job(void **state)
+TEST(identity__equal_combinations__one_job)
 {
-    (void)state;
     struct built b = build_text("[[model]]\nname = \"a\"\nlayers = 2\n[[model]]\nname = \"b\"\nlayers = 2\n");
     struct plan p = plan_of(&b);
     assert_int_equal(p.match.matched, 2);
@@ -345,9 +331,8 @@ static void identity__equal_combinations__one_job(void **state)
     built_free(&b);
 }
 
-static void build__bool_and_number_in_one_key__error(void **state)
+TEST(build__bool_and_number_in_one_key__error)
 {
-    (void)state;
     struct error e = build_error("[[model]]\nx = true\n[[model]]\nx = 1\n");
     assert_non_null(strstr(e.text, "`x` is a boolean in one place and something else in another"));
 }
@@ -393,9 +378,8 @@ static struct enumeration enumerate_text(const char *path, const char *text)
     return n;
 }
 
-static void enumerate__again_and_edited__only_what_is_new(void **state)
+TEST(enumerate__again_and_edited__only_what_is_new)
 {
-    (void)state;
     struct scratch s = scratch_make();
     struct enumeration n = enumerate_text(s.path, "[[model]]\nlayers = [2, 4]\n");
     assert_int_equal(n.new_jobs, 2);
@@ -414,9 +398,8 @@ static void enumerate__again_and_edited__only_what_is_new(void **state)
     scratch_remove(&s);
 }
 
-static void enumerate__row_deleted_by_hand__new_again(void **state)
+TEST(enumerate__row_deleted_by_hand__new_again)
 {
-    (void)state;
     struct scratch s = scratch_make();
     struct error e = ERROR_INIT;
     struct db *db = NULL;
@@ -430,9 +413,8 @@ static void enumerate__row_deleted_by_hand__new_again(void **state)
     scratch_remove(&s);
 }
 
-static void enumerate__duplicates_and_exclusions__counted_and_kept(void **state)
+TEST(enumerate__duplicates_and_exclusions__counted_and_kept)
 {
-    (void)state;
     struct scratch s = scratch_make();
     struct error e = ERROR_INIT;
     struct db *db = NULL;
@@ -479,9 +461,8 @@ static int64_t ask(struct db *db, const char *sql)
     "[[model]]\na = [1, 2, 3, 4, 5, 6, 7, 8]\nb = [1, 2, 3, 4, 5]\n[[model]]\na = [20, 22]\nb = 7\n"                   \
     "[[parallel_spec]]\nc = [1, 2, 3, 4, 5, 6]\n[[rule]]\nname = \"r\"\nrequire = \"(a + b + c) % 3 = 0\"\n"
 
-static void enumerate_drawn__more_than_listed__distinct_matches_and_the_same_again(void **state)
+TEST(enumerate_drawn__more_than_listed__distinct_matches_and_the_same_again)
 {
-    (void)state;
     struct built b = build_text(DRAWN_SPACE);
     const struct enumerate_draw drawn = {.most = 50, .count = 20, .seed = 7},
                                 other = {.most = 50, .count = 20, .seed = 8};
@@ -512,9 +493,8 @@ static void enumerate_drawn__more_than_listed__distinct_matches_and_the_same_aga
     built_free(&b);
 }
 
-static void enumerate_drawn__declared_order__the_first(void **state)
+TEST(enumerate_drawn__declared_order__the_first)
 {
-    (void)state;
     struct built b = build_text(DRAWN_SPACE);
     const struct enumerate_draw first = {.most = 50, .count = 20, .in_order = true};
     struct scratch s = scratch_make(), whole = scratch_make();
@@ -533,9 +513,8 @@ static void enumerate_drawn__declared_order__the_first(void **state)
     built_free(&b);
 }
 
-static void enumerate_drawn__all_of_a_draw_have_run__more_are_drawn(void **state)
+TEST(enumerate_drawn__all_of_a_draw_have_run__more_are_drawn)
 {
-    (void)state;
     struct built b = build_text(DRAWN_SPACE);
     const struct enumerate_draw drawn = {.most = 50, .count = 20, .seed = 7};
     struct scratch s = scratch_make();
@@ -554,9 +533,8 @@ static void enumerate_drawn__all_of_a_draw_have_run__more_are_drawn(void **state
 }
 
 /* Blocks whose axes stand in another order are shapes of their own. */
-static void match__equal_axes_beside_different_shapes__counted_by_what_their_rules_read(void **state)
+TEST(match__equal_axes_beside_different_shapes__counted_by_what_their_rules_read)
 {
-    (void)state;
     struct built b = build_text("[[model]]\na = [1, 2, 3]\nd = [1, 2]\nb = 2\n"
                                 "[[model]]\nd = [1, 2]\na = [4, 5]\nb = 3\n[[parallel_spec]]\nc = [1, 2, 3, 4]\n"
                                 "[[rule]]\nname = \"fixed\"\nrequire = \"c <= b\"\n"
@@ -569,34 +547,4 @@ static void match__equal_axes_beside_different_shapes__counted_by_what_their_rul
     assert_int_equal(counts.matched, 6 + 4 * 2);
     free(counts.rules);
     built_free(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(match__equal_axes_beside_different_shapes__counted_by_what_their_rules_read),
-        cmocka_unit_test(match__world_size__absent_degree_counts_as_one),
-        cmocka_unit_test(match__no_cluster__one_host_with_one_device),
-        cmocka_unit_test(match__rules__total_over_null_and_zero),
-        cmocka_unit_test(match__rules_in_order__first_that_fires_and_each_alone),
-        cmocka_unit_test(match__rule_disabled__not_applied),
-        cmocka_unit_test(match__warning__counted_not_excluded),
-        cmocka_unit_test(match__unbound_placeholder__excluded_with_a_reason),
-        cmocka_unit_test(identity__order_labels_and_blocks__do_not_count),
-        cmocka_unit_test(distinct__what_makes_two_combinations_one_job__known),
-        cmocka_unit_test(plan__jobs_that_are_alike__told_without_looking),
-        cmocka_unit_test(plan__specs_stand_in_several_blocks__jobs_counted_without_looking),
-        cmocka_unit_test(plan__equal_specs_have_other_labels__looked_at),
-        cmocka_unit_test(identity__values_types_command_and_environment__count),
-        cmocka_unit_test(identity__label_in_command_or_derived_key__counts),
-        cmocka_unit_test(identity__equal_combinations__one_job),
-        cmocka_unit_test(build__bool_and_number_in_one_key__error),
-        cmocka_unit_test(enumerate__again_and_edited__only_what_is_new),
-        cmocka_unit_test(enumerate__row_deleted_by_hand__new_again),
-        cmocka_unit_test(enumerate__duplicates_and_exclusions__counted_and_kept),
-        cmocka_unit_test(enumerate_drawn__more_than_listed__distinct_matches_and_the_same_again),
-        cmocka_unit_test(enumerate_drawn__declared_order__the_first),
-        cmocka_unit_test(enumerate_drawn__all_of_a_draw_have_run__more_are_drawn),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* config: what a metric measures, by its key, its name or its whole unit, and never by a part of them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "config/meaning.h"
 #include "sweep_file/reader.h"
+#include "unit_test.h"
 
 static const char text[] = "[job.metrics.tok]\nmeans = \"tokens/s/device\"\n"
                            "[job.metrics.step_time]\nmeans = \"other\"\n"
@@ -30,9 +25,8 @@ static struct sweep *load(void)
     return s;
 }
 
-static void meaning__key_name_or_whole_unit__nothing_else(void **state)
+TEST(meaning__key_name_or_whole_unit__nothing_else)
 {
-    (void)state;
     static const struct {
         const char *metric;
         enum metric_quantity quantity;
@@ -60,9 +54,8 @@ static void meaning__key_name_or_whole_unit__nothing_else(void **state)
     sweep_free(s);
 }
 
-static void memory_words__counter_and_rank__where_known(void **state)
+TEST(memory_words__counter_and_rank__where_known)
 {
-    (void)state;
     struct sweep *s = load();
     const char *const want[][2] = {{"peak", "reserved, rank 0"}, {"device_memory_peak", "device"}, {"peak_memory", ""}};
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
@@ -71,13 +64,4 @@ static void memory_words__counter_and_rank__where_known(void **state)
         free(words);
     }
     sweep_free(s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(meaning__key_name_or_whole_unit__nothing_else),
-        cmocka_unit_test(memory_words__counter_and_rank__where_known),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,11 @@
 /* space/model_base: what a base counts, and which candidate it is. */
 #include "model_search_fixture.h"
+#include "unit_test.h"
 
 #include "models/base.h"
 
-static void make__zhen_base__parameters_and_flops(void **state)
+TEST(make__zhen_base__parameters_and_flops)
 {
-    (void)state;
     struct sweep *s = sweep_of(ZHEN_SPACE ZHEN_BASE);
     struct model_base base;
     assert_int_equal(model_base_make(s->model_space, &base, NULL), 0);
@@ -16,9 +16,8 @@ static void make__zhen_base__parameters_and_flops(void **state)
 }
 
 /* A second ATTENTION has weights of its own: 4·D² + 2·2048·D + 2048 + 6·D + O·p + O each, p = 512 once, 200 then. */
-static void make__separate_weights__every_mixer_counts(void **state)
+TEST(make__separate_weights__every_mixer_counts)
 {
-    (void)state;
     struct sweep *s = sweep_of("[model_space]\nshared_weights = false\n" ZHEN_KINDS("\"DOT\"") ZHEN_BASE);
     struct model_base base;
     assert_int_equal(model_base_make(s->model_space, &base, NULL), 0);
@@ -27,9 +26,8 @@ static void make__separate_weights__every_mixer_counts(void **state)
     sweep_free(s);
 }
 
-static void make__no_base__nothing(void **state)
+TEST(make__no_base__nothing)
 {
-    (void)state;
     struct sweep *s = sweep_of(ZHEN_SPACE);
     struct model_base base;
     assert_int_equal(model_base_make(s->model_space, &base, NULL), 0);
@@ -37,9 +35,8 @@ static void make__no_base__nothing(void **state)
     sweep_free(s);
 }
 
-static void make__unknown_or_too_large__refused_with_place(void **state)
+TEST(make__unknown_or_too_large__refused_with_place)
 {
-    (void)state;
     static const struct {
         const char *text, *message;
     } cases[] = {
@@ -81,9 +78,8 @@ static int64_t rank_of(const char *text)
     "output_per_emb = 2\n"
 
 /* Of 2 × (3 + 9) candidates, one layer before two; a layer is DOT DOT, DOT LINEAR or LINEAR LINEAR. */
-static void find__in_any_order__rank(void **state)
+TEST(find__in_any_order__rank)
 {
-    (void)state;
     assert_int_equal(rank_of(SMALL_SPACE "num_zhen_layers = 1\ntokens = [[\"DOT\", \"DOT\"]]\n"), 12);
     assert_int_equal(rank_of(SMALL_SPACE "num_zhen_layers = 1\ntokens = [\"LINEAR\", \"DOT\"]\n"), 13);
     assert_int_equal(rank_of(SMALL_SPACE "num_zhen_layers = 2\ntokens = [\"LINEAR\", \"DOT\"]\n"), 12 + 3 + 4);
@@ -92,9 +88,8 @@ static void find__in_any_order__rank(void **state)
                      12 + 3 + 7);
 }
 
-static void find__outside_the_space__false(void **state)
+TEST(find__outside_the_space__false)
 {
-    (void)state;
     assert_int_equal(rank_of(ZHEN_SPACE ZHEN_BASE), -1);
     assert_int_equal(rank_of(ZHEN_SPACE), -1);
     assert_int_equal(rank_of(SMALL_SPACE "num_zhen_layers = 1\ntokens = [\"DOT\"]\n"), -1);
@@ -104,17 +99,4 @@ static void find__outside_the_space__false(void **state)
     assert_int_equal(rank_of("[model_space.keys]\na = [1, 2]\nb = 3\n[model_space.base]\na = 2\n"), -1);
     assert_int_equal(rank_of("[model_space.keys]\na = [1, 2]\nb = 3\n[model_space.base]\na = 2\nb = 3\n"), 1);
     assert_int_equal(rank_of("[model_space.keys]\na = [1, 2]\n[model_space.base]\na = 3\n"), -1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(make__zhen_base__parameters_and_flops),
-        cmocka_unit_test(make__separate_weights__every_mixer_counts),
-        cmocka_unit_test(make__no_base__nothing),
-        cmocka_unit_test(make__unknown_or_too_large__refused_with_place),
-        cmocka_unit_test(find__in_any_order__rank),
-        cmocka_unit_test(find__outside_the_space__false),
-    };
-    return cmocka_run_group_tests_name("model_base", tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* space/model_expression: what names and functions stand for, and what is refused. */
 #include "model_search_fixture.h"
+#include "unit_test.h"
 
 #include <stdlib.h>
 
@@ -46,9 +47,8 @@ static void assert_refused(const char *space, const char *where, const char *mes
     "shape = [[1, 2], [3]]\n"
 
 /* Of layers: {2}: 3, {3}: 4, {1,1}: 4, {1,2} and {2,1}: 6 each. 23 stacks, times 2 × 2 × 2 × 2 × 2. */
-static void keys__every_kind_of_value__compared(void **state)
+TEST(keys__every_kind_of_value__compared)
 {
-    (void)state;
     const int64_t all = 23 * 32;
     assert_kept(TWO_KINDS, "true", all);
     assert_kept(TWO_KINDS, "NULL", 0);
@@ -62,9 +62,8 @@ static void keys__every_kind_of_value__compared(void **state)
     assert_kept(TWO_KINDS, "\"emb_dim\" IN (160, 1)", all / 2);
 }
 
-static void functions__elements__counted(void **state)
+TEST(functions__elements__counted)
 {
-    (void)state;
     assert_kept(TWO_KINDS, "mixers() = 2", 7 * 32);
     assert_kept(TWO_KINDS, "mixers(1) = 2", (3 + 6) * 32);
     assert_kept(TWO_KINDS, "mixers(2) IS NULL", 7 * 32);
@@ -79,26 +78,23 @@ static void functions__elements__counted(void **state)
                    "--where: tokens() takes a layer's number, a kind in quotes, or both");
 }
 
-static void base__parameters__known_number(void **state)
+TEST(base__parameters__known_number)
 {
-    (void)state;
     /* A tenth of the base, and a tenth of the larger of both: 124 models lie between. */
     assert_kept(ZHEN_SPACE ZHEN_BASE, "params BETWEEN 0.9 * base.params AND 1.1 * base.params", 95939);
     assert_kept(ZHEN_SPACE ZHEN_BASE, "abs(params - base.params) <= 0.1 * max(params, base.params)", 96063);
 }
 
-static void base__its_keys__constants(void **state)
+TEST(base__its_keys__constants)
 {
-    (void)state;
     assert_kept(ZHEN_SPACE ZHEN_BASE, "base.params = 215334328 AND base.flops = 3754564608 AND layer_count = 1", 91);
     assert_kept(ZHEN_SPACE ZHEN_BASE, "layer_count = base.layer_count - 3 AND base.emb_dim = emb_dim", 91);
     assert_kept(ZHEN_SPACE ZHEN_BASE, "base.tokens = '[\"ATTENTION\",\"LINEAR\",\"ATTENTION\",\"DOT\"]'", 998738);
 }
 
 /* LINEAR alone of one layer: 2·50·512·160 forward, thrice that in training, twelve of them. */
-static void flops__one_layer__as_by_hand(void **state)
+TEST(flops__one_layer__as_by_hand)
 {
-    (void)state;
     assert_kept(ZHEN_SPACE, "flops = 12 * 3 * 2 * 50 * 512 * 160", 1);
     assert_kept(ZHEN_SPACE, "flops IS NULL OR flops <= 0", 0);
 }
@@ -107,9 +103,8 @@ static void flops__one_layer__as_by_hand(void **state)
     "[model_space.keys]\na = { multiset = [\"x\", \"y\"], total = 2 }\nb = { multiset = [\"z\"], layers = [1, 2], "    \
     "per_layer = [1, 2], layers_key = \"depth\" }\n"
 
-static void generic__several_multisets__by_their_names(void **state)
+TEST(generic__several_multisets__by_their_names)
 {
-    (void)state;
     assert_kept(TWO_STACKS, "a('x') = 2", 6);
     assert_kept(TWO_STACKS, "b() = 3 AND depth = 2", 6);
     assert_kept(TWO_STACKS, "a = '[\"x\",\"y\"]' AND b = '[[\"z\"]]'", 1);
@@ -121,9 +116,8 @@ static void generic__several_multisets__by_their_names(void **state)
                    "mixers)");
 }
 
-static void refused__names_and_functions__reason_and_hint(void **state)
+TEST(refused__names_and_functions__reason_and_hint)
 {
-    (void)state;
     assert_refused(TWO_KINDS, "emb_dims = 1", "--where: unknown key `emb_dims` (did you mean `emb_dim`?)");
     assert_refused(TWO_KINDS, "zzz = 1", "--where: unknown key `zzz`");
     assert_refused(TWO_KINDS, "layer_cuont = 1", "--where: unknown key `layer_cuont` (did you mean `layer_count`?)");
@@ -135,18 +129,4 @@ static void refused__names_and_functions__reason_and_hint(void **state)
     assert_refused(TWO_KINDS, "emb_dim >", "--where: near \")\": syntax error");
     assert_refused(TWO_KINDS, "nosuch(1)", "--where: no such function: nosuch");
     assert_refused(TWO_KINDS, "abs(-9223372036854775807 - 1) > 0", "--where: integer overflow");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys__every_kind_of_value__compared),
-        cmocka_unit_test(functions__elements__counted),
-        cmocka_unit_test(base__parameters__known_number),
-        cmocka_unit_test(base__its_keys__constants),
-        cmocka_unit_test(flops__one_layer__as_by_hand),
-        cmocka_unit_test(generic__several_multisets__by_their_names),
-        cmocka_unit_test(refused__names_and_functions__reason_and_hint),
-    };
-    return cmocka_run_group_tests_name("model_expression", tests, NULL, NULL);
 }

@@ -1,20 +1,14 @@
 /* space/model_filter: presets against known counts, composition, failures. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "model_space_fixture.h"
 #include "models/cursor.h"
 #include "models/filter.h"
+#include "unit_test.h"
 
 /* Candidates within ±10 % of the base model, by number of layers: all of a million, all of 13.5 million. */
-static void filter__similar_parameters__known_numbers(void **state)
+TEST(filter__similar_parameters__known_numbers)
 {
-    (void)state;
     static const struct {
         unsigned kinds;
         uint64_t total, kept[5];
@@ -39,9 +33,8 @@ static void filter__similar_parameters__known_numbers(void **state)
     }
 }
 
-static void filter__separate_weights__known_number(void **state)
+TEST(filter__separate_weights__known_number)
 {
-    (void)state;
     struct model_key keys[KEY_COUNT];
     struct model_space space = dhen_space(keys, 3);
     struct model_dhen separate = dhen_shared;
@@ -64,9 +57,8 @@ static void filter__separate_weights__known_number(void **state)
     model_index_free(index);
 }
 
-static void filter__three_presets_in_a_row__each_counts_what_it_removed(void **state)
+TEST(filter__three_presets_in_a_row__each_counts_what_it_removed)
 {
-    (void)state;
     struct model_key keys[KEY_COUNT];
     struct model_space space = dhen_space(keys, 3);
     struct model_index *index = index_of(&space);
@@ -91,9 +83,8 @@ static void filter__three_presets_in_a_row__each_counts_what_it_removed(void **s
 }
 
 /* Compositions of twelve into one to four parts, for each of three kinds. */
-static void filter__uniform_of_any_kind__compositions_times_kinds(void **state)
+TEST(filter__uniform_of_any_kind__compositions_times_kinds)
 {
-    (void)state;
     struct model_key keys[KEY_COUNT];
     struct model_space space = dhen_space(keys, 3);
     struct model_index *index = index_of(&space);
@@ -116,9 +107,8 @@ static int fails(const struct model_filter *f, const struct model_candidate *c, 
     return error_set(e, ERROR_FAILED, "no such function: nope");
 }
 
-static void filter__of_the_caller_fails__error_returned(void **state)
+TEST(filter__of_the_caller_fails__error_returned)
 {
-    (void)state;
     struct model_key keys[KEY_COUNT];
     struct model_space space = dhen_space(keys, 3);
     struct model_index *index = index_of(&space);
@@ -134,9 +124,8 @@ static void filter__of_the_caller_fails__error_returned(void **state)
     model_index_free(index);
 }
 
-static void filter__bounds_of_similarity__equal_to_definition(void **state)
+TEST(filter__bounds_of_similarity__equal_to_definition)
 {
-    (void)state;
     struct model_key keys[KEY_COUNT];
     struct model_space space = dhen_space(keys, 3);
     struct model_filter f;
@@ -150,9 +139,8 @@ static void filter__bounds_of_similarity__equal_to_definition(void **state)
     assert_int_equal(f.high, INT64_MAX);
 }
 
-static void filter__nonsense__refused_with_reason(void **state)
+TEST(filter__nonsense__refused_with_reason)
 {
-    (void)state;
     struct model_key keys[KEY_COUNT];
     struct model_space space = dhen_space(keys, 3);
     struct model_filter f;
@@ -168,18 +156,4 @@ static void filter__nonsense__refused_with_reason(void **state)
     assert_string_equal(e.text, "uniform mixer: the model space has no CONVOLUTION");
     space.dhen = NULL;
     assert_int_equal(model_filter_similar_parameters(&space, 1, 0.1, &f, &e), -1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(filter__similar_parameters__known_numbers),
-        cmocka_unit_test(filter__separate_weights__known_number),
-        cmocka_unit_test(filter__three_presets_in_a_row__each_counts_what_it_removed),
-        cmocka_unit_test(filter__uniform_of_any_kind__compositions_times_kinds),
-        cmocka_unit_test(filter__of_the_caller_fails__error_returned),
-        cmocka_unit_test(filter__bounds_of_similarity__equal_to_definition),
-        cmocka_unit_test(filter__nonsense__refused_with_reason),
-    };
-    return cmocka_run_group_tests_name("model_filter", tests, NULL, NULL);
 }

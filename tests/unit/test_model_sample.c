@@ -1,17 +1,12 @@
 /* space/model_sample: fixed draws, no repeats, uniformity, strata, filters. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "model_space_fixture.h"
 #include "models/cursor.h"
 #include "models/filter.h"
 #include "models/sample.h"
+#include "unit_test.h"
 
 /* Twelve mixers in one to four layers, of three kinds (998,738: walked at once) or four (13,528,268: drawn
  * first). */
@@ -66,9 +61,8 @@ static void assert_no_rank_twice(const struct model_sample *sample)
     free(sorted);
 }
 
-static void draw__fixed_seed__fixed_ranks(void **state)
+TEST(draw__fixed_seed__fixed_ranks)
 {
-    (void)state;
     static const struct {
         unsigned kinds;
         uint64_t ranks[5];
@@ -84,9 +78,8 @@ static void draw__fixed_seed__fixed_ranks(void **state)
     }
 }
 
-static void draw__skip_and_take__stretches_of_one_order(void **state)
+TEST(draw__skip_and_take__stretches_of_one_order)
 {
-    (void)state;
     for (unsigned kinds = 3; kinds <= 4; kinds++) {
         struct fixture f, stretch;
         start(&f, kinds);
@@ -104,9 +97,8 @@ static void draw__skip_and_take__stretches_of_one_order(void **state)
     }
 }
 
-static void draw__more_than_there_are__all_of_them_once(void **state)
+TEST(draw__more_than_there_are__all_of_them_once)
 {
-    (void)state;
     static const struct model_stratum strata[] = {
         {.key = "num_zhen_layers", .literal = "1", .take = 40},
         {.key = "num_zhen_layers", .literal = "2", .take = UINT64_MAX},
@@ -128,9 +120,8 @@ static void draw__more_than_there_are__all_of_them_once(void **state)
 
 /* Twenty each of one, two and three layers and a hundred of any, all like the base model: of one layer there
  * are none. */
-static void draw__strata_of_similar_models__filtered_counted_distinct(void **state)
+TEST(draw__strata_of_similar_models__filtered_counted_distinct)
 {
-    (void)state;
     static const struct model_stratum strata[] = {
         {.key = "num_zhen_layers", .literal = "1", .take = 20},
         {.key = "num_zhen_layers", .literal = "2", .take = 20},
@@ -166,9 +157,8 @@ static void draw__strata_of_similar_models__filtered_counted_distinct(void **sta
 }
 
 /* So rare that drawing cannot find them all: 4 · 232 uniform models of 13.5 million. */
-static void draw__rare_in_a_large_space__walk_finds_the_rest(void **state)
+TEST(draw__rare_in_a_large_space__walk_finds_the_rest)
 {
-    (void)state;
     static const struct model_stratum all = {.take = UINT64_MAX}, some = {.take = 100},
                                       more = {.take = 50, .skip = 100};
     struct fixture f;
@@ -194,9 +184,8 @@ static void draw__rare_in_a_large_space__walk_finds_the_rest(void **state)
     stop(&f);
 }
 
-static void draw__walk_limit__short_and_said_so(void **state)
+TEST(draw__walk_limit__short_and_said_so)
 {
-    (void)state;
     static const struct model_stratum some = {.take = 100};
     struct fixture f;
     struct model_filter uniform;
@@ -216,9 +205,8 @@ static void draw__walk_limit__short_and_said_so(void **state)
 /* χ² over the 91 models of one layer, ten of them drawn with each of 4,550 seeds. The draws of one seed are
  * without replacement, which makes χ² smaller by the factor 81/90; 90 degrees of freedom exceed 137.2 once in
  * a thousand. */
-static void draw__many_seeds__each_candidate_equally_often(void **state)
+TEST(draw__many_seeds__each_candidate_equally_often)
 {
-    (void)state;
     enum { SEEDS = 4550, TAKE = 10, MODELS = 91, EXPECTED = SEEDS * TAKE / MODELS };
     static const struct model_stratum one_layer = {.key = "num_zhen_layers", .literal = "1", .take = TAKE};
     struct fixture f;
@@ -240,9 +228,8 @@ static void draw__many_seeds__each_candidate_equally_often(void **state)
 }
 
 /* Both ways of drawing: layers come up as often as they occur (within five standard deviations). */
-static void draw__layers_of_the_sample__as_frequent_as_in_the_space(void **state)
+TEST(draw__layers_of_the_sample__as_frequent_as_in_the_space)
 {
-    (void)state;
     enum { TAKE = 20000 };
     for (unsigned kinds = 3; kinds <= 4; kinds++) {
         struct fixture f;
@@ -263,9 +250,8 @@ static void draw__layers_of_the_sample__as_frequent_as_in_the_space(void **state
 }
 
 /* Every candidate of the second stratum may come up, whatever the first took: the first takes all but one. */
-static void draw__later_stratum__gets_exactly_what_is_left(void **state)
+TEST(draw__later_stratum__gets_exactly_what_is_left)
 {
-    (void)state;
     static const struct model_stratum strata[] = {
         {.key = "num_zhen_layers", .literal = "1", .take = 90},
         {.key = "num_zhen_layers", .literal = "1", .take = 5},
@@ -282,9 +268,8 @@ static void draw__later_stratum__gets_exactly_what_is_left(void **state)
     stop(&f);
 }
 
-static void draw__own_filter_of_a_stratum__only_there(void **state)
+TEST(draw__own_filter_of_a_stratum__only_there)
 {
-    (void)state;
     struct fixture f;
     struct model_filter dot;
     start(&f, 3);
@@ -303,9 +288,8 @@ static int fails(const struct model_filter *f, const struct model_candidate *c, 
     return error_set(e, ERROR_FAILED, "division by zero");
 }
 
-static void draw__unknown_value_or_failing_filter__error_and_nothing_drawn(void **state)
+TEST(draw__unknown_value_or_failing_filter__error_and_nothing_drawn)
 {
-    (void)state;
     static const struct model_stratum five = {.key = "num_zhen_layers", .literal = "5", .take = 1}, any = {.take = 1};
     for (unsigned kinds = 3; kinds <= 4; kinds++) {
         struct fixture f;
@@ -326,22 +310,4 @@ static void draw__unknown_value_or_failing_filter__error_and_nothing_drawn(void 
         assert_null(f.sample.taken);
         stop(&f);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(draw__fixed_seed__fixed_ranks),
-        cmocka_unit_test(draw__skip_and_take__stretches_of_one_order),
-        cmocka_unit_test(draw__more_than_there_are__all_of_them_once),
-        cmocka_unit_test(draw__strata_of_similar_models__filtered_counted_distinct),
-        cmocka_unit_test(draw__rare_in_a_large_space__walk_finds_the_rest),
-        cmocka_unit_test(draw__walk_limit__short_and_said_so),
-        cmocka_unit_test(draw__many_seeds__each_candidate_equally_often),
-        cmocka_unit_test(draw__layers_of_the_sample__as_frequent_as_in_the_space),
-        cmocka_unit_test(draw__later_stratum__gets_exactly_what_is_left),
-        cmocka_unit_test(draw__own_filter_of_a_stratum__only_there),
-        cmocka_unit_test(draw__unknown_value_or_failing_filter__error_and_nothing_drawn),
-    };
-    return cmocka_run_group_tests_name("model_sample", tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* space/model_search, model_section: counts, the recipe, samples, text and section, failures. */
 #include "model_search_fixture.h"
+#include "unit_test.h"
 
 #include <stdlib.h>
 
@@ -64,9 +65,8 @@ static void assert_handed(const char *text, const struct model_search_options *o
         fail_msg("%s", e.text);
 }
 
-static void open__spaces_of_the_original__known_counts_in_microseconds(void **state)
+TEST(open__spaces_of_the_original__known_counts_in_microseconds)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint64_t count, by_layers[5];
@@ -96,9 +96,8 @@ static void open__spaces_of_the_original__known_counts_in_microseconds(void **st
     }
 }
 
-static void count__similar_models__known_numbers_and_what_was_removed(void **state)
+TEST(count__similar_models__known_numbers_and_what_was_removed)
 {
-    (void)state;
     struct sweep *s =
         sweep_of(ZHEN_SPACE ZHEN_BASE SIMILAR
                  "[[model_space.filter]]\npreset = \"fixed-layers\"\nlayers = 3\n"
@@ -144,9 +143,8 @@ static void assert_distinct(const char *text, size_t count)
 }
 
 /* The premise of the original's 141 models: all within a tenth of the base. */
-static void each__recipe_of_the_original__base_and_140_similar_models(void **state)
+TEST(each__recipe_of_the_original__base_and_140_similar_models)
 {
-    (void)state;
     struct gathered g = {0};
     assert_handed(RECIPE, NULL, &g);
     assert_int_equal(g.count, 141);
@@ -160,9 +158,8 @@ static void each__recipe_of_the_original__base_and_140_similar_models(void **sta
 }
 
 /* The same models on every machine, for ever: a change of this hash is a change of what a seed means. */
-static void each__same_seed__same_models(void **state)
+TEST(each__same_seed__same_models)
 {
-    (void)state;
     const struct model_search_options other = {.seed_given = true, .seed = 2};
     struct gathered g = {0}, again = {0};
     char hex[HASH_HEX_BYTES];
@@ -176,9 +173,8 @@ static void each__same_seed__same_models(void **state)
     buffer_free(&again.text);
 }
 
-static void open__no_seed_of_its_own__that_of_the_sweep(void **state)
+TEST(open__no_seed_of_its_own__that_of_the_sweep)
 {
-    (void)state;
     struct sweep *s = sweep_of("[sweep]\nseed = 7\n[model_space.keys]\na = 1\n");
     struct model_search *search = search_of(s, NULL);
     assert_int_equal(search->options.seed, 7);
@@ -193,9 +189,8 @@ static void open__no_seed_of_its_own__that_of_the_sweep(void **state)
 
 #define NUMBERS "[model_space.keys]\na = { from = 1, to = 3 }\nb = [\"x\", \"y\"]\n"
 
-static void each__no_sample__documented_order_offset_and_limit(void **state)
+TEST(each__no_sample__documented_order_offset_and_limit)
 {
-    (void)state;
     struct gathered g = {0};
     assert_handed(NUMBERS, NULL, &g);
     assert_string_equal(buffer_text(&g.text), "[[model]]\na = 1\nb = \"x\"\n[[model]]\na = 1\nb = \"y\"\n"
@@ -213,9 +208,8 @@ static void each__no_sample__documented_order_offset_and_limit(void **state)
     buffer_free(&g.text);
 }
 
-static void each__base_among_the_candidates__handed_out_once(void **state)
+TEST(each__base_among_the_candidates__handed_out_once)
 {
-    (void)state;
     struct gathered g = {0};
     assert_handed("[model_space]\ninclude_base = true\n[model_space.base]\na = 2\nb = \"y\"\n" NUMBERS, NULL, &g);
     assert_int_equal(g.count, 6);
@@ -226,9 +220,8 @@ static void each__base_among_the_candidates__handed_out_once(void **state)
     buffer_free(&g.text);
 }
 
-static void each__strata_of_every_value__as_many_of_each(void **state)
+TEST(each__strata_of_every_value__as_many_of_each)
 {
-    (void)state;
     struct gathered g = {0};
     assert_handed(ZHEN_SPACE
                   "[[model_space.sample]]\ntake = 30\neach = \"layer_count\"\n"
@@ -242,9 +235,8 @@ static void each__strata_of_every_value__as_many_of_each(void **state)
     buffer_free(&g.text);
 }
 
-static void each__nothing_left__which_filter_and_how_many(void **state)
+TEST(each__nothing_left__which_filter_and_how_many)
 {
-    (void)state;
     static const struct {
         const char *text, *message;
         struct model_search_options options;
@@ -281,9 +273,8 @@ static void each__nothing_left__which_filter_and_how_many(void **state)
     }
 }
 
-static void each__taker_fails__its_error(void **state)
+TEST(each__taker_fails__its_error)
 {
-    (void)state;
     static const char *const texts[] = {NUMBERS, NUMBERS "[[model_space.sample]]\ntake = 4\n"};
     for (size_t i = 0; i < 2; i++) {
         struct gathered g = {.fail_at = 3};
@@ -294,9 +285,8 @@ static void each__taker_fails__its_error(void **state)
     }
 }
 
-static void open__bad_space__refused_with_place(void **state)
+TEST(open__bad_space__refused_with_place)
 {
-    (void)state;
     static const struct {
         const char *text, *message;
     } cases[] = {
@@ -342,9 +332,8 @@ static void count_calls(void *context, uint64_t looked_at)
     reported[1]++;
 }
 
-static void each__long_walk__progress_reported(void **state)
+TEST(each__long_walk__progress_reported)
 {
-    (void)state;
     uint64_t reported[2] = {0, 0};
     const struct model_search_options options = {.where = "a <= 455",
                                                  .progress = count_calls,
@@ -357,9 +346,8 @@ static void each__long_walk__progress_reported(void **state)
     buffer_free(&g.text);
 }
 
-static void list_values__keys_with_lists__named(void **state)
+TEST(list_values__keys_with_lists__named)
 {
-    (void)state;
     static const struct {
         const char *text, *names;
     } cases[] = {
@@ -395,9 +383,8 @@ static bool values_equal(const struct section *a, const struct section *b)
 }
 
 /* Read from the text that is printed, the models are the same as those put into the section directly. */
-static void fill__models__as_read_from_their_text(void **state)
+TEST(fill__models__as_read_from_their_text)
 {
-    (void)state;
     static const char *const texts[] =
         {RECIPE, "[model_space.keys]\na = [1.5, 2, \"x\", [1, \"y\"], { z = 1 }]\nyes = [true, false]\n"
                  "b = { multiset = [\"p\", \"q\"], total = [1, 2] }\n\"c.d\" = { from = 1, to = 2 }\n"};
@@ -423,9 +410,8 @@ static void fill__models__as_read_from_their_text(void **state)
     }
 }
 
-static void fill__other_models__other_hash(void **state)
+TEST(fill__other_models__other_hash)
 {
-    (void)state;
     struct hash128 hashes[3];
     for (int i = 0; i < 3; i++) {
         struct sweep *s = sweep_of(RECIPE);
@@ -441,9 +427,8 @@ static void fill__other_models__other_hash(void **state)
     assert_memory_not_equal(&hashes[0], &hashes[1], sizeof *hashes);
 }
 
-static void fill__too_many_models__refused_section_untouched(void **state)
+TEST(fill__too_many_models__refused_section_untouched)
 {
-    (void)state;
     struct sweep *s = sweep_of("[[model]]\na = 0\n[model_space.keys]\na = { from = 1, to = 100001 }\n");
     struct model_search *search = search_of(s, NULL);
     struct error e = ERROR_INIT;
@@ -454,27 +439,4 @@ static void fill__too_many_models__refused_section_untouched(void **state)
     assert_int_equal(s->sections[SECTION_MODEL].block_count, 1);
     model_search_free(search);
     sweep_free(s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(open__spaces_of_the_original__known_counts_in_microseconds),
-        cmocka_unit_test(count__similar_models__known_numbers_and_what_was_removed),
-        cmocka_unit_test(each__recipe_of_the_original__base_and_140_similar_models),
-        cmocka_unit_test(each__same_seed__same_models),
-        cmocka_unit_test(open__no_seed_of_its_own__that_of_the_sweep),
-        cmocka_unit_test(each__no_sample__documented_order_offset_and_limit),
-        cmocka_unit_test(each__base_among_the_candidates__handed_out_once),
-        cmocka_unit_test(each__strata_of_every_value__as_many_of_each),
-        cmocka_unit_test(each__nothing_left__which_filter_and_how_many),
-        cmocka_unit_test(each__taker_fails__its_error),
-        cmocka_unit_test(open__bad_space__refused_with_place),
-        cmocka_unit_test(each__long_walk__progress_reported),
-        cmocka_unit_test(list_values__keys_with_lists__named),
-        cmocka_unit_test(fill__models__as_read_from_their_text),
-        cmocka_unit_test(fill__other_models__other_hash),
-        cmocka_unit_test(fill__too_many_models__refused_section_untouched),
-    };
-    return cmocka_run_group_tests_name("model_search", tests, NULL, NULL);
 }

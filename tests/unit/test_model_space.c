@@ -1,24 +1,18 @@
 /* space/model_space, model_index, model_cursor, model_filter, model_toml: counts, order, positions,
  * parameters. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "model_space_fixture.h"
 #include "models/cursor.h"
 #include "models/dhen.h"
 #include "models/toml.h"
 #include "sweep_file/reader.h"
+#include "unit_test.h"
 #include "util/rng.h"
 
-static void count__twelve_mixers__known_numbers(void **state)
+TEST(count__twelve_mixers__known_numbers)
 {
-    (void)state;
     static const struct {
         unsigned kinds;
         uint64_t total, per_layers[4];
@@ -34,9 +28,8 @@ static void count__twelve_mixers__known_numbers(void **state)
     }
 }
 
-static void count__lists_and_ranges_of_sizes__multiplied(void **state)
+TEST(count__lists_and_ranges_of_sizes__multiplied)
 {
-    (void)state;
     static const int64_t features[] = {256, 512};
     struct model_key keys[KEY_COUNT];
     struct model_space space = dhen_space(keys, 3);
@@ -73,9 +66,8 @@ static int64_t count_from_scratch(const struct model_candidate *c, bool flops, b
 }
 
 /* Sizes before, between and after the stack, so that every kind of step happens. */
-static void next__sizes_around_the_stack__incremental_count_equals_full_count(void **state)
+TEST(next__sizes_around_the_stack__incremental_count_equals_full_count)
 {
-    (void)state;
     static const unsigned five[] = {5};
     static const int64_t dims[] = {160, 64};
     struct model_key keys[KEY_COUNT];
@@ -112,9 +104,8 @@ static void next__sizes_around_the_stack__incremental_count_equals_full_count(vo
     }
 }
 
-static void seek__random_positions__rank_returns_and_parameters_agree(void **state)
+TEST(seek__random_positions__rank_returns_and_parameters_agree)
 {
-    (void)state;
     static const int64_t features[] = {512, 128, 256};
     struct model_key keys[KEY_COUNT];
     struct model_space space = dhen_space(keys, 4);
@@ -140,9 +131,8 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void next__whole_space_as_text__no_model_twice(void **state)
+TEST(next__whole_space_as_text__no_model_twice)
 {
-    (void)state;
     static const unsigned six[] = {6};
     struct model_key keys[KEY_COUNT];
     struct model_space space = dhen_space(keys, 3);
@@ -167,9 +157,8 @@ static void next__whole_space_as_text__no_model_twice(void **state)
     model_index_free(index);
 }
 
-static void next__after_the_last__stays_at_the_end(void **state)
+TEST(next__after_the_last__stays_at_the_end)
 {
-    (void)state;
     struct model_key keys[KEY_COUNT];
     struct model_space space = dhen_space(keys, 3);
     struct model_index *index = index_of(&space);
@@ -185,9 +174,8 @@ static void next__after_the_last__stays_at_the_end(void **state)
     model_index_free(index);
 }
 
-static void restrict__layers_and_sizes__counts_and_positions_of_the_whole(void **state)
+TEST(restrict__layers_and_sizes__counts_and_positions_of_the_whole)
 {
-    (void)state;
     static const int64_t features[] = {512, 128, 256};
     struct model_key keys[KEY_COUNT];
     struct model_space space = dhen_space(keys, 3);
@@ -214,9 +202,8 @@ static void restrict__layers_and_sizes__counts_and_positions_of_the_whole(void *
     model_index_free(whole);
 }
 
-static void restrict__contradiction__empty_and_walks_to_nothing(void **state)
+TEST(restrict__contradiction__empty_and_walks_to_nothing)
 {
-    (void)state;
     struct model_key keys[KEY_COUNT];
     struct model_space space = dhen_space(keys, 3);
     struct model_index *whole = index_of(&space), *two = NULL, *none = NULL;
@@ -231,9 +218,8 @@ static void restrict__contradiction__empty_and_walks_to_nothing(void **state)
     model_index_free(whole);
 }
 
-static void restrict__unknown_key_or_value__refused(void **state)
+TEST(restrict__unknown_key_or_value__refused)
 {
-    (void)state;
     static const struct {
         const char *key, *literal, *message;
     } cases[] = {
@@ -256,9 +242,8 @@ static void restrict__unknown_key_or_value__refused(void **state)
     model_index_free(index);
 }
 
-static void find_layers__by_name_or_as_layer_count__the_stack(void **state)
+TEST(find_layers__by_name_or_as_layer_count__the_stack)
 {
-    (void)state;
     struct model_key keys[KEY_COUNT];
     struct model_space space = dhen_space(keys, 3);
     assert_int_equal(model_space_find_layers(&space, "num_zhen_layers"), KEY_TOKENS);
@@ -272,9 +257,8 @@ static void find_layers__by_name_or_as_layer_count__the_stack(void **state)
     assert_int_equal(model_space_main_stack(&space), MODEL_NO_KEY);
 }
 
-static void axis_find__ranges_lists_texts__position_or_count(void **state)
+TEST(axis_find__ranges_lists_texts__position_or_count)
 {
-    (void)state;
     static const int64_t list[] = {7, 3};
     static const char *const texts[] = {"\"relu\"", "1.5"};
     const struct model_axis range = {10, NULL, NULL, 5, 3}, down = {4, NULL, NULL, 10, -5};
@@ -293,9 +277,8 @@ static void axis_find__ranges_lists_texts__position_or_count(void **state)
     assert_int_equal(model_axis_largest(&integers), 7);
 }
 
-static void toml__dhen_candidate__block_as_written_by_hand(void **state)
+TEST(toml__dhen_candidate__block_as_written_by_hand)
 {
-    (void)state;
     static const char expected[] = "[[model]]\n"
                                    "num_features = 512\n"
                                    "emb_dim = 160\n"
@@ -316,9 +299,8 @@ static void toml__dhen_candidate__block_as_written_by_hand(void **state)
     model_index_free(index);
 }
 
-static void toml__candidates__read_back_as_they_were(void **state)
+TEST(toml__candidates__read_back_as_they_were)
 {
-    (void)state;
     static const uint64_t ranks[] = {17, 400000, 998737};
     struct model_key keys[KEY_COUNT];
     struct model_space space = dhen_space(keys, 3);
@@ -358,9 +340,8 @@ static void toml__candidates__read_back_as_they_were(void **state)
     model_index_free(index);
 }
 
-static void toml__generic_keys__texts_flat_lists_and_quoted_names(void **state)
+TEST(toml__generic_keys__texts_flat_lists_and_quoted_names)
 {
-    (void)state;
     static const char *const activations[] = {"\"relu\"", "\"gelu\""};
     static const char *const blocks[] = {"conv \"3x3\"", "pool"};
     static const unsigned one[] = {1}, two[] = {2};
@@ -523,9 +504,8 @@ static void spoil_stack_count(struct model_key *keys, struct model_space *space)
         (struct layer_rules){.kinds = 3, .layers = {sixty_three, 1}, .sizes = {one_element, 1}};
 }
 
-static void make__bad_space__refused_with_reason(void **state)
+TEST(make__bad_space__refused_with_reason)
 {
-    (void)state;
     static const struct {
         spoil spoil;
         const char *message;
@@ -562,26 +542,4 @@ static void make__bad_space__refused_with_reason(void **state)
         if (!strstr(e.text, cases[i].message))
             fail_msg("\"%s\" lacks \"%s\"", e.text, cases[i].message);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(count__twelve_mixers__known_numbers),
-        cmocka_unit_test(count__lists_and_ranges_of_sizes__multiplied),
-        cmocka_unit_test(next__sizes_around_the_stack__incremental_count_equals_full_count),
-        cmocka_unit_test(seek__random_positions__rank_returns_and_parameters_agree),
-        cmocka_unit_test(next__whole_space_as_text__no_model_twice),
-        cmocka_unit_test(next__after_the_last__stays_at_the_end),
-        cmocka_unit_test(restrict__layers_and_sizes__counts_and_positions_of_the_whole),
-        cmocka_unit_test(restrict__contradiction__empty_and_walks_to_nothing),
-        cmocka_unit_test(restrict__unknown_key_or_value__refused),
-        cmocka_unit_test(find_layers__by_name_or_as_layer_count__the_stack),
-        cmocka_unit_test(axis_find__ranges_lists_texts__position_or_count),
-        cmocka_unit_test(toml__dhen_candidate__block_as_written_by_hand),
-        cmocka_unit_test(toml__candidates__read_back_as_they_were),
-        cmocka_unit_test(toml__generic_keys__texts_flat_lists_and_quoted_names),
-        cmocka_unit_test(make__bad_space__refused_with_reason),
-    };
-    return cmocka_run_group_tests_name("model_space", tests, NULL, NULL);
 }

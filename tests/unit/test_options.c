@@ -1,16 +1,11 @@
 /* cli: options read from a table. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cli/command.h"
 #include "cli/options.h"
+#include "unit_test.h"
 
 struct target {
     bool dry, loud;
@@ -85,9 +80,8 @@ static void check_refused(char *const *argv, const char *text)
     assert_string_equal(e.text, text);
 }
 
-static void options_parse__nothing__fallbacks(void **state)
+TEST(options_parse__nothing__fallbacks)
 {
-    (void)state;
     struct target t;
     struct option_words w;
     assert_int_equal(parse(ARGV(), &t, &w, NULL), 0);
@@ -100,9 +94,8 @@ static void options_parse__nothing__fallbacks(void **state)
     free(w.items);
 }
 
-static void options_parse__every_spelling__values(void **state)
+TEST(options_parse__every_spelling__values)
 {
-    (void)state;
     struct target t;
     struct option_words w;
     assert_int_equal(parse(ARGV("-Dlfa.toml", "--jobs=4", "--timeout", "1m30s", "--share", "0.5", "--how=none"), &t, &w,
@@ -117,9 +110,8 @@ static void options_parse__every_spelling__values(void **state)
     free(w.items);
 }
 
-static void options_parse__short_value_apart_and_repeated__last_one_counts(void **state)
+TEST(options_parse__short_value_apart_and_repeated__last_one_counts)
 {
-    (void)state;
     struct target t;
     struct option_words w;
     assert_int_equal(parse(ARGV("-j", "2", "--file=", "-j3"), &t, &w, NULL), 0);
@@ -128,9 +120,8 @@ static void options_parse__short_value_apart_and_repeated__last_one_counts(void 
     free(w.items);
 }
 
-static void options_parse__optional_value__only_with_equals(void **state)
+TEST(options_parse__optional_value__only_with_equals)
 {
-    (void)state;
     struct target t;
     struct option_words w;
     assert_int_equal(parse(ARGV("--retry", "oom"), &t, &w, NULL), 0);
@@ -142,9 +133,8 @@ static void options_parse__optional_value__only_with_equals(void **state)
     free(w.items);
 }
 
-static void options_parse__words_and_dashes__in_order(void **state)
+TEST(options_parse__words_and_dashes__in_order)
 {
-    (void)state;
     struct target t;
     struct option_words w;
     assert_int_equal(parse(ARGV("-", "-D", "--", "-l"), &t, &w, NULL), 0);
@@ -156,9 +146,8 @@ static void options_parse__words_and_dashes__in_order(void **state)
     free(w.items);
 }
 
-static void options_parse__program_after_dashes__kept_apart(void **state)
+TEST(options_parse__program_after_dashes__kept_apart)
 {
-    (void)state;
     struct target t = {0};
     struct option_words w;
     const struct option_rules rules = {table, 0, true, false};
@@ -170,9 +159,8 @@ static void options_parse__program_after_dashes__kept_apart(void **state)
     free(w.items);
 }
 
-static void options_parse__help_first__rest_not_looked_at(void **state)
+TEST(options_parse__help_first__rest_not_looked_at)
 {
-    (void)state;
     struct target t;
     struct option_words w;
     assert_int_equal(parse(ARGV("-Dh", "--nonsense"), &t, &w, NULL), 0);
@@ -183,9 +171,8 @@ static void options_parse__help_first__rest_not_looked_at(void **state)
     free(w.items);
 }
 
-static void options_parse__wrong_use__one_sentence(void **state)
+TEST(options_parse__wrong_use__one_sentence)
 {
-    (void)state;
     check_refused(ARGV("--tiemout", "3"), "unknown option --tiemout (did you mean --timeout?)");
     check_refused(ARGV("--hlep"), "unknown option --hlep (did you mean --help?)");
     check_refused(ARGV("--qqqqqqqq=1"), "unknown option --qqqqqqqq");
@@ -204,9 +191,8 @@ static void options_parse__wrong_use__one_sentence(void **state)
     check_refused(ARGV("a", "b", "c"), "one word too many: c");
 }
 
-static void options_add_help__table__aligned_lines(void **state)
+TEST(options_add_help__table__aligned_lines)
 {
-    (void)state;
     struct buffer text = BUFFER_INIT;
     options_add_help(table + 5, &text);
     assert_string_equal(buffer_text(&text), "      --timeout TIME  limit\n"
@@ -219,9 +205,8 @@ static void options_add_help__table__aligned_lines(void **state)
     buffer_free(&text);
 }
 
-static void command_find__options_first__word_after_their_values(void **state)
+TEST(command_find__options_first__word_after_their_values)
 {
-    (void)state;
     size_t at;
     assert_ptr_equal(command_find(ARGV("-d", "x.db", "plan", "run"), &at, NULL), &plan_command);
     assert_int_equal(at, 2);
@@ -229,9 +214,8 @@ static void command_find__options_first__word_after_their_values(void **state)
     assert_int_equal(at, 2);
 }
 
-static void command_find__no_command__run(void **state)
+TEST(command_find__no_command__run)
 {
-    (void)state;
     size_t at;
     assert_ptr_equal(command_find(ARGV("-D", "-c", "plan"), &at, NULL), &run_command);
     assert_int_equal(at, 3);
@@ -239,9 +223,8 @@ static void command_find__no_command__run(void **state)
     assert_int_equal(at, 3);
 }
 
-static void command_find__unknown__nearest(void **state)
+TEST(command_find__unknown__nearest)
 {
-    (void)state;
     size_t at;
     struct error e = ERROR_INIT;
     assert_null(command_find(ARGV("plna"), &at, &e));
@@ -250,9 +233,8 @@ static void command_find__unknown__nearest(void **state)
 }
 
 /* A fallback that its own option refuses, or an option that two tables take differently, would show only in use. */
-static void commands__all__tables_agree(void **state)
+TEST(commands__all__tables_agree)
 {
-    (void)state;
     for (size_t i = 0; commands[i]; i++) {
         void *target = calloc(1, commands[i]->options_bytes);
         struct option_words w;
@@ -266,24 +248,4 @@ static void commands__all__tables_agree(void **state)
                     if (strcmp(o->name, p->name) == 0)
                         assert_int_equal(o->kind == OPTION_FLAG, p->kind == OPTION_FLAG);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(options_parse__nothing__fallbacks),
-        cmocka_unit_test(options_parse__every_spelling__values),
-        cmocka_unit_test(options_parse__short_value_apart_and_repeated__last_one_counts),
-        cmocka_unit_test(options_parse__optional_value__only_with_equals),
-        cmocka_unit_test(options_parse__words_and_dashes__in_order),
-        cmocka_unit_test(options_parse__program_after_dashes__kept_apart),
-        cmocka_unit_test(options_parse__help_first__rest_not_looked_at),
-        cmocka_unit_test(options_parse__wrong_use__one_sentence),
-        cmocka_unit_test(options_add_help__table__aligned_lines),
-        cmocka_unit_test(command_find__options_first__word_after_their_values),
-        cmocka_unit_test(command_find__no_command__run),
-        cmocka_unit_test(command_find__unknown__nearest),
-        cmocka_unit_test(commands__all__tables_agree),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* predict: parameter counts against those that the published models report. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "predict/architecture.h"
+#include "unit_test.h"
 
 static struct architecture_parameters count(struct architecture a, int64_t tensor)
 {
@@ -37,9 +32,8 @@ static struct architecture gpt(int64_t layers, int64_t hidden, int64_t heads, in
 }
 
 /* Numbers of elements of the published checkpoints. */
-static void architecture_count__gpt2_family__published_totals(void **state)
+TEST(architecture_count__gpt2_family__published_totals)
 {
-    (void)state;
     static const struct {
         const char *name;
         int64_t layers, hidden, heads;
@@ -55,9 +49,8 @@ static void architecture_count__gpt2_family__published_totals(void **state)
 }
 
 /* GPT-3 paper, table D.1: 174,600 million. */
-static void architecture_count__gpt3__within_a_thousandth(void **state)
+TEST(architecture_count__gpt3__within_a_thousandth)
 {
-    (void)state;
     assert_true(fabs(count(gpt(96, 12288, 96, 50257, 2048), 1).total / 174600e6 - 1) < 1e-3);
 }
 
@@ -81,9 +74,8 @@ static struct architecture llama(const struct llama_shape *s)
     return a;
 }
 
-static void architecture_count__llama_family__published_totals(void **state)
+TEST(architecture_count__llama_family__published_totals)
 {
-    (void)state;
     static const struct llama_shape models[] = {
         {"llama-7b", 32, 4096, 32, 0, 11008, 32000, false, 6738415616},
         {"llama-13b", 40, 5120, 40, 0, 13824, 32000, false, 13015864320},
@@ -99,9 +91,8 @@ static void architecture_count__llama_family__published_totals(void **state)
 }
 
 /* Qwen2-7B has biases on queries, keys and values alone. */
-static void architecture_count__bias_on_qkv_alone__published_total(void **state)
+TEST(architecture_count__bias_on_qkv_alone__published_total)
 {
-    (void)state;
     static const struct llama_shape qwen = {"qwen2-7b", 28, 3584, 28, 4, 18944, 152064, false, 7615616512};
     struct architecture a = llama(&qwen);
     a.qkv_bias = true;
@@ -109,9 +100,8 @@ static void architecture_count__bias_on_qkv_alone__published_total(void **state)
 }
 
 /* PaLM: one key-value head, heads of 256 in a hidden size of 18432; 540.35 billion (arXiv 2204.02311). */
-static void architecture_count__heads_wider_than_hidden__palm(void **state)
+TEST(architecture_count__heads_wider_than_hidden__palm)
 {
-    (void)state;
     static const struct llama_shape palm = {"palm", 118, 18432, 48, 1, 73728, 256000, true, 540.35e9};
     struct architecture a = llama(&palm);
     a.head_dim = 256;
@@ -120,9 +110,8 @@ static void architecture_count__heads_wider_than_hidden__palm(void **state)
 
 /* Numbers of elements of the published checkpoints: norms of queries and keys, experts, latent attention. DeepSeek-V3's
  * is without its MTP layer and the routers' correction biases, which are buffers. */
-static void architecture_count__qwen3_and_deepseek__published_totals(void **state)
+TEST(architecture_count__qwen3_and_deepseek__published_totals)
 {
-    (void)state;
     static const struct {
         const char *name;
         struct architecture a;
@@ -217,9 +206,8 @@ static void architecture_count__qwen3_and_deepseek__published_totals(void **stat
     }
 }
 
-static void architecture_complete__latent_keys_without_a_rank__refused(void **state)
+TEST(architecture_complete__latent_keys_without_a_rank__refused)
 {
-    (void)state;
     struct error e = ERROR_INIT;
     struct architecture a = gpt(2, 128, 4, 1000, 0);
     a.q_lora_rank = 16;
@@ -228,9 +216,8 @@ static void architecture_complete__latent_keys_without_a_rank__refused(void **st
 }
 
 /* Mixtral 8x7B: 46.7 billion, of which a token passes 12.9 billion. */
-static void architecture_count__mixture_of_experts__total_and_active(void **state)
+TEST(architecture_count__mixture_of_experts__total_and_active)
 {
-    (void)state;
     static const struct llama_shape mixtral = {"mixtral", 32, 4096, 32, 8, 14336, 32000, false, 46702792704};
     struct architecture a = llama(&mixtral);
     a.experts = 8;
@@ -241,9 +228,8 @@ static void architecture_count__mixture_of_experts__total_and_active(void **stat
     assert_true(p.router == 32.0 * 4096 * 8);
 }
 
-static void architecture_count__leading_dense_layers_and_shared_expert__by_hand(void **state)
+TEST(architecture_count__leading_dense_layers_and_shared_expert__by_hand)
 {
-    (void)state;
     struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
     a.layers = 3;
     a.hidden = 8;
@@ -262,9 +248,8 @@ static void architecture_count__leading_dense_layers_and_shared_expert__by_hand(
     assert_true(p.active == p.total - p.experts / 2);
 }
 
-static void architecture_count__bert__published_totals(void **state)
+TEST(architecture_count__bert__published_totals)
 {
-    (void)state;
     struct architecture a = architecture_of(ARCHITECTURE_BERT);
     a.layers = 12;
     a.hidden = 768;
@@ -282,9 +267,8 @@ static void architecture_count__bert__published_totals(void **state)
     assert_total("bert-large", count(a, 1).total, 335141888);
 }
 
-static void architecture_count__t5__published_totals(void **state)
+TEST(architecture_count__t5__published_totals)
 {
-    (void)state;
     static const struct {
         const char *name;
         int64_t layers, hidden, heads, head_dim, ffn;
@@ -306,9 +290,8 @@ static void architecture_count__t5__published_totals(void **state)
     }
 }
 
-static void architecture_count__vit__published_totals(void **state)
+TEST(architecture_count__vit__published_totals)
 {
-    (void)state;
     struct architecture a = architecture_of(ARCHITECTURE_VIT);
     a.layers = 12;
     a.hidden = 768;
@@ -325,9 +308,8 @@ static void architecture_count__vit__published_totals(void **state)
 }
 
 /* Megatron pads to a multiple of 128 per tensor rank: 131073 to 131584 over 4. */
-static void architecture_padded_vocab__multiple_of_128_per_rank__rounded_up(void **state)
+TEST(architecture_padded_vocab__multiple_of_128_per_rank__rounded_up)
 {
-    (void)state;
     struct architecture a = gpt(1, 64, 1, 131073, 0);
     a.vocab_multiple = 128;
     assert_true(architecture_padded_vocab(&a, 4) == 131584);
@@ -339,9 +321,8 @@ static void architecture_padded_vocab__multiple_of_128_per_rank__rounded_up(void
 }
 
 /* The four geometries of the ultra-scale playbook bear their sizes as names. */
-static void architecture_count__playbook_geometries__their_names(void **state)
+TEST(architecture_count__playbook_geometries__their_names)
 {
-    (void)state;
     static const struct llama_shape models[] = {
         {"1.34B", 16, 2048, 32, 0, 8192, 131072, true, 1.34e9},
         {"3.57B", 28, 3072, 32, 0, 8192, 131072, true, 3.57e9},
@@ -363,9 +344,8 @@ static void refused(struct architecture a, const char *expected)
         fail_msg("expected \"%s\" in \"%s\"", expected, e.text);
 }
 
-static void architecture_complete__absurd_numbers__refused_untouched(void **state)
+TEST(architecture_complete__absurd_numbers__refused_untouched)
 {
-    (void)state;
     const struct architecture good = gpt(2, 64, 4, 100, 16);
     struct architecture a = good;
     a.hidden = 1000000000000;
@@ -418,9 +398,8 @@ static void architecture_complete__absurd_numbers__refused_untouched(void **stat
     refused(a, "patch");
 }
 
-static void architecture_complete__pattern_and_mixers__faults_named(void **state)
+TEST(architecture_complete__pattern_and_mixers__faults_named)
 {
-    (void)state;
     struct architecture good = gpt(4, 64, 4, 100, 0), a = good;
     a.hybrid_pattern = "M*-E";
     refused(a, "hybrid_pattern and experts go together");
@@ -451,9 +430,8 @@ static void architecture_complete__pattern_and_mixers__faults_named(void **state
 }
 
 /* Megatron-LM's defaults: two heads of 64 for a hidden size of 64, state 128, 8 groups would not divide them. */
-static void architecture_count__mamba2_and_a_depth_behind__by_hand(void **state)
+TEST(architecture_count__mamba2_and_a_depth_behind__by_hand)
 {
-    (void)state;
     struct architecture a = gpt(6, 64, 4, 100, 0);
     struct architecture_parameters p;
     struct error e = ERROR_INIT;
@@ -478,38 +456,12 @@ static void architecture_count__mamba2_and_a_depth_behind__by_hand(void **state)
     assert_true(p.mtp == 2 * (attention + experts + around + 2 * h * h + 5 * h));
 }
 
-static void architecture_count__more_than_a_quadrillion__refused(void **state)
+TEST(architecture_count__more_than_a_quadrillion__refused)
 {
-    (void)state;
     struct architecture a = gpt(100000, 10000000, 1000, 100, 0);
     struct architecture_parameters p = {.total = 42};
     struct error e = ERROR_INIT;
     assert_int_equal(architecture_complete(&a, &e), 0);
     assert_int_equal(architecture_count(&a, 1, &p, &e), -1);
     assert_true(p.total == 42);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(architecture_count__gpt2_family__published_totals),
-        cmocka_unit_test(architecture_count__gpt3__within_a_thousandth),
-        cmocka_unit_test(architecture_count__llama_family__published_totals),
-        cmocka_unit_test(architecture_count__qwen3_and_deepseek__published_totals),
-        cmocka_unit_test(architecture_complete__latent_keys_without_a_rank__refused),
-        cmocka_unit_test(architecture_count__bias_on_qkv_alone__published_total),
-        cmocka_unit_test(architecture_count__heads_wider_than_hidden__palm),
-        cmocka_unit_test(architecture_count__mixture_of_experts__total_and_active),
-        cmocka_unit_test(architecture_count__leading_dense_layers_and_shared_expert__by_hand),
-        cmocka_unit_test(architecture_count__bert__published_totals),
-        cmocka_unit_test(architecture_count__t5__published_totals),
-        cmocka_unit_test(architecture_count__vit__published_totals),
-        cmocka_unit_test(architecture_padded_vocab__multiple_of_128_per_rank__rounded_up),
-        cmocka_unit_test(architecture_count__playbook_geometries__their_names),
-        cmocka_unit_test(architecture_complete__absurd_numbers__refused_untouched),
-        cmocka_unit_test(architecture_complete__pattern_and_mixers__faults_named),
-        cmocka_unit_test(architecture_count__mamba2_and_a_depth_behind__by_hand),
-        cmocka_unit_test(architecture_count__more_than_a_quadrillion__refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,11 @@
 /* predict: the models that need no model. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "predict/baseline.h"
+#include "unit_test.h"
 
-static void memory_line_fit__two_points__the_line_through_them(void **state)
+TEST(memory_line_fit__two_points__the_line_through_them)
 {
-    (void)state;
     struct memory_line line;
     struct error e = ERROR_INIT;
     assert_int_equal(memory_line_fit((const double[]){2, 6}, (const double[]){10e9, 18e9}, 2, &line, &e), 0);
@@ -22,9 +16,8 @@ static void memory_line_fit__two_points__the_line_through_them(void **state)
     assert_true(memory_line_largest(&line, 1e30) == 1e6);
 }
 
-static void memory_line_fit__no_line__refused_untouched(void **state)
+TEST(memory_line_fit__no_line__refused_untouched)
 {
-    (void)state;
     static const struct {
         double x[2], y[2];
         size_t count;
@@ -38,9 +31,8 @@ static void memory_line_fit__no_line__refused_untouched(void **state)
     }
 }
 
-static void baseline_compare__constant_utilisation__baseline_wins_over_a_model_that_is_off(void **state)
+TEST(baseline_compare__constant_utilisation__baseline_wins_over_a_model_that_is_off)
 {
-    (void)state;
     const struct timed_run runs[] = {{1.2, 2, 1}, {2.4, 4, 2}, {3.6, 6, 3}, {4.8, 8, 4}};
     struct baseline_comparison c;
     struct error e = ERROR_INIT;
@@ -52,9 +44,8 @@ static void baseline_compare__constant_utilisation__baseline_wins_over_a_model_t
 }
 
 /* The baseline of a run must not know the run. */
-static void baseline_compare__changing_utilisation__model_wins(void **state)
+TEST(baseline_compare__changing_utilisation__model_wins)
 {
-    (void)state;
     const struct timed_run runs[] = {{1, 1, 1}, {2.1, 2, 1}, {3.9, 4, 1}};
     struct baseline_comparison c;
     struct error e = ERROR_INIT;
@@ -63,9 +54,8 @@ static void baseline_compare__changing_utilisation__model_wins(void **state)
     assert_true(fabs(c.baseline_error - (0.5 + (1 - 1.5 / 4)) / 2) < 1e-12);
 }
 
-static void baseline_compare__senseless__refused(void **state)
+TEST(baseline_compare__senseless__refused)
 {
-    (void)state;
     const struct timed_run good[] = {{1, 1, 1}, {1, 1, 1}}, bad[] = {{1, 1, 1}, {1, 0, 1}};
     struct baseline_comparison c = {.compared = 42};
     struct error e = ERROR_INIT;
@@ -73,16 +63,4 @@ static void baseline_compare__senseless__refused(void **state)
     assert_int_equal(baseline_compare(good, 2, 0, &c, &e), -1);
     assert_int_equal(baseline_compare(bad, 2, 10, &c, &e), -1);
     assert_int_equal(c.compared, 42);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_line_fit__two_points__the_line_through_them),
-        cmocka_unit_test(memory_line_fit__no_line__refused_untouched),
-        cmocka_unit_test(baseline_compare__constant_utilisation__baseline_wins_over_a_model_that_is_off),
-        cmocka_unit_test(baseline_compare__changing_utilisation__model_wins),
-        cmocka_unit_test(baseline_compare__senseless__refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,13 @@
 /* predict: weights from measurements, on problems with a known answer and on measured runs. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "frameworks.h"
 #include "mpt.h"
 #include "predict/calibration.h"
 #include "ultrascale.h"
+#include "unit_test.h"
 #include "util/clock.h"
 #include "util/memory.h"
 #include "util/rng.h"
@@ -44,9 +39,8 @@ static struct observation measured(double x0, double x1, double y)
     return (struct observation){.terms = {x0, x1}, .y = y, .kind = OBSERVATION_MEASURED};
 }
 
-static void calibrate__fewer_than_three__prior_stays(void **state)
+TEST(calibrate__fewer_than_three__prior_stays)
 {
-    (void)state;
     const struct calibration_prior prior = two_terms(1);
     const struct observation o[] = {measured(1, 1, 5), measured(1, 2, 8)};
     for (size_t count = 0; count <= 2; count++) {
@@ -57,9 +51,8 @@ static void calibrate__fewer_than_three__prior_stays(void **state)
 }
 
 /* Without noise and with a weak prior the true weights come out. */
-static void calibrate__exact_measurements__true_weights(void **state)
+TEST(calibrate__exact_measurements__true_weights)
 {
-    (void)state;
     const struct calibration_prior prior = two_terms(100);
     struct observation o[6];
     for (size_t i = 0; i < 6; i++) {
@@ -73,9 +66,8 @@ static void calibrate__exact_measurements__true_weights(void **state)
 }
 
 /* A single term against the closed form c = (Σ z + λ) / (Σ z² + λ). */
-static void calibrate__one_term__closed_form_of_the_ridge(void **state)
+TEST(calibrate__one_term__closed_form_of_the_ridge)
 {
-    (void)state;
     const struct calibration_prior prior = {.terms = 1, .weights = {2}, .noise = 0.1, .spread = 0.2, .sigma = 0.3};
     const struct observation o[] = {measured(1, 0, 2.4), measured(2, 0, 5), measured(3, 0, 6.6)};
     double z = 0, zz = 0, lambda = 0.25;
@@ -89,9 +81,8 @@ static void calibrate__one_term__closed_form_of_the_ridge(void **state)
 
 /* The unconstrained solution has a negative weight; the constrained one has 0 there and the best of the rest.
  */
-static void calibrate__negative_solution__held_at_zero(void **state)
+TEST(calibrate__negative_solution__held_at_zero)
 {
-    (void)state;
     struct calibration_prior prior = two_terms(1000);
     prior.broken_ratio = 0;
     const struct observation o[] = {measured(1, 1, 1), measured(2, 1, 3), measured(3, 1, 5), measured(4, 1, 7)};
@@ -99,18 +90,16 @@ static void calibrate__negative_solution__held_at_zero(void **state)
     assert_true(c.weights[1] == 0 && fabs(c.weights[0] - 1.3322) < 1e-3);
 }
 
-static void calibrate__weight_of_zero__stays_zero(void **state)
+TEST(calibrate__weight_of_zero__stays_zero)
 {
-    (void)state;
     struct calibration_prior prior = two_terms(1);
     prior.weights[1] = 0;
     const struct observation o[] = {measured(1, 9, 1.1), measured(2, 1, 2.2), measured(3, 5, 3.3)};
     assert_true(calibrated(&prior, o, 3, NULL).weights[1] == 0);
 }
 
-static void calibrate__run_three_times_as_slow__reported_and_left_out(void **state)
+TEST(calibrate__run_three_times_as_slow__reported_and_left_out)
 {
-    (void)state;
     const struct calibration_prior prior = two_terms(1);
     bool broken[5];
     const struct observation o[] = {measured(1, 1, 3.1), measured(2, 1, 4.1), measured(1, 2, 15), measured(3, 1, 5.2),
@@ -124,9 +113,8 @@ static void calibrate__run_three_times_as_slow__reported_and_left_out(void **sta
 }
 
 /* When everything is slow it is the prior that is off. */
-static void calibrate__all_runs_three_times_as_slow__none_is_broken(void **state)
+TEST(calibrate__all_runs_three_times_as_slow__none_is_broken)
 {
-    (void)state;
     const struct calibration_prior prior = two_terms(1);
     const struct observation o[] = {measured(1, 1, 9), measured(2, 1, 12), measured(1, 2, 15), measured(3, 1, 15)};
     struct calibration c = calibrated(&prior, o, 4, NULL);
@@ -136,9 +124,8 @@ static void calibrate__all_runs_three_times_as_slow__none_is_broken(void **state
 
 /* Out of memory at 80 where 60 was predicted: the weights rise, but what was measured still holds. One that
  * was predicted to be out of memory says nothing. */
-static void calibrate__out_of_memory__censored_from_below(void **state)
+TEST(calibrate__out_of_memory__censored_from_below)
 {
-    (void)state;
     struct calibration_prior prior = two_terms(0.5);
     prior.broken_ratio = 0;
     struct observation o[] = {measured(10, 5, 20), measured(12, 5, 22), measured(20, 1, 22), measured(2, 29, 80)};
@@ -153,9 +140,8 @@ static void calibrate__out_of_memory__censored_from_below(void **state)
     assert_memory_equal(consistent.weights, before.weights, sizeof before.weights);
 }
 
-static void calibrate__fitted_without_a_number__censored_from_above(void **state)
+TEST(calibrate__fitted_without_a_number__censored_from_above)
 {
-    (void)state;
     struct calibration_prior prior = two_terms(0.5);
     prior.broken_ratio = 0;
     struct observation o[] = {measured(10, 5, 20), measured(12, 5, 22), measured(20, 1, 22), measured(2, 29, 50)};
@@ -166,9 +152,8 @@ static void calibrate__fitted_without_a_number__censored_from_above(void **state
 }
 
 /* From twenty runs on the interval is the quantile of the residuals, not of a normal distribution. */
-static void calibrate__twenty_runs__interval_covers_nine_in_ten(void **state)
+TEST(calibrate__twenty_runs__interval_covers_nine_in_ten)
 {
-    (void)state;
     struct calibration_prior prior = {.terms = 1, .weights = {1}, .noise = 0.1, .spread = 0.1, .sigma = 0.3};
     struct observation o[40];
     for (size_t i = 0; i < 40; i++)
@@ -180,9 +165,8 @@ static void calibrate__twenty_runs__interval_covers_nine_in_ten(void **state)
     assert_true(covered >= 36 && c.interval > 0.02);
 }
 
-static void calibrate__senseless__refused_untouched(void **state)
+TEST(calibrate__senseless__refused_untouched)
 {
-    (void)state;
     const struct calibration_prior good = two_terms(1);
     struct calibration_prior priors[] = {good, good, good, good};
     priors[0].terms = 0;
@@ -202,9 +186,8 @@ static void calibrate__senseless__refused_untouched(void **state)
     assert_true(c.measured == 42 && e.kind == ERROR_USAGE);
 }
 
-static void calibration_apply__prior_alone__row_as_it_was(void **state)
+TEST(calibration_apply__prior_alone__row_as_it_was)
 {
-    (void)state;
     struct memory_coefficients memory = framework_find("deepspeed")->memory;
     struct calibration_prior prior = calibration_of_memory(&memory);
     struct calibration c = calibrated(&prior, NULL, 0, NULL);
@@ -275,9 +258,8 @@ static double few_shot_error(const struct calibration_prior *prior, const struct
  * draws): 7.8, 8.1, 8.2, 8.0, 7.9, 7.9 %. The prior is where these rows' noise begins (repeats differ by 8 to
  * 20 %), so there is little to gain: what is tested is that calibration loses no more than that. From weights
  * a third too low: 35, 11, 10, 9.5, 8.8, 8.1 %. */
-static void calibrate__ultrascale_memory__error_after_runs(void **state)
+TEST(calibrate__ultrascale_memory__error_after_runs)
 {
-    (void)state;
     static const size_t known[] = {0, 3, 5, 12, 20, 50};
     struct memory_coefficients c = framework_find("nanotron")->memory;
     struct shared_table t;
@@ -389,9 +371,8 @@ static size_t without_broken(const struct calibration_prior *prior, const struct
  * and are reported as broken, which is what the figures leave out; with them that cluster's means are 14.2
  * and 13.4 %. What the calibration on the other clusters begins with hardly matters: weights off by a factor
  * of 2 in turn change these figures by at most 0.2 points. */
-static void calibrate__mpt_throughput__error_across_clusters(void **state)
+TEST(calibrate__mpt_throughput__error_across_clusters)
 {
-    (void)state;
     static const size_t known[] = {0, 3, 5, 12, 20};
     struct mpt_table m;
     if (!mpt_load(&m))
@@ -418,9 +399,8 @@ static void calibrate__mpt_throughput__error_across_clusters(void **state)
 }
 
 /* The row is what calibration makes of the whole table. */
-static void framework_find__fsdp__calibrated_on_the_table(void **state)
+TEST(framework_find__fsdp__calibrated_on_the_table)
 {
-    (void)state;
     struct mpt_table m;
     if (!mpt_load(&m))
         skip();
@@ -433,9 +413,8 @@ static void framework_find__fsdp__calibrated_on_the_table(void **state)
     mpt_free(&m);
 }
 
-static void calibrate__twenty_runs_of_fifteen_terms__microseconds(void **state)
+TEST(calibrate__twenty_runs_of_fifteen_terms__microseconds)
 {
-    (void)state;
     enum { ROUNDS = 200 };
     struct mpt_table m;
     if (!mpt_load(&m))
@@ -449,27 +428,4 @@ static void calibrate__twenty_runs_of_fifteen_terms__microseconds(void **state)
     print_message("a refit on 20 runs and %d terms: %.0f us\n", (int)TIME_TERM_COUNT, micros);
     assert_true(micros < 50e3);
     mpt_free(&m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calibrate__fewer_than_three__prior_stays),
-        cmocka_unit_test(calibrate__exact_measurements__true_weights),
-        cmocka_unit_test(calibrate__one_term__closed_form_of_the_ridge),
-        cmocka_unit_test(calibrate__negative_solution__held_at_zero),
-        cmocka_unit_test(calibrate__weight_of_zero__stays_zero),
-        cmocka_unit_test(calibrate__run_three_times_as_slow__reported_and_left_out),
-        cmocka_unit_test(calibrate__all_runs_three_times_as_slow__none_is_broken),
-        cmocka_unit_test(calibrate__out_of_memory__censored_from_below),
-        cmocka_unit_test(calibrate__fitted_without_a_number__censored_from_above),
-        cmocka_unit_test(calibrate__twenty_runs__interval_covers_nine_in_ten),
-        cmocka_unit_test(calibrate__senseless__refused_untouched),
-        cmocka_unit_test(calibration_apply__prior_alone__row_as_it_was),
-        cmocka_unit_test(calibrate__ultrascale_memory__error_after_runs),
-        cmocka_unit_test(calibrate__mpt_throughput__error_across_clusters),
-        cmocka_unit_test(framework_find__fsdp__calibrated_on_the_table),
-        cmocka_unit_test(calibrate__twenty_runs_of_fifteen_terms__microseconds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

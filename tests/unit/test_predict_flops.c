@@ -1,17 +1,11 @@
 /* predict: FLOPs per step and MFU, against formulas and utilisations that were published. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "predict/flops.h"
 #include "predict_fixture.h"
 #include "shared_data.h"
+#include "unit_test.h"
 
 static struct architecture sized(double layers, double hidden, double heads, double vocab)
 {
@@ -25,9 +19,8 @@ static struct architecture sized(double layers, double hidden, double heads, dou
 
 /* arXiv 2104.04473: 96·B·s·L·h²·(1 + s/(6h) + V/(16·L·h)) with full recompute, 72 and 12 in place of 96 and
  * 16 without. */
-static void flops_per_step__gpt__megatron_closed_form(void **state)
+TEST(flops_per_step__gpt__megatron_closed_form)
 {
-    (void)state;
     const double B = 3072, s = 2048, L = 128, h = 25600, V = 51200;
     struct architecture a = sized(L, h, 160, V);
     struct training_plan plan = {.data = 6, .micro_batches = 512, .sequence = (int64_t)s};
@@ -47,9 +40,8 @@ static void flops_per_step__gpt__megatron_closed_form(void **state)
 /* arXiv 2205.05198, table 5: seconds per iteration on A100 with selective recompute, and the utilisations.
  * The paper charges a whole second attention, forward and backward, to the hardware; its forward pass alone
  * is less. */
-static void flops_per_step__selective_activation_paper__its_mfu(void **state)
+TEST(flops_per_step__selective_activation_paper__its_mfu)
 {
-    (void)state;
     static const struct {
         double layers, hidden, heads, batch, devices, seconds, mfu, hfu;
     } rows[] = {{48, 6144, 64, 4, 8, 1.10, 0.415, 0.437},
@@ -72,9 +64,8 @@ static void flops_per_step__selective_activation_paper__its_mfu(void **state)
 }
 
 /* arXiv 2204.02311: PaLM 540B, 238.3 thousand tokens/s on 6144 TPU v4 (275 TFLOP/s): MFU 46.2 %. */
-static void flops_per_step__palm__its_mfu(void **state)
+TEST(flops_per_step__palm__its_mfu)
 {
-    (void)state;
     struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
     struct training_plan plan = {.sequence = 2048};
     struct step_flops f;
@@ -90,9 +81,8 @@ static void flops_per_step__palm__its_mfu(void **state)
     assert_close(f.model / f.tokens * 238.3e3 / (6144 * 275e12), 0.462, 0.005);
 }
 
-static void flops_per_token__causal_convention__half_the_attention_of_decoders_alone(void **state)
+TEST(flops_per_token__causal_convention__half_the_attention_of_decoders_alone)
 {
-    (void)state;
     for (int family = ARCHITECTURE_GPT; family < ARCHITECTURE_FAMILY_END; family++) {
         struct architecture a = architecture_of((enum architecture_family)family);
         struct training_plan plan = {.sequence = 128};
@@ -115,9 +105,8 @@ static void flops_per_token__causal_convention__half_the_attention_of_decoders_a
 }
 
 /* What selective recompute computes again is what its modules have, not always the attention. */
-static void flops_per_step__recompute_modules__what_they_have(void **state)
+TEST(flops_per_step__recompute_modules__what_they_have)
 {
-    (void)state;
     const double h = 256, s = 1024, f = 1024, F = 128, S = 64, K = 2, E = 8, q = 96, c = 64, width = 32, rope = 16;
     struct architecture a = sized(4, h, 8, 1000);
     const double up = 2 * 4 * (q * 8 * (width + rope) + c * 8 * (width + width)),
@@ -160,9 +149,8 @@ static void flops_per_step__recompute_modules__what_they_have(void **state)
 /* A decoder of a quarter of the encoder's tokens: its own blocks and its head cost a quarter, keys and values of the
  * encoder are projected in full, scores are those of its tokens with its own and with the encoder's. */
 /* Projections, and the chunked scan of arXiv 2405.21060, section 6.3; attention in one layer of four. */
-static void flops_per_token__hybrid_stack__by_hand(void **state)
+TEST(flops_per_token__hybrid_stack__by_hand)
 {
-    (void)state;
     const double h = 256, u = 512, N = 64, g = 2, n = 8, Q = 32, s = 1024, f = 1024;
     struct architecture a = sized(4, h, 4, 1000);
     struct training_plan plan = {.sequence = (int64_t)s, .recompute = RECOMPUTE_SELECTIVE};
@@ -186,9 +174,8 @@ static void flops_per_token__hybrid_stack__by_hand(void **state)
     assert_close(step.model, 3 * s * (t.matrices + t.attention + t.scan + t.head), 1e-12);
 }
 
-static void flops_per_token__other_mixers__by_hand(void **state)
+TEST(flops_per_token__other_mixers__by_hand)
 {
-    (void)state;
     struct architecture delta = sized(2, 256, 4, 1000), mamba = delta;
     struct training_plan plan = {.sequence = 1024};
     struct token_flops t;
@@ -208,9 +195,8 @@ static void flops_per_token__other_mixers__by_hand(void **state)
     assert_true(t.attention == 0);
 }
 
-static void flops_per_token__t5_with_a_short_decoder__by_hand(void **state)
+TEST(flops_per_token__t5_with_a_short_decoder__by_hand)
 {
-    (void)state;
     struct architecture a = architecture_of(ARCHITECTURE_T5);
     struct training_plan plan = {.sequence = 128, .decoder_sequence = 32}, equal = {.sequence = 128};
     struct token_flops f, whole;
@@ -231,10 +217,9 @@ static void flops_per_token__t5_with_a_short_decoder__by_hand(void **state)
 }
 
 /* A window of half the sequence leaves three quarters of what a causal mask leaves, in the layers that have it. */
-static void flops_per_token__sliding_window__what_tokens_see(void **state)
+TEST(flops_per_token__sliding_window__what_tokens_see)
 {
     static const enum attention_convention seen[] = {ATTENTION_FULL, ATTENTION_CAUSAL};
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct architecture plain = sized(12, 768, 12, 50257), windowed = plain;
         struct training_plan plan = {.micro_batch = 1, .sequence = 2048};
@@ -254,9 +239,8 @@ static void flops_per_token__sliding_window__what_tokens_see(void **state)
 }
 
 /* Whole chunks and what is left over; a sequence no longer than a chunk sees all that it saw. */
-static void flops_per_token__attention_chunk__squares_of_chunks(void **state)
+TEST(flops_per_token__attention_chunk__squares_of_chunks)
 {
-    (void)state;
     struct architecture plain = sized(12, 768, 12, 50257), chunked = plain;
     struct training_plan plan = {.micro_batch = 1, .sequence = 2560};
     struct token_flops all, some;
@@ -274,9 +258,8 @@ static void flops_per_token__attention_chunk__squares_of_chunks(void **state)
 }
 
 /* A token passes two of eight experts and the router. */
-static void flops_per_token__mixture_of_experts__active_weights_alone(void **state)
+TEST(flops_per_token__mixture_of_experts__active_weights_alone)
 {
-    (void)state;
     struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
     struct training_plan plan = {.sequence = 4096};
     struct token_flops f;
@@ -324,9 +307,8 @@ static double utilisation_of_row(const struct shared_table *t, size_t row)
 /* MosaicML counts 6 per parameter and full attention, and reports MFU in percent. Two parts of the table are
  * against the peak of fp8, twice that of bf16. Slow rows, whose speed has two digits, would test the
  * rounding. */
-static void flops_per_step__mpt_table__its_mfu(void **state)
+TEST(flops_per_step__mpt_table__its_mfu)
 {
-    (void)state;
     struct shared_table t;
     size_t compared = 0;
     double worst = 0;
@@ -348,23 +330,4 @@ static void flops_per_step__mpt_table__its_mfu(void **state)
     print_message("MFU within %.1f %% in %zu rows\n", 100 * worst, compared);
     assert_true(compared > 440);
     shared_table_free(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(flops_per_step__gpt__megatron_closed_form),
-        cmocka_unit_test(flops_per_step__recompute_modules__what_they_have),
-        cmocka_unit_test(flops_per_step__selective_activation_paper__its_mfu),
-        cmocka_unit_test(flops_per_step__palm__its_mfu),
-        cmocka_unit_test(flops_per_token__hybrid_stack__by_hand),
-        cmocka_unit_test(flops_per_token__other_mixers__by_hand),
-        cmocka_unit_test(flops_per_token__t5_with_a_short_decoder__by_hand),
-        cmocka_unit_test(flops_per_token__causal_convention__half_the_attention_of_decoders_alone),
-        cmocka_unit_test(flops_per_token__sliding_window__what_tokens_see),
-        cmocka_unit_test(flops_per_token__attention_chunk__squares_of_chunks),
-        cmocka_unit_test(flops_per_token__mixture_of_experts__active_weights_alone),
-        cmocka_unit_test(flops_per_step__mpt_table__its_mfu),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

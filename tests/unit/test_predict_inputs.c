@@ -1,15 +1,9 @@
 /* predict: a combination's values as an architecture and a plan, and predictions of them. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "predict/predictor.h"
+#include "unit_test.h"
 
 #define GIB 1073741824.0
 
@@ -39,9 +33,8 @@ static void fill_gpt(struct input_value *v)
 }
 
 /* torchtitan's files name one for whoever adds stages. */
-static void inputs_decode__schedule_without_stages__none(void **state)
+TEST(inputs_decode__schedule_without_stages__none)
 {
-    (void)state;
     struct input_value v[INPUT_COUNT];
     struct subject s;
     struct error e = ERROR_INIT;
@@ -53,9 +46,8 @@ static void inputs_decode__schedule_without_stages__none(void **state)
     assert_int_equal(inputs_decode(v, &s, &e), -1);
 }
 
-static void inputs_decode__degrees_not_given__data_parallel_is_what_is_left(void **state)
+TEST(inputs_decode__degrees_not_given__data_parallel_is_what_is_left)
 {
-    (void)state;
     struct input_value v[INPUT_COUNT];
     struct subject s;
     struct error e = ERROR_INIT;
@@ -72,9 +64,8 @@ static void inputs_decode__degrees_not_given__data_parallel_is_what_is_left(void
     assert_non_null(strstr(e.text, "dp: nodes x devices_per_node = 8 is no multiple of tp x pp x cp = 3"));
 }
 
-static void predictor_predict__parameters_and_activations_alone__states_and_activations(void **state)
+TEST(predictor_predict__parameters_and_activations_alone__states_and_activations)
 {
-    (void)state;
     static const struct predictor_options options = {.framework = "deepspeed"};
     struct input_value v[INPUT_COUNT] = {{0}};
     struct predictor *p;
@@ -105,9 +96,8 @@ static void predictor_predict__parameters_and_activations_alone__states_and_acti
     predictor_free(p);
 }
 
-static void inputs_decode__words__as_enumerators(void **state)
+TEST(inputs_decode__words__as_enumerators)
 {
-    (void)state;
     struct input_value v[INPUT_COUNT];
     struct subject s;
     struct error e = ERROR_INIT;
@@ -139,9 +129,8 @@ static void inputs_decode__words__as_enumerators(void **state)
     assert_string_equal(e.text, "recompute = 'sometimes' says nothing to the predictor");
 }
 
-static void inputs_decode__flags_of_two_bytes__fp32_without(void **state)
+TEST(inputs_decode__flags_of_two_bytes__fp32_without)
 {
-    (void)state;
     static const struct {
         double bf16, fp16; /* -1: not given */
         const char *precision;
@@ -166,9 +155,8 @@ static void inputs_decode__flags_of_two_bytes__fp32_without(void **state)
 }
 
 /* torch_dtype is of the weights: products are as it says only where no flag says otherwise. */
-static void inputs_decode__type_of_weights__products_as_flags_say(void **state)
+TEST(inputs_decode__type_of_weights__products_as_flags_say)
 {
-    (void)state;
     static const struct {
         const char *weights;
         double bf16, tf32; /* -1: not given */
@@ -192,9 +180,8 @@ static void inputs_decode__type_of_weights__products_as_flags_say(void **state)
     }
 }
 
-static void inputs_decode__needed_ones_absent__all_named(void **state)
+TEST(inputs_decode__needed_ones_absent__all_named)
 {
-    (void)state;
     struct input_value v[INPUT_COUNT] = {{0}};
     struct subject s;
     struct error e = ERROR_INIT;
@@ -205,9 +192,8 @@ static void inputs_decode__needed_ones_absent__all_named(void **state)
     assert_string_equal(e.text, "missing: layers, hidden, heads, patch, micro_batch");
 }
 
-static void inputs_decode__hybrid_family__wants_what_its_layers_are(void **state)
+TEST(inputs_decode__hybrid_family__wants_what_its_layers_are)
 {
-    (void)state;
     struct input_value v[INPUT_COUNT];
     struct subject s;
     struct error e = ERROR_INIT;
@@ -226,9 +212,8 @@ static void inputs_decode__hybrid_family__wants_what_its_layers_are(void **state
     assert_int_equal(s.architecture.mlp_layers, 12);
 }
 
-static void inputs_decode__absurd_numbers__refused(void **state)
+TEST(inputs_decode__absurd_numbers__refused)
 {
-    (void)state;
     static const double absurd[] = {0.5, -1, 1e30, INFINITY, NAN};
     struct input_value v[INPUT_COUNT];
     struct subject s;
@@ -259,9 +244,8 @@ static const struct prediction *predict(struct predictor *p, const struct input_
     return out;
 }
 
-static void predictor_predict__device_not_known__memory_but_no_time(void **state)
+TEST(predictor_predict__device_not_known__memory_but_no_time)
 {
-    (void)state;
     struct input_value v[INPUT_COUNT];
     struct predictor *p = create("megatron");
     fill_gpt(v);
@@ -276,9 +260,8 @@ static void predictor_predict__device_not_known__memory_but_no_time(void **state
     predictor_free(p);
 }
 
-static void predictor_predict__verdict__wider_where_not_calibrated(void **state)
+TEST(predictor_predict__verdict__wider_where_not_calibrated)
 {
-    (void)state;
     struct input_value v[INPUT_COUNT];
     struct predictor *sure = create("megatron"), *unsure = create("deepspeed");
     fill_gpt(v);
@@ -301,9 +284,8 @@ static void predictor_predict__verdict__wider_where_not_calibrated(void **state)
 }
 
 /* Until weights are fitted to what is measured, it is predicted as it is counted, on the rank that it is of. */
-static void predictor_predict__measured_memory__counter_and_rank(void **state)
+TEST(predictor_predict__measured_memory__counter_and_rank)
 {
-    (void)state;
     struct input_value v[INPUT_COUNT];
     struct error e = ERROR_INIT;
     struct predictor *p = NULL;
@@ -335,9 +317,8 @@ static void predictor_predict__measured_memory__counter_and_rank(void **state)
 
 /* States are counted, so that a plan which is nearly all states is excluded where they do not fit, whatever is known of
  * its framework; one which is nearly all activations may be mispredicted. */
-static void predictor_predict__verdict__of_states_is_surer(void **state)
+TEST(predictor_predict__verdict__of_states_is_surer)
 {
-    (void)state;
     struct input_value v[INPUT_COUNT];
     struct predictor *p = create("deepspeed");
     fill_gpt(v);
@@ -361,9 +342,8 @@ static void predictor_predict__verdict__of_states_is_surer(void **state)
 }
 
 /* A recipe may recompute although no key says so: what is said may not fit, but is not excluded. */
-static void predictor_predict__recipes__risk_where_only_recomputing_fits(void **state)
+TEST(predictor_predict__recipes__risk_where_only_recomputing_fits)
 {
-    (void)state;
     struct input_value v[INPUT_COUNT];
     struct predictor *p = create("megatron");
     fill_gpt(v);
@@ -378,9 +358,8 @@ static void predictor_predict__recipes__risk_where_only_recomputing_fits(void **
 
 /* Whether gathered inputs are kept no key says: the interval reaches over both, and what fits only without them is a
  * risk. */
-static void predictor_predict__gathered_inputs_unsaid__spans_both(void **state)
+TEST(predictor_predict__gathered_inputs_unsaid__spans_both)
 {
-    (void)state;
     struct input_value v[INPUT_COUNT];
     struct predictor *p = create("nanotron");
     fill_gpt(v);
@@ -403,9 +382,8 @@ static void predictor_predict__gathered_inputs_unsaid__spans_both(void **state)
 
 /* What the allocator only holds it gives back on a device that is smaller: no more is predicted than there is, and
  * the verdict is about the rest. */
-static void predictor_predict__slack__given_back_before_memory_runs_out(void **state)
+TEST(predictor_predict__slack__given_back_before_memory_runs_out)
 {
-    (void)state;
     struct input_value v[INPUT_COUNT];
     struct predictor *p = create("internevo");
     fill_gpt(v);
@@ -434,9 +412,8 @@ static double width_of(const struct prediction *p)
 
 /* As wide as nine of ten of nanotron's thousand runs were off, and a little more, as these are one table; wider with a
  * feature that was compared, widest with one that was not, or for a framework that was not. */
-static void predictor_predict__evidence__as_wide_as_it_is(void **state)
+TEST(predictor_predict__evidence__as_wide_as_it_is)
 {
-    (void)state;
     struct input_value v[INPUT_COUNT];
     struct predictor *known = create("nanotron"), *unknown = create("fsdp2");
     fill_gpt(v);
@@ -461,9 +438,8 @@ static void predictor_predict__evidence__as_wide_as_it_is(void **state)
 }
 
 /* A framework with several tables is as wide as the widest that has many runs, not as their mean. */
-static void evidence_widths_of__several_tables__as_wide_as_the_widest(void **state)
+TEST(evidence_widths_of__several_tables__as_wide_as_the_widest)
 {
-    (void)state;
     struct evidence_widths widths;
     bool compared;
     evidence_widths_of("megatron", NULL, &widths);
@@ -476,9 +452,8 @@ static void evidence_widths_of__several_tables__as_wide_as_the_widest(void **sta
 
 /* However many runs a table has, it is one draw: the next table of the framework may be like those of others, which
  * count as one more. */
-static void evidence_widths_of__one_table__no_narrower_and_half_way_to_others(void **state)
+TEST(evidence_widths_of__one_table__no_narrower_and_half_way_to_others)
 {
-    (void)state;
     struct evidence_widths own, others;
     bool compared;
     evidence_widths_of("deepspeed", NULL, &own);
@@ -495,9 +470,8 @@ static void evidence_widths_of__one_table__no_narrower_and_half_way_to_others(vo
 }
 
 /* A table that counts as never seen says nothing of its own framework. */
-static void evidence_widths_of__without_a_table__by_the_others(void **state)
+TEST(evidence_widths_of__without_a_table__by_the_others)
 {
-    (void)state;
     struct evidence_widths with, without;
     bool compared;
     evidence_widths_of("nanotron", NULL, &with);
@@ -520,9 +494,8 @@ static void evidence_widths_of__without_a_table__by_the_others(void **state)
 }
 
 /* Verdicts of plans that a framework was not compared with are careful, whatever other frameworks' runs say. */
-static void predictor_predict__what_nobody_measured__uncalibrated_until_it_is(void **state)
+TEST(predictor_predict__what_nobody_measured__uncalibrated_until_it_is)
 {
-    (void)state;
     struct input_value v[INPUT_COUNT];
     struct error e = ERROR_INIT;
     struct predictor *p = create("megatron");
@@ -551,9 +524,8 @@ static void predictor_predict__what_nobody_measured__uncalibrated_until_it_is(vo
     predictor_free(p);
 }
 
-static void predictor_set__coefficient_of_the_file__changes_what_is_predicted(void **state)
+TEST(predictor_set__coefficient_of_the_file__changes_what_is_predicted)
 {
-    (void)state;
     struct input_value v[INPUT_COUNT];
     struct error e = ERROR_INIT;
     struct predictor *p = create("megatron");
@@ -567,9 +539,8 @@ static void predictor_set__coefficient_of_the_file__changes_what_is_predicted(vo
     predictor_free(p);
 }
 
-static void predictor_calibrate__place__only_there(void **state)
+TEST(predictor_calibrate__place__only_there)
 {
-    (void)state;
     struct input_value v[INPUT_COUNT];
     struct error e = ERROR_INIT;
     struct predictor *p = create("megatron");
@@ -588,43 +559,11 @@ static void predictor_calibrate__place__only_there(void **state)
     predictor_free(p);
 }
 
-static void predictor_create__unknown_framework__hint(void **state)
+TEST(predictor_create__unknown_framework__hint)
 {
-    (void)state;
     struct predictor *p = NULL;
     struct error e = ERROR_INIT;
     const struct predictor_options options = {.framework = "deepsped"};
     assert_int_equal(predictor_create(&options, &p, &e), -1);
     assert_string_equal(e.text, "no framework \"deepsped\" is known; did you mean \"deepspeed\"?");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(inputs_decode__schedule_without_stages__none),
-        cmocka_unit_test(inputs_decode__degrees_not_given__data_parallel_is_what_is_left),
-        cmocka_unit_test(predictor_predict__parameters_and_activations_alone__states_and_activations),
-        cmocka_unit_test(inputs_decode__words__as_enumerators),
-        cmocka_unit_test(inputs_decode__flags_of_two_bytes__fp32_without),
-        cmocka_unit_test(inputs_decode__type_of_weights__products_as_flags_say),
-        cmocka_unit_test(inputs_decode__needed_ones_absent__all_named),
-        cmocka_unit_test(inputs_decode__hybrid_family__wants_what_its_layers_are),
-        cmocka_unit_test(inputs_decode__absurd_numbers__refused),
-        cmocka_unit_test(predictor_predict__device_not_known__memory_but_no_time),
-        cmocka_unit_test(predictor_predict__verdict__wider_where_not_calibrated),
-        cmocka_unit_test(predictor_predict__verdict__of_states_is_surer),
-        cmocka_unit_test(predictor_predict__measured_memory__counter_and_rank),
-        cmocka_unit_test(predictor_predict__recipes__risk_where_only_recomputing_fits),
-        cmocka_unit_test(predictor_predict__gathered_inputs_unsaid__spans_both),
-        cmocka_unit_test(predictor_predict__slack__given_back_before_memory_runs_out),
-        cmocka_unit_test(predictor_predict__evidence__as_wide_as_it_is),
-        cmocka_unit_test(evidence_widths_of__several_tables__as_wide_as_the_widest),
-        cmocka_unit_test(evidence_widths_of__one_table__no_narrower_and_half_way_to_others),
-        cmocka_unit_test(evidence_widths_of__without_a_table__by_the_others),
-        cmocka_unit_test(predictor_predict__what_nobody_measured__uncalibrated_until_it_is),
-        cmocka_unit_test(predictor_set__coefficient_of_the_file__changes_what_is_predicted),
-        cmocka_unit_test(predictor_calibrate__place__only_there),
-        cmocka_unit_test(predictor_create__unknown_framework__hint),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

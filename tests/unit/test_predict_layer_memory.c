@@ -1,15 +1,9 @@
 /* predict: what a layer keeps, against tables of papers and the terms of the header. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "frameworks.h"
 #include "predict/layer_memory.h"
 #include "predict_fixture.h"
+#include "unit_test.h"
 
 #define GIB 1073741824.0
 
@@ -45,9 +39,8 @@ static double paper_activations(size_t i, enum recompute recompute, bool sequenc
            layer_memory_kept(&a, &plan, &framework_find("megatron")->memory);
 }
 
-static void layer_memory_kept__selective_recompute_paper__its_figures(void **state)
+TEST(layer_memory_kept__selective_recompute_paper__its_figures)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof paper / sizeof *paper; i++) {
         double none = paper_activations(i, RECOMPUTE_NONE, false);
         assert_close(none / GIB, paper[i].none_gib, 1e-9);
@@ -83,9 +76,8 @@ static double kept_of_latent(struct training_plan plan)
     return layer_memory_kept(&a, &plan, &c) / 64;
 }
 
-static void layer_memory_kept__latent_attention_and_experts__terms_of_the_header(void **state)
+TEST(layer_memory_kept__latent_attention_and_experts__terms_of_the_header)
 {
-    (void)state;
     const double norms = 8 * 1024, latent = 4 * 768 + 4 * 512 + 2 * 64, heads = 4 * 8 * 192 + 4 * 8 * 128;
     const double experts = 2 * (2 * 1024 + 6 * 512) + 2 * 1024 * 2;
     struct training_plan plan = {.recompute = RECOMPUTE_NONE};
@@ -104,9 +96,8 @@ static void layer_memory_kept__latent_attention_and_experts__terms_of_the_header
 }
 
 /* Both products of a layer that read a norm's output read all of it, of which a rank has a share of its own. */
-static void layer_memory_kept__gathered_inputs_kept__two_more_of_each_layer(void **state)
+TEST(layer_memory_kept__gathered_inputs_kept__two_more_of_each_layer)
 {
-    (void)state;
     const struct memory_coefficients *c = &framework_find("nanotron")->memory;
     struct architecture a = gpt(8, 1024, 16);
     struct training_plan plan = {.tensor = 8, .sequence = 512, .sequence_parallel = true, .flash_attention = true};
@@ -121,9 +112,8 @@ static void layer_memory_kept__gathered_inputs_kept__two_more_of_each_layer(void
     assert_close(layer_memory_kept(&a, &plan, c), whole, 1e-12);
 }
 
-static void layer_memory_kept__layers_in_bf16_and_balanced_experts__between(void **state)
+TEST(layer_memory_kept__layers_in_bf16_and_balanced_experts__between)
 {
-    (void)state;
     const struct memory_coefficients *c = &framework_find("megatron")->memory;
     struct architecture a = gpt(4, 1024, 8);
     struct training_plan plan = {.sequence = 64, .precision = PRECISION_FP8, .flash_attention = true};
@@ -153,9 +143,8 @@ static double cast_bytes(struct architecture a, struct training_plan plan)
 
 /* What queries, keys and values and the first product of an MLP read comes cast from a norm; what others read, and all
  * gradients, are read in 2 bytes and written twice. */
-static void layer_cast_bytes__dense_latent_and_experts__what_products_read_and_gradients(void **state)
+TEST(layer_cast_bytes__dense_latent_and_experts__what_products_read_and_gradients)
 {
-    (void)state;
     struct architecture a = gpt(4, 1024, 8);
     struct training_plan plan = {.tensor = 2, .micro_batch = 2, .sequence = 64, .precision = PRECISION_FP8};
     a.kv_heads = 2;
@@ -186,26 +175,12 @@ static void layer_cast_bytes__dense_latent_and_experts__what_products_read_and_g
 }
 
 /* Weights that are not trained want no second layout of what is read, nor of gradients. */
-static void layer_cast_bytes__adapters__written_once(void **state)
+TEST(layer_cast_bytes__adapters__written_once)
 {
-    (void)state;
     struct training_plan plan = {.sequence = 64, .precision = PRECISION_FP8};
     double full = cast_bytes(gpt(4, 1024, 8), plan);
     plan.tuning = TUNING_LORA;
     plan.lora_rank = 8;
     plan.lora_targets = TARGETS_OF_ATTENTION;
     assert_close(cast_bytes(gpt(4, 1024, 8), plan), full * 3 / 4, 1e-12);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layer_memory_kept__selective_recompute_paper__its_figures),
-        cmocka_unit_test(layer_memory_kept__latent_attention_and_experts__terms_of_the_header),
-        cmocka_unit_test(layer_memory_kept__gathered_inputs_kept__two_more_of_each_layer),
-        cmocka_unit_test(layer_memory_kept__layers_in_bf16_and_balanced_experts__between),
-        cmocka_unit_test(layer_cast_bytes__dense_latent_and_experts__what_products_read_and_gradients),
-        cmocka_unit_test(layer_cast_bytes__adapters__written_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* Predicted memory of fine-tuning with LitGPT, of which no row was used, against its published table. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "predict/predictor.h"
 #include "shared_data.h"
+#include "unit_test.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
@@ -91,11 +86,10 @@ static void tell(const char *name, const struct mean_error *m)
     print_message("%s: %zu rows, error of memory %.1f %%\n", name, m->rows, 100 * m->sum / (double)m->rows);
 }
 
-static void predictions__litgpt__figures(void **state)
+TEST(predictions__litgpt__figures)
 {
     struct shared_table t;
     struct mean_error lora = {0, 0}, qlora = {0, 0};
-    (void)state;
     if (!shared_table_load("litgpt-finetune.csv", &t))
         skip();
     struct predictor *p = litgpt_predictor();
@@ -121,12 +115,4 @@ static void predictions__litgpt__figures(void **state)
     assert_true(lora.rows > 0 && lora.sum <= 0.08 * (double)lora.rows);
     predictor_free(p);
     shared_table_free(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(predictions__litgpt__figures),
-    };
-    return cmocka_run_group_tests_name("predict litgpt", tests, NULL, NULL);
 }

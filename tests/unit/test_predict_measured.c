@@ -1,19 +1,14 @@
 /* predict: memory of runs of our own on one H100 (tests/data/README.md), under torch.autocast and without, by two
  * frameworks' profiles as they ship. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "frameworks.h"
 #include "predict/memory.h"
 #include "shared_data.h"
+#include "unit_test.h"
 
 #define USABLE_BYTES 84.5e9 /* of an H100, as PyTorch names it when it runs out */
 
@@ -79,9 +74,8 @@ static struct architecture llama_of(const struct shared_table *t, size_t row)
     return a;
 }
 
-static void memory_predict__trainer_with_weights_in_two_types__as_measured(void **state)
+TEST(memory_predict__trainer_with_weights_in_two_types__as_measured)
 {
-    (void)state;
     struct shared_table t;
     struct comparison full = {0}, cast = {0}, lora = {0}, cast_lora = {0};
     if (!load("finetune.csv", &t))
@@ -121,9 +115,8 @@ static void memory_predict__trainer_with_weights_in_two_types__as_measured(void 
     shared_table_free(&t);
 }
 
-static void memory_predict__one_rank_under_autocast__as_measured(void **state)
+TEST(memory_predict__one_rank_under_autocast__as_measured)
 {
-    (void)state;
     struct shared_table t;
     struct comparison all = {0};
     if (!load("torch.csv", &t))
@@ -150,13 +143,4 @@ static void memory_predict__one_rank_under_autocast__as_measured(void **state)
     tell("one rank", &all);
     assert_true(all.rows == 35 && all.error <= 0.02 * 35 && all.worst <= 0.06);
     shared_table_free(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_predict__trainer_with_weights_in_two_types__as_measured),
-        cmocka_unit_test(memory_predict__one_rank_under_autocast__as_measured),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,7 @@
 /* predict: memory of a plan, against tables of papers, golden values of functional tests, and measured runs.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "frameworks.h"
 #include "predict/memory.h"
@@ -17,6 +10,7 @@
 #include "predict_fixture.h"
 #include "shared_data.h"
 #include "ultrascale.h"
+#include "unit_test.h"
 
 #define GIB 1073741824.0
 
@@ -32,9 +26,8 @@ static struct memory_prediction predict(struct architecture a, struct training_p
 }
 
 /* arXiv 2205.05198, figure 1: weights and optimizer, 18 bytes for each of the layers' weights; tensor degree 8. */
-static void memory_predict__selective_recompute_paper__weights_and_optimizer(void **state)
+TEST(memory_predict__selective_recompute_paper__weights_and_optimizer)
 {
-    (void)state;
     static const struct {
         int64_t layers, hidden, heads, pipeline;
         double gib;
@@ -53,9 +46,8 @@ static void memory_predict__selective_recompute_paper__weights_and_optimizer(voi
 
 /* Megatron-LM's functional tests gpt3_7b_tp4_pp1 and gpt3_7b_tp1_pp4 (memory_speed): golden values of
  * mem-max-allocated-bytes, 57.1 GB on H100 and 60.6 GB, and of the states alone, 20.7 and 24.6 GB. */
-static void memory_predict__megatron_functional_tests__their_golden_values(void **state)
+TEST(memory_predict__megatron_functional_tests__their_golden_values)
 {
-    (void)state;
     struct architecture a = gpt(32, 4096, 32);
     a.kv_heads = 8;
     a.vocab = 131072;
@@ -89,9 +81,8 @@ static void memory_predict__megatron_functional_tests__their_golden_values(void 
 
 /* Bytes per parameter: 18; 6 + 12/N; 8 + 12/N; DeepSpeed 2 + 18/N and 18/N; FSDP 16/N. In fp32 4 for the parameter, 4
  * for the gradient and 8 for Adam, and DeepSpeed's partitions are copies: never less than in mixed precision there. */
-static void memory_predict__states__bytes_per_parameter_of_each_framework(void **state)
+TEST(memory_predict__states__bytes_per_parameter_of_each_framework)
 {
-    (void)state;
     static const struct {
         const char *framework;
         int64_t zero;
@@ -124,9 +115,8 @@ static void memory_predict__states__bytes_per_parameter_of_each_framework(void *
 }
 
 /* Only where gradients are reduced, and only those of what is trained. */
-static void memory_predict__buckets_of_ddp__hold_the_gradients_again(void **state)
+TEST(memory_predict__buckets_of_ddp__hold_the_gradients_again)
 {
-    (void)state;
     struct training_plan alone = {.sequence = 128, .micro_batches = 2}, two = alone, adapted = alone, sharded = alone;
     two.data = 2;
     struct memory_prediction one = predict(gpt(2, 256, 4), alone, "hf-trainer");
@@ -148,9 +138,8 @@ static void memory_predict__buckets_of_ddp__hold_the_gradients_again(void **stat
     assert_close(m.most.terms[MEMORY_UNSHARDED] - before, 4 * m.trainable, 1e-6);
 }
 
-static void memory_predict__optimizers__their_moments(void **state)
+TEST(memory_predict__optimizers__their_moments)
 {
-    (void)state;
     static const double bytes[OPTIMIZER_END] = {18, 12, 11, 14, 14, 14, 10};
     for (int o = 0; o < OPTIMIZER_END; o++) {
         struct training_plan plan = {.sequence = 128, .optimizer = (enum optimizer)o};
@@ -160,18 +149,16 @@ static void memory_predict__optimizers__their_moments(void **state)
 }
 
 /* What is quantised takes its bytes whatever the width of what is not. */
-static void memory_predict__quantised_moments__their_bytes_at_any_width(void **state)
+TEST(memory_predict__quantised_moments__their_bytes_at_any_width)
 {
-    (void)state;
     assert_true(stage_moment_bytes(OPTIMIZER_ADAM, 2) == 4 && stage_moment_bytes(OPTIMIZER_ADAM, 4) == 8);
     assert_true(stage_moment_bytes(OPTIMIZER_ADAM_8BIT, 2) == 2 && stage_moment_bytes(OPTIMIZER_ADAM_8BIT, 4) == 2);
     assert_true(stage_moment_bytes(OPTIMIZER_ADAM_4BIT, 2) == 1);
 }
 
 /* A tied embedding is on the first stage and, when that is another, on the last one, too. */
-static void memory_predict__tied_embedding_over_stages__held_twice(void **state)
+TEST(memory_predict__tied_embedding_over_stages__held_twice)
 {
-    (void)state;
     struct architecture a = gpt(4, 256, 4);
     struct training_plan plan = {.sequence = 128, .micro_batches = 8};
     double whole = predict(a, plan, "megatron").most.parameters;
@@ -184,9 +171,8 @@ static void memory_predict__tied_embedding_over_stages__held_twice(void **state)
 }
 
 /* With a large vocabulary the last stage is the one that must fit. */
-static void memory_predict__large_vocabulary__last_stage_is_the_most_loaded(void **state)
+TEST(memory_predict__large_vocabulary__last_stage_is_the_most_loaded)
 {
-    (void)state;
     struct architecture a = gpt(4, 256, 4);
     struct training_plan plan = {.pipeline = 4, .micro_batch = 8, .micro_batches = 8, .sequence = 1024};
     plan.flash_attention = true;
@@ -203,9 +189,8 @@ static double most(const struct training_plan *plan, const char *framework)
 }
 
 /* What everybody expects: each saving saves. */
-static void memory_predict__savings__save(void **state)
+TEST(memory_predict__savings__save)
 {
-    (void)state;
     const struct training_plan base = {.tensor = 2, .data = 8, .micro_batch = 4, .micro_batches = 2, .sequence = 2048};
     struct training_plan plan = base;
     double before = most(&base, "deepspeed");
@@ -239,9 +224,8 @@ static void memory_predict__savings__save(void **state)
 }
 
 /* DeepSpeed's memory page: 16 and 18 bytes per parameter on the host, times 1.5, over the nodes. */
-static void memory_predict__offload__host_bytes_of_a_node(void **state)
+TEST(memory_predict__offload__host_bytes_of_a_node)
 {
-    (void)state;
     struct architecture a = gpt(24, 2048, 16);
     struct training_plan plan = {.data = 16, .sequence = 128, .zero_stage = 3, .offload = OFFLOAD_OPTIMIZER};
     double parameters = predict(a, (struct training_plan){.sequence = 128}, "deepspeed").most.parameters;
@@ -253,9 +237,8 @@ static void memory_predict__offload__host_bytes_of_a_node(void **state)
 }
 
 /* Experts are sharded over the ranks that replicate them, which are fewer than those of the rest. */
-static void memory_predict__experts_over_ranks__states_by_their_own_group(void **state)
+TEST(memory_predict__experts_over_ranks__states_by_their_own_group)
 {
-    (void)state;
     struct architecture a = gpt(4, 256, 4);
     a.experts = 8;
     struct training_plan plan = {.data = 16, .expert = 8, .sequence = 128, .zero_stage = 1};
@@ -265,9 +248,8 @@ static void memory_predict__experts_over_ranks__states_by_their_own_group(void *
 }
 
 /* With hardly any activations the step is the peak: the temporaries are over the shards, and no logits. */
-static void memory_predict__phases__the_larger_alone(void **state)
+TEST(memory_predict__phases__the_larger_alone)
 {
-    (void)state;
     struct training_plan plan = {.sequence = 16, .data = 2, .zero_stage = 1, .gradient_bytes = 2};
     struct memory_prediction step = predict(gpt(2, 256, 4), plan, "megatron");
     assert_true(step.most.terms[MEMORY_LOGITS] == 0 && step.most.terms[MEMORY_ACTIVATIONS] == 0);
@@ -280,9 +262,8 @@ static void memory_predict__phases__the_larger_alone(void **state)
 
 /* A step that flattens gradients holds blocks that nothing else fits in: reserved, not allocated, and none of it where
  * each unit is stepped by itself. */
-static void memory_predict__flat_step__slack_below_stage_3(void **state)
+TEST(memory_predict__flat_step__slack_below_stage_3)
 {
-    (void)state;
     struct training_plan plan = {.sequence = 16, .data = 2, .zero_stage = 1};
     struct memory_prediction flat = predict(gpt(2, 256, 4), plan, "internevo");
     assert_close(flat.most.terms[MEMORY_BUFFERS], (12 + 6) * flat.most.parameters / 2, 1e-12);
@@ -295,9 +276,8 @@ static void memory_predict__flat_step__slack_below_stage_3(void **state)
 }
 
 /* Logits in 16 bits that are freed before the loss goes back leave a block that no fp32 copy of them fits in. */
-static void memory_predict__freed_logits__slack_of_an_eager_loss(void **state)
+TEST(memory_predict__freed_logits__slack_of_an_eager_loss)
 {
-    (void)state;
     struct training_plan plan = {.sequence = 4096, .micro_batch = 8, .data = 8, .zero_stage = 3};
     struct architecture a = gpt(2, 256, 4);
     struct memory_prediction eager = predict(a, plan, "torchtitan");
@@ -307,9 +287,8 @@ static void memory_predict__freed_logits__slack_of_an_eager_loss(void **state)
     assert_true(predict(a, plan, "torchtitan").most.slack == 0);
 }
 
-static void memory_predict__offloaded_layers__not_on_the_device(void **state)
+TEST(memory_predict__offloaded_layers__not_on_the_device)
 {
-    (void)state;
     struct training_plan plan = {.sequence = 4096, .micro_batch = 8};
     double all = predict(gpt(8, 256, 4), plan, "megatron").most.terms[MEMORY_ACTIVATIONS];
     plan.offload_layers = 6;
@@ -319,9 +298,8 @@ static void memory_predict__offloaded_layers__not_on_the_device(void **state)
 
 /* A decoder as long as the encoder is what nothing is said of; one of no length to speak of leaves the encoder's half
  * of the layers, and keys and values that are read of it, and no logits. */
-static void memory_predict__t5_decoder__keeps_what_its_tokens_do(void **state)
+TEST(memory_predict__t5_decoder__keeps_what_its_tokens_do)
 {
-    (void)state;
     struct architecture a = architecture_of(ARCHITECTURE_T5);
     a.layers = 12;
     a.hidden = 768;
@@ -340,9 +318,8 @@ static void memory_predict__t5_decoder__keeps_what_its_tokens_do(void **state)
 }
 
 /* What no layer's unit holds is FSDP's root: embedding and head, where they are two and on one stage. */
-static void memory_predict__fsdp_root__embedding_and_head_at_once(void **state)
+TEST(memory_predict__fsdp_root__embedding_and_head_at_once)
 {
-    (void)state;
     struct architecture tied = gpt(4, 256, 4), untied = gpt(4, 256, 4);
     untied.tied_embeddings = false;
     tied.tied_embeddings = true;
@@ -354,9 +331,8 @@ static void memory_predict__fsdp_root__embedding_and_head_at_once(void **state)
 }
 
 /* Stages of a pipeline under FSDP2 are gathered once, in 2 bytes, and sum their fp32 gradients up whole. */
-static void memory_predict__fsdp2_pipeline__whole_stages(void **state)
+TEST(memory_predict__fsdp2_pipeline__whole_stages)
 {
-    (void)state;
     struct training_plan plan = {.sequence = 512, .data = 8, .zero_stage = 3, .pipeline = 4, .micro_batches = 8};
     plan.flash_attention = true;
     struct memory_prediction piped = predict(gpt(8, 256, 4), plan, "torchtitan");
@@ -368,9 +344,8 @@ static void memory_predict__fsdp2_pipeline__whole_stages(void **state)
     assert_true(units < 0.6 * piped.most.terms[MEMORY_BUFFERS]);
 }
 
-static void memory_predict__gathered_logits__not_divided(void **state)
+TEST(memory_predict__gathered_logits__not_divided)
 {
-    (void)state;
     struct training_plan plan = {.sequence = 512, .tensor = 4, .micro_batches = 8};
     struct memory_coefficients c = framework_find("megatron")->memory;
     struct cluster cluster = {.device = device_find("H100")};
@@ -386,9 +361,8 @@ static void memory_predict__gathered_logits__not_divided(void **state)
 }
 
 /* Free pieces of all that is reserved, not of activations alone. */
-static void memory_predict__unusable_pieces__reserved_not_allocated(void **state)
+TEST(memory_predict__unusable_pieces__reserved_not_allocated)
 {
-    (void)state;
     struct training_plan plan = {.sequence = 512, .data = 8, .zero_stage = 3, .flash_attention = true};
     struct memory_stage stage = predict(gpt(8, 256, 4), plan, "hf-trainer").most;
     assert_close(stage.allocated_bytes, 0.85 * stage.bytes, 1e-12);
@@ -400,9 +374,8 @@ static void memory_predict__unusable_pieces__reserved_not_allocated(void **state
     assert_true(whole == 536870912 && sharded > whole / 0.85);
 }
 
-static void memory_predict__absurd_batch__refused(void **state)
+TEST(memory_predict__absurd_batch__refused)
 {
-    (void)state;
     struct architecture a = gpt(24, 2048, 16);
     struct training_plan plan = {.micro_batch = 1000000, .sequence = 1000000000};
     struct cluster cluster = {.device = device_find("H100")};
@@ -413,9 +386,8 @@ static void memory_predict__absurd_batch__refused(void **state)
     assert_true(m.sigma == 42 && e.kind == ERROR_USAGE);
 }
 
-static void frameworks__uncalibrated_ones__wider_interval(void **state)
+TEST(frameworks__uncalibrated_ones__wider_interval)
 {
-    (void)state;
     static const struct {
         const char *name;
         bool memory, time; /* compared with measurements */
@@ -464,9 +436,8 @@ static double ultrascale_error(const struct shared_table *t, const struct memory
     return error / *count;
 }
 
-static void memory_predict__ultrascale_runs__within_a_tenth(void **state)
+TEST(memory_predict__ultrascale_runs__within_a_tenth)
 {
-    (void)state;
     static const double base_gib[] = {0.5, 0.25, 1.0, 0.5, 0.5};
     static const double fragmentation[] = {1.15, 1.15, 1.15, 1.02, 1.08};
     struct memory_coefficients c = framework_find("nanotron")->memory;
@@ -488,9 +459,8 @@ static void memory_predict__ultrascale_runs__within_a_tenth(void **state)
 
 /* GPT by Megatron-LM and OneFlow on up to 32 V100 of 16 GB, activations checkpointed (DLPerf): all of them ran.
  * OneFlow's memory is that of another framework; it is said, not asserted. */
-static void memory_predict__dlperf_rows__fit_as_they_did(void **state)
+TEST(memory_predict__dlperf_rows__fit_as_they_did)
 {
-    (void)state;
     struct shared_table t;
     double most = 0, error = 0;
     size_t measured = 0;
@@ -518,35 +488,4 @@ static void memory_predict__dlperf_rows__fit_as_they_did(void **state)
                   t.row_count, measured, 100 * error / (double)measured);
     assert_true(t.row_count == 36 && most <= OOM_CERTAIN_SHARE * 16 * GIB);
     shared_table_free(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_predict__selective_recompute_paper__weights_and_optimizer),
-        cmocka_unit_test(memory_predict__megatron_functional_tests__their_golden_values),
-        cmocka_unit_test(memory_predict__states__bytes_per_parameter_of_each_framework),
-        cmocka_unit_test(memory_predict__buckets_of_ddp__hold_the_gradients_again),
-        cmocka_unit_test(memory_predict__optimizers__their_moments),
-        cmocka_unit_test(memory_predict__quantised_moments__their_bytes_at_any_width),
-        cmocka_unit_test(memory_predict__tied_embedding_over_stages__held_twice),
-        cmocka_unit_test(memory_predict__large_vocabulary__last_stage_is_the_most_loaded),
-        cmocka_unit_test(memory_predict__savings__save),
-        cmocka_unit_test(memory_predict__offload__host_bytes_of_a_node),
-        cmocka_unit_test(memory_predict__experts_over_ranks__states_by_their_own_group),
-        cmocka_unit_test(memory_predict__phases__the_larger_alone),
-        cmocka_unit_test(memory_predict__flat_step__slack_below_stage_3),
-        cmocka_unit_test(memory_predict__freed_logits__slack_of_an_eager_loss),
-        cmocka_unit_test(memory_predict__offloaded_layers__not_on_the_device),
-        cmocka_unit_test(memory_predict__t5_decoder__keeps_what_its_tokens_do),
-        cmocka_unit_test(memory_predict__fsdp_root__embedding_and_head_at_once),
-        cmocka_unit_test(memory_predict__fsdp2_pipeline__whole_stages),
-        cmocka_unit_test(memory_predict__gathered_logits__not_divided),
-        cmocka_unit_test(memory_predict__unusable_pieces__reserved_not_allocated),
-        cmocka_unit_test(memory_predict__absurd_batch__refused),
-        cmocka_unit_test(frameworks__uncalibrated_ones__wider_interval),
-        cmocka_unit_test(memory_predict__ultrascale_runs__within_a_tenth),
-        cmocka_unit_test(memory_predict__dlperf_rows__fit_as_they_did),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,23 +1,17 @@
 /* predict: lines of measured memory over the micro-batch. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "frameworks.h"
 #include "predict/memory_lines.h"
 #include "shared_data.h"
 #include "ultrascale.h"
+#include "unit_test.h"
 #include "util/memory.h"
 
-static void memory_lines__two_sizes__line_as_far_as_it_reaches(void **state)
+TEST(memory_lines__two_sizes__line_as_far_as_it_reaches)
 {
-    (void)state;
     struct memory_lines *l = memory_lines_create();
     double bytes = 42;
     memory_lines_add(l, 7, 2, 12);
@@ -37,9 +31,8 @@ static void memory_lines__two_sizes__line_as_far_as_it_reaches(void **state)
     memory_lines_free(l);
 }
 
-static void memory_lines__more_than_are_kept__oldest_and_new_classes_forgotten(void **state)
+TEST(memory_lines__more_than_are_kept__oldest_and_new_classes_forgotten)
 {
-    (void)state;
     struct memory_lines *l = memory_lines_create();
     double bytes;
     memory_lines_add(l, 0, 1, 1000);
@@ -62,9 +55,8 @@ static int compare_micro_batches(const void *a, const void *b)
 }
 
 /* Of nanotron's runs from the smallest micro-batch to the largest: those whose class has a line by then. */
-static void memory_lines__ultrascale_runs__nearer_than_the_model(void **state)
+TEST(memory_lines__ultrascale_runs__nearer_than_the_model)
 {
-    (void)state;
     struct shared_table t;
     struct ultrascale_run *runs = NULL;
     size_t count = 0, known = 0;
@@ -99,14 +91,4 @@ static void memory_lines__ultrascale_runs__nearer_than_the_model(void **state)
     memory_lines_free(l);
     free(runs);
     shared_table_free(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_lines__two_sizes__line_as_far_as_it_reaches),
-        cmocka_unit_test(memory_lines__more_than_are_kept__oldest_and_new_classes_forgotten),
-        cmocka_unit_test(memory_lines__ultrascale_runs__nearer_than_the_model),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

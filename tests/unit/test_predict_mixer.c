@@ -1,18 +1,12 @@
 /* predict: layers that mix tokens by a recurrence, in memory and time; decoders of a length of their own. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "predict/flops.h"
 #include "predict/layer_memory.h"
 #include "predict/mixer.h"
 #include "predict/tuning.h"
 #include "step_fixture.h"
+#include "unit_test.h"
 
 static struct architecture stack(const char *pattern)
 {
@@ -34,9 +28,8 @@ static double kept(const char *pattern, struct training_plan plan)
 }
 
 /* Megatron-LM's defaults at h = 1024: 32 heads of 64, 8 groups of 128. */
-static void layer_memory_kept__mamba2__projection_and_gated_norm(void **state)
+TEST(layer_memory_kept__mamba2__projection_and_gated_norm)
 {
-    (void)state;
     const double h = 1024, u = 2048, x = u + 2 * 8 * 128, n = 32;
     struct training_plan plan = {.sequence = 512, .flash_attention = true};
     double layer = 2 * (u + x + n) + 4 * u;
@@ -51,9 +44,8 @@ static void layer_memory_kept__mamba2__projection_and_gated_norm(void **state)
 }
 
 /* The states of chunks are there in passing, and not kept. */
-static void layer_memory_set__mamba2__states_of_chunks_in_passing(void **state)
+TEST(layer_memory_set__mamba2__states_of_chunks_in_passing)
 {
-    (void)state;
     const struct framework *f = framework_find("megatron");
     struct training_plan plan = {.sequence = 512, .flash_attention = true};
     struct architecture a = stack("MM");
@@ -62,9 +54,8 @@ static void layer_memory_set__mamba2__states_of_chunks_in_passing(void **state)
     assert_close(passing, 2 * 4096 + 8 * 2048 + 4 * 8 * 128, 1e-12);
 }
 
-static void mixer_bytes__other_mixers__by_hand(void **state)
+TEST(mixer_bytes__other_mixers__by_hand)
 {
-    (void)state;
     struct training_plan plan = {.sequence = 512};
     struct architecture a = stack("GG");
     completed(&a, &plan);
@@ -96,9 +87,8 @@ static double scan_seconds(struct architecture a, struct training_plan plan)
 }
 
 /* It is bound by memory: GB200's is 3.9 times as fast as an A100's, its attention five times. */
-static void step_predict__mixers__as_fast_as_memory(void **state)
+TEST(step_predict__mixers__as_fast_as_memory)
 {
-    (void)state;
     struct training_plan plan = {.sequence = 4096, .flash_attention = true};
     const struct cluster cluster = {.device = device_find("GB200")};
     double seconds = predict(stack("M-M-"), plan, cluster, "megatron").terms[TIME_ATTENTION];
@@ -106,9 +96,8 @@ static void step_predict__mixers__as_fast_as_memory(void **state)
 }
 
 /* The scan does not grow with the square of the sequence, and a layer without attention has no ring. */
-static void step_predict__mixers__linear_in_the_sequence(void **state)
+TEST(step_predict__mixers__linear_in_the_sequence)
 {
-    (void)state;
     struct training_plan plan = {.sequence = 4096, .flash_attention = true};
     double one = step(stack("M-M-"), plan, "megatron").terms[TIME_ATTENTION];
     assert_close(one, scan_seconds(stack("M-M-"), plan) * 16 / 3, 1e-9);
@@ -121,9 +110,8 @@ static void step_predict__mixers__linear_in_the_sequence(void **state)
 }
 
 /* One all-reduce a block, as each layer of a pattern is one. */
-static void step_predict__mixers_under_tensor_parallelism__one_collective_a_block(void **state)
+TEST(step_predict__mixers_under_tensor_parallelism__one_collective_a_block)
 {
-    (void)state;
     struct training_plan plan = {.sequence = 512, .tensor = 2};
     double pairs = step(stack("*-*-"), plan, "megatron").terms[TIME_TENSOR_STEPS];
     assert_close(step(stack("M-*-"), plan, "megatron").terms[TIME_TENSOR_STEPS], pairs, 1e-12);
@@ -146,9 +134,8 @@ static struct architecture t5(void)
 }
 
 /* Half of the layers have a decoder's tokens, and all logits are theirs. */
-static void step_predict__t5_decoder__its_own_tokens(void **state)
+TEST(step_predict__t5_decoder__its_own_tokens)
 {
-    (void)state;
     struct training_plan plan = {.sequence = 1024, .flash_attention = true, .tensor = 2};
     struct step_prediction equal = step(t5(), plan, "megatron");
     plan.decoder_sequence = 256;
@@ -158,9 +145,8 @@ static void step_predict__t5_decoder__its_own_tokens(void **state)
     assert_true(quarter.terms[TIME_ELEMENTWISE] < equal.terms[TIME_ELEMENTWISE] * 0.75);
 }
 
-static void memory_predict__t5_decoder_recomputing__checkpoints_of_its_tokens(void **state)
+TEST(memory_predict__t5_decoder_recomputing__checkpoints_of_its_tokens)
 {
-    (void)state;
     const struct framework *f = framework_find("megatron");
     struct architecture a = t5();
     struct training_plan plan = {.sequence = 1024, .recompute = RECOMPUTE_FULL, .decoder_sequence = 256};
@@ -169,9 +155,8 @@ static void memory_predict__t5_decoder_recomputing__checkpoints_of_its_tokens(vo
 }
 
 /* A decoder block's own adapters, and half of those on what it reads of the encoder. */
-static void tuning_passed__t5_decoder__its_own_tokens(void **state)
+TEST(tuning_passed__t5_decoder__its_own_tokens)
 {
-    (void)state;
     struct architecture a = t5();
     struct training_plan plan = {.sequence = 1024,
                                  .tuning = TUNING_LORA,
@@ -186,20 +171,4 @@ static void tuning_passed__t5_decoder__its_own_tokens(void **state)
     double less = tuning_kept(&a, &plan, &f->memory);
     plan.decoder_sequence = 1024;
     assert_true(less < 0.75 * tuning_kept(&a, &plan, &f->memory));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layer_memory_kept__mamba2__projection_and_gated_norm),
-        cmocka_unit_test(layer_memory_set__mamba2__states_of_chunks_in_passing),
-        cmocka_unit_test(mixer_bytes__other_mixers__by_hand),
-        cmocka_unit_test(step_predict__mixers__as_fast_as_memory),
-        cmocka_unit_test(step_predict__mixers__linear_in_the_sequence),
-        cmocka_unit_test(step_predict__mixers_under_tensor_parallelism__one_collective_a_block),
-        cmocka_unit_test(step_predict__t5_decoder__its_own_tokens),
-        cmocka_unit_test(memory_predict__t5_decoder_recomputing__checkpoints_of_its_tokens),
-        cmocka_unit_test(tuning_passed__t5_decoder__its_own_tokens),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,16 @@
 /* predict: what running out of memory is predicted to be, against runs that did and did not. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "frameworks.h"
 #include "predict/oom.h"
 #include "predict_fixture.h"
 #include "shared_data.h"
 #include "ultrascale.h"
+#include "unit_test.h"
 
-static void oom_probability__at_capacity__a_half_and_rising(void **state)
+TEST(oom_probability__at_capacity__a_half_and_rising)
 {
-    (void)state;
     struct error e = ERROR_INIT;
     double p;
     assert_int_equal(oom_probability(79e9, 0.12, 80e9, 1e9, &p, &e), 0);
@@ -27,9 +21,8 @@ static void oom_probability__at_capacity__a_half_and_rising(void **state)
     assert_true(p < 1e-12);
 }
 
-static void oom_probability__senseless__refused(void **state)
+TEST(oom_probability__senseless__refused)
 {
-    (void)state;
     static const double cases[][4] = {{0, 0.1, 1, 0},   {1, 0, 1, 0},          {1, 0.1, 1, 1},
                                       {NAN, 0.1, 1, 0}, {1, 0.1, INFINITY, 0}, {1, 0.1, 1, -1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -124,9 +117,8 @@ static void print_trade(const char *what, const struct trade *t)
                   t->failures, 100 * t->lost / t->good, t->good);
 }
 
-static void oom_verdict__ultrascale_runs__avoids_failures_and_keeps_runs(void **state)
+TEST(oom_verdict__ultrascale_runs__avoids_failures_and_keeps_runs)
 {
-    (void)state;
     static struct judged_runs runs;
     judge_runs(8, &runs);
     if (!runs.loaded)
@@ -147,9 +139,8 @@ static void oom_verdict__ultrascale_runs__avoids_failures_and_keeps_runs(void **
 
 /* OOM_CERTAIN_SHARE is no fit to the rows it is measured on: each group (model, devices) is judged by the share that
  * the other groups alone lead to. */
-static void oom_verdict__share_of_the_other_groups__as_good(void **state)
+TEST(oom_verdict__share_of_the_other_groups__as_good)
 {
-    (void)state;
     static struct judged_runs runs;
     struct trade sum = {0, 0, 0, 0};
     double least = 9, most = 0;
@@ -170,15 +161,4 @@ static void oom_verdict__share_of_the_other_groups__as_good(void **state)
     print_trade("out of memory, each group by the others' share", &sum);
     assert_true(sum.avoided >= 0.93 * sum.failures && sum.lost <= 0.02 * sum.good);
     assert_true(least <= OOM_CERTAIN_SHARE && OOM_CERTAIN_SHARE <= most);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(oom_probability__at_capacity__a_half_and_rising),
-        cmocka_unit_test(oom_probability__senseless__refused),
-        cmocka_unit_test(oom_verdict__ultrascale_runs__avoids_failures_and_keeps_runs),
-        cmocka_unit_test(oom_verdict__share_of_the_other_groups__as_good),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* predict: stages, activations in flight, devices. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "predict/architecture.h"
 #include "predict/device.h"
 #include "predict/plan.h"
+#include "unit_test.h"
 
 static struct architecture playbook(int64_t layers, int64_t hidden, int64_t ffn, bool tied)
 {
@@ -44,9 +39,8 @@ static double sum_of_layers(const struct training_plan *plan, const struct archi
 
 /* 16 layers and a head worth 4: 20 over 8 stages is 2.5, cut where the running sum passes a multiple of it.
  */
-static void plan_stage_layers__cut_by_cost__last_stages_hold_fewer(void **state)
+TEST(plan_stage_layers__cut_by_cost__last_stages_hold_fewer)
 {
-    (void)state;
     static const double expected[] = {3, 2, 3, 2, 3, 2, 1, 0};
     const struct architecture a = playbook(16, 2048, 8192, true);
     const struct training_plan plan =
@@ -57,9 +51,8 @@ static void plan_stage_layers__cut_by_cost__last_stages_hold_fewer(void **state)
     assert_int_equal(plan_head_stage(&plan, &a), 6);
 }
 
-static void plan_stage_layers__even_cut__the_stage_ends_there(void **state)
+TEST(plan_stage_layers__even_cut__the_stage_ends_there)
 {
-    (void)state;
     const struct architecture a = playbook(16, 2048, 8192, true);
     const struct training_plan plan =
         complete((struct training_plan){.pipeline = 2, .sequence = 4096, .split = SPLIT_BY_COST}, &a);
@@ -68,9 +61,8 @@ static void plan_stage_layers__even_cut__the_stage_ends_there(void **state)
     assert_int_equal(plan_head_stage(&plan, &a), 1);
 }
 
-static void plan_stage_layers__any_split__all_layers_once(void **state)
+TEST(plan_stage_layers__any_split__all_layers_once)
 {
-    (void)state;
     const struct architecture a = playbook(32, 4096, 14336, false);
     for (int64_t p = 1; p <= 32; p++)
         for (int split = SPLIT_UNIFORM; split <= SPLIT_BY_COST; split++) {
@@ -93,9 +85,8 @@ static void check_stages(struct training_plan plan, int64_t layers, double first
     assert_true(sum_of_layers(&plan, &a) == (double)layers);
 }
 
-static void plan_stage_layers__uneven__as_the_keys_say(void **state)
+TEST(plan_stage_layers__uneven__as_the_keys_say)
 {
-    (void)state;
     check_stages((struct training_plan){.pipeline = 8, .first_layers = 7, .last_layers = 7}, 62, 7, 8, 7);
     check_stages((struct training_plan){.pipeline = 4, .last_layers = 3}, 18, 5, 5, 3);
     check_stages((struct training_plan){.pipeline = 16, .count_embedding = true, .count_head = true}, 94, 5, 6, 5);
@@ -106,9 +97,8 @@ static void plan_stage_layers__uneven__as_the_keys_say(void **state)
                  14, 4, 4, 3);
 }
 
-static void plan_complete__layouts_that_do_not_add_up__refused(void **state)
+TEST(plan_complete__layouts_that_do_not_add_up__refused)
 {
-    (void)state;
     static const char *const layouts[] = {"Et|t|t|tL|",
                                           "Et|t|t|L",
                                           "Et|t|t|(tL",
@@ -127,9 +117,8 @@ static void plan_complete__layouts_that_do_not_add_up__refused(void **state)
 }
 
 /* What the papers say of a pipeline of four: micro-batches held, and the share of 1F1B's waiting. */
-static void plan_in_flight__zero_bubble__of_the_papers(void **state)
+TEST(plan_in_flight__zero_bubble__of_the_papers)
 {
-    (void)state;
     static const struct {
         enum pipeline_schedule schedule;
         double first, last, waiting;
@@ -146,9 +135,8 @@ static void plan_in_flight__zero_bubble__of_the_papers(void **state)
     }
 }
 
-static void plan_in_flight__each_schedule__as_scheduled(void **state)
+TEST(plan_in_flight__each_schedule__as_scheduled)
 {
-    (void)state;
     const struct architecture a = playbook(32, 4096, 14336, false);
     struct training_plan plan = {.pipeline = 4, .micro_batches = 8, .sequence = 4096};
     plan = complete(plan, &a);
@@ -162,9 +150,8 @@ static void plan_in_flight__each_schedule__as_scheduled(void **state)
 }
 
 /* arXiv 2205.05198: interleaving multiplies the first stage's activations by 1 + (p - 1)/(p·v). */
-static void plan_in_flight__interleaved__penalty_of_the_paper(void **state)
+TEST(plan_in_flight__interleaved__penalty_of_the_paper)
 {
-    (void)state;
     const struct architecture a = playbook(32, 4096, 14336, false);
     struct training_plan plan = {.pipeline = 4,
                                  .virtual_stages = 8,
@@ -177,9 +164,8 @@ static void plan_in_flight__interleaved__penalty_of_the_paper(void **state)
     assert_true(plan_in_flight(&plan, 0) == 4);
 }
 
-static void plan_world__all_degrees__product(void **state)
+TEST(plan_world__all_degrees__product)
 {
-    (void)state;
     const struct architecture a = playbook(32, 4096, 14336, false);
     const struct training_plan plan = complete((struct training_plan){.tensor = 2,
                                                                       .pipeline = 4,
@@ -196,9 +182,8 @@ static void plan_world__all_degrees__product(void **state)
     assert_true(plan_shards(&plan, 16) == 16);
 }
 
-static void plan_complete__experts__group_of_the_rest(void **state)
+TEST(plan_complete__experts__group_of_the_rest)
 {
-    (void)state;
     struct architecture a = playbook(32, 4096, 14336, false);
     a.experts = 8;
     a.experts_per_token = 2;
@@ -219,9 +204,8 @@ static void refused(struct training_plan plan, const char *expected)
         fail_msg("expected \"%s\" in \"%s\"", expected, e.text);
 }
 
-static void plan_complete__absurd_plans__refused_untouched(void **state)
+TEST(plan_complete__absurd_plans__refused_untouched)
 {
-    (void)state;
     refused((struct training_plan){.sequence = 0}, "sequence");
     refused((struct training_plan){.sequence = 64, .decoder_sequence = 32}, "decoder_seq belongs to t5 alone");
     refused((struct training_plan){.sequence = 64, .decoder_sequence = -1}, "decoder_sequence");
@@ -235,9 +219,8 @@ static void plan_complete__absurd_plans__refused_untouched(void **state)
     refused((struct training_plan){.sequence = 64, .optimizer = OPTIMIZER_END}, "optimizer");
 }
 
-static void device_find__any_case__found(void **state)
+TEST(device_find__any_case__found)
 {
-    (void)state;
     const struct device *d = device_find("h100");
     assert_non_null(d);
     assert_true(d->peak_flops == 989.5e12);
@@ -255,7 +238,7 @@ static void device_find__any_case__found(void **state)
 
 /* Dense peaks of NVIDIA's datasheets and whitepapers (HGX and DGX B300: of eight and 72 devices), AMD's, and
  * cloud.google.com/tpu/docs; links are one way. */
-static void device_table__datasheets__their_figures(void **state)
+TEST(device_table__datasheets__their_figures)
 {
     static const struct {
         const char *name;
@@ -276,7 +259,6 @@ static void device_table__datasheets__their_figures(void **state)
         {"MI355X", 2516, 5033, 10066, 157.3, 8000, 7 * 76.8},
         {"TPU-v5p", 459, 459, 459, 229.5, 2765, 600},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
         const struct device *d = device_find(want[i].name);
         const double ours[] = {d->peak_flops, d->fp8_factor * d->peak_flops, d->fp4_factor * d->peak_flops,
@@ -290,9 +272,8 @@ static void device_table__datasheets__their_figures(void **state)
     }
 }
 
-static void cluster_complete__given_and_not__kept_and_filled(void **state)
+TEST(cluster_complete__given_and_not__kept_and_filled)
 {
-    (void)state;
     struct error e = ERROR_INIT;
     struct cluster c = {.device = device_find("A100-80GB"), .intra_bytes_per_s = 150e9};
     assert_int_equal(cluster_complete(&c, &e), 0);
@@ -301,9 +282,8 @@ static void cluster_complete__given_and_not__kept_and_filled(void **state)
     assert_true(c.usable_bytes == c.device->usable_bytes);
 }
 
-static void device_find__other_names__found(void **state)
+TEST(device_find__other_names__found)
 {
-    (void)state;
     assert_ptr_equal(device_find("a100-SXM4-80GB"), device_find("A100-80GB"));
     assert_ptr_equal(device_find("trn2"), device_find("Trainium2"));
     assert_ptr_equal(device_find("RTX 6000 Blackwell"), device_find("RTX-PRO-6000"));
@@ -338,9 +318,8 @@ static void device_find__other_names__found(void **state)
 }
 
 /* What a host holds does not bound the links of a rack. */
-static void cluster_complete__link_domain__of_the_device_or_the_host(void **state)
+TEST(cluster_complete__link_domain__of_the_device_or_the_host)
 {
-    (void)state;
     struct error e = ERROR_INIT;
     struct cluster rack = {.device = device_find("GB200"), .devices_per_node = 4};
     struct cluster stated = {.device = device_find("GB200"), .devices_per_node = 4, .link_domain = 8};
@@ -353,9 +332,8 @@ static void cluster_complete__link_domain__of_the_device_or_the_host(void **stat
     assert_int_equal(host.link_domain, 4);
 }
 
-static void cluster_complete__not_a_number__refused(void **state)
+TEST(cluster_complete__not_a_number__refused)
 {
-    (void)state;
     struct error e = ERROR_INIT;
     struct cluster c = {.device = device_find("H100"), .inter_bytes_per_s = NAN};
     assert_int_equal(cluster_complete(&c, &e), -1);
@@ -365,28 +343,4 @@ static void cluster_complete__not_a_number__refused(void **state)
     assert_int_equal(cluster_complete(&c, &e), -1);
     c = (struct cluster){0};
     assert_int_equal(cluster_complete(&c, &e), -1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plan_stage_layers__cut_by_cost__last_stages_hold_fewer),
-        cmocka_unit_test(plan_stage_layers__even_cut__the_stage_ends_there),
-        cmocka_unit_test(plan_stage_layers__any_split__all_layers_once),
-        cmocka_unit_test(plan_stage_layers__uneven__as_the_keys_say),
-        cmocka_unit_test(plan_complete__layouts_that_do_not_add_up__refused),
-        cmocka_unit_test(plan_in_flight__zero_bubble__of_the_papers),
-        cmocka_unit_test(plan_in_flight__each_schedule__as_scheduled),
-        cmocka_unit_test(plan_in_flight__interleaved__penalty_of_the_paper),
-        cmocka_unit_test(plan_world__all_degrees__product),
-        cmocka_unit_test(plan_complete__experts__group_of_the_rest),
-        cmocka_unit_test(plan_complete__absurd_plans__refused_untouched),
-        cmocka_unit_test(device_find__any_case__found),
-        cmocka_unit_test(device_table__datasheets__their_figures),
-        cmocka_unit_test(cluster_complete__given_and_not__kept_and_filled),
-        cmocka_unit_test(device_find__other_names__found),
-        cmocka_unit_test(cluster_complete__link_domain__of_the_device_or_the_host),
-        cmocka_unit_test(cluster_complete__not_a_number__refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,27 +1,21 @@
 /* predict: step time, against published iterations, and the rank of measured ones. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "shared_data.h"
 #include "statistics.h"
 #include "step_fixture.h"
 #include "ultrascale.h"
+#include "unit_test.h"
 #include "util/memory.h"
 
 /* arXiv 2205.05198, table 5: seconds per iteration on A100, full recompute and sequence-parallel selective,
  * which Calculon, built for these, meets within 3.7 % on average (8.9 % at most). No weight is from these
  * rows. Reached: mean 5.5 %, at most 11 %. */
-static void step_predict__selective_recompute_paper__its_iterations(void **state)
+TEST(step_predict__selective_recompute_paper__its_iterations)
 {
-    (void)state;
     static const struct {
         int64_t layers, hidden, heads, pipeline, virtual_stages, micro_batch, micro_batches;
         double full_s, selective_s;
@@ -149,9 +143,8 @@ static double mean(const double *values, size_t count)
  * error of the seconds 11.0 %). With launches that hide behind the device's time by the root of squares: 0.963 and
  * 0.909 (12.7 %). The link is NVLink's published 300 GB/s; at the 150 GB/s that come with the table, which is what was
  * measured of it, the weight of the tensor term would count the loss twice. */
-static void step_predict__vtrain_runs__ranked_within_their_groups(void **state)
+TEST(step_predict__vtrain_runs__ranked_within_their_groups)
 {
-    (void)state;
     struct shared_table t;
     struct vtrain_ranks r;
     if (!shared_table_load("vtrain-single-node.csv", &t))
@@ -194,9 +187,8 @@ static size_t launch_of_the_others(const struct vtrain_ranks *ranks, const char 
 
 /* Were the weight of launches chosen by the table, each of the eight models by the seven others. Reached: 0.959 and
  * 0.909, with 2.5 ms each. */
-static void step_predict__vtrain_launch_of_the_other_models__as_good(void **state)
+TEST(step_predict__vtrain_launch_of_the_other_models__as_good)
 {
-    (void)state;
     static const double launches[LAUNCHES] = {0.5e-3, 1e-3, 1.5e-3, 2e-3, 2.5e-3, 3e-3};
     struct shared_table t;
     struct vtrain_ranks ranks[LAUNCHES];
@@ -261,9 +253,8 @@ static void ultrascale_group(const struct shared_table *t, size_t first, bool *s
  * of one model and up to 8 nodes rank correlation 0.927 on average, and the run predicted fastest is the
  * fastest or within 4 %. From 16 nodes on the network decides, which the weights of a cluster must tell: 0.06
  * to 0.78. */
-static void step_predict__ultrascale_runs__ranked_on_few_nodes(void **state)
+TEST(step_predict__ultrascale_runs__ranked_on_few_nodes)
 {
-    (void)state;
     struct shared_table t;
     double error = 0, runs = 0, rho = 0, groups = 0;
     if (!shared_table_load("ultrascale-1B-8B.csv", &t))
@@ -289,15 +280,4 @@ static void step_predict__ultrascale_runs__ranked_on_few_nodes(void **state)
     assert_true(error / runs <= 0.3 && rho / groups >= 0.9);
     free(seen);
     shared_table_free(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(step_predict__selective_recompute_paper__its_iterations),
-        cmocka_unit_test(step_predict__vtrain_runs__ranked_within_their_groups),
-        cmocka_unit_test(step_predict__vtrain_launch_of_the_other_models__as_good),
-        cmocka_unit_test(step_predict__ultrascale_runs__ranked_on_few_nodes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,13 @@
 /* predict: what plans save in part: recompute of some layers, traffic behind computing, dispatchers of experts. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "frameworks.h"
 #include "predict/flops.h"
 #include "predict/memory.h"
 #include "predict/step_time.h"
 #include "predict_fixture.h"
+#include "unit_test.h"
 
 static void assert_same(double actual, double expected)
 {
@@ -75,9 +70,8 @@ static double kept_of(enum recompute recompute, int64_t every, int64_t layers, e
     return memory_of(plan, 0).terms[MEMORY_ACTIVATIONS];
 }
 
-static void memory_predict__some_layers_recompute__the_others_keep(void **state)
+TEST(memory_predict__some_layers_recompute__the_others_keep)
 {
-    (void)state;
     const double none = kept_of(RECOMPUTE_NONE, 0, 0, RECOMPUTE_BLOCK);
     const double full = kept_of(RECOMPUTE_FULL, 0, 0, RECOMPUTE_BLOCK);
     const double inputs = 8 * 2 * 1024; /* token ids, whatever is recomputed */
@@ -88,9 +82,8 @@ static void memory_predict__some_layers_recompute__the_others_keep(void **state)
     assert_same(kept_of(RECOMPUTE_FULL, 0, 4, RECOMPUTE_UNIFORM) - inputs, (full - inputs) / 4);
 }
 
-static void memory_predict__groups_of_layers_recompute__all_there_at_once(void **state)
+TEST(memory_predict__groups_of_layers_recompute__all_there_at_once)
 {
-    (void)state;
     struct training_plan plan = usual;
     const double hidden = 4 * 2 * 1024 * 1024.0;
     double one = memory_of(plan, 0).terms[MEMORY_WORKING] - hidden;
@@ -99,9 +92,8 @@ static void memory_predict__groups_of_layers_recompute__all_there_at_once(void *
     assert_same(memory_of(plan, 0).terms[MEMORY_WORKING] - hidden, 4 * one);
 }
 
-static void flops_per_step__some_layers_recompute__their_share(void **state)
+TEST(flops_per_step__some_layers_recompute__their_share)
 {
-    (void)state;
     struct architecture a = mixture(0);
     struct training_plan plan = usual, some = usual;
     struct step_flops all, half;
@@ -115,9 +107,8 @@ static void flops_per_step__some_layers_recompute__their_share(void **state)
 }
 
 /* With adapters between nodes slow enough that nothing hides all of it, what is hidden is the products' time. */
-static void step_predict__overlapped__only_what_is_longer(void **state)
+TEST(step_predict__overlapped__only_what_is_longer)
 {
-    (void)state;
     struct training_plan plan = usual;
     plan.data = 2;
     plan.recompute = RECOMPUTE_NONE;
@@ -137,9 +128,8 @@ static void step_predict__overlapped__only_what_is_longer(void **state)
     assert_same(1 + time_of(plan, 0, 8).terms[TIME_DATA_INTRA], 1);
 }
 
-static void step_predict__layer_traffic_overlapped__hidden(void **state)
+TEST(step_predict__layer_traffic_overlapped__hidden)
 {
-    (void)state;
     struct training_plan plan = usual;
     plan.tensor = 2;
     double apart = time_of(plan, 0, 8).terms[TIME_TENSOR];
@@ -160,18 +150,16 @@ static double expert_traffic(enum expert_dispatcher dispatcher, int64_t devices_
     return time_of(plan, 64, devices_per_node).terms[TIME_EXPERT];
 }
 
-static void step_predict__dispatchers__copies_of_a_token(void **state)
+TEST(step_predict__dispatchers__copies_of_a_token)
 {
-    (void)state;
     const double each = expert_traffic(DISPATCH_ALL_TO_ALL, 8), within = expert_traffic(DISPATCH_ALL_TO_ALL, 16);
     assert_same(expert_traffic(DISPATCH_ALL_GATHER, 8) / each, 16.0 / 4);
     assert_same(expert_traffic(DISPATCH_ONCE, 8) / each, 2 * (1 - 1.0 / 16) / 4);
     assert_same(expert_traffic(DISPATCH_ONCE, 16) / within, 16 * (1 - pow(15.0 / 16, 4)) / 4);
 }
 
-static void memory_predict__all_gathered_tokens__there_at_once(void **state)
+TEST(memory_predict__all_gathered_tokens__there_at_once)
 {
-    (void)state;
     struct training_plan plan = usual;
     plan.data = plan.expert = 8;
     double each = memory_of(plan, 8).terms[MEMORY_WORKING];
@@ -188,9 +176,8 @@ static void refused(struct training_plan plan, const char *expected)
     assert_string_equal(e.text, expected);
 }
 
-static void plan_complete__savings_that_save_nothing__refused(void **state)
+TEST(plan_complete__savings_that_save_nothing__refused)
 {
-    (void)state;
     struct training_plan plan = usual;
     plan.recompute = RECOMPUTE_NONE;
     plan.recompute_every = 2;
@@ -205,19 +192,4 @@ static void plan_complete__savings_that_save_nothing__refused(void **state)
     plan = usual;
     plan.overlap_expert = true;
     refused(plan, "overlap_ep wants ep above 1");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_predict__some_layers_recompute__the_others_keep),
-        cmocka_unit_test(memory_predict__groups_of_layers_recompute__all_there_at_once),
-        cmocka_unit_test(flops_per_step__some_layers_recompute__their_share),
-        cmocka_unit_test(step_predict__overlapped__only_what_is_longer),
-        cmocka_unit_test(step_predict__layer_traffic_overlapped__hidden),
-        cmocka_unit_test(step_predict__dispatchers__copies_of_a_token),
-        cmocka_unit_test(memory_predict__all_gathered_tokens__there_at_once),
-        cmocka_unit_test(plan_complete__savings_that_save_nothing__refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,13 @@
 /* predict: step time, against its own arithmetic. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include "predict/memory.h"
 #include "step_fixture.h"
+#include "unit_test.h"
 
-static void step_predict__one_device__sum_of_weighted_terms(void **state)
+TEST(step_predict__one_device__sum_of_weighted_terms)
 {
-    (void)state;
     struct architecture a = gpt(24, 2048, 16);
     struct training_plan plan = {.micro_batch = 4, .micro_batches = 2, .sequence = 2048, .flash_attention = true};
     struct step_prediction s = predict(a, plan, *a100(), "megatron");
@@ -32,9 +26,8 @@ static void step_predict__one_device__sum_of_weighted_terms(void **state)
 }
 
 /* A layer takes ∛(device³ + host³): of a large micro-batch hardly any launches are waited for, of a small one most. */
-static void step_predict__launches__hidden_behind_the_device(void **state)
+TEST(step_predict__launches__hidden_behind_the_device)
 {
-    (void)state;
     struct architecture a = gpt(24, 1024, 16);
     const struct time_coefficients *c = &framework_find("megatron")->time;
     double before = 24;
@@ -56,9 +49,8 @@ static void step_predict__launches__hidden_behind_the_device(void **state)
 }
 
 /* Around a collective nanotron calls more of torch than others. */
-static void step_predict__collectives__launched(void **state)
+TEST(step_predict__collectives__launched)
 {
-    (void)state;
     const struct time_coefficients *c = &framework_find("nanotron")->time;
     struct training_plan plan = {.tensor = 8, .sequence = 256, .sequence_parallel = true};
     struct step_prediction s = predict(gpt(24, 1024, 16), plan, *a100(), "nanotron");
@@ -68,9 +60,8 @@ static void step_predict__collectives__launched(void **state)
 }
 
 /* Calibration must not change what the weights multiply. */
-static void step_predict__weight_of_launches__same_terms(void **state)
+TEST(step_predict__weight_of_launches__same_terms)
 {
-    (void)state;
     struct architecture a = gpt(24, 1024, 16);
     struct training_plan plan = {.micro_batch = 2, .sequence = 256};
     struct cluster cluster = *a100();
@@ -87,9 +78,8 @@ static void step_predict__weight_of_launches__same_terms(void **state)
 }
 
 /* 4 all-reduces a layer, 6 with full recompute, each 2·(t - 1)/t of 2·T·h over the node's link. */
-static void step_predict__tensor_parallel__volume_and_steps(void **state)
+TEST(step_predict__tensor_parallel__volume_and_steps)
 {
-    (void)state;
     struct architecture a = gpt(24, 2048, 16);
     struct training_plan plan = {.tensor = 4, .micro_batch = 4, .sequence = 2048};
     double volume = 2 * 0.75 * 2 * 4 * 2048 * 2048.0;
@@ -114,9 +104,8 @@ static void step_predict__tensor_parallel__volume_and_steps(void **state)
 }
 
 /* The embedding's all-reduce is the first stage's, the head's and the loss's the last one's. */
-static void step_predict__tensor_parallel_over_stages__head_on_the_last(void **state)
+TEST(step_predict__tensor_parallel_over_stages__head_on_the_last)
 {
-    (void)state;
     struct training_plan plan = {.tensor = 4, .pipeline = 2, .micro_batch = 4, .micro_batches = 6, .sequence = 2048};
     double volume = 2 * 0.75 * 2 * 4 * 2048 * 2048.0;
     struct step_prediction s = predict(gpt(24, 2048, 16), plan, *a100(), "megatron");
@@ -125,9 +114,8 @@ static void step_predict__tensor_parallel_over_stages__head_on_the_last(void **s
 }
 
 /* A ring over two nodes crosses from one to another twice. Within a node nothing does. */
-static void step_predict__latency_of_the_network__once_a_node(void **state)
+TEST(step_predict__latency_of_the_network__once_a_node)
 {
-    (void)state;
     const struct cluster slow = {.device = device_find("A100-80GB"), .inter_latency_s = 75e-6};
     struct training_plan plan = {.tensor = 16, .micro_batch = 2, .sequence = 2048};
     struct step_prediction s = predict(gpt(24, 2048, 16), plan, slow, "megatron");
@@ -138,9 +126,8 @@ static void step_predict__latency_of_the_network__once_a_node(void **state)
 }
 
 /* Of FSDP what is longer than the computing that it hides behind; llm-foundry's weights are of what was left. */
-static void step_predict__sharded_parameters__hidden_behind_computing(void **state)
+TEST(step_predict__sharded_parameters__hidden_behind_computing)
 {
-    (void)state;
     const struct cluster slow = {.device = device_find("A100-80GB"), .inter_bytes_per_s = 1e9};
     struct training_plan plan = {.data = 16, .zero_stage = 3, .micro_batch = 8, .sequence = 2048};
     struct step_prediction hidden = predict(gpt(24, 2048, 16), plan, *a100(), "torchtitan");
@@ -153,9 +140,8 @@ static void step_predict__sharded_parameters__hidden_behind_computing(void **sta
 }
 
 /* peft's adapters are units of FSDP's own, between which no layer is sent ahead; those that a kernel fuses are none. */
-static void step_predict__adapters__sent_ahead_where_fused(void **state)
+TEST(step_predict__adapters__sent_ahead_where_fused)
 {
-    (void)state;
     struct training_plan plan = {.data = 16,
                                  .zero_stage = 3,
                                  .micro_batch = 8,
@@ -169,9 +155,8 @@ static void step_predict__adapters__sent_ahead_where_fused(void **state)
 }
 
 /* nanotron reduces gradients in buckets of 25 MiB, each over a tree of two nodes, behind the last backward pass. */
-static void step_predict__buckets__latency_of_each(void **state)
+TEST(step_predict__buckets__latency_of_each)
 {
-    (void)state;
     const struct cluster slow = {.device = device_find("A100-80GB"), .inter_latency_s = 75e-6};
     const struct time_coefficients *c = &framework_find("nanotron")->time;
     const double parameters = 24 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0;
@@ -190,9 +175,8 @@ static void step_predict__buckets__latency_of_each(void **state)
 }
 
 /* nanotron copies each parameter from what each rank sent: six of a layer. */
-static void step_predict__gathered_tensors__a_copy_of_each_rank(void **state)
+TEST(step_predict__gathered_tensors__a_copy_of_each_rank)
 {
-    (void)state;
     struct training_plan plan = {.data = 64, .zero_stage = 0, .sequence = 2048};
     struct step_prediction all = predict(gpt(24, 2048, 16), plan, *a100(), "nanotron");
     plan.zero_stage = 1;
@@ -204,9 +188,8 @@ static void step_predict__gathered_tensors__a_copy_of_each_rank(void **state)
 }
 
 /* TransformerEngine takes cuDNN's attention from Hopper on, others FlashAttention-2, unless it is said which. */
-static void step_predict__attention_kernels__by_framework_and_plan(void **state)
+TEST(step_predict__attention_kernels__by_framework_and_plan)
 {
-    (void)state;
     const struct cluster hopper = {.device = device_find("H100")};
     struct training_plan plan = {.sequence = 4096, .flash_attention = true};
     double flash = predict(gpt(24, 2048, 16), plan, hopper, "nanotron").terms[TIME_ATTENTION];
@@ -221,9 +204,8 @@ static void step_predict__attention_kernels__by_framework_and_plan(void **state)
 }
 
 /* Products in 8 bits read what was cast for them. */
-static void step_predict__products_in_8_bits__casts_pass_memory(void **state)
+TEST(step_predict__products_in_8_bits__casts_pass_memory)
 {
-    (void)state;
     struct training_plan plan = {.micro_batch = 2, .sequence = 2048, .flash_attention = true};
     struct architecture a = gpt(24, 2048, 16);
     double bf16 = predict(a, plan, *a100(), "megatron").terms[TIME_ELEMENTWISE];
@@ -241,9 +223,8 @@ static double elementwise_of_a_layer(struct architecture a)
 }
 
 /* (m - 1)·slowest + sum; interleaving divides the rest by v. */
-static void step_predict__pipeline__bubble_of_the_schedule(void **state)
+TEST(step_predict__pipeline__bubble_of_the_schedule)
 {
-    (void)state;
     struct architecture a = gpt(32, 2048, 16);
     a.vocab = 1;
     struct training_plan plan = {.pipeline = 4, .micro_batches = 8, .sequence = 2048};
@@ -257,9 +238,8 @@ static void step_predict__pipeline__bubble_of_the_schedule(void **state)
     assert_true(interleaved.bubble_s < s.bubble_s && interleaved.bubble_s > 0);
 }
 
-static void step_predict__large_head__last_stage_is_the_slowest(void **state)
+TEST(step_predict__large_head__last_stage_is_the_slowest)
 {
-    (void)state;
     struct architecture a = gpt(8, 1024, 16);
     a.vocab = 500000;
     struct training_plan plan = {.pipeline = 4, .micro_batches = 100, .sequence = 2048};
@@ -271,9 +251,8 @@ static void step_predict__large_head__last_stage_is_the_slowest(void **state)
 }
 
 /* Bytes per parameter that a rank sends: 2·g, g + 2, m·g + 2 or g + 2, m·(4 + g); times (R - 1)/R. */
-static void step_predict__zero_stages__volume_of_data_parallelism(void **state)
+TEST(step_predict__zero_stages__volume_of_data_parallelism)
 {
-    (void)state;
     static const struct {
         const char *framework;
         int64_t zero;
@@ -290,9 +269,8 @@ static void step_predict__zero_stages__volume_of_data_parallelism(void **state)
 }
 
 /* What a plan says of gradients goes over what the framework sends. */
-static void step_predict__gradient_bytes__of_the_plan(void **state)
+TEST(step_predict__gradient_bytes__of_the_plan)
 {
-    (void)state;
     struct training_plan plan = {.data = 8, .sequence = 512}, narrow = {.data = 8, .sequence = 512};
     narrow.gradient_bytes = 2;
     assert_close(predict(gpt(24, 2048, 16), narrow, *a100(), "megatron").terms[TIME_DATA_INTRA],
@@ -300,9 +278,8 @@ static void step_predict__gradient_bytes__of_the_plan(void **state)
 }
 
 /* Rounding left less than nothing of it, which calibration refuses. */
-static void step_predict__all_of_it_hidden__no_less_than_nothing(void **state)
+TEST(step_predict__all_of_it_hidden__no_less_than_nothing)
 {
-    (void)state;
     for (int64_t data = 2; data <= 64; data++) {
         struct training_plan plan = {.data = data, .zero_stage = 1, .micro_batch = 16, .sequence = 4096};
         plan.gradient_bytes = 2;
@@ -316,9 +293,8 @@ static void step_predict__all_of_it_hidden__no_less_than_nothing(void **state)
 }
 
 /* Between nodes all adapters of the group's members on a node carry the ring. */
-static void step_predict__data_parallel_over_nodes__adapters_of_a_node(void **state)
+TEST(step_predict__data_parallel_over_nodes__adapters_of_a_node)
 {
-    (void)state;
     const double parameters = 24 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0;
     struct training_plan plan = {.data = 64, .sequence = 512};
     struct step_prediction s = predict(gpt(24, 2048, 16), plan, *a100(), "megatron");
@@ -333,9 +309,8 @@ static void step_predict__data_parallel_over_nodes__adapters_of_a_node(void **st
 }
 
 /* Ranks that have the same experts are as far apart as the expert group is wide: on two nodes none is within one. */
-static void step_predict__gradients_of_experts__between_nodes(void **state)
+TEST(step_predict__gradients_of_experts__between_nodes)
 {
-    (void)state;
     struct architecture a = gpt(4, 1024, 16);
     struct training_plan plan = {.data = 16, .expert = 8, .micro_batch = 4, .sequence = 1024};
     a.experts = 8;
@@ -352,9 +327,8 @@ static void step_predict__gradients_of_experts__between_nodes(void **state)
 }
 
 /* Eight experts' ranks are neighbours where experts are not cut, whatever the tensor degree of the rest. */
-static void step_predict__experts_that_are_not_cut__within_a_node(void **state)
+TEST(step_predict__experts_that_are_not_cut__within_a_node)
 {
-    (void)state;
     struct architecture a = gpt(4, 1024, 16);
     struct training_plan plan = {.tensor = 2, .data = 8, .expert = 8, .expert_tensor = 2, .sequence = 1024};
     a.experts = 8;
@@ -370,9 +344,8 @@ static void step_predict__experts_that_are_not_cut__within_a_node(void **state)
                  1e-12);
 }
 
-static void step_predict__offload__moves_and_updates_on_the_host(void **state)
+TEST(step_predict__offload__moves_and_updates_on_the_host)
 {
-    (void)state;
     struct training_plan plan = {.data = 8, .sequence = 512, .zero_stage = 2, .offload = OFFLOAD_OPTIMIZER};
     struct step_prediction s = predict(gpt(24, 2048, 16), plan, *a100(), "deepspeed");
     const double mine = (24 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0) / 8;
@@ -381,9 +354,8 @@ static void step_predict__offload__moves_and_updates_on_the_host(void **state)
 }
 
 /* Of micro-batches after the first: what was there is read and written, and the new one read. */
-static void step_predict__micro_batches__gradients_added_up(void **state)
+TEST(step_predict__micro_batches__gradients_added_up)
 {
-    (void)state;
     const double layer = 12 * 2048.0 * 2048, head = 51200 * 2048.0;
     struct training_plan plan = {.micro_batch = 2, .micro_batches = 4, .sequence = 2048};
     struct training_plan once = {.micro_batch = 8, .sequence = 2048};
@@ -398,9 +370,8 @@ static void step_predict__micro_batches__gradients_added_up(void **state)
 }
 
 /* A head size that is no multiple of 8 leaves the tensor cores where attention is not fused. */
-static void step_predict__head_size__of_scores(void **state)
+TEST(step_predict__head_size__of_scores)
 {
-    (void)state;
     struct training_plan plan = {.sequence = 2048}, fused = {.sequence = 2048, .flash_attention = true};
     struct architecture odd = gpt(24, 2160, 16), even = gpt(24, 2160, 18); /* 135 and 120 */
     assert_true(predict(odd, plan, *a100(), "deepspeed").seconds >
@@ -411,9 +382,8 @@ static void step_predict__head_size__of_scores(void **state)
 
 /* Scores that are not fused are written and read by the products, the softmax and the dropout: 30 bytes each, and 11
  * again where they are recomputed. */
-static void step_predict__scores__bytes_of_their_kernels(void **state)
+TEST(step_predict__scores__bytes_of_their_kernels)
 {
-    (void)state;
     struct training_plan plan = {.sequence = 2048}, fused = {.sequence = 2048, .flash_attention = true};
     struct architecture a = gpt(24, 2048, 16);
     double scores = 24 * 16 * 2048.0 * 2048, through = 8 * 2039e9;
@@ -429,9 +399,8 @@ static void step_predict__scores__bytes_of_their_kernels(void **state)
 }
 
 /* Products of an H100 reach less of its peak than an A100's, in 8 bits still less. */
-static void step_predict__device__best_products(void **state)
+TEST(step_predict__device__best_products)
 {
-    (void)state;
     struct training_plan plan = {.sequence = 2048}, narrow = {.sequence = 2048, .precision = PRECISION_FP8};
     struct architecture a = gpt(24, 2048, 16);
     struct cluster h100 = {.device = device_find("H100")};
@@ -444,9 +413,8 @@ static void step_predict__device__best_products(void **state)
 }
 
 /* torchtitan saves every second product: k, o and up (here down) are computed again, and all that is no product. */
-static void step_predict__operations_recomputed__every_second_product(void **state)
+TEST(step_predict__operations_recomputed__every_second_product)
 {
-    (void)state;
     struct training_plan plan = {.sequence = 2048, .flash_attention = true}, again = plan;
     struct architecture a = gpt(24, 2048, 16);
     a.vocab = 128;
@@ -460,9 +428,8 @@ static void step_predict__operations_recomputed__every_second_product(void **sta
 
 /* Megatron-LM computes another chunk while it sends. */
 /* Experts again: their products and two of four exchanges; what only has no products passes through memory. */
-static void step_predict__modules_recomputed__what_they_have_once_more(void **state)
+TEST(step_predict__modules_recomputed__what_they_have_once_more)
 {
-    (void)state;
     struct architecture a = gpt(4, 1024, 16);
     struct training_plan plan = {.micro_batch = 4, .data = 8, .expert = 8, .sequence = 1024, .flash_attention = true};
     plan.balanced_experts = true;
@@ -491,9 +458,8 @@ static void step_predict__modules_recomputed__what_they_have_once_more(void **st
 }
 
 /* Experts that others wait for, unless they are balanced; layers in bf16 among those in fewer bits. */
-static void step_predict__busiest_experts_and_layers_in_bf16__as_slow(void **state)
+TEST(step_predict__busiest_experts_and_layers_in_bf16__as_slow)
 {
-    (void)state;
     struct architecture a = gpt(4, 1024, 16);
     struct cluster cluster = *a100();
     struct training_plan plan = {.micro_batch = 4, .data = 8, .expert = 8, .sequence = 1024, .flash_attention = true};
@@ -524,9 +490,8 @@ static void step_predict__busiest_experts_and_layers_in_bf16__as_slow(void **sta
     assert_close(predict(a, plan, cluster, "megatron").terms[TIME_MATRICES], bf16, 1e-12);
 }
 
-static void step_predict__interleaved__transfers_hidden(void **state)
+TEST(step_predict__interleaved__transfers_hidden)
 {
-    (void)state;
     struct training_plan plan = {.pipeline = 4, .micro_batches = 8, .sequence = 2048};
     assert_true(predict(gpt(32, 2048, 16), plan, *a100(), "megatron").terms[TIME_PIPELINE] > 0);
     plan.virtual_stages = 4;
@@ -534,9 +499,8 @@ static void step_predict__interleaved__transfers_hidden(void **state)
     assert_true(predict(gpt(32, 2048, 16), plan, *a100(), "megatron").terms[TIME_PIPELINE] == 0);
 }
 
-static void step_predict__more_of_anything__takes_longer(void **state)
+TEST(step_predict__more_of_anything__takes_longer)
 {
-    (void)state;
     const struct training_plan base = {.tensor = 2, .data = 4, .micro_batch = 2, .micro_batches = 4, .sequence = 1024};
     double before = predict(gpt(24, 2048, 16), base, *a100(), "megatron").seconds;
     struct training_plan plan = base;
@@ -550,9 +514,8 @@ static void step_predict__more_of_anything__takes_longer(void **state)
     assert_true(predict(gpt(24, 2048, 16), base, slow, "megatron").seconds > before);
 }
 
-static void step_predict__absurd__refused(void **state)
+TEST(step_predict__absurd__refused)
 {
-    (void)state;
     struct architecture a = gpt(24, 2048, 16);
     struct training_plan plan = {.micro_batch = 1000000, .micro_batches = 1000000, .sequence = 1000000};
     struct cluster cluster = *a100();
@@ -564,9 +527,8 @@ static void step_predict__absurd__refused(void **state)
 }
 
 /* Of processor time. Said, and asserted only far below, as machines differ and sanitizers are slow. */
-static void predict__many_plans__predictions_per_second(void **state)
+TEST(predict__many_plans__predictions_per_second)
 {
-    (void)state;
     enum { ROUNDS = 100000 };
     struct architecture a = gpt(32, 4096, 32);
     struct training_plan plan = {.tensor = 4, .pipeline = 4, .data = 4, .micro_batches = 16, .sequence = 4096};
@@ -589,44 +551,4 @@ static void predict__many_plans__predictions_per_second(void **state)
     double seconds = (double)(clock() - began + 1) / CLOCKS_PER_SEC;
     print_message("%.2f million plans per second, memory and time (%.0f)\n", ROUNDS / seconds / 1e6, sum / sum);
     assert_true(ROUNDS / seconds > 1e4);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(step_predict__one_device__sum_of_weighted_terms),
-        cmocka_unit_test(step_predict__launches__hidden_behind_the_device),
-        cmocka_unit_test(step_predict__collectives__launched),
-        cmocka_unit_test(step_predict__weight_of_launches__same_terms),
-        cmocka_unit_test(step_predict__tensor_parallel__volume_and_steps),
-        cmocka_unit_test(step_predict__tensor_parallel_over_stages__head_on_the_last),
-        cmocka_unit_test(step_predict__latency_of_the_network__once_a_node),
-        cmocka_unit_test(step_predict__sharded_parameters__hidden_behind_computing),
-        cmocka_unit_test(step_predict__adapters__sent_ahead_where_fused),
-        cmocka_unit_test(step_predict__buckets__latency_of_each),
-        cmocka_unit_test(step_predict__gathered_tensors__a_copy_of_each_rank),
-        cmocka_unit_test(step_predict__attention_kernels__by_framework_and_plan),
-        cmocka_unit_test(step_predict__products_in_8_bits__casts_pass_memory),
-        cmocka_unit_test(step_predict__pipeline__bubble_of_the_schedule),
-        cmocka_unit_test(step_predict__large_head__last_stage_is_the_slowest),
-        cmocka_unit_test(step_predict__zero_stages__volume_of_data_parallelism),
-        cmocka_unit_test(step_predict__gradient_bytes__of_the_plan),
-        cmocka_unit_test(step_predict__all_of_it_hidden__no_less_than_nothing),
-        cmocka_unit_test(step_predict__data_parallel_over_nodes__adapters_of_a_node),
-        cmocka_unit_test(step_predict__gradients_of_experts__between_nodes),
-        cmocka_unit_test(step_predict__experts_that_are_not_cut__within_a_node),
-        cmocka_unit_test(step_predict__offload__moves_and_updates_on_the_host),
-        cmocka_unit_test(step_predict__micro_batches__gradients_added_up),
-        cmocka_unit_test(step_predict__head_size__of_scores),
-        cmocka_unit_test(step_predict__scores__bytes_of_their_kernels),
-        cmocka_unit_test(step_predict__device__best_products),
-        cmocka_unit_test(step_predict__operations_recomputed__every_second_product),
-        cmocka_unit_test(step_predict__modules_recomputed__what_they_have_once_more),
-        cmocka_unit_test(step_predict__busiest_experts_and_layers_in_bf16__as_slow),
-        cmocka_unit_test(step_predict__interleaved__transfers_hidden),
-        cmocka_unit_test(step_predict__more_of_anything__takes_longer),
-        cmocka_unit_test(step_predict__absurd__refused),
-        cmocka_unit_test(predict__many_plans__predictions_per_second),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

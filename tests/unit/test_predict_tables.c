@@ -2,18 +2,13 @@
  * how many of what was measured lie within the 90 % interval, and how much of what ran the default pruning would
  * exclude. The figures are printed, and scripts/bench.sh accuracy makes docs/predictions.md of them. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "predict/predictor.h"
 #include "published_tables.h"
 #include "shared_data.h"
+#include "unit_test.h"
 #include "util/memory.h"
 #include "util/parse.h"
 #include "util/quantile.h"
@@ -410,9 +405,8 @@ static void tell_carried(const struct place *p, const struct framework *prior, b
     free(runs);
 }
 
-static void predictions__weights_of_other_places__figures(void **state)
+TEST(predictions__weights_of_other_places__figures)
 {
-    (void)state;
     const struct predictor_options options = {.framework = "megatron"};
     struct predictor *p = NULL;
     struct error e = ERROR_INIT;
@@ -482,9 +476,8 @@ static void compare(const struct table *spec)
     shared_table_free(&t);
 }
 
-static void predictions__published_tables__figures(void **state)
+TEST(predictions__published_tables__figures)
 {
-    (void)state;
     for (size_t i = 0; i < LENGTH(tables); i++) {
         compare(&tables[i]);
         if (i + 1 < LENGTH(tables) && strcmp(tables[i + 1].file, tables[i].file) == 0)
@@ -493,13 +486,4 @@ static void predictions__published_tables__figures(void **state)
         for (int q = 0; q < PREDICTED_QUANTITIES; q++)
             tell_scaling(&tables[i], (enum predicted_quantity)q);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(predictions__published_tables__figures),
-        cmocka_unit_test(predictions__weights_of_other_places__figures),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

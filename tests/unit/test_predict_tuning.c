@@ -1,12 +1,6 @@
 /* predict: fine-tuning with adapters, of frozen and of quantised weights; parts of layers that keep more or less. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "frameworks.h"
 #include "predict/flops.h"
@@ -16,6 +10,7 @@
 #include "predict/step_time.h"
 #include "predict/tuning.h"
 #include "predict_fixture.h"
+#include "unit_test.h"
 
 #define LAYERS 4
 #define HIDDEN 256.0
@@ -54,9 +49,8 @@ static struct memory_prediction predict(struct architecture a, struct training_p
     return p;
 }
 
-static void memory_predict__lora__parameters_of_its_targets(void **state)
+TEST(memory_predict__lora__parameters_of_its_targets)
 {
-    (void)state;
     struct training_plan plan = lora;
     const double q_o = 2 * (HIDDEN + HIDDEN), k_v = 2 * (HIDDEN + KV), mlp = 3 * (HIDDEN + FFN);
     assert_close(predict(llama(), plan, "hf-trainer").trainable, LAYERS * 4 * (q_o + k_v), 0);
@@ -70,9 +64,8 @@ static void memory_predict__lora__parameters_of_its_targets(void **state)
     assert_close(predict(llama(), plan, "hf-trainer").trainable, LAYERS * (4 * (3 * HIDDEN + KV) + HIDDEN + KV), 0);
 }
 
-static void memory_predict__lora_on_experts__one_of_each(void **state)
+TEST(memory_predict__lora_on_experts__one_of_each)
 {
-    (void)state;
     struct architecture a = llama();
     struct training_plan plan = lora;
     a.experts = 8;
@@ -88,9 +81,8 @@ static double states_of(struct training_plan plan)
     return p.most.terms[MEMORY_UNSHARDED] + p.most.terms[MEMORY_SHARDED];
 }
 
-static void memory_predict__quantised__bytes_of_states(void **state)
+TEST(memory_predict__quantised__bytes_of_states)
 {
-    (void)state;
     const double adapters = LAYERS * 4 * (2 * (HIDDEN + HIDDEN) + 2 * (HIDDEN + KV));
     const double blocks = LAYERS * BLOCK, rest = 2 * VOCAB * HIDDEN + (2 * LAYERS + 1) * HIDDEN;
     static const double bytes[QUANTIZATION_END] = {[QUANTIZATION_NONE] = 2,
@@ -112,9 +104,8 @@ static void memory_predict__quantised__bytes_of_states(void **state)
 }
 
 /* tuning.h: with adapters in fp32 each target has a copy of its input; what is frozen keeps none. */
-static void tuning_kept__llama__terms_of_the_header(void **state)
+TEST(tuning_kept__llama__terms_of_the_header)
 {
-    (void)state;
     struct architecture a = llama();
     struct training_plan plan = lora;
     struct memory_coefficients c = framework_find("hf-trainer")->memory;
@@ -131,9 +122,8 @@ static void tuning_kept__llama__terms_of_the_header(void **state)
     assert_close(tuning_dense_matrices(&a, &plan), 2 * HIDDEN * FFN, 1e-12);
 }
 
-static void memory_predict__frozen_layers__no_states_and_nothing_kept(void **state)
+TEST(memory_predict__frozen_layers__no_states_and_nothing_kept)
 {
-    (void)state;
     struct training_plan plan = {.sequence = 32,
                                  .micro_batch = 2,
                                  .flash_attention = true,
@@ -154,9 +144,8 @@ static void memory_predict__frozen_layers__no_states_and_nothing_kept(void **sta
 
 /* GPT-BigCode's LayerNorms give fp32 under autocast, and bitsandbytes' 4-bit products answer in it: checkpoints are
  * twice as large, and as many bytes pass through device memory as where the model is prepared for k-bit training. */
-static void memory_predict__layer_norms_before_4_bits__hidden_states_in_fp32(void **state)
+TEST(memory_predict__layer_norms_before_4_bits__hidden_states_in_fp32)
 {
-    (void)state;
     static const struct {
         const char *framework;
         enum quantization quantization;
@@ -197,9 +186,8 @@ static void refused(struct training_plan plan, const char *expected)
 
 /* Transformers' GPTBigCode: layers that recompute hand out a view of queries, keys and values, which is there with the
  * logits, and the loss widens nothing but what autocast does. */
-static void memory_predict__gpt_bigcode__cache_and_a_loss_in_16_bits(void **state)
+TEST(memory_predict__gpt_bigcode__cache_and_a_loss_in_16_bits)
 {
-    (void)state;
     static const struct {
         const char *framework;
         int64_t kv_heads;
@@ -236,9 +224,8 @@ static void memory_predict__gpt_bigcode__cache_and_a_loss_in_16_bits(void **stat
     }
 }
 
-static void plan_complete__adapters_without_what_they_need__refused(void **state)
+TEST(plan_complete__adapters_without_what_they_need__refused)
 {
-    (void)state;
     struct training_plan plan = lora;
     plan.lora_targets = 0;
     refused(plan, "adapters want lora_targets, the modules that they are put on");
@@ -258,9 +245,8 @@ static void plan_complete__adapters_without_what_they_need__refused(void **state
 }
 
 /* A sweep over peft has the keys of adapters beside peft = "full", too. */
-static void plan_complete__keys_of_adapters_without_any__not_read(void **state)
+TEST(plan_complete__keys_of_adapters_without_any__not_read)
 {
-    (void)state;
     struct architecture a = llama();
     struct training_plan plan = lora, without = {.sequence = lora.sequence, .micro_batch = lora.micro_batch};
     plan.tuning = TUNING_FULL;
@@ -270,9 +256,8 @@ static void plan_complete__keys_of_adapters_without_any__not_read(void **state)
 }
 
 /* Frozen matrices have no gradients of their own; a leading frozen layer has no backward pass at all. */
-static void flops_per_step__frozen__passes_that_are_left(void **state)
+TEST(flops_per_step__frozen__passes_that_are_left)
 {
-    (void)state;
     struct architecture a = llama();
     struct training_plan full = {.sequence = 32}, adapted = lora, frozen = {.sequence = 32, .frozen_layers = 2};
     struct step_flops all, of_adapters, of_rest;
@@ -306,9 +291,8 @@ static double seconds_of(struct training_plan plan)
     return s.seconds;
 }
 
-static void step_predict__adapters__between_a_forward_pass_and_all(void **state)
+TEST(step_predict__adapters__between_a_forward_pass_and_all)
 {
-    (void)state;
     struct training_plan full = {.flash_attention = true}, frozen = full, quantised = lora, prepared, dropped = lora;
     frozen.frozen_layers = LAYERS;
     quantised.quantization = QUANTIZATION_NF4;
@@ -322,9 +306,8 @@ static void step_predict__adapters__between_a_forward_pass_and_all(void **state)
 }
 
 /* Bytes per number of an input and an output of peft's layers, forward and backward. */
-static void tuning_traffic__of_one_target__bytes(void **state)
+TEST(tuning_traffic__of_one_target__bytes)
 {
-    (void)state;
     struct architecture a = llama();
     struct training_plan plan = lora;
     const struct memory_coefficients *c = &framework_find("hf-trainer")->memory;
@@ -363,9 +346,8 @@ static int decode(const char *peft, const char *targets, struct subject *s, stru
     return inputs_decode(values, s, e);
 }
 
-static void inputs_decode__adapters__targets_by_their_names(void **state)
+TEST(inputs_decode__adapters__targets_by_their_names)
 {
-    (void)state;
     struct subject s;
     struct error e = ERROR_INIT;
     assert_int_equal(decode("lora", "[\"q_proj\",\"v_proj\"]", &s, &e), 0);
@@ -389,9 +371,8 @@ static double kept_of(struct architecture a)
     return layer_memory_kept(&a, &plan, &framework_find("megatron")->memory) / 32;
 }
 
-static void layer_memory_kept__norms_and_parallel_blocks__what_they_read(void **state)
+TEST(layer_memory_kept__norms_and_parallel_blocks__what_they_read)
 {
-    (void)state;
     const double usual = kept_of(llama());
     struct architecture a = llama();
     a.norms_per_layer = 4;
@@ -405,9 +386,8 @@ static void layer_memory_kept__norms_and_parallel_blocks__what_they_read(void **
 }
 
 /* What attention's adapters read is there already; the MLP's two inputs are not. */
-static void tuning_kept__products_that_keep_what_they_read__their_inputs(void **state)
+TEST(tuning_kept__products_that_keep_what_they_read__their_inputs)
 {
-    (void)state;
     struct memory_coefficients c = framework_find("hf-trainer")->memory;
     struct architecture a = llama();
     struct training_plan plan = lora;
@@ -420,26 +400,4 @@ static void tuning_kept__products_that_keep_what_they_read__their_inputs(void **
     before = tuning_kept(&a, &plan, &c);
     c.quantised_inputs = 0;
     assert_true(tuning_kept(&a, &plan, &c) == before);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_predict__lora__parameters_of_its_targets),
-        cmocka_unit_test(memory_predict__lora_on_experts__one_of_each),
-        cmocka_unit_test(memory_predict__quantised__bytes_of_states),
-        cmocka_unit_test(tuning_kept__llama__terms_of_the_header),
-        cmocka_unit_test(memory_predict__frozen_layers__no_states_and_nothing_kept),
-        cmocka_unit_test(memory_predict__layer_norms_before_4_bits__hidden_states_in_fp32),
-        cmocka_unit_test(memory_predict__gpt_bigcode__cache_and_a_loss_in_16_bits),
-        cmocka_unit_test(plan_complete__adapters_without_what_they_need__refused),
-        cmocka_unit_test(plan_complete__keys_of_adapters_without_any__not_read),
-        cmocka_unit_test(flops_per_step__frozen__passes_that_are_left),
-        cmocka_unit_test(step_predict__adapters__between_a_forward_pass_and_all),
-        cmocka_unit_test(tuning_traffic__of_one_target__bytes),
-        cmocka_unit_test(inputs_decode__adapters__targets_by_their_names),
-        cmocka_unit_test(tuning_kept__products_that_keep_what_they_read__their_inputs),
-        cmocka_unit_test(layer_memory_kept__norms_and_parallel_blocks__what_they_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

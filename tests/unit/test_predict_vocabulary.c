@@ -1,15 +1,10 @@
 /* predict: no key is accepted and then ignored. Each input, set to other values in plans of several kinds, changes a
  * prediction or is refused somewhere. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "predict/predictor.h"
+#include "unit_test.h"
 #include "util/buffer.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
@@ -141,9 +136,8 @@ static bool changes(struct predictor *predictor, const struct plan *plan, size_t
     return changed;
 }
 
-static void inputs__another_value_in_some_plan__another_prediction(void **state)
+TEST(inputs__another_value_in_some_plan__another_prediction)
 {
-    (void)state;
     size_t ignored = 0;
     for (size_t i = 0; i < INPUT_COUNT; i++) {
         bool changed = false;
@@ -160,12 +154,4 @@ static void inputs__another_value_in_some_plan__another_prediction(void **state)
         ignored += !changed;
     }
     assert_int_equal(ignored, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(inputs__another_value_in_some_plan__another_prediction),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

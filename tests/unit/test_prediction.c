@@ -4,6 +4,7 @@
 
 #include "space/compile.h"
 #include "space_fixture.h"
+#include "unit_test.h"
 #include "util/memory.h"
 
 #define MODEL "[[model]]\nnum_layers = 24\nhidden_size = 2048\nheads = 16\nvocab_size = 50257\nseq = 2048\n"
@@ -36,9 +37,8 @@ static double value_of(struct built *b, const char *expression)
     return ask(b, "", expression, "");
 }
 
-static void predict_memory__synonyms__key_and_function_agree(void **state)
+TEST(predict_memory__synonyms__key_and_function_agree)
 {
-    (void)state;
     struct built b = build_text(MODEL CLUSTER "[[parallel_spec]]\nmicro_batch = 1\n");
     double bytes = value_of(&b, "predicted_memory");
     assert_true(bytes > 18e9 && bytes < 60e9); /* 1.3e9 parameters in fp32 with Adam and DDP's buckets: 20 bytes each */
@@ -51,9 +51,8 @@ static void predict_memory__synonyms__key_and_function_agree(void **state)
     built_free(&b);
 }
 
-static void predict_memory__missing_keys__null_and_a_note(void **state)
+TEST(predict_memory__missing_keys__null_and_a_note)
 {
-    (void)state;
     struct built b = build_text("[predict]\n[[model]]\nlayers = 2\nhidden = 64\n" CLUSTER);
     assert_true(isnan(value_of(&b, "predicted_memory")));
     assert_true(isnan(value_of(&b, "predict_oom_probability()")));
@@ -62,9 +61,8 @@ static void predict_memory__missing_keys__null_and_a_note(void **state)
     built_free(&b);
 }
 
-static void predict_memory__keys_of_the_file__mapped(void **state)
+TEST(predict_memory__keys_of_the_file__mapped)
 {
-    (void)state;
     struct built b = build_text("[predict.keys]\nlayers = \"2 * pairs\"\nvocab = 50257\nheads = 16\nhidden = 2048\n"
                                 "seq = 2048\nmicro_batch = 1\n[[model]]\npairs = 12\n" CLUSTER);
     struct built same = build_text(MODEL CLUSTER "[[parallel_spec]]\nmicro_batch = 1\n");
@@ -85,9 +83,8 @@ static double memory_under(const char *predict)
     return bytes;
 }
 
-static void framework__of_the_profile_or_the_file__found(void **state)
+TEST(framework__of_the_profile_or_the_file__found)
 {
-    (void)state;
     double megatron = memory_under("[predict]\nframework = \"megatron\"\n");
     assert_float_equal(memory_under("profile = [\"torch\", \"megatron\"]\n[predict]\n"), megatron, 0);
     assert_true(memory_under("[predict]\n") != megatron); /* torch-ddp */
@@ -99,9 +96,8 @@ static void framework__of_the_profile_or_the_file__found(void **state)
     assert_non_null(strstr(e.text, "no framework \"megatorn\" is known; did you mean \"megatron\"?"));
 }
 
-static void memory_fits__not_asked__not_in_force(void **state)
+TEST(memory_fits__not_asked__not_in_force)
 {
-    (void)state;
     struct built b = build_text(MODEL CLUSTER PLANS);
     struct plan p = plan_of(&b);
     assert_int_equal(excluded_by(&b, &p, "memory.fits"), -1);
@@ -128,9 +124,8 @@ static int64_t jobs_with(const char *predict, int64_t *excluded, int64_t *risky)
     return jobs;
 }
 
-static void memory_fits__prune__certain_risky_off(void **state)
+TEST(memory_fits__prune__certain_risky_off)
 {
-    (void)state;
     int64_t excluded, risky, more, none;
     jobs_with("[predict]\nframework = \"megatron\"\naudit = 0\n", &excluded, &risky);
     assert_true(excluded > 0 && excluded < 7);
@@ -144,9 +139,8 @@ static void memory_fits__prune__certain_risky_off(void **state)
     assert_true(more > excluded);
 }
 
-static void memory_fits__audit_of_all__nothing_excluded_but_reported(void **state)
+TEST(memory_fits__audit_of_all__nothing_excluded_but_reported)
 {
-    (void)state;
     struct built b = build_text("[predict]\nframework = \"megatron\"\naudit = 1\n" MODEL CLUSTER PLANS);
     struct plan p = plan_of(&b);
     assert_int_equal(p.jobs, 7);
@@ -156,9 +150,8 @@ static void memory_fits__audit_of_all__nothing_excluded_but_reported(void **stat
     built_free(&b);
 }
 
-static void memory_fits__disabled_by_name__not_applied(void **state)
+TEST(memory_fits__disabled_by_name__not_applied)
 {
-    (void)state;
     struct built b = build_text(
         "[sweep]\ndisable_rules = [\"memory.fits\"]\n[predict]\nframework = \"megatron\"\n" MODEL CLUSTER PLANS);
     struct plan p = plan_of(&b);
@@ -167,9 +160,8 @@ static void memory_fits__disabled_by_name__not_applied(void **state)
     built_free(&b);
 }
 
-static void predict_table__wrong__with_its_place(void **state)
+TEST(predict_table__wrong__with_its_place)
 {
-    (void)state;
     struct error e = build_error("[predict]\nframework = \"deepsped\"\n" MODEL);
     assert_non_null(strstr(e.text, "test.toml:2:13: no framework \"deepsped\" is known; did you mean \"deepspeed\"?"));
     e = build_error("[predict]\naudit = 2\nprune = \"maybe\"\nmemory.sigma = -1\n" MODEL);
@@ -182,9 +174,8 @@ static void predict_table__wrong__with_its_place(void **state)
 
 /* Of processor time, with what it takes to join the specs and to pass their values. Said, not asserted: machines
  * differ. */
-static void predict__in_sql__predictions_per_second(void **state)
+TEST(predict__in_sql__predictions_per_second)
 {
-    (void)state;
     struct built b =
         build_text("[predict]\nframework = \"megatron\"\ndevice = \"H100\"\n[[model]]\nlayers = [8, 16, 24, 32]\n"
                    "hidden = [2048, 4096, 8192]\nheads = 32\nvocab = 50257\nseq = [1024, 2048, 4096]\n"
@@ -198,21 +189,4 @@ static void predict__in_sql__predictions_per_second(void **state)
     print_message("%.2f million predictions per second in SQL (%.0f)\n", count / seconds / 1e6, count);
     assert_true(count == 4 * 3 * 3 * 2 * 4 * 3 * 2 * 4 * 2);
     built_free(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(predict_memory__synonyms__key_and_function_agree),
-        cmocka_unit_test(predict_memory__missing_keys__null_and_a_note),
-        cmocka_unit_test(predict_memory__keys_of_the_file__mapped),
-        cmocka_unit_test(framework__of_the_profile_or_the_file__found),
-        cmocka_unit_test(memory_fits__not_asked__not_in_force),
-        cmocka_unit_test(memory_fits__prune__certain_risky_off),
-        cmocka_unit_test(memory_fits__audit_of_all__nothing_excluded_but_reported),
-        cmocka_unit_test(memory_fits__disabled_by_name__not_applied),
-        cmocka_unit_test(predict_table__wrong__with_its_place),
-        cmocka_unit_test(predict__in_sql__predictions_per_second),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

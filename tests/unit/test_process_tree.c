@@ -1,27 +1,20 @@
 /* run: what belongs to a job, and that all of it is gone at the end. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "awkward_children.h"
 #include "process/process.h"
 #include "supervisor_bench.h"
+#include "unit_test.h"
 #include "util/clock.h"
 #include "util/memory.h"
 
-static void wait__child_left_in_group__ended_and_counted(void **state)
+TEST(wait__child_left_in_group__ended_and_counted)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_child(b, "leave-child-in-group", 0);
     assert_int_equal(o.ending, ENDING_EXITED);
@@ -32,9 +25,8 @@ static void wait__child_left_in_group__ended_and_counted(void **state)
     bench_close(b);
 }
 
-static void wait__child_about_to_end__let_finish_and_not_counted(void **state)
+TEST(wait__child_about_to_end__let_finish_and_not_counted)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_child(b, "leave-child-that-ends-soon", 0);
     assert_int_equal(o.exit_code, 0);
@@ -44,9 +36,8 @@ static void wait__child_about_to_end__let_finish_and_not_counted(void **state)
     bench_close(b);
 }
 
-static void wait__daemon_holding_the_log__ended_before_the_outcome(void **state)
+TEST(wait__daemon_holding_the_log__ended_before_the_outcome)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_child(b, "leave-daemon-at-once", 0);
     assert_int_equal(o.leftover_count, 1);
@@ -55,9 +46,8 @@ static void wait__daemon_holding_the_log__ended_before_the_outcome(void **state)
     bench_close(b);
 }
 
-static void wait__daemon_of_a_longer_job__ended_before_the_outcome(void **state)
+TEST(wait__daemon_of_a_longer_job__ended_before_the_outcome)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_child(b, "leave-daemon-later", 0);
     assert_int_equal(o.leftover_count, 1);
@@ -76,9 +66,8 @@ static void wait_until_none_left(struct bench *b)
     assert_int_equal(count_left(b), 0);
 }
 
-static void wait__daemon_without_log__ended_by_the_common_scan(void **state)
+TEST(wait__daemon_without_log__ended_by_the_common_scan)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_child(b, "leave-silent-daemon", 0);
     assert_int_equal(o.exit_code, 0);
@@ -87,9 +76,8 @@ static void wait__daemon_without_log__ended_by_the_common_scan(void **state)
     bench_close(b);
 }
 
-static void wait__daemon_without_token__ended_by_descent(void **state)
+TEST(wait__daemon_without_token__ended_by_descent)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_child(b, "leave-nameless-daemon", 0);
     assert_int_equal(o.exit_code, 0);
@@ -98,9 +86,8 @@ static void wait__daemon_without_token__ended_by_descent(void **state)
     bench_close(b);
 }
 
-static void wait__straggler_writes_on__never_into_the_next_log(void **state)
+TEST(wait__straggler_writes_on__never_into_the_next_log)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_child(b, "leave-chatterer", 0);
     assert_int_equal(o.leftover_count, 1);
@@ -111,9 +98,8 @@ static void wait__straggler_writes_on__never_into_the_next_log(void **state)
     bench_close(b);
 }
 
-static void wait__bomb_of_the_deaf__all_gone(void **state)
+TEST(wait__bomb_of_the_deaf__all_gone)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_child(b, "bomb", 300);
     assert_int_equal(o.ending, ENDING_TIMEOUT);
@@ -122,9 +108,8 @@ static void wait__bomb_of_the_deaf__all_gone(void **state)
     bench_close(b);
 }
 
-static void wait__ever_new_processes__all_gone(void **state)
+TEST(wait__ever_new_processes__all_gone)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_child(b, "hydra", 0);
     assert_int_equal(o.exit_code, 0);
@@ -134,9 +119,8 @@ static void wait__ever_new_processes__all_gone(void **state)
     bench_close(b);
 }
 
-static void cancel__once_then_twice__terminated_then_killed_at_once(void **state)
+TEST(cancel__once_then_twice__terminated_then_killed_at_once)
 {
-    (void)state;
     struct bench *b = bench_open(2, 0, NULL);
     struct launch deaf = launch_of(b, (char *[]){b->self, "child", "ignore-term", NULL});
     struct launch mild = launch_of(b, (char *[]){b->self, "child", "sleep", NULL});
@@ -171,9 +155,8 @@ static void cancel__once_then_twice__terminated_then_killed_at_once(void **state
     bench_close(b);
 }
 
-static void free__jobs_running__nothing_left_and_signals_given_back(void **state)
+TEST(free__jobs_running__nothing_left_and_signals_given_back)
 {
-    (void)state;
     sigset_t before, after;
     sigprocmask(SIG_SETMASK, NULL, &before);
     struct bench *b = bench_open(4, 0, NULL);
@@ -193,9 +176,8 @@ static void free__jobs_running__nothing_left_and_signals_given_back(void **state
 
 /* --- death of the runner --- */
 
-static void end_escaped__runner_was_killed__leaders_die_with_it_and_daemons_are_found(void **state)
+TEST(end_escaped__runner_was_killed__leaders_die_with_it_and_daemons_are_found)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     setenv("TEST_SCRATCH", b->scratch, 1);
     setenv("TEST_PREFIX", b->prefix, 1);
@@ -213,9 +195,8 @@ static void end_escaped__runner_was_killed__leaders_die_with_it_and_daemons_are_
     bench_close(b); /* which looks for zombies and escaped processes once more */
 }
 
-static void end_escaped__another_prefix__not_touched(void **state)
+TEST(end_escaped__another_prefix__not_touched)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     struct launch launch = launch_of(b, (char *[]){b->self, "child", "sleep", NULL});
     struct location where = supervisor_start(b->supervisor, &launch);
@@ -231,22 +212,5 @@ int main(int argc, char **argv)
         return awkward_child(argv[2]);
     if (!kernel_has_pidfds())
         return 77;
-    if (argc == 2) /* one test, by its name or a pattern */
-        cmocka_set_test_filter(argv[1]);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wait__child_left_in_group__ended_and_counted),
-        cmocka_unit_test(wait__child_about_to_end__let_finish_and_not_counted),
-        cmocka_unit_test(wait__daemon_holding_the_log__ended_before_the_outcome),
-        cmocka_unit_test(wait__daemon_of_a_longer_job__ended_before_the_outcome),
-        cmocka_unit_test(wait__daemon_without_log__ended_by_the_common_scan),
-        cmocka_unit_test(wait__daemon_without_token__ended_by_descent),
-        cmocka_unit_test(wait__straggler_writes_on__never_into_the_next_log),
-        cmocka_unit_test(wait__bomb_of_the_deaf__all_gone),
-        cmocka_unit_test(wait__ever_new_processes__all_gone),
-        cmocka_unit_test(cancel__once_then_twice__terminated_then_killed_at_once),
-        cmocka_unit_test(free__jobs_running__nothing_left_and_signals_given_back),
-        cmocka_unit_test(end_escaped__runner_was_killed__leaders_die_with_it_and_daemons_are_found),
-        cmocka_unit_test(end_escaped__another_prefix__not_touched),
-    };
-    return cmocka_run_group_tests_name("process tree", tests, NULL, NULL);
+    return unit_test_run(argc, argv);
 }

@@ -1,6 +1,7 @@
 /* Layouts that were published with what they ran, which every rule must accept, and layouts like them that the
  * framework refuses, each with the rule that must say so. */
 #include "space_fixture.h"
+#include "unit_test.h"
 
 #include "util/memory.h"
 
@@ -259,19 +260,17 @@ static void check_layout(const struct layout *l)
     free(profile);
 }
 
-static void layouts__published_and_planted__accepted_and_refused(void **state)
+TEST(layouts__published_and_planted__accepted_and_refused)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
         check_layout(&layouts[i]);
 }
 
 /* Each rule of these profiles has one that it refuses. */
-static void profiles__every_rule__refuses_a_layout(void **state)
+TEST(profiles__every_rule__refuses_a_layout)
 {
     static const char *const profiles[] = {"gpt-neox", "internevo", "maxtext",    "megatron", "nanotron",
                                            "olmo",     "picotron",  "torchtitan", "torchtune"};
-    (void)state;
     for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++) {
         char *text = xasprintf("profile = \"%s\"\n[parallel_spec]\nx = 1\n", profiles[i]);
         struct built b = build_text(text);
@@ -286,13 +285,4 @@ static void profiles__every_rule__refuses_a_layout(void **state)
         built_free(&b);
         free(text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layouts__published_and_planted__accepted_and_refused),
-        cmocka_unit_test(profiles__every_rule__refuses_a_layout),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,28 +1,21 @@
 /* report/ratios: medians, intervals and what they let one say. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "compare/ratios.h"
+#include "unit_test.h"
 #include "util/rng.h"
 
-static void summarise__none__all_unknown(void **state)
+TEST(summarise__none__all_unknown)
 {
-    (void)state;
     struct ratio_summary s = ratios_summarise(NULL, 0, 1);
     assert_int_equal(s.count, 0);
     assert_true(isnan(s.median) && isnan(s.low) && isnan(s.high) && isnan(s.minimum));
     assert_int_equal(s.verdict, RATIO_TOO_FEW);
 }
 
-static void summarise__one__a_median_without_an_interval(void **state)
+TEST(summarise__one__a_median_without_an_interval)
 {
-    (void)state;
     double one[] = {1.5};
     struct ratio_summary s = ratios_summarise(one, 1, 1);
     assert_true(s.median == 1.5 && s.minimum == 1.5 && s.maximum == 1.5);
@@ -30,9 +23,8 @@ static void summarise__one__a_median_without_an_interval(void **state)
     assert_int_equal(s.verdict, RATIO_TOO_FEW);
 }
 
-static void summarise__unsorted__quartiles(void **state)
+TEST(summarise__unsorted__quartiles)
 {
-    (void)state;
     double values[] = {5, 1, 4, 2, 3};
     struct ratio_summary s = ratios_summarise(values, 5, 1);
     assert_true(s.minimum == 1 && s.quarter == 2 && s.median == 3 && s.three_quarters == 4 && s.maximum == 5);
@@ -40,44 +32,39 @@ static void summarise__unsorted__quartiles(void **state)
     assert_int_equal(s.verdict, RATIO_TOO_FEW); /* all above 1, but only five */
 }
 
-static void summarise__six_on_one_side__told_apart(void **state)
+TEST(summarise__six_on_one_side__told_apart)
 {
-    (void)state;
     double above[] = {1.1, 1.2, 1.15, 1.3, 1.05, 1.12}, below[] = {0.9, 0.8, 0.95, 0.7, 0.99, 0.85};
     assert_int_equal(ratios_summarise(above, 6, 1).verdict, RATIO_HIGHER);
     assert_int_equal(ratios_summarise(below, 6, 1).verdict, RATIO_LOWER);
 }
 
-static void summarise__around_one__cannot_be_told_apart(void **state)
+TEST(summarise__around_one__cannot_be_told_apart)
 {
-    (void)state;
     double values[] = {0.9, 1.1, 0.95, 1.05, 1.2, 0.8, 1.0, 1.01};
     struct ratio_summary s = ratios_summarise(values, 8, 1);
     assert_int_equal(s.verdict, RATIO_SAME);
     assert_true(s.low <= 1 && s.high >= 1);
 }
 
-static void summarise__all_one__cannot_be_told_apart(void **state)
+TEST(summarise__all_one__cannot_be_told_apart)
 {
-    (void)state;
     double values[] = {1, 1, 1, 1, 1, 1, 1};
     struct ratio_summary s = ratios_summarise(values, 7, 1);
     assert_true(s.low == 1 && s.high == 1);
     assert_int_equal(s.verdict, RATIO_SAME);
 }
 
-static void summarise__same_seed__same_interval(void **state)
+TEST(summarise__same_seed__same_interval)
 {
-    (void)state;
     double a[] = {1.3, 0.9, 1.2, 1.7, 1.1, 0.8, 1.9}, b[] = {1.9, 0.8, 1.1, 1.7, 1.2, 0.9, 1.3};
     struct ratio_summary first = ratios_summarise(a, 7, 42), again = ratios_summarise(b, 7, 42);
     assert_true(first.low == again.low && first.high == again.high);
 }
 
 /* The interval of a median covers the true one in about 95 of 100 samples; 25 uniform values each, fixed seeds. */
-static void summarise__many_samples__covers_about_95_percent(void **state)
+TEST(summarise__many_samples__covers_about_95_percent)
 {
-    (void)state;
     enum { SAMPLES = 300, VALUES = 25 };
     int covered = 0;
     for (uint64_t i = 0; i < SAMPLES; i++) {
@@ -92,9 +79,8 @@ static void summarise__many_samples__covers_about_95_percent(void **state)
 }
 
 /* On either side of the change from drawing to the limit the intervals are nearly the same. */
-static void summarise__around_the_limit__nearly_the_same_interval(void **state)
+TEST(summarise__around_the_limit__nearly_the_same_interval)
 {
-    (void)state;
     double few[400], many[402];
     for (int i = 0; i < 402; i++) {
         many[i] = 0.8 + i * 0.001;
@@ -105,20 +91,4 @@ static void summarise__around_the_limit__nearly_the_same_interval(void **state)
     assert_true(fabs(drawn.low - limit.low) < 0.004);
     assert_true(fabs(drawn.high - limit.high) < 0.004);
     assert_true(fabs(limit.low - (1.0005 - 0.0197)) < 0.001);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(summarise__none__all_unknown),
-        cmocka_unit_test(summarise__one__a_median_without_an_interval),
-        cmocka_unit_test(summarise__unsorted__quartiles),
-        cmocka_unit_test(summarise__six_on_one_side__told_apart),
-        cmocka_unit_test(summarise__around_one__cannot_be_told_apart),
-        cmocka_unit_test(summarise__all_one__cannot_be_told_apart),
-        cmocka_unit_test(summarise__same_seed__same_interval),
-        cmocka_unit_test(summarise__many_samples__covers_about_95_percent),
-        cmocka_unit_test(summarise__around_the_limit__nearly_the_same_interval),
-    };
-    return cmocka_run_group_tests_name("report_ratios", tests, NULL, NULL);
 }

@@ -1,18 +1,13 @@
 /* run: metrics out of logs and files, and their summaries. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "metrics/readers.h"
+#include "unit_test.h"
 #include "util/memory.h"
 
 static char directory[64], log_path[96], metrics_path[96];
@@ -98,9 +93,8 @@ static void assert_sample(const struct sample_list *l, size_t i, const char *nam
         assert_true(l->samples[i].value == value);
 }
 
-static void readers__regex__one_sample_per_line_in_order(void **state)
+TEST(readers__regex__one_sample_per_line_in_order)
 {
-    (void)state;
     struct sample_list l = read_regex("speed ([0-9.eE+-]+)", "speed 1.5\nnothing\nspeed 2e3 speed 9\nspeed -4\n");
     assert_int_equal(l.count, 3);
     assert_sample(&l, 0, "speed", 0, 1.5);
@@ -110,9 +104,8 @@ static void readers__regex__one_sample_per_line_in_order(void **state)
 }
 
 /* The expression takes a part of the number: that is another number. */
-static void readers__part_of_a_number__no_sample_and_told(void **state)
+TEST(readers__part_of_a_number__no_sample_and_told)
 {
-    (void)state;
     static const struct {
         const char *pattern, *line, *example;
     } cases[] = {
@@ -144,9 +137,8 @@ static void readers__part_of_a_number__no_sample_and_told(void **state)
     }
 }
 
-static void readers__numerator__over_what_is_read_or_the_fallback(void **state)
+TEST(readers__numerator__over_what_is_read_or_the_fallback)
 {
-    (void)state;
     struct metric own = {.reader = READER_REGEX, .pattern = (char *)"took ([0-9.]+)"};
     struct metric m = regex_metric("rate ([0-9.]+)");
     char path[96];
@@ -171,9 +163,8 @@ static void readers__numerator__over_what_is_read_or_the_fallback(void **state)
     reader_set_free(set);
 }
 
-static void readers__sum__of_all_groups_or_nothing(void **state)
+TEST(readers__sum__of_all_groups_or_nothing)
 {
-    (void)state;
     struct metric m = regex_metric("f: ([^ ]+) b: ([^ ]+)( s: ([0-9.]+))?");
     struct sample_list l;
     m.sum = true;
@@ -194,9 +185,8 @@ static void readers__sum__of_all_groups_or_nothing(void **state)
     reader_set_free(set);
 }
 
-static void readers__progress_bar__carriage_returns_end_lines(void **state)
+TEST(readers__progress_bar__carriage_returns_end_lines)
 {
-    (void)state;
     struct sample_list l = read_regex("([0-9.]+)it/s", " 10%| 1.5it/s\r 20%| 2.5it/s\r 30%| 3.5it/s");
     assert_int_equal(l.count, 3);
     assert_sample(&l, 2, "speed", 2, 3.5);
@@ -222,9 +212,8 @@ static void assert_not_caught(const char *text)
     free(line);
 }
 
-static void readers__group_with_a_number__its_value(void **state)
+TEST(readers__group_with_a_number__its_value)
 {
-    (void)state;
     assert_caught("12", 12);
     assert_caught("  12.5  ", 12.5);
     assert_caught("12.", 12);
@@ -239,27 +228,24 @@ static void readers__group_with_a_number__its_value(void **state)
     assert_caught("-1e400", -INFINITY);
 }
 
-static void readers__group_with_more_than_a_number__nothing(void **state)
+TEST(readers__group_with_more_than_a_number__nothing)
 {
-    (void)state;
     static const char *const texts[] = {"",     "1.5k", "12ms",  "1,5", "1,23,456", "1234,567",
                                         ",123", "0x10", "1.2.3", "-",   "none",     "1 2"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         assert_not_caught(texts[i]);
 }
 
-static void readers__pattern_without_group__the_whole_match(void **state)
+TEST(readers__pattern_without_group__the_whole_match)
 {
-    (void)state;
     struct sample_list l = read_regex("[0-9]+$", "step 17\n");
     assert_int_equal(l.count, 1);
     assert_sample(&l, 0, "speed", 0, 17);
     sample_list_free(&l);
 }
 
-static void readers__binary_log__survived(void **state)
+TEST(readers__binary_log__survived)
 {
-    (void)state;
     struct metric m = regex_metric("speed ([0-9]+)");
     struct reader_set *set = set_of(&m, 1);
     char noise[200000];
@@ -275,9 +261,8 @@ static void readers__binary_log__survived(void **state)
     reader_set_free(set);
 }
 
-static void reader_set__bad_pattern__said_with_its_place(void **state)
+TEST(reader_set__bad_pattern__said_with_its_place)
 {
-    (void)state;
     struct metric m = regex_metric("speed (");
     m.at = (struct position){"a.toml", 7, 3};
     struct reader_set *set = NULL;
@@ -291,9 +276,8 @@ static void reader_set__bad_pattern__said_with_its_place(void **state)
 
 /* --- $MESHSWEEP_METRICS --- */
 
-static void readers__metrics_file__every_numeric_member(void **state)
+TEST(readers__metrics_file__every_numeric_member)
 {
-    (void)state;
     struct sample_list l =
         read_metrics("{\"loss\": 2.5, \"step\": 10, \"note\": \"x\", \"deep\": {\"a\": 1}, \"ok\": true}\n"
                      "\n"
@@ -306,9 +290,8 @@ static void readers__metrics_file__every_numeric_member(void **state)
     sample_list_free(&l);
 }
 
-static void readers__not_a_number__kept_as_such(void **state)
+TEST(readers__not_a_number__kept_as_such)
 {
-    (void)state;
     struct sample_list l = read_metrics("{\"loss\": NaN, \"a\": Infinity, \"b\": -Infinity, \"c\": \"say NaN\"}\n"
                                         "{\"loss\": \"NaN\", \"q\\\"NaN\": 1}\n");
     assert_int_equal(l.count, 5);
@@ -320,9 +303,8 @@ static void readers__not_a_number__kept_as_such(void **state)
     sample_list_free(&l);
 }
 
-static void readers__torn_and_other_lines__counted_and_skipped(void **state)
+TEST(readers__torn_and_other_lines__counted_and_skipped)
 {
-    (void)state;
     struct sample_list l = read_metrics("{\"a\": 1}\nnot json\n[1, 2]\n{\"a\": 2} {\"a\": 3}\n{\"a\": 4}\n{\"a\": 5");
     assert_int_equal(l.count, 2);
     assert_sample(&l, 1, "a", 1, 4);
@@ -330,9 +312,8 @@ static void readers__torn_and_other_lines__counted_and_skipped(void **state)
     sample_list_free(&l);
 }
 
-static void readers__odd_steps__counted_instead(void **state)
+TEST(readers__odd_steps__counted_instead)
 {
-    (void)state;
     struct sample_list l =
         read_metrics("{\"a\": 1, \"step\": -5}\n{\"a\": 1, \"step\": 1e300}\n{\"a\": 1, \"step\": \"x\"}\n");
     assert_int_equal(l.count, 3);
@@ -342,9 +323,8 @@ static void readers__odd_steps__counted_instead(void **state)
     sample_list_free(&l);
 }
 
-static void readers__a_name_per_step__bounded(void **state)
+TEST(readers__a_name_per_step__bounded)
 {
-    (void)state;
     FILE *file = fopen(metrics_path, "w");
     for (int i = 0; i < 5000; i++)
         fprintf(file, "{\"loss_%d\": 1, \"same\": 2}\n", i);
@@ -360,9 +340,8 @@ static void readers__a_name_per_step__bounded(void **state)
     reader_set_free(set);
 }
 
-static void readers__files_that_are_missing_or_no_files__no_samples(void **state)
+TEST(readers__files_that_are_missing_or_no_files__no_samples)
 {
-    (void)state;
     char *fifo = xasprintf("%s/fifo", directory);
     assert_int_equal(mkfifo(fifo, 0600), 0);
     struct metric metrics[] =
@@ -395,9 +374,8 @@ static struct sample_list read_json(enum reader_kind kind, const char *path, con
     return l;
 }
 
-static void readers__json_path__found(void **state)
+TEST(readers__json_path__found)
 {
-    (void)state;
     static const struct {
         const char *path, *text;
         double value;
@@ -417,9 +395,8 @@ static void readers__json_path__found(void **state)
     }
 }
 
-static void readers__json_path_that_leads_nowhere__nothing(void **state)
+TEST(readers__json_path_that_leads_nowhere__nothing)
 {
-    (void)state;
     static const struct {
         const char *path, *text;
     } cases[] = {
@@ -433,18 +410,16 @@ static void readers__json_path_that_leads_nowhere__nothing(void **state)
     }
 }
 
-static void readers__json_array_at_the_path__each_number(void **state)
+TEST(readers__json_array_at_the_path__each_number)
 {
-    (void)state;
     struct sample_list l = read_json(READER_JSON, "times", "{\"times\": [3, null, 1, 2]}");
     assert_int_equal(l.count, 3);
     assert_sample(&l, 2, "speed", 2, 2);
     sample_list_free(&l);
 }
 
-static void readers__json_lines_file__steps_kept_and_torn_lines_counted(void **state)
+TEST(readers__json_lines_file__steps_kept_and_torn_lines_counted)
 {
-    (void)state;
     struct sample_list l =
         read_json(READER_JSONL, "m.v", "{\"step\": 5, \"m\": {\"v\": 1}}\nhello\n{\"m\": {\"v\": 2}}\n{\"m\"");
     assert_int_equal(l.count, 2);
@@ -454,9 +429,8 @@ static void readers__json_lines_file__steps_kept_and_torn_lines_counted(void **s
     sample_list_free(&l);
 }
 
-static void readers__json_lines_in_the_log__other_output_is_no_fault(void **state)
+TEST(readers__json_lines_in_the_log__other_output_is_no_fault)
 {
-    (void)state;
     struct metric metrics[] = {{.name = (char *)"a", .reader = READER_JSONL, .path = (char *)"a"},
                                {.name = (char *)"b", .reader = READER_JSONL, .path = (char *)"b"}};
     struct reader_set *set = set_of(metrics, 2);
@@ -485,9 +459,8 @@ static struct summary summary_of(enum take take, int64_t warmup, const double *v
     return s;
 }
 
-static void summarise__known_values__each_statistic(void **state)
+TEST(summarise__known_values__each_statistic)
 {
-    (void)state;
     static const double values[] = {100, 4, 1, 3, 2};
     struct summary s = summary_of(TAKE_MEDIAN, 1, values, 5);
     assert_int_equal(s.count, 4);
@@ -505,9 +478,8 @@ static void summarise__known_values__each_statistic(void **state)
     assert_float_equal(summary_of(TAKE_P90, 1, values, 5).value, 3.7, 1e-12);
 }
 
-static void summarise__warm_up_takes_all__the_last_stays(void **state)
+TEST(summarise__warm_up_takes_all__the_last_stays)
 {
-    (void)state;
     static const double values[] = {5, 6, 7};
     struct summary s = summary_of(TAKE_MEDIAN, 3, values, 3);
     assert_int_equal(s.count, 1);
@@ -519,9 +491,8 @@ static void summarise__warm_up_takes_all__the_last_stays(void **state)
     assert_true(isnan(summary_of(TAKE_MEDIAN, 2, NULL, 0).value));
 }
 
-static void summarise__not_finite__counted_and_left_out(void **state)
+TEST(summarise__not_finite__counted_and_left_out)
 {
-    (void)state;
     static const double first[] = {NAN, 1, 2}, last[] = {1, 0.5, NAN}, none[] = {NAN, INFINITY, -INFINITY};
     struct summary s = summary_of(TAKE_MEDIAN, 0, first, 3);
     assert_float_equal(s.value, 1.5, 0);
@@ -541,9 +512,8 @@ static void summarise__not_finite__counted_and_left_out(void **state)
     assert_int_equal(s.not_finite, 3);
 }
 
-static void thin__a_million_steps__even_with_first_and_last_and_exact_statistics(void **state)
+TEST(thin__a_million_steps__even_with_first_and_last_and_exact_statistics)
 {
-    (void)state;
     enum { STEPS = 1000000 };
     struct sample_list l = SAMPLE_LIST_INIT;
     for (int i = 0; i < 3; i++)
@@ -579,34 +549,4 @@ static void thin__a_million_steps__even_with_first_and_last_and_exact_statistics
     sample_list_free(&l);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(readers__regex__one_sample_per_line_in_order),
-        cmocka_unit_test(readers__part_of_a_number__no_sample_and_told),
-        cmocka_unit_test(readers__numerator__over_what_is_read_or_the_fallback),
-        cmocka_unit_test(readers__sum__of_all_groups_or_nothing),
-        cmocka_unit_test(readers__progress_bar__carriage_returns_end_lines),
-        cmocka_unit_test(readers__group_with_a_number__its_value),
-        cmocka_unit_test(readers__group_with_more_than_a_number__nothing),
-        cmocka_unit_test(readers__pattern_without_group__the_whole_match),
-        cmocka_unit_test(readers__binary_log__survived),
-        cmocka_unit_test(reader_set__bad_pattern__said_with_its_place),
-        cmocka_unit_test(readers__metrics_file__every_numeric_member),
-        cmocka_unit_test(readers__not_a_number__kept_as_such),
-        cmocka_unit_test(readers__torn_and_other_lines__counted_and_skipped),
-        cmocka_unit_test(readers__odd_steps__counted_instead),
-        cmocka_unit_test(readers__a_name_per_step__bounded),
-        cmocka_unit_test(readers__files_that_are_missing_or_no_files__no_samples),
-        cmocka_unit_test(readers__json_path__found),
-        cmocka_unit_test(readers__json_path_that_leads_nowhere__nothing),
-        cmocka_unit_test(readers__json_array_at_the_path__each_number),
-        cmocka_unit_test(readers__json_lines_file__steps_kept_and_torn_lines_counted),
-        cmocka_unit_test(readers__json_lines_in_the_log__other_output_is_no_fault),
-        cmocka_unit_test(summarise__known_values__each_statistic),
-        cmocka_unit_test(summarise__warm_up_takes_all__the_last_stays),
-        cmocka_unit_test(summarise__not_finite__counted_and_left_out),
-        cmocka_unit_test(thin__a_million_steps__even_with_first_and_last_and_exact_statistics),
-    };
-    return cmocka_run_group_tests_name("readers", tests, make_directory, remove_directory);
-}
+TESTS_WITHIN(make_directory, remove_directory)

@@ -1,20 +1,14 @@
 /* run: output that is read while it is written, lines of any length, and quantiles of any number of values. */
 #include <fcntl.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "metrics/reading.h"
-#include "util/memory.h"
+#include "unit_test.h"
 #include "util/rng.h"
 
 static char log_path[64], metrics_path[64];
@@ -66,9 +60,8 @@ static struct sample_list read_all(const struct reader_set *set)
 
 /* --- long lines --- */
 
-static void long_line__number_anywhere__found_once(void **state)
+TEST(long_line__number_anywhere__found_once)
 {
-    (void)state;
     static const size_t before[] = {0, 10, 61430, 61440, 61441, 65530, 65536, 65540, 200000, 100000000};
     struct reader_set *set = set_of(&a_metric, 1);
     for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
@@ -91,9 +84,8 @@ static void long_line__number_anywhere__found_once(void **state)
     reader_set_free(set);
 }
 
-static void long_line__anchors__those_of_the_line(void **state)
+TEST(long_line__anchors__those_of_the_line)
 {
-    (void)state;
     struct metric first = a_metric, last = a_metric;
     first.pattern = (char *)"^v=([0-9]+)";
     last.pattern = (char *)"v=([0-9]+)$";
@@ -114,9 +106,8 @@ static void long_line__anchors__those_of_the_line(void **state)
     }
 }
 
-static void long_line__json__read_whole_or_counted(void **state)
+TEST(long_line__json__read_whole_or_counted)
 {
-    (void)state;
     struct reader_set *set = set_of(&json_metric, 1);
     const char *const paths[] = {log_path, metrics_path};
     for (size_t i = 0; i < 2; i++) {
@@ -159,9 +150,8 @@ static void expect_same(const struct sample_list *a, const struct sample_list *b
 }
 
 /* Written in pieces that end anywhere, and read between them: the same as all at once. */
-static void follow__cut_anywhere__same_as_at_once(void **state)
+TEST(follow__cut_anywhere__same_as_at_once)
 {
-    (void)state;
     struct metric metrics[] = {a_metric, json_metric};
     struct reader_set *set = set_of(metrics, 2);
     struct buffer text = BUFFER_INIT;
@@ -202,9 +192,8 @@ static void follow__cut_anywhere__same_as_at_once(void **state)
     reader_set_free(set);
 }
 
-static void follow__given_back_before_it_was_read__skipped_and_counted(void **state)
+TEST(follow__given_back_before_it_was_read__skipped_and_counted)
 {
-    (void)state;
     struct reader_set *set = set_of(&a_metric, 1);
     FILE *file = fopen(log_path, "w");
     fputs("v=1\n", file);
@@ -223,9 +212,8 @@ static void follow__given_back_before_it_was_read__skipped_and_counted(void **st
     reader_set_free(set);
 }
 
-static void follow__first_sample__seen_when_it_is_there(void **state)
+TEST(follow__first_sample__seen_when_it_is_there)
 {
-    (void)state;
     struct reader_set *set = set_of(&a_metric, 1), *none = set_of(NULL, 0);
     struct output_reading *r = output_reading_create(set), *nothing = output_reading_create(none);
     FILE *file = fopen(log_path, "w");
@@ -248,9 +236,8 @@ static void follow__first_sample__seen_when_it_is_there(void **state)
 
 /* --- many --- */
 
-static void many_metrics__each_step__last_and_extremes_are_exact(void **state)
+TEST(many_metrics__each_step__last_and_extremes_are_exact)
 {
-    (void)state;
     enum { METRICS = 21, STEPS = 50001 };
     struct sample_list l = SAMPLE_LIST_INIT;
     char name[16];
@@ -275,9 +262,8 @@ static void many_metrics__each_step__last_and_extremes_are_exact(void **state)
 }
 
 /* Every second step is slow: of evenly spaced samples all would be of one kind. */
-static void many_samples__period_of_two__both_kinds_in_the_quantiles(void **state)
+TEST(many_samples__period_of_two__both_kinds_in_the_quantiles)
 {
-    (void)state;
     struct sample_list l = SAMPLE_LIST_INIT;
     sample_list_add_name(&l, "t", (struct sample_filter){0, 0, 0});
     for (int i = 0; i < 1000001; i++)
@@ -289,9 +275,8 @@ static void many_samples__period_of_two__both_kinds_in_the_quantiles(void **stat
     sample_list_free(&l);
 }
 
-static void sketch__values_in_any_order__within_the_stated_error(void **state)
+TEST(sketch__values_in_any_order__within_the_stated_error)
 {
-    (void)state;
     enum { COUNT = 1000000 };
 
     struct rng rng = rng_stream(3, 0);
@@ -310,18 +295,4 @@ static void sketch__values_in_any_order__within_the_stated_error(void **state)
     assert_null(quantile_sketch_copy(NULL));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(long_line__number_anywhere__found_once),
-        cmocka_unit_test(long_line__anchors__those_of_the_line),
-        cmocka_unit_test(long_line__json__read_whole_or_counted),
-        cmocka_unit_test(follow__cut_anywhere__same_as_at_once),
-        cmocka_unit_test(follow__given_back_before_it_was_read__skipped_and_counted),
-        cmocka_unit_test(follow__first_sample__seen_when_it_is_there),
-        cmocka_unit_test(many_metrics__each_step__last_and_extremes_are_exact),
-        cmocka_unit_test(many_samples__period_of_two__both_kinds_in_the_quantiles),
-        cmocka_unit_test(sketch__values_in_any_order__within_the_stated_error),
-    };
-    return cmocka_run_group_tests(tests, make_files, remove_files);
-}
+TESTS_WITHIN(make_files, remove_files)

@@ -1,20 +1,15 @@
 /* run: the output of attempts whose runner died. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "database_fixture.h"
 #include "process/slot_owners.h"
 #include "run/recover_output.h"
+#include "unit_test.h"
 #include "util/embedded.h"
 #include "util/file.h"
 #include "util/memory.h"
@@ -99,9 +94,8 @@ static void assert_attempts(const char *condition, int64_t expected)
     free(sql);
 }
 
-static void recover_output__open_attempt_had_written__kept_with_it(void **state)
+TEST_WITHIN(recover_output__open_attempt_had_written__kept_with_it, set_up, tear_down)
 {
-    (void)state;
     put("slots/slot-0.log", "one\ntwo\n");
     put("slots/attempt-8.metrics.jsonl", "{}\n");
     recover();
@@ -113,18 +107,16 @@ static void recover_output__open_attempt_had_written__kept_with_it(void **state)
     assert_attempts("directory IS NOT NULL", 1);
 }
 
-static void recover_output__only_metrics__kept(void **state)
+TEST_WITHIN(recover_output__only_metrics__kept, set_up, tear_down)
 {
-    (void)state;
     put("slots/attempt-7.metrics.jsonl", "{}\n");
     recover();
     assert_file(KEY_DIRECTORY "/2/metrics.jsonl", "{}\n");
     assert_attempts("id = 7 AND directory = '" KEY_DIRECTORY "/2' AND log_bytes = 0", 1);
 }
 
-static void recover_output__name_taken__nothing_written_over(void **state)
+TEST_WITHIN(recover_output__name_taken__nothing_written_over, set_up, tear_down)
 {
-    (void)state;
     struct error e = ERROR_INIT;
     char *taken = xasprintf("%s/" KEY_DIRECTORY "/3", directory);
     assert_int_equal(file_make_directories(taken, &e), 0);
@@ -139,9 +131,8 @@ static void recover_output__name_taken__nothing_written_over(void **state)
 }
 
 /* The runner died between moving the one file and the other. */
-static void recover_output__keeping_had_begun__completed_in_the_same_place(void **state)
+TEST_WITHIN(recover_output__keeping_had_begun__completed_in_the_same_place, set_up, tear_down)
 {
-    (void)state;
     struct error e = ERROR_INIT;
     char *begun = xasprintf("%s/" KEY_DIRECTORY "/3", directory);
     assert_int_equal(file_make_directories(begun, &e), 0);
@@ -154,9 +145,8 @@ static void recover_output__keeping_had_begun__completed_in_the_same_place(void 
     free(begun);
 }
 
-static void recover_output__claim_that_had_run__no_longer_a_claim(void **state)
+TEST_WITHIN(recover_output__claim_that_had_run__no_longer_a_claim, set_up, tear_down)
 {
-    (void)state;
     must(db, "DROP TRIGGER attempt_state; UPDATE attempt SET state = 'claimed', started = NULL WHERE id IN (7, 8)");
     put("slots/slot-0.log", "one\n");
     recover();
@@ -164,9 +154,8 @@ static void recover_output__claim_that_had_run__no_longer_a_claim(void **state)
     assert_attempts("id = 7 AND state = 'claimed' AND directory IS NULL", 1);
 }
 
-static void recover_output__slot_of_another_attempt__left_alone(void **state)
+TEST_WITHIN(recover_output__slot_of_another_attempt__left_alone, set_up, tear_down)
 {
-    (void)state;
     put("slots/slot-1.log", "of five\n");
     put("slots/slot-0.log", "");
     recover();
@@ -174,9 +163,8 @@ static void recover_output__slot_of_another_attempt__left_alone(void **state)
     assert_attempts("directory IS NULL", 3);
 }
 
-static void recover_output__no_owners_file__nothing(void **state)
+TEST_WITHIN(recover_output__no_owners_file__nothing, set_up, tear_down)
 {
-    (void)state;
     char *owners = xasprintf("%s/owners", scratch);
     assert_int_equal(unlink(owners), 0);
     put("slots/slot-0.log", "whose?\n");
@@ -184,20 +172,4 @@ static void recover_output__no_owners_file__nothing(void **state)
     assert_file("slots/slot-0.log", "whose?\n");
     assert_attempts("directory IS NULL", 3);
     free(owners);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(recover_output__open_attempt_had_written__kept_with_it),
-        TEST(recover_output__only_metrics__kept),
-        TEST(recover_output__name_taken__nothing_written_over),
-        TEST(recover_output__keeping_had_begun__completed_in_the_same_place),
-        TEST(recover_output__claim_that_had_run__no_longer_a_claim),
-        TEST(recover_output__slot_of_another_attempt__left_alone),
-        TEST(recover_output__no_owners_file__nothing),
-    };
-    return cmocka_run_group_tests_name("recover_output", tests, NULL, NULL);
 }

@@ -1,21 +1,14 @@
 /* report: the time that is left of a run. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "report/countdown.h"
+#include "unit_test.h"
 
 static int64_t given(void *context)
 {
     return *(const int64_t *)context;
 }
 
-static void left__nothing_happens__goes_down_with_time(void **state)
+TEST(left__nothing_happens__goes_down_with_time)
 {
-    (void)state;
     struct countdown c = COUNTDOWN_INIT;
     int64_t estimate = 60000;
     assert_int_equal(countdown_left_ms(&c, (struct work_left){0, 2, 8}, 1000, given, &estimate), 60000);
@@ -26,9 +19,8 @@ static void left__nothing_happens__goes_down_with_time(void **state)
     assert_int_equal(countdown_left_ms(&c, (struct work_left){1, 2, 7}, 99000, given, &estimate), 70000);
 }
 
-static void left__unknown__asked_again(void **state)
+TEST(left__unknown__asked_again)
 {
-    (void)state;
     struct countdown c = COUNTDOWN_INIT;
     int64_t estimate = -1;
     assert_int_equal(countdown_left_ms(&c, (struct work_left){0, 1, 1}, 0, given, &estimate), -1);
@@ -48,9 +40,8 @@ static int64_t estimate_of(void *context)
 }
 
 /* Slots that begin one after another, jobs of one length: what is said never rises, and never leaps. */
-static void left__equal_jobs_in_slots__no_saw(void **state)
+TEST(left__equal_jobs_in_slots__no_saw)
 {
-    (void)state;
     enum { EACH_MS = 60000, JOBS = 40, TICK_MS = 500 };
     for (int64_t slots = 1; slots <= 4; slots++) {
         struct countdown c = COUNTDOWN_INIT;
@@ -69,14 +60,4 @@ static void left__equal_jobs_in_slots__no_saw(void **state)
         }
         assert_in_range(last_ms, EACH_MS / 2, EACH_MS);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(left__nothing_happens__goes_down_with_time),
-        cmocka_unit_test(left__unknown__asked_again),
-        cmocka_unit_test(left__equal_jobs_in_slots__no_saw),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,12 @@
 /* report: CSV read back: what was written comes out equal, and what is malformed is refused with its line. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "report/csv.h"
 #include "report/text.h"
 #include "report_fixture.h"
+#include "unit_test.h"
 #include "util/decimal.h"
 #include "util/memory.h"
 #include "util/rng.h"
@@ -85,34 +79,30 @@ static void check_refused(const char *text, const char *message)
     }
 }
 
-static void csv_read__kinds_of_cells__told_apart(void **state)
+TEST(csv_read__kinds_of_cells__told_apart)
 {
-    (void)state;
     check_read("a,b,c\r\n\"\",,x\r\n", "1:[a][b][c]2:[][~][x]");
     check_read("a, b ,c", "1:[a][ b ][c]");
     check_read("\"a\"\"b\",\"c,\nd\"\n1,\"\n\"\n3,4\n", "1:[a\"b][c,\nd]3:[1][\n]5:[3][4]");
     check_read("", "");
 }
 
-static void csv_read__line_ends_and_mark__accepted(void **state)
+TEST(csv_read__line_ends_and_mark__accepted)
 {
-    (void)state;
     check_read("a,b\rc,d\re,f", "1:[a][b]1:[c][d]1:[e][f]");
     check_read("\xEF\xBB\xBFname,n\nx,1\n", "1:[name][n]2:[x][1]");
     check_read("\"\xEF\xBB\xBFname\",n\n", "1:[\xEF\xBB\xBFname][n]");
 }
 
-static void csv_read__empty_lines__skipped_but_null_in_one_column(void **state)
+TEST(csv_read__empty_lines__skipped_but_null_in_one_column)
 {
-    (void)state;
     check_read("\r\n\na,b\r\n\r\n1,2\r\n\r\n", "3:[a][b]5:[1][2]");
     check_read("a\r\n\r\nx\r\n\"\"\r\n\r\n", "1:[a]2:[~]3:[x]4:[]5:[~]");
     check_read("a\n\n\nx\n", "1:[a]2:[~]3:[~]4:[x]");
 }
 
-static void csv_read__malformed__refused_with_line(void **state)
+TEST(csv_read__malformed__refused_with_line)
 {
-    (void)state;
     check_refused("a,b\n1,x\"y\n", "line 2: a quote within a cell that is not quoted, or text after a closing quote");
     check_refused("a,b\n1,\"x\" \n", "line 2: a quote within a cell that is not quoted, or text after a closing quote");
     check_refused("a,b\n1,2\n3,\"x\ny\n", "line 3: a quoted cell is not closed");
@@ -121,9 +111,8 @@ static void csv_read__malformed__refused_with_line(void **state)
     check_refused("a,b\n1,\xFFq\n", "line 2: not UTF-8 text");
 }
 
-static void csv_read__nul_bytes__kept(void **state)
+TEST(csv_read__nul_bytes__kept)
 {
-    (void)state;
     struct error e = ERROR_INIT;
     struct buffer out = BUFFER_INIT;
     static const char text[] = "a\0b,\"\0\"\n";
@@ -133,9 +122,8 @@ static void csv_read__nul_bytes__kept(void **state)
     buffer_free(&out);
 }
 
-static void csv_read__too_many_cells__refused(void **state)
+TEST(csv_read__too_many_cells__refused)
 {
-    (void)state;
     size_t length = CSV_CELLS_MAX + 1;
     char *text = xmalloc(length + 1);
     memset(text, ',', length);
@@ -159,9 +147,8 @@ static long endless_quoted(void *context, void *bytes, size_t room, struct error
     return (long)room;
 }
 
-static void csv_read__cell_without_end__refused_at_the_limit(void **state)
+TEST(csv_read__cell_without_end__refused_at_the_limit)
 {
-    (void)state;
     struct error e = ERROR_INIT;
     bool begun = false;
     assert_int_equal(csv_read_rows(&(struct csv_input){endless_quoted, &begun}, show_record, NULL, &e), -1);
@@ -193,9 +180,8 @@ static int count_record(void *context, const struct csv_record *record, struct e
     return 0;
 }
 
-static void csv_read__inputs_longer_than_a_cell_may_be__read(void **state)
+TEST(csv_read__inputs_longer_than_a_cell_may_be__read)
 {
-    (void)state;
     for (int empty_lines = 0; empty_lines < 2; empty_lines++) {
         struct error e = ERROR_INIT;
         size_t records = 0;
@@ -212,9 +198,8 @@ static int refuse_second(void *context, const struct csv_record *record, struct 
     return record->line == 2 ? error_set(e, ERROR_FAILED, "no such column") : 0;
 }
 
-static void csv_read__callback_and_input_errors__passed_through(void **state)
+TEST(csv_read__callback_and_input_errors__passed_through)
 {
-    (void)state;
     struct error e = ERROR_INIT;
     size_t seen = 0;
     struct fixture_input f = {"a\nb\nc\nd\n", 8, 100, 0, NEVER};
@@ -229,9 +214,8 @@ static void csv_read__callback_and_input_errors__passed_through(void **state)
     buffer_free(&out);
 }
 
-static void csv_formula__guards__undone_exactly_once(void **state)
+TEST(csv_formula__guards__undone_exactly_once)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool formula;
@@ -356,29 +340,10 @@ static void round_trip(size_t columns, uint64_t seed, bool lf)
     buffer_free(&s.text);
 }
 
-static void csv__random_hostile_rows__read_back_equal(void **state)
+TEST(csv__random_hostile_rows__read_back_equal)
 {
-    (void)state;
     round_trip(COLUMNS, 1, false);
     round_trip(COLUMNS, 2, true);
     round_trip(1, 3, false);
     round_trip(1, 4, true);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(csv_read__kinds_of_cells__told_apart),
-        cmocka_unit_test(csv_read__line_ends_and_mark__accepted),
-        cmocka_unit_test(csv_read__empty_lines__skipped_but_null_in_one_column),
-        cmocka_unit_test(csv_read__malformed__refused_with_line),
-        cmocka_unit_test(csv_read__nul_bytes__kept),
-        cmocka_unit_test(csv_read__too_many_cells__refused),
-        cmocka_unit_test(csv_read__cell_without_end__refused_at_the_limit),
-        cmocka_unit_test(csv_read__inputs_longer_than_a_cell_may_be__read),
-        cmocka_unit_test(csv_read__callback_and_input_errors__passed_through),
-        cmocka_unit_test(csv_formula__guards__undone_exactly_once),
-        cmocka_unit_test(csv__random_hostile_rows__read_back_equal),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* report: progress as a line for a terminal, a line for a log, JSON and a summary. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
-#include <cmocka.h>
 
 #include "report/progress.h"
 #include "report/text.h"
+#include "unit_test.h"
 #include "util/utf8.h"
 
 static const struct failure_count failures[] = {{"oom", 2}, {"signal", 0}, {"timeout", 1}};
@@ -51,18 +46,16 @@ static void check_line(const struct sweep_progress *p, size_t columns, bool asci
     buffer_free(&out);
 }
 
-static void line__wide_terminal__everything_with_a_bar(void **state)
+TEST(line__wide_terminal__everything_with_a_bar)
 {
-    (void)state;
     check_line(&half, 200, true,
                "[#######.....................]   26%  123/456  3 failed  4 running  12.3 jobs/s  eta 3m20s  "
                "best 45.25 samples/s (tiny zero_stage=1)");
     check_line(&begun, 30, false, "[░░░░░░░░░░░░░░░░░]    0%  0/8");
 }
 
-static void line__narrower__parts_left_out_in_order(void **state)
+TEST(line__narrower__parts_left_out_in_order)
 {
-    (void)state;
     check_line(&half, 100, true,
                " 26%  123/456  3 failed  4 running  12.3 jobs/s  eta 3m20s  best 45.25 samples/s (tiny zero_stage=1)");
     check_line(&half, 99, true,
@@ -79,17 +72,15 @@ static void line__narrower__parts_left_out_in_order(void **state)
     check_line(&half, 0, true, "");
 }
 
-static void line__long_label__cut_at_40_columns(void **state)
+TEST(line__long_label__cut_at_40_columns)
 {
-    (void)state;
     struct sweep_progress p = {.total = 1, .eta_ms = -1, .has_best = true, .best_value = 2};
     p.best_label = "0123456789012345678901234567890123456789x";
     check_line(&p, 65, true, "  0%  0/1  best 2 (0123456789012345678901234567890123456...)");
 }
 
-static void line__any_width__never_wider(void **state)
+TEST(line__any_width__never_wider)
 {
-    (void)state;
     struct sweep_progress p = half;
     p.best_label = "モデル\x1B[2J\xFF\n\xE2\x80\xAE very long label that goes on and on and on";
     p.best_unit = "µs";
@@ -106,18 +97,16 @@ static void line__any_width__never_wider(void **state)
     }
 }
 
-static void line__nothing_to_do_or_all_done__no_division(void **state)
+TEST(line__nothing_to_do_or_all_done__no_division)
 {
-    (void)state;
     check_line(&(struct sweep_progress){.eta_ms = -1}, 80, true, "0/0");
     check_line(&(struct sweep_progress){.total = 3, .ok = 2, .failed = 1}, 60, true,
                "[############################]  100%  3/3  1 failed");
     check_line(&(struct sweep_progress){.total = 1000, .ok = 999, .eta_ms = -1}, 16, true, " 99%  999/1000");
 }
 
-static void line__rates__unit_in_which_they_can_be_read(void **state)
+TEST(line__rates__unit_in_which_they_can_be_read)
 {
-    (void)state;
     struct sweep_progress p = {.total = 9, .eta_ms = -1};
     static const struct {
         double rate;
@@ -144,17 +133,15 @@ static void check_plain(const struct sweep_progress *p, const char *expected)
     buffer_free(&out);
 }
 
-static void plain__all_and_little__complete_line(void **state)
+TEST(plain__all_and_little__complete_line)
 {
-    (void)state;
     check_plain(&half, "123/456 done (26%): 110 ok, 3 failed (2 oom, 1 timeout), 10 skipped, 4 running, 329 pending; "
                        "1m30s elapsed, 12.3 jobs/s, eta 3m20s; best 45.25 samples/s (tiny zero_stage=1)");
     check_plain(&begun, "0/8 done (0%): 0 ok, 0 failed, 0 skipped, 0 running, 8 pending; 0ms elapsed, eta unknown");
 }
 
-static void plain__hostile_label__one_line(void **state)
+TEST(plain__hostile_label__one_line)
 {
-    (void)state;
     struct sweep_progress p = begun;
     p.has_best = true;
     p.best_value = NAN;
@@ -176,9 +163,8 @@ static void check_json(const struct sweep_progress *p, const char *expected)
     buffer_free(&out);
 }
 
-static void json__all_and_little__one_object(void **state)
+TEST(json__all_and_little__one_object)
 {
-    (void)state;
     check_json(&half, BEGIN "\"total\":456,\"done\":123,\"ok\":110,\"failed\":3,\"skipped\":10,\"pruned\":0,\"held\":0,"
                             "\"running\":4,\"being_recorded\":0,"
                             "\"pending\":329,"
@@ -191,9 +177,8 @@ static void json__all_and_little__one_object(void **state)
                      "\"elapsed_ms\":0,\"jobs_per_second\":null,\"eta_ms\":null,\"best\":null,\"failure_classes\":{}}");
 }
 
-static void json__best_not_finite_and_unnamed__nulls(void **state)
+TEST(json__best_not_finite_and_unnamed__nulls)
 {
-    (void)state;
     struct sweep_progress p = begun;
     p.has_best = true;
     p.best_value = -INFINITY;
@@ -216,9 +201,8 @@ static void check_summary(const struct sweep_progress *p, const char *expected)
     buffer_free(&shown);
 }
 
-static void summary__states_and_classes__aligned_with_shares(void **state)
+TEST(summary__states_and_classes__aligned_with_shares)
 {
-    (void)state;
     check_summary(&half, "ok         110   24.1%\n"
                          "failed       3    0.7%\n"
                          "  oom        2    0.4%\n"
@@ -236,9 +220,8 @@ static void summary__states_and_classes__aligned_with_shares(void **state)
     check_summary(&(struct sweep_progress){.total = 0}, "total  0\n");
 }
 
-static void eta__magnitudes__rounded_up(void **state)
+TEST(eta__magnitudes__rounded_up)
 {
-    (void)state;
     static const struct {
         int64_t ms;
         const char *text;
@@ -260,23 +243,4 @@ static void eta__magnitudes__rounded_up(void **state)
         char text[32];
         assert_string_equal(progress_format_eta(cases[i].ms, text, sizeof text), cases[i].text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(line__wide_terminal__everything_with_a_bar),
-        cmocka_unit_test(line__narrower__parts_left_out_in_order),
-        cmocka_unit_test(line__long_label__cut_at_40_columns),
-        cmocka_unit_test(line__any_width__never_wider),
-        cmocka_unit_test(line__nothing_to_do_or_all_done__no_division),
-        cmocka_unit_test(line__rates__unit_in_which_they_can_be_read),
-        cmocka_unit_test(plain__all_and_little__complete_line),
-        cmocka_unit_test(plain__hostile_label__one_line),
-        cmocka_unit_test(json__all_and_little__one_object),
-        cmocka_unit_test(json__best_not_finite_and_unnamed__nulls),
-        cmocka_unit_test(summary__states_and_classes__aligned_with_shares),
-        cmocka_unit_test(eta__magnitudes__rounded_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

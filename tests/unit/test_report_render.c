@@ -1,16 +1,11 @@
 /* report: what each format makes of rows, exactly; errors of rows and sinks. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "report/render.h"
 #include "report_fixture.h"
+#include "unit_test.h"
 #include "util/memory.h"
 
 static const char *const names[] = {"name", "zero_stage", "throughput", NULL};
@@ -57,9 +52,8 @@ static void check_bytes(render_function *render, const char *expected, size_t le
 
 #define CHECK_BYTES(render, literal) check_bytes(render, literal, sizeof(literal) - 1)
 
-static void csv__ordinary_rows__header_crlf_null_apart_from_empty(void **state)
+TEST(csv__ordinary_rows__header_crlf_null_apart_from_empty)
 {
-    (void)state;
     check(render_csv, ordinary, 3,
           "name,zero_stage,throughput\r\n"
           "tiny,0,12.5\r\n"
@@ -67,9 +61,8 @@ static void csv__ordinary_rows__header_crlf_null_apart_from_empty(void **state)
           "\"\",,\r\n");
 }
 
-static void csv__hostile_cells__quoted_guarded_replaced(void **state)
+TEST(csv__hostile_cells__quoted_guarded_replaced)
 {
-    (void)state;
     CHECK_BYTES(render_csv, "name,zero_stage,throughput\r\n"
                             "'=cmd|' /C calc'!A0,\"a\"\"b,c\",\"one\r\ntwo\"\r\n"
                             "\"nul\0byte\",bad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf,\xE2\x80\xAE"
@@ -78,9 +71,8 @@ static void csv__hostile_cells__quoted_guarded_replaced(void **state)
                             "''=x,a|b*c_d_ `e` <f>\\,\"tab\there\x1B[2J\"\r\n");
 }
 
-static void csv__lf_option__lf_line_ends(void **state)
+TEST(csv__lf_option__lf_line_ends)
 {
-    (void)state;
     struct render_options options = RENDER_OPTIONS_INIT;
     options.lf = true;
     char *text = fixture_render(render_csv, ordinary, 1, names, NULL, options);
@@ -88,18 +80,16 @@ static void csv__lf_option__lf_line_ends(void **state)
     free(text);
 }
 
-static void csv__header_like_formula__guarded(void **state)
+TEST(csv__header_like_formula__guarded)
 {
-    (void)state;
     static const char *const header[] = {"-x", "(pp, tp)", NULL};
     char *text = fixture_render(render_csv, NULL, 0, header, NULL, (struct render_options)RENDER_OPTIONS_INIT);
     assert_string_equal(text, "'-x,\"(pp, tp)\"\r\n");
     free(text);
 }
 
-static void csv__blanks_and_byte_order_mark__quoted_for_other_readers(void **state)
+TEST(csv__blanks_and_byte_order_mark__quoted_for_other_readers)
 {
-    (void)state;
     static const char *const header[] = {"\xEF\xBB\xBFname", "b c", NULL};
     static const struct cell cells[] = {TEXT(" x"), TEXT("x "), TEXT("x y"), TEXT(" ")};
     char *text = fixture_render(render_csv, cells, 2, header, NULL, (struct render_options){.lf = true});
@@ -107,9 +97,8 @@ static void csv__blanks_and_byte_order_mark__quoted_for_other_readers(void **sta
     free(text);
 }
 
-static void tsv__ordinary_rows__null_is_backslash_n(void **state)
+TEST(tsv__ordinary_rows__null_is_backslash_n)
 {
-    (void)state;
     check(render_tsv, ordinary, 3,
           "name\tzero_stage\tthroughput\n"
           "tiny\t0\t12.5\n"
@@ -117,9 +106,8 @@ static void tsv__ordinary_rows__null_is_backslash_n(void **state)
           "\t\\N\t\\N\n");
 }
 
-static void tsv__hostile_cells__escaped(void **state)
+TEST(tsv__hostile_cells__escaped)
 {
-    (void)state;
     check(render_tsv, hostile, 4,
           "name\tzero_stage\tthroughput\n"
           "'=cmd|' /C calc'!A0\ta\"b,c\tone\\r\\ntwo\n"
@@ -129,25 +117,22 @@ static void tsv__hostile_cells__escaped(void **state)
           "''=x\ta|b*c_d_ `e` <f>\\\\\ttab\\there\x1B[2J\n");
 }
 
-static void json__ordinary_rows__array_of_objects(void **state)
+TEST(json__ordinary_rows__array_of_objects)
 {
-    (void)state;
     check(render_json, ordinary, 3,
           "[\n{\"name\":\"tiny\",\"zero_stage\":0,\"throughput\":12.5},\n"
           "{\"name\":\"wide\",\"zero_stage\":-3,\"throughput\":0.3333333333333333},\n"
           "{\"name\":\"\",\"zero_stage\":null,\"throughput\":null}\n]\n");
 }
 
-static void json__no_rows__empty_array(void **state)
+TEST(json__no_rows__empty_array)
 {
-    (void)state;
     check(render_json, NULL, 0, "[]\n");
     check(render_jsonl, NULL, 0, "");
 }
 
-static void jsonl__hostile_cells__escaped(void **state)
+TEST(jsonl__hostile_cells__escaped)
 {
-    (void)state;
     check(render_jsonl, hostile, 4,
           "{\"name\":\"=cmd|' /C calc'!A0\",\"zero_stage\":\"a\\\"b,c\",\"throughput\":\"one\\u000d\\ntwo\"}\n"
           "{\"name\":\"nul\\u0000byte\",\"zero_stage\":\"bad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf\","
@@ -157,9 +142,8 @@ static void jsonl__hostile_cells__escaped(void **state)
           "{\"name\":\"'=x\",\"zero_stage\":\"a|b*c_d_ `e` <f>\\\\\",\"throughput\":\"tab\\there\\u001b[2J\"}\n");
 }
 
-static void markdown__ordinary_rows__units_and_rounded_numbers(void **state)
+TEST(markdown__ordinary_rows__units_and_rounded_numbers)
 {
-    (void)state;
     check(render_markdown, ordinary, 3,
           "| name | zero_stage | throughput (samples/s) |\n"
           "| --- | --- | --- |\n"
@@ -168,9 +152,8 @@ static void markdown__ordinary_rows__units_and_rounded_numbers(void **state)
           "|  |  |  |\n");
 }
 
-static void markdown__hostile_cells__escaped(void **state)
+TEST(markdown__hostile_cells__escaped)
 {
-    (void)state;
     check(render_markdown, hostile, 4,
           "| name | zero_stage | throughput (samples/s) |\n"
           "| --- | --- | --- |\n"
@@ -180,9 +163,8 @@ static void markdown__hostile_cells__escaped(void **state)
           "| '=x | a\\|b\\*c_d\\_ \\`e\\` \\<f\\>\\\\ | tab\\\\there\\\\x1b\\[2J |\n");
 }
 
-static void table__ordinary_rows__aligned_numbers_right(void **state)
+TEST(table__ordinary_rows__aligned_numbers_right)
 {
-    (void)state;
     check(render_table, ordinary, 3,
           "name  zero_stage  throughput (samples/s)\n"
           "────  ──────────  ──────────────────────\n"
@@ -191,9 +173,8 @@ static void table__ordinary_rows__aligned_numbers_right(void **state)
           "\n");
 }
 
-static void table__hostile_cells__escapes_shown(void **state)
+TEST(table__hostile_cells__escapes_shown)
 {
-    (void)state;
     check(render_table, hostile, 4,
           "name                zero_stage         throughput (samples/s)\n"
           "──────────────────  ─────────────────  ──────────────────────\n"
@@ -203,9 +184,8 @@ static void table__hostile_cells__escapes_shown(void **state)
           "'=x                 a|b*c_d_ `e` <f>\\  tab\\there\\x1b[2J\n");
 }
 
-static void table__wide_and_combining_characters__aligned_by_columns(void **state)
+TEST(table__wide_and_combining_characters__aligned_by_columns)
 {
-    (void)state;
     static const char *const two[] = {"名", "n", NULL};
     static const struct cell cells[] = {TEXT("モデル"), INT(1),
                                         TEXT("e\xCC\x81"
@@ -220,9 +200,8 @@ static void table__wide_and_combining_characters__aligned_by_columns(void **stat
     free(text);
 }
 
-static void table__ascii_option__nothing_else(void **state)
+TEST(table__ascii_option__nothing_else)
 {
-    (void)state;
     static const char *const two[] = {"é", "n", NULL};
     static const struct cell cells[] = {TEXT("abcdefghijkl"), INT(1), TEXT("\xF0\x9F\x98\x80"), INT(2)};
     struct render_options options = {.ascii = true, .cell_width = 10};
@@ -234,9 +213,8 @@ static void table__ascii_option__nothing_else(void **state)
     free(text);
 }
 
-static void table__long_cell__cut_at_limit(void **state)
+TEST(table__long_cell__cut_at_limit)
 {
-    (void)state;
     static const char *const one[] = {"name", NULL};
     static const struct cell cells[] = {TEXT("abcdef"), TEXT("abcdefg"), TEXT("日本語日")};
     struct render_options options = {.cell_width = 6};
@@ -245,9 +223,8 @@ static void table__long_cell__cut_at_limit(void **state)
     free(text);
 }
 
-static void table__widest_rows_in_and_after_the_sample__aligned_and_whole(void **state)
+TEST(table__widest_rows_in_and_after_the_sample__aligned_and_whole)
 {
-    (void)state;
     static const char *const two[] = {"n", "m", NULL};
     static const char begin[] = "  n  m\n───  ─\n  1  7\n", end[] = "\n100  7\n  1  7\n123456  7\n";
     struct cell *cells = xcalloc(2 * 1002, sizeof *cells);
@@ -262,9 +239,8 @@ static void table__widest_rows_in_and_after_the_sample__aligned_and_whole(void *
     free(cells);
 }
 
-static void table__column_of_null_and_text__titles_left(void **state)
+TEST(table__column_of_null_and_text__titles_left)
 {
-    (void)state;
     static const char *const two[] = {"long title", "b", NULL};
     static const struct cell cells[] = {NONE, INT(1), NONE, TEXT("x")};
     char *text = fixture_render(render_table, cells, 2, two, NULL, (struct render_options)RENDER_OPTIONS_INIT);
@@ -272,9 +248,8 @@ static void table__column_of_null_and_text__titles_left(void **state)
     free(text);
 }
 
-static void every_format__row_error__passed_through(void **state)
+TEST(every_format__row_error__passed_through)
 {
-    (void)state;
     for (const struct report_format *format = report_formats; format->name; format++) {
         struct error e = ERROR_INIT;
         struct fixture_rows f = {ordinary, 3, 3, 2, 0, 0};
@@ -298,9 +273,8 @@ static int endless_next(void *context, struct cell *cells, struct error *e)
     return ++*calls <= 1000000;
 }
 
-static void every_format__full_disk__passed_through_and_stopped(void **state)
+TEST(every_format__full_disk__passed_through_and_stopped)
 {
-    (void)state;
     for (const struct report_format *format = report_formats; format->name; format++) {
         struct error e = ERROR_INIT;
         size_t calls = 0;
@@ -315,9 +289,8 @@ static void every_format__full_disk__passed_through_and_stopped(void **state)
     }
 }
 
-static void every_format__disk_full_at_the_last_write__reported(void **state)
+TEST(every_format__disk_full_at_the_last_write__reported)
 {
-    (void)state;
     for (const struct report_format *format = report_formats; format->name; format++) {
         struct error e = ERROR_INIT;
         struct fixture_rows f = {ordinary, 3, 3, NEVER, 0, 0};
@@ -330,9 +303,8 @@ static void every_format__disk_full_at_the_last_write__reported(void **state)
     }
 }
 
-static void every_format__megabyte_text_and_no_limit__bounded_lines(void **state)
+TEST(every_format__megabyte_text_and_no_limit__bounded_lines)
 {
-    (void)state;
     size_t length = 3u << 20;
     char *text = xmalloc(length);
     memset(text, '"', length);
@@ -347,9 +319,8 @@ static void every_format__megabyte_text_and_no_limit__bounded_lines(void **state
     free(text);
 }
 
-static void report_format_find__known_and_unknown__hint(void **state)
+TEST(report_format_find__known_and_unknown__hint)
 {
-    (void)state;
     struct error e = ERROR_INIT;
     const struct report_format *format = NULL;
     assert_int_equal(report_format_find("jsonl", &format, &e), 0);
@@ -362,35 +333,4 @@ static void report_format_find__known_and_unknown__hint(void **state)
                                 "(table, csv, tsv, json, jsonl, markdown)");
     assert_int_equal(report_format_find("xml-pretty", &format, &e), -1);
     assert_string_equal(e.text, "unknown format 'xml-pretty' (table, csv, tsv, json, jsonl, markdown)");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(csv__ordinary_rows__header_crlf_null_apart_from_empty),
-        cmocka_unit_test(csv__hostile_cells__quoted_guarded_replaced),
-        cmocka_unit_test(csv__lf_option__lf_line_ends),
-        cmocka_unit_test(csv__header_like_formula__guarded),
-        cmocka_unit_test(csv__blanks_and_byte_order_mark__quoted_for_other_readers),
-        cmocka_unit_test(tsv__ordinary_rows__null_is_backslash_n),
-        cmocka_unit_test(tsv__hostile_cells__escaped),
-        cmocka_unit_test(json__ordinary_rows__array_of_objects),
-        cmocka_unit_test(json__no_rows__empty_array),
-        cmocka_unit_test(jsonl__hostile_cells__escaped),
-        cmocka_unit_test(markdown__ordinary_rows__units_and_rounded_numbers),
-        cmocka_unit_test(markdown__hostile_cells__escaped),
-        cmocka_unit_test(table__ordinary_rows__aligned_numbers_right),
-        cmocka_unit_test(table__hostile_cells__escapes_shown),
-        cmocka_unit_test(table__wide_and_combining_characters__aligned_by_columns),
-        cmocka_unit_test(table__ascii_option__nothing_else),
-        cmocka_unit_test(table__long_cell__cut_at_limit),
-        cmocka_unit_test(table__widest_rows_in_and_after_the_sample__aligned_and_whole),
-        cmocka_unit_test(table__column_of_null_and_text__titles_left),
-        cmocka_unit_test(every_format__row_error__passed_through),
-        cmocka_unit_test(every_format__full_disk__passed_through_and_stopped),
-        cmocka_unit_test(every_format__disk_full_at_the_last_write__reported),
-        cmocka_unit_test(every_format__megabyte_text_and_no_limit__bounded_lines),
-        cmocka_unit_test(report_format_find__known_and_unknown__hint),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* report: text for people: escapes, columns, cuts, rounded numbers. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "report/text.h"
 #include "report/width.h"
+#include "unit_test.h"
 
 static void check(const char *text, size_t length, size_t limit, bool ascii, const char *expected, size_t columns)
 {
@@ -20,9 +15,8 @@ static void check(const char *text, size_t length, size_t limit, bool ascii, con
     buffer_free(&out);
 }
 
-static void printable__acting_characters__shown_as_escapes(void **state)
+TEST(printable__acting_characters__shown_as_escapes)
 {
-    (void)state;
     check("a\nb\tc\rd", 7, 0, false, "a\\nb\\tc\\rd", 10);
     check("\0\x1B[31m\x7F", 7, 0, false, "\\x00\\x1b[31m\\x7f", 16);
     check("\xC2\x9B"
@@ -35,9 +29,8 @@ static void printable__acting_characters__shown_as_escapes(void **state)
     check("\xED\xA0\x80", 3, 0, false, "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD", 3); /* a surrogate */
 }
 
-static void printable__limit__cut_before_what_does_not_fit(void **state)
+TEST(printable__limit__cut_before_what_does_not_fit)
 {
-    (void)state;
     check("abcdef", 6, 6, false, "abcdef", 6);
     check("abcdefg", 7, 6, false, "abcde…", 6);
     check("日本語", 9, 5, false, "日本…", 5);
@@ -50,9 +43,8 @@ static void printable__limit__cut_before_what_does_not_fit(void **state)
     check("", 0, 3, false, "", 0);
 }
 
-static void printable__flood_of_combining_marks__bytes_bounded(void **state)
+TEST(printable__flood_of_combining_marks__bytes_bounded)
 {
-    (void)state;
     struct buffer flood = BUFFER_INIT, out = BUFFER_INIT;
     for (int i = 0; i < 100000; i++)
         buffer_add_text(&flood, "\xCC\x81");
@@ -63,9 +55,8 @@ static void printable__flood_of_combining_marks__bytes_bounded(void **state)
     buffer_free(&out);
 }
 
-static void width__known_characters__columns(void **state)
+TEST(width__known_characters__columns)
 {
-    (void)state;
     static const struct {
         uint32_t codepoint;
         unsigned width;
@@ -76,9 +67,8 @@ static void width__known_characters__columns(void **state)
         assert_int_equal(width_of(cases[i].codepoint), cases[i].width);
 }
 
-static void rounded__magnitudes__six_digits_and_whole_integers(void **state)
+TEST(rounded__magnitudes__six_digits_and_whole_integers)
 {
-    (void)state;
     static const struct {
         double value;
         const char *text;
@@ -101,9 +91,8 @@ static void rounded__magnitudes__six_digits_and_whole_integers(void **state)
     }
 }
 
-static void valid__bad_bytes__each_replaced(void **state)
+TEST(valid__bad_bytes__each_replaced)
 {
-    (void)state;
     struct buffer out = BUFFER_INIT;
     text_add_valid(&out,
                    "\xE2\x82"
@@ -125,9 +114,8 @@ static void check_terminal(const char *text, struct text_terminal terminal, cons
     buffer_free(&out);
 }
 
-static void terminal__text_of_anybody__lines_stay_and_nothing_acts(void **state)
+TEST(terminal__text_of_anybody__lines_stay_and_nothing_acts)
 {
-    (void)state;
     const struct text_terminal plain = {false, false}, colour = {false, true}, ascii = {true, false};
     check_terminal("a\n\tb\r\nc", plain, "a\n\tb\nc");
     check_terminal("50%\r60%", plain, "50%\\r60%");
@@ -137,9 +125,8 @@ static void terminal__text_of_anybody__lines_stay_and_nothing_acts(void **state)
     check_terminal("… × é", ascii, "... x \\u00e9");
 }
 
-static void terminal__styles__with_colour_only(void **state)
+TEST(terminal__styles__with_colour_only)
 {
-    (void)state;
     struct buffer out = BUFFER_INIT;
     text_add_styled(&out, text_state_style("ok"), "ok");
     text_add_styled(&out, text_state_style("oom"), " oom");
@@ -148,19 +135,4 @@ static void terminal__styles__with_colour_only(void **state)
                    "\x1b[32mok\x1b[0m\x1b[31m oom\x1b[0m state");
     check_terminal(buffer_text(&out), (struct text_terminal){false, false}, "ok oom state");
     buffer_free(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(printable__acting_characters__shown_as_escapes),
-        cmocka_unit_test(printable__limit__cut_before_what_does_not_fit),
-        cmocka_unit_test(printable__flood_of_combining_marks__bytes_bounded),
-        cmocka_unit_test(width__known_characters__columns),
-        cmocka_unit_test(rounded__magnitudes__six_digits_and_whole_integers),
-        cmocka_unit_test(valid__bad_bytes__each_replaced),
-        cmocka_unit_test(terminal__text_of_anybody__lines_stay_and_nothing_acts),
-        cmocka_unit_test(terminal__styles__with_colour_only),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* store: the views results and ranking, and expressions over them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "database/guard.h"
 #include "database_fixture.h"
 #include "results/key_sets.h"
 #include "results/views.h"
+#include "unit_test.h"
 #include "util/buffer.h"
 #include "util/embedded.h"
 
@@ -78,7 +73,7 @@ static void expect_row(struct db *db, const char *sql, bool titles, const char *
     stmt_free(s);
 }
 
-static void result_views_refresh__keys_of_several_sections__qualified_where_needed(void **state)
+TEST_WITHIN(result_views_refresh__keys_of_several_sections__qualified_where_needed, open_database, close_database)
 {
     struct db *db = *state;
     refresh(db);
@@ -88,7 +83,7 @@ static void result_views_refresh__keys_of_several_sections__qualified_where_need
                "started|ended");
 }
 
-static void results__ok_job__one_wide_row(void **state)
+TEST_WITHIN(results__ok_job__one_wide_row, open_database, close_database)
 {
     struct db *db = *state;
     refresh(db);
@@ -97,7 +92,7 @@ static void results__ok_job__one_wide_row(void **state)
                "2023-11-14T22:13:20Z|2023-11-14T22:13:21Z");
 }
 
-static void results__failed_job__last_message_and_count(void **state)
+TEST_WITHIN(results__failed_job__last_message_and_count, open_database, close_database)
 {
     struct db *db = *state;
     refresh(db);
@@ -105,7 +100,7 @@ static void results__failed_job__last_message_and_count(void **state)
                "failed|exit|2|second|-|-|-");
 }
 
-static void results__job_of_an_older_sweep__not_in_sweep(void **state)
+TEST_WITHIN(results__job_of_an_older_sweep__not_in_sweep, open_database, close_database)
 {
     struct db *db = *state;
     must(db, "INSERT INTO sweep SELECT 2, x'02020202020202020202020202020202', 'two', path, text, profile_text,"
@@ -116,7 +111,7 @@ static void results__job_of_an_older_sweep__not_in_sweep(void **state)
     expect_row(db, "SELECT count(*) FROM ranking", false, "0");
 }
 
-static void ranking__values__finite_ones_in_order(void **state)
+TEST_WITHIN(ranking__values__finite_ones_in_order, open_database, close_database)
 {
     struct db *db = *state;
     must(db, "INSERT INTO job (id, key, sweep_id, rank, state, attempt_id)"
@@ -138,7 +133,7 @@ static void ranking__values__finite_ones_in_order(void **state)
     expect_row(db, "SELECT group_concat(rank || ':' || job) FROM ranking", false, "1:1,1:13,3:12");
 }
 
-static void ranking__no_objective__empty(void **state)
+TEST_WITHIN(ranking__no_objective__empty, open_database, close_database)
 {
     struct db *db = *state;
     must(db, "UPDATE sweep SET objective = NULL");
@@ -146,7 +141,7 @@ static void ranking__no_objective__empty(void **state)
     expect_row(db, "SELECT count(*) FROM ranking WHERE rank IS NULL OR objective IS NULL", false, "0");
 }
 
-static void result_views_refresh__nothing_new__nothing_written(void **state)
+TEST_WITHIN(result_views_refresh__nothing_new__nothing_written, open_database, close_database)
 {
     struct db *db = *state;
     int64_t before, after;
@@ -161,7 +156,7 @@ static void result_views_refresh__nothing_new__nothing_written(void **state)
     expect_row(db, "SELECT speed, predicted_time FROM results WHERE job = 2", false, "-|1.0");
 }
 
-static void result_views_refresh__within_a_transaction__rolled_back_with_it(void **state)
+TEST_WITHIN(result_views_refresh__within_a_transaction__rolled_back_with_it, open_database, close_database)
 {
     struct db *db = *state;
     assert_int_equal(db_begin(db, NULL), 0);
@@ -170,7 +165,7 @@ static void result_views_refresh__within_a_transaction__rolled_back_with_it(void
     expect_row(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'results'", false, "0");
 }
 
-static void result_views_refresh__too_many_columns__left_out_and_said(void **state)
+TEST_WITHIN(result_views_refresh__too_many_columns__left_out_and_said, open_database, close_database)
 {
     struct db *db = *state;
     must(db, "INSERT INTO spec (id, kind, hash, json) WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n"
@@ -182,7 +177,7 @@ static void result_views_refresh__too_many_columns__left_out_and_said(void **sta
     expect_row(db, "SELECT rank, k1 FROM ranking", false, "1|1");
 }
 
-static void key_sets_add_names__any_object__members_of_its_own(void **state)
+TEST(key_sets_add_names__any_object__members_of_its_own)
 {
     static const struct {
         const char *json, *names;
@@ -194,7 +189,6 @@ static void key_sets_add_names__any_object__members_of_its_own(void **state)
         {"[\"a\"", ""},
         {"{\"a", "\"a"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buffer names = BUFFER_INIT;
         key_sets_add_names(cases[i].json, &names);
@@ -204,7 +198,7 @@ static void key_sets_add_names__any_object__members_of_its_own(void **state)
 }
 
 /* One set of keys between two objects of another; a key that was there in another order; one name in two sections. */
-static void result_views_refresh__sets_of_keys_in_turn__each_key_once(void **state)
+TEST_WITHIN(result_views_refresh__sets_of_keys_in_turn__each_key_once, open_database, close_database)
 {
     struct db *db = *state;
     must(db, "INSERT INTO spec (id, kind, hash, json) VALUES (90, 'parallel_spec', format('%016d', 90), "
@@ -235,16 +229,14 @@ static void check_where(const char *expression, const char *expected)
     }
 }
 
-static void guard_check_where__expression_over_columns__accepted(void **state)
+TEST(guard_check_where__expression_over_columns__accepted)
 {
-    (void)state;
     check_where("tp > 2 AND \"model.name\" LIKE 'x%'", NULL);
     check_where("abs(\"it's \"\"odd\"\"\") < 3 -- all of them", NULL);
 }
 
-static void guard_check_where__anything_else__refused(void **state)
+TEST(guard_check_where__anything_else__refused)
 {
-    (void)state;
     check_where("tq > 2", "no such column: tq");
     check_where("tp > (SELECT 1)", "a subquery may not be used here");
     check_where("1) UNION SELECT (1", "a subquery may not be used here");
@@ -254,23 +246,7 @@ static void guard_check_where__anything_else__refused(void **state)
     check_where("tp > ?)", "near \")\": syntax error");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-#define VIEW_TEST(name) cmocka_unit_test_setup_teardown(name, open_database, close_database)
-    const struct CMUnitTest tests[] = {
-        VIEW_TEST(result_views_refresh__keys_of_several_sections__qualified_where_needed),
-        VIEW_TEST(results__ok_job__one_wide_row),
-        VIEW_TEST(results__failed_job__last_message_and_count),
-        VIEW_TEST(results__job_of_an_older_sweep__not_in_sweep),
-        VIEW_TEST(ranking__values__finite_ones_in_order),
-        VIEW_TEST(ranking__no_objective__empty),
-        VIEW_TEST(result_views_refresh__nothing_new__nothing_written),
-        VIEW_TEST(result_views_refresh__within_a_transaction__rolled_back_with_it),
-        VIEW_TEST(result_views_refresh__too_many_columns__left_out_and_said),
-        cmocka_unit_test(key_sets_add_names__any_object__members_of_its_own),
-        VIEW_TEST(result_views_refresh__sets_of_keys_in_turn__each_key_once),
-        cmocka_unit_test(guard_check_where__expression_over_columns__accepted),
-        cmocka_unit_test(guard_check_where__anything_else__refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_test_run(argc, argv);
 }

@@ -1,27 +1,19 @@
 /* store: after how long a job is tried again, and where it failed before. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "database/open.h"
 #include "store/places.h"
 #include "store/retry.h"
+#include "unit_test.h"
 
-static void retry_delay__doubles__up_to_the_longest(void **state)
+TEST(retry_delay__doubles__up_to_the_longest)
 {
-    (void)state;
     const struct retry_policy p = {NULL, 0, 1000, 5000};
     const int64_t expected[] = {1000, 2000, 4000, 5000, 5000};
     for (int64_t i = 0; i < 5; i++)
         assert_int_equal(retry_delay_ms(&p, i + 1), expected[i]);
 }
 
-static void retry_delay__extremes__neither_overflow_nor_loop(void **state)
+TEST(retry_delay__extremes__neither_overflow_nor_loop)
 {
-    (void)state;
     const struct retry_policy long_ones = {NULL, 0, INT64_MAX / 3, INT64_MAX}, none = {NULL, 0, 0, 5000},
                               capped = {NULL, 0, 9000, 5000};
     assert_int_equal(retry_delay_ms(&long_ones, INT64_MAX), INT64_MAX);
@@ -29,9 +21,8 @@ static void retry_delay__extremes__neither_overflow_nor_loop(void **state)
     assert_int_equal(retry_delay_ms(&capped, 1), 5000);
 }
 
-static void retry_allowed__file_before_default(void **state)
+TEST(retry_allowed__file_before_default)
 {
-    (void)state;
     const struct retry_limit limits[] = {{(char *)"lost", 9, {0}}};
     const struct retry_policy p = {limits, 1, 0, 0};
     assert_int_equal(retry_allowed(&p, "lost"), 9);
@@ -39,9 +30,8 @@ static void retry_allowed__file_before_default(void **state)
     assert_int_equal(retry_allowed(&p, "oom"), 1);
 }
 
-static void places_of_failures__some__each_once_and_the_last_first(void **state)
+TEST(places_of_failures__some__each_once_and_the_last_first)
 {
-    (void)state;
     struct db *db = NULL;
     struct error e = ERROR_INIT;
     struct places places = PLACES_INIT;
@@ -66,15 +56,4 @@ static void places_of_failures__some__each_once_and_the_last_first(void **state)
     assert_null(places.items[1].devices);
     places_free(&places);
     db_close(db);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(retry_delay__doubles__up_to_the_longest),
-        cmocka_unit_test(retry_delay__extremes__neither_overflow_nor_loop),
-        cmocka_unit_test(retry_allowed__file_before_default),
-        cmocka_unit_test(places_of_failures__some__each_once_and_the_last_first),
-    };
-    return cmocka_run_group_tests_name("retry", tests, NULL, NULL);
 }

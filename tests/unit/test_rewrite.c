@@ -1,14 +1,9 @@
 /* space/rewrite: what is copied, what is replaced, what is refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "expression/rewrite.h"
+#include "unit_test.h"
 
 /* "bad" is refused; others stand in angle brackets. */
 static int name(void *context, const char *text, bool quoted, struct buffer *sql, struct error *e)
@@ -44,9 +39,8 @@ static void check(const char *text, bool calls, const char *expected)
     buffer_free(&sql);
 }
 
-static void rewrite__names_and_quotes__replaced(void **state)
+TEST(rewrite__names_and_quotes__replaced)
 {
-    (void)state;
     check("a+1", true, "(<a>+1)");
     check("a.b . c", true, "(<a.b> . <c>)");
     check("\"a\"\"b\".[c d]", true, "(<<a\"b.c d>>)");
@@ -54,18 +48,16 @@ static void rewrite__names_and_quotes__replaced(void **state)
     check("'a' || 'b''c' || 1e-3", true, "('a' || 'b''c' || 1e-3)");
 }
 
-static void rewrite__calls__name_and_parenthesis_replaced(void **state)
+TEST(rewrite__calls__name_and_parenthesis_replaced)
 {
-    (void)state;
     check("f(a)", true, "(f_full(<a>))");
     check("f ( ) + g(h())", true, "(f_empty( ) + g_full(h_empty()))");
     check("a IN (1, 2)", true, "(<a> IN (1, 2))");
     check("f(a)", false, "(f(<a>))");
 }
 
-static void rewrite__refused__reason(void **state)
+TEST(rewrite__refused__reason)
 {
-    (void)state;
     check("bad", true, "no bad");
     check("bad(1)", true, "no bad function");
     check("f(a", true, "a parenthesis is not closed");
@@ -77,23 +69,11 @@ static void rewrite__refused__reason(void **state)
     check("\"a", true, "a quoted name does not end");
 }
 
-static void rewrite__too_long__refused(void **state)
+TEST(rewrite__too_long__refused)
 {
-    (void)state;
     char *text = malloc(REWRITE_LONGEST + 2);
     memset(text, '1', REWRITE_LONGEST + 1);
     text[REWRITE_LONGEST + 1] = '\0';
     check(text, true, "the expression is longer than 65536 bytes when its derived keys are written out");
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rewrite__names_and_quotes__replaced),
-        cmocka_unit_test(rewrite__calls__name_and_parenthesis_replaced),
-        cmocka_unit_test(rewrite__refused__reason),
-        cmocka_unit_test(rewrite__too_long__refused),
-    };
-    return cmocka_run_group_tests_name("rewrite", tests, NULL, NULL);
 }

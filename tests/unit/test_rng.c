@@ -1,12 +1,7 @@
 /* util/rng: known answers, streams, uniformity of bounded draws. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit_test.h"
 #include "util/rng.h"
 
 /* The published outputs of the reference implementation for seed 1234567. */
@@ -15,33 +10,29 @@ static const uint64_t published[] = {
     UINT64_C(4593380528125082431), UINT64_C(16408922859458223821),
 };
 
-static void next__published_seed__published_outputs(void **state)
+TEST(next__published_seed__published_outputs)
 {
-    (void)state;
     struct rng r = {.seed = 1234567};
     for (size_t i = 0; i < sizeof published / sizeof *published; i++)
         assert_int_equal(rng_next(&r), published[i]);
 }
 
-static void next__seed_zero__first_outputs(void **state)
+TEST(next__seed_zero__first_outputs)
 {
-    (void)state;
     struct rng r = {.seed = 0};
     assert_int_equal(rng_next(&r), UINT64_C(0xe220a8397b1dcdaf));
     assert_int_equal(rng_next(&r), UINT64_C(0x6e789e6aa1b965f4));
     assert_int_equal(rng_next(&r), UINT64_C(0x06c45d188009454f));
 }
 
-static void at__any_order__same_as_in_sequence(void **state)
+TEST(at__any_order__same_as_in_sequence)
 {
-    (void)state;
     for (size_t i = sizeof published / sizeof *published; i-- > 0;)
         assert_int_equal(rng_at(1234567, i), published[i]);
 }
 
-static void stream__different_seed_or_stream__different_sequences(void **state)
+TEST(stream__different_seed_or_stream__different_sequences)
 {
-    (void)state;
     struct rng a = rng_stream(7, 0), again = rng_stream(7, 0), b = rng_stream(7, 1), c = rng_stream(8, 0);
     for (int i = 0; i < 100; i++) {
         uint64_t value = rng_next(&a);
@@ -51,17 +42,15 @@ static void stream__different_seed_or_stream__different_sequences(void **state)
     }
 }
 
-static void below__bound_one__zero(void **state)
+TEST(below__bound_one__zero)
 {
-    (void)state;
     struct rng r = rng_stream(1, 0);
     for (int i = 0; i < 10; i++)
         assert_int_equal(rng_below(&r, 1), 0);
 }
 
-static void below__largest_bounds__within(void **state)
+TEST(below__largest_bounds__within)
 {
-    (void)state;
     struct rng r = rng_stream(2, 0);
     uint64_t seen = 0;
     for (int i = 0; i < 1000; i++) {
@@ -75,9 +64,8 @@ static void below__largest_bounds__within(void **state)
 
 /* χ² with 6 degrees of freedom exceeds 22.46 once in a thousand; the seed is fixed, so the test cannot
  * flicker. */
-static void below__seven__uniform(void **state)
+TEST(below__seven__uniform)
 {
-    (void)state;
     enum { BOUND = 7, DRAWS = 70000 };
     struct rng r = rng_stream(3, 0);
     int hits[BOUND] = {0};
@@ -89,26 +77,10 @@ static void below__seven__uniform(void **state)
     assert_true(chi < 22.46);
 }
 
-static void below__fixed_seed__fixed_draws(void **state)
+TEST(below__fixed_seed__fixed_draws)
 {
-    (void)state;
     struct rng r = rng_stream(0, 0);
     static const uint64_t expected[] = {835217, 142420, 64068, 149258, 109695};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         assert_int_equal(rng_below(&r, 998738), expected[i]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(next__published_seed__published_outputs),
-        cmocka_unit_test(next__seed_zero__first_outputs),
-        cmocka_unit_test(at__any_order__same_as_in_sequence),
-        cmocka_unit_test(stream__different_seed_or_stream__different_sequences),
-        cmocka_unit_test(below__bound_one__zero),
-        cmocka_unit_test(below__largest_bounds__within),
-        cmocka_unit_test(below__seven__uniform),
-        cmocka_unit_test(below__fixed_seed__fixed_draws),
-    };
-    return cmocka_run_group_tests_name("rng", tests, NULL, NULL);
 }

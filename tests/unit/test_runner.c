@@ -2,6 +2,7 @@
  * reported, and how a run ends. */
 #include "scripted_executor.h"
 #include "space_fixture.h"
+#include "unit_test.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -314,16 +315,14 @@ static void run_one(const struct scenario *c)
     workplace_remove(&p);
 }
 
-static void runner_run__scripted_ends__recorded_as_they_are(void **state)
+TEST(runner_run__scripted_ends__recorded_as_they_are)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
         run_one(&scenarios[i]);
 }
 
-static void runner_run__counts_and_events__agree_with_the_table(void **state)
+TEST(runner_run__counts_and_events__agree_with_the_table)
 {
-    (void)state;
     struct workplace p;
     struct script script = {.ends = {{2, 0, ENDING_EXITED, 1, NULL}, {3, 1, ENDING_LOST, 0, NULL}}};
     workplace_make(&p);
@@ -344,9 +343,8 @@ static void runner_run__counts_and_events__agree_with_the_table(void **state)
     workplace_remove(&p);
 }
 
-static void runner_run__again__runs_what_is_left_and_failed_only_by_demand(void **state)
+TEST(runner_run__again__runs_what_is_left_and_failed_only_by_demand)
 {
-    (void)state;
     struct workplace p;
     struct script fails = {.ends = {{2, 1, ENDING_EXITED, 1, NULL}}}, well = {0};
     char *classes[] = {(char *)"exit", NULL};
@@ -363,9 +361,8 @@ static void runner_run__again__runs_what_is_left_and_failed_only_by_demand(void 
 }
 
 /* Unless it matters how that ended. */
-static void runner_run__one_ended__the_next_started_before_that_is_read(void **state)
+TEST(runner_run__one_ended__the_next_started_before_that_is_read)
 {
-    (void)state;
     static const char first[] =
         "SELECT m.value FROM summary AS m JOIN attempt AS a ON a.id = m.attempt_id WHERE a.job_id = 1";
     struct script script = {.late_output = "score: 7\n"};
@@ -382,9 +379,8 @@ static void runner_run__one_ended__the_next_started_before_that_is_read(void **s
 
 /* --- runs that cannot go on --- */
 
-static void runner_run__executor_cannot_be_made__nothing_begun(void **state)
+TEST(runner_run__executor_cannot_be_made__nothing_begun)
 {
-    (void)state;
     struct workplace p;
     struct script script = {.refuse = true};
     workplace_make(&p);
@@ -395,9 +391,8 @@ static void runner_run__executor_cannot_be_made__nothing_begun(void **state)
     workplace_remove(&p);
 }
 
-static void runner_run__leaving_its_jobs__the_next_collects_them(void **state)
+TEST(runner_run__leaving_its_jobs__the_next_collects_them)
 {
-    (void)state;
     struct workplace p;
     struct script leaves = {.survive = true, .hold = true, .wakes = {{2, WAKE_TERMINATE, SIGTERM}}};
     struct script silent = {.survive = true, .refuse_left = true}, well = {.survive = true}, other = {0};
@@ -484,9 +479,8 @@ static struct claim_source source_of(struct source *s, size_t ahead)
                                  .context = s};
 }
 
-static void claim_source__chooses__in_its_order_and_notified_of_every_end(void **state)
+TEST(claim_source__chooses__in_its_order_and_notified_of_every_end)
 {
-    (void)state;
     struct workplace p;
     struct source s = {.order = {3, 1, 4}, .count = 3};
     struct claim_source source = source_of(&s, 0);
@@ -501,9 +495,8 @@ static void claim_source__chooses__in_its_order_and_notified_of_every_end(void *
     workplace_remove(&p);
 }
 
-static void claim_source__notified_of_what_never_started__it_is_pending_again(void **state)
+TEST(claim_source__notified_of_what_never_started__it_is_pending_again)
 {
-    (void)state;
     struct workplace p;
     struct source s = {.order = {1, 2, 3, 4}, .count = 4};
     struct claim_source source = source_of(&s, 4);
@@ -518,9 +511,8 @@ static void claim_source__notified_of_what_never_started__it_is_pending_again(vo
     workplace_remove(&p);
 }
 
-static void claim_source__finds_one_beaten__it_is_stopped(void **state)
+TEST(claim_source__finds_one_beaten__it_is_stopped)
 {
-    (void)state;
     struct workplace p;
     struct source s = {.order = {2}, .count = 1, .beaten = true};
     struct claim_source source = source_of(&s, 0);
@@ -535,9 +527,8 @@ static void claim_source__finds_one_beaten__it_is_stopped(void **state)
     workplace_remove(&p);
 }
 
-static void claim_source__fails__run_ends_with_what_was_recorded(void **state)
+TEST(claim_source__fails__run_ends_with_what_was_recorded)
 {
-    (void)state;
     struct workplace p;
     struct source s = {.order = {1, 2, 3}, .count = 3, .fail_at = 2};
     struct claim_source source = source_of(&s, 0);
@@ -553,22 +544,4 @@ static void claim_source__fails__run_ends_with_what_was_recorded(void **state)
     expect_states(&p, "1 ok 2 ok 3 ok 4 ok");
     assert_int_equal(p.result.recovered, 1);
     workplace_remove(&p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runner_run__scripted_ends__recorded_as_they_are),
-        cmocka_unit_test(runner_run__counts_and_events__agree_with_the_table),
-        cmocka_unit_test(runner_run__one_ended__the_next_started_before_that_is_read),
-        cmocka_unit_test(runner_run__one_ended__the_next_started_before_that_is_read),
-        cmocka_unit_test(runner_run__again__runs_what_is_left_and_failed_only_by_demand),
-        cmocka_unit_test(runner_run__executor_cannot_be_made__nothing_begun),
-        cmocka_unit_test(runner_run__leaving_its_jobs__the_next_collects_them),
-        cmocka_unit_test(claim_source__chooses__in_its_order_and_notified_of_every_end),
-        cmocka_unit_test(claim_source__notified_of_what_never_started__it_is_pending_again),
-        cmocka_unit_test(claim_source__finds_one_beaten__it_is_stopped),
-        cmocka_unit_test(claim_source__fails__run_ends_with_what_was_recorded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* config, plan: a sweep on another number of hosts, and what becomes of its plans. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "config/scaling.h"
 #include "plan/scaled_plans.h"
 #include "sweep_file/reader.h"
+#include "unit_test.h"
 #include "util/memory.h"
 
 static struct sweep *sweep_of(const char *specs)
@@ -47,9 +42,8 @@ static void follow(struct scaling *x, enum section_kind section, const char *nam
     x->followers[x->follower_count++] = (struct scaled_follower){{section, xstrdup(name)}, falls};
 }
 
-static void sweep_scale__independent_axes__every_ratio_that_is_whole(void **state)
+TEST(sweep_scale__independent_axes__every_ratio_that_is_whole)
 {
-    (void)state;
     struct sweep *s = sweep_of("[[cluster_spec]]\nnum_hosts = [2, 6]\n"
                                "[[parallel_spec]]\ndp = [1, 4, 16]\nacc = [1, 4]\ntp = [1, 2]\n");
     struct scaling x = hosts_to(8);
@@ -64,9 +58,8 @@ static void sweep_scale__independent_axes__every_ratio_that_is_whole(void **stat
     sweep_free(s);
 }
 
-static void sweep_scale__tied_keys__each_by_its_own_ratio(void **state)
+TEST(sweep_scale__tied_keys__each_by_its_own_ratio)
 {
-    (void)state;
     struct sweep *s = sweep_of("[[cluster_spec]]\n\"(num_hosts, world)\" = [[1, 8], [2, 16], [4, 24]]\n");
     struct scaling x = hosts_to(4);
     follow(&x, SECTION_CLUSTER, "world", false);
@@ -76,9 +69,8 @@ static void sweep_scale__tied_keys__each_by_its_own_ratio(void **state)
     sweep_free(s);
 }
 
-static void sweep_scale__nothing_whole__axis_stays(void **state)
+TEST(sweep_scale__nothing_whole__axis_stays)
 {
-    (void)state;
     struct sweep *s =
         sweep_of("[[cluster_spec]]\nnum_hosts = 4\n[[parallel_spec]]\ndp = [1, 3]\nmode = [\"a\", \"b\"]\n");
     struct scaling x = hosts_to(1);
@@ -91,9 +83,8 @@ static void sweep_scale__nothing_whole__axis_stays(void **state)
     sweep_free(s);
 }
 
-static void scaling_let_batch_grow__once__batch_in_place_of_accumulation(void **state)
+TEST(scaling_let_batch_grow__once__batch_in_place_of_accumulation)
 {
-    (void)state;
     struct scaling x = hosts_to(4);
     follow(&x, SECTION_PARALLEL, "acc", true);
     assert_false(scaling_let_batch_grow(&x));
@@ -132,9 +123,8 @@ static struct plan_seen seen(const char *words, const struct prediction *p, bool
     return (struct plan_seen){.words = words, .prediction = p, .memory_of = "", .is_measured = is_measured};
 }
 
-static void scaled_plans__other_plan_wins_there__places_and_efficiency(void **state)
+TEST(scaled_plans__other_plan_wins_there__places_and_efficiency)
 {
-    (void)state;
     const struct prediction a8 = predicted(8, 10), a32 = predicted(32, 3), a64 = predicted(64, 3),
                             b32 = predicted(32, 4), b64 = predicted(64, 2);
     struct prediction large = predicted(64, 1);
@@ -170,9 +160,8 @@ static void scaled_plans__other_plan_wins_there__places_and_efficiency(void **st
     scaled_plans_free(&p);
 }
 
-static void scaled_plans__same_number_in_the_sweep__smaller_one_counts_as_here(void **state)
+TEST(scaled_plans__same_number_in_the_sweep__smaller_one_counts_as_here)
 {
-    (void)state;
     const struct prediction p16 = predicted(16, 4), p64 = predicted(64, 2);
     struct scaled_plans p = {.count = 0};
     const struct plan_seen small = seen("a", &p16, false), large = seen("a", &p64, false);
@@ -186,9 +175,8 @@ static void scaled_plans__same_number_in_the_sweep__smaller_one_counts_as_here(v
     scaled_plans_free(&p);
 }
 
-static void evidence_scaling_width__doublings__grows_with_their_root(void **state)
+TEST(evidence_scaling_width__doublings__grows_with_their_root)
 {
-    (void)state;
     double once = evidence_scaling_width("megatron", QUANTITY_OF_TIME, 64, 1);
     assert_true(once > 0.05 && once < 0.6);
     assert_true(evidence_scaling_width("megatron", QUANTITY_OF_TIME, 64, 0) == 0);
@@ -197,18 +185,4 @@ static void evidence_scaling_width__doublings__grows_with_their_root(void **stat
     double few = evidence_scaling_width("nanotron", QUANTITY_OF_TIME, 256, 1);
     assert_true(evidence_scaling_width("nanotron", QUANTITY_OF_TIME, 512, 1) > 3 * few);
     assert_true(evidence_scaling_width("unheard of", QUANTITY_OF_TIME, 64, 1) > 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sweep_scale__independent_axes__every_ratio_that_is_whole),
-        cmocka_unit_test(sweep_scale__tied_keys__each_by_its_own_ratio),
-        cmocka_unit_test(sweep_scale__nothing_whole__axis_stays),
-        cmocka_unit_test(scaling_let_batch_grow__once__batch_in_place_of_accumulation),
-        cmocka_unit_test(scaled_plans__other_plan_wins_there__places_and_efficiency),
-        cmocka_unit_test(scaled_plans__same_number_in_the_sweep__smaller_one_counts_as_here),
-        cmocka_unit_test(evidence_scaling_width__doublings__grows_with_their_root),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

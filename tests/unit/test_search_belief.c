@@ -1,29 +1,22 @@
 /* belief/: how far outcomes let predictions be believed, and what they say alone. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "belief/belief.h"
 #include "belief/layout_estimate.h"
 #include "belief/memory_limit.h"
 #include "belief/regression.h"
+#include "unit_test.h"
 
 /* What explains the outcomes as well leaves the trust where it was. */
-static void memory_belief__explained_otherwise__trusted_by_how_well(void **state)
+TEST(memory_belief__explained_otherwise__trusted_by_how_well)
 {
-    (void)state;
     assert_float_equal(memory_belief_trust(0, 0), MEMORY_TRUST, 1e-12);
     assert_float_equal(memory_belief_trust(log(0.3), log(0.3)), MEMORY_TRUST, 1e-12);
     assert_float_equal(memory_belief_trust(log(0.01), log(0.9)), 0.1 / 1.1, 1e-9); /* odds of 9 / 90 */
 }
 
-static void time_belief_trust__runs__by_how_long_they_took(void **state)
+TEST(time_belief_trust__runs__by_how_long_they_took)
 {
-    (void)state;
     const struct compared_time right[] = {{1, 1.1, 0.2}, {2, 1.9, 0.2}}, fast = {10, 1, 0.2}, broken = {1, 12, 0.2};
     assert_float_equal(time_belief_trust(NULL, 0), TIME_TRUST, 1e-9);
     assert_true(time_belief_trust(right, 2) > 0.9);
@@ -32,9 +25,8 @@ static void time_belief_trust__runs__by_how_long_they_took(void **state)
 }
 
 /* What they are off by is common to all runs: the tenth says no more of it than the first. */
-static void time_belief_trust__many_runs_alike__count_once(void **state)
+TEST(time_belief_trust__many_runs_alike__count_once)
 {
-    (void)state;
     struct compared_time runs[10];
     for (size_t i = 0; i < 10; i++)
         runs[i] = (struct compared_time){1 + (double)i, 1.1 + 1.1 * (double)i, 0.2};
@@ -44,9 +36,8 @@ static void time_belief_trust__many_runs_alike__count_once(void **state)
 }
 
 /* Two groups, in units of their own: 1000 times apart. */
-static void claims__against_arithmetic__only_such_as_turn_it_over_lose_trust(void **state)
+TEST(claims__against_arithmetic__only_such_as_turn_it_over_lose_trust)
 {
-    (void)state;
     const double arithmetic[] = {0, 0.5, 1, 0, 0.5, 1}, silent[] = {0, 0, 0, 7, 7, 7};
     const double alike[] = {0, 0.8, 1.1, 7, 7.4, 8}, over[] = {0, -0.8, -1.1, 7, 6.6, 6}, none[] = {2, 2, 2, 7, 7, 7};
     const size_t group[] = {0, 0, 0, 1, 1, 1};
@@ -63,18 +54,16 @@ static void claims__against_arithmetic__only_such_as_turn_it_over_lose_trust(voi
 }
 
 /* What is not predicted says nothing against what is. */
-static void claims__some_not_predicted__left_out(void **state)
+TEST(claims__some_not_predicted__left_out)
 {
-    (void)state;
     const double arithmetic[] = {0, 1, 5, 2}, predicted[] = {0, 1, NAN, 2};
     const size_t group[] = {0, 0, 0, 0};
     const struct contradiction c = claims_compare(&(struct two_claims){predicted, arithmetic, group, 4, 1}, 0.3);
     assert_float_equal(c.distance, 0, 1e-9);
 }
 
-static void time_belief_slope__merits__right_wrong_turned_over(void **state)
+TEST(time_belief_slope__merits__right_wrong_turned_over)
 {
-    (void)state;
     const double predicted[] = {0, 1, 2}, right[] = {5, 6, 7}, flat[] = {5, 5, 5}, over[] = {7, 6, 5};
     assert_float_equal(time_belief_slope(predicted, right, 0, 1, 0.3).slope, 1, 0);
     assert_float_equal(time_belief_slope(predicted, right, 3, 0.9, 0.3).slope, 1, 0.02);
@@ -86,9 +75,8 @@ static void time_belief_slope__merits__right_wrong_turned_over(void **state)
 
 /* Places on a line, covariance 1 + 4·x·y, that run out of memory above 0: an outcome's weight is what was not
  * expected of it, which only the mode of the posterior fulfils. A prior that is far off is where Newton overshoots. */
-static void memory_limit__outcomes_on_a_line__mode_of_the_posterior(void **state)
+TEST(memory_limit__outcomes_on_a_line__mode_of_the_posterior)
 {
-    (void)state;
     enum { COUNT = 40 };
     double covariance[COUNT * COUNT], prior[COUNT], weights[COUNT], at[COUNT];
     bool out_of_memory[COUNT];
@@ -115,9 +103,8 @@ static void memory_limit__outcomes_on_a_line__mode_of_the_posterior(void **state
 
 /* Of one outcome whose odds are even and uncertain the evidence is a half, of two alike more than a quarter; Laplace's
  * approximation is off by some hundredths. */
-static void memory_limit__evidence__as_probable_as_the_outcomes(void **state)
+TEST(memory_limit__evidence__as_probable_as_the_outcomes)
 {
-    (void)state;
     const bool failed[] = {true, true}, mixed[] = {true, false};
     const double prior[] = {0, 0}, same[] = {1, 1, 1, 1}, apart[] = {1, 0, 0, 1};
     double weights[2];
@@ -147,9 +134,8 @@ static void predict_chances(double sigma, const struct limit_outcome *outcomes, 
     memory_limit_chances(&space, outcomes, count, chances);
 }
 
-static void memory_limit__predicted__bias_is_learnt_near_the_limit(void **state)
+TEST(memory_limit__predicted__bias_is_learnt_near_the_limit)
 {
-    (void)state;
     const float apart[PREDICTED] = {0};
     const struct limit_outcome fitted = {3, false, apart}, failed = {1, true, apart}, far = {0, false, apart};
     double before[PREDICTED], after[PREDICTED], coarse[PREDICTED];
@@ -168,9 +154,8 @@ static void memory_limit__predicted__bias_is_learnt_near_the_limit(void **state)
     assert_float_equal(after[2], before[2], 0.01);
 }
 
-static void memory_limit__no_outcome__no_weight(void **state)
+TEST(memory_limit__no_outcome__no_weight)
 {
-    (void)state;
     assert_float_equal(memory_limit_learn(&(struct limit_evidence){0}, NULL), 0, 0);
     assert_float_equal(memory_limit_chance(0), 0.5, 0);
 }
@@ -193,9 +178,8 @@ static double log_odds(const double *predicted, const double *merits, size_t cou
     return odds;
 }
 
-static void regression__views__by_what_came_out(void **state)
+TEST(regression__views__by_what_came_out)
 {
-    (void)state;
     const double predicted[] = {0, -0.5, -1}, over[] = {-1, -0.5, 0}, broken[] = {0, -0.5, -5};
     struct explained doubted;
     assert_float_equal(log_odds(predicted, predicted, 0, &doubted), 0, 1e-12);
@@ -208,9 +192,8 @@ static void regression__views__by_what_came_out(void **state)
     assert_true(log_odds(predicted, broken, 3, &doubted) > -2.2);
 }
 
-static void regression__one_run__sets_the_level_alone(void **state)
+TEST(regression__one_run__sets_the_level_alone)
 {
-    (void)state;
     const double predicted = -3, merit = 7, one = 1;
     struct explained r;
     regression_explain(&(struct regression_runs){1, &predicted, &merit}, &(struct regression_view){1, 0.25, 0.3, &one},
@@ -224,9 +207,8 @@ static void regression__one_run__sets_the_level_alone(void **state)
 }
 
 /* Runs that are nearly one and differ all the same say that all others may differ by far more. */
-static void regression__alike_runs_apart__the_spread_is_large(void **state)
+TEST(regression__alike_runs_apart__the_spread_is_large)
 {
-    (void)state;
     const double predicted[] = {0, 0}, merits[] = {-0.2, 0.2}, apart[] = {1, 0, 0, 1}, alike[] = {1, 0.9, 0.9, 1};
     struct explained few, many;
     const struct regression_runs runs = {2, predicted, merits};
@@ -239,9 +221,8 @@ static void regression__alike_runs_apart__the_spread_is_large(void **state)
 }
 
 /* A run that is far better than its view says is no broken one. */
-static void regression__far_better_run__counts_in_full(void **state)
+TEST(regression__far_better_run__counts_in_full)
 {
-    (void)state;
     enum { COUNT = 4 };
     const double predicted[COUNT] = {0}, merits[COUNT] = {0, 0, 0, 4};
     double covariance[COUNT * COUNT] = {0};
@@ -264,9 +245,8 @@ static const struct layout layout_of_64 = {.devices = 64,
                                            .seq = 2048,
                                            .zero_stage = 1};
 
-static void layout_seconds__other_degrees__as_arithmetic_says(void **state)
+TEST(layout_seconds__other_degrees__as_arithmetic_says)
 {
-    (void)state;
     struct layout stages = layout_of_64, few = layout_of_64, wide = layout_of_64, larger = layout_of_64;
     stages.tp = 1, stages.pp = few.pp = 8;
     few.tp = 1, few.micro_batches = 1, few.micro_batch = 8;
@@ -277,9 +257,8 @@ static void layout_seconds__other_degrees__as_arithmetic_says(void **state)
     assert_true(layout_seconds(&larger) < layout_seconds(&layout_of_64));
 }
 
-static void layout_bytes__shards_and_micro_batches__rise_and_fall(void **state)
+TEST(layout_bytes__shards_and_micro_batches__rise_and_fall)
 {
-    (void)state;
     struct layout sharded = layout_of_64, larger = layout_of_64, again = layout_of_64;
     sharded.zero_stage = 3;
     larger.micro_batch = 2;
@@ -290,33 +269,8 @@ static void layout_bytes__shards_and_micro_batches__rise_and_fall(void **state)
 }
 
 /* Of a script's own keys, none of which it knows. */
-static void layout__nothing_known__a_number(void **state)
+TEST(layout__nothing_known__a_number)
 {
-    (void)state;
     const struct layout l = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     assert_true(isfinite(log(layout_seconds(&l))) && isfinite(log(layout_bytes(&l))));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_belief__explained_otherwise__trusted_by_how_well),
-        cmocka_unit_test(time_belief_trust__runs__by_how_long_they_took),
-        cmocka_unit_test(time_belief_trust__many_runs_alike__count_once),
-        cmocka_unit_test(claims__against_arithmetic__only_such_as_turn_it_over_lose_trust),
-        cmocka_unit_test(claims__some_not_predicted__left_out),
-        cmocka_unit_test(time_belief_slope__merits__right_wrong_turned_over),
-        cmocka_unit_test(regression__views__by_what_came_out),
-        cmocka_unit_test(regression__one_run__sets_the_level_alone),
-        cmocka_unit_test(regression__alike_runs_apart__the_spread_is_large),
-        cmocka_unit_test(regression__far_better_run__counts_in_full),
-        cmocka_unit_test(layout_seconds__other_degrees__as_arithmetic_says),
-        cmocka_unit_test(layout_bytes__shards_and_micro_batches__rise_and_fall),
-        cmocka_unit_test(layout__nothing_known__a_number),
-        cmocka_unit_test(memory_limit__outcomes_on_a_line__mode_of_the_posterior),
-        cmocka_unit_test(memory_limit__evidence__as_probable_as_the_outcomes),
-        cmocka_unit_test(memory_limit__predicted__bias_is_learnt_near_the_limit),
-        cmocka_unit_test(memory_limit__no_outcome__no_weight),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

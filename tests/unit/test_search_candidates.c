@@ -7,6 +7,7 @@
 #include "search/candidates.h"
 #include "space/enumerate.h"
 #include "space_fixture.h"
+#include "unit_test.h"
 
 #define HEAD "[sweep]\nobjective = \"max:throughput\"\n[predict]\nframework = \"megatron\"\ndevice = \"A100-80GB\"\n"
 #define HEAD_OF_LOSS "[sweep]\nobjective = \"min:loss\"\n"
@@ -58,9 +59,8 @@ static void unload(struct loaded *l)
     built_free(&l->built);
 }
 
-static void load__predicted_sweep__groups_configurations_classes(void **state)
+TEST(load__predicted_sweep__groups_configurations_classes)
 {
-    (void)state;
     struct loaded l = load(HEAD MODEL PLANS, true);
     const struct search_space *s = &l.set.space;
     assert_int_equal(s->count, 48);
@@ -82,18 +82,16 @@ static void load__predicted_sweep__groups_configurations_classes(void **state)
     unload(&l);
 }
 
-static void load__batches_may_differ__fewer_groups(void **state)
+TEST(load__batches_may_differ__fewer_groups)
 {
-    (void)state;
     struct loaded l = load(HEAD MODEL PLANS, false);
     assert_int_equal(l.set.space.group_count, 2);
     unload(&l);
 }
 
 /* The script of somebody who has no plans: rates and optimizers, all of them of training_spec. */
-static void load__every_job_alone__all_compete(void **state)
+TEST(load__every_job_alone__all_compete)
 {
-    (void)state;
     struct loaded l = load(HEAD_OF_LOSS "[[training_spec]]\nlr = [1, 2, 3]\noptimizer = [\"a\", \"b\"]\n", false);
     assert_true(l.set.space.count == 6 && l.set.space.group_count == 1 && l.set.space.candidates[5].group == 0);
     unload(&l);
@@ -106,9 +104,8 @@ static void load__every_job_alone__all_compete(void **state)
 }
 
 /* What the file sets apart is what the search compares, as `best` does. */
-static void load__group_by__says_what_competes(void **state)
+TEST(load__group_by__says_what_competes)
 {
-    (void)state;
     struct loaded l = load(HEAD_OF_LOSS "group_by = [\"bucket\", \"layers\"]\n"
                                         "[[model]]\nlayers = [8, 16]\nseq = [512, 1024]\n" PLANS,
                            false);
@@ -120,9 +117,8 @@ static void load__group_by__says_what_competes(void **state)
 }
 
 /* An empty list is one, too: nothing sets jobs apart. */
-static void load__group_by_nothing__all_compete(void **state)
+TEST(load__group_by_nothing__all_compete)
 {
-    (void)state;
     struct loaded l = load(HEAD_OF_LOSS "group_by = []\n[[training_spec]]\nlr = [1, 2, 3]\n"
                                         "[[parallel_spec]]\nmicro_batch = [1, 2]\n",
                            false);
@@ -143,9 +139,8 @@ static void expect_groups(const char *sweep, bool equal_batch, const char *expec
     unload(&l);
 }
 
-static void groups__that_compete_apart__said_with_what_would_join_them(void **state)
+TEST(groups__that_compete_apart__said_with_what_would_join_them)
 {
-    (void)state;
     expect_groups(HEAD_OF_LOSS "[[training_spec]]\nlr = [1, 2, 3]\n[[parallel_spec]]\nmicro_batch = [1, 2]\n", false,
                   "3 groups of 2 jobs compete apart, by training_spec.lr; with [sweep] group_by = [] all jobs compete "
                   "with each other");
@@ -160,9 +155,8 @@ static void groups__that_compete_apart__said_with_what_would_join_them(void **st
                   "compete with each other");
 }
 
-static void load__nothing_predicted__unknown_and_classes_are_configurations(void **state)
+TEST(load__nothing_predicted__unknown_and_classes_are_configurations)
 {
-    (void)state;
     struct loaded l = load("[sweep]\nobjective = \"max:throughput\"\n" PLANS, true);
     const struct search_space *s = &l.set.space;
     assert_int_equal(s->count, 12);
@@ -180,9 +174,8 @@ static void load__nothing_predicted__unknown_and_classes_are_configurations(void
     unload(&l);
 }
 
-static void load__search__runs_over_it(void **state)
+TEST(load__search__runs_over_it)
 {
-    (void)state;
     struct loaded l = load(HEAD MODEL PLANS, true);
     struct search_options o = search_options_none();
     o.strategy = "model";
@@ -205,19 +198,4 @@ static void load__search__runs_over_it(void **state)
     assert_true(trials >= 4 && trials < 40);
     search_free(s);
     unload(&l);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(load__predicted_sweep__groups_configurations_classes),
-        cmocka_unit_test(load__batches_may_differ__fewer_groups),
-        cmocka_unit_test(load__every_job_alone__all_compete),
-        cmocka_unit_test(load__group_by__says_what_competes),
-        cmocka_unit_test(load__group_by_nothing__all_compete),
-        cmocka_unit_test(groups__that_compete_apart__said_with_what_would_join_them),
-        cmocka_unit_test(load__nothing_predicted__unknown_and_classes_are_configurations),
-        cmocka_unit_test(load__search__runs_over_it),
-    };
-    return cmocka_run_group_tests_name("search_candidates", tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 /* search/model: what it needs to find the best, what it believes, how long it takes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
 #include "search_fixture.h"
+#include "unit_test.h"
 
 static struct search *open_model(struct search_fixture *f, double gap)
 {
@@ -22,9 +17,8 @@ static struct search *open_model(struct search_fixture *f, double gap)
     return s;
 }
 
-static void model__right_predictions__best_first(void **state)
+TEST(model__right_predictions__best_first)
 {
-    (void)state;
     struct search_fixture f;
     fixture_open(&f, 16, false);
     fixture_predict(&f, 1);
@@ -37,9 +31,8 @@ static void model__right_predictions__best_first(void **state)
     fixture_close(&f);
 }
 
-static void model__wrong_predictions__still_found(void **state)
+TEST(model__wrong_predictions__still_found)
 {
-    (void)state;
     static const double wrong[] = {0.7, 1.4};
     struct search_fixture f;
     fixture_open(&f, 16, false);
@@ -57,9 +50,8 @@ static void model__wrong_predictions__still_found(void **state)
 }
 
 /* Predicted times that are turned over are found out by the first outcomes, and are worth what they are worth then. */
-static void model__times_turned_over__found_no_later_than_without(void **state)
+TEST(model__times_turned_over__found_no_later_than_without)
 {
-    (void)state;
     struct search_fixture f;
     fixture_open(&f, 16, false);
     struct search *s = open_model(&f, 0.02);
@@ -78,9 +70,8 @@ static void model__times_turned_over__found_no_later_than_without(void **state)
     fixture_close(&f);
 }
 
-static void model__no_predictions__better_than_all(void **state)
+TEST(model__no_predictions__better_than_all)
 {
-    (void)state;
     struct search_fixture f;
     fixture_open(&f, 16, false);
     struct search *s = open_model(&f, 0.02);
@@ -93,9 +84,8 @@ static void model__no_predictions__better_than_all(void **state)
 
 /* Where arithmetic ranks layouts, few trials are enough without predictions, and no more with such as turn its ranks
  * over: they are not believed to begin with. */
-static void model__arithmetic_of_layouts__found_early_whatever_is_predicted(void **state)
+TEST(model__arithmetic_of_layouts__found_early_whatever_is_predicted)
 {
-    (void)state;
     enum { MOST = 6 };
     int trials[2] = {0, 0};
     struct search_fixture f;
@@ -130,9 +120,8 @@ static void model__arithmetic_of_layouts__found_early_whatever_is_predicted(void
 
 /* All runs fit, and the best are predicted to take three times what there is: nothing shows where the limit is but a
  * run beyond it. */
-static void model__limit_that_nothing_met__one_beyond_it_is_tried(void **state)
+TEST(model__limit_that_nothing_met__one_beyond_it_is_tried)
 {
-    (void)state;
     struct search_fixture f;
     fixture_open(&f, 1024, false);
     fixture_predict(&f, 1);
@@ -157,9 +146,8 @@ static void model__limit_that_nothing_met__one_beyond_it_is_tried(void **state)
 
 /* The largest micro-batches would gain a quarter, and all but certainly fail. One of them did: another is tried before
  * the end all the same, and as that fails, the end is said to be for the risk of the others. */
-static void model__limit_that_was_met_elsewhere__one_beyond_it_is_tried(void **state)
+TEST(model__limit_that_was_met_elsewhere__one_beyond_it_is_tried)
 {
-    (void)state;
     struct search_fixture f;
     fixture_open(&f, 16, false);
     f.space.memory_class_count = f.space.configuration_count;
@@ -202,9 +190,8 @@ static void model__limit_that_was_met_elsewhere__one_beyond_it_is_tried(void **s
 }
 
 /* What was found late was not seen coming: as long again as half of that, something better may yet come. */
-static void model__gains_come_late__not_given_up_at_once(void **state)
+TEST(model__gains_come_late__not_given_up_at_once)
 {
-    (void)state;
     enum { LAST_GAIN = 21 };
     struct search_fixture f;
     fixture_open(&f, 16, false);
@@ -224,9 +211,8 @@ static void model__gains_come_late__not_given_up_at_once(void **state)
 }
 
 /* A limit is learned from what failed: it is bisected, not walked down to, and one stage's holds for those below. */
-static void model__no_predictions_and_a_limit__few_run_out_of_memory(void **state)
+TEST(model__no_predictions_and_a_limit__few_run_out_of_memory)
 {
-    (void)state;
     struct search_fixture f;
     fixture_open(&f, 64, false);
     f.peak = 64;
@@ -245,9 +231,8 @@ static void model__no_predictions_and_a_limit__few_run_out_of_memory(void **stat
 }
 
 /* What one configuration shows of the limit holds for its neighbours, which stages and buckets do not move far. */
-static void model__no_predictions_and_doublings__few_run_out_of_memory(void **state)
+TEST(model__no_predictions_and_doublings__few_run_out_of_memory)
 {
-    (void)state;
     struct search_fixture f;
     fixture_open(&f, 10, true);
     f.peak = 100;
@@ -268,9 +253,8 @@ static void model__no_predictions_and_doublings__few_run_out_of_memory(void **st
 }
 
 /* What runs at the same time may end in any order. */
-static void model__outcomes_in_another_order__same_decisions(void **state)
+TEST(model__outcomes_in_another_order__same_decisions)
 {
-    (void)state;
     struct search_fixture f;
     fixture_open(&f, 16, false);
     fixture_predict(&f, 1.2);
@@ -294,9 +278,8 @@ static void model__outcomes_in_another_order__same_decisions(void **state)
     fixture_close(&f);
 }
 
-static void model__oom_at_a_micro_batch__larger_ones_of_the_class_not_tried(void **state)
+TEST(model__oom_at_a_micro_batch__larger_ones_of_the_class_not_tried)
 {
-    (void)state;
     struct search_fixture f;
     fixture_open(&f, 16, false);
     struct search *s = open_model(&f, 0);
@@ -324,9 +307,8 @@ static void model__oom_at_a_micro_batch__larger_ones_of_the_class_not_tried(void
 }
 
 /* What may fail comes after what is worth a run, and before what is run only because predictions may be wrong. */
-static void model__risky_with_a_gain__before_safe_without(void **state)
+TEST(model__risky_with_a_gain__before_safe_without)
 {
-    (void)state;
     struct search_fixture f;
     fixture_open(&f, 16, false);
     for (size_t i = 0; i < f.space.count; i++)
@@ -346,9 +328,8 @@ static void model__risky_with_a_gain__before_safe_without(void **state)
 }
 
 /* The best is risky and occupies many devices: it is put off, but not left out as long as a gain is expected of it. */
-static void model__gain_with_a_risk__tried_before_the_end(void **state)
+TEST(model__gain_with_a_risk__tried_before_the_end)
 {
-    (void)state;
     enum { BEST = 111 };
     struct search_fixture f;
     fixture_open(&f, 16, false);
@@ -378,9 +359,8 @@ static void model__gain_with_a_risk__tried_before_the_end(void **state)
 }
 
 /* Two keys of two words: of the last combination what ran tells all but what the keys do together. */
-static void model__keys_that_ran_apart__little_is_open_of_them_together(void **state)
+TEST(model__keys_that_ran_apart__little_is_open_of_them_together)
 {
-    (void)state;
     static const char *const keys[] = {"a", "b"};
     static const double values[4][2] = {{-1, -1}, {-1, -2}, {-2, -1}, {-2, -2}};
     struct search_fixture f;
@@ -410,9 +390,8 @@ static void model__keys_that_ran_apart__little_is_open_of_them_together(void **s
 }
 
 /* One job is predicted to be a little faster than another that arithmetic says is far better. */
-static void model__predictions_and_arithmetic__both_weigh_before_any_run(void **state)
+TEST(model__predictions_and_arithmetic__both_weigh_before_any_run)
 {
-    (void)state;
     struct search_fixture f;
     fixture_open(&f, 16, false);
     for (size_t i = 0; i < f.space.count; i++) {
@@ -427,9 +406,8 @@ static void model__predictions_and_arithmetic__both_weigh_before_any_run(void **
     fixture_close(&f);
 }
 
-static void model__many_candidates__a_decision_after_an_outcome(void **state)
+TEST(model__many_candidates__a_decision_after_an_outcome)
 {
-    (void)state;
     struct search_fixture f;
     fixture_open(&f, 8400, false); /* 100,800 candidates */
     struct search *s = open_model(&f, 0);
@@ -441,28 +419,4 @@ static void model__many_candidates__a_decision_after_an_outcome(void **state)
     }
     search_free(s);
     fixture_close(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(model__right_predictions__best_first),
-        cmocka_unit_test(model__wrong_predictions__still_found),
-        cmocka_unit_test(model__times_turned_over__found_no_later_than_without),
-        cmocka_unit_test(model__no_predictions__better_than_all),
-        cmocka_unit_test(model__arithmetic_of_layouts__found_early_whatever_is_predicted),
-        cmocka_unit_test(model__limit_that_nothing_met__one_beyond_it_is_tried),
-        cmocka_unit_test(model__limit_that_was_met_elsewhere__one_beyond_it_is_tried),
-        cmocka_unit_test(model__gains_come_late__not_given_up_at_once),
-        cmocka_unit_test(model__no_predictions_and_a_limit__few_run_out_of_memory),
-        cmocka_unit_test(model__no_predictions_and_doublings__few_run_out_of_memory),
-        cmocka_unit_test(model__outcomes_in_another_order__same_decisions),
-        cmocka_unit_test(model__oom_at_a_micro_batch__larger_ones_of_the_class_not_tried),
-        cmocka_unit_test(model__risky_with_a_gain__before_safe_without),
-        cmocka_unit_test(model__gain_with_a_risk__tried_before_the_end),
-        cmocka_unit_test(model__keys_that_ran_apart__little_is_open_of_them_together),
-        cmocka_unit_test(model__predictions_and_arithmetic__both_weigh_before_any_run),
-        cmocka_unit_test(model__many_candidates__a_decision_after_an_outcome),
-    };
-    return cmocka_run_group_tests_name("search_model", tests, NULL, NULL);
 }

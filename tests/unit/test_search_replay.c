@@ -1,14 +1,9 @@
 /* search: replaying strategies against outcomes that are known. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "search/replay.h"
-#include "util/memory.h"
+#include "unit_test.h"
 
 #define SIZE 12
 
@@ -84,9 +79,8 @@ static struct replay_result run(const struct replay_group *g, const char *strate
     return result;
 }
 
-static void replay_run__grid__counts_until_the_target(void **state)
+TEST(replay_run__grid__counts_until_the_target)
 {
-    (void)state;
     struct table t;
     fill(&t);
     struct replay_group *g = replay_groups_make(&t.space, t.outcomes, t.group_of, 1);
@@ -111,9 +105,8 @@ static void replay_run__grid__counts_until_the_target(void **state)
     replay_groups_free(g, 1);
 }
 
-static void replay_run__any_completion_order__same_result(void **state)
+TEST(replay_run__any_completion_order__same_result)
 {
-    (void)state;
     static const char *const strategies[] = {"grid", "random", "model"};
     struct table t;
     fill(&t);
@@ -130,9 +123,8 @@ static void replay_run__any_completion_order__same_result(void **state)
     replay_groups_free(g, 1);
 }
 
-static void replay_run__less_is_better__reciprocal(void **state)
+TEST(replay_run__less_is_better__reciprocal)
 {
-    (void)state;
     struct table t;
     fill(&t);
     t.space.maximise = false;
@@ -144,9 +136,8 @@ static void replay_run__less_is_better__reciprocal(void **state)
     replay_groups_free(g, 1);
 }
 
-static void replay_groups_make__groups__numbered_anew(void **state)
+TEST(replay_groups_make__groups__numbered_anew)
 {
-    (void)state;
     struct table t;
     fill(&t);
     for (size_t i = 0; i < SIZE; i++)
@@ -165,9 +156,8 @@ static void replay_groups_make__groups__numbered_anew(void **state)
     replay_groups_free(g, 3);
 }
 
-static void replay_disturb__factors__within_their_range_and_undone(void **state)
+TEST(replay_disturb__factors__within_their_range_and_undone)
 {
-    (void)state;
     struct table t;
     struct search_place place = {.has_memory = true,
                                  .has_time = true,
@@ -206,9 +196,8 @@ static void replay_disturb__factors__within_their_range_and_undone(void **state)
     replay_groups_free(g, 1);
 }
 
-static void replay_disturb__inverted_or_none__best_last_and_nothing_known(void **state)
+TEST(replay_disturb__inverted_or_none__best_last_and_nothing_known)
 {
-    (void)state;
     struct table t;
     struct search_place place = {.has_memory = true,
                                  .has_time = true,
@@ -251,9 +240,8 @@ static void replay_disturb__inverted_or_none__best_last_and_nothing_known(void *
     replay_groups_free(g, 1);
 }
 
-static void replay_summarise__groups_of_seeds__mean_interval_quantiles(void **state)
+TEST(replay_summarise__groups_of_seeds__mean_interval_quantiles)
 {
-    (void)state;
     const double values[] = {1, 3, 2, 2, NAN, NAN, 10, 30};
     struct replay_statistics s = replay_summarise(values, 4, 2), again = replay_summarise(values, 4, 2);
     assert_float_equal(s.mean, 8, 1e-12);
@@ -262,18 +250,4 @@ static void replay_summarise__groups_of_seeds__mean_interval_quantiles(void **st
     assert_true(s.low >= 2 && s.low < s.mean && s.high > s.mean && s.high <= 20);
     assert_float_equal(again.low, s.low, 0);
     assert_true(isnan(replay_summarise(values + 4, 1, 2).mean));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(replay_run__grid__counts_until_the_target),
-        cmocka_unit_test(replay_run__any_completion_order__same_result),
-        cmocka_unit_test(replay_run__less_is_better__reciprocal),
-        cmocka_unit_test(replay_groups_make__groups__numbered_anew),
-        cmocka_unit_test(replay_disturb__factors__within_their_range_and_undone),
-        cmocka_unit_test(replay_disturb__inverted_or_none__best_last_and_nothing_known),
-        cmocka_unit_test(replay_summarise__groups_of_seeds__mean_interval_quantiles),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

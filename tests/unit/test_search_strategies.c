@@ -1,14 +1,8 @@
 /* search: every strategy on a space whose outcomes are known, and what each promises. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
 
 #include "config/sweep.h"
 #include "search_fixture.h"
+#include "unit_test.h"
 
 /* The bucket after the rest; of stage-by-stage alone. */
 static struct listed_word first_keys[] = {{.text = "zero_stage"}, {.text = "micro_batch"}},
@@ -34,9 +28,8 @@ static struct search *open_search(struct search_fixture *f, const char *strategy
     return s;
 }
 
-static void every_strategy__run_alone_and_beside_others__ends_and_asks_nothing_twice(void **state)
+TEST(every_strategy__run_alone_and_beside_others__ends_and_asks_nothing_twice)
 {
-    (void)state;
     for (size_t i = 0; search_strategy_names[i]; i++)
         for (size_t width = 1; width <= 4; width += 3) {
             struct search_fixture f;
@@ -60,9 +53,8 @@ static void every_strategy__run_alone_and_beside_others__ends_and_asks_nothing_t
 }
 
 /* Predictions may be wrong: before anything has run they keep no strategy from trying. */
-static void every_strategy__nothing_is_predicted_to_fit__tries_all_the_same(void **state)
+TEST(every_strategy__nothing_is_predicted_to_fit__tries_all_the_same)
 {
-    (void)state;
     for (size_t i = 0; search_strategy_names[i]; i++) {
         struct search_fixture f;
         fixture_open(&f, 4, true);
@@ -82,9 +74,8 @@ static void every_strategy__nothing_is_predicted_to_fit__tries_all_the_same(void
 }
 
 /* Told in one order or the other, what ran together leads to the same next decisions. */
-static void every_strategy__outcomes_in_another_order__same_decisions(void **state)
+TEST(every_strategy__outcomes_in_another_order__same_decisions)
 {
-    (void)state;
     for (size_t i = 0; search_strategy_names[i]; i++) {
         struct search_fixture f;
         fixture_open(&f, 16, false);
@@ -116,9 +107,8 @@ struct repeated_event {
 };
 
 /* A search that is repeated knows what was asked for and reported, not when it said that there was nothing to start. */
-static void every_strategy__repeated_without_its_waits__same_decisions(void **state)
+TEST(every_strategy__repeated_without_its_waits__same_decisions)
 {
-    (void)state;
     for (size_t i = 0; search_strategy_names[i]; i++)
         for (uint64_t order = 1; order < 6; order++) {
             struct search_fixture f;
@@ -156,9 +146,8 @@ static void every_strategy__repeated_without_its_waits__same_decisions(void **st
         }
 }
 
-static void every_strategy__same_again__same_trials(void **state)
+TEST(every_strategy__same_again__same_trials)
 {
-    (void)state;
     for (size_t i = 0; search_strategy_names[i]; i++) {
         struct search_fixture f;
         fixture_open(&f, 16, false);
@@ -174,9 +163,8 @@ static void every_strategy__same_again__same_trials(void **state)
 }
 
 /* What runs side by side, however many and in whichever order it ends, is what runs one after the other. */
-static void staged_and_dsat__beside_others__same_trials_in_the_same_order(void **state)
+TEST(staged_and_dsat__beside_others__same_trials_in_the_same_order)
 {
-    (void)state;
     static const char *const names[] = {"staged", "dsat-random", "dsat-binary", "dsat-asha"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         for (uint64_t order = 0; order < 12; order++) {
@@ -197,9 +185,8 @@ static void staged_and_dsat__beside_others__same_trials_in_the_same_order(void *
 }
 
 /* As the documents of dsat say. */
-static void dsat__limits_not_given__those_of_its_documents(void **state)
+TEST(dsat__limits_not_given__those_of_its_documents)
 {
-    (void)state;
     for (size_t i = 0; search_strategy_names[i]; i++) {
         struct search_options o = search_options_none();
         o.strategy = search_strategy_names[i];
@@ -211,9 +198,8 @@ static void dsat__limits_not_given__those_of_its_documents(void **state)
 }
 
 /* Buckets are steps of accumulation here: all of them are tried at the best micro-batch. */
-static void staged__accumulations__the_best_of_them(void **state)
+TEST(staged__accumulations__the_best_of_them)
 {
-    (void)state;
     struct search_fixture f;
     fixture_open(&f, 16, false);
     for (size_t i = 0; i < f.space.count; i++)
@@ -229,9 +215,8 @@ static void staged__accumulations__the_best_of_them(void **state)
 
 /* A key that memory hangs on is looked at only where more memory may pay, and costs no trial where the fastest
  * micro-batch fits. */
-static void staged__memory_key__only_where_memory_is_short(void **state)
+TEST(staged__memory_key__only_where_memory_is_short)
 {
-    (void)state;
     static const bool savers[] = {false, true, false};
     for (int plenty = 0; plenty <= 1; plenty++) {
         struct search_fixture f;
@@ -250,9 +235,8 @@ static void staged__memory_key__only_where_memory_is_short(void **state)
     }
 }
 
-static void binary__no_predictions__largest_and_best_of_every_configuration(void **state)
+TEST(binary__no_predictions__largest_and_best_of_every_configuration)
 {
-    (void)state;
     struct search_fixture f;
     fixture_open(&f, 16, false);
     struct search *s = open_search(&f, "binary", 1);
@@ -265,9 +249,8 @@ static void binary__no_predictions__largest_and_best_of_every_configuration(void
 }
 
 /* The estimate is half of what fits: doubling goes on beyond it. */
-static void binary__estimate_too_small__looks_above(void **state)
+TEST(binary__estimate_too_small__looks_above)
 {
-    (void)state;
     struct search_fixture f;
     fixture_open(&f, 16, false);
     f.peak = 12;
@@ -279,9 +262,8 @@ static void binary__estimate_too_small__looks_above(void **state)
     fixture_close(&f);
 }
 
-static void dsat_binary__estimate_too_small__never_above(void **state)
+TEST(dsat_binary__estimate_too_small__never_above)
 {
-    (void)state;
     struct search_fixture f;
     fixture_open(&f, 16, false);
     fixture_predict(&f, 2.5);
@@ -301,9 +283,8 @@ static void dsat_binary__estimate_too_small__never_above(void **state)
     fixture_close(&f);
 }
 
-static void any__known_outcomes__cost_no_trial_no_hours_and_no_patience(void **state)
+TEST(any__known_outcomes__cost_no_trial_no_hours_and_no_patience)
 {
-    (void)state;
     struct search_fixture f;
     fixture_open(&f, 8, false);
     struct search *s = open_search(&f, "random", 1);
@@ -331,9 +312,8 @@ static void any__known_outcomes__cost_no_trial_no_hours_and_no_patience(void **s
     fixture_close(&f);
 }
 
-static void asha__rungs__the_best_go_on_and_only_they_run_whole(void **state)
+TEST(asha__rungs__the_best_go_on_and_only_they_run_whole)
 {
-    (void)state;
     struct search_fixture f;
     fixture_open(&f, 8, false);
     struct search *s = open_search(&f, "asha", 1);
@@ -351,9 +331,8 @@ static void asha__rungs__the_best_go_on_and_only_they_run_whole(void **state)
     fixture_close(&f);
 }
 
-static void stage_by_stage__each_stage__only_its_keys_move_from_the_best(void **state)
+TEST(stage_by_stage__each_stage__only_its_keys_move_from_the_best)
 {
-    (void)state;
     struct search_fixture f;
     fixture_open(&f, 16, false);
     struct search *s = open_search(&f, SEARCH_STAGE_BY_STAGE, 7);
@@ -385,9 +364,8 @@ static void stage_by_stage__each_stage__only_its_keys_move_from_the_best(void **
 }
 
 /* Two groups stay as their own best has them; the first stage begins with what is predicted to fit. */
-static void stage_by_stage__two_groups__each_goes_on_from_its_own_best(void **state)
+TEST(stage_by_stage__two_groups__each_goes_on_from_its_own_best)
 {
-    (void)state;
     struct search_fixture f;
     fixture_open(&f, 16, false);
     fixture_predict(&f, 1);
@@ -425,9 +403,8 @@ static void stage_by_stage__two_groups__each_goes_on_from_its_own_best(void **st
     fixture_close(&f);
 }
 
-static void stage_by_stage__key_that_is_free_nowhere__said(void **state)
+TEST(stage_by_stage__key_that_is_free_nowhere__said)
 {
-    (void)state;
     struct search_fixture f;
     fixture_open(&f, 4, true);
     struct search_options o = search_options_none();
@@ -443,9 +420,8 @@ static void stage_by_stage__key_that_is_free_nowhere__said(void **state)
     fixture_close(&f);
 }
 
-static void strategies__no_micro_batch__said_by_those_that_bisect(void **state)
+TEST(strategies__no_micro_batch__said_by_those_that_bisect)
 {
-    (void)state;
     struct search_fixture f;
     fixture_open(&f, 4, true);
     for (size_t i = 0; i < f.space.count; i++)
@@ -457,29 +433,4 @@ static void strategies__no_micro_batch__said_by_those_that_bisect(void **state)
     assert_int_equal(search_create(&f.space, &o, &s, &e), -1);
     assert_non_null(strstr(e.text, "strategy binary: it bisects the micro-batch"));
     fixture_close(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_strategy__run_alone_and_beside_others__ends_and_asks_nothing_twice),
-        cmocka_unit_test(every_strategy__nothing_is_predicted_to_fit__tries_all_the_same),
-        cmocka_unit_test(every_strategy__outcomes_in_another_order__same_decisions),
-        cmocka_unit_test(every_strategy__repeated_without_its_waits__same_decisions),
-        cmocka_unit_test(every_strategy__same_again__same_trials),
-        cmocka_unit_test(binary__no_predictions__largest_and_best_of_every_configuration),
-        cmocka_unit_test(binary__estimate_too_small__looks_above),
-        cmocka_unit_test(dsat_binary__estimate_too_small__never_above),
-        cmocka_unit_test(staged_and_dsat__beside_others__same_trials_in_the_same_order),
-        cmocka_unit_test(dsat__limits_not_given__those_of_its_documents),
-        cmocka_unit_test(staged__accumulations__the_best_of_them),
-        cmocka_unit_test(staged__memory_key__only_where_memory_is_short),
-        cmocka_unit_test(any__known_outcomes__cost_no_trial_no_hours_and_no_patience),
-        cmocka_unit_test(asha__rungs__the_best_go_on_and_only_they_run_whole),
-        cmocka_unit_test(stage_by_stage__each_stage__only_its_keys_move_from_the_best),
-        cmocka_unit_test(stage_by_stage__two_groups__each_goes_on_from_its_own_best),
-        cmocka_unit_test(stage_by_stage__key_that_is_free_nowhere__said),
-        cmocka_unit_test(strategies__no_micro_batch__said_by_those_that_bisect),
-    };
-    return cmocka_run_group_tests_name("search_strategies", tests, NULL, NULL);
 }

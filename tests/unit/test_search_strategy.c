@@ -1,13 +1,7 @@
 /* search/strategy with grid and random: limits, orders, draws, outcomes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
 
 #include "search_fixture.h"
+#include "unit_test.h"
 
 static struct search *open_search(struct search_fixture *f, const char *strategy, enum search_number number,
                                   double value)
@@ -29,9 +23,8 @@ static void close_search(struct search_fixture *f, struct search *s)
     fixture_close(f);
 }
 
-static void grid__no_options__every_candidate_once_in_order(void **state)
+TEST(grid__no_options__every_candidate_once_in_order)
 {
-    (void)state;
     struct search_fixture f;
     struct search *s = open_search(&f, "grid", SEARCH_RANDOM_SEED, 1);
     struct fixture_result r = fixture_run(&f, s, 3, 0);
@@ -43,9 +36,8 @@ static void grid__no_options__every_candidate_once_in_order(void **state)
 }
 
 /* Where no number limits them only those are known to come that are tried one and all. */
-static void search_trials_to_come__without_a_limit__known_of_what_tries_all(void **state)
+TEST(search_trials_to_come__without_a_limit__known_of_what_tries_all)
 {
-    (void)state;
     static const char *const names[] = {"grid", "random", "model"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct search_fixture f;
@@ -60,9 +52,8 @@ static void search_trials_to_come__without_a_limit__known_of_what_tries_all(void
     }
 }
 
-static void grid__predicted_order__fastest_first(void **state)
+TEST(grid__predicted_order__fastest_first)
 {
-    (void)state;
     struct search_fixture f;
     fixture_open(&f, 4, true);
     fixture_predict(&f, 1);
@@ -78,9 +69,8 @@ static void grid__predicted_order__fastest_first(void **state)
     close_search(&f, s);
 }
 
-static void random__other_candidates_missing__same_order(void **state)
+TEST(random__other_candidates_missing__same_order)
 {
-    (void)state;
     struct search_fixture f;
     struct search *s = open_search(&f, "random", SEARCH_RANDOM_SEED, 7);
     struct fixture_result all = fixture_run(&f, s, 1, 0);
@@ -99,9 +89,8 @@ static void random__other_candidates_missing__same_order(void **state)
     close_search(&f, s);
 }
 
-static void random__other_completion_order__same_trials(void **state)
+TEST(random__other_completion_order__same_trials)
 {
-    (void)state;
     struct search_fixture f;
     for (uint64_t order = 0; order < 20; order++) {
         struct search *s = open_search(&f, "random", SEARCH_MAX_TRIALS, 10);
@@ -115,9 +104,8 @@ static void random__other_completion_order__same_trials(void **state)
     }
 }
 
-static void random__other_seed__other_order(void **state)
+TEST(random__other_seed__other_order)
 {
-    (void)state;
     struct search_fixture f;
     struct search *s = open_search(&f, "random", SEARCH_RANDOM_SEED, 1);
     struct fixture_result one = fixture_run(&f, s, 1, 0);
@@ -128,9 +116,8 @@ static void random__other_seed__other_order(void **state)
     close_search(&f, s);
 }
 
-static void ask__early_stopping__ends_after_so_many_without_a_better_one(void **state)
+TEST(ask__early_stopping__ends_after_so_many_without_a_better_one)
 {
-    (void)state;
     struct search_fixture f;
     struct search *s = open_search(&f, "random", SEARCH_EARLY_STOPPING, 3);
     struct fixture_result r = fixture_run(&f, s, 1, 0);
@@ -142,18 +129,16 @@ static void ask__early_stopping__ends_after_so_many_without_a_better_one(void **
     close_search(&f, s);
 }
 
-static void ask__budget__ends_when_spent(void **state)
+TEST(ask__budget__ends_when_spent)
 {
-    (void)state;
     struct search_fixture f;
     struct search *s = open_search(&f, "grid", SEARCH_BUDGET, 0.05); /* a trial is 36 device-seconds */
     assert_int_equal(fixture_run(&f, s, 1, 0).trials, 5);
     close_search(&f, s);
 }
 
-static void ask__concurrency_and_slots__waits(void **state)
+TEST(ask__concurrency_and_slots__waits)
 {
-    (void)state;
     struct search_fixture f;
     struct search *s = open_search(&f, "grid", SEARCH_MAX_SLOTS, 5); /* two trials of two devices */
     struct decision d;
@@ -168,9 +153,8 @@ static void ask__concurrency_and_slots__waits(void **state)
     close_search(&f, s);
 }
 
-static void ask__forgotten__asked_again_and_not_counted(void **state)
+TEST(ask__forgotten__asked_again_and_not_counted)
 {
-    (void)state;
     struct search_fixture f;
     struct search *s = open_search(&f, "grid", SEARCH_RANDOM_SEED, 1);
     struct decision d;
@@ -181,9 +165,8 @@ static void ask__forgotten__asked_again_and_not_counted(void **state)
     close_search(&f, s);
 }
 
-static void tell__known_beforehand__no_trial_and_not_asked(void **state)
+TEST(tell__known_beforehand__no_trial_and_not_asked)
 {
-    (void)state;
     struct search_fixture f;
     struct search *s = open_search(&f, "grid", SEARCH_RANDOM_SEED, 1);
     const struct decision first = {.candidate = 0};
@@ -196,9 +179,8 @@ static void tell__known_beforehand__no_trial_and_not_asked(void **state)
     close_search(&f, s);
 }
 
-static void tell__objective_not_a_number__never_best(void **state)
+TEST(tell__objective_not_a_number__never_best)
 {
-    (void)state;
     struct search_fixture f;
     struct search *s = open_search(&f, "grid", SEARCH_RANDOM_SEED, 1);
     struct search_outcome o = {.kind = OUTCOME_OK, .objective = NAN, .steps = NAN, .seconds = NAN, .bytes = NAN};
@@ -211,9 +193,8 @@ static void tell__objective_not_a_number__never_best(void **state)
     close_search(&f, s);
 }
 
-static void best__minimised__least(void **state)
+TEST(best__minimised__least)
 {
-    (void)state;
     struct search_fixture f;
     struct search *s = open_search(&f, "grid", SEARCH_RANDOM_SEED, 1);
     f.space.maximise = false;
@@ -229,9 +210,8 @@ static void best__minimised__least(void **state)
     close_search(&f, s);
 }
 
-static void create__impossible__says_so(void **state)
+TEST(create__impossible__says_so)
 {
-    (void)state;
     static const struct {
         enum search_number number;
         double value;
@@ -263,9 +243,8 @@ static void create__impossible__says_so(void **state)
     fixture_close(&f);
 }
 
-static void create__unknown_strategy__hint(void **state)
+TEST(create__unknown_strategy__hint)
 {
-    (void)state;
     struct search_fixture f;
     fixture_open(&f, 4, true);
     struct search_options o = search_options_none();
@@ -277,9 +256,8 @@ static void create__unknown_strategy__hint(void **state)
     fixture_close(&f);
 }
 
-static void create__zero_stages__only_those(void **state)
+TEST(create__zero_stages__only_those)
 {
-    (void)state;
     struct search_fixture f;
     fixture_open(&f, 4, true);
     struct search_options o = search_options_none();
@@ -293,9 +271,8 @@ static void create__zero_stages__only_those(void **state)
     close_search(&f, s);
 }
 
-static void options__overlay__given_wins(void **state)
+TEST(options__overlay__given_wins)
 {
-    (void)state;
     struct search_options under = search_options_none(), over = search_options_none();
     under.numbers[SEARCH_DIVISOR] = 3;
     under.numbers[SEARCH_MAX_TRIALS] = 9;
@@ -310,9 +287,8 @@ static void options__overlay__given_wins(void **state)
     assert_false(o.racing);
 }
 
-static void options__dsat__its_own_defaults(void **state)
+TEST(options__dsat__its_own_defaults)
 {
-    (void)state;
     struct search_options dsat = search_options_none(), model = search_options_none();
     dsat.strategy = "dsat-asha";
     model.strategy = "model";
@@ -335,29 +311,4 @@ static void options__dsat__its_own_defaults(void **state)
     assert_float_equal(model.numbers[SEARCH_START_PROFILE_STEP], SEARCH_NOT_GIVEN, 0);
     assert_float_equal(model.numbers[SEARCH_END_PROFILE_STEP], SEARCH_NOT_GIVEN, 0);
     assert_true(model.racing);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grid__no_options__every_candidate_once_in_order),
-        cmocka_unit_test(search_trials_to_come__without_a_limit__known_of_what_tries_all),
-        cmocka_unit_test(grid__predicted_order__fastest_first),
-        cmocka_unit_test(random__other_candidates_missing__same_order),
-        cmocka_unit_test(random__other_completion_order__same_trials),
-        cmocka_unit_test(random__other_seed__other_order),
-        cmocka_unit_test(ask__early_stopping__ends_after_so_many_without_a_better_one),
-        cmocka_unit_test(ask__budget__ends_when_spent),
-        cmocka_unit_test(ask__concurrency_and_slots__waits),
-        cmocka_unit_test(ask__forgotten__asked_again_and_not_counted),
-        cmocka_unit_test(tell__known_beforehand__no_trial_and_not_asked),
-        cmocka_unit_test(tell__objective_not_a_number__never_best),
-        cmocka_unit_test(best__minimised__least),
-        cmocka_unit_test(create__impossible__says_so),
-        cmocka_unit_test(create__unknown_strategy__hint),
-        cmocka_unit_test(create__zero_stages__only_those),
-        cmocka_unit_test(options__overlay__given_wins),
-        cmocka_unit_test(options__dsat__its_own_defaults),
-    };
-    return cmocka_run_group_tests_name("search_strategy", tests, NULL, NULL);
 }

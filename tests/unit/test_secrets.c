@@ -1,23 +1,17 @@
 /* config: names that tell of secrets, and texts without their values. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "config/declared_secrets.h"
 #include "secrets/secrets.h"
 #include "sweep_file/reader.h"
+#include "unit_test.h"
 #include "util/memory.h"
 
 #define LIST(...) ((char *const[]){__VA_ARGS__, NULL})
 
-static void secrets_match_name__names__by_word_part_and_list(void **state)
+TEST(secrets_match_name__names__by_word_part_and_list)
 {
-    (void)state;
     static const char *const secret[] = {"HF_TOKEN",       "HFTOKEN",       "github_token",  "AWS_SECRET_ACCESS_KEY",
                                          "PGPASSWORD",     "DB_PASS",       "OPENAI_APIKEY", "WANDB_API_KEY",
                                          "MY_CREDENTIALS", "BASIC_AUTH",    "TOKEN=abc",     "CLIENTSECRETS",
@@ -43,9 +37,8 @@ static void assert_redacted(const struct secrets *s, const char *text, const cha
     free(got);
 }
 
-static void secrets_redact__values__all_of_them_the_longest_first(void **state)
+TEST(secrets_redact__values__all_of_them_the_longest_first)
 {
-    (void)state;
     struct secrets s = SECRETS_INIT;
     secrets_add(&s, "hunter");
     secrets_add(&s, "hunter22");
@@ -59,9 +52,8 @@ static void secrets_redact__values__all_of_them_the_longest_first(void **state)
     assert_redacted(&s, "hunter22", "hunter22");
 }
 
-static void secrets_add_settings__environment__only_names_that_match(void **state)
+TEST(secrets_add_settings__environment__only_names_that_match)
 {
-    (void)state;
     struct secrets s = SECRETS_INIT;
     secrets_add_settings(&s, LIST("PATH=/usr/bin", "HF_TOKEN=abcdefg", "OWN=mine-alone", "broken", "X_KEY="),
                          LIST("OWN"));
@@ -70,9 +62,8 @@ static void secrets_add_settings__environment__only_names_that_match(void **stat
     secrets_free(&s);
 }
 
-static void declared_secrets_add__sweep_file__values_as_written_and_around_placeholders(void **state)
+TEST(declared_secrets_add__sweep_file__values_as_written_and_around_placeholders)
 {
-    (void)state;
     static const char text[] =
         "[job]\ncommand = \"x\"\n"
         "env = { API_TOKEN = \"quote\\\"inside\", USER_KEY = \"before-{x}-behind\", PLAIN = \"visible\" }\n"
@@ -92,9 +83,8 @@ static void declared_secrets_add__sweep_file__values_as_written_and_around_place
     sweep_free(sweep);
 }
 
-static void secrets_redact__text__named_values_and_forms(void **state)
+TEST(secrets_redact__text__named_values_and_forms)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"api_key=hunter2 x", "api_key=[redacted] x"},
         {"{\"password\": \"a b\"}", "{\"password\": \"[redacted]\"}"},
@@ -142,9 +132,8 @@ static void secrets_redact__text__named_values_and_forms(void **state)
         assert_redacted(&none, untouched[i], untouched[i]);
 }
 
-static void secrets_redact_words__command__values_behind_options(void **state)
+TEST(secrets_redact_words__command__values_behind_options)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"--api-key|V|x", "--api-key|[redacted]|x"},
         {"--api-key=V|x", "--api-key=[redacted]|x"},
@@ -182,9 +171,8 @@ static void secrets_redact_words__command__values_behind_options(void **state)
     }
 }
 
-static void secrets_add_command__words__their_values_are_known_everywhere(void **state)
+TEST(secrets_add_command__words__their_values_are_known_everywhere)
 {
-    (void)state;
     struct secrets s = SECRETS_INIT;
     secrets_add_command(&s,
                         LIST("train", "--api-key", "first-one", "--password=second,one", "--short", "--token", "abc"));
@@ -195,9 +183,8 @@ static void secrets_add_command__words__their_values_are_known_everywhere(void *
 }
 
 /* Also where a value is no text. */
-static void secrets_redact_sweep__file__still_one(void **state)
+TEST(secrets_redact_sweep__file__still_one)
 {
-    (void)state;
     static const char text[] =
         "[job]\ncommand = [\"train\", \"--api-key\",\n    \"V\", \"--pin=1\"]\n"
         "versions = { a = \"curl --token xyz1 -H 'Authorization: Bearer abc123456'\" }\n"
@@ -214,19 +201,4 @@ static void secrets_redact_sweep__file__still_one(void **state)
         fail_msg("%s", e.text);
     free(got);
     sweep_free(sweep);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(secrets_match_name__names__by_word_part_and_list),
-        cmocka_unit_test(secrets_redact__values__all_of_them_the_longest_first),
-        cmocka_unit_test(secrets_add_settings__environment__only_names_that_match),
-        cmocka_unit_test(secrets_redact__text__named_values_and_forms),
-        cmocka_unit_test(secrets_redact_words__command__values_behind_options),
-        cmocka_unit_test(secrets_add_command__words__their_values_are_known_everywhere),
-        cmocka_unit_test(secrets_redact_sweep__file__still_one),
-        cmocka_unit_test(declared_secrets_add__sweep_file__values_as_written_and_around_placeholders),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 /* util: values in a line for the shell, by where they stand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit_test.h"
 #include "util/shell_line.h"
 
 /* "@" in the line is where the value goes. */
@@ -29,18 +24,16 @@ static void check(const char *written, const char *value, const char *expected)
     free(copy);
 }
 
-static void shell_add_value__plain__as_it_is_everywhere(void **state)
+TEST(shell_add_value__plain__as_it_is_everywhere)
 {
-    (void)state;
     static const char line[] = "a @ '@' \"@ $(b @)\" `@` # @\n<<E\n@\nE\n@";
     check(line, "x-1.5", "a x-1.5 'x-1.5' \"x-1.5 $(b x-1.5)\" `x-1.5` # x-1.5\n<<E\nx-1.5\nE\nx-1.5");
     check("@", "größe", "größe");
     check("@", "", "''");
 }
 
-static void shell_add_value__special__quoted_as_its_place_asks(void **state)
+TEST(shell_add_value__special__quoted_as_its_place_asks)
 {
-    (void)state;
     check("@ x@", "a b", "'a b' x'a b'");
     check("'@'", "it's $x", "'it'\\''s $x'");
     check("\"@\"", "a \"$x\" `y` \\n \\", "\"a \\\"\\$x\\\" \\`y\\` \\n \\\\\"");
@@ -53,9 +46,8 @@ static void shell_add_value__special__quoted_as_its_place_asks(void **state)
     check("f a#'b' @", "$", "f a#'b' '$'");
 }
 
-static void shell_add_value__here_documents__until_their_ends(void **state)
+TEST(shell_add_value__here_documents__until_their_ends)
 {
-    (void)state;
     check("cat <<E\n'@'\nE\n@", "$x", "cat <<E\n'\\$x'\nE\n'$x'");
     check("cat <<-'E' @\n@ `\n\tE\n@", "$x", "cat <<-'E' '$x'\n$x `\n\tE\n'$x'");
     check("cat <<E\nE @\nE\n@", "$x", "cat <<E\nE \\$x\nE\n'$x'");
@@ -63,9 +55,8 @@ static void shell_add_value__here_documents__until_their_ends(void **state)
 }
 
 /* Deeper than anybody writes: no place is lost, and no byte past the end is touched. */
-static void shell_line_read__very_deep__ends(void **state)
+TEST(shell_line_read__very_deep__ends)
 {
-    (void)state;
     struct shell_line line = SHELL_LINE_INIT;
     for (int i = 0; i < 1000; i++)
         shell_line_read(&line, "$(\"`<<EEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEE\n");
@@ -73,15 +64,4 @@ static void shell_line_read__very_deep__ends(void **state)
     for (int i = 0; i < 1000; i++)
         shell_line_read(&line, ")\"`");
     assert_int_equal(line.depth <= SHELL_DEPTH_MOST, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shell_add_value__plain__as_it_is_everywhere),
-        cmocka_unit_test(shell_add_value__special__quoted_as_its_place_asks),
-        cmocka_unit_test(shell_add_value__here_documents__until_their_ends),
-        cmocka_unit_test(shell_line_read__very_deep__ends),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

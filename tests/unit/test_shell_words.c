@@ -1,11 +1,5 @@
 /* cli: words as a shell reads them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit_test.h"
 #include "util/shell_words.h"
 
 static void check_word(const char *word, const char *expected)
@@ -16,9 +10,8 @@ static void check_word(const char *word, const char *expected)
     buffer_free(&b);
 }
 
-static void shell_add_word__any_text__one_word(void **state)
+TEST(shell_add_word__any_text__one_word)
 {
-    (void)state;
     check_word("--lr=1e-3", "--lr=1e-3");
     check_word("/a/b.c:d,e@f%g+h", "/a/b.c:d,e@f%g+h");
     check_word("", "''");
@@ -41,23 +34,20 @@ static void check_command(char *const *environment, char *const *command, const 
     buffer_free(&b);
 }
 
-static void shell_add_command__settings__before_the_command(void **state)
+TEST(shell_add_command__settings__before_the_command)
 {
-    (void)state;
     check_command(WORDS(), WORDS("sh", "-c", "echo a"), "sh -c 'echo a'");
     check_command(WORDS("A=1", "_b2=", "C=x y=z"), WORDS("run"), "A=1 _b2='' C='x y=z' run");
 }
 
-static void shell_add_command__names_no_shell_takes__through_env(void **state)
+TEST(shell_add_command__names_no_shell_takes__through_env)
 {
-    (void)state;
     check_command(WORDS("A=1", "a.b=2 3"), WORDS("run"), "env A=1 'a.b=2 3' run");
     check_command(WORDS("2A=1"), WORDS("run"), "env 2A=1 run");
 }
 
-static void shell_add_command__program_like_a_setting__quoted(void **state)
+TEST(shell_add_command__program_like_a_setting__quoted)
 {
-    (void)state;
     check_command(WORDS(), WORDS("A=1", "A=1"), "'A=1' A=1");
 }
 
@@ -74,9 +64,8 @@ static void check_split(const char *line, char *const *expected)
     string_list_free(&words);
 }
 
-static void shell_split__quotes_and_backslashes__as_a_shell(void **state)
+TEST(shell_split__quotes_and_backslashes__as_a_shell)
 {
-    (void)state;
     check_split("", WORDS());
     check_split(" \t\n", WORDS());
     check_split(" python3  train.py\t--a=1\n", WORDS("python3", "train.py", "--a=1"));
@@ -87,9 +76,8 @@ static void shell_split__quotes_and_backslashes__as_a_shell(void **state)
     check_split("a|b >c $d *", WORDS("a|b", ">c", "$d", "*"));
 }
 
-static void shell_split__quote_left_open__said(void **state)
+TEST(shell_split__quote_left_open__said)
 {
-    (void)state;
     struct string_list words = STRING_LIST_INIT;
     struct error e = ERROR_INIT;
     assert_int_equal(shell_split("it's", &words, &e), -1);
@@ -97,17 +85,4 @@ static void shell_split__quote_left_open__said(void **state)
     assert_string_equal(e.text, "it's: a quote is not closed");
     assert_int_equal(shell_split("a \"b\\\"", &words, &e), -1);
     string_list_free(&words);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shell_add_word__any_text__one_word),
-        cmocka_unit_test(shell_add_command__settings__before_the_command),
-        cmocka_unit_test(shell_add_command__names_no_shell_takes__through_env),
-        cmocka_unit_test(shell_add_command__program_like_a_setting__quoted),
-        cmocka_unit_test(shell_split__quotes_and_backslashes__as_a_shell),
-        cmocka_unit_test(shell_split__quote_left_open__said),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

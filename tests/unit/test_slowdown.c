@@ -1,15 +1,9 @@
 /* report/slowdown: what is slower, and how often that is said of what is not. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "compare/slowdown.h"
 #include "rounds.h"
-#include "util/memory.h"
+#include "unit_test.h"
 #include "util/quantile.h"
 #include "util/rng.h"
 
@@ -112,9 +106,8 @@ static void expect_kept(const char *name, noise_fn noise, int repeats)
     assert_in_range(slower.mean_above, 0, COMPARISONS / 10);
 }
 
-static void judge__repeats_enough__few_false_alarms_and_most_found(void **state)
+TEST(judge__repeats_enough__few_false_alarms_and_most_found)
 {
-    (void)state;
     if (rounds_are_few())
         skip();
     expect_kept("quiet", quiet, 3);
@@ -122,9 +115,8 @@ static void judge__repeats_enough__few_false_alarms_and_most_found(void **state)
     expect_kept("busy machine", on_a_busy_machine, 240);
 }
 
-static void judge__too_few_repeats__unknown_rather_than_wrong(void **state)
+TEST(judge__too_few_repeats__unknown_rather_than_wrong)
 {
-    (void)state;
     if (rounds_are_few())
         skip();
     static const noise_fn noises[] = {quiet, on_the_processor, on_a_busy_machine};
@@ -139,9 +131,8 @@ static void judge__too_few_repeats__unknown_rather_than_wrong(void **state)
 }
 
 /* As many repeats as it asks for tell, in most cases. */
-static void judge__as_many_repeats_as_it_wants__tell(void **state)
+TEST(judge__as_many_repeats_as_it_wants__tell)
 {
-    (void)state;
     if (rounds_are_few())
         skip();
     int told = 0, asked = 0;
@@ -173,9 +164,8 @@ static struct slowdown_job one_each(double before, double now)
     return j;
 }
 
-static void judge__one_job_once__nothing_says_how_much_runs_differ(void **state)
+TEST(judge__one_job_once__nothing_says_how_much_runs_differ)
 {
-    (void)state;
     struct slowdown_job j = one_each(1, 2);
     struct slowdown s = slowdown_judge(&j, 1, 1.05, 1);
     assert_int_equal(s.verdict, SLOWDOWN_UNKNOWN);
@@ -186,9 +176,8 @@ static void judge__one_job_once__nothing_says_how_much_runs_differ(void **state)
     assert_true(isnan(s.ratio));
 }
 
-static void judge__always_the_same__certain(void **state)
+TEST(judge__always_the_same__certain)
 {
-    (void)state;
     struct slowdown_job equal[] = {one_each(1, 1), one_each(2, 2)},
                         slower[] = {one_each(1, 1.0625), one_each(2, 2.125)},
                         little[] = {one_each(1, 1.03125), one_each(2, 2.0625)};
@@ -199,9 +188,8 @@ static void judge__always_the_same__certain(void **state)
 
 /* By hand: the logarithms' means differ by 0.2, each run lies 0.1 from its mean, 2 degrees of freedom, so that the
  * standard error is sqrt((4 * 0.01) / 2 * (1/2 + 1/2)). */
-static void judge__two_runs_on_each_side__interval_by_hand(void **state)
+TEST(judge__two_runs_on_each_side__interval_by_hand)
 {
-    (void)state;
     struct slowdown_job j = {{2, 0, 0.02}, {2, 0.2, 0.02}};
     struct slowdown s = slowdown_judge(&j, 1, 1.05, 1);
     double error = sqrt(0.02);
@@ -210,9 +198,8 @@ static void judge__two_runs_on_each_side__interval_by_hand(void **state)
     assert_true(slowdown_judge(&j, 1, 1.05, 10).least < s.least);
 }
 
-static void student_quantile__as_tabulated(void **state)
+TEST(student_quantile__as_tabulated)
 {
-    (void)state;
     static const struct {
         double share;
         int64_t freedom;
@@ -221,18 +208,4 @@ static void student_quantile__as_tabulated(void **state)
                 {0.975, 10, 2.228}, {0.995, 30, 2.750}, {0.95, 100000, 1.646}};
     for (size_t i = 0; i < COUNT(rows); i++)
         assert_true(fabs(student_quantile(rows[i].share, rows[i].freedom) - rows[i].value) < 6e-4);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(judge__repeats_enough__few_false_alarms_and_most_found),
-        cmocka_unit_test(judge__too_few_repeats__unknown_rather_than_wrong),
-        cmocka_unit_test(judge__as_many_repeats_as_it_wants__tell),
-        cmocka_unit_test(judge__one_job_once__nothing_says_how_much_runs_differ),
-        cmocka_unit_test(judge__always_the_same__certain),
-        cmocka_unit_test(judge__two_runs_on_each_side__interval_by_hand),
-        cmocka_unit_test(student_quantile__as_tabulated),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,9 @@
 /* slurm/allocation, slurm/steps: what Slurm says of an allocation, and what is asked of it for a step. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "process/environment.h"
 #include "slurm/steps.h"
+#include "unit_test.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 
@@ -27,9 +21,8 @@ static void assert_node(const struct allocation_node *n, const char *name, int64
     assert_int_equal(n->memory_mb, memory_mb);
 }
 
-static void allocation_parse__groups_of_nodes__what_they_hold(void **state)
+TEST(allocation_parse__groups_of_nodes__what_they_hold)
 {
-    (void)state;
     struct allocation a;
     assert_int_equal(allocation_parse(detail, &a), 0);
     assert_int_equal(a.count, 2);
@@ -38,9 +31,8 @@ static void allocation_parse__groups_of_nodes__what_they_hold(void **state)
     allocation_free(&a);
 }
 
-static void allocation_parse__nothing_or_nonsense__none(void **state)
+TEST(allocation_parse__nothing_or_nonsense__none)
 {
-    (void)state;
     static const char *const texts[] = {"", "slurm_load_jobs error: Invalid job id specified\n",
                                         " Nodes=", " Nodes=n1 GRES=gpu:2", " Nodes= CPU_IDs=0-3"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -68,9 +60,8 @@ static char *names(const struct device_list *l)
     return buffer_take(&b);
 }
 
-static void allocation_devices__gpus_or_processors__by_node(void **state)
+TEST(allocation_devices__gpus_or_processors__by_node)
 {
-    (void)state;
     struct device_list l;
     allocation_devices(&held, false, 0, &l);
     char *text = names(&l);
@@ -101,9 +92,8 @@ static void assert_share(const struct slurm_config *config, const char *devices,
     free((char *)r.memory);
 }
 
-static void step_share__by_devices__of_processors_and_memory(void **state)
+TEST(step_share__by_devices__of_processors_and_memory)
 {
-    (void)state;
     const struct slurm_config gpus = {0}, cpus = {.no_gpus = true, .cpus_per_task = 2},
                               memory = {.memory = (char *)"9G"};
     assert_share(&gpus, "n1:0,n1:3", "{}", "n1 1 nodes, 1 tasks, 8 cpus, 2 gpus, 400M");
@@ -127,9 +117,8 @@ static void assert_command(char *const *launcher, char *const *command, const ch
     strings_free(words);
 }
 
-static void step_command__with_srun_of_its_own__once(void **state)
+TEST(step_command__with_srun_of_its_own__once)
 {
-    (void)state;
 #define ASKED                                                                                                          \
     "srun --jobid=4 --exact --nodes=2 --nodelist=n1,n2 --ntasks=6 --ntasks-per-node=3 --cpus-per-task=5 "              \
     "--job-name=x:1 --kill-on-bad-exit=1 --quiet"
@@ -142,9 +131,8 @@ static void step_command__with_srun_of_its_own__once(void **state)
     assert_command(other, plain, ASKED " nice train -x");
 }
 
-static void step_word_of__lines_of_slurm__what_they_mean(void **state)
+TEST(step_word_of__lines_of_slurm__what_they_mean)
 {
-    (void)state;
     static const struct {
         const char *text;
         enum step_word word;
@@ -183,17 +171,4 @@ static void step_word_of__lines_of_slurm__what_they_mean(void **state)
         assert_true((node == NULL) == (cases[i].node == NULL) && (!node || strcmp(node, cases[i].node) == 0));
         free(node);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(allocation_parse__groups_of_nodes__what_they_hold),
-        cmocka_unit_test(allocation_parse__nothing_or_nonsense__none),
-        cmocka_unit_test(allocation_devices__gpus_or_processors__by_node),
-        cmocka_unit_test(step_share__by_devices__of_processors_and_memory),
-        cmocka_unit_test(step_command__with_srun_of_its_own__once),
-        cmocka_unit_test(step_word_of__lines_of_slurm__what_they_mean),
-    };
-    return cmocka_run_group_tests_name("slurm steps", tests, NULL, NULL);
 }

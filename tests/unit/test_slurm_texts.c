@@ -1,19 +1,14 @@
 /* slurm: the table of decisions, what Slurm prints, what it is given. No Slurm is needed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "slurm/result.h"
 #include "slurm/script.h"
 #include "slurm/state.h"
 #include "slurm/text.h"
+#include "unit_test.h"
 #include "util/file.h"
 #include "util/memory.h"
 
@@ -64,9 +59,8 @@ static const struct {
     {"DEADLINE", SLURM_DEADLINE, "DDDRDD", "DDDRDD"},
 };
 
-static void slurm_decide__every_state_and_result__as_the_table_says(void **state)
+TEST(slurm_decide__every_state_and_result__as_the_table_says)
 {
-    (void)state;
     bool seen[SLURM_STATE_COUNT] = {[SLURM_NONE] = true};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         seen[rows[i].state] = true;
@@ -81,9 +75,8 @@ static void slurm_decide__every_state_and_result__as_the_table_says(void **state
         assert_true(seen[s]);
 }
 
-static void slurm_state_by_name__each_name__its_state(void **state)
+TEST(slurm_state_by_name__each_name__its_state)
 {
-    (void)state;
     for (size_t i = 5; i < sizeof rows / sizeof *rows; i++)
         assert_int_equal(slurm_state_by_name(rows[i].name), rows[i].state);
     assert_int_equal(slurm_state_by_name("SOME_NEW_STATE"), SLURM_STRANGE);
@@ -94,9 +87,8 @@ static void slurm_state_by_name__each_name__its_state(void **state)
     assert_int_equal(slurm_state_by_name("no answer"), SLURM_STRANGE);
 }
 
-static void slurm_decide__accounting__asked_where_the_queue_knows_nothing(void **state)
+TEST(slurm_decide__accounting__asked_where_the_queue_knows_nothing)
 {
-    (void)state;
     assert_int_equal(slurm_decide(SLURM_ABSENT, SLURM_TIMEOUT, RESULT_SILENT, false), SLURM_LIMIT_PASSED);
     assert_int_equal(slurm_decide(SLURM_SILENT, SLURM_NODE_FAIL, RESULT_NONE, false), SLURM_NODE_FAILED);
     /* Late: it says RUNNING still, or PENDING, when the job has left the queue. */
@@ -131,9 +123,8 @@ static void assert_queue(const char *text, int refused, const char *expected)
     buffer_free(&b);
 }
 
-static void slurm_queue_parse__lines__entries(void **state)
+TEST(slurm_queue_parse__lines__entries)
 {
-    (void)state;
     assert_queue("14|N/A|RUNNING|None|n[1-2]|db a|b\n9|3|PENDING|Resources||x\n", 0,
                  "14 RUNNING None n[1-2] db a|b;9_3-3 PENDING Resources x;");
     assert_queue("9|0-4,7%3|PENDING|JobArrayTaskLimit||\n", 0,
@@ -145,9 +136,8 @@ static void slurm_queue_parse__lines__entries(void **state)
                  "9 RUNNING x;");
 }
 
-static void slurm_queue_parse__json__as_22_05_and_later(void **state)
+TEST(slurm_queue_parse__json__as_22_05_and_later)
 {
-    (void)state;
     assert_queue("{\"jobs\":[{\"job_id\":14,\"array_job_id\":9,\"array_task_id\":4,\"array_task_string\":\"\","
                  "\"job_state\":\"FAILED\",\"state_reason\":\"NonZeroExitCode\",\"nodes\":\"n1\",\"comment\":\"c\"}]}",
                  0, "9_4-4 FAILED NonZeroExitCode n1 c;");
@@ -160,9 +150,8 @@ static void slurm_queue_parse__json__as_22_05_and_later(void **state)
     assert_queue("{\"errors\":[]}", -1, "");
 }
 
-static void slurm_account_parse__lines__entries(void **state)
+TEST(slurm_account_parse__lines__entries)
 {
-    (void)state;
     struct buffer b = BUFFER_INIT;
     assert_int_equal(slurm_account_parse("9_4|FAILED|7:0|n1\n9_4.batch|FAILED|7:0|n1\n14|TIMEOUT|0:15|n2\n"
                                          "9_[5-6]|CANCELLED by 0|0:0|None assigned\nnonsense\n",
@@ -179,9 +168,8 @@ static void count_entry(void *context, const struct slurm_entry *entry)
     last->nodes = strcmp(entry->nodes, "n[1-2]") == 0 ? "n[1-2]" : "";
 }
 
-static void slurm_completion_parse__lines_of_22_05__own_tasks_alone(void **state)
+TEST(slurm_completion_parse__lines_of_22_05__own_tasks_alone)
 {
-    (void)state;
 #define BEFORE "JobId=14 UserId=me(7) GroupId=g(1) Name=a b "
 #define AFTER " DerivedExitCode=0:0 ExitCode=2:0 \n"
     struct slurm_entry e = {0};
@@ -202,9 +190,8 @@ static void slurm_completion_parse__lines_of_22_05__own_tasks_alone(void **state
     assert_int_equal(e.job, 0);
 }
 
-static void slurm_completion_path__configuration__only_of_filetxt(void **state)
+TEST(slurm_completion_path__configuration__only_of_filetxt)
 {
-    (void)state;
     char *path =
         slurm_completion_path("JobCompHost             = h\nJobCompLoc              = /var/log/x.txt\nJobCompPort = 0\n"
                               "JobCompType             = jobcomp/filetxt\n");
@@ -215,9 +202,8 @@ static void slurm_completion_path__configuration__only_of_filetxt(void **state)
     assert_null(slurm_completion_path(""));
 }
 
-static void slurm_submitted_id__parsable__number(void **state)
+TEST(slurm_submitted_id__parsable__number)
 {
-    (void)state;
     assert_int_equal(slurm_submitted_id("123\n"), 123);
     assert_int_equal(slurm_submitted_id("123;cluster\n"), 123);
     assert_int_equal(slurm_submitted_id("Submitted batch job 123\n"), -1);
@@ -225,9 +211,8 @@ static void slurm_submitted_id__parsable__number(void **state)
     assert_int_equal(slurm_submitted_id(""), -1);
 }
 
-static void slurm_refusal_of__messages__what_they_mean(void **state)
+TEST(slurm_refusal_of__messages__what_they_mean)
 {
-    (void)state;
     assert_int_equal(slurm_refusal_of("sbatch: error: Batch job submission failed: Invalid partition name specified"),
                      REFUSAL_FINAL);
     assert_int_equal(slurm_refusal_of("sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission "
@@ -241,9 +226,8 @@ static void slurm_refusal_of__messages__what_they_mean(void **state)
     assert_int_equal(slurm_refusal_of(""), REFUSAL_FINAL);
 }
 
-static void slurm_time_minutes__limit_grace_margin__rounded_up(void **state)
+TEST(slurm_time_minutes__limit_grace_margin__rounded_up)
 {
-    (void)state;
     assert_int_equal(slurm_time_minutes(0, 5000, 120000), 0);
     assert_int_equal(slurm_time_minutes(600000, 5000, 120000), 13);
     assert_int_equal(slurm_time_minutes(55000, 5000, 0), 1);
@@ -252,9 +236,8 @@ static void slurm_time_minutes__limit_grace_margin__rounded_up(void **state)
 
 /* --- what Slurm is given --- */
 
-static void slurm_request__options__quoted_lines(void **state)
+TEST(slurm_request__options__quoted_lines)
 {
-    (void)state;
     char *extra[] = {(char *)"--licenses=a:2", NULL};
     const struct slurm_request r = {.partition = "gpu",
                                     .constraint = "a100&\"big\"",
@@ -341,9 +324,8 @@ static void bench_free(struct bench *b)
     free(b->job_dir);
 }
 
-static void slurm_batch__task_run_by_a_shell__result_and_output(void **state)
+TEST(slurm_batch__task_run_by_a_shell__result_and_output)
 {
-    (void)state;
     char *command[] = {(char *)"/bin/sh", (char *)"-c",       (char *)"printf '%s|%s' \"$GREETING\" \"$1\"; exit 7",
                        (char *)"sh",      (char *)"a 'b' $c", NULL};
     struct bench b;
@@ -365,9 +347,8 @@ static void slurm_batch__task_run_by_a_shell__result_and_output(void **state)
     bench_free(&b);
 }
 
-static void slurm_batch__limit_of_its_own__ended_by_timeout(void **state)
+TEST(slurm_batch__limit_of_its_own__ended_by_timeout)
 {
-    (void)state;
     char *command[] = {(char *)"sleep", (char *)"60", NULL};
     struct bench b;
     bench_make(&b, command);
@@ -379,9 +360,8 @@ static void slurm_batch__limit_of_its_own__ended_by_timeout(void **state)
     bench_free(&b);
 }
 
-static void slurm_batch__asked_to_end__says_so(void **state)
+TEST(slurm_batch__asked_to_end__says_so)
 {
-    (void)state;
     char *command[] = {(char *)"/bin/sh", (char *)"-c",
                        (char *)"trap 'kill $!; exit 4' TERM; sleep 60 & kill -TERM $PPID; wait", NULL};
     struct bench b;
@@ -401,9 +381,8 @@ static void bench_write(const struct bench *b, const char *name, const char *tex
     free(path);
 }
 
-static void slurm_batch__task_started_again__leaves_everything(void **state)
+TEST(slurm_batch__task_started_again__leaves_everything)
 {
-    (void)state;
     /* Begun or ended by whoever it was, or given up. */
     static const char *const signs[] = {SLURM_BEGUN_FILE, SLURM_RESULT_FILE, SLURM_CLOSED_FILE};
     char *command[] = {(char *)"echo", (char *)"again", NULL};
@@ -423,9 +402,8 @@ static void slurm_batch__task_started_again__leaves_everything(void **state)
     }
 }
 
-static void slurm_batch__closed_while_it_runs__ended_without_a_result(void **state)
+TEST(slurm_batch__closed_while_it_runs__ended_without_a_result)
 {
-    (void)state;
     char *command[] = {(char *)"/bin/sh", (char *)"-c", (char *)": >" SLURM_CLOSED_FILE "; exec sleep 60", NULL};
     struct bench b;
     bench_make(&b, command);
@@ -434,9 +412,8 @@ static void slurm_batch__closed_while_it_runs__ended_without_a_result(void **sta
     bench_free(&b);
 }
 
-static void slurm_exit_parse__line_of_scontrol__code_and_signal(void **state)
+TEST(slurm_exit_parse__line_of_scontrol__code_and_signal)
 {
-    (void)state;
     int code = -1, killer = -1;
     assert_true(slurm_exit_parse("JobId=4 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=0:9 RunTime=0", &code, &killer));
     assert_int_equal(code, 0);
@@ -447,9 +424,8 @@ static void slurm_exit_parse__line_of_scontrol__code_and_signal(void **state)
     assert_int_equal(killer, 9);
 }
 
-static void slurm_report__torn_or_foreign__none(void **state)
+TEST(slurm_report__torn_or_foreign__none)
 {
-    (void)state;
     struct slurm_report r;
     assert_false(slurm_report_parse("", &r));
     assert_false(slurm_report_parse("state=ended\nexit=0\n", &r));
@@ -461,30 +437,4 @@ static void slurm_report__torn_or_foreign__none(void **state)
     assert_true(slurm_report_parse("attempt=1\n0m0.00s 0m0.00s\n1m1.500s 0m0.25s\n", &r));
     assert_int_equal(r.user_ms, 61500);
     assert_int_equal(r.system_ms, 250);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slurm_decide__every_state_and_result__as_the_table_says),
-        cmocka_unit_test(slurm_state_by_name__each_name__its_state),
-        cmocka_unit_test(slurm_decide__accounting__asked_where_the_queue_knows_nothing),
-        cmocka_unit_test(slurm_queue_parse__lines__entries),
-        cmocka_unit_test(slurm_queue_parse__json__as_22_05_and_later),
-        cmocka_unit_test(slurm_account_parse__lines__entries),
-        cmocka_unit_test(slurm_completion_parse__lines_of_22_05__own_tasks_alone),
-        cmocka_unit_test(slurm_completion_path__configuration__only_of_filetxt),
-        cmocka_unit_test(slurm_submitted_id__parsable__number),
-        cmocka_unit_test(slurm_refusal_of__messages__what_they_mean),
-        cmocka_unit_test(slurm_time_minutes__limit_grace_margin__rounded_up),
-        cmocka_unit_test(slurm_request__options__quoted_lines),
-        cmocka_unit_test(slurm_batch__task_run_by_a_shell__result_and_output),
-        cmocka_unit_test(slurm_batch__limit_of_its_own__ended_by_timeout),
-        cmocka_unit_test(slurm_batch__asked_to_end__says_so),
-        cmocka_unit_test(slurm_batch__task_started_again__leaves_everything),
-        cmocka_unit_test(slurm_batch__closed_while_it_runs__ended_without_a_result),
-        cmocka_unit_test(slurm_exit_parse__line_of_scontrol__code_and_signal),
-        cmocka_unit_test(slurm_report__torn_or_foreign__none),
-    };
-    return cmocka_run_group_tests_name("slurm texts", tests, NULL, NULL);
 }

@@ -1,19 +1,14 @@
 /* store: the tables of states, and that the database holds everybody to them. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "config/failure.h"
 #include "database/db.h"
 #include "database/open.h"
 #include "database_fixture.h"
 #include "store/states.h"
+#include "unit_test.h"
 #include "util/memory.h"
 
 static int make_database(void **state)
@@ -70,7 +65,7 @@ static bool table_has_attempt(int from, int to)
     return false;
 }
 
-static void job_states__every_pair__database_allows_what_the_table_has(void **state)
+TEST_WITHIN(job_states__every_pair__database_allows_what_the_table_has, make_database, close_database)
 {
     for (int from = 1; from < JOB_STATE_COUNT; from++)
         for (int to = 1; to < JOB_STATE_COUNT; to++)
@@ -79,7 +74,7 @@ static void job_states__every_pair__database_allows_what_the_table_has(void **st
                 fail_msg("job: %s to %s", job_state_names[from], job_state_names[to]);
 }
 
-static void attempt_states__every_pair__database_allows_what_the_table_has(void **state)
+TEST_WITHIN(attempt_states__every_pair__database_allows_what_the_table_has, make_database, close_database)
 {
     for (int from = 1; from < ATTEMPT_STATE_COUNT; from++)
         for (int to = 1; to < ATTEMPT_STATE_COUNT; to++)
@@ -94,7 +89,7 @@ static bool database_takes(struct db *db, const char *sql)
     return db_exec(db, sql, &e) == 0;
 }
 
-static void checks__unknown_words__refused(void **state)
+TEST_WITHIN(checks__unknown_words__refused, make_database, close_database)
 {
     static const char *const bad[] = {
         "INSERT INTO job (key, sweep_id, rank, state) VALUES (randomblob(16), 1, 0, 'done')",
@@ -117,7 +112,7 @@ static void checks__unknown_words__refused(void **state)
             fail_msg("taken: %s", bad[i]);
 }
 
-static void checks__infinity__refused(void **state)
+TEST_WITHIN(checks__infinity__refused, make_database, close_database)
 {
     /* SQLite reads numbers as long doubles; valgrind has none, and takes the largest double for infinite. */
     volatile long double large = 1e300L;
@@ -131,7 +126,7 @@ static void checks__infinity__refused(void **state)
         database_takes(*state, "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, 'loss', -9e999, 1)"));
 }
 
-static void checks__every_class_of_failure__taken(void **state)
+TEST_WITHIN(checks__every_class_of_failure__taken, make_database, close_database)
 {
     for (int i = 1; i < FAILURE_COUNT; i++) {
         char *sql =
@@ -145,7 +140,7 @@ static void checks__every_class_of_failure__taken(void **state)
 }
 
 /* What is passed for every job makes no table of its own: "x IN ('a', 'b', 'c')" in a check would. */
-static void checks__statements_of_every_job__make_no_table(void **state)
+TEST_WITHIN(checks__statements_of_every_job__make_no_table, make_database, close_database)
 {
     static const char *const statements[] = {
         "EXPLAIN INSERT INTO job (key, sweep_id, rank) VALUES (?, ?, ?)",
@@ -166,9 +161,8 @@ static void checks__statements_of_every_job__make_no_table(void **state)
 }
 
 /* Every cell: "event state next action"; what is not listed is illegal. */
-static void job_table__every_cell__as_written(void **state)
+TEST(job_table__every_cell__as_written)
 {
-    (void)state;
     struct job_transition want[JOB_STATE_COUNT][JOB_EVENT_COUNT] = {0};
     want[JOB_PENDING][JOB_CLAIM] = (struct job_transition){JOB_RUNNING, JOB_KEEP};
     want[JOB_RUNNING][JOB_RELEASE] = (struct job_transition){JOB_PENDING, JOB_KEEP};
@@ -190,9 +184,8 @@ static void job_table__every_cell__as_written(void **state)
 }
 
 /* An attempt that is over is over, and one that its runner left is never open afterwards. */
-static void attempt_table__ends_and_orphans__final(void **state)
+TEST(attempt_table__ends_and_orphans__final)
 {
-    (void)state;
     for (int event = 1; event < ATTEMPT_EVENT_COUNT; event++) {
         assert_int_equal(attempt_transition(ATTEMPT_OK, (enum attempt_event)event).next, 0);
         assert_int_equal(attempt_transition(ATTEMPT_FAILED, (enum attempt_event)event).next, 0);
@@ -204,21 +197,4 @@ static void attempt_table__ends_and_orphans__final(void **state)
     assert_int_equal(attempt_transition(ATTEMPT_CLAIMED, ATTEMPT_SUCCEED).next, 0);
     assert_int_equal(attempt_transition(ATTEMPT_RUNNING, ATTEMPT_START).next, 0);
     assert_int_equal(attempt_transition(ATTEMPT_RUNNING, ATTEMPT_RELEASE).next, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(job_table__every_cell__as_written),
-        cmocka_unit_test(attempt_table__ends_and_orphans__final),
-        cmocka_unit_test_setup_teardown(job_states__every_pair__database_allows_what_the_table_has, make_database,
-                                        close_database),
-        cmocka_unit_test_setup_teardown(attempt_states__every_pair__database_allows_what_the_table_has, make_database,
-                                        close_database),
-        cmocka_unit_test_setup_teardown(checks__unknown_words__refused, make_database, close_database),
-        cmocka_unit_test_setup_teardown(checks__infinity__refused, make_database, close_database),
-        cmocka_unit_test_setup_teardown(checks__every_class_of_failure__taken, make_database, close_database),
-        cmocka_unit_test_setup_teardown(checks__statements_of_every_job__make_no_table, make_database, close_database),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

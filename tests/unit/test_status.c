@@ -1,20 +1,15 @@
 /* store: the time that is left, and who holds the writer's lock. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "database/lock.h"
 #include "results/durations.h"
 #include "results/status.h"
+#include "unit_test.h"
 
 static struct status_attempt attempts[] = {
     {.job_id = 1, .number = 1, .started_ms = 1000, .expected_ms = -1},
@@ -22,16 +17,14 @@ static struct status_attempt attempts[] = {
     {.job_id = 3, .number = 1, .started_ms = 5000, .expected_ms = -1},
 };
 
-static void status_eta_ms__nothing_left__zero(void **state)
+TEST(status_eta_ms__nothing_left__zero)
 {
-    (void)state;
     const struct sweep_status s = {.ok = 5, .mean_ms = 100};
     assert_int_equal(status_eta_ms(&s, 0), 0);
 }
 
-static void status_eta_ms__nothing_known__unknown(void **state)
+TEST(status_eta_ms__nothing_known__unknown)
 {
-    (void)state;
     const struct sweep_status no_mean = {.to_come = 5, .mean_ms = -1, .attempt_total = 1};
     const struct sweep_status none_runs = {.to_come = 5, .mean_ms = 100};
     assert_int_equal(status_eta_ms(&no_mean, 0), -1);
@@ -41,9 +34,8 @@ static void status_eta_ms__nothing_known__unknown(void **state)
     assert_int_equal(status_eta_ms(&no_limit, 0), -1);
 }
 
-static void status_eta_ms__some_run__rest_of_these_and_the_waiting(void **state)
+TEST(status_eta_ms__some_run__rest_of_these_and_the_waiting)
 {
-    (void)state;
     struct sweep_status s = {.to_come = 4,
                              .running = 3,
                              .mean_ms = 3000,
@@ -60,9 +52,8 @@ static void status_eta_ms__some_run__rest_of_these_and_the_waiting(void **state)
     assert_int_equal(status_eta_ms(&s, 5000), (0 + 2000 + 3000 + 5 * 3000) / 4);
 }
 
-static void status_eta_ms__like_ones_known__they_count_instead_of_the_mean(void **state)
+TEST(status_eta_ms__like_ones_known__they_count_instead_of_the_mean)
 {
-    (void)state;
     struct status_attempt two[] = {
         {.job_id = 1, .number = 1, .started_ms = 1000, .expected_ms = 10000},
         {.job_id = 2, .number = 1, .started_ms = 4000, .expected_ms = -1},
@@ -110,9 +101,8 @@ static void assert_waiting(const char *sql, int64_t waiting, double expected_ms)
     "INSERT INTO job (id, sweep_id, cluster_id, model_id, training_id, state, witness_id) VALUES (" #id ", 1, " specs  \
     ", 'pending', NULL);"
 
-static void durations_of_waiting__nearest_match_counts(void **state)
+TEST(durations_of_waiting__nearest_match_counts)
 {
-    (void)state;
     assert_waiting(WAITS(10, "1, 1, 2"), 1, 300);
     assert_waiting(WAITS(10, "1, 1, 9"), 1, 200); /* the model's */
     assert_waiting(WAITS(10, "1, 2, NULL"), 1, 1000);
@@ -126,9 +116,8 @@ static void durations_of_waiting__nearest_match_counts(void **state)
     assert_waiting("DELETE FROM attempt;" WAITS(10, "1, 1, 2"), 1, (double)NAN);
 }
 
-static void durations_of_waiting__too_many_to_look_at__sampled(void **state)
+TEST(durations_of_waiting__too_many_to_look_at__sampled)
 {
-    (void)state;
     /* Every other job is of model 2: an odd distance between the ids meets both. */
     assert_waiting("WITH RECURSIVE n (i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 49975)"
                    " INSERT INTO job (id, sweep_id, cluster_id, model_id, training_id, state, witness_id) SELECT i, 1, "
@@ -142,9 +131,8 @@ static void add_duration(void *context, int64_t job_id, double ms)
     *sum += (double)job_id * 1e6 + ms;
 }
 
-static void durations_of_running__each_by_its_like(void **state)
+TEST(durations_of_running__each_by_its_like)
 {
-    (void)state;
     struct db *db = NULL;
     double sum = 0;
     assert_int_equal(db_open(NULL, DB_TEMPORARY, &db, NULL), 0);
@@ -162,9 +150,8 @@ static void durations_of_running__each_by_its_like(void **state)
     db_close(db);
 }
 
-static void writer_lock_is_held__taken_and_released__follows(void **state)
+TEST(writer_lock_is_held__taken_and_released__follows)
 {
-    (void)state;
     char directory[] = "/tmp/meshsweep-lock.XXXXXX";
     assert_non_null(mkdtemp(directory));
     assert_int_equal(chdir(directory), 0);
@@ -203,9 +190,8 @@ static bool has_opened(pid_t pid, const char *wanted)
     return false;
 }
 
-static void writer_lock_take__file_removed_by_who_held_it__on_the_next_one(void **state)
+TEST(writer_lock_take__file_removed_by_who_held_it__on_the_next_one)
 {
-    (void)state;
     char directory[] = "/tmp/meshsweep-lock.XXXXXX";
     bool is_new;
     int status = -1;
@@ -235,20 +221,4 @@ static void writer_lock_take__file_removed_by_who_held_it__on_the_next_one(void 
     unlink("y.db.lock");
     assert_int_equal(chdir("/"), 0);
     rmdir(directory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(status_eta_ms__nothing_left__zero),
-        cmocka_unit_test(status_eta_ms__nothing_known__unknown),
-        cmocka_unit_test(status_eta_ms__some_run__rest_of_these_and_the_waiting),
-        cmocka_unit_test(status_eta_ms__like_ones_known__they_count_instead_of_the_mean),
-        cmocka_unit_test(durations_of_waiting__nearest_match_counts),
-        cmocka_unit_test(durations_of_waiting__too_many_to_look_at__sampled),
-        cmocka_unit_test(durations_of_running__each_by_its_like),
-        cmocka_unit_test(writer_lock_is_held__taken_and_released__follows),
-        cmocka_unit_test(writer_lock_take__file_removed_by_who_held_it__on_the_next_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* run: starting, limits, what is reported of an end, output. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -14,21 +9,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "awkward_children.h"
 #include "process/log_cap.h"
 #include "process/process.h"
 #include "supervisor_bench.h"
+#include "unit_test.h"
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/memory.h"
 
 /* --- ends of themselves --- */
 
-static void wait__exit_zero__no_files(void **state)
+TEST(wait__exit_zero__no_files)
 {
-    (void)state;
     struct bench *b = bench_open(2, 0, NULL);
     struct outcome o = run_argv(b, (char *[]){"true", NULL});
     assert_int_equal(o.ending, ENDING_EXITED);
@@ -45,9 +38,8 @@ static void wait__exit_zero__no_files(void **state)
     bench_close(b);
 }
 
-static void wait__output_and_status__kept_in_job_directory(void **state)
+TEST(wait__output_and_status__kept_in_job_directory)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_shell(b, "echo out; echo err >&2; exit 3");
     assert_int_equal(o.ending, ENDING_EXITED);
@@ -65,9 +57,8 @@ static void wait__output_and_status__kept_in_job_directory(void **state)
     bench_close(b);
 }
 
-static void wait__own_directory_wanted__files_there_from_the_start(void **state)
+TEST(wait__own_directory_wanted__files_there_from_the_start)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     char *argv[] = {"sh", "-c", "echo \"$MESHSWEEP_METRICS\"; echo '{\"a\": 1}' > \"$MESHSWEEP_METRICS\"", NULL};
     struct launch launch = launch_of(b, argv);
@@ -85,9 +76,8 @@ static void wait__own_directory_wanted__files_there_from_the_start(void **state)
     bench_close(b);
 }
 
-static void wait__metrics_written__moved_to_job_directory(void **state)
+TEST(wait__metrics_written__moved_to_job_directory)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_shell(b, "echo '{\"a\": 1}' > \"$MESHSWEEP_METRICS\"");
     char *text = text_of(o.metrics_path);
@@ -99,9 +89,8 @@ static void wait__metrics_written__moved_to_job_directory(void **state)
     bench_close(b);
 }
 
-static void wait__job_directory_cannot_be_made__output_kept_in_scratch(void **state)
+TEST(wait__job_directory_cannot_be_made__output_kept_in_scratch)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     strcpy(b->job_dir, "/proc/nowhere/a");
     struct outcome o = run_shell(b, "echo precious");
@@ -111,9 +100,8 @@ static void wait__job_directory_cannot_be_made__output_kept_in_scratch(void **st
     bench_close(b);
 }
 
-static void wait__killed_by_signal__reported_with_its_number(void **state)
+TEST(wait__killed_by_signal__reported_with_its_number)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_child(b, "kill-itself", 0);
     assert_int_equal(o.ending, ENDING_SIGNALED);
@@ -126,9 +114,8 @@ static void wait__killed_by_signal__reported_with_its_number(void **state)
 }
 
 /* Whether a core is written is the machine's choice: the same child, waited for by hand, says. */
-static void wait__abort__core_flag_as_the_kernel_says(void **state)
+TEST(wait__abort__core_flag_as_the_kernel_says)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     int status = 0;
     pid_t pid = fork();
@@ -148,9 +135,8 @@ static void wait__abort__core_flag_as_the_kernel_says(void **state)
     bench_close(b);
 }
 
-static void wait__output_closed_early__status_and_log_right(void **state)
+TEST(wait__output_closed_early__status_and_log_right)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_child(b, "close-output", 0);
     assert_int_equal(o.exit_code, 5);
@@ -159,9 +145,8 @@ static void wait__output_closed_early__status_and_log_right(void **state)
     bench_close(b);
 }
 
-static void start__child__clean_signals_descriptors_session(void **state)
+TEST(start__child__clean_signals_descriptors_session)
 {
-    (void)state;
     struct sigaction ignore = {.sa_handler = SIG_IGN}, old;
     sigaction(SIGUSR2, &ignore, &old); /* as under nohup: ignored signals are inherited */
     struct bench *b = bench_open(1, 0, NULL);
@@ -178,9 +163,8 @@ static void start__child__clean_signals_descriptors_session(void **state)
     sigaction(SIGUSR2, &old, NULL);
 }
 
-static void start__environment__exactly_what_was_given_and_ours(void **state)
+TEST(start__environment__exactly_what_was_given_and_ours)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     struct launch launch = launch_of(b, (char *[]){"/usr/bin/env", NULL});
     launch.environment = (char *[]){"A=1", "MESHSWEEP_ATTEMPT=forged", NULL};
@@ -217,9 +201,8 @@ static void assert_not_started(struct bench *b, char *const *argv, const char *d
     outcome_free(&o);
 }
 
-static void start__no_such_program__spawn_failure(void **state)
+TEST(start__no_such_program__spawn_failure)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     assert_not_started(b, (char *[]){"no-such-program-here", NULL}, NULL, ENOENT, "exec");
     assert_not_started(b, (char *[]){"/no/such/program", NULL}, NULL, ENOENT, "exec");
@@ -231,9 +214,8 @@ static void start__no_such_program__spawn_failure(void **state)
     bench_close(b);
 }
 
-static void start__not_executable__spawn_failure(void **state)
+TEST(start__not_executable__spawn_failure)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     char *script = xasprintf("%s/script", b->directory), *path = xasprintf("PATH=%s", b->directory);
     write_script(script, "#!/bin/sh\n", 0644);
@@ -250,18 +232,16 @@ static void start__not_executable__spawn_failure(void **state)
     bench_close(b);
 }
 
-static void start__directory_missing__spawn_failure(void **state)
+TEST(start__directory_missing__spawn_failure)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     assert_not_started(b, (char *[]){"true", NULL}, "/no/such/directory", ENOENT, "chdir");
     assert_not_started(b, (char *[]){"true", NULL}, "/bin/true", ENOTDIR, "chdir");
     bench_close(b);
 }
 
-static void start__argument_too_long__spawn_failure(void **state)
+TEST(start__argument_too_long__spawn_failure)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     char *huge = xmalloc(1 << 20);
     memset(huge, 'x', (1 << 20) - 1);
@@ -271,9 +251,8 @@ static void start__argument_too_long__spawn_failure(void **state)
     bench_close(b);
 }
 
-static void find_program__relative_path_entry__counts_from_the_directory(void **state)
+TEST(find_program__relative_path_entry__counts_from_the_directory)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     char *script = xasprintf("%s/tool", b->directory);
     write_script(script, "#!/bin/sh\necho found\n", 0755);
@@ -289,9 +268,8 @@ static void find_program__relative_path_entry__counts_from_the_directory(void **
 
 /* --- limits --- */
 
-static void wait__timeout__terminated_and_reported(void **state)
+TEST(wait__timeout__terminated_and_reported)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_child(b, "sleep", 100);
     assert_int_equal(o.ending, ENDING_TIMEOUT);
@@ -303,9 +281,8 @@ static void wait__timeout__terminated_and_reported(void **state)
     bench_close(b);
 }
 
-static void wait__timeout_of_the_deaf__killed_after_grace(void **state)
+TEST(wait__timeout_of_the_deaf__killed_after_grace)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_child(b, "ignore-term", 500);
     assert_int_equal(o.ending, ENDING_TIMEOUT);
@@ -317,9 +294,8 @@ static void wait__timeout_of_the_deaf__killed_after_grace(void **state)
     bench_close(b);
 }
 
-static void wait__timeout_of_the_stopped__continued_and_terminated(void **state)
+TEST(wait__timeout_of_the_stopped__continued_and_terminated)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_child(b, "stop-itself", 300);
     assert_int_equal(o.ending, ENDING_TIMEOUT);
@@ -328,9 +304,8 @@ static void wait__timeout_of_the_stopped__continued_and_terminated(void **state)
     bench_close(b);
 }
 
-static void wait__silence__idle_timeout_counts_from_the_last_output(void **state)
+TEST(wait__silence__idle_timeout_counts_from_the_last_output)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     struct launch launch = launch_of(b, (char *[]){b->self, "child", "talk-then-fall-silent", NULL});
     launch.idle_timeout_ms = 300;
@@ -343,9 +318,8 @@ static void wait__silence__idle_timeout_counts_from_the_last_output(void **state
     bench_close(b);
 }
 
-static void wait__no_metric_in_time__startup_timeout(void **state)
+TEST(wait__no_metric_in_time__startup_timeout)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     struct launch launch = launch_of(b, (char *[]){b->self, "child", "talk-then-fall-silent", NULL});
     launch.startup_timeout_ms = 200;
@@ -356,9 +330,8 @@ static void wait__no_metric_in_time__startup_timeout(void **state)
     bench_close(b);
 }
 
-static void wait__metric_written_in_time__no_startup_timeout(void **state)
+TEST(wait__metric_written_in_time__no_startup_timeout)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     struct launch launch = launch_of(b, (char *[]){b->self, "child", "measure-then-wait", NULL});
     launch.startup_timeout_ms = 400;
@@ -380,9 +353,8 @@ static bool holds_step(void *context, int64_t attempt, const char *log_path)
     return found;
 }
 
-static void wait__metric_in_the_log__no_startup_timeout(void **state)
+TEST(wait__metric_in_the_log__no_startup_timeout)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, holds_step);
     struct launch launch = launch_of(b, (char *[]){b->self, "child", "talk-then-fall-silent", NULL});
     launch.startup_timeout_ms = 200;
@@ -395,9 +367,8 @@ static void wait__metric_in_the_log__no_startup_timeout(void **state)
 
 /* --- output --- */
 
-static void wait__fifty_megabytes__kept_whole(void **state)
+TEST(wait__fifty_megabytes__kept_whole)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_child(b, "shout", 0);
     struct stat status;
@@ -409,9 +380,8 @@ static void wait__fifty_megabytes__kept_whole(void **state)
     bench_close(b);
 }
 
-static void wait__log_over_its_cap__head_and_tail_kept_and_the_cut_stated(void **state)
+TEST(wait__log_over_its_cap__head_and_tail_kept_and_the_cut_stated)
 {
-    (void)state;
     struct bench *b = bench_open(1, 1 << 20, NULL);
     struct outcome o = run_child(b, "shout", 0);
     assert_int_equal(o.log_bytes, 50000000);
@@ -436,9 +406,8 @@ static void wait__log_over_its_cap__head_and_tail_kept_and_the_cut_stated(void *
 
 /* --- the loop --- */
 
-static void wait__many_quick_jobs__each_reported_once(void **state)
+TEST(wait__many_quick_jobs__each_reported_once)
 {
-    (void)state;
     enum { JOBS = 300, SLOTS = 4 };
     struct bench *b = bench_open(SLOTS, 0, NULL);
     char told[JOBS + 1] = {0};
@@ -458,9 +427,8 @@ static void wait__many_quick_jobs__each_reported_once(void **state)
     bench_close(b);
 }
 
-static void wait__nothing_ends__returns_at_its_own_limit(void **state)
+TEST(wait__nothing_ends__returns_at_its_own_limit)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     struct launch launch = launch_of(b, (char *[]){b->self, "child", "sleep", NULL});
     supervisor_start(b->supervisor, &launch);
@@ -474,9 +442,8 @@ static void wait__nothing_ends__returns_at_its_own_limit(void **state)
     bench_close(b);
 }
 
-static void wait__signals_for_the_runner__told(void **state)
+TEST(wait__signals_for_the_runner__told)
 {
-    (void)state;
     struct bench *b = bench_open(1, 0, NULL);
     struct outcome none;
     struct wake wake;
@@ -492,9 +459,8 @@ static void wait__signals_for_the_runner__told(void **state)
 }
 
 /* As under nohup, and in the background of a shell. */
-static void wait__signals_ignored_from_the_start__stay_so(void **state)
+TEST(wait__signals_ignored_from_the_start__stay_so)
 {
-    (void)state;
     struct sigaction ignore = {.sa_handler = SIG_IGN}, old;
     sigaction(SIGHUP, &ignore, &old);
     struct bench *b = bench_open(1, 0, NULL);
@@ -507,9 +473,8 @@ static void wait__signals_ignored_from_the_start__stay_so(void **state)
     sigaction(SIGHUP, &old, NULL);
 }
 
-static void wait__children_ignored_from_the_start__status_told_all_the_same(void **state)
+TEST(wait__children_ignored_from_the_start__status_told_all_the_same)
 {
-    (void)state;
     struct sigaction ignore = {.sa_handler = SIG_IGN}, old, after;
     sigaction(SIGCHLD, &ignore, &old);
     struct bench *b = bench_open(1, 0, NULL);
@@ -523,9 +488,8 @@ static void wait__children_ignored_from_the_start__status_told_all_the_same(void
     bench_close(b);
 }
 
-static void create__more_slots_than_open_files__refused(void **state)
+TEST(create__more_slots_than_open_files__refused)
 {
-    (void)state;
     struct rlimit old, few = {100, 100};
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
     few.rlim_max = old.rlim_max;
@@ -539,9 +503,8 @@ static void create__more_slots_than_open_files__refused(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 }
 
-static void boot_id__read__a_uuid(void **state)
+TEST(boot_id__read__a_uuid)
 {
-    (void)state;
     char id[64];
     assert_int_equal(strlen(boot_id_read(id)), 36);
 }
@@ -552,40 +515,5 @@ int main(int argc, char **argv)
         return awkward_child(argv[2]);
     if (!kernel_has_pidfds())
         return 77;
-    if (argc == 2) /* one test, by its name or a pattern */
-        cmocka_set_test_filter(argv[1]);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wait__exit_zero__no_files),
-        cmocka_unit_test(wait__output_and_status__kept_in_job_directory),
-        cmocka_unit_test(wait__own_directory_wanted__files_there_from_the_start),
-        cmocka_unit_test(wait__metrics_written__moved_to_job_directory),
-        cmocka_unit_test(wait__job_directory_cannot_be_made__output_kept_in_scratch),
-        cmocka_unit_test(wait__killed_by_signal__reported_with_its_number),
-        cmocka_unit_test(wait__abort__core_flag_as_the_kernel_says),
-        cmocka_unit_test(wait__output_closed_early__status_and_log_right),
-        cmocka_unit_test(start__child__clean_signals_descriptors_session),
-        cmocka_unit_test(start__environment__exactly_what_was_given_and_ours),
-        cmocka_unit_test(start__no_such_program__spawn_failure),
-        cmocka_unit_test(start__not_executable__spawn_failure),
-        cmocka_unit_test(start__directory_missing__spawn_failure),
-        cmocka_unit_test(start__argument_too_long__spawn_failure),
-        cmocka_unit_test(find_program__relative_path_entry__counts_from_the_directory),
-        cmocka_unit_test(wait__timeout__terminated_and_reported),
-        cmocka_unit_test(wait__timeout_of_the_deaf__killed_after_grace),
-        cmocka_unit_test(wait__timeout_of_the_stopped__continued_and_terminated),
-        cmocka_unit_test(wait__silence__idle_timeout_counts_from_the_last_output),
-        cmocka_unit_test(wait__no_metric_in_time__startup_timeout),
-        cmocka_unit_test(wait__metric_written_in_time__no_startup_timeout),
-        cmocka_unit_test(wait__metric_in_the_log__no_startup_timeout),
-        cmocka_unit_test(wait__fifty_megabytes__kept_whole),
-        cmocka_unit_test(wait__log_over_its_cap__head_and_tail_kept_and_the_cut_stated),
-        cmocka_unit_test(wait__many_quick_jobs__each_reported_once),
-        cmocka_unit_test(wait__nothing_ends__returns_at_its_own_limit),
-        cmocka_unit_test(wait__signals_for_the_runner__told),
-        cmocka_unit_test(wait__signals_ignored_from_the_start__stay_so),
-        cmocka_unit_test(wait__children_ignored_from_the_start__status_told_all_the_same),
-        cmocka_unit_test(create__more_slots_than_open_files__refused),
-        cmocka_unit_test(boot_id__read__a_uuid),
-    };
-    return cmocka_run_group_tests_name("supervisor", tests, NULL, NULL);
+    return unit_test_run(argc, argv);
 }

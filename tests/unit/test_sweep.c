@@ -1,14 +1,9 @@
 /* config: what a correct sweep file becomes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "sweep_file/reader.h"
+#include "unit_test.h"
 #include "util/buffer.h"
 
 static struct sweep *read_sweep(const char *text)
@@ -55,9 +50,8 @@ static void assert_model(const char *keys, const char *expected)
     buffer_free(&text);
 }
 
-static void sections__tables_and_lists_of_tables__blocks_in_order(void **state)
+TEST(sections__tables_and_lists_of_tables__blocks_in_order)
 {
-    (void)state;
     struct sweep *s = read_sweep("[training_spec]\nglobal_batch = 64\n"
                                  "[[model]]\nlayers = [2, 4]\nhidden = 128\n"
                                  "[[parallel_spec]]\nzero_stage = [0, 1]\n"
@@ -74,9 +68,8 @@ static void sections__tables_and_lists_of_tables__blocks_in_order(void **state)
     sweep_free(s);
 }
 
-static void axes__every_kind_of_value__kept_apart(void **state)
+TEST(axes__every_kind_of_value__kept_apart)
 {
-    (void)state;
     assert_model("x = [1, 1.0, true, \"1\", 9223372036854775807]", "x=1|1.0|true|\"1\"|9223372036854775807");
     assert_model("x = [[2, 4], [4, 2]]", "x=[2,4]|[4,2]");
     assert_model("x = { b = 1, a = [2.5] }", "x={\"a\":[2.5],\"b\":1}");
@@ -86,9 +79,8 @@ static void axes__every_kind_of_value__kept_apart(void **state)
     assert_model("device_memory = \"80GiB\"", "device_memory=\"80GiB\"");
 }
 
-static void axes__ranges__written_out(void **state)
+TEST(axes__ranges__written_out)
 {
-    (void)state;
     assert_model("x = { from = 1, to = 4 }", "x=1|2|3|4");
     assert_model("x = { from = -4, to = 4, step = 3 }", "x=-4|-1|2");
     assert_model("x = { from = 1, to = 20, factor = 2 }", "x=1|2|4|8|16");
@@ -104,9 +96,8 @@ static void axes__ranges__written_out(void **state)
     sweep_free(s);
 }
 
-static void axes__kinds_of_values__as_declared(void **state)
+TEST(axes__kinds_of_values__as_declared)
 {
-    (void)state;
     struct sweep *s = read_sweep("[model]\na = 1\nb = 1.0\nc = true\nd = \"x\"\ne = {}\n");
     static const enum value_kind kinds[] = {VALUE_INT, VALUE_FLOAT, VALUE_BOOL, VALUE_STRING, VALUE_JSON};
     for (size_t i = 0; i < 5; i++)
@@ -114,25 +105,22 @@ static void axes__kinds_of_values__as_declared(void **state)
     sweep_free(s);
 }
 
-static void axes__sub_tables_and_dotted_keys__flattened(void **state)
+TEST(axes__sub_tables_and_dotted_keys__flattened)
 {
-    (void)state;
     assert_model("z.stage = [0, 1]\n\"q.r\" = 2\n[model.opt]\nlr = 0.1\n[model.opt.deep]\n\"(a, b)\" = [[1, 2]]",
                  "z.stage=0|1 q.r=2 opt.lr=0.1 opt.deep.a,opt.deep.b=1,2");
 }
 
-static void groups__lists_of_tuples_or_one_tuple__tied(void **state)
+TEST(groups__lists_of_tuples_or_one_tuple__tied)
 {
-    (void)state;
     assert_model("\"(pp, tp)\" = [[1, 1], [2, 1], [1, 2]]", "pp,tp=1,1|2,1|1,2");
     assert_model("\"( a ,b,c )\" = [1, 16, 1]", "a,b,c=1,16,1");
     assert_model("\"(a, b)\" = [[[1], {x = 1}], [[2], {}]]", "a,b=[1],{\"x\":1}|[2],{}");
     assert_model("\"(a, b)\" = [[1, 2], 3]", "a,b=[1,2],3");
 }
 
-static void list_values__bare_and_qualified__not_axes(void **state)
+TEST(list_values__bare_and_qualified__not_axes)
 {
-    (void)state;
     struct sweep *s = read_sweep("[sweep]\nlist_values = [\"tokens\", \"model.mesh\", \"o.ids\"]\n"
                                  "[[model]]\ntokens = [\"A\", \"B\"]\nmesh = [1, 2]\no.ids = [[0], [1]]\n"
                                  "[[parallel_spec]]\nmesh = [1, 2]\ntokens = []\n");
@@ -141,9 +129,8 @@ static void list_values__bare_and_qualified__not_axes(void **state)
     sweep_free(s);
 }
 
-static void sizes__cluster_memory_and_bytes__integers(void **state)
+TEST(sizes__cluster_memory_and_bytes__integers)
 {
-    (void)state;
     struct sweep *s = read_sweep("[cluster_spec]\ndevice_memory = [\"80GiB\", \"24 MiB\", 100]\nhost_memory = 1.5\n"
                                  "l2_bytes = \"40MB\"\nlink = \"80GiB\"\nnet.rx_bytes = \"1kB\"\n");
     assert_block(s, SECTION_CLUSTER, 0,
@@ -152,9 +139,8 @@ static void sizes__cluster_memory_and_bytes__integers(void **state)
     sweep_free(s);
 }
 
-static void sweep_table__all_keys__kept(void **state)
+TEST(sweep_table__all_keys__kept)
 {
-    (void)state;
     struct sweep *s = read_sweep("[sweep]\nname = \"n\"\ndescription = \"d\"\nseed = -7\n"
                                  "objective = [\"max:tput\", \"min:loss/train\", \"lat\"]\n"
                                  "note = [\"owner\", \"name\"]\ndisable_rules = [\"r1\", \"r2\", \"r1\"]\n"
@@ -178,9 +164,8 @@ static void sweep_table__all_keys__kept(void **state)
     sweep_free(s);
 }
 
-static void sweep__empty_of_everything__defaults(void **state)
+TEST(sweep__empty_of_everything__defaults)
 {
-    (void)state;
     struct sweep *s = read_sweep("# nothing\n");
     assert_string_equal(s->name, "s");
     assert_string_equal(s->path, "dir/s.toml");
@@ -201,9 +186,8 @@ static void sweep__empty_of_everything__defaults(void **state)
     sweep_free(s);
 }
 
-static void job__all_keys__kept(void **state)
+TEST(job__all_keys__kept)
 {
-    (void)state;
     struct sweep *s =
         read_sweep("[job]\ncommand = [\"run\", \"--tp={tp}\"]\n"
                    "env = { A = \"{tp}\", B = 2, C = true, D = 1.5 }\npass_env = [\"HOME\"]\n"
@@ -236,9 +220,8 @@ static void job__all_keys__kept(void **state)
     sweep_free(s);
 }
 
-static void job_command__string__shell(void **state)
+TEST(job_command__string__shell)
 {
-    (void)state;
     struct sweep *s = read_sweep("[job]\ncommand = \"a | b {tp}\"\n");
     static const char *const words[] = {"/bin/sh", "-c", "a | b {tp}"};
     for (size_t i = 0; i < 3; i++)
@@ -247,9 +230,8 @@ static void job_command__string__shell(void **state)
     sweep_free(s);
 }
 
-static void job_dir__named_anywhere__made(void **state)
+TEST(job_dir__named_anywhere__made)
 {
-    (void)state;
     static const struct {
         const char *text;
         int wanted;
@@ -270,9 +252,8 @@ static void job_dir__named_anywhere__made(void **state)
     }
 }
 
-static void metrics__every_reader__kept(void **state)
+TEST(metrics__every_reader__kept)
 {
-    (void)state;
     struct sweep *s = read_sweep("[job.metrics.a]\nregex = 'x: ([0-9.]+)'\nunit = \"s\"\nbetter = \"max\"\nwarmup = 2\n"
                                  "take = \"p90\"\n"
                                  "[job.metrics]\nb = { json = \"r.0.v\", file = \"o.json\", better = \"min\" }\n"
@@ -304,9 +285,8 @@ static void metrics__every_reader__kept(void **state)
     sweep_free(s);
 }
 
-static void rules_and_derived__all_keys__kept(void **state)
+TEST(rules_and_derived__all_keys__kept)
 {
-    (void)state;
     struct sweep *s =
         read_sweep("[derive]\ndp = \"gpus / tp\"\nk = 4\nf = 1.5\nt = true\n"
                    "[[rule]]\nname = \"a\"\nrequire = \"x = 1\"\n"
@@ -333,9 +313,8 @@ static void rules_and_derived__all_keys__kept(void **state)
     sweep_free(s);
 }
 
-static void failures_and_retries__all_keys__kept(void **state)
+TEST(failures_and_retries__all_keys__kept)
 {
-    (void)state;
     struct sweep *s = read_sweep("[[failure]]\nclass = \"oom\"\npattern = \"out of (memory|space)\"\n"
                                  "[[failure]]\nclass = \"no-metric\"\npattern = \"x\"\nsource = \"s\"\n"
                                  "[retry]\nlost = 3\noom-host = 2\n\"no-metric\" = 1\n");
@@ -351,9 +330,8 @@ static void failures_and_retries__all_keys__kept(void **state)
     sweep_free(s);
 }
 
-static void executors__all_keys__kept(void **state)
+TEST(executors__all_keys__kept)
 {
-    (void)state;
     struct sweep *s = read_sweep("[slurm]\npartition = \"gpu\"\noptions = [\"--exclusive\", \"-L a\"]\npoll = \"5s\"\n"
                                  "gpus = false\ntimeout_factor = 1.5\narray_size = 7\nlauncher = [\"srun\"]\n"
                                  "[local]\ndevices = [0, \"GPU-1\"]\nexclusive = true\ndirty_memory = \"2GiB\"\n");
@@ -370,9 +348,8 @@ static void executors__all_keys__kept(void **state)
     sweep_free(s);
 }
 
-static void search__all_keys__kept(void **state)
+TEST(search__all_keys__kept)
 {
-    (void)state;
     struct sweep *s = read_sweep("[search]\nstrategy = \"grid\"\norder = \"shuffled\"\nzero_stages = [0, 3]\n"
                                  "racing = true\nequal_batch = false\nmetric = \"min:latency\"\n"
                                  "run_full_experiment = true\ndeadline = \"2h\"\nmax_trials = 7\n"
@@ -392,9 +369,8 @@ static void search__all_keys__kept(void **state)
     sweep_free(s);
 }
 
-static void search_options__command_line_over_file__what_is_given(void **state)
+TEST(search_options__command_line_over_file__what_is_given)
 {
-    (void)state;
     struct sweep *s =
         read_sweep("[search]\nstrategy = \"grid\"\norder = \"shuffled\"\nracing = true\nmax_trials = 7\n");
     struct search_options over = search_options_none();
@@ -412,9 +388,8 @@ static void search_options__command_line_over_file__what_is_given(void **state)
     sweep_free(s);
 }
 
-static void hash__text_or_profile_changes__other_hash(void **state)
+TEST(hash__text_or_profile_changes__other_hash)
 {
-    (void)state;
     struct sweep *a = read_sweep("profile = \"torch\"\n"), *b = read_sweep("profile = \"torch\"\n");
     struct sweep *c = read_sweep("profile = \"torch\" \n");
     assert_memory_equal(&a->hash, &b->hash, sizeof a->hash);
@@ -422,31 +397,4 @@ static void hash__text_or_profile_changes__other_hash(void **state)
     sweep_free(a);
     sweep_free(b);
     sweep_free(c);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sections__tables_and_lists_of_tables__blocks_in_order),
-        cmocka_unit_test(axes__every_kind_of_value__kept_apart),
-        cmocka_unit_test(axes__ranges__written_out),
-        cmocka_unit_test(axes__kinds_of_values__as_declared),
-        cmocka_unit_test(axes__sub_tables_and_dotted_keys__flattened),
-        cmocka_unit_test(groups__lists_of_tuples_or_one_tuple__tied),
-        cmocka_unit_test(list_values__bare_and_qualified__not_axes),
-        cmocka_unit_test(sizes__cluster_memory_and_bytes__integers),
-        cmocka_unit_test(sweep_table__all_keys__kept),
-        cmocka_unit_test(sweep__empty_of_everything__defaults),
-        cmocka_unit_test(job__all_keys__kept),
-        cmocka_unit_test(job_command__string__shell),
-        cmocka_unit_test(job_dir__named_anywhere__made),
-        cmocka_unit_test(metrics__every_reader__kept),
-        cmocka_unit_test(rules_and_derived__all_keys__kept),
-        cmocka_unit_test(failures_and_retries__all_keys__kept),
-        cmocka_unit_test(executors__all_keys__kept),
-        cmocka_unit_test(search__all_keys__kept),
-        cmocka_unit_test(search_options__command_line_over_file__what_is_given),
-        cmocka_unit_test(hash__text_or_profile_changes__other_hash),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

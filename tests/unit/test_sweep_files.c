@@ -1,20 +1,15 @@
 /* config: sweep files on disk, what they include, and profiles. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "config/model_space.h"
 #include "config/search_options.h"
 #include "sweep_file/reader.h"
 #include "sweep_file/schema.h"
+#include "unit_test.h"
 #include "util/buffer.h"
 #include "util/embedded.h"
 #include "util/file.h"
@@ -108,9 +103,8 @@ static const struct derived *find_derived(const struct sweep *s, const char *nam
 
 /* --- reading --- */
 
-static void sweep_load__not_a_readable_file__one_sentence(void **state)
+TEST_WITHIN(sweep_load__not_a_readable_file__one_sentence, enter, leave)
 {
-    (void)state;
     put("empty.toml", "");
     put("cut.toml", "[model]\na = [1,\n");
     put("latin.toml", "# caf\xe9\n");
@@ -123,9 +117,8 @@ static void sweep_load__not_a_readable_file__one_sentence(void **state)
     assert_load_fails("/dev/zero", "/dev/zero: larger than the 67108864 bytes allowed");
 }
 
-static void sweep_load__path__name_and_positions(void **state)
+TEST_WITHIN(sweep_load__path__name_and_positions, enter, leave)
 {
-    (void)state;
     mkdir("d", 0700);
     put("d/my.sweep.toml", "[model]\na = 1\n");
     struct sweep *s = load("d/my.sweep.toml");
@@ -137,9 +130,8 @@ static void sweep_load__path__name_and_positions(void **state)
 
 /* --- include --- */
 
-static void include__files_beside__merged_before(void **state)
+TEST_WITHIN(include__files_beside__merged_before, enter, leave)
 {
-    (void)state;
     mkdir("d", 0700);
     put("d/s.toml", "include = \"more/m.toml\"\n[[model]]\na = 3\n[derive]\ny = \"2\"\n");
     mkdir("d/more", 0700);
@@ -163,9 +155,8 @@ static void include__files_beside__merged_before(void **state)
     sweep_free(s);
 }
 
-static void include__what_is_wrong__said_where(void **state)
+TEST_WITHIN(include__what_is_wrong__said_where, enter, leave)
 {
-    (void)state;
     put("bad.toml", "[model]\na = [\n");
     put("s.toml", "include = [\"none.toml\", \"bad.toml\"]\nfoo = 1\n");
     assert_load_fails("s.toml", "s.toml:1:12: none.toml: cannot open: No such file or directory\n"
@@ -179,9 +170,8 @@ static void include__what_is_wrong__said_where(void **state)
 }
 
 /* What `search-model` prints says itself that its lists are values. */
-static void include__list_values__hold_everywhere(void **state)
+TEST_WITHIN(include__list_values__hold_everywhere, enter, leave)
 {
-    (void)state;
     put("m.toml", "[sweep]\nlist_values = [\"tokens\"]\n[[model]]\ntokens = [[\"A\"], [\"A\"]]\n");
     put("s.toml", "include = \"m.toml\"\n");
     struct sweep *s = load("s.toml");
@@ -191,9 +181,8 @@ static void include__list_values__hold_everywhere(void **state)
     assert_load_fails("s.toml", "m.toml:2:1: name has no place in an included file");
 }
 
-static void model_space__in_several_files__that_of_a_profile_gives_way(void **state)
+TEST_WITHIN(model_space__in_several_files__that_of_a_profile_gives_way, enter, leave)
 {
-    (void)state;
     put("p.toml", "[model_space.keys]\na = 1\n");
     put("m.toml", "[model_space.keys]\nb = 1\n");
     put("s.toml", "profile = \"./p.toml\"\ninclude = \"m.toml\"\n");
@@ -204,9 +193,8 @@ static void model_space__in_several_files__that_of_a_profile_gives_way(void **st
     assert_load_fails("s.toml", "s.toml:2:1: \"model_space\" is given twice (first in m.toml:1)");
 }
 
-static void include__cycle__refused(void **state)
+TEST_WITHIN(include__cycle__refused, enter, leave)
 {
-    (void)state;
     put("a.toml", "include = \"b.toml\"\n");
     put("b.toml", "\ninclude = \"./a.toml\"\n");
     assert_load_fails("a.toml", "b.toml:2:11: include cycle: ./a.toml is being read already");
@@ -214,9 +202,8 @@ static void include__cycle__refused(void **state)
     assert_load_fails("c.toml", "c.toml:1:11: include cycle: c.toml is being read already");
 }
 
-static void include__same_rule_in_two_files__refused(void **state)
+TEST_WITHIN(include__same_rule_in_two_files__refused, enter, leave)
 {
-    (void)state;
     put("m.toml", "[[rule]]\nname = \"r\"\nrequire = \"1\"\n[derive]\nd = \"1\"\n");
     put("s.toml", "include = \"m.toml\"\n[[rule]]\nname = \"r\"\nrequire = \"2\"\n[derive]\nd = \"2\"\n");
     assert_load_fails("s.toml", "s.toml:3:8: \"r\" is given twice (first in m.toml:1)\n"
@@ -225,9 +212,8 @@ static void include__same_rule_in_two_files__refused(void **state)
 
 /* --- profiles --- */
 
-static void profile__unknown__hint_or_list(void **state)
+TEST_WITHIN(profile__unknown__hint_or_list, enter, leave)
 {
-    (void)state;
     assert_parse_fails("profile = \"torhc\"\n", "s.toml:1:11: there is no profile \"torhc\"; did you mean \"torch\"?");
     assert_parse_fails("profile = [\"./no.toml\"]\n", "s.toml:1:12: ./no.toml: cannot open: No such file or directory");
     struct error e = ERROR_INIT;
@@ -270,9 +256,8 @@ static const char profile_text[] = "[sweep]\n"
                                    "[predict]\n"
                                    "audit = 0.5\n";
 
-static void profile__file_says_nothing__profile_in_force(void **state)
+TEST_WITHIN(profile__file_says_nothing__profile_in_force, enter, leave)
 {
-    (void)state;
     mkdir("d", 0700);
     put("d/p.toml", profile_text);
     put("d/s.toml", "profile = \"p.toml\"\n[model]\nids = [1, 2]\n");
@@ -296,9 +281,8 @@ static void profile__file_says_nothing__profile_in_force(void **state)
     sweep_free(s);
 }
 
-static void profile__file_says_otherwise__replaced_by_name(void **state)
+TEST_WITHIN(profile__file_says_otherwise__replaced_by_name, enter, leave)
 {
-    (void)state;
     put("p.toml", profile_text);
     put("s.toml", "profile = \"./p.toml\"\n"
                   "[sweep]\nobjective = \"max:u\"\nnote = [\"team\"]\n"
@@ -343,9 +327,8 @@ static void profile__file_says_otherwise__replaced_by_name(void **state)
     sweep_free(s);
 }
 
-static void profile__two__later_replaces_earlier(void **state)
+TEST_WITHIN(profile__two__later_replaces_earlier, enter, leave)
 {
-    (void)state;
     put("p.toml", "[derive]\na = \"1\"\n[job]\nrepeat = 2\n");
     put("q.toml", "[derive]\na = \"2\"\n");
     put("s.toml", "profile = [\"p.toml\", \"q.toml\"]\n");
@@ -358,9 +341,8 @@ static void profile__two__later_replaces_earlier(void **state)
     sweep_free(s);
 }
 
-static void profile__what_it_may_not_hold__refused(void **state)
+TEST_WITHIN(profile__what_it_may_not_hold__refused, enter, leave)
 {
-    (void)state;
     put("p.toml", "include = \"x.toml\"\nprofile = \"q\"\n[model]\na = 1\n[sweep]\nname = \"x\"\nseed = 1\n"
                   "[[rule]]\nname = \"r\"\nrequire = \"1\"\n[[rule]]\nname = \"r\"\nrequire = \"1\"\n");
     put("s.toml", "profile = \"p.toml\"\nx = 1\n");
@@ -373,9 +355,8 @@ static void profile__what_it_may_not_hold__refused(void **state)
                                 "p.toml:12:8: \"r\" is given twice (first in line 8)");
 }
 
-static void profiles__carried_in_the_program__all_load(void **state)
+TEST(profiles__carried_in_the_program__all_load)
 {
-    (void)state;
     size_t count = 0;
     for (const struct embedded_file *f = NULL; (f = embedded_next("profiles/", f)); count++) {
         char *text = xasprintf("profile = \"%.*s\"\n", (int)(strlen(f->name) - strlen("profiles/.toml")),
@@ -401,9 +382,8 @@ static void read_readme(struct buffer *out)
 }
 
 /* Each ```toml block of docs/reference.md is a sweep file. */
-static void readme__its_examples__load(void **state)
+TEST(readme__its_examples__load)
 {
-    (void)state;
     struct buffer text = BUFFER_INIT;
     size_t count = 0;
     read_readme(&text);
@@ -431,9 +411,8 @@ static bool has_word(const char *text, const char *word)
     return false;
 }
 
-static void readme__every_key_of_every_table__stands_in_it(void **state)
+TEST(readme__every_key_of_every_table__stands_in_it)
 {
-    (void)state;
     static const struct schema *const tables[] = {
         &schema_top,    &schema_sweep,   &schema_job,         &schema_metric,    &schema_fallback,
         &schema_rule,   &schema_failure, &schema_model_space, &schema_range,     &schema_multiset,
@@ -475,9 +454,8 @@ static const char zhen_text[] = "[training_spec]\n"
                                 "auto_sharding_option = { 'a' = 0 }\n"
                                 "remat_layer = false\n";
 
-static void zhen__its_tied_key__profile_taken(void **state)
+TEST(zhen__its_tied_key__profile_taken)
 {
-    (void)state;
     struct sweep *s = parse(zhen_text);
     assert_string_equal(s->profile_names[0], "zhen");
     assert_string_equal(find_derived(s, "global_batch_size")->expression, "avg_batch_size_per_device * gpus");
@@ -493,9 +471,8 @@ static void zhen__its_tied_key__profile_taken(void **state)
     sweep_free(s);
 }
 
-static void zhen__another_profile_or_none_named__not_taken(void **state)
+TEST(zhen__another_profile_or_none_named__not_taken)
 {
-    (void)state;
     struct sweep *s = parse("profile = \"torch\"\n[parallel_spec]\n\"(pp, dp, op)\" = [1, 1, 1]\n");
     assert_string_equal(s->profile_names[0], "torch");
     assert_null(s->profile_names[1]);
@@ -508,9 +485,8 @@ static void zhen__another_profile_or_none_named__not_taken(void **state)
     sweep_free(s);
 }
 
-static void zhen__key_in_an_included_file__profile_taken(void **state)
+TEST_WITHIN(zhen__key_in_an_included_file__profile_taken, enter, leave)
 {
-    (void)state;
     put("plans.toml", "[[parallel_spec]]\n\"( pp,dp,op )\" = [1, 1, 1]\n");
     put("s.toml", "include = \"plans.toml\"\n");
     struct sweep *s = load("s.toml");
@@ -518,42 +494,12 @@ static void zhen__key_in_an_included_file__profile_taken(void **state)
     sweep_free(s);
 }
 
-static void torch__dp_of_the_file__derived_one_gives_way(void **state)
+TEST(torch__dp_of_the_file__derived_one_gives_way)
 {
-    (void)state;
     struct sweep *s = parse("profile = \"torch\"\n[parallel_spec]\ntp = 2\n");
     assert_non_null(find_derived(s, "dp"));
     sweep_free(s);
     s = parse("profile = \"torch\"\n[parallel_spec]\ndp = [1, 2]\n");
     assert_null(find_derived(s, "dp"));
     sweep_free(s);
-}
-
-#define IN_A_PLACE(test) cmocka_unit_test_setup_teardown(test, enter, leave)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        IN_A_PLACE(sweep_load__not_a_readable_file__one_sentence),
-        IN_A_PLACE(sweep_load__path__name_and_positions),
-        IN_A_PLACE(include__files_beside__merged_before),
-        IN_A_PLACE(include__what_is_wrong__said_where),
-        IN_A_PLACE(include__list_values__hold_everywhere),
-        IN_A_PLACE(model_space__in_several_files__that_of_a_profile_gives_way),
-        IN_A_PLACE(include__cycle__refused),
-        IN_A_PLACE(include__same_rule_in_two_files__refused),
-        IN_A_PLACE(profile__unknown__hint_or_list),
-        IN_A_PLACE(profile__file_says_nothing__profile_in_force),
-        IN_A_PLACE(profile__file_says_otherwise__replaced_by_name),
-        IN_A_PLACE(profile__two__later_replaces_earlier),
-        IN_A_PLACE(profile__what_it_may_not_hold__refused),
-        cmocka_unit_test(profiles__carried_in_the_program__all_load),
-        cmocka_unit_test(readme__its_examples__load),
-        cmocka_unit_test(readme__every_key_of_every_table__stands_in_it),
-        cmocka_unit_test(zhen__its_tied_key__profile_taken),
-        cmocka_unit_test(zhen__another_profile_or_none_named__not_taken),
-        IN_A_PLACE(zhen__key_in_an_included_file__profile_taken),
-        cmocka_unit_test(torch__dp_of_the_file__derived_one_gives_way),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

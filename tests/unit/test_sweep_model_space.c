@@ -1,17 +1,10 @@
 /* config: [model_space] and every complaint about it, with its position. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "config/model_space.h"
 #include "sweep_file/reader.h"
 #include "sweep_problems.h"
-#include "util/memory.h"
+#include "unit_test.h"
 
 static struct sweep *read_sweep(const char *text)
 {
@@ -29,9 +22,8 @@ static struct sweep *read_sweep(const char *text)
 #define BASE                                                                                                           \
     "[model_space.base]\nnum_features = 8\nemb_dim = 4\noutput_per_emb = 2\nnum_zhen_layers = 1\ntokens = [\"DOT\"]\n"
 
-static void read__dhen_space__keys_in_order(void **state)
+TEST(read__dhen_space__keys_in_order)
 {
-    (void)state;
     struct sweep *s = read_sweep("[model_space]\nseed = -7\nmixers = [\"DOT\", \"LINEAR\"]\n"
                                  "num_zhen_layers = { from = 1, to = 5, step = 2 }\ntotal_mixers = [12, 6]\n"
                                  "mixers_per_layer = { from = 1, to = 4, factor = 2 }\n"
@@ -64,9 +56,8 @@ static void read__dhen_space__keys_in_order(void **state)
     sweep_free(s);
 }
 
-static void read__generic_space__every_form(void **state)
+TEST(read__generic_space__every_form)
 {
-    (void)state;
     struct sweep *s = read_sweep("[sweep]\nseed = 3\n[model_space.keys]\n"
                                  "width = { from = 64, to = 1000, factor = 2 }\nrate = 0.5\n"
                                  "\"opt.lr\" = [1, 1.0, \"x\", [1, 2], { a = 1 }]\n"
@@ -91,9 +82,8 @@ static void read__generic_space__every_form(void **state)
     sweep_free(s);
 }
 
-static void read__filters_base_and_samples__as_written(void **state)
+TEST(read__filters_base_and_samples__as_written)
 {
-    (void)state;
     struct sweep *s = read_sweep(
         "[model_space]\nwhere = \"params < 10\"\ninclude_base = true\nmixers = [\"DOT\", \"LINEAR\"]\n"
         "total_mixers = 3\nnum_zhen_layers = [1, 2]\nnum_features = 8\nemb_dim = 4\noutput_per_emb = 2\n" BASE
@@ -130,9 +120,8 @@ static void read__filters_base_and_samples__as_written(void **state)
     sweep_free(s);
 }
 
-static void keys__wrong__said_where(void **state)
+TEST(keys__wrong__said_where)
 {
-    (void)state;
     static const struct problem_case cases[] = {
         {"[model_space]\n", "1:1: [model_space] has no keys: give mixers (for DHEN models) or [model_space.keys]"},
         {"[model_space]\nmixer = []\n",
@@ -192,9 +181,8 @@ static void keys__wrong__said_where(void **state)
     ASSERT_CASES(cases);
 }
 
-static void filters__wrong__said_where(void **state)
+TEST(filters__wrong__said_where)
 {
-    (void)state;
 #define FILTER DHEN "[[model_space.filter]]\n"
     static const struct problem_case cases[] = {
         {FILTER, "8:1: a filter has where or preset"},
@@ -226,9 +214,8 @@ static void filters__wrong__said_where(void **state)
     ASSERT_CASES(cases);
 }
 
-static void base__wrong__said_where(void **state)
+TEST(base__wrong__said_where)
 {
-    (void)state;
     static const struct problem_case cases[] = {
         {"[model_space]\ninclude_base = true\nkeys = { a = 1 }\n", "2:1: include_base: there is no [model_space.base]"},
         {"[model_space]\nkeys = { a = 1, b = true }\n[model_space.base]\na = true\nb = 1\nB = true\n",
@@ -251,9 +238,8 @@ static void base__wrong__said_where(void **state)
     ASSERT_CASES(cases);
 }
 
-static void samples__wrong__said_where(void **state)
+TEST(samples__wrong__said_where)
 {
-    (void)state;
 #define SAMPLE DHEN "[[model_space.sample]]\n"
     static const struct problem_case cases[] = {
         {SAMPLE, "8:1: [[model_space.sample]] lacks \"take\""},
@@ -269,18 +255,4 @@ static void samples__wrong__said_where(void **state)
         {"[[model_space]]\nmixers = []\n", "1:1: model_space must be a table, not a list"},
     };
     ASSERT_CASES(cases);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(read__dhen_space__keys_in_order),
-        cmocka_unit_test(read__generic_space__every_form),
-        cmocka_unit_test(read__filters_base_and_samples__as_written),
-        cmocka_unit_test(keys__wrong__said_where),
-        cmocka_unit_test(filters__wrong__said_where),
-        cmocka_unit_test(base__wrong__said_where),
-        cmocka_unit_test(samples__wrong__said_where),
-    };
-    return cmocka_run_group_tests_name("sweep_model_space", tests, NULL, NULL);
 }

@@ -1,20 +1,13 @@
 /* config: every complaint about a sweep file, with its position. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "sweep_problems.h"
+#include "unit_test.h"
 #include "util/buffer.h"
-#include "util/memory.h"
 
-static void keys__unknown__hint(void **state)
+TEST(keys__unknown__hint)
 {
-    (void)state;
     static const struct problem_case cases[] = {
         {"[params]\nx = 1\n", "1:2: unknown key \"params\" in the file; did you mean \"training_spec\"?"},
         {"[zzz]\nx = 1\n",
@@ -49,9 +42,8 @@ static void keys__unknown__hint(void **state)
     ASSERT_CASES(cases);
 }
 
-static void types__wrong__said_what_is_wanted(void **state)
+TEST(types__wrong__said_what_is_wanted)
 {
-    (void)state;
     static const struct problem_case cases[] = {
         {"model = 3\n", "1:9: model must be a table or a list of tables, not an integer"},
         {"model = [{}, 1]\n", "1:14: model must be a table or a list of tables, but the list has an integer"},
@@ -73,9 +65,8 @@ static void types__wrong__said_what_is_wanted(void **state)
     ASSERT_CASES(cases);
 }
 
-static void sweep_table__bad_values__refused(void **state)
+TEST(sweep_table__bad_values__refused)
 {
-    (void)state;
     static const struct problem_case cases[] = {
         {"[sweep]\nname = \" \"\n", "2:8: name is empty"},
         {"[sweep]\nobjective = \"tput\"\n",
@@ -97,9 +88,8 @@ static void sweep_table__bad_values__refused(void **state)
     ASSERT_CASES(cases);
 }
 
-static void job__bad_values__refused(void **state)
+TEST(job__bad_values__refused)
 {
-    (void)state;
     static const struct problem_case cases[] = {
         {"[job]\ncommand = []\n", "2:11: command is empty"},
         {"[job]\ncommand = [\"\"]\n", "2:12: command is empty"},
@@ -131,9 +121,8 @@ static void job__bad_values__refused(void **state)
     ASSERT_CASES(cases);
 }
 
-static void metrics__bad_values__refused(void **state)
+TEST(metrics__bad_values__refused)
 {
-    (void)state;
     static const struct problem_case cases[] = {
         {"[job.metrics.m]\nregex = '[0-9]+'\n", "2:9: bad regular expression: no (group) says where the number is"},
         {"[job.metrics.m]\nregex = '(a'\n", "2:9: bad regular expression: a (group) is not closed"},
@@ -161,9 +150,8 @@ static void metrics__bad_values__refused(void **state)
     ASSERT_CASES(cases);
 }
 
-static void search__bad_values__refused(void **state)
+TEST(search__bad_values__refused)
 {
-    (void)state;
     static const struct problem_case cases[] = {
         {"[search]\norder = \"sideways\"\n", "2:9: order must be \"declared\", \"predicted\" or \"shuffled\""},
         {"[search]\nzero_stages = []\n", "2:15: zero_stages: no stage is left to search"},
@@ -180,9 +168,8 @@ static void search__bad_values__refused(void **state)
     ASSERT_CASES(cases);
 }
 
-static void keys_about_keys__bad_values__refused(void **state)
+TEST(keys_about_keys__bad_values__refused)
 {
-    (void)state;
     static const struct problem_case cases[] = {
         {"[inert]\na = \" \"\n[model]\na = 1\n", "2:5: a is empty"},
         {"[inert]\na.b = \"c = 1\"\n\"a.b\" = \"c = 2\"\n", "3:9: \"a.b\" is given twice (first in line 2)"},
@@ -200,9 +187,8 @@ static void keys_about_keys__bad_values__refused(void **state)
     ASSERT_CASES(cases);
 }
 
-static void executors__bad_values__refused(void **state)
+TEST(executors__bad_values__refused)
 {
-    (void)state;
     static const struct problem_case cases[] = {
         {"[slurm]\npartition = \"a\\nb\"\n", "2:13: partition must stand in one line"},
         {"[slurm]\noptions = [\"--x\", \"a\\nb\"]\n", "2:19: options must stand in one line"},
@@ -222,9 +208,8 @@ static void executors__bad_values__refused(void **state)
     ASSERT_CASES(cases);
 }
 
-static void rules__bad_values__refused(void **state)
+TEST(rules__bad_values__refused)
 {
-    (void)state;
     static const struct problem_case cases[] = {
         {"[[rule]]\nname = \"a\"\n", "1:1: [[rule]] lacks \"require\""},
         {"\n[[rule]]\nrequire = \"a\"\n", "2:1: [[rule]] lacks \"name\""},
@@ -252,9 +237,8 @@ static void rules__bad_values__refused(void **state)
     ASSERT_CASES(cases);
 }
 
-static void axes__bad_values__refused(void **state)
+TEST(axes__bad_values__refused)
 {
-    (void)state;
     static const struct problem_case cases[] = {
         {"[model]\na = []\n", "2:5: a: an axis needs a value (a list that is a value goes into list_values)"},
         {"[model]\na = [1, nan]\n", "2:9: a: NaN and infinities cannot be swept over"},
@@ -282,9 +266,8 @@ static void axes__bad_values__refused(void **state)
     ASSERT_CASES(cases);
 }
 
-static void ranges__bad__refused_and_no_constants(void **state)
+TEST(ranges__bad__refused_and_no_constants)
 {
-    (void)state;
     static const struct problem_case cases[] = {
         {"[model]\na = { from = 1 }\n", "2:5: a range lacks \"to\""},
         {"[model]\na = { to = 1 }\n", "2:5: a range lacks \"from\""},
@@ -319,9 +302,8 @@ static void ranges__bad__refused_and_no_constants(void **state)
     ASSERT_CASES(cases);
 }
 
-static void groups__bad_values__refused(void **state)
+TEST(groups__bad_values__refused)
 {
-    (void)state;
     static const struct problem_case cases[] = {
         {"[model]\n\"(a, b)\" = 3\n", "2:12: (a, b) takes a list of lists of 2 values each"},
         {"[model]\n\"(a, b)\" = []\n", "2:12: (a, b) takes a list of lists of 2 values each"},
@@ -338,9 +320,8 @@ static void groups__bad_values__refused(void **state)
     ASSERT_CASES(cases);
 }
 
-static void problems__many__all_at_once_in_order_of_the_text(void **state)
+TEST(problems__many__all_at_once_in_order_of_the_text)
 {
-    (void)state;
     assert_problems("[[rule]]\n"
                     "name = \"r\"\n"
                     "[job]\n"
@@ -359,9 +340,8 @@ static void problems__many__all_at_once_in_order_of_the_text(void **state)
                     "s.toml:10:8: seed must be an integer, not a string");
 }
 
-static void problems__thousands__first_ones_and_a_count(void **state)
+TEST(problems__thousands__first_ones_and_a_count)
 {
-    (void)state;
     struct buffer text = BUFFER_INIT;
     for (int i = 0; i < 3000; i++)
         buffer_printf(&text, "k%d = 1\n", i);
@@ -374,9 +354,8 @@ static void problems__thousands__first_ones_and_a_count(void **state)
     buffer_free(&text);
 }
 
-static void problems__control_characters_and_long_keys__tidied(void **state)
+TEST(problems__control_characters_and_long_keys__tidied)
 {
-    (void)state;
     assert_problems("\"a\\u001b[31m\\n\" = 1\n", "s.toml:1:1: unknown key \"a?[31m?\" in the file");
     struct buffer text = BUFFER_INIT;
     for (int i = 0; i < 1000; i++)
@@ -390,36 +369,12 @@ static void problems__control_characters_and_long_keys__tidied(void **state)
     buffer_free(&text);
 }
 
-static void entries__too_many__refused_not_searched(void **state)
+TEST(entries__too_many__refused_not_searched)
 {
-    (void)state;
     struct buffer text = BUFFER_INIT;
     buffer_add_text(&text, "[derive]\n");
     for (int i = 0; i <= 10000; i++)
         buffer_printf(&text, "k%d = 1\n", i);
     assert_problems(buffer_text(&text), "s.toml:1:2: more than 10000 derived keys");
     buffer_free(&text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys__unknown__hint),
-        cmocka_unit_test(types__wrong__said_what_is_wanted),
-        cmocka_unit_test(sweep_table__bad_values__refused),
-        cmocka_unit_test(job__bad_values__refused),
-        cmocka_unit_test(metrics__bad_values__refused),
-        cmocka_unit_test(search__bad_values__refused),
-        cmocka_unit_test(keys_about_keys__bad_values__refused),
-        cmocka_unit_test(executors__bad_values__refused),
-        cmocka_unit_test(rules__bad_values__refused),
-        cmocka_unit_test(axes__bad_values__refused),
-        cmocka_unit_test(ranges__bad__refused_and_no_constants),
-        cmocka_unit_test(groups__bad_values__refused),
-        cmocka_unit_test(problems__many__all_at_once_in_order_of_the_text),
-        cmocka_unit_test(problems__thousands__first_ones_and_a_count),
-        cmocka_unit_test(problems__control_characters_and_long_keys__tidied),
-        cmocka_unit_test(entries__too_many__refused_not_searched),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

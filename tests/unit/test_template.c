@@ -1,13 +1,8 @@
 /* config: text with placeholders. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "config/template.h"
+#include "unit_test.h"
 
 /* Literals as they are, placeholders as <name>. */
 static char *show(const char *text)
@@ -21,9 +16,8 @@ static char *show(const char *text)
     return buffer_take(&b);
 }
 
-static void template_parse__braces__placeholder_or_text(void **state)
+TEST(template_parse__braces__placeholder_or_text)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"", ""},
         {"plain", "plain"},
@@ -56,9 +50,8 @@ static void template_parse__braces__placeholder_or_text(void **state)
     }
 }
 
-static void template_parse_line__raw__a_placeholder_in_a_line_alone(void **state)
+TEST(template_parse_line__raw__a_placeholder_in_a_line_alone)
 {
-    (void)state;
     struct template t = template_parse_line("a {x!r}{y} {z!s}{!r}");
     struct buffer b = BUFFER_INIT;
     assert_int_equal(t.count, 4);
@@ -75,9 +68,8 @@ static void template_parse_line__raw__a_placeholder_in_a_line_alone(void **state
     template_free(&t);
 }
 
-static void template_parse__literals__joined(void **state)
+TEST(template_parse__literals__joined)
 {
-    (void)state;
     struct template t = template_parse("a{1}{{b${c}{d}");
     assert_int_equal(t.count, 2);
     assert_string_equal(t.parts[0].text, "a{1}{b${c}");
@@ -87,9 +79,8 @@ static void template_parse__literals__joined(void **state)
     template_free(&t);
 }
 
-static void template_name_length__prefix__longest_name(void **state)
+TEST(template_name_length__prefix__longest_name)
 {
-    (void)state;
     assert_int_equal(template_name_length("tp"), 2);
     assert_int_equal(template_name_length("model.layers}"), 12);
     assert_int_equal(template_name_length("a-b_2 c"), 5);
@@ -102,9 +93,8 @@ static void template_name_length__prefix__longest_name(void **state)
     assert_int_equal(template_name_length(""), 0);
 }
 
-static void template_misspelt__half_a_name__told(void **state)
+TEST(template_misspelt__half_a_name__told)
 {
-    (void)state;
     static const char *const good[] = {"{tp}", "{model.layers}", "{a..z}", "{}", "${.x}", "{{model.}", "x.}", "{."};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         assert_null(template_misspelt(good[i]));
@@ -114,16 +104,4 @@ static void template_misspelt__half_a_name__told(void **state)
     half = template_misspelt("{.layers}");
     assert_string_equal(half, "{.layers}");
     free(half);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(template_parse__braces__placeholder_or_text),
-        cmocka_unit_test(template_parse_line__raw__a_placeholder_in_a_line_alone),
-        cmocka_unit_test(template_parse__literals__joined),
-        cmocka_unit_test(template_name_length__prefix__longest_name),
-        cmocka_unit_test(template_misspelt__half_a_name__told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* config: TOML text to a tree, its positions and its limits. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "toml/parse.h"
+#include "unit_test.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 
@@ -50,9 +45,8 @@ static void assert_json(const char *text, const char *json)
     toml_free(root);
 }
 
-static void toml_parse__every_kind__value_and_position(void **state)
+TEST(toml_parse__every_kind__value_and_position)
 {
-    (void)state;
     struct toml_node *root = read_good("a = 1\n"
                                        "  b = -2.5\n"
                                        "c.d = 'x'\n"
@@ -90,9 +84,8 @@ static void toml_parse__every_kind__value_and_position(void **state)
     toml_free(root);
 }
 
-static void toml_parse__keys__in_file_order(void **state)
+TEST(toml_parse__keys__in_file_order)
 {
-    (void)state;
     struct toml_node *root = read_good("z = 1\na = 2\nm.y = 3\nm.b = 4\n[[t]]\nk = 1\n[[t]]\nj = 1\ni = 1\n");
     static const char *const order[] = {"z", "a", "m", "t"};
     for (size_t i = 0; i < 4; i++)
@@ -104,41 +97,36 @@ static void toml_parse__keys__in_file_order(void **state)
     toml_free(root);
 }
 
-static void toml_parse__integers__all_64_bits(void **state)
+TEST(toml_parse__integers__all_64_bits)
 {
-    (void)state;
     assert_json("a = 9223372036854775807\nb = -9223372036854775808\nc = 0xff\nd = 1_000\n",
                 "{\"a\":9223372036854775807,\"b\":-9223372036854775808,\"c\":255,\"d\":1000}");
 }
 
-static void toml_add_json__tables__canonical(void **state)
+TEST(toml_add_json__tables__canonical)
 {
-    (void)state;
     assert_json("b = { z = [1, 2.0, -0.0], a = \"\\\"\" }\na = [true, {}]\nc = [nan, -inf, 1e300]",
                 "{\"a\":[true,{}],\"b\":{\"a\":\"\\\"\",\"z\":[1,2.0,0.0]},"
                 "\"c\":[\"NaN\",\"-Infinity\",1e+300]}");
 }
 
-static void toml_parse__dates_and_times__strings(void **state)
+TEST(toml_parse__dates_and_times__strings)
 {
-    (void)state;
     assert_json("a = 1979-05-27\nb = 07:32:00\nc = 1979-05-27T07:32:00Z\nd = 1979-05-27 07:32:00.5-07:00\n",
                 "{\"a\":\"1979-05-27\",\"b\":\"07:32:00\",\"c\":\"1979-05-27T07:32:00Z\","
                 "\"d\":\"1979-05-27T07:32:00.5-07:00\"}");
 }
 
-static void toml_parse__byte_order_mark_and_crlf__accepted(void **state)
+TEST(toml_parse__byte_order_mark_and_crlf__accepted)
 {
-    (void)state;
     assert_json("\xEF\xBB\xBF"
                 "a = 1\r\nb = \"\"\"\r\nx\"\"\"\r\n",
                 "{\"a\":1,\"b\":\"x\"}");
     assert_json("# nothing but a comment", "{}");
 }
 
-static void toml_parse__syntax_errors__position_and_reason(void **state)
+TEST(toml_parse__syntax_errors__position_and_reason)
 {
-    (void)state;
     static const struct {
         const char *text, *position;
     } cases[] = {
@@ -156,9 +144,8 @@ static void toml_parse__syntax_errors__position_and_reason(void **state)
     }
 }
 
-static void toml_parse__common_slips__said_plainly(void **state)
+TEST(toml_parse__common_slips__said_plainly)
 {
-    (void)state;
     static const struct {
         const char *text, *said;
     } cases[] = {
@@ -172,9 +159,8 @@ static void toml_parse__common_slips__said_plainly(void **state)
         assert_refused(cases[i].text, strlen(cases[i].text), cases[i].said);
 }
 
-static void toml_parse__what_is_no_text__one_sentence(void **state)
+TEST(toml_parse__what_is_no_text__one_sentence)
 {
-    (void)state;
     assert_refused("", 0, "0:0: the file is empty");
     assert_refused("a = 'é\xff'", 9, "1:7: not UTF-8: byte 0xFF");
     assert_refused("a = 1\nb = \"\xc3", 12, "2:6: not UTF-8: byte 0xC3");
@@ -186,9 +172,8 @@ static void toml_parse__what_is_no_text__one_sentence(void **state)
     assert_refused("x = 1\n\"\\u0000\" = 1", 18, "2:1: a string or key may not hold a NUL character");
 }
 
-static void toml_parse__beyond_ascii__in_strings_and_comments_only(void **state)
+TEST(toml_parse__beyond_ascii__in_strings_and_comments_only)
 {
-    (void)state;
     static const char message[] = "only strings and comments may hold characters beyond ASCII";
     static const struct {
         const char *text, *position;
@@ -229,18 +214,16 @@ static void assert_repeated_refused(const char *before, const char *repeated, si
     free(text);
 }
 
-static void toml_parse__hostile_depth__refused_at_once(void **state)
+TEST(toml_parse__hostile_depth__refused_at_once)
 {
-    (void)state;
     assert_repeated_refused("a = ", "[", 1000000, "1:70: nested deeper than 64 lists or tables");
     assert_repeated_refused("a = ", "{a=", 1000000, "1:198: nested deeper than 64 lists or tables");
     assert_repeated_refused("[", "a.", 1000000, "1:66: a key of more than 32 parts");
     assert_repeated_refused("x = 1\n", "\"é\" . ", 1000000, "2:192: a key of more than 32 parts");
 }
 
-static void toml_parse__hostile_count__refused_at_once(void **state)
+TEST(toml_parse__hostile_count__refused_at_once)
 {
-    (void)state;
     char *text = repeat("a = [", "1,", TOML_MOST_VALUES);
     char *line = read_bad(text, strlen(text));
     assert_non_null(strstr(line, ": more than 4000000 values in one file"));
@@ -248,9 +231,8 @@ static void toml_parse__hostile_count__refused_at_once(void **state)
     free(text);
 }
 
-static void toml_parse__deepest_that_is_allowed__read_and_released(void **state)
+TEST(toml_parse__deepest_that_is_allowed__read_and_released)
 {
-    (void)state;
     char *open = repeat("a = ", "[", TOML_MOST_NESTING), *close = repeat("", "]", TOML_MOST_NESTING);
     char *text = xasprintf("%s%s", open, close);
     toml_free(read_good(text));
@@ -264,9 +246,8 @@ static void toml_parse__deepest_that_is_allowed__read_and_released(void **state)
     free(text);
 }
 
-static void toml_parse__dots_and_brackets_in_strings__not_counted(void **state)
+TEST(toml_parse__dots_and_brackets_in_strings__not_counted)
 {
-    (void)state;
     char *dots = repeat("", "a.[{", 200);
     char *text = xasprintf("a = \"%s\\\"%s\" # %s\nb = '%s'\nc = '''%s\n'%s\n''''\nd = \"\"\"\n%s\\\"\"\"%s\"\"\"\n"
                            "e = \"\"\nf = ''''''\n",
@@ -278,9 +259,8 @@ static void toml_parse__dots_and_brackets_in_strings__not_counted(void **state)
     free(text);
 }
 
-static void toml_add_literal__every_kind__reads_back_equal(void **state)
+TEST(toml_add_literal__every_kind__reads_back_equal)
 {
-    (void)state;
     static const char text[] = "a = [1, -2.5, 1e300, inf, -inf, true, \"q\\\"\\u007f\\n\", [], {}]\n"
                                "\"b c\" = { x = [{ y = 1 }], \"d.e\" = \"\" }\n";
     struct toml_node *root = read_good(text);
@@ -302,26 +282,4 @@ static void toml_add_literal__every_kind__reads_back_equal(void **state)
     buffer_free(&after);
     toml_free(root);
     toml_free(again);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(toml_parse__every_kind__value_and_position),
-        cmocka_unit_test(toml_parse__keys__in_file_order),
-        cmocka_unit_test(toml_parse__integers__all_64_bits),
-        cmocka_unit_test(toml_add_json__tables__canonical),
-        cmocka_unit_test(toml_add_literal__every_kind__reads_back_equal),
-        cmocka_unit_test(toml_parse__dates_and_times__strings),
-        cmocka_unit_test(toml_parse__byte_order_mark_and_crlf__accepted),
-        cmocka_unit_test(toml_parse__syntax_errors__position_and_reason),
-        cmocka_unit_test(toml_parse__common_slips__said_plainly),
-        cmocka_unit_test(toml_parse__what_is_no_text__one_sentence),
-        cmocka_unit_test(toml_parse__beyond_ascii__in_strings_and_comments_only),
-        cmocka_unit_test(toml_parse__hostile_depth__refused_at_once),
-        cmocka_unit_test(toml_parse__hostile_count__refused_at_once),
-        cmocka_unit_test(toml_parse__deepest_that_is_allowed__read_and_released),
-        cmocka_unit_test(toml_parse__dots_and_brackets_in_strings__not_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

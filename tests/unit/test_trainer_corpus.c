@@ -1,18 +1,11 @@
 /* trainer: the generated text and its samples. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "trainer/corpus.h"
+#include "unit_test.h"
 
-static void corpus_generate__seed__same_text_else_other(void **state)
+TEST(corpus_generate__seed__same_text_else_other)
 {
-    (void)state;
     struct corpus a, b, c;
     struct error e;
 
@@ -26,9 +19,8 @@ static void corpus_generate__seed__same_text_else_other(void **state)
     corpus_free(&c);
 }
 
-static void corpus_sample__shortest_text__stays_inside(void **state)
+TEST(corpus_sample__shortest_text__stays_inside)
 {
-    (void)state;
     unsigned char bytes[5];
     struct corpus corpus = {bytes, sizeof bytes};
 
@@ -38,9 +30,8 @@ static void corpus_sample__shortest_text__stays_inside(void **state)
         assert_true(corpus_sample(&corpus, 1, i, 3) <= bytes + 1);
 }
 
-static void corpus_sample__numbers__differ(void **state)
+TEST(corpus_sample__numbers__differ)
 {
-    (void)state;
     unsigned char bytes[1000];
     struct corpus corpus = {bytes, sizeof bytes};
     int same = 0;
@@ -48,14 +39,4 @@ static void corpus_sample__numbers__differ(void **state)
     for (uint64_t i = 0; i < 100; i++)
         same += corpus_sample(&corpus, 1, i, 9) == corpus_sample(&corpus, 1, i + 1, 9);
     assert_true(same < 5);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(corpus_generate__seed__same_text_else_other),
-        cmocka_unit_test(corpus_sample__shortest_text__stays_inside),
-        cmocka_unit_test(corpus_sample__numbers__differ),
-    };
-    return cmocka_run_group_tests_name("trainer_corpus", tests, NULL, NULL);
 }

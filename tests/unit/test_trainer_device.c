@@ -1,20 +1,14 @@
 /* trainer: the counted device memory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "trainer/device.h"
+#include "unit_test.h"
 
 enum { MIB = 1 << 20 };
 
-static void device_alloc__blocks_of_any_size__counted_in_whole_units_and_zeroed(void **state)
+TEST(device_alloc__blocks_of_any_size__counted_in_whole_units_and_zeroed)
 {
-    (void)state;
     struct device d;
     struct error e;
 
@@ -32,9 +26,8 @@ static void device_alloc__blocks_of_any_size__counted_in_whole_units_and_zeroed(
     assert_int_equal(d.used_bytes, 0);
 }
 
-static void device_alloc__peak__highest_total_and_what_it_was_made_of(void **state)
+TEST(device_alloc__peak__highest_total_and_what_it_was_made_of)
 {
-    (void)state;
     struct device d;
     struct error e;
 
@@ -49,9 +42,8 @@ static void device_alloc__peak__highest_total_and_what_it_was_made_of(void **sta
     device_free(&d, gradients);
 }
 
-static void device_alloc__past_the_capacity__refused_with_the_numbers(void **state)
+TEST(device_alloc__past_the_capacity__refused_with_the_numbers)
 {
-    (void)state;
     struct device d;
     struct error e;
 
@@ -64,9 +56,8 @@ static void device_alloc__past_the_capacity__refused_with_the_numbers(void **sta
     assert_int_equal(d.used_bytes, 22 * MIB + 3 * MIB / 4);
 }
 
-static void device_alloc__exactly_the_capacity__granted_then_nothing_more(void **state)
+TEST(device_alloc__exactly_the_capacity__granted_then_nothing_more)
 {
-    (void)state;
     struct device d;
     struct error e;
 
@@ -78,15 +69,4 @@ static void device_alloc__exactly_the_capacity__granted_then_nothing_more(void *
     all = device_alloc(&d, DEVICE_PARAMETERS, 128, &e);
     assert_non_null(all);
     device_free(&d, all);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(device_alloc__blocks_of_any_size__counted_in_whole_units_and_zeroed),
-        cmocka_unit_test(device_alloc__peak__highest_total_and_what_it_was_made_of),
-        cmocka_unit_test(device_alloc__past_the_capacity__refused_with_the_numbers),
-        cmocka_unit_test(device_alloc__exactly_the_capacity__granted_then_nothing_more),
-    };
-    return cmocka_run_group_tests_name("trainer_device", tests, NULL, NULL);
 }

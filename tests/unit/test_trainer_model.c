@@ -1,15 +1,10 @@
 /* trainer: the whole model against finite differences, in double precision, and what a pass holds. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "trainer/model.h"
 #include "trainer_gradient.h"
+#include "unit_test.h"
 
 enum { SEQ = 5, MICRO_BATCH = 2, HIDDEN = 4, HEADS = 2, VOCAB = 11, UNITS = 4 };
 static const struct model_shape shape = {.layers = 2, .hidden = HIDDEN, .heads = HEADS, .seq = SEQ, .vocab = VOCAB};
@@ -77,7 +72,7 @@ static double pass_loss(void *context)
     return loss;
 }
 
-static void model_pass__random_parameters__finite_differences(void **state)
+TEST_WITHIN(model_pass__random_parameters__finite_differences, setup_plain, teardown)
 {
     struct fixture *f = *state;
     size_t count = model_parameters(&shape);
@@ -89,12 +84,12 @@ static void model_pass__random_parameters__finite_differences(void **state)
     free(gradients);
 }
 
-static void model_pass__checkpointing_and_stage_3__finite_differences(void **state)
+TEST_WITHIN(model_pass__checkpointing_and_stage_3__finite_differences, setup_checkpointing_stage_3, teardown)
 {
     model_pass__random_parameters__finite_differences(state);
 }
 
-static void model_pass__second_micro_batch__gradients_add(void **state)
+TEST_WITHIN(model_pass__second_micro_batch__gradients_add, setup_plain, teardown)
 {
     struct fixture *f = *state;
 
@@ -105,7 +100,7 @@ static void model_pass__second_micro_batch__gradients_add(void **state)
     assert_close(f->zero.gradients[0], 2 * once, 1e-12);
 }
 
-static void model_pass__after_it__device_holds_the_state_alone(void **state)
+TEST_WITHIN(model_pass__after_it__device_holds_the_state_alone, setup_plain, teardown)
 {
     struct fixture *f = *state;
     size_t before = f->device.used_bytes;
@@ -117,7 +112,7 @@ static void model_pass__after_it__device_holds_the_state_alone(void **state)
 
 /* The formula of model.h; sizes here are multiples of the alignment only by luck, so each block is rounded.
  */
-static void model_pass__peak_of_activations__formula_of_the_header(void **state)
+TEST_WITHIN(model_pass__peak_of_activations__formula_of_the_header, setup_plain, teardown)
 {
     struct fixture *f = *state;
     size_t n = (size_t)MICRO_BATCH * SEQ, h = HIDDEN, a = HEADS;
@@ -132,7 +127,7 @@ static void model_pass__peak_of_activations__formula_of_the_header(void **state)
     assert_int_equal(f->device.peak_by[DEVICE_ACTIVATIONS], head_peak > layer_peak ? head_peak : layer_peak);
 }
 
-static void model_pass__device_full_anywhere__error_and_nothing_left(void **state)
+TEST_WITHIN(model_pass__device_full_anywhere__error_and_nothing_left, setup_checkpointing_stage_3, teardown)
 {
     struct fixture *f = *state;
     struct error e;
@@ -148,18 +143,16 @@ static void model_pass__device_full_anywhere__error_and_nothing_left(void **stat
     assert_int_equal(model_pass(&f->model, &f->batch, &loss, &e), 0);
 }
 
-static void model_parameters__formula_of_the_header__holds(void **state)
+TEST(model_parameters__formula_of_the_header__holds)
 {
-    (void)state;
     struct model_shape gpt = {.layers = 3, .hidden = 48, .heads = 4, .seq = 100, .vocab = 300};
     size_t h = 48;
 
     assert_int_equal(model_parameters(&gpt), (300 + 100) * h + 3 * (12 * h * h + 13 * h) + 2 * h + h * 300);
 }
 
-static void model_init_unit__same_seed__same_values_else_others(void **state)
+TEST(model_init_unit__same_seed__same_values_else_others)
 {
-    (void)state;
     size_t count = model_unit_parameters(&shape, 1), weight = 2 * HIDDEN;
     real *a = calloc(3 * count, sizeof *a), *b = a + count, *c = b + count;
 
@@ -170,21 +163,4 @@ static void model_init_unit__same_seed__same_values_else_others(void **state)
     assert_true(a[weight] != c[weight]);
     assert_true(a[0] == 1 && a[HIDDEN] == 0);
     free(a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(model_pass__random_parameters__finite_differences, setup_plain, teardown),
-        cmocka_unit_test_setup_teardown(model_pass__checkpointing_and_stage_3__finite_differences,
-                                        setup_checkpointing_stage_3, teardown),
-        cmocka_unit_test_setup_teardown(model_pass__second_micro_batch__gradients_add, setup_plain, teardown),
-        cmocka_unit_test_setup_teardown(model_pass__after_it__device_holds_the_state_alone, setup_plain, teardown),
-        cmocka_unit_test_setup_teardown(model_pass__peak_of_activations__formula_of_the_header, setup_plain, teardown),
-        cmocka_unit_test_setup_teardown(model_pass__device_full_anywhere__error_and_nothing_left,
-                                        setup_checkpointing_stage_3, teardown),
-        cmocka_unit_test(model_parameters__formula_of_the_header__holds),
-        cmocka_unit_test(model_init_unit__same_seed__same_values_else_others),
-    };
-    return cmocka_run_group_tests_name("trainer_model", tests, NULL, NULL);
 }

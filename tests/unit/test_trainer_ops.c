@@ -1,17 +1,12 @@
 /* trainer: every operation against a plain formula or finite differences, in double precision. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "trainer/adam.h"
 #include "trainer/block.h"
 #include "trainer/ops.h"
 #include "trainer_gradient.h"
+#include "unit_test.h"
 
 #include <math.h>
 
@@ -48,9 +43,8 @@ static void check_matmul(struct matmul_size size, bool transpose_a, bool transpo
     free(before);
 }
 
-static void matmul_add__shapes_on_and_off_the_tile__sum_of_products_and_nothing_beside(void **state)
+TEST(matmul_add__shapes_on_and_off_the_tile__sum_of_products_and_nothing_beside)
 {
-    (void)state;
     static const struct matmul_size sizes[] = {{1, 1, 1},    {4, 16, 8},  {5, 17, 3},   {3, 33, 257},
                                                {8, 15, 256}, {7, 1, 600}, {64, 48, 100}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -109,9 +103,8 @@ static void forward_linear(struct fixture *f)
     linear_forward(f->out, f->in, f->weight, f->bias, linear);
 }
 
-static void linear_backward__random_values__finite_differences(void **state)
+TEST(linear_backward__random_values__finite_differences)
 {
-    (void)state;
     struct fixture *f = fixture_new(forward_linear, (size_t)ROWS * OUTPUTS);
 
     linear_backward_input(f->d_in, f->d_out, f->weight, linear);
@@ -122,9 +115,8 @@ static void linear_backward__random_values__finite_differences(void **state)
     free(f);
 }
 
-static void linear_backward_weight__second_call__adds(void **state)
+TEST(linear_backward_weight__second_call__adds)
 {
-    (void)state;
     struct fixture *f = fixture_new(forward_linear, (size_t)ROWS * OUTPUTS);
 
     linear_backward_weight(f->d_weight, f->d_bias, f->in, f->d_out, linear);
@@ -146,9 +138,8 @@ static void forward_layernorm(struct fixture *f)
     layernorm_forward(f->out, f->kept, f->in, &norm);
 }
 
-static void layernorm_backward__random_values__finite_differences(void **state)
+TEST(layernorm_backward__random_values__finite_differences)
 {
-    (void)state;
     struct fixture *f = fixture_new(forward_layernorm, (size_t)ROWS * COLUMNS);
     struct layernorm norm = norm_of(f);
 
@@ -160,9 +151,8 @@ static void layernorm_backward__random_values__finite_differences(void **state)
     free(f);
 }
 
-static void layernorm_forward__unit_gain__rows_of_mean_0_and_variance_1(void **state)
+TEST(layernorm_forward__unit_gain__rows_of_mean_0_and_variance_1)
 {
-    (void)state;
     struct fixture *f = fixture_new(forward_layernorm, (size_t)ROWS * COLUMNS);
 
     for (size_t j = 0; j < COLUMNS; j++) {
@@ -187,9 +177,8 @@ static void forward_squared_relu(struct fixture *f)
     squared_relu_forward(f->out, f->in, ROWS);
 }
 
-static void squared_relu_backward__both_signs__finite_differences(void **state)
+TEST(squared_relu_backward__both_signs__finite_differences)
 {
-    (void)state;
     struct fixture *f = fixture_new(forward_squared_relu, ROWS);
 
     for (size_t i = 0; i < ROWS; i++)
@@ -207,9 +196,8 @@ static void forward_attention(struct fixture *f)
     attention_forward(f->out, f->kept, f->in, &attention);
 }
 
-static void attention_backward__random_values__finite_differences(void **state)
+TEST(attention_backward__random_values__finite_differences)
 {
-    (void)state;
     struct fixture *f = fixture_new(forward_attention, ATTENTION_CELLS);
 
     attention_backward(f->d_in, f->d_out, f->in, f->kept, f->scratch, &attention);
@@ -217,9 +205,8 @@ static void attention_backward__random_values__finite_differences(void **state)
     free(f);
 }
 
-static void attention_forward__later_token_changed__earlier_rows_and_other_sequences_stay(void **state)
+TEST(attention_forward__later_token_changed__earlier_rows_and_other_sequences_stay)
 {
-    (void)state;
     struct fixture *f = fixture_new(forward_attention, ATTENTION_CELLS);
     real before[ATTENTION_CELLS];
     size_t last_row = 2; /* of the first sequence */
@@ -249,9 +236,8 @@ static void forward_embedding(struct fixture *f)
     embedding_forward(f->out, f->weight, f->bias, &shape);
 }
 
-static void embedding_backward__repeated_tokens__finite_differences(void **state)
+TEST(embedding_backward__repeated_tokens__finite_differences)
 {
-    (void)state;
     struct fixture *f = fixture_new(forward_embedding, (size_t)ROWS * COLUMNS);
     struct embedding shape = embedding_of();
 
@@ -270,9 +256,8 @@ static double entropy_of_copy(void *context)
     return cross_entropy_forward_backward(f->out, &shape);
 }
 
-static void cross_entropy__random_logits__finite_differences(void **state)
+TEST(cross_entropy__random_logits__finite_differences)
 {
-    (void)state;
     struct fixture *f = fixture_new(forward_squared_relu, 0);
 
     entropy_of_copy(f);
@@ -281,9 +266,8 @@ static void cross_entropy__random_logits__finite_differences(void **state)
     free(f);
 }
 
-static void cross_entropy__equal_logits__scaled_log_of_the_classes(void **state)
+TEST(cross_entropy__equal_logits__scaled_log_of_the_classes)
 {
-    (void)state;
     struct fixture *f = fixture_new(forward_squared_relu, 0);
 
     memset(f->in, 0, sizeof f->in);
@@ -311,9 +295,8 @@ static double block_loss(void *context)
     return sum;
 }
 
-static void block_backward__random_values__finite_differences(void **state)
+TEST(block_backward__random_values__finite_differences)
 {
-    (void)state;
     struct block_fixture *f = calloc(1, sizeof *f);
     struct block_pass pass = {f->in, f->kept, f->parameters, f->scratch};
 
@@ -329,9 +312,8 @@ static void block_backward__random_values__finite_differences(void **state)
     free(f);
 }
 
-static void block_sizes__formulas_of_the_header__hold(void **state)
+TEST(block_sizes__formulas_of_the_header__hold)
 {
-    (void)state;
     struct attention shape = {.batch = 3, .seq = 10, .heads = 4, .hidden = 32};
     size_t n = 30, h = 32;
 
@@ -342,9 +324,8 @@ static void block_sizes__formulas_of_the_header__hold(void **state)
 
 /* ---- Adam ---- */
 
-static void adam_step__three_steps__formula_of_the_paper(void **state)
+TEST(adam_step__three_steps__formula_of_the_paper)
 {
-    (void)state;
     struct adam adam = adam_defaults(0.01);
     real parameter = 0.5, first = 0, second = 0;
     double want = 0.5, m = 0, v = 0;
@@ -358,25 +339,4 @@ static void adam_step__three_steps__formula_of_the_paper(void **state)
         want -= 0.01 * (m / (1 - pow(adam.beta1, step))) / (sqrt(v / (1 - pow(adam.beta2, step))) + adam.epsilon);
         assert_close(parameter, want, 1e-12);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(matmul_add__shapes_on_and_off_the_tile__sum_of_products_and_nothing_beside),
-        cmocka_unit_test(linear_backward__random_values__finite_differences),
-        cmocka_unit_test(linear_backward_weight__second_call__adds),
-        cmocka_unit_test(layernorm_backward__random_values__finite_differences),
-        cmocka_unit_test(layernorm_forward__unit_gain__rows_of_mean_0_and_variance_1),
-        cmocka_unit_test(squared_relu_backward__both_signs__finite_differences),
-        cmocka_unit_test(attention_backward__random_values__finite_differences),
-        cmocka_unit_test(attention_forward__later_token_changed__earlier_rows_and_other_sequences_stay),
-        cmocka_unit_test(embedding_backward__repeated_tokens__finite_differences),
-        cmocka_unit_test(cross_entropy__random_logits__finite_differences),
-        cmocka_unit_test(cross_entropy__equal_logits__scaled_log_of_the_classes),
-        cmocka_unit_test(block_backward__random_values__finite_differences),
-        cmocka_unit_test(block_sizes__formulas_of_the_header__hold),
-        cmocka_unit_test(adam_step__three_steps__formula_of_the_paper),
-    };
-    return cmocka_run_group_tests_name("trainer_ops", tests, NULL, NULL);
 }

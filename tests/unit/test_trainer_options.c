@@ -1,14 +1,8 @@
 /* trainer: the command line. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "trainer/options.h"
+#include "unit_test.h"
 
 enum { MIB = 1 << 20 };
 
@@ -23,9 +17,8 @@ static int parse(struct options *o, struct error *e, const char *const *argument
     return options_parse(o, argc, argv, e);
 }
 
-static void options_parse__both_spellings__values(void **state)
+TEST(options_parse__both_spellings__values)
 {
-    (void)state;
     struct options o;
     struct error e;
 
@@ -44,9 +37,8 @@ static void options_parse__both_spellings__values(void **state)
     assert_int_equal(options_accumulation(&o), 2);
 }
 
-static void options_parse__few_steps__warm_up_leaves_one(void **state)
+TEST(options_parse__few_steps__warm_up_leaves_one)
 {
-    (void)state;
     struct options o;
     struct error e;
 
@@ -56,9 +48,8 @@ static void options_parse__few_steps__warm_up_leaves_one(void **state)
     assert_int_equal(o.warmup_steps, 2);
 }
 
-static void options_parse__wrong_use__one_sentence_and_status_2(void **state)
+TEST(options_parse__wrong_use__one_sentence_and_status_2)
 {
-    (void)state;
     static const struct {
         const char *arguments[7];
         const char *text;
@@ -88,14 +79,4 @@ static void options_parse__wrong_use__one_sentence_and_status_2(void **state)
         assert_int_equal(e.status, STATUS_USAGE);
         assert_string_equal(e.text, cases[i].text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(options_parse__both_spellings__values),
-        cmocka_unit_test(options_parse__few_steps__warm_up_leaves_one),
-        cmocka_unit_test(options_parse__wrong_use__one_sentence_and_status_2),
-    };
-    return cmocka_run_group_tests_name("trainer_options", tests, NULL, NULL);
 }

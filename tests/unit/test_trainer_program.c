@@ -1,12 +1,7 @@
 /* trainer: the program as it is run, by its output, its metrics file and its exit status. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
+#include "unit_test.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -150,9 +145,8 @@ static void losses_of(const char *arguments, char *losses)
         strncat(losses, at + 8, strcspn(at + 8, ",") + 1);
 }
 
-static void program__every_stage_rank_count_and_checkpointing__same_losses_in_every_bit(void **state)
+TEST(program__every_stage_rank_count_and_checkpointing__same_losses_in_every_bit)
 {
-    (void)state;
     static char reference[OUTPUT_MAX], losses[OUTPUT_MAX];
     char arguments[256];
 
@@ -171,9 +165,8 @@ static void program__every_stage_rank_count_and_checkpointing__same_losses_in_ev
             }
 }
 
-static void program__other_micro_batch__same_loss_but_for_rounding(void **state)
+TEST(program__other_micro_batch__same_loss_but_for_rounding)
 {
-    (void)state;
     double whole =
         number_after(run_well("--steps 4 --hidden 16 --seq 12 --micro-batch 8 --global-batch 8")->out, "loss");
     double parts =
@@ -182,9 +175,8 @@ static void program__other_micro_batch__same_loss_but_for_rounding(void **state)
     assert_true(whole - parts < 1.5e-4 && parts - whole < 1.5e-4);
 }
 
-static void program__twenty_steps__loss_falls_from_log_256(void **state)
+TEST(program__twenty_steps__loss_falls_from_log_256)
 {
-    (void)state;
     struct result *r = run_well("--steps 20 --hidden 32 --seq 16 --lr 5e-3");
     double first = strtod(strstr(r->out, "loss ") + 5, NULL), last = number_after(r->out, "loss");
 
@@ -192,9 +184,8 @@ static void program__twenty_steps__loss_falls_from_log_256(void **state)
     assert_true(last < 4);
 }
 
-static void program__stages_in_turn__peak_memory_falls_with_two_ranks(void **state)
+TEST(program__stages_in_turn__peak_memory_falls_with_two_ranks)
 {
-    (void)state;
     double before = 1e18;
     char arguments[256];
 
@@ -247,9 +238,8 @@ static size_t predicted_peak(const struct configuration *c)
     return state + (c->ranks > 1 ? 256 * 1024 : 0) + counted(2 * n) + (head > layer_back ? head : layer_back);
 }
 
-static void program__peak_memory__formulas_of_the_headers(void **state)
+TEST(program__peak_memory__formulas_of_the_headers)
 {
-    (void)state;
     static const struct configuration cases[] = {
         {2, 64, 4, 64, 256, 4, 1, 0, false},  /* the defaults: a layer's way back */
         {1, 20, 5, 17, 8000, 2, 1, 3, false}, /* wide vocabulary: the head */
@@ -270,9 +260,8 @@ static void program__peak_memory__formulas_of_the_headers(void **state)
     }
 }
 
-static void program__two_ranks__shared_window_is_counted(void **state)
+TEST(program__two_ranks__shared_window_is_counted)
 {
-    (void)state;
     double tokens = 2 * 16 * 4; /* a byte each, and a byte for its target */
 
     assert_true(number_after(run_well("--steps 1 --seq 16 --micro-batch 4")->out, "peak_memory_buffer_bytes") ==
@@ -281,9 +270,8 @@ static void program__two_ranks__shared_window_is_counted(void **state)
                              "peak_memory_buffer_bytes") == tokens + 256 * 1024);
 }
 
-static void program__checkpointing__peak_memory_falls(void **state)
+TEST(program__checkpointing__peak_memory_falls)
 {
-    (void)state;
     double plain = number_after(run_well("--steps 1 --layers 6")->out, "peak_memory_activation_bytes");
     double less =
         number_after(run_well("--steps 1 --layers 6 --activation-checkpointing")->out, "peak_memory_activation_bytes");
@@ -291,9 +279,8 @@ static void program__checkpointing__peak_memory_falls(void **state)
     assert_true(less < plain / 2);
 }
 
-static void program__metrics_file__one_object_per_line(void **state)
+TEST(program__metrics_file__one_object_per_line)
 {
-    (void)state;
     static char metrics[OUTPUT_MAX];
     int step = 0;
 
@@ -325,9 +312,8 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void program__summary__median_of_the_steps_after_the_warm_up(void **state)
+TEST(program__summary__median_of_the_steps_after_the_warm_up)
 {
-    (void)state;
     double seconds[8];
     int count = 0;
     struct result *r = run_well("--steps 8 --warmup-steps 3 --hidden 16 --seq 8 --global-batch 8 --micro-batch 2");
@@ -342,9 +328,8 @@ static void program__summary__median_of_the_steps_after_the_warm_up(void **state
     assert_true(number_after(r->out, "tokens/s") > 7.99 * throughput);
 }
 
-static void program__device_too_small__out_of_memory_message_and_status_1(void **state)
+TEST(program__device_too_small__out_of_memory_message_and_status_1)
 {
-    (void)state;
     struct result *r = run("--ranks 2 --device-memory 2.5MiB");
 
     assert_int_equal(r->status, 1);
@@ -353,9 +338,8 @@ static void program__device_too_small__out_of_memory_message_and_status_1(void *
     assert_non_null(strstr(r->err, " MiB (device capacity 2.50 MiB; "));
 }
 
-static void program__device_of_the_measured_peak__fits_and_one_unit_less_does_not(void **state)
+TEST(program__device_of_the_measured_peak__fits_and_one_unit_less_does_not)
 {
-    (void)state;
     char arguments[256];
     double peak = number_after(run_well("--steps 2 --ranks 2 --zero-stage 3")->out, "peak_memory_bytes");
 
@@ -365,9 +349,8 @@ static void program__device_of_the_measured_peak__fits_and_one_unit_less_does_no
     assert_int_equal(run(arguments)->status, 1);
 }
 
-static void program__sigchld_ignored_by_the_parent__trains_all_the_same(void **state)
+TEST(program__sigchld_ignored_by_the_parent__trains_all_the_same)
 {
-    (void)state;
     struct sigaction before;
 
     sigaction(SIGCHLD, NULL, &before);
@@ -379,9 +362,8 @@ static void program__sigchld_ignored_by_the_parent__trains_all_the_same(void **s
     close(child.err);
 }
 
-static void program__diverging__says_so_and_writes_no_number(void **state)
+TEST(program__diverging__says_so_and_writes_no_number)
 {
-    (void)state;
     char arguments[256];
     static char metrics[OUTPUT_MAX];
 
@@ -396,9 +378,8 @@ static void program__diverging__says_so_and_writes_no_number(void **state)
     assert_null(strstr(metrics, "inf"));
 }
 
-static void program__wrong_use__one_sentence_and_status_2(void **state)
+TEST(program__wrong_use__one_sentence_and_status_2)
 {
-    (void)state;
     struct result *r = run("--global-batch 10 --micro-batch 4");
 
     assert_int_equal(r->status, 2);
@@ -407,9 +388,8 @@ static void program__wrong_use__one_sentence_and_status_2(void **state)
                         "meshsweep-trainer: --global-batch 10 is not a multiple of --micro-batch 4 times --ranks 1\n");
 }
 
-static void program__help__usage_on_stdout_and_status_0(void **state)
+TEST(program__help__usage_on_stdout_and_status_0)
 {
-    (void)state;
     struct result *r = run_well("--hidden 32 --help");
 
     assert_int_equal(strncmp(r->out, "Usage: meshsweep-trainer [OPTIONS]\n", 35), 0);
@@ -417,9 +397,8 @@ static void program__help__usage_on_stdout_and_status_0(void **state)
     assert_non_null(strstr(r->out, "\n  --metrics FILE "));
 }
 
-static void program__metrics_file_not_writable__says_so_and_status_1(void **state)
+TEST(program__metrics_file_not_writable__says_so_and_status_1)
 {
-    (void)state;
     struct result *r = run("--steps 1 --hidden 16 --seq 8 --metrics /nowhere/m.jsonl");
 
     assert_int_equal(r->status, 1);
@@ -429,9 +408,8 @@ static void program__metrics_file_not_writable__says_so_and_status_1(void **stat
     assert_non_null(strstr(r->err, "meshsweep-trainer: the metrics file: No space left on device\n"));
 }
 
-static void program__stdout_full__says_so_and_status_1(void **state)
+TEST(program__stdout_full__says_so_and_status_1)
 {
-    (void)state;
     char err[OUTPUT_MAX];
     struct child child = start(open("/dev/full", O_WRONLY | O_CLOEXEC), "--steps 1 --hidden 16 --seq 8");
 
@@ -441,9 +419,8 @@ static void program__stdout_full__says_so_and_status_1(void **state)
     assert_non_null(strstr(err, "meshsweep-trainer: standard output: No space left on device\n"));
 }
 
-static void program__data_file__short_one_refused_long_one_trained_on(void **state)
+TEST(program__data_file__short_one_refused_long_one_trained_on)
 {
-    (void)state;
     char path[] = "/tmp/test_trainer_data_XXXXXX", arguments[256];
     int fd = mkstemp(path);
 
@@ -489,9 +466,8 @@ static int children_of(pid_t parent, pid_t *children, int room)
     return count;
 }
 
-static void program__rank_killed_while_training__job_ends_with_the_signal(void **state)
+TEST(program__rank_killed_while_training__job_ends_with_the_signal)
 {
-    (void)state;
     int pipe_end[2];
     pid_t ranks[4];
     char first[64], err[OUTPUT_MAX];
@@ -528,28 +504,4 @@ static int remove_metrics_file(void **state)
     return unlink(metrics_path);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(program__every_stage_rank_count_and_checkpointing__same_losses_in_every_bit),
-        cmocka_unit_test(program__other_micro_batch__same_loss_but_for_rounding),
-        cmocka_unit_test(program__twenty_steps__loss_falls_from_log_256),
-        cmocka_unit_test(program__stages_in_turn__peak_memory_falls_with_two_ranks),
-        cmocka_unit_test(program__peak_memory__formulas_of_the_headers),
-        cmocka_unit_test(program__two_ranks__shared_window_is_counted),
-        cmocka_unit_test(program__checkpointing__peak_memory_falls),
-        cmocka_unit_test(program__metrics_file__one_object_per_line),
-        cmocka_unit_test(program__summary__median_of_the_steps_after_the_warm_up),
-        cmocka_unit_test(program__sigchld_ignored_by_the_parent__trains_all_the_same),
-        cmocka_unit_test(program__device_too_small__out_of_memory_message_and_status_1),
-        cmocka_unit_test(program__device_of_the_measured_peak__fits_and_one_unit_less_does_not),
-        cmocka_unit_test(program__diverging__says_so_and_writes_no_number),
-        cmocka_unit_test(program__wrong_use__one_sentence_and_status_2),
-        cmocka_unit_test(program__help__usage_on_stdout_and_status_0),
-        cmocka_unit_test(program__metrics_file_not_writable__says_so_and_status_1),
-        cmocka_unit_test(program__stdout_full__says_so_and_status_1),
-        cmocka_unit_test(program__data_file__short_one_refused_long_one_trained_on),
-        cmocka_unit_test(program__rank_killed_while_training__job_ends_with_the_signal),
-    };
-    return cmocka_run_group_tests_name("trainer_program", tests, make_metrics_file, remove_metrics_file);
-}
+TESTS_WITHIN(make_metrics_file, remove_metrics_file)

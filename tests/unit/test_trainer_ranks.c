@@ -1,12 +1,6 @@
 /* trainer: rank processes, their collectives, and the exact partition of ZeRO's state. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <poll.h>
 #include <signal.h>
@@ -18,6 +12,7 @@
 #include "trainer/collective.h"
 #include "trainer/launch.h"
 #include "trainer/zero.h"
+#include "unit_test.h"
 
 enum {
     WINDOW_ELEMENTS = COLLECTIVE_WINDOW_BYTES / sizeof(real),
@@ -105,9 +100,8 @@ static int check_broadcast(struct collective *c)
     return 0;
 }
 
-static void collective_broadcast__every_root_and_size__root_s_values(void **state)
+TEST(collective_broadcast__every_root_and_size__root_s_values)
 {
-    (void)state;
     check_in_1_to_4_ranks(check_broadcast);
 }
 
@@ -125,9 +119,8 @@ static int check_all_gather(struct collective *c)
     return 0;
 }
 
-static void collective_all_gather__every_size__parts_in_rank_order(void **state)
+TEST(collective_all_gather__every_size__parts_in_rank_order)
 {
-    (void)state;
     check_in_1_to_4_ranks(check_all_gather);
 }
 
@@ -146,9 +139,8 @@ static int check_all_reduce(struct collective *c)
     return 0;
 }
 
-static void collective_all_reduce_add__every_size__added_to_what_was_there(void **state)
+TEST(collective_all_reduce_add__every_size__added_to_what_was_there)
 {
-    (void)state;
     check_in_1_to_4_ranks(check_all_reduce);
 }
 
@@ -168,9 +160,8 @@ static int check_reduce_scatter(struct collective *c)
     return 0;
 }
 
-static void collective_reduce_scatter_add__every_size__own_part_of_the_sum(void **state)
+TEST(collective_reduce_scatter_add__every_size__own_part_of_the_sum)
 {
-    (void)state;
     check_in_1_to_4_ranks(check_reduce_scatter);
 }
 
@@ -186,9 +177,8 @@ static int check_order(struct collective *c)
     return 0;
 }
 
-static void collective_sums__order_matters__taken_in_rank_order(void **state)
+TEST(collective_sums__order_matters__taken_in_rank_order)
 {
-    (void)state;
     check_in_ranks(3, check_order);
 }
 
@@ -201,9 +191,8 @@ static int check_barrier(struct collective *c)
     return 0;
 }
 
-static void collective_max__many_times__highest_of_this_time(void **state)
+TEST(collective_max__many_times__highest_of_this_time)
 {
-    (void)state;
     check_in_1_to_4_ranks(check_barrier);
 }
 
@@ -247,15 +236,13 @@ static void check_failing_rank(rank_check how, int status, const char *text)
     collective_group_destroy(g.group);
 }
 
-static void launch_ranks__killed_rank__others_end_and_signal_is_told(void **state)
+TEST(launch_ranks__killed_rank__others_end_and_signal_is_told)
 {
-    (void)state;
     check_failing_rank(kill_myself, 128 + SIGKILL, "rank 1 was killed by signal 9 (Killed)");
 }
 
-static void launch_ranks__failing_rank__others_end_and_status_is_told(void **state)
+TEST(launch_ranks__failing_rank__others_end_and_status_is_told)
 {
-    (void)state;
     check_failing_rank(exit_with_7, 7, "rank 1 ended with status 7");
 }
 
@@ -279,9 +266,8 @@ static bool pipe_ends(int fd)
     return poll(&poll_fd, 1, 20 * 1000) == 1 && read(fd, &byte, 1) == 0;
 }
 
-static void launch_ranks__launcher_killed__ranks_end(void **state)
+TEST(launch_ranks__launcher_killed__ranks_end)
 {
-    (void)state;
     int pipe_end[2];
     struct error e;
     char ready[2];
@@ -330,9 +316,8 @@ static int check_partition(struct collective *c)
     return 0;
 }
 
-static void zero_open__four_ranks__holds_exactly_its_parts(void **state)
+TEST(zero_open__four_ranks__holds_exactly_its_parts)
 {
-    (void)state;
     check_in_ranks(ZERO_RANKS, check_partition);
 }
 
@@ -391,9 +376,8 @@ static int check_step(struct collective *c)
     return 0;
 }
 
-static void zero_step__every_stage__every_parameter_moves_once(void **state)
+TEST(zero_step__every_stage__every_parameter_moves_once)
 {
-    (void)state;
     check_in_1_to_4_ranks(check_step);
 }
 
@@ -421,16 +405,14 @@ static int check_gradient_part(struct collective *c)
     return 0;
 }
 
-static void zero_reduce__stage_2__sum_of_the_own_part(void **state)
+TEST(zero_reduce__stage_2__sum_of_the_own_part)
 {
-    (void)state;
     check_in_ranks(2, check_gradient_part);
     check_in_ranks(4, check_gradient_part);
 }
 
-static void zero_open__device_too_small__error_and_nothing_left(void **state)
+TEST(zero_open__device_too_small__error_and_nothing_left)
 {
-    (void)state;
     struct device device;
     struct zero z;
     struct error e;
@@ -446,23 +428,8 @@ static void zero_open__device_too_small__error_and_nothing_left(void **state)
     collective_group_destroy(group);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(collective_broadcast__every_root_and_size__root_s_values),
-        cmocka_unit_test(collective_all_gather__every_size__parts_in_rank_order),
-        cmocka_unit_test(collective_all_reduce_add__every_size__added_to_what_was_there),
-        cmocka_unit_test(collective_reduce_scatter_add__every_size__own_part_of_the_sum),
-        cmocka_unit_test(collective_sums__order_matters__taken_in_rank_order),
-        cmocka_unit_test(collective_max__many_times__highest_of_this_time),
-        cmocka_unit_test(launch_ranks__killed_rank__others_end_and_signal_is_told),
-        cmocka_unit_test(launch_ranks__failing_rank__others_end_and_status_is_told),
-        cmocka_unit_test(launch_ranks__launcher_killed__ranks_end),
-        cmocka_unit_test(zero_open__four_ranks__holds_exactly_its_parts),
-        cmocka_unit_test(zero_step__every_stage__every_parameter_moves_once),
-        cmocka_unit_test(zero_reduce__stage_2__sum_of_the_own_part),
-        cmocka_unit_test(zero_open__device_too_small__error_and_nothing_left),
-    };
     alarm(TEST_LIMIT_SECONDS); /* a collective that waits for ever is a failure, not a hang */
-    return cmocka_run_group_tests_name("trainer_ranks", tests, NULL, NULL);
+    return unit_test_run(argc, argv);
 }

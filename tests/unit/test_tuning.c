@@ -1,22 +1,17 @@
 /* deepspeed: hosts, the section "autotuning", and the sweep file that is made of them. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "deepspeed/ds_arguments.h"
 #include "deepspeed/profile_steps.h"
 #include "deepspeed/tuning_space.h"
 #include "sweep_file/reader.h"
+#include "unit_test.h"
 
 /* --- steps --- */
 
-static void profile_steps_last__by_the_time_of_a_step__as_far_as_five_seconds_go(void **state)
+TEST(profile_steps_last__by_the_time_of_a_step__as_far_as_five_seconds_go)
 {
     static const struct {
         int64_t steps[PROFILE_STEP_COUNT];
@@ -26,7 +21,6 @@ static void profile_steps_last__by_the_time_of_a_step__as_far_as_five_seconds_go
         {{3, 8, 53}, 0.01, 53}, {{3, 8, 53}, 0.2, 28}, {{3, 8, 53}, 0.24, 23},       {{3, 8, 53}, 1, 8},
         {{3, 8, 53}, 600, 8},   {{3, 8, 53}, 0, 8},    {{3, 8, 53}, (double)NAN, 8}, {{3, 5, 0}, 0.01, 5},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(profile_steps_last(cases[i].steps, cases[i].seconds), cases[i].last);
     assert_true(isnan(profile_step_seconds("/nonexistent/results.db", "throughput", 8)));
@@ -34,7 +28,7 @@ static void profile_steps_last__by_the_time_of_a_step__as_far_as_five_seconds_go
 
 /* --- hosts --- */
 
-static void include__uneven_hosts__as_many_of_each(void **state)
+TEST(include__uneven_hosts__as_many_of_each)
 {
     static const struct {
         long long nodes, devices;
@@ -42,7 +36,6 @@ static void include__uneven_hosts__as_many_of_each(void **state)
     } cases[] = {{1, 2, "w0:0,1"}, {2, 2, "w0:0,1@w1:4,5"}, {1, 3, "w1:4,5,6"}, {2, 3, ""}, {3, 1, ""}};
     struct host_list hosts = HOST_LIST_INIT;
     struct error e = ERROR_INIT;
-    (void)state;
     assert_int_equal(hosts_parse("f", "w0 slots=2\nw1 slots=8\n", &hosts, &e), 0);
     assert_int_equal(hosts_filter(&hosts, "w0@w1:4,5,6", NULL, &e), 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -70,11 +63,10 @@ static int read_section(const char *text, struct json *root, struct autotuning *
     return read_knobs("d", root, a, e);
 }
 
-static void autotuning__nothing_said__defaults(void **state)
+TEST(autotuning__nothing_said__defaults)
 {
     struct autotuning a;
     struct error e = ERROR_INIT;
-    (void)state;
     assert_int_equal(read_knobs("d", NULL, &a, &e), 0);
     assert_true(a.fast && a.maximise);
     assert_string_equal(a.metric, "throughput");
@@ -86,7 +78,7 @@ static void autotuning__nothing_said__defaults(void **state)
     autotuning_free(&a);
 }
 
-static void autotuning__every_knob__known(void **state)
+TEST(autotuning__every_knob__known)
 {
     static const char text[] = "{\"enabled\": true, \"fast\": false, \"start_profile_step\": 4, \"end_profile_step\": "
                                "6, \"num_nodes\": [1, 2],"
@@ -101,7 +93,6 @@ static void autotuning__every_knob__known(void **state)
     struct json root = {0};
     struct autotuning a;
     struct error e = ERROR_INIT;
-    (void)state;
     assert_int_equal(read_section(text, &root, &a, &e), 0);
     assert_true(!a.fast && !a.maximise);
     assert_string_equal(a.metric, "fwd");
@@ -117,7 +108,7 @@ static void autotuning__every_knob__known(void **state)
     json_text_free(&root);
 }
 
-static void autotuning__wrong__all_at_once(void **state)
+TEST(autotuning__wrong__all_at_once)
 {
     static const struct {
         const char *text, *message;
@@ -146,7 +137,6 @@ static void autotuning__wrong__all_at_once(void **state)
         {"{\"start_step\": 9, \"end_step\": 5}", "d: autotuning: profiling ends at step 5, before it starts at 9"},
         {"[]", "d: autotuning must be an object"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct json root = {0};
         struct autotuning a = {0};
@@ -160,7 +150,7 @@ static void autotuning__wrong__all_at_once(void **state)
 
 /* --- the script's arguments --- */
 
-static void find_config__each_spelling__its_word(void **state)
+TEST(find_config__each_spelling__its_word)
 {
     static const struct {
         const char *words[8];
@@ -173,7 +163,6 @@ static void find_config__each_spelling__its_word(void **state)
         {{"t.py", "--deepspeed_config=a=b.json", NULL}, 1, "a=b.json"},
         {{"t.py", "--deepspeed-config", "d.json", NULL}, 2, "d.json"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t at = 0;
         struct error e = ERROR_INIT;
@@ -223,7 +212,7 @@ static char *space_of(const char *config, bool *equal_batch, struct error *e)
     return NULL;
 }
 
-static void space__any_config__a_sweep_file_that_loads(void **state)
+TEST(space__any_config__a_sweep_file_that_loads)
 {
     static const struct {
         const char *config, *wanted;
@@ -255,7 +244,6 @@ static void space__any_config__a_sweep_file_that_loads(void **state)
          "\"zero_optimization.stage\" = 3\n", false},
         {"{}", "command = [\"deepspeed\", \"a\\\"b{{c}.py\", \"--deepspeed={ds_config}\"]\n", false},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = ERROR_INIT;
         bool equal_batch;
@@ -271,7 +259,7 @@ static void space__any_config__a_sweep_file_that_loads(void **state)
     }
 }
 
-static void space__what_cannot_be_an_axis__said_with_its_place(void **state)
+TEST(space__what_cannot_be_an_axis__said_with_its_place)
 {
     static const char *const configs[][2] = {
         {"{\"zero_optimization\": {\"stage\": 4}}",
@@ -286,26 +274,10 @@ static void space__what_cannot_be_an_axis__said_with_its_place(void **state)
          "/x/d.json:1:2: train_micro_batch_size_per_gpu must be a whole number above "
          "0, a list of such, or \"auto\""},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
         struct error e = ERROR_INIT;
         bool equal_batch;
         assert_null(space_of(configs[i][0], &equal_batch, &e));
         assert_string_equal(e.text, configs[i][1]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(profile_steps_last__by_the_time_of_a_step__as_far_as_five_seconds_go),
-        cmocka_unit_test(include__uneven_hosts__as_many_of_each),
-        cmocka_unit_test(autotuning__nothing_said__defaults),
-        cmocka_unit_test(autotuning__every_knob__known),
-        cmocka_unit_test(autotuning__wrong__all_at_once),
-        cmocka_unit_test(find_config__each_spelling__its_word),
-        cmocka_unit_test(space__any_config__a_sweep_file_that_loads),
-        cmocka_unit_test(space__what_cannot_be_an_axis__said_with_its_place),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

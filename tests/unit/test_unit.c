@@ -1,15 +1,10 @@
 /* util: units as programs print them. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit_test.h"
 #include "util/unit.h"
 
-static void convert__one_dimension__factor(void **state)
+TEST(convert__one_dimension__factor)
 {
     static const struct {
         double value;
@@ -37,7 +32,6 @@ static void convert__one_dimension__factor(void **state)
         {9, "M", "tok/s", 9e6},
         {3, "KiB", "B", 3072},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double got = NAN;
         assert_true(unit_convert(cases[i].value, cases[i].from, cases[i].to, &got));
@@ -45,22 +39,12 @@ static void convert__one_dimension__factor(void **state)
     }
 }
 
-static void convert__other_dimension__refused_and_untouched(void **state)
+TEST(convert__other_dimension__refused_and_untouched)
 {
     static const char *const pairs[][2] = {{"ms", "samples/s"}, {"GB", "s"}, {"tokens/s", "samples/s"}, {"s", "it/s"}};
-    (void)state;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         double got = 42;
         assert_false(unit_convert(1, pairs[i][0], pairs[i][1], &got));
         assert_true(got == 42);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(convert__one_dimension__factor),
-        cmocka_unit_test(convert__other_dimension__refused_and_untouched),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

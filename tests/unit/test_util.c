@@ -1,14 +1,10 @@
 /* util: parsing of durations and sizes, text, suggestions, errors. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit_test.h"
 #include "util/buffer.h"
 #include "util/error.h"
+#include "util/file.h"
 #include "util/hash.h"
 #include "util/memory.h"
 #include "util/parse.h"
@@ -16,9 +12,8 @@
 #include "util/suggest.h"
 #include "util/utf8.h"
 
-static void parse_duration__accepted_forms__milliseconds(void **state)
+TEST(parse_duration__accepted_forms__milliseconds)
 {
-    (void)state;
     static const struct {
         const char *text;
         int64_t ms;
@@ -31,9 +26,8 @@ static void parse_duration__accepted_forms__milliseconds(void **state)
     }
 }
 
-static void parse_duration__nonsense__refused_untouched(void **state)
+TEST(parse_duration__nonsense__refused_untouched)
 {
-    (void)state;
     static const char *const cases[] = {"", "-1s", "10x", "m", "5m10", "1e400s", "99y", "100000d", "ten", "0x10"};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int64_t ms = 42;
@@ -42,9 +36,8 @@ static void parse_duration__nonsense__refused_untouched(void **state)
     }
 }
 
-static void parse_size__units__bytes(void **state)
+TEST(parse_size__units__bytes)
 {
-    (void)state;
     int64_t bytes;
     assert_true(parse_size_bytes("80GiB", &bytes));
     assert_int_equal(bytes, 80LL << 30);
@@ -57,9 +50,8 @@ static void parse_size__units__bytes(void **state)
     assert_false(parse_size_bytes("9999999999TiB", &bytes));
 }
 
-static void parse_int64__whole_text_only__else_refused(void **state)
+TEST(parse_int64__whole_text_only__else_refused)
 {
-    (void)state;
     int64_t value = 7;
     assert_true(parse_int64("-12", &value));
     assert_int_equal(value, -12);
@@ -69,9 +61,8 @@ static void parse_int64__whole_text_only__else_refused(void **state)
     assert_int_equal(value, -12);
 }
 
-static void format_duration__magnitudes__two_units(void **state)
+TEST(format_duration__magnitudes__two_units)
 {
-    (void)state;
     char out[32];
     assert_string_equal(format_duration_ms(120, out, sizeof out), "120ms");
     assert_string_equal(format_duration_ms(45200, out, sizeof out), "45.2s");
@@ -79,18 +70,16 @@ static void format_duration__magnitudes__two_units(void **state)
     assert_string_equal(format_duration_ms(3720000, out, sizeof out), "1h02m");
 }
 
-static void buffer_json_string__controls_and_bad_bytes__escaped(void **state)
+TEST(buffer_json_string__controls_and_bad_bytes__escaped)
 {
-    (void)state;
     struct buffer b = BUFFER_INIT;
     buffer_add_json_string(&b, "a\"\\\n\x01\xff\xc3\xa9\x7f", 9);
     assert_string_equal(buffer_text(&b), "\"a\\\"\\\\\\n\\u0001\xEF\xBF\xBD\xc3\xa9\\u007f\"");
     buffer_free(&b);
 }
 
-static void buffer_int__least_and_largest__decimal(void **state)
+TEST(buffer_int__least_and_largest__decimal)
 {
-    (void)state;
     static const int64_t values[] = {0, 7, -10, INT64_MAX, INT64_MIN};
     struct buffer b = BUFFER_INIT;
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
@@ -101,9 +90,8 @@ static void buffer_int__least_and_largest__decimal(void **state)
     buffer_free(&b);
 }
 
-static void buffer_double__round_trip__shortest(void **state)
+TEST(buffer_double__round_trip__shortest)
 {
-    (void)state;
     struct buffer b = BUFFER_INIT;
     buffer_add_double(&b, 0.1);
     buffer_add_char(&b, ' ');
@@ -114,18 +102,16 @@ static void buffer_double__round_trip__shortest(void **state)
     buffer_free(&b);
 }
 
-static void utf8__overlong_and_surrogates__invalid(void **state)
+TEST(utf8__overlong_and_surrogates__invalid)
 {
-    (void)state;
     assert_int_equal(utf8_first_invalid("ab\xc0\x80", 4), 2);
     assert_int_equal(utf8_first_invalid("\xed\xa0\x80", 3), 0);
     assert_int_equal(utf8_first_invalid("\xf0\x9f\x98\x80", 4), 4);
     assert_int_equal(utf8_first_invalid("\xe2\x82", 2), 0);
 }
 
-static void suggest__near_and_far__nearest_or_none(void **state)
+TEST(suggest__near_and_far__nearest_or_none)
 {
-    (void)state;
     static const char *const words[] = {"timeout", "command", "environment"};
     assert_string_equal(suggest_nearest("tiemout", words, 3), "timeout");
     assert_string_equal(suggest_nearest("comand", words, 3), "command");
@@ -135,9 +121,8 @@ static void suggest__near_and_far__nearest_or_none(void **state)
     assert_string_equal(suggest_nearest("X", (const char *const[]){"x"}, 1), "x");
 }
 
-static void error__lines_and_context__kept_and_cut(void **state)
+TEST(error__lines_and_context__kept_and_cut)
 {
-    (void)state;
     struct error e = ERROR_INIT;
     assert_int_equal(error_add_line(&e, ERROR_USAGE, "one"), -1);
     error_add_line(&e, ERROR_USAGE, "two");
@@ -151,9 +136,8 @@ static void error__lines_and_context__kept_and_cut(void **state)
     assert_non_null(strstr(e.text, "…"));
 }
 
-static void error__cut_within_a_character__whole_ones_kept(void **state)
+TEST(error__cut_within_a_character__whole_ones_kept)
 {
-    (void)state;
     struct error e = ERROR_INIT;
     char text[sizeof e.text + 100];
     for (size_t shift = 0; shift < 4; shift++) {
@@ -168,9 +152,8 @@ static void error__cut_within_a_character__whole_ones_kept(void **state)
     }
 }
 
-static void utf8_cut__each_place__at_a_character(void **state)
+TEST(utf8_cut__each_place__at_a_character)
 {
-    (void)state;
     const char *text = "aä€\xF0\x9F\x98\x80z";
     static const size_t left[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11};
     for (size_t most = 0; most < sizeof left / sizeof *left; most++)
@@ -179,19 +162,17 @@ static void utf8_cut__each_place__at_a_character(void **state)
     assert_int_equal(utf8_cut("\x80\x80\x80\x80\x80\x80\x80\x80", 8, 6), 6);
 }
 
-static void hash__known_vector__canonical(void **state)
+TEST(hash__known_vector__canonical)
 {
-    (void)state;
     char hex[HASH_HEX_BYTES];
     struct hash128 h = hash_bytes("", 0);
     /* XXH3-128 of nothing with seed 0, from the xxHash specification's reference vectors. */
     assert_string_equal(hash_hex(&h, hex), "99aa06d3014798d86001c324468d497f");
 }
 
-static void string_list__added_and_taken__terminated_at_each_length(void **state)
+TEST(string_list__added_and_taken__terminated_at_each_length)
 {
     struct string_list l = STRING_LIST_INIT;
-    (void)state;
     for (size_t n = 0; n < 9; n++) {
         assert_int_equal(l.count, n);
         assert_true(n == 0 ? l.items == NULL : l.items[n] == NULL);
@@ -212,10 +193,9 @@ static void string_list__added_and_taken__terminated_at_each_length(void **state
     string_list_free(&l);
 }
 
-static void settings__whole_names_alone__among_them(void **state)
+TEST(settings__whole_names_alone__among_them)
 {
     char *const names[] = {"HOME", "PATH", NULL};
-    (void)state;
     assert_true(setting_is_among("PATH=/bin", names));
     assert_true(setting_is_among("PATH", names));
     assert_false(setting_is_among("PATHS=/bin", names));
@@ -224,25 +204,9 @@ static void settings__whole_names_alone__among_them(void **state)
     assert_false(strings_have(names, "PATH=/bin"));
 }
 
-int main(void)
+TEST(path_name__each_form__last_component)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parse_duration__accepted_forms__milliseconds),
-        cmocka_unit_test(parse_duration__nonsense__refused_untouched),
-        cmocka_unit_test(parse_size__units__bytes),
-        cmocka_unit_test(parse_int64__whole_text_only__else_refused),
-        cmocka_unit_test(format_duration__magnitudes__two_units),
-        cmocka_unit_test(buffer_json_string__controls_and_bad_bytes__escaped),
-        cmocka_unit_test(buffer_int__least_and_largest__decimal),
-        cmocka_unit_test(buffer_double__round_trip__shortest),
-        cmocka_unit_test(utf8__overlong_and_surrogates__invalid),
-        cmocka_unit_test(string_list__added_and_taken__terminated_at_each_length),
-        cmocka_unit_test(settings__whole_names_alone__among_them),
-        cmocka_unit_test(suggest__near_and_far__nearest_or_none),
-        cmocka_unit_test(error__lines_and_context__kept_and_cut),
-        cmocka_unit_test(error__cut_within_a_character__whole_ones_kept),
-        cmocka_unit_test(utf8_cut__each_place__at_a_character),
-        cmocka_unit_test(hash__known_vector__canonical),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    assert_string_equal(path_name("/a/b.toml"), "b.toml");
+    assert_string_equal(path_name("b.toml"), "b.toml");
+    assert_string_equal(path_name("a/"), "");
 }

@@ -1,13 +1,8 @@
 /* config: values, their equality and their texts. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "config/value.h"
+#include "unit_test.h"
 #include "util/memory.h"
 
 #define INT(n)                                                                                                         \
@@ -31,9 +26,8 @@
         .kind = VALUE_JSON, .text = (char *)(s)                                                                        \
     }
 
-static void value_equal__type_and_content__both_count(void **state)
+TEST(value_equal__type_and_content__both_count)
 {
-    (void)state;
     const struct value all[] = {{.kind = VALUE_NULL}, BOOL(1),       BOOL(0),    INT(1),      INT(0),    FLOAT(1),
                                 FLOAT(0.5),           FLOAT(NAN),    STRING(""), STRING("1"), JSON("1"), JSON("[1,2]"),
                                 FLOAT(-0.5),          INT(INT64_MAX)};
@@ -42,9 +36,8 @@ static void value_equal__type_and_content__both_count(void **state)
             assert_int_equal(value_equal(&all[i], &all[j]), i == j);
 }
 
-static void value_texts__every_kind__as_json_and_for_a_command_line(void **state)
+TEST(value_texts__every_kind__as_json_and_for_a_command_line)
 {
-    (void)state;
     static const struct {
         struct value value;
         const char *json, *text;
@@ -74,9 +67,8 @@ static void value_texts__every_kind__as_json_and_for_a_command_line(void **state
     }
 }
 
-static void value_copy__string__owns_its_text(void **state)
+TEST(value_copy__string__owns_its_text)
 {
-    (void)state;
     struct value one = {.kind = VALUE_STRING, .text = xstrdup("abc")};
     struct value two = value_copy(&one);
     assert_true(value_equal(&one, &two));
@@ -86,14 +78,4 @@ static void value_copy__string__owns_its_text(void **state)
     assert_string_equal(two.text, "abc");
     value_free(&two);
     value_free(&two);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(value_equal__type_and_content__both_count),
-        cmocka_unit_test(value_texts__every_kind__as_json_and_for_a_command_line),
-        cmocka_unit_test(value_copy__string__owns_its_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,9 @@
 /* run: the thread that does one thing at a time for its owner. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <pthread.h>
 #include <signal.h>
 
 #include "process/worker.h"
+#include "unit_test.h"
 
 struct errand {
     pthread_t by;
@@ -36,9 +30,8 @@ static void act_behind_gate(void *context)
     act(context);
 }
 
-static void worker__many_times__each_is_done_by_another_thread_without_signals(void **state)
+TEST(worker__many_times__each_is_done_by_another_thread_without_signals)
 {
-    (void)state;
     struct worker *w = worker_create();
     struct errand errand = {.count = 0};
     assert_true(worker_is_done(w));
@@ -53,9 +46,8 @@ static void worker__many_times__each_is_done_by_another_thread_without_signals(v
     worker_free(w);
 }
 
-static void worker__not_done_yet__says_so_and_is_waited_for(void **state)
+TEST(worker__not_done_yet__says_so_and_is_waited_for)
 {
-    (void)state;
     struct worker *w = worker_create();
     struct errand errand = {.count = 0};
     pthread_mutex_lock(&gate);
@@ -69,23 +61,12 @@ static void worker__not_done_yet__says_so_and_is_waited_for(void **state)
     worker_free(w);
 }
 
-static void worker_free__something_under_way__done_first(void **state)
+TEST(worker_free__something_under_way__done_first)
 {
-    (void)state;
     struct worker *w = worker_create();
     struct errand errand = {.count = 0};
     worker_begin(w, act, &errand);
     worker_free(w);
     assert_int_equal(errand.count, 1);
     worker_free(NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(worker__many_times__each_is_done_by_another_thread_without_signals),
-        cmocka_unit_test(worker__not_done_yet__says_so_and_is_waited_for),
-        cmocka_unit_test(worker_free__something_under_way__done_first),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* configs/profiles/zhen.toml: its rules and limits over the matched space. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "space/build.h"
 #include "space/match.h"
 #include "sweep_file/reader.h"
+#include "unit_test.h"
 #include "util/memory.h"
 
 static struct space *build(const struct sweep *s)
@@ -58,9 +53,8 @@ static int64_t excluded(const char *cluster, const char *plan, const char *rule)
 
 #define HOST_OF_8 "num_hosts = 1\nnum_devices_per_host = 8\ntransport = \"NVLink\""
 
-static void zhen_rules__each__excludes_what_it_is_for(void **state)
+TEST(zhen_rules__each__excludes_what_it_is_for)
 {
-    (void)state;
     static const struct {
         const char *cluster, *plan, *rule;
         int64_t excluded;
@@ -98,9 +92,8 @@ static struct sweep *parse(const char *text)
     return s;
 }
 
-static void zhen_micro_batches__more_than_devices__excluded_without_host_ids(void **state)
+TEST(zhen_micro_batches__more_than_devices__excluded_without_host_ids)
 {
-    (void)state;
     struct sweep *s = parse("[training_spec]\navg_batch_size_per_device = 64\n"
                             "[cluster_spec]\nnum_hosts = 1\nnum_devices_per_host = 8\ntransport = \"NVLink\"\n"
                             "[[parallel_spec]]\nnum_auto_layers = 4\nnum_micro_batches = [1, 2, 4, 8]\n"
@@ -117,9 +110,8 @@ static void zhen_micro_batches__more_than_devices__excluded_without_host_ids(voi
     sweep_free(s);
 }
 
-static void zhen_timeout__by_hand_and_automatic__as_the_toolkit_had_it(void **state)
+TEST(zhen_timeout__by_hand_and_automatic__as_the_toolkit_had_it)
 {
-    (void)state;
     struct sweep *s = parse("[cluster_spec]\ntransport = \"TCPx4\"\nnum_hosts = 1\n"
                             "num_devices_per_host = [4, 8, 16, 32, 64]\n"
                             "[[parallel_spec]]\ndescription = \"Auto search\"\n"
@@ -144,9 +136,8 @@ static void zhen_timeout__by_hand_and_automatic__as_the_toolkit_had_it(void **st
 }
 
 /* The toolkit's own files, where they are at hand, with the numbers of jobs that the toolkit itself made of them. */
-static void zhen_files__as_published__same_jobs(void **state)
+TEST(zhen_files__as_published__same_jobs)
 {
-    (void)state;
     static const struct {
         const char *name;
         int64_t combinations, matched;
@@ -171,15 +162,4 @@ static void zhen_files__as_published__same_jobs(void **state)
         space_free(space);
         sweep_free(s);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(zhen_rules__each__excludes_what_it_is_for),
-        cmocka_unit_test(zhen_micro_batches__more_than_devices__excluded_without_host_ids),
-        cmocka_unit_test(zhen_timeout__by_hand_and_automatic__as_the_toolkit_had_it),
-        cmocka_unit_test(zhen_files__as_published__same_jobs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

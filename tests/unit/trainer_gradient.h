@@ -7,6 +7,7 @@
 
 #include "trainer/matmul.h"
 #include "trainer/random.h"
+#include "unit_test.h"
 
 static inline void gradient_random(real *values, size_t count, uint64_t seed)
 {

@@ -1,11 +1,7 @@
 #include "ultrascale.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
+#include "unit_test.h"
 
 static int64_t whole(const struct shared_table *t, size_t row, const char *column)
 {

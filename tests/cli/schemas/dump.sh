@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Prints the dump that tests/cli/test_migrations.sh keeps of a schema version, from the last program that wrote it:
-# tests/cli/schemas/dump.sh path/to/meshsweep >tests/cli/schemas/NNNN.sql
+# Writes the dump that tests/cli/test_migrations.sh keeps of a schema version, by the last program that wrote it:
+# tests/cli/schemas/dump.sh path/to/meshsweep
 #
-# Three jobs are ok, the fourth runs when its runner is killed. What differs from machine to machine is made equal. The
-# dump has the rows and the views; of the rest, which the migrations up to that version make, it has the checksum.
+# Three jobs are ok, the fourth runs when its runner is killed. What differs from machine to machine is made equal.
+# NNNN.sql has the rows; of the tables, which the migrations up to that version make, it has the checksum. The views are
+# in NNNN.views.sql, unless the version before wrote the same.
 set -eu
 
 program=$(readlink -f "${1?the program}")
@@ -43,12 +44,15 @@ query "UPDATE meta SET value = '00112233445566778899aabbccddeeff' WHERE name = '
         user_ms = user_ms * 0, system_ms = system_ms * 0, max_rss = max_rss * 0 + 8544256;
     DELETE FROM failure_pattern;
     INSERT INTO failure_pattern VALUES ('oom', 'a pattern of then', 'built in')"
-printf -- '-- A database of schema version %s: three jobs are ok, the fourth was running when its runner died.\n' \
-    "$(query "PRAGMA user_version")"
+version=$(query "PRAGMA user_version")
+dump=$here/$(printf '%04d' "$version")
 tables=$(schema results.db "type <> 'view'" | md5sum)
-printf -- '-- Its tables, indexes and triggers: MD5 %s.\n' "${tables%% *}"
-printf 'PRAGMA application_id = %s;\n' "$(query "PRAGMA application_id")"
 {
-    query ".dump --data-only"
-    query "SELECT sql || ';' FROM sqlite_schema WHERE type = 'view' ORDER BY rowid"
-} | sed "s#$(pwd -P)/##g" | grep -v 'sqlite_stat'
+    printf -- '-- A database of schema version %s: three jobs are ok, the fourth was running when its runner died.\n' \
+        "$version"
+    printf -- '-- Its tables, indexes and triggers: MD5 %s.\n' "${tables%% *}"
+    printf 'PRAGMA application_id = %s;\n' "$(query "PRAGMA application_id")"
+    query ".dump --data-only" | sed "s#$(pwd -P)/##g" | grep -v 'sqlite_stat'
+} >"$dump.sql"
+query "SELECT sql || ';' FROM sqlite_schema WHERE type = 'view' ORDER BY rowid" >views.sql
+cmp -s views.sql "$(views_of "$((version - 1))")" || cp views.sql "$dump.views.sql"
