@@ -490,7 +490,7 @@ static void evidence_widths_of__one_table__no_narrower_and_half_way_to_others(vo
         assert_true(evidence_rows[i].runs > 50);
         width = evidence_width(&own, evidence_rows[i].quantity, 0, &compared);
         other = evidence_width(&others, evidence_rows[i].quantity, 0, &compared);
-        assert_true(width > 0.9 * within && width <= (within + fmax(within, other)) / 2);
+        assert_true(width >= within && width <= (within + fmax(within, other)) / 2);
     }
 }
 
@@ -509,7 +509,8 @@ static void evidence_widths_of__without_a_table__by_the_others(void **state)
             strcmp(evidence_rows[i].framework, "nanotron") != 0)
             assert_true(evidence_width(&without, QUANTITY_OF_MEMORY, 0, &compared) >= evidence_rows[i].within);
     assert_false(compared);
-    assert_true(evidence_width(&without, QUANTITY_OF_TIME, 0, &compared) >= UNCOMPARED_TIME);
+    double time = evidence_width(&without, QUANTITY_OF_TIME, 0, &compared);
+    assert_true(time > 0.6 * UNCOMPARED_TIME && time < UNCOMPARED_TIME);
     assert_true(evidence_width(&with, QUANTITY_OF_TIME, 1U << FEATURE_SPREAD, &compared) >
                 evidence_width(&with, QUANTITY_OF_TIME, 0, &compared));
     struct buffer b = BUFFER_INIT;
@@ -517,6 +518,50 @@ static void evidence_widths_of__without_a_table__by_the_others(void **state)
     assert_non_null(strstr(buffer_text(&b), "(ultrascale-1B-8B.csv)"));
     assert_non_null(strstr(buffer_text(&b), "offload: memory was compared with no measurement in any framework"));
     buffer_free(&b);
+}
+
+static double within(const char *table, enum predicted_quantity quantity, enum plan_feature feature)
+{
+    for (size_t i = 0; i < evidence_count; i++)
+        if (evidence_rows[i].quantity == quantity && evidence_rows[i].feature == feature &&
+            strcmp(evidence_rows[i].table, table) == 0)
+            return evidence_rows[i].within;
+    fail_msg("%s has no such runs", table);
+    return 0;
+}
+
+/* A few runs say little of what is unusual about them: without it a plan is as wide as a plain one. */
+static void evidence_widths_of__feature_of_few_runs__between_plain_and_what_was_seen(void **state)
+{
+    (void)state;
+    struct evidence_widths w;
+    evidence_widths_of("internevo", NULL, &w);
+    const double *memory = w.width[QUANTITY_OF_MEMORY];
+    double seen = within("megatron-golden.csv", QUANTITY_OF_MEMORY, FEATURE_MIXERS);
+    assert_true(memory[FEATURE_MIXERS] > memory[FEATURE_PLAIN] && memory[FEATURE_MIXERS] < 0.6 * seen);
+}
+
+/* Of families other than GPT and Llama only Megatron-LM's memory is known, by 41 runs. */
+static void evidence_widths_of__feature_of_one_framework__nearer_to_it_than_to_what_nobody_compared(void **state)
+{
+    (void)state;
+    struct evidence_widths w;
+    evidence_widths_of("megatron", NULL, &w);
+    double width = w.width[QUANTITY_OF_MEMORY][FEATURE_FAMILY];
+    double seen = within("megatron-golden.csv", QUANTITY_OF_MEMORY, FEATURE_FAMILY);
+    assert_true(width >= seen && width < (seen + UNCOMPARED_MEMORY) / 2.5);
+}
+
+/* All runs of torchtitan's are on a device of its own: its time was compared all the same. */
+static void evidence_widths_of__table_without_plain_runs__no_framework_that_nothing_is_known_of(void **state)
+{
+    (void)state;
+    struct evidence_widths known, unknown;
+    evidence_widths_of("torchtitan", NULL, &known);
+    evidence_widths_of("torchtitan", "torchtitan.csv", &unknown);
+    assert_true(known.width[QUANTITY_OF_TIME][FEATURE_PLAIN] < 0.6 * unknown.width[QUANTITY_OF_TIME][FEATURE_PLAIN]);
+    assert_true(known.width[QUANTITY_OF_TIME][FEATURE_DEVICE] >=
+                within("torchtitan.csv", QUANTITY_OF_TIME, FEATURE_DEVICE));
 }
 
 /* Verdicts of plans that a framework was not compared with are careful, whatever other frameworks' runs say. */
@@ -621,6 +666,9 @@ int main(void)
         cmocka_unit_test(evidence_widths_of__several_tables__as_wide_as_the_widest),
         cmocka_unit_test(evidence_widths_of__one_table__no_narrower_and_half_way_to_others),
         cmocka_unit_test(evidence_widths_of__without_a_table__by_the_others),
+        cmocka_unit_test(evidence_widths_of__feature_of_few_runs__between_plain_and_what_was_seen),
+        cmocka_unit_test(evidence_widths_of__feature_of_one_framework__nearer_to_it_than_to_what_nobody_compared),
+        cmocka_unit_test(evidence_widths_of__table_without_plain_runs__no_framework_that_nothing_is_known_of),
         cmocka_unit_test(predictor_predict__what_nobody_measured__uncalibrated_until_it_is),
         cmocka_unit_test(predictor_set__coefficient_of_the_file__changes_what_is_predicted),
         cmocka_unit_test(predictor_calibrate__place__only_there),
