@@ -814,8 +814,8 @@ part_accuracy()
 
 compared_tables() # FILE: what the test printed
 {
-    echo '| quantity | table | rows | error | bias | inside 90 % | nine in ten within | largest | failures avoided | good runs lost |'
-    echo '|---|---|---|---|---|---|---|---|---|---|'
+    echo '| quantity | table | rows | error | bias | 90 % interval, never seen | 90 % interval | nine in ten within | largest | failures avoided | good runs lost |'
+    echo '|---|---|---|---|---|---|---|---|---|---|---|'
     grep -E '^\| (memory|time) ' "$1"
     echo
     sed -n 's/^.* rows are not predicted$/- &/p' "$1"
