@@ -5,7 +5,8 @@
  * with the width w within which nine of ten |ln(measured / predicted)| lay; where what no key says makes two of a
  * prediction (memory.h, other), beyond the nearer. Nothing was fitted to any of them but the weight of products of
  * predict.toml, which the others choose, too, with each left out.
- * `scripts/bench.sh accuracy` prints them all, out of tests/unit/test_predict_tables.c.
+ * `scripts/bench.sh accuracy` prints them all, out of tests/unit/test_predict_tables.c and
+ * test_predict_litgpt.c.
  *
  * The width of a plain plan is the mean over the framework's tables, each with weight n / (n + 5) for its n runs,
  * and, as one table more, that of all other frameworks' tables, times what Student's distribution asks for as few:
