@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define FULL_WEIGHT 5.0 /* runs of a table that make half of its weight */
+#define NINE_IN_TEN 9   /* runs from which on the largest holds the next with a probability of 0.9 */
 
 static const char *const plan_feature_names[PLAN_FEATURES] = {
     [FEATURE_PLAIN] = "plain",
@@ -38,9 +39,9 @@ static const char *evidence_name(const char *framework)
     return strcmp(framework, "megatron-distopt") == 0 ? "megatron" : framework;
 }
 
-/* Over the tables that count; the widest as it is, and by the weight of its runs. */
+/* Over the tables that count; the widest as it is, and, where its runs are too few to say so, by their weight. */
 struct pool {
-    double sum, weight, tables, widest, heaviest;
+    double sum, weight, tables, widest, least;
 };
 
 static void pool_add(struct pool *p, const struct compared_table *row)
@@ -50,7 +51,7 @@ static void pool_add(struct pool *p, const struct compared_table *row)
     p->weight += weight;
     p->tables++;
     p->widest = fmax(p->widest, row->within);
-    p->heaviest = fmax(p->heaviest, weight * row->within);
+    p->least = fmax(p->least, row->runs < NINE_IN_TEN ? weight * row->within : row->within);
 }
 
 static bool counts(const struct compared_table *row, const char *without, enum predicted_quantity quantity,
@@ -66,7 +67,7 @@ static double among(const struct pool *own, double elsewhere)
     if (own->tables == 0)
         return elsewhere;
     double mean = (own->sum + elsewhere) / (own->weight + 1);
-    return fmax(own->heaviest, mean);
+    return fmax(own->least, mean);
 }
 
 static double width_of(const struct pool *own, const struct pool *others, double unknown)
@@ -85,16 +86,31 @@ static void pool_tables(const char *framework, const char *without, enum predict
             pool_add(strcmp(evidence_rows[i].framework, framework) == 0 ? own : others, &evidence_rows[i]);
 }
 
+static bool has_table(const char *framework, const char *without, enum predicted_quantity quantity)
+{
+    for (size_t i = 0; i < evidence_count; i++)
+        if (counts(&evidence_rows[i], without, quantity, evidence_rows[i].feature) &&
+            strcmp(evidence_rows[i].framework, framework) == 0)
+            return true;
+    return false;
+}
+
+/* Where nothing is known of a framework: midway between what was seen elsewhere and what was compared nowhere. */
+static double midway(double elsewhere, enum predicted_quantity quantity)
+{
+    return fmax(elsewhere, (elsewhere + uncompared[quantity]) / 2);
+}
+
 static double plain_width(const char *framework, const char *without, enum predicted_quantity quantity, bool *compared)
 {
     struct pool own, others;
     pool_tables(framework, without, quantity, FEATURE_PLAIN, &own, &others);
     *compared = own.tables > 0;
     double width = width_of(&own, &others, uncompared[quantity]);
-    if (own.tables > 0)
+    if (has_table(framework, without, quantity))
         return width;
     double widest = student_factor(others.tables) * others.widest; /* which is not the widest that there is */
-    return fmax(fmax(width, widest), quantity == QUANTITY_OF_TIME ? UNCOMPARED_TIME : 0);
+    return fmax(width, quantity == QUANTITY_OF_TIME ? midway(widest, quantity) : widest);
 }
 
 /* Whether no row of the same table reaches further without going beyond `devices`. */
@@ -121,13 +137,16 @@ double evidence_scaling_width(const char *framework, enum predicted_quantity qua
     return width_of(&own, &others, uncompared[quantity]) * sqrt(doublings);
 }
 
+/* Without the feature a plan would be as wide as `plain`, which therefore counts as one of the others' tables. */
 static double feature_width(const char *framework, const char *without, enum predicted_quantity quantity,
-                            enum plan_feature feature, bool *compared)
+                            enum plan_feature feature, double plain, bool *compared)
 {
     struct pool own, others;
     pool_tables(framework, without, quantity, feature, &own, &others);
     *compared = own.tables + others.tables > 0;
-    return among(&own, others.tables > 0 ? others.sum / others.weight : uncompared[quantity]);
+    if (!*compared)
+        return uncompared[quantity];
+    return among(&own, others.tables > 0 ? (others.sum + plain) / (others.weight + 1) : midway(plain, quantity));
 }
 
 void evidence_widths_of(const char *framework, const char *without, struct evidence_widths *out)
@@ -135,9 +154,10 @@ void evidence_widths_of(const char *framework, const char *without, struct evide
     const char *name = evidence_name(framework);
     for (int k = 0; k < PREDICTED_QUANTITIES; k++) {
         enum predicted_quantity q = (enum predicted_quantity)k;
-        out->width[q][FEATURE_PLAIN] = plain_width(name, without, q, &out->compared[q][FEATURE_PLAIN]);
+        double plain = plain_width(name, without, q, &out->compared[q][FEATURE_PLAIN]);
+        out->width[q][FEATURE_PLAIN] = plain;
         for (int f = FEATURE_PLAIN + 1; f < PLAN_FEATURES; f++)
-            out->width[q][f] = feature_width(name, without, q, (enum plan_feature)f, &out->compared[q][f]);
+            out->width[q][f] = feature_width(name, without, q, (enum plan_feature)f, plain, &out->compared[q][f]);
     }
 }
 

@@ -5,16 +5,21 @@
  * with the width w within which nine of ten |ln(measured / predicted)| lay; where what no key says makes two of a
  * prediction (memory.h, other), beyond the nearer. Nothing was fitted to any of them but the weight of products of
  * predict.toml, which the others choose, too, with each left out.
- * `scripts/bench.sh accuracy` prints them all, out of tests/unit/test_predict_tables.c.
+ * `scripts/bench.sh accuracy` prints them all, out of tests/unit/test_predict_tables.c and
+ * test_predict_litgpt.c.
  *
  * The width of a plain plan is the mean over the framework's tables, each with weight n / (n + 5) for its n runs,
  * and, as one table more, that of all other frameworks' tables, times what Student's distribution asks for as few:
  * the runs of a table share its machines, release and way of measuring, so that however many there are they are one
- * draw of what the next table may be like. It is no less than the widest of its own tables times its weight. Without
- * a table of its own it is that of the others, but no less than the widest of them, times Student's again, and of time
- * no less than UNCOMPARED_TIME: a table is off by a bias of its own, of which those of others say little. A feature
- * widens it to what was seen with it, in the framework and in others, in the same way; what was compared nowhere counts
- * as UNCOMPARED_MEMORY or UNCOMPARED_TIME.
+ * draw of what the next table may be like. It is no less than that of any of its own tables; one of fewer than nine
+ * runs, of which nine in ten cannot be told, counts there times its weight. Without a table of the framework it is that
+ * of the others, but no less than the widest of them, times Student's again, and of time no less than midway between
+ * that and UNCOMPARED_TIME: a table is off by a bias of its own, of which those of others say little.
+ *
+ * A feature widens it to what was seen with it, in the same way, but that the plain width counts as one of the others'
+ * tables: a few runs with a feature may be off for another reason. Where no other framework was compared with the
+ * feature, midway between the plain width and UNCOMPARED_MEMORY or UNCOMPARED_TIME stands for them; what was compared
+ * nowhere counts as the latter.
  */
 #ifndef MESHSWEEP_PREDICT_EVIDENCE_H
 #define MESHSWEEP_PREDICT_EVIDENCE_H

@@ -46,6 +46,7 @@ const struct compared_table evidence_rows[] = {
     {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_TIME, FEATURE_PLAIN, 16, 0.144},
     {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_TIME, FEATURE_EXPERTS, 24, 0.116},
     {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_TIME, FEATURE_ADAPTERS, 61, 0.157},
+    {"litgpt-finetune.csv", "hf-trainer", QUANTITY_OF_MEMORY, FEATURE_ADAPTERS, 20, 0.226},
 };
 const size_t evidence_count = sizeof evidence_rows / sizeof *evidence_rows;
 

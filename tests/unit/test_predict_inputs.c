@@ -1,5 +1,6 @@
 /* predict: a combination's values as an architecture and a plan, and predictions of them. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "predict/predictor.h"
@@ -465,7 +466,7 @@ TEST(evidence_widths_of__one_table__no_narrower_and_half_way_to_others)
         assert_true(evidence_rows[i].runs > 50);
         width = evidence_width(&own, evidence_rows[i].quantity, 0, &compared);
         other = evidence_width(&others, evidence_rows[i].quantity, 0, &compared);
-        assert_true(width > 0.9 * within && width <= (within + fmax(within, other)) / 2);
+        assert_true(width >= within && width <= (within + fmax(within, other)) / 2);
     }
 }
 
@@ -483,7 +484,8 @@ TEST(evidence_widths_of__without_a_table__by_the_others)
             strcmp(evidence_rows[i].framework, "nanotron") != 0)
             assert_true(evidence_width(&without, QUANTITY_OF_MEMORY, 0, &compared) >= evidence_rows[i].within);
     assert_false(compared);
-    assert_true(evidence_width(&without, QUANTITY_OF_TIME, 0, &compared) >= UNCOMPARED_TIME);
+    double time = evidence_width(&without, QUANTITY_OF_TIME, 0, &compared);
+    assert_true(time > 0.6 * UNCOMPARED_TIME && time < UNCOMPARED_TIME);
     assert_true(evidence_width(&with, QUANTITY_OF_TIME, 1U << FEATURE_SPREAD, &compared) >
                 evidence_width(&with, QUANTITY_OF_TIME, 0, &compared));
     struct buffer b = BUFFER_INIT;
@@ -491,6 +493,47 @@ TEST(evidence_widths_of__without_a_table__by_the_others)
     assert_non_null(strstr(buffer_text(&b), "(ultrascale-1B-8B.csv)"));
     assert_non_null(strstr(buffer_text(&b), "offload: memory was compared with no measurement in any framework"));
     buffer_free(&b);
+}
+
+static double within(const char *table, enum predicted_quantity quantity, enum plan_feature feature)
+{
+    for (size_t i = 0; i < evidence_count; i++)
+        if (evidence_rows[i].quantity == quantity && evidence_rows[i].feature == feature &&
+            strcmp(evidence_rows[i].table, table) == 0)
+            return evidence_rows[i].within;
+    fail_msg("%s has no such runs", table);
+    return 0;
+}
+
+/* A few runs say little of what is unusual about them: without it a plan is as wide as a plain one. */
+TEST(evidence_widths_of__feature_of_few_runs__between_plain_and_what_was_seen)
+{
+    struct evidence_widths w;
+    evidence_widths_of("internevo", NULL, &w);
+    const double *memory = w.width[QUANTITY_OF_MEMORY];
+    double seen = within("megatron-golden.csv", QUANTITY_OF_MEMORY, FEATURE_MIXERS);
+    assert_true(memory[FEATURE_MIXERS] > memory[FEATURE_PLAIN] && memory[FEATURE_MIXERS] < 0.6 * seen);
+}
+
+/* Of families other than GPT and Llama only Megatron-LM's memory is known, by 41 runs. */
+TEST(evidence_widths_of__feature_of_one_framework__nearer_to_it_than_to_what_nobody_compared)
+{
+    struct evidence_widths w;
+    evidence_widths_of("megatron", NULL, &w);
+    double width = w.width[QUANTITY_OF_MEMORY][FEATURE_FAMILY];
+    double seen = within("megatron-golden.csv", QUANTITY_OF_MEMORY, FEATURE_FAMILY);
+    assert_true(width >= seen && width < (seen + UNCOMPARED_MEMORY) / 2.5);
+}
+
+/* All runs of torchtitan's are on a device of its own: its time was compared all the same. */
+TEST(evidence_widths_of__table_without_plain_runs__no_framework_that_nothing_is_known_of)
+{
+    struct evidence_widths known, unknown;
+    evidence_widths_of("torchtitan", NULL, &known);
+    evidence_widths_of("torchtitan", "torchtitan.csv", &unknown);
+    assert_true(known.width[QUANTITY_OF_TIME][FEATURE_PLAIN] < 0.6 * unknown.width[QUANTITY_OF_TIME][FEATURE_PLAIN]);
+    assert_true(known.width[QUANTITY_OF_TIME][FEATURE_DEVICE] >=
+                within("torchtitan.csv", QUANTITY_OF_TIME, FEATURE_DEVICE));
 }
 
 /* Verdicts of plans that a framework was not compared with are careful, whatever other frameworks' runs say. */

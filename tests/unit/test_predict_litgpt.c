@@ -6,6 +6,8 @@
 #include "predict/predictor.h"
 #include "shared_data.h"
 #include "unit_test.h"
+#include "util/memory.h"
+#include "util/quantile.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
@@ -77,19 +79,30 @@ static const struct litgpt_model *litgpt_model_of(const struct shared_table *t, 
 }
 
 struct mean_error {
-    size_t rows;
+    size_t rows, inside; /* of the 90 % interval */
     double sum;
 };
 
 static void tell(const char *name, const struct mean_error *m)
 {
-    print_message("%s: %zu rows, error of memory %.1f %%\n", name, m->rows, 100 * m->sum / (double)m->rows);
+    print_message("%s: %zu rows, error of memory %.1f %%, %zu inside\n", name, m->rows, 100 * m->sum / (double)m->rows,
+                  m->inside);
+}
+
+/* As a row of src/predict/evidence_rows.c. */
+static void tell_evidence(double *residuals, size_t count)
+{
+    sort_doubles(residuals, count);
+    print_message("    {\"litgpt-finetune.csv\", \"hf-trainer\", QUANTITY_OF_MEMORY, FEATURE_ADAPTERS, %zu, %.3f},\n",
+                  count, quantile(residuals, count, 0.9));
 }
 
 TEST(predictions__litgpt__figures)
 {
     struct shared_table t;
-    struct mean_error lora = {0, 0}, qlora = {0, 0};
+    struct mean_error lora = {.rows = 0}, qlora = {.rows = 0};
+    double *residuals = NULL;
+    size_t count = 0;
     if (!shared_table_load("litgpt-finetune.csv", &t))
         skip();
     struct predictor *p = litgpt_predictor();
@@ -104,14 +117,21 @@ TEST(predictions__litgpt__figures)
         if (predictor_predict(p, values, &found, &e) < 0)
             fail_msg("%s", e.text);
         struct mean_error *of = strcmp(shared_text(&t, row, "method"), "lora") == 0 ? &lora : &qlora;
+        const struct memory_prediction *memory = &found->memory;
+        double bytes = memory->most.allocated_bytes, measured = shared_number(&t, row, "peak_mem_gb") * 1e9;
+        double low = memory->low_bytes / memory->most.bytes, high = memory->high_bytes / memory->most.bytes;
         if (getenv("MESHSWEEP_EACH_ROW"))
-            print_message("row %zu: %.2f of %.2f GB\n", row + 2, found->memory.most.allocated_bytes / 1e9,
-                          shared_number(&t, row, "peak_mem_gb"));
-        of->sum += fabs(found->memory.most.allocated_bytes / (shared_number(&t, row, "peak_mem_gb") * 1e9) - 1);
+            print_message("row %zu: %.2f of %.2f GB\n", row + 2, bytes / 1e9, measured / 1e9);
+        residuals = array_grow(residuals, count, sizeof *residuals);
+        residuals[count++] = fabs(log(measured / bytes));
+        of->inside += measured >= low * bytes && measured <= high * bytes;
+        of->sum += fabs(bytes / measured - 1);
         of->rows++;
     }
     tell("LoRA", &lora);
     tell("QLoRA in nf4", &qlora);
+    tell_evidence(residuals, count);
+    free(residuals);
     assert_true(lora.rows > 0 && lora.sum <= 0.08 * (double)lora.rows);
     predictor_free(p);
     shared_table_free(&t);

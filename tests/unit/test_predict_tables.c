@@ -14,10 +14,18 @@
 #include "util/quantile.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
+#define OF_TIME_ALONE (1U << FEATURE_DEVICE | 1U << FEATURE_SPREAD)
+
+/* 90 % intervals: how many hold what was measured, and the sum of half the ln of how wide they are. */
+struct intervals {
+    size_t inside;
+    double widths;
+};
 
 /* Of one quantity of a table's rows. */
 struct comparison {
-    size_t rows, inside;
+    size_t rows;
+    struct intervals unseen, known; /* as if the table had never been seen; as users have them */
     double error, sum;
     double *residuals; /* |ln(measured / predicted)| */
 };
@@ -86,15 +94,25 @@ static double predicted_bytes(const struct prediction *p, const struct table *sp
     return spec->counter == COUNTER_ALLOCATED ? s->allocated_bytes : s->bytes + outside;
 }
 
-/* `low` and `high`: of the 90 % interval, over the prediction. */
-static void add(struct comparison *c, double predicted, double measured, double low, double high)
+static void add(struct comparison *c, double predicted, double measured)
 {
     double residual = log(measured / predicted);
     c->residuals = array_grow(c->residuals, c->rows, sizeof *c->residuals);
     c->residuals[c->rows++] = fabs(residual);
-    c->inside += measured >= predicted * low && measured <= predicted * high;
     c->error += fabs(predicted / measured - 1);
     c->sum += residual;
+}
+
+/* `low` and `high`: ln of the bounds over the prediction. */
+static void add_interval(struct intervals *n, double residual, double low, double high)
+{
+    n->inside += residual >= low && residual <= high;
+    n->widths += (high - low) / 2;
+}
+
+static void tell_intervals(const struct intervals *n, double rows)
+{
+    print_message("%.0f %%, ± %.0f %% | ", 100 * (double)n->inside / rows, 100 * expm1(n->widths / rows));
 }
 
 /* A row of the table in docs/predictions.md. */
@@ -104,9 +122,12 @@ static void tell(const char *name, const char *quantity, struct comparison *c, c
     if (c->rows == 0)
         return;
     sort_doubles(c->residuals, c->rows);
-    print_message("| %s | %s | %zu | %.1f %% | %+.1f %% | %.0f %% | %.0f %% | %.0f %% | ", quantity, name, c->rows,
-                  100 * c->error / n, 100 * expm1(-c->sum / n), 100 * (double)c->inside / n,
-                  100 * expm1(quantile(c->residuals, c->rows, 0.9)), 100 * expm1(c->residuals[c->rows - 1]));
+    print_message("| %s | %s | %zu | %.1f %% | %+.1f %% | ", quantity, name, c->rows, 100 * c->error / n,
+                  100 * expm1(-c->sum / n));
+    tell_intervals(&c->unseen, n);
+    tell_intervals(&c->known, n);
+    print_message("%.0f %% | %.0f %% | ", 100 * expm1(quantile(c->residuals, c->rows, 0.9)),
+                  100 * expm1(c->residuals[c->rows - 1]));
     if (f->failed > 0)
         print_message("%zu of %zu", f->avoided, f->failed);
     print_message(" | %zu of %zu |\n", f->excluded, f->ran);
@@ -147,20 +168,18 @@ static void add_apart(enum predicted_quantity q, feature_set features, double pr
         features = 1U << FEATURE_MIXERS;
     for (int k = 0; k < PLAN_FEATURES; k++)
         if (k == FEATURE_PLAIN ? features == 0 : (features & 1U << k) != 0)
-            add(&apart[q][k], predicted, measured, 0, 0);
+            add(&apart[q][k], predicted, measured);
 }
 
-/* With nothing of the table used: evidence from it is left out, but for MESHSWEEP_OWN_EVIDENCE, under which intervals
- * are those that users have. */
+/* With nothing of the table used: evidence from it is left out. */
 static struct predictor *predictor_of(const struct table *spec)
 {
-    bool with = getenv("MESHSWEEP_OWN_EVIDENCE") != NULL;
     struct predictor *p = NULL;
     struct error e = ERROR_INIT;
     const struct predictor_options options = {.framework = spec->framework,
                                               .network_bandwidth = spec->network,
                                               .network_latency = spec->latency,
-                                              .evidence_without = with ? NULL : spec->file};
+                                              .evidence_without = spec->file};
     if (predictor_create(&options, &p, &e) < 0)
         fail_msg("%s", e.text);
     return p;
@@ -179,6 +198,25 @@ static double seconds_of(const struct shared_table *t, size_t row, const struct 
     return rate > 0 ? p->tokens / (rate * p->devices) : 0;
 }
 
+static void compare_one(struct comparison *c, const struct table *spec, const struct prediction *p,
+                        enum predicted_quantity q, double predicted, double measured)
+{
+    bool is_memory = q == QUANTITY_OF_MEMORY, compared;
+    double other = is_memory ? log(p->memory.other) : 0, residual = log(measured / predicted);
+    feature_set features = is_memory ? p->features & ~OF_TIME_ALONE : p->features;
+    struct evidence_widths widths;
+    evidence_widths_of(spec->framework, NULL, &widths);
+    double width = evidence_width(&widths, q, features, &compared);
+    assert_true(p->by_evidence[q]);
+    add(c, predicted, measured);
+    add_interval(&c->known, residual, -width, width + other);
+    if (is_memory)
+        add_interval(&c->unseen, residual, log(p->memory.low_bytes / p->memory.most.bytes),
+                     log(p->memory.high_bytes / p->memory.most.bytes));
+    else
+        add_interval(&c->unseen, residual, log(p->low_s / p->seconds), log(p->high_s / p->seconds));
+}
+
 static void take(struct figures *f, const struct shared_table *t, size_t row, const struct table *spec,
                  const struct prediction *p)
 {
@@ -189,18 +227,17 @@ static void take(struct figures *f, const struct shared_table *t, size_t row, co
     f->avoided += failed && excluded;
     if (failed)
         return;
-    double bytes = predicted_bytes(p, spec), low = p->memory.low_bytes / p->memory.most.bytes;
+    double bytes = predicted_bytes(p, spec);
     double measured = spec->memory ? shared_number(t, row, spec->memory) * spec->unit : 0;
     if (measured > 0)
-        add(&f->memory, bytes, measured, low, p->memory.high_bytes / p->memory.most.bytes);
+        compare_one(&f->memory, spec, p, QUANTITY_OF_MEMORY, bytes, measured);
     if (measured > 0 && !is_small(measured))
-        add(&f->large, bytes, measured, low, p->memory.high_bytes / p->memory.most.bytes);
+        compare_one(&f->large, spec, p, QUANTITY_OF_MEMORY, bytes, measured);
     double seconds = seconds_of(t, row, spec, p);
     if (seconds > 0 && p->has_time)
-        add(&f->time, p->seconds, seconds, p->low_s / p->seconds, p->high_s / p->seconds);
+        compare_one(&f->time, spec, p, QUANTITY_OF_TIME, p->seconds, seconds);
     if (measured > 0 && !spec->aside)
-        add_apart(QUANTITY_OF_MEMORY, p->features & ~(1U << FEATURE_DEVICE | 1U << FEATURE_SPREAD),
-                  nearest(p, bytes, measured), measured);
+        add_apart(QUANTITY_OF_MEMORY, p->features & ~OF_TIME_ALONE, nearest(p, bytes, measured), measured);
     if (seconds > 0 && p->has_time)
         add_apart(QUANTITY_OF_TIME, p->features, p->seconds, seconds);
     if (getenv("MESHSWEEP_EACH_ROW"))
