@@ -11,6 +11,7 @@
 #include "predict/input_words.h"
 #include "predict/oom.h"
 #include "predict/plan.h"
+#include "search/numbering.h"
 #include "util/hash.h"
 #include "util/linear.h"
 #include "util/memory.h"
@@ -65,13 +66,6 @@ static const struct {
     {"zero_stage", ROLE_ZERO_STAGE},
 };
 
-/* Distinct hashes, numbered in the order in which they come. Open addressing. */
-struct numbering {
-    uint64_t *hashes;
-    size_t *numbers; /* SIZE_MAX: free */
-    size_t room, count;
-};
-
 struct candidate_loading {
     const struct candidate_request *request;
     struct candidate_set *set;
@@ -91,38 +85,6 @@ struct candidate_loading {
         char text[256];
     } * place_names;
 };
-
-/* --- numbering --- */
-
-static void numbering_open(struct numbering *n, size_t most)
-{
-    n->room = 16;
-    while (n->room < 2 * most)
-        n->room *= 2;
-    n->hashes = xcalloc(n->room, sizeof *n->hashes);
-    n->numbers = xcalloc(n->room, sizeof *n->numbers);
-    for (size_t i = 0; i < n->room; i++)
-        n->numbers[i] = SIZE_MAX;
-}
-
-static void numbering_close(struct numbering *n)
-{
-    free(n->hashes);
-    free(n->numbers);
-    *n = (struct numbering){0};
-}
-
-static size_t number_of(struct numbering *n, uint64_t hash)
-{
-    size_t at = hash & (n->room - 1);
-    while (n->numbers[at] != SIZE_MAX && n->hashes[at] != hash)
-        at = (at + 1) & (n->room - 1);
-    if (n->numbers[at] == SIZE_MAX) {
-        n->hashes[at] = hash;
-        n->numbers[at] = n->count++;
-    }
-    return n->numbers[at];
-}
 
 static uint64_t hash_of(const struct buffer *b)
 {
@@ -457,11 +419,11 @@ static void take_row(struct candidate_loading *l, const void *key16, size_t n)
     take_layout(l, c);
     take_prediction(l, c, set->terms + n * 2 * CALIBRATION_TERMS);
     uint64_t group = group_hash(l, c);
-    c->group = number_of(&l->groups, group);
+    c->group = numbering_find(&l->groups, group);
     set->groups[c->group] = group;
     l->wider[n] = group_hash(l, NULL);
-    c->configuration = number_of(&l->configurations, configuration_hash(l, c));
-    c->memory_class = number_of(&l->memory_classes, isnan(c->bytes) ? configuration_hash(l, c) : memory_hash(l));
+    c->configuration = numbering_find(&l->configurations, configuration_hash(l, c));
+    c->memory_class = numbering_find(&l->memory_classes, isnan(c->bytes) ? configuration_hash(l, c) : memory_hash(l));
 }
 
 /* --- all of them --- */
@@ -523,7 +485,7 @@ static bool is_further_replicate(struct candidate_loading *l, int64_t job_id)
     for (size_t k = 0; k < l->key_count; k++)
         if (!l->is_replicate[k])
             add_value(&b, k, cell(l->row, FIRST_KEY + (int)k));
-    size_t candidate = number_of(&l->replicated, hash_of(&b));
+    size_t candidate = numbering_find(&l->replicated, hash_of(&b));
     buffer_free(&b);
     if (candidate == set->space.count)
         return false;
@@ -591,7 +553,7 @@ static void join_the_lonely(struct candidate_loading *l)
     numbering_close(&l->groups);
     numbering_open(&l->groups, count);
     for (size_t i = 0; i < count; i++) {
-        size_t group = number_of(&l->groups, l->wider[i]);
+        size_t group = numbering_find(&l->groups, l->wider[i]);
         set->candidates[i].group = group;
         set->groups[group] = l->wider[i];
     }

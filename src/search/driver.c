@@ -8,8 +8,8 @@
 
 #include <cjson/cJSON.h>
 
+#include "belief/race.h"
 #include "search/past.h"
-#include "search/race.h"
 #include "store/trials.h"
 #include "util/clock.h"
 #include "util/memory.h"

@@ -1,7 +1,7 @@
-/* search/race: who is beaten, and how often wrongly. */
+/* belief/race: who is beaten, and how often wrongly. */
 #include <math.h>
 
-#include "search/race.h"
+#include "belief/race.h"
 #include "unit_test.h"
 #include "util/rng.h"
 

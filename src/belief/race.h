@@ -5,8 +5,8 @@
  * its share of 1 - confidence. Look k of a job gets the share 1 / (k·(k + 1)); all looks together are wrong with
  * probability 1 - confidence at most, whatever the distribution of a step's value, as long as later steps are like
  * those counted. Pure. */
-#ifndef MESHSWEEP_SEARCH_RACE_H
-#define MESHSWEEP_SEARCH_RACE_H
+#ifndef MESHSWEEP_BELIEF_RACE_H
+#define MESHSWEEP_BELIEF_RACE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "search/race.h"
+#include "belief/race.h"
 
 #include <math.h>
 
