@@ -87,9 +87,17 @@ static const char *last_word(const struct draft_column *c)
 /* What a column is measured in: as its cells have it, or its name. */
 static const char *unit_of(const struct draft_column *c, const struct proposal *p)
 {
+    static const struct {
+        const char *key, *unit;
+    } rates[] = {{"tok_s", "tokens/s"},         {"tokens_s", "tokens/s"},
+                 {"tok_s_gpu", "tokens/s/gpu"}, {"tokens_s_gpu", "tokens/s/gpu"},
+                 {"samples_s", "samples/s"},    {"tflops_gpu", "TFLOP/s/gpu"}};
     static const char *const units[] = {"ms", "s", "sec", "min", "gb", "gib", "mb", "mib"};
     if (c->unit[0])
         return c->unit + strspn(c->unit, " ");
+    for (size_t i = 0; i < LENGTH(rates) && !p; i++)
+        if (strcmp(c->key, rates[i].key) == 0)
+            return rates[i].unit;
     for (size_t i = 0; i < LENGTH(units) && !p && !column_is_gain(c); i++)
         if (strcmp(last_word(c), units[i]) == 0)
             return units[i];
@@ -222,6 +230,7 @@ static void add_metric_table(struct buffer *out, const struct drafted_metric *m)
 
 struct plan_of_columns {
     enum column_role *roles;
+    const char **keys; /* by column: its own, or what the tool calls it */
     size_t state;
     struct drafted_metric *metrics;
     size_t metric_count;
@@ -235,13 +244,41 @@ static bool is_taken(const struct plan_of_columns *p, const char *name)
     return false;
 }
 
+/* What is said of a cluster in many ways, and which rules and predictions read. */
+static const struct {
+    const char *key;
+    bool is_number;
+    const char *names[8];
+} cluster_keys[] = {
+    {"num_hosts", true, {"nodes", "hosts", "num_nodes", "n_nodes", "nnodes", "n_hosts"}},
+    {"num_devices_per_host",
+     true,
+     {"gpus_per_node", "gpus_per_host", "devices_per_node", "devices_per_host", "nproc_per_node"}},
+    {"device", false, {"gpu", "gpu_type", "gpu_name", "accelerator", "device_name", "device_type"}},
+};
+
+static const char *own_key(const struct plan_of_columns *p, size_t i, const struct draft_column *c)
+{
+    for (size_t k = 0; k < LENGTH(cluster_keys); k++)
+        for (size_t n = 0; n < LENGTH(cluster_keys[k].names) && cluster_keys[k].names[n]; n++) {
+            bool is_meant = p->roles[i] == ROLE_KEY && column_is_numeric(c) == cluster_keys[k].is_number &&
+                            strcmp(c->key, cluster_keys[k].names[n]) == 0;
+            for (size_t j = 0; j < i && is_meant; j++)
+                is_meant = strcmp(p->keys[j], cluster_keys[k].key) != 0;
+            if (is_meant)
+                return cluster_keys[k].key;
+        }
+    return c->key;
+}
+
 static struct plan_of_columns plan_columns(const struct import_draft *d)
 {
-    struct plan_of_columns p = {xcalloc(d->count + 1, sizeof *p.roles), state_column(d),
-                                xcalloc(d->count + 1, sizeof *p.metrics), 0};
+    struct plan_of_columns p = {xcalloc(d->count + 1, sizeof *p.roles), xcalloc(d->count + 1, sizeof *p.keys),
+                                state_column(d), xcalloc(d->count + 1, sizeof *p.metrics), 0};
     for (size_t i = 0; i < d->count; i++) {
         struct drafted_metric m = {.column = &d->columns[i]};
         p.roles[i] = column_role(d, i, p.state, &m.by_name);
+        p.keys[i] = own_key(&p, i, &d->columns[i]);
         if (p.roles[i] != ROLE_METRIC)
             continue;
         const struct proposal *by_name = m.by_name.count ? &m.by_name.items[0] : NULL;
@@ -259,6 +296,7 @@ static void free_plan(struct plan_of_columns *p)
         free(p->metrics[i].name);
     }
     free(p->metrics);
+    free(p->keys);
     free(p->roles);
 }
 
@@ -280,54 +318,51 @@ static void add_state(const struct import_draft *d, const struct plan_of_columns
     free(sql);
 }
 
-/* The key whose name is among these; NULL: none is. */
-static const struct draft_column *key_among(const struct import_draft *d, const struct plan_of_columns *p,
-                                            const char *const *names, size_t count)
+/* The column of that key; NULL: there is none. */
+static const struct draft_column *column_of(const struct import_draft *d, const struct plan_of_columns *p,
+                                            const char *key)
 {
     for (size_t i = 0; i < d->count; i++)
-        for (size_t n = 0; n < count && p->roles[i] == ROLE_KEY; n++)
-            if (column_is_numeric(&d->columns[i]) && strcmp(d->columns[i].key, names[n]) == 0)
-                return &d->columns[i];
+        if (p->roles[i] == ROLE_KEY && column_is_numeric(&d->columns[i]) && strcmp(p->keys[i], key) == 0)
+            return &d->columns[i];
     return NULL;
 }
 
-/* How many devices a row took, by which its rules and predictions go. */
+/* The product of what the table has of these; "": of none. The caller's. */
+static char *product_of(const struct import_draft *d, const struct plan_of_columns *p, const char *const *keys,
+                        size_t count)
+{
+    struct buffer sql = BUFFER_INIT;
+    for (size_t i = 0; i < count; i++) {
+        const struct draft_column *c = column_of(d, p, keys[i]);
+        char *number = c ? number_sql(c) : NULL;
+        if (number)
+            buffer_printf(&sql, "%s%s", sql.length ? " * " : "", number);
+        free(number);
+    }
+    return buffer_take(&sql);
+}
+
+/* How many devices a row took, where no column says it by host: all of them, or as many as its degrees take. */
 static void add_devices(const struct import_draft *d, const struct plan_of_columns *p, struct buffer *out)
 {
-    static const char *const per_host[] = {"num_devices_per_host", "gpus_per_node",    "gpus_per_host",
-                                           "devices_per_node",     "devices_per_host", "nproc_per_node"};
     static const char *const all[] = {"gpus",    "num_gpus",    "n_gpus",     "ngpus",    "gpu_count",
                                       "devices", "num_devices", "world_size", "n_devices"};
-    static const char *const hosts[] = {"num_hosts", "nodes", "hosts", "num_nodes", "n_nodes", "nnodes", "n_hosts"};
     static const char *const degrees[] = {"dp", "tp", "pp", "cp"};
-    const struct draft_column *each = key_among(d, p, per_host, LENGTH(per_host)),
-                              *sum = key_among(d, p, all, LENGTH(all));
-    const struct draft_column *host = key_among(d, p, hosts, LENGTH(hosts));
-    struct buffer product = BUFFER_INIT;
-    for (size_t i = 0; i < LENGTH(degrees); i++) {
-        const struct draft_column *c = key_among(d, p, &degrees[i], 1);
-        if (c && product.length)
-            buffer_add_text(&product, " * ");
-        if (c)
-            add_column_name(&product, c->name);
-    }
-    char *hosts_sql = host ? number_sql(host) : NULL;
-    char *devices_sql = each ? number_sql(each) : sum ? number_sql(sum) : xstrdup(buffer_text(&product));
-    if (host && !each && devices_sql[0]) {
-        char *of_host = xasprintf("(%s) / (%s)", devices_sql, hosts_sql);
-        free(devices_sql);
-        devices_sql = of_host;
-    }
-    if (devices_sql[0] && !(each && strcmp(each->key, per_host[0]) == 0)) {
-        if (!each && !sum)
-            buffer_add_text(out, "# The table names no devices: as many as its degrees take.\n");
-        add_expression(out, "num_devices_per_host", xstrdup(devices_sql));
-    }
-    if (host && strcmp(host->key, hosts[0]) != 0)
-        add_expression(out, "num_hosts", xstrdup(hosts_sql));
-    free(hosts_sql);
-    free(devices_sql);
-    buffer_free(&product);
+    const struct draft_column *sum = NULL, *host = column_of(d, p, "num_hosts");
+    if (column_of(d, p, "num_devices_per_host"))
+        return;
+    for (size_t i = 0; i < LENGTH(all) && !sum; i++)
+        sum = column_of(d, p, all[i]);
+    char *devices = sum ? number_sql(sum) : product_of(d, p, degrees, LENGTH(degrees));
+    char *hosts = host ? number_sql(host) : NULL;
+    if (devices[0] && !sum)
+        buffer_add_text(out, "# The table names no devices: as many as its degrees take.\n");
+    if (devices[0])
+        add_expression(out, "num_devices_per_host",
+                       hosts ? xasprintf("(%s) / (%s)", devices, hosts) : xstrdup(devices));
+    free(hosts);
+    free(devices);
 }
 
 static void add_sections(const struct import_draft *d, const struct plan_of_columns *p, struct buffer *out)
@@ -344,7 +379,7 @@ static void add_sections(const struct import_draft *d, const struct plan_of_colu
             if (!has_any)
                 buffer_printf(out, "[import.%s]\n", section_names[s]);
             has_any = true;
-            add_expression(out, d->columns[i].key, value_sql(&d->columns[i]));
+            add_expression(out, p->keys[i], value_sql(&d->columns[i]));
         }
     }
     buffer_free(&devices);

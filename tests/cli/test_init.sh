@@ -248,6 +248,19 @@ table__of_a_person__numbers_as_they_are_written()
     draft tabs.csv '3 rows: 2 ok, 1 failed, 0 refused'
     expect_sql '1234.5|16.5|8|a' "SELECT throughput, peak_memory,
         num_devices_per_host, \"group\" FROM results WHERE dp = 1"
+    # What is said of a cluster has the names that rules and predictions know.
+    printf 'gpu,nodes,gpus,tp,tok_s_gpu,result\nH100,2,16,2,900,✓\nH100,1,8,2,1000,✓\nH100,1,8,4,1100,✓\n' >nodes.csv
+    run_meshsweep init --from-table nodes.csv -o -
+    expect_status 0
+    expect_stdout_contains '[import.cluster_spec]
+num_devices_per_host = "(gpus) / (nodes)"
+device = "gpu"
+num_hosts = "nodes"
+gpus = "gpus"
+[import.parallel_spec]'
+    expect_stdout_contains '[job.metrics.tok_s_gpu]
+unit = "tokens/s/gpu"'
+    expect_no_stderr
     run_meshsweep init --from-table absent.csv
     expect_only_stderr_contains 1 'absent.csv'
     : >empty.csv
