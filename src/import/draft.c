@@ -91,7 +91,8 @@ static const char *unit_of(const struct draft_column *c, const struct proposal *
         const char *key, *unit;
     } rates[] = {{"tok_s", "tokens/s"},         {"tokens_s", "tokens/s"},
                  {"tok_s_gpu", "tokens/s/gpu"}, {"tokens_s_gpu", "tokens/s/gpu"},
-                 {"samples_s", "samples/s"},    {"tflops_gpu", "TFLOP/s/gpu"}};
+                 {"samples_s", "samples/s"},    {"tflops_gpu", "TFLOP/s/gpu"},
+                 {"tgs", "tokens/s/gpu"}};
     static const char *const units[] = {"ms", "s", "sec", "min", "gb", "gib", "mb", "mib"};
     if (c->unit[0])
         return c->unit + strspn(c->unit, " ");
@@ -191,7 +192,7 @@ static void add_duration(struct buffer *out, const struct draft_column *c)
     free(number);
 }
 
-/* Which metric the sweep is for: the first of these, else the first that there is. */
+/* Which metric the sweep is for: the first of these, else the one that most rows have. */
 static const char *const aims[] = {"throughput", "step_time", "mfu", "loss", "peak_memory"};
 
 struct drafted_metric {
@@ -207,7 +208,11 @@ static const struct drafted_metric *objective_of(const struct drafted_metric *me
         for (size_t i = 0; i < count; i++)
             if (metrics[i].by_name.count && strcmp(metrics[i].by_name.items[0].metric, aims[aim]) == 0)
                 return &metrics[i];
-    return count ? &metrics[0] : NULL;
+    const struct drafted_metric *fullest = count ? &metrics[0] : NULL;
+    for (size_t i = 1; i < count; i++)
+        if (column_numbers(metrics[i].column) > column_numbers(fullest->column))
+            fullest = &metrics[i];
+    return fullest;
 }
 
 static void add_metric_table(struct buffer *out, const struct drafted_metric *m)

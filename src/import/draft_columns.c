@@ -75,8 +75,8 @@ static const char *const settings[] = {"lr",    "rate", "decay", "dropout", "mom
                                        "alpha", "eps",  "ratio", "factor",  "scale",    "temp", "warmup", "seed"};
 
 /* Of what is measured, what is better higher. */
-static const char *const gains[] = {"tok",   "tokens", "samples", "tps", "flops", "tflops",     "accuracy",
-                                    "score", "reward", "bleu",    "f1",  "hfu",   "efficiency", "speedup"};
+static const char *const gains[] = {"tok",   "tgs",    "tokens", "samples", "tps", "flops",      "tflops", "accuracy",
+                                    "score", "reward", "bleu",   "f1",      "hfu", "efficiency", "speedup"};
 
 /* What tells a row from all others, and is neither set nor measured. */
 static const char *const labels[] = {"id",   "index", "number", "line",  "row",    "name",    "run",   "trial",
@@ -233,7 +233,7 @@ void import_draft_add(struct import_draft *d, const char *const *cells)
 
 /* --- what a column is --- */
 
-static size_t column_numbers(const struct draft_column *c)
+size_t column_numbers(const struct draft_column *c)
 {
     return c->numbers[PLAIN] + c->numbers[GROUPED] + c->numbers[DECIMAL_COMMA];
 }

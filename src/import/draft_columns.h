@@ -48,6 +48,9 @@ size_t state_column(const struct import_draft *d);
 /* What tables call an end: "ok" or a failure class, "" of what has not ended; NULL: it has to be said. */
 const char *outcome_of_word(const char *word);
 
+/* How many of its cells are numbers. */
+size_t column_numbers(const struct draft_column *c);
+
 /* Of numbers in one unit, but for words in their place where there is none. */
 bool column_is_numeric(const struct draft_column *c);
 
