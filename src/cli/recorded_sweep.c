@@ -1,6 +1,7 @@
 #include "cli/recorded_sweep.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/output.h"
@@ -64,9 +65,13 @@ int recorded_sweep_find(struct db *db, const char *db_path, char **path, struct 
         return -1;
     bool moved = recorded && recorded[0] != '/' && directory;
     char *there = moved ? xasprintf("%s/%s", directory, recorded) : NULL;
-    char *const places[] = {recorded, there, NULL};
+    const char *slash = strrchr(db_path, '/');
+    bool is_elsewhere = recorded && recorded[0] != '/' && slash;
+    char *beside = is_elsewhere ? xasprintf("%.*s/%s", (int)(slash - db_path), db_path, recorded) : NULL;
+    char *const places[] = {recorded, there ? there : beside, there ? beside : NULL, NULL};
     int rc = recorded ? choose(db, db_path, places, path, e) : 0;
     free(there);
+    free(beside);
     free(recorded);
     free(directory);
     return rc;

@@ -41,9 +41,10 @@ static const struct option options[] = {
 static char *provenance(const struct table_file *in, const struct hash128 *hash, const char *host)
 {
     char hex[HASH_HEX_BYTES];
-    char *path = path_absolute(in->file);
+    char *path = path_absolute(in->file), *here = path_absolute(".");
     cJSON *all = cJSON_CreateObject(), *from = cJSON_AddObjectToObject(all, "imported");
     cJSON_AddStringToObject(from, "file", path);
+    cJSON_AddStringToObject(from, "directory", here);
     cJSON_AddStringToObject(from, "xxh3_128", hash_hex(hash, hex));
     cJSON_AddNumberToObject(from, "bytes", (double)in->bytes.length);
     cJSON_AddNumberToObject(from, "rows", (double)in->rows);
@@ -52,6 +53,7 @@ static char *provenance(const struct table_file *in, const struct hash128 *hash,
     char *text = cJSON_PrintUnformatted(all);
     cJSON_Delete(all);
     free(path);
+    free(here);
     return text;
 }
 

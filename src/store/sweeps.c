@@ -282,8 +282,9 @@ int sweep_read_place(struct db *db, char **path, char **directory, struct error 
 {
     struct stmt *s = NULL;
     if (db_prepare(db,
-                   "SELECT path, (SELECT iif(json_valid(provenance), provenance->>'$.directory', NULL) FROM runner"
-                   " ORDER BY id DESC LIMIT 1) FROM current_sweep",
+                   "SELECT path, (SELECT iif(json_valid(provenance), coalesce(provenance->>'$.directory',"
+                   " provenance->>'$.imported.directory'), NULL) FROM runner ORDER BY id DESC LIMIT 1)"
+                   " FROM current_sweep",
                    &s, e) < 0)
         return -1;
     int rc = stmt_next(s, e);

@@ -174,6 +174,29 @@ why__no_file_named__that_of_the_database()
     expect_only_stdout_contains 0 'x=1 y=10: new, it would run'
 }
 
+# Where it was imported, and where all of it has been moved to.
+plan__imported_elsewhere__by_the_file_it_was_imported_with()
+{
+    mkdir project
+    cd project
+    printf 'micro_batch,step_ms\n1,12.5\n2,20.5\n' >runs.csv
+    run_meshsweep init --from-table runs.csv -o runs.toml
+    expect_only_stderr 0
+    run_meshsweep import -c runs.toml -d runs.db runs.csv
+    expect_only_stdout_contains 0 '2 rows: 2 ok'
+    cd ..
+    run_meshsweep plan -d project/runs.db
+    expect_status 0
+    expect_stdout_contains '2 combinations, 2 matched'
+    expect_stderr "meshsweep: there is no sweep.toml here: this goes by $(pwd -P)/project/runs.toml, which \
+project/runs.db recorded"
+    mv project moved
+    run_meshsweep plan -d moved/runs.db
+    expect_status 0
+    expect_stdout_contains '2 combinations, 2 matched'
+    expect_stderr 'meshsweep: there is no sweep.toml here: this goes by moved/runs.toml, which moved/runs.db recorded'
+}
+
 why__file_changed_or_gone__said()
 {
     sweep_elsewhere project
