@@ -522,7 +522,7 @@ void proposals_from_columns(char *const *names, const struct buffer *numbers, si
             out->items = xreallocarray(out->items, out->count + 1, sizeof *out->items);
             out->items[out->count++] = found.items[0];
             out->items[out->count - 1].column = xstrdup(names[i]);
-            found.items[0] = (struct proposal){NULL};
+            found.items[0] = (struct proposal){.metric = NULL};
         }
         proposal_list_free(&found);
         buffer_free(&lines);
