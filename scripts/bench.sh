@@ -867,10 +867,12 @@ accuracy_of_tables()
     grep -E '^    \{' "$tables" | renew_between "$rows" ' evidence_rows.. = ' '^};'
     sed -n 's/^scaled /    /p' "$tables" | renew_between "$rows" ' scaling_rows.. = ' '^};'
     cmp -s "$rows" "$BENCH_DIR/rows" || compare_tables >"$tables"
-    compared_tables "$tables" | renew_between "$page" '^<!-- tables compared' '^<!-- end'
+    compared_tables "$tables" >"$BENCH_DIR/part" || die "the tests compared no tables"
+    renew_between "$page" '^<!-- tables compared' '^<!-- end' <"$BENCH_DIR/part"
     scaled_runs | renew_between "$page" '^<!-- plans scaled' '^<!-- end'
     halved_tables | renew_between "$page" '^<!-- halves compared' '^<!-- end'
-    compared_devices "$tables" | renew_between "$page" '^<!-- devices compared' '^<!-- end'
+    compared_devices "$tables" >"$BENCH_DIR/part" || die "the tests compared no devices"
+    renew_between "$page" '^<!-- devices compared' '^<!-- end' <"$BENCH_DIR/part"
     printf '\nRenewed: %s\n' "${page#"$root/"}, ${rows#"$root/"}"
 }
 

@@ -442,23 +442,6 @@ static void tell_carried(const struct place *p, const struct framework *prior, b
     free(runs);
 }
 
-TEST(predictions__weights_of_other_places__figures)
-{
-    const struct predictor_options options = {.framework = "megatron"};
-    struct predictor *p = NULL;
-    struct error e = ERROR_INIT;
-    assert_int_equal(predictor_create(&options, &p, &e), 0);
-    for (size_t i = 0; i < place_count; i++)
-        for (int same = 0; places[i].count >= TOLD_FROM && same < 2; same++)
-            tell_carried(&places[i], predictor_prior(p, places[i].table->framework), same != 0);
-    for (size_t i = 0; i < place_count; i++) {
-        free(places[i].device);
-        free(places[i].runs);
-    }
-    free(places);
-    predictor_free(p);
-}
-
 static void note_scaled(const struct shared_table *t, size_t row, const struct table *spec,
                         const struct input_value *values, const struct prediction *p)
 {
@@ -523,4 +506,24 @@ TEST(predictions__published_tables__figures)
         for (int q = 0; q < PREDICTED_QUANTITIES; q++)
             tell_scaling(&tables[i], (enum predicted_quantity)q);
     }
+}
+
+/* Of the places that the comparison above has noted. */
+TEST(predictions__weights_of_other_places__figures)
+{
+    const struct predictor_options options = {.framework = "megatron"};
+    struct predictor *p = NULL;
+    struct error e = ERROR_INIT;
+    if (place_count == 0)
+        skip();
+    assert_int_equal(predictor_create(&options, &p, &e), 0);
+    for (size_t i = 0; i < place_count; i++)
+        for (int same = 0; places[i].count >= TOLD_FROM && same < 2; same++)
+            tell_carried(&places[i], predictor_prior(p, places[i].table->framework), same != 0);
+    for (size_t i = 0; i < place_count; i++) {
+        free(places[i].device);
+        free(places[i].runs);
+    }
+    free(places);
+    predictor_free(p);
 }
