@@ -51,8 +51,9 @@ static char **pager_environment(void)
     return string_list_take(&list);
 }
 
-/* In the same session and group, which the terminal belongs to, with default signals. 0 or an errno. */
-static int spawn(const char *command, int input)
+/* In the same session and group, which the terminal belongs to, with default signals, none of them blocked but those of
+ * `mask`. 0 or an errno. */
+static int spawn(const char *command, int input, const sigset_t *mask)
 {
     char shell[] = "sh", option[] = "-c", *line = xstrdup(command), **environment = pager_environment();
     char *const argv[] = {shell, option, line, NULL};
@@ -65,7 +66,8 @@ static int spawn(const char *command, int input)
     posix_spawn_file_actions_adddup2(&files, input, 0);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setsigmask(&attributes, mask);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
     int error_number = posix_spawn(&pid, "/bin/sh", &files, &attributes, argv, environment);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);
@@ -91,13 +93,20 @@ int pager_start(const char *command, bool with_errors, struct error *e)
     if (pipe2(ends, O_CLOEXEC) < 0)
         return error_errno(e, errno, "pager");
     int input = descriptor_above_standard(ends[0]), output = descriptor_above_standard(ends[1]);
-    int error_number = spawn(command, input);
+    /* A signal that comes while the pager starts is heeded when it has: it ends nobody who does not wait. */
+    sigset_t heeded, before;
+    sigemptyset(&heeded);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        sigaddset(&heeded, signals[i]);
+    pthread_sigmask(SIG_BLOCK, &heeded, &before);
+    int error_number = spawn(command, input, &before);
     if (error_number == 0) {
         heed_signals();
         dup2(output, 1);
         if (with_errors)
             dup2(output, 2);
     }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     descriptor_close(&input);
     descriptor_close(&output);
     return error_number ? error_errno(e, error_number, "pager %s", command) : 0;
