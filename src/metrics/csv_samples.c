@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "util/memory.h"
+#include "util/parse.h"
+#include "util/utf8.h"
 
 enum { READ_BYTES = 64 << 10 };
 
@@ -51,13 +53,6 @@ static void end_row(int terminator, void *context)
     in->step = -1;
 }
 
-static unsigned char delimiter_of(const char *text, size_t length)
-{
-    const char *end = memchr(text, '\n', length);
-    length = end ? (size_t)(end - text) : length;
-    return memchr(text, ',', length) ? ',' : memchr(text, '\t', length) ? '\t' : memchr(text, ';', length) ? ';' : ',';
-}
-
 int csv_samples_read(const char *path, const struct metric_reader *r, struct collector *c)
 {
     struct csv_reading in = {.collector = c, .reader = r, .column = SIZE_MAX, .steps = SIZE_MAX, .step = -1};
@@ -70,9 +65,12 @@ int csv_samples_read(const char *path, const struct metric_reader *r, struct col
     csv_init(&parser, 0);
     csv_set_realloc_func(&parser, xrealloc);
     for (bool first = true; (n = fread(block, 1, READ_BYTES, file)) > 0; first = false) {
-        if (first)
-            csv_set_delim(&parser, delimiter_of(block, n));
-        csv_parse(&parser, block, n, take_cell, end_row, &in);
+        size_t start = 0;
+        if (first) {
+            csv_set_delim(&parser, (unsigned char)csv_delimiter(block, n));
+            start = utf8_mark_length(block, n);
+        }
+        csv_parse(&parser, block + start, n - start, take_cell, end_row, &in);
     }
     int error = ferror(file) ? errno : 0;
     csv_free(&parser);

@@ -9,8 +9,6 @@
 #include "report/writer.h"
 #include "util/utf8.h"
 
-#define BYTE_ORDER_MARK "\xEF\xBB\xBF"
-
 static bool begins_with(const char *text, size_t length, const char *prefix)
 {
     size_t n = strlen(prefix);
@@ -54,7 +52,7 @@ struct cell csv_unescape_formula(struct cell cell)
 
 static bool needs_quotes(const char *text, size_t length)
 {
-    if (length == 0 || text[0] == ' ' || text[length - 1] == ' ' || begins_with(text, length, BYTE_ORDER_MARK))
+    if (length == 0 || text[0] == ' ' || text[length - 1] == ' ' || utf8_mark_length(text, length))
         return true;
     for (size_t i = 0; i < length; i++)
         if ((unsigned char)text[i] < ' ' || text[i] == '"' || text[i] == ',')

@@ -5,6 +5,7 @@
 #include "report/csv.h"
 #include "util/buffer.h"
 #include "util/memory.h"
+#include "util/parse.h"
 #include "util/utf8.h"
 
 #define READ_BYTES ((size_t)256 << 10)
@@ -142,25 +143,14 @@ static long read_block(const struct csv_input *input, char *block, struct error 
     return (long)length;
 }
 
-/* What stands between cells: a comma, unless the first line has none and has tabs or semicolons. */
-static unsigned char delimiter_of(const char *block, size_t length)
-{
-    const char *end = memchr(block, '\n', length);
-    length = end ? (size_t)(end - block) : length;
-    if (memchr(block, ',', length))
-        return ',';
-    return memchr(block, '\t', length) ? '\t' : memchr(block, ';', length) ? ';' : ',';
-}
-
 static int parse_input(struct csv_reader *r, const struct csv_input *input, char *block)
 {
-    static const char mark[] = "\xEF\xBB\xBF";
     bool first = true;
     long n;
     while ((n = read_block(input, block, r->e)) > 0) {
         if (first)
-            csv_set_delim(&r->parser, delimiter_of(block, (size_t)n));
-        size_t skip = first && n >= 3 && memcmp(block, mark, 3) == 0 ? 3 : 0;
+            csv_set_delim(&r->parser, (unsigned char)csv_delimiter(block, (size_t)n));
+        size_t skip = first ? utf8_mark_length(block, (size_t)n) : 0;
         if (parse_block(r, block + skip, (size_t)n - skip) != 0)
             return -1;
         first = false;

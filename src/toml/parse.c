@@ -6,8 +6,6 @@
 #include "util/memory.h"
 #include "util/utf8.h"
 
-#define BYTE_ORDER_MARK "\xEF\xBB\xBF"
-
 /* Where a scan of the text is. Text that toml++ will refuse may be misread from there on: it stops there too. */
 struct scan {
     const char *p, *end;
@@ -121,8 +119,7 @@ static void step(struct scan *s)
 static int check_limits(const char *text, size_t length, struct toml_fault *fault)
 {
     struct scan s = {.p = text, .end = text + length, .line_start = text, .line = 1};
-    if (length >= 3 && memcmp(text, BYTE_ORDER_MARK, 3) == 0)
-        s.line_start = s.p += 3;
+    s.line_start = s.p += utf8_mark_length(text, length);
     while (s.p < s.end) {
         if (s.key_parts >= TOML_MOST_KEY_PARTS)
             return refuse(&s, fault, xasprintf("a key of more than %d parts", TOML_MOST_KEY_PARTS));

@@ -169,3 +169,12 @@ bool parse_release(const char *text, bool last, int64_t *out)
     *out = ((int64_t)major * PART + minor) * PART + patch;
     return true;
 }
+
+char csv_delimiter(const char *text, size_t length)
+{
+    const char *end = memchr(text, '\n', length);
+    length = end ? (size_t)(end - text) : length;
+    if (memchr(text, ',', length))
+        return ',';
+    return memchr(text, '\t', length) ? '\t' : memchr(text, ';', length) ? ';' : ',';
+}

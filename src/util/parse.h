@@ -21,6 +21,10 @@ bool parse_duration_ms(const char *text, int64_t *out);
 /* "80GiB", "24 MiB", "1.5GB", "512": bytes. Decimal units kB MB GB TB (10^3), binary KiB MiB GiB TiB (2^10). */
 bool parse_size_bytes(const char *text, int64_t *out);
 
+/* What separates the cells of CSV text that begins with `text`: a comma, unless its first line has none and has tabs or
+ * semicolons. */
+char csv_delimiter(const char *text, size_t length);
+
 /* "1h02m", "3m20s", "45.2s", "120ms" into `out`, the two largest units. Returns `out`. */
 char *format_duration_ms(int64_t ms, char *out, size_t out_bytes);
 

@@ -1,5 +1,7 @@
 #include "util/utf8.h"
 
+#include <string.h>
+
 /* Lead byte range, range allowed for the second byte, length: table 3-7 of the Unicode standard. */
 static const struct {
     unsigned char lead_low, lead_high, second_low, second_high, length;
@@ -51,4 +53,10 @@ size_t utf8_cut(const char *text, size_t length, size_t most)
     while (n > 0 && most - n < 4 && (text[n] & 0xC0) == 0x80)
         n--;
     return n > 0 && (text[n] & 0xC0) == 0x80 ? most : n;
+}
+
+size_t utf8_mark_length(const char *text, size_t length)
+{
+    static const char mark[] = "\xEF\xBB\xBF";
+    return length >= strlen(mark) && memcmp(text, mark, strlen(mark)) == 0 ? strlen(mark) : 0;
 }

@@ -13,4 +13,7 @@ size_t utf8_first_invalid(const char *text, size_t length);
 /* Bytes of `text` that are left of `length` when it is cut to `most` of them and not within a character. */
 size_t utf8_cut(const char *text, size_t length, size_t most);
 
+/* Bytes of the byte order mark that `text` begins with: 3 or 0. */
+size_t utf8_mark_length(const char *text, size_t length);
+
 #endif

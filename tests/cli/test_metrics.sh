@@ -116,7 +116,7 @@ csv = "large"
 file = "large.csv"' <<'END'
 cd $MESHSWEEP_JOB_DIR; mkdir -p logs/v0; \
 printf 'epoch,step,train_loss,val_loss\n0,9,2.5,\n0,19,,3.5\n1,29,"2.25",\n1,39,nan,\n2,4' >logs/v0/metrics.csv; \
-printf ' step ; it/s \r\n1;10.5\r\n\r\n2;12.5;99\r\nx;"a ""b"""\r\n3; 13.5\r\n4;14' >speed.csv; \
+printf '\357\273\277it/s ; step \r\n10.5;1\r\n\r\n12.5;2;99\r\nx;"a ""b"""\r\n 13.5;3\r\n14;4' >speed.csv; \
 { echo large; yes 1 | head -c 20000000; } >large.csv
 END
     run_silently 0
