@@ -5,7 +5,6 @@
 #
 # A sample, by a seed (SEED=N): 30 of each; under MESHSWEEP_FULL as many as fit into two minutes (TRY_SECONDS=N) for
 # each. One by hand: POINTS="17 4093" on this script.
-CASE_SECONDS=60
 sample=30 seconds=${TRY_SECONDS:-120}
 [ -z "${MESHSWEEP_FULL-}" ] || sample=100000
 CASE_SECONDS=$((seconds + 300))
