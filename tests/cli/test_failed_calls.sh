@@ -66,7 +66,7 @@ judge_next_run() # NUMBER
 try_points() # NUMBER...
 {
     local number rc scarce bystander wrong
-    sleep 1000 &
+    sleep infinity &
     bystander=$!
     for number; do
         [ "$SECONDS" -lt "$seconds" ] || break
