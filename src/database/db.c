@@ -449,9 +449,17 @@ double stmt_double_or_nan(const struct stmt *s, int column)
     return type == COLUMN_INT || type == COLUMN_FLOAT ? stmt_double(s, column) : NAN;
 }
 
+/* What a row holds is NULL only where the row says so: a value that there was no memory for is no NULL. */
+static const void *present(const struct stmt *s, const void *value)
+{
+    if (!value && sqlite3_errcode(sqlite3_db_handle(s->handle)) == SQLITE_NOMEM)
+        out_of_memory();
+    return value;
+}
+
 const char *stmt_text(const struct stmt *s, int column)
 {
-    return (const char *)sqlite3_column_text(s->handle, column);
+    return present(s, sqlite3_column_text(s->handle, column));
 }
 
 char *stmt_copy_text(const struct stmt *s, int column)
@@ -462,7 +470,7 @@ char *stmt_copy_text(const struct stmt *s, int column)
 
 const void *stmt_blob(const struct stmt *s, int column)
 {
-    return sqlite3_column_blob(s->handle, column);
+    return present(s, sqlite3_column_blob(s->handle, column));
 }
 
 size_t stmt_bytes(const struct stmt *s, int column)

@@ -118,8 +118,9 @@ bool stmt_is_null(const struct stmt *s, int column);
 int64_t stmt_int(const struct stmt *s, int column);
 double stmt_double(const struct stmt *s, int column);
 double stmt_double_or_nan(const struct stmt *s, int column); /* NAN for NULL and for text, which 'NaN' is */
-const char *stmt_text(const struct stmt *s, int column);     /* NULL for NULL */
-char *stmt_copy_text(const struct stmt *s, int column);      /* the caller's; NULL for NULL */
+/* NULL for NULL. Like all that is copied here, a text or blob that there is no memory for ends the program. */
+const char *stmt_text(const struct stmt *s, int column);
+char *stmt_copy_text(const struct stmt *s, int column); /* the caller's; NULL for NULL */
 const void *stmt_blob(const struct stmt *s, int column);
 size_t stmt_bytes(const struct stmt *s, int column);
 

@@ -25,6 +25,8 @@ static void read_argument(sqlite3_value *v, struct sql_argument *out)
     case SQLITE_TEXT:
         out->type = COLUMN_TEXT;
         out->text = (const char *)sqlite3_value_text(v);
+        if (!out->text)
+            out_of_memory();
         break;
     case SQLITE_FLOAT:
         out->type = COLUMN_FLOAT;

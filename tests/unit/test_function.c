@@ -1,7 +1,10 @@
 /* store/function: arguments, results and failures of functions of ours. */
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "database/function.h"
+#include "database/sqlite.h"
 #include "unit_test.h"
 
 /* The sum of its integers; NULL without any; a text fails. */
@@ -56,4 +59,52 @@ TEST(function__fails__statement_fails_with_its_text)
     assert_non_null(strstr(e.text, "call 1: `x` is no number"));
     assert_int_equal(ask("SELECT model_elements(1,2,3,4,5,6,7,8,9)", &got, &e), -1);
     assert_non_null(strstr(e.text, "too many arguments"));
+}
+
+static bool is_memory_gone;
+static void *(*real_malloc)(int bytes);
+
+static void *malloc_or_not(int bytes)
+{
+    return is_memory_gone ? NULL : real_malloc(bytes);
+}
+
+static bool replace_malloc(void)
+{
+    sqlite3_mem_methods methods;
+    sqlite3_shutdown();
+    if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &methods) != SQLITE_OK)
+        return false;
+    real_malloc = methods.xMalloc;
+    methods.xMalloc = malloc_or_not;
+    return sqlite3_config(SQLITE_CONFIG_MALLOC, &methods) == SQLITE_OK &&
+           sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0) == SQLITE_OK;
+}
+
+/* The status with which a program ends that has no memory for the statement's first column. */
+static int status_without_memory(const char *sql)
+{
+    struct error e = ERROR_INIT;
+    struct db *db = NULL;
+    struct stmt *s = NULL;
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(STDERR_FILENO);
+        if (!replace_malloc() || db_open(NULL, DB_TEMPORARY, &db, &e) < 0 || db_prepare(db, sql, &s, &e) < 0 ||
+            stmt_next(s, &e) <= 0)
+            _exit(100);
+        is_memory_gone = true;
+        _exit(stmt_text(s, 0) ? 101 : 102);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* A NULL in its place would be believed. */
+TEST(column__no_memory_for_its_text__ends_the_program)
+{
+    assert_int_equal(status_without_memory("SELECT 17"), 1);
+    assert_int_equal(status_without_memory("SELECT 'here'"), 101);
+    assert_int_equal(status_without_memory("SELECT NULL"), 102);
 }
