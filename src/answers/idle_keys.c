@@ -122,8 +122,9 @@ void idle_keys_add(const struct space *space, struct buffer *out)
 }
 
 /* All that a prediction is made from is what `predicted_memory` reads. */
-static bool is_read(const struct names *n, size_t key)
+bool key_is_read(const struct space *space, size_t key)
 {
+    const struct names *n = &space->names;
     for (size_t i = 0; i < n->derived_count; i++)
         for (size_t k = 0; strcmp(n->derived[i].name, "predicted_memory") == 0 && k < n->derived[i].key_count; k++)
             if (n->derived[i].keys[k] == key)
@@ -136,7 +137,8 @@ void unread_keys_add(const struct space *space, struct buffer *out)
     const struct names *n = &space->names;
     size_t count = 0;
     for (size_t i = 0; space->prediction.asked && i < n->key_count; i++)
-        if (!n->keys[i].is_label && strcmp(n->keys[i].name, "hf_config") != 0 && !is_read(n, i) && count++ < MOST_NAMED)
+        if (!n->keys[i].is_label && strcmp(n->keys[i].name, "hf_config") != 0 && !key_is_read(space, i) &&
+            count++ < MOST_NAMED)
             buffer_printf(out, "%s%s", count > 1 ? ", " : "", n->keys[i].name);
     if (count > MOST_NAMED)
         buffer_printf(out, " and %zu more", count - MOST_NAMED);

@@ -5,8 +5,9 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/table_file.h"
-#include "commands/new_sweep.h"
-#include "import/draft.h"
+#include "draft/job_command.h"
+#include "draft/new_sweep.h"
+#include "draft/table_draft.h"
 #include "space/build.h"
 #include "sweep_file/reader.h"
 #include "util/file.h"
@@ -109,21 +110,10 @@ static int write_text(const char *path, const struct buffer *text, const char *n
     return 0;
 }
 
-/* What the command trains with: its script or module, else its program; without directories and ending. */
+/* What the command trains with, without directories and ending. */
 static char *name_of_command(char *const *words)
 {
-    const char *script = words[0] ? words[0] : "";
-    for (size_t i = 0; words[i]; i++) {
-        const char *dot = strrchr(words[i], '.');
-        bool is_script = dot && words[i][0] != '-' && (strcmp(dot, ".py") == 0 || strcmp(dot, ".sh") == 0);
-        bool is_module = i > 0 && strcmp(words[i - 1], "-m") == 0;
-        if (!is_script && !is_module)
-            continue;
-        script = words[i];
-        break;
-    }
-    script = path_name(script);
-    const char *dot = strrchr(script, '.');
+    const char *script = path_name(job_command_script(words)), *dot = strrchr(script, '.');
     bool has_ending = dot && dot > script && (strcmp(dot, ".py") == 0 || strcmp(dot, ".sh") == 0);
     return has_ending ? xstrndup(script, (size_t)(dot - script)) : xstrdup(script);
 }

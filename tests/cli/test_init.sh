@@ -208,6 +208,60 @@ END
     expect_only_stdout_contains 0 'command = ["python3", "train.py", "--fused={fused}", "--batch-size={batch_size}"]'
 }
 
+# What the command gives one value for, and what its launcher starts: in their places.
+command__gives_a_value_of_an_axis__takes_its_place()
+{
+    run_meshsweep init -o - micro-batch-size=1,2 lr=1,2 tensor_parallel=1 \
+        -- torchrun --nnodes 2 --nproc-per-node 8 train.py --micro-batch-size 4 --lr=3e-4 --bf16
+    expect_only_stdout_contains 0 '["torchrun", "--nnodes", "{nodes}", "--nproc-per-node", "{gpus_per_node}", "train.'
+    expect_stdout_contains '"--micro-batch-size", "{micro_batch_size}", "--lr={lr}", "--bf16", "--tensor-parallel={ten'
+    expect_stdout_contains 'num_hosts = 2
+num_devices_per_host = 8'
+    # A switch that is swept is a word or none; options with underscores stay as they are.
+    run_meshsweep init -o - bf16=true,false num_layers=2 -- accelerate launch --num_processes 4 train.py --bf16 --a_b c
+    expect_only_stdout_contains 0 \
+        '"accelerate launch --num_processes {gpus} train.py --a_b c {bf16!r} --num_layers={num_layers}"'
+    expect_stdout_contains 'bf16 = ["--bf16", ""]'
+    expect_stdout_contains 'num_devices_per_host = 4'
+    # Devices may be swept, and a launcher's option is not the program's.
+    run_meshsweep init -o - nproc_per_node=1,2 optim.lr=1,2 -- torchrun --nproc_per_node 8 -m a.train optim.lr=3
+    expect_only_stdout_contains 0 '"--nproc_per_node", "{gpus_per_node}", "-m", "a.train", "optim.lr={optim.lr}"]'
+    expect_stdout_contains 'num_devices_per_host = [1, 2]'
+    expect_stdout_contains 'name = "a.train"'
+    run_meshsweep init -o - n=5,6 -- mpirun -np 4 ./train -n 3
+    expect_only_stdout_contains 0 'command = ["mpirun", "-np", "{gpus}", "./train", "-n", "{n}"]'
+    # What is no number of devices says nothing.
+    run_meshsweep init -o - x=1 -- torchrun --nnodes 1:4 --nproc_per_node gpu train.py
+    expect_only_stdout_contains 0 '"--nnodes", "1:4", "--nproc_per_node", "gpu", "train.py", "--x={x}"]'
+    expect_stdout_contains '# [[cluster_spec]]'
+}
+
+# By its options' names it is of a framework: predictions are made before anything has run.
+command__of_a_framework__predicted()
+{
+    run_meshsweep init tensor-model-parallel-size=1,8 -- torchrun --nproc_per_node=8 pretrain_gpt.py --num-layers 80 \
+        --hidden-size 8192 --num-attention-heads 64 --seq-length 4096 --vocab-size 32000 --micro-batch-size 1 \
+        --global-batch-size 64 --bf16 --use-distributed-optimizer --lr 1e-4
+    expect_only_stderr 0
+    expect_file_contains sweep.toml 'profile = "megatron'
+    expect_file_contains sweep.toml '"--num-layers", "{num_layers}", "--hidden-size", "{hidden_size}"'
+    expect_file_contains sweep.toml '"--bf16", "--use-distributed-optimizer", "--lr", "1e-4"'
+    expect_file_contains sweep.toml 'bf16 = true   # as the command has it'
+    sed -i 's/^# device/device/' sweep.toml
+    run_meshsweep plan
+    expect_only_stdout_contains 4 'excluded 2 by memory.fits'
+    # What is missing is told, and a value that predictions do not know is left to the command.
+    run_meshsweep init -o - tp=1,2 \
+        -- torchrun --nproc_per_node=2 train.py --layers=2 --hidden=64 --seq 512 --precision odd
+    expect_only_stdout_contains 0 '# Predictions need further: heads, vocab, micro_batch.'
+    expect_stdout_contains '"--precision", "odd"'
+    # No framework, no model: no predictions.
+    run_meshsweep init -o - batch=1 -- accelerate launch --num_processes 2 train.py --model gpt2 --bf16 True --hidden 3
+    expect_only_status 0
+    expect_stdout_lacks '[predict]'
+    expect_stdout_lacks profile
+}
+
 # Tables as trackers and people write them, each with what its import says; what is a guess says so.
 table__of_a_tracker__drafted_and_imported()
 {

@@ -1,4 +1,4 @@
-#include "commands/script_options.h"
+#include "draft/script_options.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -84,23 +84,26 @@ static enum script_way way_of_option(const char *declaration)
     return way;
 }
 
-enum script_way script_way(const char *text, const char *key, char **option)
+static char *with_hyphens(const char *key)
 {
-    *option = xstrdup(key);
-    if (!text)
-        return SCRIPT_OPTION;
-    const char *declaration = behind(text, "--", key);
-    if (!declaration && is_variable(text, key))
+    char *hyphenated = xstrdup(key);
+    for (char *c = hyphenated; *c; c++)
+        *c = (char)(*c == '_' ? '-' : *c);
+    return hyphenated;
+}
+
+enum script_way script_way(const char *text, const char *key, bool has_hyphens, char **option)
+{
+    char *hyphenated = with_hyphens(key);
+    const char *declaration = text ? behind(text, "--", key) : NULL;
+    const char *other = text && !declaration ? behind(text, "--", hyphenated) : NULL;
+    bool is_assigned = text && (strstr(text, "hydra.main") || strstr(text, "OmegaConf.from_cli"));
+    bool is_hyphenated = other || (has_hyphens && !declaration && !is_assigned);
+    *option = xstrdup(is_hyphenated ? hyphenated : key);
+    free(hyphenated);
+    if (text && !declaration && is_variable(text, key))
         return SCRIPT_VARIABLE;
-    if (!declaration) {
-        char *dashed = xstrdup(key);
-        for (char *c = dashed; *c; c++)
-            *c = (char)(*c == '_' ? '-' : *c);
-        declaration = behind(text, "--", dashed);
-        free(declaration ? *option : dashed);
-        *option = declaration ? dashed : *option;
-    }
-    if (declaration)
-        return way_of_option(declaration);
-    return strstr(text, "hydra.main") || strstr(text, "OmegaConf.from_cli") ? SCRIPT_ASSIGNMENT : SCRIPT_OPTION;
+    if (declaration || other)
+        return way_of_option(declaration ? declaration : other);
+    return is_assigned ? SCRIPT_ASSIGNMENT : SCRIPT_OPTION;
 }

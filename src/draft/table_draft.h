@@ -1,7 +1,7 @@
 /* A sweep file with [import] for a table that nobody has described yet: what each column is, by its name and its cells.
  * Every guess that is one stands beside a comment that says so. Pure. */
-#ifndef MESHSWEEP_IMPORT_DRAFT_H
-#define MESHSWEEP_IMPORT_DRAFT_H
+#ifndef MESHSWEEP_DRAFT_TABLE_DRAFT_H
+#define MESHSWEEP_DRAFT_TABLE_DRAFT_H
 
 #include <stddef.h>
 

@@ -1,11 +1,11 @@
 /* The columns of a table that nobody has described: what their cells are, and what each column seems to be. */
-#ifndef MESHSWEEP_IMPORT_DRAFT_COLUMNS_H
-#define MESHSWEEP_IMPORT_DRAFT_COLUMNS_H
+#ifndef MESHSWEEP_DRAFT_TABLE_COLUMNS_H
+#define MESHSWEEP_DRAFT_TABLE_COLUMNS_H
 
 #include <stdbool.h>
 
 #include "config/sweep.h"
-#include "import/draft.h"
+#include "draft/table_draft.h"
 #include "metrics/proposals.h"
 #include "util/hash_set.h"
 #include "util/string_list.h"

@@ -1,6 +1,6 @@
-/* The text of a new sweep file, commented, from a command, axes and what a log has. */
-#ifndef MESHSWEEP_COMMANDS_NEW_SWEEP_H
-#define MESHSWEEP_COMMANDS_NEW_SWEEP_H
+/* What reads the log of a script: the text of a sweep file's readers, by what the log has. */
+#ifndef MESHSWEEP_DRAFT_LOG_READERS_H
+#define MESHSWEEP_DRAFT_LOG_READERS_H
 
 #include "metrics/proposals.h"
 #include "util/buffer.h"
@@ -22,15 +22,5 @@ void log_readers_free(struct log_readers *l);
 
 /* The tables [job.metrics.NAME], each with a comment on how sure it is; or a line that names the profile. */
 void log_readers_add_toml(const struct log_readers *l, struct buffer *out);
-
-/* The whole file. `axes` are "KEY=VALUE,VALUE" and both lists are NULL-terminated; an axis that the command does not
- * name as {KEY} becomes an argument --KEY={KEY} of it, or what the script's text asks for (script_options.h). `name` is
- * the sweep's. ERROR_USAGE: an axis without a key or a value. */
-struct new_sweep {
-    const char *name;
-    char *const *command, *const *axes;
-    const struct log_readers *log;
-};
-int new_sweep_add_toml(const struct new_sweep *n, struct buffer *out, struct error *e);
 
 #endif

@@ -1,6 +1,8 @@
 /* How a training script takes its settings, as its own text says: what `init` writes for it. */
-#ifndef MESHSWEEP_COMMANDS_SCRIPT_OPTIONS_H
-#define MESHSWEEP_COMMANDS_SCRIPT_OPTIONS_H
+#ifndef MESHSWEEP_DRAFT_SCRIPT_OPTIONS_H
+#define MESHSWEEP_DRAFT_SCRIPT_OPTIONS_H
+
+#include <stdbool.h>
 
 enum script_way {
     SCRIPT_OPTION,     /* --key=VALUE; also where the text says nothing */
@@ -15,7 +17,7 @@ enum script_way {
 char *script_text(char *const *command);
 
 /* `text` may be NULL. `*option`, the caller's, is its spelling without the dashes in front: "batch-size" of a key
- * batch_size. */
-enum script_way script_way(const char *text, const char *key, char **option);
+ * batch_size, where the text has it so or, with `has_hyphens`, does not have it at all. */
+enum script_way script_way(const char *text, const char *key, bool has_hyphens, char **option);
 
 #endif

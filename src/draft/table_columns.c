@@ -1,4 +1,4 @@
-#include "import/draft_columns.h"
+#include "draft/table_columns.h"
 
 #include <ctype.h>
 #include <stdlib.h>

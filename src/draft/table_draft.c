@@ -1,4 +1,4 @@
-#include "import/draft.h"
+#include "draft/table_draft.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "database/db.h"
-#include "import/draft_columns.h"
+#include "draft/table_columns.h"
 #include "util/memory.h"
 
 static void add_quoted(struct buffer *sql, const char *text, char quote)

@@ -1,0 +1,213 @@
+#include "draft/log_readers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/table_file.h"
+#include "metrics/readers.h"
+#include "sweep_file/reader.h"
+#include "util/embedded.h"
+#include "util/file.h"
+#include "util/memory.h"
+#include "util/parse.h"
+
+enum { LOG_BYTES_MOST = 64 << 20, PROFILE_METRICS_LEAST = 2 };
+
+/* How many of the profile's metrics the log has; their names in `names`. -1: the profile is for none. */
+static int count_metrics(const char *profile, const char *path, struct buffer *names)
+{
+    char *text = xasprintf("profile = \"%s\"\n[job]\ncommand = [\"true\"]\n[training_spec]\nx = 1\n", profile);
+    struct error e = ERROR_INIT;
+    struct sweep *sweep = NULL;
+    struct reader_set *readers = NULL;
+    struct sample_list samples = SAMPLE_LIST_INIT;
+    int count = -1;
+    if (sweep_parse("sweep.toml", text, strlen(text), &sweep, &e) == 0 &&
+        reader_set_create(&sweep->job, &readers, &e) == 0) {
+        readers_read(readers, path, NULL, NULL, &samples);
+        count = 0;
+    }
+    for (size_t i = 0; i < samples.name_count; i++)
+        if (samples.series[i].tally.reported > 0)
+            buffer_printf(names, "%s%s", count++ ? ", " : "", samples.names[i]);
+    sample_list_free(&samples);
+    reader_set_free(readers);
+    sweep_free(sweep);
+    free(text);
+    return count;
+}
+
+static void find_profile(const char *path, int least, struct log_readers *out)
+{
+    int most = least - 1;
+    for (const struct embedded_file *f = NULL; (f = embedded_next("profiles/", f));) {
+        size_t length = strlen(f->name) - strlen("profiles/.toml");
+        char *profile = xstrndup(f->name + strlen("profiles/"), length);
+        struct buffer names = BUFFER_INIT;
+        int count = count_metrics(profile, path, &names);
+        if (count > most) {
+            most = count;
+            free(out->profile);
+            free(out->metrics);
+            out->profile = xstrdup(profile);
+            out->metrics = xstrdup(buffer_text(&names));
+        }
+        buffer_free(&names);
+        free(profile);
+    }
+}
+
+static bool has_metric(const struct log_readers *l, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *p = l->metrics ? l->metrics : ""; (p = strstr(p, name)); p++)
+        if ((p == l->metrics || p[-1] == ' ') && (p[n] == ',' || p[n] == '\0'))
+            return true;
+    for (size_t i = 0; i < l->proposals.count; i++)
+        if (strcmp(l->proposals.items[i].metric, name) == 0)
+            return true;
+    return false;
+}
+
+struct csv_columns {
+    char **names;
+    struct buffer *numbers;
+    size_t count;
+};
+
+static int take_csv_row(void *context, size_t line, const char *const *cells, size_t count, struct error *e)
+{
+    struct csv_columns *c = context;
+    double number;
+    (void)line, (void)e;
+    if (!c->names) {
+        c->names = xcalloc(count + 1, sizeof *c->names);
+        c->numbers = xcalloc(count + 1, sizeof *c->numbers);
+        for (; c->count < count; c->count++)
+            c->names[c->count] = xstrdup(cells[c->count] ? cells[c->count] : "");
+        return 0;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (cells[i] && parse_double(cells[i], &number))
+            buffer_printf(&c->numbers[i], "%s\n", cells[i]);
+    return 0;
+}
+
+/* Of a logger's CSV file; nothing where it is none. */
+static void find_columns(const char *path, struct proposal_list *out)
+{
+    struct csv_columns columns = {0};
+    struct buffer bytes = BUFFER_INIT;
+    struct error no_table = ERROR_INIT;
+    size_t length = strlen(path);
+    if (length > 4 && strcmp(path + length - 4, ".csv") == 0 &&
+        table_read_rows(path, &bytes, take_csv_row, &columns, &no_table) == 0)
+        proposals_from_columns(columns.names, columns.numbers, columns.count, out);
+    for (size_t i = 0; i < columns.count; i++) {
+        free(columns.names[i]);
+        buffer_free(&columns.numbers[i]);
+    }
+    free(columns.names);
+    free(columns.numbers);
+    buffer_free(&bytes);
+}
+
+static void choose_objective(struct log_readers *l)
+{
+    static const char *const objectives[] = {
+        "max:throughput",
+        "max:tokens_per_second",
+        "max:tokens_per_second_per_gpu",
+        "max:steps_per_second",
+        "max:train_steps_per_second",
+        "min:step_time",
+        "max:flops_per_gpu",
+        "min:loss",
+    };
+    for (size_t i = 0; i < sizeof objectives / sizeof *objectives && !l->objective; i++)
+        if (has_metric(l, objectives[i] + strlen("max:")))
+            l->objective = xstrdup(objectives[i]);
+}
+
+int log_readers_find(const char *path, struct log_readers *out, struct error *e)
+{
+    struct buffer log = BUFFER_INIT;
+    *out = (struct log_readers){.path = path};
+    int rc = file_read(path, LOG_BYTES_MOST, &log, e);
+    if (rc == 0)
+        find_columns(path, &out->proposals);
+    if (rc == 0 && out->proposals.count == 0)
+        find_profile(path, PROFILE_METRICS_LEAST, out);
+    if (rc == 0 && !out->profile && out->proposals.count == 0)
+        proposals_from_log(buffer_text(&log), log.length, &out->proposals);
+    if (rc == 0 && !out->profile && out->proposals.count == 0)
+        find_profile(path, 1, out);
+    if (rc == 0)
+        choose_objective(out);
+    buffer_free(&log);
+    return rc;
+}
+
+void log_readers_free(struct log_readers *l)
+{
+    free(l->profile);
+    free(l->metrics);
+    free(l->objective);
+    proposal_list_free(&l->proposals);
+    *l = (struct log_readers){0};
+}
+
+/* --- the text --- */
+
+static void add_proposal(struct buffer *out, const struct log_readers *l, const struct proposal *p)
+{
+    const char *reader = p->column ? "csv" : "regex", *file = strrchr(l->path, '/');
+    if (p->second) {
+        buffer_printf(out, "# or, on %zu line%s: %s = ", p->lines, p->lines == 1 ? "" : "s", reader);
+        buffer_add_toml_string(out, p->column ? p->column : p->regex);
+        buffer_printf(out, "%s%s\n", p->unit[0] ? "  in " : "", p->unit);
+        return;
+    }
+    const char *example = strcmp(p->metric, "step_time") == 0     ? "ms"
+                          : strcmp(p->metric, "peak_memory") == 0 ? "MiB"
+                                                                  : NULL;
+    buffer_printf(out, "\n# %s: %zu line%s of %s, from %g to %g\n",
+                  p->confidence == PROPOSAL_SURE ? "sure" : "likely, please look", p->lines, p->lines == 1 ? "" : "s",
+                  l->path, p->least, p->most);
+    buffer_printf(out, "[job.metrics.%s]\n%s = ", p->metric, reader);
+    buffer_add_toml_string(out, p->column ? p->column : p->regex);
+    if (p->column) {
+        buffer_add_text(out, "\nfile = ");
+        buffer_add_toml_string(out, file ? file + 1 : l->path);
+        buffer_add_text(out, "   # where it is in {job_dir}, into which the job is to write it");
+    }
+    if (p->unit[0]) {
+        buffer_add_text(out, "\nunit = ");
+        buffer_add_toml_string(out, p->unit);
+    }
+    if (p->has_prefix)
+        buffer_add_text(out, "\nwritten_unit = true         # 52.3K is 52300");
+    if (!p->unit[0] && example)
+        buffer_printf(out,
+                      "\nmeans = \"other\"             # the log names no unit: where it is \"%s\", say\n"
+                      "                            # unit = \"%s\" in place of this, and it is set beside what is "
+                      "predicted",
+                      example, example);
+    buffer_printf(out, "\nbetter = \"%s\"\ntake = \"%s\"\n", p->higher_is_better ? "max" : "min", p->take);
+    if (strcmp(p->take, "median") == 0 && p->lines > 3)
+        buffer_add_text(out, "warmup = 2                  # leading samples that do not count\n");
+}
+
+void log_readers_add_toml(const struct log_readers *l, struct buffer *out)
+{
+    if (l->profile)
+        buffer_printf(out, "# sure: it reads %s of %s\nprofile = \"%s\"\n", l->metrics, l->path, l->profile);
+    for (size_t i = 0; i < l->proposals.count; i++)
+        add_proposal(out, l, &l->proposals.items[i]);
+    if (!l->profile && l->proposals.count == 0)
+        buffer_printf(out,
+                      "# Nothing in %s looks like a step time, throughput, memory or loss. A number is read by a\n"
+                      "# pattern whose first group is it:\n# [job.metrics.throughput]\n# regex = 'samples/s: "
+                      "([0-9.]+)'\n# better = \"max\"\n",
+                      l->path);
+}

@@ -1,0 +1,360 @@
+#include "draft/new_sweep.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "draft/command_inputs.h"
+#include "draft/job_command.h"
+#include "draft/script_options.h"
+#include "util/memory.h"
+#include "util/parse.h"
+#include "util/shell_words.h"
+
+/* An axis that was asked for, and how the command takes it. */
+struct new_axis {
+    char *key, *option;
+    const char *values; /* "A,B" */
+    enum script_way way;
+    bool is_named;   /* the command has {KEY} */
+    bool is_devices; /* its values are numbers of devices of each host */
+};
+
+/* What is written, and what is known for it. */
+struct drafted {
+    const struct new_sweep *new_sweep;
+    struct job_command command;
+    struct new_axis *axes;
+    size_t axis_count;
+    struct command_inputs inputs;
+    long long hosts, devices; /* that the command's launcher starts; 0: it does not say, or an axis does */
+};
+
+static bool is_truth(const char *values)
+{
+    static const char *const truths[] = {"true", "false", "true,false", "false,true"};
+    for (size_t i = 0; i < sizeof truths / sizeof *truths; i++)
+        if (strcmp(values, truths[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool names_key(char *const *command, const char *key)
+{
+    char *placeholder = xasprintf("{%s}", key);
+    bool found = false;
+    for (; *command; command++)
+        found |= strstr(*command, placeholder) != NULL;
+    free(placeholder);
+    return found;
+}
+
+/* Where the command gives the axis one value, {KEY} takes its place. */
+static void place_axis(struct job_command *command, struct new_axis *a)
+{
+    const struct launched_devices launched = job_command_devices(command);
+    const struct command_setting *s = job_command_find(command, a->key, false);
+    if (!s && launched.devices && strcmp(launched.devices->key, a->key) == 0 &&
+        !(launched.counts_all && launched.hosts)) {
+        a->is_devices = a->is_named = true;
+        job_command_replace(command, launched.devices, "{gpus_per_node}");
+    } else if (s && s->is_switch && is_truth(a->values)) {
+        free(a->option);
+        a->option = xstrdup(command->words.items[s->word] + strspn(command->words.items[s->word], "-"));
+        a->way = a->way == SCRIPT_NEGATION ? a->way : SCRIPT_SWITCH;
+        job_command_replace(command, s, "");
+    } else if (s && !s->is_switch) {
+        char *placeholder = xasprintf("{%s}", a->key);
+        a->is_named = true;
+        job_command_replace(command, s, placeholder);
+        free(placeholder);
+    }
+}
+
+static struct new_axis axis_of(const char *text, struct job_command *command, const char *script)
+{
+    const size_t length = strcspn(text, "=");
+    char *name = xstrndup(text, length);
+    struct new_axis a = {.key = job_command_key(name), .values = text + length + (text[length] == '=')};
+    free(name);
+    a.is_named = names_key(command->words.items, a.key);
+    a.way = script_way(script, a.key, command->has_hyphens, &a.option);
+    if (!a.is_named)
+        place_axis(command, &a);
+    if (a.is_named || ((a.way == SCRIPT_SWITCH || a.way == SCRIPT_NEGATION) && !is_truth(a.values)))
+        a.way = SCRIPT_OPTION;
+    return a;
+}
+
+static bool is_word(const struct new_axis *a)
+{
+    return a->way == SCRIPT_SWITCH || a->way == SCRIPT_NEGATION;
+}
+
+/* Whether the command gets it as a word of its own that ends in its value. */
+static bool is_added(const struct new_axis *a)
+{
+    return !a->is_named && (a->way == SCRIPT_OPTION || a->way == SCRIPT_ASSIGNMENT);
+}
+
+static const char *dashes(const struct new_axis *a)
+{
+    return a->way == SCRIPT_ASSIGNMENT ? "" : "--";
+}
+
+/* The value as TOML; of a switch the word that the command gets. */
+static void add_axis_value(struct buffer *out, const struct new_axis *a, const char *value, size_t length)
+{
+    char *word = !is_word(a)               ? xstrndup(value, length)
+                 : *value == 't'           ? xasprintf("--%s", a->option)
+                 : a->way == SCRIPT_SWITCH ? xstrdup("")
+                                           : xasprintf("--no-%s", a->option);
+    if (is_word(a))
+        buffer_add_json_string(out, word, strlen(word));
+    else
+        add_toml_value(out, word, length);
+    free(word);
+}
+
+/* "0..4", as some tools write a range: numbers with dots between. */
+static bool is_range(const char *value, size_t length)
+{
+    size_t from = strspn(value, "-0123456789"), dots = strspn(value + from, ".");
+    size_t to = strspn(value + from + dots, "-0123456789");
+    return from > 0 && dots >= 2 && to > 0 && from + dots + to == length;
+}
+
+/* "KEY=A,B" as "KEY = [A, "B"]". */
+static int add_axis(struct buffer *out, const struct new_axis *a, const char *text, struct error *e)
+{
+    if (!a->key[0] || !a->values[0])
+        return error_set(e, ERROR_USAGE, "init: %s: an axis is KEY=VALUE,VALUE,…, as in micro_batch=1,2,4", text);
+    buffer_printf(out, "%s = [", a->is_devices ? "num_devices_per_host" : a->key);
+    for (const char *value = a->values;; value++) {
+        size_t length = strcspn(value, ",");
+        if (length == 0)
+            return error_set(e, ERROR_USAGE, "init: %s: a value is empty", text);
+        if (is_range(value, length))
+            return error_set(e, ERROR_USAGE, "init: %s: %.*s is no range: name each value, as in %s=1,2,4", text,
+                             (int)length, value, a->key);
+        add_axis_value(out, a, value, length);
+        value += length;
+        if (*value == '\0')
+            break;
+        buffer_add_text(out, ", ");
+    }
+    buffer_add_text(out, "]\n");
+    return 0;
+}
+
+/* --- the command --- */
+
+/* A line for the shell, in which a switch that is off is no word. */
+static void add_line(struct buffer *out, const struct drafted *w)
+{
+    struct buffer line = BUFFER_INIT;
+    for (size_t i = 0; i < w->command.words.count; i++) {
+        const char *word = w->command.words.items[i];
+        buffer_add_text(&line, i ? " " : "");
+        if (strpbrk(word, " \t\"'$&|;<>()*?#~`\\!"))
+            shell_add_word(&line, word);
+        else
+            buffer_add_text(&line, word);
+    }
+    for (const struct new_axis *a = w->axes; a < w->axes + w->axis_count; a++)
+        if (is_word(a))
+            buffer_printf(&line, " {%s!r}", a->key);
+        else if (is_added(a))
+            buffer_printf(&line, " %s%s={%s}", dashes(a), a->option, a->key);
+    buffer_add_json_string(out, line.data, line.length);
+    buffer_free(&line);
+}
+
+static void add_words(struct buffer *out, const struct drafted *w)
+{
+    buffer_add_char(out, '[');
+    for (size_t i = 0; i < w->command.words.count; i++) {
+        buffer_add_text(out, i ? ", " : "");
+        buffer_add_json_string(out, w->command.words.items[i], strlen(w->command.words.items[i]));
+    }
+    for (const struct new_axis *a = w->axes; a < w->axes + w->axis_count; a++)
+        if (is_added(a))
+            buffer_printf(out, ", \"%s%s={%s}\"", dashes(a), a->option, a->key);
+    buffer_add_char(out, ']');
+}
+
+static void add_command(struct buffer *out, const struct drafted *w)
+{
+    bool has_switch = false, has_variable = false;
+    for (size_t i = 0; i < w->axis_count; i++)
+        has_switch |= is_word(&w->axes[i]);
+    buffer_add_text(out,
+                    "[job]\n# {KEY} stands for the value of a key; see \"Placeholders\" in meshsweep(5).\ncommand = ");
+    (has_switch ? add_line : add_words)(out, w);
+    for (const struct new_axis *a = w->axes; a < w->axes + w->axis_count; a++)
+        if (a->way == SCRIPT_VARIABLE) {
+            buffer_printf(out, "%s%s = \"{%s}\"", has_variable ? ", " : "\nenv = { ", a->key, a->key);
+            has_variable = true;
+        }
+    buffer_printf(out, "%s\ntimeout = \"30m\"            # a run that takes longer is ended\n",
+                  has_variable ? " }" : "");
+}
+
+/* --- the sections --- */
+
+/* The axes of the cluster, or all others. */
+static int add_axes(struct buffer *out, const struct drafted *w, bool of_devices, struct error *e)
+{
+    for (size_t i = 0; i < w->axis_count; i++)
+        if (w->axes[i].is_devices == of_devices && add_axis(out, &w->axes[i], w->new_sweep->axes[i], e) < 0)
+            return -1;
+    return 0;
+}
+
+static size_t count_device_axes(const struct drafted *w)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < w->axis_count; i++)
+        count += w->axes[i].is_devices;
+    return count;
+}
+
+static int add_cluster(struct buffer *out, const struct drafted *w, struct error *e)
+{
+    if (!w->devices && count_device_axes(w) == 0)
+        return 0;
+    buffer_printf(out, "\n# What %s starts; each job is given as many devices of its own.\n[cluster_spec]\n",
+                  w->command.launcher);
+    buffer_printf(out, "num_hosts = %lld\n", w->hosts);
+    if (w->devices)
+        buffer_printf(out, "num_devices_per_host = %lld\n", w->devices);
+    if (w->inputs.count)
+        buffer_add_text(out, "# device = \"H100\"            # for predictions of time, and of what does not fit\n");
+    return add_axes(out, w, true, e);
+}
+
+static void add_inputs(struct buffer *out, const struct drafted *w, bool of_model)
+{
+    const char *head =
+        of_model ? "\n# What the command says, and predictions are made from.\n[model]\n" : "\n[training_spec]\n";
+    for (const struct command_input *i = w->inputs.items; i < w->inputs.items + w->inputs.count; i++)
+        if (i->is_of_model == of_model) {
+            buffer_printf(out, "%s%s = %s%s\n", head, i->key, i->value, i->is_flag ? "   # as the command has it" : "");
+            head = "";
+        }
+    if (of_model && w->inputs.count && *w->inputs.missing)
+        buffer_printf(out, "# Predictions need further: %s.\n", w->inputs.missing);
+}
+
+static int add_sections(struct buffer *out, const struct drafted *w, struct error *e)
+{
+    if (add_cluster(out, w, e) < 0)
+        return -1;
+    add_inputs(out, w, true);
+    add_inputs(out, w, false);
+    if (count_device_axes(w) < w->axis_count || w->axis_count == 0)
+        buffer_add_text(out, "\n# Each list is an axis; axes multiply. Each combination is a job.\n[parallel_spec]\n");
+    if (add_axes(out, w, false, e) < 0)
+        return -1;
+    if (w->inputs.count)
+        buffer_add_text(out,
+                        "\n# Excludes what will run out of memory; meshsweep predict shows the numbers.\n[predict]\n");
+    return 0;
+}
+
+static const char about_devices[] = "\n# Jobs that need several devices say so; each job is given as many of its own:\n"
+                                    "# [[cluster_spec]]\n# num_hosts = 1\n# num_devices_per_host = [1, 2]\n";
+static const char about_rules[] =
+    "\n# What cannot work is excluded before it costs a run:\n# [[rule]]\n# name = \"small-enough\"\n"
+    "# require = \"micro_batch * layers <= 64\"\n# why = \"larger ones run out of memory\"\n";
+
+/* --- what is known --- */
+
+/* The setting's value where it is a whole number that may be a count; else 0. */
+static long long count_of(const struct job_command *c, const struct command_setting *s)
+{
+    int64_t count;
+    bool is_count = s && parse_int64(c->words.items[s->word] + s->start, &count) && count > 0 && count <= 1 << 20;
+    return is_count ? count : 0;
+}
+
+/* Takes what the launcher's settings say, for which placeholders stand then. */
+static void take_devices(struct drafted *w)
+{
+    struct launched_devices l = job_command_devices(&w->command);
+    long long hosts = count_of(&w->command, l.hosts), devices = count_of(&w->command, l.devices);
+    w->hosts = hosts ? hosts : 1;
+    if (l.hosts && !hosts)
+        return;
+    if (l.counts_all && devices % w->hosts != 0)
+        return;
+    w->devices = l.counts_all ? devices / w->hosts : devices;
+    if (devices)
+        job_command_replace(&w->command, l.devices, l.counts_all ? "{gpus}" : "{gpus_per_node}");
+    l = job_command_devices(&w->command);
+    if (hosts && (devices || count_device_axes(w) > 0))
+        job_command_replace(&w->command, l.hosts, "{nodes}");
+}
+
+static void take_inputs(struct drafted *w)
+{
+    const struct log_readers *log = w->new_sweep->log;
+    command_inputs_find(&w->command, w->new_sweep->axes, log ? log->profile : NULL, &w->inputs);
+    for (size_t i = 0; i < w->inputs.count; i++) {
+        const struct command_input *input = &w->inputs.items[i];
+        char *placeholder = xasprintf("{%s}", input->key);
+        if (!input->is_flag)
+            job_command_replace(&w->command, job_command_find(&w->command, input->key, false), placeholder);
+        free(placeholder);
+    }
+}
+
+static void take(struct drafted *w)
+{
+    char *script = script_text(w->new_sweep->command);
+    w->command = job_command_read(w->new_sweep->command);
+    for (char *const *axis = w->new_sweep->axes; *axis; axis++) {
+        w->axes = array_grow(w->axes, w->axis_count, sizeof *w->axes);
+        w->axes[w->axis_count++] = axis_of(*axis, &w->command, script);
+    }
+    take_devices(w);
+    take_inputs(w);
+    free(script);
+}
+
+static void writing_free(struct drafted *w)
+{
+    for (size_t i = 0; i < w->axis_count; i++) {
+        free(w->axes[i].key);
+        free(w->axes[i].option);
+    }
+    free(w->axes);
+    job_command_free(&w->command);
+    command_inputs_free(&w->inputs);
+}
+
+int new_sweep_add_toml(const struct new_sweep *n, struct buffer *out, struct error *e)
+{
+    static const struct log_readers none = {.path = ""};
+    const struct log_readers *log = n->log ? n->log : &none;
+    struct drafted w = {.new_sweep = n};
+    take(&w);
+    buffer_add_text(out, "# Made by meshsweep init. What it would run: meshsweep plan. All keys: man 5 meshsweep.\n");
+    if (log->profile)
+        log_readers_add_toml(log, out);
+    else if (w.inputs.profile)
+        buffer_printf(out, "# by the names of the command's options\nprofile = \"%s\"\n", w.inputs.profile);
+    buffer_add_text(out, "\n[sweep]\nname = ");
+    buffer_add_json_string(out, n->name, strlen(n->name));
+    buffer_printf(out, "\nobjective = \"%s\"%s\n\n", log->objective ? log->objective : "min:duration",
+                  log->objective     ? ""
+                  : w.inputs.profile ? "   # or what the profile reads, as \"min:step_time\""
+                                     : "   # nothing else is measured yet");
+    add_command(out, &w);
+    if (n->log && !log->profile)
+        log_readers_add_toml(log, out);
+    int rc = add_sections(out, &w, e);
+    buffer_add_text(out, w.devices || count_device_axes(&w) ? "" : about_devices);
+    buffer_add_text(out, about_rules);
+    writing_free(&w);
+    return rc;
+}
