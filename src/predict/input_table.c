@@ -34,7 +34,9 @@ const struct input inputs[] = {
     {"patch", "patch_size", A(MEMBER_WHOLE, patch)},
     {"gated_mlp", "swiglu gated", A(MEMBER_FLAG, gated_mlp)},
     {"rms_norm", "rmsnorm", A(MEMBER_FLAG, rms_norm)},
-    {"seq", "seq_len sequence_length seq_length max_seq_len sequence max_seq_length sequence_len cutoff_len max_length",
+    {"seq",
+     "seq_len sequence_length seq_length max_seq_len sequence max_seq_length sequence_len cutoff_len max_length "
+     "block_size",
      P(MEMBER_WHOLE, sequence)},
     {"micro_batch",
      "mbs micro_batch_size train_micro_batch_size_per_gpu device_train_microbatch_size per_device_train_batch_size "

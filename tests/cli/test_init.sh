@@ -255,6 +255,9 @@ command__of_a_framework__predicted()
         -- torchrun --nproc_per_node=2 train.py --layers=2 --hidden=64 --seq 512 --precision odd
     expect_only_stdout_contains 0 '# Predictions need further: heads, vocab, micro_batch.'
     expect_stdout_contains '"--precision", "odd"'
+    run_meshsweep init -o - micro_batch=1 -- python3 train.py --n_layer=2 --n_head=2 --n_embd=64 --block_size=256
+    expect_only_stdout_contains 0 '"--n_embd={n_embd}", "--block_size={block_size}"'
+    expect_stdout_contains '# Predictions need further: vocab.'
     # No framework, no model: no predictions.
     run_meshsweep init -o - batch=1 -- accelerate launch --num_processes 2 train.py --model gpt2 --bf16 True --hidden 3
     expect_only_status 0
