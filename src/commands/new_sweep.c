@@ -184,7 +184,7 @@ static void add_proposal(struct buffer *out, const struct log_readers *l, const 
     if (p->column) {
         buffer_add_text(out, "\nfile = ");
         buffer_add_toml_string(out, file ? file + 1 : l->path);
-        buffer_add_text(out, "   # where it is in {job_dir}, into which the job is to write it");
+        buffer_add_text(out, "   # its place in {job_dir}; the job must write it there");
     }
     if (p->unit[0]) {
         buffer_add_text(out, "\nunit = ");
@@ -194,13 +194,12 @@ static void add_proposal(struct buffer *out, const struct log_readers *l, const 
         buffer_add_text(out, "\nwritten_unit = true         # 52.3K is 52300");
     if (!p->unit[0] && example)
         buffer_printf(out,
-                      "\nmeans = \"other\"             # the log names no unit: where it is \"%s\", say\n"
-                      "                            # unit = \"%s\" in place of this, and it is set beside what is "
-                      "predicted",
+                      "\nmeans = \"other\"             # the log names no unit; if it is \"%s\", write\n               "
+                      "             # unit = \"%s\" instead, and it is compared with the prediction",
                       example, example);
     buffer_printf(out, "\nbetter = \"%s\"\ntake = \"%s\"\n", p->higher_is_better ? "max" : "min", p->take);
     if (strcmp(p->take, "median") == 0 && p->lines > 3)
-        buffer_add_text(out, "warmup = 2                  # leading samples that do not count\n");
+        buffer_add_text(out, "warmup = 2                  # leave out the first samples\n");
 }
 
 void log_readers_add_toml(const struct log_readers *l, struct buffer *out)
@@ -211,8 +210,8 @@ void log_readers_add_toml(const struct log_readers *l, struct buffer *out)
         add_proposal(out, l, &l->proposals.items[i]);
     if (!l->profile && l->proposals.count == 0)
         buffer_printf(out,
-                      "# Nothing in %s looks like a step time, throughput, memory or loss. A number is read by a\n"
-                      "# pattern whose first group is it:\n# [job.metrics.throughput]\n# regex = 'samples/s: "
+                      "# Nothing in %s looks like a step time, throughput, memory or loss. To read a number, give a\n# "
+                      "pattern whose first group matches it:\n# [job.metrics.throughput]\n# regex = 'samples/s: "
                       "([0-9.]+)'\n# better = \"max\"\n",
                       l->path);
 }
@@ -309,15 +308,18 @@ static bool is_range(const char *value, size_t length)
 static int add_axis(struct buffer *out, const struct new_axis *a, const char *text, struct error *e)
 {
     if (!a->key[0] || !a->values[0])
-        return error_set(e, ERROR_USAGE, "init: %s: an axis is KEY=VALUE,VALUE,…, as in micro_batch=1,2,4", text);
+        return error_set(e, ERROR_USAGE, "init: %s: write an axis as KEY=VALUE,VALUE,…, for example micro_batch=1,2,4",
+                         text);
     buffer_printf(out, "%s = [", a->key);
     for (const char *value = a->values;; value++) {
         size_t length = strcspn(value, ",");
         if (length == 0)
-            return error_set(e, ERROR_USAGE, "init: %s: a value is empty", text);
+            return error_set(e, ERROR_USAGE, "init: %s: there is an empty value; write an axis as KEY=VALUE,VALUE,…",
+                             text);
         if (is_range(value, length))
-            return error_set(e, ERROR_USAGE, "init: %s: %.*s is no range: name each value, as in %s=1,2,4", text,
-                             (int)length, value, a->key);
+            return error_set(e, ERROR_USAGE,
+                             "init: %s: ranges such as %.*s are not understood; name each value, for example %s=1,2,4",
+                             text, (int)length, value, a->key);
         add_axis_value(out, a, value, length);
         value += length;
         if (*value == '\0')
@@ -367,20 +369,21 @@ static void add_command(struct buffer *out, const struct new_sweep *n, const str
     for (size_t i = 0; i < count; i++)
         has_switch |= is_word(&axes[i]);
     buffer_add_text(out,
-                    "[job]\n# {KEY} stands for the value of a key; see \"Placeholders\" in meshsweep(5).\ncommand = ");
+                    "[job]\n# {KEY} is replaced by the key's value; see \"Placeholders\" in meshsweep(5).\ncommand = ");
     (has_switch ? add_line : add_words)(out, n, axes, count);
     for (size_t i = 0; i < count; i++)
         if (axes[i].way == SCRIPT_VARIABLE) {
             buffer_printf(out, "%s%s = \"{%s}\"", has_variable ? ", " : "\nenv = { ", axes[i].key, axes[i].key);
             has_variable = true;
         }
-    buffer_printf(out, "%s\ntimeout = \"30m\"            # a run that takes longer is ended\n",
+    buffer_printf(out, "%s\ntimeout = \"30m\"            # jobs that take longer are stopped\n",
                   has_variable ? " }" : "");
 }
 
 static int add_axes(struct buffer *out, const struct new_sweep *n, const struct new_axis *axes, struct error *e)
 {
-    buffer_add_text(out, "\n# Each list is an axis; axes multiply. Each combination is a job.\n[parallel_spec]\n");
+    buffer_add_text(out,
+                    "\n# Each list is an axis. Axes multiply: each combination of values is a job.\n[parallel_spec]\n");
     for (size_t i = 0; n->axes[i]; i++)
         if (add_axis(out, &axes[i], n->axes[i], e) < 0)
             return -1;
@@ -388,22 +391,24 @@ static int add_axes(struct buffer *out, const struct new_sweep *n, const struct 
 }
 
 static const char afterword[] =
-    "\n# Jobs that need several devices say so; each job is given as many of its own:\n"
+    "\n# If jobs need several devices, say how many; each job gets its own:\n"
     "# [[cluster_spec]]\n# num_hosts = 1\n# num_devices_per_host = [1, 2]\n"
-    "\n# What cannot work is excluded before it costs a run:\n# [[rule]]\n# name = \"small-enough\"\n"
+    "\n# A rule excludes combinations that cannot work, before they cost a run:\n# [[rule]]\n# name = "
+    "\"small-enough\"\n"
     "# require = \"micro_batch * layers <= 64\"\n# why = \"larger ones run out of memory\"\n";
 
 int new_sweep_add_toml(const struct new_sweep *n, struct buffer *out, struct error *e)
 {
     static const struct log_readers none = {.path = ""};
     const struct log_readers *log = n->log ? n->log : &none;
-    buffer_add_text(out, "# Made by meshsweep init. What it would run: meshsweep plan. All keys: man 5 meshsweep.\n");
+    buffer_add_text(out, "# Written by meshsweep init. To see what it would run: meshsweep plan. All keys: man 5 "
+                         "meshsweep.\n");
     if (log->profile)
         log_readers_add_toml(log, out);
     buffer_add_text(out, "\n[sweep]\nname = ");
     buffer_add_json_string(out, n->name, strlen(n->name));
     buffer_printf(out, "\nobjective = \"%s\"%s\n\n", log->objective ? log->objective : "min:duration",
-                  log->objective ? "" : "   # nothing else is measured yet");
+                  log->objective ? "" : "   # until the script reports something better");
     struct new_axis *axes = NULL;
     size_t count = 0;
     char *script = script_text(n->command);

@@ -762,7 +762,7 @@ KNOWN = [
     (r"The first (\d+) of (\d+) groups are shown\.", groups_cut),
     (r"Groups are not compared with each other\.", nothing),
     (r"Files to use it: meshsweep best(?: -d \S+)? --group (.*) --out DIR", how_to_use),
-    (r"Values are means over replicates; the job is the one in the middle\.", nothing),
+    (r"Values are means over replicates; the job shown is the median one\.", nothing),
     (r"No objective is declared, so nothing is best\..*", no_objective),
     (r"Sought: the (highest|lowest) (\S+)\. First asked for at .*", asked),
     (r"Jobs whose metrics are not of all that they reported \(partial\): (\d+), for one: .*", partial),

@@ -49,13 +49,13 @@ ask__next_ones__trials_in_order_until_none_is_left()
 2|2|me|first|2|" "SELECT t.id, t.job_id, json_extract(s.options, '$.by'), t.reason, t.asked, t.told FROM trial AS t
         JOIN search AS s ON s.id = t.search_id WHERE s.strategy = 'ask'"
     run_meshsweep status
-    expect_only_stdout_contains 0 '2 jobs are asked for and not told yet; `meshsweep ask --open` lists them'
+    expect_only_stdout_contains 0 '2 jobs are asked for without a result yet; `meshsweep ask --open` lists them'
     given tell <<'END'
 {"trial": 1, "metrics": {"throughput": 1, "peak_memory": 1}}
 END
     expect_only_stdout 0
     run_meshsweep status
-    expect_only_stdout_contains 0 '1 job is asked for and not told yet; `meshsweep ask --open` lists it'
+    expect_only_stdout_contains 0 '1 job is asked for without a result yet; `meshsweep ask --open` lists it'
     run_meshsweep ask -n 100
     expect_only_stdout_contains 0 '"left":	0'
     run_meshsweep ask
@@ -228,7 +228,7 @@ tell__wrong__clear_errors_and_nothing_recorded()
     tell_fails 'job 5 was not asked for; meshsweep ask --open lists what was' '{"job": 5, "failure": "oom"}'
     tell_fails 'trial 9 was not asked for; meshsweep ask --open lists what was' '{"trial": 9, "failure": "oom"}'
     tell_fails 'it names no job: "trial": N, "job": N or "key": "…"' '{"failure": "oom"}'
-    tell_fails 'wrong.json: this is no JSON, from byte 39 on (JSON has no NaN)' \
+    tell_fails 'wrong.json: not valid JSON at byte 39 (JSON has no NaN)' \
         '{"trial": 1, "metrics": {"throughput":NaN}}'
     tell_fails "metric \"throughput\" $finite" '{"trial": 1, "metrics": {"throughput": 1e999}}'
     tell_fails "metric \"throughput\" $finite" '{"trial": 1, "metrics": {"throughput": "NaN"}}'

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/fixture.sh"
 
-# Of a runner that is not there any more nothing is left in this one.
+# Of a runner that no longer exists nothing is left in this one.
 quiet_database()
 {
     fixture_database \
@@ -46,8 +46,8 @@ END
     run_meshsweep check sweep.toml
     expect_status 0
     expect_any_stdout
-    expect_stderr 'meshsweep: sweep.toml: nothing says how speed is read: every job has to write it to '\
-'$MESHSWEEP_METRICS, or fails as no-metric; [job.metrics.speed] says otherwise'
+    expect_stderr 'meshsweep: sweep.toml: no reader is given for speed: each job must write it to '\
+'$MESHSWEEP_METRICS or fails as no-metric; to read it from output or a file, add [job.metrics.speed]'
     # What says that the job writes it, what every attempt has, and what is worked out from that.
     printf '[job.metrics.speed]\n' >>sweep.toml
     run_meshsweep check sweep.toml
@@ -67,8 +67,9 @@ END
     run_meshsweep check sweep.toml
     expect_status 0
     expect_any_stdout
-    expect_stderr 'meshsweep: sweep.toml: [search] racing ends no job: twice is worked out from duration, which is '\
-'known when a job has ended'
+    expect_stderr 'meshsweep: sweep.toml: [search] racing cannot end a job early: twice is computed from duration, '\
+'which '\
+'is known only once a job has ended'
     printf 'racing = false\n' >>sweep.toml
     run_meshsweep check sweep.toml
     expect_only_stdout 0
@@ -97,10 +98,10 @@ check__nothing_named_or_too_much__status_2()
     run_meshsweep check
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: check: there is no sweep.toml and no results.db here: name a sweep file (-c FILE), '\
+    expect_stderr 'meshsweep: check: there is neither sweep.toml nor results.db here; name a sweep file (-c FILE), '\
 'a database (-d FILE) or both'
     run_meshsweep check a.db b.db
-    expect_only_stderr 2 'meshsweep: check: one sweep file and one database at a time: b.db'
+    expect_only_stderr 2 'meshsweep: check: give at most one sweep file and one database; one too many: b.db'
 }
 
 check_database__sound__all_well()
@@ -343,7 +344,7 @@ repair__damaged_absent_or_in_use__refused()
 {
     local page
     run_meshsweep check --repair -c sweep.toml
-    expect_only_stderr 2 'meshsweep: check: --repair is for a database: name it with -d FILE'
+    expect_only_stderr 2 'meshsweep: check: --repair needs a database; name it with -d FILE'
     run_meshsweep check --repair -d absent.db
     expect_only_stderr 1 'meshsweep: database absent.db: there is none'
     expect_no_file absent.db.lock

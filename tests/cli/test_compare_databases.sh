@@ -193,7 +193,7 @@ wrong_use__one_sentence()
 {
     two_databases 1
     run_meshsweep compare before.db --fail-slower 5%
-    expect_only_stderr 2 'meshsweep: compare: two databases are wanted: meshsweep compare BEFORE.db NOW.db'
+    expect_only_stderr 2 'meshsweep: compare: name two databases: meshsweep compare BEFORE.db NOW.db'
     for wrong in 5 -5% 0% % x%; do
         run_meshsweep compare before.db now.db "--fail-slower=$wrong"
         expect_only_stderr 2 "meshsweep: --fail-slower $wrong: must be a percentage above 0, such as 5%"
@@ -203,7 +203,7 @@ wrong_use__one_sentence()
     run_meshsweep compare before.db now.db --by y
     expect_only_stderr_contains 2 '--by'
     run_meshsweep compare --by x --fail-slower 5%
-    expect_only_stderr 2 'meshsweep: compare: --fail-slower is of two databases: meshsweep compare BEFORE.db NOW.db'
+    expect_only_stderr 2 'meshsweep: compare: --fail-slower is for two databases: meshsweep compare BEFORE.db NOW.db'
     sqlite3 before.db "UPDATE metric_definition SET unit = 'ms'"
     run_meshsweep compare before.db now.db
     expect_only_stderr 2 'meshsweep: time: its unit was "ms" and is "s" now: they cannot be compared'

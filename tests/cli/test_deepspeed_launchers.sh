@@ -203,8 +203,8 @@ hostfile__a_host_does_not_see_the_files__jobs_get_the_ds_config_itself()
         tune --launcher torchrun -H hosts train.py "$option"
         expect_status 0
         expect_no_stdout
-        expect_stderr_contains "meshsweep: w1 does not see $PWD/ds_config.json: each job is given its ds_config in its \
-command (--config_base64)"
+        expect_stderr_contains "meshsweep: w1 does not see $PWD/ds_config.json; each job gets its ds_config in its \
+command instead (--config_base64)"
         expect_sql 'ok|2' 'SELECT state, count(*) FROM results GROUP BY 1'
     done
     run_command sh autotuning_results/cmd_optimal.txt
@@ -359,7 +359,7 @@ hostfile__uneven_hosts_and_lists__each_job_its_own_devices()
 1|3|w1:4,5,6
 2|1|w0:0@w1:4
 2|2|w0:0,1@w1:4,5' "SELECT num_hosts, num_devices_per_host, include FROM results WHERE state = 'ok' ORDER BY 1, 2"
-    expect_sql 'devices.exist|1|the hostfile has 2 hosts, 5 devices in all' \
+    expect_sql 'devices.exist|1|the hostfile has 2 hosts with 5 devices in total' \
         "SELECT rule, excluded, reason FROM excluded WHERE excluded > 0"
     expect_file_contains autotuning_results/cmd_optimal.txt "--hostfile=$PWD/hosts --include=w0:0,1@w1:4,5"
 }

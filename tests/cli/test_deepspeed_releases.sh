@@ -121,7 +121,7 @@ version__not_given__the_package_of_the_launchers_python_is_asked()
 # bf16 without ZeRO accumulates in fp32 up to 0.17.5.
 version__of_a_sweep_file_not_given__the_package_of_the_commands_python_is_asked()
 {
-    local command said='meshsweep: rules and keys are those of DeepSpeed 0.14.5, which '
+    local command said='meshsweep: using rules and keys of DeepSpeed 0.14.5, which '
     install 0.14.5
     printf '#!%s/bin/python3.99\n' "$PWD" >bin/torchrun
     chmod +x bin/torchrun
@@ -165,8 +165,8 @@ version__no_package__said_and_gone_on_with_the_newest()
     expect_status 0
     expect_no_stdout
     expect_sql 1 'SELECT count(*) FROM results'
-    expect_stderr_contains 'meshsweep: python3 has no package deepspeed, so that the rules of its newest release are '\
-'applied; [deepspeed] version (--ds_version) says which it is'
+    expect_stderr_contains 'meshsweep: python3 has no package deepspeed, so the rules of its newest release '\
+'apply; to choose a release, set [deepspeed] version or --ds_version'
     tuning --print-config
     expect_only_stdout_contains 0 '# version: python3 has no package deepspeed'
 }

@@ -370,21 +370,22 @@ meshsweep: ds_config.json:1:97: autotuning.metric must be "throughput", "latency
 meshsweep: ds_config.json:1:116: autotuning.fast must be true or false'
     plain '"num_gpus": 2' '"train_batch_size": 8'
     tune nowhere.py --deepspeed ds_config.json
-    expect_only_stderr 2 'meshsweep: nowhere.py: there is no such script'
+    expect_only_stderr 2 'meshsweep: nowhere.py: no such script; give its path, or --module for a Python module'
     tune train.py --lr 1
     expect_only_stderr 2 'meshsweep: no ds_config is named: add --deepspeed FILE or --deepspeed_config FILE to the '\
 'script'"'"'s arguments'
     tune train.py --deepspeed nowhere.json
     expect_only_stderr 2 'meshsweep: nowhere.json: cannot open: No such file or directory'
     tune
-    expect_only_stderr_contains 2 'no script is named'
+    expect_only_stderr_contains 2 'no script is given'
     tune --launcher ' ' train.py --deepspeed ds_config.json
-    expect_only_stderr 2 'meshsweep: --launcher: no launcher is named'
+    expect_only_stderr 2 'meshsweep: --launcher: the name is empty; give torchrun, accelerate, srun or a command '\
+'line of your own'
     tune --timeout never train.py --deepspeed ds_config.json
     expect_only_stderr 2 'meshsweep: --timeout never: must be a duration such as 90, 90s, 10m or 1h30m'
     plain '' '"train_batch_size": 8'
     CUDA_VISIBLE_DEVICES='' tune train.py --deepspeed ds_config.json
-    expect_only_stderr_contains 2 'this machine has no devices: say how many each host has with --num_gpus N'
+    expect_only_stderr_contains 2 'this machine has no devices; give the number of devices per host with --num_gpus N'
     printf '{ /* comment\n}' >ds_config.json
     tune train.py --deepspeed ds_config.json
     expect_only_stderr_contains 2 'ds_config.json:1:3: '

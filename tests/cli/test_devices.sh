@@ -166,7 +166,8 @@ END
 1|4
 2|2
 3|2" "SELECT num_hosts, num_devices_per_host FROM results WHERE state = 'ok' ORDER BY 1, 2"
-    expect_sql "the hostfile has 3 hosts, 8 devices in all" "SELECT reason FROM excluded WHERE rule = 'devices.exist'"
+    expect_sql "the hostfile has 3 hosts with 8 devices in total" "SELECT reason FROM excluded WHERE rule = \
+'devices.exist'"
     sed -i 's/other:0,1/elsewhere/' sweep.toml
     run_meshsweep run --progress none
     expect_only_stderr 2 'meshsweep: exclude: there is no host `elsewhere` in the hostfile'

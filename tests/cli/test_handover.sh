@@ -233,7 +233,7 @@ True
 optuna__no_trial__makes_no_file()
 {
     run_meshsweep export --format optuna
-    expect_only_stderr 2 "meshsweep: export: --format optuna makes a database: name its file with -o"
+    expect_only_stderr 2 "meshsweep: export: --format optuna writes a database; name its file with -o FILE"
     fixture_database "DELETE FROM job WHERE state <> 'pending'"
     run_meshsweep export --format optuna -o none.db
     expect_only_stderr 4 "meshsweep: export: none of these jobs was tried yet, so there is no trial"
@@ -271,7 +271,8 @@ throughput 100.0 1.0"
     expect '[ "$(stat -c %a sweep.prom)" = 644 ]'
     expect '[ "$(ls)" = "$(printf "%s\n" check.py results.db sweep.prom)" ]'
     run_meshsweep export --format prometheus --failed
-    expect_only_stderr_contains 2 "--format prometheus is of all jobs, without --all, --succeeded, --failed and --where"
+    expect_only_stderr_contains 2 "--format prometheus always covers all jobs; leave out --all, --succeeded, \
+--failed and --where"
 }
 
 # --- Markdown ---

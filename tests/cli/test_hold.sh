@@ -59,7 +59,7 @@ program__away_for_a_while__run_pauses_and_goes_on()
 run_status()
 {
     "$meshsweep" status >out 2>err
-    expect_file_contains out 'held: wait for their host, until a run can start them'
+    expect_file_contains out 'held: waiting for their host until a run can start them'
     expect_file_contains out 'could not be started (exec ./bin/sh): No such file or directory'
     "$meshsweep" status --json >out 2>err
     expect "[ \"\$(sqlite3 :memory: \"SELECT s->>'\$.states.held' > 0 AND s->>'\$.holds[0].jobs' > 0 AND \
@@ -94,7 +94,7 @@ release__while_it_pauses__tries_at_once()
     mv away bin
     began=${EPOCHREALTIME/./}
     "$meshsweep" run --release >out 2>err || fail "run --release: $(cat err)"
-    expect_file_contains err 'the run at work is asked to try at once'
+    expect_file_contains err 'asked the active run to try the jobs that wait'
     wait_command
     expect_only_stderr_contains 0 'jobs can be run again'
     [ $((${EPOCHREALTIME/./} - began)) -lt 3500000 ] || fail "it was not tried at once"

@@ -39,11 +39,11 @@ END
     run_meshsweep plan -d rates.db
     expect_status 0
     expect_stdout_contains 'rates: 3 combinations, 3 matched'
-    expect_stderr 'meshsweep: there is no sweep.toml here: this goes by rates.toml, which rates.db recorded'
+    expect_stderr 'meshsweep: there is no sweep.toml here; using rates.toml, which is recorded in rates.db'
     run_meshsweep run -d rates.db --progress none
     expect_status 0
     expect_no_stdout
-    expect_stderr_contains 'this goes by rates.toml, which rates.db recorded'
+    expect_stderr_contains 'using rates.toml, which is recorded in rates.db'
     expect_sql 3 "SELECT count(*) FROM job WHERE state = 'ok'" rates.db
     sed 's/3/4/' rates.toml >sweep.toml
     run_meshsweep plan -d rates.db

@@ -86,7 +86,7 @@ timeout__none_and_no_plan_bound__runs_without()
     expect_sql "600000" "SELECT DISTINCT timeout_ms FROM job"
     sed -i 's/^grace.*/timeout = "CASE x WHEN 1 THEN 5 END"/' sweep.toml
     run_meshsweep plan -d absent.db
-    expect_only_stdout_contains 0 'no bound on the time'
+    expect_only_stdout_contains 0 'no bound on device-hours'
 }
 
 manual_job_timeout__for_jobs_that_bind_a_plan()

@@ -236,9 +236,10 @@ x = [1, 2]
 END
     run_quietly
     run_meshsweep best
-    expect_only_stderr 3 'meshsweep: no job is best: 2 are ok, but none has a number of ratio: division by zero: b is 0'
+    expect_only_stderr 3 'meshsweep: there is no best job: 2 are ok, but none has a value of ratio: division by '\
+'zero: b is 0'
     run_meshsweep replay
-    expect_only_stderr_contains 4 'no measured job is ok and has a number of ratio: there is nothing to find'
+    expect_only_stderr_contains 4 'no job that succeeded has a value of ratio, so there is nothing to find'
 }
 
 condition__keeps_the_fastest_out__cannot_win_and_binds()
@@ -278,8 +279,9 @@ condition__not_met_in_a_search__not_called_failed()
     trainer
     add_behind 'objective = .*' 'subject_to = "peak_memory <= 8 GiB"'
     run_meshsweep run --strategy random --max-trials 3 --progress none
-    expect_only_stderr_contains 3 'search: 3 trials, 0 ok, 0 stopped early, 0 failed, 3 not meeting [sweep] subject_to'
-    expect_stderr_contains 'no job is best: no job meets all of [sweep] subject_to; the nearest is job '
+    expect_only_stderr_contains 3 'search: 3 trials, 0 ok, 0 stopped early, 0 failed, 3 that do not meet [sweep] '\
+'subject_to'
+    expect_stderr_contains 'there is no best job: no job meets all of [sweep] subject_to; the nearest is job '
 }
 
 condition__met_by_what_has_no_objective__said_so()
@@ -292,9 +294,9 @@ condition__met_by_what_has_no_objective__said_so()
     run_meshsweep best
     expect_status 3
     expect_no_stdout
-    expect_stderr_contains 'best: 4 are ok, but none that meets [sweep] subject_to has a number of tokens_per_second'
+    expect_stderr_contains 'best job: 4 are ok, but none that meets [sweep] subject_to has a value of tokens_per_second'
     run_meshsweep status
-    expect_only_stdout_contains 0 'no best: tokens_per_second has no number in any job that is ok'
+    expect_only_stdout_contains 0 'no best: tokens_per_second has no value in any job that succeeded'
 }
 
 condition__met_by_none__nearest_miss_and_status_3()
@@ -305,14 +307,15 @@ condition__met_by_none__nearest_miss_and_status_3()
     run_meshsweep best
     expect_status 3
     expect_no_stdout
-    expect_stderr_contains 'meshsweep: no job is best: no job meets all of [sweep] subject_to; the nearest is job 1: '
+    expect_stderr_contains 'meshsweep: there is no best job: no job meets all of [sweep] subject_to; the nearest is '\
+'job 1: '
     expect_stderr_contains ': peak_memory <= 8 GiB is missed by 31 % (10.5 where the bound is 8)'
     run_meshsweep status
     expect_only_stdout_contains 3 'no best: no job meets all of [sweep] subject_to; the nearest is job 1'
     run_meshsweep replay
     expect_status 4
     expect_no_stdout
-    expect_stderr_contains 'meets [sweep] subject_to: there is nothing to find (meshsweep best names the nearest)'
+    expect_stderr_contains 'meets [sweep] subject_to, so there is nothing to find (meshsweep best names the nearest)'
     # By far: in times, not in a power of ten of per cent.
     sed -i 's/^subject_to.*/subject_to = "peak_memory <= 1 MiB"/' sweep.toml
     run_quietly
@@ -430,8 +433,9 @@ derived__of_what_is_known_at_the_end__not_ended_early()
     run_meshsweep check
     expect_status 0
     expect_any_stdout
-    expect_stderr 'meshsweep: sweep.toml: [search] racing ends no job: rate is worked out from duration, which is '\
-'known when a job has ended'
+    expect_stderr 'meshsweep: sweep.toml: [search] racing cannot end a job early: rate is computed from duration, '\
+'which '\
+'is known only once a job has ended'
     run_meshsweep run --progress none
     expect_only_stderr_contains 0 "search: 2 trials, 2 ok, 0 stopped early, 0 failed"
 }

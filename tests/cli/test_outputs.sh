@@ -104,7 +104,7 @@ merge__into_its_own_source__said_plainly()
     finished_sweep
     content >before
     run_meshsweep merge results.db -o results.db
-    expect_only_stderr 2 'meshsweep: merge: results.db is both a database to merge and the one that gets it all; name '\
+    expect_only_stderr 2 'meshsweep: merge: results.db is both a database to merge and the one to merge into; name '\
 'another with -o'
     expect_untouched merge
 }

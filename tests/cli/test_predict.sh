@@ -142,7 +142,8 @@ table__conditions_order_and_columns__as_results()
     run_meshsweep predict --sort predicted_tim
     expect_only_stderr 2 'meshsweep: --sort: there is no column predicted_tim (did you mean predicted_time?)'
     run_meshsweep predict --where 1 --accuracy
-    expect_only_stderr 2 'meshsweep: --where, --sort, --columns, --format and --json are of the list of combinations'
+    expect_only_stderr 2 'meshsweep: predict: --where, --sort, --columns, --format and --json apply only to the '\
+'list of combinations'
 }
 
 predict__two_micro_batches_measured__line_goes_before_the_model()
@@ -160,8 +161,8 @@ predict__two_micro_batches_measured__line_goes_before_the_model()
     run_meshsweep predict
     expect_status 0
     expect_stdout_lacks 'by the line'
-    expect_stderr 'meshsweep: sweep.toml, or what it includes, has changed since results.db recorded it; this goes by '\
-'what it is now'
+    expect_stderr 'meshsweep: sweep.toml, or a file that it includes, has changed since results.db recorded it; '\
+'using it as it is now'
 }
 
 predict__frontier__largest_and_smallest()
@@ -251,7 +252,7 @@ END
     run_meshsweep check -c sweep.toml
     expect_status 0
     expect_any_stdout
-    expect_stderr_contains 'no key says what is recomputed: memory is predicted without, but'
+    expect_stderr_contains 'no key says whether activations are recomputed: memory is predicted without'
     sed -i 's/^micro_batch = 1/&\nrecompute = "none"/' sweep.toml
     run_meshsweep check -c sweep.toml
     expect_only_stdout 0
@@ -324,12 +325,12 @@ END
     run_meshsweep check -c sweep.toml
     expect_status 0
     expect_stdout_contains '
-learning_rate, shard_size: no prediction is made from these keys'
+learning_rate, shard_size: predictions do not use these keys'
     expect_no_stderr
     sed -i '/^learning_rate/d; /^shard_size/d' sweep.toml
     run_meshsweep check -c sweep.toml
     expect_status 0
-    expect_stdout_lacks 'no prediction is made'
+    expect_stdout_lacks 'predictions do not use'
     expect_no_stderr
 }
 
@@ -558,7 +559,7 @@ check__keys_without_effect__named()
     sed -i 's/^recompute_modules.*/&\nlora_targets = "q_proj"\nexpert_dispatcher = "allgather"/' sweep.toml
     run_meshsweep check sweep.toml
     expect_status 0
-    expect_stdout_contains 'recompute_modules, lora_targets, expert_dispatcher: no prediction changes with these keys'
+    expect_stdout_contains 'recompute_modules, lora_targets, expert_dispatcher: these keys do not affect any prediction'
     expect_no_stderr
     sed -i 's/"none", "full"/"none", "selective"/; /^lora_targets/d; /^expert_dispatcher/d' sweep.toml
     sed -i 's/^recompute_modules.*/recompute_modules = "mlp"/' sweep.toml

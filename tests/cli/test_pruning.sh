@@ -77,7 +77,7 @@ pruned__seen_everywhere__with_the_witness()
     expect_sql 'pruned|7' "SELECT state, jobs FROM progress WHERE state = 'pruned'"
     run_meshsweep status
     expect_only_stdout_matches 0 '^pruned +7 +29.2%'
-    expect_stdout_contains 'pruned: need no less device memory than a job that ran out of it'
+    expect_stdout_contains 'pruned: need at least as much device memory as a job that ran out of it'
     expect_stdout_matches '^ +[0-9]+  witness: job 7$'
     run_meshsweep status --json
     expect_only_stdout_matches 0 '"witness":[[:space:]]*7'
@@ -88,7 +88,7 @@ pruned__seen_everywhere__with_the_witness()
     expect_stdout_contains 'pruned: job 7 (micro_batch=4) ran out of device memory, and this one needs no less'
     run_meshsweep plan
     expect_only_stdout_matches 0 \
-        '^x [0-9a-f]{16}  lr=1 micro_batch=8 zero_stage=0  needs no less than [0-9a-f]{16}, which ran out'
+        '^x [0-9a-f]{16}  lr=1 micro_batch=8 zero_stage=0  needs at least as much memory as [0-9a-f]{16}, which ran out'
     expect_stdout_contains '+ 0 new  = 14 done  ~ 0 retry  ! 3 failed  > 0 running  x 7 pruned'
 }
 
@@ -106,7 +106,7 @@ prune__off_and_on_again__brought_back()
     run_it
     expect_jobs '14|10|0|24'
     run_meshsweep run --prune most
-    expect_only_stderr_contains 2 '--prune: `most` is none of sound, estimate, off'
+    expect_only_stderr_contains 2 '--prune most: must be sound, estimate or off'
 }
 
 witness__deleted_or_tried_again__dependents_are_back()
@@ -133,7 +133,8 @@ witness__no_longer_in_the_file__still_one()
     sed -i 's/^micro_batch = .*/micro_batch = [16, 32]/' sweep.toml
     run_meshsweep plan
     expect_only_stdout_matches 0 \
-        '^x [0-9a-f]{16}  lr=2 micro_batch=32 zero_stage=2  needs no less than [0-9a-f]{16}, which ran out'
+        '^x [0-9a-f]{16}  lr=2 micro_batch=32 zero_stage=2  needs at least as much memory as [0-9a-f]{16}, which '\
+'ran out'
     expect_stdout_contains '+ 0 new  = 0 done  ~ 0 retry  ! 0 failed  > 0 running  x 12 pruned'
     run_silently 0
     expect_jobs '0||12|12'

@@ -195,7 +195,7 @@ replay__nothing_to_replay__said()
     run_meshsweep replay --group-by nothing_like_it
     expect_only_stderr_matches 2 '^meshsweep: --group-by: there is no column nothing_like_it \(columns: .*layers.*\)$'
     run_meshsweep replay --strategy modle
-    expect_only_stderr_contains 2 '--strategy: there is no `modle` (did you mean `model`?)'
+    expect_only_stderr_contains 2 '--strategy: unknown value `modle` (did you mean `model`?)'
     run_meshsweep replay -d absent.db
     expect_only_stderr 1
     # No row is ok.
@@ -207,7 +207,7 @@ replay__nothing_to_replay__said()
     run_meshsweep replay -d failed.db
     expect_status 4
     expect_no_stdout
-    expect_stderr "meshsweep: failed.db: no measured job is ok and has a number of throughput: there is nothing to find"
+    expect_stderr "meshsweep: failed.db: no job that succeeded has a value of throughput, so there is nothing to find"
     # An objective that no job reports.
     sed 's/max:throughput/max:speed/' import.toml >speed.toml
     run_meshsweep replay -c speed.toml

@@ -427,7 +427,7 @@ serve__wrong_address__said()
     run_meshsweep report --serve --token 'a/b'
     expect_only_stderr_contains 2 '--token: '
     run_meshsweep report --token x
-    expect_only_stderr_contains 2 '--token is for --serve'
+    expect_only_stderr_contains 2 'report: --token needs --serve'
 }
 
 serve__port_in_use__said()

@@ -194,7 +194,7 @@ export__succeeded_and_failed__those_rows()
     expect_any_stdout
     expect_no_stderr
     run_meshsweep export --failed --succeeded
-    expect_only_stderr 2 'meshsweep: export: only one of --all, --succeeded and --failed'
+    expect_only_stderr 2 'meshsweep: export: give only one of --all, --succeeded and --failed'
 }
 
 export__to_a_file__whole_or_as_it_was()
@@ -243,7 +243,7 @@ END
     run_command env COLUMNS=40 NO_COLOR=1 script -qec "'$meshsweep' results" typescript
     expect_only_stdout 0
     expect "grep -q '^job  last  state .* score' typescript"
-    expect "grep -q 'columns more: --wide, or --columns ' typescript"
+    expect "grep -q 'more columns: --wide, or --columns ' typescript"
     expect "! grep -v -e meshsweep -e '^Script' typescript | grep -q '.\{42\}'"
     expect "! grep -q a_key_with typescript"
     run_command env COLUMNS=40 NO_COLOR=1 script -qec "'$meshsweep' results --wide" typescript

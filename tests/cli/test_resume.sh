@@ -192,12 +192,12 @@ retry_failed__of_an_unknown_class__hint()
     expect_status 2
     expect_no_stdout
     # shellcheck disable=SC2016 # literal
-    expect_stderr 'meshsweep: --retry-failed: there is no failure class `timeot` (did you mean `timeout`?)'
+    expect_stderr 'meshsweep: --retry-failed: unknown failure class `timeot` (did you mean `timeout`?)'
     run_meshsweep run --retry-failed=nonsense
     expect_status 2
     expect_no_stdout
     # shellcheck disable=SC2016 # literal
-    expect_stderr_matches 'there is no failure class `nonsense`; there are exit, .*, timeout, '
+    expect_stderr_matches 'unknown failure class `nonsense`; there are exit, .*, timeout, '
     expect_no_file results.db
 }
 
@@ -272,7 +272,7 @@ END
     touch go
     wait_command
     expect_only_stderr_matches 0 \
-        '^meshsweep: [12] of the attempts are not recorded, because their rows were deleted while they ran; '
+        '^meshsweep: attempts not recorded, because their rows were deleted while they ran: [12]; '
     run_silently 0
     expect_sql "ok|4" "SELECT state, count(*) FROM job GROUP BY 1"
 }
@@ -288,8 +288,8 @@ job_rows__all_deleted_while_one_runs__not_nothing_matched()
     wait_command
     expect_status 0
     expect_no_stdout
-    expect_stderr 'meshsweep: 1 of the attempts are not recorded, because their rows were deleted while they ran; '\
-'the next run makes their jobs anew'
+    expect_stderr 'meshsweep: attempts not recorded, because their rows were deleted while they ran: 1; '\
+'the next run creates their jobs again'
 }
 
 numbers_come_again__files_of_before__are_not_read()

@@ -90,7 +90,7 @@ backoff_max = "2h"'
     wait_command
     expect_only_stderr 143
     run_meshsweep status
-    expect_only_stdout_contains 0 'failed, to be tried again'
+    expect_only_stdout_contains 0 'failed, to be retried'
     expect_stdout_matches '^  job 1, attempt 2, in (1h|59m.*)$'
     run_meshsweep status --json
     expect_only_stdout 0
@@ -308,11 +308,11 @@ command = ["/bin/sh", "-c", "echo no such module; exit 1"]
 n = [1, 2, 3, 4, 5, 6]
 END
     run_command sh -c "echo n | TERM=dumb script -qec '$meshsweep run -j 1 --progress none' /dev/null"
-    expect_only_stdout_contains 6 'go on with the rest? [y/N]'
+    expect_only_stdout_contains 6 'continue with the rest? [y/N]'
     expect_sql "3" "SELECT count(*) FROM job WHERE state = 'failed'"
     rm -rf results.db*
     run_command sh -c "echo y | TERM=dumb script -qec '$meshsweep run -j 1 --progress none' /dev/null"
-    expect_only_stdout_contains 3 'go on with the rest? [y/N]'
+    expect_only_stdout_contains 3 'continue with the rest? [y/N]'
     expect_sql "6" "SELECT count(*) FROM job WHERE state = 'failed'"
 }
 

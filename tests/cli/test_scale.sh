@@ -197,7 +197,7 @@ hidden=64|2|`hidden` does not say how many devices there are
 num_hosts=3|4|num_hosts=3: no combination is left; rule
 END_OF_CASES
     run_meshsweep predict --scale-to num_hosts=4 --accuracy
-    expect_only_stderr_contains 2 '--scale-to goes with none of --profile, --accuracy and --frontier'
+    expect_only_stderr_contains 2 'predict: --scale-to cannot be combined with --profile, --accuracy or --frontier'
     sed -i '/^\[predict\]/,/^network/d; /^profile/d' sweep.toml
     run_meshsweep predict --scale-to num_hosts=4
     expect_only_stderr_contains 2 'the file has no [predict] table'

@@ -39,7 +39,7 @@ END
     chmod +x bin/sleep
     run_command env PATH="$PWD/bin:$PATH" "$meshsweep" selftest --kills 0 --jobs 4 --dir .
     expect_only_stderr_matches 1 'results.db: results that are not the job.s number: [1-9]'
-    expect_stderr_matches 'what was found is kept in /.*/meshsweep-selftest'
+    expect_stderr_matches 'the files of the test are kept in /.*/meshsweep-selftest'
     expect "[ -f ./meshsweep-selftest.*/sweep-1/results.db ]"
 }
 

@@ -188,7 +188,7 @@ TEST(options_parse__wrong_use__one_sentence)
     check_refused(ARGV("--share", "x"), "--share x: must be a number");
     check_refused(ARGV("--timeout", "soon"), "--timeout soon: must be a duration such as 90, 90s, 10m or 1h30m");
     check_refused(ARGV("--how", "loudly"), "--how loudly: must be auto, plain or none");
-    check_refused(ARGV("a", "b", "c"), "one word too many: c");
+    check_refused(ARGV("a", "b", "c"), "unexpected argument: c");
 }
 
 TEST(options_add_help__table__aligned_lines)
