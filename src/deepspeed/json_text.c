@@ -147,7 +147,7 @@ static int read_name(struct scanner *s, const struct json *object, struct json *
     for (size_t i = 0; i < object->count; i++) {
         assert(object->children[i].name); /* only members of an array have none */
         if (strcmp(object->children[i].name, member->name) == 0)
-            return error_set(s->e, ERROR_USAGE, "%s:%d:%d: \"%s\" is given twice (first in line %d)", s->file, s->line,
+            return error_set(s->e, ERROR_USAGE, "%s:%d:%d: \"%s\" is given twice (first on line %d)", s->file, s->line,
                              column_of(s), member->name, object->children[i].line);
     }
     s->p = end;

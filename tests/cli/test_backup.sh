@@ -139,7 +139,7 @@ backup__over_the_database_or_another_file__refused()
 {
     local name
     larger_sweep 4
-    expect_refused 1 'database results.db: there is none yet; `meshsweep run` makes it' copy.db
+    expect_refused 1 'database results.db: it does not exist yet; `meshsweep run` creates it' copy.db
     run_silently 0
     ln results.db hard.db
     ln -s results.db soft.db
@@ -152,7 +152,7 @@ backup__over_the_database_or_another_file__refused()
     expect_refused 2 "results.db.lock is the database's lock; name another with backup FILE" results.db.lock
     expect_refused 2 'sweep.toml is a sweep file of the database; name another with backup FILE' sweep.toml
     for name in notes.db place; do
-        expect_refused 1 "backup: $name is there already and is no database of this version of meshsweep; name \
+        expect_refused 1 "backup: $name exists already and is not a database of this version of meshsweep; name \
 another file or remove it" "$name"
     done
     expect_refused 1 'backup: cannot create absent/copy.db: No such file or directory' absent/copy.db

@@ -68,7 +68,7 @@ command__unknown__near_match_and_status_2()
 option__before_the_command__taken()
 {
     run_meshsweep -d none.db results
-    expect_only_stderr 1 'meshsweep: database none.db: there is none yet; `meshsweep run` makes it'
+    expect_only_stderr 1 'meshsweep: database none.db: it does not exist yet; `meshsweep run` creates it'
     expect_no_file none.db
 }
 

@@ -224,7 +224,8 @@ wrong_keys__told_with_their_place()
     expect_stderr_contains 'sweep.toml:3:26: replicate: "note" does not count towards identity ([sweep] note)'
     expect_stderr_contains 'sweep.toml:4:13: group_by: no section has a key "num_host"; did you mean "num_hosts"?'
     expect_stderr_contains 'sweep.toml:4:25: group_by: "x" is a replicate key'
-    expect_stderr_contains '"x" is a replicate key, but moves together with "y": jobs that differ in it differ in that,'
+    expect_stderr_contains '"x" is a replicate key, but it is tied to "y": jobs that differ in one also differ in '\
+'the other'
 }
 
 run_cases "$@"

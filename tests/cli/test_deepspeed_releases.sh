@@ -67,7 +67,7 @@ release__key_that_it_does_not_know__an_error_with_its_place()
 END
     write 0.14x '"zero_optimization.stage" = 1'
     run_meshsweep plan -c sweep.toml
-    expect_only_stderr_contains 2 'version is that of DeepSpeed: "0.14" or "0.14.5"'
+    expect_only_stderr_contains 2 'version must be a release of DeepSpeed, such as "0.14" or "0.14.5"'
 }
 
 # A package of that release for a Python that a launcher is run by.

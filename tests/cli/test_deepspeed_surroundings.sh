@@ -148,7 +148,7 @@ interrupted__half_way__the_best_so_far_is_called_so()
     start_meshsweep deepspeed -j 1 --progress none train.py --deepspeed ds_config.json --mode hang-2
     wait_until is_hanging 30
     signal_command INT
-    wait_until "grep -q 'waiting for the running jobs' .stderr" 20
+    wait_until "grep -q 'waiting for the running ones' .stderr" 20
     signal_command INT
     wait_command
     expect_only_stderr_contains 130 'interrupted: the best configuration so far is '\

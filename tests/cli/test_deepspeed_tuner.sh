@@ -222,7 +222,7 @@ failures__alike__pause_and_limit()
 {
     plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [1, 2, 4, 8], "zero_optimization": {"stage": [0, 1]}'
     tune --pause-after 2 -j 1 train.py --deepspeed ds_config.json --mode fail
-    expect_only_stderr_contains 6 '2 jobs failed alike and none is ok, so that nothing more is started'
+    expect_only_stderr_contains 6 '2 jobs failed the same way and none succeeded, so no more jobs are started'
     expect_sql "2" "SELECT count(*) FROM attempt WHERE $own"
     tune --max-fail 1 -j 1 train.py --deepspeed ds_config.json --mode fail
     expect_only_stderr 3

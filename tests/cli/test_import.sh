@@ -263,7 +263,7 @@ import__wrong_expressions__all_reported_with_their_places()
     expect_status 2
     expect_no_stdout
     expect_stderr_matches 'import.toml:20:1: \[import.model\] layers: no such column: layer \(did you mean `layers`\?\)'
-    expect_stderr_matches 'import.toml:22:1: \[import.parallel_spec\] micro_batch: a subquery may not be used here'
+    expect_stderr_matches 'import.toml:22:1: \[import.parallel_spec\] micro_batch: a subquery is not allowed here'
     expect_stderr_matches 'import.toml:24:1: \[import.metrics\] throughput: near '
     expect_stderr_matches 'import.toml:25:1: .* memory: no such column: joules; table.csv has layers, gpus, mbs'
     expect_no_file results.db

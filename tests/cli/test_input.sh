@@ -16,11 +16,14 @@ expect_refused() # FILE SENTENCE
 file__absent_or_a_directory__said()
 {
     mkdir place.toml
-    expect_refused absent.toml 'absent.toml: there is no such file; name the sweep file with -c FILE'
+    expect_refused absent.toml 'absent.toml: no such file; name the sweep file with -c FILE, or write one with '\
+'meshsweep init'
     expect_refused place.toml 'place.toml: cannot read: Is a directory'
-    expect_refused place.toml/x.toml 'place.toml/x.toml: there is no such file; name the sweep file with -c FILE'
+    expect_refused place.toml/x.toml 'place.toml/x.toml: no such file; name the sweep file with -c FILE, or write '\
+'one with meshsweep init'
     run_meshsweep
-    expect_only_stderr 2 'meshsweep: sweep.toml: there is no such file; name the sweep file with -c FILE'
+    expect_only_stderr 2 'meshsweep: sweep.toml: no such file; name the sweep file with -c FILE, or write one with '\
+'meshsweep init'
 }
 
 # The database knows which file its jobs come from.
@@ -238,7 +241,7 @@ run__refused_after_the_database_was_opened__leaves_none_behind()
 
 text__longer_than_expressions_take__refused_with_its_place()
 {
-    local long too_long='a value of 78 KiB, more than 64 KiB; put it into a file and sweep over its name'
+    local long too_long='a value of 78 KiB is larger than 64 KiB; put it into a file and sweep over file names'
     long=$(printf '%*s' 40000 '' | tr ' ' x)
     small_sweep plain.toml
     sed "s/^x = .*/x = ['a', '$long$long']/" plain.toml >sweep.toml
@@ -271,7 +274,7 @@ exit_statuses__each_for_its_cause()
     small_sweep sweep.toml
     run_silently 0
     run_meshsweep status -d absent.db
-    expect_only_stderr 1 'meshsweep: database absent.db: there is none yet; `meshsweep run` makes it'
+    expect_only_stderr 1 'meshsweep: database absent.db: it does not exist yet; `meshsweep run` creates it'
     run_meshsweep run --jobs none
     expect_only_stderr_contains 2 'meshsweep run: --jobs none: must be a whole number'
     run_silently 3 --keep-going -d other.db -- false

@@ -130,7 +130,7 @@ several_models__refused_with_its_place()
     run_meshsweep check -c sweep.toml
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: sweep.toml:15:2: [model_info] is of one model, and this file has several: give each '\
+    expect_stderr 'meshsweep: sweep.toml:15:2: [model_info] describes one model, but this file has several; give each '\
 '[[model]] its own params and activation_memory'
     sweep_file "$facts" 'activation_memory = "much"' 'withot = 1'
     run_meshsweep check -c sweep.toml

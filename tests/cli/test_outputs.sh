@@ -144,8 +144,9 @@ lock__name_taken_by_another_file__refused()
     run_meshsweep run -d package --progress none
     expect_status 1
     expect_no_stdout
-    expect_stderr_matches 'database package: .*/package.lock is no lock of ours; name another database with -d, or '\
-'remove it'
+    expect_stderr_matches 'database package: .*/package.lock is not a lock file of meshsweep; name another database '\
+'with -d, or '\
+'remove that file'
     expect_file_contains package.lock dependencies
     expect_no_file package
 }

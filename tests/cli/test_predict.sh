@@ -176,7 +176,7 @@ predict__frontier__largest_and_smallest()
     expect_stdout_matches '^ +4 +8 +5 '
     expect_no_stderr
     run_meshsweep predict --frontier nothing
-    expect_only_stderr_contains 4 'no two combinations differ in a number `nothing`'
+    expect_only_stderr_contains 4 'no two combinations differ in `nothing`, or its values are not numbers'
 }
 
 predict__accuracy__errors_and_thresholds()
@@ -186,9 +186,9 @@ predict__accuracy__errors_and_thresholds()
     expect_only_status 3
     run_meshsweep predict --accuracy
     expect_only_stdout_matches 0 '^memory +4 runs, each predicted before it ran: MAPE [0-9.]+ %, median'
-    expect_stdout_contains '2 failed, 4 ran'
+    expect_stdout_contains '2 jobs failed, 4 ran'
     expect_stdout_matches '^ +90 % +2 \(100 %\) +0 \(  0 %\)'
-    expect_stdout_contains 'audit of pruning: nothing run yet'
+    expect_stdout_contains 'audit of pruning: no audit has run yet'
 }
 
 predict__profile__next_sweep_starts_calibrated()
@@ -417,7 +417,7 @@ END
     run_silently 0
     run_meshsweep predict
     expect_only_stdout_matches 0 \
-        'a constant MFU does better over the last runs \(off by 0\.0 %, the model by [0-9.]+ %\): it is used'
+        'a constant MFU was more accurate over the last runs \(error 0\.0 %, the model [0-9.]+ %\), so it is used'
     expect_stdout_matches 'by a constant MFU\), MFU 50\.0 %; measured [0-9.]+ s \([-+]0\.0 %\), MFU 50\.0 %'
 }
 
@@ -432,7 +432,7 @@ END
     run_silently 0
     run_meshsweep predict
     expect_only_stdout_contains 0 \
-        'time of trainer on cpu: calibrated, from 15 measured, 0 bounds (out of memory, or fitted), 1 broken'
+        'time of trainer on cpu: calibrated, from 15 measurements, 0 bounds (ran out of memory, or fitted), 1 broken'
 }
 
 # The job's memory depends on its layers less than is predicted.

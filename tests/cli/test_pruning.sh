@@ -82,10 +82,10 @@ pruned__seen_everywhere__with_the_witness()
     run_meshsweep status --json
     expect_only_stdout_matches 0 '"witness":[[:space:]]*7'
     run_meshsweep results --where "state = 'pruned'" --columns micro_batch,error --format csv --limit 1
-    expect_only_stdout_contains 0 '"needs no less device memory than job 7, which ran out of it"'
+    expect_only_stdout_contains 0 '"needs at least as much device memory as job 7, which ran out of it"'
     run_meshsweep why micro_batch=8 zero_stage=0 lr=1
     expect_only_stdout_contains 0 'zero_stage=0: pruned'
-    expect_stdout_contains 'pruned: job 7 (micro_batch=4) ran out of device memory, and this one needs no less'
+    expect_stdout_contains 'pruned: job 7 (micro_batch=4) ran out of device memory, and this one needs at least as much'
     run_meshsweep plan
     expect_only_stdout_matches 0 \
         '^x [0-9a-f]{16}  lr=1 micro_batch=8 zero_stage=0  needs at least as much memory as [0-9a-f]{16}, which ran out'

@@ -105,7 +105,7 @@ END
     run_meshsweep replay --strategy grid --seeds 2
     expect_status 0
     expect_stdout_contains '2 groups, 4 jobs, 25 % of them failed; 0 groups with no runnable job; '\
-'4 more jobs are replicates of these: a trial runs all, and the mean counts; '
+'4 more jobs are replicates of these: a trial runs all of them, and their mean counts; '
     # One whose first replicate fails has failed, as in a run.
     expect_stdout_matches '^\| grid, layers=2 \| 1\.00 \|.* 0\.03 \|$'
     expect_stdout_matches '^\| grid, layers=4 \| 2\.00 \|'
@@ -211,7 +211,7 @@ replay__nothing_to_replay__said()
     # An objective that no job reports.
     sed 's/max:throughput/max:speed/' import.toml >speed.toml
     run_meshsweep replay -c speed.toml
-    expect_only_stderr_contains 2 'speed.toml:3:13: objective: nothing reports "speed": jobs come from a table'
+    expect_only_stderr_contains 2 'speed.toml:3:13: objective: jobs come from a table, but'
     # No objective at all.
     sed '/objective/d' import.toml >aimless.toml
     run_meshsweep replay -c aimless.toml

@@ -134,9 +134,9 @@ results__condition_that_is_none__refused()
 {
     fixture_database
     run_meshsweep results --where '(SELECT max(tp) FROM results) > 1'
-    expect_only_stderr 2 'meshsweep: --where: a subquery may not be used here'
+    expect_only_stderr 2 'meshsweep: --where: a subquery is not allowed here'
     run_meshsweep results --where "load_extension('x')"
-    expect_only_stderr 2 'meshsweep: --where: the function load_extension may not be used here'
+    expect_only_stderr 2 'meshsweep: --where: the function load_extension is not allowed here'
     run_meshsweep results --where "1) UNION SELECT * FROM job --"
     expect_only_stderr_contains 2 'meshsweep: --where: '
     expect_sql 9 'SELECT count(*) FROM job'
@@ -155,7 +155,7 @@ results__database_without_a_sweep__status_4()
 results__no_database__said()
 {
     run_meshsweep results -d absent.db
-    expect_only_stderr 1 'meshsweep: database absent.db: there is none yet; `meshsweep run` makes it'
+    expect_only_stderr 1 'meshsweep: database absent.db: it does not exist yet; `meshsweep run` creates it'
 }
 
 results__file_of_another_kind__said()

@@ -49,7 +49,7 @@ scale_to__file__plans_there_beside_here()
     expect_stdout_matches '^    step [0-9.]+ s \(.* tokens/s \(.*\); efficiency [0-9]+ % \([0-9]+ to [0-9]+\)$'
     expect_stdout_matches '^4th  tp=8 pp=16 on 128 devices; not possible here$'
     expect_stdout_contains 'tp=2 pp=1 is the best'
-    expect_stdout_contains '2 plans here and there, 2 only there, 0 only here; 0 predicted not to fit there'
+    expect_stdout_contains '2 plans both here and there, 2 only there, 0 only here; 0 are predicted not to fit there'
     expect_stdout_contains 'nothing has been measured here'
     expect_no_file results.db
 }
@@ -92,7 +92,7 @@ scale_to__measured__wider_beyond()
     expect_only_status 0
     run_meshsweep predict -d measured.db --scale-to num_hosts=2
     expect_status 0
-    expect_stdout_matches 'measured on at most 8 devices; 16 are 2 times as many: intervals of time are widened by'
+    expect_stdout_matches 'measured on at most 8 devices; 16 are 2 times as many, so intervals of time are widened by'
     expect_any_stderr
     near=$(meshsweep predict -d measured.db --scale-to num_hosts=2 --where 'tp = 2 and micro_batch = 1' \
         --columns time_low,time_high --format csv | awk -F, 'NR == 2 { print $2 / $1 }')

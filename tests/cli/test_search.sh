@@ -203,7 +203,7 @@ bad_values__file_and_command_line__status_2_at_once()
     expect_only_stderr_contains 2 'sweep.toml:2:12: strategy must be'
     expect_stderr_contains "divisor: 1 is less than 2"
     expect_stderr_contains 'unknown key "max_slot" in [search]; did you mean "max_slots"?'
-    expect_stderr_contains "zero_stages: a ZeRO stage is 0, 1, 2 or 3"
+    expect_stderr_contains "zero_stages: a ZeRO stage must be 0, 1, 2 or 3"
     expect_stderr_contains "racing must be"
     search_sweep
     local -a wrong=("--strategy gird" "--max-slots 0" "--divisor x" "--zero-stages 4" "--metric latncy" "--budget -1")

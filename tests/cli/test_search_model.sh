@@ -321,7 +321,7 @@ refused__empty_space_overflow_missing_base__status_2()
     run_meshsweep search-model -c space.toml
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: space.toml:10:10: similar-parameters compares with [model_space.base], which is missing'
+    expect_stderr 'meshsweep: space.toml:10:10: similar-parameters needs [model_space.base] to compare with'
     sed -i '/filter/,$d' space.toml
     run_meshsweep search-model -c space.toml --where 'params < base.params'
     expect_only_stderr 2 'meshsweep: --where: `base.params`: there is no [model_space.base] to compare with'

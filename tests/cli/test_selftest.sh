@@ -226,10 +226,10 @@ END
         wait "$pid" 2>/dev/null || true
     done
     # All that may be said is that some ran at several deaths in a row.
-    expect "! grep -v 'running at each of the last deaths of the runner' errors"
+    expect "! grep -v 'running each time the runner died' errors"
     run_meshsweep run --progress none -j 4
     expect_only_stderr 3
-    expect "! grep -v 'running at each of the last deaths of the runner' .stderr"
+    expect "! grep -v 'running each time the runner died' .stderr"
     for i in undisturbed results; do
         run_meshsweep results -d "$i.db" --columns key,x,state,failure,score --format csv
         expect_only_stdout 0

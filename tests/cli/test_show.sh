@@ -141,10 +141,10 @@ why__of_a_job__its_end_and_what_would_change_it()
     run_meshsweep why 1
     expect_only_stdout_contains 0 '1 of 4 combinations has these values; 1 matched'
     expect_stdout_contains 'x=1 y=10: ok'
-    expect_stdout_contains '    it runs again when its keys or the command change'
+    expect_stdout_contains '    it runs again if its keys or the command change'
     run_meshsweep why 2
     expect_only_stdout_contains 0 'x=1 y=20: failed/exit'
-    expect_stdout_contains '    `run --retry-failed=exit` tries it again; [retry] exit = N allows N attempts'
+    expect_stdout_contains '    to retry it: `run --retry-failed=exit`; [retry] exit = N allows N attempts'
     run_meshsweep why 77
     expect_only_stderr_contains 4 'there is no job 77'
 }
@@ -283,7 +283,7 @@ END
     expect_no_stderr
     run_silently 0 --limit 1
     run_meshsweep why x=1 y=10 z=2
-    expect_only_stdout_contains 0 'it waits for its turn: `run` starts it'
+    expect_only_stdout_contains 0 'it waits for its turn; `run` starts it'
     run_meshsweep why x=1 y
     expect_only_stderr 2 'meshsweep: why: `y` is not of the form KEY=VALUE; give KEY=VALUE…, or one job'
     run_meshsweep why xx=1

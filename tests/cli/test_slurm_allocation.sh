@@ -115,7 +115,7 @@ in_allocation__without_one__said()
     slurm_sweep 1 </dev/null
     unset SLURM_JOB_ID
     run_in_allocation
-    expect_only_stderr 2 'meshsweep: --in-allocation: there is no SLURM_JOB_ID; start this within salloc or sbatch'
+    expect_only_stderr 2 'meshsweep: --in-allocation: SLURM_JOB_ID is not set; start meshsweep inside salloc or sbatch'
     run_meshsweep run --in-allocation
     expect_only_stderr 2 'meshsweep: --in-allocation needs --executor slurm'
 }

@@ -323,7 +323,7 @@ batch_shell__killed__told_with_its_signal()
     sed -i 's/absence = "20s"/absence = "3s"/' sweep.toml
     run_at_slurm
     expect_silent 3
-    expect_sql "signal|9|FAILED (JobLaunchFailure)|its batch shell ended before it could say how" \
+    expect_sql "signal|9|FAILED (JobLaunchFailure)|its batch shell ended before it could report how" \
         "SELECT failure, signal, substr(message, 16, 25), substr(message, instr(message, 'its')) FROM attempt"
 }
 

@@ -152,7 +152,7 @@ status__search_that_has_ended__what_it_left_out_runs_as_advised()
         advised=$(sed -En 's/.*`(meshsweep run .*)` runs what the search left out$/\1/p' stood)
         expect '[ -n "$advised" ]'
         meshsweep report -d other.db 2>/dev/null
-        expect 'grep -qF "not to come: <code>$advised</code> runs what the search left out." report.html'
+        expect 'grep -qF "will not run: <code>$advised</code> runs what the search left out." report.html'
         eval "$advised --progress none" >/dev/null 2>&1
         expect '[ "$(sqlite3 other.db "SELECT count(*) FROM job WHERE state <> '"'ok'"'")" = 0 ]'
     done
@@ -218,7 +218,7 @@ status__awkward_message__on_one_line()
 status__no_sweep_or_no_database__said()
 {
     run_meshsweep status
-    expect_only_stderr 1 'meshsweep: database results.db: there is none yet; `meshsweep run` makes it'
+    expect_only_stderr 1 'meshsweep: database results.db: it does not exist yet; `meshsweep run` creates it'
     fixture_database "DELETE FROM job; DELETE FROM sweep"
     run_meshsweep status
     expect_only_stderr 4 'meshsweep: no sweep has been recorded in this database yet; `meshsweep run` does it'

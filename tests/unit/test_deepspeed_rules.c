@@ -410,6 +410,6 @@ TEST(inert__wrong_types__are_problems_of_the_file)
         build_error("[inert]\na = 1\n[synonym]\nb = 2\n\"a b\" = \"c\"\nc = \"a b\"\n[parallel_spec]\na = 1\n");
     assert_non_null(strstr(e.text, "test.toml:2:5: a must be a string"));
     assert_non_null(strstr(e.text, "test.toml:4:5: b must be a string or a list of strings"));
-    assert_non_null(strstr(e.text, "test.toml:5:1: \"a b\" is no key"));
-    assert_non_null(strstr(e.text, "test.toml:6:5: \"a b\" is no key"));
+    assert_non_null(strstr(e.text, "test.toml:5:1: \"a b\" cannot be a key"));
+    assert_non_null(strstr(e.text, "test.toml:6:5: \"a b\" cannot be a key"));
 }

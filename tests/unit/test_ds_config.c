@@ -189,7 +189,7 @@ TEST_WITHIN(open__bad_base__one_sentence_with_a_place, enter, leave)
         {"{ /*\n\n*/ \"fp16\": ,}", "ds.json:3:12: this is no JSON value"},
         {"{,}", "ds.json:1:2: a name in double quotes should follow"},
         {"{\"fp16\": 1,,}", "ds.json:1:12: a name in double quotes should follow"},
-        {"{\"fp16\": 1,\n \"fp16\": 2}", "ds.json:2:2: \"fp16\" is given twice (first in line 1)"},
+        {"{\"fp16\": 1,\n \"fp16\": 2}", "ds.json:2:2: \"fp16\" is given twice (first on line 1)"},
         {"{\"zero_optimization\": {\"overlapp_comm\": true}}",
          "ds.json:1:24: DeepSpeed knows no key of zero_optimization \"overlapp_comm\"; did you mean \"overlap_comm\"?"},
         {"{\"zero_optimization\": {\"offload_param\": {\"devise\": \"cpu\"}}}",

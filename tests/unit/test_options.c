@@ -201,7 +201,7 @@ TEST(options_add_help__table__aligned_lines)
                                             "  -h, --help          this text\n"
                                             "      --version       versions of the tool and its libraries\n"
                                             "      --color WHEN    auto, always or never (default auto)\n"
-                                            "      --no-pager      long output without one\n");
+                                            "      --no-pager      do not use a pager for long output\n");
     buffer_free(&text);
 }
 

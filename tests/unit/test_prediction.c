@@ -165,9 +165,9 @@ TEST(predict_table__wrong__with_its_place)
     struct error e = build_error("[predict]\nframework = \"deepsped\"\n" MODEL);
     assert_non_null(strstr(e.text, "test.toml:2:13: no framework \"deepsped\" is known; did you mean \"deepspeed\"?"));
     e = build_error("[predict]\naudit = 2\nprune = \"maybe\"\nmemory.sigma = -1\n" MODEL);
-    assert_non_null(strstr(e.text, "test.toml:2:9: audit must lie between 0 and 1"));
+    assert_non_null(strstr(e.text, "test.toml:2:9: audit must be between 0 and 1"));
     assert_non_null(strstr(e.text, "test.toml:3:9: "));
-    assert_non_null(strstr(e.text, "test.toml:4:16: sigma must be a number of at least 0"));
+    assert_non_null(strstr(e.text, "test.toml:4:16: sigma must be a number, at least 0"));
     e = build_error("[predict.memory]\nbase_byte = 1\n" MODEL);
     assert_non_null(strstr(e.text, "did you mean \"base_bytes\"?"));
 }
