@@ -15,7 +15,7 @@ static void add_first(const struct win_condition *c, struct buffer *out)
     } else if (!isnan(c->first.value) && !isnan(c->first.bound)) {
         buffer_add_text(out, " (");
         text_add_rounded(out, c->first.value);
-        buffer_add_text(out, " where the bound is ");
+        buffer_add_text(out, ", the bound is ");
         text_add_rounded(out, c->first.bound);
         buffer_add_char(out, ')');
     }

@@ -264,7 +264,8 @@ static int print(const struct comparison *c, const struct compare_options *o, st
                          o->by);
     if (!has_pairs(c))
         return error_set(e, ERROR_NOTHING,
-                         "--by %s: no two jobs differ in it alone; keys that move together cannot be told apart",
+                         "--by %s: no two jobs differ only in it; the effects of keys that change together cannot be "
+                         "separated",
                          o->by);
     return print_text(c, e);
 }

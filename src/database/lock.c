@@ -121,9 +121,7 @@ static int explain(const char *db_path, const char *path, int fd, int error, str
         return error_set(e, ERROR_FAILED,
                          "database %s: its directory does not exist; create it, or name another file with -d", db_path);
     if (fd < 0)
-        return error_errno(e, error,
-                           "database %s: cannot create the lock file %s",
-                           db_path, path);
+        return error_errno(e, error, "database %s: cannot create the lock file %s", db_path, path);
     if (error == EAGAIN || error == EACCES)
         return refuse(fd, db_path, e);
     return error_errno(e, error, "database %s: cannot lock its lock file", db_path);

@@ -102,9 +102,9 @@ compare__wrong_use__one_sentence()
     expect_only_stderr 2 'meshsweep: compare: name the key to compare by: --by KEY or --by KEY=A,B; or two '\
 'databases: meshsweep compare BEFORE.db NOW.db'
     run_meshsweep compare --by zero_stag
-    expect_only_stderr 2 'meshsweep: --by zero_stag: there is no such key (did you mean zero_stage?)'
+    expect_only_stderr 2 'meshsweep: --by zero_stag: no such key (did you mean zero_stage?)'
     run_meshsweep compare --by zero_stage=0,7
-    expect_only_stderr 2 'meshsweep: --by zero_stage: no job has the value 7; there are 0, 1, 3'
+    expect_only_stderr 2 'meshsweep: --by zero_stage: no job has the value 7; the values are 0, 1, 3'
     run_meshsweep compare --by zero_stage=0
     expect_only_stderr 2 'meshsweep: --by zero_stage=0: must be of the form KEY or KEY=A,B'
     run_meshsweep compare --by zero_stage=1,1
@@ -112,7 +112,7 @@ compare__wrong_use__one_sentence()
     run_meshsweep compare --by global_batch
     expect_only_stderr_contains 2 'it is derived from other keys'
     run_meshsweep compare --by zero_stage --metric speed
-    expect_only_stderr_contains 2 'meshsweep: --metric speed: there is no such metric; its metrics are '
+    expect_only_stderr_contains 2 'meshsweep: --metric speed: no such metric; its metrics are '
 }
 
 compare__nothing_to_compare__says_why()
@@ -122,7 +122,7 @@ compare__nothing_to_compare__says_why()
     expect_only_stderr 4 'meshsweep: --by zero_stage: all jobs have the same value, so there is nothing to compare'
     paired_database "DELETE FROM job WHERE (parallel_id = 11) = (model_id > 4)"
     run_meshsweep compare --by zero_stage=0,1
-    expect_only_stderr_contains 4 'no two jobs differ in it alone'
+    expect_only_stderr_contains 4 'no two jobs differ only in it'
 }
 
 compare__no_job_recorded__status_4()
@@ -132,7 +132,7 @@ compare__no_job_recorded__status_4()
     run_meshsweep run
     expect_only_stderr 4
     run_meshsweep compare --by x
-    expect_only_stderr 4 'meshsweep: --by x: there is no job in this database: nothing to compare'
+    expect_only_stderr 4 'meshsweep: --by x: the database has no jobs, so there is nothing to compare'
 }
 
 compare__no_objective__asks_for_a_metric()
@@ -207,11 +207,11 @@ free__wrong__one_sentence()
 {
     tied_sweep
     run_meshsweep compare --by tp --free ''
-    expect_only_stderr_contains 4 'no two jobs differ in it alone'
+    expect_only_stderr_contains 4 'no two jobs differ only in it'
     run_meshsweep compare --by tp --free dpp
-    expect_only_stderr 2 'meshsweep: --free dpp: there is no such key'
+    expect_only_stderr 2 'meshsweep: --free dpp: no such key'
     run_meshsweep compare --by tp --free tp
-    expect_only_stderr 2 'meshsweep: --free tp: it is compared by'
+    expect_only_stderr 2 'meshsweep: --free tp: it is the key to compare by'
 }
 
 # What takes each value with each other one takes minutes for these.
@@ -234,7 +234,7 @@ compare__values_of_other_types__told_apart_in_other_keys()
     expect_stdout_contains '2 against 1: 1 pair ran on both sides'
     sqlite3 results.db "UPDATE spec SET json = json_set(json, '\$.x', '1') WHERE id = 101"
     run_meshsweep compare --by tp --free ''
-    expect_only_stderr_contains 4 'no two jobs differ in it alone'
+    expect_only_stderr_contains 4 'no two jobs differ only in it'
 }
 
 run_cases "$@"

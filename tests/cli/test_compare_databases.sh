@@ -152,11 +152,12 @@ own_metric__made_one_by_an_expression()
     run_meshsweep compare before.db now.db --metric duration
     expect_status 2
     expect_no_stdout
-    expect_stderr_contains '[metrics.duration_seen] expression = "duration" with better = "min" in the sweep file'
+    expect_stderr_contains 'add [metrics.duration_seen] with expression = "duration" and better = "min" to the '\
+'sweep file'
     printf '[metrics.duration_seen]\nexpression = "duration"\n' >>sweep.toml
     take_up_file
     run_meshsweep compare before.db now.db --metric duration_seen
-    expect_only_stderr_contains 2 'say so: [metrics.duration_seen] better = "min" or "max"'
+    expect_only_stderr_contains 2 'set better = "min" or "max" under [metrics.duration_seen]'
     echo 'better = "min"' >>sweep.toml
     take_up_file
     run_meshsweep compare before.db now.db --metric duration_seen
@@ -182,11 +183,11 @@ nothing_in_common__said()
     run_meshsweep compare before.db other.db --fail-slower 5%
     expect_status 4
     expect_no_stdout
-    expect_stderr "meshsweep: the databases have no job in common: there are 8 in the first and 4 in the second, \
-matched by job key, which is that of the same sweep file's job with the same command"
+    expect_stderr "meshsweep: the databases have no job in common (8 in the first, 4 in the second); jobs are \
+matched by key, so use the same sweep file with the same command"
     sqlite3 now.db "DELETE FROM summary"
     run_meshsweep compare before.db now.db --fail-slower 5%
-    expect_only_stderr_contains 4 'no job has a number of time in both databases: of 8 in common'
+    expect_only_stderr_contains 4 'no job has a value of time in both databases; of 8 jobs in common'
 }
 
 wrong_use__one_sentence()
@@ -199,14 +200,14 @@ wrong_use__one_sentence()
         expect_only_stderr 2 "meshsweep: --fail-slower $wrong: must be a percentage above 0, such as 5%"
     done
     run_meshsweep compare before.db now.db --metric speed
-    expect_only_stderr_contains 2 'meshsweep: --metric speed: there is no such metric; its metrics are '
+    expect_only_stderr_contains 2 'meshsweep: --metric speed: no such metric; its metrics are '
     run_meshsweep compare before.db now.db --by y
     expect_only_stderr_contains 2 '--by'
     run_meshsweep compare --by x --fail-slower 5%
     expect_only_stderr 2 'meshsweep: compare: --fail-slower is for two databases: meshsweep compare BEFORE.db NOW.db'
     sqlite3 before.db "UPDATE metric_definition SET unit = 'ms'"
     run_meshsweep compare before.db now.db
-    expect_only_stderr 2 'meshsweep: time: its unit was "ms" and is "s" now: they cannot be compared'
+    expect_only_stderr 2 'meshsweep: time: its unit was "ms" and is now "s", so the databases cannot be compared'
     run_meshsweep compare before.db absent.db
     expect_only_stderr 1
 }

@@ -169,7 +169,7 @@ groups__a_winner_each_and_no_headline()
     expect_only_stdout_contains 0 'highest rate 308 samples/s, job '
     run_meshsweep best --group 'model.name=small'
     expect_only_stderr_contains 2 \
-        '--group model.name=small: there is no such group; there are: model.name=large, num_hosts=1; '
+        '--group model.name=small: no such group; the groups are: model.name=large, num_hosts=1; '
     run_meshsweep best --out winner
     expect_only_stderr 2 'meshsweep: --out: there are 4 groups, each with its own winner; choose one with --group'
     run_meshsweep best --out winner --group 'model.name=small, num_hosts=2'

@@ -68,8 +68,9 @@ run__batch_that_no_rule_judges__the_job_fails_and_the_sweep_goes_on()
     expect_only_status 3
     expect_sql 'failed|spawn
 ok|' 'select state, failure from job order by rank'
-    expect_sql 'could not be started: its files cannot be created: the batch contradicts itself: train_batch_size 8, '\
-'train_micro_batch_size_per_gpu 3, data-parallel size 1 (the first is the product of the others)' \
+    expect_sql 'could not be started: its files cannot be created: the batch sizes contradict each other: '\
+'train_batch_size 8, '\
+'train_micro_batch_size_per_gpu 3, data-parallel size 1 (the first must be the product of the others)' \
         "select message from failures limit 1"
 }
 

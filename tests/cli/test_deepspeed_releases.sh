@@ -187,16 +187,16 @@ section__unknown__a_warning_with_what_may_be_meant()
         run_meshsweep "$command" -c sweep.toml
         expect_status 0
         expect_any_stdout
-        expect_stderr_contains 'ds.json:2:2: warning: DeepSpeed knows no section "gradient_cliping" and ignores it; '\
+        expect_stderr_contains 'ds.json:2:2: warning: DeepSpeed has no section "gradient_cliping" and ignores it; '\
 'did you mean "gradient_clipping"?'
-        expect_stderr_matches '^meshsweep: .*:2:27: warning: DeepSpeed knows no section "my_own" and ignores it$'
+        expect_stderr_matches '^meshsweep: .*:2:27: warning: DeepSpeed has no section "my_own" and ignores it$'
     done
     # Where the tuner's documents themselves put it wrongly.
     base '{"train_batch_size": 4, "arg_mappings": {"train_batch_size": "--batch"}}'
     run_meshsweep check -c sweep.toml
     expect_status 0
     expect_any_stdout
-    expect_stderr_contains 'DeepSpeed knows no section "arg_mappings" and ignores it; it belongs into "autotuning"'
+    expect_stderr_contains 'DeepSpeed has no section "arg_mappings" and ignores it; it belongs in "autotuning"'
     base '{"train_batch_size": 4, "my_own": {}, "log_level": "warning"}' 'sections = ["my_own"]'
     run_meshsweep check -c sweep.toml
     expect_only_stdout 0
@@ -207,8 +207,8 @@ batch__none_at_all__refused_before_anything_starts()
     local given
     base '{"gradient_accumulation_steps": 2}'
     run_meshsweep run -c sweep.toml --progress none
-    expect_only_stderr_contains 2 'sweep.toml:5:10: no job has a batch: DeepSpeed wants train_batch_size or '\
-'train_micro_batch_size_per_gpu in a ds_config ("auto" where the script fills it in)'
+    expect_only_stderr_contains 2 'sweep.toml:5:10: no job has a batch size; DeepSpeed needs train_batch_size or '\
+'train_micro_batch_size_per_gpu in the ds_config ("auto" if the script sets it)'
     expect_no_file results.db
     for given in '{"train_micro_batch_size_per_gpu": "auto"}' '{"elasticity": {"enabled": true}}'; do
         base "$given"

@@ -171,7 +171,7 @@ END
 'devices.exist'"
     sed -i 's/other:0,1/elsewhere/' sweep.toml
     run_meshsweep run --progress none
-    expect_only_stderr 2 'meshsweep: exclude: there is no host `elsewhere` in the hostfile'
+    expect_only_stderr 2 'meshsweep: exclude: the hostfile has no host `elsewhere`'
 }
 
 exclusive__one_job_at_a_time__with_all_devices()

@@ -236,11 +236,11 @@ optuna__no_trial__makes_no_file()
     expect_only_stderr 2 "meshsweep: export: --format optuna writes a database; name its file with -o FILE"
     fixture_database "DELETE FROM job WHERE state <> 'pending'"
     run_meshsweep export --format optuna -o none.db
-    expect_only_stderr 4 "meshsweep: export: none of these jobs was tried yet, so there is no trial"
+    expect_only_stderr 4 "meshsweep: export: none of these jobs has been tried yet, so there are no trials"
     expect_no_file none.db
     fixture_database "UPDATE sweep SET objective = NULL"
     run_meshsweep export --format optuna -o none.db
-    expect_only_stderr_contains 2 "a study of Optuna needs an objective, and the sweep declares none"
+    expect_only_stderr_contains 2 "an Optuna study needs an objective, and the sweep declares none"
     expect_no_file none.db
 }
 
@@ -297,7 +297,7 @@ summary__nothing_succeeded__says_so()
 {
     fixture_database "DELETE FROM job WHERE state <> 'failed'"
     run_meshsweep export --format summary
-    expect_only_stdout_contains 0 "No winner: throughput has no number in any job that is ok."
+    expect_only_stdout_contains 0 "No winner: throughput has no value in any job that succeeded."
     expect_stdout_lacks "The ten best"
 }
 

@@ -63,7 +63,7 @@ hf_config__wrong_file__said_at_the_key()
     expect_stderr_contains "config.json"
     echo '{"model_type": "mixtral", "num_hidden_layers": 4}' >config.json
     run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'sweep.toml:10:13: config.json lacks "hidden_size", which type mixtral has'
+    expect_only_stderr_contains 2 'sweep.toml:10:13: config.json lacks "hidden_size", which model_type mixtral needs'
     models_sweep 'hf_config = 3'
     run_meshsweep check sweep.toml
     expect_only_stderr_contains 2 'hf_config must be the name of a config.json, or a list of such names'

@@ -149,10 +149,12 @@ END
     run_meshsweep import -c import.toml table.csv
     expect_status 4
     expect_no_stdout
-    expect_stderr_contains "refused 2 rows, the first at table.csv:2: throughput is \`1,234.5\`, no number; a comma \
-goes"
-    expect_stderr_contains "refused 2 rows, the first at table.csv:4: throughput is \`43.8%\`, no number; a percent \
-sign"
+    expect_stderr_contains "refused 2 rows, the first at table.csv:2: throughput is \`1,234.5\`, which is not a \
+number; to remove \
+commas: "
+    expect_stderr_contains "refused 2 rows, the first at table.csv:4: throughput is \`43.8%\`, which is not a \
+number; to remove \
+percent signs: "
 }
 
 # Whether 1,234 is more than a thousand or less than two depends on who wrote it.
@@ -163,8 +165,9 @@ import__commas_in_numbers__refused_with_the_way_to_read_them()
     run_meshsweep import -c import.toml table.csv
     expect_status 4
     expect_no_stdout
-    expect_stderr_contains 'refused 1 row, the first at table.csv:2: throughput is `1,234.5`, no number; a comma '\
-'goes by SQL: '
+    expect_stderr_contains 'refused 1 row, the first at table.csv:2: throughput is `1,234.5`, which is not a '\
+'number; to remove '\
+'commas: '
     sed -i "s/^throughput = .*/throughput = \"replace(rate, ',', '')\"/" import.toml
     run_meshsweep import -c import.toml table.csv
     expect_only_stdout 0 "table.csv: 1 row: 1 ok, 0 failed, 0 refused; 1 job (1 new), 1 attempt added, 0 already there"
@@ -192,10 +195,10 @@ END
     run_meshsweep import -c import.toml table.csv
     expect_status 0
     expect_stdout "table.csv: 7 rows: 1 ok, 1 failed, 5 refused; 2 jobs (2 new), 2 attempts added, 0 already there"
-    expect_stderr "meshsweep: refused 2 rows, the first at table.csv:2: throughput is negative: a mark, not a \
-measurement
-meshsweep: refused 1 row, the first at table.csv:3: throughput is \`-0.0\`, no number
-meshsweep: refused 1 row, the first at table.csv:4: throughput is \`NaN\`, no number
+    expect_stderr "meshsweep: refused 2 rows, the first at table.csv:2: throughput is negative, which marks a missing \
+value
+meshsweep: refused 1 row, the first at table.csv:3: throughput is \`-0.0\`, which is not a number
+meshsweep: refused 1 row, the first at table.csv:4: throughput is \`NaN\`, which is not a number
 meshsweep: refused 1 row, the first at table.csv:8: took no time"
     expect_sql 'no-metric' "SELECT failure FROM job WHERE state = 'failed'"
 }
@@ -219,7 +222,8 @@ END
     run_meshsweep import -c import.toml table.csv
     expect_status 0
     expect_stdout_contains '4 rows: 1 ok, 0 failed, 3 refused'
-    expect_stderr_contains 'refused 2 rows, the first at table.csv:2: throughput is negative: a mark, not a measurement'
+    expect_stderr_contains 'refused 2 rows, the first at table.csv:2: throughput is negative, which marks a missing '\
+'value'
     sed -i 's/throughput/likelihood/; /^unit/d' import.toml
     run_meshsweep import -c import.toml -d likelihood.db table.csv
     expect_status 0
@@ -248,8 +252,9 @@ import__every_row_refused__no_database()
     small_table
     sed -i '2,$d; s/$/\n2,1,1,fine,-1,3,60/' table.csv
     run_meshsweep import -c import.toml table.csv
-    expect_only_stderr_contains 4 'refused 1 row, the first at table.csv:2: throughput is negative: a mark, not a '\
-'measurement'
+    expect_only_stderr_contains 4 'refused 1 row, the first at table.csv:2: throughput is negative, which marks a '\
+'missing '\
+'value'
     expect_no_file results.db
     expect_no_file results.db.lock
 }
@@ -288,18 +293,20 @@ import__wrong_tables__one_sentence_each()
     run_meshsweep import -c import.toml states.csv
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: states.csv:7: state `mystery` is neither in [import.states], nor ok, nor a failure class'
+    expect_stderr 'meshsweep: states.csv:7: state `mystery` is neither ok nor a failure class, and [import.states] '\
+'does not map it'
     printf 'a,b,a\n1,2,3\n' >twice.csv
     run_meshsweep import -c import.toml twice.csv
     expect_only_stderr_contains 2 "twice.csv:1: columns 1 and 3 are both called \`a\`"
     sed '/^\[import.metrics\]/,$d' import.toml >keys.toml
     run_meshsweep import -c keys.toml table.csv
-    expect_only_stderr_contains 2 "keys.toml: [import] maps no column to a metric ([import.metrics])"
+    expect_only_stderr_contains 2 "keys.toml: [import] does not map any column to a metric ([import.metrics])"
     sed '/^\[import.cluster_spec\]/,/^\[import.metrics\]/{/metrics/!d}' import.toml >metrics.toml
     run_meshsweep import -c metrics.toml table.csv
     expect_status 2
     expect_no_stdout
-    expect_stderr_contains "metrics.toml: [import] maps no column to a key ([import.model], [import.parallel_spec], …)"
+    expect_stderr_contains "metrics.toml: [import] does not map any column to a key ([import.model], \
+[import.parallel_spec], …)"
     run_meshsweep import -c import.toml absent.csv
     expect_only_stderr_contains 1 "absent.csv: cannot open"
     run_meshsweep import -c import.toml

@@ -221,7 +221,8 @@ END
     expect_sql '12345.5|2.31|8|0.001|123000' "SELECT throughput, loss, batch_size, lr,
         (SELECT max(duration_ms) FROM attempt WHERE state = 'ok') FROM results WHERE state = 'ok'"
     expect_file_contains wandb.toml 'objective = "max:throughput"'
-    expect_file_contains wandb.toml '# Left out, since each row has its own or all the same: Name, User, Created'
+    expect_file_contains wandb.toml '# Left out, because every row has its own value or all have the same: Name, '\
+'User, Created'
     rm -f results.db*
     cat >optuna.csv <<'END'
 number,value,datetime_start,duration,params_batch_size,params_lr,state

@@ -97,7 +97,7 @@ file__not_utf8_or_binary__said_with_its_place()
     printf '[sweep]\nname = "a\xff"\n' >sweep.toml
     expect_refused sweep.toml 'sweep.toml:2:10: not UTF-8: byte 0xFF'
     printf '[sweep]\0name' >sweep.toml
-    expect_refused sweep.toml 'sweep.toml:1:8: not a text file: it holds NUL bytes (UTF-8 is expected)'
+    expect_refused sweep.toml 'sweep.toml:1:8: not a text file: it contains NUL bytes (UTF-8 is expected)'
     head -c 65536 /dev/urandom >sweep.toml
     run_meshsweep run
     expect_only_stderr_matches 2 '^meshsweep: sweep.toml:[0-9]+:[0-9]+: '
@@ -167,14 +167,14 @@ rule__hostile__refused_or_stopped_with_a_sentence()
     run_meshsweep plan
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: sweep.toml:17:1: rule `r` fails for some combination: LIKE or GLOB pattern too complex'
+    expect_stderr 'meshsweep: sweep.toml:17:1: rule `r` fails for a combination: LIKE or GLOB pattern too complex'
     cp plain.toml sweep.toml
     printf '[derive]\nlong = "%s"\n' "replace(printf('%*d', 1000, y), ' ', printf('%*d', 1000, x)) || ''" >>sweep.toml
     sed -i 's/"{y}"/"{y}", "{long}"/' sweep.toml
     run_meshsweep plan
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: sweep.toml:18:1: derived key `long` fails for some combination: string or blob too big: '\
+    expect_stderr 'meshsweep: sweep.toml:18:1: derived key `long` fails for a combination: string or blob too big: '\
 'an expression works on texts of 64 KiB at most'
 }
 
@@ -193,14 +193,14 @@ END
     run_meshsweep plan
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: sweep.toml:19:1: derived key `shape` fails for some combination: malformed JSON; CASE '\
+    expect_stderr 'meshsweep: sweep.toml:19:1: derived key `shape` fails for a combination: malformed JSON; CASE '\
 'WHEN json_valid(X) THEN … END reads only what is JSON'
     sed 's/^command.*/&\ntimeout = "iif(x = 2, '\''soon'\'', 5)"/' plain.toml >sweep.toml
     run_meshsweep plan
     expect_only_stderr_matches 2 \
-        '^meshsweep: sweep.toml:[0-9]+:[0-9]+: \[job\] .timeout. fails for some combination: .soon. is no duration'
+        '^meshsweep: sweep.toml:[0-9]+:[0-9]+: \[job\] .timeout. fails for a combination: .soon. is not a duration'
     run_meshsweep plan -c plain.toml --only "json_extract(x || 'no', '$')"
-    expect_only_stderr_matches 2 '^meshsweep: --only .* fails for some combination: malformed JSON'
+    expect_only_stderr_matches 2 '^meshsweep: --only .* fails for a combination: malformed JSON'
     cp plain.toml sweep.toml
     printf '[[rule]]\nname = "r"\nrequire = "max(x) > 1"\n' >>sweep.toml
     expect_refused sweep.toml 'sweep.toml:17:1: rule `r`: misuse of aggregate function max()'
@@ -223,7 +223,7 @@ run__refused_after_the_database_was_opened__leaves_none_behind()
     refuse_run -c plain.toml --only "json_extract(x || 'no', '\$')"
     expect "ls | cmp -s - before"
     refuse_run -c plain.toml --strategy binary
-    expect_stderr_contains 'strategy binary: it bisects the micro-batch, and no spec has one'
+    expect_stderr_contains 'strategy binary bisects the micro-batch, but no spec has one'
     expect "ls | cmp -s - before"
     # One that was there stays, whatever is in it.
     : >results.db

@@ -155,7 +155,7 @@ regex = 'iter 0: loss ([0-9.]+)'
 expression = "iter_ms + first"
 END
     run_quietly
-    expect_sql "29.0|of the summaries: iter_ms and first are of different steps" \
+    expect_sql "29.0|of the summaries: iter_ms and first were reported at different steps" \
         "SELECT value, note FROM summary WHERE name = 'mixed' AND attempt_id = 1"
 }
 
@@ -174,7 +174,7 @@ derived__wrong_expression__told_at_check_with_its_place()
     check_says "unknown metric or key \`metric.iter_m\` (did you mean \`metric.iter_ms\`?)" "metric.iter_m"
     check_says "the function load_extension is not allowed here" "load_extension('x')"
     check_says "a subquery is not allowed here" "(SELECT 1)"
-    check_says "metric \`tokens_per_second\` is not there yet (an expression uses those that stand above it)" \
+    check_says "metric \`tokens_per_second\` is defined later (an expression can use only metrics defined above it)" \
         "tokens_per_second + 1"
     trainer
     sed -i 's/^micro_batch = /iter_ms = 2\n&/' sweep.toml
@@ -253,7 +253,7 @@ condition__keeps_the_fastest_out__cannot_win_and_binds()
     run_meshsweep best
     expect_only_stdout_contains 0 'highest tokens_per_second 10000 tokens/s, job 3 of sweep sweep'
     expect_stdout_contains 'peak_memory <= 45056 MiB: binds, excludes 1 better job, the best of them job 4 with 133'
-    expect_stdout_contains ' (80.5 where the bound is 44)'
+    expect_stdout_contains ' (80.5, the bound is 44)'
     expect_stdout_contains '  iter_ms < 1 s: not binding, every job meets it'
     run_meshsweep status
     expect_only_stdout_contains 0 'bound by peak_memory <= 45056 MiB, which excludes 1 better job (see meshsweep best)'
@@ -312,7 +312,7 @@ condition__met_by_none__nearest_miss_and_status_3()
     expect_stderr_contains 'meshsweep: there is no best job: no job meets all conditions of [sweep] subject_to; the '\
 'nearest is '\
 'job 1: '
-    expect_stderr_contains ': peak_memory <= 8 GiB is missed by 31 % (10.5 where the bound is 8)'
+    expect_stderr_contains ': peak_memory <= 8 GiB is missed by 31 % (10.5, the bound is 8)'
     run_meshsweep status
     expect_only_stdout_contains 3 'no best: no job meets all conditions of [sweep] subject_to; the nearest is job 1'
     run_meshsweep replay
@@ -338,7 +338,7 @@ condition__metric_was_not_reported__cannot_be_told()
     printf '[job.metrics.gone]\nregex = "nobody prints ([0-9])"\n' >>sweep.toml
     run_quietly
     run_meshsweep best
-    expect_only_stderr_contains 3 'the nearest is job 1: gone < 5 cannot be told: gone was not reported'
+    expect_only_stderr_contains 3 'the nearest is job 1: gone < 5 unknown: gone was not reported'
 }
 
 condition__search__infeasible_is_a_failed_trial()

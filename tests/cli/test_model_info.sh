@@ -44,7 +44,7 @@ job__run_first_and_once__predictions_are_made_from_it()
 {
     sweep_file "$facts" 'with = { zero_stage = 3, num_devices_per_host = 4 }'
     run_meshsweep plan
-    expect_only_stdout_contains 0 'nothing is predicted until the model-information job has run'
+    expect_only_stdout_contains 0 'nothing can be predicted until the model-information job has run'
     run_all 0
     expect_no_stderr
     # 4e9 parameters take 20 bytes each at stage 0, more than there is, and 20 / 4 at stage 3 on four devices.

@@ -52,7 +52,8 @@ predict__before_any_run__predictions_alone()
     expect_stdout_contains ', certain, out of memory with'
     expect_stdout_matches 'step [0-9.e-]+ s \([0-9.e-]+ to [0-9.e-]+, uncalibrated\), MFU'
     expect_stdout_lacks '; measured'
-    expect_stdout_contains 'trainer: time was compared with no measurement; as wide as the widest of other frameworks'
+    expect_stdout_contains 'trainer: no measurement of time to compare with, so as wide as the widest of other '\
+'frameworks'
     expect_stdout_matches '^  megatron, devices not measured on: nine in ten of 107 runs within [0-9]+ %'
     expect_no_file results.db
 }
@@ -140,7 +141,7 @@ table__conditions_order_and_columns__as_results()
     expect_any_stdout
     expect_stderr 'meshsweep: no combination matches'
     run_meshsweep predict --sort predicted_tim
-    expect_only_stderr 2 'meshsweep: --sort: there is no column predicted_tim (did you mean predicted_time?)'
+    expect_only_stderr 2 'meshsweep: --sort: no such column: predicted_tim (did you mean predicted_time?)'
     run_meshsweep predict --where 1 --accuracy
     expect_only_stderr 2 'meshsweep: predict: --where, --sort, --columns, --format and --json apply only to the '\
 'list of combinations'
@@ -225,22 +226,22 @@ END
     run_meshsweep check -c sweep.toml
     expect_status 2
     expect_no_stdout
-    expect_stderr_contains '[predict] device = "H1000" says nothing to the predictor; did you mean "H100"? (it knows '
+    expect_stderr_contains '[predict] device = "H1000"; did you mean "H100"? (it knows '
     sed -i 's/^device = .*/device = "A100"/' sweep.toml
     run_meshsweep check -c sweep.toml
     expect_status 2
     expect_no_stdout
-    expect_stderr_contains 'nothing to the predictor; did you mean "A100-40GB" or "A100-PCIe-40GB" or "A100-80GB" or '
+    expect_stderr_contains '= "A100"; did you mean "A100-40GB" or "A100-PCIe-40GB" or "A100-80GB" or '
     expect_stderr_contains ' or "A100-80GB" or "A100-PCIe-80GB"? (it knows '
     sed -i 's/^device = .*//; s/^num_hosts = 1/num_hosts = 1\ndevice = ["A100-80GB", "A100-90GB"]/' sweep.toml
     run_meshsweep run --progress none --limit 1
     expect_status 2
     expect_no_stdout
-    expect_stderr_contains 'device = "A100-90GB" says nothing to the predictor; did you mean "A100-40GB"? (it knows '
+    expect_stderr_contains 'device = "A100-90GB"; did you mean "A100-40GB"? (it knows '
     # The kind of thing that computes is no device; beside one it does no harm, nor does a backend of torch.distributed.
     sed -i 's/^device = .*/device = "cuda"/' sweep.toml
     run_meshsweep check -c sweep.toml
-    expect_only_stderr_contains 2 'device = "cuda" says nothing to the predictor (it knows '
+    expect_only_stderr_contains 2 'device = "cuda" (it knows '
     sed -i 's/^device = .*/device = "cuda"\ngpu_type = "A100-80GB"\nbackend = "nccl"/' sweep.toml
     run_meshsweep predict -c sweep.toml --json
     expect_status 0
@@ -286,9 +287,9 @@ END
     run_meshsweep check -c sweep.toml
     expect_status 2
     expect_no_stdout
-    expect_stderr_contains 'sweep.toml:18:1: precision = "fp9" says nothing to the predictor; did you mean "fp8"?'
-    expect_stderr_contains 'sweep.toml:19:1: schedule = "zero-bubble" says nothing to the predictor'
-    expect_stderr_contains 'sweep.toml:20:1: recompute = "selectve" says nothing to the predictor; did you mean "sel'
+    expect_stderr_contains 'sweep.toml:18:1: the predictor does not know precision = "fp9"; did you mean "fp8"?'
+    expect_stderr_contains 'sweep.toml:19:1: the predictor does not know schedule = "zero-bubble"'
+    expect_stderr_contains 'sweep.toml:20:1: the predictor does not know recompute = "selectve"; did you mean "sel'
     sed -i 's/, "fp9"//; s/"zero-bubble"/"1f1b"/; s/, "selectve"//' sweep.toml
     run_meshsweep check -c sweep.toml
     expect_only_stdout 0
@@ -360,12 +361,12 @@ END
     run_meshsweep check -c sweep.toml
     expect_status 2
     expect_no_stdout
-    expect_stderr_contains "sweep.toml:6:10: family = 'transformer of 2' says nothing to the predictor"
+    expect_stderr_contains "sweep.toml:6:10: the predictor does not know family = 'transformer of 2'"
     sed -i "s/^family = .*/family = \"'gpt'\"\ndecoder_seq = \"64\"/" sweep.toml
     run_meshsweep check -c sweep.toml
     expect_status 2
     expect_no_stdout
-    expect_stderr_contains "sweep.toml:6:10: decoder_seq belongs to t5 alone"
+    expect_stderr_contains "sweep.toml:6:10: decoder_seq is only for t5"
 }
 
 # What is pruned runs when that is asked for: no seed draws any of it, be it near the memory or far above.
@@ -471,7 +472,7 @@ predict__nothing_asked_or_keys_missing__said()
     predicted_sweep
     sed -i '/^heads/d' sweep.toml
     run_meshsweep plan
-    expect_only_stdout_contains 0 'nothing is predicted: the specs lack heads'
+    expect_only_stdout_contains 0 'nothing can be predicted: the specs lack heads'
     small_sweep sweep.toml
     run_meshsweep predict
     expect_only_stderr_contains 2 'the file has no [predict] table'
@@ -482,14 +483,14 @@ predict__adapters__want_targets_and_rank()
     predicted_sweep
     sed -i 's/^micro_batch = .*/&\npeft = "lora"/' sweep.toml
     run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'peft = "lora" wants a key lora_targets, the modules that adapters are put on'
-    expect_stderr_contains 'peft = "lora" wants a key lora_rank'
+    expect_only_stderr_contains 2 'peft = "lora" needs a key lora_targets, the modules to which adapters are added'
+    expect_stderr_contains 'peft = "lora" needs a key lora_rank'
     sed -i 's/^peft = .*/&\nlora_rank = 8\nlora_targets = "q_proj w_proj"/' sweep.toml
     run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'lora_targets = "q_proj w_proj" says nothing to the predictor'
+    expect_only_stderr_contains 2 'lora_targets = "q_proj w_proj"'
     sed -i 's/^lora_targets = .*/lora_targets = ""/' sweep.toml
     run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'lora_targets names no module that adapters are put on ("q_proj v_proj")'
+    expect_only_stderr_contains 2 'lora_targets names no module to which adapters are added, such as "q_proj v_proj"'
     sed -i 's/^lora_targets = .*/lora_targets = "q_proj v_proj"/' sweep.toml
     run_meshsweep check sweep.toml
     expect_only_stdout 0
@@ -525,7 +526,7 @@ check__models_that_cannot_be_meant__said_at_the_key()
 {
     hybrid_sweep 4 '["M*-M", "M*-X"]'
     run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'sweep.toml:8:1: hybrid_pattern = "M*-X" is no pattern: a letter for each layer'
+    expect_only_stderr_contains 2 'sweep.toml:8:1: hybrid_pattern = "M*-X" is not a pattern: write one letter per layer'
     hybrid_sweep 5 '["M*-M", "M*M*"]'
     run_meshsweep check sweep.toml
     expect_only_stderr_contains 2 'sweep.toml:8:1: hybrid_pattern has 4 layers, not 5'
@@ -538,13 +539,13 @@ check__models_that_cannot_be_meant__said_at_the_key()
     expect_only_stderr_contains 2 'sweep.toml:8:1: kv_heads = 4 does not divide heads = 6'
     sed -i 's/^kv_heads.*/pipeline_layout = "Et|q*3L"/' sweep.toml
     run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'sweep.toml:8:1: pipeline_layout = "Et|q*3L" is no layout: E, t, m and L'
+    expect_only_stderr_contains 2 'sweep.toml:8:1: pipeline_layout = "Et|q*3L" is not a layout: write E, t, m and L'
     sed -i 's/^pipeline_layout.*/pipeline_layout = "Et|ttL"/; s/^micro_batch.*/&\npp = 2/' sweep.toml
     run_meshsweep check sweep.toml
     expect_only_stderr_contains 2 'sweep.toml:8:1: pipeline_layout has 3 layers in 2 parts, not 4 in 2 stages'
     sed -i 's/^pipeline_layout.*//; s/^pp = .*/precision = "fp8"/; s/^device.*/device = "A100-80GB"/' sweep.toml
     run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'precision is fp8, which A100-80GB does not have; bf16 or fp16 is needed'
+    expect_only_stderr_contains 2 'A100-80GB does not have precision fp8; use bf16 or fp16'
     sed -i 's/^precision.*/precision = ["fp8", "bf16"]/' sweep.toml
     run_meshsweep check sweep.toml
     expect_only_stdout 0

@@ -80,7 +80,7 @@ layers = 1
 hours = 2
 END
     expect_problems plan <<'END'
-3:11: [job] `timeout`: unknown key `forever`; a duration is written "90s", "10m" or "1h30m"
+3:11: [job] `timeout`: unknown key `forever`; write a duration as "90s", "10m" or "1h30m"
 5:19: [job] `startup_timeout`: unknown key `layer` (did you mean `layers`?)
 END
 }
@@ -218,35 +218,35 @@ expect_reported()
 
 syntax__as_other_languages_write_it__said_in_ones_own_words()
 {
-    local word text='neither a number, a date, true or false, nor a list: a text stands in quotes'
+    local word text='not a number, date, boolean or list; put strings in quotes'
     for word in None True null small Infinity; do
         expect_reported 'x =' "x = $word" "13:5: $text"
     done
-    expect_reported 'x =' '(x, z) = [[1, 2]]' '13:1: a tied group stands in quotes: "(a, b)" = [[1, 2]]'
+    expect_reported 'x =' '(x, z) = [[1, 2]]' '13:1: put a tied group in quotes: "(a, b)" = [[1, 2]]'
     expect_reported 'y =' '[job]' '16:1: "job" is given twice'
     expect_reported 'y =' 'y = 1 # once
 y = 2' '17:5: "y" is given twice'
-    expect_reported 'x =' 'größe = 1' '13:3: only strings and comments may hold characters beyond ASCII'
+    expect_reported 'x =' 'größe = 1' '13:3: characters beyond ASCII are allowed only in strings and comments'
 }
 
 expressions__as_other_languages_write_them__said_how_sql_does()
 {
     expect_reported 'y =' "y = 10
 [derive]
-z = 'x ** 2'" '18:1: derived key `z`: `**` is pow(X, Y) in SQL'
+z = 'x ** 2'" '18:1: derived key `z`: in SQL, write pow(X, Y) instead of `**`'
     expect_reported 'y =' "y = 10
 [derive]
-z = 'x && y'" '18:1: derived key `z`: `&&` is AND in SQL'
+z = 'x && y'" '18:1: derived key `z`: in SQL, write AND instead of `&&`'
     expect_reported 'y =' "y = 10
 [derive]
-z = '{x} + 1'" '18:1: derived key `z`: a key stands without braces in an expression'
+z = '{x} + 1'" '18:1: derived key `z`: write keys without braces in an expression'
     expect_reported 'y =' "y = 10
 [derive]
-z = 'x = \"big\"'" "18:1: derived key \`z\`: unknown key \`big\` (a text stands in single quotes: 'big')"
+z = 'x = \"big\"'" "18:1: derived key \`z\`: unknown key \`big\` (put strings in single quotes: 'big')"
     expect_reported 'y =' "y = 10
 [derive]
 z = 'w + 1'
-w = 'x'" '18:1: derived key `z`: unknown key `w` (a derived key uses those that stand above it)'
+w = 'x'" '18:1: derived key `z`: unknown key `w` (a derived key can use only keys defined above it)'
     expect_reported 'y =' "y = 10
 [derive]
 z = 'parallel.y + trainin_spec.x'" '18:1: derived key `z`: unknown key `parallel.y`'

@@ -51,7 +51,8 @@ run__out_of_memory__what_needs_no_less_is_not_tried()
     pruned_sweep
     run_meshsweep run --progress plain
     expect_only_stderr_contains 3 \
-        '24/24 done (100%): 14 ok, 3 failed (3 oom), 7 pruned (need no less than what ran out of memory), 0 skipped'
+        '24/24 done (100%): 14 ok, 3 failed (3 oom), 7 pruned (need at least as much memory as a job that ran out '\
+'of it), 0 skipped'
     expect_jobs '14|3|7|24'
     expect_sql 17 'SELECT count(*) FROM attempt'
     expect_sql 0 \
@@ -62,8 +63,9 @@ run__out_of_memory__what_needs_no_less_is_not_tried()
     run_meshsweep run --progress plain --only 'lr = 1'
     expect_status 3
     expect_no_stdout
-    expect_stderr_contains '12/12 done (100%): 7 ok, 3 failed (3 oom), 2 pruned (need no less than what ran out of '\
-'memory), 0 skipped, 0 running, 0 pending'
+    expect_stderr_contains '12/12 done (100%): 7 ok, 3 failed (3 oom), 2 pruned (need at least as much memory as a '\
+'job '\
+'that ran out of it), 0 skipped, 0 running, 0 pending'
     # The rest brings no further witness.
     run_it
     expect_jobs '14|3|7|24'

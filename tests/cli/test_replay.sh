@@ -191,9 +191,9 @@ replay__nothing_to_replay__said()
 {
     measured_table
     run_meshsweep replay --group-by layer
-    expect_only_stderr 2 'meshsweep: --group-by: there is no column layer (did you mean layers?)'
+    expect_only_stderr 2 'meshsweep: --group-by: no such column: layer (did you mean layers?)'
     run_meshsweep replay --group-by nothing_like_it
-    expect_only_stderr_matches 2 '^meshsweep: --group-by: there is no column nothing_like_it \(columns: .*layers.*\)$'
+    expect_only_stderr_matches 2 '^meshsweep: --group-by: no such column: nothing_like_it \(columns: .*layers.*\)$'
     run_meshsweep replay --strategy modle
     expect_only_stderr_contains 2 '--strategy: unknown value `modle` (did you mean `model`?)'
     run_meshsweep replay -d absent.db
@@ -220,7 +220,7 @@ replay__nothing_to_replay__said()
     cp import.toml none.toml
     printf '[[rule]]\nname = "none"\nrequire = "kernel = 3"\n' >>none.toml
     run_meshsweep replay -c none.toml
-    expect_only_stderr_contains 4 "no measured job is left to search among: 0 have not ended, 30 are excluded by rules"
+    expect_only_stderr_contains 4 "no measured job is left to search: 0 have not ended, 30 are excluded by rules"
 }
 
 # Empty cells are keys that are not there; a number that is none is refused.

@@ -118,7 +118,7 @@ report__no_sweep__says_so_and_writes_nothing()
     fixture_database "DELETE FROM summary" "DELETE FROM attempt" "DELETE FROM job" "DELETE FROM exclusion" \
         "DELETE FROM rule" "DELETE FROM sweep"
     run_meshsweep report
-    expect_only_stderr 4 'meshsweep: no sweep has been recorded in this database yet; `meshsweep run` does it'
+    expect_only_stderr 4 'meshsweep: this database has no sweep yet; `meshsweep run` records one'
     expect_no_file report.html
 }
 

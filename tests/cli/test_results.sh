@@ -117,9 +117,9 @@ results__wrong_names__hints_and_status_2()
 {
     fixture_database "UPDATE spec SET json = json_set(json, '\$.name', 'c') WHERE kind = 'cluster_spec'"
     run_meshsweep results --columns job,layer
-    expect_only_stderr 2 'meshsweep: --columns: there is no column layer (did you mean layers?)'
+    expect_only_stderr 2 'meshsweep: --columns: no such column: layer (did you mean layers?)'
     run_meshsweep results --sort troughput:desc
-    expect_only_stderr 2 'meshsweep: --sort: there is no column troughput (did you mean throughput?)'
+    expect_only_stderr 2 'meshsweep: --sort: no such column: troughput (did you mean throughput?)'
     run_meshsweep results --where 'layer = 2'
     expect_only_stderr 2 'meshsweep: --where: no such column: layer (did you mean layers?)'
     run_meshsweep results --where "name = 'tiny'"
@@ -149,7 +149,7 @@ results__database_without_a_sweep__status_4()
         PRAGMA user_version = $(find "$source_dir/sql/migrations" -name "*.sql" | sort | tail -n 1 |
             sed -E 's/.*\/0*([0-9]+)_.*/\1/')"
     run_meshsweep results
-    expect_only_stderr 4 'meshsweep: no sweep has been recorded in this database yet; `meshsweep run` does it'
+    expect_only_stderr 4 'meshsweep: this database has no sweep yet; `meshsweep run` records one'
 }
 
 results__no_database__said()

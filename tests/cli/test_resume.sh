@@ -432,7 +432,7 @@ plan__values_come_and_go__grouped_with_why()
     expect_only_stdout 0
     mv .stdout plan.json
     expect_sql 'new|2|x=3 not seen before
-retry|1|exit, asked for again
+retry|1|exit, requested again
 gone|2|x=1 is no longer in the file' "SELECT value->>'mark', value->>'jobs', value->>'why'
         FROM json_each(readfile('plan.json'), '\$.reasons')"
 }
@@ -443,7 +443,7 @@ plan__same_values_other_command_or_rule__says_so()
     run_silently 0
     sed -i 's/"{y}"\]/"{y}", "more"]/' sweep.toml
     run_meshsweep plan
-    expect_only_stdout_contains 0 '  + 4 new: known values in a new combination, or with another command'
+    expect_only_stdout_contains 0 '  + 4 new: known values in a new combination or with another command'
     expect_stdout_contains '  - 4 gone: excluded by a rule now, or run with another command'
     sed -i 's/", "more"\]/"]/' sweep.toml
     printf '[[rule]]\nname = "no"\nrequire = "x <> 1"\n' >>sweep.toml

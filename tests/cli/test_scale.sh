@@ -186,14 +186,14 @@ scale_to__what_cannot_be__one_sentence()
         expect_stderr_contains "$words"
     done <<'END_OF_CASES'
 num_host=4|2|--scale-to: no spec has a key `num_host` (did you mean `num_hosts`?)
-num_hosts|2|--scale-to: `num_hosts` is no KEY=VALUE, as in num_hosts=64
-=4|2|is no KEY=VALUE
-num_hosts=many|2|`many` is no whole number from 1
-num_hosts=0|2|`0` is no whole number from 1
-num_hosts=-3|2|`-3` is no whole number from 1
-num_hosts=1.5|2|`1.5` is no whole number from 1
+num_hosts|2|--scale-to: `num_hosts` is not of the form KEY=VALUE, such as num_hosts=64
+=4|2|is not of the form KEY=VALUE
+num_hosts=many|2|`many` is not a positive integer
+num_hosts=0|2|`0` is not a positive integer
+num_hosts=-3|2|`-3` is not a positive integer
+num_hosts=1.5|2|`1.5` is not a positive integer
 gpus=64|2|`gpus` is derived from `num_hosts`, `num_devices_per_host`
-hidden=64|2|`hidden` does not say how many devices there are
+hidden=64|2|`hidden` does not determine the number of devices
 num_hosts=3|4|num_hosts=3: no combination is left; rule
 END_OF_CASES
     run_meshsweep predict --scale-to num_hosts=4 --accuracy

@@ -140,7 +140,8 @@ END
     run_meshsweep run -c groups.toml --progress none
     expect_status 0
     expect_no_stdout
-    expect_stderr_contains "4 groups of 2 jobs compete apart, by training_spec.lr; with [sweep] group_by = [] all jobs"
+    expect_stderr_contains "4 groups of 2 jobs compete separately, by training_spec.lr; with [sweep] group_by = [] \
+all jobs"
     run_meshsweep run -c groups.toml -d other.db --progress none --strategy random
     expect_status 0
     expect_no_stdout
@@ -220,7 +221,7 @@ num_hosts = 1
 num_devices_per_host = 4
 END
     run_meshsweep run --progress none --strategy random --max-slots 2
-    expect_only_stderr_contains 2 "max_slots: a trial needs 4 devices, and at most 2 may be in use"
+    expect_only_stderr_contains 2 "max_slots: a trial needs 4 devices, but at most 2 may be in use"
     expect_no_file results.db
 }
 
@@ -266,7 +267,7 @@ impossible_searches__plan_and_check__status_2_and_nothing_made()
     for command in "plan" "run --dry-run" "plan --only micro_batch=1" "check sweep.toml"; do
         # shellcheck disable=SC2086 # words
         run_meshsweep $command
-        expect_only_stderr 2 "meshsweep: max_slots: a trial needs 4 devices, and at most 2 may be in use"
+        expect_only_stderr 2 "meshsweep: max_slots: a trial needs 4 devices, but at most 2 may be in use"
     done
     run_meshsweep plan --max-slots 4
     expect_only_stdout_contains 0 "40 jobs: + 40 new"
@@ -274,10 +275,10 @@ impossible_searches__plan_and_check__status_2_and_nothing_made()
     expect_only_stderr 2 "meshsweep: --divisor: divisor: 1 is less than 2"
     sed -i -e '/^max_slots/d' -e '/^zero_stage/s/=.*/= [0]/' sweep.toml
     run_meshsweep plan --zero-stages 1
-    expect_only_stderr_contains 2 "no candidate has one of the ZeRO stages asked for"
+    expect_only_stderr_contains 2 "no candidate has one of the requested ZeRO stages"
     sed -i -e '/^micro_batch/d' -e 's/, "{micro_batch}"//' -e 's/"random"/"binary"/' sweep.toml
     run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 "strategy binary: it bisects the micro-batch, and no spec has one"
+    expect_only_stderr_contains 2 "strategy binary bisects the micro-batch, but no spec has one"
     sed -i '/^objective/d' sweep.toml
     run_meshsweep check sweep.toml
     expect_only_stderr_contains 2 "a search needs an objective"
@@ -289,7 +290,7 @@ nothing_to_search__said()
     search_sweep 'strategy = "random"' 'zero_stages = [1]'
     sed -i '/^zero_stage = /s/.*/zero_stage = [0]/' sweep.toml
     run_meshsweep run --progress none
-    expect_only_stderr_contains 2 "no candidate has one of the ZeRO stages asked for"
+    expect_only_stderr_contains 2 "no candidate has one of the requested ZeRO stages"
     search_sweep 'strategy = "random"'
     sed -i '/^objective/d' sweep.toml
     run_meshsweep run --progress none -d other.db

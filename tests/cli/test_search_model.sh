@@ -333,7 +333,7 @@ refused__dangerous_expression__status_2()
     run_meshsweep search-model -c space.toml --where "load_extension('x')"
     expect_only_stderr_contains 2 'load_extension'
     run_meshsweep search-model -c space.toml --where "emb_dim > 1); DROP TABLE x"
-    expect_only_stderr 2 'meshsweep: --where: a closing parenthesis too many'
+    expect_only_stderr 2 'meshsweep: --where: there is one closing parenthesis too many'
 }
 
 nothing__filter_removes_all__status_4_which_and_how_many()

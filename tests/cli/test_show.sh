@@ -58,7 +58,7 @@ show__no_such_job__says_so()
     expect_only_stderr 2 "meshsweep: job-1: must be a job's number or at least 8 digits of its key"
     fixture_database "UPDATE job SET key = x'0100000000000000000000000000000f' WHERE id = 2"
     run_meshsweep show 01000000
-    expect_only_stderr 2 'meshsweep: 01000000: the keys of 2 jobs begin so; give more digits'
+    expect_only_stderr 2 'meshsweep: 01000000: the keys of 2 jobs begin like this; give more digits'
 }
 
 show__command__runs_by_hand_from_anywhere()

@@ -121,7 +121,7 @@ END
     expect_stdout_contains 'run -c drawn.toml --strategy random` continues from here; give it the same other '\
 'options as before'
     expect_no_stderr
-    sql "UPDATE search SET finished = 'every candidate was tried' WHERE finished IS NULL"
+    sql "UPDATE search SET finished = 'all candidates have been tried' WHERE finished IS NULL"
     # All the others, without a search.
     run_meshsweep run -c drawn.toml --only x=30
     expect_only_status 0
@@ -221,7 +221,7 @@ status__no_sweep_or_no_database__said()
     expect_only_stderr 1 'meshsweep: database results.db: it does not exist yet; `meshsweep run` creates it'
     fixture_database "DELETE FROM job; DELETE FROM sweep"
     run_meshsweep status
-    expect_only_stderr 4 'meshsweep: no sweep has been recorded in this database yet; `meshsweep run` does it'
+    expect_only_stderr 4 'meshsweep: this database has no sweep yet; `meshsweep run` records one'
 }
 
 best__some_ok__winner_command_and_those_close_behind()
@@ -316,8 +316,9 @@ best__no_objective__status_2_and_what_to_add()
     run_meshsweep best
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: gpt.toml: the sweep has no objective, so nothing is best; add objective = "max:METRIC" '\
-'or "min:METRIC" under [sweep] and run it once more (metrics: loss, throughput)'
+    expect_stderr 'meshsweep: gpt.toml: the sweep has no objective, so there is no best job; add objective = '\
+'"max:METRIC" '\
+'or "min:METRIC" under [sweep] and run it again (metrics: loss, throughput)'
 }
 
 status__watch__ends_when_all_is_done()

@@ -298,7 +298,7 @@ TEST(synonyms__two_names_of_one_key__refused)
 {
     struct error e = build_error("profile = \"deepspeed\"\n[parallel_spec]\nzero_stage = 1\n"
                                  "\"zero_optimization.stage\" = 2\n");
-    assert_non_null(strstr(e.text, "`zero_optimization.stage` and `zero_stage` are two names of one key"));
+    assert_non_null(strstr(e.text, "`zero_optimization.stage` and `zero_stage` are names of the same key"));
 }
 
 TEST(synonyms__placeholder_and_rule__read_the_other_key)

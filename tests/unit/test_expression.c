@@ -77,14 +77,14 @@ TEST(resolve__unknown_and_ambiguous__hint)
 
 TEST(resolve__unfit_text__refused)
 {
-    check("layers) OR (1", "a closing parenthesis too many");
+    check("layers) OR (1", "there is one closing parenthesis too many");
     check("(layers", "a parenthesis is not closed");
     check("layers; DROP TABLE x", "`;` has no meaning in an expression");
-    check("layers -- x", "comments have no place in an expression");
-    check("layers /* x */", "comments have no place in an expression");
+    check("layers -- x", "an expression cannot contain comments");
+    check("layers /* x */", "an expression cannot contain comments");
     check("?1", "`?` has no meaning in an expression");
-    check("'open", "a string does not end");
-    check("\"open", "a quoted name does not end");
+    check("'open", "a string is not closed");
+    check("\"open", "a quoted name is not closed");
 }
 
 TEST(build__dangerous_expressions__refused_by_the_guard)
