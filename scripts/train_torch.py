@@ -81,7 +81,7 @@ def check_support(a, world):
     """What this PyTorch cannot do on this device is said before anything is trained."""
     version = torch.__version__
     if a.global_batch % (a.micro_batch * world):
-        refuse(f"a global batch of {a.global_batch} is no multiple of micro-batch {a.micro_batch} x {world} ranks")
+        refuse(f"a global batch of {a.global_batch} is not a multiple of micro-batch {a.micro_batch} x {world} ranks")
     if a.device == "cuda" and not torch.cuda.is_available():
         refuse(f"PyTorch {version} finds no CUDA device")
     if a.device == "cuda" and torch.cuda.device_count() < int(os.environ.get("LOCAL_WORLD_SIZE", "1")):

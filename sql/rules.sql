@@ -35,7 +35,7 @@ INSERT INTO builtin_rule (position, name, level, needs, require, reason, source)
  'Megatron-LM num_microbatches_calculator.py'),
 (40, 'hidden-divides-by-heads', 'exclude', 'hidden heads',
  'CASE WHEN coalesce(head_dim, kv_channels, head_size, qk_head_dim, kv_lora_rank) IS NULL THEN hidden % heads = 0 END',
- 'hidden size must be a multiple of the number of attention heads where no head dimension is given',
+ 'hidden size must be a multiple of the number of attention heads, unless a head dimension is given',
  'Megatron-LM transformer_config.py: kv_channels = hidden_size / num_attention_heads where it is not given'),
 (50, 'heads-divide-by-tp', 'exclude', 'heads tp|op|mp',
  'heads % coalesce(tp, op, mp) = 0',
@@ -51,18 +51,18 @@ INSERT INTO builtin_rule (position, name, level, needs, require, reason, source)
  'CASE WHEN coalesce(pipeline_layout, first_stage_layers, last_stage_layers) IS NULL
             AND NOT coalesce(account_embedding, false) AND NOT coalesce(account_loss, false)
        THEN layers % (pp * coalesce(vpp, 1)) = 0 END',
- 'pipeline stages (x virtual stages) hold different numbers of layers, and the slowest sets the pace',
+ 'pipeline stages (x virtual stages) have different numbers of layers, so all wait for the slowest',
  'Narayanan et al., Efficient Large-Scale Language Model Training on GPU Clusters, 2021, section 2.2'),
 -- A stage may hold the embedding, the head or a further head alone, but not nothing.
 (75, 'stages-have-layers', 'exclude', 'layers pp',
  'pp <= layers + coalesce(decoder_layers, 0) + coalesce(mtp_layers, 0) + 2',
- 'there are more pipeline stages than layers, embedding and head to fill them',
+ 'there are more pipeline stages than layers, embedding and head to put into them',
  'Megatron-LM pipeline_parallel_layer_layout.py: embedding, decoder, mtp and loss are what a stage may hold'),
 -- picotron and Ulysses need one part for each rank, axolotl and llama3's ring pad. A profile whose framework asserts it
 -- has a rule of its own.
 (80, 'sequence-divides-by-cp', 'warn', 'seq cp',
  'seq % (2 * cp) = 0 OR cp = 1',
- 'context parallelism that balances causal attention cuts a sequence into twice as many parts as ranks: others pad, or wait',
+ 'context parallelism with balanced causal attention cuts a sequence into 2 x ranks equal parts; otherwise ranks pad or wait',
  'Megatron-LM arguments.py: seq_length % (2 * context_parallel_size); picotron context_parallel.py: % cp_world_size'),
 (90, 'sequence-divides-by-tp', 'exclude', 'seq sequence_parallel tp|op|mp',
  'CASE WHEN sequence_parallel THEN seq % coalesce(tp, op, mp) = 0 END',
@@ -92,9 +92,9 @@ INSERT INTO builtin_rule (position, name, level, needs, require, reason, source)
  'Narayanan et al., Efficient Large-Scale Language Model Training on GPU Clusters, 2021, section 5.4'),
 (130, 'memory.fits', 'exclude', '[predict]',
  'predicted_fits',
- 'needs more device memory than there is, as predicted (meshsweep predict shows how much)',
+ 'is predicted to need more device memory than there is (meshsweep predict shows how much)',
  'predict/memory.h; [predict] prune, certain, risky and audit'),
 (140, 'memory.risky', 'warn', '[predict]',
  'predicted_risk <> 2',
- 'may need more device memory than there is, as predicted: run last',
+ 'is predicted to need about as much device memory as there is, so it runs last',
  'predict/memory.h; [predict] certain and risky');

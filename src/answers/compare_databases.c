@@ -30,7 +30,7 @@ static double percent(double ratio)
 static void add_counts(const struct slowdown *s, struct buffer *out)
 {
     char *repeats = xasprintf("%.3g", s->repeats);
-    buffer_printf(out, "%zu job%s, %s run%s of each on either side", s->jobs, s->jobs == 1 ? "" : "s", repeats,
+    buffer_printf(out, "%zu job%s, %s run%s of each on each side", s->jobs, s->jobs == 1 ? "" : "s", repeats,
                   strcmp(repeats, "1") == 0 ? "" : "s");
     free(repeats);
 }
@@ -45,12 +45,12 @@ static void add_interval(const struct slowdown *s, size_t groups, struct buffer 
 
 static void add_wanted(const struct slowdown *s, double limit, struct buffer *out)
 {
-    buffer_printf(out, "too few repeats to tell whether it is slower by %.3g %%: ", percent(limit));
+    buffer_printf(out, "too few repeats to tell whether it is more than %.3g %% slower: ", percent(limit));
     if (s->repeats_wanted)
-        buffer_printf(out, "it takes about %lld of each job on either side ([job] repeat = %lld)",
+        buffer_printf(out, "about %lld runs of each job are needed on each side ([job] repeat = %lld)",
                       (long long)s->repeats_wanted, (long long)s->repeats_wanted);
     else
-        buffer_add_text(out, "with one run on either side nothing says how much runs differ ([job] repeat = 3 does)");
+        buffer_add_text(out, "one run on each side does not show how much runs vary; set [job] repeat = 3");
 }
 
 static void add_verdict(const struct slowdown *s, double limit, struct buffer *out)
@@ -61,7 +61,7 @@ static void add_verdict(const struct slowdown *s, double limit, struct buffer *o
         buffer_printf(out, "not slower by %.3g %%", percent(limit));
     else
         buffer_printf(out, "slower by %.3g %%%s", percent(s->ratio),
-                      s->least >= limit ? ", and by more than the limit for certain" : "");
+                      s->least >= limit ? ", and certainly by more than the limit" : "");
 }
 
 /* --- what stands beside the groups --- */
@@ -69,18 +69,18 @@ static void add_verdict(const struct slowdown *s, double limit, struct buffer *o
 static void add_left_out(const struct before_after *b, const char *start, struct buffer *out)
 {
     if (b->failed_now)
-        buffer_printf(out, "%sok before and failed now: %lld (job %lld is one)\n", start, (long long)b->failed_now,
+        buffer_printf(out, "%sok before, failed now: %lld (for example job %lld)\n", start, (long long)b->failed_now,
                       (long long)b->example_failed_now);
     if (b->failed_before)
-        buffer_printf(out, "%sok now, and not before: %lld\n", start, (long long)b->failed_before);
+        buffer_printf(out, "%sok now but not before: %lld\n", start, (long long)b->failed_before);
     if (b->not_measured)
-        buffer_printf(out, "%snot measured to the end on both sides, or not above 0: %lld\n", start,
+        buffer_printf(out, "%snot measured to the end on both sides, or not a positive value: %lld\n", start,
                       (long long)b->not_measured);
     if (b->breached_now)
-        buffer_printf(out, "%smet what [sweep] subject_to asks for before and not now: %lld (job %lld is one)\n", start,
+        buffer_printf(out, "%smet [sweep] subject_to before, but not now: %lld (for example job %lld)\n", start,
                       (long long)b->breached_now, (long long)b->example_breached_now);
     if (b->before_only + b->now_only)
-        buffer_printf(out, "%sin one database only: %lld before, %lld now\n", start, (long long)b->before_only,
+        buffer_printf(out, "%sin only one database: %lld before, %lld now\n", start, (long long)b->before_only,
                       (long long)b->now_only);
 }
 

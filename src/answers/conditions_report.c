@@ -7,15 +7,15 @@
 
 static void add_first(const struct win_condition *c, struct buffer *out)
 {
-    buffer_printf(out, "keeps out %lld better job%s", (long long)c->better, c->better == 1 ? "" : "s");
+    buffer_printf(out, "excludes %lld better job%s", (long long)c->better, c->better == 1 ? "" : "s");
     buffer_printf(out, ", the best of them job %lld with ", (long long)c->first.job_id);
     text_add_rounded(out, c->first.objective);
     if (c->first.note) {
-        buffer_printf(out, " (it cannot be told: %s)", c->first.note);
+        buffer_printf(out, " (unknown: %s)", c->first.note);
     } else if (!isnan(c->first.value) && !isnan(c->first.bound)) {
         buffer_add_text(out, " (");
         text_add_rounded(out, c->first.value);
-        buffer_add_text(out, " where the bound is ");
+        buffer_add_text(out, ", the bound is ");
         text_add_rounded(out, c->first.bound);
         buffer_add_char(out, ')');
     }
@@ -33,8 +33,8 @@ void conditions_add_text(const struct conditions *c, struct buffer *out)
             buffer_add_text(out, ": binds, ");
             add_first(item, out);
         } else {
-            buffer_printf(out, ": does not bind, %s",
-                          item->broken ? "what does not meet it is no better" : "every job meets it");
+            buffer_printf(out, ": not binding, %s",
+                          item->broken ? "the jobs that do not meet it are no better" : "every job meets it");
         }
         buffer_add_char(out, '\n');
     }
@@ -47,15 +47,15 @@ void conditions_add_binding(const struct conditions *c, struct buffer *out)
             continue;
         buffer_add_text(out, "bound by ");
         text_add_line(out, c->items[i].text);
-        buffer_printf(out, ", which keeps out %lld better job%s (see meshsweep best)\n", (long long)c->items[i].better,
+        buffer_printf(out, ", which excludes %lld better job%s (see meshsweep best)\n", (long long)c->items[i].better,
                       c->items[i].better == 1 ? "" : "s");
     }
 }
 
 void conditions_add_nearest(const struct conditions *c, struct buffer *out)
 {
-    buffer_printf(out,
-                  "no job meets all of [sweep] subject_to; the nearest is job %lld: ", (long long)c->nearest.job_id);
+    buffer_printf(out, "no job meets all conditions of [sweep] subject_to; the nearest is job %lld: ",
+                  (long long)c->nearest.job_id);
     conditions_add_miss(&c->items[c->missed], &c->nearest, out);
 }
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "predict/inputs.h"
 #include "predict/predictor.h"
 #include "space/prediction.h"
 #include "space/vocabulary.h"
@@ -45,7 +46,7 @@ static void predict(const struct space *space, const struct input_value *values,
 /* A word that the input does not take says nothing of the others. */
 static bool differs(const struct said *a, const struct said *b)
 {
-    if (strstr(b->refusal, "says nothing to the predictor"))
+    if (strstr(b->refusal, INPUT_NOT_KNOWN))
         return false;
     bool same = strcmp(a->refusal, b->refusal) == 0;
     for (size_t i = 0; same && i < LENGTH(a->numbers); i++)

@@ -1,4 +1,4 @@
-/* Keys that say nothing to the predictor: at all, or in this sweep (recompute_modules where nothing recomputes,
+/* Keys that do not affect predictions: never, or not in this sweep (recompute_modules where nothing recomputes,
  * lora_targets without adapters, an expert dispatcher without experts). */
 #ifndef MESHSWEEP_ANSWERS_IDLE_KEYS_H
 #define MESHSWEEP_ANSWERS_IDLE_KEYS_H

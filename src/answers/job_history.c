@@ -11,20 +11,19 @@
 static void add_change(const char *state, const char *failure, struct buffer *out)
 {
     if (strcmp(state, "ok") == 0)
-        buffer_add_text(out, "    it runs again when its keys or the command change, when it is stale (run --stale), "
-                             "or when its"
-                             " row is deleted\n");
+        buffer_add_text(out, "    it runs again if its keys or the command change, if it is stale (run --stale), or if "
+                             "its row is deleted\n");
     else if (strcmp(state, "failed") == 0)
-        buffer_printf(out, "%s    `run --retry-failed=%s` tries it again; [retry] %s = N allows N attempts\n",
+        buffer_printf(out, "%s    to retry it: `run --retry-failed=%s`; [retry] %s = N allows N attempts\n",
                       strcmp(failure, "no-metric") == 0 ? "    numbers are read from the output, or from the file in "
                                                           "{job_dir} that `file` under [job.metrics.NAME] names\n"
                                                         : "",
                       failure, failure);
     else if (strcmp(state, "held") == 0)
-        buffer_add_text(out, "    it waits for its host: the next `run` tries it, or the one at work with `run "
-                             "--release`\n");
+        buffer_add_text(out, "    it waits for its host; the next `run` tries it, or `run --release` makes the active "
+                             "run try it\n");
     else if (strcmp(state, "pending") == 0)
-        buffer_add_text(out, "    it waits for its turn: `run` starts it\n");
+        buffer_add_text(out, "    it waits for its turn; `run` starts it\n");
 }
 
 /* Columns 2 to 5, and 7: number, failure or state, message, duration_ms (NULL: not known), where else it was done. */
@@ -106,7 +105,8 @@ static int add_witness(struct db *db, const struct hash128 *key, struct buffer *
     if (rc > 0) {
         buffer_printf(out, "    pruned: job %" PRId64 " (", stmt_int(s, 0));
         text_add_line(out, stmt_is_null(s, 1) ? "" : stmt_text(s, 1));
-        buffer_add_text(out, ") ran out of device memory, and this one needs no less; --prune off runs it\n");
+        buffer_add_text(out, ") ran out of device memory, and this one needs at least as much; to run it anyway: "
+                             "--prune off\n");
     }
     stmt_free(s);
     return rc < 0 ? -1 : 0;

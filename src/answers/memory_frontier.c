@@ -99,7 +99,7 @@ int memory_frontier_describe(const struct memory_frontier *frontier, const char 
                              struct error *e)
 {
     if (frontier->count == 0)
-        return error_set(e, ERROR_NOTHING, "no two combinations differ in a number `%s`", key);
+        return error_set(e, ERROR_NOTHING, "no two combinations differ in `%s`, or its values are not numbers", key);
     buffer_printf(out, "%s:  largest ok  smallest oom  predicted limit  headroom at largest\n", key);
     for (size_t i = 0; i < frontier->count; i++) {
         const struct frontier_line *f = &frontier->lines[i];

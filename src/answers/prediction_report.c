@@ -174,7 +174,10 @@ static void add_evidence(const struct prediction_report *r, struct buffer *out)
             if (!is_first_of_framework(r, i) ||
                 !find_features(r, r->kinds[i].framework, (enum predicted_quantity)q, &features))
                 continue;
-            buffer_printf(out, "\nintervals of %s are as wide as predictions were off in comparisons:\n", words[q]);
+            buffer_printf(out,
+                          "\nthe intervals of %s are as wide as the errors of predictions in comparisons with "
+                          "published runs:\n",
+                          words[q]);
             evidence_describe(r->kinds[i].framework, (enum predicted_quantity)q, features, out);
         }
 }
@@ -258,15 +261,15 @@ static int add_calibration(void *context, const struct calibration_row *row, str
     struct buffer *out = context;
     (void)e;
     buffer_printf(out,
-                  "%s of %s on %s%s%s: %s, from %" PRId64 " measured, %" PRId64 " bounds (out of memory, or fitted), "
-                  "%" PRId64 " broken runs left out; off by %.1f %%\n",
+                  "%s of %s on %s%s%s: %s, from %" PRId64 " measurements, %" PRId64
+                  " bounds (ran out of memory, or fitted), %" PRId64 " broken runs left out; error %.1f %%\n",
                   row->quantity, row->framework, row->device[0] ? row->device : "its device",
                   row->cluster[0] ? " of " : "", row->cluster, row->prior ? "prior" : "calibrated", row->measured,
                   row->censored, row->broken, 100 * row->sigma);
     if (!isnan(row->baseline))
         buffer_printf(out,
-                      "  a constant MFU does better over the last runs (off by %.1f %%, the model by %.1f %%):"
-                      " it is used\n",
+                      "  a constant MFU was more accurate over the last runs (error %.1f %%, the model %.1f %%), so it "
+                      "is used\n",
                       100 * row->baseline_error, 100 * row->model_error);
     return 0;
 }
@@ -317,7 +320,7 @@ static int add_quantity(struct db *db, const char *quantity, struct buffer *out,
                       "%-6s  %zu runs, each predicted before it ran: MAPE %.1f %%, median %.1f %%, p95 ratio %.2f\n",
                       quantity, n, 100 * sum / (double)n, 100 * quantile(errors, n, 0.5), quantile(ratios, n, 0.95));
     } else
-        buffer_printf(out, "%-6s  nothing measured yet\n", quantity);
+        buffer_printf(out, "%-6s  no measurements yet\n", quantity);
     free(errors);
     free(ratios);
     return rc;
@@ -328,7 +331,7 @@ static void add_audit(const struct prediction_report *r, struct buffer *out)
 {
     double n = (double)(r->audits_ok + r->audits_oom), z = 1.959964;
     if (n == 0) {
-        buffer_add_text(out, "audit of pruning: nothing run yet\n");
+        buffer_add_text(out, "audit of pruning: no audit has run yet\n");
         return;
     }
     double share = (double)r->audits_ok / n, middle = (share + z * z / (2 * n)) / (1 + z * z / n);
@@ -340,12 +343,12 @@ static void add_audit(const struct prediction_report *r, struct buffer *out)
 static int add_accuracy(const struct prediction_report *r, struct db *db, struct buffer *out, struct error *e)
 {
     if (!db)
-        return error_set(e, ERROR_NOTHING, "there is no database, so nothing was measured");
+        return error_set(e, ERROR_NOTHING, "there is no database, so nothing has been measured");
     if (add_quantity(db, "memory", out, e) < 0 || add_quantity(db, "time", out, e) < 0)
         return -1;
     buffer_printf(out,
-                  "out of memory, as predicted before the sweep: %" PRId64 " failed, %" PRId64 " ran\n"
-                  "  skipped above   failures avoided   good ones lost\n",
+                  "running out of memory, predicted before the sweep: %" PRId64 " jobs failed, %" PRId64
+                  " ran\n  skipped above   failures avoided   good jobs lost\n",
                   r->oom, r->ok);
     for (int i = 0; i < SHARES; i++)
         buffer_printf(out, "  %10.0f %%   %9" PRId64 " (%3.0f %%)   %7" PRId64 " (%3.0f %%)\n", 100 * shares[i],
@@ -381,7 +384,7 @@ int prediction_report_end(struct prediction_report *r, struct space *space, stru
         return memory_frontier_describe(&r->frontier, r->request.frontier_key, out, e);
     buffer_add(out, r->lines.data, r->lines.length);
     if (r->seen > r->shown)
-        buffer_printf(out, "… and %" PRId64 " more; --all shows them\n", r->seen - r->shown);
+        buffer_printf(out, "… and %" PRId64 " more; --all lists them\n", r->seen - r->shown);
     add_evidence(r, out);
     add_residuals(r, out);
     if (!db)
@@ -423,7 +426,7 @@ static int add_to_profile(void *context, const struct calibration_row *row, stru
     char *place = buffer_take(&words);
     bool is_memory = strcmp(row->quantity, "memory") == 0;
     if (strcmp(place, t->place) != 0)
-        buffer_printf(t->out, "%s[predict]\n%s", t->out->length ? "\n# A profile of its own:\n" : "", place);
+        buffer_printf(t->out, "%s[predict]\n%s", t->out->length ? "\n# A separate profile:\n" : "", place);
     free(t->place);
     t->place = place;
     buffer_printf(t->out, "\n# From %" PRId64 " measurements.\n[predict.%s]\nsigma = ", row->measured, row->quantity);
@@ -440,6 +443,8 @@ int prediction_report_profile(struct space *space, struct db *db, struct buffer 
     int rc = learning_calibrations(space, db, add_to_profile, &text, e);
     free(text.place);
     if (rc == 0 && out->length == 0)
-        return error_set(e, ERROR_NOTHING, "nothing is calibrated yet: it takes three measurements of one place");
+        return error_set(e, ERROR_NOTHING,
+                         "nothing is calibrated yet: that takes three measurements with one framework, device and "
+                         "cluster");
     return rc;
 }

@@ -192,10 +192,10 @@ static void add_heading(const struct replay_report *r, struct buffer *out)
                   r->source->group_count, r->source->group_count == 1 ? "" : "s", all,
                   100 * (double)r->failed / (double)all, r->hopeless, r->hopeless == 1 ? "" : "s");
     if (r->source->replicates > 0)
-        buffer_printf(out, "; %zu more jobs are replicates of these: a trial runs all, and the mean counts",
+        buffer_printf(out, "; %zu more jobs are replicates of these: a trial runs all of them, and their mean counts",
                       r->source->replicates);
     if (r->source->infeasible > 0)
-        buffer_printf(out, "; %zu jobs ran and do not meet [sweep] subject_to, and count as failed",
+        buffer_printf(out, "; %zu jobs ran but do not meet [sweep] subject_to, so they count as failed",
                       r->source->infeasible);
     if (r->source->excluded > 0)
         buffer_printf(out, "; %zu jobs excluded by rules", r->source->excluded);

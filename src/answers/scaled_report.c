@@ -30,7 +30,7 @@ static void add_head(struct buffer *out, const struct scaled_plan *plan)
         buffer_printf(out, "; here %" PRId64 "%s, on %.0f", plan->here.place, ordinal(plan->here.place),
                       plan->here.devices);
     else
-        buffer_printf(out, "; here without a place, on %.0f", plan->here.devices);
+        buffer_printf(out, "; not possible here, on %.0f", plan->here.devices);
     buffer_add_char(out, '\n');
 }
 
@@ -110,7 +110,7 @@ static void tell_best(const struct scaled_plans *p, size_t first, size_t end, st
 {
     const struct scaled_plan *here = best_here(p, first, end), *there = p->ranked[first];
     if (there->there.place != 1) {
-        buffer_add_text(out, "no plan has a place there: of none is it predicted that it fits, and how fast it is\n");
+        buffer_add_text(out, "no plan can be predicted to fit there, with a step time\n");
         return;
     }
     if (!here || here == there) {
@@ -125,7 +125,7 @@ static void tell_best(const struct scaled_plans *p, size_t first, size_t end, st
     buffer_printf(out, "%s is the best here, ", here->words);
     if (here->there.place > 0)
         buffer_printf(out,
-                      "and %" PRId64 "%s there: the first is the faster of the two with a probability of %.0f %%\n",
+                      "and %" PRId64 "%s there; the first is faster than the second with a probability of %.0f %%\n",
                       here->there.place, ordinal(here->there.place), 100 * scaled_plans_faster(there, here));
     else
         buffer_printf(out, "and %s there\n", here->there.found ? "without a place" : "not possible");
@@ -141,10 +141,11 @@ static void count_plans(const struct scaled_plans *p, struct buffer *out)
         only_here += !plan->there.found;
         too_large += plan->there.verdict == OOM_CERTAIN;
     }
-    buffer_printf(out, "%zu plan%s here and there, %zu only there, %zu only here; %zu predicted not to fit there\n",
+    buffer_printf(out,
+                  "%zu plan%s both here and there, %zu only there, %zu only here; %zu are predicted not to fit there\n",
                   both, both == 1 ? "" : "s", only_there, only_here, too_large);
     if (p->without > 0)
-        buffer_printf(out, "nothing is predicted of %" PRId64 " combinations there\n", p->without);
+        buffer_printf(out, "nothing can be predicted for %" PRId64 " combinations there\n", p->without);
 }
 
 /* The plan there on the most devices; NULL: there is none. */
@@ -161,16 +162,16 @@ static void tell_extrapolation(const struct scaled_plans *p, struct buffer *out)
 {
     const struct scaled_plan *plan = largest(p);
     if (!(p->measured_devices > 0)) {
-        buffer_add_text(out,
-                        "nothing has been measured here: intervals are as wide as predictions were off elsewhere\n");
+        buffer_add_text(out, "nothing has been measured here, so intervals are as wide as the errors of predictions "
+                             "elsewhere\n");
         return;
     }
     if (!plan || !(plan->there.devices > p->measured_devices))
         return;
     double times = plan->there.devices / p->measured_devices, far = sqrt(log2(times));
     buffer_printf(out,
-                  "measured on at most %.0f devices; %.0f are %.3g times as many: intervals of time are widened by"
-                  " %.0f %%, of memory by %.0f %%, as comparisons of a plan on few and on many devices ask for\n",
+                  "measured on at most %.0f devices; %.0f are %.3g times as many, so intervals of time are widened by "
+                  "%.0f %% and those of memory by %.0f %%, as in comparisons of plans on few and on many devices\n",
                   p->measured_devices, plan->there.devices, times, 100 * expm1(plan->spread[QUANTITY_OF_TIME] * far),
                   100 * expm1(plan->spread[QUANTITY_OF_MEMORY] * far));
 }

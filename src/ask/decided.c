@@ -156,9 +156,9 @@ static int say_nothing(const struct decision *decision, enum search_answer answe
 {
     if (answer == SEARCH_WAIT)
         return error_set(e, ERROR_NOTHING,
-                         "%s waits for what was asked for to be told: %s (meshsweep ask --open lists it)", strategy,
-                         decision->reason);
-    return error_set(e, ERROR_NOTHING, "%s has nothing more to ask for: %s", strategy, decision->reason);
+                         "%s waits for the results of jobs that were asked for: %s (meshsweep ask --open lists them)",
+                         strategy, decision->reason);
+    return error_set(e, ERROR_NOTHING, "%s has no more jobs to propose: %s", strategy, decision->reason);
 }
 
 static int decide(struct deciding *d, size_t wanted, cJSON *asked, struct error *e)

@@ -11,10 +11,10 @@ static int say_exhausted(const struct proposal_place *place, struct error *e)
         return -1;
     if (open > 0)
         return error_set(e, ERROR_NOTHING,
-                         "nothing is left to ask for: what has not run has been asked for (%.0f to be told; meshsweep "
-                         "ask --open lists them)",
+                         "no job is left to ask for: all that have not run have been asked for (%.0f without a result; "
+                         "meshsweep ask --open lists them)",
                          open);
-    return error_set(e, ERROR_NOTHING, "nothing is left to ask for: every job of the sweep has an outcome");
+    return error_set(e, ERROR_NOTHING, "no job is left to ask for: every job of the sweep has an outcome");
 }
 
 static int next_in_order(const struct proposal_place *place, size_t wanted, cJSON *asked, struct error *e)

@@ -71,7 +71,7 @@ static int text_of(const cJSON *item, const char *name, const char **out, struct
 {
     const cJSON *text = cJSON_GetObjectItemCaseSensitive(item, name);
     if (text && !cJSON_IsString(text))
-        return error_set(e, ERROR_USAGE, "\"%s\" must be a text", name);
+        return error_set(e, ERROR_USAGE, "\"%s\" must be a string", name);
     *out = text ? text->valuestring : *out;
     return 0;
 }
@@ -108,7 +108,8 @@ static int read_proposal(const struct proposal_place *place, const cJSON *item, 
     const cJSON *named = cJSON_GetObjectItemCaseSensitive(item, "keys"), *keys = named ? named : item;
     *out = (struct asked_for){.given = item, .by = place->by, .why = place->why};
     if (!cJSON_IsObject(keys))
-        return error_set(e, ERROR_USAGE, "a proposal is an object of keys and values, like {\"micro_batch\": 4}");
+        return error_set(e, ERROR_USAGE,
+                         "a proposal must be an object of keys and values, such as {\"micro_batch\": 4}");
     if (named && (text_of(item, "by", &out->by, e) < 0 || text_of(item, "why", &out->why, e) < 0))
         return -1;
     out->keys = flat_keys(keys);
@@ -221,7 +222,7 @@ static char *missing_value(const struct proposal_place *place, const struct aske
         if (said)
             return said;
     }
-    return xstrdup("no combination has these values together");
+    return xstrdup("no combination has all of these values");
 }
 
 /* How far a job is from what was proposed: keys that differ, then by what factors. */
@@ -352,7 +353,8 @@ static int refuse_excluded(const struct proposal_place *place, const struct aske
 static int refuse_pruned(const struct proposal_place *place, const struct asked_for *p, int64_t witness, cJSON *list,
                          struct error *e)
 {
-    char *reason = xasprintf("needs no less device memory than job %lld, which ran out of it", (long long)witness);
+    char *reason =
+        xasprintf("needs at least as much device memory as job %lld, which ran out of it", (long long)witness);
     const struct proposal_refusal r = {"predict.order", reason, NULL};
     int rc = refuse(place, p, &r, list, e);
     free(reason);

@@ -44,13 +44,13 @@ static int find_named(const struct proposal_place *place, const cJSON *item, int
     if (*job || !key)
         return 0;
     if (!cJSON_IsString(key))
-        return error_set(e, ERROR_USAGE, "\"key\" must be a text");
+        return error_set(e, ERROR_USAGE, "\"key\" must be a string");
     return job_named(place->db, key->valuestring, job, e);
 }
 
 static int say_not_asked(const char *what, int64_t number, struct error *e)
 {
-    return error_set(e, ERROR_USAGE, "%s %lld was not asked for; meshsweep ask --open lists what was", what,
+    return error_set(e, ERROR_USAGE, "%s %lld was not asked for; meshsweep ask --open lists the jobs that were", what,
                      (long long)number);
 }
 
@@ -61,7 +61,7 @@ static int find_trial(const struct proposal_place *place, const cJSON *item, str
     if (number_of(item, "trial", &trial, e) < 0 || find_named(place, item, &job, e) < 0)
         return -1;
     if (!trial && !job)
-        return error_set(e, ERROR_USAGE, "it names no job: \"trial\": N, \"job\": N or \"key\": \"…\"");
+        return error_set(e, ERROR_USAGE, "it names no job; add \"trial\": N, \"job\": N or \"key\": \"…\"");
     if (db_prepare(place->db,
                    "SELECT t.id, t.job_id, t.outcome, j.state FROM trial AS t JOIN search AS s ON s.id = t.search_id"
                    " JOIN job AS j ON j.id = t.job_id WHERE s.sweep_id = ?1 AND s.strategy = '" PROPOSALS_STRATEGY
@@ -75,10 +75,10 @@ static int find_trial(const struct proposal_place *place, const cJSON *item, str
     if (rc == 0)
         rc = say_not_asked(trial ? "trial" : "job", trial ? trial : job, e);
     else if (rc > 0 && !stmt_is_null(s, 2))
-        rc = error_set(e, ERROR_USAGE, "trial %lld, job %lld, has its outcome already: %s", (long long)stmt_int(s, 0),
+        rc = error_set(e, ERROR_USAGE, "trial %lld (job %lld) already has an outcome: %s", (long long)stmt_int(s, 0),
                        (long long)stmt_int(s, 1), stmt_text(s, 2));
     else if (rc > 0 && strcmp(stmt_text(s, 3), "running") == 0)
-        rc = error_set(e, ERROR_USAGE, "job %lld is running: what comes of it is recorded by its run",
+        rc = error_set(e, ERROR_USAGE, "job %lld is being run here; its run records the result",
                        (long long)stmt_int(s, 1));
     if (rc > 0) {
         out->trial_id = stmt_int(s, 0);
@@ -95,7 +95,7 @@ static int read_failure(const cJSON *item, struct told *out, struct error *e)
     const cJSON *failure = cJSON_GetObjectItemCaseSensitive(item, "failure");
     const cJSON *message = cJSON_GetObjectItemCaseSensitive(item, "message");
     if (message && !cJSON_IsString(message))
-        return error_set(e, ERROR_USAGE, "\"message\" must be a text");
+        return error_set(e, ERROR_USAGE, "\"message\" must be a string");
     out->message = message ? message->valuestring : NULL;
     if (!failure || cJSON_IsNull(failure))
         return 0;
@@ -116,8 +116,8 @@ static int check_numbers(const cJSON *metrics, struct error *e)
     for (const cJSON *m = metrics ? metrics->child : NULL; m; m = m->next)
         if (!cJSON_IsNumber(m) || !isfinite(m->valuedouble))
             return error_set(e, ERROR_USAGE,
-                             "metric \"%s\" must be a finite number; a job that ended as none is told with "
-                             "\"failure\": \"diverged\"",
+                             "metric \"%s\" must be a finite number; for a job that diverged, write \"failure\": "
+                             "\"diverged\" instead",
                              m->string);
     return 0;
 }
@@ -137,8 +137,9 @@ static int check_objective(const struct proposal_place *place, const struct told
     for (read = read ? read : itself; *read; read++)
         if (!has_metric(t, *read))
             return error_set(e, ERROR_USAGE,
-                             "it lacks the metric \"%s\"%s; a job that failed is told with \"failure\": CLASS", *read,
-                             read == itself ? ", which is the objective" : ", which the objective is worked out from");
+                             "it lacks the metric \"%s\"%s; for a job that failed, write \"failure\": CLASS instead",
+                             *read,
+                             read == itself ? ", which is the objective" : ", from which the objective is computed");
     return 0;
 }
 
@@ -147,7 +148,8 @@ static int read_told(const struct proposal_place *place, const cJSON *item, stru
     const cJSON *duration = cJSON_GetObjectItemCaseSensitive(item, "duration");
     *out = (struct told){.duration_s = NAN, .metrics = cJSON_GetObjectItemCaseSensitive(item, "metrics")};
     if (!cJSON_IsObject(item))
-        return error_set(e, ERROR_USAGE, "a result is an object, like {\"trial\": 1, \"metrics\": {\"loss\": 2.5}}");
+        return error_set(e, ERROR_USAGE,
+                         "a result must be an object, such as {\"trial\": 1, \"metrics\": {\"loss\": 2.5}}");
     if (duration && (!cJSON_IsNumber(duration) || !(duration->valuedouble >= 0) || duration->valuedouble > 1e12))
         return error_set(e, ERROR_USAGE, "\"duration\" must be a number of seconds");
     if (duration)

@@ -18,11 +18,12 @@ const struct command *const commands[] = {
 
 const struct exit_status_text exit_status_texts[] = {
     {"0", "all well"},
-    {"1", "an operation failed; of compare --fail-slower: it is slower"},
-    {"2", "wrong use or a wrong sweep file"},
-    {"3", "finished, some jobs failed; of stale: some results are; of compare --fail-slower: too few repeats to tell"},
+    {"1", "an operation failed; with compare --fail-slower: the second database is slower"},
+    {"2", "wrong usage or an invalid sweep file"},
+    {"3", "finished, but some jobs failed; with stale: some results are stale; with compare --fail-slower: too few "
+          "repeats to tell"},
     {"4", "nothing matched"},
-    {"5", "jobs are left that the host could not run; nothing of that failed"},
+    {"5", "the host could not run all jobs; those that are left have not failed"},
     {"128+n", "ended by signal n"},
     {NULL, NULL},
 };
@@ -41,17 +42,16 @@ void command_add_help(const struct command *c, struct buffer *out)
 
 void commands_add_help(struct buffer *out)
 {
-    buffer_printf(out,
-                  "usage: meshsweep [COMMAND] [OPTIONS]\n\n"
-                  "Sweeps configurations of distributed training: one TOML file in, a database\nof results out.\n\n");
+    buffer_printf(out, "usage: meshsweep [COMMAND] [OPTIONS]\n\n"
+                       "Run a sweep over configurations of distributed training. One TOML file says\nwhat to try; a "
+                       "database keeps the results.\n\n");
     for (const struct command *const *c = commands; *c; c++)
         buffer_printf(out, "  %-12s  %s\n", (*c)->name, (*c)->summary);
     buffer_printf(out,
-                  "\nWithout a command it is `%s`. `meshsweep COMMAND --help` tells the options\nand an example.\n"
-                  "Exit status: 0 all well, 1 an operation failed, 2 wrong use or a wrong sweep\n"
-                  "file, 3 some jobs failed, 4 nothing matched, 5 jobs are left that the host\n"
-                  "could not run, 6 the first jobs failed alike and the rest was not started,\n"
-                  "128 + n ended by signal n.\n",
+                  "\nThe default command is `%s`. `meshsweep COMMAND --help` lists its options\nwith an example. To "
+                  "begin: meshsweep init --help\nExit status: 0 success, 1 an operation failed, 2 wrong usage or an "
+                  "invalid\nsweep file, 3 some jobs failed, 4 nothing matched, 5 the host could not run\nall jobs, 6 "
+                  "the first jobs failed the same way and the rest were not started,\n128 + n ended by signal n.\n",
                   run_command.name);
 }
 

@@ -14,7 +14,7 @@
 enum exit_status {
     STATUS_OK = 0,
     STATUS_FAILED = 1,      /* an operation failed; what is compared is slower */
-    STATUS_USAGE = 2,       /* wrong use or a wrong sweep file */
+    STATUS_USAGE = 2,       /* wrong usage or an invalid sweep file */
     STATUS_JOBS_FAILED = 3, /* finished, some jobs failed; some results are stale; repeats are too few to tell */
     STATUS_NOTHING = 4,     /* nothing matched */
     STATUS_HELD = 5,        /* jobs are left that the host could not run */

@@ -64,15 +64,14 @@ static void add_command(struct buffer *out, const struct command *c)
 
 void manual_add(struct buffer *out)
 {
-    buffer_add_text(out,
-                    ".\\\" Made by meshsweep manual from its command table.\n.TH MESHSWEEP 1 \"\" "
-                    "\"meshsweep " MESHSWEEP_VERSION
-                    "\"\n.SH NAME\nmeshsweep \\- sweep configurations of distributed training\n"
-                    ".SH SYNOPSIS\n\\fBmeshsweep\\fR [\\fICOMMAND\\fR] [\\fIOPTIONS\\fR]\n.SH DESCRIPTION\n"
-                    "One TOML file describes models, clusters, training and parallel specs.\n"
-                    "meshsweep enumerates the combinations that fit together under named rules, runs each as a job\n"
-                    "(local or Slurm), records everything in a SQLite database, and goes on where it was stopped.\n"
-                    ".PP\nWithout a command it is \\fB");
+    buffer_add_text(out, ".\\\" Made by meshsweep manual from its command table.\n.TH MESHSWEEP 1 \"\" "
+                         "\"meshsweep " MESHSWEEP_VERSION
+                         "\"\n.SH NAME\nmeshsweep \\- sweep configurations of distributed training\n"
+                         ".SH SYNOPSIS\n\\fBmeshsweep\\fR [\\fICOMMAND\\fR] [\\fIOPTIONS\\fR]\n.SH DESCRIPTION\n"
+                         "One TOML file describes models, clusters, training and parallel specs.\nmeshsweep enumerates "
+                         "the combinations that named rules accept, runs each as a job (locally or\nwith Slurm), "
+                         "records everything in a SQLite database, and continues where it was stopped.\n"
+                         ".PP\nThe default command is \\fB");
     add_troff(out, run_command.name);
     buffer_add_text(out, "\\fR.\n.SH COMMANDS\n");
     for (const struct command *const *c = commands; *c; c++)
@@ -85,8 +84,8 @@ void manual_add(struct buffer *out)
         buffer_printf(out, ".TP\n.B %s\n%s\n", s->status, s->meaning);
     buffer_add_text(out, ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nset and not empty: no colours (see no\\-color.org)\n"
                          ".TP\n.B COLUMNS\nwidth of the terminal\n"
-                         ".TP\n.B MESHSWEEP_PAGER\nwhat long output on a terminal goes through; else \\fBPAGER\\fR, "
-                         "else less with\nLESS=FRX; empty or cat: nothing\n"
+                         ".TP\n.B MESHSWEEP_PAGER\npager for long output on a terminal (default: \\fBPAGER\\fR, then "
+                         "less with LESS=FRX);\nempty or cat: no pager\n"
                          ".SH FILES\n.TP\n.I results.db\nthe database\n.TP\n.I results.db.d\nfiles of the attempts: "
                          "output and "
                          "metrics\n.SH SEE ALSO\n.BR meshsweep (5),\n.BR sqlite3 (1)\n");

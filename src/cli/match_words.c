@@ -16,7 +16,8 @@ void match_add_prediction(const struct match *m, struct buffer *out)
     char size[32];
     if (!isnan(m->predicted_memory))
         buffer_printf(out, "  predicted %s%s%s%s%s", format_size_bytes((int64_t)m->predicted_memory, size, sizeof size),
-                      *of ? " " : "", of, words[m->risk] ? words[m->risk] : "", m->is_audit ? " run as an audit" : "");
+                      *of ? " " : "", of, words[m->risk] ? words[m->risk] : "",
+                      m->is_audit ? " run to audit pruning" : "");
     if (!isnan(m->predicted_time))
         buffer_printf(out, "%s %.3g s a step", isnan(m->predicted_memory) ? "  predicted" : ",", m->predicted_time);
 }

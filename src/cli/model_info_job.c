@@ -51,11 +51,13 @@ int model_info_use_known(struct session *s, struct db *db, struct error *e)
 
 void model_info_explain(const struct model_facts *f)
 {
-    static const char without[] = "the sweep goes on without; [model_info] takes params and activation_memory by hand";
+    static const char without[] =
+        "the sweep continues without it; params and activation_memory can be given under [model_info] instead";
     if (f->rule)
-        output_message("model information: the job for it is excluded by %s; %s", f->rule, without);
+        output_message("model information: the job that measures it is excluded by %s; %s", f->rule, without);
     else if (f->failure && failure_is_of_command(f->message))
-        output_message("model information: job %lld failed (%s): %s; the command of all jobs is at fault",
+        output_message("model information: job %lld failed (%s): %s; the command is the same for all jobs, so correct "
+                       "it first",
                        (long long)f->job_id, f->failure, f->message);
     else if (f->failure)
         output_message("model information: job %lld failed (%s)%s%s; %s", (long long)f->job_id, f->failure,

@@ -35,7 +35,7 @@ const struct option common_option_table[] = {
     {.name = "no-pager",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct option_words, no_pager),
-     .help = "long output without one"},
+     .help = "do not use a pager for long output"},
     {.name = NULL},
 };
 
@@ -277,7 +277,7 @@ static int read_short(struct cursor *c, const char *letters, struct error *e)
 static int add_word(const struct option_rules *rules, char *word, struct option_words *out, struct error *e)
 {
     if (out->count == rules->words_most)
-        return error_set(e, ERROR_USAGE, rules->words_most ? "one word too many: %s" : "unexpected word: %s", word);
+        return error_set(e, ERROR_USAGE, rules->words_most ? "unexpected argument: %s" : "unexpected word: %s", word);
     out->items[out->count++] = word;
     return 0;
 }
@@ -381,7 +381,7 @@ static void add_lines(const struct option *table, size_t width, struct buffer *o
 
 static void add_rare(const struct option *table, struct buffer *out)
 {
-    static const char before[] = "  further (meshsweep manual has them):";
+    static const char before[] = "  more options, explained by meshsweep manual:";
     size_t column = 0;
     for (; table->name; table++) {
         if (!table->rare)
@@ -417,11 +417,11 @@ int option_find_word(const char *option, const char *text, const char *const *wo
             return count;
     const char *near = suggest_nearest(text, words, (size_t)count);
     if (near)
-        return error_set(e, ERROR_USAGE, "%s: there is no `%s` (did you mean `%s`?)", option, text, near);
+        return error_set(e, ERROR_USAGE, "%s: unknown value `%s` (did you mean `%s`?)", option, text, near);
     struct buffer all = BUFFER_INIT;
     for (int i = 0; i < count; i++)
         buffer_printf(&all, "%s%s", i == 0 ? "" : i == count - 1 ? " or " : ", ", words[i]);
-    error_set(e, ERROR_USAGE, "%s: there is no `%s`; it is one of %s", option, text, buffer_text(&all));
+    error_set(e, ERROR_USAGE, "%s: unknown value `%s`; must be one of %s", option, text, buffer_text(&all));
     buffer_free(&all);
     return -1;
 }

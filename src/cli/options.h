@@ -60,7 +60,7 @@ struct option {
 #define OPTION_CONFIG(at)                                                                                              \
     {                                                                                                                  \
         .name = "config", .letter = 'c', .kind = OPTION_STRING, .offset = (at), .value = "FILE",                       \
-        .help = "the sweep file (the database's, else sweep.toml)"                                                     \
+        .help = "the sweep file (default: the one recorded in the database, else sweep.toml)"                          \
     }
 
 /* -h, --help, --version, --color and --no-pager, which every table has. */

@@ -26,8 +26,8 @@ static int say_gone(const char *path, const char *db_path, struct error *e)
     struct buffer name = BUFFER_INIT;
     shell_add_word(&name, db_path);
     error_set(e, ERROR_USAGE,
-              "%s: the sweep file of %s is not there any more; name it with -c FILE (sqlite3 %s 'SELECT text FROM "
-              "current_sweep' prints what is kept of it)",
+              "%s: the sweep file of %s no longer exists; name it with -c FILE (sqlite3 %s 'SELECT text FROM "
+              "current_sweep' prints the recorded copy)",
               path, db_path, buffer_text(&name));
     buffer_free(&name);
     return -1;
@@ -51,7 +51,7 @@ static int choose(struct db *db, const char *db_path, char *const *places, char 
     }
     if (!first)
         return say_gone(places[0], db_path, e);
-    output_message("%s, or what it includes, has changed since %s recorded it; this goes by what it is now", first,
+    output_message("%s, or a file that it includes, has changed since %s recorded it; using it as it is now", first,
                    db_path);
     *path = xstrdup(first);
     return 0;

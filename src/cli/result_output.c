@@ -66,7 +66,7 @@ int result_output(struct db *db, const struct result_query *q, const struct repo
     shown.options.left_out = &left_out;
     int rc = statement_rows_render(db, s, &shown, count, e);
     if (rc == 0 && left_out)
-        output_message("%zu columns more: --wide, or --columns A,B,…", left_out);
+        output_message("%zu more columns: --wide, or --columns A,B,…", left_out);
     free(kept);
     free(objective);
     stmt_free(s);

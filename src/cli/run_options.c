@@ -30,7 +30,7 @@ static const char *const executor_words[] = {[EXECUTOR_LOCAL] = "local", [EXECUT
          .kind = OPTION_STRING,                                                                                        \
          .offset = AT(only),                                                                                           \
          .value = "SQL",                                                                                               \
-         .help = "only jobs for which this is true: 'tp = 2 AND layers > 4'"},                                         \
+         .help = "only jobs that satisfy this condition: 'tp = 2 AND layers > 4'"},                                    \
         {.name = "limit",                                                                                              \
          .kind = OPTION_INT,                                                                                           \
          .offset = AT(limit),                                                                                          \
@@ -42,14 +42,14 @@ static const char *const executor_words[] = {[EXECUTOR_LOCAL] = "local", [EXECUT
          .kind = OPTION_STRING,                                                                                        \
          .offset = AT(retry_failed),                                                                                   \
          .value = "CLASS,...",                                                                                         \
-         .help = "failed jobs too, or those of some classes: oom, timeout",                                            \
+         .help = "also failed jobs: all, or of some classes, such as oom,timeout",                                     \
          .choices = failure_names + 1,                                                                                 \
          .value_optional = true},                                                                                      \
         {.name = "prune",                                                                                              \
          .kind = OPTION_STRING,                                                                                        \
          .offset = AT(prune),                                                                                          \
          .value = "HOW",                                                                                               \
-         .help = "leave out what cannot fit: sound, estimate or off",                                                  \
+         .help = "skip what cannot fit: sound, estimate or off",                                                       \
          .choices = prune_words},                                                                                      \
         {.name = "executor",                                                                                           \
          .kind = OPTION_CHOICE,                                                                                        \
@@ -61,24 +61,24 @@ static const char *const executor_words[] = {[EXECUTOR_LOCAL] = "local", [EXECUT
         {.name = "in-allocation",                                                                                      \
          .kind = OPTION_FLAG,                                                                                          \
          .offset = AT(in_allocation),                                                                                  \
-         .help = "with Slurm: in the nodes of the allocation that this runs in"},                                      \
+         .help = "with Slurm: inside the current allocation"},                                                         \
         {.name = "manual-job-timeout",                                                                                 \
          .kind = OPTION_DURATION,                                                                                      \
          .offset = AT(manual_timeout_ms),                                                                              \
          .value = "SECONDS",                                                                                           \
-         .help = "limit of jobs whose plan is given (600)"},                                                           \
+         .help = "time limit of jobs whose plan is given (default 600)"},                                              \
         {.name = "command",                                                                                            \
          .kind = OPTION_STRING,                                                                                        \
          .offset = AT(command),                                                                                        \
          .value = "LINE",                                                                                              \
-         .help = "a shell line in place of the file's command"},                                                       \
+         .help = "shell line to run instead of the file's"},                                                           \
         {.name = "search-model",                                                                                       \
          .kind = OPTION_FLAG,                                                                                          \
          .offset = AT(search_model),                                                                                   \
          .help = "take the models from [model_space]"},                                                                \
-        {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "the plan as JSON"},                         \
+        {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "print the plan as JSON"},                   \
     {                                                                                                                  \
-        .name = "all", .kind = OPTION_FLAG, .offset = AT(all), .help = "every job of the plan, not the first ones"     \
+        .name = "all", .kind = OPTION_FLAG, .offset = AT(all), .help = "list every job of the plan"                    \
     }
 
 #define SEARCH_NUMBER(option, which, unit, text)                                                                       \
@@ -100,8 +100,8 @@ static const char *const executor_words[] = {[EXECUTOR_LOCAL] = "local", [EXECUT
      .help = "grid (default), random, binary, asha, model, dsat-*, ...",                                               \
      .choices = search_strategy_names},                                                                                \
         SEARCH_NUMBER("max-trials", SEARCH_MAX_TRIALS, "N",                                                            \
-                      "trials in all; 0: no limit (64; dsat-*: 50; grid: none)"),                                      \
-        RARE_NUMBER("max-concurrent-trials", SEARCH_MAX_CONCURRENT_TRIALS, "N", "trials at a time (16)"),              \
+                      "maximum number of trials; 0: no limit (default 64; dsat-*: 50; grid: none)"),                   \
+        RARE_NUMBER("max-concurrent-trials", SEARCH_MAX_CONCURRENT_TRIALS, "N", "trials at a time (default 16)"),      \
         RARE_NUMBER("max-slots", SEARCH_MAX_SLOTS, "N", "devices in use at a time"),                                   \
         {.name = "metric",                                                                                             \
          .offer = OFFER_METRICS,                                                                                       \
@@ -115,34 +115,39 @@ static const char *const executor_words[] = {[EXECUTOR_LOCAL] = "local", [EXECUT
          .offset = AT(zero_stages),                                                                                    \
          .value = "N,...",                                                                                             \
          .many = true,                                                                                                 \
-         .help = "ZeRO stages to search (all; dsat-*: 1,2,3)"},                                                        \
+         .help = "ZeRO stages to search (default all; dsat-*: 1,2,3)"},                                                \
         {.name = "order",                                                                                              \
          .rare = true,                                                                                                 \
          .kind = OPTION_STRING,                                                                                        \
          .offset = AT(order),                                                                                          \
          .value = "HOW",                                                                                               \
-         .help = "of grid: declared (default), predicted, shuffled",                                                   \
+         .help = "order of grid: declared (default), predicted, shuffled",                                             \
          .choices = search_order_names},                                                                               \
         RARE_NUMBER("early-stopping", SEARCH_EARLY_STOPPING, "N", "end after N trials without a better one"),          \
-        RARE_NUMBER("random-seed", SEARCH_RANDOM_SEED, "N", "of all draws (42)"),                                      \
+        RARE_NUMBER("random-seed", SEARCH_RANDOM_SEED, "N", "seed of all random draws (default 42)"),                  \
         RARE_NUMBER("start-profile-step", SEARCH_START_PROFILE_STEP, "N",                                              \
-                    "samples of earlier steps do not count (dsat-*: 3)"),                                              \
-        RARE_NUMBER("end-profile-step", SEARCH_END_PROFILE_STEP, "N", "end a job after this step (dsat-*: 5)"),        \
+                    "ignore samples of earlier steps (default of dsat-*: 3)"),                                         \
+        RARE_NUMBER("end-profile-step", SEARCH_END_PROFILE_STEP, "N",                                                  \
+                    "end a job after this step (default of dsat-*: 5)"),                                               \
         RARE_NUMBER("trials-per-random-config", SEARCH_TRIALS_PER_RANDOM_CONFIG, "N",                                  \
-                    "dsat-random: trials of one configuration (5)"),                                                   \
-        RARE_NUMBER("search-range-factor", SEARCH_RANGE_FACTOR, "X", "times the estimated largest micro-batch (1)"),   \
+                    "dsat-random: trials of one configuration (default 5)"),                                           \
+        RARE_NUMBER("search-range-factor", SEARCH_RANGE_FACTOR, "X",                                                   \
+                    "dsat-*: search up to this multiple of the estimated largest micro-batch (default 1)"),            \
         RARE_NUMBER("max-rungs", SEARCH_MAX_RUNGS, "N", "asha: rungs (5)"),                                            \
-        RARE_NUMBER("divisor", SEARCH_DIVISOR, "N", "asha: one in N goes on (2)"),                                     \
+        RARE_NUMBER("divisor", SEARCH_DIVISOR, "N", "asha: promote one in N (default 2)"),                             \
         RARE_NUMBER("min-binary-search-trials", SEARCH_MIN_BINARY_SEARCH_TRIALS, "N",                                  \
-                    "dsat-asha: trials of the lowest rung (3)"),                                                       \
-        RARE_NUMBER("asha-early-stopping", SEARCH_ASHA_EARLY_STOPPING, "N", "asha: rungs left out at the bottom (0)"), \
-        RARE_NUMBER("min-steps", SEARCH_MIN_STEPS, "N", "asha: measured steps of the lowest rung (4)"),                \
+                    "dsat-asha: trials of the lowest rung (default 3)"),                                               \
+        RARE_NUMBER("asha-early-stopping", SEARCH_ASHA_EARLY_STOPPING, "N",                                            \
+                    "asha: rungs left out at the bottom (default 0)"),                                                 \
+        RARE_NUMBER("min-steps", SEARCH_MIN_STEPS, "N", "asha: measured steps of the lowest rung (default 4)"),        \
         RARE_NUMBER("num-tuning-micro-batch-sizes", SEARCH_NUM_TUNING_MICRO_BATCH_SIZES, "N",                          \
-                    "deepspeed-*: micro-batches per ZeRO stage (3)"),                                                  \
-        SEARCH_NUMBER("budget", SEARCH_BUDGET, "HOURS", "device-hours to spend"),                                      \
-        SEARCH_NUMBER("deadline", SEARCH_DEADLINE, "DURATION", "start nothing new after this long"),                   \
-        RARE_NUMBER("target-gap", SEARCH_TARGET_GAP, "SHARE", "model: end when no more than this is expected (0.02)"), \
-        RARE_NUMBER("confidence", SEARCH_CONFIDENCE, "SHARE", "of ending a beaten job rightly (0.95)"),                \
+                    "deepspeed-*: micro-batches per ZeRO stage (default 3)"),                                          \
+        SEARCH_NUMBER("budget", SEARCH_BUDGET, "HOURS", "spend at most this many device-hours"),                       \
+        SEARCH_NUMBER("deadline", SEARCH_DEADLINE, "DURATION", "start no more jobs after this long"),                  \
+        RARE_NUMBER("target-gap", SEARCH_TARGET_GAP, "SHARE",                                                          \
+                    "model: end when the expected improvement is smaller (default 0.02)"),                             \
+        RARE_NUMBER("confidence", SEARCH_CONFIDENCE, "SHARE",                                                          \
+                    "racing: required certainty that an ended job was beaten (default 0.95)"),                         \
         {.name = "racing",                                                                                             \
          .rare = true,                                                                                                 \
          .kind = OPTION_CHOICE,                                                                                        \
@@ -156,11 +161,11 @@ static const char *const executor_words[] = {[EXECUTOR_LOCAL] = "local", [EXECUT
          .offset = AT(equal_batch),                                                                                    \
          .value = "on|off",                                                                                            \
          .choices = switch_words,                                                                                      \
-         .help = "compare at equal global batch only (on)"},                                                           \
-        SEARCH_NUMBER("confirm", SEARCH_CONFIRM, "N", "runs of each whose interval overlaps the best's"),              \
+         .help = "compare jobs only at equal global batch (default on)"},                                              \
+        SEARCH_NUMBER("confirm", SEARCH_CONFIRM, "N", "runs of each job that may be the best"),                        \
     {                                                                                                                  \
         .name = "run-full-experiment", .kind = OPTION_FLAG, .offset = AT(run_full_experiment),                         \
-        .help = "then launch the winner"                                                                               \
+        .help = "launch the winner after the search"                                                                   \
     }
 
 const struct option run_option_table[] = {
@@ -169,19 +174,19 @@ const struct option run_option_table[] = {
      .letter = 'D',
      .kind = OPTION_FLAG,
      .offset = AT(dry_run),
-     .help = "show the plan (see meshsweep plan), run nothing"},
+     .help = "show the plan, as meshsweep plan does"},
     OPTIONS_OF_STARTS,
     {.name = "detach",
      .kind = OPTION_FLAG,
      .offset = AT(detach),
-     .help = "with Slurm: submit and leave; the next run collects"},
+     .help = "with Slurm: submit and exit; the next run collects the results"},
     {.name = "release",
      .kind = OPTION_FLAG,
      .offset = AT(release),
-     .help = "try now what waits for its host, in turn what was to run last"},
+     .help = "retry held jobs now, and run jobs that were put last in their turn"},
     OPTION_PROGRESS,
     SEARCH_OPTIONS,
-    {.name = "stale", .kind = OPTION_FLAG, .offset = AT(stale), .help = "results of other surroundings again, too"},
+    {.name = "stale", .kind = OPTION_FLAG, .offset = AT(stale), .help = "also run jobs with stale results again"},
     {.name = NULL},
 };
 

@@ -60,19 +60,20 @@ extern const char *const run_progress_words[];
          .kind = OPTION_INT,                                                                                           \
          .offset = AT(max_fail),                                                                                       \
          .value = "N",                                                                                                 \
-         .help = "start nothing new after N failed jobs",                                                              \
+         .help = "start no more jobs after N have failed",                                                             \
          .least = 1,                                                                                                   \
          .most = INFINITY},                                                                                            \
         {.name = "pause-after",                                                                                        \
          .kind = OPTION_INT,                                                                                           \
          .offset = AT(pause_after),                                                                                    \
          .value = "N",                                                                                                 \
-         .help = "pause after N that failed alike before any is ok",                                                   \
+         .help = "pause after N jobs that failed the same way before any succeeded",                                   \
          .fallback = "3",                                                                                              \
          .least = 1,                                                                                                   \
          .most = INFINITY},                                                                                            \
     {                                                                                                                  \
-        .name = "keep-going", .kind = OPTION_FLAG, .offset = AT(keep_going), .help = "do not pause, however jobs fail" \
+        .name = "keep-going", .kind = OPTION_FLAG, .offset = AT(keep_going),                                           \
+        .help = "do not pause when jobs fail the same way"                                                             \
     }
 #define OPTION_PROGRESS                                                                                                \
     {                                                                                                                  \

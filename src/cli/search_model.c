@@ -25,8 +25,8 @@ int search_model_not_forgotten(const struct sweep *sweep, struct error *e)
     if (!sweep->model_space || sweep->sections[SECTION_MODEL].block_count > 0)
         return 0;
     return error_set(e, ERROR_USAGE,
-                     "%s: the models are in [model_space]: --search-model sweeps them, meshsweep search-model prints "
-                     "them",
+                     "%s: its models are in [model_space]; sweep them with --search-model, or print them with "
+                     "meshsweep search-model",
                      sweep->path);
 }
 
@@ -70,8 +70,8 @@ static void report_strata(const struct model_search *search)
         const struct model_search_stratum *s = &search->strata[i];
         if (s->taken < (uint64_t)s->sample->take)
             output_message("%s: %" PRIu64 " of %" PRId64 " models: %s", s->name, s->taken, s->sample->take,
-                           search->cut ? "more may be left, but the space is too large to look at all of it"
-                                       : "no more are left");
+                           search->cut ? "there may be more, but the space is too large to examine completely"
+                                       : "there are no more");
     }
 }
 
@@ -165,7 +165,7 @@ int search_model_fill(struct sweep *sweep, struct error *e)
     if (open_search(sweep, &options, &progress, &search, e) < 0)
         return -1;
     if (written > 0)
-        output_message("%s: those of [model_space] take the place of %zu [[model]] blocks", sweep->path, written);
+        output_message("%s: models of [model_space] replace %zu [[model]] blocks", sweep->path, written);
     int rc = model_section_fill(search, sweep, &count, e);
     if (rc == 0)
         report_end(search, count);

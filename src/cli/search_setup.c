@@ -26,7 +26,7 @@ static int read_number(const char *text, enum search_number which, double *out, 
         known = true;
     }
     char *name = option_name(which);
-    int rc = known ? search_number_check(which, *out, e) : error_set(e, ERROR_USAGE, "`%s` is no number", text);
+    int rc = known ? search_number_check(which, *out, e) : error_set(e, ERROR_USAGE, "`%s` is not a number", text);
     if (rc < 0)
         error_context(e, "%s", name);
     free(name);
@@ -42,12 +42,12 @@ static int read_stages(const char *text, bool *stages, struct error *e)
     int rc = 0, count = 0;
     for (char *word = strtok_r(copy, ", ", &rest); rc == 0 && word; word = strtok_r(NULL, ", ", &rest), count++) {
         if (word[0] < '0' || word[0] >= '0' + SEARCH_ZERO_STAGES || word[1])
-            rc = error_set(e, ERROR_USAGE, "--zero-stages: `%s` is no ZeRO stage (0, 1, 2, 3 or all)", word);
+            rc = error_set(e, ERROR_USAGE, "--zero-stages: `%s` is not a ZeRO stage (0, 1, 2, 3 or all)", word);
         else
             stages[word[0] - '0'] = true;
     }
     if (rc == 0 && count == 0)
-        rc = error_set(e, ERROR_USAGE, "--zero-stages: no stage is left to search");
+        rc = error_set(e, ERROR_USAGE, "--zero-stages: no stage is given (0, 1, 2, 3 or all)");
     free(copy);
     return rc;
 }
@@ -101,14 +101,14 @@ int search_setup_read(const struct run_options *o, struct sweep *sweep, struct s
     set_steps(&sweep->job, &complete, out->options.numbers[SEARCH_END_PROFILE_STEP] != SEARCH_NOT_GIVEN);
     out->wanted = asks_for_anything(&out->options);
     if (sweep->job.last_step > 0 && sweep->job.first_step > sweep->job.last_step)
-        return error_set(e, ERROR_USAGE, "end_profile_step: %lld comes before start_profile_step, %lld: no step counts",
+        return error_set(e, ERROR_USAGE,
+                         "end_profile_step: %lld is before start_profile_step, %lld, so no step would count",
                          (long long)sweep->job.last_step, (long long)sweep->job.first_step);
     if (out->wanted && sweep->objective_count == 0 && out->options.strategy &&
         strcmp(out->options.strategy, "grid") != 0)
         return error_set(e, ERROR_USAGE,
-                         "%s: a search needs to know what is better; add objective = \"max:METRIC\" to [sweep], or "
-                         "give "
-                         "--metric max:METRIC",
+                         "%s: a search needs an objective; add objective = \"max:METRIC\" or \"min:METRIC\" to "
+                         "[sweep], or give --metric max:METRIC",
                          sweep->path);
     return 0;
 }

@@ -31,7 +31,7 @@ static int check_class(const char *name, struct error *e)
     else
         for (int i = 1; i < FAILURE_COUNT; i++)
             buffer_printf(&hint, "%s%s", i == 1 ? "; there are " : ", ", failure_names[i]);
-    error_set(e, ERROR_USAGE, "--retry-failed: there is no failure class `%s`%s", name, buffer_text(&hint));
+    error_set(e, ERROR_USAGE, "--retry-failed: unknown failure class `%s`%s", name, buffer_text(&hint));
     buffer_free(&hint);
     return -1;
 }
@@ -83,7 +83,7 @@ static int set_prune(struct session *s, const char *how, struct error *e)
     else if (strcmp(how, "off") == 0)
         *prune = PRUNE_OFF;
     else if (strcmp(how, "estimate") != 0)
-        return error_set(e, ERROR_USAGE, "--prune: `%s` is none of sound, estimate, off", how);
+        return error_set(e, ERROR_USAGE, "--prune %s: must be sound, estimate or off", how);
     else if (!by_estimate)
         *prune = PRUNE_CERTAIN;
     return 0;
@@ -172,7 +172,7 @@ static int exclude_by_hosts(struct session *s, struct error *e)
     for (size_t i = 0; i < hosts.count; i++)
         devices[i] = hosts.hosts[i].device_count;
     add_rule(s->sweep, nodes_fit(devices, hosts.count),
-             xasprintf("the hostfile has %zu hosts, %lld devices in all", hosts.count,
+             xasprintf("the hostfile has %zu hosts with %lld devices in total", hosts.count,
                        (long long)hosts_device_count(&hosts)),
              s->sweep->local.hostfile);
     free(devices);
@@ -187,7 +187,7 @@ static void exclude_by_allocation(struct session *s)
     for (size_t i = 0; i < s->devices.count; i++)
         devices[s->devices.nodes[i]]++;
     add_rule(s->sweep, nodes_fit(devices, a->count),
-             xasprintf("the allocation has %zu nodes, %zu devices in all (%s)", a->count, s->devices.count,
+             xasprintf("the allocation has %zu nodes with %zu devices in total (%s)", a->count, s->devices.count,
                        s->devices.source),
              "--in-allocation");
     free(devices);
@@ -255,7 +255,7 @@ static int prepare(struct session *s, const struct run_options *o, struct error 
     if (o->prune && set_prune(s, o->prune, e) < 0)
         return -1;
     if (o->in_allocation && o->executor != EXECUTOR_SLURM)
-        return error_set(e, ERROR_USAGE, "--in-allocation is for --executor slurm");
+        return error_set(e, ERROR_USAGE, "--in-allocation needs --executor slurm");
     if (o->scaling) {
         sweep_scale(s->sweep, o->scaling);
         return 0;
@@ -275,7 +275,7 @@ static int find_recorded(const struct run_options *o, char **path, struct error 
         rc = recorded_sweep_find(db, o->db, path, e);
     store_close(db);
     if (rc == 0 && *path)
-        output_message("there is no %s here: this goes by %s, which %s recorded", SWEEP_FILE, *path, o->db);
+        output_message("there is no %s here; using %s, which is recorded in %s", SWEEP_FILE, *path, o->db);
     return rc;
 }
 

@@ -56,7 +56,7 @@ static int tell_environment(struct db *db, const struct job_config *job, char *c
     int rc = stale_environment(db, now, &list, e);
     add_differences(&list, &text);
     if (rc == 0 && list.count > 0)
-        output_message("the environment is not that of the run before: %s", buffer_text(&text));
+        output_message("the environment has changed since the last run: %s", buffer_text(&text));
     buffer_free(&text);
     stale_free(&list);
     free(now);
@@ -83,7 +83,7 @@ int stale_results_tell(struct db *db, const struct job_config *job, char *const 
         return -1;
     add_causes(&list, &causes);
     if (list.count > 0)
-        output_message("%zu of %lld results are of another %s than there is now; --stale runs them again", list.jobs,
+        output_message("%zu of %lld results were made with a different %s than now; --stale runs them again", list.jobs,
                        (long long)list.ended, buffer_text(&causes));
     buffer_free(&causes);
     stale_free(&list);

@@ -35,7 +35,7 @@ static int copy_named(const struct sweep *sweep, const char *name, const char *d
     char *from = path_beside(sweep->path, name), *to = xasprintf("%s/%s", directory, name);
     int rc = 0;
     if (strncmp(name, "../", 3) == 0 || strstr(name, "/../") || access(from, R_OK) < 0)
-        output_message("%s/sweep.toml needs %s, which was not copied", directory, from);
+        output_message("%s/sweep.toml needs %s, which was not copied; copy it yourself", directory, from);
     else
         rc = copy(from, to, e);
     free(from);
@@ -65,7 +65,8 @@ int sweep_files_copy(struct db *db, const char *directory, struct error *e)
         return -1;
     int rc = sweep_parse(path, text, strlen(text), &sweep, &missing);
     if (rc < 0)
-        output_message("%s/sweep.toml needs files that were not copied: %s", directory, missing.text);
+        output_message("%s/sweep.toml needs files that were not copied; copy them yourself: %s", directory,
+                       missing.text);
     else if (sweep->deepspeed.config)
         rc = copy_named(sweep, sweep->deepspeed.config, directory, e);
     for (size_t i = 1; rc == 0 && sweep->files[i]; i++)

@@ -36,11 +36,12 @@ char *sweep_space_find_release(struct sweep *sweep)
         return NULL;
     char *launcher = launcher_of(&sweep->job), *release = installed_release(launcher, environ, &python);
     if (release && parse_release(release, true, &d->version))
-        output_message("rules and keys are those of DeepSpeed %s, which %s has; [deepspeed] version names another",
+        output_message("using rules and keys of DeepSpeed %s, which %s has; to choose another release, set [deepspeed] "
+                       "version",
                        release, python);
     else
-        absent = xasprintf("%s has no package deepspeed, so that the rules of its newest release are applied; "
-                           "[deepspeed] version (--ds_version) says which it is",
+        absent = xasprintf("%s has no package deepspeed, so the rules of its newest release apply; to choose a "
+                           "release, set [deepspeed] version or --ds_version",
                            python);
     free(launcher);
     free(release);

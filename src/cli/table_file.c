@@ -77,7 +77,7 @@ int table_file_read(struct table_file *in, struct error *e)
     if (!in->table)
         return error_set(e, ERROR_USAGE, "%s: the table is empty; its first line must name the columns", in->file);
     if (in->rows == 0)
-        return error_set(e, ERROR_NOTHING, "%s: the table has a header and no rows", in->file);
+        return error_set(e, ERROR_NOTHING, "%s: the table has a header but no rows", in->file);
     return 0;
 }
 

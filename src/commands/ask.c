@@ -19,7 +19,7 @@ static const struct option options[] = {
      .kind = OPTION_INT,
      .offset = AT(count),
      .value = "N",
-     .help = "without proposals: how many jobs",
+     .help = "without proposals: the number of jobs",
      .fallback = "1",
      .least = 1,
      .most = 100000},
@@ -27,15 +27,18 @@ static const struct option options[] = {
      .kind = OPTION_STRING,
      .offset = AT(by),
      .value = "NAME",
-     .help = "who proposes, where a proposal does not say",
+     .help = "who proposes, for proposals that do not say so themselves",
      .fallback = "somebody"},
     {.name = "why",
      .kind = OPTION_STRING,
      .offset = AT(why),
      .value = "TEXT",
-     .help = "why, where a proposal does not say",
+     .help = "the reason, for proposals that give none",
      .fallback = "asked for"},
-    {.name = "open", .kind = OPTION_FLAG, .offset = AT(open), .help = "list what was asked for and is not told yet"},
+    {.name = "open",
+     .kind = OPTION_FLAG,
+     .offset = AT(open),
+     .help = "list the jobs that were asked for and have no result yet"},
     {.name = NULL},
 };
 
@@ -63,7 +66,7 @@ static int ask(const struct arguments *a, struct error *e)
     struct proposing p = {0};
     cJSON *proposals = NULL, *answer = NULL;
     if (o->open && a->word_count > 0)
-        return error_set(e, ERROR_USAGE, "ask --open takes no proposals");
+        return error_set(e, ERROR_USAGE, "ask: --open takes no proposals; leave out the file");
     int rc = a->word_count > 0 ? proposing_read(a->words[0], &proposals, e) : 0;
     if (rc == 0)
         rc = proposing_open(&p, o->config, o->db, a, e);
@@ -82,7 +85,7 @@ static int ask(const struct arguments *a, struct error *e)
 
 const struct command ask_command = {
     .name = "ask",
-    .summary = "Give jobs to run elsewhere, as JSON: the next, or proposed ones",
+    .summary = "Print jobs to run elsewhere as JSON: the next, or proposed ones",
     .usage = "[OPTIONS] [PROPOSALS.json|-]",
     .example = "meshsweep ask -n 4\n"
                "echo '{\"micro_batch\": 8}' | meshsweep ask --by agent --why \"memory is left\" -\n"

@@ -17,7 +17,7 @@ static const struct option option_table[] = {
     {.name = "json",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct backup_options, json),
-     .help = "the counts as JSON"},
+     .help = "print the counts as JSON"},
     {.name = NULL},
 };
 
@@ -36,7 +36,8 @@ static int run(const struct arguments *a, struct error *e)
     struct backup_counts counts = {0, 0};
     struct db *db = NULL;
     if (a->word_count == 0)
-        return error_set(e, ERROR_USAGE, "backup: name the file that gets the copy");
+        return error_set(e, ERROR_USAGE,
+                         "backup: no file is given; name the file to write the copy to: meshsweep backup FILE");
     if (store_open_read_only(o->db, &db, e) < 0)
         return -1;
     const struct kept_files kept = {.option = "backup FILE", .db_path = o->db, .db = db, .writes_database = true};
@@ -61,7 +62,7 @@ static int run(const struct arguments *a, struct error *e)
 
 const struct command backup_command = {
     .name = "backup",
-    .summary = "Copy the database to FILE, also while a run writes it",
+    .summary = "Copy the database to FILE, even while a run is writing to it",
     .usage = "[OPTIONS] FILE",
     .example = "meshsweep backup copy.db",
     .options = option_table,

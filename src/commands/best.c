@@ -43,12 +43,12 @@ static const struct option options[] = {
      .kind = OPTION_STRING,
      .offset = AT(out),
      .value = "DIR",
-     .help = "write command.sh, job.json, metrics.json, sweep.toml and ds_config.json there"},
+     .help = "write command.sh, job.json, metrics.json, sweep.toml and ds_config.json to this directory"},
     {.name = "group",
      .kind = OPTION_STRING,
      .offset = AT(group),
      .value = "GROUP",
-     .help = "the winner of this one of the groups that [sweep] group_by makes"},
+     .help = "show the winner of this group (groups come from [sweep] group_by)"},
     {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "as JSON"},
     {.name = NULL},
 };
@@ -65,7 +65,7 @@ static char *command_of(const struct best *b)
 static char *why_no_command(const struct best *b)
 {
     return b->launch.measured_elsewhere
-               ? xasprintf("there is no command: it was measured elsewhere (%s)", b->launch.measured_elsewhere)
+               ? xasprintf("no command: the job was measured elsewhere (%s)", b->launch.measured_elsewhere)
                : xstrdup("no command was recorded");
 }
 
@@ -156,7 +156,7 @@ static void add_unbeaten(const struct best *b, const struct pareto_job *job, str
         buffer_printf(out, "%s%s", o->unit[0] ? " " : "", o->unit);
     }
     if (job->tie)
-        buffer_printf(out, ", a tie with job %lld", (long long)job->tie);
+        buffer_printf(out, ", tied with job %lld", (long long)job->tie);
     add_differences(b, &job->keys, out);
     buffer_add_char(out, '\n');
 }
@@ -167,7 +167,7 @@ static void add_pareto(const struct best *b, struct buffer *out)
     const struct pareto *p = &b->pareto;
     if (p->objective_count < 2)
         return;
-    buffer_add_text(out, "\nno job is better in one of these and as good in the others (Pareto set):");
+    buffer_add_text(out, "\nno other job is at least as good in all objectives and better in one (Pareto set):");
     for (size_t i = 0; i < p->objective_count; i++)
         buffer_printf(out, "%s %s %s", i ? "," : "", p->objectives[i].maximise ? "highest" : "lowest",
                       p->objectives[i].metric);
@@ -175,7 +175,7 @@ static void add_pareto(const struct best *b, struct buffer *out)
     for (size_t i = 0; i < p->count && i < PARETO_LISTED; i++)
         add_unbeaten(b, &p->jobs[i], out);
     if (p->count > PARETO_LISTED)
-        buffer_printf(out, "  and %zu more: --json lists all\n", p->count - PARETO_LISTED);
+        buffer_printf(out, "  and %zu more; --json lists them all\n", p->count - PARETO_LISTED);
     if (p->incomplete)
         buffer_printf(out, "  %zu ok %s one of these\n", p->incomplete, p->incomplete == 1 ? "job lacks" : "jobs lack");
 }
@@ -185,7 +185,7 @@ static void add_configuration(const struct best *b, struct buffer *out)
     if (!b->configurations.has_replicates)
         return;
     configuration_add_text(b->jobs[0].configuration, out);
-    buffer_add_text(out, "; the job is the one in the middle\n");
+    buffer_add_text(out, "; the job shown is the median one\n");
     if (b->alike)
         buffer_printf(out, "cannot be told apart from %zu other%s (95 %%)\n", b->alike, b->alike == 1 ? "" : "s");
     buffer_add_char(out, '\n');
@@ -203,14 +203,14 @@ static int print_text(const struct best *b, const char *db, struct error *e)
     add_keys(&b->jobs[0], &out);
     buffer_printf(&out, "\ncommand\n%s\n", line);
     if (redacted[0])
-        buffer_printf(&out, "secrets are left out, to be put in their places: %s\n", redacted);
+        buffer_printf(&out, "secrets are left out; fill them in before you run it: %s\n", redacted);
     buffer_printf(&out, "\nfiles: %s\n", files ? files : "none were kept");
     if (b->count > 1)
         buffer_printf(&out, "\nwithin %g %%\n", BEST_TOLERANCE * 100);
     for (size_t i = 1; i < b->count; i++)
         add_runner_up(b, &b->jobs[i], &out);
     if (b->more)
-        buffer_add_text(&out, "  and more: meshsweep results --sort shows them\n");
+        buffer_add_text(&out, "  and more; meshsweep results --sort shows them\n");
     add_pareto(b, &out);
     conditions_add_text(&b->conditions, &out);
     free(line);
@@ -336,7 +336,7 @@ static void add_script(const struct best *b, const char *files, const char *dire
     buffer_printf(out, ", job %lld of sweep ", (long long)b->jobs[0].job_id);
     add_line(out, b->sweep);
     if (redacted[0])
-        buffer_printf(out, "# Secrets are left out, to be put in their places: %s\n", redacted);
+        buffer_printf(out, "# Secrets are left out; fill them in before you run it: %s\n", redacted);
     buffer_printf(out, "%s\n", line);
     free(line);
     free(redacted);
@@ -418,7 +418,7 @@ static void say_nearest(const struct best *b)
 {
     struct buffer text = BUFFER_INIT;
     conditions_add_nearest(&b->conditions, &text);
-    output_message("no job is best: %s", buffer_text(&text));
+    output_message("there is no best job: %s", buffer_text(&text));
     buffer_free(&text);
 }
 
@@ -432,18 +432,20 @@ static int say_nothing_ok(struct db *db, const struct best *b, struct error *e)
     struct buffer classes = BUFFER_INIT;
     add_classes(&s, &classes);
     if (s.ok + s.failed + s.running + s.pending + s.pruned + s.held == 0)
-        status = error_set(e, ERROR_NOTHING, "there is no job in this database: nothing matched; see meshsweep plan");
+        status = error_set(e, ERROR_NOTHING,
+                           "the database has no jobs, because no combination matched; meshsweep plan shows why");
     else if (s.ok + s.failed == 0)
-        status = error_set(e, ERROR_NOTHING, "no job has ended yet: %lld running, %lld pending; see meshsweep status",
-                           (long long)s.running, (long long)s.pending);
+        status =
+            error_set(e, ERROR_NOTHING, "no job has finished yet: %lld running, %lld pending; see meshsweep status",
+                      (long long)s.running, (long long)s.pending);
     else if (b->conditions.none_meets)
         say_nearest(b);
     else if (s.ok)
-        output_message("no job is best: %lld are ok, but none%s has a number of %s%s%s", (long long)s.ok,
+        output_message("there is no best job: %lld are ok, but none%s has a value of %s%s%s", (long long)s.ok,
                        b->conditions.count ? " that meets [sweep] subject_to" : "", b->objective,
                        b->no_number ? ": " : "", b->no_number ? b->no_number : "");
     else
-        output_message("no job is ok: %lld failed%s, %lld running, %lld pending; see meshsweep status",
+        output_message("no job has succeeded: %lld failed%s, %lld running, %lld pending; see meshsweep status",
                        (long long)s.failed, buffer_text(&classes), (long long)s.running, (long long)s.pending);
     buffer_free(&classes);
     status_free(&s);
@@ -460,7 +462,7 @@ static int check_out(struct db *db, const struct best_options *o, struct error *
 static void say_no_script(const struct best *b)
 {
     char *why = why_no_command(b);
-    output_message("no command.sh is written: %s", why);
+    output_message("command.sh was not written: %s", why);
     free(why);
 }
 
@@ -483,7 +485,8 @@ static int print_groups(struct db *db, const struct best *b, const struct best_o
     struct buffer out = BUFFER_INIT;
     int rc;
     if (o->out)
-        return error_set(e, ERROR_USAGE, "--out: there are %zu groups, each with a winner; --group says of which",
+        return error_set(e, ERROR_USAGE,
+                         "--out: there are %zu groups, each with its own winner; choose one with --group",
                          best_group_count(b));
     if (o->json) {
         cJSON *root = json_document();
@@ -491,10 +494,10 @@ static int print_groups(struct db *db, const struct best *b, const struct best_o
         cJSON_AddItemToObject(root, "groups", group_winners_json(b));
         return output_json_take(root, e);
     }
-    buffer_printf(&out, "%s %s of each group; groups are not compared\n\n", b->maximise ? "highest" : "lowest",
-                  b->objective);
+    buffer_printf(&out, "%s %s in each group; groups are not compared with each other\n\n",
+                  b->maximise ? "highest" : "lowest", b->objective);
     rc = group_winners_add_text(db, b, "", &out, e);
-    buffer_add_text(&out, "\nmeshsweep best --group GROUP shows one, with its command\n");
+    buffer_add_text(&out, "\nmeshsweep best --group GROUP shows the winner of one group with its command\n");
     if (rc == 0)
         rc = output_people(&out, e);
     buffer_free(&out);

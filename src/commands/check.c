@@ -30,22 +30,22 @@ static const struct option options[] = {
      .kind = OPTION_STRING,
      .offset = offsetof(struct check_options, config),
      .value = "FILE",
-     .help = "check this sweep file (sweep.toml, where nothing is named)"},
+     .help = "check this sweep file (sweep.toml if no file is named)"},
     {.name = "db",
      .letter = 'd',
      .kind = OPTION_STRING,
      .offset = offsetof(struct check_options, db),
      .value = "FILE",
-     .help = "check this database (results.db, where nothing is named)"},
+     .help = "check this database (results.db if no file is named)"},
     {.name = "against",
      .kind = OPTION_STRING,
      .offset = offsetof(struct check_options, against),
      .value = "TABLE.csv",
-     .help = "list the rules of the sweep file that rows which ran contradict"},
+     .help = "list the rules of the sweep file that exclude rows of this table although they ran"},
     {.name = "repair",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct check_options, repair),
-     .help = "first put right in the database what loses nothing"},
+     .help = "first make the repairs that lose no data"},
     {.name = "json", .kind = OPTION_FLAG, .offset = offsetof(struct check_options, json), .help = "as JSON"},
     {.name = NULL},
 };
@@ -106,11 +106,11 @@ static int print_sweep(const char *path, const struct space *space, uint64_t can
     size_t before = b.length;
     idle_keys_add(space, &b);
     if (b.length > before)
-        buffer_add_text(&b, ": no prediction changes with these keys, whatever their value\n");
+        buffer_add_text(&b, ": these keys do not affect any prediction\n");
     before = b.length;
     unread_keys_add(space, &b);
     if (b.length > before)
-        buffer_add_text(&b, ": no prediction is made from these keys\n");
+        buffer_add_text(&b, ": predictions do not use these keys\n");
     int rc = output_people(&b, e);
     buffer_free(&b);
     return rc;
@@ -130,7 +130,8 @@ static void note_racing(const char *path, const struct sweep *s, const struct se
     const char *late = s->objective_count ? measures_late_input(measures, s->objectives[0].metric) : NULL;
     search_options_complete(&o);
     if (search->wanted && o.racing && late)
-        output_message("%s: [search] racing ends no job: %s is worked out from %s, which is known when a job has ended",
+        output_message("%s: [search] racing cannot end a job early: %s is computed from %s, which is known only once a "
+                       "job has ended",
                        path, s->objectives[0].metric, late);
 }
 
@@ -148,8 +149,8 @@ static int note_objectives(const char *path, struct space *space, const struct s
         const char *const *read = measures ? measures_inputs(measures, one[0]) : NULL;
         for (const char *const *metric = read ? read : one; *metric; metric++)
             if (is_left_to_job(s, *metric))
-                output_message("%s: nothing says how %s is read: every job has to write it to $MESHSWEEP_METRICS, or "
-                               "fails as no-metric; [job.metrics.%s] says otherwise",
+                output_message("%s: no reader is given for %s: each job must write it to $MESHSWEEP_METRICS or fails "
+                               "as no-metric; to read it from output or a file, add [job.metrics.%s]",
                                path, *metric, *metric);
     }
     note_racing(path, s, search, measures);
@@ -165,8 +166,9 @@ static void note_recompute(const char *path, const struct space *space)
         p->inputs[AT_FRAMEWORK])
         return;
     if (predictor_prior(p->predictor, NULL)->memory.recipes != 0)
-        output_message("%s: no key says what is recomputed: memory is predicted without, but what would fit with full "
-                       "recompute is not excluded; recompute = \"none\" (or \"full\", \"selective\") says so",
+        output_message("%s: no key says whether activations are recomputed: memory is predicted without recomputation, "
+                       "but no job that would fit with full recomputation is excluded; set recompute = \"none\", "
+                       "\"selective\" or \"full\"",
                        path);
 }
 
@@ -218,8 +220,7 @@ static int check_sweep(const char *path, cJSON *answer, struct error *e)
 
 static void add_broken(const struct broken_rule *b, const char *file, struct buffer *out)
 {
-    buffer_printf(out, "%s: contradicted by %zu row%s that ran: %s\n ", b->name, b->rows, b->rows == 1 ? "" : "s",
-                  b->reason);
+    buffer_printf(out, "%s: excludes %zu row%s that ran: %s\n ", b->name, b->rows, b->rows == 1 ? "" : "s", b->reason);
     for (size_t i = 0; i < b->rows; i++)
         buffer_printf(out, " %s:%zu", file, b->lines[i]);
     buffer_add_text(out, "\n");
@@ -231,7 +232,7 @@ static int print_against(const struct table_file *in, const struct import_summar
     for (size_t i = 0; i < s->broken_count; i++)
         add_broken(&s->broken[i], in->file, &b);
     if (s->broken_count == 0)
-        buffer_printf(&b, "%s: no rule is contradicted by the %zu rows that ran\n", in->file, s->ok);
+        buffer_printf(&b, "%s: no rule excludes any of the %zu rows that ran\n", in->file, s->ok);
     int rc = output_people(&b, e);
     buffer_free(&b);
     return rc < 0 ? -1 : s->broken_count ? STATUS_FAILED : STATUS_OK;
@@ -261,7 +262,10 @@ static int check_against(const char *config, const char *table, cJSON *answer, s
     int rc = sweep_load(config, &sweep, e);
     in.sweep = sweep;
     if (rc == 0 && !sweep->import.given)
-        rc = error_set(e, ERROR_USAGE, "%s: no [import] table says what the columns of %s are", config, table);
+        rc =
+            error_set(e, ERROR_USAGE,
+                      "%s: there is no [import] table to map the columns of %s; meshsweep init --from-table writes one",
+                      config, table);
     if (rc == 0)
         rc = table_file_read(&in, e);
     const struct import_request request = {.sweep = sweep, .table = in.table, .file = table};
@@ -359,19 +363,21 @@ static int choose(const struct arguments *a, struct check_options *out, struct e
     for (size_t i = 0; i < a->word_count; i++) {
         const char **place = is_sweep_file(a->words[i]) ? &out->config : &out->db;
         if (*place)
-            return error_set(e, ERROR_USAGE, "check: one sweep file and one database at a time: %s", a->words[i]);
+            return error_set(e, ERROR_USAGE, "check: give at most one sweep file and one database; one too many: %s",
+                             a->words[i]);
         *place = a->words[i];
     }
     if (out->repair && !out->db)
-        return error_set(e, ERROR_USAGE, "check: --repair is for a database: name it with -d FILE");
+        return error_set(e, ERROR_USAGE, "check: --repair needs a database; name it with -d FILE");
     if (out->against && !out->config)
-        return error_set(e, ERROR_USAGE, "check: --against compares a table with a sweep file: name it with -c FILE");
+        return error_set(e, ERROR_USAGE,
+                         "check: --against compares a table with a sweep file; name the sweep file with -c FILE");
     if (!out->config && !out->db)
         take_present(out);
     if (!out->config && !out->db)
         return error_set(e, ERROR_USAGE,
-                         "check: there is no sweep.toml and no results.db here: name a sweep file "
-                         "(-c FILE), a database (-d FILE) or both");
+                         "check: there is neither sweep.toml nor results.db here; name a sweep file (-c FILE), a "
+                         "database (-d FILE) or both");
     return 0;
 }
 
@@ -403,7 +409,7 @@ static int check(const struct arguments *a, struct error *e)
 
 const struct command check_command = {
     .name = "check",
-    .summary = "Check a sweep file or a database and say all that is wrong",
+    .summary = "Check a sweep file or a database and list every problem",
     .usage = "[OPTIONS] [FILE.toml] [FILE.db]",
     .example = "meshsweep check\n"
                "meshsweep check sweep.toml\n"

@@ -28,24 +28,24 @@ static const struct option options[] = {
      .kind = OPTION_STRING,
      .offset = AT(by),
      .value = "KEY[=A,B]",
-     .help = "pairs that differ in this key alone; or model: whole models"},
+     .help = "compare pairs of jobs that differ only in this key; `model` compares whole models"},
     {.name = "metric",
      .offer = OFFER_METRICS,
      .kind = OPTION_STRING,
      .offset = AT(metric),
      .value = "NAME",
-     .help = "compare this (default the objective)"},
+     .help = "the metric to compare (default: the objective)"},
     {.name = "free",
      .offer = OFFER_KEYS,
      .kind = OPTION_STRING,
      .offset = AT(free),
      .value = "KEY,KEY",
-     .help = "best against best of what differs in these; found where pairs are few"},
+     .help = "compare the best over these keys on each side; chosen automatically if pairs are few"},
     {.name = "seed",
      .kind = OPTION_INT,
      .offset = AT(seed),
      .value = "N",
-     .help = "of the bootstrap",
+     .help = "seed of the bootstrap",
      .fallback = "1",
      .least = 0,
      .most = INFINITY},
@@ -53,8 +53,9 @@ static const struct option options[] = {
      .kind = OPTION_STRING,
      .offset = AT(fail_slower),
      .value = "PERCENT",
-     .help = "of two databases: status 1 where it is slower, 3 where untold"},
-    {.name = "markdown", .kind = OPTION_FLAG, .offset = AT(markdown), .help = "of two databases: as Markdown"},
+     .help = "two databases: exit with 1 if the second is slower by more than this, with 3 if there are too few "
+             "repeats to tell"},
+    {.name = "markdown", .kind = OPTION_FLAG, .offset = AT(markdown), .help = "two databases: print Markdown"},
     {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "as JSON"},
     {.name = NULL},
 };
@@ -68,12 +69,12 @@ static void add_verdict(const struct comparison *c, const struct comparison_pair
 {
     const struct ratio_summary *s = &p->summary;
     if (s->verdict == RATIO_TOO_FEW) {
-        buffer_printf(out, "  too few pairs: %zu of %d that it takes to tell a difference from chance\n", s->count,
+        buffer_printf(out, "  too few pairs: %zu; it takes %d to tell a difference from chance\n", s->count,
                       RATIOS_LEAST);
         return;
     }
     if (s->verdict == RATIO_SAME) {
-        buffer_add_text(out, "  cannot be told apart: the interval holds 1\n");
+        buffer_add_text(out, "  cannot be told apart: the interval contains 1\n");
         return;
     }
     bool better = (s->verdict == RATIO_HIGHER) == c->maximise;
@@ -117,11 +118,11 @@ static void add_pair(const struct comparison *c, const struct comparison_pair *p
     add_one_sided(p->a, p->only_a, p->example_only_a, out);
     add_one_sided(p->b, p->only_b, p->example_only_b, out);
     if (p->neither)
-        buffer_printf(out, "  neither runs: %lld\n", (long long)p->neither);
+        buffer_printf(out, "  neither side runs: %lld\n", (long long)p->neither);
     if (p->open)
-        buffer_printf(out, "  not ended yet: %lld\n", (long long)p->open);
+        buffer_printf(out, "  not finished yet: %lld\n", (long long)p->open);
     if (p->without_ratio)
-        buffer_printf(out, "  no ratio, for a value is absent, infinite, zero or negative: %lld\n",
+        buffer_printf(out, "  no ratio, because a value is missing, infinite, zero or negative: %lld\n",
                       (long long)p->without_ratio);
 }
 
@@ -136,10 +137,10 @@ static const char *common_ground(const struct comparison *c)
     const char *by = c->key ? c->key : c->section;
     for (size_t i = 0; batches[i]; i++)
         if (strcmp(batches[i], by) == 0)
-            return "everything else; their global batches differ, so their steps do different work";
+            return "everything else; their global batches differ, so their steps do different amounts of work";
     for (size_t i = 0; !c->says_batch && factors[i]; i++)
         if (strcmp(factors[i], by) == 0)
-            return "everything else; no key says the global batch, which may differ";
+            return "everything else; no key gives the global batch, so it may differ";
     return "everything else and in the global batch";
 }
 
@@ -149,10 +150,11 @@ static void add_free(const struct comparison *c, struct buffer *out)
     if (!c->free.count)
         return;
     if (c->free_was_found)
-        buffer_printf(out, ": too few pairs differ in it alone (%zu of %d), so it is", c->pairs_alone, RATIOS_LEAST);
+        buffer_printf(out, ": too few pairs differ in it alone (%zu, at least %d are needed), so it compares",
+                      c->pairs_alone, RATIOS_LEAST);
     else
         buffer_add_char(out, ',');
-    buffer_add_text(out, " best against best, free to differ: ");
+    buffer_add_text(out, " the best of each side over: ");
     for (size_t i = 0; i < c->free.count; i++) {
         buffer_add_text(out, i ? ", " : "");
         text_add_line(out, c->free.items[i]);
@@ -230,11 +232,13 @@ static int print_json(const struct comparison *c, struct error *e)
 static int read_by(const char *by, char **key, char **a, char **b, struct error *e)
 {
     if (!by)
-        return error_set(e, ERROR_USAGE, "compare: by what? --by KEY, or --by KEY=A,B");
+        return error_set(e, ERROR_USAGE,
+                         "compare: name the key to compare by: --by KEY or --by KEY=A,B; or two databases: meshsweep "
+                         "compare BEFORE.db NOW.db");
     size_t length = strcspn(by, "=");
     const char *values = by[length] ? by + length + 1 : NULL, *comma = values ? strchr(values, ',') : NULL;
     if (length == 0 || (values && (!comma || comma == values || !comma[1])))
-        return error_set(e, ERROR_USAGE, "--by %s: must be KEY or KEY=A,B", by);
+        return error_set(e, ERROR_USAGE, "--by %s: must be of the form KEY or KEY=A,B", by);
     *key = xstrndup(by, length);
     *a = values ? xstrndup(values, (size_t)(comma - values)) : NULL;
     *b = values ? xstrdup(comma + 1) : NULL;
@@ -256,10 +260,12 @@ static int print(const struct comparison *c, const struct compare_options *o, st
     if (o->json)
         return print_json(c, e);
     if (c->values < 2)
-        return error_set(e, ERROR_NOTHING, "--by %s: all jobs have the same value: nothing to compare", o->by);
+        return error_set(e, ERROR_NOTHING, "--by %s: all jobs have the same value, so there is nothing to compare",
+                         o->by);
     if (!has_pairs(c))
         return error_set(e, ERROR_NOTHING,
-                         "--by %s: no two jobs differ in it alone; keys that move together cannot be told apart",
+                         "--by %s: no two jobs differ only in it; the effects of keys that change together cannot be "
+                         "separated",
                          o->by);
     return print_text(c, e);
 }
@@ -268,7 +274,7 @@ static int compare_two(const struct arguments *a, struct error *e)
 {
     const struct compare_options *o = a->options;
     if (a->word_count != 2)
-        return error_set(e, ERROR_USAGE, "compare: two databases are wanted: meshsweep compare BEFORE.db NOW.db");
+        return error_set(e, ERROR_USAGE, "compare: name two databases: meshsweep compare BEFORE.db NOW.db");
     const struct compare_databases_request request = {a->words[0],    a->words[1], o->metric,  o->by,
                                                       o->fail_slower, o->json,     o->markdown};
     return compare_databases(&request, e);
@@ -283,7 +289,7 @@ static int compare(const struct arguments *a, struct error *e)
     if (a->word_count)
         return compare_two(a, e);
     if (o->fail_slower || o->markdown)
-        return error_set(e, ERROR_USAGE, "compare: %s is of two databases: meshsweep compare BEFORE.db NOW.db",
+        return error_set(e, ERROR_USAGE, "compare: %s is for two databases: meshsweep compare BEFORE.db NOW.db",
                          o->fail_slower ? "--fail-slower" : "--markdown");
     if (read_by(o->by, &key, &first, &second, e) < 0)
         return -1;
@@ -304,7 +310,7 @@ static int compare(const struct arguments *a, struct error *e)
 
 const struct command compare_command = {
     .name = "compare",
-    .summary = "Compare jobs that differ in one key only, or two databases",
+    .summary = "Compare jobs that differ in only one key, or two databases",
     .usage = "{--by KEY[=A,B] | BEFORE.db NOW.db} [OPTIONS]",
     .example = "meshsweep compare --by zero_stage=1,3\nmeshsweep compare --by micro_batch --metric step_time --json\n"
                "meshsweep compare before.db results.db --fail-slower 5%",

@@ -109,8 +109,8 @@ static int count_devices(const struct tuning_call *t, long long *out, struct err
     if (*out > 0)
         return 0;
     return error_set(e, ERROR_USAGE,
-                     "this machine has no devices: say how many each host has with --num_gpus N, or "
-                     "\"num_gpus\" in %s under autotuning",
+                     "this machine has no devices; give the number of devices per host with --num_gpus N, or with "
+                     "\"num_gpus\" under \"autotuning\" in %s",
                      t->ds_file);
 }
 
@@ -142,12 +142,12 @@ static int check_script(const struct tuning_call *t, struct error *e)
     const char *script = t->program ? t->program[0] : NULL;
     if (!script)
         return error_set(e, ERROR_USAGE,
-                         "no script is named: meshsweep deepspeed [OPTIONS] SCRIPT ARGUMENT... --deepspeed "
+                         "no script is given; usage: meshsweep deepspeed [OPTIONS] SCRIPT ARGUMENT... --deepspeed "
                          "FILE");
     size_t n = strlen(script);
     bool is_file = !t->o->module && (strchr(script, '/') || (n > 3 && strcmp(script + n - 3, ".py") == 0));
     if (is_file && access(script, R_OK) != 0)
-        return error_set(e, ERROR_USAGE, "%s: there is no such script", script);
+        return error_set(e, ERROR_USAGE, "%s: no such script; give its path, or --module for a Python module", script);
     return 0;
 }
 
@@ -192,7 +192,7 @@ static int find_config(struct tuning_call *t, char **named, struct error *e)
     t->config_at = NOT_IN_PROGRAM;
     if (t->accelerate.ds_config && t->accelerate.instead)
         return error_set(e, ERROR_USAGE,
-                         "%s: Accelerate refuses %s beside deepspeed_config_file: it belongs into that file",
+                         "%s: Accelerate refuses %s beside deepspeed_config_file; move it into that file",
                          t->o->config_file, t->accelerate.instead);
     if (t->accelerate.ds_config) {
         *named = xstrdup(t->accelerate.ds_config);
@@ -247,7 +247,7 @@ static void send_config_where_needed(struct tuning_call *t)
                            : NULL;
     t->own.base64 |= host != NULL;
     if (host)
-        output_message("%s does not see %s: each job is given its ds_config in its command (--config_base64)", host,
+        output_message("%s does not see %s; each job gets its ds_config in its command instead (--config_base64)", host,
                        t->ds_file);
 }
 
@@ -310,9 +310,9 @@ static int run_sweep(const struct tuning_call *t, const char *path, struct error
     if (t->notes.nearest)
         output_message("%s", t->notes.nearest);
     if (!t->notes.equal_batch)
-        output_message("the global batch differs between configurations, so they do not do the same work in a step%s; "
-                       "give train_batch_size to compare at one",
-                       strcmp(t->knobs.metric, "throughput") == 0 ? " and are compared per sample" : "");
+        output_message("the global batch differs between configurations, so their steps do different amounts of "
+                       "work%s; set train_batch_size to compare at one global batch",
+                       strcmp(t->knobs.metric, "throughput") == 0 ? " and they are compared per sample" : "");
     return run_command.run(&arguments, e);
 }
 
@@ -337,7 +337,8 @@ static int launch(const struct tuning_call *t, char **winner, struct error *e)
     secrets_free(&secrets);
     if (!whole)
         return error_set(e, ERROR_FAILED,
-                         "the winner's command has secrets that are not recorded, so it cannot be launched from here");
+                         "the winner's command contains secrets, which are not recorded, so it cannot be launched from "
+                         "here; meshsweep best prints it with their places marked");
     return process_become(winner, e);
 }
 
@@ -354,8 +355,8 @@ static int tell_most_failed(const struct tuning_call *t, bool *most, struct erro
         const int64_t ended = s.ok + s.failed;
         *most = first && 2 * first->jobs > ended && strcmp(first->class, "oom") != 0;
         if (*most)
-            output_message("%lld of %lld configurations failed alike, so that the others may not have been compared "
-                           "with the best: %s",
+            output_message("%lld of %lld configurations failed the same way, so the best one may not have been found: "
+                           "%s",
                            (long long)first->jobs, (long long)ended, first->message);
         status_free(&s);
     }
@@ -368,18 +369,19 @@ static int conclude(const struct tuning_call *t, int status, const char *results
 {
     bool most_failed;
     if (status == STATUS_NOTHING) {
-        output_message("no configuration can be run, so there is no best one and nothing to launch");
+        output_message("no configuration can be run, so there is no best one and nothing to launch; meshsweep plan on "
+                       "the output of --print-config shows which rules exclude them");
         return STATUS_JOBS_FAILED;
     }
     if (status > STATUS_SIGNAL && winner)
-        output_message("interrupted: the best so far is %s/ds_config_best_so_far.json, its command "
-                       "%s/cmd_best_so_far.txt; the same call goes on",
+        output_message("interrupted: the best configuration so far is %s/ds_config_best_so_far.json, and its command "
+                       "is in %s/cmd_best_so_far.txt; repeat the same command to continue",
                        results_dir, results_dir);
     if (status != STATUS_OK && status != STATUS_JOBS_FAILED)
         return status;
     if (!winner) {
-        output_message("no configuration could be run and measured, so there is no best one and nothing to launch; "
-                       "%s/*/reason.txt and meshsweep status say why",
+        output_message("no configuration could be run and measured, so there is no best one and nothing to launch; see "
+                       "%s/*/reason.txt and meshsweep status for the reasons",
                        results_dir);
         return STATUS_JOBS_FAILED;
     }
@@ -443,7 +445,7 @@ static int tune(struct tuning_call *t, struct error *e)
     int status = check_outputs(t, exps_dir, results_dir, e);
     status = status < 0 ? -1 : run_tree(t, exps_dir, results_dir, &winner, e);
     if (status == STATUS_JOBS_FAILED && !winner && !t->o->dry_run && may_begin_smaller(t)) {
-        output_message("nothing runs at the micro-batch that is given; smaller ones are tried");
+        output_message("nothing runs at the given micro-batch; trying smaller ones");
         status = write_space(t, true, e) < 0 ? -1 : run_tree(t, exps_dir, results_dir, &winner, e);
     }
     if (status >= 0 && !t->o->dry_run)
@@ -488,7 +490,7 @@ static int deepspeed(const struct arguments *a, struct error *e)
 
 const struct command deepspeed_command = {
     .name = "deepspeed",
-    .summary = "Tune a DeepSpeed script: the front end of DeepSpeed's autotuning",
+    .summary = "Tune a DeepSpeed script, in place of DeepSpeed's own autotuner",
     .usage = "[OPTIONS] SCRIPT ARGUMENT... --deepspeed FILE",
     .example = "meshsweep deepspeed --num_gpus 8 train.py --lr 1e-4 --deepspeed ds_config.json\n"
                "meshsweep deepspeed --autotuning=run --launcher torchrun train.py --deepspeed=ds.json\n"

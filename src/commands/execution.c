@@ -203,14 +203,14 @@ static int open_search(struct execution *x, struct error *e)
     if (search_driver_create(&options, &x->driver, e) < 0)
         return -1;
     if (x->enumeration.is_drawn)
-        output_message("%lld combinations match: the search chooses among %lld of them",
+        output_message("%lld combinations match; the search chooses among %lld of them",
                        (long long)x->enumeration.counts.matched, (long long)x->enumeration.counts.jobs);
     char *groups = search_driver_groups(x->driver);
     if (groups)
         output_message("%s", groups);
     free(groups);
     if (search_driver_note(x->driver))
-        output_message("%s: `model` learns from what it measures alone", search_driver_note(x->driver));
+        output_message("%s: strategy `model` learns only from what it measures", search_driver_note(x->driver));
     return 0;
 }
 
@@ -240,9 +240,9 @@ static int reopen_stale(struct execution *x, struct error *e)
     if (rc == 0)
         rc = stale_reopen(x->db, &list, &request, &again, e);
     if (rc == 0 && again == (int64_t)list.jobs)
-        output_message("%zu of %lld results are stale and run again", list.jobs, (long long)list.ended);
+        output_message("%zu of %lld results are stale; running them again", list.jobs, (long long)list.ended);
     else if (rc == 0)
-        output_message("%zu of %lld results are stale; %lld of them now run again", list.jobs, (long long)list.ended,
+        output_message("%zu of %lld results are stale; running %lld of them again", list.jobs, (long long)list.ended,
                        (long long)again);
     stale_free(&list);
     return rc;
@@ -350,7 +350,7 @@ int execution_run(struct execution *x, struct error *e)
         rc = reopen_stale(x, e);
     if (rc == 0)
         rc = run_due(x, directory, identity, e);
-    if (rc == 0 && x->result.paused && output_ask("go on with the rest?")) {
+    if (rc == 0 && x->result.paused && output_ask("continue with the rest?")) {
         x->keep_going = true;
         rc = run_due(x, directory, identity, e);
     }

@@ -32,7 +32,7 @@ struct execution {
 };
 
 /* Runs what is due of the jobs that were enumerated. Fills in `driver` (the caller's: search_driver_free), `repeats`,
- * `keep_going` and `result`; a signal or jobs that failed are no error. -1: it could not go on. */
+ * `keep_going` and `result`; a signal or only jobs that failed are no error. -1: it could not go on. */
 int execution_run(struct execution *x, struct error *e);
 
 #endif

@@ -26,47 +26,47 @@ static const char *const format_names[] = {"csv",   "tsv",    "json",       "jso
 
 static const struct option options[] = {
     OPTION_DB(AT(db)),
-    {.name = "all", .kind = OPTION_FLAG, .offset = AT(all), .help = "every job (as without any of these three)"},
-    {.name = "succeeded", .kind = OPTION_FLAG, .offset = AT(succeeded), .help = "jobs that are ok"},
-    {.name = "failed", .kind = OPTION_FLAG, .offset = AT(failed), .help = "jobs that failed"},
+    {.name = "all", .kind = OPTION_FLAG, .offset = AT(all), .help = "every job (the default)"},
+    {.name = "succeeded", .kind = OPTION_FLAG, .offset = AT(succeeded), .help = "only jobs that succeeded"},
+    {.name = "failed", .kind = OPTION_FLAG, .offset = AT(failed), .help = "only jobs that failed"},
     {.name = "where",
      .offer = OFFER_COLUMNS,
      .kind = OPTION_STRING,
      .offset = AT(where),
      .value = "SQL",
-     .help = "only jobs for which this is true, as in results"},
+     .help = "only jobs that satisfy this condition, as in results"},
     {.name = "long",
      .kind = OPTION_FLAG,
      .offset = AT(long_rows),
-     .help = "one row per job and metric, not one per job"},
+     .help = "one row per job and metric instead of one per job"},
     {.name = "toml",
      .kind = OPTION_FLAG,
      .offset = AT(toml),
-     .help = "the sweep file of these jobs, to run them elsewhere"},
+     .help = "write a sweep file of these jobs, to run them elsewhere"},
     {.name = "output",
      .letter = 'o',
      .kind = OPTION_STRING,
      .offset = AT(file),
      .value = "FILE",
-     .help = "into this file, whole or not at all; default: standard output"},
+     .help = "write to this file, atomically (default: standard output)"},
     {.name = "format",
      .kind = OPTION_CHOICE,
      .offset = AT(format),
      .value = "NAME",
-     .help = "csv, tsv, json, jsonl, markdown or table; summary: a page of Markdown;"
-             " prometheus: how the sweep stands; optuna: a storage of Optuna",
+     .help = "csv, tsv, json, jsonl, markdown or table; summary: a page of Markdown; prometheus: the sweep's progress "
+             "as metrics; optuna: an Optuna storage",
      .choices = format_names,
      .fallback = "csv"},
-    {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "with -o: say as JSON what was written"},
+    {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "with -o: report as JSON what was written"},
     {.name = NULL},
 };
 
 static int query_of(const struct export_options *o, struct result_query *out, struct error *e)
 {
     if (o->all + o->succeeded + o->failed > 1)
-        return error_set(e, ERROR_USAGE, "export: only one of --all, --succeeded and --failed");
+        return error_set(e, ERROR_USAGE, "export: give only one of --all, --succeeded and --failed");
     if (o->long_rows && o->toml)
-        return error_set(e, ERROR_USAGE, "export: only one of --long and --toml");
+        return error_set(e, ERROR_USAGE, "export: give only one of --long and --toml");
     *out = (struct result_query){
         .every_sweep = true,
         .where = o->where,
@@ -147,14 +147,15 @@ static int check(const struct export_options *o, struct error *e)
     if (query_of(o, &q, e) < 0)
         return -1;
     if (whole && (o->long_rows || o->toml))
-        return error_set(e, ERROR_USAGE, "export: --format %s stands for itself, without --long and --toml",
-                         whole->name);
+        return error_set(e, ERROR_USAGE, "export: --format %s cannot be combined with --long or --toml", whole->name);
     if (whole && whole->write && (o->all || o->succeeded || o->failed || o->where))
         return error_set(e, ERROR_USAGE,
-                         "export: --format %s is of all jobs, without --all, --succeeded, --failed and --where",
+                         "export: --format %s always covers all jobs; leave out --all, --succeeded, --failed and "
+                         "--where",
                          whole->name);
     if (whole && !whole->write && (!o->file || strcmp(o->file, "-") == 0))
-        return error_set(e, ERROR_USAGE, "export: --format %s makes a database: name its file with -o", whole->name);
+        return error_set(e, ERROR_USAGE, "export: --format %s writes a database; name its file with -o FILE",
+                         whole->name);
     return 0;
 }
 
@@ -216,7 +217,7 @@ static int export(const struct arguments *a, struct error *e)
     struct db *db = NULL;
     int64_t rows = -1;
     if (o->json && !is_to_file(o))
-        return error_set(e, ERROR_USAGE, "export: --json goes with -o FILE; --format json gives the rows as JSON");
+        return error_set(e, ERROR_USAGE, "export: --json needs -o FILE; for the rows as JSON, use --format json");
     if (check(o, e) < 0 || store_open_read_only(o->db, &db, e) < 0)
         return -1;
     int rc = export_into(db, o, &rows, e);
@@ -228,7 +229,7 @@ static int export(const struct arguments *a, struct error *e)
 
 const struct command export_command = {
     .name = "export",
-    .summary = "Write the results for other programs",
+    .summary = "Write the results in formats that other programs read",
     .usage = "[OPTIONS]",
     .example = "meshsweep export --succeeded -o results_succeeded.csv\n"
                "meshsweep export --long --format jsonl --where \"zero_stage = 3\"\n"

@@ -29,10 +29,10 @@ static const struct option options[] = {
      .kind = OPTION_STRING,
      .offset = AT(config),
      .value = "FILE",
-     .help = "the sweep file with [import]",
+     .help = "the sweep file with the [import] table",
      .fallback = "sweep.toml"},
     OPTION_DB(AT(db)),
-    {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "the counts as JSON"},
+    {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "print the counts as JSON"},
     {.name = NULL},
 };
 
@@ -83,19 +83,20 @@ static void report_refusals(const struct table_file *in)
     size_t count;
     const struct refusal_count *refusals = import_table_refusals(in->table, &count);
     for (size_t i = 0; i < count && i < LINES_SHOWN; i++)
-        output_message("refused %zu row%s, first %s:%zu: %s", refusals[i].count, refusals[i].count == 1 ? "" : "s",
-                       in->file, refusals[i].first_line, refusals[i].why);
+        output_message("refused %zu row%s, the first at %s:%zu: %s", refusals[i].count,
+                       refusals[i].count == 1 ? "" : "s", in->file, refusals[i].first_line, refusals[i].why);
     if (count > LINES_SHOWN)
         output_message("and %zu more reasons", count - LINES_SHOWN);
     size_t dropped = import_table_dropped(in->table);
     if (dropped > 0)
-        output_message("dropped %zu number%s of failed rows that measure nothing", dropped, dropped == 1 ? "" : "s");
+        output_message("dropped %zu number%s of failed rows, which are not measurements", dropped,
+                       dropped == 1 ? "" : "s");
 }
 
 static void report_broken(const struct table_file *in, const struct import_summary *s)
 {
     for (size_t i = 0; i < s->broken_count; i++)
-        output_message("warning: %zu row%s that ran break%s the rule %s, first %s:%zu", s->broken[i].rows,
+        output_message("warning: %zu row%s that ran violate%s the rule %s, the first at %s:%zu", s->broken[i].rows,
                        s->broken[i].rows == 1 ? "" : "s", s->broken[i].rows == 1 ? "s" : "", s->broken[i].name,
                        in->file, s->broken[i].lines[0]);
 }
@@ -140,7 +141,7 @@ static int print(const struct table_file *in, const struct import_options *o, co
     report_refusals(in);
     report_broken(in, s);
     if (s->ok == 0)
-        output_message("warning: no row of %s is ok: there is nothing to rank or to search in it", in->file);
+        output_message("warning: no row of %s is ok, so there is nothing to rank or to search", in->file);
     if (o->json)
         return print_json(in, s, e);
     struct buffer text = BUFFER_INIT;
@@ -164,15 +165,17 @@ static int import(const struct arguments *a, struct error *e)
     struct db *db = NULL;
     char *notice = NULL;
     if (a->word_count != 1)
-        return error_set(e, ERROR_USAGE, "import wants one table: meshsweep import -c FILE TABLE.csv");
+        return error_set(e, ERROR_USAGE, "import: name exactly one table: meshsweep import -c FILE TABLE.csv");
     struct table_file in = {.file = a->words[0], .bytes = BUFFER_INIT};
     int rc = sweep_load(o->config, &sweep, e);
     in.sweep = sweep;
     if (rc < 0 && access(o->config, F_OK) < 0)
-        rc = error_set(e, ERROR_USAGE, "%s: there is no such file; meshsweep init --from-table %s writes one",
-                       o->config, in.file);
+        rc = error_set(e, ERROR_USAGE, "%s: no such file; meshsweep init --from-table %s writes one", o->config,
+                       in.file);
     if (rc == 0 && !sweep->import.given)
-        rc = error_set(e, ERROR_USAGE, "%s: no [import] table; meshsweep init --from-table %s -o FILE writes one",
+        rc = error_set(e, ERROR_USAGE,
+                       "%s: there is no [import] table; meshsweep init --from-table %s -o FILE writes a file that has "
+                       "one",
                        o->config, in.file);
     if (rc == 0)
         rc = table_file_read(&in, e);
@@ -201,7 +204,7 @@ static int import(const struct arguments *a, struct error *e)
 
 const struct command import_command = {
     .name = "import",
-    .summary = "Record a measured table as jobs that have been run",
+    .summary = "Record a table of measurements as jobs that have been run",
     .usage = "[OPTIONS] TABLE.csv",
     .example = "meshsweep import -c configs/import/ultrascale.toml -d measured.db ultrascale-1B-8B.csv",
     .options = options,

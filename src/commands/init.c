@@ -32,17 +32,17 @@ static const struct option option_table[] = {
      .kind = OPTION_STRING,
      .offset = AT(log),
      .value = "FILE",
-     .help = "find readers for what the script printed; alone: print them"},
+     .help = "find readers for the metrics in this output of the script; on its own: print the readers"},
     {.name = "from-table",
      .kind = OPTION_STRING,
      .offset = AT(table),
      .value = "CSV",
-     .help = "a sweep file that imports a measured table, by its columns' names and cells"},
+     .help = "write a sweep file that imports this table, guessing from its column names and cells"},
     {.name = "script",
      .kind = OPTION_STRING,
      .offset = AT(script),
      .value = "LINE",
-     .help = "the command line, in place of the words after --"},
+     .help = "the command line, instead of the words after --"},
     {.name = "name",
      .kind = OPTION_STRING,
      .offset = AT(name),
@@ -93,7 +93,7 @@ static int check_text(const char *path, const struct buffer *text, struct error 
 static int check_absent(const char *path, struct error *e)
 {
     if (strcmp(path, "-") != 0 && access(path, F_OK) == 0)
-        return error_set(e, ERROR_USAGE, "init: %s is there already; -o FILE names another one", path);
+        return error_set(e, ERROR_USAGE, "init: %s exists already; name another file with -o FILE", path);
     return 0;
 }
 
@@ -104,7 +104,7 @@ static int write_text(const char *path, const struct buffer *text, const char *n
         return output_write(text->data, text->length, e);
     if (check_absent(path, e) < 0 || file_write_atomic(path, text->data, text->length, e) < 0)
         return -1;
-    output_message("wrote %s; look at it, then: meshsweep %s%s%s%s%s", path, next,
+    output_message("wrote %s; check it, then: meshsweep %s%s%s%s%s", path, next,
                    strcmp(path, "sweep.toml") == 0 ? "" : " -c ", strcmp(path, "sweep.toml") == 0 ? "" : path,
                    *table ? " " : "", table);
     return 0;
@@ -241,7 +241,9 @@ static int ask(const char *question, take_answer *take, const struct init_option
             rc = -1; /* nothing was answered, and something is needed */
     }
     buffer_free(&answer);
-    return rc == 0 ? 0 : error_set(e, ERROR_FAILED, "init: the answers ended; nothing is written");
+    return rc == 0 ? 0
+                   : error_set(e, ERROR_FAILED,
+                               "init: the input ended before all questions were answered; nothing was written");
 }
 
 /* What was not given, where there is somebody to ask. */
@@ -253,12 +255,12 @@ static int ask_for_rest(const struct init_options *o, struct answers *given, str
     if (check_absent(o->output, e) < 0)
         return -1;
     if (!given->command.count &&
-        ask("Which command trains? (python3 train.py …)", take_command, o, &given->command, given, e) < 0)
+        ask("Which command runs the training? (python3 train.py …)", take_command, o, &given->command, given, e) < 0)
         return -1;
     if (!given->axes.count &&
-        ask("Which values are to be tried? (micro_batch=1,2,4 …)", take_axes, o, &given->axes, given, e) < 0)
+        ask("Which values should be tried? (micro_batch=1,2,4 …)", take_axes, o, &given->axes, given, e) < 0)
         return -1;
-    return given->log ? 0 : ask("A log that it printed? (a file, or nothing)", take_log, o, NULL, given, e);
+    return given->log ? 0 : ask("Is there a log of an earlier run? (a file, or nothing)", take_log, o, NULL, given, e);
 }
 
 static int write_or_print(const struct init_options *o, const struct answers *given, struct error *e)
@@ -270,8 +272,8 @@ static int write_or_print(const struct init_options *o, const struct answers *gi
     else if (rc == 0 && given->log && !given->command.count && !given->axes.count)
         rc = print_readers(&log, e);
     else if (rc == 0)
-        rc = error_set(e, ERROR_USAGE, "init: %s As in: meshsweep init micro_batch=1,2,4 -- python3 train.py",
-                       given->command.count ? "which values are to be tried?" : "which command is to be run?");
+        rc = error_set(e, ERROR_USAGE, "init: %s For example: meshsweep init micro_batch=1,2,4 -- python3 train.py",
+                       given->command.count ? "which values should be tried?" : "which command should be run?");
     log_readers_free(&log);
     return rc;
 }
@@ -281,7 +283,9 @@ static int init(const struct arguments *a, struct error *e)
     const struct init_options *o = a->options;
     struct answers given = {STRING_LIST_INIT, STRING_LIST_INIT, NULL};
     if (o->table && (o->log || o->script || a->program || a->word_count))
-        return error_set(e, ERROR_USAGE, "init: --from-table stands alone: a table that was measured needs no command");
+        return error_set(e, ERROR_USAGE,
+                         "init: --from-table cannot be combined with keys or a command: the table has been measured "
+                         "already");
     if (o->table)
         return write_import(o, e) < 0 ? -1 : STATUS_OK;
     int rc = take_given(a, o, &given, e);
@@ -295,7 +299,7 @@ static int init(const struct arguments *a, struct error *e)
 
 const struct command init_command = {
     .name = "init",
-    .summary = "Write a commented sweep file for a script or a measured table",
+    .summary = "Write a commented sweep file for a script or a table",
     .usage = "[OPTIONS] KEY=VALUE,VALUE... -- PROGRAM ARGUMENT...",
     .example = "meshsweep init -o new.toml micro_batch=1,2,4 -- python3 train.py\n"
                "meshsweep init --from-log train.log\n"

@@ -49,7 +49,7 @@ static int completion(const struct arguments *a, struct error *e)
     for (int offer = 1; offer < OFFER_COUNT; offer++)
         if (strcmp(offer_names[offer], shell) == 0)
             return print_offers(offer, a->program, e);
-    return error_set(e, ERROR_USAGE, "completion: for which shell? bash, zsh or fish");
+    return error_set(e, ERROR_USAGE, "completion: name the shell: meshsweep completion bash, zsh or fish");
 }
 
 struct help_options {
@@ -60,7 +60,7 @@ static const struct option help_option_table[] = {
     {.name = "schema",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct help_options, schema),
-     .help = "the JSON Schema of what the command prints with --json"},
+     .help = "print the JSON Schema of the command's --json output"},
     {.name = NULL},
 };
 
@@ -70,7 +70,7 @@ static int print_schema(const char *command, struct error *e)
     const char *schema = embedded_text(name);
     free(name);
     if (!schema)
-        return error_set(e, ERROR_USAGE, "%s prints no JSON; docs/json.md lists what does", command);
+        return error_set(e, ERROR_USAGE, "%s prints no JSON; docs/json.md lists the commands that do", command);
     return output_text(schema, e);
 }
 
@@ -79,7 +79,7 @@ static int help(const struct arguments *a, struct error *e)
     const struct help_options *o = a->options;
     struct buffer out = BUFFER_INIT;
     if (o->schema && a->word_count == 0)
-        return error_set(e, ERROR_USAGE, "help --schema: of which command?");
+        return error_set(e, ERROR_USAGE, "help --schema: name the command: meshsweep help --schema COMMAND");
     const struct command *c = a->word_count ? command_by_name(a->words[0], e) : NULL;
     if (a->word_count && !c)
         return -1;
@@ -108,7 +108,7 @@ const struct command manual_command = {
 
 const struct command completion_command = {
     .name = "completion",
-    .summary = "Print what a shell reads to complete command lines",
+    .summary = "Print the completion script for a shell",
     .usage = "bash|zsh|fish|columns|keys|metrics|jobs [-- WORD...]",
     .example = "meshsweep completion bash > meshsweep.bash && source ./meshsweep.bash",
     .options = options,
@@ -121,7 +121,7 @@ const struct command completion_command = {
 
 const struct command help_command = {
     .name = "help",
-    .summary = "Print the help of the tool, or of a command",
+    .summary = "Print help for the tool, or for one command",
     .usage = "[--schema] [COMMAND]",
     .example = "meshsweep help run\nmeshsweep help --schema status",
     .options = help_option_table,

@@ -54,7 +54,7 @@ static void show_how_far(struct match_display *d, double share, int64_t now_ms)
 {
     struct buffer line = BUFFER_INIT;
     if (d->rule < d->space->rule_count)
-        buffer_printf(&line, "counting: rule %zu of %zu, %s", d->rule + 1, d->space->rule_count,
+        buffer_printf(&line, "counting what rules exclude: %zu of %zu, %s", d->rule + 1, d->space->rule_count,
                       d->space->rules[d->rule].name);
     else if (d->of > 0)
         buffer_printf(&line, "looking at jobs: %" PRId64 " of %" PRId64, d->matches, d->of);
@@ -82,13 +82,13 @@ static void tell_slow(struct match_display *d, double share, int64_t now_ms)
 {
     const struct space_rule *rule = &d->space->rules[d->rule];
     struct buffer text = BUFFER_INIT;
-    buffer_printf(&text, "rule `%s` leaves many values of %zu keys (", rule->name, rule->accepts.key_count);
+    buffer_printf(&text, "rule `%s` leaves many values of %zu keys to combine (", rule->name, rule->accepts.key_count);
     add_keys(d->space, &rule->accepts, &text);
-    buffer_add_text(&text, ") to be tried with each other: counting what it excludes takes ");
+    buffer_add_text(&text, "), so counting what it excludes takes ");
     add_left(left_ms(now_ms - d->rule_began_ms, share), &text);
     buffer_add_text(&text,
-                    " more; it is quicker where a key that follows from others is derived ([derive]) and no axis,"
-                    " or where keys that go together are a tied group (\"(a, b)\" = [[1, 2], …]); Ctrl-C ends it");
+                    " more; to make it quicker, derive keys that follow from others ([derive]) instead of making them "
+                    "axes, or tie keys that go together (\"(a, b)\" = [[1, 2], …]); Ctrl-C stops it");
     match_display_clear(d);
     if (d->tell)
         d->tell(d->context, buffer_text(&text));

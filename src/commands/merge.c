@@ -22,8 +22,11 @@ static const struct option option_table[] = {
      .kind = OPTION_STRING,
      .offset = offsetof(struct merge_options, output),
      .value = "FILE",
-     .help = "the database that gets it all; made when it is not there"},
-    {.name = "json", .kind = OPTION_FLAG, .offset = offsetof(struct merge_options, json), .help = "the counts as JSON"},
+     .help = "the database to merge into; created if it does not exist"},
+    {.name = "json",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct merge_options, json),
+     .help = "print the counts as JSON"},
     {.name = NULL},
 };
 
@@ -42,7 +45,7 @@ static int check_sources(const struct arguments *a, const char *output, struct e
         const struct kept_files kept = {.option = "-o", .db_path = a->words[i], .writes_database = true};
         if (path_is_same(a->words[i], output))
             return error_set(e, ERROR_USAGE,
-                             "merge: %s is both a database to merge and the one that gets it all; name another with -o",
+                             "merge: %s is both a database to merge and the one to merge into; name another with -o",
                              a->words[i]);
         if (written_file_check(output, &kept, e) < 0)
             return -1;
@@ -66,9 +69,9 @@ static int run(const struct arguments *a, struct error *e)
     struct db *db = NULL;
     char *notice = NULL;
     if (!o->output)
-        return error_set(e, ERROR_USAGE, "merge: name the database that gets it all with -o FILE");
+        return error_set(e, ERROR_USAGE, "merge: name the database to merge into with -o FILE");
     if (a->word_count == 0)
-        return error_set(e, ERROR_USAGE, "merge: name the databases to merge");
+        return error_set(e, ERROR_USAGE, "merge: name the databases to merge: meshsweep merge A.db B.db -o ALL.db");
     if (check_sources(a, o->output, e) < 0 || store_open(o->output, &db, &notice, e) < 0)
         return -1;
     if (notice)
@@ -89,14 +92,15 @@ static int run(const struct arguments *a, struct error *e)
     rc = output_people(&b, e);
     buffer_free(&b);
     if (rc == 0 && others > 0)
-        output_message("%" PRId64 " of its jobs belong to other sweeps than the newest: meshsweep results --all -d %s",
+        output_message("%" PRId64 " of its jobs belong to sweeps older than the newest; they are listed by: meshsweep "
+                       "results --all -d %s",
                        others, o->output);
     return rc < 0 ? -1 : STATUS_OK;
 }
 
 const struct command merge_command = {
     .name = "merge",
-    .summary = "Merge several databases into one; merging again adds nothing",
+    .summary = "Merge several databases into one, without duplicates",
     .usage = "DATABASE... -o FILE",
     .example = "meshsweep merge node1.db node2.db -o all.db",
     .options = option_table,

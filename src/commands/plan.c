@@ -62,7 +62,7 @@ static int list_job(void *context, const struct match *m, enum plan_mark mark, c
     text_add_line(lines, buffer_text(&words));
     match_add_prediction(m, lines);
     if (witness)
-        buffer_printf(lines, "  needs no less than %.16s, which ran out of memory", hash_hex(witness, hex));
+        buffer_printf(lines, "  needs at least as much memory as %.16s, which ran out of it", hash_hex(witness, hex));
     buffer_add_char(lines, '\n');
     buffer_free(&words);
     p->shown++;
@@ -144,7 +144,7 @@ static void add_reasons(const struct plan *plan, bool all, struct buffer *out)
             hidden++;
     }
     if (hidden > 0)
-        buffer_printf(out, "  … and %zu more reasons; --all shows them\n", hidden);
+        buffer_printf(out, "  … and %zu more reasons; --all lists them\n", hidden);
 }
 
 static void add_predicted_cost(const struct space *space, const struct plan *plan, struct buffer *out)
@@ -160,17 +160,17 @@ static void add_predicted_cost(const struct space *space, const struct plan *pla
     else if (plan->predicted_time > 0)
         buffer_printf(out,
                       "predicted: %.3g device-seconds for one step of each of %" PRId64 " of %" PRId64
-                      " jobs; a key `steps` tells how many there are\n",
+                      " jobs; a key `steps` would give the whole time\n",
                       plan->step_device_seconds, plan->predicted_time, due);
     if (plan->risks[OOM_RISK] + plan->risks[OOM_CERTAIN] > 0)
         buffer_printf(out,
                       "predicted: %" PRId64 " jobs may not fit, %" PRId64 " do not fit; %" PRId64
-                      " of them run as an audit of pruning\n",
+                      " of them run to audit pruning of pruning\n",
                       plan->risks[OOM_RISK], plan->risks[OOM_CERTAIN], plan->audits);
     if (plan->predicted_memory < due)
         buffer_printf(out,
-                      "no memory is predicted for %" PRId64 " jobs: their keys contradict each other, or lack "
-                      "something (see meshsweep predict)\n",
+                      "no memory is predicted for %" PRId64
+                      " jobs: keys contradict each other or are missing (meshsweep predict says which)\n",
                       due - plan->predicted_memory);
 }
 
@@ -189,19 +189,20 @@ static void add_end(const struct plan_printing *p, const struct plan *plan, stru
 {
     const struct space *space = p->space;
     if (plan->jobs > p->shown)
-        buffer_printf(out, "… and %" PRId64 " more; --all shows them\n", plan->jobs - p->shown);
+        buffer_printf(out, "… and %" PRId64 " more; --all lists them\n", plan->jobs - p->shown);
     add_marks(plan, out);
     add_reasons(plan, p->most == INT64_MAX, out);
     if (isnan(plan->device_hours_max))
-        buffer_add_text(out, "no bound on the time: some job has no time limit\n");
+        buffer_add_text(out, "no bound on device-hours: some jobs have no time limit ([job] timeout)\n");
     else
         buffer_printf(out,
-                      plan->device_hours_max < 1 ? "at most %.3g device-hours, if every job runs into its time limit\n"
-                                                 : "at most %.1f device-hours, if every job runs into its time limit\n",
+                      plan->device_hours_max < 1
+                          ? "at most %.3g device-hours, if every job runs until its time limit\n"
+                          : "at most %.1f device-hours, if every job runs until its time limit\n",
                       plan->device_hours_max);
     add_predicted_cost(space, plan, out);
     if (space->command_count == 0)
-        buffer_add_text(out, "the file has no [job] command: `run` needs one, there or with --command\n");
+        buffer_add_text(out, "the file has no [job] command; `run` needs one, in the file or with --command\n");
 }
 
 static void add_predicted_json(const struct space *space, const struct plan *plan, cJSON *o)
@@ -384,7 +385,7 @@ static int plan(const struct arguments *a, struct error *e)
 
 const struct command plan_command = {
     .name = "plan",
-    .summary = "Show what run would start, skip and exclude; touch nothing",
+    .summary = "Show what run would start, skip and exclude; change nothing",
     .usage = "[OPTIONS] [-- PROGRAM ARGUMENT...]",
     .example = "meshsweep plan -c sweep.toml",
     .options = plan_option_table,

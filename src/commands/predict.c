@@ -37,12 +37,12 @@ static const struct option options[] = {
      .kind = OPTION_STRING,
      .offset = AT(only),
      .value = "SQL",
-     .help = "only combinations for which this is true"},
+     .help = "only combinations that satisfy this condition"},
     {.name = "limit",
      .kind = OPTION_INT,
      .offset = AT(limit),
      .value = "N",
-     .help = "list at most N of them (100)",
+     .help = "list at most N of them (default 100)",
      .least = 1,
      .most = INFINITY},
     {.name = "all", .kind = OPTION_FLAG, .offset = AT(all), .help = "list all of them"},
@@ -51,19 +51,19 @@ static const struct option options[] = {
      .kind = OPTION_STRING,
      .offset = offsetof(struct predict_options, where),
      .value = "SQL",
-     .help = "as a table, rows for which this is true: \"verdict = 'fits'\""},
+     .help = "print a table of the rows that satisfy this condition: \"verdict = 'fits'\""},
     {.name = "sort",
      .offer = OFFER_PREDICTIONS,
      .kind = OPTION_STRING,
      .offset = offsetof(struct predict_options, sort),
      .value = "COLUMN[:desc]",
-     .help = "as a table, by this column: predicted_time"},
+     .help = "print a table sorted by this column: predicted_time"},
     {.name = "columns",
      .offer = OFFER_PREDICTIONS,
      .kind = OPTION_STRING,
      .offset = offsetof(struct predict_options, columns),
      .value = "A,B,...",
-     .help = "as a table of these columns; default: what differs, all"},
+     .help = "print a table of these columns (default: those that differ)"},
     {.name = "format",
      .kind = OPTION_STRING,
      .offset = offsetof(struct predict_options, format),
@@ -73,27 +73,27 @@ static const struct option options[] = {
     {.name = "json",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct predict_options, json),
-     .help = "the table as a JSON document: columns, units, records"},
+     .help = "print the table print a JSON document: columns, units, records"},
     {.name = "accuracy",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct predict_options, accuracy),
-     .help = "errors before each run; what pruning avoids and loses"},
+     .help = "show how far off predictions were before each run, and what pruning avoids and loses"},
     {.name = "frontier",
      .offer = OFFER_KEYS,
      .kind = OPTION_STRING,
      .offset = offsetof(struct predict_options, frontier),
      .value = "KEY",
-     .help = "largest KEY that fitted, smallest that did not, limit predicted"},
+     .help = "show the largest KEY that fitted, the smallest that did not, and the predicted limit"},
     {.name = "scale-to",
      .offer = OFFER_KEYS,
      .kind = OPTION_STRING,
      .offset = offsetof(struct predict_options, scale_to),
      .value = "KEY=VALUE",
-     .help = "plans on another number of hosts or devices: num_hosts=64"},
+     .help = "predict the plans on another number of hosts or devices: num_hosts=64"},
     {.name = "profile",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct predict_options, profile),
-     .help = "the calibrated coefficients as a profile for the next sweep"},
+     .help = "print the calibrated coefficients as a profile for the next sweep"},
     {.name = NULL},
 };
 
@@ -279,10 +279,11 @@ static int answer(struct session *s, const struct predict_options *o, struct db 
     struct prediction_walk w = {.session = s};
     if (wants_table(o) && (o->profile || o->accuracy || o->frontier))
         return error_set(e, ERROR_USAGE,
-                         "--where, --sort, --columns, --format and --json are of the list of combinations");
+                         "predict: --where, --sort, --columns, --format and --json apply only to the list of "
+                         "combinations");
     if (o->profile)
         return db ? prediction_report_profile(s->space, db, out, e)
-                  : error_set(e, ERROR_NOTHING, "there is no database, so nothing was measured");
+                  : error_set(e, ERROR_NOTHING, "there is no database, so nothing has been measured");
     if (check_asked(s, e) < 0)
         return -1;
     int rc = prepare(&w, db, e);
@@ -360,17 +361,19 @@ static int check_there(const struct scaled_session *x, struct error *e)
     if (p->without == 0 && !any_there(p))
         return nothing_there(x, e);
     if (!any_there(p))
-        return error_set(e, ERROR_NOTHING, "%s=%" PRId64 ": nothing is predicted of any of %" PRId64 " combinations",
+        return error_set(e, ERROR_NOTHING,
+                         "%s=%" PRId64 ": nothing can be predicted for any of %" PRId64 " combinations",
                          x->scaling.key.name, x->scaling.value, p->without);
     for (size_t i = 0; i < p->count; i++) {
         const struct plan_figures *here = &p->items[i].here, *there = &p->items[i].there;
         is_both |= here->found && there->found;
         grows |= here->found && there->found && here->devices != there->devices;
     }
-    return is_both && !grows
-               ? error_set(e, ERROR_USAGE, "--scale-to: `%s` does not change on how many devices any plan runs",
-                           x->scaling.key.name)
-               : 0;
+    return is_both && !grows ? error_set(e, ERROR_USAGE,
+                                         "--scale-to: `%s` does not change the number of devices of any plan; give "
+                                         "num_hosts or num_devices_per_host",
+                                         x->scaling.key.name)
+                             : 0;
 }
 
 static int open_there(struct scaled_session *x, const struct scaled_request *r, struct error *e)
@@ -416,7 +419,8 @@ static int answer_scaled(const struct scaled_request *r, struct buffer *out, str
     const struct predict_options *o = r->options;
     struct scaled_session x = {.plans = {.count = 0}};
     if (o->profile || o->accuracy || o->frontier)
-        return error_set(e, ERROR_USAGE, "--scale-to goes with none of --profile, --accuracy and --frontier");
+        return error_set(e, ERROR_USAGE,
+                         "predict: --scale-to cannot be combined with --profile, --accuracy or --frontier");
     int rc = check_asked(r->here, e);
     if (rc == 0)
         rc = scaling_read(r->here->space, o->scale_to, &x.scaling, e);
@@ -462,7 +466,7 @@ static int run(const struct arguments *a, struct error *e)
 
 const struct command predict_command = {
     .name = "predict",
-    .summary = "Show predicted memory and time beside what was measured",
+    .summary = "Show predicted memory and time next to measurements",
     .usage = "[OPTIONS]",
     .example = "meshsweep predict -c sweep.toml --only 'tp = 2'\n"
                "meshsweep predict --where \"verdict = 'fits'\" --sort predicted_time --limit 10\n"

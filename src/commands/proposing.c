@@ -99,9 +99,10 @@ static int read_standard_input(struct buffer *out, struct error *e)
     while ((n = fread(piece, 1, sizeof piece, stdin)) > 0) {
         buffer_add(out, piece, n);
         if (out->length > JSON_MOST_BYTES)
-            return error_set(e, ERROR_USAGE, "standard input: more than %d bytes", JSON_MOST_BYTES);
+            return error_set(e, ERROR_USAGE, "standard input: longer than %d bytes; send fewer entries at a time",
+                             JSON_MOST_BYTES);
     }
-    return ferror(stdin) ? error_set(e, ERROR_FAILED, "standard input cannot be read") : 0;
+    return ferror(stdin) ? error_set(e, ERROR_FAILED, "standard input: cannot be read") : 0;
 }
 
 int proposing_read(const char *path, cJSON **out, struct error *e)
@@ -113,8 +114,8 @@ int proposing_read(const char *path, cJSON **out, struct error *e)
     *out = rc == 0 ? cJSON_ParseWithOpts(buffer_text(&text), &end, true) : NULL;
     if (rc == 0 && !*out) {
         const size_t at = end ? (size_t)(end - buffer_text(&text)) : 0;
-        rc = error_set(e, ERROR_USAGE, "%s: this is no JSON, from byte %zu on%s", is_input ? "standard input" : path,
-                       at + 1, end && strncasecmp(end, "nan", 3) == 0 ? " (JSON has no NaN)" : "");
+        rc = error_set(e, ERROR_USAGE, "%s: not valid JSON at byte %zu%s", is_input ? "standard input" : path, at + 1,
+                       end && strncasecmp(end, "nan", 3) == 0 ? " (JSON has no NaN)" : "");
     }
     buffer_free(&text);
     return rc;

@@ -28,12 +28,12 @@ static const struct option options[] = {
      .kind = OPTION_STRING,
      .offset = AT(config),
      .value = "FILE",
-     .help = "a sweep file in place of the one that the database has"},
+     .help = "use this sweep file instead of the one in the database"},
     {.name = "strategy",
      .kind = OPTION_STRING,
      .offset = AT(strategy),
      .value = "NAME,...",
-     .help = "which strategies; `all`",
+     .help = "the strategies to try, or `all`",
      .choices = search_strategy_names,
      .fallback = EVERY_STRATEGY},
     {.name = "group-by",
@@ -41,12 +41,12 @@ static const struct option options[] = {
      .kind = OPTION_STRING,
      .offset = AT(group_by),
      .value = "KEY,...",
-     .help = "columns of `results`: a search each (model, devices, batch)"},
+     .help = "one search for each value of these columns of `results` (model, devices, batch)"},
     {.name = "seeds",
      .kind = OPTION_INT,
      .offset = AT(seeds),
      .value = "N",
-     .help = "searches of each group",
+     .help = "number of searches in each group",
      .fallback = "20",
      .least = 1,
      .most = 100000},
@@ -63,7 +63,7 @@ static const struct option options[] = {
      .kind = OPTION_INT,
      .offset = AT(max_trials),
      .value = "N",
-     .help = "after which a strategy is ended; 0: no limit",
+     .help = "stop a strategy after N trials; 0: no limit",
      .fallback = "0",
      .least = 0,
      .most = INFINITY},
@@ -71,7 +71,7 @@ static const struct option options[] = {
      .kind = OPTION_DOUBLE,
      .offset = AT(target_gap),
      .value = "SHARE",
-     .help = "how far from the best is good enough",
+     .help = "how far from the best counts as good enough",
      .fallback = "0.05",
      .least = 0,
      .most = 0.999999},
@@ -79,7 +79,7 @@ static const struct option options[] = {
      .kind = OPTION_DOUBLE,
      .offset = AT(memory_error),
      .value = "X",
-     .help = "predicted memory is wrong by a factor between 1/X and X",
+     .help = "make predicted memory wrong by a factor between 1/X and X",
      .fallback = "1",
      .least = 1,
      .most = 1000},
@@ -87,7 +87,7 @@ static const struct option options[] = {
      .kind = OPTION_DOUBLE,
      .offset = AT(time_error),
      .value = "X",
-     .help = "so is each coefficient of the predicted time",
+     .help = "make each coefficient of predicted time wrong in the same way",
      .fallback = "1",
      .least = 1,
      .most = 1000},
@@ -95,15 +95,15 @@ static const struct option options[] = {
      .kind = OPTION_STRING,
      .offset = AT(predictions),
      .value = "NAME",
-     .help = "given, inverted (the best predicted worst) or none",
+     .help = "given, inverted (the best is predicted to be the worst) or none",
      .choices = replay_predictions_names,
      .fallback = "given"},
-    {.name = "groups", .kind = OPTION_FLAG, .offset = AT(groups), .help = "a row for each group too"},
+    {.name = "groups", .kind = OPTION_FLAG, .offset = AT(groups), .help = "also print a row for each group"},
     {.name = "trace",
      .kind = OPTION_FLAG,
      .offset = AT(trace),
-     .help = "every decision of the first search of each group, with its reason"},
-    {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "all of it as JSON"},
+     .help = "print every decision of the first search in each group, with its reason"},
+    {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "print everything as JSON"},
     {.name = NULL},
 };
 
@@ -230,7 +230,7 @@ static bool is_asked_for(const char *list, const char *name)
 static int check_strategies(const char *list, struct error *e)
 {
     char *copy = xstrdup(list), *rest = NULL;
-    int rc = *list ? 0 : error_set(e, ERROR_USAGE, "--strategy: no name given");
+    int rc = *list ? 0 : error_set(e, ERROR_USAGE, "--strategy: the name is empty; give one or more, or `all`");
     for (char *name = strtok_r(copy, ",", &rest); rc == 0 && name; name = strtok_r(NULL, ",", &rest))
         if (strcmp(name, EVERY_STRATEGY) != 0 && option_find_word("--strategy", name, search_strategy_names, e) < 0)
             rc = -1;
@@ -280,13 +280,12 @@ static int replay(const struct arguments *a, struct error *e)
         c.report = replay_report_create(&source, c.groups, (size_t)o->seeds);
         if (!replay_report_any_runnable(c.report) && source.infeasible > 0)
             rc = error_set(e, ERROR_NOTHING,
-                           "%s: none of the %zu jobs that ran well meets [sweep] subject_to: there is nothing to find "
-                           "(meshsweep best names the nearest)",
+                           "%s: none of the %zu jobs that succeeded meets [sweep] subject_to, so there is nothing to "
+                           "find (meshsweep best names the nearest)",
                            o->db, source.infeasible);
         else if (!replay_report_any_runnable(c.report))
-            rc = error_set(e, ERROR_NOTHING,
-                           "%s: no measured job is ok and has a number of %s: there is nothing to find", o->db,
-                           source.objective);
+            rc = error_set(e, ERROR_NOTHING, "%s: no job that succeeded has a value of %s, so there is nothing to find",
+                           o->db, source.objective);
     }
     if (rc == 0)
         rc = run_strategies(&c, e);
@@ -306,7 +305,7 @@ static int replay(const struct arguments *a, struct error *e)
 
 const struct command replay_command = {
     .name = "replay",
-    .summary = "Try search strategies on a database whose jobs are all measured",
+    .summary = "Try search strategies on a database of measured jobs",
     .usage = "[OPTIONS]",
     .example = "meshsweep replay -d measured.db --group-by layers,num_hosts\n"
                "meshsweep replay -d measured.db --strategy model,random --memory-error 1.5 --time-error 2.8",

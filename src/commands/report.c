@@ -22,20 +22,20 @@ static const struct option options[] = {
      .kind = OPTION_STRING,
      .offset = offsetof(struct report_options, file),
      .value = "FILE",
-     .help = "into this file; - for standard output",
+     .help = "write to this file; - is standard output",
      .fallback = "report.html"},
     {.name = "serve",
      .offset = offsetof(struct report_options, serve),
      .kind = OPTION_STRING,
      .value = "ADDRESS",
      .value_optional = true,
-     .help = "serve the page over a running sweep until Ctrl-C, at 127.0.0.1 and a free port or at HOST, PORT or "
-             "HOST:PORT; the address to open is printed"},
+     .help = "serve the page of a running sweep until Ctrl-C, on 127.0.0.1 and a free port, or on HOST, PORT or "
+             "HOST:PORT; prints the address to open"},
     {.name = "token",
      .offset = offsetof(struct report_options, token),
      .kind = OPTION_STRING,
      .value = "TEXT",
-     .help = "with --serve: what the address has to hold instead of a random token; empty for none"},
+     .help = "with --serve: the token that the address must contain, instead of a random one; empty: none"},
     {.name = NULL},
 };
 
@@ -108,7 +108,7 @@ static int report(const struct arguments *a, struct error *e)
     if (o->serve)
         return serve(o, e);
     if (o->token)
-        return error_set(e, ERROR_USAGE, "--token is for --serve");
+        return error_set(e, ERROR_USAGE, "report: --token needs --serve");
     if (store_open_read_only(o->db, &db, e) < 0)
         return -1;
     int rc = strcmp(o->file, "-") == 0 ? make_page(db, o, &output_sink, e) : report_to_file(db, o, e);

@@ -52,9 +52,9 @@ static void report_search(const struct execution *x)
     const char *reason = search_driver_reason(x->driver, &c);
     struct buffer others = BUFFER_INIT;
     if (c.infeasible)
-        buffer_printf(&others, ", %zu not meeting [sweep] subject_to", c.infeasible);
+        buffer_printf(&others, ", %zu that do not meet [sweep] subject_to", c.infeasible);
     if (c.pruned)
-        buffer_printf(&others, ", %zu not tried for want of memory", c.pruned);
+        buffer_printf(&others, ", %zu not tried because they need too much memory", c.pruned);
     if (c.known)
         buffer_printf(&others, ", %zu known without a trial", c.known);
     output_message("search: %zu trial%s, %zu ok, %zu stopped early, %zu failed%s; %s", c.trials,
@@ -95,8 +95,8 @@ static void say_no_winner(const struct best *best)
     if (best->conditions.none_meets)
         conditions_add_nearest(&best->conditions, &text);
     else
-        buffer_printf(&text, "none has been measured to its end with a finite %s", best->objective);
-    output_message("no job is best: %s", buffer_text(&text));
+        buffer_printf(&text, "no job ran to its end and reported a finite %s", best->objective);
+    output_message("there is no best job: %s", buffer_text(&text));
     buffer_free(&text);
 }
 
@@ -188,8 +188,8 @@ static int run_enumerated(struct execution *x, struct error *e)
     report_end(x);
     report_rules(x);
     if (x->result.counts.gone > 0)
-        output_message("%lld of the attempts are not recorded, because their rows were deleted while they ran; the next"
-                       " run makes their jobs anew",
+        output_message("attempts not recorded, because their rows were deleted while they ran: %lld; the next run "
+                       "creates their jobs again",
                        (long long)x->result.counts.gone);
     return 0;
 }
@@ -242,8 +242,8 @@ static int run_sweep(struct execution *x, struct error *e)
 static void tell_unsettled(struct db *db, const char *path)
 {
     if (db && !store_settle(db))
-        output_message("another program has been reading %s all along: part of what is recorded stands in %s-wal alone;"
-                       " copy both, or use meshsweep backup",
+        output_message("another program still reads %s, so the newest records are only in %s-wal; to copy the "
+                       "database, copy both files or use meshsweep backup",
                        path, path);
 }
 
@@ -254,7 +254,7 @@ static int ask_release(const char *db, struct error *e)
     int rc = waits_ask_release(directory, e);
     free(directory);
     if (rc == 0)
-        output_message("the run at work is asked to try at once what waits for its host");
+        output_message("asked the active run to try the jobs that wait for their host at once");
     return rc < 0 ? -1 : STATUS_OK;
 }
 
@@ -307,11 +307,12 @@ static int run(const struct arguments *a, struct error *e)
 
 const struct command run_command = {
     .name = "run",
-    .summary = "Match the sweep file and run what is not done yet",
+    .summary = "Match the sweep file and run every job that is not done",
     .usage = "[OPTIONS] [-- PROGRAM ARGUMENT...]",
-    .example = "meshsweep run -c sweep.toml -j 4\n"
-               "meshsweep run -c sweep.toml --retry-failed=timeout,lost\n"
-               "meshsweep run -c sweep.toml --search-model   # prints the models of a file with nothing else",
+    .example =
+        "meshsweep run -c sweep.toml -j 4\n"
+        "meshsweep run -c sweep.toml --retry-failed=timeout,lost\n"
+        "meshsweep run -c sweep.toml --search-model   # prints the models of a file that has only a [model_space]",
     .options = run_option_table,
     .options_bytes = sizeof(struct run_options),
     .takes_program = true,

@@ -22,14 +22,17 @@ static const struct option options[] = {
      .value = "FILE",
      .help = "the sweep file",
      .fallback = "sweep.toml"},
-    {.name = "count", .kind = OPTION_FLAG, .offset = AT(count), .help = "count the candidates, print no models"},
-    {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "the counts as JSON"},
+    {.name = "count",
+     .kind = OPTION_FLAG,
+     .offset = AT(count),
+     .help = "count the candidates instead of printing models"},
+    {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "print the counts as JSON"},
     {.name = "where",
      .offer = OFFER_CANDIDATES,
      .kind = OPTION_STRING,
      .offset = AT(where),
      .value = "SQL",
-     .help = "only candidates for which this is true: 'params < 2e8 AND mixers(1) > 2'"},
+     .help = "only candidates that satisfy this condition: 'params < 2e8 AND mixers(1) > 2'"},
     {.name = "limit",
      .kind = OPTION_INT,
      .offset = AT(limit),
@@ -41,14 +44,14 @@ static const struct option options[] = {
      .kind = OPTION_INT,
      .offset = AT(offset),
      .value = "N",
-     .help = "pass over the first N models",
+     .help = "skip the first N models",
      .least = 0,
      .most = INFINITY},
     {.name = "seed",
      .kind = OPTION_STRING,
      .offset = AT(seed),
      .value = "N",
-     .help = "of the sample, instead of the file's"},
+     .help = "seed of the sample, instead of the one in the file"},
     {.name = NULL},
 };
 
@@ -59,9 +62,9 @@ static int search_options(const struct search_model_options *o, struct model_sea
                                          .offset = (uint64_t)o->offset,
                                          .limit = (uint64_t)o->limit};
     if (o->seed && !parse_int64(o->seed, &out->seed))
-        return error_set(e, ERROR_USAGE, "--seed: `%s` is no integer", o->seed);
+        return error_set(e, ERROR_USAGE, "--seed %s: must be an integer", o->seed);
     if (o->json && !o->count)
-        return error_set(e, ERROR_USAGE, "--json goes with --count: models are TOML");
+        return error_set(e, ERROR_USAGE, "search-model: --json needs --count; models are printed as TOML");
     return 0;
 }
 

@@ -25,7 +25,7 @@ static const struct option options[] = {
      .kind = OPTION_INT,
      .offset = AT(kills),
      .value = "N",
-     .help = "how often the runner is killed",
+     .help = "kill the runner N times",
      .fallback = "20",
      .least = 0,
      .most = 1e6},
@@ -33,7 +33,7 @@ static const struct option options[] = {
      .kind = OPTION_INT,
      .offset = AT(seed),
      .value = "N",
-     .help = "decides the instants",
+     .help = "seed of the random instants",
      .fallback = "1",
      .least = 0,
      .most = 1e15},
@@ -49,7 +49,7 @@ static const struct option options[] = {
      .kind = OPTION_STRING,
      .offset = AT(directory),
      .value = "DIR",
-     .help = "where: the file system that is to hold the database; default: $TMPDIR or /tmp"},
+     .help = "directory for the test, on the file system to test (default: $TMPDIR or /tmp)"},
     {.name = NULL},
 };
 
@@ -117,14 +117,14 @@ static int selftest(const struct arguments *a, struct error *e)
     if (rc == 0)
         nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     else
-        output_message("what was found is kept in %s", directory);
+        output_message("the files of the test are kept in %s", directory);
     free(directory);
     return rc == 0 ? print_report(&o, &report, e) : -1;
 }
 
 const struct command selftest_command = {
     .name = "selftest",
-    .summary = "Kill a runner at random instants and prove that nothing is lost",
+    .summary = "Kill a runner at random instants and check that nothing is lost",
     .usage = "[OPTIONS]",
     .example = "meshsweep selftest --kills 1000 --dir /scratch",
     .options = options,

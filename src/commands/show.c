@@ -139,13 +139,13 @@ static void add_command(const struct job_launch *l, struct buffer *out)
         if (l->measured_elsewhere)
             buffer_printf(out, "\ncommand: none, it was measured elsewhere (%s)\n", l->measured_elsewhere);
         else
-            buffer_add_text(out, "\ncommand: not known before the first attempt\n");
+            buffer_add_text(out, "\ncommand: not known until the first attempt\n");
         return;
     }
     char *line = job_command_line(l), *redacted = job_command_redacted(l);
     buffer_printf(out, "\ncommand\n%s\n", line);
     if (redacted[0])
-        buffer_printf(out, "secrets are left out, to be put in their places: %s\n", redacted);
+        buffer_printf(out, "secrets are left out; fill them in before you run it: %s\n", redacted);
     free(line);
     free(redacted);
 }
@@ -211,7 +211,9 @@ static int show(const struct arguments *a, struct error *e)
     const struct show_options *o = a->options;
     struct job_view v = {0};
     if (a->word_count == 0)
-        return error_set(e, ERROR_USAGE, "show: which job? Its number, or the beginning of its key");
+        return error_set(e, ERROR_USAGE,
+                         "show: name a job by its number, or by the beginning of its key; meshsweep results lists "
+                         "them");
     if (store_open_read_only(o->db, &v.db, e) < 0)
         return -1;
     /* One transaction: a runner may be at work. */
@@ -227,7 +229,7 @@ static int show(const struct arguments *a, struct error *e)
 
 const struct command show_command = {
     .name = "show",
-    .summary = "Show all that is recorded about one job, and its command",
+    .summary = "Show everything recorded about one job, and its command",
     .usage = "[OPTIONS] JOB",
     .example = "meshsweep show 24\nmeshsweep show a1b2c3d4 --json",
     .options = options,

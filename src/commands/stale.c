@@ -25,7 +25,7 @@ static const struct option options[] = {
      .kind = OPTION_STRING,
      .offset = offsetof(struct stale_options, config),
      .value = "FILE",
-     .help = "whose [job] versions are asked for and compared (the database's)"},
+     .help = "compare versions declared in [job] versions of this file (default: the one in the database)"},
     {.name = "json", .kind = OPTION_FLAG, .offset = offsetof(struct stale_options, json), .help = "as JSON"},
     {.name = NULL},
 };
@@ -57,7 +57,7 @@ static void add_group(const struct stale_group *g, struct buffer *out)
     buffer_printf(out, "  %zu: ", g->jobs);
     text_add_line(out, d->what);
     if (d->what[0] == '/') {
-        buffer_add_text(out, d->is[0] ? " is another than they ran" : " is not there any more");
+        buffer_add_text(out, d->is[0] ? " has changed since they ran" : " no longer exists");
     } else {
         buffer_add_text(out, " was ");
         text_add_line(out, d->was);
@@ -135,7 +135,7 @@ static int stale(const struct arguments *a, struct error *e)
 
 const struct command stale_command = {
     .name = "stale",
-    .summary = "Tell which results come from another script, commit or device",
+    .summary = "List results that come from another script, commit or device",
     .usage = "[OPTIONS]",
     .example = "meshsweep stale || meshsweep run --stale",
     .options = options,

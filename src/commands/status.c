@@ -37,7 +37,7 @@ static const struct option options[] = {
      .kind = OPTION_STRING,
      .offset = offsetof(struct status_options, watch),
      .value = "SECONDS",
-     .help = "again and again until all is done (every 2 s)",
+     .help = "update until all is done, every SECONDS (default 2)",
      .value_optional = true},
     {.name = NULL},
 };
@@ -131,7 +131,7 @@ static void add_counts(const struct status_view *v, struct buffer *b)
     free(classes);
 }
 
-/* "search by model: 5 trials, 4 ok, 0 stopped early, 1 failed; it has ended: max_trials: 5 trials were made". */
+/* "search by model: 5 trials, 4 ok, 0 stopped early, 1 failed; ended: max_trials: 5 trials were made". */
 static void add_search(const struct status_view *v, struct buffer *b)
 {
     const struct status_search *x = &v->status.search;
@@ -143,10 +143,10 @@ static void add_search(const struct status_view *v, struct buffer *b)
     if (x->running > 0)
         buffer_printf(b, ", %lld open", (long long)x->running);
     if (x->ended) {
-        buffer_add_text(b, "; it has ended: ");
+        buffer_add_text(b, "; ended: ");
         add_printable(v, x->ended, 20, b);
     } else if (v->status.to_come >= 0) {
-        buffer_printf(b, "; at most %lld to come", (long long)v->status.to_come);
+        buffer_printf(b, "; at most %lld more", (long long)v->status.to_come);
     }
     buffer_add_char(b, '\n');
 }
@@ -156,7 +156,7 @@ static void add_open(const struct status_view *v, struct buffer *b)
     const int64_t open = v->status.open;
     if (open == 0)
         return;
-    buffer_printf(b, "\n%lld %s asked for and not told yet; `meshsweep ask --open", (long long)open,
+    buffer_printf(b, "\n%lld %s asked for without a result yet; `meshsweep ask --open", (long long)open,
                   open == 1 ? "job is" : "jobs are");
     hint_add_db(b, v->path);
     buffer_printf(b, "` lists %s\n", open == 1 ? "it" : "them");
@@ -165,7 +165,7 @@ static void add_open(const struct status_view *v, struct buffer *b)
 static void add_how_to_go_on(const struct status_view *v, struct buffer *b)
 {
     const struct status_search *x = &v->status.search;
-    buffer_add_text(b, "\nno runner is at work; `");
+    buffer_add_text(b, "\nno runner is active; `");
     if (x->ended) {
         hint_add_rest_of_search(b, x, v->status.path, v->path);
         buffer_add_text(b, "` " HINT_REST_OF_SEARCH "\n");
@@ -175,9 +175,10 @@ static void add_how_to_go_on(const struct status_view *v, struct buffer *b)
     hint_add_config(b, v->status.path);
     hint_add_db(b, v->path);
     if (x->strategy)
-        buffer_printf(b, " --strategy %s` goes on from here, with the other options it was given\n", x->strategy);
+        buffer_printf(b, " --strategy %s` continues from here; give it the same other options as before\n",
+                      x->strategy);
     else
-        buffer_add_text(b, "` goes on from here\n");
+        buffer_add_text(b, "` continues from here\n");
 }
 
 static void add_see_best(const struct status_view *v, struct buffer *b)
@@ -204,7 +205,7 @@ static void add_running(const struct status_view *v, struct buffer *b)
         if (a->slot >= 0)
             buffer_printf(b, "slot %lld: ", (long long)a->slot);
         buffer_printf(b, "job %lld, attempt %lld", (long long)a->job_id, (long long)a->number);
-        buffer_printf(b, v->runner_alive ? ", for %s" : ", started %s ago, not known to have ended",
+        buffer_printf(b, v->runner_alive ? ", for %s" : ", started %s ago; it is not known whether it has ended",
                       format_duration_ms(status_elapsed_ms(a, v->now_ms), text, sizeof text));
         if (a->keys[0]) {
             buffer_add_text(b, "  ");
@@ -221,7 +222,7 @@ static void add_retries(const struct status_view *v, struct buffer *b)
     const struct sweep_status *s = &v->status;
     char text[32];
     if (s->retry_count)
-        buffer_add_text(b, "\nfailed, to be tried again\n");
+        buffer_add_text(b, "\nfailed, to be retried\n");
     for (size_t i = 0; i < s->retry_count; i++) {
         const struct status_retry *r = &s->retries[i];
         int64_t ms = status_due_in_ms(r, v->now_ms);
@@ -239,7 +240,7 @@ static void add_slow_nodes(const struct status_view *v, struct buffer *b)
         buffer_add_text(b, i ? "" : "\n");
         buffer_add_text(b, "slow node ");
         add_printable(v, n->host, 20, b);
-        buffer_printf(b, ": %.2f times as long as matched jobs elsewhere (%lld compared)\n", n->ratio,
+        buffer_printf(b, ": takes %.2f times as long as matched jobs on other nodes (%lld compared)\n", n->ratio,
                       (long long)n->compared);
     }
 }
@@ -271,7 +272,8 @@ static void add_best(const struct status_view *v, struct buffer *b)
     if (!s->has_best && s->objective && s->ok + s->failed > 0) {
         buffer_add_text(b, "\nno best: ");
         add_printable(v, s->objective, 30, b);
-        buffer_printf(b, s->ok ? " has no number in any job that is ok; see meshsweep best\n" : ": no job is ok\n");
+        buffer_printf(b, s->ok ? " has no value in any job that succeeded; see meshsweep best\n"
+                               : ": no job has succeeded yet\n");
         return;
     }
     if (!s->has_best)
@@ -305,13 +307,13 @@ static void add_fact(const cJSON *info, enum model_fact fact, const char *what, 
     buffer_printf(b, " %s", what);
 }
 
-/* "model information (job 1): 3.35e+08 parameters, 309 MiB of activations a sample". */
+/* "model information (job 1): 3.35e+08 parameters, 309 MiB of activations per sample". */
 static void add_model_info(const struct status_view *v, struct buffer *b)
 {
     static const char *const what[FACT_COUNT] = {[FACT_PARAMS] = "parameters",
-                                                 [FACT_ACTIVATION_MEMORY] = "of activations a sample",
+                                                 [FACT_ACTIVATION_MEMORY] = "of activations per sample",
                                                  [FACT_DEVICE_MEMORY] = "a device",
-                                                 [FACT_FWD_FLOPS] = "FLOPs forward a sample"};
+                                                 [FACT_FWD_FLOPS] = "forward FLOPs per sample"};
     static const char *const reasons[] = {"failure", "message", "excluded"};
     cJSON *info = v->status.model_info ? cJSON_Parse(v->status.model_info) : NULL;
     const cJSON *job = cJSON_GetObjectItemCaseSensitive(info, "job");
@@ -367,7 +369,7 @@ static void add_pruned(const struct status_view *v, struct buffer *b)
     const struct sweep_status *s = &v->status;
     int digits = s->witness_count ? text_digits(s->witnesses[0].jobs) : 0;
     if (s->witness_count)
-        buffer_add_text(b, "\npruned: need no less device memory than a job that ran out of it\n");
+        buffer_add_text(b, "\npruned: need at least as much device memory as a job that ran out of it\n");
     for (size_t i = 0; i < s->witness_count; i++)
         buffer_printf(b, "  %*lld  witness: job %lld\n", digits, (long long)s->witnesses[i].jobs,
                       (long long)s->witnesses[i].job_id);
@@ -380,7 +382,7 @@ static void add_held(const struct status_view *v, struct buffer *b)
     const struct sweep_status *s = &v->status;
     int digits = s->hold_count ? text_digits(s->holds[0].jobs) : 0;
     if (s->hold_count)
-        buffer_add_text(b, "\nheld: wait for their host, until a run can start them\n");
+        buffer_add_text(b, "\nheld: waiting for their host until a run can start them\n");
     for (size_t i = 0; i < s->hold_count; i++) {
         const struct status_hold *h = &s->holds[i];
         size_t start = b->length;
@@ -472,7 +474,7 @@ static int watch_interval(const char *watch, int *out_ms, struct error *e)
 {
     int64_t ms = WATCH_MS;
     if (watch && watch[0] && (!parse_duration_ms(watch, &ms) || ms < 100 || ms > 3600000))
-        return error_set(e, ERROR_USAGE, "--watch %s: must be a duration from 0.1 s to 1 h", watch);
+        return error_set(e, ERROR_USAGE, "--watch %s: must be a duration from 100ms to 1h", watch);
     *out_ms = (int)ms;
     return 0;
 }
@@ -498,7 +500,7 @@ static int status(const struct arguments *a, struct error *e)
 
 const struct command status_command = {
     .name = "status",
-    .summary = "Tell how the sweep stands: what runs and fails, the best so far",
+    .summary = "Show progress: what runs, what failed, the best job so far",
     .usage = "[OPTIONS]",
     .example = "meshsweep status --watch\nmeshsweep status --json",
     .options = options,

@@ -29,7 +29,7 @@ static const struct option options[] = {
      .kind = OPTION_INT,
      .offset = AT(attempt),
      .value = "N",
-     .help = "this one (default the newest)",
+     .help = "print this attempt (default: the newest)",
      .least = 1,
      .most = 1e9},
     {.name = "lines",
@@ -37,7 +37,7 @@ static const struct option options[] = {
      .kind = OPTION_INT,
      .offset = AT(lines),
      .value = "N",
-     .help = "begin with the last N lines",
+     .help = "start with the last N lines",
      .fallback = "20",
      .least = 0,
      .most = 1e9},
@@ -140,7 +140,7 @@ static int write_recorded(const struct follower *f, struct error *e)
 {
     if (f->log.tail)
         return output_text(f->log.tail, e);
-    output_message("attempt %lld of job %lld left no output", (long long)f->log.number, (long long)f->job);
+    output_message("attempt %lld of job %lld has no output", (long long)f->log.number, (long long)f->job);
     return 0;
 }
 
@@ -168,7 +168,9 @@ static int tail(const struct arguments *a, struct error *e)
     const struct tail_options *o = a->options;
     struct follower f = {.options = o, .fd = -1};
     if (a->word_count == 0)
-        return error_set(e, ERROR_USAGE, "tail: which job? Its number, or the beginning of its key");
+        return error_set(e, ERROR_USAGE,
+                         "tail: name a job by its number, or by the beginning of its key; meshsweep results lists "
+                         "them");
     if (store_open_read_only(o->db, &f.db, e) < 0)
         return -1;
     f.directory = store_directory(o->db);
@@ -187,7 +189,7 @@ static int tail(const struct arguments *a, struct error *e)
 
 const struct command tail_command = {
     .name = "tail",
-    .summary = "Print the output of a job, and follow it while it runs",
+    .summary = "Print the output of a job and follow it while it runs",
     .usage = "[OPTIONS] JOB",
     .example = "meshsweep tail 24\nmeshsweep tail a1b2c3d4 --attempt 1 --lines 100",
     .options = options,

@@ -25,7 +25,8 @@ static int tell(const struct arguments *a, struct error *e)
     struct utsname machine;
     cJSON *results = NULL, *answer = NULL;
     if (a->word_count != 1)
-        return error_set(e, ERROR_USAGE, "tell wants results: meshsweep tell RESULTS.json, or - for standard input");
+        return error_set(e, ERROR_USAGE,
+                         "tell: name the file of results: meshsweep tell RESULTS.json, or - for standard input");
     int rc = proposing_read(a->words[0], &results, e);
     if (rc == 0)
         rc = proposing_open(&p, o->config, o->db, a, e);
@@ -47,7 +48,7 @@ static int tell(const struct arguments *a, struct error *e)
 
 const struct command tell_command = {
     .name = "tell",
-    .summary = "Tell what came of jobs that `ask` gave, as JSON",
+    .summary = "Record the results, given as JSON, of jobs that `ask` printed",
     .usage = "[OPTIONS] RESULTS.json|-",
     .example = "meshsweep tell measured.json\n"
                "echo '{\"job\": 7, \"failure\": \"oom\"}' | meshsweep tell -",

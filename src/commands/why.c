@@ -61,7 +61,7 @@ static int add_word(struct buffer *sql, const char *word, struct error *e)
 {
     const char *equals = strchr(word, '=');
     if (!equals || equals == word)
-        return error_set(e, ERROR_USAGE, "why: `%s` is not of the form KEY=VALUE", word);
+        return error_set(e, ERROR_USAGE, "why: `%s` is not of the form KEY=VALUE; give KEY=VALUE…, or one job", word);
     const char *value = equals + 1;
     buffer_printf(sql, "%s%.*s IN (", sql->length ? " AND " : "", (int)(equals - word), word);
     if (is_number_or_truth(value))
@@ -77,7 +77,10 @@ static int add_job(struct db *db, const char *word, struct buffer *sql, struct e
     int64_t job;
     char *condition = NULL;
     if (!db)
-        return error_set(e, ERROR_NOTHING, "why: there is no database yet in which job %s could be", word);
+        return error_set(e, ERROR_NOTHING,
+                         "why: there is no database yet, so there is no job %s; name a database with -d FILE, or give "
+                         "KEY=VALUE…",
+                         word);
     if (job_named(db, word, &job, e) < 0 || subset_condition(db, job, &condition, e) < 0)
         return -1;
     buffer_add_text(sql, condition);
@@ -162,7 +165,7 @@ static int add_rule(struct answer *w, size_t i, const struct match_counts *count
     const struct space_rule *r = &w->session->space->rules[i];
     if (counts->rules[i].excluded == 0)
         return 0;
-    buffer_printf(&w->out, "  %s %" PRId64 " by the rule %s: ", r->warning ? "warned" : "excluded",
+    buffer_printf(&w->out, "  %s %" PRId64 " by rule %s: ", r->warning ? "warned" : "excluded",
                   counts->rules[i].excluded, r->name);
     text_add_line(&w->out, r->reason[0] ? r->reason : "(no reason given)");
     buffer_add_text(&w->out, "\n    require: ");
@@ -386,11 +389,12 @@ static int answer(struct answer *w, const struct arguments *a, struct error *e)
         return -1;
     buffer_printf(&w->out, "%" PRId64 " of ", counts.combinations);
     buffer_add_count(&w->out, space_combinations(w->session->space), "combination");
-    buffer_printf(&w->out, " %s these values; %" PRId64 " of them matched\n", counts.combinations == 1 ? "has" : "have",
+    buffer_printf(&w->out, " %s these values; %" PRId64 " matched\n", counts.combinations == 1 ? "has" : "have",
                   counts.matched);
     int rc = counts.combinations == 0 ? add_missing_values(w, a, e) : add_jobs(w, e);
     if (rc == 0 && counts.matched > SHOWN)
-        buffer_printf(&w->out, "  … and %" PRId64 " more; name more keys\n", counts.matched - SHOWN);
+        buffer_printf(&w->out, "  … and %" PRId64 " more; give more keys to narrow them down\n",
+                      counts.matched - SHOWN);
     for (size_t i = 0; rc == 0 && i < w->session->space->rule_count; i++)
         rc = add_rule(w, i, &counts, e);
     int status = counts.combinations == 0 ? STATUS_NOTHING : STATUS_OK;
@@ -428,7 +432,7 @@ static int why(const struct arguments *a, struct error *e)
 
 const struct command why_command = {
     .name = "why",
-    .summary = "Say why a combination ran, was skipped or was excluded",
+    .summary = "Explain why a combination ran, was skipped or was excluded",
     .usage = "[OPTIONS] JOB|KEY=VALUE...",
     .example = "meshsweep why 24\nmeshsweep why zero_stage=3 pp=2",
     .options = options,

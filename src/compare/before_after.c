@@ -27,15 +27,14 @@ static int read_metric(struct db *now, const char *metric, struct before_after *
     stmt_bind_text(s, 1, metric);
     int rc = stmt_next(s, e);
     if (rc == 0)
-        rc = error_set(e, ERROR_NOTHING, "no sweep has been recorded in the second database yet");
+        rc = error_set(e, ERROR_NOTHING, "the second database has no sweep yet; `meshsweep run` records one");
     else if (rc > 0 && stmt_is_null(s, 0))
         rc = error_set(e, ERROR_USAGE, "the sweep has no objective; name the metric to compare with --metric");
     else if (rc > 0 && metric && !stmt_int(s, 3))
         rc = metric_names_refuse(now, metric, e);
     else if (rc > 0 && stmt_is_null(s, 2))
         rc = error_set(e, ERROR_USAGE,
-                       "--metric %s: nothing says whether more or less of it is better; say so: "
-                       "[%smetrics.%s] better = \"min\" or \"max\"",
+                       "--metric %s: its direction is not known; set better = \"min\" or \"max\" under [%smetrics.%s]",
                        metric, stmt_int(s, 4) ? "" : "job.", metric);
     if (rc > 0) {
         out->metric = stmt_copy_text(s, 0);
@@ -55,8 +54,8 @@ static int check_unit(struct db *before, const struct before_after *b, struct er
     stmt_bind_text(s, 2, b->unit);
     int rc = stmt_next(s, e);
     if (rc > 0)
-        error_set(e, ERROR_USAGE, "%s: its unit was \"%s\" and is \"%s\" now: they cannot be compared", b->metric,
-                  stmt_text(s, 0), b->unit);
+        error_set(e, ERROR_USAGE, "%s: its unit was \"%s\" and is now \"%s\", so the databases cannot be compared",
+                  b->metric, stmt_text(s, 0), b->unit);
     stmt_free(s);
     return rc == 0 ? 0 : -1;
 }
@@ -102,7 +101,7 @@ static int read_membership(struct db *now, const char *by, struct membership *ou
     const struct result_query q = {.columns = columns, .columns_option = "--by"};
     int rc = result_query_open(now, &q, &s, e);
     if (rc == 0 && stmt_column_count(s) != 2)
-        rc = error_set(e, ERROR_USAGE, "--by %s: one key is wanted", by);
+        rc = error_set(e, ERROR_USAGE, "--by %s: give one key", by);
     if (rc == 0)
         rc = read_members(s, out, e);
     stmt_free(s);
@@ -231,13 +230,12 @@ static int check_common(const struct before_after *b, struct error *e)
         return 0;
     if (ended)
         return error_set(e, ERROR_NOTHING,
-                         "no job has a number of %s in both databases: of %lld in common %lld are ok in the first "
-                         "only, "
-                         "%lld in the second only",
+                         "no job has a value of %s in both databases; of %lld jobs in common, %lld are ok only in the "
+                         "first and %lld only in the second",
                          b->metric, (long long)ended, (long long)b->failed_now, (long long)b->failed_before);
     return error_set(e, ERROR_NOTHING,
-                     "the databases have no job in common: there are %lld in the first and %lld in the second, matched "
-                     "by job key, which is that of the same sweep file's job with the same command",
+                     "the databases have no job in common (%lld in the first, %lld in the second); jobs are matched by "
+                     "key, so use the same sweep file with the same command",
                      (long long)b->before_only, (long long)b->now_only);
 }
 

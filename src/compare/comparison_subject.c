@@ -28,11 +28,11 @@ static int unknown_key(struct db *db, const char *key, struct error *e)
     stmt_free(s);
     const char *near = suggest_nearest(key, (const char *const *)names, count);
     if (rc == 0 && near)
-        error_set(e, ERROR_USAGE, "--by %s: there is no such key (did you mean %s?)", key, near);
+        error_set(e, ERROR_USAGE, "--by %s: no such key (did you mean %s?)", key, near);
     else if (rc == 0 && count > 0)
-        error_set(e, ERROR_USAGE, "--by %s: there is no such key; there are %s", key, buffer_text(&all));
+        error_set(e, ERROR_USAGE, "--by %s: no such key; the keys are %s", key, buffer_text(&all));
     else if (rc == 0)
-        error_set(e, ERROR_NOTHING, "--by %s: there is no job in this database: nothing to compare", key);
+        error_set(e, ERROR_NOTHING, "--by %s: the database has no jobs, so there is nothing to compare", key);
     for (size_t i = 0; i < count; i++)
         free(names[i]);
     free(names);
@@ -52,8 +52,8 @@ static int refuse_derived(struct db *db, const char *key, struct error *e)
     if (rc < 0)
         return -1;
     return derived ? error_set(e, ERROR_USAGE,
-                               "--by %s: it is derived from other keys, so that no two jobs differ in it "
-                               "alone; compare by one of those",
+                               "--by %s: it is derived from other keys, so no two jobs differ only in it; compare by "
+                               "one of those keys",
                                key)
                    : unknown_key(db, key, e);
 }
@@ -133,7 +133,7 @@ int comparison_subject_metric(struct db *db, const char *metric, struct comparis
     stmt_bind_text(s, 1, metric);
     int rc = stmt_next(s, e);
     if (rc == 0)
-        rc = error_set(e, ERROR_NOTHING, "no sweep has been recorded in this database yet; `meshsweep run` does it");
+        rc = error_set(e, ERROR_NOTHING, "this database has no sweep yet; `meshsweep run` records one");
     else if (rc > 0 && stmt_is_null(s, 2))
         rc = error_set(e, ERROR_USAGE, "the sweep has no objective; name the metric to compare with --metric");
     else if (rc > 0 && !stmt_int(s, 4))
@@ -158,7 +158,7 @@ static int check_free(struct db *db, const struct comparison_request *r, const s
                               " OR EXISTS (SELECT 1 FROM job AS j, json_each(j.derived) AS k WHERE k.key = ?1)";
     struct stmt *s = NULL;
     if (strcmp(key, r->key) == 0 || (c->key && strcmp(key, c->key) == 0))
-        return error_set(e, ERROR_USAGE, "--free %s: it is compared by", key);
+        return error_set(e, ERROR_USAGE, "--free %s: it is the key to compare by", key);
     if (db_prepare(db, sql, &s, e) < 0)
         return -1;
     stmt_bind_text(s, 1, key);
@@ -167,7 +167,7 @@ static int check_free(struct db *db, const struct comparison_request *r, const s
     stmt_free(s);
     if (rc < 0)
         return -1;
-    return known ? 0 : error_set(e, ERROR_USAGE, "--free %s: there is no such key", key);
+    return known ? 0 : error_set(e, ERROR_USAGE, "--free %s: no such key", key);
 }
 
 /* What --free names. A derived key is free with what it comes from: it need not be taken away. */
@@ -184,7 +184,9 @@ static int read_free(struct db *db, const struct comparison_request *r, bool has
         list += length + (list[length] == ',');
     }
     if (rc == 0 && out->free.count && !has_direction)
-        rc = error_set(e, ERROR_USAGE, "--free: nothing says whether more or less of %s is better", out->metric);
+        rc = error_set(e, ERROR_USAGE,
+                       "--free: the direction of %s is not known; set better = \"min\" or \"max\" in its table",
+                       out->metric);
     return rc;
 }
 

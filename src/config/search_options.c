@@ -75,7 +75,7 @@ int search_number_check(enum search_number which, double value, struct error *e)
 {
     const struct search_number_row *row = &search_numbers[which];
     if (isnan(value) || (row->whole && value != floor(value)))
-        return error_set(e, ERROR_USAGE, "%s: %g is no %snumber", row->key, value, row->whole ? "whole " : "");
+        return error_set(e, ERROR_USAGE, "%s: %g is not a %snumber", row->key, value, row->whole ? "whole " : "");
     if (value < row->least)
         return error_set(e, ERROR_USAGE, "%s: %g is less than %g", row->key, value, row->least);
     if (value > row->most)

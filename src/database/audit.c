@@ -76,9 +76,10 @@ static void compare_schema(struct audit *a)
     struct examples x[] = {EXAMPLES_INIT, EXAMPLES_INIT};
     struct error e = ERROR_INIT;
     int rc = schema_compare(a->db, note_difference, x, &e);
-    conclude(a, &x[0], "indexes and triggers that are missing", "`meshsweep check --repair -d FILE` makes them again");
+    conclude(a, &x[0], "indexes and triggers that are missing",
+             "`meshsweep check --repair -d FILE` creates them again");
     conclude(a, &x[1], "parts of the schema that another program changed",
-             "make a new database by `meshsweep run -d NEW`, or restore a copy of this one");
+             "make a new database with `meshsweep run -d NEW`, or restore a copy of this one");
     if (rc < 0)
         cannot_be_read(a, &e);
 }
@@ -121,11 +122,11 @@ static int find_missing(struct audit *a, struct error *e)
         free(path);
     }
     stmt_free(s);
-    conclude(a, &gone, "attempts whose files are gone",
-             "nothing need be done: what they measured is in the database; their logs are lost");
+    conclude(a, &gone, "attempts whose files are missing",
+             "nothing needs to be done: their measurements are in the database, only their logs are lost");
     conclude(a, &cut, "attempts whose logs were cut",
-             "nothing need be done: what they measured is in the database; the rest of their logs is lost, as after a "
-             "power cut");
+             "nothing needs to be done: their measurements are in the database, only the rest of their logs is lost, "
+             "as after a power cut");
     return rc;
 }
 
@@ -160,8 +161,8 @@ static int find_escaped(struct audit *a, struct error *e)
     struct unowned_names u = {a->directory, EXAMPLES_INIT};
     int rc = audit_unowned_directories(a->db, a->directory, note_unowned, &u, e);
     char *repair = shell_fill_file("`meshsweep check --repair -d FILE` moves them aside", a->path);
-    char *advice = xasprintf("they may be deleted; they are in %s; %s", a->directory, repair);
-    report(a, &u.examples, "directories that no attempt has", advice);
+    char *advice = xasprintf("they can be deleted; they are in %s; %s", a->directory, repair);
+    report(a, &u.examples, "directories that belong to no attempt", advice);
     free(advice);
     free(repair);
     return rc;
@@ -179,10 +180,9 @@ static void check_sums(struct audit *a)
     struct examples x = EXAMPLES_INIT;
     struct error e = ERROR_INIT;
     int rc = attempt_sums_check(a->db, note_changed, &x, &e);
-    conclude(a, &x, "attempts that are not as they were recorded",
-             "something else wrote to the file, or the disk changed it: restore a copy, or delete the attempts, and "
-             "their"
-             " jobs run again");
+    conclude(a, &x, "attempts whose records have been changed",
+             "another program or the disk changed the file: restore a copy, or delete these attempts so that their "
+             "jobs run again");
     if (rc < 0)
         cannot_be_read(a, &e);
 }

@@ -6,7 +6,7 @@
 
 /* One kind of thing that is wrong. Borrowed for the length of the call. */
 struct audit_finding {
-    const char *what;     /* "ok jobs without an attempt that is ok" */
+    const char *what;     /* "ok jobs without an ok attempt" */
     const char *examples; /* the first few, with commas between them */
     int64_t count;
     const char *advice; /* what to do; of a repair: what was done */

@@ -1,11 +1,11 @@
 #include "database/audit_questions.h"
 
-#define RUN_AGAIN "`meshsweep run` takes them up again"
+#define RUN_AGAIN "`meshsweep run` continues them"
 #define RECOVER                                                                                                        \
     "stop every runner, keep a copy, then: sqlite3 FILE .recover | sqlite3 NEW; `meshsweep check -d NEW` tells "       \
     "whether"                                                                                                          \
     " all is there"
-#define REPAIR "`meshsweep check --repair -d FILE` puts that right"
+#define REPAIR "`meshsweep check --repair -d FILE` repairs that"
 
 #define OK_WITHOUT_ATTEMPT                                                                                             \
     "job AS j LEFT JOIN attempt AS a ON a.id = j.attempt_id AND a.job_id = j.id"                                       \
@@ -24,12 +24,12 @@ const struct audit_question audit_questions[] = {
     {"indexes that do not agree with their tables", REPAIR,
      "SELECT integrity_check FROM pragma_integrity_check"
      " WHERE integrity_check LIKE 'row % missing from index %' OR integrity_check LIKE 'wrong # of entries in %'",
-     AUDIT_ALWAYS, "REINDEX", "the indexes were made again from the tables"},
-    {"rows that refer to rows which are not there", "delete them: sqlite3 FILE \"DELETE FROM TABLE WHERE rowid = ROW\"",
+     AUDIT_ALWAYS, "REINDEX", "the indexes were rebuilt from the tables"},
+    {"rows that refer to missing rows", "delete them: sqlite3 FILE \"DELETE FROM TABLE WHERE rowid = ROW\"",
      "SELECT printf('%s row %s (%s)', \"table\", coalesce(rowid, '?'), parent) FROM pragma_foreign_key_check"
      " WHERE NOT (\"table\" = 'attempt' AND parent = 'runner')",
      AUDIT_ALWAYS, NULL, NULL},
-    {"attempts whose runner is not there", REPAIR,
+    {"attempts whose runner is missing", REPAIR,
      "SELECT printf('job %d attempt %d', job_id, number) FROM attempt"
      " WHERE runner_id NOT IN (SELECT id FROM runner)",
      AUDIT_ALWAYS,
@@ -37,17 +37,17 @@ const struct audit_question audit_questions[] = {
      " SELECT runner_id, 'unknown', 'unknown', 0, 0, coalesce(min(started), 0), coalesce(max(ended), 0), 'unknown', "
      "'{}'"
      " FROM attempt WHERE runner_id NOT IN (SELECT id FROM runner) GROUP BY 1",
-     "they have a runner of an unknown host now"},
-    {"jobs that run though no runner is at work", RUN_AGAIN, "SELECT 'job ' || id FROM job WHERE state = 'running'",
+     "they now have a runner on an unknown host"},
+    {"running jobs without an active runner", RUN_AGAIN, "SELECT 'job ' || id FROM job WHERE state = 'running'",
      AUDIT_WITHOUT_RUNNER, NULL, NULL},
-    {"attempts that are open though no runner is at work", RUN_AGAIN,
+    {"open attempts without an active runner", RUN_AGAIN,
      "SELECT printf('job %d attempt %d', job_id, number) FROM attempt WHERE state IN ('claimed', 'running')",
      AUDIT_WITHOUT_RUNNER, NULL, NULL},
-    {"jobs that run without an open attempt", "wait for the runner to end; " RUN_AGAIN,
+    {"running jobs without an open attempt", "wait for the runner to end; " RUN_AGAIN,
      "SELECT 'job ' || id FROM job AS j WHERE state = 'running' AND NOT EXISTS"
      " (SELECT 1 FROM attempt WHERE job_id = j.id AND state IN ('claimed', 'running'))",
      AUDIT_WITH_RUNNER, NULL, NULL},
-    {"open attempts of jobs that do not run", "wait for the runner to end; `meshsweep run` ends them",
+    {"open attempts of jobs that are not running", "wait for the runner to end; `meshsweep run` ends them",
      "SELECT printf('job %d attempt %d', a.job_id, a.number) FROM attempt AS a JOIN job AS j ON j.id = a.job_id"
      " WHERE a.state IN ('claimed', 'running') AND j.state <> 'running'",
      AUDIT_ALWAYS, NULL, NULL},
@@ -56,30 +56,30 @@ const struct audit_question audit_questions[] = {
      AUDIT_ALWAYS,
      "UPDATE attempt SET failure = CASE WHEN signal > 0 THEN 'signal' WHEN exit_code > 0 THEN 'exit' ELSE 'lost' END"
      " WHERE state = 'failed' AND failure IS NULL",
-     "their exit status or signal says the class; without either they are lost"},
-    {"ok jobs without an attempt that is ok", REPAIR, "SELECT 'job ' || j.id FROM " OK_WITHOUT_ATTEMPT " ORDER BY j.id",
+     "their class was set from their exit status or signal, or to `lost` without either"},
+    {"ok jobs without an ok attempt", REPAIR, "SELECT 'job ' || j.id FROM " OK_WITHOUT_ATTEMPT " ORDER BY j.id",
      AUDIT_ALWAYS,
      "UPDATE job SET attempt_id = (SELECT max(id) FROM attempt WHERE job_id = job.id AND state = 'ok')"
      " WHERE id IN (SELECT j.id FROM " OK_WITHOUT_ATTEMPT ");"
      "UPDATE job SET state = 'pending' WHERE state = 'ok' AND attempt_id IS NULL",
-     "the last attempt that is ok stands for each; without one the job is pending"},
-    {"failed jobs whose attempt did not fail like that", REPAIR,
+     "each job now has its last ok attempt, or is pending if it has none"},
+    {"failed jobs whose attempt did not fail in the same way", REPAIR,
      "SELECT 'job ' || j.id FROM " FAILED_OTHERWISE " ORDER BY j.id", AUDIT_ALWAYS,
      "UPDATE job SET attempt_id = (" LAST_FAILED "),"
      " failure = coalesce((SELECT failure FROM attempt WHERE id = (" LAST_FAILED ")), failure)"
      " WHERE id IN (SELECT j.id FROM " FAILED_OTHERWISE ");"
      "UPDATE job SET state = 'pending', failure = NULL WHERE state = 'failed' AND attempt_id IS NULL",
-     "the last attempt that failed stands for each; without one the job is pending"},
-    {"sweeps of which jobs are missing", REPAIR,
+     "each job now has its last failed attempt, or is pending if it has none"},
+    {"sweeps with missing jobs", REPAIR,
      "SELECT printf('sweep %d: %d of %d', id, (SELECT count(*) FROM job WHERE sweep_id = sweep.id), jobs) FROM sweep"
      " WHERE enumerated AND (SELECT count(*) FROM job WHERE sweep_id = sweep.id) < jobs",
      AUDIT_ALWAYS,
      "UPDATE sweep SET enumerated = 0"
      " WHERE enumerated AND (SELECT count(*) FROM job WHERE sweep_id = sweep.id) < jobs",
-     "the next run of the sweep makes them again"},
-    {"no identity, by which processes that a dead runner left are known", REPAIR,
+     "the next run of the sweep creates them again"},
+    {"no identity, which is needed to find processes that a dead runner left", REPAIR,
      "SELECT 'table meta' WHERE NOT EXISTS (SELECT 1 FROM meta WHERE name = 'identity')", AUDIT_ALWAYS,
-     "INSERT OR IGNORE INTO meta VALUES ('identity', lower(hex(randomblob(16))))", "it has a new one"},
+     "INSERT OR IGNORE INTO meta VALUES ('identity', lower(hex(randomblob(16))))", "it now has a new one"},
 };
 const size_t audit_question_count = sizeof audit_questions / sizeof *audit_questions;
 

@@ -17,7 +17,7 @@ static int refuse_used(const char *path, struct error *e)
 {
     int rc = 0;
     if (writer_lock_is_held(path))
-        return error_set(e, ERROR_FAILED, "backup: a runner is at work on %s; name another file", path);
+        return error_set(e, ERROR_FAILED, "backup: a runner is using %s; name another file", path);
     for (size_t i = 0; rc == 0 && i < SIDE_FILES; i++) {
         char *side = xasprintf("%s%s", path, side_files[i]);
         if (store_exists(side))
@@ -33,8 +33,8 @@ static int refuse_foreign(const char *path, struct error *e)
     struct error why = ERROR_INIT;
     if (store_exists(path) && store_open_read_only(path, &db, &why) < 0)
         return error_set(e, ERROR_FAILED,
-                         "backup: %s is there already and is no database of this version of meshsweep; name another"
-                         " file or remove it",
+                         "backup: %s exists already and is not a database of this version of meshsweep; name another "
+                         "file or remove it",
                          path);
     store_close(db);
     return 0;

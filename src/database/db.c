@@ -25,18 +25,18 @@ static const struct {
     const char *advice;
 } advice_table[] = {
     {SQLITE_FULL, "the disk is full; free some space and start again: nothing recorded is lost"},
-    {SQLITE_READONLY, "it cannot be written; check its permissions and those of its directory"},
+    {SQLITE_READONLY, "it cannot be written; check the permissions of the file and its directory"},
     {SQLITE_NOTADB, "it is not a SQLite database; name another file with -d"},
     {SQLITE_CORRUPT, "the database is damaged, or the disk reported an error: `meshsweep check -d FILE` says what is "
                      "wrong, sqlite3 FILE "
                      ".recover | sqlite3 NEW saves what can be read"},
     {SQLITE_CANTOPEN, "it cannot be opened; check that the file and its directory exist and may be read"},
-    {SQLITE_BUSY, "another program holds it locked; close it and start again"},
+    {SQLITE_BUSY, "another program has locked it; close that program and start again"},
     {SQLITE_IOERR, "the disk reported an error; check the file system and start again: nothing recorded is lost"},
     {SQLITE_PROTOCOL, "it could not be locked; check the file system and start again: nothing recorded is lost"},
     {SQLITE_INTERRUPT, "it would take too long; ask for less"},
     {SQLITE_TOOBIG, "an expression works on texts of 64 KiB at most"},
-    {SQLITE_SCHEMA, "its tables were changed by another program"},
+    {SQLITE_SCHEMA, "another program changed its tables"},
 };
 
 const char *db_advice(int code)

@@ -107,7 +107,7 @@ static bool function_allowed(const char *name)
 static int refuse(struct watch *w, const char *what, const char *name)
 {
     if (!w->refused[0])
-        sqlite3_snprintf(sizeof w->refused, w->refused, "%s%s%s may not be used here", what, name ? " " : "",
+        sqlite3_snprintf(sizeof w->refused, w->refused, "%s%s%s is not allowed here", what, name ? " " : "",
                          name ? name : "");
     return SQLITE_DENY;
 }

@@ -36,8 +36,7 @@ static int refuse_other(const char *path, const char *own, const char *name, str
     if (strcmp(name, own) == 0 || !path_is_same(name, own) || !has_log(name))
         return 0;
     return error_set(e, ERROR_FAILED,
-                     "database %s: it is also %s, and what was written last lies beside that name; start again with "
-                     "-d %s",
+                     "database %s: it is also %s, and its newest records are next to that name; start again with -d %s",
                      path, name, name);
 }
 

@@ -35,7 +35,7 @@ static int refuse(int fd, const char *db_path, struct error *e)
     ssize_t n = pread(fd, holder, sizeof holder - 1, 0);
     holder[n > 0 ? n : 0] = '\0';
     return error_set(e, ERROR_FAILED,
-                     "database %s: another runner holds it (%s); wait for it or stop it, then start again", db_path,
+                     "database %s: another runner is using it (%s); wait for it or stop it, then start again", db_path,
                      holder[0] ? holder : "unknown");
 }
 
@@ -93,7 +93,9 @@ static bool is_ours(int fd)
 
 static int refuse_file(const char *db_path, const char *path, struct error *e)
 {
-    return error_set(e, ERROR_FAILED, "database %s: %s is no lock of ours; name another database with -d, or remove it",
+    return error_set(e, ERROR_FAILED,
+                     "database %s: %s is not a lock file of meshsweep; name another database with -d, or remove that "
+                     "file",
                      db_path, path);
 }
 
@@ -117,9 +119,9 @@ static int explain(const char *db_path, const char *path, int fd, int error, str
         return refuse_file(db_path, path, e);
     if (fd < 0 && error == ENOENT)
         return error_set(e, ERROR_FAILED,
-                         "database %s: its directory is not there; make it, or name another file with -d", db_path);
+                         "database %s: its directory does not exist; create it, or name another file with -d", db_path);
     if (fd < 0)
-        return error_errno(e, error, "database %s: cannot make the lock file %s", db_path, path);
+        return error_errno(e, error, "database %s: cannot create the lock file %s", db_path, path);
     if (error == EAGAIN || error == EACCES)
         return refuse(fd, db_path, e);
     return error_errno(e, error, "database %s: cannot lock its lock file", db_path);
@@ -149,11 +151,12 @@ int file_lock_take(const char *db_path, int *descriptor, struct error *e)
     bool is_held = errno == EAGAIN || errno == EACCES;
     close(*descriptor);
     *descriptor = -1;
-    return is_held ? error_set(e, ERROR_FAILED,
-                               "database %s: another runner holds this file, under another name (a hard link, another "
-                               "mount) or since its lock was removed; wait for it or stop it, then start again",
-                               db_path)
-                   : 0;
+    return is_held
+               ? error_set(e, ERROR_FAILED,
+                           "database %s: another runner is using this file, under another name (a hard link, another "
+                           "mount) or because its lock file was removed; wait for it or stop it, then start again",
+                           db_path)
+               : 0;
 }
 
 void writer_lock_release(int descriptor)

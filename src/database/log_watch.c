@@ -123,12 +123,12 @@ static int report(struct db *db, const struct log_facts *f, struct error *e)
     db->is_cut = true;
     if (!f->log_is_cut)
         return error_set(e, ERROR_FAILED,
-                         "database %s: another program has cut %s-shm; nothing that is recorded is lost: start again",
+                         "database %s: another program has truncated %s-shm; no records are lost; start again",
                          db->path, db->path);
     drop_overtaken(f, db->log_files);
     return error_set(e, ERROR_FAILED,
-                     "database %s: another program has cut %s-wal; what was recorded last may be lost, and its jobs run"
-                     " again: start again",
+                     "database %s: another program has truncated %s-wal; the newest records may be lost; start again, "
+                     "and their jobs run again",
                      db->path, db->path);
 }
 
@@ -200,8 +200,9 @@ static int check_file(const char *path, const struct log_facts *f, struct error 
     if (is_sound)
         return 0;
     char *advice = shell_fill_file(db_advice(SQLITE_CORRUPT), path);
-    error_set(e, ERROR_FAILED, "database %s: another program has cut %s-wal, of which a part was copied to it: %s",
-              path, path, advice);
+    error_set(e, ERROR_FAILED,
+              "database %s: another program has truncated %s-wal while it was being copied into the database: %s", path,
+              path, advice);
     free(advice);
     return -1;
 }
@@ -218,8 +219,8 @@ int log_watch_left(const char *path, char **notice, struct error *e)
     if (check_file(path, &f, e) < 0)
         return -1;
     if (f.log_is_cut)
-        *notice = xasprintf("another program has cut %s-wal since the last run: what was recorded last is lost, and its"
-                            " jobs run again",
+        *notice = xasprintf("another program has truncated %s-wal since the last run; the newest records are lost, and "
+                            "their jobs run again",
                             path);
     return 0;
 }

@@ -221,7 +221,7 @@ static int check_path(const char *path, struct error *e)
 {
     struct stat status;
     if (!*path)
-        return error_set(e, ERROR_USAGE, "no database is named: -d has no file name");
+        return error_set(e, ERROR_USAGE, "-d: the file name is empty; name a database");
     char *owner = owner_of(path);
     if (owner) {
         error_set(e, ERROR_USAGE, "database %s: it belongs to the database %s; name another file with -d", path, owner);
@@ -231,7 +231,7 @@ static int check_path(const char *path, struct error *e)
     if (stat(path, &status) < 0 || S_ISREG(status.st_mode))
         return 0;
     return error_set(e, ERROR_FAILED, "database %s: it is %s; name a file with -d", path,
-                     S_ISDIR(status.st_mode) ? "a directory" : "no regular file");
+                     S_ISDIR(status.st_mode) ? "a directory" : "not a regular file");
 }
 
 /* SQLite would let everybody read it. What it puts beside the file has the file's mode. */
@@ -348,7 +348,7 @@ int store_open_read_only(const char *path, struct db **out, struct error *e)
     if (check_path(path, e) < 0)
         return -1;
     if (!store_exists(path))
-        return error_set(e, ERROR_FAILED, "database %s: there is none yet; `meshsweep run` makes it", path);
+        return error_set(e, ERROR_FAILED, "database %s: it does not exist yet; `meshsweep run` creates it", path);
     if (db_open(path, reading_mode(path), &db, e) < 0)
         return -1;
     if (read_version(db, &version, e) < 0)

@@ -54,14 +54,13 @@ static int check_place(struct db *db, struct error *e)
     char *last, *name = free_name(db->path, &last);
     if (save(db, name, &why) == 0)
         error_set(e, ERROR_FAILED,
-                  "database %s: it was deleted, moved or replaced while in use; what it held is saved in %s: put that "
-                  "in"
-                  " its place and start again",
+                  "database %s: it was deleted, moved or replaced while in use; its contents are saved in %s; move "
+                  "that file back and start again",
                   db->path, name);
     else
         error_set(e, ERROR_FAILED,
-                  "database %s: it was deleted, moved or replaced while in use, and cannot be saved: %s", db->path,
-                  why.text);
+                  "database %s: it was deleted, moved or replaced while in use, and its contents cannot be saved: %s",
+                  db->path, why.text);
     free(name);
     free(last);
     return -1;
@@ -83,8 +82,9 @@ void recover_replaced_tell(const struct db *db, char **notice)
     free(free_name(db->path, &last));
     if (!last)
         return;
-    *notice = xasprintf("%s%snew database %s: %s has what one of this name held when it was deleted, moved or replaced "
-                        "while in use; to go on from that, stop, put it in the place of the new one and start again",
+    *notice = xasprintf("%s%snew database %s: %s has the contents of the earlier database of this name, which was "
+                        "deleted, moved or replaced while in use; to continue from it, stop, move it to the name of "
+                        "the new one and start again",
                         before ? before : "", before ? "; " : "", db->path, last);
     free(before);
     free(last);

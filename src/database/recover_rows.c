@@ -75,7 +75,7 @@ static int make_missing_parts(struct repair *r, struct error *e)
     }
     free(m.sql);
     if (m.count)
-        *note(r, "indexes and triggers that were missing", "they were made again") = m.names;
+        *note(r, "indexes and triggers that were missing", "they were created again") = m.names;
     return rc;
 }
 
@@ -133,9 +133,9 @@ static int clear_directories(struct repair *r, const char *path, struct error *e
     char *directory = store_directory(path), *orphans = xasprintf("%s/orphans", directory);
     struct unowned s = {NULL, 0};
     int rc = audit_unowned_directories(r->db, directory, collect_unowned, &s, e);
-    struct examples *moved = s.count ? note(r, "directories that no attempt has",
-                                            "they are below `orphans` there now; empty ones were removed")
-                                     : NULL;
+    struct examples *moved =
+        s.count ? note(r, "directories that belong to no attempt", "they are now in `orphans`; empty ones were removed")
+                : NULL;
     if (rc == 0 && s.count)
         rc = file_make_directories(orphans, e);
     for (size_t i = 0; i < s.count; i++) {
@@ -161,9 +161,8 @@ static int refuse_damaged(struct db *db, const char *path, struct error *e)
     if (db_query_int(db, audit_damage_sql, 0, &damage, &unreadable) == 0 && damage == 0)
         return 0;
     return error_set(e, ERROR_FAILED,
-                     "database %s: SQLite finds it damaged, so nothing was repaired; `meshsweep check -d %s` says what "
-                     "is"
-                     " wrong and what to do",
+                     "database %s: it is damaged, so nothing was repaired; `meshsweep check -d %s` says what is wrong "
+                     "and what to do",
                      path, path);
 }
 

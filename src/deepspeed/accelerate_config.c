@@ -140,7 +140,7 @@ static int take_plugin(const struct config_source *s, const struct plugin_key *k
     case PLUGIN_NUMBER:
         if (set_plugin_number(config, k, value))
             break;
-        return error_set(e, ERROR_USAGE, "%s:%d: %s must be a %snumber, or auto", s->path, s->line, k->key,
+        return error_set(e, ERROR_USAGE, "%s:%d: %s must be a %snumber or auto", s->path, s->line, k->key,
                          k->kind == PLUGIN_WHOLE ? "whole " : "");
     case PLUGIN_TEXT:
         set_string(config, k->path, value);
@@ -152,8 +152,7 @@ static int take_plugin(const struct config_source *s, const struct plugin_key *k
         if (set_precision(config, value))
             break;
         return error_set(e, ERROR_USAGE,
-                         "%s:%d: mixed_precision %s is Accelerate's own, and cannot stand beside a ds_config that is "
-                         "tuned: no, fp16 or bf16",
+                         "%s:%d: mixed_precision %s cannot be combined with tuning a ds_config; use no, fp16 or bf16",
                          s->path, s->line, value);
     }
     return 0;
@@ -246,7 +245,7 @@ static int read_line(struct config_source *s, char *line, char **section, struct
     char *key = line + indent, *colon = strchr(key, ':'), *value = NULL;
     const bool says_nothing = !*key || strcmp(key, "---") == 0 || strcmp(key, "...") == 0 || key[0] == '-';
     if (!says_nothing && (!colon || (colon[1] && colon[1] != ' ') || strchr("{[&*|>\t\"'", key[0]))) {
-        rc = error_set(e, ERROR_USAGE, "%s:%d: \"KEY: VALUE\" should stand here", s->path, s->line);
+        rc = error_set(e, ERROR_USAGE, "%s:%d: expected \"KEY: VALUE\"", s->path, s->line);
     } else if (!says_nothing) {
         *colon = '\0';
         value = plain_value(colon + 1);
@@ -325,10 +324,10 @@ static int check(const char *path, struct accelerate_config *a, struct error *e)
     }
     for (size_t i = 0; a->distributed_type && i < LENGTH(others); i++)
         if (strcmp(a->distributed_type, others[i].type) == 0)
-            return error_set(e, ERROR_USAGE, "%s: training of distributed_type %s has no ds_config to be tuned%s", path,
-                             others[i].type, others[i].hint);
+            return error_set(e, ERROR_USAGE, "%s: distributed_type %s uses no ds_config%s", path, others[i].type,
+                             others[i].hint);
     if (a->num_machines > 0 && a->num_processes % a->num_machines != 0)
-        return error_set(e, ERROR_USAGE, "%s: %lld processes cannot be shared out evenly among %lld machines", path,
+        return error_set(e, ERROR_USAGE, "%s: %lld processes cannot be divided evenly among %lld machines", path,
                          a->num_processes, a->num_machines);
     return 0;
 }

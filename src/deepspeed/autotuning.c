@@ -125,7 +125,7 @@ static void set_numbers(const struct knob_source *p, const struct knob *k, const
         good &= is_number_from(&j->children[i], k->least);
     *out = j;
     if (!good)
-        wrong(p, "a whole number above 0, or a list of such, each once");
+        wrong(p, "a positive integer, or a list of different positive integers");
 }
 
 /* What DeepSpeed's tuner and the model-information job know of a model. */
@@ -137,14 +137,14 @@ static void check_fact(const struct knob_source *p, const struct json *fact)
 {
     const char *near = suggest_nearest(fact->name, facts, LENGTH(facts));
     if (!near || strcmp(near, fact->name) != 0) {
-        problems_add(p->problems, position_of(p, fact), "autotuning.model_info knows no \"%s\"%s%s%s", fact->name,
+        problems_add(p->problems, position_of(p, fact), "autotuning.model_info has no key \"%s\"%s%s%s", fact->name,
                      near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
         return;
     }
     for (size_t i = 0; i < FACTS_ABOVE_0; i++) {
         long long n;
         if (strcmp(facts[i], fact->name) == 0 && !json_text_is_null(fact) && (!json_text_integer(fact, &n) || n < 1))
-            problems_add(p->problems, position_of(p, fact), "autotuning.model_info.%s must be a whole number above 0",
+            problems_add(p->problems, position_of(p, fact), "autotuning.model_info.%s must be a positive integer",
                          fact->name);
     }
 }
@@ -256,13 +256,12 @@ static void read_member(const struct knob_source *p, struct autotuning *a)
     }
     if (ds_is_section_key(j->name)) {
         problems_add(p->problems, position_of(p, j),
-                     "DeepSpeed's autotuning knows no \"%s\"; it stands beside \"autotuning\", at the top of the "
-                     "ds_config",
+                     "autotuning has no key \"%s\"; it belongs at the top of the ds_config, beside \"autotuning\"",
                      j->name);
         return;
     }
     const char *near = suggest_nearest(j->name, names, LENGTH(knobs));
-    problems_add(p->problems, position_of(p, j), "DeepSpeed's autotuning knows no \"%s\"%s%s%s", j->name,
+    problems_add(p->problems, position_of(p, j), "autotuning has no key \"%s\"%s%s%s", j->name,
                  near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 }
 
@@ -290,15 +289,14 @@ void autotuning_read(const char *file, const struct json *section, struct autotu
     }
     if (problems->found == before && a.end_step < a.start_step)
         problems_add(problems, position_of(&place, section),
-                     "autotuning: profiling ends at step %lld, before it starts at %lld", a.end_step, a.start_step);
+                     "autotuning: end_profile_step %lld is before start_profile_step %lld", a.end_step, a.start_step);
     if (problems->found == before && a.max_micro_batch < a.min_micro_batch)
         problems_add(problems, position_of(&place, section),
-                     "autotuning: the largest micro-batch, %lld, is below the smallest, "
-                     "%lld",
-                     a.max_micro_batch, a.min_micro_batch);
+                     "autotuning: the largest micro-batch, %lld, is smaller than the smallest, %lld", a.max_micro_batch,
+                     a.min_micro_batch);
     if (problems->found == before && a.max_train_batch_size && a.max_train_batch_size < a.min_train_batch_size)
         problems_add(problems, position_of(&place, section),
-                     "autotuning: max_train_batch_size, %lld, is below min_train_batch_size, %lld",
+                     "autotuning: max_train_batch_size, %lld, is smaller than min_train_batch_size, %lld",
                      a.max_train_batch_size, a.min_train_batch_size);
     *out = a;
 }

@@ -44,7 +44,7 @@ static int contradiction(const long long *n, long long ranks, struct error *e)
         if (n[i])
             buffer_printf(&b, "%s %lld, ", keys[i], n[i]);
     error_set(e, ERROR_USAGE,
-              "the batch contradicts itself: %sdata-parallel size %lld (the first is the product of the "
+              "the batch sizes contradict each other: %sdata-parallel size %lld (the first must be the product of the "
               "others)",
               buffer_text(&b), ranks);
     buffer_free(&b);

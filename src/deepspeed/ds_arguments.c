@@ -124,7 +124,7 @@ int ds_arguments_find_config(char *const *program, size_t *at, struct error *e)
         }
     }
     return error_set(e, ERROR_USAGE,
-                     "no ds_config is named: add --deepspeed FILE or --deepspeed_config FILE to the script's "
+                     "no ds_config is given; add --deepspeed FILE or --deepspeed_config FILE to the script's "
                      "arguments");
 }
 

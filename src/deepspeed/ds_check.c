@@ -31,7 +31,7 @@ static char *fault_of(const struct strict_section *s, const char *name, int64_t 
     int64_t since;
     if (!near || strcmp(near, name) != 0) {
         char *meant = hint(near);
-        char *fault = xasprintf("DeepSpeed knows no key of %s \"%s\"%s", s->path, name, meant);
+        char *fault = xasprintf("DeepSpeed has no key %s \"%s\"%s", s->path, name, meant);
         free(meant);
         return fault;
     }
@@ -62,9 +62,9 @@ void ds_check_sections(const struct json *root, const char *path, char *const *u
         const char *near = ds_nearest_key(m->name, ds_sections);
         if ((near && strcmp(near, m->name) == 0) || strings_have(users_own, m->name))
             continue;
-        char *meant = autotuning_has(m->name) ? xstrdup("; it belongs into \"autotuning\"") : hint(near);
-        string_list_add(warnings, xasprintf("%s:%d:%d: warning: DeepSpeed knows no section \"%s\" and ignores it%s",
-                                            path, m->line, m->column, m->name, meant));
+        char *meant = autotuning_has(m->name) ? xstrdup("; it belongs in \"autotuning\"") : hint(near);
+        string_list_add(warnings, xasprintf("%s:%d:%d: warning: DeepSpeed has no section \"%s\" and ignores it%s", path,
+                                            m->line, m->column, m->name, meant));
         free(meant);
     }
 }

@@ -38,7 +38,7 @@ static bool parse_base(struct ds_config *c, struct problems *problems)
     else if (json_text_parse(c->path, buffer_text(&text), &c->root, &why) < 0)
         problems_add(problems, (struct position){NULL, 0, 0}, "%s", why.text);
     else if (c->root.kind != JSON_OBJECT)
-        problems_add(problems, (struct position){c->path, 1, 1}, "a ds_config is a JSON object");
+        problems_add(problems, (struct position){c->path, 1, 1}, "a ds_config must be a JSON object");
     else
         good = true;
     buffer_free(&text);
@@ -187,8 +187,8 @@ static void check_spec_key(const struct ds_config *c, const struct axis *axis, s
         problems_add(problems, axis->at, "`%s`: %s", axis->keys[k], fault);
     free(fault);
     if (place && json_text_parse("", buffer_text(&text), &probe, &ignored) == 0 && !json_text_set(&probe, place, "0"))
-        problems_add(problems, axis->at, "`%s` lies below something in %s that is no object", axis->keys[k],
-                     c->path ? c->path : "the ds_config");
+        problems_add(problems, axis->at, "`%s` cannot be set in %s, because a value above it is not an object",
+                     axis->keys[k], c->path ? c->path : "the ds_config");
     json_text_free(&probe);
     buffer_free(&text);
 }
@@ -267,7 +267,7 @@ static void check_words(const struct sweep *s, struct problems *problems)
     char *const *c = s->job.command;
     if (s->deepspeed.argument_count == 0 || !c || strcmp(c[0], "/bin/sh") != 0 || !c[1] || strcmp(c[1], "-c") != 0)
         return;
-    problems_add(problems, s->job.command_at, "arg_mappings need [job] command as a list of words, not as one line");
+    problems_add(problems, s->job.command_at, "arg_mappings needs [job] command as a list of words, not as one line");
 }
 
 /* What stands there for a tuner: its section, and "zero_optimization": "all", of which the specs have the stages. */
@@ -311,8 +311,8 @@ void ds_config_need_batch(const struct ds_config *c, struct problems *problems)
     }
     const struct deepspeed_settings *d = &c->sweep->deepspeed;
     problems_add(problems, d->config ? d->config_at : d->at,
-                 "no job has a batch: DeepSpeed wants train_batch_size or train_micro_batch_size_per_gpu in a "
-                 "ds_config (\"auto\" where the script fills it in)");
+                 "no job has a batch size; DeepSpeed needs train_batch_size or train_micro_batch_size_per_gpu in the "
+                 "ds_config (\"auto\" if the script sets it)");
 }
 
 void ds_config_free(struct ds_config *c)

@@ -55,7 +55,7 @@ static int skip_blanks(struct scanner *s)
         for (s->p += strlen(end); *s->p && (*end ? strncmp(s->p, end, 2) != 0 : *s->p != '\n');)
             step(s);
         if (*end && !*s->p)
-            return fail(&begin, "a comment that does not end");
+            return fail(&begin, "a comment is not closed");
         s->p += strlen(end);
     }
 }
@@ -126,9 +126,9 @@ static int read_scalar(struct scanner *s, struct json *out)
     if (*s->p == '-' || isdigit((unsigned char)*s->p))
         end = number_end(s->p);
     if (!end)
-        return fail(s, *s->p == '"' ? "a string that does not end, or has a bad escape"
-                       : *s->p      ? "this is no JSON value"
-                                    : "the file ends here, and a value should follow");
+        return fail(s, *s->p == '"' ? "a string is not closed, or has an invalid escape"
+                       : *s->p      ? "this is not a JSON value"
+                                    : "the file ends where a value is expected");
     out->kind = JSON_SCALAR;
     out->text = xstrndup(s->p, (size_t)(end - s->p));
     s->p = end;
@@ -140,21 +140,21 @@ static int read_name(struct scanner *s, const struct json *object, struct json *
 {
     const char *end = *s->p == '"' ? string_end(s->p) : NULL;
     if (!end)
-        return fail(s, "a name in double quotes should follow");
+        return fail(s, "expected a name in double quotes");
     member->name = xstrndup(s->p + 1, (size_t)(end - s->p) - 2);
     member->line = s->line;
     member->column = column_of(s);
     for (size_t i = 0; i < object->count; i++) {
         assert(object->children[i].name); /* only members of an array have none */
         if (strcmp(object->children[i].name, member->name) == 0)
-            return error_set(s->e, ERROR_USAGE, "%s:%d:%d: \"%s\" is given twice (first in line %d)", s->file, s->line,
+            return error_set(s->e, ERROR_USAGE, "%s:%d:%d: \"%s\" is given twice (first on line %d)", s->file, s->line,
                              column_of(s), member->name, object->children[i].line);
     }
     s->p = end;
     if (skip_blanks(s) < 0)
         return -1;
     if (*s->p != ':')
-        return fail(s, "a colon should follow");
+        return fail(s, "expected a colon");
     s->p++;
     return skip_blanks(s);
 }
@@ -182,7 +182,7 @@ static int read_children(struct scanner *s, struct json *out)
         if (read_child(s, out) < 0)
             return -1;
         if (*s->p != ',' && *s->p != end)
-            return fail(s, end == '}' ? "a comma or } should follow" : "a comma or ] should follow");
+            return fail(s, end == '}' ? "expected a comma or }" : "expected a comma or ]");
         if (*s->p == end)
             break;
         s->p++;
@@ -198,7 +198,7 @@ static int read_value(struct scanner *s, struct json *out)
     if (*s->p != '{' && *s->p != '[')
         return read_scalar(s, out);
     if (++s->depth > DEEPEST)
-        return fail(s, "nested too deep");
+        return fail(s, "nested too deeply");
     int rc = read_children(s, out);
     s->depth--;
     return rc;
@@ -214,7 +214,7 @@ int json_text_parse(const char *file, const char *text, struct json *out, struct
     if (rc == 0)
         rc = skip_blanks(&s);
     if (rc == 0 && *s.p)
-        rc = fail(&s, "nothing should follow");
+        rc = fail(&s, "expected the end of the file");
     if (rc < 0)
         json_text_free(&j);
     else

@@ -265,9 +265,8 @@ char *tuning_batches_nearest(const struct tuning_batches *b)
     const struct limits l = limits_of(b);
     if (!is_shared_unevenly(b))
         return NULL;
-    return xasprintf("train_batch_size %lld cannot be shared out evenly among the data-parallel ranks; batches from "
-                     "%lld "
-                     "to %lld, the nearest that can, are compared per sample",
+    return xasprintf("train_batch_size %lld cannot be divided evenly among the data-parallel ranks; using the nearest "
+                     "batches that can, from %lld to %lld, compared per sample",
                      number_at(b, "train_batch_size"), l.least, l.most);
 }
 

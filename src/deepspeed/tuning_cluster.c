@@ -137,9 +137,8 @@ static void add_local(const struct tuning_cluster *c, struct buffer *out)
 {
     buffer_add_text(out, "\n[local]\n");
     if (c->exclusive)
-        buffer_add_text(out,
-                        "exclusive = true # the launcher takes devices as it is told, or one port, not as the job is "
-                        "given\n");
+        buffer_add_text(out, "exclusive = true # the launcher has fixed devices or one fixed port, so jobs cannot run "
+                             "side by side\n");
     if (c->hostfile) {
         add_setting("hostfile", c->hostfile, out);
         add_setting("include", c->include, out);
@@ -171,7 +170,7 @@ void tuning_cluster_add(const struct tuning_cluster *c, const struct autotuning 
     add_limit("num-nodes", "num_hosts", c->most_nodes, "--num_nodes gives no more hosts", out);
     add_limit("num-gpus", "num_devices_per_host", c->most_devices, "--num_gpus gives no more devices of a host", out);
     if (c->here_alone)
-        add_limit("one-machine", "num_hosts", 1, "without a hostfile (-H FILE) the launcher has this machine alone",
+        add_limit("one-machine", "num_hosts", 1, "without a hostfile (-H FILE) the launcher uses only this machine",
                   out);
 }
 

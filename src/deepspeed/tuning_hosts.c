@@ -25,15 +25,15 @@ static int add_own_host(const struct device_list *found, struct host_list *out, 
     for (size_t i = 0; i < found->count; i++) {
         int64_t number;
         if (!parse_int64(found->names[i], &number) || number < 0 || number >= DEVICES_MOST)
-            return error_set(e, ERROR_USAGE, "--include and --exclude choose devices by their numbers, and %s says %s",
+            return error_set(e, ERROR_USAGE, "--include and --exclude choose devices by number, but %s names them %s",
                              found->source, found->names[i]);
         host->devices[host->device_count++] = (int)number;
     }
     if (found->count > 0)
         return 0;
     return error_set(e, ERROR_USAGE,
-                     "--include and --exclude choose among the hosts of a hostfile (--hostfile FILE), or "
-                     "among the devices of this machine (localhost:0,1), which has none");
+                     "--include and --exclude choose hosts of a hostfile (--hostfile FILE) or devices of this machine "
+                     "(localhost:0,1), but this machine has none");
 }
 
 /* Without a hostfile the filters are for this machine, which has that name. Without filters DeepSpeed's launcher is

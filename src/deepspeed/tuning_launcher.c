@@ -180,9 +180,9 @@ static int check_name(const struct tuning_launcher *l, struct error *e)
     for (size_t i = 0; i < sizeof of_deepspeeds / sizeof *of_deepspeeds; i++)
         if (strcmp(l->name, of_deepspeeds[i]) == 0)
             return error_set(e, ERROR_USAGE,
-                             "--launcher %s: DeepSpeed cannot keep it to the hosts and devices of a job: take "
-                             "torchrun, "
-                             "accelerate, srun, pdsh, or words of your own such as \"mpirun -np {gpus} python3\"",
+                             "--launcher %s: DeepSpeed cannot restrict it to the hosts and devices of one job; use "
+                             "torchrun, accelerate, srun, pdsh or your own command line, such as \"mpirun -np {gpus} "
+                             "python3\"",
                              l->name);
     return 0;
 }
@@ -192,24 +192,25 @@ static int check(const struct tuning_launcher *l, const struct launcher *known, 
     bool is_deepspeed = tuning_launcher_is_deepspeed(l);
     if (known && known->on_each_host && l->several_hosts && !l->hostfile && !l->within_slurm)
         return error_set(e, ERROR_USAGE,
-                         "--launcher %s starts the ranks of this machine alone, and the others would be waited for: "
-                         "for several hosts name them in a hostfile (-H FILE), where ssh starts one on each, run it "
-                         "within a Slurm allocation, where srun does, or take words of your own",
+                         "--launcher %s starts ranks only on this machine, so they would wait for the others; for "
+                         "several hosts, name them in a hostfile (-H FILE; uses ssh), run inside a Slurm allocation "
+                         "(uses srun), or give your own command line",
                          l->name);
     const bool by_srun = known && known->on_each_host && l->several_hosts && !tuning_launcher_needs_ssh(l);
     if (l->master_addr && (!known || !known->address || by_srun))
-        return error_set(e, ERROR_USAGE, "--master_addr: the launcher is told it in another way");
+        return error_set(e, ERROR_USAGE, "--master_addr: not for this launcher; meshsweep sets its address");
     if (l->config && (!known || strcmp(known->name, "accelerate") != 0))
-        return error_set(e, ERROR_USAGE, "--config_file: only --launcher accelerate has one");
+        return error_set(e, ERROR_USAGE, "--config_file: needs --launcher accelerate");
     if (l->module && !known)
-        return error_set(e, ERROR_USAGE, "--module: say it in the launcher's own words");
+        return error_set(e, ERROR_USAGE, "--module: not for a launcher of your own; put its option into --launcher");
     if (l->bind_cores && !is_deepspeed)
-        return error_set(e, ERROR_USAGE, "--bind_cores_to_rank: only DeepSpeed's launcher does that");
+        return error_set(e, ERROR_USAGE, "--bind_cores_to_rank: only for DeepSpeed's own launcher");
     if (l->forwarded && l->forwarded[0] && !is_deepspeed)
-        return error_set(e, ERROR_USAGE, "%.*s: only DeepSpeed's launcher has it", (int)strcspn(l->forwarded[0], "="),
+        return error_set(e, ERROR_USAGE, "%.*s: only for DeepSpeed's own launcher", (int)strcspn(l->forwarded[0], "="),
                          l->forwarded[0]);
     if (l->no_local_rank && !is_deepspeed)
-        return error_set(e, ERROR_USAGE, "--no_local_rank: only DeepSpeed's launcher gives scripts a --local_rank");
+        return error_set(e, ERROR_USAGE,
+                         "--no_local_rank: only for DeepSpeed's own launcher, which passes --local_rank");
     return 0;
 }
 

@@ -89,17 +89,17 @@ static void add_axis(struct writing *w, const char *key, const struct json *j)
         if (i > 0)
             buffer_add_text(w->out, ", ");
         if (is_before(items, i))
-            error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: \"%s\": %s is in the list twice", w->r->ds_file,
-                           j->line, j->column, key, items[i].text);
+            error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: \"%s\": %s is listed twice", w->r->ds_file, j->line,
+                           j->column, key, items[i].text);
         else if (!add_scalar(w, key, &items[i]))
             error_add_line(&w->problems, ERROR_USAGE,
-                           "%s:%d:%d: \"%s\": a list to be tuned over holds numbers, texts, true "
-                           "and false only",
+                           "%s:%d:%d: \"%s\": a list of values to try may contain only numbers, strings, true and "
+                           "false",
                            w->r->ds_file, j->line, j->column, key);
     }
     if (count == 0)
-        error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: \"%s\": there is nothing in the list", w->r->ds_file,
-                       j->line, j->column, key);
+        error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: \"%s\": the list is empty", w->r->ds_file, j->line,
+                       j->column, key);
     buffer_add_text(w->out, "]\n");
 }
 
@@ -214,8 +214,8 @@ static void add_micro_batches(struct writing *w)
         add_axis(w, "train_micro_batch_size_per_gpu", j);
     else if (j && !json_text_is(j, "auto") && (!json_text_integer(j, &first) || first < 1))
         error_add_line(&w->problems, ERROR_USAGE,
-                       "%s:%d:%d: train_micro_batch_size_per_gpu must be a whole number above 0, a "
-                       "list of such, or \"auto\"",
+                       "%s:%d:%d: train_micro_batch_size_per_gpu must be a positive integer, a list of them, or "
+                       "\"auto\"",
                        w->r->ds_file, j->line, j->column);
     else
         tuning_batches_add(&b, w->r->from_smallest ? w->r->knobs->min_micro_batch : first, w->r->knobs->maximise,
@@ -248,8 +248,8 @@ static size_t read_stages(struct writing *w, int *stages)
                        "%s:%d:%d: zero_optimization must be an object, or \"all\" for every stage", w->r->ds_file,
                        zero->line, zero->column);
     if (stage && stage->kind == JSON_LIST && stage->count == 0)
-        error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: zero_optimization.stage: there is nothing in the list",
-                       w->r->ds_file, stage->line, stage->column);
+        error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: zero_optimization.stage: the list is empty", w->r->ds_file,
+                       stage->line, stage->column);
     for (int s = 0; all && s < STAGES_MOST; s++)
         stages[n++] = s;
     for (size_t i = 0; !all && i < count; i++) {
@@ -258,8 +258,8 @@ static size_t read_stages(struct writing *w, int *stages)
             stages[n++] = (int)s;
         else
             error_add_line(&w->problems, ERROR_USAGE,
-                           "%s:%d:%d: zero_optimization.stage must be 0, 1, 2 or 3, a list of "
-                           "such, each once, or \"all\"",
+                           "%s:%d:%d: zero_optimization.stage must be 0, 1, 2 or 3, a list of different stages, or "
+                           "\"all\"",
                            w->r->ds_file, stage->line, stage->column);
     }
     return n;
@@ -352,7 +352,7 @@ static void add_command(struct writing *w)
                   r->clean ? "\"HF_HOME\", \"HF_TOKEN\", \"PYTHONPATH\", \"VIRTUAL_ENV\"" : "\"*\"");
     buffer_printf(w->out, "timeout = ");
     add_text(w, r->timeout);
-    buffer_add_text(w->out, "\n\n# Steps up to the one that is slowed down by being profiled are warming up.\n");
+    buffer_add_text(w->out, "\n\n# Steps up to the profiled one, which is slower, are left out.\n");
     buffer_printf(w->out, "[job.metrics.%s]\nwarmup = %lld\n", r->knobs->metric, warmup_of(w));
 }
 
@@ -382,7 +382,7 @@ static void add_deepspeed(struct writing *w)
     const struct autotuning *k = w->r->knobs;
     buffer_printf(w->out, "\nprofile_steps = [%lld, %lld", k->start_step, k->end_step);
     if (k->most_step)
-        buffer_printf(w->out, ", %lld] # to the third where steps are short\n", k->most_step);
+        buffer_printf(w->out, ", %lld] # up to the third if steps are short\n", k->most_step);
     else
         buffer_add_text(w->out, "]\n");
     for (size_t i = 0; m && i < m->count; i++) {
@@ -443,12 +443,11 @@ static void add_model_info(struct writing *w)
         highest = stages[i] > highest ? stages[i] : highest;
     buffer_add_text(w->out, "\n[predict]\n");
     if (seeks_micro_batch(w))
-        buffer_add_text(w->out,
-                        "prune = \"sound\" # what is predicted tells where to look, and nothing is left out for it\n");
+        buffer_add_text(w->out, "prune = \"sound\" # predictions only set the order; they exclude nothing\n");
     if (profile && !json_text_is_null(profile) ? strcmp(profile->text, "true") != 0
                                                : known && !json_text_is_null(known))
         return;
-    buffer_add_text(w->out, "\n# One short attempt before the others: parameters, activation memory.\n[model_info]\n"
+    buffer_add_text(w->out, "\n# One short job runs first to measure parameters and activation memory.\n[model_info]\n"
                             "without = [\"train_batch_size\", \"gradient_accumulation_steps\"]\n\n[model_info.with]\n");
     buffer_printf(w->out, "\"train_micro_batch_size_per_gpu\" = 1\n\"zero_optimization.stage\" = %d\n", highest);
     tuning_cluster_add_largest(r->cluster, r->knobs, w->out);
@@ -487,8 +486,8 @@ static void add_training(struct writing *w)
 int tuning_space_write(const struct tuning_request *r, struct buffer *out, struct tuning_notes *notes, struct error *e)
 {
     struct writing w = {.r = r, .out = out, .problems = ERROR_INIT};
-    buffer_add_text(out, "# Made by meshsweep deepspeed: `meshsweep run -c` this file does the same, and it can be "
-                         "changed.\n\n"
+    buffer_add_text(out, "# Written by meshsweep deepspeed. `meshsweep run -c` with this file does the same; edit it "
+                         "as you like.\n\n"
                          "profile = ");
     buffer_printf(out, "%s\n\n[sweep]\nname = ", is_trainers(r) ? "[\"deepspeed\", \"huggingface\"]" : "\"deepspeed\"");
     add_text(&w, path_name(r->program[0]));

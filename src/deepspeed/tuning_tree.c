@@ -381,7 +381,7 @@ static int write_summary(const struct tuning_results *t, struct error *e)
                   t->best.objective, t->best.unit[0] ? ", " : "", t->best.unit, ms / 3600000, ms / 60000 % 60,
                   ms / 1000 % 60, ms % 1000 * 1000, t->count);
     if (t->tree->interrupted)
-        buffer_add_text(&b, "Interrupted: not everything was tried, and the best is the best so far.\n");
+        buffer_add_text(&b, "Interrupted: not everything was tried; the best is the best so far.\n");
     int rc = put(t->tree->results_dir, "summary.txt", buffer_text(&b), e);
     buffer_free(&b);
     return rc;

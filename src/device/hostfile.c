@@ -49,7 +49,7 @@ static void read_line(const char *path, int number, char *line, struct host_list
     const char *slots = strtok_r(NULL, BLANKS, &rest), *more = strtok_r(NULL, BLANKS, &rest);
     int64_t n = 0;
     if (!slots || more || strncmp(slots, "slots=", 6) != 0 || !parse_int64(slots + 6, &n))
-        error_add_line(e, ERROR_USAGE, "%s:%d: a line is written `HOST slots=N`", path, number);
+        error_add_line(e, ERROR_USAGE, "%s:%d: write each line as `HOST slots=N`", path, number);
     else if (n < 1 || n > SLOTS_MOST)
         error_add_line(e, ERROR_USAGE, "%s:%d: a host has 1 to %d slots, not %lld", path, number, SLOTS_MOST,
                        (long long)n);
@@ -73,7 +73,7 @@ int hosts_parse(const char *path, const char *text, struct host_list *out, struc
     }
     free(copy);
     if (!problems.kind && l.count == 0)
-        error_set(&problems, ERROR_USAGE, "%s: there is no host in it", path);
+        error_set(&problems, ERROR_USAGE, "%s: it lists no hosts", path);
     if (problems.kind) {
         host_list_free(&l);
         *e = problems;
@@ -101,7 +101,7 @@ static int mark_host(const struct host_list *l, char *text, bool *marks, const c
         *numbers++ = '\0';
     const struct host *h = find(l, text);
     if (!h)
-        return error_set(e, ERROR_USAGE, "%s: there is no host `%s` in the hostfile", option, text);
+        return error_set(e, ERROR_USAGE, "%s: the hostfile has no host `%s`", option, text);
     bool *own = marks + (size_t)(h - l->hosts) * SLOTS_MOST;
     for (size_t i = 0; !numbers && i < h->device_count; i++)
         own[h->devices[i]] = true;
@@ -159,7 +159,7 @@ int hosts_filter(struct host_list *l, const char *include, const char *exclude, 
 {
     bool including = include && *include, excluding = exclude && *exclude;
     if (including && excluding)
-        return error_set(e, ERROR_USAGE, "include and exclude exclude each other: give one of them");
+        return error_set(e, ERROR_USAGE, "include and exclude cannot be combined; give one of them");
     if (!including && !excluding)
         return 0;
     const char *option = including ? "include" : "exclude";

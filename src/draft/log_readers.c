@@ -179,7 +179,7 @@ static void add_proposal(struct buffer *out, const struct log_readers *l, const 
     if (p->column) {
         buffer_add_text(out, "\nfile = ");
         buffer_add_toml_string(out, file ? file + 1 : l->path);
-        buffer_add_text(out, "   # where it is in {job_dir}, into which the job is to write it");
+        buffer_add_text(out, "   # its place in {job_dir}; the job must write it there");
     }
     if (p->unit[0]) {
         buffer_add_text(out, "\nunit = ");
@@ -189,13 +189,12 @@ static void add_proposal(struct buffer *out, const struct log_readers *l, const 
         buffer_add_text(out, "\nwritten_unit = true         # 52.3K is 52300");
     if (!p->unit[0] && example)
         buffer_printf(out,
-                      "\nmeans = \"other\"             # the log names no unit: where it is \"%s\", say\n"
-                      "                            # unit = \"%s\" in place of this, and it is set beside what is "
-                      "predicted",
+                      "\nmeans = \"other\"             # the log names no unit; if it is \"%s\", write\n               "
+                      "             # unit = \"%s\" instead, and it is compared with the prediction",
                       example, example);
     buffer_printf(out, "\nbetter = \"%s\"\ntake = \"%s\"\n", p->higher_is_better ? "max" : "min", p->take);
     if (strcmp(p->take, "median") == 0 && p->lines > 3)
-        buffer_add_text(out, "warmup = 2                  # leading samples that do not count\n");
+        buffer_add_text(out, "warmup = 2                  # leave out the first samples\n");
 }
 
 void log_readers_add_toml(const struct log_readers *l, struct buffer *out)
@@ -206,8 +205,8 @@ void log_readers_add_toml(const struct log_readers *l, struct buffer *out)
         add_proposal(out, l, &l->proposals.items[i]);
     if (!l->profile && l->proposals.count == 0)
         buffer_printf(out,
-                      "# Nothing in %s looks like a step time, throughput, memory or loss. A number is read by a\n"
-                      "# pattern whose first group is it:\n# [job.metrics.throughput]\n# regex = 'samples/s: "
+                      "# Nothing in %s looks like a step time, throughput, memory or loss. To read a number, give a\n# "
+                      "pattern whose first group matches it:\n# [job.metrics.throughput]\n# regex = 'samples/s: "
                       "([0-9.]+)'\n# better = \"max\"\n",
                       l->path);
 }

@@ -127,15 +127,18 @@ static bool is_range(const char *value, size_t length)
 static int add_axis(struct buffer *out, const struct new_axis *a, const char *text, struct error *e)
 {
     if (!a->key[0] || !a->values[0])
-        return error_set(e, ERROR_USAGE, "init: %s: an axis is KEY=VALUE,VALUE,…, as in micro_batch=1,2,4", text);
+        return error_set(e, ERROR_USAGE, "init: %s: write an axis as KEY=VALUE,VALUE,…, for example micro_batch=1,2,4",
+                         text);
     buffer_printf(out, "%s = [", a->is_devices ? "num_devices_per_host" : a->key);
     for (const char *value = a->values;; value++) {
         size_t length = strcspn(value, ",");
         if (length == 0)
-            return error_set(e, ERROR_USAGE, "init: %s: a value is empty", text);
+            return error_set(e, ERROR_USAGE, "init: %s: there is an empty value; write an axis as KEY=VALUE,VALUE,…",
+                             text);
         if (is_range(value, length))
-            return error_set(e, ERROR_USAGE, "init: %s: %.*s is no range: name each value, as in %s=1,2,4", text,
-                             (int)length, value, a->key);
+            return error_set(e, ERROR_USAGE,
+                             "init: %s: ranges such as %.*s are not understood; name each value, for example %s=1,2,4",
+                             text, (int)length, value, a->key);
         add_axis_value(out, a, value, length);
         value += length;
         if (*value == '\0')
@@ -188,14 +191,14 @@ static void add_command(struct buffer *out, const struct drafted *w)
     for (size_t i = 0; i < w->axis_count; i++)
         has_switch |= is_word(&w->axes[i]);
     buffer_add_text(out,
-                    "[job]\n# {KEY} stands for the value of a key; see \"Placeholders\" in meshsweep(5).\ncommand = ");
+                    "[job]\n# {KEY} is replaced by the key's value; see \"Placeholders\" in meshsweep(5).\ncommand = ");
     (has_switch ? add_line : add_words)(out, w);
     for (const struct new_axis *a = w->axes; a < w->axes + w->axis_count; a++)
         if (a->way == SCRIPT_VARIABLE) {
             buffer_printf(out, "%s%s = \"{%s}\"", has_variable ? ", " : "\nenv = { ", a->key, a->key);
             has_variable = true;
         }
-    buffer_printf(out, "%s\ntimeout = \"30m\"            # a run that takes longer is ended\n",
+    buffer_printf(out, "%s\ntimeout = \"30m\"            # jobs that take longer are stopped\n",
                   has_variable ? " }" : "");
 }
 
@@ -222,27 +225,27 @@ static int add_cluster(struct buffer *out, const struct drafted *w, struct error
 {
     if (!w->devices && count_device_axes(w) == 0)
         return 0;
-    buffer_printf(out, "\n# What %s starts; each job is given as many devices of its own.\n[cluster_spec]\n",
+    buffer_printf(out, "\n# What %s starts. Each job gets as many devices of its own.\n[cluster_spec]\n",
                   w->command.launcher);
     buffer_printf(out, "num_hosts = %lld\n", w->hosts);
     if (w->devices)
         buffer_printf(out, "num_devices_per_host = %lld\n", w->devices);
     if (w->inputs.count)
-        buffer_add_text(out, "# device = \"H100\"            # for predictions of time, and of what does not fit\n");
+        buffer_add_text(out, "# device = \"H100\"            # needed to predict times and what does not fit\n");
     return add_axes(out, w, true, e);
 }
 
 static void add_inputs(struct buffer *out, const struct drafted *w, bool of_model)
 {
     const char *head =
-        of_model ? "\n# What the command says, and predictions are made from.\n[model]\n" : "\n[training_spec]\n";
+        of_model ? "\n# From the command; predictions are made from these keys.\n[model]\n" : "\n[training_spec]\n";
     for (const struct command_input *i = w->inputs.items; i < w->inputs.items + w->inputs.count; i++)
         if (i->is_of_model == of_model) {
             buffer_printf(out, "%s%s = %s%s\n", head, i->key, i->value, i->is_flag ? "   # as the command has it" : "");
             head = "";
         }
     if (of_model && w->inputs.count && *w->inputs.missing)
-        buffer_printf(out, "# Predictions need further: %s.\n", w->inputs.missing);
+        buffer_printf(out, "# Predictions also need: %s.\n", w->inputs.missing);
 }
 
 static int add_sections(struct buffer *out, const struct drafted *w, struct error *e)
@@ -252,19 +255,21 @@ static int add_sections(struct buffer *out, const struct drafted *w, struct erro
     add_inputs(out, w, true);
     add_inputs(out, w, false);
     if (count_device_axes(w) < w->axis_count || w->axis_count == 0)
-        buffer_add_text(out, "\n# Each list is an axis; axes multiply. Each combination is a job.\n[parallel_spec]\n");
+        buffer_add_text(out, "\n# Each list is an axis. Axes multiply: each combination of values is a "
+                             "job.\n[parallel_spec]\n");
     if (add_axes(out, w, false, e) < 0)
         return -1;
     if (w->inputs.count)
-        buffer_add_text(out,
-                        "\n# Excludes what will run out of memory; meshsweep predict shows the numbers.\n[predict]\n");
+        buffer_add_text(out, "\n# Excludes jobs that will run out of memory; `meshsweep predict` shows the "
+                             "numbers.\n[predict]\n");
     return 0;
 }
 
-static const char about_devices[] = "\n# Jobs that need several devices say so; each job is given as many of its own:\n"
+static const char about_devices[] = "\n# If jobs need several devices, say how many; each job gets its own:\n"
                                     "# [[cluster_spec]]\n# num_hosts = 1\n# num_devices_per_host = [1, 2]\n";
 static const char about_rules[] =
-    "\n# What cannot work is excluded before it costs a run:\n# [[rule]]\n# name = \"small-enough\"\n"
+    "\n# A rule excludes combinations that cannot work, before they cost a run:\n# [[rule]]\n# name = "
+    "\"small-enough\"\n"
     "# require = \"micro_batch * layers <= 64\"\n# why = \"larger ones run out of memory\"\n";
 
 /* --- what is known --- */
@@ -338,17 +343,18 @@ int new_sweep_add_toml(const struct new_sweep *n, struct buffer *out, struct err
     const struct log_readers *log = n->log ? n->log : &none;
     struct drafted w = {.new_sweep = n};
     take(&w);
-    buffer_add_text(out, "# Made by meshsweep init. What it would run: meshsweep plan. All keys: man 5 meshsweep.\n");
+    buffer_add_text(out, "# Written by meshsweep init. To see what it would run: meshsweep plan. All keys: man 5 "
+                         "meshsweep.\n");
     if (log->profile)
         log_readers_add_toml(log, out);
     else if (w.inputs.profile)
-        buffer_printf(out, "# by the names of the command's options\nprofile = \"%s\"\n", w.inputs.profile);
+        buffer_printf(out, "# recognized by the names of the command's options\nprofile = \"%s\"\n", w.inputs.profile);
     buffer_add_text(out, "\n[sweep]\nname = ");
     buffer_add_json_string(out, n->name, strlen(n->name));
     buffer_printf(out, "\nobjective = \"%s\"%s\n\n", log->objective ? log->objective : "min:duration",
                   log->objective     ? ""
-                  : w.inputs.profile ? "   # or what the profile reads, as \"min:step_time\""
-                                     : "   # nothing else is measured yet");
+                  : w.inputs.profile ? "   # or a metric that the profile reads, such as \"min:step_time\""
+                                     : "   # until the script reports something better");
     add_command(out, &w);
     if (n->log && !log->profile)
         log_readers_add_toml(log, out);

@@ -124,7 +124,7 @@ static void add_states(struct buffer *out, const struct draft_column *c)
         has_any = true;
         buffer_add_toml_string(out, c->words.items[i]);
         buffer_printf(out, " = \"%s\"%s\n", outcome ? outcome : guess_of(c->words.items[i]),
-                      outcome ? "" : "   # a guess: ok, or the class of a failure");
+                      outcome ? "" : "   # a guess: ok, or a failure class");
     }
 }
 
@@ -225,9 +225,8 @@ static void add_metric_table(struct buffer *out, const struct drafted_metric *m)
         buffer_add_toml_string(out, unit);
         buffer_add_char(out, '\n');
     } else if (p && (strcmp(p->metric, "step_time") == 0 || strcmp(p->metric, "peak_memory") == 0))
-        buffer_add_text(out,
-                        "means = \"other\"   # unit = \"s\", \"GiB\" or what it is, in place of this, sets it beside "
-                        "what is predicted\n");
+        buffer_add_text(out, "means = \"other\"   # to compare it with predictions, give its unit instead, such as "
+                             "unit = \"s\" or \"GiB\"\n");
     buffer_printf(out, "better = \"%s\"%s\n", m->higher_is_better ? "max" : "min", p ? "" : "   # a guess");
 }
 
@@ -362,7 +361,8 @@ static void add_devices(const struct import_draft *d, const struct plan_of_colum
     char *devices = sum ? number_sql(sum) : product_of(d, p, degrees, LENGTH(degrees));
     char *hosts = host ? number_sql(host) : NULL;
     if (devices[0] && !sum)
-        buffer_add_text(out, "# The table names no devices: as many as its degrees take.\n");
+        buffer_add_text(out,
+                        "# The table does not give the number of devices; it follows from the parallel degrees.\n");
     if (devices[0])
         add_expression(out, "num_devices_per_host",
                        hosts ? xasprintf("(%s) / (%s)", devices, hosts) : xstrdup(devices));
@@ -398,7 +398,8 @@ static void add_left_out(const struct import_draft *d, const struct plan_of_colu
     size_t count = 0;
     for (size_t i = 0; i < d->count; i++)
         if (p->roles[i] == ROLE_LABEL)
-            buffer_printf(out, "%s%s", count++ ? ", " : "# Left out, since each row has its own or all the same: ",
+            buffer_printf(out, "%s%s",
+                          count++ ? ", " : "# Left out, because every row has its own value or all have the same: ",
                           d->columns[i].name);
     buffer_add_text(out, count ? "\n" : "");
 }
@@ -408,18 +409,18 @@ void import_draft_write(const struct import_draft *d, const char *name, const ch
     struct plan_of_columns p = plan_columns(d);
     const struct drafted_metric *aim = objective_of(p.metrics, p.metric_count);
     buffer_printf(out,
-                  "# Made by meshsweep init from %s: look at it, then: meshsweep import -c FILE %s\n"
-                  "# What [import] can say: man 5 meshsweep.\n\n[sweep]\nname = ",
+                  "# Written by meshsweep init from %s. Check it, then: meshsweep import -c FILE %s\n# All keys of "
+                  "[import]: man 5 meshsweep.\n\n[sweep]\nname = ",
                   table, table);
     buffer_add_toml_string(out, name);
     if (aim)
         buffer_printf(out, "\nobjective = \"%s:%s\"%s\n\n", aim->higher_is_better ? "max" : "min", aim->name,
                       aim->by_name.count ? "" : "   # a guess");
     else
-        buffer_add_text(out, "\n# objective = \"min:NAME\": nothing in the table looks measured\n\n");
+        buffer_add_text(out, "\n# objective = \"min:NAME\": no column of the table looks like a measurement\n\n");
     for (size_t i = 0; i < p.metric_count; i++)
         add_metric_table(out, &p.metrics[i]);
-    buffer_add_text(out, "\n# Each value is SQL over the table's columns.\n[import]\n");
+    buffer_add_text(out, "\n# Each value is an SQL expression over the table's columns.\n[import]\n");
     add_state(d, &p, out);
     add_sections(d, &p, out);
     add_left_out(d, &p, out);

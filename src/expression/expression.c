@@ -87,7 +87,7 @@ static int use_name(void *context, const char *name, bool quoted, struct buffer 
         char *hint = names_hint(r->names, name, NULL, 0);
         if (quoted && !*hint) {
             free(hint);
-            hint = xasprintf(" (a text stands in single quotes: '%s')", name);
+            hint = xasprintf(" (put strings in single quotes: '%s')", name);
         }
         error_set(e, ERROR_USAGE, "%s `%s`%s", found == RESOLVED_AMBIGUOUS ? "ambiguous key" : "unknown key", name,
                   hint);

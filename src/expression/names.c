@@ -63,7 +63,7 @@ static void collect_axis(const struct sweep *s, enum section_kind section, const
         }
         key->has_auto |= is_auto(a, k);
         if (mixes_bool(a, k, key->is_bool))
-            problems_add(problems, a->at, "`%s` is a boolean in one place and something else in another; use one type",
+            problems_add(problems, a->at, "`%s` is a boolean in one place and another type elsewhere; use one type",
                          a->keys[k]);
     }
 }
@@ -108,7 +108,8 @@ static void refuse_doubles(const struct sweep *s, struct problems *problems)
         for (char **other = s->synonyms[i].keys; *other; other++) {
             const struct axis *axis = axis_of(s, *other);
             if (axis && first)
-                problems_add(problems, axis->at, "`%s` and `%s` are two names of one key; use one", *other, first);
+                problems_add(problems, axis->at, "`%s` and `%s` are names of the same key; use one of them", *other,
+                             first);
             first = axis && !first ? *other : first;
         }
     }
@@ -279,7 +280,7 @@ char *names_hint(const struct names *n, const char *text, const char *const *oth
     if (names_resolve(n, text, &index) == RESOLVED_AMBIGUOUS)
         return hint_ambiguous(n, text);
     if (is_to_come(n, text))
-        return xstrdup(" (a derived key uses those that stand above it)");
+        return xstrdup(" (a derived key can use only keys defined above it)");
     if (!is_worth_a_hint(n))
         return xstrdup("");
     const char *dot = strchr(text, '.'), *section = dot ? section_of(text, (size_t)(dot - text)) : NULL;

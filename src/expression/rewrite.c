@@ -116,7 +116,7 @@ static const char *take_name(struct rewriting *w, const char *p)
     const char *end = read_chain(p, &name, &quoted);
     w->names_type = end && !quoted && precedes_type(buffer_text(&name));
     if (!end)
-        error_set(w->e, ERROR_USAGE, "a quoted name does not end");
+        error_set(w->e, ERROR_USAGE, "a quoted name is not closed");
     else if (is_type)
         buffer_add(w->sql, p, (size_t)(end - p));
     else if (*skip_blanks(end) == '(' && !quoted)
@@ -140,7 +140,7 @@ static const char *take_string(struct rewriting *w, const char *p)
 {
     const char *end = quoted_end(p);
     if (!end)
-        error_set(w->e, ERROR_USAGE, "a string does not end");
+        error_set(w->e, ERROR_USAGE, "a string is not closed");
     else
         buffer_add(w->sql, p, (size_t)(end - p));
     return end;
@@ -150,9 +150,9 @@ static const char *take_string(struct rewriting *w, const char *p)
 static const char *spelled_elsewhere(const char *p)
 {
     static const char *const spellings[][2] = {
-        {"&&", "`&&` is AND in SQL"},
-        {"**", "`**` is pow(X, Y) in SQL"},
-        {"{", "a key stands without braces in an expression"},
+        {"&&", "in SQL, write AND instead of `&&`"},
+        {"**", "in SQL, write pow(X, Y) instead of `**`"},
+        {"{", "write keys without braces in an expression"},
     };
     for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
         if (strncmp(p, spellings[i][0], strlen(spellings[i][0])) == 0)
@@ -165,13 +165,13 @@ static const char *take_symbol(struct rewriting *w, const char *p)
     const char *elsewhere = spelled_elsewhere(p);
     w->depth += (*p == '(') - (*p == ')');
     if (w->depth < 0)
-        error_set(w->e, ERROR_USAGE, "a closing parenthesis too many");
+        error_set(w->e, ERROR_USAGE, "there is one closing parenthesis too many");
     else if (*p == ';' || *p == '?' || *p == ':' || *p == '@' || *p == '$' || *p == '#')
         error_set(w->e, ERROR_USAGE, "`%c` has no meaning in an expression", *p);
     else if (elsewhere)
         error_set(w->e, ERROR_USAGE, "%s", elsewhere);
     else if ((p[0] == '-' && p[1] == '-') || (p[0] == '/' && p[1] == '*'))
-        error_set(w->e, ERROR_USAGE, "comments have no place in an expression");
+        error_set(w->e, ERROR_USAGE, "an expression cannot contain comments");
     else {
         buffer_add_char(w->sql, *p);
         return p + 1;

@@ -49,9 +49,9 @@ static int check_any(struct db *db, struct error *e)
         return -1;
     if (jobs && !studies)
         return error_set(e, ERROR_USAGE,
-                         "export: a study of Optuna needs an objective, and the sweep declares none: add "
-                         "[sweep] objective = \"max:METRIC\" and run it again; no job runs anew for that");
-    return error_set(e, ERROR_NOTHING, "export: none of these jobs was tried yet, so there is no trial");
+                         "export: an Optuna study needs an objective, and the sweep declares none; add objective = "
+                         "\"max:METRIC\" under [sweep] and run it again (jobs that are done do not run again)");
+    return error_set(e, ERROR_NOTHING, "export: none of these jobs has been tried yet, so there are no trials");
 }
 
 static int prepare(struct db *db, const struct result_query *q, struct error *e)

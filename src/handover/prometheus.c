@@ -133,16 +133,16 @@ static void add_written(const struct family *f, const struct sweep_status *s, in
 }
 
 static const struct family families[] = {
-    {"meshsweep_info", "gauge", "The meshsweep that wrote this.", add_info},
+    {"meshsweep_info", "gauge", "The version of meshsweep that wrote this file.", add_info},
     {"meshsweep_jobs", "gauge", "Jobs of the sweep by state.", add_jobs},
     {"meshsweep_failed_jobs", "gauge", "Failed jobs by failure class.", add_failed},
     {"meshsweep_best", "gauge", "The best value of the objective so far.", add_best},
-    {"meshsweep_best_job", "gauge", "The number of the job that has it.", add_best_job},
-    {"meshsweep_device_seconds", "gauge", "Devices times seconds of all attempts that ended.", add_device_seconds},
-    {"meshsweep_device_seconds_left", "gauge", "The same for jobs that are not done, as estimated.",
+    {"meshsweep_best_job", "gauge", "The number of the job with the best value.", add_best_job},
+    {"meshsweep_device_seconds", "gauge", "Device-seconds of all attempts that have ended.", add_device_seconds},
+    {"meshsweep_device_seconds_left", "gauge", "Estimated device-seconds of jobs that are not done.",
      add_device_seconds_left},
-    {"meshsweep_eta_seconds", "gauge", "Time until all jobs are done, as estimated.", add_eta},
-    {"meshsweep_written_timestamp_seconds", "gauge", "When this was written.", add_written},
+    {"meshsweep_eta_seconds", "gauge", "Estimated time until all jobs are done.", add_eta},
+    {"meshsweep_written_timestamp_seconds", "gauge", "Time at which this file was written.", add_written},
 };
 
 void prometheus_add(const struct sweep_status *s, int64_t now_ms, struct buffer *out)

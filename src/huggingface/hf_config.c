@@ -47,7 +47,7 @@ static const cJSON *first_of(const struct hf_reading *r, const char *fields)
 static int refuse(const struct hf_reading *r, const cJSON *item, const char *wanted)
 {
     char *text = cJSON_PrintUnformatted(item);
-    error_set(r->e, ERROR_USAGE, "%s: \"%s\" is %.60s, where %s is needed", r->name, item->string, text ? text : "?",
+    error_set(r->e, ERROR_USAGE, "%s: \"%s\" is %.60s, but must be %s", r->name, item->string, text ? text : "?",
               wanted);
     cJSON_free(text);
     return -1;
@@ -112,7 +112,7 @@ static int read_field(struct hf_reading *r, const struct hf_field *f)
     const cJSON *item = first_of(r, f->fields);
     int64_t value = f->absent;
     if (!item && f->absent == HF_NEEDED)
-        return error_set(r->e, ERROR_USAGE, "%s lacks \"%.*s\", which type %s has", r->name,
+        return error_set(r->e, ERROR_USAGE, "%s lacks \"%.*s\", which model_type %s needs", r->name,
                          (int)strcspn(f->fields, " "), f->fields, r->type->name);
     if (!item && f->absent == HF_UNSET)
         return 0;
@@ -141,9 +141,8 @@ static int check_demands(const struct hf_reading *r)
             return -1;
         if (value != d->value)
             return error_set(r->e, ERROR_USAGE,
-                             "%s: \"%s\" is %lld; type %s is known with %d alone, so that layers, hidden, heads, ffn "
-                             "and "
-                             "vocab are needed as keys in place of hf_config",
+                             "%s: \"%s\" is %lld, but for model_type %s only %d is known; give layers, hidden, heads, "
+                             "ffn and vocab as keys instead of hf_config",
                              r->name, d->field, (long long)value, r->type->name, d->value);
     }
     return 0;
@@ -251,19 +250,19 @@ static const char *reason_against(const char *type)
 {
     static const struct {
         const char *type, *reason;
-    } known[] = {{"apertus", "the activation of its MLPs has parameters that no key says"},
+    } known[] = {{"apertus", "no key describes the parameters of its MLPs' activation"},
                  {"deepseek_v32",
-                  "its indexer, which chooses the tokens that attention sees, has parameters that no key says"},
-                 {"deepseek_v4", "its compressed attention has parameters that no key says"},
-                 {"gemma3n_text", "each of its layers has embeddings of its own, which no key says"},
-                 {"gemma4_text", "its layers have heads of two widths, or embeddings of their own, which no key says"},
+                  "no key describes the parameters of its indexer, which chooses the tokens that attention sees"},
+                 {"deepseek_v4", "no key describes the parameters of its compressed attention"},
+                 {"gemma3n_text", "no key describes the embeddings that each of its layers has"},
+                 {"gemma4_text", "no key describes heads of two widths or embeddings in each layer"},
                  {"glm_moe_dsa",
-                  "its indexer, which chooses the tokens that attention sees, has parameters that no key says"},
-                 {"kimi_linear", "its delta rule has gates for each channel, which no key says"},
-                 {"lfm2", "its layers of short convolutions have parameters that no key says"},
-                 {"lfm2_moe", "its layers of short convolutions have parameters that no key says"},
-                 {"longcat_flash", "each of its layers has two blocks of attention, which no key says"},
-                 {"whisper", "its encoder begins with convolutions over sound, which no key says"}};
+                  "no key describes the parameters of its indexer, which chooses the tokens that attention sees"},
+                 {"kimi_linear", "no key describes its delta rule's gates for each channel"},
+                 {"lfm2", "no key describes the parameters of its short convolutions"},
+                 {"lfm2_moe", "no key describes the parameters of its short convolutions"},
+                 {"longcat_flash", "no key describes the two attention blocks in each of its layers"},
+                 {"whisper", "no key describes the audio convolutions of its encoder"}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].type, type) == 0)
             return known[i].reason;
@@ -278,21 +277,20 @@ static int unknown_type(const struct hf_reading *r, const char *type)
     const struct hf_type *types = hf_types(&count);
     if (hf_field_of(r->root, "text_config"))
         return error_set(r->e, ERROR_USAGE,
-                         "%s: model_type \"%s\" is not known; its language model is text_config, which would be needed "
-                         "as "
-                         "a file of its own",
+                         "%s: model_type \"%s\" is not known; its language model is in text_config; save that as a "
+                         "separate file",
                          r->name, type);
     if (reason_against(type))
-        return error_set(r->e, ERROR_USAGE, "%s: a model of model_type \"%s\" cannot be counted: %s", r->name, type,
-                         reason_against(type));
+        return error_set(r->e, ERROR_USAGE, "%s: the parameters of model_type \"%s\" cannot be counted: %s", r->name,
+                         type, reason_against(type));
     for (size_t i = 0; i < count && i < TYPES_MOST; i++) {
         names[i] = types[i].name;
         buffer_printf(&known, "%s%s", i ? ", " : "", names[i]);
     }
     const char *near = suggest_nearest(type, names, count);
     error_set(r->e, ERROR_USAGE,
-              "%s: model_type \"%s\" is not known%s%s%s (there are %s); layers, hidden, heads, ffn and vocab are "
-              "needed as keys in place of hf_config",
+              "%s: model_type \"%s\" is not known%s%s%s (known: %s); give layers, hidden, heads, ffn and vocab as keys "
+              "instead of hf_config",
               r->name, type, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "", buffer_text(&known));
     buffer_free(&known);
     return -1;
@@ -315,8 +313,8 @@ static int check_towers(struct hf_reading *r)
     for (size_t i = 0; i < sizeof towers / sizeof *towers; i++)
         if (hf_field_of(r->root, towers[i]))
             return error_set(r->e, ERROR_USAGE,
-                             "%s: \"%s\" is an encoder tower, which is not counted; text_config as a file of its own "
-                             "would be needed",
+                             "%s: \"%s\" is an encoder tower, which is not counted; save text_config as a separate "
+                             "file",
                              r->name, towers[i]);
     return 0;
 }
@@ -324,12 +322,12 @@ static int check_towers(struct hf_reading *r)
 static int read_root(struct hf_reading *r)
 {
     if (!cJSON_IsObject(r->root))
-        return error_set(r->e, ERROR_USAGE, "%s is no JSON object, as a model's config.json is", r->name);
+        return error_set(r->e, ERROR_USAGE, "%s is not a JSON object, as a model's config.json must be", r->name);
     if (check_towers(r) < 0)
         return -1;
     const cJSON *type = hf_field_of(r->root, "model_type");
     if (!cJSON_IsString(type))
-        return error_set(r->e, ERROR_USAGE, "%s lacks \"model_type\", which says what its other fields mean", r->name);
+        return error_set(r->e, ERROR_USAGE, "%s lacks \"model_type\", which says what the other fields mean", r->name);
     r->type = hf_type_find(type->valuestring);
     if (!r->type)
         return unknown_type(r, type->valuestring);

@@ -39,8 +39,8 @@ static int finish_opt(struct hf_reading *r)
         return -1;
     if (embedding != hidden)
         return error_set(r->e, ERROR_USAGE,
-                         "%s: \"word_embed_proj_dim\" is %lld and \"hidden_size\" %lld: an embedding of another width "
-                         "is not known",
+                         "%s: \"word_embed_proj_dim\" is %lld, but \"hidden_size\" is %lld; embeddings of another "
+                         "width are not supported",
                          r->name, (long long)embedding, (long long)hidden);
     hf_set_whole(r, "positions", hf_key_value(r, "positions") + 2);
     return 0;
@@ -175,8 +175,9 @@ static int64_t every_so_many(int64_t layers, int64_t first, int64_t every)
 
 static int need_list(const struct hf_reading *r, const char *field)
 {
-    return error_set(r->e, ERROR_USAGE, "%s lacks \"%s\", one text for each of %lld layers, which type %s has", r->name,
-                     field, (long long)hf_key_value(r, "layers"), r->type->name);
+    return error_set(r->e, ERROR_USAGE,
+                     "%s lacks \"%s\", a list of one string for each of %lld layers, which model_type %s needs",
+                     r->name, field, (long long)hf_key_value(r, "layers"), r->type->name);
 }
 
 /* With none of them there is nothing to say about their widths. */
@@ -206,7 +207,7 @@ static int finish_nemotron_h(struct hf_reading *r)
                                              "expert_latent"};
     const cJSON *pattern = hf_field_of(r->root, "hybrid_override_pattern");
     if (!cJSON_IsString(pattern))
-        return error_set(r->e, ERROR_USAGE, "%s lacks \"hybrid_override_pattern\", which type %s has", r->name,
+        return error_set(r->e, ERROR_USAGE, "%s lacks \"hybrid_override_pattern\", which model_type %s needs", r->name,
                          r->type->name);
     for (size_t i = 0; !strchr(pattern->valuestring, 'E') && i < sizeof of_experts / sizeof *of_experts; i++)
         hf_set_whole(r, of_experts[i], 0);

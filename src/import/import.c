@@ -76,7 +76,7 @@ static int keep_row(void *context, const struct import_row *row, struct error *e
     if (row->failure && row->state && strcmp(row->failure, failure_names[FAILURE_NO_METRIC]) != 0)
         k->message = xasprintf("the table says %s", row->state);
     else if (row->failure)
-        k->message = xstrdup("the table has no number of the objective");
+        k->message = xstrdup("the table has no value of the objective");
     k->metrics = xcalloc(count, sizeof *k->metrics);
     memcpy(k->metrics, row->metrics, count * sizeof *k->metrics);
     for (int i = 0; i < SECTION_COUNT; i++)
@@ -399,7 +399,7 @@ static int with_rows(const struct import_request *request, int (*work)(struct im
     struct import m = {.request = request, .rows = row_space_create(request->sweep, &request->hash)};
     int rc = import_table_read(request->table, keep_row, &m, e);
     if (rc == 0 && m.kept_count == 0)
-        rc = error_set(e, ERROR_NOTHING, "%s: no row is left to import", request->file);
+        rc = error_set(e, ERROR_NOTHING, "%s: all rows were refused, so there is nothing to import", request->file);
     if (rc == 0)
         rc = row_space_build(m.rows, &options, &m.space, e);
     if (rc == 0)

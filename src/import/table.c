@@ -181,7 +181,8 @@ static int check_config(const struct import_table *t, struct error *e)
     }
     if (has_key && has_metric)
         return 0;
-    return error_set(e, ERROR_USAGE, "%s: [import] maps no column to %s; see [import] in meshsweep(5)", t->sweep->path,
+    return error_set(e, ERROR_USAGE, "%s: [import] does not map any column to %s; see [import] in meshsweep(5)",
+                     t->sweep->path,
                      has_key ? "a metric ([import.metrics])" : "a key ([import.model], [import.parallel_spec], …)");
 }
 
@@ -378,12 +379,12 @@ static char *read_metric(const struct import_table *t, int column, const char *n
     const char *text = type == COLUMN_INT || type == COLUMN_FLOAT ? NULL : stmt_text(t->select, column);
     /* replace() and the like make texts of numbers. */
     if (text && !(type == COLUMN_TEXT && parse_double(text, &value)))
-        return xasprintf("%s is `%.60s`, no number%s", name, text,
-                         strchr(text, ',')   ? "; a comma goes by SQL: replace(COLUMN, ',', '')"
-                         : strchr(text, '%') ? "; a percent sign goes by SQL: replace(COLUMN, '%', '') / 100"
+        return xasprintf("%s is `%.60s`, which is not a number%s", name, text,
+                         strchr(text, ',')   ? "; to remove commas: replace(COLUMN, ',', '')"
+                         : strchr(text, '%') ? "; to remove percent signs: replace(COLUMN, '%', '') / 100"
                                              : "");
     if (signbit(value) && !(n->are_several && value < 0))
-        return xasprintf("%s is %s: a mark, not a measurement", name, value == 0 ? "-0.0" : "negative");
+        return xasprintf("%s is %s, which marks a missing value", name, value == 0 ? "-0.0" : "negative");
     if (!isfinite(value))
         return xasprintf("%s is infinite", name);
     if (value > most_of(t, name))
@@ -502,9 +503,8 @@ static int look_over(struct import_table *t, struct error *e)
         const char *state = cell_text(t->select, SELECT_STATE);
         if (outcome_of(t, state))
             continue;
-        char *line = xasprintf("state `%.60s` is neither in [import.states], nor ok, nor a "
-                               "failure class",
-                               state);
+        char *line =
+            xasprintf("state `%.60s` is neither ok nor a failure class, and [import.states] does not map it", state);
         if (!strstr(problems.text, line))
             error_add_line(&problems, ERROR_USAGE, "%s:%zu: %s", t->file, t->lines[row], line);
         free(line);

@@ -75,8 +75,8 @@ static int use_metric(struct resolving *r, const char *name, struct buffer *sql,
     const struct metric *metric = find_metric(r->measures->sweep, name);
     const struct derived_measure *derived = measures_find(r->measures, name);
     if (metric && metric->reader == READER_EXPRESSION && !derived)
-        return error_set(e, ERROR_USAGE, "metric `%s` is not there yet (an expression uses those that stand above it)",
-                         name);
+        return error_set(e, ERROR_USAGE,
+                         "metric `%s` is defined later (an expression can use only metrics defined above it)", name);
     if (!derived) {
         size_t input = input_named(r->measures, name);
         buffer_printf(sql, "?%zu", FIRST_INPUT + input);
@@ -111,7 +111,7 @@ static int unknown_name(struct resolving *r, const char *name, struct error *e)
     char *hint = near ? xasprintf(" (did you mean `" METRIC_PREFIX "%s`?)", near)
                       : names_hint(&r->measures->space->names, name, names, count);
     error_set(e, ERROR_USAGE, "unknown metric or key `%s`%s", name,
-              *hint ? hint : "; a metric that jobs write to $MESHSWEEP_METRICS needs a table [job.metrics.NAME] here");
+              *hint ? hint : "; for a metric that jobs write to $MESHSWEEP_METRICS, add a table [job.metrics.NAME]");
     free(hint);
     free(names);
     return -1;
@@ -267,7 +267,7 @@ static int resolve_constraint(struct measures *m, struct derived_measure *c, str
     if (rc == 0)
         rc = resolve(m, buffer_text(&text), &c->at, &c->whole, e);
     if (rc == 0 && c->whole.input_count == 0)
-        rc = error_set(e, ERROR_USAGE, "it reads no metric; a condition on keys alone is a [[rule]]");
+        rc = error_set(e, ERROR_USAGE, "it reads no metric; write a condition on keys as a [[rule]]");
     if (rc == 0)
         rc = resolve_sides(m, buffer_text(&text), c, e);
     buffer_free(&text);

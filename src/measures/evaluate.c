@@ -136,7 +136,7 @@ static char *explain(const struct measures *m, const struct derived_measure *x, 
         if (!input->is_there)
             return xasprintf("%s was not reported", name);
         if (isnan(input->value))
-            return xasprintf("%s is no finite number", name);
+            return xasprintf("%s is not a finite number", name);
     }
     for (size_t i = 0; divides && i < x->whole.input_count; i++)
         if (a->inputs[x->whole.inputs[i]].value == 0)
@@ -170,7 +170,7 @@ static bool is_per_sample(const struct measures *m, const struct derived_measure
     for (size_t i = 1; i < q->input_count; i++) {
         if (same_steps(&a->inputs[q->inputs[0]], &a->inputs[q->inputs[i]]))
             continue;
-        *note = xasprintf("of the summaries: %s and %s are of different steps", m->inputs[q->inputs[0]].name,
+        *note = xasprintf("of the summaries: %s and %s were reported at different steps", m->inputs[q->inputs[0]].name,
                           m->inputs[q->inputs[i]].name);
         return false;
     }

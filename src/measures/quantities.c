@@ -115,8 +115,8 @@ static int add_quantity(const char **p, const char *text, unit_of unit, void *co
         buffer_add_double(out, value);
     else
         rc = error_set(e, ERROR_USAGE,
-                       "%s %s: no metric of this condition has a unit that %s can be converted to (unit = \"…\" in its "
-                       "table says it)",
+                       "%s %s: no metric of this condition has a unit that %s can be converted to; set unit in the "
+                       "metric's table",
                        number, word, word);
     free(word);
     free(number);

@@ -220,7 +220,7 @@ static char *ending_text(const struct outcome *o)
 static struct verdict killed_by_kernel(const struct outcome *o)
 {
     char *ending = ending_text(o);
-    char *text = xasprintf("%s: the kernel ended it, the host's memory was exhausted", ending);
+    char *text = xasprintf("%s: killed by the kernel: the host ran out of memory", ending);
     free(ending);
     return say(FAILURE_OOM_HOST, text);
 }
@@ -269,9 +269,9 @@ struct verdict classify(const struct classifier *c, const struct outcome *o, con
     if (o->ending == ENDING_SPAWN_FAILED)
         return not_started(o);
     if (o->ending == ENDING_CANCELLED)
-        return say(FAILURE_CANCELLED, xstrdup("stopped by the person or program that ran the sweep"));
+        return say(FAILURE_CANCELLED, xstrdup("stopped by whoever ran the sweep"));
     if (o->ending == ENDING_STOPPED)
-        return objective_found ? say(FAILURE_NONE, xstrdup("stopped early: nothing more was to be learned from it"))
+        return objective_found ? say(FAILURE_NONE, xstrdup("stopped early: it could no longer become the best"))
                                : say(FAILURE_CANCELLED, xstrdup("stopped early, before it measured anything"));
     /* Words like "out of memory" in the output of a job that went well are no failure. */
     if (exited_zero && (!objective_wanted || objective_found))

@@ -37,8 +37,8 @@ static int count_mixers(const struct base_key *tokens, const struct string_list 
     for (size_t i = 0; i < layer->count; i++) {
         enum dhen_mixer mixer = dhen_mixer_from_name(layer->items[i]);
         if (mixer == DHEN_NONE)
-            return error_set(e, ERROR_USAGE, "%s:%d:%d: the base: the parameters of %s are not known", tokens->at.file,
-                             tokens->at.line, tokens->at.column, layer->items[i]);
+            return error_set(e, ERROR_USAGE, "%s:%d:%d: the base: the parameters of %s cannot be counted",
+                             tokens->at.file, tokens->at.line, tokens->at.column, layer->items[i]);
         counts[mixer]++;
     }
     return 0;
@@ -46,7 +46,7 @@ static int count_mixers(const struct base_key *tokens, const struct string_list 
 
 static int overflow(const struct base_key *tokens, struct error *e)
 {
-    return error_set(e, ERROR_USAGE, "%s:%d:%d: the base is too large: 64 bits do not count it", tokens->at.file,
+    return error_set(e, ERROR_USAGE, "%s:%d:%d: the base has too many parameters to count in 64 bits", tokens->at.file,
                      tokens->at.line, tokens->at.column);
 }
 

@@ -63,9 +63,9 @@ static int elements(void *context, const struct sql_argument *arguments, int cou
     const bool has_kind = count > 1 && last->type == COLUMN_TEXT, has_layer = count - has_kind == 2;
     const size_t kind = has_kind ? kind_of(&k->stack, last->text) : SIZE_MAX;
     if (count > 3 || count - has_kind > 2 || (has_layer && arguments[1].type == COLUMN_TEXT))
-        return error_set(e, ERROR_USAGE, "%s() takes a layer's number, a kind in quotes, or both", k->name);
+        return error_set(e, ERROR_USAGE, "%s() takes a layer number, a kind in quotes, or both", k->name);
     if (has_kind && kind == k->stack.rules.kinds)
-        return error_set(e, ERROR_USAGE, "%s(): there is no '%s'", k->name, last->text);
+        return error_set(e, ERROR_USAGE, "%s(): there is no kind '%s'", k->name, last->text);
     const unsigned layers = c->parts[key].stack.layers;
     if (has_layer) {
         const int64_t layer = arguments[1].integer;
@@ -139,7 +139,7 @@ static void add_value(const struct value *v, struct buffer *sql)
 
 static const char no_base[] = "there is no [model_space.base] to compare with";
 static const char no_parameters[] =
-    "the parameters of these models are not known (of DHEN models they are: see mixers)";
+    "the parameters of these models cannot be counted, only those of DHEN models (see mixers)";
 
 /* 1 when the name stands for something of the base's, 0, or -1. */
 static int use_base(const struct model_scope *scope, const char *name, struct buffer *sql, struct error *e)

@@ -62,11 +62,12 @@ int model_filter_similar_parameters(const struct model_space *space, int64_t bas
 {
     static const char name[] = "similar parameter count";
     if (!space->dhen)
-        return error_set(e, ERROR_USAGE, "%s: the parameters of these models are not known", name);
+        return error_set(e, ERROR_USAGE, "%s: the parameters of these models cannot be counted", name);
     if (base < 1)
         return error_set(e, ERROR_USAGE, "%s: %" PRId64 " parameters to compare with", name, base);
     if (!(tolerance >= 0 && tolerance < 1))
-        return error_set(e, ERROR_USAGE, "%s: a tolerance of %g (0 to less than 1 is allowed)", name, tolerance);
+        return error_set(e, ERROR_USAGE, "%s: the tolerance is %g, but must be at least 0 and less than 1", name,
+                         tolerance);
     *out = (struct model_filter){
         .name = name,
         .accepts = accepts_parameters,

@@ -355,7 +355,7 @@ static int nothing_left(const struct model_search *s, struct error *e)
     for (size_t i = 0; i < s->stratum_count; i++)
         add_removed(&s->strata[i].filter, &sum, &text);
     if (sum == 0)
-        error_set(e, ERROR_NOTHING, "no model is left: no part of the sample has candidates");
+        error_set(e, ERROR_NOTHING, "no model is left: no part of the sample has any candidates");
     else
         error_set(e, ERROR_NOTHING, "no model is left of %" PRIu64 " candidates%s: %s", sum,
                   s->cut ? " that were looked at" : "", buffer_text(&text));
@@ -451,7 +451,7 @@ int model_search_each(struct model_search *s, model_pick_function each, void *co
     if (rc < 0)
         return -1;
     if (h.handed == 0)
-        return error_set(e, ERROR_NOTHING, "there are %" PRIu64 " models, none of them behind the first %" PRIu64,
+        return error_set(e, ERROR_NOTHING, "there are %" PRIu64 " models, so none is left after skipping %" PRIu64,
                          h.met, s->options.offset);
     *count = h.handed;
     return 0;

@@ -175,7 +175,9 @@ static int check_stack(const struct model_key *key, struct error *e)
     const struct model_stack *stack = &key->stack;
     const struct number_set *layers = &stack->rules.layers;
     if (stack->flat && (layers->count != 1 || layers->values[0] != 1))
-        return error_set(e, ERROR_USAGE, "%s: a flat list has exactly one layer", key->name);
+        return error_set(e, ERROR_USAGE,
+                         "%s: a flat list describes exactly one layer, but there are more; give a list of lists",
+                         key->name);
     if (stack->rules.kinds == 0)
         return error_set(e, ERROR_USAGE, "%s: no kind", key->name);
     return check_texts_differ(key->name, stack->kinds, stack->rules.kinds, e);
@@ -201,7 +203,7 @@ static int check_dhen_axis(const struct model_space *space, const char *name, st
 {
     size_t k = model_space_find(space, name);
     if (k == MODEL_NO_KEY)
-        return error_set(e, ERROR_USAGE, "%s: missing, and counting parameters needs it", name);
+        return error_set(e, ERROR_USAGE, "%s: it is missing, but needed to count parameters", name);
     const struct model_key *key = &space->keys[k];
     if (key->kind != MODEL_KEY_AXIS || key->axis.texts || model_axis_smallest(&key->axis) < 1)
         return error_set(e, ERROR_USAGE, "%s: counting parameters needs positive integers", name);

@@ -120,7 +120,7 @@ static void add_header(struct html_page *p, const struct best *b)
         buffer_add_text(&p->out, "<th scope=col>per device");
     if (b->configurations.has_replicates)
         buffer_add_text(&p->out, "<th scope=col>replicates<th scope=col>failed<th scope=col>median<th scope=col>from "
-                                 "(95 %)<th scope=col>to<th scope=col>not told apart from it");
+                                 "(95 %)<th scope=col>to<th scope=col>cannot be told apart from it");
     buffer_add_text(&p->out, "<th scope=col>ahead of the next<th scope=col>by at least (95 %)<th scope=col>at most"
                              "<th scope=col>job</thead><tbody>\n");
 }
@@ -228,7 +228,7 @@ static int add_winners(struct html_page *p, const struct best *b, const struct g
     if (c->has_groups)
         buffer_add_text(&p->out, "Groups are not compared with each other. ");
     if (c->has_replicates)
-        buffer_add_text(&p->out, "Values are means over replicates; the job is the one in the middle.");
+        buffer_add_text(&p->out, "Values are means over replicates; the job shown is the median one.");
     buffer_add_text(&p->out, "</p>\n");
     for (size_t g = 0; g < shown; g++)
         if (add_details(p, b, &all->items[g], e) < 0)

@@ -237,19 +237,18 @@ static void add_table(struct curves *c)
 static void add_section(struct curves *c)
 {
     struct buffer *out = &c->page->out;
-    buffer_add_text(out, "<form id=curve-form hidden><label>metric <select id=curve-metric></select></label>"
-                         "<label><input type=checkbox id=curve-log>logarithmic</label><output id=curve-jobs></output>"
-                         "</form>\n<div id=curve-plot class=canvas></div><ul class=legend "
-                         "id=curve-legend></ul>\n" HTML_FIGURES_BY_SCRIPT(
-                             "curve-figures") "<p class=note>Those of the pinned jobs, or else of the best that pass "
-                                              "the filter. Of many "
-                                              "samples the lowest and the highest are drawn for each place; what is "
-                                              "shaded is the warm-up, "
-                                              "which summaries leave out.");
+    buffer_add_text(out,
+                    "<form id=curve-form hidden><label>metric <select id=curve-metric></select></label>"
+                    "<label><input type=checkbox id=curve-log>logarithmic</label><output id=curve-jobs></output>"
+                    "</form>\n<div id=curve-plot class=canvas></div><ul class=legend "
+                    "id=curve-legend></ul>\n" HTML_FIGURES_BY_SCRIPT(
+                        "curve-figures") "<p class=note>Curves of the pinned jobs or, without any, of the best jobs "
+                                         "that pass the filter. With many samples, the lowest and the highest are "
+                                         "drawn at each place. The warm-up, which summaries leave out, is shaded.");
     if (c->with_samples > c->jobs)
         buffer_printf(out,
-                      " This page has the curves of %zu of %zu jobs, the best and some without an objective; "
-                      "<code>metric</code> in the database has all.",
+                      " This page has the curves of %zu of %zu jobs: the best and some without an objective. The table "
+                      "<code>metric</code> of the database has all.",
                       c->jobs, c->with_samples);
     buffer_add_text(out, "</p>\n");
     add_table(c);
@@ -283,7 +282,7 @@ int html_curves(struct html_page *p, struct error *e)
     if (rc == 0 && c.jobs)
         add_section(&c);
     else if (rc == 0)
-        html_add_none(&p->out, "No job has reported a metric more than once, so there is no curve.");
+        html_add_none(&p->out, "No job has reported a metric more than once, so there are no curves.");
     release(&c);
     return rc;
 }

@@ -44,7 +44,7 @@ static int read_sweep(struct db *db, struct html_data *out, struct error *e)
         out->last_ms = stmt_int(s, 11);
         out->jobs_in_all = stmt_int(s, 12);
     } else if (rc == 0) {
-        rc = error_set(e, ERROR_NOTHING, "no sweep has been recorded in this database yet; `meshsweep run` does it");
+        rc = error_set(e, ERROR_NOTHING, "this database has no sweep yet; `meshsweep run` records one");
     }
     stmt_free(s);
     return rc < 0 ? -1 : 0;

@@ -146,9 +146,9 @@ static void add_row(struct html_page *p, const struct comparison *c, const struc
 
 static void add_figures(struct html_page *p, const struct effects *x)
 {
-    static const struct figures_column columns[] = {{"key", NULL},   {"value", NULL},         {"against", NULL},
-                                                    {"pairs", NULL}, {"median", "ratio"},     {"from", "95 %"},
-                                                    {"to", "95 %"},  {"what that says", NULL}};
+    static const struct figures_column columns[] = {{"key", NULL},   {"value", NULL},     {"against", NULL},
+                                                    {"pairs", NULL}, {"median", "ratio"}, {"from", "95 %"},
+                                                    {"to", "95 %"},  {"conclusion", NULL}};
     size_t shown = 0;
     figures_begin(&p->out, "Effect of each key by matched pairs", columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < x->count; i++)
@@ -172,7 +172,7 @@ static void add_figures(struct html_page *p, const struct effects *x)
             buffer_free(&words);
             shown++;
         }
-    figures_end(&p->out, shown, x->rows, "rows, the first.");
+    figures_end(&p->out, shown, x->rows, "rows, the first ones.");
 }
 
 static void draw(struct html_page *p, const struct effects *x)
@@ -187,7 +187,7 @@ static void draw(struct html_page *p, const struct effects *x)
     svg_open(&p->out, "effects-plot", WIDTH, bottom + 46, "Effect of each key on the objective by matched pairs",
              "Per two values of a key: the median ratio of the objective over pairs of jobs equal in everything else, "
              "its 95 % "
-             "interval, and what that says.");
+             "interval, and the conclusion.");
     svg_axis_x(&p->out, &axis, TOP - 8, bottom);
     buffer_printf(&p->out, "<path class=even d=\"M%.1f %dV%.1f\"/>\n<g class=axis>", svg_at(&axis, 1), TOP - 14,
                   bottom);
@@ -198,10 +198,9 @@ static void draw(struct html_page *p, const struct effects *x)
     buffer_add_text(&p->out, "</g>\n");
     svg_close(&p->out);
     buffer_printf(&p->out,
-                  "<p class=note>Pairs of jobs that are equal in everything else and in the global batch. Thick: the "
-                  "95 %% "
-                  "bootstrap interval of the median; thin: the middle half of the pairs; in parentheses how many "
-                  "pairs. Below %d pairs nothing is told apart.",
+                  "<p class=note>Pairs of jobs that are equal in everything else and in the global batch. Thick line: "
+                  "the 95 %% bootstrap interval of the median; thin line: the middle half of the pairs; in "
+                  "parentheses: the number of pairs. With fewer than %d pairs, no conclusion is drawn.",
                   RATIOS_LEAST);
     if (x->rows > rows)
         buffer_printf(&p->out, " The first %zu of %zu are shown.", rows, x->rows);
@@ -221,7 +220,7 @@ static void add_one_sided(struct html_page *p, const struct effects *x)
                 continue;
             if (!any)
                 buffer_add_text(&p->out,
-                                "<details><summary>Pairs of which only one side runs</summary><div class=scroll "
+                                "<details><summary>Pairs in which only one side runs</summary><div class=scroll "
                                 "tabindex=0><table class=plain><thead><tr><th scope=col>key<th scope=col>values<th "
                                 "scope=col>only the first<th scope=col>only the second</thead><tbody>\n");
             any = true;
@@ -250,20 +249,19 @@ int html_effects(struct html_page *p, struct error *e)
     if (rc == 0 && x.rows)
         draw(p, &x);
     else if (rc == 0 && x.apart.length == 0)
-        html_add_none(&p->out, "No two jobs that are ok differ in one key alone.");
+        html_add_none(&p->out, "No two successful jobs differ in only one key.");
     if (rc == 0)
         add_one_sided(p, &x);
     if (rc == 0 && x.freed.length) {
-        buffer_add_text(&p->out,
-                        "<p class=note>Best against best, free to differ what rules and derived keys tie to the "
-                        "key: ");
+        buffer_add_text(&p->out, "<p class=note>The best of each side is compared, over the keys that rules and "
+                                 "derived keys tie to the key: ");
         html_add(&p->out, buffer_text(&x.freed), HTML_TEXT_MOST);
         buffer_add_text(&p->out, ".</p>\n");
     }
     if (rc == 0 && x.apart.length) {
         buffer_add_text(&p->out, x.rows ? "<p class=note>" : "<p class=none>");
         buffer_add_text(&p->out,
-                        "No two jobs that are ok differ in one of these alone, so their effect is not known: ");
+                        "No two successful jobs differ in only one of these keys, so their effects are not known: ");
         html_add(&p->out, buffer_text(&x.apart), HTML_TEXT_MOST);
         buffer_add_text(&p->out, ".</p>\n");
     }

@@ -14,10 +14,10 @@ int html_explore(struct html_page *p, struct error *e)
     struct buffer *out = &p->out;
     (void)e;
     if (p->data->job_count == 0) {
-        html_add_none(out, "There is no job.");
+        html_add_none(out, "There are no jobs.");
         return 0;
     }
-    buffer_add_text(out, "<noscript><p class=none>This plot is drawn by a script.</p></noscript><form id=plot-form "
+    buffer_add_text(out, "<noscript><p class=none>This plot needs JavaScript.</p></noscript><form id=plot-form "
                          "hidden>");
     add_choice(out, "across", "x", true);
     add_choice(out, "up", "y", true);
@@ -28,11 +28,9 @@ int html_explore(struct html_page *p, struct error *e)
         out,
         "</form>\n<div id=plots class=canvas></div>\n<ul class=legend id=plot-legend></ul>\n" HTML_FIGURES_BY_SCRIPT(
             "plot-figures") "<p "
-                            "class=note><span id=plot-note></span> Crosses failed, at the bottom where they have no "
-                            "value; "
-                            "the ring is the winner and what is pinned; dashed lines are conditions and the devices' "
-                            "memory. A rectangle drawn over any plot filters all of them and the <a "
-                            "href=\"#jobs\">table "
-                            "of jobs</a>, which has what is shown here in words.</p>\n");
+                            "class=note><span id=plot-note></span> Crosses are failed jobs, at the bottom if they have "
+                            "no value; rings mark the winner and pinned jobs; dashed lines are conditions and the "
+                            "devices' memory. Draw a rectangle over any plot to filter all plots and the <a "
+                            "href=\"#jobs\">table of jobs</a>, which has the same values as text.</p>\n");
     return 0;
 }

@@ -79,9 +79,9 @@ int html_failures(struct html_page *p, struct error *e)
     if (causes.count == 0)
         html_add_none(&p->out, "No job failed.");
     else
-        buffer_add_text(&p->out, "<p class=note>Failures whose messages differ in numbers, ranks, times, addresses and "
-                                 "the like only are one cause. Named are values of keys with which a cause is more "
-                                 "frequent than chance would have it, among the jobs that ended.</p>\n<ol "
+        buffer_add_text(&p->out, "<p class=note>Failures whose messages differ only in numbers, ranks, times, "
+                                 "addresses and the like count as one cause. Key values are named if the cause is more "
+                                 "frequent with them than chance explains, among the jobs that ended.</p>\n<ol "
                                  "class=causes>\n");
     for (size_t i = 0; rc == 0 && i < causes.count && i < CAUSES_SHOWN; i++)
         rc = add_cause(p, &causes.items[i], e);
@@ -89,7 +89,7 @@ int html_failures(struct html_page *p, struct error *e)
         buffer_add_text(&p->out, "</ol>\n");
     if (causes.count > CAUSES_SHOWN || causes.others)
         html_add_none(&p->out,
-                      "There are further causes; meshsweep status and sql/queries/failures_grouped.sql have them.");
+                      "There are further causes; meshsweep status and sql/queries/failures_grouped.sql list them.");
     failure_causes_free(&causes);
     return rc;
 }
@@ -132,10 +132,10 @@ int html_excluded(struct html_page *p, struct error *e)
     }
     stmt_free(s);
     if (rows)
-        buffer_add_text(&p->out, "</tbody></table></div>\n<p class=note>\"Excluded\" counts a combination at the first "
-                                 "rule that it "
-                                 "breaks, \"false for\" at each.</p>\n");
+        buffer_add_text(&p->out,
+                        "</tbody></table></div>\n<p class=note>\"Excluded\" counts a combination once, at the first "
+                        "rule that it violates; \"false for\" counts it at every rule that it violates.</p>\n");
     else if (rc == 0)
-        html_add_none(&p->out, "No rule excluded a combination.");
+        html_add_none(&p->out, "No rule excluded any combination.");
     return rc;
 }

@@ -146,7 +146,7 @@ static void add_front_figures(struct html_page *p, const struct point *points, c
         buffer_add_char(&p->out, '\n');
     }
     figures_end(&p->out, shown, count,
-                "jobs, those with the least memory; <a href=\"#jobs\">All jobs</a> has both of each.");
+                "jobs, those with the least memory; <a href=\"#jobs\">All jobs</a> has both values of every job.");
 }
 
 static void add_front_plot(struct html_page *p, struct point *points, size_t count)
@@ -163,8 +163,8 @@ static void add_front_plot(struct html_page *p, struct point *points, size_t cou
     }
     struct svg_axis x = svg_axis_over(points[0].x, points[count - 1].x, d->memory->title, d->memory->unit, false);
     struct svg_axis y = svg_axis_over(low, high, d->objective, d->unit, true);
-    char *desc = xasprintf("%zu jobs, %zu of them on %s: no other job %s%stakes less memory and is better.", count, on,
-                           d->group_count > 1 ? "the fronts of their groups" : "the front",
+    char *desc = xasprintf("%zu jobs, %zu of them on %s: no other job %s%sboth takes less memory and is better.", count,
+                           on, d->group_count > 1 ? "the fronts of their groups" : "the front",
                            conditions ? "that may win " : "", d->group_count > 1 ? "of the group " : "");
     svg_open_plot(&p->out, "front-plot", "Objective against memory, with the Pareto front", desc, &x, &y);
     add_front_lines(p, points, on_front, count, &x, &y);
@@ -186,8 +186,8 @@ int html_front(struct html_page *p, struct error *e)
     (void)e;
     if (!d->objective || !d->memory) {
         html_add_none(&p->out, !d->objective ? "The sweep declares no objective."
-                                             : "No job reports memory: a metric whose name has the word, such as "
-                                               "peak_memory_bytes, would be shown here.");
+                                             : "No job reports memory. A metric with the word memory in its name, such "
+                                               "as peak_memory_bytes, would be shown here.");
         return 0;
     }
     struct point *points = xcalloc(d->job_count + 1, sizeof *points);
@@ -195,7 +195,7 @@ int html_front(struct html_page *p, struct error *e)
     if (count)
         add_front_plot(p, points, count);
     else
-        html_add_none(&p->out, "No job is ok with a finite objective and a memory figure.");
+        html_add_none(&p->out, "No successful job has both a finite objective and a value for memory.");
     free(points);
     return 0;
 }

@@ -176,7 +176,8 @@ static void add_map(struct html_page *p, struct map *m, size_t number)
     html_add(&p->out, m->y->title, HTML_NAME_MOST);
     buffer_add_text(&p->out, "\">\n");
     svg_open(&p->out, id, fmax(LEFT + width + 10, 500), TOP + height + 46, title,
-             "Each cell has the best objective of the jobs with these two values, and how many failed of which class.");
+             "Each cell has the best objective of the jobs with these two values, and the number of failures of each "
+             "class.");
     for (size_t row = 0; row < m->y->level_count; row++)
         for (size_t column = 0; column < m->x->level_count; column++)
             add_cell(&p->out, m, column, row);
@@ -198,18 +199,18 @@ int html_heat(struct html_page *p, struct error *e)
         if (all[i]->level_count <= HTML_LEVELS_MOST)
             keys[count++] = all[i];
     if (count < 2) {
-        html_add_none(&p->out, "It takes two keys with 2 to 24 values each.");
+        html_add_none(&p->out, "This plot needs two keys with 2 to 24 values each.");
         return 0;
     }
     buffer_add_text(&p->out,
                     "<form id=heat-keys hidden><label>across <select id=heat-x></select></label> <label>down <select "
-                    "id=heat-y></select></label></form>\n<p class=note>A cell has the best ");
+                    "id=heat-y></select></label></form>\n<p class=note>Each cell has the best ");
     html_add(&p->out, p->data->objective ? p->data->objective : "objective", HTML_NAME_MOST);
     buffer_add_text(&p->out, p->data->unit && p->data->unit[0] ? " in " : "");
     html_add(&p->out, p->data->unit, HTML_NAME_MOST);
     buffer_add_text(&p->out,
-                    " of its jobs, the lighter the better, and below it how many failed; where all failed it has the "
-                    "colour of their class. Nothing was tried where there is no cell.</p>\n");
+                    " of its jobs (lighter is better) and, below it, the number of failures. If all failed, the cell "
+                    "has the colour of their class. Where there is no cell, nothing was tried.</p>\n");
     for (size_t a = 0; a < count; a++)
         for (size_t b = a + 1; b < count; b++) {
             struct map m = {.data = p->data, .x = keys[a], .y = keys[b]};

@@ -110,8 +110,8 @@ static void add_cut_note(struct html_page *p)
         buffer_add_text(&p->out, "<p class=note>Of ");
         html_add(&p->out, c->title, HTML_NAME_MOST);
         buffer_printf(&p->out,
-                      " %zu of %zu values are cut after %zu characters; <code>meshsweep export</code> has all of "
-                      "them.</p>\n",
+                      " %zu of %zu values are cut after %zu characters; <code>meshsweep export</code> has them in "
+                      "full.</p>\n",
                       cut, c->level_count, p->level_most);
     }
     buffer_free(&text);
@@ -122,7 +122,7 @@ int html_jobs(struct html_page *p, struct error *e)
     const struct html_data *d = p->data;
     (void)e;
     if (d->job_count == 0) {
-        html_add_none(&p->out, "There is no job.");
+        html_add_none(&p->out, "There are no jobs.");
         return 0;
     }
     buffer_add_text(&p->out,
@@ -136,11 +136,13 @@ int html_jobs(struct html_page *p, struct error *e)
     buffer_add_text(&p->out, "</fieldset><button type=button id=clear hidden>clear</button><output id=shown "
                              "aria-live=polite></output>"
                              "<datalist id=columns></datalist><p id=wrong role=alert hidden></p></form>\n"
-                             "<p class=\"note help\">A click on a column's name sorts. A filter is words that a text "
-                             "of the row has, and conditions such as <code>zero_stage=1|3</code> or "
-                             "<code>throughput&gt;100</code>, with quotes around blanks.</p>\n");
+                             "<p class=\"note help\">Click a column's name to sort. A filter consists of words that "
+                             "occur in the row and conditions such as <code>zero_stage=1|3</code> or "
+                             "<code>throughput&gt;100</code>; put values with spaces in quotes.</p>\n");
     if (d->job_count > ROWS_MOST)
-        buffer_printf(&p->out, "<noscript><p class=note>Without scripts: the best %d of %zu.</p></noscript>\n",
+        buffer_printf(&p->out,
+                      "<noscript><p class=note>Without JavaScript, only the best %d of %zu jobs are "
+                      "shown.</p></noscript>\n",
                       ROWS_MOST, d->job_count);
     add_cut_note(p);
     const struct html_column **columns;

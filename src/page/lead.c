@@ -24,7 +24,7 @@ static void add_ahead(struct buffer *out, const struct html_data *d, const struc
         buffer_printf(out, "<p>%.2g %% %s ", l->ahead * 100, d->maximise ? "ahead of" : "below");
     add_job_link(out, l->second);
     if (isnan(l->low))
-        buffer_add_text(out, "; one of the two was measured once, so how sure that is cannot be told");
+        buffer_add_text(out, "; one of the two was measured only once, so the uncertainty is not known");
     else
         buffer_printf(out, ", 95 %% interval %.2g to %.2g %%", l->low * 100, l->high * 100);
     buffer_add_text(out, ".</p>\n");
@@ -51,7 +51,7 @@ static int add_cost(struct html_page *p, size_t row, const struct lead *l, struc
     stmt_free(s);
     char duration[32];
     if (rc >= 0 && total_ms > 0)
-        buffer_printf(&p->out, " One more run of each takes %s, one after the other, and %.2g device-hours.",
+        buffer_printf(&p->out, " One more run of each, one after the other, takes %s and %.2g device-hours.",
                       format_duration_ms(total_ms, duration, sizeof duration), device_hours);
     return rc < 0 ? -1 : 0;
 }
@@ -84,7 +84,7 @@ static void add_memory(struct html_page *p, size_t row)
     if (!key || isnan(taken) || !key->values[row].text || !parse_size_bytes(key->values[row].text, &capacity) ||
         capacity <= 0)
         return;
-    buffer_printf(&p->out, "<p>It takes %s of a device's %s (%.0f %%).</p>\n", html_size(taken, one),
+    buffer_printf(&p->out, "<p>It uses %s of a device's %s (%.0f %%).</p>\n", html_size(taken, one),
                   html_size((double)capacity, all), 100 * taken / (double)capacity);
 }
 

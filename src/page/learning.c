@@ -87,7 +87,7 @@ static void add_learning_figures(struct html_page *p, const struct trial_point *
         buffer_add_char(&p->out, '\n');
         shown++;
     }
-    figures_end(&p->out, shown, count, "attempts: those at which the best changed.");
+    figures_end(&p->out, shown, count, "attempts: those that improved on the best so far.");
 }
 
 static void add_learning_plot(struct html_page *p, const struct trial_point *trials, size_t count)
@@ -106,8 +106,8 @@ static void add_learning_plot(struct html_page *p, const struct trial_point *tri
     struct svg_axis x = svg_axis_over(1, (double)count, "attempt, in the order in which they ended", "", false);
     struct svg_axis y = svg_axis_over(low, high, d->objective, d->unit, true);
     char *desc = last < count
-                     ? xasprintf("%zu attempts, %zu failed; the best came as number %zu.", count, failed, last + 1)
-                     : xasprintf("%zu attempts, %zu failed; none may win.", count, failed);
+                     ? xasprintf("%zu attempts, %zu failed; attempt %zu was the best.", count, failed, last + 1)
+                     : xasprintf("%zu attempts, %zu failed; none can win.", count, failed);
     svg_open_plot(&p->out, "learning-plot", "Best objective so far by attempt", desc, &x, &y);
     size_t stride = html_stride(count);
     for (size_t i = 0; i < count; i += stride) {
@@ -118,7 +118,9 @@ static void add_learning_plot(struct html_page *p, const struct trial_point *tri
     }
     add_best_line(&p->out, trials, count, &x, &y);
     svg_close(&p->out);
-    buffer_printf(&p->out, "<p class=note>The line is the best so far; crosses at the bottom failed. %s</p>\n", desc);
+    buffer_printf(&p->out,
+                  "<p class=note>The line is the best so far; crosses at the bottom are failed attempts. %s</p>\n",
+                  desc);
     html_add_stride_note(&p->out, count);
     add_learning_figures(p, trials, count);
     free(desc);
@@ -140,7 +142,7 @@ int html_learning(struct html_page *p, struct error *e)
         add_learning_plot(p, trials, count);
     else
         html_add_none(&p->out, html_any_ended(p->data) && count == 0
-                                   ? "No time of an attempt is known: these jobs come from a table."
+                                   ? "The times of attempts are not known, because these jobs come from a table."
                                    : "No attempt has ended with a finite objective yet.");
     free(trials);
     return 0;

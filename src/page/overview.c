@@ -55,7 +55,7 @@ static void add_count_card(struct buffer *out, const char *class, const char *la
 /* Jobs that a search which has ended did not choose wait for nothing. */
 static const char *state_words(enum html_state state, bool search_ended)
 {
-    return state == HTML_PENDING && search_ended ? "pending, not to come" : html_state_names[state];
+    return state == HTML_PENDING && search_ended ? "pending, will not run" : html_state_names[state];
 }
 
 static void add_cards(struct html_page *p, const struct totals *t, bool search_ended)
@@ -105,7 +105,7 @@ static void add_bar(struct html_page *p, bool search_ended)
     if (d->job_count == 0)
         return;
     buffer_add_text(out, "<svg class=bar viewBox=\"0 0 1000 20\" preserveAspectRatio=none role=img "
-                         "aria-label=\"Jobs by how they ended\">");
+                         "aria-label=\"Jobs by outcome\">");
     for (size_t c = 0; c < BAR_PIECES; c++) {
         const char *name = piece_name(c);
         size_t count = 0;
@@ -216,22 +216,22 @@ static int add_left_out(struct html_page *p, struct error *e)
     int rc = stmt_next(s, e);
     if (rc > 0 && stmt_int(s, 0) > 0) {
         buffer_printf(&p->out,
-                      "<p class=note>Jobs whose metrics are not of all that they reported (<code>partial"
-                      "</code>): %lld, for one: ",
+                      "<p class=note>Jobs with metrics from only a part of their output (<code>partial</code>): %lld, "
+                      "for example: ",
                       (long long)stmt_int(s, 0));
         html_add(&p->out, stmt_text(s, 2), HTML_TEXT_MOST);
         buffer_add_text(&p->out, "</p>\n");
     }
     if (rc > 0 && stmt_int(s, 1) > 0)
         buffer_printf(&p->out,
-                      "<p class=note>Jobs of whose samples evenly spaced ones are kept: %lld. Their summaries are of "
-                      "all.</p>\n",
+                      "<p class=note>Jobs with so many samples that only evenly spaced ones are kept: %lld. Their "
+                      "summaries cover all samples.</p>\n",
                       (long long)stmt_int(s, 1));
     stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 
-/* "Search by random: 5 trials, 5 ok, 0 stopped early, 0 failed. It has ended: max_trials: 5 trials were made." */
+/* "Search by random: 5 trials, 5 ok, 0 stopped early, 0 failed. It ended: max_trials: 5 trials were made." */
 void html_add_search(struct buffer *out, const struct sweep_status *s, long long pending, const char *file,
                      const char *database)
 {
@@ -248,14 +248,14 @@ void html_add_search(struct buffer *out, const struct sweep_status *s, long long
         buffer_printf(out, ", %lld open", (long long)x->running);
     buffer_add_text(out, ". ");
     if (x->ended) {
-        buffer_add_text(out, "It has ended: ");
+        buffer_add_text(out, "It ended: ");
         html_add(out, x->ended, HTML_TEXT_MOST);
         buffer_add_char(out, '.');
         if (pending > 0) {
             struct buffer command = BUFFER_INIT;
             buffer_add_char(out, ' ');
             html_add_count(out, pending, "pending job");
-            buffer_printf(out, " %s not to come: <code>", pending == 1 ? "is" : "are");
+            buffer_add_text(out, " will not run: <code>");
             hint_add_rest_of_search(&command, x, file, database);
             html_add(out, buffer_text(&command), HTML_TEXT_MOST);
             buffer_add_text(out, "</code> " HINT_REST_OF_SEARCH ".");
@@ -285,7 +285,7 @@ static int add_other_sweeps(struct html_page *p, struct error *e)
         }
     stmt_free(s);
     if (rc == 0 && count > 0) {
-        buffer_add_text(&p->out, "<p class=note>This page is of the sweep that was asked for last; the database has ");
+        buffer_add_text(&p->out, "<p class=note>This page shows the sweep that was run last; the database has ");
         html_add_count(&p->out, count, "other");
         buffer_printf(&p->out, ": %s%s.</p>\n", buffer_text(&names), count > NAMED ? ", …" : "");
     }
@@ -306,9 +306,9 @@ int html_overview(struct html_page *p, struct error *e)
         html_add(&p->out, d->objective, HTML_NAME_MOST);
         buffer_add_text(&p->out, "</b>");
     } else {
-        buffer_add_text(&p->out, "No objective is declared, so nothing is best");
+        buffer_add_text(&p->out, "No objective is declared, so there is no best job");
     }
-    add_time(&p->out, ". First asked for at ", d->first_ms);
+    add_time(&p->out, ". First run at ", d->first_ms);
     if (d->last_ms - d->first_ms >= 60000)
         add_time(&p->out, ", last at ", d->last_ms);
     buffer_add_text(&p->out, ". Sweep file: <code>");
@@ -331,7 +331,7 @@ int html_overview(struct html_page *p, struct error *e)
                       d->job_count, (long long)d->jobs_in_all);
     if (d->job_count == 0)
         html_add_none(&p->out,
-                      "No job is in the database: every combination was excluded, or none has been enumerated.");
+                      "The database has no jobs: every combination was excluded, or none has been enumerated.");
     else
         add_keys(p);
     return 0;

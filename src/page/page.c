@@ -69,9 +69,8 @@ static void add_foot(struct html_page *p, int64_t now_ms)
     buffer_printf(&p->out, "</main>\n<footer>Made by meshsweep " MESHSWEEP_VERSION " at %s from ",
                   clock_format_utc(now_ms, time));
     html_add(&p->out, p->data->file, HTML_TEXT_MOST);
-    buffer_add_text(&p->out,
-                    ". Most plots are readable without scripts; with them the page filters, compares and tells what "
-                    "each point is.</footer>\n");
+    buffer_add_text(&p->out, ". Most plots can be read without JavaScript; with it, the page can filter and compare, "
+                             "and says what each point is.</footer>\n");
 }
 
 /* What lies over the page: the place of a job, what the filter leaves, what a point is. */

@@ -186,12 +186,12 @@ int html_parallel(struct html_page *p, struct error *e)
         c.keys[i] = keys[c.key_count - 1 - i];
     find_range(&c);
     if (c.key_count == 0 || c.key_count + c.has_objective < 2) {
-        html_add_none(&p->out, "It takes a key with two values and an objective, or two such keys.");
+        html_add_none(&p->out, "This plot needs a key with two values and an objective, or two such keys.");
         return 0;
     }
     svg_open(&p->out, "parallel-plot", WIDTH, HEIGHT, "Parallel coordinates of the keys and the objective",
-             "A line per job crosses each key's axis at the job's value; the colour is the objective, dashed lines "
-             "failed. The table of all jobs has the same numbers.");
+             "Each job is a line that crosses each key's axis at the job's value. The colour shows the objective; "
+             "dashed lines are failed jobs. The table of all jobs has the same numbers.");
     add_lines(&p->out, &c);
     buffer_add_text(&p->out, "<g class=\"axis over\"");
     buffer_printf(&p->out, " data-top=%d data-bottom=%d>", TOP, BOTTOM);
@@ -202,10 +202,10 @@ int html_parallel(struct html_page *p, struct error *e)
     buffer_add_text(&p->out, "</g>\n");
     svg_close(&p->out);
     buffer_add_text(&p->out,
-                    "<p class=note>A line is a job: the lighter, the better, and the best lie on top; the thick one is "
-                    "the winner; dashed ones failed. The same numbers stand under <a href=\"#jobs\">All jobs</a>.");
+                    "<p class=note>Each line is a job: lighter is better, and the best lie on top. The thick line is "
+                    "the winner; dashed lines are failed jobs. <a href=\"#jobs\">All jobs</a> has the same numbers.");
     if (p->data->job_count > LINES_MOST)
-        buffer_printf(&p->out, " Of %zu jobs one in %zu is drawn, and all of the best.", p->data->job_count,
+        buffer_printf(&p->out, " Of %zu jobs, one in %zu is drawn, and all of the best.", p->data->job_count,
                       (p->data->job_count + LINES_MOST - 1) / LINES_MOST);
     buffer_add_text(&p->out, "</p>\n");
     return 0;

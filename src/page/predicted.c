@@ -89,7 +89,7 @@ static void add_prediction_figures(struct html_page *p, const char *quantity, co
         figures_number(&p->out, round((i->predicted / i->measured - 1) * 1000) / 10);
         buffer_add_char(&p->out, '\n');
     }
-    figures_end(&p->out, shown, count, "runs, the first.");
+    figures_end(&p->out, shown, count, "runs, the first ones.");
     free(caption);
 }
 
@@ -104,8 +104,8 @@ static void add_prediction_plot(struct html_page *p, const char *quantity, const
     }
     char *x_title = xasprintf("measured %s", quantity), *y_title = xasprintf("predicted %s", quantity);
     struct svg_axis x = svg_axis_log(low, high, x_title, unit), y = svg_axis_log(low, high, y_title, unit);
-    char *desc = xasprintf(from_table ? "%zu jobs; what is predicted of each is off by %.1f %% in the mean."
-                                      : "%zu runs; predictions made before each were off by %.1f %% in the mean.",
+    char *desc = xasprintf(from_table ? "%zu jobs; the mean error of the predictions is %.1f %%."
+                                      : "%zu runs; the mean error of the predictions made before each run is %.1f %%.",
                            count, error * 100);
     char *id = xasprintf("predicted-%s", quantity);
     svg_open_plot(&p->out, id, "Predicted against measured", desc, &x, &y);
@@ -113,7 +113,7 @@ static void add_prediction_plot(struct html_page *p, const char *quantity, const
     for (size_t i = 0; i < count; i += html_stride(count))
         html_add_mark(&p->out, svg_at(&x, items[i].measured), svg_at(&y, items[i].predicted), items[i].job, "");
     svg_close(&p->out);
-    buffer_printf(&p->out, "<p class=note>%s On the line they would be right; above it, too high.</p>\n", desc);
+    buffer_printf(&p->out, "<p class=note>%s On the line a prediction is right; above it, too high.</p>\n", desc);
     html_add_stride_note(&p->out, count);
     add_prediction_figures(p, quantity, unit, items, count);
     free(x_title);
@@ -142,7 +142,7 @@ int html_predicted(struct html_page *p, struct error *e)
         free(items);
     }
     if (!shown)
-        html_add_none(&p->out,
-                      "Nothing was both predicted and measured: a [predict] table in the sweep file asks for it.");
+        html_add_none(&p->out, "Nothing was both predicted and measured. To get predictions, add a [predict] table to "
+                               "the sweep file.");
     return 0;
 }

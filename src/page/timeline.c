@@ -159,7 +159,7 @@ static void add_figures(struct html_page *p, const struct timeline *t)
         figures_text(&p->out, b->failure[0] ? b->failure : "ok");
         buffer_add_char(&p->out, '\n');
     }
-    figures_end(&p->out, shown, (size_t)t->in_all, "attempts, the first.");
+    figures_end(&p->out, shown, (size_t)t->in_all, "attempts, the first ones.");
 }
 
 static void draw(struct html_page *p, struct timeline *t)
@@ -171,7 +171,7 @@ static void draw(struct html_page *p, struct timeline *t)
     x.from = LEFT;
     x.to = RIGHT;
     svg_open(&p->out, "timeline-plot", WIDTH, bottom + 46, "Attempts by slot over time",
-             "A bar per attempt in the lane of its slot; failed ones have the colour of their class.");
+             "One bar per attempt, in the lane of its slot; failed attempts have the colour of their class.");
     svg_axis_x(&p->out, &x, TOP, bottom);
     add_lanes(&p->out, t, height);
     add_gaps(&p->out, t, &x, bottom);
@@ -186,8 +186,7 @@ static void draw(struct html_page *p, struct timeline *t)
     }
     svg_close(&p->out);
     add_legend(&p->out, t);
-    buffer_printf(&p->out, "<p class=note>%s%s",
-                  t->gap_count ? "Dotted lines stand for idle times that were cut out. " : "",
+    buffer_printf(&p->out, "<p class=note>%s%s", t->gap_count ? "Dotted lines mark idle times that were cut out. " : "",
                   t->lanes.count == LANES_MOST ? "Only the first 64 slots are drawn. " : "");
     if (t->in_all > (int64_t)t->count)
         buffer_printf(&p->out, "The first %zu of %lld attempts are drawn.", t->count, (long long)t->in_all);
@@ -202,8 +201,9 @@ int html_timeline(struct html_page *p, struct error *e)
     if (rc == 0 && t.count)
         draw(p, &t);
     else if (rc == 0)
-        html_add_none(&p->out, html_any_ended(p->data) ? "No time of an attempt is known: these jobs come from a table."
-                                                       : "No attempt has ended yet.");
+        html_add_none(&p->out, html_any_ended(p->data)
+                                   ? "The times of attempts are not known, because these jobs come from a table."
+                                   : "No attempt has ended yet.");
     string_list_free(&t.lanes);
     free(t.bars);
     free(t.gaps);

@@ -24,7 +24,7 @@ static int add_pareto_set(struct html_page *p, struct error *e)
     if (set.objective_count >= 2 && set.count > 0) {
         buffer_printf(&p->out,
                       "<div class=scroll tabindex=0><table class=plain><caption>Of %zu objectives: the %zu jobs that "
-                      "none beats in all of them (Pareto set)%s</caption><thead><tr><th scope=col>job",
+                      "no other job beats in all of them (Pareto set)%s</caption><thead><tr><th scope=col>job",
                       set.objective_count, set.count, set.count > MOST ? ", the first 50" : "");
         for (size_t k = 0; k < set.objective_count; k++) {
             const struct pareto_objective *o = &set.objectives[k];
@@ -46,12 +46,12 @@ static void add_no_winner(struct html_page *p)
     const struct html_data *d = p->data;
     const long long failed = d->counts[HTML_FAILED];
     if (d->counts[HTML_OK])
-        html_add_none(&p->out, "Jobs are ok, but none has a finite objective.");
+        html_add_none(&p->out, "Some jobs succeeded, but none has a finite objective.");
     else if (failed == 0)
-        html_add_none(&p->out, "No job is ok yet.");
+        html_add_none(&p->out, "No job has succeeded yet.");
     else
         buffer_printf(&p->out,
-                      "<p class=none>No job is ok%s: %lld failed (<a href=\"#failures\">why</a>)."
+                      "<p class=none>No job has succeeded%s: %lld failed (<a href=\"#failures\">why</a>)."
                       "</p>\n",
                       failed == d->jobs_in_all ? "" : " yet", failed);
 }

@@ -28,20 +28,19 @@ static void add_command(struct html_page *p, int64_t job, const struct job_launc
 {
     char *line = l->command[0] ? job_command_line(l) : NULL, *redacted = job_command_redacted(l);
     if (line) {
-        buffer_printf(&p->out,
-                      "<p>Its command, to be run again:</p>\n<div class=command><pre id=command%lld tabindex=0>",
+        buffer_printf(&p->out, "<p>To run it again:</p>\n<div class=command><pre id=command%lld tabindex=0>",
                       (long long)job);
         html_add_lines(&p->out, line, 0);
         buffer_printf(&p->out, "</pre><button type=button data-copy=command%lld hidden>copy</button></div>\n",
                       (long long)job);
     }
     if (l->measured_elsewhere) {
-        buffer_add_text(&p->out, "<p class=note>It has no command: it was measured elsewhere (");
+        buffer_add_text(&p->out, "<p class=note>It has no command, because it was measured elsewhere (");
         html_add(&p->out, l->measured_elsewhere, HTML_TEXT_MOST);
         buffer_add_text(&p->out, ").</p>\n");
     }
     if (redacted[0]) {
-        buffer_add_text(&p->out, "<p class=note>Secrets are left out, to be put in their places: ");
+        buffer_add_text(&p->out, "<p class=note>Secrets are left out; fill them in before you run it: ");
         html_add(&p->out, redacted, HTML_TEXT_MOST);
         buffer_add_text(&p->out, "</p>\n");
     }

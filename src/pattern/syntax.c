@@ -121,7 +121,7 @@ static int add_atom(struct translation *t, struct buffer *out)
     case '+':
     case '?':
     case '{':
-        return refuse(t, "there is nothing that *, +, ? or { could repeat");
+        return refuse(t, "there is nothing for *, +, ? or { to repeat");
     default:
         add_literal(out, *t->p++);
     }

@@ -134,13 +134,13 @@ static void explain_row(struct planner *p, const struct stmt *row, enum plan_mar
     int64_t tried = stmt_int(row, 2);
     buffer_clear(&p->why);
     if (mark == PLAN_NEW)
-        buffer_add_text(&p->why, "recorded, not run to an end yet");
+        buffer_add_text(&p->why, "recorded, but not finished yet");
     else if (strcmp(state, "running") == 0)
         buffer_add_text(&p->why, mark == PLAN_RUNNING ? "it runs" : "lost with its runner");
     else if (strcmp(state, "ok") == 0)
         buffer_printf(&p->why, "ok %lld of %lld times", (long long)tried, (long long)r->space->sweep->job.repeat);
     else if (mark == PLAN_RETRY && is_forced(r->forced, failure))
-        buffer_printf(&p->why, "%s, asked for again", failure);
+        buffer_printf(&p->why, "%s, requested again", failure);
     else
         buffer_printf(&p->why, "%s, %lld of %lld attempts", failure, (long long)tried,
                       (long long)retry_allowed(r->policy, failure));

@@ -136,18 +136,18 @@ static int read_scaling(const struct space *space, const char *text, struct scal
 {
     const char *equals = strchr(text, '=');
     if (!equals || equals == text) {
-        error_set(e, ERROR_USAGE, "`%s` is no KEY=VALUE, as in num_hosts=64", text);
+        error_set(e, ERROR_USAGE, "`%s` is not of the form KEY=VALUE, such as num_hosts=64", text);
         return -1;
     }
     if (!parse_int64(equals + 1, &out->value) || out->value < 1) {
-        error_set(e, ERROR_USAGE, "`%s` is no whole number from 1", equals + 1);
+        error_set(e, ERROR_USAGE, "`%s` is not a positive integer", equals + 1);
         return -1;
     }
     char *name = xstrndup(text, (size_t)(equals - text));
     int rc = find_key(space, name, &out->key, e);
     free(name);
     if (rc == 0 && !counts_devices(space, &out->key))
-        return error_set(e, ERROR_USAGE, "`%s` does not say how many devices there are", out->key.name);
+        return error_set(e, ERROR_USAGE, "`%s` does not determine the number of devices", out->key.name);
     return rc;
 }
 

@@ -205,7 +205,7 @@ static void add_lacking(struct value_changes *c, const char *words)
 /* `some` follows the values, `none` stands where there are none. */
 static const char *end(struct value_changes *c, const char *some, const char *none)
 {
-    buffer_add_text(&c->why, c->why.length ? some : c->compared ? none : "too many specs to say more");
+    buffer_add_text(&c->why, c->why.length ? some : c->compared ? none : "there are too many specs to say more");
     return buffer_text(&c->why);
 }
 
@@ -220,7 +220,7 @@ int value_changes_why_new(struct value_changes *c, const struct match *match, co
             return -1;
         add_lacking(c, words);
     }
-    *why = end(c, " not seen before", "known values in a new combination, or with another command");
+    *why = end(c, " not seen before", "known values in a new combination or with another command");
     return 0;
 }
 

@@ -94,7 +94,7 @@ static int take_pattern(struct architecture *a, struct error *e)
     if (!a->hybrid_pattern)
         return 0;
     if (!hybrid_read(a->hybrid_pattern, false, &stack))
-        return error_set(e, ERROR_USAGE, "hybrid_pattern = '%.80s' is no pattern of M or G, *, - and E",
+        return error_set(e, ERROR_USAGE, "hybrid_pattern = '%.80s' is not a pattern of M or G, *, - and E",
                          a->hybrid_pattern);
     int64_t *const fields[] = {&a->mixer_layers, &a->attention_layers, &a->mlp_layers, &a->dense_layers,
                                &a->mtp_layers};
@@ -105,14 +105,14 @@ static int take_pattern(struct architecture *a, struct error *e)
                          (long long)a->layers);
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         if (*fields[i] != 0 && *fields[i] != counts[i] && counts[i] != 0)
-            return error_set(e, ERROR_USAGE, "hybrid_pattern says %s = %lld, not %lld", names[i], (long long)counts[i],
+            return error_set(e, ERROR_USAGE, "hybrid_pattern has %s = %lld, not %lld", names[i], (long long)counts[i],
                              (long long)*fields[i]);
         fill(fields[i], counts[i]);
     }
     if (stack.is_delta)
         a->mixer = MIXER_GATED_DELTA;
     if ((stack.experts > 0) != (a->experts > 0))
-        return error_set(e, ERROR_USAGE, "hybrid_pattern and experts go together where it has an E, else not");
+        return error_set(e, ERROR_USAGE, "hybrid_pattern must have an E if experts is given, and only then");
     return 0;
 }
 
@@ -150,20 +150,20 @@ static int check_parts(const struct architecture *a, struct error *e)
 {
     int rc = mixer_check(a, e);
     if (a->kv_lora_rank == 0 && (a->q_lora_rank > 0 || a->qk_rope_dim > 0 || a->v_head_dim > 0))
-        rc = error_add_line(e, ERROR_USAGE, "q_lora_rank, qk_rope_dim and v_head_dim want kv_lora_rank");
+        rc = error_add_line(e, ERROR_USAGE, "q_lora_rank, qk_rope_dim and v_head_dim need kv_lora_rank");
     if (a->window_layers > 0 && a->window == 0 && a->chunk == 0)
-        rc = error_add_line(e, ERROR_USAGE, "window_layers wants sliding_window or attention_chunk");
+        rc = error_add_line(e, ERROR_USAGE, "window_layers needs sliding_window or attention_chunk");
     if (a->window > 0 && a->chunk > 0)
-        rc = error_add_line(e, ERROR_USAGE, "sliding_window and attention_chunk are not for the same layers");
+        rc = error_add_line(e, ERROR_USAGE, "sliding_window and attention_chunk cannot be combined");
     if (a->window_layers > a->attention_layers)
-        rc = error_add_line(e, ERROR_USAGE, "window_layers = %lld is more than layers = %lld with attention",
+        rc = error_add_line(e, ERROR_USAGE, "window_layers = %lld is more than the %lld layers with attention",
                             (long long)a->window_layers, (long long)a->attention_layers);
     if (a->router_bias && a->experts == 0)
-        rc = error_add_line(e, ERROR_USAGE, "router_bias wants experts");
+        rc = error_add_line(e, ERROR_USAGE, "router_bias needs experts");
     if (a->expert_latent > 0 && a->experts == 0)
-        rc = error_add_line(e, ERROR_USAGE, "expert_latent wants experts");
+        rc = error_add_line(e, ERROR_USAGE, "expert_latent needs experts");
     if (a->shared_gate && a->shared_ffn == 0)
-        rc = error_add_line(e, ERROR_USAGE, "shared_gate wants shared_ffn");
+        rc = error_add_line(e, ERROR_USAGE, "shared_gate needs shared_ffn");
     return rc;
 }
 
@@ -171,7 +171,7 @@ static int check_fit(const struct architecture *a, struct error *e)
 {
     int rc = check_parts(a, e);
     if (a->head_dim == 0)
-        rc = error_add_line(e, ERROR_USAGE, "heads = %lld does not divide hidden = %lld, and head_dim is not given",
+        rc = error_add_line(e, ERROR_USAGE, "heads = %lld does not divide hidden = %lld; give head_dim",
                             (long long)a->heads, (long long)a->hidden);
     if (a->kv_heads > a->heads || a->heads % a->kv_heads != 0)
         rc = error_add_line(e, ERROR_USAGE, "kv_heads = %lld does not divide heads = %lld", (long long)a->kv_heads,
@@ -183,7 +183,7 @@ static int check_fit(const struct architecture *a, struct error *e)
         rc = error_add_line(e, ERROR_USAGE, "dense_layers = %lld is more than layers = %lld",
                             (long long)a->dense_layers, (long long)a->layers);
     if (a->decoder_layers > 0 && a->family != ARCHITECTURE_T5)
-        rc = error_add_line(e, ERROR_USAGE, "decoder_layers belongs to t5 alone");
+        rc = error_add_line(e, ERROR_USAGE, "decoder_layers is only for t5");
     if (a->family == ARCHITECTURE_VIT)
         rc |= check_image(a, e);
     else if (a->vocab == 0)
@@ -195,7 +195,7 @@ int architecture_complete(struct architecture *a, struct error *e)
 {
     struct architecture filled = *a;
     if (a->family <= ARCHITECTURE_NONE || a->family >= ARCHITECTURE_FAMILY_END)
-        return error_set(e, ERROR_USAGE, "no such family of architectures: %d", (int)a->family);
+        return error_set(e, ERROR_USAGE, "unknown family of architectures: %d", (int)a->family);
     if (bounds_check_integers(a, integer_bounds, sizeof integer_bounds / sizeof *integer_bounds, e))
         return -1;
     if (take_pattern(&filled, e))
@@ -378,8 +378,9 @@ int architecture_count(const struct architecture *a, int64_t tensor, struct arch
     p.total = dense + p.experts;
     p.active = dense + (a->experts > 0 ? p.experts / (double)a->experts * (double)a->experts_per_token : 0);
     if (!(p.total <= TOTAL_MOST))
-        return error_set(e, ERROR_USAGE, "%.3g parameters are more than the %.0e that can be meant", p.total,
-                         TOTAL_MOST);
+        return error_set(e, ERROR_USAGE,
+                         "%.3g parameters are more than the plausible maximum of %.0e; check the keys of the model",
+                         p.total, TOTAL_MOST);
     *out = p;
     return 0;
 }

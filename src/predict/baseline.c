@@ -29,7 +29,7 @@ int memory_line_fit(const double *micro_batch, const double *bytes, size_t count
         xy += (micro_batch[i] - mean_x) * (bytes[i] - mean_y);
     }
     if (!is_positive(xx) || !is_positive(xy / xx))
-        return error_set(e, ERROR_FAILED, "%zu runs tell no slope of memory over micro-batch size", count);
+        return error_set(e, ERROR_FAILED, "%zu runs do not determine a slope of memory over micro-batch size", count);
     *out = (struct memory_line){.base_bytes = mean_y - xy / xx * mean_x, .bytes_per_sample = xy / xx};
     return 0;
 }
@@ -63,7 +63,7 @@ int baseline_compare(const struct timed_run *runs, size_t count, size_t window, 
         return error_set(e, ERROR_USAGE, "nothing to compare over %zu runs and a window of %zu", count, window);
     for (size_t i = 0; i < count; i++)
         if (!is_positive(runs[i].predicted_s) || !is_positive(runs[i].measured_s) || !is_positive(runs[i].peak_s))
-            return error_set(e, ERROR_USAGE, "run %zu has a time that is no positive number", i);
+            return error_set(e, ERROR_USAGE, "run %zu has a time that is not a positive number", i);
     for (size_t i = count > window ? count - window : 1; i < count; i++) {
         double constant_mfu = baseline_slowness(runs, i) * runs[i].peak_s;
         c.model_error += fabs(runs[i].predicted_s / runs[i].measured_s - 1);

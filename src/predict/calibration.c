@@ -240,14 +240,14 @@ static int check_observation(const struct calibration_prior *prior, const struct
 {
     double predicted = 0;
     if (o->kind < OBSERVATION_MEASURED || o->kind > OBSERVATION_AT_MOST || !(o->y > 0 && isfinite(o->y)))
-        return error_set(e, ERROR_USAGE, "observation %zu is no positive number: %g", i, o->y);
+        return error_set(e, ERROR_USAGE, "observation %zu is not a positive number: %g", i, o->y);
     for (size_t j = 0; j < prior->terms; j++) {
         if (!(o->terms[j] >= 0 && isfinite(o->terms[j])))
             return error_set(e, ERROR_USAGE, "term %zu of observation %zu is %g", j, i, o->terms[j]);
         predicted += o->terms[j] * prior->weights[j];
     }
     if (!(predicted > 0 && isfinite(predicted / o->y) && isfinite(predicted * o->y)))
-        return error_set(e, ERROR_USAGE, "nothing is predicted for observation %zu", i);
+        return error_set(e, ERROR_USAGE, "there is no prediction for observation %zu", i);
     return 0;
 }
 

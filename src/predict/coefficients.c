@@ -170,7 +170,7 @@ static int read_table(const struct toml_node *table, bool is_time, struct framew
         double value;
         if (!number_of(node, &value) || !(is_time ? time_coefficient_set(&f->time, node->key, value)
                                                   : memory_coefficient_set(&f->memory, node->key, value)))
-            return error_set(e, ERROR_FAILED, "line %d: there is no coefficient \"%s\", or its value is no number",
+            return error_set(e, ERROR_FAILED, "line %d: there is no coefficient \"%s\", or its value is not a number",
                              node->key_line, node->key);
     }
     return 0;

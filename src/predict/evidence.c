@@ -197,10 +197,10 @@ void evidence_describe(const char *framework, enum predicted_quantity quantity, 
     if (quantity == QUANTITY_OF_MEMORY)
         features &= ~(1U << FEATURE_DEVICE | 1U << FEATURE_SPREAD);
     if (!describe_feature(name, quantity, FEATURE_PLAIN, out))
-        buffer_printf(out, "  %s: %s was compared with no measurement; as wide as the widest of other frameworks\n",
+        buffer_printf(out, "  %s: no measurement of %s to compare with, so as wide as the widest of other frameworks\n",
                       framework, words[quantity]);
     for (int f = FEATURE_PLAIN + 1; f < PLAN_FEATURES; f++)
         if (features & 1U << f && !describe_feature(NULL, quantity, (enum plan_feature)f, out))
-            buffer_printf(out, "  %s: %s was compared with no measurement in any framework\n", plan_feature_names[f],
+            buffer_printf(out, "  %s: no measurement of %s to compare with in any framework\n", plan_feature_names[f],
                           words[quantity]);
 }

@@ -29,8 +29,8 @@ void inputs_add_missing(const bool *present, struct buffer *out)
 static int refuse(size_t i, const struct input_value *v, struct error *e)
 {
     if (v->kind == INPUT_TEXT)
-        return error_set(e, ERROR_USAGE, "%s = '%s' says nothing to the predictor", inputs[i].name, v->text);
-    return error_set(e, ERROR_USAGE, "%s = %g says nothing to the predictor", inputs[i].name, v->number);
+        return error_set(e, ERROR_USAGE, INPUT_NOT_KNOWN "%s = '%s'", inputs[i].name, v->text);
+    return error_set(e, ERROR_USAGE, INPUT_NOT_KNOWN "%s = %g", inputs[i].name, v->number);
 }
 
 static bool is_whole(const struct input_value *v)
@@ -105,7 +105,7 @@ static int check_hybrid(const struct input_value *values, const struct subject *
     const struct input_value *v = &values[AT_FAMILY];
     bool says = v->kind == INPUT_TEXT && strcasecmp(v->text, "hybrid") == 0;
     if (says && !architecture_is_hybrid(&s->architecture))
-        return error_set(e, ERROR_USAGE, "family = 'hybrid' wants hybrid_pattern or mixer_layers");
+        return error_set(e, ERROR_USAGE, "family = 'hybrid' needs hybrid_pattern or mixer_layers");
     return 0;
 }
 
@@ -188,7 +188,7 @@ static double at_least_one(int64_t n)
 static int divide(double dividend, const char *all, double divisor, const char *by, int64_t *out, struct error *e)
 {
     if (!(dividend >= divisor && fmod(dividend, divisor) == 0 && dividend / divisor < WHOLE_MOST))
-        return error_set(e, ERROR_USAGE, "%s = %g is no multiple of %s = %g", all, dividend, by, divisor);
+        return error_set(e, ERROR_USAGE, "%s = %g is not a multiple of %s = %g", all, dividend, by, divisor);
     *out = (int64_t)(dividend / divisor);
     return 0;
 }

@@ -26,6 +26,9 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
+/* How an error begins that refuses a value because no input takes it. */
+#define INPUT_NOT_KNOWN "the predictor does not know "
+
 enum input_kind { INPUT_ABSENT = 0, INPUT_NUMBER, INPUT_TEXT };
 
 struct input_value {

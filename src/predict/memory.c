@@ -94,7 +94,7 @@ static int conclude(struct memory_prediction *p, const struct training_plan *pla
                     struct memory_prediction *out, struct error *e)
 {
     if (!(p->most.bytes > 0 && p->most.bytes <= BYTES_MOST))
-        return error_set(e, ERROR_USAGE, "%.3g bytes on one device cannot be meant", p->most.bytes);
+        return error_set(e, ERROR_USAGE, "%.3g bytes on one device are not plausible; check the keys", p->most.bytes);
     double factor = exp(INTERVAL_90 * p->sigma);
     p->low_bytes = p->most.bytes / factor;
     p->high_bytes = p->most.bytes * factor;
@@ -151,7 +151,7 @@ int memory_predict_measured(const struct measured_model *model, const struct tra
     struct memory_prediction p = {.sigma = coefficients->sigma, .other = 1};
     double t = (double)plan->tensor, pp = (double)plan->pipeline;
     if (plan->tuning != TUNING_FULL || plan->frozen_layers > 0)
-        return error_set(e, ERROR_USAGE, "fine-tuning wants the architecture in place of params");
+        return error_set(e, ERROR_USAGE, "fine-tuning needs the keys of the architecture instead of params");
     double kept = plan_in_flight(plan, 0) * (double)plan->micro_batch * model->activation_bytes /
                   (t * pp * (double)plan->context);
     p.first.parameters = model->parameters / (t * pp);

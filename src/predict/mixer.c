@@ -65,9 +65,9 @@ static int check_numbers(const struct architecture *a, struct error *e)
         rc = error_add_line(e, ERROR_USAGE, "mixer_groups = %lld does not divide mixer_heads = %lld",
                             (long long)a->mixer_groups, (long long)a->mixer_heads);
     if (a->family != ARCHITECTURE_GPT && a->family != ARCHITECTURE_LLAMA)
-        rc = error_add_line(e, ERROR_USAGE, "mixer_layers belongs to gpt and llama alone");
+        rc = error_add_line(e, ERROR_USAGE, "mixer_layers is only for gpt and llama");
     if (a->mixer != MIXER_MAMBA && (a->mixer_rank > 0 || a->mixer_norms))
-        rc = error_add_line(e, ERROR_USAGE, "mixer_rank and mixer_norms belong to mixer = mamba");
+        rc = error_add_line(e, ERROR_USAGE, "mixer_rank and mixer_norms are only for mixer = mamba");
     return rc;
 }
 
@@ -75,8 +75,8 @@ int mixer_check(const struct architecture *a, struct error *e)
 {
     int rc = 0;
     if (a->mixer_layers == 0 && has_numbers(a))
-        rc =
-            error_add_line(e, ERROR_USAGE, "mixer_heads, mixer_state and the like want mixer_layers or hybrid_pattern");
+        rc = error_add_line(e, ERROR_USAGE,
+                            "mixer_heads, mixer_state and similar keys need mixer_layers or hybrid_pattern");
     const int64_t counts[] = {a->mixer_layers, a->attention_layers, a->mlp_layers};
     static const char *const names[] = {"mixer_layers", "attention_layers", "mlp_layers"};
     for (int i = 0; i < 3; i++)

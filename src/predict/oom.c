@@ -15,8 +15,9 @@ int oom_probability(double predicted_bytes, double sigma, double usable_bytes, d
     double available = usable_bytes - reserve_bytes;
     double distance = log(predicted_bytes / available) / sigma;
     if (!(predicted_bytes > 0 && sigma > 0 && reserve_bytes >= 0 && available > 0 && isfinite(distance)))
-        return error_set(e, ERROR_USAGE, "no probability follows from %g bytes ± %g of %g less %g", predicted_bytes,
-                         sigma, usable_bytes, reserve_bytes);
+        return error_set(e, ERROR_USAGE,
+                         "no probability can be computed for %g bytes ± %g with %g less %g bytes of memory",
+                         predicted_bytes, sigma, usable_bytes, reserve_bytes);
     *out = normal_cumulative(distance);
     return 0;
 }

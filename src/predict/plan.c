@@ -56,14 +56,14 @@ static int check_enums(const struct training_plan *p, struct error *e)
     if ((unsigned)p->schedule >= SCHEDULE_END || (unsigned)p->split > SPLIT_BY_COST ||
         (unsigned)p->recompute > RECOMPUTE_FULL || (unsigned)p->offload > OFFLOAD_PARAMETERS ||
         (unsigned)p->optimizer >= OPTIMIZER_END || (unsigned)p->precision > PRECISION_TF32)
-        return error_set(e, ERROR_USAGE, "a schedule, split, recompute, offload, optimizer or precision that is none");
+        return error_set(e, ERROR_USAGE, "the schedule, split, recompute, offload, optimizer or precision is unknown");
     return 0;
 }
 
 static int check_experts(const struct training_plan *p, const struct architecture *a, struct error *e)
 {
     if (p->expert > 1 && a->experts == 0)
-        return error_add_line(e, ERROR_USAGE, "ep = %lld wants a model with experts", (long long)p->expert);
+        return error_add_line(e, ERROR_USAGE, "ep = %lld needs a model with experts", (long long)p->expert);
     if (p->expert > 1 && a->experts % p->expert != 0)
         return error_add_line(e, ERROR_USAGE, "ep = %lld does not divide experts = %lld", (long long)p->expert,
                               (long long)a->experts);
@@ -78,12 +78,12 @@ static int check_layout(const struct training_plan *p, const struct architecture
     struct pipeline_layout layout;
     const int64_t at_ends = p->first_layers + p->last_layers;
     if ((double)at_ends > architecture_layers(a))
-        return error_add_line(e, ERROR_USAGE, "first and last stage have %lld layers of %.0f", (long long)at_ends,
-                              architecture_layers(a));
+        return error_add_line(e, ERROR_USAGE, "the first and the last stage have %lld layers, but the model has %.0f",
+                              (long long)at_ends, architecture_layers(a));
     if (!p->layout)
         return 0;
     if (!layout_read(p->layout, &layout))
-        return error_add_line(e, ERROR_USAGE, "pipeline_layout = '%s' is no layout", p->layout);
+        return error_add_line(e, ERROR_USAGE, "pipeline_layout = '%s' is not a layout", p->layout);
     if ((double)layout.layers != architecture_layers(a) || layout.parts % p->pipeline != 0)
         return error_add_line(e, ERROR_USAGE, "pipeline_layout has %lld layers in %lld parts, not %.0f in %lld stages",
                               (long long)layout.layers, (long long)layout.parts, architecture_layers(a),
@@ -95,15 +95,15 @@ static int check_recompute(const struct training_plan *p, const struct architect
 {
     int rc = 0;
     if (p->recompute == RECOMPUTE_OPERATIONS && architecture_is_hybrid(a))
-        rc = error_add_line(e, ERROR_USAGE, "what hybrid stacks keep under recompute by operation is not known");
+        rc = error_add_line(e, ERROR_USAGE, "selective recomputation by operation is not known for hybrid stacks");
     if ((p->recompute_layers > 0 || p->recompute_every > 0) && p->recompute == RECOMPUTE_NONE)
-        rc = error_add_line(e, ERROR_USAGE, "recompute_layers and recompute_every want recompute");
+        rc = error_add_line(e, ERROR_USAGE, "recompute_layers and recompute_every need recompute");
     if (p->recompute_layers > 0 && p->recompute != RECOMPUTE_FULL && p->recompute != RECOMPUTE_NONE)
-        rc = error_add_line(e, ERROR_USAGE, "recompute_layers goes with recompute = full");
+        rc = error_add_line(e, ERROR_USAGE, "recompute_layers needs recompute = full");
     if (p->recompute_layers > 0 && p->recompute_every > 0)
-        rc = error_add_line(e, ERROR_USAGE, "recompute_layers and recompute_every exclude each other");
+        rc = error_add_line(e, ERROR_USAGE, "recompute_layers and recompute_every cannot be combined");
     if (p->overlap_expert && p->expert == 1)
-        rc = error_add_line(e, ERROR_USAGE, "overlap_ep wants ep above 1");
+        rc = error_add_line(e, ERROR_USAGE, "overlap_ep needs ep above 1");
     return rc;
 }
 
@@ -111,17 +111,17 @@ static int check_adapters(const struct training_plan *p, const struct architectu
 {
     int rc = 0;
     if (p->lora_targets == 0)
-        rc = error_add_line(e, ERROR_USAGE, "adapters want lora_targets, the modules that they are put on");
+        rc = error_add_line(e, ERROR_USAGE, "adapters need lora_targets, the modules to which they are added");
     if (p->lora_rank == 0)
-        rc = error_add_line(e, ERROR_USAGE, "adapters want lora_rank");
+        rc = error_add_line(e, ERROR_USAGE, "adapters need lora_rank");
     if (a->kv_lora_rank > 0 && (p->lora_targets & (TARGETS_OF_ATTENTION | TARGET_QKV)))
-        rc = error_add_line(e, ERROR_USAGE, "adapters on latent attention are not known");
+        rc = error_add_line(e, ERROR_USAGE, "adapters on latent attention are not supported");
     if (p->frozen_layers > 0)
-        rc = error_add_line(e, ERROR_USAGE, "frozen_layers says nothing where adapters freeze all layers");
+        rc = error_add_line(e, ERROR_USAGE, "frozen_layers has no effect, because adapters freeze all layers");
     if (architecture_is_hybrid(a))
-        rc = error_add_line(e, ERROR_USAGE, "adapters on hybrid stacks are not known");
+        rc = error_add_line(e, ERROR_USAGE, "adapters on hybrid stacks are not supported");
     if (p->recompute == RECOMPUTE_OPERATIONS || p->modules)
-        rc = error_add_line(e, ERROR_USAGE, "what adapters keep under recompute by operation or module is not known");
+        rc = error_add_line(e, ERROR_USAGE, "selective recomputation by operation or module is not known for adapters");
     return rc;
 }
 
@@ -133,17 +133,16 @@ static int check_tuning(const struct training_plan *p, const struct architecture
         rc = check_adapters(p, a, e);
     else if (p->quantization != QUANTIZATION_NONE || p->kbit_preparation)
         rc = error_add_line(e, ERROR_USAGE,
-                            "quantization and kbit_preparation want peft = lora, dora or qlora: weights of so few "
-                            "bits are not trained");
+                            "quantization and kbit_preparation need peft = lora, dora or qlora, because quantized "
+                            "weights are not trained");
     if ((double)p->frozen_layers > architecture_layers(a))
         rc = error_add_line(e, ERROR_USAGE, "frozen_layers = %lld is more than layers = %.0f",
                             (long long)p->frozen_layers, architecture_layers(a));
     if (p->padding_free != (p->mean_tokens > 0))
         rc = error_add_line(e, ERROR_USAGE,
-                            "padding_free goes with mean_tokens, the tokens that a sequence has on "
-                            "average");
+                            "padding_free needs mean_tokens, the average number of tokens in a sequence");
     if (p->decoder_sequence > 0 && a->family != ARCHITECTURE_T5)
-        rc = error_add_line(e, ERROR_USAGE, "decoder_seq belongs to t5 alone");
+        rc = error_add_line(e, ERROR_USAGE, "decoder_seq is only for t5");
     return rc;
 }
 
@@ -157,10 +156,10 @@ static int check_fit(const struct training_plan *p, const struct architecture *a
     if (p->sequence == 0)
         rc = error_add_line(e, ERROR_USAGE, "sequence is missing");
     if (plan_world(p) > WORLD_MOST)
-        rc = error_add_line(e, ERROR_USAGE, "a world size of %.3g is more than the %.0e that can be meant",
+        rc = error_add_line(e, ERROR_USAGE, "a world size of %.3g is more than the plausible maximum of %.0e",
                             plan_world(p), WORLD_MOST);
     if ((p->schedule == SCHEDULE_INTERLEAVED) != (p->virtual_stages > 1))
-        rc = error_add_line(e, ERROR_USAGE, "virtual_stages = %lld does not go with the schedule",
+        rc = error_add_line(e, ERROR_USAGE, "virtual_stages = %lld cannot be used with this schedule",
                             (long long)p->virtual_stages);
     return rc | check_layout(p, a, e) | check_experts(p, a, e) | check_tuning(p, a, e) | check_recompute(p, a, e);
 }

@@ -69,9 +69,9 @@ static int no_framework(const struct predictor *p, const char *name, struct erro
     }
     const char *near = suggest_nearest(name, names, p->priors.count);
     if (near)
-        error_set(e, ERROR_USAGE, "no framework \"%s\" is known; did you mean \"%s\"?", name, near);
+        error_set(e, ERROR_USAGE, "unknown framework \"%s\"; did you mean \"%s\"?", name, near);
     else
-        error_set(e, ERROR_USAGE, "no framework \"%s\" is known (there are %s)", name, buffer_text(&list));
+        error_set(e, ERROR_USAGE, "unknown framework \"%s\"; must be one of %s", name, buffer_text(&list));
     buffer_free(&list);
     return -1;
 }
@@ -582,9 +582,9 @@ static int check_precision(const struct training_plan *plan, const char *name, s
 {
     const struct device *d = device_find(name);
     if (d && plan->precision == PRECISION_FP8 && d->fp8_factor <= 1)
-        return error_set(e, ERROR_USAGE, "precision is fp8, which %s does not have; bf16 or fp16 is needed", d->name);
+        return error_set(e, ERROR_USAGE, "%s does not have precision fp8; use bf16 or fp16", d->name);
     if (d && plan->precision == PRECISION_FP4 && d->fp4_factor <= d->fp8_factor)
-        return error_set(e, ERROR_USAGE, "precision is fp4, which %s does not have; %s is needed", d->name,
+        return error_set(e, ERROR_USAGE, "%s does not have precision fp4; use %s", d->name,
                          d->fp8_factor > 1 ? "fp8 or bf16" : "bf16 or fp16");
     return 0;
 }

@@ -616,7 +616,7 @@ int step_predict(const struct architecture *a, const struct training_plan *plan,
     double seconds = weighted(framework->time.weights, &terms), sigma = framework->time.sigma,
            factor = exp(INTERVAL_90 * sigma);
     if (!(seconds > 0 && seconds < SECONDS_MOST))
-        return error_set(e, ERROR_USAGE, "a step of %.3g s cannot be meant", seconds);
+        return error_set(e, ERROR_USAGE, "a step time of %.3g s is not plausible; check the keys", seconds);
     *out = (struct step_prediction){
         .seconds = seconds,
         .low_s = seconds / factor,

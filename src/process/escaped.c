@@ -124,8 +124,9 @@ int supervisor_end_escaped(const char *token_prefix, int64_t grace_ms, struct er
     process_table_free(&t);
     cgroup_remove_empty(token_prefix);
     if (unread)
-        return error_set(e, ERROR_FAILED, "what an earlier run left cannot be looked for: /proc cannot be read");
+        return error_set(e, ERROR_FAILED,
+                         "processes that an earlier run left cannot be found, because /proc cannot be read");
     if (left > 0)
-        return error_set(e, ERROR_FAILED, "%zu processes of an earlier run would not end", left);
+        return error_set(e, ERROR_FAILED, "%zu processes of an earlier run cannot be stopped", left);
     return (int)found;
 }

@@ -90,8 +90,8 @@ static int check_descriptors(const struct supervisor_options *o, struct error *e
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= needed)
         return 0;
     return error_set(e, ERROR_FAILED,
-                     "%zu slots need %zu open files, and %llu are allowed; raise it with: ulimit -n %zu", slots, needed,
-                     (unsigned long long)limit.rlim_cur, needed);
+                     "%zu slots need %zu open files, but only %llu are allowed; raise the limit with: ulimit -n %zu",
+                     slots, needed, (unsigned long long)limit.rlim_cur, needed);
 }
 
 int supervisor_create(const struct supervisor_options *options, struct supervisor **out, struct error *e)

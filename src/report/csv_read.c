@@ -69,7 +69,7 @@ static void finish_record(struct csv_reader *r)
     struct csv_record record = {r->record_line, r->cells, r->count};
     if (r->count != r->expected_count) {
         r->failed = true;
-        error_set(r->e, ERROR_USAGE, "line %zu: %zu cells where the first line has %zu", r->record_line, r->count,
+        error_set(r->e, ERROR_USAGE, "line %zu: it has %zu cells, but the first line has %zu", r->record_line, r->count,
                   r->expected_count);
     } else if (r->record(r->context, &record, r->e) != 0) {
         r->failed = true;
@@ -106,11 +106,11 @@ static int parse_piece(struct csv_reader *r, const char *bytes, size_t length)
     if (r->failed)
         return -1;
     if (parsed < length && csv_error(&r->parser) == CSV_EPARSE)
-        return line_error(r, r->line, "a quote within a cell that is not quoted, or text after a closing quote");
+        return line_error(r, r->line, "a quote inside an unquoted cell, or text after a closing quote");
     if (parsed < length)
         return line_error(r, r->line, csv_strerror(csv_error(&r->parser)));
     if (r->cell_bytes > CSV_CELL_BYTES_MAX)
-        return line_error(r, r->record_line, "a cell of more than 64 MiB; is a closing quote missing?");
+        return line_error(r, r->record_line, "a cell is larger than 64 MiB; is a closing quote missing?");
     return 0;
 }
 

@@ -183,9 +183,10 @@ void progress_add_plain(const struct sweep_progress *p, struct buffer *out)
                   percent_done(p), p->ok);
     add_failed(p, out);
     if (p->pruned > 0)
-        buffer_printf(out, ", %" PRId64 " pruned (need no less than what ran out of memory)", p->pruned);
+        buffer_printf(out, ", %" PRId64 " pruned (need at least as much memory as a job that ran out of it)",
+                      p->pruned);
     if (p->held > 0)
-        buffer_printf(out, ", %" PRId64 " held (wait for their host)", p->held);
+        buffer_printf(out, ", %" PRId64 " held (waiting for their host)", p->held);
     buffer_printf(out, ", %" PRId64 " skipped, %" PRId64 " running, %" PRId64 " pending; %s elapsed", p->skipped,
                   p->running, p->pending, format_duration_ms(p->elapsed_ms, text, sizeof text));
     if (rate_known(p)) {

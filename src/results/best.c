@@ -25,8 +25,8 @@ static int no_objective(struct db *db, const char *path, struct error *e)
     stmt_free(s);
     if (rc == 0)
         error_set(e, ERROR_USAGE,
-                  "%s: the sweep has no objective, so nothing is best; add objective = \"max:METRIC\" or \"min:METRIC\""
-                  " under [sweep] and run it once more%s%s",
+                  "%s: the sweep has no objective, so there is no best job; add objective = \"max:METRIC\" or "
+                  "\"min:METRIC\" under [sweep] and run it again%s%s",
                   path, buffer_text(&names), names.length ? ")" : "");
     buffer_free(&names);
     return -1;
@@ -42,7 +42,7 @@ static int read_objective(struct db *db, struct best *out, struct error *e)
         return -1;
     int rc = stmt_next(s, e);
     if (rc == 0)
-        rc = error_set(e, ERROR_NOTHING, "no sweep has been recorded in this database yet; `meshsweep run` does it");
+        rc = error_set(e, ERROR_NOTHING, "this database has no sweep yet; `meshsweep run` records one");
     else if (rc > 0 && stmt_is_null(s, 0))
         rc = no_objective(db, stmt_text(s, 4), e);
     if (rc > 0) {
@@ -104,10 +104,10 @@ static int unknown_group(const char *group, const struct configurations *c, stru
         if (i == 0 || strcmp(c->items[i].group, c->items[i - 1].group) != 0)
             buffer_printf(&all, "%s%s", i ? "; " : "", c->items[i].group);
     if (c->has_groups)
-        error_set(e, ERROR_USAGE, "--group %s: there is no such group; there are: %s", group,
+        error_set(e, ERROR_USAGE, "--group %s: no such group; the groups are: %s", group,
                   all.length ? buffer_text(&all) : "none yet");
     else
-        error_set(e, ERROR_USAGE, "--group %s: the sweep has no groups; [sweep] group_by makes them", group);
+        error_set(e, ERROR_USAGE, "--group %s: the sweep has no groups; they come from [sweep] group_by", group);
     buffer_free(&all);
     return -1;
 }

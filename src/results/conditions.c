@@ -143,11 +143,11 @@ void conditions_add_miss(const struct win_condition *c, const struct kept_out *j
 {
     buffer_add_text(out, c->text);
     if (job->note) {
-        buffer_printf(out, " cannot be told: %s", job->note);
+        buffer_printf(out, " unknown: %s", job->note);
         return;
     }
     buffer_add_text(out, " is missed");
     add_excess(job, out);
     if (!isnan(job->value) && !isnan(job->bound))
-        buffer_printf(out, " (%.6g where the bound is %.6g)", job->value, job->bound);
+        buffer_printf(out, " (%.6g, the bound is %.6g)", job->value, job->bound);
 }

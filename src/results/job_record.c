@@ -58,7 +58,7 @@ static int find_prefix(struct db *db, const char *word, int64_t *job_id, struct 
     if (rc > 0) {
         *job_id = stmt_int(s, 0);
         if (stmt_int(s, 1) > 1)
-            rc = error_set(e, ERROR_USAGE, "%s: the keys of %lld jobs begin so; give more digits", word,
+            rc = error_set(e, ERROR_USAGE, "%s: the keys of %lld jobs begin like this; give more digits", word,
                            (long long)stmt_int(s, 1));
     }
     stmt_free(s);

@@ -21,9 +21,9 @@ int metric_names_refuse(struct db *db, const char *name, struct error *e)
 {
     if (own_metric_by_name(name))
         return error_set(e, ERROR_USAGE,
-                         "--metric %s: no metric of this sweep; [metrics.%s_seen] expression = \"%s\" with better = "
-                         "\"min\" in the sweep file makes it one, and the next run works it out for all jobs that have "
-                         "run",
+                         "--metric %s: it is not a metric of this sweep; to make it one, add [metrics.%s_seen] with "
+                         "expression = \"%s\" and better = \"min\" to the sweep file, and the next run computes it for "
+                         "all jobs that have run",
                          name, name, name);
     struct string_list names = STRING_LIST_INIT;
     struct buffer listed = BUFFER_INIT;
@@ -32,9 +32,9 @@ int metric_names_refuse(struct db *db, const char *name, struct error *e)
     for (size_t i = 0; !near && i < names.count; i++)
         buffer_printf(&listed, "%s%s", i ? ", " : "; its metrics are ", names.items[i]);
     if (rc == 0 && near)
-        rc = error_set(e, ERROR_USAGE, "--metric %s: there is no such metric; did you mean \"%s\"?", name, near);
+        rc = error_set(e, ERROR_USAGE, "--metric %s: no such metric; did you mean \"%s\"?", name, near);
     else if (rc == 0)
-        rc = error_set(e, ERROR_USAGE, "--metric %s: there is no such metric%s", name, buffer_text(&listed));
+        rc = error_set(e, ERROR_USAGE, "--metric %s: no such metric%s", name, buffer_text(&listed));
     buffer_free(&listed);
     string_list_free(&names);
     return rc;

@@ -29,7 +29,7 @@ static int read_titles(struct db *db, struct string_list *out, struct error *e)
     if (db_query_int(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'results'", 0, &made, e) < 0)
         return -1;
     if (!made)
-        return error_set(e, ERROR_NOTHING, "no sweep has been recorded in this database yet; `meshsweep run` does it");
+        return error_set(e, ERROR_NOTHING, "this database has no sweep yet; `meshsweep run` records one");
     if (db_prepare(db, "SELECT * FROM results LIMIT 0", &s, e) < 0)
         return -1;
     for (int i = 0; i < stmt_column_count(s); i++)
@@ -80,7 +80,7 @@ static int unknown_column(const struct string_list *t, const char *option, const
         free(suggestion);
         suggestion = list(t);
     }
-    error_set(e, ERROR_USAGE, "%s: there is no column %s%s", option, word, suggestion);
+    error_set(e, ERROR_USAGE, "%s: no such column: %s%s", option, word, suggestion);
     free(suggestion);
     free(word);
     return -1;

@@ -342,7 +342,7 @@ static int read_sweep(struct db *db, struct sweep_status *out, struct error *e)
             .waiting_ms = -1,
         };
     else if (rc == 0)
-        rc = error_set(e, ERROR_NOTHING, "no sweep has been recorded in this database yet; `meshsweep run` does it");
+        rc = error_set(e, ERROR_NOTHING, "this database has no sweep yet; `meshsweep run` records one");
     stmt_free(s);
     return rc < 0 ? -1 : 0;
 }

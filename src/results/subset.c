@@ -79,8 +79,7 @@ static int add_rule(const char *name, const struct buffer *require, size_t jobs,
 {
     if (require->length > RULE_BYTES_MOST)
         return error_set(e, ERROR_FAILED,
-                         "%zu jobs make a rule of %zu bytes, more than the %d that an expression may have; select "
-                         "fewer",
+                         "%zu jobs would make a rule of %zu bytes, longer than the limit of %d; select fewer jobs",
                          jobs, require->length, RULE_BYTES_MOST);
     buffer_printf(out, "\n[[rule]]\nname = \"%s\"\nwhy = \"only these jobs were exported\"\nrequire = ", name);
     buffer_add_json_string(out, require->data, require->length);
@@ -296,7 +295,7 @@ static int add_file(struct db *db, const struct string_list *c, const char *ids,
         const char *text = stmt_text(s, 0);
         size_t length = strlen(text);
         if (strstr(text, SECRET_REDACTED))
-            buffer_add_text(out, "# Secrets are left out: put them in the places of " SECRET_REDACTED ".\n");
+            buffer_add_text(out, "# Secrets are left out; fill them in for " SECRET_REDACTED ".\n");
         buffer_printf(out, "%s%s", text, length && text[length - 1] != '\n' ? "\n" : "");
         rc = is_imported(stmt_text(s, 1), text) ? add_imported(db, ids, c->count, out, e)
                                                 : add_conditions(text, c, out, e);

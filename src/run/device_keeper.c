@@ -134,9 +134,9 @@ static void notify(struct device_keeper *k, size_t device, const char *what)
     char size[32];
     const struct device_usage *u = &k->usage[device];
     const char *used = u->bytes >= 0 ? format_size_bytes(u->bytes, size, sizeof size) : "memory";
-    char *text = u->processes > 0 ? xasprintf("device %s is not clean (%s in use, %lld processes of others): %s",
+    char *text = u->processes > 0 ? xasprintf("device %s is in use (%s of memory, %lld other processes): %s",
                                               k->names->names[device], used, (long long)u->processes, what)
-                                  : xasprintf("device %s is not clean (%s in use by others): %s",
+                                  : xasprintf("device %s is in use by others (%s of memory): %s",
                                               k->names->names[device], used, what);
     if (k->notice)
         k->notice(k->context, text);
@@ -161,12 +161,12 @@ static void judge(struct device_keeper *k, size_t device, int64_t now_ms)
     }
     if (k->dirty_since[device] == 0) {
         k->dirty_since[device] = now_ms;
-        notify(k, device, "it is waited for");
+        notify(k, device, "waiting for it");
     }
     device_pool_skip(&k->pool, device);
     if (!k->notified[device] && now_ms - k->dirty_since[device] >= k->config->clean_ms) {
         k->notified[device] = true;
-        notify(k, device, "it is passed over");
+        notify(k, device, "doing without it");
     }
 }
 
@@ -314,7 +314,7 @@ static void notify_stuck(const struct device_keeper *k)
         if (k->pool.state[i] == DEVICE_SKIPPED)
             set.items[set.count++] = (uint16_t)i;
     char *names = device_set_names(&set, k->names);
-    char *text = xasprintf("nothing that waits can start without devices that %s: %s; it is left for another run",
+    char *text = xasprintf("the jobs that are left need devices that %s: %s; they stay pending for another run",
                            k->names->nodes ? "are gone with their node" : "others still use", names);
     if (k->notice)
         k->notice(k->context, text);

@@ -28,9 +28,8 @@ int previous_runner_check(struct db *db, struct runner_process *last, bool *died
         return -1;
     if (open && is_alive(last))
         return error_set(e, ERROR_FAILED,
-                         "process %lld is at work on this database, or on the one that this is a copy of; wait for it "
-                         "or"
-                         " stop it, then start again",
+                         "process %lld is using this database, or the one that this is a copy of; wait for it or stop "
+                         "it, then start again",
                          (long long)last->pid);
     *died = open;
     return 0;

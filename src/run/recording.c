@@ -107,9 +107,9 @@ static void judge_unread(struct recording *r, const struct outcome *o)
     const enum failure f = r->verdict.failure;
     const bool speaks = r->sweep->objective_count + r->sweep->job.metric_count > 0;
     if (r->samples.read_error && (!f || f == FAILURE_NO_METRIC))
-        declare_lost(r, xasprintf("what it reported cannot be read: %s", strerror(r->samples.read_error)));
+        declare_lost(r, xasprintf("its output cannot be read: %s", strerror(r->samples.read_error)));
     else if (o->disk_full && (f == FAILURE_EXIT || f == FAILURE_NO_METRIC || (!f && speaks)))
-        declare_lost(r, xstrdup("the disk of its output is full: what it reported may be cut off"));
+        declare_lost(r, xstrdup("the disk is full, so its output may be cut off"));
 }
 
 /* A job that ends well has not gone well where its objective is no number in the end. */
@@ -120,7 +120,7 @@ static void judge_diverged(struct recording *r)
     if (r->verdict.failure || !r->has_objective || r->is_derived || (isfinite(s->value) && s->ended_finite))
         return;
     const int64_t all = s->count + s->not_finite;
-    buffer_printf(&text, "%s ended as no finite number: %lld of %lld samples that count are NaN or infinite",
+    buffer_printf(&text, "%s is not a finite number: %lld of %lld samples are NaN or infinite",
                   r->sweep->objectives[0].metric, (long long)s->not_finite, (long long)all);
     free(r->verdict.message);
     r->verdict = (struct verdict){FAILURE_DIVERGED, buffer_take(&text), r->verdict.consequence};
@@ -153,7 +153,7 @@ static void add_objective(const struct recording *r, const struct measures *meas
     buffer_add(text, message, (size_t)(at - message));
     buffer_printf(text, " %s", name);
     for (size_t i = 0; read && read[i]; i++)
-        buffer_printf(text, "%s%s", i ? ", " : " (worked out from ", read[i]);
+        buffer_printf(text, "%s%s", i ? ", " : " (computed from ", read[i]);
     buffer_printf(text, "%s%s", read && read[0] ? ")" : "", at);
 }
 
@@ -167,8 +167,8 @@ static void add_elsewhere(const struct recording *r, const struct attempt_output
     char *file = m && m->reader != READER_FILE && !m->file ? unread_file(output) : NULL;
     if (file)
         buffer_printf(text,
-                      "; it may stand in %s, which is not read: file = \"%s\" under [job.metrics.%s] reads it "
-                      "where the job writes it to {job_dir}",
+                      "; it may be in %s, which is not read; if the job writes that file to {job_dir}, set file = "
+                      "\"%s\" under [job.metrics.%s]",
                       file, file, m->name);
     free(file);
 }
@@ -183,11 +183,12 @@ static void explain_missing(struct recording *r, const struct attempt_output *ou
     add_reported(&r->samples, &text);
     add_elsewhere(r, output, measures, &text);
     if (r->samples.malformed_metrics > 0)
-        buffer_printf(&text, "; lines of its metrics file that are no JSON objects: %zu", r->samples.malformed_metrics);
+        buffer_printf(&text, "; lines of its metrics file that are not JSON objects: %zu",
+                      r->samples.malformed_metrics);
     if (r->samples.oversized_files > 0)
-        buffer_printf(&text, "; JSON and CSV files that are too large to be read: %zu", r->samples.oversized_files);
+        buffer_printf(&text, "; JSON and CSV files that are too large to read: %zu", r->samples.oversized_files);
     if (r->samples.cut_numbers > 0)
-        buffer_printf(&text, "; a regular expression takes only a part of a number: %s (%zu)", r->samples.cut_example,
+        buffer_printf(&text, "; a regular expression matches only a part of a number: %s (%zu)", r->samples.cut_example,
                       r->samples.cut_numbers);
     free(r->verdict.message);
     r->verdict.message = buffer_take(&text);
@@ -199,13 +200,13 @@ static char *describe_left_out(const struct sample_list *l)
     const struct {
         const char *what;
         int64_t count;
-    } parts[] = {{"bytes of output that were written faster than they could be read", l->unread_bytes},
+    } parts[] = {{"bytes of output written faster than they could be read", l->unread_bytes},
                  {"lines of JSON over 4 MiB", (int64_t)l->oversized_lines},
                  {"JSON and CSV files over 16 MiB", (int64_t)l->oversized_files},
                  {"samples of metrics after the first 1,000", (int64_t)l->nameless}};
     struct buffer text = BUFFER_INIT;
     if (l->cut_numbers > 0)
-        buffer_printf(&text, "numbers of which a regular expression takes only a part, as in \"%s\": %zu",
+        buffer_printf(&text, "numbers of which a regular expression matches only a part, as in \"%s\": %zu",
                       l->cut_example, l->cut_numbers);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i].count > 0)

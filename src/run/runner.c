@@ -183,13 +183,12 @@ static void pause_if_alike(struct runner *r, const struct ended_attempt *l)
         return;
     r->draining = r->result.paused = true;
     bool of_command = failure_is_of_command(rec->verdict.message);
-    char *text = of_command
-                     ? xasprintf("the command fails whatever is tried, so that nothing more is started (%s: %s); "
-                                 "--keep-going goes on all the same",
-                                 rec->failure, rec->verdict.message)
-                     : xasprintf("%lld jobs failed alike and none is ok, so that nothing more is started (%s: %s); "
-                                 "--keep-going goes on",
-                                 (long long)r->like.count, rec->failure, rec->verdict.message);
+    char *text = of_command ? xasprintf("the command fails with every configuration, so no more jobs are started (%s: "
+                                        "%s); to continue anyway: --keep-going",
+                                        rec->failure, rec->verdict.message)
+                            : xasprintf("%lld jobs failed the same way and none succeeded, so no more jobs are started "
+                                        "(%s: %s); to continue anyway: --keep-going",
+                                        (long long)r->like.count, rec->failure, rec->verdict.message);
     if (r->options->on_notice)
         r->options->on_notice(r->options->context, text);
     free(text);
@@ -273,7 +272,7 @@ static bool commit_is_due(const struct runner *r)
 /* --- waiting --- */
 
 static const char *const notices[] = {
-    "starting nothing new; waiting for the running jobs (interrupt again to stop them)",
+    "starting no more jobs; waiting for the running ones (interrupt again to stop them)",
     "stopping the running jobs; they will run again next time (interrupt again to kill them)",
     "killing the running jobs; they will run again next time",
 };
@@ -292,7 +291,7 @@ static void heed_signal(struct runner *r, struct wake wake)
         r->leaving = true;
         if (r->options->on_notice)
             r->options->on_notice(r->options->context,
-                                  "leaving; what was submitted goes on, and the next run collects it");
+                                  "exiting; submitted jobs continue, and the next run collects their results");
         return;
     }
     bool now = (wake.bits & WAKE_TERMINATE) || r->interrupts > 1;

@@ -18,7 +18,7 @@ void scripts_free(struct scripts *s);
  * attempt alone, nor the system's (/bin, /sbin, /usr, /lib, /dev, /proc, /sys). NULL: there is none. The caller's. */
 char *scripts_json(struct scripts *s, char *const *command, const char *directory, const char *job_dir);
 
-/* The content of the file as 32 hexadecimal digits; "" where it is no regular file, cannot be read or is too large.
+/* The content of the file as 32 hexadecimal digits; "" where it is not a regular file, cannot be read or is too large.
  * Borrowed until the next call. */
 const char *scripts_content(struct scripts *s, const char *path);
 

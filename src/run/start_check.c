@@ -107,7 +107,7 @@ static int check_launcher(const struct start_check *c, struct error *e)
     char *found = process_find_program(c->launcher, c->environment, NULL, &number);
     free(found);
     return found ? 0
-                 : error_set(e, ERROR_USAGE, "no job can be started: there is no %s here: %s", c->launcher,
+                 : error_set(e, ERROR_USAGE, "no job can be started: %s was not found here: %s", c->launcher,
                              strerror(number));
 }
 

@@ -204,7 +204,7 @@ static int load(struct starter *s, struct running_attempt *f, struct error *e)
 {
     int rc = job_loader_read(s->loader, f->claim.job_id, &f->job, e);
     if (rc == 0)
-        return error_set(e, ERROR_FAILED, "job %lld is not there", (long long)f->claim.job_id);
+        return error_set(e, ERROR_FAILED, "job %lld does not exist", (long long)f->claim.job_id);
     if (rc < 0)
         return -1;
     hash_hex(&f->job.key, f->key_hex);
@@ -243,7 +243,7 @@ static char *prepare(const struct starter *s, const struct running_attempt *f, c
     struct error e = ERROR_INIT;
     if (!s->preparation || s->preparation->make(s->preparation->context, f->job.spec_json, f->job_dir, made, &e) == 0)
         return NULL;
-    return xasprintf("its files cannot be made: %s", e.text);
+    return xasprintf("its files cannot be created: %s", e.text);
 }
 
 static void replace_command(const struct starter *s, const struct running_attempt *f, struct launch_texts *texts)

@@ -19,7 +19,7 @@ void waits_notify_due(struct waits *w, int64_t due_ms, const struct runner_optio
     if (w->notified_due_ms == due_ms || left_ms < NOTIFIED_WAIT_MS || !o->on_notice)
         return;
     w->notified_due_ms = due_ms;
-    snprintf(text, sizeof text, "nothing else is due: a job that failed is tried again in %s",
+    snprintf(text, sizeof text, "nothing else to run now; a failed job is retried in %s",
              format_duration_ms(left_ms, duration, sizeof duration));
     o->on_notice(o->context, text);
 }
@@ -35,28 +35,29 @@ static void tell(const struct runner_options *o, char *text)
 void waits_notify_aside(int64_t jobs, const struct runner_options *o)
 {
     if (jobs > 0)
-        tell(o, xasprintf("%lld %s running at each of the last deaths of the runner, and %s after all others "
-                          "(run --release: in turn again)",
-                          (long long)jobs, jobs == 1 ? "job was" : "jobs were", jobs == 1 ? "runs" : "run"));
+        tell(o, xasprintf("%lld %s running each time the runner died, so %s after all others (to run in the normal "
+                          "order again: run --release)",
+                          (long long)jobs, jobs == 1 ? "job was" : "jobs were", jobs == 1 ? "it runs" : "they run"));
 }
 
 void waits_notify_paused(const char *why, int64_t give_up_ms, const struct runner_options *o)
 {
     char duration[32];
-    tell(o,
-         xasprintf("paused: the host cannot run jobs: %s; nothing has failed, it is tried again now and then, for %s",
-                   why, format_duration_ms(give_up_ms, duration, sizeof duration)));
+    tell(o, xasprintf("paused: the host cannot run jobs: %s; no job has failed; retrying from time to time for %s", why,
+                      format_duration_ms(give_up_ms, duration, sizeof duration)));
 }
 
 void waits_notify_resumed(int64_t after_ms, const struct runner_options *o)
 {
     char duration[32];
-    tell(o, xasprintf("jobs can be run again, after %s", format_duration_ms(after_ms, duration, sizeof duration)));
+    tell(o, xasprintf("continuing: the host can run jobs again after %s",
+                      format_duration_ms(after_ms, duration, sizeof duration)));
 }
 
 void waits_notify_given_up(const struct host_watch *w, const struct runner_options *o)
 {
-    tell(o, xasprintf("given up: the host cannot run jobs: %s; what is left stays pending, and the next run goes on",
+    tell(o, xasprintf("giving up: the host cannot run jobs: %s; the jobs that are left stay pending, and the next run "
+                      "continues",
                       w->why));
 }
 
@@ -87,10 +88,10 @@ int waits_note_lock(struct waits *w, bool is_ending, const struct runner_options
     w->locked_ms = w->locked_ms ? w->locked_ms : now_ms;
     bool is_long = now_ms - w->locked_ms >= NOTIFIED_LOCK_MS;
     if (is_long && is_ending)
-        return error_set(e, ERROR_FAILED, "another program holds the database locked; close it and start again");
+        return error_set(e, ERROR_FAILED, "another program has locked the database; close it and start again");
     if (is_long && !w->notified_lock && o->on_notice)
-        o->on_notice(o->context,
-                     "another program holds the database locked; until it lets go nothing is started or recorded");
+        o->on_notice(o->context, "another program has locked the database; waiting, because nothing can be started or "
+                                 "recorded until it is unlocked");
     w->notified_lock |= is_long;
     return 0;
 }

@@ -130,7 +130,7 @@ static enum search_answer decide(const struct search *s, size_t candidate, int r
     else
         at += snprintf(out->reason + at, sizeof out->reason - (size_t)at, "the whole job: ");
     snprintf(out->reason + at, sizeof out->reason - (size_t)at, "%s",
-             rung ? "among the best of the rung below" : "no rung has one to promote");
+             rung ? "among the best of the rung below" : "no rung has a trial to promote");
     return SEARCH_RUN;
 }
 

@@ -193,12 +193,12 @@ static size_t next_of(const struct family_view *v, const char **why)
     bracket(v, &low, &high);
     if (low < high) {
         *why = low == 0 && high == v->size ? "the estimate of the largest micro-batch"
-               : high == v->size           ? "twice what ran"
-               : low == 0                  ? "half of what did not run"
-                                           : "between what ran and what did not";
+               : high == v->size           ? "twice the largest that ran"
+               : low == 0                  ? "half of the smallest that did not run"
+                                           : "between the largest that ran and the smallest that did not";
         return next_for_largest(v, low, high);
     }
-    *why = "beside the best micro-batch of the configuration";
+    *why = "next to the best micro-batch of the configuration";
     return low == 0 ? SIZE_MAX : next_for_best(v, low);
 }
 
@@ -229,7 +229,7 @@ static enum search_answer ask(struct search *s, void *own, struct decision *out)
         snprintf(out->reason, sizeof out->reason, "micro-batch %g: %s", micro_batch_at(&v, at), why);
         return SEARCH_RUN;
     }
-    snprintf(out->reason, sizeof out->reason, "every configuration's best micro-batch is known");
+    snprintf(out->reason, sizeof out->reason, "the best micro-batch of every configuration is known");
     return SEARCH_FINISHED;
 }
 

@@ -574,9 +574,10 @@ static void finish(struct candidate_loading *l)
     s->configuration_count = l->configurations.count;
     s->memory_class_count = l->memory_classes.count;
     s->places = set->places;
-    set->unknown = s->relation == SEARCH_UNRELATED ? "predicted times say nothing about the objective"
-                   : timed                         ? NULL
-                                                   : "no step time is predicted for any candidate";
+    set->unknown = s->relation == SEARCH_UNRELATED
+                       ? "the objective does not depend on step time, so predicted times are not used"
+                   : timed ? NULL
+                           : "no step time is predicted for any candidate";
 }
 
 int candidates_load(const struct candidate_request *request, struct candidate_set *out, struct error *e)

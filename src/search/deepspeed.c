@@ -286,7 +286,7 @@ static enum search_answer ask(struct search *s, void *own, struct decision *out)
     struct flow f =
         {.s = s, .d = own, .needed = SIZE_MAX, .last_max = NAN, .last_micro_batch = NAN, .last_metric = NAN};
     if (go_through(&f)) {
-        snprintf(out->reason, sizeof out->reason, "every stage was gone through");
+        snprintf(out->reason, sizeof out->reason, "all stages are done");
         return SEARCH_FINISHED;
     }
     const struct candidate *c = &s->space->candidates[f.needed];

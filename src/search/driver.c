@@ -288,12 +288,12 @@ static int note_done(void *context, const struct job_outcome *o, struct error *e
     return known || waits ? 0 : take_outcome(d, candidate, &all, e);
 }
 
-/* A trial of a job that a person asked for again. */
+/* A trial of a job that a person requested again. */
 static int reopen(struct search_driver *d, size_t candidate, struct error *e)
 {
     const struct trial_row row = {.asked = ++d->sequence,
                                   .resource = NAN,
-                                  .reason = "asked for again",
+                                  .reason = "requested again",
                                   .outcome = {.job_id = d->set.job_ids[candidate]}};
     search_begin(d->search, candidate, 0);
     d->progress[candidate].done = false;
@@ -366,7 +366,7 @@ static bool is_late(struct search_driver *d)
 {
     if (left_ms(d) != 0)
         return false;
-    snprintf(d->reason, sizeof d->reason, "deadline: %g s are over",
+    snprintf(d->reason, sizeof d->reason, "deadline: %g s have passed",
              search_options(d->search)->numbers[SEARCH_DEADLINE]);
     return true;
 }

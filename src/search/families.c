@@ -47,7 +47,7 @@ int families_create(const struct search *s, struct families *out, struct error *
     if (!varies) {
         free(members);
         return error_set(e, ERROR_USAGE,
-                         "strategy %s: it bisects the micro-batch, and no spec has one (micro_batch, mbs, "
+                         "strategy %s bisects the micro-batch, but no spec has one (micro_batch, mbs or "
                          "train_micro_batch_size_per_gpu)",
                          s->options.strategy);
     }

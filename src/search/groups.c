@@ -71,11 +71,11 @@ char *candidate_set_groups(const struct candidate_set *set)
     char *size = least == most ? xasprintf("%zu", most) : xasprintf("%zu to %zu", least, most);
     const char *both = kept.length && others.length ? ", " : "";
     const char *by = kept.length + others.length == 0 ? "their global batch" : "";
-    text =
-        xasprintf("%zu groups of %s jobs compete apart, by %s%s%s%s; with [sweep] group_by = [%s] %s", s->group_count,
-                  size, by, buffer_text(&kept), both, buffer_text(&others), others.length ? buffer_text(&quoted) : "",
-                  kept.length && others.length ? "only model, cluster and global batch keep them apart"
-                                               : "all jobs compete with each other");
+    text = xasprintf("%zu groups of %s jobs compete separately, by %s%s%s%s; with [sweep] group_by = [%s] %s",
+                     s->group_count, size, by, buffer_text(&kept), both, buffer_text(&others),
+                     others.length ? buffer_text(&quoted) : "",
+                     kept.length && others.length ? "they are separated only by model, cluster and global batch"
+                                                  : "all jobs compete with each other");
     free(size);
     free(m);
     buffer_free(&kept);

@@ -195,7 +195,7 @@ static void explain(const struct search *s, const struct estimate *b, double bes
                       merit_objective(s->space, b->mean), 100 * b->deviation);
     at += snprintf(out->reason + at, sizeof out->reason - (size_t)at, "fails with %.0f %%", 100 * failure_of(b));
     if (isinf(best))
-        snprintf(out->reason + at, sizeof out->reason - (size_t)at, "; the most promising of a group without a result");
+        snprintf(out->reason + at, sizeof out->reason - (size_t)at, "; the most promising of a group without results");
     else
         snprintf(out->reason + at, sizeof out->reason - (size_t)at, "; expected gain over the best %.2g %%",
                  100 * c->gain);
@@ -265,14 +265,14 @@ static void explain_end(const struct search *s, const struct model_strategy *m, 
             risky++;
         }
     if (!search_any_open(s))
-        snprintf(out->reason, sizeof out->reason, "every candidate was tried");
+        snprintf(out->reason, sizeof out->reason, "all candidates have been tried");
     else if (risky == 0)
-        snprintf(out->reason, sizeof out->reason, "nothing left is expected to be better than the best by %.3g %%",
+        snprintf(out->reason, sizeof out->reason, "no remaining candidate is expected to beat the best by %.3g %%",
                  100 * gap);
     else
         snprintf(out->reason, sizeof out->reason,
-                 "nothing left is worth its risk: of %zu that would be better than the best by %.3g %% each fails with "
-                 "%.0f %% or more",
+                 "no remaining candidate is worth its risk: %zu might beat the best by %.3g %%, but each fails with a "
+                 "probability of at least %.0f %%",
                  risky, 100 * gap, 100 * least);
 }
 

@@ -104,7 +104,7 @@ static bool decide(struct walk *w, const struct search *s, struct decision *out)
 {
     size_t place;
     if (!walk_next(w, s, &out->candidate, &place)) {
-        snprintf(out->reason, sizeof out->reason, "every candidate was tried");
+        snprintf(out->reason, sizeof out->reason, "all candidates have been tried");
         return false;
     }
     out->index = place;

@@ -42,13 +42,13 @@ static int read_sweep(struct replay_loading *l, struct error *e)
         return -1;
     int rc = config ? sweep_load(config, &l->out->sweep, e) : sweep_parse(path, text, strlen(text), &l->out->sweep, e);
     if (rc < 0 && !config)
-        error_context(e, "the sweep file as the database has it (-c FILE takes another)");
+        error_context(e, "the sweep file recorded in the database (to use another, give -c FILE)");
     free(path);
     free(text);
     if (rc == 0 && l->out->sweep->objective_count == 0)
         rc = error_set(e, ERROR_USAGE,
-                       "%s declares no objective ([sweep] objective = \"max:throughput\"): a search "
-                       "would not know what to look for",
+                       "%s declares no objective, so there is nothing to search for; add [sweep] objective = "
+                       "\"max:METRIC\"",
                        l->out->sweep->path);
     if (rc == 0)
         l->out->objective = xstrdup(l->out->sweep->objectives[0].metric);
@@ -289,8 +289,7 @@ static int load_candidates(struct replay_loading *l, struct error *e)
     add_replicates(l);
     if (out->set.space.count == 0)
         return error_set(e, ERROR_NOTHING,
-                         "no measured job is left to search among: %zu have not ended, %zu are "
-                         "excluded by rules",
+                         "no measured job is left to search: %zu have not ended, %zu are excluded by rules",
                          out->unmeasured, out->excluded);
     return 0;
 }
@@ -399,7 +398,7 @@ static int load(struct replay_loading *l, struct error *e)
         rc = read_jobs(l, e);
     }
     if (rc == 0 && l->count == 0)
-        rc = error_set(e, ERROR_NOTHING, "no job of the current sweep has ended: there is nothing to replay");
+        rc = error_set(e, ERROR_NOTHING, "no job of the current sweep has ended, so there is nothing to replay");
     if (rc == 0)
         rc = row_space_build(out->rows, &options, &out->space, e);
     if (rc == 0)

@@ -156,7 +156,7 @@ static bool try_below(struct staged_flow *f, size_t family)
 {
     double largest = staged_member(f, family, staged_largest_run(f, family))->micro_batch, half = floor(largest / 2);
     double count = search_number(f->s, SEARCH_NUM_TUNING_MICRO_BATCH_SIZES);
-    static const char why[] = "a smaller micro-batch beside the largest";
+    static const char why[] = "a smaller micro-batch than the largest";
     if (count <= 1)
         return largest <= 8 || fmod(largest, 8) == 0 || try_size(f, family, 8 * floor(largest / 8), why);
     double stride = fmax(1, floor((largest - half) / count));
@@ -261,7 +261,7 @@ static enum search_answer ask(struct search *s, void *own_state, struct decision
     struct staged_own *own = own_state;
     const struct staged_need *need = next_need(s, own);
     if (!need && s->counts.running > 0) {
-        snprintf(out->reason, sizeof out->reason, "what comes next follows from what runs");
+        snprintf(out->reason, sizeof out->reason, "the next trials depend on what runs");
         return SEARCH_WAIT;
     }
     if (!need) {
@@ -269,7 +269,7 @@ static enum search_answer ask(struct search *s, void *own_state, struct decision
         need = next_need(s, own);
     }
     if (!need) {
-        snprintf(out->reason, sizeof out->reason, "every stage was gone through");
+        snprintf(out->reason, sizeof out->reason, "all stages are done");
         return SEARCH_FINISHED;
     }
     const struct candidate *c = &s->space->candidates[need->candidate];

@@ -219,7 +219,9 @@ static int check_keys(const struct search *s, struct error *e)
     free(first);
     if (fixed == SIZE_MAX)
         return 0;
-    return error_set(e, ERROR_USAGE, "[[search.stage]]: `%s` differs among the jobs and is free in no stage",
+    return error_set(e, ERROR_USAGE,
+                     "[[search.stage]]: `%s` differs between jobs but is not free in any stage; add it to `free` of a "
+                     "stage",
                      space->keys[fixed]);
 }
 

@@ -35,7 +35,7 @@ static const struct strategy *strategy_find(const char *name, struct error *e)
             return strategies[i];
     }
     const char *near = suggest_nearest(name, names, STRATEGY_COUNT);
-    error_set(e, ERROR_USAGE, "no search strategy \"%s\"%s%s%s", name, near ? "; did you mean \"" : "",
+    error_set(e, ERROR_USAGE, "unknown search strategy \"%s\"%s%s%s", name, near ? "; did you mean \"" : "",
               near ? near : "", near ? "\"?" : "");
     return NULL;
 }
@@ -132,11 +132,10 @@ static int check_space(struct search *s, struct error *e)
         return error_set(e, ERROR_USAGE, "there is nothing to search: no candidate is left");
     if (mark_eligible(s) == 0)
         return error_set(e, ERROR_USAGE,
-                         "there is nothing to search: no candidate has one of the ZeRO stages asked for "
-                         "(zero_stages)");
+                         "there is nothing to search: no candidate has one of the requested ZeRO stages (zero_stages)");
     double slots = search_number(s, SEARCH_MAX_SLOTS);
     if (slots > 0 && s->devices_most > slots)
-        return error_set(e, ERROR_USAGE, "max_slots: a trial needs %g devices, and at most %g may be in use",
+        return error_set(e, ERROR_USAGE, "max_slots: a trial needs %g devices, but at most %g may be in use",
                          s->devices_most, slots);
     return 0;
 }
@@ -197,7 +196,7 @@ static bool is_over(const struct search *s, struct decision *out)
     else if (patience > 0 && !s->strategy->has_own_patience && (double)c->since_best >= patience)
         explain(out, "early_stopping: %zu trials without a better one", c->since_best);
     else if (budget > 0 && c->device_hours >= budget)
-        explain(out, "budget: %.3g of %.3g device-hours are spent", c->device_hours, budget);
+        explain(out, "budget: %.3g of %.3g device-hours have been spent", c->device_hours, budget);
     else
         return false;
     return true;
@@ -266,7 +265,7 @@ enum search_answer search_ask(struct search *s, struct decision *out)
     for (size_t proposals = 0;; proposals++) {
         *out = (struct decision){0};
         if (proposals > s->space->count + KNOWN_MOST) {
-            explain(out, "it asks for nothing but what is known");
+            explain(out, "it proposes only jobs whose results are known");
             return s->counts.running > 0 ? SEARCH_WAIT : SEARCH_FINISHED;
         }
         enum search_answer answer = s->strategy->ask(s, s->own, out);

@@ -131,7 +131,7 @@ void search_begin(struct search *s, size_t candidate, double resource);
 
 void search_tell(struct search *s, size_t candidate, const struct search_outcome *outcome);
 
-/* What was asked for and never came to an outcome: lost, cancelled. It may be asked for again and costs no trial. */
+/* What was asked for and never came to an outcome: lost, cancelled. It may be requested again and costs no trial. */
 void search_forget(struct search *s, size_t candidate);
 
 /* The best that was told as OUTCOME_OK, in one group or, with SIZE_MAX, in any; false: none. */

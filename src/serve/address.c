@@ -105,9 +105,9 @@ static const char *advice(int why)
 {
     switch (why) {
     case EADDRINUSE:
-        return "; another program listens there: choose another port, or none for a free one";
+        return "; another program listens there; choose another port, or give none to use a free one";
     case EACCES:
-        return "; ports below 1024 are for root";
+        return "; ports below 1024 need root; choose a higher one";
     case EADDRNOTAVAIL:
         return "; this machine has no such address";
     default:

@@ -200,7 +200,7 @@ static int check_token(const char *token, struct error *e)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
     if (token[strspn(token, allowed)] != '\0' || strlen(token) > 200)
-        return error_set(e, ERROR_USAGE, "--token: letters, digits, - and _, at most 200 of them");
+        return error_set(e, ERROR_USAGE, "--token: use letters, digits, - and _, at most 200");
     return 0;
 }
 

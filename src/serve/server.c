@@ -272,13 +272,14 @@ static enum MHD_Result refuse(struct server *s, struct MHD_Connection *c, int st
 {
     if (wrong_token && !s->told) {
         s->told = true;
-        s->options.tell(s->options.context, "a request with a wrong token was refused; further ones are not told");
+        s->options.tell(s->options.context, "refused a request with a wrong token; further ones are not reported");
     }
     if (status == 405)
-        return answer_text(s, c, MHD_HTTP_METHOD_NOT_ALLOWED, "this page is only read\n");
+        return answer_text(s, c, MHD_HTTP_METHOD_NOT_ALLOWED, "this page is read-only\n");
     return answer_text(s, c, MHD_HTTP_FORBIDDEN,
-                       wrong_token ? "the address lacks the token that `meshsweep report --serve` printed\n"
-                                   : "refused: the request comes from another site, or by a name of another one\n");
+                       wrong_token ? "the address has no valid token; open the address that `meshsweep report --serve` "
+                                     "printed\n"
+                                   : "refused: the request comes from another site, or uses another host name\n");
 }
 
 static enum MHD_Result redirect(const struct server *s, struct MHD_Connection *c)

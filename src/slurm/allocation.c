@@ -127,7 +127,7 @@ int allocation_read(char *const *environment, struct allocation *out, struct err
     char *text = NULL;
     if (!job || !parse_int64(job, &a.job) || a.job <= 0)
         return error_set(e, ERROR_USAGE,
-                         "--in-allocation: there is no SLURM_JOB_ID; start this within salloc or sbatch");
+                         "--in-allocation: SLURM_JOB_ID is not set; start meshsweep inside salloc or sbatch");
     char **bare = slurm_environment(environment, NULL);
     int rc = ask(bare, "job", job, "-d", &text, e);
     if (rc == 0 && allocation_parse(text, &groups) < 0)

@@ -82,7 +82,7 @@ int64_t slurm_submit(char *const *environment, const char *script, enum slurm_re
         *why = last_line(answer.errors);
     } else if ((id = slurm_submitted_id(answer.output)) < 0) {
         *refusal = REFUSAL_UNKNOWN;
-        *why = xasprintf("sbatch: its answer is no job id: %.100s", answer.output);
+        *why = xasprintf("sbatch: expected a job id, but it answered: %.100s", answer.output);
     }
     external_command_result_free(&answer);
     return id;

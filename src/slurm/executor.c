@@ -372,7 +372,8 @@ int slurm_executor_create(const struct executor_options *options, struct executo
     char here[PATH_MAX];
     const char *colon = strrchr(options->token_prefix, ':');
     if (!getcwd(here, sizeof here))
-        return error_set(e, ERROR_FAILED, "the working directory is gone, and jobs are to run in it");
+        return error_set(e, ERROR_FAILED,
+                         "the working directory, in which jobs run, no longer exists; start again in an existing one");
     struct slurm_executor *x = xcalloc(1, sizeof *x);
     x->base.methods = &methods;
     x->options = *options;

@@ -46,15 +46,15 @@ static const struct {
     const char *words; /* after "Slurm: STATE"; NULL: no note */
 } meanings[SLURM_DECISION_COUNT] = {
     [SLURM_NEVER_RAN] = {ENDING_SPAWN_FAILED, ""},
-    [SLURM_KILLED] = {ENDING_EXITED, "; its batch shell ended before it could say how"},
+    [SLURM_KILLED] = {ENDING_EXITED, "; its batch shell ended before it could report how"},
     [SLURM_LIMIT_PASSED] = {ENDING_TIMEOUT, ""},
-    [SLURM_DEADLINE_PASSED] = {ENDING_TIMEOUT, "; it could not have ended before its deadline"},
+    [SLURM_DEADLINE_PASSED] = {ENDING_TIMEOUT, "; it ran until its deadline"},
     [SLURM_MEMORY_EXCEEDED] = {ENDING_SIGNALED, NULL},
     [SLURM_NODE_FAILED] = {ENDING_LOST, ""},
     [SLURM_PREEMPTED_BY] = {ENDING_LOST, ""},
-    [SLURM_CANCELLED_BY_HAND] = {ENDING_ABORTED, "; it was cancelled past this program"},
-    [SLURM_INTERRUPTED] = {ENDING_LOST, "; it was ended to be started again"},
-    [SLURM_LOST] = {ENDING_LOST, "; nothing was heard of it for too long"},
+    [SLURM_CANCELLED_BY_HAND] = {ENDING_ABORTED, "; it was cancelled by someone else"},
+    [SLURM_INTERRUPTED] = {ENDING_LOST, "; it was stopped to be requeued"},
+    [SLURM_LOST] = {ENDING_LOST, "; it sent no sign of life for too long"},
 };
 
 static char *note_of(const struct slurm_member *m, enum slurm_decision decision, const char *reference)

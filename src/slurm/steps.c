@@ -329,7 +329,7 @@ static void read_words(struct outcome *o)
     /* srun of 22.05 ends with 0 when a node fails. */
     switch (o->exit_code != 0 || word == STEP_NODE_FAILED ? word : STEP_SAID_NOTHING) {
     case STEP_NOT_CREATED:
-        set_ending(o, ENDING_SPAWN_FAILED, "srun could not start it; its output tells why");
+        set_ending(o, ENDING_SPAWN_FAILED, "srun could not start it; its output says why");
         o->spawn_stage = "Slurm";
         break;
     case STEP_NODE_FAILED:
@@ -339,7 +339,7 @@ static void read_words(struct outcome *o)
         set_ending(o, ENDING_LOST, "Slurm: the allocation ended");
         break;
     case STEP_CANCELLED:
-        set_ending(o, ENDING_ABORTED, "Slurm: the step was cancelled past this program");
+        set_ending(o, ENDING_ABORTED, "Slurm: the step was cancelled by someone else");
         break;
     case STEP_SAID_NOTHING:
         if (task_exit > 0)
@@ -398,7 +398,9 @@ int slurm_steps_create(const struct executor_options *options, struct slurm_step
     free(database);
     if (rc < 0) {
         slurm_steps_free(s);
-        return error_set(e, ERROR_FAILED, "squeue --steps --me has no answer, and an earlier run may have left steps");
+        return error_set(e, ERROR_FAILED,
+                         "squeue --steps --me does not answer, and an earlier run may have left steps; try again when "
+                         "it does");
     }
     *out = s;
     return 0;

@@ -147,7 +147,7 @@ static void derive_declared(struct space *space, struct problems *problems)
         const struct derived *d = &s->derived[i];
         struct expression x = EXPRESSION_INIT;
         if (is_key_somewhere(&space->names, d->name)) {
-            problems_add(problems, d->at, "derived key `%s` is already a key of a spec; rename one", d->name);
+            problems_add(problems, d->at, "derived key `%s` is also a key of a spec; rename one", d->name);
             continue;
         }
         const struct source_text source = {d->expression, unknown_at(space, &d->at), &d->at, "derived key", d->name,

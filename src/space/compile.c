@@ -90,7 +90,7 @@ int compile_blame(struct space *space, struct error *e)
         found = evaluator_fails(space->evaluator, &w->expression, &why);
         if (!found)
             continue;
-        error_set(e, ERROR_USAGE, "%s `%s` fails for some combination: %s%s", w->what, w->name, why.text,
+        error_set(e, ERROR_USAGE, "%s `%s` fails for a combination: %s%s", w->what, w->name, why.text,
                   advice_on(why.text));
         if (w->at.file)
             error_context(e, "%s:%d:%d", w->at.file, w->at.line, w->at.column);

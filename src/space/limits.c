@@ -23,8 +23,8 @@ static int duration_ms(void *context, const struct sql_argument *arguments, int 
         return error_set(e, ERROR_USAGE, "duration_ms takes one argument");
     double seconds = a->type == COLUMN_INT ? (double)a->integer : a->type == COLUMN_FLOAT ? a->real : 0;
     if (a->type == COLUMN_TEXT && !parse_duration_ms(a->text, out))
-        return error_set(e, ERROR_USAGE, "'%s' is no duration; write seconds as a number, or one like '90s' or '1h30m'",
-                         a->text);
+        return error_set(e, ERROR_USAGE,
+                         "'%s' is not a duration; write seconds as a number, or for example '90s' or '1h30m'", a->text);
     if (a->type != COLUMN_TEXT)
         *out = seconds <= 0 ? 0 : seconds < 1e12 ? (int64_t)llround(seconds * 1000) : INT64_MAX;
     return a->type != COLUMN_NULL;
@@ -56,7 +56,7 @@ static void compile_given(struct space *space, struct problems *problems)
                                            limits[i].at,
                                            "[job]",
                                            limits[i].name,
-                                           "; a duration is written \"90s\", \"10m\" or \"1h30m\""};
+                                           "; write a duration as \"90s\", \"10m\" or \"1h30m\""};
         if (own)
             compile_expression(space, &source, &space->limits[i].expression, problems);
         space->limits[i].given = own != NULL;

@@ -386,16 +386,16 @@ static char *write_note(const struct space *space, const char *missing)
     if (!c->given)
         return xstrdup("");
     if (missing[0] && model_info_wants_job(space->sweep))
-        return xstrdup("nothing is predicted until the model-information job has run (run does it first)");
+        return xstrdup("nothing can be predicted until the model-information job has run (`run` starts it first)");
     if (missing[0])
-        return xasprintf("nothing is predicted: the specs lack %s (keys and their synonyms: [predict] in meshsweep(5); "
-                         "[predict.keys] maps others)",
+        return xasprintf("nothing can be predicted: the specs lack %s (for keys and synonyms see [predict] in "
+                         "meshsweep(5); to map other keys, use [predict.keys])",
                          missing);
     if (space->prediction.warning)
         return xstrdup(space->prediction.warning);
     return has_speed ? xstrdup("")
-                     : xstrdup("no time is predicted: no key `device`, nor one in [predict], nor peak_flops and "
-                               "memory_bandwidth there");
+                     : xstrdup("step time cannot be predicted: set `device` as a key or in [predict], or peak_flops "
+                               "and memory_bandwidth in [predict]");
 }
 
 int prediction_compile(struct space *space, struct problems *problems, struct error *e)

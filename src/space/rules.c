@@ -160,7 +160,7 @@ static void add_binding(struct space *space, const struct placeholder *p)
     }
     r.name = xasprintf("binds-%s", p->name);
     r.require = require;
-    r.reason = xasprintf("the job's command, environment or directory needs {%s}, which this combination does not bind",
+    r.reason = xasprintf("the job's command, environment or directory uses {%s}, which this combination does not set",
                          p->name);
     r.source = xstrdup("[job]");
     put(space, r);

@@ -89,9 +89,9 @@ static char *describe(const struct vocabulary *v, const char *key, const char *w
     for (size_t i = 0; i < v->count; i++)
         buffer_printf(&known, "%s%s", i ? ", " : "", v->words[i]);
     char *text =
-        xasprintf("%s = \"%s\" says nothing to the predictor%s%s%s (it knows %s)%s", key, word,
-                  near.length ? "; did you mean " : "", buffer_text(&near), near.length ? "?" : "", buffer_text(&known),
-                  v->of_devices ? "; else state peak_flops and memory_bandwidth in [predict], and device_memory" : "");
+        xasprintf(INPUT_NOT_KNOWN "%s = \"%s\"%s%s%s (it knows %s)%s", key, word, near.length ? "; did you mean " : "",
+                  buffer_text(&near), near.length ? "?" : "", buffer_text(&known),
+                  v->of_devices ? "; or set peak_flops and memory_bandwidth in [predict], and device_memory" : "");
     buffer_free(&known);
     buffer_free(&near);
     return text;
@@ -215,8 +215,8 @@ static const struct form {
     const char *wanted;
 } forms[] = {
     {"pipeline_layout", is_layout,
-     "no layout: E, t, m and L, E first and L last, with | between stages (\"Et*3|(tt|)*6tmL\")"},
-    {"hybrid_pattern", is_pattern, "no pattern: a letter for each layer, of M or G, *, - and E (\"M-M*-\")"},
+     "not a layout: write E, t, m and L, with E first, L last and | between stages, such as \"Et*3|(tt|)*6tmL\""},
+    {"hybrid_pattern", is_pattern, "not a pattern: write one letter per layer, M or G, *, - and E, such as \"M-M*-\""},
 };
 
 static void check_form_of(struct vocabulary_report *r, const struct form *f, const struct key *key)
@@ -433,12 +433,14 @@ static void check_adapters(struct vocabulary_report *r)
         for (size_t i = 0; value && i < sizeof wanted / sizeof *wanted; i++)
             if (!r->space->prediction.inputs[input_find(wanted[i])])
                 add_unknown(r, position_of(r->space, key),
-                            xasprintf("%s = \"%s\" wants a key %s%s", name, value, wanted[i],
-                                      i == 0 ? ", the modules that adapters are put on (\"q_proj v_proj\")" : ""));
+                            xasprintf("%s = \"%s\" needs a key %s%s", name, value, wanted[i],
+                                      i == 0 ? ", the modules to which adapters are added, such as \"q_proj v_proj\""
+                                             : ""));
         const struct key *targets = vocabulary_key(r->space, input_find("lora_targets"));
         if (value && targets && names_nothing(r->space, targets))
             add_unknown(r, position_of(r->space, targets),
-                        xasprintf("%s names no module that adapters are put on (\"q_proj v_proj\")", targets->name));
+                        xasprintf("%s names no module to which adapters are added, such as \"q_proj v_proj\"",
+                                  targets->name));
         free(value);
     }
     free(words);

@@ -345,8 +345,9 @@ static int after_loss(struct attempt_store *s, const struct attempt_end *end, en
     losses += end->blame != BLAME_PREEMPTION;
     bool held = losses > most;
     int64_t delay_ms = retry_delay_ms(policy, losses > 0 ? losses : 1);
-    char *why =
-        held ? xasprintf("lost %lld times in a row; the next run tries it again, last", (long long)losses) : NULL;
+    char *why = held ? xasprintf("lost %lld times in a row; the next run tries it again after all other jobs",
+                                 (long long)losses)
+                     : NULL;
     *job_end = held ? JOB_END_HELD : JOB_END_AGAIN;
     stmt_bind_int(q, 1, end->job_id);
     stmt_bind_text(q, 2, job_state_after(JOB_RUNNING, held ? JOB_HOLD : JOB_RETRY));

@@ -54,7 +54,8 @@ int recovered_attempts_none_elsewhere(struct db *db, const char *executor, struc
     int rc = stmt_next(s, e);
     if (rc > 0)
         rc = error_set(e, ERROR_FAILED,
-                       "%lld attempts are with %s: `meshsweep run --executor %s` collects them; then start again",
+                       "%lld attempts were submitted to %s; collect them with `meshsweep run --executor %s`, then "
+                       "start again",
                        (long long)stmt_int(s, 1), stmt_text(s, 0), stmt_text(s, 0));
     stmt_free(s);
     return rc;

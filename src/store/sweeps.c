@@ -272,7 +272,7 @@ int sweep_read_current(struct db *db, int64_t *id, char **path, char **text, str
         *path = xstrdup(stmt_text(s, 1));
         *text = xstrdup(stmt_text(s, 2));
     } else if (rc == 0) {
-        rc = error_set(e, ERROR_NOTHING, "the database has no sweep: nothing was run or imported");
+        rc = error_set(e, ERROR_NOTHING, "the database has no sweep, because nothing has been run or imported");
     }
     stmt_free(s);
     return rc < 0 ? -1 : 0;

@@ -48,7 +48,8 @@ static void read_argument(const struct reading *r, const struct toml_node *node,
     if (!schema_expect(r, node, name, TYPE_STRING))
         return;
     if (!is_flag(node->text)) {
-        problem_at_value(r, node, "\"%s\" is no flag (\"per_device_train_batch_size\", \"--lr\")", node->text);
+        problem_at_value(r, node, "\"%s\" is not a flag, such as \"per_device_train_batch_size\" or \"--lr\"",
+                         node->text);
         return;
     }
     struct setting *slot = argument_slot(d, name);
@@ -67,8 +68,8 @@ static void read_profile_steps(const struct reading *r, const struct toml_node *
                (i == 0 || list->children[i].integer >= list->children[i - 1].integer);
     if (!good) {
         problem_at_value(r, list,
-                         "profile_steps is the first and the last step that is measured: [3, 5]; a third says up to "
-                         "which it may be where steps are short: [3, 8, 53]");
+                         "profile_steps must be the first and the last step to measure, such as [3, 5]; an optional "
+                         "third number is the limit of the last step if steps are short, such as [3, 8, 53]");
         return;
     }
     out[2] = 0;
@@ -96,7 +97,8 @@ void read_deepspeed(const struct reading *r, const struct toml_node *table)
     if (found[DEEPSPEED_PROFILE_STEPS])
         read_profile_steps(r, found[DEEPSPEED_PROFILE_STEPS], d->profile_steps);
     if (found[DEEPSPEED_VERSION] && !parse_release(found[DEEPSPEED_VERSION]->text, true, &d->version))
-        problem_at_value(r, found[DEEPSPEED_VERSION], "version is that of DeepSpeed: \"0.14\" or \"0.14.5\"");
+        problem_at_value(r, found[DEEPSPEED_VERSION],
+                         "version must be a release of DeepSpeed, such as \"0.14\" or \"0.14.5\"");
     if (found[DEEPSPEED_SECTIONS])
         read_sections_of_user(r, found[DEEPSPEED_SECTIONS], d);
     if (found[DEEPSPEED_ARGUMENTS] && check_entry_count(r, found[DEEPSPEED_ARGUMENTS], d->argument_count, "arguments"))

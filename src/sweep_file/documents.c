@@ -120,7 +120,7 @@ static void include(struct gathering *g, const struct toml_node *node, const str
     char *path = path_beside(asker->file, node->text);
     char *identity = path_absolute(path);
     if (is_asker(asker, identity)) {
-        problems_add(g->problems, at, "include cycle: %s is being read already", path);
+        problems_add(g->problems, at, "include cycle: %s includes itself, directly or through other files", path);
     } else if (g->identity_count == MOST_FILES) {
         problems_add(g->problems, at, "more than %d files", MOST_FILES);
     } else if (!was_read(g, identity)) {
@@ -172,7 +172,7 @@ static void unknown_profile(struct gathering *g, const char *name, struct positi
     if (near)
         problems_add(g->problems, at, "there is no profile \"%s\"; did you mean \"%s\"?", name, near);
     else
-        problems_add(g->problems, at, "there is no profile \"%s\" (there are %s; a file is named with its path)", name,
+        problems_add(g->problems, at, "there is no profile \"%s\"; there are %s, or give the path of a file", name,
                      buffer_text(&list));
     buffer_free(&list);
     for (size_t i = 0; i < count; i++)

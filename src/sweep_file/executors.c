@@ -21,7 +21,7 @@ static void read_text_of(const struct reading *r, const struct toml_node *node, 
         return;
     /* It becomes an option of a script's line. */
     if (strpbrk(node->text, "\r\n")) {
-        problem_at_value(r, node, "%s must stand in one line", key);
+        problem_at_value(r, node, "%s must not contain a line break", key);
         return;
     }
     free(*member);
@@ -121,7 +121,7 @@ void read_slurm(const struct reading *r, const struct toml_node *table)
         if (value >= 1 && value <= 100)
             c->timeout_factor = value;
         else
-            problem_at_value(r, factor, "timeout_factor must lie between 1 and 100");
+            problem_at_value(r, factor, "timeout_factor must be between 1 and 100");
     }
     if (gpus)
         c->no_gpus = gpus->integer == 0;
@@ -145,12 +145,12 @@ static bool check_device(const struct reading *r, const struct toml_node *list, 
 {
     const struct toml_node *name = &list->children[at];
     if (name->kind != NODE_INT && name->kind != NODE_STRING)
-        problem_at_value(r, name, "devices: a device is a number or a name (\"GPU-…\")");
+        problem_at_value(r, name, "devices: a device must be a number or a name such as \"GPU-…\"");
     else if (name->kind == NODE_INT ? name->integer < 0
                                     : name->text[strspn(name->text, " ")] == '\0' || strchr(name->text, ','))
-        problem_at_value(r, name, "devices: a device is a number from 0 on, or a name (\"GPU-…\")");
+        problem_at_value(r, name, "devices: a device must be a number from 0, or a name such as \"GPU-…\"");
     else if (is_repeated(list, at))
-        problem_at_value(r, name, "devices: each is listed once");
+        problem_at_value(r, name, "devices: a device is listed twice");
     else
         return true;
     return false;
@@ -205,7 +205,7 @@ void read_local(const struct reading *r, const struct toml_node *table)
         read_duration(r, found[LOCAL_SAMPLE], &c->sample_ms);
     const struct toml_node *dirty = found[LOCAL_DIRTY_MEMORY];
     if (dirty && !parse_size_bytes(dirty->text, &c->dirty_bytes))
-        problem_at_value(r, dirty, "dirty_memory: \"%s\" is no size (\"1GiB\")", dirty->text);
+        problem_at_value(r, dirty, "dirty_memory: \"%s\" is not a size, such as \"1GiB\"", dirty->text);
 }
 
 void executors_set_defaults(struct sweep *s)

@@ -47,7 +47,7 @@ void read_command(const struct reading *r, const struct toml_node *node, char **
 {
     const struct toml_node *program = node->kind == NODE_STRING ? node : node->children;
     if (node->kind == NODE_LIST && node->child_count == 0) {
-        problem_at_value(r, node, "command is empty");
+        problem_at_value(r, node, "command is empty; give the program and its arguments");
         return;
     }
     check_not_blank(r, program, "command");
@@ -177,7 +177,7 @@ void read_timeout(const struct reading *r, const struct toml_node *node, char **
     bool good = parse_duration_ms(text, &ms) || (node->kind == NODE_STRING && is_expression(text));
     if (!good) {
         problem_at_value(r, node,
-                         "%s: \"%s\" is neither a duration (\"90s\", \"1h30m\", at most 10 years) nor an "
+                         "%s: \"%s\" is neither a duration (such as \"90s\" or \"1h30m\", at most 10 years) nor an "
                          "expression",
                          node->key, text);
         free(text);

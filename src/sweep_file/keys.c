@@ -37,7 +37,7 @@ static char **key_list(const struct reading *r, const struct toml_node *node)
     char **keys = xcalloc(count + 1, sizeof *keys);
     for (size_t i = 0; i < count; i++) {
         if (!is_key(first[i].text))
-            problem_at_value(r, &first[i], "\"%s\" is no key", first[i].text);
+            problem_at_value(r, &first[i], "\"%s\" cannot be a key", first[i].text);
         keys[i] = xstrdup(first[i].text);
     }
     return keys;
@@ -65,7 +65,7 @@ static void read_synonym(const struct reading *r, const struct toml_node *node, 
 {
     const unsigned types = TYPE_STRING | TYPE_STRINGS;
     if (!is_key(name)) {
-        problem_at_key(r, node, "\"%s\" is no key", name);
+        problem_at_key(r, node, "\"%s\" cannot be a key", name);
         return;
     }
     if (!schema_expect(r, node, name, types)) {
@@ -104,7 +104,7 @@ static struct inert *inert_slot(const struct reading *r, const struct toml_node 
 static void read_inert_key(const struct reading *r, const struct toml_node *node, const char *key)
 {
     if (!is_key(key)) {
-        problem_at_key(r, node, "\"%s\" is no key", key);
+        problem_at_key(r, node, "\"%s\" cannot be a key", key);
         return;
     }
     if (!schema_expect(r, node, key, TYPE_STRING))

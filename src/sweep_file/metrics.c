@@ -87,7 +87,7 @@ static void read_regex(const struct reading *r, const struct toml_node *node, st
 static void read_path(const struct reading *r, const struct toml_node *node, struct metric *m)
 {
     if (!is_dotted_path(node->text))
-        problem_at_value(r, node, "%s must be a dotted path, like \"results.0.value\"", node->key);
+        problem_at_value(r, node, "%s must be a dotted path, such as \"results.0.value\"", node->key);
     m->reader = strcmp(node->key, "json") == 0 ? READER_JSON : READER_JSONL;
     set_text(&m->path, xstrdup(node->text));
 }
@@ -119,7 +119,7 @@ static bool read_reader(const struct reading *r, const struct toml_node *const *
     for (size_t i = 0; i < LENGTH(readers); i++) {
         const struct toml_node *node = found[readers[i].key];
         if (node && given) {
-            problem_at_key(r, node, "a metric has one reader: %s is given already", given->key);
+            problem_at_key(r, node, "a metric can have only one reader, and %s is given already", given->key);
             return false;
         }
         if (node)
@@ -132,7 +132,7 @@ static bool read_reader(const struct reading *r, const struct toml_node *const *
 static void read_metric_file(const struct reading *r, const struct toml_node *file, struct metric *m)
 {
     if (m->reader == READER_FILE)
-        problem_at_key(r, file, "file goes with regex, key, json, jsonl or csv only");
+        problem_at_key(r, file, "file needs one of regex, key, json, jsonl and csv");
     else if (!is_inside_path(file->text))
         problem_at_value(r, file, "file must be a path inside the job directory");
     set_text(&m->file, xstrdup(file->text));
@@ -151,7 +151,7 @@ static void read_numerator(const struct reading *r, const struct toml_node *node
     char *file = xstrndup(node->text, colon ? (size_t)(colon - node->text) : 0);
     if (!colon || !is_inside_path(file) || !is_dotted_path(colon + 1))
         problem_at_value(r, node,
-                         "numerator must be a JSON file inside the job directory and a dotted path, like "
+                         "numerator must be a JSON file inside the job directory and a dotted path, such as "
                          "\"config.json:batch.size\"");
     set_text(&m->numerator, xstrdup(node->text));
     free(file);
@@ -169,7 +169,7 @@ static void read_sum(const struct reading *r, const struct toml_node *sum, struc
 {
     m->sum = sum->integer;
     if (m->reader != READER_REGEX || m->written_unit)
-        problem_at_key(r, sum, "it goes with regex only, and not with written_unit");
+        problem_at_key(r, sum, "it needs regex, and cannot be combined with written_unit");
 }
 
 static void read_source(const struct reading *r, const struct toml_node *const *found, struct metric *m)
@@ -179,7 +179,7 @@ static void read_source(const struct reading *r, const struct toml_node *const *
     if (found[METRIC_FILE])
         read_metric_file(r, found[METRIC_FILE], m);
     if (m->reader == READER_CSV && !found[METRIC_FILE])
-        problem_at_key(r, found[METRIC_CSV], "csv needs file: what the job prints is no table");
+        problem_at_key(r, found[METRIC_CSV], "csv needs file, because the job's output is not a table");
     if (found[METRIC_SCALE])
         read_scale(r, found[METRIC_SCALE], m);
     if (found[METRIC_NUMERATOR])
@@ -187,10 +187,10 @@ static void read_source(const struct reading *r, const struct toml_node *const *
     if (found[METRIC_SUM])
         read_sum(r, found[METRIC_SUM], m);
     if (m->reader == READER_FILE && found[METRIC_NUMERATOR])
-        problem_at_key(r, found[METRIC_NUMERATOR], "it goes with regex, key, json, jsonl or csv only");
+        problem_at_key(r, found[METRIC_NUMERATOR], "it needs one of regex, key, json, jsonl and csv");
     if (m->reader == READER_FILE && (found[METRIC_SCALE] || found[METRIC_WRITTEN_UNIT]))
         problem_at_key(r, found[METRIC_SCALE] ? found[METRIC_SCALE] : found[METRIC_WRITTEN_UNIT],
-                       "it goes with regex, key, json, jsonl or csv only");
+                       "it needs one of regex, key, json, jsonl and csv");
 }
 
 static void read_fallback(const struct reading *r, const struct toml_node *table, struct metric ***end)
@@ -203,7 +203,7 @@ static void read_fallback(const struct reading *r, const struct toml_node *table
     m->at = reading_at_value(r, table);
     read_source(r, found, m);
     if (m->reader == READER_FILE)
-        problem_at_value(r, table, "a fallback needs regex, key, json, jsonl or csv");
+        problem_at_value(r, table, "a fallback needs one of regex, key, json, jsonl and csv");
 }
 
 static void read_fallbacks(const struct reading *r, const struct toml_node *node, struct metric *m)
@@ -315,7 +315,7 @@ static struct metric *derived_metric_slot(const struct reading *r, const struct 
 {
     const struct metric *known = job_find_metric(&r->sweep->job, node->key);
     if (own_metric_by_name(node->key)) {
-        problem_at_key(r, node, "every attempt has the metric \"%s\" already; name this one otherwise", node->key);
+        problem_at_key(r, node, "every attempt has a built-in metric \"%s\"; choose another name", node->key);
         return NULL;
     }
     if (known && !reading_replaces(r, &known->at)) {

@@ -97,6 +97,6 @@ void check_model_info(const struct reading *r)
     }
     if (s->model_info.given && (count > 1 || s->model_space))
         problems_add(r->problems, s->model_info.at,
-                     "[model_info] is of one model, and this file has several: give each "
-                     "[[model]] its own params and activation_memory");
+                     "[model_info] describes one model, but this file has several; give each [[model]] its own params "
+                     "and activation_memory");
 }

@@ -85,7 +85,7 @@ static void refuse_dhen_keys(const struct reading *r, const struct toml_node *co
 {
     for (int k = SPACE_FEATURES; k <= SPACE_SHARED_WEIGHTS; k++)
         if (found[k])
-            problem_at_key(r, found[k], "%s goes with mixers; keys of other models go into [model_space.keys]",
+            problem_at_key(r, found[k], "%s needs mixers; put keys of other models into [model_space.keys]",
                            found[k]->key);
 }
 
@@ -96,7 +96,7 @@ static void read_keys(const struct reading *r, const struct toml_node *table, st
     for (size_t i = 0; i < table->child_count; i++) {
         const struct toml_node *node = &table->children[i];
         if (strcmp(node->key, "name") == 0)
-            problem_at_key(r, node, "a model space gives no name: two models of one name are an error");
+            problem_at_key(r, node, "name cannot be a key of a model space: all its models would have the same name");
         else if (check_key_name(r, node, node->key))
             read_space_key(r, node, add_key(m));
     }
@@ -130,10 +130,10 @@ static void check_keys_once(const struct reading *r, const struct model_space_ta
     for (size_t i = 1; i < names.count; i++) {
         const struct word *word = &names.items[i], *before = &names.items[i - 1];
         if (strcmp(word->text, before->text) == 0)
-            problems_add(r->problems, word->at, "the model space has two keys \"%s\" (first in line %d)", word->text,
+            problems_add(r->problems, word->at, "the model space has key \"%s\" twice (first on line %d)", word->text,
                          before->at.line);
         else if (strcasecmp(word->text, before->text) == 0)
-            problems_add(r->problems, word->at, "\"%s\" differs from \"%s\" (line %d) in case only", word->text,
+            problems_add(r->problems, word->at, "\"%s\" differs from \"%s\" (line %d) only in case", word->text,
                          before->text, before->at.line);
     }
     words_free(&names);
@@ -162,7 +162,8 @@ static void read_base_layers(const struct reading *r, const struct toml_node *no
         nested = is_list_of_texts(&node->children[i]);
     out->flat = is_list_of_texts(node);
     if (!nested && !out->flat) {
-        problem_at_value(r, node, "%s of the base takes a list of its layers, [[\"A\"], [\"A\", \"B\"]], or one list",
+        problem_at_value(r, node,
+                         "%s of the base must be a list of its layers, such as [[\"A\"], [\"A\", \"B\"]], or one list",
                          node->key);
         return;
     }
@@ -183,10 +184,10 @@ static void check_base_key(const struct reading *r, const struct toml_node *node
     const struct space_key *key = find_key(m, node->key);
     struct words names = key_names(m);
     if (key && key->kind != SPACE_KEY_MULTISET && key->value_count > 0 && is_boolean(key) != (node->kind == NODE_BOOL))
-        problem_at_value(r, node, "%s is true or false in one place and something else in another", node->key);
+        problem_at_value(r, node, "%s is a boolean in one place and another type elsewhere; use one type", node->key);
     for (size_t i = 0; i < names.count; i++)
         if (strcmp(names.items[i].text, node->key) != 0 && strcasecmp(names.items[i].text, node->key) == 0)
-            problem_at_key(r, node, "\"%s\" differs from \"%s\" (line %d) in case only", node->key, names.items[i].text,
+            problem_at_key(r, node, "\"%s\" differs from \"%s\" (line %d) only in case", node->key, names.items[i].text,
                            names.items[i].at.line);
     words_free(&names);
 }
@@ -198,7 +199,7 @@ static void read_base_key(const struct reading *r, const struct toml_node *node,
     if (!check_key_name(r, node, node->key))
         return;
     if (bad)
-        problem_at_value(r, bad, "%s: NaN and infinities are no values of a model", node->key);
+        problem_at_value(r, bad, "%s: NaN and infinity cannot be values of a model", node->key);
     check_base_key(r, node, m);
     m->base = array_grow(m->base, m->base_count, sizeof *m->base);
     struct base_key *base = &m->base[m->base_count++];
@@ -267,7 +268,7 @@ static void check_preset_options(const struct reading *r, const struct toml_node
     for (size_t i = 0; i < LENGTH(preset_options); i++) {
         const struct toml_node *node = found[preset_options[i].key];
         if (node && preset_options[i].preset != preset)
-            problem_at_key(r, node, "%s goes with preset = \"%s\"", node->key,
+            problem_at_key(r, node, "%s needs preset = \"%s\"", node->key,
                            filter_preset_names[preset_options[i].preset]);
     }
 }
@@ -307,11 +308,10 @@ static void check_preset(const struct reading *r, const struct toml_node *table,
         problem_at_value(r, table, "fixed-layers lacks \"layers\"");
     if (preset == PRESET_SIMILAR_PARAMETERS && !m->dhen)
         problem_at_value(r, found[FILTER_PRESET],
-                         "similar-parameters: the parameters of these models are not known (of DHEN models they are: "
-                         "see mixers)");
+                         "similar-parameters: the parameters of these models cannot be counted, only those of DHEN "
+                         "models (see mixers)");
     else if (preset == PRESET_SIMILAR_PARAMETERS && m->base_count == 0)
-        problem_at_value(r, found[FILTER_PRESET],
-                         "similar-parameters compares with [model_space.base], which is missing");
+        problem_at_value(r, found[FILTER_PRESET], "similar-parameters needs [model_space.base] to compare with");
 }
 
 static void read_preset(const struct reading *r, const struct toml_node *table, const struct toml_node *const *found,
@@ -338,11 +338,11 @@ static void read_filter(const struct reading *r, const struct toml_node *table, 
     schema_match(&schema_filter, r, table, found);
     const struct toml_node *where = found[FILTER_WHERE], *preset = found[FILTER_PRESET];
     if (toml_child(table, "where") && toml_child(table, "preset")) {
-        problem_at_value(r, table, "a filter has where or preset, not both");
+        problem_at_value(r, table, "a filter must have either where or preset, not both");
         return;
     }
     if (!toml_child(table, "where") && !toml_child(table, "preset"))
-        problem_at_value(r, table, "a filter has where or preset");
+        problem_at_value(r, table, "a filter needs where or preset");
     struct space_filter *f = add_filter(m);
     *f = (struct space_filter){.at = reading_at_value(r, where ? where : preset ? preset : table)};
     if (preset)
@@ -419,7 +419,8 @@ static void read_each(const struct reading *r, const struct toml_node *node, con
         return;
     }
     if (node->child_count != 1) {
-        problem_at_value(r, node, "each takes one key, with its values: { %s = [1, 2] }", LAYER_COUNT_NAME);
+        problem_at_value(r, node, "each must be a table with one key and its values: { %s = [1, 2] }",
+                         LAYER_COUNT_NAME);
         return;
     }
     const struct toml_node *values = &node->children[0];
@@ -490,7 +491,7 @@ void read_model_space(const struct reading *r, const struct toml_node *table)
     if (found[SPACE_KEYS])
         read_keys(r, found[SPACE_KEYS], m);
     if (m->key_count == 0 && !toml_child(table, "mixers") && !toml_child(table, "keys"))
-        problem_at_value(r, table, "[model_space] has no keys: give mixers (for DHEN models) or [model_space.keys]");
+        problem_at_value(r, table, "[model_space] has no keys; add mixers (for DHEN models) or [model_space.keys]");
     check_keys_once(r, m);
     if (found[SPACE_BASE])
         read_base(r, found[SPACE_BASE], m);

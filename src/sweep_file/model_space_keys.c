@@ -120,7 +120,7 @@ static void check_booleans(const struct reading *r, const struct toml_node *list
     for (size_t i = 1; list->kind == NODE_LIST && i < list->child_count; i++) {
         if ((list->children[i].kind == NODE_BOOL) == (list->children[0].kind == NODE_BOOL))
             continue;
-        problem_at_value(r, &list->children[i], "%s is true or false in one place and something else in another",
+        problem_at_value(r, &list->children[i], "%s is a boolean in one place and another type elsewhere; use one type",
                          list->key);
         return;
     }
@@ -133,7 +133,7 @@ static void read_values(const struct reading *r, const struct toml_node *node, s
     const size_t count = list ? node->child_count : 1;
     struct words words = {NULL, 0};
     if (bad)
-        problem_at_value(r, bad, "%s: NaN and infinities cannot be swept over", node->key);
+        problem_at_value(r, bad, "%s: NaN and infinity cannot be values of an axis", node->key);
     if (count == 0 || count > MOST_VALUES) {
         problem_at_value(r, node, count ? "%s: more than a million values" : "%s: a key needs a value", node->key);
         return;
@@ -197,7 +197,7 @@ static void read_multiset(const struct reading *r, const struct toml_node *node,
     if (found[MULTISET_PER_LAYER])
         read_number_list(r, found[MULTISET_PER_LAYER], &out->sizes);
     if (!found[MULTISET_TOTAL] && !found[MULTISET_PER_LAYER])
-        problem_at_value(r, node, "%s: how many elements? (total or per_layer)", node->key);
+        problem_at_value(r, node, "%s: give the number of elements, with total or per_layer", node->key);
     if (found[MULTISET_LAYERS]) {
         read_number_list(r, found[MULTISET_LAYERS], &out->layers);
     } else {
@@ -221,6 +221,8 @@ void read_space_key(const struct reading *r, const struct toml_node *node, struc
     else if (range_is_meant(node))
         read_range_key(r, node, out);
     else
-        problem_at_value(r, node, "%s: a table is a range { from = 1, to = 4 } or a multiset { multiset = [...] }",
+        problem_at_value(r, node,
+                         "%s: a table must be a range such as { from = 1, to = 4 } or a multiset such as { multiset = "
+                         "[...] }",
                          node->key);
 }

@@ -43,12 +43,14 @@ static bool is_level(const struct toml_node *node)
 static bool check_levels(const struct reading *r, const struct toml_node *list)
 {
     if (list->child_count < 2) {
-        problem_at_value(r, list, "an order needs at least two values, from the least need of memory to the most");
+        problem_at_value(r, list,
+                         "an order needs at least two values, from the one that needs least memory to the one that "
+                         "needs most");
         return false;
     }
     for (size_t i = 0; i < list->child_count; i++)
         if (!is_level(&list->children[i]) || find_not_finite(&list->children[i])) {
-            problem_at_value(r, &list->children[i], "a value of an order is a string, a number or a boolean");
+            problem_at_value(r, &list->children[i], "a value of an order must be a string, a number or a boolean");
             return false;
         }
     return true;

@@ -58,7 +58,7 @@ static void read_number(const struct reading *r, const struct toml_node *node, s
     double value = number_of(node);
     /* Written so that NaN is refused. */
     if (!(value >= numbers[i].least && value <= numbers[i].most)) {
-        problem_at_value(r, node, "%s must lie between %g and %g", node->key, numbers[i].least, numbers[i].most);
+        problem_at_value(r, node, "%s must be between %g and %g", node->key, numbers[i].least, numbers[i].most);
         return;
     }
     memcpy((char *)&r->sweep->predict + numbers[i].offset, &value, sizeof value);
@@ -90,7 +90,7 @@ static void read_coefficient(const struct reading *r, const struct toml_node *no
     if (!schema_expect(r, node, node->key, TYPE_NUMBER))
         return;
     if (!(number_of(node) >= 0 && isfinite(number_of(node)))) {
-        problem_at_value(r, node, "%s must be a number of at least 0", node->key);
+        problem_at_value(r, node, "%s must be a number, at least 0", node->key);
         return;
     }
     while (i < p->number_count && (p->numbers[i].is_time != is_time || strcmp(p->numbers[i].name, node->key) != 0))

@@ -37,16 +37,16 @@ static bool check_range_table(const struct reading *r, const struct toml_node *n
     if (!from || !to)
         return false;
     if (step && factor)
-        problem_at_key(r, factor, "a range has a step or a factor, not both");
+        problem_at_key(r, factor, "a range can have a step or a factor, but not both");
     else if (step && step->integer < 1)
         problem_at_value(r, step, "step must be at least 1, not %" PRId64, step->integer);
     else if (factor && factor->integer < 2)
         problem_at_value(r, factor, "factor must be at least 2, not %" PRId64, factor->integer);
     else if (factor && from->integer < 1)
-        problem_at_value(r, from, "a range with a factor begins at 1 or above, not at %" PRId64, from->integer);
+        problem_at_value(r, from, "a range with a factor must begin at 1 or above, not at %" PRId64, from->integer);
     else if (from->integer > to->integer)
-        problem_at_value(r, node, "%s: from %" PRId64 " to %" PRId64 " there is nothing", node->key ? node->key : "it",
-                         from->integer, to->integer);
+        problem_at_value(r, node, "%s: the range from %" PRId64 " to %" PRId64 " is empty",
+                         node->key ? node->key : "it", from->integer, to->integer);
     else
         return true;
     return false;
@@ -67,7 +67,7 @@ bool range_read(const struct reading *r, const struct toml_node *node, struct nu
     int64_t step = found[RANGE_STEP] ? found[RANGE_STEP]->integer : 1;
     uint64_t steps = ((uint64_t)to - (uint64_t)from) / (uint64_t)step;
     if (steps >= LARGEST_COUNT) {
-        problem_at_value(r, node, "%s: a range of more values than 64 bits can count", node->key ? node->key : "it");
+        problem_at_value(r, node, "%s: the range has too many values to count", node->key ? node->key : "it");
         return false;
     }
     *out = (struct number_range){.first = from, .step = step, .count = steps + 1};
@@ -107,9 +107,9 @@ static bool check_real_range(const struct reading *r, const struct toml_node *no
     *out = (struct real_range){number_of(found[RANGE_FROM]), number_of(found[RANGE_TO]), number_of(step),
                                number_of(factor)};
     if (bad)
-        problem_at_value(r, bad, "%s: NaN and infinities cannot be swept over", node->key);
+        problem_at_value(r, bad, "%s: NaN and infinity cannot be values of an axis", node->key);
     else if (step && factor)
-        problem_at_key(r, factor, "a range has a step or a factor, not both");
+        problem_at_key(r, factor, "a range can have a step or a factor, but not both");
     else if (!step && !factor)
         problem_at_value(r, node, "%s: a range of reals needs a step or a factor", node->key);
     else if (step && out->step <= 0)
@@ -117,9 +117,10 @@ static bool check_real_range(const struct reading *r, const struct toml_node *no
     else if (factor && out->factor <= 1)
         problem_at_value(r, factor, "factor must be above 1, not %g", out->factor);
     else if (factor && out->from <= 0)
-        problem_at_value(r, found[RANGE_FROM], "a range of reals with a factor begins above 0, not at %g", out->from);
+        problem_at_value(r, found[RANGE_FROM], "a range of reals with a factor must begin above 0, not at %g",
+                         out->from);
     else if (out->from > out->to)
-        problem_at_value(r, node, "%s: from %g to %g there is nothing", node->key, out->from, out->to);
+        problem_at_value(r, node, "%s: the range from %g to %g is empty", node->key, out->from, out->to);
     else
         return true;
     return false;
@@ -148,7 +149,7 @@ static double last_position(const struct real_range *range)
 
 static bool too_many(const struct reading *r, const struct toml_node *node)
 {
-    problem_at_value(r, node, "%s: a range of more than a million values", node->key);
+    problem_at_value(r, node, "%s: the range has more than a million values", node->key);
     return false;
 }
 
@@ -167,7 +168,7 @@ static bool read_reals(const struct reading *r, const struct toml_node *node, co
         (*values)[i] = (struct value){.kind = VALUE_FLOAT, .real = real_at(&range, (double)i)};
         if (i == 0 || (*values)[i].real > (*values)[i - 1].real)
             continue;
-        problem_at_value(r, node, "%s: the range's values are the same in 15 digits", node->key);
+        problem_at_value(r, node, "%s: the step is too small: neighbouring values are equal in 15 digits", node->key);
         free(*values);
         *values = NULL;
         return false;

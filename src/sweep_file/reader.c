@@ -163,7 +163,8 @@ int sweep_parse(const char *path, const char *text, size_t length, struct sweep 
 static int read_text(const char *path, struct buffer *text, struct error *e)
 {
     if (access(path, F_OK) < 0 && errno == ENOENT)
-        return error_set(e, ERROR_USAGE, "%s: there is no such file; name the sweep file with -c FILE", path);
+        return error_set(e, ERROR_USAGE,
+                         "%s: no such file; name the sweep file with -c FILE, or write one with meshsweep init", path);
     int rc = file_read(path, TOML_MOST_BYTES, text, e);
     if (rc < 0 && e)
         e->kind = ERROR_USAGE;

@@ -12,7 +12,7 @@
 #include "util/memory.h"
 #include "util/suggest.h"
 
-#define KEY_FORM "letters, digits, \"_\", \"-\" and inner dots, beginning with a letter"
+#define KEY_FORM "use letters, digits, \"_\", \"-\" and inner dots, beginning with a letter"
 #define LONGEST_PATTERN 4096
 #define MOST_COPIES 100000
 
@@ -122,9 +122,9 @@ void problem_twice(const struct reading *r, const struct toml_node *node, const 
                    const struct position *first)
 {
     if (first->file == r->file)
-        problem_at_value(r, node, "\"%s\" is given twice (first in line %d)", name, first->line);
+        problem_at_value(r, node, "\"%s\" is given twice (first on line %d)", name, first->line);
     else
-        problem_at_value(r, node, "\"%s\" is given twice (first in %s:%d)", name, first->file, first->line);
+        problem_at_value(r, node, "\"%s\" is given twice (first at %s:%d)", name, first->file, first->line);
 }
 
 bool reading_replaces(const struct reading *r, const struct position *first)
@@ -154,7 +154,7 @@ bool check_key_name(const struct reading *r, const struct toml_node *node, const
     }
     for (size_t i = 0; i < sizeof own_placeholders / sizeof *own_placeholders; i++) {
         if (strcmp(name, own_placeholders[i]) == 0) {
-            problem_at_key(r, node, "\"%s\" cannot be a key: {%s} has a meaning of its own", name, name);
+            problem_at_key(r, node, "\"%s\" cannot be a key: the placeholder {%s} has another meaning", name, name);
             return false;
         }
     }
@@ -170,7 +170,7 @@ bool check_entry_name(const struct reading *r, struct position at, const char *n
     if (length > 0 && !p[length])
         return true;
     problems_add(r->problems, at,
-                 "\"%s\" cannot be the name of a %s: letters, digits, \"_\", \"-\", inner dots and slashes", name,
+                 "\"%s\" cannot be the name of a %s: use letters, digits, \"_\", \"-\", inner dots and slashes", name,
                  what);
     return false;
 }
@@ -208,24 +208,24 @@ static bool too_many_repeats(const char *pattern)
 bool check_regex(const struct reading *r, const struct toml_node *string, size_t groups)
 {
     if (too_many_repeats(string->text)) {
-        problem_at_value(r, string, "bad regular expression: too long or too many repeats");
+        problem_at_value(r, string, "invalid regular expression: it is too long or repeats too often");
         return false;
     }
     const char *instead = missing_class(string->text);
     struct line_pattern pattern;
     char reason[256];
     if (line_pattern_compile(&pattern, string->text, reason) != 0) {
-        problem_at_value(r, string, "bad regular expression: %s", reason);
+        problem_at_value(r, string, "invalid regular expression: %s", reason);
         return false;
     }
     size_t have = pattern.group_count;
     line_pattern_free(&pattern);
     if (instead)
-        problem_at_value(r, string, "bad regular expression: POSIX has no \\d or \\D; write %s", instead);
+        problem_at_value(r, string, "invalid regular expression: POSIX has no \\d or \\D; write %s", instead);
     else if (!*string->text)
-        problem_at_value(r, string, "bad regular expression: it is empty");
+        problem_at_value(r, string, "invalid regular expression: it is empty");
     else if (have < groups)
-        problem_at_value(r, string, "bad regular expression: no (group) says where the number is");
+        problem_at_value(r, string, "invalid regular expression: it needs a (group) that matches the number");
     else
         return true;
     return false;
@@ -236,7 +236,7 @@ bool check_template(const struct reading *r, const struct toml_node *string)
     char *half = template_misspelt(string->text);
     if (!half)
         return true;
-    problem_at_value(r, string, "%s is no placeholder: half of its name is missing", half);
+    problem_at_value(r, string, "%s is not a placeholder: half of its name is missing", half);
     free(half);
     return false;
 }

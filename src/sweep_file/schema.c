@@ -402,7 +402,7 @@ void schema_match(const struct schema *s, const struct reading *r, const struct 
         if (!known)
             continue;
         if (!(s->keys[k].files & r->role))
-            problem_at_key(r, node, "%s has no place in %s", node->key, role_name(r->role));
+            problem_at_key(r, node, "%s is not allowed in %s", node->key, role_name(r->role));
         else if (schema_expect(r, node, node->key, s->keys[k].types))
             found[k] = node;
         if (!found[k])

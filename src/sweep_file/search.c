@@ -33,11 +33,11 @@ static void read_stages(const struct reading *r, const struct toml_node *node)
     bool *stages = r->sweep->search.options.zero_stages;
     memset(stages, 0, SEARCH_ZERO_STAGES * sizeof *stages);
     if (node->child_count == 0)
-        problem_at_value(r, node, "zero_stages: no stage is left to search");
+        problem_at_value(r, node, "zero_stages: the list is empty; give stages from 0 to 3");
     for (size_t i = 0; i < node->child_count; i++) {
         const struct toml_node *stage = &node->children[i];
         if (stage->kind != NODE_INT || stage->integer < 0 || stage->integer >= SEARCH_ZERO_STAGES)
-            problem_at_value(r, stage, "zero_stages: a ZeRO stage is 0, 1, 2 or 3");
+            problem_at_value(r, stage, "zero_stages: a ZeRO stage must be 0, 1, 2 or 3");
         else
             stages[stage->integer] = true;
     }
@@ -85,7 +85,8 @@ static void read_number(const struct reading *r, const struct toml_node *node, e
     int64_t ms;
     if (which == SEARCH_DEADLINE && node->kind == NODE_STRING) {
         if (!parse_duration_ms(node->text, &ms)) {
-            problem_at_value(r, node, "deadline: \"%s\" is no duration (\"2h\", \"90m\", seconds as a number)",
+            problem_at_value(r, node,
+                             "deadline: \"%s\" is not a duration, such as \"2h\", \"90m\" or seconds as a number",
                              node->text);
             return;
         }
@@ -142,14 +143,15 @@ static void choose_stages(const struct reading *r, const struct toml_node *table
     const bool is_asked_for = o->strategy && strcmp(o->strategy, SEARCH_STAGE_BY_STAGE) == 0;
     if (child(table, "stage") && strategy && o->strategy && !is_asked_for)
         problem_at_value(r, strategy,
-                         "strategy = \"%s\", and there are stages, each with its own: leave one of them out",
+                         "strategy = \"%s\" cannot be combined with [[search.stage]], where each stage has its own "
+                         "strategy; remove one of them",
                          o->strategy);
     else if (child(table, "stage"))
         o->strategy = SEARCH_STAGE_BY_STAGE;
     else if (strategy && is_asked_for && o->stage_count == 0)
         problem_at_value(r, strategy,
-                         "strategy = \"%s\" needs [[search.stage]]: which keys are free in each, by which "
-                         "strategy, for how many trials",
+                         "strategy = \"%s\" needs [[search.stage]] tables with the free keys, the strategy and the "
+                         "number of trials of each stage",
                          o->strategy);
 }
 

@@ -59,7 +59,8 @@ static void read_stage(const struct reading *r, const struct toml_node *table)
     read_key_names(r, found[STAGE_FREE], &stage.free);
     int strategy = found[STAGE_STRATEGY] ? read_strategy(r, found[STAGE_STRATEGY]) : -1;
     if (found[STAGE_FREE]->child_count == 0)
-        problem_at_value(r, found[STAGE_FREE], "free: a stage in which no key is free has nothing to try");
+        problem_at_value(r, found[STAGE_FREE],
+                         "free: the list is empty, so the stage would have nothing to try; name at least one key");
     if (found[STAGE_MAX_TRIALS] && check_range(r, found[STAGE_MAX_TRIALS], 1, MOST_TRIALS))
         stage.max_trials = found[STAGE_MAX_TRIALS]->integer;
     if (found[STAGE_NAME] && check_not_blank(r, found[STAGE_NAME], "[[search.stage]] name"))
@@ -105,10 +106,10 @@ static bool check_key(const struct reading *r, const struct words *keys, struct 
                      qualified);
     else if (sweep_is_label(r->sweep, key))
         problems_add(r->problems, word->at,
-                     "free: \"%s\" does not count towards identity ([sweep] note): there is nothing to choose",
+                     "free: \"%s\" does not count towards identity ([sweep] note), so there is nothing to choose",
                      word->text);
     else if (is_replicate(r->sweep, key, qualified))
-        problems_add(r->problems, word->at, "free: \"%s\" is a replicate key: its jobs are one configuration",
+        problems_add(r->problems, word->at, "free: \"%s\" is a replicate key, so its jobs are one configuration",
                      word->text);
     else {
         free(word->text);
@@ -163,8 +164,8 @@ static void check_axis(const struct reading *r, const struct axis *axis)
         if (!is_free_somewhere(&s->search, SECTION_PARALLEL, key) && !sweep_is_label(s, key) &&
             !is_replicate(s, key, qualified))
             problems_add(r->problems, axis->at,
-                         "\"%s\" has %zu values and is free in no stage of [search]: only the first would be tried; "
-                         "name it in the `free` of a stage",
+                         "\"%s\" has %zu values but is not free in any stage of [search], so only the first would be "
+                         "tried; add it to `free` of a stage",
                          key, axis->value_count);
         free(qualified);
     }

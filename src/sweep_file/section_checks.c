@@ -53,7 +53,7 @@ static void check_case(const struct reading *r, const struct words *keys)
 {
     for (size_t i = 1; i < keys->count; i++)
         if (strcasecmp(keys->items[i].text, keys->items[i - 1].text) == 0)
-            problems_add(r->problems, keys->items[i].at, "\"%s\" differs from \"%s\" (line %d) in case only",
+            problems_add(r->problems, keys->items[i].at, "\"%s\" differs from \"%s\" (line %d) only in case",
                          keys->items[i].text, keys->items[i - 1].text, keys->items[i - 1].at.line);
 }
 
@@ -78,7 +78,7 @@ static void check_names(const struct reading *r, const struct section *section)
     words_sort(&names);
     for (size_t i = 1; i < names.count; i++)
         if (strcmp(names.items[i].text, names.items[i - 1].text) == 0)
-            problems_add(r->problems, names.items[i].at, "the name \"%s\" is given twice (first in %s:%d)",
+            problems_add(r->problems, names.items[i].at, "the name \"%s\" is given twice (first at %s:%d)",
                          names.items[i].text, names.items[i - 1].at.file, names.items[i - 1].at.line);
     words_free(&names);
 }
@@ -96,8 +96,8 @@ static bool check_derived(const struct reading *r, const struct words *keys, con
         if (key && sweep_in_profile(r->sweep, &d->at))
             return false;
         if (key)
-            problems_add(r->problems, d->at, "\"%s\" is derived, but it is a key of %s too (line %d)", d->name,
-                         section_names[kind], key->at.line);
+            problems_add(r->problems, d->at, "\"%s\" is a derived key, but also a key of %s (line %d); rename one",
+                         d->name, section_names[kind], key->at.line);
     }
     return true;
 }
@@ -218,8 +218,8 @@ static void check_untied(const struct reading *r, enum section_kind kind, const 
             for (size_t k = 0; has_key(axis, key) && k < axis->key_count; k++)
                 if (!is_replicate(r->sweep, kind, axis->keys[k]))
                     problems_add(r->problems, axis->at,
-                                 "\"%s\" is a replicate key, but moves together with \"%s\": jobs that differ in it "
-                                 "differ in that, too, and are no replicates",
+                                 "\"%s\" is a replicate key, but it is tied to \"%s\": jobs that differ in one also "
+                                 "differ in the other, so they are not replicates",
                                  key, axis->keys[k]);
         }
 }
@@ -230,7 +230,7 @@ static void check_replicate(const struct reading *r, const struct words *keys, s
     const char *key = NULL;
     size_t sections = sections_with(keys, word->text, &kind, &key);
     if (sections == 0 && is_derived(r->sweep, word->text)) {
-        problems_add(r->problems, word->at, "replicate: \"%s\" is derived; name the key that it comes from",
+        problems_add(r->problems, word->at, "replicate: \"%s\" is derived; name the key from which it is derived",
                      word->text);
     } else if (sections == 0) {
         unknown_listed(r, keys, "replicate", word);
@@ -239,9 +239,8 @@ static void check_replicate(const struct reading *r, const struct words *keys, s
                      word->text, section_names[kind], word->text);
     } else if (sweep_is_label(r->sweep, key)) {
         problems_add(r->problems, word->at,
-                     "replicate: \"%s\" does not count towards identity ([sweep] note): jobs that differ in it alone "
-                     "are "
-                     "one job, which runs once",
+                     "replicate: \"%s\" does not count towards identity ([sweep] note): jobs that differ only in it "
+                     "are one job, which runs once",
                      word->text);
     } else {
         check_untied(r, (enum section_kind)kind, key);
@@ -264,7 +263,8 @@ static void check_group_key(const struct reading *r, const struct words *keys, s
         unknown_listed(r, keys, "group_by", word);
     else if (qualified && word_list_has(&r->sweep->replicates, qualified))
         problems_add(r->problems, word->at,
-                     "group_by: \"%s\" is a replicate key: its jobs are one configuration, in one group", word->text);
+                     "group_by: \"%s\" is a replicate key, so its jobs are one configuration and in one group",
+                     word->text);
     else if (qualified) {
         free(word->text);
         word->text = xstrdup(qualified);

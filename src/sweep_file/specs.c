@@ -73,7 +73,8 @@ static struct value size_value(const struct reading *r, const char *key, const s
     if (node->kind == NODE_FLOAT)
         v = (struct value){.kind = VALUE_FLOAT, .real = node->real};
     else if (node->kind == NODE_STRING && !parse_size_bytes(node->text, &v.integer))
-        problem_at_value(r, node, "%s: \"%s\" is no size (\"80GiB\", \"24 MiB\", bytes as a number)", key, node->text);
+        problem_at_value(r, node, "%s: \"%s\" is not a size, such as \"80GiB\", \"24 MiB\" or bytes as a number", key,
+                         node->text);
     else
         schema_expect(r, node, key, TYPE_STRING | TYPE_NUMBER);
     return v;
@@ -100,16 +101,18 @@ static struct value read_value(const struct block_reading *b, const char *key, c
 {
     const struct toml_node *bad = find_not_finite(node);
     if (bad)
-        problem_at_value(b->r, bad, "%s: NaN and infinities cannot be swept over", key);
+        problem_at_value(b->r, bad, "%s: NaN and infinity cannot be values of an axis", key);
     if (range_is_meant(node) && !takes_lists(b, key))
-        problem_at_value(b->r, node, "%s: a range is no value in a list (list_values has keys whose tables are values)",
+        problem_at_value(b->r, node,
+                         "%s: a range cannot be an element of a list (for keys whose tables are values, see "
+                         "list_values)",
                          key);
     check_count(b, key, node);
     struct value v = is_size(b, key) ? size_value(b->r, key, node) : plain_value(node);
     if (v.text && strlen(v.text) > SPEC_LONGEST)
         problem_at_value(b->r, node,
-                         "%s: a value of %zu KiB, more than %d KiB; put it into a file and sweep over its name", key,
-                         strlen(v.text) >> 10, SPEC_LONGEST >> 10);
+                         "%s: a value of %zu KiB is larger than %d KiB; put it into a file and sweep over file names",
+                         key, strlen(v.text) >> 10, SPEC_LONGEST >> 10);
     return v;
 }
 
@@ -173,7 +176,8 @@ static void check_distinct(const struct reading *r, const struct axis *axis, con
 static void read_list_axis(const struct block_reading *b, const struct toml_node *node, struct axis *axis)
 {
     if (node->child_count == 0) {
-        problem_at_value(b->r, node, "%s: an axis needs a value (a list that is a value goes into list_values)",
+        problem_at_value(b->r, node,
+                         "%s: the list is empty, but an axis needs a value (for a list as a value, use list_values)",
                          node->key);
         leave_empty(axis);
         return;
@@ -264,7 +268,7 @@ static void read_group_values(const struct block_reading *b, const struct toml_n
 {
     bool one = count_lists(node) < node->child_count;
     if (one && node->child_count != axis->key_count) {
-        problem_at_value(b->r, node, "%s ties %zu keys: it takes a list of lists of %zu values each", node->key,
+        problem_at_value(b->r, node, "%s ties %zu keys, so it needs a list of lists of %zu values each", node->key,
                          axis->key_count, axis->key_count);
         leave_empty(axis);
         return;
@@ -284,14 +288,14 @@ static void read_group_values(const struct block_reading *b, const struct toml_n
 static bool check_group(const struct block_reading *b, const struct toml_node *node, char **keys, size_t count)
 {
     if (count < 2) {
-        problem_at_key(b->r, node, "%s: a tied group has two keys or more", node->key);
+        problem_at_key(b->r, node, "%s: a tied group needs at least two keys", node->key);
         return false;
     }
     for (size_t k = 0; k < count; k++)
         if (!check_key_name(b->r, node, keys[k]))
             return false;
     if (node->kind != NODE_LIST || node->child_count == 0) {
-        problem_at_value(b->r, node, "%s takes a list of lists of %zu values each", node->key, count);
+        problem_at_value(b->r, node, "%s must be a list of lists of %zu values each", node->key, count);
         return false;
     }
     return true;
@@ -302,7 +306,7 @@ static void read_group(const struct block_reading *b, const struct toml_node *no
     char **keys;
     size_t count;
     if (!group_parse(node->key, &keys, &count)) {
-        problem_at_key(b->r, node, "\"%s\" is no tied group: it is written \"(a, b)\"", node->key);
+        problem_at_key(b->r, node, "\"%s\" is not a tied group; write one as \"(a, b)\"", node->key);
         reading_excuse(b->r, node);
         return;
     }
@@ -350,7 +354,7 @@ static void check_keys_once(const struct reading *r, const struct block *block)
     words_sort(&keys);
     for (size_t i = 1; i < keys.count; i++)
         if (strcmp(keys.items[i].text, keys.items[i - 1].text) == 0)
-            problems_add(r->problems, keys.items[i].at, "\"%s\" is given twice in one block (first in line %d)",
+            problems_add(r->problems, keys.items[i].at, "\"%s\" is given twice in one block (first on line %d)",
                          keys.items[i].text, keys.items[i - 1].at.line);
     words_free(&keys);
 }
@@ -368,9 +372,9 @@ static void read_block(const struct reading *r, enum section_kind kind, const st
     if (!config)
         return;
     if (kind != SECTION_MODEL)
-        problem_at_key(r, config, "%s goes into [[model]]", HF_CONFIG_KEY);
+        problem_at_key(r, config, "%s belongs in [[model]]", HF_CONFIG_KEY);
     else if (config->kind != NODE_STRING)
-        problem_at_value(r, config, "%s is the name of a config.json, or a list of them", HF_CONFIG_KEY);
+        problem_at_value(r, config, "%s must be the name of a config.json, or a list of such names", HF_CONFIG_KEY);
     else
         hf_keys_add(r, config, block);
 }

@@ -83,7 +83,7 @@ static void gather_keys(const struct reading *r, const struct toml_node *list, s
         const struct toml_node *key = &list->children[i];
         size_t length = template_name_length(key->text);
         if (length == 0 || key->text[length])
-            problem_at_value(r, key, "\"%s\" is no key", key->text);
+            problem_at_value(r, key, "\"%s\" cannot be a key", key->text);
         else
             words_add(out, key->text, reading_at_value(r, key));
     }
@@ -129,7 +129,7 @@ static bool check_name_length(const struct reading *r, const struct toml_node *n
 {
     if (strlen(name->text) <= NAME_LONGEST)
         return true;
-    problem_at_value(r, name, "name is longer than %d bytes; description takes what is longer", NAME_LONGEST);
+    problem_at_value(r, name, "name is longer than %d bytes; use description for longer text", NAME_LONGEST);
     return false;
 }
 
@@ -197,7 +197,7 @@ static bool own_direction(const struct reading *r, const struct word *word, bool
                      near);
     else
         problems_add(r->problems, word->at,
-                     "objective: nothing says which way \"%s\" is better; write \"max:%s\" or \"min:%s\"", word->text,
+                     "objective: the direction of \"%s\" is missing; write \"max:%s\" or \"min:%s\"", word->text,
                      word->text, word->text);
     return false;
 }
@@ -208,7 +208,7 @@ static bool direction_agrees(const struct reading *r, const struct word *word, c
     const struct metric *m = job_find_metric(&r->sweep->job, name);
     if (!m || !m->better_given || m->maximise == maximise)
         return true;
-    problems_add(r->problems, word->at, "objective: \"%s\", but better = \"%s\" is said of \"%s\" (%s:%d)", word->text,
+    problems_add(r->problems, word->at, "objective: \"%s\" contradicts better = \"%s\" of \"%s\" (%s:%d)", word->text,
                  m->maximise ? "max" : "min", name, m->at.file, m->at.line);
     return false;
 }
@@ -242,8 +242,7 @@ static bool has_source(const struct reading *r, const struct word *word, const c
     }
     has |= given == 0;
     if (!has && !problems_excused(r->problems, name))
-        problems_add(r->problems, word->at,
-                     "objective: nothing reports \"%s\": jobs come from a table, and [import.metrics] does not have it",
+        problems_add(r->problems, word->at, "objective: jobs come from a table, but [import.metrics] has no \"%s\"",
                      name);
     return has;
 }

@@ -144,7 +144,7 @@ static bool is_known_in(const struct schema *s, const char *name)
     return false;
 }
 
-/* "; it belongs to [job]" of a key that is out of place: `profile` below [sweep], `timeout` above [job]; NULL where no
+/* "; it belongs in [job]" of a key that is out of place: `profile` below [sweep], `timeout` above [job]; NULL where no
  * table has it. The caller's. */
 static char *homes_of(const char *name)
 {
@@ -152,7 +152,7 @@ static char *homes_of(const char *name)
     for (size_t i = 0; i < schema_common_count; i++) {
         const struct schema *s = schema_common[i];
         if (is_known_in(s, name))
-            buffer_printf(&b, "%s%s", b.length ? " or " : "; it belongs to ",
+            buffer_printf(&b, "%s%s", b.length ? " or " : "; it belongs in ",
                           s == &schema_top ? "the top of the file, before the first [table]" : s->title);
     }
     return b.length ? buffer_take(&b) : NULL;

@@ -37,7 +37,8 @@ void read_duration(const struct reading *r, const struct toml_node *node, int64_
         return;
     char *text = constant_text(node);
     if (!parse_duration_ms(text, ms))
-        problem_at_value(r, node, "%s: \"%s\" is no duration (\"5s\", \"500ms\", at most 10 years)", node->key, text);
+        problem_at_value(r, node, "%s: \"%s\" is not a duration, such as \"5s\" or \"500ms\" (at most 10 years)",
+                         node->key, text);
     free(text);
 }
 

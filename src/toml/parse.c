@@ -128,7 +128,7 @@ static int check_limits(const char *text, size_t length, struct toml_fault *faul
         if (s.values > TOML_MOST_VALUES)
             return refuse(&s, fault, xasprintf("more than %d values in one file", TOML_MOST_VALUES));
         if (is_beyond_ascii(&s))
-            return refuse(&s, fault, xstrdup("only strings and comments may hold characters beyond ASCII"));
+            return refuse(&s, fault, xstrdup("characters beyond ASCII are allowed only in strings and comments"));
         step(&s);
     }
     return 0;
@@ -158,7 +158,7 @@ static int check_bytes(const char *text, size_t length, struct toml_fault *fault
         return 0;
     size_t at = nul && (size_t)(nul - text) < bad ? (size_t)(nul - text) : bad;
     locate(text, at, fault);
-    fault->message = nul ? xstrdup("not a text file: it holds NUL bytes (UTF-8 is expected)")
+    fault->message = nul ? xstrdup("not a text file: it contains NUL bytes (UTF-8 is expected)")
                          : xasprintf("not UTF-8: byte 0x%02X", (unsigned char)text[at]);
     return -1;
 }

@@ -26,7 +26,7 @@ struct refusal {
 char *copy_text(const std::string &text, const toml::source_position &at)
 {
     if (text.find('\0') != std::string::npos)
-        throw refusal{at, "a string or key may not hold a NUL character"};
+        throw refusal{at, "a string or key must not contain a NUL character"};
     return xstrndup(text.data(), text.size());
 }
 
@@ -101,7 +101,7 @@ void fill(const toml::node &from, toml_node &to)
     } else if (auto *moment = from.as_date_time()) {
         fill_string(written(moment->get()), from, to);
     } else {
-        throw refusal{from.source().begin, "a kind of value that is not known here"};
+        throw refusal{from.source().begin, "an unknown kind of value"};
     }
 }
 
@@ -166,14 +166,13 @@ int set_syntax_fault(toml_fault *fault, std::string_view text, const toml::parse
     const toml::source_position at = error.source().begin;
     const std::string_view said = error.description();
     if (says(said, "unescaped control characters") && is_at_line_end(text, at))
-        return set_fault(fault, at, "the text has no closing quote on its line");
+        return set_fault(fault, at, "the string has no closing quote on its line");
     if (is_word_without_quotes(said))
-        return set_fault(fault, word_begin(text, at),
-                         "neither a number, a date, true or false, nor a list: a text stands in quotes");
+        return set_fault(fault, word_begin(text, at), "not a number, date, boolean or list; put strings in quotes");
     if (!redefined(said).empty())
         return set_fault(fault, at, "\"" + std::string(redefined(said)) + "\" is given twice");
     if (says(said, "root table") && says(said, "saw '('"))
-        return set_fault(fault, at, "a tied group stands in quotes: \"(a, b)\" = [[1, 2]]");
+        return set_fault(fault, at, "put a tied group in quotes: \"(a, b)\" = [[1, 2]]");
     return set_fault(fault, at, said);
 }
 

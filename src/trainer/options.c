@@ -76,7 +76,7 @@ static const struct {
 
 static int bad_value(const struct option_entry *entry, const char *text, const char *wanted, struct error *e)
 {
-    return error_set(e, STATUS_USAGE, "--%s %s: %s is wanted", entry->name, text, wanted);
+    return error_set(e, STATUS_USAGE, "--%s %s: must be %s", entry->name, text, wanted);
 }
 
 static int read_int(const struct option_entry *entry, const char *text, int *out, struct error *e)

@@ -34,7 +34,7 @@ int fault_arm(const char *text, struct error *e)
     if (point == FAULT_NONE)
         return error_set(e, ERROR_USAGE, "MESHSWEEP_FAULT: there is no fault point `%.*s`", (int)length, text);
     if (text[length] && (!parse_int64(text + length + 1, &passes) || passes < 1))
-        return error_set(e, ERROR_USAGE, "MESHSWEEP_FAULT: `%s` is no count from 1", text + length + 1);
+        return error_set(e, ERROR_USAGE, "MESHSWEEP_FAULT: `%s` is not a count from 1", text + length + 1);
     armed.point = point;
     armed.passes_left = passes;
     return 0;

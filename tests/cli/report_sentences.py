@@ -706,67 +706,70 @@ def nothing():
 
 KNOWN = [
     (r"Of (\S+) (\d+) of (\d+) values are cut after (\d+) characters; meshsweep export has all of them\.", values_cut),
-    (r"A click on a column's name sorts\. .*", nothing),
+    (r"Click a column's name to sort\. .*", nothing),
     (r"Show more rows(?: show all)?|show all", nothing),
-    (r"There is no job\.", no_job),
-    (r"Without scripts: the best (\d+) of (\d+)\.", best_rows),
+    (r"There are no jobs\.", no_job),
+    (r"Without JavaScript, only the best (\d+) of (\d+) jobs are shown\.", best_rows),
     (r"The sweep declares no objective\.", no_objective),
-    (r"The line is the best so far; crosses at the bottom failed\. (\d+) attempts, (\d+) failed; "
-     r"(?:the best came as number (\d+)|none may win)\.", best_so_far),
+    (r"The line is the best so far; crosses at the bottom are failed attempts\. (\d+) attempts, (\d+) failed; "
+     r"(?:attempt (\d+) was the best|none can win)\.", best_so_far),
     (r"No attempt has ended with a finite objective yet\.", no_finite_objective),
-    (r"No time of an attempt is known: these jobs come from a table\.", no_times),
+    (r"The times of attempts are not known, because these jobs come from a table\.", no_times),
     (r"No attempt has ended yet\.", nothing_ended),
     (r"There are (\d+); one in (\d+) is drawn\.", every_nth),
-    (r"Dotted lines stand for idle times that were cut out\.", nothing),
+    (r"Dotted lines mark idle times that were cut out\.", nothing),
     (r"Only the first 64 slots are drawn\.", lanes_cut),
     (r"The first (\d+) of (\d+) attempts are drawn\.", bars_cut),
     (r"(The line is the Pareto front|Each line is the Pareto front of a group): (\d+) jobs, (\d+) of them on "
-     r"(?:the front|the fronts of their groups): no other job (?:that may win )?(of the group )?takes less memory and is "
-     r"better\.", front),
-    (r"No job is ok with a finite objective and a memory figure\.", no_front),
-    (r"No job reports memory: a metric whose name has the word, such as peak_memory_bytes, would be shown here\.", no_memory),
-    (r"(\d+) runs; predictions made before each were off by ([\d.]+) % in the mean\.", predicted),
-    (r"(\d+) jobs; what is predicted of each is off by ([\d.]+) % in the mean\.", predicted_of_table),
-    (r"On the line they would be right; above it, too high\.", nothing),
-    (r"Nothing was both predicted and measured: a \[predict\] table in the sweep file asks for it\.", no_predictions),
-    (r"Pairs of jobs that are equal in everything else and in the global batch\. Thick: the 95 % bootstrap interval of the "
-     r"median; thin: the middle half of the pairs; in parentheses how many pairs\. Below \d+ pairs nothing is told apart\.",
-     nothing),
+     r"(?:the front|the fronts of their groups): no other job (?:that may win )?(of the group )?both takes less memory and "
+     r"is better\.", front),
+    (r"No successful job has both a finite objective and a value for memory\.", no_front),
+    (r"No job reports memory\. A metric with the word memory in its name, such as peak_memory_bytes, would be shown "
+     r"here\.", no_memory),
+    (r"(\d+) runs; the mean error of the predictions made before each run is ([\d.]+) %\.", predicted),
+    (r"(\d+) jobs; the mean error of the predictions is ([\d.]+) %\.", predicted_of_table),
+    (r"On the line a prediction is right; above it, too high\.", nothing),
+    (r"Nothing was both predicted and measured\. To get predictions, add a \[predict\] table to the sweep file\.",
+     no_predictions),
+    (r"Pairs of jobs that are equal in everything else and in the global batch\. Thick line: the 95 % bootstrap interval "
+     r"of the median; thin line: the middle half of the pairs; in parentheses: the number of pairs\. With fewer than \d+ "
+     r"pairs, no conclusion is drawn\.", nothing),
     (r"The first (\d+) of (\d+) are shown\.", rows_cut),
-    (r"No two jobs that are ok differ in one key alone\.", no_effects),
-    (r"Best against best, free to differ what rules and derived keys tie to the key: (.*)\.", best_against_best),
-    (r"No two jobs that are ok differ in one of these alone, so their effect is not known: (.*)\.", apart),
-    (r"(\d+) of (\d+) (jobs|runs|rows|attempts)(?:, those with the least memory; All jobs has both of each|, the first|"
-     r": those at which the best changed)\.", cut),
+    (r"No two successful jobs differ in only one key\.", no_effects),
+    (r"The best of each side is compared, over the keys that rules and derived keys tie to the key: (.*)\.",
+     best_against_best),
+    (r"No two successful jobs differ in only one of these keys, so their effects are not known: (.*)\.", apart),
+    (r"(\d+) of (\d+) (jobs|runs|rows|attempts)(?:, those with the least memory; All jobs has both values of every job|"
+     r", the first ones|: those that improved on the best so far)\.", cut),
     (r"(\S+ ?\S*(?: \S+)?) (\S+), job (\d+)", winner),
-    (r"([\d.e+-]+) % (ahead of|below) job (\d+)(?:; one of the two was measured once, so how sure that is cannot be told|"
+    (r"([\d.e+-]+) % (ahead of|below) job (\d+)(?:; one of the two was measured only once, so the uncertainty is not known|"
      r", 95 % interval ([\d.e+-]+) to ([\d.e+-]+) %)\.", ahead),
-    (r"Less than 0\.01 % from job (\d+)(?:; one of the two was measured once, so how sure that is cannot be told|"
+    (r"Less than 0\.01 % from job (\d+)(?:; one of the two was measured only once, so the uncertainty is not known|"
      r", 95 % interval \S+ to \S+ %)\.", level),
     (r"It cannot be told apart from (\d+) others? \(95 %\): ((?:job \d+(?:, )?)+…?)\."
-     r"(?: One more run of each takes (.*?), one after the other, and (\S+) device-hours\.)?", alike),
+     r"(?: One more run of each, one after the other, takes (.*?) and (\S+) device-hours\.)?", alike),
     (r"Of (\d+) jobs? that differs? from it in one key, (?:none has ended|(\d+) ended and (\d+) of these failed|(\d+) failed)"
      r"(?:: [^.]*)?\.", neighbours),
-    (r"No job is ok( yet)?: (\d+) failed \(why\)\.", none_but_failed),
-    (r"It takes ([\d.]+) (\S+) of a device's ([\d.]+) (\S+) \((\d+) %\)\.", device_memory),
+    (r"No job has succeeded( yet)?: (\d+) failed \(why\)\.", none_but_failed),
+    (r"It uses ([\d.]+) (\S+) of a device's ([\d.]+) (\S+) \((\d+) %\)\.", device_memory),
     (r"Search by (\S+): (\d+) trials?, (\d+) ok, (\d+) stopped early, (\d+) failed(?:, (\d+) open)?\."
-     r"(?: It has ended: (.*?)\.(?: (\d+) pending jobs? (?:is|are) not to come: (.*?) runs what the search left out"
+     r"(?: It ended: (.*?)\.(?: (\d+) pending jobs? will not run: (.*?) runs what the search left out"
      r"\.)?| At most (\d+) more to come, of (\d+) pending\.)?", search),
-    (r"This page is of the sweep that was asked for last; the database has (\d+) others?: (.*)\.", other_sweeps),
-    (r"It has no command: it was measured elsewhere \(.*\)\.", nothing),
-    (r"Its command, to be run again:", nothing),
-    (r"No job is ok yet\.", none_ok),
-    (r"Jobs are ok, but none has a finite objective\.", none_finite),
+    (r"This page shows the sweep that was run last; the database has (\d+) others?: (.*)\.", other_sweeps),
+    (r"It has no command, because it was measured elsewhere \(.*\)\.", nothing),
+    (r"To run it again:", nothing),
+    (r"No job has succeeded yet\.", none_ok),
+    (r"Some jobs succeeded, but none has a finite objective\.", none_finite),
     (r"The sweep declares no objective: add objective = \"max:METRIC\" or \"min:METRIC\" under \[sweep\] and run it once "
      r"more\.", no_objective),
     (r"The first (\d+) of (\d+) groups are shown\.", groups_cut),
     (r"Groups are not compared with each other\.", nothing),
     (r"Files to use it: meshsweep best(?: -d \S+)? --group (.*) --out DIR", how_to_use),
-    (r"Values are means over replicates; the job is the one in the middle\.", nothing),
-    (r"No objective is declared, so nothing is best\..*", no_objective),
-    (r"Sought: the (highest|lowest) (\S+)\. First asked for at .*", asked),
-    (r"Jobs whose metrics are not of all that they reported \(partial\): (\d+), for one: .*", partial),
-    (r"Jobs of whose samples evenly spaced ones are kept: (\d+)\. Their summaries are of all\.", thinned),
+    (r"Values are means over replicates; the job shown is the median one\.", nothing),
+    (r"No objective is declared, so there is no best job\..*", no_objective),
+    (r"Sought: the (highest|lowest) (\S+)\. First run at .*", asked),
+    (r"Jobs with metrics from only a part of their output \(partial\): (\d+), for example: .*", partial),
+    (r"Jobs with so many samples that only evenly spaced ones are kept: (\d+)\. Their summaries cover all samples\.", thinned),
 ]
 
 

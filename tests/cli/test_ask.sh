@@ -49,23 +49,24 @@ ask__next_ones__trials_in_order_until_none_is_left()
 2|2|me|first|2|" "SELECT t.id, t.job_id, json_extract(s.options, '$.by'), t.reason, t.asked, t.told FROM trial AS t
         JOIN search AS s ON s.id = t.search_id WHERE s.strategy = 'ask'"
     run_meshsweep status
-    expect_only_stdout_contains 0 '2 jobs are asked for and not told yet; `meshsweep ask --open` lists them'
+    expect_only_stdout_contains 0 '2 jobs are asked for without a result yet; `meshsweep ask --open` lists them'
     given tell <<'END'
 {"trial": 1, "metrics": {"throughput": 1, "peak_memory": 1}}
 END
     expect_only_stdout 0
     run_meshsweep status
-    expect_only_stdout_contains 0 '1 job is asked for and not told yet; `meshsweep ask --open` lists it'
+    expect_only_stdout_contains 0 '1 job is asked for without a result yet; `meshsweep ask --open` lists it'
     run_meshsweep ask -n 100
     expect_only_stdout_contains 0 '"left":	0'
     run_meshsweep ask
-    expect_only_stderr 4 'meshsweep: nothing is left to ask for: what has not run has been asked for (6 to be told; '\
+    expect_only_stderr 4 'meshsweep: no job is left to ask for: all that have not run have been asked for (6 '\
+'without a result; '\
 'meshsweep ask --open lists them)'
     # What is asked for may be run as well: then the trials have what came of that.
     run_meshsweep run -j 1 --progress none
     expect_silent 0
     run_meshsweep ask
-    expect_only_stderr 4 'meshsweep: nothing is left to ask for: every job of the sweep has an outcome'
+    expect_only_stderr 4 'meshsweep: no job is left to ask for: every job of the sweep has an outcome'
     expect_sql "7|7|8.0" "SELECT count(*), sum(outcome = 'ok'), max(objective) FROM trial"
 }
 
@@ -221,22 +222,23 @@ tell_fails() # ERROR, of the result in $2
 
 tell__wrong__clear_errors_and_nothing_recorded()
 {
-    local finite='must be a finite number; a job that ended as none is told with "failure": "diverged"'
+    local finite='must be a finite number; for a job that diverged, write "failure": "diverged" instead'
     a_sweep
     run_meshsweep ask -n 2
     expect_only_stdout 0
-    tell_fails 'job 5 was not asked for; meshsweep ask --open lists what was' '{"job": 5, "failure": "oom"}'
-    tell_fails 'trial 9 was not asked for; meshsweep ask --open lists what was' '{"trial": 9, "failure": "oom"}'
-    tell_fails 'it names no job: "trial": N, "job": N or "key": "…"' '{"failure": "oom"}'
-    tell_fails 'wrong.json: this is no JSON, from byte 39 on (JSON has no NaN)' \
+    tell_fails 'job 5 was not asked for; meshsweep ask --open lists the jobs that were' '{"job": 5, "failure": "oom"}'
+    tell_fails 'trial 9 was not asked for; meshsweep ask --open lists the jobs that were' '{"trial": 9, "failure": '\
+'"oom"}'
+    tell_fails 'it names no job; add "trial": N, "job": N or "key": "…"' '{"failure": "oom"}'
+    tell_fails 'wrong.json: not valid JSON at byte 39 (JSON has no NaN)' \
         '{"trial": 1, "metrics": {"throughput":NaN}}'
     tell_fails "metric \"throughput\" $finite" '{"trial": 1, "metrics": {"throughput": 1e999}}'
     tell_fails "metric \"throughput\" $finite" '{"trial": 1, "metrics": {"throughput": "NaN"}}'
-    tell_fails 'it lacks the metric "throughput", which is the objective; a job that failed is told with '\
-'"failure": CLASS' \
+    tell_fails 'it lacks the metric "throughput", which is the objective; for a job that failed, write '\
+'"failure": CLASS instead' \
         '{"trial": 1, "metrics": {"peak_memory": 1}}'
     tell_fails 'there is no failure class "oomm"; did you mean "oom"?' '{"trial": 1, "failure": "oomm"}'
-    tell_fails 'result 2: trial 1, job 1, has its outcome already: failed' \
+    tell_fails 'result 2: trial 1 (job 1) already has an outcome: failed' \
         '[{"trial": 1, "failure": "oom"}, {"trial": 1, "failure": "oom"}]'
 }
 
@@ -249,7 +251,7 @@ tell__twice__refused()
     run_meshsweep tell told.json
     expect_only_stdout 0
     run_meshsweep tell told.json
-    expect_only_stderr 2 'meshsweep: trial 1, job 1, has its outcome already: ok'
+    expect_only_stderr 2 'meshsweep: trial 1 (job 1) already has an outcome: ok'
 }
 
 a_measured_table()
@@ -364,7 +366,7 @@ ask__replicates__configurations_as_the_strategy_decides()
 {
     expect_jobs_of_a_run 'strategy = "random"
 max_trials = 4'
-    expect "grep -q '^meshsweep: random has nothing more to ask for' asked.err"
+    expect "grep -q '^meshsweep: random has no more jobs to propose' asked.err"
     cp ask.db results.db
     expect_sql "4|random" "SELECT count(DISTINCT j.parallel_id), json_extract(s.options, '\$.by') FROM trial AS t
         JOIN search AS s ON s.id = t.search_id JOIN job AS j ON j.id = t.job_id"

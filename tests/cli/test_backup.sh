@@ -54,8 +54,8 @@ copy__after_a_run_beside_a_reader_in_a_transaction__said_to_lack_something()
     run_meshsweep run --progress none
     expect_status 0
     expect_no_stdout
-    expect_stderr "meshsweep: another program has been reading results.db all along: part of what is recorded stands \
-in results.db-wal alone; copy both, or use meshsweep backup"
+    expect_stderr "meshsweep: another program still reads results.db, so the newest records are only \
+in results.db-wal; to copy the database, copy both files or use meshsweep backup"
     run_meshsweep backup copy.db
     expect_only_stdout 0 'copy.db: 4 jobs, 4 attempts'
     exec 9>&-
@@ -139,7 +139,7 @@ backup__over_the_database_or_another_file__refused()
 {
     local name
     larger_sweep 4
-    expect_refused 1 'database results.db: there is none yet; `meshsweep run` makes it' copy.db
+    expect_refused 1 'database results.db: it does not exist yet; `meshsweep run` creates it' copy.db
     run_silently 0
     ln results.db hard.db
     ln -s results.db soft.db
@@ -152,11 +152,11 @@ backup__over_the_database_or_another_file__refused()
     expect_refused 2 "results.db.lock is the database's lock; name another with backup FILE" results.db.lock
     expect_refused 2 'sweep.toml is a sweep file of the database; name another with backup FILE' sweep.toml
     for name in notes.db place; do
-        expect_refused 1 "backup: $name is there already and is no database of this version of meshsweep; name \
+        expect_refused 1 "backup: $name exists already and is not a database of this version of meshsweep; name \
 another file or remove it" "$name"
     done
     expect_refused 1 'backup: cannot create absent/copy.db: No such file or directory' absent/copy.db
-    expect_refused 2 'backup: name the file that gets the copy'
+    expect_refused 2 'backup: no file is given; name the file to write the copy to: meshsweep backup FILE'
 }
 
 backup__over_a_database_in_use__refused()

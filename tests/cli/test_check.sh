@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/fixture.sh"
 
-# Of a runner that is not there any more nothing is left in this one.
+# Of a runner that no longer exists nothing is left in this one.
 quiet_database()
 {
     fixture_database \
@@ -46,8 +46,8 @@ END
     run_meshsweep check sweep.toml
     expect_status 0
     expect_any_stdout
-    expect_stderr 'meshsweep: sweep.toml: nothing says how speed is read: every job has to write it to '\
-'$MESHSWEEP_METRICS, or fails as no-metric; [job.metrics.speed] says otherwise'
+    expect_stderr 'meshsweep: sweep.toml: no reader is given for speed: each job must write it to '\
+'$MESHSWEEP_METRICS or fails as no-metric; to read it from output or a file, add [job.metrics.speed]'
     # What says that the job writes it, what every attempt has, and what is worked out from that.
     printf '[job.metrics.speed]\n' >>sweep.toml
     run_meshsweep check sweep.toml
@@ -67,8 +67,9 @@ END
     run_meshsweep check sweep.toml
     expect_status 0
     expect_any_stdout
-    expect_stderr 'meshsweep: sweep.toml: [search] racing ends no job: twice is worked out from duration, which is '\
-'known when a job has ended'
+    expect_stderr 'meshsweep: sweep.toml: [search] racing cannot end a job early: twice is computed from duration, '\
+'which '\
+'is known only once a job has ended'
     printf 'racing = false\n' >>sweep.toml
     run_meshsweep check sweep.toml
     expect_only_stdout 0
@@ -82,8 +83,8 @@ x = "x"
 rate = "rate"
 END
     run_meshsweep check sweep.toml
-    expect_only_stderr 2 'meshsweep: sweep.toml:2:13: objective: nothing reports "speed": jobs come from a table, and '\
-'[import.metrics] does not have it'
+    expect_only_stderr 2 'meshsweep: sweep.toml:2:13: objective: jobs come from a table, but [import.metrics] '\
+'has no "speed"'
 }
 
 check_sweep__absent__said()
@@ -97,10 +98,10 @@ check__nothing_named_or_too_much__status_2()
     run_meshsweep check
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: check: there is no sweep.toml and no results.db here: name a sweep file (-c FILE), '\
+    expect_stderr 'meshsweep: check: there is neither sweep.toml nor results.db here; name a sweep file (-c FILE), '\
 'a database (-d FILE) or both'
     run_meshsweep check a.db b.db
-    expect_only_stderr 2 'meshsweep: check: one sweep file and one database at a time: b.db'
+    expect_only_stderr 2 'meshsweep: check: give at most one sweep file and one database; one too many: b.db'
 }
 
 check_database__sound__all_well()
@@ -116,10 +117,10 @@ check_database__runner_gone__said()
 {
     fixture_database
     run_meshsweep check -d results.db
-    expect_only_stdout 1 'jobs that run though no runner is at work (1): job 7
-  `meshsweep run` takes them up again
-attempts that are open though no runner is at work (1): job 7 attempt 1
-  `meshsweep run` takes them up again'
+    expect_only_stdout 1 'running jobs without an active runner (1): job 7
+  `meshsweep run` continues them
+open attempts without an active runner (1): job 7 attempt 1
+  `meshsweep run` continues them'
 }
 
 check_database__states_that_contradict__each_said()
@@ -127,9 +128,9 @@ check_database__states_that_contradict__each_said()
     quiet_database "UPDATE job SET attempt_id = NULL WHERE id IN (1, 2)" "UPDATE job SET failure = 'hang' WHERE id = 4"
     sqlite3 results.db "PRAGMA foreign_keys = OFF; UPDATE attempt SET runner_id = 77 WHERE id = 9"
     run_meshsweep check -d results.db
-    expect_only_stdout_contains 1 'ok jobs without an attempt that is ok (2): job 1, job 2'
-    expect_stdout_contains 'failed jobs whose attempt did not fail like that (1): job 4'
-    expect_stdout_contains 'attempts whose runner is not there (1): job 9 attempt 1'
+    expect_only_stdout_contains 1 'ok jobs without an ok attempt (2): job 1, job 2'
+    expect_stdout_contains 'failed jobs whose attempt did not fail in the same way (1): job 4'
+    expect_stdout_contains 'attempts whose runner is missing (1): job 9 attempt 1'
 }
 
 check_database__files__missing_and_unknown_ones()
@@ -139,10 +140,10 @@ check_database__files__missing_and_unknown_ones()
     mkdir -p results.db.d/0300000000000000/1 results.db.d/0300000000000000/2 results.db.d/slots
     echo "kept" >results.db.d/0300000000000000/2/output.log
     run_meshsweep check -d results.db
-    expect_only_stdout 1 "attempts whose files are gone (1): 0400000000000000/1
-  nothing need be done: what they measured is in the database; their logs are lost
-directories that no attempt has (1): 0300000000000000/2
-  they may be deleted; they are in $PWD/results.db.d; \`meshsweep check --repair -d results.db\` moves them aside"
+    expect_only_stdout 1 "attempts whose files are missing (1): 0400000000000000/1
+  nothing needs to be done: their measurements are in the database, only their logs are lost
+directories that belong to no attempt (1): 0300000000000000/2
+  they can be deleted; they are in $PWD/results.db.d; \`meshsweep check --repair -d results.db\` moves them aside"
 }
 
 # A runner that was killed between making one and recording it leaves such.
@@ -193,7 +194,7 @@ check_database__flipped_byte_of_a_result__said_of_which_attempt()
             expect_status 1
             # Its index's copy of it is SQLite's to find.
             expect_stdout_matches \
-                '^attempts that are not as they were recorded \(1\): job 2 attempt 1$|^indexes that do'
+                '^attempts whose records have been changed \(1\): job 2 attempt 1$|^indexes that do'
             expect_no_stderr
             found=$((found + 1))
         done <offsets
@@ -235,9 +236,9 @@ check_database__schema_changed__said()
     run_meshsweep check -d results.db
     expect_status 1
     expect_stdout 'indexes and triggers that are missing (2): index job_failed (missing), trigger job_state (missing)
-  `meshsweep check --repair -d results.db` makes them again
+  `meshsweep check --repair -d results.db` creates them again
 parts of the schema that another program changed (1): table metric (changed)
-  make a new database by `meshsweep run -d NEW`, or restore a copy of this one'
+  make a new database with `meshsweep run -d NEW`, or restore a copy of this one'
     expect_no_stderr
     mv results.db 'my FILE.db'
     run_meshsweep check -d 'my FILE.db'
@@ -270,17 +271,17 @@ repair__states_rows_and_schema__said_and_right_again()
         DELETE FROM meta; DROP TRIGGER job_state; DROP INDEX job_failed"
     run_meshsweep check --repair -d results.db
     expect_only_stdout 0 'repaired: indexes and triggers that were missing (2): job_failed, job_state
-  they were made again
-repaired: attempts whose runner is not there (1): job 9 attempt 1
-  they have a runner of an unknown host now
+  they were created again
+repaired: attempts whose runner is missing (1): job 9 attempt 1
+  they now have a runner on an unknown host
 repaired: failed attempts without a failure class (1): job 5 attempt 2
-  their exit status or signal says the class; without either they are lost
-repaired: ok jobs without an attempt that is ok (2): job 1, job 2
-  the last attempt that is ok stands for each; without one the job is pending
-repaired: failed jobs whose attempt did not fail like that (2): job 4, job 5
-  the last attempt that failed stands for each; without one the job is pending
-repaired: sweeps of which jobs are missing (1): sweep 1: 1 of 99
-  the next run of the sweep makes them again
+  their class was set from their exit status or signal, or to `lost` without either
+repaired: ok jobs without an ok attempt (2): job 1, job 2
+  each job now has its last ok attempt, or is pending if it has none
+repaired: failed jobs whose attempt did not fail in the same way (2): job 4, job 5
+  each job now has its last failed attempt, or is pending if it has none
+repaired: sweeps with missing jobs (1): sweep 1: 1 of 99
+  the next run of the sweep creates them again
 results.db: all well'
     expect_sql "1|ok||1
 2|pending||
@@ -308,7 +309,7 @@ repair__index_that_lies__made_again()
     expect_only_stdout_contains 1 'indexes that do not agree with their tables'
     expect_stdout_lacks 'damage that SQLite finds'
     run_meshsweep check --repair -d results.db
-    expect_only_stdout_contains 0 'the indexes were made again from the tables'
+    expect_only_stdout_contains 0 'the indexes were rebuilt from the tables'
     expect_stdout_contains 'results.db: all well'
     expect_sql "4|exit
 5|exit" "SELECT id, failure FROM job INDEXED BY job_failed WHERE sweep_id = 2 AND state = 'failed' ORDER BY id"
@@ -321,7 +322,7 @@ repair__directories__moved_aside_or_removed()
     echo "kept" >results.db.d/0300000000000000/2/output.log
     run_meshsweep check --repair -d results.db
     expect_only_stdout_matches 0 \
-        '^repaired: directories that no attempt has \(2\): 0300000000000000/[23], 0300000000000000/[23]$'
+        '^repaired: directories that belong to no attempt \(2\): 0300000000000000/[23], 0300000000000000/[23]$'
     expect_stdout_contains 'results.db: all well'
     expect_file_contains results.db.d/orphans/0300000000000000-2.2/output.log kept
     expect "[ \"\$(ls results.db.d/0300000000000000)\" = 1 ]"
@@ -331,10 +332,10 @@ repair__open_attempts__left_to_the_run()
 {
     fixture_database
     run_meshsweep check --repair -d results.db
-    expect_only_stdout 1 'jobs that run though no runner is at work (1): job 7
-  `meshsweep run` takes them up again
-attempts that are open though no runner is at work (1): job 7 attempt 1
-  `meshsweep run` takes them up again'
+    expect_only_stdout 1 'running jobs without an active runner (1): job 7
+  `meshsweep run` continues them
+open attempts without an active runner (1): job 7 attempt 1
+  `meshsweep run` continues them'
     expect_sql "running|running" \
         "SELECT j.state, a.state FROM job AS j JOIN attempt AS a ON a.job_id = j.id WHERE j.id = 7"
 }
@@ -343,7 +344,7 @@ repair__damaged_absent_or_in_use__refused()
 {
     local page
     run_meshsweep check --repair -c sweep.toml
-    expect_only_stderr 2 'meshsweep: check: --repair is for a database: name it with -d FILE'
+    expect_only_stderr 2 'meshsweep: check: --repair needs a database; name it with -d FILE'
     run_meshsweep check --repair -d absent.db
     expect_only_stderr 1 'meshsweep: database absent.db: there is none'
     expect_no_file absent.db.lock
@@ -355,7 +356,7 @@ repair__damaged_absent_or_in_use__refused()
     run_meshsweep check --repair -d results.db
     expect_status 1
     expect_no_stdout
-    expect_stderr 'meshsweep: database results.db: SQLite finds it damaged, so nothing was repaired; `meshsweep check '\
+    expect_stderr 'meshsweep: database results.db: it is damaged, so nothing was repaired; `meshsweep check '\
 '-d results.db` says what is wrong and what to do'
     expect_sql "" "SELECT attempt_id FROM job WHERE id = 1"
 }

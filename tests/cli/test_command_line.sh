@@ -7,7 +7,7 @@ help__asked__commands_and_statuses()
     run_meshsweep --help
     expect_only_stdout_contains 0 'usage: meshsweep [COMMAND] [OPTIONS]'
     expect_stdout_matches '^  results +Show jobs'
-    expect_stdout_contains 'Exit status: 0 all well'
+    expect_stdout_contains 'Exit status: 0 success'
     expect "[ \$(wc -l <.stdout) -le 40 ] && [ \$(wc -L <.stdout) -le 100 ]"
 }
 
@@ -46,9 +46,9 @@ word__unknown__near_match_or_all_of_them()
 {
     small_sweep sweep.toml
     run_meshsweep run --strategy gird
-    expect_only_stderr 2 'meshsweep: --strategy: there is no `gird` (did you mean `grid`?)'
+    expect_only_stderr 2 'meshsweep: --strategy: unknown value `gird` (did you mean `grid`?)'
     run_meshsweep plan --strategy bayes
-    expect_only_stderr_contains 2 'meshsweep: --strategy: there is no `bayes`; it is one of grid, random, '
+    expect_only_stderr_contains 2 'meshsweep: --strategy: unknown value `bayes`; must be one of grid, random, '
     expect_stderr_contains ' or stage-by-stage'
 }
 
@@ -61,13 +61,14 @@ option__unknown_without_command__is_of_run()
 command__unknown__near_match_and_status_2()
 {
     run_meshsweep -d x.db reslts
-    expect_only_stderr 2 'meshsweep: unknown command reslts (did you mean results?); see meshsweep --help'
+    expect_only_stderr 2 'meshsweep: unknown command reslts (did you mean results?); meshsweep --help lists the '\
+'commands'
 }
 
 option__before_the_command__taken()
 {
     run_meshsweep -d none.db results
-    expect_only_stderr 1 'meshsweep: database none.db: there is none yet; `meshsweep run` makes it'
+    expect_only_stderr 1 'meshsweep: database none.db: it does not exist yet; `meshsweep run` creates it'
     expect_no_file none.db
 }
 

@@ -47,7 +47,7 @@ compare__no_difference__says_so()
     paired_database
     run_meshsweep compare --by micro_batch
     expect_only_stdout_contains 0 '2 against 1: 8 pairs ran on both sides'
-    expect_stdout_contains '  cannot be told apart: the interval holds 1'
+    expect_stdout_contains '  cannot be told apart: the interval contains 1'
 }
 
 compare__one_side_fails__counted_apart()
@@ -64,7 +64,7 @@ compare__another_global_batch__no_pair()
     paired_database "UPDATE job SET derived = '{\"global_batch\":128}' WHERE parallel_id = 12 AND model_id > 3"
     run_meshsweep compare --by zero_stage=0,1
     expect_only_stdout_contains 0 '1 against 0: 3 pairs ran on both sides'
-    expect_stdout_contains '  too few pairs: 3 of 6 that it takes to tell a difference from chance'
+    expect_stdout_contains '  too few pairs: 3; it takes 6 to tell a difference from chance'
 }
 
 compare__json__the_same_for_programs()
@@ -92,36 +92,37 @@ compare__values_without_a_ratio__said()
         "UPDATE summary SET value = -1.0 WHERE attempt_id = 212" "UPDATE summary SET value = 0.0 WHERE attempt_id = 312"
     run_meshsweep compare --by zero_stage=0,1
     expect_only_stdout_contains 0 '1 against 0: 5 pairs ran on both sides'
-    expect_stdout_contains '  no ratio, for a value is absent, infinite, zero or negative: 3'
+    expect_stdout_contains '  no ratio, because a value is missing, infinite, zero or negative: 3'
 }
 
 compare__wrong_use__one_sentence()
 {
     paired_database
     run_meshsweep compare
-    expect_only_stderr 2 'meshsweep: compare: by what? --by KEY, or --by KEY=A,B'
+    expect_only_stderr 2 'meshsweep: compare: name the key to compare by: --by KEY or --by KEY=A,B; or two '\
+'databases: meshsweep compare BEFORE.db NOW.db'
     run_meshsweep compare --by zero_stag
-    expect_only_stderr 2 'meshsweep: --by zero_stag: there is no such key (did you mean zero_stage?)'
+    expect_only_stderr 2 'meshsweep: --by zero_stag: no such key (did you mean zero_stage?)'
     run_meshsweep compare --by zero_stage=0,7
-    expect_only_stderr 2 'meshsweep: --by zero_stage: no job has the value 7; there are 0, 1, 3'
+    expect_only_stderr 2 'meshsweep: --by zero_stage: no job has the value 7; the values are 0, 1, 3'
     run_meshsweep compare --by zero_stage=0
-    expect_only_stderr 2 'meshsweep: --by zero_stage=0: must be KEY or KEY=A,B'
+    expect_only_stderr 2 'meshsweep: --by zero_stage=0: must be of the form KEY or KEY=A,B'
     run_meshsweep compare --by zero_stage=1,1
     expect_only_stderr 2 'meshsweep: --by zero_stage=1,1: a value cannot be compared with itself'
     run_meshsweep compare --by global_batch
     expect_only_stderr_contains 2 'it is derived from other keys'
     run_meshsweep compare --by zero_stage --metric speed
-    expect_only_stderr_contains 2 'meshsweep: --metric speed: there is no such metric; its metrics are '
+    expect_only_stderr_contains 2 'meshsweep: --metric speed: no such metric; its metrics are '
 }
 
 compare__nothing_to_compare__says_why()
 {
     paired_database "DELETE FROM job WHERE parallel_id <> 11"
     run_meshsweep compare --by zero_stage
-    expect_only_stderr 4 'meshsweep: --by zero_stage: all jobs have the same value: nothing to compare'
+    expect_only_stderr 4 'meshsweep: --by zero_stage: all jobs have the same value, so there is nothing to compare'
     paired_database "DELETE FROM job WHERE (parallel_id = 11) = (model_id > 4)"
     run_meshsweep compare --by zero_stage=0,1
-    expect_only_stderr_contains 4 'no two jobs differ in it alone'
+    expect_only_stderr_contains 4 'no two jobs differ only in it'
 }
 
 compare__no_job_recorded__status_4()
@@ -131,7 +132,7 @@ compare__no_job_recorded__status_4()
     run_meshsweep run
     expect_only_stderr 4
     run_meshsweep compare --by x
-    expect_only_stderr 4 'meshsweep: --by x: there is no job in this database: nothing to compare'
+    expect_only_stderr 4 'meshsweep: --by x: the database has no jobs, so there is nothing to compare'
 }
 
 compare__no_objective__asks_for_a_metric()
@@ -160,19 +161,21 @@ END
     run_meshsweep run --progress plain
     expect_status 0
     expect_no_stdout
-    expect_stderr_contains "meshsweep: the winner's global batch is 8, and other jobs have 16: compare at an equal one"
+    expect_stderr_contains "meshsweep: the winner's global batch is 8, but other jobs have 16; to compare at an \
+equal one"
     run_meshsweep compare --by micro_batch
     expect_only_stdout_contains 0 \
         'rate (higher is better) by micro_batch: pairs equal in everything else and in the global batch'
     run_meshsweep compare --by global_batch
     expect_only_stdout_contains 0 \
-        'by global_batch: pairs equal in everything else; their global batches differ, so their steps do different work'
+        'by global_batch: pairs equal in everything else; their global batches differ, so their steps do different '\
+'amounts of work'
     # Where nothing says it, it may follow the micro-batch.
     sed -i '/^global_batch/d' sweep.toml
     run_silently 0
     run_meshsweep compare --by micro_batch
     expect_only_stdout_contains 0 \
-        'by micro_batch: pairs equal in everything else; no key says the global batch, which may differ'
+        'by micro_batch: pairs equal in everything else; no key gives the global batch, so it may differ'
 }
 
 free__keys_that_must_follow__found_and_said()
@@ -181,11 +184,12 @@ free__keys_that_must_follow__found_and_said()
     run_meshsweep compare --by tp
     expect_status 0
     expect_no_stderr
-    expect_stdout_contains 'by tp: too few pairs differ in it alone (0 of 6), so it is best against best, free to \
-differ: dp, gas (tied to it by rules and derived keys): pairs equal in everything else'
+    expect_stdout_contains 'by tp: too few pairs differ in it alone (0, at least 6 are needed), so it compares the '\
+'best of each \
+side over: dp, gas (tied to it by rules and derived keys): pairs equal in everything else'
     expect_stdout_contains '2 against 1: 12 pairs ran on both sides'
     run_meshsweep compare --by tp --free gas,dp
-    expect_only_stdout_contains 0 'by tp, best against best, free to differ: gas, dp: pairs equal in everything else'
+    expect_only_stdout_contains 0 'by tp, the best of each side over: gas, dp: pairs equal in everything else'
     expect_stdout_contains '2 against 1: 12 pairs ran on both sides'
     # The micro-batch, too: the best of either side is one with 1.
     run_meshsweep compare --by tp --free gas,dp,micro_batch --json
@@ -203,11 +207,11 @@ free__wrong__one_sentence()
 {
     tied_sweep
     run_meshsweep compare --by tp --free ''
-    expect_only_stderr_contains 4 'no two jobs differ in it alone'
+    expect_only_stderr_contains 4 'no two jobs differ only in it'
     run_meshsweep compare --by tp --free dpp
-    expect_only_stderr 2 'meshsweep: --free dpp: there is no such key'
+    expect_only_stderr 2 'meshsweep: --free dpp: no such key'
     run_meshsweep compare --by tp --free tp
-    expect_only_stderr 2 'meshsweep: --free tp: it is compared by'
+    expect_only_stderr 2 'meshsweep: --free tp: it is the key to compare by'
 }
 
 # What takes each value with each other one takes minutes for these.
@@ -230,7 +234,7 @@ compare__values_of_other_types__told_apart_in_other_keys()
     expect_stdout_contains '2 against 1: 1 pair ran on both sides'
     sqlite3 results.db "UPDATE spec SET json = json_set(json, '\$.x', '1') WHERE id = 101"
     run_meshsweep compare --by tp --free ''
-    expect_only_stderr_contains 4 'no two jobs differ in it alone'
+    expect_only_stderr_contains 4 'no two jobs differ only in it'
 }
 
 run_cases "$@"

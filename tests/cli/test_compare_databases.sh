@@ -36,9 +36,9 @@ slower__status_1()
     two_databases 1.08
     run_meshsweep compare before.db now.db --fail-slower 5%
     expect_only_stdout_contains 1 'time (lower is better), now.db against before.db: 8 jobs in common'
-    expect_stdout_contains '8 jobs, 3 runs of each on either side'
+    expect_stdout_contains '8 jobs, 3 runs of each on each side'
     expect_stdout_contains '  ratio 1.08 (above 1 is slower), at least 1.07'
-    expect_stdout_contains '  slower by 8 %, and by more than the limit for certain'
+    expect_stdout_contains '  slower by 8 %, and certainly by more than the limit'
     # Without the option there are figures and no verdict.
     run_meshsweep compare before.db now.db
     expect_only_stdout_contains 0 '  ratio 1.08 (above 1 is slower)'
@@ -59,14 +59,14 @@ too_few_repeats__status_3_and_how_many()
     two_databases 1.02
     sqlite3 now.db "UPDATE summary SET value = value * (1 + ((attempt_id % 3) - 1) * 0.3)"
     run_meshsweep compare before.db now.db --fail-slower 5%
-    expect_only_stdout_contains 3 '  too few repeats to tell whether it is slower by 5 %: it takes about '
+    expect_only_stdout_contains 3 '  too few repeats to tell whether it is more than 5 % slower: about '
     # One job, once.
     sqlite3 now.db "DELETE FROM job WHERE id > 1; DELETE FROM attempt WHERE id <> (SELECT attempt_id FROM job)"
     sqlite3 before.db "DELETE FROM attempt WHERE id NOT IN (SELECT attempt_id FROM job)"
     run_meshsweep compare before.db now.db --fail-slower 5%
     expect_status 3
     expect_no_stderr
-    expect_stdout_contains 'with one run on either side nothing says how much runs differ ([job] repeat = 3 does)'
+    expect_stdout_contains 'one run on each side does not show how much runs vary; set [job] repeat = 3'
 }
 
 by_a_key__a_verdict_each()
@@ -75,7 +75,7 @@ by_a_key__a_verdict_each()
     sqlite3 now.db "UPDATE summary SET value = value * 1.2 WHERE attempt_id IN (SELECT a.id FROM attempt AS a
         JOIN results AS r ON r.job = a.job_id WHERE r.x = 3)"
     run_meshsweep compare before.db now.db --fail-slower 5% --by x
-    expect_only_stdout_contains 1 'x 2: 2 jobs, 3 runs of each on either side'
+    expect_only_stdout_contains 1 'x 2: 2 jobs, 3 runs of each on each side'
     expect_stdout_contains '  slower by 20 %'
     expect "[ \"\$(grep -c 'not slower by 5 %' .stdout)\" = 3 ]"
     run_meshsweep compare before.db now.db --by x --fail-slower 5% --json
@@ -108,9 +108,9 @@ markdown__a_table_for_a_summary()
     expect_stdout_contains \
         '| | jobs | runs of each | ratio (above 1 is slower) | at least (99.5 % sure) | at most (95 % sure) | |'
     expect_stdout_contains '| all | 7 | 3 | 1.08 | 1.07'
-    expect_stdout_contains '| slower by 8 %, and by more than the limit for certain |'
+    expect_stdout_contains '| slower by 8 %, and certainly by more than the limit |'
     expect_stdout_contains '| slowest jobs | time before | now | ratio |'
-    expect_stdout_contains '- in one database only: 1 before, 0 now'
+    expect_stdout_contains '- in only one database: 1 before, 0 now'
 }
 
 failed_now__said()
@@ -119,7 +119,7 @@ failed_now__said()
     sqlite3 now.db "UPDATE job SET state = 'pending' WHERE id = 3; UPDATE job SET state = 'running' WHERE id = 3;
         UPDATE job SET state = 'failed', failure = 'oom' WHERE id = 3"
     run_meshsweep compare before.db now.db --fail-slower 5%
-    expect_only_stdout_contains 0 'ok before and failed now: 1 (job 3 is one)'
+    expect_only_stdout_contains 0 'ok before, failed now: 1 (for example job 3)'
 }
 
 # Both databases learn what the sweep file says now; nothing runs again.
@@ -139,8 +139,8 @@ constraint__all_compared_and_what_breaches_it_now_said()
     sed -i 's/^objective = .*/&\nsubject_to = ["time <= 4.1", "time <= 1000 - 1000 * (x = 3)"]/' sweep.toml
     take_up_file
     run_meshsweep compare before.db now.db --fail-slower 5%
-    expect_only_stdout_contains 1 '8 jobs, 3 runs of each on either side'
-    expect_stdout_contains 'met what [sweep] subject_to asks for before and not now: 2 (job '
+    expect_only_stdout_contains 1 '8 jobs, 3 runs of each on each side'
+    expect_stdout_contains 'met [sweep] subject_to before, but not now: 2 (for example job '
     expect "! grep -q 'not measured' .stdout"
     run_meshsweep compare before.db now.db --json
     expect_only_stdout_contains 0 '"breached_now":	2'
@@ -152,11 +152,12 @@ own_metric__made_one_by_an_expression()
     run_meshsweep compare before.db now.db --metric duration
     expect_status 2
     expect_no_stdout
-    expect_stderr_contains '[metrics.duration_seen] expression = "duration" with better = "min" in the sweep file'
+    expect_stderr_contains 'add [metrics.duration_seen] with expression = "duration" and better = "min" to the '\
+'sweep file'
     printf '[metrics.duration_seen]\nexpression = "duration"\n' >>sweep.toml
     take_up_file
     run_meshsweep compare before.db now.db --metric duration_seen
-    expect_only_stderr_contains 2 'say so: [metrics.duration_seen] better = "min" or "max"'
+    expect_only_stderr_contains 2 'set better = "min" or "max" under [metrics.duration_seen]'
     echo 'better = "min"' >>sweep.toml
     take_up_file
     run_meshsweep compare before.db now.db --metric duration_seen
@@ -170,7 +171,7 @@ one_run_of_each__singular()
     rm -f before.db now.db
     take_up_file
     run_meshsweep compare before.db now.db
-    expect_only_stdout_contains 0 '6 jobs, 1 run of each on either side'
+    expect_only_stdout_contains 0 '6 jobs, 1 run of each on each side'
 }
 
 nothing_in_common__said()
@@ -182,31 +183,31 @@ nothing_in_common__said()
     run_meshsweep compare before.db other.db --fail-slower 5%
     expect_status 4
     expect_no_stdout
-    expect_stderr "meshsweep: the databases have no job in common: there are 8 in the first and 4 in the second, \
-matched by job key, which is that of the same sweep file's job with the same command"
+    expect_stderr "meshsweep: the databases have no job in common (8 in the first, 4 in the second); jobs are \
+matched by key, so use the same sweep file with the same command"
     sqlite3 now.db "DELETE FROM summary"
     run_meshsweep compare before.db now.db --fail-slower 5%
-    expect_only_stderr_contains 4 'no job has a number of time in both databases: of 8 in common'
+    expect_only_stderr_contains 4 'no job has a value of time in both databases; of 8 jobs in common'
 }
 
 wrong_use__one_sentence()
 {
     two_databases 1
     run_meshsweep compare before.db --fail-slower 5%
-    expect_only_stderr 2 'meshsweep: compare: two databases are wanted: meshsweep compare BEFORE.db NOW.db'
+    expect_only_stderr 2 'meshsweep: compare: name two databases: meshsweep compare BEFORE.db NOW.db'
     for wrong in 5 -5% 0% % x%; do
         run_meshsweep compare before.db now.db "--fail-slower=$wrong"
         expect_only_stderr 2 "meshsweep: --fail-slower $wrong: must be a percentage above 0, such as 5%"
     done
     run_meshsweep compare before.db now.db --metric speed
-    expect_only_stderr_contains 2 'meshsweep: --metric speed: there is no such metric; its metrics are '
+    expect_only_stderr_contains 2 'meshsweep: --metric speed: no such metric; its metrics are '
     run_meshsweep compare before.db now.db --by y
     expect_only_stderr_contains 2 '--by'
     run_meshsweep compare --by x --fail-slower 5%
-    expect_only_stderr 2 'meshsweep: compare: --fail-slower is of two databases: meshsweep compare BEFORE.db NOW.db'
+    expect_only_stderr 2 'meshsweep: compare: --fail-slower is for two databases: meshsweep compare BEFORE.db NOW.db'
     sqlite3 before.db "UPDATE metric_definition SET unit = 'ms'"
     run_meshsweep compare before.db now.db
-    expect_only_stderr 2 'meshsweep: time: its unit was "ms" and is "s" now: they cannot be compared'
+    expect_only_stderr 2 'meshsweep: time: its unit was "ms" and is now "s", so the databases cannot be compared'
     run_meshsweep compare before.db absent.db
     expect_only_stderr 1
 }

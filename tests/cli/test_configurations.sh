@@ -161,7 +161,7 @@ groups__a_winner_each_and_no_headline()
     expect_only_stderr 0
     expect "! grep -q 'best rate' .stderr"
     run_meshsweep best
-    expect_only_stdout_contains 0 'highest rate of each group; groups are not compared'
+    expect_only_stdout_contains 0 'highest rate in each group; groups are not compared with each other'
     expect_stdout_contains 'model.name=large, num_hosts=1: 77 samples/s (38.5 per device), job '
     expect_stdout_contains 'model.name=small, num_hosts=2: 308 samples/s (77 per device), job '
     expect "! grep -q '^highest rate [0-9]' .stdout"
@@ -169,9 +169,9 @@ groups__a_winner_each_and_no_headline()
     expect_only_stdout_contains 0 'highest rate 308 samples/s, job '
     run_meshsweep best --group 'model.name=small'
     expect_only_stderr_contains 2 \
-        '--group model.name=small: there is no such group; there are: model.name=large, num_hosts=1; '
+        '--group model.name=small: no such group; the groups are: model.name=large, num_hosts=1; '
     run_meshsweep best --out winner
-    expect_only_stderr 2 'meshsweep: --out: there are 4 groups, each with a winner; --group says of which'
+    expect_only_stderr 2 'meshsweep: --out: there are 4 groups, each with its own winner; choose one with --group'
     run_meshsweep best --out winner --group 'model.name=small, num_hosts=2'
     expect_only_stdout 0
     expect "[ -x winner/command.sh ]"
@@ -224,7 +224,8 @@ wrong_keys__told_with_their_place()
     expect_stderr_contains 'sweep.toml:3:26: replicate: "note" does not count towards identity ([sweep] note)'
     expect_stderr_contains 'sweep.toml:4:13: group_by: no section has a key "num_host"; did you mean "num_hosts"?'
     expect_stderr_contains 'sweep.toml:4:25: group_by: "x" is a replicate key'
-    expect_stderr_contains '"x" is a replicate key, but moves together with "y": jobs that differ in it differ in that,'
+    expect_stderr_contains '"x" is a replicate key, but it is tied to "y": jobs that differ in one also differ in '\
+'the other'
 }
 
 run_cases "$@"

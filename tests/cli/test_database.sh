@@ -73,8 +73,8 @@ readers__beside_a_run__never_find_it_locked()
 database__empty_name__refused()
 {
     small_sweep sweep.toml
-    expect_refused 2 'no database is named: -d has no file name' run -d ''
-    expect_refused 2 'no database is named: -d has no file name' status -d ''
+    expect_refused 2 '-d: the file name is empty; name a database' run -d ''
+    expect_refused 2 '-d: the file name is empty; name a database' status -d ''
 }
 
 database__directory_or_no_regular_file__refused()
@@ -84,9 +84,9 @@ database__directory_or_no_regular_file__refused()
     mkfifo pipe
     expect_refused 1 'database place: it is a directory; name a file with -d' run -d place
     expect_refused 1 'database place: it is a directory; name a file with -d' plan -d place
-    expect_refused 1 'database pipe: it is no regular file; name a file with -d' run -d pipe
-    expect_refused 1 'database pipe: it is no regular file; name a file with -d' status -d pipe
-    expect_refused 1 'database absent/x.db: its directory is not there; make it, or name another file with -d' \
+    expect_refused 1 'database pipe: it is not a regular file; name a file with -d' run -d pipe
+    expect_refused 1 'database pipe: it is not a regular file; name a file with -d' status -d pipe
+    expect_refused 1 'database absent/x.db: its directory does not exist; create it, or name another file with -d' \
         run -d absent/x.db
     expect "! ls | grep -e '\.lock' -e '\.db'"
 }
@@ -194,7 +194,8 @@ database__in_a_read_only_directory__read_but_not_run()
     run_read_only place -- run -c place/sweep.toml -d place/results.db
     expect_status 1
     expect_no_stdout
-    expect_stderr_matches '^meshsweep: database place/results.db: cannot make the lock file .*/place/results.db.lock: '\
+    expect_stderr_matches '^meshsweep: database place/results.db: cannot create the lock file '\
+'.*/place/results.db.lock: '\
 '(Read-only file system|Permission denied)$'
     expect_sql 4 "SELECT count(*) FROM job" place/results.db
 }
@@ -205,7 +206,7 @@ database__read_only_file__not_run()
     run_silently 0
     run_read_only results.db -- run
     expect_only_stderr_contains 1 'meshsweep: database results.db: attempt to write a readonly database: it cannot be '\
-'written; check its permissions and those of its directory'
+'written; check the permissions of the file and its directory'
     run_read_only results.db -- results --columns job --format csv
     expect_only_stdout 0 $'job\r\n1\r\n2\r\n3\r\n4\r'
 }
@@ -233,7 +234,8 @@ second_runner__refused_with_the_name_of_the_first()
 {
     local held
     start_beside
-    held="another runner holds it .process $runner on [^ ]+ since 20..-..-..T..:..:..\\....Z.; wait for it or stop it, \
+    held="another runner is using it .process $runner on [^ ]+ since 20..-..-..T..:..:..\\....Z.; wait for it or \
+stop it, \
 then start again"
     ln -s results.db link.db
     run_meshsweep run
@@ -257,11 +259,11 @@ second_runner__lock_removed_or_database_copied__refused()
 {
     local sentence
     start_beside
-    sentence="process $runner is at work on this database, or on the one that this is a copy of; wait for it or stop \
+    sentence="process $runner is using this database, or the one that this is a copy of; wait for it or stop \
 it, then start again"
     rm results.db.lock
-    expect_refused 1 "database results.db: another runner holds this file, under another name (a hard link, another \
-mount) or since its lock was removed; wait for it or stop it, then start again" run --progress none
+    expect_refused 1 "database results.db: another runner is using this file, under another name (a hard link, another \
+mount) or because its lock file was removed; wait for it or stop it, then start again" run --progress none
     sqlite3 -batch results.db "VACUUM INTO 'copy.db'"
     expect_refused 1 "$sentence" run --progress none -d copy.db
     end_beside
@@ -287,13 +289,13 @@ writer__in_the_middle_of_a_change__waited_for()
     touch go
     wait_until "[ ! -e /proc/$first ]" 20
     signal_command INT
-    wait_until "grep -q 'starting nothing new' .stderr" 5
+    wait_until "grep -q 'starting no more jobs' .stderr" 5
     # Its job has ended, and that cannot be recorded.
     expect_sql "running" "SELECT state FROM attempt WHERE state <> 'claimed'"
     echo 'COMMIT;' >&9
     exec 9>&-
     wait_command
-    expect_only_stderr_contains 130 'starting nothing new'
+    expect_only_stderr_contains 130 'starting no more jobs'
     expect_sql "ok" "SELECT state FROM attempt WHERE job_id = 1"
     run_silently 0
     expect_sql "ok|4" "SELECT state, count(*) FROM attempt GROUP BY 1"
@@ -315,13 +317,14 @@ reader__for_longer_than_sqlite_waits__commit_tried_again()
     printf '.timeout 5000\nBEGIN;\nSELECT count(*) FROM job;\n.shell touch reading\n' >&9
     wait_until "[ -e reading ]" 20
     touch go
-    wait_until "grep -q 'another program holds the database locked' .stderr" 40
+    wait_until "grep -q 'another program has locked the database' .stderr" 40
     echo 'COMMIT;' >&9
     exec 9>&-
     wait_command
     expect_status 0
     expect_no_stdout
-    expect_stderr_contains 'another program holds the database locked; until it lets go nothing is started or recorded'
+    expect_stderr_contains 'another program has locked the database; waiting, because nothing can be started or '\
+'recorded until it is unlocked'
     expect_stderr_lacks 'close it and start again'
     expect_sql "ok|4|4" "SELECT state, count(*), max(id) FROM attempt GROUP BY 1"
 }
@@ -334,8 +337,8 @@ expect_saved() # FILE
     wait_command
     expect_status 1
     expect_no_stdout
-    expect_stderr "meshsweep: database results.db: it was deleted, moved or replaced while in use; what it held is \
-saved in $1: put that in its place and start again"
+    expect_stderr "meshsweep: database results.db: it was deleted, moved or replaced while in use; its contents are \
+saved in $1; move that file back and start again"
     expect_sql "ok" "PRAGMA integrity_check" "$1"
     expect_sql 4 "SELECT count(*) FROM job" "$1"
     mv "$1" results.db
@@ -373,7 +376,7 @@ database__replaced_during_a_run__is_saved()
     mv new.db results.db
     touch go
     wait_command
-    expect_only_stderr_contains 1 'what it held is saved in results.db.saved'
+    expect_only_stderr_contains 1 'its contents are saved in results.db.saved'
     # Neither is spoiled by the other's log.
     expect_sql 7 "SELECT x FROM t"
     expect_sql ok "PRAGMA integrity_check" old.db
@@ -525,11 +528,11 @@ END
         ' "$meshsweep"
     expect_status 0
     expect_stdout $'first 5\nsecond 3'
-    expect_stderr_contains 'given up: the host cannot run jobs: the disk of its output is full: what it reported '\
+    expect_stderr_contains 'giving up: the host cannot run jobs: the disk is full, so its output '\
 'may be cut off'
-    expect_file_contains errors 'jobs can be run again, after '
+    expect_file_contains errors 'continuing: the host can run jobs again after '
     expect_sql "ok||
-failed|lost|the disk of its output is full: what it reported may be cut off" \
+failed|lost|the disk is full, so its output may be cut off" \
         "SELECT DISTINCT state, failure, message FROM attempt ORDER BY id" full.db
     expect_sql "1|1|0" "SELECT sum(state = 'ok'), count(*) > 1, (SELECT count(*) FROM job WHERE state = 'failed') \
 FROM attempt" full.db

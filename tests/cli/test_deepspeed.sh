@@ -68,8 +68,9 @@ run__batch_that_no_rule_judges__the_job_fails_and_the_sweep_goes_on()
     expect_only_status 3
     expect_sql 'failed|spawn
 ok|' 'select state, failure from job order by rank'
-    expect_sql 'could not be started: its files cannot be made: the batch contradicts itself: train_batch_size 8, '\
-'train_micro_batch_size_per_gpu 3, data-parallel size 1 (the first is the product of the others)' \
+    expect_sql 'could not be started: its files cannot be created: the batch sizes contradict each other: '\
+'train_batch_size 8, '\
+'train_micro_batch_size_per_gpu 3, data-parallel size 1 (the first must be the product of the others)' \
         "select message from failures limit 1"
 }
 
@@ -78,7 +79,7 @@ check__base_with_a_slip__said_with_its_place()
     echo '{"zero_optimization": {"stage": 1, "stage": 2}}' >ds.json
     sweep_file '[parallel_spec]' 'micro_batch = 4'
     run_meshsweep check -c s.toml
-    expect_only_stderr_contains 2 'ds.json:1:36: "stage" is given twice (first in line 1)'
+    expect_only_stderr_contains 2 'ds.json:1:36: "stage" is given twice (first on line 1)'
 }
 
 configs__the_example__complete_and_matched()

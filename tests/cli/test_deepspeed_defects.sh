@@ -184,7 +184,7 @@ all_stages__as_documented()
     done
     config '"num_gpus": 2' '"zero_optimization": {"stage": []}'
     tune 2 train.py --deepspeed ds.json
-    expect_stderr_contains 'ds.json:1:25: zero_optimization.stage: there is nothing in the list'
+    expect_stderr_contains 'ds.json:1:25: zero_optimization.stage: the list is empty'
     config '"num_gpus": 2' '"zero_optimization": 3'
     tune 2 train.py --deepspeed ds.json
     expect_stderr_contains 'ds.json:1:3: zero_optimization must be an object, or "all" for every stage'
@@ -213,7 +213,8 @@ invalid__excluded_before_it_costs_a_start()
     config '"num_gpus": 2' \
         '"train_micro_batch_size_per_gpu": [1, 4], "gradient_accumulation_steps": 1, "train_batch_size": 9'
     tune 3 train.py --deepspeed ds.json
-    expect_stderr_contains 'no configuration can be run, so there is no best one and nothing to launch'
+    expect_stderr_contains 'no configuration can be run, so there is no best one and nothing to launch; meshsweep '\
+'plan on the output of --print-config shows which rules exclude them'
     expect_stderr_contains '8 combinations are excluded by batch-triad: train_batch_size must equal micro-batch x '\
 'gradient accumulation x data-parallel size'
     expect_no_file autotuning_results/ds_config_optimal.json

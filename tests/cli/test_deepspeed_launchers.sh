@@ -38,7 +38,7 @@ launchers__several_hosts__one_on_each_or_refused()
     local launcher
     for launcher in torchrun accelerate; do
         tune --launcher "$launcher" train.py --deepspeed ds_config.json
-        expect_only_stderr_contains 2 "--launcher $launcher starts the ranks of this machine alone"
+        expect_only_stderr_contains 2 "--launcher $launcher starts ranks only on this machine"
         expect "! [ -e results.db ]"
         # One host is no trouble, and a step of Slurm's has a launcher on each.
         run_meshsweep deepspeed --print-config --num_nodes 1 --launcher "$launcher" train.py --deepspeed ds_config.json
@@ -71,14 +71,14 @@ launchers__options_of_deepspeeds__handed_on_or_refused()
     local option
     for option in --no_local_rank --bind_cores_to_rank; do
         tune --launcher torchrun "$option" train.py --deepspeed ds_config.json
-        expect_only_stderr_contains 2 "meshsweep: $option: only DeepSpeed's launcher"
+        expect_only_stderr_contains 2 "meshsweep: $option: only for DeepSpeed's own launcher"
     done
     run_meshsweep deepspeed --print-config --no_python --no_ssh_check --force_multi --ssh_port 2222 --venv_script v.sh \
         --log_level error -q --bind_core_list 0-3 --num_accelerators 2 train.sh --deepspeed ds_config.json
     expect_only_stdout_contains 0 '"--bind_core_list=0-3", "--no_python", "--no_ssh_check", "--force_multi", '\
 '"--ssh_port=2222", "--venv_script=v.sh", "--log_level=error", "--quiet", "train.sh", "--deepspeed", "{ds_config}"]'
     tune --launcher torchrun --ssh_port 2222 train.py --deepspeed ds_config.json
-    expect_only_stderr_contains 2 "meshsweep: --ssh_port: only DeepSpeed's launcher has it"
+    expect_only_stderr_contains 2 "meshsweep: --ssh_port: only for DeepSpeed's own launcher"
 }
 
 # DeepSpeed's own words for how it reaches hosts are no programs.
@@ -96,7 +96,7 @@ launchers__names_of_deepspeeds_own__pdsh_or_refused_with_what_there_is_instead()
         tune --launcher "$name" train.py --deepspeed ds_config.json
         expect_status 2
         expect_no_stdout
-        expect_stderr_contains "meshsweep: --launcher $name: DeepSpeed cannot keep it to the hosts and devices of a "
+        expect_stderr_contains "meshsweep: --launcher $name: DeepSpeed cannot restrict it to the hosts and devices of "
         expect "[ ! -e results.db ]"
     done
 }
@@ -203,8 +203,8 @@ hostfile__a_host_does_not_see_the_files__jobs_get_the_ds_config_itself()
         tune --launcher torchrun -H hosts train.py "$option"
         expect_status 0
         expect_no_stdout
-        expect_stderr_contains "meshsweep: w1 does not see $PWD/ds_config.json: each job is given its ds_config in its \
-command (--config_base64)"
+        expect_stderr_contains "meshsweep: w1 does not see $PWD/ds_config.json; each job gets its ds_config in its \
+command instead (--config_base64)"
         expect_sql 'ok|2' 'SELECT state, count(*) FROM results GROUP BY 1'
     done
     run_command sh autotuning_results/cmd_optimal.txt
@@ -314,25 +314,25 @@ accelerate__a_configuration_that_cannot_be_tuned__one_sentence()
         expect_no_file results.db
     done <<'END'
   zero_stage: 2;  deepspeed_config_file: ds_config.json|accelerate.yaml: Accelerate refuses zero_stage beside deepsp
-  zero_stage: two|accelerate.yaml:4: deepspeed_config.zero_stage must be a whole number, or auto
-  gradient_clipping: -1|accelerate.yaml:4: deepspeed_config.gradient_clipping must be a number, or auto
-mixed_precision: fp8|accelerate.yaml:4: mixed_precision fp8 is Accelerate's own
+  zero_stage: two|accelerate.yaml:4: deepspeed_config.zero_stage must be a whole number or auto
+  gradient_clipping: -1|accelerate.yaml:4: deepspeed_config.gradient_clipping must be a number or auto
+mixed_precision: fp8|accelerate.yaml:4: mixed_precision fp8 cannot be combined
   deepspeed_config_file: other.json|other.json: 
 num_processes: many|accelerate.yaml:4: num_processes must be a whole number
-num_machines: 2;num_processes: 3|accelerate.yaml: 3 processes cannot be shared out evenly among 2 machines
-just a text|accelerate.yaml:4: "KEY: VALUE" should stand here
+num_machines: 2;num_processes: 3|accelerate.yaml: 3 processes cannot be divided evenly among 2 machines
+just a text|accelerate.yaml:4: expected "KEY: VALUE"
 END
     accelerate_yaml 'mixed_precision: fp16'
     sed -i 's/DEEPSPEED/MULTI_GPU/' accelerate.yaml
     run_meshsweep deepspeed --launcher accelerate --config_file accelerate.yaml train.py
-    expect_only_stderr_contains 2 'no ds_config is named: add --deepspeed FILE'
+    expect_only_stderr_contains 2 'no ds_config is given; add --deepspeed FILE'
     accelerate_yaml
     sed -i 's/DEEPSPEED/FSDP/' accelerate.yaml
     run_meshsweep deepspeed --launcher accelerate --config_file accelerate.yaml train.py --deepspeed ds_config.json
-    expect_only_stderr 2 'meshsweep: accelerate.yaml: training of distributed_type FSDP has no ds_config to be tuned; '\
+    expect_only_stderr 2 'meshsweep: accelerate.yaml: distributed_type FSDP uses no ds_config; '\
 '`meshsweep run` tunes it: profiles fsdp and fsdp2'
     run_meshsweep deepspeed --launcher torchrun --config_file ds_config.json train.py --deepspeed ds_config.json
-    expect_only_stderr 2 'meshsweep: --config_file: only --launcher accelerate has one'
+    expect_only_stderr 2 'meshsweep: --config_file: needs --launcher accelerate'
 }
 
 hostfile__with_filters__as_many_as_are_left()
@@ -359,7 +359,7 @@ hostfile__uneven_hosts_and_lists__each_job_its_own_devices()
 1|3|w1:4,5,6
 2|1|w0:0@w1:4
 2|2|w0:0,1@w1:4,5' "SELECT num_hosts, num_devices_per_host, include FROM results WHERE state = 'ok' ORDER BY 1, 2"
-    expect_sql 'devices.exist|1|the hostfile has 2 hosts, 5 devices in all' \
+    expect_sql 'devices.exist|1|the hostfile has 2 hosts with 5 devices in total' \
         "SELECT rule, excluded, reason FROM excluded WHERE excluded > 0"
     expect_file_contains autotuning_results/cmd_optimal.txt "--hostfile=$PWD/hosts --include=w0:0,1@w1:4,5"
 }
@@ -400,7 +400,7 @@ command_line__beside_the_ds_config__what_there_is_at_most()
     expect_only_stderr 0
     expect_sql '1|2' 'SELECT num_hosts, num_devices_per_host FROM results'
     expect_sql 'num-gpus|--num_gpus gives no more devices of a host
-one-machine|without a hostfile (-H FILE) the launcher has this machine alone' \
+one-machine|without a hostfile (-H FILE) the launcher uses only this machine' \
         "SELECT rule, reason FROM excluded WHERE excluded > 0 ORDER BY 1"
 }
 

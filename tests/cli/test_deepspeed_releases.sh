@@ -67,7 +67,7 @@ release__key_that_it_does_not_know__an_error_with_its_place()
 END
     write 0.14x '"zero_optimization.stage" = 1'
     run_meshsweep plan -c sweep.toml
-    expect_only_stderr_contains 2 'version is that of DeepSpeed: "0.14" or "0.14.5"'
+    expect_only_stderr_contains 2 'version must be a release of DeepSpeed, such as "0.14" or "0.14.5"'
 }
 
 # A package of that release for a Python that a launcher is run by.
@@ -121,7 +121,7 @@ version__not_given__the_package_of_the_launchers_python_is_asked()
 # bf16 without ZeRO accumulates in fp32 up to 0.17.5.
 version__of_a_sweep_file_not_given__the_package_of_the_commands_python_is_asked()
 {
-    local command said='meshsweep: rules and keys are those of DeepSpeed 0.14.5, which '
+    local command said='meshsweep: using rules and keys of DeepSpeed 0.14.5, which '
     install 0.14.5
     printf '#!%s/bin/python3.99\n' "$PWD" >bin/torchrun
     chmod +x bin/torchrun
@@ -165,8 +165,8 @@ version__no_package__said_and_gone_on_with_the_newest()
     expect_status 0
     expect_no_stdout
     expect_sql 1 'SELECT count(*) FROM results'
-    expect_stderr_contains 'meshsweep: python3 has no package deepspeed, so that the rules of its newest release are '\
-'applied; [deepspeed] version (--ds_version) says which it is'
+    expect_stderr_contains 'meshsweep: python3 has no package deepspeed, so the rules of its newest release '\
+'apply; to choose a release, set [deepspeed] version or --ds_version'
     tuning --print-config
     expect_only_stdout_contains 0 '# version: python3 has no package deepspeed'
 }
@@ -187,16 +187,16 @@ section__unknown__a_warning_with_what_may_be_meant()
         run_meshsweep "$command" -c sweep.toml
         expect_status 0
         expect_any_stdout
-        expect_stderr_contains 'ds.json:2:2: warning: DeepSpeed knows no section "gradient_cliping" and ignores it; '\
+        expect_stderr_contains 'ds.json:2:2: warning: DeepSpeed has no section "gradient_cliping" and ignores it; '\
 'did you mean "gradient_clipping"?'
-        expect_stderr_matches '^meshsweep: .*:2:27: warning: DeepSpeed knows no section "my_own" and ignores it$'
+        expect_stderr_matches '^meshsweep: .*:2:27: warning: DeepSpeed has no section "my_own" and ignores it$'
     done
     # Where the tuner's documents themselves put it wrongly.
     base '{"train_batch_size": 4, "arg_mappings": {"train_batch_size": "--batch"}}'
     run_meshsweep check -c sweep.toml
     expect_status 0
     expect_any_stdout
-    expect_stderr_contains 'DeepSpeed knows no section "arg_mappings" and ignores it; it belongs into "autotuning"'
+    expect_stderr_contains 'DeepSpeed has no section "arg_mappings" and ignores it; it belongs in "autotuning"'
     base '{"train_batch_size": 4, "my_own": {}, "log_level": "warning"}' 'sections = ["my_own"]'
     run_meshsweep check -c sweep.toml
     expect_only_stdout 0
@@ -207,8 +207,8 @@ batch__none_at_all__refused_before_anything_starts()
     local given
     base '{"gradient_accumulation_steps": 2}'
     run_meshsweep run -c sweep.toml --progress none
-    expect_only_stderr_contains 2 'sweep.toml:5:10: no job has a batch: DeepSpeed wants train_batch_size or '\
-'train_micro_batch_size_per_gpu in a ds_config ("auto" where the script fills it in)'
+    expect_only_stderr_contains 2 'sweep.toml:5:10: no job has a batch size; DeepSpeed needs train_batch_size or '\
+'train_micro_batch_size_per_gpu in the ds_config ("auto" if the script sets it)'
     expect_no_file results.db
     for given in '{"train_micro_batch_size_per_gpu": "auto"}' '{"elasticity": {"enabled": true}}'; do
         base "$given"

@@ -137,7 +137,7 @@ tune() # GIB ARGUMENT...
     rm -rf results.db* autotuning_*
     run_meshsweep deepspeed --progress none train.py --deepspeed ds_config.json --params-millions 1000 \
         --gpu-gib "$gib" "$@"
-    expect_only_stderr_contains 0 'every stage was gone through'
+    expect_only_stderr_contains 0 'all stages are done'
     expect_sql 1 'SELECT count(*) <= 30 FROM trial WHERE asked IS NOT NULL'
 }
 

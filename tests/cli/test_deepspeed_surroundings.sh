@@ -60,7 +60,7 @@ environment__another_than_before__told_once_per_variable()
     export WANDB_MODE=online HF_TOKEN=two NEW=1
     unset OMP_NUM_THREADS
     tune
-    expect_only_stderr_contains 0 'meshsweep: the environment is not that of the run before: NEW was not set, is 1; '\
+    expect_only_stderr_contains 0 'meshsweep: the environment has changed since the last run: NEW was not set, is 1; '\
 'OMP_NUM_THREADS was 4, is not set; WANDB_MODE was offline, is online'
 }
 
@@ -97,8 +97,8 @@ most_fail_alike__said_before_what_is_best__status_3()
         --deepspeed ds_config.json
     expect_status 3
     expect_no_stdout
-    expect_stderr_contains "4 of 6 configurations failed alike, so that the others may not have been compared with \
-the best:"
+    expect_stderr_contains "4 of 6 configurations failed the same way, so the best one may not have been \
+found:"
     expect_stderr_contains 'mismatch TrainingArguments values'
     expect_stderr_contains 'meshsweep: of what is left the best configuration is autotuning_results/'
     tail -n 1 .stderr | grep -q 'of what is left the best' || fail 'it is not said first'
@@ -110,7 +110,7 @@ micro_batch__too_large_to_begin_at__smaller_ones_are_tried()
     tuning '"model_info": {"num_params": 1000000000}'
     sed -i 's/"train_micro_batch_size_per_gpu": [^,]*\[1, 2\]/"train_micro_batch_size_per_gpu": 64/' ds_config.json
     run_meshsweep deepspeed --progress none train.py --params-millions 1000 --gpu-gib 18 --deepspeed ds_config.json
-    expect_only_stderr_contains 0 'meshsweep: nothing runs at the micro-batch that is given; smaller ones are tried'
+    expect_only_stderr_contains 0 'meshsweep: nothing runs at the given micro-batch; trying smaller ones'
     expect_stderr_contains 'meshsweep: the best configuration is autotuning_results/ds_config_optimal.json'
     expect_sql 12 "SELECT max(train_micro_batch_size_per_gpu) FROM results WHERE state = 'ok'"
     # A list is tried as it stands.
@@ -148,10 +148,11 @@ interrupted__half_way__the_best_so_far_is_called_so()
     start_meshsweep deepspeed -j 1 --progress none train.py --deepspeed ds_config.json --mode hang-2
     wait_until is_hanging 30
     signal_command INT
-    wait_until "grep -q 'waiting for the running jobs' .stderr" 20
+    wait_until "grep -q 'waiting for the running ones' .stderr" 20
     signal_command INT
     wait_command
-    expect_only_stderr_contains 130 'interrupted: the best so far is autotuning_results/ds_config_best_so_far.json'
+    expect_only_stderr_contains 130 'interrupted: the best configuration so far is '\
+'autotuning_results/ds_config_best_so_far.json'
     expect_file autotuning_results/cmd_best_so_far.txt
     expect_no_file autotuning_results/ds_config_optimal.json
     expect_no_file autotuning_results/cmd_optimal.txt
@@ -259,21 +260,21 @@ script__edited__said_and_run_again_with_stale()
     tune
     expect_status 0
     expect_no_stdout
-    expect_stderr_lacks 'results are of another'
+    expect_stderr_lacks 'results were made with a different'
     echo 'print("second")' >train.py
     tune
     expect_status 0
     expect_no_stdout
-    expect_stderr_contains "meshsweep: 2 of 2 results are of another $PWD/train.py than there is now; \
+    expect_stderr_contains "meshsweep: 2 of 2 results were made with a different $PWD/train.py than now; \
 --stale runs them again"
     expect_sql 2 "SELECT count(*) FROM attempt WHERE job_id IN (SELECT job FROM results)"
     tune --stale
-    expect_only_stderr_contains 0 '2 of 2 results are stale and run again'
+    expect_only_stderr_contains 0 '2 of 2 results are stale; running them again'
     expect_sql 4 "SELECT count(*) FROM attempt WHERE job_id IN (SELECT job FROM results)"
     tune
     expect_status 0
     expect_no_stdout
-    expect_stderr_lacks 'results are of another'
+    expect_stderr_lacks 'results were made with a different'
 }
 
 run_cases "$@"

@@ -222,7 +222,7 @@ failures__alike__pause_and_limit()
 {
     plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [1, 2, 4, 8], "zero_optimization": {"stage": [0, 1]}'
     tune --pause-after 2 -j 1 train.py --deepspeed ds_config.json --mode fail
-    expect_only_stderr_contains 6 '2 jobs failed alike and none is ok, so that nothing more is started'
+    expect_only_stderr_contains 6 '2 jobs failed the same way and none succeeded, so no more jobs are started'
     expect_sql "2" "SELECT count(*) FROM attempt WHERE $own"
     tune --max-fail 1 -j 1 train.py --deepspeed ds_config.json --mode fail
     expect_only_stderr 3
@@ -294,7 +294,7 @@ global_batch__largest_and_least__what_lies_between()
     expect_any_stderr
     plain '"num_gpus": 2, "max_train_batch_size": 8, "min_train_batch_size": 9' '"zero_optimization": {"stage": 1}'
     tune train.py --deepspeed ds_config.json
-    expect_only_stderr_contains 2 'max_train_batch_size, 8, is below min_train_batch_size, 9'
+    expect_only_stderr_contains 2 'max_train_batch_size, 8, is smaller than min_train_batch_size, 9'
 }
 
 global_batch__a_list_of_micro_batches__with_accumulations()
@@ -323,8 +323,8 @@ global_batch__one__or_the_nearest()
     tune train.py --deepspeed ds_config.json
     expect_status 0
     expect_no_stdout
-    expect_stderr_contains 'train_batch_size 64 cannot be shared out evenly among the data-parallel ranks; batches '\
-'from 62 to 66, the nearest that can, are compared per sample'
+    expect_stderr_contains 'train_batch_size 64 cannot be divided evenly among the data-parallel ranks; using the '\
+'nearest batches that can, from 62 to 66, compared per sample'
     expect_sql '1x11 11x1' "SELECT group_concat(m || 'x' || g, ' ') FROM (SELECT train_micro_batch_size_per_gpu AS m,
         gradient_accumulation_steps AS g FROM results ORDER BY 1)"
     [ "$(optimal train_batch_size)" = 66 ] || fail "another global batch is best"
@@ -364,27 +364,28 @@ bad_input__each__one_sentence_with_its_place()
     plain '"num_gpus": 2, "tuner_typ": "random", "metric": "speed", "fast": 1' '"train_batch_size": 8'
     tune train.py --deepspeed ds_config.json
     expect_only_stderr 2 \
-        'meshsweep: ds_config.json:1:74: DeepSpeed'"'"'s autotuning knows no "tuner_typ"; did you mean "tuner_type"?
+        'meshsweep: ds_config.json:1:74: autotuning has no key "tuner_typ"; did you mean "tuner_type"?
 meshsweep: ds_config.json:1:97: autotuning.metric must be "throughput", "latency", "FLOPS", "FLOPS_per_gpu", '\
 '"forward", "fwd", "backward", "bwd" or "step"
 meshsweep: ds_config.json:1:116: autotuning.fast must be true or false'
     plain '"num_gpus": 2' '"train_batch_size": 8'
     tune nowhere.py --deepspeed ds_config.json
-    expect_only_stderr 2 'meshsweep: nowhere.py: there is no such script'
+    expect_only_stderr 2 'meshsweep: nowhere.py: no such script; give its path, or --module for a Python module'
     tune train.py --lr 1
-    expect_only_stderr 2 'meshsweep: no ds_config is named: add --deepspeed FILE or --deepspeed_config FILE to the '\
+    expect_only_stderr 2 'meshsweep: no ds_config is given; add --deepspeed FILE or --deepspeed_config FILE to the '\
 'script'"'"'s arguments'
     tune train.py --deepspeed nowhere.json
     expect_only_stderr 2 'meshsweep: nowhere.json: cannot open: No such file or directory'
     tune
-    expect_only_stderr_contains 2 'no script is named'
+    expect_only_stderr_contains 2 'no script is given'
     tune --launcher ' ' train.py --deepspeed ds_config.json
-    expect_only_stderr 2 'meshsweep: --launcher: no launcher is named'
+    expect_only_stderr 2 'meshsweep: --launcher: the name is empty; give torchrun, accelerate, srun or a command '\
+'line of your own'
     tune --timeout never train.py --deepspeed ds_config.json
     expect_only_stderr 2 'meshsweep: --timeout never: must be a duration such as 90, 90s, 10m or 1h30m'
     plain '' '"train_batch_size": 8'
     CUDA_VISIBLE_DEVICES='' tune train.py --deepspeed ds_config.json
-    expect_only_stderr_contains 2 'this machine has no devices: say how many each host has with --num_gpus N'
+    expect_only_stderr_contains 2 'this machine has no devices; give the number of devices per host with --num_gpus N'
     printf '{ /* comment\n}' >ds_config.json
     tune train.py --deepspeed ds_config.json
     expect_only_stderr_contains 2 'ds_config.json:1:3: '
@@ -397,7 +398,7 @@ meshsweep: ds_config.json:1:116: autotuning.fast must be true or false'
     expect_stderr_contains 'train_batch_size must be a whole number above 0'
     plain '"num_gpus": 2' '"zero_optimization": {"stage": [4]}'
     tune train.py --deepspeed ds_config.json
-    expect_only_stderr_contains 2 'zero_optimization.stage must be 0, 1, 2 or 3, a list of such, each once, or "all"'
+    expect_only_stderr_contains 2 'zero_optimization.stage must be 0, 1, 2 or 3, a list of different stages, or "all"'
 }
 
 trainers_arguments__nothing_mapped__both_sides_agree()
@@ -435,13 +436,13 @@ lists__anywhere__axes_with_each_value_once()
     expect_any_stderr
     plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [8, 4, 8.0], "zero_optimization": {"stage": 1}'
     tune train.py --deepspeed ds_config.json
-    expect_only_stderr_contains 2 'ds_config.json:1:3: "train_micro_batch_size_per_gpu": 8.0 is in the list twice'
+    expect_only_stderr_contains 2 'ds_config.json:1:3: "train_micro_batch_size_per_gpu": 8.0 is listed twice'
     plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [0, 8], "zero_optimization": {"stage": [1, 1]}'
     tune train.py --deepspeed ds_config.json
     expect_status 2
     expect_no_stdout
-    expect_stderr_contains 'train_micro_batch_size_per_gpu must be a whole number above 0, a list of such, or "auto"'
-    expect_stderr_contains 'zero_optimization.stage must be 0, 1, 2 or 3, a list of such, each once, or "all"'
+    expect_stderr_contains 'train_micro_batch_size_per_gpu must be a positive integer, a list of them, or "auto"'
+    expect_stderr_contains 'zero_optimization.stage must be 0, 1, 2 or 3, a list of different stages, or "all"'
     plain '"num_gpus": 2' '"train_batch_size": -4, "zero_optimization": {"stage": 1}'
     tune train.py --deepspeed ds_config.json
     expect_only_stderr_contains 2 'ds_config.json:1:3: train_batch_size must be a whole number above 0'

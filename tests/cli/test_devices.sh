@@ -93,8 +93,8 @@ n = [1, 2]
 devices = 0
 END
     run_meshsweep run --progress none -j 2
-    expect_only_stderr 0 'meshsweep: warning: MASTER_PORT of [job] env is 4711 for every job: two that run on one '\
-'machine at a time would meet there (leave it out, or run one at a time with -j 1)'
+    expect_only_stderr 0 'meshsweep: warning: MASTER_PORT of [job] env is 4711 for every job, so jobs that run at the '\
+'same time on one machine would collide; leave it out, or run one job at a time with -j 1'
     # One at a time meets nobody, nor do ports that differ.
     rm -rf results.db*
     run_silently 0 -j 1
@@ -117,8 +117,9 @@ launcher__not_told_its_port__warned()
         PATH=$PWD/bin:$PATH run_meshsweep run --progress none -j 2
         expect_status 0
         expect_no_stdout
-        expect_stderr_matches '^meshsweep: warning: (deepspeed|accelerate) takes port 29500 where it is told no other'\
-': .* \(give it --(master|main_process)_port=\{master_port\}, or run one at a time with -j 1\)$'
+        expect_stderr_matches '^meshsweep: warning: (deepspeed|accelerate) uses port 29500 by default, so jobs that '\
+'run at'\
+' .*; give it --(master|main_process)_port=\{master_port\}, or run one job at a time with -j 1$'
         sed -i -E 's/"train.py"/"--master_port={master_port}", "--main_process_port", "{master_port}", &/' sweep.toml
         rm -rf results.db*
         PATH=$PWD/bin:$PATH run_silently 0 -j 2
@@ -166,10 +167,11 @@ END
 1|4
 2|2
 3|2" "SELECT num_hosts, num_devices_per_host FROM results WHERE state = 'ok' ORDER BY 1, 2"
-    expect_sql "the hostfile has 3 hosts, 8 devices in all" "SELECT reason FROM excluded WHERE rule = 'devices.exist'"
+    expect_sql "the hostfile has 3 hosts with 8 devices in total" "SELECT reason FROM excluded WHERE rule = \
+'devices.exist'"
     sed -i 's/other:0,1/elsewhere/' sweep.toml
     run_meshsweep run --progress none
-    expect_only_stderr 2 'meshsweep: exclude: there is no host `elsewhere` in the hostfile'
+    expect_only_stderr 2 'meshsweep: exclude: the hostfile has no host `elsewhere`'
 }
 
 exclusive__one_job_at_a_time__with_all_devices()
@@ -286,8 +288,8 @@ END
     run_meshsweep run --progress plain --limit 3
     expect_status 0
     expect_any_stdout
-    expect_stderr_contains 'device 0 is not clean (39.1 GiB in use by others): it is waited for'
-    expect_stderr_contains 'device 0 is not clean (39.1 GiB in use by others): it is passed over'
+    expect_stderr_contains 'device 0 is in use by others (39.1 GiB of memory): waiting for it'
+    expect_stderr_contains 'device 0 is in use by others (39.1 GiB of memory): doing without it'
     expect_sql "1|3" "SELECT devices, count(*) FROM attempt WHERE state = 'ok' GROUP BY 1"
 }
 
@@ -319,12 +321,12 @@ END
     run_meshsweep run --progress plain
     expect_status 3
     expect_any_stdout
-    expect_stderr_contains 'nothing that waits can start without devices that others still use: 0,1; it is left for '\
+    expect_stderr_contains 'the jobs that are left need devices that others still use: 0,1; they stay pending for '\
 'another run'
     expect_sql "pending|6|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job GROUP BY state"
     echo 3 >used.1
     run_meshsweep run --progress none
-    expect_only_stderr_contains 0 'device 0 is not clean'
+    expect_only_stderr_contains 0 'device 0 is in use by others'
     expect_sql "ok|6|1" "SELECT state, count(*), devices FROM attempt GROUP BY 1, 3"
 }
 
@@ -350,7 +352,7 @@ END
     sed -i "s/^command.*/command = [\"\/bin\/sh\", \"-c\", 'echo $((5 << 30)) 1 >devices\/0; sleep 0.6; echo 3145728 0 \
 >devices\/0']/" sweep.toml
     with_nvml run_meshsweep run --progress none --limit 2
-    expect_only_stderr_contains 0 'device 1 is not clean (3.0 MiB in use, 1 processes of others): it is waited for'
+    expect_only_stderr_contains 0 'device 1 is in use (3.0 MiB of memory, 1 other processes): waiting for it'
     expect_stderr_lacks 'GPU-a is not clean'
     expect_sql "GPU-a|$((5 << 30))" "SELECT DISTINCT devices, CAST(value AS INTEGER) FROM attempt JOIN summary ON
         attempt_id = attempt.id WHERE name = 'device_memory_peak'"
@@ -362,7 +364,7 @@ library__without_a_driver__nvidia_smi_asked()
     echo 40000 >used.0
     device_sweep <<<'wait_clean = "1ms"'
     LD_LIBRARY_PATH=$build_dir/tests/cli/nvml run_meshsweep run --progress none --limit 1
-    expect_only_stderr_contains 0 'device 0 is not clean (39.1 GiB in use by others): it is waited for'
+    expect_only_stderr_contains 0 'device 0 is in use by others (39.1 GiB of memory): waiting for it'
     expect_sql 1 "SELECT devices FROM attempt"
 }
 

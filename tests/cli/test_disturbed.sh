@@ -77,13 +77,13 @@ log__disk_error_or_no_descriptors__is_lost_and_no_verdict()
     run_disturbed pread "$EIO" output.log run --progress none
     expect_status 5
     expect_no_stdout
-    expect_stderr_contains 'paused: the host cannot run jobs: what it reported cannot be read: Input/output error'
-    expect_sql "lost|what it reported cannot be read: Input/output error|host|1" \
+    expect_stderr_contains 'paused: the host cannot run jobs: its output cannot be read: Input/output error'
+    expect_sql "lost|its output cannot be read: Input/output error|host|1" \
         "SELECT failure, message, blame, count(*) > 0 FROM attempt WHERE state = 'failed' GROUP BY 1, 2"
     run_disturbed open "$EMFILE" output.log run --progress none
     expect_status 5
     expect_no_stdout
-    expect_stderr_contains 'given up: the host cannot run jobs: what it reported cannot be read: Too many open files'
+    expect_stderr_contains 'giving up: the host cannot run jobs: its output cannot be read: Too many open files'
     expect_sql "0" "SELECT count(*) FROM job WHERE state = 'failed'"
     expect_recovered
 }
@@ -93,7 +93,7 @@ log__that_cannot_be_made__job_is_not_started()
     begun_sweep
     impatient
     run_disturbed open "$EMFILE" /slots/ run --progress none
-    expect_only_stderr_contains 5 'given up: the host cannot run jobs: could not be started (log): Too many open files'
+    expect_only_stderr_contains 5 'giving up: the host cannot run jobs: could not be started (log): Too many open files'
     expect_sql "0|0" "SELECT (SELECT count(*) FROM attempt WHERE state = 'failed'), (SELECT count(*) FROM job WHERE \
 state = 'failed')"
     expect_recovered
@@ -116,7 +116,7 @@ descriptors__too_few__how_many_it_takes_is_said()
     small_sweep sweep.toml
     run_command bash -c 'ulimit -n 20; exec "$@"' run "$meshsweep" run --progress none -j 4
     expect_only_stderr_matches 1 \
-        '^meshsweep: 4 slots need [0-9]+ open files, and 20 are allowed; raise it with: ulimit -n [0-9]+$'
+        '^meshsweep: 4 slots need [0-9]+ open files, but only 20 are allowed; raise the limit with: ulimit -n [0-9]+$'
     expect_recovered
 }
 
@@ -137,7 +137,7 @@ processes__none_left__jobs_are_not_started()
     run_command "${as[@]}" prlimit --nproc=1 "$meshsweep" run --progress none
     expect_status 5
     expect_no_stdout
-    expect_stderr_contains 'given up: the host cannot run jobs: could not be started (fork): Resource temporarily '\
+    expect_stderr_contains 'giving up: the host cannot run jobs: could not be started (fork): Resource temporarily '\
 'unavailable'
     expect_sql "0|pending" "SELECT (SELECT count(*) FROM attempt), group_concat(DISTINCT state) FROM job"
     run_command "${as[@]}" "$meshsweep" run --progress none

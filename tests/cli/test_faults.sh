@@ -302,7 +302,7 @@ unknown_point__named__status_2()
     run_command env MESHSWEEP_FAULT=nowhere "$meshsweep" status
     expect_only_stderr 2 'meshsweep: MESHSWEEP_FAULT: there is no fault point `nowhere`'
     run_command env MESHSWEEP_FAULT=locked:0 "$meshsweep" status
-    expect_only_stderr 2 'meshsweep: MESHSWEEP_FAULT: `0` is no count from 1'
+    expect_only_stderr 2 'meshsweep: MESHSWEEP_FAULT: `0` is not a count from 1'
 }
 
 # 40 jobs, of which the larger ones fail.

@@ -233,14 +233,14 @@ True
 optuna__no_trial__makes_no_file()
 {
     run_meshsweep export --format optuna
-    expect_only_stderr 2 "meshsweep: export: --format optuna makes a database: name its file with -o"
+    expect_only_stderr 2 "meshsweep: export: --format optuna writes a database; name its file with -o FILE"
     fixture_database "DELETE FROM job WHERE state <> 'pending'"
     run_meshsweep export --format optuna -o none.db
-    expect_only_stderr 4 "meshsweep: export: none of these jobs was tried yet, so there is no trial"
+    expect_only_stderr 4 "meshsweep: export: none of these jobs has been tried yet, so there are no trials"
     expect_no_file none.db
     fixture_database "UPDATE sweep SET objective = NULL"
     run_meshsweep export --format optuna -o none.db
-    expect_only_stderr_contains 2 "a study of Optuna needs an objective, and the sweep declares none"
+    expect_only_stderr_contains 2 "an Optuna study needs an objective, and the sweep declares none"
     expect_no_file none.db
 }
 
@@ -271,7 +271,8 @@ throughput 100.0 1.0"
     expect '[ "$(stat -c %a sweep.prom)" = 644 ]'
     expect '[ "$(ls)" = "$(printf "%s\n" check.py results.db sweep.prom)" ]'
     run_meshsweep export --format prometheus --failed
-    expect_only_stderr_contains 2 "--format prometheus is of all jobs, without --all, --succeeded, --failed and --where"
+    expect_only_stderr_contains 2 "--format prometheus always covers all jobs; leave out --all, --succeeded, \
+--failed and --where"
 }
 
 # --- Markdown ---
@@ -296,7 +297,7 @@ summary__nothing_succeeded__says_so()
 {
     fixture_database "DELETE FROM job WHERE state <> 'failed'"
     run_meshsweep export --format summary
-    expect_only_stdout_contains 0 "No winner: throughput has no number in any job that is ok."
+    expect_only_stdout_contains 0 "No winner: throughput has no value in any job that succeeded."
     expect_stdout_lacks "The ten best"
 }
 

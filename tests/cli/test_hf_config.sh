@@ -63,14 +63,14 @@ hf_config__wrong_file__said_at_the_key()
     expect_stderr_contains "config.json"
     echo '{"model_type": "mixtral", "num_hidden_layers": 4}' >config.json
     run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'sweep.toml:10:13: config.json lacks "hidden_size", which type mixtral has'
+    expect_only_stderr_contains 2 'sweep.toml:10:13: config.json lacks "hidden_size", which model_type mixtral needs'
     models_sweep 'hf_config = 3'
     run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'hf_config is the name of a config.json, or a list of them'
+    expect_only_stderr_contains 2 'hf_config must be the name of a config.json, or a list of such names'
     models_sweep 'layers = 2'
     sed -i 's/^seq = 4096/hf_config = "config.json"/' sweep.toml
     run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'hf_config goes into [[model]]'
+    expect_only_stderr_contains 2 'hf_config belongs in [[model]]'
 }
 
 # Rules divide heads by tp, also where nothing but mixers has them.

@@ -49,8 +49,8 @@ program__away_for_a_while__run_pauses_and_goes_on()
         expect_status 0
         expect_no_stdout
         expect_stderr_contains 'paused: the host cannot run jobs: could not be started (exec ./bin/sh): No such '\
-'file or directory; nothing has failed'
-        expect_stderr_contains 'jobs can be run again, after '
+'file or directory; no job has failed'
+        expect_stderr_contains 'continuing: the host can run jobs again after '
         expect_all_ok
     done
 }
@@ -59,7 +59,7 @@ program__away_for_a_while__run_pauses_and_goes_on()
 run_status()
 {
     "$meshsweep" status >out 2>err
-    expect_file_contains out 'held: wait for their host, until a run can start them'
+    expect_file_contains out 'held: waiting for their host until a run can start them'
     expect_file_contains out 'could not be started (exec ./bin/sh): No such file or directory'
     "$meshsweep" status --json >out 2>err
     expect "[ \"\$(sqlite3 :memory: \"SELECT s->>'\$.states.held' > 0 AND s->>'\$.holds[0].jobs' > 0 AND \
@@ -71,8 +71,8 @@ program__away_for_good__given_up_with_a_status_of_its_own()
 {
     vanishing_sweep 'give_up = "1200ms"'
     run_meshsweep run --progress none
-    expect_only_stderr_contains 5 'given up: the host cannot run jobs: could not be started (exec ./bin/sh): No such '\
-'file or directory; what is left stays pending'
+    expect_only_stderr_contains 5 'giving up: the host cannot run jobs: could not be started (exec ./bin/sh): No such '\
+'file or directory; the jobs that are left stay pending'
     expect_sql "3|0|1|9" "SELECT sum(state = 'ok'), sum(state = 'failed'), sum(state = 'held') > 0, sum(state IN \
 ('held', 'pending')) FROM results"
     expect_sql 3 "SELECT count(*) FROM attempt"
@@ -94,9 +94,9 @@ release__while_it_pauses__tries_at_once()
     mv away bin
     began=${EPOCHREALTIME/./}
     "$meshsweep" run --release >out 2>err || fail "run --release: $(cat err)"
-    expect_file_contains err 'the run at work is asked to try at once'
+    expect_file_contains err 'asked the active run to try the jobs that wait'
     wait_command
-    expect_only_stderr_contains 0 'jobs can be run again'
+    expect_only_stderr_contains 0 'continuing: the host can run jobs again'
     [ $((${EPOCHREALTIME/./} - began)) -lt 3500000 ] || fail "it was not tried at once"
     expect_all_ok
     expect_no_file results.db.d/release
@@ -176,7 +176,7 @@ END
     mkdir bin
     ln -s "$meshsweep" bin/
     run_command env PATH="$PWD/bin" meshsweep run -d slurm.db --executor slurm --progress none
-    expect_only_stderr 2 'meshsweep: no job can be started: there is no sbatch here: No such file or directory'
+    expect_only_stderr 2 'meshsweep: no job can be started: sbatch was not found here: No such file or directory'
 }
 
 # Two jobs beside each other in the file, with others that go well.
@@ -220,7 +220,7 @@ interrupted__while_it_pauses__ends_with_the_signal()
     wait_until "grep -q 'paused: ' .stderr" 20
     signal_command INT
     wait_command
-    expect_only_stderr_contains 130 'starting nothing new'
+    expect_only_stderr_contains 130 'starting no more jobs'
     expect_sql "3|0" "SELECT sum(state = 'ok'), sum(state = 'failed') FROM job"
     expect_sql 0 "SELECT count(*) FROM attempt WHERE state IN ('claimed', 'running')"
 }

@@ -48,7 +48,7 @@ import__small_table__jobs_repeats_metrics_and_provenance()
     run_meshsweep import -c import.toml table.csv
     expect_status 0
     expect_stdout "table.csv: 5 rows: 4 ok, 1 failed, 0 refused; 4 jobs (4 new), 5 attempts added, 0 already there"
-    expect_stderr "meshsweep: dropped 2 numbers of failed rows that measure nothing"
+    expect_stderr "meshsweep: dropped 2 numbers of failed rows, which are not measurements"
     expect_sql 'ok||3
 failed|oom|1' "SELECT state, failure, count(*) FROM job GROUP BY state ORDER BY state DESC"
     # Of two repeats the one with the lower median stands for the job.
@@ -149,8 +149,12 @@ END
     run_meshsweep import -c import.toml table.csv
     expect_status 4
     expect_no_stdout
-    expect_stderr_contains "refused 2 rows, first table.csv:2: throughput is \`1,234.5\`, no number; a comma goes"
-    expect_stderr_contains "refused 2 rows, first table.csv:4: throughput is \`43.8%\`, no number; a percent sign"
+    expect_stderr_contains "refused 2 rows, the first at table.csv:2: throughput is \`1,234.5\`, which is not a \
+number; to remove \
+commas: "
+    expect_stderr_contains "refused 2 rows, the first at table.csv:4: throughput is \`43.8%\`, which is not a \
+number; to remove \
+percent signs: "
 }
 
 # Whether 1,234 is more than a thousand or less than two depends on who wrote it.
@@ -161,7 +165,9 @@ import__commas_in_numbers__refused_with_the_way_to_read_them()
     run_meshsweep import -c import.toml table.csv
     expect_status 4
     expect_no_stdout
-    expect_stderr_contains 'refused 1 row, first table.csv:2: throughput is `1,234.5`, no number; a comma goes by SQL: '
+    expect_stderr_contains 'refused 1 row, the first at table.csv:2: throughput is `1,234.5`, which is not a '\
+'number; to remove '\
+'commas: '
     sed -i "s/^throughput = .*/throughput = \"replace(rate, ',', '')\"/" import.toml
     run_meshsweep import -c import.toml table.csv
     expect_only_stdout 0 "table.csv: 1 row: 1 ok, 0 failed, 0 refused; 1 job (1 new), 1 attempt added, 0 already there"
@@ -189,10 +195,11 @@ END
     run_meshsweep import -c import.toml table.csv
     expect_status 0
     expect_stdout "table.csv: 7 rows: 1 ok, 1 failed, 5 refused; 2 jobs (2 new), 2 attempts added, 0 already there"
-    expect_stderr "meshsweep: refused 2 rows, first table.csv:2: throughput is negative: a mark, not a measurement
-meshsweep: refused 1 row, first table.csv:3: throughput is \`-0.0\`, no number
-meshsweep: refused 1 row, first table.csv:4: throughput is \`NaN\`, no number
-meshsweep: refused 1 row, first table.csv:8: took no time"
+    expect_stderr "meshsweep: refused 2 rows, the first at table.csv:2: throughput is negative, which marks a missing \
+value
+meshsweep: refused 1 row, the first at table.csv:3: throughput is \`-0.0\`, which is not a number
+meshsweep: refused 1 row, the first at table.csv:4: throughput is \`NaN\`, which is not a number
+meshsweep: refused 1 row, the first at table.csv:8: took no time"
     expect_sql 'no-metric' "SELECT failure FROM job WHERE state = 'failed'"
 }
 
@@ -215,12 +222,13 @@ END
     run_meshsweep import -c import.toml table.csv
     expect_status 0
     expect_stdout_contains '4 rows: 1 ok, 0 failed, 3 refused'
-    expect_stderr_contains 'refused 2 rows, first table.csv:2: throughput is negative: a mark, not a measurement'
+    expect_stderr_contains 'refused 2 rows, the first at table.csv:2: throughput is negative, which marks a missing '\
+'value'
     sed -i 's/throughput/likelihood/; /^unit/d' import.toml
     run_meshsweep import -c import.toml -d likelihood.db table.csv
     expect_status 0
     expect_stdout_contains '4 rows: 3 ok, 0 failed, 1 refused'
-    expect_stderr 'meshsweep: refused 1 row, first table.csv:5: took no time'
+    expect_stderr 'meshsweep: refused 1 row, the first at table.csv:5: took no time'
     sed -i 's/-2.5/-1.5/' table.csv
     run_meshsweep import -c import.toml -d mark.db table.csv
     expect_status 0
@@ -235,8 +243,8 @@ import__mfu_above_the_peak__refused()
     run_meshsweep import -c import.toml table.csv
     expect_status 0
     expect_stdout_contains "0 ok, 1 failed, 4 refused"
-    expect_stderr_contains "refused 4 rows, first table.csv:2: mfu is above 100 %"
-    expect_stderr_contains "no row of table.csv is ok: there is nothing to rank or to search in it"
+    expect_stderr_contains "refused 4 rows, the first at table.csv:2: mfu is above 100 %"
+    expect_stderr_contains "no row of table.csv is ok, so there is nothing to rank or to search"
 }
 
 import__every_row_refused__no_database()
@@ -244,7 +252,9 @@ import__every_row_refused__no_database()
     small_table
     sed -i '2,$d; s/$/\n2,1,1,fine,-1,3,60/' table.csv
     run_meshsweep import -c import.toml table.csv
-    expect_only_stderr_contains 4 'refused 1 row, first table.csv:2: throughput is negative: a mark, not a measurement'
+    expect_only_stderr_contains 4 'refused 1 row, the first at table.csv:2: throughput is negative, which marks a '\
+'missing '\
+'value'
     expect_no_file results.db
     expect_no_file results.db.lock
 }
@@ -258,7 +268,7 @@ import__wrong_expressions__all_reported_with_their_places()
     expect_status 2
     expect_no_stdout
     expect_stderr_matches 'import.toml:20:1: \[import.model\] layers: no such column: layer \(did you mean `layers`\?\)'
-    expect_stderr_matches 'import.toml:22:1: \[import.parallel_spec\] micro_batch: a subquery may not be used here'
+    expect_stderr_matches 'import.toml:22:1: \[import.parallel_spec\] micro_batch: a subquery is not allowed here'
     expect_stderr_matches 'import.toml:24:1: \[import.metrics\] throughput: near '
     expect_stderr_matches 'import.toml:25:1: .* memory: no such column: joules; table.csv has layers, gpus, mbs'
     expect_no_file results.db
@@ -272,7 +282,7 @@ import__wrong_tables__one_sentence_each()
     expect_only_stderr_contains 2 "empty.csv: the table is empty; its first line must name the columns"
     head -n 1 table.csv >header.csv
     run_meshsweep import -c import.toml header.csv
-    expect_only_stderr_contains 4 "header.csv: the table has a header and no rows"
+    expect_only_stderr_contains 4 "header.csv: the table has a header but no rows"
     { cat table.csv; echo '1,2'; } >short.csv
     run_meshsweep import -c import.toml short.csv
     expect_only_stderr_contains 2 "short.csv: line 7: "
@@ -283,22 +293,24 @@ import__wrong_tables__one_sentence_each()
     run_meshsweep import -c import.toml states.csv
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: states.csv:7: state `mystery` is neither in [import.states], nor ok, nor a failure class'
+    expect_stderr 'meshsweep: states.csv:7: state `mystery` is neither ok nor a failure class, and [import.states] '\
+'does not map it'
     printf 'a,b,a\n1,2,3\n' >twice.csv
     run_meshsweep import -c import.toml twice.csv
     expect_only_stderr_contains 2 "twice.csv:1: columns 1 and 3 are both called \`a\`"
     sed '/^\[import.metrics\]/,$d' import.toml >keys.toml
     run_meshsweep import -c keys.toml table.csv
-    expect_only_stderr_contains 2 "keys.toml: [import] maps no column to a metric ([import.metrics])"
+    expect_only_stderr_contains 2 "keys.toml: [import] does not map any column to a metric ([import.metrics])"
     sed '/^\[import.cluster_spec\]/,/^\[import.metrics\]/{/metrics/!d}' import.toml >metrics.toml
     run_meshsweep import -c metrics.toml table.csv
     expect_status 2
     expect_no_stdout
-    expect_stderr_contains "metrics.toml: [import] maps no column to a key ([import.model], [import.parallel_spec], …)"
+    expect_stderr_contains "metrics.toml: [import] does not map any column to a key ([import.model], \
+[import.parallel_spec], …)"
     run_meshsweep import -c import.toml absent.csv
     expect_only_stderr_contains 1 "absent.csv: cannot open"
     run_meshsweep import -c import.toml
-    expect_only_stderr_contains 2 "import wants one table"
+    expect_only_stderr_contains 2 "import: name exactly one table"
 }
 
 import__values_of_every_kind__keep_it()
@@ -310,7 +322,7 @@ import__values_of_every_kind__keep_it()
     run_meshsweep import -c import.toml table.csv
     expect_status 0
     expect_any_stdout
-    expect_stderr 'meshsweep: dropped 2 numbers of failed rows that measure nothing'
+    expect_stderr 'meshsweep: dropped 2 numbers of failed rows, which are not measurements'
     expect_sql '{"flag":false,"layers":2,"left":7,"share":2.25,"word":"a, b"}
 {"flag":true,"layers":2,"share":0.5,"word":"plain"}
 {"flag":true,"layers":4,"share":0.5,"word":"plain"}' "SELECT json FROM spec WHERE kind = 'model' ORDER BY id"
@@ -339,7 +351,7 @@ END
     run_meshsweep import -c import.toml --json table.csv
     expect_status 0
     expect_stdout_contains '"attempts_added":	5'
-    expect_stderr_contains "warning: 1 row that ran breaks the rule small, first table.csv:5"
+    expect_stderr_contains "warning: 1 row that ran violates the rule small, the first at table.csv:5"
 }
 
 import__without_import_table__said()
@@ -348,7 +360,7 @@ import__without_import_table__said()
 layers = 1' >plain.toml
     small_table
     run_meshsweep import -c plain.toml table.csv
-    expect_only_stderr_contains 2 "plain.toml: no [import] table"
+    expect_only_stderr_contains 2 "plain.toml: there is no [import] table"
     printf '[import]\nstat = "x"\n[import.states]\na = "okay"\n[import.models]\n[[import.refuse]]\nwhen = "1"\n' \
         >wrong.toml
     run_meshsweep import -c wrong.toml table.csv
@@ -414,7 +426,7 @@ check__published_layouts__no_rule_is_contradicted()
     while read -r name table count; do
         run_meshsweep check -c "$source_dir/configs/import/$name.toml" --against "$data/$table"
         expect_status 0
-        expect_stdout_contains "$table: no rule is contradicted by the $count rows that ran"
+        expect_stdout_contains "$table: no rule excludes any of the $count rows that ran"
         expect_any_stderr
     done < <(published_layouts)
 }
@@ -439,9 +451,9 @@ why = "small ones are slow"
 END
     run_meshsweep check -c import.toml --against table.csv
     expect_only_stdout 1 "import.toml: sweep measured: its jobs come from a table (meshsweep import), 3 rules
-single: contradicted by 2 rows that ran: one at a time
+single: excludes 2 rows that ran: one at a time
   table.csv:3 table.csv:4
-shallow: contradicted by 1 row that ran: deep ones do not run
+shallow: excludes 1 row that ran: deep ones do not run
   table.csv:5"
     expect "! ls | grep results"
 }
@@ -450,12 +462,14 @@ check__against_without_a_sweep_file_or_import__said()
 {
     small_table
     run_meshsweep check -d results.db --against table.csv
-    expect_only_stderr 2 'meshsweep: check: --against compares a table with a sweep file: name it with -c FILE'
+    expect_only_stderr 2 'meshsweep: check: --against compares a table with a sweep file; name the sweep file with '\
+'-c FILE'
     printf '[job]\ncommand = ["true"]\n[model]\nlayers = 2\n' >sweep.toml
     run_meshsweep check -c sweep.toml --against table.csv
     expect_status 2
     expect_any_stdout
-    expect_stderr 'meshsweep: sweep.toml: no [import] table says what the columns of table.csv are'
+    expect_stderr 'meshsweep: sweep.toml: there is no [import] table to map the columns of table.csv; meshsweep '\
+'init --from-table writes one'
 }
 
 # Every file in configs/import is read, with or without its table.

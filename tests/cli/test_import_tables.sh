@@ -70,7 +70,7 @@ oom||' "SELECT failure, throughput, peak_memory FROM results WHERE state = 'fail
 bigscience__seconds_and_flops_exchanged__refused()
 {
     convert_and_import bigscience
-    expect_stderr_contains 'refused 1 row, first table.csv:6: seconds and FLOP/s are exchanged'
+    expect_stderr_contains 'refused 1 row, the first at table.csv:6: seconds and FLOP/s are exchanged'
     expect 'grep -q "left out: 1 rows: repeated" said'
     # Of the first table seconds are in the log above it alone.
     expect_sql '8|800.0' "SELECT layers, step_time FROM results WHERE num_hosts = 1"

@@ -143,7 +143,7 @@ small__keys__come_from_the_database()
 {
     import_small
     works 0 why micro_batch=4
-    expect_stdout_contains '2 of 6 combinations have these values; 2 of them matched'
+    expect_stdout_contains '2 of 6 combinations have these values; 2 matched'
     expect_stdout_contains 'failed/oom'
     works 0 why name=A micro_batch=1
     expect_stdout_contains '1 of 6 combinations'
@@ -219,7 +219,7 @@ predict__ran_and_should_not_have_fitted__shown_and_counted()
     run_meshsweep import -c import.toml table.csv
     expect_status 0
     expect_any_stdout
-    expect_stderr_contains 'break the rule memory.fits'
+    expect_stderr_contains 'violate the rule memory.fits'
     run_meshsweep predict --accuracy
     expect_only_stdout_contains 0 '2 failed, 3 ran'
 }

@@ -36,7 +36,7 @@ script_of_that_log__written__checks_runs_and_measures()
     printf '#!/bin/sh\ncat train.log\n' >train.sh
     run_meshsweep init --from-log train.log batch_size=4,8 'dtype=bf16,"a b"' note=true,false rate=1,1e-4 \
         -- sh train.sh '--bs={batch_size}'
-    expect_only_stderr 0 'meshsweep: wrote sweep.toml; look at it, then: meshsweep plan'
+    expect_only_stderr 0 'meshsweep: wrote sweep.toml; check it, then: meshsweep plan'
     expect_file_contains sweep.toml 'command = ["sh", "train.sh", "--bs={batch_size}", "--dtype={dtype}", "--note={'
     expect_file_contains sweep.toml 'batch_size = [4, 8]'
     expect_file_contains sweep.toml 'dtype = ["bf16", "\"a b\""]'
@@ -51,7 +51,7 @@ script_of_that_log__written__checks_runs_and_measures()
     # The first samples are left out; the loss is not the validation's.
     expect_sql '112.495|4.2404|16' "SELECT step_time, loss, count(*) FROM results WHERE state = 'ok'"
     run_meshsweep init batch_size=4 -- true
-    expect_only_stderr 2 'meshsweep: init: sweep.toml is there already; -o FILE names another one'
+    expect_only_stderr 2 'meshsweep: init: sweep.toml exists already; name another file with -o FILE'
     run_meshsweep init -o - batch_size=4 -- true
     expect_only_stdout_contains 0 'objective = "min:duration"'
 }
@@ -253,11 +253,11 @@ command__of_a_framework__predicted()
     # What is missing is told, and a value that predictions do not know is left to the command.
     run_meshsweep init -o - tp=1,2 \
         -- torchrun --nproc_per_node=2 train.py --layers=2 --hidden=64 --seq 512 --precision odd
-    expect_only_stdout_contains 0 '# Predictions need further: heads, vocab, micro_batch.'
+    expect_only_stdout_contains 0 '# Predictions also need: heads, vocab, micro_batch.'
     expect_stdout_contains '"--precision", "odd"'
     run_meshsweep init -o - micro_batch=1 -- python3 train.py --n_layer=2 --n_head=2 --n_embd=64 --block_size=256
     expect_only_stdout_contains 0 '"--n_embd={n_embd}", "--block_size={block_size}"'
-    expect_stdout_contains '# Predictions need further: vocab.'
+    expect_stdout_contains '# Predictions also need: vocab.'
     # No framework, no model: no predictions.
     run_meshsweep init -o - batch=1 -- accelerate launch --num_processes 2 train.py --model gpt2 --bf16 True --hidden 3
     expect_only_status 0
@@ -278,7 +278,8 @@ END
     expect_sql '12345.5|2.31|8|0.001|123000' "SELECT throughput, loss, batch_size, lr,
         (SELECT max(duration_ms) FROM attempt WHERE state = 'ok') FROM results WHERE state = 'ok'"
     expect_file_contains wandb.toml 'objective = "max:throughput"'
-    expect_file_contains wandb.toml '# Left out, since each row has its own or all the same: Name, User, Created'
+    expect_file_contains wandb.toml '# Left out, because every row has its own value or all have the same: Name, '\
+'User, Created'
     rm -f results.db*
     cat >optuna.csv <<'END'
 number,value,datetime_start,duration,params_batch_size,params_lr,state
@@ -324,7 +325,7 @@ unit = "tokens/s/gpu"'
     run_meshsweep init --from-table empty.csv
     expect_only_stderr_contains 2 'the table is empty; its first line must name the columns'
     run_meshsweep init --from-table tabs.csv a=1 -- true
-    expect_only_stderr_contains 2 '--from-table stands alone'
+    expect_only_stderr_contains 2 '--from-table cannot be combined'
 }
 
 draft() # TABLE COUNTS
@@ -332,7 +333,7 @@ draft() # TABLE COUNTS
     run_meshsweep import "$1"
     expect_only_stderr_contains 2 "meshsweep init --from-table $1 writes one"
     run_meshsweep init --from-table "$1" -o "${1%.csv}.toml"
-    expect_only_stderr 0 "meshsweep: wrote ${1%.csv}.toml; look at it, then: meshsweep import -c ${1%.csv}.toml $1"
+    expect_only_stderr 0 "meshsweep: wrote ${1%.csv}.toml; check it, then: meshsweep import -c ${1%.csv}.toml $1"
     run_meshsweep import -c "${1%.csv}.toml" "$1"
     expect_status 0
     expect_stdout_contains "$1: $2"
@@ -343,16 +344,18 @@ nobody_to_ask__what_is_missing__said()
 {
     local range
     run_meshsweep init
-    expect_only_stderr_contains 2 'meshsweep: init: which command is to be run? As in: meshsweep init '
+    expect_only_stderr_contains 2 'meshsweep: init: which command should be run? For example: meshsweep init '
     run_meshsweep init --script 'python3 train.py'
-    expect_only_stderr_contains 2 'init: which values are to be tried?'
+    expect_only_stderr_contains 2 'init: which values should be tried?'
     run_meshsweep init micro_batch -- true
-    expect_only_stderr 2 'meshsweep: init: micro_batch: an axis is KEY=VALUE,VALUE,…, as in micro_batch=1,2,4'
+    expect_only_stderr 2 'meshsweep: init: micro_batch: write an axis as KEY=VALUE,VALUE,…, for example '\
+'micro_batch=1,2,4'
     for range in 0..4 1,2...8 -3..-1; do
         run_meshsweep init -o - "workers=$range" -- true
         expect_status 2
         expect_no_stdout
-        expect_stderr "meshsweep: init: workers=$range: ${range#1,} is no range: name each value, as in workers=1,2,4"
+        expect_stderr "meshsweep: init: workers=$range: ranges such as ${range#1,} are not understood; name each \
+value, for example workers=1,2,4"
     done
     run_meshsweep init -o - data=a..b,../x,v1..2 -- true
     expect_only_stdout_contains 0 'data = ["a..b", "../x", "v1..2"]'
@@ -382,9 +385,9 @@ terminal__answers__written()
     vllm_log >serve.log
     answer "sh -c 'echo batch {batch}; echo done'" 'batch=1,2,4 lr=1e-3,1e-4' serve.log --
     expect_status 0
-    expect_stdout_contains 'Which command trains?'
-    expect_stdout_contains 'Which values are to be tried?'
-    expect_stdout_contains 'wrote sweep.toml; look at it, then: meshsweep plan'
+    expect_stdout_contains 'Which command runs the training?'
+    expect_stdout_contains 'Which values should be tried?'
+    expect_stdout_contains 'wrote sweep.toml; check it, then: meshsweep plan'
     expect_file_contains sweep.toml 'command = ["sh", "-c", "echo batch {batch}; echo done", "--lr={lr}"]'
     expect_file_contains sweep.toml 'serve.log'
     run_meshsweep plan
@@ -411,7 +414,8 @@ terminal__answers_that_will_not_do__asked_again()
     answer "it's" '' 'python3 train.py' micro_batch micro_batch=1,,2 a=true,2 '1x=2' 'a=1 a=2' \
         'micro_batch=1,2' none.log directory '' --
     expect_status 0
-    for rest in "it's: a quote is not closed" 'micro_batch: an axis is KEY=VALUE' 'micro_batch=1,,2: a value is empty' \
+    for rest in "it's: a quote is not closed" 'micro_batch: write an axis as KEY=VALUE' 'micro_batch=1,,2: there is '\
+'an empty value' \
         'a boolean in one place' 'none.log: ' 'directory: '; do
         expect_stdout_contains "$rest"
     done
@@ -422,7 +426,7 @@ terminal__answers_that_will_not_do__asked_again()
     cp sweep.toml before.toml
     answer 'python3 other.py' --
     expect_status 2
-    expect_stdout 'meshsweep: init: sweep.toml is there already; -o FILE names another one'
+    expect_stdout 'meshsweep: init: sweep.toml exists already; name another file with -o FILE'
     expect 'cmp -s before.toml sweep.toml'
 }
 
@@ -438,7 +442,8 @@ terminal__ended_or_interrupted__no_file()
                 expect_any_stdout
             else
                 expect_status 1
-                expect_stdout_contains 'meshsweep: init: the answers ended; nothing is written'
+                expect_stdout_contains 'meshsweep: init: the input ended before all questions were answered; '\
+'nothing was written'
             fi
             expect '[ -z "$(ls)" ]'
         done

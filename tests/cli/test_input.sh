@@ -16,11 +16,14 @@ expect_refused() # FILE SENTENCE
 file__absent_or_a_directory__said()
 {
     mkdir place.toml
-    expect_refused absent.toml 'absent.toml: there is no such file; name the sweep file with -c FILE'
+    expect_refused absent.toml 'absent.toml: no such file; name the sweep file with -c FILE, or write one with '\
+'meshsweep init'
     expect_refused place.toml 'place.toml: cannot read: Is a directory'
-    expect_refused place.toml/x.toml 'place.toml/x.toml: there is no such file; name the sweep file with -c FILE'
+    expect_refused place.toml/x.toml 'place.toml/x.toml: no such file; name the sweep file with -c FILE, or write '\
+'one with meshsweep init'
     run_meshsweep
-    expect_only_stderr 2 'meshsweep: sweep.toml: there is no such file; name the sweep file with -c FILE'
+    expect_only_stderr 2 'meshsweep: sweep.toml: no such file; name the sweep file with -c FILE, or write one with '\
+'meshsweep init'
 }
 
 # The database knows which file its jobs come from.
@@ -39,11 +42,11 @@ END
     run_meshsweep plan -d rates.db
     expect_status 0
     expect_stdout_contains 'rates: 3 combinations, 3 matched'
-    expect_stderr 'meshsweep: there is no sweep.toml here: this goes by rates.toml, which rates.db recorded'
+    expect_stderr 'meshsweep: there is no sweep.toml here; using rates.toml, which is recorded in rates.db'
     run_meshsweep run -d rates.db --progress none
     expect_status 0
     expect_no_stdout
-    expect_stderr_contains 'this goes by rates.toml, which rates.db recorded'
+    expect_stderr_contains 'using rates.toml, which is recorded in rates.db'
     expect_sql 3 "SELECT count(*) FROM job WHERE state = 'ok'" rates.db
     sed 's/3/4/' rates.toml >sweep.toml
     run_meshsweep plan -d rates.db
@@ -94,7 +97,7 @@ file__not_utf8_or_binary__said_with_its_place()
     printf '[sweep]\nname = "a\xff"\n' >sweep.toml
     expect_refused sweep.toml 'sweep.toml:2:10: not UTF-8: byte 0xFF'
     printf '[sweep]\0name' >sweep.toml
-    expect_refused sweep.toml 'sweep.toml:1:8: not a text file: it holds NUL bytes (UTF-8 is expected)'
+    expect_refused sweep.toml 'sweep.toml:1:8: not a text file: it contains NUL bytes (UTF-8 is expected)'
     head -c 65536 /dev/urandom >sweep.toml
     run_meshsweep run
     expect_only_stderr_matches 2 '^meshsweep: sweep.toml:[0-9]+:[0-9]+: '
@@ -164,14 +167,14 @@ rule__hostile__refused_or_stopped_with_a_sentence()
     run_meshsweep plan
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: sweep.toml:17:1: rule `r` fails for some combination: LIKE or GLOB pattern too complex'
+    expect_stderr 'meshsweep: sweep.toml:17:1: rule `r` fails for a combination: LIKE or GLOB pattern too complex'
     cp plain.toml sweep.toml
     printf '[derive]\nlong = "%s"\n' "replace(printf('%*d', 1000, y), ' ', printf('%*d', 1000, x)) || ''" >>sweep.toml
     sed -i 's/"{y}"/"{y}", "{long}"/' sweep.toml
     run_meshsweep plan
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: sweep.toml:18:1: derived key `long` fails for some combination: string or blob too big: '\
+    expect_stderr 'meshsweep: sweep.toml:18:1: derived key `long` fails for a combination: string or blob too big: '\
 'an expression works on texts of 64 KiB at most'
 }
 
@@ -190,14 +193,14 @@ END
     run_meshsweep plan
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: sweep.toml:19:1: derived key `shape` fails for some combination: malformed JSON; CASE '\
+    expect_stderr 'meshsweep: sweep.toml:19:1: derived key `shape` fails for a combination: malformed JSON; CASE '\
 'WHEN json_valid(X) THEN … END reads only what is JSON'
     sed 's/^command.*/&\ntimeout = "iif(x = 2, '\''soon'\'', 5)"/' plain.toml >sweep.toml
     run_meshsweep plan
     expect_only_stderr_matches 2 \
-        '^meshsweep: sweep.toml:[0-9]+:[0-9]+: \[job\] .timeout. fails for some combination: .soon. is no duration'
+        '^meshsweep: sweep.toml:[0-9]+:[0-9]+: \[job\] .timeout. fails for a combination: .soon. is not a duration'
     run_meshsweep plan -c plain.toml --only "json_extract(x || 'no', '$')"
-    expect_only_stderr_matches 2 '^meshsweep: --only .* fails for some combination: malformed JSON'
+    expect_only_stderr_matches 2 '^meshsweep: --only .* fails for a combination: malformed JSON'
     cp plain.toml sweep.toml
     printf '[[rule]]\nname = "r"\nrequire = "max(x) > 1"\n' >>sweep.toml
     expect_refused sweep.toml 'sweep.toml:17:1: rule `r`: misuse of aggregate function max()'
@@ -220,7 +223,7 @@ run__refused_after_the_database_was_opened__leaves_none_behind()
     refuse_run -c plain.toml --only "json_extract(x || 'no', '\$')"
     expect "ls | cmp -s - before"
     refuse_run -c plain.toml --strategy binary
-    expect_stderr_contains 'strategy binary: it bisects the micro-batch, and no spec has one'
+    expect_stderr_contains 'strategy binary bisects the micro-batch, but no spec has one'
     expect "ls | cmp -s - before"
     # One that was there stays, whatever is in it.
     : >results.db
@@ -238,7 +241,7 @@ run__refused_after_the_database_was_opened__leaves_none_behind()
 
 text__longer_than_expressions_take__refused_with_its_place()
 {
-    local long too_long='a value of 78 KiB, more than 64 KiB; put it into a file and sweep over its name'
+    local long too_long='a value of 78 KiB is larger than 64 KiB; put it into a file and sweep over file names'
     long=$(printf '%*s' 40000 '' | tr ' ' x)
     small_sweep plain.toml
     sed "s/^x = .*/x = ['a', '$long$long']/" plain.toml >sweep.toml
@@ -271,7 +274,7 @@ exit_statuses__each_for_its_cause()
     small_sweep sweep.toml
     run_silently 0
     run_meshsweep status -d absent.db
-    expect_only_stderr 1 'meshsweep: database absent.db: there is none yet; `meshsweep run` makes it'
+    expect_only_stderr 1 'meshsweep: database absent.db: it does not exist yet; `meshsweep run` creates it'
     run_meshsweep run --jobs none
     expect_only_stderr_contains 2 'meshsweep run: --jobs none: must be a whole number'
     run_silently 3 --keep-going -d other.db -- false

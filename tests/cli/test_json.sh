@@ -426,7 +426,7 @@ commands__with_json__have_a_schema()
         fi
     done
     run_meshsweep help --schema tail
-    expect_only_stderr 2 'meshsweep: tail prints no JSON; docs/json.md lists what does'
+    expect_only_stderr 2 'meshsweep: tail prints no JSON; docs/json.md lists the commands that do'
 }
 
 # The table of events in the source, the schema and the page name the same ones.

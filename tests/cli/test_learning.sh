@@ -146,7 +146,7 @@ databases__merged__calibrated_from_all()
     run_meshsweep merge a.db b.db -o all.db
     expect_status 0
     expect_any_stdout
-    expect_stderr_contains '2 of its jobs belong to other sweeps than the newest'
+    expect_stderr_contains '2 of its jobs belong to sweeps older than the newest'
     expect_grown all.db 112 122 130 152
     run_meshsweep predict -d all.db -c sweep.toml
     expect_only_stdout_contains 0 'memory of fsdp on A100-80GB: calibrated, from 4 measured'
@@ -185,7 +185,7 @@ runs__before_predict_was_asked_for__measured_and_learned_from()
 2	3.0
 4	5.0
 8	9.0'
-    expect_stderr_contains 'sweep.toml, or what it includes, has changed'
+    expect_stderr_contains 'sweep.toml, or a file that it includes, has changed'
     run_meshsweep run --progress none
     expect_only_status 0
     expect_sql 4 'SELECT count(*) FROM attempt'

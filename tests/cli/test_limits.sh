@@ -86,7 +86,7 @@ timeout__none_and_no_plan_bound__runs_without()
     expect_sql "600000" "SELECT DISTINCT timeout_ms FROM job"
     sed -i 's/^grace.*/timeout = "CASE x WHEN 1 THEN 5 END"/' sweep.toml
     run_meshsweep plan -d absent.db
-    expect_only_stdout_contains 0 'no bound on the time'
+    expect_only_stdout_contains 0 'no bound on device-hours'
 }
 
 manual_job_timeout__for_jobs_that_bind_a_plan()
@@ -213,12 +213,12 @@ interrupt__once__lets_running_jobs_end()
     waiting_sweep
     start_two_jobs
     signal_command INT
-    wait_until "grep -q 'waiting for the running jobs' .stderr" 20
+    wait_until "grep -q 'waiting for the running ones' .stderr" 20
     expect "kill -0 \$(head -n 1 pids)"
     touch go
     wait_command
     expect_only_stderr_contains 130 \
-        'meshsweep: starting nothing new; waiting for the running jobs (interrupt again to stop them)'
+        'meshsweep: starting no more jobs; waiting for the running ones (interrupt again to stop them)'
     expect_sql "ok|2
 pending|2" "SELECT state, count(*) FROM job GROUP BY 1"
     expect_sql 2 "SELECT count(*) FROM attempt"
@@ -231,7 +231,7 @@ interrupt__twice__stops_them_and_they_run_again()
     waiting_sweep
     start_two_jobs
     signal_command INT
-    wait_until "grep -q 'waiting for the running jobs' .stderr" 20
+    wait_until "grep -q 'waiting for the running ones' .stderr" 20
     signal_command INT
     wait_command
     expect_only_stderr_contains 130 \
@@ -251,7 +251,7 @@ interrupt__three_times__waits_for_no_grace()
     start_meshsweep run --progress plain -j 2
     wait_until "[ \$(wc -l <pids) = 8 ]" 20
     signal_command INT
-    wait_until "grep -q 'waiting for the running jobs' .stderr" 20
+    wait_until "grep -q 'waiting for the running ones' .stderr" 20
     signal_command INT
     wait_until "grep -q 'stopping the running jobs' .stderr" 20
     signal_command INT

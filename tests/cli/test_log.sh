@@ -37,12 +37,12 @@ stopped_idle()
     return 1
 }
 
-expect_ended_for_cut() # SENTENCE
+expect_ended_for_cut() # SENTENCE [END]
 {
     touch go
     signal_command CONT
     wait_command
-    expect_only_stderr 1 "meshsweep: database results.db: another program has cut $1: start again"
+    expect_only_stderr 1 "meshsweep: database results.db: another program has truncated $1; start again${2-}"
     run_meshsweep run --progress none
     expect_only_stderr 0
     expect_sql "ok" "PRAGMA integrity_check"
@@ -56,7 +56,7 @@ log__cut_during_a_run__said_and_gone_on_from()
         rm -rf results.db* go
         start_cut_run
         truncate -s "$bytes" results.db-wal
-        expect_ended_for_cut 'results.db-wal; what was recorded last may be lost, and its jobs run again'
+        expect_ended_for_cut "results.db-wal; the newest records may be lost" ", and their jobs run again"
     done
 }
 
@@ -67,7 +67,7 @@ log_index__cut_during_a_run__no_bus_error_and_nothing_lost()
         rm -rf results.db* go
         start_cut_run
         truncate -s "$bytes" results.db-shm
-        expect_ended_for_cut 'results.db-shm; nothing that is recorded is lost'
+        expect_ended_for_cut 'results.db-shm; no records are lost'
         expect_sql 40 "SELECT count(*) FROM attempt WHERE state = 'ok'"
     done
 }
@@ -98,8 +98,8 @@ log__cut_after_a_runner_was_killed__said_and_gone_on_from()
         run_meshsweep run --progress none
         expect_status 0
         expect_no_stdout
-        expect_stderr 'meshsweep: another program has cut results.db-wal since the last run: what was recorded last '\
-'is lost, and its jobs run again'
+        expect_stderr 'meshsweep: another program has truncated results.db-wal since the last run; the newest records '\
+'are lost, and their jobs run again'
         expect_sql "ok" "PRAGMA integrity_check"
         expect_sql "4" "SELECT count(*) FROM job WHERE state = 'ok'"
     done
@@ -140,7 +140,8 @@ LIMIT 5000) INSERT INTO a SELECT x, x FROM c; PRAGMA wal_checkpoint(RESTART); PR
         run_meshsweep run --progress none
         expect_status 1
         expect_no_stdout
-        expect_stderr_contains 'another program has cut results.db-wal, of which a part was copied to it: the database'
+        expect_stderr_contains 'another program has truncated results.db-wal while it was being copied into the '\
+'database: the database'
     done
 }
 

@@ -116,7 +116,7 @@ run__many_jobs__interrupted_while_they_are_listed()
     # shellcheck disable=SC2016 # evaluated later
     expect_interrupted '[ "$(stat -c %s results.db-wal 2>/dev/null || echo 0)" -gt 8000000 ]' run --progress none
     expect_no_stdout
-    expect_stderr 'meshsweep: starting nothing new; waiting for the running jobs (interrupt again to stop them)'
+    expect_stderr 'meshsweep: starting no more jobs; waiting for the running ones (interrupt again to stop them)'
     expect_sql '4096|0' "SELECT count(*), sum(state = 'running') FROM job"
 }
 

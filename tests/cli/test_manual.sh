@@ -50,14 +50,14 @@ help__every_command__one_screen_with_an_example()
         expect "! sed '/^example/,\$d' .stdout | grep -q '.\{81\}'"
     done
     run_meshsweep --help
-    expect_only_stdout_contains 0 'Exit status: 0 all well'
+    expect_only_stdout_contains 0 'Exit status: 0 success'
     expect "! grep -q '.\{81\}' .stdout"
     # Rare options are named in the help and told of in the manual.
     run_meshsweep run --help
     expect_only_stdout_contains 0 ' --divisor'
-    expect_stdout_lacks 'asha: one in N goes on'
+    expect_stdout_lacks 'asha: promote one in N'
     run_meshsweep manual
-    expect_only_stdout_contains 0 'asha: one in N goes on'
+    expect_only_stdout_contains 0 'asha: promote one in N'
 }
 
 bash_completion__commands_options_choices()
@@ -162,9 +162,9 @@ help__of_a_command__as_its_option_says()
 completion__which_shell__asked()
 {
     run_meshsweep completion
-    expect_only_stderr 2 'meshsweep: completion: for which shell? bash, zsh or fish'
+    expect_only_stderr 2 'meshsweep: completion: name the shell: meshsweep completion bash, zsh or fish'
     run_meshsweep completion tcsh
-    expect_only_stderr 2 'meshsweep: completion: for which shell? bash, zsh or fish'
+    expect_only_stderr 2 'meshsweep: completion: name the shell: meshsweep completion bash, zsh or fish'
 }
 
 # A sweep of which twelve jobs are recorded, and one key that is in the file alone.

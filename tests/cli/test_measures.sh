@@ -141,7 +141,7 @@ derived__objective_lacks_an_input__failure_names_it()
     run_meshsweep run -j 1 --progress none --keep-going
     expect_only_stderr 3
     expect_sql "no-metric" "SELECT DISTINCT failure FROM attempt"
-    expect_sql "exit status 0, but the objective tokens_per_second (worked out from iter_ms) was not reported;\
+    expect_sql "exit status 0, but the objective tokens_per_second (computed from iter_ms) was not reported;\
  it reported peak_memory" "SELECT DISTINCT message FROM attempt"
 }
 
@@ -155,7 +155,7 @@ regex = 'iter 0: loss ([0-9.]+)'
 expression = "iter_ms + first"
 END
     run_quietly
-    expect_sql "29.0|of the summaries: iter_ms and first are of different steps" \
+    expect_sql "29.0|of the summaries: iter_ms and first were reported at different steps" \
         "SELECT value, note FROM summary WHERE name = 'mixed' AND attempt_id = 1"
 }
 
@@ -172,9 +172,9 @@ derived__wrong_expression__told_at_check_with_its_place()
     check_says "unknown metric or key \`iter_mss\` (did you mean \`iter_ms\`?)" "1 / iter_mss"
     check_says "unknown metric or key \`micro_bach\` (did you mean \`micro_batch\`?)" "micro_bach / iter_ms"
     check_says "unknown metric or key \`metric.iter_m\` (did you mean \`metric.iter_ms\`?)" "metric.iter_m"
-    check_says "the function load_extension may not be used here" "load_extension('x')"
-    check_says "a subquery may not be used here" "(SELECT 1)"
-    check_says "metric \`tokens_per_second\` is not there yet (an expression uses those that stand above it)" \
+    check_says "the function load_extension is not allowed here" "load_extension('x')"
+    check_says "a subquery is not allowed here" "(SELECT 1)"
+    check_says "metric \`tokens_per_second\` is defined later (an expression can use only metrics defined above it)" \
         "tokens_per_second + 1"
     trainer
     sed -i 's/^micro_batch = /iter_ms = 2\n&/' sweep.toml
@@ -189,7 +189,7 @@ derived__wrong_expression__told_at_check_with_its_place()
     echo '[metrics.iter_ms]' >>sweep.toml
     echo 'expression = "1"' >>sweep.toml
     run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'sweep.toml:27:1: "iter_ms" is given twice (first in line 8)'
+    expect_only_stderr_contains 2 'sweep.toml:27:1: "iter_ms" is given twice (first on line 8)'
 }
 
 derived__imported_table__computed_without_a_run()
@@ -236,9 +236,10 @@ x = [1, 2]
 END
     run_quietly
     run_meshsweep best
-    expect_only_stderr 3 'meshsweep: no job is best: 2 are ok, but none has a number of ratio: division by zero: b is 0'
+    expect_only_stderr 3 'meshsweep: there is no best job: 2 are ok, but none has a value of ratio: division by '\
+'zero: b is 0'
     run_meshsweep replay
-    expect_only_stderr_contains 4 'no measured job is ok and has a number of ratio: there is nothing to find'
+    expect_only_stderr_contains 4 'no job that succeeded has a value of ratio, so there is nothing to find'
 }
 
 condition__keeps_the_fastest_out__cannot_win_and_binds()
@@ -251,11 +252,11 @@ condition__keeps_the_fastest_out__cannot_win_and_binds()
     expect_sql 4 "SELECT count(*) FROM results WHERE state = 'ok'"
     run_meshsweep best
     expect_only_stdout_contains 0 'highest tokens_per_second 10000 tokens/s, job 3 of sweep sweep'
-    expect_stdout_contains 'peak_memory <= 45056 MiB: binds, keeps out 1 better job, the best of them job 4 with 133'
-    expect_stdout_contains ' (80.5 where the bound is 44)'
-    expect_stdout_contains '  iter_ms < 1 s: does not bind, every job meets it'
+    expect_stdout_contains 'peak_memory <= 45056 MiB: binds, excludes 1 better job, the best of them job 4 with 133'
+    expect_stdout_contains ' (80.5, the bound is 44)'
+    expect_stdout_contains '  iter_ms < 1 s: not binding, every job meets it'
     run_meshsweep status
-    expect_only_stdout_contains 0 'bound by peak_memory <= 45056 MiB, which keeps out 1 better job (see meshsweep best)'
+    expect_only_stdout_contains 0 'bound by peak_memory <= 45056 MiB, which excludes 1 better job (see meshsweep best)'
     run_meshsweep replay --strategy model --seeds 3 --json
     expect_status 0
     expect_stdout_contains '"infeasible":	1'
@@ -270,7 +271,8 @@ condition__met_by_none_of_20000__told_at_once()
     run_command timeout 40 "$meshsweep" best
     expect_status 3
     expect_no_stdout
-    expect_stderr_contains 'no job meets all of [sweep] subject_to; the nearest is job 100: peak_memory < 1 is missed'
+    expect_stderr_contains 'no job meets all conditions of [sweep] subject_to; the nearest is job 100: peak_memory '\
+'< 1 is missed'
 }
 
 condition__not_met_in_a_search__not_called_failed()
@@ -278,8 +280,10 @@ condition__not_met_in_a_search__not_called_failed()
     trainer
     add_behind 'objective = .*' 'subject_to = "peak_memory <= 8 GiB"'
     run_meshsweep run --strategy random --max-trials 3 --progress none
-    expect_only_stderr_contains 3 'search: 3 trials, 0 ok, 0 stopped early, 0 failed, 3 not meeting [sweep] subject_to'
-    expect_stderr_contains 'no job is best: no job meets all of [sweep] subject_to; the nearest is job '
+    expect_only_stderr_contains 3 'search: 3 trials, 0 ok, 0 stopped early, 0 failed, 3 that do not meet [sweep] '\
+'subject_to'
+    expect_stderr_contains 'there is no best job: no job meets all conditions of [sweep] subject_to; the nearest is '\
+'job '
 }
 
 condition__met_by_what_has_no_objective__said_so()
@@ -292,9 +296,9 @@ condition__met_by_what_has_no_objective__said_so()
     run_meshsweep best
     expect_status 3
     expect_no_stdout
-    expect_stderr_contains 'best: 4 are ok, but none that meets [sweep] subject_to has a number of tokens_per_second'
+    expect_stderr_contains 'best job: 4 are ok, but none that meets [sweep] subject_to has a value of tokens_per_second'
     run_meshsweep status
-    expect_only_stdout_contains 0 'no best: tokens_per_second has no number in any job that is ok'
+    expect_only_stdout_contains 0 'no best: tokens_per_second has no value in any job that succeeded'
 }
 
 condition__met_by_none__nearest_miss_and_status_3()
@@ -305,14 +309,16 @@ condition__met_by_none__nearest_miss_and_status_3()
     run_meshsweep best
     expect_status 3
     expect_no_stdout
-    expect_stderr_contains 'meshsweep: no job is best: no job meets all of [sweep] subject_to; the nearest is job 1: '
-    expect_stderr_contains ': peak_memory <= 8 GiB is missed by 31 % (10.5 where the bound is 8)'
+    expect_stderr_contains 'meshsweep: there is no best job: no job meets all conditions of [sweep] subject_to; the '\
+'nearest is '\
+'job 1: '
+    expect_stderr_contains ': peak_memory <= 8 GiB is missed by 31 % (10.5, the bound is 8)'
     run_meshsweep status
-    expect_only_stdout_contains 3 'no best: no job meets all of [sweep] subject_to; the nearest is job 1'
+    expect_only_stdout_contains 3 'no best: no job meets all conditions of [sweep] subject_to; the nearest is job 1'
     run_meshsweep replay
     expect_status 4
     expect_no_stdout
-    expect_stderr_contains 'meets [sweep] subject_to: there is nothing to find (meshsweep best names the nearest)'
+    expect_stderr_contains 'meets [sweep] subject_to, so there is nothing to find (meshsweep best names the nearest)'
     # By far: in times, not in a power of ten of per cent.
     sed -i 's/^subject_to.*/subject_to = "peak_memory <= 1 MiB"/' sweep.toml
     run_quietly
@@ -332,7 +338,7 @@ condition__metric_was_not_reported__cannot_be_told()
     printf '[job.metrics.gone]\nregex = "nobody prints ([0-9])"\n' >>sweep.toml
     run_quietly
     run_meshsweep best
-    expect_only_stderr_contains 3 'the nearest is job 1: gone < 5 cannot be told: gone was not reported'
+    expect_only_stderr_contains 3 'the nearest is job 1: gone < 5 unknown: gone was not reported'
 }
 
 condition__search__infeasible_is_a_failed_trial()
@@ -430,8 +436,9 @@ derived__of_what_is_known_at_the_end__not_ended_early()
     run_meshsweep check
     expect_status 0
     expect_any_stdout
-    expect_stderr 'meshsweep: sweep.toml: [search] racing ends no job: rate is worked out from duration, which is '\
-'known when a job has ended'
+    expect_stderr 'meshsweep: sweep.toml: [search] racing cannot end a job early: rate is computed from duration, '\
+'which '\
+'is known only once a job has ended'
     run_meshsweep run --progress none
     expect_only_stderr_contains 0 "search: 2 trials, 2 ok, 0 stopped early, 0 failed"
 }

@@ -45,7 +45,8 @@ two_sweeps__merged__jobs_of_the_newest_in_it_and_the_others_told()
         run_meshsweep merge "$first.db" "$second.db" -o "from-$first.db"
         expect_status 0
         expect_stdout "from-$first.db: 6 new jobs, 5 new attempts"
-        expect_stderr "meshsweep: 4 of its jobs belong to other sweeps than the newest: meshsweep results --all -d \
+        expect_stderr "meshsweep: 4 of its jobs belong to sweeps older than the newest; they are listed by: \
+meshsweep results --all -d \
 from-$first.db"
         expect_sql '4|2
 5|1' "SELECT n, attempts FROM results WHERE in_sweep ORDER BY n" "from-$first.db"
@@ -181,7 +182,7 @@ sources__wrong__refused_and_nothing_changed()
     run_meshsweep merge a.db text.db -o all.db
     expect_only_stderr_matches 1 '^meshsweep: merging text.db: '
     run_meshsweep merge a.db
-    expect_only_stderr 2 'meshsweep: merge: name the database that gets it all with -o FILE'
+    expect_only_stderr 2 'meshsweep: merge: name the database to merge into with -o FILE'
     run_meshsweep merge a.db missing.db -o all.db
     expect_only_stderr_matches 1 'missing.db: there is none'
 }

@@ -128,7 +128,7 @@ END
         FROM summary WHERE name IN ('absent', 'large')"
     sed -i '/^file = "speed.csv"/d' sweep.toml
     run_meshsweep check
-    expect_only_stderr_contains 2 'csv needs file: what the job prints is no table'
+    expect_only_stderr_contains 2 "csv needs file, because the job's output is not a table"
 }
 
 regex__warm_up_and_take__summarise()
@@ -156,8 +156,8 @@ regex = "v=([0-9]+"
 json = "a"
 regex = "b"' </dev/null
     run_meshsweep plan
-    expect_only_stderr_matches 2 '^meshsweep: sweep.toml:7:9: bad regular expression: '
-    expect_stderr_contains 'meshsweep: sweep.toml:9:1: a metric has one reader: '
+    expect_only_stderr_matches 2 '^meshsweep: sweep.toml:7:9: invalid regular expression: '
+    expect_stderr_contains 'meshsweep: sweep.toml:9:1: a metric can have only one reader, and '
 }
 
 # --- the objective ---
@@ -179,7 +179,7 @@ END
     expect_sql "none;none;none;5.0;-7.0;9.0;1.0" \
         "SELECT group_concat(coalesce(v, 'none'), ';') FROM (SELECT v FROM results ORDER BY job)"
     expect_sql "1;1;1;0;0;1;1" "SELECT group_concat(not_finite, ';') FROM (SELECT not_finite FROM results ORDER BY job)"
-    expect_sql "diverged|v ended as no finite number: 1 of 2 samples that count are NaN or infinite" \
+    expect_sql "diverged|v is not a finite number: 1 of 2 samples are NaN or infinite" \
         "SELECT failure, error FROM results WHERE job = 6"
     expect_sql "1|5.0|4
 2|1.0|7
@@ -242,9 +242,10 @@ echo v: inf
 END
     run_silently 3
     run_meshsweep best
-    expect_only_stderr 3 'meshsweep: no job is ok: 2 failed (2 diverged), 0 running, 0 pending; see meshsweep status'
+    expect_only_stderr 3 'meshsweep: no job has succeeded: 2 failed (2 diverged), 0 running, 0 pending; see '\
+'meshsweep status'
     run_meshsweep status
-    expect_only_stdout_contains 0 'no best: v: no job is ok'
+    expect_only_stdout_contains 0 'no best: v: no job has succeeded yet'
     expect_stdout_contains 'diverged'
 }
 
@@ -299,7 +300,7 @@ echo '{"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1}' >"$MESHSWEEP_METRICS"
 END
     run_silently 3
     expect_sql "exit status 0, but the objective speed was not reported; it reported loss, sped
-exit status 0, but the objective speed was not reported; lines of its metrics file that are no JSON objects: 2
+exit status 0, but the objective speed was not reported; lines of its metrics file that are not JSON objects: 2
 exit status 0, but the objective speed was not reported; it reported a, b, c, d, e" \
         "SELECT message FROM attempt WHERE failure = 'no-metric' ORDER BY job_id"
 }
@@ -313,9 +314,9 @@ echo tps: 1,234; echo tps: 2,345
 echo tps: 987; echo tps: 1,234
 END
     run_silently 3
-    expect_sql "exit status 0, but the objective tps was not reported; a regular expression takes only a part of a \
+    expect_sql "exit status 0, but the objective tps was not reported; a regular expression matches only a part of a \
 number: tps: 1 of 1,234 (2)" "SELECT message FROM attempt WHERE failure = 'no-metric'"
-    expect_sql '987.0|1|numbers of which a regular expression takes only a part, as in "tps: 1 of 1,234": 1' \
+    expect_sql '987.0|1|numbers of which a regular expression matches only a part, as in "tps: 1 of 1,234": 1' \
         "SELECT tps, partial, (SELECT left_out FROM attempt WHERE state = 'ok') FROM results WHERE tps IS NOT NULL"
 }
 
@@ -505,10 +506,11 @@ echo "logs are in /tmp/runs/out.txt."
 echo "nothing was logged"
 END
     run_silently 3
-    expect_sql "1|exit status 0, but the objective v was not reported; it may stand in train.log, which is not read: \
-file = \"train.log\" under [job.metrics.v] reads it where the job writes it to {job_dir}
-2|exit status 0, but the objective v was not reported; it may stand in out.txt, which is not read: \
-file = \"out.txt\" under [job.metrics.v] reads it where the job writes it to {job_dir}
+    expect_sql "1|exit status 0, but the objective v was not reported; it may be in train.log, which is not read; \
+if the job \
+writes that file to {job_dir}, set file = \"train.log\" under [job.metrics.v]
+2|exit status 0, but the objective v was not reported; it may be in out.txt, which is not read; if the job \
+writes that file to {job_dir}, set file = \"out.txt\" under [job.metrics.v]
 3|exit status 0, but the objective v was not reported" "SELECT job_id, message FROM attempt ORDER BY job_id"
     run_meshsweep why 3
     expect_only_stdout_contains 0 'numbers are read from the output, or from the file in {job_dir} that `file` under'

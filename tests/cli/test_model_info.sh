@@ -44,7 +44,7 @@ job__run_first_and_once__predictions_are_made_from_it()
 {
     sweep_file "$facts" 'with = { zero_stage = 3, num_devices_per_host = 4 }'
     run_meshsweep plan
-    expect_only_stdout_contains 0 'nothing is predicted until the model-information job has run'
+    expect_only_stdout_contains 0 'nothing can be predicted until the model-information job has run'
     run_all 0
     expect_no_stderr
     # 4e9 parameters take 20 bytes each at stage 0, more than there is, and 20 / 4 at stage 3 on four devices.
@@ -57,8 +57,8 @@ job__run_first_and_once__predictions_are_made_from_it()
         JOIN spec AS p ON p.id = j.parallel_id JOIN attempt AS a ON a.job_id = j.id WHERE s.role IS NOT NULL"
     run_meshsweep status
     expect_only_stdout_contains 0 'jobs 2'
-    expect_stdout_contains 'model information (job 1): 4000000000 parameters, 1.9 GiB of activations a sample, 37.3 '\
-'GiB a device, 1000000000000 FLOPs forward a sample'
+    expect_stdout_contains 'model information (job 1): 4000000000 parameters, 1.9 GiB of activations per sample, 37.3 '\
+'GiB a device, 1000000000000 forward FLOPs per sample'
     run_meshsweep status --json
     expect_only_stdout_matches 0 '"activation_memory":[[:space:]]*2000000000'
     run_meshsweep best
@@ -81,7 +81,7 @@ given_by_hand__not_run__and_used()
     expect_sql '2|2|0' "SELECT count(*), sum(num_devices_per_host = 4 AND zero_stage = 3),
         (SELECT count(*) FROM sweep WHERE role IS NOT NULL) FROM results"
     run_meshsweep status
-    expect_only_stdout_contains 0 'model information: 4000000000 parameters, 1.9 GiB of activations a sample'
+    expect_only_stdout_contains 0 'model information: 4000000000 parameters, 1.9 GiB of activations per sample'
 }
 
 failure__explained__the_sweep_goes_on_without()
@@ -89,7 +89,7 @@ failure__explained__the_sweep_goes_on_without()
     sweep_file 'echo "RuntimeError: no such profile"; exit 3'
     run_all 0
     expect_stderr_contains 'meshsweep: model information: job 1 failed (exit): exit status 3: RuntimeError: no such '\
-'profile; the sweep goes on without'
+'profile; the sweep continues without it'
     expect_sql 8 'SELECT count(*) FROM results'
     run_meshsweep status
     expect_only_stdout_contains 0 'model information (job 1): exit, exit status 3: RuntimeError: no such profile'
@@ -110,8 +110,9 @@ nothing_said__no_metric__and_excluded__the_rule()
     rm -r results.db*
     sweep_file "$facts" 'with = { zero_stage = 4 }'
     run_all 0
-    expect_stderr_contains 'model information: the job for it is excluded by zero-stage-range: ZeRO has the stages 0 '\
-'to 3; the sweep goes on without'
+    expect_stderr_contains 'model information: the job that measures it is excluded by zero-stage-range: ZeRO has '\
+'the stages 0 '\
+'to 3; the sweep continues without it'
 }
 
 flops_profiler__text_of_it__read()
@@ -129,7 +130,7 @@ several_models__refused_with_its_place()
     run_meshsweep check -c sweep.toml
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: sweep.toml:15:2: [model_info] is of one model, and this file has several: give each '\
+    expect_stderr 'meshsweep: sweep.toml:15:2: [model_info] describes one model, but this file has several; give each '\
 '[[model]] its own params and activation_memory'
     sweep_file "$facts" 'activation_memory = "much"' 'withot = 1'
     run_meshsweep check -c sweep.toml

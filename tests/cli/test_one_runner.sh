@@ -2,7 +2,7 @@
 # One database has one runner, by whatever name it is reached; what is not the database's lock is left alone.
 . "$(dirname "$0")/lib.sh"
 
-held_message='another runner holds this file, under another name'
+held_message='another runner is using this file, under another name'
 
 # A sweep whose jobs wait for the file "go"; leaves it running.
 waiting_run()
@@ -67,7 +67,7 @@ hard_link__dead_runner_left_its_log__other_name_named()
     run_meshsweep run --progress none -d hard.db
     expect_status 1
     expect_no_stdout
-    expect_stderr "meshsweep: database hard.db: it is also $PWD/results.db, and what was written last lies beside \
+    expect_stderr "meshsweep: database hard.db: it is also $PWD/results.db, and its newest records are next to \
 that name; start again with -d $PWD/results.db"
     expect_no_file hard.db-wal
     run_meshsweep run --progress none
@@ -83,14 +83,15 @@ lock__symbolic_link__not_followed()
     run_meshsweep run --progress none
     expect_status 1
     expect_no_stdout
-    expect_stderr "meshsweep: database results.db: $PWD/results.db.lock is no lock of ours; name another database \
-with -d, or remove it"
+    expect_stderr "meshsweep: database results.db: $PWD/results.db.lock is not a lock file of meshsweep; name \
+another database \
+with -d, or remove that file"
     expect_file_contains file precious
     expect_no_file results.db
     rm results.db.lock
     ln -s nowhere results.db.lock
     run_meshsweep run --progress none
-    expect_only_stderr_contains 1 "is no lock of ours"
+    expect_only_stderr_contains 1 "is not a lock file of meshsweep"
     expect_no_file nowhere
 }
 
@@ -99,7 +100,7 @@ lock__pipe__refused_at_once()
     small_sweep
     mkfifo results.db.lock
     run_meshsweep run --progress none
-    expect_only_stderr_contains 1 "is no lock of ours"
+    expect_only_stderr_contains 1 "is not a lock file of meshsweep"
 }
 
 deleted_database__next_run__points_to_what_was_saved()
@@ -108,12 +109,13 @@ deleted_database__next_run__points_to_what_was_saved()
     rm results.db
     touch go
     wait_command
-    expect_only_stderr_contains 1 "what it held is saved in results.db.saved"
+    expect_only_stderr_contains 1 "its contents are saved in results.db.saved"
     run_meshsweep run --progress none
     expect_status 0
     expect_no_stdout
-    expect_stderr "meshsweep: new database results.db: results.db.saved has what one of this name held when it was \
-deleted, moved or replaced while in use; to go on from that, stop, put it in the place of the new one and start again"
+    expect_stderr "meshsweep: new database results.db: results.db.saved has the contents of the earlier database of \
+this name, which was \
+deleted, moved or replaced while in use; to continue from it, stop, move it to the name of the new one and start again"
     expect_sql "4|ok" "SELECT count(*), state FROM job GROUP BY state"
     run_silently 0
     mv results.db.saved results.db

@@ -104,7 +104,7 @@ merge__into_its_own_source__said_plainly()
     finished_sweep
     content >before
     run_meshsweep merge results.db -o results.db
-    expect_only_stderr 2 'meshsweep: merge: results.db is both a database to merge and the one that gets it all; name '\
+    expect_only_stderr 2 'meshsweep: merge: results.db is both a database to merge and the one to merge into; name '\
 'another with -o'
     expect_untouched merge
 }
@@ -144,8 +144,9 @@ lock__name_taken_by_another_file__refused()
     run_meshsweep run -d package --progress none
     expect_status 1
     expect_no_stdout
-    expect_stderr_matches 'database package: .*/package.lock is no lock of ours; name another database with -d, or '\
-'remove it'
+    expect_stderr_matches 'database package: .*/package.lock is not a lock file of meshsweep; name another database '\
+'with -d, or '\
+'remove that file'
     expect_file_contains package.lock dependencies
     expect_no_file package
 }

@@ -52,7 +52,8 @@ predict__before_any_run__predictions_alone()
     expect_stdout_contains ', certain, out of memory with'
     expect_stdout_matches 'step [0-9.e-]+ s \([0-9.e-]+ to [0-9.e-]+, uncalibrated\), MFU'
     expect_stdout_lacks '; measured'
-    expect_stdout_contains 'trainer: time was compared with no measurement; as wide as the widest of other frameworks'
+    expect_stdout_contains 'trainer: no measurement of time to compare with, so as wide as the widest of other '\
+'frameworks'
     expect_stdout_matches '^  megatron, devices not measured on: nine in ten of 107 runs within [0-9]+ %'
     expect_no_file results.db
 }
@@ -140,9 +141,10 @@ table__conditions_order_and_columns__as_results()
     expect_any_stdout
     expect_stderr 'meshsweep: no combination matches'
     run_meshsweep predict --sort predicted_tim
-    expect_only_stderr 2 'meshsweep: --sort: there is no column predicted_tim (did you mean predicted_time?)'
+    expect_only_stderr 2 'meshsweep: --sort: no such column: predicted_tim (did you mean predicted_time?)'
     run_meshsweep predict --where 1 --accuracy
-    expect_only_stderr 2 'meshsweep: --where, --sort, --columns, --format and --json are of the list of combinations'
+    expect_only_stderr 2 'meshsweep: predict: --where, --sort, --columns, --format and --json apply only to the '\
+'list of combinations'
 }
 
 predict__two_micro_batches_measured__line_goes_before_the_model()
@@ -160,8 +162,8 @@ predict__two_micro_batches_measured__line_goes_before_the_model()
     run_meshsweep predict
     expect_status 0
     expect_stdout_lacks 'by the line'
-    expect_stderr 'meshsweep: sweep.toml, or what it includes, has changed since results.db recorded it; this goes by '\
-'what it is now'
+    expect_stderr 'meshsweep: sweep.toml, or a file that it includes, has changed since results.db recorded it; '\
+'using it as it is now'
 }
 
 predict__frontier__largest_and_smallest()
@@ -175,7 +177,7 @@ predict__frontier__largest_and_smallest()
     expect_stdout_matches '^ +4 +8 +5 '
     expect_no_stderr
     run_meshsweep predict --frontier nothing
-    expect_only_stderr_contains 4 'no two combinations differ in a number `nothing`'
+    expect_only_stderr_contains 4 'no two combinations differ in `nothing`, or its values are not numbers'
 }
 
 predict__accuracy__errors_and_thresholds()
@@ -185,9 +187,9 @@ predict__accuracy__errors_and_thresholds()
     expect_only_status 3
     run_meshsweep predict --accuracy
     expect_only_stdout_matches 0 '^memory +4 runs, each predicted before it ran: MAPE [0-9.]+ %, median'
-    expect_stdout_contains '2 failed, 4 ran'
+    expect_stdout_contains '2 jobs failed, 4 ran'
     expect_stdout_matches '^ +90 % +2 \(100 %\) +0 \(  0 %\)'
-    expect_stdout_contains 'audit of pruning: nothing run yet'
+    expect_stdout_contains 'audit of pruning: no audit has run yet'
 }
 
 predict__profile__next_sweep_starts_calibrated()
@@ -224,22 +226,22 @@ END
     run_meshsweep check -c sweep.toml
     expect_status 2
     expect_no_stdout
-    expect_stderr_contains '[predict] device = "H1000" says nothing to the predictor; did you mean "H100"? (it knows '
+    expect_stderr_contains '[predict] device = "H1000"; did you mean "H100"? (it knows '
     sed -i 's/^device = .*/device = "A100"/' sweep.toml
     run_meshsweep check -c sweep.toml
     expect_status 2
     expect_no_stdout
-    expect_stderr_contains 'nothing to the predictor; did you mean "A100-40GB" or "A100-PCIe-40GB" or "A100-80GB" or '
+    expect_stderr_contains '= "A100"; did you mean "A100-40GB" or "A100-PCIe-40GB" or "A100-80GB" or '
     expect_stderr_contains ' or "A100-80GB" or "A100-PCIe-80GB"? (it knows '
     sed -i 's/^device = .*//; s/^num_hosts = 1/num_hosts = 1\ndevice = ["A100-80GB", "A100-90GB"]/' sweep.toml
     run_meshsweep run --progress none --limit 1
     expect_status 2
     expect_no_stdout
-    expect_stderr_contains 'device = "A100-90GB" says nothing to the predictor; did you mean "A100-40GB"? (it knows '
+    expect_stderr_contains 'device = "A100-90GB"; did you mean "A100-40GB"? (it knows '
     # The kind of thing that computes is no device; beside one it does no harm, nor does a backend of torch.distributed.
     sed -i 's/^device = .*/device = "cuda"/' sweep.toml
     run_meshsweep check -c sweep.toml
-    expect_only_stderr_contains 2 'device = "cuda" says nothing to the predictor (it knows '
+    expect_only_stderr_contains 2 'device = "cuda" (it knows '
     sed -i 's/^device = .*/device = "cuda"\ngpu_type = "A100-80GB"\nbackend = "nccl"/' sweep.toml
     run_meshsweep predict -c sweep.toml --json
     expect_status 0
@@ -251,7 +253,7 @@ END
     run_meshsweep check -c sweep.toml
     expect_status 0
     expect_any_stdout
-    expect_stderr_contains 'no key says what is recomputed: memory is predicted without, but'
+    expect_stderr_contains 'no key says whether activations are recomputed: memory is predicted without'
     sed -i 's/^micro_batch = 1/&\nrecompute = "none"/' sweep.toml
     run_meshsweep check -c sweep.toml
     expect_only_stdout 0
@@ -285,9 +287,9 @@ END
     run_meshsweep check -c sweep.toml
     expect_status 2
     expect_no_stdout
-    expect_stderr_contains 'sweep.toml:18:1: precision = "fp9" says nothing to the predictor; did you mean "fp8"?'
-    expect_stderr_contains 'sweep.toml:19:1: schedule = "zero-bubble" says nothing to the predictor'
-    expect_stderr_contains 'sweep.toml:20:1: recompute = "selectve" says nothing to the predictor; did you mean "sel'
+    expect_stderr_contains 'sweep.toml:18:1: the predictor does not know precision = "fp9"; did you mean "fp8"?'
+    expect_stderr_contains 'sweep.toml:19:1: the predictor does not know schedule = "zero-bubble"'
+    expect_stderr_contains 'sweep.toml:20:1: the predictor does not know recompute = "selectve"; did you mean "sel'
     sed -i 's/, "fp9"//; s/"zero-bubble"/"1f1b"/; s/, "selectve"//' sweep.toml
     run_meshsweep check -c sweep.toml
     expect_only_stdout 0
@@ -324,12 +326,12 @@ END
     run_meshsweep check -c sweep.toml
     expect_status 0
     expect_stdout_contains '
-learning_rate, shard_size: no prediction is made from these keys'
+learning_rate, shard_size: predictions do not use these keys'
     expect_no_stderr
     sed -i '/^learning_rate/d; /^shard_size/d' sweep.toml
     run_meshsweep check -c sweep.toml
     expect_status 0
-    expect_stdout_lacks 'no prediction is made'
+    expect_stdout_lacks 'predictions do not use'
     expect_no_stderr
 }
 
@@ -359,12 +361,12 @@ END
     run_meshsweep check -c sweep.toml
     expect_status 2
     expect_no_stdout
-    expect_stderr_contains "sweep.toml:6:10: family = 'transformer of 2' says nothing to the predictor"
+    expect_stderr_contains "sweep.toml:6:10: the predictor does not know family = 'transformer of 2'"
     sed -i "s/^family = .*/family = \"'gpt'\"\ndecoder_seq = \"64\"/" sweep.toml
     run_meshsweep check -c sweep.toml
     expect_status 2
     expect_no_stdout
-    expect_stderr_contains "sweep.toml:6:10: decoder_seq belongs to t5 alone"
+    expect_stderr_contains "sweep.toml:6:10: decoder_seq is only for t5"
 }
 
 # What is pruned runs when that is asked for: no seed draws any of it, be it near the memory or far above.
@@ -416,7 +418,7 @@ END
     run_silently 0
     run_meshsweep predict
     expect_only_stdout_matches 0 \
-        'a constant MFU does better over the last runs \(off by 0\.0 %, the model by [0-9.]+ %\): it is used'
+        'a constant MFU was more accurate over the last runs \(error 0\.0 %, the model [0-9.]+ %\), so it is used'
     expect_stdout_matches 'by a constant MFU\), MFU 50\.0 %; measured [0-9.]+ s \([-+]0\.0 %\), MFU 50\.0 %'
 }
 
@@ -431,7 +433,7 @@ END
     run_silently 0
     run_meshsweep predict
     expect_only_stdout_contains 0 \
-        'time of trainer on cpu: calibrated, from 15 measured, 0 bounds (out of memory, or fitted), 1 broken'
+        'time of trainer on cpu: calibrated, from 15 measurements, 0 bounds (ran out of memory, or fitted), 1 broken'
 }
 
 # The job's memory depends on its layers less than is predicted.
@@ -470,7 +472,7 @@ predict__nothing_asked_or_keys_missing__said()
     predicted_sweep
     sed -i '/^heads/d' sweep.toml
     run_meshsweep plan
-    expect_only_stdout_contains 0 'nothing is predicted: the specs lack heads'
+    expect_only_stdout_contains 0 'nothing can be predicted: the specs lack heads'
     small_sweep sweep.toml
     run_meshsweep predict
     expect_only_stderr_contains 2 'the file has no [predict] table'
@@ -481,14 +483,14 @@ predict__adapters__want_targets_and_rank()
     predicted_sweep
     sed -i 's/^micro_batch = .*/&\npeft = "lora"/' sweep.toml
     run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'peft = "lora" wants a key lora_targets, the modules that adapters are put on'
-    expect_stderr_contains 'peft = "lora" wants a key lora_rank'
+    expect_only_stderr_contains 2 'peft = "lora" needs a key lora_targets, the modules to which adapters are added'
+    expect_stderr_contains 'peft = "lora" needs a key lora_rank'
     sed -i 's/^peft = .*/&\nlora_rank = 8\nlora_targets = "q_proj w_proj"/' sweep.toml
     run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'lora_targets = "q_proj w_proj" says nothing to the predictor'
+    expect_only_stderr_contains 2 'lora_targets = "q_proj w_proj"'
     sed -i 's/^lora_targets = .*/lora_targets = ""/' sweep.toml
     run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'lora_targets names no module that adapters are put on ("q_proj v_proj")'
+    expect_only_stderr_contains 2 'lora_targets names no module to which adapters are added, such as "q_proj v_proj"'
     sed -i 's/^lora_targets = .*/lora_targets = "q_proj v_proj"/' sweep.toml
     run_meshsweep check sweep.toml
     expect_only_stdout 0
@@ -524,7 +526,7 @@ check__models_that_cannot_be_meant__said_at_the_key()
 {
     hybrid_sweep 4 '["M*-M", "M*-X"]'
     run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'sweep.toml:8:1: hybrid_pattern = "M*-X" is no pattern: a letter for each layer'
+    expect_only_stderr_contains 2 'sweep.toml:8:1: hybrid_pattern = "M*-X" is not a pattern: write one letter per layer'
     hybrid_sweep 5 '["M*-M", "M*M*"]'
     run_meshsweep check sweep.toml
     expect_only_stderr_contains 2 'sweep.toml:8:1: hybrid_pattern has 4 layers, not 5'
@@ -537,13 +539,13 @@ check__models_that_cannot_be_meant__said_at_the_key()
     expect_only_stderr_contains 2 'sweep.toml:8:1: kv_heads = 4 does not divide heads = 6'
     sed -i 's/^kv_heads.*/pipeline_layout = "Et|q*3L"/' sweep.toml
     run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'sweep.toml:8:1: pipeline_layout = "Et|q*3L" is no layout: E, t, m and L'
+    expect_only_stderr_contains 2 'sweep.toml:8:1: pipeline_layout = "Et|q*3L" is not a layout: write E, t, m and L'
     sed -i 's/^pipeline_layout.*/pipeline_layout = "Et|ttL"/; s/^micro_batch.*/&\npp = 2/' sweep.toml
     run_meshsweep check sweep.toml
     expect_only_stderr_contains 2 'sweep.toml:8:1: pipeline_layout has 3 layers in 2 parts, not 4 in 2 stages'
     sed -i 's/^pipeline_layout.*//; s/^pp = .*/precision = "fp8"/; s/^device.*/device = "A100-80GB"/' sweep.toml
     run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'precision is fp8, which A100-80GB does not have; bf16 or fp16 is needed'
+    expect_only_stderr_contains 2 'A100-80GB does not have precision fp8; use bf16 or fp16'
     sed -i 's/^precision.*/precision = ["fp8", "bf16"]/' sweep.toml
     run_meshsweep check sweep.toml
     expect_only_stdout 0
@@ -558,7 +560,7 @@ check__keys_without_effect__named()
     sed -i 's/^recompute_modules.*/&\nlora_targets = "q_proj"\nexpert_dispatcher = "allgather"/' sweep.toml
     run_meshsweep check sweep.toml
     expect_status 0
-    expect_stdout_contains 'recompute_modules, lora_targets, expert_dispatcher: no prediction changes with these keys'
+    expect_stdout_contains 'recompute_modules, lora_targets, expert_dispatcher: these keys do not affect any prediction'
     expect_no_stderr
     sed -i 's/"none", "full"/"none", "selective"/; /^lora_targets/d; /^expert_dispatcher/d' sweep.toml
     sed -i 's/^recompute_modules.*/recompute_modules = "mlp"/' sweep.toml

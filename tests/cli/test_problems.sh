@@ -57,10 +57,10 @@ END
 8:10: repeat must be an integer, not a string
 9:11: [job] `timeout`: unknown key `layerz` (did you mean `layers`?)
 10:9: unknown placeholder {parallel_spec.tpp} (did you mean `tp`?); write {{parallel_spec.tpp} for the text itself
-14:10: layers: an axis needs a value (a list that is a value goes into list_values)
+14:10: layers: the list is empty, but an axis needs a value (for a list as a value, use list_values)
 20:1: derived key `dp`: unknown key `tpp` (did you mean `tp`?)
 23:1: rule `fits`: unknown key `hiddn` (did you mean `hidden`?)
-28:8: "fits" is given twice (first in line 23)
+28:8: "fits" is given twice (first on line 23)
 32:1: [inert]: no spec has the key `tpp` (did you mean `tp`?)
 END
     done
@@ -80,7 +80,7 @@ layers = 1
 hours = 2
 END
     expect_problems plan <<'END'
-3:11: [job] `timeout`: unknown key `forever`; a duration is written "90s", "10m" or "1h30m"
+3:11: [job] `timeout`: unknown key `forever`; write a duration as "90s", "10m" or "1h30m"
 5:19: [job] `startup_timeout`: unknown key `layer` (did you mean `layers`?)
 END
 }
@@ -139,7 +139,7 @@ twice = \"(hidden\"
 hidden = 1$tail"
     expect_alone '2:20: (hidden, twice) ties 2 keys, but this has 1 values' <<<"[model]
 \"(hidden, twice)\"=[[1]]$tail"
-    expect_alone '2:1: "(hidden, twice" is no tied group: it is written "(a, b)"' <<<"[model]
+    expect_alone '2:1: "(hidden, twice" is not a tied group; write one as "(a, b)"' <<<"[model]
 \"(hidden, twice\" = [[1]]$tail"
     expect_alone '1:12: there is no profile "torhc"; did you mean "torch"?' <<<"profile = [\"torhc\"]$tail"
     expect_alone '1:12: more.toml: cannot open: No such file or directory' <<<"include = [\"more.toml\"]$tail"
@@ -218,35 +218,35 @@ expect_reported()
 
 syntax__as_other_languages_write_it__said_in_ones_own_words()
 {
-    local word text='neither a number, a date, true or false, nor a list: a text stands in quotes'
+    local word text='not a number, date, boolean or list; put strings in quotes'
     for word in None True null small Infinity; do
         expect_reported 'x =' "x = $word" "13:5: $text"
     done
-    expect_reported 'x =' '(x, z) = [[1, 2]]' '13:1: a tied group stands in quotes: "(a, b)" = [[1, 2]]'
+    expect_reported 'x =' '(x, z) = [[1, 2]]' '13:1: put a tied group in quotes: "(a, b)" = [[1, 2]]'
     expect_reported 'y =' '[job]' '16:1: "job" is given twice'
     expect_reported 'y =' 'y = 1 # once
 y = 2' '17:5: "y" is given twice'
-    expect_reported 'x =' 'größe = 1' '13:3: only strings and comments may hold characters beyond ASCII'
+    expect_reported 'x =' 'größe = 1' '13:3: characters beyond ASCII are allowed only in strings and comments'
 }
 
 expressions__as_other_languages_write_them__said_how_sql_does()
 {
     expect_reported 'y =' "y = 10
 [derive]
-z = 'x ** 2'" '18:1: derived key `z`: `**` is pow(X, Y) in SQL'
+z = 'x ** 2'" '18:1: derived key `z`: in SQL, write pow(X, Y) instead of `**`'
     expect_reported 'y =' "y = 10
 [derive]
-z = 'x && y'" '18:1: derived key `z`: `&&` is AND in SQL'
+z = 'x && y'" '18:1: derived key `z`: in SQL, write AND instead of `&&`'
     expect_reported 'y =' "y = 10
 [derive]
-z = '{x} + 1'" '18:1: derived key `z`: a key stands without braces in an expression'
+z = '{x} + 1'" '18:1: derived key `z`: write keys without braces in an expression'
     expect_reported 'y =' "y = 10
 [derive]
-z = 'x = \"big\"'" "18:1: derived key \`z\`: unknown key \`big\` (a text stands in single quotes: 'big')"
+z = 'x = \"big\"'" "18:1: derived key \`z\`: unknown key \`big\` (put strings in single quotes: 'big')"
     expect_reported 'y =' "y = 10
 [derive]
 z = 'w + 1'
-w = 'x'" '18:1: derived key `z`: unknown key `w` (a derived key uses those that stand above it)'
+w = 'x'" '18:1: derived key `z`: unknown key `w` (a derived key can use only keys defined above it)'
     expect_reported 'y =' "y = 10
 [derive]
 z = 'parallel.y + trainin_spec.x'" '18:1: derived key `z`: unknown key `parallel.y`'
@@ -271,7 +271,7 @@ placeholders__odd__plain_text_unless_they_name_a_key()
     expect_reported 'command =' "command = ['true', '{job_dirr}']" \
         '6:11: unknown placeholder {job_dirr} (did you mean `job_dir`?); write {{job_dirr} for the text itself'
     expect_reported 'command =' "command = ['true', '{parallel_spec.}']" \
-        '6:20: {parallel_spec.} is no placeholder: half of its name is missing'
+        '6:20: {parallel_spec.} is not a placeholder: half of its name is missing'
 }
 
 values__that_cannot_be__refused()
@@ -291,7 +291,7 @@ num_devices_per_host = [1, -1]' '18:28: num_devices_per_host must be an integer 
 num_hosts = $value" "18:13: num_hosts must be at most 1000000, not $value"
     done
     expect_reported 'name =' "name = '$(printf '%*s' 201 '' | tr ' ' n)'" \
-        '2:8: name is longer than 200 bytes; description takes what is longer'
+        '2:8: name is longer than 200 bytes; use description for longer text'
 }
 
 run_cases "$@"

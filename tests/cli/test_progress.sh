@@ -89,13 +89,13 @@ plain__another_database__hints_name_it()
     expect_stderr_contains "results in my results.db; see meshsweep best -d 'my results.db', \
 meshsweep status -d 'my results.db', or sqlite3 'my results.db' 'select"
     run_meshsweep status -d 'my results.db'
-    expect_only_stdout_contains 0 "no runner is at work; \`meshsweep run -d 'my results.db'\` goes on from here"
+    expect_only_stdout_contains 0 "no runner is active; \`meshsweep run -d 'my results.db'\` continues from here"
     expect_stdout_contains "(see meshsweep best -d 'my results.db')"
     run_meshsweep plan -d 'my results.db'
-    expect_only_stdout_contains 0 'at most 0.5 device-hours, if every job runs into its time limit'
+    expect_only_stdout_contains 0 'at most 0.5 device-hours, if every job runs until its time limit'
     sed -i 's/^command.*/&\ntimeout = "2s"/' sweep.toml
     run_meshsweep plan -d 'my results.db'
-    expect_only_stdout_contains 0 'at most 0.00167 device-hours, if every job runs into its time limit'
+    expect_only_stdout_contains 0 'at most 0.00167 device-hours, if every job runs until its time limit'
 }
 
 plain__hostile_values__do_not_reach_the_terminal()

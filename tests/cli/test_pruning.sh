@@ -51,7 +51,8 @@ run__out_of_memory__what_needs_no_less_is_not_tried()
     pruned_sweep
     run_meshsweep run --progress plain
     expect_only_stderr_contains 3 \
-        '24/24 done (100%): 14 ok, 3 failed (3 oom), 7 pruned (need no less than what ran out of memory), 0 skipped'
+        '24/24 done (100%): 14 ok, 3 failed (3 oom), 7 pruned (need at least as much memory as a job that ran out '\
+'of it), 0 skipped'
     expect_jobs '14|3|7|24'
     expect_sql 17 'SELECT count(*) FROM attempt'
     expect_sql 0 \
@@ -62,8 +63,9 @@ run__out_of_memory__what_needs_no_less_is_not_tried()
     run_meshsweep run --progress plain --only 'lr = 1'
     expect_status 3
     expect_no_stdout
-    expect_stderr_contains '12/12 done (100%): 7 ok, 3 failed (3 oom), 2 pruned (need no less than what ran out of '\
-'memory), 0 skipped, 0 running, 0 pending'
+    expect_stderr_contains '12/12 done (100%): 7 ok, 3 failed (3 oom), 2 pruned (need at least as much memory as a '\
+'job '\
+'that ran out of it), 0 skipped, 0 running, 0 pending'
     # The rest brings no further witness.
     run_it
     expect_jobs '14|3|7|24'
@@ -77,18 +79,18 @@ pruned__seen_everywhere__with_the_witness()
     expect_sql 'pruned|7' "SELECT state, jobs FROM progress WHERE state = 'pruned'"
     run_meshsweep status
     expect_only_stdout_matches 0 '^pruned +7 +29.2%'
-    expect_stdout_contains 'pruned: need no less device memory than a job that ran out of it'
+    expect_stdout_contains 'pruned: need at least as much device memory as a job that ran out of it'
     expect_stdout_matches '^ +[0-9]+  witness: job 7$'
     run_meshsweep status --json
     expect_only_stdout_matches 0 '"witness":[[:space:]]*7'
     run_meshsweep results --where "state = 'pruned'" --columns micro_batch,error --format csv --limit 1
-    expect_only_stdout_contains 0 '"needs no less device memory than job 7, which ran out of it"'
+    expect_only_stdout_contains 0 '"needs at least as much device memory as job 7, which ran out of it"'
     run_meshsweep why micro_batch=8 zero_stage=0 lr=1
     expect_only_stdout_contains 0 'zero_stage=0: pruned'
-    expect_stdout_contains 'pruned: job 7 (micro_batch=4) ran out of device memory, and this one needs no less'
+    expect_stdout_contains 'pruned: job 7 (micro_batch=4) ran out of device memory, and this one needs at least as much'
     run_meshsweep plan
     expect_only_stdout_matches 0 \
-        '^x [0-9a-f]{16}  lr=1 micro_batch=8 zero_stage=0  needs no less than [0-9a-f]{16}, which ran out'
+        '^x [0-9a-f]{16}  lr=1 micro_batch=8 zero_stage=0  needs at least as much memory as [0-9a-f]{16}, which ran out'
     expect_stdout_contains '+ 0 new  = 14 done  ~ 0 retry  ! 3 failed  > 0 running  x 7 pruned'
 }
 
@@ -106,7 +108,7 @@ prune__off_and_on_again__brought_back()
     run_it
     expect_jobs '14|10|0|24'
     run_meshsweep run --prune most
-    expect_only_stderr_contains 2 '--prune: `most` is none of sound, estimate, off'
+    expect_only_stderr_contains 2 '--prune most: must be sound, estimate or off'
 }
 
 witness__deleted_or_tried_again__dependents_are_back()
@@ -133,7 +135,8 @@ witness__no_longer_in_the_file__still_one()
     sed -i 's/^micro_batch = .*/micro_batch = [16, 32]/' sweep.toml
     run_meshsweep plan
     expect_only_stdout_matches 0 \
-        '^x [0-9a-f]{16}  lr=2 micro_batch=32 zero_stage=2  needs no less than [0-9a-f]{16}, which ran out'
+        '^x [0-9a-f]{16}  lr=2 micro_batch=32 zero_stage=2  needs at least as much memory as [0-9a-f]{16}, which '\
+'ran out'
     expect_stdout_contains '+ 0 new  = 0 done  ~ 0 retry  ! 0 failed  > 0 running  x 12 pruned'
     run_silently 0
     expect_jobs '0||12|12'

@@ -165,7 +165,7 @@ export_scripts__from_any_directory__files_as_named()
     expect_silent 0
     expect "[ \$(wc -l <elsewhere/ok.csv) = 5 ]"
     run_command "$source_dir/scripts/export_succeded.sh" absent.db
-    expect_only_stderr 1 'meshsweep: database absent.db: there is none yet; `meshsweep run` makes it'
+    expect_only_stderr 1 'meshsweep: database absent.db: it does not exist yet; `meshsweep run` creates it'
     expect_no_file results_succeeded.csv
     run_command "$source_dir/scripts/export_all.sh" --nonsense
     expect_only_stderr 2 'usage: export_all.sh [DATABASE] [-o FILE]'

@@ -362,7 +362,7 @@ objective__against_the_direction__refused()
         '[training_spec]' 'x = 1' >sweep.toml
     run_meshsweep check -c sweep.toml
     expect_only_stderr_contains 2 \
-        'sweep.toml:3:13: objective: "max:latency", but better = "min" is said of "latency" (profile deepspeed:'
+        'sweep.toml:3:13: objective: "max:latency" contradicts better = "min" of "latency" (profile deepspeed:'
 }
 
 profile_metric__warm_up_changed__still_read()

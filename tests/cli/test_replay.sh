@@ -105,7 +105,7 @@ END
     run_meshsweep replay --strategy grid --seeds 2
     expect_status 0
     expect_stdout_contains '2 groups, 4 jobs, 25 % of them failed; 0 groups with no runnable job; '\
-'4 more jobs are replicates of these: a trial runs all, and the mean counts; '
+'4 more jobs are replicates of these: a trial runs all of them, and their mean counts; '
     # One whose first replicate fails has failed, as in a run.
     expect_stdout_matches '^\| grid, layers=2 \| 1\.00 \|.* 0\.03 \|$'
     expect_stdout_matches '^\| grid, layers=4 \| 2\.00 \|'
@@ -191,11 +191,11 @@ replay__nothing_to_replay__said()
 {
     measured_table
     run_meshsweep replay --group-by layer
-    expect_only_stderr 2 'meshsweep: --group-by: there is no column layer (did you mean layers?)'
+    expect_only_stderr 2 'meshsweep: --group-by: no such column: layer (did you mean layers?)'
     run_meshsweep replay --group-by nothing_like_it
-    expect_only_stderr_matches 2 '^meshsweep: --group-by: there is no column nothing_like_it \(columns: .*layers.*\)$'
+    expect_only_stderr_matches 2 '^meshsweep: --group-by: no such column: nothing_like_it \(columns: .*layers.*\)$'
     run_meshsweep replay --strategy modle
-    expect_only_stderr_contains 2 '--strategy: there is no `modle` (did you mean `model`?)'
+    expect_only_stderr_contains 2 '--strategy: unknown value `modle` (did you mean `model`?)'
     run_meshsweep replay -d absent.db
     expect_only_stderr 1
     # No row is ok.
@@ -207,11 +207,11 @@ replay__nothing_to_replay__said()
     run_meshsweep replay -d failed.db
     expect_status 4
     expect_no_stdout
-    expect_stderr "meshsweep: failed.db: no measured job is ok and has a number of throughput: there is nothing to find"
+    expect_stderr "meshsweep: failed.db: no job that succeeded has a value of throughput, so there is nothing to find"
     # An objective that no job reports.
     sed 's/max:throughput/max:speed/' import.toml >speed.toml
     run_meshsweep replay -c speed.toml
-    expect_only_stderr_contains 2 'speed.toml:3:13: objective: nothing reports "speed": jobs come from a table'
+    expect_only_stderr_contains 2 'speed.toml:3:13: objective: jobs come from a table, but'
     # No objective at all.
     sed '/objective/d' import.toml >aimless.toml
     run_meshsweep replay -c aimless.toml
@@ -220,7 +220,7 @@ replay__nothing_to_replay__said()
     cp import.toml none.toml
     printf '[[rule]]\nname = "none"\nrequire = "kernel = 3"\n' >>none.toml
     run_meshsweep replay -c none.toml
-    expect_only_stderr_contains 4 "no measured job is left to search among: 0 have not ended, 30 are excluded by rules"
+    expect_only_stderr_contains 4 "no measured job is left to search: 0 have not ended, 30 are excluded by rules"
 }
 
 # Empty cells are keys that are not there; a number that is none is refused.

@@ -76,7 +76,7 @@ report__extreme_and_no_values__no_plot_breaks()
     write_report
     fixture_database "UPDATE summary SET value = NULL"
     write_report
-    expect_file_contains report.html 'Jobs are ok, but none has a finite objective.'
+    expect_file_contains report.html 'Some jobs succeeded, but none has a finite objective.'
     fixture_database "UPDATE summary SET value = CASE attempt_id WHEN 1 THEN 1.7e308 ELSE -1.7e308 END"
     write_report
     fixture_database "UPDATE summary SET value = 0.0"
@@ -89,8 +89,8 @@ report__one_value_each__said()
 {
     fixture_database "DELETE FROM job WHERE id > 1"
     write_report
-    expect_file_contains report.html 'It takes two keys with 2 to 24 values each.'
-    expect_file_contains report.html 'No two jobs that are ok differ in one key alone.'
+    expect_file_contains report.html 'This plot needs two keys with 2 to 24 values each.'
+    expect_file_contains report.html 'No two successful jobs differ in only one key.'
     expect_file_contains report.html 'No job failed.'
 }
 
@@ -105,12 +105,12 @@ report__nothing_ran__said()
 {
     fixture_database "DELETE FROM summary" "DELETE FROM attempt" "UPDATE job SET state = 'pending', failure = NULL"
     write_report
-    expect_file_contains report.html 'No job is ok yet.'
+    expect_file_contains report.html 'No job has succeeded yet.'
     expect_file_contains report.html 'No attempt has ended yet.'
     fixture_database "DELETE FROM job" "UPDATE rule SET excluded = 0"
     write_report
-    expect_file_contains report.html 'No job is in the database'
-    expect_file_contains report.html 'No rule excluded a combination.'
+    expect_file_contains report.html 'The database has no jobs'
+    expect_file_contains report.html 'No rule excluded any combination.'
 }
 
 report__no_sweep__says_so_and_writes_nothing()
@@ -118,7 +118,7 @@ report__no_sweep__says_so_and_writes_nothing()
     fixture_database "DELETE FROM summary" "DELETE FROM attempt" "DELETE FROM job" "DELETE FROM exclusion" \
         "DELETE FROM rule" "DELETE FROM sweep"
     run_meshsweep report
-    expect_only_stderr 4 'meshsweep: no sweep has been recorded in this database yet; `meshsweep run` does it'
+    expect_only_stderr 4 'meshsweep: this database has no sweep yet; `meshsweep run` records one'
     expect_no_file report.html
 }
 
@@ -127,7 +127,7 @@ report__several_objectives__pareto_set()
     fixture_database "INSERT INTO further_objective VALUES (2, 1, 'loss', 0)" \
         "UPDATE summary SET value = 1.5 WHERE attempt_id = 2 AND name = 'loss'"
     write_report
-    expect_file_contains report.html 'Of 2 objectives: the 2 jobs that none beats in all of them (Pareto set)'
+    expect_file_contains report.html 'Of 2 objectives: the 2 jobs that no other job beats in all of them (Pareto set)'
     expect_file_contains report.html '<th scope=col>highest throughput (samples/s)<th scope=col>lowest loss</thead>'
     expect_file_contains report.html '<tr><td><a href="#j2">2</a><td class=n>99<td class=n>1.5'
     run_meshsweep status
@@ -194,7 +194,7 @@ END
     expect_file_contains report.html '<tr><td>kernel<td>fused, plain<td class=n>0<td class=n>1'
     expect_file_contains report.html 'id="predicted-memory-t"'
     expect_file_contains report.html 'id="predicted-time-t"'
-    expect_file_contains report.html '23 runs; predictions made before each were off by'
+    expect_file_contains report.html '23 runs; the mean error of the predictions made before each run is'
 }
 
 # The half width is 2.093 * 2 / sqrt(20) * sqrt(pi / 2) each, sqrt(2) times that for the difference: 1.659.
@@ -207,12 +207,12 @@ report__winner__how_far_ahead_and_what_limits_it()
     write_report
     expect_file_contains report.html '<p>1 % ahead of <a href="#j2">job 2</a>, 95 % interval -0.67 to 2.7 %.</p>'
     expect_file_contains report.html '<p>It cannot be told apart from 1 other (95 %): <a href="#j2">job 2</a>.'
-    expect_file_contains report.html ' One more run of each takes 20.0s, one after the other, and 0.044 device-hours.'
-    expect_file_contains report.html "<p>It takes 12 MiB of a device's 16 MiB (75 %).</p>"
+    expect_file_contains report.html ' One more run of each, one after the other, takes 20.0s and 0.044 device-hours.'
+    expect_file_contains report.html "<p>It uses 12 MiB of a device's 16 MiB (75 %).</p>"
     expect_file_contains report.html '<p>Of 2 jobs that differ from it in one key, 1 failed: 1 exit.</p>'
     fixture_database
     write_report
-    expect_file_contains report.html '; one of the two was measured once, so how sure that is cannot be told.'
+    expect_file_contains report.html '; one of the two was measured only once, so the uncertainty is not known.'
     expect "! grep -q 'cannot be told apart' report.html"
 }
 
@@ -312,7 +312,7 @@ report__imported_jobs__predicted_beside_measured()
             (2, 'peak_memory', 4.0, 1)" \
         "UPDATE job SET predicted_memory = 3 * 1073741824.0 WHERE id IN (1, 2, 4)"
     write_report
-    expect_file_contains report.html '2 jobs; what is predicted of each is off by 37.5 % in the mean.'
+    expect_file_contains report.html '2 jobs; the mean error of the predictions is 37.5 %.'
 }
 
 run_cases "$@"

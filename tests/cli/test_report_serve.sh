@@ -340,7 +340,7 @@ commit("INSERT INTO search (id, sweep_id, strategy, options, started)"
        " VALUES (900, {job}, 90001, 1, 2, '', 'failed')")
 search_until("Search by random: 1 trial, 0 ok, 0 stopped early, 1 failed. At most 4 more to come, of 8 pending.")
 commit("UPDATE search SET finished = 'a reason' WHERE id = 900")
-search_until("It has ended: a reason. 8 pending jobs are not to come: <code>meshsweep run")
+search_until("It ended: a reason. 8 pending jobs will not run: <code>meshsweep run")
 seen = read("rows?since=0")["rows"]
 assert read(f"rows?since={seen}")["changed"] == []
 END
@@ -403,7 +403,7 @@ serve__no_sweep_yet__waits_for_it()
 serve__nothing_to_serve__said()
 {
     run_meshsweep report --serve
-    expect_only_stderr 1 'meshsweep: database results.db: there is none yet; `meshsweep run` makes it'
+    expect_only_stderr 1 'meshsweep: database results.db: it does not exist yet; `meshsweep run` creates it'
     fixture_database "PRAGMA user_version = 999"
     sqlite3 results.db "PRAGMA user_version = 999"
     run_meshsweep report --serve
@@ -427,7 +427,7 @@ serve__wrong_address__said()
     run_meshsweep report --serve --token 'a/b'
     expect_only_stderr_contains 2 '--token: '
     run_meshsweep report --token x
-    expect_only_stderr_contains 2 '--token is for --serve'
+    expect_only_stderr_contains 2 'report: --token needs --serve'
 }
 
 serve__port_in_use__said()
@@ -437,8 +437,8 @@ serve__port_in_use__said()
     local port
     port=$(sed -E 's|.*:([0-9]+)/.*|\1|' <<<"$url")
     run_meshsweep report --serve="$port"
-    expect_only_stderr 1 "meshsweep: --serve 127.0.0.1:$port: Address already in use; another program listens there: "\
-'choose another port, or none for a free one'
+    expect_only_stderr 1 "meshsweep: --serve 127.0.0.1:$port: Address already in use; another program listens there; "\
+'choose another port, or give none to use a free one'
     stop_serving INT
     # It is free again at once.
     serve --serve="127.0.0.1:$port" --token hand-made_1

@@ -87,15 +87,15 @@ END
     run_meshsweep run --progress none --keep-going
     expect_only_stderr 3
     sentences_are_true results.db
-    expect 'grep -q "No job is ok: 20 failed" report.html'
+    expect 'grep -q "No job has succeeded: 20 failed" report.html'
     sed -i 's/"all failed"/"searched"/' sweep.toml
     sed -i 's/"exit 3"/"echo rate: {x}{y}000; echo peak_memory: {y}00000"/' sweep.toml
     run_meshsweep run --progress none --strategy random --max-trials 5
     expect_only_stderr 0
     sentences_are_true results.db
-    expect 'grep -q "5 trials were made. 15 pending jobs are not to come" report.html'
+    expect 'grep -q "5 trials were made. 15 pending jobs will not run" report.html'
     expect 'grep -q "the database has 1 other: all failed" report.html'
-    expect 'grep -q "<b>15</b><span>pending, not to come" report.html'
+    expect 'grep -q "<b>15</b><span>pending, will not run" report.html'
     expect '! grep -q "tied to" report.html'
     # A number of bytes is one in words too: among the winner's keys and those that all jobs have.
     grep -o '<dt>device_memory</dt><dd><data title="16777216 B">16 MiB</data>' report.html >sizes
@@ -225,9 +225,9 @@ END
     expect_file_contains report.html '<td>device_memory=<data title="16777216 B">16 MiB</data>, model.name=a, b<td'
     expect_file_contains report.html '<td class=n title="6108750 tokens/s">6.11 M<'
     expect_file_contains report.html '<data title="8589934592 B">8 GiB</data>, model.name=&lt;c&gt;: 6.11 M tokens/s,'
-    expect '[ "$(grep -c "<p>It takes 11.4 MiB of a device.s 16 MiB (72 %).</p>" report.html)" = 2 ]'
+    expect '[ "$(grep -c "<p>It uses 11.4 MiB of a device.s 16 MiB (72 %).</p>" report.html)" = 2 ]'
     expect '[ "$(grep -c "<p>Of 3 jobs that differ from it in one key, 1 failed: 1 oom.</p>" report.html)" = 4 ]'
-    expect '[ "$(grep -c "One more run of each takes" report.html)" = 4 ]'
+    expect '[ "$(grep -c "One more run of each, one after the other, takes" report.html)" = 4 ]'
     cp results.db other.db
     sentences_are_true other.db
     expect_file_contains report.html 'best -d other.db --group &#39;device_memory=16777216, model.name=a, b&#39; --out'

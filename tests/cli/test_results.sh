@@ -117,9 +117,9 @@ results__wrong_names__hints_and_status_2()
 {
     fixture_database "UPDATE spec SET json = json_set(json, '\$.name', 'c') WHERE kind = 'cluster_spec'"
     run_meshsweep results --columns job,layer
-    expect_only_stderr 2 'meshsweep: --columns: there is no column layer (did you mean layers?)'
+    expect_only_stderr 2 'meshsweep: --columns: no such column: layer (did you mean layers?)'
     run_meshsweep results --sort troughput:desc
-    expect_only_stderr 2 'meshsweep: --sort: there is no column troughput (did you mean throughput?)'
+    expect_only_stderr 2 'meshsweep: --sort: no such column: troughput (did you mean throughput?)'
     run_meshsweep results --where 'layer = 2'
     expect_only_stderr 2 'meshsweep: --where: no such column: layer (did you mean layers?)'
     run_meshsweep results --where "name = 'tiny'"
@@ -134,9 +134,9 @@ results__condition_that_is_none__refused()
 {
     fixture_database
     run_meshsweep results --where '(SELECT max(tp) FROM results) > 1'
-    expect_only_stderr 2 'meshsweep: --where: a subquery may not be used here'
+    expect_only_stderr 2 'meshsweep: --where: a subquery is not allowed here'
     run_meshsweep results --where "load_extension('x')"
-    expect_only_stderr 2 'meshsweep: --where: the function load_extension may not be used here'
+    expect_only_stderr 2 'meshsweep: --where: the function load_extension is not allowed here'
     run_meshsweep results --where "1) UNION SELECT * FROM job --"
     expect_only_stderr_contains 2 'meshsweep: --where: '
     expect_sql 9 'SELECT count(*) FROM job'
@@ -149,13 +149,13 @@ results__database_without_a_sweep__status_4()
         PRAGMA user_version = $(find "$source_dir/sql/migrations" -name "*.sql" | sort | tail -n 1 |
             sed -E 's/.*\/0*([0-9]+)_.*/\1/')"
     run_meshsweep results
-    expect_only_stderr 4 'meshsweep: no sweep has been recorded in this database yet; `meshsweep run` does it'
+    expect_only_stderr 4 'meshsweep: this database has no sweep yet; `meshsweep run` records one'
 }
 
 results__no_database__said()
 {
     run_meshsweep results -d absent.db
-    expect_only_stderr 1 'meshsweep: database absent.db: there is none yet; `meshsweep run` makes it'
+    expect_only_stderr 1 'meshsweep: database absent.db: it does not exist yet; `meshsweep run` creates it'
 }
 
 results__file_of_another_kind__said()
@@ -194,7 +194,7 @@ export__succeeded_and_failed__those_rows()
     expect_any_stdout
     expect_no_stderr
     run_meshsweep export --failed --succeeded
-    expect_only_stderr 2 'meshsweep: export: only one of --all, --succeeded and --failed'
+    expect_only_stderr 2 'meshsweep: export: give only one of --all, --succeeded and --failed'
 }
 
 export__to_a_file__whole_or_as_it_was()
@@ -243,7 +243,7 @@ END
     run_command env COLUMNS=40 NO_COLOR=1 script -qec "'$meshsweep' results" typescript
     expect_only_stdout 0
     expect "grep -q '^job  last  state .* score' typescript"
-    expect "grep -q 'columns more: --wide, or --columns ' typescript"
+    expect "grep -q 'more columns: --wide, or --columns ' typescript"
     expect "! grep -v -e meshsweep -e '^Script' typescript | grep -q '.\{42\}'"
     expect "! grep -q a_key_with typescript"
     run_command env COLUMNS=40 NO_COLOR=1 script -qec "'$meshsweep' results --wide" typescript

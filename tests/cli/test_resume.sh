@@ -192,12 +192,12 @@ retry_failed__of_an_unknown_class__hint()
     expect_status 2
     expect_no_stdout
     # shellcheck disable=SC2016 # literal
-    expect_stderr 'meshsweep: --retry-failed: there is no failure class `timeot` (did you mean `timeout`?)'
+    expect_stderr 'meshsweep: --retry-failed: unknown failure class `timeot` (did you mean `timeout`?)'
     run_meshsweep run --retry-failed=nonsense
     expect_status 2
     expect_no_stdout
     # shellcheck disable=SC2016 # literal
-    expect_stderr_matches 'there is no failure class `nonsense`; there are exit, .*, timeout, '
+    expect_stderr_matches 'unknown failure class `nonsense`; there are exit, .*, timeout, '
     expect_no_file results.db
 }
 
@@ -272,7 +272,7 @@ END
     touch go
     wait_command
     expect_only_stderr_matches 0 \
-        '^meshsweep: [12] of the attempts are not recorded, because their rows were deleted while they ran; '
+        '^meshsweep: attempts not recorded, because their rows were deleted while they ran: [12]; '
     run_silently 0
     expect_sql "ok|4" "SELECT state, count(*) FROM job GROUP BY 1"
 }
@@ -288,8 +288,8 @@ job_rows__all_deleted_while_one_runs__not_nothing_matched()
     wait_command
     expect_status 0
     expect_no_stdout
-    expect_stderr 'meshsweep: 1 of the attempts are not recorded, because their rows were deleted while they ran; '\
-'the next run makes their jobs anew'
+    expect_stderr 'meshsweep: attempts not recorded, because their rows were deleted while they ran: 1; '\
+'the next run creates their jobs again'
 }
 
 numbers_come_again__files_of_before__are_not_read()
@@ -432,7 +432,7 @@ plan__values_come_and_go__grouped_with_why()
     expect_only_stdout 0
     mv .stdout plan.json
     expect_sql 'new|2|x=3 not seen before
-retry|1|exit, asked for again
+retry|1|exit, requested again
 gone|2|x=1 is no longer in the file' "SELECT value->>'mark', value->>'jobs', value->>'why'
         FROM json_each(readfile('plan.json'), '\$.reasons')"
 }
@@ -443,7 +443,7 @@ plan__same_values_other_command_or_rule__says_so()
     run_silently 0
     sed -i 's/"{y}"\]/"{y}", "more"]/' sweep.toml
     run_meshsweep plan
-    expect_only_stdout_contains 0 '  + 4 new: known values in a new combination, or with another command'
+    expect_only_stdout_contains 0 '  + 4 new: known values in a new combination or with another command'
     expect_stdout_contains '  - 4 gone: excluded by a rule now, or run with another command'
     sed -i 's/", "more"\]/"]/' sweep.toml
     printf '[[rule]]\nname = "no"\nrequire = "x <> 1"\n' >>sweep.toml

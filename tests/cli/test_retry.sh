@@ -62,7 +62,7 @@ backoff_max = "2h"'
     wait_until "[ -s .stderr ]" 20
     signal_command KILL
     wait_command
-    expect_only_stderr_matches 137 '^meshsweep: nothing else is due: a job that failed is tried again in (1h|59m.*)$'
+    expect_only_stderr_matches 137 '^meshsweep: nothing else to run now; a failed job is retried in (1h|59m.*)$'
     touch well
     # Another runner waits as long, and ends at once when it is asked to.
     start_meshsweep run --progress none
@@ -71,7 +71,7 @@ backoff_max = "2h"'
     wait_until "grep -q '^SigIgn:.*[13579bdf]...$' /proc/$command_pid/status" 20
     signal_command INT
     wait_command
-    expect_only_stderr_contains 130 'starting nothing new'
+    expect_only_stderr_contains 130 'starting no more jobs'
     expect_sql "$due|1" "SELECT due, (SELECT count(*) FROM attempt WHERE job_id = 1) FROM job WHERE id = 1"
     sqlite3 -batch results.db "UPDATE job SET due = 1000 * strftime('%s') + 1500 WHERE id = 1"
     due=$(sql "SELECT due FROM job WHERE id = 1")
@@ -90,7 +90,7 @@ backoff_max = "2h"'
     wait_command
     expect_only_stderr 143
     run_meshsweep status
-    expect_only_stdout_contains 0 'failed, to be tried again'
+    expect_only_stdout_contains 0 'failed, to be retried'
     expect_stdout_matches '^  job 1, attempt 2, in (1h|59m.*)$'
     run_meshsweep status --json
     expect_only_stdout 0
@@ -124,7 +124,7 @@ backoff__wrong__said_with_its_place()
 backoff_max = true
 backof = 1'
     run_meshsweep check sweep.toml
-    expect_only_stderr_matches 2 '^meshsweep: sweep.toml:6:11: backoff: "soon" is no duration'
+    expect_only_stderr_matches 2 '^meshsweep: sweep.toml:6:11: backoff: "soon" is not a duration'
     expect_stderr_matches '^meshsweep: sweep.toml:7:[0-9]+: .*backoff_max'
     expect_stderr_matches '^meshsweep: sweep.toml:8:1: unknown .*"backof"'
 }
@@ -287,11 +287,12 @@ regex = "v: ([0-9]+)"
 n = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30]
 END
     run_meshsweep run --progress none -j 1
-    expect_only_stderr_matches 6 '^meshsweep: 3 jobs failed alike and none is ok, so that nothing more is started '
-    expect_stderr_matches '\(exit: exit status 1: run [0-9]+ [0-9]+: no such module\); --keep-going goes on'
+    expect_only_stderr_matches 6 '^meshsweep: 3 jobs failed the same way and none succeeded, so no more jobs are '\
+'started '
+    expect_stderr_matches '\(exit: exit status 1: run [0-9]+ [0-9]+: no such module\); to continue anyway: --keep-going'
     expect_sql "3|27" "SELECT sum(state = 'failed'), sum(state = 'pending') FROM job"
     run_meshsweep run --progress none -j 1 --pause-after 20
-    expect_only_stderr_contains 6 '20 jobs failed alike'
+    expect_only_stderr_contains 6 '20 jobs failed the same way'
     expect_sql "7" "SELECT count(*) FROM job WHERE state = 'pending'"
     run_silently 3 -j 2 --keep-going
     expect_sql "30" "SELECT count(*) FROM job WHERE state = 'failed'"
@@ -308,11 +309,11 @@ command = ["/bin/sh", "-c", "echo no such module; exit 1"]
 n = [1, 2, 3, 4, 5, 6]
 END
     run_command sh -c "echo n | TERM=dumb script -qec '$meshsweep run -j 1 --progress none' /dev/null"
-    expect_only_stdout_contains 6 'go on with the rest? [y/N]'
+    expect_only_stdout_contains 6 'continue with the rest? [y/N]'
     expect_sql "3" "SELECT count(*) FROM job WHERE state = 'failed'"
     rm -rf results.db*
     run_command sh -c "echo y | TERM=dumb script -qec '$meshsweep run -j 1 --progress none' /dev/null"
-    expect_only_stdout_contains 3 'go on with the rest? [y/N]'
+    expect_only_stdout_contains 3 'continue with the rest? [y/N]'
     expect_sql "6" "SELECT count(*) FROM job WHERE state = 'failed'"
 }
 
@@ -347,8 +348,9 @@ n = [1, 2, 3, 4, 5, 6, 7, 8]
 strategy = "random"
 END
     run_meshsweep run --progress none -j 1
-    expect_only_stderr_contains 6 '3 jobs failed alike and none is ok, so that nothing more is started (diverged: '
-    expect_stderr_contains ': loss ended as no finite number'
+    expect_only_stderr_contains 6 '3 jobs failed the same way and none succeeded, so no more jobs are started '\
+'(diverged: '
+    expect_stderr_contains ': loss is not a finite number'
     expect_sql "3" "SELECT count(*) FROM job WHERE failure = 'diverged'"
 }
 

@@ -86,7 +86,7 @@ END
     run_command bash -c '"$@"; exit $?' run "$meshsweep" run --progress none
     expect_status 137
     expect_no_stdout
-    expect_stderr_contains "1 job was running at each of the last deaths of the runner, and runs after all others"
+    expect_stderr_contains "1 job was running each time the runner died, so it runs after all others"
     expect "[ \"\$(paste -s -d , ran.log)\" = '1 20,2 10,2 20,1 10' ]"
     touch tame
     run_silently 0 --release

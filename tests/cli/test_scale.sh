@@ -49,7 +49,7 @@ scale_to__file__plans_there_beside_here()
     expect_stdout_matches '^    step [0-9.]+ s \(.* tokens/s \(.*\); efficiency [0-9]+ % \([0-9]+ to [0-9]+\)$'
     expect_stdout_matches '^4th  tp=8 pp=16 on 128 devices; not possible here$'
     expect_stdout_contains 'tp=2 pp=1 is the best'
-    expect_stdout_contains '2 plans here and there, 2 only there, 0 only here; 0 predicted not to fit there'
+    expect_stdout_contains '2 plans both here and there, 2 only there, 0 only here; 0 are predicted not to fit there'
     expect_stdout_contains 'nothing has been measured here'
     expect_no_file results.db
 }
@@ -92,7 +92,7 @@ scale_to__measured__wider_beyond()
     expect_only_status 0
     run_meshsweep predict -d measured.db --scale-to num_hosts=2
     expect_status 0
-    expect_stdout_matches 'measured on at most 8 devices; 16 are 2 times as many: intervals of time are widened by'
+    expect_stdout_matches 'measured on at most 8 devices; 16 are 2 times as many, so intervals of time are widened by'
     expect_any_stderr
     near=$(meshsweep predict -d measured.db --scale-to num_hosts=2 --where 'tp = 2 and micro_batch = 1' \
         --columns time_low,time_high --format csv | awk -F, 'NR == 2 { print $2 / $1 }')
@@ -186,18 +186,18 @@ scale_to__what_cannot_be__one_sentence()
         expect_stderr_contains "$words"
     done <<'END_OF_CASES'
 num_host=4|2|--scale-to: no spec has a key `num_host` (did you mean `num_hosts`?)
-num_hosts|2|--scale-to: `num_hosts` is no KEY=VALUE, as in num_hosts=64
-=4|2|is no KEY=VALUE
-num_hosts=many|2|`many` is no whole number from 1
-num_hosts=0|2|`0` is no whole number from 1
-num_hosts=-3|2|`-3` is no whole number from 1
-num_hosts=1.5|2|`1.5` is no whole number from 1
+num_hosts|2|--scale-to: `num_hosts` is not of the form KEY=VALUE, such as num_hosts=64
+=4|2|is not of the form KEY=VALUE
+num_hosts=many|2|`many` is not a positive integer
+num_hosts=0|2|`0` is not a positive integer
+num_hosts=-3|2|`-3` is not a positive integer
+num_hosts=1.5|2|`1.5` is not a positive integer
 gpus=64|2|`gpus` is derived from `num_hosts`, `num_devices_per_host`
-hidden=64|2|`hidden` does not say how many devices there are
+hidden=64|2|`hidden` does not determine the number of devices
 num_hosts=3|4|num_hosts=3: no combination is left; rule
 END_OF_CASES
     run_meshsweep predict --scale-to num_hosts=4 --accuracy
-    expect_only_stderr_contains 2 '--scale-to goes with none of --profile, --accuracy and --frontier'
+    expect_only_stderr_contains 2 'predict: --scale-to cannot be combined with --profile, --accuracy or --frontier'
     sed -i '/^\[predict\]/,/^network/d; /^profile/d' sweep.toml
     run_meshsweep predict --scale-to num_hosts=4
     expect_only_stderr_contains 2 'the file has no [predict] table'

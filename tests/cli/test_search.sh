@@ -114,7 +114,8 @@ model__known_micro_batches__no_larger_one_after_out_of_memory()
     run_meshsweep run --progress none
     expect_status 3
     expect_no_stdout
-    expect_stderr_contains "no step time is predicted for any candidate: \`model\` learns from what it measures alone"
+    expect_stderr_contains "no step time is predicted for any candidate: strategy \`model\` learns only from what \
+it measures"
     expect_sql "82.0" "SELECT max(objective) FROM trial"
     expect_sql "1" "SELECT count(*) < 30 FROM trial"
 }
@@ -139,7 +140,8 @@ END
     run_meshsweep run -c groups.toml --progress none
     expect_status 0
     expect_no_stdout
-    expect_stderr_contains "4 groups of 2 jobs compete apart, by training_spec.lr; with [sweep] group_by = [] all jobs"
+    expect_stderr_contains "4 groups of 2 jobs compete separately, by training_spec.lr; with [sweep] group_by = [] \
+all jobs"
     run_meshsweep run -c groups.toml -d other.db --progress none --strategy random
     expect_status 0
     expect_no_stdout
@@ -191,7 +193,7 @@ deadline__over__starts_nothing_new()
     search_sweep 'strategy = "random"' 'deadline = 0.001'
     run_meshsweep run --progress none
     expect_only_stderr_contains 3 "deadline: 0.001 s are over"
-    expect_stderr_contains 'no job is best: none has been measured to its end with a finite throughput'
+    expect_stderr_contains 'there is no best job: no job ran to its end and reported a finite throughput'
     expect_sql "1" "SELECT count(*) < 40 FROM attempt"
 }
 
@@ -202,11 +204,11 @@ bad_values__file_and_command_line__status_2_at_once()
     expect_only_stderr_contains 2 'sweep.toml:2:12: strategy must be'
     expect_stderr_contains "divisor: 1 is less than 2"
     expect_stderr_contains 'unknown key "max_slot" in [search]; did you mean "max_slots"?'
-    expect_stderr_contains "zero_stages: a ZeRO stage is 0, 1, 2 or 3"
+    expect_stderr_contains "zero_stages: a ZeRO stage must be 0, 1, 2 or 3"
     expect_stderr_contains "racing must be"
     search_sweep
     local -a wrong=("--strategy gird" "--max-slots 0" "--divisor x" "--zero-stages 4" "--metric latncy" "--budget -1")
-    local -a said=("did you mean \`grid\`?" "max_slots: 0 is less than 1" "\`x\` is no number" "no ZeRO stage"
+    local -a said=("did you mean \`grid\`?" "max_slots: 0 is less than 1" "\`x\` is not a number" "not a ZeRO stage"
         "latncy" "budget: -1 is less than 0")
     for i in "${!wrong[@]}"; do
         # shellcheck disable=SC2086 # an option and its value
@@ -219,7 +221,7 @@ num_hosts = 1
 num_devices_per_host = 4
 END
     run_meshsweep run --progress none --strategy random --max-slots 2
-    expect_only_stderr_contains 2 "max_slots: a trial needs 4 devices, and at most 2 may be in use"
+    expect_only_stderr_contains 2 "max_slots: a trial needs 4 devices, but at most 2 may be in use"
     expect_no_file results.db
 }
 
@@ -239,7 +241,8 @@ nothing_to_win__search_ends_and_says_why()
     run_meshsweep best -d nan-model.db
     expect_status 3
     expect_no_stdout
-    expect_stderr_matches '^meshsweep: no job is ok: 4 failed \(4 diverged\), 0 running, [0-9]+ pending; see meshsweep '
+    expect_stderr_matches '^meshsweep: no job has succeeded: 4 failed \(4 diverged\), 0 running, [0-9]+ pending; '\
+'see meshsweep '
     echo 'echo "speed: 3"' >job.sh
     run_meshsweep run --progress none --keep-going
     expect_only_stderr_contains 3 "search: 4 trials, 0 ok, 0 stopped early, 4 failed"
@@ -247,7 +250,7 @@ nothing_to_win__search_ends_and_says_why()
     run_meshsweep replay
     expect_status 4
     expect_no_stdout
-    expect_stderr_contains "results.db: no measured job is ok and has a number of throughput: there is nothing to find"
+    expect_stderr_contains "results.db: no job that succeeded has a value of throughput, so there is nothing to find"
     printf '[[rule]]\nname = "none"\nrequire = "micro_batch > 100"\nwhy = "too few"\n' >>sweep.toml
     run_meshsweep run --progress none -d empty.db
     expect_only_stderr 4
@@ -264,7 +267,7 @@ impossible_searches__plan_and_check__status_2_and_nothing_made()
     for command in "plan" "run --dry-run" "plan --only micro_batch=1" "check sweep.toml"; do
         # shellcheck disable=SC2086 # words
         run_meshsweep $command
-        expect_only_stderr 2 "meshsweep: max_slots: a trial needs 4 devices, and at most 2 may be in use"
+        expect_only_stderr 2 "meshsweep: max_slots: a trial needs 4 devices, but at most 2 may be in use"
     done
     run_meshsweep plan --max-slots 4
     expect_only_stdout_contains 0 "40 jobs: + 40 new"
@@ -272,13 +275,13 @@ impossible_searches__plan_and_check__status_2_and_nothing_made()
     expect_only_stderr 2 "meshsweep: --divisor: divisor: 1 is less than 2"
     sed -i -e '/^max_slots/d' -e '/^zero_stage/s/=.*/= [0]/' sweep.toml
     run_meshsweep plan --zero-stages 1
-    expect_only_stderr_contains 2 "no candidate has one of the ZeRO stages asked for"
+    expect_only_stderr_contains 2 "no candidate has one of the requested ZeRO stages"
     sed -i -e '/^micro_batch/d' -e 's/, "{micro_batch}"//' -e 's/"random"/"binary"/' sweep.toml
     run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 "strategy binary: it bisects the micro-batch, and no spec has one"
+    expect_only_stderr_contains 2 "strategy binary bisects the micro-batch, but no spec has one"
     sed -i '/^objective/d' sweep.toml
     run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 "a search needs to know what is better"
+    expect_only_stderr_contains 2 "a search needs an objective"
     expect "[ \"\$(echo *)\" = 'job.sh sweep.toml' ]"
 }
 
@@ -287,11 +290,11 @@ nothing_to_search__said()
     search_sweep 'strategy = "random"' 'zero_stages = [1]'
     sed -i '/^zero_stage = /s/.*/zero_stage = [0]/' sweep.toml
     run_meshsweep run --progress none
-    expect_only_stderr_contains 2 "no candidate has one of the ZeRO stages asked for"
+    expect_only_stderr_contains 2 "no candidate has one of the requested ZeRO stages"
     search_sweep 'strategy = "random"'
     sed -i '/^objective/d' sweep.toml
     run_meshsweep run --progress none -d other.db
-    expect_only_stderr_contains 2 "a search needs to know what is better"
+    expect_only_stderr_contains 2 "a search needs an objective"
     run_meshsweep run --progress none -d other.db --metric max:throughput --max-trials 1
     expect_finished
     expect_no_stdout
@@ -402,9 +405,9 @@ best__several_objectives__the_pareto_set_with_ties()
     expect_status 0
     # As fast as job 1 and smaller.
     expect_stdout_contains 'highest speed 100 samples/s, job 2 of sweep several'
-    expect_stdout_contains 'as good in the others (Pareto set): highest speed, lowest memory
+    expect_stdout_contains 'in all objectives and better in one (Pareto set): highest speed, lowest memory
   job 2: speed 100 samples/s, memory 20 GiB
-  job 3: speed 100 samples/s, memory 20 GiB, a tie with job 2, x 3
+  job 3: speed 100 samples/s, memory 20 GiB, tied with job 2, x 3
   job 4: speed 60 samples/s, memory 10 GiB, x 4'
     expect_stdout_lacks 'job 5'
     expect_no_stderr
@@ -431,8 +434,8 @@ best__several_global_batches__said()
     run_meshsweep best
     expect_status 0
     expect_stdout_lacks 'Pareto'
-    expect_stderr "meshsweep: the winner's global batch is 32, and other jobs have 64: compare at an equal one with \
-meshsweep results"
+    expect_stderr "meshsweep: the winner's global batch is 32, but other jobs have 64; to compare at an equal one, \
+use meshsweep results --where"
     run_meshsweep best --json
     expect_status 0
     expect_stdout_contains '"pareto":	[]'
@@ -449,7 +452,7 @@ dsats_spellings__stages_metrics_and_steps__as_its_documents_have_them()
     expect_sql '2,3' "SELECT group_concat(DISTINCT s) FROM (SELECT json_extract(o.value, '\$') AS s
         FROM search, json_each(options, '\$.zero_stages') AS o)"
     run_meshsweep run --progress none --strategy dsat-random --start-profile-step 6 --end-profile-step 5
-    expect_only_stderr_contains 2 'end_profile_step: 5 comes before start_profile_step, 6: no step counts'
+    expect_only_stderr_contains 2 'end_profile_step: 5 is before start_profile_step, 6, so no step would count'
     sed -i '1i profile = "deepspeed"' sweep.toml
     for metric in FLOPS_per_gpu:flops_per_gpu forward:fwd backward:bwd latency:latency throughput:throughput; do
         run_meshsweep plan --json --metric "${metric%:*}"
@@ -495,7 +498,7 @@ search__nothing_measured__says_so_with_status_3()
     search_sweep 'strategy = "random"' 'max_trials = 2'
     echo 'exit 1' >job.sh
     run_meshsweep run --progress none
-    expect_only_stderr_contains 3 'no job is best: none has been measured to its end with a finite throughput'
+    expect_only_stderr_contains 3 'there is no best job: no job ran to its end and reported a finite throughput'
 }
 
 confirm__intervals_of_the_samples__those_that_overlap_run_again()

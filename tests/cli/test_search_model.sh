@@ -116,7 +116,7 @@ recipe__printed__same_models_for_ever()
     expect_status 0
     expect_stdout_contains 'list_values = ["tokens"]'
     expect_stderr 'meshsweep: similar-parameters removed 14487 of the 15502 candidates looked at
-meshsweep: num_zhen_layers = 1: 0 of 20 models: no more are left
+meshsweep: num_zhen_layers = 1: 0 of 20 models: there are no more
 meshsweep: 141 models of 998738 candidates'
     expect '[ "$(grep -c "^\[\[model\]\]$" .stdout)" = 141 ]'
     expect '[ "$(sha256sum <.stdout)" = "9d5d33cf6c8b9c5a23e305e1b6b00ec51d558b845fe6d0a3f7a947be09e3fbec  -" ]'
@@ -266,7 +266,7 @@ run__models_of_its_own_too__those_of_the_space_are_swept()
     run_meshsweep plan --search-model --json
     expect_status 0
     expect_stdout_contains '"jobs":	8'
-    expect_stderr_contains 'sweep.toml: those of [model_space] take the place of 1 [[model]] blocks'
+    expect_stderr_contains 'sweep.toml: models of [model_space] replace 1 [[model]] blocks'
 }
 
 # Another seed makes another sweep of the same file: jobs that both have are not run again.
@@ -289,8 +289,8 @@ run__model_space_forgotten__said()
     run_meshsweep run
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: sweep.toml: the models are in [model_space]: --search-model sweeps them, meshsweep '\
-'search-model prints them'
+    expect_stderr 'meshsweep: sweep.toml: its models are in [model_space]; sweep them with --search-model, or print '\
+'them with meshsweep search-model'
     expect_no_file results.db
 }
 
@@ -321,7 +321,7 @@ refused__empty_space_overflow_missing_base__status_2()
     run_meshsweep search-model -c space.toml
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: space.toml:10:10: similar-parameters compares with [model_space.base], which is missing'
+    expect_stderr 'meshsweep: space.toml:10:10: similar-parameters needs [model_space.base] to compare with'
     sed -i '/filter/,$d' space.toml
     run_meshsweep search-model -c space.toml --where 'params < base.params'
     expect_only_stderr 2 'meshsweep: --where: `base.params`: there is no [model_space.base] to compare with'
@@ -333,7 +333,7 @@ refused__dangerous_expression__status_2()
     run_meshsweep search-model -c space.toml --where "load_extension('x')"
     expect_only_stderr_contains 2 'load_extension'
     run_meshsweep search-model -c space.toml --where "emb_dim > 1); DROP TABLE x"
-    expect_only_stderr 2 'meshsweep: --where: a closing parenthesis too many'
+    expect_only_stderr 2 'meshsweep: --where: there is one closing parenthesis too many'
 }
 
 nothing__filter_removes_all__status_4_which_and_how_many()
@@ -360,9 +360,9 @@ refused__wrong_options__status_2()
 {
     zhen_space
     run_meshsweep search-model -c space.toml --seed x
-    expect_only_stderr 2 'meshsweep: --seed: `x` is no integer'
+    expect_only_stderr 2 'meshsweep: --seed x: must be an integer'
     run_meshsweep search-model -c space.toml --json
-    expect_only_stderr 2 'meshsweep: --json goes with --count: models are TOML'
+    expect_only_stderr 2 'meshsweep: search-model: --json needs --count; models are printed as TOML'
     run_meshsweep search-model -c space.toml --limit 0
     expect_only_stderr 2
 }

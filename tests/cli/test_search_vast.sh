@@ -48,7 +48,7 @@ vast_space__a_search__draws_and_goes_on_after_death()
     for strategy in random model grid; do
         vast_sweep "$strategy" >sweep.toml
         run_meshsweep run -j 1 --progress none -d "$strategy-whole.db"
-        expect_only_stderr_contains 0 "5000000000 combinations match: the search chooses among 10000 of them"
+        expect_only_stderr_contains 0 "5000000000 combinations match; the search chooses among 10000 of them"
         expect_sql 8 "SELECT count(DISTINCT job_id) FROM trial" "$strategy-whole.db"
         expect_sql 0 "SELECT count(*) FROM results WHERE (a + e) % 2" "$strategy-whole.db"
         run_meshsweep run -j 1 --progress none -d "$strategy-pieces.db" --limit 2

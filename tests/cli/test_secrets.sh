@@ -106,7 +106,7 @@ best__where_secrets_were_left_out__says_so()
     expect_status 0
     expect_stdout_contains "--api-key '[redacted]' '--password=[redacted]' 'https://me:[redacted]@host.example/x' \
 '[redacted]'"
-    expect_stdout_contains "secrets are left out, to be put in their places: WANDB_API_KEY, PLAIN, --api-key, \
+    expect_stdout_contains "secrets are left out; fill them in before you run it: WANDB_API_KEY, PLAIN, --api-key, \
 --password, https://me, argument 8, Bearer, --token"
     expect_no_stderr
     expect_no_secrets .stdout
@@ -115,7 +115,7 @@ best__where_secrets_were_left_out__says_so()
     expect_no_secrets .stdout
     run_meshsweep best --out best
     expect_only_status 0
-    expect_file_contains best/command.sh '# Secrets are left out, to be put in their places: WANDB_API_KEY'
+    expect_file_contains best/command.sh '# Secrets are left out; fill them in before you run it: WANDB_API_KEY'
     expect_no_secrets best/command.sh best/sweep.toml best/job.json
     run_meshsweep report -o report.html
     expect_only_stderr 0

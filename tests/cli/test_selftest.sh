@@ -39,7 +39,7 @@ END
     chmod +x bin/sleep
     run_command env PATH="$PWD/bin:$PATH" "$meshsweep" selftest --kills 0 --jobs 4 --dir .
     expect_only_stderr_matches 1 'results.db: results that are not the job.s number: [1-9]'
-    expect_stderr_matches 'what was found is kept in /.*/meshsweep-selftest'
+    expect_stderr_matches 'the files of the test are kept in /.*/meshsweep-selftest'
     expect "[ -f ./meshsweep-selftest.*/sweep-1/results.db ]"
 }
 
@@ -226,10 +226,10 @@ END
         wait "$pid" 2>/dev/null || true
     done
     # All that may be said is that some ran at several deaths in a row.
-    expect "! grep -v 'running at each of the last deaths of the runner' errors"
+    expect "! grep -v 'running each time the runner died' errors"
     run_meshsweep run --progress none -j 4
     expect_only_stderr 3
-    expect "! grep -v 'running at each of the last deaths of the runner' .stderr"
+    expect "! grep -v 'running each time the runner died' .stderr"
     for i in undisturbed results; do
         run_meshsweep results -d "$i.db" --columns key,x,state,failure,score --format csv
         expect_only_stdout 0

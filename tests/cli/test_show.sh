@@ -30,7 +30,7 @@ show__not_started__no_command_yet()
     run_meshsweep show 8
     expect_only_stdout_contains 0 'metrics: none'
     expect_stdout_contains 'attempts: none'
-    expect_stdout_contains 'command: not known before the first attempt'
+    expect_stdout_contains 'command: not known until the first attempt'
 }
 
 show__json__the_same_for_programs()
@@ -50,14 +50,15 @@ show__no_such_job__says_so()
 {
     fixture_database
     run_meshsweep show
-    expect_only_stderr 2 'meshsweep: show: which job? Its number, or the beginning of its key'
+    expect_only_stderr 2 'meshsweep: show: name a job by its number, or by the beginning of its key; meshsweep '\
+'results lists them'
     run_meshsweep show 77
     expect_only_stderr 4 'meshsweep: there is no job 77; `meshsweep results --all` lists them'
     run_meshsweep show job-1
     expect_only_stderr 2 "meshsweep: job-1: must be a job's number or at least 8 digits of its key"
     fixture_database "UPDATE job SET key = x'0100000000000000000000000000000f' WHERE id = 2"
     run_meshsweep show 01000000
-    expect_only_stderr 2 'meshsweep: 01000000: the keys of 2 jobs begin so; give more digits'
+    expect_only_stderr 2 'meshsweep: 01000000: the keys of 2 jobs begin like this; give more digits'
 }
 
 show__command__runs_by_hand_from_anywhere()
@@ -125,7 +126,7 @@ tail__nothing_to_print__says_why()
     run_meshsweep tail 1 --attempt 3
     expect_only_stderr 4 'meshsweep: job 1 has no attempt 3'
     run_meshsweep tail 1
-    expect_only_stderr 0 'meshsweep: attempt 1 of job 1 left no output'
+    expect_only_stderr 0 'meshsweep: attempt 1 of job 1 has no output'
     fixture_database "UPDATE attempt SET log_tail = 'the end' || char(10) WHERE id = 1"
     run_meshsweep tail 1
     expect_only_stdout 0 'the end'
@@ -138,12 +139,12 @@ why__of_a_job__its_end_and_what_would_change_it()
     run_meshsweep run --progress none
     expect_only_status 3
     run_meshsweep why 1
-    expect_only_stdout_contains 0 '1 of 4 combinations has these values; 1 of them matched'
+    expect_only_stdout_contains 0 '1 of 4 combinations has these values; 1 matched'
     expect_stdout_contains 'x=1 y=10: ok'
-    expect_stdout_contains '    it runs again when its keys or the command change'
+    expect_stdout_contains '    it runs again if its keys or the command change'
     run_meshsweep why 2
     expect_only_stdout_contains 0 'x=1 y=20: failed/exit'
-    expect_stdout_contains '    `run --retry-failed=exit` tries it again; [retry] exit = N allows N attempts'
+    expect_stdout_contains '    to retry it: `run --retry-failed=exit`; [retry] exit = N allows N attempts'
     run_meshsweep why 77
     expect_only_stderr_contains 4 'there is no job 77'
 }
@@ -188,13 +189,13 @@ plan__imported_elsewhere__by_the_file_it_was_imported_with()
     run_meshsweep plan -d project/runs.db
     expect_status 0
     expect_stdout_contains '2 combinations, 2 matched'
-    expect_stderr "meshsweep: there is no sweep.toml here: this goes by $(pwd -P)/project/runs.toml, which \
-project/runs.db recorded"
+    expect_stderr "meshsweep: there is no sweep.toml here; using $(pwd -P)/project/runs.toml, which is recorded \
+in project/runs.db"
     mv project moved
     run_meshsweep plan -d moved/runs.db
     expect_status 0
     expect_stdout_contains '2 combinations, 2 matched'
-    expect_stderr 'meshsweep: there is no sweep.toml here: this goes by moved/runs.toml, which moved/runs.db recorded'
+    expect_stderr 'meshsweep: there is no sweep.toml here; using moved/runs.toml, which is recorded in moved/runs.db'
 }
 
 why__file_changed_or_gone__said()
@@ -205,13 +206,13 @@ why__file_changed_or_gone__said()
     run_meshsweep why -d measured.db x=9 y=10
     expect_status 0
     expect_stdout_contains 'x=9 y=10: new, it would run'
-    expect_stderr 'meshsweep: grid.toml, or what it includes, has changed since measured.db recorded it; this goes by '\
-'what it is now'
+    expect_stderr 'meshsweep: grid.toml, or a file that it includes, has changed since measured.db recorded it; '\
+'using it as it is now'
     rm grid.toml
     run_meshsweep why -d measured.db 1
     expect_only_stderr 2 \
-        "meshsweep: grid.toml: the sweep file of measured.db is not there any more; name it with -c FILE (sqlite3 \
-measured.db 'SELECT text FROM current_sweep' prints what is kept of it)"
+        "meshsweep: grid.toml: the sweep file of measured.db no longer exists; name it with -c FILE (sqlite3 \
+measured.db 'SELECT text FROM current_sweep' prints the recorded copy)"
     sql 'SELECT text FROM current_sweep' measured.db >kept.toml
     run_meshsweep why -c kept.toml -d measured.db 1
     expect_only_stdout_contains 0 'x=7 y=10: ok'
@@ -243,10 +244,11 @@ why__excluded__what_would_let_it_run()
     small_sweep sweep.toml
     printf '[[rule]]\nname = "small"\nrequire = "x * y < 40"\nwhy = "too large"\n' >>sweep.toml
     run_meshsweep why x=2 y=20
-    expect_only_stdout_contains 0 'excluded 1 by the rule small: too large'
+    expect_only_stdout_contains 0 'excluded 1 by rule small: too large'
     expect_stdout_contains '    disable_rules = ["small"] under [sweep] would let them run'
     run_meshsweep why 1
-    expect_only_stderr 4 'meshsweep: why: there is no database yet in which job 1 could be'
+    expect_only_stderr 4 'meshsweep: why: there is no database yet, so there is no job 1; name a database with -d '\
+'FILE, or give KEY=VALUE…'
 }
 
 why__excluded_alike__one_example_of_each()
@@ -256,7 +258,7 @@ why__excluded_alike__one_example_of_each()
     sed -i 's/^x = .*/x = [1, 2, 3]/; s/^y = .*/y = { from = 1, to = 20 }/' sweep.toml
     printf '[[rule]]\nname = "small"\nrequire = "x < 2"\n' >>sweep.toml
     run_meshsweep why
-    expect_only_stdout_contains 0 'excluded 40 by the rule small'
+    expect_only_stdout_contains 0 'excluded 40 by rule small'
     expect "[ \"\$(grep -c '^    #[0-9]* {\"x\":' .stdout)\" = 2 ]"
 }
 
@@ -269,25 +271,26 @@ name = "it's"
 z = [1, 2, 3]
 END
     run_meshsweep why "name=it's" x=2 y=20 z=3
-    expect_only_stdout_matches 0 '^1 of 12 combinations has these values; 1 of them matched$'
+    expect_only_stdout_matches 0 '^1 of 12 combinations has these values; 1 matched$'
     expect_stdout_matches '^  job [0-9a-f]{16}  z=3 x=2 y=20: new, it would run$'
     run_meshsweep why
-    expect_only_stdout_contains 0 '12 of 12 combinations have these values; 12 of them matched'
-    expect_stdout_contains '  … and 2 more; name more keys'
+    expect_only_stdout_contains 0 '12 of 12 combinations have these values; 12 matched'
+    expect_stdout_contains '  … and 2 more; give more keys to narrow them down'
     run_meshsweep why x=9
     expect_status 4
-    expect_stdout '0 of 12 combinations have these values; 0 of them matched
+    expect_stdout '0 of 12 combinations have these values; 0 matched
   x is one of 1, 2'
     expect_no_stderr
     run_silently 0 --limit 1
     run_meshsweep why x=1 y=10 z=2
-    expect_only_stdout_contains 0 'it waits for its turn: `run` starts it'
+    expect_only_stdout_contains 0 'it waits for its turn; `run` starts it'
     run_meshsweep why x=1 y
-    expect_only_stderr 2 'meshsweep: why: `y` is not of the form KEY=VALUE'
+    expect_only_stderr 2 'meshsweep: why: `y` is not of the form KEY=VALUE; give KEY=VALUE…, or one job'
     run_meshsweep why xx=1
     expect_only_stderr 2 'meshsweep: why `xx=1`: unknown key `xx` (did you mean `x`?)'
     run_meshsweep tail
-    expect_only_stderr 2 'meshsweep: tail: which job? Its number, or the beginning of its key'
+    expect_only_stderr 2 'meshsweep: tail: name a job by its number, or by the beginning of its key; meshsweep '\
+'results lists them'
 }
 
 export_toml__of_what_was_exported__a_sweep_file_too()
@@ -338,15 +341,15 @@ why = """wide models
 do not fit"""
 END
     run_meshsweep why name=7
-    expect_only_stdout_contains 0 '2 of 4 combinations have these values; 1 of them matched'
-    expect_stdout_contains 'excluded 1 by the rule narrow: wide models do not fit'
+    expect_only_stdout_contains 0 '2 of 4 combinations have these values; 1 matched'
+    expect_stdout_contains 'excluded 1 by rule narrow: wide models do not fit'
     expect_stdout_contains 'require: width < 8 AND width > 0'
     expect_stdout_lacks '\n'
     run_meshsweep why width=7
-    expect_only_stdout_contains 0 '2 of 4 combinations have these values; 2 of them matched'
+    expect_only_stdout_contains 0 '2 of 4 combinations have these values; 2 matched'
     run_meshsweep why width=16 name=a
     expect_status 4
-    expect_stdout '0 of 4 combinations have these values; 0 of them matched
+    expect_stdout '0 of 4 combinations have these values; 0 matched
   width is one of 7, 8'
     expect_no_stderr
 }
@@ -366,7 +369,7 @@ export_long__one_row_per_job_and_metric()
 2 KEY ok loss \N \N \N 0 1 \N \N \N \N \N \N \N
 2 KEY ok throughput samples/s \N \N 1 0 99.0 99.0 99.0 99.0 99.0 0.0 99.0'
     run_meshsweep export --long --toml
-    expect_only_stderr 2 'meshsweep: export: only one of --long and --toml'
+    expect_only_stderr 2 'meshsweep: export: give only one of --long and --toml'
 }
 
 run_cases "$@"

@@ -125,13 +125,13 @@ row%', a.blame
         fi
     done <<'END'
 TIMEOUT|TimeLimit|n1/timeout/Slurm job 1_0: TIMEOUT (TimeLimit) on n1
-OUT_OF_MEMORY|OutOfMemory|n1/oom-host/killed by signal 9 (SIGKILL): the kernel ended it, the host's memory was exhausted
+OUT_OF_MEMORY|OutOfMemory|n1/oom-host/killed by signal 9 (SIGKILL): killed by the kernel: the host ran out of memory
 NODE_FAIL|NodeDown|n1/lost/Slurm job 1_0: NODE_FAIL (NodeDown) on n1
 BOOT_FAIL|None|n1/lost/Slurm job 1_0: BOOT_FAIL on n1
-CANCELLED|None|/cancelled/Slurm job 1_0: CANCELLED; it was cancelled past this program
-DEADLINE|DeadLine|/timeout/Slurm job 1_0: DEADLINE (DeadLine); it could not have ended before its deadline
+CANCELLED|None|/cancelled/Slurm job 1_0: CANCELLED; it was cancelled by someone else
+DEADLINE|DeadLine|/timeout/Slurm job 1_0: DEADLINE (DeadLine); it ran until its deadline
 FAILED|JobLaunchFailure|n1/spawn/could not be started: Slurm job 1_0: FAILED (JobLaunchFailure) on n1
-COMPLETED|None|n1/lost/Slurm job 1_0: COMPLETED on n1; nothing was heard of it for too long
+COMPLETED|None|n1/lost/Slurm job 1_0: COMPLETED on n1; it sent no sign of life for too long
 END
 }
 
@@ -206,8 +206,8 @@ lost = 1
 END
     run_at_slurm
     expect_silent 5
-    expect_sql "lost|Slurm job 1_0: unknown to Slurm; nothing was heard of it for too long
-lost|Slurm job 2_0: unknown to Slurm; nothing was heard of it for too long" "$ends"
+    expect_sql "lost|Slurm job 1_0: unknown to Slurm; it sent no sign of life for too long
+lost|Slurm job 2_0: unknown to Slurm; it sent no sign of life for too long" "$ends"
 }
 
 accounting__where_the_queue_has_forgotten__believed()
@@ -385,7 +385,8 @@ runner__killed_while_jobs_run__collected_by_the_next()
     expect_only_stderr 137
     run_meshsweep run --progress none
     expect_only_stderr 1 \
-        'meshsweep: 3 attempts are with slurm: `meshsweep run --executor slurm` collects them; then start again'
+        'meshsweep: 3 attempts were submitted to slurm; collect them with `meshsweep run --executor slurm`, then '\
+'start again'
     touch go
     run_at_slurm
     expect_silent 0

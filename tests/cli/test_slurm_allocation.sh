@@ -31,7 +31,7 @@ END
 4|n1,n2|n1:0,n1:1,n2:0,n2:1|slurm-step" \
         "SELECT count(*) * 2, host, devices, executor FROM attempt WHERE state = 'ok' GROUP BY 2, 3, 4 ORDER BY 2"
     expect_sql "n1 none  n1" "SELECT DISTINCT substr(log_tail, 1, 11) FROM attempt"
-    expect_sql "the allocation has 2 nodes, 6 devices in all (GPUs of the allocation)" \
+    expect_sql "the allocation has 2 nodes with 6 devices in total (GPUs of the allocation)" \
         "SELECT reason FROM excluded WHERE rule = 'devices.exist'"
     sed "s/--job-name=[^ ]*/NAME/; s| /bin/sh .*||" slurm/sruns | sort -u >options
     expect_file_contains options "--jobid=1 --exact --nodes=1 --nodelist=n1 --ntasks=1 --ntasks-per-node=1 \
@@ -115,9 +115,9 @@ in_allocation__without_one__said()
     slurm_sweep 1 </dev/null
     unset SLURM_JOB_ID
     run_in_allocation
-    expect_only_stderr 2 'meshsweep: --in-allocation: there is no SLURM_JOB_ID; start this within salloc or sbatch'
+    expect_only_stderr 2 'meshsweep: --in-allocation: SLURM_JOB_ID is not set; start meshsweep inside salloc or sbatch'
     run_meshsweep run --in-allocation
-    expect_only_stderr 2 'meshsweep: --in-allocation is for --executor slurm'
+    expect_only_stderr 2 'meshsweep: --in-allocation needs --executor slurm'
 }
 
 run_cases "$@"

@@ -323,7 +323,7 @@ batch_shell__killed__told_with_its_signal()
     sed -i 's/absence = "20s"/absence = "3s"/' sweep.toml
     run_at_slurm
     expect_silent 3
-    expect_sql "signal|9|FAILED (JobLaunchFailure)|its batch shell ended before it could say how" \
+    expect_sql "signal|9|FAILED (JobLaunchFailure)|its batch shell ended before it could report how" \
         "SELECT failure, signal, substr(message, 16, 25), substr(message, instr(message, 'its')) FROM attempt"
 }
 
@@ -364,7 +364,7 @@ ok|0|9" "SELECT coalesce(failure, state), exit_code, count(*) FROM attempt GROUP
             ORDER BY 1))
          FROM attempt JOIN job AS j ON j.id = job_id JOIN summary AS m ON m.attempt_id = attempt.id
          WHERE host = 'n1,n2' AND m.value = 1"
-    expect_sql "the allocation has 2 nodes, 8 devices in all (processors of the allocation)" \
+    expect_sql "the allocation has 2 nodes with 8 devices in total (processors of the allocation)" \
         "SELECT reason FROM excluded WHERE rule = 'devices.exist'"
 }
 

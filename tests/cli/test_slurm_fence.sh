@@ -72,7 +72,7 @@ task__ended_and_pending_again__interrupted_and_another_attempt()
     echo 'PENDING|BeginTime|' >slurm/state.1
     wait_command
     expect_silent 0
-    expect_sql "lost|Slurm job 1_0: PENDING (BeginTime); it was ended to be started again
+    expect_sql "lost|Slurm job 1_0: PENDING (BeginTime); it was stopped to be requeued
 ok|" "$ends"
     expect_file_contains slurm/cancelled 1_0
 }
@@ -103,7 +103,7 @@ END
     kill -STOP $pids
     wait_command
     expect_silent 0
-    expect_sql "lost|Slurm job 1_0: RUNNING on n1; nothing was heard of it for too long
+    expect_sql "lost|Slurm job 1_0: RUNNING on n1; it sent no sign of life for too long
 ok|" "$ends"
     cp results.db.d/*/1/slurm.result result
     # shellcheck disable=SC2086
@@ -142,9 +142,9 @@ tasks__cancelled_while_pending__not_tried_again()
     start_task_again 1 1
     wait_command
     expect_silent 3
-    expect_sql "cancelled|Slurm job 1_0: no longer in its array; it was cancelled past this program
+    expect_sql "cancelled|Slurm job 1_0: no longer in its array; it was cancelled by someone else
 ok|
-cancelled|Slurm job 1_2: no longer in its array; it was cancelled past this program" "$ends"
+cancelled|Slurm job 1_2: no longer in its array; it was cancelled by someone else" "$ends"
     expect "[ $(jobs_submitted) = 1 ]"
 }
 
@@ -165,7 +165,7 @@ batch_shell__killed__told_with_its_signal()
     slurm_sweep 1 'echo begun; kill -KILL "$(ps -o ppid= -p "$PPID" | tr -d " ")"; sleep 0.2' </dev/null
     run_at_slurm
     expect_silent 3
-    expect_sql "signal|9|FAILED (NonZeroExitCode) on n0; its batch shell ended before it could say how: begun" \
+    expect_sql "signal|9|FAILED (NonZeroExitCode) on n0; its batch shell ended before it could report how: begun" \
         "SELECT failure, signal, substr(message, instr(message, 'FAILED')) FROM attempt"
 }
 

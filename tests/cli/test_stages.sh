@@ -128,7 +128,7 @@ stages__asked_for__the_same_trials()
     sql "SELECT hex(key), reason FROM trial AS t JOIN job AS j ON j.id = t.job_id ORDER BY t.id" asked.db >asked
     diff -u run asked >difference || fail "$(cat difference)"
     run_meshsweep ask -d asked.db -c sweep.toml
-    expect_only_stderr 4 'meshsweep: stage-by-stage has nothing more to ask for: all 2 stages are done'
+    expect_only_stderr 4 'meshsweep: stage-by-stage has no more jobs to propose: all 2 stages are done'
 }
 
 # What is asked for and not told holds up what follows from it.
@@ -138,7 +138,8 @@ stages__asked_for_and_not_told__waits()
     run_meshsweep ask -d asked.db -c sweep.toml -n 30
     expect_only_stdout_contains 0 '"open":	10'
     run_meshsweep ask -d asked.db -c sweep.toml
-    expect_only_stderr_contains 4 'stage-by-stage waits for what was asked for to be told: stage 1 of 2, memory: '
+    expect_only_stderr_contains 4 'stage-by-stage waits for the results of jobs that were asked for: stage 1 of 2, '\
+'memory: '
 }
 
 stages__replay__says_what_they_lose()
@@ -180,19 +181,21 @@ stages__mistakes__told_with_their_places()
     expect_problem 's/free = \["bucket"\]/free = ["bukcet"]/' \
         '24:9: free: no section has a key "bukcet"; did you mean "bucket"?'
     expect_problem 's/free = \["zero_stage", "micro_batch"\]/free = ["micro_batch"]/' \
-        '13:1: "zero_stage" has 4 values and is free in no stage of [search]: only the first would be tried; name it '\
-'in the `free` of a stage'
+        '13:1: "zero_stage" has 4 values but is not free in any stage of [search], so only the first would be '\
+'tried; add it '\
+'to `free` of a stage'
     expect_problem 's/max_trials = 10/max_trials = 0/' '21:14: max_trials must be from 1 to 1000000000, not 0'
     expect_problem '/max_trials = 4/d' '23:1: [[search.stage]] lacks "max_trials"'
     expect_problem 's/name = "memory"/nmae = "memory"/' \
         '18:1: unknown key "nmae" in [[search.stage]]; did you mean "name"?'
     expect_problem '1s/^/[search]\nstrategy = "model"\n/' \
-        '2:12: strategy = "model", and there are stages, each with its own: leave one of them out'
+        '2:12: strategy = "model" cannot be combined with [[search.stage]], where each stage has its own strategy; '\
+'remove one of them'
     expect_problem '/^\[\[search/,$d; 1s/^/[search]\nstrategy = "stage-by-stage"\n/' \
-        '2:12: strategy = "stage-by-stage" needs [[search.stage]]: which keys are free in each, by which strategy, '\
-'for how many trials'
+        '2:12: strategy = "stage-by-stage" needs [[search.stage]] tables with the free keys, the strategy '\
+'and the number of trials of each stage'
     expect_problem 's/^name = "stages"/&\nreplicate = ["bucket", "overlap"]/' \
-        '25:9: free: "bucket" is a replicate key: its jobs are one configuration'
+        '25:9: free: "bucket" is a replicate key, so its jobs are one configuration'
 }
 
 run_cases "$@"

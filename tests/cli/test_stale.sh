@@ -19,7 +19,7 @@ stale__nothing_changed__none()
     run_meshsweep run --stale --progress none
     expect_status 0
     expect_any_stdout
-    expect_stderr 'meshsweep: 0 of 4 results are stale and run again'
+    expect_stderr 'meshsweep: 0 of 4 results are stale; running them again'
     expect_sql 4 "SELECT count(*) FROM attempt"
 }
 
@@ -34,17 +34,17 @@ stale__script_changed__its_jobs_run_again()
     touch -d '2001-01-01' job.sh
     run_meshsweep stale
     expect_only_stdout_contains 3 '4 of 4 results are stale'
-    expect_stdout_contains "  4: $(pwd -P)/job.sh is another than they ran (job 1)"
+    expect_stdout_contains "  4: $(pwd -P)/job.sh has changed since they ran (job 1)"
     run_meshsweep run --stale --progress none
     expect_status 0
     expect_any_stdout
-    expect_stderr 'meshsweep: 4 of 4 results are stale and run again'
+    expect_stderr 'meshsweep: 4 of 4 results are stale; running them again'
     expect_sql '4|8' "SELECT (SELECT count(*) FROM job WHERE state = 'ok'), (SELECT count(*) FROM attempt)"
     run_meshsweep stale
     expect_only_stdout 0 '0 of 4 results are stale'
     mv job.sh elsewhere
     run_meshsweep stale
-    expect_only_stdout_contains 3 "  4: $(pwd -P)/job.sh is not there any more (job 1)"
+    expect_only_stdout_contains 3 "  4: $(pwd -P)/job.sh no longer exists (job 1)"
 }
 
 run_stale__fewer_started_than_are_stale__the_others_keep_their_results()
@@ -54,17 +54,17 @@ run_stale__fewer_started_than_are_stale__the_others_keep_their_results()
     run_meshsweep run --stale --limit 1 --progress none
     expect_status 0
     expect_any_stdout
-    expect_stderr_contains 'meshsweep: 4 of 4 results are stale; 1 of them now run again'
+    expect_stderr_contains 'meshsweep: 4 of 4 results are stale; running 1 of them again'
     expect_sql '4|5' "SELECT (SELECT count(*) FROM job WHERE state = 'ok'), (SELECT count(*) FROM attempt)"
     run_meshsweep run --stale --only 'x = 2' --progress none
     expect_status 0
     expect_any_stdout
-    expect_stderr_contains 'meshsweep: 3 of 4 results are stale; 2 of them now run again'
+    expect_stderr_contains 'meshsweep: 3 of 4 results are stale; running 2 of them again'
     expect_sql '4|7' "SELECT (SELECT count(*) FROM job WHERE state = 'ok'), (SELECT count(*) FROM attempt)"
     run_meshsweep run --stale --progress none
     expect_status 0
     expect_any_stdout
-    expect_stderr 'meshsweep: 1 of 4 results are stale and run again'
+    expect_stderr 'meshsweep: 1 of 4 results are stale; running them again'
     expect_sql '4|8' "SELECT (SELECT count(*) FROM job WHERE state = 'ok'), (SELECT count(*) FROM attempt)"
 }
 
@@ -79,7 +79,7 @@ stale__line_for_the_shell__its_files_count()
 $(pwd -P)/job.sh" "SELECT DISTINCT k.key FROM attempt, json_each(scripts) AS k ORDER BY 1"
     echo 'depth: 2' >job.cfg
     run_meshsweep stale
-    expect_only_stdout_contains 3 "  4: $(pwd -P)/job.cfg is another than they ran (job 1)"
+    expect_only_stdout_contains 3 "  4: $(pwd -P)/job.cfg has changed since they ran (job 1)"
 }
 
 stale__declared_version__compared_with_the_file()
@@ -96,7 +96,7 @@ stale__declared_version__compared_with_the_file()
     run_meshsweep run --stale --progress none
     expect_status 0
     expect_any_stdout
-    expect_stderr 'meshsweep: 4 of 4 results are stale and run again'
+    expect_stderr 'meshsweep: 4 of 4 results are stale; running them again'
     run_meshsweep stale -c sweep.toml
     expect_only_stdout 0 '0 of 4 results are stale'
     sed -i 's/^absent = .*/absent = 3/' sweep.toml
@@ -118,7 +118,7 @@ stale__no_sweep_file_to_read__versions_left_out_and_said()
     expect_status 0
     expect_stdout '0 of 4 results are stale'
     expect_stderr_contains \
-        'declared versions are not compared: sweep.toml: the sweep file of results.db is not there any more'
+        'declared versions are not compared: sweep.toml: the sweep file of results.db no longer exists'
 }
 
 stale__other_commit_or_driver__told_apart()
@@ -133,7 +133,7 @@ stale__other_commit_or_driver__told_apart()
     run_meshsweep run --stale --progress none
     expect_status 0
     expect_any_stdout
-    expect_stderr_contains '4 of 4 results are stale and run again'
+    expect_stderr_contains '4 of 4 results are stale; running them again'
     run_meshsweep stale
     expect_only_stdout 0 '0 of 4 results are stale'
 }

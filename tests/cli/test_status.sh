@@ -20,8 +20,9 @@ running  1   12.5%
 pending  1   12.5%
 total    8
 
-no runner is at work; `meshsweep run -c gpt.toml` goes on from here
-  slot 0: job 7, attempt 1, started LONG ago, not known to have ended  layers=4 name=small micro_batch=4 tp=2 '\
+no runner is active; `meshsweep run -c gpt.toml` continues from here
+  slot 0: job 7, attempt 1, started LONG ago; it is not known whether it has ended  layers=4 name=small '\
+'micro_batch=4 tp=2 '\
 'zero_stage=1
 
 0.0758 device-hours so far, about 0.021 more
@@ -99,7 +100,7 @@ END
     expect "! grep -q 'eta' .stderr"
     run_meshsweep status
     expect_status 0
-    expect_stdout_contains 'search by random: 4 trials, 4 ok, 0 stopped early, 0 failed; it has ended: max_trials: 4'
+    expect_stdout_contains 'search by random: 4 trials, 4 ok, 0 stopped early, 0 failed; ended: max_trials: 4'
     expect_stdout_contains '; `meshsweep run -c drawn.toml --strategy grid --max-trials 0` runs what the search left'
     expect "! grep -q 'device-hours so far, about' .stdout"
     expect_no_stderr
@@ -117,16 +118,17 @@ END
     sql 'UPDATE search SET finished = NULL WHERE id = (SELECT max(id) FROM search)'
     run_meshsweep status
     expect_status 0
-    expect_stdout_contains 'run -c drawn.toml --strategy random` goes on from here, with the other options it was given'
+    expect_stdout_contains 'run -c drawn.toml --strategy random` continues from here; give it the same other '\
+'options as before'
     expect_no_stderr
-    sql "UPDATE search SET finished = 'every candidate was tried' WHERE finished IS NULL"
+    sql "UPDATE search SET finished = 'all candidates have been tried' WHERE finished IS NULL"
     # All the others, without a search.
     run_meshsweep run -c drawn.toml --only x=30
     expect_only_status 0
     run_meshsweep status
     expect_status 0
     expect "! grep -q 'search by' .stdout"
-    expect_stdout_contains 'no runner is at work; `meshsweep run -c drawn.toml` goes on from here'
+    expect_stdout_contains 'no runner is active; `meshsweep run -c drawn.toml` continues from here'
     expect_no_stderr
 }
 
@@ -150,7 +152,7 @@ status__search_that_has_ended__what_it_left_out_runs_as_advised()
         advised=$(sed -En 's/.*`(meshsweep run .*)` runs what the search left out$/\1/p' stood)
         expect '[ -n "$advised" ]'
         meshsweep report -d other.db 2>/dev/null
-        expect 'grep -qF "not to come: <code>$advised</code> runs what the search left out." report.html'
+        expect 'grep -qF "will not run: <code>$advised</code> runs what the search left out." report.html'
         eval "$advised --progress none" >/dev/null 2>&1
         expect '[ "$(sqlite3 other.db "SELECT count(*) FROM job WHERE state <> '"'ok'"'")" = 0 ]'
     done
@@ -169,7 +171,7 @@ status__search__not_that_of_another_run()
     run_meshsweep status
     expect_status 0
     expect "! grep -q 'search by\|--strategy' .stdout"
-    expect_stdout_contains 'no runner is at work; `meshsweep run` goes on from here'
+    expect_stdout_contains 'no runner is active; `meshsweep run` continues from here'
     expect_no_stderr
 }
 
@@ -216,10 +218,10 @@ status__awkward_message__on_one_line()
 status__no_sweep_or_no_database__said()
 {
     run_meshsweep status
-    expect_only_stderr 1 'meshsweep: database results.db: there is none yet; `meshsweep run` makes it'
+    expect_only_stderr 1 'meshsweep: database results.db: it does not exist yet; `meshsweep run` creates it'
     fixture_database "DELETE FROM job; DELETE FROM sweep"
     run_meshsweep status
-    expect_only_stderr 4 'meshsweep: no sweep has been recorded in this database yet; `meshsweep run` does it'
+    expect_only_stderr 4 'meshsweep: this database has no sweep yet; `meshsweep run` records one'
 }
 
 best__some_ok__winner_command_and_those_close_behind()
@@ -265,9 +267,9 @@ best__out__files_that_run()
         "UPDATE attempt SET environment = json_set(environment, '\$.TOKEN', '[redacted]') WHERE id = 1" \
         "UPDATE sweep SET text = '[[model]]' || char(10) || 'layers = 2'"
     run_meshsweep best --out a/winner
-    expect_only_stdout_contains 0 'secrets are left out, to be put in their places: TOKEN'
+    expect_only_stdout_contains 0 'secrets are left out; fill them in before you run it: TOKEN'
     expect_file_contains a/winner/command.sh '# throughput 100 samples/s, job 1 of sweep gpt'
-    expect_file_contains a/winner/command.sh '# Secrets are left out, to be put in their places: TOKEN'
+    expect_file_contains a/winner/command.sh '# Secrets are left out; fill them in before you run it: TOKEN'
     run_command a/winner/command.sh
     expect_only_stdout 0 'two words a b'
     expect_sql '1|8|tiny' "SELECT readfile('a/winner/job.json')->>'\$.job',
@@ -291,20 +293,21 @@ best__nothing_ok__status_3_and_why()
 {
     fixture_database "DELETE FROM job WHERE state = 'ok'"
     run_meshsweep best
-    expect_only_stderr 3 'meshsweep: no job is ok: 3 failed (2 exit, 1 oom), 1 running, 1 pending; see meshsweep status'
+    expect_only_stderr 3 'meshsweep: no job has succeeded: 3 failed (2 exit, 1 oom), 1 running, 1 pending; see '\
+'meshsweep status'
     fixture_database "DELETE FROM summary"
     run_meshsweep best
-    expect_only_stderr 3 'meshsweep: no job is best: 3 are ok, but none has a number of throughput'
+    expect_only_stderr 3 'meshsweep: there is no best job: 3 are ok, but none has a value of throughput'
 }
 
 best__no_job_that_has_ended__status_4_and_why()
 {
     fixture_database "DELETE FROM job WHERE state IN ('ok', 'failed')"
     run_meshsweep best
-    expect_only_stderr 4 'meshsweep: no job has ended yet: 1 running, 1 pending; see meshsweep status'
+    expect_only_stderr 4 'meshsweep: no job has finished yet: 1 running, 1 pending; see meshsweep status'
     fixture_database "DELETE FROM job"
     run_meshsweep best
-    expect_only_stderr 4 'meshsweep: there is no job in this database: nothing matched; see meshsweep plan'
+    expect_only_stderr 4 'meshsweep: the database has no jobs, because no combination matched; meshsweep plan shows why'
 }
 
 best__no_objective__status_2_and_what_to_add()
@@ -313,8 +316,9 @@ best__no_objective__status_2_and_what_to_add()
     run_meshsweep best
     expect_status 2
     expect_no_stdout
-    expect_stderr 'meshsweep: gpt.toml: the sweep has no objective, so nothing is best; add objective = "max:METRIC" '\
-'or "min:METRIC" under [sweep] and run it once more (metrics: loss, throughput)'
+    expect_stderr 'meshsweep: gpt.toml: the sweep has no objective, so there is no best job; add objective = '\
+'"max:METRIC" '\
+'or "min:METRIC" under [sweep] and run it again (metrics: loss, throughput)'
 }
 
 status__watch__ends_when_all_is_done()
@@ -334,7 +338,7 @@ END
     expect_only_stdout_contains 0 'ok     4  100.0%'
     wait "$runner"
     run_meshsweep status --watch=never
-    expect_only_stderr 2 'meshsweep: --watch never: must be a duration from 0.1 s to 1 h'
+    expect_only_stderr 2 'meshsweep: --watch never: must be a duration from 100ms to 1h'
 }
 
 node__slower_with_jobs_of_the_same_specs__named()
@@ -351,7 +355,8 @@ END
         duration_ms = (900 + job_id / 2 % 4 * 100) * (1 + 0.5 * (job_id % 2))"
     run_meshsweep status
     expect_status 0
-    expect_stdout_matches 'slow node node-1: 1\.[45][0-9]* times as long as matched jobs elsewhere \(10 compared\)'
+    expect_stdout_matches 'slow node node-1: takes 1\.[45][0-9]* times as long as matched jobs on other nodes \(10 '\
+'compared\)'
     expect_stdout_lacks 'slow node node-0'
     expect_no_stderr
     # No more than plans differ by: nothing is said.
@@ -374,7 +379,8 @@ END
     run_silently 0
     sqlite3 results.db "UPDATE attempt SET host = 'node-' || number, duration_ms = 1000 * number"
     run_meshsweep status
-    expect_only_stdout_contains 0 'slow node node-2: 2.00 times as long as matched jobs elsewhere (3 compared)'
+    expect_only_stdout_contains 0 'slow node node-2: takes 2.00 times as long as matched jobs on other nodes (3 '\
+'compared)'
     expect_stdout_lacks 'slow node node-1'
     run_meshsweep status --json
     expect_only_stdout_matches 0 '"pairs":[[:space:]]*3'

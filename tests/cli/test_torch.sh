@@ -119,7 +119,7 @@ train_torch__what_cannot_be_done__said_in_a_sentence()
 {
     need_torch
     run_command /usr/bin/python3 "$source_dir/scripts/train_torch.py" --micro-batch=3
-    expect_only_stderr 2 'train_torch.py: a global batch of 16 is no multiple of micro-batch 3 x 1 ranks'
+    expect_only_stderr 2 'train_torch.py: a global batch of 16 is not a multiple of micro-batch 3 x 1 ranks'
     run_command /usr/bin/python3 "$source_dir/scripts/train_torch.py" --data=nowhere
     expect_only_stderr 2 'train_torch.py: nowhere: No such file or directory'
     /usr/bin/python3 -c 'import sys, torch; sys.exit(torch.__version__ >= "2")' || return 0 # has what 1.13 lacks

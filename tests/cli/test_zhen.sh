@@ -79,7 +79,7 @@ own_copy__loads__with_its_counts_and_limits()
     run_meshsweep plan -c zhen.toml --all
     expect_status 0
     expect_stdout_contains 'excluded 18 by world-size: the parallel degrees must multiply to the number of devices'
-    expect_stdout_contains 'the file has no [job] command: `run` needs one, there or with --command'
+    expect_stdout_contains 'the file has no [job] command; `run` needs one, in the file or with --command'
     expect_no_stderr
     expect "! ls | grep results"
     run_meshsweep run -c zhen.toml

@@ -225,11 +225,11 @@ TEST(classify__kernel_says_host_memory__oom_host)
     struct outcome o = signaled(SIGKILL);
     o.host_oom = true;
     assert_verdict(&o, "working\n", FAILURE_OOM_HOST,
-                   "killed by signal 9 (SIGKILL): the kernel ended it, the host's memory was exhausted");
+                   "killed by signal 9 (SIGKILL): killed by the kernel: the host ran out of memory");
     o = exited(137);
     o.host_oom = true;
     assert_verdict(&o, "Killed\n", FAILURE_OOM_HOST,
-                   "exit status 137: the kernel ended it, the host's memory was exhausted");
+                   "exit status 137: killed by the kernel: the host ran out of memory");
     o = limited(ENDING_TIMEOUT);
     o.host_oom = true;
     assert_verdict(&o, "", FAILURE_TIMEOUT, "timeout: still running after 1m30s");

@@ -128,11 +128,11 @@ TEST_WITHIN(render__batch__third_completed_and_checked, enter, leave)
         {"\"global_batch\":64", "\"train_micro_batch_size_per_gpu\": 16"},
         {"\"micro_batch\":4,\"dp\":2", "\"train_batch_size\": 8"},
         {"\"micro_batch\":4,\"sequence_parallel_size\":2", "\"train_batch_size\": 8"},
-        {"\"train_batch_size\":64,\"micro_batch\":3",
-         "the batch contradicts itself: train_batch_size 64, train_micro_batch_size_per_gpu 3, data-parallel size 4"},
-        {"\"train_batch_size\":2", "the batch contradicts itself: train_batch_size 2, data-parallel size 4"},
+        {"\"train_batch_size\":64,\"micro_batch\":3", "the batch sizes contradict each other: train_batch_size 64, "
+                                                      "train_micro_batch_size_per_gpu 3, data-parallel size 4"},
+        {"\"train_batch_size\":2", "the batch sizes contradict each other: train_batch_size 2, data-parallel size 4"},
         {"\"train_batch_size\":64,\"micro_batch\":4,\"gradient_accumulation\":2",
-         "the batch contradicts itself: train_batch_size 64, train_micro_batch_size_per_gpu 4, "
+         "the batch sizes contradict each other: train_batch_size 64, train_micro_batch_size_per_gpu 4, "
          "gradient_accumulation_steps 2, data-parallel size 4"},
         {"\"zero_stage\":1", "\"gradient_accumulation_steps\": null"},
         {"\"train_batch_size\":64", "\"gradient_accumulation_steps\": 1"},
@@ -184,36 +184,37 @@ TEST_WITHIN(open__bad_base__one_sentence_with_a_place, enter, leave)
     static const struct {
         const char *text, *expected;
     } cases[] = {
-        {"{\n /* no\n}", "ds.json:2:2: a comment that does not end"},
-        {"{\n // no", "ds.json:2:7: a name in double quotes should follow"},
-        {"{ /*\n\n*/ \"fp16\": ,}", "ds.json:3:12: this is no JSON value"},
-        {"{,}", "ds.json:1:2: a name in double quotes should follow"},
-        {"{\"fp16\": 1,,}", "ds.json:1:12: a name in double quotes should follow"},
-        {"{\"fp16\": 1,\n \"fp16\": 2}", "ds.json:2:2: \"fp16\" is given twice (first in line 1)"},
+        {"{\n /* no\n}", "ds.json:2:2: a comment is not closed"},
+        {"{\n // no", "ds.json:2:7: expected a name in double quotes"},
+        {"{ /*\n\n*/ \"fp16\": ,}", "ds.json:3:12: this is not a JSON value"},
+        {"{,}", "ds.json:1:2: expected a name in double quotes"},
+        {"{\"fp16\": 1,,}", "ds.json:1:12: expected a name in double quotes"},
+        {"{\"fp16\": 1,\n \"fp16\": 2}", "ds.json:2:2: \"fp16\" is given twice (first on line 1)"},
         {"{\"zero_optimization\": {\"overlapp_comm\": true}}",
-         "ds.json:1:24: DeepSpeed knows no key of zero_optimization \"overlapp_comm\"; did you mean \"overlap_comm\"?"},
+         "ds.json:1:24: DeepSpeed has no key zero_optimization \"overlapp_comm\"; did you mean \"overlap_comm\"?"},
         {"{\"zero_optimization\": {\"offload_param\": {\"devise\": \"cpu\"}}}",
-         "ds.json:1:42: DeepSpeed knows no key of zero_optimization.offload_param \"devise\"; did you mean "
+         "ds.json:1:42: DeepSpeed has no key zero_optimization.offload_param \"devise\"; did you mean "
          "\"device\"?"},
         {"{\"train_batch_size\": 8,\n \"train_micro_batch_size_per_gpu\": 2.5}",
          "ds.json:2:2: train_micro_batch_size_per_gpu must be a whole number above 0"},
         {"{\"gradient_accumulation_steps\": 0}",
          "ds.json:1:2: gradient_accumulation_steps must be a whole number above 0"},
-        {"[1]", "ds.json:1:1: a ds_config is a JSON object"},
-        {"{\"fp16\": 01}", "ds.json:1:10: this is no JSON value"},
-        {"{\"fp16\": \"a}", "ds.json:1:10: a string that does not end, or has a bad escape"},
-        {"{\"fp16\": 1", "ds.json:1:11: a comma or } should follow"},
-        {"{} x", "ds.json:1:4: nothing should follow"},
-        {"{fp16: 1}", "ds.json:1:2: a name in double quotes should follow"},
-        {"{\"fp16\" 1}", "ds.json:1:9: a colon should follow"},
-        {"{\"fp16\": [1 2]}", "ds.json:1:13: a comma or ] should follow"},
-        {"{\"fp16\": ", "ds.json:1:10: the file ends here, and a value should follow"},
-        {"{\"fp16\": \"\\x\"}", "ds.json:1:10: a string that does not end, or has a bad escape"},
-        {"{\"fp16\": \"\\u12G4\"}", "ds.json:1:10: a string that does not end, or has a bad escape"},
-        {"{\"fp16\": 1.}", "ds.json:1:10: this is no JSON value"},
-        {"{\"fp16\": 1e+}", "ds.json:1:10: this is no JSON value"},
-        {"{\"fp16\": tru}", "ds.json:1:10: this is no JSON value"},
-        {"{\"zero_optimization\": 3}", "`zero_optimization.stage` lies below something in ds.json that is no object"},
+        {"[1]", "ds.json:1:1: a ds_config must be a JSON object"},
+        {"{\"fp16\": 01}", "ds.json:1:10: this is not a JSON value"},
+        {"{\"fp16\": \"a}", "ds.json:1:10: a string is not closed, or has an invalid escape"},
+        {"{\"fp16\": 1", "ds.json:1:11: expected a comma or }"},
+        {"{} x", "ds.json:1:4: expected the end of the file"},
+        {"{fp16: 1}", "ds.json:1:2: expected a name in double quotes"},
+        {"{\"fp16\" 1}", "ds.json:1:9: expected a colon"},
+        {"{\"fp16\": [1 2]}", "ds.json:1:13: expected a comma or ]"},
+        {"{\"fp16\": ", "ds.json:1:10: the file ends where a value is expected"},
+        {"{\"fp16\": \"\\x\"}", "ds.json:1:10: a string is not closed, or has an invalid escape"},
+        {"{\"fp16\": \"\\u12G4\"}", "ds.json:1:10: a string is not closed, or has an invalid escape"},
+        {"{\"fp16\": 1.}", "ds.json:1:10: this is not a JSON value"},
+        {"{\"fp16\": 1e+}", "ds.json:1:10: this is not a JSON value"},
+        {"{\"fp16\": tru}", "ds.json:1:10: this is not a JSON value"},
+        {"{\"zero_optimization\": 3}",
+         "`zero_optimization.stage` cannot be set in ds.json, because a value above it is not an object"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         put_base(cases[i].text);
@@ -224,9 +225,8 @@ TEST_WITHIN(open__bad_base__one_sentence_with_a_place, enter, leave)
     }
     put_base("{}");
     char *text = error_of(FILE_OF("[parallel_spec]\n\"zero_optimization.offload_optimizer.ration\" = 0.5\n"));
-    assert_non_null(strstr(text,
-                           "DeepSpeed knows no key of zero_optimization.offload_optimizer \"ration\"; did you mean "
-                           "\"ratio\"?"));
+    assert_non_null(strstr(text, "DeepSpeed has no key zero_optimization.offload_optimizer \"ration\"; did you mean "
+                                 "\"ratio\"?"));
     free(text);
     unlink("ds.json");
     text = error_of(FILE_OF(""));
@@ -340,7 +340,7 @@ TEST_WITHIN(identity__base__content_counts_and_neither_path_nor_layout, enter, l
 TEST(arguments__command_is_a_line__refused)
 {
     char *text = error_of("[deepspeed.arg_mappings]\ntrain_batch_size = \"b\"\n[job]\ncommand = \"t x\"\n");
-    assert_non_null(strstr(text, "test.toml:4:11: arg_mappings need [job] command as a list of words"));
+    assert_non_null(strstr(text, "test.toml:4:11: arg_mappings needs [job] command as a list of words"));
     free(text);
 }
 
@@ -447,7 +447,7 @@ TEST(specs__key_that_zero_optimization_lacks__said_with_a_hint)
     put_base("{}");
     char *text = error_of(FILE_OF("[parallel_spec]\n\"zero_optimization.reduce_bucket_sise\" = [1, 2]\n"
                                   "\"zero_optimization.offload_param.device\" = \"cpu\"\n"));
-    const char *expected = "`zero_optimization.reduce_bucket_sise`: DeepSpeed knows no key of zero_optimization "
+    const char *expected = "`zero_optimization.reduce_bucket_sise`: DeepSpeed has no key zero_optimization "
                            "\"reduce_bucket_sise\"; did you mean \"reduce_bucket_size\"?";
     assert_non_null(strstr(text, expected));
     assert_null(strstr(text, "offload_param"));

@@ -77,14 +77,14 @@ TEST(resolve__unknown_and_ambiguous__hint)
 
 TEST(resolve__unfit_text__refused)
 {
-    check("layers) OR (1", "a closing parenthesis too many");
+    check("layers) OR (1", "there is one closing parenthesis too many");
     check("(layers", "a parenthesis is not closed");
     check("layers; DROP TABLE x", "`;` has no meaning in an expression");
-    check("layers -- x", "comments have no place in an expression");
-    check("layers /* x */", "comments have no place in an expression");
+    check("layers -- x", "an expression cannot contain comments");
+    check("layers /* x */", "an expression cannot contain comments");
     check("?1", "`?` has no meaning in an expression");
-    check("'open", "a string does not end");
-    check("\"open", "a quoted name does not end");
+    check("'open", "a string is not closed");
+    check("\"open", "a quoted name is not closed");
 }
 
 TEST(build__dangerous_expressions__refused_by_the_guard)
@@ -92,10 +92,10 @@ TEST(build__dangerous_expressions__refused_by_the_guard)
     static const struct {
         const char *require, *refused;
     } cases[] = {
-        {"(SELECT 1)", "a subquery may not be used here"},
+        {"(SELECT 1)", "a subquery is not allowed here"},
         {"load_extension('x')", "load_extension"},
-        {"randomblob(1000000000)", "the function randomblob may not be used here"},
-        {"random() > 0", "the function random may not be used here"},
+        {"randomblob(1000000000)", "the function randomblob is not allowed here"},
+        {"random() > 0", "the function random is not allowed here"},
         {"writefile('x', 'y')", "writefile"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -41,14 +41,14 @@ TEST(hosts_parse__wrong_lines__all_reported)
     struct error e = ERROR_INIT;
     assert_int_equal(hosts_parse("hf", "a slots=2\nb\nc slots=0\na slots=1\nd slots=2 x\ne slots=two\n", &l, &e), -1);
     assert_int_equal(e.kind, ERROR_USAGE);
-    assert_string_equal(e.text, "hf:2: a line is written `HOST slots=N`\n"
+    assert_string_equal(e.text, "hf:2: write each line as `HOST slots=N`\n"
                                 "hf:3: a host has 1 to 1024 slots, not 0\n"
                                 "hf:4: host a is listed twice\n"
-                                "hf:5: a line is written `HOST slots=N`\n"
-                                "hf:6: a line is written `HOST slots=N`");
+                                "hf:5: write each line as `HOST slots=N`\n"
+                                "hf:6: write each line as `HOST slots=N`");
     assert_int_equal(l.count, 0);
     assert_int_equal(hosts_parse("hf", "# none\n", &l, &e), -1);
-    assert_string_equal(e.text, "hf: there is no host in it");
+    assert_string_equal(e.text, "hf: it lists no hosts");
 }
 
 TEST(hosts_filter__as_deepspeed_spells_them__narrowed)
@@ -76,12 +76,12 @@ TEST(hosts_filter__what_is_not_there__refused_untouched)
     static const struct {
         const char *include, *exclude, *message;
     } cases[] = {
-        {"worker-9", NULL, "include: there is no host `worker-9` in the hostfile"},
+        {"worker-9", NULL, "include: the hostfile has no host `worker-9`"},
         {NULL, "worker-1:2", "exclude: host worker-1 has no slot `2`"},
         {"worker-1:x", NULL, "include: host worker-1 has no slot `x`"},
         {"worker-1:", NULL, "include: no slot of host worker-1 is named after the colon"},
         {NULL, "worker-0@worker-1@worker-2", "exclude: no host is left"},
-        {"worker-0", "worker-1", "include and exclude exclude each other: give one of them"},
+        {"worker-0", "worker-1", "include and exclude cannot be combined; give one of them"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct host_list l = parsed(uneven);

@@ -334,7 +334,7 @@ TEST(identity__equal_combinations__one_job)
 TEST(build__bool_and_number_in_one_key__error)
 {
     struct error e = build_error("[[model]]\nx = true\n[[model]]\nx = 1\n");
-    assert_non_null(strstr(e.text, "`x` is a boolean in one place and something else in another"));
+    assert_non_null(strstr(e.text, "`x` is a boolean in one place and another type elsewhere"));
 }
 
 /* --- against a database --- */

@@ -41,10 +41,10 @@ TEST(make__unknown_or_too_large__refused_with_place)
         const char *text, *message;
     } cases[] = {
         {ZHEN_SPACE "[model_space.base]\n" ZHEN_SIZES "num_zhen_layers = 1\ntokens = [\"MAGIC\"]\n",
-         "s.toml:13:10: the base: the parameters of MAGIC are not known"},
+         "s.toml:13:10: the base: the parameters of MAGIC cannot be counted"},
         {ZHEN_SPACE "[model_space.base]\nnum_features = 512\nemb_dim = 160\noutput_per_emb = 9000000000000000000\n"
                     "num_zhen_layers = 2\ntokens = [\"LINEAR\", \"LINEAR\"]\n",
-         "s.toml:13:10: the base is too large: 64 bits do not count it"},
+         "s.toml:13:10: the base has too many parameters to count in 64 bits"},
         {ZHEN_SPACE "[model_space.base]\n" ZHEN_SIZES "num_zhen_layers = 65\ntokens = [\"DOT\"]\n",
          "s.toml:8:1: the base has more than 64 layers"},
     };

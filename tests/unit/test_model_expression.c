@@ -71,11 +71,11 @@ TEST(functions__elements__counted)
     assert_kept(TWO_KINDS, "mixers(layer_count, 'DOT') = 0", (1 + 1 + 2 + 2 + 3) * 32);
     assert_kept(TWO_KINDS, "mixers('DOT') = 3", (1 + 0 + 1 + 1) * 32);
     assert_kept(TWO_KINDS, "tokens(1, 'LINEAR') + tokens(1, 'DOT') = tokens(1)", 23 * 32);
-    assert_refused(TWO_KINDS, "mixers('MAGIC') = 1", "--where: tokens(): there is no 'MAGIC'");
+    assert_refused(TWO_KINDS, "mixers('MAGIC') = 1", "--where: tokens(): there is no kind 'MAGIC'");
     assert_refused(TWO_KINDS, "mixers('DOT', 1) = 1",
-                   "--where: tokens() takes a layer's number, a kind in quotes, or both");
+                   "--where: tokens() takes a layer number, a kind in quotes, or both");
     assert_refused(TWO_KINDS, "mixers('DOT', 'DOT') = 1",
-                   "--where: tokens() takes a layer's number, a kind in quotes, or both");
+                   "--where: tokens() takes a layer number, a kind in quotes, or both");
 }
 
 TEST(base__parameters__known_number)
@@ -112,7 +112,8 @@ TEST(generic__several_multisets__by_their_names)
     assert_refused(TWO_STACKS, "mixers() = 1",
                    "--where: mixers(): the model space has no layers of mixers, or several kinds of them");
     assert_refused(TWO_STACKS, "params > 1",
-                   "--where: `params`: the parameters of these models are not known (of DHEN models they are: see "
+                   "--where: `params`: the parameters of these models cannot be counted, only those of DHEN models "
+                   "(see "
                    "mixers)");
 }
 
@@ -124,8 +125,8 @@ TEST(refused__names_and_functions__reason_and_hint)
     assert_refused(TWO_KINDS, "base.params > 1",
                    "--where: `base.params`: there is no [model_space.base] to compare with");
     assert_refused(ZHEN_SPACE ZHEN_BASE, "base.zzz > 1", "--where: unknown key `base.zzz`");
-    assert_refused(TWO_KINDS, "random() > 0", "--where: the function random may not be used here");
-    assert_refused(TWO_KINDS, "(SELECT 1)", "--where: a subquery may not be used here");
+    assert_refused(TWO_KINDS, "random() > 0", "--where: the function random is not allowed here");
+    assert_refused(TWO_KINDS, "(SELECT 1)", "--where: a subquery is not allowed here");
     assert_refused(TWO_KINDS, "emb_dim >", "--where: near \")\": syntax error");
     assert_refused(TWO_KINDS, "nosuch(1)", "--where: no such function: nosuch");
     assert_refused(TWO_KINDS, "abs(-9223372036854775807 - 1) > 0", "--where: integer overflow");

@@ -244,9 +244,9 @@ TEST(each__nothing_left__which_filter_and_how_many)
         {NUMBERS "[[model_space.filter]]\nwhere = \"a > 2\"\n",
          "no model is left of 6 candidates: a > 2 removed 4, --where removed 2",
          {.where = "b = 'z'"}},
-        {NUMBERS, "there are 6 models, none of them behind the first 6", {.offset = 6}},
-        {NUMBERS, "there are 6 models, none of them behind the first 100", {.offset = 100}},
-        {NUMBERS, "there are 3 models, none of them behind the first 3", {.offset = 3, .where = "b = 'x'"}},
+        {NUMBERS, "there are 6 models, so none is left after skipping 6", {.offset = 6}},
+        {NUMBERS, "there are 6 models, so none is left after skipping 100", {.offset = 100}},
+        {NUMBERS, "there are 3 models, so none is left after skipping 3", {.offset = 3, .where = "b = 'x'"}},
         {ZHEN_SPACE ZHEN_BASE SIMILAR "[[model_space.sample]]\ntake = 20\neach = { num_zhen_layers = 1 }\n",
          "no model is left of 91 candidates: similar-parameters removed 91",
          {0}},
@@ -259,7 +259,7 @@ TEST(each__nothing_left__which_filter_and_how_many)
          {.where = "a < 0"}},
         {"[model_space.keys]\na = { multiset = [\"x\"], total = 2, layers = [1, 3] }\n"
          "[[model_space.sample]]\ntake = 1\neach = { layer_count = 3 }\n",
-         "no model is left: no part of the sample has candidates",
+         "no model is left: no part of the sample has any candidates",
          {0}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

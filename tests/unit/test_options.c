@@ -188,7 +188,7 @@ TEST(options_parse__wrong_use__one_sentence)
     check_refused(ARGV("--share", "x"), "--share x: must be a number");
     check_refused(ARGV("--timeout", "soon"), "--timeout soon: must be a duration such as 90, 90s, 10m or 1h30m");
     check_refused(ARGV("--how", "loudly"), "--how loudly: must be auto, plain or none");
-    check_refused(ARGV("a", "b", "c"), "one word too many: c");
+    check_refused(ARGV("a", "b", "c"), "unexpected argument: c");
 }
 
 TEST(options_add_help__table__aligned_lines)
@@ -201,7 +201,7 @@ TEST(options_add_help__table__aligned_lines)
                                             "  -h, --help          this text\n"
                                             "      --version       versions of the tool and its libraries\n"
                                             "      --color WHEN    auto, always or never (default auto)\n"
-                                            "      --no-pager      long output without one\n");
+                                            "      --no-pager      do not use a pager for long output\n");
     buffer_free(&text);
 }
 

@@ -212,7 +212,7 @@ TEST(architecture_complete__latent_keys_without_a_rank__refused)
     struct architecture a = gpt(2, 128, 4, 1000, 0);
     a.q_lora_rank = 16;
     assert_int_equal(architecture_complete(&a, &e), -1);
-    assert_non_null(strstr(e.text, "want kv_lora_rank"));
+    assert_non_null(strstr(e.text, "need kv_lora_rank"));
 }
 
 /* Mixtral 8x7B: 46.7 billion, of which a token passes 12.9 billion. */
@@ -371,19 +371,19 @@ TEST(architecture_complete__absurd_numbers__refused_untouched)
     refused(a, "experts_per_token");
     a = good;
     a.window_layers = 1;
-    refused(a, "window_layers wants sliding_window or attention_chunk");
+    refused(a, "window_layers needs sliding_window or attention_chunk");
     a.window = 8;
     a.window_layers = 3;
-    refused(a, "window_layers = 3 is more than layers = 2");
+    refused(a, "window_layers = 3 is more than the 2 layers");
     a = good;
     a.window = a.chunk = 8;
     refused(a, "sliding_window and attention_chunk");
     a = good;
     a.router_bias = true;
-    refused(a, "router_bias wants experts");
+    refused(a, "router_bias needs experts");
     a = good;
     a.shared_gate = true;
-    refused(a, "shared_gate wants shared_ffn");
+    refused(a, "shared_gate needs shared_ffn");
     a = good;
     a.layers = INT64_MAX;
     a.ffn = INT64_MIN;
@@ -402,31 +402,31 @@ TEST(architecture_complete__pattern_and_mixers__faults_named)
 {
     struct architecture good = gpt(4, 64, 4, 100, 0), a = good;
     a.hybrid_pattern = "M*-E";
-    refused(a, "hybrid_pattern and experts go together");
+    refused(a, "hybrid_pattern must have an E");
     a.hybrid_pattern = "M*-X";
-    refused(a, "hybrid_pattern = 'M*-X' is no pattern");
+    refused(a, "hybrid_pattern = 'M*-X' is not a pattern");
     a.hybrid_pattern = "MG*-";
-    refused(a, "is no pattern");
+    refused(a, "is not a pattern");
     a.hybrid_pattern = "M*-";
     refused(a, "hybrid_pattern has 3 layers, not 4");
     a.hybrid_pattern = "M*-M/M-/M*";
-    refused(a, "is no pattern");
+    refused(a, "is not a pattern");
     a.hybrid_pattern = "M*-M";
     a.mixer_layers = 3;
-    refused(a, "hybrid_pattern says mixer_layers = 2, not 3");
+    refused(a, "hybrid_pattern has mixer_layers = 2, not 3");
     a = good;
     a.mixer_layers = 5;
     refused(a, "mixer_layers = 5 is more than layers = 4");
     a = good;
     a.mixer_state = 16;
-    refused(a, "want mixer_layers");
+    refused(a, "need mixer_layers");
     a.mixer_layers = 2;
     a.mixer_heads = 6;
     a.mixer_groups = 4;
     refused(a, "mixer_groups = 4 does not divide mixer_heads = 6");
     a = good;
     a.expert_latent = 16;
-    refused(a, "expert_latent wants experts");
+    refused(a, "expert_latent needs experts");
 }
 
 /* Megatron-LM's defaults: two heads of 64 for a hidden size of 64, state 128, 8 groups would not divide them. */

@@ -62,7 +62,7 @@ TEST(inputs_decode__degrees_not_given__data_parallel_is_what_is_left)
     assert_true(s.plan.flash_attention);
     set_number(v, "tp", 3);
     assert_int_equal(inputs_decode(v, &s, &e), -1);
-    assert_non_null(strstr(e.text, "dp: nodes x devices_per_node = 8 is no multiple of tp x pp x cp = 3"));
+    assert_non_null(strstr(e.text, "dp: nodes x devices_per_node = 8 is not a multiple of tp x pp x cp = 3"));
 }
 
 TEST(predictor_predict__parameters_and_activations_alone__states_and_activations)
@@ -127,7 +127,7 @@ TEST(inputs_decode__words__as_enumerators)
     assert_true(s.plan.flash_attention && s.plan.attention_kernel == ATTENTION_KERNEL_FRAMEWORK);
     set_text(v, "recompute", "sometimes");
     assert_int_equal(inputs_decode(v, &s, &e), -1);
-    assert_string_equal(e.text, "recompute = 'sometimes' says nothing to the predictor");
+    assert_string_equal(e.text, "the predictor does not know recompute = 'sometimes'");
 }
 
 TEST(inputs_decode__flags_of_two_bytes__fp32_without)
@@ -201,7 +201,7 @@ TEST(inputs_decode__hybrid_family__wants_what_its_layers_are)
     fill_gpt(v);
     set_text(v, "family", "hybrid");
     assert_int_equal(inputs_decode(v, &s, &e), -1);
-    assert_non_null(strstr(e.text, "family = 'hybrid' wants hybrid_pattern or mixer_layers"));
+    assert_non_null(strstr(e.text, "family = 'hybrid' needs hybrid_pattern or mixer_layers"));
     set_text(v, "hybrid_pattern", "M-M-M-*-M-M-");
     assert_int_equal(inputs_decode(v, &s, &e), 0);
     assert_int_equal(s.architecture.mixer_layers, 5);
@@ -491,7 +491,7 @@ TEST(evidence_widths_of__without_a_table__by_the_others)
     struct buffer b = BUFFER_INIT;
     evidence_describe("nanotron", QUANTITY_OF_MEMORY, 1U << FEATURE_OFFLOAD, &b);
     assert_non_null(strstr(buffer_text(&b), "(ultrascale-1B-8B.csv)"));
-    assert_non_null(strstr(buffer_text(&b), "offload: memory was compared with no measurement in any framework"));
+    assert_non_null(strstr(buffer_text(&b), "offload: no measurement of memory to compare with in any framework"));
     buffer_free(&b);
 }
 
@@ -608,5 +608,5 @@ TEST(predictor_create__unknown_framework__hint)
     struct error e = ERROR_INIT;
     const struct predictor_options options = {.framework = "deepsped"};
     assert_int_equal(predictor_create(&options, &p, &e), -1);
-    assert_string_equal(e.text, "no framework \"deepsped\" is known; did you mean \"deepspeed\"?");
+    assert_string_equal(e.text, "unknown framework \"deepsped\"; did you mean \"deepspeed\"?");
 }

@@ -207,7 +207,7 @@ static void refused(struct training_plan plan, const char *expected)
 TEST(plan_complete__absurd_plans__refused_untouched)
 {
     refused((struct training_plan){.sequence = 0}, "sequence");
-    refused((struct training_plan){.sequence = 64, .decoder_sequence = 32}, "decoder_seq belongs to t5 alone");
+    refused((struct training_plan){.sequence = 64, .decoder_sequence = 32}, "decoder_seq is only for t5");
     refused((struct training_plan){.sequence = 64, .decoder_sequence = -1}, "decoder_sequence");
     refused((struct training_plan){.sequence = 64, .tensor = -1}, "tensor");
     refused((struct training_plan){.sequence = 1000000000000}, "sequence");

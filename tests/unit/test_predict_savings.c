@@ -181,15 +181,15 @@ TEST(plan_complete__savings_that_save_nothing__refused)
     struct training_plan plan = usual;
     plan.recompute = RECOMPUTE_NONE;
     plan.recompute_every = 2;
-    refused(plan, "recompute_layers and recompute_every want recompute");
+    refused(plan, "recompute_layers and recompute_every need recompute");
     plan = usual;
     plan.recompute = RECOMPUTE_SELECTIVE;
     plan.recompute_layers = 2;
-    refused(plan, "recompute_layers goes with recompute = full");
+    refused(plan, "recompute_layers needs recompute = full");
     plan = usual;
     plan.recompute_layers = plan.recompute_every = 2;
-    refused(plan, "recompute_layers and recompute_every exclude each other");
+    refused(plan, "recompute_layers and recompute_every cannot be combined");
     plan = usual;
     plan.overlap_expert = true;
-    refused(plan, "overlap_ep wants ep above 1");
+    refused(plan, "overlap_ep needs ep above 1");
 }

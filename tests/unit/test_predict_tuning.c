@@ -228,20 +228,20 @@ TEST(plan_complete__adapters_without_what_they_need__refused)
 {
     struct training_plan plan = lora;
     plan.lora_targets = 0;
-    refused(plan, "adapters want lora_targets, the modules that they are put on");
+    refused(plan, "adapters need lora_targets, the modules to which they are added");
     plan = lora;
     plan.lora_rank = 0;
-    refused(plan, "adapters want lora_rank");
+    refused(plan, "adapters need lora_rank");
     plan = lora;
     plan.frozen_layers = 1;
-    refused(plan, "frozen_layers says nothing where adapters freeze all layers");
+    refused(plan, "frozen_layers has no effect, because adapters freeze all layers");
     plan = lora;
     plan.recompute = RECOMPUTE_OPERATIONS;
-    refused(plan, "what adapters keep under recompute by operation or module is not known");
+    refused(plan, "selective recomputation by operation or module is not known for adapters");
     plan = (struct training_plan){.sequence = 32, .quantization = QUANTIZATION_NF4};
-    refused(plan, "quantization and kbit_preparation want peft");
+    refused(plan, "quantization and kbit_preparation need peft");
     plan = (struct training_plan){.sequence = 32, .padding_free = true};
-    refused(plan, "padding_free goes with mean_tokens");
+    refused(plan, "padding_free needs mean_tokens");
 }
 
 /* A sweep over peft has the keys of adapters beside peft = "full", too. */
@@ -358,10 +358,10 @@ TEST(inputs_decode__adapters__targets_by_their_names)
     assert_int_equal(decode("lora", "linear_qkv linear_proj linear_fc1 linear_fc2", &s, &e), 0);
     assert_int_equal(s.plan.lora_targets, TARGET_QKV | TARGET_O | TARGET_GATE_UP | TARGET_DOWN);
     assert_int_equal(decode("lora", "q_proj z_proj", &s, &e), -1);
-    assert_string_equal(e.text, "lora_targets = 'q_proj z_proj' says nothing to the predictor");
+    assert_string_equal(e.text, "the predictor does not know lora_targets = 'q_proj z_proj'");
     e = (struct error)ERROR_INIT;
     assert_int_equal(decode("lora", NULL, &s, &e), -1);
-    assert_string_equal(e.text, "adapters want lora_targets, the modules that they are put on");
+    assert_string_equal(e.text, "adapters need lora_targets, the modules to which they are added");
 }
 
 static double kept_of(struct architecture a)

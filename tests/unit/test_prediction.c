@@ -93,7 +93,7 @@ TEST(framework__of_the_profile_or_the_file__found)
     assert_float_equal(memory_under("[predict]\nframework = \"mine\"\n[predict.memory]\nparameter = 4.5\n") - own,
                        0.5 * 1.3153e9, 3e6);
     struct error e = build_error("[predict]\nframework = \"megatorn\"\n[predict.memory]\nbase_bytes = 1\n");
-    assert_non_null(strstr(e.text, "no framework \"megatorn\" is known; did you mean \"megatron\"?"));
+    assert_non_null(strstr(e.text, "unknown framework \"megatorn\"; did you mean \"megatron\"?"));
 }
 
 TEST(memory_fits__not_asked__not_in_force)
@@ -163,11 +163,11 @@ TEST(memory_fits__disabled_by_name__not_applied)
 TEST(predict_table__wrong__with_its_place)
 {
     struct error e = build_error("[predict]\nframework = \"deepsped\"\n" MODEL);
-    assert_non_null(strstr(e.text, "test.toml:2:13: no framework \"deepsped\" is known; did you mean \"deepspeed\"?"));
+    assert_non_null(strstr(e.text, "test.toml:2:13: unknown framework \"deepsped\"; did you mean \"deepspeed\"?"));
     e = build_error("[predict]\naudit = 2\nprune = \"maybe\"\nmemory.sigma = -1\n" MODEL);
-    assert_non_null(strstr(e.text, "test.toml:2:9: audit must lie between 0 and 1"));
+    assert_non_null(strstr(e.text, "test.toml:2:9: audit must be between 0 and 1"));
     assert_non_null(strstr(e.text, "test.toml:3:9: "));
-    assert_non_null(strstr(e.text, "test.toml:4:16: sigma must be a number of at least 0"));
+    assert_non_null(strstr(e.text, "test.toml:4:16: sigma must be a number, at least 0"));
     e = build_error("[predict.memory]\nbase_byte = 1\n" MODEL);
     assert_non_null(strstr(e.text, "did you mean \"base_bytes\"?"));
 }

@@ -103,11 +103,11 @@ TEST(csv_read__empty_lines__skipped_but_null_in_one_column)
 
 TEST(csv_read__malformed__refused_with_line)
 {
-    check_refused("a,b\n1,x\"y\n", "line 2: a quote within a cell that is not quoted, or text after a closing quote");
-    check_refused("a,b\n1,\"x\" \n", "line 2: a quote within a cell that is not quoted, or text after a closing quote");
+    check_refused("a,b\n1,x\"y\n", "line 2: a quote inside an unquoted cell, or text after a closing quote");
+    check_refused("a,b\n1,\"x\" \n", "line 2: a quote inside an unquoted cell, or text after a closing quote");
     check_refused("a,b\n1,2\n3,\"x\ny\n", "line 3: a quoted cell is not closed");
-    check_refused("a,b\n\"1\n\",2\n3\n", "line 4: 1 cells where the first line has 2");
-    check_refused("a\n1,2", "line 2: 2 cells where the first line has 1");
+    check_refused("a,b\n\"1\n\",2\n3\n", "line 4: it has 1 cells, but the first line has 2");
+    check_refused("a\n1,2", "line 2: it has 2 cells, but the first line has 1");
     check_refused("a,b\n1,\xFFq\n", "line 2: not UTF-8 text");
 }
 
@@ -152,7 +152,7 @@ TEST(csv_read__cell_without_end__refused_at_the_limit)
     struct error e = ERROR_INIT;
     bool begun = false;
     assert_int_equal(csv_read_rows(&(struct csv_input){endless_quoted, &begun}, show_record, NULL, &e), -1);
-    assert_string_equal(e.text, "line 1: a cell of more than 64 MiB; is a closing quote missing?");
+    assert_string_equal(e.text, "line 1: a cell is larger than 64 MiB; is a closing quote missing?");
 }
 
 struct long_input {

@@ -61,12 +61,12 @@ TEST(rewrite__refused__reason)
     check("bad", true, "no bad");
     check("bad(1)", true, "no bad function");
     check("f(a", true, "a parenthesis is not closed");
-    check("f(a))", true, "a closing parenthesis too many");
-    check("a -- b", true, "comments have no place in an expression");
+    check("f(a))", true, "there is one closing parenthesis too many");
+    check("a -- b", true, "an expression cannot contain comments");
     check("a; b", true, "`;` has no meaning in an expression");
     check("?1", true, "`?` has no meaning in an expression");
-    check("'a", true, "a string does not end");
-    check("\"a", true, "a quoted name does not end");
+    check("'a", true, "a string is not closed");
+    check("\"a", true, "a quoted name is not closed");
 }
 
 TEST(rewrite__too_long__refused)

@@ -399,7 +399,7 @@ TEST(runner_run__leaving_its_jobs__the_next_collects_them)
     workplace_make(&p);
     assert_int_equal(run(&p, &leaves, (struct runner_options){0}), 0);
     assert_int_equal(p.log.cancels, 0);
-    assert_string_equal(p.noticed, "leaving; what was submitted goes on, and the next run collects it");
+    assert_string_equal(p.noticed, "exiting; submitted jobs continue, and the next run collects their results");
     expect_states(&p, "1 running 2 running 3 pending 4 pending");
     /* Another executor would run them a second time; and this one when it cannot know. */
     assert_int_equal(run(&p, &other, (struct runner_options){0}), -1);

@@ -142,15 +142,17 @@ static void expect_groups(const char *sweep, bool equal_batch, const char *expec
 TEST(groups__that_compete_apart__said_with_what_would_join_them)
 {
     expect_groups(HEAD_OF_LOSS "[[training_spec]]\nlr = [1, 2, 3]\n[[parallel_spec]]\nmicro_batch = [1, 2]\n", false,
-                  "3 groups of 2 jobs compete apart, by training_spec.lr; with [sweep] group_by = [] all jobs compete "
+                  "3 groups of 2 jobs compete separately, by training_spec.lr; with [sweep] group_by = [] all jobs "
+                  "compete "
                   "with each other");
     expect_groups(HEAD_OF_LOSS "[[model]]\nlayers = [8, 16]\n[[training_spec]]\nlr = [1, 2, 3]\n"
                                "[[parallel_spec]]\nmicro_batch = [1, 2]\n",
                   false,
-                  "6 groups of 2 jobs compete apart, by model.layers, training_spec.lr; with [sweep] group_by = "
-                  "[\"model.layers\"] only model, cluster and global batch keep them apart");
+                  "6 groups of 2 jobs compete separately, by model.layers, training_spec.lr; with [sweep] group_by = "
+                  "[\"model.layers\"] they are separated only by model, cluster and global batch");
     expect_groups(HEAD_OF_LOSS "[[training_spec]]\nlr = [1, 2, 3]\nglobal_batch = [64, 128]\n", true,
-                  "2 groups of 3 jobs compete apart, by training_spec.global_batch; with [sweep] group_by = [] all "
+                  "2 groups of 3 jobs compete separately, by training_spec.global_batch; with [sweep] group_by = [] "
+                  "all "
                   "jobs "
                   "compete with each other");
 }

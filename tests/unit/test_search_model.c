@@ -184,7 +184,7 @@ TEST(model__limit_that_was_met_elsewhere__one_beyond_it_is_tried)
     }
     print_message("%zu trials, %zu beyond; %s\n", trials, beyond, d.reason);
     assert_true(beyond >= 1 && beyond < f.space.count / 16 - 1);
-    assert_non_null(strstr(d.reason, "would be better than the best by 2 % each fails with 96 % or more"));
+    assert_non_null(strstr(d.reason, "might beat the best by 2 %, but each fails with a probability of at least 96 %"));
     search_free(s);
     fixture_close(&f);
 }

@@ -416,7 +416,8 @@ TEST(stage_by_stage__key_that_is_free_nowhere__said)
     o.stages = stages;
     o.stage_count = 1;
     assert_int_equal(search_create(&f.space, &o, &s, &e), -1);
-    assert_string_equal(e.text, "[[search.stage]]: `bucket` differs among the jobs and is free in no stage");
+    assert_string_equal(e.text, "[[search.stage]]: `bucket` differs between jobs but is not free in any stage; add it "
+                                "to `free` of a stage");
     fixture_close(&f);
 }
 
@@ -431,6 +432,6 @@ TEST(strategies__no_micro_batch__said_by_those_that_bisect)
     struct search *s = NULL;
     struct error e = ERROR_INIT;
     assert_int_equal(search_create(&f.space, &o, &s, &e), -1);
-    assert_non_null(strstr(e.text, "strategy binary: it bisects the micro-batch"));
+    assert_non_null(strstr(e.text, "strategy binary bisects the micro-batch"));
     fixture_close(&f);
 }

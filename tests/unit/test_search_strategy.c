@@ -217,9 +217,9 @@ TEST(create__impossible__says_so)
         double value;
         const char *text;
     } cases[] = {
-        {SEARCH_MAX_SLOTS, 1, "max_slots: a trial needs 2 devices, and at most 1 may be in use"},
+        {SEARCH_MAX_SLOTS, 1, "max_slots: a trial needs 2 devices, but at most 1 may be in use"},
         {SEARCH_DIVISOR, 1, "divisor: 1 is less than 2"},
-        {SEARCH_MAX_TRIALS, 2.5, "max_trials: 2.5 is no whole number"},
+        {SEARCH_MAX_TRIALS, 2.5, "max_trials: 2.5 is not a whole number"},
         {SEARCH_CONFIDENCE, 2, "confidence: 2 is more than 0.999999"},
     };
     struct search_fixture f;
@@ -252,7 +252,7 @@ TEST(create__unknown_strategy__hint)
     struct search *s = NULL;
     struct error e = ERROR_INIT;
     assert_int_equal(search_create(&f.space, &o, &s, &e), -1);
-    assert_string_equal(e.text, "no search strategy \"randon\"; did you mean \"random\"?");
+    assert_string_equal(e.text, "unknown search strategy \"randon\"; did you mean \"random\"?");
     fixture_close(&f);
 }
 

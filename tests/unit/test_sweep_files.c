@@ -109,7 +109,8 @@ TEST_WITHIN(sweep_load__not_a_readable_file__one_sentence, enter, leave)
     put("cut.toml", "[model]\na = [1,\n");
     put("latin.toml", "# caf\xe9\n");
     mkdir("dir.toml", 0700);
-    assert_load_fails("none.toml", "none.toml: there is no such file; name the sweep file with -c FILE");
+    assert_load_fails("none.toml",
+                      "none.toml: no such file; name the sweep file with -c FILE, or write one with meshsweep init");
     assert_load_fails("dir.toml", "dir.toml: cannot read: Is a directory");
     assert_load_fails("empty.toml", "empty.toml: the file is empty");
     assert_load_fails("cut.toml", "cut.toml:2:9: Error while parsing array: encountered end-of-file");
@@ -164,9 +165,10 @@ TEST_WITHIN(include__what_is_wrong__said_where, enter, leave)
                                 "bad.toml:2:7: Error while parsing array: encountered end-of-file");
     put("m.toml", "profile = \"torch\"\n[job]\nrepeat = 2\n[model]\na = []\n");
     put("s.toml", "include = \"m.toml\"\n");
-    assert_load_fails("s.toml", "m.toml:1:1: profile has no place in an included file\n"
-                                "m.toml:2:2: job has no place in an included file\n"
-                                "m.toml:5:5: a: an axis needs a value (a list that is a value goes into list_values)");
+    assert_load_fails("s.toml", "m.toml:1:1: profile is not allowed in an included file\n"
+                                "m.toml:2:2: job is not allowed in an included file\n"
+                                "m.toml:5:5: a: the list is empty, but an axis needs a value (for a list as a value, "
+                                "use list_values)");
 }
 
 /* What `search-model` prints says itself that its lists are values. */
@@ -178,7 +180,7 @@ TEST_WITHIN(include__list_values__hold_everywhere, enter, leave)
     assert_int_equal(s->sections[SECTION_MODEL].blocks[0].axes[0].value_count, 1);
     sweep_free(s);
     put("m.toml", "[sweep]\nname = \"x\"\n");
-    assert_load_fails("s.toml", "m.toml:2:1: name has no place in an included file");
+    assert_load_fails("s.toml", "m.toml:2:1: name is not allowed in an included file");
 }
 
 TEST_WITHIN(model_space__in_several_files__that_of_a_profile_gives_way, enter, leave)
@@ -190,24 +192,25 @@ TEST_WITHIN(model_space__in_several_files__that_of_a_profile_gives_way, enter, l
     assert_string_equal(s->model_space->keys[0].name, "b");
     sweep_free(s);
     put("s.toml", "include = \"m.toml\"\n[model_space.keys]\nc = 1\n");
-    assert_load_fails("s.toml", "s.toml:2:1: \"model_space\" is given twice (first in m.toml:1)");
+    assert_load_fails("s.toml", "s.toml:2:1: \"model_space\" is given twice (first at m.toml:1)");
 }
 
 TEST_WITHIN(include__cycle__refused, enter, leave)
 {
     put("a.toml", "include = \"b.toml\"\n");
     put("b.toml", "\ninclude = \"./a.toml\"\n");
-    assert_load_fails("a.toml", "b.toml:2:11: include cycle: ./a.toml is being read already");
+    assert_load_fails("a.toml",
+                      "b.toml:2:11: include cycle: ./a.toml includes itself, directly or through other files");
     put("c.toml", "include = \"c.toml\"\n");
-    assert_load_fails("c.toml", "c.toml:1:11: include cycle: c.toml is being read already");
+    assert_load_fails("c.toml", "c.toml:1:11: include cycle: c.toml includes itself, directly or through other files");
 }
 
 TEST_WITHIN(include__same_rule_in_two_files__refused, enter, leave)
 {
     put("m.toml", "[[rule]]\nname = \"r\"\nrequire = \"1\"\n[derive]\nd = \"1\"\n");
     put("s.toml", "include = \"m.toml\"\n[[rule]]\nname = \"r\"\nrequire = \"2\"\n[derive]\nd = \"2\"\n");
-    assert_load_fails("s.toml", "s.toml:3:8: \"r\" is given twice (first in m.toml:1)\n"
-                                "s.toml:6:5: \"d\" is given twice (first in m.toml:5)");
+    assert_load_fails("s.toml", "s.toml:3:8: \"r\" is given twice (first at m.toml:1)\n"
+                                "s.toml:6:5: \"d\" is given twice (first at m.toml:5)");
 }
 
 /* --- profiles --- */
@@ -219,7 +222,7 @@ TEST_WITHIN(profile__unknown__hint_or_list, enter, leave)
     struct error e = ERROR_INIT;
     struct sweep *s = NULL;
     assert_int_equal(sweep_parse("s.toml", "profile = \"qwerty\"", 18, &s, &e), -1);
-    assert_non_null(strstr(e.text, "s.toml:1:11: there is no profile \"qwerty\" (there are "));
+    assert_non_null(strstr(e.text, "s.toml:1:11: there is no profile \"qwerty\"; there are "));
     assert_non_null(strstr(e.text, "zhen"));
 }
 
@@ -347,12 +350,12 @@ TEST_WITHIN(profile__what_it_may_not_hold__refused, enter, leave)
                   "[[rule]]\nname = \"r\"\nrequire = \"1\"\n[[rule]]\nname = \"r\"\nrequire = \"1\"\n");
     put("s.toml", "profile = \"p.toml\"\nx = 1\n");
     assert_load_fails("s.toml", "s.toml:2:1: unknown key \"x\" in the file\n"
-                                "p.toml:1:1: include has no place in a profile\n"
-                                "p.toml:2:1: profile has no place in a profile\n"
-                                "p.toml:3:2: model has no place in a profile\n"
-                                "p.toml:6:1: name has no place in a profile\n"
-                                "p.toml:7:1: seed has no place in a profile\n"
-                                "p.toml:12:8: \"r\" is given twice (first in line 8)");
+                                "p.toml:1:1: include is not allowed in a profile\n"
+                                "p.toml:2:1: profile is not allowed in a profile\n"
+                                "p.toml:3:2: model is not allowed in a profile\n"
+                                "p.toml:6:1: name is not allowed in a profile\n"
+                                "p.toml:7:1: seed is not allowed in a profile\n"
+                                "p.toml:12:8: \"r\" is given twice (first on line 8)");
 }
 
 TEST(profiles__carried_in_the_program__all_load)

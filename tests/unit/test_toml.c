@@ -149,11 +149,11 @@ TEST(toml_parse__common_slips__said_plainly)
     static const struct {
         const char *text, *said;
     } cases[] = {
-        {"a = \"x\nb = 1\n", "1:7: the text has no closing quote on its line"},
-        {"\n\na = \"\xc3\xa9\r\n", "3:7: the text has no closing quote on its line"},
+        {"a = \"x\nb = 1\n", "1:7: the string has no closing quote on its line"},
+        {"\n\na = \"\xc3\xa9\r\n", "3:7: the string has no closing quote on its line"},
         {"a = \"x\x01y\"\n", "1:7: Error while parsing string: unescaped control characters other than TAB "
                              "(U+0009) are explicitly prohibited"},
-        {"a = hello", "1:5: neither a number, a date, true or false, nor a list: a text stands in quotes"},
+        {"a = hello", "1:5: not a number, date, boolean or list; put strings in quotes"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_refused(cases[i].text, strlen(cases[i].text), cases[i].said);
@@ -164,17 +164,17 @@ TEST(toml_parse__what_is_no_text__one_sentence)
     assert_refused("", 0, "0:0: the file is empty");
     assert_refused("a = 'é\xff'", 9, "1:7: not UTF-8: byte 0xFF");
     assert_refused("a = 1\nb = \"\xc3", 12, "2:6: not UTF-8: byte 0xC3");
-    assert_refused("a = 1\n\0", 7, "2:1: not a text file: it holds NUL bytes (UTF-8 is expected)");
+    assert_refused("a = 1\n\0", 7, "2:1: not a text file: it contains NUL bytes (UTF-8 is expected)");
     assert_refused("\xff\xfe"
                    "a\0",
-                   4, "1:1: not a text file: it holds NUL bytes (UTF-8 is expected)");
-    assert_refused("a = \"\\u0000\"", 12, "1:5: a string or key may not hold a NUL character");
-    assert_refused("x = 1\n\"\\u0000\" = 1", 18, "2:1: a string or key may not hold a NUL character");
+                   4, "1:1: not a text file: it contains NUL bytes (UTF-8 is expected)");
+    assert_refused("a = \"\\u0000\"", 12, "1:5: a string or key must not contain a NUL character");
+    assert_refused("x = 1\n\"\\u0000\" = 1", 18, "2:1: a string or key must not contain a NUL character");
 }
 
 TEST(toml_parse__beyond_ascii__in_strings_and_comments_only)
 {
-    static const char message[] = "only strings and comments may hold characters beyond ASCII";
+    static const char message[] = "characters beyond ASCII are allowed only in strings and comments";
     static const struct {
         const char *text, *position;
     } cases[] = {{"é = 1", "1:1"},

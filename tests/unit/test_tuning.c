@@ -114,27 +114,25 @@ TEST(autotuning__wrong__all_at_once)
         const char *text, *message;
     } cases[] = {
         {"{\"train_micro_batch_size_per_gpu\": [4]}",
-         "d:1:2: DeepSpeed's autotuning knows no \"train_micro_batch_size_per_gpu\"; it stands beside \"autotuning\", "
-         "at "
-         "the top of the ds_config"},
-        {"{\"start_steps\": 1}",
-         "d:1:2: DeepSpeed's autotuning knows no \"start_steps\"; did you mean \"start_step\"?"},
+         "d:1:2: autotuning has no key \"train_micro_batch_size_per_gpu\"; it belongs at the top of the ds_config, "
+         "beside \"autotuning\""},
+        {"{\"start_steps\": 1}", "d:1:2: autotuning has no key \"start_steps\"; did you mean \"start_step\"?"},
         {"{\"num_gpus\": [2, 0]}",
-         "d:1:2: autotuning.num_gpus must be a whole number above 0, or a list of such, each once"},
+         "d:1:2: autotuning.num_gpus must be a positive integer, or a list of different positive integers"},
         {"{\"num_gpus\": []}",
-         "d:1:2: autotuning.num_gpus must be a whole number above 0, or a list of such, each once"},
+         "d:1:2: autotuning.num_gpus must be a positive integer, or a list of different positive integers"},
         {"{\"mp_size\": 0.5,\n\"fast\": \"no\"}", "d:1:2: autotuning.mp_size must be a whole number above 0\n"
                                                   "d:2:1: autotuning.fast must be true or false"},
         {"{\"num_nodes\": [2, 1, 2.0]}",
-         "d:1:2: autotuning.num_nodes must be a whole number above 0, or a list of such, each once"},
+         "d:1:2: autotuning.num_nodes must be a positive integer, or a list of different positive integers"},
         {"{\"model_info\": {\"num_parms\": 3, \"hidden_size\": \"x\"}}",
-         "d:1:17: autotuning.model_info knows no \"num_parms\"; did you mean \"num_params\"?\n"
-         "d:1:33: autotuning.model_info.hidden_size must be a whole number above 0"},
+         "d:1:17: autotuning.model_info has no key \"num_parms\"; did you mean \"num_params\"?\n"
+         "d:1:33: autotuning.model_info.hidden_size must be a positive integer"},
         {"{\"tuner_type\": \"grid\"}",
          "d:1:2: autotuning.tuner_type must be \"gridsearch\", \"random\" or \"model_based\""},
         {"{\"exps_dir\": 3}", "d:1:2: autotuning.exps_dir must be the name of a directory"},
         {"{\"arg_mappings\": \"x\"}", "d:1:2: autotuning.arg_mappings must be an object"},
-        {"{\"start_step\": 9, \"end_step\": 5}", "d: autotuning: profiling ends at step 5, before it starts at 9"},
+        {"{\"start_step\": 9, \"end_step\": 5}", "d: autotuning: end_profile_step 5 is before start_profile_step 9"},
         {"[]", "d: autotuning must be an object"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -263,16 +261,12 @@ TEST(space__what_cannot_be_an_axis__said_with_its_place)
 {
     static const char *const configs[][2] = {
         {"{\"zero_optimization\": {\"stage\": 4}}",
-         "/x/d.json:1:24: zero_optimization.stage must be 0, 1, 2 or 3, a list of such, "
-         "each once, or \"all\""},
+         "/x/d.json:1:24: zero_optimization.stage must be 0, 1, 2 or 3, a list of different stages, or \"all\""},
         {"{\"fp16\": {\"enabled\": [true, null]}}",
-         "/x/d.json:1:11: \"fp16.enabled\": a list to be tuned over holds numbers, "
-         "texts, true and false only"},
-        {"{\"gradient_accumulation_steps\": []}",
-         "/x/d.json:1:2: \"gradient_accumulation_steps\": there is nothing in the list"},
+         "/x/d.json:1:11: \"fp16.enabled\": a list of values to try may contain only numbers, strings, true and false"},
+        {"{\"gradient_accumulation_steps\": []}", "/x/d.json:1:2: \"gradient_accumulation_steps\": the list is empty"},
         {"{\"train_micro_batch_size_per_gpu\": 0}",
-         "/x/d.json:1:2: train_micro_batch_size_per_gpu must be a whole number above "
-         "0, a list of such, or \"auto\""},
+         "/x/d.json:1:2: train_micro_batch_size_per_gpu must be a positive integer, a list of them, or \"auto\""},
     };
     for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
         struct error e = ERROR_INIT;

@@ -41,7 +41,7 @@ SELECT j.id AS job, lower(hex(j.key)) AS key, s.name AS sweep,
            (SELECT message FROM attempt AS f WHERE f.job_id = j.id AND f.state = 'failed'
             ORDER BY number DESC LIMIT 1)
             WHEN j.witness_id IS NOT NULL THEN
-           'needs no less device memory than job ' || j.witness_id || ', which ran out of it'
+           'needs at least as much device memory as job ' || j.witness_id || ', which ran out of it'
             END AS error,
        a.directory,
        strftime('%Y-%m-%dT%H:%M:%SZ', a.started / 1000, 'unixepoch') AS started,
