@@ -6,6 +6,8 @@
 #include "draft/command_inputs.h"
 #include "draft/job_command.h"
 #include "draft/script_options.h"
+#include "space/build.h"
+#include "sweep_file/reader.h"
 #include "util/memory.h"
 #include "util/parse.h"
 #include "util/shell_words.h"
@@ -337,6 +339,29 @@ static void writing_free(struct drafted *w)
     command_inputs_free(&w->inputs);
 }
 
+/* Of the text so far: where it has tp, pp or cp, by whatever name, and no dp, the rest of the devices is dp. */
+static void add_derived(struct buffer *out)
+{
+    static const char *const degrees[] = {"tp", "pp", "cp"};
+    struct sweep *sweep = NULL;
+    struct space *space = NULL;
+    struct error e = ERROR_INIT;
+    struct buffer product = BUFFER_INIT;
+    size_t index, count = 0;
+    if (sweep_parse("sweep.toml", out->data, out->length, &sweep, &e) == 0 &&
+        space_build(sweep, &(struct space_options){0}, &space, &e) == 0 &&
+        names_resolve(&space->names, "dp", &index) == RESOLVED_UNKNOWN)
+        for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
+            if (names_resolve(&space->names, degrees[i], &index) == RESOLVED_KEY)
+                buffer_printf(&product, "%s%s", count++ ? " * " : "", degrees[i]);
+    if (count)
+        buffer_printf(out, "\n[derive]\ndp = \"gpus / %s%s%s\"   # data parallelism takes the other devices\n",
+                      count > 1 ? "(" : "", buffer_text(&product), count > 1 ? ")" : "");
+    space_free(space);
+    sweep_free(sweep);
+    buffer_free(&product);
+}
+
 int new_sweep_add_toml(const struct new_sweep *n, struct buffer *out, struct error *e)
 {
     static const struct log_readers none = {.path = ""};
@@ -359,6 +384,8 @@ int new_sweep_add_toml(const struct new_sweep *n, struct buffer *out, struct err
     if (n->log && !log->profile)
         log_readers_add_toml(log, out);
     int rc = add_sections(out, &w, e);
+    if (rc == 0)
+        add_derived(out);
     buffer_add_text(out, w.devices || count_device_axes(&w) ? "" : about_devices);
     buffer_add_text(out, about_rules);
     writing_free(&w);

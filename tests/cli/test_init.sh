@@ -230,6 +230,15 @@ num_devices_per_host = 8'
     expect_stdout_contains 'name = "a.train"'
     run_meshsweep init -o - n=5,6 -- mpirun -np 4 ./train -n 3
     expect_only_stdout_contains 0 'command = ["mpirun", "-np", "{gpus}", "./train", "-n", "{n}"]'
+    # Data parallelism takes the devices that the other degrees leave, unless the command says how many.
+    run_meshsweep init tensor_parallel_size=1,2,3 pp=1,2 -- torchrun --nproc_per_node=8 train.py
+    expect_only_stderr 0
+    expect_file_contains sweep.toml 'dp = "gpus / (tp * pp)"'
+    run_meshsweep plan
+    expect_only_stdout_contains 0 '6 combinations, 4 matched'
+    run_meshsweep init -o - tp=1,2 dp=4 -- torchrun --nproc_per_node=8 train.py
+    expect_only_status 0
+    expect_stdout_lacks '[derive]'
     # What is no number of devices says nothing.
     run_meshsweep init -o - x=1 -- torchrun --nnodes 1:4 --nproc_per_node gpu train.py
     expect_only_stdout_contains 0 '"--nnodes", "1:4", "--nproc_per_node", "gpu", "train.py", "--x={x}"]'
