@@ -1,9 +1,8 @@
 /* Profiles: what a framework's own arguments say is what the inputs of predictions say by their names, and is not
  * ignored. */
-#include "space_fixture.h"
 #include "unit_test.h"
+#include "value_fixture.h"
 
-#include "space/compile.h"
 #include "util/memory.h"
 
 #define MODEL                                                                                                          \
@@ -53,6 +52,11 @@ static const struct saying {
     {"megatron", "pp = 2\n", "num_layers_per_virtual_pipeline_stage = 4\n", "vpp = 4\n"},
     {"megatron", "pp = 2\n", "num_virtual_stages_per_pipeline_rank = 4\n", "vpp = 4\n"},
     {"megatron", "", "num_moe_experts = 8\nexperts_per_token = 2\nexpert_ffn = 2048\n", EXPERTS},
+    {"megatron", "", "use_torch_fsdp2 = true\n", "zero_stage = 3\ngradient_bytes = 2\n"},
+    {"megatron", "", "use_torch_fsdp2 = true\ntorch_fsdp2_reshard_after_forward = false\n",
+     "zero_stage = 2\ngradient_bytes = 2\n"},
+    {"megatron", "", "model_type = \"mamba\"\nhybrid_attention_ratio = 0.25\nhybrid_mlp_ratio = 0.25\n",
+     "family = \"hybrid\"\nhybrid_pattern = \"MM*-MM*-MM*-MM*-MM*-MM*-MM*-MM*-\"\n"},
     {"megatron", EXPERTS, "moe_shared_expert_intermediate_size = 4096\n", "shared_ffn = 4096\n"},
     {"megatron", EXPERTS, "moe_layer_freq = \"([0]*3+[1]*29)\"\n", "dense_layers = 3\n"},
     {"megatron", EXPERTS, "moe_router_force_load_balancing = true\n", "balanced_experts = true\n"},
@@ -179,6 +183,7 @@ static const struct saying {
     {"maxtext", "", "mu_dtype = \"bfloat16\"\n", "moment_bytes = 6\n"},
     {"maxtext", "", "grad_dtype = \"bfloat16\"\n", "gradient_bytes = 2\n"},
     {"maxtext", "", "optimizer_memory_host_offload = true\n", "offload = \"optimizer\"\n"},
+    {"maxtext", "", "ici_tensor_parallelism = 4\n", "tp = 4\nsequence_parallel = true\n"},
     {"maxtext", "", "num_vocab_tiling = 8\n", "loss_kernel = \"linear\"\n"},
     {"maxtext", "", "opt_type = \"sgd\"\n", "optimizer = \"sgd\"\n"},
     {"internevo", "", "parallel.tensor.size = 2\n", "tp = 2\n"},
@@ -240,26 +245,6 @@ static const struct saying {
     {"hf-trainer", "zero_stage = 3\n", "fsdp_config.activation_checkpointing = true\n", "recompute = \"full\"\n"},
     {"fsdp2", "", "fsdp_config.sharding_strategy = \"HYBRID_SHARD\"\n", "zero_stage = 3\nshard_ranks = 8\n"},
 };
-
-static double value_of(struct built *b, const char *expression)
-{
-    struct expression x = EXPRESSION_INIT;
-    struct error e = ERROR_INIT;
-    const struct source_text source = {expression, UNKNOWN_IS_ERROR, NULL, "test", expression, NULL};
-    struct buffer sql = BUFFER_INIT;
-    struct stmt *s = NULL;
-    if (compile_alone(b->space, &source, &x, &e) < 0)
-        fail_msg("%s", e.text);
-    buffer_printf(&sql, "SELECT %s", x.sql);
-    space_add_from(b->space, ~0U, &sql);
-    if (db_prepare(b->space->db, buffer_text(&sql), &s, &e) < 0 || stmt_next(s, &e) != 1)
-        fail_msg("%s", e.text);
-    double value = stmt_is_null(s, 0) ? -1 : stmt_double(s, 0);
-    stmt_free(s);
-    buffer_free(&sql);
-    expression_free(&x);
-    return value;
-}
 
 struct predicted {
     double bytes, seconds;
@@ -328,4 +313,18 @@ TEST(names__fully_sharded_without_a_stage__is_sharded)
         assert_true(bare.bytes == said.bytes && bare.seconds == said.seconds);
         assert_true(none.bytes > 1.5 * bare.bytes);
     }
+}
+
+/* Megatron-LM prints the ranks of latent attention and two experts per token of every model. */
+TEST(names__defaults_of_what_a_model_lacks__change_nothing)
+{
+    static const char batch[] = "micro_batch = 1\ngradient_accumulation = 8\n";
+    static const char printed[] = "multi_latent_attention = false\nkv_lora_rank = 32\nqk_head_dim = 128\n"
+                                  "qk_pos_emb_head_dim = 64\nv_head_dim = 128\nmoe_router_topk = 2\n";
+    struct predicted bare = predicted_with("megatron", batch, "", "");
+    struct predicted with = predicted_with("megatron", batch, "", printed);
+    struct predicted latent =
+        predicted_with("megatron", batch, "", "multi_latent_attention = true\nkv_lora_rank = 32\n");
+    assert_true(with.bytes == bare.bytes && with.seconds == bare.seconds);
+    assert_true(latent.bytes != bare.bytes && latent.seconds != bare.seconds);
 }
