@@ -79,6 +79,8 @@ static const struct layout layouts[] = {
     {"torchtitan", 1, 8,
      "pipeline_parallel_degree = 4\npipeline_parallel_layers_per_stage = 1\nlayers = 6\nseq_len = 2048\n", NULL},
     {"torchtitan", 1, 2, "tensor_parallel_degree = 2\nseq_len = 8190\n", NULL},
+    /* torchtitan's configuration as it prints it: a global batch of -1 is what the local ones make */
+    {"torchtitan", 1, 8, "training.global_batch_size = -1\ntraining.local_batch_size = 4\n", NULL},
     {"torchtitan", 1, 2,
      "tensor_parallel_degree = 2\nenable_sequence_parallel = false\nnum_tokens_per_microbatch_per_dp_rank = 1023\n",
      NULL},
@@ -173,6 +175,8 @@ static const struct layout layouts[] = {
     {NULL, 1, 8, "num_attention_heads = 10\ntensor_parallel_size = 4\n", "heads-divide-by-tp"},
     {NULL, 1, 8, "n_routed_experts = 10\nep_size = 4\n", "experts-divide-by-ep"},
     {NULL, 1, 8, "mbs = 2\ngbs = 24\n", "batch-divides"},
+    {NULL, 1, 8, "mbs = 2\ngbs = 0\ngradient_accumulation = 1\n", "batch-triad"},
+    {"torchtitan", 1, 8, "training.global_batch_size = 24\ntraining.local_batch_size = 2\n", "batch-divides"},
     {NULL, 64, 4, "experts = 256\npp = 8\nep = 64\n", "expert-ranks-divide-devices"},
     {NULL, 4, 8, "dp = 32\nshard_ranks = 12\n", "shards-divide-ranks"},
     {"nanotron", 1, 8, "dp = 2\ntp = 2\nexpert_parallel_size = 4\nmoe_num_experts = 4\n", "world-size"},
