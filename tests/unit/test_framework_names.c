@@ -59,6 +59,8 @@ static const struct saying {
      "family = \"hybrid\"\nhybrid_pattern = \"MM*-MM*-MM*-MM*-MM*-MM*-MM*-MM*-\"\n"},
     {"megatron", EXPERTS, "moe_shared_expert_intermediate_size = 4096\n", "shared_ffn = 4096\n"},
     {"megatron", EXPERTS, "moe_layer_freq = \"([0]*3+[1]*29)\"\n", "dense_layers = 3\n"},
+    {"megatron", EXPERTS, "moe_layer_freq = \"[0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\"\n",
+     "dense_layers = 3\n"},
     {"megatron", EXPERTS, "moe_router_force_load_balancing = true\n", "balanced_experts = true\n"},
     {"megatron", "precision = \"fp8\"\n", "first_last_layers_bf16 = true\nnum_layers_at_end_in_bf16 = 3\n",
      "bf16_layers = 4\n"},
