@@ -70,6 +70,8 @@ deepspeed-flops-profiler deepspeed
 huggingface huggingface
 lightning lightning
 lightning-profiler lightning
+lingua lingua
+litgpt litgpt
 maxtext maxtext
 megatron megatron
 megatron-deepspeed megatron

@@ -138,6 +138,25 @@ static const struct saying {
     {"olmo", "", "fsdp.precision = \"mixed\"\n", "gradient_bytes = 4\n"},
     {"olmo", "", "fused_loss = true\n", "loss_kernel = \"fused\"\n"},
     {"olmo", "", "optimizer.name = \"lionw\"\n", "optimizer = \"lion\"\n"},
+    {"lingua", "fsdp_type = \"full_shard\"\n", "model.multiple_of = 1024\nmodel.ffn_dim_multiplier = 1.5\n",
+     "multiple_of = 1024\nffn_dim_multiplier = 1.5\n"},
+    {"lingua", "kv_heads = 4\nfsdp_type = \"full_shard\"\n", "distributed.tp_size = 2\n",
+     "tp = 2\nsequence_parallel = true\n"},
+    {"lingua", "", "distributed.fsdp_type = \"full_shard\"\n", "fsdp_type = \"full_shard\"\nzero_stage = 3\n"},
+    {"lingua", "fsdp_type = \"full_shard\"\n", "distributed.dp_shard = 8\n", "shard_ranks = 8\n"},
+    {"lingua", "", "distributed.compile = true\n",
+     "compile = true\nrecompute = \"selective\"\nrecompute_modules = \"layernorm mlp_act\"\nloss_kernel = \"fused\"\n"},
+    {"lingua", "", "distributed.selective_activation_checkpointing = true\n",
+     "selective_activation_checkpointing = true\n"},
+    {"lingua", "", "distributed.float8_recipe = \"rowwise\"\n", "precision = \"fp8\"\n"},
+    {"lingua", "", "model.weight_tying = true\n", "weight_tying = true\n"},
+    {"litgpt", "recompute = \"full\"\n", "lora_r = 16\nlora_mlp = true\n",
+     "lora_r = 16\nlora_targets = \"q_proj v_proj gate_proj up_proj down_proj\"\nlora_mlp = true\n"},
+    {"litgpt", "", "model_config.mlp_class_name = \"GptNeoxMLP\"\n", "family = \"gpt\"\ngated_mlp = false\n"},
+    {"litgpt", "", "precision = \"bf16-mixed\"\n", "weights_dtype = \"fp32\"\nbf16 = true\n"},
+    {"litgpt", "", "model_config.n_query_groups = 4\n", "n_query_groups = 4\n"},
+    {"litgpt", "", "train.tie_embeddings = true\n", "tie_embeddings = true\n"},
+    {"litgpt", "", "checkpoint_dir = \"checkpoints/x\"\n", "checkpoint_dir = \"y\"\nrecompute = \"full\"\n"},
     {"picotron", "", "distributed.tp_size = 2\n", "tp = 2\n"},
     {"picotron", "", "distributed.cp_size = 2\n", "cp = 2\n"},
     {"picotron", "distributed.pp_size = 4\n", "distributed.pp_engine = \"afab\"\n", "schedule = \"gpipe\"\n"},
@@ -261,11 +280,21 @@ struct predicted {
     double bytes, seconds;
 };
 
+/* Profiles that predict as another framework does. */
+static const char *framework_of(const char *profile)
+{
+    static const char *const others[][2] = {{"olmo", "fsdp"}, {"lingua", "fsdp2"}, {"litgpt", "hf-trainer"}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(profile, others[i][0]) == 0)
+            return others[i][1];
+    return profile;
+}
+
 static struct predicted predicted_with(const char *profile, const char *batch, const char *keys, const char *more)
 {
     char *text = xasprintf("profile = \"%s\"\n[predict]\nframework = \"%s\"\ndevice = \"H100\"\n" MODEL
                            "[[cluster_spec]]\nnum_hosts = 2\nnum_devices_per_host = 8\n[[parallel_spec]]\n%s%s%s",
-                           profile, strcmp(profile, "olmo") == 0 ? "fsdp" : profile, batch, keys, more);
+                           profile, framework_of(profile), batch, keys, more);
     struct built b = build_text(text);
     struct predicted p = {value_of(&b, "predicted_memory"), value_of(&b, "predicted_time")};
     if (p.bytes <= 0 || p.seconds <= 0)

@@ -120,6 +120,16 @@ static const struct layout layouts[] = {
      "global_train_batch_size = 2048\ndevice_train_microbatch_size = 2\nmodel.vocab_size = 100278\n"
      "model.embedding_size = 100352\nmodel.rope = true\nmodel.flash_attention = true\n",
      NULL},
+    /* Lingua, apps/main/configs/llama_7B.yaml; LitGPT, config_hub/finetune/llama-3-8b and pretrain/tinyllama.yaml */
+    {"lingua", 32, 8,
+     "distributed.fsdp_type = \"full_shard\"\ndistributed.compile = true\ndistributed.tp_size = 1\nmodel.dim = 4096\n"
+     "model.n_heads = 32\ndata.batch_size = 2\n",
+     NULL},
+    {"litgpt", 1, 1,
+     "precision = \"bf16-true\"\nquantize = \"bnb.nf4\"\nlora_r = 32\ntrain.global_batch_size = 8\n"
+     "train.micro_batch_size = 2\n",
+     NULL},
+    {"litgpt", 1, 8, "precision = \"bf16-mixed\"\ntrain.global_batch_size = 512\ntrain.micro_batch_size = 4\n", NULL},
     {"olmo", 1, 8, "alibi = false\nrope = true\nblock_group_size = 1\nmodel.n_layers = 16\n", NULL},
     {"picotron", 2, 8,
      "distributed.tp_size = 2\ndistributed.cp_size = 2\ndistributed.pp_size = 2\ndistributed.dp_size = 2\n"
@@ -200,6 +210,14 @@ static const struct layout layouts[] = {
     {"torchtune", 1, 1, "optimizer_in_bwd = true\n", "gradients-of-one-step"},
     {"torchtune", 1, 1, "enable_activation_offloading = true\nenable_activation_checkpointing = false\n",
      "offloading-needs-checkpointing"},
+    {"lingua", 1, 8, "fsdp_type = \"full_shard\"\ndp_shard = 3\n", "shards-divide-devices"},
+    {"lingua", 1, 8, "distributed.dp_shard = 8\n", "one-shard-without-sharding"},
+    {"lingua", 1, 8, "fsdp_type = \"full_shard\"\ntp_size = 2\ncompile = true\n", "tensor-parallel-is-not-compiled"},
+    {"lingua", 1, 8, "fsdp_type = \"full_shard\"\ntp_size = 8\ndim = 4096\nn_heads = 32\nn_kv_heads = 4\n",
+     "sizes-divide-by-tp"},
+    {"litgpt", 1, 8, "train.global_batch_size = 4\n", "batch-divides"},
+    {"litgpt", 1, 2, "quantize = \"bnb.nf4\"\n", "quantised-on-one-device"},
+    {"litgpt", 1, 1, "quantize = \"bnb.nf4\"\nprecision = \"bf16-mixed\"\n", "quantised-without-mixed-precision"},
     {"olmo", 1, 8, "global_train_batch_size = 12\n", "batch-fills-ranks"},
     {"olmo", 1, 8, "vocab_size = 50280\nmodel.embedding_size = 50176\n", "embedding-holds-vocabulary"},
     {"olmo", 1, 8, "model.alibi = true\nmodel.rope = true\n", "one-kind-of-positions"},
@@ -273,8 +291,8 @@ TEST(layouts__published_and_planted__accepted_and_refused)
 /* Each rule of these profiles has one that it refuses. */
 TEST(profiles__every_rule__refuses_a_layout)
 {
-    static const char *const profiles[] = {"gpt-neox", "internevo", "maxtext",    "megatron", "nanotron",
-                                           "olmo",     "picotron",  "torchtitan", "torchtune"};
+    static const char *const profiles[] = {"gpt-neox", "internevo", "lingua",   "litgpt",     "maxtext",  "megatron",
+                                           "nanotron", "olmo",      "picotron", "torchtitan", "torchtune"};
     for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++) {
         char *text = xasprintf("profile = \"%s\"\n[parallel_spec]\nx = 1\n", profiles[i]);
         struct built b = build_text(text);
