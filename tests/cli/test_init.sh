@@ -81,6 +81,7 @@ picotron picotron
 torchtitan torchtitan
 torchtitan-old torchtitan
 torchtune torchtune
+verl verl
 END
 }
 

@@ -201,6 +201,15 @@ peak_memory 19.77 1
 step_time 0.2995 1'
 }
 
+verl__lines_of_metrics__read()
+{
+    read_sample verl verl.log
+    expect_metrics 'peak_memory 43.62 3
+throughput 1507.1 2
+time_per_step 81.4 2
+update_time 27.1 2'
+}
+
 olmo__lines_of_metrics__read()
 {
     read_sample olmo olmo.log

@@ -157,6 +157,26 @@ static const struct saying {
     {"litgpt", "", "model_config.n_query_groups = 4\n", "n_query_groups = 4\n"},
     {"litgpt", "", "train.tie_embeddings = true\n", "tie_embeddings = true\n"},
     {"litgpt", "", "checkpoint_dir = \"checkpoints/x\"\n", "checkpoint_dir = \"y\"\nrecompute = \"full\"\n"},
+    {"verl", "", "actor_rollout_ref.actor.strategy = \"megatron\"\n",
+     "framework = \"megatron\"\nstrategy = \"megatron\"\n"},
+    {"verl", "", "actor_rollout_ref.actor.megatron.tensor_model_parallel_size = 2\n",
+     "strategy = \"megatron\"\ntp = 2\n"},
+    {"verl", "", "actor_rollout_ref.actor.megatron.context_parallel_size = 4\n",
+     "strategy = \"megatron\"\ncontext_parallel_size = 4\n"},
+    {"verl", "", "actor_rollout_ref.actor.ulysses_sequence_parallel_size = 2\n", "ulysses = 2\n"},
+    {"verl", "", "actor_rollout_ref.actor.fsdp_config.fsdp_size = 8\n", "shard_ranks = 8\n"},
+    {"verl", "", "actor_rollout_ref.actor.fsdp_config.reshard_after_forward = false\n",
+     "fsdp_size = 16\nactor_rollout_ref.actor.fsdp_config.reshard_after_forward = false\n"},
+    {"verl", "", "actor_rollout_ref.model.enable_gradient_checkpointing = false\n", "checkpointing = false\n"},
+    {"verl", "strategy = \"megatron\"\n",
+     "actor_rollout_ref.actor.megatron.override_transformer_config.recompute_granularity = \"full\"\n",
+     "granularity = \"full\"\n"},
+    {"verl", "", "data.max_prompt_length = 512\ndata.max_response_length = 1024\n",
+     "prompt_length = 512\nresponse_length = 1024\n"},
+    {"verl", "", "actor_rollout_ref.actor.ppo_mini_batch_size = 64\nactor_rollout_ref.rollout.n = 8\n",
+     "mini_batch = 512\n"},
+    {"verl", "", "actor_rollout_ref.model.use_fused_kernels = true\n",
+     "actor_rollout_ref.model.use_fused_kernels = true\nactor_rollout_ref.actor.entropy_coeff = 0\n"},
     {"picotron", "", "distributed.tp_size = 2\n", "tp = 2\n"},
     {"picotron", "", "distributed.cp_size = 2\n", "cp = 2\n"},
     {"picotron", "distributed.pp_size = 4\n", "distributed.pp_engine = \"afab\"\n", "schedule = \"gpipe\"\n"},
@@ -283,7 +303,10 @@ struct predicted {
 /* Profiles that predict as another framework does. */
 static const char *framework_of(const char *profile)
 {
-    static const char *const others[][2] = {{"olmo", "fsdp"}, {"lingua", "fsdp2"}, {"litgpt", "hf-trainer"}};
+    static const char *const others[][2] = {{"olmo", "fsdp"},
+                                            {"lingua", "fsdp2"},
+                                            {"litgpt", "hf-trainer"},
+                                            {"verl", "fsdp"}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(profile, others[i][0]) == 0)
             return others[i][1];

@@ -130,6 +130,19 @@ static const struct layout layouts[] = {
      "train.micro_batch_size = 2\n",
      NULL},
     {"litgpt", 1, 8, "precision = \"bf16-mixed\"\ntrain.global_batch_size = 512\ntrain.micro_batch_size = 4\n", NULL},
+    /* verl, examples/grpo_trainer: run_qwen2-7b.sh and run_deepseek671b_math_megatron_80gb.sh with dynamic batches */
+    {"verl", 1, 8,
+     "data.train_batch_size = 1024\nactor_rollout_ref.actor.ppo_mini_batch_size = 256\nactor_rollout_ref.rollout.n = "
+     "5\n"
+     "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu = 40\n",
+     NULL},
+    {"verl", 64, 8,
+     "data.train_batch_size = 512\nactor_rollout_ref.actor.ppo_mini_batch_size = 128\nactor_rollout_ref.rollout.n = "
+     "16\n"
+     "actor_rollout_ref.actor.use_dynamic_bsz = true\nactor_rollout_ref.actor.megatron.pipeline_model_parallel_size = "
+     "16\n"
+     "actor_rollout_ref.actor.megatron.expert_model_parallel_size = 32\n",
+     NULL},
     {"olmo", 1, 8, "alibi = false\nrope = true\nblock_group_size = 1\nmodel.n_layers = 16\n", NULL},
     {"picotron", 2, 8,
      "distributed.tp_size = 2\ndistributed.cp_size = 2\ndistributed.pp_size = 2\ndistributed.dp_size = 2\n"
@@ -218,6 +231,10 @@ static const struct layout layouts[] = {
     {"litgpt", 1, 8, "train.global_batch_size = 4\n", "batch-divides"},
     {"litgpt", 1, 2, "quantize = \"bnb.nf4\"\n", "quantised-on-one-device"},
     {"litgpt", 1, 1, "quantize = \"bnb.nf4\"\nprecision = \"bf16-mixed\"\n", "quantised-without-mixed-precision"},
+    {"verl", 1, 8, "actor_rollout_ref.actor.megatron.tensor_model_parallel_size = 3\n", "degrees-divide-devices"},
+    {"verl", 1, 8, "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu = 24\n", "mini-batch-divides-micro-batches"},
+    {"verl", 1, 8, "data.train_batch_size = 128\n", "prompts-fill-mini-batch"},
+    {"verl", 1, 8, "data.train_batch_size = 1001\n", "prompts-divide-ranks"},
     {"olmo", 1, 8, "global_train_batch_size = 12\n", "batch-fills-ranks"},
     {"olmo", 1, 8, "vocab_size = 50280\nmodel.embedding_size = 50176\n", "embedding-holds-vocabulary"},
     {"olmo", 1, 8, "model.alibi = true\nmodel.rope = true\n", "one-kind-of-positions"},
@@ -291,8 +308,8 @@ TEST(layouts__published_and_planted__accepted_and_refused)
 /* Each rule of these profiles has one that it refuses. */
 TEST(profiles__every_rule__refuses_a_layout)
 {
-    static const char *const profiles[] = {"gpt-neox", "internevo", "lingua",   "litgpt",     "maxtext",  "megatron",
-                                           "nanotron", "olmo",      "picotron", "torchtitan", "torchtune"};
+    static const char *const profiles[] = {"gpt-neox", "internevo", "lingua",   "litgpt",     "maxtext",   "megatron",
+                                           "nanotron", "olmo",      "picotron", "torchtitan", "torchtune", "verl"};
     for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++) {
         char *text = xasprintf("profile = \"%s\"\n[parallel_spec]\nx = 1\n", profiles[i]);
         struct built b = build_text(text);
