@@ -76,6 +76,7 @@ maxtext maxtext
 megatron megatron
 megatron-deepspeed megatron
 nanotron nanotron
+nemo-rl nemo-rl
 olmo olmo
 picotron picotron
 torchtitan torchtitan

@@ -210,6 +210,13 @@ time_per_step 81.4 2
 update_time 27.1 2'
 }
 
+nemo_rl__times_of_steps__read()
+{
+    read_sample nemo-rl nemo-rl.log
+    expect_metrics 'total_step_time 81.4 2
+training_time 27.1 2'
+}
+
 olmo__lines_of_metrics__read()
 {
     read_sample olmo olmo.log

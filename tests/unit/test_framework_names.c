@@ -177,6 +177,18 @@ static const struct saying {
      "mini_batch = 512\n"},
     {"verl", "", "actor_rollout_ref.model.use_fused_kernels = true\n",
      "actor_rollout_ref.model.use_fused_kernels = true\nactor_rollout_ref.actor.entropy_coeff = 0\n"},
+    {"nemo-rl", "", "policy.megatron_cfg.enabled = true\n", "framework = \"megatron\"\nuses_megatron = true\n"},
+    {"nemo-rl", "uses_megatron = true\n",
+     "policy.megatron_cfg.tensor_model_parallel_size = 2\npolicy.megatron_cfg.sequence_parallel = true\n",
+     "tp = 2\nsequence_parallel = true\npolicy.megatron_cfg.sequence_parallel = true\n"},
+    {"nemo-rl", "uses_megatron = true\n", "policy.megatron_cfg.pipeline_model_parallel_size = 4\n", "pp = 4\n"},
+    {"nemo-rl", "uses_megatron = true\n", "policy.megatron_cfg.activation_checkpointing = true\n",
+     "policy.megatron_cfg.activation_checkpointing = 1\n"},
+    {"nemo-rl", "", "policy.dtensor_cfg.context_parallel_size = 4\n", "cp = 4\n"},
+    {"nemo-rl", "", "policy.dtensor_cfg.dp_replicate_size = 4\n", "shard_ranks = 4\n"},
+    {"nemo-rl", "", "policy.dtensor_cfg.cpu_offload = true\n", "policy.dtensor_cfg.cpu_offload = 1\n"},
+    {"nemo-rl", "", "policy.dtensor_cfg.lora_cfg.enabled = true\npolicy.dtensor_cfg.lora_cfg.dim = 16\n",
+     "peft = \"lora\"\nlora_rank = 16\nlora_targets = \"all-linear\"\n"},
     {"picotron", "", "distributed.tp_size = 2\n", "tp = 2\n"},
     {"picotron", "", "distributed.cp_size = 2\n", "cp = 2\n"},
     {"picotron", "distributed.pp_size = 4\n", "distributed.pp_engine = \"afab\"\n", "schedule = \"gpipe\"\n"},
@@ -306,7 +318,8 @@ static const char *framework_of(const char *profile)
     static const char *const others[][2] = {{"olmo", "fsdp"},
                                             {"lingua", "fsdp2"},
                                             {"litgpt", "hf-trainer"},
-                                            {"verl", "fsdp"}};
+                                            {"verl", "fsdp"},
+                                            {"nemo-rl", "fsdp2"}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(profile, others[i][0]) == 0)
             return others[i][1];

@@ -143,6 +143,12 @@ static const struct layout layouts[] = {
      "16\n"
      "actor_rollout_ref.actor.megatron.expert_model_parallel_size = 32\n",
      NULL},
+    /* NeMo-RL, examples/configs/recipes/llm/performance/grpo-llama3.1-8b-instruct-2n8g.yaml */
+    {"nemo-rl", 2, 8,
+     "policy.megatron_cfg.enabled = true\npolicy.dtensor_cfg.enabled = false\npolicy.train_global_batch_size = 2048\n"
+     "policy.train_micro_batch_size = 1\npolicy.megatron_cfg.pipeline_model_parallel_size = 2\n"
+     "policy.dtensor_cfg.tensor_parallel_size = 3\n",
+     NULL},
     {"olmo", 1, 8, "alibi = false\nrope = true\nblock_group_size = 1\nmodel.n_layers = 16\n", NULL},
     {"picotron", 2, 8,
      "distributed.tp_size = 2\ndistributed.cp_size = 2\ndistributed.pp_size = 2\ndistributed.dp_size = 2\n"
@@ -235,6 +241,9 @@ static const struct layout layouts[] = {
     {"verl", 1, 8, "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu = 24\n", "mini-batch-divides-micro-batches"},
     {"verl", 1, 8, "data.train_batch_size = 128\n", "prompts-fill-mini-batch"},
     {"verl", 1, 8, "data.train_batch_size = 1001\n", "prompts-divide-ranks"},
+    {"nemo-rl", 1, 8, "policy.dtensor_cfg.tensor_parallel_size = 3\n", "degrees-divide-devices"},
+    {"nemo-rl", 1, 8, "policy.dtensor_cfg.enabled = true\npolicy.megatron_cfg.enabled = true\n", "one-backend"},
+    {"nemo-rl", 1, 8, "policy.dtensor_cfg.dp_replicate_size = 3\n", "copies-divide-ranks"},
     {"olmo", 1, 8, "global_train_batch_size = 12\n", "batch-fills-ranks"},
     {"olmo", 1, 8, "vocab_size = 50280\nmodel.embedding_size = 50176\n", "embedding-holds-vocabulary"},
     {"olmo", 1, 8, "model.alibi = true\nmodel.rope = true\n", "one-kind-of-positions"},
@@ -308,8 +317,9 @@ TEST(layouts__published_and_planted__accepted_and_refused)
 /* Each rule of these profiles has one that it refuses. */
 TEST(profiles__every_rule__refuses_a_layout)
 {
-    static const char *const profiles[] = {"gpt-neox", "internevo", "lingua",   "litgpt",     "maxtext",   "megatron",
-                                           "nanotron", "olmo",      "picotron", "torchtitan", "torchtune", "verl"};
+    static const char *const profiles[] = {"gpt-neox",   "internevo", "lingua",  "litgpt", "maxtext",
+                                           "megatron",   "nanotron",  "nemo-rl", "olmo",   "picotron",
+                                           "torchtitan", "torchtune", "verl"};
     for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++) {
         char *text = xasprintf("profile = \"%s\"\n[parallel_spec]\nx = 1\n", profiles[i]);
         struct built b = build_text(text);
