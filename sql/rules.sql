@@ -25,12 +25,17 @@ INSERT INTO builtin_rule (position, name, level, needs, require, reason, source)
             = gpus END',
  'the parallel degrees must multiply to the number of devices',
  'Megatron-LM arguments.py: world size = data x tensor x pipeline x context parallel size; ZHEN codesign config.py'),
+-- A global batch of -1 is torchtitan's for what the others make.
 (20, 'batch-triad', 'exclude', 'global_batch micro_batch gradient_accumulation',
- 'global_batch = micro_batch * gradient_accumulation * coalesce(dp, gpus / (coalesce(tp, op, mp, 1) * coalesce(pp, 1) * coalesce(cp, 1)))',
+ 'CASE WHEN global_batch >= 0
+       THEN global_batch = micro_batch * gradient_accumulation
+                           * coalesce(dp, gpus / (coalesce(tp, op, mp, 1) * coalesce(pp, 1) * coalesce(cp, 1))) END',
  'global batch must equal micro-batch x gradient accumulation x data-parallel degree',
  'DeepSpeed runtime/config.py: train_batch_size = micro_batch_per_gpu * gradient_acc_step * world_size'),
 (30, 'batch-divides', 'exclude', 'global_batch micro_batch',
- 'global_batch % (micro_batch * coalesce(dp, gpus / (coalesce(tp, op, mp, 1) * coalesce(pp, 1) * coalesce(cp, 1)))) = 0',
+ 'CASE WHEN global_batch >= 0
+       THEN global_batch
+            % (micro_batch * coalesce(dp, gpus / (coalesce(tp, op, mp, 1) * coalesce(pp, 1) * coalesce(cp, 1)))) = 0 END',
  'global batch must be a multiple of micro-batch x data-parallel degree',
  'Megatron-LM num_microbatches_calculator.py'),
 (40, 'hidden-divides-by-heads', 'exclude', 'hidden heads',

@@ -33,6 +33,7 @@ struct axis {
     struct value *values; /* value_count rows of key_count */
     size_t value_count;   /* at least 1 */
     struct position at;
+    bool is_from_file; /* by hf_config: nobody wrote it */
 };
 
 /* One [[section]] block: the product of its axes, the last axis fastest. */

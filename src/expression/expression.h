@@ -24,7 +24,7 @@ void expression_free(struct expression *x);
 enum unknown_names { UNKNOWN_IS_ERROR, UNKNOWN_IS_NULL };
 
 /* Resolves the names in `text`. Errors (ERROR_USAGE, one line, no position): an unknown or ambiguous name with a
- * hint, unbalanced parentheses, a comment, a parameter, more than one statement, more than 64 KiB when written out.
+ * hint, unbalanced parentheses, a comment, a parameter, more than one statement, more than 256 KiB when written out.
  * What is left for SQLite to refuse is found by guard_prepare. */
 int expression_resolve(const struct names *n, const char *text, enum unknown_names unknown, struct expression *out,
                        struct error *e);

@@ -8,7 +8,7 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-#define REWRITE_LONGEST (64 * 1024) /* bytes of the result */
+#define REWRITE_LONGEST (256 * 1024) /* bytes of the result: four predictions under the profile of the most keys */
 
 /* Both return 0, or -1 with `e` filled. */
 struct rewriter {

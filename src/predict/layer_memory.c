@@ -57,7 +57,11 @@ static double mlp_bytes(const struct architecture *a, const struct training_plan
 {
     double unit = mlp_unit(a, plan, c), t = (double)plan->tensor, h = (double)a->hidden;
     double o = layer_outer_degree(plan), et = (double)plan->expert_tensor;
-    double dense = layer_drops(plan, MODULE_MLP) ? 0 : unit * (double)a->ffn / t;
+    double outputs = a->gated_mlp ? 4 : 2; /* of the first products, in 16 bits */
+    double dense = (layer_drops(plan, MODULE_MLP)       ? 0
+                    : layer_drops(plan, MODULE_MLP_ACT) ? outputs
+                                                        : unit) *
+                   (double)a->ffn / t;
     if (a->experts == 0)
         return architecture_mlp_share(a) * dense;
     double latent = architecture_expert_input(a), sparse = architecture_sparse_share(a);

@@ -21,7 +21,8 @@
  *   windows      save nothing: scores that are stored are stored masked
  *   operations   by operations: T·(8·h/o + (2·g·d + 2·f)/t)                                            [8]
  *   modules      selective recompute drops: layernorm 4·h/o, mla_up_proj (4·a·(d + r) + 2·a·w)/t, mlp   [9]
- *                all of the MLP, moe_act 2·K·f_e/o, moe all but 2·h/o, shared_experts theirs
+ *                all of the MLP, mlp_act all but 2·f/t (gated: 4·f/t), moe_act 2·K·f_e/o, moe all but 2·h/o,
+ *                shared_experts theirs
  *   fp8, fp4     what a product reads is kept in 8 bits: norms 6·h, the MLP 1·f less, an expert's input h, and the
  *                attention's output a·w/t once more
  *                (but for bf16_layers)

@@ -53,6 +53,7 @@ enum recompute_module {
     MODULE_MOE_ACT = 16,
     MODULE_MOE = 32,
     MODULE_SHARED_EXPERTS = 64,
+    MODULE_MLP_ACT = 128, /* what torch.compile does by itself; not one of Megatron-LM's */
 };
 /* FUSED: one kernel over the logits; TE: TransformerEngine's; LINEAR: fused with the head, no logits at all. */
 enum loss_kernel { LOSS_EAGER = 0, LOSS_FUSED, LOSS_TE, LOSS_LINEAR, LOSS_END };

@@ -31,8 +31,8 @@ static const struct {
 static char *default_cluster_keys[] = {(char *)"num_devices_per_host", (char *)"num_hosts"};
 static struct value one[] = {{VALUE_INT, 1, 0, NULL}};
 static struct axis default_cluster_axes[] = {
-    {&default_cluster_keys[0], 1, one, 1, {"", 0, 0}},
-    {&default_cluster_keys[1], 1, one, 1, {"", 0, 0}},
+    {&default_cluster_keys[0], 1, one, 1, {"", 0, 0}, false},
+    {&default_cluster_keys[1], 1, one, 1, {"", 0, 0}, false},
 };
 static struct block default_cluster = {default_cluster_axes, 2, {"", 0, 0}};
 
@@ -84,6 +84,38 @@ static void add_common(struct names *n)
                                                 "kv_heads",   "head_dim"};
     for (size_t i = 0; i < sizeof read_by_rules / sizeof *read_by_rules; i++)
         names_add_common(n, read_by_rules[i], inputs[input_find(read_by_rules[i])].synonyms);
+}
+
+static bool is_among(const char *words, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = strstr(words, name); at; at = strstr(at + 1, name))
+        if ((at == words || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+static void refuse_doubles_of_input(const struct block *b, const struct axis *file, const char *others,
+                                    struct problems *problems)
+{
+    for (size_t a = 0; a < b->axis_count; a++)
+        for (size_t k = 0; k < b->axes[a].key_count && !b->axes[a].is_from_file; k++)
+            if (is_among(others, b->axes[a].keys[k]))
+                problems_add(problems, b->axes[a].at, "`%s` is `%s`, which hf_config says; write `%s` to override it",
+                             b->axes[a].keys[k], file->keys[0], file->keys[0]);
+}
+
+/* Predictions read the name that a file has, and would pass over what a person wrote by another. */
+static void refuse_doubles_of_files(const struct sweep *s, struct problems *problems)
+{
+    const struct section *models = &s->sections[SECTION_MODEL];
+    for (size_t b = 0; b < models->block_count; b++)
+        for (size_t a = 0; a < models->blocks[b].axis_count; a++) {
+            const struct axis *axis = &models->blocks[b].axes[a];
+            size_t input = axis->is_from_file ? input_find(axis->keys[0]) : INPUT_COUNT;
+            if (input < INPUT_COUNT)
+                refuse_doubles_of_input(&models->blocks[b], axis, inputs[input].synonyms, problems);
+        }
 }
 
 /* Whether the key is that name, or has it among what it is a synonym of. */
@@ -211,6 +243,7 @@ static int build(struct space *space, const struct space_options *options, struc
     if (db_open(NULL, DB_TEMPORARY, &space->db, e) < 0 || elasticity_add_function(space->db, e) < 0 ||
         layouts_add_functions(space->db, e) < 0)
         return -1;
+    refuse_doubles_of_files(s, problems);
     names_collect(&view, &space->names, problems);
     add_common(&space->names);
     derive_builtin(&space->names);

@@ -19,6 +19,16 @@ static bool has_key(const struct block *block, const char *name)
     return false;
 }
 
+/* By its own name or another that the profile has for it. */
+static bool has_meaning(const struct sweep *s, const struct block *block, const char *name)
+{
+    bool found = has_key(block, name);
+    for (size_t i = 0; i < s->synonym_count && !found; i++)
+        for (char **other = s->synonyms[i].keys; strcmp(s->synonyms[i].name, name) == 0 && *other && !found; other++)
+            found = has_key(block, *other);
+    return found;
+}
+
 static void add_axis(struct block *block, const struct hf_key *key, struct position at)
 {
     block->axes = array_grow(block->axes, block->axis_count, sizeof *block->axes);
@@ -27,7 +37,8 @@ static void add_axis(struct block *block, const struct hf_key *key, struct posit
                           .key_count = 1,
                           .values = xcalloc(1, sizeof *axis->values),
                           .value_count = 1,
-                          .at = at};
+                          .at = at,
+                          .is_from_file = true};
     axis->keys[0] = xstrdup(key->name);
     axis->values[0] = value_copy(&key->value);
 }
@@ -54,7 +65,7 @@ void hf_keys_add(const struct reading *r, const struct toml_node *node, struct b
     else
         keep_text(r->sweep, &text);
     for (size_t i = 0; i < keys.count; i++)
-        if (!has_key(block, keys.items[i].name))
+        if (!has_meaning(r->sweep, block, keys.items[i].name))
             add_axis(block, &keys.items[i], reading_at_value(r, node));
     hf_keys_free(&keys);
     buffer_free(&text);

@@ -55,6 +55,20 @@ layers = [1, 2]'
     expect_only_stdout_contains 0 "2 jobs"
 }
 
+# A profile's other names are known while the file is read; those of predictions are not, and may not be passed over.
+hf_config__keys_by_other_names__go_before_or_are_refused()
+{
+    cp "$configs/gpt2.json" config.json
+    models_sweep 'hf_config = "config.json"
+num_layers = [1, 2]'
+    run_meshsweep check sweep.toml
+    expect_only_stderr_contains 2 \
+        'sweep.toml:11:1: `num_layers` is `layers`, which hf_config says; write `layers` to override it'
+    sed -i '1i profile = "megatron"' sweep.toml
+    run_meshsweep plan -c sweep.toml --only 'predicted_params = 124439808 - (12 - layers) * 7087872'
+    expect_only_stdout_contains 0 "2 jobs"
+}
+
 hf_config__wrong_file__said_at_the_key()
 {
     models_sweep 'hf_config = "config.json"'

@@ -70,15 +70,19 @@ deepspeed-flops-profiler deepspeed
 huggingface huggingface
 lightning lightning
 lightning-profiler lightning
+lingua lingua
+litgpt litgpt
 maxtext maxtext
 megatron megatron
 megatron-deepspeed megatron
 nanotron nanotron
+nemo-rl nemo-rl
 olmo olmo
 picotron picotron
 torchtitan torchtitan
 torchtitan-old torchtitan
 torchtune torchtune
+verl verl
 END
 }
 

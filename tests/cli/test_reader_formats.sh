@@ -184,6 +184,39 @@ step_time 5.668 3
 tokens_per_second_per_gpu 8671.98 3'
 }
 
+lingua__step_lines__read()
+{
+    read_sample lingua lingua.log
+    expect_metrics 'flops_per_gpu 4.23e+14 1
+loss 9.1203 3
+step_time 0.8559 1
+tokens_per_second_per_gpu 9570 1'
+}
+
+litgpt__iterations_and_memory__read()
+{
+    read_sample litgpt litgpt.log
+    expect_metrics 'loss 1.402 5
+peak_memory 19.77 1
+step_time 0.2995 1'
+}
+
+verl__lines_of_metrics__read()
+{
+    read_sample verl verl.log
+    expect_metrics 'peak_memory 43.62 3
+throughput 1507.1 2
+time_per_step 81.4 2
+update_time 27.1 2'
+}
+
+nemo_rl__times_of_steps__read()
+{
+    read_sample nemo-rl nemo-rl.log
+    expect_metrics 'total_step_time 81.4 2
+training_time 27.1 2'
+}
+
 olmo__lines_of_metrics__read()
 {
     read_sample olmo olmo.log

@@ -1,9 +1,8 @@
 /* Profiles: what a framework's own arguments say is what the inputs of predictions say by their names, and is not
  * ignored. */
-#include "space_fixture.h"
 #include "unit_test.h"
+#include "value_fixture.h"
 
-#include "space/compile.h"
 #include "util/memory.h"
 
 #define MODEL                                                                                                          \
@@ -53,8 +52,16 @@ static const struct saying {
     {"megatron", "pp = 2\n", "num_layers_per_virtual_pipeline_stage = 4\n", "vpp = 4\n"},
     {"megatron", "pp = 2\n", "num_virtual_stages_per_pipeline_rank = 4\n", "vpp = 4\n"},
     {"megatron", "", "num_moe_experts = 8\nexperts_per_token = 2\nexpert_ffn = 2048\n", EXPERTS},
+    {"megatron", "", "use_torch_fsdp2 = true\n", "zero_stage = 3\ngradient_bytes = 2\n"},
+    {"megatron", "", "use_torch_fsdp2 = true\ntorch_fsdp2_reshard_after_forward = false\n",
+     "zero_stage = 2\ngradient_bytes = 2\n"},
+    {"megatron", "", "model_type = \"mamba\"\nhybrid_attention_ratio = 0.25\nhybrid_mlp_ratio = 0.25\n",
+     "family = \"hybrid\"\nhybrid_pattern = \"MM*-MM*-MM*-MM*-MM*-MM*-MM*-MM*-\"\n"},
     {"megatron", EXPERTS, "moe_shared_expert_intermediate_size = 4096\n", "shared_ffn = 4096\n"},
     {"megatron", EXPERTS, "moe_layer_freq = \"([0]*3+[1]*29)\"\n", "dense_layers = 3\n"},
+    {"megatron", EXPERTS, "moe_layer_freq = \"[0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\"\n",
+     "dense_layers = 3\n"},
+    {"megatron", EXPERTS, "moe_layer_freq = \"2\"\n", "dense_layers = 16\n"},
     {"megatron", EXPERTS, "moe_router_force_load_balancing = true\n", "balanced_experts = true\n"},
     {"megatron", "precision = \"fp8\"\n", "first_last_layers_bf16 = true\nnum_layers_at_end_in_bf16 = 3\n",
      "bf16_layers = 4\n"},
@@ -81,6 +88,15 @@ static const struct saying {
     {"torchtitan", "pp = 4\n", "pipeline_parallel_schedule = \"InterleavedZeroBubble\"\n", "vpp = 2\n"},
     {"torchtitan", "tp = 2\n", "enable_sequence_parallel = false\n", "sequence_parallel = false\n"},
     {"torchtitan", "", "activation_checkpoint = \"SelectiveAC\"\n", "recompute = \"selective-op\"\n"},
+    {"torchtitan", "", "compile.enable = true\n",
+     "recompute = \"selective\"\nrecompute_modules = \"layernorm mlp_act\"\nloss_kernel = \"fused\"\n"},
+    {"torchtitan", "activation_checkpoint.mode = \"full\"\n", "training.compile = true\n", "loss_kernel = \"fused\"\n"},
+    {"torchtitan", "",
+     "activation_checkpoint.mode = \"none\"\ncompile.enable = true\ncompile.components = [\"model\"]\n",
+     "recompute = \"selective\"\nrecompute_modules = \"layernorm mlp_act\"\n"},
+    {"torchtitan", "pp = 4\n", "training.global_batch_size = -1\npipeline_parallel_schedule = \"GPipe\"\n",
+     "schedule = \"gpipe\"\n"},
+    {"torchtitan", "", "model.converters = [\"quantize.linear.float8\"]\n", "precision = \"fp8\"\n"},
     {"torchtitan", "", "training.dtype = \"bfloat16\"\n", "weights_dtype = \"bf16\"\n"},
     {"torchtitan", "", "dtype = \"float32\"\nmixed_precision_param = \"float32\"\n", "precision = \"fp32\"\n"},
     {"torchtitan", "training.dtype = \"bfloat16\"\n", "mixed_precision_param = \"float32\"\n",
@@ -123,6 +139,57 @@ static const struct saying {
     {"olmo", "", "fsdp.precision = \"mixed\"\n", "gradient_bytes = 4\n"},
     {"olmo", "", "fused_loss = true\n", "loss_kernel = \"fused\"\n"},
     {"olmo", "", "optimizer.name = \"lionw\"\n", "optimizer = \"lion\"\n"},
+    {"lingua", "fsdp_type = \"full_shard\"\n", "model.multiple_of = 1024\nmodel.ffn_dim_multiplier = 1.5\n",
+     "multiple_of = 1024\nffn_dim_multiplier = 1.5\n"},
+    {"lingua", "kv_heads = 4\nfsdp_type = \"full_shard\"\n", "distributed.tp_size = 2\n",
+     "tp = 2\nsequence_parallel = true\n"},
+    {"lingua", "", "distributed.fsdp_type = \"full_shard\"\n", "fsdp_type = \"full_shard\"\nzero_stage = 3\n"},
+    {"lingua", "fsdp_type = \"full_shard\"\n", "distributed.dp_shard = 8\n", "shard_ranks = 8\n"},
+    {"lingua", "", "distributed.compile = true\n",
+     "compile = true\nrecompute = \"selective\"\nrecompute_modules = \"layernorm mlp_act\"\nloss_kernel = \"fused\"\n"},
+    {"lingua", "", "distributed.selective_activation_checkpointing = true\n",
+     "selective_activation_checkpointing = true\n"},
+    {"lingua", "", "distributed.float8_recipe = \"rowwise\"\n", "precision = \"fp8\"\n"},
+    {"lingua", "", "model.weight_tying = true\n", "weight_tying = true\n"},
+    {"litgpt", "recompute = \"full\"\n", "lora_r = 16\nlora_mlp = true\n",
+     "lora_r = 16\nlora_targets = \"q_proj v_proj gate_proj up_proj down_proj\"\nlora_mlp = true\n"},
+    {"litgpt", "", "model_config.mlp_class_name = \"GptNeoxMLP\"\n", "family = \"gpt\"\ngated_mlp = false\n"},
+    {"litgpt", "", "precision = \"bf16-mixed\"\n", "weights_dtype = \"fp32\"\nbf16 = true\n"},
+    {"litgpt", "", "model_config.n_query_groups = 4\n", "n_query_groups = 4\n"},
+    {"litgpt", "", "train.tie_embeddings = true\n", "tie_embeddings = true\n"},
+    {"litgpt", "", "checkpoint_dir = \"checkpoints/x\"\n", "checkpoint_dir = \"y\"\nrecompute = \"full\"\n"},
+    {"verl", "", "actor_rollout_ref.actor.strategy = \"megatron\"\n",
+     "framework = \"megatron\"\nstrategy = \"megatron\"\n"},
+    {"verl", "", "actor_rollout_ref.actor.megatron.tensor_model_parallel_size = 2\n",
+     "strategy = \"megatron\"\ntp = 2\n"},
+    {"verl", "", "actor_rollout_ref.actor.megatron.context_parallel_size = 4\n",
+     "strategy = \"megatron\"\ncontext_parallel_size = 4\n"},
+    {"verl", "", "actor_rollout_ref.actor.ulysses_sequence_parallel_size = 2\n", "ulysses = 2\n"},
+    {"verl", "", "actor_rollout_ref.actor.fsdp_config.fsdp_size = 8\n", "shard_ranks = 8\n"},
+    {"verl", "", "actor_rollout_ref.actor.fsdp_config.reshard_after_forward = false\n",
+     "fsdp_size = 16\nactor_rollout_ref.actor.fsdp_config.reshard_after_forward = false\n"},
+    {"verl", "", "actor_rollout_ref.model.enable_gradient_checkpointing = false\n", "checkpointing = false\n"},
+    {"verl", "strategy = \"megatron\"\n",
+     "actor_rollout_ref.actor.megatron.override_transformer_config.recompute_granularity = \"full\"\n",
+     "granularity = \"full\"\n"},
+    {"verl", "", "data.max_prompt_length = 512\ndata.max_response_length = 1024\n",
+     "prompt_length = 512\nresponse_length = 1024\n"},
+    {"verl", "", "actor_rollout_ref.actor.ppo_mini_batch_size = 64\nactor_rollout_ref.rollout.n = 8\n",
+     "mini_batch = 512\n"},
+    {"verl", "", "actor_rollout_ref.model.use_fused_kernels = true\n",
+     "actor_rollout_ref.model.use_fused_kernels = true\nactor_rollout_ref.actor.entropy_coeff = 0\n"},
+    {"nemo-rl", "", "policy.megatron_cfg.enabled = true\n", "framework = \"megatron\"\nuses_megatron = true\n"},
+    {"nemo-rl", "uses_megatron = true\n",
+     "policy.megatron_cfg.tensor_model_parallel_size = 2\npolicy.megatron_cfg.sequence_parallel = true\n",
+     "tp = 2\nsequence_parallel = true\npolicy.megatron_cfg.sequence_parallel = true\n"},
+    {"nemo-rl", "uses_megatron = true\n", "policy.megatron_cfg.pipeline_model_parallel_size = 4\n", "pp = 4\n"},
+    {"nemo-rl", "uses_megatron = true\n", "policy.megatron_cfg.activation_checkpointing = true\n",
+     "policy.megatron_cfg.activation_checkpointing = 1\n"},
+    {"nemo-rl", "", "policy.dtensor_cfg.context_parallel_size = 4\n", "cp = 4\n"},
+    {"nemo-rl", "", "policy.dtensor_cfg.dp_replicate_size = 4\n", "shard_ranks = 4\n"},
+    {"nemo-rl", "", "policy.dtensor_cfg.cpu_offload = true\n", "policy.dtensor_cfg.cpu_offload = 1\n"},
+    {"nemo-rl", "", "policy.dtensor_cfg.lora_cfg.enabled = true\npolicy.dtensor_cfg.lora_cfg.dim = 16\n",
+     "peft = \"lora\"\nlora_rank = 16\nlora_targets = \"all-linear\"\n"},
     {"picotron", "", "distributed.tp_size = 2\n", "tp = 2\n"},
     {"picotron", "", "distributed.cp_size = 2\n", "cp = 2\n"},
     {"picotron", "distributed.pp_size = 4\n", "distributed.pp_engine = \"afab\"\n", "schedule = \"gpipe\"\n"},
@@ -179,6 +246,7 @@ static const struct saying {
     {"maxtext", "", "mu_dtype = \"bfloat16\"\n", "moment_bytes = 6\n"},
     {"maxtext", "", "grad_dtype = \"bfloat16\"\n", "gradient_bytes = 2\n"},
     {"maxtext", "", "optimizer_memory_host_offload = true\n", "offload = \"optimizer\"\n"},
+    {"maxtext", "", "ici_tensor_parallelism = 4\n", "tp = 4\nsequence_parallel = true\n"},
     {"maxtext", "", "num_vocab_tiling = 8\n", "loss_kernel = \"linear\"\n"},
     {"maxtext", "", "opt_type = \"sgd\"\n", "optimizer = \"sgd\"\n"},
     {"internevo", "", "parallel.tensor.size = 2\n", "tp = 2\n"},
@@ -241,35 +309,29 @@ static const struct saying {
     {"fsdp2", "", "fsdp_config.sharding_strategy = \"HYBRID_SHARD\"\n", "zero_stage = 3\nshard_ranks = 8\n"},
 };
 
-static double value_of(struct built *b, const char *expression)
-{
-    struct expression x = EXPRESSION_INIT;
-    struct error e = ERROR_INIT;
-    const struct source_text source = {expression, UNKNOWN_IS_ERROR, NULL, "test", expression, NULL};
-    struct buffer sql = BUFFER_INIT;
-    struct stmt *s = NULL;
-    if (compile_alone(b->space, &source, &x, &e) < 0)
-        fail_msg("%s", e.text);
-    buffer_printf(&sql, "SELECT %s", x.sql);
-    space_add_from(b->space, ~0U, &sql);
-    if (db_prepare(b->space->db, buffer_text(&sql), &s, &e) < 0 || stmt_next(s, &e) != 1)
-        fail_msg("%s", e.text);
-    double value = stmt_is_null(s, 0) ? -1 : stmt_double(s, 0);
-    stmt_free(s);
-    buffer_free(&sql);
-    expression_free(&x);
-    return value;
-}
-
 struct predicted {
     double bytes, seconds;
 };
+
+/* Profiles that predict as another framework does. */
+static const char *framework_of(const char *profile)
+{
+    static const char *const others[][2] = {{"olmo", "fsdp"},
+                                            {"lingua", "fsdp2"},
+                                            {"litgpt", "hf-trainer"},
+                                            {"verl", "fsdp"},
+                                            {"nemo-rl", "fsdp2"}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(profile, others[i][0]) == 0)
+            return others[i][1];
+    return profile;
+}
 
 static struct predicted predicted_with(const char *profile, const char *batch, const char *keys, const char *more)
 {
     char *text = xasprintf("profile = \"%s\"\n[predict]\nframework = \"%s\"\ndevice = \"H100\"\n" MODEL
                            "[[cluster_spec]]\nnum_hosts = 2\nnum_devices_per_host = 8\n[[parallel_spec]]\n%s%s%s",
-                           profile, strcmp(profile, "olmo") == 0 ? "fsdp" : profile, batch, keys, more);
+                           profile, framework_of(profile), batch, keys, more);
     struct built b = build_text(text);
     struct predicted p = {value_of(&b, "predicted_memory"), value_of(&b, "predicted_time")};
     if (p.bytes <= 0 || p.seconds <= 0)
@@ -328,4 +390,18 @@ TEST(names__fully_sharded_without_a_stage__is_sharded)
         assert_true(bare.bytes == said.bytes && bare.seconds == said.seconds);
         assert_true(none.bytes > 1.5 * bare.bytes);
     }
+}
+
+/* Megatron-LM prints the ranks of latent attention and two experts per token of every model. */
+TEST(names__defaults_of_what_a_model_lacks__change_nothing)
+{
+    static const char batch[] = "micro_batch = 1\ngradient_accumulation = 8\n";
+    static const char printed[] = "multi_latent_attention = false\nkv_lora_rank = 32\nqk_head_dim = 128\n"
+                                  "qk_pos_emb_head_dim = 64\nv_head_dim = 128\nmoe_router_topk = 2\n";
+    struct predicted bare = predicted_with("megatron", batch, "", "");
+    struct predicted with = predicted_with("megatron", batch, "", printed);
+    struct predicted latent =
+        predicted_with("megatron", batch, "", "multi_latent_attention = true\nkv_lora_rank = 32\n");
+    assert_true(with.bytes == bare.bytes && with.seconds == bare.seconds);
+    assert_true(latent.bytes != bare.bytes && latent.seconds != bare.seconds);
 }

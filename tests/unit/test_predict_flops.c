@@ -117,7 +117,7 @@ TEST(flops_per_step__recompute_modules__what_they_have)
     } cases[] = {
         {0, scores},
         {MODULE_CORE_ATTN, scores},
-        {MODULE_LAYERNORM | MODULE_MOE_ACT, 0},
+        {MODULE_LAYERNORM | MODULE_MLP_ACT | MODULE_MOE_ACT, 0},
         {MODULE_MLA_UP_PROJ, up},
         {MODULE_MLP, 2 * 1 * 2 * h * f},
         {MODULE_SHARED_EXPERTS, 2 * 3 * 2 * h * S},

@@ -95,6 +95,21 @@ TEST(layer_memory_kept__latent_attention_and_experts__terms_of_the_header)
                  1e-12);
 }
 
+TEST(layer_memory_kept__activation_of_an_mlp_dropped__outputs_of_its_first_products)
+{
+    const struct memory_coefficients *c = &framework_find("torchtitan")->memory;
+    struct error e = ERROR_INIT;
+    for (int gated = 0; gated < 2; gated++) {
+        struct architecture a = gpt(8, 1024, 16);
+        struct training_plan plan = {.sequence = 64, .flash_attention = true, .recompute = RECOMPUTE_SELECTIVE};
+        a.gated_mlp = gated == 1;
+        assert_int_equal(architecture_complete(&a, &e) | plan_complete(&plan, &a, &e), 0);
+        double whole = layer_memory_kept(&a, &plan, c);
+        plan.modules = MODULE_MLP_ACT;
+        assert_close(whole - layer_memory_kept(&a, &plan, c), 64 * 4096 * (gated ? 4 : 2), 1e-9);
+    }
+}
+
 /* Both products of a layer that read a norm's output read all of it, of which a rank has a share of its own. */
 TEST(layer_memory_kept__gathered_inputs_kept__two_more_of_each_layer)
 {

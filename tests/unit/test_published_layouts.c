@@ -79,6 +79,8 @@ static const struct layout layouts[] = {
     {"torchtitan", 1, 8,
      "pipeline_parallel_degree = 4\npipeline_parallel_layers_per_stage = 1\nlayers = 6\nseq_len = 2048\n", NULL},
     {"torchtitan", 1, 2, "tensor_parallel_degree = 2\nseq_len = 8190\n", NULL},
+    /* torchtitan's configuration as it prints it: a global batch of -1 is what the local ones make */
+    {"torchtitan", 1, 8, "training.global_batch_size = -1\ntraining.local_batch_size = 4\n", NULL},
     {"torchtitan", 1, 2,
      "tensor_parallel_degree = 2\nenable_sequence_parallel = false\nnum_tokens_per_microbatch_per_dp_rank = 1023\n",
      NULL},
@@ -117,6 +119,35 @@ static const struct layout layouts[] = {
     {"olmo", 64, 8,
      "global_train_batch_size = 2048\ndevice_train_microbatch_size = 2\nmodel.vocab_size = 100278\n"
      "model.embedding_size = 100352\nmodel.rope = true\nmodel.flash_attention = true\n",
+     NULL},
+    /* Lingua, apps/main/configs/llama_7B.yaml; LitGPT, config_hub/finetune/llama-3-8b and pretrain/tinyllama.yaml */
+    {"lingua", 32, 8,
+     "distributed.fsdp_type = \"full_shard\"\ndistributed.compile = true\ndistributed.tp_size = 1\nmodel.dim = 4096\n"
+     "model.n_heads = 32\ndata.batch_size = 2\n",
+     NULL},
+    {"litgpt", 1, 1,
+     "precision = \"bf16-true\"\nquantize = \"bnb.nf4\"\nlora_r = 32\ntrain.global_batch_size = 8\n"
+     "train.micro_batch_size = 2\n",
+     NULL},
+    {"litgpt", 1, 8, "precision = \"bf16-mixed\"\ntrain.global_batch_size = 512\ntrain.micro_batch_size = 4\n", NULL},
+    /* verl, examples/grpo_trainer: run_qwen2-7b.sh and run_deepseek671b_math_megatron_80gb.sh with dynamic batches */
+    {"verl", 1, 8,
+     "data.train_batch_size = 1024\nactor_rollout_ref.actor.ppo_mini_batch_size = 256\nactor_rollout_ref.rollout.n = "
+     "5\n"
+     "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu = 40\n",
+     NULL},
+    {"verl", 64, 8,
+     "data.train_batch_size = 512\nactor_rollout_ref.actor.ppo_mini_batch_size = 128\nactor_rollout_ref.rollout.n = "
+     "16\n"
+     "actor_rollout_ref.actor.use_dynamic_bsz = true\nactor_rollout_ref.actor.megatron.pipeline_model_parallel_size = "
+     "16\n"
+     "actor_rollout_ref.actor.megatron.expert_model_parallel_size = 32\n",
+     NULL},
+    /* NeMo-RL, examples/configs/recipes/llm/performance/grpo-llama3.1-8b-instruct-2n8g.yaml */
+    {"nemo-rl", 2, 8,
+     "policy.megatron_cfg.enabled = true\npolicy.dtensor_cfg.enabled = false\npolicy.train_global_batch_size = 2048\n"
+     "policy.train_micro_batch_size = 1\npolicy.megatron_cfg.pipeline_model_parallel_size = 2\n"
+     "policy.dtensor_cfg.tensor_parallel_size = 3\n",
      NULL},
     {"olmo", 1, 8, "alibi = false\nrope = true\nblock_group_size = 1\nmodel.n_layers = 16\n", NULL},
     {"picotron", 2, 8,
@@ -173,6 +204,8 @@ static const struct layout layouts[] = {
     {NULL, 1, 8, "num_attention_heads = 10\ntensor_parallel_size = 4\n", "heads-divide-by-tp"},
     {NULL, 1, 8, "n_routed_experts = 10\nep_size = 4\n", "experts-divide-by-ep"},
     {NULL, 1, 8, "mbs = 2\ngbs = 24\n", "batch-divides"},
+    {NULL, 1, 8, "mbs = 2\ngbs = 0\ngradient_accumulation = 1\n", "batch-triad"},
+    {"torchtitan", 1, 8, "training.global_batch_size = 24\ntraining.local_batch_size = 2\n", "batch-divides"},
     {NULL, 64, 4, "experts = 256\npp = 8\nep = 64\n", "expert-ranks-divide-devices"},
     {NULL, 4, 8, "dp = 32\nshard_ranks = 12\n", "shards-divide-ranks"},
     {"nanotron", 1, 8, "dp = 2\ntp = 2\nexpert_parallel_size = 4\nmoe_num_experts = 4\n", "world-size"},
@@ -196,6 +229,21 @@ static const struct layout layouts[] = {
     {"torchtune", 1, 1, "optimizer_in_bwd = true\n", "gradients-of-one-step"},
     {"torchtune", 1, 1, "enable_activation_offloading = true\nenable_activation_checkpointing = false\n",
      "offloading-needs-checkpointing"},
+    {"lingua", 1, 8, "fsdp_type = \"full_shard\"\ndp_shard = 3\n", "shards-divide-devices"},
+    {"lingua", 1, 8, "distributed.dp_shard = 8\n", "one-shard-without-sharding"},
+    {"lingua", 1, 8, "fsdp_type = \"full_shard\"\ntp_size = 2\ncompile = true\n", "tensor-parallel-is-not-compiled"},
+    {"lingua", 1, 8, "fsdp_type = \"full_shard\"\ntp_size = 8\ndim = 4096\nn_heads = 32\nn_kv_heads = 4\n",
+     "sizes-divide-by-tp"},
+    {"litgpt", 1, 8, "train.global_batch_size = 4\n", "batch-divides"},
+    {"litgpt", 1, 2, "quantize = \"bnb.nf4\"\n", "quantised-on-one-device"},
+    {"litgpt", 1, 1, "quantize = \"bnb.nf4\"\nprecision = \"bf16-mixed\"\n", "quantised-without-mixed-precision"},
+    {"verl", 1, 8, "actor_rollout_ref.actor.megatron.tensor_model_parallel_size = 3\n", "degrees-divide-devices"},
+    {"verl", 1, 8, "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu = 24\n", "mini-batch-divides-micro-batches"},
+    {"verl", 1, 8, "data.train_batch_size = 128\n", "prompts-fill-mini-batch"},
+    {"verl", 1, 8, "data.train_batch_size = 1001\n", "prompts-divide-ranks"},
+    {"nemo-rl", 1, 8, "policy.dtensor_cfg.tensor_parallel_size = 3\n", "degrees-divide-devices"},
+    {"nemo-rl", 1, 8, "policy.dtensor_cfg.enabled = true\npolicy.megatron_cfg.enabled = true\n", "one-backend"},
+    {"nemo-rl", 1, 8, "policy.dtensor_cfg.dp_replicate_size = 3\n", "copies-divide-ranks"},
     {"olmo", 1, 8, "global_train_batch_size = 12\n", "batch-fills-ranks"},
     {"olmo", 1, 8, "vocab_size = 50280\nmodel.embedding_size = 50176\n", "embedding-holds-vocabulary"},
     {"olmo", 1, 8, "model.alibi = true\nmodel.rope = true\n", "one-kind-of-positions"},
@@ -269,8 +317,9 @@ TEST(layouts__published_and_planted__accepted_and_refused)
 /* Each rule of these profiles has one that it refuses. */
 TEST(profiles__every_rule__refuses_a_layout)
 {
-    static const char *const profiles[] = {"gpt-neox", "internevo", "maxtext",    "megatron", "nanotron",
-                                           "olmo",     "picotron",  "torchtitan", "torchtune"};
+    static const char *const profiles[] = {"gpt-neox",   "internevo", "lingua",  "litgpt", "maxtext",
+                                           "megatron",   "nanotron",  "nemo-rl", "olmo",   "picotron",
+                                           "torchtitan", "torchtune", "verl"};
     for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++) {
         char *text = xasprintf("profile = \"%s\"\n[parallel_spec]\nx = 1\n", profiles[i]);
         struct built b = build_text(text);

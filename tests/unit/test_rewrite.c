@@ -74,6 +74,6 @@ TEST(rewrite__too_long__refused)
     char *text = malloc(REWRITE_LONGEST + 2);
     memset(text, '1', REWRITE_LONGEST + 1);
     text[REWRITE_LONGEST + 1] = '\0';
-    check(text, true, "the expression is longer than 65536 bytes when its derived keys are written out");
+    check(text, true, "the expression is longer than 262144 bytes when its derived keys are written out");
     free(text);
 }
