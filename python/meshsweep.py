@@ -136,7 +136,7 @@ class Database:
         return dict(self._connection.execute("SELECT name, unit FROM metric_definition"))
 
     def ranking(self, limit: Optional[int] = None) -> List[Row]:
-        """Rows of the jobs that are ok, best first, with `rank`. Empty where the sweep has no objective."""
+        """Rows of the jobs that succeeded, best first, with `rank`. Empty if the sweep has no objective."""
         return self._rows("SELECT * FROM ranking LIMIT ?", -1 if limit is None else limit)
 
     def best(self) -> Optional[Row]:
