@@ -242,7 +242,7 @@ parts of the schema that another program changed (1): table metric (changed)
     expect_no_stderr
     mv results.db 'my FILE.db'
     run_meshsweep check -d 'my FILE.db'
-    expect_only_stdout_contains 1 "\`meshsweep check --repair -d 'my FILE.db'\` makes them again"
+    expect_only_stdout_contains 1 "\`meshsweep check --repair -d 'my FILE.db'\` creates them again"
 }
 
 # --- repair ---
