@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds what changed and runs the tool: ./run.sh [ARGUMENTS OF meshsweep]
 #
-# Without a sweep file (-c) it runs configs/quickstart.toml, whose out-of-memory jobs are no failure. A run that crashed
-# is started again, and goes on where the database says it stopped: after 1, 2, 4, 8 and 16 seconds, anew after each
-# run that finished some job, and never after the statuses 0, 2, 3, 4 and 5 (see `meshsweep --help`) or when a signal
-# asked for the end.
+# Without a sweep file (-c) it runs configs/quickstart.toml, whose out-of-memory jobs do not count as failures. If a run
+# crashes, it is started again after 1, 2, 4, 8 and 16 seconds and continues where it stopped; after a run that finished
+# a job, the waits begin again. It is not restarted after exit status 0, 2, 3, 4, 5 or 6 (see `meshsweep --help`) or
+# after a signal.
 set -eu
 
 root=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
@@ -57,7 +57,7 @@ as_intended()
     others=$(sqlite3 -readonly "$database" "SELECT count(*) FROM progress WHERE state = 'failed' AND failure <> 'oom'" \
         2>/dev/null) &&
         [ "$others" = 0 ] || return 1
-    say "the jobs that ran out of device memory were meant to: the quickstart shows what that looks like"
+    say "some jobs ran out of device memory on purpose: the quickstart shows what that looks like"
 }
 
 # After the quickstart the tool's hints name commands that a newcomer does not have. A wrong use has run nothing.
@@ -65,7 +65,7 @@ installed=$(type -P meshsweep || true)
 end()
 {
     [ -z "$quickstart" ] || [ "$installed" ] || [ ! -e "$database" ] || [ "$1" = 2 ] ||
-        say "meshsweep is not installed: $0 best, $0 status and so on run it from here"
+        say "meshsweep is not installed; run its commands as $0 best, $0 status and so on"
     exit "$1"
 }
 

@@ -35,15 +35,15 @@ SECTIONS = ("cluster_spec", "model", "training_spec", "parallel_spec")
 
 
 class SchemaError(Exception):
-    """The file is no database of meshsweep, or one of an older version."""
+    """The file is not a meshsweep database, or has an older schema."""
 
 
 class SchemaWarning(UserWarning):
-    """The database is of a newer version: what this file does not know is left out."""
+    """The database has a newer schema: what this file does not know is left out."""
 
 
 class Sample(NamedTuple):
-    """What a job reported: the step is None where it named none, the value where it is no finite number."""
+    """What a job reported: the step is None if none was given, the value is None if it is not finite."""
 
     step: Optional[int]
     value: Optional[float]
@@ -65,12 +65,12 @@ def open(path: Union[str, "Path"] = "results.db") -> "Database":
 
 
 class Database:
-    """A database that was opened. Every call sees it as it stands at that moment."""
+    """An open database. Every call sees its state at that moment."""
 
     def __init__(self, path: Union[str, "Path"]) -> None:
         self.path = Path(path)
         if not self.path.exists():
-            raise FileNotFoundError(f"{self.path} is not there")
+            raise FileNotFoundError(f"{self.path} does not exist")
         self._connection = _connect(self.path)
         try:
             self._check()
@@ -86,11 +86,11 @@ class Database:
         self.close()
 
     def close(self) -> None:
-        """Nothing can be asked afterwards."""
+        """Closes the database; no calls are allowed afterwards."""
         self._connection.close()
 
     def sweep(self) -> Optional[Sweep]:
-        """The sweep that was run last; None in a database without one."""
+        """The sweep that was run last; None if the database has none."""
         for row in self._connection.execute("SELECT name, path, text, objective, maximise FROM current_sweep"):
             return Sweep(row[0], row[1], row[2], row[3], bool(row[4]))
         return None
@@ -101,7 +101,7 @@ class Database:
         return self._rows(f"SELECT * FROM results{condition} ORDER BY job")
 
     def job(self, number: int) -> Optional[Row]:
-        """The row of one job; None when there is none of that number."""
+        """The row of one job; None if no job has that number."""
         rows = self._rows("SELECT * FROM results WHERE job = ?", number)
         return rows[0] if rows else None
 
@@ -112,7 +112,7 @@ class Database:
         return _key_columns([row[1] for row in self._connection.execute("PRAGMA table_info(results)")])
 
     def command(self, number: int) -> Optional[List[str]]:
-        """What was run for the job last; None when it was not started, or was measured elsewhere. Secrets are left out."""
+        """The last command of the job; None if it was not started or was measured elsewhere. Secrets are left out."""
         for row in self._connection.execute(
                 "SELECT command FROM attempt WHERE job_id = ? AND command IS NOT NULL ORDER BY number DESC LIMIT 1",
                 (number,)):
@@ -121,14 +121,14 @@ class Database:
         return None
 
     def metrics(self, number: int, name: str) -> List[Sample]:
-        """The curve of a metric, as it was reported by the attempt that stands for the job. Of a great many samples
-        evenly spaced ones were kept."""
+        """The curve of a metric, as reported by the attempt that represents the job. Of very many samples, only evenly
+        spaced ones are kept."""
         return [Sample(*row) for row in self._connection.execute(
             "SELECT m.step, m.value FROM metric AS m JOIN job AS j ON j.attempt_id = m.attempt_id"
             " WHERE j.id = ? AND m.name = ? ORDER BY m.sequence", (number, name))]
 
     def metric_names(self) -> List[str]:
-        """Of all metrics that any job reported or that were worked out."""
+        """The names of all metrics that a job reported or that were computed."""
         return [row[0] for row in self._connection.execute("SELECT DISTINCT name FROM summary ORDER BY name")]
 
     def units(self) -> Dict[str, str]:
@@ -136,11 +136,11 @@ class Database:
         return dict(self._connection.execute("SELECT name, unit FROM metric_definition"))
 
     def ranking(self, limit: Optional[int] = None) -> List[Row]:
-        """Rows of the jobs that are ok, best first, with `rank`. Empty where the sweep has no objective."""
+        """Rows of the jobs that succeeded, best first, with `rank`. Empty if the sweep has no objective."""
         return self._rows("SELECT * FROM ranking LIMIT ?", -1 if limit is None else limit)
 
     def best(self) -> Optional[Row]:
-        """The first of them; None where there is none."""
+        """The first row of the ranking; None if there is none."""
         rows = self.ranking(1)
         return rows[0] if rows else None
 
@@ -153,7 +153,7 @@ class Database:
         except sqlite3.DatabaseError as error:
             raise SchemaError(f"{self.path} cannot be read: {error}") from error
         if application != APPLICATION:
-            raise SchemaError(f"{self.path} is no database of meshsweep")
+            raise SchemaError(f"{self.path} is not a meshsweep database")
         if schema < SCHEMA:
             raise SchemaError(f"{self.path} has schema {schema}, and this is for {SCHEMA}: meshsweep run or"
                               " meshsweep merge brings it up to date")

@@ -1,5 +1,5 @@
--- What DeepSpeed refuses, or takes without a word and does not do, as rows of builtin_rule (sql/rules.sql). They are in
--- force where [sweep] rule_sets names their set: "deepspeed", which the profile of that name asks for, and
+-- What DeepSpeed refuses, or accepts silently and ignores, as rows of builtin_rule (sql/rules.sql). These rules are in
+-- force if [sweep] rule_sets names their set: "deepspeed", which the profile of that name asks for, and
 -- "determined-strict", the narrower limits that Determined documents. Keys have their short names; the profile's
 -- [synonym] says which keys of a ds_config they stand for; moe, no_sync and client_optimizer are matters of the script,
 -- which no ds_config says. A key that is absent or "auto" is NULL. Sources are files of DeepSpeed 0.19 under deepspeed/, or its

@@ -1,7 +1,7 @@
--- The built-in rules. A rule is an SQL predicate over the keys of a combination: false excludes it, NULL (a key that
--- is not there) does not. Keys that no spec of a sweep has are NULL here. They are tried in the order of `position`.
--- [sweep] disable_rules = ["name"] turns one off; a [[rule]] of the same name replaces one. A rule of level 'warn'
--- excludes nothing and is only counted.
+-- The built-in rules. A rule is an SQL predicate over the keys of a combination: false excludes the combination, NULL
+-- (a key is missing) does not. Keys that no spec of a sweep has are NULL. Rules are tried in the order of `position`.
+-- [sweep] disable_rules = ["name"] turns a rule off; a [[rule]] of the same name replaces it. A rule of level 'warn'
+-- excludes nothing; the combinations that violate it are only counted.
 
 CREATE TABLE builtin_rule (
     position INTEGER PRIMARY KEY,

@@ -1,16 +1,16 @@
--- Views for people. `results` and `ranking` have one column per swept key and metric: the program makes them.
+-- Views for people. `results` and `ranking` have one column per swept key and metric, so the program creates them.
 
 DROP VIEW IF EXISTS failures;
 DROP VIEW IF EXISTS excluded;
 DROP VIEW IF EXISTS progress;
 DROP VIEW IF EXISTS current_sweep;
 
--- The sweep that was asked for last.
+-- The sweep that was run last.
 CREATE VIEW current_sweep AS
 SELECT * FROM sweep ORDER BY last_seen DESC, id DESC LIMIT 1;
 
--- How many jobs of the current sweep are in which state. What a runner has claimed and not started yet is pending;
--- pruned: needs no less device memory than a job that ran out of it; held: waits for its host (job.held says why).
+-- Jobs of the current sweep by state. A job that a runner has claimed but not started is pending; pruned: needs at
+-- least as much device memory as a job that ran out of it; held: waits for its host (job.held says why).
 CREATE VIEW progress AS
 SELECT CASE WHEN j.witness_id IS NOT NULL THEN 'pruned'
             WHEN j.held IS NOT NULL THEN 'held'
@@ -20,7 +20,7 @@ FROM job AS j
 WHERE j.sweep_id = (SELECT id FROM current_sweep)
 GROUP BY 1, 2;
 
--- Every failed attempt, newest first, with its reason, what followed of it and the end of its output.
+-- Every failed attempt, newest first, with its reason, its consequences and the end of its output.
 CREATE VIEW failures AS
 SELECT j.id AS job, a.number AS attempt, a.failure, a.message, a.consequence, a.exit_code, a.signal, a.limit_ms, a.duration_ms,
        a.directory, a.log_tail, a.command,

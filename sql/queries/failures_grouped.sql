@@ -1,5 +1,5 @@
--- What fails, how often, and one example of each to look at. Failed jobs only, not attempts that a retry made
--- good. `files` are those of the example: SQLite takes a bare column from the row of the minimum.
+-- Failures, how often each occurs, and an example of each. Only failed jobs, not failed attempts of jobs that succeeded
+-- later. `files` are those of the example: SQLite takes a bare column from the row of the minimum.
 SELECT j.failure, count(*) AS jobs, a.message, min(j.id) AS example_job, a.directory AS files
 FROM job AS j
 LEFT JOIN attempt AS a ON a.id = j.attempt_id

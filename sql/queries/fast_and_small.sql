@@ -1,5 +1,5 @@
 -- Jobs that no other job of the current sweep beats in both the objective and peak memory (the largest process):
--- the choice that is left when memory matters too.
+-- the choices if memory matters too.
 WITH scored AS (
     SELECT j.id AS job, v.value, iif(s.maximise, -v.value, v.value) AS cost, a.max_rss, j.model_id, j.parallel_id
     FROM current_sweep AS s

@@ -1,5 +1,5 @@
--- What each value of each key goes with: how many jobs ended how, and the objective of those that are ok. Keys of
--- which all jobs have the same value are left out. Averages over whatever else differs: a hint, not a proof.
+-- For each value of each key: how many jobs succeeded or failed, and the objective of those that succeeded. Keys with
+-- the same value in all jobs are left out. These are averages over everything else that differs: a hint, not a proof.
 WITH member AS (
     SELECT j.id AS job, j.state, j.failure, v.value AS score, k.kind || '.' || e.key AS name, e.value AS setting
     FROM current_sweep AS s

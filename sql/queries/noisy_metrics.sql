@@ -1,7 +1,6 @@
--- Measurements that scatter: how far the samples of one attempt are from a smooth course, against their mean. Measure
--- these longer, or with [job] repeat, before trusting a small difference. A curve is no noise: by second differences,
--- which a straight line has none of, the trend of a loss does not count (a sample's own deviation makes 6 times its
--- variance in their squares). Warm-up is left out.
+-- Noisy measurements: how far the samples of one attempt are from a smooth curve, relative to their mean. Measure these
+-- longer, or with [job] repeat, before you trust a small difference. Second differences are used, so the trend of a loss
+-- does not count as noise (a straight line has none; independent noise has 6 times its variance in their squares). Warm-up is left out.
 WITH sample AS (
     SELECT m.attempt_id, m.name, m.value, row_number() OVER course AS place, lag(m.value) OVER course AS before,
            lag(m.value, 2) OVER course AS earlier

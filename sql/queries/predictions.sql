@@ -1,5 +1,5 @@
--- What the memory prediction said of jobs that ran and of those that ran out of memory. Where the ranges overlap, it
--- does not tell them apart.
+-- Predicted memory of jobs that ran and of jobs that ran out of memory. Where the ranges overlap, the prediction cannot
+-- separate them.
 SELECT iif(j.state = 'ok', 'ran', 'out of memory') AS outcome, count(*) AS jobs,
        round(min(j.predicted_memory) / 1073741824.0, 2) AS lowest_gib,
        round(avg(j.predicted_memory) / 1073741824.0, 2) AS mean_gib,

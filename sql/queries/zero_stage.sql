@@ -1,5 +1,5 @@
--- ZeRO stages side by side for plans that are otherwise the same: one row per model and rest of the plan, the
--- objective at each stage; 'oom' and the like where it failed, nothing where it was not tried.
+-- ZeRO stages side by side for plans that are otherwise equal: one row per model and plan, with the objective at each
+-- stage. A failed job shows its failure class, such as 'oom'; a stage that was not tried is empty.
 WITH cell AS (
     SELECT j.cluster_id, j.model_id, j.training_id, json_remove(p.json, '$.zero_stage', '$.name', '$.description') AS plan,
            json_extract(p.json, '$.zero_stage') AS stage,

@@ -1,4 +1,4 @@
-/* What came of two databases set side by side, as text, Markdown and JSON. */
+/* The comparison of two databases as text, Markdown and JSON. */
 #ifndef MESHSWEEP_ANSWERS_COMPARE_DATABASES_H
 #define MESHSWEEP_ANSWERS_COMPARE_DATABASES_H
 

@@ -1,4 +1,4 @@
-/* What [sweep] subject_to does to the winner, as `best` and `status` tell it. */
+/* How [sweep] subject_to affects the winner, as `best` and `status` print it. */
 #ifndef MESHSWEEP_ANSWERS_CONDITIONS_REPORT_H
 #define MESHSWEEP_ANSWERS_CONDITIONS_REPORT_H
 

@@ -1,4 +1,4 @@
-/* What a database knows of a job, as `why` tells it. */
+/* What a database knows about a job, as `why` prints it. */
 #ifndef MESHSWEEP_ANSWERS_JOB_HISTORY_H
 #define MESHSWEEP_ANSWERS_JOB_HISTORY_H
 

@@ -1,5 +1,5 @@
-/* How far one key can go before memory is out, for each combination of the others: what was measured, and the limit
- * that a line through memory by size predicts. */
+/* How large one key can become before memory runs out, for each combination of the others: what was measured, and the
+ * limit that a line through memory by size predicts. */
 #ifndef MESHSWEEP_ANSWERS_MEMORY_FRONTIER_H
 #define MESHSWEEP_ANSWERS_MEMORY_FRONTIER_H
 

@@ -1,4 +1,4 @@
-/* What `predict` tells of combinations: a list with residuals by axis, how accurate it was, or a frontier. */
+/* What `predict` prints about combinations: a list with residuals by axis, how accurate it was, or a frontier. */
 #ifndef MESHSWEEP_ANSWERS_PREDICTION_REPORT_H
 #define MESHSWEEP_ANSWERS_PREDICTION_REPORT_H
 

@@ -1,4 +1,4 @@
-/* What `predict` tells of combinations as rows, which conditions, orders and columns may be asked of. */
+/* The rows of `predict`, with conditions, orders and columns as for `results`. */
 #ifndef MESHSWEEP_ANSWERS_PREDICTION_TABLE_H
 #define MESHSWEEP_ANSWERS_PREDICTION_TABLE_H
 

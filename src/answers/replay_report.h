@@ -1,4 +1,4 @@
-/* What replays came to: per strategy, over all groups and seeds, as text (a Markdown table) and as JSON. */
+/* The results of replays: per strategy, over all groups and seeds, as text (a Markdown table) and as JSON. */
 #ifndef MESHSWEEP_ANSWERS_REPLAY_REPORT_H
 #define MESHSWEEP_ANSWERS_REPLAY_REPORT_H
 

@@ -32,7 +32,7 @@ int proposals_settle(const struct proposal_place *place, struct error *e);
 /* A proposal is an object of keys and values, or {"keys": {…}, "by": …, "why": …}; keys that it does not name may be
  * any. Keys stand by name, or by section as in all answers. `proposals` is one or a list. The answer: {"asked":
  * [trial, …], "refused": [{"proposal", "keys", "rule", "reason", "values", "nearest"}, …], "open": N, "left": N}.
- * A job that has run already is a trial with its outcome. ERROR_USAGE for what is no proposal: then nothing of it
+ * A job that has run already is a trial with its outcome. ERROR_USAGE for what is not a proposal: then nothing of it
  * stands. */
 int proposals_ask(const struct proposal_place *place, const cJSON *proposals, cJSON **answer, struct error *e);
 
@@ -45,7 +45,7 @@ int proposals_open(const struct proposal_place *place, cJSON **answer, struct er
 
 /* A result is {"trial" or "job": N, or "key": "…"; "metrics": {…}, "duration": seconds; or "failure": class, "message":
  * …}; `results` is one or a list. The answer: {"told": [trial, …], "open": N, "left": N}. ERROR_USAGE, and nothing
- * stands, for a job that was not asked for or is told already, a number that is none, an objective that is missing. */
+ * stands, for a job that was not requested or is told already, a number that is none, an objective that is missing. */
 int proposals_tell(const struct proposal_place *place, const cJSON *results, cJSON **answer, struct error *e);
 
 /* --- shared by these --- */

@@ -1,4 +1,4 @@
-/* That jobs of different global batches were set side by side. */
+/* A notice that jobs with different global batches were compared. */
 #ifndef MESHSWEEP_CLI_BATCH_NOTICE_H
 #define MESHSWEEP_CLI_BATCH_NOTICE_H
 

@@ -106,9 +106,10 @@ const struct command *command_by_name(const char *word, struct error *e)
         names[count++] = (*c)->name;
     const char *near = suggest_nearest(word, names, count);
     if (near)
-        error_set(e, ERROR_USAGE, "unknown command %s (did you mean %s?)", word, near);
+        error_set(e, ERROR_USAGE, "unknown command %s (did you mean %s?); meshsweep --help lists the commands", word,
+                  near);
     else
-        error_set(e, ERROR_USAGE, "unknown command %s", word);
+        error_set(e, ERROR_USAGE, "unknown command %s; meshsweep --help lists the commands", word);
     return NULL;
 }
 

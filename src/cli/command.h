@@ -25,7 +25,7 @@ enum exit_status {
 /* What a command was given. */
 struct arguments {
     const void *options; /* the command's own struct, filled */
-    char *const *words;  /* that are no options, NULL-terminated */
+    char *const *words;  /* that are not options, NULL-terminated */
     size_t word_count;
     char *const *program; /* the words after "--", NULL-terminated; NULL without "--". See takes_program */
 };

@@ -4,7 +4,7 @@
 
 #include "run/runner.h"
 
-/* Looks into the database on a connection of its own, every few seconds; `db_path` must outlive it. */
+/* Looks into the database on its own connection, every few seconds; `db_path` must outlive it. */
 struct expected_time;
 struct expected_time *expected_time_open(const char *db_path);
 void expected_time_close(struct expected_time *t);

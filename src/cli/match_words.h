@@ -1,4 +1,4 @@
-/* A combination with what is predicted of it, in words and as JSON. */
+/* A combination with its predictions, as text and as JSON. */
 #ifndef MESHSWEEP_CLI_MATCH_WORDS_H
 #define MESHSWEEP_CLI_MATCH_WORDS_H
 

@@ -1,4 +1,4 @@
-/* What shells ask for while a command line is typed: names that are in the database and the sweep file of that line.
+/* What shells offer to complete a command line: names that are in the database and the sweep file of that line.
  * Where there is none, or it cannot be read, nothing is offered and nothing is said. */
 #ifndef MESHSWEEP_CLI_OFFERS_H
 #define MESHSWEEP_CLI_OFFERS_H

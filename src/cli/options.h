@@ -1,4 +1,4 @@
-/* Options of a command line, as a table says them: one table per command, from which its arguments are read and its
+/* Options of a command line, declared as a table: one table per command, from which its arguments are read and its
  * help text is made. Pure: nothing here prints or exits. */
 #ifndef MESHSWEEP_CLI_OPTIONS_H
 #define MESHSWEEP_CLI_OPTIONS_H
@@ -66,12 +66,12 @@ struct option {
 /* -h, --help, --version, --color and --no-pager, which every table has. */
 extern const struct option common_option_table[];
 
-/* How words that are no options are taken. */
+/* How words that are not options are taken. */
 struct option_rules {
     const struct option *table;
-    size_t words_most;          /* words that are no options; more are an error */
+    size_t words_most;          /* words that are not options; more are an error */
     bool takes_program;         /* words after "--" are a program's, kept apart; else "--" only ends the options */
-    bool first_word_is_program; /* with takes_program: so are those from the first one that is no option on */
+    bool first_word_is_program; /* with takes_program: so are those from the first one that is not an option on */
 };
 
 /* What the arguments say besides the members that were set. Words are borrowed from argv. */

@@ -53,8 +53,8 @@ void output_clear_screen(void);
 /* One line on standard error: "meshsweep: …". */
 void output_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Each line of the error as a line of its own on standard error, after "meshsweep: ", or "meshsweep COMMAND: " where
- * `command` is not NULL. `hint` (may be NULL) is added to the last one. */
+/* Writes each line of the error as a separate line to standard error, after "meshsweep: ", or "meshsweep COMMAND: "
+ * where `command` is not NULL. `hint` (may be NULL) is added to the last one. */
 void output_error(const char *command, const struct error *e, const char *hint);
 
 /* The exit status that an error asks for. */
@@ -74,7 +74,7 @@ bool output_has_colour(FILE *stream);
 bool output_is_terminal(FILE *stream);
 
 /* Asks on standard error and reads a line: whether it begins with "y". False where there is nobody to ask: standard
- * input or standard error is no terminal. */
+ * input or standard error is not a terminal. */
 bool output_ask(const char *question);
 
 /* Asks on standard error and reads a line into `answer`, without its end. False where there is nobody to ask, or who is
@@ -87,7 +87,7 @@ bool output_has_cursor(FILE *stream);
 /* Whether text beyond ASCII can be shown: the locale's encoding is UTF-8. */
 bool output_has_utf8(void);
 
-/* Columns of the terminal behind the stream, or of COLUMNS when that is set; 0 for what is no terminal. */
+/* Columns of the terminal behind the stream, or of COLUMNS when that is set; 0 for what is not a terminal. */
 size_t output_width(FILE *stream);
 
 #endif

@@ -1,4 +1,4 @@
-/* The sweep file to go by where none is named: that of the database's current sweep. */
+/* The sweep file to use if none is named: that of the database's current sweep. */
 #ifndef MESHSWEEP_CLI_RECORDED_SWEEP_H
 #define MESHSWEEP_CLI_RECORDED_SWEEP_H
 

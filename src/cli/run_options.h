@@ -20,7 +20,7 @@ struct run_options {
     int64_t limit;            /* jobs to start at most; 0: no limit */
     const char *only;         /* SQL condition, NULL: none */
     const char *prune;        /* NULL: as the file says; "sound", "estimate", "off" */
-    const char *retry_failed; /* NULL: not asked for; "": all classes; else classes with commas between them */
+    const char *retry_failed; /* NULL: not requested; "": all classes; else classes with commas between them */
     /* Of the search: they go over [search]. Texts as written, NULL: not given. */
     const char *strategy, *search_numbers[SEARCH_NUMBER_COUNT], *zero_stages, *order, *metric;
     int racing, equal_batch; /* enum switch_choice */

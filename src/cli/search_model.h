@@ -23,14 +23,14 @@ int search_model_print(const struct sweep *sweep, const struct model_search_opti
 int search_model_count(const struct sweep *sweep, const struct model_search_options *options, bool json,
                        struct error *e);
 
-/* Puts the models in the place of the sweep's model section. */
+/* Puts the models in place of the sweep's model section. */
 int search_model_fill(struct sweep *sweep, struct error *e);
 
 /* For checks: opens the search and tells how many candidates there are. Where the sweep has no other models, its
  * section gets the first of these, so that names can be resolved. */
 int search_model_check(struct sweep *sweep, uint64_t *candidates, struct error *e);
 
-/* -1 (ERROR_USAGE) when the models of the file are those of its [model_space] alone, which nobody asked for: such a
+/* -1 (ERROR_USAGE) when the models of the file are those of its [model_space] alone, which nobody requested: such a
  * sweep would run without any. */
 int search_model_not_forgotten(const struct sweep *sweep, struct error *e);
 

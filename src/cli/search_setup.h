@@ -1,4 +1,4 @@
-/* The search of a run: [search] under the command line's options, and whether there is one to speak of. */
+/* The search of a run: [search] under the command line's options, and whether there is one at all. */
 #ifndef MESHSWEEP_CLI_SEARCH_SETUP_H
 #define MESHSWEEP_CLI_SEARCH_SETUP_H
 

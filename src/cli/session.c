@@ -30,7 +30,7 @@ static int check_class(const char *name, struct error *e)
         buffer_printf(&hint, " (did you mean `%s`?)", near);
     else
         for (int i = 1; i < FAILURE_COUNT; i++)
-            buffer_printf(&hint, "%s%s", i == 1 ? "; there are " : ", ", failure_names[i]);
+            buffer_printf(&hint, "%s%s", i == 1 ? "; must be one of " : ", ", failure_names[i]);
     error_set(e, ERROR_USAGE, "--retry-failed: unknown failure class `%s`%s", name, buffer_text(&hint));
     buffer_free(&hint);
     return -1;

@@ -1,4 +1,4 @@
-/* What run, plan and why begin with: the sweep file loaded and its space built. */
+/* How run, plan and why begin: they load the sweep file and build its space. */
 #ifndef MESHSWEEP_CLI_SESSION_H
 #define MESHSWEEP_CLI_SESSION_H
 
@@ -20,10 +20,10 @@ struct session {
     const char *db_path;    /* where these jobs are */
     const char *only_text;  /* --only; NULL: not given */
     struct expression only; /* compiled; sql is NULL when none was given */
-    char **forced;          /* classes of --retry-failed, NULL-terminated; NULL: not asked for */
+    char **forced;          /* classes of --retry-failed, NULL-terminated; NULL: not requested */
     char *shell_line[4];    /* --command as words */
     struct device_list devices;         /* of this machine, or of the allocation */
-    struct allocation allocation;       /* of Slurm; no job: not asked for */
+    struct allocation allocation;       /* of Slurm; no job: not requested */
     struct space_options space_options; /* as given: what the space is built with */
 };
 

@@ -1,4 +1,4 @@
-/* Results of other surroundings than today's, for `stale`, `run --stale` and `deepspeed`. */
+/* Results made with other scripts, versions or devices than today's, for `stale`, `run --stale` and `deepspeed`. */
 #ifndef MESHSWEEP_CLI_STALE_RESULTS_H
 #define MESHSWEEP_CLI_STALE_RESULTS_H
 

@@ -1,4 +1,4 @@
-/* What a sweep file needs beside it. */
+/* The files that a sweep file needs. */
 #ifndef MESHSWEEP_CLI_SWEEP_FILES_H
 #define MESHSWEEP_CLI_SWEEP_FILES_H
 

@@ -1,4 +1,4 @@
-/* What no command may write over. Every command that writes a file asks here before it opens anything. */
+/* Files that no command may overwrite. Every command that writes a file asks here before it opens anything. */
 #ifndef MESHSWEEP_CLI_WRITTEN_FILE_H
 #define MESHSWEEP_CLI_WRITTEN_FILE_H
 
@@ -18,7 +18,7 @@ struct kept_files {
 };
 
 /* Fails (ERROR_USAGE) when `path` is one of these, by name or by device and inode (links of either kind, another
- * mount), or is any database. What is no regular file (a pipe, a terminal) may be written. */
+ * mount), or is any database. What is not a regular file (a pipe, a terminal) may be written. */
 int written_file_check(const char *path, const struct kept_files *k, struct error *e);
 
 /* The same for each of the `names` in a directory; NULL-terminated. */

@@ -311,7 +311,7 @@ static int repair_database(const char *path, cJSON *answer, struct error *e)
     struct buffer b = BUFFER_INIT;
     char *notice = NULL;
     if (!store_exists(path))
-        return error_set(e, ERROR_FAILED, "database %s: there is none", path);
+        return error_set(e, ERROR_FAILED, "database %s: it does not exist; name another with -d FILE", path);
     if (store_open(path, &db, &notice, e) < 0)
         return -1;
     int rc = answer ? audit_repair(db, path, answer_finding, repaired, e) : audit_repair(db, path, print_repair, &b, e);

@@ -1,5 +1,5 @@
-/* A run once its sweep file has been matched: what is due is run, in order or as a search asks for it, then what of the
- * best is to be run again. */
+/* The part of a run after its sweep file has been matched: what is due is run, in order or as a search asks for it,
+ * then what of the best is to be run again. */
 #ifndef MESHSWEEP_COMMANDS_EXECUTION_H
 #define MESHSWEEP_COMMANDS_EXECUTION_H
 
@@ -32,7 +32,7 @@ struct execution {
 };
 
 /* Runs what is due of the jobs that were enumerated. Fills in `driver` (the caller's: search_driver_free), `repeats`,
- * `keep_going` and `result`; a signal or only jobs that failed are no error. -1: it could not go on. */
+ * `keep_going` and `result`; a signal or only jobs that failed are not an error. -1: it could not go on. */
 int execution_run(struct execution *x, struct error *e);
 
 #endif

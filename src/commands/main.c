@@ -135,7 +135,7 @@ int main(int argc, char **argv)
 #endif
     const struct command *c = command_find(words, &at, &e);
     if (!c) {
-        output_error(NULL, &e, "; meshsweep --help lists the commands");
+        output_error(NULL, &e, NULL);
         return STATUS_USAGE;
     }
     char **rest = without_word(words, at, count);

@@ -1,4 +1,4 @@
-/* What `ask` and `tell` begin with: the sweep of the database, enumerated, and what comes in as JSON. */
+/* How `ask` and `tell` begin: they enumerate the sweep of the database and read the JSON input. */
 #ifndef MESHSWEEP_COMMANDS_PROPOSING_H
 #define MESHSWEEP_COMMANDS_PROPOSING_H
 

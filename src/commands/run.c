@@ -309,10 +309,9 @@ const struct command run_command = {
     .name = "run",
     .summary = "Match the sweep file and run every job that is not done",
     .usage = "[OPTIONS] [-- PROGRAM ARGUMENT...]",
-    .example =
-        "meshsweep run -c sweep.toml -j 4\n"
-        "meshsweep run -c sweep.toml --retry-failed=timeout,lost\n"
-        "meshsweep run -c sweep.toml --search-model   # prints the models of a file that has only a [model_space]",
+    .example = "meshsweep run -c sweep.toml -j 4\n"
+               "meshsweep run -c sweep.toml --retry-failed=timeout,lost\n"
+               "meshsweep run -c sweep.toml --search-model   # without other sections, prints the models",
     .options = run_option_table,
     .options_bytes = sizeof(struct run_options),
     .takes_program = true,

@@ -1,4 +1,4 @@
-/* The jobs that two databases have in common, set side by side: what was measured before, and what is now. */
+/* Compares the jobs that two databases have in common: measurements before and now. */
 #ifndef MESHSWEEP_COMPARE_BEFORE_AFTER_H
 #define MESHSWEEP_COMPARE_BEFORE_AFTER_H
 
@@ -42,7 +42,7 @@ struct before_after {
     int64_t example_failed_now, example_breached_now;
 };
 
-/* ERROR_USAGE for a metric or a key that is not there, for a metric of which nothing says whether more or less is
+/* ERROR_USAGE for a metric or a key that does not exist, for a metric of which nothing says whether more or less is
  * better, and for units that differ; ERROR_NOTHING when there is no job in common, or none that was measured on both
  * sides. `*out` is the caller's: before_after_free. */
 int before_after_read(struct db *before, struct db *now, const struct before_after_request *request,

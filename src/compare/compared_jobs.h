@@ -1,4 +1,4 @@
-/* The jobs of the current sweep as they are set side by side: read once for as many keys as are asked about. */
+/* The jobs of the current sweep for comparisons: read once for any number of keys. */
 #ifndef MESHSWEEP_COMPARE_COMPARED_JOBS_H
 #define MESHSWEEP_COMPARE_COMPARED_JOBS_H
 

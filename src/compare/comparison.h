@@ -1,4 +1,4 @@
-/* Jobs that differ in one key only, set side by side. */
+/* Compares jobs that differ in only one key. */
 #ifndef MESHSWEEP_COMPARE_COMPARISON_H
 #define MESHSWEEP_COMPARE_COMPARISON_H
 
@@ -53,7 +53,7 @@ struct comparison {
     bool says_batch;         /* the sweep's jobs have a global batch among their keys, declared or derived */
 };
 
-/* ERROR_USAGE for a key, a value or a metric that is not there, with what there is, for a derived key and where there
+/* ERROR_USAGE for a key, a value or a metric that does not exist, with what there is, for a derived key and where there
  * is no objective; ERROR_NOTHING when no sweep has been recorded. `*out` is the caller's: comparison_free. */
 int comparison_read(struct db *db, const struct comparison_request *request, struct comparison *out, struct error *e);
 void comparison_free(struct comparison *c);

@@ -1,4 +1,4 @@
-/* What a comparison is of: its metric, its key and what is free, as they are asked for. */
+/* The subject of a comparison: its metric, its key and the free keys, as requested. */
 #ifndef MESHSWEEP_COMPARE_COMPARISON_SUBJECT_H
 #define MESHSWEEP_COMPARE_COMPARISON_SUBJECT_H
 

@@ -1,4 +1,4 @@
-/* Which keys cannot be changed alone, for the sweep file connects them with others. */
+/* Which keys cannot be changed alone, because the sweep file connects them with others. */
 #ifndef MESHSWEEP_COMPARE_KEY_TIES_H
 #define MESHSWEEP_COMPARE_KEY_TIES_H
 

@@ -82,7 +82,7 @@ static int unknown_value(const struct pairing *p, const char *text, struct error
     struct buffer all = BUFFER_INIT;
     for (size_t i = 0; i < p->values.count && i < 20; i++)
         buffer_printf(&all, "%s%s", i ? ", " : "", p->values.items[i]);
-    error_set(e, ERROR_USAGE, "--by %s: no job has the value %s; the values are %s", p->request->key, text,
+    error_set(e, ERROR_USAGE, "--by %s: no job has the value %s; its values are %s", p->request->key, text,
               p->values.count ? buffer_text(&all) : "none");
     buffer_free(&all);
     return -1;

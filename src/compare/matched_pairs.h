@@ -1,4 +1,4 @@
-/* All pairs of a comparison, set side by side. */
+/* All pairs of a comparison. */
 #ifndef MESHSWEEP_COMPARE_MATCHED_PAIRS_H
 #define MESHSWEEP_COMPARE_MATCHED_PAIRS_H
 

@@ -1,4 +1,4 @@
-/* The median of ratios and how sure it is. Pure. */
+/* The median of ratios and its confidence interval. Pure. */
 #ifndef MESHSWEEP_COMPARE_RATIOS_H
 #define MESHSWEEP_COMPARE_RATIOS_H
 

@@ -1,4 +1,4 @@
-/* Secrets that a sweep file itself holds. */
+/* Secrets that the sweep file itself contains. */
 #ifndef MESHSWEEP_CONFIG_DECLARED_SECRETS_H
 #define MESHSWEEP_CONFIG_DECLARED_SECRETS_H
 

@@ -1,4 +1,4 @@
-/* [slurm] and [local]: where jobs run. */
+/* The tables [slurm] and [local]: where jobs run. */
 #ifndef MESHSWEEP_CONFIG_EXECUTORS_H
 #define MESHSWEEP_CONFIG_EXECUTORS_H
 
@@ -21,7 +21,7 @@ struct slurm_config {
     int64_t margin_ms;                     /* added to a job's limit for Slurm's */
     int64_t heartbeat_ms;
     double timeout_factor; /* of a job's limit once it ran out of time; 1: as it was */
-    bool no_gpus;          /* gpus = false: devices are not asked for */
+    bool no_gpus;          /* gpus = false: devices are not requested */
 };
 
 struct local_config {

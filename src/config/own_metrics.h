@@ -1,4 +1,4 @@
-/* Metrics that every attempt has without a word in the sweep file: what it took, as seen from outside. */
+/* Metrics that every attempt has without a declaration in the sweep file: time and memory, measured from outside. */
 #ifndef MESHSWEEP_CONFIG_OWN_METRICS_H
 #define MESHSWEEP_CONFIG_OWN_METRICS_H
 

@@ -1,4 +1,4 @@
-/* All that is wrong in a sweep file, gathered so that it is reported at once and in the order of the text. */
+/* All problems of a sweep file, collected so that they are reported at once and in the order of the text. */
 #ifndef MESHSWEEP_CONFIG_PROBLEMS_H
 #define MESHSWEEP_CONFIG_PROBLEMS_H
 

@@ -25,7 +25,7 @@ enum search_number {
     SEARCH_TRIALS_PER_RANDOM_CONFIG,     /* dsat-random: micro-batches tried per configuration */
     SEARCH_RANGE_FACTOR,                 /* dsat-binary, dsat-asha, binary: times the estimated largest micro-batch */
     SEARCH_MAX_RUNGS,                    /* asha, dsat-asha */
-    SEARCH_DIVISOR,                      /* asha, dsat-asha: of the candidates of a rung, one in so many goes on */
+    SEARCH_DIVISOR,                      /* asha, dsat-asha: of the candidates of a rung, one in so many continues */
     SEARCH_MIN_BINARY_SEARCH_TRIALS,     /* dsat-asha: trials of the lowest rung */
     SEARCH_ASHA_EARLY_STOPPING,          /* asha, dsat-asha: rungs left out at the bottom */
     SEARCH_MIN_STEPS,                    /* asha: measured steps of the lowest rung */

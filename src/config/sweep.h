@@ -247,7 +247,7 @@ struct predict_config {
 /* [import.SECTION] KEY = "expression" or [import.metrics] NAME = "expression": SQL over the columns of a table. */
 struct import_column {
     bool is_metric;
-    enum section_kind section; /* where it is no metric */
+    enum section_kind section; /* where it is not a metric */
     char *name;
     char *expression;
     struct position at;

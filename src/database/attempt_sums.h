@@ -1,5 +1,5 @@
 /* Checksums of attempts that have ended: what tells a byte of a result that changed on disk, which SQLite's own checks
- * do not see. Kept where a sweep asks for it ([sweep] checksums), in a table of their own (sql/attempt_sums.sql). */
+ * do not see. Kept where a sweep asks for it ([sweep] checksums), in their own table (sql/attempt_sums.sql). */
 #ifndef MESHSWEEP_DATABASE_ATTEMPT_SUMS_H
 #define MESHSWEEP_DATABASE_ATTEMPT_SUMS_H
 

@@ -1,4 +1,4 @@
-/* What is wrong with a database, and what of it can be put right without losing anything. */
+/* What is wrong with a database, and what can be repaired without losing anything. */
 #ifndef MESHSWEEP_DATABASE_AUDIT_H
 #define MESHSWEEP_DATABASE_AUDIT_H
 

@@ -1,4 +1,4 @@
-/* Directories of job files that belong to nothing. */
+/* Directories of job files that belong to no attempt. */
 #ifndef MESHSWEEP_DATABASE_AUDIT_FILES_H
 #define MESHSWEEP_DATABASE_AUDIT_FILES_H
 

@@ -1,4 +1,4 @@
-/* A copy of a database as it stands at one instant, also while it is written. */
+/* Copies the state of a database at one instant, even while it is written. */
 #ifndef MESHSWEEP_DATABASE_BACKUP_H
 #define MESHSWEEP_DATABASE_BACKUP_H
 

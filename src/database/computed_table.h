@@ -1,4 +1,4 @@
-/* Tables whose rows are worked out when they are asked for. */
+/* Tables whose rows are computed when they are asked for. */
 #ifndef MESHSWEEP_DATABASE_COMPUTED_TABLE_H
 #define MESHSWEEP_DATABASE_COMPUTED_TABLE_H
 

@@ -1,4 +1,4 @@
-/* The first few of many, as a sentence has them: "job 1, job 2, ...". */
+/* The first few of many items, for a sentence: "job 1, job 2, ...". */
 #ifndef MESHSWEEP_DATABASE_EXAMPLES_H
 #define MESHSWEEP_DATABASE_EXAMPLES_H
 

@@ -1,4 +1,4 @@
-/* SQL functions of ours, for the expressions of one connection (database/guard.h says which names are allowed). */
+/* meshsweep's SQL functions, for the expressions of one connection (database/guard.h says which names are allowed). */
 #ifndef MESHSWEEP_DATABASE_FUNCTION_H
 #define MESHSWEEP_DATABASE_FUNCTION_H
 

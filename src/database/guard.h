@@ -15,7 +15,7 @@ int guard_truth(struct stmt *s, struct error *e);
 
 /* Whether `expression` may stand after WHERE in a SELECT over something with these columns: as guard_prepare has it.
  * It is compiled apart from the statement it is for, because that may be over a view whose own subqueries SQLite does
- * not tell from those of the expression. ERROR_USAGE; a column that is not there is "no such column: x". */
+ * not tell from those of the expression. ERROR_USAGE; a column that does not exist is "no such column: x". */
 int guard_check_where(const char *expression, const char *const *columns, size_t count, struct error *e);
 
 /* Ends the statements of `db` with an error once this process has used `ms` more of processor time; 0: no limit. For

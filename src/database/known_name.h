@@ -1,4 +1,4 @@
-/* The name by which a database was last opened for writing. Its write-ahead log lies beside that name alone. */
+/* The name by which a database was last opened for writing. Its write-ahead log is next to that name only. */
 #ifndef MESHSWEEP_DATABASE_KNOWN_NAME_H
 #define MESHSWEEP_DATABASE_KNOWN_NAME_H
 

@@ -12,8 +12,8 @@ struct migration {
 
 /* Opens for writing: takes the writer's lock (see database/lock.h), makes or migrates the schema, chooses the journal
  * (WAL with synchronous=FULL on a local file system; a rollback journal, EXTRA, on a network file system, said in
- * `*notice`, which is the caller's and NULL when there is nothing to say). Refuses a file that is no database, one of
- * another program, or one of a newer meshsweep, and leaves it untouched. */
+ * `*notice`, which is the caller's and NULL when there is nothing to say). Refuses a file that is not a database, one
+ * of another program, or one of a newer meshsweep, and leaves it untouched. */
 int store_open(const char *path, struct db **out, char **notice, struct error *e);
 
 /* Lets others read the file, which store_open makes for its owner alone, as far as the umask lets them. */

@@ -1,4 +1,5 @@
-/* A database file that is deleted, moved or replaced while it is written: SQLite would go on writing it, for nobody. */
+/* A database file that is deleted, moved or replaced while it is written: SQLite would continue writing it, for nobody.
+ * */
 #ifndef MESHSWEEP_DATABASE_RECOVER_REPLACED_H
 #define MESHSWEEP_DATABASE_RECOVER_REPLACED_H
 

@@ -1,4 +1,4 @@
-/* Inside the store floor only: what the opaque handles are. */
+/* Only for this floor: the types behind the opaque handles. */
 #ifndef MESHSWEEP_DATABASE_SQLITE_H
 #define MESHSWEEP_DATABASE_SQLITE_H
 

@@ -1,4 +1,4 @@
-/* A database that stands at its path only once it is whole. */
+/* A database that appears at its path only when it is complete. */
 #ifndef MESHSWEEP_DATABASE_WHOLE_FILE_H
 #define MESHSWEEP_DATABASE_WHOLE_FILE_H
 

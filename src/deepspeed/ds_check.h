@@ -1,4 +1,4 @@
-/* What a ds_config shows to be wrong by itself. */
+/* Faults that can be seen in a ds_config alone. */
 #ifndef MESHSWEEP_DEEPSPEED_DS_CHECK_H
 #define MESHSWEEP_DEEPSPEED_DS_CHECK_H
 
@@ -9,7 +9,7 @@
 #include "util/string_list.h"
 
 /* Adds to `problems` what DeepSpeed refuses: keys of zero_optimization and of its offloads that `release`
- * (parse_release; 0: the newest) does not know, and a batch that is no number above 0. */
+ * (parse_release; 0: the newest) does not know, and a batch that is not a number above 0. */
 void ds_check_base(const struct json *root, const char *path, int64_t release, struct problems *problems);
 
 /* Adds to `warnings` a line for each section that is none of DeepSpeed's, which it ignores, nor among `users_own`

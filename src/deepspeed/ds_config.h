@@ -14,7 +14,7 @@ struct ds_config;
 
 /* Reads and checks the base file. Problems are added, each with file, line and column: a file that cannot be read or is
  * no JSON object, a name given twice, a key of zero_optimization that the release does not know, in the specs too (with
- * what may have been meant), a key of the specs that goes below something in the file that is no object, and
+ * what may have been meant), a key of the specs that goes below something in the file that is not an object, and
  * arg_mappings with a command for the shell. `s` is borrowed. NULL without [deepspeed]; the caller's; good for the
  * names that it has alone where there are problems. */
 struct ds_config *ds_config_open(const struct sweep *s, struct problems *problems);
@@ -23,7 +23,7 @@ void ds_config_free(struct ds_config *c);
 /* A problem where no job has a batch, in the base file or by its specs: DeepSpeed refuses that. Nothing of NULL. */
 void ds_config_need_batch(const struct ds_config *c, struct problems *problems);
 
-/* What is no error but worth saying: lines "FILE:LINE:COLUMN: warning: …" about sections of the base file that
+/* What is not an error but worth saying: lines "FILE:LINE:COLUMN: warning: …" about sections of the base file that
  * DeepSpeed does not know. NULL for NULL. Borrowed. */
 const struct string_list *ds_config_warnings(const struct ds_config *c);
 
@@ -48,7 +48,7 @@ bool ds_config_is_profiled(const struct ds_config *c);
 /* With profile_steps: has DeepSpeed measure the steps from the first of them to `last`, print a line of each, write
  * metrics.json into `job_dir` and end, through a section "autotuning". Of a model-information job
  * (sweep_file/model_info_sweep.h): has it profile the model, write model_info.json there and end. The base file's
- * section, which is a tuner's, is no job's. Of other jobs nothing changes. */
+ * section, which is a tuner's, is not a job's. Of other jobs nothing changes. */
 int ds_config_add_profiling(const struct ds_config *c, const char *job_dir, int64_t last, struct buffer *text,
                             struct error *e);
 

@@ -1,4 +1,4 @@
-/* Jobs that get a ds_config.json: what [deepspeed] adds to a start. */
+/* What [deepspeed] adds to the start of a job: its ds_config.json. */
 #ifndef MESHSWEEP_DEEPSPEED_DS_PREPARATION_H
 #define MESHSWEEP_DEEPSPEED_DS_PREPARATION_H
 

@@ -1,4 +1,4 @@
-/* Names of experiments that tell what they try. Pure. */
+/* Names of experiments that say what they try. Pure. */
 #ifndef MESHSWEEP_DEEPSPEED_EXPERIMENT_NAMES_H
 #define MESHSWEEP_DEEPSPEED_EXPERIMENT_NAMES_H
 

@@ -32,7 +32,7 @@ const struct json *json_text_find(const struct json *root, const char *path);
 const struct json *json_text_find_anywhere(const struct json *root, const char *name);
 
 /* Puts a scalar, as JSON text, at a dotted path; objects on the way are made where they are missing. False, with
- * nothing changed, when something on the way is no object. */
+ * nothing changed, when something on the way is not an object. */
 bool json_text_set(struct json *root, const char *path, const char *text);
 
 /* Removes the member; nothing happens when there is none. */

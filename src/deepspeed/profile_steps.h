@@ -1,5 +1,5 @@
 /* How many steps of a job DeepSpeed is to measure: more where they are short, since a median of few says little. The
- * number is no part of what a job is: what has been measured stays so, however many steps it was. */
+ * number is not a part of what a job is: what has been measured stays so, however many steps it was. */
 #ifndef MESHSWEEP_DEEPSPEED_PROFILE_STEPS_H
 #define MESHSWEEP_DEEPSPEED_PROFILE_STEPS_H
 

@@ -29,7 +29,7 @@ int hosts_parse(const char *path, const char *text, struct host_list *out, struc
 
 /* Narrows a list. "worker-0@worker-1:0,2": of worker-0 all devices, of worker-1 0 and 2. Included ones are all that
  * stay, excluded ones go; a host without devices goes. Only one of the two may be given (NULL or "": not). Hosts and
- * devices that are not there are errors, and the list is untouched then; so is a list from which nothing stays. */
+ * devices that do not exist are errors, and the list is untouched then; so is a list from which nothing stays. */
 int hosts_filter(struct host_list *l, const char *include, const char *exclude, struct error *e);
 
 /* All devices of all hosts. */

@@ -172,7 +172,7 @@ static void add_proposal(struct buffer *out, const struct log_readers *l, const 
                           : strcmp(p->metric, "peak_memory") == 0 ? "MiB"
                                                                   : NULL;
     buffer_printf(out, "\n# %s: %zu line%s of %s, from %g to %g\n",
-                  p->confidence == PROPOSAL_SURE ? "sure" : "likely, please look", p->lines, p->lines == 1 ? "" : "s",
+                  p->confidence == PROPOSAL_SURE ? "sure" : "likely; please check", p->lines, p->lines == 1 ? "" : "s",
                   l->path, p->least, p->most);
     buffer_printf(out, "[job.metrics.%s]\n%s = ", p->metric, reader);
     buffer_add_toml_string(out, p->column ? p->column : p->regex);

@@ -1,4 +1,4 @@
-/* What reads the log of a script: the text of a sweep file's readers, by what the log has. */
+/* Writes the readers of a sweep file for the log of a script. */
 #ifndef MESHSWEEP_DRAFT_LOG_READERS_H
 #define MESHSWEEP_DRAFT_LOG_READERS_H
 

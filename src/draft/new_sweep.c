@@ -227,8 +227,7 @@ static int add_cluster(struct buffer *out, const struct drafted *w, struct error
 {
     if (!w->devices && count_device_axes(w) == 0)
         return 0;
-    buffer_printf(out, "\n# What %s starts. Each job gets as many devices of its own.\n[cluster_spec]\n",
-                  w->command.launcher);
+    buffer_printf(out, "\n# The devices that %s uses; each job gets its own.\n[cluster_spec]\n", w->command.launcher);
     buffer_printf(out, "num_hosts = %lld\n", w->hosts);
     if (w->devices)
         buffer_printf(out, "num_devices_per_host = %lld\n", w->devices);
@@ -243,7 +242,7 @@ static void add_inputs(struct buffer *out, const struct drafted *w, bool of_mode
         of_model ? "\n# From the command; predictions are made from these keys.\n[model]\n" : "\n[training_spec]\n";
     for (const struct command_input *i = w->inputs.items; i < w->inputs.items + w->inputs.count; i++)
         if (i->is_of_model == of_model) {
-            buffer_printf(out, "%s%s = %s%s\n", head, i->key, i->value, i->is_flag ? "   # as the command has it" : "");
+            buffer_printf(out, "%s%s = %s%s\n", head, i->key, i->value, i->is_flag ? "   # as in the command" : "");
             head = "";
         }
     if (of_model && w->inputs.count && *w->inputs.missing)

@@ -1,4 +1,4 @@
-/* The text of a new sweep file, commented, from a command, axes and what a log has. */
+/* Writes the text of a new, commented sweep file from a command, axes and a log. */
 #ifndef MESHSWEEP_DRAFT_NEW_SWEEP_H
 #define MESHSWEEP_DRAFT_NEW_SWEEP_H
 

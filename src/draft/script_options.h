@@ -1,4 +1,4 @@
-/* How a training script takes its settings, as its own text says: what `init` writes for it. */
+/* How a training script takes its settings, found in its text; `init` writes its command accordingly. */
 #ifndef MESHSWEEP_DRAFT_SCRIPT_OPTIONS_H
 #define MESHSWEEP_DRAFT_SCRIPT_OPTIONS_H
 

@@ -1,4 +1,4 @@
-/* How the current sweep stands, for Prometheus. */
+/* The progress of the current sweep, as metrics for Prometheus. */
 #ifndef MESHSWEEP_HANDOVER_PROMETHEUS_H
 #define MESHSWEEP_HANDOVER_PROMETHEUS_H
 

@@ -1,4 +1,4 @@
-/* A config.json while it is read: between hf_config.c and hf_finish.c. */
+/* The state of reading a config.json, shared by hf_config.c and hf_finish.c. */
 #ifndef MESHSWEEP_HUGGINGFACE_HF_READING_H
 #define MESHSWEEP_HUGGINGFACE_HF_READING_H
 

@@ -1,4 +1,4 @@
-/* Measured tables into results.db: a row becomes an attempt that has ended, of the job that a run of the same
+/* Imports measured tables into results.db: a row becomes an attempt that has ended, of the job that a run of the same
  * configuration would have. Rows of one job are its repeats. */
 #ifndef MESHSWEEP_IMPORT_IMPORT_H
 #define MESHSWEEP_IMPORT_IMPORT_H

@@ -1,5 +1,5 @@
 /* A measured table as [import] reads it: cells become SQLite values, the file's expressions are evaluated row by row,
- * and what is no measurement is refused with its reason.
+ * and what is not a measurement is refused with its reason.
  *
  * A cell that is a number is one in expressions (1e3, 2.0 as 2), an empty one is NULL, every other is text. -0.0 stays
  * text: it is how some programs write "not measured". An expression gives a key's value: NULL for a spec that lacks

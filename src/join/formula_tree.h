@@ -1,4 +1,4 @@
-/* Inside formula*.c only: what a formula is. */
+/* Only for formula*.c: the nodes of a formula. */
 #ifndef MESHSWEEP_JOIN_FORMULA_TREE_H
 #define MESHSWEEP_JOIN_FORMULA_TREE_H
 
@@ -87,7 +87,7 @@ int64_t integer_of_bits(enum formula_op op, int64_t a, int64_t b);
 unsigned bounds_truth(const struct bounds *b);
 
 /* Where a node compares sums of integers, or is the remainder of one by a constant: puts what is open of them and what
- * the rest comes to in the place of `out` from `start` on. Else false, and `out` is as it was. */
+ * the rest comes to in place of `out` from `start` on. Else false, and `out` is as it was. */
 bool formula_mark_sum(const struct formula *f, const struct range *keys, uint32_t node, size_t start,
                       struct buffer *out);
 

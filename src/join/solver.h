@@ -47,7 +47,7 @@ void solver_memory_free(struct solver_memory *m);
 int solver_count(struct solver *s, struct solver_memory *memory, int64_t most, int64_t *out, struct error *e);
 
 /* Walks them in the order of rank: the next one, or the first whose numbers of specs are not below `from` (by section;
- * NULL: go on). 1 with the numbers in `specs` (-1 for absent sections), 0, -1. */
+ * NULL: continue). 1 with the numbers in `specs` (-1 for absent sections), 0, -1. */
 int solver_next(struct solver *s, const int64_t *from, int64_t *specs, struct error *e);
 
 #endif

@@ -1,4 +1,4 @@
-/* Inside solver*.c only: variables in their places, what is bound after what, and what is open. */
+/* Only for solver*.c: the variables, the order in which they are bound, and what is still open. */
 #ifndef MESHSWEEP_JOIN_SOLVER_STATE_H
 #define MESHSWEEP_JOIN_SOLVER_STATE_H
 
@@ -20,7 +20,7 @@ struct variable_place {
     size_t column_count;
 };
 
-/* What a try that stopped had solved of a component: the next one goes on there. */
+/* What a try that stopped had solved of a component: the next one continues there. */
 struct part_solved {
     bool any;
     struct hash128 residue;

@@ -1,4 +1,4 @@
-/* The specs of a section by their number: worked out when they are asked for, and never listed. Blocks stand in the
+/* The specs of a section by their number: computed when they are asked for, and never listed. Blocks stand in the
  * order of the file, the last axis of a block moves fastest. */
 #ifndef MESHSWEEP_JOIN_SPECS_H
 #define MESHSWEEP_JOIN_SPECS_H
@@ -57,7 +57,7 @@ void spec_blocks_free(struct spec_block *blocks, size_t count);
  * known. */
 bool specs_are_distinct(struct specs *s);
 
-/* Makes the table "SECTION" of `db`, whose rows are worked out:
+/* Makes the table "SECTION" of `db`, whose rows are computed:
  *   "#id"    the spec's number
  *   "#hash"  specs_hash (16 bytes)
  *   "#core"  the JSON behind it where the section has a key that [inert] names, else NULL

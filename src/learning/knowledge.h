@@ -28,7 +28,7 @@ int knowledge_witness(struct knowledge *k, int64_t id, struct error *e);
 /* `*witness` gets the first one that needs no more than the combination at that rank; 0: none. */
 int knowledge_find(struct knowledge *k, int64_t rank, int64_t *witness, struct error *e);
 
-/* Calls `each` for every job that is no witness and needs no less than `witness` (0: than any one; then the first of
+/* Calls `each` for every job that is not a witness and needs no less than `witness` (0: than any one; then the first of
  * them is named). -1 stops. */
 typedef int (*knowledge_each)(void *context, int64_t id, int64_t witness, struct error *e);
 int knowledge_dependents(struct knowledge *k, int64_t witness, knowledge_each each, void *context, struct error *e);

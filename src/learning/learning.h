@@ -12,7 +12,7 @@
 int learning_load(struct space *space, struct db *db, struct error *e);
 
 /* learning_load, once what ran before anything was predicted for it is noted: the file had no [predict] then, or keys
- * that no prediction could be made of. Of the newest attempts; in a transaction of its own. */
+ * that no prediction could be made of. Of the newest attempts; in its own transaction. */
 int learning_resume(struct space *space, struct db *db, struct error *e);
 
 /* Calls `each` for the same calibrations. */

@@ -1,4 +1,4 @@
-/* The insides of struct measures, shared by the files of this floor. */
+/* Internals of struct measures, shared by the files of this floor. */
 #ifndef MESHSWEEP_MEASURES_COMPILED_H
 #define MESHSWEEP_MEASURES_COMPILED_H
 

@@ -1,4 +1,4 @@
-/* An attempt looked at through the measures of its sweep. */
+/* Evaluates the measures of a sweep for one attempt. */
 #ifndef MESHSWEEP_MEASURES_EVALUATE_H
 #define MESHSWEEP_MEASURES_EVALUATE_H
 
@@ -14,7 +14,7 @@ struct input_samples {
     bool is_whole; /* all samples are in `items` */
 };
 
-/* What stands in the database of one attempt. */
+/* What is in the database of one attempt. */
 struct measured_attempt {
     char *specs[SECTION_COUNT]; /* JSON; NULL: none */
     struct seen_values seen;

@@ -1,6 +1,6 @@
 /* What attempts measured, put together: metrics that are SQL over other metrics, keys and derived keys
  * ([metrics.NAME]), and conditions that a job has to meet to win ([sweep] subject_to). Both are evaluated here alone,
- * from what stands in the database, so that a sweep file may gain one when its jobs are done.
+ * from what is in the database, so that a sweep file may gain one when its jobs are done.
  *
  * A derived metric comes per sample where all that it reads are samples of the same steps, else of the summaries
  * (summary.note says so where that is not plain); the warm-up is the longest of what it reads. NULL where an input is
@@ -70,7 +70,7 @@ int measures_record(struct measures *m, struct db *db, int64_t attempt_id, const
                     struct measured *out, struct error *e);
 
 /* Brings summaries and breaches of all jobs of the sweep up to what its file declares; nothing where they are that.
- * With `m` NULL what another file declared goes. In a transaction of its own, or in the caller's where `again` is
+ * With `m` NULL what another file declared goes. In its own transaction, or in the caller's where `again` is
  * set: then also what seems to be up to date is written anew. */
 int measures_refresh(struct measures *m, struct db *db, int64_t sweep_id, bool again, struct error *e);
 

@@ -8,7 +8,7 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-/* The unit of a name; NULL: it is no metric. */
+/* The unit of a name; NULL: it is not a metric. */
 typedef const char *(*unit_of)(void *context, const char *name);
 
 /* Appends `text` with every number that a unit follows ("70 GiB", "2ms") as a number in the unit of a metric that the

@@ -1,4 +1,5 @@
-/* Which failure an attempt was. Patterns are data: sql/failures.sql seeds them, a sweep file adds its own. */
+/* The failure class of an attempt. Patterns are data: sql/failures.sql has the built-in ones, a sweep file adds its
+ * own. */
 #ifndef MESHSWEEP_METRICS_CLASSIFY_H
 #define MESHSWEEP_METRICS_CLASSIFY_H
 

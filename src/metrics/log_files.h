@@ -1,4 +1,4 @@
-/* The logs that a launcher or a script keeps in an attempt's directory. */
+/* The logs that a launcher or a script writes to an attempt's directory. */
 #ifndef MESHSWEEP_METRICS_LOG_FILES_H
 #define MESHSWEEP_METRICS_LOG_FILES_H
 

@@ -1,4 +1,4 @@
-/* The insides of readers, shared by the files that read: a sweep's readers, compiled, and what they gather. */
+/* Internals of readers, shared by the files that read: a sweep's compiled readers and what they collect. */
 #ifndef MESHSWEEP_METRICS_READER_SET_H
 #define MESHSWEEP_METRICS_READER_SET_H
 

@@ -1,4 +1,4 @@
-/* Metrics from what an attempt left behind: pure parsing over files. */
+/* Reads metrics from the files of an attempt: pure parsing. */
 #ifndef MESHSWEEP_METRICS_READERS_H
 #define MESHSWEEP_METRICS_READERS_H
 

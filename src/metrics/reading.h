@@ -1,4 +1,4 @@
-/* What an attempt reports, read while it is written: each byte of the output once. */
+/* Reads what an attempt reports while it is written: each byte of the output once. */
 #ifndef MESHSWEEP_METRICS_READING_H
 #define MESHSWEEP_METRICS_READING_H
 

@@ -1,4 +1,4 @@
-/* The base model of a model space: what candidates are compared with, which need not be one of them. Pure. */
+/* The base model of a model space, with which candidates are compared. It need not be a candidate. Pure. */
 #ifndef MESHSWEEP_MODELS_BASE_H
 #define MESHSWEEP_MODELS_BASE_H
 

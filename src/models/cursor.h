@@ -31,7 +31,7 @@ void model_cursor_free(struct model_cursor *cursor);
 /* The next candidate; NULL after the last. */
 const struct model_candidate *model_cursor_next(struct model_cursor *cursor);
 
-/* The candidate at `rank`, after which model_cursor_next goes on; NULL, and the end, when there is none. */
+/* The candidate at `rank`, after which model_cursor_next continues; NULL, and the end, when there is none. */
 const struct model_candidate *model_cursor_seek(struct model_cursor *cursor, uint64_t rank);
 
 /* Position of the candidate in `index`: the cursor's own, or another of the same space that holds it. */

@@ -1,4 +1,4 @@
-/* Which candidates are kept: filters in a row, each counting what it removed. Presets for the questions asked
+/* Which candidates are kept: a chain of filters, each of which counts what it removes. Presets for the questions asked
  * most; anything else is a filter of the caller's. Pure, as far as the caller's filters are. */
 #ifndef MESHSWEEP_MODELS_FILTER_H
 #define MESHSWEEP_MODELS_FILTER_H

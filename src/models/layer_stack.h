@@ -59,7 +59,7 @@ struct layer_state {
 };
 
 /* Fails (ERROR_USAGE) on a number out of its bounds or given twice, on missing limits, and when there are
- * more stacks than 64 bits count. No stack at all is no error. `*out` owns memory: layer_stack_free. */
+ * more stacks than 64 bits count. No stack at all is not an error. `*out` owns memory: layer_stack_free. */
 int layer_stack_make(const struct layer_rules *rules, struct layer_stack *out, struct error *e);
 void layer_stack_free(struct layer_stack *s);
 

@@ -7,7 +7,7 @@
  * only when those do not suffice are the others walked; which candidates come first does not depend on how
  * many are asked for.
  *
- * Strata are served in turn, each with an order of its own and without what those before it took. So
+ * Strata are served in turn, each with its own order and without what those before it took. So
  * {layers = 1: 20, layers = 2: 20, any: 100} never gives a model twice, and its 100 are uniform over all that
  * the first two left. */
 #ifndef MESHSWEEP_MODELS_SAMPLE_H

@@ -1,4 +1,4 @@
-/* The models of a search as text for a file, or as the model section of a sweep. */
+/* The models of a search as a text for a file, or as the model section of a sweep. */
 #ifndef MESHSWEEP_MODELS_SECTION_H
 #define MESHSWEEP_MODELS_SECTION_H
 
@@ -13,7 +13,7 @@ void model_section_add_toml(const struct model_search *search, const struct mode
  * stand in a sweep file, [sweep] list_values must name them. */
 void model_section_add_list_values(const struct model_search *search, struct buffer *out);
 
-/* Puts the models of the search in the place of the model section of its sweep, and changes the sweep's hash
+/* Puts the models of the search in place of the model section of its sweep, and changes the sweep's hash
  * accordingly. The same models, printed and included, make the same jobs. Fails as model_search_each does, and
  * (ERROR_USAGE) on more models than MODEL_SECTION_MOST. */
 #define MODEL_SECTION_MOST 100000

@@ -11,7 +11,7 @@
 /* Jobs that a page holds; of a larger sweep the page says that it shows so many. */
 #define HTML_JOBS_MOST 100000
 
-/* A key with more values is no axis of a heat map. */
+/* A key with more values is not an axis of a heat map. */
 #define HTML_LEVELS_MOST 24
 
 enum html_role { HTML_FIXED = 1, HTML_KEY, HTML_METRIC };
@@ -28,7 +28,7 @@ struct html_column {
     /* Of keys, and of states, failures and messages: */
     int *levels;           /* which of the distinct values, in order; -1: absent */
     char **level_texts;    /* the distinct values */
-    double *level_numbers; /* NaN where one is no number */
+    double *level_numbers; /* NaN where one is not a number */
     size_t level_count;
     bool numeric;                   /* all values are numbers */
     bool derived;                   /* keys: made from others */

@@ -1,4 +1,4 @@
-/* What a plot shows as a table: for those who do not see it, and for whoever wants the numbers. */
+/* The data of a plot as a table, for readers who cannot see it or want the numbers. */
 #ifndef MESHSWEEP_PAGE_FIGURES_H
 #define MESHSWEEP_PAGE_FIGURES_H
 

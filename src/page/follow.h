@@ -30,7 +30,7 @@ struct html_follower {
     }
 
 /* What the caller does with a job of the page: `row` is [JOB, {"COLUMN": VALUE, …}, BARRED], with the columns and
- * values of the page's script that are no keys (embed.c), without those that are absent; BARRED: it cannot win
+ * values of the page's script that are not keys (embed.c), without those that are absent; BARRED: it cannot win
  * (html_job.barred). It may be as it was. */
 struct html_rows_sink {
     void (*take)(void *context, int64_t job, struct buffer *row);

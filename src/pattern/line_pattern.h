@@ -21,7 +21,7 @@ void line_pattern_free(struct line_pattern *p);
  * are ASCII's; "." is a character of UTF-8, or a byte that is of none. The time is linear in the line. */
 bool line_pattern_match(const struct line_pattern *p, const char *line, size_t count, struct text_range *groups);
 
-/* The same within [begin, end) of a text that goes on around that. */
+/* The same within [begin, end) of a text that continues around that. */
 bool line_pattern_match_within(const struct line_pattern *p, const char *text, struct text_range within, size_t count,
                                struct text_range *groups);
 

@@ -1,4 +1,4 @@
-/* What a run would do, against what the database holds. Touches nothing. */
+/* What a run would do, compared with the database. Changes nothing. */
 #ifndef MESHSWEEP_PLAN_PLAN_H
 #define MESHSWEEP_PLAN_PLAN_H
 

@@ -227,7 +227,7 @@ double architecture_image_tokens(const struct architecture *a);
 
 void architecture_layer(const struct architecture *a, struct layer_parameters *out);
 
-/* The layers of one depth of MTP, as a stack of its own: as a pattern says, else one of attention and, where the model
+/* The layers of one depth of MTP, as a separate stack: as a pattern says, else one of attention and, where the model
  * has them, experts. */
 void architecture_mtp_stack(const struct architecture *a, struct architecture *out);
 

@@ -115,7 +115,7 @@ struct time_coefficients {
     double collective_launches;      /* of tensor parallelism, each in a layer's launches */
     double latest_attention;         /* not 0: attention kernels are those written for the device (plan.h) */
     double bucket_bytes;             /* stage 0: gradients reduced behind computing, in buckets of so many; 0: not */
-    double gathered_tensors;         /* stage 1: of a layer, each copied from every rank by a launch of its own */
+    double gathered_tensors;         /* stage 1: of a layer, each copied from every rank by its own launch */
     double sigma, spread;            /* as above */
     bool calibrated;
 };

@@ -14,7 +14,7 @@
  * draw of what the next table may be like. It is no less than that of any of its own tables; one of fewer than nine
  * runs, of which nine in ten cannot be told, counts there times its weight. Without a table of the framework it is that
  * of the others, but no less than the widest of them, times Student's again, and of time no less than midway between
- * that and UNCOMPARED_TIME: a table is off by a bias of its own, of which those of others say little.
+ * that and UNCOMPARED_TIME: a table is off by its own bias, of which those of others say little.
  *
  * A feature widens it to what was seen with it, in the same way, but that the plain width counts as one of the others'
  * tables: a few runs with a feature may be off for another reason. Where no other framework was compared with the

@@ -54,8 +54,8 @@ struct subject {
  * there. */
 void inputs_add_missing(const bool *present, struct buffer *out);
 
-/* From INPUT_COUNT values. -1 (ERROR_USAGE), `out` untouched, when a needed one is absent, a number is no whole one or
- * of no possible size, a word is unknown, or the degrees do not go with the devices. */
+/* From INPUT_COUNT values. -1 (ERROR_USAGE), `out` untouched, when a needed one is absent, a number is not a whole one
+ * or of no possible size, a word is unknown, or the degrees do not go with the devices. */
 int inputs_decode(const struct input_value *values, struct subject *out, struct error *e);
 
 #endif

@@ -21,8 +21,8 @@ struct pipeline_layout {
     uint16_t layers_of[LAYOUT_PARTS_MOST];
 };
 
-/* False, with `out` of no meaning, for a text that is no layout: another letter, a bracket without its like, no number
- * after *, or more parts or layers than LAYOUT_PARTS_MOST or 65,535. */
+/* False, with `out` of no meaning, for a text that is not a layout: another letter, a bracket without its like, no
+ * number after *, or more parts or layers than LAYOUT_PARTS_MOST or 65,535. */
 bool layout_read(const char *text, struct pipeline_layout *out);
 
 /* True where the embedding comes first, the head last, and each of them once. */

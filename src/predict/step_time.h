@@ -13,7 +13,7 @@
  *   matrices      r·T·F_matrices / (t·peak), the peak less what the device's best products are           flops.h
  *                 measured to fall short of it more than an A100's (device.h), of bf16_layers that of
  *                 bf16; of routed experts, with e > 1, the busiest rank's (layer_imbalance); without flash attention
- *                 also attention's products, the whole square, and where the head size is no multiple
+ *                 also attention's products, the whole square, and where the head size is not a multiple
  *                 of 8 outside the tensor cores                                                          [6]
  *   attention     r·T·F_attention / (t·attention rate of the device), by the kernels (plan.h)             flops.h
  *                 chunked scans of mixers, which are bound by memory, at 3/16 of that rate on an A100   [10]
@@ -128,7 +128,7 @@ struct step_prediction {
 };
 
 /* All arguments completed. Memory's coefficients enter through the size of activations. -1 (ERROR_USAGE),
- * `out` untouched, when what comes out is no positive number of seconds below 10^9. */
+ * `out` untouched, when what comes out is not a positive number of seconds below 10^9. */
 int step_predict(const struct architecture *a, const struct training_plan *plan, const struct cluster *cluster,
                  const struct framework *framework, struct step_prediction *out, struct error *e);
 

@@ -1,7 +1,7 @@
 /* Where a job's output and metrics go while it runs, and what is kept of them at its end.
  *
  * A slot owns one log file that job after job appends to as long as it stays empty: making a file costs as much as
- * running /bin/true. Attempts with a directory of their own write there from the start; where it is asked for their
+ * running /bin/true. Attempts with their own directory write there from the start; where it is asked for their
  * standard output and standard error are also kept apart, beside the log that has both (process/streams.h). */
 #ifndef MESHSWEEP_PROCESS_CAPTURE_H
 #define MESHSWEEP_PROCESS_CAPTURE_H

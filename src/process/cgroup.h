@@ -1,6 +1,6 @@
 /* A cgroup (v2) of the runner's own, below the one it was started in, where that may be written. No process leaves it
  * of itself: what a job started is known by it after the runner's death, too, even where it cleared its environment,
- * has a session of its own and descends from nobody any more. It bears no controllers: it limits and accounts for
+ * has its own session and descends from nobody any more. It bears no controllers: it limits and accounts for
  * nothing. */
 #ifndef MESHSWEEP_PROCESS_CGROUP_H
 #define MESHSWEEP_PROCESS_CGROUP_H
@@ -11,7 +11,7 @@
 /* Makes the group "meshsweep:<token>:" and moves the calling process with all its threads there; `token` ends with "-"
  * and the process's number. Beside it, empty groups whose processes of that number are dead are removed: those of
  * runners that were killed, and whose databases are gone since, so that none comes after them. Returns its directory
- * for cgroup_leave; NULL when none can be made, which is no error. Call it before any job starts, after what is to
+ * for cgroup_leave; NULL when none can be made, which is not an error. Call it before any job starts, after what is to
  * outlive the runner (process/guardian.h), and after oom_counter_open, for this group has no count of its own. */
 char *cgroup_enter(const char *token);
 

@@ -1,4 +1,4 @@
-/* When an attempt has used up its time. Pure: the clock and what was seen are handed in. */
+/* Whether an attempt has used up its time. Pure: the caller passes the time and the observations. */
 #ifndef MESHSWEEP_PROCESS_DEADLINE_H
 #define MESHSWEEP_PROCESS_DEADLINE_H
 

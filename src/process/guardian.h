@@ -1,8 +1,8 @@
 /* A process that outlives a runner killed by SIGKILL, to end what the runner's jobs had started.
  *
  * The kernel kills a job's own process with its runner, but not what that process had started. Whoever starts again
- * ends it too (supervisor_end_escaped); the guardian need not be waited for. It is no descendant of the runner, has a
- * session of its own, keeps no file of the runner's open, and holds one end of a pipe: when the other end closes
+ * ends it too (supervisor_end_escaped); the guardian need not be waited for. It is not a descendant of the runner, has
+ * a session of its own, keeps no file of the runner's open, and holds one end of a pipe: when the other end closes
  * without a farewell, the runner is dead. It looks for the runner's own token alone, so a next runner that is already
  * at work on the same database has nothing to fear.
  *

@@ -1,4 +1,4 @@
-/* A program that shows standard output page by page on the terminal, such as less: one at a time, as git has it. */
+/* A program that shows standard output page by page on the terminal, such as less: one at a time, as in git. */
 #ifndef MESHSWEEP_PROCESS_PAGER_H
 #define MESHSWEEP_PROCESS_PAGER_H
 

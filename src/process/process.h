@@ -1,4 +1,4 @@
-/* One child: finding its program, starting it with vfork, naming it beyond doubt, signalling it. */
+/* One child: finding its program, starting it with vfork, identifying it reliably, signalling it. */
 #ifndef MESHSWEEP_PROCESS_PROCESS_H
 #define MESHSWEEP_PROCESS_PROCESS_H
 
@@ -30,9 +30,9 @@ struct process_failure {
 /* The signals of this process that are not at their default: whoever starts many children need not ask for each. */
 sigset_t process_changed_signals(void);
 
-/* Starts a child in a session of its own, with default signal handling, nothing blocked, descriptors 0 to 2 only, and
+/* Starts a child in its own session, with default signal handling, nothing blocked, descriptors 0 to 2 only, and
  * SIGKILL at the death of the thread that called. Returns its pid, with `start_ticks` (as process_start_ticks tells;
- * NULL: not asked for), or -1 with `failure` filled and nothing left to be reaped. Any thread may call it. */
+ * NULL: not requested), or -1 with `failure` filled and nothing left to be reaped. Any thread may call it. */
 pid_t process_spawn(const struct process_start *start, int64_t *start_ticks, struct process_failure *failure);
 
 /* Where execve will find `name`: itself when it holds a slash, else the first executable file along the PATH in
@@ -51,7 +51,7 @@ void descriptor_close(int *fd);
  * and exit status are then this process's. Returns only when it could not be started: -1. */
 int process_become(char *const *command, struct error *e);
 
-/* The value of `name` in NAME=value strings; NULL when it is not there. Borrowed. */
+/* The value of `name` in NAME=value strings; NULL when it is missing. Borrowed. */
 const char *environment_value(char *const *environment, const char *name);
 
 /* Field 22 of /proc/PID/stat: start time in clock ticks since boot. -1 when there is no such process. */

@@ -1,4 +1,4 @@
-/* A snapshot of /proc, and whose each process is. */
+/* A snapshot of /proc, and the owner of each process. */
 #ifndef MESHSWEEP_PROCESS_PROCESS_TABLE_H
 #define MESHSWEEP_PROCESS_PROCESS_TABLE_H
 
@@ -25,7 +25,7 @@ struct process_entry {
     int owner;   /* index of a root, or OWNER_ */
 };
 
-/* Reads one process; false when it is not there. `owner` becomes OWNER_UNSET. */
+/* Reads one process; false when it does not exist. `owner` becomes OWNER_UNSET. */
 bool process_read(pid_t pid, struct process_entry *out);
 
 /* Sorted by pid. */

@@ -1,4 +1,4 @@
-/* The supervisor's insides, shared by its own files only: slots, their states, and what moves them on. */
+/* Internals of the supervisor, only for its own files: slots, their states and transitions. */
 #ifndef MESHSWEEP_PROCESS_SLOT_H
 #define MESHSWEEP_PROCESS_SLOT_H
 

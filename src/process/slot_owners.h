@@ -1,4 +1,4 @@
-/* Whose the slots' logs are, on disk, for the runner after one that died. */
+/* The owners of the slots' logs, on disk, for the next runner if this one dies. */
 #ifndef MESHSWEEP_PROCESS_SLOT_OWNERS_H
 #define MESHSWEEP_PROCESS_SLOT_OWNERS_H
 

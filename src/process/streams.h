@@ -1,8 +1,8 @@
-/* Standard output and standard error of one job apart, and both in one log.
+/* Standard output and standard error of one job, separately and together in one log.
  *
- * Each is a pipe, which a thread empties into the common log and into a file of its own, in the order in which the
+ * Each is a pipe, which a thread empties into the common log and into its own file, in the order in which the
  * kernel hands them over: that within a stream is always the job's, that between them as far as the thread is awake
- * when they are written. The job writes into a log of its own no more: it waits when the thread does, and is sent
+ * when they are written. The job no longer writes into its own log: it waits when the thread does, and is sent
  * SIGPIPE when this process has died. */
 #ifndef MESHSWEEP_PROCESS_STREAMS_H
 #define MESHSWEEP_PROCESS_STREAMS_H

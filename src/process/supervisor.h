@@ -3,7 +3,7 @@
  * Order of calls: supervisor_create; then any number of supervisor_start (at most `slots` running) and
  * supervisor_wait; then supervisor_free, legal at any time: it ends everything still running first.
  *
- * Every child gets a session of its own, standard input from /dev/null, standard output and error in one log file (and
+ * Every child gets its own session, standard input from /dev/null, standard output and error in one log file (and
  * where it is asked for each in one of its own, too),
  * an environment made afresh, default signal handling, PR_SET_PDEATHSIG and only descriptors 0 to 2. The runner is a
  * subreaper, so descendants that detach come back to it; the environment token (`MESHSWEEP_ATTEMPT`) says whose they
@@ -136,8 +136,8 @@ struct supervisor_options {
 int supervisor_create(const struct supervisor_options *options, struct supervisor **out, struct error *e);
 void supervisor_free(struct supervisor *s);
 
-/* Starts one. A process that cannot be started is no error: it comes back as an outcome (ENDING_SPAWN_FAILED). Asserts
- * that a slot is free. */
+/* Starts one. A process that cannot be started is not an error: it comes back as an outcome (ENDING_SPAWN_FAILED).
+ * Asserts that a slot is free. */
 struct location supervisor_start(struct supervisor *s, const struct launch *launch);
 
 size_t supervisor_running(const struct supervisor *s);

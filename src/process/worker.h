@@ -1,4 +1,4 @@
-/* A thread that does one thing at a time for its owner, who goes on meanwhile. */
+/* A thread that does one thing at a time for its owner, who continues meanwhile. */
 #ifndef MESHSWEEP_PROCESS_WORKER_H
 #define MESHSWEEP_PROCESS_WORKER_H
 

@@ -1,4 +1,4 @@
-/* What is recorded of where a runner ran. */
+/* What is recorded about where a runner ran. */
 #ifndef MESHSWEEP_PROVENANCE_PROVENANCE_H
 #define MESHSWEEP_PROVENANCE_PROVENANCE_H
 

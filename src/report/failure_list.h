@@ -1,4 +1,4 @@
-/* Failed jobs by cause, for status: as text and as JSON. */
+/* Failed jobs by cause for `status`, as text and as JSON. */
 #ifndef MESHSWEEP_REPORT_FAILURE_LIST_H
 #define MESHSWEEP_REPORT_FAILURE_LIST_H
 

@@ -1,4 +1,4 @@
-/* Configurations in words: what replicates come to, and the winner of each group ([sweep] replicate, group_by). */
+/* Configurations as text: the statistics of replicates, and the winner of each group ([sweep] replicate, group_by). */
 #ifndef MESHSWEEP_REPORT_GROUP_WINNERS_H
 #define MESHSWEEP_REPORT_GROUP_WINNERS_H
 

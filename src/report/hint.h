@@ -1,4 +1,4 @@
-/* Commands that messages advise, as they are to be typed here. */
+/* Commands that messages recommend, ready to be typed. */
 #ifndef MESHSWEEP_REPORT_HINT_H
 #define MESHSWEEP_REPORT_HINT_H
 

@@ -1,4 +1,4 @@
-/* What the rows of `predict` have besides the keys of the combination. */
+/* The columns of `predict` besides the keys of the combination. */
 #ifndef MESHSWEEP_REPORT_PREDICTION_FIELDS_H
 #define MESHSWEEP_REPORT_PREDICTION_FIELDS_H
 

@@ -1,4 +1,4 @@
-/* How far a sweep is, as text. Pure: numbers in, text out; whoever calls has the clock, the counts and the terminal.
+/* The progress of a sweep as text. Pure: the caller has the clock, the counts and the terminal.
  * Text from outside (labels, units, class names) may hold anything and is made printable. */
 #ifndef MESHSWEEP_REPORT_PROGRESS_H
 #define MESHSWEEP_REPORT_PROGRESS_H

@@ -1,4 +1,4 @@
-/* How a sweep stands as a document (docs/json.md, status). */
+/* The progress of a sweep as a JSON document (docs/json.md, status). */
 #ifndef MESHSWEEP_REPORT_STATUS_JSON_H
 #define MESHSWEEP_REPORT_STATUS_JSON_H
 

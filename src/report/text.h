@@ -1,4 +1,4 @@
-/* Text of any bytes made fit for a format or for people. */
+/* Makes text of any bytes fit for a format or for people. */
 #ifndef MESHSWEEP_REPORT_TEXT_H
 #define MESHSWEEP_REPORT_TEXT_H
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* 0, 1 or 2 for a code point that is no control character. Sequences that a terminal may join into one picture
+/* 0, 1 or 2 for a code point that is not a control character. Sequences that a terminal may join into one picture
  * (emoji with U+200D) count as the sum of their parts. */
 unsigned width_of(uint32_t codepoint);
 

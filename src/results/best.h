@@ -1,4 +1,4 @@
-/* The winner of the current sweep under its objective, and those close behind. */
+/* The winner of the current sweep under its objective, and the jobs close to it. */
 #ifndef MESHSWEEP_RESULTS_BEST_H
 #define MESHSWEEP_RESULTS_BEST_H
 

@@ -1,4 +1,4 @@
-/* The message of a failure without what differs from one job to the next although the cause is the same. */
+/* The message of a failure without the parts that differ between jobs with the same cause. */
 #ifndef MESHSWEEP_RESULTS_CAUSE_TEXT_H
 #define MESHSWEEP_RESULTS_CAUSE_TEXT_H
 

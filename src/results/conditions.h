@@ -1,4 +1,4 @@
-/* What [sweep] subject_to asks for, and what that does to the winner. */
+/* The conditions of [sweep] subject_to, and how they affect the winner. */
 #ifndef MESHSWEEP_RESULTS_CONDITIONS_H
 #define MESHSWEEP_RESULTS_CONDITIONS_H
 

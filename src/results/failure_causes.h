@@ -1,4 +1,4 @@
-/* Failed jobs, grouped by cause: messages with one text of their cause (results/cause_text.h) have one. */
+/* Failed jobs grouped by cause: messages with equal cause texts (results/cause_text.h) have the same cause. */
 #ifndef MESHSWEEP_RESULTS_FAILURE_CAUSES_H
 #define MESHSWEEP_RESULTS_FAILURE_CAUSES_H
 

@@ -23,7 +23,7 @@ void job_keys_free(struct job_keys *k);
 /* "name" where no other key of the job has it, else "section.name". The caller's. */
 char *job_key_title(const struct job_keys *keys, const struct job_key *key);
 
-/* How the attempt that stands for a job, or else its newest one, was started. */
+/* How the attempt that represents a job, or else its newest one, was started. */
 struct job_launch {
     char **command;           /* NULL-terminated; empty: never started */
     char **environment;       /* NAME=value as declared, NULL-terminated; secrets as "[redacted]" */

@@ -13,7 +13,7 @@ int job_named(struct db *db, const char *word, int64_t *job_id, struct error *e)
 
 enum job_part {
     JOB_PART_JOB,      /* one row */
-    JOB_PART_METRICS,  /* of the attempt that stands for it */
+    JOB_PART_METRICS,  /* of the attempt that represents it */
     JOB_PART_ATTEMPTS, /* oldest first */
     JOB_PART_COUNT
 };

@@ -1,5 +1,5 @@
 /* The JSON that commands print: one contract (docs/json.md, schemas/). In all documents a name has one type and
- * one meaning; what is unknown, does not apply or is no finite number is null, never "" or -1. */
+ * one meaning; what is unknown, does not apply or is not a finite number is null, never "" or -1. */
 #ifndef MESHSWEEP_RESULTS_JSON_H
 #define MESHSWEEP_RESULTS_JSON_H
 

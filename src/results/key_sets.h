@@ -1,4 +1,4 @@
-/* Which keys the objects have that a query returns. Most have the same ones: these are looked for once. */
+/* The keys of the objects that a query returns. Most objects have the same keys, which are looked up only once. */
 #ifndef MESHSWEEP_RESULTS_KEY_SETS_H
 #define MESHSWEEP_RESULTS_KEY_SETS_H
 
@@ -11,7 +11,7 @@ typedef void (*key_found)(void *context, const char *section, const char *key);
 int key_sets_read(struct db *db, const char *sql, key_found found, void *context, struct error *e);
 
 /* Appends the names of an object's members as they are written, each in quotation marks: equal bytes, equal keys in
- * equal order. Of what is no object, anything. */
+ * equal order. Of what is not an object, anything. */
 void key_sets_add_names(const char *json, struct buffer *out);
 
 #endif

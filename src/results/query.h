@@ -1,4 +1,4 @@
-/* Questions to the view `results` (results/views.h), in words of its columns. */
+/* Queries of the view `results` (results/views.h), in terms of its columns. */
 #ifndef MESHSWEEP_RESULTS_QUERY_H
 #define MESHSWEEP_RESULTS_QUERY_H
 

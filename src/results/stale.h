@@ -1,4 +1,4 @@
-/* Results that today's surroundings might not give again. */
+/* Results that might differ if they were measured again today. */
 #ifndef MESHSWEEP_RESULTS_STALE_H
 #define MESHSWEEP_RESULTS_STALE_H
 
@@ -12,7 +12,7 @@ struct stale_job {
     int64_t job_id;
     char *what; /* "git commit", "driver", "/home/me/train.py" */
     char *was;
-    char *is; /* "" for a file that is not there any more */
+    char *is; /* "" for a file that no longer exists */
 };
 
 struct stale_list {
@@ -31,8 +31,8 @@ struct stale_today {
 };
 
 /* Compares what is recorded of the runner of each job's attempt with today's: git commit, processor, devices, driver,
- * declared versions. What either side does not know is no difference. Then the content of every file that its command
- * named when it started. The list is the caller's: stale_free. */
+ * declared versions. What either side does not know is not a difference. Then the content of every file that its
+ * command named when it started. The list is the caller's: stale_free. */
 int stale_read(struct db *db, const struct stale_today *today, struct stale_list *out, struct error *e);
 void stale_free(struct stale_list *l);
 
@@ -41,7 +41,7 @@ void stale_free(struct stale_list *l);
  * such run, or it recorded none of what is asked about now, nothing differs. The list is the caller's: stale_free. */
 int stale_environment(struct db *db, const char *environment, struct stale_list *out, struct error *e);
 
-/* Makes these jobs pending again, as far as the request lets them be started, within a transaction of its own. `*count`
+/* Makes these jobs pending again, as far as the request lets them be started, in its own transaction. `*count`
  * gets how many. */
 int stale_reopen(struct db *db, const struct stale_list *l, const struct requeue_request *request, int64_t *count,
                  struct error *e);

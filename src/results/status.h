@@ -1,4 +1,4 @@
-/* How the current sweep stands. */
+/* The progress of the current sweep. */
 #ifndef MESHSWEEP_RESULTS_STATUS_H
 #define MESHSWEEP_RESULTS_STATUS_H
 
@@ -17,7 +17,7 @@
 #define DEVICE_HOURS_MOST 100000
 
 struct status_class {
-    char *name; /* failure class of the attempt that stands for the job */
+    char *name; /* failure class of the attempt that represents the job */
     int64_t jobs;
 };
 
@@ -49,7 +49,7 @@ struct status_hold {
 
 /* The search that chose what ran last. */
 struct status_search {
-    char *strategy, *ended;                       /* why it ended; NULL: it goes on. strategy NULL: none */
+    char *strategy, *ended;                       /* why it ended; NULL: it continues. strategy NULL: none */
     char *lifting;                                /* options that lift its limits: " --max-trials 0"; "": it had none */
     int64_t trials, running, ok, stopped, failed; /* trials, all and by what they came to */
 };
@@ -100,7 +100,7 @@ struct sweep_status {
     size_t slow_node_count;
     int64_t mean_ms;        /* of the last 1,000 attempts that ended with their jobs ok or failed; -1: none */
     int64_t waiting_ms;     /* how long a job that waits will take, on average (results/durations.h); -1: unknown */
-    char *model_info;       /* JSON (store/model_facts.h); NULL: none was asked for */
+    char *model_info;       /* JSON (store/model_facts.h); NULL: none was requested */
     char *objective, *unit; /* NULL: none */
     bool has_best, maximise;
     double best;

@@ -1,4 +1,4 @@
-/* Part of a sweep as a sweep file of its own. */
+/* Part of a sweep as a separate sweep file. */
 #ifndef MESHSWEEP_RESULTS_SUBSET_H
 #define MESHSWEEP_RESULTS_SUBSET_H
 

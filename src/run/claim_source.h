@@ -67,7 +67,7 @@ struct claim_source {
 /* Jobs that are not in the database yet while the first of a sweep run. */
 struct job_listing {
     int64_t count;
-    /* Puts them there, in a transaction of its own; `*done` false: another program writes just now. */
+    /* Puts them there, in its own transaction; `*done` false: another program writes just now. */
     int (*put)(void *context, bool *done, struct error *e);
     /* From any thread: `put` puts none of them there, and returns within milliseconds. */
     void (*stop)(void *context);

@@ -1,4 +1,4 @@
-/* The queue of what is claimed and not yet started. */
+/* The queue of attempts that are claimed but not yet started. */
 #ifndef MESHSWEEP_RUN_CLAIMS_H
 #define MESHSWEEP_RUN_CLAIMS_H
 

@@ -1,4 +1,4 @@
-/* The devices of this machine in the hands of a runner: which attempt has which, which are fit for use, and how much of
+/* A runner's record of this machine's devices: which attempt has which, which can be used, and how much of
  * their memory is in use. Nothing is ever killed by its device. */
 #ifndef MESHSWEEP_RUN_DEVICE_KEEPER_H
 #define MESHSWEEP_RUN_DEVICE_KEEPER_H

@@ -15,7 +15,7 @@ struct local_proxy {
     /* The launch as it is to be started here; valid until the next call. */
     const struct launch *(*launch)(void *context, const struct launch *launch, const struct running_attempt *attempt);
 
-    /* Asks an attempt to end, in the place of a signal to its process: see supervisor_options. */
+    /* Asks an attempt to end, in place of a signal to its process: see supervisor_options. */
     bool (*terminate)(void *context, int64_t attempt);
 
     /* A process ended: says in `o` what became of its job. */

@@ -1,4 +1,4 @@
-/* What a job is given beside its command, by whoever knows how: a file in its directory, texts for its placeholders,
+/* What a job gets besides its command: a file in its directory, texts for its placeholders,
  * arguments. Part of the runner's options, so that run need not know frameworks. */
 #ifndef MESHSWEEP_RUN_PREPARATION_H
 #define MESHSWEEP_RUN_PREPARATION_H

@@ -1,4 +1,4 @@
-/* From how a process ended and what it left to what stands in the database. */
+/* Turns the end of a process and its output into records of the database. */
 #ifndef MESHSWEEP_RUN_RECORDING_H
 #define MESHSWEEP_RUN_RECORDING_H
 
@@ -33,7 +33,7 @@ struct recording {
     bool kept_files;
     bool saw_device_memory;
     bool has_objective;     /* of a derived one: all that it reads was reported */
-    bool is_derived;        /* the objective is worked out from other metrics */
+    bool is_derived;        /* the objective is computed from other metrics */
     double objective;       /* NaN: what was reported came to no number; of a derived metric: after recording_store */
     bool is_infeasible;     /* after recording_store: it cannot win, for what [sweep] subject_to asks for */
     struct summary summary; /* of the objective, where it was reported */

@@ -1,4 +1,4 @@
-/* Where the processes of one job meet: torch.distributed and its launchers take a port for it. */
+/* How the processes of one job find each other: torch.distributed and its launchers use a port. */
 #ifndef MESHSWEEP_RUN_RENDEZVOUS_H
 #define MESHSWEEP_RUN_RENDEZVOUS_H
 

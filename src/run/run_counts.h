@@ -1,11 +1,11 @@
-/* The counts of a run, kept in step with what is committed. */
+/* The counts of a run, updated with every commit. */
 #ifndef MESHSWEEP_RUN_RUN_COUNTS_H
 #define MESHSWEEP_RUN_RUN_COUNTS_H
 
 #include "run/ended_attempts.h"
 #include "run/runner.h"
 
-/* The counts of the sweep's jobs and the best of them, as they stand in the database. */
+/* The counts of the sweep's jobs and the best of them, as they are in the database. */
 int run_counts_load(struct run_counts *c, const struct runner_options *options, struct error *e);
 
 /* Jobs of which it turned out that they need no less device memory than one that ran out of it. */

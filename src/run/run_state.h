@@ -1,4 +1,4 @@
-/* The runner's insides, shared by its own files only. */
+/* Internals of the runner, only for its own files. */
 #ifndef MESHSWEEP_RUN_RUN_STATE_H
 #define MESHSWEEP_RUN_RUN_STATE_H
 
@@ -52,7 +52,7 @@ struct runner {
     bool let_go_due;   /* jobs that are held may be started again */
     bool unrecorded_starts;
     bool draining, cancelling;
-    bool leaving;     /* what runs goes on without this runner */
+    bool leaving;     /* what runs continues without this runner */
     bool measured;    /* some attempt brought a metric */
     bool after_death; /* the runner before this one did not come to its end */
     int interrupts;

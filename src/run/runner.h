@@ -87,8 +87,8 @@ struct run_result {
     bool held;     /* jobs were left because their host could not run them, or lost them too often */
 };
 
-/* Runs until nothing is due. A failed job is no error; -1 means that the run could not go on (then what was recorded
- * stands, and what ran has been ended). */
+/* Runs until nothing is due. A failed job is not an error; -1 means that the run could not go on (then what was
+ * recorded stands, and what ran has been ended). */
 int runner_run(const struct runner_options *options, struct run_result *out, struct error *e);
 
 #endif

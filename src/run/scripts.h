@@ -1,4 +1,4 @@
-/* The files that a command names, by content: what tells later whether they are still what ran. */
+/* Content hashes of the files that a command names, to tell later whether they have changed. */
 #ifndef MESHSWEEP_RUN_SCRIPTS_H
 #define MESHSWEEP_RUN_SCRIPTS_H
 

@@ -1,4 +1,4 @@
-/* From a claim to a running process. */
+/* Starts the process of a claimed attempt. */
 #ifndef MESHSWEEP_RUN_STARTER_H
 #define MESHSWEEP_RUN_STARTER_H
 

@@ -1,4 +1,4 @@
-/* What a run that has to wait says about it. */
+/* The messages of a run that has to wait. */
 #ifndef MESHSWEEP_RUN_WAITS_H
 #define MESHSWEEP_RUN_WAITS_H
 

@@ -18,7 +18,7 @@
 #include "search/strategy.h"
 #include "space/space.h"
 
-/* A job that differs from a candidate's in replicate keys only ([sweep] replicate): it is no candidate of its own. */
+/* A job that differs from a candidate's in replicate keys only ([sweep] replicate): it is not a separate candidate. */
 struct candidate_replicate {
     int64_t job_id;
     size_t candidate;
@@ -61,7 +61,7 @@ void candidates_free(struct candidate_set *set);
  * would not: for people, and the caller's. NULL: there is but one. groups.c */
 char *candidate_set_groups(const struct candidate_set *set);
 
-/* SIZE_MAX: the job is no candidate. */
+/* SIZE_MAX: the job is not a candidate. */
 size_t candidate_set_find(const struct candidate_set *set, int64_t job_id);
 
 /* NULL: it is none of a candidate's further replicates. Borrowed. */

@@ -1,7 +1,7 @@
 /* A search as the source of a run's claims: decides, records every decision as a row in the transaction of its claim,
- * and every outcome in that of the record of its end. A search that was killed is repeated from its rows and goes on as
- * if it had not been: same options, same decisions. With other options it is another search, which knows all that has
- * run.
+ * and every outcome in that of the record of its end. A search that was killed is repeated from its rows and continues
+ * as if it had not been: same options, same decisions. With other options it is another search, which knows all that
+ * has run.
  *
  * Of jobs that differ in replicate keys only ([sweep] replicate) the first is the candidate. Where it is ok, and was to
  * run to its end, the others run too, and the mean is what the strategy is told. */

@@ -1,4 +1,4 @@
-/* Orders in which candidates can be gone through. */
+/* Orders in which candidates can be tried. */
 #ifndef MESHSWEEP_SEARCH_ORDER_H
 #define MESHSWEEP_SEARCH_ORDER_H
 

@@ -1,4 +1,4 @@
-/* A search that is repeated from its rows: what was asked and told, in that order. Same options, same decisions. */
+/* Repeats a search from its rows, in the order of asking and telling. Same options, same decisions. */
 #ifndef MESHSWEEP_SEARCH_PAST_H
 #define MESHSWEEP_SEARCH_PAST_H
 

@@ -1,10 +1,10 @@
 /* Replay: a strategy against jobs whose outcomes are known, as if they were run now.
  *
- * Every group is a search of its own. The best of a group is its best ok outcome; a search has arrived when it was told
+ * Every group is its own search. The best of a group is its best ok outcome; a search has arrived when it was told
  * of one whose objective is within the target gap of that: at least (1 - gap) of it where more is better, at most
  * (1 + gap) times it where less is. Counted until then:
  *
- *   trials         candidates run, each once however often a strategy goes on with it
+ *   trials         candidates run, each once however often a strategy continues with it
  *   failed         those of them that failed
  *   device_hours   what they cost, where that is known of all of them
  *   slowdown[i]    after replay_marks[i] trials: the best objective of the group over the best found, or its reciprocal
@@ -12,7 +12,7 @@
  *
  * Within a group the declared order is that of the candidates' key values, lowest first.
  *
- * A strategy that ends without having arrived goes on without its stop rule (target_gap 0, no early stopping), as a
+ * A strategy that ends without having arrived continues without its stop rule (target_gap 0, no early stopping), as a
  * person would who wants the target; where it ends all the same, all that is left is tried in the declared order. Where
  * it would have ended by itself is told apart.
  *

@@ -40,7 +40,7 @@ double staged_stage(const struct staged_flow *f, size_t family); /* -1: it has n
 bool staged_runs(const struct trial *t);
 
 /* Whether the result is there; where it is not, it is needed. What follows from none of several results is asked for in
- * one go: go on after false, and return it in the end. */
+ * one go: continue after false, and return it in the end. */
 bool staged_result(struct staged_flow *f, size_t family, size_t at, const char *why);
 bool staged_candidate_result(struct staged_flow *f, size_t candidate, const char *why);
 

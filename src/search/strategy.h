@@ -10,7 +10,7 @@
  * What is decided is a function of the space, the options and the sets of what was asked and told; never of the order
  * in which outcomes that were running at the same time came in. Draws are hash(seed, lineage, index), so that one does
  * not depend on how many others were made before it. Repeating the questions and outcomes of a search therefore repeats
- * its decisions, which is how a killed search goes on.
+ * its decisions, which is how a killed search continues.
  *
  * No candidate is asked for twice at the same resource, but one whose failure was transient (search_forget).
  *

@@ -1,4 +1,4 @@
-/* Some candidates of a search space as a space of their own, in which groups, configurations and memory classes are
+/* Some candidates of a search space as a separate space, in which groups, configurations and memory classes are
  * numbered anew. Keys and places are those of the whole. Pure. */
 #ifndef MESHSWEEP_SEARCH_SUBSPACE_H
 #define MESHSWEEP_SEARCH_SUBSPACE_H

@@ -12,7 +12,7 @@
  *              the runs make probable
  *
  * and its deviation that of s times the root of the variance that the measured leave of the process, and of the slope;
- * of very many candidates it is worked out from the measured that tell most of the others. Four fifths of the process
+ * of very many candidates it is computed from the measured that tell most of the others. Four fifths of the process
  * are a sum over keys, each by itself (surrogate_parts.h).
  *
  * There are two views of that: predictions are believed, and then what is expected is the mean of what is predicted and

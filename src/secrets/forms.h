@@ -1,4 +1,4 @@
-/* Secrets that are known by how they are written, whatever they are called. */
+/* Secrets that are recognised by their form, whatever their name. */
 #ifndef MESHSWEEP_SECRETS_FORMS_H
 #define MESHSWEEP_SECRETS_FORMS_H
 

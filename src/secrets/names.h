@@ -1,4 +1,4 @@
-/* Names of options, keys and variables in a command or a text that tell of secrets. */
+/* Names of options, keys and variables, in a command or a text, whose values are secrets. */
 #ifndef MESHSWEEP_SECRETS_NAMES_H
 #define MESHSWEEP_SECRETS_NAMES_H
 
@@ -6,7 +6,7 @@
 
 enum secret_name {
     SECRET_NAME_NONE = 0,
-    SECRET_NAME_LIKELY,  /* a short number behind it is no secret: "--token 7" */
+    SECRET_NAME_LIKELY,  /* a short number behind it is not a secret: "--token 7" */
     SECRET_NAME_CERTAIN, /* whatever stands behind it is one: "--api-key", "password" */
 };
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What stands in the place of a secret. */
+/* What stands in place of a secret. */
 #define SECRET_REDACTED "[redacted]"
 
 /* Whether a variable of that name holds a secret: it is listed in `listed` (NULL-terminated, may be NULL) or looks like

@@ -2,7 +2,7 @@
  * again, until the asked number of kills is reached. A sweep that finishes in between is proved and followed by
  * another; the last one is left to finish.
  *
- * Each job computes a number that follows from its place, so that what must stand in the database is known without a
+ * Each job computes a number that follows from its place, so that what must be in the database is known without a
  * second run. Some jobs fail by design, some leave a process behind, and each takes a lock that shows when two
  * attempts of one job are at work at once. */
 #ifndef MESHSWEEP_SELFTEST_SELFTEST_H

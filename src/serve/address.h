@@ -15,7 +15,7 @@ int serve_address_parse(const char *text, struct serve_address *out, struct erro
 void serve_address_free(struct serve_address *a);
 
 /* Listens there and sets `port` to the one that it got. The descriptor is the caller's. An error says what is in the
- * way: a port in use, a name that is no address, a port that needs privileges. */
+ * way: a port in use, a name that is not an address, a port that needs privileges. */
 int serve_address_listen(struct serve_address *a, int *descriptor, struct error *e);
 
 /* "127.0.0.1:8080", "[::1]:8080": as it stands in a URL. The caller's. */

@@ -1,4 +1,4 @@
-/* The files of jobs, for those who follow a link: nothing else of the machine. */
+/* Serves the files of jobs to readers who follow a link, and no other file of the machine. */
 #ifndef MESHSWEEP_SERVE_JOB_FILE_H
 #define MESHSWEEP_SERVE_JOB_FILE_H
 

@@ -24,10 +24,10 @@ struct live_rows {
         NULL, 0, NULL, 0                                                                                               \
     }
 
-/* Takes over what `text` holds, in the place of the job's row before. One that is the same is no change. */
+/* Takes over what `text` holds, in place of the job's row before. One that is the same is not a change. */
 void live_rows_put(struct live_rows *r, int64_t job, struct buffer *text);
 
-/* Takes over the text in place of what was said before; the same is no change. */
+/* Takes over the text in place of what was said before; the same is not a change. */
 void live_rows_put_search(struct live_rows *r, char *text);
 
 /* Appends the rows that came or changed after `since`, with "," between them. */

@@ -1,4 +1,4 @@
-/* One page to many readers over HTTP, by libmicrohttpd: a thread of its own serves what it is given, so that a reader
+/* One page to many readers over HTTP, by libmicrohttpd: its own thread serves what it is given, so that a reader
  * costs nothing but the bytes that are sent.
  *
  *   /TOKEN/                    the page, and its version in a comment at the end

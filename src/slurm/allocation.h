@@ -1,4 +1,4 @@
-/* The allocation of Slurm that the runner is in: which nodes it holds, and what of each. */
+/* The Slurm allocation in which the runner is: its nodes, and their resources. */
 #ifndef MESHSWEEP_SLURM_ALLOCATION_H
 #define MESHSWEEP_SLURM_ALLOCATION_H
 

@@ -1,4 +1,4 @@
-/* Arrays of jobs on their way to Slurm, and with it. Each has a directory of its own as long as any of its attempts is
+/* Arrays of jobs on their way to Slurm, and with it. Each has its own directory as long as any of its attempts is
  * open, so that a runner that died, at whatever instant, leaves all that the next one needs:
  *
  *   tasks    which attempt each task is, and where; written before anything is submitted

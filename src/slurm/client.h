@@ -1,4 +1,4 @@
-/* Slurm's commands as questions. Each is one process that is waited for, with a limit: a controller that is down lets
+/* Slurm's commands. Each is one process that is waited for, with a limit: a controller that is down lets
  * them hang. */
 #ifndef MESHSWEEP_SLURM_CLIENT_H
 #define MESHSWEEP_SLURM_CLIENT_H

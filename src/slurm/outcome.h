@@ -1,4 +1,4 @@
-/* From a decision about a job at Slurm to an outcome as a process of this machine would have. */
+/* Turns the decision about a Slurm job into an outcome like that of a local process. */
 #ifndef MESHSWEEP_SLURM_OUTCOME_H
 #define MESHSWEEP_SLURM_OUTCOME_H
 

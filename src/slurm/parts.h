@@ -16,7 +16,7 @@ struct slurm_executor {
     char **environment; /* of Slurm's commands, and so of jobs */
     char *job_name;     /* "meshsweep-<sweep>" */
     char *runner;       /* "<runner>": the first part of batch names */
-    char *directory;    /* where the runner was started: jobs run there unless they have a directory of their own */
+    char *directory;    /* where the runner was started: jobs run there unless they have their own directory */
     int64_t sequence;   /* of batch names */
     struct interrupts interrupts;
     struct outcome *ended; /* a queue: ended_first … ended_count */

@@ -1,4 +1,4 @@
-/* From a job's cluster_spec to what is asked of Slurm. Pure. */
+/* Turns a job's cluster_spec into a Slurm request. Pure. */
 #ifndef MESHSWEEP_SLURM_REQUEST_H
 #define MESHSWEEP_SLURM_REQUEST_H
 

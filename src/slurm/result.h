@@ -1,4 +1,4 @@
-/* What a job at Slurm says of itself, in a file that it replaces as a whole (slurm/script.h writes it). */
+/* What a Slurm job reports about itself, in a file that it replaces atomically (slurm/script.h writes it). */
 #ifndef MESHSWEEP_SLURM_RESULT_H
 #define MESHSWEEP_SLURM_RESULT_H
 

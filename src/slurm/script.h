@@ -26,7 +26,7 @@
 #define SLURM_CLOSED_FILE "slurm.closed"
 #define SLURM_JOB_FILE "job.sh"
 
-/* What is asked of Slurm. Texts are borrowed; NULL or 0: not asked for. Jobs of equal requests may share an array. */
+/* What is asked of Slurm. Texts are borrowed; NULL or 0: not requested. Jobs of equal requests may share an array. */
 struct slurm_request {
     const char *partition, *account, *qos, *constraint, *reservation;
     const char *memory;  /* per node, as Slurm writes it: "80G" */

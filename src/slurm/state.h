@@ -15,7 +15,7 @@ enum slurm_state {
     SLURM_SILENT,  /* the controller does not answer */
     SLURM_ABSENT,  /* it answers, and knows no such job ("Invalid job id specified", or left out of a list) */
     SLURM_REMOVED, /* it knows others of the array, and no longer this one, which it last had pending */
-    SLURM_AGAIN,   /* it started it a second time, in vain (slurm/script.h): what it says is of that one */
+    SLURM_AGAIN,   /* it started it a second time, without success (slurm/script.h): what it says is of that one */
     SLURM_STRANGE, /* a state that this program does not know */
     SLURM_PENDING,
     SLURM_REQUEUED, /* will run again under the same id */
@@ -46,7 +46,7 @@ bool slurm_state_is_final(enum slurm_state state);
 enum slurm_result {
     RESULT_NONE = 0,   /* nothing: it has not begun, as far as can be seen */
     RESULT_SILENT,     /* it began, and its heartbeat has stopped */
-    RESULT_ALIVE,      /* it began, and its heartbeat goes on */
+    RESULT_ALIVE,      /* it began, and its heartbeat continues */
     RESULT_SUCCEEDED,  /* its command exited with 0, of itself */
     RESULT_FAILED,     /* its command ended in any other way */
     RESULT_TERMINATED, /* its command ended after it had been asked to */
@@ -57,7 +57,7 @@ enum slurm_decision {
     SLURM_WAIT = 1,          /* not known yet: look again */
     SLURM_BY_RESULT,         /* it ended as its result file says */
     SLURM_NEVER_RAN,         /* it failed before its command was started */
-    SLURM_KILLED,            /* it failed without a word of its own */
+    SLURM_KILLED,            /* it failed and reported nothing itself */
     SLURM_LIMIT_PASSED,      /* Slurm ended it at its time limit */
     SLURM_DEADLINE_PASSED,   /* Slurm removed it: it could not have ended in time */
     SLURM_MEMORY_EXCEEDED,   /* it used more of the host's memory than it may */

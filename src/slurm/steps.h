@@ -29,9 +29,9 @@ void slurm_steps_ended(struct slurm_steps *s, struct outcome *o);
 struct step_request {
     int64_t job;
     const char *nodes, *name; /* "n1,n2" */
-    const char *memory;       /* per node; NULL: not asked for */
+    const char *memory;       /* per node; NULL: not requested */
     int64_t node_count, tasks_per_node, cpus_per_task;
-    int64_t gpus_per_node; /* 0: not asked for */
+    int64_t gpus_per_node; /* 0: not requested */
     bool no_gpus;          /* there are some, and it is to have none */
 };
 

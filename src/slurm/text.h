@@ -1,4 +1,4 @@
-/* What squeue and sacct print and the completion log holds, as values. Pure; made for text from anywhere (see
+/* Parses the output of squeue and sacct and the completion log. Pure; safe for any text (see
  * tests/fuzz). */
 #ifndef MESHSWEEP_SLURM_TEXT_H
 #define MESHSWEEP_SLURM_TEXT_H
@@ -25,7 +25,7 @@ typedef void slurm_entry_function(void *context, const struct slurm_entry *entry
 
 /* Calls `each` for every job of a listing in SLURM_QUEUE_FORMAT or of `squeue --json` (as of Slurm 22.05, and with the
  * wrapped numbers and lists of states of later ones). Returns the number of lines or objects that were none: they are
- * left out; -1 when the whole is no listing. */
+ * left out; -1 when the whole is not a listing. */
 int slurm_queue_parse(const char *text, slurm_entry_function *each, void *context);
 
 /* The same for sacct. */
@@ -38,7 +38,7 @@ int slurm_completion_parse(const char *text, int64_t user, slurm_entry_function 
 /* Where that is, from `scontrol show config`: the caller's; NULL where it is not kept. */
 char *slurm_completion_path(const char *text);
 
-/* "ExitCode=7:0" of `scontrol show job`: exit code and signal. False, and nothing set, when it is not there. */
+/* "ExitCode=7:0" of `scontrol show job`: exit code and signal. False, and nothing set, when it is missing. */
 bool slurm_exit_parse(const char *text, int *exit_code, int *signal_number);
 
 /* What `sbatch --parsable` printed: "123" or "123;cluster". -1 when it is none. */

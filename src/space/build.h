@@ -1,4 +1,4 @@
-/* From a checked sweep to a space: spec tables filled, every expression compiled. */
+/* Builds a space from a checked sweep: fills the spec tables and compiles every expression. */
 #ifndef MESHSWEEP_SPACE_BUILD_H
 #define MESHSWEEP_SPACE_BUILD_H
 

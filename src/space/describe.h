@@ -1,4 +1,4 @@
-/* A combination in a few words: the keys that differ between the specs of the sweep, or all where none does. */
+/* A short description of a combination: the keys that differ between the specs of the sweep, or all if none does. */
 #ifndef MESHSWEEP_SPACE_DESCRIBE_H
 #define MESHSWEEP_SPACE_DESCRIBE_H
 

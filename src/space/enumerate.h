@@ -1,4 +1,4 @@
-/* The space into results.db: specs, rules, exclusions and jobs, in one transaction. */
+/* Writes the space to results.db: specs, rules, exclusions and jobs, in one transaction. */
 #ifndef MESHSWEEP_SPACE_ENUMERATE_H
 #define MESHSWEEP_SPACE_ENUMERATE_H
 

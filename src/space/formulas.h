@@ -1,4 +1,4 @@
-/* What a match is asked for, as formulas (join/formula.h): rules, and all that a job is made from. */
+/* The expressions of a match as formulas (join/formula.h): rules, and everything that a job is made from. */
 #ifndef MESHSWEEP_SPACE_FORMULAS_H
 #define MESHSWEEP_SPACE_FORMULAS_H
 
@@ -14,7 +14,7 @@ struct rule_formulas {
 struct formulas {
     struct rule_formulas *rules;                   /* one per space->rules */
     struct formula *devices, *limits[LIMIT_COUNT]; /* NULL: not given */
-    struct formula **derived;                      /* one per names.derived; NULL: not asked for */
+    struct formula **derived;                      /* one per names.derived; NULL: not requested */
     struct formula **inert;                        /* one per space->inert */
     struct formula *inputs[INPUT_COUNT];           /* of predictions; NULL: no key, or nothing is predicted */
     bool *is_read;                                 /* per names.keys: by one of these but rules, or by a placeholder */
@@ -26,7 +26,7 @@ void formulas_free(struct space *space);
 
 struct product space_product(const struct space *space);
 
-/* The rule must not be false; each of rules 0 … count - 1 that is no warning. */
+/* The rule must not be false; each of rules 0 … count - 1 that is not a warning. */
 void formulas_add_rule(const struct space *space, size_t rule, struct constraints *c);
 void formulas_add_rules(const struct space *space, size_t count, struct constraints *c);
 

@@ -1,4 +1,4 @@
-/* What makes a job the same job: content, never position or name. */
+/* The identity of a job: its content, never its position or name. */
 #ifndef MESHSWEEP_SPACE_IDENTITY_H
 #define MESHSWEEP_SPACE_IDENTITY_H
 

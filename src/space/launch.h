@@ -1,4 +1,4 @@
-/* From a job's row back to what is to be started: its texts rendered from the specs stored in results.db. */
+/* Turns a job's row into its command: texts rendered from the specs stored in results.db. */
 #ifndef MESHSWEEP_SPACE_LAUNCH_H
 #define MESHSWEEP_SPACE_LAUNCH_H
 

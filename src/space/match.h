@@ -47,7 +47,7 @@ bool match_are_distinct(const struct space *space);
  * with `*out`, 0 where that is not known, -1. */
 int match_count_jobs(struct space *space, const struct expression *filter, int64_t *out, struct error *e);
 
-/* Whether whatever is worked out for a match (devices, limits, derived keys, predictions) is the same for every one:
+/* Whether whatever is computed for a match (devices, limits, derived keys, predictions) is the same for every one:
  * false is not known. */
 bool match_are_alike(const struct space *space);
 

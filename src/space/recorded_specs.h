@@ -1,4 +1,4 @@
-/* Specs and jobs that stand in a database, in place of the sections of a sweep file. */
+/* Specs and jobs of a database, instead of the sections of a sweep file. */
 #ifndef MESHSWEEP_SPACE_RECORDED_SPECS_H
 #define MESHSWEEP_SPACE_RECORDED_SPECS_H
 

@@ -7,7 +7,7 @@
 
 /* Fills space->rules: the built-in ones, then those of profiles and file, then one per placeholder that some spec
  * does not bind. A rule of the same name replaces; a disabled one is left out; a name in disable_rules that no rule
- * has, and one in rule_sets that is no set, are problems. What does not resolve is added to `problems`; -1 only when
+ * has, and one in rule_sets that is not a set, are problems. What does not resolve is added to `problems`; -1 only when
  * SQLite itself fails. */
 int rules_compile(struct space *space, struct problems *problems, struct error *e);
 void rules_free(struct space *space);

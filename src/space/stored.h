@@ -1,4 +1,4 @@
-/* Jobs that stand in a database, read as if the sweep file had their specs: what ran before the file was changed. */
+/* Jobs of a database, read as if the sweep file had their specs: jobs from before the file was changed. */
 #ifndef MESHSWEEP_SPACE_STORED_H
 #define MESHSWEEP_SPACE_STORED_H
 

@@ -1,4 +1,4 @@
-/* Words of specs that predictions are to understand: devices, precisions, schedules, kinds of recompute, … */
+/* Words of specs that predictions must know: devices, precisions, schedules, kinds of recomputation, … */
 #ifndef MESHSWEEP_SPACE_VOCABULARY_H
 #define MESHSWEEP_SPACE_VOCABULARY_H
 

@@ -1,4 +1,4 @@
-/* Attempts: claimed, running, ok or failed, and never lost sight of; store/states.h has the transitions. Inside the
+/* Attempts: claimed, running, ok or failed; store/states.h has the transitions. Inside the
  * caller's write transaction. */
 #ifndef MESHSWEEP_STORE_ATTEMPTS_H
 #define MESHSWEEP_STORE_ATTEMPTS_H
@@ -11,7 +11,7 @@ struct attempt_store;
 struct attempt_store_options {
     int64_t sweep_id, runner_id;
     int64_t repeat;        /* successful attempts wanted per job */
-    const char *objective; /* metric by which the attempt that stands for a job is chosen; NULL: the last */
+    const char *objective; /* metric by which the attempt that represents a job is chosen; NULL: the last */
     bool maximise;         /* more of it is better */
     struct retry_policy policy;
     bool only_selected;   /* only jobs in the temporary table "selected" are pending (store/selection.h) */

@@ -1,4 +1,4 @@
-/* What a failed attempt is put down to. Only what the job may have caused counts against its attempts. */
+/* The cause to which a failed attempt is attributed. Only failures that the job may have caused use up its attempts. */
 #ifndef MESHSWEEP_STORE_BLAME_H
 #define MESHSWEEP_STORE_BLAME_H
 

@@ -1,4 +1,4 @@
-/* Attempts that somebody else made: rows of measured tables, recorded as attempts that have ended. Inside the caller's
+/* Attempts that ran elsewhere: rows of measured tables, recorded as attempts that have ended. Inside the caller's
  * write transaction. */
 #ifndef MESHSWEEP_STORE_IMPORTS_H
 #define MESHSWEEP_STORE_IMPORTS_H
@@ -9,7 +9,7 @@
 #define IMPORT_EXECUTOR "import" /* attempt.executor of these; attempt.reference is the row's hash */
 
 struct import_store;
-/* `objective` (NULL: none) chooses the attempt that stands for a job: of the ok ones that with the median. */
+/* `objective` (NULL: none) chooses the attempt that represents a job: of the ok ones that with the median. */
 int import_store_create(struct db *db, int64_t runner_id, const char *objective, struct import_store **out,
                         struct error *e);
 void import_store_free(struct import_store *s);

@@ -9,7 +9,7 @@ struct job_writer;
 int job_writer_create(struct db *db, int64_t sweep_id, struct job_writer **out, struct error *e);
 void job_writer_free(struct job_writer *w);
 
-/* For a database whose jobs, if there are any, are this writer's: `jobs` are coming that are not there, no two of which
+/* For a database whose jobs, if there are any, are this writer's: `jobs` are coming that do not exist, no two of which
  * have one key, and each of their specs is put once, unless it was put before. Where they are many, job_writer_finish
  * indexes both all at once, which takes half of the time; until then references are not to be checked. */
 int job_writer_expect(struct job_writer *w, int64_t jobs, struct error *e);

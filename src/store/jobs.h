@@ -43,7 +43,7 @@ struct requeue_request {
 
 /* Makes jobs of the sweep pending again: failed ones that are forced or whose class has attempts left under the
  * policy; ok ones that have fewer successful attempts than wanted, since that was raised or attempts were deleted.
- * What is forced and would not be started stays failed: a later run was not asked for it. `*count` gets how many. */
+ * What is forced and would not be started stays failed: a later run was not asked to run it. `*count` gets how many. */
 int jobs_requeue(struct db *db, const struct requeue_request *request, int64_t *count, struct error *e);
 
 /* The same for jobs that have ended, in the table with the column `job_id`, whatever the policy and the wanted

@@ -6,7 +6,7 @@
 #include "database/db.h"
 #include "sweep_file/model_info_sweep.h"
 
-/* SQL over `job`: those of sweeps that somebody asked for, as against model-information jobs. */
+/* SQL over `job`: those of sweeps that somebody asked for, as opposed to model-information jobs. */
 #define JOBS_ASKED_FOR "sweep_id NOT IN (SELECT id FROM sweep WHERE role IS NOT NULL)"
 
 struct model_facts {
@@ -25,10 +25,10 @@ bool model_facts_known(const struct model_facts *f); /* params at least */
 /* Fills in what the file does not give from the job of the sweep with that hash, if it was recorded and has ended. */
 int model_facts_read(struct db *db, const struct hash128 *hash, struct model_facts *f, struct error *e);
 
-/* Adds one that the job did not say itself to what its attempt measured. A transaction of its own. */
+/* Adds one that the job did not say itself to what its attempt measured. Runs in its own transaction. */
 int model_facts_note(struct db *db, const struct model_facts *f, enum model_fact fact, double value, struct error *e);
 
-/* Records them with a sweep. A transaction of its own. */
+/* Records them with a sweep. Runs in its own transaction. */
 int model_facts_record(struct db *db, int64_t sweep_id, const struct model_facts *f, struct error *e);
 
 #endif

@@ -7,7 +7,7 @@
 
 struct recovered_attempt {
     struct claim claim;
-    bool started;    /* its start stands in the database; else it was only claimed, and may have been started or not */
+    bool started;    /* its start is in the database; else it was only claimed, and may have been started or not */
     char *reference; /* the executor's own name for it; NULL: none was recorded */
     char *directory; /* relative; NULL: none was recorded */
     bool taken;      /* set by the executor: it runs, or its end will be reported */

@@ -37,8 +37,8 @@ enum job_event {
 /* What becomes of the columns `failure`, `attempt_id`, `witness_id` and `held`. */
 enum job_action {
     JOB_KEEP = 0,
-    JOB_SET_RESULT,  /* the attempt stands for the job */
-    JOB_SET_FAILURE, /* the attempt stands for the job, with its failure class */
+    JOB_SET_RESULT,  /* the attempt represents the job */
+    JOB_SET_FAILURE, /* the attempt represents the job, with its failure class */
     JOB_CLEAR_FAILURE,
     JOB_SET_WITNESS,
     JOB_CLEAR_WITNESS,

@@ -10,7 +10,7 @@ int search_find(struct db *db, int64_t sweep_id, const char *strategy, const cha
                 struct error *e);
 int search_record(struct db *db, int64_t sweep_id, const char *strategy, const char *options_json, int64_t *id,
                   struct error *e);
-/* NULL: it goes on. */
+/* NULL: it continues. */
 int search_record_end(struct db *db, int64_t id, const char *reason, struct error *e);
 
 /* What an ok job has come to that does not meet a condition of [sweep] subject_to; the second: a bound on memory, which

@@ -71,10 +71,10 @@ bool reading_replaces(const struct reading *r, const struct position *first);
 
 /* --- checks of single values; each complains at the value and returns false --- */
 
-/* Has at least one character that is no blank. `what` as in "[job] command". */
+/* Has at least one character that is not a blank. `what` as in "[job] command". */
 bool check_not_blank(const struct reading *r, const struct toml_node *string, const char *what);
 
-/* `name` has the form of keys (template.h) and is no placeholder's own name ("job_dir", …); `node` is where it
+/* `name` has the form of keys (template.h) and is not a placeholder's own name ("job_dir", …); `node` is where it
  * stands. Complains at the node's key. */
 bool check_key_name(const struct reading *r, const struct toml_node *node, const char *name);
 

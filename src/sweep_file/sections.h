@@ -27,7 +27,7 @@ void read_command(const struct reading *r, const struct toml_node *node, char **
                   struct position *at);
 void read_timeout(const struct reading *r, const struct toml_node *node, char **out, struct position *at);
 
-/* When all files are read: whether jobs need a directory of their own. */
+/* When all files are read: whether jobs need their own directory. */
 void finish_job(struct job_config *job);
 
 /* [derive], [[rule]], [[failure]], [retry]. */
@@ -86,7 +86,7 @@ size_t sections_with(const struct words *section_keys, const char *name, int *ki
 void unknown_listed(const struct reading *r, const struct words *section_keys, const char *list,
                     const struct listed_word *word);
 
-/* A list of keys as words, each once; what is no key is a problem. */
+/* A list of keys as words, each once; what is not a key is a problem. */
 void read_key_names(const struct reading *r, const struct toml_node *list, struct word_list *out);
 
 /* A section: one table or a list of them; its blocks are appended. */

@@ -14,8 +14,8 @@ struct value plain_value(const struct toml_node *node);
 /* The first NaN or infinity in a node, NULL when there is none. */
 const struct toml_node *find_not_finite(const struct toml_node *node);
 
-/* Splits the key of a tied group, "(pp, dp)", into names without the blanks around them: false when it is no group or
- * a malformed one. The array of `count` names and the names are the caller's. */
+/* Splits the key of a tied group, "(pp, dp)", into names without the blanks around them: false when it is not a group
+ * or a malformed one. The array of `count` names and the names are the caller's. */
 bool group_parse(const char *key, char ***names, size_t *count);
 
 #endif

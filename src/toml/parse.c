@@ -167,7 +167,7 @@ int toml_parse(const char *text, size_t length, struct toml_node **out, struct t
 {
     *fault = (struct toml_fault){0};
     if (length == 0)
-        fault->message = xstrdup("the file is empty");
+        fault->message = xstrdup("the file is empty; meshsweep init writes one");
     else if (length > TOML_MOST_BYTES)
         fault->message = xasprintf("larger than %zu MiB", TOML_MOST_BYTES >> 20);
     if (fault->message || check_bytes(text, length, fault) < 0 || check_limits(text, length, fault) < 0)

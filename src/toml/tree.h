@@ -25,7 +25,7 @@ struct toml_node {
 
 void toml_free(struct toml_node *root);
 
-/* The child of that key, NULL when there is none or `table` is no table. */
+/* The child of that key, NULL when there is none or `table` is not a table. */
 const struct toml_node *toml_child(const struct toml_node *table, const char *key);
 
 /* "a table", "a list", "a string", "an integer", "a float", "a boolean". */

@@ -9,7 +9,7 @@
 
 #include "trainer/error.h"
 
-/* Runs in a process of its own; what it returns is the process's exit status. */
+/* Runs in its own process; what it returns is the process's exit status. */
 typedef int (*launch_main)(int rank, void *context);
 
 /*

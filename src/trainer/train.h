@@ -13,7 +13,7 @@ struct train_job {
     struct collective_group *group;
 };
 
-/* Trains as one rank, in a process of its own; rank 0 reports. 0, or -1 with *e. */
+/* Trains as one rank, in its own process; rank 0 reports. 0, or -1 with *e. */
 int train_rank(const struct train_job *job, int rank, struct error *e);
 
 #endif

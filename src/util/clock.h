@@ -14,7 +14,7 @@ int64_t clock_monotonic_us(void);
 /* The moment so long from now, as pthread_cond_timedwait wants it of a condition on CLOCK_MONOTONIC. */
 struct timespec clock_moment_in(int64_t ms);
 
-/* From now on a thread looks ten times a second whether the process goes on. Where it did not for a second (it was
+/* From now on a thread looks ten times a second whether the process continues. Where it did not for a second (it was
  * stopped, its container frozen, its machine paused) the clock above stood still as well: nobody can be expected to
  * have done anything in that time. What a busy or waiting thread misses is none of it. Counts its calls; ended by as
  * many of the other, and by a fork in the child. */

@@ -21,7 +21,7 @@ int file_write_atomic(const char *path, const void *bytes, size_t length, struct
 
 /* The same in pieces: a file that stands at `path` only once it is complete. It has no name until then, so that a kill
  * leaves nothing behind; where the file system has no such files, it is "PATH.XXXXXX" meanwhile. What is there already
- * and is no regular file (a pipe, a terminal) is written as it is. */
+ * and is not a regular file (a pipe, a terminal) is written as it is. */
 struct atomic_file {
     char *path;
     char *temporary; /* its name meanwhile; NULL: it has none */

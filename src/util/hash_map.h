@@ -1,4 +1,4 @@
-/* Numbers by 128-bit hashes, as far as there is room: a memory of what can be worked out again. */
+/* Numbers by 128-bit hashes in bounded space: a cache of values that can be computed again. */
 #ifndef MESHSWEEP_UTIL_HASH_MAP_H
 #define MESHSWEEP_UTIL_HASH_MAP_H
 

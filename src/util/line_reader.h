@@ -12,7 +12,7 @@
 struct line_reader;
 
 /* Of a file larger than `bytes_most` only the first and the last half of that are read, with a line end between them;
- * 0: all of it. NULL with errno when it cannot be opened or is no regular file (a job may leave a FIFO, which would
+ * 0: all of it. NULL with errno when it cannot be opened or is not a regular file (a job may leave a FIFO, which would
  * never end); `path` may be NULL. */
 struct line_reader *line_reader_open(const char *path, int64_t bytes_most);
 void line_reader_close(struct line_reader *r);

@@ -1,4 +1,4 @@
-/* Allocation that ends the program with one message when memory is gone: the only place where that is decided.
+/* Allocation that ends the program with one message when it runs out of memory: the only place that does so.
  * What these return is the caller's, released with free(). */
 #ifndef MESHSWEEP_UTIL_MEMORY_H
 #define MESHSWEEP_UTIL_MEMORY_H

@@ -1,4 +1,4 @@
-/* Values put into a line for a POSIX shell, so that it takes each as it is, wherever in the line it stands. */
+/* Quotes values in a line for a POSIX shell, so that each is taken literally wherever it is in the line. */
 #ifndef MESHSWEEP_UTIL_SHELL_LINE_H
 #define MESHSWEEP_UTIL_SHELL_LINE_H
 
@@ -9,7 +9,7 @@
 
 /* Where in a line something stands, as far as it matters to what is put there. */
 enum shell_place {
-    SHELL_WORD = 1,      /* a word of its own, or part of one */
+    SHELL_WORD = 1,      /* a separate word, or part of one */
     SHELL_SINGLE_QUOTES, /* 'here' */
     SHELL_DOUBLE_QUOTES, /* "here" */
     SHELL_DOCUMENT,      /* lines behind <<END */

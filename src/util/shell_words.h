@@ -1,4 +1,4 @@
-/* Words as a shell reads them. */
+/* Splits text into words as a shell does. */
 #ifndef MESHSWEEP_UTIL_SHELL_WORDS_H
 #define MESHSWEEP_UTIL_SHELL_WORDS_H
 

@@ -1,4 +1,4 @@
-/* Lists of texts, and the NULL-terminated arrays of them that they are handed on as. */
+/* Lists of strings, and the NULL-terminated arrays of strings that are made from them. */
 #ifndef MESHSWEEP_UTIL_STRING_LIST_H
 #define MESHSWEEP_UTIL_STRING_LIST_H
 
@@ -18,7 +18,7 @@ struct string_list {
 /* At the end; `text` becomes the list's. */
 void string_list_add(struct string_list *l, char *text);
 
-/* Its index, or the count when it is not there. */
+/* Its index, or the count when it is missing. */
 size_t string_list_find(const struct string_list *l, const char *text);
 
 /* NULL-terminated, never NULL, the caller's: strings_free. The list is empty afterwards. */

@@ -1,4 +1,4 @@
-/* Units as programs print them beside numbers. Pure. */
+/* Units as programs print them after numbers. Pure. */
 #ifndef MESHSWEEP_UTIL_UNIT_H
 #define MESHSWEEP_UTIL_UNIT_H
 

@@ -613,7 +613,7 @@ def winning_configurations():
         if listed("replicate"):
             same("replicates", int(cells["replicates"]), len(first.values))
             same("failed ones", int(cells["failed"]), states[of[job]].count("failed"))
-            same("alike ones", int(cells["not"]), sum(are_alike(first, r) for r in rivals))
+            same("alike ones", int(cells["cannot"]), sum(are_alike(first, r) for r in rivals))
             if half is not None:
                 near("their median", cells["median"], statistics.median(first.values))
                 for said, true in (cells["from"], first.value - half), (cells["to"], first.value + half):
@@ -705,7 +705,7 @@ def nothing():
 
 
 KNOWN = [
-    (r"Of (\S+) (\d+) of (\d+) values are cut after (\d+) characters; meshsweep export has all of them\.", values_cut),
+    (r"Of (\S+) (\d+) of (\d+) values are cut after (\d+) characters; meshsweep export has them in full\.", values_cut),
     (r"Click a column's name to sort\. .*", nothing),
     (r"Show more rows(?: show all)?|show all", nothing),
     (r"There are no jobs\.", no_job),

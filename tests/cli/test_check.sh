@@ -242,7 +242,7 @@ parts of the schema that another program changed (1): table metric (changed)
     expect_no_stderr
     mv results.db 'my FILE.db'
     run_meshsweep check -d 'my FILE.db'
-    expect_only_stdout_contains 1 "\`meshsweep check --repair -d 'my FILE.db'\` makes them again"
+    expect_only_stdout_contains 1 "\`meshsweep check --repair -d 'my FILE.db'\` creates them again"
 }
 
 # --- repair ---
@@ -346,7 +346,7 @@ repair__damaged_absent_or_in_use__refused()
     run_meshsweep check --repair -c sweep.toml
     expect_only_stderr 2 'meshsweep: check: --repair needs a database; name it with -d FILE'
     run_meshsweep check --repair -d absent.db
-    expect_only_stderr 1 'meshsweep: database absent.db: there is none'
+    expect_only_stderr 1 'meshsweep: database absent.db: it does not exist; name another with -d FILE'
     expect_no_file absent.db.lock
     quiet_database "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
         INSERT INTO exclusion (sweep_id, position, rank, \"values\") SELECT 2, 1, i, json_object('i', i) FROM n" \

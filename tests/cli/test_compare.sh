@@ -104,7 +104,7 @@ compare__wrong_use__one_sentence()
     run_meshsweep compare --by zero_stag
     expect_only_stderr 2 'meshsweep: --by zero_stag: no such key (did you mean zero_stage?)'
     run_meshsweep compare --by zero_stage=0,7
-    expect_only_stderr 2 'meshsweep: --by zero_stage: no job has the value 7; the values are 0, 1, 3'
+    expect_only_stderr 2 'meshsweep: --by zero_stage: no job has the value 7; its values are 0, 1, 3'
     run_meshsweep compare --by zero_stage=0
     expect_only_stderr 2 'meshsweep: --by zero_stage=0: must be of the form KEY or KEY=A,B'
     run_meshsweep compare --by zero_stage=1,1

@@ -221,7 +221,7 @@ predict__ran_and_should_not_have_fitted__shown_and_counted()
     expect_any_stdout
     expect_stderr_contains 'violate the rule memory.fits'
     run_meshsweep predict --accuracy
-    expect_only_stdout_contains 0 '2 failed, 3 ran'
+    expect_only_stdout_contains 0 '2 jobs failed, 3 ran'
 }
 
 # The tables are measured data that the project does not hold.

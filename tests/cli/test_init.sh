@@ -90,7 +90,7 @@ log__of_no_framework__patterns_and_how_sure()
 {
     vllm_log >bench.log
     run_meshsweep init --from-log bench.log
-    expect_only_stdout_contains 0 '# likely, please look: 1 line of bench.log, from 693.53 to 693.53
+    expect_only_stdout_contains 0 '# likely; please check: 1 line of bench.log, from 693.53 to 693.53
 [job.metrics.throughput]
 regex = '\''^ *Output *token *throughput *\(tok/s\): *([0-9.eE+-]+)'\''
 unit = "tok/s"
@@ -259,7 +259,7 @@ command__of_a_framework__predicted()
     expect_file_contains sweep.toml 'profile = "megatron'
     expect_file_contains sweep.toml '"--num-layers", "{num_layers}", "--hidden-size", "{hidden_size}"'
     expect_file_contains sweep.toml '"--bf16", "--use-distributed-optimizer", "--lr", "1e-4"'
-    expect_file_contains sweep.toml 'bf16 = true   # as the command has it'
+    expect_file_contains sweep.toml 'bf16 = true   # as in the command'
     sed -i 's/^# device/device/' sweep.toml
     run_meshsweep plan
     expect_only_stdout_contains 4 'excluded 2 by memory.fits'

@@ -80,7 +80,7 @@ file__unreadable__said()
 file__empty__said()
 {
     : >sweep.toml
-    expect_refused sweep.toml 'sweep.toml: the file is empty'
+    expect_refused sweep.toml 'sweep.toml: the file is empty; meshsweep init writes one'
 }
 
 file__truncated__said_with_its_place()

@@ -75,7 +75,7 @@ timeout__expression_of_durations__is_read_as_such()
     expect_only_stdout_matches 0 '"device_hours_max":[[:space:]]*1.6666666'
     stubborn_sweep "timeout = \"CASE x WHEN 1 THEN '10m' ELSE 'long' END\""
     run_meshsweep plan
-    expect_only_stderr_contains 2 "'long' is no duration"
+    expect_only_stderr_contains 2 "'long' is not a duration"
 }
 
 timeout__none_and_no_plan_bound__runs_without()

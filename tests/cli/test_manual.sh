@@ -156,7 +156,7 @@ help__of_a_command__as_its_option_says()
     run_meshsweep help
     expect_only_stdout 0 "$("$meshsweep" --help)"
     run_meshsweep help rnu
-    expect_only_stderr 2 'meshsweep: unknown command rnu (did you mean run?)'
+    expect_only_stderr 2 'meshsweep: unknown command rnu (did you mean run?); meshsweep --help lists the commands'
 }
 
 completion__which_shell__asked()

@@ -184,7 +184,7 @@ sources__wrong__refused_and_nothing_changed()
     run_meshsweep merge a.db
     expect_only_stderr 2 'meshsweep: merge: name the database to merge into with -o FILE'
     run_meshsweep merge a.db missing.db -o all.db
-    expect_only_stderr_matches 1 'missing.db: there is none'
+    expect_only_stderr_matches 1 'missing.db: it does not exist yet'
 }
 
 run_cases "$@"

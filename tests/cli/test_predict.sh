@@ -75,7 +75,7 @@ time|4|0' "SELECT quantity, measured, prior FROM calibration ORDER BY quantity"
     expect_only_stdout_matches 0 'micro_batch=4  ok'
     expect_stdout_matches '; measured [0-9.]+ MiB \([-+][0-9]\.[0-9] %\)'
     expect_stdout_contains 'predicted over measured, by axis'
-    expect_stdout_contains 'memory of trainer on cpu: calibrated, from 4 measured'
+    expect_stdout_contains 'memory of trainer on cpu: calibrated, from 4 measurements'
 }
 
 # Whose memory it is stands beside every size: before anything was measured, and after.
@@ -394,7 +394,7 @@ predict__pruning__excluded_with_audit()
     predicted_sweep
     sed -i 's/^prune = .*/prune = "certain"\naudit = 0/' sweep.toml
     run_meshsweep plan
-    expect_only_stdout_contains 0 'by memory.fits: needs more device memory than there is'
+    expect_only_stdout_contains 0 'by memory.fits: is predicted to need more device memory than there is'
     sed -i 's/^audit = 0/audit = 1/' sweep.toml
     run_meshsweep run --progress none
     expect_only_status 3

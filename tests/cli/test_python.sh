@@ -185,8 +185,8 @@ with warnings.catch_warnings(record=True) as told:
 END
     expect_stdout_contains "SchemaError old.db has schema 3, and this is for "
     expect_stdout_contains "SchemaError text.db cannot be read: file is not a database"
-    expect_stdout_contains "SchemaError other.db is no database of meshsweep"
-    expect_stdout_contains "FileNotFoundError absent.db is not there"
+    expect_stdout_contains "SchemaError other.db is not a meshsweep database"
+    expect_stdout_contains "FileNotFoundError absent.db does not exist"
     expect_stdout_contains "8 SchemaWarning"
 }
 

@@ -202,7 +202,7 @@ export__to_a_file__whole_or_as_it_was()
     fixture_database
     echo before >out.csv
     run_meshsweep export -d absent.db -o out.csv
-    expect_only_stderr_contains 1 'there is none yet'
+    expect_only_stderr_contains 1 'it does not exist yet'
     expect_file_contains out.csv before
     run_meshsweep export -o out.csv
     expect_silent 0

@@ -197,7 +197,7 @@ retry_failed__of_an_unknown_class__hint()
     expect_status 2
     expect_no_stdout
     # shellcheck disable=SC2016 # literal
-    expect_stderr_matches 'unknown failure class `nonsense`; there are exit, .*, timeout, '
+    expect_stderr_matches 'unknown failure class `nonsense`; must be one of exit, .*, timeout, '
     expect_no_file results.db
 }
 

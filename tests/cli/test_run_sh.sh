@@ -100,7 +100,7 @@ quickstart_out_of_memory__as_intended()
         "CREATE TABLE progress (state, failure); INSERT INTO progress VALUES ('ok', NULL), ('failed', 'oom')"
     plan 'exit 3'
     run_command tree/run.sh
-    expect_only_stderr_contains 0 'were meant to'
+    expect_only_stderr_contains 0 'ran out of device memory on purpose'
     plan 'exit 3'
     run_command tree/run.sh -c other.toml
     expect_silent 3
@@ -120,7 +120,8 @@ quickstart__tool_not_installed__says_how_to_run_it()
     run_command env PATH="$path" tree/run.sh
     expect_status 0
     expect_no_stdout
-    expect_stderr 'run.sh: meshsweep is not installed: tree/run.sh best, tree/run.sh status and so on run it from here'
+    expect_stderr 'run.sh: meshsweep is not installed; run its commands as tree/run.sh best, '\
+'tree/run.sh status and so on'
     # Not after a wrong use: what it says of that is all.
     plan 'echo "unknown option --wrong" >&2; exit 2' 'exit 0' 'exit 0'
     run_command env PATH="$path" tree/run.sh --wrong

@@ -172,7 +172,7 @@ END_OF_IMPORT
     run_meshsweep predict --scale-to num_hosts=8
     expect_status 0
     expect_stdout_contains 'measured on at most 32 devices; 64 are 2 times as many'
-    expect_stdout_contains '2 plans here and there, 0 only there, 0 only here'
+    expect_stdout_contains '2 plans both here and there, 0 only there, 0 only here'
     expect_any_stderr
 }
 

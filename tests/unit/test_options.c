@@ -229,7 +229,7 @@ TEST(command_find__unknown__nearest)
     struct error e = ERROR_INIT;
     assert_null(command_find(ARGV("plna"), &at, &e));
     assert_int_equal(e.kind, ERROR_USAGE);
-    assert_string_equal(e.text, "unknown command plna (did you mean plan?)");
+    assert_string_equal(e.text, "unknown command plna (did you mean plan?); meshsweep --help lists the commands");
 }
 
 /* A fallback that its own option refuses, or an option that two tables take differently, would show only in use. */

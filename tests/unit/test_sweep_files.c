@@ -112,7 +112,7 @@ TEST_WITHIN(sweep_load__not_a_readable_file__one_sentence, enter, leave)
     assert_load_fails("none.toml",
                       "none.toml: no such file; name the sweep file with -c FILE, or write one with meshsweep init");
     assert_load_fails("dir.toml", "dir.toml: cannot read: Is a directory");
-    assert_load_fails("empty.toml", "empty.toml: the file is empty");
+    assert_load_fails("empty.toml", "empty.toml: the file is empty; meshsweep init writes one");
     assert_load_fails("cut.toml", "cut.toml:2:9: Error while parsing array: encountered end-of-file");
     assert_load_fails("latin.toml", "latin.toml:1:6: not UTF-8: byte 0xE9");
     assert_load_fails("/dev/zero", "/dev/zero: larger than the 67108864 bytes allowed");

@@ -161,7 +161,7 @@ TEST(toml_parse__common_slips__said_plainly)
 
 TEST(toml_parse__what_is_no_text__one_sentence)
 {
-    assert_refused("", 0, "0:0: the file is empty");
+    assert_refused("", 0, "0:0: the file is empty; meshsweep init writes one");
     assert_refused("a = 'é\xff'", 9, "1:7: not UTF-8: byte 0xFF");
     assert_refused("a = 1\nb = \"\xc3", 12, "2:6: not UTF-8: byte 0xC3");
     assert_refused("a = 1\n\0", 7, "2:1: not a text file: it contains NUL bytes (UTF-8 is expected)");
