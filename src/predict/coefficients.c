@@ -223,6 +223,7 @@ static int add_framework(struct framework_set *s, const struct embedded_file *fi
         return error_context(e, "%s", file->name);
     if (!any)
         return 0;
+    memcpy(f.time.nominal, f.time.weights, sizeof f.time.nominal);
     f.name = xstrndup(file->name + prefix, strlen(file->name) - prefix - suffix);
     s->items = array_grow(s->items, s->count, sizeof *s->items);
     s->items[s->count++] = f;

@@ -108,7 +108,7 @@ struct memory_coefficients {
 
 struct time_coefficients {
     double weights[TIME_TERM_COUNT]; /* LAUNCH and TENSOR_STEPS in seconds each, STEP in seconds */
-    double nominal[TIME_TERM_COUNT]; /* those of predict.toml: how much of LAUNCH the device waits for (step_time.h) */
+    double nominal[TIME_TERM_COUNT]; /* those of the profile: what is waited for and hidden (step_time.h) */
     double gradient_bytes;           /* per gradient sent */
     double reduce_each_micro_batch;  /* not 0: stage 2 reduces after every micro-batch */
     double overlaps_shards;          /* not 0: stage 3 gathers and reduces behind computing */

@@ -45,6 +45,7 @@ struct device {
     double usable_bytes;
     double link_bytes_per_s;    /* one way, all links together that lead out of its card into the domain */
     int64_t link_domain;        /* devices; 0: those of a host */
+    bool collective_engines;    /* that do not take from what computes, as kernels of collectives on a GPU do */
     double adapter_bytes_per_s; /* of a device, one way, in its maker's own system; 0: 25e9, 200 Gb/s */
 };
 

@@ -14,6 +14,7 @@
 #define COPY_LAUNCHES 0.005             /* of a layer's: a view and a copy, without a graph */
 #define SCAN (225e12 * 3 / 16 / 2039e9) /* FLOPs for a byte of device memory */
 #define TRIPS 2.0                       /* of an adapter's latency: the data, and the flush that makes it visible */
+#define CONTENTION (0.189 / 1.189)      /* of what is hidden: 18.9 % more for what computes meanwhile */
 #define KEPT 2.0                        /* bytes of a score: layer_score_bytes */
 #define KEPT_WITH_DROPOUT 5.0           /* its mask, and what it leaves */
 #define NETWORK_STEP 14e-6              /* of NCCL's protocol for large messages: to another node, */
@@ -39,6 +40,7 @@ struct plan_time {
     double replicas, shards;
     double tensor, tokens, hidden, layers;
     struct layer_adapters adapters;
+    struct terms of_layer; /* of a layer and a micro-batch */
     double again;          /* share of layers computed again in full */
     double matrix_passes;  /* without gradients of weights that are frozen */
     double passes;         /* forward passes' worth of a layer: 3, or 4 */
@@ -198,23 +200,33 @@ static double expert_copies(const struct plan_time *t)
     return copies[t->plan->dispatcher];
 }
 
-/* What of `term` is longer than `behind` seconds of computing. */
+/* Of a second of communication behind computing, how much longer both together take. */
+static double contention(const struct plan_time *t)
+{
+    return t->cluster->device->collective_engines ? 0 : CONTENTION;
+}
+
+/* Leaves of `term` what is longer than `behind` seconds of computing, and what it slows them. */
 static void hide(const struct plan_time *t, enum time_term term, double behind, struct terms *out)
 {
     double weight = t->framework->time.nominal[term];
-    out->x[term] = weight > 0 ? fmax(0, out->x[term] - behind / weight) : out->x[term];
+    double hidden = weight > 0 ? fmin(out->x[term], behind / weight) : 0;
+    out->x[term] -= (1 - contention(t)) * hidden;
 }
 
-/* Seconds of a layer's products. */
-static double products(const struct plan_time *t, const struct terms *layer)
+/* Seconds of a layer's kernels, and what they wait for the host. */
+static double computing(const struct plan_time *t, const struct terms *layer)
 {
-    const double *weights = t->framework->time.nominal;
-    return weights[TIME_MATRICES] * layer->x[TIME_MATRICES] + weights[TIME_ATTENTION] * layer->x[TIME_ATTENTION];
+    static const enum time_term computed[] = {TIME_MATRICES, TIME_ATTENTION, TIME_ELEMENTWISE, TIME_LAUNCH};
+    double seconds = 0;
+    for (size_t i = 0; i < sizeof computed / sizeof *computed; i++)
+        seconds += t->framework->time.nominal[computed[i]] * layer->x[computed[i]];
+    return seconds;
 }
 
 static void hide_layer_traffic(const struct plan_time *t, struct terms *out)
 {
-    double behind = products(t, out);
+    double behind = computing(t, out);
     if (t->plan->overlap_tensor)
         hide(t, TIME_TENSOR, behind, out);
     if (t->plan->overlap_expert)
@@ -361,14 +373,14 @@ static struct terms layer_terms(const struct plan_time *t)
     double set = layer_memory_set(t->a, &narrow, memory) - score_bytes(t);
     if (tuning_is_wide(t->a, &narrow, memory))
         set *= 2;
-    add_layer_products(t, &out);
-    add_layer_traffic(t, &out);
-    if (t->plan->overlap_tensor || t->plan->overlap_expert)
-        hide_layer_traffic(t, &out);
     out.x[TIME_ELEMENTWISE] = (t->swept * set + dropped_bytes(t, set)) / 3 / t->cluster->device->memory_bytes_per_s;
     double traffic =
         score_traffic(t) + layer_cast_bytes(t->a, t->plan) + (t->plan->tuning != TUNING_FULL ? tuning_bytes(t) : 0);
     out.x[TIME_ELEMENTWISE] += traffic / SWEEPS / t->cluster->device->memory_bytes_per_s;
+    add_layer_products(t, &out);
+    add_layer_traffic(t, &out);
+    if (t->plan->overlap_tensor || t->plan->overlap_expert)
+        hide_layer_traffic(t, &out);
     out.x[TIME_OPTIMIZER] = accumulated_bytes(t) * layer_weights(t) / t->cluster->device->memory_bytes_per_s;
     out.x[TIME_LAUNCH] = waited_launches(t, &out);
     return out;
@@ -416,7 +428,7 @@ static double slowest_stage(const struct plan_time *t, double layer_s, double he
 /* m · slowest + (all - slowest) / v; returns the seconds of waiting in what it adds, the second of these. */
 static double add_stages(const struct plan_time *t, struct terms *out)
 {
-    struct terms layer = layer_terms(t), head = head_terms(t);
+    struct terms layer = t->of_layer, head = head_terms(t);
     const double *weights = t->framework->time.weights;
     double layer_s = weighted(weights, &layer), head_s = weighted(weights, &head), transfers = stage_transfers(t);
     bool has_head;
@@ -549,20 +561,19 @@ static bool overlaps(const struct plan_time *t, bool said)
 
 static void hide_data(const struct plan_time *t, struct terms *out)
 {
-    struct terms layer = {{0}};
     const double *weights = t->framework->time.nominal;
     double m = (double)t->plan->micro_batches, gradients = gradient_share(t);
     double sent =
         weights[TIME_DATA_INTRA] * out->x[TIME_DATA_INTRA] + weights[TIME_DATA_INTER] * out->x[TIME_DATA_INTER];
-    add_layer_products(t, &layer);
-    double forward = products(t, &layer) / t->passes * t->layers / (double)t->plan->pipeline;
+    double stage = computing(t, &t->of_layer) * t->layers / (double)t->plan->pipeline, forward = stage / t->passes;
     bool each =
         t->plan->zero_stage == 3 || (t->plan->zero_stage == 2 && t->framework->time.reduce_each_micro_batch != 0);
     double behind_gradients = overlaps(t, t->plan->overlap_gradients) ? 2 * forward * (each ? m : 1) : 0;
     double behind_parameters =
         overlaps(t, t->plan->overlap_parameters) ? forward * (t->plan->zero_stage == 3 ? 3 * m : 1) : 0;
     double hidden = fmin(gradients * sent, behind_gradients) + fmin((1 - gradients) * sent, behind_parameters);
-    double left = sent > 0 ? fmax(0, 1 - hidden / sent) : 1;
+    hidden = fmin(hidden, stage * (each ? m : 1)); /* both behind the backward pass, one after the other */
+    double left = sent > 0 ? 1 - (1 - contention(t)) * hidden / sent : 1;
     out->x[TIME_DATA_INTRA] *= left;
     out->x[TIME_DATA_INTER] *= left;
 }
@@ -611,6 +622,7 @@ int step_predict(const struct architecture *a, const struct training_plan *plan,
     struct plan_time t = {.a = a, .plan = plan, .cluster = cluster, .framework = framework};
     struct terms terms = {{0}};
     set_up(&t);
+    t.of_layer = layer_terms(&t);
     double waiting = add_stages(&t, &terms);
     add_step(&t, &terms);
     double seconds = weighted(framework->time.weights, &terms), sigma = framework->time.sigma,

@@ -70,7 +70,7 @@
  *
  * Launch: what of a layer's launches the device waits for. The processor launches ahead of it, so a layer takes
  * ∛(device³ + host³), more than each and less than both: with the third power vTrain's and nanotron's runs are off by
- * less than with the second, and llm-foundry's are fitted closer. Both are with the weights of predict.toml, whatever
+ * less than with the second, and llm-foundry's are fitted closer. Both are with the weights of the profile, whatever
  * is calibrated, so that the sum stays linear:
  *   device   the terms above it
  *            (adapters: 5 more for each target, fused 3)
@@ -88,10 +88,13 @@
  *
  * Overlap is in the weights: a fitted weight of data is the share that is not hidden. What a plan says to overlap
  * (overlap_gradients, …), gradients in buckets, and ZeRO stage 3 where it prefetches (overlaps_shards; not over
- * adapters that are units of their own), counts only as far as it is longer than the computing behind which it is,
- * with the weights of predict.toml: gradients two forward passes' products of the stage (of the last micro-batch, or
- * of each that is reduced), parameters one (ZeRO stage 3: all passes of all micro-batches), tensor and expert
- * parallelism the layer's own.
+ * adapters that are units of their own), counts only as far as it is longer than the computing behind which it is:
+ * what kernels take, and what they wait for the host, with the weights of the profile, whatever is calibrated.
+ * Gradients: two forward passes of the stage (of the last micro-batch, or of each that is reduced), parameters one
+ * (ZeRO stage 3: all passes of all micro-batches), both no more than the pass; tensor and expert parallelism the
+ * layer's own. Computing that has communication beside it takes 18.9 % longer on GPUs, whose cores and memory both
+ * use (4 devices of H100, A100, MI250 and MI210; GPT and Llama [15]), so that 0.159 of what is hidden counts; not where
+ * collectives have engines of their own (device.h).
  *
  * Experts' tokens (plan.h, enum expert_dispatcher): with all-gather e in place of K; once to each of n nodes, or of
  * n = e ranks in one, n·(1 - (1 - 1/n)^K) in place of K. Where some layers recompute, r is 3 and their share.
@@ -107,6 +110,7 @@
  * moe_layer.py, transformer_layer.py and multi_latent_attention.py.
  * [14] Megatron-LM core/tensor_parallel/layers.py, VocabParallelEmbedding and ColumnParallelLinear, and
  * cross_entropy.py; nanotron parallel/tensor_parallel/functional.py has the same.
+ * [15] arXiv 2507.03114, section 5: the average.
  * A term without one counts what its line says. Pure; some hundred nanoseconds. */
 #ifndef MESHSWEEP_PREDICT_STEP_TIME_H
 #define MESHSWEEP_PREDICT_STEP_TIME_H
