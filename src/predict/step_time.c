@@ -14,15 +14,17 @@
 #define COPY_LAUNCHES 0.005             /* of a layer's: a view and a copy, without a graph */
 #define SCAN (225e12 * 3 / 16 / 2039e9) /* FLOPs for a byte of device memory */
 #define TRIPS 2.0                       /* of an adapter's latency: the data, and the flush that makes it visible */
-#define CONTENTION (0.189 / 1.189)      /* of what is hidden: 18.9 % more for what computes meanwhile */
-#define KEPT 2.0                        /* bytes of a score: layer_score_bytes */
-#define KEPT_WITH_DROPOUT 5.0           /* its mask, and what it leaves */
-#define NETWORK_STEP 14e-6              /* of NCCL's protocol for large messages: to another node, */
-#define TREE_STEP 4e-6                  /* and over NVLink in a tree */
-#define RING_STEP 3.4e-6                /* or a ring */
-#define LOSS_HALVES 6.0                 /* of all-reduces: of a maximum, what was predicted, and a sum */
-#define SWEEPS 8.0                      /* of a saved activation, in the weight of that term */
-#define OPTIMIZER_TRAFFIC 30.0          /* bytes per parameter: states read and written, gradient read */
+#define LINK_SHARE 0.65                 /* delivered: predict.toml */
+#define ADAPTER_SHARE 0.9
+#define CONTENTION (0.189 / 1.189) /* of what is hidden: 18.9 % more for what computes meanwhile */
+#define KEPT 2.0                   /* bytes of a score: layer_score_bytes */
+#define KEPT_WITH_DROPOUT 5.0      /* its mask, and what it leaves */
+#define NETWORK_STEP 14e-6         /* of NCCL's protocol for large messages: to another node, */
+#define TREE_STEP 4e-6             /* and over NVLink in a tree */
+#define RING_STEP 3.4e-6           /* or a ring */
+#define LOSS_HALVES 6.0            /* of all-reduces: of a maximum, what was predicted, and a sum */
+#define SWEEPS 8.0                 /* of a saved activation, in the weight of that term */
+#define OPTIMIZER_TRAFFIC 30.0     /* bytes per parameter: states read and written, gradient read */
 
 struct terms {
     double x[TIME_TERM_COUNT];
@@ -115,12 +117,18 @@ static double matrix_peak(const struct plan_time *t)
     return 1 / ((1 - wide) / peak_in(t, t->plan->precision) + wide / peak_in(t, PRECISION_BF16));
 }
 
+/* Of what is never in 8 bits or 4: scores, and the head. */
+static double wide_peak(const struct plan_time *t)
+{
+    return peak_in(t, layer_is_narrow(t->plan) ? PRECISION_BF16 : t->plan->precision);
+}
+
 /* Of attention that is not fused: a head size that is no multiple of 8 counts as without tensor cores, as NVIDIA's
  * guide to matrix products has it of cuBLAS before 11; later ones use them in part. */
 static double score_peak(const struct plan_time *t)
 {
     double vector = t->cluster->device->vector_flops;
-    double peak = peak_in(t, layer_is_narrow(t->plan) ? PRECISION_BF16 : t->plan->precision);
+    double peak = wide_peak(t);
     return t->a->head_dim % 8 != 0 && vector > 0 ? fmin(vector, peak) : peak;
 }
 
@@ -391,7 +399,7 @@ static struct terms head_terms(const struct plan_time *t)
     struct terms out = {{0}};
     double vocab = t->a->family == ARCHITECTURE_VIT ? 0 : t->vocab;
     double head_passes = t->plan->tuning != TUNING_FULL ? 2 : 3;
-    out.x[TIME_MATRICES] = head_passes * t->tokens * t->token.head / (t->tensor * t->cluster->device->peak_flops);
+    out.x[TIME_MATRICES] = head_passes * t->tokens * t->token.head / (t->tensor * wide_peak(t));
     out.x[TIME_LOGITS] =
         4 * t->tokens * plan_decoder_share(t->plan) * vocab / t->tensor / t->cluster->device->memory_bytes_per_s;
     out.x[TIME_OPTIMIZER] =
@@ -461,12 +469,24 @@ static double data_volume(const struct plan_time *t, double parameters, double r
     return per_parameter[t->plan->zero_stage] * parameters * (ranks - 1) / ranks;
 }
 
+/* Whether a ring over a group, whose ranks are `apart`, waits for the links within its nodes rather than for adapters:
+ * its data passes both. */
+static bool waits_for_links(const struct plan_time *t, double ranks, double apart)
+{
+    double node = (double)t->cluster->link_domain, members = floor(node / apart);
+    return ranks * apart <= node || (members > 1 && LINK_SHARE * t->cluster->intra_bytes_per_s <=
+                                                        ADAPTER_SHARE * members * t->cluster->inter_bytes_per_s);
+}
+
 /* `apart`: ranks between neighbours of the group. */
 static void add_data_group(const struct plan_time *t, double volume, double ranks, double apart, struct terms *out)
 {
-    if (ranks > 1)
-        out->x[ranks * apart <= (double)t->cluster->link_domain ? TIME_DATA_INTRA : TIME_DATA_INTER] +=
-            volume / ring_speed(t, ranks, apart);
+    if (ranks <= 1)
+        return;
+    if (waits_for_links(t, ranks, apart))
+        out->x[TIME_DATA_INTRA] += volume / t->cluster->intra_bytes_per_s;
+    else
+        out->x[TIME_DATA_INTER] += volume / ring_speed(t, ranks, apart);
 }
 
 /* Seconds that NCCL counts for a large all-reduce beside its bytes, by the better of a ring and a tree. */

@@ -48,7 +48,7 @@
  *                 are interleaved, which compute another chunk meanwhile (Megatron-LM overlap_p2p_comm)
  *
  *   term          of the head and a micro-batch                                                          source
- *   matrices      3·T·F_head / (t·peak)                                                                  flops.h
+ *   matrices      3·T·F_head / (t·peak), as of a layer, in no less than 16 bits                          flops.h
  *   logits        4·T·V/t / device memory                                                                coefficients.h
  *   tensor        1 all-reduce of 2·T·h, 2 where the embedding is on the same stage                        [2] [14]
  *   tensor-steps  3 of the loss and these, as of a layer; with sequence parallelism half a one more        [14]
@@ -82,7 +82,8 @@
  *
  * Links: tensor (and context times tensor, expert times expert-tensor) groups of at most a link domain (device.h; here
  * "node") use its links, others the adapters; stages are on different nodes once the world is larger than one. Data and
- * larger tensor groups go over the adapters of the node's members of the group, all of which NCCL's rings use.
+ * larger tensor groups go over the adapters of the node's members of the group, all of which NCCL's rings use; where
+ * these are faster than the links within the node, which the same ring passes, its data waits for the links.
  * Experts go by their own group, whose ranks are et·e apart; with shard_ranks it is within the shard, and G·Ψ_r/shard
  * is reduced across.
  *

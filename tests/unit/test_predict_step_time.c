@@ -146,6 +146,25 @@ TEST(step_predict__sharded_parameters__hidden_behind_computing)
     assert_close(predict(gpt(24, 2048, 16), plan, *a100(), "torchtitan").terms[TIME_DATA_INTER], sent * 6 / 8, 1e-4);
 }
 
+/* A ring that crosses nodes passes their own links, too: those of an H100 deliver less than eight adapters of 400 Gb/s,
+ * those of a B200 more. Nothing gets faster by crossing. */
+TEST(step_predict__ring_over_nodes__waits_for_the_slower_links)
+{
+    static const char *const devices[] = {"H100", "B200", "GB200", "GB300", "A100-80GB", "MI355X", "TPU-v5e"};
+    struct training_plan plan = {.data = 64, .sequence = 512};
+    struct cluster h100 = {.device = device_find("H100")}, b200 = {.device = device_find("B200")};
+    assert_true(predict(gpt(24, 2048, 16), plan, h100, "megatron").terms[TIME_DATA_INTER] == 0);
+    assert_true(predict(gpt(24, 2048, 16), plan, b200, "megatron").terms[TIME_DATA_INTRA] == 0);
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+        for (double before = 0, ranks = 2; ranks <= 1024; ranks *= 2) {
+            plan.data = (int64_t)ranks;
+            double s = predict(gpt(24, 2048, 16), plan, (struct cluster){.device = device_find(devices[i])}, "megatron")
+                           .seconds;
+            assert_true(s >= before);
+            before = s;
+        }
+}
+
 /* Launches wait less where the device is slower, but never so much less that a faster device takes longer: by
  * llm-foundry's weights, too, and with products in 8 bits. */
 TEST(step_predict__faster_device_or_product__never_slower)
@@ -168,6 +187,22 @@ TEST(step_predict__faster_device_or_product__never_slower)
                     assert_true(c.device->fp8_factor < 2 || narrow <= s * 1.02);
                 }
             }
+}
+
+/* Of the head as of layers: MI300X's best products reach less of its peak than A100's. */
+TEST(step_predict__head__products_of_the_device)
+{
+    struct training_plan plan = {.sequence = 2048};
+    struct architecture few = gpt(24, 2048, 16), many = few;
+    double shares[2];
+    const char *const devices[] = {"A100-80GB", "MI300X"};
+    many.vocab += 51200;
+    for (int i = 0; i < 2; i++) {
+        const struct cluster c = {.device = device_find(devices[i])};
+        double layers = predict(few, plan, c, "megatron").terms[TIME_MATRICES];
+        shares[i] = (predict(many, plan, c, "megatron").terms[TIME_MATRICES] - layers) / layers;
+    }
+    assert_close(shares[0], shares[1], 1e-9);
 }
 
 /* peft's adapters are units of FSDP's own, between which no layer is sent ahead; those that a kernel fuses are none. */
