@@ -16,6 +16,8 @@
 
 #define HOPPER_ATTENTION (3.5 / (1 / 609e12 + 2.5 / 499e12)) /* cuDNN's: device.h */
 
+#define TPU_PRODUCT (89.3 / 94.1) /* device.h */
+
 #define UNMEASURED(peak) .peak_flops = (peak), .attention_flops = UNMEASURED_ATTENTION * (peak)
 
 static const struct device devices[] = {
@@ -508,6 +510,7 @@ static const struct device devices[] = {
      .fp8_factor = 1,
      .fp4_factor = 1,
      .fp32_factor = 0.5,
+     .product_share = TPU_PRODUCT,
      .memory_bytes_per_s = 1200e9,
      .usable_bytes = 32 * GIB,
      .link_bytes_per_s = 300e9,
@@ -520,6 +523,7 @@ static const struct device devices[] = {
      .fp8_factor = 1,
      .fp4_factor = 1,
      .fp32_factor = 0.5,
+     .product_share = TPU_PRODUCT,
      .memory_bytes_per_s = 819e9,
      .usable_bytes = 15.75 * GIB,
      .link_bytes_per_s = 200e9,
@@ -532,6 +536,7 @@ static const struct device devices[] = {
      .fp8_factor = 1,
      .fp4_factor = 1,
      .fp32_factor = 0.5,
+     .product_share = TPU_PRODUCT,
      .memory_bytes_per_s = 2765e9,
      .usable_bytes = 95 * GIB,
      .adapter_bytes_per_s = 6.25e9,
@@ -545,6 +550,7 @@ static const struct device devices[] = {
      .fp8_factor = 1,
      .fp4_factor = 1,
      .fp32_factor = 0.5,
+     .product_share = TPU_PRODUCT,
      .memory_bytes_per_s = 1638e9,
      .usable_bytes = 31.25 * GIB,
      .link_bytes_per_s = 400e9,
