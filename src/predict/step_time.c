@@ -307,6 +307,18 @@ static double waited_launches(const struct plan_time *t, const struct terms *of_
     return host > 0 ? (cbrt(device * device * device + host * host * host) - device) / weights[TIME_LAUNCH] : launches;
 }
 
+/* Whether a rank of a pipeline gathers its stage once in a step and adds gradients up whole, as FSDP2 does. */
+static bool holds_stage(const struct plan_time *t)
+{
+    return t->framework->memory.whole_stages != 0 && t->plan->pipeline > 1 && t->plan->zero_stage >= 2;
+}
+
+/* Micro-batches that gather and reduce what is sharded, each for itself. */
+static double sharded_passes(const struct plan_time *t)
+{
+    return holds_stage(t) ? 1 : (double)t->plan->micro_batches;
+}
+
 /* Of a layer's matrices on a rank. */
 static double layer_weights(const struct plan_time *t)
 {
@@ -335,7 +347,7 @@ static double accumulated_bytes(const struct plan_time *t)
         bytes = gradient + 2 * further;
     else if (gradient > c->parameter)
         bytes = 2 * gradient;
-    bool scattered = t->plan->zero_stage >= 2 && t->framework->time.reduce_each_micro_batch != 0;
+    bool scattered = t->plan->zero_stage >= 2 && t->framework->time.reduce_each_micro_batch != 0 && !holds_stage(t);
     bool elsewhere = t->plan->tuning != TUNING_FULL || t->plan->offload != OFFLOAD_NONE;
     return elsewhere ? 0 : trained * bytes / (scattered ? t->shards : 1);
 }
@@ -462,7 +474,9 @@ static double sent_gradient(const struct plan_time *t)
 /* Bytes that a rank sends in a step for `parameters` whose states are over `ranks`. */
 static double data_volume(const struct plan_time *t, double parameters, double ranks)
 {
-    double m = (double)t->plan->micro_batches, gradient = sent_gradient(t);
+    double m = sharded_passes(t), gradient = sent_gradient(t);
+    if (holds_stage(t))
+        return (2 + gradient) * parameters * (ranks - 1) / ranks;
     const double per_parameter[] = {2 * gradient, gradient + 2,
                                     (t->framework->time.reduce_each_micro_batch != 0 ? m : 1) * gradient + 2,
                                     m * (4 + gradient)};
@@ -541,9 +555,9 @@ static void add_data(const struct plan_time *t, double parameters, double replic
 /* Forward and backward, as they are stored. */
 static void add_frozen_gathers(const struct plan_time *t, double parameters, struct terms *out)
 {
-    double stored = tuning_weight_bytes(t->plan), m = (double)t->plan->micro_batches;
+    double stored = tuning_weight_bytes(t->plan), gathers = holds_stage(t) ? 1 : 2 * (double)t->plan->micro_batches;
     if (t->plan->zero_stage == 3)
-        add_data_group(t, 2 * m * (stored > 0 ? stored : 2) * parameters * (t->shards - 1) / t->shards, t->shards,
+        add_data_group(t, gathers * (stored > 0 ? stored : 2) * parameters * (t->shards - 1) / t->shards, t->shards,
                        t->tensor, out);
 }
 
@@ -563,9 +577,11 @@ static void add_offload(const struct plan_time *t, double parameters, double sha
 /* Of what data parallelism sends, gradients. */
 static double gradient_share(const struct plan_time *t)
 {
-    double gradient = sent_gradient(t), m = (double)t->plan->micro_batches;
+    double gradient = sent_gradient(t), m = sharded_passes(t);
     double reduced = t->framework->time.reduce_each_micro_batch != 0 ? m * gradient : gradient;
     const double shares[] = {1, gradient / (gradient + 2), reduced / (reduced + 2), gradient / (4 + gradient)};
+    if (holds_stage(t))
+        return gradient / (gradient + 2);
     return shares[t->plan->zero_stage];
 }
 
@@ -582,15 +598,16 @@ static bool overlaps(const struct plan_time *t, bool said)
 static void hide_data(const struct plan_time *t, struct terms *out)
 {
     const double *weights = t->framework->time.nominal;
-    double m = (double)t->plan->micro_batches, gradients = gradient_share(t);
+    double m = sharded_passes(t), gradients = gradient_share(t);
     double sent =
         weights[TIME_DATA_INTRA] * out->x[TIME_DATA_INTRA] + weights[TIME_DATA_INTER] * out->x[TIME_DATA_INTER];
     double stage = computing(t, &t->of_layer) * t->layers / (double)t->plan->pipeline, forward = stage / t->passes;
     bool each =
         t->plan->zero_stage == 3 || (t->plan->zero_stage == 2 && t->framework->time.reduce_each_micro_batch != 0);
-    double behind_gradients = overlaps(t, t->plan->overlap_gradients) ? 2 * forward * (each ? m : 1) : 0;
-    double behind_parameters =
-        overlaps(t, t->plan->overlap_parameters) ? forward * (t->plan->zero_stage == 3 ? 3 * m : 1) : 0;
+    bool reduces_behind = overlaps(t, t->plan->overlap_gradients) && !holds_stage(t); /* but after all of it */
+    double behind_gradients = reduces_behind ? 2 * forward * (each ? m : 1) : 0;
+    double gathering = t->plan->zero_stage == 3 && !holds_stage(t) ? 3 * m : 1;
+    double behind_parameters = overlaps(t, t->plan->overlap_parameters) ? forward * gathering : 0;
     double hidden = fmin(gradients * sent, behind_gradients) + fmin((1 - gradients) * sent, behind_parameters);
     hidden = fmin(hidden, stage * (each ? m : 1)); /* both behind the backward pass, one after the other */
     double left = sent > 0 ? 1 - (1 - contention(t)) * hidden / sent : 1;

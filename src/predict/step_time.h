@@ -58,7 +58,7 @@
  *                   0   2·G·Ψ_r
  *                   1   (G + 2)·Ψ_r
  *                   2   (G, times m where the framework reduces each micro-batch, + 2)·Ψ_r               [4]
- *                   3   m·(4 + G)·Ψ_r
+ *                   3   m·(4 + G)·Ψ_r; FSDP2 in a pipeline (whole_stages), and 2 there, (2 + G)·Ψ_r         [16]
  *                 stage 0 in buckets (coefficients.h): for each 2·((R/n - 1)·4 us + log2 n·λ), or 2·(R - n)·3.4  [8]
  *                 us + 2·(n - 1)·λ where that is less, of n nodes; λ 14 us and 2·latency of the network. A
  *                 bucket ends with the tensor that fills it: larger by Σs²/(2·Σs) of a layer's tensors' sizes s  [12]
@@ -92,9 +92,10 @@
  * adapters that are units of their own), counts only as far as it is longer than the computing behind which it is:
  * what kernels take, and what they wait for the host, with the weights of the profile, whatever is calibrated.
  * Gradients: two forward passes of the stage (of the last micro-batch, or of each that is reduced), parameters one
- * (ZeRO stage 3: all passes of all micro-batches), both no more than the pass; tensor and expert parallelism the
- * layer's own. Computing that has communication beside it takes 18.9 % longer on GPUs, whose cores and memory both
- * use (4 devices of H100, A100, MI250 and MI210; GPT and Llama [15]), so that 0.159 of what is hidden counts; not where
+ * (ZeRO stage 3: all passes of all micro-batches), both no more than the pass; FSDP2 in a pipeline reduces after the
+ * last pass. Tensor and expert parallelism: the layer's own. Computing that has communication beside it takes 18.9 %
+ * longer on GPUs, whose cores and memory both use (4 devices of H100, A100, MI250 and MI210; GPT and Llama [15]), so
+ * that 0.159 of what is hidden counts; not where
  * collectives have engines of their own (device.h).
  *
  * Experts' tokens (plan.h, enum expert_dispatcher): with all-gather e in place of K; once to each of n nodes, or of
@@ -111,7 +112,8 @@
  * moe_layer.py, transformer_layer.py and multi_latent_attention.py.
  * [14] Megatron-LM core/tensor_parallel/layers.py, VocabParallelEmbedding and ColumnParallelLinear, and
  * cross_entropy.py; nanotron parallel/tensor_parallel/functional.py has the same.
- * [15] arXiv 2507.03114, section 5: the average.
+ * [15] arXiv 2507.03114, section 5: the average · [16] memory.h [11]; post_backward of all units after the last
+ * backward pass (run_post_backward, or the schedule's REDUCE_GRAD).
  * A term without one counts what its line says. Pure; some hundred nanoseconds. */
 #ifndef MESHSWEEP_PREDICT_STEP_TIME_H
 #define MESHSWEEP_PREDICT_STEP_TIME_H

@@ -189,6 +189,22 @@ TEST(step_predict__faster_device_or_product__never_slower)
             }
 }
 
+/* FSDP2 gathers a stage of a pipeline once for all micro-batches, and reduces its gradients once, after them. */
+TEST(step_predict__fsdp2_pipeline__sends_a_stage_once)
+{
+    struct training_plan plan = {.data = 16, .zero_stage = 3, .pipeline = 4, .micro_batches = 8, .sequence = 512};
+    const double stage = 24 / 4 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0;
+    double few = predict(gpt(24, 2048, 16), plan, *a100(), "fsdp2").terms[TIME_DATA_INTER];
+    assert_true(few < 6 * stage / (8 * 25e9) && few > 4 * (15 / 16.0) * stage / (8 * 25e9));
+    plan.micro_batches = 16;
+    assert_close(predict(gpt(24, 2048, 16), plan, *a100(), "fsdp2").terms[TIME_DATA_INTER], few, 0.01);
+    plan.zero_stage = 2;
+    assert_true(predict(gpt(24, 2048, 16), plan, *a100(), "fsdp2").terms[TIME_DATA_INTER] >= few);
+    double deepspeed = predict(gpt(24, 2048, 16), plan, *a100(), "deepspeed").terms[TIME_DATA_INTER];
+    plan.micro_batches = 8;
+    assert_true(deepspeed > predict(gpt(24, 2048, 16), plan, *a100(), "deepspeed").terms[TIME_DATA_INTER]);
+}
+
 /* Of the head as of layers: MI300X's best products reach less of its peak than A100's. */
 TEST(step_predict__head__products_of_the_device)
 {
