@@ -84,6 +84,7 @@ static const struct coefficient_member memory_members[] = {
     M(reduce_elements),
     M(prefetch_elements),
     M(gathered_layers),
+    M(sharded_at_rest),
     M(whole_stages),
     M(context_bytes),
     M(communicator_bytes),

@@ -96,6 +96,7 @@ struct memory_coefficients {
     double reduce_elements;    /* bucket of stage 1 and 2 */
     double prefetch_elements;  /* stage 3: gathered ahead */
     double gathered_layers;    /* stage 3: layers gathered at once */
+    double sharded_at_rest;    /* not 0: stage 2 shards parameters too, but for a pass gathers all of them */
     double whole_stages;       /* not 0: with a pipeline all of them, and gradients whole, until the last micro-batch */
     double context_bytes;      /* CUDA context: outside what torch counts */
     double communicator_bytes; /* per parallel dimension above 1, also outside; twice more for experts */
