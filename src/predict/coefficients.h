@@ -114,6 +114,7 @@ struct time_coefficients {
     double reduce_each_micro_batch;  /* not 0: stage 2 reduces after every micro-batch */
     double overlaps_shards;          /* not 0: stage 3 gathers and reduces behind computing */
     double collective_launches;      /* of tensor parallelism, each in a layer's launches */
+    double loops_experts;            /* not 0: experts are looped over, unless a key says not */
     double latest_attention;         /* not 0: attention kernels are those written for the device (plan.h) */
     double bucket_bytes;             /* stage 0: gradients reduced behind computing, in buckets of so many; 0: not */
     double gathered_tensors;         /* stage 1: of a layer, each copied from every rank by its own launch */

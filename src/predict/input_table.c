@@ -72,6 +72,7 @@ const struct input inputs[] = {
     {"frozen_layers", "", P(MEMBER_WHOLE, frozen_layers)},
     {"norm_kernel", "", P_WORD(norms, norm_words)},
     {"adapter_kernel", "", P_WORD(adapters, adapter_words)},
+    {"expert_kernel", "experts_implementation", P_WORD(experts, expert_kernel_words)},
     {"padding_free", "", P(MEMBER_FLAG, padding_free)},
     {"mean_tokens", "", P(MEMBER_WHOLE, mean_tokens)},
     {"recompute_layers", "recompute_num_layers", P(MEMBER_WHOLE, recompute_layers)},

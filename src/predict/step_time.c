@@ -11,6 +11,7 @@
 #define INTERVAL_90 1.6448536269514722  /* of a normal distribution */
 #define ADAPTER_LAUNCHES 0.05           /* of a layer's: two products, a cast, a scaling and an addition */
 #define FUSED_LAUNCHES 0.03             /* two products and an addition */
+#define EXPERT_LAUNCHES 0.4             /* 14 kernels forward, 27 backward: step_time.h */
 #define COPY_LAUNCHES 0.005             /* of a layer's: a view and a copy, without a graph */
 #define SCAN (225e12 * 3 / 16 / 2039e9) /* FLOPs for a byte of device memory */
 #define TRIPS 2.0                       /* of an adapter's latency: the data, and the flush that makes it visible */
@@ -293,6 +294,14 @@ static double weighted(const double *weights, const struct terms *terms)
     return weighted_sum(weights, terms->x, TIME_TERM_COUNT);
 }
 
+/* In a layer's, where experts are computed one after the other; on average over the layers. */
+static double expert_launches(const struct plan_time *t)
+{
+    bool looped = t->plan->experts == EXPERTS_FRAMEWORK ? t->framework->time.loops_experts != 0
+                                                        : t->plan->experts == EXPERTS_LOOPED;
+    return looped ? EXPERT_LAUNCHES * t->layer.expert_layers * (double)t->a->experts / (double)t->plan->expert : 0;
+}
+
 /* What of a layer's launches the device waits for. The weights are those before any calibration: the sum stays linear
  * in those that are fitted. */
 static double waited_launches(const struct plan_time *t, const struct terms *of_device)
@@ -300,7 +309,8 @@ static double waited_launches(const struct plan_time *t, const struct terms *of_
     const double *weights = t->framework->time.nominal;
     double launches =
         t->passes / 3 *
-            (1 + (t->plan->adapters == ADAPTERS_FUSED ? FUSED_LAUNCHES : ADAPTER_LAUNCHES) * t->adapters.modules) +
+            (1 + expert_launches(t) +
+             (t->plan->adapters == ADAPTERS_FUSED ? FUSED_LAUNCHES : ADAPTER_LAUNCHES) * t->adapters.modules) +
         t->framework->time.collective_launches *
             (t->plan->sequence_parallel ? tensor_halves(t) : tensor_collectives(t));
     double device = weighted(weights, of_device), host = weights[TIME_LAUNCH] * launches;

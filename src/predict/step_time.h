@@ -75,7 +75,8 @@
  *   device   the terms above it
  *            (adapters: 5 more for each target, fused 3)
  *   host     one layer's launches, 4/3 with full recompute, and for each collective of tensor parallelism what the
- *            framework's profile says (collective_launches)
+ *            framework's profile says (collective_launches); for each of a rank's experts, where they are
+ *            looped over, 0.4 of a layer's                                                             [17]
  *
  * Stages combine to (m - 1)·slowest + sum of all, which is the bubble exactly [1]; interleaving divides what lies
  * beyond m·slowest by v.
@@ -113,7 +114,9 @@
  * [14] Megatron-LM core/tensor_parallel/layers.py, VocabParallelEmbedding and ColumnParallelLinear, and
  * cross_entropy.py; nanotron parallel/tensor_parallel/functional.py has the same.
  * [15] arXiv 2507.03114, section 5: the average · [16] memory.h [11]; post_backward of all units after the last
- * backward pass (run_post_backward, or the schedule's REDUCE_GRAD).
+ * backward pass (run_post_backward, or the schedule's REDUCE_GRAD) · [17] transformers models/mixtral/
+ * modeling_mixtral.py: where (4 kernels), an index, three products, an activation and a product of both, the weight's
+ * index, a product and index_add; backward two products for each, what the others leave, and three gradients added up.
  * A term without one counts what its line says. Pure; some hundred nanoseconds. */
 #ifndef MESHSWEEP_PREDICT_STEP_TIME_H
 #define MESHSWEEP_PREDICT_STEP_TIME_H

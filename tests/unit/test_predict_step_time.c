@@ -205,6 +205,25 @@ TEST(step_predict__fsdp2_pipeline__sends_a_stage_once)
     assert_true(deepspeed > predict(gpt(24, 2048, 16), plan, *a100(), "deepspeed").terms[TIME_DATA_INTER]);
 }
 
+/* The Trainer's models launch each expert of a rank by itself, a loop over 62 of them for longer than all else. */
+TEST(step_predict__looped_experts__launched_one_by_one)
+{
+    struct training_plan plan = {.data = 2, .micro_batch = 8, .sequence = 256, .flash_attention = true};
+    struct architecture a = gpt(40, 1536, 12);
+    a.experts = 62;
+    a.experts_per_token = 6;
+    a.expert_ffn = 512;
+    double looped = predict(a, plan, *a100(), "hf-trainer").terms[TIME_LAUNCH];
+    assert_close(looped, 40 * (1 + 0.4 * 62), 0.15);
+    plan.expert = 2;
+    assert_close(predict(a, plan, *a100(), "hf-trainer").terms[TIME_LAUNCH], looped / 2, 0.15);
+    plan.experts = EXPERTS_GROUPED;
+    double grouped = predict(a, plan, *a100(), "hf-trainer").terms[TIME_LAUNCH];
+    assert_true(grouped <= 40);
+    plan.experts = EXPERTS_FRAMEWORK;
+    assert_close(predict(a, plan, *a100(), "torch-ddp").terms[TIME_LAUNCH], grouped, 1e-9);
+}
+
 /* Of the head as of layers: MI300X's best products reach less of its peak than A100's. */
 TEST(step_predict__head__products_of_the_device)
 {
