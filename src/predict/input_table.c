@@ -75,6 +75,7 @@ const struct input inputs[] = {
     {"expert_kernel", "experts_implementation", P_WORD(experts, expert_kernel_words)},
     {"padding_free", "", P(MEMBER_FLAG, padding_free)},
     {"mean_tokens", "", P(MEMBER_WHOLE, mean_tokens)},
+    {"packed_tokens", "", P(MEMBER_WHOLE, packed_tokens)},
     {"recompute_layers", "recompute_num_layers", P(MEMBER_WHOLE, recompute_layers)},
     {"recompute_every", "", P(MEMBER_WHOLE, recompute_every)},
     {"recompute_method", "", P_WORD(recompute_method, recompute_method_words)},

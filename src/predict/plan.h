@@ -176,6 +176,7 @@ struct training_plan {
     enum expert_kernel experts;
     bool padding_free; /* micro-batches are of mean_tokens, not of sequence, tokens a sequence */
     int64_t mean_tokens;
+    int64_t packed_tokens;    /* of a document of those packed into a sequence, which its tokens see alone; 0: all */
     int64_t decoder_sequence; /* tokens of the decoder of T5 alone; 0: as many as sequence */
     bool sequence_parallel;   /* activations outside the matrices are divided by t, too */
     bool keeps_gathered;      /* what sequence parallelism gathers for a matrix product is kept, not gathered again */
