@@ -804,6 +804,8 @@ part_accuracy()
         -e 's/^vTrain, launches by the other models, .*: mean rank correlation (.*), lowest (.*)/| the same, launches weighted by the other models | \1 (\2) |/p' \
         -e 's/^iterations of the paper: mean error (.*)/| step time, 8 iterations of Megatron-LM up to 1T parameters: mean error | \1 |/p' \
         -e 's/^ultrascale without pipeline: .* ([0-9]+) groups on up to 8 nodes, mean rank correlation (.*)/| step time, nanotron on up to 8 nodes: rank correlation in \1 groups | \2 |/p'
+    accuracy_of predict_published_systems |
+        sed -nE 's/^published systems: ([0-9]+), mean error (.*)/| step time, \1 published systems up to 16,384 devices: mean error | \2 |/p'
     accuracy_of predict_step_time |
         sed -nE 's/^([0-9.]+) million plans per second.*/| memory and time, million plans per second and core | \1 |/p'
     accuracy_of prediction |
@@ -826,6 +828,13 @@ compared_devices() # FILE: what the test printed
     echo '| place | runs | fitted to, runs | before | all weights | overheads | inside, before | inside, all |'
     echo '|---|---|---|---|---|---|---|---|'
     grep -E '\| (all others|the table.s other devices), ' "$1"
+}
+
+compared_systems()
+{
+    echo '| system | source | runs | error | bias | largest |'
+    echo '|---|---|---|---|---|---|'
+    accuracy_of predict_published_systems | grep -E '^\| '
 }
 
 # The file with what lies between the lines that match FIRST and LAST taken from standard input.
@@ -873,6 +882,8 @@ accuracy_of_tables()
     halved_tables | renew_between "$page" '^<!-- halves compared' '^<!-- end'
     compared_devices "$tables" >"$BENCH_DIR/part" || die "the tests compared no devices"
     renew_between "$page" '^<!-- devices compared' '^<!-- end' <"$BENCH_DIR/part"
+    compared_systems >"$BENCH_DIR/part" || die "the tests compared no systems"
+    renew_between "$page" '^<!-- systems compared' '^<!-- end' <"$BENCH_DIR/part"
     printf '\nRenewed: %s\n' "${page#"$root/"}, ${rows#"$root/"}"
 }
 

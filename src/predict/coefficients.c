@@ -84,6 +84,7 @@ static const struct coefficient_member memory_members[] = {
     M(reduce_elements),
     M(prefetch_elements),
     M(gathered_layers),
+    M(sharded_at_rest),
     M(whole_stages),
     M(context_bytes),
     M(communicator_bytes),
@@ -98,15 +99,11 @@ static const struct coefficient_member memory_members[] = {
     {                                                                                                                  \
 #name, offsetof(struct time_coefficients, name)                                                                \
     }
-static const struct coefficient_member time_members[] = {T(gradient_bytes),
-                                                         T(reduce_each_micro_batch),
-                                                         T(overlaps_shards),
-                                                         T(collective_launches),
-                                                         T(latest_attention),
-                                                         T(bucket_bytes),
-                                                         T(gathered_tensors),
-                                                         T(sigma),
-                                                         T(spread)};
+static const struct coefficient_member time_members[] = {T(gradient_bytes),  T(reduce_each_micro_batch),
+                                                         T(overlaps_shards), T(collective_launches),
+                                                         T(loops_experts),   T(latest_attention),
+                                                         T(bucket_bytes),    T(gathered_tensors),
+                                                         T(sigma),           T(spread)};
 
 static bool set_member(const struct coefficient_member *members, size_t count, void *coefficients, const char *name,
                        double value)
@@ -223,6 +220,7 @@ static int add_framework(struct framework_set *s, const struct embedded_file *fi
         return error_context(e, "%s", file->name);
     if (!any)
         return 0;
+    memcpy(f.time.nominal, f.time.weights, sizeof f.time.nominal);
     f.name = xstrndup(file->name + prefix, strlen(file->name) - prefix - suffix);
     s->items = array_grow(s->items, s->count, sizeof *s->items);
     s->items[s->count++] = f;

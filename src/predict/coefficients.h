@@ -96,6 +96,7 @@ struct memory_coefficients {
     double reduce_elements;    /* bucket of stage 1 and 2 */
     double prefetch_elements;  /* stage 3: gathered ahead */
     double gathered_layers;    /* stage 3: layers gathered at once */
+    double sharded_at_rest;    /* not 0: stage 2 shards parameters too, but for a pass gathers all of them */
     double whole_stages;       /* not 0: with a pipeline all of them, and gradients whole, until the last micro-batch */
     double context_bytes;      /* CUDA context: outside what torch counts */
     double communicator_bytes; /* per parallel dimension above 1, also outside; twice more for experts */
@@ -108,11 +109,12 @@ struct memory_coefficients {
 
 struct time_coefficients {
     double weights[TIME_TERM_COUNT]; /* LAUNCH and TENSOR_STEPS in seconds each, STEP in seconds */
-    double nominal[TIME_TERM_COUNT]; /* those of predict.toml: how much of LAUNCH the device waits for (step_time.h) */
+    double nominal[TIME_TERM_COUNT]; /* those of the profile: what is waited for and hidden (step_time.h) */
     double gradient_bytes;           /* per gradient sent */
     double reduce_each_micro_batch;  /* not 0: stage 2 reduces after every micro-batch */
     double overlaps_shards;          /* not 0: stage 3 gathers and reduces behind computing */
     double collective_launches;      /* of tensor parallelism, each in a layer's launches */
+    double loops_experts;            /* not 0: experts are looped over, unless a key says not */
     double latest_attention;         /* not 0: attention kernels are those written for the device (plan.h) */
     double bucket_bytes;             /* stage 0: gradients reduced behind computing, in buckets of so many; 0: not */
     double gathered_tensors;         /* stage 1: of a layer, each copied from every rank by its own launch */

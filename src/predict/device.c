@@ -16,6 +16,8 @@
 
 #define HOPPER_ATTENTION (3.5 / (1 / 609e12 + 2.5 / 499e12)) /* cuDNN's: device.h */
 
+#define TPU_PRODUCT (89.3 / 94.1) /* device.h */
+
 #define UNMEASURED(peak) .peak_flops = (peak), .attention_flops = UNMEASURED_ATTENTION * (peak)
 
 static const struct device devices[] = {
@@ -508,9 +510,11 @@ static const struct device devices[] = {
      .fp8_factor = 1,
      .fp4_factor = 1,
      .fp32_factor = 0.5,
+     .product_share = TPU_PRODUCT,
      .memory_bytes_per_s = 1200e9,
      .usable_bytes = 32 * GIB,
      .link_bytes_per_s = 300e9,
+     .collective_engines = true,
      .link_domain = 4096},
     {.name = "TPU-v5e",
      .others = "TPU v5e|v5e|v5litepod|TPU v5 lite",
@@ -519,9 +523,11 @@ static const struct device devices[] = {
      .fp8_factor = 1,
      .fp4_factor = 1,
      .fp32_factor = 0.5,
+     .product_share = TPU_PRODUCT,
      .memory_bytes_per_s = 819e9,
      .usable_bytes = 15.75 * GIB,
      .link_bytes_per_s = 200e9,
+     .collective_engines = true,
      .link_domain = 256},
     {.name = "TPU-v5p",
      .others = "TPU v5p|v5p",
@@ -530,10 +536,12 @@ static const struct device devices[] = {
      .fp8_factor = 1,
      .fp4_factor = 1,
      .fp32_factor = 0.5,
+     .product_share = TPU_PRODUCT,
      .memory_bytes_per_s = 2765e9,
      .usable_bytes = 95 * GIB,
      .adapter_bytes_per_s = 6.25e9,
      .link_bytes_per_s = 600e9,
+     .collective_engines = true,
      .link_domain = 8960},
     {.name = "TPU-v6e",
      .others = "TPU v6e|v6e|Trillium",
@@ -542,9 +550,11 @@ static const struct device devices[] = {
      .fp8_factor = 1,
      .fp4_factor = 1,
      .fp32_factor = 0.5,
+     .product_share = TPU_PRODUCT,
      .memory_bytes_per_s = 1638e9,
      .usable_bytes = 31.25 * GIB,
      .link_bytes_per_s = 400e9,
+     .collective_engines = true,
      .link_domain = 256},
     {.name = "Trainium2",
      .others = "Trainium 2|Trn2",
@@ -556,6 +566,7 @@ static const struct device devices[] = {
      .memory_bytes_per_s = 2900e9,
      .usable_bytes = 95 * GIB,
      .link_bytes_per_s = 640e9,
+     .collective_engines = true,
      .link_domain = 16},
 };
 

@@ -116,6 +116,8 @@ void flops_per_token(const struct architecture *a, const struct training_plan *p
     double blocks = counted_blocks(a, plan, convention);
     if ((a->window > 0 || a->chunk > 0) && convention != ATTENTION_SQUARE)
         blocks *= seen_share(a, plan);
+    if (plan->packed_tokens > 0 && convention == ATTENTION_CAUSAL)
+        blocks *= fmin(1, (double)plan->packed_tokens / (double)plan->sequence);
     *out = (struct token_flops){
         .matrices = 2 * (further * matrix_weights(a, plan) + mtp * 2 * h * h),
         .routed = 2 * further * routed_weights(a, plan),

@@ -95,6 +95,10 @@ const struct input_word quantization_words[] = {{"none", QUANTIZATION_NONE},
                                                 {"int8", QUANTIZATION_INT8},
                                                 {"bnb.int8", QUANTIZATION_INT8},
                                                 {NULL, 0}};
+const struct input_word expert_kernel_words[] =
+    {{"framework", EXPERTS_FRAMEWORK}, {"looped", EXPERTS_LOOPED},      {"eager", EXPERTS_LOOPED},
+     {"grouped", EXPERTS_GROUPED},     {"grouped_mm", EXPERTS_GROUPED}, {"batched_mm", EXPERTS_GROUPED},
+     {"deepgemm", EXPERTS_GROUPED},    {"sonicmoe", EXPERTS_GROUPED},   {NULL, 0}};
 const struct input_word adapter_words[] = {{"framework", ADAPTERS_FRAMEWORK}, {"fused", ADAPTERS_FUSED}, {NULL, 0}};
 const struct input_word norm_words[] = {{"framework", NORMS_FRAMEWORK}, {"fused", NORMS_FUSED}, {NULL, 0}};
 /* As the models of transformers name their modules; GPT-2's two c_proj have one name. */

@@ -20,6 +20,7 @@ extern const struct input_word tuning_words[];
 extern const struct input_word quantization_words[];
 extern const struct input_word norm_words[];
 extern const struct input_word adapter_words[];
+extern const struct input_word expert_kernel_words[];
 extern const struct input_word target_words[];
 extern const struct input_word offload_words[];
 extern const struct input_word precision_words[];

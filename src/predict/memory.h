@@ -14,6 +14,7 @@
  *                ZeRO stage 3: 2·min(parameters, prefetch + gathered layers) + 2·(largest layer        [5]
  *                or embedding; where layers are the units (no prefetch), embedding and head together)  [10]
  *                with a pipeline under whole_stages: (2 + gradient) · parameters of the rank             [11]
+ *                FSDP's stage 2 (sharded_at_rest): 2 · parameters of the rank, in fp32 4                 [12]
  *   all-gather   of experts' tokens: 2·T·h·e more while a layer is computed                            [6]
  *   base         base_bytes, and what is missing to 1 / (1 - unusable) of all that is allocated         coefficients.h
  *
@@ -30,7 +31,7 @@
  * [10] torchtitan parallelize.py, torch FSDP: the root holds what no other unit does, gathered until the backward pass
  * · [11] torchtitan parallelize.py: reshard_after_forward = not pp_enabled; torch distributed/pipelining/stage.py and
  * fsdp/_fully_shard/_fsdp_param.py: neither resharded nor reduced, but accumulated whole in the dtype of the reduction,
- * before the last micro-batch
+ * before the last micro-batch · [12] torch distributed/fsdp/api.py, SHARD_GRAD_OP; fully_shard's reshard_after_forward
  *
  * docs/predictions.md has what it was compared with.
  * Pure; some hundred nanoseconds. */

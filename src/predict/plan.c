@@ -24,7 +24,8 @@ static const struct bound integer_bounds[] = {
     FIELD(moment_bytes, 0, 16),      FIELD(lora_rank, 0, 1e6),
     FIELD(recompute_layers, 0, 1e5), FIELD(recompute_every, 0, 1e5),
     FIELD(frozen_layers, 0, 1e5),    FIELD(mean_tokens, 0, 1e9),
-    FIELD(bf16_layers, 0, 1e5),      FIELD(decoder_sequence, 0, 1e9),
+    FIELD(packed_tokens, 0, 1e9),    FIELD(bf16_layers, 0, 1e5),
+    FIELD(decoder_sequence, 0, 1e9),
 };
 #undef FIELD
 

@@ -113,6 +113,9 @@ enum norm_kernel { NORMS_FRAMEWORK = 0, NORMS_FUSED };
  * fused_ops/unsloth_lora). */
 enum adapter_kernel { ADAPTERS_FRAMEWORK = 0, ADAPTERS_FUSED };
 
+/* LOOPED: each expert's products by themselves; GROUPED: those of all at once. */
+enum expert_kernel { EXPERTS_FRAMEWORK = 0, EXPERTS_LOOPED, EXPERTS_GROUPED };
+
 /* Of the frozen weights of layers. */
 enum quantization {
     QUANTIZATION_NONE = 0,
@@ -170,8 +173,10 @@ struct training_plan {
     int64_t frozen_layers; /* leading ones, and the embedding, that are not trained */
     enum norm_kernel norms;
     enum adapter_kernel adapters;
+    enum expert_kernel experts;
     bool padding_free; /* micro-batches are of mean_tokens, not of sequence, tokens a sequence */
     int64_t mean_tokens;
+    int64_t packed_tokens;    /* of a document of those packed into a sequence, which its tokens see alone; 0: all */
     int64_t decoder_sequence; /* tokens of the decoder of T5 alone; 0: as many as sequence */
     bool sequence_parallel;   /* activations outside the matrices are divided by t, too */
     bool keeps_gathered;      /* what sequence parallelism gathers for a matrix product is kept, not gathered again */

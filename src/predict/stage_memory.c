@@ -61,6 +61,12 @@ static void add_frozen(const struct plan_memory *m, double bytes, double replica
         terms[MEMORY_SHARDED] += bytes / plan_shards(m->plan, replicas);
 }
 
+/* FSDP's stage 2: parameters are sharded as under stage 3, and gathered for a pass, but all of them until its end. */
+static bool gathers_all(const struct plan_memory *m)
+{
+    return m->plan->zero_stage == 2 && m->c->sharded_at_rest != 0 && m->plan->tuning == TUNING_FULL;
+}
+
 void stage_add_states(const struct plan_memory *m, double parameters, double replicas, double *terms)
 {
     const struct state_bytes s = m->states;
@@ -70,7 +76,8 @@ void stage_add_states(const struct plan_memory *m, double parameters, double rep
     double parameter = m->plan->offload == OFFLOAD_PARAMETERS && zero == 3 ? 0 : s.parameter;
     double optimizer = m->plan->offload == OFFLOAD_NONE ? s.master + s.moments : 0;
     double partition = zero == 1 && !plan_is_fp32(m->plan) ? m->c->partition / shards : 0;
-    double sharded = (zero >= 1 ? optimizer : 0) + (zero >= 2 ? gradient : 0) + (zero >= 3 ? parameter : 0);
+    double sharded =
+        (zero >= 1 ? optimizer : 0) + (zero >= 2 ? gradient : 0) + (zero >= 3 || gathers_all(m) ? parameter : 0);
     terms[MEMORY_UNSHARDED] += parameters * (optimizer + gradient + parameter - sharded);
     terms[MEMORY_SHARDED] += parameters * (sharded / shards + partition);
 }
@@ -118,12 +125,14 @@ static double buffer_bytes(const struct plan_memory *m, double parameters)
     double t = (double)m->plan->tensor;
     if (m->plan->zero_stage == 0 || plan_replicas(m->plan) <= 1)
         return 0;
-    if (m->plan->zero_stage < 3)
+    if (m->plan->zero_stage < 3 && !gathers_all(m))
         return 2 * fmin(c->reduce_elements, parameters);
     if (m->plan->tuning != TUNING_FULL)
         return frozen_buffers(m);
     if (c->whole_stages != 0 && m->plan->pipeline > 1)
         return (2 + m->states.gradient) * parameters;
+    if (gathers_all(m))
+        return (plan_is_fp32(m->plan) ? FP32_BYTES : 2) * parameters;
     double layer = (m->whole.layer.attention + m->whole.layer.mlp) / t +
                    m->whole.layer.experts / ((double)m->plan->expert_tensor * (double)m->plan->expert);
     bool by_modules = c->prefetch_elements > 0; /* DeepSpeed gathers each by itself */

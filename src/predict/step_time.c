@@ -11,17 +11,21 @@
 #define INTERVAL_90 1.6448536269514722  /* of a normal distribution */
 #define ADAPTER_LAUNCHES 0.05           /* of a layer's: two products, a cast, a scaling and an addition */
 #define FUSED_LAUNCHES 0.03             /* two products and an addition */
+#define EXPERT_LAUNCHES 0.4             /* 14 kernels forward, 27 backward: step_time.h */
 #define COPY_LAUNCHES 0.005             /* of a layer's: a view and a copy, without a graph */
 #define SCAN (225e12 * 3 / 16 / 2039e9) /* FLOPs for a byte of device memory */
 #define TRIPS 2.0                       /* of an adapter's latency: the data, and the flush that makes it visible */
-#define KEPT 2.0                        /* bytes of a score: layer_score_bytes */
-#define KEPT_WITH_DROPOUT 5.0           /* its mask, and what it leaves */
-#define NETWORK_STEP 14e-6              /* of NCCL's protocol for large messages: to another node, */
-#define TREE_STEP 4e-6                  /* and over NVLink in a tree */
-#define RING_STEP 3.4e-6                /* or a ring */
-#define LOSS_HALVES 6.0                 /* of all-reduces: of a maximum, what was predicted, and a sum */
-#define SWEEPS 8.0                      /* of a saved activation, in the weight of that term */
-#define OPTIMIZER_TRAFFIC 30.0          /* bytes per parameter: states read and written, gradient read */
+#define LINK_SHARE 0.65                 /* delivered: predict.toml */
+#define ADAPTER_SHARE 0.9
+#define CONTENTION (0.189 / 1.189) /* of what is hidden: 18.9 % more for what computes meanwhile */
+#define KEPT 2.0                   /* bytes of a score: layer_score_bytes */
+#define KEPT_WITH_DROPOUT 5.0      /* its mask, and what it leaves */
+#define NETWORK_STEP 14e-6         /* of NCCL's protocol for large messages: to another node, */
+#define TREE_STEP 4e-6             /* and over NVLink in a tree */
+#define RING_STEP 3.4e-6           /* or a ring */
+#define LOSS_HALVES 6.0            /* of all-reduces: of a maximum, what was predicted, and a sum */
+#define SWEEPS 8.0                 /* of a saved activation, in the weight of that term */
+#define OPTIMIZER_TRAFFIC 30.0     /* bytes per parameter: states read and written, gradient read */
 
 struct terms {
     double x[TIME_TERM_COUNT];
@@ -39,6 +43,7 @@ struct plan_time {
     double replicas, shards;
     double tensor, tokens, hidden, layers;
     struct layer_adapters adapters;
+    struct terms of_layer; /* of a layer and a micro-batch */
     double again;          /* share of layers computed again in full */
     double matrix_passes;  /* without gradients of weights that are frozen */
     double passes;         /* forward passes' worth of a layer: 3, or 4 */
@@ -113,12 +118,18 @@ static double matrix_peak(const struct plan_time *t)
     return 1 / ((1 - wide) / peak_in(t, t->plan->precision) + wide / peak_in(t, PRECISION_BF16));
 }
 
+/* Of what is never in 8 bits or 4: scores, and the head. */
+static double wide_peak(const struct plan_time *t)
+{
+    return peak_in(t, layer_is_narrow(t->plan) ? PRECISION_BF16 : t->plan->precision);
+}
+
 /* Of attention that is not fused: a head size that is no multiple of 8 counts as without tensor cores, as NVIDIA's
  * guide to matrix products has it of cuBLAS before 11; later ones use them in part. */
 static double score_peak(const struct plan_time *t)
 {
     double vector = t->cluster->device->vector_flops;
-    double peak = peak_in(t, layer_is_narrow(t->plan) ? PRECISION_BF16 : t->plan->precision);
+    double peak = wide_peak(t);
     return t->a->head_dim % 8 != 0 && vector > 0 ? fmin(vector, peak) : peak;
 }
 
@@ -198,23 +209,33 @@ static double expert_copies(const struct plan_time *t)
     return copies[t->plan->dispatcher];
 }
 
-/* What of `term` is longer than `behind` seconds of computing. */
+/* Of a second of communication behind computing, how much longer both together take. */
+static double contention(const struct plan_time *t)
+{
+    return t->cluster->device->collective_engines ? 0 : CONTENTION;
+}
+
+/* Leaves of `term` what is longer than `behind` seconds of computing, and what it slows them. */
 static void hide(const struct plan_time *t, enum time_term term, double behind, struct terms *out)
 {
     double weight = t->framework->time.nominal[term];
-    out->x[term] = weight > 0 ? fmax(0, out->x[term] - behind / weight) : out->x[term];
+    double hidden = weight > 0 ? fmin(out->x[term], behind / weight) : 0;
+    out->x[term] -= (1 - contention(t)) * hidden;
 }
 
-/* Seconds of a layer's products. */
-static double products(const struct plan_time *t, const struct terms *layer)
+/* Seconds of a layer's kernels, and what they wait for the host. */
+static double computing(const struct plan_time *t, const struct terms *layer)
 {
-    const double *weights = t->framework->time.nominal;
-    return weights[TIME_MATRICES] * layer->x[TIME_MATRICES] + weights[TIME_ATTENTION] * layer->x[TIME_ATTENTION];
+    static const enum time_term computed[] = {TIME_MATRICES, TIME_ATTENTION, TIME_ELEMENTWISE, TIME_LAUNCH};
+    double seconds = 0;
+    for (size_t i = 0; i < sizeof computed / sizeof *computed; i++)
+        seconds += t->framework->time.nominal[computed[i]] * layer->x[computed[i]];
+    return seconds;
 }
 
 static void hide_layer_traffic(const struct plan_time *t, struct terms *out)
 {
-    double behind = products(t, out);
+    double behind = computing(t, out);
     if (t->plan->overlap_tensor)
         hide(t, TIME_TENSOR, behind, out);
     if (t->plan->overlap_expert)
@@ -273,6 +294,14 @@ static double weighted(const double *weights, const struct terms *terms)
     return weighted_sum(weights, terms->x, TIME_TERM_COUNT);
 }
 
+/* In a layer's, where experts are computed one after the other; on average over the layers. */
+static double expert_launches(const struct plan_time *t)
+{
+    bool looped = t->plan->experts == EXPERTS_FRAMEWORK ? t->framework->time.loops_experts != 0
+                                                        : t->plan->experts == EXPERTS_LOOPED;
+    return looped ? EXPERT_LAUNCHES * t->layer.expert_layers * (double)t->a->experts / (double)t->plan->expert : 0;
+}
+
 /* What of a layer's launches the device waits for. The weights are those before any calibration: the sum stays linear
  * in those that are fitted. */
 static double waited_launches(const struct plan_time *t, const struct terms *of_device)
@@ -280,11 +309,24 @@ static double waited_launches(const struct plan_time *t, const struct terms *of_
     const double *weights = t->framework->time.nominal;
     double launches =
         t->passes / 3 *
-            (1 + (t->plan->adapters == ADAPTERS_FUSED ? FUSED_LAUNCHES : ADAPTER_LAUNCHES) * t->adapters.modules) +
+            (1 + expert_launches(t) +
+             (t->plan->adapters == ADAPTERS_FUSED ? FUSED_LAUNCHES : ADAPTER_LAUNCHES) * t->adapters.modules) +
         t->framework->time.collective_launches *
             (t->plan->sequence_parallel ? tensor_halves(t) : tensor_collectives(t));
     double device = weighted(weights, of_device), host = weights[TIME_LAUNCH] * launches;
     return host > 0 ? (cbrt(device * device * device + host * host * host) - device) / weights[TIME_LAUNCH] : launches;
+}
+
+/* Whether a rank of a pipeline gathers its stage once in a step and adds gradients up whole, as FSDP2 does. */
+static bool holds_stage(const struct plan_time *t)
+{
+    return t->framework->memory.whole_stages != 0 && t->plan->pipeline > 1 && t->plan->zero_stage >= 2;
+}
+
+/* Micro-batches that gather and reduce what is sharded, each for itself. */
+static double sharded_passes(const struct plan_time *t)
+{
+    return holds_stage(t) ? 1 : (double)t->plan->micro_batches;
 }
 
 /* Of a layer's matrices on a rank. */
@@ -315,7 +357,7 @@ static double accumulated_bytes(const struct plan_time *t)
         bytes = gradient + 2 * further;
     else if (gradient > c->parameter)
         bytes = 2 * gradient;
-    bool scattered = t->plan->zero_stage >= 2 && t->framework->time.reduce_each_micro_batch != 0;
+    bool scattered = t->plan->zero_stage >= 2 && t->framework->time.reduce_each_micro_batch != 0 && !holds_stage(t);
     bool elsewhere = t->plan->tuning != TUNING_FULL || t->plan->offload != OFFLOAD_NONE;
     return elsewhere ? 0 : trained * bytes / (scattered ? t->shards : 1);
 }
@@ -361,14 +403,14 @@ static struct terms layer_terms(const struct plan_time *t)
     double set = layer_memory_set(t->a, &narrow, memory) - score_bytes(t);
     if (tuning_is_wide(t->a, &narrow, memory))
         set *= 2;
-    add_layer_products(t, &out);
-    add_layer_traffic(t, &out);
-    if (t->plan->overlap_tensor || t->plan->overlap_expert)
-        hide_layer_traffic(t, &out);
     out.x[TIME_ELEMENTWISE] = (t->swept * set + dropped_bytes(t, set)) / 3 / t->cluster->device->memory_bytes_per_s;
     double traffic =
         score_traffic(t) + layer_cast_bytes(t->a, t->plan) + (t->plan->tuning != TUNING_FULL ? tuning_bytes(t) : 0);
     out.x[TIME_ELEMENTWISE] += traffic / SWEEPS / t->cluster->device->memory_bytes_per_s;
+    add_layer_products(t, &out);
+    add_layer_traffic(t, &out);
+    if (t->plan->overlap_tensor || t->plan->overlap_expert)
+        hide_layer_traffic(t, &out);
     out.x[TIME_OPTIMIZER] = accumulated_bytes(t) * layer_weights(t) / t->cluster->device->memory_bytes_per_s;
     out.x[TIME_LAUNCH] = waited_launches(t, &out);
     return out;
@@ -379,7 +421,7 @@ static struct terms head_terms(const struct plan_time *t)
     struct terms out = {{0}};
     double vocab = t->a->family == ARCHITECTURE_VIT ? 0 : t->vocab;
     double head_passes = t->plan->tuning != TUNING_FULL ? 2 : 3;
-    out.x[TIME_MATRICES] = head_passes * t->tokens * t->token.head / (t->tensor * t->cluster->device->peak_flops);
+    out.x[TIME_MATRICES] = head_passes * t->tokens * t->token.head / (t->tensor * wide_peak(t));
     out.x[TIME_LOGITS] =
         4 * t->tokens * plan_decoder_share(t->plan) * vocab / t->tensor / t->cluster->device->memory_bytes_per_s;
     out.x[TIME_OPTIMIZER] =
@@ -416,7 +458,7 @@ static double slowest_stage(const struct plan_time *t, double layer_s, double he
 /* m · slowest + (all - slowest) / v; returns the seconds of waiting in what it adds, the second of these. */
 static double add_stages(const struct plan_time *t, struct terms *out)
 {
-    struct terms layer = layer_terms(t), head = head_terms(t);
+    struct terms layer = t->of_layer, head = head_terms(t);
     const double *weights = t->framework->time.weights;
     double layer_s = weighted(weights, &layer), head_s = weighted(weights, &head), transfers = stage_transfers(t);
     bool has_head;
@@ -442,19 +484,33 @@ static double sent_gradient(const struct plan_time *t)
 /* Bytes that a rank sends in a step for `parameters` whose states are over `ranks`. */
 static double data_volume(const struct plan_time *t, double parameters, double ranks)
 {
-    double m = (double)t->plan->micro_batches, gradient = sent_gradient(t);
+    double m = sharded_passes(t), gradient = sent_gradient(t);
+    if (holds_stage(t))
+        return (2 + gradient) * parameters * (ranks - 1) / ranks;
     const double per_parameter[] = {2 * gradient, gradient + 2,
                                     (t->framework->time.reduce_each_micro_batch != 0 ? m : 1) * gradient + 2,
                                     m * (4 + gradient)};
     return per_parameter[t->plan->zero_stage] * parameters * (ranks - 1) / ranks;
 }
 
+/* Whether a ring over a group, whose ranks are `apart`, waits for the links within its nodes rather than for adapters:
+ * its data passes both. */
+static bool waits_for_links(const struct plan_time *t, double ranks, double apart)
+{
+    double node = (double)t->cluster->link_domain, members = floor(node / apart);
+    return ranks * apart <= node || (members > 1 && LINK_SHARE * t->cluster->intra_bytes_per_s <=
+                                                        ADAPTER_SHARE * members * t->cluster->inter_bytes_per_s);
+}
+
 /* `apart`: ranks between neighbours of the group. */
 static void add_data_group(const struct plan_time *t, double volume, double ranks, double apart, struct terms *out)
 {
-    if (ranks > 1)
-        out->x[ranks * apart <= (double)t->cluster->link_domain ? TIME_DATA_INTRA : TIME_DATA_INTER] +=
-            volume / ring_speed(t, ranks, apart);
+    if (ranks <= 1)
+        return;
+    if (waits_for_links(t, ranks, apart))
+        out->x[TIME_DATA_INTRA] += volume / t->cluster->intra_bytes_per_s;
+    else
+        out->x[TIME_DATA_INTER] += volume / ring_speed(t, ranks, apart);
 }
 
 /* Seconds that NCCL counts for a large all-reduce beside its bytes, by the better of a ring and a tree. */
@@ -509,9 +565,9 @@ static void add_data(const struct plan_time *t, double parameters, double replic
 /* Forward and backward, as they are stored. */
 static void add_frozen_gathers(const struct plan_time *t, double parameters, struct terms *out)
 {
-    double stored = tuning_weight_bytes(t->plan), m = (double)t->plan->micro_batches;
+    double stored = tuning_weight_bytes(t->plan), gathers = holds_stage(t) ? 1 : 2 * (double)t->plan->micro_batches;
     if (t->plan->zero_stage == 3)
-        add_data_group(t, 2 * m * (stored > 0 ? stored : 2) * parameters * (t->shards - 1) / t->shards, t->shards,
+        add_data_group(t, gathers * (stored > 0 ? stored : 2) * parameters * (t->shards - 1) / t->shards, t->shards,
                        t->tensor, out);
 }
 
@@ -531,9 +587,11 @@ static void add_offload(const struct plan_time *t, double parameters, double sha
 /* Of what data parallelism sends, gradients. */
 static double gradient_share(const struct plan_time *t)
 {
-    double gradient = sent_gradient(t), m = (double)t->plan->micro_batches;
+    double gradient = sent_gradient(t), m = sharded_passes(t);
     double reduced = t->framework->time.reduce_each_micro_batch != 0 ? m * gradient : gradient;
     const double shares[] = {1, gradient / (gradient + 2), reduced / (reduced + 2), gradient / (4 + gradient)};
+    if (holds_stage(t))
+        return gradient / (gradient + 2);
     return shares[t->plan->zero_stage];
 }
 
@@ -549,20 +607,20 @@ static bool overlaps(const struct plan_time *t, bool said)
 
 static void hide_data(const struct plan_time *t, struct terms *out)
 {
-    struct terms layer = {{0}};
     const double *weights = t->framework->time.nominal;
-    double m = (double)t->plan->micro_batches, gradients = gradient_share(t);
+    double m = sharded_passes(t), gradients = gradient_share(t);
     double sent =
         weights[TIME_DATA_INTRA] * out->x[TIME_DATA_INTRA] + weights[TIME_DATA_INTER] * out->x[TIME_DATA_INTER];
-    add_layer_products(t, &layer);
-    double forward = products(t, &layer) / t->passes * t->layers / (double)t->plan->pipeline;
+    double stage = computing(t, &t->of_layer) * t->layers / (double)t->plan->pipeline, forward = stage / t->passes;
     bool each =
         t->plan->zero_stage == 3 || (t->plan->zero_stage == 2 && t->framework->time.reduce_each_micro_batch != 0);
-    double behind_gradients = overlaps(t, t->plan->overlap_gradients) ? 2 * forward * (each ? m : 1) : 0;
-    double behind_parameters =
-        overlaps(t, t->plan->overlap_parameters) ? forward * (t->plan->zero_stage == 3 ? 3 * m : 1) : 0;
+    bool reduces_behind = overlaps(t, t->plan->overlap_gradients) && !holds_stage(t); /* but after all of it */
+    double behind_gradients = reduces_behind ? 2 * forward * (each ? m : 1) : 0;
+    double gathering = t->plan->zero_stage == 3 && !holds_stage(t) ? 3 * m : 1;
+    double behind_parameters = overlaps(t, t->plan->overlap_parameters) ? forward * gathering : 0;
     double hidden = fmin(gradients * sent, behind_gradients) + fmin((1 - gradients) * sent, behind_parameters);
-    double left = sent > 0 ? fmax(0, 1 - hidden / sent) : 1;
+    hidden = fmin(hidden, stage * (each ? m : 1)); /* both behind the backward pass, one after the other */
+    double left = sent > 0 ? 1 - (1 - contention(t)) * hidden / sent : 1;
     out->x[TIME_DATA_INTRA] *= left;
     out->x[TIME_DATA_INTER] *= left;
 }
@@ -611,6 +669,7 @@ int step_predict(const struct architecture *a, const struct training_plan *plan,
     struct plan_time t = {.a = a, .plan = plan, .cluster = cluster, .framework = framework};
     struct terms terms = {{0}};
     set_up(&t);
+    t.of_layer = layer_terms(&t);
     double waiting = add_stages(&t, &terms);
     add_step(&t, &terms);
     double seconds = weighted(framework->time.weights, &terms), sigma = framework->time.sigma,

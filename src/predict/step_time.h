@@ -48,7 +48,7 @@
  *                 are interleaved, which compute another chunk meanwhile (Megatron-LM overlap_p2p_comm)
  *
  *   term          of the head and a micro-batch                                                          source
- *   matrices      3·T·F_head / (t·peak)                                                                  flops.h
+ *   matrices      3·T·F_head / (t·peak), as of a layer, in no less than 16 bits                          flops.h
  *   logits        4·T·V/t / device memory                                                                coefficients.h
  *   tensor        1 all-reduce of 2·T·h, 2 where the embedding is on the same stage                        [2] [14]
  *   tensor-steps  3 of the loss and these, as of a layer; with sequence parallelism half a one more        [14]
@@ -58,7 +58,7 @@
  *                   0   2·G·Ψ_r
  *                   1   (G + 2)·Ψ_r
  *                   2   (G, times m where the framework reduces each micro-batch, + 2)·Ψ_r               [4]
- *                   3   m·(4 + G)·Ψ_r
+ *                   3   m·(4 + G)·Ψ_r; FSDP2 in a pipeline (whole_stages), and 2 there, (2 + G)·Ψ_r         [16]
  *                 stage 0 in buckets (coefficients.h): for each 2·((R/n - 1)·4 us + log2 n·λ), or 2·(R - n)·3.4  [8]
  *                 us + 2·(n - 1)·λ where that is less, of n nodes; λ 14 us and 2·latency of the network. A
  *                 bucket ends with the tensor that fills it: larger by Σs²/(2·Σs) of a layer's tensors' sizes s  [12]
@@ -70,28 +70,34 @@
  *
  * Launch: what of a layer's launches the device waits for. The processor launches ahead of it, so a layer takes
  * ∛(device³ + host³), more than each and less than both: with the third power vTrain's and nanotron's runs are off by
- * less than with the second, and llm-foundry's are fitted closer. Both are with the weights of predict.toml, whatever
+ * less than with the second, and llm-foundry's are fitted closer. Both are with the weights of the profile, whatever
  * is calibrated, so that the sum stays linear:
  *   device   the terms above it
  *            (adapters: 5 more for each target, fused 3)
  *   host     one layer's launches, 4/3 with full recompute, and for each collective of tensor parallelism what the
- *            framework's profile says (collective_launches)
+ *            framework's profile says (collective_launches); for each of a rank's experts, where they are
+ *            looped over, 0.4 of a layer's                                                             [17]
  *
  * Stages combine to (m - 1)·slowest + sum of all, which is the bubble exactly [1]; interleaving divides what lies
  * beyond m·slowest by v.
  *
  * Links: tensor (and context times tensor, expert times expert-tensor) groups of at most a link domain (device.h; here
  * "node") use its links, others the adapters; stages are on different nodes once the world is larger than one. Data and
- * larger tensor groups go over the adapters of the node's members of the group, all of which NCCL's rings use.
+ * larger tensor groups go over the adapters of the node's members of the group, all of which NCCL's rings use; where
+ * these are faster than the links within the node, which the same ring passes, its data waits for the links.
  * Experts go by their own group, whose ranks are et·e apart; with shard_ranks it is within the shard, and G·Ψ_r/shard
  * is reduced across.
  *
  * Overlap is in the weights: a fitted weight of data is the share that is not hidden. What a plan says to overlap
  * (overlap_gradients, …), gradients in buckets, and ZeRO stage 3 where it prefetches (overlaps_shards; not over
- * adapters that are units of their own), counts only as far as it is longer than the computing behind which it is,
- * with the weights of predict.toml: gradients two forward passes' products of the stage (of the last micro-batch, or
- * of each that is reduced), parameters one (ZeRO stage 3: all passes of all micro-batches), tensor and expert
- * parallelism the layer's own.
+ * adapters that are units of their own), counts only as far as it is longer than the computing behind which it is:
+ * what kernels take, and what they wait for the host, with the weights of the profile, whatever is calibrated.
+ * Gradients: two forward passes of the stage (of the last micro-batch, or of each that is reduced), parameters one
+ * (ZeRO stage 3: all passes of all micro-batches), both no more than the pass; FSDP2 in a pipeline reduces after the
+ * last pass. Tensor and expert parallelism: the layer's own. Computing that has communication beside it takes 18.9 %
+ * longer on GPUs, whose cores and memory both use (4 devices of H100, A100, MI250 and MI210; GPT and Llama [15]), so
+ * that 0.159 of what is hidden counts; not where
+ * collectives have engines of their own (device.h).
  *
  * Experts' tokens (plan.h, enum expert_dispatcher): with all-gather e in place of K; once to each of n nodes, or of
  * n = e ranks in one, n·(1 - (1 - 1/n)^K) in place of K. Where some layers recompute, r is 3 and their share.
@@ -107,6 +113,10 @@
  * moe_layer.py, transformer_layer.py and multi_latent_attention.py.
  * [14] Megatron-LM core/tensor_parallel/layers.py, VocabParallelEmbedding and ColumnParallelLinear, and
  * cross_entropy.py; nanotron parallel/tensor_parallel/functional.py has the same.
+ * [15] arXiv 2507.03114, section 5: the average · [16] memory.h [11]; post_backward of all units after the last
+ * backward pass (run_post_backward, or the schedule's REDUCE_GRAD) · [17] transformers models/mixtral/
+ * modeling_mixtral.py: where (4 kernels), an index, three products, an activation and a product of both, the weight's
+ * index, a product and index_add; backward two products for each, what the others leave, and three gradients added up.
  * A term without one counts what its line says. Pure; some hundred nanoseconds. */
 #ifndef MESHSWEEP_PREDICT_STEP_TIME_H
 #define MESHSWEEP_PREDICT_STEP_TIME_H

@@ -193,6 +193,10 @@ static const struct given bridge[] = {
     WHERE("peft", "lora", "task", "lora"),
     WHERE("lora_rank", "32", "task", "lora"),
     WHERE("lora_targets", "linear_qkv linear_proj linear_fc1 linear_fc2", "task", "lora"),
+    /* perf_recipes/llama: offline_packing_specs; recipes/utils/finetune_utils.py: SQuAD, with paragraphs of 117 words
+     * and questions of 10 */
+    WHERE("packed_tokens", "200", "task", "lora"),
+    WHERE("packed_tokens", "200", "task", "sft"),
     FROM("link_domain", "nvlink_domain"),
     COLUMN("hybrid_pattern"),
     FROM("mixer_heads", "mamba_heads"),

@@ -258,6 +258,24 @@ TEST(flops_per_token__attention_chunk__squares_of_chunks)
 }
 
 /* A token passes two of eight experts and the router. */
+/* Of 16 documents packed into a sequence a token sees a sixteenth; what a framework counts is as without. */
+TEST(flops_per_token__packed_documents__see_themselves)
+{
+    struct architecture a = sized(8, 1024, 8, 32000);
+    struct training_plan plan = {.sequence = 4096, .flash_attention = true}, packed = plan;
+    struct token_flops whole, parts;
+    packed.packed_tokens = 256;
+    completed(&a, &plan);
+    completed(&a, &packed);
+    flops_per_token(&a, &plan, ATTENTION_CAUSAL, &whole);
+    flops_per_token(&a, &packed, ATTENTION_CAUSAL, &parts);
+    assert_close(parts.attention, whole.attention / 16, 1e-12);
+    assert_close(parts.matrices, whole.matrices, 1e-12);
+    flops_per_token(&a, &plan, ATTENTION_FULL, &whole);
+    flops_per_token(&a, &packed, ATTENTION_FULL, &parts);
+    assert_close(parts.attention, whole.attention, 1e-12);
+}
+
 TEST(flops_per_token__mixture_of_experts__active_weights_alone)
 {
     struct architecture a = architecture_of(ARCHITECTURE_LLAMA);

@@ -344,6 +344,26 @@ TEST(memory_predict__fsdp2_pipeline__whole_stages)
     assert_true(units < 0.6 * piped.most.terms[MEMORY_BUFFERS]);
 }
 
+/* FSDP's SHARD_GRAD_OP keeps no parameters whole but in 2 bytes, while it computes; DeepSpeed's stage 2 does. */
+TEST(memory_predict__fsdp_stage_two__parameters_sharded_at_rest)
+{
+    struct training_plan plan = {.sequence = 512, .data = 8, .zero_stage = 3, .flash_attention = true};
+    struct memory_prediction three = predict(gpt(8, 256, 4), plan, "fsdp2");
+    plan.zero_stage = 2;
+    struct memory_prediction two = predict(gpt(8, 256, 4), plan, "fsdp2");
+    assert_close(two.most.terms[MEMORY_UNSHARDED], three.most.terms[MEMORY_UNSHARDED], 1e-12);
+    assert_close(two.most.terms[MEMORY_SHARDED], three.most.terms[MEMORY_SHARDED], 1e-12);
+    assert_close(two.most.terms[MEMORY_BUFFERS], 2 * two.most.parameters, 1e-12);
+    assert_true(predict(gpt(8, 256, 4), plan, "deepspeed").most.terms[MEMORY_UNSHARDED] >= 2 * two.most.parameters);
+    plan.precision = PRECISION_FP32;
+    assert_close(predict(gpt(8, 256, 4), plan, "fsdp2").most.terms[MEMORY_BUFFERS], 4 * two.most.parameters, 1e-12);
+    plan.precision = PRECISION_BF16;
+    plan.pipeline = 4;
+    two = predict(gpt(8, 256, 4), plan, "fsdp2");
+    plan.zero_stage = 3;
+    assert_close(two.most.bytes, predict(gpt(8, 256, 4), plan, "fsdp2").most.bytes, 1e-12);
+}
+
 TEST(memory_predict__gathered_logits__not_divided)
 {
     struct training_plan plan = {.sequence = 512, .tensor = 4, .micro_batches = 8};

@@ -139,8 +139,8 @@ static double mean(const double *values, size_t count)
 }
 
 /* 736 measured iterations of GPT on 2 to 8 A100 in 48 groups; the weights are those that hold for anybody, none from
- * this table. Attention is not fused. Reached: rank correlation within a group 0.952 on average, lowest 0.899 (mean
- * error of the seconds 11.0 %). With launches that hide behind the device's time by the root of squares: 0.963 and
+ * this table. Attention is not fused. Reached: rank correlation within a group 0.953 on average, lowest 0.901 (mean
+ * error of the seconds 10.8 %). With launches that hide behind the device's time by the root of squares: 0.963 and
  * 0.909 (12.7 %). The link is NVLink's published 300 GB/s; at the 150 GB/s that come with the table, which is what was
  * measured of it, the weight of the tensor term would count the loss twice. */
 TEST(step_predict__vtrain_runs__ranked_within_their_groups)
