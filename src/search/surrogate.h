@@ -11,7 +11,8 @@
  *              positive numbers, 1 for other unequal values; s the model's own spread, noise 5 %, the length ℓ what
  *              the runs make probable
  *
- * and its deviation that of s times the root of the variance that the measured leave of the process, and of the slope;
+ * and its deviation that of s times the root of the variance that the measured leave of the process, calibrated by how
+ * well the others foretell each of them, and of the slope;
  * of very many candidates it is computed from the measured that tell most of the others. Four fifths of the process
  * are a sum over keys, each by itself (surrogate_parts.h).
  *

@@ -282,7 +282,7 @@ static void add_kernel(const float *kernels, int steps, float believed, float do
 static struct expectation expect(const struct explained *r, double predicted, float process, float left)
 {
     double distance = predicted - r->middle;
-    double variance = r->spread * r->spread + r->slope_variance * distance * distance;
+    double spread = r->calibration * r->spread, variance = spread * spread + r->slope_variance * distance * distance;
     return (struct expectation){r->level + r->slope * distance + (double)process,
                                 sqrt(variance * (double)left + REGRESSION_NOISE * REGRESSION_NOISE)};
 }

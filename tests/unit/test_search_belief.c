@@ -220,6 +220,28 @@ TEST(regression__alike_runs_apart__the_spread_is_large)
     explained_free(&many);
 }
 
+/* Runs that the others foretell say that more can be said of the rest than was thought; one that they do not foretell,
+ * less. */
+TEST(regression__runs_left_out_one_by_one__calibrate_what_is_said_of_others)
+{
+    enum { COUNT = 6 };
+    const double predicted[COUNT] = {0}, foretold[COUNT] = {0}, alone[] = {0, 0, 0, 0, 0, 0.9};
+    double alike[COUNT * COUNT];
+    struct explained right, wrong, one;
+    for (size_t i = 0; i < COUNT * COUNT; i++)
+        alike[i] = i % (COUNT + 1) == 0 ? 1 : 0.9;
+    const struct regression_view view = {1, 0.25, 0.1, alike};
+    regression_explain(&(struct regression_runs){COUNT, predicted, foretold}, &view, &right);
+    regression_explain(&(struct regression_runs){COUNT, predicted, alone}, &view, &wrong);
+    regression_explain(&(struct regression_runs){1, predicted, alone}, &view, &one);
+    assert_float_equal(right.calibration, sqrt(1.0 / COUNT), 1e-9);
+    assert_true(wrong.calibration > 1);
+    assert_float_equal(one.calibration, 1, 1e-9);
+    explained_free(&right);
+    explained_free(&wrong);
+    explained_free(&one);
+}
+
 /* A run that is far better than its view says is no broken one. */
 TEST(regression__far_better_run__counts_in_full)
 {
