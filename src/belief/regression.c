@@ -136,6 +136,7 @@ void regression_explain(const struct regression_runs *runs, const struct regress
     for (size_t i = 0; i < n; i++)
         left[i] = fmax(-BROKEN, left[i]);
     double squares = generalised_square(view, left, n);
+    out->freedom = (size_t)(PRIOR_RUNS + freedom);
     out->spread = sqrt((PRIOR_RUNS * view->spread * view->spread + squares) / (PRIOR_RUNS + freedom));
     out->spread = fmax(SPREAD_LEAST, out->spread);
     weigh(view, left, n, out);

@@ -31,6 +31,7 @@ struct regression_view {
 
 struct explained {
     double slope, slope_variance, middle, level, spread;
+    size_t freedom;      /* degrees of it that the spread was estimated with, the prior's included */
     double calibration;  /* by how much deviations are to be multiplied */
     double log_evidence; /* 0 without a run */
     double *weights;     /* by run: what is left over at a candidate is Σ weight · covariance. explained_free */

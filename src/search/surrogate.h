@@ -60,9 +60,12 @@ void surrogate_tell(struct surrogate *b, size_t candidate);
 /* Of every candidate. Borrowed until the next surrogate_tell. */
 const struct estimate *surrogate_all(struct surrogate *b);
 
-/* Whether there are predicted times and they rank what was measured as it came out, about as long as it was, and
- * predicted memory is trusted: until something contradicts. */
-bool surrogate_believes(struct surrogate *b);
+/* How far the merits of candidates are correlated, given what was measured: `out`, count × count. After
+ * surrogate_all. */
+void surrogate_correlation(const struct surrogate *b, const size_t *candidates, size_t count, double *out);
+
+/* Degrees of freedom of what deviations were estimated from: what is believed is Student's. After surrogate_all. */
+size_t surrogate_freedom(const struct surrogate *b);
 
 /* The merit of an objective, and back. */
 double merit_of(const struct search_space *space, double objective);
