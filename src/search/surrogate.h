@@ -33,7 +33,8 @@
  *               between what fitted and what did not
  *
  * Both limits are learnt alike (belief/memory_limit.h). The second is the share of failures among measured neighbours
- * under the same kernel. Depends on the set of outcomes, not on their order. Pure. */
+ * under the same kernel, and far from them that among all runs. Depends on the set of outcomes, not on their order.
+ * Pure. */
 #ifndef MESHSWEEP_SEARCH_SURROGATE_H
 #define MESHSWEEP_SEARCH_SURROGATE_H
 

@@ -212,6 +212,31 @@ TEST(model__outcomes_that_scatter__goes_on_for_longer)
     fixture_close(&f);
 }
 
+/* What crashes every second time, wherever it is, is expected to. */
+TEST(model__crashes_at_random__expected_anywhere)
+{
+    enum { TRIALS = 30 };
+    struct search_fixture f;
+    fixture_open(&f, 16, false);
+    struct search *s = open_model(&f, 0);
+    struct decision d;
+    double expected = 0;
+    for (int i = 0; i < TRIALS; i++) {
+        assert_int_equal(search_ask(s, &d), SEARCH_RUN);
+        const char *fails = strstr(d.reason, "fails with ");
+        assert_non_null(fails);
+        expected = strtod(fails + strlen("fails with "), NULL);
+        struct search_outcome o = fixture_outcome(&f, &(struct decision){.candidate = 0});
+        if (i % 2 == 0)
+            o.kind = OUTCOME_FAILED, o.failure = "exit";
+        search_tell(s, d.candidate, &o);
+    }
+    print_message("after %d trials: fails with %g %%\n", TRIALS, expected);
+    assert_true(expected > 30);
+    search_free(s);
+    fixture_close(&f);
+}
+
 /* A limit is learned from what failed: it is bisected, not walked down to, and one stage's holds for those below. */
 TEST(model__no_predictions_and_a_limit__few_run_out_of_memory)
 {
