@@ -8,11 +8,11 @@
 #include "util/memory.h"
 #include "util/quantile.h"
 
-#define PIVOT_LEAST 1e-12 /* of the covariance: what rounding leaves of alike rows */
-#define SPREAD_LEAST 0.10
-#define PRIOR_RUNS 3.0 /* what a calibration needs before it is believed at all */
-#define BROKEN 1.0     /* a run that is slower still is broken: its neighbours need not be */
-#define FAR 2.0        /* from what the view says: no single run turns a slope over */
+#define PIVOT_LEAST 1e-12             /* of the covariance: what rounding leaves of alike rows */
+#define SPREAD_LEAST REGRESSION_NOISE /* less cannot be told from it */
+#define PRIOR_RUNS 3.0                /* what a calibration needs before it is believed at all */
+#define BROKEN 1.0                    /* a run that is slower still is broken: its neighbours need not be */
+#define FAR 2.0                       /* from what the view says: no single run turns a slope over */
 
 static double median_of(const double *values, size_t count)
 {
@@ -34,13 +34,20 @@ static double leave_over(const struct regression_runs *runs, double slope, doubl
     return level;
 }
 
-/* `values` becomes (covariance + noise)⁻¹ values; ln of the determinant. */
-static double solve(const struct regression_view *view, double spread, double *values, size_t count)
+/* The caller's. */
+static double *covariance_with_noise(const struct regression_view *view, double spread, size_t count)
 {
-    double *matrix = xcalloc(count * count + 1, sizeof *matrix), log_determinant = 0;
+    double *matrix = xcalloc(count * count + 1, sizeof *matrix);
     memcpy(matrix, view->covariance, count * count * sizeof *matrix);
     for (size_t i = 0; i < count; i++)
         matrix[i * count + i] += REGRESSION_NOISE * REGRESSION_NOISE / (spread * spread);
+    return matrix;
+}
+
+/* `values` becomes (covariance + noise)⁻¹ values; ln of the determinant. */
+static double solve(const struct regression_view *view, double spread, double *values, size_t count)
+{
+    double *matrix = covariance_with_noise(view, spread, count), log_determinant = 0;
     solve_positive_definite(matrix, values, count, PIVOT_LEAST);
     for (size_t i = 0; i < count; i++)
         log_determinant += 2 * log(matrix[i * count + i]); /* of the factor, which is left there */
@@ -92,6 +99,33 @@ static void find_slope(const struct regression_runs *runs, const struct regressi
     free(solved_y);
 }
 
+/* Element (i, i) of the inverse of a matrix, n × n, by its lower factor: the square of a column of the factor's
+ * inverse, for which there is room in `column`. */
+static double inverse_at(const double *factor, size_t n, size_t i, double *column)
+{
+    double squares = 0;
+    for (size_t k = i; k < n; k++) {
+        double sum = k == i ? 1 : -weighted_sum(factor + k * n + i, column + i, k - i);
+        column[k] = sum / factor[k * n + k];
+        squares += column[k] * column[k];
+    }
+    return squares;
+}
+
+/* weights, calibration. */
+static void weigh(const struct regression_view *view, const double *left, size_t n, struct explained *out)
+{
+    double *matrix = covariance_with_noise(view, out->spread, n), *column = xcalloc(n + 1, sizeof *column), squares = 0;
+    out->weights = xcalloc(n + 1, sizeof *out->weights);
+    memcpy(out->weights, left, n * sizeof *left);
+    solve_positive_definite(matrix, out->weights, n, PIVOT_LEAST); /* leaves the factor in the matrix */
+    for (size_t i = 0; i < n; i++)
+        squares += out->weights[i] * out->weights[i] / inverse_at(matrix, n, i, column);
+    out->calibration = n > 0 ? sqrt((1 + squares / (out->spread * out->spread)) / (double)n) : 1;
+    free(matrix);
+    free(column);
+}
+
 void regression_explain(const struct regression_runs *runs, const struct regression_view *view, struct explained *out)
 {
     size_t n = runs->count;
@@ -102,10 +136,11 @@ void regression_explain(const struct regression_runs *runs, const struct regress
     for (size_t i = 0; i < n; i++)
         left[i] = fmax(-BROKEN, left[i]);
     double squares = generalised_square(view, left, n);
+    out->freedom = (size_t)(PRIOR_RUNS + freedom);
     out->spread = sqrt((PRIOR_RUNS * view->spread * view->spread + squares) / (PRIOR_RUNS + freedom));
     out->spread = fmax(SPREAD_LEAST, out->spread);
-    solve(view, out->spread, left, n);
-    out->weights = left;
+    weigh(view, left, n, out);
+    free(left);
 }
 
 void explained_free(struct explained *r)

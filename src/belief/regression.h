@@ -7,7 +7,10 @@
  * view, and generalised least squares find it; the variance, of which `spread` is the root, has an inverse gamma prior
  * that counts as three runs, and takes the generalised square of what is left. With both integrated out the evidence of
  * the view is Student's density of the runs: views are compared by it. A run that is far slower than its view says is
- * taken for broken and not for slower still. Depends on the set of runs only. Pure. */
+ * taken for broken and not for slower still. How far each run lies from what the others alone would have said of it,
+ * over how far it was expected to (section 5.4.2), is the calibration of what is said of others: the root of the mean
+ * square over all runs but the first, which sets the level, and one more that is as expected. Depends on the set of
+ * runs only. Pure. */
 #ifndef MESHSWEEP_BELIEF_REGRESSION_H
 #define MESHSWEEP_BELIEF_REGRESSION_H
 
@@ -28,6 +31,8 @@ struct regression_view {
 
 struct explained {
     double slope, slope_variance, middle, level, spread;
+    size_t freedom;      /* degrees of it that the spread was estimated with, the prior's included */
+    double calibration;  /* by how much deviations are to be multiplied */
     double log_evidence; /* 0 without a run */
     double *weights;     /* by run: what is left over at a candidate is Σ weight · covariance. explained_free */
 };

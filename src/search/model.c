@@ -3,35 +3,36 @@
  * With best merit m, mean μ and deviation σ the expected improvement is σ·(z·Φ(z) + φ(z)), z = (μ - m)/σ, in relative
  * terms of the objective, and counts in both views of the predictions by the trust in each; times the square of the
  * probability of not failing, over devices × predicted time. Before a group has a result, its highest mean goes first,
- * likewise weighed. When nothing at all is, the best of what is left is tried all the same until the last
- * PATIENCE trials (PATIENCE_DOUBTED where predicted times rank badly, memory is not trusted, or there are none), or
- * PATIENCE_SHARE of those before them, brought nothing better. Then one that would be better but may well fail is
- * tried, and another as long as they run; then the search is over. What runs counts as if it had come out as
- * believed. */
+ * likewise weighed.
+ *
+ * A group goes on until the probability that anything is left of it which runs and beats the best by the target gap is
+ * less than DOUBT (belief/better_left.h). What is worth its run comes first: its gain, times what the chance that it
+ * runs counts for, is the gap or more. Then comes what is likeliest to be better, as it leaves most doubt. Last, one
+ * that would be better but may well fail is tried, and another as long as they run; then the search is over. What runs
+ * counts as if it had come out as believed. */
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "belief/better_left.h"
+#include "belief/regression.h"
 #include "search/surrogate.h"
 #include "util/memory.h"
 
-/* Trials without a better one before "nothing more is expected" is believed: predictions may be worse than they
- * seem. */
-#define PATIENCE 3
-#define PATIENCE_DOUBTED 10 /* where outcomes have contradicted them, or there are none */
-#define PATIENCE_SHARE 0.5  /* of the trials up to the last gain: what was found late was not seen coming */
+#define DOUBT 0.05     /* that the best has been found to within the gap: less ends a search */
+#define DRAWN_MOST 100 /* candidates of a group, the likeliest to be better, that are drawn jointly */
+#define GAP_MOST 0.99  /* whose logarithm is finite */
 
 /* Chances of failure. */
 #define NONE (-1.0)
-#define EVEN 0.5
 #define ALL_BUT_CERTAIN (1 - 1e-9)
 
 struct model_strategy {
     struct surrogate *surrogate;
-    double *gains;         /* by candidate that is open, when last asked: expected over the best */
-    double *best;          /* by group: merit that has to be beaten; -INFINITY: none */
-    size_t *winner;        /* by group, when last asked: candidate with the best outcome; SIZE_MAX: none */
-    size_t beyond;         /* candidate that ran last as what may well fail, before the end; SIZE_MAX: none did */
-    size_t trials_at_gain; /* that had been asked for when one was seen to be another */
+    double *gains;   /* by candidate that is open, when last asked: expected over the best */
+    double *best;    /* by group: merit that has to be beaten; -INFINITY: none */
+    double *chances; /* by candidate that is open, when last asked: that it runs and is better by the gap */
+    double *left;    /* by group, when last asked: the probability that something better is left */
+    size_t beyond;   /* candidate that ran last as what may well fail, before the end; SIZE_MAX: none did */
 };
 
 struct choice {
@@ -47,10 +48,9 @@ static int create(struct search *s, void **own, struct error *e)
     m->beyond = SIZE_MAX;
     m->surrogate = surrogate_create(s);
     m->gains = xcalloc(s->space->count + 1, sizeof *m->gains);
+    m->chances = xcalloc(s->space->count + 1, sizeof *m->chances);
     m->best = xcalloc(s->space->group_count + 1, sizeof *m->best);
-    m->winner = xcalloc(s->space->group_count + 1, sizeof *m->winner);
-    for (size_t g = 0; g < s->space->group_count; g++)
-        m->winner[g] = SIZE_MAX;
+    m->left = xcalloc(s->space->group_count + 1, sizeof *m->left);
     *own = m;
     return 0;
 }
@@ -62,8 +62,9 @@ static void destroy(void *own)
         return;
     surrogate_free(m->surrogate);
     free(m->gains);
+    free(m->chances);
     free(m->best);
-    free(m->winner);
+    free(m->left);
     free(m);
 }
 
@@ -135,10 +136,101 @@ static double score_of(const struct search_space *space, const struct candidate 
     return worth_of(b) * gain / cost_of(space, c, b);
 }
 
-/* One way to look for what runs next: GAIN_WEIGHED counts the risk twice, as worth_of, GAIN_BY_CHANCE once. */
+/* --- whether to go on --- */
+
+struct by_rank {
+    size_t candidate;
+    double chance;
+};
+
+static int by_chance(const void *a, const void *b)
+{
+    const struct by_rank *x = a, *y = b;
+    if (x->chance != y->chance)
+        return x->chance < y->chance ? 1 : -1;
+    return (x->candidate > y->candidate) - (x->candidate < y->candidate);
+}
+
+static struct left_expectation expected_over(const struct expectation *x, double beaten)
+{
+    double noise = REGRESSION_NOISE * REGRESSION_NOISE;
+    return (struct left_expectation){x->mean - beaten, sqrt(fmax(x->deviation * x->deviation - noise, 0))};
+}
+
+/* Better by the gap, in merits. */
+static double to_beat(const struct search *s, double best)
+{
+    return best - log1p(-fmin(search_number(s, SEARCH_TARGET_GAP), GAP_MOST));
+}
+
+static double chance_above(const struct estimate *b, double beaten)
+{
+    struct left_expectation believed = expected_over(&b->believed, beaten),
+                            doubted = expected_over(&b->doubted, beaten);
+    double above = b->trust * left_above_alone(&believed) + (1 - b->trust) * left_above_alone(&doubted);
+    return above * (1 - failure_of(b));
+}
+
+/* The open candidates of a group, likeliest first; their number. */
+static size_t rank_group(const struct search *s, const struct model_strategy *m, size_t group, struct by_rank *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < s->space->count; i++)
+        if (s->space->candidates[i].group == group && search_is_open(s, i))
+            out[count++] = (struct by_rank){i, m->chances[i]};
+    qsort(out, count, sizeof *out, by_chance);
+    return count;
+}
+
+static double chance_jointly(const struct model_strategy *m, const struct estimate *all, const struct by_rank *ranked,
+                             size_t count, double beaten)
+{
+    struct left_expectation believed[DRAWN_MOST], doubted[DRAWN_MOST];
+    double failure[DRAWN_MOST], *correlation = xcalloc(count * count + 1, sizeof *correlation);
+    size_t at[DRAWN_MOST];
+    for (size_t i = 0; i < count; i++) {
+        const struct estimate *b = &all[ranked[i].candidate];
+        at[i] = ranked[i].candidate;
+        failure[i] = failure_of(b);
+        believed[i] = expected_over(&b->believed, beaten);
+        doubted[i] = expected_over(&b->doubted, beaten);
+    }
+    surrogate_correlation(m->surrogate, at, count, correlation);
+    double chance = better_left(&(struct candidates_left){count, believed, doubted, all[ranked->candidate].trust,
+                                                          surrogate_freedom(m->surrogate), failure, correlation});
+    free(correlation);
+    return chance;
+}
+
+/* Draws are spared where one candidate alone is enough. */
+static double chance_of_better(const struct search *s, const struct model_strategy *m, const struct estimate *all,
+                               size_t group, struct by_rank *ranked)
+{
+    if (isinf(m->best[group]) || search_number(s, SEARCH_TARGET_GAP) <= 0) /* without a gap, nothing is good enough */
+        return 1;
+    size_t count = rank_group(s, m, group, ranked);
+    if (count == 0 || ranked->chance >= DOUBT)
+        return count == 0 ? 0 : ranked->chance;
+    return chance_jointly(m, all, ranked, count < DRAWN_MOST ? count : DRAWN_MOST, to_beat(s, m->best[group]));
+}
+
+static void fill_left(const struct search *s, const struct estimate *all, struct model_strategy *m)
+{
+    struct by_rank *ranked = xcalloc(s->space->count + 1, sizeof *ranked);
+    for (size_t i = 0; i < s->space->count; i++)
+        if (search_is_open(s, i))
+            m->chances[i] = chance_above(&all[i], to_beat(s, m->best[s->space->candidates[i].group]));
+    for (size_t g = 0; g < s->space->group_count; g++)
+        m->left[g] = chance_of_better(s, m, all, g, ranked);
+    free(ranked);
+}
+
+/* --- what runs next --- */
+
+/* One way to look for it. */
 struct pass {
     double risk, risk_of_first; /* most of it, in a group with a result and in one without */
-    enum { GAIN_WEIGHED, GAIN_ANY, GAIN_BY_CHANCE } gain;
+    enum { BY_GAIN, BY_CHANCE } by;
 };
 
 static bool may_run(const struct estimate *b, double best, const struct pass *p)
@@ -159,29 +251,30 @@ static size_t first_empty_group(const struct search *s, const double *best, cons
     return group;
 }
 
-/* Whether enough is expected of it. */
-static bool is_worth_it(const struct search *s, const struct estimate *b, const struct pass *p, double gain)
+/* Negative: not worth its run. */
+static double score_in(const struct search *s, const struct model_strategy *m, const struct estimate *b,
+                       size_t candidate, const struct pass *p)
 {
-    double chance = p->gain == GAIN_BY_CHANCE ? 1 - failure_of(b) : worth_of(b);
-    return p->gain == GAIN_ANY || gain * chance >= search_number(s, SEARCH_TARGET_GAP);
+    const struct candidate *x = &s->space->candidates[candidate];
+    double best = m->best[x->group], gain = m->gains[candidate], gap = search_number(s, SEARCH_TARGET_GAP);
+    if (p->by == BY_CHANCE && !isinf(best) && gap > 0)
+        return m->chances[candidate] * (1 - failure_of(b));
+    return worth_of(b) * gain >= gap || p->by == BY_CHANCE ? score_of(s->space, x, b, best, gain) : -1;
 }
 
 static struct choice choose(const struct search *s, const struct estimate *all, const struct model_strategy *m,
                             const struct pass *p)
 {
     struct choice c = {0};
-    const double *best = m->best;
-    size_t empty = first_empty_group(s, best, all, p);
+    size_t empty = first_empty_group(s, m->best, all, p);
     for (size_t i = 0; i < s->space->count; i++) {
-        const struct candidate *x = &s->space->candidates[i];
-        if (!search_is_open(s, i) || !may_run(&all[i], best[x->group], p) || (empty != SIZE_MAX && x->group != empty))
+        size_t group = s->space->candidates[i].group;
+        if (!search_is_open(s, i) || !may_run(&all[i], m->best[group], p) || (empty != SIZE_MAX && group != empty) ||
+            m->left[group] < DOUBT)
             continue;
-        double gain = m->gains[i];
-        if (!is_worth_it(s, &all[i], p, gain))
-            continue;
-        double score = score_of(s->space, x, &all[i], best[x->group], gain);
-        if (!c.any || score > c.score)
-            c = (struct choice){i, score, gain, true};
+        double score = score_in(s, m, &all[i], i, p);
+        if (score >= 0 && (!c.any || score > c.score))
+            c = (struct choice){i, score, m->gains[i], true};
     }
     return c;
 }
@@ -201,25 +294,6 @@ static void explain(const struct search *s, const struct estimate *b, double bes
                  100 * c->gain);
 }
 
-/* Seen when asked, and not when told: what ran at the same time may end in any order. */
-static size_t trials_since_gain(const struct search *s, struct model_strategy *m)
-{
-    for (size_t g = 0; g < s->space->group_count; g++) {
-        size_t winner = s->best[g].any ? s->best[g].candidate : SIZE_MAX;
-        if (winner != m->winner[g])
-            m->trials_at_gain = s->counts.trials;
-        m->winner[g] = winner;
-    }
-    return s->counts.trials - m->trials_at_gain;
-}
-
-static bool is_patient(const struct search *s, struct model_strategy *m)
-{
-    double since = (double)trials_since_gain(s, m),
-           least = surrogate_believes(m->surrogate) ? PATIENCE : PATIENCE_DOUBTED;
-    return since < fmax(least, PATIENCE_SHARE * (double)m->trials_at_gain);
-}
-
 /* What would gain most by the chance that it runs, unless the last such job did not: predictions that nothing has
  * contradicted near it may be wrong, and what runs there says so of all others. */
 static struct choice choose_beyond(const struct search *s, const struct estimate *all, const struct model_strategy *m)
@@ -237,13 +311,11 @@ static struct choice choose_beyond(const struct search *s, const struct estimate
     return c;
 }
 
-/* In this order: what is worth its run, risky or not, before what is run because predictions may be wrong; what will
- * all but certainly fail where nothing of a group has run; and before it is said that nothing more is expected, what is
- * likelier to run than not and would gain it by its chance. */
-static const struct pass passes[] = {{ALL_BUT_CERTAIN, SEARCH_HOPELESS, GAIN_WEIGHED},
-                                     {ALL_BUT_CERTAIN, SEARCH_HOPELESS, GAIN_ANY},
-                                     {NONE, 1, GAIN_ANY},
-                                     {EVEN, EVEN, GAIN_BY_CHANCE}};
+/* What is worth its run comes first, then what leaves most doubt that the best has been found; what will all but
+ * certainly fail only where nothing of a group has run. */
+static const struct pass passes[] = {{ALL_BUT_CERTAIN, SEARCH_HOPELESS, BY_GAIN},
+                                     {ALL_BUT_CERTAIN, SEARCH_HOPELESS, BY_CHANCE},
+                                     {NONE, 1, BY_CHANCE}};
 
 static void decide_on(const struct search *s, const struct model_strategy *m, const struct estimate *all,
                       const struct choice *c, struct decision *out)
@@ -282,12 +354,9 @@ static enum search_answer ask(struct search *s, void *own, struct decision *out)
     const struct estimate *all = surrogate_all(m->surrogate);
     find_bests(s, all, m->best);
     fill_gains(s, all, m);
-    bool patient = is_patient(s, m);
+    fill_left(s, all, m);
     for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
-        const struct pass *p = &passes[i];
-        if (p->gain == GAIN_ANY && !patient)
-            continue;
-        struct choice c = choose(s, all, m, p);
+        struct choice c = choose(s, all, m, &passes[i]);
         if (!c.any)
             continue;
         decide_on(s, m, all, &c, out);

@@ -228,7 +228,7 @@ static void compare_claims(struct surrogate *b)
     free(group);
 }
 
-static float kernel(const struct surrogate *b, size_t i, size_t j)
+float surrogate_kernel(const struct surrogate *b, size_t i, size_t j)
 {
     const float *x = b->coordinates + i * b->dimensions, *y = b->coordinates + j * b->dimensions;
     float sum = 0;
@@ -245,7 +245,7 @@ struct surrogate *surrogate_create(const struct search *s)
 {
     struct surrogate *b = xcalloc(1, sizeof *b);
     b->s = s;
-    b->stale = b->believed = true;
+    b->stale = true;
     b->all = xcalloc(s->space->count + 1, sizeof *b->all);
     b->largest_fit = xcalloc(s->space->memory_class_count + 1, sizeof *b->largest_fit);
     b->smallest_oom = xcalloc(s->space->memory_class_count + 1, sizeof *b->smallest_oom);
@@ -303,7 +303,7 @@ void surrogate_tell(struct surrogate *b, size_t candidate)
     memmove(b->kernels + at + 1, b->kernels + at, (b->told_count - at) * sizeof *b->kernels);
     float *row = xcalloc(b->s->space->count + 1, sizeof *row);
     for (size_t i = 0; i < b->s->space->count; i++)
-        row[i] = kernel(b, i, candidate);
+        row[i] = surrogate_kernel(b, i, candidate);
     b->told[at] = candidate;
     b->kernels[at] = row;
     b->told_count++;
@@ -331,10 +331,4 @@ const struct estimate *surrogate_all(struct surrogate *b)
     b->stale = false;
     free(fits);
     return b->all;
-}
-
-bool surrogate_believes(struct surrogate *b)
-{
-    surrogate_all(b);
-    return b->believed;
 }

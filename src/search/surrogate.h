@@ -11,7 +11,8 @@
  *              positive numbers, 1 for other unequal values; s the model's own spread, noise 5 %, the length ℓ what
  *              the runs make probable
  *
- * and its deviation that of s times the root of the variance that the measured leave of the process, and of the slope;
+ * and its deviation that of s times the root of the variance that the measured leave of the process, calibrated by how
+ * well the others foretell each of them, and of the slope;
  * of very many candidates it is computed from the measured that tell most of the others. Four fifths of the process
  * are a sum over keys, each by itself (surrogate_parts.h).
  *
@@ -32,7 +33,8 @@
  *               between what fitted and what did not
  *
  * Both limits are learnt alike (belief/memory_limit.h). The second is the share of failures among measured neighbours
- * under the same kernel. Depends on the set of outcomes, not on their order. Pure. */
+ * under the same kernel, and far from them that among all runs. Depends on the set of outcomes, not on their order.
+ * Pure. */
 #ifndef MESHSWEEP_SEARCH_SURROGATE_H
 #define MESHSWEEP_SEARCH_SURROGATE_H
 
@@ -59,9 +61,12 @@ void surrogate_tell(struct surrogate *b, size_t candidate);
 /* Of every candidate. Borrowed until the next surrogate_tell. */
 const struct estimate *surrogate_all(struct surrogate *b);
 
-/* Whether there are predicted times and they rank what was measured as it came out, about as long as it was, and
- * predicted memory is trusted: until something contradicts. */
-bool surrogate_believes(struct surrogate *b);
+/* How far the merits of candidates are correlated, given what was measured: `out`, count × count. After
+ * surrogate_all. */
+void surrogate_correlation(const struct surrogate *b, const size_t *candidates, size_t count, double *out);
+
+/* Degrees of freedom of what deviations were estimated from: what is believed is Student's. After surrogate_all. */
+size_t surrogate_freedom(const struct surrogate *b);
 
 /* The merit of an objective, and back. */
 double merit_of(const struct search_space *space, double objective);

@@ -5,7 +5,8 @@
 #include "util/memory.h"
 
 #define FAILURE_PRIOR 0.02
-#define FAILURE_WEIGHT 1.0 /* of the prior, in neighbours */
+#define FAILURE_WEIGHT 1.0 /* of the share of all runs, in neighbours */
+#define FAILURE_RUNS 10.0  /* that the prior counts as, against the share of all runs */
 
 /* Whether they differ in nothing but the batch and the ZeRO stage: then the one with the higher stage and the smaller
  * micro-batch needs no more memory. */
@@ -143,19 +144,25 @@ static double chance_of_oom(const struct surrogate *b, const struct candidate *c
     return c->bytes > 0 && c->usable_bytes > 0 ? 0 : otherwise;
 }
 
-/* Whether some run failed of something else: without, there is nothing to weigh. */
-static bool some_failed(const struct surrogate *b)
+/* The share of all runs that fail of something else, whatever they are: what crashes at random crashes anywhere. */
+static double failing_share(const struct surrogate *b, size_t *failed)
 {
-    for (size_t i = 0; i < b->told_count; i++)
-        if (b->s->trials[b->told[i]].state == TRIAL_FAILED && !b->s->trials[b->told[i]].out_of_memory)
-            return true;
-    return false;
+    double runs = 0;
+    *failed = 0;
+    for (size_t i = 0; i < b->told_count; i++) {
+        const struct trial *t = &b->s->trials[b->told[i]];
+        runs += !t->out_of_memory;
+        *failed += t->state == TRIAL_FAILED && !t->out_of_memory;
+    }
+    return (FAILURE_PRIOR * FAILURE_RUNS + (double)*failed) / (FAILURE_RUNS + runs);
 }
 
 /* The share of measured neighbours that failed of something else, for every candidate. The caller's. */
 static float *failed_nearby(const struct surrogate *b)
 {
-    size_t told_count = some_failed(b) ? b->told_count : 0, count = b->s->space->count;
+    size_t some_failed, count = b->s->space->count;
+    double share = failing_share(b, &some_failed);
+    size_t told_count = some_failed > 0 ? b->told_count : 0; /* without, there is nothing to weigh */
     float *failed = xcalloc(count + 1, sizeof *failed), *all = xcalloc(count + 1, sizeof *all);
     for (size_t i = 0; i < told_count; i++) {
         const struct trial *t = &b->s->trials[b->told[i]];
@@ -167,7 +174,7 @@ static float *failed_nearby(const struct surrogate *b)
         }
     }
     for (size_t c = 0; c < count; c++)
-        failed[c] = ((float)(FAILURE_PRIOR * FAILURE_WEIGHT) + failed[c]) / ((float)FAILURE_WEIGHT + all[c]);
+        failed[c] = ((float)(share * FAILURE_WEIGHT) + failed[c]) / ((float)FAILURE_WEIGHT + all[c]);
     free(all);
     return failed;
 }

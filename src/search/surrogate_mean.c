@@ -214,7 +214,7 @@ struct pivots {
 static void pick_pivots(const struct surrogate *b, const struct runs *r, int steps, double noise, size_t most,
                         struct pivots *out)
 {
-    double left[OBSERVED_MOST];
+    double left[OBSERVED_MOST] = {0};
     out->count = 0;
     out->factors = xcalloc(r->count + 1, OBSERVED_MOST * sizeof *out->factors);
     for (size_t i = 0; i < r->count; i++)
@@ -282,7 +282,7 @@ static void add_kernel(const float *kernels, int steps, float believed, float do
 static struct expectation expect(const struct explained *r, double predicted, float process, float left)
 {
     double distance = predicted - r->middle;
-    double variance = r->spread * r->spread + r->slope_variance * distance * distance;
+    double spread = r->calibration * r->spread, variance = spread * spread + r->slope_variance * distance * distance;
     return (struct expectation){r->level + r->slope * distance + (double)process,
                                 sqrt(variance * (double)left + REGRESSION_NOISE * REGRESSION_NOISE)};
 }
@@ -300,6 +300,9 @@ static void fill_estimates(struct surrogate *b, const struct runs *r, int steps,
 {
     size_t count = b->s->space->count;
     double spread = trust > BELIEVED ? v->believed.spread : v->doubted.spread, noise = REGRESSION_NOISE / spread;
+    b->steps = steps;
+    b->noise = noise * noise;
+    b->freedom = v->doubted.freedom;
     float *sums = xcalloc(2 * count + 1, sizeof *sums), *left = variance_left(b, r, steps, noise * noise);
     struct process p = {sums, sums + count};
     /* Row by row: a hundred rows at once are more than a processor fetches ahead. */
@@ -333,9 +336,66 @@ void surrogate_fill_means(struct surrogate *b, const struct fitted *fits)
     learn_both(b, r, steps, spread, &v);
     if (before > 0 && r->count > 0)
         trust = 1 / (1 + exp(v.doubted.log_evidence - v.believed.log_evidence) * (1 - before) / before);
-    b->believed = predicted && trust > BELIEVED && v.believed.slope > BELIEVED && b->memory_trust > BELIEVED;
     fill_estimates(b, r, steps, &v, trust);
     views_free(&v);
     free(r->alike);
     free(r);
+}
+
+/* --- what is left, jointly --- */
+
+#define LEFT_LEAST 1e-9 /* of the process's variance: what rounding leaves of a candidate that was measured */
+
+static double joint(const struct surrogate *b, size_t i, size_t j)
+{
+    return SURROGATE_SUM * surrogate_alike(b, i, j) +
+           (1 - SURROGATE_SUM) * (double)at_length(surrogate_kernel(b, i, j), b->steps);
+}
+
+/* What the pivots say of a candidate: `out`, one number each. */
+static void fill_row(const struct surrogate *b, const struct runs *r, const struct pivots *p, size_t candidate,
+                     double *out)
+{
+    for (size_t m = 0; m < p->count; m++) {
+        const double *factors = p->factors + p->at[m] * OBSERVED_MOST;
+        double left = joint(b, b->told[r->at[p->at[m]]], candidate) - weighted_sum(factors, out, m);
+        out[m] = left / factors[m];
+    }
+}
+
+/* Covariances become correlations. */
+static void normalise(double *matrix, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < i; j++) {
+            double own = fmax(matrix[i * count + i], LEFT_LEAST), other = fmax(matrix[j * count + j], LEFT_LEAST);
+            matrix[i * count + j] = matrix[j * count + i] = matrix[i * count + j] / sqrt(own * other);
+        }
+    for (size_t i = 0; i < count; i++)
+        matrix[i * count + i] = 1;
+}
+
+void surrogate_correlation(const struct surrogate *b, const size_t *candidates, size_t count, double *out)
+{
+    struct runs *r = xcalloc(1, sizeof *r);
+    struct pivots p;
+    take_runs(b, r);
+    pick_pivots(b, r, b->steps, b->noise, r->count, &p);
+    double *rows = xcalloc(count * p.count + 1, sizeof *rows);
+    for (size_t i = 0; i < count; i++)
+        fill_row(b, r, &p, candidates[i], rows + i * p.count);
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j <= i; j++)
+            out[i * count + j] =
+                joint(b, candidates[i], candidates[j]) - weighted_sum(rows + i * p.count, rows + j * p.count, p.count);
+    normalise(out, count);
+    free(rows);
+    free(p.factors);
+    free(r->alike);
+    free(r);
+}
+
+size_t surrogate_freedom(const struct surrogate *b)
+{
+    return b->freedom;
 }

@@ -29,7 +29,7 @@ struct key_scale {
 struct surrogate {
     const struct search *s;
     struct estimate *all;
-    bool stale, believed;
+    bool stale;
     /* Keys that differ, as coordinates: positive numbers in doublings. */
     float *coordinates;
     bool *is_number;
@@ -48,6 +48,11 @@ struct surrogate {
     struct contradiction time, memory;
     double usual_level;  /* of predicted merits over those of arithmetic: their mean */
     double memory_trust; /* in predicted bytes; 1 where there are none */
+    /* Of the process that estimates are of: the kernel's length, the noise's variance as a share of the spread's, and
+     * the degrees of freedom that this was estimated with. */
+    int steps;
+    double noise;
+    size_t freedom;
 };
 
 /* Whether two values of a key are equal, both missing included. */
@@ -57,6 +62,9 @@ bool surrogate_same(double a, double b);
 
 /* Of two candidates: the mean of their keys' kernels. */
 double surrogate_alike(const struct surrogate *b, size_t i, size_t j);
+
+/* The kernel from one to another. */
+float surrogate_kernel(const struct surrogate *b, size_t i, size_t j);
 
 /* To `sums`, by candidate: SURROGATE_SUM · Σ_i weights[i] · alike(told[i], candidate), told[i] in b->told. */
 void surrogate_add_alike(const struct surrogate *b, const size_t *told, const double *weights, size_t n, float *sums);
@@ -83,7 +91,7 @@ bool surrogate_has_merit(const struct trial *t);
 /* out_of_memory, other_failure; and `memory_trust`. */
 void surrogate_fill_failures(struct surrogate *b, const struct fitted *fits);
 
-/* mean, deviation; and `believed`, after that. */
+/* mean, deviation, in both views. */
 void surrogate_fill_means(struct surrogate *b, const struct fitted *fits);
 
 #endif

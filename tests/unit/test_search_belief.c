@@ -2,10 +2,37 @@
 #include <math.h>
 
 #include "belief/belief.h"
+#include "belief/better_left.h"
 #include "belief/layout_estimate.h"
 #include "belief/memory_limit.h"
 #include "belief/regression.h"
 #include "unit_test.h"
+
+/* One in six alone; no more of two that are all but one, twice as much of two that say nothing of each other. */
+TEST(better_left__candidates__by_how_they_are_correlated)
+{
+    const struct left_expectation x[] = {{-1, 1}, {-1, 1}};
+    const double none[] = {0, 0}, apart[] = {1, 0, 0, 1}, alike[] = {1, 1, 1, 1}, alone = left_above_alone(x);
+    assert_float_equal(alone, 0.1587, 1e-4);
+    assert_float_equal(better_left(&(struct candidates_left){1, x, x, 0.5, 1000, none, apart}), alone, 0.025);
+    assert_float_equal(better_left(&(struct candidates_left){2, x, x, 0.5, 1000, none, alike}), alone, 0.03);
+    assert_float_equal(better_left(&(struct candidates_left){2, x, x, 0.5, 1000, none, apart}), 1 - pow(1 - alone, 2),
+                       0.03);
+    assert_true(better_left(&(struct candidates_left){0, x, x, 0.5, 1000, none, apart}) == 0);
+    /* Of few runs, the spread may well be larger: Student's distribution of 3 degrees of freedom beyond 3. */
+    const struct left_expectation far = {-3, 1};
+    assert_float_equal(better_left(&(struct candidates_left){1, &far, &far, 0.5, 3, none, apart}), 0.0288, 0.012);
+}
+
+/* Which of two fail depends on one limit; what is sure to be better is so in one view only. */
+TEST(better_left__what_may_fail_and_views__once_for_all)
+{
+    const struct left_expectation better[] = {{1, 0}, {1, 0}}, worse[] = {{-1, 0}, {-1, 0}};
+    const double failure[] = {0.8, 0.9}, none[] = {0, 0}, apart[] = {1, 0, 0, 1};
+    assert_float_equal(better_left(&(struct candidates_left){2, better, better, 1, 1000, failure, apart}), 0.2, 0.04);
+    assert_float_equal(better_left(&(struct candidates_left){2, better, worse, 0.3, 1000, none, apart}), 0.3, 0.04);
+    assert_float_equal(better_left(&(struct candidates_left){2, better, worse, 0.5, 1000, failure, apart}), 0.1, 0.03);
+}
 
 /* What explains the outcomes as well leaves the trust where it was. */
 TEST(memory_belief__explained_otherwise__trusted_by_how_well)
@@ -218,6 +245,28 @@ TEST(regression__alike_runs_apart__the_spread_is_large)
     assert_float_equal(many.spread, sqrt((3 * 0.09 + 0.08 / (0.1 + 1.0 / 36)) / 4), 1e-9);
     explained_free(&few);
     explained_free(&many);
+}
+
+/* Runs that the others foretell say that more can be said of the rest than was thought; one that they do not foretell,
+ * less. */
+TEST(regression__runs_left_out_one_by_one__calibrate_what_is_said_of_others)
+{
+    enum { COUNT = 6 };
+    const double predicted[COUNT] = {0}, foretold[COUNT] = {0}, alone[] = {0, 0, 0, 0, 0, 0.9};
+    double alike[COUNT * COUNT];
+    struct explained right, wrong, one;
+    for (size_t i = 0; i < COUNT * COUNT; i++)
+        alike[i] = i % (COUNT + 1) == 0 ? 1 : 0.9;
+    const struct regression_view view = {1, 0.25, 0.1, alike};
+    regression_explain(&(struct regression_runs){COUNT, predicted, foretold}, &view, &right);
+    regression_explain(&(struct regression_runs){COUNT, predicted, alone}, &view, &wrong);
+    regression_explain(&(struct regression_runs){1, predicted, alone}, &view, &one);
+    assert_float_equal(right.calibration, sqrt(1.0 / COUNT), 1e-9);
+    assert_true(wrong.calibration > 1);
+    assert_float_equal(one.calibration, 1, 1e-9);
+    explained_free(&right);
+    explained_free(&wrong);
+    explained_free(&one);
 }
 
 /* A run that is far better than its view says is no broken one. */

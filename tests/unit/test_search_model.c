@@ -24,6 +24,8 @@ TEST(model__right_predictions__best_first)
     fixture_predict(&f, 1);
     struct search *s = open_model(&f, 0.02);
     struct fixture_result r = fixture_run(&f, s, 1, 0);
+    print_message("right: %zu trials of %zu, %zu failed, %g of the best\n", r.trials, f.space.count, r.failures,
+                  r.best);
     assert_true(r.best > 0.98);
     assert_true(r.trials <= 20);
     assert_true(r.failures <= 2);
@@ -189,23 +191,48 @@ TEST(model__limit_that_was_met_elsewhere__one_beyond_it_is_tried)
     fixture_close(&f);
 }
 
-/* What was found late was not seen coming: as long again as half of that, something better may yet come. */
-TEST(model__gains_come_late__not_given_up_at_once)
+/* Where runs come out alike, nothing better is left after a few; where they scatter, it may well be. */
+TEST(model__outcomes_that_scatter__goes_on_for_longer)
 {
-    enum { LAST_GAIN = 21 };
+    size_t trials[2] = {0, 0};
     struct search_fixture f;
     fixture_open(&f, 16, false);
-    struct search *s = open_model(&f, 0.9);
+    for (int scattered = 0; scattered < 2; scattered++) {
+        struct search *s = open_model(&f, 0.02);
+        struct decision d;
+        for (; search_ask(s, &d) == SEARCH_RUN; trials[scattered]++) {
+            struct search_outcome o = fixture_outcome(&f, &(struct decision){.candidate = 0});
+            o.objective = 100 * exp((scattered ? 0.1 : 0.001) * (double)(d.candidate * 7 % 11));
+            search_tell(s, d.candidate, &o);
+        }
+        search_free(s);
+    }
+    print_message("alike: %zu trials, scattered: %zu of %zu\n", trials[0], trials[1], f.space.count);
+    assert_true(trials[0] <= 30 && trials[1] >= 2 * trials[0]);
+    fixture_close(&f);
+}
+
+/* What crashes every second time, wherever it is, is expected to. */
+TEST(model__crashes_at_random__expected_anywhere)
+{
+    enum { TRIALS = 30 };
+    struct search_fixture f;
+    fixture_open(&f, 16, false);
+    struct search *s = open_model(&f, 0);
     struct decision d;
-    size_t trials = 0;
-    while (search_ask(s, &d) == SEARCH_RUN) {
-        trials++;
-        bool gain = trials <= LAST_GAIN && trials % 5 == 1;
+    double expected = 0;
+    for (int i = 0; i < TRIALS; i++) {
+        assert_int_equal(search_ask(s, &d), SEARCH_RUN);
+        const char *fails = strstr(d.reason, "fails with ");
+        assert_non_null(fails);
+        expected = strtod(fails + strlen("fails with "), NULL);
         struct search_outcome o = fixture_outcome(&f, &(struct decision){.candidate = 0});
-        o.objective = gain ? 100 + (double)trials : 99;
+        if (i % 2 == 0)
+            o.kind = OUTCOME_FAILED, o.failure = "exit";
         search_tell(s, d.candidate, &o);
     }
-    assert_int_equal(trials, LAST_GAIN + LAST_GAIN / 2 + 1);
+    print_message("after %d trials: fails with %g %%\n", TRIALS, expected);
+    assert_true(expected > 30);
     search_free(s);
     fixture_close(&f);
 }
