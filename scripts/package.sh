@@ -43,8 +43,7 @@ SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct 2>/dev/null) ||
 
 make_tarball()
 {
-    "$root/scripts/build.sh" build-dist >/dev/null
-    make -s -C "$root/build-dist" dist AMTAR='tar --sort=name --owner=0 --group=0 --numeric-owner' am__tar="tar --format=ustar \
+    "$root/scripts/build.sh" build-dist -- dist AMTAR='tar --sort=name --owner=0 --group=0 --numeric-owner' am__tar="tar --format=ustar \
 --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$SOURCE_DATE_EPOCH -chf - \"\$\$tardir\"" >/dev/null
     version=$(sed -n 's/^AC_INIT(\[meshsweep\], \[\(.*\)\])$/\1/p' "$root/configure.ac")
     mv "$root/build-dist/meshsweep-$version.tar.xz" "$out/"

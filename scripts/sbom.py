@@ -39,25 +39,36 @@ PROSE = [(r"libc6(-dev)?", "GNU Lesser General Public", "LGPL-2.1-or-later"),
          (r"lib[alt]san\d+|libubsan\d+", "The libsanitizer libraries", "NCSA OR MIT")]
 
 
-def run(*command):
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+def run(*command, may_fail=False):
+    return subprocess.run(command, check=not may_fail, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                           env={**os.environ, "LC_ALL": "C"}).stdout
 
 
-def owner_of(path):
-    """The package with its machine, as libc6:amd64; None for a file of no package. Libraries lie below /lib or
-    /usr/lib, which are one directory; packages name one of them."""
-    real = os.path.realpath(path)
-    for name in (path, real, "/usr" + path, real.removeprefix("/usr")):
-        try:
-            lines = run("dpkg-query", "-S", name).splitlines()
-        except subprocess.CalledProcessError:
-            continue
+def owners_of(paths):
+    """Of each path the package with its machine, as libc6:amd64; None for a file of no package. Libraries lie below /lib
+    or /usr/lib, which are one directory; packages name one of them."""
+    names = {}
+    for path in paths:
+        real = os.path.realpath(path)
+        names[path] = (path, real, "/usr" + path, real.removeprefix("/usr"))
+    owners = {}
+    # All at once, since each query reads the lists of all packages; it fails when one of the names is in none.
+    for line in run("dpkg-query", "-S", *dict.fromkeys(sum(names.values(), ())), may_fail=True).splitlines():
         # "PACKAGE[:MACHINE][, PACKAGE...]: PATH", and lines of their own for what was diverted.
-        owners = [line.split(": ")[0].split(", ")[0] for line in lines if not line.startswith("diversion by ")]
-        if owners:
-            return owners[0]
-    return None
+        if not line.startswith("diversion by "):
+            packages, name = line.rsplit(": ", 1)
+            owners.setdefault(name, packages.split(", ")[0])
+    return {path: next((owners[name] for name in names[path] if name in owners), None) for path in paths}
+
+
+def versions_of(packages):
+    """Version and machine of each, by its name with the machine and by the bare one."""
+    versions = {}
+    for line in run("dpkg-query", "-W", "-f", "${binary:Package} ${Version} ${Architecture}\n", *packages).splitlines():
+        name, version, machine = line.split(" ")
+        for key in (name, f"{name.split(':')[0]}:{machine}", name.split(":")[0]):
+            versions.setdefault(key, (version, machine))
+    return versions
 
 
 def linked(program, linker_map):
@@ -95,9 +106,9 @@ def identifier(*words):
     return "SPDXRef-" + re.sub(r"[^A-Za-z0-9.-]", "-", "-".join(words))
 
 
-def library(owner, texts, name=None):
-    """A package, as owner_of() gives it, under another name if it is to have one."""
-    version, machine = run("dpkg-query", "-W", "-f", "${Version} ${Architecture}\n", owner).split()[:2]
+def library(owner, versions, texts, name=None):
+    """A package, as owners_of() gives it, under another name if it is to have one."""
+    version, machine = versions[owner]
     package = owner.split(":")[0]
     licence = licence_of(package, texts)
     return {"SPDXID": identifier("Package", name or package), "name": name or package, "versionInfo": version,
@@ -118,10 +129,13 @@ def foreign_library(path):
 
 
 def libraries_of(options, texts):
-    owners = {path: owner_of(path) for path in linked(options.program, options.map)}
-    found = [library(owner, texts) for owner in sorted({*filter(None, owners.values()), *options.header_only})]
+    owners = owners_of(linked(options.program, options.map))
+    packages = sorted({*filter(None, owners.values()), *options.header_only})
+    compiled = [pair.split("=") for pair in options.compiled]
+    versions = versions_of([*packages, *(package for _, package in compiled)])
+    found = [library(package, versions, texts) for package in packages]
     found += {os.path.realpath(path): foreign_library(path) for path, owner in owners.items() if not owner}.values()
-    return found + [library(package, texts, name) for name, package in (pair.split("=") for pair in options.compiled)]
+    return found + [library(package, versions, texts, name) for name, package in compiled]
 
 
 def digest(path, algorithm):

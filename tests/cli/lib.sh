@@ -342,6 +342,17 @@ case_environment()
         ASAN_OPTIONS="${ASAN_OPTIONS-}" UBSAN_OPTIONS="${UBSAN_OPTIONS-}" LSAN_OPTIONS="${LSAN_OPTIONS-}" "$@"
 }
 
+# A python3 that is a script (pyenv's) looks for the right one at each start, which takes six times as long as the
+# start: it is asked once.
+find_python()
+{
+    local python directory
+    python=$(type -P python3) || return 0
+    [ "$(head -c 2 "$python" | tr -d '\0')" = '#!' ] || return 0
+    directory=$("$python" -c 'import os, sys; print(os.path.dirname(sys.executable))') || return 0
+    [ ! -x "$directory/python3" ] || PATH=$directory:$PATH
+}
+
 run_cases()
 {
     local self directory top number=0 failed=0 skipped=0 name names rc
@@ -351,6 +362,7 @@ run_cases()
         exit 0
     fi
     [ -x "$meshsweep" ] || { echo "Bail out! there is no $meshsweep: build first"; exit 99; }
+    find_python
     names=${*:-$(case_names)}
     top=$(mktemp -d "${TMPDIR:-/tmp}/meshsweep-test.XXXXXX")
     for name in $names; do

@@ -298,7 +298,10 @@ def plain_keys():
     return {key for key, kinds in of.items() if len(kinds) == 1 and key not in ("name", "description")}
 
 
+@functools.cache
 def configurations():
+    """Of each job that is ok its number, the values by section and key, and its batch."""
+    found_of = []
     kinds = ("cluster_id", "model_id", "training_id", "parallel_id")
     specs = {id_: (kind, json.loads(text)) for id_, kind, text in rows("SELECT id, kind, json FROM spec")}
     for job, derived, *ids in rows("SELECT id, derived, %s FROM job WHERE sweep_id = ? AND state = 'ok'" % ", ".join(kinds), SWEEP):
@@ -306,7 +309,8 @@ def configurations():
         for kind, keys in (specs[i] for i in ids if i is not None):
             found.update({(kind, k): v for k, v in keys.items() if k not in ("name", "description") and v is not None})
         batch = json.loads(derived or "{}")
-        yield job, found, (batch.get("global_batch"), batch.get("train_batch_size"))
+        found_of.append((job, found, (batch.get("global_batch"), batch.get("train_batch_size"))))
+    return found_of
 
 
 def text_of(value):
@@ -570,6 +574,7 @@ def none_finite():
     same("jobs that may win", [], ranked())
 
 
+@functools.cache
 def listed(name):
     return [k for text, in rows("SELECT value FROM meta WHERE name = ?", name) for k in json.loads(text)]
 

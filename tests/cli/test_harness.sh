@@ -111,6 +111,20 @@ not ok 1 - inner__case__result
 1..1'
 }
 
+python__found_by_a_script__asked_once()
+{
+    local python
+    command -v python3 >/dev/null || skip "there is no python3"
+    python=$(python3 -c 'import sys; print(sys.executable)')
+    mkdir bin
+    printf '#!/bin/sh\necho >>%s/asked\nexec %s "$@"\n' "$PWD" "$python" >bin/python3
+    chmod +x bin/python3
+    PATH=$PWD/bin:$PATH run_test_file 'python3 -c "import sys"
+        python3 -c "import sys"'
+    expect_only_status 0
+    expect '[ "$(wc -l <asked)" = 1 ]'
+}
+
 case__skipped__status_77()
 {
     run_test_file 'skip "no such thing here"'

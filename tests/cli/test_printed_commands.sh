@@ -313,14 +313,24 @@ instead_of() # COMMAND
     done < <(exceptions)
 }
 
-# place/ as template/ is: copied where the command before changed anything in it, which most do not. What a reader of
-# the database puts beside it is gone again, and leaves its mark on the directory alone.
+names_in() # DIRECTORY
+{
+    find "$1" -mindepth 1 -printf '%P\n' | LC_ALL=C sort
+}
+
+# place/ as template/ is. What the command before left, changed or took is put right, which in most cases is nothing.
 fresh_place()
 {
-    [ -e place ] && [ -z "$(find place -mindepth 1 -newer copied -print -quit)" ] &&
-        diff <(find place -printf '%P\n' | sort) <(find template -printf '%P\n' | sort) >/dev/null && return
-    rm -rf place
-    cp -a template place
+    if [ -e place ]; then
+        find place ! -type d -cnewer copied -delete
+        LC_ALL=C comm -13 names <(names_in place) | (cd place && xargs -r -d '\n' rm -rf)
+        LC_ALL=C comm -23 names <(names_in place) >missing
+        [ -s missing ] || return 0
+        (cd template && xargs -d '\n' cp -a --parents -t ../place) <missing
+    else
+        names_in template >names
+        cp -a template place
+    fi
     touch copied
     sleep 0.02 # for times of files that a clock's tick keeps equal
 }

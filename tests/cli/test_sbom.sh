@@ -86,14 +86,25 @@ echo "	libhand.so.1 => $PWD/libhand.so.1 (0x00007f0000000000)"
 END
     cat >bin/dpkg-query <<'END'
 #!/bin/sh
-case "$*" in
-"-S /usr/lib/libdiverted.so.3")
-    echo "diversion by others from: $2"
-    echo "diversion by others to: $2.distrib"
-    echo "libdiverted3:amd64, libdiverted3:i386: $2" ;;
-"-W -f "*" libdiverted3:amd64") echo "3.1 amd64" ;;
-"-W -f "*" libdiverted3") echo "3.1 amd64"; echo "3.1 i386" ;;
-*) echo "dpkg-query: no path found matching pattern $2" >&2; exit 1 ;;
+case $1 in
+-S)
+    shift
+    for name; do
+        if [ "$name" = /usr/lib/libdiverted.so.3 ]; then
+            echo "diversion by others from: $name"
+            echo "diversion by others to: $name.distrib"
+            echo "libdiverted3:amd64, libdiverted3:i386: $name"
+        else
+            echo "dpkg-query: no path found matching pattern $name" >&2
+        fi
+    done
+    exit 1 ;;
+-W)
+    shift 3
+    for name; do
+        [ "$name" != libdiverted3 ] || echo "libdiverted3:i386 3.0 i386"
+        echo "libdiverted3:amd64 3.1 amd64"
+    done ;;
 esac
 END
     printf '#!/bin/sh\nexit 0\n' >bin/ldconfig

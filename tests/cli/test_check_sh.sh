@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# scripts/check.sh: how it tells of what failed. Its parts are stand-ins here, in a tree of their own.
+. "$(dirname "$0")/lib.sh"
+
+# Writes a program that is there.
+stand_in() # FILE
+{
+    mkdir -p "${1%/*}"
+    { echo '#!/bin/sh'; cat; } >"$1"
+    chmod +x "$1"
+}
+
+# The map of the source is wrong; of three test programs one is sound, one broken, and one fails the first time.
+tree_with_failures()
+{
+    mkdir -p tree/scripts bin
+    cp "$source_dir/scripts/check.sh" "$source_dir/scripts/what_failed.awk" tree/scripts
+    stand_in bin/shellcheck </dev/null
+    stand_in bin/valgrind </dev/null
+    stand_in bin/clang-format <<<'echo version 14.0'
+    stand_in tree/scripts/architecture.sh <<<'seq 20; echo "the map is old" >&2; exit 1'
+    stand_in tree/scripts/build.sh </dev/null
+    stand_in tree/build-check/tests/unit/test_sound <<<'echo "[       OK ] all"'
+    stand_in tree/build-check/tests/unit/test_broken <<'END'
+echo "[==========] Running 2 test(s)."
+echo "[ RUN      ] addition"
+echo "[       OK ] addition"
+echo "[ RUN      ] division"
+echo "[  ERROR   ] --- 0x1 != 0x2"
+echo "[  FAILED  ] division"
+echo "[==========] 2 test(s) run."
+echo "[  FAILED  ] 1 test(s), listed below:"
+echo "[  FAILED  ] division"
+exit 1
+END
+    stand_in tree/build-check/tests/cli/test_crowded.sh <<'END'
+[ ! -e again ] || exit 0
+touch again
+echo "ok 1 - before"
+echo "# waited in vain"
+echo "#   at test_crowded.sh:7"
+seq 20
+echo "not ok 2 - patience"
+exit 1
+END
+    cat >tree/build-check/Makefile <<'END'
+TESTS = tests/unit/test_sound tests/unit/test_broken tests/cli/test_crowded.sh
+check:
+	@for test in $(if $(LOG_COMPILER),tests/unit/test_sound,$(TESTS)); do \
+	    result=PASS; ./$$test >$${test%.sh}.log || result=FAIL; \
+	    echo ":global-test-result: $$result" >$${test%.sh}.trs; \
+	done
+END
+}
+
+failures__of_all_kinds__said_at_the_end_in_few_lines()
+{
+    tree_with_failures
+    run_command env PATH="$PWD/bin:$PATH" tree/scripts/check.sh --no-setup
+    expect_status 1
+    expect_no_stderr
+    expect_stdout_contains 'FAIL check tests/unit/test_broken'
+    expect_stdout_contains 'PASS check tests/cli/test_crowded'
+    expect_stdout_contains 'PASS shellcheck'
+    sed -n '/^what failed:$/,$ p' .stdout | sed 's/^took [0-9]* s$/took some time/' >end
+    cat >expected <<END
+what failed:
+check tests/cli/test_crowded: beside others only; alone it passed
+    not ok 2 - patience
+    # waited in vain
+    #   at test_crowded.sh:7
+$(seq 10 | sed 's/^/    /')
+    ...
+check tests/unit/test_broken
+    [  FAILED  ] division
+    [  ERROR   ] --- 0x1 != 0x2
+map of the source
+$(seq 10 20 | sed 's/^/    /')
+    the map is old
+took some time
+5 passed, 2 failed, 1 skipped
+END
+    diff -u expected end >difference || fail "$(cat difference)"
+}
+
+no_failure__ends_with_the_count()
+{
+    tree_with_failures
+    stand_in tree/scripts/architecture.sh </dev/null
+    stand_in tree/build-check/tests/unit/test_broken </dev/null
+    touch tree/build-check/again
+    run_command env PATH="$PWD/bin:$PATH" tree/scripts/check.sh --no-setup
+    expect_only_stdout_matches 0 '^7 passed, 0 failed, 1 skipped$'
+    expect_stdout_lacks 'what failed'
+}
+
+# What names no case: from the first error on, else the last lines.
+logs_without_cases__in_few_lines()
+{
+    { seq 30; echo "x.c:1:2: error: no"; seq 30; } >build.log
+    run_command awk -f "$source_dir/scripts/what_failed.awk" build.log
+    expect_only_stdout 0 "x.c:1:2: error: no
+$(seq 11)"
+    seq 30 >crash.log
+    run_command awk -f "$source_dir/scripts/what_failed.awk" crash.log
+    expect_only_stdout 0 "$(seq 19 30)"
+    : >empty.log
+    run_command awk -f "$source_dir/scripts/what_failed.awk" empty.log
+    expect_silent 0
+}
+
+run_cases "$@"
