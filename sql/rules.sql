@@ -23,7 +23,7 @@ INSERT INTO builtin_rule (position, name, level, needs, require, reason, source)
  'CASE WHEN coalesce(dp, tp, pp, op, mp, cp) IS NOT NULL
        THEN coalesce(dp, 1) * coalesce(tp, op, mp, 1) * coalesce(pp, 1) * coalesce(cp, 1)
             = gpus END',
- 'the parallel degrees must multiply to the number of devices',
+ 'the parallel degrees must multiply to the number of devices (num_hosts x num_devices_per_host)',
  'Megatron-LM arguments.py: world size = data x tensor x pipeline x context parallel size; ZHEN codesign config.py'),
 -- A global batch of -1 is torchtitan's for what the others make.
 (20, 'batch-triad', 'exclude', 'global_batch micro_batch gradient_accumulation',
