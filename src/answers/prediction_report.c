@@ -260,12 +260,15 @@ static int add_calibration(void *context, const struct calibration_row *row, str
 {
     struct buffer *out = context;
     (void)e;
-    buffer_printf(out,
-                  "%s of %s on %s%s%s: %s, from %" PRId64 " measurements, %" PRId64
-                  " bounds (ran out of memory, or fitted), %" PRId64 " broken runs left out; error %.1f %%\n",
-                  row->quantity, row->framework, row->device[0] ? row->device : "its device",
-                  row->cluster[0] ? " of " : "", row->cluster, row->prior ? "prior" : "calibrated", row->measured,
-                  row->censored, row->broken, 100 * row->sigma);
+    buffer_printf(out, "%s of %s on %s%s%s: %s, from ", row->quantity, row->framework,
+                  row->device[0] ? row->device : "its device", row->cluster[0] ? " of " : "", row->cluster,
+                  row->prior ? "prior" : "calibrated");
+    buffer_add_count(out, row->measured, "measurement");
+    buffer_add_text(out, ", ");
+    buffer_add_count(out, row->censored, "bound");
+    buffer_add_text(out, " (ran out of memory, or fitted), ");
+    buffer_add_count(out, row->broken, "broken run");
+    buffer_printf(out, " left out; error %.1f %%\n", 100 * row->sigma);
     if (!isnan(row->baseline))
         buffer_printf(out,
                       "  a constant MFU was more accurate over the last runs (error %.1f %%, the model %.1f %%), so it "

@@ -27,8 +27,8 @@ winner() # STAGE MICRO-BATCH RATE MOST-TRIALS
 {
     expect_sql "$1|$2|1" "SELECT \"zero_optimization.stage\", train_micro_batch_size_per_gpu, throughput >= $3
         FROM results WHERE state = 'ok' ORDER BY throughput DESC LIMIT 1"
-    expect_stderr_matches 'search: [0-9]+ trials, [0-9]+ ok, 0 stopped early, [0-9] failed(, [0-9]+ not tried for '\
-'want of memory)?; all stages are done$'
+    expect_stderr_matches 'search: [0-9]+ trials, [0-9]+ ok, 0 stopped early, [0-9] failed(, [0-9]+ not tried '\
+'because they need too much memory)?; all stages are done$'
     expect_sql 1 "SELECT count(*) <= $4 FROM trial WHERE asked IS NOT NULL"
     expect_sql 1 "SELECT count(*) = count(DISTINCT job_id) FROM trial WHERE asked IS NOT NULL"
 }

@@ -300,7 +300,7 @@ dirty_device__clean_again__waited_for()
     echo 40000 >used.1
     device_sweep <<<'sample = 0'
     start_meshsweep run --progress plain --limit 1
-    wait_until 'grep -q "waited for" .stderr' 20
+    wait_until 'grep -q "waiting for it" .stderr' 20
     expect "[ ! -f got.1 ]"
     echo 3 >used.1
     wait_command

@@ -114,7 +114,7 @@ working_directory__removed_and_made_again__run_goes_on()
     mkdir work
     cp -r bin job.sh sweep.toml work
     wait_command
-    expect_only_stderr_contains 0 'No such file or directory; nothing has failed'
+    expect_only_stderr_contains 0 'No such file or directory; no job has failed'
     expect_all_ok
 }
 

@@ -128,8 +128,8 @@ table__imported__next_sweep_is_calibrated()
 time|fsdp|A100-80GB|5|0' "SELECT quantity, framework, device, measured, prior FROM calibration ORDER BY 1" measured.db
     expect_grown measured.db 112 122 135 152
     run_meshsweep predict -d measured.db -c sweep.toml
-    expect_only_stdout_contains 0 'memory of fsdp on A100-80GB: calibrated, from 5 measured'
-    expect_stdout_contains 'time of fsdp on A100-80GB: calibrated, from 5 measured'
+    expect_only_stdout_contains 0 'memory of fsdp on A100-80GB: calibrated, from 5 measurements'
+    expect_stdout_contains 'time of fsdp on A100-80GB: calibrated, from 5 measurements'
     # Of a second table is predicted what the first taught, before its own rows teach anything.
     import_rows measured.db 5 8
     expect_sql '2|1' "SELECT count(*), max(abs(ln(predicted / measured))) < 0.06 FROM observation
@@ -149,7 +149,7 @@ databases__merged__calibrated_from_all()
     expect_stderr_contains '2 of its jobs belong to sweeps older than the newest'
     expect_grown all.db 112 122 130 152
     run_meshsweep predict -d all.db -c sweep.toml
-    expect_only_stdout_contains 0 'memory of fsdp on A100-80GB: calibrated, from 4 measured'
+    expect_only_stdout_contains 0 'memory of fsdp on A100-80GB: calibrated, from 4 measurements'
     run_meshsweep predict -d all.db -c sweep.toml --profile
     expect_only_stdout_contains 0 '# From 4 measurements.'
 }
@@ -193,7 +193,7 @@ runs__before_predict_was_asked_for__measured_and_learned_from()
 time|measured|4' 'SELECT quantity, kind, count(*) FROM observation GROUP BY 1, 2'
     expect_sql 4 "SELECT count(*) FROM summary WHERE name = 'mfu'"
     run_meshsweep predict
-    expect_only_stdout_contains 0 'time of fsdp on A100-80GB: calibrated, from 4 measured'
+    expect_only_stdout_contains 0 'time of fsdp on A100-80GB: calibrated, from 4 measurements'
     run_meshsweep run --progress none
     expect_only_status 0
     expect_sql 8 'SELECT count(*) FROM observation'

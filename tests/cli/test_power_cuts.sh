@@ -48,7 +48,7 @@ judge_end() # SEED
         UNION ALL SELECT count(*) || ' jobs' FROM job HAVING count(*) <> 24
         UNION ALL SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'" 2>&1
     [ $(($1 % 4)) -gt 1 ] || "$meshsweep" check -d results.db 2>&1 | grep -v -e '^  ' -e ': all well' \
-        -e '^attempts whose \(files are gone\|logs were cut\)' -e '^directories that belong to no attempt' || true
+        -e '^attempts whose \(files are missing\|logs were cut\)' -e '^directories that belong to no attempt' || true
 }
 
 try_cuts() # SEED...

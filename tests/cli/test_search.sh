@@ -173,7 +173,7 @@ END
     run_meshsweep status
     expect_status 0
     expect_no_stderr
-    expect_stdout_contains "search by random: 2 trials, 2 ok, 0 stopped early, 0 failed; at most 3 to come"
+    expect_stdout_contains "search by random: 2 trials, 2 ok, 0 stopped early, 0 failed; at most 3 more"
 }
 
 retry_failed__after_a_search__tried_again()
@@ -184,7 +184,7 @@ retry_failed__after_a_search__tried_again()
     expect_sql "1" "SELECT count(*) FROM trial WHERE failure = 'oom'"
     run_meshsweep run --progress none --retry-failed
     expect_only_stderr 3
-    expect_sql "asked for again|failed|oom" "SELECT reason, outcome, failure FROM trial WHERE id = 6"
+    expect_sql "requested again|failed|oom" "SELECT reason, outcome, failure FROM trial WHERE id = 6"
     expect_sql "2" "SELECT count(*) FROM attempt WHERE failure = 'oom'"
 }
 
@@ -192,7 +192,7 @@ deadline__over__starts_nothing_new()
 {
     search_sweep 'strategy = "random"' 'deadline = 0.001'
     run_meshsweep run --progress none
-    expect_only_stderr_contains 3 "deadline: 0.001 s are over"
+    expect_only_stderr_contains 3 "deadline: 0.001 s have passed"
     expect_stderr_contains 'there is no best job: no job ran to its end and reported a finite throughput'
     expect_sql "1" "SELECT count(*) < 40 FROM attempt"
 }

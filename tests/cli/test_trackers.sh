@@ -176,7 +176,7 @@ trackers__nothing_was_started__say_so()
     run_command "$python" "$source_dir/scripts/export_mlflow.py" results.db http://127.0.0.1:9
     expect_only_stderr 1 "export_mlflow.py: no job was started yet"
     run_command "$python" "$source_dir/scripts/export_tensorboard.py" absent.db runs
-    expect_only_stderr 1 "export_tensorboard.py: absent.db is not there"
+    expect_only_stderr 1 "export_tensorboard.py: absent.db does not exist"
 }
 
 run_cases "$@"
