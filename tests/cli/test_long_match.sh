@@ -141,8 +141,8 @@ rule__ties_everything_together__told_with_its_name_and_interrupted()
     expect_interrupted 'grep -q one-in-a-million .stderr' plan
     expect_no_stdout
     # shellcheck disable=SC2016 # a quotation mark
-    expect_stderr_matches '^meshsweep: rule `one-in-a-million` leaves many values of 10 keys to combine \(a, b, c, d, e, f, …\)'
-    expect_stderr_matches 'takes (about [0-9]+[dhm][0-9]+[hms]|more than a year) more; .*\[derive\].* or tie keys that go together'
+    expect_stderr_matches '^meshsweep: rule `one-in-a-million` leaves many values of 10 keys to combine \(a, b, c, d,'
+    expect_stderr_matches 'takes (about [0-9]+[dhm][0-9]+[hms]|more than a year) more; .*\[derive\].* or tie keys'
     expect "[ \"\$(wc -l <.stderr)\" = 1 ]"
 }
 
