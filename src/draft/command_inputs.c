@@ -58,11 +58,11 @@ static const char *truth_of(const char *text)
     return strcasecmp(text, "true") == 0 ? "true" : strcasecmp(text, "false") == 0 ? "false" : NULL;
 }
 
-/* A key that TOML takes as it is, once. */
+/* A key that TOML takes as it is, once; "a.b" is one of a table. */
 static bool is_key(const struct command_inputs *f, const char *key)
 {
-    bool is = isalpha((unsigned char)key[0]) && strspn(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                            "0123456789_") == strlen(key);
+    bool is = isalpha((unsigned char)key[0]) && key[strlen(key) - 1] != '.' && !strstr(key, "..") &&
+              strspn(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") == strlen(key);
     for (size_t i = 0; is && i < f->count; i++)
         is = strcmp(f->items[i].key, key) != 0;
     return is;

@@ -9,7 +9,8 @@
 
 #define NAMES_MOST 2
 
-/* By the word that stands before the script, as a program or as a module of Python's. */
+/* By the word that stands before the script, as a program or as a module of Python's; without a name what scripts that
+ * start their processes themselves are told. */
 static const struct known_launcher {
     const char *name, *devices[NAMES_MOST], *hosts;
     bool counts_all;
@@ -21,12 +22,15 @@ static const struct known_launcher {
     {"accelerate", {"num_processes"}, "num_machines", true},
     {"mpirun", {"np", "n"}, NULL, true},
     {"mpiexec", {"n", "np"}, NULL, true},
+    {NULL, {"trainer.devices"}, "trainer.num_nodes", false},       /* Lightning, NeMo */
+    {NULL, {"trainer.n_gpus_per_node"}, "trainer.nnodes", false},  /* verl */
+    {NULL, {"cluster.gpus_per_node"}, "cluster.num_nodes", false}, /* NeMo-RL */
 };
 
 static const struct known_launcher *launcher_named(const char *word)
 {
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
-        if (strcmp(path_name(word), launchers[i].name) == 0)
+        if (launchers[i].name && strcmp(path_name(word), launchers[i].name) == 0)
             return &launchers[i];
     return NULL;
 }
@@ -119,18 +123,23 @@ static size_t read_setting(struct job_command *c, size_t i, size_t script)
     return i + 1;
 }
 
-static bool writes_hyphens(const struct job_command *c)
+static void find_style(struct job_command *c)
 {
-    bool hyphens = false, underscores = false;
+    bool hyphens = false, underscores = false, assignments = false, options = false;
     for (size_t i = 0; i < c->setting_count; i++) {
         const char *option = c->words.items[c->settings[i].option], *end = strchr(option, '=');
-        if (c->settings[i].is_launchers || strncmp(option, "--", 2) != 0)
-            continue;
         size_t length = end ? (size_t)(end - option) : strlen(option);
+        if (c->settings[i].is_launchers)
+            continue;
+        assignments |= is_assignment(option);
+        options |= is_option(option);
+        if (strncmp(option, "--", 2) != 0)
+            continue;
         hyphens |= memchr(option + 2, '-', length - 2) != NULL;
         underscores |= memchr(option + 2, '_', length - 2) != NULL;
     }
-    return hyphens && !underscores;
+    c->has_hyphens = hyphens && !underscores;
+    c->is_assigned = assignments && !options;
 }
 
 struct job_command job_command_read(char *const *words)
@@ -144,7 +153,7 @@ struct job_command job_command_read(char *const *words)
             c.launcher = launcher_named(words[i])->name;
     for (size_t i = 0; i < c.words.count; i = i == script ? i + 1 : read_setting(&c, i, script))
         ;
-    c.has_hyphens = writes_hyphens(&c);
+    find_style(&c);
     return c;
 }
 
@@ -191,15 +200,23 @@ void job_command_replace(struct job_command *c, const struct command_setting *se
     memmove(&c->settings[i], &c->settings[i + 1], (--c->setting_count - i) * sizeof *c->settings);
 }
 
+static struct launched_devices devices_of(const struct job_command *c, const struct known_launcher *launcher)
+{
+    const bool is_launchers = launcher->name != NULL;
+    struct launched_devices found = {.counts_all = launcher->counts_all};
+    for (size_t i = 0; i < NAMES_MOST && launcher->devices[i] && !found.devices; i++)
+        found.devices = job_command_find(c, launcher->devices[i], is_launchers);
+    found.hosts = launcher->hosts ? job_command_find(c, launcher->hosts, is_launchers) : NULL;
+    return found;
+}
+
 struct launched_devices job_command_devices(const struct job_command *c)
 {
-    const struct known_launcher *launcher = c->launcher ? launcher_named(c->launcher) : NULL;
     struct launched_devices found = {0};
-    if (!launcher)
-        return found;
-    for (size_t i = 0; i < NAMES_MOST && launcher->devices[i] && !found.devices; i++)
-        found.devices = job_command_find(c, launcher->devices[i], true);
-    found.hosts = launcher->hosts ? job_command_find(c, launcher->hosts, true) : NULL;
-    found.counts_all = launcher->counts_all;
+    if (c->launcher)
+        return devices_of(c, launcher_named(c->launcher));
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers && !found.devices && !found.hosts; i++)
+        if (!launchers[i].name)
+            found = devices_of(c, &launchers[i]);
     return found;
 }

@@ -21,8 +21,9 @@ struct job_command {
     struct command_setting *settings; /* in their order */
     size_t setting_count;
     const char *launcher; /* that is known to start the processes of a job, as it is called; NULL: none. Borrowed. */
-    bool has_hyphens;     /* names of the script's options are written with hyphens between their parts, and none with
-                             underscores */
+    /* How the script's settings are written, where they are all alike in this: */
+    bool has_hyphens; /* names of options, with hyphens between their parts and not with underscores */
+    bool is_assigned; /* as key=value */
 };
 
 /* From NULL-terminated words. job_command_free. */
@@ -42,8 +43,9 @@ const struct command_setting *job_command_find(const struct job_command *c, cons
 /* Puts the text in place of the setting's value; it is no setting any more. Of a switch the word goes. */
 void job_command_replace(struct job_command *c, const struct command_setting *setting, const char *text);
 
-/* What a launcher's settings say of devices: which of them give the devices of each host (or of all hosts together,
- * with `counts_all`) and the hosts. NULL: the command does not give it as a setting. */
+/* What the settings of a launcher, or of a script that starts its processes itself, say of devices: which of them give
+ * the devices of each host (or of all hosts together, with `counts_all`) and the hosts. NULL: the command does not give
+ * it as a setting. */
 struct launched_devices {
     const struct command_setting *devices, *hosts;
     bool counts_all;

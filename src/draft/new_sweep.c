@@ -55,7 +55,7 @@ static void place_axis(struct job_command *command, struct new_axis *a)
 {
     const struct launched_devices launched = job_command_devices(command);
     const struct command_setting *s = job_command_find(command, a->key, false);
-    if (!s && launched.devices && strcmp(launched.devices->key, a->key) == 0 &&
+    if ((!s || s == launched.devices) && launched.devices && strcmp(launched.devices->key, a->key) == 0 &&
         !(launched.counts_all && launched.hosts)) {
         a->is_devices = a->is_named = true;
         job_command_replace(command, launched.devices, "{gpus_per_node}");
@@ -80,6 +80,8 @@ static struct new_axis axis_of(const char *text, struct job_command *command, co
     free(name);
     a.is_named = names_key(command->words.items, a.key);
     a.way = script_way(script, a.key, command->has_hyphens, &a.option);
+    if (!script && command->is_assigned)
+        a.way = SCRIPT_ASSIGNMENT;
     if (!a.is_named)
         place_axis(command, &a);
     if (a.is_named || ((a.way == SCRIPT_SWITCH || a.way == SCRIPT_NEGATION) && !is_truth(a.values)))
@@ -227,7 +229,8 @@ static int add_cluster(struct buffer *out, const struct drafted *w, struct error
 {
     if (!w->devices && count_device_axes(w) == 0)
         return 0;
-    buffer_printf(out, "\n# The devices that %s uses; each job gets its own.\n[cluster_spec]\n", w->command.launcher);
+    buffer_printf(out, "\n# The devices that %s uses; each job gets its own.\n[cluster_spec]\n",
+                  w->command.launcher ? w->command.launcher : "the command");
     buffer_printf(out, "num_hosts = %lld\n", w->hosts);
     if (w->devices)
         buffer_printf(out, "num_devices_per_host = %lld\n", w->devices);

@@ -234,6 +234,13 @@ num_devices_per_host = 8'
     expect_stdout_contains 'name = "a.train"'
     run_meshsweep init -o - n=5,6 -- mpirun -np 4 ./train -n 3
     expect_only_stdout_contains 0 'command = ["mpirun", "-np", "{gpus}", "./train", "-n", "{n}"]'
+    # Some scripts start their processes themselves.
+    run_meshsweep init -o - a=1 -- python3 -m verl.trainer.main_ppo trainer.n_gpus_per_node=8 trainer.nnodes=2
+    expect_only_stdout_contains 0 '"trainer.n_gpus_per_node={gpus_per_node}", "trainer.nnodes={nodes}", "a={a}"]'
+    expect_stdout_contains 'num_hosts = 2'
+    run_meshsweep init -o - trainer.devices=1,2 -- python3 main.py fit --trainer.devices 4
+    expect_only_stdout_contains 0 '"--trainer.devices", "{gpus_per_node}"]'
+    expect_stdout_contains 'num_devices_per_host = [1, 2]'
     # Data parallelism takes the devices that the other degrees leave, unless the command says how many.
     run_meshsweep init tensor_parallel_size=1,2,3 pp=1,2 -- torchrun --nproc_per_node=8 train.py
     expect_only_stderr 0
