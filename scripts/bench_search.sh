@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # The strategy `model` with predictions as they are, off by factors, turned over, and without any, on every published table
 # with predictions, and on drawn landscapes: scripts/bench_search.sh MESHSWEEP [BEFORE], with another build of the program to compare with. Prints
-# docs/wrong-predictions.md. BENCH_SEEDS (10) searches of each group where factors are drawn, one elsewhere, as
-# all are alike; tables from MESHSWEEP_SHARED_DATA.
+# docs/wrong-predictions.md. BENCH_SEEDS (10) searches of each group; tables from MESHSWEEP_SHARED_DATA.
 set -eu
 
 root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
@@ -42,10 +41,10 @@ draw_landscapes()
 scenarios()
 {
     cat <<END
-as they are:1:
-off by factors:$BENCH_SEEDS:--memory-error 1.5 --time-error 2.8
-turned over:1:--predictions inverted
-none:1:--predictions none
+as they are:
+off by factors:--memory-error 1.5 --time-error 2.8
+turned over:--predictions inverted
+none:--predictions none
 END
 }
 
@@ -94,8 +93,8 @@ while read -r name table groups label; do
     file=$data/$table.csv
     [ -e "$file" ] || file=$directory/$table.csv
     [ -e "$database" ] || import "$name" "$database" "$file"
-    while IFS=: read -r scenario seeds options; do
+    while IFS=: read -r scenario options; do
         # shellcheck disable=SC2086 # words of options
-        row "$label" "$database" "$groups" "$scenario" --seeds "$seeds" $options
+        row "$label" "$database" "$groups" "$scenario" --seeds "$BENCH_SEEDS" $options
     done < <(scenarios)
 done < <(tables)

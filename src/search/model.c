@@ -21,6 +21,7 @@
 #define DOUBT 0.05     /* that the best has been found to within the gap: less ends a search */
 #define DRAWN_MOST 100 /* candidates of a group, the likeliest to be better, that are drawn jointly */
 #define GAP_MOST 0.99  /* whose logarithm is finite */
+#define ALIKE 0.9      /* of the highest score: what has it is drawn from */
 
 /* Chances of failure. */
 #define NONE (-1.0)
@@ -31,6 +32,7 @@ struct model_strategy {
     double *gains;   /* by candidate that is open, when last asked: expected over the best */
     double *best;    /* by group: merit that has to be beaten; -INFINITY: none */
     double *chances; /* by candidate that is open, when last asked: that it runs and is better by the gap */
+    double *scores;  /* by candidate, of the pass at hand; negative: it does not take part */
     double *left;    /* by group, when last asked: the probability that something better is left */
     size_t beyond;   /* candidate that ran last as what may well fail, before the end; SIZE_MAX: none did */
 };
@@ -49,6 +51,7 @@ static int create(struct search *s, void **own, struct error *e)
     m->surrogate = surrogate_create(s);
     m->gains = xcalloc(s->space->count + 1, sizeof *m->gains);
     m->chances = xcalloc(s->space->count + 1, sizeof *m->chances);
+    m->scores = xcalloc(s->space->count + 1, sizeof *m->scores);
     m->best = xcalloc(s->space->group_count + 1, sizeof *m->best);
     m->left = xcalloc(s->space->group_count + 1, sizeof *m->left);
     *own = m;
@@ -63,6 +66,7 @@ static void destroy(void *own)
     surrogate_free(m->surrogate);
     free(m->gains);
     free(m->chances);
+    free(m->scores);
     free(m->best);
     free(m->left);
     free(m);
@@ -262,19 +266,44 @@ static double score_in(const struct search *s, const struct model_strategy *m, c
     return worth_of(b) * gain >= gap || p->by == BY_CHANCE ? score_of(s->space, x, b, best, gain) : -1;
 }
 
-static struct choice choose(const struct search *s, const struct estimate *all, const struct model_strategy *m,
-                            const struct pass *p)
+static void fill_scores(const struct search *s, const struct estimate *all, struct model_strategy *m,
+                        const struct pass *p)
 {
-    struct choice c = {0};
     size_t empty = first_empty_group(s, m->best, all, p);
     for (size_t i = 0; i < s->space->count; i++) {
         size_t group = s->space->candidates[i].group;
-        if (!search_is_open(s, i) || !may_run(&all[i], m->best[group], p) || (empty != SIZE_MAX && group != empty) ||
-            m->left[group] < DOUBT)
+        bool takes_part = search_is_open(s, i) && may_run(&all[i], m->best[group], p) &&
+                          (empty == SIZE_MAX || group == empty) && m->left[group] >= DOUBT;
+        m->scores[i] = takes_part ? score_in(s, m, &all[i], i, p) : -1;
+    }
+}
+
+/* Of the candidates that score at least as much the one whose draw is least. */
+static size_t draw_alike(const struct search *s, const struct model_strategy *m, double score)
+{
+    uint64_t least = UINT64_MAX;
+    size_t drawn = 0;
+    for (size_t i = 0; i < s->space->count; i++) {
+        if (m->scores[i] < score)
             continue;
-        double score = score_in(s, m, &all[i], i, p);
-        if (score >= 0 && (!c.any || score > c.score))
-            c = (struct choice){i, score, m->gains[i], true};
+        uint64_t draw = search_draw(s, s->space->candidates[i].identity, 0, UINT64_MAX);
+        drawn = draw < least ? i : drawn;
+        least = draw < least ? draw : least;
+    }
+    return drawn;
+}
+
+static struct choice choose(const struct search *s, const struct estimate *all, struct model_strategy *m,
+                            const struct pass *p)
+{
+    struct choice c = {0};
+    fill_scores(s, all, m, p);
+    for (size_t i = 0; i < s->space->count; i++)
+        if (m->scores[i] >= 0 && (!c.any || m->scores[i] > c.score))
+            c = (struct choice){i, m->scores[i], m->gains[i], true};
+    if (c.any && p->by == BY_GAIN && !isinf(m->best[s->space->candidates[c.candidate].group])) {
+        c.candidate = draw_alike(s, m, ALIKE * c.score);
+        c.gain = m->gains[c.candidate];
     }
     return c;
 }
