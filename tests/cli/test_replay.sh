@@ -261,7 +261,7 @@ replay__published_tables__model_needs_few_trials()
         expect_only_stdout 0
         expect "awk -v most=$wrong '/^\| model/ { exit !(\$4 <= most) }' .stdout"
     done <<'END'
-ultrascale ultrascale-1B-8B.csv name,num_hosts 4.0 0.3 5
+ultrascale ultrascale-1B-8B.csv name,num_hosts 4.0 0.3 4.5
 vtrain vtrain-single-node.csv layers,hidden,num_devices_per_host,global_batch 3 0.3 4.5
 END
 }
