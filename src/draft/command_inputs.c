@@ -30,26 +30,6 @@ static const struct stand_in {
     {AT_MICRO_BATCH, "micro_batch = 1\n"},
 };
 
-static bool is_bare(const char *value, size_t length)
-{
-    char *text = xstrndup(value, length), *end;
-    (void)strtod(text, &end);
-    bool is_number = length && *end == '\0' && strspn(text, "+-0123456789.eE") == length &&
-                     isdigit((unsigned char)text[length - 1]) && isdigit((unsigned char)text[strspn(text, "+-")]) &&
-                     !(text[strspn(text, "+-")] == '0' && isdigit((unsigned char)text[strspn(text, "+-") + 1]));
-    bool bare = is_number || strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
-    free(text);
-    return bare;
-}
-
-void add_toml_value(struct buffer *out, const char *value, size_t length)
-{
-    if (is_bare(value, length))
-        buffer_add(out, value, length);
-    else
-        buffer_add_json_string(out, value, length);
-}
-
 /* --- what is asked about --- */
 
 /* true or false as TOML where the text means one of them, else NULL. */
@@ -71,7 +51,7 @@ static bool is_key(const struct command_inputs *f, const char *key)
 static void add_item(struct command_inputs *f, const char *key, const char *value, bool is_flag)
 {
     struct buffer literal = BUFFER_INIT;
-    add_toml_value(&literal, value, strlen(value));
+    buffer_add_toml_value(&literal, value, strlen(value));
     f->items = array_grow(f->items, f->count, sizeof *f->items);
     f->items[f->count++] =
         (struct command_input){.key = xstrdup(key), .value = buffer_take(&literal), .is_flag = is_flag};
@@ -274,7 +254,7 @@ void command_inputs_find(const struct job_command *c, char *const *axes, const c
     *out = (struct command_inputs){0};
     try_profile(c, axes, profile, 0, out);
     for (const struct embedded_file *f = NULL; !profile && (f = embedded_next("profiles/", f));) {
-        char *name = xstrndup(f->name + strlen("profiles/"), strlen(f->name) - strlen("profiles/.toml"));
+        char *name = embedded_stem(f);
         try_profile(c, axes, name, OWN_LEAST, out);
         free(name);
     }

@@ -6,7 +6,6 @@
 #include <stddef.h>
 
 #include "draft/job_command.h"
-#include "util/buffer.h"
 
 struct command_input {
     char *key, *value; /* the value as TOML */
@@ -28,8 +27,5 @@ struct command_inputs {
 void command_inputs_find(const struct job_command *c, char *const *axes, const char *profile,
                          struct command_inputs *out);
 void command_inputs_free(struct command_inputs *f);
-
-/* Appends the value as TOML: a number or true and false as they are, else a text. */
-void add_toml_value(struct buffer *out, const char *value, size_t length);
 
 #endif

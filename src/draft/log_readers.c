@@ -41,8 +41,7 @@ static void find_profile(const char *path, int least, struct log_readers *out)
 {
     int most = least - 1;
     for (const struct embedded_file *f = NULL; (f = embedded_next("profiles/", f));) {
-        size_t length = strlen(f->name) - strlen("profiles/.toml");
-        char *profile = xstrndup(f->name + strlen("profiles/"), length);
+        char *profile = embedded_stem(f);
         struct buffer names = BUFFER_INIT;
         int count = count_metrics(profile, path, &names);
         if (count > most) {

@@ -115,7 +115,7 @@ static void add_axis_value(struct buffer *out, const struct new_axis *a, const c
     if (is_word(a))
         buffer_add_json_string(out, word, strlen(word));
     else
-        add_toml_value(out, word, length);
+        buffer_add_toml_value(out, word, length);
     free(word);
 }
 

@@ -213,7 +213,6 @@ static int read_base(struct framework *base, struct error *e)
 
 static int add_framework(struct framework_set *s, const struct embedded_file *file, struct error *e)
 {
-    const size_t prefix = strlen("profiles/"), suffix = strlen(".toml");
     struct framework f = s->base;
     bool any;
     if (read_profile(file->text, &f, &any, e) < 0)
@@ -221,7 +220,7 @@ static int add_framework(struct framework_set *s, const struct embedded_file *fi
     if (!any)
         return 0;
     memcpy(f.time.nominal, f.time.weights, sizeof f.time.nominal);
-    f.name = xstrndup(file->name + prefix, strlen(file->name) - prefix - suffix);
+    f.name = embedded_stem(file);
     s->items = array_grow(s->items, s->count, sizeof *s->items);
     s->items[s->count++] = f;
     return 0;

@@ -164,7 +164,7 @@ static void unknown_profile(struct gathering *g, const char *name, struct positi
     const char *names[MOST_FILES];
     size_t count = 0;
     for (const struct embedded_file *f = NULL; (f = embedded_next("profiles/", f)) && count < MOST_FILES;)
-        names[count++] = xstrndup(f->name + 9, strlen(f->name) - strlen("profiles/.toml"));
+        names[count++] = embedded_stem(f);
     const char *near = suggest_nearest(name, names, count);
     struct buffer list = BUFFER_INIT;
     for (size_t i = 0; i < count; i++)

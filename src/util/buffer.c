@@ -1,5 +1,6 @@
 #include "util/buffer.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -144,4 +145,24 @@ void buffer_add_toml_string(struct buffer *b, const char *text)
         buffer_printf(b, "'%s'", text);
     else
         buffer_add_json_string(b, text, strlen(text));
+}
+
+static bool is_toml_literal(const char *value, size_t length)
+{
+    char *text = xstrndup(value, length), *end;
+    (void)strtod(text, &end);
+    bool is_number = length && *end == '\0' && strspn(text, "+-0123456789.eE") == length &&
+                     isdigit((unsigned char)text[length - 1]) && isdigit((unsigned char)text[strspn(text, "+-")]) &&
+                     !(text[strspn(text, "+-")] == '0' && isdigit((unsigned char)text[strspn(text, "+-") + 1]));
+    bool is_literal = is_number || strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
+    free(text);
+    return is_literal;
+}
+
+void buffer_add_toml_value(struct buffer *b, const char *value, size_t length)
+{
+    if (is_toml_literal(value, length))
+        buffer_add(b, value, length);
+    else
+        buffer_add_json_string(b, value, length);
 }

@@ -48,6 +48,9 @@ void buffer_add_json_string(struct buffer *b, const char *text, size_t length);
 /* The same as TOML takes it, in single quotes where a person reads it better so: with backslashes or quotes in it. */
 void buffer_add_toml_string(struct buffer *b, const char *text);
 
+/* A value that a person wrote, as TOML: a number, true and false as they are, anything else as a JSON string. */
+void buffer_add_toml_value(struct buffer *b, const char *value, size_t length);
+
 /* Appends the shortest decimal that reads back equal; "NaN", "Infinity" and "-Infinity" for what JSON lacks. */
 void buffer_add_double(struct buffer *b, double value);
 

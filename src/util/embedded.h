@@ -18,4 +18,7 @@ const char *embedded_text(const char *name);
  * when that is NULL. NULL when there is no further one. */
 const struct embedded_file *embedded_next(const char *prefix, const struct embedded_file *previous);
 
+/* "zhen" of "profiles/zhen.toml"; the caller's. */
+char *embedded_stem(const struct embedded_file *file);
+
 #endif

@@ -2,40 +2,13 @@
 #include <math.h>
 #include <time.h>
 
-#include "space/compile.h"
-#include "space_fixture.h"
 #include "unit_test.h"
 #include "util/memory.h"
+#include "value_fixture.h"
 
 #define MODEL "[[model]]\nnum_layers = 24\nhidden_size = 2048\nheads = 16\nvocab_size = 50257\nseq = 2048\n"
 #define CLUSTER "[[cluster_spec]]\nnum_hosts = 1\nnum_devices_per_host = 8\ndevice_memory = \"40GiB\"\n"
 #define PLANS "[[parallel_spec]]\nmicro_batch = [1, 2, 4, 8, 16, 32, 64]\n"
-
-/* Of all combinations. */
-static double ask(struct built *b, const char *before, const char *expression, const char *after)
-{
-    struct expression x = EXPRESSION_INIT;
-    struct error e = ERROR_INIT;
-    const struct source_text source = {expression, UNKNOWN_IS_ERROR, NULL, "test", expression, NULL};
-    struct buffer sql = BUFFER_INIT;
-    struct stmt *s = NULL;
-    if (compile_alone(b->space, &source, &x, &e) < 0)
-        fail_msg("%s", e.text);
-    buffer_printf(&sql, "SELECT %s%s%s", before, x.sql, after);
-    space_add_from(b->space, ~0U, &sql);
-    if (db_prepare(b->space->db, buffer_text(&sql), &s, &e) < 0 || stmt_next(s, &e) != 1)
-        fail_msg("%s", e.text);
-    double value = stmt_is_null(s, 0) ? NAN : stmt_double(s, 0);
-    stmt_free(s);
-    buffer_free(&sql);
-    expression_free(&x);
-    return value;
-}
-
-static double value_of(struct built *b, const char *expression)
-{
-    return ask(b, "", expression, "");
-}
 
 TEST(predict_memory__synonyms__key_and_function_agree)
 {

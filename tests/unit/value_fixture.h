@@ -1,13 +1,15 @@
-/* What an expression is in the one combination of a sweep file. */
+/* What an expression is in the combinations of a sweep file. */
 #ifndef MESHSWEEP_TESTS_VALUE_FIXTURE_H
 #define MESHSWEEP_TESTS_VALUE_FIXTURE_H
+
+#include <math.h>
 
 #include "space/compile.h"
 #include "space_fixture.h"
 #include "util/buffer.h"
 
-/* -1 where it is NULL. Ends the test where it cannot be had. */
-static inline double value_of(struct built *b, const char *expression)
+/* "BEFORE expression AFTER" over all combinations; NAN where it is NULL. Ends the test where it cannot be had. */
+static inline double ask(struct built *b, const char *before, const char *expression, const char *after)
 {
     struct expression x = EXPRESSION_INIT;
     struct error e = ERROR_INIT;
@@ -16,15 +18,21 @@ static inline double value_of(struct built *b, const char *expression)
     struct stmt *s = NULL;
     if (compile_alone(b->space, &source, &x, &e) < 0)
         fail_msg("%s", e.text);
-    buffer_printf(&sql, "SELECT %s", x.sql);
+    buffer_printf(&sql, "SELECT %s%s%s", before, x.sql, after);
     space_add_from(b->space, ~0U, &sql);
     if (db_prepare(b->space->db, buffer_text(&sql), &s, &e) < 0 || stmt_next(s, &e) != 1)
         fail_msg("%s", e.text);
-    double value = stmt_is_null(s, 0) ? -1 : stmt_double(s, 0);
+    double value = stmt_is_null(s, 0) ? NAN : stmt_double(s, 0);
     stmt_free(s);
     buffer_free(&sql);
     expression_free(&x);
     return value;
+}
+
+/* Of the one combination. */
+static inline double value_of(struct built *b, const char *expression)
+{
+    return ask(b, "", expression, "");
 }
 
 #endif
