@@ -5,17 +5,16 @@
 #include <string.h>
 #include <strings.h>
 
+#include "predict/features.h"
 #include "predict/flops.h"
 #include "predict/memory_lines.h"
+#include "predict/verdict.h"
 #include "util/memory.h"
 #include "util/suggest.h"
 
 #define INTERVAL_90 1.6448536269514722
 #define UNMEASURED_ATTENTION 0.35 /* of the peak, as in device.c */
 #define DEFAULT_LINK 25e9
-#define COMPARED_NO_MORE 0.2 /* sigma of what was hardly compared with anything */
-#define RARELY 1.96
-#define LEAST_ESTIMATED 0.05 /* of what must fit, however much of it is states */
 #define TEXT_BYTES 160
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
@@ -61,13 +60,14 @@ const struct framework *predictor_prior(const struct predictor *p, const char *f
 
 static int no_framework(const struct predictor *p, const char *name, struct error *e)
 {
-    const char *names[32];
+    const char **names = xcalloc(p->priors.count, sizeof *names);
     struct buffer list = BUFFER_INIT;
-    for (size_t i = 0; i < p->priors.count && i < LENGTH(names); i++) {
+    for (size_t i = 0; i < p->priors.count; i++) {
         names[i] = p->priors.items[i].name;
         buffer_printf(&list, "%s%s", i ? ", " : "", names[i]);
     }
     const char *near = suggest_nearest(name, names, p->priors.count);
+    free(names);
     if (near)
         error_set(e, ERROR_USAGE, "unknown framework \"%s\"; did you mean \"%s\"?", name, near);
     else
@@ -297,78 +297,7 @@ static bool find_cluster(struct predictor *p, const struct subject *s, const cha
     return true;
 }
 
-/* How many standard deviations a run that takes OOM_RISK_SHARE must be mispredicted by to be excluded: one for a
- * prediction that was compared (certain 0.9 at a sigma of PREDICTOR_SIGMA), two, one run in forty, for one that was
- * not. */
-static double deviations(double share, double sigma)
-{
-    double compared = log(share / OOM_RISK_SHARE) / PREDICTOR_SIGMA;
-    double way = fmin(1, (sigma - PREDICTOR_SIGMA) / (COMPARED_NO_MORE - PREDICTOR_SIGMA));
-    return compared > 0 ? compared + way * fmax(0, RARELY - compared) : compared;
-}
-
-/* A share that is meant for a prediction off by PREDICTOR_SIGMA, for one that is off by more or less; `most`: what is
- * left of the memory beside what torch does not count. */
-static double share_for(double share, double sigma, double most)
-{
-    if (sigma > PREDICTOR_SIGMA)
-        return OOM_RISK_SHARE * exp(deviations(share, sigma) * sigma);
-    most = fmax(most, share);
-    return most * pow(share / most, sigma / PREDICTOR_SIGMA);
-}
-
-/* What must fit, and which part of it is states: these are counted, not estimated. */
-struct memory_need {
-    double bytes, states;
-};
-
-static struct memory_need need_of(const struct memory_prediction *m, const struct framework *row)
-{
-    const double *weights = row->memory.weights, *terms = m->most.terms;
-    return (struct memory_need){m->most.bytes - m->most.slack, weights[MEMORY_UNSHARDED] * terms[MEMORY_UNSHARDED] +
-                                                                   weights[MEMORY_SHARDED] * terms[MEMORY_SHARDED]};
-}
-
-/* Of the whole: a profile's is about runs of which states are up to half. */
-static double sigma_of(const struct memory_need *n, double sigma)
-{
-    double estimated = fmax(LEAST_ESTIMATED, 1 - n->states / n->bytes);
-    return sigma * fmin(1, 2 * estimated);
-}
-
-static enum oom_verdict verdict_of(const struct predictor *p, const struct memory_need *n, const struct prediction *out)
-{
-    double usable = out->usable_bytes, most = 1 - out->memory.reserve_bytes / usable;
-    double sigma = sigma_of(n, out->memory.sigma);
-    if (n->bytes > share_for(p->options.certain, sigma, most) * usable)
-        return OOM_CERTAIN;
-    return n->bytes > share_for(p->options.risky, sigma, most) * usable ? OOM_RISK : OOM_FITS;
-}
-
-/* The interval keeps its width. */
-static void put_most(struct memory_prediction *m, double bytes)
-{
-    double ratio = bytes / m->most.bytes;
-    m->most.bytes = bytes;
-    m->most.allocated_bytes *= ratio;
-    m->most.slack *= ratio;
-    m->low_bytes *= ratio;
-    m->high_bytes *= ratio;
-}
-
-/* No more is held than there is. */
-static void give_slack_back(struct memory_prediction *m, double room)
-{
-    double given = fmin(m->most.slack, m->most.bytes - room);
-    if (given <= 0)
-        return;
-    double left = m->most.slack - given, allocated = m->most.allocated_bytes;
-    put_most(m, m->most.bytes - given);
-    m->most.slack = left;
-    m->most.allocated_bytes = allocated;
-}
-
-/* Within the interval of the model, the line. */
+/* The line through measurements of the same class, if it lies within the model's interval. */
 static void follow_line(const struct predictor *p, const struct input_value *values, const struct subject *s,
                         struct prediction *out)
 {
@@ -377,7 +306,7 @@ static void follow_line(const struct predictor *p, const struct input_value *val
     if (!p->lines || !memory_lines_bytes(p->lines, memory_class(values, s), (double)s->plan.micro_batch, &bytes) ||
         bytes < m->low_bytes || bytes > m->high_bytes)
         return;
-    put_most(m, bytes);
+    verdict_set_bytes(m, bytes);
     out->by_line = true;
 }
 
@@ -391,41 +320,10 @@ void predictor_note_memory(struct predictor *p, double bytes)
     p->have_last = false;
 }
 
-/* What the plan takes where the framework's recipes save what no key speaks of. */
-static struct memory_need least_need(const struct subject *s, const struct cluster *cluster,
-                                     const struct framework *row, struct memory_need as_said)
-{
-    struct memory_prediction saved;
-    struct training_plan plan = s->plan;
-    struct error ignored;
-    if (row->memory.recipes == 0 || s->says_recompute || s->is_measured)
-        return as_said;
-    plan.recompute = RECOMPUTE_FULL;
-    if (plan.gradient_bytes == 0)
-        plan.gradient_bytes = 2;
-    bool found = memory_predict(&s->architecture, &plan, cluster, &row->memory, &saved, &ignored) == 0;
-    struct memory_need least = found ? need_of(&saved, row) : as_said;
-    return least.bytes < as_said.bytes ? least : as_said;
-}
-
-/* What the plan takes if its release keeps what is gathered; as much as it is said to take where that is known. */
-static struct memory_need other_need(const struct subject *s, const struct cluster *cluster,
-                                     const struct framework *row, struct memory_need as_said)
-{
-    struct memory_prediction kept;
-    struct training_plan plan = s->plan;
-    struct error ignored;
-    bool unknown = row->memory.may_keep_gathered != 0 && !s->says_gathered && plan.sequence_parallel && plan.tensor > 1;
-    plan.keeps_gathered = true;
-    if (!unknown || s->is_measured ||
-        memory_predict(&s->architecture, &plan, cluster, &row->memory, &kept, &ignored) < 0)
-        return as_said;
-    return need_of(&kept, row);
-}
-
 static void add_memory(struct predictor *p, const struct input_value *values, const struct subject *s,
                        const struct cluster *cluster, const struct framework *row)
 {
+    const struct verdict_case question = {s, cluster, row, p->options.certain, p->options.risky};
     struct prediction *out = &p->prediction;
     struct error ignored;
     out->has_memory =
@@ -436,21 +334,10 @@ static void add_memory(struct predictor *p, const struct input_value *values, co
     out->memory_calibrated = row->memory.calibrated;
     if (!out->has_memory)
         return;
-    struct memory_need needed = need_of(&out->memory, row), other = other_need(s, cluster, row, needed);
-    out->memory.other = fmax(1, other.bytes / needed.bytes);
-    out->memory.high_bytes *= out->memory.other;
+    struct memory_need other = verdict_widen(&question, out);
     follow_line(p, values, s, out);
-    if (!(out->usable_bytes > 0))
-        return;
-    needed = need_of(&out->memory, row);
-    give_slack_back(&out->memory, out->usable_bytes - out->memory.reserve_bytes);
-    out->has_probability = oom_probability(needed.bytes, sigma_of(&needed, out->memory.sigma), out->usable_bytes,
-                                           out->memory.reserve_bytes, &out->oom_probability, &ignored) == 0;
-    struct memory_need least = least_need(s, cluster, row, needed);
-    out->verdict = verdict_of(p, &least, out);
-    if (out->verdict == OOM_FITS &&
-        (verdict_of(p, &needed, out) != OOM_FITS || (!out->by_line && verdict_of(p, &other, out) != OOM_FITS)))
-        out->verdict = OOM_RISK; /* as it is said, or as it may be, it may not fit */
+    if (out->usable_bytes > 0)
+        verdict_reach(&question, &other, out);
 }
 
 static void add_time(struct predictor *p, const struct subject *s, const struct cluster *cluster,
@@ -470,48 +357,12 @@ static void add_time(struct predictor *p, const struct subject *s, const struct 
     out->time_calibrated = row->time.calibrated;
 }
 
-/* Tensor groups over nodes, or domains of fast links. */
-static bool is_spread(const struct subject *s, const struct device *device)
-{
-    double domain = s->link_domain > 0 || !device ? s->link_domain : (double)device->link_domain;
-    return (double)s->plan.tensor > fmax(domain, s->devices_per_node);
-}
-
-static feature_set features_of(const struct subject *s, const struct device *device)
-{
-    const struct architecture *a = &s->architecture;
-    const struct training_plan *plan = &s->plan;
-    const bool has[PLAN_FEATURES] = {
-        [FEATURE_FAMILY] = a->family != ARCHITECTURE_GPT && a->family != ARCHITECTURE_LLAMA,
-        [FEATURE_EXPERTS] = a->experts > 0,
-        [FEATURE_MIXERS] = a->mixer_layers > 0,
-        [FEATURE_CONTEXT] = plan->context > 1,
-        [FEATURE_OFFLOAD] = plan->offload != OFFLOAD_NONE || plan->offload_layers > 0,
-        [FEATURE_MTP] = a->mtp_layers > 0,
-        [FEATURE_FP8] = plan->precision == PRECISION_FP8,
-        [FEATURE_FP4] = plan->precision == PRECISION_FP4,
-        [FEATURE_SCHEDULE] = plan->schedule > SCHEDULE_INTERLEAVED,
-        [FEATURE_ADAPTERS] = plan->tuning != TUNING_FULL,
-        [FEATURE_DEVICE] = device && !device->measured,
-        [FEATURE_SPREAD] = is_spread(s, device),
-    };
-    feature_set features = 0;
-    for (int f = FEATURE_PLAIN + 1; f < PLAN_FEATURES; f++)
-        features |= has[f] ? 1U << f : 0;
-    return features;
-}
-
-static feature_set of_quantity(feature_set features, enum predicted_quantity quantity)
-{
-    return quantity == QUANTITY_OF_MEMORY ? features & ~(1U << FEATURE_DEVICE | 1U << FEATURE_SPREAD) : features;
-}
-
 /* Half the 90 % interval by the comparisons; false where something nearer says it. */
 static bool width_by_evidence(const struct predictor *p, const struct prediction *out, enum predicted_quantity quantity,
                               bool is_fitted, double *width, bool *compared)
 {
     const struct framework_evidence *e = &p->evidence[find_prior(p, out->where.framework) - p->priors.items];
-    feature_set features = of_quantity(out->features, quantity);
+    feature_set features = evidence_features(out->features, quantity);
     if (is_fitted || p->sigma_stated[quantity] || (e->of_profile[quantity] && !features))
         return false;
     *width = evidence_width(&e->widths, quantity, features, compared);
@@ -559,7 +410,8 @@ static const struct framework *widened(const struct framework *row, const struct
                                        const struct calibrated *c, const struct subject *s, const struct device *device,
                                        struct framework *scratch)
 {
-    feature_set unusual = of_quantity(features_of(s, device), QUANTITY_OF_MEMORY) & ~(1U << FEATURE_ADAPTERS);
+    feature_set unusual =
+        evidence_features(features_of_plan(s, device), QUANTITY_OF_MEMORY) & ~(1U << FEATURE_ADAPTERS);
     bool adapters = s->plan.tuning != TUNING_FULL && row->memory.adapters_compared == 0;
     bool plan = unusual || adapters, place = device && !device->measured;
     bool memory = plan && (!c || !c->has_memory), time = (plan || place) && (!c || !c->has_time);
@@ -622,7 +474,7 @@ static int predict(struct predictor *p, const struct input_value *values, const 
     add_memory(p, values, s, &cluster, row);
     if (has_speed && !s->is_measured)
         add_time(p, s, &cluster, row, c ? c->baseline : 0);
-    out->features = features_of(s, cluster.device);
+    out->features = features_of_plan(s, cluster.device);
     widen(p, c);
     if (out->has_memory)
         add_measured(p, c);

@@ -1,35 +1,21 @@
-/* Predictions of combinations: inputs in, memory, time, FLOPs and the risk of running out of memory out, with the
- * coefficients of the framework as a profile, a file and measurements have made them.
+/* Predictions for combinations: from their inputs to memory, time, FLOPs and the risk of running out of memory, with
+ * the framework's coefficients as its profile, the sweep file and measurements have set them.
  *
- * Intervals are as wide as the comparisons of the framework, and of what is unusual about the plan, ask for
- * (evidence.h), unless the file states a sigma or there are measurements of the place. Probabilities and verdicts go by
- * the sigma of the profile, which is about runs near the limit; for what is unusual (BERT, T5, ViT, experts, context
- * parallelism, offload, fp8 and fp4, MTP, zero-bubble schedules; for time also a device that is not `measured`) by that
- * of predict.toml, until there are measurements of its place or the file states one.
- *
- * Verdicts compare the prediction with the device's memory times a share. The shares (OOM_RISK_SHARE,
- * OOM_CERTAIN_SHARE of oom.h, or the file's) are meant for a prediction that is off by PREDICTOR_SIGMA. A better one
- * is compared nearer to what there is: between the share and all that torch counts, by the power sigma /
- * PREDICTOR_SIGMA. A worse one must not exclude what fits: a run that takes OOM_RISK_SHARE of the memory is excluded
- * only where it is mispredicted by more and more standard deviations, from a sigma of 0.2 on by 1.96 of them, once in
- * forty. States are counted, not estimated, so that a sigma is that of the rest: for verdicts and probabilities it is
- * multiplied by twice the share that is not states, where that is less than half (nine in ten of nanotron's runs were
- * off by at most 37 % where nearly nothing of their memory was states, 20 % where half was, 4 % where nearly all was).
- * Where a framework's recipes recompute although no key says so (struct memory_coefficients, recipes), the least that
- * they may take is compared, and what fits only so is a risk. Where releases differ in what they keep and no key says
- * which (may_keep_gathered), the interval reaches from the one to the other, and what fits only as the lesser is a
- * risk. */
+ * An interval is as wide as the comparisons for the framework, and for anything unusual about the plan, require
+ * (evidence/evidence.h), unless the file states a sigma or there are measurements of the place. Probabilities and
+ * verdicts use the sigma of the profile, which describes runs near the limit. For an unusual plan (BERT, T5, ViT,
+ * experts, context parallelism, offload, fp8 and fp4, MTP, zero-bubble schedules; for time, also a device that is not
+ * `measured`), they use the sigma of predict.toml until there are measurements of its place or the file states one.
+ * verdict.h says how a verdict is reached. */
 #ifndef MESHSWEEP_PREDICT_PREDICTOR_H
 #define MESHSWEEP_PREDICT_PREDICTOR_H
 
+#include "evidence/evidence.h"
+#include "evidence/oom.h"
 #include "predict/calibration.h"
-#include "predict/evidence.h"
 #include "predict/inputs.h"
 #include "predict/memory.h"
-#include "predict/oom.h"
 #include "predict/step_time.h"
-
-#define PREDICTOR_SIGMA 0.12
 
 /* What of a device's memory is measured, and of which rank. */
 enum memory_counter { COUNTS_RESERVED = 0, COUNTS_ALLOCATED, COUNTS_DEVICE };
@@ -42,7 +28,7 @@ struct predictor_options {
     bool is_own;           /* `framework` may be unknown: then it is what holds for all, uncalibrated */
     const char *device, *cluster;
     const char *evidence_without; /* a table that counts as never seen (evidence.h); NULL: none */
-    double certain, risky;        /* 0: those of oom.h */
+    double certain, risky;        /* shares of the memory; 0: those of evidence/oom.h */
     double peak_flops, memory_bandwidth, link_bandwidth, network_bandwidth; /* go over the device's own */
     double network_latency;                                                 /* seconds */
     enum memory_counter counter;

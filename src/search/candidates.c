@@ -9,7 +9,7 @@
 #include "config/meaning.h"
 #include "predict/input_table.h"
 #include "predict/input_words.h"
-#include "predict/oom.h"
+#include "evidence/oom.h"
 #include "predict/plan.h"
 #include "search/numbering.h"
 #include "util/hash.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predict/oom.h"
+#include "evidence/oom.h"
 #include "search/subspace.h"
 #include "util/linear.h"
 #include "util/memory.h"

@@ -56,7 +56,7 @@ struct search {
 };
 
 /* Probabilities of failure: beyond the first a candidate waits until others have nothing to offer (what a prediction of
- * 90 % of the memory comes to, predict/oom.h), beyond the second until nothing has run at all. */
+ * 90 % of the memory comes to, evidence/oom.h), beyond the second until nothing has run at all. */
 #define SEARCH_RISKY 0.20
 #define SEARCH_HOPELESS 0.95
 

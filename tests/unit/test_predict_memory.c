@@ -5,7 +5,7 @@
 
 #include "frameworks.h"
 #include "predict/memory.h"
-#include "predict/oom.h"
+#include "evidence/oom.h"
 #include "predict/stage_memory.h"
 #include "predict_fixture.h"
 #include "shared_data.h"

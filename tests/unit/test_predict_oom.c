@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "frameworks.h"
-#include "predict/oom.h"
+#include "evidence/oom.h"
 #include "predict_fixture.h"
 #include "shared_data.h"
 #include "ultrascale.h"

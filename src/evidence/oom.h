@@ -14,8 +14,8 @@
  * OOM_CERTAIN_SHARE: between that and all there is. It is not what suits the rows that it is measured on best: leaving
  * out each group of the ultra-scale runs (model, devices), the others lead to shares from 0.88 to 0.93, which do as
  * well on what was left out (tests/unit/test_predict_memory.c). */
-#ifndef MESHSWEEP_PREDICT_OOM_H
-#define MESHSWEEP_PREDICT_OOM_H
+#ifndef MESHSWEEP_EVIDENCE_OOM_H
+#define MESHSWEEP_EVIDENCE_OOM_H
 
 #include "util/error.h"
 

@@ -1,4 +1,4 @@
-#include "predict/oom.h"
+#include "evidence/oom.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "predict/evidence.h"
+#include "evidence/evidence.h"
 
 #include <math.h>
 #include <string.h>
@@ -33,13 +33,14 @@ static double student_factor(double tables)
     return student[freedom < most ? freedom : most];
 }
 
-/* The coefficients of these are the other's but for what is sharded. */
+/* A profile that differs from another only in what it shards shares that one's comparisons. */
 static const char *evidence_name(const char *framework)
 {
     return strcmp(framework, "megatron-distopt") == 0 ? "megatron" : framework;
 }
 
-/* Over the tables that count; the widest as it is, and, where its runs are too few to say so, by their weight. */
+/* The widths of the tables that count. `least` is the widest of them, but one with too few runs to tell nine in ten
+ * counts times its weight. */
 struct pool {
     double sum, weight, tables, widest, least;
 };
@@ -60,8 +61,8 @@ static bool counts(const struct compared_table *row, const char *without, enum p
     return row->quantity == quantity && row->feature == feature && !(without && strcmp(row->table, without) == 0);
 }
 
-/* The framework's own tables, and what was seen elsewhere with the weight of one more: however many runs a table has,
- * it is one draw of what the next one may be like, and a run to come may be like those of any, not like their mean. */
+/* The framework's own tables, with what was seen elsewhere as one more. A run to come may be like those of any of the
+ * tables, not like their mean. */
 static double among(const struct pool *own, double elsewhere)
 {
     if (own->tables == 0)
@@ -161,6 +162,11 @@ void evidence_widths_of(const char *framework, const char *without, struct evide
     }
 }
 
+feature_set evidence_features(feature_set features, enum predicted_quantity quantity)
+{
+    return quantity == QUANTITY_OF_MEMORY ? features & ~(1U << FEATURE_DEVICE | 1U << FEATURE_SPREAD) : features;
+}
+
 double evidence_width(const struct evidence_widths *w, enum predicted_quantity quantity, feature_set features,
                       bool *compared)
 {
@@ -194,8 +200,7 @@ void evidence_describe(const char *framework, enum predicted_quantity quantity, 
                        struct buffer *out)
 {
     const char *name = evidence_name(framework), *words[] = {"memory", "time"};
-    if (quantity == QUANTITY_OF_MEMORY)
-        features &= ~(1U << FEATURE_DEVICE | 1U << FEATURE_SPREAD);
+    features = evidence_features(features, quantity);
     if (!describe_feature(name, quantity, FEATURE_PLAIN, out))
         buffer_printf(out, "  %s: no measurement of %s to compare with, so as wide as the widest of other frameworks\n",
                       framework, words[quantity]);

@@ -1,0 +1,106 @@
+/* What predictions were compared with, and how wide their intervals have to be: as wide as the evidence for the
+ * framework, and for anything unusual about the plan, requires.
+ *
+ * A comparison is one published table, one quantity, and those of its runs that are plain or have one unusual feature.
+ * Its width w is the one within which nine in ten |ln(measured / predicted)| lie. Where a prediction is two, because no
+ * key says which of them holds (predict/memory.h, other), the nearer counts. Nothing was fitted to any of the tables
+ * but the weight of matrix products in predict.toml, which the other tables choose, too, when one is left out.
+ * `scripts/bench.sh accuracy` prints all comparisons, from tests/unit/test_predict_tables.c and test_predict_litgpt.c.
+ *
+ * Width of a plain plan. The runs of a table share its machines, release and way of measuring, so however many there
+ * are, they are one sample of what the next table may be like. The width is therefore a mean over the framework's
+ * tables, each weighted by n / (n + 5) for its n runs. The tables of all other frameworks count as one more: their
+ * mean, times the factor by which Student's distribution is wider for so few. The width is never less than that of any
+ * of the framework's own tables; a table of fewer than nine runs, which cannot tell nine in ten, counts there times its
+ * weight. A framework without a table has the width of the others, but no less than the widest of them, again times
+ * Student's factor; for time, also no less than midway between that and UNCOMPARED_TIME, because each table has a bias
+ * of its own, of which the others say little.
+ *
+ * Width of a plan with a feature. In the same way, from what was seen with that feature, except that the plain width
+ * counts as one of the others' tables: a few runs with a feature may be off for another reason. If no other framework
+ * was compared with the feature, midway between the plain width and UNCOMPARED_MEMORY or UNCOMPARED_TIME stands for
+ * them. A feature that was compared nowhere has the latter width. Pure.
+ */
+#ifndef MESHSWEEP_EVIDENCE_EVIDENCE_H
+#define MESHSWEEP_EVIDENCE_EVIDENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "util/buffer.h"
+
+enum predicted_quantity { QUANTITY_OF_MEMORY = 0, QUANTITY_OF_TIME, PREDICTED_QUANTITIES };
+
+enum plan_feature {
+    FEATURE_PLAIN = 0, /* none of these */
+    FEATURE_FAMILY,    /* neither GPT nor Llama */
+    FEATURE_EXPERTS,
+    FEATURE_CONTEXT,
+    FEATURE_OFFLOAD,
+    FEATURE_MTP,
+    FEATURE_FP8,
+    FEATURE_FP4,
+    FEATURE_SCHEDULE, /* zero-bubble, DualPipe-V */
+    FEATURE_ADAPTERS, /* LoRA and the like, over frozen weights */
+    FEATURE_DEVICE,   /* of time: one of which nothing was measured */
+    FEATURE_MIXERS,   /* layers without attention */
+    FEATURE_SPREAD,   /* of time: tensor parallelism over nodes */
+    PLAN_FEATURES
+};
+
+/* Sets of features are bits 1 << feature; 0: plain. */
+typedef unsigned feature_set;
+
+#define UNCOMPARED_MEMORY 0.50 /* 1.645 of the sigma of predict.toml */
+#define UNCOMPARED_TIME 0.58
+
+struct compared_table {
+    const char *table; /* its file */
+    const char *framework;
+    enum predicted_quantity quantity;
+    enum plan_feature feature;
+    size_t runs;
+    double within;
+};
+extern const struct compared_table evidence_rows[];
+extern const size_t evidence_count;
+
+/* The same for pairs of runs of one plan on different numbers of devices: `runs` is the number of pairs, and `within`
+ * holds nine in ten of the differences between their two ln(measured / predicted), each divided by the square root of
+ * the number of doublings between the two. */
+struct compared_scaling {
+    struct compared_table pairs;
+    double beyond; /* pairs whose larger run has more devices than this, up to four times as many (0: up to 64) */
+};
+extern const struct compared_scaling scaling_rows[];
+extern const size_t scaling_count;
+
+/* Widths by framework, for all features. */
+struct evidence_widths {
+    double width[PREDICTED_QUANTITIES][PLAN_FEATURES];
+    bool compared[PREDICTED_QUANTITIES][PLAN_FEATURES];
+};
+
+/* `without`: a table that counts as never seen; NULL: none. */
+void evidence_widths_of(const char *framework, const char *without, struct evidence_widths *out);
+
+/* Those of the features that bear on a quantity: a device's speed and links do not change how much memory a plan
+ * needs. */
+feature_set evidence_features(feature_set features, enum predicted_quantity quantity);
+
+/* Half the 90 % interval of ln(measured / predicted). `*compared`: the framework and all the features were. */
+double evidence_width(const struct evidence_widths *w, enum predicted_quantity quantity, feature_set features,
+                      bool *compared);
+
+/* How much half the 90 % interval of ln(measured / predicted) widens on `devices`, which are 2^doublings (0 or more)
+ * times as many as anything was measured on; it is to be added in squares. It follows from scaling_rows as the width of
+ * a plain plan does from evidence_rows. Of each table, the row counts that reaches as far as `devices`, or comes
+ * nearest to it: what goes wrong on 512 devices need not have been seen on 256. */
+double evidence_scaling_width(const char *framework, enum predicted_quantity quantity, double devices,
+                              double doublings);
+
+/* What stands behind a prediction, as lines for people. */
+void evidence_describe(const char *framework, enum predicted_quantity quantity, feature_set features,
+                       struct buffer *out);
+
+#endif
