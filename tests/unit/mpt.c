@@ -54,6 +54,7 @@ static struct training_plan read_plan(const struct shared_table *t, size_t row)
         .recompute = recompute ? RECOMPUTE_FULL : RECOMPUTE_NONE,
         .precision = fp8 ? PRECISION_FP8 : PRECISION_BF16,
         .flash_attention = true,
+        .loss = LOSS_FUSED,
     };
 }
 

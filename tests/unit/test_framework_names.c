@@ -288,6 +288,7 @@ static const struct saying {
     {"hf-trainer", "", "optim = \"adamw_bnb_8bit\"\n", "optimizer = \"adam-8bit\"\n"},
     {"hf-trainer", "", "optimizer = \"adamw_torch_4bit\"\n", "moment_bytes = 1\n"},
     {"fsdp", "", "optimizer = \"decoupled_lionw\"\n", "optimizer = \"lion\"\n"},
+    {"fsdp", "", "loss_fn = \"fused_crossentropy\"\n", "loss_kernel = \"fused\"\n"},
     {"hf-trainer", "", "model_type = \"Qwen2ForCausalLM\"\n", "family = \"llama\"\n"},
     {"hf-trainer", "kv_heads = 4\n", "model_type = \"GPTNeoXForCausalLM\"\n", "family = \"gpt\"\n"},
     {"hf-trainer", "",

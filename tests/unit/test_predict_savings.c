@@ -42,6 +42,7 @@ static struct memory_stage memory_of(struct training_plan plan, int64_t experts)
     struct error e = ERROR_INIT;
     const struct cluster cluster = {.devices_per_node = 8};
     c.fragmentation = 1;
+    c.phases = 0; /* all terms at once */
     completed(&a, &plan);
     if (memory_predict(&a, &plan, &cluster, &c, &p, &e))
         fail_msg("%s", e.text);
