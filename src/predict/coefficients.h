@@ -61,7 +61,7 @@ struct memory_coefficients {
     double gpt_bigcode;
     /* Not 0: weights in fp32 train under torch.autocast where precision is 16 bits: layer_memory.h. */
     double autocast;
-    double bucket_copy; /* stages 0 to 2 with more than one rank: copies of gradients, in DDP's buckets */
+    double bucket_copy; /* stages 0 and 1, with more than one rank: copies of gradients in DDP's buckets */
     double tied_sum;    /* bytes per entry of a tied embedding while its two gradients are added up */
     double moment;      /* bytes of one number of the optimizer's state */
     double adapter;     /* bytes of an adapter's weight, and as many of its gradient */

@@ -322,10 +322,10 @@ static void add_all_states(const struct plan_memory *m, int64_t stage, struct st
     stage_add_states(m, load->trained_experts, m->expert_replicas, terms);
 }
 
-/* DDP's buckets, which are there throughout. */
+/* DDP's buckets, which are there throughout; ZeroRedundancyOptimizer (stage 1) runs under DDP, too. */
 static double bucket_bytes(const struct plan_memory *m, const struct stage_load *load)
 {
-    bool reduces = m->replicas > 1 && m->plan->zero_stage < 3;
+    bool reduces = m->replicas > 1 && m->plan->zero_stage < 2;
     return reduces ? m->c->bucket_copy * m->states.gradient * (load->trained_dense + load->trained_experts) : 0;
 }
 

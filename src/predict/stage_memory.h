@@ -20,7 +20,7 @@
  *   MTP          on the stage with the head: a layer, and 4·T·V/t of its logits
  *   inputs       first stage, per micro-batch: 8·T of token ids, and T·h of a dropout mask and 2·T·h of
  *                the input of a norm of the embedding (/ t with sequence parallelism)
- *   buckets      below stage 3, with more than one rank: bucket_copy · the gradients of what is trained  [12]
+ *   buckets      below stage 2, with more than one rank: bucket_copy · the gradients of what is trained  [12]
  *   cast         under autocast (layer_memory.h), with the logits: 2·V·h/t, the head's weights
  *
  * With the logits of GPTBigCode (coefficients.h, gpt_bigcode) its layers' 2·T·(a·d + 2·d) are there, in fp32 4, under

@@ -323,6 +323,12 @@ static bool holds_stage(const struct plan_time *t)
     return t->framework->memory.whole_stages != 0 && t->plan->pipeline > 1 && t->plan->zero_stage >= 2;
 }
 
+/* Whether parameters are sharded between passes, and gathered for the forward pass of each micro-batch. */
+static bool is_sharded_at_rest(const struct plan_time *t)
+{
+    return t->plan->zero_stage == 3 || (t->plan->zero_stage == 2 && t->framework->memory.sharded_at_rest != 0);
+}
+
 /* Micro-batches that gather and reduce what is sharded, each for itself. */
 static double sharded_passes(const struct plan_time *t)
 {
@@ -488,7 +494,8 @@ static double data_volume(const struct plan_time *t, double parameters, double r
     if (holds_stage(t))
         return (2 + gradient) * parameters * (ranks - 1) / ranks;
     const double per_parameter[] = {2 * gradient, gradient + 2,
-                                    (t->framework->time.reduce_each_micro_batch != 0 ? m : 1) * gradient + 2,
+                                    (t->framework->time.reduce_each_micro_batch != 0 ? m : 1) * gradient +
+                                        (is_sharded_at_rest(t) ? m : 1) * 2,
                                     m * (4 + gradient)};
     return per_parameter[t->plan->zero_stage] * parameters * (ranks - 1) / ranks;
 }
@@ -589,7 +596,8 @@ static double gradient_share(const struct plan_time *t)
 {
     double gradient = sent_gradient(t), m = sharded_passes(t);
     double reduced = t->framework->time.reduce_each_micro_batch != 0 ? m * gradient : gradient;
-    const double shares[] = {1, gradient / (gradient + 2), reduced / (reduced + 2), gradient / (4 + gradient)};
+    double gathered = is_sharded_at_rest(t) ? m * 2 : 2;
+    const double shares[] = {1, gradient / (gradient + 2), reduced / (reduced + gathered), gradient / (4 + gradient)};
     if (holds_stage(t))
         return gradient / (gradient + 2);
     return shares[t->plan->zero_stage];
@@ -602,7 +610,7 @@ static bool overlaps(const struct plan_time *t, bool said)
 {
     bool in_buckets = t->plan->zero_stage == 0 && t->framework->time.bucket_bytes > 0;
     bool between = t->plan->tuning != TUNING_FULL && t->plan->adapters != ADAPTERS_FUSED;
-    return said || in_buckets || (t->plan->zero_stage == 3 && t->framework->time.overlaps_shards != 0 && !between);
+    return said || in_buckets || (is_sharded_at_rest(t) && t->framework->time.overlaps_shards != 0 && !between);
 }
 
 static void hide_data(const struct plan_time *t, struct terms *out)
@@ -616,7 +624,7 @@ static void hide_data(const struct plan_time *t, struct terms *out)
         t->plan->zero_stage == 3 || (t->plan->zero_stage == 2 && t->framework->time.reduce_each_micro_batch != 0);
     bool reduces_behind = overlaps(t, t->plan->overlap_gradients) && !holds_stage(t); /* but after all of it */
     double behind_gradients = reduces_behind ? 2 * forward * (each ? m : 1) : 0;
-    double gathering = t->plan->zero_stage == 3 && !holds_stage(t) ? 3 * m : 1;
+    double gathering = holds_stage(t) || !is_sharded_at_rest(t) ? 1 : t->plan->zero_stage == 3 ? 3 * m : m;
     double behind_parameters = overlaps(t, t->plan->overlap_parameters) ? forward * gathering : 0;
     double hidden = fmin(gradients * sent, behind_gradients) + fmin((1 - gradients) * sent, behind_parameters);
     hidden = fmin(hidden, stage * (each ? m : 1)); /* both behind the backward pass, one after the other */

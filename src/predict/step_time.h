@@ -58,6 +58,7 @@
  *                   0   2·G·Ψ_r
  *                   1   (G + 2)·Ψ_r
  *                   2   (G, times m where the framework reduces each micro-batch, + 2)·Ψ_r               [4]
+ *                       FSDP (sharded_at_rest) gathers for each micro-batch, too: m·(2 + G)·Ψ_r          [18]
  *                   3   m·(4 + G)·Ψ_r; FSDP2 in a pipeline (whole_stages), and 2 there, (2 + G)·Ψ_r         [16]
  *                 stage 0 in buckets (coefficients.h): for each 2·((R/n - 1)·4 us + log2 n·λ), or 2·(R - n)·3.4  [8]
  *                 us + 2·(n - 1)·λ where that is less, of n nodes; λ 14 us and 2·latency of the network. A
@@ -88,16 +89,16 @@
  * Experts go by their own group, whose ranks are et·e apart; with shard_ranks it is within the shard, and G·Ψ_r/shard
  * is reduced across.
  *
- * Overlap is in the weights: a fitted weight of data is the share that is not hidden. What a plan says to overlap
- * (overlap_gradients, …), gradients in buckets, and ZeRO stage 3 where it prefetches (overlaps_shards; not over
- * adapters that are units of their own), counts only as far as it is longer than the computing behind which it is:
- * what kernels take, and what they wait for the host, with the weights of the profile, whatever is calibrated.
- * Gradients: two forward passes of the stage (of the last micro-batch, or of each that is reduced), parameters one
- * (ZeRO stage 3: all passes of all micro-batches), both no more than the pass; FSDP2 in a pipeline reduces after the
- * last pass. Tensor and expert parallelism: the layer's own. Computing that has communication beside it takes 18.9 %
- * longer on GPUs, whose cores and memory both use (4 devices of H100, A100, MI250 and MI210; GPT and Llama [15]), so
- * that 0.159 of what is hidden counts; not where
- * collectives have engines of their own (device.h).
+ * Overlap. A fitted weight of data is the share that is not hidden. Some communication is known to overlap: what the
+ * plan says (overlap_gradients, …), gradients in buckets, and ZeRO stage 3, or 2 under FSDP, where it prefetches
+ * (overlaps_shards; not over adapters that are units of their own). It counts only as far as it takes longer than the
+ * computing that it hides behind: kernels, and what they wait for the host, by the weights of the profile, whatever is
+ * calibrated. Gradients hide behind two forward passes of the stage (of the last micro-batch, or of each that is
+ * reduced), parameters behind one (ZeRO stage 3: all passes of all micro-batches, FSDP's 2: all forward passes), both
+ * together behind no more than the pass; FSDP2 in a pipeline reduces after the last pass. Tensor and expert parallelism
+ * hide behind their own layer. On GPUs, computing with communication beside it takes 18.9 % longer, as both use cores
+ * and memory (4 devices of H100, A100, MI250 and MI210; GPT and Llama [15]), so 0.159 of what is hidden counts; it does
+ * not where collectives have engines of their own (device.h).
  *
  * Experts' tokens (plan.h, enum expert_dispatcher): with all-gather e in place of K; once to each of n nodes, or of
  * n = e ranks in one, n·(1 - (1 - 1/n)^K) in place of K. Where some layers recompute, r is 3 and their share.
@@ -116,7 +117,8 @@
  * [15] arXiv 2507.03114, section 5: the average · [16] memory.h [11]; post_backward of all units after the last
  * backward pass (run_post_backward, or the schedule's REDUCE_GRAD) · [17] transformers models/mixtral/
  * modeling_mixtral.py: where (4 kernels), an index, three products, an activation and a product of both, the weight's
- * index, a product and index_add; backward two products for each, what the others leave, and three gradients added up.
+ * index, a product and index_add; backward two products for each, what the others leave, and three gradients added up ·
+ * [18] torch distributed/fsdp/_runtime_utils.py: SHARD_GRAD_OP reshards after each backward pass.
  * A term without one counts what its line says. Pure; some hundred nanoseconds. */
 #ifndef MESHSWEEP_PREDICT_STEP_TIME_H
 #define MESHSWEEP_PREDICT_STEP_TIME_H

@@ -355,21 +355,49 @@ TEST(step_predict__large_head__last_stage_is_the_slowest)
     assert_close(s.terms[TIME_ELEMENTWISE], (99 * 2 + 8) * elementwise_of_a_layer(a), 1e-12);
 }
 
-/* Bytes per parameter that a rank sends: 2·g, g + 2, m·g + 2 or g + 2, m·(4 + g); times (R - 1)/R. */
+/* Bytes per parameter that a rank sends: 2·g, g + 2, m·g + 2 or g + 2, under FSDP m·(g + 2), m·(4 + g); times
+ * (R - 1)/R. */
 TEST(step_predict__zero_stages__volume_of_data_parallelism)
 {
     static const struct {
         const char *framework;
         int64_t zero;
         double bytes;
-    } cases[] = {{"megatron", 0, 8},          {"megatron-distopt", 1, 6}, {"deepspeed", 1, 4},
-                 {"deepspeed", 2, 3 * 2 + 2}, {"torch-ddp", 2, 4 + 2},    {"fsdp", 3, 3 * 6}};
+    } cases[] = {{"megatron", 0, 8},      {"megatron-distopt", 1, 6}, {"deepspeed", 1, 4}, {"deepspeed", 2, 3 * 2 + 2},
+                 {"torch-ddp", 2, 4 + 2}, {"fsdp", 2, 3 * 4},         {"fsdp", 3, 3 * 6}};
     const double parameters = 24 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct training_plan plan = {.data = 8, .micro_batches = 3, .sequence = 512, .zero_stage = cases[i].zero};
         struct step_prediction s = predict(gpt(24, 2048, 16), plan, *a100(), cases[i].framework);
         assert_close(s.terms[TIME_DATA_INTRA], cases[i].bytes * parameters * 7 / 8 / 300e9, 1e-9);
         assert_true(s.terms[TIME_DATA_INTER] == 0);
+    }
+}
+
+/* FSDP without resharding after the forward pass gathers less often than with it, and hides it in the same way. */
+TEST(step_predict__fsdp_that_does_not_reshard__no_slower)
+{
+    static const char *const frameworks_of[] = {"fsdp", "fsdp2", "torchtitan", "torchtune"};
+    for (size_t i = 0; i < sizeof frameworks_of / sizeof *frameworks_of; i++)
+        for (int64_t data = 8; data <= 512; data *= 8)
+            for (int64_t m = 1; m <= 8; m *= 8) {
+                struct training_plan plan = {.data = data, .micro_batches = m, .sequence = 2048, .zero_stage = 2};
+                double kept = predict(gpt(24, 2048, 16), plan, *a100(), frameworks_of[i]).seconds;
+                plan.zero_stage = 3;
+                assert_true(kept <= predict(gpt(24, 2048, 16), plan, *a100(), frameworks_of[i]).seconds);
+            }
+}
+
+/* Replicas reduce in DDP's buckets, behind the backward pass: what is left is what computing takes longer for it. */
+TEST(step_predict__ddp_of_frameworks_that_also_shard__hidden)
+{
+    static const char *const frameworks_of[] = {"torch-ddp", "hf-trainer", "fsdp2", "torchtitan"};
+    for (size_t i = 0; i < sizeof frameworks_of / sizeof *frameworks_of; i++) {
+        const struct training_plan plan = {.data = 8, .micro_batch = 8, .sequence = 2048};
+        double gradient = framework_find(frameworks_of[i])->time.gradient_bytes;
+        double sent = 2 * gradient * (24 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0) * 7 / 8 / 300e9;
+        double left = predict(gpt(24, 2048, 16), plan, *a100(), frameworks_of[i]).terms[TIME_DATA_INTRA];
+        assert_close(left, CONTENTION * sent, 1e-3);
     }
 }
 
