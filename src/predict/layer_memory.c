@@ -68,8 +68,9 @@ static double mlp_bytes(const struct architecture *a, const struct training_plan
     double k = (double)a->experts_per_token * layer_imbalance(plan, c), f = (double)a->expert_ffn;
     double activation = layer_drops(plan, MODULE_MOE_ACT) ? 2 * k * f : 0;
     double input = layer_is_narrow(plan) ? 1 : 2; /* what the first product of an expert reads */
-    double routed = k * (input * latent * et + unit * f) + 2 * latent * (double)a->experts_per_token - activation +
-                    4 * (double)a->expert_latent;
+    double gathered = o > 1 ? et : 1;             /* an undivided sequence has every token on every rank as it is */
+    double routed = k * (input * latent * gathered + unit * f) + 2 * latent * (double)a->experts_per_token -
+                    activation + 4 * (double)a->expert_latent;
     double shared = layer_drops(plan, MODULE_SHARED_EXPERTS) ? 0 : unit * (double)a->shared_ffn / t;
     double experts = layer_drops(plan, MODULE_MOE) ? 2 * h / o : routed / o + shared;
     return architecture_mlp_share(a) * dense + sparse * experts;

@@ -77,8 +77,8 @@ static void add_cast_weights(struct plan_memory *m)
 {
     if (!layer_autocasts(m->plan, m->c) || m->plan->quantization != QUANTIZATION_NONE)
         return;
-    double cast =
-        2 * (m->whole.layer.attention + m->whole.layer.mlp + m->whole.layer.experts) / (double)m->plan->tensor;
+    double cast = 2 * (m->whole.layer.attention + m->whole.layer.mlp) / (double)m->plan->tensor;
+    cast += 2 * m->whole.layer.experts / ((double)m->plan->expert_tensor * (double)m->plan->expert);
     *(m->plan->recompute == RECOMPUTE_FULL ? &m->layer_set : &m->layer_kept) += cast;
 }
 

@@ -52,19 +52,19 @@ struct state_bytes stage_state_bytes(const struct training_plan *plan, const str
     return s;
 }
 
-/* Adds `bytes` of weights that are not trained, copies of which are on `replicas` ranks. */
-static void add_frozen(const struct plan_memory *m, double bytes, double replicas, double *terms)
-{
-    if (m->plan->zero_stage < 3)
-        terms[MEMORY_UNSHARDED] += bytes;
-    else if (m->plan->offload != OFFLOAD_PARAMETERS)
-        terms[MEMORY_SHARDED] += bytes / plan_shards(m->plan, replicas);
-}
-
 /* FSDP's stage 2: parameters are sharded as under stage 3, and gathered for a pass, but all of them until its end. */
 static bool gathers_all(const struct plan_memory *m)
 {
-    return m->plan->zero_stage == 2 && m->c->sharded_at_rest != 0 && m->plan->tuning == TUNING_FULL;
+    return m->plan->zero_stage == 2 && m->c->sharded_at_rest != 0;
+}
+
+/* Adds `bytes` of weights that are not trained, copies of which are on `replicas` ranks. */
+static void add_frozen(const struct plan_memory *m, double bytes, double replicas, double *terms)
+{
+    if (m->plan->zero_stage < 3 && !gathers_all(m))
+        terms[MEMORY_UNSHARDED] += bytes;
+    else if (m->plan->offload != OFFLOAD_PARAMETERS)
+        terms[MEMORY_SHARDED] += bytes / plan_shards(m->plan, replicas);
 }
 
 void stage_add_states(const struct plan_memory *m, double parameters, double replicas, double *terms)
@@ -110,10 +110,12 @@ static double root_unit(const struct plan_memory *m)
     return matrices * m->vocab_weights / (double)m->plan->tensor;
 }
 
-/* Two units of layers as they are stored, and the root's. */
-static double frozen_buffers(const struct plan_memory *m)
+/* Two units of layers as they are stored, and the root's; or all of a stage's `parameters`. */
+static double frozen_buffers(const struct plan_memory *m, double parameters)
 {
     double t = (double)m->plan->tensor;
+    if (gathers_all(m))
+        return m->quantised * fmax(0, parameters - root_unit(m)) + m->frozen * root_unit(m);
     double layer = (m->whole.layer.attention + m->whole.layer.mlp) / t +
                    m->whole.layer.experts / ((double)m->plan->expert_tensor * (double)m->plan->expert);
     return m->c->gathered_layers * m->quantised * layer + m->frozen * root_unit(m);
@@ -128,7 +130,7 @@ static double buffer_bytes(const struct plan_memory *m, double parameters)
     if (m->plan->zero_stage < 3 && !gathers_all(m))
         return 2 * fmin(c->reduce_elements, parameters);
     if (m->plan->tuning != TUNING_FULL)
-        return frozen_buffers(m);
+        return frozen_buffers(m, parameters);
     if (c->whole_stages != 0 && m->plan->pipeline > 1)
         return (2 + m->states.gradient) * parameters;
     if (gathers_all(m))
@@ -240,38 +242,63 @@ static double gradients_of(const struct plan_memory *m, double parameters, doubl
     return m->states.gradient * parameters / shards;
 }
 
-/* Where a framework's phases are known, the peak is in one of them: the logits, with the gradients of earlier
- * micro-batches where there are any; a layer's backward pass; the optimizer's step, without activations. */
-static void choose_phase(const struct plan_memory *m, double dense, double experts, struct memory_stage *out)
+/* The peak is in one phase of a step, where a framework's are known. */
+enum phase {
+    PHASE_LOGITS,     /* the loss and the gradient of the logits */
+    PHASE_LAST_LAYER, /* the first backward pass of the last layer, before there are gradients */
+    PHASE_BACKWARD,   /* a layer's backward pass; of a single micro-batch whose gradients come with it, the last one */
+    PHASE_STEP,       /* the optimizer's */
+    PHASES
+};
+
+struct phase_load {
+    double kept;            /* by activations, without fragmentation */
+    double gradients;       /* there from the first backward pass on; 0: from the start */
+    double step, flat_step; /* temporaries of the step; the latter in one block */
+};
+
+static void take_phase(const struct plan_memory *m, const struct memory_stage *all, enum phase phase,
+                       const struct phase_load *l, struct memory_stage *out)
 {
-    double *terms = out->terms;
-    out->slack = terms[MEMORY_LOGITS] > 0 ? m->c->weights[MEMORY_LOGITS] * logit_slack(m) : 0;
-    if (m->c->phases == 0)
-        return;
+    const double slack[PHASES] =
+        {[PHASE_LOGITS] = all->slack, [PHASE_STEP] = m->c->weights[MEMORY_BUFFERS] * l->flat_step};
+    bool is_early = phase == PHASE_LOGITS || phase == PHASE_LAST_LAYER;
+    double kept = is_early || (phase == PHASE_BACKWARD && l->gradients == 0) ? l->kept : 0;
+    *out = *all;
+    out->slack = slack[phase];
+    out->terms[m->plan->zero_stage >= 2 ? MEMORY_SHARDED : MEMORY_UNSHARDED] -= is_early ? l->gradients : 0;
+    out->terms[MEMORY_ACTIVATIONS] = m->c->fragmentation * kept;
+    out->terms[MEMORY_LOGITS] = phase == PHASE_LOGITS ? all->terms[MEMORY_LOGITS] : 0;
+    out->terms[MEMORY_WORKING] = phase == PHASE_LOGITS || phase == PHASE_STEP ? 0 : all->terms[MEMORY_WORKING];
+    out->terms[MEMORY_BUFFERS] = phase == PHASE_STEP ? l->step : all->terms[MEMORY_BUFFERS];
+    stage_weigh(m->c, kept, stage_unusable(m->plan, m->c), out);
+}
+
+static struct phase_load phase_load_of(const struct plan_memory *m, double dense, double experts, double kept)
+{
     double parameters = stepped(m, dense, m->replicas) + stepped(m, experts, m->expert_replicas);
     double flat = flat_step_bytes(m) * parameters, step = step_bytes(m) * parameters + flat;
     bool sums = m->a->tied_embeddings && m->plan->pipeline == 1 && m->plan->tuning == TUNING_FULL;
     step = fmax(step, sums ? m->c->tied_sum * m->vocab_weights / (double)m->plan->tensor : 0);
-    double gradients = gradients_of(m, dense, m->replicas) + gradients_of(m, experts, m->expert_replicas);
     bool is_first = m->c->frees_gradients != 0 && m->plan->micro_batches == 1 && m->plan->tuning == TUNING_FULL;
-    double kept = terms[MEMORY_ACTIVATIONS], buffers = terms[MEMORY_BUFFERS], missing = is_first ? gradients : 0;
-    bool small_loss =
-        is_first && terms[MEMORY_WORKING] > terms[MEMORY_LOGITS]; /* then the last layer's backward pass */
-    double logits = kept + buffers + terms[small_loss ? MEMORY_WORKING : MEMORY_LOGITS] - missing;
-    double working = kept * (is_first ? 0 : 1) + buffers + terms[MEMORY_WORKING];
-    if (step > fmax(logits, working)) {
-        terms[MEMORY_ACTIVATIONS] = terms[MEMORY_WORKING] = terms[MEMORY_LOGITS] = 0;
-        terms[MEMORY_BUFFERS] = step;
-        out->slack = m->c->weights[MEMORY_BUFFERS] * flat;
-    } else if (working > logits) {
-        out->slack = 0;
-        terms[MEMORY_ACTIVATIONS] = working - buffers - terms[MEMORY_WORKING];
-        terms[MEMORY_LOGITS] = 0;
-    } else {
-        terms[small_loss ? MEMORY_LOGITS : MEMORY_WORKING] = 0;
-        out->slack = small_loss ? 0 : out->slack;
-        terms[MEMORY_UNSHARDED] -= m->plan->zero_stage >= 2 ? 0 : missing;
-        terms[MEMORY_SHARDED] -= m->plan->zero_stage >= 2 ? missing : 0;
+    double gradients = gradients_of(m, dense, m->replicas) + gradients_of(m, experts, m->expert_replicas);
+    return (struct phase_load){kept, is_first ? gradients : 0, step, flat};
+}
+
+/* Weighs the terms: of the phase that needs most, or where phases are not known, of all of them at once. */
+static void weigh_peak(const struct plan_memory *m, const struct phase_load *l, struct memory_stage *out)
+{
+    out->slack = out->terms[MEMORY_LOGITS] > 0 ? m->c->weights[MEMORY_LOGITS] * logit_slack(m) : 0;
+    const struct memory_stage all = *out;
+    if (m->c->phases == 0) {
+        stage_weigh(m->c, l->kept, stage_unusable(m->plan, m->c), out);
+        return;
+    }
+    for (int phase = 0; phase < PHASES; phase++) {
+        struct memory_stage at;
+        take_phase(m, &all, (enum phase)phase, l, &at);
+        if (at.bytes > out->bytes)
+            *out = at;
     }
 }
 
@@ -367,6 +394,6 @@ void stage_memory_fill(const struct plan_memory *m, int64_t stage, struct memory
         m->layer_set + m->c->hidden_bytes * plan_tokens(m->plan) * (double)m->a->hidden + frozen_gradients(m, layers);
     terms[MEMORY_LOGITS] = stage == m->head_stage ? logit_bytes(m) + cache_bytes(m, layers) : 0;
     terms[MEMORY_BUFFERS] = buffer_bytes(m, out->parameters);
-    choose_phase(m, load.trained_dense, load.trained_experts, out);
-    stage_weigh(m->c, terms[MEMORY_ACTIVATIONS] > 0 ? kept : 0, stage_unusable(m->plan, m->c), out);
+    const struct phase_load phases = phase_load_of(m, load.trained_dense, load.trained_experts, kept);
+    weigh_peak(m, &phases, out);
 }

@@ -569,11 +569,12 @@ static void add_data(const struct plan_time *t, double parameters, double replic
     }
 }
 
-/* Forward and backward, as they are stored. */
+/* Forward and, where they are resharded after it, backward, as they are stored. */
 static void add_frozen_gathers(const struct plan_time *t, double parameters, struct terms *out)
 {
-    double stored = tuning_weight_bytes(t->plan), gathers = holds_stage(t) ? 1 : 2 * (double)t->plan->micro_batches;
-    if (t->plan->zero_stage == 3)
+    double stored = tuning_weight_bytes(t->plan), passes = t->plan->zero_stage == 3 ? 2 : 1;
+    double gathers = holds_stage(t) ? 1 : passes * (double)t->plan->micro_batches;
+    if (is_sharded_at_rest(t))
         add_data_group(t, gathers * (stored > 0 ? stored : 2) * parameters * (t->shards - 1) / t->shards, t->shards,
                        t->tensor, out);
 }

@@ -16,7 +16,7 @@ static const struct framework_set *frameworks(void)
     return &set;
 }
 
-static const struct framework *framework_find(const char *name)
+static inline const struct framework *framework_find(const char *name)
 {
     const struct framework_set *set = frameworks();
     for (size_t i = 0; i < set->count; i++)
