@@ -10,7 +10,7 @@
 #include "unit_test.h"
 #include "util/rng.h"
 
-#define PLANS 400
+#define PLANS 800
 #define ROUNDING 1e-9
 
 struct drawn {
@@ -47,6 +47,34 @@ static struct architecture draw_architecture(struct rng *r)
     return a;
 }
 
+/* Parts of the models of 2024 and later. */
+static void draw_parts(struct rng *r, struct architecture *a)
+{
+    switch (ONE_OF(r, 0, 0, 1, 2, 3)) {
+    case 1: /* latent attention */
+        a->kv_lora_rank = 512;
+        a->q_lora_rank = ONE_OF(r, 0, 1536);
+        a->qk_rope_dim = 64;
+        a->kv_heads = 0;
+        break;
+    case 2: /* most layers mix tokens without attention */
+        a->mixer = (enum mixer)ONE_OF(r, MIXER_MAMBA2, MIXER_MAMBA, MIXER_GATED_DELTA, MIXER_LIGHTNING);
+        a->mixer_layers = a->layers * 3 / 4;
+        break;
+    case 3: /* windows */
+        a->window = 1024;
+        a->window_layers = a->layers / 2;
+        break;
+    default:
+        break;
+    }
+    a->mtp_layers = ONE_OF(r, 0, 0, 0, 1);
+    if (a->experts > 0) {
+        a->dense_layers = ONE_OF(r, 0, 1);
+        a->shared_ffn = ONE_OF(r, 0, 2048);
+    }
+}
+
 static struct training_plan draw_plan(struct rng *r, const struct architecture *a)
 {
     struct training_plan p = {
@@ -73,6 +101,7 @@ static struct drawn draw(struct rng *r)
 {
     static const char *const devices[] = {"A100-80GB", "H100", "B200", "V100-32GB"};
     struct drawn d = {.a = draw_architecture(r)};
+    draw_parts(r, &d.a);
     d.plan = draw_plan(r, &d.a);
     d.cluster.device = device_find(devices[ONE_OF(r, 0, 1, 2, 3)]);
     d.cluster.inter_bytes_per_s = (double)ONE_OF(r, 6, 25, 50) * 1e9;
@@ -108,7 +137,6 @@ static bool needs_of(const struct drawn *d, const struct framework *f, struct ne
 CHANGE(larger_micro_batch, true, d->plan.micro_batch *= 2)
 CHANGE(more_micro_batches, true, d->plan.micro_batches *= 2)
 CHANGE(longer_sequence, true, d->plan.sequence *= 2)
-CHANGE(more_layers, true, d->a.layers *= 2)
 CHANGE(larger_vocabulary, true, d->a.vocab *= 2)
 CHANGE(more_experts, d->a.experts > 0, d->a.experts *= 2)
 CHANGE(more_experts_per_token, d->a.experts > 0, d->a.experts_per_token *= 2)
@@ -153,6 +181,14 @@ static bool recompute_half(struct drawn *d)
     return d->plan.recompute == RECOMPUTE_FULL;
 }
 
+static bool more_layers(struct drawn *d)
+{
+    d->a.layers *= 2;
+    d->a.mixer_layers *= 2;
+    d->a.window_layers *= 2;
+    return true;
+}
+
 static bool wider(struct drawn *d)
 {
     d->a.hidden *= 2;
@@ -182,8 +218,9 @@ static bool next_device(struct drawn *d)
 
 enum direction { DOWN = -1, EITHER = 0, UP = 1 };
 
-/* What bytes and seconds must not do the opposite of. FSDP's weights were fitted to what was not hidden, and so to more
- * within a node than between nodes: what moves from the one to the other may get faster. */
+/* What bytes and seconds must not do the opposite of. FSDP's weights were fitted, all with fused attention, to what
+ * was not hidden, and so to more within a node than between nodes: what moves from the one to the other may get
+ * faster. */
 static const struct {
     const char *name;
     bool (*change)(struct drawn *d);
@@ -208,7 +245,7 @@ static const struct {
     {"more replicas", more_replicas, EITHER, UP, "fsdp"},
     {"more shards", more_shards, DOWN, EITHER, NULL},
     {"more context parallelism", more_context, DOWN, EITHER, NULL},
-    {"fused attention", fused_attention, DOWN, DOWN, NULL},
+    {"fused attention", fused_attention, DOWN, DOWN, "fsdp"},
     {"sequence parallelism", split_sequence, DOWN, EITHER, NULL},
     {"gradients reduced behind computing", hidden_gradients, EITHER, DOWN, NULL},
     {"parameters gathered behind computing", hidden_parameters, EITHER, DOWN, NULL},
