@@ -9,6 +9,7 @@
 #include "predict/flops.h"
 #include "predict/memory_lines.h"
 #include "predict/verdict.h"
+#include "util/embedded.h"
 #include "util/memory.h"
 #include "util/suggest.h"
 
@@ -58,6 +59,14 @@ const struct framework *predictor_prior(const struct predictor *p, const char *f
     return find_prior(p, framework ? framework : p->options.framework);
 }
 
+static bool is_profile(const char *name)
+{
+    char *file = xasprintf("profiles/%s.toml", name);
+    bool found = embedded_text(file) != NULL;
+    free(file);
+    return found;
+}
+
 static int no_framework(const struct predictor *p, const char *name, struct error *e)
 {
     const char **names = xcalloc(p->priors.count, sizeof *names);
@@ -68,7 +77,12 @@ static int no_framework(const struct predictor *p, const char *name, struct erro
     }
     const char *near = suggest_nearest(name, names, p->priors.count);
     free(names);
-    if (near)
+    if (is_profile(name))
+        error_set(e, ERROR_USAGE,
+                  "\"%s\" is a profile, not a framework of predictions: write [sweep] profile = \"%s\" instead; a "
+                  "framework must be one of %s",
+                  name, name, buffer_text(&list));
+    else if (near)
         error_set(e, ERROR_USAGE, "unknown framework \"%s\"; did you mean \"%s\"?", name, near);
     else
         error_set(e, ERROR_USAGE, "unknown framework \"%s\"; must be one of %s", name, buffer_text(&list));
