@@ -112,14 +112,31 @@ struct memory_need verdict_widen(const struct verdict_case *c, struct prediction
     return other;
 }
 
+/* Of the needs that differ, each as likely as the others, as no key says which it is. */
+static void take_probability(const struct memory_need *const *needs, size_t count, struct prediction *out)
+{
+    double sum = 0;
+    size_t n = 0;
+    struct error ignored;
+    out->has_probability = true;
+    for (size_t i = 0; i < count; i++) {
+        double probability = 0;
+        if (i > 0 && needs[i]->bytes == needs[0]->bytes)
+            continue;
+        out->has_probability &=
+            oom_probability(needs[i]->bytes, sigma_of(needs[i], out->memory.sigma), out->usable_bytes,
+                            out->memory.reserve_bytes, &probability, &ignored) == 0;
+        sum += probability;
+        n++;
+    }
+    out->oom_probability = out->has_probability ? sum / (double)n : 0;
+}
+
 void verdict_reach(const struct verdict_case *c, const struct memory_need *other, struct prediction *out)
 {
-    struct memory_need needed = need_of(&out->memory, c->framework);
-    struct error ignored;
+    struct memory_need needed = need_of(&out->memory, c->framework), least = least_need(c, needed);
     give_slack_back(&out->memory, out->usable_bytes - out->memory.reserve_bytes);
-    out->has_probability = oom_probability(needed.bytes, sigma_of(&needed, out->memory.sigma), out->usable_bytes,
-                                           out->memory.reserve_bytes, &out->oom_probability, &ignored) == 0;
-    struct memory_need least = least_need(c, needed);
+    take_probability((const struct memory_need *const[]){&needed, &least, other}, out->by_line ? 2 : 3, out);
     out->verdict = verdict_of(c, &least, out);
     bool may_not_fit =
         verdict_of(c, &needed, out) != OOM_FITS || (!out->by_line && verdict_of(c, other, out) != OOM_FITS);

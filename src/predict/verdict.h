@@ -13,7 +13,7 @@
  * Some frameworks' recipes recompute although no key says so (struct memory_coefficients, recipes). Then the least that
  * the plan may need is compared as well, and a plan that fits only with recompute is a risk. Some frameworks' releases
  * differ in what they keep, and no key says which (may_keep_gathered). Then the interval spans both, and a plan that
- * fits only with the smaller of the two is a risk. */
+ * fits only with the smaller of the two is a risk. The probability is the mean over what the plan may need. */
 #ifndef MESHSWEEP_PREDICT_VERDICT_H
 #define MESHSWEEP_PREDICT_VERDICT_H
 

@@ -352,8 +352,12 @@ TEST(predictor_predict__recipes__risk_where_only_recomputing_fits)
     double bytes = predict(p, v)->memory.most.bytes;
     set_number(v, "device_memory", bytes / 1.3);
     assert_int_equal(predict(p, v)->verdict, OOM_RISK);
+    double unsaid = predict(p, v)->oom_probability;
     set_text(v, "recompute", "none");
     assert_int_equal(predict(p, v)->verdict, OOM_CERTAIN);
+    double none = predict(p, v)->oom_probability;
+    set_text(v, "recompute", "full");
+    assert_float_equal(unsaid, (none + predict(p, v)->oom_probability) / 2, 0.02); /* either may be meant */
     predictor_free(p);
 }
 
