@@ -141,7 +141,8 @@ CHANGE(larger_vocabulary, true, d->a.vocab *= 2)
 CHANGE(more_experts, d->a.experts > 0, d->a.experts *= 2)
 CHANGE(more_experts_per_token, d->a.experts > 0, d->a.experts_per_token *= 2)
 CHANGE(more_tensor, true, d->plan.tensor *= 2)
-CHANGE(higher_stage, d->plan.zero_stage < 2 && d->plan.data >= 8 && d->plan.pipeline == 1, d->plan.zero_stage++)
+CHANGE(higher_stage, d->plan.zero_stage<2 && d->plan.data >= 8 && d->plan.pipeline == 1 && d->plan.micro_batches> 1,
+       d->plan.zero_stage++)
 CHANGE(more_replicas, d->plan.zero_stage == 0 && d->plan.data > 1, d->plan.data *= 2)
 CHANGE(more_shards, d->plan.data > 1, d->plan.data *= 2)
 CHANGE(more_context, d->plan.data > 1, d->plan.context *= 2)
@@ -240,8 +241,7 @@ static const struct {
     {"full recompute", recompute_all, DOWN, UP, "torch-ddp"},
     {"recompute of half the layers", recompute_half, UP, DOWN, NULL},
     {"more tensor parallelism", more_tensor, DOWN, EITHER, NULL},
-    /* its stage 2 holds shards beside all that it gathers, and its gradients are not there at the peak */
-    {"a higher ZeRO stage", higher_stage, DOWN, EITHER, "torchtune"},
+    {"a higher ZeRO stage", higher_stage, DOWN, EITHER, NULL},
     {"more replicas", more_replicas, EITHER, UP, "fsdp"},
     {"more shards", more_shards, DOWN, EITHER, NULL},
     {"more context parallelism", more_context, DOWN, EITHER, NULL},

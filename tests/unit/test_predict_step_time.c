@@ -377,7 +377,7 @@ TEST(step_predict__zero_stages__volume_of_data_parallelism)
 /* FSDP without resharding after the forward pass gathers less often than with it, and hides it in the same way. */
 TEST(step_predict__fsdp_that_does_not_reshard__no_slower)
 {
-    static const char *const frameworks_of[] = {"fsdp", "fsdp2", "torchtitan", "torchtune"};
+    static const char *const frameworks_of[] = {"fsdp", "fsdp2", "hf-trainer", "torchtitan", "torchtune"};
     for (size_t i = 0; i < sizeof frameworks_of / sizeof *frameworks_of; i++)
         for (int64_t data = 8; data <= 512; data *= 8)
             for (int64_t m = 1; m <= 8; m *= 8) {
