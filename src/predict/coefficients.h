@@ -112,7 +112,6 @@ struct time_coefficients {
     double nominal[TIME_TERM_COUNT]; /* those of the profile: what is waited for and hidden (step_time.h) */
     double gradient_bytes;           /* per gradient sent */
     double reduce_each_micro_batch;  /* not 0: stage 2 reduces after every micro-batch */
-    double overlaps_shards;          /* not 0: stage 3 gathers and reduces behind computing */
     double collective_launches;      /* of tensor parallelism, each in a layer's launches */
     double loops_experts;            /* not 0: experts are looped over, unless a key says not */
     double latest_attention;         /* not 0: attention kernels are those written for the device (plan.h) */

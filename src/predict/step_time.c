@@ -611,7 +611,7 @@ static bool overlaps(const struct plan_time *t, bool said)
 {
     bool in_buckets = t->plan->zero_stage == 0 && t->framework->time.bucket_bytes > 0;
     bool between = t->plan->tuning != TUNING_FULL && t->plan->adapters != ADAPTERS_FUSED;
-    return said || in_buckets || (is_sharded_at_rest(t) && t->framework->time.overlaps_shards != 0 && !between);
+    return said || in_buckets || (is_sharded_at_rest(t) && !between);
 }
 
 static void hide_data(const struct plan_time *t, struct terms *out)

@@ -89,16 +89,16 @@
  * Experts go by their own group, whose ranks are et·e apart; with shard_ranks it is within the shard, and G·Ψ_r/shard
  * is reduced across.
  *
- * Overlap. A fitted weight of data is the share that is not hidden. Some communication is known to overlap: what the
- * plan says (overlap_gradients, …), gradients in buckets, and ZeRO stage 3, or 2 under FSDP, where it prefetches
- * (overlaps_shards; not over adapters that are units of their own). It counts only as far as it takes longer than the
- * computing that it hides behind: kernels, and what they wait for the host, by the weights of the profile, whatever is
- * calibrated. Gradients hide behind two forward passes of the stage (of the last micro-batch, or of each that is
- * reduced), parameters behind one (ZeRO stage 3: all passes of all micro-batches, FSDP's 2: all forward passes), both
- * together behind no more than the pass; FSDP2 in a pipeline reduces after the last pass. Tensor and expert parallelism
- * hide behind their own layer. On GPUs, computing with communication beside it takes 18.9 % longer, as both use cores
- * and memory (4 devices of H100, A100, MI250 and MI210; GPT and Llama [15]), so 0.159 of what is hidden counts; it does
- * not where collectives have engines of their own (device.h).
+ * Overlap. What is known to overlap counts only as far as it takes longer than the computing that it hides behind:
+ * what the plan says (overlap_gradients, …), gradients in buckets, and ZeRO stage 3, or 2 under FSDP, which prefetch
+ * (torch FSDP and FSDP2, DeepSpeed overlap_comm, Megatron-FSDP; but not over adapters that are units of their own).
+ * Computing is kernels, and what they wait for the host, by the weights of the profile, whatever is calibrated.
+ * Gradients hide behind two forward passes of the stage (of the last micro-batch, or of each that is reduced),
+ * parameters behind one (ZeRO stage 3: all passes of all micro-batches, FSDP's 2: all forward passes), both together
+ * behind no more than the pass; FSDP2 in a pipeline reduces after the last pass. Tensor and expert parallelism hide
+ * behind their own layer. On GPUs, computing with communication beside it takes 18.9 % longer, as both use cores and
+ * memory (4 devices of H100, A100, MI250 and MI210; GPT and Llama [15]), so 0.159 of what is hidden counts; it does not
+ * where collectives have engines of their own (device.h).
  *
  * Experts' tokens (plan.h, enum expert_dispatcher): with all-gather e in place of K; once to each of n nodes, or of
  * n = e ranks in one, n·(1 - (1 - 1/n)^K) in place of K. Where some layers recompute, r is 3 and their share.

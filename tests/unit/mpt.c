@@ -55,6 +55,7 @@ static struct training_plan read_plan(const struct shared_table *t, size_t row)
         .precision = fp8 ? PRECISION_FP8 : PRECISION_BF16,
         .flash_attention = true,
         .loss = LOSS_FUSED,
+        .gradient_bytes = strcmp(shared_text(t, row, "mp_mode"), "DEFAULT") == 0 ? 4 : 0,
     };
 }
 

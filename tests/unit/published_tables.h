@@ -372,6 +372,42 @@ static const struct given dlperf[] = {
     END,
 };
 
+/* llm-foundry models/mpt, scripts/train/yamls/pretrain: no biases, no dropout, flash-attn's loss. Composer's DEFAULT
+ * reduces gradients in fp32. */
+#define MPT(size, l, h, n)                                                                                             \
+    WHERE("layers", l, "model", size), WHERE("hidden", h, "model", size), WHERE("heads", n, "model", size)
+static const struct given mpt[] = {
+    ALWAYS("family", "gpt"),
+    MPT("125m", "12", "768", "12"),
+    MPT("350m", "24", "1024", "16"),
+    MPT("760m", "24", "1536", "12"),
+    MPT("1b", "24", "2048", "16"),
+    MPT("3b", "32", "2560", "20"),
+    MPT("7b", "32", "4096", "32"),
+    MPT("13b", "40", "5120", "40"),
+    MPT("30b", "48", "7168", "56"),
+    MPT("70b", "80", "8192", "64"),
+    ALWAYS("biases", "0"),
+    ALWAYS("dropout", "0"),
+    ALWAYS("vocab", "50368"),
+    FROM("seq", "seq_len"),
+    FROM("micro_batch", "mbs"),
+    FROM("gradient_accumulation", "grad_acc"),
+    FROM("dp", "gpus"),
+    WHERE("zero_stage", "3", "sharding", "FULL_SHARD"),
+    WHERE("zero_stage", "2", "sharding", "SHARD_GRAD_OP"),
+    WHERE("recompute", "full", "act_ckpt", "True"),
+    WHERE("precision", "fp8", "precision", "amp_fp8"),
+    WHERE("gradient_bytes", "4", "mp_mode", "DEFAULT"),
+    ALWAYS("loss_kernel", "fused"),
+    ALWAYS("flash_attention", "1"),
+    WHERE("device", "A100-40GB", "gpu", "a100_40gb"),
+    WHERE("device", "A100-80GB", "gpu", "a100_80gb"),
+    WHERE("device", "H100", "gpu", "h100_80gb"),
+    ALWAYS("devices_per_node", "8"),
+    END,
+};
+
 /* Target modules, rank and dropout: fms-acceleration scripts/benchmarks/scenarios.yaml. Its fused kernels take no
  * dropout. Scales of nf4 are quantised, too. */
 #define FMS_ADAPTERS                                                                                                   \
@@ -401,6 +437,15 @@ static const struct given fms_prepared[] = {FMS_ADAPTERS, DROPOUT, NF4, ALWAYS("
         .name = called, .file = "fms-acceleration.csv", .framework = "hf-trainer", .given = values,                    \
         .memory = "reserved_mib", .unit = 1048576, .ran = "outcome", .ran_value = "ok", .failed = "oom",               \
         .counter = COUNTER_DEVICE, .only = {__VA_ARGS__}, .most = 0.2, .aside = true                                   \
+    }
+/* The network as scripts/train/benchmarking/README.md says it for A100: 1,600 Gb/s a node; of H100 twice as much. */
+#define MPT_TABLE(called, gpu, bytes_per_s)                                                                            \
+    {                                                                                                                  \
+        .name = called, .file = "llm-foundry-mpt.csv", .framework = "fsdp", .given = mpt, .left_out = "suspect",       \
+        .rate = "tok_s_gpu", .network = bytes_per_s,                                                                   \
+        .only =                                                                                                        \
+        { "gpu",                                                                                                       \
+          gpu }                                                                                                        \
     }
 #define ADAPTERS(called, values, largest, ...) FINE_TUNING(called, values, largest, "peft", "lora", __VA_ARGS__)
 
@@ -522,6 +567,9 @@ static const struct table tables[] = {
      .unit = GIB,
      .time = "step_s",
      .seconds = 1},
+    MPT_TABLE("MPT, FSDP on A100-40GB", "a100_40gb", 25e9),
+    MPT_TABLE("MPT, FSDP on A100-80GB", "a100_80gb", 25e9),
+    MPT_TABLE("MPT, FSDP on H100", "h100_80gb", 50e9),
     FINE_TUNING("full fine-tuning", fms, 0.1, "peft", "none", "kernels", "none"),
     FINE_TUNING("full fine-tuning, fused kernels", fms_fused, 0.08, "peft", "none", "kernels", "foak-fast-kernels"),
     ADAPTERS("LoRA", fms_lora, 0.08, "kernels", "none"),

@@ -398,36 +398,6 @@ TEST(calibrate__mpt_throughput__error_across_clusters)
     mpt_free(&m);
 }
 
-/* Leaves out of the measurements what launches and the optimizer take by the weights that hold for anybody, so that
- * these stay. */
-static void hold_launches_and_optimizer(struct mpt_table *m)
-{
-    static const enum time_term held[] = {TIME_LAUNCH, TIME_OPTIMIZER};
-    const struct time_coefficients time = uncalibrated();
-    for (int c = 0; c < MPT_CLUSTERS; c++)
-        for (size_t i = 0; i < m->count[c]; i++)
-            for (size_t j = 0; j < sizeof held / sizeof *held; j++) {
-                m->runs[c][i].y -= time.weights[held[j]] * m->runs[c][i].terms[held[j]];
-                m->runs[c][i].terms[held[j]] = 0;
-            }
-}
-
-/* The row is what calibration makes of the whole table. */
-TEST(framework_find__fsdp__calibrated_on_the_table)
-{
-    struct mpt_table m;
-    if (!mpt_load(&m))
-        skip();
-    hold_launches_and_optimizer(&m);
-    struct calibration_prior all = from_other_clusters(&m, MPT_CLUSTERS, 1);
-    const struct time_coefficients *row = &framework_find("fsdp")->time;
-    for (size_t j = 0; j < TIME_TERM_COUNT; j++)
-        if (fabs(row->weights[j] - all.weights[j]) > 2e-3 * all.weights[j])
-            fail_msg("%s: %.5g in the row, %.5g calibrated", time_term_names[j], row->weights[j], all.weights[j]);
-    assert_true(row->calibrated && fabs(row->sigma - all.sigma) < 1e-3 && row->spread == all.spread);
-    mpt_free(&m);
-}
-
 TEST(calibrate__twenty_runs_of_fifteen_terms__microseconds)
 {
     enum { ROUNDS = 200 };

@@ -415,7 +415,7 @@ TEST(frameworks__uncalibrated_ones__wider_interval)
     static const struct {
         const char *name;
         bool memory, time; /* compared with measurements */
-    } want[] = {{"deepspeed", false, false}, {"fsdp", false, true},
+    } want[] = {{"deepspeed", false, false}, {"fsdp", false, false},
                 {"fsdp2", false, false},     {"gpt-neox", false, false},
                 {"hf-trainer", true, false}, {"internevo", false, false},
                 {"maxtext", false, false},   {"megatron-distopt", true, false},

@@ -219,9 +219,7 @@ static bool next_device(struct drawn *d)
 
 enum direction { DOWN = -1, EITHER = 0, UP = 1 };
 
-/* What bytes and seconds must not do the opposite of. FSDP's weights were fitted, all with fused attention, to what
- * was not hidden, and so to more within a node than between nodes: what moves from the one to the other may get
- * faster. */
+/* What bytes and seconds must not do the opposite of. */
 static const struct {
     const char *name;
     bool (*change)(struct drawn *d);
@@ -242,10 +240,10 @@ static const struct {
     {"recompute of half the layers", recompute_half, UP, DOWN, NULL},
     {"more tensor parallelism", more_tensor, DOWN, EITHER, NULL},
     {"a higher ZeRO stage", higher_stage, DOWN, EITHER, NULL},
-    {"more replicas", more_replicas, EITHER, UP, "fsdp"},
+    {"more replicas", more_replicas, EITHER, UP, NULL},
     {"more shards", more_shards, DOWN, EITHER, NULL},
     {"more context parallelism", more_context, DOWN, EITHER, NULL},
-    {"fused attention", fused_attention, DOWN, DOWN, "fsdp"},
+    {"fused attention", fused_attention, DOWN, DOWN, NULL},
     {"sequence parallelism", split_sequence, DOWN, EITHER, NULL},
     {"gradients reduced behind computing", hidden_gradients, EITHER, DOWN, NULL},
     {"parameters gathered behind computing", hidden_parameters, EITHER, DOWN, NULL},
@@ -260,7 +258,7 @@ static const struct {
     {"interleaved stages", interleaved, UP, DOWN, NULL},
     {"fp32", in_fp32, EITHER, UP, NULL},
     {"fp8", in_fp8, EITHER, DOWN, NULL},
-    {"a faster network", faster_network, EITHER, DOWN, "fsdp"},
+    {"a faster network", faster_network, EITHER, DOWN, NULL},
     {"slower messages", slower_messages, EITHER, UP, NULL},
     {"the next generation of devices", next_device, EITHER, DOWN, NULL},
 };
