@@ -40,6 +40,8 @@ const struct compared_table evidence_rows[] = {
     {"torchtitan.csv", "torchtitan", QUANTITY_OF_TIME, FEATURE_CONTEXT, 3, 0.215},
     {"torchtitan.csv", "torchtitan", QUANTITY_OF_TIME, FEATURE_FP8, 10, 0.344},
     {"torchtitan.csv", "torchtitan", QUANTITY_OF_TIME, FEATURE_DEVICE, 16, 0.298},
+    {"llm-foundry-mpt.csv", "fsdp", QUANTITY_OF_TIME, FEATURE_PLAIN, 444, 0.167},
+    {"llm-foundry-mpt.csv", "fsdp", QUANTITY_OF_TIME, FEATURE_FP8, 11, 0.165},
     {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 16, 0.026},
     {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_MEMORY, FEATURE_EXPERTS, 24, 0.058},
     {"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_MEMORY, FEATURE_ADAPTERS, 61, 0.052},
@@ -66,6 +68,9 @@ const struct compared_scaling scaling_rows[] = {
     {{"internevo.csv", "internevo", QUANTITY_OF_TIME, FEATURE_PLAIN, 9, 0.019}, 0},
     {{"torchtitan.csv", "torchtitan", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 2, 0.009}, 64},
     {{"torchtitan.csv", "torchtitan", QUANTITY_OF_TIME, FEATURE_PLAIN, 2, 0.014}, 64},
+    {{"llm-foundry-mpt.csv", "fsdp", QUANTITY_OF_TIME, FEATURE_PLAIN, 37, 0.032}, 0},
+    {{"llm-foundry-mpt.csv", "fsdp", QUANTITY_OF_TIME, FEATURE_PLAIN, 28, 0.035}, 64},
+    {{"llm-foundry-mpt.csv", "fsdp", QUANTITY_OF_TIME, FEATURE_PLAIN, 14, 0.063}, 256},
     {{"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 14, 0.045}, 0},
     {{"fms-acceleration.csv", "hf-trainer", QUANTITY_OF_TIME, FEATURE_PLAIN, 14, 0.084}, 0},
 };
