@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/model_info_job.h"
 #include "cli/output.h"
 #include "cli/recorded_sweep.h"
 #include "cli/search_model.h"
@@ -11,6 +12,7 @@
 #include "config/failure.h"
 #include "database/open.h"
 #include "device/hostfile.h"
+#include "learning/learning.h"
 #include "space/build.h"
 #include "space/compile.h"
 #include "space/recorded_specs.h"
@@ -341,6 +343,33 @@ void session_close(struct session *s)
     ds_config_free(s->ds_config);
     sweep_free(s->sweep);
     strings_free(s->forced);
+}
+
+int session_use_known(struct session *s, struct db *db, struct error *e)
+{
+    if (!db)
+        return 0;
+    return model_info_use_known(s, db, e) < 0 ? -1 : learning_load(s->space, db, e);
+}
+
+int session_open_known(struct session *s, const struct run_options *o, const struct arguments *a, struct db **db,
+                       struct error *e)
+{
+    *s = (struct session){0};
+    *db = NULL;
+    if (store_exists(o->db) && store_open_read_only(o->db, db, e) < 0)
+        return -1;
+    return session_open_recorded(s, o, a, *db, e) < 0 ? -1 : session_use_known(s, *db, e);
+}
+
+int session_open_store(const char *path, struct db **out, struct error *e)
+{
+    char *notice = NULL;
+    int rc = store_open(path, out, &notice, e);
+    if (notice)
+        output_message("%s", notice);
+    free(notice);
+    return rc;
 }
 
 struct retry_policy session_policy(const struct session *s)

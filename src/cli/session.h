@@ -37,6 +37,17 @@ int session_open_recorded(struct session *s, const struct run_options *o, const 
                           struct error *e);
 void session_close(struct session *s);
 
+/* Lets the session know what the database does (NULL: nothing): facts of the model, and what attempts have taught. */
+int session_use_known(struct session *s, struct db *db, struct error *e);
+
+/* session_open_recorded() with the database of o->db, opened for reading where there is one (`*db`, the caller's; else
+ * NULL), and what that knows. Both are released in any case. */
+int session_open_known(struct session *s, const struct run_options *o, const struct arguments *a, struct db **db,
+                       struct error *e);
+
+/* Opens the database for writing (database/open.h), and says on standard error what is to be known about that. */
+int session_open_store(const char *path, struct db **out, struct error *e);
+
 /* The ds_config of the sweep, where that is not read yet, and the space, in place of the one before, with these facts
  * (NULL: the file's; space/build.h). */
 int session_build(struct session *s, const double *facts, struct error *e);

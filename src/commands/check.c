@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/search_model.h"
 #include "cli/search_setup.h"
+#include "cli/session.h"
 #include "cli/sweep_space.h"
 #include "cli/table_file.h"
 #include "database/audit.h"
@@ -309,17 +310,15 @@ static int repair_database(const char *path, cJSON *answer, struct error *e)
     cJSON *repaired = cJSON_GetObjectItemCaseSensitive(answer, "repaired");
     struct db *db = NULL;
     struct buffer b = BUFFER_INIT;
-    char *notice = NULL;
     if (!store_exists(path))
         return error_set(e, ERROR_FAILED, "database %s: it does not exist; name another with -d FILE", path);
-    if (store_open(path, &db, &notice, e) < 0)
+    if (session_open_store(path, &db, e) < 0)
         return -1;
     int rc = answer ? audit_repair(db, path, answer_finding, repaired, e) : audit_repair(db, path, print_repair, &b, e);
     store_close(db);
     if (b.length && output_people(&b, rc < 0 ? NULL : e) < 0)
         rc = -1;
     buffer_free(&b);
-    free(notice);
     return rc;
 }
 

@@ -3,6 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/session.h"
 #include "cli/written_file.h"
 #include "database/merge.h"
 #include "database/open.h"
@@ -67,22 +68,18 @@ static int run(const struct arguments *a, struct error *e)
     const struct merge_options *o = a->options;
     struct merge_counts counts = {0, 0};
     struct db *db = NULL;
-    char *notice = NULL;
     if (!o->output)
         return error_set(e, ERROR_USAGE, "merge: name the database to merge into with -o FILE");
     if (a->word_count == 0)
         return error_set(e, ERROR_USAGE, "merge: name the databases to merge: meshsweep merge A.db B.db -o ALL.db");
-    if (check_sources(a, o->output, e) < 0 || store_open(o->output, &db, &notice, e) < 0)
+    if (check_sources(a, o->output, e) < 0 || session_open_store(o->output, &db, e) < 0)
         return -1;
-    if (notice)
-        output_message("%s", notice);
     int64_t others = 0;
     int rc = merge_all(db, a, &counts, e);
     if (rc == 0)
         rc = db_query_int(db, "SELECT count(*) FROM job WHERE sweep_id <> (SELECT id FROM current_sweep)", 0, &others,
                           e);
     store_close(db);
-    free(notice);
     if (rc < 0)
         return -1;
     if (o->json)

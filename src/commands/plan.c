@@ -6,7 +6,6 @@
 
 #include "cli/command.h"
 #include "cli/match_words.h"
-#include "cli/model_info_job.h"
 #include "cli/output.h"
 #include "cli/run_options.h"
 #include "cli/search_setup.h"
@@ -14,7 +13,6 @@
 #include "commands/match_display.h"
 #include "database/lock.h"
 #include "database/open.h"
-#include "learning/learning.h"
 #include "plan/plan.h"
 #include "report/text.h"
 #include "results/json.h"
@@ -372,10 +370,8 @@ static int plan(const struct arguments *a, struct error *e)
         status = search_setup_check(&search, s.space, s.only.sql ? &s.only : NULL, e);
     if (status == 0 && store_exists(o->db))
         status = store_open_read_only(o->db, &db, e);
-    if (status == 0 && db)
-        status = model_info_use_known(&s, db, e);
-    if (status == 0 && db)
-        status = learning_load(s.space, db, e);
+    if (status == 0)
+        status = session_use_known(&s, db, e);
     if (status == 0)
         status = make_plan(&s, o, db, e);
     db_close(db);

@@ -6,12 +6,10 @@
 #include "answers/prediction_report.h"
 #include "answers/prediction_table.h"
 #include "cli/command.h"
-#include "cli/model_info_job.h"
 #include "cli/output.h"
 #include "cli/result_output.h"
 #include "cli/run_options.h"
 #include "cli/session.h"
-#include "database/open.h"
 #include "learning/learning.h"
 #include "plan/scaling_keys.h"
 #include "space/describe.h"
@@ -383,8 +381,7 @@ static int open_there(struct scaled_session *x, const struct scaled_request *r, 
     session_close(&x->there);
     if (session_open_recorded(&x->there, &scaled, r->arguments, r->db, e) < 0)
         return -1;
-    return r->db && (model_info_use_known(&x->there, r->db, e) < 0 || learning_load(x->there.space, r->db, e) < 0) ? -1
-                                                                                                                   : 0;
+    return session_use_known(&x->there, r->db, e);
 }
 
 /* In place of those of before. */
@@ -443,16 +440,10 @@ static int answer_scaled(const struct scaled_request *r, struct buffer *out, str
 static int run(const struct arguments *a, struct error *e)
 {
     const struct predict_options *o = a->options;
-    struct session s = {0};
-    struct db *db = NULL;
+    struct session s;
+    struct db *db;
     struct buffer out = BUFFER_INIT;
-    int status = store_exists(o->match.db) ? store_open_read_only(o->match.db, &db, e) : 0;
-    if (status == 0)
-        status = session_open_recorded(&s, &o->match, a, db, e);
-    if (status == 0 && db)
-        status = model_info_use_known(&s, db, e);
-    if (status == 0 && db)
-        status = learning_load(s.space, db, e);
+    int status = session_open_known(&s, &o->match, a, &db, e);
     if (status == 0)
         status =
             o->scale_to ? answer_scaled(&(struct scaled_request){&s, o, a, db}, &out, e) : answer(&s, o, db, &out, e);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cli/model_info_job.h"
-#include "cli/output.h"
 #include "database/open.h"
 #include "learning/learning.h"
 #include "space/enumerate.h"
@@ -42,16 +41,6 @@ static int list_jobs(struct proposing *p, struct error *e)
     return rc;
 }
 
-static int open_store(struct proposing *p, const char *db, struct error *e)
-{
-    char *notice = NULL;
-    int rc = store_open(db, &p->db, &notice, e);
-    if (notice)
-        output_message("%s", notice);
-    free(notice);
-    return rc;
-}
-
 static int settle(struct proposing *p, struct error *e)
 {
     if (db_begin(p->db, e) < 0)
@@ -66,7 +55,7 @@ int proposing_open(struct proposing *p, const char *config, const char *db, cons
 {
     const struct run_options options = {.config = config, .db = db};
     *p = (struct proposing){0};
-    if (open_session(p, &options, a, e) < 0 || open_store(p, db, e) < 0 ||
+    if (open_session(p, &options, a, e) < 0 || session_open_store(db, &p->db, e) < 0 ||
         learning_resume(p->session.space, p->db, e) < 0 || list_jobs(p, e) < 0 ||
         measures_create(p->session.space, &p->measures, e) < 0 ||
         measures_refresh(p->measures, p->db, p->place.sweep_id, false, e) < 0)

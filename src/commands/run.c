@@ -263,7 +263,6 @@ static int run(const struct arguments *a, struct error *e)
     const struct run_options *o = a->options;
     struct session s;
     struct db *db = NULL;
-    char *notice = NULL;
     bool printed = false;
     struct search_setup search = {0};
     if (o->progress == PROGRESS_JSON)
@@ -281,11 +280,9 @@ static int run(const struct arguments *a, struct error *e)
     if (status == 0)
         status = search_setup_read(o, s.sweep, &search, e);
     if (status == 0)
-        status = store_open(o->db, &db, &notice, e);
+        status = session_open_store(o->db, &db, e);
     if (status == 0) {
         struct execution x = {.session = &s, .options = o, .db = db, .search = search};
-        if (notice)
-            output_message("%s", notice);
         if (s.sweep->share)
             store_share(db);
         if (s.release_note)
@@ -294,7 +291,6 @@ static int run(const struct arguments *a, struct error *e)
             output_message("%s", s.space->prediction.warning);
         status = run_sweep(&x, e);
     }
-    free(notice);
     if (status >= 0)
         tell_unsettled(db, o->db);
     if (status < 0 && e->kind == ERROR_USAGE)

@@ -5,12 +5,9 @@
 #include "answers/job_history.h"
 #include "cli/command.h"
 #include "cli/match_words.h"
-#include "cli/model_info_job.h"
 #include "cli/output.h"
 #include "cli/run_options.h"
 #include "cli/session.h"
-#include "database/open.h"
-#include "learning/learning.h"
 #include "report/text.h"
 #include "results/job_record.h"
 #include "results/json.h"
@@ -408,13 +405,7 @@ static int why(const struct arguments *a, struct error *e)
     struct session s = {0};
     struct expression filter = EXPRESSION_INIT;
     struct answer w = {.session = &s, .filter = &filter, .json = o->match.json ? json_document() : NULL};
-    int status = store_exists(o->match.db) ? store_open_read_only(o->match.db, &w.db, e) : 0;
-    if (status == 0)
-        status = session_open_recorded(&s, &o->match, a, w.db, e);
-    if (status == 0 && w.db)
-        status = model_info_use_known(&s, w.db, e);
-    if (status == 0 && w.db)
-        status = learning_load(s.space, w.db, e);
+    int status = session_open_known(&s, &o->match, a, &w.db, e);
     if (status == 0)
         status = compile_filter(&s, a, w.db, &filter, e);
     if (status == 0)
