@@ -24,6 +24,7 @@ const struct exit_status_text exit_status_texts[] = {
           "repeats to tell"},
     {"4", "nothing matched"},
     {"5", "the host could not run all jobs; those that are left have not failed"},
+    {"6", "the first jobs failed the same way, and the rest were not started"},
     {"128+n", "ended by signal n"},
     {NULL, NULL},
 };
