@@ -68,6 +68,8 @@ static void add_cards(struct html_page *p, const struct totals *t, bool search_e
         add_count_card(out, "", "combinations", d->combinations);
     if (d->excluded >= 0)
         add_count_card(out, "", "excluded by rules", d->excluded);
+    if (d->duplicates > 0)
+        add_count_card(out, "", "duplicates", d->duplicates);
     add_count_card(out, "", "jobs", d->jobs_in_all);
     for (int i = 0; i < HTML_STATE_COUNT; i++)
         if (d->counts[i])

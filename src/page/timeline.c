@@ -34,6 +34,7 @@ struct timeline {
     struct bar *bars;
     size_t count;
     struct string_list lanes;
+    bool lacks_lanes; /* there are more than LANES_MOST */
     struct gap *gaps;
     size_t gap_count;
     double length;
@@ -43,8 +44,10 @@ struct timeline {
 static int lane_of(struct timeline *t, const char *name)
 {
     size_t i = string_list_find(&t->lanes, name);
-    if (i == LANES_MOST)
+    if (i == LANES_MOST) {
+        t->lacks_lanes = true;
         return -1;
+    }
     if (i == t->lanes.count)
         string_list_add(&t->lanes, xstrdup(name));
     return (int)i;
@@ -187,7 +190,7 @@ static void draw(struct html_page *p, struct timeline *t)
     svg_close(&p->out);
     add_legend(&p->out, t);
     buffer_printf(&p->out, "<p class=note>%s%s", t->gap_count ? "Dotted lines mark idle times that were cut out. " : "",
-                  t->lanes.count == LANES_MOST ? "Only the first 64 slots are drawn. " : "");
+                  t->lacks_lanes ? "Only the first 64 slots are drawn. " : "");
     if (t->in_all > (int64_t)t->count)
         buffer_printf(&p->out, "The first %zu of %lld attempts are drawn.", t->count, (long long)t->in_all);
     buffer_add_text(&p->out, "</p>\n");

@@ -66,6 +66,27 @@ report__hostile_names__stay_text()
     expect "[ \"\$(wc -c <report.html)\" -lt 300000 ]"
 }
 
+report__as_many_slots_and_more_than_are_drawn__said_of_the_latter()
+{
+    many_jobs 130 0 "UPDATE attempt SET slot = id % 64"
+    write_report
+    expect "! grep -q 'Only the first 64 slots are drawn' report.html"
+    many_jobs 130 0 "UPDATE attempt SET slot = id % 65"
+    write_report
+    expect_file_contains report.html 'Only the first 64 slots are drawn'
+}
+
+# Each job takes more memory than the one before, and is better.
+report__front_of_more_jobs_than_its_table__said()
+{
+    many_jobs 80 0 "UPDATE summary SET value = attempt_id * iif(name = 'peak_memory', 1e6, 1.0)"
+    write_report
+    expect_file_contains report.html '<caption>On the front, the first 50 of 72</caption>'
+    many_jobs 50 0
+    write_report
+    expect_file_contains report.html '<caption>On the front</caption>'
+}
+
 report__extreme_and_no_values__no_plot_breaks()
 {
     fixture_database "UPDATE summary SET value = 1.7e308 WHERE attempt_id = 1 AND name = 'throughput'" \
