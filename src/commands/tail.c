@@ -112,7 +112,7 @@ static int open_log(struct follower *f, struct error *e)
 /* Without the character at the end that is not all there yet: a terminal would be shown its parts. */
 static size_t whole_characters(const char *text, size_t length)
 {
-    for (size_t back = 1; back <= 3 && back < length; back++) {
+    for (size_t back = 1; back <= 3 && back <= length; back++) {
         unsigned char c = (unsigned char)text[length - back];
         if (c >= 0xC0)
             return utf8_sequence_length(text + length - back, back) ? length : length - back;
@@ -122,12 +122,16 @@ static size_t whole_characters(const char *text, size_t length)
     return length;
 }
 
-static int copy_new(struct follower *f, struct error *e)
+/* With `ended` also a part of a character: the rest of it will not come. */
+static int copy_new(struct follower *f, bool ended, struct error *e)
 {
     char block[65536];
     ssize_t got;
     while (f->fd >= 0 && (got = pread(f->fd, block, sizeof block, f->at)) > 0) {
         size_t length = whole_characters(block, (size_t)got);
+        if (length == 0 && !ended)
+            break;
+        length = length ? length : (size_t)got;
         if (output_write(block, length, e) < 0)
             return -1;
         f->at += (off_t)length;
@@ -152,7 +156,7 @@ static int follow(struct follower *f, struct error *e)
         bool ended = f->log.ended;
         if (f->fd < 0 && open_log(f, e) < 0)
             return -1;
-        if (copy_new(f, e) < 0)
+        if (copy_new(f, ended || f->options->once, e) < 0)
             return -1;
         if (ended || f->options->once)
             return f->fd < 0 ? write_recorded(f, e) : 0;
