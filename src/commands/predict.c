@@ -121,9 +121,9 @@ static int look_up(struct prediction_walk *w, const struct hash128 *key, struct 
         return rc;
     row->state = stmt_text(w->lookup, 0);
     row->failure = stmt_is_null(w->lookup, 1) ? "" : stmt_text(w->lookup, 1);
-    row->measured_bytes = stmt_is_null(w->lookup, 2) ? NAN : stmt_double(w->lookup, 2);
-    row->measured_s = stmt_is_null(w->lookup, 3) ? NAN : stmt_double(w->lookup, 3);
-    row->before_bytes = stmt_is_null(w->lookup, 4) ? NAN : stmt_double(w->lookup, 4);
+    row->measured_bytes = stmt_double_or_nan(w->lookup, 2);
+    row->measured_s = stmt_double_or_nan(w->lookup, 3);
+    row->before_bytes = stmt_double_or_nan(w->lookup, 4);
     row->is_audit = stmt_int(w->lookup, 5) != 0;
     row->job = stmt_int(w->lookup, 7);
     return 0;

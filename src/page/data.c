@@ -255,10 +255,15 @@ static bool move_together(const struct html_column *a, const struct html_column 
     return same;
 }
 
-static int standing(const struct html_column *c)
+const char *html_column_name(const struct html_column *c)
 {
     const char *dot = strrchr(c->title, '.');
-    return c->derived ? 0 : strcmp(dot ? dot + 1 : c->title, "name") == 0 ? 2 : 1;
+    return dot ? dot + 1 : c->title;
+}
+
+static int standing(const struct html_column *c)
+{
+    return c->derived ? 0 : strcmp(html_column_name(c), "name") == 0 ? 2 : 1;
 }
 
 /* Of keys that move together a name stands for all, else the first that is not derived. As many levels and each of one
@@ -310,9 +315,7 @@ static void say_whose_memory(struct html_data *d)
 {
     for (size_t i = 0; i + 1 < d->column_count; i++) {
         struct html_column *memory = &d->columns[i], *of = &d->columns[i + 1];
-        if (strcmp(of->title, "predicted_memory_of") != 0)
-            continue;
-        if (of->level_count != 1)
+        if (strcmp(of->title, "predicted_memory_of") != 0 || of->level_count != 1)
             continue;
         char *unit = xasprintf("%s %s", memory->unit, of->level_texts[0]);
         free(memory->unit);
@@ -323,7 +326,7 @@ static void say_whose_memory(struct html_data *d)
 /* Whether a key is of bytes, by its name and by values that are no GiB. */
 static bool is_size(const struct html_column *c)
 {
-    const char *dot = strrchr(c->title, '.'), *name = dot ? dot + 1 : c->title;
+    const char *name = html_column_name(c);
     const size_t length = strlen(name);
     if (c->role != HTML_KEY || !c->numeric || c->level_count == 0 ||
         (strcmp(name, "device_memory") != 0 && strcmp(name, "gpu_memory") != 0 &&

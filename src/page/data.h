@@ -74,6 +74,9 @@ void html_data_free(struct html_data *d);
 /* A value of a key as it stands in words and along axes: bytes as "16 MiB", in `out`; all else is `text`. */
 const char *html_key_text(const struct html_column *c, const char *text, char out[HTML_SIZE_BYTES]);
 
+/* The title without the section that a key may be qualified with. Borrowed. */
+const char *html_column_name(const struct html_column *c);
+
 /* The role of the next column of `results`, from the first on; `*section` begins as HTML_FIXED. */
 enum html_role html_role_of(const char *title, enum html_role *section);
 

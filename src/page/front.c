@@ -101,23 +101,20 @@ static void add_front_table(struct html_page *p, const struct point *points, con
     buffer_add_text(out, "<div class=scroll tabindex=0><table class=plain><caption>On the front");
     if (on > FRONT_LISTED)
         buffer_printf(out, ", the first %d of %zu", FRONT_LISTED, on);
-    buffer_add_text(out, "</caption><thead><tr><th scope=col>job<th scope=col>");
-    html_add(out, d->memory->title, HTML_NAME_MOST);
+    html_name(out, "</caption><thead><tr><th scope=col>job<th scope=col>", d->memory->title, "");
     html_add_unit(out, memory->unit);
-    buffer_add_text(out, "<th scope=col>");
-    html_add(out, d->objective, HTML_NAME_MOST);
+    html_name(out, "<th scope=col>", d->objective, "");
     html_add_unit(out, d->unit);
     for (size_t k = key_count; k-- > 0;) {
-        buffer_add_text(out, "<th scope=col>");
-        html_add(out, keys[k]->title, HTML_NAME_MOST);
+        html_name(out, "<th scope=col>", keys[k]->title, "");
     }
     buffer_add_text(out, "</thead><tbody>\n");
     for (size_t i = 0; i < count && shown < FRONT_LISTED; i++) {
         if (!on_front[i])
             continue;
         shown++;
-        long long id = d->jobs[points[i].job].id;
-        buffer_printf(out, "<tr><td><a href=\"#j%lld\">%lld</a><td class=n>", id, id);
+        figures_job(out, d->jobs[points[i].job].id);
+        buffer_add_text(out, "<td class=n>");
         html_add_number(out, points[i].x / memory->scale);
         buffer_add_text(out, "<td class=n>");
         html_add_number(out, points[i].y);

@@ -18,12 +18,9 @@ static void add_header(struct html_page *p, const struct html_column *const *col
 {
     buffer_add_text(&p->out, "<thead><tr>");
     for (size_t i = 0; i < count; i++) {
-        buffer_add_text(&p->out, "<th scope=col>");
-        html_add(&p->out, columns[i]->title, HTML_NAME_MOST);
+        html_name(&p->out, "<th scope=col>", columns[i]->title, "");
         if (columns[i]->unit[0]) {
-            buffer_add_text(&p->out, " <small>(");
-            html_add(&p->out, columns[i]->unit, HTML_NAME_MOST);
-            buffer_add_text(&p->out, ")</small>");
+            html_name(&p->out, " <small>(", columns[i]->unit, ")</small>");
         }
     }
     buffer_add_text(&p->out, "</thead>\n");
@@ -56,8 +53,7 @@ static void add_table_start(struct html_page *p, bool narrow)
     buffer_add_text(&p->out, narrow ? " class=narrow" : "");
     if (d->sought) {
         buffer_printf(&p->out, " data-best=%s data-sought=\"", d->maximise ? "max" : "min");
-        html_add(&p->out, d->sought->title, HTML_NAME_MOST);
-        buffer_add_text(&p->out, "\"");
+        html_name(&p->out, "", d->sought->title, "\"");
     }
     if (d->best >= 0)
         buffer_printf(&p->out, " data-winner=%lld", (long long)d->jobs[d->best].id);
@@ -107,8 +103,7 @@ static void add_cut_note(struct html_page *p)
         }
         if (cut == 0)
             continue;
-        buffer_add_text(&p->out, "<p class=note>Of ");
-        html_add(&p->out, c->title, HTML_NAME_MOST);
+        html_name(&p->out, "<p class=note>Of ", c->title, "");
         buffer_printf(&p->out,
                       " %zu of %zu values are cut after %zu characters; <code>meshsweep export</code> has them in "
                       "full.</p>\n",

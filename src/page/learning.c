@@ -33,7 +33,7 @@ static int read_trials(struct html_page *p, struct trial_point **out, size_t *co
     stmt_bind_text(s, 1, p->data->objective);
     stmt_bind_int(s, 2, p->data->sweep_id);
     while ((rc = stmt_next(s, e)) > 0) {
-        struct trial_point t = {.job = stmt_int(s, 0), .value = stmt_is_null(s, 2) ? NAN : stmt_double(s, 2)};
+        struct trial_point t = {.job = stmt_int(s, 0), .value = stmt_double_or_nan(s, 2)};
         strncpy(t.failure, stmt_text(s, 1), sizeof t.failure - 1);
         t.improves = !t.failure[0] && stmt_int(s, 3) && isfinite(t.value) && html_is_better(p->data, t.value, best);
         best = t.improves ? t.value : best;

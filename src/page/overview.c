@@ -39,10 +39,8 @@ static int read_totals(struct html_page *p, struct totals *out, struct error *e)
 static void add_card(struct buffer *out, const char *class, const char *label, const char *value)
 {
     buffer_printf(out, "<div class=\"card %s\"><b>", class);
-    html_add(out, value, HTML_NAME_MOST);
-    buffer_add_text(out, "</b><span>");
-    html_add(out, label, HTML_NAME_MOST);
-    buffer_add_text(out, "</span></div>\n");
+    html_name(out, "", value, "</b><span>");
+    html_name(out, "", label, "</span></div>\n");
 }
 
 static void add_count_card(struct buffer *out, const char *class, const char *label, int64_t count)
@@ -132,8 +130,7 @@ void html_add_key_value(struct buffer *out, const struct html_column *c, const c
     char size[HTML_SIZE_BYTES];
     const char *shown = html_key_text(c, text, size);
     if (shown != text) {
-        buffer_add_text(out, "<data title=\"");
-        html_add(out, text, HTML_NAME_MOST);
+        html_name(out, "<data title=\"", text, "");
         buffer_printf(out, " B\">%s</data>", shown);
     } else {
         html_add(out, text, HTML_NAME_MOST);
@@ -169,14 +166,10 @@ static void add_keys(struct html_page *p)
             same += c->role == HTML_KEY && c->level_count == 1;
             continue;
         }
-        buffer_add_text(out, "<tr><th scope=row>");
-        html_add(out, c->title, HTML_NAME_MOST);
-        buffer_add_text(out, "<td>");
+        html_name(out, "<tr><th scope=row>", c->title, "<td>");
         add_values(out, c);
         buffer_printf(out, "<td class=n>%zu%s", c->level_count, tied ? "<td>" : "");
-        buffer_add_text(out, c->twin ? "moves with " : c->derived ? "derived" : "");
-        html_add(out, c->twin ? c->twin->title : NULL, HTML_NAME_MOST);
-        buffer_add_char(out, '\n');
+        html_name(out, c->twin ? "moves with " : c->derived ? "derived" : "", c->twin ? c->twin->title : NULL, "\n");
     }
     buffer_add_text(out, "</tbody></table></div>\n");
     if (same == 0)
@@ -186,9 +179,7 @@ static void add_keys(struct html_page *p)
         const struct html_column *c = &d->columns[i];
         if (c->role != HTML_KEY || c->level_count != 1)
             continue;
-        buffer_add_text(out, "<div><dt>");
-        html_add(out, c->title, HTML_NAME_MOST);
-        buffer_add_text(out, "</dt><dd>");
+        html_name(out, "<div><dt>", c->title, "</dt><dd>");
         html_add_key_value(out, c, c->level_texts[0]);
         buffer_add_text(out, "</dd></div>");
     }
@@ -221,8 +212,7 @@ static int add_left_out(struct html_page *p, struct error *e)
                       "<p class=note>Jobs with metrics from only a part of their output (<code>partial</code>): %lld, "
                       "for example: ",
                       (long long)stmt_int(s, 0));
-        html_add(&p->out, stmt_text(s, 2), HTML_TEXT_MOST);
-        buffer_add_text(&p->out, "</p>\n");
+        html_text(&p->out, "", stmt_text(s, 2), "</p>\n");
     }
     if (rc > 0 && stmt_int(s, 1) > 0)
         buffer_printf(&p->out,
@@ -240,27 +230,22 @@ void html_add_search(struct buffer *out, const struct sweep_status *s, long long
     const struct status_search *x = &s->search;
     if (!x->strategy)
         return;
-    buffer_add_text(out, "Search by ");
-    html_add(out, x->strategy, HTML_NAME_MOST);
-    buffer_add_text(out, ": ");
-    html_add_count(out, x->trials, "trial");
+    html_name(out, "Search by ", x->strategy, ": ");
+    buffer_add_count(out, x->trials, "trial");
     buffer_printf(out, ", %lld ok, %lld stopped early, %lld failed", (long long)x->ok, (long long)x->stopped,
                   (long long)x->failed);
     if (x->running > 0)
         buffer_printf(out, ", %lld open", (long long)x->running);
     buffer_add_text(out, ". ");
     if (x->ended) {
-        buffer_add_text(out, "It ended: ");
-        html_add(out, x->ended, HTML_TEXT_MOST);
-        buffer_add_char(out, '.');
+        html_text(out, "It ended: ", x->ended, ".");
         if (pending > 0) {
             struct buffer command = BUFFER_INIT;
             buffer_add_char(out, ' ');
-            html_add_count(out, pending, "pending job");
+            buffer_add_count(out, pending, "pending job");
             buffer_add_text(out, " will not run: <code>");
             hint_add_rest_of_search(&command, x, file, database);
-            html_add(out, buffer_text(&command), HTML_TEXT_MOST);
-            buffer_add_text(out, "</code> " HINT_REST_OF_SEARCH ".");
+            html_text(out, "", buffer_text(&command), "</code> " HINT_REST_OF_SEARCH ".");
             buffer_free(&command);
         }
     } else if (s->to_come >= 0) {
@@ -282,13 +267,12 @@ static int add_other_sweeps(struct html_page *p, struct error *e)
     stmt_bind_int(s, 1, p->data->sweep_id);
     while ((rc = stmt_next(s, e)) > 0)
         if (count++ < NAMED) {
-            buffer_add_text(&names, count > 1 ? ", " : "");
-            html_add(&names, stmt_text(s, 0), HTML_NAME_MOST);
+            html_name(&names, count > 1 ? ", " : "", stmt_text(s, 0), "");
         }
     stmt_free(s);
     if (rc == 0 && count > 0) {
         buffer_add_text(&p->out, "<p class=note>This page shows the sweep that was run last; the database has ");
-        html_add_count(&p->out, count, "other");
+        buffer_add_count(&p->out, count, "other");
         buffer_printf(&p->out, ": %s%s.</p>\n", buffer_text(&names), count > NAMED ? ", …" : "");
     }
     buffer_free(&names);
@@ -305,17 +289,14 @@ int html_overview(struct html_page *p, struct error *e)
     buffer_add_text(&p->out, "<p>");
     if (d->objective) {
         buffer_printf(&p->out, "Sought: the %s <b>", d->maximise ? "highest" : "lowest");
-        html_add(&p->out, d->objective, HTML_NAME_MOST);
-        buffer_add_text(&p->out, "</b>");
+        html_name(&p->out, "", d->objective, "</b>");
     } else {
         buffer_add_text(&p->out, "No objective is declared, so there is no best job");
     }
     add_time(&p->out, ". First run at ", d->first_ms);
     if (d->last_ms - d->first_ms >= 60000)
         add_time(&p->out, ", last at ", d->last_ms);
-    buffer_add_text(&p->out, ". Sweep file: <code>");
-    html_add(&p->out, d->file, HTML_TEXT_MOST);
-    buffer_add_text(&p->out, "</code></p>\n");
+    html_text(&p->out, ". Sweep file: <code>", d->file, "</code></p>\n");
     if (status.search.strategy) {
         buffer_add_text(&p->out, "<p id=search>");
         html_add_search(&p->out, &status, d->counts[HTML_PENDING], d->file, p->database);

@@ -52,8 +52,7 @@ static double key_y(const struct html_column *k, int level)
 static void add_axis_line(struct buffer *out, double x, const char *column)
 {
     buffer_printf(out, "<path d=\"M%.1f %dV%d\" data-at=%.1f data-column=\"", x, TOP, BOTTOM, x);
-    html_add(out, column, HTML_NAME_MOST);
-    buffer_add_char(out, '"');
+    html_name(out, "", column, "\"");
 }
 
 static void add_key_axis(struct buffer *out, const struct coordinates *c, size_t axis)

@@ -33,6 +33,9 @@ void html_add_none(struct buffer *out, const char *sentence);
 /* A mark for a job in a plot: a dot where it is ok, a cross in the colour of its failure where it failed. */
 void html_add_mark(struct buffer *out, double x, double y, int64_t job, const char *failure);
 
+/* A link to a job: "job 7" with "job " before its number, "7" with "". */
+void html_link_job(struct buffer *out, const char *before, int64_t job);
+
 /* Every so-manieth job is drawn so that at most HTML_POINTS_MOST are. */
 size_t html_stride(size_t count);
 

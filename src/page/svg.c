@@ -119,11 +119,7 @@ size_t svg_ticks(const struct svg_axis *a, double ticks[SVG_TICKS_MOST])
 static void add_title(struct buffer *out, const struct svg_axis *a)
 {
     html_add(out, a->title, HTML_NAME_MOST);
-    if (a->unit[0]) {
-        buffer_add_text(out, " (");
-        html_add(out, a->unit, HTML_NAME_MOST);
-        buffer_add_char(out, ')');
-    }
+    html_add_unit(out, a->unit);
 }
 
 void svg_add_tick(struct buffer *out, double value)
@@ -179,8 +175,7 @@ void svg_open(struct buffer *out, const char *id, double width, double height, c
                   width, height, width * 1.15, id, id, id);
     html_add(out, title, HTML_TEXT_MOST);
     buffer_printf(out, "</title><desc id=\"%s-d\">", id);
-    html_add(out, desc, HTML_TEXT_MOST);
-    buffer_add_text(out, "</desc>\n");
+    html_text(out, "", desc, "</desc>\n");
 }
 
 void svg_close(struct buffer *out)

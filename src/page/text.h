@@ -12,6 +12,11 @@
  * change the direction as escapes (report/text.h), at most `limit` columns of it (0: no limit). NULL adds nothing. */
 void html_add(struct buffer *out, const char *text, size_t limit);
 
+/* The same between two pieces of HTML, such as tags: a name of at most HTML_NAME_MOST columns, or a longer text of at
+ * most HTML_TEXT_MOST. */
+void html_name(struct buffer *out, const char *before, const char *name, const char *after);
+void html_text(struct buffer *out, const char *before, const char *text, const char *after);
+
 /* The same for many lines, such as the end of a log: line ends stay. */
 void html_add_lines(struct buffer *out, const char *text, size_t limit);
 
@@ -45,8 +50,5 @@ const char *html_size(double bytes, char out[HTML_SIZE_BYTES]);
  * heading has the unit; all digits are in its title. */
 void html_add_amount(struct buffer *out, double value, const char *unit);
 void html_add_amount_cell(struct buffer *out, double value, const char *unit);
-
-/* "1 job", "2 jobs". */
-void html_add_count(struct buffer *out, long long count, const char *noun);
 
 #endif
