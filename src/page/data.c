@@ -527,7 +527,7 @@ double html_memory_bytes(const struct html_data *d, size_t row)
     int64_t one = 1;
     if (!d->memory || d->memory->role != HTML_METRIC)
         return NAN;
-    char *text = xasprintf("1%s", d->memory->unit);
+    char *text = xasprintf("1%.*s", (int)html_unit_length(d->memory->unit), d->memory->unit);
     if (!parse_size_bytes(text, &one) || one < 1)
         one = 1;
     free(text);

@@ -100,7 +100,7 @@ const SIZES = {
 
 const inUnitOf = (column, value, unit) => {
   const from = SIZES[unit.toLowerCase()];
-  const to = SIZES[column.unit.split(" ")[0].toLowerCase()];
+  const to = SIZES[ownUnit(column.unit).toLowerCase()];
   return from && to ? (value * from) / to : unit && !from ? NaN : value;
 };
 
@@ -111,7 +111,7 @@ const conditionLines = data.conditions.flatMap((text) => {
   return isFinite(value) ? [{ column, value, text }] : [];
 });
 
-const isMemory = (c) => /memory|rss/.test(c.key) && SIZES[c.unit.split(" ")[0].toLowerCase()];
+const isMemory = (c) => /memory|rss/.test(c.key) && SIZES[ownUnit(c.unit).toLowerCase()];
 
 const capacityLines = () => {
   const key = keys.find((c) => /(^|\.)device_memory$/.test(c.key));

@@ -68,7 +68,10 @@ const scaled = (value, base, names) => {
 
 const digits = (value) => String(Number(value.toPrecision(3)));
 
-const isBytes = (unit) => /^(B|bytes)( |$)/.test(unit);
+// The unit itself of one that says whose it is, too: "GiB reserved, rank 0".
+const ownUnit = (unit) => /^[^ ,]*/.exec(unit)[0];
+
+const isBytes = (unit) => ["B", "bytes"].includes(ownUnit(unit));
 
 const short = (value, unit = "") => {
   if (!isFinite(value)) return isNaN(value) ? "" : String(value);

@@ -188,6 +188,10 @@ int html_parallel(struct html_page *p, struct error *e)
         html_add_none(&p->out, "This plot needs a key with two values and an objective, or two such keys.");
         return 0;
     }
+    if (!html_any_ended(p->data)) {
+        html_add_none(&p->out, "No job has ended yet.");
+        return 0;
+    }
     svg_open(&p->out, "parallel-plot", WIDTH, HEIGHT, "Parallel coordinates of the keys and the objective",
              "Each job is a line that crosses each key's axis at the job's value. The colour shows the objective; "
              "dashed lines are failed jobs. The table of all jobs has the same numbers.");

@@ -27,8 +27,7 @@ static const struct scale {
 
 static void choose_unit(struct svg_axis *a, const char *unit)
 {
-    /* What is counted may follow: "B allocated, rank 0". */
-    const size_t word = strcspn(unit, " ");
+    const size_t word = html_unit_length(unit);
     a->scale = 1;
     snprintf(a->unit, sizeof a->unit, "%.*s", (int)utf8_cut(unit, strlen(unit), sizeof a->unit - 1), unit);
     for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {

@@ -117,6 +117,11 @@ void html_add_json_number(struct buffer *out, double value)
         text_add_rounded(out, value);
 }
 
+size_t html_unit_length(const char *unit)
+{
+    return strcspn(unit, " ,");
+}
+
 void html_add_unit(struct buffer *out, const char *unit)
 {
     if (!unit || !unit[0])

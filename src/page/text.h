@@ -28,6 +28,9 @@ void html_add_json_lines(struct buffer *out, const char *text, size_t limit);
  * Number() reads. */
 void html_add_json_number(struct buffer *out, double value);
 
+/* The length of the unit itself in one that says whose it is, too: "GiB reserved, rank 0". */
+size_t html_unit_length(const char *unit);
+
 /* " (unit)", nothing where there is none. */
 void html_add_unit(struct buffer *out, const char *unit);
 
