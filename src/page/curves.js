@@ -13,7 +13,7 @@ const curveMetric = () => {
 
 const curveJobs = (metric) => {
   const has = (id) => curves[id]?.[metric];
-  const asked = [...new Set([...state.pins, state.job].filter((id) => id !== null))];
+  const asked = chosenJobs();
   if (asked.length) return asked.filter(has).slice(0, PALETTE);
   const order = orderBy(sought || jobColumn, bestFirst(sought));
   const jobs = order.filter((i) => passing[i] && has(jobAt(i))).map(jobAt);
@@ -87,7 +87,7 @@ const drawCurvesOf = (jobs, place, legend) => {
   place.replaceChildren();
   drawLegend(legend, curveLegend(jobs, metric));
   if (!(ends.y[0] <= ends.y[1])) return;
-  const canvas = place.appendChild(document.createElement("canvas"));
+  const canvas = place.appendChild(element("canvas"));
   const width = place.clientWidth;
   const height = Math.min(360, Math.max(240, width * 0.45));
   const context = openCanvas(canvas, width, height);
@@ -125,7 +125,7 @@ const drawCurves = () => {
   if (!curveNames.length) return;
   const metric = curveMetric();
   const jobs = curveJobs(metric);
-  const asked = state.pins.length || state.job !== null;
+  const asked = chosenJobs().length > 0;
   const none = `No ${asked ? "chosen" : "passing"} job has samples of ${metric} in this page.`;
   $("curve-jobs").textContent = !jobs.length ? none : asked ? "chosen jobs" : `the best ${jobs.length} that pass`;
   drawCurvesOf(jobs, $("curve-plot"), $("curve-legend"));

@@ -317,10 +317,8 @@ const brushed = (axis, a, b) => {
 
 const watchPointer = (plot) => {
   const { canvas } = plot;
-  const box = document.createElement("div");
+  const box = element("div", { className: "brush", hidden: true });
   let start = null;
-  box.className = "brush";
-  box.hidden = true;
   canvas.parentNode.append(box);
   canvas.addEventListener("pointerdown", (event) => {
     start = [event.offsetX, event.offsetY];
@@ -397,19 +395,11 @@ const watchKeys = (plot) => {
 
 // --- the section ---
 const addFacet = (place, title, width, height) => {
-  const figure = document.createElement("figure");
-  const canvas = document.createElement("canvas");
-  const ring = document.createElement("div");
-  figure.className = "facet";
-  ring.className = "ring";
-  ring.hidden = true;
-  canvas.tabIndex = 0;
+  const canvas = element("canvas", { tabIndex: 0 });
+  const ring = element("div", { className: "ring", hidden: true });
   canvas.setAttribute("role", "application");
   canvas.setAttribute("aria-label", `${title}. Arrow keys go from job to job, Enter opens one, p pins it.`);
-  const holder = document.createElement("div");
-  holder.className = "holder";
-  holder.append(canvas, ring);
-  figure.append(holder);
+  const figure = element("figure", { className: "facet" }, element("div", { className: "holder" }, canvas, ring));
   place.append(figure);
   return { canvas, ring, at: -1, context: openCanvas(canvas, width, height), figure };
 };
@@ -441,7 +431,7 @@ const drawFacet = (plot, { text, level }, { facet, colours, joined, titles }) =>
   drawPoints(plot.context, plot.frame, plot.points, plot.y, colours);
   drawLimits(plot.context, plot.frame, plot.x, plot.y);
   drawRings(plot.context, plot.points);
-  if (text) plot.figure.prepend(Object.assign(document.createElement("figcaption"), { textContent: text }));
+  if (text) plot.figure.prepend(element("figcaption", {}, text));
   watchPointer(plot);
   watchKeys(plot);
 };

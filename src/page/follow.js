@@ -31,12 +31,8 @@ const showCards = (tally) => {
   const cards = document.querySelector("#overview .cards");
   for (const name of stateColumn.levels) {
     const known = cards.querySelector(`.card.${CSS.escape(name)}`);
-    const card = known || document.createElement("div");
-    if (!known) {
-      card.className = `card ${name}`;
-      card.append(document.createElement("b"), Object.assign(document.createElement("span"), { textContent: name }));
-      cards.append(card);
-    }
+    const card = known || element("div", { className: `card ${name}` }, element("b"), element("span"));
+    if (!known) cards.append(card);
     card.querySelector("b").textContent = tally.get(name) || 0;
     // Of a search that had ended, what waits may be to come again.
     card.querySelector("span").textContent = name;
@@ -56,10 +52,8 @@ const showBar = (tally) => {
     for (const [key, value] of Object.entries(place)) piece.setAttribute(key, value);
     piece.append(document.createElementNS(bar.namespaceURI, "title"));
     piece.firstChild.textContent = `${tally.get(name)} ${name}`;
-    const item = document.createElement("li");
-    item.append(Object.assign(document.createElement("i"), { className: `x-${name}` }), `${name} ${tally.get(name)}`);
     pieces.push(piece);
-    items.push(item);
+    items.push(element("li", {}, element("i", { className: `x-${name}` }), `${name} ${tally.get(name)}`));
     x += width;
   }
   bar.replaceChildren(...pieces);
@@ -79,8 +73,7 @@ const tellFollowed = () => {
 // The sentence of the server (overview.c), or none as long as it is that of the page.
 const showSearch = (sentence) => {
   if (!sentence) return;
-  const told = $("search") || document.createElement("p");
-  told.id = "search";
+  const told = $("search") || element("p", { id: "search" });
   told.innerHTML = sentence;
   if (!told.isConnected) document.querySelector("#overview .cards").before(told);
 };

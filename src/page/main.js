@@ -75,8 +75,7 @@ const preparePaper = () => {
 
 // --- copying: where it is not allowed, what is to be copied is selected ---
 const copyBySelecting = (text, done) => {
-  const field = document.createElement("textarea");
-  field.value = text;
+  const field = element("textarea", { value: text });
   document.body.append(field);
   field.select();
   if (document.execCommand("copy")) done();

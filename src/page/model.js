@@ -1,6 +1,13 @@
 "use strict";
 // --- the jobs: columns of numbers, or of texts with the number of each job's (embed.c) ---
 const $ = (id) => document.getElementById(id);
+
+const element = (tag, properties, ...children) => {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+};
+
 const data = JSON.parse($("data")?.textContent || '{"columns":[],"constants":{},"sizes":[],"conditions":[]}');
 
 // Number() knows "Infinity" and "-Infinity"; nothing is no number, and not 0.

@@ -155,15 +155,9 @@ const drawCross = (context, x, y, r) => {
 const FIGURES_MOST = 250;
 
 const fillFigures = (place, { head, rows, all, others }) => {
-  const made = document.createElement("table");
-  const titles = made.createTHead().insertRow();
+  const made = element("table", { className: "plain" });
   const body = made.createTBody();
-  made.className = "plain";
-  for (const title of head) {
-    const th = titles.appendChild(document.createElement("th"));
-    th.scope = "col";
-    th.textContent = title;
-  }
+  made.createTHead().insertRow().append(...head.map((title) => element("th", { scope: "col" }, title)));
   for (const row of rows) {
     const line = body.insertRow();
     for (const text of row) line.insertCell().textContent = text;
@@ -183,18 +177,10 @@ const showFigures = (place, caption, make) => {
 // "● name" for each colour; a click on one is a condition of the filter.
 const drawLegend = (list, entries) => {
   list.replaceChildren(...entries.map(({ colour, label, click }) => {
-    const item = document.createElement("li");
-    const dot = document.createElement("i");
-    const words = document.createElement(click ? "button" : "span");
-    dot.className = "dot";
+    const dot = element("i", { className: "dot" });
+    const words = click ? element("button", { type: "button", className: "plain", onclick: click }, label)
+      : element("span", {}, label);
     dot.style.color = colour;
-    words.textContent = label;
-    if (click) {
-      words.type = "button";
-      words.className = "plain";
-      words.addEventListener("click", click);
-    }
-    item.append(dot, words);
-    return item;
+    return element("li", {}, dot, words);
   }));
 };

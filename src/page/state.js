@@ -15,6 +15,9 @@ const state = {
   plot: {},
 };
 
+// What is pinned and what is looked at, each once.
+const chosenJobs = () => [...new Set([...state.pins, state.job].filter((id) => id !== null))];
+
 const listeners = { filter: [], sort: [], pins: [], job: [], plot: [], rows: [] };
 const on = (what, listener) => listeners[what].push(listener);
 // Each listener once, in the order in which they came.
@@ -109,6 +112,8 @@ const setFilter = (text) => {
   remember();
 };
 
+const rounded = (value) => String(Number(value.toPrecision(5)));
+
 // Puts conditions in the place of those that the filter has on the same columns.
 const restrict = (conditions) => {
   const names = new Set(conditions.map((c) => c.column.key));
@@ -116,11 +121,9 @@ const restrict = (conditions) => {
   const added = conditions.flatMap(({ column, from, to, values }) =>
     values
       ? [`${quote(column.name)}=${values.map(quote).join("|")}`]
-      : [`${quote(column.name)}>=${digits4(from)}`, `${quote(column.name)}<=${digits4(to)}`]);
+      : [`${quote(column.name)}>=${rounded(from)}`, `${quote(column.name)}<=${rounded(to)}`]);
   setFilter([...kept, ...added].join(" "));
 };
-
-const digits4 = (value) => String(Number(value.toPrecision(5)));
 
 // --- pins and the job that is looked at ---
 const togglePin = (id) => {
