@@ -30,10 +30,12 @@ void output_end_paging(void);
 
 /* Writes text for people to standard output. */
 int output_people(const struct buffer *text, struct error *e);
+int output_people_take(struct buffer *text, struct error *e); /* and releases the text */
 
 /* Writes data to standard output. Its reader's end ends the program quietly, with the status that SIGPIPE would give;
  * so nothing may be called while jobs are running that depends on more than this process. */
 int output_write(const void *bytes, size_t length, struct error *e);
+int output_write_take(struct buffer *data, struct error *e); /* and releases the data */
 int output_text(const char *text, struct error *e);
 
 /* Standard output as renderers want it. */

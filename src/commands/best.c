@@ -216,9 +216,7 @@ static int print_text(const struct best *b, const char *db, struct error *e)
     free(line);
     free(files);
     free(redacted);
-    int rc = output_people(&out, e);
-    buffer_free(&out);
-    return rc;
+    return output_people_take(&out, e);
 }
 
 /* --- as JSON --- */

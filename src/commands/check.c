@@ -89,9 +89,7 @@ static int print_sweep(const char *path, const struct space *space, uint64_t can
     if (space->of_jobs) {
         buffer_printf(&b, "%s: sweep %s: its jobs come from a table (meshsweep import), %zu rules\n", path,
                       space->sweep->name, space->rule_count);
-        int told = output_people(&b, e);
-        buffer_free(&b);
-        return told;
+        return output_people_take(&b, e);
     }
     buffer_printf(&b, "%s: sweep %s:", path, space->sweep->name);
     for (int i = 0; i < SECTION_COUNT; i++)
@@ -112,9 +110,7 @@ static int print_sweep(const char *path, const struct space *space, uint64_t can
     unread_keys_add(space, &b);
     if (b.length > before)
         buffer_add_text(&b, ": predictions do not use these keys\n");
-    int rc = output_people(&b, e);
-    buffer_free(&b);
-    return rc;
+    return output_people_take(&b, e);
 }
 
 /* Nothing says how it is read, and an attempt has it of itself as little: then the job has to write it. */
@@ -234,8 +230,7 @@ static int print_against(const struct table_file *in, const struct import_summar
         add_broken(&s->broken[i], in->file, &b);
     if (s->broken_count == 0)
         buffer_printf(&b, "%s: no rule excludes any of the %zu rows that ran\n", in->file, s->ok);
-    int rc = output_people(&b, e);
-    buffer_free(&b);
+    int rc = output_people_take(&b, e);
     return rc < 0 ? -1 : s->broken_count ? STATUS_FAILED : STATUS_OK;
 }
 

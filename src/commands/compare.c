@@ -174,9 +174,7 @@ static int print_text(const struct comparison *c, struct error *e)
     buffer_printf(&out, ": pairs equal in %s\n", common_ground(c));
     for (size_t i = 0; i < c->count; i++)
         add_pair(c, &c->pairs[i], &out);
-    int rc = output_people(&out, e);
-    buffer_free(&out);
-    return rc;
+    return output_people_take(&out, e);
 }
 
 /* --- as JSON --- */

@@ -153,9 +153,7 @@ static int print(const struct table_file *in, const struct import_options *o, co
     buffer_printf(&text, " (%zu new), ", s->new_jobs);
     buffer_add_count(&text, (int64_t)s->added, "attempt");
     buffer_printf(&text, " added, %zu already there\n", s->known);
-    int rc = output_people(&text, e);
-    buffer_free(&text);
-    return rc;
+    return output_people_take(&text, e);
 }
 
 static int import(const struct arguments *a, struct error *e)

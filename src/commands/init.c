@@ -186,9 +186,7 @@ static int print_readers(const struct log_readers *log, struct error *e)
 {
     struct buffer text = BUFFER_INIT;
     log_readers_add_toml(log, &text);
-    int rc = output_people(&text, e);
-    buffer_free(&text);
-    return rc;
+    return output_people_take(&text, e);
 }
 
 /* --- questions --- */

@@ -18,13 +18,6 @@
 #include "util/fault.h"
 #include "util/memory.h"
 
-static int print(struct buffer *text, struct error *e)
-{
-    int rc = output_write(buffer_text(text), text->length, e);
-    buffer_free(text);
-    return rc;
-}
-
 static int print_version(struct error *e)
 {
     struct buffer text = BUFFER_INIT;
@@ -35,7 +28,7 @@ static int print_version(struct error *e)
                   db_library_version(), cJSON_Version(), CSV_MAJOR, CSV_MINOR, CSV_RELEASE, xxhash / 10000,
                   xxhash / 100 % 100, xxhash % 100, toml_library_version(), server_library_version(),
                   engine_library_name());
-    return print(&text, e);
+    return output_write_take(&text, e);
 }
 
 static int print_help(const struct command *c, struct error *e)
@@ -45,7 +38,7 @@ static int print_help(const struct command *c, struct error *e)
         command_add_help(c, &text);
     else
         commands_add_help(&text);
-    return print(&text, e);
+    return output_write_take(&text, e);
 }
 
 /* Runs the command with its arguments; `named` says whether the command line has its name. An exit status. */

@@ -86,8 +86,7 @@ static int run(const struct arguments *a, struct error *e)
         return print_json(o->output, &counts, e);
     struct buffer b = BUFFER_INIT;
     buffer_printf(&b, "%s: %" PRId64 " new jobs, %" PRId64 " new attempts\n", o->output, counts.jobs, counts.attempts);
-    rc = output_people(&b, e);
-    buffer_free(&b);
+    rc = output_people_take(&b, e);
     if (rc == 0 && others > 0)
         output_message("%" PRId64 " of its jobs belong to sweeps older than the newest; they are listed by: meshsweep "
                        "results --all -d %s",

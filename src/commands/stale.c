@@ -77,8 +77,7 @@ static int print_text(const struct stale_list *l, struct error *e)
         add_group(&groups[i], &out);
     if (l->jobs)
         buffer_add_text(&out, "`meshsweep run --stale` runs them again\n");
-    int rc = output_people(&out, e);
-    buffer_free(&out);
+    int rc = output_people_take(&out, e);
     free(groups);
     return rc;
 }

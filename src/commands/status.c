@@ -445,9 +445,7 @@ static int print_text(const struct status_view *v, struct error *e)
     add_pruned(v, &b);
     add_held(v, &b);
     add_rules(v, &b);
-    int rc = output_people(&b, e);
-    buffer_free(&b);
-    return rc;
+    return output_people_take(&b, e);
 }
 
 static int print_json(const struct status_view *v, struct error *e)
