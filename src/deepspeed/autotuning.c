@@ -146,6 +146,8 @@ static void check_fact(const struct knob_source *p, const struct json *fact)
                      near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
         return;
     }
+    if (strcmp(fact->name, "profile") == 0 && !json_text_is_null(fact) && !is_truth(fact))
+        problems_add(p->problems, position_of(p, fact), "autotuning.model_info.profile must be true or false");
     for (size_t i = 0; i < FACTS_ABOVE_0; i++) {
         long long n;
         if (strcmp(facts[i], fact->name) == 0 && !json_text_is_null(fact) && (!json_text_integer(fact, &n) || n < 1))
