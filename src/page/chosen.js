@@ -1,17 +1,17 @@
-// --- the place of a job, and of several side by side: #job=7, #pin=7,12 ---
+// --- the panel with one job, or several side by side: #job=7, #pin=7,12 ---
 const details = JSON.parse($("details")?.textContent || "{}");
 const panel = $("chosen");
 let onlyDifferences = true;
 let cameFrom = null;
 
-// Of what runs recorded of their surroundings; the rest of an attempt is its outcome.
+// What an attempt records of its environment; everything else in it is its outcome.
 const SURROUNDINGS = ["host", "executor", "reference", "slot", "meshsweep", "working_directory", "git_commit",
   "versions", "cpu", "gpus", "scripts"];
 const GROUPS = ["outcome", "configuration", "measured", "predicted", "command", "environment", "where it ran", "files",
   "output"];
 const OUTCOME = ["does_not_meet", "held", "reason", "devices", "timeout_ms", "idle_timeout_ms", "startup_timeout_ms"];
 
-// The 97.5 % quantile of t with 1, 2, … degrees of freedom; the interval of a mean whose samples are independent.
+// 97.5 % quantiles of Student's t for 1, 2, … degrees of freedom. The interval assumes independent samples.
 const T = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
 const halfWidth = ({ samples, stddev }) => {
   if (!(samples > 1) || stddev === undefined) return NaN;
@@ -23,7 +23,7 @@ const withUnit = (value, unit) => {
   return unit && !isBytes(unit) ? `${text} ${unit.split(",")[0]}` : text;
 };
 
-// A cell: what it says, and all of it on hover.
+// The text of a cell, and the full text for its tooltip.
 const cell = (text, full = text) => ({ text: String(text), full: String(full) });
 
 const metricCell = (m) => {
@@ -50,7 +50,7 @@ const linkFiles = (directory) => {
   return element("a", { href }, `${data.files}/${directory}/output.log`);
 };
 
-// [group, label] → cell, in the order in which they stand.
+// A map from "group\nlabel" to a cell, in display order.
 const factsOf = (id) => {
   const facts = new Map();
   const i = rowOf.get(id);
@@ -97,7 +97,7 @@ const factsOf = (id) => {
   return facts;
 };
 
-// Words that the first job's text lacks are marked.
+// Highlights the words that the first job's text does not have.
 const markWords = (holder, text, base) => {
   const known = new Set(base.split(/\s+/));
   const marked = (word) => (!word.trim() || known.has(word) ? word : element("mark", {}, word));
@@ -186,7 +186,6 @@ const drawPanel = (ids) => {
 const noteOn = (ids, why) => ids.length === 0 ? ""
   : `${why}${ids.map((id) => `job ${id}`).join(", ")}: meshsweep show has its attempts, command and output.`;
 
-// Its own curves, where the page has them.
 const drawChosenCurves = (ids) => {
   const has = curveNames.length > 0 && ids.some((id) => curves[id]);
   $("chosen-curves").hidden = !has;

@@ -1,8 +1,8 @@
-// --- curves: samples over steps, of the pinned jobs or the best that pass (curves.c) ---
+// --- curves: samples over steps, of the pinned jobs or the best ones that pass the filter (data: curves.c) ---
 const curves = JSON.parse($("curve-data")?.textContent || "{}");
 const curveNames = [...new Set(Object.values(curves).flatMap(Object.keys))];
 const CURVES_SHOWN = 8;
-// Those that do not meet the conditions, or were ended early: they come after all that compete.
+// Jobs that cannot win (html_job.barred); they are listed last.
 const curvesBarred = new Set(JSON.parse($("curve-barred")?.textContent || "[]"));
 
 const curveMetric = () => {
@@ -38,7 +38,7 @@ const curveRange = (list, log) => {
   return ends;
 };
 
-// Samples that are not finite are gaps.
+// Samples that are not finite leave a gap.
 const drawCurve = (context, frame, series, colour, log) => {
   let open = false;
   const shows = (v) => v !== null && v !== undefined && (!log || v > 0);
@@ -47,7 +47,7 @@ const drawCurve = (context, frame, series, colour, log) => {
   context.beginPath();
   series.low.forEach((low, at) => {
     if (!shows(low)) {
-      // A pixel column without a sample is none where samples lie farther apart than columns.
+      // An empty bucket is not a gap: samples may lie farther apart than buckets.
       open = open && series.high !== undefined;
       return;
     }
@@ -100,7 +100,6 @@ const drawCurvesOf = (jobs, place, legend) => {
   list.forEach((series, at) => drawCurve(context, frame, series, ink("--c" + at), log));
 };
 
-// A row per step, a column per job.
 const curveFigures = (jobs, metric) => {
   const steps = new Map();
   jobs.forEach((id, at) => {

@@ -1,8 +1,8 @@
-// --- the table of all jobs: rows are made for those that are shown ---
+// --- the table of all jobs; only visible rows are made ---
 const PAGE = 250;
 const table = $("table");
 let shownRows = PAGE;
-let view = new Int32Array(0); // rows that pass, sorted
+let view = new Int32Array(0); // rows that pass the filter, sorted
 
 const makeRow = (i) => {
   const id = jobAt(i);
@@ -40,7 +40,7 @@ const complain = (conditions) => {
   $("words").setAttribute("aria-invalid", wrong ? "true" : "false");
 };
 
-// Columns for the word that is being typed.
+// Suggests columns for the word being typed.
 const suggest = () => {
   const before = /^(.*\s)?(\S*)$/s.exec($("words").value);
   const typed = before[2].toLowerCase();
@@ -64,7 +64,7 @@ const clearFilter = () => {
   setFilter("");
 };
 
-// What is typed is waited for a moment.
+// Filters shortly after typing stops.
 const prepareFilter = () => {
   const form = $("filter");
   let timer;
