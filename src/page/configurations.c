@@ -1,4 +1,4 @@
-/* The winners where configurations compete ([sweep] replicate, group_by): one of each group. */
+/* The winner of each group, if configurations compete ([sweep] replicate, group_by). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 struct group {
     const struct configuration *items; /* the winner first */
     size_t count;
-    long row; /* of the winner's job; -1: the page does not hold it */
+    long row; /* of the winner's job; -1: not on this page */
     struct lead lead;
 };
 
@@ -40,7 +40,7 @@ static struct groups find_groups(const struct html_data *d, const struct configu
     return all;
 }
 
-/* Of replicates by their means. */
+/* For replicates, from their means. */
 static void lead_by_means(struct group *g)
 {
     const struct configuration *winner = g->items, *next = g->items + 1;
@@ -125,7 +125,7 @@ static void add_header(struct html_page *p, const struct best *b)
                              "<th scope=col>job</thead><tbody>\n");
 }
 
-/* The key of `row` whose "KEY=VALUE" `text` begins with and which stands in words otherwise; NULL: none. */
+/* The key of `row` that `text` begins with ("KEY=VALUE") and that is shown as a size; NULL: none. */
 static const struct html_column *size_at(const struct html_data *d, size_t row, const char *text)
 {
     char size[HTML_SIZE_BYTES];

@@ -23,8 +23,8 @@ struct effects {
     struct compared_jobs jobs;
     struct comparison items[KEYS_MOST];
     size_t count;
-    struct buffer freed; /* what was free to differ, by key */
-    struct buffer apart; /* keys of which no two jobs differ in them alone */
+    struct buffer freed; /* sentences about keys that may differ too */
+    struct buffer apart; /* keys without any pair of jobs that differ only in them */
     size_t rows;
     double low, high;
 };
@@ -59,7 +59,6 @@ static void note_free(const char *key, const struct comparison *c, struct buffer
         buffer_printf(out, "%s%s", i ? ", " : "", c->free.items[i]);
 }
 
-/* A derived key is told by those that it comes from; a name's effect is that of the whole spec. */
 static int read_effect(struct html_page *p, const char *key, struct effects *x, struct error *e)
 {
     const struct comparison_request request = {.key = key, .seed = 1, .jobs = &x->jobs};
@@ -89,7 +88,7 @@ static int read_effects(struct html_page *p, struct effects *x, struct error *e)
     if (count && compared_jobs_read(p->db, p->data->objective, &x->jobs, e) < 0)
         return -1;
     for (size_t i = 0; i < count; i++) {
-        /* Which section a bare name is of is not known here; models are what people name. */
+        /* The section of a bare name is not known here; usually it is the model that has a name. */
         const char *key = strcmp(html_column_name(keys[i]), "name") == 0 ? "model" : keys[i]->title;
         if (read_effect(p, key, x, e) < 0)
             return -1;
@@ -203,7 +202,7 @@ static void draw(struct html_page *p, const struct effects *x)
     buffer_free(&title);
 }
 
-/* Who runs where the other fails: that is an effect too. */
+/* Pairs of which one side fails. */
 static void add_one_sided(struct html_page *p, const struct effects *x)
 {
     bool any = false;

@@ -1,4 +1,4 @@
-/* What failed, grouped by cause, and what was excluded, by rule. */
+/* Failures by cause, and excluded combinations by rule. */
 #include <string.h>
 
 #include "page/sections.h"

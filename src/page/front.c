@@ -12,7 +12,7 @@
 
 struct point {
     double x, y;
-    double cost; /* y, or -y where more is better */
+    double cost; /* y, or -y if higher is better */
     size_t job;
 };
 
@@ -36,8 +36,7 @@ static size_t collect(const struct html_data *d, struct point *points)
     return count;
 }
 
-/* Marks those that no other of their group beats in both: less memory and a better objective. The points are in the
- * order of memory. */
+/* Marks the points that no other of their group beats in both memory and objective. The points are sorted by memory. */
 static size_t find_front(const struct html_data *d, const struct point *points, size_t count, bool *on_front)
 {
     double *best = xcalloc(d->group_count, sizeof *best);
@@ -55,7 +54,7 @@ static size_t find_front(const struct html_data *d, const struct point *points, 
     return n;
 }
 
-/* One of each group. */
+/* One line per group. */
 static void add_front_lines(struct html_page *p, const struct point *points, const bool *on_front, size_t count,
                             const struct svg_axis *x, const struct svg_axis *y)
 {
@@ -127,7 +126,6 @@ static void add_front_table(struct html_page *p, const struct point *points, con
     buffer_add_text(out, "</tbody></table></div>\n");
 }
 
-/* Best first is the table of jobs; here they are as they lie from left to right. */
 static void add_front_figures(struct html_page *p, const struct point *points, const bool *on_front, size_t count,
                               const struct svg_axis *memory)
 {

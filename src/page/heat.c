@@ -1,4 +1,4 @@
-/* Heat maps: the best objective for each two values of two keys, with what failed marked by class. */
+/* Heat maps: the best objective for each pair of values of two keys, and the number of failures. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ struct heat_cell {
     double best;
     size_t jobs, ok;
     size_t failed;
-    const char *failure; /* the first one's class; "+" when there are several */
+    const char *failure; /* failure class, or "mixed" */
     size_t best_job;
 };
 

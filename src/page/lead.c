@@ -1,4 +1,4 @@
-/* What stands beside the winner: how far it is ahead and how sure that is, what limits it, what more would cost. */
+/* About the winner: its lead and how certain it is, what limits it, and the cost of more runs. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static void add_ahead(struct buffer *out, const struct html_data *d, const struc
     buffer_add_text(out, ".</p>\n");
 }
 
-/* What one more run of the winner and these takes, by what the last one took. */
+/* The estimated cost of one more run of the winner and these jobs. */
 static int add_cost(struct html_page *p, size_t row, const struct lead *l, struct error *e)
 {
     static const char sql[] = "SELECT a.duration_ms, 1.0 * a.duration_ms * j.devices / 3600000 FROM job AS j"
@@ -83,7 +83,7 @@ static void add_memory(struct html_page *p, size_t row)
                   html_size((double)capacity, all), 100 * taken / (double)capacity);
 }
 
-/* Whether a job has other values than the winner, with which it competes, of exactly one of the keys. */
+/* Whether a job of the winner's group differs from it in exactly one of the keys. */
 static bool is_next(const struct html_data *d, const struct html_column *const *keys, size_t count, size_t winner,
                     size_t row)
 {
@@ -93,7 +93,7 @@ static bool is_next(const struct html_data *d, const struct html_column *const *
     return different == 1 && d->jobs[row].group == d->jobs[winner].group;
 }
 
-/* Whether configurations differ in the key: some may have none of it. */
+/* Whether configurations differ in the key; some may not have it. */
 static bool tells_apart(const struct html_data *d, const struct html_column *c)
 {
     if (c->role != HTML_KEY || c->derived || c->replicated || c->twin || c->level_count == 0)

@@ -13,7 +13,7 @@ struct trial_point {
     int64_t job;
     char failure[16];
     double value, best; /* NaN: none */
-    bool improves;      /* the best changed with it */
+    bool improves;      /* it is the best so far */
 };
 
 static int read_trials(struct html_page *p, struct trial_point **out, size_t *count, struct error *e)
@@ -63,7 +63,7 @@ static void add_best_line(struct buffer *out, const struct trial_point *trials, 
     buffer_add_text(out, "\"/>\n");
 }
 
-/* Of more than a table holds those that say something: where the best changed. */
+/* If there are too many attempts, only those that improved on the best. */
 static void add_learning_figures(struct html_page *p, const struct trial_point *trials, size_t count)
 {
     const struct html_data *d = p->data;

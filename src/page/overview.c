@@ -50,7 +50,7 @@ static void add_count_card(struct buffer *out, const char *class, const char *la
     free(text);
 }
 
-/* Jobs that a search which has ended did not choose wait for nothing. */
+/* Once a search has ended, the jobs that it did not choose will not run. */
 static const char *state_words(enum html_state state, bool search_ended)
 {
     return state == HTML_PENDING && search_ended ? "pending, will not run" : html_state_names[state];
@@ -83,7 +83,7 @@ static void add_cards(struct html_page *p, const struct totals *t, bool search_e
     buffer_add_text(out, "</div>\n");
 }
 
-/* What went well, each class of failures, what runs, what waits. */
+/* ok, each failure class, running, pending */
 #define BAR_PIECES (FAILURE_COUNT + 2)
 
 static const char *piece_name(size_t piece)
@@ -95,7 +95,7 @@ static const char *piece_name(size_t piece)
     return html_state_names[piece == FAILURE_COUNT ? HTML_RUNNING : HTML_PENDING];
 }
 
-/* One bar, a piece per state or failure class, and its legend in words. */
+/* A bar with a piece for each state and failure class, and its legend. */
 static void add_bar(struct html_page *p, bool search_ended)
 {
     const struct html_data *d = p->data;
@@ -147,7 +147,7 @@ static void add_values(struct buffer *out, const struct html_column *c)
         buffer_printf(out, " and %zu more", c->level_count - 12);
 }
 
-/* The keys that were swept with their values, then those that are the same everywhere. */
+/* Keys that vary with their values, then the keys that are the same in all jobs. */
 static void add_keys(struct html_page *p)
 {
     const struct html_data *d = p->data;
@@ -194,7 +194,7 @@ static void add_time(struct buffer *out, const char *before, int64_t ms)
     buffer_printf(out, "%s%.10s %.8s UTC", before, text, text + 11);
 }
 
-/* What caps have kept out, of the attempts that count. */
+/* Notes about output and samples that were left out because of limits. */
 static int add_left_out(struct html_page *p, struct error *e)
 {
     struct stmt *s = NULL;
@@ -254,7 +254,7 @@ void html_add_search(struct buffer *out, const struct sweep_status *s, long long
     }
 }
 
-/* Of several sweeps in one file the page has the one that was asked for last. */
+/* The page shows only the sweep that was run last. */
 static int add_other_sweeps(struct html_page *p, struct error *e)
 {
     enum { NAMED = 10 };

@@ -31,7 +31,7 @@ static const struct {
 };
 #define SECTION_COUNT (sizeof sections / sizeof *sections)
 
-/* One script, in this order. */
+/* Concatenated to one script, in this order. */
 static const char *const scripts[] = {"model",   "state",  "table",  "plot",   "marks",
                                       "explore", "curves", "chosen", "follow", "main"};
 
@@ -70,7 +70,7 @@ static void add_foot(struct html_page *p, int64_t now_ms)
               "and says what each point is.</footer>\n");
 }
 
-/* What lies over the page: the place of a job, what the filter leaves, what a point is. */
+/* Overlays: the panel of a job, the status of the filter, the tooltip. */
 static void add_overlays(struct html_page *p)
 {
     buffer_add_text(&p->out,

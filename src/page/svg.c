@@ -7,7 +7,7 @@
 #include "page/text.h"
 #include "util/utf8.h"
 
-/* For a coordinate: one decimal at most. */
+/* A coordinate with at most one decimal. */
 static void svg_number(struct buffer *out, double value)
 {
     double rounded = round(value * 10) / 10;
@@ -144,7 +144,7 @@ void svg_axis_x(struct buffer *out, const struct svg_axis *a, double top, double
     buffer_add_text(out, "</text></g>\n");
 }
 
-/* Left of x = `left`, its grid to `right`. */
+/* Labels left of x = `left`, grid up to `right`. */
 static void svg_axis_y(struct buffer *out, const struct svg_axis *a, double left, double right)
 {
     double ticks[SVG_TICKS_MOST];
@@ -208,9 +208,9 @@ void svg_open_plot(struct buffer *out, const char *id, const char *title, const 
     svg_axis_y(out, y, left, right);
 }
 
-/* Nine points of viridis (van der Walt and Smith, 2015; CC0), which grows lighter evenly and is told apart by the
- * colour-blind too. */
-/* On a relative luminance of 0.179 black and white text have the same contrast, 4.6 (WCAG 2.2). */
+/* Nine points of viridis (van der Walt and Smith, 2015; CC0), which is perceptually uniform and safe for colour
+ * blindness. */
+/* At a relative luminance of 0.179, black and white text have the same contrast, 4.6 (WCAG 2.2). */
 bool svg_colour(double share, char out[8])
 {
     static const unsigned char points[][3] = {{68, 1, 84},    {71, 45, 123},  {59, 82, 139},

@@ -72,7 +72,7 @@ void html_add_lines(struct buffer *out, const char *text, size_t limit)
     }
 }
 
-/* As a JSON string in a script element, which "<" could end. */
+/* Escapes "<", which could end the script element. */
 static void add_json(struct buffer *out, const struct buffer *text)
 {
     struct buffer quoted = BUFFER_INIT;

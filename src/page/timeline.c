@@ -1,4 +1,4 @@
-/* The time line: a bar per attempt in the lane of its slot. */
+/* The time line: a bar for each attempt, a lane for each slot. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,11 +22,11 @@ struct bar {
     int64_t job, start, end;
     int lane;
     char failure[16];
-    double from, to; /* shown time in ms, without idle gaps */
+    double from, to; /* time axis in ms, without idle gaps */
 };
 
 struct gap {
-    double at; /* shown time */
+    double at; /* on the time axis */
     int64_t length;
 };
 
@@ -79,8 +79,8 @@ static int read_bars(struct html_page *p, struct timeline *t, struct error *e)
     return rc;
 }
 
-/* Idle times between runs would leave nothing to see of these: longer than a tenth of the time at work they shrink to a
- * mark. Bars are in the order of their starts. */
+/* Idle times between runs would squeeze the bars: those longer than a tenth of the working time are replaced by a mark.
+ * Bars are sorted by start. */
 static void cut_gaps(struct timeline *t)
 {
     int64_t busy = 0, until = t->bars[0].start;
@@ -128,7 +128,7 @@ static void add_gaps(struct buffer *out, const struct timeline *t, const struct 
     }
 }
 
-/* The colours that occur. */
+/* Only classes that occur. */
 static void add_legend(struct buffer *out, const struct timeline *t)
 {
     buffer_add_text(out, "<ul class=legend>");

@@ -1,4 +1,4 @@
-/* The winner; of several objectives what none beats. */
+/* The winner, and the Pareto set of several objectives. */
 #include "page/figures.h"
 #include "page/sections.h"
 #include "page/text.h"
@@ -15,7 +15,7 @@ static void add_unbeaten(struct html_page *p, const struct pareto_job *job, cons
     buffer_add_char(&p->out, '\n');
 }
 
-/* Of several objectives the first ranks; here are those that none beats in all of them. */
+/* With several objectives, the first one ranks; this is the Pareto set of all. */
 static int add_pareto_set(struct html_page *p, struct error *e)
 {
     enum { MOST = 50 };

@@ -1,4 +1,4 @@
-/* Below a winner: its lead, its keys and its command. */
+/* Details of a winner: its lead, its keys and its command. */
 #include <stdlib.h>
 
 #include "page/sections.h"
@@ -6,7 +6,7 @@
 #include "report/job_command.h"
 #include "results/contenders.h"
 
-/* Of a group those that vary, as many groups are one page. */
+/* With groups, only the keys that vary, since there are many winners. */
 static void add_winner_keys(struct html_page *p, size_t row)
 {
     const struct html_data *d = p->data;
