@@ -126,7 +126,7 @@ static void add_pair(const struct comparison *c, const struct comparison_pair *p
                       (long long)p->without_ratio);
 }
 
-/* What the pairs have in common. Steps of different global batches do different work. */
+/* What the pairs have in common; steps of different global batches do different work. */
 static const char *common_ground(const struct comparison *c)
 {
     static const char *const batches[] = {"global_batch", "train_batch_size", NULL};

@@ -112,14 +112,14 @@ int main(int argc, char **argv)
     size_t at, count = argc > 0 ? (size_t)argc - 1 : 0;
     char *none[] = {NULL};
     char *const *words = argc > 0 ? argv + 1 : none;
-    /* What one job gives back the next one asks for: the kernel need not be told each time. */
+    /* Keep freed memory: the next job needs it again. */
     mallopt(M_TRIM_THRESHOLD, 16 << 20);
     mallopt(M_TOP_PAD, 1 << 20);
-    /* cJSON would give NULL for an object that it has no memory for, and that object's fields would be lost. */
+    /* Out of memory must abort instead of losing parts of a document. */
     cJSON_InitHooks(&(cJSON_Hooks){xmalloc, free});
     /* A closed pipe comes back as EPIPE, see output_write. Children get the default again. */
     signal(SIGPIPE, SIG_IGN);
-    /* For what libraries say; numbers are read and written as in C (LC_NUMERIC stays). */
+    /* LC_NUMERIC stays "C". */
     setlocale(LC_CTYPE, "");
 #ifdef MESHSWEEP_FAULTS
     int faulty = heed_fault();

@@ -39,7 +39,7 @@ static int merge_all(struct db *db, const struct arguments *a, struct merge_coun
     return result_views_refresh(db, e);
 }
 
-/* Nothing is merged into itself, or over what lies beside a source. */
+/* A database must not be merged into itself, nor into a file that belongs to a source. */
 static int check_sources(const struct arguments *a, const char *output, struct error *e)
 {
     for (size_t i = 0; i < a->word_count; i++) {

@@ -19,7 +19,7 @@
 #include "space/describe.h"
 
 #define JOBS_SHOWN 100  /* without --all or --limit */
-#define REASONS_SHOWN 8 /* per mark; --all and --json tell more */
+#define REASONS_SHOWN 8 /* per mark, without --all or --json */
 
 static const char *const mark_signs[PLAN_MARK_COUNT] = {[PLAN_NEW] = "+",    [PLAN_DONE] = "=",    [PLAN_RETRY] = "~",
                                                         [PLAN_FAILED] = "!", [PLAN_RUNNING] = ">", [PLAN_PRUNED] = "x"};
@@ -67,7 +67,7 @@ static int list_job(void *context, const struct match *m, enum plan_mark mark, c
     return rc == 0 && p->has_head ? print_text(p, e) : rc;
 }
 
-/* The document begins with the first job, and none is held in memory. */
+/* The document begins with the first job; jobs are not kept in memory. */
 static void begin_list(struct plan_printing *p)
 {
     buffer_printf(&p->text, p->shown++ ? ",\n" : "{\n\t\"schema_version\":\t%d,\n\t\"planned\":\t[\n",
@@ -261,7 +261,7 @@ static cJSON *end_as_json(const struct space *space, const struct plan *plan)
     return o;
 }
 
-/* One object in pieces: none has its end, and those after the first have a comma for a beginning. */
+/* Appends the members of `piece` to an object that is written in pieces and not closed here. */
 static void add_json_piece(cJSON *piece, bool is_first, struct buffer *out)
 {
     char *text = cJSON_Print(piece);

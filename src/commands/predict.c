@@ -129,7 +129,7 @@ static int look_up(struct prediction_walk *w, const struct hash128 *key, struct 
     return 0;
 }
 
-/* What nobody has learned from yet: it ran, or was imported, before anything was predicted for it. */
+/* Measurements without an observation: the job ran, or was imported, before it had a prediction. */
 static int measure_unobserved(struct prediction_walk *w, const struct match *m, struct predicted_row *row,
                               struct error *e)
 {
@@ -302,7 +302,7 @@ struct scaled_request {
     struct db *db;
 };
 
-/* The same sweep, on what it is scaled to. */
+/* The sweep as scaled. */
 struct scaled_session {
     struct session there;
     struct scaling scaling;
@@ -384,7 +384,7 @@ static int open_there(struct scaled_session *x, const struct scaled_request *r, 
     return session_use_known(&x->there, r->db, e);
 }
 
-/* In place of those of before. */
+/* Replaces the plans found before. */
 static int find_plans(struct scaled_session *x, const struct scaled_request *r, struct error *e)
 {
     scaled_plans_free(&x->plans);

@@ -24,7 +24,7 @@ static int open_session(struct proposing *p, const struct run_options *o, const 
     return rc;
 }
 
-/* Jobs of measured tables stand in the database; those of others are put there. */
+/* Jobs of measured tables are in the database already; others are enumerated. */
 static int list_jobs(struct proposing *p, struct error *e)
 {
     struct enumeration enumeration = {0};

@@ -42,19 +42,19 @@ static const struct option options[] = {
     {.name = NULL},
 };
 
-#define PARETO_OF_MOST 100000 /* jobs: the answer is to come at once */
+#define PARETO_OF_MOST 100000 /* jobs, so that status stays quick */
 #define PARETO_LISTED 12
 
-/* What is printed: the database's part and what only this moment knows. */
+/* Everything that is printed. */
 struct status_view {
     const char *path; /* of the database */
     struct sweep_status status;
     bool runner_alive;
     int64_t now_ms, eta_ms;
-    struct buffer winners; /* in words, where configurations compete; "": none */
+    struct buffer winners; /* as text, if configurations compete; "": none */
     cJSON *winners_json;   /* NULL: none */
     struct conditions conditions;
-    struct pareto pareto; /* without several objectives, or of too many jobs: nothing */
+    struct pareto pareto; /* empty without several objectives, or with too many jobs */
     size_t columns;       /* of the terminal; 0: no limit */
 };
 
@@ -76,7 +76,7 @@ static int ask_all(struct db *db, struct status_view *out, struct error *e)
     return rc;
 }
 
-/* As of one moment, whatever a runner commits meanwhile. */
+/* In one transaction, since a runner may be active. */
 static int read_view(const char *path, struct status_view *out, struct error *e)
 {
     struct db *db = NULL;
