@@ -15,6 +15,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SCHEMAS = os.path.join(ROOT, "schemas")
 PAGE = os.path.join(ROOT, "docs", "json.md")
 TYPES = {"integer", "number", "string", "boolean", "object", "list", "map", "any"}
+COLUMNS = 120
 CLOSING = {"{": "}", "[": "]", "<": ">"}
 
 
@@ -119,9 +120,22 @@ def table(keys, names):
                              for n in names])
 
 
+def printed(value, indent=0, room=COLUMNS):
+    """JSON with a value on one line wherever it fits: mostly a key to a line."""
+    line = json.dumps(value, ensure_ascii=False)
+    if len(line) <= room or not isinstance(value, (dict, list)) or not value:
+        return line
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    names = [json.dumps(name) + ": " for name in value] if isinstance(value, dict) else [""] * len(value)
+    inner = value.values() if isinstance(value, dict) else value
+    lines = [" " * (indent + 1) + name + printed(item, indent + 1, COLUMNS - indent - 2 - len(name))
+             for name, item in zip(names, inner)]
+    return opening + "\n" + ",\n".join(lines) + "\n" + " " * indent + closing
+
+
 def made(keys, documents):
     """What files there are to be, and with what text."""
-    files = {os.path.join(SCHEMAS, command + ".json"): json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
+    files = {os.path.join(SCHEMAS, command + ".json"): printed(schema) + "\n"
              for command, (schema, _) in documents.items()}
     with open(PAGE, encoding="utf-8") as f:
         page = f.read()

@@ -282,9 +282,7 @@ static int print(const struct compare_databases_request *r, const struct before_
     if (r->json)
         return print_json(r, b, limit, e);
     (r->markdown ? add_markdown : add_text)(r, b, limit, &out);
-    int rc = output_people(&out, e);
-    buffer_free(&out);
-    return rc;
+    return output_people_take(&out, e);
 }
 
 /* "5%" is the ratio 1.05. */

@@ -22,13 +22,7 @@ static int next_in_order(const struct proposal_place *place, size_t wanted, cJSO
     struct stmt *s = NULL;
     size_t given = 0;
     int rc;
-    if (db_prepare(place->db,
-                   "SELECT j.id FROM job AS j WHERE j.sweep_id = ?1 AND j.state = 'pending'"
-                   " AND j.witness_id IS NULL AND j.held IS NULL AND NOT EXISTS (SELECT 1 FROM trial AS t"
-                   "  JOIN search AS s ON s.id = t.search_id WHERE t.job_id = j.id AND s.sweep_id = ?1"
-                   "  AND s.strategy = '" PROPOSALS_STRATEGY "')"
-                   " ORDER BY j.aside, j.priority, j.rank LIMIT ?2",
-                   &s, e) < 0)
+    if (db_prepare(place->db, "SELECT j.id" UNASKED_JOBS " ORDER BY j.aside, j.priority, j.rank LIMIT ?2", &s, e) < 0)
         return -1;
     stmt_bind_int(s, 1, place->sweep_id);
     stmt_bind_int(s, 2, (int64_t)wanted);

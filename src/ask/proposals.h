@@ -17,6 +17,12 @@
 
 #define PROPOSALS_STRATEGY "ask"
 
+/* SQL: the jobs `j` of the sweep ?1 that could run and that nobody has asked for. */
+#define UNASKED_JOBS                                                                                                   \
+    " FROM job AS j WHERE j.sweep_id = ?1 AND j.state = 'pending' AND j.witness_id IS NULL AND j.held IS NULL AND NOT" \
+    " EXISTS (SELECT 1 FROM trial AS t JOIN search AS s ON s.id = t.search_id WHERE t.job_id = j.id"                   \
+    "  AND s.sweep_id = ?1 AND s.strategy = '" PROPOSALS_STRATEGY "')"
+
 struct proposal_place {
     struct space *space;
     struct db *db;

@@ -60,13 +60,12 @@ static int count(const struct proposal_place *place, const char *sql, int64_t *o
 
 int proposals_add_counts(const struct proposal_place *place, cJSON *answer, struct error *e)
 {
-    int64_t open, pending;
+    int64_t open, left;
     if (count(place, "SELECT count(*)" OPEN_TRIALS, &open, e) < 0 ||
-        count(place, "SELECT count(*) FROM job WHERE sweep_id = ?1 AND state = 'pending' AND witness_id IS NULL",
-              &pending, e) < 0)
+        count(place, "SELECT count(*)" UNASKED_JOBS, &left, e) < 0)
         return -1;
     cJSON_AddNumberToObject(answer, "open", (double)open);
-    cJSON_AddNumberToObject(answer, "left", (double)(pending > open ? pending - open : 0));
+    cJSON_AddNumberToObject(answer, "left", (double)left);
     return 0;
 }
 

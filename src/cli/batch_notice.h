@@ -4,8 +4,8 @@
 
 #include "results/best.h"
 
-/* A step of a larger batch does more: who wins across batches may not win at an equal one. Nothing where all are
- * equal. */
+/* A step of a larger batch does more work, so the winner across batches may not win at equal ones. Says nothing if all
+ * batches are equal. */
 void batch_notice_say(const struct batch_spread *s);
 
 #endif

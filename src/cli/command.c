@@ -24,6 +24,7 @@ const struct exit_status_text exit_status_texts[] = {
           "repeats to tell"},
     {"4", "nothing matched"},
     {"5", "the host could not run all jobs; those that are left have not failed"},
+    {"6", "the first jobs failed the same way, and the rest were not started"},
     {"128+n", "ended by signal n"},
     {NULL, NULL},
 };
@@ -55,7 +56,7 @@ void commands_add_help(struct buffer *out)
                   run_command.name);
 }
 
-/* Options come before the command too, so what they take must be known before it is. */
+/* Options may precede the command, so their values must be recognised before the command is known. */
 static bool takes_next_word(const char *word)
 {
     for (const struct command *const *c = commands; *c; c++)
@@ -86,7 +87,7 @@ static bool is_known_option(const char *word)
     return false;
 }
 
-/* The word after an option that nobody knows may be its value: it is the option that is wrong then. */
+/* The word after an unknown option may be its value; then the option is the mistake. */
 static bool follows_unknown_option(char *const *argv, size_t at)
 {
     for (size_t i = 0; i < at; i++)

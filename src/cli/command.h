@@ -1,7 +1,5 @@
-/* Commands of the tool: one constant each, from which dispatch, help and the manual come.
- *
- * A command is three functions in its file: one that reads what the table cannot check, one that asks, one that
- * prints. What it prints on standard output goes through cli/output.h. */
+/* The commands: one constant each, from which dispatch, help and the manual are made. A command prints through
+ * cli/output.h. */
 #ifndef MESHSWEEP_CLI_COMMAND_H
 #define MESHSWEEP_CLI_COMMAND_H
 
@@ -13,19 +11,20 @@
 
 enum exit_status {
     STATUS_OK = 0,
-    STATUS_FAILED = 1,      /* an operation failed; what is compared is slower */
-    STATUS_USAGE = 2,       /* wrong usage or an invalid sweep file */
-    STATUS_JOBS_FAILED = 3, /* finished, some jobs failed; some results are stale; repeats are too few to tell */
-    STATUS_NOTHING = 4,     /* nothing matched */
-    STATUS_HELD = 5,        /* jobs are left that the host could not run */
-    STATUS_ALIKE = 6,       /* the first jobs failed alike, and the rest was not started */
-    STATUS_SIGNAL = 128,    /* plus the signal's number */
+    STATUS_FAILED = 1, /* an operation failed; compare --fail-slower: it is slower */
+    STATUS_USAGE = 2,  /* wrong usage or an invalid sweep file */
+    STATUS_JOBS_FAILED =
+        3, /* finished, some jobs failed; stale: some results are; compare --fail-slower: too few repeats to tell */
+    STATUS_NOTHING = 4,  /* nothing matched */
+    STATUS_HELD = 5,     /* the host could not run all jobs */
+    STATUS_ALIKE = 6,    /* the first jobs failed the same way, and the rest were not started */
+    STATUS_SIGNAL = 128, /* plus the signal's number */
 };
 
-/* What a command was given. */
+/* Arguments of a command. */
 struct arguments {
     const void *options; /* the command's own struct, filled */
-    char *const *words;  /* that are not options, NULL-terminated */
+    char *const *words;  /* words that are not options, NULL-terminated */
     size_t word_count;
     char *const *program; /* the words after "--", NULL-terminated; NULL without "--". See takes_program */
 };
@@ -38,15 +37,16 @@ struct command {
     const struct option *options;
     size_t options_bytes; /* of the struct that `options` fills */
     size_t words_most;
-    const char *const *words;                  /* what a shell offers for them, NULL-terminated; NULL: files */
-    enum offer offer;                          /* likewise, of a database; then `words` is NULL */
+    const char *const *words;                  /* completions of words, NULL-terminated; NULL: files */
+    enum offer offer;                          /* completions from a database; then `words` is NULL */
     bool takes_program, first_word_is_program; /* as in struct option_rules */
-    bool pages;                                /* what it prints for people may be long: through a pager */
-    /* Returns an exit status, or -1 with `e` filled: then the error is printed and its kind says the status. */
+    bool pages;                                /* its text for people goes through a pager */
+    /* Returns an exit status, or -1 with `e` filled; then the error is printed, and the status follows from its kind.
+     * */
     int (*run)(const struct arguments *a, struct error *e);
 };
 
-/* In the order of the help text; NULL-terminated. `run_command` is meant when none is named. */
+/* In the order of the help text, NULL-terminated. The default is `run_command`. */
 extern const struct command *const commands[];
 
 extern const struct command run_command, plan_command, status_command, results_command, best_command, why_command,
@@ -65,15 +65,15 @@ extern const struct exit_status_text exit_status_texts[];
 /* Appends the help of a command: usage, summary, options, example. */
 void command_add_help(const struct command *c, struct buffer *out);
 
-/* Appends the help of the tool: its commands and what all have in common. */
+/* Appends the help of the tool: its commands and exit statuses. */
 void commands_add_help(struct buffer *out);
 
-/* NULL for a name that no command has, with `e` filled, which suggests the nearest one. */
+/* NULL for an unknown command, with `e` filled, which suggests the nearest one. */
 const struct command *command_by_name(const char *word, struct error *e);
 
-/* The command that `argv` (without the program's name) names, and where: the first word that is neither an option nor
- * an option's value. `*at` is its index, the count of words when no command is named (or an unknown option stands
- * before an unknown word). NULL for an unknown one with `e` filled. */
+/* Finds the command in `argv` (without the program's name): the first word that is neither an option nor the value of
+ * one. `*at` is its index, or the number of words if there is none (or an unknown option precedes an unknown word).
+ * NULL for an unknown command, with `e` filled. */
 const struct command *command_find(char *const *argv, size_t *at, struct error *e);
 
 #endif

@@ -9,14 +9,14 @@
 #include "util/memory.h"
 
 #define LOOK_EVERY_MS 5000
-#define SHORT_MS 1000 /* below, starting and recording count, too */
+#define SHORT_MS 1000 /* for shorter jobs, the time to start and record them matters */
 
 struct expected_time {
     const char *db_path;
     struct db *db; /* NULL: not open yet */
     int64_t looked_ms;
     bool none_waits;
-    double mean_ms; /* of those that wait, or where none does of those that run; NaN: unknown */
+    double mean_ms; /* of waiting jobs, or if none waits, of running ones; NaN: unknown */
 };
 
 struct expected_time *expected_time_open(const char *db_path)
@@ -49,7 +49,7 @@ static void add_duration(void *context, int64_t job_id, double ms)
     sum->count++;
 }
 
-/* What cannot be read is not known: no reason to disturb a run. */
+/* A database that cannot be read must not disturb a run. */
 static double mean_of(struct expected_time *t, int64_t waiting)
 {
     struct error none = ERROR_INIT;

@@ -5,7 +5,7 @@
 #include "cli/command.h"
 #include "cli/offers.h"
 
-/* Text as troff shows it: a backslash, a hyphen that can be copied, and no request at the beginning of a line. */
+/* Escapes text for troff: backslashes, hyphens, and control characters at the beginning of a line. */
 static void add_troff(struct buffer *out, const char *text)
 {
     for (const char *c = text; *c; c++) {
@@ -99,7 +99,6 @@ static bool takes_file(const struct option *o)
     return o->value && (strcmp(o->value, "FILE") == 0 || strcmp(o->value, "DIR") == 0);
 }
 
-/* Those that can be given: a choice of several words says only what stands when it is not given. */
 static void add_choices(struct buffer *out, const char *const *choices)
 {
     bool any = false;
@@ -111,7 +110,7 @@ static void add_choices(struct buffer *out, const char *const *choices)
     }
 }
 
-/* What stands for the words of the command that are no options; false: files. */
+/* Completions of the command's words; false: files. */
 static bool add_words(struct buffer *out, const struct command *c)
 {
     if (c != &help_command) {
@@ -124,7 +123,7 @@ static bool add_words(struct buffer *out, const struct command *c)
     return true;
 }
 
-/* Within single quotes. */
+/* Escapes text within single quotes. */
 static void add_quoted(struct buffer *out, const char *text)
 {
     for (; *text; text++) {
@@ -206,7 +205,7 @@ void completion_add_bash(struct buffer *out)
                     "    case ${COMPREPLY[0]-} in *=) compopt -o nospace 2>/dev/null ;; esac\n}\n_meshsweep()\n{\n"
                     "    local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command= word "
                     "several=\n    COMPREPLY=()\n"
-                    /* bash takes "=" for a word of its own. */
+                    /* bash makes "=" a word of its own. */
                     "    if [ \"$current\" = = ]; then\n        current= before=$before=\n"
                     "    elif [ \"$before\" = = ] && [ \"$COMP_CWORD\" -ge 2 ]; then\n"
                     "        before=${COMP_WORDS[COMP_CWORD - 2]}=\n    fi\n"

@@ -7,7 +7,7 @@
 /* Appends the page in troff with the man macros, as man-pages(7) has it. */
 void manual_add(struct buffer *out);
 
-/* Append what the shell reads to complete commands, options, their choices and files. */
+/* Append completion scripts for commands, options, their choices and files. */
 void completion_add_bash(struct buffer *out);
 void completion_add_zsh(struct buffer *out);
 void completion_add_fish(struct buffer *out);

@@ -8,14 +8,14 @@
 #include "space/match.h"
 #include "util/buffer.h"
 
-/* Appends "  predicted 18.2 MiB reserved, rank 0 (may not fit), 0.12 s a step"; nothing where nothing is predicted. */
+/* Appends " predicted 18.2 MiB reserved, rank 0 (may not fit), 0.12 s a step", or nothing without a prediction. */
 void match_add_prediction(const struct match *m, struct buffer *out);
 
 struct match_json;
 int match_json_create(struct space *space, struct match_json **out, struct error *e);
 void match_json_free(struct match_json *j);
 
-/* Adds to `job`: "key", "keys", "description", and what is predicted. */
+/* Adds "key", "keys", "description" and the predictions to `job`. */
 int match_json_add(struct match_json *j, const struct match *m, cJSON *job, struct error *e);
 
 #endif

@@ -24,7 +24,7 @@ const char *const offer_names[OFFER_COUNT] = {
 
 /* --- the line that is typed --- */
 
-/* As a shell takes the word: without quotes around it, "~" as the home directory. The caller's. */
+/* The word as a shell would pass it: without quotes, and with "~" expanded. The caller's. */
 static char *unquoted(const char *word)
 {
     const char *home = getenv("HOME");
@@ -58,7 +58,7 @@ static char *value_of(char *const *words, const char *name, char letter, const c
     return unquoted(found);
 }
 
-/* What of the last word is the value that is typed: what stands behind "--name=", an opening quote. */
+/* The part of the last word that is being completed: after "--name=" and an opening quote. */
 static const char *typed(char *const *words)
 {
     const char *word = "";
@@ -99,7 +99,7 @@ static void add_columns(struct db *db, struct string_list *names)
     add_rows(db, "SELECT name FROM pragma_table_info('results')", names);
 }
 
-/* Those of specs that were recorded last, for the keys of all would take reading them all. */
+/* Only from the newest specs, since reading all would take too long. */
 static void add_keys(struct db *db, struct string_list *names)
 {
     add_rows(db,
@@ -139,7 +139,7 @@ static void add_prediction_fields(struct string_list *names)
         add_name(names, prediction_fields[i].name);
 }
 
-/* What models/expression.h knows of candidates; of several multisets none is the one that is meant. */
+/* Names that conditions on candidates may use (models/expression.h); some need a single multiset. */
 static void add_of_candidates(const struct sweep *sweep, struct string_list *names)
 {
     static const char *const counted[] = {"params", "flops", "base.params", "base.flops"};
@@ -163,14 +163,14 @@ static void add_of_candidates(const struct sweep *sweep, struct string_list *nam
 
 /* --- values --- */
 
-/* What stands before and behind the "=" that is typed. */
+/* The key and the value around the "=" that is being completed. */
 struct pair {
     const char *key, *value;
     size_t key_length;
-    bool is_one_word; /* false: a shell takes "=" for a word of its own */
+    bool is_one_word; /* false: the shell makes "=" a word of its own */
 };
 
-/* false: no value is typed yet. */
+/* false: no "=" yet. */
 static bool find_pair(char *const *words, struct pair *out)
 {
     const char *last[] = {"", "", ""};
@@ -236,7 +236,7 @@ static void add_values(struct db *db, const char *key, struct string_list *value
 
 /* --- numbers --- */
 
-/* One range of numbers for each count of digits that may follow: a million jobs are not looked through. */
+/* One range of numbers for each number of digits that may follow, instead of scanning all jobs. */
 static void add_jobs_between(struct db *db, int64_t first, int64_t last, struct string_list *names)
 {
     struct error ignored = ERROR_INIT;
@@ -268,7 +268,7 @@ static void add_jobs(struct db *db, const char *begins, struct string_list *name
 
 /* --- all of them --- */
 
-/* The file first, which may have what was not run yet. One with mistakes has names all the same. */
+/* The sweep file, which may have names that have not been run yet. Mistakes in it do not matter. */
 static struct sweep *read_file(char *const *words)
 {
     struct problems problems = PROBLEMS_INIT;
@@ -294,7 +294,7 @@ static struct db *open_database(char *const *words)
     return db;
 }
 
-/* What there is to choose from; either may be NULL. */
+/* Sources of names; either may be NULL. */
 struct known {
     const struct sweep *sweep;
     struct db *db;
@@ -304,7 +304,7 @@ static const struct {
     void (*of_file)(const struct sweep *sweep, struct string_list *names);
     void (*of_database)(struct db *db, struct string_list *names);
     void (*of_program)(struct string_list *names);
-    const char *end; /* of each name */
+    const char *end; /* suffix of each name */
 } sources[OFFER_COUNT] = {
     [OFFER_COLUMNS] = {NULL, add_columns, NULL, ""},
     [OFFER_KEYS] = {add_keys_of_file, add_keys, NULL, ""},
@@ -354,7 +354,7 @@ static void offer_jobs(struct db *db, const char *begins, struct buffer *out)
     if (db)
         add_jobs(db, begins, &numbers);
     for (size_t i = 0; i < numbers.count; i++)
-        if (strncmp(numbers.items[i], begins, strlen(begins)) == 0) /* not for "0" */
+        if (strncmp(numbers.items[i], begins, strlen(begins)) == 0) /* the ranges for "0" are wrong */
             buffer_printf(out, "%s\n", numbers.items[i]);
     string_list_free(&numbers);
 }

@@ -1,5 +1,5 @@
-/* What shells offer to complete a command line: names that are in the database and the sweep file of that line.
- * Where there is none, or it cannot be read, nothing is offered and nothing is said. */
+/* Completions of a command line from its database and sweep file. Those that are missing or cannot be read are ignored
+ * silently. */
 #ifndef MESHSWEEP_CLI_OFFERS_H
 #define MESHSWEEP_CLI_OFFERS_H
 

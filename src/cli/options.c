@@ -198,16 +198,16 @@ static void set_fallbacks(const struct option *table, void *target)
 
 /* --- reading --- */
 
-/* Where the reading stands. */
+/* State of the parser. */
 struct cursor {
     const struct option *table;
     char *const *argv;
-    size_t next; /* index of the next word */
+    size_t next; /* index of the next word in argv */
     void *target;
     struct option_words *words;
 };
 
-/* The value as a word of its own, NULL with `e` filled when there is none. */
+/* The next word as a value; NULL with `e` filled if there is none. */
 static const char *next_value(struct cursor *c, const struct option *o, struct error *e)
 {
     const char *word = c->argv[c->next];
@@ -347,7 +347,7 @@ static size_t names_width(const struct option *table)
     return width;
 }
 
-/* Words of the text from column `indent` on, broken before HELP_COLUMNS. */
+/* Appends the text from column `indent` on, wrapped at HELP_COLUMNS. */
 static void add_wrapped(const char *text, size_t indent, struct buffer *out)
 {
     size_t column = indent;

@@ -19,8 +19,7 @@ enum option_kind {
     OPTION_DURATION, /* int64_t in milliseconds; seconds when written without a unit */
 };
 
-/* What a shell offers where the choices are not the program's own but stand in a database or a sweep file
- * (cli/offers.h). */
+/* Completions that come from a database or a sweep file (cli/offers.h). */
 enum offer {
     OFFER_NOTHING,
     OFFER_COLUMNS, /* of `results` */
@@ -40,18 +39,18 @@ struct option {
     size_t offset;        /* of the member in the command's struct of options */
     const char *value;    /* what help calls the value: "FILE" */
     const char *help;     /* a few words */
-    const char *fallback; /* what stands when it is not given, as it would be written; NULL: zero bytes. In help */
+    const char *fallback; /* default value as it would be written, shown in help; NULL: zero bytes */
     const char *const
         *choices;        /* OPTION_CHOICE: NULL-terminated; OPTION_STRING: what a shell offers for a value, or for
                                    each of several with commas between them */
     double least, most;  /* OPTION_INT, OPTION_DOUBLE: inclusive; both 0: no bounds */
     enum offer offer;    /* OPTION_STRING: what a shell offers for a name, for each of a list, or in a condition */
-    bool rare;           /* help has its name alone, the manual the rest */
+    bool rare;           /* help shows only its name; the manual has the rest */
     bool value_optional; /* OPTION_STRING: a value comes only as --name=value; without one it is "" */
     bool many;           /* OPTION_STRING: the words that follow its value and begin with a digit belong to it too */
 };
 
-/* Options of many commands, alike in all: entries of a table, with the offset of the member. */
+/* Options that many commands share: table entries, given the offset of the member. */
 #define OPTION_DB(at)                                                                                                  \
     {                                                                                                                  \
         .name = "db", .letter = 'd', .kind = OPTION_STRING, .offset = (at), .value = "FILE", .help = "the database",   \
@@ -66,7 +65,7 @@ struct option {
 /* -h, --help, --version, --color and --no-pager, which every table has. */
 extern const struct option common_option_table[];
 
-/* How words that are not options are taken. */
+/* How to parse a command line. */
 struct option_rules {
     const struct option *table;
     size_t words_most;          /* words that are not options; more are an error */
@@ -74,7 +73,7 @@ struct option_rules {
     bool first_word_is_program; /* with takes_program: so are those from the first one that is not an option on */
 };
 
-/* What the arguments say besides the members that were set. Words are borrowed from argv. */
+/* Everything else on the command line. Words are borrowed from argv. */
 struct option_words {
     char **items; /* in order, NULL-terminated; the caller's to free(), the words are not */
     size_t count;
@@ -108,7 +107,8 @@ bool option_is_known(const struct option *table, const char *word);
  * come last, before them the names of rare ones. */
 void options_add_help(const struct option *table, struct buffer *out);
 
-/* The place of a value of `option` in the NULL-terminated `words`; -1 (ERROR_USAGE) with the nearest, or with all. */
+/* Index of `text`, a value of `option`, in the NULL-terminated `words`; else -1 (ERROR_USAGE), naming the nearest word
+ * or all. */
 int option_find_word(const char *option, const char *text, const char *const *words, struct error *e);
 
 #endif

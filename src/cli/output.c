@@ -23,8 +23,7 @@
 
 extern char **environ;
 
-/* `meshsweep results | head` is no failure of anybody: no message, and nothing more is written at exit. Nor is it one
- * when a pager is left early. */
+/* A closed pipe (`meshsweep results | head`) or a pager that was left early is not an error: exit silently. */
 static int write_failed(struct error *e)
 {
     if (errno == EPIPE) {
@@ -34,7 +33,6 @@ static int write_failed(struct error *e)
     return error_errno(e, errno, "standard output");
 }
 
-/* The one thing that the command line says to all that is written. */
 static enum colour_choice colour_wanted;
 
 void output_set_colour(enum colour_choice choice)
@@ -49,11 +47,11 @@ void output_set_events(void)
     messages_are_events = true;
 }
 
-/* Between the program and its terminal. */
+/* The pager between the program and its terminal. */
 static struct {
     bool wanted;
-    bool errors_too; /* standard error led to the terminal as well, and leads to the pager */
-    int terminal;    /* a descriptor of it once the pager has started; 0: it has not */
+    bool errors_too; /* standard error goes to the pager too */
+    int terminal;    /* descriptor of the terminal; 0: no pager started */
 } paging;
 
 void output_set_paging(bool yes)
@@ -61,7 +59,7 @@ void output_set_paging(bool yes)
     paging.wanted = yes;
 }
 
-/* NULL: none is to be used. Borrowed. */
+/* NULL: no pager. Borrowed. */
 static const char *pager_command(void)
 {
     static const char *const variables[] = {"MESHSWEEP_PAGER", "PAGER"};
@@ -76,7 +74,7 @@ static const char *pager_command(void)
     return less ? "less" : NULL;
 }
 
-/* Before the first byte. What cannot be paged is written as it is. */
+/* To be called before the first byte is written. Without a pager, output goes straight to the terminal. */
 static void start_paging(void)
 {
     struct error ignored = ERROR_INIT;
@@ -101,7 +99,7 @@ void output_end_paging(void)
     pager_end();
 }
 
-/* Where the stream leads to in the end. */
+/* The descriptor that the stream finally goes to. */
 static int descriptor_of(FILE *stream)
 {
     bool paged = paging.terminal && (stream == stdout || (stream == stderr && paging.errors_too));
@@ -135,9 +133,23 @@ int output_people(const struct buffer *text, struct error *e)
     return write_shown(buffer_text(text), text->length, e);
 }
 
+int output_people_take(struct buffer *text, struct error *e)
+{
+    int rc = output_people(text, e);
+    buffer_free(text);
+    return rc;
+}
+
 int output_write(const void *bytes, size_t length, struct error *e)
 {
     return output_is_terminal(stdout) ? write_shown(bytes, length, e) : write_bytes(bytes, length, e);
+}
+
+int output_write_take(struct buffer *data, struct error *e)
+{
+    int rc = output_write(data->data, data->length, e);
+    buffer_free(data);
+    return rc;
 }
 
 int output_text(const char *text, struct error *e)
@@ -159,10 +171,8 @@ int output_json(const struct cJSON *value, struct error *e)
     struct buffer valid = BUFFER_INIT;
     text_add_valid(&valid, text, strlen(text));
     buffer_add_char(&valid, '\n');
-    int rc = output_write(valid.data, valid.length, e);
-    buffer_free(&valid);
     cJSON_free(text);
-    return rc;
+    return output_write_take(&valid, e);
 }
 
 int output_json_take(struct cJSON *value, struct error *e)
@@ -189,7 +199,7 @@ void output_to_stderr(const char *before, const struct buffer *text, const char 
     struct buffer shown = BUFFER_INIT;
     text_add_terminal(&shown, buffer_text(text), text->length, terminal_behind(stderr));
     if (paging.terminal)
-        fflush(stdout); /* both lead to one pager: in their order */
+        fflush(stdout); /* keep the order, since both go to one pager */
     fprintf(stderr, "%s%s%s", before, buffer_text(&shown), after);
     buffer_free(&shown);
 }

@@ -1,4 +1,4 @@
-/* Standard output and standard error: results go to the former, messages to the latter. */
+/* Standard output for results, standard error for messages. */
 #ifndef MESHSWEEP_CLI_OUTPUT_H
 #define MESHSWEEP_CLI_OUTPUT_H
 
@@ -10,61 +10,63 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-/* Every text reaches a terminal through this file: characters that would act on it are shown as escapes
- * (text_add_terminal). Text for people has them shown everywhere, data only where a terminal gets it. */
+/* All text for a terminal goes through this file, which shows control characters as escapes (text_add_terminal): in
+ * text for people always, in data only on a terminal. */
 
-/* --color; to be said before anything is written. */
+/* --color; to be called before anything is written. */
 enum colour_choice { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
 void output_set_colour(enum colour_choice choice);
 
-/* From here on messages and errors are events on standard error (report/progress_events.h): a program reads them. */
+/* From now on, messages and errors are JSON events on standard error (report/progress_events.h). */
 void output_set_events(void);
 
-/* Whether what is written to a terminal goes through a pager, which starts at the first of it: MESHSWEEP_PAGER, else
- * PAGER, else less where that is installed. None where either is empty or "cat", or TERM is not set or "dumb". To be
- * said before anything is written. */
+/* Whether output to a terminal goes through a pager, which starts with the first output: MESHSWEEP_PAGER, else PAGER,
+ * else less if installed. There is none if the variable is empty or "cat", or TERM is unset or "dumb". To be called
+ * before anything is written. */
 void output_set_paging(bool yes);
 
-/* The pager has all that was written, and has been left. Once, at the end. */
+/* Waits until the pager is left. Once, at the end. */
 void output_end_paging(void);
 
 /* Writes text for people to standard output. */
 int output_people(const struct buffer *text, struct error *e);
+int output_people_take(struct buffer *text, struct error *e); /* also frees the text */
 
-/* Writes data to standard output. Its reader's end ends the program quietly, with the status that SIGPIPE would give;
- * so nothing may be called while jobs are running that depends on more than this process. */
+/* Writes data to standard output. If its reader has gone, the program exits quietly with the status of SIGPIPE, so it
+ * must not be called while jobs depend on this process. */
 int output_write(const void *bytes, size_t length, struct error *e);
+int output_write_take(struct buffer *data, struct error *e); /* also frees the data */
 int output_text(const char *text, struct error *e);
 
-/* Standard output as renderers want it. */
+/* Standard output as a sink for renderers. */
 extern const struct report_sink output_sink;
 
-/* A JSON value, indented, with a line end. Text that is no UTF-8 has U+FFFD in its place. */
+/* Writes a JSON value, indented, with a line end. Invalid UTF-8 is replaced by U+FFFD. */
 struct cJSON;
 int output_json(const struct cJSON *value, struct error *e);
-int output_json_take(struct cJSON *value, struct error *e); /* and deletes the value */
+int output_json_take(struct cJSON *value, struct error *e); /* also deletes the value */
 
-/* Everything written is on its way, or an error says why not (a full disk). Once, at the end. */
+/* Flushes standard output; fails for example on a full disk. */
 int output_flush_all(struct error *e);
 
-/* Empties the terminal behind standard output and begins at its top. */
+/* Clears the terminal of standard output. */
 void output_clear_screen(void);
 
 /* One line on standard error: "meshsweep: …". */
 void output_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Writes each line of the error as a separate line to standard error, after "meshsweep: ", or "meshsweep COMMAND: "
- * where `command` is not NULL. `hint` (may be NULL) is added to the last one. */
+/* Writes each line of the error to standard error after "meshsweep: ", or "meshsweep COMMAND: " if `command` is not
+ * NULL. `hint` (may be NULL) is appended to the last line. */
 void output_error(const char *command, const struct error *e, const char *hint);
 
-/* The exit status that an error asks for. */
+/* The exit status for an error. */
 int output_status(const struct error *e);
 
-/* Writes text for people to standard error, without a line end of its own; and what moves the cursor before and after
- * it: "\r", "\x1b[K". */
+/* Writes text for people to standard error, without adding a line end, between control sequences such as "\r" and
+ * "\x1b[K". */
 void output_to_stderr(const char *before, const struct buffer *text, const char *after);
 
-/* Empties the line of standard error that is written over and over, where there is one; then there is none. */
+/* Clears the live line of standard error if there is one, and resets `*on_line`. */
 void output_clear_line(bool *on_line);
 
 /* Whether colours may be written to the stream: as --color says; without it a terminal, TERM is not "dumb", NO_COLOR is
@@ -73,21 +75,21 @@ bool output_has_colour(FILE *stream);
 
 bool output_is_terminal(FILE *stream);
 
-/* Asks on standard error and reads a line: whether it begins with "y". False where there is nobody to ask: standard
- * input or standard error is not a terminal. */
+/* Asks on standard error and returns whether the answer begins with "y". False if standard input or standard error is
+ * not a terminal. */
 bool output_ask(const char *question);
 
-/* Asks on standard error and reads a line into `answer`, without its end. False where there is nobody to ask, or who is
- * asked ends the input. */
+/* Asks on standard error and reads a line into `answer`, without its end. False at the end of input, or if standard
+ * input or standard error is not a terminal. */
 bool output_question(const char *question, struct buffer *answer);
 
-/* Whether what is on the terminal can be written over: TERM is set and not "dumb", as in an editor's shell. */
+/* Whether the stream is a terminal with cursor control: TERM is set and not "dumb". */
 bool output_has_cursor(FILE *stream);
 
-/* Whether text beyond ASCII can be shown: the locale's encoding is UTF-8. */
+/* Whether the locale's encoding is UTF-8. */
 bool output_has_utf8(void);
 
-/* Columns of the terminal behind the stream, or of COLUMNS when that is set; 0 for what is not a terminal. */
+/* Columns of the stream's terminal, or COLUMNS if set; 0 if it is not a terminal. */
 size_t output_width(FILE *stream);
 
 #endif

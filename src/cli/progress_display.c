@@ -15,10 +15,10 @@
 #include "util/parse.h"
 #include "util/shell_words.h"
 
-#define PLAIN_EVERY_MS 10000 /* a line on how far it is, in a log */
+#define PLAIN_EVERY_MS 10000 /* between progress lines in a log */
 #define JSON_EVERY_MS 1000
-#define EVENTS_WRITTEN_OUT 200 /* larger sweeps tell of failures only, and of no more than this many */
-#define WINDOW_MS 30000        /* the rate is that of about the last half minute */
+#define EVENTS_WRITTEN_OUT 200 /* larger sweeps show only failures, at most this many */
+#define WINDOW_MS 30000        /* window for the rate */
 #define LABEL_BYTES 20
 
 struct progress_display {
@@ -26,8 +26,8 @@ struct progress_display {
     const struct sweep *sweep;
     struct space *space;
     struct expected_time *expected;
-    struct describer *describer;    /* NULL until a line needs it */
-    const struct metric *objective; /* NULL: none is declared as a metric */
+    struct describer *describer;    /* NULL until needed */
+    const struct metric *objective; /* NULL: not declared as a metric */
     struct buffer line;
     int64_t total;
     int64_t events_shown;
@@ -35,7 +35,7 @@ struct progress_display {
     int64_t window_began_ms, window_finished; /* where the rate's window begins */
     double rate;
     struct countdown countdown;
-    bool on_line; /* a live line stands on the terminal */
+    bool on_line; /* a live line is on the terminal */
 };
 
 static const struct metric *objective_of(const struct sweep *s)
@@ -162,7 +162,7 @@ static void add_event_json(struct progress_display *d, const struct run_event *e
     buffer_printf(b, ",\"will_retry\":%s}", event->will_retry ? "true" : "false");
 }
 
-/* The configuration in a few words. One that cannot be described is no reason to fail. */
+/* A short description of the configuration; errors are ignored. */
 static void add_words(struct progress_display *d, const char *spec_json)
 {
     struct buffer words = BUFFER_INIT;
@@ -246,7 +246,7 @@ struct estimated {
     const struct run_counts *counts;
 };
 
-/* From jobs like those that wait, or else from the rate. */
+/* From similar jobs, else from the rate. */
 static int64_t until_all_ran_ms(const struct estimated *x)
 {
     const struct run_counts *c = x->counts;
@@ -256,7 +256,7 @@ static int64_t until_all_ran_ms(const struct estimated *x)
     return x->display->rate > 0 ? (int64_t)((double)(c->to_come + c->running) / x->display->rate * 1e3) : -1;
 }
 
-/* No later than the deadline, when only what runs goes on. */
+/* No later than the deadline after which nothing new starts. */
 static int64_t estimate_ms(void *context)
 {
     const struct estimated *x = context;
@@ -341,7 +341,6 @@ static void say_winner(struct progress_display *d, const struct best *best)
     put_line(d);
 }
 
-/* As they are to be typed, whatever the database is called. */
 static void say_where(struct progress_display *d, bool has_best, const char *db_path)
 {
     buffer_printf(&d->line, "results in %s; see ", db_path);

@@ -1,4 +1,4 @@
-/* What a person or a program sees on standard error while a sweep runs. */
+/* Progress on standard error while a sweep runs, for people or programs. */
 #ifndef MESHSWEEP_CLI_PROGRESS_DISPLAY_H
 #define MESHSWEEP_CLI_PROGRESS_DISPLAY_H
 
@@ -8,7 +8,7 @@
 #include "space/describe.h"
 #include "space/enumerate.h"
 
-struct progress_display; /* NULL shows nothing: every function takes it */
+struct progress_display; /* NULL, which all functions accept, shows nothing */
 
 /* PROGRESS_AUTO becomes a live line on a terminal and plain lines elsewhere. `space` and `db_path`
  * must outlive it. NULL for PROGRESS_NONE. */
@@ -21,7 +21,7 @@ void progress_display_event(struct progress_display *d, const struct run_event *
 void progress_display_counts(struct progress_display *d, const struct run_counts *counts);
 void progress_display_notice(struct progress_display *d, const char *text);
 
-/* The last lines: what became of the jobs, what won (`best` may be NULL), where the results are. */
+/* The last lines: the counts, the winner (`best` may be NULL) and where the results are. */
 void progress_display_end(struct progress_display *d, const struct run_result *result, const struct best *best,
                           const char *db_path);
 

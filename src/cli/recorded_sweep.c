@@ -10,7 +10,7 @@
 #include "util/memory.h"
 #include "util/shell_words.h"
 
-/* A file that cannot be read as a sweep is another than was recorded: whoever loads it says what is wrong. */
+/* A file that cannot be read counts as changed; loading it will report the error. */
 static int is_as_recorded(struct db *db, const char *path, bool *yes, struct error *e)
 {
     struct sweep *sweep = NULL;
@@ -33,7 +33,7 @@ static int say_gone(const char *path, const char *db_path, struct error *e)
     return -1;
 }
 
-/* Of `places`, which end with NULL, the first that is as it was recorded, else the first that is there. */
+/* The first of the NULL-terminated `places` that is as it was recorded, else the first that exists. */
 static int choose(struct db *db, const char *db_path, char *const *places, char **path, struct error *e)
 {
     const char *first = NULL;

@@ -4,13 +4,12 @@
 
 #include "database/db.h"
 
-/* What is taken where neither the command line nor a database names one. */
+/* The default if neither the command line nor a database names one. */
 #define SWEEP_FILE "sweep.toml"
 
-/* A relative path is looked for here, where the last runner was and beside the database, the file as it was
- * recorded first. Says on standard
- * error when it has changed since. `*path` is the caller's; NULL where the database has no sweep. ERROR_USAGE where the
- * file is gone, with how to get its text back; `db_path` is what the database is called in that. */
+/* A relative path is tried in the working directory, in that of the last runner, and beside the database; an unchanged
+ * file is preferred. Says on standard error if the file has changed. `*path` is the caller's; NULL if the database has
+ * no sweep. ERROR_USAGE if the file is gone, saying how to get its text from the database `db_path`. */
 int recorded_sweep_find(struct db *db, const char *db_path, char **path, struct error *e);
 
 #endif

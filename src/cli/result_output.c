@@ -9,7 +9,7 @@
 
 const char *const result_format_names[] = {"csv", "tsv", "json", "jsonl", "markdown", "table", NULL};
 
-/* A terminal's lines are short; a file or a pipe gets what there is. */
+/* Cells are cut only on a terminal. */
 static struct render_options options_for(const struct report_sink *sink)
 {
     struct render_options o = RENDER_OPTIONS_INIT;

@@ -10,7 +10,7 @@
 /* What `--format` takes; NULL-terminated. */
 extern const char *const result_format_names[];
 
-/* Asks, renders, and tells how many rows there were. Of a table that was cut to `q->width` a message says so. */
+/* Renders the rows and counts them. Says if columns were left out to fit `q->width`. */
 int result_output(struct db *db, const struct result_query *q, const struct report_format *format,
                   const struct report_sink *sink, uint64_t *count, struct error *e);
 

@@ -16,36 +16,36 @@ enum executor_choice { EXECUTOR_LOCAL, EXECUTOR_SLURM };
 struct run_options {
     const char *config, *db;
     bool dry_run;
-    int64_t jobs;             /* slots; 0: as many as the machine and the sweep allow */
+    int64_t jobs;             /* jobs at a time; 0: as many as the machine and the sweep allow */
     int64_t limit;            /* jobs to start at most; 0: no limit */
     const char *only;         /* SQL condition, NULL: none */
     const char *prune;        /* NULL: as the file says; "sound", "estimate", "off" */
     const char *retry_failed; /* NULL: not requested; "": all classes; else classes with commas between them */
-    /* Of the search: they go over [search]. Texts as written, NULL: not given. */
+    /* These override [search]. Texts as written; NULL: not given. */
     const char *strategy, *search_numbers[SEARCH_NUMBER_COUNT], *zero_stages, *order, *metric;
     int racing, equal_batch; /* enum switch_choice */
     bool run_full_experiment;
     int executor;              /* enum executor_choice */
-    bool in_allocation;        /* with Slurm: in the one that this runs in */
+    bool in_allocation;        /* with Slurm: run within the current allocation */
     int64_t max_fail;          /* failed jobs after which nothing new starts; 0: no limit */
-    int64_t pause_after;       /* the same of jobs that fail alike before any is ok */
-    bool keep_going;           /* however many do */
+    int64_t pause_after;       /* jobs that fail the same way before any succeeds, after which the run pauses */
+    bool keep_going;           /* do not pause */
     int progress;              /* enum progress */
     int64_t manual_timeout_ms; /* 0: not given */
-    const char *command;       /* a line for the shell in place of the file's command; NULL: none */
-    bool release;              /* try at once what waits for its host */
-    bool detach;               /* leave what Slurm runs to it */
+    const char *command;       /* shell line instead of the file's command; NULL: none */
+    bool release;              /* try held jobs at once */
+    bool detach;               /* exit and leave jobs running in Slurm */
     bool search_model;
-    bool stale;                    /* reopen results of other surroundings first */
-    bool tell_stale;               /* say where there are such */
-    bool json;                     /* of a plan */
-    bool all;                      /* of a plan: every job, not the first ones */
-    const struct scaling *scaling; /* the sweep as it is so scaled, wherever that may run; NULL: as it is */
+    bool stale;                    /* rerun stale results */
+    bool tell_stale;               /* report stale results */
+    bool json;                     /* plan: print JSON */
+    bool all;                      /* plan: list every job */
+    const struct scaling *scaling; /* scale the sweep, without checking devices; NULL: no scaling */
 };
 
 extern const struct option run_option_table[], plan_option_table[];
 
-/* Entries of tables of commands that start jobs, in whose file AT(member) is the offset of a member of this name. */
+/* Table entries for commands that start jobs; they use AT(member), the offset of a member of that name. */
 extern const char *const run_progress_words[];
 #define OPTIONS_OF_STARTS                                                                                              \
     {.name = "jobs",                                                                                                   \

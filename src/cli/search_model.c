@@ -93,7 +93,6 @@ struct printing {
     bool begun;
 };
 
-/* Nothing is printed where nothing is left. */
 static void add_head(const struct model_search *search, struct buffer *out)
 {
     buffer_printf(out, "# Models from %" PRIu64 " candidates", search->index->count);
@@ -233,7 +232,7 @@ static void add_text(const struct counts *c, struct buffer *out)
             buffer_printf(out, "%s removed %" PRIu64 "\n", s->filters[i].name, s->filters[i].removed);
 }
 
-/* A double would lose digits: counts have up to 64 bits. */
+/* Counts have up to 64 bits, more than a double holds. */
 static void add_number(cJSON *object, const char *name, uint64_t number)
 {
     char digits[24];
@@ -241,7 +240,7 @@ static void add_number(cJSON *object, const char *name, uint64_t number)
     cJSON_AddItemToObject(object, name, cJSON_CreateRaw(digits));
 }
 
-/* Without filters nothing is said: all are kept. */
+/* null without filters, since all are kept. */
 static void add_kept(cJSON *object, const struct counts *c, uint64_t kept)
 {
     if (c->filtered)

@@ -113,7 +113,7 @@ int search_setup_read(const struct run_options *o, struct sweep *sweep, struct s
     return 0;
 }
 
-/* So many are listed and weighed against each other within a second. */
+/* As many as can be listed and ranked within a second. */
 #define LISTED_MOST 100000
 #define DRAWN 10000
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/model_info_job.h"
 #include "cli/output.h"
 #include "cli/recorded_sweep.h"
 #include "cli/search_model.h"
@@ -11,6 +12,7 @@
 #include "config/failure.h"
 #include "database/open.h"
 #include "device/hostfile.h"
+#include "learning/learning.h"
 #include "space/build.h"
 #include "space/compile.h"
 #include "space/recorded_specs.h"
@@ -73,7 +75,7 @@ static int compile_only(struct session *s, const char *only, struct error *e)
     return compile_alone(s->space, &source, &s->only, e);
 }
 
-/* --prune; "estimate" leaves the threshold to the file. */
+/* --prune; with "estimate" the file sets the threshold. */
 static int set_prune(struct session *s, const char *how, struct error *e)
 {
     enum prune *prune = &s->sweep->predict.prune;
@@ -89,7 +91,7 @@ static int set_prune(struct session *s, const char *how, struct error *e)
     return 0;
 }
 
-/* With problems the sweep is only good for finding more of them. */
+/* If there are problems, the sweep only serves to find more of them. */
 static int load(struct session *s, const struct run_options *o, struct problems *problems, struct error *e)
 {
     if (sweep_read(o->config, &s->sweep, problems, e) < 0)
@@ -151,7 +153,7 @@ static int read_hosts(const struct sweep *sweep, struct host_list *out, struct e
     return rc;
 }
 
-/* As many of the hosts must have the devices that a node is to have. */
+/* A rule: enough hosts must have as many devices as a node needs. */
 static char *nodes_fit(const size_t *devices, size_t count)
 {
     struct buffer require = BUFFER_INIT;
@@ -193,8 +195,8 @@ static void exclude_by_allocation(struct session *s)
     free(devices);
 }
 
-/* What needs more devices than there are would wait for ever: it is excluded, and said. Which other hosts a launcher
- * reaches is not known here without a hostfile. */
+/* Jobs that need more devices than there are would wait forever, so a rule excludes them. Without a hostfile, the hosts
+ * that a launcher can reach are not known. */
 static int exclude_larger(struct session *s, struct error *e)
 {
     if (s->allocation.job) {
@@ -210,7 +212,7 @@ static int exclude_larger(struct session *s, struct error *e)
     return 0;
 }
 
-/* Of measured tables: keys and jobs come from the database. */
+/* For measured tables, keys and jobs come from the database. */
 static int build_imported(struct session *s, struct problems *problems, struct error *e)
 {
     struct db *db = NULL;
@@ -249,7 +251,7 @@ int session_build(struct session *s, const double *facts, struct error *e)
     return rc;
 }
 
-/* The sweep as the command line changes it. */
+/* Applies the command line to the sweep. */
 static int prepare(struct session *s, const struct run_options *o, struct error *e)
 {
     if (o->prune && set_prune(s, o->prune, e) < 0)
@@ -264,7 +266,7 @@ static int prepare(struct session *s, const struct run_options *o, struct error 
     return here && (find_devices(s, o->in_allocation, e) < 0 || exclude_larger(s, e) < 0) ? -1 : 0;
 }
 
-/* Where no file is named and none is here, that which the database recorded, if any; *path is the caller's. */
+/* The file recorded in the database if none is named and there is no default file; `*path` is the caller's. */
 static int find_recorded(const struct run_options *o, char **path, struct error *e)
 {
     struct db *db = NULL;
@@ -341,6 +343,33 @@ void session_close(struct session *s)
     ds_config_free(s->ds_config);
     sweep_free(s->sweep);
     strings_free(s->forced);
+}
+
+int session_use_known(struct session *s, struct db *db, struct error *e)
+{
+    if (!db)
+        return 0;
+    return model_info_use_known(s, db, e) < 0 ? -1 : learning_load(s->space, db, e);
+}
+
+int session_open_known(struct session *s, const struct run_options *o, const struct arguments *a, struct db **db,
+                       struct error *e)
+{
+    *s = (struct session){0};
+    *db = NULL;
+    if (store_exists(o->db) && store_open_read_only(o->db, db, e) < 0)
+        return -1;
+    return session_open_recorded(s, o, a, *db, e) < 0 ? -1 : session_use_known(s, *db, e);
+}
+
+int session_open_store(const char *path, struct db **out, struct error *e)
+{
+    char *notice = NULL;
+    int rc = store_open(path, out, &notice, e);
+    if (notice)
+        output_message("%s", notice);
+    free(notice);
+    return rc;
 }
 
 struct retry_policy session_policy(const struct session *s)

@@ -1,4 +1,4 @@
-/* How run, plan and why begin: they load the sweep file and build its space. */
+/* A loaded sweep file and its space, with which run, plan, why and others begin. */
 #ifndef MESHSWEEP_CLI_SESSION_H
 #define MESHSWEEP_CLI_SESSION_H
 
@@ -15,30 +15,41 @@ struct session {
     struct sweep *sweep;
     struct ds_config *ds_config; /* NULL: the sweep has no [deepspeed] */
     struct space *space;
-    struct row_space *rows; /* of a sweep whose jobs come from a table: what its space is made from; NULL: of others */
-    char *release_note;     /* of sweep_space_find_release; NULL: none */
-    const char *db_path;    /* where these jobs are */
-    const char *only_text;  /* --only; NULL: not given */
-    struct expression only; /* compiled; sql is NULL when none was given */
-    char **forced;          /* classes of --retry-failed, NULL-terminated; NULL: not requested */
-    char *shell_line[4];    /* --command as words */
-    struct device_list devices;         /* of this machine, or of the allocation */
-    struct allocation allocation;       /* of Slurm; no job: not requested */
+    struct row_space *rows;             /* source of the space if the jobs come from a table; else NULL */
+    char *release_note;                 /* of sweep_space_find_release; NULL: none */
+    const char *db_path;                /* path of the database */
+    const char *only_text;              /* --only; NULL: not given */
+    struct expression only;             /* compiled; sql is NULL when none was given */
+    char **forced;                      /* classes of --retry-failed, NULL-terminated; NULL: not requested */
+    char *shell_line[4];                /* --command as words */
+    struct device_list devices;         /* devices of this machine or of the allocation */
+    struct allocation allocation;       /* Slurm's; without a job: not requested */
     struct space_options space_options; /* as given: what the space is built with */
 };
 
-/* `a` may carry a program after "--". Where o->config is SWEEP_FILE and there is no such file, the sweep is that of the
- * database o->db, where it has one. Released with session_close in any case. */
+/* `a` may have a program after "--". If o->config is SWEEP_FILE and does not exist, the sweep recorded in the database
+ * o->db is used. To be released with session_close in any case. */
 int session_open(struct session *s, const struct run_options *o, const struct arguments *a, struct error *e);
 
-/* The same where no file has to be named: without one (o->config is NULL) the sweep is that of the database, and
- * without a database (`db` is NULL), or a sweep in it, that of SWEEP_FILE (cli/recorded_sweep.h). */
+/* The same if the file is optional: if o->config is NULL, the sweep recorded in `db` is used (cli/recorded_sweep.h), or
+ * SWEEP_FILE if `db` is NULL or has no sweep. */
 int session_open_recorded(struct session *s, const struct run_options *o, const struct arguments *a, struct db *db,
                           struct error *e);
 void session_close(struct session *s);
 
-/* The ds_config of the sweep, where that is not read yet, and the space, in place of the one before, with these facts
- * (NULL: the file's; space/build.h). */
+/* Uses what the database knows (NULL: nothing): facts about the model, and what attempts have taught. */
+int session_use_known(struct session *s, struct db *db, struct error *e);
+
+/* Opens the database o->db for reading if it exists (`*db`, else NULL), then session_open_recorded() and
+ * session_use_known(). The caller releases both in any case. */
+int session_open_known(struct session *s, const struct run_options *o, const struct arguments *a, struct db **db,
+                       struct error *e);
+
+/* store_open(), with its notice on standard error. */
+int session_open_store(const char *path, struct db **out, struct error *e);
+
+/* Reads the ds_config of the sweep unless it has been read, and builds or rebuilds the space with these facts (NULL:
+ * those of the file; space/build.h). */
 int session_build(struct session *s, const double *facts, struct error *e);
 
 struct retry_policy session_policy(const struct session *s);

@@ -63,7 +63,7 @@ static int tell_environment(struct db *db, const struct job_config *job, char *c
     return rc;
 }
 
-/* The names of what differs, each once, as far as there is room. */
+/* The names of what differs, each once, up to a limit. */
 static void add_causes(const struct stale_list *l, struct buffer *text)
 {
     for (size_t i = 0, told = 0; i < l->count && told < DIFFERENCES_TOLD; i++) {

@@ -43,7 +43,7 @@ static int copy_named(const struct sweep *sweep, const char *name, const char *d
     return rc;
 }
 
-/* What was read for it: files of others are named by where they lie, the tool's own profiles are no files. */
+/* Copies a file that the sweep file includes; built-in profiles are no files. */
 static int copy_read(const struct sweep *sweep, const char *file, const char *directory, struct error *e)
 {
     char *beside = path_beside(sweep->path, "");

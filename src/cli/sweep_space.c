@@ -17,7 +17,7 @@ static bool is_script(const char *word)
     return n > 3 && strcmp(word + n - 3, ".py") == 0;
 }
 
-/* The words before the script's: those behind it are its own. */
+/* The words before the script; those after it are its arguments. */
 static char *launcher_of(const struct job_config *job)
 {
     struct buffer words = BUFFER_INIT;
@@ -53,7 +53,7 @@ int sweep_space_build(const struct sweep *sweep, struct space_options *options, 
                       struct ds_config **ds_config, struct space **out, struct error *e)
 {
     struct space *space = NULL;
-    /* Its models are not listed while something is wrong: any name may be theirs. */
+    /* With problems, the models of [model_space] are not listed, so any name may be one of their keys. */
     if (problems->found > 0 && sweep->model_space)
         problems_excuse_all(problems);
     if (!*ds_config)

@@ -1,4 +1,4 @@
-/* Builds the space of a sweep file and reports all problems at once. */
+/* Builds the space of a sweep file, and reports all problems at once. */
 #ifndef MESHSWEEP_CLI_SWEEP_SPACE_H
 #define MESHSWEEP_CLI_SWEEP_SPACE_H
 
@@ -18,7 +18,7 @@ char *sweep_space_find_release(struct sweep *sweep);
 int sweep_space_build(const struct sweep *sweep, struct space_options *options, struct problems *problems,
                       struct ds_config **ds_config, struct space **out, struct error *e);
 
-/* Tells what is not an error in the base of [deepspeed] (NULL: there is none), but worth a line. */
+/* Prints the warnings about the base of [deepspeed]; `ds_config` may be NULL. */
 void sweep_space_warn(const struct ds_config *ds_config);
 
 #endif

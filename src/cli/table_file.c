@@ -27,7 +27,7 @@ static long read_bytes(void *context, void *bytes, size_t room, struct error *e)
     return (long)n;
 }
 
-/* The cells as texts, NULL for empty ones; the array and what it holds are the caller's. */
+/* The cells as texts, NULL for empty ones; all the caller's. */
 static char **texts_of(const struct csv_record *record)
 {
     char **texts = xcalloc(record->count + 1, sizeof *texts);

@@ -54,7 +54,7 @@ static int check_named(const char *path, const struct sweep *sweep, const char *
     return rc;
 }
 
-/* What the file of the current sweep reads. One that cannot be read any more names nothing. */
+/* Files that the current sweep file reads; ignored if it can no longer be parsed. */
 static int check_read(const char *path, const char *sweep_path, const char *text, const struct kept_files *k,
                       struct error *e)
 {
@@ -90,7 +90,7 @@ static int check_current_sweep(const char *path, const struct kept_files *k, str
     return rc;
 }
 
-/* Every sweep file that was run, and what the last attempt ran. */
+/* All recorded sweep files, and the scripts of the last attempt. */
 static int check_recorded(const char *path, const struct kept_files *k, struct error *e)
 {
     struct stmt *s = NULL;
@@ -124,7 +124,7 @@ static int check(const char *path, const struct kept_files *k, struct error *e)
 
 int written_file_check(const char *path, const struct kept_files *k, struct error *e)
 {
-    /* What replaces a file has this name for a moment, and takes the place of what has it. */
+    /* Atomic writing replaces this file too. */
     char *part = xasprintf("%s.part", path);
     int rc = check(path, k, e);
     if (rc == 0)

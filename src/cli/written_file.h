@@ -1,4 +1,4 @@
-/* Files that no command may overwrite. Every command that writes a file asks here before it opens anything. */
+/* Files that no command may overwrite; checked before a command opens a file for writing. */
 #ifndef MESHSWEEP_CLI_WRITTEN_FILE_H
 #define MESHSWEEP_CLI_WRITTEN_FILE_H
 
@@ -7,9 +7,9 @@
 
 #include "database/db.h"
 
-/* What a command goes by; all borrowed. */
+/* Files that a command uses; all borrowed. */
 struct kept_files {
-    const char *option;  /* that names what is written: "-o" */
+    const char *option;  /* option that names the written file: "-o" */
     const char *db_path; /* the database: it, what SQLite keeps beside it, its lock, and its directory of job files */
     struct db *db;       /* open for reading: the files of its sweeps too; NULL: not asked */
     char *const *inputs; /* further files that are read */

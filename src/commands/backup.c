@@ -55,9 +55,7 @@ static int run(const struct arguments *a, struct error *e)
     buffer_add_text(&b, ", ");
     buffer_add_count(&b, counts.attempts, "attempt");
     buffer_add_char(&b, '\n');
-    rc = output_people(&b, e);
-    buffer_free(&b);
-    return rc < 0 ? -1 : STATUS_OK;
+    return output_people_take(&b, e);
 }
 
 const struct command backup_command = {

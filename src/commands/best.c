@@ -55,7 +55,7 @@ static const struct option options[] = {
 
 /* --- pieces of text --- */
 
-/* The command of the winner as a shell line; NULL where none was run here. The caller's. */
+/* The winner's command as a shell line; NULL if none was run here. The caller's. */
 static char *command_of(const struct best *b)
 {
     return b->launch.command[0] ? job_command_line(&b->launch) : NULL;
@@ -99,7 +99,7 @@ static const struct job_key *find_key(const struct best_job *job, const struct j
     return NULL;
 }
 
-/* The key of `other` that the winner has not, or not with that value. */
+/* Whether the winner lacks the key or has another value. */
 static bool is_difference(const struct best_job *winner, const struct job_key *key)
 {
     const struct job_key *same = find_key(winner, key);
@@ -124,7 +124,7 @@ static void add_keys(const struct best_job *job, struct buffer *out)
     }
 }
 
-/* ", zero_stage 1, …": what the winner has not, or has otherwise. */
+/* ", zero_stage 1, …": keys that differ from the winner's. */
 static void add_differences(const struct best *b, const struct job_keys *keys, struct buffer *out)
 {
     for (size_t i = 0; i < keys->count; i++) {
@@ -161,7 +161,7 @@ static void add_unbeaten(const struct best *b, const struct pareto_job *job, str
     buffer_add_char(out, '\n');
 }
 
-/* Of several objectives. */
+/* With several objectives only. */
 static void add_pareto(const struct best *b, struct buffer *out)
 {
     const struct pareto *p = &b->pareto;
@@ -216,9 +216,7 @@ static int print_text(const struct best *b, const char *db, struct error *e)
     free(line);
     free(files);
     free(redacted);
-    int rc = output_people(&out, e);
-    buffer_free(&out);
-    return rc;
+    return output_people_take(&out, e);
 }
 
 /* --- as JSON --- */
@@ -305,7 +303,7 @@ static int write_file(const char *directory, const char *name, struct buffer *te
     return rc;
 }
 
-/* The command with `directory` in place of the attempt's, so that what it writes goes there. The caller's. */
+/* The command with the attempt's directory replaced by `directory`. The caller's. */
 static char *command_in(const struct best *b, const char *files, const char *directory)
 {
     char *from = path_absolute(files), *to = path_absolute(directory), *config = xasprintf("%s/" DS_CONFIG_FILE, to);
@@ -342,7 +340,7 @@ static void add_script(const struct best *b, const char *files, const char *dire
     free(redacted);
 }
 
-/* The ds_config.json that the winner had, where it had one: the one to train with. */
+/* Copies the winner's ds_config.json for training, if it had one. */
 static int copy_ds_config(const struct best *b, const char *db, const char *directory, struct error *e)
 {
     char *files = files_of(b, db);
@@ -360,7 +358,7 @@ static int copy_ds_config(const struct best *b, const char *db, const char *dire
     return rc;
 }
 
-/* The sweep file of the winner alone. */
+/* Writes a sweep file with only the winner. */
 static int write_sweep(struct db *db, const struct best *b, const char *directory, struct error *e)
 {
     struct buffer text = BUFFER_INIT;
@@ -396,7 +394,7 @@ static int write_files(const struct best *b, const char *db, const char *directo
     add_json_line(b->job, &job);
     add_json_line(measured, &metrics);
     int rc = 0;
-    /* Each buffer is released by its write. */
+    /* write_file() frees the buffer. */
     if (has_command)
         rc |= write_file(directory, "command.sh", &script, rc ? NULL : e);
     rc |= write_file(directory, "job.json", &job, rc ? NULL : e);
@@ -422,7 +420,7 @@ static void say_nearest(const struct best *b)
     buffer_free(&text);
 }
 
-/* Says what there is instead of an ok job. */
+/* Says why there is no best job. */
 static int say_nothing_ok(struct db *db, const struct best *b, struct error *e)
 {
     struct sweep_status s;
@@ -479,7 +477,6 @@ static int print(struct db *db, const struct best *b, const struct best_options 
     return o->json ? print_json(b, o->db, e) : print_text(b, o->db, e);
 }
 
-/* Winners of groups are not compared with each other: none of them is the headline. */
 static int print_groups(struct db *db, const struct best *b, const struct best_options *o, struct error *e)
 {
     struct buffer out = BUFFER_INIT;

@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/search_model.h"
 #include "cli/search_setup.h"
+#include "cli/session.h"
 #include "cli/sweep_space.h"
 #include "cli/table_file.h"
 #include "database/audit.h"
@@ -50,7 +51,7 @@ static const struct option options[] = {
     {.name = NULL},
 };
 
-/* The document of --json, to which each part adds what it found; NULL: text is printed. */
+/* The document of --json, to which each part adds its findings. */
 static cJSON *new_answer(const struct check_options *o)
 {
     cJSON *root = json_document();
@@ -81,16 +82,14 @@ static void answer_sweep(cJSON *answer, const struct space *space, uint64_t cand
         set(answer, "candidates", cJSON_CreateNumber((double)candidates));
 }
 
-/* `candidates` of a [model_space]; the first one stands in where the file has no other models. */
+/* `candidates`: number of models in [model_space]; 0: none. */
 static int print_sweep(const char *path, const struct space *space, uint64_t candidates, struct error *e)
 {
     struct buffer b = BUFFER_INIT;
     if (space->of_jobs) {
         buffer_printf(&b, "%s: sweep %s: its jobs come from a table (meshsweep import), %zu rules\n", path,
                       space->sweep->name, space->rule_count);
-        int told = output_people(&b, e);
-        buffer_free(&b);
-        return told;
+        return output_people_take(&b, e);
     }
     buffer_printf(&b, "%s: sweep %s:", path, space->sweep->name);
     for (int i = 0; i < SECTION_COUNT; i++)
@@ -111,18 +110,16 @@ static int print_sweep(const char *path, const struct space *space, uint64_t can
     unread_keys_add(space, &b);
     if (b.length > before)
         buffer_add_text(&b, ": predictions do not use these keys\n");
-    int rc = output_people(&b, e);
-    buffer_free(&b);
-    return rc;
+    return output_people_take(&b, e);
 }
 
-/* Nothing says how it is read, and an attempt has it of itself as little: then the job has to write it. */
+/* Whether the job itself must write the metric: there is no reader, and it is not measured from outside. */
 static bool is_left_to_job(const struct sweep *s, const char *metric)
 {
     return own_metric_by_name(metric) == OWN_NONE && !job_find_metric(&s->job, metric);
 }
 
-/* Of what is known only at the end nothing can be said while a job runs. */
+/* Racing needs an objective that is known while a job runs. */
 static void note_racing(const char *path, const struct sweep *s, const struct search_setup *search,
                         const struct measures *measures)
 {
@@ -135,7 +132,7 @@ static void note_racing(const char *path, const struct sweep *s, const struct se
                        path, s->objectives[0].metric, late);
 }
 
-/* Metrics that the objectives are, or are worked out from, and that nobody reads, or not in time. */
+/* Notes about the metrics that the objectives are or are computed from. */
 static int note_objectives(const char *path, struct space *space, const struct search_setup *search, struct error *e)
 {
     const struct sweep *s = space->sweep;
@@ -158,7 +155,7 @@ static int note_objectives(const char *path, struct space *space, const struct s
     return 0;
 }
 
-/* Less is excluded than the figures shown ask for. */
+/* Explains why predictions exclude less than they show. */
 static void note_recompute(const char *path, const struct space *space)
 {
     const struct space_prediction *p = &space->prediction;
@@ -233,8 +230,7 @@ static int print_against(const struct table_file *in, const struct import_summar
         add_broken(&s->broken[i], in->file, &b);
     if (s->broken_count == 0)
         buffer_printf(&b, "%s: no rule excludes any of the %zu rows that ran\n", in->file, s->ok);
-    int rc = output_people(&b, e);
-    buffer_free(&b);
+    int rc = output_people_take(&b, e);
     return rc < 0 ? -1 : s->broken_count ? STATUS_FAILED : STATUS_OK;
 }
 
@@ -281,7 +277,6 @@ static int check_against(const char *config, const char *table, cJSON *answer, s
 
 /* --- a database --- */
 
-/* Findings become text; what does not get out is reported by the flush at the end. */
 static void print_finding(void *context, const struct audit_finding *f)
 {
     struct buffer *b = context;
@@ -309,17 +304,15 @@ static int repair_database(const char *path, cJSON *answer, struct error *e)
     cJSON *repaired = cJSON_GetObjectItemCaseSensitive(answer, "repaired");
     struct db *db = NULL;
     struct buffer b = BUFFER_INIT;
-    char *notice = NULL;
     if (!store_exists(path))
         return error_set(e, ERROR_FAILED, "database %s: it does not exist; name another with -d FILE", path);
-    if (store_open(path, &db, &notice, e) < 0)
+    if (session_open_store(path, &db, e) < 0)
         return -1;
     int rc = answer ? audit_repair(db, path, answer_finding, repaired, e) : audit_repair(db, path, print_repair, &b, e);
     store_close(db);
     if (b.length && output_people(&b, rc < 0 ? NULL : e) < 0)
         rc = -1;
     buffer_free(&b);
-    free(notice);
     return rc;
 }
 
@@ -350,7 +343,7 @@ static bool is_sweep_file(const char *path)
     return length > 5 && strcmp(path + length - 5, ".toml") == 0;
 }
 
-/* What the other commands take without a word. */
+/* The defaults of the other commands, if they exist. */
 static void take_present(struct check_options *o)
 {
     o->config = access("sweep.toml", F_OK) == 0 ? "sweep.toml" : NULL;

@@ -126,7 +126,7 @@ static void add_pair(const struct comparison *c, const struct comparison_pair *p
                       (long long)p->without_ratio);
 }
 
-/* What the pairs have in common. Steps of different global batches do different work. */
+/* What the pairs have in common; steps of different global batches do different work. */
 static const char *common_ground(const struct comparison *c)
 {
     static const char *const batches[] = {"global_batch", "train_batch_size", NULL};
@@ -174,9 +174,7 @@ static int print_text(const struct comparison *c, struct error *e)
     buffer_printf(&out, ": pairs equal in %s\n", common_ground(c));
     for (size_t i = 0; i < c->count; i++)
         add_pair(c, &c->pairs[i], &out);
-    int rc = output_people(&out, e);
-    buffer_free(&out);
-    return rc;
+    return output_people_take(&out, e);
 }
 
 /* --- as JSON --- */

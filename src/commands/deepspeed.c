@@ -32,9 +32,9 @@
 
 extern char **environ;
 
-/* What one call works with. */
+/* State of one call. */
 struct tuning_call {
-    struct deepspeed_options own; /* with what accelerate's configuration adds */
+    struct deepspeed_options own; /* including what Accelerate's configuration adds */
     struct accelerate_config accelerate;
     const struct deepspeed_options *o;
     char *const *program;
@@ -63,7 +63,7 @@ static const char *hostfile_of(const struct deepspeed_options *o)
 static struct tuning_launcher launcher_of(const struct tuning_call *t)
 {
     const struct deepspeed_options *o = t->o;
-    /* With a port of the user's jobs run one at a time, each given all there is: the space says which it takes. */
+    /* With a port given by the user, jobs run one at a time and may use all devices. */
     const bool own_devices = t->hosts.count > 0 && !t->hostfile && !o->master_port;
     return (struct tuning_launcher){
         .name = o->launcher,
@@ -166,7 +166,7 @@ static int check_config(struct tuning_call *t, const char *named, struct error *
     return rc;
 }
 
-/* Beside the experiments, since jobs and the training go by both. */
+/* Beside the experiments, since jobs and the final training use both files. */
 static int write_plugin(struct tuning_call *t, char **ds_config, struct error *e)
 {
     struct autotuning usual;
@@ -181,7 +181,7 @@ static int write_plugin(struct tuning_call *t, char **ds_config, struct error *e
     return rc;
 }
 
-/* The file of the ds_config, the caller's. A script that goes by Accelerate alone has no argument for it. */
+/* The path of the ds_config, the caller's. A script that only uses Accelerate has no argument for it. */
 static int find_config(struct tuning_call *t, char **named, struct error *e)
 {
     struct error none = ERROR_INIT;
@@ -239,7 +239,7 @@ static void find_release(struct tuning_call *t)
     t->release = t->o->version ? xstrdup(t->o->version) : installed_release(t->o->launcher, environ, &t->python);
 }
 
-/* A path is of no use to hosts that have not the same files. */
+/* A path is useless on hosts without a shared file system. */
 static void send_config_where_needed(struct tuning_call *t)
 {
     const char *host = t->hostfile && !t->own.base64 && launcher_of(t).several_hosts
@@ -328,7 +328,7 @@ static int write_tree(const struct tuning_call *t, struct tuning_tree *tree, cha
     return rc;
 }
 
-/* What is recorded of it has no secrets; the command line that this process was given does. */
+/* Recorded commands have no secrets; they are restored from this process's command line. */
 static int launch(const struct tuning_call *t, char **winner, struct error *e)
 {
     struct secrets secrets = SECRETS_INIT;
@@ -364,7 +364,7 @@ static int tell_most_failed(const struct tuning_call *t, bool *most, struct erro
     return rc;
 }
 
-/* A failed attempt is an answer too: with a winner the tuning went well. */
+/* With a winner, tuning succeeded, even if some attempts failed. */
 static int conclude(const struct tuning_call *t, int status, const char *results_dir, char **winner, struct error *e)
 {
     bool most_failed;
@@ -429,7 +429,7 @@ static int run_tree(const struct tuning_call *t, const char *exps_dir, const cha
     return status;
 }
 
-/* As DeepSpeed's tuner does where the micro-batch to begin at does not run. */
+/* Like DeepSpeed's tuner if the first micro-batch does not run. */
 static bool may_begin_smaller(const struct tuning_call *t)
 {
     long long first;
@@ -466,7 +466,7 @@ static int deepspeed(const struct arguments *a, struct error *e)
     t.o = &t.own;
     deepspeed_options_add_forwarded(&t.own, &t.forwarded);
     if (strcmp(t.own.launcher, "pdsh") == 0)
-        t.own.launcher = "deepspeed"; /* whose word it is for how it reaches hosts by itself */
+        t.own.launcher = "deepspeed"; /* pdsh is how DeepSpeed's launcher reaches hosts by default */
     if (t.own.progress == PROGRESS_JSON)
         output_set_events();
     int status = make_sweep(&t, e);

@@ -237,7 +237,7 @@ void deepspeed_options_overlay(struct deepspeed_options *o, const struct acceler
         o->include = a->include ? a->include : *own_include;
         o->exclude = a->exclude;
     }
-    /* A port is only the user's where other hosts must let it through. */
+    /* The port only matters if other hosts must reach it. */
     if (machines > 1) {
         o->master_port = o->master_port ? o->master_port : a->main_process_port;
         o->master_addr = o->master_addr ? o->master_addr : a->main_process_ip;

@@ -13,7 +13,7 @@
 
 enum { MODE_TUNE, MODE_RUN };
 
-/* Texts are NULL and numbers 0 where nothing is said; borrowed. */
+/* Texts are NULL and numbers 0 if not given; all borrowed. */
 struct deepspeed_options {
     int autotuning; /* MODE_TUNE or MODE_RUN */
     int64_t num_nodes, num_gpus, master_port, jobs, max_fail, pause_after;
@@ -31,7 +31,7 @@ struct deepspeed_options {
 /* Ends with one without a name. */
 extern const struct option deepspeed_option_table[];
 
-/* ERROR_USAGE: a duration or release that is none, no launcher. */
+/* ERROR_USAGE for an invalid duration or release, or an empty launcher. */
 int deepspeed_options_check(const struct deepspeed_options *o, struct error *e);
 
 /* What Accelerate's configuration says where the command line does not. What is borrowed from `*own_include`, the

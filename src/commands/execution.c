@@ -43,7 +43,7 @@ static size_t slots_of(const struct run_options *o, const struct session *s)
         return (size_t)o->jobs;
     if (o->executor == EXECUTOR_SLURM && !o->in_allocation)
         return (size_t)s->sweep->slurm.max_jobs;
-    /* As many as can have devices of their own. Where there are none, one at a time: two jobs that share a processor
+    /* As many as can have devices of their own. Without devices one at a time, since two jobs that share a processor
      * would spoil both measurements. */
     return s->devices.count > 0 ? s->devices.count : 1;
 }
@@ -80,7 +80,7 @@ static char **with_own_directory(char *const *environment, char **own_path)
     return copy;
 }
 
-/* Whether two jobs can run on one machine at a time, as far as it is this program that decides. */
+/* Whether this program may run two jobs on one machine at a time. */
 static bool may_share_machine(const struct execution *x)
 {
     const struct session *s = x->session;
@@ -130,7 +130,7 @@ static void stop_unlisted(void *context)
     unlisted_stop(x->enumeration.rest);
 }
 
-/* One runner over what is due, in surroundings that were checked. */
+/* Runs all that is due with one runner. */
 static int start_runner_in(struct execution *x, char *const *environment, const char *directory, const char *identity,
                            struct error *e)
 {
@@ -223,7 +223,7 @@ static int tell_stale(const struct execution *x, struct error *e)
     return rc;
 }
 
-/* Results of other surroundings are due again, as far as this run starts their jobs. */
+/* Makes stale results due again, if this run would start their jobs. */
 static int reopen_stale(struct execution *x, struct error *e)
 {
     const struct retry_policy policy = retry_policy_of(x->session->sweep);
@@ -248,7 +248,7 @@ static int reopen_stale(struct execution *x, struct error *e)
     return rc;
 }
 
-/* Selects the winner and, for a confirmation, those that may be as good. */
+/* Selects the winner, and for --confirm those that cannot be told apart from it. */
 static int select_best(struct execution *x, bool winner_alone, bool *any, struct error *e)
 {
     struct best best = {0};
@@ -260,7 +260,7 @@ static int select_best(struct execution *x, bool winner_alone, bool *any, struct
     int rc = contenders_read(x->db, &best, ids, &count, e);
     if (winner_alone && count > 1)
         count = 1;
-    /* Nothing to confirm about one that has no rival. */
+    /* A winner without rivals needs no confirmation. */
     *any = winner_alone ? count > 0 : count > 1;
     if (rc == 0 && *any)
         rc = selection_open(x->db, &selection, e);
@@ -319,7 +319,7 @@ static int run_the_best(struct execution *x, const char *directory, const char *
     return run_again(x, directory, identity, e);
 }
 
-/* Jobs that were not put there while others ran, because so few did. */
+/* Lists the remaining jobs if the run ended before they were listed. */
 static int list_rest(struct execution *x, struct error *e)
 {
     if (unlisted_count(x->enumeration.rest) == 0 || x->result.signal)
@@ -329,7 +329,7 @@ static int list_rest(struct execution *x, struct error *e)
     return unlisted_put(x->enumeration.rest, e);
 }
 
-/* All that is due, or what a search asks for. */
+/* Runs all that is due, or what a search asks for. */
 static int run_due(struct execution *x, const char *directory, const char *identity, struct error *e)
 {
     search_driver_free(x->driver);

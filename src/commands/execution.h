@@ -1,5 +1,5 @@
-/* The part of a run after its sweep file has been matched: what is due is run, in order or as a search asks for it,
- * then what of the best is to be run again. */
+/* The part of a run after matching: runs what is due, in order or as a search asks for it, then the best again if asked
+ * to. */
 #ifndef MESHSWEEP_COMMANDS_EXECUTION_H
 #define MESHSWEEP_COMMANDS_EXECUTION_H
 
@@ -25,9 +25,9 @@ struct execution {
     struct measures *measures; /* NULL: none */
     struct search_setup search;
     struct search_driver *driver; /* NULL: every job in order */
-    int64_t repeats;              /* while the best are run again: ok attempts wanted of each; else 0 */
+    int64_t repeats;              /* ok attempts wanted while the best run again; else 0 */
     bool without_winner;          /* the search ended, and no job is best */
-    bool keep_going;              /* somebody has said so: jobs that fail alike are no reason to pause */
+    bool keep_going;              /* the user chose to continue after a pause */
     struct run_result result;
 };
 

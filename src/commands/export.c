@@ -125,7 +125,7 @@ static int write_rows(struct db *db, const struct export_options *o, const struc
     return rc;
 }
 
-/* Formats besides those of rows. */
+/* Formats other than rows. */
 static const struct whole_format {
     const char *name;
     int (*write)(struct db *db, const struct report_sink *sink, struct error *e); /* NULL: a database */

@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/session.h"
 #include "cli/table_file.h"
 #include "database/open.h"
 #include "import/import.h"
@@ -152,9 +153,7 @@ static int print(const struct table_file *in, const struct import_options *o, co
     buffer_printf(&text, " (%zu new), ", s->new_jobs);
     buffer_add_count(&text, (int64_t)s->added, "attempt");
     buffer_printf(&text, " added, %zu already there\n", s->known);
-    int rc = output_people(&text, e);
-    buffer_free(&text);
-    return rc;
+    return output_people_take(&text, e);
 }
 
 static int import(const struct arguments *a, struct error *e)
@@ -163,7 +162,6 @@ static int import(const struct arguments *a, struct error *e)
     struct import_summary summary = {0};
     struct sweep *sweep = NULL;
     struct db *db = NULL;
-    char *notice = NULL;
     if (a->word_count != 1)
         return error_set(e, ERROR_USAGE, "import: name exactly one table: meshsweep import -c FILE TABLE.csv");
     struct table_file in = {.file = a->words[0], .bytes = BUFFER_INIT};
@@ -180,9 +178,7 @@ static int import(const struct arguments *a, struct error *e)
     if (rc == 0)
         rc = table_file_read(&in, e);
     if (rc == 0)
-        rc = store_open(o->db, &db, &notice, e);
-    if (rc == 0 && notice)
-        output_message("%s", notice);
+        rc = session_open_store(o->db, &db, e);
     if (rc == 0 && sweep->share)
         store_share(db);
     if (rc == 0)
@@ -198,7 +194,6 @@ static int import(const struct arguments *a, struct error *e)
     else
         store_close(db);
     sweep_free(sweep);
-    free(notice);
     return rc;
 }
 

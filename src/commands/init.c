@@ -76,7 +76,7 @@ static int take_given(const struct arguments *a, const struct init_options *o, s
     return 0;
 }
 
-/* What `check` would refuse is not written. */
+/* Nothing is written that `check` would refuse. */
 static int check_text(const char *path, const struct buffer *text, struct error *e)
 {
     struct sweep *sweep = NULL;
@@ -110,7 +110,7 @@ static int write_text(const char *path, const struct buffer *text, const char *n
     return 0;
 }
 
-/* What the command trains with, without directories and ending. */
+/* The name of the script without directories and ending. */
 static char *name_of_command(char *const *words)
 {
     const char *script = path_name(job_command_script(words)), *dot = strrchr(script, '.');
@@ -186,9 +186,7 @@ static int print_readers(const struct log_readers *log, struct error *e)
 {
     struct buffer text = BUFFER_INIT;
     log_readers_add_toml(log, &text);
-    int rc = output_people(&text, e);
-    buffer_free(&text);
-    return rc;
+    return output_people_take(&text, e);
 }
 
 /* --- questions --- */
@@ -224,7 +222,7 @@ static int take_log(const struct init_options *o, const char *answer, struct ans
     return rc;
 }
 
-/* Asks until the answer will do, and says what is wrong with one that does not. -1 when the answers end before. */
+/* Asks until the answer is accepted, and says what is wrong with one that is not. -1 at the end of input. */
 static int ask(const char *question, take_answer *take, const struct init_options *o, struct string_list *list,
                struct answers *given, struct error *e)
 {
@@ -246,7 +244,7 @@ static int ask(const char *question, take_answer *take, const struct init_option
                                "init: the input ended before all questions were answered; nothing was written");
 }
 
-/* What was not given, where there is somebody to ask. */
+/* Asks for what was not given, if on a terminal. */
 static int ask_for_rest(const struct init_options *o, struct answers *given, struct error *e)
 {
     bool is_for_log_alone = given->log && !given->command.count && !given->axes.count;

@@ -18,13 +18,6 @@
 #include "util/fault.h"
 #include "util/memory.h"
 
-static int print(struct buffer *text, struct error *e)
-{
-    int rc = output_write(buffer_text(text), text->length, e);
-    buffer_free(text);
-    return rc;
-}
-
 static int print_version(struct error *e)
 {
     struct buffer text = BUFFER_INIT;
@@ -35,7 +28,7 @@ static int print_version(struct error *e)
                   db_library_version(), cJSON_Version(), CSV_MAJOR, CSV_MINOR, CSV_RELEASE, xxhash / 10000,
                   xxhash / 100 % 100, xxhash % 100, toml_library_version(), server_library_version(),
                   engine_library_name());
-    return print(&text, e);
+    return output_write_take(&text, e);
 }
 
 static int print_help(const struct command *c, struct error *e)
@@ -45,7 +38,7 @@ static int print_help(const struct command *c, struct error *e)
         command_add_help(c, &text);
     else
         commands_add_help(&text);
-    return print(&text, e);
+    return output_write_take(&text, e);
 }
 
 /* Runs the command with its arguments; `named` says whether the command line has its name. An exit status. */
@@ -119,14 +112,14 @@ int main(int argc, char **argv)
     size_t at, count = argc > 0 ? (size_t)argc - 1 : 0;
     char *none[] = {NULL};
     char *const *words = argc > 0 ? argv + 1 : none;
-    /* What one job gives back the next one asks for: the kernel need not be told each time. */
+    /* Keep freed memory: the next job needs it again. */
     mallopt(M_TRIM_THRESHOLD, 16 << 20);
     mallopt(M_TOP_PAD, 1 << 20);
-    /* cJSON would give NULL for an object that it has no memory for, and that object's fields would be lost. */
+    /* Out of memory must abort instead of losing parts of a document. */
     cJSON_InitHooks(&(cJSON_Hooks){xmalloc, free});
     /* A closed pipe comes back as EPIPE, see output_write. Children get the default again. */
     signal(SIGPIPE, SIG_IGN);
-    /* For what libraries say; numbers are read and written as in C (LC_NUMERIC stays). */
+    /* LC_NUMERIC stays "C". */
     setlocale(LC_CTYPE, "");
 #ifdef MESHSWEEP_FAULTS
     int faulty = heed_fault();

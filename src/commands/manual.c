@@ -14,9 +14,7 @@ static int print(void (*add)(struct buffer *out), struct error *e)
 {
     struct buffer out = BUFFER_INIT;
     add(&out);
-    int rc = output_write(out.data, out.length, e);
-    buffer_free(&out);
-    return rc;
+    return output_write_take(&out, e);
 }
 
 static int manual(const struct arguments *a, struct error *e)
@@ -35,9 +33,7 @@ static int print_offers(enum offer offer, char *const *words, struct error *e)
     static char *const none[] = {NULL};
     struct buffer out = BUFFER_INIT;
     offers_add(offer, words ? words : none, &out);
-    int rc = output_write(out.data, out.length, e);
-    buffer_free(&out);
-    return rc;
+    return output_write_take(&out, e);
 }
 
 static int completion(const struct arguments *a, struct error *e)
@@ -89,9 +85,7 @@ static int help(const struct arguments *a, struct error *e)
         command_add_help(c, &out);
     else
         commands_add_help(&out);
-    int rc = output_write(out.data, out.length, e);
-    buffer_free(&out);
-    return rc;
+    return output_write_take(&out, e);
 }
 
 static const char *const shell_names[] = {"bash", "zsh", "fish", NULL};

@@ -8,15 +8,15 @@
 #include "util/clock.h"
 #include "util/parse.h"
 
-#define PATIENCE_MS 1000 /* nothing is shown before */
+#define PATIENCE_MS 1000 /* before the first line */
 #define SHOW_EVERY_MS 250
-#define SLOW_MS 3000        /* a rule that is counted for so long */
-#define SLOW_LEFT_MS 10000  /* and goes on for so long */
+#define SLOW_MS 3000        /* time spent counting a rule, and */
+#define SLOW_LEFT_MS 10000  /* time left, to report it as slow */
 #define MOST_LEFT_MS 3.2e10 /* a year */
 #define LOOKS_BETWEEN 1024  /* matches */
 #define KEYS_NAMED 6
 
-/* What is left of something that has taken so long for a share of it. */
+/* Time left after `taken_ms` for `share` of the work. */
 static double left_ms(int64_t taken_ms, double share)
 {
     return share > 0 ? (double)taken_ms * (1 - share) / share : INFINITY;

@@ -1,5 +1,5 @@
-/* What a person sees of a match that takes long, on standard error: how far it is, where that is a terminal and it
- * takes longer than a second; and which rule makes it slow. */
+/* Progress of a slow match on standard error: on a terminal, how far it is after a second; anywhere, which rule makes
+ * it slow. */
 #ifndef MESHSWEEP_COMMANDS_MATCH_DISPLAY_H
 #define MESHSWEEP_COMMANDS_MATCH_DISPLAY_H
 
@@ -8,14 +8,14 @@
 struct match_display {
     struct space *space;
     struct match_watch watch;
-    bool is_live;              /* lines are shown: the terminal can be written over */
+    bool is_live;              /* shows a live line */
     int64_t began_ms;          /* the match */
-    int64_t rule_began_ms;     /* counting `rule`, or looking at matches */
-    int64_t matches, of;       /* that have been looked at; 0: none yet */
-    int64_t shown_ms, told_ms; /* when a line was shown last, and a rule told of last; 0: never */
+    int64_t rule_began_ms;     /* of counting `rule`, or of going through the matches */
+    int64_t matches, of;       /* matches looked at, and their number; 0: not known yet */
+    int64_t shown_ms, told_ms; /* times of the last line and of the last message about a rule; 0: never */
     size_t rule;
-    bool on_line; /* a line stands there */
-    /* Tells of a slow rule in one sentence; NULL: output_message. */
+    bool on_line; /* a live line is on the terminal */
+    /* Reports a slow rule; NULL: output_message. */
     void (*tell)(void *context, const char *sentence);
     void *context;
 };
@@ -28,7 +28,7 @@ void match_display_end(struct match_display *d);
 /* So many matches have been looked at. */
 void match_display_matches(struct match_display *d, int64_t matches, int64_t of);
 
-/* Before something else is written. */
+/* To be called before other output. */
 void match_display_clear(struct match_display *d);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/session.h"
 #include "cli/written_file.h"
 #include "database/merge.h"
 #include "database/open.h"
@@ -38,7 +39,7 @@ static int merge_all(struct db *db, const struct arguments *a, struct merge_coun
     return result_views_refresh(db, e);
 }
 
-/* Nothing is merged into itself, or over what lies beside a source. */
+/* A database must not be merged into itself, nor into a file that belongs to a source. */
 static int check_sources(const struct arguments *a, const char *output, struct error *e)
 {
     for (size_t i = 0; i < a->word_count; i++) {
@@ -67,30 +68,25 @@ static int run(const struct arguments *a, struct error *e)
     const struct merge_options *o = a->options;
     struct merge_counts counts = {0, 0};
     struct db *db = NULL;
-    char *notice = NULL;
     if (!o->output)
         return error_set(e, ERROR_USAGE, "merge: name the database to merge into with -o FILE");
     if (a->word_count == 0)
         return error_set(e, ERROR_USAGE, "merge: name the databases to merge: meshsweep merge A.db B.db -o ALL.db");
-    if (check_sources(a, o->output, e) < 0 || store_open(o->output, &db, &notice, e) < 0)
+    if (check_sources(a, o->output, e) < 0 || session_open_store(o->output, &db, e) < 0)
         return -1;
-    if (notice)
-        output_message("%s", notice);
     int64_t others = 0;
     int rc = merge_all(db, a, &counts, e);
     if (rc == 0)
         rc = db_query_int(db, "SELECT count(*) FROM job WHERE sweep_id <> (SELECT id FROM current_sweep)", 0, &others,
                           e);
     store_close(db);
-    free(notice);
     if (rc < 0)
         return -1;
     if (o->json)
         return print_json(o->output, &counts, e);
     struct buffer b = BUFFER_INIT;
     buffer_printf(&b, "%s: %" PRId64 " new jobs, %" PRId64 " new attempts\n", o->output, counts.jobs, counts.attempts);
-    rc = output_people(&b, e);
-    buffer_free(&b);
+    rc = output_people_take(&b, e);
     if (rc == 0 && others > 0)
         output_message("%" PRId64 " of its jobs belong to sweeps older than the newest; they are listed by: meshsweep "
                        "results --all -d %s",

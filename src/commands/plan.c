@@ -6,7 +6,6 @@
 
 #include "cli/command.h"
 #include "cli/match_words.h"
-#include "cli/model_info_job.h"
 #include "cli/output.h"
 #include "cli/run_options.h"
 #include "cli/search_setup.h"
@@ -14,14 +13,13 @@
 #include "commands/match_display.h"
 #include "database/lock.h"
 #include "database/open.h"
-#include "learning/learning.h"
 #include "plan/plan.h"
 #include "report/text.h"
 #include "results/json.h"
 #include "space/describe.h"
 
 #define JOBS_SHOWN 100  /* without --all or --limit */
-#define REASONS_SHOWN 8 /* per mark; --all and --json tell more */
+#define REASONS_SHOWN 8 /* per mark, without --all or --json */
 
 static const char *const mark_signs[PLAN_MARK_COUNT] = {[PLAN_NEW] = "+",    [PLAN_DONE] = "=",    [PLAN_RETRY] = "~",
                                                         [PLAN_FAILED] = "!", [PLAN_RUNNING] = ">", [PLAN_PRUNED] = "x"};
@@ -69,7 +67,7 @@ static int list_job(void *context, const struct match *m, enum plan_mark mark, c
     return rc == 0 && p->has_head ? print_text(p, e) : rc;
 }
 
-/* The document begins with the first job, and none is held in memory. */
+/* The document begins with the first job; jobs are not kept in memory. */
 static void begin_list(struct plan_printing *p)
 {
     buffer_printf(&p->text, p->shown++ ? ",\n" : "{\n\t\"schema_version\":\t%d,\n\t\"planned\":\t[\n",
@@ -263,7 +261,7 @@ static cJSON *end_as_json(const struct space *space, const struct plan *plan)
     return o;
 }
 
-/* One object in pieces: none has its end, and those after the first have a comma for a beginning. */
+/* Appends the members of `piece` to an object that is written in pieces and not closed here. */
 static void add_json_piece(cJSON *piece, bool is_first, struct buffer *out)
 {
     char *text = cJSON_Print(piece);
@@ -372,10 +370,8 @@ static int plan(const struct arguments *a, struct error *e)
         status = search_setup_check(&search, s.space, s.only.sql ? &s.only : NULL, e);
     if (status == 0 && store_exists(o->db))
         status = store_open_read_only(o->db, &db, e);
-    if (status == 0 && db)
-        status = model_info_use_known(&s, db, e);
-    if (status == 0 && db)
-        status = learning_load(s.space, db, e);
+    if (status == 0)
+        status = session_use_known(&s, db, e);
     if (status == 0)
         status = make_plan(&s, o, db, e);
     db_close(db);

@@ -6,12 +6,10 @@
 #include "answers/prediction_report.h"
 #include "answers/prediction_table.h"
 #include "cli/command.h"
-#include "cli/model_info_job.h"
 #include "cli/output.h"
 #include "cli/result_output.h"
 #include "cli/run_options.h"
 #include "cli/session.h"
-#include "database/open.h"
 #include "learning/learning.h"
 #include "plan/scaling_keys.h"
 #include "space/describe.h"
@@ -123,15 +121,15 @@ static int look_up(struct prediction_walk *w, const struct hash128 *key, struct 
         return rc;
     row->state = stmt_text(w->lookup, 0);
     row->failure = stmt_is_null(w->lookup, 1) ? "" : stmt_text(w->lookup, 1);
-    row->measured_bytes = stmt_is_null(w->lookup, 2) ? NAN : stmt_double(w->lookup, 2);
-    row->measured_s = stmt_is_null(w->lookup, 3) ? NAN : stmt_double(w->lookup, 3);
-    row->before_bytes = stmt_is_null(w->lookup, 4) ? NAN : stmt_double(w->lookup, 4);
+    row->measured_bytes = stmt_double_or_nan(w->lookup, 2);
+    row->measured_s = stmt_double_or_nan(w->lookup, 3);
+    row->before_bytes = stmt_double_or_nan(w->lookup, 4);
     row->is_audit = stmt_int(w->lookup, 5) != 0;
     row->job = stmt_int(w->lookup, 7);
     return 0;
 }
 
-/* What nobody has learned from yet: it ran, or was imported, before anything was predicted for it. */
+/* Measurements without an observation: the job ran, or was imported, before it had a prediction. */
 static int measure_unobserved(struct prediction_walk *w, const struct match *m, struct predicted_row *row,
                               struct error *e)
 {
@@ -304,7 +302,7 @@ struct scaled_request {
     struct db *db;
 };
 
-/* The same sweep, on what it is scaled to. */
+/* The sweep as scaled. */
 struct scaled_session {
     struct session there;
     struct scaling scaling;
@@ -383,11 +381,10 @@ static int open_there(struct scaled_session *x, const struct scaled_request *r, 
     session_close(&x->there);
     if (session_open_recorded(&x->there, &scaled, r->arguments, r->db, e) < 0)
         return -1;
-    return r->db && (model_info_use_known(&x->there, r->db, e) < 0 || learning_load(x->there.space, r->db, e) < 0) ? -1
-                                                                                                                   : 0;
+    return session_use_known(&x->there, r->db, e);
 }
 
-/* In place of those of before. */
+/* Replaces the plans found before. */
 static int find_plans(struct scaled_session *x, const struct scaled_request *r, struct error *e)
 {
     scaled_plans_free(&x->plans);
@@ -443,16 +440,10 @@ static int answer_scaled(const struct scaled_request *r, struct buffer *out, str
 static int run(const struct arguments *a, struct error *e)
 {
     const struct predict_options *o = a->options;
-    struct session s = {0};
-    struct db *db = NULL;
+    struct session s;
+    struct db *db;
     struct buffer out = BUFFER_INIT;
-    int status = store_exists(o->match.db) ? store_open_read_only(o->match.db, &db, e) : 0;
-    if (status == 0)
-        status = session_open_recorded(&s, &o->match, a, db, e);
-    if (status == 0 && db)
-        status = model_info_use_known(&s, db, e);
-    if (status == 0 && db)
-        status = learning_load(s.space, db, e);
+    int status = session_open_known(&s, &o->match, a, &db, e);
     if (status == 0)
         status =
             o->scale_to ? answer_scaled(&(struct scaled_request){&s, o, a, db}, &out, e) : answer(&s, o, db, &out, e);

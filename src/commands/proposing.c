@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cli/model_info_job.h"
-#include "cli/output.h"
 #include "database/open.h"
 #include "learning/learning.h"
 #include "space/enumerate.h"
@@ -25,7 +24,7 @@ static int open_session(struct proposing *p, const struct run_options *o, const 
     return rc;
 }
 
-/* Jobs of measured tables stand in the database; those of others are put there. */
+/* Jobs of measured tables are in the database already; others are enumerated. */
 static int list_jobs(struct proposing *p, struct error *e)
 {
     struct enumeration enumeration = {0};
@@ -39,16 +38,6 @@ static int list_jobs(struct proposing *p, struct error *e)
     int rc = sweep_read_current(p->db, &p->place.sweep_id, &path, &text, e);
     free(path);
     free(text);
-    return rc;
-}
-
-static int open_store(struct proposing *p, const char *db, struct error *e)
-{
-    char *notice = NULL;
-    int rc = store_open(db, &p->db, &notice, e);
-    if (notice)
-        output_message("%s", notice);
-    free(notice);
     return rc;
 }
 
@@ -66,7 +55,7 @@ int proposing_open(struct proposing *p, const char *config, const char *db, cons
 {
     const struct run_options options = {.config = config, .db = db};
     *p = (struct proposing){0};
-    if (open_session(p, &options, a, e) < 0 || open_store(p, db, e) < 0 ||
+    if (open_session(p, &options, a, e) < 0 || session_open_store(db, &p->db, e) < 0 ||
         learning_resume(p->session.space, p->db, e) < 0 || list_jobs(p, e) < 0 ||
         measures_create(p->session.space, &p->measures, e) < 0 ||
         measures_refresh(p->measures, p->db, p->place.sweep_id, false, e) < 0)

@@ -15,11 +15,11 @@ struct proposing {
 /* Opens the database for writing and begins a transaction. Released with proposing_close in any case. */
 int proposing_open(struct proposing *p, const char *config, const char *db, const struct arguments *a, struct error *e);
 
-/* Commits where `rc` is 0, else takes everything back; returns what came of it. */
+/* Commits if `rc` is 0, else rolls back. Returns -1 if either failed. */
 int proposing_end(struct proposing *p, int rc, struct error *e);
 void proposing_close(struct proposing *p);
 
-/* The JSON of a file, or with "-" of standard input. ERROR_USAGE when it is none. */
+/* Parses a file, or standard input for "-". ERROR_USAGE for invalid JSON. */
 int proposing_read(const char *path, cJSON **out, struct error *e);
 
 #endif

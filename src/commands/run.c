@@ -75,7 +75,7 @@ static int status_of(const struct execution *x)
     return x->result.counts.failed > 0 || x->result.gave_up || x->without_winner ? STATUS_JOBS_FAILED : STATUS_OK;
 }
 
-/* What leaves nothing to run. */
+/* Names the rules that leave nothing to run. */
 static void report_rules(const struct execution *x)
 {
     struct sweep_status status;
@@ -100,13 +100,13 @@ static void say_no_winner(const struct best *best)
     buffer_free(&text);
 }
 
-/* Without an objective there is no winner: that is no error. A search is made to find one. */
+/* No winner is an error only after a search. */
 static void report_end(struct execution *x)
 {
     struct best best = {0};
     struct error none = ERROR_INIT;
     bool known = (x->display || x->driver) && best_read(x->db, &best, &none) == 0;
-    /* Winners of several groups are not compared: there is no headline. */
+    /* With several groups there is no single winner to announce. */
     progress_display_end(x->display, &x->result, known && best_group_count(&best) < 2 ? &best : NULL, x->options->db);
     x->without_winner = known && best.count == 0 && x->driver && !x->result.signal;
     if (x->without_winner)
@@ -116,7 +116,7 @@ static void report_end(struct execution *x)
     best_free(&best);
 }
 
-/* The smallest device of this machine; 0: not known. */
+/* Memory of this machine's smallest device; 0: unknown. */
 static double device_bytes(const struct device_list *devices)
 {
     struct device_usage *all = xcalloc(devices->count + 1, sizeof *all);
@@ -150,7 +150,7 @@ static int run_model_info(struct execution *x, struct session *job, struct error
     return rc;
 }
 
-/* What is known of the model, after the job that finds it out. */
+/* Facts about the model, after running the job that finds them. */
 static int find_model_info(struct execution *x, struct model_facts *out, struct error *e)
 {
     struct session job = {0};
@@ -247,7 +247,7 @@ static void tell_unsettled(struct db *db, const char *path)
                        path, path);
 }
 
-/* Of the run at work. */
+/* Asks the active run. */
 static int ask_release(const char *db, struct error *e)
 {
     char *directory = store_directory(db);
@@ -263,7 +263,6 @@ static int run(const struct arguments *a, struct error *e)
     const struct run_options *o = a->options;
     struct session s;
     struct db *db = NULL;
-    char *notice = NULL;
     bool printed = false;
     struct search_setup search = {0};
     if (o->progress == PROGRESS_JSON)
@@ -281,11 +280,9 @@ static int run(const struct arguments *a, struct error *e)
     if (status == 0)
         status = search_setup_read(o, s.sweep, &search, e);
     if (status == 0)
-        status = store_open(o->db, &db, &notice, e);
+        status = session_open_store(o->db, &db, e);
     if (status == 0) {
         struct execution x = {.session = &s, .options = o, .db = db, .search = search};
-        if (notice)
-            output_message("%s", notice);
         if (s.sweep->share)
             store_share(db);
         if (s.release_note)
@@ -294,7 +291,6 @@ static int run(const struct arguments *a, struct error *e)
             output_message("%s", s.space->prediction.warning);
         status = run_sweep(&x, e);
     }
-    free(notice);
     if (status >= 0)
         tell_unsettled(db, o->db);
     if (status < 0 && e->kind == ERROR_USAGE)

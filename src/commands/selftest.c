@@ -91,9 +91,7 @@ static int print_report(const struct selftest_command_options *o, const struct s
                   " (the last one gone %.2f s after a kill)\n",
                   r->kills, r->sweeps, r->sweeps == 1 ? "" : "s", o->jobs, o->seed, (double)r->duration_ms / 1000,
                   r->jobs, r->attempts, r->lost, (double)r->longest_orphan_ms / 1000);
-    int rc = output_people(&b, e);
-    buffer_free(&b);
-    return rc;
+    return output_people_take(&b, e);
 }
 
 static int selftest(const struct arguments *a, struct error *e)

@@ -77,8 +77,7 @@ static int print_text(const struct stale_list *l, struct error *e)
         add_group(&groups[i], &out);
     if (l->jobs)
         buffer_add_text(&out, "`meshsweep run --stale` runs them again\n");
-    int rc = output_people(&out, e);
-    buffer_free(&out);
+    int rc = output_people_take(&out, e);
     free(groups);
     return rc;
 }
@@ -100,7 +99,7 @@ static int print_json(const struct stale_list *l, struct error *e)
     return output_json_take(root, e);
 }
 
-/* The file of the database, for the versions that it declares: the rest is compared without it, too. */
+/* The recorded sweep file is only needed for its declared versions. */
 static void load_recorded(const struct stale_options *o, struct db *db, struct sweep **sweep)
 {
     char *path = NULL;

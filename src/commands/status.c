@@ -42,44 +42,55 @@ static const struct option options[] = {
     {.name = NULL},
 };
 
-#define PARETO_OF_MOST 100000 /* jobs: the answer is to come at once */
+#define PARETO_OF_MOST 100000 /* jobs, so that status stays quick */
 #define PARETO_LISTED 12
 
-/* What is printed: the database's part and what only this moment knows. */
+/* Everything that is printed. */
 struct status_view {
     const char *path; /* of the database */
     struct sweep_status status;
     bool runner_alive;
     int64_t now_ms, eta_ms;
-    struct buffer winners; /* in words, where configurations compete; "": none */
+    struct buffer winners; /* as text, if configurations compete; "": none */
     cJSON *winners_json;   /* NULL: none */
     struct conditions conditions;
-    struct pareto pareto; /* without several objectives, or of too many jobs: nothing */
+    struct pareto pareto; /* empty without several objectives, or with too many jobs */
     size_t columns;       /* of the terminal; 0: no limit */
 };
 
 /* --- asking --- */
 
+static int ask_all(struct db *db, struct status_view *out, struct error *e)
+{
+    if (status_read(db, &out->status, e) < 0)
+        return -1;
+    int rc = 0;
+    const struct sweep_status *s = &out->status;
+    const struct conditions_request request = {s->objective, s->maximise, s->has_best ? s->best : (double)NAN};
+    if (s->objective)
+        rc = conditions_read(db, &request, &out->conditions, e);
+    if (rc == 0 && s->has_best)
+        rc = group_winners_read_status(db, &out->winners, &out->winners_json, e);
+    if (rc == 0 && s->has_best && !out->winners_json && s->ok <= PARETO_OF_MOST)
+        rc = pareto_read(db, &out->pareto, e);
+    return rc;
+}
+
+/* In one transaction, since a runner may be active. */
 static int read_view(const char *path, struct status_view *out, struct error *e)
 {
     struct db *db = NULL;
     out->path = path;
     if (store_open_read_only(path, &db, e) < 0)
         return -1;
-    int rc = status_read(db, &out->status, e);
-    const struct sweep_status *s = &out->status;
-    const struct conditions_request request = {s->objective, s->maximise, s->has_best ? s->best : (double)NAN};
-    if (rc == 0 && s->objective)
-        rc = conditions_read(db, &request, &out->conditions, e);
-    if (rc == 0 && out->status.has_best)
-        rc = group_winners_read_status(db, &out->winners, &out->winners_json, e);
-    if (rc == 0 && out->status.has_best && !out->winners_json && out->status.ok <= PARETO_OF_MOST)
-        rc = pareto_read(db, &out->pareto, e);
-    store_close(db);
-    if (rc < 0) {
-        status_free(&out->status);
-        return -1;
+    int rc = -1;
+    if (db_read_begin(db, e) == 0) {
+        rc = ask_all(db, out, e);
+        db_read_end(db);
     }
+    store_close(db);
+    if (rc < 0)
+        return -1;
     out->runner_alive = writer_lock_is_held(path);
     out->now_ms = clock_wall_ms();
     out->eta_ms = out->runner_alive ? status_eta_ms(&out->status, out->now_ms) : -1;
@@ -434,9 +445,7 @@ static int print_text(const struct status_view *v, struct error *e)
     add_pruned(v, &b);
     add_held(v, &b);
     add_rules(v, &b);
-    int rc = output_people(&b, e);
-    buffer_free(&b);
-    return rc;
+    return output_people_take(&b, e);
 }
 
 static int print_json(const struct status_view *v, struct error *e)
@@ -451,22 +460,27 @@ static int print_json(const struct status_view *v, struct error *e)
     return output_json_take(root, e);
 }
 
+static void release(struct status_view *v)
+{
+    conditions_free(&v->conditions);
+    status_free(&v->status);
+    pareto_free(&v->pareto);
+    buffer_free(&v->winners);
+    cJSON_Delete(v->winners_json);
+}
+
 /* Prints once; `*done` says whether nothing is left to do, `*hopeless` that no job met what was asked for then. */
 static int look(const struct status_options *o, bool *done, bool *hopeless, struct error *e)
 {
     struct status_view v = {0};
-    if (read_view(o->db, &v, e) < 0)
-        return -1;
-    if (o->watch && v.columns)
+    int rc = read_view(o->db, &v, e);
+    if (rc == 0 && o->watch && v.columns)
         output_clear_screen();
-    int rc = o->json ? print_json(&v, e) : print_text(&v, e);
+    if (rc == 0)
+        rc = o->json ? print_json(&v, e) : print_text(&v, e);
     *done = v.status.pending + v.status.running == 0;
     *hopeless = *done && v.conditions.none_meets;
-    conditions_free(&v.conditions);
-    status_free(&v.status);
-    pareto_free(&v.pareto);
-    buffer_free(&v.winners);
-    cJSON_Delete(v.winners_json);
+    release(&v);
     return rc;
 }
 

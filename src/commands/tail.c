@@ -55,7 +55,7 @@ struct follower {
     off_t at;
 };
 
-/* The log lies with the attempt's files, or while it runs in its slot's file. The caller's; NULL: nowhere. */
+/* The log is in the attempt's directory or, while it runs, the slot's file. The caller's; NULL: none. */
 static char *log_path(const struct follower *f)
 {
     if (f->log.directory) {
@@ -69,7 +69,7 @@ static char *log_path(const struct follower *f)
                                            : xasprintf("%s/slots/slot-%lld.log", f->directory, (long long)f->log.slot);
 }
 
-/* Where the last `lines` lines of the file begin. */
+/* Offset of the last `lines` lines of the file. */
 static off_t line_start(int fd, off_t size, int64_t lines)
 {
     char block[4096];
@@ -109,10 +109,10 @@ static int open_log(struct follower *f, struct error *e)
     return 0;
 }
 
-/* Without the character at the end that is not all there yet: a terminal would be shown its parts. */
+/* The length without an incomplete character at the end, which a terminal would show as U+FFFD. */
 static size_t whole_characters(const char *text, size_t length)
 {
-    for (size_t back = 1; back <= 3 && back < length; back++) {
+    for (size_t back = 1; back <= 3 && back <= length; back++) {
         unsigned char c = (unsigned char)text[length - back];
         if (c >= 0xC0)
             return utf8_sequence_length(text + length - back, back) ? length : length - back;
@@ -122,12 +122,16 @@ static size_t whole_characters(const char *text, size_t length)
     return length;
 }
 
-static int copy_new(struct follower *f, struct error *e)
+/* With `ended`, an incomplete character is copied too. */
+static int copy_new(struct follower *f, bool ended, struct error *e)
 {
     char block[65536];
     ssize_t got;
     while (f->fd >= 0 && (got = pread(f->fd, block, sizeof block, f->at)) > 0) {
         size_t length = whole_characters(block, (size_t)got);
+        if (length == 0 && !ended)
+            break;
+        length = length ? length : (size_t)got;
         if (output_write(block, length, e) < 0)
             return -1;
         f->at += (off_t)length;
@@ -135,7 +139,7 @@ static int copy_new(struct follower *f, struct error *e)
     return output_flush_all(e);
 }
 
-/* Without a file what is left is the end that was recorded. */
+/* Without a file, the recorded end of the output. */
 static int write_recorded(const struct follower *f, struct error *e)
 {
     if (f->log.tail)
@@ -144,7 +148,7 @@ static int write_recorded(const struct follower *f, struct error *e)
     return 0;
 }
 
-/* The file that is open stays the attempt's when it is moved to its directory. */
+/* The open file remains the attempt's when it is moved to its directory. */
 static int follow(struct follower *f, struct error *e)
 {
     for (;;) {
@@ -152,7 +156,7 @@ static int follow(struct follower *f, struct error *e)
         bool ended = f->log.ended;
         if (f->fd < 0 && open_log(f, e) < 0)
             return -1;
-        if (copy_new(f, e) < 0)
+        if (copy_new(f, ended || f->options->once, e) < 0)
             return -1;
         if (ended || f->options->once)
             return f->fd < 0 ? write_recorded(f, e) : 0;

@@ -5,12 +5,9 @@
 #include "answers/job_history.h"
 #include "cli/command.h"
 #include "cli/match_words.h"
-#include "cli/model_info_job.h"
 #include "cli/output.h"
 #include "cli/run_options.h"
 #include "cli/session.h"
-#include "database/open.h"
-#include "learning/learning.h"
 #include "report/text.h"
 #include "results/job_record.h"
 #include "results/json.h"
@@ -56,7 +53,7 @@ static bool is_number_or_truth(const char *value)
     return parse_double(value, &number) || strcmp(value, "true") == 0 || strcmp(value, "false") == 0;
 }
 
-/* What is meant by 7 is the number or the text. */
+/* 7 matches the number and the text. */
 static int add_word(struct buffer *sql, const char *word, struct error *e)
 {
     const char *equals = strchr(word, '=');
@@ -71,7 +68,7 @@ static int add_word(struct buffer *sql, const char *word, struct error *e)
     return 0;
 }
 
-/* The combination of a job that the database has. */
+/* A condition for the combination of a recorded job. */
 static int add_job(struct db *db, const char *word, struct buffer *sql, struct error *e)
 {
     int64_t job;
@@ -177,7 +174,7 @@ static int add_rule(struct answer *w, size_t i, const struct match_counts *count
     return r->warning ? 0 : match_excluded(w->session->space, &query, e);
 }
 
-/* The values of a key, least first, with whether one of them is `value`. */
+/* Selects the values of a key in order, and whether one of them is `value`. */
 static int open_values(struct answer *w, const struct key *key, const char *value, struct stmt **out, struct error *e)
 {
     struct buffer sql = BUFFER_INIT;
@@ -241,7 +238,7 @@ static int add_values(struct answer *w, const struct key *key, const char *value
     return rc;
 }
 
-/* Where nothing has these values: what values there are. */
+/* If no combination has these values: the values that there are. */
 static int add_missing_values(struct answer *w, const struct arguments *a, struct error *e)
 {
     const struct names *n = &w->session->space->names;
@@ -261,8 +258,7 @@ static int add_missing_values(struct answer *w, const struct arguments *a, struc
 
 /* --- as JSON --- */
 
-/* Adds to `object` the columns of the only row, all of them null where there is none; or with `list` a list of the
- * rows. */
+/* Adds the columns of the only row to `object`, or with `list` the rows as a list. */
 static int add_rows(struct answer *w, const char *sql, const struct hash128 *key, cJSON *object, const char *list,
                     struct error *e)
 {
@@ -408,13 +404,7 @@ static int why(const struct arguments *a, struct error *e)
     struct session s = {0};
     struct expression filter = EXPRESSION_INIT;
     struct answer w = {.session = &s, .filter = &filter, .json = o->match.json ? json_document() : NULL};
-    int status = store_exists(o->match.db) ? store_open_read_only(o->match.db, &w.db, e) : 0;
-    if (status == 0)
-        status = session_open_recorded(&s, &o->match, a, w.db, e);
-    if (status == 0 && w.db)
-        status = model_info_use_known(&s, w.db, e);
-    if (status == 0 && w.db)
-        status = learning_load(s.space, w.db, e);
+    int status = session_open_known(&s, &o->match, a, &w.db, e);
     if (status == 0)
         status = compile_filter(&s, a, w.db, &filter, e);
     if (status == 0)

@@ -290,8 +290,7 @@ static int take_member(struct config_source *s, const char *section, const struc
     for (size_t i = 0; rc == 0 && m->kind == JSON_OBJECT && !*section && i < m->count; i++)
         rc = take_member(s, key, &m->children[i], e);
     if (m->kind == JSON_SCALAR) {
-        size_t n = strlen(m->text);
-        char *value = m->text[0] == '"' ? xstrndup(m->text + 1, n - 2) : xstrdup(m->text);
+        char *value = json_text_plain(m);
         rc = take(s, key, value, e);
         free(value);
     }

@@ -133,6 +133,11 @@ static const char *const facts[] = {"num_params",           "hidden_size", "num_
                                     "trainable_num_params", "gpu_mem",     "profile",    "rank"};
 enum { FACTS_ABOVE_0 = 6 };
 
+static bool is_truth(const struct json *j)
+{
+    return j->kind == JSON_SCALAR && (strcmp(j->text, "true") == 0 || strcmp(j->text, "false") == 0);
+}
+
 static void check_fact(const struct knob_source *p, const struct json *fact)
 {
     const char *near = suggest_nearest(fact->name, facts, LENGTH(facts));
@@ -141,6 +146,8 @@ static void check_fact(const struct knob_source *p, const struct json *fact)
                      near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
         return;
     }
+    if (strcmp(fact->name, "profile") == 0 && !json_text_is_null(fact) && !is_truth(fact))
+        problems_add(p->problems, position_of(p, fact), "autotuning.model_info.profile must be true or false");
     for (size_t i = 0; i < FACTS_ABOVE_0; i++) {
         long long n;
         if (strcmp(facts[i], fact->name) == 0 && !json_text_is_null(fact) && (!json_text_integer(fact, &n) || n < 1))
@@ -149,14 +156,9 @@ static void check_fact(const struct knob_source *p, const struct json *fact)
     }
 }
 
-static char *string_of(const struct json *j)
-{
-    return j->kind == JSON_SCALAR && j->text[0] == '"' ? xstrndup(j->text + 1, strlen(j->text) - 2) : NULL;
-}
-
 static void set_choice(const struct knob_source *p, struct autotuning *a, enum knob_kind kind)
 {
-    char *text = string_of(p->member);
+    char *text = json_text_string(p->member);
     for (size_t i = 0; text && kind == KNOB_METRIC && i < LENGTH(metrics); i++) {
         if (strcmp(metrics[i].name, text) == 0) {
             a->metric = metrics[i].metric;
@@ -189,7 +191,7 @@ static void set_number(const struct knob_source *p, const struct knob *k, long l
 
 static void set_text(const struct knob_source *p, char **out)
 {
-    char *text = string_of(p->member);
+    char *text = json_text_string(p->member);
     if (!text || !*text || strchr(text, '\\')) {
         wrong(p, "the name of a directory");
         free(text);
@@ -207,7 +209,7 @@ static void set_knob(const struct knob_source *p, const struct knob *k, struct a
     case KNOB_IGNORED:
         break;
     case KNOB_BOOL:
-        if (j->kind != JSON_SCALAR || (strcmp(j->text, "true") != 0 && strcmp(j->text, "false") != 0))
+        if (!is_truth(j))
             wrong(p, "true or false");
         else
             *(bool *)member = j->text[0] == 't';

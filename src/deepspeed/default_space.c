@@ -107,7 +107,7 @@ static const struct json *nvme_of(const struct default_space *d)
 {
     const struct json *path =
         path_in(d, "offload_optimizer") ? path_in(d, "offload_optimizer") : path_in(d, "offload_param");
-    char *plain = path ? xstrndup(path->text + 1, strlen(path->text) - 2) : NULL;
+    char *plain = path ? json_text_string(path) : NULL;
     bool is_there = plain && (d->cluster->hostfile || access(plain, W_OK) == 0);
     free(plain);
     return is_there ? path : NULL;

@@ -80,7 +80,7 @@ static char *value_text(const char *key, const struct json *j)
         return NULL;
     if (ds_wants_integer(key) && json_text_integer(j, &whole))
         return xasprintf("%lld", whole);
-    return j->text[0] == '"' ? xstrndup(j->text + 1, strlen(j->text) - 2) : xstrdup(j->text);
+    return json_text_plain(j);
 }
 
 /* DeepSpeed's tuner looks for a key by its last name alone. */

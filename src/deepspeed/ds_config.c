@@ -174,8 +174,33 @@ static bool is_one_of(const char *const *list, const char *name, const char **ne
     return *near && strcmp(*near, name) == 0;
 }
 
-static void check_spec_key(const struct ds_config *c, const struct axis *axis, size_t k, struct problems *problems)
+typedef bool spec_key_test(void *context, const struct axis *axis, size_t key);
+
+/* Whether the test holds for a key of a training or parallel spec; it is not asked about those behind it. */
+static bool any_spec_key(const struct sweep *s, spec_key_test *holds, void *context)
 {
+    for (int kind = SECTION_TRAINING; kind <= SECTION_PARALLEL; kind++)
+        for (size_t b = 0; b < s->sections[kind].block_count; b++) {
+            const struct block *block = &s->sections[kind].blocks[b];
+            for (size_t a = 0; a < block->axis_count; a++)
+                for (size_t k = 0; k < block->axes[a].key_count; k++)
+                    if (holds(context, &block->axes[a], k))
+                        return true;
+        }
+    return false;
+}
+
+struct spec_check {
+    const struct ds_config *config;
+    struct problems *problems;
+};
+
+/* Never holds: it is asked about all. */
+static bool check_spec_key(void *context, const struct axis *axis, size_t k)
+{
+    const struct spec_check *check = context;
+    const struct ds_config *c = check->config;
+    struct problems *problems = check->problems;
     const struct value *value = &axis->values[k];
     const char *place = place_of(c->sweep, axis->keys[k], value->kind == VALUE_JSON && value->text[0] == '{');
     struct json probe = {0};
@@ -191,33 +216,13 @@ static void check_spec_key(const struct ds_config *c, const struct axis *axis, s
                      axis->keys[k], c->path ? c->path : "the ds_config");
     json_text_free(&probe);
     buffer_free(&text);
-}
-
-static void check_specs(const struct ds_config *c, struct problems *problems)
-{
-    for (int kind = SECTION_TRAINING; kind <= SECTION_PARALLEL; kind++) {
-        const struct section *section = &c->sweep->sections[kind];
-        for (size_t b = 0; b < section->block_count; b++)
-            for (size_t a = 0; a < section->blocks[b].axis_count; a++)
-                for (size_t k = 0; k < section->blocks[b].axes[a].key_count; k++)
-                    check_spec_key(c, &section->blocks[b].axes[a], k, problems);
-    }
-}
-
-/* Whether a key of some spec has that last name. */
-static bool is_leaf_of_specs(const struct sweep *s, const char *name)
-{
-    for (int kind = SECTION_TRAINING; kind <= SECTION_PARALLEL; kind++)
-        for (size_t b = 0; b < s->sections[kind].block_count; b++)
-            for (size_t a = 0; a < s->sections[kind].blocks[b].axis_count; a++) {
-                const struct axis *axis = &s->sections[kind].blocks[b].axes[a];
-                for (size_t k = 0; k < axis->key_count; k++) {
-                    const char *dot = strrchr(axis->keys[k], '.');
-                    if (strcmp(dot ? dot + 1 : axis->keys[k], name) == 0)
-                        return true;
-                }
-            }
     return false;
+}
+
+static bool has_last_name(void *context, const struct axis *axis, size_t k)
+{
+    const char *dot = strrchr(axis->keys[k], '.');
+    return strcmp(dot ? dot + 1 : axis->keys[k], context) == 0;
 }
 
 /* A misspelt key would map nothing, and nobody would notice. */
@@ -231,7 +236,7 @@ static void check_arguments(const struct ds_config *c, struct problems *problems
         bool known = is_one_of(ds_sections, head, &near) || strings_have(c->sweep->deepspeed.sections, head);
         if (!known && !strchr(a->name, '.'))
             known = is_one_of(ds_zero_keys, head, &ignored) || json_text_find_anywhere(&c->root, head) ||
-                    is_leaf_of_specs(c->sweep, head);
+                    any_spec_key(c->sweep, has_last_name, head);
         if (!known)
             problems_add(problems, a->at, "arg_mappings: a ds_config has no key \"%s\"%s%s%s", a->name,
                          near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
@@ -247,18 +252,17 @@ static bool settles_batch(const struct sweep *s, const char *key)
                      strncmp(place, "elasticity.", strlen("elasticity.")) == 0);
 }
 
+static bool key_settles_batch(void *context, const struct axis *axis, size_t k)
+{
+    return settles_batch(context, axis->keys[k]);
+}
+
 static bool specs_settle_batch(const struct sweep *s)
 {
     for (size_t i = 0; i < s->derived_count; i++)
         if (settles_batch(s, s->derived[i].name))
             return true;
-    for (int kind = SECTION_TRAINING; kind <= SECTION_PARALLEL; kind++)
-        for (size_t b = 0; b < s->sections[kind].block_count; b++)
-            for (size_t a = 0; a < s->sections[kind].blocks[b].axis_count; a++)
-                for (size_t k = 0; k < s->sections[kind].blocks[b].axes[a].key_count; k++)
-                    if (settles_batch(s, s->sections[kind].blocks[b].axes[a].keys[k]))
-                        return true;
-    return false;
+    return any_spec_key(s, key_settles_batch, (void *)s);
 }
 
 /* Arguments are put among words; a line for the shell has none. */
@@ -289,7 +293,7 @@ struct ds_config *ds_config_open(const struct sweep *s, struct problems *problem
     c->is_known = read_base(c, problems);
     if (is_profiled(s))
         drop_tuning(&c->root);
-    check_specs(c, problems);
+    any_spec_key(s, check_spec_key, &(struct spec_check){c, problems});
     check_arguments(c, problems);
     for (char **key = s->model_info.without; s->model_info.is_job && key && *key; key++)
         json_text_remove(&c->root, *key);

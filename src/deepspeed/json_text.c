@@ -415,6 +415,17 @@ bool json_text_is(const struct json *j, const char *text)
     return j->kind == JSON_SCALAR && j->text[0] == '"' && strlen(j->text) == n + 2 && memcmp(j->text + 1, text, n) == 0;
 }
 
+char *json_text_string(const struct json *j)
+{
+    return j->kind == JSON_SCALAR && j->text[0] == '"' ? xstrndup(j->text + 1, strlen(j->text) - 2) : NULL;
+}
+
+char *json_text_plain(const struct json *j)
+{
+    char *text = json_text_string(j);
+    return text || j->kind != JSON_SCALAR ? text : xstrdup(j->text);
+}
+
 bool json_text_is_null(const struct json *j)
 {
     return j->kind == JSON_SCALAR && strcmp(j->text, "null") == 0;

@@ -47,6 +47,11 @@ void json_text_add(const struct json *j, int indent, struct buffer *out);
 /* Whether it is the string `text`. */
 bool json_text_is(const struct json *j, const char *text);
 
+/* What stands between the quotes of a string, escapes as written; of another scalar json_text_plain() is its text, and
+ * json_text_string() NULL, as for what is no scalar. The caller's. */
+char *json_text_string(const struct json *j);
+char *json_text_plain(const struct json *j);
+
 bool json_text_is_null(const struct json *j);
 
 /* A whole number, also one spelled 2e8 or 8.0. */

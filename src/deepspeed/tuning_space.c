@@ -366,6 +366,13 @@ static void check_mapped(struct writing *w, const struct json *flag, const char 
     free(fault);
 }
 
+/* The caller's. */
+static char *first_word(const char *text)
+{
+    text += strspn(text, " ");
+    return xstrndup(text, strcspn(text, " "));
+}
+
 static void add_deepspeed(struct writing *w)
 {
     const struct json *m = w->r->knobs->arg_mappings;
@@ -387,23 +394,20 @@ static void add_deepspeed(struct writing *w)
         buffer_add_text(w->out, "]\n");
     for (size_t i = 0; m && i < m->count; i++) {
         const struct json *flag = &m->children[i];
-        char *key = xstrndup(flag->name + strspn(flag->name, " "), strcspn(flag->name + strspn(flag->name, " "), " "));
+        char *key = first_word(flag->name), *text = json_text_string(flag), *word = first_word(text ? text : "");
         if (i == 0)
             buffer_add_text(w->out, "\n[deepspeed.arg_mappings]\n");
         check_mapped(w, flag, key);
         add_key(w, key);
-        char *text =
-            flag->kind == JSON_SCALAR && flag->text[0] == '"' ? xstrndup(flag->text + 1, strlen(flag->text) - 2) : NULL;
-        char *trimmed = text ? xstrndup(text + strspn(text, " "), strcspn(text + strspn(text, " "), " ")) : xstrdup("");
-        if (!*trimmed)
+        if (!*word)
             error_add_line(&w->problems, ERROR_USAGE,
                            "%s:%d:%d: autotuning.arg_mappings.%s must be a flag of the script", w->r->ds_file,
                            flag->line, flag->column, key);
-        add_text(w, trimmed);
+        add_text(w, word);
         buffer_add_char(w->out, '\n');
         free(key);
         free(text);
-        free(trimmed);
+        free(word);
     }
     free(path);
 }

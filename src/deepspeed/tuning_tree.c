@@ -38,19 +38,12 @@ struct tuning_results {
 
 /* --- what there is --- */
 
-/* The text between quotes, or the number. */
-static char *plain(const struct json *j)
-{
-    size_t n = strlen(j->text);
-    return j->text[0] == '"' ? xstrndup(j->text + 1, n - 2) : xstrdup(j->text);
-}
-
 static void add_part(struct buffer *b, const struct json *config, const char *path, const char *title)
 {
     const struct json *j = json_text_find(config, path);
     if (!j || j->kind != JSON_SCALAR || json_text_is(j, "auto"))
         return;
-    char *text = plain(j);
+    char *text = json_text_plain(j);
     buffer_printf(b, "%s%s%s", b->length ? "_" : "", title, text);
     free(text);
 }

@@ -1,4 +1,4 @@
-/* Which columns and how much of their texts the page shows, and the jobs in which order. */
+/* Which columns the page shows, where texts are cut, and the order of jobs. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ bool html_is_outcome(const char *title, enum html_role role)
     return role == HTML_METRIC;
 }
 
-/* What tells jobs apart and what came of them; identifiers of files and the like are in the exports. */
+/* Keys that vary and outcomes; identifiers and paths are only in the exports. */
 static bool is_shown(const struct html_data *d, const struct html_column *c)
 {
     if (c->role == HTML_KEY || strcmp(c->title, "predicted_memory_of") == 0)
@@ -63,7 +63,7 @@ size_t html_varying(const struct html_data *d, const struct html_column **keys, 
 
 /* --- texts --- */
 
-/* Of 15 MB that a page of 100,000 jobs may have, the rest is for what came of them and for numbers. */
+/* Of the 15 MB that a page of 100,000 jobs may take; the rest is for outcomes and numbers. */
 #define LEVEL_BYTES_MOST 6e6
 #define LEVEL_LEAST 8
 
@@ -88,7 +88,7 @@ size_t html_level_most(const struct html_data *d)
     size_t limit = HTML_LEVEL_MOST, levels = 0;
     for (size_t i = 0; i < d->column_count; i++)
         levels += d->columns[i].role == HTML_KEY ? d->columns[i].level_count : 0;
-    /* Each column may be an escape of ten bytes. */
+    /* A column may be an escape of ten bytes. */
     if ((double)levels * HTML_LEVEL_MOST * 10 <= LEVEL_BYTES_MOST)
         return limit;
     for (double bytes; limit > LEVEL_LEAST && (bytes = level_bytes(d, limit)) > LEVEL_BYTES_MOST;) {

@@ -1,17 +1,17 @@
-// --- the place of a job, and of several side by side: #job=7, #pin=7,12 ---
+// --- the panel with one job, or several side by side: #job=7, #pin=7,12 ---
 const details = JSON.parse($("details")?.textContent || "{}");
 const panel = $("chosen");
 let onlyDifferences = true;
 let cameFrom = null;
 
-// Of what runs recorded of their surroundings; the rest of an attempt is its outcome.
+// What an attempt records of its environment; everything else in it is its outcome.
 const SURROUNDINGS = ["host", "executor", "reference", "slot", "meshsweep", "working_directory", "git_commit",
   "versions", "cpu", "gpus", "scripts"];
 const GROUPS = ["outcome", "configuration", "measured", "predicted", "command", "environment", "where it ran", "files",
   "output"];
 const OUTCOME = ["does_not_meet", "held", "reason", "devices", "timeout_ms", "idle_timeout_ms", "startup_timeout_ms"];
 
-// The 97.5 % quantile of t with 1, 2, … degrees of freedom; the interval of a mean whose samples are independent.
+// 97.5 % quantiles of Student's t for 1, 2, … degrees of freedom. The interval assumes independent samples.
 const T = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
 const halfWidth = ({ samples, stddev }) => {
   if (!(samples > 1) || stddev === undefined) return NaN;
@@ -23,7 +23,7 @@ const withUnit = (value, unit) => {
   return unit && !isBytes(unit) ? `${text} ${unit.split(",")[0]}` : text;
 };
 
-// A cell: what it says, and all of it on hover.
+// The text of a cell, and the full text for its tooltip.
 const cell = (text, full = text) => ({ text: String(text), full: String(full) });
 
 const metricCell = (m) => {
@@ -46,13 +46,11 @@ const attemptWords = (a) => [
 ].filter(Boolean).join(", ");
 
 const linkFiles = (directory) => {
-  const link = document.createElement("a");
-  link.href = [data.files, ...directory.split("/")].map(encodeURIComponent).join("/") + "/output.log";
-  link.textContent = `${data.files}/${directory}/output.log`;
-  return link;
+  const href = [data.files, ...directory.split("/")].map(encodeURIComponent).join("/") + "/output.log";
+  return element("a", { href }, `${data.files}/${directory}/output.log`);
 };
 
-// [group, label] → cell, in the order in which they stand.
+// A map from "group\nlabel" to a cell, in display order.
 const factsOf = (id) => {
   const facts = new Map();
   const i = rowOf.get(id);
@@ -99,13 +97,11 @@ const factsOf = (id) => {
   return facts;
 };
 
-// Words that the first job's text lacks are marked.
-const markWords = (element, text, base) => {
+// Highlights the words that the first job's text does not have.
+const markWords = (holder, text, base) => {
   const known = new Set(base.split(/\s+/));
-  for (const word of text.split(/(\s+)/)) {
-    if (!word.trim() || known.has(word)) element.append(word);
-    else element.append(Object.assign(document.createElement("mark"), { textContent: word }));
-  }
+  const marked = (word) => (!word.trim() || known.has(word) ? word : element("mark", {}, word));
+  holder.append(...text.split(/(\s+)/).map(marked));
 };
 
 const fillCell = (td, fact, label, base) => {
@@ -114,8 +110,7 @@ const fillCell = (td, fact, label, base) => {
     return;
   }
   const long = label === "shell" || label === "its end" || fact.text.includes("\n");
-  const holder = long ? td.appendChild(document.createElement("pre")) : td;
-  if (long) holder.tabIndex = 0;
+  const holder = long ? td.appendChild(element("pre", { tabIndex: 0 })) : td;
   if (fact.element) holder.append(fact.element());
   else if (label === "shell" && base && base !== fact) markWords(holder, fact.text, base.text);
   else holder.textContent = fact.text;
@@ -123,7 +118,7 @@ const fillCell = (td, fact, label, base) => {
 };
 
 const copyButton = (words, text) => {
-  const button = Object.assign(document.createElement("button"), { type: "button", textContent: words });
+  const button = element("button", { type: "button" }, words);
   button.addEventListener("click", () => {
     const done = () => {
       button.textContent = "copied";
@@ -135,20 +130,14 @@ const copyButton = (words, text) => {
 };
 
 const headOf = (id) => {
-  const th = document.createElement("th");
-  const i = rowOf.get(id);
   const pinned = state.pins.includes(id);
-  const title = document.createElement("b");
-  const pin = document.createElement("button");
-  pin.type = "button";
-  pin.textContent = pinned ? "unpin" : "pin";
-  title.textContent = `job ${id}${i === winner ? ", the winner" : ""}`;
-  th.scope = "col";
+  const title = element("b", {}, `job ${id}${rowOf.get(id) === winner ? ", the winner" : ""}`);
+  const pin = element("button", { type: "button" }, pinned ? "unpin" : "pin");
   pin.addEventListener("click", () => {
     if (pinned && state.job === id) state.job = null;
     togglePin(id);
   });
-  th.append(title, " ", pin, " ", copyButton("copy show", `meshsweep show ${id}`));
+  const th = element("th", { scope: "col" }, title, " ", pin, " ", copyButton("copy show", `meshsweep show ${id}`));
   if (details[id]?.shell) th.append(" ", copyButton("copy command", details[id].shell));
   return th;
 };
@@ -166,12 +155,11 @@ const objectiveCell = (id, base) => {
 const drawPanel = (ids) => {
   const facts = ids.map(factsOf);
   const labels = [...new Set(facts.flatMap((f) => [...f.keys()]))];
-  const side = document.createElement("table");
+  const side = element("table", { className: "plain" });
   const head = side.createTHead().insertRow();
   const body = side.createTBody();
   let hidden = 0;
-  side.className = "plain";
-  head.append(document.createElement("td"), ...ids.map(headOf));
+  head.append(element("td"), ...ids.map(headOf));
   if (sought) {
     const cells = ids.map((id) => objectiveCell(id, ids[0]));
     if (cells.some((c) => c.text !== "none")) addLine(body, sought.name, cells);
@@ -182,10 +170,7 @@ const drawPanel = (ids) => {
     const shown = ids.length > 1 && onlyDifferences ? differing : own;
     hidden += own.length - shown.length;
     if (!shown.length) continue;
-    const title = body.insertRow().appendChild(document.createElement("th"));
-    title.colSpan = ids.length + 1;
-    title.textContent = group;
-    title.className = "group";
+    body.insertRow().append(element("th", { className: "group", colSpan: ids.length + 1 }, group));
     for (const label of shown) addLine(body, label.split("\n")[1], facts.map((f) => f.get(label)));
   }
   $("chosen-table").replaceChildren(side);
@@ -201,7 +186,6 @@ const drawPanel = (ids) => {
 const noteOn = (ids, why) => ids.length === 0 ? ""
   : `${why}${ids.map((id) => `job ${id}`).join(", ")}: meshsweep show has its attempts, command and output.`;
 
-// Its own curves, where the page has them.
 const drawChosenCurves = (ids) => {
   const has = curveNames.length > 0 && ids.some((id) => curves[id]);
   $("chosen-curves").hidden = !has;
@@ -210,15 +194,13 @@ const drawChosenCurves = (ids) => {
 
 const addLine = (body, label, cells) => {
   const row = body.insertRow();
-  const th = row.appendChild(document.createElement("th"));
-  th.scope = "row";
-  th.textContent = label;
+  row.append(element("th", { scope: "row" }, label));
   for (const fact of cells) fillCell(row.insertCell(), fact, label, cells[0]);
   if (cells.length > 1 && new Set(cells.map((c) => c?.text)).size > 1) row.className = "differs";
 };
 
 const showChosen = () => {
-  const ids = [...new Set([...state.pins, state.job].filter((id) => id !== null))];
+  const ids = chosenJobs();
   const opens = panel.hidden && ids.length > 0;
   if (opens) cameFrom = document.activeElement;
   panel.hidden = !ids.length;

@@ -1,4 +1,4 @@
-/* The winners where configurations compete ([sweep] replicate, group_by): one of each group. */
+/* The winner of each group, if configurations compete ([sweep] replicate, group_by). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 struct group {
     const struct configuration *items; /* the winner first */
     size_t count;
-    long row; /* of the winner's job; -1: the page does not hold it */
+    long row; /* of the winner's job; -1: not on this page */
     struct lead lead;
 };
 
@@ -40,7 +40,7 @@ static struct groups find_groups(const struct html_data *d, const struct configu
     return all;
 }
 
-/* Of replicates by their means. */
+/* For replicates, from their means. */
 static void lead_by_means(struct group *g)
 {
     const struct configuration *winner = g->items, *next = g->items + 1;
@@ -125,13 +125,13 @@ static void add_header(struct html_page *p, const struct best *b)
                              "<th scope=col>job</thead><tbody>\n");
 }
 
-/* The key of `row` whose "KEY=VALUE" `text` begins with and which stands in words otherwise; NULL: none. */
+/* The key of `row` that `text` begins with ("KEY=VALUE") and that is shown as a size; NULL: none. */
 static const struct html_column *size_at(const struct html_data *d, size_t row, const char *text)
 {
     char size[HTML_SIZE_BYTES];
     for (size_t i = 0; i < d->column_count; i++) {
         const struct html_column *c = &d->columns[i];
-        const char *value = c->values[row].text, *dot = strrchr(c->title, '.'), *name = dot ? dot + 1 : c->title;
+        const char *value = c->values[row].text, *name = html_column_name(c);
         const size_t length = strlen(name);
         if (c->role == HTML_KEY && value && html_key_text(c, value, size) != value &&
             strncmp(text, name, length) == 0 && text[length] == '=' &&
@@ -180,7 +180,9 @@ static void add_row(struct html_page *p, const struct best *b, const struct grou
     add_share_cell(&p->out, g->lead.ahead);
     add_share_cell(&p->out, g->lead.low);
     add_share_cell(&p->out, g->lead.high);
-    buffer_printf(&p->out, "<td><a href=\"#j%lld\">%lld</a>\n", (long long)c->job, (long long)c->job);
+    buffer_add_text(&p->out, "<td>");
+    html_link_job(&p->out, "", c->job);
+    buffer_add_char(&p->out, '\n');
 }
 
 /* --- one below the other --- */
@@ -206,9 +208,7 @@ static int add_details(struct html_page *p, const struct best *b, const struct g
         hint_add_db(&command, p->database);
         buffer_add_text(&command, " --group ");
         shell_add_word(&command, g->items->group);
-        buffer_add_text(&p->out, "<p class=note>Files to use it: <code>");
-        html_add(&p->out, buffer_text(&command), HTML_TEXT_MOST);
-        buffer_add_text(&p->out, " --out DIR</code></p>\n");
+        html_text(&p->out, "<p class=note>Files to use it: <code>", buffer_text(&command), " --out DIR</code></p>\n");
         buffer_free(&command);
     }
     buffer_add_text(&p->out, "</details>\n");

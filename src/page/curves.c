@@ -1,4 +1,4 @@
-/* The samples of metrics over steps, of as many jobs as the page has room for, thinned to what a screen can show. */
+/* Samples of metrics over steps, for as many jobs as fit on the page, thinned to the resolution of a screen. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,13 +8,13 @@
 #include "page/text.h"
 #include "util/memory.h"
 
-#define CURVES_BYTES 500000   /* of all of them */
-#define FAILED_BYTES 150000   /* of these, kept for jobs without an objective */
-#define SAMPLES_MOST 10000000 /* read: beyond, the page would take longer than the rest of it */
+#define CURVES_BYTES 500000   /* for all curves */
+#define FAILED_BYTES 150000   /* reserved for jobs without an objective */
+#define SAMPLES_MOST 10000000 /* samples read; more would take longer than the rest of the page */
 #define NAMES_MOST 16
-#define BUCKETS_MOST 240 /* pixel columns; of each the lowest and the highest sample */
+#define BUCKETS_MOST 240 /* about a pixel column each, with its lowest and highest sample */
 #define BUCKETS_LEAST 24
-#define POINT_BYTES 14 /* of a bucket, about */
+#define POINT_BYTES 14 /* of a bucket, roughly */
 #define STATED_MOST 40 /* rows of the table */
 
 struct curve {
@@ -32,7 +32,7 @@ struct curves {
     struct html_page *page;
     struct stmt *samples;
     struct curve curve;
-    struct buffer barred; /* "7,12": jobs that do not compete, of those that have curves here */
+    struct buffer barred; /* "7,12": jobs with curves that cannot win */
     size_t buckets;
     size_t jobs, read, with_samples;
     struct stated stated[STATED_MOST];
@@ -59,7 +59,7 @@ static void add_list(struct buffer *out, const char *name, const double *values,
     buffer_add_char(out, ']');
 }
 
-/* What lies in a pixel column; NaN where nothing does. */
+/* The lowest and highest sample of each bucket; NaN if it has none. */
 static void add_buckets(struct buffer *out, const struct curve *s, size_t buckets)
 {
     double low[BUCKETS_MOST], high[BUCKETS_MOST];
@@ -69,7 +69,7 @@ static void add_buckets(struct buffer *out, const struct curve *s, size_t bucket
     for (size_t i = 0; i < s->count; i++) {
         double at = width > 0 ? (s->x[i] - from) / width : (double)i * (double)buckets / (double)s->count;
         size_t bucket = !(at > 0) ? 0 : at >= (double)buckets ? buckets - 1 : (size_t)at;
-        low[bucket] = fmin(low[bucket], s->y[i]); /* fmin takes the other where one is NaN */
+        low[bucket] = fmin(low[bucket], s->y[i]); /* fmin ignores NaN */
         high[bucket] = fmax(high[bucket], s->y[i]);
     }
     buffer_printf(out, ",\"from\":%.7g,\"by\":%.7g", from + width / 2, width);
@@ -121,7 +121,7 @@ static void note_stated(struct curves *c, int64_t job, const char *name)
 
 /* --- reading --- */
 
-/* "7":{"loss":{…},…}, of a job with two samples of anything. */
+/* Ends a series of "7":{"loss":{…},…}; series of one sample are left out. */
 static bool end_series(struct curves *c, int64_t job, const char *name, int64_t warmup, size_t *names)
 {
     bool adds = c->curve.count > 1 && *names < NAMES_MOST;
@@ -170,7 +170,7 @@ static int add_job(struct curves *c, int64_t job, struct error *e)
     return rc;
 }
 
-/* How many series there are says how finely each can be shown. */
+/* The resolution depends on how many series share the room. */
 static int choose_buckets(struct curves *c, struct error *e)
 {
     struct stmt *s = NULL;

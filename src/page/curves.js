@@ -1,8 +1,8 @@
-// --- curves: samples over steps, of the pinned jobs or the best that pass (curves.c) ---
+// --- curves: samples over steps, of the pinned jobs or the best ones that pass the filter (data: curves.c) ---
 const curves = JSON.parse($("curve-data")?.textContent || "{}");
 const curveNames = [...new Set(Object.values(curves).flatMap(Object.keys))];
 const CURVES_SHOWN = 8;
-// Those that do not meet the conditions, or were ended early: they come after all that compete.
+// Jobs that cannot win (html_job.barred); they are listed last.
 const curvesBarred = new Set(JSON.parse($("curve-barred")?.textContent || "[]"));
 
 const curveMetric = () => {
@@ -13,7 +13,7 @@ const curveMetric = () => {
 
 const curveJobs = (metric) => {
   const has = (id) => curves[id]?.[metric];
-  const asked = [...new Set([...state.pins, state.job].filter((id) => id !== null))];
+  const asked = chosenJobs();
   if (asked.length) return asked.filter(has).slice(0, PALETTE);
   const order = orderBy(sought || jobColumn, bestFirst(sought));
   const jobs = order.filter((i) => passing[i] && has(jobAt(i))).map(jobAt);
@@ -38,7 +38,7 @@ const curveRange = (list, log) => {
   return ends;
 };
 
-// Samples that are not finite are gaps.
+// Samples that are not finite leave a gap.
 const drawCurve = (context, frame, series, colour, log) => {
   let open = false;
   const shows = (v) => v !== null && v !== undefined && (!log || v > 0);
@@ -47,7 +47,7 @@ const drawCurve = (context, frame, series, colour, log) => {
   context.beginPath();
   series.low.forEach((low, at) => {
     if (!shows(low)) {
-      // A pixel column without a sample is none where samples lie farther apart than columns.
+      // An empty bucket is not a gap: samples may lie farther apart than buckets.
       open = open && series.high !== undefined;
       return;
     }
@@ -87,7 +87,7 @@ const drawCurvesOf = (jobs, place, legend) => {
   place.replaceChildren();
   drawLegend(legend, curveLegend(jobs, metric));
   if (!(ends.y[0] <= ends.y[1])) return;
-  const canvas = place.appendChild(document.createElement("canvas"));
+  const canvas = place.appendChild(element("canvas"));
   const width = place.clientWidth;
   const height = Math.min(360, Math.max(240, width * 0.45));
   const context = openCanvas(canvas, width, height);
@@ -100,7 +100,6 @@ const drawCurvesOf = (jobs, place, legend) => {
   list.forEach((series, at) => drawCurve(context, frame, series, ink("--c" + at), log));
 };
 
-// A row per step, a column per job.
 const curveFigures = (jobs, metric) => {
   const steps = new Map();
   jobs.forEach((id, at) => {
@@ -125,7 +124,7 @@ const drawCurves = () => {
   if (!curveNames.length) return;
   const metric = curveMetric();
   const jobs = curveJobs(metric);
-  const asked = state.pins.length || state.job !== null;
+  const asked = chosenJobs().length > 0;
   const none = `No ${asked ? "chosen" : "passing"} job has samples of ${metric} in this page.`;
   $("curve-jobs").textContent = !jobs.length ? none : asked ? "chosen jobs" : `the best ${jobs.length} that pass`;
   drawCurvesOf(jobs, $("curve-plot"), $("curve-legend"));

@@ -52,7 +52,8 @@ static int read_sweep(struct db *db, struct html_data *out, struct error *e)
 
 /* --- the columns --- */
 
-/* The view's order: fixed ones, keys up to "state", "failure", "attempts", metrics up to "duration_ms", the rest. */
+/* The order of columns in the view: fixed ones, keys, state, failure and attempts, metrics, duration_ms and the rest.
+ * */
 enum html_role html_role_of(const char *title, enum html_role *section)
 {
     static const struct {
@@ -141,7 +142,7 @@ struct ranked {
     size_t row;
 };
 
-/* Numbers in their order, before texts in theirs. */
+/* Numbers before texts, each in their order. */
 static int by_value(const void *a, const void *b)
 {
     const struct html_value *x = ((const struct ranked *)a)->value, *y = ((const struct ranked *)b)->value;
@@ -186,7 +187,7 @@ bool html_column_stands(const struct html_column *c)
     return html_column_varies(c) && !c->twin;
 }
 
-/* Fixed columns of few texts each. */
+/* Fixed columns with few distinct texts. */
 static bool is_told_by_text(const struct html_column *c)
 {
     static const char *const titles[] = {"state", "failure", "error", "predicted_memory_of"};
@@ -196,7 +197,8 @@ static bool is_told_by_text(const struct html_column *c)
     return false;
 }
 
-/* Marks the keys that a question has: "section.key", as a column is titled where another section has such a key. */
+/* Marks the keys that the SQL returns as "section.key". A column has the section in its title only if the key alone is
+ * ambiguous. */
 static int mark_keys(struct db *db, struct html_data *d, const char *sql, void (*mark)(struct html_column *c),
                      struct error *e)
 {
@@ -235,7 +237,7 @@ static const struct {
     {"SELECT r.value FROM meta AS m, json_each(m.value) AS r WHERE m.name = 'replicate'", mark_replicated},
 };
 
-/* Whether every value of one goes with one value of the other. */
+/* Whether each value of one key goes with exactly one value of the other. */
 static bool move_together(const struct html_column *a, const struct html_column *b, size_t rows)
 {
     if (a->level_count != b->level_count)
@@ -255,14 +257,19 @@ static bool move_together(const struct html_column *a, const struct html_column 
     return same;
 }
 
-static int standing(const struct html_column *c)
+const char *html_column_name(const struct html_column *c)
 {
     const char *dot = strrchr(c->title, '.');
-    return c->derived ? 0 : strcmp(dot ? dot + 1 : c->title, "name") == 0 ? 2 : 1;
+    return dot ? dot + 1 : c->title;
 }
 
-/* Of keys that move together a name stands for all, else the first that is not derived. As many levels and each of one
- * set to one of the other: since both have as many, it is one to one. */
+static int standing(const struct html_column *c)
+{
+    return c->derived ? 0 : strcmp(html_column_name(c), "name") == 0 ? 2 : 1;
+}
+
+/* Among keys that move together, a name represents the others, else the first key that is not derived. With equally
+ * many levels, a mapping from levels to levels is one to one. */
 static void find_twins(struct html_data *d)
 {
     for (size_t i = 0; i < d->column_count; i++) {
@@ -305,14 +312,12 @@ static bool has_numbers(const struct html_data *d, const struct html_column *c)
     return false;
 }
 
-/* Whose memory is predicted stands with the unit where it is the same for all. */
+/* Adds which memory is predicted to the unit, if it is the same for all jobs. */
 static void say_whose_memory(struct html_data *d)
 {
     for (size_t i = 0; i + 1 < d->column_count; i++) {
         struct html_column *memory = &d->columns[i], *of = &d->columns[i + 1];
-        if (strcmp(of->title, "predicted_memory_of") != 0)
-            continue;
-        if (of->level_count != 1)
+        if (strcmp(of->title, "predicted_memory_of") != 0 || of->level_count != 1)
             continue;
         char *unit = xasprintf("%s %s", memory->unit, of->level_texts[0]);
         free(memory->unit);
@@ -320,10 +325,10 @@ static void say_whose_memory(struct html_data *d)
     }
 }
 
-/* Whether a key is of bytes, by its name and by values that are no GiB. */
+/* Whether a key is a number of bytes: by its name, and because its values are too large for GiB. */
 static bool is_size(const struct html_column *c)
 {
-    const char *dot = strrchr(c->title, '.'), *name = dot ? dot + 1 : c->title;
+    const char *name = html_column_name(c);
     const size_t length = strlen(name);
     if (c->role != HTML_KEY || !c->numeric || c->level_count == 0 ||
         (strcmp(name, "device_memory") != 0 && strcmp(name, "gpu_memory") != 0 &&
@@ -350,7 +355,7 @@ const char *html_key_text(const struct html_column *c, const char *text, char ou
     return size ? html_size(strtod(text, NULL), out) : text;
 }
 
-/* A metric of memory by its usual names, else any whose name has the word, else what the processes took. */
+/* A metric with a usual name for memory, else one with the word in its name, else the resident set of the processes. */
 static const struct html_column *find_memory(const struct html_data *d)
 {
     static const char *const names[] = {"peak_memory_bytes", "peak_memory", "memory", "max_memory_allocated"};
@@ -382,7 +387,7 @@ static enum html_state state_of(const char *name)
     return HTML_PENDING;
 }
 
-/* For each row of the SQL that is a job of the page, in the order of jobs, as those are. */
+/* Calls `mark` for each row of the SQL, which is ordered by job, that is a job of the page. */
 static int mark_jobs(struct db *db, const char *sql, struct html_data *d,
                      void (*mark)(const struct stmt *s, struct html_data *d, struct html_job *job), struct error *e)
 {
@@ -524,7 +529,7 @@ double html_memory_bytes(const struct html_data *d, size_t row)
     int64_t one = 1;
     if (!d->memory || d->memory->role != HTML_METRIC)
         return NAN;
-    char *text = xasprintf("1%s", d->memory->unit);
+    char *text = xasprintf("1%.*s", (int)html_unit_length(d->memory->unit), d->memory->unit);
     if (!parse_size_bytes(text, &one) || one < 1)
         one = 1;
     free(text);

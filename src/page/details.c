@@ -1,5 +1,5 @@
-/* What is known of each job beyond the table: its attempts, metrics, command, environment and the end of its output, of
- * as many jobs as the page has room for. */
+/* Details of jobs beyond the table: attempts, metrics, command, environment and the end of the output, for as many jobs
+ * as fit on the page. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +11,12 @@
 #include "util/utf8.h"
 
 #define DETAILS_BYTES 420000
-#define FAILED_BYTES 150000 /* of these, kept for jobs without an objective */
+#define FAILED_BYTES 150000 /* reserved for jobs without an objective */
 #define TAIL_BYTES 2500
 #define VALUE_MOST 600
-#define ATTEMPTS_MOST 100 /* the newest of a job */
+#define ATTEMPTS_MOST 100 /* the newest attempts of a job */
 
-/* A row as an object, without what is absent. */
+/* A row as a JSON object without its NULLs. */
 static void add_row(struct buffer *out, const struct stmt *s)
 {
     bool first = true;
@@ -37,7 +37,7 @@ static void add_row(struct buffer *out, const struct stmt *s)
     buffer_add_char(out, '}');
 }
 
-/* "attempts_left_out":99900, how many come before the ones that the page has. */
+/* Adds "attempts_left_out":N, the number of older attempts that are not on the page. */
 static int add_left_out(struct html_page *p, int64_t job, int64_t *out, struct error *e)
 {
     struct stmt *s = NULL;

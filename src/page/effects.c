@@ -23,8 +23,8 @@ struct effects {
     struct compared_jobs jobs;
     struct comparison items[KEYS_MOST];
     size_t count;
-    struct buffer freed; /* what was free to differ, by key */
-    struct buffer apart; /* keys of which no two jobs differ in them alone */
+    struct buffer freed; /* sentences about keys that may differ too */
+    struct buffer apart; /* keys without any pair of jobs that differ only in them */
     size_t rows;
     double low, high;
 };
@@ -59,7 +59,6 @@ static void note_free(const char *key, const struct comparison *c, struct buffer
         buffer_printf(out, "%s%s", i ? ", " : "", c->free.items[i]);
 }
 
-/* A derived key is told by those that it comes from; a name's effect is that of the whole spec. */
 static int read_effect(struct html_page *p, const char *key, struct effects *x, struct error *e)
 {
     const struct comparison_request request = {.key = key, .seed = 1, .jobs = &x->jobs};
@@ -82,12 +81,6 @@ static int read_effect(struct html_page *p, const char *key, struct effects *x, 
     return 0;
 }
 
-static bool is_name(const char *title)
-{
-    const char *dot = strrchr(title, '.');
-    return strcmp(dot ? dot + 1 : title, "name") == 0;
-}
-
 static int read_effects(struct html_page *p, struct effects *x, struct error *e)
 {
     const struct html_column *keys[KEYS_MOST];
@@ -95,8 +88,8 @@ static int read_effects(struct html_page *p, struct effects *x, struct error *e)
     if (count && compared_jobs_read(p->db, p->data->objective, &x->jobs, e) < 0)
         return -1;
     for (size_t i = 0; i < count; i++) {
-        /* Which section a bare name is of is not known here; models are what people name. */
-        const char *key = is_name(keys[i]->title) ? "model" : keys[i]->title;
+        /* The section of a bare name is not known here; usually it is the model that has a name. */
+        const char *key = strcmp(html_column_name(keys[i]), "name") == 0 ? "model" : keys[i]->title;
         if (read_effect(p, key, x, e) < 0)
             return -1;
     }
@@ -209,7 +202,7 @@ static void draw(struct html_page *p, const struct effects *x)
     buffer_free(&title);
 }
 
-/* Who runs where the other fails: that is an effect too. */
+/* Pairs of which one side fails. */
 static void add_one_sided(struct html_page *p, const struct effects *x)
 {
     bool any = false;
@@ -224,11 +217,8 @@ static void add_one_sided(struct html_page *p, const struct effects *x)
                                 "tabindex=0><table class=plain><thead><tr><th scope=col>key<th scope=col>values<th "
                                 "scope=col>only the first<th scope=col>only the second</thead><tbody>\n");
             any = true;
-            buffer_add_text(&p->out, "<tr><td>");
-            html_add(&p->out, x->items[i].key ? x->items[i].key : x->items[i].section, HTML_NAME_MOST);
-            buffer_add_text(&p->out, "<td>");
-            html_add(&p->out, pair->a, HTML_NAME_MOST);
-            buffer_add_text(&p->out, ", ");
+            html_name(&p->out, "<tr><td>", x->items[i].key ? x->items[i].key : x->items[i].section, "<td>");
+            html_name(&p->out, "", pair->a, ", ");
             html_add(&p->out, pair->b, HTML_NAME_MOST);
             buffer_printf(&p->out, "<td class=n>%lld<td class=n>%lld\n", (long long)pair->only_a,
                           (long long)pair->only_b);
@@ -253,17 +243,15 @@ int html_effects(struct html_page *p, struct error *e)
     if (rc == 0)
         add_one_sided(p, &x);
     if (rc == 0 && x.freed.length) {
-        buffer_add_text(&p->out, "<p class=note>The best of each side is compared, over the keys that rules and "
-                                 "derived keys tie to the key: ");
-        html_add(&p->out, buffer_text(&x.freed), HTML_TEXT_MOST);
-        buffer_add_text(&p->out, ".</p>\n");
+        html_text(&p->out,
+                  "<p class=note>The best of each side is compared, over the keys that rules and "
+                  "derived keys tie to the key: ",
+                  buffer_text(&x.freed), ".</p>\n");
     }
     if (rc == 0 && x.apart.length) {
         buffer_add_text(&p->out, x.rows ? "<p class=note>" : "<p class=none>");
-        buffer_add_text(&p->out,
-                        "No two successful jobs differ in only one of these keys, so their effects are not known: ");
-        html_add(&p->out, buffer_text(&x.apart), HTML_TEXT_MOST);
-        buffer_add_text(&p->out, ".</p>\n");
+        html_text(&p->out, "No two successful jobs differ in only one of these keys, so their effects are not known: ",
+                  buffer_text(&x.apart), ".</p>\n");
     }
     for (size_t i = 0; i < x.count; i++)
         comparison_free(&x.items[i]);

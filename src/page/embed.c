@@ -1,4 +1,5 @@
-/* The jobs as the page's script has them: a column is numbers, or its distinct texts and which of them each job has. */
+/* The jobs as JSON for the page's script. A column is a list of numbers, or its distinct texts and an index for each
+ * job. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "page/text.h"
 #include "results/conditions.h"
 
-/* Jobs to a line: of a page that is served, lines that changed are sent. */
+/* Jobs per line; a served page sends only lines that changed. */
 #define JOBS_TO_A_LINE 500
 
 /* --- columns --- */
@@ -34,7 +35,7 @@ static void add_levels(struct buffer *out, const struct html_column *c, size_t r
     buffer_add_char(out, ']');
 }
 
-/* A metric that was reported and is NaN is told from one that was not. */
+/* A metric that was reported as NaN differs from one that was not reported. */
 static void add_numbers(struct buffer *out, const struct html_column *c, size_t rows)
 {
     buffer_add_text(out, ",\"numbers\":[");
@@ -66,11 +67,11 @@ static void add_column(struct buffer *out, const struct html_column *c, size_t r
     buffer_add_char(out, '}');
 }
 
-/* Keys of which all jobs have the same value. */
+/* Keys with the same value in all jobs. */
 static void add_constants(struct buffer *out, const struct html_data *d)
 {
     bool first = true;
-    struct buffer sizes = BUFFER_INIT; /* those of bytes */
+    struct buffer sizes = BUFFER_INIT; /* the ones that are bytes */
     buffer_add_text(out, "],\n\"constants\":{");
     for (size_t i = 0; i < d->column_count; i++) {
         const struct html_column *c = &d->columns[i];

@@ -1,4 +1,4 @@
-/* Any column against any other: the forms; the script draws. */
+/* The plot of any column against any other: its form; the script draws it. */
 #include "page/sections.h"
 #include "page/text.h"
 

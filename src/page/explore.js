@@ -1,5 +1,5 @@
-// --- any column against any other: colour, facets, limits, matched pairs; a rectangle drawn over it filters ---
-const LEVELS_PLACED = 24; // a key with more values lies where its numbers do
+// --- the plot of any column against any other: colours, facets, limits, matched pairs, and brushing as a filter ---
+const LEVELS_PLACED = 24; // a numeric key with more values gets a continuous axis
 const FACETS_MOST = 16;
 const NARROWEST = 120;
 const JOINED_MOST = 1000;
@@ -9,7 +9,7 @@ const hasTwo = (c) => (c.levels ? c.levels.length > 1 : true);
 const axes = columns.filter((c) => hasTwo(c) && c !== columnOf("error"));
 const facetKeys = columns.filter((c) => c.levels && c.levels.length > 1 && c.levels.length <= FACETS_MOST);
 
-// What is shown until somebody chooses.
+// The defaults.
 const usual = {
   x: () => columnOf(data.memory) || keys.find(hasTwo) || jobColumn,
   y: () => sought || columns.find((c) => c.role === "metric") || columnOf("duration_ms") || jobColumn,
@@ -17,7 +17,7 @@ const usual = {
 };
 const chosenColumn = (name) => columnOf(state.plot[name]) || (usual[name] && usual[name]());
 
-// Rows at one place of a key lie side by side, each always at the same side.
+// Spreads the points of one value, each row always to the same place.
 const jitter = (i) => (((i * 2654435761) >>> 0) / 2 ** 32 - 0.5) * 0.5;
 
 const rangeOf = (column, log) => {
@@ -43,7 +43,7 @@ const axisOf = (column, log) => {
   return { column, scale: makeScale(low, high, log, column.unit), of };
 };
 
-// A colour per row, as a place among `inks`: failures have their own, a column of few texts a palette, numbers a scale.
+// Each colouring maps a row to an index into `inks`.
 const SHADES = 48;
 
 const byState = () => {
@@ -93,14 +93,14 @@ const colouring = (column) => {
 const stateCondition = (name) =>
   ({ column: stateColumn.levels.includes(name) ? stateColumn : failureColumn, values: [name] });
 
-// --- lines: what [sweep] subject_to asks for, and the memory that devices have ---
+// --- limits: the conditions of [sweep] subject_to, and device memory ---
 const SIZES = {
   b: 1, kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12, kib: 1024, mib: 1024 ** 2, gib: 1024 ** 3, tib: 1024 ** 4,
 };
 
 const inUnitOf = (column, value, unit) => {
   const from = SIZES[unit.toLowerCase()];
-  const to = SIZES[column.unit.split(" ")[0].toLowerCase()];
+  const to = SIZES[ownUnit(column.unit).toLowerCase()];
   return from && to ? (value * from) / to : unit && !from ? NaN : value;
 };
 
@@ -111,7 +111,7 @@ const conditionLines = data.conditions.flatMap((text) => {
   return isFinite(value) ? [{ column, value, text }] : [];
 });
 
-const isMemory = (c) => /memory|rss/.test(c.key) && SIZES[c.unit.split(" ")[0].toLowerCase()];
+const isMemory = (c) => /memory|rss/.test(c.key) && SIZES[ownUnit(c.unit).toLowerCase()];
 
 const capacityLines = () => {
   const key = keys.find((c) => /(^|\.)device_memory$/.test(c.key));
@@ -146,8 +146,8 @@ const drawLimits = (context, frame, x, y) => {
   context.setLineDash([]);
 };
 
-// --- jobs that differ in one key alone, joined ---
-// One number per row and distinct codes of the columns: equal where all of them are.
+// --- lines that join jobs which differ in only one key ---
+// Replaces IDs by consecutive numbers, equal for equal IDs.
 const renumbered = (ids) => {
   const known = new Map();
   for (let i = 0; i < count; i++) {
@@ -169,7 +169,7 @@ const setOf = (others) => {
   return { ids, size: renumbered(ids) };
 };
 
-// How many sets there are, and those that hold the best jobs: more lines than JOINED_MOST would hide each other.
+// The number of sets, and the ones with the best jobs: more than JOINED_MOST lines would hide each other.
 const joinedBy = (key) => {
   const others = keys.filter((c) => c !== key && !c.derived && c.twin !== key.name && key.twin !== c.name);
   const { ids, size } = setOf(others);
@@ -202,8 +202,8 @@ const drawJoined = (context, frame, x, y, sets, facet, level) => {
   context.globalAlpha = 1;
 };
 
-// --- points: where several of one colour fall on one place, one is drawn ---
-const DENSE = 5000; // points from which on they are small squares
+// --- points; of several with one colour at one pixel only one is drawn ---
+const DENSE = 5000; // above this many, points are small squares
 
 const drawMark = (context, px, py, failed) => {
   if (failed) {
@@ -250,10 +250,10 @@ const drawSparse = (context, frame, points, failed, colours) => {
   context.globalAlpha = 1;
 };
 
-// "rgb(26, 127, 90)" as a pixel has it.
+// "rgb(26, 127, 90)" as a pixel of ImageData.
 const pixelOf = (colour) => new Uint32Array(Uint8Array.of(...colour.match(/\d+/g).slice(0, 3), 255).buffer)[0];
 
-// Many are written as pixels: to have each drawn takes longer than all else together.
+// Many points are written as pixels, because drawing each takes longer than everything else together.
 const drawDense = (context, points, failed, colours) => {
   const { width, height } = context.canvas;
   const fine = window.devicePixelRatio || 1;
@@ -281,7 +281,6 @@ const drawPoints = (context, frame, points, y, colours) => {
   else drawSparse(context, frame, points, failed, colours);
 };
 
-// The winner and what is pinned stand out.
 const drawRings = (context, points) => {
   const wanted = new Set([winner, ...state.pins.map((id) => rowOf.get(id))]);
   context.strokeStyle = ink("--front");
@@ -304,7 +303,7 @@ const nearest = (points, px, py, reach) => {
   return best;
 };
 
-// --- pointer and keys on one canvas ---
+// --- pointer and keyboard on one canvas ---
 const levelsBetween = (column, a, b) => {
   const [low, high] = [Math.ceil(Math.min(a, b)), Math.floor(Math.max(a, b))];
   return column.levels.slice(Math.max(low, 0), Math.max(high + 1, 0));
@@ -317,10 +316,8 @@ const brushed = (axis, a, b) => {
 
 const watchPointer = (plot) => {
   const { canvas } = plot;
-  const box = document.createElement("div");
+  const box = element("div", { className: "brush", hidden: true });
   let start = null;
-  box.className = "brush";
-  box.hidden = true;
   canvas.parentNode.append(box);
   canvas.addEventListener("pointerdown", (event) => {
     start = [event.offsetX, event.offsetY];
@@ -372,7 +369,7 @@ const point = (plot, at, clientX, clientY) => {
   tell(jobAt(plot.points.row[at]), clientX ?? box.x + plot.points.px[at], clientY ?? box.y + plot.points.py[at]);
 };
 
-// Arrows go from point to point, left to right; Enter opens the job, p pins it.
+// Arrow keys go from point to point, Enter opens the job, p pins it.
 const watchKeys = (plot) => {
   plot.canvas.addEventListener("keydown", (event) => {
     const { points } = plot;
@@ -397,24 +394,16 @@ const watchKeys = (plot) => {
 
 // --- the section ---
 const addFacet = (place, title, width, height) => {
-  const figure = document.createElement("figure");
-  const canvas = document.createElement("canvas");
-  const ring = document.createElement("div");
-  figure.className = "facet";
-  ring.className = "ring";
-  ring.hidden = true;
-  canvas.tabIndex = 0;
+  const canvas = element("canvas", { tabIndex: 0 });
+  const ring = element("div", { className: "ring", hidden: true });
   canvas.setAttribute("role", "application");
   canvas.setAttribute("aria-label", `${title}. Arrow keys go from job to job, Enter opens one, p pins it.`);
-  const holder = document.createElement("div");
-  holder.className = "holder";
-  holder.append(canvas, ring);
-  figure.append(holder);
+  const figure = element("figure", { className: "facet" }, element("div", { className: "holder" }, canvas, ring));
   place.append(figure);
   return { canvas, ring, at: -1, context: openCanvas(canvas, width, height), figure };
 };
 
-// Those with a job that passes.
+// Only facets with a job that passes the filter.
 const facetsOf = (facet) => {
   if (!facet) return [{}];
   const used = new Set(facet.codes.filter((_, i) => passing[i]));
@@ -424,7 +413,6 @@ const facetsOf = (facet) => {
 
 const shownColumn = (name, among) => (among.includes(columnOf(state.plot[name])) ? columnOf(state.plot[name]) : null);
 
-// What stands below: how many are drawn, and why others are not.
 const noteOf = (drawn, x, y, join, joined) => {
   const rest = passingCount - drawn;
   const missing = rest ? `; ${rest} without a finite ${x.column.name} or ${y.column.name} are not in it` : "";
@@ -441,12 +429,12 @@ const drawFacet = (plot, { text, level }, { facet, colours, joined, titles }) =>
   drawPoints(plot.context, plot.frame, plot.points, plot.y, colours);
   drawLimits(plot.context, plot.frame, plot.x, plot.y);
   drawRings(plot.context, plot.points);
-  if (text) plot.figure.prepend(Object.assign(document.createElement("figcaption"), { textContent: text }));
+  if (text) plot.figure.prepend(element("figcaption", {}, text));
   watchPointer(plot);
   watchKeys(plot);
 };
 
-// The best first, as in the table of jobs.
+// Best first, like the table of jobs.
 const figuresOf = (x, y, colour) => {
   const shown = [...new Set([jobColumn, x.column, y.column, colour])];
   const isDrawn = (i) => isFinite(x.of(i)) && (isFinite(y.of(i)) || hasFailed(i));
@@ -474,7 +462,7 @@ const drawExplore = () => {
     $("plot-figures").hidden = true;
     return;
   }
-  if (place.clientWidth < NARROWEST) return; // not laid out, as in a tab that was never in front
+  if (place.clientWidth < NARROWEST) return; // no layout yet, for example in a background tab
   const across = facet ? Math.max(1, Math.min(3, Math.floor(place.clientWidth / 300))) : 1;
   const width = Math.floor((place.clientWidth - (across - 1) * 12) / across);
   const height = facet ? 260 : Math.min(440, Math.max(300, width * 0.6));
@@ -500,7 +488,7 @@ const drawExplore = () => {
     () => figuresOf(x, y, chosenColumn("colour")));
 };
 
-// What is shown is to be chosen from as well, where it is the same of all jobs.
+// The column that is shown is listed even if it is the same for all jobs.
 const fillSelect = (select, among, first, chosen) => {
   const list = chosen && !among.includes(chosen) ? [...among, chosen] : among;
   select.replaceChildren(...(first ? [new Option(first, "")] : []), ...list.map((c) => new Option(c.name, c.name)));
@@ -543,7 +531,7 @@ const drawNow = () => {
   drawCurves();
 };
 
-// Once per frame, however much changed.
+// At most once per frame.
 let waiting = 0;
 const drawSoon = () => {
   waiting ||= requestAnimationFrame(() => {

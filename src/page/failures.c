@@ -1,4 +1,4 @@
-/* What failed, grouped by cause, and what was excluded, by rule. */
+/* Failures by cause, and excluded combinations by rule. */
 #include <string.h>
 
 #include "page/sections.h"
@@ -43,9 +43,7 @@ static void add_matches(struct html_page *p, const struct cause_matches *m)
     for (size_t i = 0; i < m->count; i++) {
         struct buffer said = BUFFER_INIT;
         cause_match_describe(m, &m->items[i], &said);
-        buffer_add_text(&p->out, i ? "; <b>" : "<p class=where><b>");
-        html_add(&p->out, said.data, HTML_TEXT_MOST);
-        buffer_add_text(&p->out, "</b>");
+        html_text(&p->out, i ? "; <b>" : "<p class=where><b>", said.data, "</b>");
         buffer_free(&said);
     }
     if (m->count)
@@ -55,15 +53,12 @@ static void add_matches(struct html_page *p, const struct cause_matches *m)
 static int add_cause(struct html_page *p, const struct failure_cause *c, struct error *e)
 {
     buffer_printf(&p->out, "<li><p><b><i class=\"x-%s\"></i> ", c->class);
-    html_add_count(&p->out, (long long)c->jobs, "job");
+    buffer_add_count(&p->out, (int64_t)c->jobs, "job");
     buffer_printf(&p->out, "</b> %s, as <a href=\"#j%lld\">job %lld</a>: <code>", c->class, (long long)c->example_job,
                   (long long)c->example_job);
-    html_add(&p->out, c->message[0] ? c->message : "(no message)", HTML_TEXT_MOST);
-    buffer_add_text(&p->out, "</code>");
+    html_text(&p->out, "", c->message[0] ? c->message : "(no message)", "</code>");
     if (c->consequence) {
-        buffer_add_text(&p->out, "; then: <code>");
-        html_add(&p->out, c->consequence, HTML_TEXT_MOST);
-        buffer_add_text(&p->out, "</code>");
+        html_text(&p->out, "; then: <code>", c->consequence, "</code>");
     }
     buffer_add_text(&p->out, "</p>\n");
     add_matches(p, &c->matches);
@@ -98,16 +93,14 @@ int html_failures(struct html_page *p, struct error *e)
 
 static void add_rule(struct html_page *p, const struct stmt *s)
 {
-    buffer_add_text(&p->out, "<tr><th scope=row>");
-    html_add(&p->out, stmt_text(s, 0), HTML_NAME_MOST);
+    html_name(&p->out, "<tr><th scope=row>", stmt_text(s, 0), "");
     if (strcmp(stmt_text(s, 1), "warn") == 0)
         buffer_add_text(&p->out, " (only a warning)");
     buffer_printf(&p->out, "<td class=n>%lld<td class=n>", (long long)stmt_int(s, 2));
     if (!stmt_is_null(s, 3))
         buffer_printf(&p->out, "%lld", (long long)stmt_int(s, 3));
     for (int i = 4; i < 7; i++) {
-        buffer_add_text(&p->out, "<td>");
-        html_add(&p->out, stmt_text(s, i), HTML_TEXT_MOST);
+        html_text(&p->out, "<td>", stmt_text(s, i), "");
     }
     buffer_add_char(&p->out, '\n');
 }

@@ -7,25 +7,25 @@
 
 #include "util/buffer.h"
 
-/* Rows of one table; of more the page says so (figures_end). */
+/* Rows in one table; if there are more, figures_end() says so. */
 #define FIGURES_MOST 250
 
 struct figures_column {
-    const char *title, *unit; /* "": the corner above row titles; unit NULL or "": none */
+    const char *title, *unit; /* title "": the corner above row titles; unit NULL or "": none */
 };
 
-/* A closed "<details>" below the plot, called "CAPTION, as a table", up to "<tbody>". Rows follow: figures_job() or
- * "<tr>" begins each. */
+/* Begins a closed "<details>" with the table "CAPTION, as a table", up to "<tbody>". Each row begins with figures_job()
+ * or "<tr>". */
 void figures_begin(struct buffer *out, const char *caption, const struct figures_column *columns, size_t count);
 
 /* "<tr>" and the cell of a job, with a link to it. */
 void figures_job(struct buffer *out, int64_t job);
 
-/* A cell with a number, empty where it is NaN; one with a text, NULL: empty. */
+/* A cell with a number (NaN: empty) or a text (NULL: empty). */
 void figures_number(struct buffer *out, double value);
 void figures_text(struct buffer *out, const char *text);
 
-/* `shown` of `all` rows are there; `where_others` ends the sentence that says so. */
+/* Ends the table, which has `shown` of `all` rows; `where_others` completes the sentence about the others. */
 void figures_end(struct buffer *out, size_t shown, size_t all, const char *where_others);
 
 #endif

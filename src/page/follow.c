@@ -132,7 +132,7 @@ static int hand_over(struct db *db, struct html_follower *f, struct job_ids *job
 
 /* --- all of it --- */
 
-/* Jobs that were open are looked at once more: they may have ended. */
+/* Jobs that were open are read again, since they may have ended. */
 static int look(struct db *db, struct html_follower *f, const struct html_rows_sink *sink, struct error *e)
 {
     struct job_ids open = {NULL, 0}, changed = {NULL, 0};

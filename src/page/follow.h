@@ -1,6 +1,6 @@
-/* The jobs that changed since a page was made, for one that stands open: of many jobs a page takes seconds to make, and
- * its rows milliseconds. Jobs are followed by their attempts: what began or ended. Jobs that are new, asked for anew or
- * changed in another way come with the next page; new ones and another sweep ask for it (`outdated`). */
+/* Jobs that changed since a page was made. With many jobs a page takes seconds to make, but the changed rows only
+ * milliseconds. Jobs whose attempts started or ended are reported; other changes appear on the next page. New jobs and
+ * another sweep make the page `outdated`. */
 #ifndef MESHSWEEP_PAGE_FOLLOW_H
 #define MESHSWEEP_PAGE_FOLLOW_H
 
@@ -13,15 +13,15 @@
 #include "util/string_list.h"
 
 struct html_follower {
-    int64_t sweep_id; /* 0: there was none */
-    int64_t newest;   /* of the attempts that were looked at */
-    int64_t last_job; /* of all jobs then */
-    int64_t *open;    /* jobs with an attempt that had not ended then */
+    int64_t sweep_id; /* 0: none */
+    int64_t newest;   /* newest attempt read so far */
+    int64_t last_job; /* newest job when the page was made */
+    int64_t *open;    /* jobs with an attempt that had not ended at the last look */
     size_t open_count;
-    struct buffer search;       /* how far the search is, as HTML; "": there is none */
-    struct string_list columns; /* that the page has: html_request.columns */
-    bool more;                  /* than what was handed over */
-    bool outdated;              /* a job has a value in another one, there are new jobs, or another sweep */
+    struct buffer search;       /* sentence about the search, as HTML; "": none */
+    struct string_list columns; /* columns of the page (html_request.columns) */
+    bool more;                  /* there are more changes than were reported */
+    bool outdated;              /* there is a new column, job or sweep */
 };
 
 #define HTML_FOLLOWER_INIT                                                                                             \
@@ -29,19 +29,18 @@ struct html_follower {
         0, 0, 0, NULL, 0, BUFFER_INIT, STRING_LIST_INIT, false, false                                                  \
     }
 
-/* What the caller does with a job of the page: `row` is [JOB, {"COLUMN": VALUE, …}, BARRED], with the columns and
- * values of the page's script that are not keys (embed.c), without those that are absent; BARRED: it cannot win
- * (html_job.barred). It may be as it was. */
+/* Receives a job that may have changed. `row` is [JOB, {"COLUMN": VALUE, …}, BARRED] with the values that the page's
+ * script has (embed.c), without keys and absent values; BARRED is html_job.barred. */
 struct html_rows_sink {
     void (*take)(void *context, int64_t job, struct buffer *row);
     void *context;
 };
 
-/* Remembers what has begun and ended, before the page is made. `f` is filled anew. */
+/* Records which attempts there are; to be called before the page is made. Resets `f`. */
 int html_follow_begin(struct db *db, struct html_follower *f, struct error *e);
 
-/* Hands over what has begun or ended since the last call; at most some thousand jobs, the rest the next time. Nothing
- * where another sweep is the current one. `database` is its file's name alone. */
+/* Reports jobs whose attempts started or ended since the last call, up to a few thousand; the rest with the next call.
+ * Reports nothing if another sweep is current now. `database` is the name of its file without directories. */
 int html_follow(struct db *db, struct html_follower *f, const char *database, const struct html_rows_sink *sink,
                 struct error *e);
 

@@ -1,7 +1,7 @@
-// --- of a page that is served: jobs that changed since it was made, [job, { column: value }, barred] (follow.h) ---
+// --- on a served page: jobs that changed since it was made, as [job, { column: value }, barred] (follow.h) ---
 const followed = columns.filter((c) => c.role !== "key" && c !== jobColumn && c.name !== "predicted_memory_of");
 const changedJobs = new Set();
-let ahead = null; // the best of them, where it is better than the winner that the page tells of
+let ahead = null; // the best of them, if it beats the winner that the page shows
 
 const takeRow = (i, values) => {
   let differs = false;
@@ -16,7 +16,7 @@ const isAhead = (i, barred) => {
   return data.maximise ? value > best : value < best;
 };
 
-// Jobs by state, as the cards and the bar of the overview have them.
+// Number of jobs by state and failure class.
 const tallyOf = () => {
   const tally = new Map();
   const add = (name) => tally.set(name, (tally.get(name) || 0) + 1);
@@ -31,14 +31,10 @@ const showCards = (tally) => {
   const cards = document.querySelector("#overview .cards");
   for (const name of stateColumn.levels) {
     const known = cards.querySelector(`.card.${CSS.escape(name)}`);
-    const card = known || document.createElement("div");
-    if (!known) {
-      card.className = `card ${name}`;
-      card.append(document.createElement("b"), Object.assign(document.createElement("span"), { textContent: name }));
-      cards.append(card);
-    }
+    const card = known || element("div", { className: `card ${name}` }, element("b"), element("span"));
+    if (!known) cards.append(card);
     card.querySelector("b").textContent = tally.get(name) || 0;
-    // Of a search that had ended, what waits may be to come again.
+    // It may say that pending jobs will not run, which is no longer certain.
     card.querySelector("span").textContent = name;
   }
 };
@@ -56,17 +52,14 @@ const showBar = (tally) => {
     for (const [key, value] of Object.entries(place)) piece.setAttribute(key, value);
     piece.append(document.createElementNS(bar.namespaceURI, "title"));
     piece.firstChild.textContent = `${tally.get(name)} ${name}`;
-    const item = document.createElement("li");
-    item.append(Object.assign(document.createElement("i"), { className: `x-${name}` }), `${name} ${tally.get(name)}`);
     pieces.push(piece);
-    items.push(item);
+    items.push(element("li", {}, element("i", { className: `x-${name}` }), `${name} ${tally.get(name)}`));
     x += width;
   }
   bar.replaceChildren(...pieces);
   bar.nextElementSibling.replaceChildren(...items);
 };
 
-// What the page says of itself then; the rest of it is of the moment when it was made.
 const tellFollowed = () => {
   const made = /\d\d:\d\d:\d\d/.exec(document.querySelector("footer").textContent);
   const many = changedJobs.size === 1 ? "1 job has" : `${changedJobs.size} jobs have`;
@@ -76,11 +69,10 @@ const tellFollowed = () => {
     + `two have them, the rest of the page follows.${better}`;
 };
 
-// The sentence of the server (overview.c), or none as long as it is that of the page.
+// The server's sentence about the search (overview.c); empty until it differs from the one on the page.
 const showSearch = (sentence) => {
   if (!sentence) return;
-  const told = $("search") || document.createElement("p");
-  told.id = "search";
+  const told = $("search") || element("p", { id: "search" });
   told.innerHTML = sentence;
   if (!told.isConnected) document.querySelector("#overview .cards").before(told);
 };

@@ -8,9 +8,11 @@
 #include "page/text.h"
 #include "util/memory.h"
 
+#define FRONT_LISTED 50
+
 struct point {
     double x, y;
-    double cost; /* y, or -y where more is better */
+    double cost; /* y, or -y if higher is better */
     size_t job;
 };
 
@@ -34,8 +36,7 @@ static size_t collect(const struct html_data *d, struct point *points)
     return count;
 }
 
-/* Marks those that no other of their group beats in both: less memory and a better objective. The points are in the
- * order of memory. */
+/* Marks the points that no other of their group beats in both memory and objective. The points are sorted by memory. */
 static size_t find_front(const struct html_data *d, const struct point *points, size_t count, bool *on_front)
 {
     double *best = xcalloc(d->group_count, sizeof *best);
@@ -53,7 +54,7 @@ static size_t find_front(const struct html_data *d, const struct point *points, 
     return n;
 }
 
-/* One of each group. */
+/* One line per group. */
 static void add_front_lines(struct html_page *p, const struct point *points, const bool *on_front, size_t count,
                             const struct svg_axis *x, const struct svg_axis *y)
 {
@@ -90,44 +91,41 @@ static void add_front_points(struct html_page *p, const struct point *points, co
 }
 
 static void add_front_table(struct html_page *p, const struct point *points, const bool *on_front, size_t count,
-                            const struct svg_axis *memory)
+                            size_t on, const struct svg_axis *memory)
 {
     const struct html_column *keys[12];
     const struct html_data *d = p->data;
     size_t key_count = html_varying(d, keys, 12), shown = 0;
     struct buffer *out = &p->out;
-    buffer_add_text(out,
-                    "<div class=scroll tabindex=0><table class=plain><caption>On the front</caption><thead><tr><th "
-                    "scope=col>job<th scope=col>");
-    html_add(out, d->memory->title, HTML_NAME_MOST);
+    buffer_add_text(out, "<div class=scroll tabindex=0><table class=plain><caption>On the front");
+    if (on > FRONT_LISTED)
+        buffer_printf(out, ", the first %d of %zu", FRONT_LISTED, on);
+    html_name(out, "</caption><thead><tr><th scope=col>job<th scope=col>", d->memory->title, "");
     html_add_unit(out, memory->unit);
-    buffer_add_text(out, "<th scope=col>");
-    html_add(out, d->objective, HTML_NAME_MOST);
+    html_name(out, "<th scope=col>", d->objective, "");
     html_add_unit(out, d->unit);
     for (size_t k = key_count; k-- > 0;) {
-        buffer_add_text(out, "<th scope=col>");
-        html_add(out, keys[k]->title, HTML_NAME_MOST);
+        html_name(out, "<th scope=col>", keys[k]->title, "");
     }
     buffer_add_text(out, "</thead><tbody>\n");
-    for (size_t i = 0; i < count && shown < 50; i++) {
+    for (size_t i = 0; i < count && shown < FRONT_LISTED; i++) {
         if (!on_front[i])
             continue;
         shown++;
-        long long id = d->jobs[points[i].job].id;
-        buffer_printf(out, "<tr><td><a href=\"#j%lld\">%lld</a><td class=n>", id, id);
+        figures_job(out, d->jobs[points[i].job].id);
+        buffer_add_text(out, "<td class=n>");
         html_add_number(out, points[i].x / memory->scale);
         buffer_add_text(out, "<td class=n>");
         html_add_number(out, points[i].y);
         for (size_t k = key_count; k-- > 0;) {
             buffer_add_text(out, "<td>");
-            html_add(out, keys[k]->values[points[i].job].text, HTML_NAME_MOST);
+            html_add_key_value(out, keys[k], keys[k]->values[points[i].job].text);
         }
         buffer_add_char(out, '\n');
     }
     buffer_add_text(out, "</tbody></table></div>\n");
 }
 
-/* Best first is the table of jobs; here they are as they lie from left to right. */
 static void add_front_figures(struct html_page *p, const struct point *points, const bool *on_front, size_t count,
                               const struct svg_axis *memory)
 {
@@ -174,7 +172,7 @@ static void add_front_plot(struct html_page *p, struct point *points, size_t cou
                   d->group_count > 1 ? "Each line is the Pareto front of a group" : "The line is the Pareto front",
                   desc);
     html_add_stride_note(&p->out, count);
-    add_front_table(p, points, on_front, count, &x);
+    add_front_table(p, points, on_front, count, on, &x);
     add_front_figures(p, points, on_front, count, &x);
     free(desc);
     free(on_front);

@@ -1,4 +1,4 @@
-/* Heat maps: the best objective for each two values of two keys, with what failed marked by class. */
+/* Heat maps: the best objective for each pair of values of two keys, and the number of failures. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ struct heat_cell {
     double best;
     size_t jobs, ok;
     size_t failed;
-    const char *failure; /* the first one's class; "+" when there are several */
+    const char *failure; /* failure class, or "mixed" */
     size_t best_job;
 };
 
@@ -142,8 +142,7 @@ static void add_figures(struct buffer *out, const struct map *m, const char *cap
     figures_begin(out, caption, columns, m->x->level_count + 1);
     for (size_t row = 0; row < m->y->level_count; row++) {
         char *name = level_name(m->y, row);
-        buffer_add_text(out, "<tr><th scope=row>");
-        html_add(out, name, HTML_NAME_MOST);
+        html_name(out, "<tr><th scope=row>", name, "");
         for (size_t i = 0; i < m->x->level_count; i++)
             add_figures_cell(out, &m->cells[row * m->x->level_count + i]);
         buffer_add_char(out, '\n');
@@ -170,11 +169,8 @@ static void add_map(struct html_page *p, struct map *m, size_t number)
     char *id = xasprintf("heat-%zu", number);
     char *title =
         xasprintf("%s by %s and %s", m->data->objective ? m->data->objective : "jobs", m->y->title, m->x->title);
-    buffer_add_text(&p->out, "<div class=map data-x=\"");
-    html_add(&p->out, m->x->title, HTML_NAME_MOST);
-    buffer_add_text(&p->out, "\" data-y=\"");
-    html_add(&p->out, m->y->title, HTML_NAME_MOST);
-    buffer_add_text(&p->out, "\">\n");
+    html_name(&p->out, "<div class=map data-x=\"", m->x->title, "\" data-y=\"");
+    html_name(&p->out, "", m->y->title, "\">\n");
     svg_open(&p->out, id, fmax(LEFT + width + 10, 500), TOP + height + 46, title,
              "Each cell has the best objective of the jobs with these two values, and the number of failures of each "
              "class.");
@@ -202,15 +198,15 @@ int html_heat(struct html_page *p, struct error *e)
         html_add_none(&p->out, "This plot needs two keys with 2 to 24 values each.");
         return 0;
     }
-    buffer_add_text(&p->out,
-                    "<form id=heat-keys hidden><label>across <select id=heat-x></select></label> <label>down <select "
-                    "id=heat-y></select></label></form>\n<p class=note>Each cell has the best ");
-    html_add(&p->out, p->data->objective ? p->data->objective : "objective", HTML_NAME_MOST);
-    buffer_add_text(&p->out, p->data->unit && p->data->unit[0] ? " in " : "");
-    html_add(&p->out, p->data->unit, HTML_NAME_MOST);
-    buffer_add_text(&p->out,
-                    " of its jobs (lighter is better) and, below it, the number of failures. If all failed, the cell "
-                    "has the colour of their class. Where there is no cell, nothing was tried.</p>\n");
+    html_name(&p->out,
+              "<form id=heat-keys hidden><label>across <select id=heat-x></select></label> <label>down <select "
+              "id=heat-y></select></label></form>\n<p class=note>Each cell has the best ",
+              p->data->objective ? p->data->objective : "objective", p->data->unit && p->data->unit[0] ? " in " : "");
+    html_name(&p->out, "", p->data->unit,
+              " of its jobs (lighter is better) and, below it, the number of failures. If all failed, the cell "
+              "has the colour of their class; if none has a result yet, it is empty. Where there is no cell, no job "
+              "has "
+              "these values.</p>\n");
     for (size_t a = 0; a < count; a++)
         for (size_t b = a + 1; b < count; b++) {
             struct map m = {.data = p->data, .x = keys[a], .y = keys[b]};

@@ -7,10 +7,10 @@
 #include "page/text.h"
 #include "report/text.h"
 
-/* Rows that stand in the page itself; the script makes others of the data that it has (embed.c). */
+/* Rows in the HTML; the script adds the others from its data (embed.c). */
 #define ROWS_MOST 250
 
-/* Texts in cells are cut: long messages are no page. */
+/* Longer texts in cells are cut. */
 #define CELL_MOST 60
 #define MESSAGE_MOST 120
 
@@ -18,19 +18,15 @@ static void add_header(struct html_page *p, const struct html_column *const *col
 {
     buffer_add_text(&p->out, "<thead><tr>");
     for (size_t i = 0; i < count; i++) {
-        buffer_add_text(&p->out, "<th scope=col>");
-        html_add(&p->out, columns[i]->title, HTML_NAME_MOST);
+        html_name(&p->out, "<th scope=col>", columns[i]->title, "");
         if (columns[i]->unit[0]) {
-            buffer_add_text(&p->out, " <small>(");
-            html_add(&p->out, columns[i]->unit, HTML_NAME_MOST);
-            buffer_add_text(&p->out, ")</small>");
+            html_name(&p->out, " <small>(", columns[i]->unit, ")</small>");
         }
     }
     buffer_add_text(&p->out, "</thead>\n");
 }
 
-/* Whether paper is wide enough for what stands in the cells, so that no number has to be broken; texts of the last
- * column may be. */
+/* Whether the table fits on paper without breaking numbers; texts of the last column may be broken. */
 static bool is_narrow(const struct html_data *d, const struct html_column *const *columns, size_t count)
 {
     enum { LETTERS_ACROSS = 240, NUMBER_MOST = 9, BETWEEN = 1, LAST = 24 };
@@ -48,7 +44,7 @@ static bool is_narrow(const struct html_data *d, const struct html_column *const
     return letters <= LETTERS_ACROSS;
 }
 
-/* What the script has to know: the column that is sought, which way, and the winner. */
+/* Tells the script the objective, its direction and the winner. */
 static void add_table_start(struct html_page *p, bool narrow)
 {
     const struct html_data *d = p->data;
@@ -56,8 +52,7 @@ static void add_table_start(struct html_page *p, bool narrow)
     buffer_add_text(&p->out, narrow ? " class=narrow" : "");
     if (d->sought) {
         buffer_printf(&p->out, " data-best=%s data-sought=\"", d->maximise ? "max" : "min");
-        html_add(&p->out, d->sought->title, HTML_NAME_MOST);
-        buffer_add_text(&p->out, "\"");
+        html_name(&p->out, "", d->sought->title, "\"");
     }
     if (d->best >= 0)
         buffer_printf(&p->out, " data-winner=%lld", (long long)d->jobs[d->best].id);
@@ -92,7 +87,7 @@ static void add_rows(struct html_page *p, const struct html_column *const *colum
     free(order);
 }
 
-/* Values of keys that the page has only the beginning of. */
+/* Tells which keys have values that are cut on the page. */
 static void add_cut_note(struct html_page *p)
 {
     const struct html_data *d = p->data;
@@ -107,8 +102,7 @@ static void add_cut_note(struct html_page *p)
         }
         if (cut == 0)
             continue;
-        buffer_add_text(&p->out, "<p class=note>Of ");
-        html_add(&p->out, c->title, HTML_NAME_MOST);
+        html_name(&p->out, "<p class=note>Of ", c->title, "");
         buffer_printf(&p->out,
                       " %zu of %zu values are cut after %zu characters; <code>meshsweep export</code> has them in "
                       "full.</p>\n",

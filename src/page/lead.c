@@ -1,4 +1,4 @@
-/* What stands beside the winner: how far it is ahead and how sure that is, what limits it, what more would cost. */
+/* About the winner: its lead and how certain it is, what limits it, and the cost of more runs. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +10,6 @@
 #include "util/memory.h"
 #include "util/parse.h"
 
-static void add_job_link(struct buffer *out, int64_t job)
-{
-    buffer_printf(out, "<a href=\"#j%lld\">job %lld</a>", (long long)job, (long long)job);
-}
-
 /* "3 % ahead of job 12, interval 1 to 5 %" */
 static void add_ahead(struct buffer *out, const struct html_data *d, const struct lead *l)
 {
@@ -22,7 +17,7 @@ static void add_ahead(struct buffer *out, const struct html_data *d, const struc
         buffer_add_text(out, "<p>Less than 0.01 % from ");
     else
         buffer_printf(out, "<p>%.2g %% %s ", l->ahead * 100, d->maximise ? "ahead of" : "below");
-    add_job_link(out, l->second);
+    html_link_job(out, "job ", l->second);
     if (isnan(l->low))
         buffer_add_text(out, "; one of the two was measured only once, so the uncertainty is not known");
     else
@@ -30,7 +25,7 @@ static void add_ahead(struct buffer *out, const struct html_data *d, const struc
     buffer_add_text(out, ".</p>\n");
 }
 
-/* What one more run of the winner and these takes, by what the last one took. */
+/* The estimated cost of one more run of the winner and these jobs. */
 static int add_cost(struct html_page *p, size_t row, const struct lead *l, struct error *e)
 {
     static const char sql[] = "SELECT a.duration_ms, 1.0 * a.duration_ms * j.devices / 3600000 FROM job AS j"
@@ -64,7 +59,7 @@ static int add_alike(struct html_page *p, size_t row, const struct lead *l, stru
                   l->alike_count == 1 ? "" : "s");
     for (size_t i = 0; i < listed; i++) {
         buffer_add_text(out, i ? ", " : "");
-        add_job_link(out, l->alike[i]);
+        html_link_job(out, "job ", l->alike[i]);
     }
     buffer_add_text(out, l->alike_count > (int64_t)listed ? ", …." : ".");
     int rc = add_cost(p, row, l, e);
@@ -88,7 +83,7 @@ static void add_memory(struct html_page *p, size_t row)
                   html_size((double)capacity, all), 100 * taken / (double)capacity);
 }
 
-/* Whether a job has other values than the winner, with which it competes, of exactly one of the keys. */
+/* Whether a job of the winner's group differs from it in exactly one of the keys. */
 static bool is_next(const struct html_data *d, const struct html_column *const *keys, size_t count, size_t winner,
                     size_t row)
 {
@@ -98,7 +93,7 @@ static bool is_next(const struct html_data *d, const struct html_column *const *
     return different == 1 && d->jobs[row].group == d->jobs[winner].group;
 }
 
-/* Whether configurations differ in the key: some may have none of it. */
+/* Whether configurations differ in the key; some may not have it. */
 static bool tells_apart(const struct html_data *d, const struct html_column *c)
 {
     if (c->role != HTML_KEY || c->derived || c->replicated || c->twin || c->level_count == 0)
@@ -130,7 +125,7 @@ static void add_neighbours(struct html_page *p, size_t winner)
     if (next == 0)
         return;
     buffer_add_text(&p->out, "<p>Of ");
-    html_add_count(&p->out, (long long)next, "job");
+    buffer_add_count(&p->out, (int64_t)next, "job");
     buffer_printf(&p->out, " that differ%s from it in one key, ", next == 1 ? "s" : "");
     if (ended < next)
         buffer_printf(&p->out, ended ? "%zu ended and %zu of these failed" : "none has ended", ended, failed);

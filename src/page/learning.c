@@ -13,7 +13,7 @@ struct trial_point {
     int64_t job;
     char failure[16];
     double value, best; /* NaN: none */
-    bool improves;      /* the best changed with it */
+    bool improves;      /* it is the best so far */
 };
 
 static int read_trials(struct html_page *p, struct trial_point **out, size_t *count, struct error *e)
@@ -33,7 +33,7 @@ static int read_trials(struct html_page *p, struct trial_point **out, size_t *co
     stmt_bind_text(s, 1, p->data->objective);
     stmt_bind_int(s, 2, p->data->sweep_id);
     while ((rc = stmt_next(s, e)) > 0) {
-        struct trial_point t = {.job = stmt_int(s, 0), .value = stmt_is_null(s, 2) ? NAN : stmt_double(s, 2)};
+        struct trial_point t = {.job = stmt_int(s, 0), .value = stmt_double_or_nan(s, 2)};
         strncpy(t.failure, stmt_text(s, 1), sizeof t.failure - 1);
         t.improves = !t.failure[0] && stmt_int(s, 3) && isfinite(t.value) && html_is_better(p->data, t.value, best);
         best = t.improves ? t.value : best;
@@ -63,7 +63,7 @@ static void add_best_line(struct buffer *out, const struct trial_point *trials, 
     buffer_add_text(out, "\"/>\n");
 }
 
-/* Of more than a table holds those that say something: where the best changed. */
+/* If there are too many attempts, only those that improved on the best. */
 static void add_learning_figures(struct html_page *p, const struct trial_point *trials, size_t count)
 {
     const struct html_data *d = p->data;

@@ -1,23 +1,23 @@
 "use strict";
-// A page that is served (meshsweep report --serve): what was committed since is fetched line by line and put in place.
-// It runs before the page's own script, which it runs again over what is new: the state of the page is in its address.
+// For a served page (meshsweep report --serve): fetches the lines that changed and replaces the page with the new one.
+// It runs before the page's own script and runs that again on each new page; the state of the page is in its address.
 (() => {
-  const BUSY_MS = 1500; // somebody is at it: what they point at stays where it is
+  const BUSY_MS = 1500; // the page is not replaced while someone uses it
   const BUSY_MOST_MS = 15000;
-  const parts = []; // the page's text: lists of lines (serve/live_page.h)
-  let have = 0; // their version; 0: none yet
-  let offered = 0; // the server's
-  let shown; // the version that stands here
-  let rows = 0; // of jobs that changed since it was made: the last change that stands here
+  const parts = []; // the text of the page as lists of lines (serve/live_page.h)
+  let have = 0; // version of `parts`; 0: none yet
+  let offered = 0; // version on the server
+  let shown; // version on display
+  let rows = 0; // the last change of rows on display, since the page was made
   let rowsOffered = 0;
-  let rowsWait = false; // some are here, and wait until nobody is at it
+  let rowsWait = false; // changed rows have arrived and wait until nobody uses the page
   let problem = null;
   let lost = false;
   let fetching = false;
   let busyUntil = 0;
   let waitingSince = 0;
 
-  // --- what the page's script listens to beyond its own elements ends with it ---
+  // --- listeners that the page's script registers on window and document are removed with the page ---
   const registered = [];
   const listen = EventTarget.prototype.addEventListener;
   for (const target of [window, document]) {
@@ -32,7 +32,7 @@
     }
   };
 
-  // --- how it stands ---
+  // --- status lines ---
   const tell = () => {
     const header = document.querySelector("header");
     if (!header) return;
@@ -46,7 +46,7 @@
     if (!told.isConnected) header.append(told);
   };
 
-  // It changes once a second: nothing that is to be read out each time.
+  // No role=status here: it changes once a second, and would be read out each time.
   const tellRows = (text) => {
     const told = document.getElementById("since") || document.createElement("p");
     told.id = "since";
@@ -55,12 +55,12 @@
     if (!told.isConnected) document.querySelector("header").append(told);
   };
 
-  // --- the new page in place of the old ---
+  // --- replacing the page ---
   const openDetails = () => [...document.querySelectorAll("details")].map((d) => d.open);
 
   const run = (script) => {
     const again = document.createElement("script");
-    // A scope of its own, as a module has, but run at once: what is typed in between would go to nobody.
+    // Its own scope like a module, but run at once, so that no input is lost in between.
     again.textContent = `(() => { "use strict"; ${script.textContent}\n})();`;
     script.replaceWith(again);
   };
@@ -99,7 +99,7 @@
     else replace();
   };
 
-  // The page's script takes them, once it runs, and has a word for the reader.
+  // The page's script handles the event and says what to tell the reader.
   const showRows = (answer) => {
     waitingSince ||= performance.now();
     const event = new CustomEvent("rows", { detail: { changed: answer.changed, search: answer.search } });
@@ -119,7 +119,7 @@
     listen.call(document, type, () => (busyUntil = performance.now() + BUSY_MS), { passive: true, capture: true });
   }
 
-  // --- what differs ---
+  // --- fetching changes ---
   const take = (answer) => {
     parts.length = answer.parts;
     for (const [index, part] of Object.entries(answer.changed)) {
@@ -145,7 +145,7 @@
         showRows(await ask(`rows?since=${rows}`));
       }
     } catch {
-      // The stream of events says whether the server is there.
+      // The event stream tells whether the server is there.
       if (isPage) offered = have;
       else rowsOffered = rows;
     }
@@ -154,8 +154,7 @@
     update();
   };
 
-  // The version that was sent stands in a comment behind the page. It is fetched once more, line by line, when there is
-  // another one.
+  // The version of the page as sent is in a comment at its end.
   const sentVersion = () => Number([...document.childNodes].find((n) => n.nodeType === Node.COMMENT_NODE)?.data);
 
   const start = () => {

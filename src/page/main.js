@@ -1,9 +1,9 @@
-// --- heat maps: one of them at a time ---
+// --- heat maps: one at a time ---
 const maps = [...document.querySelectorAll(".map")];
 const heatX = $("heat-x");
 const heatY = $("heat-y");
 
-// There is one map of two keys: it is shown whichever way round they were chosen.
+// There is only one map for each pair of keys, whichever way round they are chosen.
 const findMap = (a, b) => maps.find((m) => m.dataset.x === a && m.dataset.y === b);
 
 const choose = (map) => {
@@ -33,7 +33,7 @@ const prepareMaps = () => {
   showMap(heatX);
 };
 
-// --- dark and light ---
+// --- theme ---
 const themeButton = $("theme");
 
 const isDark = () => {
@@ -62,7 +62,7 @@ const prepareTheme = () => {
   });
 };
 
-// --- paper is white: what is drawn by the script is drawn for it before, and for the screen again ---
+// --- printing: canvases are redrawn in the light theme ---
 const preparePaper = () => {
   for (const [type, isPaper] of [["beforeprint", true], ["afterprint", false]]) {
     addEventListener(type, () => {
@@ -73,10 +73,9 @@ const preparePaper = () => {
   }
 };
 
-// --- copying: where it is not allowed, what is to be copied is selected ---
+// --- copying: without access to the clipboard, by selecting the text ---
 const copyBySelecting = (text, done) => {
-  const field = document.createElement("textarea");
-  field.value = text;
+  const field = element("textarea", { value: text });
   document.body.append(field);
   field.select();
   if (document.execCommand("copy")) done();
@@ -90,7 +89,7 @@ const prepareCopying = () => {
   }
 };
 
-// --- all of it ---
+// --- start ---
 document.addEventListener("click", (event) => {
   const link = event.target.closest("a[href^='#j']");
   const id = link && /^#j(?:ob=)?(\d+)$/.exec(link.hash)?.[1];

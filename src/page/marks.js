@@ -1,9 +1,9 @@
-// --- plots that stand in the page: marks follow the filter, tell what they are, and can be walked and brushed ---
+// --- SVG plots: marks follow the filter, have tooltips, and can be used by keyboard and brush ---
 const tip = $("tip");
 const TIP_LINES = 14;
 const BRUSHED_MOST = 500;
 
-// The job, its state and what is sought, then what differs from the winner, then the rest.
+// Job, state and objective first, then what differs from the winner, then the rest.
 const describe = (id) => {
   const i = rowOf.get(id);
   if (i === undefined) return "job " + id;
@@ -26,7 +26,7 @@ const describe = (id) => {
     .join("\n");
 };
 
-// Beside the pointer, but within the window.
+// Next to the pointer, but within the window.
 const tell = (id, x, y) => {
   tip.textContent = describe(id);
   tip.hidden = false;
@@ -47,7 +47,7 @@ document.addEventListener("pointerover", (event) => {
   else if (event.target.tagName !== "CANVAS") hideTip();
 });
 
-// Marks come and go with the states and the filter.
+// Shows only marks of jobs that pass the filter.
 let marks = null;
 const dim = () => {
   marks ||= [...document.querySelectorAll("svg .m")].map((mark) => ({ mark, i: rowOf.get(Number(mark.dataset.j)) }));
@@ -59,10 +59,10 @@ const dim = () => {
   }
 };
 
-// Arrows go from mark to mark in the order in which they are drawn.
+// Arrow keys go from mark to mark in drawing order.
 const watchMarks = (svg) => {
   let here = null;
-  // It takes keys of its own, and stands for its frame in the order of those that can be reached.
+  // It handles keys itself, and replaces its frame in the tab order.
   svg.setAttribute("role", "application");
   svg.querySelector("desc").textContent += " Arrow keys go from mark to mark, Enter opens its job, p pins it.";
   svg.parentNode.removeAttribute("tabindex");
@@ -90,7 +90,7 @@ const watchMarks = (svg) => {
   });
 };
 
-// --- a rectangle over marks keeps their jobs; along an axis of all keys at once it keeps the values there ---
+// --- brushing: a rectangle over marks keeps their jobs; along an axis of parallel coordinates, a range of values ---
 const place = (svg, event) => new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
 
 const within = (svg, a, b) => {

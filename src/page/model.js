@@ -1,12 +1,19 @@
 "use strict";
-// --- the jobs: columns of numbers, or of texts with the number of each job's (embed.c) ---
+// --- the jobs as columns: numbers, or distinct texts (`levels`) and the index of each job's (`codes`); see embed.c ---
 const $ = (id) => document.getElementById(id);
+
+const element = (tag, properties, ...children) => {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+};
+
 const data = JSON.parse($("data")?.textContent || '{"columns":[],"constants":{},"sizes":[],"conditions":[]}');
 
-// Number() knows "Infinity" and "-Infinity"; nothing is no number, and not 0.
+// Number() reads "Infinity", but takes an empty text for 0.
 const toNumber = (text) => (text === "" || text === null ? NaN : Number(text));
 
-// `text` and `number` are of a row; `set` says whether it was another. Of texts `numbers` is by level.
+// `text` and `number` take a row; `set` returns whether the value changed.
 const makeColumn = (c) => {
   const column = { ...c, key: c.name.toLowerCase() };
   if (c.levels) {
@@ -56,7 +63,7 @@ const winner = rowOf.get(data.best);
 const keys = columns.filter((c) => c.role === "key");
 const hasFailed = (i) => stateColumn !== undefined && stateColumn.text(i) === "failed";
 
-// --- numbers as people read them; whole ones are in tables and on hover ---
+// --- short numbers for people; tables and tooltips have all digits ---
 const BINARY = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 const DECIMAL = ["", " k", " M", " G", " T", " P"];
 
@@ -68,7 +75,10 @@ const scaled = (value, base, names) => {
 
 const digits = (value) => String(Number(value.toPrecision(3)));
 
-const isBytes = (unit) => /^(B|bytes)( |$)/.test(unit);
+// "GiB" of "GiB reserved, rank 0".
+const ownUnit = (unit) => /^[^ ,]*/.exec(unit)[0];
+
+const isBytes = (unit) => ["B", "bytes"].includes(ownUnit(unit));
 
 const short = (value, unit = "") => {
   if (!isFinite(value)) return isNaN(value) ? "" : String(value);
@@ -80,11 +90,11 @@ const short = (value, unit = "") => {
   return digits(v) + prefix;
 };
 
-// A value of a key in words and along axes.
+// A value of a key for sentences and axes.
 const keyText = ({ unit, role }, text) =>
   (role === "key" && isBytes(unit) && text ? short(toNumber(text), unit) : text);
 
-// Of the marks of an axis: all with the prefix of the greatest, and as many digits as tell them apart.
+// Labels of an axis: all with the prefix of the largest, and with enough digits to tell them apart.
 const shortAll = (values, unit) => {
   const greatest = Math.max(...values.map(Math.abs));
   const [most, name] = isBytes(unit) ? scaled(greatest, 1024, BINARY)
@@ -97,13 +107,13 @@ const shortAll = (values, unit) => {
   return texts.map((text) => (isBytes(unit) ? `${text} ${name}` : text === "0" ? text : text + name));
 };
 
-// Bytes stand with their numbers; what they are of, with the name.
+// " (unit)" for the title of a column; bytes are named with each number instead.
 const unitOf = ({ unit }) => {
   const rest = unit && isBytes(unit) ? unit.split(" ").slice(1).join(" ") : unit;
   return rest ? ` (${rest})` : "";
 };
 
-// --- the filter: words that a text of the row has, and conditions: deep zero_stage=1|3 "peak memory">100 ---
+// --- the filter: words and conditions, such as: deep zero_stage=1|3 "peak memory">100 ---
 const TOKEN = /(?:[^\s"]|"(?:[^"\\]|\\.)*")+/g;
 const PART = /^((?:"(?:[^"\\]|\\.)*"|[^"=<>!])+?)(!=|>=|<=|=|>|<)(.*)$/s;
 
@@ -112,7 +122,7 @@ const quote = (text) => (/[\s"=<>!|]/.test(text) || text === "" ? `"${text.repla
 
 const tokens = (text) => text.match(TOKEN) || [];
 
-// Alternatives stand between "|" outside of quotes.
+// Alternatives are separated by "|" outside quotes.
 const alternatives = (text) => (text.match(/(?:[^|"]|"(?:[^"\\]|\\.)*")+/g) || [""]).map(unquote);
 
 const parse = (token) => {
@@ -129,7 +139,7 @@ const comparisons = {
   "<=": (x, y) => x <= y,
 };
 
-// Of a column of texts each is asked once, not each row.
+// Tests each distinct text once instead of each row.
 const byLevel = (column, holds, absent) => {
   const kept = Uint8Array.from(column.levels, (text) => holds(text, toNumber(text)));
   return (i) => (column.codes[i] < 0 ? absent : kept[column.codes[i]] === 1);
@@ -156,7 +166,7 @@ const compileWord = (word) => {
   return (i) => jobAt(i) === job || texts.some((holds) => holds(i));
 };
 
-// How many letters differ, for a column that was mistyped.
+// Edit distance, to suggest a column for a mistyped one.
 const distance = (a, b) => {
   let last = [...Array(b.length + 1).keys()];
   for (let i = 1; i <= a.length; i++) {
@@ -169,7 +179,7 @@ const distance = (a, b) => {
   return last[b.length];
 };
 
-// What is wrong with a condition; "" where nothing is.
+// What is wrong with a condition; "": nothing.
 const complaint = ({ token, name, column, sign, values }) => {
   if (name === undefined) return "";
   if (column) {
@@ -182,7 +192,7 @@ const complaint = ({ token, name, column, sign, values }) => {
   return `there is no column ${name}${hint}`;
 };
 
-// --- order: numbers before texts, nothing and NaN last, whichever the direction ---
+// --- sorting: numbers, then texts, then NaN and missing values, in either direction ---
 const orders = new Map();
 
 const orderBy = (column, descending) => {
@@ -196,7 +206,7 @@ const orderBy = (column, descending) => {
   };
   const rows = [[], [], []];
   for (let i = 0; i < count; i++) rows[!isNaN(number(i)) ? 0 : isNone(i) ? 2 : 1].push(i);
-  // Two infinities differ by NaN: they are equal.
+  // The difference of two equal infinities is NaN.
   rows[0].sort((a, b) => way * (number(a) - number(b) || 0) || a - b);
   rows[1].sort((a, b) => way * (column.codes ? column.codes[a] - column.codes[b] : 0) || a - b);
   const order = Int32Array.from([...rows[0], ...rows[1], ...rows[2]]);

@@ -39,10 +39,8 @@ static int read_totals(struct html_page *p, struct totals *out, struct error *e)
 static void add_card(struct buffer *out, const char *class, const char *label, const char *value)
 {
     buffer_printf(out, "<div class=\"card %s\"><b>", class);
-    html_add(out, value, HTML_NAME_MOST);
-    buffer_add_text(out, "</b><span>");
-    html_add(out, label, HTML_NAME_MOST);
-    buffer_add_text(out, "</span></div>\n");
+    html_name(out, "", value, "</b><span>");
+    html_name(out, "", label, "</span></div>\n");
 }
 
 static void add_count_card(struct buffer *out, const char *class, const char *label, int64_t count)
@@ -52,7 +50,7 @@ static void add_count_card(struct buffer *out, const char *class, const char *la
     free(text);
 }
 
-/* Jobs that a search which has ended did not choose wait for nothing. */
+/* Once a search has ended, the jobs that it did not choose will not run. */
 static const char *state_words(enum html_state state, bool search_ended)
 {
     return state == HTML_PENDING && search_ended ? "pending, will not run" : html_state_names[state];
@@ -68,6 +66,8 @@ static void add_cards(struct html_page *p, const struct totals *t, bool search_e
         add_count_card(out, "", "combinations", d->combinations);
     if (d->excluded >= 0)
         add_count_card(out, "", "excluded by rules", d->excluded);
+    if (d->duplicates > 0)
+        add_count_card(out, "", "duplicates", d->duplicates);
     add_count_card(out, "", "jobs", d->jobs_in_all);
     for (int i = 0; i < HTML_STATE_COUNT; i++)
         if (d->counts[i])
@@ -83,7 +83,7 @@ static void add_cards(struct html_page *p, const struct totals *t, bool search_e
     buffer_add_text(out, "</div>\n");
 }
 
-/* What went well, each class of failures, what runs, what waits. */
+/* ok, each failure class, running, pending */
 #define BAR_PIECES (FAILURE_COUNT + 2)
 
 static const char *piece_name(size_t piece)
@@ -95,7 +95,7 @@ static const char *piece_name(size_t piece)
     return html_state_names[piece == FAILURE_COUNT ? HTML_RUNNING : HTML_PENDING];
 }
 
-/* One bar, a piece per state or failure class, and its legend in words. */
+/* A bar with a piece for each state and failure class, and its legend. */
 static void add_bar(struct html_page *p, bool search_ended)
 {
     const struct html_data *d = p->data;
@@ -130,8 +130,7 @@ void html_add_key_value(struct buffer *out, const struct html_column *c, const c
     char size[HTML_SIZE_BYTES];
     const char *shown = html_key_text(c, text, size);
     if (shown != text) {
-        buffer_add_text(out, "<data title=\"");
-        html_add(out, text, HTML_NAME_MOST);
+        html_name(out, "<data title=\"", text, "");
         buffer_printf(out, " B\">%s</data>", shown);
     } else {
         html_add(out, text, HTML_NAME_MOST);
@@ -148,7 +147,7 @@ static void add_values(struct buffer *out, const struct html_column *c)
         buffer_printf(out, " and %zu more", c->level_count - 12);
 }
 
-/* The keys that were swept with their values, then those that are the same everywhere. */
+/* Keys that vary with their values, then the keys that are the same in all jobs. */
 static void add_keys(struct html_page *p)
 {
     const struct html_data *d = p->data;
@@ -167,14 +166,10 @@ static void add_keys(struct html_page *p)
             same += c->role == HTML_KEY && c->level_count == 1;
             continue;
         }
-        buffer_add_text(out, "<tr><th scope=row>");
-        html_add(out, c->title, HTML_NAME_MOST);
-        buffer_add_text(out, "<td>");
+        html_name(out, "<tr><th scope=row>", c->title, "<td>");
         add_values(out, c);
         buffer_printf(out, "<td class=n>%zu%s", c->level_count, tied ? "<td>" : "");
-        buffer_add_text(out, c->twin ? "moves with " : c->derived ? "derived" : "");
-        html_add(out, c->twin ? c->twin->title : NULL, HTML_NAME_MOST);
-        buffer_add_char(out, '\n');
+        html_name(out, c->twin ? "moves with " : c->derived ? "derived" : "", c->twin ? c->twin->title : NULL, "\n");
     }
     buffer_add_text(out, "</tbody></table></div>\n");
     if (same == 0)
@@ -184,9 +179,7 @@ static void add_keys(struct html_page *p)
         const struct html_column *c = &d->columns[i];
         if (c->role != HTML_KEY || c->level_count != 1)
             continue;
-        buffer_add_text(out, "<div><dt>");
-        html_add(out, c->title, HTML_NAME_MOST);
-        buffer_add_text(out, "</dt><dd>");
+        html_name(out, "<div><dt>", c->title, "</dt><dd>");
         html_add_key_value(out, c, c->level_texts[0]);
         buffer_add_text(out, "</dd></div>");
     }
@@ -201,7 +194,7 @@ static void add_time(struct buffer *out, const char *before, int64_t ms)
     buffer_printf(out, "%s%.10s %.8s UTC", before, text, text + 11);
 }
 
-/* What caps have kept out, of the attempts that count. */
+/* Notes about output and samples that were left out because of limits. */
 static int add_left_out(struct html_page *p, struct error *e)
 {
     struct stmt *s = NULL;
@@ -219,8 +212,7 @@ static int add_left_out(struct html_page *p, struct error *e)
                       "<p class=note>Jobs with metrics from only a part of their output (<code>partial</code>): %lld, "
                       "for example: ",
                       (long long)stmt_int(s, 0));
-        html_add(&p->out, stmt_text(s, 2), HTML_TEXT_MOST);
-        buffer_add_text(&p->out, "</p>\n");
+        html_text(&p->out, "", stmt_text(s, 2), "</p>\n");
     }
     if (rc > 0 && stmt_int(s, 1) > 0)
         buffer_printf(&p->out,
@@ -238,27 +230,22 @@ void html_add_search(struct buffer *out, const struct sweep_status *s, long long
     const struct status_search *x = &s->search;
     if (!x->strategy)
         return;
-    buffer_add_text(out, "Search by ");
-    html_add(out, x->strategy, HTML_NAME_MOST);
-    buffer_add_text(out, ": ");
-    html_add_count(out, x->trials, "trial");
+    html_name(out, "Search by ", x->strategy, ": ");
+    buffer_add_count(out, x->trials, "trial");
     buffer_printf(out, ", %lld ok, %lld stopped early, %lld failed", (long long)x->ok, (long long)x->stopped,
                   (long long)x->failed);
     if (x->running > 0)
         buffer_printf(out, ", %lld open", (long long)x->running);
     buffer_add_text(out, ". ");
     if (x->ended) {
-        buffer_add_text(out, "It ended: ");
-        html_add(out, x->ended, HTML_TEXT_MOST);
-        buffer_add_char(out, '.');
+        html_text(out, "It ended: ", x->ended, ".");
         if (pending > 0) {
             struct buffer command = BUFFER_INIT;
             buffer_add_char(out, ' ');
-            html_add_count(out, pending, "pending job");
+            buffer_add_count(out, pending, "pending job");
             buffer_add_text(out, " will not run: <code>");
             hint_add_rest_of_search(&command, x, file, database);
-            html_add(out, buffer_text(&command), HTML_TEXT_MOST);
-            buffer_add_text(out, "</code> " HINT_REST_OF_SEARCH ".");
+            html_text(out, "", buffer_text(&command), "</code> " HINT_REST_OF_SEARCH ".");
             buffer_free(&command);
         }
     } else if (s->to_come >= 0) {
@@ -267,7 +254,7 @@ void html_add_search(struct buffer *out, const struct sweep_status *s, long long
     }
 }
 
-/* Of several sweeps in one file the page has the one that was asked for last. */
+/* The page shows only the sweep that was run last. */
 static int add_other_sweeps(struct html_page *p, struct error *e)
 {
     enum { NAMED = 10 };
@@ -280,13 +267,12 @@ static int add_other_sweeps(struct html_page *p, struct error *e)
     stmt_bind_int(s, 1, p->data->sweep_id);
     while ((rc = stmt_next(s, e)) > 0)
         if (count++ < NAMED) {
-            buffer_add_text(&names, count > 1 ? ", " : "");
-            html_add(&names, stmt_text(s, 0), HTML_NAME_MOST);
+            html_name(&names, count > 1 ? ", " : "", stmt_text(s, 0), "");
         }
     stmt_free(s);
     if (rc == 0 && count > 0) {
         buffer_add_text(&p->out, "<p class=note>This page shows the sweep that was run last; the database has ");
-        html_add_count(&p->out, count, "other");
+        buffer_add_count(&p->out, count, "other");
         buffer_printf(&p->out, ": %s%s.</p>\n", buffer_text(&names), count > NAMED ? ", …" : "");
     }
     buffer_free(&names);
@@ -303,17 +289,14 @@ int html_overview(struct html_page *p, struct error *e)
     buffer_add_text(&p->out, "<p>");
     if (d->objective) {
         buffer_printf(&p->out, "Sought: the %s <b>", d->maximise ? "highest" : "lowest");
-        html_add(&p->out, d->objective, HTML_NAME_MOST);
-        buffer_add_text(&p->out, "</b>");
+        html_name(&p->out, "", d->objective, "</b>");
     } else {
         buffer_add_text(&p->out, "No objective is declared, so there is no best job");
     }
     add_time(&p->out, ". First run at ", d->first_ms);
     if (d->last_ms - d->first_ms >= 60000)
         add_time(&p->out, ", last at ", d->last_ms);
-    buffer_add_text(&p->out, ". Sweep file: <code>");
-    html_add(&p->out, d->file, HTML_TEXT_MOST);
-    buffer_add_text(&p->out, "</code></p>\n");
+    html_text(&p->out, ". Sweep file: <code>", d->file, "</code></p>\n");
     if (status.search.strategy) {
         buffer_add_text(&p->out, "<p id=search>");
         html_add_search(&p->out, &status, d->counts[HTML_PENDING], d->file, p->database);

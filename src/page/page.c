@@ -31,7 +31,7 @@ static const struct {
 };
 #define SECTION_COUNT (sizeof sections / sizeof *sections)
 
-/* One script, in this order. */
+/* Concatenated to one script, in this order. */
 static const char *const scripts[] = {"model",   "state",  "table",  "plot",   "marks",
                                       "explore", "curves", "chosen", "follow", "main"};
 
@@ -45,9 +45,7 @@ static void add_head(struct html_page *p, bool live)
                     "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline'; "
                     "script-src 'unsafe-inline'; img-src data:");
     buffer_add_text(out, live ? "; connect-src 'self'" : "");
-    buffer_add_text(out, "\">\n<link rel=icon href=\"data:,\">\n<title>");
-    html_add(out, p->data->sweep, HTML_NAME_MOST);
-    buffer_add_text(out, " · meshsweep</title>\n<style>\n");
+    html_name(out, "\">\n<link rel=icon href=\"data:,\">\n<title>", p->data->sweep, " · meshsweep</title>\n<style>\n");
     buffer_add_text(out, embedded_text("src/page/report.css"));
     buffer_add_text(out, "</style>\n");
     if (live) {
@@ -55,9 +53,8 @@ static void add_head(struct html_page *p, bool live)
         buffer_add_text(out, embedded_text("src/page/live.js"));
         buffer_add_text(out, "</script>\n");
     }
-    buffer_add_text(out, "</head>\n<body>\n<a class=skip href=#main>To the report</a>\n<header><h1>");
-    html_add(out, p->data->sweep, HTML_NAME_MOST);
-    buffer_add_text(out, "</h1>\n<button type=button id=theme hidden>dark</button>\n<nav aria-label=Sections>");
+    html_name(out, "</head>\n<body>\n<a class=skip href=#main>To the report</a>\n<header><h1>", p->data->sweep,
+              "</h1>\n<button type=button id=theme hidden>dark</button>\n<nav aria-label=Sections>");
     for (size_t i = 0; i < SECTION_COUNT; i++)
         buffer_printf(out, "<a href=\"#%s\">%s</a>\n", sections[i].id, sections[i].title);
     buffer_add_text(out, "</nav></header>\n<main id=main>\n");
@@ -68,12 +65,12 @@ static void add_foot(struct html_page *p, int64_t now_ms)
     char time[32];
     buffer_printf(&p->out, "</main>\n<footer>Made by meshsweep " MESHSWEEP_VERSION " at %s from ",
                   clock_format_utc(now_ms, time));
-    html_add(&p->out, p->data->file, HTML_TEXT_MOST);
-    buffer_add_text(&p->out, ". Most plots can be read without JavaScript; with it, the page can filter and compare, "
-                             "and says what each point is.</footer>\n");
+    html_text(&p->out, "", p->data->file,
+              ". Most plots can be read without JavaScript; with it, the page can filter and compare, "
+              "and says what each point is.</footer>\n");
 }
 
-/* What lies over the page: the place of a job, what the filter leaves, what a point is. */
+/* Overlays: the panel of a job, the status of the filter, the tooltip. */
 static void add_overlays(struct html_page *p)
 {
     buffer_add_text(&p->out,

@@ -1,4 +1,4 @@
-/* Parallel coordinates: an axis per key that tells jobs apart and one for the objective, a line per job. */
+/* Parallel coordinates: an axis for each key that varies and one for the objective, a line for each job. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -9,12 +9,12 @@
 
 #define AXES_MOST 10
 #define LINES_MOST 1000
-#define GOOD_MOST 100 /* of the best that stand out */
+#define GOOD_MOST 100 /* best jobs that are highlighted */
 #define WIDTH 960
 #define HEIGHT 420
 #define LEFT 60
 #define RIGHT 880
-#define CHARACTER 7 /* wide, of most texts */
+#define CHARACTER 7 /* approximate width */
 #define TOP 44
 #define BOTTOM 386
 
@@ -37,7 +37,7 @@ static bool lies_by_number(const struct html_column *k)
     return k->numeric && k->level_count > HTML_LEVELS_MOST;
 }
 
-/* Values of a key are spread evenly in their order; many numbers lie where they are. */
+/* Values are spaced evenly, many numbers in proportion. */
 static double key_y(const struct html_column *k, int level)
 {
     double share = (double)level / (double)(k->level_count - 1);
@@ -48,12 +48,11 @@ static double key_y(const struct html_column *k, int level)
     return BOTTOM - share * (BOTTOM - TOP);
 }
 
-/* "<path …" to be ended: what the script has to know to filter along it. */
+/* Begins a "<path" with what the script needs for brushing; the caller ends it. */
 static void add_axis_line(struct buffer *out, double x, const char *column)
 {
     buffer_printf(out, "<path d=\"M%.1f %dV%d\" data-at=%.1f data-column=\"", x, TOP, BOTTOM, x);
-    html_add(out, column, HTML_NAME_MOST);
-    buffer_add_char(out, '"');
+    html_name(out, "", column, "\"");
 }
 
 static void add_key_axis(struct buffer *out, const struct coordinates *c, size_t axis)
@@ -62,7 +61,7 @@ static void add_key_axis(struct buffer *out, const struct coordinates *c, size_t
     char size[HTML_SIZE_BYTES];
     double x = axis_x(c, axis);
     size_t step = (k->level_count + 11) / 12;
-    /* As long as there is room up to the axis before. */
+    /* Labels must fit between this axis and the previous one. */
     size_t most = (size_t)((axis ? x - axis_x(c, axis - 1) : LEFT) - 10) / CHARACTER;
     add_axis_line(out, x, k->title);
     if (lies_by_number(k))
@@ -127,7 +126,7 @@ static void add_line(struct buffer *out, const struct coordinates *c, size_t job
     buffer_add_text(out, "\"/>\n");
 }
 
-/* The jobs that are ok, the worst first. The caller frees `*out`. */
+/* Jobs with a finite objective except the best, worst first. The caller frees `*out`. */
 static size_t order_jobs(const struct html_data *d, struct standing **out)
 {
     struct standing *order = xcalloc(d->job_count + 1, sizeof *order);
@@ -140,7 +139,7 @@ static size_t order_jobs(const struct html_data *d, struct standing **out)
     return count;
 }
 
-/* What failed lies below what is ok, the best lie above all; the others are faint beside them where there are many. */
+/* In drawing order: failed jobs, the others, the best ones. */
 static void add_lines(struct buffer *out, const struct coordinates *c)
 {
     const struct html_data *d = c->data;
@@ -187,6 +186,10 @@ int html_parallel(struct html_page *p, struct error *e)
     find_range(&c);
     if (c.key_count == 0 || c.key_count + c.has_objective < 2) {
         html_add_none(&p->out, "This plot needs a key with two values and an objective, or two such keys.");
+        return 0;
+    }
+    if (!html_any_ended(p->data)) {
+        html_add_none(&p->out, "No job has ended yet.");
         return 0;
     }
     svg_open(&p->out, "parallel-plot", WIDTH, HEIGHT, "Parallel coordinates of the keys and the objective",

@@ -4,9 +4,7 @@
 
 void html_add_none(struct buffer *out, const char *sentence)
 {
-    buffer_add_text(out, "<p class=none>");
-    html_add(out, sentence, HTML_TEXT_MOST);
-    buffer_add_text(out, "</p>\n");
+    html_text(out, "<p class=none>", sentence, "</p>\n");
 }
 
 void html_add_mark(struct buffer *out, double x, double y, int64_t job, const char *failure)
@@ -16,6 +14,11 @@ void html_add_mark(struct buffer *out, double x, double y, int64_t job, const ch
                       (long long)job, x - 3, y - 3);
     else
         buffer_printf(out, "<circle class=\"m o\" data-j=%lld cx=%.1f cy=%.1f r=3.5 />", (long long)job, x, y);
+}
+
+void html_link_job(struct buffer *out, const char *before, int64_t job)
+{
+    buffer_printf(out, "<a href=\"#j%lld\">%s%lld</a>", (long long)job, before, (long long)job);
 }
 
 size_t html_stride(size_t count)

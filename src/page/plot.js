@@ -1,8 +1,8 @@
-// --- drawing: scales, ticks and colours that the plots on canvas share ---
+// --- scales, ticks and colours of the plots on canvas ---
 const PALETTE = 8;
 const inks = new Map();
 
-// A colour of the style sheet as it is now; light and dark have their own.
+// A colour of the style sheet in the current theme.
 const ink = (name) => {
   if (!inks.has(name)) {
     const probe = $("probe");
@@ -13,7 +13,7 @@ const ink = (name) => {
   return inks.get(name);
 };
 
-// From the low end, dark, to the high one, light: of viridis (Smith and van der Walt, 2015), as in svg.c.
+// Five points of viridis (Smith and van der Walt, 2015), as in svg.c.
 const SCALE = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
 
 const shade = (share) => {
@@ -50,13 +50,13 @@ const memoryTicks = (low, high, most) => {
   return linearTicks(low / unit, high / unit, most).map((t) => t * unit);
 };
 
-// Room around a single value.
+// A range around a single value.
 const widened = (value, log) => {
   const room = (Math.abs(value) || 1) / 20;
   return log ? [value / 1.1, value * 1.1] : [value - room, value + room];
 };
 
-// Values to 0…1. `log` holds where all are positive; of texts each has its place.
+// Maps values to 0…1. `log` needs positive values.
 const makeScale = (low, high, log, unit = "") => {
   if (!(high > low)) [low, high] = widened(low, log);
   const forth = log ? Math.log : (v) => v;
@@ -88,7 +88,7 @@ const levelScale = (levels, words = (text) => text) => {
   };
 };
 
-// A canvas as large as its place, with its context in CSS pixels.
+// Sizes the canvas for the screen's pixels; its context takes CSS pixels.
 const openCanvas = (canvas, width, height) => {
   const fine = window.devicePixelRatio || 1;
   canvas.width = Math.round(width * fine);
@@ -101,7 +101,7 @@ const openCanvas = (canvas, width, height) => {
   return context;
 };
 
-// Where a plot lies in its canvas, and its values in it.
+// The area of a plot in its canvas, with conversions between values and pixels.
 const makeFrame = (width, height, x, y) => {
   const frame = { left: 62, top: 26, right: width - 14, bottom: height - 40, x, y };
   frame.px = (v) => frame.left + x.at(v) * (frame.right - frame.left);
@@ -151,19 +151,13 @@ const drawCross = (context, x, y, r) => {
   context.stroke();
 };
 
-// --- what a plot shows as a table, made when it is opened: { caption, head, rows, all, others } ---
+// --- the data of a plot as a table: { head, rows, all, others } ---
 const FIGURES_MOST = 250;
 
 const fillFigures = (place, { head, rows, all, others }) => {
-  const made = document.createElement("table");
-  const titles = made.createTHead().insertRow();
+  const made = element("table", { className: "plain" });
   const body = made.createTBody();
-  made.className = "plain";
-  for (const title of head) {
-    const th = titles.appendChild(document.createElement("th"));
-    th.scope = "col";
-    th.textContent = title;
-  }
+  made.createTHead().insertRow().append(...head.map((title) => element("th", { scope: "col" }, title)));
   for (const row of rows) {
     const line = body.insertRow();
     for (const text of row) line.insertCell().textContent = text;
@@ -172,7 +166,7 @@ const fillFigures = (place, { head, rows, all, others }) => {
   place.querySelector(".note").textContent = rows.length < all ? `${rows.length} of ${all} ${others}` : "";
 };
 
-// `make` is asked when the table is open: now, when it is opened, and whenever this is called again.
+// `make` is only called while the table is open.
 const showFigures = (place, caption, make) => {
   place.hidden = false;
   place.querySelector("summary").textContent = `${caption}, as a table`;
@@ -180,21 +174,13 @@ const showFigures = (place, caption, make) => {
   place.ontoggle();
 };
 
-// "● name" for each colour; a click on one is a condition of the filter.
+// A coloured dot and a name for each entry; a click may change the filter.
 const drawLegend = (list, entries) => {
   list.replaceChildren(...entries.map(({ colour, label, click }) => {
-    const item = document.createElement("li");
-    const dot = document.createElement("i");
-    const words = document.createElement(click ? "button" : "span");
-    dot.className = "dot";
+    const dot = element("i", { className: "dot" });
+    const words = click ? element("button", { type: "button", className: "plain", onclick: click }, label)
+      : element("span", {}, label);
     dot.style.color = colour;
-    words.textContent = label;
-    if (click) {
-      words.type = "button";
-      words.className = "plain";
-      words.addEventListener("click", click);
-    }
-    item.append(dot, words);
-    return item;
+    return element("li", {}, dot, words);
   }));
 };

@@ -1,5 +1,5 @@
-/* Within the report's page: its sections. Each appends to `out`, and says what is missing where there is nothing to
- * show; -1 only where the database fails. */
+/* The sections of the report's page. Each appends to `out`, a sentence if it has nothing to show, and fails only if the
+ * database does. */
 #ifndef MESHSWEEP_PAGE_SECTIONS_H
 #define MESHSWEEP_PAGE_SECTIONS_H
 
@@ -11,8 +11,8 @@ struct html_page {
     const struct html_data *data;
     struct db *db;
     const char *job_files;    /* store_directory() */
-    const char *files_beside; /* the same as the page links to it; NULL: the page lies elsewhere */
-    const char *database;     /* its name alone: where the page goes nobody knows of directories */
+    const char *files_beside; /* html_request.files_beside */
+    const char *database;     /* name of the database without directories */
     size_t level_most;        /* html_level_most() */
 };
 
@@ -21,62 +21,66 @@ typedef int html_section(struct html_page *p, struct error *e);
 html_section html_overview, html_winner, html_front, html_jobs, html_parallel, html_heat, html_effects, html_predicted,
     html_learning, html_timeline, html_failures, html_excluded, html_explore, html_curves;
 
-/* What the page's script reads: the jobs column by column; their curves; the rest of what is known of them. */
+/* JSON for the page's script: the jobs as columns, their curves, their details. */
 html_section html_embed_jobs, html_embed_curves, html_embed_details;
 
-/* Points that one plot draws; of more jobs every so-manieth is drawn, and the plot says so. */
+/* Points in one plot; with more jobs only every n-th is drawn, which the plot says. */
 #define HTML_POINTS_MOST 1500
 
 /* "<p class=none>" with one sentence. */
 void html_add_none(struct buffer *out, const char *sentence);
 
-/* A mark for a job in a plot: a dot where it is ok, a cross in the colour of its failure where it failed. */
+/* Marks a job in a plot: a dot if it is ok, else a cross in the colour of its failure class. */
 void html_add_mark(struct buffer *out, double x, double y, int64_t job, const char *failure);
 
-/* Every so-manieth job is drawn so that at most HTML_POINTS_MOST are. */
+/* A link to a job: "job 7" with "job " before its number, "7" with "". */
+void html_link_job(struct buffer *out, const char *before, int64_t job);
+
+/* The n such that drawing every n-th of `count` jobs draws at most HTML_POINTS_MOST. */
 size_t html_stride(size_t count);
 
-/* html_winner() where configurations compete, not jobs. */
+/* html_winner() if configurations compete instead of jobs. */
 html_section html_winning_configurations;
 
-/* Below the winner that is in `row`: how far it is ahead, what limits it and what more would cost; then its keys and
- * its command too. */
+/* About the winner in `row`: its lead, what limits it, and the cost of more runs; the second function also adds its
+ * keys and its command. */
 struct lead;
 int html_add_lead(struct html_page *p, size_t row, const struct lead *l, struct error *e);
 int html_add_winner_details(struct html_page *p, size_t row, const struct lead *l, struct error *e);
 
-/* How far the search is, and why it ended: a sentence, nothing where there is none. */
+/* A sentence about the progress and end of the search; nothing if there is none. */
 struct sweep_status;
 void html_add_search(struct buffer *out, const struct sweep_status *s, long long pending, const char *file,
                      const char *database);
 
-/* A value of a key; of a number of bytes all is in the title. */
+/* A value of a key; for sizes, the tooltip has the number of bytes. */
 void html_add_key_value(struct buffer *out, const struct html_column *c, const char *text);
 
-/* The same as figures_begin() makes, of a plot that the script draws: it fills it in when it is opened (plot.js). */
+/* Like figures_begin(), for a plot of the script, which fills the table when it is opened (plot.js). */
 #define HTML_FIGURES_BY_SCRIPT(id)                                                                                     \
     "<details class=figures id=" id                                                                                    \
     " hidden><summary></summary><div class=scroll tabindex=0></div><p class=note></p></details>\n"
 
-/* Adds the note that not all are drawn, where that is so. */
+/* Says if not all jobs are drawn. */
 void html_add_stride_note(struct buffer *out, size_t count);
 
-/* Columns after which texts are cut as the script has them; fewer where the values of all keys would take too much. */
+/* Columns after which texts for the script are cut; html_level_most() gives fewer if the values of all keys would take
+ * too much room. */
 #define HTML_LEVEL_MOST 120
 size_t html_level_most(const struct html_data *d);
 
-/* Whether the column tells what came of a job, and stands in the table where any job has a value. */
+/* Whether the column is an outcome of jobs; such columns are shown if any job has a value. */
 bool html_is_outcome(const char *title, enum html_role role);
 
-/* The columns of the table of jobs: the job, what is sought, then as in `results`. Their number; the caller frees
- * `*out`. */
+/* The columns of the table of jobs: the job, the objective, then the order of `results`. Returns their number; the
+ * caller frees `*out`. */
 size_t html_shown_columns(const struct html_data *d, const struct html_column ***out);
 
-/* All jobs, the best first, those without a finite objective last, in their order. The caller frees it. */
+/* Indices of all jobs, best first; those without a finite objective come last, in their order. The caller frees it. */
 size_t *html_best_first(const struct html_data *d);
 
-/* The keys that tell jobs apart, one of those that move together: at most `most`, those of the plan first, derived ones
- * last. */
+/* Keys that vary, without those that another one represents: at most `most`, parallel specs first, derived keys last.
+ * Returns their number. */
 size_t html_varying(const struct html_data *d, const struct html_column **keys, size_t most);
 
 #endif

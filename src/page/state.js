@@ -1,8 +1,8 @@
-// --- what is shown stands in the address: #q=zero_stage%3D3&sort=throughput:desc&pin=7,12&x=peak_memory&theme=dark ---
+// --- the state of the page, kept in its address: #q=zero_stage%3D3&sort=throughput:desc&pin=7,12&theme=dark ---
 const bestFirst = (column) => column === sought && data.maximise;
 const root = document.documentElement;
 
-const choices = ["x", "y", "colour", "facet", "join", "curve"]; // names of columns and metrics, as forms have them
+const choices = ["x", "y", "colour", "facet", "join", "curve"]; // names of columns and metrics
 const switches = ["logx", "logy", "logcurve"];
 
 const state = {
@@ -15,9 +15,12 @@ const state = {
   plot: {},
 };
 
+// Pinned jobs and the open one.
+const chosenJobs = () => [...new Set([...state.pins, state.job].filter((id) => id !== null))];
+
 const listeners = { filter: [], sort: [], pins: [], job: [], plot: [], rows: [] };
 const on = (what, listener) => listeners[what].push(listener);
-// Each listener once, in the order in which they came.
+// Calls each listener once, in order of registration.
 const changed = (...what) => {
   for (const listener of new Set(what.flatMap((name) => listeners[name]))) listener();
 };
@@ -42,7 +45,7 @@ const address = () => {
 
 const remember = () => history.replaceState(null, "", address());
 
-// Where one was is a step back.
+// Adds a step that the browser can go back from.
 const step = () => history.pushState(null, "", address());
 
 const recallSort = (text) => {
@@ -51,7 +54,7 @@ const recallSort = (text) => {
   state.sort = { column, descending: name ? way === "desc" : bestFirst(column) };
 };
 
-// What of the state each kind of listener is about: going to another address tells those alone that it concerns.
+// The part of the state behind each kind of listener, so that a change of address calls only those concerned.
 const concerns = {
   filter: () => [state.q, state.states && [...state.states]],
   sort: () => [state.sort.column.name, state.sort.descending],
@@ -61,9 +64,9 @@ const concerns = {
 };
 const kinds = Object.keys(concerns);
 const stand = () => kinds.map((kind) => JSON.stringify(concerns[kind]()));
-let isNew = true; // nobody has been told of anything
+let isNew = true; // no listener has been called yet
 
-// The address of a section is the browser's own.
+// Addresses of sections are left to the browser.
 const recall = () => {
   const row = /^#j(\d+)$/.exec(location.hash);
   if (location.hash && !row && !location.hash.includes("=")) return;
@@ -84,7 +87,7 @@ const recall = () => {
   changed(...kinds.filter((_, at) => now[at] !== before[at]));
 };
 
-// --- which rows pass the filter ---
+// --- the rows that pass the filter ---
 let passing = new Uint8Array(count).fill(1);
 let passingCount = count;
 
@@ -109,20 +112,20 @@ const setFilter = (text) => {
   remember();
 };
 
-// Puts conditions in the place of those that the filter has on the same columns.
+const rounded = (value) => String(Number(value.toPrecision(5)));
+
+// Replaces the filter's conditions on these columns.
 const restrict = (conditions) => {
   const names = new Set(conditions.map((c) => c.column.key));
   const kept = tokens(state.q).filter((token) => !names.has((parse(token).column || {}).key));
   const added = conditions.flatMap(({ column, from, to, values }) =>
     values
       ? [`${quote(column.name)}=${values.map(quote).join("|")}`]
-      : [`${quote(column.name)}>=${digits4(from)}`, `${quote(column.name)}<=${digits4(to)}`]);
+      : [`${quote(column.name)}>=${rounded(from)}`, `${quote(column.name)}<=${rounded(to)}`]);
   setFilter([...kept, ...added].join(" "));
 };
 
-const digits4 = (value) => String(Number(value.toPrecision(5)));
-
-// --- pins and the job that is looked at ---
+// --- pins and the open job ---
 const togglePin = (id) => {
   state.pins = state.pins.includes(id) ? state.pins.filter((pin) => pin !== id) : [...state.pins, id];
   changed("pins", "job");

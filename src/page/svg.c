@@ -7,7 +7,7 @@
 #include "page/text.h"
 #include "util/utf8.h"
 
-/* For a coordinate: one decimal at most. */
+/* A coordinate with at most one decimal. */
 static void svg_number(struct buffer *out, double value)
 {
     double rounded = round(value * 10) / 10;
@@ -27,8 +27,7 @@ static const struct scale {
 
 static void choose_unit(struct svg_axis *a, const char *unit)
 {
-    /* What is counted may follow: "B allocated, rank 0". */
-    const size_t word = strcspn(unit, " ");
+    const size_t word = html_unit_length(unit);
     a->scale = 1;
     snprintf(a->unit, sizeof a->unit, "%.*s", (int)utf8_cut(unit, strlen(unit), sizeof a->unit - 1), unit);
     for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {
@@ -119,11 +118,7 @@ size_t svg_ticks(const struct svg_axis *a, double ticks[SVG_TICKS_MOST])
 static void add_title(struct buffer *out, const struct svg_axis *a)
 {
     html_add(out, a->title, HTML_NAME_MOST);
-    if (a->unit[0]) {
-        buffer_add_text(out, " (");
-        html_add(out, a->unit, HTML_NAME_MOST);
-        buffer_add_char(out, ')');
-    }
+    html_add_unit(out, a->unit);
 }
 
 void svg_add_tick(struct buffer *out, double value)
@@ -149,7 +144,7 @@ void svg_axis_x(struct buffer *out, const struct svg_axis *a, double top, double
     buffer_add_text(out, "</text></g>\n");
 }
 
-/* Left of x = `left`, its grid to `right`. */
+/* Labels left of x = `left`, grid up to `right`. */
 static void svg_axis_y(struct buffer *out, const struct svg_axis *a, double left, double right)
 {
     double ticks[SVG_TICKS_MOST];
@@ -179,8 +174,7 @@ void svg_open(struct buffer *out, const char *id, double width, double height, c
                   width, height, width * 1.15, id, id, id);
     html_add(out, title, HTML_TEXT_MOST);
     buffer_printf(out, "</title><desc id=\"%s-d\">", id);
-    html_add(out, desc, HTML_TEXT_MOST);
-    buffer_add_text(out, "</desc>\n");
+    html_text(out, "", desc, "</desc>\n");
 }
 
 void svg_close(struct buffer *out)
@@ -214,9 +208,9 @@ void svg_open_plot(struct buffer *out, const char *id, const char *title, const 
     svg_axis_y(out, y, left, right);
 }
 
-/* Nine points of viridis (van der Walt and Smith, 2015; CC0), which grows lighter evenly and is told apart by the
- * colour-blind too. */
-/* On a relative luminance of 0.179 black and white text have the same contrast, 4.6 (WCAG 2.2). */
+/* Nine points of viridis (van der Walt and Smith, 2015; CC0), which is perceptually uniform and safe for colour
+ * blindness. */
+/* At a relative luminance of 0.179, black and white text have the same contrast, 4.6 (WCAG 2.2). */
 bool svg_colour(double share, char out[8])
 {
     static const unsigned char points[][3] = {{68, 1, 84},    {71, 45, 123},  {59, 82, 139},

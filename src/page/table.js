@@ -1,20 +1,14 @@
-// --- the table of all jobs: rows are made for those that are shown ---
+// --- the table of all jobs; only visible rows are made ---
 const PAGE = 250;
 const table = $("table");
 let shownRows = PAGE;
-let view = new Int32Array(0); // rows that pass, sorted
+let view = new Int32Array(0); // rows that pass the filter, sorted
 
 const makeRow = (i) => {
-  const row = document.createElement("tr");
   const id = jobAt(i);
-  row.id = "j" + id;
-  row.className = stateColumn.text(i);
+  const row = element("tr", { id: "j" + id, className: stateColumn.text(i) });
   for (const column of columns) row.insertCell().textContent = column.text(i);
-  const link = document.createElement("a");
-  link.href = "#job=" + id;
-  link.dataset.job = id;
-  link.append(...row.cells[0].childNodes);
-  row.cells[0].append(link);
+  row.cells[0].replaceChildren(element("a", { href: "#job=" + id }, ...row.cells[0].childNodes));
   row.classList.toggle("lit", id === state.job || state.pins.includes(id));
   return row;
 };
@@ -46,7 +40,7 @@ const complain = (conditions) => {
   $("words").setAttribute("aria-invalid", wrong ? "true" : "false");
 };
 
-// Columns for the word that is being typed.
+// Suggests columns for the word being typed.
 const suggest = () => {
   const before = /^(.*\s)?(\S*)$/s.exec($("words").value);
   const typed = before[2].toLowerCase();
@@ -70,7 +64,7 @@ const clearFilter = () => {
   setFilter("");
 };
 
-// What is typed is waited for a moment.
+// Filters shortly after typing stops.
 const prepareFilter = () => {
   const form = $("filter");
   let timer;
@@ -98,10 +92,7 @@ const sortBy = (column) => {
 
 const prepareTable = () => {
   [...table.tHead.rows[0].cells].forEach((head, at) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.append(...head.childNodes);
-    head.append(button);
+    const button = head.appendChild(element("button", { type: "button" }, ...head.childNodes));
     button.addEventListener("click", () => sortBy(columns[at]));
   });
   prepareFilter();
@@ -119,6 +110,6 @@ const prepareTable = () => {
 };
 
 const markRows = () => {
-  const wanted = new Set([...state.pins, state.job].filter((id) => id !== null).map((id) => "j" + id));
+  const wanted = new Set(chosenJobs().map((id) => "j" + id));
   for (const row of table.tBodies[0].rows) row.classList.toggle("lit", wanted.has(row.id));
 };

@@ -45,6 +45,23 @@ void html_add(struct buffer *out, const char *text, size_t limit)
         add_part(out, text, strlen(text), limit);
 }
 
+static void add_between(struct buffer *out, const char *before, const char *text, const char *after, size_t limit)
+{
+    buffer_add_text(out, before);
+    html_add(out, text, limit);
+    buffer_add_text(out, after);
+}
+
+void html_name(struct buffer *out, const char *before, const char *name, const char *after)
+{
+    add_between(out, before, name, after, HTML_NAME_MOST);
+}
+
+void html_text(struct buffer *out, const char *before, const char *text, const char *after)
+{
+    add_between(out, before, text, after, HTML_TEXT_MOST);
+}
+
 void html_add_lines(struct buffer *out, const char *text, size_t limit)
 {
     while (text && *text) {
@@ -55,7 +72,7 @@ void html_add_lines(struct buffer *out, const char *text, size_t limit)
     }
 }
 
-/* As a JSON string in a script element, which "<" could end. */
+/* Escapes "<", which could end the script element. */
 static void add_json(struct buffer *out, const struct buffer *text)
 {
     struct buffer quoted = BUFFER_INIT;
@@ -100,13 +117,16 @@ void html_add_json_number(struct buffer *out, double value)
         text_add_rounded(out, value);
 }
 
+size_t html_unit_length(const char *unit)
+{
+    return strcspn(unit, " ,");
+}
+
 void html_add_unit(struct buffer *out, const char *unit)
 {
     if (!unit || !unit[0])
         return;
-    buffer_add_text(out, " (");
-    html_add(out, unit, HTML_NAME_MOST);
-    buffer_add_char(out, ')');
+    html_name(out, " (", unit, ")");
 }
 
 void html_add_number(struct buffer *out, double value)
@@ -174,9 +194,4 @@ void html_add_amount_cell(struct buffer *out, double value, const char *unit)
     buffer_printf(out, ">%s", buffer_text(&shown));
     buffer_free(&all);
     buffer_free(&shown);
-}
-
-void html_add_count(struct buffer *out, long long count, const char *noun)
-{
-    buffer_printf(out, "%lld %s%s", count, noun, count == 1 ? "" : "s");
 }

@@ -1,4 +1,4 @@
-/* The time line: a bar per attempt in the lane of its slot. */
+/* The time line: a bar for each attempt, a lane for each slot. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,11 +22,11 @@ struct bar {
     int64_t job, start, end;
     int lane;
     char failure[16];
-    double from, to; /* shown time in ms, without idle gaps */
+    double from, to; /* time axis in ms, without idle gaps */
 };
 
 struct gap {
-    double at; /* shown time */
+    double at; /* on the time axis */
     int64_t length;
 };
 
@@ -34,6 +34,7 @@ struct timeline {
     struct bar *bars;
     size_t count;
     struct string_list lanes;
+    bool lacks_lanes; /* there are more than LANES_MOST */
     struct gap *gaps;
     size_t gap_count;
     double length;
@@ -43,8 +44,10 @@ struct timeline {
 static int lane_of(struct timeline *t, const char *name)
 {
     size_t i = string_list_find(&t->lanes, name);
-    if (i == LANES_MOST)
+    if (i == LANES_MOST) {
+        t->lacks_lanes = true;
         return -1;
+    }
     if (i == t->lanes.count)
         string_list_add(&t->lanes, xstrdup(name));
     return (int)i;
@@ -76,8 +79,8 @@ static int read_bars(struct html_page *p, struct timeline *t, struct error *e)
     return rc;
 }
 
-/* Idle times between runs would leave nothing to see of these: longer than a tenth of the time at work they shrink to a
- * mark. Bars are in the order of their starts. */
+/* Idle times between runs would squeeze the bars: those longer than a tenth of the working time are replaced by a mark.
+ * Bars are sorted by start. */
 static void cut_gaps(struct timeline *t)
 {
     int64_t busy = 0, until = t->bars[0].start;
@@ -125,7 +128,7 @@ static void add_gaps(struct buffer *out, const struct timeline *t, const struct 
     }
 }
 
-/* The colours that occur. */
+/* Only classes that occur. */
 static void add_legend(struct buffer *out, const struct timeline *t)
 {
     buffer_add_text(out, "<ul class=legend>");
@@ -187,7 +190,7 @@ static void draw(struct html_page *p, struct timeline *t)
     svg_close(&p->out);
     add_legend(&p->out, t);
     buffer_printf(&p->out, "<p class=note>%s%s", t->gap_count ? "Dotted lines mark idle times that were cut out. " : "",
-                  t->lanes.count == LANES_MOST ? "Only the first 64 slots are drawn. " : "");
+                  t->lacks_lanes ? "Only the first 64 slots are drawn. " : "");
     if (t->in_all > (int64_t)t->count)
         buffer_printf(&p->out, "The first %zu of %lld attempts are drawn.", t->count, (long long)t->in_all);
     buffer_add_text(&p->out, "</p>\n");

@@ -1,4 +1,5 @@
-/* The winner; of several objectives what none beats. */
+/* The winner, and the Pareto set of several objectives. */
+#include "page/figures.h"
 #include "page/sections.h"
 #include "page/text.h"
 #include "results/contenders.h"
@@ -6,7 +7,7 @@
 
 static void add_unbeaten(struct html_page *p, const struct pareto_job *job, const struct pareto *set)
 {
-    buffer_printf(&p->out, "<tr><td><a href=\"#j%lld\">%lld</a>", (long long)job->job_id, (long long)job->job_id);
+    figures_job(&p->out, job->job_id);
     for (size_t k = 0; k < set->objective_count; k++)
         html_add_amount_cell(&p->out, job->values[k], set->objectives[k].unit);
     if (job->tie)
@@ -14,7 +15,7 @@ static void add_unbeaten(struct html_page *p, const struct pareto_job *job, cons
     buffer_add_char(&p->out, '\n');
 }
 
-/* Of several objectives the first ranks; here are those that none beats in all of them. */
+/* With several objectives, the first one ranks; this is the Pareto set of all. */
 static int add_pareto_set(struct html_page *p, struct error *e)
 {
     enum { MOST = 50 };
@@ -68,9 +69,9 @@ static int add_winner(struct html_page *p, struct error *e)
     html_add_number(&p->out, best->objective);
     buffer_add_text(&p->out, "\">");
     html_add_amount(&p->out, best->objective, d->unit);
-    buffer_add_text(&p->out, "</b> ");
-    html_add(&p->out, d->objective, HTML_NAME_MOST);
-    buffer_printf(&p->out, ", <a href=\"#j%lld\">job %lld</a></p>\n", (long long)best->id, (long long)best->id);
+    html_name(&p->out, "</b> ", d->objective, ", ");
+    html_link_job(&p->out, "job ", best->id);
+    buffer_add_text(&p->out, "</p>\n");
     return html_add_winner_details(p, (size_t)d->best, &lead, e);
 }
 

@@ -1,4 +1,4 @@
-/* Below a winner: its lead, its keys and its command. */
+/* Details of a winner: its lead, its keys and its command. */
 #include <stdlib.h>
 
 #include "page/sections.h"
@@ -6,7 +6,7 @@
 #include "report/job_command.h"
 #include "results/contenders.h"
 
-/* Of a group those that vary, as many groups are one page. */
+/* With groups, only the keys that vary, since there are many winners. */
 static void add_winner_keys(struct html_page *p, size_t row)
 {
     const struct html_data *d = p->data;
@@ -16,8 +16,7 @@ static void add_winner_keys(struct html_page *p, size_t row)
         if (c->role != HTML_KEY || !c->values[row].text || (d->best < 0 && !html_column_varies(c)))
             continue;
         buffer_printf(&p->out, "<div%s><dt>", html_column_varies(c) ? " class=varies" : "");
-        html_add(&p->out, c->title, HTML_NAME_MOST);
-        buffer_add_text(&p->out, "</dt><dd>");
+        html_name(&p->out, "", c->title, "</dt><dd>");
         html_add_key_value(&p->out, c, c->values[row].text);
         buffer_add_text(&p->out, "</dd></div>\n");
     }
@@ -35,14 +34,11 @@ static void add_command(struct html_page *p, int64_t job, const struct job_launc
                       (long long)job);
     }
     if (l->measured_elsewhere) {
-        buffer_add_text(&p->out, "<p class=note>It has no command, because it was measured elsewhere (");
-        html_add(&p->out, l->measured_elsewhere, HTML_TEXT_MOST);
-        buffer_add_text(&p->out, ").</p>\n");
+        html_text(&p->out, "<p class=note>It has no command, because it was measured elsewhere (",
+                  l->measured_elsewhere, ").</p>\n");
     }
     if (redacted[0]) {
-        buffer_add_text(&p->out, "<p class=note>Secrets are left out; fill them in before you run it: ");
-        html_add(&p->out, redacted, HTML_TEXT_MOST);
-        buffer_add_text(&p->out, "</p>\n");
+        html_text(&p->out, "<p class=note>Secrets are left out; fill them in before you run it: ", redacted, "</p>\n");
     }
     free(line);
     free(redacted);

@@ -16,6 +16,7 @@
 #define BAR_COLUMNS_MAX 30
 #define GAP "  "
 #define SUMMARY_NAME_COLUMNS 40
+#define SUMMARY_STATES 7 /* rows beside those of failure classes and the total */
 
 /* Jobs that need nothing more: ok, failed, skipped and pruned. */
 static int64_t progress_done(const struct sweep_progress *p)
@@ -306,7 +307,7 @@ static size_t add_row_name(const struct summary_line *row, struct buffer *out)
 
 void progress_add_summary(const struct sweep_progress *p, struct buffer *out)
 {
-    struct summary_line *rows = xcalloc(p->failure_count + 7, sizeof *rows);
+    struct summary_line *rows = xcalloc(p->failure_count + SUMMARY_STATES + 1, sizeof *rows);
     size_t count = collect_rows(p, rows), widest = 0;
     struct buffer scratch = BUFFER_INIT;
     for (size_t i = 0; i < count; i++) {

@@ -21,7 +21,7 @@ static int parse_port(const char *text, int *out)
     return port >= 0 && port <= 65535 ? 0 : -1;
 }
 
-/* "[::1]:8080" and "host:8080"; an IPv6 address wants its brackets where a port follows. */
+/* Splits "[::1]:8080" or "host:8080"; an IPv6 address needs brackets before a port. */
 static int split(const char *text, char **host, const char **port)
 {
     const char *colon = strrchr(text, ':');

@@ -6,7 +6,7 @@
 
 #define HOST_BYTES 255
 
-/* The host of "host", "host:port", "[ipv6]" or "[ipv6]:port", without brackets; false where it is none. */
+/* The host of "host", "host:port", "[ipv6]" or "[ipv6]:port", without brackets; false if it is not of these forms. */
 static bool host_of(const char *text, char host[HOST_BYTES + 1])
 {
     size_t brackets = text[0] == '[';

@@ -1,5 +1,5 @@
-/* Who may read: a request is let in by the token in its path, and by what a browser says about where it comes from.
- * Pure. */
+/* Access control: a request is admitted by the token in its path and by the browser's headers about its origin. Pure.
+ * */
 #ifndef MESHSWEEP_SERVE_GATE_H
 #define MESHSWEEP_SERVE_GATE_H
 
@@ -8,13 +8,13 @@
 #define GATE_TOKEN_BYTES 32 /* hexadecimal digits: 128 bits */
 
 struct gate {
-    const char *token; /* "": none is asked for */
-    const char *host;  /* the name that was asked for, besides localhost and addresses in numbers */
+    const char *token; /* "": no token is needed */
+    const char *host;  /* host name that is allowed besides localhost and numeric addresses */
 };
 
 struct gate_request {
     const char *method, *path;                  /* the path decoded */
-    const char *host, *origin, *site, *fetched; /* Host, Origin, Sec-Fetch-Site, Sec-Fetch-Mode; NULL: not said */
+    const char *host, *origin, *site, *fetched; /* Host, Origin, Sec-Fetch-Site, Sec-Fetch-Mode; NULL: not sent */
 };
 
 /* 200 and in `*rest` what stands behind the token and its slash, "" for the page. Else the status of the refusal:

@@ -16,10 +16,10 @@ int http_library_load(struct http_library *out, struct error *e)
 #include <dlfcn.h>
 #include <string.h>
 
-/* Of 0.9.71, the oldest that configure takes, and of all since, 1.0 among them. */
+/* In 0.9.71, the oldest version that configure accepts, and all later ones including 1.0. */
 static const char soname[] = "libmicrohttpd.so.12";
 
-/* Names are looked up as those of linked libraries are: what is preloaded comes first. */
+/* RTLD_DEFAULT order, as for linked libraries, so that preloaded libraries come first. */
 int http_library_load(struct http_library *out, struct error *e)
 {
     void *found = dlopen(soname, RTLD_NOW | RTLD_GLOBAL);

@@ -28,7 +28,7 @@ struct http_library {
 #undef HTTP_FUNCTION
 };
 
-/* The functions stay for as long as the program runs. Fails, saying what to install, where there is no such library. */
+/* The library is never unloaded. If it is missing, the error says what to install. */
 int http_library_load(struct http_library *out, struct error *e);
 
 #endif

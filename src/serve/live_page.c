@@ -42,7 +42,7 @@ static bool is_same(const struct live_page *a, const struct live_line *x, const 
     return x->length == y->length && memcmp(a->text.data + x->offset, b->text.data + y->offset, x->length) == 0;
 }
 
-/* Gives the lines that are as they were the version that they have been so since. */
+/* Lines that did not change keep their version. Returns whether another line than the footer changed. */
 static bool compare_part(const struct live_page *was, const struct live_part *old, const struct live_page *is,
                          struct live_part *now)
 {

@@ -1,4 +1,4 @@
-/* A page that changes, line by line: whoever has an older version is given what differs. Pure. */
+/* A page with a version for each line, so that readers of an older version can be sent the difference. Pure. */
 #ifndef MESHSWEEP_SERVE_LIVE_PAGE_H
 #define MESHSWEEP_SERVE_LIVE_PAGE_H
 
@@ -9,8 +9,8 @@
 #include "util/buffer.h"
 
 struct live_line {
-    size_t offset, length; /* in the text, without its line end */
-    int64_t version;       /* in which it came to be as it is */
+    size_t offset, length; /* range in the text, without the line end */
+    int64_t version;       /* in which it last changed */
 };
 
 /* A run of lines that begins with "<section", "</main>" or "<script", or the first one. */
@@ -23,8 +23,8 @@ struct live_page {
     struct buffer text;
     struct live_part *parts;
     size_t part_count;
-    int64_t version; /* 0: there is none yet */
-    int64_t since;   /* older versions had other parts, and get everything */
+    int64_t version; /* 0: no page yet */
+    int64_t since;   /* versions before this one had other parts; their readers get everything */
 };
 
 #define LIVE_PAGE_INIT                                                                                                 \
@@ -32,9 +32,8 @@ struct live_page {
         BUFFER_INIT, NULL, 0, 0, 0                                                                                     \
     }
 
-/* Takes over what `text` holds. Returns whether anything changed but the line that begins with "<footer", which says
- * when the page was made; if not, the page is as before. Lines of a part are compared by their place where it has as
- * many as before. */
+/* Takes over the contents of `text`. Returns whether anything but the line that begins with "<footer" changed; if not,
+ * the page stays as it was. Lines of a part are compared one by one if their number is the same as before. */
 bool live_page_update(struct live_page *p, struct buffer *text);
 void live_page_free(struct live_page *p);
 

@@ -6,7 +6,7 @@
 
 #include "util/memory.h"
 
-/* Where the job's row is, or would be. */
+/* Index of the job's row, or where to insert it. */
 static size_t place_of(const struct live_rows *r, int64_t job)
 {
     size_t low = 0, high = r->count;

@@ -1,4 +1,5 @@
-/* Rows of jobs that changed since a page was made: whoever has some is given the others. Pure. */
+/* Rows of jobs that changed since a page was made, numbered by change, so that readers can be sent the newer ones.
+ * Pure. */
 #ifndef MESHSWEEP_SERVE_LIVE_ROWS_H
 #define MESHSWEEP_SERVE_LIVE_ROWS_H
 
@@ -8,15 +9,15 @@
 #include "util/buffer.h"
 
 struct live_row {
-    int64_t job, change; /* with which it came to be as it is */
+    int64_t job, change; /* number of its last change */
     char *text;
 };
 
 struct live_rows {
     struct live_row *items; /* by job */
     size_t count;
-    char *search;   /* what the page says of it; NULL: as when it was made */
-    int64_t change; /* counts rows that came or changed; goes on when they are cleared */
+    char *search;   /* sentence about the search; NULL: unchanged since the page was made */
+    int64_t change; /* number of the last change; live_rows_clear() does not reset it */
 };
 
 #define LIVE_ROWS_INIT                                                                                                 \
@@ -24,16 +25,16 @@ struct live_rows {
         NULL, 0, NULL, 0                                                                                               \
     }
 
-/* Takes over what `text` holds, in place of the job's row before. One that is the same is not a change. */
+/* Replaces the job's row; takes over the contents of `text`. The same row again is no change. */
 void live_rows_put(struct live_rows *r, int64_t job, struct buffer *text);
 
-/* Takes over the text in place of what was said before; the same is not a change. */
+/* Replaces the sentence, which is taken over. The same sentence again is no change. */
 void live_rows_put_search(struct live_rows *r, char *text);
 
-/* Appends the rows that came or changed after `since`, with "," between them. */
+/* Appends the rows that changed after `since`, separated by ",". */
 void live_rows_add_changes(const struct live_rows *r, int64_t since, struct buffer *out);
 
-/* A new page has them all. */
+/* To be called when a new page includes them. */
 void live_rows_clear(struct live_rows *r);
 
 #endif

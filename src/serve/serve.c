@@ -20,9 +20,9 @@
 #include "util/memory.h"
 
 enum {
-    LOOK_MS = 200,     /* between two looks whether anything was committed */
-    REST_MS = 1000,    /* between two pages, or rows of jobs, at least */
-    PAGES_SHARE = 250, /* one in so many of the processor time that there is, with what readers took meanwhile */
+    LOOK_MS = 200,     /* between two checks for commits */
+    REST_MS = 1000,    /* minimum time between two pages or two updates of rows */
+    PAGES_SHARE = 250, /* at most 1/N of the machine's processor time, including what readers take */
     ROWS_SHARE = 600,  /* the same for rows */
     BEAT_MS = 15000,
     LOWEST_PRIORITY = 19,
@@ -34,12 +34,12 @@ struct watched {
     struct db *db; /* NULL: it could not be opened */
     dev_t device;
     ino_t inode;
-    int64_t schema;                 /* its version */
-    int64_t committed;              /* SQLite's data_version of what is shown; -1: nothing is */
-    int64_t page_at_ms, rows_at_ms; /* the next page or rows not before */
-    bool early;                     /* the page was made before its time, and the next one is not */
-    int64_t rows_committed;         /* SQLite's data_version of the rows that were shown last */
-    int64_t used_us;                /* processor time until the last rest */
+    int64_t schema;                 /* user_version */
+    int64_t committed;              /* data_version of the page that is shown; -1: none */
+    int64_t page_at_ms, rows_at_ms; /* earliest time of the next page or rows */
+    bool early;                     /* the last page was made early, so the next one must not be */
+    int64_t rows_committed;         /* data_version of the rows that were sent last */
+    int64_t used_us;                /* processor time used until the last rest */
     struct html_follower follower;
 };
 
@@ -72,7 +72,7 @@ static int watched_open(struct watched *w, struct error *e)
     return -1;
 }
 
-/* Opens it again where another file stands there, or a newer program has been at it. */
+/* Reopens the database if the file was replaced or its schema changed. */
 static int watched_follow(struct watched *w, struct error *e)
 {
     struct stat s;
@@ -95,8 +95,8 @@ static int make_page(struct watched *w, struct buffer *text, struct error *e)
     return html_report(w->db, &request, &sink, e);
 }
 
-/* When what was used since the last rest is one in `share` of the time that went by since `from_ms`, or since now where
- * that is later. */
+/* The time from which the processor time used since the last rest is at most 1/`share` of the time since `from_ms`, or
+ * since now if that is later. */
 static int64_t rested_at(struct watched *w, int64_t from_ms, int64_t share)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -128,7 +128,7 @@ static void take_row(void *context, int64_t job, struct buffer *row)
     live_rows_put(context, job, row);
 }
 
-/* A page that is outdated is made anew before its time, and the one after that is the later. */
+/* An outdated page is replaced early; the next one is then delayed by as much. */
 static int show_rows(struct watched *w, struct server *server, int64_t committed, struct error *e)
 {
     struct live_rows rows = LIVE_ROWS_INIT;
@@ -144,8 +144,8 @@ static int show_rows(struct watched *w, struct server *server, int64_t committed
     return rc == 0 && w->follower.outdated && !w->early ? show_page(w, server, committed, e) : rc;
 }
 
-/* Makes the page again where something was committed since; while that would be too often and more is made than takes
- * no time, what changed of the jobs. Returns 1 where it rests, and knows nothing new. */
+/* Makes a new page after a commit, or while that would be too often, sends rows of changed jobs. Returns 1 if it did
+ * neither in order to rest. */
 static int look(struct watched *w, struct server *server, struct error *e)
 {
     int64_t now_ms = clock_monotonic_ms(), committed = -1;

@@ -1,8 +1,6 @@
-/* The report over a running sweep: the page is made again as commits land, and served until a signal asks for the end.
- * One reading serves all readers. It only reads, runs at the lowest priority, and rests until pages and readers
- * together took a hundredth of the machine's processor time, so that a run hardly notices. The database may be
- * replaced, deleted and made anew, or belong to a newer program after a while: those who read the page are told, and
- * the page goes on when it can. */
+/* Serves the report of a running sweep: the page is made again after commits, once for all readers, until a signal ends
+ * the program. It only reads the database, runs at the lowest priority, and rests so that a run hardly notices. If the
+ * database is replaced, deleted or migrated, readers are told, and the page continues when it can. */
 #ifndef MESHSWEEP_SERVE_SERVE_H
 #define MESHSWEEP_SERVE_SERVE_H
 
@@ -16,8 +14,8 @@ struct serve_options {
     void (*tell)(void *context, const char *text); /* server_options.tell */
 };
 
-/* Returns when a signal came, with its number in `*signal_number`. Fails where nothing can be served from the start: a
- * wrong address, a port in use, no database or one that cannot be read. A database without a sweep can. */
+/* Returns after a signal, with its number in `*signal_number`. Fails at the start for a wrong address, a port in use,
+ * or a database that is missing or cannot be read; a database without a sweep is accepted. */
 int serve_report(const struct serve_options *o, int *signal_number, struct error *e);
 
 #endif

@@ -14,17 +14,17 @@
 enum {
     CONNECTIONS_MOST = 1000,
     IDLE_S = 60,
-    EVENT_BYTES = 2048,  /* of one event */
-    PROBLEM_BYTES = 300, /* each may become six in JSON */
+    EVENT_BYTES = 2048,  /* size of one event */
+    PROBLEM_BYTES = 300, /* each byte may take six in JSON */
 };
 
-/* Somebody who waits for events. */
+/* A connection that receives events. */
 struct listener {
     struct server *server;
     struct MHD_Connection *connection;
-    int64_t told; /* the change that it has heard of; -1: none */
-    bool waits;   /* suspended */
-    bool beat;    /* it is to hear that the server is there */
+    int64_t told; /* the last change that was sent; -1: none */
+    bool waits;   /* the connection is suspended */
+    bool beat;    /* a keep-alive comment is due */
     struct listener *previous, *next;
 };
 
@@ -33,14 +33,14 @@ struct server {
     struct MHD_Daemon *daemon;
     struct server_options options;
     char *token, *host, *job_files, *job_path; /* job_path: "results.db.d/" */
-    pthread_mutex_t lock;                      /* over all that follows */
+    pthread_mutex_t lock;                      /* protects everything below */
     struct live_page page;
     struct live_rows rows;
     char *problem;                    /* NULL: none */
-    int64_t change;                   /* counts new pages and new problems */
-    struct MHD_Response *whole;       /* the page; NULL: to be made */
-    struct MHD_Response *recent;      /* changes since the version before; NULL: to be made */
-    struct MHD_Response *recent_rows; /* those after `rows_since`; NULL: to be made */
+    int64_t change;                   /* number of the last change of page, rows or problem */
+    struct MHD_Response *whole;       /* the page; NULL: not made yet */
+    struct MHD_Response *recent;      /* changes since the previous version; NULL: not made yet */
+    struct MHD_Response *recent_rows; /* rows after change `rows_since`; NULL: not made yet */
     int64_t rows_since;
     struct listener *listeners;
     bool ends, told;
@@ -65,7 +65,7 @@ static void add_headers(const struct server *s, struct MHD_Response *r, const ch
             s->http.add_response_header(r, headers[i].name, headers[i].value);
 }
 
-/* The page brings its own policy; what is not the page may do nothing. */
+/* For responses other than the page, which brings its own policy. */
 #define NOTHING_ALLOWED "default-src 'none'; sandbox"
 
 static enum MHD_Result answer(const struct server *s, struct MHD_Connection *c, unsigned status, struct MHD_Response *r)
@@ -90,7 +90,7 @@ static enum MHD_Result answer_text(const struct server *s, struct MHD_Connection
     return answer(s, c, status, text_response(s, text, strlen(text), "text/plain; charset=utf-8", NOTHING_ALLOWED));
 }
 
-/* Queues a response that is kept for the next reader. */
+/* Queues a response that is shared by readers. */
 static enum MHD_Result answer_kept(const struct server *s, struct MHD_Connection *c, struct MHD_Response *kept)
 {
     return kept ? s->http.queue_response(c, MHD_HTTP_OK, kept) : MHD_NO;
@@ -182,7 +182,7 @@ static enum MHD_Result answer_file(const struct server *s, struct MHD_Connection
 
 /* --- events --- */
 
-/* Writes the state of this moment into `out`, which has EVENT_BYTES. */
+/* Writes the current state to `out`, which has EVENT_BYTES. With the lock. */
 static size_t make_event(const struct server *s, char *out)
 {
     struct buffer b = BUFFER_INIT;
@@ -326,7 +326,7 @@ static enum MHD_Result handle_request(void *context, struct MHD_Connection *c, c
     const char *rest = "";
     bool wrong_token;
     (void)version, (void)data, (void)data_bytes;
-    /* The first call is before the end of the request: an answer then would close the connection. */
+    /* libmicrohttpd calls first before the request is complete; answering then would close the connection. */
     if (!*request && (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0)) {
         *request = s;
         return MHD_YES;
@@ -358,7 +358,7 @@ static void server_free(struct server *s)
     free(s);
 }
 
-/* A response that cannot be queued is freed at once, and its listener with it: within the lock. */
+/* Recursive: a response that cannot be queued is freed at once within the lock, and listener_free() takes it again. */
 static void init_lock(pthread_mutex_t *lock)
 {
     pthread_mutexattr_t kind;

@@ -19,34 +19,33 @@
 #include "util/error.h"
 
 struct server_options {
-    int listening;                                 /* taken over */
+    int listening;                                 /* listening socket; taken over */
     const char *token;                             /* "": none */
-    const char *host;                              /* as asked for */
-    const char *job_files;                         /* their directory: store_directory() */
-    void (*tell)(void *context, const char *text); /* told once: a wrong token. From another thread */
+    const char *host;                              /* as the user gave it */
+    const char *job_files;                         /* store_directory() */
+    void (*tell)(void *context, const char *text); /* called at most once, for a wrong token, from another thread */
     void *context;
 };
 
 struct server;
 int server_start(const struct server_options *o, struct server **out, struct error *e);
 
-/* Hands a new text of the page over, which `text` holds; readers hear of it if it differs. */
+/* Takes over a new page; readers are notified if it differs. */
 void server_show(struct server *s, struct buffer *text);
 
-/* Hands rows of jobs over, which are taken out of `rows`; readers hear of those that changed. The next page is to have
- * them. */
+/* Takes over rows of changed jobs and empties `rows`; readers are notified. The next page must include them. */
 void server_show_rows(struct server *s, struct live_rows *rows);
 
-/* What is in the way of a new page; readers of an older one hear of it. NULL: nothing any more. */
+/* Tells readers why there is no new page; NULL: no problem any more. */
 void server_tell(struct server *s, const char *problem);
 
-/* Readers who wait hear that the server is still there. Every few seconds. */
+/* Sends a keep-alive to waiting readers; to be called every few seconds. */
 void server_beat(struct server *s);
 
-/* "0.9.75": libmicrohttpd's, as it would serve; "not found" where there is none. */
+/* Version of libmicrohttpd, such as "0.9.75"; "not found" if it is missing. */
 const char *server_library_version(void);
 
-/* Ends all connections. */
+/* Closes all connections. */
 void server_stop(struct server *s);
 
 #endif

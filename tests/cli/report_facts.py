@@ -50,7 +50,7 @@ def lines(section, pattern):
     return [m.groups() for line in page.sections[section].split("\n") for m in [re.fullmatch(pattern, line.strip())] if m]
 
 
-for number, label in lines("overview", r"(\d+)\s+(combinations|excluded by rules|jobs?|ok|failed|running|pending|attempts?)(?:, not to come)?"):
+for number, label in lines("overview", r"(\d+)\s+(combinations|excluded by rules|duplicates|jobs?|ok|failed|running|pending|attempts?)(?:, not to come)?"):
     print("card", number, label.removesuffix("s") if label != "excluded by rules" else label)
 for jobs, failure, example in lines("failures", r"(\d+) jobs?\s*([a-z-]+), as job (\d+): .*"):
     print("cause", jobs, failure, "example", example)

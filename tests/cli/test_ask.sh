@@ -39,6 +39,18 @@ given() # COMMAND [OPTION...]
     run_meshsweep "$@" given.json
 }
 
+# A job that was asked for may have been started here as well.
+ask__asked_for_and_running_here__the_others_are_left()
+{
+    a_sweep
+    run_meshsweep ask -n 2
+    expect_only_stdout_contains 0 '"left":	5'
+    sql "UPDATE job SET state = 'running' WHERE id = 1"
+    run_meshsweep ask --open
+    expect_only_stdout_contains 0 '"open":	2'
+    expect_stdout_contains '"left":	5'
+}
+
 ask__next_ones__trials_in_order_until_none_is_left()
 {
     a_sweep

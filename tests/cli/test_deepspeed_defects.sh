@@ -190,6 +190,16 @@ all_stages__as_documented()
     expect_stderr_contains 'ds.json:1:3: zero_optimization must be an object, or "all" for every stage'
 }
 
+model_info_profile__no_truth_value__refused()
+{
+    local value
+    for value in '{}' '[]' '3' '"true"'; do
+        config "\"num_gpus\": 2, \"model_info\": {\"profile\": $value}" '"train_micro_batch_size_per_gpu": [2]'
+        tune 2 train.py --deepspeed ds.json
+        expect_stderr_contains 'autotuning.model_info.profile must be true or false'
+    done
+}
+
 include__reaches_the_launcher()
 {
     config '' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'

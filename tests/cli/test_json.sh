@@ -434,7 +434,7 @@ events__of_the_source__are_those_of_schema_and_page()
 {
     sed -n '/progress_event_names/,/};/p' "$source_dir/src/report/progress_events.c" | grep -o '"[a-z]*"' | tr -d '"' |
         sort >source.txt
-    grep -A1 '"event": {' "$schemas/run.json" | sed -n 's/.*"const": "\(.*\)".*/\1/p' | sort >schema.txt
+    grep -o '"event": {"const": "[a-z]*"' "$schemas/run.json" | cut -d '"' -f 6 | sort >schema.txt
     sed -n 's/^| `\([a-z]*\)` | .*event.*/\1/p' "$source_dir/docs/json.md" | sort >page.txt
     expect "[ -s source.txt ]"
     expect "diff source.txt schema.txt"

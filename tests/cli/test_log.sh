@@ -105,6 +105,21 @@ log__cut_after_a_runner_was_killed__said_and_gone_on_from()
     done
 }
 
+# It is repaired where things went wrong: there it must be said.
+log__cut_after_a_killed_run__said_by_a_repair()
+{
+    need_fault_points
+    small_sweep sweep.toml
+    run_killed runner-ended run --progress none
+    expect_only_status 137
+    truncate -s 0 results.db-wal
+    run_meshsweep check --repair -d results.db
+    expect_any_stdout
+    expect_status 0
+    expect_stderr_contains 'another program has truncated results.db-wal since the last run; the newest records '\
+'are lost'
+}
+
 # Gives SQL to the program that reads from descriptor FD, and waits until it is done.
 ask_on() # FD SQL
 {

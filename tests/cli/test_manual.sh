@@ -16,6 +16,13 @@ manual__page__every_command_and_no_warning()
         expect "sed 's/[\\]//g' .stdout | grep -qx '.SS $name'"
     done
     cp .stdout meshsweep.1
+    # The statuses that the help names.
+    run_meshsweep --help
+    expect_only_stdout_contains 0 'Exit status:'
+    sed -n '/^Exit status/,$p' .stdout | tr '\n' ' ' | grep -oE '(: |, )(128 \+ n|[0-9]) ' |
+        sed 's/[^0-9n+]//g' >statuses
+    expect '[ "$(wc -l <statuses)" -eq 8 ]'
+    expect "sed -n 's/^\.B \([0-9+n]*\)$/\1/p' meshsweep.1 | diff statuses -"
     command -v groff >/dev/null || skip "there is no groff"
     expect "[ -z \"\$(groff -man -ww -Tutf8 meshsweep.1 2>&1 >page.txt)\" ]"
 }

@@ -66,6 +66,57 @@ report__hostile_names__stay_text()
     expect "[ \"\$(wc -c <report.html)\" -lt 300000 ]"
 }
 
+# Whose memory it is stands with its unit.
+report__memory_with_counter_and_rank__in_its_unit()
+{
+    local unit
+    for unit in "unit = 'GiB', counter = 'reserved'" "unit = 'GiB', rank = '0'" \
+        "unit = 'GiB', counter = 'reserved', rank = 'first'"; do
+        fixture_database "INSERT INTO metric_definition (name, unit) VALUES ('peak_memory', 'B')" \
+            "UPDATE metric_definition SET $unit WHERE name = 'peak_memory'" \
+            "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, 'peak_memory', 20.0, 1)" \
+            "UPDATE spec SET json = json_set(json, '\$.device_memory', 85899345920) WHERE id = 1"
+        write_report
+        expect_file_contains report.html "It uses 20 GiB of a device's 80 GiB (25 %)."
+    done
+    # The plot scales bytes as well where they are of one rank.
+    fixture_database "INSERT INTO metric_definition (name, unit, rank) VALUES ('peak_memory', 'B', '0')" \
+        "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, 'peak_memory', 2e10, 1),
+            (2, 'peak_memory', 3e10, 1)"
+    write_report
+    expect_file_contains report.html '>peak_memory (GiB, rank 0)</text>'
+}
+
+report__nothing_has_ended__no_empty_plots()
+{
+    fixture_database "UPDATE job SET state = 'pending', failure = NULL, attempt_id = NULL WHERE state <> 'pending'" \
+        "DELETE FROM summary" "DELETE FROM metric" "DELETE FROM attempt"
+    write_report
+    expect "sed -n '/<section id=\"parallel\"/,/<.section>/p' report.html | grep -q 'No job has ended yet'"
+    expect "! grep -q parallel-plot report.html"
+}
+
+report__as_many_slots_and_more_than_are_drawn__said_of_the_latter()
+{
+    many_jobs 130 0 "UPDATE attempt SET slot = id % 64"
+    write_report
+    expect "! grep -q 'Only the first 64 slots are drawn' report.html"
+    many_jobs 130 0 "UPDATE attempt SET slot = id % 65"
+    write_report
+    expect_file_contains report.html 'Only the first 64 slots are drawn'
+}
+
+# Each job takes more memory than the one before, and is better.
+report__front_of_more_jobs_than_its_table__said()
+{
+    many_jobs 80 0 "UPDATE summary SET value = attempt_id * iif(name = 'peak_memory', 1e6, 1.0)"
+    write_report
+    expect_file_contains report.html '<caption>On the front, the first 50 of 72</caption>'
+    many_jobs 50 0
+    write_report
+    expect_file_contains report.html '<caption>On the front</caption>'
+}
+
 report__extreme_and_no_values__no_plot_breaks()
 {
     fixture_database "UPDATE summary SET value = 1.7e308 WHERE attempt_id = 1 AND name = 'throughput'" \

@@ -315,6 +315,7 @@ facts_of_database()
         CREATE TEMP TABLE j AS SELECT job.* FROM job JOIN s ON s.id = job.sweep_id;
         SELECT 'card', combinations, 'combination' FROM s WHERE combinations IS NOT NULL;
         SELECT 'card', combinations - matched, 'excluded by rules' FROM s WHERE matched IS NOT NULL;
+        SELECT 'card', duplicates, 'duplicate' FROM s WHERE duplicates > 0;
         SELECT 'card', count(*), 'job' FROM j;
         SELECT 'card', count(*), state FROM j GROUP BY state;
         SELECT 'card', count(*), 'attempt' FROM attempt WHERE job_id IN (SELECT id FROM j) AND ended IS NOT NULL

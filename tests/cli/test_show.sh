@@ -118,6 +118,28 @@ score: 1'
     wait "$runner"
 }
 
+# A terminal is shown no part of a character.
+tail__character_written_in_two_pieces__whole_on_a_terminal()
+{
+    type -P script >/dev/null || skip "there is no script"
+    small_sweep sweep.toml
+    cat >job.sh <<'END'
+printf 'first\n\342\202'
+while [ ! -e go ]; do sleep 0.02; done
+printf '\254\nscore: 1\n\303'
+END
+    "$meshsweep" run -j 1 --limit 1 --progress none >run.out 2>run.err </dev/null &
+    runner=$!
+    wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\" 2>&1)\" = 1 ]" 20
+    start_command env TERM=xterm LC_ALL=C.UTF-8 script -qfec "'$meshsweep' tail \
+        $(sql "SELECT job_id FROM attempt WHERE state = 'running'")" /dev/null
+    wait_until "grep -q first .stdout" 20
+    touch go
+    wait_command
+    expect_only_stdout 0 "$(printf 'first\r\n€\r\nscore: 1\r\n\357\277\275')"
+    wait "$runner"
+}
+
 tail__nothing_to_print__says_why()
 {
     fixture_database

@@ -218,6 +218,22 @@ TEST(summary__states_and_classes__aligned_with_shares)
                   "  01234567890123456789\\n01234567890123456…  1  100.0%\n"
                   "total                                       1\n");
     check_summary(&(struct sweep_progress){.total = 0}, "total  0\n");
+    check_summary(&(struct sweep_progress){.total = 10,
+                                           .ok = 1,
+                                           .failed = 1,
+                                           .skipped = 1,
+                                           .pruned = 1,
+                                           .held = 1,
+                                           .running = 1,
+                                           .pending = 4},
+                  "ok        1   10.0%\n"
+                  "failed    1   10.0%\n"
+                  "skipped   1   10.0%\n"
+                  "pruned    1   10.0%\n"
+                  "held      1   10.0%\n"
+                  "running   1   10.0%\n"
+                  "pending   4   40.0%\n"
+                  "total    10\n");
 }
 
 TEST(eta__magnitudes__rounded_up)
