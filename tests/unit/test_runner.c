@@ -84,7 +84,7 @@ static void hear(void *context, const struct run_event *event)
              "SELECT count(*) FROM attempt WHERE job_id = %lld AND number = %lld AND state IN ('ok', 'failed')",
              (long long)event->job_id, (long long)event->attempt_number);
     if (db_open(p->path, DB_READ_ONLY, &reader, &p->error) == 0)
-        db_query_int(reader, sql, 0, &stands, &p->error);
+        db_query_int(reader, sql, NO_VALUES, 0, &stands, &p->error);
     db_close(reader);
     p->reported_early += stands != 1;
 }
@@ -162,7 +162,7 @@ static void expect_count(const struct workplace *p, const char *sql, int64_t wan
     int64_t got = -1;
     struct error e = ERROR_INIT;
     assert_int_equal(db_open(p->path, DB_READ_ONLY, &db, &e), 0);
-    assert_int_equal(db_query_int(db, sql, -1, &got, &e), 0);
+    assert_int_equal(db_query_int(db, sql, NO_VALUES, -1, &got, &e), 0);
     db_close(db);
     assert_int_equal(got, wanted);
 }
