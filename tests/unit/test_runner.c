@@ -511,6 +511,22 @@ TEST(claim_source__notified_of_what_never_started__it_is_pending_again)
     workplace_remove(&p);
 }
 
+TEST(claim_source__what_never_started_cannot_be_given_back__the_run_says_so)
+{
+    static const char stuck[] =
+        "CREATE TRIGGER stuck BEFORE DELETE ON attempt BEGIN SELECT RAISE(ABORT, 'is stuck'); END";
+    struct workplace p;
+    struct source s = {.order = {1, 2, 3, 4}, .count = 4};
+    struct claim_source source = source_of(&s, 4);
+    struct script script = {.before_end = stuck, .wakes = {{1, WAKE_INTERRUPT, SIGINT}}};
+    workplace_make(&p);
+    assert_int_equal(run(&p, &script, (struct runner_options){.slots = 1, .source = &source}), -1);
+    assert_non_null(strstr(p.error.text, "is stuck"));
+    /* Its record says that it did not end as it should: the next one looks for what it left. */
+    expect_count(&p, "SELECT count(*) FROM runner WHERE ended IS NULL", 1);
+    workplace_remove(&p);
+}
+
 TEST(claim_source__finds_one_beaten__it_is_stopped)
 {
     struct workplace p;
