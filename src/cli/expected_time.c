@@ -62,7 +62,7 @@ static double mean_of(struct expected_time *t, int64_t waiting)
         int rc = durations_of_running(t->db, add_duration, &running, &none);
         return rc == 0 && running.count ? running.ms / (double)running.count : (double)NAN;
     }
-    if (db_query_int(t->db, "SELECT id FROM current_sweep", 0, &sweep, &none) < 0 ||
+    if (db_query_int(t->db, "SELECT id FROM current_sweep", NO_VALUES, 0, &sweep, &none) < 0 ||
         durations_of_waiting(t->db, sweep, waiting, &mean, &none) < 0)
         return NAN;
     return mean;

@@ -90,7 +90,7 @@ static bool may_share_machine(const struct execution *x)
         (x->options->executor == EXECUTOR_SLURM && !x->options->in_allocation))
         return false;
     if (s->devices.count > 0)
-        db_query_int(x->db, "SELECT min(devices) FROM job WHERE state = 'pending'", 1, &smallest, &ignored);
+        db_query_int(x->db, "SELECT min(devices) FROM job WHERE state = 'pending'", NO_VALUES, 1, &smallest, &ignored);
     return s->devices.count == 0 || 2 * (size_t)smallest <= s->devices.count;
 }
 
@@ -287,7 +287,7 @@ static int winner_attempts(struct execution *x, int64_t *count, struct error *e)
     return db_query_int(x->db,
                         "SELECT count(*) FROM attempt AS a JOIN temp.selected AS s USING (job_id)"
                         " WHERE a.state = 'ok'",
-                        0, count, e);
+                        NO_VALUES, 0, count, e);
 }
 
 /* --confirm and --run-full-experiment, when the search is over. */

@@ -77,8 +77,8 @@ static int run(const struct arguments *a, struct error *e)
     int64_t others = 0;
     int rc = merge_all(db, a, &counts, e);
     if (rc == 0)
-        rc = db_query_int(db, "SELECT count(*) FROM job WHERE sweep_id <> (SELECT id FROM current_sweep)", 0, &others,
-                          e);
+        rc = db_query_int(db, "SELECT count(*) FROM job WHERE sweep_id <> (SELECT id FROM current_sweep)", NO_VALUES, 0,
+                          &others, e);
     store_close(db);
     if (rc < 0)
         return -1;

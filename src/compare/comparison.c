@@ -84,7 +84,7 @@ static int read_batch(struct db *db, struct comparison *c, struct error *e)
                      " JOIN json_each(json_array('$.global_batch', '$.train_batch_size')) AS k"
                      " WHERE coalesce(json_extract(j.derived, k.value), json_extract(t.json, k.value),"
                      "  json_extract(p.json, k.value)) IS NOT NULL)",
-                     0, &found, e) < 0)
+                     NO_VALUES, 0, &found, e) < 0)
         return -1;
     c->says_batch = found;
     return 0;

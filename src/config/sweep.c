@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/memory.h"
 #include "util/string_list.h"
 
 bool sweep_is_label(const struct sweep *s, const char *key)
@@ -16,6 +17,14 @@ bool word_list_has(const struct word_list *list, const char *text)
         if (strcmp(list->items[i].text, text) == 0)
             return true;
     return false;
+}
+
+void word_list_add(struct word_list *list, const char *text, struct position at)
+{
+    if (word_list_has(list, text))
+        return;
+    list->items = array_grow(list->items, list->count, sizeof *list->items);
+    list->items[list->count++] = (struct listed_word){xstrdup(text), at};
 }
 
 struct metric *job_find_metric(const struct job_config *job, const char *name)
@@ -48,6 +57,20 @@ static void axis_free(struct axis *axis)
         value_free(&axis->values[i]);
     free(axis->keys);
     free(axis->values);
+}
+
+struct axis *block_add_key(struct block *block, const char *key, const struct value *value, struct position at)
+{
+    block->axes = array_grow(block->axes, block->axis_count, sizeof *block->axes);
+    struct axis *axis = &block->axes[block->axis_count++];
+    *axis = (struct axis){.keys = xcalloc(1, sizeof *axis->keys),
+                          .key_count = 1,
+                          .values = xcalloc(1, sizeof *axis->values),
+                          .value_count = 1,
+                          .at = at};
+    axis->keys[0] = xstrdup(key);
+    axis->values[0] = value_copy(value);
+    return axis;
 }
 
 void block_clear(struct block *block)

@@ -395,6 +395,12 @@ void section_clear(struct section *section);
 
 bool word_list_has(const struct word_list *list, const char *text);
 
+/* Adds a copy, unless the list has the word. */
+void word_list_add(struct word_list *list, const char *text, struct position at);
+
+/* Adds the key to a block, as an axis with a copy of that value alone. */
+struct axis *block_add_key(struct block *block, const char *key, const struct value *value, struct position at);
+
 /* Whether the jobs of the sweep come from measured tables alone ([import]), so that its keys stand in a database and
  * not in the file. */
 bool sweep_is_imported(const struct sweep *s);

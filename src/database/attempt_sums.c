@@ -104,9 +104,7 @@ int attempt_sums_keep(struct attempt_sums *s, int64_t attempt_id, struct error *
     struct hash128 sum;
     if (sum_of(s, attempt_id, &sum, e) < 0)
         return -1;
-    stmt_bind_int(s->keep, 1, attempt_id);
-    stmt_bind_blob(s->keep, 2, sum.bytes, sizeof sum.bytes);
-    return stmt_run(s->keep, e);
+    return stmt_run_with(s->keep, VALUES(sql_int(attempt_id), sql_hash(&sum)), e);
 }
 
 /* --- looking --- */
@@ -135,8 +133,8 @@ int attempt_sums_check(struct db *db, void (*found)(void *context, const char *a
     struct attempt_sums *s = NULL;
     struct stmt *kept = NULL;
     int64_t tables;
-    if (db_query_int(db, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'attempt_sum'", 0, &tables,
-                     e) < 0)
+    if (db_query_int(db, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'attempt_sum'", NO_VALUES,
+                     0, &tables, e) < 0)
         return -1;
     if (tables == 0)
         return 0;

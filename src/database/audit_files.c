@@ -13,18 +13,6 @@ static bool is_key_prefix(const char *name)
     return strlen(name) == KEY_DIGITS && strspn(name, "0123456789abcdef") == KEY_DIGITS;
 }
 
-/* The first or last key that begins with the prefix. */
-static void bind_key(struct stmt *s, int index, const char *prefix, unsigned char rest)
-{
-    unsigned char key[16];
-    memset(key, rest, sizeof key);
-    for (size_t i = 0; i < KEY_DIGITS / 2; i++) {
-        const char digits[] = {prefix[2 * i], prefix[2 * i + 1], '\0'};
-        key[i] = (unsigned char)strtoul(digits, NULL, 16);
-    }
-    stmt_bind_blob(s, index, key, sizeof key);
-}
-
 /* "3", or "3-2": see run/starter.h. */
 static bool is_attempt_name(const char *name)
 {
@@ -36,10 +24,8 @@ static bool is_attempt_name(const char *name)
 
 static int is_known(struct stmt *s, const char *prefix, const char *directory, bool *yes, struct error *e)
 {
-    bind_key(s, 1, prefix, 0x00);
-    bind_key(s, 2, prefix, 0xff);
-    stmt_bind_text(s, 3, directory);
-    stmt_bind_text(s, 4, prefix);
+    const struct hash128 first = hash_from_prefix(prefix, false), last = hash_from_prefix(prefix, true);
+    stmt_bind(s, VALUES(sql_hash(&first), sql_hash(&last), sql_text(directory), sql_text(prefix)));
     int rc = stmt_next(s, e);
     *yes = rc > 0;
     stmt_reset(s);

@@ -60,8 +60,8 @@ static int fill(struct db *target, void *context, struct error *e)
     struct backup *b = context;
     /* It says of itself that it has a log, as the original does. */
     return copy(b->source, target, e) < 0 || db_exec(target, "PRAGMA journal_mode = DELETE", e) < 0 ||
-                   db_query_int(target, "SELECT count(*) FROM job", 0, &b->counts.jobs, e) < 0 ||
-                   db_query_int(target, "SELECT count(*) FROM attempt", 0, &b->counts.attempts, e) < 0
+                   db_query_int(target, "SELECT count(*) FROM job", NO_VALUES, 0, &b->counts.jobs, e) < 0 ||
+                   db_query_int(target, "SELECT count(*) FROM attempt", NO_VALUES, 0, &b->counts.attempts, e) < 0
                ? -1
                : 0;
 }

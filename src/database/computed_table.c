@@ -109,7 +109,7 @@ static int is_at_end(sqlite3_vtab_cursor *base)
     return c->row >= c->end;
 }
 
-static void give(sqlite3_context *context, const struct sql_argument *value)
+static void give(sqlite3_context *context, const struct sql_value *value)
 {
     switch (value->type) {
     case COLUMN_INT:
@@ -133,7 +133,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index
 {
     const struct computed_cursor *c = (const struct computed_cursor *)base;
     const struct table_source *source = source_of(base);
-    struct sql_argument value = {0};
+    struct sql_value value = {0};
     struct error e;
     if (index == 0)
         sqlite3_result_int64(context, c->row);

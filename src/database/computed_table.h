@@ -9,7 +9,7 @@ struct table_source {
     int64_t (*count)(void *context);
     /* Fills `out`, zeroed before, with a column from 1 on; a blob is `text` with `integer` bytes. Texts and blobs are
      * borrowed until the next call. -1: there is no memory of how it went wrong but `e`. */
-    int (*cell)(void *context, int64_t row, int column, struct sql_argument *out, struct error *e);
+    int (*cell)(void *context, int64_t row, int column, struct sql_value *out, struct error *e);
     void *context; /* outlives the connection, or the table */
 };
 

@@ -161,16 +161,68 @@ int db_exec(struct db *db, const char *sql, struct error *e)
     return 0;
 }
 
-int db_query_int(struct db *db, const char *sql, int64_t absent, int64_t *out, struct error *e)
+int db_run(struct db *db, const char *sql, struct sql_values values, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db, sql, &s, e) < 0)
+    if (db_query(db, sql, values, &s, e) < 0)
+        return -1;
+    int rc = stmt_run(s, e);
+    stmt_free(s);
+    return rc;
+}
+
+int db_insert(struct db *db, const char *sql, struct sql_values values, int64_t *id, struct error *e)
+{
+    if (db_run(db, sql, values, e) < 0)
+        return -1;
+    *id = db_last_id(db);
+    return 0;
+}
+
+int db_query_int(struct db *db, const char *sql, struct sql_values values, int64_t absent, int64_t *out,
+                 struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_query(db, sql, values, &s, e) < 0)
         return -1;
     int rc = stmt_next(s, e);
     if (rc >= 0)
         *out = rc > 0 ? stmt_int(s, 0) : absent;
     stmt_free(s);
     return rc < 0 ? -1 : 0;
+}
+
+int db_query_bool(struct db *db, const char *sql, struct sql_values values, bool *out, struct error *e)
+{
+    int64_t value;
+    if (db_query_int(db, sql, values, 0, &value, e) < 0)
+        return -1;
+    *out = value != 0;
+    return 0;
+}
+
+int db_query_text(struct db *db, const char *sql, struct sql_values values, char **out, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_query(db, sql, values, &s, e) < 0)
+        return -1;
+    int rc = stmt_next(s, e);
+    if (rc >= 0)
+        *out = rc > 0 ? stmt_copy_text(s, 0) : NULL;
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+int db_query_texts(struct db *db, const char *sql, struct sql_values values, struct string_list *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    int rc;
+    if (db_query(db, sql, values, &s, e) < 0)
+        return -1;
+    while ((rc = stmt_next(s, e)) > 0)
+        string_list_add(out, stmt_copy_text(s, 0));
+    stmt_free(s);
+    return rc;
 }
 
 int db_begin(struct db *db, struct error *e)
@@ -305,6 +357,14 @@ int db_prepare(struct db *db, const char *sql, struct stmt **out, struct error *
     return 0;
 }
 
+int db_query(struct db *db, const char *sql, struct sql_values values, struct stmt **out, struct error *e)
+{
+    if (db_prepare(db, sql, out, e) < 0)
+        return -1;
+    stmt_bind(*out, values);
+    return 0;
+}
+
 void stmt_free(struct stmt *s)
 {
     if (!s)
@@ -345,12 +405,30 @@ void stmt_bind_null(struct stmt *s, int index)
     bound(sqlite3_bind_null(s->handle, index));
 }
 
-void stmt_bind_positive_or_null(struct stmt *s, int index, int64_t value)
+static void bind_value(struct stmt *s, int index, const struct sql_value *v)
 {
-    if (value > 0)
-        stmt_bind_int(s, index, value);
-    else
+    switch (v->type) {
+    case COLUMN_INT:
+        stmt_bind_int(s, index, v->integer);
+        break;
+    case COLUMN_FLOAT:
+        stmt_bind_double(s, index, v->real);
+        break;
+    case COLUMN_TEXT:
+        stmt_bind_text(s, index, v->text);
+        break;
+    case COLUMN_BLOB:
+        stmt_bind_blob(s, index, v->text, (size_t)v->integer);
+        break;
+    default:
         stmt_bind_null(s, index);
+    }
+}
+
+void stmt_bind(struct stmt *s, struct sql_values values)
+{
+    for (size_t i = 0; i < values.count; i++)
+        bind_value(s, (int)i + 1, &values.items[i]);
 }
 
 int stmt_next(struct stmt *s, struct error *e)
@@ -377,29 +455,10 @@ int stmt_run(struct stmt *s, struct error *e)
     return rc;
 }
 
-int stmt_run_once(struct stmt *s, struct error *e)
+int stmt_run_with(struct stmt *s, struct sql_values values, struct error *e)
 {
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
-}
-
-int db_exec_int(struct db *db, const char *sql, int64_t value, struct error *e)
-{
-    struct stmt *s = NULL;
-    if (db_prepare(db, sql, &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, value);
-    return stmt_run_once(s, e);
-}
-
-int db_exec_text(struct db *db, const char *sql, const char *value, struct error *e)
-{
-    struct stmt *s = NULL;
-    if (db_prepare(db, sql, &s, e) < 0)
-        return -1;
-    stmt_bind_text(s, 1, value);
-    return stmt_run_once(s, e);
+    stmt_bind(s, values);
+    return stmt_run(s, e);
 }
 
 int stmt_column_count(const struct stmt *s)

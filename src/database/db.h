@@ -11,7 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "database/value.h"
 #include "util/error.h"
+#include "util/string_list.h"
 
 struct db;
 struct stmt;
@@ -31,12 +33,24 @@ void db_close(struct db *db);
 /* Runs statements that return nothing of interest. */
 int db_exec(struct db *db, const char *sql, struct error *e);
 
-/* The same, of one statement with one value. */
-int db_exec_int(struct db *db, const char *sql, int64_t value, struct error *e);
-int db_exec_text(struct db *db, const char *sql, const char *value, struct error *e);
+/* The same, of one statement with its values. */
+int db_run(struct db *db, const char *sql, struct sql_values values, struct error *e);
+
+/* The same of an INSERT; `*id` gets the row's. */
+int db_insert(struct db *db, const char *sql, struct sql_values values, int64_t *id, struct error *e);
 
 /* One value of one row, or `absent` when there is no row. */
-int db_query_int(struct db *db, const char *sql, int64_t absent, int64_t *out, struct error *e);
+int db_query_int(struct db *db, const char *sql, struct sql_values values, int64_t absent, int64_t *out,
+                 struct error *e);
+
+/* Whether there is a row and its first column is true. */
+int db_query_bool(struct db *db, const char *sql, struct sql_values values, bool *out, struct error *e);
+
+/* The text in its first column: the caller's, NULL when there is no row or it holds NULL. */
+int db_query_text(struct db *db, const char *sql, struct sql_values values, char **out, struct error *e);
+
+/* Adds the first column of every row. */
+int db_query_texts(struct db *db, const char *sql, struct sql_values values, struct string_list *out, struct error *e);
 
 /* What is read in between is as of one moment, whoever writes meanwhile; they nest. */
 int db_read_begin(struct db *db, struct error *e);
@@ -91,15 +105,18 @@ int64_t db_last_id(struct db *db);
 int64_t db_changes(struct db *db);
 
 int db_prepare(struct db *db, const char *sql, struct stmt **out, struct error *e);
+int db_query(struct db *db, const char *sql, struct sql_values values, struct stmt **out,
+             struct error *e); /* the same, with the values of its parameters */
 void stmt_free(struct stmt *s);
 
-/* Parameters count from 1. Bytes are copied. They cannot fail but for memory, which aborts. */
+/* Parameters count from 1; stmt_bind binds the first ones. Bytes are copied. They cannot fail but for memory, which
+ * aborts. */
+void stmt_bind(struct stmt *s, struct sql_values values);
 void stmt_bind_int(struct stmt *s, int index, int64_t value);
 void stmt_bind_double(struct stmt *s, int index, double value);   /* NaN binds NULL */
 void stmt_bind_text(struct stmt *s, int index, const char *text); /* NULL binds NULL */
 void stmt_bind_blob(struct stmt *s, int index, const void *bytes, size_t length);
 void stmt_bind_null(struct stmt *s, int index);
-void stmt_bind_positive_or_null(struct stmt *s, int index, int64_t value); /* 0 and below are bound as NULL */
 
 /* 1: a row; 0: done (and reset); -1. */
 int stmt_next(struct stmt *s, struct error *e);
@@ -107,9 +124,7 @@ void stmt_reset(struct stmt *s);
 
 /* Runs a statement that returns no rows to its end and resets it. */
 int stmt_run(struct stmt *s, struct error *e);
-int stmt_run_once(struct stmt *s, struct error *e); /* the same, and frees it */
-
-enum column_type { COLUMN_NULL, COLUMN_INT, COLUMN_FLOAT, COLUMN_TEXT, COLUMN_BLOB };
+int stmt_run_with(struct stmt *s, struct sql_values values, struct error *e); /* the same, with these values */
 
 int stmt_column_count(const struct stmt *s);
 const char *stmt_column_name(const struct stmt *s, int column);

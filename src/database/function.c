@@ -15,7 +15,7 @@ struct function {
 };
 
 /* In place: a struct that is returned and copied costs more than all else of a call. */
-static void read_argument(sqlite3_value *v, struct sql_argument *out)
+static void read_argument(sqlite3_value *v, struct sql_value *out)
 {
     switch (sqlite3_value_type(v)) {
     case SQLITE_INTEGER:
@@ -43,7 +43,7 @@ static void read_argument(sqlite3_value *v, struct sql_argument *out)
 static void call(sqlite3_context *c, int count, sqlite3_value **values)
 {
     const struct function *f = sqlite3_user_data(c);
-    struct sql_argument arguments[ARGUMENTS_MOST];
+    struct sql_value arguments[ARGUMENTS_MOST];
     struct error e; /* 16 KiB: not worth zeroing at every call */
     int64_t result;
     if (count > ARGUMENTS_MOST) {
@@ -73,7 +73,7 @@ int db_add_function(struct db *db, const char *name, sql_function function, void
 static void call_real(sqlite3_context *c, int count, sqlite3_value **values)
 {
     const struct function *f = sqlite3_user_data(c);
-    struct sql_argument arguments[REAL_ARGUMENTS_MOST];
+    struct sql_value arguments[REAL_ARGUMENTS_MOST];
     double result;
     if (count > REAL_ARGUMENTS_MOST) {
         sqlite3_result_error(c, "too many arguments", -1);

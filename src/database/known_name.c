@@ -12,12 +12,9 @@
 /* NULL where none is recorded, or there is no such table yet. The caller's. */
 static char *recorded(struct db *db)
 {
-    struct stmt *s = NULL;
     struct error none = ERROR_INIT;
-    if (db_prepare(db, "SELECT value FROM meta WHERE name = 'path'", &s, &none) < 0)
-        return NULL;
-    char *name = stmt_next(s, &none) > 0 ? xstrdup(stmt_text(s, 0)) : NULL;
-    stmt_free(s);
+    char *name = NULL;
+    (void)db_query_text(db, "SELECT value FROM meta WHERE name = 'path'", NO_VALUES, &name, &none);
     return name;
 }
 
@@ -77,14 +74,11 @@ int known_name_check(struct db *db, struct error *e)
 
 static int write_name(struct db *db, const char *name, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db, "INSERT OR REPLACE INTO meta VALUES ('path', ?)", &s, e) < 0)
+    if (db_run(db, "INSERT OR REPLACE INTO meta VALUES ('path', ?)", VALUES(sql_text(name)), e) < 0)
         return -1;
-    stmt_bind_text(s, 1, name);
-    int rc = stmt_run_once(s, e);
     /* Into the file: whoever comes by another name sees no other. A reader may keep it from that; then it is only
      * late. */
-    return rc < 0 ? -1 : db_exec(db, "PRAGMA wal_checkpoint(PASSIVE)", e);
+    return db_exec(db, "PRAGMA wal_checkpoint(PASSIVE)", e);
 }
 
 int known_name_record(struct db *db, struct error *e)

@@ -193,8 +193,8 @@ static int check_file(const char *path, const struct log_facts *f, struct error 
         return 0;
     /* Not through the log and its index, so that whoever looks next sees the same. */
     bool is_sound = db_open(path, DB_READ_FROZEN, &db, &none) == 0 &&
-                    db_query_int(db, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'", 1,
-                                 &faults, &none) == 0 &&
+                    db_query_int(db, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'",
+                                 NO_VALUES, 1, &faults, &none) == 0 &&
                     faults == 0;
     db_close(db);
     if (is_sound)

@@ -16,28 +16,15 @@ static int identify(const char *source, char **identity, struct error *e)
     return rc;
 }
 
-static int attach(struct db *db, const char *source, struct error *e)
-{
-    return db_exec_text(db, "ATTACH ? AS source", source, e);
-}
-
 static int note_source(struct db *db, const char *source, const char *identity, struct error *e)
 {
-    struct stmt *s = NULL;
-    char *directory = store_directory(source), *own = NULL;
-    int rc = store_identity(db, &own, e);
-    if (rc == 0)
-        rc =
-            db_prepare(db,
-                       "CREATE TEMP TABLE merging AS SELECT ?1 AS own_identity, ?2 AS source_identity, ?3 AS directory",
-                       &s, e);
-    if (rc == 0) {
-        stmt_bind_text(s, 1, own);
-        stmt_bind_text(s, 2, identity);
-        stmt_bind_text(s, 3, directory);
-        rc = stmt_run(s, e);
-    }
-    stmt_free(s);
+    char *own = NULL;
+    if (store_identity(db, &own, e) < 0)
+        return -1;
+    char *directory = store_directory(source);
+    int rc =
+        db_run(db, "CREATE TEMP TABLE merging AS SELECT ?1 AS own_identity, ?2 AS source_identity, ?3 AS directory",
+               VALUES(sql_text(own), sql_text(identity), sql_text(directory)), e);
     free(directory);
     free(own);
     return rc;
@@ -45,8 +32,8 @@ static int note_source(struct db *db, const char *source, const char *identity, 
 
 static int count(struct db *db, struct merge_counts *out, struct error *e)
 {
-    return db_query_int(db, "SELECT count(*) FROM main.job", 0, &out->jobs, e) < 0 ||
-                   db_query_int(db, "SELECT count(*) FROM main.attempt", 0, &out->attempts, e) < 0
+    return db_query_int(db, "SELECT count(*) FROM main.job", NO_VALUES, 0, &out->jobs, e) < 0 ||
+                   db_query_int(db, "SELECT count(*) FROM main.attempt", NO_VALUES, 0, &out->attempts, e) < 0
                ? -1
                : 0;
 }
@@ -74,7 +61,7 @@ int merge_database(struct db *db, const char *source, struct merge_counts *count
     char *identity = NULL;
     int rc = identify(source, &identity, e);
     if (rc == 0)
-        rc = attach(db, source, e);
+        rc = db_run(db, "ATTACH ? AS source", VALUES(sql_text(source)), e);
     if (rc == 0) {
         rc = add(db, source, identity, counts, e);
         struct error ignored = ERROR_INIT;

@@ -117,9 +117,9 @@ static const char *network_file_system(const char *path)
 static int read_version(struct db *db, int64_t *version, struct error *e)
 {
     int64_t application, tables;
-    if (db_query_int(db, "PRAGMA application_id", 0, &application, e) < 0 ||
-        db_query_int(db, "PRAGMA user_version", 0, version, e) < 0 ||
-        db_query_int(db, "SELECT count(*) FROM sqlite_schema", 0, &tables, e) < 0)
+    if (db_query_int(db, "PRAGMA application_id", NO_VALUES, 0, &application, e) < 0 ||
+        db_query_int(db, "PRAGMA user_version", NO_VALUES, 0, version, e) < 0 ||
+        db_query_int(db, "SELECT count(*) FROM sqlite_schema", NO_VALUES, 0, &tables, e) < 0)
         return -1;
     if (tables > 0 && application != APPLICATION_ID)
         return error_set(e, ERROR_FAILED, "database %s: it belongs to another program; name another file with -d",
@@ -402,7 +402,7 @@ static bool is_untouched(struct db *db)
     struct error none = ERROR_INIT;
     int64_t runners;
     return db->is_new && !db->is_displaced &&
-           db_query_int(db, "SELECT count(*) FROM runner", -1, &runners, &none) == 0 && runners == 0;
+           db_query_int(db, "SELECT count(*) FROM runner", NO_VALUES, -1, &runners, &none) == 0 && runners == 0;
 }
 
 /* Also the log and its index, which stay while somebody reads. */
@@ -432,14 +432,7 @@ void store_discard(struct db *db)
 
 int store_identity(struct db *db, char **out, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db, "SELECT value FROM meta WHERE name = 'identity'", &s, e) < 0)
+    if (db_query_text(db, "SELECT value FROM meta WHERE name = 'identity'", NO_VALUES, out, e) < 0)
         return -1;
-    int rc = stmt_next(s, e);
-    if (rc > 0)
-        *out = xstrdup(stmt_text(s, 0));
-    else if (rc == 0)
-        rc = error_set(e, ERROR_FAILED, "database %s: its identity is missing from the table meta", db->path);
-    stmt_free(s);
-    return rc < 0 ? -1 : 0;
+    return *out ? 0 : error_set(e, ERROR_FAILED, "database %s: its identity is missing from the table meta", db->path);
 }

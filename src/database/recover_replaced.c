@@ -34,15 +34,11 @@ static char *free_name(const char *path, char **before)
 
 static int save(struct db *db, const char *name, struct error *e)
 {
-    struct stmt *s = NULL;
     /* SQLite would let everybody read it. */
     int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd >= 0)
         close(fd);
-    if (db_prepare(db, "VACUUM INTO ?", &s, e) < 0)
-        return -1;
-    stmt_bind_text(s, 1, name);
-    return stmt_run_once(s, e);
+    return db_run(db, "VACUUM INTO ?", VALUES(sql_text(name)), e);
 }
 
 static int check_place(struct db *db, struct error *e)

@@ -158,7 +158,7 @@ static int refuse_damaged(struct db *db, const char *path, struct error *e)
 {
     int64_t damage;
     struct error unreadable = ERROR_INIT;
-    if (db_query_int(db, audit_damage_sql, 0, &damage, &unreadable) == 0 && damage == 0)
+    if (db_query_int(db, audit_damage_sql, NO_VALUES, 0, &damage, &unreadable) == 0 && damage == 0)
         return 0;
     return error_set(e, ERROR_FAILED,
                      "database %s: it is damaged, so nothing was repaired; `meshsweep check -d %s` says what is wrong "

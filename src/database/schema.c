@@ -8,8 +8,7 @@
 
 static int compare_one(struct stmt *here, struct schema_difference *d, bool *differs, struct error *e)
 {
-    stmt_bind_text(here, 1, d->type);
-    stmt_bind_text(here, 2, d->name);
+    stmt_bind(here, VALUES(sql_text(d->type), sql_text(d->name)));
     int rc = stmt_next(here, e);
     d->is_missing = rc == 0;
     *differs = rc == 0 || (rc > 0 && strcmp(stmt_text(here, 0), d->sql) != 0);
@@ -47,15 +46,11 @@ bool schema_can_be_made(const char *type)
 
 int schema_take_index(struct db *db, const char *name, char **sql, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db, "SELECT sql FROM sqlite_schema WHERE type = 'index' AND name = ?", &s, e) < 0)
-        return -1;
-    stmt_bind_text(s, 1, name);
-    int rc = stmt_next(s, e);
-    char *text = rc > 0 ? stmt_copy_text(s, 0) : NULL;
-    stmt_free(s);
-    char *drop = xasprintf("DROP INDEX IF EXISTS \"%s\"", name);
-    rc = rc < 0 ? -1 : db_exec(db, drop, e);
+    char *text = NULL, *drop = xasprintf("DROP INDEX IF EXISTS \"%s\"", name);
+    int rc = db_query_text(db, "SELECT sql FROM sqlite_schema WHERE type = 'index' AND name = ?",
+                           VALUES(sql_text(name)), &text, e);
+    if (rc == 0)
+        rc = db_exec(db, drop, e);
     free(drop);
     if (rc == 0)
         *sql = text;

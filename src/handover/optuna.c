@@ -39,13 +39,13 @@ out:
 static int check_any(struct db *db, struct error *e)
 {
     int64_t studies, trials;
-    if (db_query_int(db, "SELECT count(*) FROM temp.study", 0, &studies, e) < 0 ||
-        db_query_int(db, "SELECT count(*) FROM temp.optuna_trial", 0, &trials, e) < 0)
+    if (db_query_int(db, "SELECT count(*) FROM temp.study", NO_VALUES, 0, &studies, e) < 0 ||
+        db_query_int(db, "SELECT count(*) FROM temp.optuna_trial", NO_VALUES, 0, &trials, e) < 0)
         return -1;
     if (trials)
         return 0;
     int64_t jobs;
-    if (db_query_int(db, "SELECT count(*) FROM temp.exported", 0, &jobs, e) < 0)
+    if (db_query_int(db, "SELECT count(*) FROM temp.exported", NO_VALUES, 0, &jobs, e) < 0)
         return -1;
     if (jobs && !studies)
         return error_set(e, ERROR_USAGE,

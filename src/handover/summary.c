@@ -129,7 +129,7 @@ static int add_ranking(struct db *db, struct buffer *out, struct error *e)
     struct buffer sql = BUFFER_INIT;
     struct stmt *s = NULL;
     int64_t any;
-    int rc = db_query_int(db, "SELECT EXISTS (SELECT 1 FROM ranking)", 0, &any, e);
+    int rc = db_query_int(db, "SELECT EXISTS (SELECT 1 FROM ranking)", NO_VALUES, 0, &any, e);
     if (rc == 0 && any)
         rc = db_prepare(db, "SELECT * FROM ranking LIMIT 0", &s, e);
     if (rc < 0 || !any)

@@ -52,7 +52,7 @@ static int64_t count_rows(void *context)
     return 1;
 }
 
-static int read_cell(void *context, int64_t row, int column, struct sql_argument *out, struct error *e)
+static int read_cell(void *context, int64_t row, int column, struct sql_value *out, struct error *e)
 {
     static const enum column_type types[] =
         {[DATUM_NULL] = COLUMN_NULL, [DATUM_INT] = COLUMN_INT, [DATUM_REAL] = COLUMN_FLOAT, [DATUM_TEXT] = COLUMN_TEXT};

@@ -334,13 +334,13 @@ static int64_t count_rows(void *context)
     return specs_count(context);
 }
 
-static void give_text(struct sql_argument *out, const char *text)
+static void give_text(struct sql_value *out, const char *text)
 {
     out->type = COLUMN_TEXT;
     out->text = text;
 }
 
-static void give_value(struct sql_argument *out, const struct value *v)
+static void give_value(struct sql_value *out, const struct value *v)
 {
     static const enum column_type types[] =
         {[DATUM_NULL] = COLUMN_NULL, [DATUM_INT] = COLUMN_INT, [DATUM_REAL] = COLUMN_FLOAT, [DATUM_TEXT] = COLUMN_TEXT};
@@ -351,7 +351,7 @@ static void give_value(struct sql_argument *out, const struct value *v)
     out->text = c.kind == DATUM_TEXT ? c.text : NULL;
 }
 
-static int read_cell(void *context, int64_t row, int column, struct sql_argument *out, struct error *e)
+static int read_cell(void *context, int64_t row, int column, struct sql_value *out, struct error *e)
 {
     struct specs *s = context;
     (void)e;
@@ -359,8 +359,7 @@ static int read_cell(void *context, int64_t row, int column, struct sql_argument
         give_value(out, specs_value(s, row, s->columns[column - FIXED_COLUMNS]));
     else if (column == 1) {
         specs_hash(s, row);
-        *out =
-            (struct sql_argument){.type = COLUMN_BLOB, .integer = sizeof s->hash.bytes, .text = (char *)s->hash.bytes};
+        *out = (struct sql_value){.type = COLUMN_BLOB, .integer = sizeof s->hash.bytes, .text = (char *)s->hash.bytes};
     } else if (column == 3 || s->has_inert) {
         s->hashed = -1;
         buffer_clear(&s->text);

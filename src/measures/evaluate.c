@@ -18,9 +18,8 @@ static int load_row(struct db *db, int64_t attempt_id, struct measured_attempt *
         " LEFT JOIN spec AS m ON m.id = j.model_id LEFT JOIN spec AS t ON t.id = j.training_id"
         " LEFT JOIN spec AS p ON p.id = j.parallel_id WHERE a.id = ?";
     struct stmt *s = NULL;
-    if (db_prepare(db, sql, &s, e) < 0)
+    if (db_query(db, sql, VALUES(sql_int(attempt_id)), &s, e) < 0)
         return -1;
-    stmt_bind_int(s, 1, attempt_id);
     int rc = stmt_next(s, e);
     for (int i = 0; rc > 0 && i < SECTION_COUNT; i++)
         out->specs[i] = stmt_copy_text(s, i);
@@ -38,12 +37,9 @@ static int load_samples(struct db *db, int64_t attempt_id, const char *name, str
 {
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(db,
-                   "SELECT coalesce(step, -1), value FROM metric WHERE attempt_id = ? AND name = ? ORDER BY sequence",
-                   &s, e) < 0)
+    if (db_query(db, "SELECT coalesce(step, -1), value FROM metric WHERE attempt_id = ? AND name = ? ORDER BY sequence",
+                 VALUES(sql_int(attempt_id), sql_text(name)), &s, e) < 0)
         return -1;
-    stmt_bind_int(s, 1, attempt_id);
-    stmt_bind_text(s, 2, name);
     while ((rc = stmt_next(s, e)) > 0) {
         out->items = array_grow(out->items, out->count, sizeof *out->items);
         out->items[out->count++] = (struct sample){0, stmt_int(s, 0), stmt_double_or_nan(s, 1)};
@@ -56,10 +52,9 @@ static int load_input(const struct measure_input *input, struct db *db, int64_t 
                       const struct seen_values *seen, struct input_samples *out, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db, "SELECT value, reported, kept FROM summary WHERE attempt_id = ? AND name = ?", &s, e) < 0)
+    if (db_query(db, "SELECT value, reported, kept FROM summary WHERE attempt_id = ? AND name = ?",
+                 VALUES(sql_int(attempt_id), sql_text(input->name)), &s, e) < 0)
         return -1;
-    stmt_bind_int(s, 1, attempt_id);
-    stmt_bind_text(s, 2, input->name);
     int64_t kept = 0;
     int rc = stmt_next(s, e);
     *out = (struct input_samples){.value = NAN, .is_there = rc > 0};

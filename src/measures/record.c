@@ -16,37 +16,22 @@
 static int put_summary(struct db *db, int64_t attempt_id, const char *name, const struct summary *v, const char *note,
                        struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "INSERT OR REPLACE INTO summary (attempt_id, name, value, count, mean, median, minimum, maximum,"
-                   " stddev, p90, not_finite, note) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                   &s, e) < 0)
-        return -1;
-    const double values[] = {v->mean, v->median, v->minimum, v->maximum, v->stddev, v->p90};
-    stmt_bind_int(s, 1, attempt_id);
-    stmt_bind_text(s, 2, name);
-    stmt_bind_double(s, 3, isfinite(v->value) ? v->value : NAN);
-    stmt_bind_int(s, 4, v->count);
-    for (int i = 0; i < (int)(sizeof values / sizeof *values); i++)
-        stmt_bind_double(s, 5 + i, isfinite(values[i]) ? values[i] : NAN);
-    stmt_bind_int(s, 11, v->not_finite);
-    stmt_bind_text(s, 12, note);
-    return stmt_run_once(s, e);
+    return db_run(db,
+                  "INSERT OR REPLACE INTO summary (attempt_id, name, value, count, mean, median, minimum, maximum,"
+                  " stddev, p90, not_finite, note) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                  VALUES(sql_int(attempt_id), sql_text(name), sql_finite(v->value), sql_int(v->count),
+                         sql_finite(v->mean), sql_finite(v->median), sql_finite(v->minimum), sql_finite(v->maximum),
+                         sql_finite(v->stddev), sql_finite(v->p90), sql_int(v->not_finite), sql_text(note)),
+                  e);
 }
 
 static int put_breach(struct db *db, int64_t attempt_id, size_t position, const struct condition_result *c,
                       struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db, "INSERT OR REPLACE INTO breach VALUES (?, ?, ?, ?, ?, ?)", &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, attempt_id);
-    stmt_bind_int(s, 2, (int64_t)position);
-    stmt_bind_double(s, 3, c->value);
-    stmt_bind_double(s, 4, c->bound);
-    stmt_bind_double(s, 5, c->excess);
-    stmt_bind_text(s, 6, c->note);
-    return stmt_run_once(s, e);
+    return db_run(db, "INSERT OR REPLACE INTO breach VALUES (?, ?, ?, ?, ?, ?)",
+                  VALUES(sql_int(attempt_id), sql_int((int64_t)position), sql_real(c->value), sql_real(c->bound),
+                         sql_real(c->excess), sql_text(c->note)),
+                  e);
 }
 
 static const char *objective_of(const struct measures *m)
@@ -126,7 +111,7 @@ int measures_record(struct measures *m, struct db *db, int64_t attempt_id, const
     if (rc == 0)
         rc = take_metrics(m, &a, db, attempt_id, out, e);
     if (rc == 0)
-        rc = db_exec_int(db, "DELETE FROM breach WHERE attempt_id = ?", attempt_id, e);
+        rc = db_run(db, "DELETE FROM breach WHERE attempt_id = ?", VALUES(sql_int(attempt_id)), e);
     if (rc == 0 && a.seen.is_ok)
         rc = take_constraints(m, &a, db, attempt_id, out, e);
     attempt_unload(m, &a);
@@ -159,18 +144,15 @@ static void add_signature(const struct measures *m, int64_t sweep_id, struct buf
 /* "" where there is none; the caller's. */
 static int read_signature(struct db *db, char **out, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db, "SELECT value FROM meta WHERE name = '" META_NAME "'", &s, e) < 0)
+    if (db_query_text(db, "SELECT value FROM meta WHERE name = '" META_NAME "'", NO_VALUES, out, e) < 0)
         return -1;
-    int rc = stmt_next(s, e);
-    *out = rc > 0 ? stmt_copy_text(s, 0) : xstrdup("");
-    stmt_free(s);
-    return rc < 0 ? -1 : 0;
+    *out = *out ? *out : xstrdup("");
+    return 0;
 }
 
 static int write_signature(struct db *db, const char *signature, struct error *e)
 {
-    return db_exec_text(db, "INSERT OR REPLACE INTO meta VALUES ('" META_NAME "', ?)", signature, e);
+    return db_run(db, "INSERT OR REPLACE INTO meta VALUES ('" META_NAME "', ?)", VALUES(sql_text(signature)), e);
 }
 
 /* What the signature names goes; definitions that this sweep does not have, too. */
@@ -185,9 +167,10 @@ static int forget(const struct measures *m, struct db *db, const char *signature
         rest = strchr(name, '\n');
         if (rest)
             *rest = '\0';
-        rc = db_exec_text(db, "DELETE FROM summary WHERE name = ? AND reported IS NULL", name, e);
+        rc = db_run(db, "DELETE FROM summary WHERE name = ? AND reported IS NULL", VALUES(sql_text(name)), e);
         if (rc == 0 && (!m || !job_find_metric(&m->sweep->job, name)))
-            rc = db_exec_text(db, "DELETE FROM metric_definition WHERE name = ? AND expression IS NOT NULL", name, e);
+            rc = db_run(db, "DELETE FROM metric_definition WHERE name = ? AND expression IS NOT NULL",
+                        VALUES(sql_text(name)), e);
     }
     free(names);
     return rc;
@@ -195,27 +178,23 @@ static int forget(const struct measures *m, struct db *db, const char *signature
 
 static int put_constraints(const struct measures *m, struct db *db, struct error *e)
 {
-    struct stmt *s = NULL;
-    int rc = db_prepare(db, "INSERT INTO subject_to VALUES (?, ?, ?)", &s, e);
+    int rc = 0;
     for (size_t i = 0; rc == 0 && i < m->constraint_count; i++) {
-        stmt_bind_int(s, 1, (int64_t)i);
-        stmt_bind_text(s, 2, m->constraints[i].text);
-        stmt_bind_text(s, 3, is_of_memory(m, &m->constraints[i]) ? "memory" : NULL);
-        rc = stmt_run(s, e);
+        const char *quantity = is_of_memory(m, &m->constraints[i]) ? "memory" : NULL;
+        rc = db_run(db, "INSERT INTO subject_to VALUES (?, ?, ?)",
+                    VALUES(sql_int((int64_t)i), sql_text(m->constraints[i].text), sql_text(quantity)), e);
     }
-    stmt_free(s);
     return rc;
 }
 
 static int record_all(struct measures *m, struct db *db, int64_t sweep_id, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "SELECT a.id FROM job AS j JOIN attempt AS a ON a.job_id = j.id WHERE j.sweep_id = ?"
-                   " AND (a.state = 'ok' OR EXISTS (SELECT 1 FROM summary WHERE attempt_id = a.id))",
-                   &s, e) < 0)
+    if (db_query(db,
+                 "SELECT a.id FROM job AS j JOIN attempt AS a ON a.job_id = j.id WHERE j.sweep_id = ?"
+                 " AND (a.state = 'ok' OR EXISTS (SELECT 1 FROM summary WHERE attempt_id = a.id))",
+                 VALUES(sql_int(sweep_id)), &s, e) < 0)
         return -1;
-    stmt_bind_int(s, 1, sweep_id);
     int rc;
     while ((rc = stmt_next(s, e)) > 0) {
         struct measured ignored;

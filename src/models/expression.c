@@ -54,12 +54,12 @@ static size_t kind_of(const struct model_stack *stack, const char *name)
 }
 
 /* (key), (key, layer), (key, kind) or (key, layer, kind); the key is ours. */
-static int elements(void *context, const struct sql_argument *arguments, int count, int64_t *out, struct error *e)
+static int elements(void *context, const struct sql_value *arguments, int count, int64_t *out, struct error *e)
 {
     const struct model_candidate *c = ((const struct model_evaluator *)context)->current;
     const size_t key = (size_t)arguments[0].integer;
     const struct model_key *k = &c->space->keys[key];
-    const struct sql_argument *last = &arguments[count - 1];
+    const struct sql_value *last = &arguments[count - 1];
     const bool has_kind = count > 1 && last->type == COLUMN_TEXT, has_layer = count - has_kind == 2;
     const size_t kind = has_kind ? kind_of(&k->stack, last->text) : SIZE_MAX;
     if (count > 3 || count - has_kind > 2 || (has_layer && arguments[1].type == COLUMN_TEXT))

@@ -26,12 +26,12 @@ static void add_job(struct job_ids *l, int64_t id)
 
 static int read_sweep_id(struct db *db, int64_t *out, struct error *e)
 {
-    return db_query_int(db, "SELECT id FROM current_sweep", 0, out, e);
+    return db_query_int(db, "SELECT id FROM current_sweep", NO_VALUES, 0, out, e);
 }
 
 static int read_last_job(struct db *db, int64_t *out, struct error *e)
 {
-    return db_query_int(db, "SELECT coalesce(max(id), 0) FROM job", 0, out, e);
+    return db_query_int(db, "SELECT coalesce(max(id), 0) FROM job", NO_VALUES, 0, out, e);
 }
 
 static int read_open(struct db *db, struct job_ids *out, struct error *e)
@@ -202,7 +202,7 @@ int html_follow_begin(struct db *db, struct html_follower *f, struct error *e)
         return -1;
     int rc = read_sweep_id(db, &f->sweep_id, e);
     if (rc == 0)
-        rc = db_query_int(db, "SELECT coalesce(max(id), 0) FROM attempt", 0, &f->newest, e);
+        rc = db_query_int(db, "SELECT coalesce(max(id), 0) FROM attempt", NO_VALUES, 0, &f->newest, e);
     if (rc == 0)
         rc = read_last_job(db, &f->last_job, e);
     if (rc == 0)

@@ -149,8 +149,7 @@ static void explain_row(struct planner *p, const struct stmt *row, enum plan_mar
 static int mark_row_of(struct planner *p, struct stmt *row, const struct hash128 *key, enum plan_mark *mark,
                        struct error *e)
 {
-    stmt_bind_blob(row, 1, key->bytes, sizeof key->bytes);
-    stmt_bind_int(row, 2, p->request->space->sweep->job.repeat);
+    stmt_bind(row, VALUES(sql_hash(key), sql_int(p->request->space->sweep->job.repeat)));
     int rc = stmt_next(row, e);
     if (rc > 0) {
         *mark = mark_row(p->request, row);
@@ -206,8 +205,7 @@ static void add_predictions(struct plan *plan, const struct match *m, double rep
 
 static int take_witness(struct planner *p, const struct match *m, struct error *e)
 {
-    stmt_bind_blob(p->lookup, 1, m->key.bytes, sizeof m->key.bytes);
-    stmt_bind_int(p->lookup, 2, 1);
+    stmt_bind(p->lookup, VALUES(sql_hash(&m->key), sql_int(1)));
     int rc = stmt_next(p->lookup, e);
     bool is_witness = rc > 0 && !stmt_is_null(p->lookup, 1) && strcmp(stmt_text(p->lookup, 1), "oom") == 0 &&
                       mark_row(p->request, p->lookup) == PLAN_FAILED;
@@ -250,8 +248,8 @@ static int find_witnesses(struct planner *p, struct error *e)
     int64_t any = 0;
     if (!p->request->space->order || !p->request->db)
         return 0;
-    if (db_query_int(p->request->db, "SELECT 1 FROM job WHERE state = 'failed' AND failure = 'oom' LIMIT 1", 0, &any,
-                     e) < 0)
+    if (db_query_int(p->request->db, "SELECT 1 FROM job WHERE state = 'failed' AND failure = 'oom' LIMIT 1", NO_VALUES,
+                     0, &any, e) < 0)
         return -1;
     if (!any)
         return 0;
@@ -388,7 +386,7 @@ static int count_gone(struct planner *p, struct error *e)
 {
     int64_t all = 0;
     if (p->request->db &&
-        db_query_int(p->request->db, "SELECT count(*) FROM job WHERE " JOBS_ASKED_FOR, 0, &all, e) < 0)
+        db_query_int(p->request->db, "SELECT count(*) FROM job WHERE " JOBS_ASKED_FOR, NO_VALUES, 0, &all, e) < 0)
         return -1;
     p->plan->gone = p->request->only ? 0 : all - p->known;
     return p->plan->gone > 0 ? value_changes_list_gone(p->changes, &p->seen, take_gone, p, e) : 0;

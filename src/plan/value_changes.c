@@ -53,9 +53,8 @@ static int read_members(struct value_changes *c, struct db *db, const char *sql,
 {
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(db, sql, &s, e) < 0)
+    if (db_query(db, sql, VALUES(sql_text(section_names[section])), &s, e) < 0)
         return -1;
-    stmt_bind_text(s, 1, section_names[section]);
     while ((rc = stmt_next(s, e)) > 0) {
         struct hash128 hash = member_hash(c, section, s);
         hash_set_add(set, &hash);
@@ -113,7 +112,7 @@ static int read_section(struct value_changes *c, int section, struct error *e)
 static int compare(struct value_changes *c, struct error *e)
 {
     int64_t recorded, specs;
-    if (db_query_int(c->db, "SELECT max(id) FROM spec", 0, &recorded, e) < 0)
+    if (db_query_int(c->db, "SELECT max(id) FROM spec", NO_VALUES, 0, &recorded, e) < 0)
         return -1;
     specs = recorded;
     for (int i = 0; i < SECTION_COUNT; i++)

@@ -15,20 +15,17 @@
 
 static int no_objective(struct db *db, const char *path, struct error *e)
 {
-    struct stmt *s = NULL;
-    struct buffer names = BUFFER_INIT;
-    int rc;
-    if (db_prepare(db, "SELECT name FROM metric_definition ORDER BY name LIMIT 20", &s, e) < 0)
+    char *names = NULL;
+    if (db_query_text(db,
+                      "SELECT ' (metrics: ' || group_concat(name, ', ') || ')'"
+                      " FROM (SELECT name FROM metric_definition ORDER BY name LIMIT 20)",
+                      NO_VALUES, &names, e) < 0)
         return -1;
-    while ((rc = stmt_next(s, e)) > 0)
-        buffer_printf(&names, "%s%s", names.length ? ", " : " (metrics: ", stmt_text(s, 0));
-    stmt_free(s);
-    if (rc == 0)
-        error_set(e, ERROR_USAGE,
-                  "%s: the sweep has no objective, so there is no best job; add objective = \"max:METRIC\" or "
-                  "\"min:METRIC\" under [sweep] and run it again%s%s",
-                  path, buffer_text(&names), names.length ? ")" : "");
-    buffer_free(&names);
+    error_set(e, ERROR_USAGE,
+              "%s: the sweep has no objective, so there is no best job; add objective = \"max:METRIC\" or "
+              "\"min:METRIC\" under [sweep] and run it again%s",
+              path, names ? names : "");
+    free(names);
     return -1;
 }
 
@@ -112,11 +109,13 @@ static int unknown_group(const char *group, const struct configurations *c, stru
     return -1;
 }
 
+#define AS_ASKED MEASURED_AS_ASKED("a")
+
 #define RANKED_SQL(order)                                                                                              \
     "SELECT j.id, m.value FROM summary AS m CROSS JOIN attempt AS a ON a.id = m.attempt_id"                            \
     " CROSS JOIN job AS j ON j.id = a.job_id AND j.attempt_id = a.id"                                                  \
-    " WHERE m.name = ?1 AND m.value IS NOT NULL AND j.state = 'ok' AND " MEASURED_AS_ASKED(                            \
-        "a") " AND j.sweep_id = (SELECT id FROM current_sweep) ORDER BY " order ", j.id LIMIT ?2"
+    " WHERE m.name = ?1 AND m.value IS NOT NULL AND j.state = 'ok' AND " AS_ASKED                                      \
+    " AND j.sweep_id = (SELECT id FROM current_sweep) ORDER BY " order ", j.id LIMIT ?2"
 
 static int read_ranked(struct db *db, struct best *out, struct error *e)
 {
@@ -124,10 +123,8 @@ static int read_ranked(struct db *db, struct best *out, struct error *e)
     static const char *const sql[] = {RANKED_SQL("m.value"), RANKED_SQL("m.value DESC")};
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(db, sql[out->maximise], &s, e) < 0)
+    if (db_query(db, sql[out->maximise], VALUES(sql_text(out->objective), sql_int(BEST_LISTED + 1)), &s, e) < 0)
         return -1;
-    stmt_bind_text(s, 1, out->objective);
-    stmt_bind_int(s, 2, BEST_LISTED + 1);
     while ((rc = stmt_next(s, e)) > 0 && is_close(out, stmt_double(s, 1)))
         add_ranked(out, stmt_int(s, 0), stmt_double(s, 1), NULL);
     stmt_free(s);
@@ -148,29 +145,20 @@ static void prefer_unbeaten(struct best *out)
 }
 
 #define BATCH_OF(json) "json_extract(" json ", '$.global_batch'), json_extract(" json ", '$.train_batch_size')"
+#define BATCH_OF_SPEC BATCH_OF("json")
+#define BATCH_DERIVED BATCH_OF("derived")
+#define BATCHES_OF_JOB BATCH_OF("j.derived") ", " BATCH_OF("t.json") ", " BATCH_OF("p.json")
 #define BATCH_SQL                                                                                                      \
-    "(SELECT CAST(coalesce(" BATCH_OF("j.derived") ", " BATCH_OF("t.json") ", " BATCH_OF(                              \
-        "p.json") ") AS INTEGER)"                                                                                      \
-                  " FROM (SELECT 1) LEFT JOIN spec AS t ON t.id = j.training_id LEFT JOIN spec AS p ON p.id = "        \
-                  "j.parallel_id)"
+    "(SELECT CAST(coalesce(" BATCHES_OF_JOB ") AS INTEGER) FROM (SELECT 1)"                                            \
+    " LEFT JOIN spec AS t ON t.id = j.training_id LEFT JOIN spec AS p ON p.id = j.parallel_id)"
 
-/* Whether there can be several, told by the few specs: a million jobs need not be looked at. 1, 0 or -1. */
-static int batches_may_differ(struct db *db, int64_t winner, struct error *e)
+/* Whether there can be several, told by the few specs: a million jobs need not be looked at. */
+static int batches_may_differ(struct db *db, int64_t winner, bool *yes, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "SELECT (SELECT count(DISTINCT coalesce(" BATCH_OF(
-                       "json") ")) FROM spec) > 1"
-                               " OR EXISTS (SELECT 1 FROM job WHERE id = ?1 AND coalesce(" BATCH_OF(
-                                   "derived") ") IS NOT NULL)",
-                   &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, winner);
-    int rc = stmt_next(s, e);
-    if (rc > 0)
-        rc = stmt_int(s, 0) != 0;
-    stmt_free(s);
-    return rc;
+    static const char sql[] =
+        "SELECT (SELECT count(DISTINCT coalesce(" BATCH_OF_SPEC ")) FROM spec) > 1"
+        " OR EXISTS (SELECT 1 FROM job WHERE id = ?1 AND coalesce(" BATCH_DERIVED ") IS NOT NULL)";
+    return db_query_bool(db, sql, VALUES(sql_int(winner)), yes, e);
 }
 
 static int read_batches(struct db *db, struct best *out, struct error *e)
@@ -178,18 +166,17 @@ static int read_batches(struct db *db, struct best *out, struct error *e)
     static const char sql[] =
         "WITH b (batch) AS MATERIALIZED (SELECT DISTINCT " BATCH_SQL " FROM summary AS m"
         " JOIN attempt AS a ON a.id = m.attempt_id JOIN job AS j ON j.attempt_id = a.id"
-        " WHERE m.name = ?1 AND m.value IS NOT NULL AND j.state = 'ok' AND " MEASURED_AS_ASKED(
-            "a") " AND j.sweep_id = (SELECT id FROM current_sweep)),"
-                 " w (batch) AS (SELECT " BATCH_SQL " FROM job AS j WHERE j.id = ?2)"
-                 " SELECT w.batch, count(b.batch), min(b.batch), max(b.batch) FROM w LEFT JOIN b ON b.batch <> w.batch";
+        " WHERE m.name = ?1 AND m.value IS NOT NULL AND j.state = 'ok' AND " AS_ASKED
+        " AND j.sweep_id = (SELECT id FROM current_sweep)),"
+        " w (batch) AS (SELECT " BATCH_SQL " FROM job AS j WHERE j.id = ?2)"
+        " SELECT w.batch, count(b.batch), min(b.batch), max(b.batch) FROM w LEFT JOIN b ON b.batch <> w.batch";
     struct stmt *s = NULL;
-    int rc = batches_may_differ(db, out->jobs[0].job_id, e);
-    if (rc <= 0)
+    bool may_differ = false;
+    int rc = batches_may_differ(db, out->jobs[0].job_id, &may_differ, e);
+    if (rc < 0 || !may_differ)
         return rc;
-    if (db_prepare(db, sql, &s, e) < 0)
+    if (db_query(db, sql, VALUES(sql_text(out->objective), sql_int(out->jobs[0].job_id)), &s, e) < 0)
         return -1;
-    stmt_bind_text(s, 1, out->objective);
-    stmt_bind_int(s, 2, out->jobs[0].job_id);
     rc = stmt_next(s, e);
     if (rc > 0 && !stmt_is_null(s, 0))
         out->batches = (struct batch_spread){stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 2), stmt_int(s, 3)};
@@ -211,9 +198,8 @@ static int read_documents(struct db *db, struct best *out, struct error *e)
         " FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id JOIN sweep AS w ON w.id = j.sweep_id"
         " LEFT JOIN runner AS r ON r.id = a.runner_id WHERE j.id = ?1";
     struct stmt *s = NULL;
-    if (db_prepare(db, sql, &s, e) < 0)
+    if (db_query(db, sql, VALUES(sql_int(out->jobs[0].job_id)), &s, e) < 0)
         return -1;
-    stmt_bind_int(s, 1, out->jobs[0].job_id);
     int rc = stmt_next(s, e);
     if (rc > 0) {
         out->directory = stmt_copy_text(s, 0);
@@ -261,18 +247,11 @@ static int read_competitors(struct db *db, const char *group, struct best *out, 
 /* What most of the ok jobs without a number of it have in common. */
 static int read_no_number(struct db *db, struct best *out, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "SELECT m.note FROM job AS j JOIN summary AS m ON m.attempt_id = j.attempt_id AND m.name = ?1"
-                   " WHERE j.sweep_id = (SELECT id FROM current_sweep) AND j.state = 'ok' AND m.value IS NULL"
-                   " AND m.note IS NOT NULL GROUP BY m.note ORDER BY count(*) DESC, m.note LIMIT 1",
-                   &s, e) < 0)
-        return -1;
-    stmt_bind_text(s, 1, out->objective);
-    int rc = stmt_next(s, e);
-    out->no_number = rc > 0 ? stmt_copy_text(s, 0) : NULL;
-    stmt_free(s);
-    return rc < 0 ? -1 : 0;
+    return db_query_text(db,
+                         "SELECT m.note FROM job AS j JOIN summary AS m ON m.attempt_id = j.attempt_id AND m.name = ?1"
+                         " WHERE j.sweep_id = (SELECT id FROM current_sweep) AND j.state = 'ok' AND m.value IS NULL"
+                         " AND m.note IS NOT NULL GROUP BY m.note ORDER BY count(*) DESC, m.note LIMIT 1",
+                         VALUES(sql_text(out->objective)), &out->no_number, e);
 }
 
 static int read_conditions(struct db *db, struct best *out, struct error *e)

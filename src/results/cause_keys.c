@@ -159,15 +159,12 @@ static int read_rows(struct db *db, int64_t sweep_id, const struct caused_jobs *
     struct stmt *s = NULL;
     size_t at = 0;
     int rc;
-    if (db_prepare(db,
-                   "SELECT * FROM (SELECT id, cluster_id, model_id, training_id, parallel_id FROM job"
-                   " WHERE sweep_id = ?1 AND id >= ?2 AND state IN ('ok', 'failed') ORDER BY id DESC LIMIT ?3)"
-                   " ORDER BY id",
-                   &s, e) < 0)
+    if (db_query(db,
+                 "SELECT * FROM (SELECT id, cluster_id, model_id, training_id, parallel_id FROM job"
+                 " WHERE sweep_id = ?1 AND id >= ?2 AND state IN ('ok', 'failed') ORDER BY id DESC LIMIT ?3)"
+                 " ORDER BY id",
+                 VALUES(sql_int(sweep_id), sql_int(jobs->from_job), sql_int(CAUSE_JOBS_MOST)), &s, e) < 0)
         return -1;
-    stmt_bind_int(s, 1, sweep_id);
-    stmt_bind_int(s, 2, jobs->from_job);
-    stmt_bind_int(s, 3, CAUSE_JOBS_MOST);
     while ((rc = stmt_next(s, e)) > 0) {
         j->rows = array_grow(j->rows, j->row_count, sizeof *j->rows);
         struct row *row = &j->rows[j->row_count++];

@@ -44,10 +44,9 @@ static int read_binding(struct db *db, const struct conditions_request *request,
     static const char *const sql[] = {BINDING("", "<"), BINDING("DESC", ">")};
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(db, sql[request->maximise], &s, e) < 0)
+    if (db_query(db, sql[request->maximise], VALUES(sql_text(request->objective), sql_real(request->winner)), &s, e) <
+        0)
         return -1;
-    stmt_bind_text(s, 1, request->objective);
-    stmt_bind_double(s, 2, request->winner);
     while ((rc = stmt_next(s, e)) > 0) {
         if (stmt_int(s, 0) >= (int64_t)out->count)
             continue;
@@ -68,15 +67,14 @@ static int read_nearest(struct db *db, const struct conditions_request *request,
                         struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "SELECT b.position, j.id, m.value, b.value, b.bound, b.excess, b.note, max(coalesce(b.excess, 9e99))"
-                   " AS worst" OK_JOBS " AND NOT EXISTS (SELECT 1 FROM job AS good JOIN attempt AS o"
-                   " ON o.id = good.attempt_id WHERE good.state = 'ok' AND good.sweep_id = (SELECT id FROM "
-                   "current_sweep) "
-                   "AND " MEASURED_AS_ASKED("o") ") GROUP BY j.id ORDER BY worst, j.id LIMIT 1",
-                   &s, e) < 0)
+    if (db_query(db,
+                 "SELECT b.position, j.id, m.value, b.value, b.bound, b.excess, b.note, max(coalesce(b.excess, 9e99))"
+                 " AS worst" OK_JOBS " AND NOT EXISTS (SELECT 1 FROM job AS good JOIN attempt AS o"
+                 " ON o.id = good.attempt_id WHERE good.state = 'ok' AND good.sweep_id = (SELECT id FROM "
+                 "current_sweep) "
+                 "AND " MEASURED_AS_ASKED("o") ") GROUP BY j.id ORDER BY worst, j.id LIMIT 1",
+                 VALUES(sql_text(request->objective)), &s, e) < 0)
         return -1;
-    stmt_bind_text(s, 1, request->objective);
     int rc = stmt_next(s, e);
     if (rc > 0 && stmt_int(s, 0) < (int64_t)out->count) {
         out->none_meets = true;

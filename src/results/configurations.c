@@ -13,16 +13,8 @@
 /* The keys that the current sweep lists under `name`. */
 static int read_listed(struct db *db, const char *name, struct string_list *out, struct error *e)
 {
-    struct stmt *s = NULL;
-    int rc;
-    if (db_prepare(db, "SELECT k.value FROM meta AS m, json_each(m.value) AS k WHERE m.name = ?1 ORDER BY k.id", &s,
-                   e) < 0)
-        return -1;
-    stmt_bind_text(s, 1, name);
-    while ((rc = stmt_next(s, e)) > 0)
-        string_list_add(out, stmt_copy_text(s, 0));
-    stmt_free(s);
-    return rc;
+    return db_query_texts(db, "SELECT k.value FROM meta AS m, json_each(m.value) AS k WHERE m.name = ?1 ORDER BY k.id",
+                          VALUES(sql_text(name)), out, e);
 }
 
 /* --- SQL --- */

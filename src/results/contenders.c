@@ -33,16 +33,19 @@ enum { COLUMN_JOB, COLUMN_VALUE, COLUMN_STDDEV, COLUMN_SAMPLES, COLUMN_ATTEMPTS,
     "SELECT j.id, m.value, m.stddev, m.count, count(v.value), sum((v.value - m.value) * (v.value - m.value)),"         \
     " coalesce((SELECT take FROM metric_definition WHERE name = ?1), 'median')"
 
+#define AS_ASKED MEASURED_AS_ASKED("a")
+#define OTHER_AS_ASKED MEASURED_AS_ASKED("o")
+
 #define ATTEMPTS_OF_CONTENDER                                                                                          \
-    " LEFT JOIN attempt AS o ON o.job_id = j.id AND o.state = 'ok' AND " MEASURED_AS_ASKED(                            \
-        "o") " LEFT JOIN summary AS v ON v.attempt_id = o.id AND v.name = ?1 AND v.value IS NOT NULL"
+    " LEFT JOIN attempt AS o ON o.job_id = j.id AND o.state = 'ok' AND " OTHER_AS_ASKED                                \
+    " LEFT JOIN summary AS v ON v.attempt_id = o.id AND v.name = ?1 AND v.value IS NOT NULL"
 
 #define CONTENDERS_SQL(order)                                                                                          \
     CONTENDER_COLUMNS                                                                                                  \
     " FROM summary AS m CROSS JOIN attempt AS a ON a.id = m.attempt_id"                                                \
     " CROSS JOIN job AS j ON j.id = a.job_id AND j.attempt_id = a.id" ATTEMPTS_OF_CONTENDER                            \
-    " WHERE m.name = ?1 AND m.value IS NOT NULL AND j.state = 'ok' AND " MEASURED_AS_ASKED(                            \
-        "a") " AND j.sweep_id = (SELECT id FROM current_sweep) GROUP BY j.id ORDER BY " order ", j.id"
+    " WHERE m.name = ?1 AND m.value IS NOT NULL AND j.state = 'ok' AND " AS_ASKED                                      \
+    " AND j.sweep_id = (SELECT id FROM current_sweep) GROUP BY j.id ORDER BY " order ", j.id"
 
 static const char contender_sql[] = CONTENDER_COLUMNS
     " FROM job AS j JOIN summary AS m ON m.attempt_id = j.attempt_id AND m.name = ?1" ATTEMPTS_OF_CONTENDER
@@ -71,10 +74,7 @@ static bool contends(const struct contender *winner, const struct contender *c)
 static int open_contenders(struct db *db, const struct best *b, struct stmt **out, struct error *e)
 {
     static const char *const sql[] = {CONTENDERS_SQL("m.value"), CONTENDERS_SQL("m.value DESC")};
-    if (db_prepare(db, sql[b->maximise], out, e) < 0)
-        return -1;
-    stmt_bind_text(*out, 1, b->objective);
-    return 0;
+    return db_query(db, sql[b->maximise], VALUES(sql_text(b->objective)), out, e);
 }
 
 /* The winner is among the first, but of equal ones it need not be the very first. */
@@ -138,12 +138,10 @@ static int read_winners(struct db *db, const struct competition *c, struct conte
 {
     struct stmt *s = NULL;
     int rc = db_prepare(db, contender_sql, &s, e);
-    if (rc == 0)
-        stmt_bind_text(s, 1, c->objective);
     for (size_t i = 0; rc == 0 && i < c->winner_count; i++) {
         out[i] = (struct contender){c->winners[i], NAN, NAN};
         stmt_reset(s);
-        stmt_bind_int(s, 2, c->winners[i]);
+        stmt_bind(s, VALUES(sql_text(c->objective), sql_int(c->winners[i])));
         int next = stmt_next(s, e);
         if (next > 0)
             out[i] = read_contender(s);

@@ -4,20 +4,19 @@
 
 #define LITERAL_(x) #x
 #define LITERAL(x) LITERAL_(x)
+#define MOST LITERAL(DURATIONS_MOST)
 
 /* Absent specs are 0, so that joins may use an index. */
 #define SPECS "coalesce(j.cluster_id, 0) AS c, coalesce(j.model_id, 0) AS m, coalesce(j.training_id, 0) AS t"
 
 #define MEANS                                                                                                          \
     "WITH RECURSIVE ended AS MATERIALIZED (SELECT " SPECS ", a.duration_ms AS ms FROM (SELECT job_id, duration_ms"     \
-    "  FROM attempt NOT INDEXED WHERE duration_ms IS NOT NULL AND unwatched_ms IS NULL AND failure IS NOT "            \
-    "'cancelled' AND failure IS NOT "                                                                                  \
-    "'lost'"                                                                                                           \
-    "  ORDER BY id DESC LIMIT " LITERAL(                                                                               \
-        DURATIONS_MOST) ") AS a CROSS JOIN job AS j ON j.id = a.job_id),"                                              \
-                        " near AS MATERIALIZED (SELECT c, m, t, avg(ms) AS ms FROM ended GROUP BY c, m, t),"           \
-                        " far AS MATERIALIZED (SELECT c, m, avg(ms) AS ms FROM ended GROUP BY c, m),"                  \
-                        " overall AS MATERIALIZED (SELECT avg(ms) AS ms FROM ended)"
+    "  FROM attempt NOT INDEXED WHERE duration_ms IS NOT NULL AND unwatched_ms IS NULL"                                \
+    "  AND failure IS NOT 'cancelled' AND failure IS NOT 'lost' ORDER BY id DESC LIMIT " MOST ") AS a"                 \
+    "  CROSS JOIN job AS j ON j.id = a.job_id),"                                                                       \
+    " near AS MATERIALIZED (SELECT c, m, t, avg(ms) AS ms FROM ended GROUP BY c, m, t),"                               \
+    " far AS MATERIALIZED (SELECT c, m, avg(ms) AS ms FROM ended GROUP BY c, m),"                                      \
+    " overall AS MATERIALIZED (SELECT avg(ms) AS ms FROM ended)"
 
 #define EXPECTED "coalesce(near.ms, far.ms, overall.ms)"
 
@@ -35,12 +34,11 @@ static const char mean_of_all[] = MEANS ", picked AS (SELECT " SPECS " FROM job 
 
 /* Ids at even distances: reading a million jobs would take a second. NOT INDEXED, or SQLite prefers to sort a covering
  * index to reading the table from its end; a condition on both sides, or it makes a Bloom filter of the whole table. */
-static const char mean_of_some[] = MEANS ", step (of, last) AS MATERIALIZED (SELECT 1 + id / " LITERAL(
-    DURATIONS_MOST) ", id FROM job NOT INDEXED ORDER BY id DESC LIMIT 1),"
-                    " place (id) AS (SELECT 1 UNION ALL SELECT id + step.of FROM place, step WHERE id < step.last),"
-                    " picked AS (SELECT " SPECS
-                    " FROM place CROSS JOIN job AS j ON j.id = place.id WHERE iif(place.id, " WAITS
-                    ", 0))," WAITING_MEAN;
+static const char mean_of_some[] = MEANS
+    ", step (of, last) AS MATERIALIZED (SELECT 1 + id / " MOST ", id FROM job NOT INDEXED ORDER BY id DESC LIMIT 1),"
+    " place (id) AS (SELECT 1 UNION ALL SELECT id + step.of FROM place, step WHERE id < step.last),"
+    " picked AS (SELECT " SPECS " FROM place CROSS JOIN job AS j ON j.id = place.id"
+    "  WHERE iif(place.id, " WAITS ", 0))," WAITING_MEAN;
 
 static const char of_running[] =
     MEANS ", running AS (SELECT j.id, " SPECS " FROM attempt AS a CROSS JOIN job AS j ON j.id = a.job_id"
@@ -50,9 +48,8 @@ static const char of_running[] =
 int durations_of_waiting(struct db *db, int64_t sweep_id, int64_t waiting, double *mean_ms, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db, waiting > DURATIONS_MOST ? mean_of_some : mean_of_all, &s, e) < 0)
+    if (db_query(db, waiting > DURATIONS_MOST ? mean_of_some : mean_of_all, VALUES(sql_int(sweep_id)), &s, e) < 0)
         return -1;
-    stmt_bind_int(s, 1, sweep_id);
     int rc = stmt_next(s, e);
     *mean_ms = rc > 0 && !stmt_is_null(s, 0) ? stmt_double(s, 0) : (double)NAN;
     stmt_free(s);

@@ -58,15 +58,13 @@ static int read_jobs(struct db *db, int64_t sweep_id, int64_t jobs_most, struct 
 {
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(db,
-                   "SELECT j.id, j.failure, substr(coalesce(a.message, ''), 1, 2000), a.consequence, coalesce(a.id, 0)"
-                   " FROM (SELECT id, failure, attempt_id FROM job"
-                   " WHERE sweep_id = ?1 AND state = 'failed' ORDER BY id DESC LIMIT ?2) AS j"
-                   " LEFT JOIN attempt AS a ON a.id = j.attempt_id ORDER BY j.id",
-                   &s, e) < 0)
+    if (db_query(db,
+                 "SELECT j.id, j.failure, substr(coalesce(a.message, ''), 1, 2000), a.consequence, coalesce(a.id, 0)"
+                 " FROM (SELECT id, failure, attempt_id FROM job"
+                 " WHERE sweep_id = ?1 AND state = 'failed' ORDER BY id DESC LIMIT ?2) AS j"
+                 " LEFT JOIN attempt AS a ON a.id = j.attempt_id ORDER BY j.id",
+                 VALUES(sql_int(sweep_id), sql_int(jobs_most > 0 ? jobs_most : -1)), &s, e) < 0)
         return -1;
-    stmt_bind_int(s, 1, sweep_id);
-    stmt_bind_int(s, 2, jobs_most > 0 ? jobs_most : -1);
     while ((rc = stmt_next(s, e)) > 0) {
         jobs->items = array_grow(jobs->items, jobs->count, sizeof *jobs->items);
         jobs->items[jobs->count++] = (struct caused_job){stmt_int(s, 0), take_job(out, s)};

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/imports.h"
 #include "util/memory.h"
+#include "util/string_list.h"
 
 static char *text_or_null(const struct stmt *s, int column)
 {
@@ -27,9 +29,8 @@ int job_keys_read(struct db *db, int64_t job_id, struct job_keys *out, struct er
         " FROM job AS j, json_each(j.derived) AS k WHERE j.id = ?1 ORDER BY place, position";
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(db, sql, &s, e) < 0)
+    if (db_query(db, sql, VALUES(sql_int(job_id)), &s, e) < 0)
         return -1;
-    stmt_bind_int(s, 1, job_id);
     while ((rc = stmt_next(s, e)) > 0) {
         out->items = array_grow(out->items, out->count, sizeof *out->items);
         out->items[out->count++] = (struct job_key){xstrdup(stmt_text(s, 0)), xstrdup(stmt_text(s, 1)),
@@ -68,20 +69,9 @@ char *job_key_title(const struct job_keys *keys, const struct job_key *key)
 /* The first column of every row, NULL-terminated. */
 static int read_strings(struct db *db, const char *sql, int64_t job_id, char ***out, struct error *e)
 {
-    struct stmt *s = NULL;
-    size_t count = 0;
-    int rc;
-    if (db_prepare(db, sql, &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, job_id);
-    char **strings = array_grow(NULL, 0, sizeof *strings);
-    while ((rc = stmt_next(s, e)) > 0) {
-        strings[count++] = xstrdup(stmt_text(s, 0));
-        strings = array_grow(strings, count, sizeof *strings);
-    }
-    strings[count] = NULL;
-    stmt_free(s);
-    *out = strings;
+    struct string_list strings = STRING_LIST_INIT;
+    int rc = db_query_texts(db, sql, VALUES(sql_int(job_id)), &strings, e);
+    *out = string_list_take(&strings);
     return rc;
 }
 
@@ -91,33 +81,18 @@ int job_launch_read(struct db *db, int64_t job_id, struct job_launch *out, struc
                                   " WHERE a.id = " THE_ATTEMPT " ORDER BY k.id";
     static const char environment[] = "SELECT k.key || '=' || k.value FROM attempt AS a, json_each(a.environment) AS k"
                                       " WHERE a.id = " THE_ATTEMPT " ORDER BY k.id";
-    static const char directory[] =
-        "SELECT json_extract(r.provenance, '$.directory') AS d FROM attempt AS a"
-        " JOIN runner AS r ON r.id = a.runner_id WHERE a.id = " THE_ATTEMPT " AND d IS NOT NULL";
-    static const char files[] = "SELECT directory FROM attempt WHERE id = " THE_ATTEMPT " AND directory IS NOT NULL";
+    static const char directory[] = "SELECT json_extract(r.provenance, '$.directory') FROM attempt AS a"
+                                    " JOIN runner AS r ON r.id = a.runner_id WHERE a.id = " THE_ATTEMPT;
+    static const char files[] = "SELECT directory FROM attempt WHERE id = " THE_ATTEMPT;
     static const char table[] = "SELECT coalesce(a.log_tail, '') FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id"
-                                " WHERE j.id = ?1 AND a.executor = 'import'";
+                                " WHERE j.id = ?1 AND a.executor = '" IMPORT_EXECUTOR "'";
+    const struct sql_values job = VALUES(sql_int(job_id));
     struct job_launch launch = {0};
-    char **directories = NULL, **tables = NULL, **kept = NULL;
-    int rc = read_strings(db, command, job_id, &launch.command, e);
-    if (rc == 0)
-        rc = read_strings(db, environment, job_id, &launch.environment, e);
-    if (rc == 0)
-        rc = read_strings(db, directory, job_id, &directories, e);
-    if (rc == 0 && directories[0])
-        launch.working_directory = xstrdup(directories[0]);
-    if (rc == 0)
-        rc = read_strings(db, files, job_id, &kept, e);
-    if (rc == 0 && kept[0])
-        launch.files = xstrdup(kept[0]);
-    if (rc == 0)
-        rc = read_strings(db, table, job_id, &tables, e);
-    if (rc == 0 && tables[0])
-        launch.measured_elsewhere = xstrdup(tables[0]);
-    strings_free(directories);
-    strings_free(tables);
-    strings_free(kept);
-    if (rc < 0) {
+    if (read_strings(db, command, job_id, &launch.command, e) < 0 ||
+        read_strings(db, environment, job_id, &launch.environment, e) < 0 ||
+        db_query_text(db, directory, job, &launch.working_directory, e) < 0 ||
+        db_query_text(db, files, job, &launch.files, e) < 0 ||
+        db_query_text(db, table, job, &launch.measured_elsewhere, e) < 0) {
         job_launch_free(&launch);
         return -1;
     }

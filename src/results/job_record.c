@@ -12,20 +12,12 @@
 
 /* --- which job --- */
 
-static int find_number(struct db *db, const char *word, int64_t *job_id, struct error *e)
+/* 1, 0 where there is none, or -1. */
+static int find_number(struct db *db, int64_t number, int64_t *job_id, struct error *e)
 {
-    struct stmt *s = NULL;
-    int64_t number;
-    if (!parse_int64(word, &number))
-        return 0;
-    if (db_prepare(db, "SELECT id FROM job WHERE id = ?1", &s, e) < 0)
+    if (db_query_int(db, "SELECT id FROM job WHERE id = ?", VALUES(sql_int(number)), 0, job_id, e) < 0)
         return -1;
-    stmt_bind_int(s, 1, number);
-    int rc = stmt_next(s, e);
-    if (rc > 0)
-        *job_id = stmt_int(s, 0);
-    stmt_free(s);
-    return rc;
+    return *job_id != 0;
 }
 
 static bool is_prefix(const char *word)
@@ -34,26 +26,13 @@ static bool is_prefix(const char *word)
     return length >= PREFIX_LEAST && length <= 32 && strspn(word, "0123456789abcdefABCDEF") == length;
 }
 
-/* The keys that begin so lie between two blobs: the digits filled up with 0 and with f. */
 static int find_prefix(struct db *db, const char *word, int64_t *job_id, struct error *e)
 {
     struct stmt *s = NULL;
-    char *digits = xasprintf("%s%.*s", word, (int)(32 - strlen(word)), "00000000000000000000000000000000");
-    char *last = xasprintf("%s%.*s", word, (int)(32 - strlen(word)), "ffffffffffffffffffffffffffffffff");
-    struct hex_key {
-        unsigned char bytes[16];
-    } low, high;
-    for (size_t i = 0; i < 16; i++) {
-        char low_pair[3] = {digits[2 * i], digits[2 * i + 1], 0}, high_pair[3] = {last[2 * i], last[2 * i + 1], 0};
-        low.bytes[i] = (unsigned char)strtoul(low_pair, NULL, 16);
-        high.bytes[i] = (unsigned char)strtoul(high_pair, NULL, 16);
-    }
-    free(digits);
-    free(last);
-    if (db_prepare(db, "SELECT id, count(*) OVER () FROM job WHERE key BETWEEN ?1 AND ?2 LIMIT 2", &s, e) < 0)
+    const struct hash128 low = hash_from_prefix(word, false), high = hash_from_prefix(word, true);
+    if (db_query(db, "SELECT id, count(*) OVER () FROM job WHERE key BETWEEN ?1 AND ?2 LIMIT 2",
+                 VALUES(sql_hash(&low), sql_hash(&high)), &s, e) < 0)
         return -1;
-    stmt_bind_blob(s, 1, low.bytes, sizeof low.bytes);
-    stmt_bind_blob(s, 2, high.bytes, sizeof high.bytes);
     int rc = stmt_next(s, e);
     if (rc > 0) {
         *job_id = stmt_int(s, 0);
@@ -68,12 +47,13 @@ static int find_prefix(struct db *db, const char *word, int64_t *job_id, struct 
 int job_named(struct db *db, const char *word, int64_t *job_id, struct error *e)
 {
     int64_t number;
-    int rc = find_number(db, word, job_id, e);
-    if (rc == 0 && is_prefix(word))
-        rc = find_prefix(db, word, job_id, e);
-    if (rc == 0 && !parse_int64(word, &number) && !is_prefix(word))
+    const bool is_number = parse_int64(word, &number), is_key = is_prefix(word);
+    if (!is_number && !is_key)
         return error_set(e, ERROR_USAGE, "%s: must be a job's number or at least %d digits of its key", word,
                          PREFIX_LEAST);
+    int rc = is_number ? find_number(db, number, job_id, e) : 0;
+    if (rc == 0 && is_key)
+        rc = find_prefix(db, word, job_id, e);
     if (rc == 0)
         return error_set(e, ERROR_NOTHING, "there is no job %s; `meshsweep results --all` lists them", word);
     return rc < 0 ? -1 : 0;
@@ -84,6 +64,8 @@ int job_named(struct db *db, const char *word, int64_t *job_id, struct error *e)
 const char *const job_part_names[JOB_PART_COUNT] = {"job", "metrics", "attempts"};
 
 #define UTC(column) "strftime('%Y-%m-%dT%H:%M:%SZ', " column " / 1000, 'unixepoch')"
+#define STARTED UTC("a.started")
+#define ENDED UTC("a.ended")
 
 static const char *const part_sql[JOB_PART_COUNT] = {
     [JOB_PART_JOB] =
@@ -97,38 +79,26 @@ static const char *const part_sql[JOB_PART_COUNT] = {
         "  WHERE b.attempt_id = j.attempt_id) AS does_not_meet"
         " FROM job AS j LEFT JOIN sweep AS s ON s.id = j.sweep_id WHERE j.id = ?1",
     [JOB_PART_METRICS] = "SELECT m.name, m.value, nullif(d.unit, '') AS unit, d.counter, d.rank, m.count AS samples,"
-                         " nullif(m.not_finite, 0) AS not_finite, m.kept, m.mean, m.median, "
-                         "m.minimum, m.maximum,"
-                         " m.stddev, m.p90, m.note FROM job AS j JOIN summary AS m ON m.attempt_id = j.attempt_id"
+                         " nullif(m.not_finite, 0) AS not_finite, m.kept, m.mean, m.median, m.minimum, m.maximum, "
+                         "m.stddev, m.p90, m.note"
+                         " FROM job AS j JOIN summary AS m ON m.attempt_id = j.attempt_id"
                          " LEFT JOIN metric_definition AS d ON d.name = m.name WHERE j.id = ?1 ORDER BY m.name",
-    [JOB_PART_ATTEMPTS] = "SELECT a.number AS attempt, a.state, a.failure, a.message, a.consequence, a.left_out, " UTC(
-        "a.started") " AS started, " UTC("a.ended") " AS ended, a.duration_ms, a.unwatched_ms, a.blame, a.exit_code, "
-                                                    "a.signal, a.limit_ms, iif(a.executor = '" IMPORT_EXECUTOR
-                                                    "', NULL, coalesce(a.host, r.host)) AS host, "
-                                                    "a.executor, a.reference,"
-                                                    " a.slot, a.pid, a.user_ms, a.system_ms, a.max_rss AS "
-                                                    "max_rss_bytes, a.leftovers, a.directory "
-                                                    "AS files,"
-                                                    " a.log_bytes, r.tool_version AS meshsweep, "
-                                                    "json_extract(r.provenance, '$.directory') AS "
-                                                    "working_directory,"
-                                                    " json_extract(r.provenance, '$.git.commit') AS git_commit, "
-                                                    "a.scripts, "
-                                                    "json_extract(r.provenance, '$.versions') AS versions, "
-                                                    "json_extract(r.provenance, '$.cpu') AS "
-                                                    "cpu,"
-                                                    " json_extract(r.provenance, '$.gpus') AS gpus"
-                                                    " FROM attempt AS a LEFT JOIN runner AS r ON r.id = a.runner_id "
-                                                    "WHERE a.job_id = ?1 ORDER BY "
-                                                    "a.number",
+    [JOB_PART_ATTEMPTS] =
+        "SELECT a.number AS attempt, a.state, a.failure, a.message, a.consequence, a.left_out,"
+        " " STARTED " AS started, " ENDED " AS ended, a.duration_ms, a.unwatched_ms, a.blame, a.exit_code, a.signal,"
+        " a.limit_ms, iif(a.executor = '" IMPORT_EXECUTOR "', NULL, coalesce(a.host, r.host)) AS host, a.executor,"
+        " a.reference, a.slot, a.pid, a.user_ms, a.system_ms, a.max_rss AS max_rss_bytes, a.leftovers,"
+        " a.directory AS files, a.log_bytes, r.tool_version AS meshsweep,"
+        " json_extract(r.provenance, '$.directory') AS working_directory,"
+        " json_extract(r.provenance, '$.git.commit') AS git_commit, a.scripts,"
+        " json_extract(r.provenance, '$.versions') AS versions, json_extract(r.provenance, '$.cpu') AS cpu,"
+        " json_extract(r.provenance, '$.gpus') AS gpus"
+        " FROM attempt AS a LEFT JOIN runner AS r ON r.id = a.runner_id WHERE a.job_id = ?1 ORDER BY a.number",
 };
 
 int job_part_open(struct db *db, enum job_part part, int64_t job_id, struct stmt **out, struct error *e)
 {
-    if (db_prepare(db, part_sql[part], out, e) < 0)
-        return -1;
-    stmt_bind_int(*out, 1, job_id);
-    return 0;
+    return db_query(db, part_sql[part], VALUES(sql_int(job_id)), out, e);
 }
 
 int job_part_add_json(cJSON *root, struct db *db, enum job_part part, int64_t job_id, struct error *e)
@@ -157,14 +127,12 @@ int job_part_add_json(cJSON *root, struct db *db, enum job_part part, int64_t jo
 int job_log_read(struct db *db, int64_t job_id, int64_t number, struct job_log *out, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "SELECT id, number, state IN ('ok', 'failed'), slot, directory, log_tail FROM attempt"
-                   " WHERE job_id = ?1 AND (?2 = 0 OR number = ?2) AND state <> 'claimed'"
-                   " ORDER BY number DESC LIMIT 1",
-                   &s, e) < 0)
+    if (db_query(db,
+                 "SELECT id, number, state IN ('ok', 'failed'), slot, directory, log_tail FROM attempt"
+                 " WHERE job_id = ?1 AND (?2 = 0 OR number = ?2) AND state <> 'claimed'"
+                 " ORDER BY number DESC LIMIT 1",
+                 VALUES(sql_int(job_id), sql_int(number)), &s, e) < 0)
         return -1;
-    stmt_bind_int(s, 1, job_id);
-    stmt_bind_int(s, 2, number);
     int rc = stmt_next(s, e);
     if (rc > 0)
         *out = (struct job_log){

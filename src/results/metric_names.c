@@ -5,18 +5,6 @@
 #include "util/string_list.h"
 #include "util/suggest.h"
 
-static int read_names(struct db *db, struct string_list *out, struct error *e)
-{
-    struct stmt *s = NULL;
-    if (db_prepare(db, "SELECT name FROM metric_definition UNION SELECT name FROM summary ORDER BY name", &s, e) < 0)
-        return -1;
-    int rc;
-    while ((rc = stmt_next(s, e)) > 0)
-        string_list_add(out, stmt_copy_text(s, 0));
-    stmt_free(s);
-    return rc;
-}
-
 int metric_names_refuse(struct db *db, const char *name, struct error *e)
 {
     if (own_metric_by_name(name))
@@ -27,7 +15,8 @@ int metric_names_refuse(struct db *db, const char *name, struct error *e)
                          name, name, name);
     struct string_list names = STRING_LIST_INIT;
     struct buffer listed = BUFFER_INIT;
-    int rc = read_names(db, &names, e);
+    int rc = db_query_texts(db, "SELECT name FROM metric_definition UNION SELECT name FROM summary ORDER BY name",
+                            NO_VALUES, &names, e);
     const char *near = rc < 0 ? NULL : suggest_nearest(name, (const char *const *)names.items, names.count);
     for (size_t i = 0; !near && i < names.count; i++)
         buffer_printf(&listed, "%s%s", i ? ", " : "; its metrics are ", names.items[i]);

@@ -86,7 +86,7 @@ static int count_incomplete(struct db *db, struct pareto *out, struct error *e)
                           OBJECTIVES_SQL "SELECT count(*) FROM job AS j" OK_SQL
                                          " AND EXISTS (SELECT 1 FROM o LEFT JOIN summary AS m ON m.attempt_id ="
                                          " j.attempt_id AND m.name = o.metric WHERE m.value IS NULL)",
-                          0, &lacking, e);
+                          NO_VALUES, 0, &lacking, e);
     out->incomplete = (size_t)lacking;
     return rc;
 }

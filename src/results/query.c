@@ -26,7 +26,7 @@ static int read_titles(struct db *db, struct string_list *out, struct error *e)
 {
     int64_t made;
     struct stmt *s = NULL;
-    if (db_query_int(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'results'", 0, &made, e) < 0)
+    if (db_query_int(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'results'", NO_VALUES, 0, &made, e) < 0)
         return -1;
     if (!made)
         return error_set(e, ERROR_NOTHING, "this database has no sweep yet; `meshsweep run` records one");
@@ -106,17 +106,11 @@ static const char *const rarely_read[] = {"key", "in_sweep", "partial", "not_fin
 /* Keys that every spec of their kind has with the same value: they tell no row from another. */
 static int read_constant_keys(struct db *db, struct string_list *out, struct error *e)
 {
-    static const char sql[] =
-        "SELECT s.kind || '.' || k.key FROM spec AS s, json_each(s.json) AS k GROUP BY s.kind, k.key"
-        " HAVING count(DISTINCT k.value) < 2 AND count(*) = (SELECT count(*) FROM spec AS n WHERE n.kind = s.kind)";
-    struct stmt *s = NULL;
-    int rc;
-    if (db_prepare(db, sql, &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0)
-        string_list_add(out, xstrndup(stmt_text(s, 0), stmt_bytes(s, 0)));
-    stmt_free(s);
-    return rc;
+    return db_query_texts(db,
+                          "SELECT s.kind || '.' || k.key FROM spec AS s, json_each(s.json) AS k GROUP BY s.kind, k.key"
+                          " HAVING count(DISTINCT k.value) < 2 AND count(*) = (SELECT count(*) FROM spec AS n WHERE "
+                          "n.kind = s.kind)",
+                          NO_VALUES, out, e);
 }
 
 static bool is_title(const struct string_list *all, const char *text)
@@ -284,11 +278,7 @@ static int choose_index(struct db *db, const struct result_query *q, const struc
     buffer_add_char(&sql, ')');
     int rc = db_prepare(db, buffer_text(&sql), &s, e);
     if (rc == 0) {
-        stmt_bind_int(s, 1, q->every_sweep);
-        if (q->where || q->state)
-            stmt_bind_text(s, 2, q->state);
-        stmt_bind_int(s, 3, q->limit);
-        stmt_bind_text(s, 4, metric);
+        stmt_bind(s, VALUES(sql_int(q->every_sweep), sql_text(q->state), sql_int(q->limit), sql_text(metric)));
         rc = stmt_next(s, e) > 0 ? 0 : -1;
         order->metric = rc == 0 && stmt_int(s, 0) == q->limit ? metric : NULL;
     }
@@ -342,9 +332,7 @@ int result_query_open(struct db *db, const struct result_query *q, struct stmt *
     write_statement(q, &chosen, &order, &sql);
     if (db_prepare(db, buffer_text(&sql), &s, e) < 0)
         goto out;
-    stmt_bind_int(s, 1, q->every_sweep);
-    stmt_bind_text(s, 2, q->state);
-    stmt_bind_int(s, 3, q->limit > 0 ? q->limit : -1);
+    stmt_bind(s, VALUES(sql_int(q->every_sweep), sql_text(q->state), sql_int(q->limit > 0 ? q->limit : -1)));
     if (order.metric)
         stmt_bind_text(s, 4, order.metric);
     *out = s;
@@ -377,8 +365,7 @@ int result_query_open_long(struct db *db, const struct result_query *q, struct s
     if (rc == 0)
         rc = db_prepare(db, buffer_text(&sql), &s, e);
     if (rc == 0) {
-        stmt_bind_int(s, 1, q->every_sweep);
-        stmt_bind_text(s, 2, q->state);
+        stmt_bind(s, VALUES(sql_int(q->every_sweep), sql_text(q->state)));
         if (q->where)
             limit_work(db);
         *out = s;
@@ -403,8 +390,7 @@ int result_units(struct db *db, const struct stmt *s, bool bare, char ***out, st
     char **units = xcalloc((size_t)stmt_column_count(s) + 1, sizeof *units);
     int rc = 0;
     for (int i = 0; rc == 0 && i < stmt_column_count(s); i++) {
-        stmt_bind_text(q, 1, stmt_column_name(s, i));
-        stmt_bind_int(q, 2, bare);
+        stmt_bind(q, VALUES(sql_text(stmt_column_name(s, i)), sql_int(bare)));
         rc = stmt_next(q, e);
         if (rc > 0)
             units[i] = xstrdup(stmt_text(q, 0));

@@ -40,9 +40,8 @@ static int read_surroundings(struct db *db, const char *provenance, struct stale
         " WHERE j.sweep_id = (SELECT id FROM current_sweep) AND j.state IN ('ok', 'failed')";
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(db, sql, &s, e) < 0)
+    if (db_query(db, sql, VALUES(sql_text(provenance)), &s, e) < 0)
         return -1;
-    stmt_bind_text(s, 1, provenance);
     while ((rc = stmt_next(s, e)) > 0)
         add(out, stmt_int(s, 0), stmt_text(s, 1), stmt_text(s, 2), stmt_text(s, 3));
     stmt_free(s);
@@ -93,7 +92,7 @@ int stale_read(struct db *db, const struct stale_today *today, struct stale_list
     if (db_query_int(db,
                      "SELECT count(*) FROM job WHERE sweep_id = (SELECT id FROM current_sweep)"
                      " AND state IN ('ok', 'failed')",
-                     0, &list.ended, e) < 0)
+                     NO_VALUES, 0, &list.ended, e) < 0)
         return -1;
     if (read_surroundings(db, today->provenance, &list, e) < 0 || read_files(db, today, &list, e) < 0) {
         stale_free(&list);
@@ -118,9 +117,8 @@ int stale_environment(struct db *db, const char *environment, struct stale_list 
     struct stale_list list = {0};
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(db, sql, &s, e) < 0)
+    if (db_query(db, sql, VALUES(sql_text(environment)), &s, e) < 0)
         return -1;
-    stmt_bind_text(s, 1, environment);
     while ((rc = stmt_next(s, e)) > 0)
         add(&list, 0, stmt_text(s, 0), stmt_text(s, 1), stmt_text(s, 2));
     stmt_free(s);

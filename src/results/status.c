@@ -12,6 +12,12 @@
 
 #define LITERAL_(x) #x
 #define LITERAL(x) LITERAL_(x)
+#define LISTED LITERAL(STATUS_LISTED)
+#define WINDOW LITERAL(RATE_WINDOW)
+#define HOURS_MOST LITERAL(DEVICE_HOURS_MOST)
+/* Attempts whose time says something of the next one's. */
+#define TIMED                                                                                                          \
+    "duration_ms IS NOT NULL AND unwatched_ms IS NULL AND failure IS NOT 'cancelled' AND failure IS NOT 'lost'"
 
 static char *text_or(const struct stmt *s, int column, const char *absent)
 {
@@ -192,8 +198,8 @@ static const struct status_part parts[] = {
      " coalesce((SELECT jobs FROM sweep WHERE id = ?1 AND enumerated), (SELECT count(*) FROM job WHERE sweep_id = ?1))"
      " - (SELECT sum(jobs) FROM open)",
      read_state},
-    {"SELECT witness_id, count(*) FROM job WHERE witness_id IS NOT NULL AND sweep_id = ?1 GROUP BY 1 ORDER BY 2 DESC, "
-     "1",
+    {"SELECT witness_id, count(*) FROM job WHERE witness_id IS NOT NULL AND sweep_id = ?1 GROUP BY 1"
+     " ORDER BY 2 DESC, 1",
      read_witness},
     {"SELECT held, count(*), min(id) FROM job WHERE held IS NOT NULL AND witness_id IS NULL AND sweep_id = ?1"
      " GROUP BY 1 ORDER BY 2 DESC, 3",
@@ -231,30 +237,24 @@ static const struct status_part parts[] = {
     {"SELECT id, (SELECT coalesce(max(number), 0) + 1 FROM attempt WHERE job_id = job.id), due, count(*) OVER () FROM "
      "job"
      " WHERE sweep_id = ?1 AND state = 'pending' AND witness_id IS NULL AND held IS NULL AND due IS NOT NULL"
-     " ORDER BY due, id LIMIT " LITERAL(STATUS_LISTED),
+     " ORDER BY due, id LIMIT " LISTED,
      read_retry},
     {"SELECT name, coalesce(nullif(reason, ''), require), level = 'warn', excluded FROM rule WHERE sweep_id = ?1 AND "
      "excluded > 0 ORDER BY position",
      read_rule},
-    {"SELECT avg(duration_ms) FROM (SELECT duration_ms FROM attempt WHERE duration_ms IS NOT NULL AND unwatched_ms IS "
-     "NULL AND"
-     " unwatched_ms IS NULL AND failure IS NOT 'cancelled' AND failure IS NOT 'lost' AND ?1 ORDER BY id DESC LIMIT "
-     "1000)",
+    {"SELECT avg(duration_ms) FROM (SELECT duration_ms FROM attempt WHERE " TIMED
+     " AND ?1 ORDER BY id DESC LIMIT 1000)",
      read_mean},
     /* Of the newest runner: between it and those before it nothing ran. A clock may have been set back meanwhile. */
-    {"SELECT iif(max(ended) > min(started), count(*) * 1000.0 / (max(ended) - min(started)), NULL) FROM"
-     " (SELECT runner_id, started, ended FROM attempt WHERE ended IS NOT NULL AND ?1 ORDER BY id DESC LIMIT " LITERAL(
-         RATE_WINDOW) ") WHERE runner_id = (SELECT max(id) FROM runner)",
+    {"SELECT iif(max(ended) > min(started), count(*) * 1000.0 / (max(ended) - min(started)), NULL)"
+     " FROM (SELECT runner_id, started, ended FROM attempt WHERE ended IS NOT NULL AND ?1 ORDER BY id DESC"
+     "  LIMIT " WINDOW ") WHERE runner_id = (SELECT max(id) FROM runner)",
      read_rate},
-    {"SELECT CASE WHEN (SELECT max(id) FROM attempt) <= " LITERAL(
-         DEVICE_HOURS_MOST) " AND ?1 THEN"
-                            " (SELECT sum(1.0 * a.duration_ms * j.devices) / 3600000 FROM attempt AS a JOIN job AS j "
-                            "ON j.id = a.job_id) END",
+    {"SELECT CASE WHEN (SELECT max(id) FROM attempt) <= " HOURS_MOST " AND ?1 THEN"
+     " (SELECT sum(1.0 * a.duration_ms * j.devices) / 3600000 FROM attempt AS a JOIN job AS j ON j.id = a.job_id) END",
      read_device_hours},
     {"SELECT avg(1.0 * a.duration_ms * j.devices) / 3600000 FROM (SELECT job_id, duration_ms FROM attempt"
-     " WHERE duration_ms IS NOT NULL AND unwatched_ms IS NULL AND failure IS NOT 'cancelled' AND failure IS NOT 'lost' "
-     "AND ?1"
-     " ORDER BY id DESC LIMIT 1000) AS a JOIN job AS j ON j.id = a.job_id",
+     " WHERE " TIMED " AND ?1 ORDER BY id DESC LIMIT 1000) AS a JOIN job AS j ON j.id = a.job_id",
      read_device_hours_each},
     /* Each job's time on a node over that of the same job elsewhere, or else of jobs of the same specs but the plan;
      * the latter differ among themselves, so that it takes more of them. Slow is what is certain to some two
@@ -289,9 +289,8 @@ static int read_part(struct db *db, const struct status_part *p, struct sweep_st
 {
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(db, p->sql, &s, e) < 0)
+    if (db_query(db, p->sql, VALUES(sql_int(out->sweep_id)), &s, e) < 0)
         return -1;
-    stmt_bind_int(s, 1, out->sweep_id);
     while ((rc = stmt_next(s, e)) > 0)
         p->row(s, out);
     stmt_free(s);

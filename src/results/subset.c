@@ -22,19 +22,6 @@ static const char conditions_sql[] =
     " AND s.id IN (j.cluster_id, j.model_id, j.training_id, j.parallel_id)), 'true')"
     " FROM json_each(?1) AS n JOIN job AS j ON j.id = n.value ORDER BY n.key";
 
-static int read_conditions(struct db *db, const char *ids, struct string_list *out, struct error *e)
-{
-    struct stmt *s = NULL;
-    int rc;
-    if (db_prepare(db, conditions_sql, &s, e) < 0)
-        return -1;
-    stmt_bind_text(s, 1, ids);
-    while ((rc = stmt_next(s, e)) > 0)
-        string_list_add(out, xstrdup(stmt_text(s, 0)));
-    stmt_free(s);
-    return rc;
-}
-
 /* `ids` gets a JSON list of the jobs. */
 static int read_ids(struct stmt *jobs, struct buffer *ids, struct error *e)
 {
@@ -49,14 +36,11 @@ static int read_ids(struct stmt *jobs, struct buffer *ids, struct error *e)
 
 int subset_condition(struct db *db, int64_t job_id, char **out, struct error *e)
 {
-    struct string_list c = STRING_LIST_INIT;
-    struct buffer ids = BUFFER_INIT;
-    buffer_printf(&ids, "[%lld]", (long long)job_id);
-    int rc = read_conditions(db, buffer_text(&ids), &c, e);
-    if (rc == 0)
-        *out = xstrdup(c.count ? c.items[0] : "true");
-    string_list_free(&c);
-    buffer_free(&ids);
+    char *ids = xasprintf("[%lld]", (long long)job_id);
+    int rc = db_query_text(db, conditions_sql, VALUES(sql_text(ids)), out, e);
+    if (rc == 0 && !*out)
+        *out = xstrdup("true");
+    free(ids);
     return rc;
 }
 
@@ -114,12 +98,11 @@ static int add_sections(struct db *db, const char *ids, struct buffer *out, doub
     int64_t last = -1;
     double counts[SECTION_COUNT] = {0};
     int rc;
-    if (db_prepare(db,
-                   "SELECT s.id, s.kind, k.key, k.type, k.value FROM " SPECS_OF_SQL " AS s, json_each(s.json) AS k"
-                   " WHERE k.type <> 'null' ORDER BY s.kind, s.id, k.id",
-                   &s, e) < 0)
+    if (db_query(db,
+                 "SELECT s.id, s.kind, k.key, k.type, k.value FROM " SPECS_OF_SQL " AS s, json_each(s.json) AS k"
+                 " WHERE k.type <> 'null' ORDER BY s.kind, s.id, k.id",
+                 VALUES(sql_text(ids)), &s, e) < 0)
         return -1;
-    stmt_bind_text(s, 1, ids);
     while ((rc = stmt_next(s, e)) > 0) {
         if (stmt_int(s, 0) != last)
             buffer_printf(out, "\n[[%s]]\n", stmt_text(s, 1));
@@ -149,16 +132,14 @@ static int add_keys_joined(struct db *db, const struct subset_part *p, bool of_f
 {
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(db,
-                   "SELECT s.kind, k.key FROM " SPECS_OF_SQL " AS s, json_each(s.json) AS k"
-                   " WHERE instr(k.key, '\"') = 0 AND instr(k.key, '\\') = 0 AND instr(k.key, char(39)) = 0"
-                   " AND s.kind IN (SELECT value FROM json_each(?2)) GROUP BY 1, 2"
-                   " HAVING count(DISTINCT k.value) > 1"
-                   " OR count(*) < (SELECT count(*) FROM " SPECS_OF_SQL " AS n WHERE n.kind = s.kind) ORDER BY 1, 2",
-                   &s, e) < 0)
+    if (db_query(db,
+                 "SELECT s.kind, k.key FROM " SPECS_OF_SQL " AS s, json_each(s.json) AS k"
+                 " WHERE instr(k.key, '\"') = 0 AND instr(k.key, '\\') = 0 AND instr(k.key, char(39)) = 0"
+                 " AND s.kind IN (SELECT value FROM json_each(?2)) GROUP BY 1, 2"
+                 " HAVING count(DISTINCT k.value) > 1"
+                 " OR count(*) < (SELECT count(*) FROM " SPECS_OF_SQL " AS n WHERE n.kind = s.kind) ORDER BY 1, 2",
+                 VALUES(sql_text(p->ids), sql_text(p->kinds)), &s, e) < 0)
         return -1;
-    stmt_bind_text(s, 1, p->ids);
-    stmt_bind_text(s, 2, p->kinds);
     buffer_add_text(out, "'|'");
     while ((rc = stmt_next(s, e)) > 0) {
         if (of_file)
@@ -187,8 +168,8 @@ static int select_pairs(struct db *db, const struct subset_part *first, const st
                           " LEFT JOIN spec AS training_spec ON training_spec.id = j.training_id"
                           " LEFT JOIN spec AS parallel_spec ON parallel_spec.id = j.parallel_id ORDER BY j.id)"
                           " GROUP BY a ORDER BY a");
-    if (rc == 0 && (rc = db_prepare(db, buffer_text(&sql), out, e)) == 0)
-        stmt_bind_text(*out, 1, first->ids);
+    if (rc == 0)
+        rc = db_query(db, buffer_text(&sql), VALUES(sql_text(first->ids)), out, e);
     buffer_free(&sql);
     return rc;
 }
@@ -317,7 +298,7 @@ int subset_add_toml(struct db *db, const struct result_query *q, struct buffer *
     int rc = read_ids(jobs, &ids, e);
     stmt_free(jobs);
     if (rc == 0)
-        rc = read_conditions(db, buffer_text(&ids), &c, e);
+        rc = db_query_texts(db, conditions_sql, VALUES(sql_text(buffer_text(&ids))), &c, e);
     if (rc == 0)
         rc = add_file(db, &c, buffer_text(&ids), out, e);
     string_list_free(&c);

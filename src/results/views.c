@@ -129,15 +129,6 @@ static int read_objective(struct db *db, struct shape *out, struct error *e)
     return rc < 0 ? -1 : 0;
 }
 
-static int read_flag(struct db *db, const char *sql, bool *out, struct error *e)
-{
-    int64_t value;
-    if (db_query_int(db, sql, 0, &value, e) < 0)
-        return -1;
-    *out = value != 0;
-    return 0;
-}
-
 static bool is_fixed(const char *name)
 {
     for (size_t i = 0; i < sizeof fixed_titles / sizeof *fixed_titles; i++)
@@ -203,19 +194,19 @@ static int read_derived(struct db *db, struct columns *out, struct error *e)
 static int read_jobs(struct db *db, struct shape *out, struct error *e)
 {
     bool any;
-    if (read_flag(db,
-                  "SELECT EXISTS (SELECT 1 FROM job WHERE coalesce(derived, predicted_memory, predicted_time) IS NOT "
-                  "NULL)",
-                  &any, e) < 0)
+    if (db_query_bool(db,
+                      "SELECT EXISTS (SELECT 1 FROM job"
+                      " WHERE coalesce(derived, predicted_memory, predicted_time) IS NOT NULL)",
+                      NO_VALUES, &any, e) < 0)
         return -1;
     if (!any)
         return 0;
     if (read_derived(db, &out->keys, e) < 0 ||
-        read_flag(db, "SELECT EXISTS (SELECT 1 FROM job WHERE predicted_memory IS NOT NULL)",
-                  &out->has_predicted_memory, e) < 0)
+        db_query_bool(db, "SELECT EXISTS (SELECT 1 FROM job WHERE predicted_memory IS NOT NULL)", NO_VALUES,
+                      &out->has_predicted_memory, e) < 0)
         return -1;
-    return read_flag(db, "SELECT EXISTS (SELECT 1 FROM job WHERE predicted_time IS NOT NULL)", &out->has_predicted_time,
-                     e);
+    return db_query_bool(db, "SELECT EXISTS (SELECT 1 FROM job WHERE predicted_time IS NOT NULL)", NO_VALUES,
+                         &out->has_predicted_time, e);
 }
 
 static int read_shape(struct db *db, struct shape *out, struct error *e)
@@ -412,17 +403,8 @@ static void add_ranking(const struct shape *s, struct buffer *b)
 
 static int is_unchanged(struct db *db, const char *view, const char *sql, bool *yes, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db, "SELECT 1 FROM sqlite_schema WHERE type = 'view' AND name = ? AND sql = ?", &s, e) < 0)
-        return -1;
-    stmt_bind_text(s, 1, view);
-    stmt_bind_text(s, 2, sql);
-    int rc = stmt_next(s, e);
-    stmt_free(s);
-    if (rc < 0)
-        return -1;
-    *yes = rc > 0;
-    return 0;
+    return db_query_bool(db, "SELECT 1 FROM sqlite_schema WHERE type = 'view' AND name = ? AND sql = ?",
+                         VALUES(sql_text(view), sql_text(sql)), yes, e);
 }
 
 static int replace(struct db *db, const char *const *views, struct error *e)

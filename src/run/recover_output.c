@@ -143,20 +143,13 @@ static void keep_files(struct orphan *o, const char *root)
 
 static int record_orphan(struct db *db, const struct orphan *o, const struct secrets *secrets, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "UPDATE attempt SET state = 'running', started = coalesce(started, ?2),"
-                   " directory = coalesce(?3, directory), log_bytes = ?4, log_tail = ?5 WHERE id = ?1",
-                   &s, e) < 0)
-        return -1;
     char *raw = o->directory ? log_tail(o->log, TAIL_BYTES) : NULL, *tail = secrets_redact(secrets, raw);
-    stmt_bind_int(s, 1, o->attempt);
-    stmt_bind_int(s, 2, o->started_ms);
-    stmt_bind_text(s, 3, o->directory);
-    if (o->directory)
-        stmt_bind_int(s, 4, size_of(o->log));
-    stmt_bind_text(s, 5, tail);
-    int rc = stmt_run_once(s, e);
+    int rc = db_run(db,
+                    "UPDATE attempt SET state = 'running', started = coalesce(started, ?2),"
+                    " directory = coalesce(?3, directory), log_bytes = ?4, log_tail = ?5 WHERE id = ?1",
+                    VALUES(sql_int(o->attempt), sql_int(o->started_ms), sql_text(o->directory),
+                           o->directory ? sql_int(size_of(o->log)) : sql_null(), sql_text(tail)),
+                    e);
     free(raw);
     free(tail);
     return rc;

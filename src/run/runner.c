@@ -530,7 +530,7 @@ int runner_run(const struct runner_options *options, struct run_result *out, str
 {
     struct runner r = {.options = options, .db = options->db};
     const struct sweep *sweep = options->space->sweep;
-    struct error late = ERROR_INIT;
+    struct error late = ERROR_INIT; /* of what is done after the error that is told */
     r.scratch = xasprintf("%s/slots", options->directory);
     r.starter = (struct starter){.space = options->space,
                                  .preparation = options->preparation,
@@ -548,11 +548,11 @@ int runner_run(const struct runner_options *options, struct run_result *out, str
     if (rc == 0)
         rc = run_loop(&r, e);
     /* Also after an error: what was only claimed is given back where that is still possible. */
-    bool released = r.store && claims_release(&r.claims, r.db, &late) == 0;
+    bool released = r.store && claims_release(&r.claims, r.db, rc == 0 ? e : &late) == 0;
     /* Ends what escaped from its job, before the record says that nothing is left. */
     end_executor(&r);
-    if (released && rc == 0)
-        rc = record_end(&r, e);
+    if (rc == 0)
+        rc = released ? record_end(&r, e) : -1;
     FAULT(RUNNER_ENDED);
     r.result.held = r.result.counts.held > 0;
     report_counts(&r, true);

@@ -151,8 +151,8 @@ static int resume_running(struct runner *r, struct error *e)
 static int open_host_watch(struct runner *r, struct error *e)
 {
     int64_t worked;
-    if (db_query_int(r->db, "SELECT 1 FROM attempt WHERE state = 'ok' OR failure <> 'spawn' LIMIT 1", 0, &worked, e) <
-        0)
+    if (db_query_int(r->db, "SELECT 1 FROM attempt WHERE state = 'ok' OR failure <> 'spawn' LIMIT 1", NO_VALUES, 0,
+                     &worked, e) < 0)
         return -1;
     host_watch_open(&r->host, r->scratch, r->options->space->sweep->local.give_up_ms, worked);
     return 0;
@@ -161,20 +161,13 @@ static int open_host_watch(struct runner *r, struct error *e)
 /* Before this run: a job that is ok, or where several attempts of each are wanted, one of these. */
 static int note_went_well(struct runner *r, struct error *e)
 {
-    struct stmt *s = NULL;
     r->like.went_well = r->result.counts.ok > 0;
     if (r->like.went_well || r->options->space->sweep->job.repeat < 2)
         return 0;
-    if (db_prepare(r->db,
-                   "SELECT 1 FROM attempt AS a JOIN job AS j ON j.id = a.job_id WHERE a.state = 'ok' AND j.sweep_id = ?"
-                   " LIMIT 1",
-                   &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, r->options->sweep_id);
-    int rc = stmt_next(s, e);
-    r->like.went_well = rc > 0;
-    stmt_free(s);
-    return rc < 0 ? -1 : 0;
+    return db_query_bool(r->db,
+                         "SELECT 1 FROM attempt AS a JOIN job AS j ON j.id = a.job_id"
+                         " WHERE a.state = 'ok' AND j.sweep_id = ? LIMIT 1",
+                         VALUES(sql_int(r->options->sweep_id)), &r->like.went_well, e);
 }
 
 int runner_set_up(struct runner *r, struct error *e)

@@ -135,7 +135,7 @@ static int read_jobs(struct replay_loading *l, struct error *e)
         rc = db_query_int(l->request->db,
                           "SELECT count(*) FROM job WHERE sweep_id = (SELECT id FROM sweep ORDER BY last_seen DESC "
                           "LIMIT 1)",
-                          0, &all, e);
+                          NO_VALUES, 0, &all, e);
     l->out->unmeasured = (size_t)all - l->count;
     return rc;
 }

@@ -33,7 +33,7 @@ static const struct {
 
 static int count(struct db *db, const char *sql, int64_t *out, struct error *e)
 {
-    return db_query_int(db, sql, 0, out, e);
+    return db_query_int(db, sql, NO_VALUES, 0, out, e);
 }
 
 static int ask_all(struct db *db, struct error *e)

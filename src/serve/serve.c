@@ -66,7 +66,7 @@ static int watched_open(struct watched *w, struct error *e)
     }
     w->device = s.st_dev;
     w->inode = s.st_ino;
-    if (db_query_int(w->db, "PRAGMA user_version", 0, &w->schema, e) == 0)
+    if (db_query_int(w->db, "PRAGMA user_version", NO_VALUES, 0, &w->schema, e) == 0)
         return 0;
     watched_close(w);
     return -1;
@@ -79,7 +79,7 @@ static int watched_follow(struct watched *w, struct error *e)
     int64_t schema = -1;
     bool is_there = stat(w->path, &s) == 0;
     if (w->db && is_there && s.st_dev == w->device && s.st_ino == w->inode &&
-        db_query_int(w->db, "PRAGMA user_version", 0, &schema, e) == 0 && schema == w->schema)
+        db_query_int(w->db, "PRAGMA user_version", NO_VALUES, 0, &schema, e) == 0 && schema == w->schema)
         return 0;
     watched_close(w);
     return watched_open(w, e);
@@ -151,7 +151,7 @@ static int look(struct watched *w, struct server *server, struct error *e)
     int64_t now_ms = clock_monotonic_ms(), committed = -1;
     if (w->committed < 0 && now_ms < w->page_at_ms)
         return 1;
-    if (watched_follow(w, e) < 0 || db_query_int(w->db, "PRAGMA data_version", -1, &committed, e) < 0)
+    if (watched_follow(w, e) < 0 || db_query_int(w->db, "PRAGMA data_version", NO_VALUES, -1, &committed, e) < 0)
         return -1;
     if (committed == w->committed)
         return 0;

@@ -200,7 +200,7 @@ enum {
 };
 
 /* Absent: what is there stays. A float without a fraction is whole, as in a sweep file's 1e4. */
-static bool read_whole(const struct sql_argument *a, int64_t *out)
+static bool read_whole(const struct sql_value *a, int64_t *out)
 {
     if (a->type == COLUMN_INT)
         *out = a->integer;
@@ -212,7 +212,7 @@ static bool read_whole(const struct sql_argument *a, int64_t *out)
 }
 
 /* "[8, 12, 16]". DeepSpeed refuses whatever is no list of whole numbers: then there are no micro-batches. */
-static bool read_list(const struct sql_argument *a, struct elasticity *x)
+static bool read_list(const struct sql_value *a, struct elasticity *x)
 {
     const char *p = a->type == COLUMN_TEXT ? a->text : "";
     x->micro_batch_count = 0;
@@ -229,7 +229,7 @@ static bool read_list(const struct sql_argument *a, struct elasticity *x)
 }
 
 /* 0.1, or "0.1". Another than these two is none of this function's business. */
-static bool read_version(const struct sql_argument *a, struct elasticity *x)
+static bool read_version(const struct sql_value *a, struct elasticity *x)
 {
     double version = a->type == COLUMN_NULL    ? LATEST_VERSION
                      : a->type == COLUMN_FLOAT ? a->real
@@ -239,7 +239,7 @@ static bool read_version(const struct sql_argument *a, struct elasticity *x)
     return x->by_nodes || version == 0.1;
 }
 
-static bool call(void *context, const struct sql_argument *arguments, int count, double *out)
+static bool call(void *context, const struct sql_value *arguments, int count, double *out)
 {
     struct elasticity x = elasticity_default();
     int64_t ranks = 0, prefer_larger = x.prefer_larger;

@@ -39,7 +39,7 @@ static const struct layout_question questions[] = {
     {"layout_is_whole", get_whole},
 };
 
-static bool call(void *context, const struct sql_argument *arguments, int count, double *out)
+static bool call(void *context, const struct sql_value *arguments, int count, double *out)
 {
     const struct layout_question *question = context;
     struct pipeline_layout layout;

@@ -15,9 +15,9 @@ static const char manual_plan[] = "coalesce(dp, tp, pp, op, mp, cp) IS NOT NULL"
 
 /* duration_ms(X): what an expression says, in milliseconds. A text that only looks like a number of seconds to SQLite
  * ('10m' is 10 to it) must not become one. */
-static int duration_ms(void *context, const struct sql_argument *arguments, int count, int64_t *out, struct error *e)
+static int duration_ms(void *context, const struct sql_value *arguments, int count, int64_t *out, struct error *e)
 {
-    const struct sql_argument *a = arguments;
+    const struct sql_value *a = arguments;
     (void)context;
     if (count != 1)
         return error_set(e, ERROR_USAGE, "duration_ms takes one argument");

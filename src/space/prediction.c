@@ -16,7 +16,7 @@
 
 /* --- the functions --- */
 
-static void set_value(const struct sql_argument *a, struct input_value *out)
+static void set_value(const struct sql_value *a, struct input_value *out)
 {
     static const enum input_kind kinds[] =
         {[COLUMN_TEXT] = INPUT_TEXT, [COLUMN_INT] = INPUT_NUMBER, [COLUMN_FLOAT] = INPUT_NUMBER};
@@ -181,7 +181,7 @@ bool prediction_prunes(const struct space *space, enum oom_verdict verdict)
     return prunes(&space->prediction, verdict);
 }
 
-static bool call(void *context, const struct sql_argument *arguments, int count, double *out)
+static bool call(void *context, const struct sql_value *arguments, int count, double *out)
 {
     /* One context per function would have to be owned by somebody: the number comes as the first argument. */
     struct space_prediction *p = context;

@@ -156,8 +156,7 @@ static int read_jobs(struct db *db, struct row_space *rows, const struct scaling
 
 static int has_key(struct stmt *s, const struct import_column *c, struct error *e)
 {
-    stmt_bind_text(s, 1, section_names[c->section]);
-    stmt_bind_text(s, 2, c->name);
+    stmt_bind(s, VALUES(sql_text(section_names[c->section]), sql_text(c->name)));
     int rc = stmt_next(s, e);
     stmt_reset(s);
     return rc;

@@ -68,9 +68,6 @@ void stored_bind(struct stmt *s, const struct space *space, const struct stored_
         if (!space->counts[i])
             continue;
         stmt_bind_text(s, i + 1, job->json[i]);
-        if (job->hash[i])
-            stmt_bind_blob(s, SECTION_COUNT + i + 1, job->hash[i], sizeof(struct hash128));
-        else
-            stmt_bind_null(s, SECTION_COUNT + i + 1);
+        stmt_bind_blob(s, SECTION_COUNT + i + 1, job->hash[i], sizeof(struct hash128));
     }
 }

@@ -1,7 +1,6 @@
 #include "store/attempts.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,9 +133,16 @@ void attempt_store_free(struct attempt_store *s)
     free(s);
 }
 
-/* A count of one row; -1 on error. */
-static int64_t count_of(struct stmt *q, struct error *e)
+static int run(struct attempt_store *s, enum attempt_statement which, struct sql_values values, struct error *e)
 {
+    return stmt_run_with(s->statements[which], values, e);
+}
+
+/* A count of one row; -1 on error. */
+static int64_t count(struct attempt_store *s, enum attempt_statement which, struct sql_values values, struct error *e)
+{
+    struct stmt *q = s->statements[which];
+    stmt_bind(q, values);
     int rc = stmt_next(q, e);
     int64_t n = rc > 0 ? stmt_int(q, 0) : 0;
     stmt_reset(q);
@@ -145,25 +151,17 @@ static int64_t count_of(struct stmt *q, struct error *e)
 
 static int set_job_running(struct attempt_store *s, int64_t job_id, struct error *e)
 {
-    stmt_bind_int(s->statements[SET_RUNNING], 1, job_id);
-    stmt_bind_text(s->statements[SET_RUNNING], 2, job_state_after(JOB_PENDING, JOB_CLAIM));
-    if (stmt_run(s->statements[SET_RUNNING], e) < 0)
+    const char *state = job_state_after(JOB_PENDING, JOB_CLAIM);
+    if (run(s, SET_RUNNING, VALUES(sql_int(job_id), sql_text(state)), e) < 0)
         return -1;
     return db_changes(s->db) == 1 ? 0 : error_set(e, ERROR_FAILED, "job %lld is not pending", (long long)job_id);
-}
-
-static void bind_time(const struct attempt_store *s, struct stmt *q, int64_t wall_ms)
-{
-    stmt_bind_int(q, 3, wall_ms);
-    stmt_bind_int(q, 4, s->options.policy.backoff_max_ms);
 }
 
 int attempts_pending(struct attempt_store *s, int64_t *job_ids, size_t room, size_t *count, struct error *e)
 {
     struct stmt *next = s->statements[NEXT_PENDING];
-    stmt_bind_int(next, 1, s->options.sweep_id);
-    stmt_bind_int(next, 2, (int64_t)room);
-    bind_time(s, next, clock_wall_ms());
+    stmt_bind(next, VALUES(sql_int(s->options.sweep_id), sql_int((int64_t)room), sql_int(clock_wall_ms()),
+                           sql_int(s->options.policy.backoff_max_ms)));
     size_t n = 0;
     int rc;
     while ((rc = stmt_next(next, e)) > 0)
@@ -175,14 +173,11 @@ int attempts_pending(struct attempt_store *s, int64_t *job_ids, size_t room, siz
 
 int attempt_claim(struct attempt_store *s, int64_t job_id, struct claim *out, struct error *e)
 {
-    struct stmt *insert = s->statements[INSERT_ATTEMPT];
-    stmt_bind_int(s->statements[NEXT_NUMBER], 1, job_id);
-    int64_t number = count_of(s->statements[NEXT_NUMBER], e);
-    stmt_bind_int(insert, 1, job_id);
-    stmt_bind_int(insert, 2, number);
-    stmt_bind_int(insert, 3, s->options.runner_id);
-    stmt_bind_text(insert, 4, s->options.executor);
-    if (number < 0 || stmt_run(insert, e) < 0)
+    const struct attempt_store_options *o = &s->options;
+    int64_t number = count(s, NEXT_NUMBER, VALUES(sql_int(job_id)), e);
+    if (number < 0 ||
+        run(s, INSERT_ATTEMPT, VALUES(sql_int(job_id), sql_int(number), sql_int(o->runner_id), sql_text(o->executor)),
+            e) < 0)
         return -1;
     const struct claim claim = {job_id, db_last_id(s->db), number};
     FAULT(ATTEMPT_CLAIMED);
@@ -195,126 +190,92 @@ int attempt_claim(struct attempt_store *s, int64_t job_id, struct claim *out, st
 
 int attempt_release(struct attempt_store *s, const struct claim *claim, struct error *e)
 {
-    stmt_bind_int(s->statements[DELETE_ATTEMPT], 1, claim->attempt_id);
-    stmt_bind_int(s->statements[SET_PENDING], 1, claim->job_id);
-    stmt_bind_text(s->statements[SET_PENDING], 2, job_state_after(JOB_RUNNING, JOB_RELEASE));
-    if (stmt_run(s->statements[DELETE_ATTEMPT], e) < 0)
+    const char *state = job_state_after(JOB_RUNNING, JOB_RELEASE);
+    if (run(s, DELETE_ATTEMPT, VALUES(sql_int(claim->attempt_id)), e) < 0)
         return -1;
     FAULT(CLAIM_RELEASED);
-    return stmt_run(s->statements[SET_PENDING], e);
+    return run(s, SET_PENDING, VALUES(sql_int(claim->job_id), sql_text(state)), e);
+}
+
+/* `attempt_id` NULL: the job keeps the one that represents it. */
+static int hold_job(struct attempt_store *s, int64_t job_id, struct sql_value attempt_id, const char *why,
+                    struct error *e)
+{
+    const char *state = job_state_after(JOB_RUNNING, JOB_HOLD);
+    return run(s, HOLD_JOB, VALUES(sql_int(job_id), sql_text(state), attempt_id, sql_text(why)), e);
 }
 
 int attempt_hold(struct attempt_store *s, const struct claim *claim, const char *why, struct error *e)
 {
-    struct stmt *q = s->statements[HOLD_JOB];
-    stmt_bind_int(q, 1, claim->job_id);
-    stmt_bind_text(q, 2, job_state_after(JOB_RUNNING, JOB_HOLD));
-    stmt_bind_null(q, 3);
-    stmt_bind_text(q, 4, why);
     /* In this order: without its attempt a running job is made pending by a trigger. */
-    if (stmt_run(q, e) < 0)
+    if (hold_job(s, claim->job_id, sql_null(), why, e) < 0)
         return -1;
-    stmt_bind_int(s->statements[DELETE_ATTEMPT], 1, claim->attempt_id);
-    return stmt_run(s->statements[DELETE_ATTEMPT], e);
+    return run(s, DELETE_ATTEMPT, VALUES(sql_int(claim->attempt_id)), e);
+}
+
+static struct sql_value unless_negative(int64_t value)
+{
+    return value >= 0 ? sql_int(value) : sql_null();
 }
 
 int attempt_record_start(struct attempt_store *s, const struct attempt_start *start, struct error *e)
 {
-    struct stmt *q = s->statements[RECORD_START];
-    stmt_bind_int(q, 1, start->attempt_id);
-    if (start->slot >= 0)
-        stmt_bind_int(q, 2, start->slot);
-    else
-        stmt_bind_null(q, 2);
-    stmt_bind_positive_or_null(q, 3, start->pid);
-    stmt_bind_positive_or_null(q, 4, start->start_ticks);
-    stmt_bind_int(q, 5, start->started_ms);
-    stmt_bind_text(q, 6, start->command_json);
-    stmt_bind_text(q, 7, start->environment_json);
-    stmt_bind_text(q, 8, start->directory);
-    stmt_bind_text(q, 9, attempt_next(ATTEMPT_CLAIMED, ATTEMPT_START));
-    stmt_bind_text(q, 10, start->reference);
-    stmt_bind_text(q, 11, start->host);
-    stmt_bind_text(q, 12, start->devices);
-    stmt_bind_text(q, 13, start->scripts_json);
-    return stmt_run(q, e);
+    return run(s, RECORD_START,
+               VALUES(sql_int(start->attempt_id), unless_negative(start->slot), sql_positive(start->pid),
+                      sql_positive(start->start_ticks), sql_int(start->started_ms), sql_text(start->command_json),
+                      sql_text(start->environment_json), sql_text(start->directory),
+                      sql_text(attempt_next(ATTEMPT_CLAIMED, ATTEMPT_START)), sql_text(start->reference),
+                      sql_text(start->host), sql_text(start->devices), sql_text(start->scripts_json)),
+               e);
 }
 
 int attempt_record_reference(struct attempt_store *s, int64_t attempt_id, const char *reference, struct error *e)
 {
-    stmt_bind_int(s->statements[RECORD_REFERENCE], 1, attempt_id);
-    stmt_bind_text(s->statements[RECORD_REFERENCE], 2, reference);
-    return stmt_run(s->statements[RECORD_REFERENCE], e);
-}
-
-static void bind_unless_negative(struct stmt *q, int index, int64_t value)
-{
-    if (value >= 0)
-        stmt_bind_int(q, index, value);
-    else
-        stmt_bind_null(q, index);
+    return run(s, RECORD_REFERENCE, VALUES(sql_int(attempt_id), sql_text(reference)), e);
 }
 
 static int record_attempt_end(struct attempt_store *s, const struct attempt_end *end, struct error *e)
 {
-    struct stmt *q = s->statements[RECORD_END];
-    stmt_bind_int(q, 1, end->attempt_id);
-    stmt_bind_text(q, 2, attempt_next(ATTEMPT_RUNNING, end->failure ? ATTEMPT_FAIL : ATTEMPT_SUCCEED));
-    stmt_bind_text(q, 3, end->failure);
-    stmt_bind_text(q, 4, end->message);
-    stmt_bind_int(q, 5, end->ended_ms);
-    stmt_bind_int(q, 6, end->duration_ms);
-    bind_unless_negative(q, 7, end->exit_code);
-    stmt_bind_positive_or_null(q, 8, end->signal);
-    stmt_bind_positive_or_null(q, 9, end->limit_ms);
-    stmt_bind_positive_or_null(q, 19, end->stopped_steps);
-    bind_unless_negative(q, 10, end->user_ms);
-    bind_unless_negative(q, 11, end->system_ms);
-    stmt_bind_positive_or_null(q, 12, end->max_rss_bytes);
-    stmt_bind_int(q, 13, end->leftovers);
-    stmt_bind_text(q, 14, end->directory);
-    stmt_bind_int(q, 15, end->log_bytes);
-    stmt_bind_text(q, 16, end->log_tail);
-    stmt_bind_text(q, 17, end->host);
-    stmt_bind_text(q, 18, end->reference);
-    stmt_bind_positive_or_null(q, 22, end->unwatched_ms);
-    stmt_bind_text(q, 20, end->failure ? blame_names[end->blame] : NULL);
-    stmt_bind_text(q, 21, end->consequence);
-    stmt_bind_text(q, 23, end->left_out);
-    return stmt_run(q, e);
+    const char *state = attempt_next(ATTEMPT_RUNNING, end->failure ? ATTEMPT_FAIL : ATTEMPT_SUCCEED);
+    return run(s, RECORD_END,
+               VALUES(sql_int(end->attempt_id), sql_text(state), sql_text(end->failure), sql_text(end->message),
+                      sql_int(end->ended_ms), sql_int(end->duration_ms), unless_negative(end->exit_code),
+                      sql_positive(end->signal), sql_positive(end->limit_ms), unless_negative(end->user_ms),
+                      unless_negative(end->system_ms), sql_positive(end->max_rss_bytes), sql_int(end->leftovers),
+                      sql_text(end->directory), sql_int(end->log_bytes), sql_text(end->log_tail), sql_text(end->host),
+                      sql_text(end->reference), sql_positive(end->stopped_steps),
+                      sql_text(end->failure ? blame_names[end->blame] : NULL), sql_text(end->consequence),
+                      sql_positive(end->unwatched_ms), sql_text(end->left_out)),
+               e);
 }
 
 int attempt_is_running(struct attempt_store *s, int64_t attempt_id, bool *yes, struct error *e)
 {
-    stmt_bind_int(s->statements[IS_RUNNING], 1, attempt_id);
-    int64_t n = count_of(s->statements[IS_RUNNING], e);
+    int64_t n = count(s, IS_RUNNING, VALUES(sql_int(attempt_id)), e);
     *yes = n == 1;
     return n < 0 ? -1 : 0;
 }
 
 int attempts_next_due(struct attempt_store *s, int64_t since_ms, int64_t *due_ms, struct error *e)
 {
-    struct stmt *q = s->statements[NEXT_DUE];
-    stmt_bind_int(q, 1, s->options.sweep_id);
-    bind_time(s, q, since_ms);
-    *due_ms = count_of(q, e);
+    int64_t longest_ms = s->options.policy.backoff_max_ms;
+    *due_ms =
+        count(s, NEXT_DUE, VALUES(sql_int(s->options.sweep_id), sql_null(), sql_int(since_ms), sql_int(longest_ms)), e);
     return *due_ms < 0 ? -1 : 0;
 }
 
 int attempts_is_due(struct attempt_store *s, int64_t job_id, bool *yes, struct error *e)
 {
-    struct stmt *q = s->statements[IS_JOB_DUE];
-    stmt_bind_int(q, 1, job_id);
-    bind_time(s, q, clock_wall_ms());
-    int64_t n = count_of(q, e);
+    int64_t longest_ms = s->options.policy.backoff_max_ms;
+    int64_t n =
+        count(s, IS_JOB_DUE, VALUES(sql_int(job_id), sql_null(), sql_int(clock_wall_ms()), sql_int(longest_ms)), e);
     *yes = n == 1;
     return n < 0 ? -1 : 0;
 }
 
 int attempts_count_timeouts(struct attempt_store *s, int64_t job_id, int64_t *out, struct error *e)
 {
-    stmt_bind_int(s->statements[COUNT_TIMEOUTS], 1, job_id);
-    *out = count_of(s->statements[COUNT_TIMEOUTS], e);
+    *out = count(s, COUNT_TIMEOUTS, VALUES(sql_int(job_id)), e);
     return *out < 0 ? -1 : 0;
 }
 
@@ -322,14 +283,11 @@ int attempts_count_timeouts(struct attempt_store *s, int64_t job_id, int64_t *ou
 static int finish_job(struct attempt_store *s, const struct attempt_end *end, enum job_event event, int64_t attempt_id,
                       int64_t due_ms, struct error *e)
 {
-    struct stmt *q = s->statements[FINISH_JOB];
     bool failed = job_transition(JOB_RUNNING, event).action == JOB_SET_FAILURE;
-    stmt_bind_int(q, 1, end->job_id);
-    stmt_bind_text(q, 2, job_state_after(JOB_RUNNING, event));
-    stmt_bind_text(q, 3, failed ? end->failure : NULL);
-    stmt_bind_int(q, 4, attempt_id);
-    stmt_bind_positive_or_null(q, 5, due_ms);
-    return stmt_run(q, e);
+    return run(s, FINISH_JOB,
+               VALUES(sql_int(end->job_id), sql_text(job_state_after(JOB_RUNNING, event)),
+                      sql_text(failed ? end->failure : NULL), sql_int(attempt_id), sql_positive(due_ms)),
+               e);
 }
 
 /* What its node or the batch system did. After as many losses in a row as the policy has it runs last; lost once
@@ -337,9 +295,7 @@ static int finish_job(struct attempt_store *s, const struct attempt_end *end, en
 static int after_loss(struct attempt_store *s, const struct attempt_end *end, enum job_end *job_end, struct error *e)
 {
     const struct retry_policy *policy = &s->options.policy;
-    struct stmt *q = s->statements[LOSE_JOB];
-    stmt_bind_int(s->statements[COUNT_LOSSES], 1, end->job_id);
-    int64_t losses = count_of(s->statements[COUNT_LOSSES], e), most = retry_allowed(policy, "lost");
+    int64_t losses = count(s, COUNT_LOSSES, VALUES(sql_int(end->job_id)), e), most = retry_allowed(policy, "lost");
     if (losses < 0)
         return -1;
     losses += end->blame != BLAME_PREEMPTION;
@@ -349,39 +305,30 @@ static int after_loss(struct attempt_store *s, const struct attempt_end *end, en
                                  (long long)losses)
                      : NULL;
     *job_end = held ? JOB_END_HELD : JOB_END_AGAIN;
-    stmt_bind_int(q, 1, end->job_id);
-    stmt_bind_text(q, 2, job_state_after(JOB_RUNNING, held ? JOB_HOLD : JOB_RETRY));
-    stmt_bind_int(q, 3, end->attempt_id);
-    stmt_bind_positive_or_null(q, 4, held || delay_ms == 0 ? 0 : end->ended_ms + delay_ms);
-    stmt_bind_int(q, 5, losses);
-    stmt_bind_int(q, 6, losses >= most);
-    stmt_bind_text(q, 7, why);
+    int rc = run(s, LOSE_JOB,
+                 VALUES(sql_int(end->job_id), sql_text(job_state_after(JOB_RUNNING, held ? JOB_HOLD : JOB_RETRY)),
+                        sql_int(end->attempt_id), sql_positive(held || delay_ms == 0 ? 0 : end->ended_ms + delay_ms),
+                        sql_int(losses), sql_int(losses >= most), sql_text(why)),
+                 e);
     free(why);
-    return stmt_run(q, e);
+    return rc;
 }
 
 static int after_host_failure(struct attempt_store *s, const struct attempt_end *end, enum job_end *job_end,
                               struct error *e)
 {
-    struct stmt *q = s->statements[HOLD_JOB];
+    const char *why = end->message ? end->message : end->failure;
     *job_end = JOB_END_HELD;
-    stmt_bind_int(q, 1, end->job_id);
-    stmt_bind_text(q, 2, job_state_after(JOB_RUNNING, JOB_HOLD));
-    stmt_bind_int(q, 3, end->attempt_id);
-    stmt_bind_text(q, 4, end->message ? end->message : end->failure);
-    return stmt_run(q, e);
+    return hold_job(s, end->job_id, sql_int(end->attempt_id), why, e);
 }
 
 static int after_failure(struct attempt_store *s, const struct attempt_end *end, enum job_end *job_end, struct error *e)
 {
-    struct stmt *q = s->statements[COUNT_FAILURES];
     if (end->blame == BLAME_HOST)
         return after_host_failure(s, end, job_end, e);
     if (end->blame != BLAME_JOB)
         return after_loss(s, end, job_end, e);
-    stmt_bind_int(q, 1, end->job_id);
-    stmt_bind_text(q, 2, end->failure);
-    int64_t tried = count_of(q, e);
+    int64_t tried = count(s, COUNT_FAILURES, VALUES(sql_int(end->job_id), sql_text(end->failure)), e);
     if (tried < 0)
         return -1;
     /* What was stopped with the whole run was not tried to its end: it is due again. */
@@ -399,14 +346,12 @@ static int after_success(struct attempt_store *s, const struct attempt_end *end,
         *job_end = JOB_END_OK;
         return finish_job(s, end, JOB_SUCCEED, end->attempt_id, 0, e);
     }
-    stmt_bind_int(s->statements[COUNT_OK], 1, end->job_id);
-    int64_t done = count_of(s->statements[COUNT_OK], e);
+    int64_t done = count(s, COUNT_OK, VALUES(sql_int(end->job_id)), e);
     /* The attempt with the median objective stands for the job: one that really ran, all its metrics together. */
-    struct stmt *q = s->statements[REPRESENTATIVE];
-    stmt_bind_int(q, 1, end->job_id);
-    stmt_bind_text(q, 2, s->options.objective);
-    stmt_bind_int(q, 3, (done - 1) / 2);
-    int64_t representative = done < 0 ? -1 : count_of(q, e);
+    int64_t representative =
+        done < 0 ? -1
+                 : count(s, REPRESENTATIVE,
+                         VALUES(sql_int(end->job_id), sql_text(s->options.objective), sql_int((done - 1) / 2)), e);
     if (representative < 0)
         return -1;
     *job_end = done >= s->options.repeat ? JOB_END_OK : JOB_END_AGAIN;
@@ -421,46 +366,26 @@ int attempt_record_end(struct attempt_store *s, const struct attempt_end *end, e
     return end->failure ? after_failure(s, end, job_end, e) : after_success(s, end, job_end, e);
 }
 
-static void bind_finite(struct stmt *s, int index, double value)
-{
-    if (isfinite(value))
-        stmt_bind_double(s, index, value);
-    else
-        stmt_bind_null(s, index);
-}
-
 int attempt_record_sample(struct attempt_store *s, int64_t attempt_id, const struct sample_row *row, struct error *e)
 {
-    struct stmt *q = s->statements[INSERT_SAMPLE];
-    stmt_bind_int(q, 1, attempt_id);
-    stmt_bind_text(q, 2, row->name);
-    stmt_bind_int(q, 3, row->sequence);
-    stmt_bind_int(q, 4, row->step);
-    bind_finite(q, 5, row->value);
-    return stmt_run(q, e);
+    return run(s, INSERT_SAMPLE,
+               VALUES(sql_int(attempt_id), sql_text(row->name), sql_int(row->sequence), sql_int(row->step),
+                      sql_finite(row->value)),
+               e);
 }
 
 int attempt_record_summary(struct attempt_store *s, int64_t attempt_id, const char *name, const struct summary_row *row,
                            struct error *e)
 {
-    struct stmt *q = s->statements[INSERT_SUMMARY];
-    const double values[] = {row->mean, row->median, row->minimum, row->maximum, row->stddev, row->p90};
-    stmt_bind_int(q, 1, attempt_id);
-    stmt_bind_text(q, 2, name);
-    bind_finite(q, 3, row->value);
-    stmt_bind_int(q, 4, row->count);
-    for (int i = 0; i < 6; i++)
-        bind_finite(q, 5 + i, values[i]);
-    stmt_bind_int(q, 11, row->not_finite);
-    stmt_bind_int(q, 12, row->reported);
-    if (row->kept < row->reported)
-        stmt_bind_int(q, 13, row->kept);
-    else
-        stmt_bind_null(q, 13);
-    return stmt_run(q, e);
+    return run(s, INSERT_SUMMARY,
+               VALUES(sql_int(attempt_id), sql_text(name), sql_finite(row->value), sql_int(row->count),
+                      sql_finite(row->mean), sql_finite(row->median), sql_finite(row->minimum),
+                      sql_finite(row->maximum), sql_finite(row->stddev), sql_finite(row->p90), sql_int(row->not_finite),
+                      sql_int(row->reported), row->kept < row->reported ? sql_int(row->kept) : sql_null()),
+               e);
 }
 
 int attempt_define_device_memory(struct attempt_store *s, struct error *e)
 {
-    return stmt_run(s->statements[DEFINE_DEVICE_MEMORY], e);
+    return run(s, DEFINE_DEVICE_MEMORY, NO_VALUES, e);
 }

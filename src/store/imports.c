@@ -91,49 +91,34 @@ void import_store_free(struct import_store *s)
 
 int import_store_put(struct import_store *s, const struct imported_attempt *attempt, int64_t *id, struct error *e)
 {
-    struct stmt *q = s->statements[INSERT];
     char row[HASH_HEX_BYTES];
     const struct hash128 reference = hash_bytes(hash_hex(attempt->row, row), HASH_HEX_BYTES - 1);
     *id = 0;
     if (!hash_set_add(&s->rows, &reference))
         return 0;
-    stmt_bind_int(q, 1, attempt->job_id);
-    stmt_bind_int(q, 2, s->runner_id);
-    stmt_bind_text(q, 3, attempt->failure);
-    stmt_bind_text(q, 4, attempt->message);
-    stmt_bind_text(q, 5, row);
-    stmt_bind_text(q, 6, attempt->source);
-    if (isnan(attempt->duration_s))
-        stmt_bind_null(q, 7);
-    else
-        stmt_bind_int(q, 7, llround(attempt->duration_s * 1000));
-    if (stmt_run(q, e) < 0)
+    const double duration_s = attempt->duration_s;
+    if (stmt_run_with(s->statements[INSERT],
+                      VALUES(sql_int(attempt->job_id), sql_int(s->runner_id), sql_text(attempt->failure),
+                             sql_text(attempt->message), sql_text(row), sql_text(attempt->source),
+                             isnan(duration_s) ? sql_null() : sql_int(llround(duration_s * 1000))),
+                      e) < 0)
         return -1;
     *id = db_last_id(s->db);
-    stmt_bind_int(s->statements[TOUCH], 1, attempt->job_id);
-    return stmt_run(s->statements[TOUCH], e);
+    return stmt_run_with(s->statements[TOUCH], VALUES(sql_int(attempt->job_id)), e);
 }
 
 int import_store_metric(struct import_store *s, int64_t attempt_id, const char *name, double value, struct error *e)
 {
-    for (int i = INSERT_SAMPLE; i <= INSERT_SUMMARY; i++) {
-        stmt_bind_int(s->statements[i], 1, attempt_id);
-        stmt_bind_text(s->statements[i], 2, name);
-        stmt_bind_double(s->statements[i], 3, value);
-        if (stmt_run(s->statements[i], e) < 0)
-            return -1;
-    }
-    return 0;
+    const struct sql_values values = VALUES(sql_int(attempt_id), sql_text(name), sql_real(value));
+    return stmt_run_with(s->statements[INSERT_SAMPLE], values, e) < 0
+               ? -1
+               : stmt_run_with(s->statements[INSERT_SUMMARY], values, e);
 }
 
 int import_store_finish(struct import_store *s, struct error *e)
 {
-    struct stmt *ok = NULL;
     for (size_t i = 0; i < sizeof finish_statements / sizeof *finish_statements; i++)
         if (db_exec(s->db, finish_statements[i], e) < 0)
             return -1;
-    if (db_prepare(s->db, finish_ok, &ok, e) < 0)
-        return -1;
-    stmt_bind_text(ok, 1, s->objective);
-    return stmt_run_once(ok, e);
+    return db_run(s->db, finish_ok, VALUES(sql_text(s->objective)), e);
 }

@@ -66,70 +66,43 @@ enum {
     COLUMN_AUDIT
 };
 
-static struct sql_argument integer(int64_t value)
+static struct sql_value derived_of(const struct job_writer *w, const struct waiting_row *row)
 {
-    return (struct sql_argument){.type = COLUMN_INT, .integer = value};
+    return sql_text(row->derived == NO_TEXT ? NULL : w->texts.data + row->derived);
 }
 
-static struct sql_argument positive(int64_t value)
-{
-    return value > 0 ? integer(value) : (struct sql_argument){.type = COLUMN_NULL};
-}
-
-static struct sql_argument known(double value)
-{
-    return isnan(value) ? (struct sql_argument){.type = COLUMN_NULL}
-                        : (struct sql_argument){.type = COLUMN_FLOAT, .real = value};
-}
-
-static struct sql_argument text_of(const char *text)
-{
-    return text ? (struct sql_argument){.type = COLUMN_TEXT, .text = (char *)text}
-                : (struct sql_argument){.type = COLUMN_NULL};
-}
-
-static struct sql_argument key_of(const struct job_row *row)
-{
-    return (struct sql_argument){.type = COLUMN_BLOB, .integer = sizeof row->key.bytes, .text = (char *)row->key.bytes};
-}
-
-static struct sql_argument derived_of(const struct job_writer *w, const struct waiting_row *row)
-{
-    return text_of(row->derived == NO_TEXT ? NULL : w->texts.data + row->derived);
-}
-
-static struct sql_argument cell(const struct job_writer *w, const struct waiting_row *waiting, int column)
+static struct sql_value cell(const struct job_writer *w, const struct waiting_row *waiting, int column)
 {
     const struct job_row *row = &waiting->row;
     switch (column) {
     case COLUMN_KEY:
-        return key_of(row);
+        return sql_hash(&row->key);
     case COLUMN_RANK:
-        return integer(row->rank);
+        return sql_int(row->rank);
     case COLUMN_DERIVED:
         return derived_of(w, waiting);
     case COLUMN_DEVICES:
-        return integer(row->devices);
+        return sql_int(row->devices);
     case COLUMN_TIMEOUT:
-        return positive(row->timeout_ms);
+        return sql_positive(row->timeout_ms);
     case COLUMN_IDLE_TIMEOUT:
-        return positive(row->idle_timeout_ms);
+        return sql_positive(row->idle_timeout_ms);
     case COLUMN_STARTUP_TIMEOUT:
-        return positive(row->startup_timeout_ms);
+        return sql_positive(row->startup_timeout_ms);
     case COLUMN_PREDICTED_MEMORY:
-        return known(row->predicted_memory);
+        return sql_real(row->predicted_memory);
     case COLUMN_PREDICTED_MEMORY_OF:
-        return text_of(row->predicted_memory_of);
+        return sql_text(row->predicted_memory_of);
     case COLUMN_PREDICTED_TIME:
-        return known(row->predicted_time);
+        return sql_real(row->predicted_time);
     case COLUMN_RISK:
-        return positive(row->risk);
+        return sql_positive(row->risk);
     case COLUMN_PRIORITY:
-        return integer(row->priority);
+        return sql_int(row->priority);
     case COLUMN_AUDIT:
-        return integer(row->is_audit);
+        return sql_int(row->is_audit);
     default:
-        return positive(row->spec_ids[column - COLUMN_SPECS]);
+        return sql_positive(row->spec_ids[column - COLUMN_SPECS]);
     }
 }
 
@@ -139,7 +112,7 @@ static int64_t count_waiting(void *context)
     return (int64_t)w->count;
 }
 
-static int read_cell(void *context, int64_t row, int column, struct sql_argument *out, struct error *e)
+static int read_cell(void *context, int64_t row, int column, struct sql_value *out, struct error *e)
 {
     const struct job_writer *w = context;
     (void)e;
@@ -244,10 +217,8 @@ static int take_over(struct job_writer *w, struct error *e)
     int rc = 0;
     for (size_t i = 0; i < w->count && rc == 0; i++) {
         const struct job_row *row = &w->waiting[i].row;
-        stmt_bind_int(w->take_over, 1, w->sweep_id);
-        stmt_bind_int(w->take_over, 2, (int64_t)i);
-        stmt_bind_blob(w->take_over, 3, row->key.bytes, sizeof row->key.bytes);
-        stmt_bind_int(w->take_over, 4, row->rank);
+        stmt_bind(w->take_over,
+                  VALUES(sql_int(w->sweep_id), sql_int((int64_t)i), sql_hash(&row->key), sql_int(row->rank)));
         rc = stmt_run(w->take_over, e);
     }
     return rc;

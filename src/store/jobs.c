@@ -11,35 +11,21 @@
 
 int jobs_set_aside(struct db *db, int64_t sweep_id, struct error *e)
 {
-    return db_exec_int(db,
-                       "UPDATE job SET rank = -1 - rank WHERE sweep_id = ? AND state = 'pending' AND rank >= 0"
-                       " AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = job.id)",
-                       sweep_id, e);
+    return db_run(db,
+                  "UPDATE job SET rank = -1 - rank WHERE sweep_id = ? AND state = 'pending' AND rank >= 0"
+                  " AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = job.id)",
+                  VALUES(sql_int(sweep_id)), e);
 }
 
 int jobs_drop_aside(struct db *db, int64_t sweep_id, struct error *e)
 {
-    return db_exec_int(db, "DELETE FROM job WHERE sweep_id = ? AND rank < 0 AND state = 'pending'", sweep_id, e);
+    return db_run(db, "DELETE FROM job WHERE sweep_id = ? AND rank < 0 AND state = 'pending'",
+                  VALUES(sql_int(sweep_id)), e);
 }
 
 int jobs_any(struct db *db, bool *any, struct error *e)
 {
-    int64_t found = 0;
-    int rc = db_query_int(db, "SELECT EXISTS (SELECT 1 FROM job)", 0, &found, e);
-    *any = found;
-    return rc;
-}
-
-static int read_number(struct db *db, const char *sql, int64_t sweep_id, int64_t *number, struct error *e)
-{
-    struct stmt *s = NULL;
-    if (db_prepare(db, sql, &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, sweep_id);
-    int rc = stmt_next(s, e);
-    *number = rc > 0 ? stmt_int(s, 0) : 0;
-    stmt_free(s);
-    return rc < 0 ? -1 : 0;
+    return db_query_bool(db, "SELECT EXISTS (SELECT 1 FROM job)", NO_VALUES, any, e);
 }
 
 /* Each part has an index of its own; there is none of all that is pending. */
@@ -50,49 +36,35 @@ int jobs_any_pending(struct db *db, int64_t sweep_id, bool *any, struct error *e
         "  AND held IS NULL)"
         " OR EXISTS (SELECT 1 FROM job WHERE held IS NOT NULL AND sweep_id = ?1)"
         " OR EXISTS (SELECT 1 FROM job WHERE witness_id IS NOT NULL AND sweep_id = ?1)";
-    int64_t found = 0;
-    int rc = read_number(db, sql, sweep_id, &found, e);
-    *any = found;
-    return rc;
+    return db_query_bool(db, sql, VALUES(sql_int(sweep_id)), any, e);
 }
 
 int jobs_count_ended(struct db *db, int64_t sweep_id, int64_t *count, struct error *e)
 {
-    return read_number(db, "SELECT count(*) FROM job WHERE sweep_id = ? AND state IN ('ok', 'failed')", sweep_id, count,
-                       e);
+    return db_query_int(db, "SELECT count(*) FROM job WHERE sweep_id = ? AND state IN ('ok', 'failed')",
+                        VALUES(sql_int(sweep_id)), 0, count, e);
 }
 
 int jobs_let_go(struct db *db, int64_t sweep_id, int64_t losses_most, int64_t *count, struct error *e)
 {
-    struct stmt *s = NULL;
     assert(job_transition(JOB_PENDING, JOB_LET_GO).action == JOB_CLEAR_HELD);
-    if (db_prepare(db, "UPDATE job SET held = NULL WHERE held IS NOT NULL AND sweep_id = ? AND losses <= ?", &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, sweep_id);
-    stmt_bind_int(s, 2, losses_most);
-    int rc = stmt_run(s, e);
+    int rc = db_run(db, "UPDATE job SET held = NULL WHERE held IS NOT NULL AND sweep_id = ? AND losses <= ?",
+                    VALUES(sql_int(sweep_id), sql_int(losses_most)), e);
     *count = db_changes(db);
-    stmt_free(s);
     return rc;
 }
 
 int jobs_forget_losses(struct db *db, int64_t sweep_id, int64_t *count, struct error *e)
 {
-    int rc = db_exec_int(db, "UPDATE job SET losses = 0, aside = 0 WHERE losses > 0 AND sweep_id = ?", sweep_id, e);
+    int rc = db_run(db, "UPDATE job SET losses = 0, aside = 0 WHERE losses > 0 AND sweep_id = ?",
+                    VALUES(sql_int(sweep_id)), e);
     *count = db_changes(db);
     return rc;
 }
 
 int job_find(struct db *db, const struct hash128 *key, int64_t *id, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db, "SELECT id FROM job WHERE key = ?", &s, e) < 0)
-        return -1;
-    stmt_bind_blob(s, 1, key->bytes, sizeof key->bytes);
-    int rc = stmt_next(s, e);
-    *id = rc > 0 ? stmt_int(s, 0) : 0;
-    stmt_free(s);
-    return rc < 0 ? -1 : 0;
+    return db_query_int(db, "SELECT id FROM job WHERE key = ?", VALUES(sql_hash(key)), 0, id, e);
 }
 
 /* Which jobs: those in a state for which an SQL predicate with parameters ?2 and ?3 holds. */
@@ -105,50 +77,36 @@ struct condition {
 static int requeue_where(struct db *db, const struct requeue_request *r, const struct condition *c, int64_t *count,
                          struct error *e)
 {
-    struct stmt *s = NULL;
     const struct job_transition t = job_transition(c->state, JOB_REOPEN);
     assert(t.next && t.action == JOB_CLEAR_FAILURE);
     char *sql =
         xasprintf("UPDATE job SET state = ?4, failure = NULL, due = NULL WHERE sweep_id = ?1 AND state = '%s' AND %s%s",
                   job_state_names[c->state], c->sql,
                   r->only_selected ? " AND id IN (SELECT job_id FROM temp.selected)" : "");
-    int rc = db_prepare(db, sql, &s, e);
-    free(sql);
-    if (rc < 0)
-        return -1;
-    stmt_bind_int(s, 1, r->sweep_id);
-    stmt_bind_text(s, 2, c->text);
-    stmt_bind_int(s, 3, c->number);
-    stmt_bind_text(s, 4, job_state_names[t.next]);
-    rc = stmt_run(s, e);
+    int rc =
+        db_run(db, sql,
+               VALUES(sql_int(r->sweep_id), sql_text(c->text), sql_int(c->number), sql_text(job_state_names[t.next])),
+               e);
     *count += db_changes(db);
-    stmt_free(s);
+    free(sql);
     return rc;
 }
 
 static int requeue_failed(struct db *db, const struct requeue_request *r, int64_t *count, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db, "SELECT DISTINCT failure FROM job WHERE sweep_id = ? AND state = 'failed'", &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, r->sweep_id);
-    char *classes[16];
-    size_t class_count = 0;
-    int rc;
-    while ((rc = stmt_next(s, e)) > 0 && class_count < sizeof classes / sizeof *classes)
-        classes[class_count++] = xstrdup(stmt_text(s, 0));
-    stmt_free(s);
-    for (size_t i = 0; i < class_count; i++) {
+    struct string_list classes = STRING_LIST_INIT;
+    int rc = db_query_texts(db, "SELECT DISTINCT failure FROM job WHERE sweep_id = ? AND state = 'failed'",
+                            VALUES(sql_int(r->sweep_id)), &classes, e);
+    for (size_t i = 0; rc == 0 && i < classes.count; i++) {
         const struct condition has_attempts_left =
             {JOB_FAILED,
              "failure = ?2 AND (SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.failure = ?2"
              " AND a.blame IS NULL) < ?3",
-             classes[i], retry_allowed(r->policy, classes[i])};
-        if (rc >= 0)
-            rc = requeue_where(db, r, &has_attempts_left, count, e);
-        free(classes[i]);
+             classes.items[i], retry_allowed(r->policy, classes.items[i])};
+        rc = requeue_where(db, r, &has_attempts_left, count, e);
     }
-    return rc < 0 ? -1 : 0;
+    string_list_free(&classes);
+    return rc;
 }
 
 /* ",oom,timeout," */
@@ -184,21 +142,14 @@ static char *reopen_sql(const struct requeue_request *r, const char *which)
 static int reopen(struct db *db, const struct requeue_request *r, const char *which, const char *text, int64_t *count,
                   struct error *e)
 {
-    struct stmt *s = NULL;
     char *sql = reopen_sql(r, which);
-    int rc = db_prepare(db, sql, &s, e);
-    free(sql);
-    if (rc < 0)
-        return -1;
-    stmt_bind_int(s, 1, r->sweep_id);
-    stmt_bind_text(s, 2, text);
-    stmt_bind_text(s, 6, job_state_names[job_transition(JOB_FAILED, JOB_REOPEN).next]);
-    stmt_bind_int(s, 3, r->most);
-    stmt_bind_int(s, 4, clock_wall_ms());
-    stmt_bind_int(s, 5, r->policy->backoff_max_ms);
-    rc = stmt_run(s, e);
+    const char *state = job_state_names[job_transition(JOB_FAILED, JOB_REOPEN).next];
+    int rc = db_run(db, sql,
+                    VALUES(sql_int(r->sweep_id), sql_text(text), sql_int(r->most), sql_int(clock_wall_ms()),
+                           sql_int(r->policy->backoff_max_ms), sql_text(state)),
+                    e);
     *count += db_changes(db);
-    stmt_free(s);
+    free(sql);
     return rc;
 }
 
@@ -251,9 +202,8 @@ static const char count_selected[] =
 int jobs_count(struct db *db, int64_t sweep_id, bool only_selected, struct job_state_counts *out, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db, only_selected ? count_selected : count_all, &s, e) < 0)
+    if (db_query(db, only_selected ? count_selected : count_all, VALUES(sql_int(sweep_id)), &s, e) < 0)
         return -1;
-    stmt_bind_int(s, 1, sweep_id);
     int rc = stmt_next(s, e);
     if (rc > 0) {
         int64_t all = stmt_int(s, 0);

@@ -32,9 +32,9 @@ static int read_summaries(struct db *db, int64_t attempt_id, struct model_facts 
 {
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(db, "SELECT name, value FROM summary WHERE attempt_id = ? AND value > 0", &s, e) < 0)
+    if (db_query(db, "SELECT name, value FROM summary WHERE attempt_id = ? AND value > 0", VALUES(sql_int(attempt_id)),
+                 &s, e) < 0)
         return -1;
-    stmt_bind_int(s, 1, attempt_id);
     while ((rc = stmt_next(s, e)) > 0)
         for (int i = 0; i < FACT_COUNT; i++)
             if (strcmp(stmt_text(s, 0), model_fact_names[i]) == 0 && isnan(f->values[i]))
@@ -46,29 +46,20 @@ static int read_summaries(struct db *db, int64_t attempt_id, struct model_facts 
 /* The rule that leaves the sweep without a job. */
 static int read_rule(struct db *db, const struct hash128 *hash, struct model_facts *f, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "SELECT r.name || ': ' || r.reason FROM sweep AS s JOIN rule AS r ON r.sweep_id = s.id"
-                   " WHERE s.hash = ? AND s.jobs = 0 AND r.excluded > 0 AND r.level = 'exclude' LIMIT 1",
-                   &s, e) < 0)
-        return -1;
-    stmt_bind_blob(s, 1, hash->bytes, sizeof hash->bytes);
-    int rc = stmt_next(s, e);
-    if (rc > 0)
-        f->rule = xstrdup(stmt_text(s, 0));
-    stmt_free(s);
-    return rc < 0 ? -1 : 0;
+    return db_query_text(db,
+                         "SELECT r.name || ': ' || r.reason FROM sweep AS s JOIN rule AS r ON r.sweep_id = s.id"
+                         " WHERE s.hash = ? AND s.jobs = 0 AND r.excluded > 0 AND r.level = 'exclude' LIMIT 1",
+                         VALUES(sql_hash(hash)), &f->rule, e);
 }
 
 int model_facts_read(struct db *db, const struct hash128 *hash, struct model_facts *f, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "SELECT j.id, a.id, j.failure, a.message, j.state FROM sweep AS s JOIN job AS j ON j.sweep_id = s.id"
-                   " LEFT JOIN attempt AS a ON a.id = j.attempt_id WHERE s.hash = ?",
-                   &s, e) < 0)
+    if (db_query(db,
+                 "SELECT j.id, a.id, j.failure, a.message, j.state FROM sweep AS s JOIN job AS j ON j.sweep_id = s.id"
+                 " LEFT JOIN attempt AS a ON a.id = j.attempt_id WHERE s.hash = ?",
+                 VALUES(sql_hash(hash)), &s, e) < 0)
         return -1;
-    stmt_bind_blob(s, 1, hash->bytes, sizeof hash->bytes);
     int rc = stmt_next(s, e);
     bool is_there = rc > 0, is_ok = is_there && strcmp(stmt_text(s, 4), "ok") == 0;
     int64_t attempt_id = is_ok ? stmt_int(s, 1) : 0;
@@ -110,11 +101,11 @@ static char *model_facts_json(const struct model_facts *f)
     return buffer_take(&b);
 }
 
-static int change(struct db *db, struct stmt *s, struct error *e)
+static int change(struct db *db, const char *sql, struct sql_values values, struct error *e)
 {
     if (db_begin(db, e) < 0)
         return -1;
-    if (stmt_run(s, e) == 0)
+    if (db_run(db, sql, values, e) == 0)
         return db_commit(db, e);
     db_rollback(db);
     return -1;
@@ -122,32 +113,16 @@ static int change(struct db *db, struct stmt *s, struct error *e)
 
 int model_facts_note(struct db *db, const struct model_facts *f, enum model_fact fact, double value, struct error *e)
 {
-    struct stmt *s = NULL;
-    int rc = db_prepare(db,
-                        "INSERT OR IGNORE INTO summary (attempt_id, name, value, count)"
-                        " SELECT attempt_id, ?2, ?3, 1 FROM job WHERE id = ?1 AND state = 'ok'",
-                        &s, e);
-    if (rc == 0) {
-        stmt_bind_int(s, 1, f->job_id);
-        stmt_bind_text(s, 2, model_fact_names[fact]);
-        stmt_bind_double(s, 3, value);
-        rc = change(db, s, e);
-    }
-    stmt_free(s);
-    return rc;
+    return change(db,
+                  "INSERT OR IGNORE INTO summary (attempt_id, name, value, count)"
+                  " SELECT attempt_id, ?2, ?3, 1 FROM job WHERE id = ?1 AND state = 'ok'",
+                  VALUES(sql_int(f->job_id), sql_text(model_fact_names[fact]), sql_real(value)), e);
 }
 
 int model_facts_record(struct db *db, int64_t sweep_id, const struct model_facts *f, struct error *e)
 {
-    struct stmt *s = NULL;
     char *json = model_facts_json(f);
-    int rc = db_prepare(db, "UPDATE sweep SET model_info = ?2 WHERE id = ?1", &s, e);
-    if (rc == 0) {
-        stmt_bind_int(s, 1, sweep_id);
-        stmt_bind_text(s, 2, json);
-        rc = change(db, s, e);
-    }
-    stmt_free(s);
+    int rc = change(db, "UPDATE sweep SET model_info = ?2 WHERE id = ?1", VALUES(sql_int(sweep_id), sql_text(json)), e);
     free(json);
     return rc;
 }

@@ -4,38 +4,25 @@
 
 int observation_record(struct db *db, const struct observation_row *row, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db, "INSERT OR REPLACE INTO observation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, row->attempt_id);
-    stmt_bind_text(s, 2, row->quantity);
-    stmt_bind_text(s, 3, row->framework);
-    stmt_bind_text(s, 4, row->device);
-    stmt_bind_text(s, 5, row->cluster);
-    stmt_bind_text(s, 6, row->kind);
-    stmt_bind_double(s, 7, row->measured);
-    stmt_bind_double(s, 8, row->predicted);
-    stmt_bind_double(s, 9, row->peak);
-    stmt_bind_text(s, 10, row->terms_json);
-    return stmt_run_once(s, e);
+    return db_run(db, "INSERT OR REPLACE INTO observation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                  VALUES(sql_int(row->attempt_id), sql_text(row->quantity), sql_text(row->framework),
+                         sql_text(row->device), sql_text(row->cluster), sql_text(row->kind), sql_real(row->measured),
+                         sql_real(row->predicted), sql_real(row->peak), sql_text(row->terms_json)),
+                  e);
 }
 
 int observations_read(struct db *db, const struct observation_row *place, int64_t most, observation_each each,
                       void *context, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "SELECT * FROM (SELECT attempt_id, quantity, framework, device, cluster, kind, measured, predicted,"
-                   " peak, terms FROM observation WHERE quantity = ?1 AND framework = ?2 AND device = ?3 AND cluster = "
-                   "?4"
-                   " ORDER BY attempt_id DESC LIMIT ?5) ORDER BY attempt_id",
-                   &s, e) < 0)
+    if (db_query(db,
+                 "SELECT * FROM (SELECT attempt_id, quantity, framework, device, cluster, kind, measured, predicted,"
+                 " peak, terms FROM observation WHERE quantity = ?1 AND framework = ?2 AND device = ?3"
+                 " AND cluster = ?4 ORDER BY attempt_id DESC LIMIT ?5) ORDER BY attempt_id",
+                 VALUES(sql_text(place->quantity), sql_text(place->framework), sql_text(place->device),
+                        sql_text(place->cluster), sql_int(most)),
+                 &s, e) < 0)
         return -1;
-    stmt_bind_text(s, 1, place->quantity);
-    stmt_bind_text(s, 2, place->framework);
-    stmt_bind_text(s, 3, place->device);
-    stmt_bind_text(s, 4, place->cluster);
-    stmt_bind_int(s, 5, most);
     int rc;
     while ((rc = stmt_next(s, e)) > 0) {
         const struct observation_row row = {stmt_int(s, 0),    stmt_text(s, 1),   stmt_text(s, 2),
@@ -74,13 +61,12 @@ int unfitted_places_read(struct db *db, observation_each each, void *context, st
 int measured_memory_read(struct db *db, int64_t most, measured_memory_each each, void *context, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "SELECT " JOB_SPECS_COLUMNS ", o.measured FROM (SELECT * FROM observation WHERE quantity = 'memory'"
-                   " AND kind = 'measured' ORDER BY attempt_id DESC LIMIT ?1) AS o JOIN job AS j ON j.attempt_id ="
-                   " o.attempt_id" JOB_SPECS_JOINS " ORDER BY o.attempt_id",
-                   &s, e) < 0)
+    if (db_query(db,
+                 "SELECT " JOB_SPECS_COLUMNS ", o.measured FROM (SELECT * FROM observation WHERE quantity = 'memory'"
+                 " AND kind = 'measured' ORDER BY attempt_id DESC LIMIT ?1) AS o JOIN job AS j ON j.attempt_id ="
+                 " o.attempt_id" JOB_SPECS_JOINS " ORDER BY o.attempt_id",
+                 VALUES(sql_int(most)), &s, e) < 0)
         return -1;
-    stmt_bind_int(s, 1, most);
     int rc;
     while ((rc = stmt_next(s, e)) > 0) {
         struct job_specs job;
@@ -95,14 +81,13 @@ int measured_memory_read(struct db *db, int64_t most, measured_memory_each each,
 int unobserved_read(struct db *db, int64_t most, unobserved_each each, void *context, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "SELECT " JOB_SPECS_COLUMNS ", t.id, j.failure FROM (SELECT id, job_id FROM attempt ORDER BY id DESC"
-                   " LIMIT ?1) AS t JOIN job AS j ON j.id = t.job_id AND j.attempt_id = t.id" JOB_SPECS_JOINS
-                   " WHERE (j.state = 'ok' OR j.failure = 'oom')"
-                   " AND NOT EXISTS (SELECT 1 FROM observation WHERE attempt_id = t.id) ORDER BY t.id",
-                   &s, e) < 0)
+    if (db_query(db,
+                 "SELECT " JOB_SPECS_COLUMNS ", t.id, j.failure FROM (SELECT id, job_id FROM attempt ORDER BY id DESC"
+                 " LIMIT ?1) AS t JOIN job AS j ON j.id = t.job_id AND j.attempt_id = t.id" JOB_SPECS_JOINS
+                 " WHERE (j.state = 'ok' OR j.failure = 'oom')"
+                 " AND NOT EXISTS (SELECT 1 FROM observation WHERE attempt_id = t.id) ORDER BY t.id",
+                 VALUES(sql_int(most)), &s, e) < 0)
         return -1;
-    stmt_bind_int(s, 1, most);
     int rc;
     while ((rc = stmt_next(s, e)) > 0) {
         struct job_specs job;
@@ -116,42 +101,24 @@ int unobserved_read(struct db *db, int64_t most, unobserved_each each, void *con
 
 int calibration_record(struct db *db, const struct calibration_row *row, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "INSERT OR REPLACE INTO calibration (framework, device, cluster, quantity, weights, sigma, interval,"
-                   " measured, censored, broken, prior, baseline, model_error, baseline_error, updated)"
-                   " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                   &s, e) < 0)
-        return -1;
-    stmt_bind_text(s, 1, row->framework);
-    stmt_bind_text(s, 2, row->device);
-    stmt_bind_text(s, 3, row->cluster);
-    stmt_bind_text(s, 4, row->quantity);
-    stmt_bind_text(s, 5, row->weights_json);
-    stmt_bind_double(s, 6, row->sigma);
-    stmt_bind_double(s, 7, row->interval);
-    stmt_bind_int(s, 8, row->measured);
-    stmt_bind_int(s, 9, row->censored);
-    stmt_bind_int(s, 10, row->broken);
-    stmt_bind_int(s, 11, row->prior);
-    stmt_bind_double(s, 12, row->baseline);
-    stmt_bind_double(s, 13, row->model_error);
-    stmt_bind_double(s, 14, row->baseline_error);
-    stmt_bind_int(s, 15, clock_wall_ms());
-    return stmt_run_once(s, e);
+    return db_run(db,
+                  "INSERT OR REPLACE INTO calibration (framework, device, cluster, quantity, weights, sigma, interval,"
+                  " measured, censored, broken, prior, baseline, model_error, baseline_error, updated)"
+                  " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                  VALUES(sql_text(row->framework), sql_text(row->device), sql_text(row->cluster),
+                         sql_text(row->quantity), sql_text(row->weights_json), sql_real(row->sigma),
+                         sql_real(row->interval), sql_int(row->measured), sql_int(row->censored), sql_int(row->broken),
+                         sql_int(row->prior), sql_real(row->baseline), sql_real(row->model_error),
+                         sql_real(row->baseline_error), sql_int(clock_wall_ms())),
+                  e);
 }
 
 int calibration_forget(struct db *db, const struct observation_row *row, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db, "DELETE FROM calibration WHERE framework = ? AND device = ? AND cluster = ? AND quantity = ?",
-                   &s, e) < 0)
-        return -1;
-    stmt_bind_text(s, 1, row->framework);
-    stmt_bind_text(s, 2, row->device);
-    stmt_bind_text(s, 3, row->cluster);
-    stmt_bind_text(s, 4, row->quantity);
-    return stmt_run_once(s, e);
+    return db_run(db, "DELETE FROM calibration WHERE framework = ? AND device = ? AND cluster = ? AND quantity = ?",
+                  VALUES(sql_text(row->framework), sql_text(row->device), sql_text(row->cluster),
+                         sql_text(row->quantity)),
+                  e);
 }
 
 int calibrations_read(struct db *db, calibration_each each, void *context, struct error *e)
@@ -192,22 +159,14 @@ int calibrations_read(struct db *db, calibration_each each, void *context, struc
 
 int calibrations_are_new(struct db *db, int64_t sweep_id, bool *yes, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "SELECT coalesce((SELECT value FROM meta WHERE name = 'calibrations of sweep ' || ?1), '') "
-                   "<> " STATE_OF_CALIBRATIONS,
-                   &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, sweep_id);
-    int rc = stmt_next(s, e);
-    *yes = rc > 0 && stmt_int(s, 0);
-    stmt_free(s);
-    return rc < 0 ? -1 : 0;
+    return db_query_bool(db,
+                         "SELECT coalesce((SELECT value FROM meta WHERE name = 'calibrations of sweep ' || ?1), '')"
+                         " <> " STATE_OF_CALIBRATIONS,
+                         VALUES(sql_int(sweep_id)), yes, e);
 }
 
 int calibrations_note(struct db *db, int64_t sweep_id, struct error *e)
 {
-    return db_exec_int(db,
-                       "INSERT OR REPLACE INTO meta VALUES ('calibrations of sweep ' || ?1, " STATE_OF_CALIBRATIONS ")",
-                       sweep_id, e);
+    return db_run(db, "INSERT OR REPLACE INTO meta VALUES ('calibrations of sweep ' || ?1, " STATE_OF_CALIBRATIONS ")",
+                  VALUES(sql_int(sweep_id)), e);
 }

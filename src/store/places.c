@@ -18,14 +18,13 @@ int places_of_failures(struct db *db, int64_t job_id, struct places *out, struct
 {
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(db,
-                   "SELECT coalesce(a.host, r.host), a.devices, max(a.host IS NOT NULL), max(a.failure = 'lost')"
-                   " FROM attempt AS a JOIN runner AS r ON r.id = a.runner_id"
-                   " WHERE a.job_id = ? AND a.state = 'failed' AND a.failure <> 'cancelled'"
-                   " GROUP BY 1, 2 ORDER BY max(a.number) DESC",
-                   &s, e) < 0)
+    if (db_query(db,
+                 "SELECT coalesce(a.host, r.host), a.devices, max(a.host IS NOT NULL), max(a.failure = 'lost')"
+                 " FROM attempt AS a JOIN runner AS r ON r.id = a.runner_id"
+                 " WHERE a.job_id = ? AND a.state = 'failed' AND a.failure <> 'cancelled'"
+                 " GROUP BY 1, 2 ORDER BY max(a.number) DESC",
+                 VALUES(sql_int(job_id)), &s, e) < 0)
         return -1;
-    stmt_bind_int(s, 1, job_id);
     while ((rc = stmt_next(s, e)) > 0) {
         out->items = array_grow(out->items, out->count, sizeof *out->items);
         out->items[out->count++] =

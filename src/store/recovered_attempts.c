@@ -18,12 +18,11 @@ int recovered_attempts_read(struct db *db, const char *executor, struct recovere
 {
     struct stmt *s = NULL;
     struct recovered_attempts found = RECOVERED_ATTEMPTS_INIT;
-    if (db_prepare(db,
-                   "SELECT job_id, id, number, state = 'running', reference, directory FROM attempt"
-                   " WHERE state IN ('claimed', 'running') AND executor = ? ORDER BY id",
-                   &s, e) < 0)
+    if (db_query(db,
+                 "SELECT job_id, id, number, state = 'running', reference, directory FROM attempt"
+                 " WHERE state IN ('claimed', 'running') AND executor = ? ORDER BY id",
+                 VALUES(sql_text(executor)), &s, e) < 0)
         return -1;
-    stmt_bind_text(s, 1, executor);
     int rc;
     while ((rc = stmt_next(s, e)) > 0) {
         found.items = array_grow(found.items, found.count, sizeof *found.items);
@@ -45,12 +44,11 @@ int recovered_attempts_read(struct db *db, const char *executor, struct recovere
 int recovered_attempts_none_elsewhere(struct db *db, const char *executor, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "SELECT executor, count(*) FROM attempt WHERE state IN ('claimed', 'running')"
-                   " AND executor NOT IN ('local', 'slurm-step', ?) GROUP BY executor",
-                   &s, e) < 0)
+    if (db_query(db,
+                 "SELECT executor, count(*) FROM attempt WHERE state IN ('claimed', 'running')"
+                 " AND executor NOT IN ('local', 'slurm-step', ?) GROUP BY executor",
+                 VALUES(sql_text(executor)), &s, e) < 0)
         return -1;
-    stmt_bind_text(s, 1, executor);
     int rc = stmt_next(s, e);
     if (rc > 0)
         rc = error_set(e, ERROR_FAILED,
@@ -63,11 +61,6 @@ int recovered_attempts_none_elsewhere(struct db *db, const char *executor, struc
 
 int recovered_attempt_adopt(struct db *db, int64_t attempt_id, int64_t runner_id, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db, "UPDATE attempt SET runner_id = ?2 WHERE id = ?1 AND state IN ('claimed', 'running')", &s, e) <
-        0)
-        return -1;
-    stmt_bind_int(s, 1, attempt_id);
-    stmt_bind_int(s, 2, runner_id);
-    return stmt_run_once(s, e);
+    return db_run(db, "UPDATE attempt SET runner_id = ?2 WHERE id = ?1 AND state IN ('claimed', 'running')",
+                  VALUES(sql_int(attempt_id), sql_int(runner_id)), e);
 }

@@ -1,5 +1,6 @@
 #include "store/runners.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "store/states.h"
@@ -8,33 +9,17 @@
 
 int runner_record(struct db *db, const struct runner_row *row, int64_t *id, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "INSERT INTO runner (host, boot_id, pid, start_ticks, started, tool_version, provenance)"
-                   " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                   &s, e) < 0)
-        return -1;
-    stmt_bind_text(s, 1, row->host);
-    stmt_bind_text(s, 2, row->boot_id);
-    stmt_bind_int(s, 3, row->pid);
-    stmt_bind_int(s, 4, row->start_ticks);
-    stmt_bind_int(s, 5, clock_wall_ms());
-    stmt_bind_text(s, 6, MESHSWEEP_VERSION);
-    stmt_bind_text(s, 7, row->provenance_json);
-    int rc = stmt_run(s, e);
-    *id = db_last_id(db);
-    stmt_free(s);
-    return rc;
+    return db_insert(db,
+                     "INSERT INTO runner (host, boot_id, pid, start_ticks, started, tool_version, provenance)"
+                     " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                     VALUES(sql_text(row->host), sql_text(row->boot_id), sql_int(row->pid), sql_int(row->start_ticks),
+                            sql_int(clock_wall_ms()), sql_text(MESHSWEEP_VERSION), sql_text(row->provenance_json)),
+                     id, e);
 }
 
 int runner_record_end(struct db *db, int64_t id, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db, "UPDATE runner SET ended = ? WHERE id = ?", &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, clock_wall_ms());
-    stmt_bind_int(s, 2, id);
-    return stmt_run_once(s, e);
+    return db_run(db, "UPDATE runner SET ended = ? WHERE id = ?", VALUES(sql_int(clock_wall_ms()), sql_int(id)), e);
 }
 
 int runner_find_open(struct db *db, struct runner_process *out, bool *found, struct error *e)
@@ -55,32 +40,26 @@ int runner_find_open(struct db *db, struct runner_process *out, bool *found, str
 
 /* --- recovery --- */
 
-/* What an action is for all attempts in a state at once: ?1 the state, ?2 the next one, ?3 now, ?4 whose to leave. */
-static const char *const recovery_statements[ATTEMPT_ACTION_COUNT] = {
-    [ATTEMPT_SET_LOST] = "UPDATE attempt SET state = ?2, failure = 'lost', blame = 'runner', ended = ?3,"
-                         " message = 'the runner died before it was known how this ended'"
-                         " WHERE state = ?1 AND state IN ('claimed', 'running') AND runner_id <> ?4",
-    [ATTEMPT_DELETE] = "DELETE FROM attempt WHERE state = ?1 AND state IN ('claimed', 'running') AND runner_id <> ?4",
-};
+/* ?1 the state, ?2 whose to leave. */
+#define LEFT_IN_STATE " WHERE state = ?1 AND state IN ('claimed', 'running') AND runner_id <> ?2"
 
+/* What the death of their runner does to all attempts in a state at once. */
 static int recover_state(struct db *db, int64_t runner_id, enum attempt_state state, int64_t *lost, struct error *e)
 {
     struct attempt_transition t = attempt_transition(state, ATTEMPT_ORPHAN);
-    struct stmt *s = NULL;
+    const char *name = attempt_state_names[state];
     if (!t.next)
         return 0;
-    if (db_prepare(db, recovery_statements[t.action], &s, e) < 0)
-        return -1;
-    stmt_bind_text(s, 1, attempt_state_names[state]);
-    stmt_bind_int(s, 4, runner_id);
-    if (t.action == ATTEMPT_SET_LOST) {
-        stmt_bind_text(s, 2, attempt_state_names[t.next]);
-        stmt_bind_int(s, 3, clock_wall_ms());
-    }
-    int rc = stmt_run(s, e);
-    if (t.action == ATTEMPT_SET_LOST)
-        *lost += db_changes(db);
-    stmt_free(s);
+    if (t.action == ATTEMPT_DELETE)
+        return db_run(db, "DELETE FROM attempt" LEFT_IN_STATE, VALUES(sql_text(name), sql_int(runner_id)), e);
+    assert(t.action == ATTEMPT_SET_LOST);
+    int rc = db_run(db,
+                    "UPDATE attempt SET state = ?3, failure = 'lost', blame = 'runner', ended = ?4,"
+                    " message = 'the runner died before it was known how this ended'" LEFT_IN_STATE,
+                    VALUES(sql_text(name), sql_int(runner_id), sql_text(attempt_state_names[t.next]),
+                           sql_int(clock_wall_ms())),
+                    e);
+    *lost += db_changes(db);
     return rc;
 }
 
@@ -106,15 +85,8 @@ static int count_losses(struct db *db, int64_t runner_id, int64_t most, struct e
         "UPDATE job SET losses = losses + 1, aside = losses + 1 >= ?2 WHERE id IN " RAN_AT_DEATH,
     };
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < sizeof steps / sizeof *steps; i++) {
-        struct stmt *s = NULL;
-        rc = db_prepare(db, steps[i], &s, e);
-        if (rc < 0)
-            break;
-        stmt_bind_int(s, 1, runner_id);
-        stmt_bind_int(s, 2, most);
-        rc = stmt_run_once(s, e);
-    }
+    for (size_t i = 0; rc == 0 && i < sizeof steps / sizeof *steps; i++)
+        rc = db_run(db, steps[i], VALUES(sql_int(runner_id), sql_int(most)), e);
     return rc;
 }
 
@@ -125,18 +97,13 @@ int attempts_recover(struct db *db, int64_t runner_id, const struct retry_policy
         end_open_attempts(db, runner_id, &out->lost, e) < 0)
         return -1;
     FAULT(ATTEMPTS_RECOVERED);
-    struct stmt *s = NULL;
     /* A running job without an open attempt: its last attempt was lost, or it was only claimed. */
-    if (db_prepare(db,
-                   "UPDATE job SET state = ?1, attempt_id = coalesce((SELECT max(id) FROM attempt WHERE job_id = "
-                   "job.id),"
-                   " attempt_id) WHERE state = 'running' AND NOT EXISTS"
-                   " (SELECT 1 FROM attempt WHERE job_id = job.id AND state IN ('claimed', 'running'))",
-                   &s, e) < 0)
+    if (db_run(db,
+               "UPDATE job SET state = ?1, attempt_id = coalesce((SELECT max(id) FROM attempt WHERE job_id = job.id),"
+               " attempt_id) WHERE state = 'running' AND NOT EXISTS"
+               " (SELECT 1 FROM attempt WHERE job_id = job.id AND state IN ('claimed', 'running'))",
+               VALUES(sql_text(job_state_after(JOB_RUNNING, JOB_RETRY))), e) < 0)
         return -1;
-    stmt_bind_text(s, 1, job_state_after(JOB_RUNNING, JOB_RETRY));
-    int rc = stmt_run(s, e);
     FAULT(JOBS_RECOVERED);
-    stmt_free(s);
-    return rc < 0 ? -1 : db_query_int(db, "SELECT count(*) FROM job WHERE losses > 0 AND aside", 0, &out->aside, e);
+    return db_query_int(db, "SELECT count(*) FROM job WHERE losses > 0 AND aside", NO_VALUES, 0, &out->aside, e);
 }

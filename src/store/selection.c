@@ -33,12 +33,10 @@ void selection_close(struct selection *s)
 
 int selection_add(struct selection *s, int64_t job_id, struct error *e)
 {
-    stmt_bind_int(s->add, 1, job_id);
-    return stmt_run(s->add, e);
+    return stmt_run_with(s->add, VALUES(sql_int(job_id)), e);
 }
 
 int selection_add_key(struct selection *s, const struct hash128 *key, struct error *e)
 {
-    stmt_bind_blob(s->add_key, 1, key->bytes, sizeof key->bytes);
-    return stmt_run(s->add_key, e);
+    return stmt_run_with(s->add_key, VALUES(sql_hash(key)), e);
 }

@@ -34,43 +34,33 @@ static const char table_name[] = "waiting_spec";
 static const char table_columns[] = "number INTEGER, kind, hash, json, identity, may_be_named";
 enum { COLUMN_KIND = 1, COLUMN_HASH, COLUMN_JSON, COLUMN_IDENTITY, COLUMN_MAY_BE_NAMED };
 
-static struct sql_argument text_of(const char *text)
-{
-    return (struct sql_argument){.type = COLUMN_TEXT, .text = (char *)text};
-}
-
-static struct sql_argument blob_of(const struct hash128 *hash)
-{
-    return (struct sql_argument){.type = COLUMN_BLOB, .integer = sizeof hash->bytes, .text = (char *)hash->bytes};
-}
-
 static int64_t count_waiting(void *context)
 {
     const struct spec_writer *w = context;
     return (int64_t)w->count;
 }
 
-static int read_cell(void *context, int64_t row, int column, struct sql_argument *out, struct error *e)
+static int read_cell(void *context, int64_t row, int column, struct sql_value *out, struct error *e)
 {
     const struct spec_writer *w = context;
     const struct waiting_spec *spec = &w->waiting[row];
     (void)e;
+    const char *json = w->texts.data + spec->json;
     switch (column) {
     case COLUMN_KIND:
-        *out = text_of(section_names[spec->kind]);
+        *out = sql_text(section_names[spec->kind]);
         break;
     case COLUMN_HASH:
-        *out = blob_of(&spec->hash);
+        *out = sql_hash(&spec->hash);
         break;
     case COLUMN_JSON:
-        *out = text_of(w->texts.data + spec->json);
+        *out = sql_text(json);
         break;
     case COLUMN_IDENTITY:
-        *out = blob_of(&spec->identity);
+        *out = sql_hash(&spec->identity);
         break;
     default: /* no other has the key, so that it need not be parsed */
-        *out = (struct sql_argument){.type = COLUMN_INT,
-                                     .integer = strstr(w->texts.data + spec->json, "\"name\":") != NULL};
+        *out = sql_int(strstr(json, "\"name\":") != NULL);
     }
     return 0;
 }
@@ -82,7 +72,7 @@ int spec_writer_create(struct db *db, struct spec_writer **out, struct error *e)
     struct spec_writer *w = xcalloc(1, sizeof *w);
     int64_t any;
     w->db = db;
-    if (db_query_int(db, "SELECT 1 FROM spec LIMIT 1", 0, &any, e) < 0 ||
+    if (db_query_int(db, "SELECT 1 FROM spec LIMIT 1", NO_VALUES, 0, &any, e) < 0 ||
         db_prepare(db,
                    "INSERT INTO spec (kind, hash, name, json, identity)"
                    " VALUES (?1, ?2, json_extract(?3, '$.name'), ?3, nullif(?4, ?2)) ON CONFLICT (kind, hash)"
@@ -153,10 +143,8 @@ int spec_writer_put(struct spec_writer *w, enum section_kind kind, const struct 
 {
     if (w->insert)
         return let_wait(w, kind, row, id, e);
-    stmt_bind_text(w->put, 1, section_names[kind]);
-    stmt_bind_blob(w->put, 2, row->hash.bytes, sizeof row->hash.bytes);
-    stmt_bind_text(w->put, 3, row->json);
-    stmt_bind_blob(w->put, 4, row->identity.bytes, sizeof row->identity.bytes);
+    stmt_bind(w->put, VALUES(sql_text(section_names[kind]), sql_hash(&row->hash), sql_text(row->json),
+                             sql_hash(&row->identity)));
     int rc = stmt_next(w->put, e);
     if (rc > 0)
         *id = w->last_id = stmt_int(w->put, 0);

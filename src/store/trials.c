@@ -11,57 +11,34 @@
 int search_find(struct db *db, int64_t sweep_id, const char *strategy, const char *options_json, int64_t *id,
                 struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db, "SELECT max(id) FROM search WHERE sweep_id = ? AND strategy = ? AND options = ?", &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, sweep_id);
-    stmt_bind_text(s, 2, strategy);
-    stmt_bind_text(s, 3, options_json);
-    int rc = stmt_next(s, e);
-    *id = rc > 0 ? stmt_int(s, 0) : 0;
-    stmt_free(s);
-    return rc < 0 ? -1 : 0;
+    return db_query_int(db, "SELECT max(id) FROM search WHERE sweep_id = ? AND strategy = ? AND options = ?",
+                        VALUES(sql_int(sweep_id), sql_text(strategy), sql_text(options_json)), 0, id, e);
 }
 
 int search_record(struct db *db, int64_t sweep_id, const char *strategy, const char *options_json, int64_t *id,
                   struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db, "INSERT INTO search (sweep_id, strategy, options, started) VALUES (?, ?, ?, ?)", &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, sweep_id);
-    stmt_bind_text(s, 2, strategy);
-    stmt_bind_text(s, 3, options_json);
-    stmt_bind_int(s, 4, clock_wall_ms());
-    int rc = stmt_run(s, e);
-    *id = db_last_id(db);
-    stmt_free(s);
-    return rc;
+    return db_insert(db, "INSERT INTO search (sweep_id, strategy, options, started) VALUES (?, ?, ?, ?)",
+                     VALUES(sql_int(sweep_id), sql_text(strategy), sql_text(options_json), sql_int(clock_wall_ms())),
+                     id, e);
 }
 
 int search_record_end(struct db *db, int64_t id, const char *reason, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db, "UPDATE search SET finished = ?2 WHERE id = ?1 AND finished IS NOT ?2", &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, id);
-    stmt_bind_text(s, 2, reason);
-    return stmt_run_once(s, e);
+    return db_run(db, "UPDATE search SET finished = ?2 WHERE id = ?1 AND finished IS NOT ?2",
+                  VALUES(sql_int(id), sql_text(reason)), e);
 }
-
-/* --- columns --- */
 
 /* --- trials --- */
 
 int trials_read(struct db *db, int64_t search_id, trial_each each, void *context, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "SELECT id, asked, told, resource, lineage, draw, reason, job_id, attempt_id, outcome, failure,"
-                   " objective, steps, seconds, bytes, device_seconds FROM trial WHERE search_id = ? ORDER BY id",
-                   &s, e) < 0)
+    if (db_query(db,
+                 "SELECT id, asked, told, resource, lineage, draw, reason, job_id, attempt_id, outcome, failure,"
+                 " objective, steps, seconds, bytes, device_seconds FROM trial WHERE search_id = ? ORDER BY id",
+                 VALUES(sql_int(search_id)), &s, e) < 0)
         return -1;
-    stmt_bind_int(s, 1, search_id);
     int rc;
     while ((rc = stmt_next(s, e)) > 0) {
         const struct trial_row row = {stmt_int(s, 0),
@@ -85,80 +62,51 @@ int trials_read(struct db *db, int64_t search_id, trial_each each, void *context
 
 int trial_record(struct db *db, int64_t search_id, const struct trial_row *row, int64_t *id, struct error *e)
 {
-    const struct job_outcome *o = &row->outcome;
-    struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "INSERT INTO trial (search_id, job_id, attempt_id, asked, told, resource, lineage, draw, reason, "
-                   "outcome,"
-                   " failure, objective, steps, seconds, bytes, device_seconds)"
-                   " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                   &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, search_id);
-    stmt_bind_int(s, 2, o->job_id);
-    stmt_bind_positive_or_null(s, 3, o->attempt_id);
-    stmt_bind_positive_or_null(s, 4, row->asked);
-    stmt_bind_positive_or_null(s, 5, row->told);
-    stmt_bind_double(s, 6, row->resource);
-    stmt_bind_text(s, 7, row->lineage);
-    stmt_bind_int(s, 8, row->draw);
-    stmt_bind_text(s, 9, row->reason);
-    stmt_bind_text(s, 10, row->told ? o->state : NULL);
-    stmt_bind_text(s, 11, row->told ? o->failure : NULL);
-    stmt_bind_double(s, 12, row->told ? o->objective : NAN);
-    stmt_bind_double(s, 13, row->told ? o->steps : NAN);
-    stmt_bind_double(s, 14, row->told ? o->seconds : NAN);
-    stmt_bind_double(s, 15, row->told ? o->bytes : NAN);
-    stmt_bind_double(s, 16, row->told ? o->device_seconds : NAN);
-    int rc = stmt_run(s, e);
-    *id = db_last_id(db);
-    stmt_free(s);
+    static const struct job_outcome untold = {.objective = NAN,
+                                              .steps = NAN,
+                                              .seconds = NAN,
+                                              .bytes = NAN,
+                                              .device_seconds = NAN};
+    const struct job_outcome *o = row->told ? &row->outcome : &untold;
+    int rc = db_insert(db,
+                       "INSERT INTO trial (search_id, job_id, attempt_id, asked, told, resource, lineage, draw, reason,"
+                       " outcome, failure, objective, steps, seconds, bytes, device_seconds)"
+                       " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                       VALUES(sql_int(search_id), sql_int(row->outcome.job_id), sql_positive(row->outcome.attempt_id),
+                              sql_positive(row->asked), sql_positive(row->told), sql_real(row->resource),
+                              sql_text(row->lineage), sql_int(row->draw), sql_text(row->reason), sql_text(o->state),
+                              sql_text(o->failure), sql_real(o->objective), sql_real(o->steps), sql_real(o->seconds),
+                              sql_real(o->bytes), sql_real(o->device_seconds)),
+                       id, e);
     FAULT(TRIAL_ASKED);
     return rc;
 }
 
 int trial_attach(struct db *db, int64_t id, int64_t attempt_id, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db, "UPDATE trial SET attempt_id = ?2 WHERE id = ?1", &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, id);
-    stmt_bind_positive_or_null(s, 2, attempt_id);
-    return stmt_run_once(s, e);
+    return db_run(db, "UPDATE trial SET attempt_id = ?2 WHERE id = ?1", VALUES(sql_int(id), sql_positive(attempt_id)),
+                  e);
 }
 
 int trial_record_outcome(struct db *db, int64_t id, int64_t told, const struct job_outcome *o, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "UPDATE trial SET told = ?2, outcome = ?3, failure = ?4, objective = ?5, steps = ?6, seconds = ?7,"
-                   " bytes = ?8, device_seconds = ?9, attempt_id = ?10 WHERE id = ?1",
-                   &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, id);
-    stmt_bind_int(s, 2, told);
-    stmt_bind_text(s, 3, o->state);
-    stmt_bind_text(s, 4, o->failure);
-    stmt_bind_double(s, 5, o->objective);
-    stmt_bind_double(s, 6, o->steps);
-    stmt_bind_double(s, 7, o->seconds);
-    stmt_bind_double(s, 8, o->bytes);
-    stmt_bind_double(s, 9, o->device_seconds);
-    stmt_bind_positive_or_null(s, 10, o->attempt_id);
-    int rc = stmt_run_once(s, e);
+    int rc = db_run(db,
+                    "UPDATE trial SET told = ?2, outcome = ?3, failure = ?4, objective = ?5, steps = ?6, seconds = ?7,"
+                    " bytes = ?8, device_seconds = ?9, attempt_id = ?10 WHERE id = ?1",
+                    VALUES(sql_int(id), sql_int(told), sql_text(o->state), sql_text(o->failure), sql_real(o->objective),
+                           sql_real(o->steps), sql_real(o->seconds), sql_real(o->bytes), sql_real(o->device_seconds),
+                           sql_positive(o->attempt_id)),
+                    e);
     FAULT(TRIAL_TOLD);
     return rc;
 }
 
 int trial_reopen_job(struct db *db, int64_t job_id, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(db, "UPDATE job SET state = ?2 WHERE id = ?1 AND state = ?3", &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, job_id);
-    stmt_bind_text(s, 2, job_state_names[job_transition(JOB_OK, JOB_REOPEN).next]);
-    stmt_bind_text(s, 3, job_state_names[JOB_OK]);
-    return stmt_run_once(s, e);
+    return db_run(db, "UPDATE job SET state = ?2 WHERE id = ?1 AND state = ?3",
+                  VALUES(sql_int(job_id), sql_text(job_state_names[job_transition(JOB_OK, JOB_REOPEN).next]),
+                         sql_text(job_state_names[JOB_OK])),
+                  e);
 }
 
 /* --- outcomes of jobs --- */
@@ -186,10 +134,9 @@ int job_outcomes_read(struct db *db, const struct job_outcome_query *query, job_
     const char *sql = query->job_id ? JOB_OUTCOMES "j.id = ?1"
                                     : JOB_OUTCOMES
                           "j.sweep_id = ?1 AND (j.state IN ('ok', 'failed') OR j.witness_id IS NOT NULL) ORDER BY j.id";
-    if (db_prepare(db, sql, &s, e) < 0)
+    if (db_query(db, sql, VALUES(sql_int(query->job_id ? query->job_id : query->sweep_id), sql_text(query->objective)),
+                 &s, e) < 0)
         return -1;
-    stmt_bind_int(s, 1, query->job_id ? query->job_id : query->sweep_id);
-    stmt_bind_text(s, 2, query->objective);
     int rc;
     while ((rc = stmt_next(s, e)) > 0) {
         const struct job_outcome o = {stmt_int(s, 0),           stmt_int(s, 1),           stmt_text(s, 2),

@@ -4,6 +4,7 @@
 #include "config/template.h"
 #include "sweep_file/schema.h"
 #include "sweep_file/sections.h"
+#include "sweep_file/values.h"
 #include "util/memory.h"
 #include "util/parse.h"
 
@@ -13,26 +14,10 @@ static const char *const auto_modes[] = {"keep", "resolve"};
 
 static void read_sections_of_user(const struct reading *r, const struct toml_node *list, struct deepspeed_settings *d)
 {
-    char **sections = xcalloc(list->child_count + 1, sizeof *sections);
-    for (size_t i = 0; i < list->child_count; i++) {
+    for (size_t i = 0; i < list->child_count; i++)
         check_not_blank(r, &list->children[i], "sections");
-        sections[i] = xstrdup(list->children[i].text);
-    }
-    for (char **s = d->sections; s && *s; s++)
-        free(*s);
-    free(d->sections);
-    d->sections = sections;
-}
-
-static struct setting *argument_slot(struct deepspeed_settings *d, const char *name)
-{
-    for (size_t i = 0; i < d->argument_count; i++)
-        if (strcmp(d->arguments[i].name, name) == 0)
-            return &d->arguments[i];
-    d->arguments = array_grow(d->arguments, d->argument_count, sizeof *d->arguments);
-    struct setting *slot = &d->arguments[d->argument_count++];
-    *slot = (struct setting){.name = xstrdup(name)};
-    return slot;
+    strings_free(d->sections);
+    d->sections = toml_strings(list);
 }
 
 /* A flag with or without its dashes, as it stands in files that DeepSpeed reads; without a value of its own. */
@@ -52,9 +37,8 @@ static void read_argument(const struct reading *r, const struct toml_node *node,
                          node->text);
         return;
     }
-    struct setting *slot = argument_slot(d, name);
-    free(slot->value);
-    slot->value = xstrdup(node->text);
+    struct setting *slot = setting_slot(&d->arguments, &d->argument_count, name);
+    text_replace(&slot->value, xstrdup(node->text));
     slot->at = reading_at_key(r, node);
 }
 
@@ -88,8 +72,7 @@ void read_deepspeed(const struct reading *r, const struct toml_node *table)
         d->at = reading_at_key(r, table);
     }
     if (found[DEEPSPEED_CONFIG] && check_not_blank(r, found[DEEPSPEED_CONFIG], "config")) {
-        free(d->config);
-        d->config = xstrdup(found[DEEPSPEED_CONFIG]->text);
+        text_replace(&d->config, xstrdup(found[DEEPSPEED_CONFIG]->text));
         d->config_at = reading_at_value(r, found[DEEPSPEED_CONFIG]);
     }
     if (found[DEEPSPEED_AUTO])

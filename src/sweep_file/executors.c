@@ -24,8 +24,7 @@ static void read_text_of(const struct reading *r, const struct toml_node *node, 
         problem_at_value(r, node, "%s must not contain a line break", key);
         return;
     }
-    free(*member);
-    *member = xstrdup(node->text);
+    text_replace(member, xstrdup(node->text));
 }
 
 static void read_text(const struct reading *r, const struct toml_node *node, char **member)
@@ -175,8 +174,7 @@ static void read_devices(const struct reading *r, const struct toml_node *node, 
         else
             buffer_printf(&names, "%lld", (long long)name->integer);
     }
-    free(c->device_names);
-    c->device_names = buffer_take(&names);
+    text_replace(&c->device_names, buffer_take(&names));
     c->devices = (int64_t)node->child_count;
 }
 

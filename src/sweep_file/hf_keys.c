@@ -29,28 +29,10 @@ static bool has_meaning(const struct sweep *s, const struct block *block, const 
     return found;
 }
 
-static void add_axis(struct block *block, const struct hf_key *key, struct position at)
-{
-    block->axes = array_grow(block->axes, block->axis_count, sizeof *block->axes);
-    struct axis *axis = &block->axes[block->axis_count++];
-    *axis = (struct axis){.keys = xcalloc(1, sizeof *axis->keys),
-                          .key_count = 1,
-                          .values = xcalloc(1, sizeof *axis->values),
-                          .value_count = 1,
-                          .at = at,
-                          .is_from_file = true};
-    axis->keys[0] = xstrdup(key->name);
-    axis->values[0] = value_copy(&key->value);
-}
-
 /* A sweep whose file has changed is another sweep. */
 static void keep_text(struct sweep *s, const struct buffer *text)
 {
-    struct buffer all = BUFFER_INIT;
-    buffer_add_text(&all, s->profile_text);
-    buffer_add(&all, text->data, text->length);
-    free(s->profile_text);
-    s->profile_text = buffer_take(&all);
+    text_replace(&s->profile_text, xasprintf("%s%s", s->profile_text, buffer_text(text)));
 }
 
 void hf_keys_add(const struct reading *r, const struct toml_node *node, struct block *block)
@@ -66,7 +48,8 @@ void hf_keys_add(const struct reading *r, const struct toml_node *node, struct b
         keep_text(r->sweep, &text);
     for (size_t i = 0; i < keys.count; i++)
         if (!has_meaning(r->sweep, block, keys.items[i].name))
-            add_axis(block, &keys.items[i], reading_at_value(r, node));
+            block_add_key(block, keys.items[i].name, &keys.items[i].value, reading_at_value(r, node))->is_from_file =
+                true;
     hf_keys_free(&keys);
     buffer_free(&text);
     free(path);

@@ -37,8 +37,7 @@ static void read_column(const struct reading *r, const struct toml_node *node, c
     if (!expression)
         return;
     struct import_column *column = column_named(&r->sweep->import, like, node->key);
-    free(column->expression);
-    column->expression = expression;
+    text_replace(&column->expression, expression);
     column->at = reading_at_key(r, node);
 }
 
@@ -54,9 +53,7 @@ static void read_state(const struct reading *r, const struct toml_node *node)
 {
     struct import_config *c = &r->sweep->import;
     size_t i = 0;
-    if (!schema_expect(r, node, node->key, TYPE_STRING))
-        return;
-    if (!check_outcome(r, node))
+    if (!schema_expect(r, node, node->key, TYPE_STRING) || !check_outcome(r, node))
         return;
     while (i < c->state_count && strcmp(c->states[i].value, node->key) != 0)
         i++;
@@ -64,8 +61,7 @@ static void read_state(const struct reading *r, const struct toml_node *node)
         c->states = array_grow(c->states, c->state_count++, sizeof *c->states);
         c->states[i] = (struct import_state){.value = xstrdup(node->key)};
     }
-    free(c->states[i].outcome);
-    c->states[i].outcome = xstrdup(node->text);
+    text_replace(&c->states[i].outcome, xstrdup(node->text));
     c->states[i].at = reading_at_key(r, node);
 }
 
@@ -98,8 +94,7 @@ static void read_text(const struct reading *r, const struct toml_node *node, cha
 {
     if (!node || !check_not_blank(r, node, node->key))
         return;
-    free(*text);
-    *text = xstrdup(node->text);
+    text_replace(text, xstrdup(node->text));
     *at = reading_at_value(r, node);
 }
 

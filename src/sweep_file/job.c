@@ -11,20 +11,6 @@
 
 #define MOST_REPEATS 1000000
 
-static char **copy_list(const struct toml_node *list)
-{
-    char **copy = xcalloc(list->child_count + 1, sizeof *copy);
-    for (size_t i = 0; i < list->child_count; i++)
-        copy[i] = xstrdup(list->children[i].text);
-    return copy;
-}
-
-static void replace_text(char **text, char *with)
-{
-    free(*text);
-    *text = with;
-}
-
 static void replace_list(char ***list, char **with)
 {
     strings_free(*list);
@@ -55,7 +41,7 @@ void read_command(const struct reading *r, const struct toml_node *node, char **
         check_template(r, node);
     for (size_t i = 0; i < node->child_count; i++)
         check_template(r, &node->children[i]);
-    replace_list(out, node->kind == NODE_STRING ? shell_command(node->text) : copy_list(node));
+    replace_list(out, node->kind == NODE_STRING ? shell_command(node->text) : toml_strings(node));
     *is_line = node->kind == NODE_STRING;
     *at = reading_at_value(r, node);
 }
@@ -67,17 +53,6 @@ static bool is_variable_name(const char *name)
     while (isalnum((unsigned char)*name) || *name == '_')
         name++;
     return !*name;
-}
-
-static struct setting *setting_slot(struct setting **list, size_t *count, const char *name)
-{
-    for (size_t i = 0; i < *count; i++)
-        if (strcmp((*list)[i].name, name) == 0)
-            return &(*list)[i];
-    *list = array_grow(*list, *count, sizeof **list);
-    struct setting *setting = &(*list)[(*count)++];
-    *setting = (struct setting){.name = xstrdup(name)};
-    return setting;
 }
 
 static void read_variable(const struct reading *r, const struct toml_node *node)
@@ -93,7 +68,7 @@ static void read_variable(const struct reading *r, const struct toml_node *node)
         return;
     struct job_config *job = &r->sweep->job;
     struct setting *setting = setting_slot(&job->environment, &job->environment_count, node->key);
-    replace_text(&setting->value, constant_text(node));
+    text_replace(&setting->value, constant_text(node));
     setting->at = reading_at_key(r, node);
 }
 
@@ -116,7 +91,7 @@ static void read_versions(const struct reading *r, const struct toml_node *table
             continue;
         check_not_blank(r, node, node->key);
         struct setting *version = setting_slot(&job->versions, &job->version_count, node->key);
-        replace_text(&version->value, xstrdup(node->text));
+        text_replace(&version->value, xstrdup(node->text));
         version->at = reading_at_key(r, node);
     }
 }
@@ -136,7 +111,7 @@ static void read_variable_names(const struct reading *r, const struct toml_node 
         if (!is_variable_name(list->children[i].text) && !(patterns && is_name_pattern(list->children[i].text)))
             problem_at_value(r, &list->children[i], "\"%s\" cannot be the name of an environment variable",
                              list->children[i].text);
-    replace_list(out, copy_list(list));
+    replace_list(out, toml_strings(list));
 }
 
 /* --- times --- */
@@ -183,7 +158,7 @@ void read_timeout(const struct reading *r, const struct toml_node *node, char **
         free(text);
         return;
     }
-    replace_text(out, text);
+    text_replace(out, text);
     *at = reading_at_value(r, node);
 }
 
@@ -241,7 +216,7 @@ void read_job(const struct reading *r, const struct toml_node *table)
     if (found[JOB_SECRETS])
         read_variable_names(r, found[JOB_SECRETS], false, &job->secrets);
     if (found[JOB_CWD] && check_not_blank(r, found[JOB_CWD], "cwd") && check_template(r, found[JOB_CWD]))
-        replace_text(&job->directory, xstrdup(found[JOB_CWD]->text));
+        text_replace(&job->directory, xstrdup(found[JOB_CWD]->text));
     if (found[JOB_REPEAT] && check_range(r, found[JOB_REPEAT], 1, MOST_REPEATS))
         job->repeat = found[JOB_REPEAT]->integer;
     read_times(r, found);

@@ -12,6 +12,12 @@ static bool is_key(const char *text)
     return length > 0 && !text[length];
 }
 
+static void check_is_key(const struct reading *r, const struct toml_node *node)
+{
+    if (node->kind == NODE_STRING && !is_key(node->text))
+        problem_at_value(r, node, "\"%s\" cannot be a key", node->text);
+}
+
 static void walk(const struct reading *r, const struct toml_node *node, const char *prefix,
                  void (*take)(const struct reading *r, const struct toml_node *node, const char *name))
 {
@@ -32,15 +38,10 @@ void walk_dotted(const struct reading *r, const struct toml_node *table,
 
 static char **key_list(const struct reading *r, const struct toml_node *node)
 {
-    size_t count = node->kind == NODE_STRING ? 1 : node->child_count;
-    const struct toml_node *first = node->kind == NODE_STRING ? node : node->children;
-    char **keys = xcalloc(count + 1, sizeof *keys);
-    for (size_t i = 0; i < count; i++) {
-        if (!is_key(first[i].text))
-            problem_at_value(r, &first[i], "\"%s\" cannot be a key", first[i].text);
-        keys[i] = xstrdup(first[i].text);
-    }
-    return keys;
+    check_is_key(r, node);
+    for (size_t i = 0; node->kind == NODE_LIST && i < node->child_count; i++)
+        check_is_key(r, &node->children[i]);
+    return toml_strings(node);
 }
 
 static struct synonym *synonym_slot(const struct reading *r, const struct toml_node *node, const char *name)
@@ -50,10 +51,8 @@ static struct synonym *synonym_slot(const struct reading *r, const struct toml_n
         struct synonym *old = &s->synonyms[i];
         if (strcmp(old->name, name) != 0)
             continue;
-        if (!reading_replaces(r, &old->at)) {
-            problem_twice(r, node, name, &old->at);
+        if (!check_replaces(r, node, name, &old->at))
             return NULL;
-        }
         synonym_free(old);
         return old;
     }
@@ -90,10 +89,8 @@ static struct inert *inert_slot(const struct reading *r, const struct toml_node 
         struct inert *old = &s->inert[i];
         if (strcmp(old->key, key) != 0)
             continue;
-        if (!reading_replaces(r, &old->at)) {
-            problem_twice(r, node, key, &old->at);
+        if (!check_replaces(r, node, key, &old->at))
             return NULL;
-        }
         inert_free(old);
         return old;
     }
@@ -107,9 +104,7 @@ static void read_inert_key(const struct reading *r, const struct toml_node *node
         problem_at_key(r, node, "\"%s\" cannot be a key", key);
         return;
     }
-    if (!schema_expect(r, node, key, TYPE_STRING))
-        return;
-    if (!check_not_blank(r, node, key))
+    if (!schema_expect(r, node, key, TYPE_STRING) || !check_not_blank(r, node, key))
         return;
     struct inert *slot = inert_slot(r, node, key);
     if (slot)

@@ -62,26 +62,20 @@ static char *key_pattern(const char *key)
     return buffer_take(&b);
 }
 
-static void set_text(char **text, char *with)
-{
-    free(*text);
-    *text = with;
-}
-
 static void read_key(const struct reading *r, const struct toml_node *node, struct metric *m)
 {
     if (!check_not_blank(r, node, "key"))
         return;
     m->reader = READER_REGEX;
     m->written_unit = true;
-    set_text(&m->pattern, key_pattern(node->text));
+    text_replace(&m->pattern, key_pattern(node->text));
 }
 
 static void read_regex(const struct reading *r, const struct toml_node *node, struct metric *m)
 {
     check_regex(r, node, m->written_unit ? 2 : 1);
     m->reader = READER_REGEX;
-    set_text(&m->pattern, xstrdup(node->text));
+    text_replace(&m->pattern, xstrdup(node->text));
 }
 
 static void read_path(const struct reading *r, const struct toml_node *node, struct metric *m)
@@ -89,7 +83,7 @@ static void read_path(const struct reading *r, const struct toml_node *node, str
     if (!is_dotted_path(node->text))
         problem_at_value(r, node, "%s must be a dotted path, such as \"results.0.value\"", node->key);
     m->reader = strcmp(node->key, "json") == 0 ? READER_JSON : READER_JSONL;
-    set_text(&m->path, xstrdup(node->text));
+    text_replace(&m->path, xstrdup(node->text));
 }
 
 static void read_column(const struct reading *r, const struct toml_node *node, struct metric *m)
@@ -97,7 +91,7 @@ static void read_column(const struct reading *r, const struct toml_node *node, s
     if (!check_not_blank(r, node, "csv"))
         return;
     m->reader = READER_CSV;
-    set_text(&m->path, xstrdup(node->text));
+    text_replace(&m->path, xstrdup(node->text));
 }
 
 static const struct {
@@ -135,7 +129,7 @@ static void read_metric_file(const struct reading *r, const struct toml_node *fi
         problem_at_key(r, file, "file needs one of regex, key, json, jsonl and csv");
     else if (!is_inside_path(file->text))
         problem_at_value(r, file, "file must be a path inside the job directory");
-    set_text(&m->file, xstrdup(file->text));
+    text_replace(&m->file, xstrdup(file->text));
 }
 
 static void read_scale(const struct reading *r, const struct toml_node *scale, struct metric *m)
@@ -153,7 +147,7 @@ static void read_numerator(const struct reading *r, const struct toml_node *node
         problem_at_value(r, node,
                          "numerator must be a JSON file inside the job directory and a dotted path, such as "
                          "\"config.json:batch.size\"");
-    set_text(&m->numerator, xstrdup(node->text));
+    text_replace(&m->numerator, xstrdup(node->text));
     free(file);
 }
 
@@ -224,7 +218,7 @@ static void read_fallbacks(const struct reading *r, const struct toml_node *node
 static void read_unit(const struct toml_node *unit, struct metric *m)
 {
     if (unit)
-        set_text(&m->unit, xstrdup(unit->text));
+        text_replace(&m->unit, xstrdup(unit->text));
 }
 
 static void read_better(const struct reading *r, const struct toml_node *better, struct metric *m)
@@ -257,7 +251,7 @@ static void read_meaning(const struct reading *r, const struct toml_node *const 
     if (found[METRIC_MEANS])
         m->means = 1 + check_choice(r, found[METRIC_MEANS], metric_meaning_names, (size_t)metric_meaning_count);
     if (found[METRIC_RANK])
-        set_text(&m->rank, constant_text(found[METRIC_RANK]));
+        text_replace(&m->rank, constant_text(found[METRIC_RANK]));
 }
 
 /* The metric of that name, made when there is none. One that is there comes from a profile: it is emptied when the
@@ -318,10 +312,8 @@ static struct metric *derived_metric_slot(const struct reading *r, const struct 
         problem_at_key(r, node, "every attempt has a built-in metric \"%s\"; choose another name", node->key);
         return NULL;
     }
-    if (known && !reading_replaces(r, &known->at)) {
-        problem_twice(r, node, node->key, &known->at);
+    if (known && !check_replaces(r, node, node->key, &known->at))
         return NULL;
-    }
     return metric_slot(&r->sweep->job, node->key, true);
 }
 

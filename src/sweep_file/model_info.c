@@ -55,14 +55,6 @@ static void read_key(const struct reading *r, const struct toml_node *node, cons
     m->keys[m->key_count++] = (struct model_info_key){xstrdup(name), plain_value(node), reading_at_key(r, node)};
 }
 
-static void read_without(const struct reading *r, const struct toml_node *list)
-{
-    struct model_info_config *m = &r->sweep->model_info;
-    m->without = xcalloc(list->child_count + 1, sizeof *m->without);
-    for (size_t i = 0; i < list->child_count; i++)
-        m->without[i] = xstrdup(list->children[i].text);
-}
-
 void read_model_info(const struct reading *r, const struct toml_node *table)
 {
     struct model_info_config *m = &r->sweep->model_info;
@@ -77,7 +69,7 @@ void read_model_info(const struct reading *r, const struct toml_node *table)
     if (found[MODEL_INFO_WITH])
         walk_dotted(r, found[MODEL_INFO_WITH], read_key);
     if (found[MODEL_INFO_WITHOUT])
-        read_without(r, found[MODEL_INFO_WITHOUT]);
+        m->without = toml_strings(found[MODEL_INFO_WITHOUT]);
     for (int i = 0; i < FACT_COUNT; i++)
         if (found[places[i].key])
             read_fact(r, found[places[i].key], places[i].is_size, &m->facts[i]);

@@ -75,40 +75,23 @@ static void put_key(struct sweep *s, const struct model_info_key *key)
         section->blocks = xcalloc(1, sizeof *section->blocks);
         section->blocks[section->block_count++].at = key->at;
     }
-    struct block *block = &section->blocks[0];
-    block->axes = array_grow(block->axes, block->axis_count, sizeof *block->axes);
-    struct axis *axis = &block->axes[block->axis_count++];
-    *axis = (struct axis){.keys = xcalloc(1, sizeof *axis->keys),
-                          .key_count = 1,
-                          .values = xcalloc(1, sizeof *axis->values),
-                          .value_count = 1,
-                          .at = key->at};
-    axis->keys[0] = xstrdup(key->name);
-    axis->values[0] = value_copy(&key->value);
+    block_add_key(&section->blocks[0], key->name, &key->value, key->at);
 }
 
 /* --- the job --- */
-
-static void replace_text(char **text, char *with)
-{
-    free(*text);
-    *text = with;
-}
 
 static void set_command(struct sweep *s)
 {
     struct model_info_config *m = &s->model_info;
     if (m->command) {
-        for (char **word = s->job.command; word && *word; word++)
-            free(*word);
-        free(s->job.command);
+        strings_free(s->job.command);
         s->job.command = m->command;
         s->job.command_is_line = m->command_is_line;
         s->job.command_at = m->command_at;
         m->command = NULL;
     }
     if (m->timeout) {
-        replace_text(&s->job.timeout, m->timeout);
+        text_replace(&s->job.timeout, m->timeout);
         s->job.timeout_at = m->timeout_at;
         m->timeout = NULL;
     }
@@ -195,9 +178,9 @@ int model_info_sweep(const struct sweep *s, struct sweep **out, struct error *e)
     job->predict.prune = PRUNE_OFF;
     job->search.given = job->search.run_full_experiment = false;
     memset(job->deepspeed.profile_steps, 0, sizeof job->deepspeed.profile_steps);
-    replace_text(&job->name, xasprintf("%s: model information", s->name));
-    replace_text(&job->text, describe(job));
-    replace_text(&job->profile_text, xstrdup(""));
+    text_replace(&job->name, xasprintf("%s: model information", s->name));
+    text_replace(&job->text, describe(job));
+    text_replace(&job->profile_text, xstrdup(""));
     job->hash = hash_bytes(job->text, strlen(job->text));
     *out = job;
     return 0;

@@ -292,11 +292,10 @@ static void read_mixer(const struct reading *r, const struct toml_node *node, co
             known[count++] = m->keys[k].kinds.items[i];
             good |= strcmp(node->text, m->keys[k].kinds.items[i]) == 0;
         }
-    const char *near = good ? NULL : suggest_nearest(node->text, known, count);
-    if (near)
-        problem_at_value(r, node, "the model space has no mixer \"%s\"; did you mean \"%s\"?", node->text, near);
-    else if (!good)
-        problem_at_value(r, node, "the model space has no mixer \"%s\"", node->text);
+    char *hint = good ? NULL : suggest_hint(node->text, known, count);
+    if (hint)
+        problem_at_value(r, node, "the model space has no mixer \"%s\"%s", node->text, hint);
+    free(hint);
     free(known);
     f->mixer = xstrdup(node->text);
 }
@@ -393,11 +392,10 @@ static void check_each(const struct reading *r, const struct toml_node *node, co
     }
     for (size_t i = 0; i < count; i++)
         good |= strcmp(known[i], name) == 0;
-    const char *near = good ? NULL : suggest_nearest(name, known, count);
-    if (near)
-        problem_at_value(r, node, "the model space has no key \"%s\" to sample by; did you mean \"%s\"?", name, near);
-    else if (!good)
-        problem_at_value(r, node, "the model space has no key \"%s\" to sample by", name);
+    char *hint = good ? NULL : suggest_hint(name, known, count);
+    if (hint)
+        problem_at_value(r, node, "the model space has no key \"%s\" to sample by%s", name, hint);
+    free(hint);
     free(known);
 }
 
@@ -463,10 +461,8 @@ static void read_samples(const struct reading *r, const struct toml_node *list, 
 static struct model_space_table *table_slot(const struct reading *r, const struct toml_node *table)
 {
     struct model_space_table *old = r->sweep->model_space;
-    if (old && !reading_replaces(r, &old->at)) {
-        problem_twice(r, table, "model_space", &old->at);
+    if (old && !check_replaces(r, table, "model_space", &old->at))
         return NULL;
-    }
     model_space_table_free(old);
     r->sweep->model_space = xcalloc(1, sizeof *old);
     return r->sweep->model_space;

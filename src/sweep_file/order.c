@@ -24,10 +24,8 @@ static struct order_entry *slot_of(const struct reading *r, const struct toml_no
         struct order_entry *old = &p->order[i];
         if (strcmp(old->expression, expression) != 0)
             continue;
-        if (!reading_replaces(r, &old->at)) {
-            problem_twice(r, node, expression, &old->at);
+        if (!check_replaces(r, node, expression, &old->at))
             return NULL;
-        }
         order_entry_free(old);
         return old;
     }

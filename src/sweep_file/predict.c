@@ -47,10 +47,8 @@ static double number_of(const struct toml_node *node)
 static void read_text(const struct reading *r, const struct toml_node *node, size_t offset)
 {
     char **member = (char **)(void *)((char *)&r->sweep->predict + offset);
-    if (!check_not_blank(r, node, node->key))
-        return;
-    free(*member);
-    *member = xstrdup(node->text);
+    if (check_not_blank(r, node, node->key))
+        text_replace(member, xstrdup(node->text));
 }
 
 static void read_number(const struct reading *r, const struct toml_node *node, size_t i)
@@ -77,8 +75,7 @@ static void read_key(const struct reading *r, const struct toml_node *node)
         p->keys = array_grow(p->keys, p->key_count++, sizeof *p->keys);
         p->keys[i] = (struct predict_key){.name = xstrdup(node->key)};
     }
-    free(p->keys[i].expression);
-    p->keys[i].expression = expression;
+    text_replace(&p->keys[i].expression, expression);
     p->keys[i].is_default = r->is_carried;
     p->keys[i].at = reading_at_key(r, node);
 }

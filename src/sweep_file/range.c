@@ -77,8 +77,9 @@ bool range_read(const struct reading *r, const struct toml_node *node, struct nu
 int64_t range_at(const struct number_range *range, uint64_t position)
 {
     int64_t value = range->first;
+    /* The sum is within the range, the product need not be: from -2^63 on it takes 64 bits without a sign. */
     if (range->step)
-        return value + range->step * (int64_t)position;
+        return (int64_t)((uint64_t)value + (uint64_t)range->step * position);
     while (position-- > 0)
         value *= range->factor;
     return value;

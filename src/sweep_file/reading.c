@@ -118,18 +118,16 @@ void reading_excuse(const struct reading *r, const struct toml_node *node)
     excuse_below(r->problems, node, "");
 }
 
-void problem_twice(const struct reading *r, const struct toml_node *node, const char *name,
-                   const struct position *first)
+bool check_replaces(const struct reading *r, const struct toml_node *node, const char *name,
+                    const struct position *first)
 {
     if (first->file == r->file)
         problem_at_value(r, node, "\"%s\" is given twice (first on line %d)", name, first->line);
-    else
+    else if (!sweep_in_profile(r->sweep, first))
         problem_at_value(r, node, "\"%s\" is given twice (first at %s:%d)", name, first->file, first->line);
-}
-
-bool reading_replaces(const struct reading *r, const struct position *first)
-{
-    return first->file != r->file && sweep_in_profile(r->sweep, first);
+    else
+        return true;
+    return false;
 }
 
 bool check_not_blank(const struct reading *r, const struct toml_node *string, const char *what)
@@ -249,9 +247,9 @@ int check_choice(const struct reading *r, const struct toml_node *string, const 
     struct buffer list = BUFFER_INIT;
     for (size_t i = 0; i < count; i++)
         buffer_printf(&list, "%s\"%s\"", i == 0 ? "" : i + 1 == count ? " or " : ", ", choices[i]);
-    const char *near = suggest_nearest(string->text, choices, count);
-    problem_at_value(r, string, "%s must be %s%s%s%s", string->key, buffer_text(&list), near ? "; did you mean \"" : "",
-                     near ? near : "", near ? "\"?" : "");
+    char *hint = suggest_hint(string->text, choices, count);
+    problem_at_value(r, string, "%s must be %s%s", string->key, buffer_text(&list), hint);
+    free(hint);
     buffer_free(&list);
     return -1;
 }

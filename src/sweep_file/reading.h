@@ -61,13 +61,10 @@ void problem_at_value(const struct reading *r, const struct toml_node *node, con
  * or a list of tables, the keys below it. */
 void reading_excuse(const struct reading *r, const struct toml_node *node);
 
-/* Complains at the value that `name` was given before. */
-void problem_twice(const struct reading *r, const struct toml_node *node, const char *name,
-                   const struct position *first);
-
-/* Whether a second entry of one name replaces the first, given where that one was written: so it is when a profile
- * wrote the first and something else writes the second. */
-bool reading_replaces(const struct reading *r, const struct position *first);
+/* Whether a second entry of one name, at `node`, replaces the first, given where that one was written: so it is when a
+ * profile wrote the first and something else writes the second. Complains at the value where not. */
+bool check_replaces(const struct reading *r, const struct toml_node *node, const char *name,
+                    const struct position *first);
 
 /* --- checks of single values; each complains at the value and returns false --- */
 

@@ -38,13 +38,11 @@ static struct derived *derived_slot(const struct reading *r, const struct toml_n
 {
     struct sweep *s = r->sweep;
     struct derived *d = find_derived(s, node->key);
-    if (d && reading_replaces(r, &d->at)) {
+    if (d && !check_replaces(r, node, node->key, &d->at))
+        return NULL;
+    if (d) {
         derived_free(d);
         return d;
-    }
-    if (d) {
-        problem_twice(r, node, node->key, &d->at);
-        return NULL;
     }
     s->derived = array_grow(s->derived, s->derived_count, sizeof *s->derived);
     return &s->derived[s->derived_count++];
@@ -82,13 +80,11 @@ static struct rule *rule_slot(const struct reading *r, const struct toml_node *n
 {
     struct sweep *s = r->sweep;
     struct rule *rule = find_rule(s, name->text);
-    if (rule && reading_replaces(r, &rule->at)) {
+    if (rule && !check_replaces(r, name, name->text, &rule->at))
+        return NULL;
+    if (rule) {
         rule_free(rule);
         return rule;
-    }
-    if (rule) {
-        problem_twice(r, name, name->text, &rule->at);
-        return NULL;
     }
     s->rules = array_grow(s->rules, s->rule_count, sizeof *s->rules);
     return &s->rules[s->rule_count++];
@@ -194,9 +190,7 @@ static void unknown_in_retry(const struct reading *r, const struct toml_node *no
 
 static void read_retry_limit(const struct reading *r, const struct toml_node *node)
 {
-    if (!schema_expect(r, node, node->key, TYPE_INT))
-        return;
-    if (!check_range(r, node, 1, MOST_ATTEMPTS))
+    if (!schema_expect(r, node, node->key, TYPE_INT) || !check_range(r, node, 1, MOST_ATTEMPTS))
         return;
     struct retry_limit *limit = retry_slot(r->sweep, node->key);
     limit->attempts = node->integer;

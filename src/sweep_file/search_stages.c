@@ -88,36 +88,22 @@ void read_search_stages(const struct reading *r, const struct toml_node *list)
 
 /* --- when all files are read --- */
 
-static bool is_replicate(const struct sweep *s, const char *key, const char *qualified)
-{
-    return word_list_has(&s->replicates, key) || word_list_has(&s->replicates, qualified);
-}
-
 static bool check_key(const struct reading *r, const struct words *keys, struct listed_word *word)
 {
-    int kind = 0;
-    const char *key = NULL;
-    size_t sections = sections_with(keys, word->text, &kind, &key);
-    char *qualified = sections ? xasprintf("%s.%s", section_names[kind], key) : NULL;
-    if (sections == 0)
-        unknown_listed(r, keys, "free", word);
-    else if (sections > 1)
-        problems_add(r->problems, word->at, "free: several sections have a key \"%s\"; write \"%s\"", word->text,
-                     qualified);
-    else if (sweep_is_label(r->sweep, key))
+    struct listed_key key;
+    if (!listed_key_find(r, keys, "free", word, &key))
+        return false;
+    if (sweep_is_label(r->sweep, key.key))
         problems_add(r->problems, word->at,
                      "free: \"%s\" does not count towards identity ([sweep] note), so there is nothing to choose",
                      word->text);
-    else if (is_replicate(r->sweep, key, qualified))
+    else if (is_replicate_key(r->sweep, &key))
         problems_add(r->problems, word->at, "free: \"%s\" is a replicate key, so its jobs are one configuration",
                      word->text);
     else {
-        free(word->text);
-        word->text = xstrdup(qualified);
-        free(qualified);
+        listed_word_qualify(word, &key);
         return true;
     }
-    free(qualified);
     return false;
 }
 
@@ -136,11 +122,9 @@ static void free_tied(struct search_stage *stage, enum section_kind kind, const 
     for (size_t k = 0; k < axis->key_count; k++)
         any |= is_free(stage, kind, axis->keys[k]);
     for (size_t k = 0; any && k < axis->key_count; k++) {
-        if (is_free(stage, kind, axis->keys[k]))
-            continue;
-        stage->free.items = array_grow(stage->free.items, stage->free.count, sizeof *stage->free.items);
-        stage->free.items[stage->free.count++] =
-            (struct listed_word){xasprintf("%s.%s", section_names[kind], axis->keys[k]), axis->at};
+        char *qualified = xasprintf("%s.%s", section_names[kind], axis->keys[k]);
+        word_list_add(&stage->free, qualified, axis->at);
+        free(qualified);
     }
 }
 
@@ -160,14 +144,12 @@ static void check_axis(const struct reading *r, const struct axis *axis)
         return;
     for (size_t k = 0; k < axis->key_count; k++) {
         const char *key = axis->keys[k];
-        char *qualified = xasprintf("%s.%s", section_names[SECTION_PARALLEL], key);
         if (!is_free_somewhere(&s->search, SECTION_PARALLEL, key) && !sweep_is_label(s, key) &&
-            !is_replicate(s, key, qualified))
+            !is_replicate_key(s, &(struct listed_key){SECTION_PARALLEL, key}))
             problems_add(r->problems, axis->at,
                          "\"%s\" has %zu values but is not free in any stage of [search], so only the first would be "
                          "tried; add it to `free` of a stage",
                          key, axis->value_count);
-        free(qualified);
     }
 }
 

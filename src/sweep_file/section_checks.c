@@ -151,7 +151,7 @@ static void check_words(const struct reading *r, const struct words *keys)
 
 /* --- replicates and groups --- */
 
-size_t sections_with(const struct words *keys, const char *name, int *kind, const char **key)
+static size_t sections_with(const struct words *keys, const char *name, struct listed_key *out)
 {
     const char *dot = strchr(name, '.');
     size_t found = 0;
@@ -162,8 +162,7 @@ size_t sections_with(const struct words *keys, const char *name, int *kind, cons
         const struct word *word = find_column(&keys[k], bare);
         if (!word || strcmp(word->text, bare) != 0)
             continue;
-        *kind = k;
-        *key = bare;
+        *out = (struct listed_key){(enum section_kind)k, bare};
         found++;
     }
     return found;
@@ -177,7 +176,8 @@ static bool is_derived(const struct sweep *s, const char *name)
     return false;
 }
 
-void unknown_listed(const struct reading *r, const struct words *keys, const char *list, const struct listed_word *word)
+static void unknown_listed(const struct reading *r, const struct words *keys, const char *list,
+                           const struct listed_word *word)
 {
     const char *near = NULL;
     for (int k = 0; k < SECTION_COUNT && !near; k++) {
@@ -192,10 +192,27 @@ void unknown_listed(const struct reading *r, const struct words *keys, const cha
                      near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 }
 
-static bool is_replicate(const struct sweep *s, enum section_kind kind, const char *key)
+bool listed_key_find(const struct reading *r, const struct words *keys, const char *list,
+                     const struct listed_word *word, struct listed_key *out)
 {
-    char *qualified = xasprintf("%s.%s", section_names[kind], key);
-    bool is = word_list_has(&s->replicates, key) || word_list_has(&s->replicates, qualified);
+    size_t sections = sections_with(keys, word->text, out);
+    if (sections == 0)
+        unknown_listed(r, keys, list, word);
+    else if (sections > 1)
+        problems_add(r->problems, word->at, "%s: several sections have a key \"%s\"; write \"%s.%s\"", list, word->text,
+                     section_names[out->kind], out->key);
+    return sections == 1;
+}
+
+void listed_word_qualify(struct listed_word *word, const struct listed_key *key)
+{
+    text_replace(&word->text, xasprintf("%s.%s", section_names[key->kind], key->key));
+}
+
+bool is_replicate_key(const struct sweep *s, const struct listed_key *key)
+{
+    char *qualified = xasprintf("%s.%s", section_names[key->kind], key->key);
+    bool is = word_list_has(&s->replicates, key->key) || word_list_has(&s->replicates, qualified);
     free(qualified);
     return is;
 }
@@ -209,67 +226,55 @@ static bool has_key(const struct axis *axis, const char *key)
 }
 
 /* A replicate key that moves together with another one has no replicates: where it differs, so does the other. */
-static void check_untied(const struct reading *r, enum section_kind kind, const char *key)
+static void check_untied(const struct reading *r, const struct listed_key *key)
 {
-    const struct section *section = &r->sweep->sections[kind];
+    const struct section *section = &r->sweep->sections[key->kind];
     for (size_t b = 0; b < section->block_count; b++)
         for (size_t a = 0; a < section->blocks[b].axis_count; a++) {
             const struct axis *axis = &section->blocks[b].axes[a];
-            for (size_t k = 0; has_key(axis, key) && k < axis->key_count; k++)
-                if (!is_replicate(r->sweep, kind, axis->keys[k]))
+            for (size_t k = 0; has_key(axis, key->key) && k < axis->key_count; k++)
+                if (!is_replicate_key(r->sweep, &(struct listed_key){key->kind, axis->keys[k]}))
                     problems_add(r->problems, axis->at,
                                  "\"%s\" is a replicate key, but it is tied to \"%s\": jobs that differ in one also "
                                  "differ in the other, so they are not replicates",
-                                 key, axis->keys[k]);
+                                 key->key, axis->keys[k]);
         }
 }
 
 static void check_replicate(const struct reading *r, const struct words *keys, struct listed_word *word)
 {
-    int kind = 0;
-    const char *key = NULL;
-    size_t sections = sections_with(keys, word->text, &kind, &key);
-    if (sections == 0 && is_derived(r->sweep, word->text)) {
+    struct listed_key key;
+    if (sections_with(keys, word->text, &key) == 0 && is_derived(r->sweep, word->text)) {
         problems_add(r->problems, word->at, "replicate: \"%s\" is derived; name the key from which it is derived",
                      word->text);
-    } else if (sections == 0) {
-        unknown_listed(r, keys, "replicate", word);
-    } else if (sections > 1) {
-        problems_add(r->problems, word->at, "replicate: several sections have a key \"%s\"; write \"%s.%s\"",
-                     word->text, section_names[kind], word->text);
-    } else if (sweep_is_label(r->sweep, key)) {
+        return;
+    }
+    if (!listed_key_find(r, keys, "replicate", word, &key))
+        return;
+    if (sweep_is_label(r->sweep, key.key)) {
         problems_add(r->problems, word->at,
                      "replicate: \"%s\" does not count towards identity ([sweep] note): jobs that differ only in it "
                      "are one job, which runs once",
                      word->text);
-    } else {
-        check_untied(r, (enum section_kind)kind, key);
-        char *qualified = xasprintf("%s.%s", section_names[kind], key);
-        free(word->text);
-        word->text = qualified;
+        return;
     }
+    check_untied(r, &key);
+    listed_word_qualify(word, &key);
 }
 
 static void check_group_key(const struct reading *r, const struct words *keys, struct listed_word *word)
 {
-    int kind = 0;
-    const char *key = NULL;
-    size_t sections = sections_with(keys, word->text, &kind, &key);
-    char *qualified = sections ? xasprintf("%s.%s", section_names[kind], key) : NULL;
-    if (sections > 1)
-        problems_add(r->problems, word->at, "group_by: several sections have a key \"%s\"; write \"%s\"", word->text,
-                     qualified);
-    else if (sections == 0 && !is_derived(r->sweep, word->text))
-        unknown_listed(r, keys, "group_by", word);
-    else if (qualified && word_list_has(&r->sweep->replicates, qualified))
+    struct listed_key key;
+    if (sections_with(keys, word->text, &key) == 0 && is_derived(r->sweep, word->text))
+        return;
+    if (!listed_key_find(r, keys, "group_by", word, &key))
+        return;
+    if (is_replicate_key(r->sweep, &key))
         problems_add(r->problems, word->at,
                      "group_by: \"%s\" is a replicate key, so its jobs are one configuration and in one group",
                      word->text);
-    else if (qualified) {
-        free(word->text);
-        word->text = xstrdup(qualified);
-    }
-    free(qualified);
+    else
+        listed_word_qualify(word, &key);
 }
 
 /* Those of a sweep that is imported may come from the table. */

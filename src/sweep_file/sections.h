@@ -78,13 +78,20 @@ void search_stages_clear(struct search_config *c);
 /* When all files are read: their keys are keys of the sweep, and what a file lists several values of is free in one. */
 void check_search_stages(const struct reading *r, const struct words *section_keys);
 
-/* How many of the sections have the key ("seed" or "training_spec.seed") among `section_keys`; `*kind` is one of them,
- * `*key` its bare name. */
-size_t sections_with(const struct words *section_keys, const char *name, int *kind, const char **key);
+/* A word of `list` that names a key of a section ("seed" or "training_spec.seed"). */
+struct listed_key {
+    enum section_kind kind;
+    const char *key; /* its bare name; borrowed from the word */
+};
 
-/* Complains that no section has a key of `list`, with what may be meant. */
-void unknown_listed(const struct reading *r, const struct words *section_keys, const char *list,
-                    const struct listed_word *word);
+/* The key that a word names. False after a complaint: no section has it, with what may be meant, or several have. */
+bool listed_key_find(const struct reading *r, const struct words *section_keys, const char *list,
+                     const struct listed_word *word, struct listed_key *out);
+
+/* Puts "training_spec.seed" in the word's place. */
+void listed_word_qualify(struct listed_word *word, const struct listed_key *key);
+
+bool is_replicate_key(const struct sweep *s, const struct listed_key *key);
 
 /* A list of keys as words, each once; what is not a key is a problem. */
 void read_key_names(const struct reading *r, const struct toml_node *list, struct word_list *out);

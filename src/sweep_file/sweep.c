@@ -9,32 +9,19 @@
 #include "util/buffer.h"
 #include "util/hash.h"
 #include "util/memory.h"
+#include "util/string_list.h"
 #include "util/suggest.h"
 
 #define NAME_LONGEST 200
 
-static size_t list_length(char *const *list)
-{
-    size_t n = 0;
-    while (list && list[n])
-        n++;
-    return n;
-}
-
-static bool list_has(char *const *list, const char *text)
-{
-    for (size_t i = 0; list && list[i]; i++)
-        if (strcmp(list[i], text) == 0)
-            return true;
-    return false;
-}
-
 /* Adds what is not there yet. */
 static void list_add(char ***list, const char *text)
 {
-    if (list_has(*list, text))
+    size_t count = 0;
+    if (strings_have(*list, text))
         return;
-    size_t count = list_length(*list);
+    while (*list && (*list)[count])
+        count++;
     *list = xreallocarray(*list, count + 2, sizeof **list);
     (*list)[count] = xstrdup(text);
     (*list)[count + 1] = NULL;
@@ -96,10 +83,8 @@ static void read_names(const struct reading *r, const struct toml_node *list, co
     for (size_t i = 0; i < list->child_count; i++) {
         const char *text = list->children[i].text;
         const struct position at = reading_at_value(r, &list->children[i]);
-        if (!check_entry_name(r, at, text, what) || word_list_has(out, text))
-            continue;
-        out->items = array_grow(out->items, out->count, sizeof *out->items);
-        out->items[out->count++] = (struct listed_word){.text = xstrdup(text), .at = at};
+        if (check_entry_name(r, at, text, what))
+            word_list_add(out, text, at);
     }
 }
 
@@ -109,19 +94,9 @@ void read_key_names(const struct reading *r, const struct toml_node *list, struc
     struct words keys = {NULL, 0};
     gather_keys(r, list, &keys);
     word_list_clear(out);
-    for (size_t i = 0; i < keys.count; i++) {
-        if (word_list_has(out, keys.items[i].text))
-            continue;
-        out->items = array_grow(out->items, out->count, sizeof *out->items);
-        out->items[out->count++] = (struct listed_word){.text = xstrdup(keys.items[i].text), .at = keys.items[i].at};
-    }
+    for (size_t i = 0; i < keys.count; i++)
+        word_list_add(out, keys.items[i].text, keys.items[i].at);
     words_free(&keys);
-}
-
-static void replace_text(char **text, const struct toml_node *string)
-{
-    free(*text);
-    *text = xstrdup(string->text);
 }
 
 /* It stands on lines for people and in names of files. */
@@ -139,9 +114,9 @@ void read_sweep_table(const struct reading *r, const struct toml_node *table)
     const struct toml_node *found[SWEEP_COUNT];
     schema_match(&schema_sweep, r, table, found);
     if (found[SWEEP_NAME] && check_not_blank(r, found[SWEEP_NAME], "name") && check_name_length(r, found[SWEEP_NAME]))
-        replace_text(&s->name, found[SWEEP_NAME]);
+        text_replace(&s->name, xstrdup(found[SWEEP_NAME]->text));
     if (found[SWEEP_DESCRIPTION])
-        replace_text(&s->description, found[SWEEP_DESCRIPTION]);
+        text_replace(&s->description, xstrdup(found[SWEEP_DESCRIPTION]->text));
     if (found[SWEEP_SEED])
         s->seed = found[SWEEP_SEED]->integer;
     if (found[SWEEP_SHARE])

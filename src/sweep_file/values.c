@@ -60,3 +60,14 @@ bool check_outcome(const struct reading *r, const struct toml_node *string)
 {
     return strcmp(string->text, "ok") == 0 || check_failure_class(r, string);
 }
+
+struct setting *setting_slot(struct setting **list, size_t *count, const char *name)
+{
+    for (size_t i = 0; i < *count; i++)
+        if (strcmp((*list)[i].name, name) == 0)
+            return &(*list)[i];
+    *list = array_grow(*list, *count, sizeof **list);
+    struct setting *setting = &(*list)[(*count)++];
+    *setting = (struct setting){.name = xstrdup(name)};
+    return setting;
+}

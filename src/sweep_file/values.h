@@ -20,4 +20,7 @@ char *constant_text(const struct toml_node *node);
 bool check_failure_class(const struct reading *r, const struct toml_node *string);
 bool check_outcome(const struct reading *r, const struct toml_node *string);
 
+/* The setting of that name, which is made where it is missing. */
+struct setting *setting_slot(struct setting **list, size_t *count, const char *name);
+
 #endif

@@ -13,6 +13,17 @@ static const char *const kind_names[] = {
     [NODE_INT] = "an integer", [NODE_FLOAT] = "a float", [NODE_BOOL] = "a boolean",
 };
 
+char **toml_strings(const struct toml_node *node)
+{
+    const bool is_list = node->kind == NODE_LIST;
+    const struct toml_node *first = is_list ? node->children : node;
+    const size_t count = is_list ? node->child_count : 1;
+    char **strings = xcalloc(count + 1, sizeof *strings);
+    for (size_t i = 0; i < count; i++)
+        strings[i] = xstrdup(first[i].text);
+    return strings;
+}
+
 const char *toml_kind_name(enum node_kind kind)
 {
     return kind_names[kind];

@@ -28,6 +28,9 @@ void toml_free(struct toml_node *root);
 /* The child of that key, NULL when there is none or `table` is not a table. */
 const struct toml_node *toml_child(const struct toml_node *table, const char *key);
 
+/* A string, or those of a list of strings: NULL-terminated, the caller's (strings_free). */
+char **toml_strings(const struct toml_node *node);
+
 /* "a table", "a list", "a string", "an integer", "a float", "a boolean". */
 const char *toml_kind_name(enum node_kind kind);
 

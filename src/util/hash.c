@@ -1,6 +1,7 @@
 #include "util/hash.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -17,5 +18,18 @@ char *hash_hex(const struct hash128 *hash, char out[HASH_HEX_BYTES])
 {
     for (size_t i = 0; i < sizeof hash->bytes; i++)
         snprintf(out + 2 * i, 3, "%02x", hash->bytes[i]);
+    return out;
+}
+
+struct hash128 hash_from_prefix(const char *digits, bool last)
+{
+    struct hash128 out;
+    char hex[HASH_HEX_BYTES];
+    memset(hex, last ? 'f' : '0', sizeof hex);
+    memcpy(hex, digits, strnlen(digits, sizeof hex - 1));
+    for (size_t i = 0; i < sizeof out.bytes; i++) {
+        const char pair[] = {hex[2 * i], hex[2 * i + 1], '\0'};
+        out.bytes[i] = (unsigned char)strtoul(pair, NULL, 16);
+    }
     return out;
 }

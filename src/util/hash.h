@@ -2,6 +2,7 @@
 #ifndef MESHSWEEP_UTIL_HASH_H
 #define MESHSWEEP_UTIL_HASH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,5 +14,8 @@ struct hash128 {
 
 struct hash128 hash_bytes(const void *bytes, size_t length);
 char *hash_hex(const struct hash128 *hash, char out[HASH_HEX_BYTES]);
+
+/* The first hash whose hexadecimal digits begin with these (32 at most), or the last one. */
+struct hash128 hash_from_prefix(const char *digits, bool last);
 
 #endif

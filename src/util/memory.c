@@ -69,6 +69,12 @@ char *xasprintf(const char *format, ...)
     return text;
 }
 
+void text_replace(char **text, char *with)
+{
+    free(*text);
+    *text = with;
+}
+
 void *array_grow(void *array, size_t count, size_t element_bytes)
 {
     if (count != 0 && (count & (count - 1)) != 0)

@@ -17,6 +17,9 @@ char *xstrdup(const char *text);
 char *xstrndup(const char *text, size_t length);
 char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Releases the text that was there; `with` takes its place. */
+void text_replace(char **text, char *with);
+
 /* Makes room for one more element in a growing array: `array` holds `count` elements and was grown only through
  * this. Capacities are powers of two, so none needs to be stored. Returns the array, moved if need be. */
 void *array_grow(void *array, size_t count, size_t element_bytes);

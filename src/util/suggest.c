@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "util/memory.h"
+
 #define LONGEST_WORD 64
 
 static bool same(char a, char b)
@@ -54,4 +56,10 @@ const char *suggest_nearest(const char *word, const char *const *candidates, siz
         }
     }
     return best;
+}
+
+char *suggest_hint(const char *word, const char *const *candidates, size_t count)
+{
+    const char *near = suggest_nearest(word, candidates, count);
+    return near ? xasprintf("; did you mean \"%s\"?", near) : xstrdup("");
 }

@@ -9,4 +9,7 @@
  * `candidates`. */
 const char *suggest_nearest(const char *word, const char *const *candidates, size_t count);
 
+/* "; did you mean \"x\"?", "" when none is near enough. The caller's. */
+char *suggest_hint(const char *word, const char *const *candidates, size_t count);
+
 #endif

@@ -53,7 +53,7 @@ static bool stands_as_claimed(struct scripted *x, int64_t attempt)
              "SELECT count(*) FROM attempt AS a JOIN job AS j ON j.id = a.job_id WHERE a.id = %lld "
              "AND a.state = 'claimed' AND j.state = 'running'",
              (long long)attempt);
-    return db_query_int(x->reader, sql, 0, &count, &e) == 0 && count == 1;
+    return db_query_int(x->reader, sql, NO_VALUES, 0, &count, &e) == 0 && count == 1;
 }
 
 static void add(struct scripted *x, const struct claim *claim, const char *job_dir)

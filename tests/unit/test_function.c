@@ -8,7 +8,7 @@
 #include "unit_test.h"
 
 /* The sum of its integers; NULL without any; a text fails. */
-static int sum(void *context, const struct sql_argument *arguments, int count, int64_t *out, struct error *e)
+static int sum(void *context, const struct sql_value *arguments, int count, int64_t *out, struct error *e)
 {
     int calls = ++*(int *)context;
     int integers = 0;
@@ -28,7 +28,7 @@ static int ask(const char *sql, int64_t *out, struct error *e)
     int calls = 0;
     assert_int_equal(db_open(NULL, DB_TEMPORARY, &db, e), 0);
     assert_int_equal(db_add_function(db, "model_elements", sum, &calls, e), 0);
-    int rc = db_query_int(db, sql, -7, out, e);
+    int rc = db_query_int(db, sql, NO_VALUES, -7, out, e);
     db_close(db);
     return rc;
 }

@@ -41,7 +41,7 @@ TEST_WITHIN(guard_next__without_end__stopped_with_the_sentence, open_memory, clo
     stmt_free(s);
     /* What is not guarded goes on. */
     int64_t n = 0;
-    assert_int_equal(db_query_int(db, "SELECT 7", 0, &n, &e), 0);
+    assert_int_equal(db_query_int(db, "SELECT 7", NO_VALUES, 0, &n, &e), 0);
     assert_int_equal(n, 7);
 }
 
@@ -88,7 +88,7 @@ TEST_WITHIN(limit_processor__without_end__ended_with_an_error, open_memory, clos
     assert_string_equal(e.text, "an expression failed: interrupted: it would take too long; ask for less");
     stmt_free(s);
     guard_limit_processor(db, 0);
-    assert_int_equal(db_query_int(db, "SELECT 7", 0, &n, &e), 0);
+    assert_int_equal(db_query_int(db, "SELECT 7", NO_VALUES, 0, &n, &e), 0);
     assert_int_equal(n, 7);
 }
 
@@ -134,8 +134,8 @@ TEST_WITHIN(limit_values__long_texts_and_patterns__refused, open_memory, close_m
     }
     int64_t yes = 0;
     struct error e = ERROR_INIT;
-    assert_int_equal(db_query_int(db, "SELECT 'abc' LIKE 'a%' AND length(printf('%*d', 60000, 1)) = 60000", 0, &yes,
-                                  &e),
+    assert_int_equal(db_query_int(db, "SELECT 'abc' LIKE 'a%' AND length(printf('%*d', 60000, 1)) = 60000", NO_VALUES,
+                                  0, &yes, &e),
                      0);
     assert_int_equal(yes, 1);
 }

@@ -426,10 +426,10 @@ TEST(enumerate__duplicates_and_exclusions__counted_and_kept)
     assert_int_equal(n.counts.duplicates, 1);
     int64_t kept, values;
     assert_int_equal(store_open_read_only(s.path, &db, &e), 0);
-    assert_int_equal(db_query_int(db, "SELECT count(*) FROM exclusion", 0, &kept, &e), 0);
+    assert_int_equal(db_query_int(db, "SELECT count(*) FROM exclusion", NO_VALUES, 0, &kept, &e), 0);
     assert_int_equal(kept, 4);
-    assert_int_equal(db_query_int(db, "SELECT count(*) FROM exclusion WHERE json_extract(\"values\", '$.tp') > 1", 0,
-                                  &values, &e),
+    assert_int_equal(db_query_int(db, "SELECT count(*) FROM exclusion WHERE json_extract(\"values\", '$.tp') > 1",
+                                  NO_VALUES, 0, &values, &e),
                      0);
     assert_int_equal(values, 4);
     db_close(db);
@@ -452,7 +452,7 @@ static int64_t ask(struct db *db, const char *sql)
 {
     int64_t answer;
     struct error e = ERROR_INIT;
-    if (db_query_int(db, sql, 0, &answer, &e) < 0)
+    if (db_query_int(db, sql, NO_VALUES, 0, &answer, &e) < 0)
         fail_msg("%s", e.text);
     return answer;
 }

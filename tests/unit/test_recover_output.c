@@ -89,7 +89,7 @@ static void assert_attempts(const char *condition, int64_t expected)
     char *sql = xasprintf("SELECT count(*) FROM attempt WHERE %s", condition);
     struct error e = ERROR_INIT;
     int64_t count = -1;
-    assert_int_equal(db_query_int(db, sql, 0, &count, &e), 0);
+    assert_int_equal(db_query_int(db, sql, NO_VALUES, 0, &count, &e), 0);
     assert_int_equal(count, expected);
     free(sql);
 }

@@ -146,10 +146,10 @@ TEST_WITHIN(result_views_refresh__nothing_new__nothing_written, open_database, c
     struct db *db = *state;
     int64_t before, after;
     refresh(db);
-    assert_int_equal(db_query_int(db, "PRAGMA schema_version", 0, &before, NULL), 0);
+    assert_int_equal(db_query_int(db, "PRAGMA schema_version", NO_VALUES, 0, &before, NULL), 0);
     must(db, "INSERT INTO metric_definition (name) VALUES ('loss')");
     refresh(db);
-    assert_int_equal(db_query_int(db, "PRAGMA schema_version", 0, &after, NULL), 0);
+    assert_int_equal(db_query_int(db, "PRAGMA schema_version", NO_VALUES, 0, &after, NULL), 0);
     assert_int_equal(before, after);
     must(db, "INSERT INTO metric_definition (name) VALUES ('speed'); UPDATE job SET predicted_time = 1 WHERE id = 2");
     refresh(db);

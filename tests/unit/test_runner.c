@@ -84,7 +84,7 @@ static void hear(void *context, const struct run_event *event)
              "SELECT count(*) FROM attempt WHERE job_id = %lld AND number = %lld AND state IN ('ok', 'failed')",
              (long long)event->job_id, (long long)event->attempt_number);
     if (db_open(p->path, DB_READ_ONLY, &reader, &p->error) == 0)
-        db_query_int(reader, sql, 0, &stands, &p->error);
+        db_query_int(reader, sql, NO_VALUES, 0, &stands, &p->error);
     db_close(reader);
     p->reported_early += stands != 1;
 }
@@ -162,7 +162,7 @@ static void expect_count(const struct workplace *p, const char *sql, int64_t wan
     int64_t got = -1;
     struct error e = ERROR_INIT;
     assert_int_equal(db_open(p->path, DB_READ_ONLY, &db, &e), 0);
-    assert_int_equal(db_query_int(db, sql, -1, &got, &e), 0);
+    assert_int_equal(db_query_int(db, sql, NO_VALUES, -1, &got, &e), 0);
     db_close(db);
     assert_int_equal(got, wanted);
 }
@@ -508,6 +508,22 @@ TEST(claim_source__notified_of_what_never_started__it_is_pending_again)
     assert_int_equal(s.released, 3);
     expect_states(&p, "1 ok 2 pending 3 pending 4 pending");
     expect_count(&p, "SELECT count(*) FROM attempt", 1);
+    workplace_remove(&p);
+}
+
+TEST(claim_source__what_never_started_cannot_be_given_back__the_run_says_so)
+{
+    static const char stuck[] =
+        "CREATE TRIGGER stuck BEFORE DELETE ON attempt BEGIN SELECT RAISE(ABORT, 'is stuck'); END";
+    struct workplace p;
+    struct source s = {.order = {1, 2, 3, 4}, .count = 4};
+    struct claim_source source = source_of(&s, 4);
+    struct script script = {.before_end = stuck, .wakes = {{1, WAKE_INTERRUPT, SIGINT}}};
+    workplace_make(&p);
+    assert_int_equal(run(&p, &script, (struct runner_options){.slots = 1, .source = &source}), -1);
+    assert_non_null(strstr(p.error.text, "is stuck"));
+    /* Its record says that it did not end as it should: the next one looks for what it left. */
+    expect_count(&p, "SELECT count(*) FROM runner WHERE ended IS NULL", 1);
     workplace_remove(&p);
 }
 

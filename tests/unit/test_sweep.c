@@ -85,6 +85,8 @@ TEST(axes__ranges__written_out)
     assert_model("x = { from = -4, to = 4, step = 3 }", "x=-4|-1|2");
     assert_model("x = { from = 1, to = 20, factor = 2 }", "x=1|2|4|8|16");
     assert_model("x = { from = 7, to = 7 }", "x=7");
+    assert_model("x = { from = -9000000000000000000, to = 9000000000000000000, step = 9000000000000000000 }",
+                 "x=-9000000000000000000|0|9000000000000000000");
     assert_model("x = { from = 0.1, to = 1, step = 0.1 }", "x=0.1|0.2|0.3|0.4|0.5|0.6|0.7|0.8|0.9|1.0");
     assert_model("lr = { from = 1e-05, to = 0.1, factor = 10 }", "lr=1e-05|0.0001|0.001|0.01|0.1");
     assert_model("x = { from = 8.0, to = 64, factor = 2 }", "x=8.0|16.0|32.0|64.0");

@@ -170,6 +170,24 @@ TEST(hash__known_vector__canonical)
     assert_string_equal(hash_hex(&h, hex), "99aa06d3014798d86001c324468d497f");
 }
 
+TEST(hash__from_a_prefix__the_first_and_the_last_that_begin_so)
+{
+    static const struct {
+        const char *digits, *first, *last;
+    } cases[] = {
+        {"0a1", "0a100000000000000000000000000000", "0a1fffffffffffffffffffffffffffff"},
+        {"", "00000000000000000000000000000000", "ffffffffffffffffffffffffffffffff"},
+        {"99AA06D3014798D86001C324468D497F", "99aa06d3014798d86001c324468d497f", "99aa06d3014798d86001c324468d497f"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char hex[HASH_HEX_BYTES];
+        const struct hash128 first = hash_from_prefix(cases[i].digits, false),
+                             last = hash_from_prefix(cases[i].digits, true);
+        assert_string_equal(hash_hex(&first, hex), cases[i].first);
+        assert_string_equal(hash_hex(&last, hex), cases[i].last);
+    }
+}
+
 TEST(string_list__added_and_taken__terminated_at_each_length)
 {
     struct string_list l = STRING_LIST_INIT;
