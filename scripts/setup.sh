@@ -33,6 +33,7 @@ check libcmocka-dev       library cmocka
 check valgrind            command valgrind
 check shellcheck          command shellcheck
 check clang-format        command clang-format
+check patch               command patch
 check universal-ctags     command ctags
 check python3             command python3
 check python3-jsonschema  module jsonschema

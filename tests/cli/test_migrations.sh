@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # Databases of older schema versions become the schema of a fresh file, one transaction per step, and go on from where
-# they were. tests/cli/schemas/NNNN.sql has the rows that a version wrote, NNNN.views.sql its views, which are those of
-# the versions after it until there is another.
+# they were. schemas/schema.sh says what they are made from.
 #
-# When a migration is added, the version before it gets its dump, by schemas/dump.sh with the last program of that
+# When a migration is added, the version before it is noted there, by schemas/dump.sh with the last program of that
 # version.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/fixture.sh"
@@ -11,43 +10,10 @@
 
 newest=$(cd "$source_dir/sql/migrations" && find . -name '*.sql' | sort | tail -n 1 | sed -E 's/^\.\/0*([0-9]+)_.*/\1/')
 
-# Writes results.db of the schema version, from its dump or, where there is none, from that of the last version that has
-# one and the steps since.
-old_database() # VERSION
+expect_tables_of() # VERSION
 {
-    local base=$1
-    until [ -f "$(dump_of "$base")" ]; do
-        base=$((base - 1))
-    done
-    restore "$base" "$(dump_of "$base")" "$(views_of "$base")"
-    steps "$((base + 1))" "$1" | sqlite3 -batch -bail results.db
-    expect_sql "$1" "PRAGMA user_version"
-}
-
-dump_of() # VERSION
-{
-    printf '%s/cli/schemas/%04d.sql' "$tests_source_dir" "$1"
-}
-
-# Writes results.db from a dump, which has no more of the tables than a checksum: a migration that has been released is
-# not changed.
-restore() # VERSION DUMP...
-{
-    rm -rf results.db*
-    steps 1 "$1" | sqlite3 -batch -bail results.db
-    [ "$(schema results.db | md5sum)" = "$(sed -n 's/.*MD5 \(.*\)\.$/\1  -/p' "$2")" ] ||
-        fail "the migrations make other tables than $2 was written with"
-    { echo "BEGIN;" && cat "${@:2}" && echo "COMMIT;"; } | sqlite3 -batch -bail results.db
-}
-
-steps() # FIRST LAST
-{
-    local step
-    echo "PRAGMA synchronous = OFF;"
-    for ((step = $1; step <= $2; step++)); do
-        cat "$source_dir"/sql/migrations/"$(printf '%04d' "$step")"_*.sql
-        echo "PRAGMA user_version = $step;"
-    done
+    [ "$(tables_of)" = "$(sed -n "s/^$1 //p" "$schemas/tables.md5")" ] ||
+        fail "the migrations make other tables than version $1 wrote"
 }
 
 every_version__run__becomes_the_schema_of_a_fresh_file()
@@ -58,6 +24,7 @@ every_version__run__becomes_the_schema_of_a_fresh_file()
     schema fresh.db >fresh
     for ((version = 1; version <= newest; version++)); do
         old_database "$version"
+        [ "$version" = "$newest" ] || expect_tables_of "$version"
         run_meshsweep run --progress none
         expect_only_stderr 0
         schema results.db >upgraded
@@ -81,7 +48,7 @@ ok|ok|2|40.0" "SELECT j.state, a.state, (SELECT max(number) FROM attempt WHERE j
 # How matches are found has changed since: their keys and places must not have.
 older_version__all_jobs_done__none_runs_again()
 {
-    restore 12 "$tests_source_dir/cli/schemas/listed.sql"
+    old_database 12 "$schemas/listed.sql"
     sql "SELECT text FROM sweep" >sweep.toml
     sql "SELECT rank, hex(key), derived FROM job ORDER BY id" >before
     run_meshsweep run --progress none
@@ -99,16 +66,6 @@ older_version__all_jobs_done__none_runs_again()
     sql "SELECT rank, hex(key), derived FROM job ORDER BY rank" >anew
     sort -t '|' -k 1,1n before | diff -u - anew >difference || fail "$(cat difference)"
     expect_sql 84 "SELECT count(*) FROM attempt"
-}
-
-older_version__dump__kept()
-{
-    local version
-    for ((version = 1; version < newest; version++)); do
-        [ -f "$(dump_of "$version")" ] ||
-            fail "there is no dump of schema version $version: tests/cli/schemas/dump.sh MESHSWEEP makes it, with the \
-last program of that version"
-    done
 }
 
 older_version__read__says_what_to_do_and_changes_nothing()

@@ -1,5 +1,4 @@
 -- A database of schema version 1: three jobs are ok, the fourth was running when its runner died.
--- Its tables, indexes and triggers: MD5 0f498081440a2f4984bc9af7c58e7039.
 PRAGMA application_id = 1836279927;
 INSERT INTO meta VALUES('identity','00112233445566778899aabbccddeeff');
 INSERT INTO sweep VALUES(1,X'789396d32ef20e311a01344ae74e83fd','small','sweep.toml',replace('[sweep]\nname = "small"\nobjective = "max:score"\n\n[job]\ncommand = ["/bin/sh", "./job.sh", "{x}", "{y}"]\n\n[job.metrics.score]\nregex = ''score: ([0-9.]+)''\nbetter = "max"\n\n[[training_spec]]\nx = [1, 2]\n\n[[parallel_spec]]\ny = [10, 20]\n','\n',char(10)),'','0.1.0','score',1,1700000000000,1700000000000,4,4,0,4,1);
@@ -12,10 +11,10 @@ INSERT INTO job VALUES(1,X'4fb8f0f756171fc7f07bc8b09b1a3d29',1,0,1,NULL,2,3,NULL
 INSERT INTO job VALUES(2,X'8372b42862c8a3786ce0d3c4ca1a534e',1,1,1,NULL,2,4,NULL,1,600000,NULL,NULL,'ok',NULL,2,NULL,NULL);
 INSERT INTO job VALUES(3,X'2e9b080ba9bcbb842437e9372aab4fb4',1,2,1,NULL,5,3,NULL,1,600000,NULL,NULL,'ok',NULL,3,NULL,NULL);
 INSERT INTO job VALUES(4,X'604ae8af869efbc6afd48c794a950fc7',1,3,1,NULL,5,4,NULL,1,600000,NULL,NULL,'running',NULL,NULL,NULL,NULL);
-INSERT INTO runner VALUES(1,'node1','another-boot',1000,5,1795305151868,NULL,'0.1.0','{}');
-INSERT INTO attempt VALUES(1,1,1,1,'ok',NULL,NULL,'["/bin/sh","./job.sh","1","10"]',NULL,'local',NULL,0,1001,5,1700000000001,1700000001001,2,0,NULL,NULL,1,0,7376896,0,NULL,10,replace('score: 10\n','\n',char(10)));
-INSERT INTO attempt VALUES(2,2,1,1,'ok',NULL,NULL,'["/bin/sh","./job.sh","1","20"]',NULL,'local',NULL,0,1002,5,1700000000002,1700000001002,1,0,NULL,NULL,0,0,7376896,0,NULL,10,replace('score: 20\n','\n',char(10)));
-INSERT INTO attempt VALUES(3,3,1,1,'ok',NULL,NULL,'["/bin/sh","./job.sh","2","10"]',NULL,'local',NULL,0,1003,5,1700000000003,1700000001003,1,0,NULL,NULL,0,0,7376896,0,NULL,10,replace('score: 20\n','\n',char(10)));
+INSERT INTO runner VALUES(1,'node1','another-boot',1000,5,1700000000000,NULL,'0.1.0','{}');
+INSERT INTO attempt VALUES(1,1,1,1,'ok',NULL,NULL,'["/bin/sh","./job.sh","1","10"]',NULL,'local',NULL,0,1001,5,1700000000001,1700000001001,20,0,NULL,NULL,0,0,8544256,0,NULL,10,replace('score: 10\n','\n',char(10)));
+INSERT INTO attempt VALUES(2,2,1,1,'ok',NULL,NULL,'["/bin/sh","./job.sh","1","20"]',NULL,'local',NULL,0,1002,5,1700000000002,1700000001002,20,0,NULL,NULL,0,0,8544256,0,NULL,10,replace('score: 20\n','\n',char(10)));
+INSERT INTO attempt VALUES(3,3,1,1,'ok',NULL,NULL,'["/bin/sh","./job.sh","2","10"]',NULL,'local',NULL,0,1003,5,1700000000003,1700000001003,20,0,NULL,NULL,0,0,8544256,0,NULL,10,replace('score: 20\n','\n',char(10)));
 INSERT INTO attempt VALUES(4,4,1,1,'running',NULL,NULL,'["/bin/sh","./job.sh","2","20"]',NULL,'local',NULL,0,1004,5,1700000000004,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
 INSERT INTO metric VALUES(1,'score',0,0,10.0);
 INSERT INTO metric VALUES(2,'score',0,0,20.0);

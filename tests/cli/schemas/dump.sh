@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Writes the dump that tests/cli/test_migrations.sh keeps of a schema version, by the last program that wrote it:
-# tests/cli/schemas/dump.sh path/to/meshsweep
+# Notes what tests/cli/test_migrations.sh needs to make a database of a schema version, by the last program that wrote
+# it: tests/cli/schemas/dump.sh path/to/meshsweep
 #
 # Three jobs are ok, the fourth runs when its runner is killed. What differs from machine to machine is made equal.
-# NNNN.sql has the rows; of the tables, which the migrations up to that version make, it has the checksum. The views are
-# in NNNN.views.sql, unless the version before wrote the same.
+# Written are the parts that schema.sh tells, each as far as it differs from what the version before has.
 set -eu
 
 program=$(readlink -f "${1?the program}")
@@ -18,6 +17,11 @@ cd "$directory"
 query()
 {
     sqlite3 -batch -bail -cmd ".timeout 5000" results.db "$@"
+}
+
+rows()
+{
+    query ".dump --data-only" | sed "s#$(pwd -P)/##g" | grep '^INSERT' | grep -v 'sqlite_stat'
 }
 
 bash -c '. "$1"; small_sweep' - "$here/../lib.sh"
@@ -46,13 +50,16 @@ query "UPDATE meta SET value = '00112233445566778899aabbccddeeff' WHERE name = '
     INSERT INTO failure_pattern VALUES ('oom', 'a pattern of then', 'built in')"
 version=$(query "PRAGMA user_version")
 dump=$here/$(printf '%04d' "$version")
-tables=$(schema results.db "type <> 'view'" | md5sum)
-{
-    printf -- '-- A database of schema version %s: three jobs are ok, the fourth was running when its runner died.\n' \
-        "$version"
-    printf -- '-- Its tables, indexes and triggers: MD5 %s.\n' "${tables%% *}"
-    printf 'PRAGMA application_id = %s;\n' "$(query "PRAGMA application_id")"
-    query ".dump --data-only" | sed "s#$(pwd -P)/##g" | grep -v 'sqlite_stat'
-} >"$dump.sql"
+rm -f "$dump.sql" "$dump.views.diff"
+sed -i "/^$version /d" "$here/tables.md5"
+echo "$version $(tables_of)" >>"$here/tables.md5"
 query "SELECT sql || ';' FROM sqlite_schema WHERE type = 'view' ORDER BY rowid" >views.sql
-cmp -s views.sql "$(views_of "$((version - 1))")" || cp views.sql "$dump.views.sql"
+views_of "$version" | diff - views.sql >views.diff || cp views.diff "$dump.views.diff"
+rows >own
+old_database "$version"
+rows >migrated
+if ! cmp -s migrated own; then
+    grep -vxFf migrated own | sed 's/^INSERT/REPLACE/' >"$dump.sql"
+    old_database "$version"
+    rows | cmp - own
+fi
