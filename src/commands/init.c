@@ -9,6 +9,7 @@
 #include "draft/new_sweep.h"
 #include "draft/table_draft.h"
 #include "space/build.h"
+#include "space/recorded_specs.h"
 #include "sweep_file/reader.h"
 #include "util/file.h"
 #include "util/memory.h"
@@ -81,11 +82,14 @@ static int check_text(const char *path, const struct buffer *text, struct error 
 {
     struct sweep *sweep = NULL;
     struct space *space = NULL;
+    struct row_space *rows = NULL;
     const struct space_options options = {0};
     int rc = sweep_parse(path, text->data, text->length, &sweep, e);
     if (rc == 0)
-        rc = space_build(sweep, &options, &space, e);
+        rc = sweep_is_imported(sweep) ? recorded_space_build(sweep, NULL, &options, &rows, &space, e)
+                                      : space_build(sweep, &options, &space, e);
     space_free(space);
+    row_space_free(rows);
     sweep_free(sweep);
     return rc;
 }

@@ -274,7 +274,8 @@ struct import_config {
     char *state;    /* a value of `states`, "ok" or a failure class; NULL: every row is ok */
     char *duration; /* of the whole attempt in seconds; NULL: not known */
     struct position at, state_at, duration_at;
-    struct import_column *columns; /* keys by section, then metrics, in file order */
+    struct word_list decimal_commas; /* columns of the table in which "1.234,5" is a number */
+    struct import_column *columns;   /* keys by section, then metrics, in file order */
     size_t column_count;
     struct import_state *states;
     size_t state_count;

@@ -7,8 +7,9 @@
 
 #include "util/memory.h"
 #include "util/parse.h"
+#include "util/unit.h"
 
-enum { UNIT_BYTES_MOST = 16 };
+enum { UNIT_BYTES_MOST = 16, SETTINGS_MOST = 50 };
 
 static const struct {
     const char *word, *outcome;
@@ -155,8 +156,8 @@ void import_draft_free(struct import_draft *d)
         struct draft_column *c = &d->columns[i];
         free(c->name);
         free(c->key);
-        free(c->number);
-        free(c->unit);
+        free(c->marked);
+        string_list_free(&c->units);
         string_list_free(&c->words);
         hash_set_free(&c->seen);
     }
@@ -167,39 +168,6 @@ void import_draft_free(struct import_draft *d)
 
 /* --- cells --- */
 
-/* "1,234.5" and "40,2" with the comma out, or a point in its place; false: it is no number in that spelling. */
-static bool read_number(const char *text, size_t length, enum spelling spelling, double *out)
-{
-    char digits[64];
-    size_t n = 0;
-    if (length == 0 || length >= sizeof digits)
-        return false;
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] == ',' && spelling == GROUPED && i > 0 && strspn(text + i + 1, "0123456789") == 3)
-            continue;
-        digits[n++] = (char)(text[i] == ',' && spelling == DECIMAL_COMMA ? '.' : text[i]);
-    }
-    digits[n] = '\0';
-    return (spelling == PLAIN || memchr(text, ',', length)) && parse_double(digits, out);
-}
-
-static void take_unit(struct draft_column *c, const char *unit)
-{
-    c->has_units |= c->unit && strcmp(c->unit, unit) != 0;
-    if (!c->unit)
-        c->unit = xstrdup(unit);
-}
-
-static void take_number(struct draft_column *c, const char *text, size_t length, enum spelling spelling, double value)
-{
-    c->largest = value > c->largest ? value : c->largest;
-    c->numbers[spelling]++;
-    c->has_fraction |= spelling != PLAIN || memchr(text, '.', length) || memchr(text, 'e', length);
-    free(c->number);
-    c->number = xstrndup(text, length);
-    take_unit(c, text + length);
-}
-
 /* " GB", "%", "": what may stand behind a number. */
 static bool is_unit(const char *text)
 {
@@ -207,6 +175,38 @@ static bool is_unit(const char *text)
     while (isalpha((unsigned char)text[length]) || (text[length] && strchr(" %/", text[length])))
         length++;
     return text[length] == '\0' && length <= UNIT_BYTES_MOST;
+}
+
+static void add_once(struct string_list *list, const char *text, size_t most)
+{
+    if (list->count <= most && string_list_find(list, text) == list->count)
+        string_list_add(list, xstrdup(text));
+}
+
+/* Whether the cell is a number and a unit in that notation. Sets what stands behind the number. */
+static bool read_cell(struct draft_column *c, const char *cell, enum notation notation, const char **unit)
+{
+    char digits[NUMBER_BYTES];
+    struct read_cells *in = &c->in[notation];
+    const size_t length = parse_written_number(cell, notation == DECIMAL_COMMA ? ',' : '.', digits);
+    if (!length || !is_unit(cell + length) || !parse_double(digits, &in->last))
+        return false;
+    in->largest = in->last > in->largest ? in->last : in->largest;
+    in->count++;
+    *unit = cell + length;
+    return true;
+}
+
+static void take_number(struct draft_column *c, const char *cell, const char *unit)
+{
+    const size_t length = (size_t)(unit - cell);
+    const bool has_comma = memchr(cell, ',', length), is_marked = has_comma || memchr(cell, '.', length);
+    c->numbers++;
+    c->has_commas |= has_comma;
+    c->has_fraction |= is_marked || memchr(cell, 'e', length);
+    if (is_marked && !c->marked)
+        c->marked = xstrndup(cell, length);
+    add_once(&c->units, unit, UNITS_MOST);
 }
 
 void import_draft_add(struct import_draft *d, const char *const *cells)
@@ -217,31 +217,65 @@ void import_draft_add(struct import_draft *d, const char *const *cells)
         if (!cells[i])
             continue;
         const struct hash128 hash = hash_bytes(cells[i], strlen(cells[i]));
-        const bool is_new = hash_set_add(&c->seen, &hash);
-        const size_t length = strspn(cells[i], "+-.,0123456789eE");
-        double value;
-        enum spelling s = PLAIN;
-        while (s < SPELLING_COUNT && !read_number(cells[i], length, s, &value))
-            s++;
+        hash_set_add(&c->seen, &hash);
+        const char *unit = NULL;
+        bool is_number = false;
+        for (enum notation n = 0; n < NOTATION_COUNT; n++)
+            is_number |= read_cell(c, cells[i], n, &unit);
         c->filled++;
-        if (s < SPELLING_COUNT && is_unit(cells[i] + length))
-            take_number(c, cells[i], length, s, value);
-        else if (is_new && c->words.count <= WORDS_MOST)
-            string_list_add(&c->words, xstrdup(cells[i]));
+        if (is_number)
+            take_number(c, cells[i], unit);
+        else
+            add_once(&c->words, cells[i], WORDS_MOST);
+    }
+}
+
+void import_draft_settle(struct import_draft *d)
+{
+    bool has[NOTATION_COUNT] = {false};
+    for (size_t i = 0; i < d->count; i++) {
+        struct draft_column *c = &d->columns[i];
+        c->notation = c->in[DECIMAL_COMMA].count > c->in[DECIMAL_POINT].count ? DECIMAL_COMMA : DECIMAL_POINT;
+        c->is_guess = c->marked && c->in[DECIMAL_COMMA].count == c->in[DECIMAL_POINT].count;
+        has[c->notation] |= c->marked && !c->is_guess;
+    }
+    for (size_t i = 0; i < d->count; i++) {
+        struct draft_column *c = &d->columns[i];
+        if (c->is_guess && has[DECIMAL_COMMA] && (c->has_commas || !has[DECIMAL_POINT]))
+            c->notation = DECIMAL_COMMA;
+        c->is_guess &= c->has_commas || c->notation == DECIMAL_COMMA;
     }
 }
 
 /* --- what a column is --- */
 
-size_t column_numbers(const struct draft_column *c)
+/* One of bytes is none of seconds, and one of seconds none of bytes; of what is neither nothing is known. */
+static bool is_known_unit(const char *unit)
 {
-    return c->numbers[PLAIN] + c->numbers[GROUPED] + c->numbers[DECIMAL_COMMA];
+    double value;
+    return !unit_convert(1, unit, "s", &value) || !unit_convert(1, unit, "B", &value);
 }
 
-/* Of numbers, but for words in their place where there is none. */
+const char *column_unit(const struct draft_column *c)
+{
+    return c->units.count ? c->units.items[0] : "";
+}
+
+bool column_unit_factor(const struct draft_column *c, const char *unit, double *out)
+{
+    const char *own = column_unit(c) + strspn(column_unit(c), " ");
+    unit += strspn(unit, " ");
+    *out = 1;
+    return strcmp(unit, own) == 0 || (is_known_unit(unit) && is_known_unit(own) && unit_convert(1, unit, own, out));
+}
+
 bool column_is_numeric(const struct draft_column *c)
 {
-    return column_numbers(c) > 0 && !c->has_units && 2 * column_numbers(c) >= c->filled;
+    bool has_one_kind = c->units.count <= UNITS_MOST;
+    double factor;
+    for (size_t i = 1; i < c->units.count && has_one_kind; i++)
+        has_one_kind = column_unit_factor(c, c->units.items[i], &factor);
+    return c->numbers > 0 && has_one_kind && 2 * c->numbers >= c->filled;
 }
 
 const char *outcome_of_word(const char *word)
@@ -268,29 +302,34 @@ size_t state_column(const struct import_draft *d)
     size_t found = d->count;
     for (size_t i = d->count; i-- > 0;) {
         const struct draft_column *c = &d->columns[i];
-        bool has_words = column_numbers(c) == 0 && c->words.count > 0 && c->words.count <= WORDS_MOST;
+        bool has_words = c->numbers == 0 && c->words.count > 0 && c->words.count <= WORDS_MOST;
         if (has_words && (key_has_word(c->key, names, LENGTH(names)) || (has_state(c) && found == d->count)))
             found = i;
     }
     return found;
 }
 
-/* The metric that the name and unit say, as of a line of a log; NULL: none. `*out` is filled when there is one. */
+/* The metric that the name (or the key) and the unit say, as of a line of a log; NULL: none. `*out` is filled when
+ * there is one. */
 static const struct proposal *metric_by_name(const struct draft_column *c, struct proposal_list *out)
 {
-    char *line = xasprintf("%s: %s%s\n", c->name, c->number, c->unit);
-    proposals_from_log(line, strlen(line), out);
-    free(line);
+    const char *const names[] = {c->name, c->key};
+    for (size_t i = 0; i < LENGTH(names) && !out->count; i++) {
+        char *line = xasprintf("%s: %.15g%s\n", names[i], c->in[c->notation].last, column_unit(c));
+        proposals_from_log(line, strlen(line), out);
+        free(line);
+    }
     return out->count ? &out->items[0] : NULL;
 }
 
-/* Numbers that are as good as always other ones, of a name that says nothing of a setting. */
+/* Numbers that are as good as always other ones, or more than anybody sets; of a name that is no setting's. */
 static bool is_measured(const struct import_draft *d, const struct draft_column *c)
 {
     const size_t prefix = prefix_of(c->name);
     if (prefix < LENGTH(prefixes))
         return prefixes[prefix].is_measured;
-    return c->has_fraction && c->seen.count > 1 && 3 * c->seen.count >= 2 * c->filled &&
+    return c->has_fraction && c->seen.count > 1 &&
+           (3 * c->seen.count >= 2 * c->filled || c->seen.count > SETTINGS_MOST) &&
            !key_has_word(c->key, settings, LENGTH(settings)) && d->rows > 1;
 }
 
@@ -329,8 +368,7 @@ enum column_role column_role(const struct import_draft *d, size_t i, size_t stat
     const struct draft_column *c = &d->columns[i];
     const bool is_setting = prefix_of(c->name) < LENGTH(prefixes) && !prefixes[prefix_of(c->name)].is_measured;
     *metric = (struct proposal_list){NULL, 0};
-    if (c->filled == 0 ||
-        (column_numbers(c) == 0 && c->words.count == 1 && !isalnum((unsigned char)*c->words.items[0])))
+    if (c->filled == 0 || (c->numbers == 0 && c->words.count == 1 && !isalnum((unsigned char)*c->words.items[0])))
         return ROLE_EMPTY;
     if (i == state)
         return ROLE_STATE;

@@ -7,6 +7,7 @@
 
 #include "database/db.h"
 #include "draft/table_columns.h"
+#include "predict/input_table.h"
 #include "util/memory.h"
 
 static void add_quoted(struct buffer *sql, const char *text, char quote)
@@ -32,39 +33,92 @@ static void add_column_name(struct buffer *sql, const char *name)
         add_quoted(sql, name, '"');
 }
 
-/* The column's number as SQL: without unit and commas, NULL for a word. */
+/* `sql`, which it takes, where that is a number: NULL for a word. */
+static char *unless_word(const struct draft_column *c, char *sql)
+{
+    struct buffer out = BUFFER_INIT;
+    buffer_add_text(&out, "iif(");
+    add_column_name(&out, c->name);
+    if (c->words.count > WORDS_MOST)
+        buffer_add_text(&out, " NOT GLOB '[-+.0-9]*'");
+    for (size_t i = 0; i < c->words.count && c->words.count <= WORDS_MOST; i++) {
+        buffer_add_text(&out, i ? ", " : " IN (");
+        add_quoted(&out, c->words.items[i], '\'');
+    }
+    buffer_printf(&out, "%s, NULL, %s)", c->words.count > WORDS_MOST ? "" : ")", sql);
+    free(sql);
+    return buffer_take(&out);
+}
+
+/* What takes a number in one of the units to the column's: " * CASE …". */
+static void add_unit_factors(const struct draft_column *c, struct buffer *sql)
+{
+    buffer_add_text(sql, " * CASE ltrim(");
+    add_column_name(sql, c->name);
+    buffer_add_text(sql, ", '+-.,0123456789eE')");
+    for (size_t i = 1; i < c->units.count; i++) {
+        double factor = 1;
+        column_unit_factor(c, c->units.items[i], &factor);
+        buffer_add_text(sql, " WHEN ");
+        add_quoted(sql, c->units.items[i], '\'');
+        buffer_printf(sql, " THEN %.15g", factor);
+    }
+    buffer_add_text(sql, " ELSE 1 END");
+}
+
+/* The column's number as SQL: without unit and commas between thousands, NULL for a word. Where some cells are numbers
+ * only with a decimal comma in a column of points, they stay what they are, and the import refuses their rows. */
 static char *number_sql(const struct draft_column *c)
 {
     struct buffer sql = BUFFER_INIT;
-    const bool has_comma = c->numbers[GROUPED] || c->numbers[DECIMAL_COMMA];
-    for (size_t i = 0; i < c->words.count; i++) {
-        buffer_add_text(&sql, i ? ", " : "iif(");
-        if (i == 0)
-            add_column_name(&sql, c->name);
-        buffer_add_text(&sql, i ? "" : " IN (");
-        add_quoted(&sql, c->words.items[i], '\'');
+    const bool has_comma = c->has_commas && c->notation == DECIMAL_POINT;
+    const bool is_mixed = has_comma && c->in[DECIMAL_POINT].count < c->numbers;
+    const char *unit = c->units.count == 1 ? column_unit(c) : "";
+    if (is_mixed) {
+        buffer_add_text(&sql, "iif(instr(");
+        add_column_name(&sql, c->name);
+        buffer_add_text(&sql, ", ','), ");
+        add_column_name(&sql, c->name);
+        buffer_add_text(&sql, ", ");
     }
-    buffer_add_text(&sql, c->words.count ? "), NULL, " : "");
-    buffer_add_text(&sql, c->unit[0] ? "replace(" : "");
+    buffer_add_text(&sql, c->units.count > 1 ? "(" : "");
+    buffer_add_text(&sql, unit[0] ? "replace(" : "");
     buffer_add_text(&sql, has_comma ? "replace(" : "");
     add_column_name(&sql, c->name);
-    if (has_comma)
-        buffer_add_text(&sql, c->numbers[GROUPED] ? ", ',', '')" : ", ',', '.')");
-    if (c->unit[0]) {
+    buffer_add_text(&sql, has_comma ? ", ',', '')" : "");
+    if (unit[0]) {
         buffer_add_text(&sql, ", ");
-        add_quoted(&sql, c->unit, '\'');
+        add_quoted(&sql, unit, '\'');
         buffer_add_text(&sql, ", '')");
     }
-    buffer_printf(&sql, "%s%s", c->unit[0] || has_comma ? " + 0.0" : "", c->words.count ? ")" : "");
-    return buffer_take(&sql);
+    buffer_add_text(&sql, unit[0] || has_comma || c->units.count > 1 ? " + 0.0" : "");
+    if (c->units.count > 1) {
+        buffer_add_char(&sql, ')');
+        add_unit_factors(c, &sql);
+    }
+    buffer_add_text(&sql, is_mixed ? ")" : "");
+    return c->words.count ? unless_word(c, buffer_take(&sql)) : buffer_take(&sql);
+}
+
+/* "ZeRO-1", "stage 2": a ZeRO stage and its name. */
+static bool is_named_stage(const struct draft_column *c)
+{
+    bool is = c->numbers == 0 && c->words.count > 0 && c->words.count <= WORDS_MOST;
+    for (size_t i = 0; i < c->words.count && is; i++) {
+        const char *word = c->words.items[i], *digit = word + strcspn(word, "0123456789");
+        is = (strcasestr(word, "zero") == word || strcasestr(word, "stage") == word) && *digit && digit[1] == '\0';
+    }
+    return is;
 }
 
 static char *value_sql(const struct draft_column *c)
 {
     struct buffer name = BUFFER_INIT;
-    if (column_is_numeric(c) && !c->unit[0])
+    if (column_is_numeric(c) && !column_unit(c)[0])
         return number_sql(c);
+    buffer_add_text(&name, is_named_stage(c) ? "substr(" : "");
     add_column_name(&name, c->name);
+    buffer_add_text(&name, is_named_stage(c) ? ", -1) + 0" : "");
     return buffer_take(&name);
 }
 
@@ -94,8 +148,9 @@ static const char *unit_of(const struct draft_column *c, const struct proposal *
                  {"samples_s", "samples/s"},    {"tflops_gpu", "TFLOP/s/gpu"},
                  {"tgs", "tokens/s/gpu"}};
     static const char *const units[] = {"ms", "s", "sec", "min", "gb", "gib", "mb", "mib"};
-    if (c->unit[0])
-        return c->unit + strspn(c->unit, " ");
+    const char *unit = column_unit(c) + strspn(column_unit(c), " ");
+    if (unit[0])
+        return unit;
     for (size_t i = 0; i < LENGTH(rates) && !p; i++)
         if (strcmp(c->key, rates[i].key) == 0)
             return rates[i].unit;
@@ -104,7 +159,7 @@ static const char *unit_of(const struct draft_column *c, const struct proposal *
             return units[i];
     if (!p)
         return "";
-    return strcmp(p->metric, "mfu") == 0 && c->largest > 1 ? "%" : p->unit;
+    return strcmp(p->metric, "mfu") == 0 && c->in[c->notation].largest > 1 ? "%" : p->unit;
 }
 
 static const char *guess_of(const char *word)
@@ -183,7 +238,7 @@ static double seconds_of(const char *unit)
 
 static void add_duration(struct buffer *out, const struct draft_column *c)
 {
-    double factor = seconds_of(c->unit[0] ? c->unit + strspn(c->unit, " ") : last_word(c));
+    double factor = seconds_of(column_unit(c)[0] ? column_unit(c) + strspn(column_unit(c), " ") : last_word(c));
     char *number = number_sql(c), *sql = factor == 1 ? xstrdup(number) : xasprintf("%g * (%s)", factor, number);
     buffer_add_text(out, "duration = ");
     buffer_add_toml_string(out, sql);
@@ -210,7 +265,7 @@ static const struct drafted_metric *objective_of(const struct drafted_metric *me
                 return &metrics[i];
     const struct drafted_metric *fullest = count ? &metrics[0] : NULL;
     for (size_t i = 1; i < count; i++)
-        if (column_numbers(metrics[i].column) > column_numbers(fullest->column))
+        if (metrics[i].column->numbers > fullest->column->numbers)
             fullest = &metrics[i];
     return fullest;
 }
@@ -347,17 +402,29 @@ static char *product_of(const struct import_draft *d, const struct plan_of_colum
     return buffer_take(&sql);
 }
 
-/* How many devices a row took, where no column says it by host: all of them, or as many as its degrees take. */
-static void add_devices(const struct import_draft *d, const struct plan_of_columns *p, struct buffer *out)
+/* The column of all devices of a row; NULL: there is none. */
+static const struct draft_column *column_of_devices(const struct import_draft *d, const struct plan_of_columns *p)
 {
     static const char *const all[] = {"gpus",    "num_gpus",    "n_gpus",     "ngpus",    "gpu_count",
                                       "devices", "num_devices", "world_size", "n_devices"};
-    static const char *const degrees[] = {"dp", "tp", "pp", "cp"};
-    const struct draft_column *sum = NULL, *host = column_of(d, p, "num_hosts");
-    if (column_of(d, p, "num_devices_per_host"))
-        return;
+    const struct draft_column *sum = NULL;
     for (size_t i = 0; i < LENGTH(all) && !sum; i++)
         sum = column_of(d, p, all[i]);
+    return sum;
+}
+
+static bool gives_devices(const struct import_draft *d, const struct plan_of_columns *p)
+{
+    return column_of(d, p, "num_devices_per_host") || column_of_devices(d, p);
+}
+
+/* How many devices a row took, where no column says it by host: all of them, or as many as its degrees take. */
+static void add_devices(const struct import_draft *d, const struct plan_of_columns *p, struct buffer *out)
+{
+    static const char *const degrees[] = {"dp", "tp", "pp", "cp"};
+    const struct draft_column *sum = column_of_devices(d, p), *host = column_of(d, p, "num_hosts");
+    if (column_of(d, p, "num_devices_per_host"))
+        return;
     char *devices = sum ? number_sql(sum) : product_of(d, p, degrees, LENGTH(degrees));
     char *hosts = host ? number_sql(host) : NULL;
     if (devices[0] && !sum)
@@ -393,6 +460,40 @@ static void add_sections(const struct import_draft *d, const struct plan_of_colu
         add_expression(out, p->metrics[i].name, number_sql(p->metrics[i].column));
 }
 
+static bool is_input(const char *key, const char *input)
+{
+    const char *synonyms = inputs[input_find(input)].synonyms;
+    char name[INPUT_NAME_MOST];
+    bool is = strcmp(key, input) == 0;
+    while (!is && input_next_name(&synonyms, name))
+        is = strcmp(key, name) == 0;
+    return is;
+}
+
+/* Whether the table has what predictions and rules know as `input`. */
+static bool has_input(const struct import_draft *d, const struct plan_of_columns *p, const char *input)
+{
+    for (size_t i = 0; i < d->count; i++)
+        if (p->roles[i] == ROLE_KEY && is_input(p->keys[i], input))
+            return true;
+    return false;
+}
+
+/* Where rows have devices and degrees but no dp, that is the rest of the devices. */
+static void add_derived(const struct import_draft *d, const struct plan_of_columns *p, struct buffer *out)
+{
+    static const char *const degrees[] = {"tp", "pp", "cp"};
+    struct buffer product = BUFFER_INIT;
+    size_t count = 0;
+    for (size_t i = 0; i < LENGTH(degrees); i++)
+        if (has_input(d, p, degrees[i]))
+            buffer_printf(&product, "%s%s", count++ ? " * " : "", degrees[i]);
+    if (count && !has_input(d, p, "dp") && gives_devices(d, p))
+        buffer_printf(out, "[derive]\ndp = \"gpus / %s%s%s\"   # data parallelism takes the other devices\n",
+                      count > 1 ? "(" : "", buffer_text(&product), count > 1 ? ")" : "");
+    buffer_free(&product);
+}
+
 static void add_left_out(const struct import_draft *d, const struct plan_of_columns *p, struct buffer *out)
 {
     size_t count = 0;
@@ -404,8 +505,26 @@ static void add_left_out(const struct import_draft *d, const struct plan_of_colu
     buffer_add_text(out, count ? "\n" : "");
 }
 
-void import_draft_write(const struct import_draft *d, const char *name, const char *table, struct buffer *out)
+/* Which columns have decimal commas; a guess where their cells are numbers without them as well. */
+static void add_decimal_commas(const struct import_draft *d, struct buffer *out)
 {
+    size_t count = 0;
+    for (size_t i = 0; i < d->count; i++)
+        if (d->columns[i].is_guess && column_is_numeric(&d->columns[i]))
+            buffer_printf(out, "# a guess: %s of %s is a number with %s\n", d->columns[i].marked, d->columns[i].name,
+                          d->columns[i].notation == DECIMAL_COMMA ? "a decimal comma or points between thousands"
+                                                                  : "commas between thousands");
+    for (size_t i = 0; i < d->count; i++)
+        if (d->columns[i].notation == DECIMAL_COMMA && column_is_numeric(&d->columns[i])) {
+            buffer_add_text(out, count++ ? ", " : "decimal_comma = [");
+            buffer_add_toml_string(out, d->columns[i].name);
+        }
+    buffer_add_text(out, count ? "]\n" : "");
+}
+
+void import_draft_write(struct import_draft *d, const char *name, const char *table, struct buffer *out)
+{
+    import_draft_settle(d);
     struct plan_of_columns p = plan_columns(d);
     const struct drafted_metric *aim = objective_of(p.metrics, p.metric_count);
     buffer_printf(out,
@@ -421,8 +540,10 @@ void import_draft_write(const struct import_draft *d, const char *name, const ch
     for (size_t i = 0; i < p.metric_count; i++)
         add_metric_table(out, &p.metrics[i]);
     buffer_add_text(out, "\n# Each value is an SQL expression over the table's columns.\n[import]\n");
+    add_decimal_commas(d, out);
     add_state(d, &p, out);
     add_sections(d, &p, out);
+    add_derived(d, &p, out);
     add_left_out(d, &p, out);
     free_plan(&p);
 }

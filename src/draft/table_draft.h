@@ -17,6 +17,6 @@ void import_draft_free(struct import_draft *d);
 void import_draft_add(struct import_draft *d, const char *const *cells);
 
 /* The whole file. `name` is the sweep's, `table` what comments call the table. */
-void import_draft_write(const struct import_draft *d, const char *name, const char *table, struct buffer *out);
+void import_draft_write(struct import_draft *d, const char *name, const char *table, struct buffer *out);
 
 #endif

@@ -33,6 +33,7 @@ struct import_table {
     char *file;
     const char *const *names; /* of the columns; borrowed while it is made */
     size_t column_count;
+    bool *has_decimal_comma; /* per column of the table */
     struct db *db;
     struct stmt *insert, *select;
     int64_t rows;
@@ -127,12 +128,28 @@ static void add_clause(struct import_table *t, const struct clause *c, struct bu
     buffer_printf(select, "%s(%s\n)", select->length ? ", " : "SELECT ", c->text);
 }
 
+static void mark_decimal_commas(struct import_table *t, struct error *problems)
+{
+    const struct word_list *named = &t->config->decimal_commas;
+    for (size_t n = 0; n < named->count; n++) {
+        size_t i = 0;
+        while (i < t->column_count && strcasecmp(t->names[i], named->items[n].text) != 0)
+            i++;
+        char *why = xasprintf(NO_SUCH_COLUMN "%s", named->items[n].text);
+        if (i == t->column_count)
+            add_problem(t, &(struct clause){NULL, "[import]", "decimal_comma", &named->items[n].at}, why, problems);
+        t->has_decimal_comma[i] = true;
+        free(why);
+    }
+}
+
 /* The columns of the select: state, duration, [import]'s columns, refusals. */
 static int compile(struct import_table *t, struct error *e)
 {
     const struct import_config *c = t->config;
     struct error problems = ERROR_INIT;
     struct buffer select = BUFFER_INIT;
+    mark_decimal_commas(t, &problems);
     add_clause(t, &(struct clause){c->state ? c->state : "NULL", "[import]", "state", &c->state_at}, &select,
                &problems);
     add_clause(t, &(struct clause){c->duration ? c->duration : "NULL", "[import]", "duration", &c->duration_at},
@@ -207,6 +224,7 @@ int import_table_create(const struct sweep *s, const char *file, const char *con
     t->file = xstrdup(file);
     t->names = columns;
     t->column_count = count;
+    t->has_decimal_comma = xcalloc(count + 1, sizeof *t->has_decimal_comma);
     t->values = xcalloc(s->import.column_count + 1, sizeof *t->values);
     t->metrics = xcalloc(s->import.column_count + 1, sizeof *t->metrics);
     t->negatives = xcalloc(s->import.column_count + 1, sizeof *t->negatives);
@@ -236,6 +254,7 @@ void import_table_free(struct import_table *t)
     free(t->values);
     free(t->metrics);
     free(t->negatives);
+    free(t->has_decimal_comma);
     free(t->lines);
     free(t->file);
     free(t);
@@ -254,11 +273,21 @@ static void bind_cell(struct stmt *s, int index, const char *text)
         stmt_bind_text(s, index, text);
 }
 
+/* "1.234,5 MB" as "1234.5 MB"; other text as it is. */
+static void bind_with_decimal_comma(struct stmt *s, int index, const char *text)
+{
+    char digits[NUMBER_BYTES];
+    const size_t length = text ? parse_written_number(text, ',', digits) : 0;
+    char *with_point = length ? xasprintf("%s%s", digits, text + length) : NULL;
+    bind_cell(s, index, with_point ? with_point : text);
+    free(with_point);
+}
+
 int import_table_add(struct import_table *t, size_t line, const char *const *cells, struct error *e)
 {
     stmt_bind_int(t->insert, 1, t->rows);
     for (size_t i = 0; i < t->column_count; i++)
-        bind_cell(t->insert, (int)i + 2, cells[i]);
+        (t->has_decimal_comma[i] ? bind_with_decimal_comma : bind_cell)(t->insert, (int)i + 2, cells[i]);
     if (stmt_run(t->insert, e) < 0)
         return error_context(e, "%s:%zu", t->file, line);
     t->lines = array_grow(t->lines, (size_t)t->rows, sizeof *t->lines);
@@ -380,7 +409,8 @@ static char *read_metric(const struct import_table *t, int column, const char *n
     /* replace() and the like make texts of numbers. */
     if (text && !(type == COLUMN_TEXT && parse_double(text, &value)))
         return xasprintf("%s is `%.60s`, which is not a number%s", name, text,
-                         strchr(text, ',')   ? "; to remove commas: replace(COLUMN, ',', '')"
+                         strchr(text, ',')   ? "; to remove commas: replace(COLUMN, ',', ''); decimal "
+                                               "commas: decimal_comma = [\"COLUMN\"]"
                          : strchr(text, '%') ? "; to remove percent signs: replace(COLUMN, '%', '') / 100"
                                              : "");
     if (signbit(value) && !(n->are_several && value < 0))

@@ -98,6 +98,16 @@ static void read_text(const struct reading *r, const struct toml_node *node, cha
     *at = reading_at_value(r, node);
 }
 
+static void read_decimal_commas(const struct reading *r, const struct toml_node *list, struct word_list *out)
+{
+    word_list_clear(out);
+    out->items = xcalloc(list->child_count + 1, sizeof *out->items);
+    for (; out->count < list->child_count; out->count++) {
+        const struct toml_node *name = &list->children[out->count];
+        out->items[out->count] = (struct listed_word){xstrdup(name->text), reading_at_value(r, name)};
+    }
+}
+
 void read_import(const struct reading *r, const struct toml_node *table)
 {
     struct import_config *c = &r->sweep->import;
@@ -107,6 +117,8 @@ void read_import(const struct reading *r, const struct toml_node *table)
     c->at = reading_at_key(r, table);
     read_text(r, found[IMPORT_STATE], &c->state, &c->state_at);
     read_text(r, found[IMPORT_DURATION], &c->duration, &c->duration_at);
+    if (found[IMPORT_DECIMAL_COMMA])
+        read_decimal_commas(r, found[IMPORT_DECIMAL_COMMA], &c->decimal_commas);
     for (int kind = 0; kind < SECTION_COUNT; kind++)
         read_columns(r, found[IMPORT_CLUSTER + kind], &(struct import_column){.section = (enum section_kind)kind});
     read_columns(r, found[IMPORT_METRICS], &(struct import_column){.is_metric = true});
@@ -127,6 +139,7 @@ void import_free(struct import_config *c)
         free(c->refusals[i].when);
         free(c->refusals[i].why);
     }
+    word_list_clear(&c->decimal_commas);
     free(c->columns);
     free(c->states);
     free(c->refusals);

@@ -237,6 +237,7 @@ const struct schema schema_predict = {"[predict]", predict_keys, LENGTH(predict_
 static const struct schema_key import_keys[] = {
     [IMPORT_STATE] = {"state", TYPE_STRING, DEFAULTS, false},
     [IMPORT_DURATION] = {"duration", TYPE_STRING, DEFAULTS, false},
+    [IMPORT_DECIMAL_COMMA] = {"decimal_comma", TYPE_STRINGS, DEFAULTS, false},
     [IMPORT_STATES] = {"states", TYPE_TABLE, DEFAULTS, false},
     [IMPORT_REFUSE] = {"refuse", TYPE_TABLES, DEFAULTS, false},
     [IMPORT_METRICS] = {"metrics", TYPE_TABLE, DEFAULTS, false},

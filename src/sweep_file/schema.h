@@ -174,6 +174,7 @@ enum predict_table_key {
 enum import_key {
     IMPORT_STATE,
     IMPORT_DURATION,
+    IMPORT_DECIMAL_COMMA,
     IMPORT_STATES,
     IMPORT_REFUSE,
     IMPORT_METRICS,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DIGITS "0123456789"
 #define TEN_YEARS_MS (10.0 * 366 * 86400 * 1000)
 
 struct unit_factor {
@@ -70,6 +71,37 @@ bool parse_double(const char *text, double *out)
         return false;
     *out = value;
     return true;
+}
+
+/* Whether `text`, behind `before` digits, goes on with a group: "," and three digits. */
+static bool is_group(const char *text, char group, size_t before)
+{
+    return *text == group && before > 0 && before <= 3 && strspn(text + 1, DIGITS) == 3;
+}
+
+size_t parse_written_number(const char *text, char mark, char digits[static NUMBER_BYTES])
+{
+    const char group = mark == '.' ? ',' : '.', *p = text + (*text == '-' || *text == '+');
+    size_t run = strspn(p, DIGITS), n = (size_t)(p - text) + run;
+    double value;
+    const bool may_group = *p != '0';
+    if (n >= NUMBER_BYTES)
+        return 0;
+    memcpy(digits, text, n);
+    for (p += run; may_group && is_group(p, group, run) && n + 4 < NUMBER_BYTES; p += 4, run = 3, n += 3)
+        memcpy(digits + n, p + 1, 3);
+    const size_t fraction = *p == mark ? 1 + strspn(p + 1, DIGITS) : 0;
+    const char *exponent = p + fraction;
+    const size_t sign = 1 + (*exponent && exponent[1] && strchr("+-", exponent[1]));
+    const size_t power = *exponent == 'e' || *exponent == 'E' ? strspn(exponent + sign, DIGITS) : 0;
+    const size_t rest = fraction + (power ? sign + power : 0);
+    if (n + rest >= NUMBER_BYTES)
+        return 0;
+    memcpy(digits + n, p, rest);
+    digits[n + rest] = '\0';
+    if (fraction)
+        digits[n] = '.';
+    return !strchr(".,", p[rest] ? p[rest] : ' ') && parse_double(digits, &value) ? (size_t)(p + rest - text) : 0;
 }
 
 static const struct unit_factor *leading_unit(const char *text, const struct unit_factor *units)

@@ -14,6 +14,13 @@ bool parse_release(const char *text, bool last, int64_t *out);
 
 bool parse_double(const char *text, double *out); /* decimal, with exponent; no hexadecimal, no inf or nan */
 
+enum { NUMBER_BYTES = 64 };
+
+/* The number that begins `text`, written with `mark` ('.' or ',') before its fraction and maybe the other of the two
+ * between groups of three digits: "1,234.5", "1.234,5". Returns its length, and the number as parse_double reads it in
+ * `digits`; 0: no number is written so there. */
+size_t parse_written_number(const char *text, char mark, char digits[static NUMBER_BYTES]);
+
 /* "90", "1.5h", "10m", "2h30m", "500ms", "1d": seconds when without a unit. Units: ms s m (or min) h d.
  * Not negative, at most 10 years. `out` in milliseconds. */
 bool parse_duration_ms(const char *text, int64_t *out);

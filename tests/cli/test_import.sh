@@ -174,6 +174,32 @@ import__commas_in_numbers__refused_with_the_way_to_read_them()
     expect_sql 1234.5 "SELECT throughput FROM results"
 }
 
+# A sweep file can say that it is less than two; other cells of the column stay what they are.
+import__columns_with_decimal_commas__read()
+{
+    small_table
+    cat >table.csv <<'END'
+layers;gpus;mbs;result;rate;mem;secs
+2;1;1;fine;1.234,5;3;60
+2;1;2;fine;2.000;5,5 %;60
+2;1;4;fine;12.5;3;60
+2;1;8;cuda oom;-0,0;3;60
+END
+    sed -i '/^state/i decimal_comma = ["rate", "MEM"]' import.toml
+    sed -i "s/^memory = .*/memory = \"replace(mem, ' %', '')\"/" import.toml
+    run_meshsweep import -c import.toml table.csv
+    expect_status 0
+    expect_stdout "table.csv: 4 rows: 3 ok, 1 failed, 0 refused; 4 jobs (4 new), 4 attempts added, 0 already there"
+    expect_stderr 'meshsweep: dropped 1 number of failed rows, which are not measurements'
+    expect_sql '1234.5|3.0
+2000.0|5.5
+12.5|3.0
+|3.0' "SELECT throughput, memory FROM results"
+    sed -i 's/"MEM"/"mems"/' import.toml
+    run_meshsweep import -c import.toml table.csv
+    expect_only_stderr_contains 2 'import.toml:11:26: [import] decimal_comma: no such column: mems (did you mean `mem`'
+}
+
 import__sentinels_in_ok_rows__refused_with_counts()
 {
     small_table

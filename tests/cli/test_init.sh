@@ -326,6 +326,32 @@ table__of_a_person__numbers_as_they_are_written()
     draft tabs.csv '3 rows: 2 ok, 1 failed, 0 refused'
     expect_sql '1234.5|16.5|8|a' "SELECT throughput, peak_memory,
         num_devices_per_host, \"group\" FROM results WHERE dp = 1"
+    # What a comma is, the table's other cells say, and one column may be in points; memory is in one unit.
+    rm -f results.db*
+    cat >mixed.csv <<'END'
+GPUs;TP;ZeRO;lr;Peak Mem;Tokens/s;Step Time (s);MFU [%];Status
+8;1;ZeRO-0;0.001;512 MiB;1.234,5;1,234;39,3 %;ok
+8;1;ZeRO-0;0.001;1.024 MiB;2.000;1,5e+00;38,1 %;ok
+8;2;ZeRO-3;0.002;1,5 GiB;3.456;9,876;-;ok
+8;2;ZeRO-2;0.002;-;OOM;N/A;-;OOM
+END
+    draft mixed.csv '4 rows: 3 ok, 1 failed, 0 refused; 3 jobs'
+    expect_sql 'mfu|38.1 39.3
+peak_memory|1024.0 1536.0 512.0
+step_time|1.234 1.5 9.876
+throughput|1234.5 2000.0 3456.0' "SELECT name, group_concat(value, ' ') FROM
+        (SELECT * FROM metric ORDER BY name, CAST(value AS TEXT)) GROUP BY name"
+    expect_sql '0.001|8|0
+0.002|4|3
+0.002|4|2' 'SELECT lr, dp, zero FROM results'
+    expect_any_stderr
+    printf 'x,rate\n1,"1,234"\n2,"2,345"\n3,"3,456"\n4,"4,567"\n' >open.csv
+    run_meshsweep init --from-table open.csv -o -
+    expect_only_stdout_contains 0 '# a guess: 1,234 of rate is a number with commas between thousands'
+    # What is neither notation of all cells is refused and not misread.
+    rm -f results.db*
+    printf 'x,tokens/s\n1,12.5\n2,13.5\n3,14.5\n4,"15,5"\n' >both.csv
+    draft both.csv '4 rows: 3 ok, 0 failed, 1 refused'
     # What is said of a cluster has the names that rules and predictions know.
     printf 'gpu,nodes,gpus,tp,tok_s_gpu,result\nH100,2,16,2,900,✓\nH100,1,8,2,1000,✓\nH100,1,8,4,1100,✓\n' >nodes.csv
     run_meshsweep init --from-table nodes.csv -o -

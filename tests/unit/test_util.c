@@ -36,6 +36,47 @@ TEST(parse_duration__nonsense__refused_untouched)
     }
 }
 
+TEST(parse_written_number__points_and_commas__as_they_are_meant)
+{
+    static const struct {
+        const char *text;
+        char mark;
+        size_t length;
+        const char *digits;
+    } cases[] = {
+        {"1,234.5", '.', 7, "1234.5"},
+        {"1,234.5", ',', 0, ""}, /* two marks */
+        {"1.234,5", ',', 7, "1234.5"},
+        {"-1.234.567,5 MB", ',', 12, "-1234567.5"},
+        {"1.234", '.', 5, "1.234"},
+        {"1.234", ',', 5, "1234"},
+        {"0.234", ',', 0, ""}, /* no thousands */
+        {"12.5", ',', 0, ""},
+        {"12,5", '.', 0, ""},
+        {"1234,567", '.', 0, ""},
+        {"4,509e+00", ',', 9, "4.509e+00"},
+        {"1.2e3", '.', 5, "1.2e3"},
+        {"12 eggs", '.', 2, "12"},
+        {"12e", '.', 2, "12"},
+        {"39,3 %", ',', 4, "39.3"},
+        {"", '.', 0, ""},
+        {"-", '.', 0, ""},
+        {"OOM", ',', 0, ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char digits[NUMBER_BYTES] = "";
+        print_message("%s by %c\n", cases[i].text, cases[i].mark);
+        assert_int_equal(parse_written_number(cases[i].text, cases[i].mark, digits), cases[i].length);
+        if (cases[i].length)
+            assert_string_equal(digits, cases[i].digits);
+    }
+    char digits[NUMBER_BYTES];
+    char long_one[200];
+    memset(long_one, '7', sizeof long_one - 1);
+    long_one[sizeof long_one - 1] = '\0';
+    assert_int_equal(parse_written_number(long_one, '.', digits), 0);
+}
+
 TEST(parse_size__units__bytes)
 {
     int64_t bytes;
