@@ -65,6 +65,7 @@ log__of_a_framework__its_profile()
         expect_only_stdout_contains 0 '# sure: it reads '
         expect_stdout_contains "profile = \"$profile\""
     done <<'END'
+colossalai colossalai
 deepspeed deepspeed
 deepspeed-flops-profiler deepspeed
 huggingface huggingface
@@ -78,6 +79,7 @@ megatron-deepspeed megatron
 nanotron nanotron
 nemo-rl nemo-rl
 olmo olmo
+olmo-core olmo-core
 picotron picotron
 torchtitan torchtitan
 torchtitan-old torchtitan
@@ -273,7 +275,7 @@ command__of_a_framework__as_its_launcher_takes_it()
     expect_stdout_contains 'num_hosts = 2
 num_devices_per_host = [4, 8]'
     run_meshsweep init -o - batch_size=1,2 -- tune run --nproc_per_node 8 full_finetune --config llama3/8B_full
-    expect_only_stdout_contains 0 '"{gpus_per_node}", "full_finetune", "--config", "llama3/8B_full", "batch_size={batch_s'
+    expect_only_stdout_contains 0 '"full_finetune", "--config", "llama3/8B_full", "batch_size={batch_size}"]'
     expect_stdout_contains 'name = "full_finetune"'
     run_meshsweep init -o - tp=1,2 -- colossalai run --nproc_per_node 8 benchmark.py -p 3d --tp 4
     expect_only_stdout_contains 0 \
