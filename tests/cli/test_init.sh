@@ -73,6 +73,7 @@ lightning lightning
 lightning-profiler lightning
 lingua lingua
 litgpt litgpt
+llm-foundry llm-foundry
 maxtext maxtext
 megatron megatron
 megatron-deepspeed megatron

@@ -217,6 +217,15 @@ nemo_rl__times_of_steps__read()
 training_time 27.1 2'
 }
 
+llm_foundry__lines_of_metrics__read()
+{
+    read_sample llm-foundry llm-foundry.log
+    expect_metrics 'loss 9.6044 3
+peak_memory 38.014 3
+reported_mfu 0.4064 1
+tokens_per_second_per_gpu 2811.03 1'
+}
+
 olmo_core__lines_of_metrics__read()
 {
     read_sample olmo-core olmo-core.log

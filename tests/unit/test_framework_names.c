@@ -166,6 +166,14 @@ static const struct saying {
      "recompute_modules = \"layernorm mlp_act\"\n"},
     {"olmo-core", "", "train_module.dp_config.reduce_dtype = \"bfloat16\"\n", "gradient_bytes = 2\n"},
     {"olmo-core", "", "train_module.float8_config.enabled = true\n", "precision = \"fp8\"\n"},
+    {"llm-foundry", "", "fsdp_config.sharding_strategy = \"HYBRID_SHARD\"\n", "zero_stage = 3\nshard_ranks = 8\n"},
+    {"llm-foundry", "", "fsdp_config.activation_checkpointing = true\n", "recompute = \"full\"\n"},
+    {"llm-foundry", "", "model.no_bias = true\n", "biases = false\n"},
+    {"llm-foundry", "", "model.attn_config.alibi = true\n", "positions = 0\n"},
+    {"llm-foundry", "", "model.attn_config.attn_type = \"multiquery_attention\"\n", "kv_heads = 1\n"},
+    {"llm-foundry", "", "model.attn_config.attn_impl = \"torch\"\n", "flash_attention = false\n"},
+    {"llm-foundry", "", "model.ffn_config.ffn_hidden_size = 6144\n", "ffn_hidden_size = 6144\n"},
+    {"llm-foundry", "", "precision = \"amp_fp8\"\n", "precision = \"fp8\"\n"},
     {"levanter", "", "trainer.model_axis_size = 2\n", "tp = 2\n"},
     {"levanter", "", "model.gradient_checkpointing = false\n", "recompute = \"none\"\n"},
     {"levanter", "", "trainer.replica_dcn_axis_size = 4\n", "shard_ranks = 4\n"},
@@ -343,10 +351,15 @@ struct predicted {
 /* Profiles that predict as another framework does. */
 static const char *framework_of(const char *profile)
 {
-    static const char *const others[][2] =
-        {{"olmo", "fsdp"},        {"lingua", "fsdp2"},         {"olmo-core", "fsdp2"},
-         {"levanter", "maxtext"}, {"colossalai", "deepspeed"}, {"litgpt", "hf-trainer"},
-         {"verl", "fsdp"},        {"nemo-rl", "fsdp2"}};
+    static const char *const others[][2] = {{"olmo", "fsdp"},
+                                            {"lingua", "fsdp2"},
+                                            {"olmo-core", "fsdp2"},
+                                            {"levanter", "maxtext"},
+                                            {"colossalai", "deepspeed"},
+                                            {"litgpt", "hf-trainer"},
+                                            {"llm-foundry", "fsdp"},
+                                            {"verl", "fsdp"},
+                                            {"nemo-rl", "fsdp2"}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(profile, others[i][0]) == 0)
             return others[i][1];

@@ -18,6 +18,10 @@ struct layout {
 #define LLAMA_405B "layers = 126\nhidden = 16384\nheads = 128\nkv_heads = 8\nseq = 8192\n"
 #define OLMO_32B "model.n_layers = 64\nmodel.d_model = 5120\nn_heads = 40\nn_kv_heads = 8\n"
 #define HSDP "train_module.dp_config.name = \"hsdp\"\ntrain_module.dp_config.param_dtype = \"bfloat16\"\n"
+#define MPT                                                                                                            \
+    "model.vocab_size = 50368\nmax_seq_len = 2048\nprecision = \"amp_bf16\"\nmodel.attn_config.attn_impl = "           \
+    "\"flash\"\n"                                                                                                      \
+    "fsdp_config.sharding_strategy = \"FULL_SHARD\"\ndevice_train_microbatch_size = 8\nglobal_train_batch_size = "
 #define LAYOUT_61 "Et*3|(tt|)*29m|L"
 #define BOTH_ENDS "account_embedding = true\naccount_loss = true\n"
 
@@ -70,6 +74,9 @@ static const struct layout layouts[] = {
     {"olmo-core", 8, 8,
      HSDP "train_module.dp_config.num_replicas = 1\ntrain_module.ep_config.degree = -1\nexperts = 64\nheads = 32\n",
      NULL},
+    /* LLM Foundry, scripts/train/yamls/pretrain/mpt-7b.yaml and mpt-70b.yaml, on devices of its benchmarks */
+    {"llm-foundry", 1, 8, "model.d_model = 4096\nmodel.n_heads = 32\nmodel.n_layers = 32\n" MPT "1024\n", NULL},
+    {"llm-foundry", 64, 8, "model.d_model = 8192\nmodel.n_heads = 64\nmodel.n_layers = 80\n" MPT "4096\n", NULL},
     /* Levanter, config/llama2_7b.yaml, gpt2_20b.yaml and llama_7b_tulu.yaml */
     {"levanter", 32, 4,
      "trainer.per_device_parallelism = 2\ntrainer.train_batch_size = 1024\ntrainer.model_axis_size = 1\n", NULL},
@@ -293,6 +300,8 @@ static const struct layout layouts[] = {
     {"olmo-core", 1, 8, "rank_microbatch_size = 6000\nsequence_length = 4096\n", "micro-batch-is-of-whole-sequences"},
     {"olmo-core", 1, 8, "rank_microbatch_size = 4096\nglobal_batch_size = 40960\n", "batch-fills-ranks"},
     {"olmo-core", 1, 8, "train_module.pp_config.degree = 8\nn_layers = 4\n", "stages-have-layers"},
+    {"llm-foundry", 3, 8, "global_train_batch_size = 512\n", "batch-fills-devices"},
+    {"llm-foundry", 1, 8, "d_model = 2048\nn_heads = 24\n", "heads-divide-width"},
     {"levanter", 1, 8, "trainer.model_axis_size = 3\n", "model-axis-divides-devices"},
     {"levanter", 1, 8, "trainer.replica_ici_axis_size = 3\n", "replicas-divide-data-axis"},
     {"levanter", 1, 8, "trainer.train_batch_size = 24\ntrainer.per_device_parallelism = 2\n", "batch-fills-data-axis"},
@@ -374,9 +383,9 @@ TEST(layouts__published_and_planted__accepted_and_refused)
 /* Each rule of these profiles has one that it refuses. */
 TEST(profiles__every_rule__refuses_a_layout)
 {
-    static const char *const profiles[] = {"colossalai", "gpt-neox",   "internevo", "levanter", "lingua", "litgpt",
-                                           "maxtext",    "megatron",   "nanotron",  "nemo-rl",  "olmo",   "olmo-core",
-                                           "picotron",   "torchtitan", "torchtune", "verl"};
+    static const char *const profiles[] = {"colossalai",  "gpt-neox", "internevo",  "levanter",  "lingua",  "litgpt",
+                                           "llm-foundry", "maxtext",  "megatron",   "nanotron",  "nemo-rl", "olmo",
+                                           "olmo-core",   "picotron", "torchtitan", "torchtune", "verl"};
     for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++) {
         char *text = xasprintf("profile = \"%s\"\n[parallel_spec]\nx = 1\n", profiles[i]);
         struct built b = build_text(text);
