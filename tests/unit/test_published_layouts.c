@@ -74,6 +74,12 @@ static const struct layout layouts[] = {
     {"olmo-core", 8, 8,
      HSDP "train_module.dp_config.num_replicas = 1\ntrain_module.ep_config.degree = -1\nexperts = 64\nheads = 32\n",
      NULL},
+    /* axolotl, examples/distributed-parallel */
+    {"hf-trainer", 1, 8, "dp_shard_size = 2\ncontext_parallel_size = 2\ntensor_parallel_size = 2\nfsdp_version = 2\n",
+     NULL},
+    {"hf-trainer", 2, 8, "dp_replicate_size = 2\ndp_shard_size = 4\ntensor_parallel_size = 2\nfsdp_version = 2\n",
+     NULL},
+    {"hf-trainer", 1, 8, "dp_shard_size = 4\ntensor_parallel_size = 4\n", "world-size"},
     /* LLM Foundry, scripts/train/yamls/pretrain/mpt-7b.yaml and mpt-70b.yaml, on devices of its benchmarks */
     {"llm-foundry", 1, 8, "model.d_model = 4096\nmodel.n_heads = 32\nmodel.n_layers = 32\n" MPT "1024\n", NULL},
     {"llm-foundry", 64, 8, "model.d_model = 8192\nmodel.n_heads = 64\nmodel.n_layers = 80\n" MPT "4096\n", NULL},
