@@ -9,22 +9,44 @@
 
 #define NAMES_MOST 2
 
+/* How a program takes what its script or configuration is told. */
+enum style { STYLE_ANY = 0, STYLE_HYPHENS, STYLE_ASSIGNMENTS };
+
 /* By the word that stands before the script, as a program or as a module of Python's; without a name what scripts that
- * start their processes themselves are told. */
+ * start their processes themselves are told. Names in capitals are of the environment. */
 static const struct known_launcher {
     const char *name, *devices[NAMES_MOST], *hosts;
     bool counts_all;
+    const char *verb;    /* stands behind the name */
+    bool has_last_words; /* its own settings stand behind "--" */
+    enum style style;
 } launchers[] = {
-    {"torchrun", {"nproc_per_node"}, "nnodes", false},
-    {"torch.distributed.run", {"nproc_per_node"}, "nnodes", false},
-    {"torch.distributed.launch", {"nproc_per_node"}, "nnodes", false},
-    {"deepspeed", {"num_gpus"}, "num_nodes", false},
-    {"accelerate", {"num_processes"}, "num_machines", true},
-    {"mpirun", {"np", "n"}, NULL, true},
-    {"mpiexec", {"n", "np"}, NULL, true},
-    {NULL, {"trainer.devices"}, "trainer.num_nodes", false},       /* Lightning, NeMo */
-    {NULL, {"trainer.n_gpus_per_node"}, "trainer.nnodes", false},  /* verl */
-    {NULL, {"cluster.gpus_per_node"}, "cluster.num_nodes", false}, /* NeMo-RL */
+    {.name = "torchrun", .devices = {"nproc_per_node"}, .hosts = "nnodes"},
+    {.name = "torch.distributed.run", .devices = {"nproc_per_node"}, .hosts = "nnodes"},
+    {.name = "torch.distributed.launch", .devices = {"nproc_per_node"}, .hosts = "nnodes"},
+    {.name = "deepspeed", .devices = {"num_gpus"}, .hosts = "num_nodes"},
+    {.name = "accelerate", .verb = "launch", .devices = {"num_processes"}, .hosts = "num_machines", .counts_all = true},
+    {.name = "mpirun", .devices = {"np", "n"}, .counts_all = true},
+    {.name = "mpiexec", .devices = {"n", "np"}, .counts_all = true},
+    {.name = "colossalai", .verb = "run", .devices = {"nproc_per_node"}, .hosts = "num_nodes"},
+    {.name = "composer", .devices = {"n", "nproc"}},
+    {.name = "tune", .verb = "run", .devices = {"nproc_per_node"}, .hosts = "nnodes", .style = STYLE_ASSIGNMENTS},
+    {.name = "axolotl",
+     .verb = "train",
+     .devices = {"nproc_per_node"},
+     .hosts = "nnodes",
+     .has_last_words = true,
+     .style = STYLE_HYPHENS},
+    {.name = "llamafactory-cli",
+     .verb = "train",
+     .devices = {"NPROC_PER_NODE"},
+     .hosts = "NNODES",
+     .style = STYLE_ASSIGNMENTS},
+    {.name = "swift", .devices = {"NPROC_PER_NODE"}, .hosts = "NNODES"},    /* ms-swift */
+    {.name = "megatron", .devices = {"NPROC_PER_NODE"}, .hosts = "NNODES"}, /* the same on Megatron */
+    {.devices = {"trainer.devices"}, .hosts = "trainer.num_nodes"},         /* Lightning, NeMo */
+    {.devices = {"trainer.n_gpus_per_node"}, .hosts = "trainer.nnodes"},    /* verl */
+    {.devices = {"cluster.gpus_per_node"}, .hosts = "cluster.num_nodes"},   /* NeMo-RL */
 };
 
 static const struct known_launcher *launcher_named(const char *word)
@@ -50,9 +72,10 @@ static bool is_option(const char *word)
 /* Of `mpirun -n 4 ./program` the first word that is neither an option nor an option's value; 0: there is none. */
 static size_t find_program(char *const *words)
 {
-    size_t i = 1;
-    if (!words[0] || !launcher_named(words[0]))
+    const struct known_launcher *l = words[0] ? launcher_named(words[0]) : NULL;
+    if (!l)
         return 0;
+    size_t i = 1 + (l->verb && words[1] && strcmp(words[1], l->verb) == 0);
     while (words[i] && is_option(words[i]))
         i += 1 + (!strchr(words[i], '=') && words[i + 1] && !is_option(words[i + 1]));
     return words[i] ? i : 0;
@@ -69,8 +92,26 @@ static size_t find_script(char *const *words)
     return find_program(words);
 }
 
+/* NAME=VALUE, as a shell takes it before a command. */
+static bool is_variable(const char *word)
+{
+    size_t length = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    return length > 0 && !isdigit((unsigned char)*word) && word[length] == '=';
+}
+
+/* The command without "env", and how many variables it begins with. */
+static char *const *skip_env(char *const *words, size_t *variables)
+{
+    words += words[0] && words[1] && strcmp(words[0], "env") == 0 && is_variable(words[1]);
+    for (*variables = 0; words[*variables] && is_variable(words[*variables]); ++*variables)
+        ;
+    return words;
+}
+
 const char *job_command_script(char *const *words)
 {
+    size_t variables;
+    words = skip_env(words, &variables) + variables;
     return words[0] ? words[find_script(words)] : "";
 }
 
@@ -107,11 +148,11 @@ static void add_setting(struct job_command *c, size_t option, size_t word, size_
     free(alone);
 }
 
-/* The setting that begins with word i; of a launcher, before the word that is the script. Returns the index of the word
- * after it. */
+/* The setting that begins with word i; of a launcher, before the word that is the script or behind what it is told.
+ * Returns the index of the word after it. */
 static size_t read_setting(struct job_command *c, size_t i, size_t script)
 {
-    const bool is_launchers = i < script;
+    const bool is_launchers = i < script || i > c->end;
     const char *word = c->words.items[i], *next = c->words.items[i + 1], *equals = strchr(word, '=');
     if (equals && (is_option(word) || is_assignment(word))) {
         add_setting(c, i, i, (size_t)(equals + 1 - word), is_launchers);
@@ -123,7 +164,7 @@ static size_t read_setting(struct job_command *c, size_t i, size_t script)
     return i + 1;
 }
 
-static void find_style(struct job_command *c)
+static void find_style(struct job_command *c, enum style style)
 {
     bool hyphens = false, underscores = false, assignments = false, options = false;
     for (size_t i = 0; i < c->setting_count; i++) {
@@ -138,22 +179,34 @@ static void find_style(struct job_command *c)
         hyphens |= memchr(option + 2, '-', length - 2) != NULL;
         underscores |= memchr(option + 2, '_', length - 2) != NULL;
     }
-    c->has_hyphens = hyphens && !underscores;
-    c->is_assigned = assignments && !options;
+    c->has_hyphens = (hyphens || style == STYLE_HYPHENS) && !underscores;
+    c->is_assigned = (assignments && !options) || style == STYLE_ASSIGNMENTS;
+}
+
+/* Where a launcher's last words begin, with "--"; all words where it has none. */
+static size_t find_end(const struct job_command *c, const struct known_launcher *launcher, size_t script)
+{
+    size_t end = launcher && launcher->has_last_words ? script : c->words.count;
+    while (end < c->words.count && strcmp(c->words.items[end], "--") != 0)
+        end++;
+    return end;
 }
 
 struct job_command job_command_read(char *const *words)
 {
     struct job_command c = {0};
-    const size_t script = find_script(words);
+    const struct known_launcher *launcher = NULL;
+    words = skip_env(words, &c.variables);
+    const size_t script = c.variables + find_script(words + c.variables);
     for (char *const *word = words; *word; word++)
         string_list_add(&c.words, xstrdup(*word));
-    for (size_t i = 0; i < script; i++)
-        if (launcher_named(words[i]))
-            c.launcher = launcher_named(words[i])->name;
+    for (size_t i = c.variables; i < script; i++)
+        launcher = launcher_named(words[i]) ? launcher_named(words[i]) : launcher;
+    c.launcher = launcher ? launcher->name : NULL;
+    c.end = find_end(&c, launcher, script);
     for (size_t i = 0; i < c.words.count; i = i == script ? i + 1 : read_setting(&c, i, script))
         ;
-    find_style(&c);
+    find_style(&c, launcher ? launcher->style : STYLE_ANY);
     return c;
 }
 
@@ -176,10 +229,17 @@ const struct command_setting *job_command_find(const struct job_command *c, cons
     return NULL;
 }
 
+const struct command_setting *job_command_find_variable(const struct job_command *c, const char *name)
+{
+    const struct command_setting *s = job_command_find(c, name, true);
+    return s && s->word < c->variables ? s : NULL;
+}
+
 static void remove_word(struct job_command *c, size_t word)
 {
     free(c->words.items[word]);
     memmove(&c->words.items[word], &c->words.items[word + 1], (c->words.count-- - word) * sizeof *c->words.items);
+    c->end -= c->end > word;
     for (size_t i = 0; i < c->setting_count; i++) {
         c->settings[i].option -= c->settings[i].option > word;
         c->settings[i].word -= c->settings[i].word > word;

@@ -18,6 +18,8 @@ struct command_setting {
 
 struct job_command {
     struct string_list words;
+    size_t variables; /* so many words in front set the environment, NAME=VALUE, and are settings of the launcher */
+    size_t end;       /* before this word further settings of the script go: all words, or a launcher's "--" */
     struct command_setting *settings; /* in their order */
     size_t setting_count;
     const char *launcher; /* that is known to start the processes of a job, as it is called; NULL: none. Borrowed. */
@@ -26,7 +28,7 @@ struct job_command {
     bool is_assigned; /* as key=value */
 };
 
-/* From NULL-terminated words. job_command_free. */
+/* From NULL-terminated words, "env" in front or not. job_command_free. */
 struct job_command job_command_read(char *const *words);
 void job_command_free(struct job_command *c);
 
@@ -39,6 +41,9 @@ char *job_command_key(const char *name);
 
 /* The last setting of that key, of the script or of the launcher; NULL: there is none, or it is {KEY} already. */
 const struct command_setting *job_command_find(const struct job_command *c, const char *key, bool is_launchers);
+
+/* The same of a variable in front of the command. */
+const struct command_setting *job_command_find_variable(const struct job_command *c, const char *name);
 
 /* Puts the text in place of the setting's value; it is no setting any more. Of a switch the word goes. */
 void job_command_replace(struct job_command *c, const struct command_setting *setting, const char *text);

@@ -17,6 +17,7 @@ struct new_axis {
     char *key, *option;
     const char *values; /* "A,B" */
     enum script_way way;
+    char *warning;   /* a comment: the script does not take it so; NULL: none */
     bool is_named;   /* the command has {KEY} */
     bool is_devices; /* its values are numbers of devices of each host */
 };
@@ -55,6 +56,7 @@ static void place_axis(struct job_command *command, struct new_axis *a)
 {
     const struct launched_devices launched = job_command_devices(command);
     const struct command_setting *s = job_command_find(command, a->key, false);
+    s = s ? s : job_command_find_variable(command, a->key);
     if ((!s || s == launched.devices) && launched.devices && strcmp(launched.devices->key, a->key) == 0 &&
         !(launched.counts_all && launched.hosts)) {
         a->is_devices = a->is_named = true;
@@ -72,20 +74,20 @@ static void place_axis(struct job_command *command, struct new_axis *a)
     }
 }
 
-static struct new_axis axis_of(const char *text, struct job_command *command, const char *script)
+/* `script`: its text, of which `path` is the word of the command; NULL: not known. */
+static struct new_axis axis_of(const char *text, struct job_command *command, const char *path, const char *script)
 {
     const size_t length = strcspn(text, "=");
     char *name = xstrndup(text, length);
     struct new_axis a = {.key = job_command_key(name), .values = text + length + (text[length] == '=')};
     free(name);
     a.is_named = names_key(command->words.items, a.key);
-    a.way = script_way(script, a.key, command->has_hyphens, &a.option);
-    if (!script && command->is_assigned)
-        a.way = SCRIPT_ASSIGNMENT;
+    a.way = script_way(script, a.key, command->has_hyphens, command->is_assigned, &a.option);
     if (!a.is_named)
         place_axis(command, &a);
     if (a.is_named || ((a.way == SCRIPT_SWITCH || a.way == SCRIPT_NEGATION) && !is_truth(a.values)))
         a.way = SCRIPT_OPTION;
+    a.warning = a.is_named ? NULL : script_warning(path, script, a.key, a.way);
     return a;
 }
 
@@ -155,55 +157,90 @@ static int add_axis(struct buffer *out, const struct new_axis *a, const char *te
 
 /* --- the command --- */
 
+/* What the command gets for the axes, each behind `before`. */
+static void add_line_axes(struct buffer *line, const struct drafted *w)
+{
+    for (const struct new_axis *a = w->axes; a < w->axes + w->axis_count; a++)
+        if (is_word(a))
+            buffer_printf(line, " {%s!r}", a->key);
+        else if (is_added(a))
+            buffer_printf(line, " %s%s={%s}", dashes(a), a->option, a->key);
+}
+
 /* A line for the shell, in which a switch that is off is no word. */
 static void add_line(struct buffer *out, const struct drafted *w)
 {
+    const struct job_command *c = &w->command;
     struct buffer line = BUFFER_INIT;
-    for (size_t i = 0; i < w->command.words.count; i++) {
-        const char *word = w->command.words.items[i];
-        buffer_add_text(&line, i ? " " : "");
+    for (size_t i = c->variables; i < c->words.count; i++) {
+        const char *word = c->words.items[i];
+        if (i == c->end)
+            add_line_axes(&line, w);
+        buffer_add_text(&line, i > c->variables ? " " : "");
         if (strpbrk(word, " \t\"'$&|;<>()*?#~`\\!"))
             shell_add_word(&line, word);
         else
             buffer_add_text(&line, word);
     }
-    for (const struct new_axis *a = w->axes; a < w->axes + w->axis_count; a++)
-        if (is_word(a))
-            buffer_printf(&line, " {%s!r}", a->key);
-        else if (is_added(a))
-            buffer_printf(&line, " %s%s={%s}", dashes(a), a->option, a->key);
+    if (c->end == c->words.count)
+        add_line_axes(&line, w);
     buffer_add_json_string(out, line.data, line.length);
     buffer_free(&line);
 }
 
-static void add_words(struct buffer *out, const struct drafted *w)
+static void add_words_axes(struct buffer *out, const struct drafted *w)
 {
-    buffer_add_char(out, '[');
-    for (size_t i = 0; i < w->command.words.count; i++) {
-        buffer_add_text(out, i ? ", " : "");
-        buffer_add_json_string(out, w->command.words.items[i], strlen(w->command.words.items[i]));
-    }
     for (const struct new_axis *a = w->axes; a < w->axes + w->axis_count; a++)
         if (is_added(a))
             buffer_printf(out, ", \"%s%s={%s}\"", dashes(a), a->option, a->key);
+}
+
+static void add_words(struct buffer *out, const struct drafted *w)
+{
+    const struct job_command *c = &w->command;
+    buffer_add_char(out, '[');
+    for (size_t i = c->variables; i < c->words.count; i++) {
+        if (i == c->end)
+            add_words_axes(out, w);
+        buffer_add_text(out, i > c->variables ? ", " : "");
+        buffer_add_json_string(out, c->words.items[i], strlen(c->words.items[i]));
+    }
+    if (c->end == c->words.count)
+        add_words_axes(out, w);
     buffer_add_char(out, ']');
+}
+
+/* The variables in front of the command, and those that are axes. */
+static void add_environment(struct buffer *out, const struct drafted *w)
+{
+    const char *before = "\nenv = { ";
+    for (size_t i = 0; i < w->command.variables; i++) {
+        const char *word = w->command.words.items[i];
+        const int length = (int)strcspn(word, "=");
+        buffer_printf(out, "%s%.*s = ", before, length, word);
+        buffer_add_json_string(out, word + length + 1, strlen(word + length + 1));
+        before = ", ";
+    }
+    for (const struct new_axis *a = w->axes; a < w->axes + w->axis_count; a++)
+        if (a->way == SCRIPT_VARIABLE) {
+            buffer_printf(out, "%s%s = \"{%s}\"", before, a->key, a->key);
+            before = ", ";
+        }
+    buffer_add_text(out, *before == ',' ? " }" : "");
 }
 
 static void add_command(struct buffer *out, const struct drafted *w)
 {
-    bool has_switch = false, has_variable = false;
+    bool has_switch = false;
     for (size_t i = 0; i < w->axis_count; i++)
         has_switch |= is_word(&w->axes[i]);
-    buffer_add_text(out,
-                    "[job]\n# {KEY} is replaced by the key's value; see \"Placeholders\" in meshsweep(5).\ncommand = ");
+    buffer_add_text(out, "[job]\n# {KEY} is replaced by the key's value; see \"Placeholders\" in meshsweep(5).\n");
+    for (size_t i = 0; i < w->axis_count; i++)
+        buffer_add_text(out, w->axes[i].warning ? w->axes[i].warning : "");
+    buffer_add_text(out, "command = ");
     (has_switch ? add_line : add_words)(out, w);
-    for (const struct new_axis *a = w->axes; a < w->axes + w->axis_count; a++)
-        if (a->way == SCRIPT_VARIABLE) {
-            buffer_printf(out, "%s%s = \"{%s}\"", has_variable ? ", " : "\nenv = { ", a->key, a->key);
-            has_variable = true;
-        }
-    buffer_printf(out, "%s\ntimeout = \"30m\"            # jobs that take longer are stopped\n",
-                  has_variable ? " }" : "");
+    add_environment(out, w);
+    buffer_add_text(out, "\ntimeout = \"30m\"            # jobs that take longer are stopped\n");
 }
 
 /* --- the sections --- */
@@ -323,7 +360,7 @@ static void take(struct drafted *w)
     w->command = job_command_read(w->new_sweep->command);
     for (char *const *axis = w->new_sweep->axes; *axis; axis++) {
         w->axes = array_grow(w->axes, w->axis_count, sizeof *w->axes);
-        w->axes[w->axis_count++] = axis_of(*axis, &w->command, script);
+        w->axes[w->axis_count++] = axis_of(*axis, &w->command, job_command_script(w->new_sweep->command), script);
     }
     take_devices(w);
     take_inputs(w);
@@ -335,6 +372,7 @@ static void writing_free(struct drafted *w)
     for (size_t i = 0; i < w->axis_count; i++) {
         free(w->axes[i].key);
         free(w->axes[i].option);
+        free(w->axes[i].warning);
     }
     free(w->axes);
     job_command_free(&w->command);

@@ -38,11 +38,23 @@ static char *text_of_module(const char *module)
     return text;
 }
 
+static bool is_configuration(const char *path)
+{
+    static const char *const endings[] = {".yaml", ".yml", ".json", ".toml"};
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
+        if (strcmp(dot, endings[i]) == 0)
+            return true;
+    return false;
+}
+
 char *script_text(char *const *command)
 {
     char *text = NULL;
     for (; *command && !text; command++)
-        text = strcmp(*command, "-m") == 0 && command[1] ? text_of_module(command[1]) : text_of_file(*command);
+        text = strcmp(*command, "-m") == 0 && command[1] ? text_of_module(command[1])
+               : is_configuration(*command)              ? NULL
+                                                         : text_of_file(*command);
     return text;
 }
 
@@ -92,12 +104,12 @@ static char *with_hyphens(const char *key)
     return hyphenated;
 }
 
-enum script_way script_way(const char *text, const char *key, bool has_hyphens, char **option)
+enum script_way script_way(const char *text, const char *key, bool has_hyphens, bool is_assigned, char **option)
 {
     char *hyphenated = with_hyphens(key);
     const char *declaration = text ? behind(text, "--", key) : NULL;
     const char *other = text && !declaration ? behind(text, "--", hyphenated) : NULL;
-    bool is_assigned = text && (strstr(text, "hydra.main") || strstr(text, "OmegaConf.from_cli"));
+    is_assigned |= text && (strstr(text, "hydra.main") || strstr(text, "OmegaConf.from_cli"));
     bool is_hyphenated = other || (has_hyphens && !declaration && !is_assigned);
     *option = xstrdup(is_hyphenated ? hyphenated : key);
     free(hyphenated);
@@ -106,4 +118,62 @@ enum script_way script_way(const char *text, const char *key, bool has_hyphens, 
     if (declaration || other)
         return way_of_option(declaration ? declaration : other);
     return is_assigned ? SCRIPT_ASSIGNMENT : SCRIPT_OPTION;
+}
+
+/* --- shell scripts that do not listen --- */
+
+/* The value of a line "KEY=VALUE" or "export KEY=VALUE" that is not indented, as under a condition; NULL: none has. */
+static char *assigned_value(const char *text, const char *key)
+{
+    const size_t length = strlen(key);
+    for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+        const char *name = line + (strncmp(line, "export ", 7) == 0 ? 7 : 0);
+        if (strncmp(name, key, length) == 0 && name[length] == '=')
+            return xstrndup(name + length + 1, strcspn(name + length + 1, " \t\r\n;#"));
+    }
+    return NULL;
+}
+
+/* ${KEY:-4}, ${KEY-4}, ${KEY=4}, or a test whether it is set. */
+static bool asks_for(const char *text, const char *key)
+{
+    static const char *const forms[][2] = {{"{", ":"},      {"{", "-"},   {"{", "="},    {"-z \"$", ""},
+                                           {"-z \"${", ""}, {"-z $", ""}, {"-z ${", ""}, {"-v ", ""}};
+    bool found = false;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms && !found; i++) {
+        char *form = xasprintf("%s%s%s", forms[i][0], key, forms[i][1]);
+        found = strstr(text, form) != NULL;
+        free(form);
+    }
+    return found;
+}
+
+static bool takes_arguments(const char *text)
+{
+    static const char *const signs[] = {"$@", "$*", "${@", "${*", "$1", "${1", "getopts", "shift"};
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (strstr(text, signs[i]))
+            return true;
+    return false;
+}
+
+char *script_warning(const char *path, const char *text, const char *key, enum script_way way)
+{
+    const size_t length = strlen(path);
+    char *value = NULL, *warning = NULL;
+    if (!text || length < 3 || strcmp(path + length - 3, ".sh") != 0)
+        return NULL;
+    if (way == SCRIPT_VARIABLE) {
+        value = asks_for(text, key) ? NULL : assigned_value(text, key);
+        if (value)
+            warning = xasprintf("# TO DO: %s sets %s itself, whatever its environment says. Write there:\n"
+                                "#   %s=${%s:-%s}\n",
+                                path, key, key, key, value);
+    } else if (!takes_arguments(text)) {
+        warning = xasprintf("# TO DO: %s passes no arguments on, so that it would not see %s. Write \"$@\" behind the\n"
+                            "# arguments of the program that it starts.\n",
+                            path, key);
+    }
+    free(value);
+    return warning;
 }

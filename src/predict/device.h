@@ -18,7 +18,9 @@
  * profiling.md): all of that array of multipliers are taken as v5e's.
  *
  * Over PCIe a link is what a slot delivers: 12.5e9 of the third generation, 25e9 and 50e9 of the next two. Of AMD's
- * meshes and Google's tori it is the sum of all that lead to other cards.
+ * meshes and Google's tori it is the sum of all that lead to other cards. A TPU's adapter is its part of what a pod
+ * (v5e: 6.4 Tb/s, v6e: 25.6, of 256 chips; cloud.google.com/tpu/docs) or a host of four chips (v4, v5p: 200 Gb/s; How
+ * to Scale Your Model, tpus.md) has into the data centre.
  *
  * A link domain is the devices that the fast links join: those of a host, unless the device says otherwise. Pure. */
 #ifndef MESHSWEEP_PREDICT_DEVICE_H

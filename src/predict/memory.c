@@ -30,16 +30,16 @@ static bool recomputes_some(const struct training_plan *plan)
     return plan->recompute_every > 1 || plan->recompute_layers > 0;
 }
 
-/* Where not every layer recomputes, or groups of layers do. */
+/* Where not every layer recomputes, or groups of layers do: the others keep all, but for modules that are named. */
 static void set_some_layers(struct plan_memory *m)
 {
-    struct training_plan none = *m->plan;
-    none.recompute = RECOMPUTE_NONE;
+    struct training_plan others = *m->plan;
+    others.recompute = m->plan->modules ? RECOMPUTE_SELECTIVE : RECOMPUTE_NONE;
     if (m->plan->recompute_layers > 0 && m->plan->recompute_method == RECOMPUTE_UNIFORM) {
         m->layer_kept /= (double)m->plan->recompute_layers;
         m->layer_set *= (double)m->plan->recompute_layers;
     } else if (m->plan->tuning == TUNING_FULL) {
-        m->layer_whole = layer_memory_kept(m->a, &none, m->c);
+        m->layer_whole = layer_memory_kept(m->a, &others, m->c);
     } else {
         double scores = m->plan->flash_attention ? 0 : layer_score_bytes(m->a, m->plan);
         m->layer_whole = layer_activation_scale(m->plan) * (tuning_kept(m->a, m->plan, m->c) + scores);

@@ -65,6 +65,7 @@ log__of_a_framework__its_profile()
         expect_only_stdout_contains 0 '# sure: it reads '
         expect_stdout_contains "profile = \"$profile\""
     done <<'END'
+colossalai colossalai
 deepspeed deepspeed
 deepspeed-flops-profiler deepspeed
 huggingface huggingface
@@ -72,12 +73,14 @@ lightning lightning
 lightning-profiler lightning
 lingua lingua
 litgpt litgpt
+llm-foundry llm-foundry
 maxtext maxtext
 megatron megatron
 megatron-deepspeed megatron
 nanotron nanotron
 nemo-rl nemo-rl
 olmo olmo
+olmo-core olmo-core
 picotron picotron
 torchtitan torchtitan
 torchtitan-old torchtitan
@@ -254,6 +257,66 @@ num_devices_per_host = 8'
     run_meshsweep init -o - x=1 -- torchrun --nnodes 1:4 --nproc_per_node gpu train.py
     expect_only_stdout_contains 0 '"--nnodes", "1:4", "--nproc_per_node", "gpu", "train.py", "--x={x}"]'
     expect_stdout_contains '# [[cluster_spec]]'
+}
+
+# As the documentation of ms-swift, LLaMA-Factory, torchtune, Colossal-AI, Composer and axolotl has them: the number of
+# processes as a variable or behind "--", a verb behind the launcher, settings of a configuration as assignments.
+command__of_a_framework__as_its_launcher_takes_it()
+{
+    run_meshsweep init -o - per_device_train_batch_size=1,2 -- PYTORCH_CUDA_ALLOC_CONF='a:"b"' NPROC_PER_NODE=8 \
+        swift sft --model Q --per_device_train_batch_size 1
+    expect_only_stdout_contains 0 '["swift", "sft", "--model", "Q", "--per_device_train_batch_size", "{per_device_tr'
+    expect_stdout_contains 'env = { PYTORCH_CUDA_ALLOC_CONF = "a:\"b\"", NPROC_PER_NODE = "{gpus_per_node}" }'
+    expect_stdout_contains 'num_devices_per_host = 8'
+    expect_stdout_contains 'name = "sft"'
+    run_meshsweep init -o - lr=1,2 NPROC_PER_NODE=4,8 \
+        --script 'env NNODES=2 NPROC_PER_NODE=8 llamafactory-cli train a.yaml'
+    expect_only_stdout_contains 0 'command = ["llamafactory-cli", "train", "a.yaml", "lr={lr}"]'
+    expect_stdout_contains 'env = { NNODES = "{nodes}", NPROC_PER_NODE = "{gpus_per_node}" }'
+    expect_stdout_contains 'num_hosts = 2
+num_devices_per_host = [4, 8]'
+    run_meshsweep init -o - batch_size=1,2 -- tune run --nproc_per_node 8 full_finetune --config llama3/8B_full
+    expect_only_stdout_contains 0 '"full_finetune", "--config", "llama3/8B_full", "batch_size={batch_size}"]'
+    expect_stdout_contains 'name = "full_finetune"'
+    run_meshsweep init -o - tp=1,2 -- colossalai run --nproc_per_node 8 benchmark.py -p 3d --tp 4
+    expect_only_stdout_contains 0 \
+        '["colossalai", "run", "--nproc_per_node", "{gpus_per_node}", "benchmark.py", "-p", "3d", "--tp", "{tp}"]'
+    run_meshsweep init -o - lr=1,2 -- composer -n 8 train.py 7b.yaml batch=512
+    expect_only_stdout_contains 0 '["composer", "-n", "{gpus_per_node}", "train.py", "7b.yaml", "batch=512", "lr={lr}"]'
+    run_meshsweep init -o - micro_batch_size=1,2 flash=true,false \
+        -- axolotl train a.yml --flash --launcher torchrun -- --nproc_per_node=8
+    expect_only_stdout_contains 0 '"axolotl train a.yml --launcher torchrun --micro-batch-size={micro_batch_size} '\
+'{flash!r} -- --nproc_per_node={gpus_per_node}"'
+    # A variable may be the axis.
+    run_meshsweep init -o - OMP_NUM_THREADS=1,4 -- OMP_NUM_THREADS=2 ./train
+    expect_only_stdout_contains 0 'command = ["./train"]
+env = { OMP_NUM_THREADS = "{OMP_NUM_THREADS}" }'
+}
+
+# All jobs would be alike, whatever the axis: the sweep file says so.
+shell_script__does_not_listen__told()
+{
+    cat >train.sh <<'END'
+BATCH_SIZE=4   # of a device
+export LR=1e-4
+SEED=${SEED:-1}
+if [ -z "$STEPS" ]; then
+    STEPS=10
+fi
+torchrun pretrain.py --micro-batch-size $BATCH_SIZE --lr $LR --seed $SEED --steps $STEPS
+END
+    run_meshsweep init -o - BATCH_SIZE=1,2 LR=1,2 SEED=1,2 STEPS=1,2 micro_batch_size=1,2 -- bash train.sh
+    expect_only_stdout_contains 0 '# TO DO: train.sh sets BATCH_SIZE itself, whatever its environment says. Write there:
+#   BATCH_SIZE=${BATCH_SIZE:-4}
+# TO DO: train.sh sets LR itself, whatever its environment says. Write there:
+#   LR=${LR:-1e-4}
+# TO DO: train.sh passes no arguments on, so that it would not see micro_batch_size. Write "$@" behind the
+# arguments of the program that it starts.
+command = '
+    sed -i 's/^BATCH_SIZE=4/BATCH_SIZE=${BATCH_SIZE:-4}/; s/^torchrun.*/& "$@"/; s/LR=1/LR=${LR:-1}/' train.sh
+    run_meshsweep init -o - BATCH_SIZE=1,2 LR=1,2 micro_batch_size=1,2 -- bash train.sh
+    expect_only_status 0
+    expect_stdout_lacks 'TO DO'
 }
 
 # By its options' names it is of a framework: predictions are made before anything has run.

@@ -217,6 +217,31 @@ nemo_rl__times_of_steps__read()
 training_time 27.1 2'
 }
 
+llm_foundry__lines_of_metrics__read()
+{
+    read_sample llm-foundry llm-foundry.log
+    expect_metrics 'loss 9.6044 3
+peak_memory 38.014 3
+reported_mfu 0.4064 1
+tokens_per_second_per_gpu 2811.03 1'
+}
+
+olmo_core__lines_of_metrics__read()
+{
+    read_sample olmo-core olmo-core.log
+    expect_metrics 'loss 10.57 3
+peak_memory 60.27 3
+tokens_per_second_per_gpu 7411 1'
+}
+
+colossalai__summary__read()
+{
+    read_sample colossalai colossalai.log
+    expect_metrics 'flops_per_gpu 202.82 1
+peak_memory 41250.3 1
+samples_per_second 9.01 1'
+}
+
 olmo__lines_of_metrics__read()
 {
     read_sample olmo olmo.log

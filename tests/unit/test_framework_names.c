@@ -151,6 +151,44 @@ static const struct saying {
      "selective_activation_checkpointing = true\n"},
     {"lingua", "", "distributed.float8_recipe = \"rowwise\"\n", "precision = \"fp8\"\n"},
     {"lingua", "", "model.weight_tying = true\n", "weight_tying = true\n"},
+    {"olmo-core", "", "train_module.dp_config.name = \"hsdp\"\n", "zero_stage = 3\nshard_ranks = 8\n"},
+    {"olmo-core", "", "train_module.dp_config.name = \"hsdp\"\ntrain_module.dp_config.num_replicas = 4\n",
+     "zero_stage = 3\nshard_ranks = 4\n"},
+    {"olmo-core", "", "train_module.ac_config.mode = \"selected_blocks\"\ntrain_module.ac_config.block_interval = 2\n",
+     "recompute = \"full\"\nrecompute_every = 2\n"},
+    {"olmo-core", "",
+     "train_module.ac_config.mode = \"selected_modules\"\ntrain_module.ac_config.modules = \"blocks.*.feed_forward\"\n",
+     "recompute = \"selective\"\nrecompute_modules = \"mlp\"\n"},
+    {"olmo-core", "",
+     "train_module.compile_model = true\ntrain_module.ac_config.mode = \"budget\"\n"
+     "train_module.ac_config.activation_memory_budget = 0.25\n",
+     "recompute = \"full\"\nrecompute_layers = 24\nrecompute_method = \"block\"\n"
+     "recompute_modules = \"layernorm mlp_act\"\n"},
+    {"olmo-core", "", "train_module.dp_config.reduce_dtype = \"bfloat16\"\n", "gradient_bytes = 2\n"},
+    {"olmo-core", "", "train_module.float8_config.enabled = true\n", "precision = \"fp8\"\n"},
+    {"llm-foundry", "", "fsdp_config.sharding_strategy = \"HYBRID_SHARD\"\n", "zero_stage = 3\nshard_ranks = 8\n"},
+    {"llm-foundry", "", "fsdp_config.activation_checkpointing = true\n", "recompute = \"full\"\n"},
+    {"llm-foundry", "", "model.no_bias = true\n", "biases = false\n"},
+    {"llm-foundry", "", "model.attn_config.alibi = true\n", "positions = 0\n"},
+    {"llm-foundry", "", "model.attn_config.attn_type = \"multiquery_attention\"\n", "kv_heads = 1\n"},
+    {"llm-foundry", "", "model.attn_config.attn_impl = \"torch\"\n", "flash_attention = false\n"},
+    {"llm-foundry", "", "model.ffn_config.ffn_hidden_size = 6144\n", "ffn_hidden_size = 6144\n"},
+    {"llm-foundry", "", "precision = \"amp_fp8\"\n", "precision = \"fp8\"\n"},
+    {"hf-trainer", "", "tuner_type = \"lora\"\n", "peft = \"lora\"\nlora_rank = 8\nlora_targets = \"all-linear\"\n"},
+    {"hf-trainer", LORA, "train_type = \"lora\"\nquant_method = \"bnb\"\nquant_bits = 4\n",
+     "quantization = \"nf4-dq\"\n"},
+    {"levanter", "", "trainer.model_axis_size = 2\n", "tp = 2\n"},
+    {"levanter", "", "model.gradient_checkpointing = false\n", "recompute = \"none\"\n"},
+    {"levanter", "", "trainer.replica_dcn_axis_size = 4\n", "shard_ranks = 4\n"},
+    {"levanter", "", "model.attn_backend = \"vanilla\"\n", "flash_attention = false\n"},
+    {"levanter", "", "trainer.mp = \"f32\"\n", "precision = \"fp32\"\n"},
+    {"colossalai", "", "plugin = \"gemini\"\n", "zero_stage = 3\n"},
+    {"colossalai", "", "tp_size = 2\nzero = 1\n", "tp = 2\nzero_stage = 1\n"},
+    {"colossalai", "", "grad_checkpoint = true\nxformers = true\n", "recompute = \"full\"\nflash_attention = true\n"},
+    {"colossalai", "", "sp = 2\n", "cp = 2\n"},
+    {"torchtitan", "", "activation_checkpoint.mode = \"memory_budget\"\nactivation_checkpoint.memory_budget = 0.25\n",
+     "recompute = \"full\"\nrecompute_layers = 24\nrecompute_method = \"block\"\n"
+     "recompute_modules = \"layernorm mlp_act\"\n"},
     {"litgpt", "recompute = \"full\"\n", "lora_r = 16\nlora_mlp = true\n",
      "lora_r = 16\nlora_targets = \"q_proj v_proj gate_proj up_proj down_proj\"\nlora_mlp = true\n"},
     {"litgpt", "", "model_config.mlp_class_name = \"GptNeoxMLP\"\n", "family = \"gpt\"\ngated_mlp = false\n"},
@@ -319,7 +357,11 @@ static const char *framework_of(const char *profile)
 {
     static const char *const others[][2] = {{"olmo", "fsdp"},
                                             {"lingua", "fsdp2"},
+                                            {"olmo-core", "fsdp2"},
+                                            {"levanter", "maxtext"},
+                                            {"colossalai", "deepspeed"},
                                             {"litgpt", "hf-trainer"},
+                                            {"llm-foundry", "fsdp"},
                                             {"verl", "fsdp"},
                                             {"nemo-rl", "fsdp2"}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -378,6 +420,18 @@ TEST(names__a_local_batch_in_a_pipeline__is_cut_into_micro_batches)
     assert_true(whole.bytes == by_number.bytes && whole.seconds == by_number.seconds);
     assert_true(whole.bytes == global.bytes && whole.seconds == global.seconds);
     assert_true(whole.bytes == by_tokens.bytes && whole.seconds == by_tokens.seconds);
+}
+
+/* What Colossal-AI calls a batch is a rank's, which only a pipeline cuts. */
+TEST(names__batch_of_a_rank__is_a_micro_batch_without_a_pipeline)
+{
+    struct predicted theirs = predicted_with("colossalai", "batch_size = 8\nmbs = 2\n", "pp = 2\nzero = 1\n", "");
+    struct predicted ours =
+        predicted_with("colossalai", "micro_batch = 2\ngradient_accumulation = 4\n", "pp = 2\nzero = 1\n", "");
+    assert_true(theirs.bytes == ours.bytes && theirs.seconds == ours.seconds);
+    theirs = predicted_with("colossalai", "batch_size = 8\nmbs = 2\n", "", "");
+    ours = predicted_with("colossalai", "micro_batch = 8\n", "", "");
+    assert_true(theirs.bytes == ours.bytes && theirs.seconds == ours.seconds);
 }
 
 TEST(names__fully_sharded_without_a_stage__is_sharded)

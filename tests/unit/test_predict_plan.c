@@ -257,7 +257,11 @@ TEST(device_table__datasheets__their_figures)
         {"MI300X", 1307.4, 2614.9, 2614.9, 653.7, 5300, 7 * 64},
         {"MI325X", 1307.4, 2614.9, 2614.9, 653.7, 6000, 7 * 64},
         {"MI355X", 2516, 5033, 10066, 157.3, 8000, 7 * 76.8},
+        {"TPU-v4", 275, 275, 275, 137.5, 1200, 300},
+        {"TPU-v5e", 197, 197, 197, 98.5, 819, 200},
         {"TPU-v5p", 459, 459, 459, 229.5, 2765, 600},
+        {"TPU-v6e", 918, 918, 918, 459, 1638, 400},
+        {"Trainium2", 667, 1299, 1299, 181, 2900, 640},
     };
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
         const struct device *d = device_find(want[i].name);
@@ -270,6 +274,17 @@ TEST(device_table__datasheets__their_figures)
         assert_float_equal(d->memory_bytes_per_s / 1e9, want[i].memory, 0.01 * want[i].memory);
         assert_float_equal(d->link_bytes_per_s / 1e9, want[i].link, 0.01 * want[i].link);
     }
+}
+
+/* What a pod of 256 sends into the data centre, and what a host of four chips does. */
+TEST(device_table__tpus__their_part_of_the_network)
+{
+    static const struct {
+        const char *name;
+        double gigabits;
+    } want[] = {{"TPU-v4", 200.0 / 4}, {"TPU-v5e", 6.4e3 / 256}, {"TPU-v5p", 200.0 / 4}, {"TPU-v6e", 25.6e3 / 256}};
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++)
+        assert_float_equal(device_find(want[i].name)->adapter_bytes_per_s, want[i].gigabits * 1e9 / 8, 1);
 }
 
 TEST(cluster_complete__given_and_not__kept_and_filled)

@@ -83,6 +83,20 @@ TEST(memory_predict__some_layers_recompute__the_others_keep)
     assert_same(kept_of(RECOMPUTE_FULL, 0, 4, RECOMPUTE_UNIFORM) - inputs, (full - inputs) / 4);
 }
 
+/* As under a memory budget of torch.compile, which also fuses what the others do. */
+TEST(memory_predict__some_layers_recompute__the_others_drop_modules)
+{
+    struct training_plan plan = usual;
+    plan.modules = MODULE_LAYERNORM | MODULE_MLP_ACT;
+    plan.recompute = RECOMPUTE_SELECTIVE;
+    const double selective = memory_of(plan, 0).terms[MEMORY_ACTIVATIONS];
+    plan.recompute = RECOMPUTE_FULL;
+    const double full = memory_of(plan, 0).terms[MEMORY_ACTIVATIONS];
+    plan.recompute_layers = 4;
+    assert_same(memory_of(plan, 0).terms[MEMORY_ACTIVATIONS], (selective + full) / 2);
+    assert_true(selective < kept_of(RECOMPUTE_NONE, 0, 0, RECOMPUTE_BLOCK));
+}
+
 TEST(memory_predict__groups_of_layers_recompute__all_there_at_once)
 {
     struct training_plan plan = usual;

@@ -16,6 +16,12 @@ struct layout {
     "layers = 61\nhidden = 7168\nheads = 128\nqk_head_dim = 128\nexperts = 256\nmtp_layers = 1\nseq = 4096\n"
 #define QWEN_235B "layers = 94\nhidden = 4096\nheads = 64\nkv_heads = 4\nhead_dim = 128\nexperts = 128\nseq = 4096\n"
 #define LLAMA_405B "layers = 126\nhidden = 16384\nheads = 128\nkv_heads = 8\nseq = 8192\n"
+#define OLMO_32B "model.n_layers = 64\nmodel.d_model = 5120\nn_heads = 40\nn_kv_heads = 8\n"
+#define HSDP "train_module.dp_config.name = \"hsdp\"\ntrain_module.dp_config.param_dtype = \"bfloat16\"\n"
+#define MPT                                                                                                            \
+    "model.vocab_size = 50368\nmax_seq_len = 2048\nprecision = \"amp_bf16\"\nmodel.attn_config.attn_impl = "           \
+    "\"flash\"\n"                                                                                                      \
+    "fsdp_config.sharding_strategy = \"FULL_SHARD\"\ndevice_train_microbatch_size = 8\nglobal_train_batch_size = "
 #define LAYOUT_61 "Et*3|(tt|)*29m|L"
 #define BOTH_ENDS "account_embedding = true\naccount_loss = true\n"
 
@@ -44,6 +50,56 @@ static const struct layout layouts[] = {
     /* Megatron-LM's functional tests, five micro-batches in a group */
     {"megatron", 1, 8, "pp = 4\nvpp = 3\nmicro_batches = 5\n", NULL},
     {"megatron", 1, 8, "pp = 4\nvpp = 3\nmicro_batches = 10\nmicrobatch_group = 5\n", NULL},
+    /* OLMo-core, src/scripts/official/OLMo3: 32B on 1,024 H100 and its long contexts, 7B's on 256; src/scripts/train,
+     * OLMoE-1B-7B.py and OLMoE2-large.py */
+    {"olmo-core", 128, 8,
+     OLMO_32B "train_module.rank_microbatch_size = 8192\ndata_loader.global_batch_size = 8388608\n" HSDP
+              "train_module.dp_config.shard_degree = 64\ntrain_module.ac_config.mode = \"budget\"\n"
+              "train_module.ac_config.activation_memory_budget = 0.5\ntrain_module.max_sequence_length = 8192\n",
+     NULL},
+    {"olmo-core", 128, 8,
+     OLMO_32B "train_module.rank_microbatch_size = 65536\ndata_loader.global_batch_size = 8388608\n" HSDP
+              "train_module.dp_config.shard_degree = 8\ntrain_module.cp_config.degree = 8\n"
+              "train_module.max_sequence_length = 65536\n",
+     NULL},
+    {"olmo-core", 32, 8,
+     "model.n_layers = 32\nmodel.d_model = 4096\ntrain_module.rank_microbatch_size = 65536\n"
+     "data_loader.global_batch_size = 4194304\n" HSDP "train_module.dp_config.shard_degree = 1\n"
+     "train_module.cp_config.degree = 8\ntrain_module.max_sequence_length = 65536\n",
+     NULL},
+    {"olmo-core", 16, 8,
+     "train_module.rank_microbatch_size = 8192\ndata_loader.global_batch_size = 4194304\nsequence_length = 4096\n"
+     "train_module.dp_config.name = \"fsdp\"\nexperts = 64\n",
+     NULL},
+    {"olmo-core", 8, 8,
+     HSDP "train_module.dp_config.num_replicas = 1\ntrain_module.ep_config.degree = -1\nexperts = 64\nheads = 32\n",
+     NULL},
+    /* axolotl, examples/distributed-parallel */
+    {"hf-trainer", 1, 8, "dp_shard_size = 2\ncontext_parallel_size = 2\ntensor_parallel_size = 2\nfsdp_version = 2\n",
+     NULL},
+    {"hf-trainer", 2, 8, "dp_replicate_size = 2\ndp_shard_size = 4\ntensor_parallel_size = 2\nfsdp_version = 2\n",
+     NULL},
+    {"hf-trainer", 1, 8, "dp_shard_size = 4\ntensor_parallel_size = 4\n", "world-size"},
+    /* LLM Foundry, scripts/train/yamls/pretrain/mpt-7b.yaml and mpt-70b.yaml, on devices of its benchmarks */
+    {"llm-foundry", 1, 8, "model.d_model = 4096\nmodel.n_heads = 32\nmodel.n_layers = 32\n" MPT "1024\n", NULL},
+    {"llm-foundry", 64, 8, "model.d_model = 8192\nmodel.n_heads = 64\nmodel.n_layers = 80\n" MPT "4096\n", NULL},
+    /* Levanter, config/llama2_7b.yaml, gpt2_20b.yaml and llama_7b_tulu.yaml */
+    {"levanter", 32, 4,
+     "trainer.per_device_parallelism = 2\ntrainer.train_batch_size = 1024\ntrainer.model_axis_size = 1\n", NULL},
+    {"levanter", 64, 4,
+     "model.type = \"gpt2\"\nmodel.num_layers = 44\nmodel.hidden_dim = 6144\nmodel.num_heads = 64\nmodel.seq_len = "
+     "2048\n"
+     "trainer.train_batch_size = 1024\ntrainer.per_device_parallelism = -1\ntrainer.model_axis_size = 4\n",
+     NULL},
+    {"levanter", 2, 8, "trainer.train_batch_size = 256\ntrainer.model_axis_size = 16\n", NULL},
+    /* Colossal-AI, examples/language/llama: scripts/benchmark_70B/3d.sh, gemini.sh and test_ci.sh's kinds */
+    {"colossalai", 4, 8,
+     "config = \"70b\"\nplugin = \"3d\"\ngrad_checkpoint = true\nbatch_size = 8\ntp = 4\npp = 2\nmbs = 1\n", NULL},
+    {"colossalai", 4, 8, "config = \"70b\"\nplugin = \"gemini\"\ngrad_checkpoint = true\nbatch_size = 2\n", NULL},
+    {"colossalai", 1, 8, "plugin = \"3d\"\ntp = 2\nsp = 2\nsp_mode = \"split_gather\"\nzero = 2\n", NULL},
+    {"colossalai", 1, 8, "plugin = \"3d\"\nsp = 8\nsp_mode = \"all_to_all\"\nzero = 1\n", NULL},
+    {"colossalai", 1, 8,
+     "plugin = \"3d\"\npp = 4\npp_style = \"zbv\"\nn_chunks = 2\nbatch_size = 8\nmbs = 1\nlayers = 32\n", NULL},
     /* NeMo, scripts/performance/recommended_model_configs/model_configs_h100.csv: Llama 3.1 405B, Mixtral 8x22B */
     {"megatron", 128, 8, LLAMA_405B "tp_size = 8\npp_size = 8\ncp_size = 2\nvp_size = 8\nmbs = 1\ngbs = 512\n", NULL},
     {"megatron", 32, 8,
@@ -244,6 +300,22 @@ static const struct layout layouts[] = {
     {"nemo-rl", 1, 8, "policy.dtensor_cfg.tensor_parallel_size = 3\n", "degrees-divide-devices"},
     {"nemo-rl", 1, 8, "policy.dtensor_cfg.enabled = true\npolicy.megatron_cfg.enabled = true\n", "one-backend"},
     {"nemo-rl", 1, 8, "policy.dtensor_cfg.dp_replicate_size = 3\n", "copies-divide-ranks"},
+    {"olmo-core", 1, 8, "train_module.cp_config.degree = 3\n", "degrees-fill-devices"},
+    {"olmo-core", 1, 8, HSDP "train_module.dp_config.shard_degree = 3\n", "replicas-and-shards-divide-ranks"},
+    {"olmo-core", 2, 8, HSDP "train_module.ep_config.degree = 4\nexperts = 64\n", "experts-with-hybrid-sharding"},
+    {"olmo-core", 1, 8, "rank_microbatch_size = 6000\nsequence_length = 4096\n", "micro-batch-is-of-whole-sequences"},
+    {"olmo-core", 1, 8, "rank_microbatch_size = 4096\nglobal_batch_size = 40960\n", "batch-fills-ranks"},
+    {"olmo-core", 1, 8, "train_module.pp_config.degree = 8\nn_layers = 4\n", "stages-have-layers"},
+    {"llm-foundry", 3, 8, "global_train_batch_size = 512\n", "batch-fills-devices"},
+    {"llm-foundry", 1, 8, "d_model = 2048\nn_heads = 24\n", "heads-divide-width"},
+    {"levanter", 1, 8, "trainer.model_axis_size = 3\n", "model-axis-divides-devices"},
+    {"levanter", 1, 8, "trainer.replica_ici_axis_size = 3\n", "replicas-divide-data-axis"},
+    {"levanter", 1, 8, "trainer.train_batch_size = 24\ntrainer.per_device_parallelism = 2\n", "batch-fills-data-axis"},
+    {"colossalai", 1, 8, "tp = 3\n", "degrees-fill-devices"},
+    {"colossalai", 1, 8, "pp = 2\nzero = 2\n", "zero-stage-in-pipeline"},
+    {"colossalai", 1, 8, "pp = 2\nn_chunks = 2\n", "chunks-of-a-schedule"},
+    {"colossalai", 1, 8, "pp = 2\nbatch_size = 3\nmbs = 2\n", "micro-batches-fill-batch"},
+    {"colossalai", 1, 8, "sp = 2\nsp_mode = \"ring\"\n", "split-sequences-with-tensor-parallelism"},
     {"olmo", 1, 8, "global_train_batch_size = 12\n", "batch-fills-ranks"},
     {"olmo", 1, 8, "vocab_size = 50280\nmodel.embedding_size = 50176\n", "embedding-holds-vocabulary"},
     {"olmo", 1, 8, "model.alibi = true\nmodel.rope = true\n", "one-kind-of-positions"},
@@ -317,9 +389,9 @@ TEST(layouts__published_and_planted__accepted_and_refused)
 /* Each rule of these profiles has one that it refuses. */
 TEST(profiles__every_rule__refuses_a_layout)
 {
-    static const char *const profiles[] = {"gpt-neox",   "internevo", "lingua",  "litgpt", "maxtext",
-                                           "megatron",   "nanotron",  "nemo-rl", "olmo",   "picotron",
-                                           "torchtitan", "torchtune", "verl"};
+    static const char *const profiles[] = {"colossalai",  "gpt-neox", "internevo",  "levanter",  "lingua",  "litgpt",
+                                           "llm-foundry", "maxtext",  "megatron",   "nanotron",  "nemo-rl", "olmo",
+                                           "olmo-core",   "picotron", "torchtitan", "torchtune", "verl"};
     for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++) {
         char *text = xasprintf("profile = \"%s\"\n[parallel_spec]\nx = 1\n", profiles[i]);
         struct built b = build_text(text);
