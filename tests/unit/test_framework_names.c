@@ -175,6 +175,8 @@ static const struct saying {
     {"llm-foundry", "", "model.attn_config.attn_impl = \"torch\"\n", "flash_attention = false\n"},
     {"llm-foundry", "", "model.ffn_config.ffn_hidden_size = 6144\n", "ffn_hidden_size = 6144\n"},
     {"llm-foundry", "", "precision = \"amp_fp8\"\n", "precision = \"fp8\"\n"},
+    {"hf-trainer", "", "attn_impl = \"eager\"\n", "flash_attention = false\n"},
+    {"hf-trainer", "zero_stage = 3\n", "sequence_parallel_size = 4\n", "cp = 4\n"},
     {"hf-trainer", "", "tuner_type = \"lora\"\n", "peft = \"lora\"\nlora_rank = 8\nlora_targets = \"all-linear\"\n"},
     {"hf-trainer", LORA, "train_type = \"lora\"\nquant_method = \"bnb\"\nquant_bits = 4\n",
      "quantization = \"nf4-dq\"\n"},
