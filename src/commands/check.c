@@ -195,7 +195,9 @@ static int check_sweep(const char *path, cJSON *answer, struct error *e)
         rc = search_setup_check(&search, space, NULL, e);
     if (rc == 0)
         sweep_space_warn(ds_config);
-    if (rc == 0 && space->prediction.warning)
+    if (rc == 0 && sweep->predict.of_file && space->prediction.note[0])
+        output_message("%s: %s", path, space->prediction.note);
+    else if (rc == 0 && space->prediction.warning)
         output_message("%s", space->prediction.warning);
     if (rc == 0)
         note_recompute(path, space);

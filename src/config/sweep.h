@@ -228,6 +228,7 @@ struct predict_number {
 /* [predict]. Numbers that are not given are 0, texts NULL. */
 struct predict_config {
     bool given;
+    bool of_file; /* the sweep file itself has the table, not only a profile */
     char *framework, *device, *cluster;
     char *memory_metric, *time_metric;
     struct position framework_at, device_at;

@@ -111,7 +111,7 @@ const struct input inputs[] = {
     {"vocab_multiple", "make_vocab_size_divisible_by", A(MEMBER_WHOLE, vocab_multiple)},
     {"positions", "max_position_embeddings n_positions", A(MEMBER_WHOLE, positions)},
     {"experts", "num_experts n_experts num_local_experts num_moe_experts n_routed_experts", A(MEMBER_WHOLE, experts)},
-    {"experts_per_token", "topk top_k num_experts_per_tok moe_router_topk", A(MEMBER_WHOLE, experts_per_token)},
+    {"experts_per_token", "topk num_experts_per_tok moe_router_topk", A(MEMBER_WHOLE, experts_per_token)},
     {"expert_ffn", "moe_ffn_hidden_size moe_intermediate_size", A(MEMBER_WHOLE, expert_ffn)},
     {"shared_ffn", "shared_expert_intermediate_size moe_shared_expert_intermediate_size", A(MEMBER_WHOLE, shared_ffn)},
     {"dense_layers", "first_k_dense_replace", A(MEMBER_WHOLE, dense_layers)},

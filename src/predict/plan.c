@@ -139,9 +139,9 @@ static int check_tuning(const struct training_plan *p, const struct architecture
     if ((double)p->frozen_layers > architecture_layers(a))
         rc = error_add_line(e, ERROR_USAGE, "frozen_layers = %lld is more than layers = %.0f",
                             (long long)p->frozen_layers, architecture_layers(a));
-    if (p->padding_free != (p->mean_tokens > 0))
+    if (p->mean_tokens > 0 && !p->padding_free)
         rc = error_add_line(e, ERROR_USAGE,
-                            "padding_free needs mean_tokens, the average number of tokens in a sequence");
+                            "mean_tokens, the average number of tokens in a sequence, needs padding_free");
     if (p->decoder_sequence > 0 && a->family != ARCHITECTURE_T5)
         rc = error_add_line(e, ERROR_USAGE, "decoder_seq is only for t5");
     return rc;

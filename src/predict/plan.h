@@ -174,7 +174,7 @@ struct training_plan {
     enum norm_kernel norms;
     enum adapter_kernel adapters;
     enum expert_kernel experts;
-    bool padding_free; /* micro-batches are of mean_tokens, not of sequence, tokens a sequence */
+    bool padding_free; /* micro-batches have mean_tokens a sequence, if that is known, instead of `sequence` */
     int64_t mean_tokens;
     int64_t packed_tokens;    /* of a document of those packed into a sequence, which its tokens see alone; 0: all */
     int64_t decoder_sequence; /* tokens of the decoder of T5 alone; 0: as many as sequence */

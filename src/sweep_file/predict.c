@@ -120,7 +120,8 @@ void read_predict(const struct reading *r, const struct toml_node *table)
     const struct toml_node *found[PREDICT_COUNT];
     schema_match(&schema_predict, r, table, found);
     /* A profile that names no framework has something to say where predictions are asked for, and asks for none. */
-    p->given |= r->role != FILE_PROFILE || found[PREDICT_FRAMEWORK];
+    p->of_file |= r->role != FILE_PROFILE;
+    p->given |= p->of_file || found[PREDICT_FRAMEWORK];
     for (size_t i = 0; i < LENGTH(texts); i++)
         if (found[texts[i].key])
             read_text(r, found[texts[i].key], texts[i].offset);

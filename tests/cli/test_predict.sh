@@ -335,6 +335,19 @@ learning_rate, shard_size: predictions do not use these keys'
     expect_no_stderr
 }
 
+# Who writes [predict] is told what is missing; who takes a profile may not have asked.
+check__nothing_can_be_predicted__said()
+{
+    printf '[predict]\nframework = "megatron"\n[job]\ncommand = "true"\n[model]\nlayers = 2\ntop_k = 50\n' >sweep.toml
+    run_meshsweep check -c sweep.toml
+    expect_status 0
+    expect_stdout_contains '1 model'
+    expect_stderr 'meshsweep: sweep.toml: nothing can be predicted: the specs lack hidden, heads, vocab, seq, micro_batch (for keys and synonyms see [predict] in meshsweep(5); to map other keys, use [predict.keys])'
+    printf '[sweep]\nprofile = "megatron"\n[job]\ncommand = "true"\n[model]\nlayers = 2\n' >sweep.toml
+    run_meshsweep check -c sweep.toml
+    expect_only_stdout 0
+}
+
 # What is at fault may be worked out, so that no key has a place.
 check__derived_model_that_contradicts_itself__told_at_predict()
 {

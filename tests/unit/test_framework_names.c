@@ -329,6 +329,8 @@ static const struct saying {
     {"hf-trainer", "", "optim = \"adamw_bnb_8bit\"\n", "optimizer = \"adam-8bit\"\n"},
     {"hf-trainer", "", "optimizer = \"adamw_torch_4bit\"\n", "moment_bytes = 1\n"},
     {"fsdp", "", "optimizer = \"decoupled_lionw\"\n", "optimizer = \"lion\"\n"},
+    {"hf-trainer", "num_local_experts = 8\nmoe_intermediate_size = 4096\nnum_experts_per_tok = 1\n", "top_k = 2\n",
+     "topk = 2\n"},
     {"hf-trainer", "", "model_type = \"Qwen2ForCausalLM\"\n", "family = \"llama\"\n"},
     {"hf-trainer", "kv_heads = 4\n", "model_type = \"GPTNeoXForCausalLM\"\n", "family = \"gpt\"\n"},
     {"hf-trainer", "",

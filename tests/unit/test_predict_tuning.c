@@ -240,8 +240,17 @@ TEST(plan_complete__adapters_without_what_they_need__refused)
     refused(plan, "selective recomputation by operation or module is not known for adapters");
     plan = (struct training_plan){.sequence = 32, .quantization = QUANTIZATION_NF4};
     refused(plan, "quantization and kbit_preparation need peft");
-    plan = (struct training_plan){.sequence = 32, .padding_free = true};
-    refused(plan, "padding_free needs mean_tokens");
+    plan = (struct training_plan){.sequence = 32, .mean_tokens = 16};
+    refused(plan, "mean_tokens, the average number of tokens in a sequence, needs padding_free");
+}
+
+/* Without the mean, sequences count as full. */
+TEST(plan_complete__padding_free_of_unknown_length__in_full)
+{
+    struct training_plan full = {.sequence = 32, .micro_batch = 2}, free_of = full;
+    free_of.padding_free = true;
+    assert_close(predict(llama(), free_of, "hf-trainer").most.bytes, predict(llama(), full, "hf-trainer").most.bytes,
+                 0);
 }
 
 /* A sweep over peft has the keys of adapters beside peft = "full", too. */

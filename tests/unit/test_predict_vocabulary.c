@@ -77,6 +77,7 @@ static const struct plan {
       {"precision", "fp32", 0},
       {"recompute", "full", 0},
       {"loss_kernel", "fused", 0}}},
+    {"hf-trainer", {DECODER, {"padding_free", NULL, 1}, {"mean_tokens", NULL, 512}}},
     {"fsdp2", {DECODER, {"zero_stage", NULL, 3}, {"nodes", NULL, 4}}},
     {"deepspeed", {DECODER, {"zero_stage", NULL, 3}, {"steps", NULL, 100}}},
     {"deepspeed",
