@@ -79,8 +79,8 @@ static int no_framework(const struct predictor *p, const char *name, struct erro
     free(names);
     if (is_profile(name))
         error_set(e, ERROR_USAGE,
-                  "\"%s\" is a profile, not a framework of predictions: write [sweep] profile = \"%s\" instead; a "
-                  "framework must be one of %s",
+                  "\"%s\" is a profile, not a framework of predictions: write profile = \"%s\" at the top of the "
+                  "file instead; a framework must be one of %s",
                   name, name, buffer_text(&list));
     else if (near)
         error_set(e, ERROR_USAGE, "unknown framework \"%s\"; did you mean \"%s\"?", name, near);

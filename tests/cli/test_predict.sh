@@ -342,8 +342,9 @@ check__nothing_can_be_predicted__said()
     run_meshsweep check -c sweep.toml
     expect_status 0
     expect_stdout_contains '1 model'
-    expect_stderr 'meshsweep: sweep.toml: nothing can be predicted: the specs lack hidden, heads, vocab, seq, micro_batch (for keys and synonyms see [predict] in meshsweep(5); to map other keys, use [predict.keys])'
-    printf '[sweep]\nprofile = "megatron"\n[job]\ncommand = "true"\n[model]\nlayers = 2\n' >sweep.toml
+    expect_stderr 'meshsweep: sweep.toml: nothing can be predicted: the specs lack hidden, heads, vocab, seq, '\
+'micro_batch (for keys and synonyms see [predict] in meshsweep(5); to map other keys, use [predict.keys])'
+    printf 'profile = "megatron"\n[job]\ncommand = "true"\n[model]\nlayers = 2\n' >sweep.toml
     run_meshsweep check -c sweep.toml
     expect_only_stdout 0
 }

@@ -615,7 +615,7 @@ TEST(predictor_create__unknown_framework__hint)
     assert_string_equal(e.text, "unknown framework \"deepsped\"; did you mean \"deepspeed\"?");
     const struct predictor_options profile = {.framework = "lightning"};
     assert_int_equal(predictor_create(&profile, &p, &e), -1);
-    assert_non_null(strstr(e.text,
-                           "\"lightning\" is a profile, not a framework of predictions: write [sweep] profile = "
-                           "\"lightning\" instead; a framework must be one of deepspeed, fsdp, "));
+    assert_non_null(
+        strstr(e.text, "\"lightning\" is a profile, not a framework of predictions: write profile = "
+                       "\"lightning\" at the top of the file instead; a framework must be one of deepspeed, fsdp, "));
 }
