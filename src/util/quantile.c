@@ -46,15 +46,15 @@ static double within(double t, int64_t freedom)
     return freedom % 2 ? M_2_PI * (angle + sin(angle) * sum) : sin(angle) * sum;
 }
 
+/* Newton's method from the middle: where the density falls, it comes from below and never goes beyond. */
 double student_quantile(double share, int64_t freedom)
 {
-    double low = 0, high = 1;
     freedom = freedom > FREEDOM_MOST ? FREEDOM_MOST : freedom;
-    while (within(high, freedom) < 2 * share - 1 && high < 1e9)
-        high *= 2;
-    while (high - low > 1e-7 * high) {
-        double middle = (low + high) / 2;
-        *(within(middle, freedom) < 2 * share - 1 ? &low : &high) = middle;
-    }
-    return high;
+    const double n = (double)freedom, scale = 2 * exp(lgamma((n + 1) / 2) - lgamma(n / 2)) / sqrt(n * M_PI);
+    double t = 0, step;
+    do {
+        step = (2 * share - 1 - within(t, freedom)) / (scale * pow(1 + t * t / n, -(n + 1) / 2));
+        t += step;
+    } while (step > 1e-9 * t);
+    return t;
 }

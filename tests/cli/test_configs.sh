@@ -198,7 +198,8 @@ quickstart__interrupted_and_gone_on_with__has_a_winner()
 {
     local config=$source_dir/configs/quickstart.toml done_before
     # Its worth is in what it measures; for this fewer steps do.
-    sed 's/--steps=[0-9]*/--steps=6/' "$config" >quickstart.toml
+    sed 's/--steps=[0-9]*/--steps=3/; s/--warmup-steps=[0-9]*/--warmup-steps=1/; s/^warmup = .*/warmup = 1/' \
+        "$config" >quickstart.toml
     expect "! cmp -s quickstart.toml '$config'"
     start_meshsweep run -c quickstart.toml --progress none
     wait_until "[ \"\$(sql \"SELECT count(*) >= 3 FROM job WHERE state <> 'pending'
@@ -219,7 +220,7 @@ oom|1" "SELECT failure, count(*) > 0 FROM job GROUP BY 1"
         GROUP BY \"layers\", num_devices_per_host, micro_batch)"
     run_meshsweep best
     expect_only_stdout_contains 0 'highest throughput '
-    expect_stdout_contains 'meshsweep-trainer --steps=6'
+    expect_stdout_contains 'meshsweep-trainer --steps=3'
     analyses_of_it
     other_programs_read_it
 }

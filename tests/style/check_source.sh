@@ -100,17 +100,10 @@ code_lines() # FILE...
     }' "$@"
 }
 
-floor_number() # FLOOR: nothing for what is no floor
-{
-    local number=0 floor
-    for floor in $floors; do
-        if [ "$floor" = "$1" ]; then
-            echo "$number"
-            return
-        fi
-        number=$((number + 1))
-    done
-}
+declare -A floor_number=()
+for floor in $floors; do
+    floor_number[$floor]=${#floor_number[@]}
+done
 
 check_include() # FILE LINE NAME
 {
@@ -118,8 +111,8 @@ check_include() # FILE LINE NAME
     own=${1#src/}
     own=${own%%/*}
     other=${3%%/*}
-    own_number=$(floor_number "$own")
-    other_number=$(floor_number "$other")
+    own_number=${floor_number[$own]-}
+    other_number=${floor_number[$other]-}
     if [ "$3" = "$other" ]; then
         breach "$1:$2: the include does not name its floor: \"$3\""
     elif [ "$own" = trainer ] || [ "$other" = trainer ]; then
