@@ -191,6 +191,20 @@ static void add_configuration(const struct best *b, struct buffer *out)
     buffer_add_char(out, '\n');
 }
 
+/* A loss of NaN is no reason against a job whose objective is its speed; whoever uses it has to know. */
+static void add_not_finite(const struct best *b, struct buffer *out)
+{
+    const cJSON *metric;
+    cJSON_ArrayForEach(metric, cJSON_GetObjectItemCaseSensitive(b->job, "metrics"))
+    {
+        const double not_finite = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(metric, "not_finite"));
+        const double samples = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(metric, "samples"));
+        if (not_finite > 0)
+            buffer_printf(out, "\nwarning: %.0f of %.0f samples of its %s are NaN or infinite\n", not_finite,
+                          samples + not_finite, metric->string);
+    }
+}
+
 static int print_text(const struct best *b, const char *db, struct error *e)
 {
     struct buffer out = BUFFER_INIT;
@@ -201,6 +215,7 @@ static int print_text(const struct best *b, const char *db, struct error *e)
     buffer_printf(&out, ", job %lld of sweep %s\n", (long long)b->jobs[0].job_id, b->sweep);
     add_configuration(b, &out);
     add_keys(&b->jobs[0], &out);
+    add_not_finite(b, &out);
     buffer_printf(&out, "\ncommand\n%s\n", line);
     if (redacted[0])
         buffer_printf(&out, "secrets are left out; fill them in before you run it: %s\n", redacted);

@@ -57,6 +57,7 @@ static void place_axis(struct job_command *command, struct new_axis *a)
     const struct launched_devices launched = job_command_devices(command);
     const struct command_setting *s = job_command_find(command, a->key, false);
     s = s ? s : job_command_find_variable(command, a->key);
+    s = s ? s : job_command_find(command, a->key, true);
     if ((!s || s == launched.devices) && launched.devices && strcmp(launched.devices->key, a->key) == 0 &&
         !(launched.counts_all && launched.hosts)) {
         a->is_devices = a->is_named = true;

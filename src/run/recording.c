@@ -171,6 +171,10 @@ static void add_elsewhere(const struct recording *r, const struct attempt_output
                       "\"%s\" under [job.metrics.%s]",
                       file, file, m->name);
     free(file);
+    char *end = m && m->reader == READER_JSON && !m->file && output->log ? log_tail(output->log, TAIL_BYTES) : NULL;
+    if (end && strstr(end, "\n{"))
+        buffer_printf(text, "; the output has lines of JSON, which `jsonl` reads; `json` reads one whole document");
+    free(end);
 }
 
 /* What there is instead of the objective. */

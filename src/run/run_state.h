@@ -47,6 +47,8 @@ struct runner {
     struct commit_batch batch;
     struct host_watch host;
     struct like_failures like;
+    bool *reported;   /* per metric of the sweep: a job of this run that is ok has reported it, or it was said */
+    int64_t ok_count; /* attempts of this run that were ok */
     struct suspect suspect;
     bool start_failed; /* its outcome is to come */
     bool let_go_due;   /* jobs that are held may be started again */

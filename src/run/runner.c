@@ -20,6 +20,7 @@
 #define COUNTS_EVERY_MS 200
 #define WATCH_EVERY_MS 1000 /* how often a claim source is asked about a running attempt */
 #define OUTCOMES_AT_ONCE 64
+#define UNREPORTED_AFTER 3 /* jobs that are ok */
 #define LOCKED_LOOK_MS 100
 #define PAUSED_LOOK_MS 200 /* how often a run that pauses looks whether it is asked to try at once */
 
@@ -194,6 +195,40 @@ static void pause_if_alike(struct runner *r, const struct ended_attempt *l)
     free(text);
 }
 
+/* What the sweep file itself reads (a profile may read more than a script prints) and no job has reported is told once,
+ * while there are jobs left to save: a job is ok without it. */
+static void tell_unreported(struct runner *r)
+{
+    const struct sweep *sweep = r->options->space->sweep;
+    for (size_t m = 0; m < sweep->job.metric_count; m++) {
+        const struct metric *metric = &sweep->job.metrics[m];
+        const bool is_read = metric->reader != READER_FILE && metric->reader != READER_EXPRESSION;
+        if (r->reported[m] || !is_read || !metric->at.file || strcmp(metric->at.file, sweep->path) != 0)
+            continue;
+        r->reported[m] = true;
+        char *text = xasprintf("%s:%d: %lld job%s succeeded and reported no %s; see what the output has instead with "
+                               "`meshsweep show`",
+                               metric->at.file, metric->at.line, (long long)r->ok_count, r->ok_count == 1 ? "" : "s",
+                               metric->name);
+        if (r->options->on_notice)
+            r->options->on_notice(r->options->context, text);
+        free(text);
+    }
+}
+
+static void note_reported(struct runner *r, const struct recording *rec)
+{
+    const struct job_config *job = &r->options->space->sweep->job;
+    if (rec->hold || rec->failure)
+        return;
+    for (size_t m = 0; m < job->metric_count; m++)
+        for (size_t i = 0; i < rec->samples.name_count; i++)
+            r->reported[m] |=
+                rec->samples.series[i].tally.reported > 0 && strcmp(rec->samples.names[i], job->metrics[m].name) == 0;
+    if (++r->ok_count == UNREPORTED_AFTER)
+        tell_unreported(r);
+}
+
 /* As commit_batch_finish. A great many samples take a while to be written, and limits are watched meanwhile. */
 static int await_batch(struct runner *r, struct error *e)
 {
@@ -226,6 +261,7 @@ static int finish_batch(struct runner *r, struct error *e)
     for (size_t i = 0; i < t->ends.count; i++) {
         run_counts_end(&r->result.counts, r->options, &t->ends.items[i]);
         pause_if_alike(r, &t->ends.items[i]);
+        note_reported(r, &t->ends.items[i].recording);
         r->measured |= t->ends.items[i].recording.samples.name_count > 0;
         FAULT(ANNOUNCED);
     }
@@ -489,6 +525,7 @@ static void runner_close(struct runner *r)
     pruning_close(r->pruning);
     ended_attempts_free(&r->ended);
     like_failures_free(&r->like);
+    free(r->reported);
     for (size_t i = 0; i < r->running_count; i++)
         running_attempt_free(&r->running[i]);
     free(r->running);
@@ -544,6 +581,7 @@ int runner_run(const struct runner_options *options, struct run_result *out, str
         device_keeper_create(&options->devices, sweep, options->environment, options->on_notice, options->context);
     clock_watch_stillness();
     r.began_ms = clock_monotonic_ms();
+    r.reported = xcalloc(sweep->job.metric_count + 1, sizeof *r.reported);
     int rc = runner_set_up(&r, e);
     if (rc == 0)
         rc = run_loop(&r, e);
@@ -554,6 +592,8 @@ int runner_run(const struct runner_options *options, struct run_result *out, str
     if (rc == 0)
         rc = released ? record_end(&r, e) : -1;
     FAULT(RUNNER_ENDED);
+    if (r.ok_count > 0 && r.result.counts.pending > 0)
+        tell_unreported(&r);
     r.result.held = r.result.counts.held > 0;
     report_counts(&r, true);
     runner_close(&r);

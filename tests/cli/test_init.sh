@@ -238,6 +238,9 @@ num_devices_per_host = 8'
     expect_only_stdout_contains 0 '"--nproc_per_node", "{gpus_per_node}", "-m", "a.train", "optim.lr={optim.lr}"]'
     expect_stdout_contains 'num_devices_per_host = [1, 2]'
     expect_stdout_contains 'name = "a.train"'
+    run_meshsweep init -o - mixed_precision=fp16,bf16 \
+        -- accelerate launch --num_processes 2 --mixed_precision fp16 train.py --lr 1
+    expect_only_stdout_contains 0 '"--mixed_precision", "{mixed_precision}", "train.py", "--lr", "1"]'
     run_meshsweep init -o - n=5,6 -- mpirun -np 4 ./train -n 3
     expect_only_stdout_contains 0 'command = ["mpirun", "-np", "{gpus}", "./train", "-n", "{n}"]'
     # Some scripts start their processes themselves.

@@ -125,7 +125,8 @@ regex = 'nobody prints ([0-9])'
 [job.metrics.zero]
 regex = 'iter (0): '
 END
-    run_quietly
+    run_meshsweep run -j 1 --progress none
+    expect_only_stderr_contains 0 '3 jobs succeeded and reported no gone'
     expect_sql "1|broken||it is NULL: a division by zero, or a key that this job lacks
 1|by_nothing||gone was not reported
 1|by_zero||division by zero: zero is 0" \
@@ -336,7 +337,8 @@ condition__metric_was_not_reported__cannot_be_told()
     trainer
     add_behind 'objective = .*' 'subject_to = "gone < 5"'
     printf '[job.metrics.gone]\nregex = "nobody prints ([0-9])"\n' >>sweep.toml
-    run_quietly
+    run_meshsweep run -j 1 --progress none
+    expect_only_stderr_contains 0 '3 jobs succeeded and reported no gone'
     run_meshsweep best
     expect_only_stderr_contains 3 'the nearest is job 1: gone < 5 unknown: gone was not reported'
 }

@@ -570,4 +570,55 @@ END
     expect "iconv -f UTF-8 -t UTF-8 .stdout >/dev/null"
 }
 
+# Jobs are ok without it, so that it would be missed when all are done.
+metric__that_no_job_reports__told_while_jobs_are_left()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "max:speed"
+[job]
+command = ["sh", "-c", "echo speed {x}; echo '{{\"val\": 1}'; [ {x} -lt 5 ] || echo loss nan"]
+[job.metrics.speed]
+regex = "speed ([0-9]+)"
+[job.metrics.loss]
+regex = "loss ([0-9]+|nan)"
+[training_spec]
+x = [1, 2, 3, 4, 5]
+END
+    run_meshsweep run
+    expect_only_stderr_contains 0 'sweep.toml:7: 3 jobs succeeded and reported no loss; see what the output has'
+    expect '[ "$(grep -c "reported no loss" .stderr)" = 1 ]'
+    expect '[ "$(grep -n "reported no loss" .stderr | cut -d: -f1)" -lt "$(grep -n "^ok.*x=5" .stderr | cut -d: -f1)" ]'
+    # Whose loss is none may be the best; that is told with it.
+    run_meshsweep best
+    expect_only_stdout_contains 0 'warning: 1 of 1 samples of its loss are NaN or infinite'
+    sed -i 's/^x = .*/x = [6]/' sweep.toml
+    run_meshsweep run
+    expect_only_stderr 0
+    expect_stderr_lacks 'reported no loss'
+}
+
+# A document is not a line.
+objective__json_where_lines_are_json__names_jsonl()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "max:speed"
+[job]
+command = ["sh", "-c", "echo begin; echo '{{\"speed\": {x}}'"]
+[job.metrics.speed]
+json = "speed"
+[training_spec]
+x = 7
+END
+    run_meshsweep run
+    expect_only_status 3
+    expect_sql 'exit status 0, but the objective speed was not reported; the output has lines of JSON, which `jsonl` '\
+'reads; `json` reads one whole document' "SELECT message FROM attempt"
+    sed -i 's/^json/jsonl/' sweep.toml
+    run_meshsweep run --retry-failed
+    expect_only_status 0
+    expect_sql 7.0 "SELECT speed FROM results"
+}
+
 run_cases "$@"
