@@ -7,9 +7,9 @@
 
 #include "belief/layout_estimate.h"
 #include "config/meaning.h"
+#include "evidence/oom.h"
 #include "predict/input_table.h"
 #include "predict/input_words.h"
-#include "evidence/oom.h"
 #include "predict/plan.h"
 #include "search/numbering.h"
 #include "util/hash.h"
