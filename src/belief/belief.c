@@ -7,7 +7,7 @@
 #include "util/memory.h"
 #include "util/quantile.h"
 
-/* --- of memory --- */
+/* --- memory --- */
 
 double memory_belief_trust(double log_predicted, double log_otherwise)
 {
@@ -15,7 +15,7 @@ double memory_belief_trust(double log_predicted, double log_otherwise)
     return 1 / (1 + exp(-odds));
 }
 
-/* --- of time --- */
+/* --- time --- */
 
 #define BROKEN_SHARE 0.15 /* of runs */
 #define BROKEN_MOST 3.5   /* ln of how many times slower a broken run is */
@@ -54,7 +54,7 @@ struct means {
     double count, predicted, arithmetic;
 };
 
-/* Of every group; the caller's. */
+/* Means by group. The caller frees it. */
 static struct means *means_of(const struct two_claims *c)
 {
     struct means *means = xcalloc(c->group_count + 1, sizeof *means);
@@ -96,7 +96,7 @@ double trust_contradicted(double trust, const struct contradiction *c, double an
     return trust * ratio / (trust * ratio + 1 - trust);
 }
 
-/* --- of slopes --- */
+/* --- slopes --- */
 
 static double median_of(const double *values, size_t count)
 {

@@ -9,7 +9,7 @@
 #include "util/rng.h"
 
 #define DRAWS 1000
-/* Share of the variance that is a candidate's alone: rounding may leave less than nothing between like ones. */
+/* Share of the variance that is a candidate's own: rounding may leave a negative rest between nearly equal ones. */
 #define OWN 1e-3
 #define SEED 2024
 
@@ -23,14 +23,14 @@ static double uniform(struct rng *r)
     return ((double)(rng_next(r) >> 11) + 0.5) * 0x1p-53;
 }
 
-/* By Box and Muller. */
+/* Box-Muller. */
 static double normal(struct rng *r)
 {
     double radius = sqrt(-2 * log(uniform(r)));
     return radius * cos(2 * M_PI * uniform(r));
 }
 
-/* By how much more than expected all lie apart: the root of freedom / χ². */
+/* Common factor of all deviations: the root of freedom / χ². */
 static double draw_spread(struct rng *r, size_t freedom)
 {
     double squares = 0;
@@ -41,7 +41,7 @@ static double draw_spread(struct rng *r, size_t freedom)
     return sqrt((double)freedom / squares);
 }
 
-/* The lower factor of the correlations, by rows; the caller's. */
+/* Lower Cholesky factor of the correlations, by rows. The caller frees it. */
 static double *factors_of(const struct candidates_left *c)
 {
     size_t n = c->count;

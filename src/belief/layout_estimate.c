@@ -2,32 +2,32 @@
 
 #include <math.h>
 
-/* A model of 7 billion parameters, where the keys do not tell. */
+/* A model of 7 billion parameters, for keys that are not known. */
 #define LAYERS 32
 #define HIDDEN 4096
 #define VOCAB 50257
 #define SEQUENCE 2048
 #define DEVICES_PER_HOST 8
 
-/* Floating-point operations for a byte, to the nearest power of two or so: an H100's 990e12 bf16 per second at half of
- * it, over 3.35e12 of memory, 450e9 of NVLink, 50e9 of a 400 Gb/s port; an A100's 312e12 over 2e12, 300e9, 25e9. */
+/* Floating-point operations per byte, roughly to a power of two: an H100's 990e12 bf16 per second at 50 %, over 3.35e12
+ * for memory, 450e9 for NVLink, 50e9 for a 400 Gb/s port; an A100's 312e12 over 2e12, 300e9, 25e9. */
 #define BALANCE_MEMORY 150
 #define BALANCE_LINK 1000
 #define BALANCE_NETWORK 10000
 
-/* Of a collective, of a kernel: in operations, at 500e12 of them a second. */
+/* Latency of a collective and of a kernel launch, in operations at 500e12 per second. */
 #define LATENCY_LINK 5e9     /* 10 µs */
 #define LATENCY_NETWORK 25e9 /* 50 µs */
 #define LAUNCH 2.5e9         /* 5 µs */
-#define KERNELS 30           /* of a layer, forward and backward */
-#define COLLECTIVES 4        /* of a layer and its tensor-parallel group, forward and backward (Megatron-LM, 2019) */
+#define KERNELS 30           /* per layer, forward and backward */
+#define COLLECTIVES 4        /* per layer in its tensor-parallel group, forward and backward (Megatron-LM, 2019) */
 
 static double known(double value, double otherwise)
 {
     return value > 0 ? value : otherwise;
 }
 
-/* With all of it known. */
+/* Replaces unknown numbers by defaults. */
 static struct layout complete(const struct layout *l)
 {
     struct layout c = *l;
@@ -55,13 +55,13 @@ static double parameters(const struct layout *l)
     return 12 * l->layers * l->hidden * l->hidden + l->vocab * l->hidden;
 }
 
-/* Operations of a layer and a micro-batch, forward and backward, on one device. */
+/* Operations of a layer per micro-batch, forward and backward, on one device. */
 static double operations(const struct layout *l, double tokens)
 {
     return 72 * tokens * l->hidden * l->hidden / l->tp * (1 + l->seq / (6 * l->hidden)) * (1 + l->recomputed / 3);
 }
 
-/* What else a layer and a micro-batch take. */
+/* All other costs of a layer per micro-batch. */
 static double overheads(const struct layout *l, double tokens)
 {
     double weights = 12 * l->hidden * l->hidden / l->tp, group = l->tp * l->cp,

@@ -8,10 +8,10 @@
 #include "util/linear.h"
 #include "util/memory.h"
 
-/* Of ln(p / (1 - p)), where nothing is predicted: what all have in common, and the slope to a factor of e in the need
- * of memory. In any case standard deviations of that slope, of a number's line over its range, of what no line says, of
- * a word. Fitted to no row, but chosen with drawn landscapes (scripts/tables/landscapes.py), published tables and unit
- * tests in view. */
+/* Of ln(p / (1 - p)). Without predictions: the offset that all candidates share, and the slope per factor of e in the
+ * need. In any case, standard deviations of that slope, of a number's line over its range, of what no line explains,
+ * and of a word. Fitted to no row, but chosen with drawn landscapes (scripts/tables/landscapes.py), published tables
+ * and unit tests in view. */
 #define COMMON 8.0
 #define SLOPE 4.2
 #define SLOPE_SPREAD 2.0
@@ -19,14 +19,14 @@
 #define NEARBY 2.0
 #define WORD 1.0
 
-#define STRANGE_SHARE 0.3 /* of frameworks and models that a prediction is off for by more than it says */
+#define STRANGE_SHARE 0.3 /* share of frameworks and models whose predictions are off by more than their sigma */
 #define STRANGE 0.5
-#define LOGISTIC 1.702 /* odds of the logistic distribution that is nearest to a normal one, by its deviation */
+#define LOGISTIC 1.702 /* scale of the logistic distribution that is nearest to a normal one */
 
 #define ROUNDS_MOST 30
 #define HALVINGS_MOST 12
-#define GAIN_LEAST 1e-9      /* of the ln of the posterior: less is its mode */
-#define CURVATURE_LEAST 1e-6 /* of an outcome that is all but certain */
+#define GAIN_LEAST 1e-9      /* of ln of the posterior: a smaller gain means that the mode is reached */
+#define CURVATURE_LEAST 1e-6 /* of an outcome that is almost certain */
 #define PIVOT_LEAST 1e-12
 
 double memory_limit_chance(double log_odds)
@@ -34,7 +34,7 @@ double memory_limit_chance(double log_odds)
     return 1 / (1 + exp(-log_odds));
 }
 
-/* Of the process at each outcome; the caller's. */
+/* Value of the process at each outcome. The caller frees it. */
 static double *values_at(const struct limit_evidence *o, const double *weights)
 {
     double *values = xcalloc(o->count + 1, sizeof *values);
@@ -43,7 +43,7 @@ static double *values_at(const struct limit_evidence *o, const double *weights)
     return values;
 }
 
-/* ln of the posterior, but for a constant. */
+/* ln of the posterior, up to a constant. */
 static double log_posterior(const struct limit_evidence *o, const double *weights)
 {
     double *values = values_at(o, weights), sum = 0;
@@ -55,7 +55,8 @@ static double log_posterior(const struct limit_evidence *o, const double *weight
     return sum;
 }
 
-/* 1 + W½ K W½, W the curvature of the likelihood at `values`, and its root; both the caller's. */
+/* 1 + W½ K W½, where W is the curvature of the likelihood at `values`; `root` gets the
+ * diagonal of W½. The caller frees the matrix. */
 static double *curved(const struct limit_evidence *o, const double *values, double *root)
 {
     size_t n = o->count;
@@ -70,7 +71,7 @@ static double *curved(const struct limit_evidence *o, const double *values, doub
     return matrix;
 }
 
-/* One step of Newton's method from `weights`: algorithm 3.1 of the book. */
+/* One Newton step from `weights`: algorithm 3.1 of the book. */
 static void newton(const struct limit_evidence *o, const double *weights, double *next)
 {
     size_t n = o->count;
@@ -99,7 +100,7 @@ static double log_determinant(const struct limit_evidence *o, const double *weig
     double *matrix = curved(o, values, root), sum = 0;
     solve_positive_definite(matrix, unit, n, PIVOT_LEAST);
     for (size_t i = 0; i < n; i++)
-        sum += 2 * log(matrix[i * n + i]); /* of the factor, which is left there */
+        sum += 2 * log(matrix[i * n + i]); /* diagonal of the Cholesky factor, which the call left in the matrix */
     free(values);
     free(root);
     free(unit);
@@ -117,7 +118,7 @@ double memory_limit_learn(const struct limit_evidence *o, double *weights)
     for (int round = 0; round < ROUNDS_MOST && gain > GAIN_LEAST; round++) {
         newton(o, weights, next);
         gain = 0;
-        /* A whole step may overshoot where the prior was far off. */
+        /* A full step may overshoot if the prior was far off. */
         double step = 1;
         for (int halving = 0; halving < HALVINGS_MOST && gain <= 0; halving++, step /= 2) {
             for (size_t i = 0; i < n; i++)
@@ -148,14 +149,14 @@ struct limit_expectation limit_predicted(double sigma)
     return (struct limit_expectation){0, LOGISTIC / half, LOGISTIC};
 }
 
-/* ln(p / (1 - p)) before any outcome, were the need of memory all that counts. */
+/* ln(p / (1 - p)) before any outcome, from the need alone. */
 static double prior_of(const struct limit_space *space, size_t candidate)
 {
     const struct limit_expectation *x = &space->expected;
     return space->need ? x->odds + x->slope * (double)space->need[candidate] : x->odds;
 }
 
-/* Of two candidates, but for the kernel and the words. */
+/* Covariance of two candidates without the kernel and the words. */
 static double covariance_of(const struct limit_space *space, const struct limit_outcome *o, size_t candidate)
 {
     const float *x = space->coordinates + o->candidate * space->dimensions;
@@ -171,7 +172,7 @@ static double covariance_of(const struct limit_space *space, const struct limit_
            NEARBY * NEARBY * (double)o->kernel[candidate];
 }
 
-/* Σ_i weights[i] · covariance_of(outcome i, candidate), its parts summed over outcomes once. */
+/* Sums over outcomes of the parts of Σ_i weights[i] · covariance_of(outcome i, candidate). */
 struct folded {
     double common, need;
     double *numbers; /* by dimension */
@@ -225,7 +226,7 @@ static void fill_chances(const struct limit_space *space, const struct limit_out
     free(f.numbers);
 }
 
-/* `weights` by outcome. */
+/* Fills `weights`, one per outcome. */
 static double learn_from(const struct limit_space *space, const struct limit_outcome *outcomes, size_t count,
                          double *weights)
 {

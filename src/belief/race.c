@@ -19,7 +19,7 @@ bool race_is_lost(const struct race *race, const double *values, size_t count)
     double look = (double)race->look;
     for (size_t i = 0; i < count; i++) {
         if (isnan(values[i]))
-            return false; /* what it is going to say is not known */
+            return false; /* cannot tell how it compares */
         better += race->maximise ? values[i] > race->incumbent : values[i] < race->incumbent;
     }
     return count > 0 && at_most(count, better) <= (1 - race->confidence) / (look * (look + 1));

@@ -8,11 +8,11 @@
 #include "util/memory.h"
 #include "util/quantile.h"
 
-#define PIVOT_LEAST 1e-12             /* of the covariance: what rounding leaves of alike rows */
-#define SPREAD_LEAST REGRESSION_NOISE /* less cannot be told from it */
-#define PRIOR_RUNS 3.0                /* what a calibration needs before it is believed at all */
-#define BROKEN 1.0                    /* a run that is slower still is broken: its neighbours need not be */
-#define FAR 2.0                       /* from what the view says: no single run turns a slope over */
+#define PIVOT_LEAST 1e-12             /* of the covariance: rounding for nearly equal rows */
+#define SPREAD_LEAST REGRESSION_NOISE /* below the noise, a spread cannot be told from it */
+#define PRIOR_RUNS 3.0                /* runs that the prior of the spread counts as */
+#define BROKEN 1.0                    /* a run even slower than this is broken; its neighbours may not be */
+#define FAR 2.0                       /* caps how far below its view a run counts: no single run can invert the slope */
 
 static double median_of(const double *values, size_t count)
 {
@@ -23,7 +23,7 @@ static double median_of(const double *values, size_t count)
     return middle;
 }
 
-/* Of what slope · (predicted - middle) leaves over, its median taken off; the median. */
+/* Residuals of slope · (predicted - middle), minus their median; returns the median. */
 static double leave_over(const struct regression_runs *runs, double slope, double middle, double *out)
 {
     for (size_t i = 0; i < runs->count; i++)
@@ -34,7 +34,7 @@ static double leave_over(const struct regression_runs *runs, double slope, doubl
     return level;
 }
 
-/* The caller's. */
+/* The caller frees it. */
 static double *covariance_with_noise(const struct regression_view *view, double spread, size_t count)
 {
     double *matrix = xcalloc(count * count + 1, sizeof *matrix);
@@ -44,18 +44,20 @@ static double *covariance_with_noise(const struct regression_view *view, double 
     return matrix;
 }
 
-/* `values` becomes (covariance + noise)⁻¹ values; ln of the determinant. */
+/* Replaces `values` by (covariance + noise)⁻¹ values; returns ln of the determinant. */
 static double solve(const struct regression_view *view, double spread, double *values, size_t count)
 {
     double *matrix = covariance_with_noise(view, spread, count), log_determinant = 0;
     solve_positive_definite(matrix, values, count, PIVOT_LEAST);
     for (size_t i = 0; i < count; i++)
-        log_determinant += 2 * log(matrix[i * count + i]); /* of the factor, which is left there */
+        log_determinant += 2 * log(matrix[i * count + i]); /* diagonal of the Cholesky factor, which the call left in
+                                                            * the matrix */
     free(matrix);
     return log_determinant;
 }
 
-/* Of what is left over, by the covariance of the runs: alike runs that are off alike count little more than one. */
+/* Square of the residuals under the runs' covariance: similar runs with similar residuals count little more than one.
+ */
 static double generalised_square(const struct regression_view *view, const double *left, size_t count)
 {
     double *solved = xcalloc(count + 1, sizeof *solved);
@@ -66,7 +68,7 @@ static double generalised_square(const struct regression_view *view, const doubl
     return square;
 }
 
-/* ln of Student's density of `count` runs, the first of which sets the level: `squares` is their generalised square. */
+/* ln of Student's density of `count` runs, the first of which sets the level. `squares`: their generalised square. */
 static double log_student(size_t count, double squares, double spread, double log_determinant)
 {
     double freedom = count > 0 ? (double)count - 1 : 0, scale = PRIOR_RUNS * spread * spread;
@@ -74,7 +76,7 @@ static double log_student(size_t count, double squares, double spread, double lo
            log_determinant / 2 - (PRIOR_RUNS + freedom) / 2 * log1p(squares / scale);
 }
 
-/* slope, slope_variance, log_evidence. */
+/* Sets slope, slope_variance and log_evidence. */
 static void find_slope(const struct regression_runs *runs, const struct regression_view *view, struct explained *out)
 {
     size_t n = runs->count;
@@ -99,8 +101,8 @@ static void find_slope(const struct regression_runs *runs, const struct regressi
     free(solved_y);
 }
 
-/* Element (i, i) of the inverse of a matrix, n × n, by its lower factor: the square of a column of the factor's
- * inverse, for which there is room in `column`. */
+/* Element (i, i) of the inverse of an n × n matrix, from its lower Cholesky factor: the sum of squares of a column of
+ * the factor's inverse. `column` is scratch space for n numbers. */
 static double inverse_at(const double *factor, size_t n, size_t i, double *column)
 {
     double squares = 0;
@@ -112,7 +114,7 @@ static double inverse_at(const double *factor, size_t n, size_t i, double *colum
     return squares;
 }
 
-/* weights, calibration. */
+/* Sets weights and calibration. */
 static void weigh(const struct regression_view *view, const double *left, size_t n, struct explained *out)
 {
     double *matrix = covariance_with_noise(view, out->spread, n), *column = xcalloc(n + 1, sizeof *column), squares = 0;

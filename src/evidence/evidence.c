@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define FULL_WEIGHT 5.0 /* runs of a table that make half of its weight */
-#define NINE_IN_TEN 9   /* runs from which on the largest holds the next with a probability of 0.9 */
+#define NINE_IN_TEN 9   /* with this many runs, the largest error holds for the next run with a probability of 0.9 */
 
 static const char *const plan_feature_names[PLAN_FEATURES] = {
     [FEATURE_PLAIN] = "plain",
@@ -24,7 +24,7 @@ static const char *const plan_feature_names[PLAN_FEATURES] = {
 
 static const double uncompared[PREDICTED_QUANTITIES] = {UNCOMPARED_MEMORY, UNCOMPARED_TIME};
 
-/* 0.95 quantiles of Student's distribution over the normal one's, by degrees of freedom. */
+/* 0.95 quantiles of Student's distribution divided by the normal one's, by degrees of freedom. */
 static const double student[] = {3.84, 3.84, 1.78, 1.43, 1.30, 1.22, 1.18, 1.15, 1.13};
 
 static double student_factor(double tables)
@@ -33,13 +33,13 @@ static double student_factor(double tables)
     return student[freedom < most ? freedom : most];
 }
 
-/* A profile that differs from another only in what it shards shares that one's comparisons. */
+/* A profile that differs from another only in what it shards shares the other's comparisons. */
 static const char *evidence_name(const char *framework)
 {
     return strcmp(framework, "megatron-distopt") == 0 ? "megatron" : framework;
 }
 
-/* The widths of the tables that count. `least` is the widest of them, but one with too few runs to tell nine in ten
+/* Widths of the tables that count. `least` is the widest of them, where a table with too few runs to tell nine in ten
  * counts times its weight. */
 struct pool {
     double sum, weight, tables, widest, least;
@@ -61,8 +61,8 @@ static bool counts(const struct compared_table *row, const char *without, enum p
     return row->quantity == quantity && row->feature == feature && !(without && strcmp(row->table, without) == 0);
 }
 
-/* The framework's own tables, with what was seen elsewhere as one more. A run to come may be like those of any of the
- * tables, not like their mean. */
+/* The framework's own tables, with those of the others as one more. The next run may be like those of any table, not
+ * like their mean. */
 static double among(const struct pool *own, double elsewhere)
 {
     if (own->tables == 0)
@@ -96,7 +96,7 @@ static bool has_table(const char *framework, const char *without, enum predicted
     return false;
 }
 
-/* Where nothing is known of a framework: midway between what was seen elsewhere and what was compared nowhere. */
+/* For a framework without evidence: midway between the width elsewhere and that of what was compared nowhere. */
 static double midway(double elsewhere, enum predicted_quantity quantity)
 {
     return fmax(elsewhere, (elsewhere + uncompared[quantity]) / 2);
@@ -110,11 +110,11 @@ static double plain_width(const char *framework, const char *without, enum predi
     double width = width_of(&own, &others, uncompared[quantity]);
     if (has_table(framework, without, quantity))
         return width;
-    double widest = student_factor(others.tables) * others.widest; /* which is not the widest that there is */
+    double widest = student_factor(others.tables) * others.widest; /* the widest seen need not be the widest possible */
     return fmax(width, quantity == QUANTITY_OF_TIME ? midway(widest, quantity) : widest);
 }
 
-/* Whether no row of the same table reaches further without going beyond `devices`. */
+/* Whether no other row of the table reaches further without exceeding `devices`. */
 static bool reaches(const struct compared_scaling *row, double devices)
 {
     if (row->beyond >= devices)
@@ -138,7 +138,7 @@ double evidence_scaling_width(const char *framework, enum predicted_quantity qua
     return width_of(&own, &others, uncompared[quantity]) * sqrt(doublings);
 }
 
-/* Without the feature a plan would be as wide as `plain`, which therefore counts as one of the others' tables. */
+/* Without the feature, the width would be `plain`; it therefore counts as one of the others' tables. */
 static double feature_width(const char *framework, const char *without, enum predicted_quantity quantity,
                             enum plan_feature feature, double plain, bool *compared)
 {

@@ -13,7 +13,7 @@ struct knowledge {
     struct stmt *insert, *mark, *find, *of_one, *of_all;
 };
 
-/* In the space's own database: temporary, and on disk when it grows. */
+/* The table is in the space's own database: temporary, on disk when it grows. */
 static char *create_sql(size_t coordinates)
 {
     struct buffer sql = BUFFER_INIT;
@@ -116,12 +116,11 @@ int knowledge_add(struct knowledge *k, int64_t id, int64_t rank, bool is_witness
     return rc > 0 ? insert(k, id, is_witness, &class, coordinates, e) : rc;
 }
 
-/* 1: the sweep would run the job's specs as that job. */
+/* 1: the sweep would run the stored job's specs as that job. */
 static int is_same_job(struct knowledge *k, const struct stored_job *job, struct error *e)
 {
     const struct match *m;
-    struct error unusual =
-        ERROR_INIT; /* an expression that does not take old values says nothing of this file's jobs */
+    struct error unusual = ERROR_INIT; /* an expression that fails on old values says nothing about this file's jobs */
     if (!k->stored && match_open_stored(k->space, &k->stored, e) < 0)
         return -1;
     match_seek_stored(k->stored, job);

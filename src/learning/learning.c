@@ -47,8 +47,8 @@ struct memory_loading {
     struct match_cursor *cursor;
 };
 
-/* What is predicted for a job of the database that the sweep would run as that job, else NULL. An expression that does
- * not take old values says nothing of this file's jobs. */
+/* The prediction for a stored job that the sweep would run as the same job, else NULL. An expression that fails on old
+ * values says nothing about this file's jobs. */
 static const struct prediction *predicted_of(const struct space *space, struct match_cursor *cursor,
                                              const struct job_specs *job)
 {
@@ -128,7 +128,7 @@ static bool is_of_memory(const char *quantity)
     return strcmp(quantity, "memory") == 0;
 }
 
-/* 0: measurements that no fit can use say nothing. 1: `*row`, with weights_json the caller's to free. */
+/* 0: there are no measurements that a fit can use. 1: `*row` is filled; the caller frees its weights_json. */
 static int fit(struct space *space, struct db *db, const struct observation_row *place, struct calibration_row *row,
                struct error *e)
 {
@@ -176,9 +176,9 @@ static int fit_and_record(struct space *space, struct db *db, const struct obser
     return rc;
 }
 
-/* Places of whose observations there is no calibration: a table was imported, databases were merged. */
+/* Places with observations but no calibration: a table was imported, or databases were merged. */
 struct unfitted {
-    struct observation_row *items; /* texts are its own */
+    struct observation_row *items; /* owns its texts */
     size_t count;
 };
 
@@ -252,7 +252,7 @@ int learning_load(struct space *space, struct db *db, struct error *e)
 
 static const char *const time_metrics[] = {"step_time", "iteration_time", "time_per_step", "latency", NULL};
 
-#define SUMMARIES_MOST 64 /* of an attempt that are looked at: it reports a handful */
+#define SUMMARIES_MOST 64 /* per attempt; attempts report only a few */
 
 struct summaries {
     struct summary_value {
@@ -284,7 +284,7 @@ static int read_summaries(struct stmt *s, int64_t attempt_id, struct summaries *
     return rc < 0 ? -1 : 0;
 }
 
-/* The first of the NULL-terminated `names` that was measured: its value (NaN: none was) and name. */
+/* The value of the first of the NULL-terminated `names` that was measured (NAN: none), and that name. */
 static double find_metric(const struct summaries *summaries, const char *const *names, const char **found)
 {
     for (; *names; names++)
@@ -296,7 +296,8 @@ static double find_metric(const struct summaries *summaries, const char *const *
     return NAN;
 }
 
-/* The metric that the file says to be this, where it was measured; else the first of the usual names. */
+/* The metric that the file declares as this quantity, if it was measured; else the first measured one of the usual
+ * names. */
 static double find_quantity(const struct summaries *summaries, const struct sweep *s, enum metric_quantity quantity,
                             const char *const *usual, const char **found)
 {
@@ -331,7 +332,8 @@ static double seconds_of(double value, const char *unit)
     return value * factor;
 }
 
-/* By the rate of samples or tokens, of the whole job or of a device. `only`: of this metric; NULL: of the first. */
+/* Step time from the rate of samples or tokens, of the whole job or per device. `only`: from this metric; NULL: from
+ * the first. */
 static double seconds_by_rate(const struct summaries *all, const struct sweep *s, const struct prediction *p,
                               const char *only)
 {
@@ -372,7 +374,7 @@ int learning_measure(const struct space *space, struct stmt *summaries, int64_t 
 
 /* --- noting --- */
 
-/* The inputs of the combination at a rank. */
+/* Selects the inputs of the combination at a rank. */
 static int select_rank(struct space *space, int64_t rank, struct stmt **out, struct error *e)
 {
     struct buffer sql = BUFFER_INIT;
@@ -417,7 +419,7 @@ static int note_mfu(struct db *db, int64_t attempt_id, const struct prediction *
     return rc;
 }
 
-/* Where attempts are noted, and whether weights are fitted at once. */
+/* Where attempts are recorded, and whether weights are fitted immediately. */
 struct noting {
     struct space *space;
     struct db *db;
@@ -449,8 +451,8 @@ static int measure(const struct space *space, struct db *db, int64_t attempt_id,
     return rc;
 }
 
-/* What the attempt says of memory: that it took so much, that it took more than there was, or, where nobody read how
- * much, that it took no more. */
+/* Sets what the attempt says about memory: how much it used, that it ran out of it, or, if usage was not measured, that
+ * it did not run out. */
 static void fill_memory(struct observation_row *row, const struct attempt_result *result, const struct prediction *p,
                         double measured)
 {
@@ -463,7 +465,7 @@ static void fill_memory(struct observation_row *row, const struct attempt_result
 static int note(const struct noting *n, const struct attempt_result *result, const struct prediction *found,
                 struct error *e)
 {
-    const struct prediction p = *found; /* fitting changes what it points to */
+    const struct prediction p = *found; /* a copy, because fitting changes the original */
     struct measurement m = {NAN, NAN};
     struct observation_row row = {.attempt_id = result->attempt_id,
                                   .framework = p.where.framework,

@@ -1,4 +1,4 @@
-/* Predictions that learn: what an attempt measured is kept beside what was predicted for it, and the weights of its
+/* Predictions that learn: measurements of an attempt are stored beside its predictions, and the weights of its
  * (framework, device, cluster) are fitted again. */
 #ifndef MESHSWEEP_LEARNING_LEARNING_H
 #define MESHSWEEP_LEARNING_LEARNING_H
@@ -6,51 +6,48 @@
 #include "space/space.h"
 #include "store/observations.h"
 
-/* Predicts from now on with the calibrations that stand in `db` (results.db), with those that its observations make
- * where none stands (learning_note_row, a merge), and with the lines of memory through what jobs were measured to take
- * there. Writes nothing. */
+/* Makes predictions use the calibrations in `db` (results.db), new fits to observations that have no calibration yet
+ * (after learning_note_row or a merge), and lines of memory through what jobs were measured to use. Writes nothing. */
 int learning_load(struct space *space, struct db *db, struct error *e);
 
-/* learning_load, once what ran before anything was predicted for it is noted: the file had no [predict] then, or keys
- * that no prediction could be made of. Of the newest attempts; in its own transaction. */
+/* Like learning_load, but first notes the newest attempts that ran before they could be predicted: the file then had no
+ * [predict], or keys that allowed no prediction. In its own transaction. */
 int learning_resume(struct space *space, struct db *db, struct error *e);
 
-/* Calls `each` for the same calibrations. */
+/* Calls `each` for the calibrations that learning_load would use. */
 int learning_calibrations(struct space *space, struct db *db, calibration_each each, void *context, struct error *e);
 
-/* What an attempt that ended shows. */
+/* The outcome of an attempt that ended. */
 struct attempt_result {
     int64_t attempt_id, job_id;
     const char *failure; /* NULL: ok */
 };
 
-/* What the summaries of an attempt say of memory and time; NAN: nothing. */
+/* Memory and time from the summaries of an attempt; NAN: not measured. */
 struct measurement {
-    double bytes;   /* peak of a device */
-    double seconds; /* of a step; from a rate only where `p` says how much a step is */
+    double bytes;   /* peak per device */
+    double seconds; /* per step; from a rate only if `p` gives the work of a step */
 };
 
-/* What learning_measure reads the summaries of an attempt with: one statement for all of them. The caller's,
- * stmt_free. */
+/* Prepares the statement that learning_measure uses for every attempt. Free with stmt_free. */
 int learning_summaries(struct db *db, struct stmt **out, struct error *e);
 
-/* By [predict] memory_metric and time_metric, else by what metrics are said to mean, else by the usual names, with
- * their units. `p` may be NULL. */
+/* Finds the metrics by [predict] memory_metric and time_metric, else by their declared meanings, else by the usual
+ * names, and respects their units. `p` may be NULL. */
 int learning_measure(const struct space *space, struct stmt *summaries, int64_t attempt_id, const struct prediction *p,
                      struct measurement *out, struct error *e);
 
-/* Records memory and time of an attempt whose summaries stand in `db`, the metric "mfu" where its step time and the
- * device's peak are known, and fits again. Only ok and out-of-memory attempts teach anything. Inside the caller's
- * write transaction. Nothing where no prediction is asked for or possible. */
+/* Records memory and time of an attempt whose summaries are in `db`, and the metric "mfu" if step time and the device's
+ * peak are known; then fits again. Only ok and out-of-memory attempts count. Call inside a write transaction. Does
+ * nothing if no prediction is wanted or possible. */
 int learning_note(struct space *space, struct db *db, const struct attempt_result *result, struct error *e);
 
-/* The same of an attempt that a table brings, with what is predicted for it (NULL: nothing): to be fitted when all of
- * them are there. */
+/* Records an attempt imported from a table, with its prediction (NULL: none). Call learning_fit after the last one. */
 int learning_note_row(struct space *space, struct db *db, const struct attempt_result *result,
                       const struct prediction *p, struct error *e);
 
-/* Fits and records the weights of all places of which there are observations and no calibration. Inside the caller's
- * write transaction. */
+/* Fits and records the weights of all places that have observations but no calibration. Call inside a write
+ * transaction. */
 int learning_fit(struct space *space, struct db *db, struct error *e);
 
 #endif

@@ -10,7 +10,7 @@ struct pruning {
     struct db *db;
     int64_t sweep_id;
     struct knowledge *knowledge; /* NULL: nothing has run out of memory yet */
-    bool any;                    /* some job is pruned, or was */
+    bool any;                    /* some job is or was pruned */
 };
 
 static int add(void *context, int64_t job_id, int64_t rank, bool is_witness, struct error *e)
@@ -33,8 +33,7 @@ static int add_elsewhere(void *context, const struct job_specs *row, struct erro
     return rc;
 }
 
-/* Unless `always`, every job that may run is read only when one that is no longer in the file says something of
- * them. */
+/* Without `always`, reads all candidate jobs only if a witness that is no longer in the file bears on them. */
 static int read_jobs(struct pruning *p, bool always, struct error *e)
 {
     if (knowledge_create(p->space, &p->knowledge, e) < 0)
@@ -62,10 +61,10 @@ static int learn(struct pruning *p, bool always, struct error *e)
     return db_exec(p->space->db, "COMMIT", e);
 }
 
-/* What a walk over dependents is for. */
+/* Context of a walk over dependents. */
 struct pruner {
     struct pruning *pruning;
-    const struct pruning_listener *listener; /* NULL: nothing is claimed */
+    const struct pruning_listener *listener; /* NULL: there are no claims */
     int64_t count;
 };
 

@@ -62,112 +62,112 @@ enum architecture_family {
     ARCHITECTURE_FAMILY_END,
 };
 
-/* Norms of queries and keys: one of a head's width each, or over all heads at once (OLMo). */
+/* Norms of queries and keys: one of a head's width for each, or one over all heads (OLMo). */
 enum qk_norm { QK_NORM_NONE = 0, QK_NORM_HEAD, QK_NORM_FULL };
 
-/* What mixes tokens in layers without attention (mixer.h). */
+/* How layers without attention mix tokens (mixer.h). */
 enum mixer { MIXER_MAMBA2 = 0, MIXER_MAMBA, MIXER_GATED_DELTA, MIXER_LIGHTNING };
 
-/* Zero means "as usual" where a default is given. */
+/* Zero stands for the default, where one is given. */
 struct architecture {
     enum architecture_family family;
     int64_t layers;         /* T5: of the encoder */
-    int64_t decoder_layers; /* T5 alone; 0: as many as layers */
+    int64_t decoder_layers; /* T5 only; 0: same as layers */
     int64_t hidden;
     int64_t heads;
     int64_t kv_heads; /* 0: heads (multi-head attention) */
-    int64_t head_dim; /* 0: hidden / heads, which must then divide */
+    int64_t head_dim; /* 0: hidden / heads, which must be whole */
     int64_t ffn;      /* 0: 4 · hidden */
     int64_t vocab;
-    int64_t vocab_multiple; /* the vocabulary is padded to a multiple of this times the tensor degree; 0: not */
+    int64_t vocab_multiple; /* vocabulary is padded to a multiple of this times the tensor degree; 0: no padding */
     int64_t positions;      /* learned position embeddings; 0: none */
 
     int64_t experts;           /* 0: dense */
     int64_t experts_per_token; /* 0: 1 */
     int64_t expert_ffn;        /* 0: ffn */
-    int64_t shared_ffn;        /* width of experts that every token passes; 0: none */
-    int64_t dense_layers;      /* leading layers with an MLP of width ffn in place of experts */
+    int64_t shared_ffn;        /* width of the shared experts, which every token passes; 0: none */
+    int64_t dense_layers;      /* leading layers with an MLP of width ffn instead of experts */
 
-    /* Multi-head latent attention where kv_lora_rank is given; head_dim is then the part of a key without rotation. */
+    /* Multi-head latent attention if kv_lora_rank is given; head_dim is then the part of a key without rotation. */
     int64_t q_lora_rank; /* 0: queries are not compressed */
     int64_t kv_lora_rank, qk_rope_dim;
     int64_t v_head_dim; /* 0: head_dim */
-    int64_t mtp_layers; /* multi-token-prediction layers behind the last one */
+    int64_t mtp_layers; /* multi-token-prediction layers after the last one */
 
-    /* Layers whose tokens see no more than `window` tokens, or those of their own `chunk` of so many. */
-    int64_t window, chunk; /* 0: none; at most one */
-    int64_t window_layers; /* 0: all, where there is either */
+    /* Layers whose tokens see at most `window` tokens, or only those in their own chunk of `chunk` tokens. */
+    int64_t window, chunk; /* 0: none; not both */
+    int64_t window_layers; /* 0: all, if window or chunk is given */
 
     /* Hybrid stacks. A layer may have both a mixer and attention (Falcon-H1). */
     const char
-        *hybrid_pattern; /* mixer.h, borrowed: what each layer is, one block each; NULL: every layer has an MLP */
+        *hybrid_pattern; /* mixer.h, borrowed: the kind of each layer, one block each; NULL: every layer has an MLP */
     enum mixer mixer;
     int64_t mixer_layers;
-    int64_t attention_layers; /* 0: those without a mixer */
-    int64_t mlp_layers;       /* with an MLP of width ffn; 0: those without experts */
-    int64_t mixer_heads, mixer_head_dim, mixer_state, mixer_groups, mixer_conv, mixer_chunk; /* 0: mixer_fill */
+    int64_t attention_layers; /* 0: layers without a mixer */
+    int64_t mlp_layers;       /* layers with an MLP of width ffn; 0: layers without experts */
+    int64_t mixer_heads, mixer_head_dim, mixer_state, mixer_groups, mixer_conv, mixer_chunk; /* 0: default from
+                                                                                              * mixer_fill */
     int64_t mixer_rank;    /* of Mamba's step size; 0: hidden / 16 */
     int64_t expert_latent; /* width that routed experts read and write; 0: hidden */
 
-    int64_t norms_per_layer; /* 0: two, with parallel_blocks one; T5's decoder has one more */
+    int64_t norms_per_layer; /* 0: two, or one with parallel_blocks; T5's decoder has one more */
 
     int64_t image, patch, classes; /* ViT: pixels per side, of the image and of a patch; classes also BERT's */
 
     bool gated_mlp;
     bool biases;              /* on every matrix of attention and MLP */
-    bool qkv_bias;            /* on queries, keys and values alone */
-    bool attention_bias;      /* on all four of attention */
+    bool qkv_bias;            /* on queries, keys and values only */
+    bool attention_bias;      /* on all four matrices of attention */
     bool mlp_bias;            /* on those of MLP and experts */
-    bool router_bias;         /* one of each expert */
+    bool router_bias;         /* one per expert */
     bool head_bias;           /* on the output matrix */
-    bool shared_gate;         /* of the shared expert, one number per token */
-    bool attention_sinks;     /* one of each head */
+    bool shared_gate;         /* gate of the shared expert, one number per token */
+    bool attention_sinks;     /* one per head */
     bool attention_gate;      /* attention's output is multiplied by a projection of its input */
     bool mixer_bias;          /* on the projections of mamba2 and mamba */
-    bool mixer_norms;         /* of step size and states of mamba */
+    bool mixer_norms;         /* norms of mamba's step size and states */
     bool mixer_plain;         /* mamba2 without its gated norm */
-    bool parallel_blocks;     /* attention and MLP read the same and are added together */
+    bool parallel_blocks;     /* attention and MLP read the same input, and their outputs are added */
     bool rms_norm;            /* norms without a bias */
-    bool nonparametric_norms; /* norms without any parameter */
-    bool embedding_norm;      /* a norm behind the embedding */
-    enum qk_norm qk_norm;     /* latent attention has the norms of its ranks instead */
+    bool nonparametric_norms; /* norms without parameters */
+    bool embedding_norm;      /* a norm after the embedding */
+    enum qk_norm qk_norm;     /* latent attention has norms of its ranks instead */
     bool tied_embeddings;
     bool mlm_head; /* BERT */
-    bool dropout;  /* masks are kept for the backward pass */
+    bool dropout;  /* dropout is used; its masks are kept for the backward pass */
 };
 
-/* One layer on average over the model (T5 mixes two kinds, an MoE model may too). */
+/* An average layer of the model (T5 has two kinds; so may an MoE model). */
 struct layer_parameters {
     double attention; /* and mixers */
     double mlp, experts, router, norms;
-    double expert_layers;    /* share of layers that have experts, 0 to 1 */
-    double mlp_layers;       /* that have an MLP of width ffn */
-    double attention_blocks; /* 1; T5: (encoder + 2 · decoder) / all; fewer where mixers are */
+    double expert_layers;    /* share of layers with experts, 0 to 1 */
+    double mlp_layers;       /* share of layers with an MLP of width ffn */
+    double attention_blocks; /* 1; T5: (encoder + 2 · decoder) / all; less if there are mixers */
     double mixer_layers;
 };
 
 struct architecture_parameters {
-    double attention, mlp, experts, router, norms; /* of all layers; mlp includes shared experts */
-    double mtp;                                    /* further layers that predict further tokens, not in the others */
+    double attention, mlp, experts, router, norms; /* over all layers; mlp includes shared experts */
+    double mtp;                                    /* layers of multi-token prediction, not in the others */
     double embedding;                              /* tokens, positions, token types, patches, class token */
-    double head;                                   /* output matrix where not tied; pooler and other heads */
+    double head;                                   /* output matrix if not tied; pooler and other heads */
     double total;
-    double active; /* what one token passes: K of E experts */
+    double active; /* parameters that one token passes: K of E experts */
     struct layer_parameters layer;
 };
 
-/* All zero but the family and what goes without saying in it: gpt tied, biases, dropout · llama RMS norm,
- * gated · bert tied, biases, dropout, mlm_head · t5 tied, RMS norm, dropout · vit biases, dropout. */
+/* The family's usual flags, all else zero: gpt tied, biases, dropout · llama RMS norm, gated · bert tied, biases,
+ * dropout, mlm_head · t5 tied, RMS norm, dropout · vit biases, dropout. */
 struct architecture architecture_of(enum architecture_family family);
 
-/* Fills in the defaults above. -1 (ERROR_USAGE), with every fault named and `a` as it was, when a number is
- * negative, zero where it may not be, or absurdly large, or when heads, patches and experts do not fit
- * together. */
+/* Fills in the defaults above. -1 (ERROR_USAGE), with every fault named and `a` unchanged, if a number is negative,
+ * zero where it may not be, or absurdly large, or if heads, patches and experts are inconsistent. */
 int architecture_complete(struct architecture *a, struct error *e);
 
-/* The rest wants an architecture that went through architecture_complete. */
+/* The functions below take an architecture completed by architecture_complete. */
 
-/* With tensor degree `tensor` (1 or more), which only matters for the padding of the vocabulary. */
+/* `tensor`: tensor degree, 1 or more; it matters only for the padding of the vocabulary. */
 double architecture_padded_vocab(const struct architecture *a, int64_t tensor);
 
 /* Whether attention is latent. */
@@ -176,7 +176,7 @@ static inline bool architecture_is_latent(const struct architecture *a)
     return a->kv_lora_rank > 0;
 }
 
-/* Widths of all heads' queries, and of their values: a·d both, latent a·(d + r) and a·w. */
+/* Widths of all heads' queries, and of all heads' values: both a·d; latent a·(d + r) and a·w. */
 static inline double architecture_query_width(const struct architecture *a)
 {
     return (double)a->heads * (double)(a->head_dim + (architecture_is_latent(a) ? a->qk_rope_dim : 0));

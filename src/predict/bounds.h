@@ -1,6 +1,6 @@
-/* Inputs of a prediction, refused where they cannot be meant: a table of fields, each with its least and
- * most. The most is generous (a thousand times what has been trained) but keeps every product of the formulas
- * far from where doubles lose whole numbers or overflow. Pure. */
+/* Rejects inputs that are out of range: a table of fields, each with its minimum and maximum. Maxima are generous (a
+ * thousand times what has been trained), but keep every product in the formulas far from overflow and from where
+ * doubles lose whole numbers. Pure. */
 #ifndef MESHSWEEP_PREDICT_BOUNDS_H
 #define MESHSWEEP_PREDICT_BOUNDS_H
 
@@ -15,10 +15,10 @@ struct bound {
     double least, most;
 };
 
-/* 0, or -1 with `e` (ERROR_USAGE) naming every field that is outside, of the struct at `base`. */
+/* 0, or -1 with `e` (ERROR_USAGE) naming every field of the struct at `base` that is out of range. */
 int bounds_check_integers(const void *base, const struct bound *bounds, size_t count, struct error *e);
 
-/* The same for doubles; what is not finite is outside. */
+/* The same for doubles; values that are not finite are out of range. */
 int bounds_check_doubles(const void *base, const struct bound *bounds, size_t count, struct error *e);
 
 #endif

@@ -1,4 +1,4 @@
-/* What is unusual about a plan, as the comparisons behind predictions tell plans apart (evidence/evidence.h). Pure. */
+/* Unusual features of a plan, by which the comparisons behind predictions are grouped (evidence/evidence.h). Pure. */
 #ifndef MESHSWEEP_PREDICT_FEATURES_H
 #define MESHSWEEP_PREDICT_FEATURES_H
 

@@ -26,15 +26,15 @@
 #include "predict/plan.h"
 #include "util/error.h"
 
-/* SQUARE: FULL whatever the windows are, as kernels compute that store all scores. */
+/* SQUARE: FULL regardless of windows, for kernels that compute and store all scores. */
 enum attention_convention { ATTENTION_FULL = 0, ATTENTION_CAUSAL, ATTENTION_SQUARE };
 
-/* Forward, of one token. */
+/* Forward pass, per token. */
 struct token_flops {
-    double matrices;  /* of all layers */
-    double routed;    /* of these, of the experts that it is sent to */
-    double attention; /* of all layers */
-    double scan;      /* of all mixers, beside their matrices */
+    double matrices;  /* over all layers */
+    double routed;    /* of `matrices`, those of the routed experts */
+    double attention; /* over all layers */
+    double scan;      /* of all mixers, without their matrices */
     double head;
 };
 
@@ -48,8 +48,9 @@ struct step_flops {
 void flops_per_token(const struct architecture *a, const struct training_plan *plan,
                      enum attention_convention convention, struct token_flops *out);
 
-/* What of these a layer that recompute is said of computes again: in full recompute all but the head; in selective the
- * attention, or of recompute_modules what is in core_attn, mla_up_proj, mlp, moe and shared_experts. */
+/* The part that a recomputed layer computes again: with full recompute everything but the head; with selective
+ * recompute the attention, or, of recompute_modules, the FLOPs of core_attn, mla_up_proj, mlp, moe and shared_experts.
+ */
 void flops_recomputed(const struct architecture *a, const struct training_plan *plan,
                       enum attention_convention convention, struct token_flops *out);
 

@@ -1,4 +1,4 @@
-/* What inputs of predictions are called, where the value of each goes and which words it takes: one table. */
+/* The inputs of predictions in one table: their names, where the value of each goes, and which words it takes. */
 #ifndef MESHSWEEP_PREDICT_INPUT_TABLE_H
 #define MESHSWEEP_PREDICT_INPUT_TABLE_H
 
@@ -12,24 +12,24 @@ struct input_word; /* input_words.h */
 enum input_target { TO_ARCHITECTURE, TO_PLAN, TO_SUBJECT, TO_NOTHING };
 enum member_kind { MEMBER_WHOLE, MEMBER_FLAG, MEMBER_WORD, MEMBER_REAL, MEMBER_TEXT, MEMBER_OWN };
 
-/* A member of what is filled in (inputs.h); MEMBER_OWN: of none alone, inputs_decode() knows. */
+/* A member to fill in (inputs.h). MEMBER_OWN: not a single member; inputs_decode() handles it. */
 struct input_place {
     enum input_target target;
     enum member_kind member;
     size_t offset;
-    const struct input_word *words; /* NULL: takes none */
+    const struct input_word *words; /* NULL: takes no words */
 };
 
 struct input {
-    const char *name;     /* also the first of the keys that are looked for */
-    const char *synonyms; /* further keys, separated by blanks, in the order of preference */
+    const char *name;     /* also the first key to look for */
+    const char *synonyms; /* further keys, separated by blanks, in order of preference */
     struct input_place place;
 };
 
 /* INPUT_COUNT of them. */
 extern const struct input inputs[];
 
-/* Those that are looked at by themselves: the first of the table, in its order, and the last. */
+/* Indices of the inputs that code refers to: the first ones, in table order, and the last. */
 enum {
     AT_FAMILY,
     AT_LAYERS,
@@ -69,34 +69,34 @@ enum {
     AT_ACTIVATION_MEMORY
 };
 
-/* The index of that name (no synonym), INPUT_COUNT when there is none. */
+/* Index of the input with that name (not a synonym); INPUT_COUNT if there is none. */
 size_t input_find(const char *name);
 
-/* The words that an input takes ("none", "selective", "full"), at most `most` of them; their number, 0 for an input
- * that takes none. */
+/* Lists the words that an input takes ("none", "selective", "full"), at most `most`. Returns their number, 0 if it
+ * takes none. */
 size_t input_words(size_t input, const char **out, size_t most);
 
-/* What a word of such a list stands for, without regard to case; -1: none of them. */
+/* Value of a word in the list, without regard to case; -1: not in the list. */
 int input_word_value(const struct input_word *words, const char *text);
 
-/* The enum architecture_family that a text means, which may be a class of transformers ("Qwen2ForCausalLM"); 0 where it
- * leaves that open ("AutoModelForCausalLM"), -1: not known. */
+/* The enum architecture_family of a text, which may be a class name of transformers ("Qwen2ForCausalLM"). 0: the text
+ * leaves it open ("AutoModelForCausalLM"); -1: unknown. */
 int input_family(const char *text);
 
-/* Whether it takes several of its words, in one text. */
+/* Whether the input takes several words in one text. */
 bool input_takes_names(size_t input);
 
-/* Whether it says something of the model rather than of how it is trained. */
+/* Whether the input describes the model rather than its training. */
 bool input_is_of_model(size_t input);
 
-/* Whether a value of `peft` means adapters, not all weights. */
+/* Whether a value of `peft` stands for adapters rather than training all weights. */
 bool input_means_adapters(const char *text);
 
 #define INPUT_NAME_MOST 32
 
-/* The next name of such a text, cut to INPUT_NAME_MOST - 1 bytes, and `*text` behind it. False: no more. A regular
- * expression of modules, as peft takes it, that ends in one group is what that names: "….(mlp|self_attn).(q|k)_proj".
- */
+/* Reads the next name of such a text, cut to INPUT_NAME_MOST - 1 bytes, and moves `*text` past it. False: no more. A
+ * regular expression of modules, as peft takes it, that ends in a group gives the names in the group:
+ * "….(mlp|self_attn).(q|k)_proj". */
 bool input_next_name(const char **text, char name[INPUT_NAME_MOST]);
 
 #endif

@@ -1,8 +1,8 @@
-/* The words that inputs of predictions take, each list up to one without a text. */
+/* The words that inputs of predictions take. Each list ends with an entry without text. */
 #ifndef MESHSWEEP_PREDICT_INPUT_WORDS_H
 #define MESHSWEEP_PREDICT_INPUT_WORDS_H
 
-/* What a text stands for; a number is taken as it is. */
+/* A word and its value; numbers are taken as they are. */
 struct input_word {
     const char *text;
     int value;

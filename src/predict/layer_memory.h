@@ -52,47 +52,45 @@
 #include "predict/coefficients.h"
 #include "predict/plan.h"
 
-/* Bytes that one layer keeps of one micro-batch, before fragmentation. */
+/* Bytes that a layer keeps per micro-batch, before fragmentation. */
 double layer_memory_kept(const struct architecture *a, const struct training_plan *plan,
                          const struct memory_coefficients *coefficients);
 
-/* The same under no recompute, scores included where they are stored: also what element-wise work passes
- * through. */
+/* The same without recompute, including scores if they are stored; element-wise operations pass through as much. */
 double layer_memory_set(const struct architecture *a, const struct training_plan *plan,
                         const struct memory_coefficients *coefficients);
 
-/* Per token of a layer that stores its attention scores, of 16 bits; windows save nothing. */
+/* Bytes per token of the attention scores of a layer that stores them, in 16 bits; windows save nothing. */
 double layer_score_bytes(const struct architecture *a, const struct training_plan *plan);
 
-/* Selective recompute drops what the module keeps, and computes it again. */
+/* Whether selective recompute drops the module's activations and computes them again. */
 bool layer_drops(const struct training_plan *plan, enum recompute_module module);
 
-/* Scores are dropped by selective recompute where nothing else is named. */
+/* Whether scores are dropped: selective recompute, with no other modules named. */
 bool layer_drops_scores(const struct training_plan *plan);
 
-/* Matrix products in 8 bits or 4. */
+/* Whether matrix products are in 8 or 4 bits. */
 bool layer_is_narrow(const struct training_plan *plan);
 
-/* Of such a plan, the layers whose products are in 16 bits all the same (bf16_layers). */
+/* Of such a plan, the share of layers whose products are in 16 bits nevertheless (bf16_layers). */
 double layer_share_in_bf16(const struct architecture *a, const struct training_plan *plan);
 
-/* Bytes through device memory of a layer and micro-batch whose products are in 8 bits or 4, for casting what they read
- * and the gradients of what they give: read in 2 and written along rows and, for gradients of weights, along columns
- * (TransformerEngine pytorch/module, the columnwise usage of quantizers). What a norm gives it gives cast. 0 of other
- * plans. */
+/* Device memory traffic of a layer per micro-batch for casting inputs and output gradients of products to 8 or 4 bits:
+ * read in 2 bytes and written row-wise and, for weight gradients, column-wise (TransformerEngine pytorch/module, the
+ * columnwise usage of quantizers). Norms return their output already cast. 0 for other plans. */
 double layer_cast_bytes(const struct architecture *a, const struct training_plan *plan);
 
-/* Tokens of the busiest rank's experts over the mean. */
+/* Tokens of the busiest rank's experts divided by the mean. */
 double layer_imbalance(const struct training_plan *plan, const struct memory_coefficients *c);
 
-/* Bytes of a weight as it is stepped, and whether it is cast for each product (torch.autocast). */
+/* Bytes of a weight that the optimizer steps, and whether weights are cast for each product (torch.autocast). */
 double layer_weight_bytes(const struct training_plan *plan, const struct memory_coefficients *c);
 bool layer_autocasts(const struct training_plan *plan, const struct memory_coefficients *c);
 
-/* Tokens of a micro-batch, of fp32 twice as many as of 16 bits. */
+/* Tokens of a micro-batch, doubled in fp32 relative to 16 bits. */
 double layer_activation_scale(const struct training_plan *plan);
 
-/* Degree that divides what lies between the matrices. */
+/* Degree that divides the activations between matrices. */
 double layer_outer_degree(const struct training_plan *plan);
 
 #endif

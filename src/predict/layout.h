@@ -21,11 +21,11 @@ struct pipeline_layout {
     uint16_t layers_of[LAYOUT_PARTS_MOST];
 };
 
-/* False, with `out` of no meaning, for a text that is not a layout: another letter, a bracket without its like, no
- * number after *, or more parts or layers than LAYOUT_PARTS_MOST or 65,535. */
+/* False, with `out` undefined, if the text is not a layout: an unknown letter, an unbalanced bracket, no number after
+ * *, or more than LAYOUT_PARTS_MOST parts or 65,535 layers. */
 bool layout_read(const char *text, struct pipeline_layout *out);
 
-/* True where the embedding comes first, the head last, and each of them once. */
+/* Whether the embedding is first, the head last, and each occurs once. */
 bool layout_is_whole(const char *text);
 
 #endif

@@ -48,35 +48,36 @@
 #include "util/error.h"
 
 struct memory_prediction {
-    struct memory_stage most;     /* the stage that reserves most: what must fit */
-    struct memory_stage first;    /* stage 0, which is what many frameworks log */
-    struct memory_stage last;     /* the last stage, which is what others log */
-    double low_bytes, high_bytes; /* of most.bytes, 90 % */
-    double other;                 /* of most.bytes, at least 1: if what no key says were the other way (predictor.h) */
+    struct memory_stage most;     /* the stage that reserves most: it must fit */
+    struct memory_stage first;    /* stage 0, which many frameworks log */
+    struct memory_stage last;     /* the last stage, which others log */
+    double low_bytes, high_bytes; /* 90 % interval of most.bytes */
+    double other;                 /* factor on most.bytes, at least 1, for the other value of what no key says
+                                   * (predictor.h) */
     double sigma;
     double parameters;    /* of the whole model */
-    double trainable;     /* of these, and of adapters */
-    double reserve_bytes; /* context and communicators, which torch's counters leave out */
-    double host_bytes;    /* of a node, for offload */
+    double trainable;     /* of the parameters, adapters included */
+    double reserve_bytes; /* context and communicators, which torch does not count */
+    double host_bytes;    /* per node, for offload */
 };
 
-/* All arguments completed. -1 (ERROR_USAGE), `out` untouched, when more than 10^15 parameters or bytes come
- * out. */
+/* All arguments must be completed. -1 (ERROR_USAGE), `out` untouched, if the result exceeds 10^15 parameters or bytes.
+ */
 int memory_predict(const struct architecture *a, const struct training_plan *plan, const struct cluster *cluster,
                    const struct memory_coefficients *coefficients, struct memory_prediction *out, struct error *e);
 
-/* A model of which only this is known, as a short run shows it. Activations are what the forward pass of one sample
- * leaves allocated on a device without tensor and pipeline parallelism. */
+/* A model known only by measurements of a short run. Activations are what the forward pass of one sample leaves
+ * allocated on a device without tensor and pipeline parallelism. */
 struct measured_model {
     double parameters, activation_bytes;
-    double forward_flops; /* of a sample; 0: not known */
+    double forward_flops; /* per sample; 0: not known */
 };
 
-/* The same from these: states and buffers as above, of parameters / (t·p); activations / (t·c), of as many
- * micro-batches as the first stage holds, in proportion to their samples (a stage of p holds 1/p of them). No layer
- * being computed, no logits: DeepSpeed autotuning/autotuner.py, get_instantiation_memory_required_per_gpu and
- * model_info, counts neither. Nor does precision change what was measured of activations: they are those of the run
- * that was. */
+/* The same for such a model: states and buffers as above, with parameters / (t·p); activations / (t·c) times the
+ * micro-batches that the first stage holds, in proportion to their samples (a stage of p holds 1/p of them). Neither
+ * the layer being computed nor logits are counted, as in DeepSpeed autotuning/autotuner.py,
+ * get_instantiation_memory_required_per_gpu and model_info. Precision does not change the activations, which are as
+ * measured. */
 int memory_predict_measured(const struct measured_model *model, const struct training_plan *plan,
                             const struct cluster *cluster, const struct memory_coefficients *coefficients,
                             struct memory_prediction *out, struct error *e);

@@ -51,26 +51,26 @@
  * rank h/16), a convolution of 4. */
 void mixer_fill(struct architecture *a);
 
-/* -1 (ERROR_USAGE) with a line for each fault. */
+/* -1 (ERROR_USAGE) with a line per fault. */
 int mixer_check(const struct architecture *a, struct error *e);
 
-/* Of one layer: all parameters, those in matrices, forward FLOPs of a token beside the latter, bytes of a token. */
+/* Per layer: all parameters, those in matrices, forward FLOPs per token without the matrices, bytes per token. */
 double mixer_parameters(const struct architecture *a);
 double mixer_matrices(const struct architecture *a);
 double mixer_scan_flops(const struct architecture *a);
 double mixer_kept_bytes(const struct architecture *a);
 double mixer_passing_bytes(const struct architecture *a);
 
-/* Layers of each kind in a pattern (hybrid_pattern): M and G mixers, * attention, - MLPs, E experts; | between stages
- * counts nothing; each part behind a / is what one multi-token-prediction layer is made of, all the same. */
+/* Number of layers of each kind in a pattern (hybrid_pattern): M and G mixers, * attention, - MLPs, E experts. A |
+ * between stages counts nothing; after each / comes one multi-token-prediction layer, all of which must be equal. */
 struct hybrid_layers {
     int64_t layers, mixers, attention, mlps, experts;
     int64_t depths; /* of multi-token prediction */
     bool is_delta;  /* G */
 };
 
-/* Of the stack, or (`mtp`) of one depth behind it. False: a letter that is none of these, M and G in one pattern, or
- * depths that differ. */
+/* Of the stack, or with `mtp` of one depth after it. False: another letter, both M and G in one pattern, or depths that
+ * differ. */
 bool hybrid_read(const char *pattern, bool mtp, struct hybrid_layers *out);
 
 #endif

@@ -1,9 +1,9 @@
 /* Asynchronous successive halving (Li et al., "A System for Massively Parallel Hyperparameter Tuning", MLSys 2020) over
- * measured steps. Rung i of max_rungs runs for min_steps · divisor^(asha_early_stopping + i) steps, the last one the
- * whole job. Of the candidates measured in a rung, across configurations, the best 1/divisor go on, best first, from
- * the highest rung that has one to promote; otherwise a new candidate begins in the lowest. What failed or ran to its
- * end before the rung's steps is not promoted; a micro-batch that is known not to fit its memory class is not begun.
- * New ones come by prediction, those that may not fit last, else by hash(seed, candidate). */
+ * measured steps. Rung i of max_rungs runs for min_steps · divisor^(asha_early_stopping + i) steps, the last rung for
+ * the whole job. The best 1/divisor of the candidates measured in a rung, across configurations, are promoted, best
+ * first, from the highest rung that has one to promote; otherwise a new candidate begins in the lowest. A candidate
+ * that failed or ended before the rung's steps is not promoted; a micro-batch known not to fit its memory class is not
+ * begun. New candidates are ordered by prediction, likely failures last, or else by hash(seed, candidate). */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,8 +14,8 @@
 struct asha {
     struct families families; /* for their memory classes; may be empty */
     bool has_families;
-    size_t *order; /* candidates, as they begin */
-    int *reached;  /* by candidate: rungs measured; 0: none */
+    size_t *order; /* candidates, in the order in which they begin */
+    int *reached;  /* by candidate: number of rungs measured */
 };
 
 static int rung_count(const struct search *s)
@@ -23,7 +23,7 @@ static int rung_count(const struct search *s)
     return (int)search_number(s, SEARCH_MAX_RUNGS);
 }
 
-/* Steps of a rung from 0; 0: the whole job. */
+/* Steps of a rung, counted from 0. Returns 0 for the whole job. */
 static double rung_steps(const struct search *s, int rung)
 {
     double steps = search_number(s, SEARCH_MIN_STEPS) *
@@ -72,14 +72,14 @@ static void tell(struct search *s, void *own, size_t candidate, const struct sea
     if (outcome->kind == OUTCOME_FAILED)
         a->reached[candidate] = 0;
     else if (outcome->kind == OUTCOME_OK || t->resource == 0)
-        a->reached[candidate] = rung_count(s); /* there is no more of it, or it lost against another in the last rung */
+        a->reached[candidate] = rung_count(s); /* it has run completely, or lost against another in the last rung */
     else
         for (int rung = 0; rung < rung_count(s); rung++)
             if (rung_steps(s, rung) > 0 && t->steps >= rung_steps(s, rung) && a->reached[candidate] < rung + 1)
                 a->reached[candidate] = rung + 1;
 }
 
-/* The best candidate of the rung that is among its best 1/divisor and has not gone on; SIZE_MAX: none. */
+/* The best candidate of the rung that is among its best 1/divisor and not promoted yet; SIZE_MAX: none. */
 static size_t promotable(const struct asha *a, const struct search *s, int rung)
 {
     size_t in_rung = 0, best = SIZE_MAX, better = 0;
@@ -105,7 +105,7 @@ static bool may_begin(const struct asha *a, const struct search *s, size_t candi
            !(a->has_families && families_too_large(&a->families, s, candidate));
 }
 
-/* What will all but certainly fail is begun only while nothing has run. */
+/* Candidates that almost certainly fail begin only while nothing has run. */
 static size_t next_new(const struct asha *a, const struct search *s)
 {
     static const double risks[] = {SEARCH_RISKY, SEARCH_HOPELESS, 1};

@@ -1,16 +1,16 @@
-/* Per configuration the largest micro-batch that runs, then the best one, which may be smaller.
+/* For each configuration, finds the largest micro-batch that runs, then the best one, which may be smaller.
  *
- * Largest: from the largest that is predicted to fit (times search_range_factor; without predictions the middle)
- * upwards by doubling while it runs, downwards by halving while it does not, then by bisection. What ran and what ran
- * out of memory holds for every configuration of the memory class; another failure for its own configuration only.
+ * Largest: starts at the largest that is predicted to fit (times search_range_factor; without predictions, the middle),
+ * doubles while it runs or halves while it does not, then bisects. What ran or ran out of memory holds for every
+ * configuration of the memory class; other failures hold for their own configuration only.
  *
- * Best: the fastest known and its nearest known neighbours on both sides; the wider gap is halved while it is wider
- * than a factor of NEAR_ENOUGH and something may lie in it, on the assumption that speed has one peak over the
+ * Best: looks at the fastest known member and its nearest known neighbours, and halves the wider gap while it is wider
+ * than a factor of NEAR_ENOUGH and may contain something better, assuming that speed has a single peak over the
  * micro-batch.
  *
- * Configurations come in the order of what is predicted for the largest that fits, else by hash(seed, configuration);
- * one is finished before the next is begun, as far as it does not wait for a trial of its own. What is next follows
- * from the states of the candidates alone. */
+ * Configurations come in the order of the prediction for their largest that fits, or else by hash(seed, configuration).
+ * One is finished before the next begins, except while it waits for a trial of its own. The next trial follows from the
+ * states of the candidates alone. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,7 +23,7 @@
 struct binary {
     struct families families;
     size_t *order; /* families */
-    size_t done;   /* so many of them, from the first, have nothing left */
+    size_t done;   /* the first `done` of them have nothing left */
 };
 
 struct family_rank {
@@ -93,7 +93,7 @@ static void tell(struct search *s, void *own, size_t candidate, const struct sea
     struct binary *b = own;
     (void)outcome;
     families_tell(&b->families, s, candidate);
-    b->done = 0; /* a bracket may have moved for any of them */
+    b->done = 0; /* any bracket may have changed */
 }
 
 /* --- one configuration --- */
@@ -114,7 +114,7 @@ static double micro_batch_at(const struct family_view *v, size_t at)
     return v->s->space->candidates[candidate_at(v, at)].micro_batch;
 }
 
-/* Members below `*low` run, those from `*high` on do not; between them nothing is known. */
+/* Members below `*low` run, those from `*high` on do not; in between is unknown. */
 static void bracket(const struct family_view *v, size_t *low, size_t *high)
 {
     const struct families *f = &v->b->families;
@@ -129,7 +129,7 @@ static void bracket(const struct family_view *v, size_t *low, size_t *high)
         if (!failed && x->micro_batch <= f->largest_fit[x->memory_class])
             *low = i + 1;
     }
-    /* A failure of another kind below what fits: what lies beyond it is not tried. */
+    /* A failure of another kind lies below what fits: do not try anything beyond it. */
     if (*low > *high)
         *low = *high;
 }
@@ -139,11 +139,11 @@ static size_t next_for_largest(const struct family_view *v, size_t low, size_t h
     size_t estimate = families_estimate(&v->b->families, v->s, v->family, search_number(v->s, SEARCH_RANGE_FACTOR));
     if (low == 0 && high == v->size)
         return isnan(v->s->space->candidates[candidate_at(v, 0)].oom_probability) ? (v->size - 1) / 2 : estimate;
-    if (high == v->size) { /* all ran so far */
+    if (high == v->size) { /* all have run so far */
         size_t twice = families_at_most(&v->b->families, v->s, v->family, 2 * micro_batch_at(v, low - 1));
         return twice > low ? twice : low;
     }
-    if (low == 0) { /* none ran so far */
+    if (low == 0) { /* none has run so far */
         size_t half = families_at_most(&v->b->families, v->s, v->family, micro_batch_at(v, high) / 2);
         return half == SIZE_MAX || half >= high ? 0 : half;
     }
@@ -156,7 +156,7 @@ static bool is_measured(const struct family_view *v, size_t at)
     return state == TRIAL_OK || state == TRIAL_STOPPED;
 }
 
-/* The member to try beside the best known below `low`; SIZE_MAX: none is left. */
+/* The member below `low` to try next to the best known; SIZE_MAX: none is left. */
 static size_t next_for_best(const struct family_view *v, size_t low)
 {
     size_t best = SIZE_MAX, below = SIZE_MAX, above = low;
@@ -173,7 +173,7 @@ static size_t next_for_best(const struct family_view *v, size_t low)
     for (size_t i = low; i-- > best + 1;)
         if (is_measured(v, i))
             above = i;
-    if (above == low && best + 1 < low) /* the largest is known to fit by another configuration's run */
+    if (above == low && best + 1 < low) /* another configuration's run shows that the largest fits */
         return low - 1;
     if (below == SIZE_MAX && best > 0) {
         size_t half = families_at_most(&v->b->families, v->s, v->family, micro_batch_at(v, best) / 2);

@@ -7,16 +7,16 @@
 
 #include "belief/layout_estimate.h"
 #include "config/meaning.h"
+#include "evidence/oom.h"
 #include "predict/input_table.h"
 #include "predict/input_words.h"
-#include "evidence/oom.h"
 #include "predict/plan.h"
 #include "search/numbering.h"
 #include "util/hash.h"
 #include "util/linear.h"
 #include "util/memory.h"
 
-/* Columns before the keys' own. */
+/* Columns before those of the keys. */
 enum {
     COLUMN_MICRO_BATCH,
     COLUMN_ZERO_STAGE,
@@ -54,7 +54,7 @@ static const char *const column_inputs[] = {
     [COLUMN_RECOMPUTE] = "recompute",
 };
 
-/* What a key is to the search, beside its value. */
+/* A key's role in the search. */
 enum role { ROLE_NONE = 0, ROLE_MICRO_BATCH, ROLE_ACCUMULATION, ROLE_GLOBAL_BATCH, ROLE_ZERO_STAGE };
 static const struct {
     const char *input;
@@ -69,18 +69,18 @@ static const struct {
 struct candidate_loading {
     const struct candidate_request *request;
     struct candidate_set *set;
-    struct stmt *row;  /* of the spec tables, by the ids of the sections */
-    size_t *key_index; /* into names.keys, of every key that is no label */
+    struct stmt *row;  /* selects from the spec tables by the sections' ids */
+    size_t *key_index; /* into names.keys, for every key that is not a label */
     enum role *key_role;
     size_t key_count;
     int first_input;
     bool of_batch[INPUT_COUNT]; /* inputs in which the candidates of a memory class may differ */
     struct numbering groups, configurations, memory_classes;
-    struct numbering replicated; /* numbers are those of the candidates */
+    struct numbering replicated; /* numbered like the candidates */
     bool *is_replicate;          /* by key */
-    bool *is_apart, by_list;     /* by key; by_list: that makes groups, not what is no key of parallel_spec */
-    bool all_compete;            /* by_list, and it is empty */
-    uint64_t *wider;             /* by candidate: of its group where every candidate would be alone */
+    bool *is_apart, by_list;     /* by key; by_list: group_by made the list, not the default sections */
+    bool all_compete;            /* group_by is an empty list */
+    uint64_t *wider;             /* by candidate: the group to use if every candidate would be alone */
     struct place_name {
         char text[256];
     } * place_names;
@@ -140,7 +140,7 @@ static void choose_keys(struct candidate_loading *l)
     }
 }
 
-/* By key, whether it is listed; `*all`: all that are listed are keys. */
+/* By key, whether it is listed. `*all`: every word of the list is a key. */
 static bool *listed_keys(const struct candidate_loading *l, const struct word_list *words, bool *all)
 {
     bool *listed = xcalloc(l->key_count + 1, sizeof *listed);
@@ -165,8 +165,7 @@ static void mark_listed(struct candidate_loading *l)
     l->all_compete = l->by_list && sweep->groups.count == 0;
 }
 
-/* Words from the least need of memory to the most, such as devices of offload: a value costs speed for what it saves.
- * */
+/* Keys declared from the smallest need of memory to the largest, such as offload devices: saving memory costs speed. */
 static void mark_savers(struct candidate_loading *l)
 {
     const struct names *n = &l->request->space->names;
@@ -249,7 +248,7 @@ static bool sets_apart(const struct candidate_loading *l, size_t key)
            !competes(l->key_role[key], l->request->equal_batch);
 }
 
-/* `c` NULL: of the batch alone. */
+/* `c` NULL: hash the batch only. */
 static uint64_t group_hash(const struct candidate_loading *l, const struct candidate *c)
 {
     struct buffer b = BUFFER_INIT;
@@ -317,7 +316,7 @@ static void take_memory(const struct candidate_loading *l, const struct predicti
         c->oom_probability = NAN;
 }
 
-/* What the objective counts per second. */
+/* What the objective counts, per step. */
 static double work_of(const struct sweep *s, const struct prediction *p, double devices)
 {
     const struct metric_meaning *m = metric_meaning(s, s->objectives[0].metric);
@@ -352,7 +351,7 @@ static void take_prediction(struct candidate_loading *l, struct candidate *c, do
         c->work = work_of(space->sweep, p, c->devices);
 }
 
-/* Of the forward pass. */
+/* Share of the forward pass that is recomputed. */
 static double recomputed_share(const struct stmt *s)
 {
     if (stmt_type(s, COLUMN_RECOMPUTE) != COLUMN_TEXT)
@@ -475,7 +474,8 @@ static void make_room(struct candidate_loading *l, size_t count)
     numbering_open(&l->replicated, count);
 }
 
-/* Whether the row's job differs from that of a candidate before it in replicate keys only: then it is noted as such. */
+/* Whether the row's job differs from an earlier candidate only in replicate keys; if so, records it as its replicate.
+ */
 static bool is_further_replicate(struct candidate_loading *l, int64_t job_id)
 {
     struct candidate_set *set = l->set;
@@ -543,7 +543,8 @@ static void index_jobs(struct candidate_set *set)
     qsort(set->by_job, set->space.count, sizeof *set->by_job, compare_jobs);
 }
 
-/* A sweep whose keys are all of training_spec, say: there jobs compete that the file does not set apart by group_by. */
+/* If every job would be a group of its own (all keys in training_spec, say) and there is no group_by, widens the
+ * groups. */
 static void join_the_lonely(struct candidate_loading *l)
 {
     struct candidate_set *set = l->set;

@@ -1,16 +1,17 @@
-/* DeepSpeed's autotuning (0.16, deepspeed/autotuning) as a procedure over what is known: it is gone through from the
- * beginning at every question, until it needs a result that is not there. One trial at a time.
+/* DeepSpeed's autotuning (0.16, deepspeed/autotuning) as a procedure over known results: every question replays it from
+ * the beginning until it needs a result that is missing. One trial at a time.
  *
- * Stage by stage: the smallest micro-batch that runs (that which the stage before reached), the largest (5 % above the
- * estimate, the estimate, 5 % below, else bisection that ends when it gains less than 5 %), a few between half of that
- * and it, all with one configuration of the stage, which is drawn; then, where the stage improved on the one before, a
- * tuner over all its configurations with these micro-batches, which ends after early_stopping trials without a better
- * one or after 50.
+ * For each stage, with one configuration drawn for it: the smallest micro-batch that runs (starting from the one that
+ * the previous stage reached), the largest (5 % above the estimate, the estimate, 5 % below, then a bisection that ends
+ * when it gains less than 5 %), and a few between half of the largest and the largest. If the stage improved on the
+ * previous one, a tuner then tries all its configurations with these micro-batches; it ends after early_stopping trials
+ * without improvement, or after 50.
  *
- * Kept: a stage is skipped when its estimate is below what the stage before reached, smaller micro-batches are not
- * tried again in later stages, comparisons are by the metric alone. Left out: what crashed, the profile run (estimates
- * are predictions, or the largest micro-batch there is), refinement, which could not win. Stage 0 is tuned too, since
- * here it may have configurations; a metric's direction is heeded. */
+ * As in DeepSpeed, a stage is skipped if its estimate is below what the previous stage reached, later stages do not
+ * repeat smaller micro-batches, and only the metric is compared. Left out are what crashed, the profile run (estimates
+ * are predictions, or the largest micro-batch in the space), and the refinement, which could not win. Unlike in
+ * DeepSpeed, stage 0 is tuned, because here it may have several configurations, and a metric's direction is respected.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,14 +20,14 @@
 #include "search/families.h"
 #include "util/memory.h"
 
-#define STAGES 5 /* 0 to 3, and what says none */
+#define STAGES 5 /* 0 to 3, and configurations that name no stage */
 #define TUNER_TRIALS 50
 #define LEAST_GAIN 0.05
 
-/* How far the experiments of a stage are ranked. Every question goes through the whole flow again; what a model of the
- * same outcomes ranks first stays first, and is not fitted again. */
+/* How far the experiments of a stage are ranked. Every question replays the whole procedure; ranks that the model gave
+ * for the same outcomes are kept instead of fitting it again. */
 struct ranking {
-    size_t *from, *list; /* as experiments() has them, and ranked; NULL: not yet */
+    size_t *from, *list; /* in the order of experiments(), and ranked; NULL: not yet */
     size_t count, ranked;
 };
 
@@ -36,24 +37,24 @@ struct deepspeed {
     struct ranking rankings[STAGES];
 };
 
-/* One going through. */
+/* One pass through the procedure. */
 struct flow {
     const struct search *s;
     struct deepspeed *d;
-    size_t needed; /* the candidate whose result is missing; SIZE_MAX: none */
+    size_t needed; /* candidate whose result is missing; SIZE_MAX: none */
     const char *why;
-    double last_max, last_micro_batch, last_metric; /* of the stage before; NAN: none */
+    double last_max, last_micro_batch, last_metric; /* of the previous stage; NAN: none */
 };
 
 struct stage {
-    size_t base; /* the family that it begins with */
+    size_t base; /* the family that it starts with */
     int number;
     double largest, best_micro_batch, best_metric;
     double sizes[64];
     size_t size_count;
 };
 
-/* Whether the result is there: *metric is NAN for a failure. */
+/* Whether the result is known. *metric is NAN for a failure. */
 static bool result(struct flow *f, size_t candidate, const char *why, double *metric)
 {
     const struct trial *t = &f->s->trials[candidate];
@@ -77,7 +78,7 @@ static double micro_batch_of(const struct flow *f, size_t candidate)
     return f->s->space->candidates[candidate].micro_batch;
 }
 
-/* The member of the family with the largest micro-batch up to that; its first where all are larger. */
+/* The member of the family with the largest micro-batch up to the given one; if all are larger, the first. */
 static size_t member_at(const struct flow *f, size_t family, double micro_batch)
 {
     size_t at = families_at_most(&f->d->families, f->s, family, micro_batch);
@@ -165,7 +166,7 @@ static bool sweep_sizes(struct flow *f, struct stage *g, double least)
     return true;
 }
 
-/* Every configuration of the stage with every micro-batch of the list. The caller's. */
+/* Every configuration of the stage with every micro-batch of the list. The caller frees it. */
 static size_t *experiments(const struct flow *f, const struct stage *g, size_t *count)
 {
     size_t *list = xcalloc(f->d->families.count * (g->size_count + 1) + 1, sizeof *list);
@@ -188,7 +189,7 @@ static void ranking_free(struct ranking *r)
     free(r->list);
 }
 
-/* Of the experiments in the order in which the tuner begins; `list` is the ranking's from now on. */
+/* The ranking of these experiments, which come in the tuner's first order. Takes ownership of `list`. */
 static struct ranking *take_ranking(struct flow *f, const struct stage *g, size_t *list, size_t count)
 {
     struct ranking *r = &f->d->rankings[g->number];
@@ -258,7 +259,7 @@ static bool go_through_stage(struct flow *f, struct stage *g)
     return true;
 }
 
-/* Which configuration a person would have begun with is not known: drawn. SIZE_MAX: the stage has none. */
+/* Which configuration a person would have started with is not known, so it is drawn. SIZE_MAX: the stage has none. */
 static size_t draw_base(const struct flow *f, int stage)
 {
     size_t count = 0;

@@ -28,7 +28,7 @@ void tuner_order(const struct search *s, enum deepspeed_tuner tuner, size_t *can
     uint64_t seed = (uint64_t)search_number(s, SEARCH_RANDOM_SEED);
     for (size_t i = 0; i < count; i++) {
         const struct candidate *c = &s->space->candidates[candidates[i]];
-        /* The grid's list is a set in DeepSpeed, whose order differs from process to process. */
+        /* DeepSpeed keeps the grid's list in a set, whose order differs from process to process. */
         drawn[i] = (struct candidate_draw){candidates[i], rng_at(seed + (tuner == TUNER_GRID), c->identity)};
     }
     qsort(drawn, count, sizeof *drawn, compare_draws);
@@ -39,7 +39,7 @@ void tuner_order(const struct search *s, enum deepspeed_tuner tuner, size_t *can
 
 struct stump {
     size_t key;
-    double at, low, high; /* the value of what lies at or below `at`, and above */
+    double at, low, high; /* split value; outputs at or below it, and above it */
 };
 
 static double feature(const struct search *s, size_t candidate, size_t key)
@@ -53,7 +53,7 @@ static double side(const struct stump *t, double value)
     return value <= t->at ? t->low : t->high;
 }
 
-/* The split of one key at one value: its squared error, the stump filled. */
+/* Splits one key at one value: fills the stump and returns its squared error. */
 static double split(const struct search *s, const size_t *tried, const double *left, size_t count, struct stump *t)
 {
     double sums[2] = {0, 0}, squares = 0;

@@ -14,13 +14,13 @@
 #include "util/clock.h"
 #include "util/memory.h"
 
-/* What stands of a candidate beside the strategy's own state. */
+/* Progress of a candidate, beyond the strategy's own state. */
 struct candidate_progress {
     int64_t trial_id;        /* of its open trial; 0: none */
     bool done;               /* its job is ok or failed */
     double resource;         /* of its open trial: measured steps; 0: the whole job */
-    size_t looks, looked_at; /* of racing: how often, and at how many steps the last time */
-    int64_t counting_ms;     /* when the first step that counts was seen of what runs of it; 0: not yet */
+    size_t looks, looked_at; /* racing: number of looks, and the number of steps at the last one */
+    int64_t counting_ms;     /* when the first counted step of the current run was seen; 0: not yet */
     bool queued;             /* in `again` */
 };
 
@@ -28,13 +28,13 @@ struct search_driver {
     struct candidate_request request;
     const struct measures *measures; /* NULL: none */
     const char *objective;           /* NULL: none */
-    char *steps; /* the metric whose steps count: the first that a derived objective reads; NULL: none */
+    char *steps; /* metric whose steps count: the first that a derived objective reads; NULL: none */
     struct candidate_set set;
     struct search *search;
     struct candidate_progress *progress;
-    struct candidate_replicate **further; /* replicates that are due, first in first out */
+    struct candidate_replicate **further; /* replicates that are due, first in, first out */
     size_t further_first, further_count;
-    size_t *again; /* candidates whose trials are open and whose jobs are pending, first in first out */
+    size_t *again; /* candidates with open trials and pending jobs, first in, first out */
     size_t again_first, again_count;
     int64_t search_id; /* 0: not begun */
     int64_t sequence;  /* events so far */
@@ -109,7 +109,7 @@ const char *search_driver_reason(const struct search_driver *d, struct search_co
 static const char *const outcome_names[] =
     {[OUTCOME_OK] = "ok", [OUTCOME_STOPPED] = "stopped", [OUTCOME_FAILED] = "failed"};
 
-/* Tells the strategy and writes the row: that of the open trial, or a new one for what was known before. */
+/* Tells the strategy and writes the row: that of the open trial, or a new one for an outcome known before. */
 static int take_outcome(struct search_driver *d, size_t candidate, const struct job_outcome *o, struct error *e)
 {
     struct candidate_progress *progress = &d->progress[candidate];
@@ -154,7 +154,7 @@ static int64_t next_replicate(struct search_driver *d)
     return d->further[d->further_first++]->job_id;
 }
 
-/* With its replicates, where it was to run to its end: then those that are due are queued. */
+/* Adds the replicates' outcomes if the trial was to run to its end, and queues replicates that are due. */
 static int sum_replicates(struct search_driver *d, size_t candidate, struct job_outcome *o, bool *waits,
                           struct error *e)
 {
@@ -167,7 +167,7 @@ static int sum_replicates(struct search_driver *d, size_t candidate, struct job_
 struct finding {
     struct search_driver *driver;
     bool done, partial;
-    bool waits; /* done itself, but not its replicates */
+    bool waits; /* it has ended, but not its replicates */
 };
 
 static int look_at(void *context, const struct job_outcome *o, struct error *e)
@@ -179,7 +179,7 @@ static int look_at(void *context, const struct job_outcome *o, struct error *e)
     return 0;
 }
 
-/* A job that was ended early and is to run for longer is due again. `*partial` says whether it is one. */
+/* Makes a job due again if it was ended early and is now to run longer. `*partial` says whether it is such a job. */
 static int reopen_partial(struct search_driver *d, int64_t job_id, bool *partial, struct error *e)
 {
     struct finding f = {.driver = d};
@@ -204,7 +204,7 @@ static int take_if_done(void *context, const struct job_outcome *o, struct error
     return f->done ? take_outcome(f->driver, candidate, &all, e) : 0;
 }
 
-/* Takes what the job has come to, where it has; `*done` says whether. `*waits`: its replicates have not. */
+/* Takes the job's outcome if it has one (`*done`). `*waits`: its replicates have not ended. */
 static int take_job(struct search_driver *d, int64_t job_id, bool *done, bool *waits, struct error *e)
 {
     struct finding f = {.driver = d};
@@ -284,11 +284,11 @@ static int note_done(void *context, const struct job_outcome *o, struct error *e
     if (!known && sum_replicates(d, candidate, &all, &waits, e) < 0)
         return -1;
     progress->done = !waits;
-    progress->queued = true; /* for the moment: its job is not pending */
+    progress->queued = true; /* temporarily: its job is not pending */
     return known || waits ? 0 : take_outcome(d, candidate, &all, e);
 }
 
-/* A trial of a job that a person requested again. */
+/* Opens a trial for a job that a person requested again. */
 static int reopen(struct search_driver *d, size_t candidate, struct error *e)
 {
     const struct trial_row row = {.asked = ++d->sequence,
@@ -300,7 +300,7 @@ static int reopen(struct search_driver *d, size_t candidate, struct error *e)
     return trial_record(d->request.db, d->search_id, &row, &d->progress[candidate].trial_id, e);
 }
 
-/* Open trials whose jobs are pending come first, and jobs that are pending again though their trials ended. */
+/* Queues open trials whose jobs are pending, and jobs that became pending again after their trials ended. */
 static int queue_open(struct search_driver *d, struct error *e)
 {
     for (size_t i = 0; i < d->set.space.count; i++) {
@@ -334,7 +334,7 @@ static int repeat_past(struct search_driver *d, struct error *e)
     return rc;
 }
 
-/* Within the transaction of the first claims, when what a dead runner left has been put right. */
+/* Runs in the transaction of the first claims, after the leftovers of a dead runner were repaired. */
 static int begin(struct search_driver *d, struct error *e)
 {
     const struct search_options *o = search_options(d->search);
@@ -371,7 +371,7 @@ static bool is_late(struct search_driver *d)
     return true;
 }
 
-/* One more job to start; SEARCH_RUN with *job_id. */
+/* Finds one more job to start: SEARCH_RUN with *job_id. */
 static int next_job(struct search_driver *d, int64_t *job_id, enum search_answer *answer, struct error *e)
 {
     struct decision decision;
@@ -400,7 +400,7 @@ static int next_job(struct search_driver *d, int64_t *job_id, enum search_answer
     return trial_record(d->request.db, d->search_id, &row, &d->progress[decision.candidate].trial_id, e);
 }
 
-/* Whether some trial is not at its end: its job runs, or waits to be tried again. */
+/* Whether some trial has not ended: its job runs, or waits for another try. */
 static bool any_open(const struct search_driver *d)
 {
     size_t i = 0;
@@ -465,7 +465,7 @@ static int ended(void *context, const struct claim_end *end, struct error *e)
     struct candidate_replicate *r = d->search_id ? candidate_set_replicate(&d->set, end->claim.job_id) : NULL;
     bool done, waits;
     if (r) {
-        /* One that is to run again is pending, and found so. */
+        /* A job that is to run again is pending, and is found as such. */
         r->queued = false;
         return d->progress[r->candidate].trial_id ? take_job(d, d->set.job_ids[r->candidate], &done, &waits, e) : 0;
     }
@@ -490,8 +490,8 @@ static const struct metric *objective_metric(const struct search_driver *d)
     return d->objective ? job_find_metric(&d->request.space->sweep->job, d->objective) : NULL;
 }
 
-/* The counted steps of the objective that are finite, those that are kept; the caller's. *all is how many there were,
- * *last the last step of all that was reported. */
+/* The objective's counted steps that are finite and kept. The caller frees them. *all: the number before dropping any;
+ * *last: the last step that was reported. */
 static double *counted_steps(const struct search_driver *d, const struct sample_list *l, size_t *count, int64_t *all,
                              int64_t *last)
 {
@@ -508,14 +508,14 @@ static double *counted_steps(const struct search_driver *d, const struct sample_
     return sample_list_counted(l, i, count);
 }
 
-/* Of the median and the mean one can say before the end what they are not going to be. */
+/* Only with a median or a mean can a run's result be bounded before its end. */
 static bool can_race(const struct search_driver *d)
 {
     const struct metric *m = objective_metric(d);
     return d->steps && search_options(d->search)->racing && (!m || m->take == TAKE_MEDIAN || m->take == TAKE_MEAN);
 }
 
-/* A derived objective is worked out of each step so far: `*values` becomes that, and is empty where it has none. */
+/* For a derived objective, replaces `*values` by its value at each step so far; they may become empty. */
 static void derive_values(const struct search_driver *d, const struct claim *claim, const struct sample_list *so_far,
                           double **values, size_t *count)
 {
@@ -528,7 +528,7 @@ static void derive_values(const struct search_driver *d, const struct claim *cla
         *count = 0;
 }
 
-/* `*values`: of the metric whose steps count. */
+/* `*values` are those of the metric whose steps count. */
 static bool is_lost(struct search_driver *d, const struct claim *claim, const struct sample_list *so_far,
                     double **values, size_t count)
 {
@@ -546,7 +546,8 @@ static bool is_lost(struct search_driver *d, const struct claim *claim, const st
     return race_is_lost(&race, *values, count);
 }
 
-/* Whether the last step to measure was reported, or the least of them and the others would take too long. */
+/* Whether the last step to measure was reported, or reaching the minimum and the remaining steps would take too long.
+ */
 static bool all_steps_are_in(const struct search_driver *d, struct candidate_progress *s, int64_t counted, int64_t last)
 {
     const struct job_config *job = &d->request.space->sweep->job;
@@ -574,7 +575,7 @@ static bool is_beaten(void *context, const struct claim *claim, const struct sam
     return beaten;
 }
 
-/* Replicates of a trial that are due run beside those. */
+/* Replicates that are due run in addition to the trials. */
 static int64_t to_come(void *context)
 {
     const struct search_driver *d = context;

@@ -7,7 +7,7 @@
 #include "util/memory.h"
 #include "util/rng.h"
 
-#define DRAWS_MOST 64 /* lineages begun in vain before it is said that nothing is left */
+#define DRAWS_MOST 64 /* lineages that may begin in vain before the search ends */
 
 size_t dsat_stage(const struct search *s, const struct dsat *d, size_t family)
 {
@@ -109,7 +109,7 @@ static size_t lineages_at_once(const struct search *s)
     double most = search_number(s, SEARCH_MAX_CONCURRENT_TRIALS), slots = search_number(s, SEARCH_MAX_SLOTS);
     if (slots > 0 && slots / s->devices_most < most)
         most = floor(slots / s->devices_most);
-    /* More lineages than candidates find nothing more. */
+    /* More lineages than candidates would find nothing more. */
     most = fmin(most, fmax((double)s->space->count, search_numbers[SEARCH_MAX_CONCURRENT_TRIALS].fallback));
     return most < 1 ? 1 : (size_t)most;
 }
@@ -122,7 +122,7 @@ static size_t first_queued(const struct dsat *d)
     return SIZE_MAX;
 }
 
-/* Tells of the next outcome in turn, and queues what follows from it. False: it is not in. */
+/* Processes the next outcome in turn and queues what follows. False: it has not arrived. */
 static bool follow(struct search *s, struct dsat *d)
 {
     for (size_t i = 0; i < d->count; i++) {
@@ -141,7 +141,7 @@ static bool follow(struct search *s, struct dsat *d)
     return false;
 }
 
-/* What is to be started next; SIZE_MAX: nothing is queued, or an outcome is not in. */
+/* The trial to start next; SIZE_MAX: nothing is queued, or an outcome has not arrived. */
 static size_t pick(struct search *s, struct dsat *d)
 {
     const size_t at_once = lineages_at_once(s);
@@ -163,11 +163,11 @@ static void take(struct dsat_trial *t, bool failed, double objective)
     t->outcome.objective = failed ? NAN : objective;
 }
 
-/* The trial to run, after those whose outcome is known already; SIZE_MAX: none is left. */
+/* The next trial that must run; those with known outcomes are answered on the way. SIZE_MAX: none is left. */
 static size_t next_trial(struct search *s, struct dsat *d)
 {
     size_t begun = 0;
-    /* Lineages may lead to what is known for ever. */
+    /* Bounded: lineages might lead to known outcomes forever. */
     for (size_t known_ones = 0; search_any_open(s) && known_ones <= s->space->count + DRAWS_MOST;) {
         size_t at = pick(s, d);
         if (at == SIZE_MAX) {
@@ -182,7 +182,7 @@ static size_t next_trial(struct search *s, struct dsat *d)
         t->sequence = d->started++;
         known_ones++;
         if (known->state == TRIAL_RUNNING)
-            continue; /* its outcome is that of the one that runs */
+            continue; /* it shares the outcome of the trial that is running */
         if (known->state == TRIAL_NONE)
             return at;
         take(t, known->state == TRIAL_FAILED, known->objective);

@@ -1,5 +1,5 @@
 /* dsat's `asha`: the resource of a rung is the number of trials in a lineage's bisection, r · divisor^(s + i) for rung
- * i. A lineage that is exhausted still stands in its rung and may keep others from being promoted. */
+ * i. An exhausted lineage stays in its rung and may keep others from being promoted. */
 #include "search/dsat.h"
 #include "util/memory.h"
 
@@ -59,7 +59,7 @@ static double best_up_to(const struct search *s, const struct dsat *d, uint64_t 
     return best;
 }
 
-/* The first lineage among the best 1/divisor of the rung whose last trial is still in it; false: none. */
+/* The first lineage among the best 1/divisor of the rung whose last trial is still in that rung. False: none. */
 static bool promotable(const struct search *s, const struct dsat *d, int rung, uint64_t *out)
 {
     uint64_t in_rung = 0, best_lineage = 0;
@@ -96,12 +96,12 @@ static void next(struct search *s, struct dsat *d, size_t trial)
             continue;
         if (next_in_lineage(s, d, lineage, 1))
             return;
-        break; /* what is exhausted keeps its place */
+        break; /* an exhausted lineage keeps its place */
     }
     dsat_begin_bisection(s, d, dsat_stream_after(&t));
 }
 
-/* The highest rung first, of equals the lineage that is furthest. */
+/* Highest rung first; among equals, the lineage with the most trials. */
 static size_t pick(const struct dsat *d)
 {
     size_t best = SIZE_MAX, best_completed = 0;

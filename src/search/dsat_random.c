@@ -1,6 +1,6 @@
-/* dsat's `random`: random configurations, a few micro-batches of each, drawn from a binomial distribution over the
- * bracket. Once a stage has a best trial its new configurations begin above that micro-batch; once stage 1 or 2 ran, no
- * other stage is drawn; stage 3 ends as soon as they have. */
+/* dsat's `random`: random configurations, with a few micro-batches of each drawn from a binomial distribution over the
+ * bracket. Once a stage has a best trial, its new configurations start above that micro-batch. Once stage 1 or 2 has
+ * run, no other stage is drawn; stage 3 ends as soon as they have run. */
 #include "search/dsat.h"
 #include "util/memory.h"
 

@@ -19,7 +19,7 @@ static int compare_members(const void *a, const void *b)
     return (x->candidate > y->candidate) - (x->candidate < y->candidate);
 }
 
-/* Families without a member that may be searched fall away. */
+/* Drops families without a member that may be searched. */
 static void take_members(struct families *f, const struct family_member *members, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -6,7 +6,7 @@
 #include "util/buffer.h"
 #include "util/memory.h"
 
-/* Of every group: its first candidate and how many there are. The caller's. */
+/* By group: its first candidate and the number of candidates. The caller frees it. */
 struct members {
     size_t first, count;
 };
@@ -22,7 +22,7 @@ static struct members *members_of(const struct search_space *s)
     return m;
 }
 
-/* Whether groups differ in it, and no two of one group do. */
+/* Whether the key differs between groups but never within one. */
 static bool tells_apart(const struct search_space *s, const struct members *m, size_t key)
 {
     bool differs = false;
@@ -36,8 +36,8 @@ static bool tells_apart(const struct search_space *s, const struct members *m, s
     return differs;
 }
 
-/* The sections whose keys set jobs apart where no group_by says so. What a training_spec has is seldom what a person
- * wants a winner for each of; which model and which cluster may be. */
+/* Sections whose keys separate jobs if there is no group_by. People seldom want a winner for each value of a
+ * training_spec key; they may want one for each model or cluster. */
 static const struct {
     const char *section;
     bool is_kept;

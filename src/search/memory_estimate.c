@@ -16,7 +16,7 @@ static bool is_measured(const struct search *s, size_t candidate)
 
 /* --- slopes --- */
 
-/* Through the measured runs of the class with the least and the largest micro-batch; NAN: there are not two. */
+/* Slope through the class's measured runs with the smallest and the largest micro-batch; NAN: there are not two. */
 static double measured_slope(const struct search *s, size_t class)
 {
     const struct candidate *least = NULL, *most = NULL;
@@ -69,7 +69,7 @@ static double slope_of(const struct families *f, const struct search *s, size_t 
 
 /* --- anchors --- */
 
-/* The measured run of the group with the largest micro-batch, of the same class where there is one; NULL: none. */
+/* The group's measured run with the largest micro-batch, preferably of the same class; NULL: none. */
 static const struct candidate *anchor_of(const struct search *s, const struct candidate *own)
 {
     const struct candidate *anchor = NULL;
@@ -107,7 +107,7 @@ double memory_estimate_bytes(const struct memory_estimate *l, double micro_batch
 
 /* --- what there is --- */
 
-/* The least that the line says of its runs that ran out of memory; NAN: none did. */
+/* The smallest value of the line among the family's runs that ran out of memory; NAN: none did. */
 static double least_too_much(const struct families *f, const struct search *s, size_t family)
 {
     struct memory_estimate l = {NAN, NAN, NAN};

@@ -1,10 +1,11 @@
-/* Memory of a configuration over its micro-batch, as far as measurements and predictions say: a straight line.
+/* Memory of a configuration as a straight line over its micro-batch, from measurements and predictions:
  *
  *   bytes(m) = bytes of an anchor + slope · (m - micro-batch of the anchor)
  *
- * Anchor: a measured run of the same memory class; else one of the same group, moved by what is predicted between the
- * two classes; else the prediction. Slope: through two measured runs of the class; else the predicted one, corrected by
- * the most that the slope of another class was found to be of its own prediction. Pure. */
+ * The anchor is a measured run of the same memory class; or else one of the same group, shifted by the predicted
+ * difference between the two classes; or else the prediction. The slope goes through two measured runs of the class; or
+ * else it is the predicted one, multiplied by the largest ratio of measured to predicted slope seen in the group. Pure.
+ */
 #ifndef MESHSWEEP_SEARCH_MEMORY_ESTIMATE_H
 #define MESHSWEEP_SEARCH_MEMORY_ESTIMATE_H
 
@@ -16,11 +17,11 @@ struct memory_estimate {
 
 struct memory_estimate memory_estimate_of(const struct families *f, const struct search *s, size_t family);
 
-/* NAN where the line is not known. */
+/* NAN if the line is not known. */
 double memory_estimate_bytes(const struct memory_estimate *l, double micro_batch);
 
-/* Bytes of a device that a run of the group may take: what predictions hold to be usable, no more than what the lines
- * say of runs that ran out of it, and no less than what was measured. NAN: not known. */
+/* Bytes of a device that a run of the group may use: predicted to be usable, but no more than the lines give for runs
+ * that ran out of memory, and no less than any run was measured to use. NAN: not known. */
 double memory_estimate_usable(const struct families *f, const struct search *s, size_t group);
 
 #endif

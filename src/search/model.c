@@ -1,15 +1,16 @@
-/* Runs what is expected to improve most on the best of its group per device-hour (search/surrogate.h).
+/* Runs the candidate with the largest expected improvement on the best of its group per device-hour
+ * (search/surrogate.h).
  *
- * With best merit m, mean μ and deviation σ the expected improvement is σ·(z·Φ(z) + φ(z)), z = (μ - m)/σ, in relative
- * terms of the objective, and counts in both views of the predictions by the trust in each; times the square of the
- * probability of not failing, over devices × predicted time. Before a group has a result, its highest mean goes first,
- * likewise weighed.
+ * With best merit m, mean μ and deviation σ, the expected improvement is σ·(z·Φ(z) + φ(z)), z = (μ - m)/σ, relative to
+ * the objective. It is averaged over the two views of the predictions by the trust in each, multiplied by the square of
+ * the probability of not failing, and divided by devices × predicted time. In a group without a result, the highest
+ * mean goes first, weighted in the same way.
  *
- * A group goes on until the probability that anything is left of it which runs and beats the best by the target gap is
- * less than DOUBT (belief/better_left.h). What is worth its run comes first: its gain, times what the chance that it
- * runs counts for, is the gap or more. Then comes what is likeliest to be better, as it leaves most doubt. Last, one
- * that would be better but may well fail is tried, and another as long as they run; then the search is over. What runs
- * counts as if it had come out as believed. */
+ * A group continues until the probability that some remaining candidate runs and beats the best by the target gap is
+ * less than DOUBT (belief/better_left.h). First come candidates worth their run: the gain, weighted by the chance of
+ * running, is at least the gap. Then the likeliest to be better, because they leave most doubt. Last comes one that
+ * would be better but may well fail, and another as long as they run; then the search ends. Running trials count as if
+ * they had come out as expected. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,23 +19,23 @@
 #include "search/surrogate.h"
 #include "util/memory.h"
 
-#define DOUBT 0.05     /* that the best has been found to within the gap: less ends a search */
-#define DRAWN_MOST 100 /* candidates of a group, the likeliest to be better, that are drawn jointly */
-#define GAP_MOST 0.99  /* whose logarithm is finite */
-#define ALIKE 0.9      /* of the highest score: what has it is drawn from */
+#define DOUBT 0.05     /* probability that something better by the gap is left; less ends a search */
+#define DRAWN_MOST 100 /* candidates of a group, the likeliest to be better, in the joint draws */
+#define GAP_MOST 0.99  /* largest gap with a finite logarithm */
+#define ALIKE 0.9      /* of the highest score: candidates at or above this are drawn from */
 
-/* Chances of failure. */
+/* Probabilities of failure. */
 #define NONE (-1.0)
 #define ALL_BUT_CERTAIN (1 - 1e-9)
 
 struct model_strategy {
     struct surrogate *surrogate;
-    double *gains;   /* by candidate that is open, when last asked: expected over the best */
-    double *best;    /* by group: merit that has to be beaten; -INFINITY: none */
-    double *chances; /* by candidate that is open, when last asked: that it runs and is better by the gap */
-    double *scores;  /* by candidate, of the pass at hand; negative: it does not take part */
-    double *left;    /* by group, when last asked: the probability that something better is left */
-    size_t beyond;   /* candidate that ran last as what may well fail, before the end; SIZE_MAX: none did */
+    double *gains;   /* by open candidate, when last asked: expected gain over the best */
+    double *best;    /* by group: merit to beat; -INFINITY: none */
+    double *chances; /* by open candidate, when last asked: probability that it runs and is better by the gap */
+    double *scores;  /* by candidate, in the current pass; negative: excluded */
+    double *left;    /* by group, when last asked: probability that something better is left */
+    size_t beyond;   /* last candidate run, before the end, although it may well fail; SIZE_MAX: none */
 };
 
 struct choice {
@@ -116,14 +117,14 @@ static double failure_of(const struct estimate *b)
     return 1 - (1 - b->out_of_memory) * (1 - b->other_failure);
 }
 
-/* What the chance that it runs counts for: squared, as a failure tells nothing of how fast the others are. */
+/* Weight of the chance that it runs: squared, because a failure says nothing about the speed of the others. */
 static double worth_of(const struct estimate *b)
 {
     double success = 1 - failure_of(b);
     return success * success;
 }
 
-/* Relative: devices times how long a step takes. */
+/* Relative cost: devices × time of a step. */
 static double cost_of(const struct search_space *space, const struct candidate *c, const struct estimate *b)
 {
     if (space->relation == SEARCH_UNRELATED)
@@ -136,7 +137,7 @@ static double score_of(const struct search_space *space, const struct candidate 
                        double best, double gain)
 {
     if (isinf(best))
-        return worth_of(b) * exp(b->mean); /* of one group at a time: see choose */
+        return worth_of(b) * exp(b->mean); /* compared within one group only: see choose */
     return worth_of(b) * gain / cost_of(space, c, b);
 }
 
@@ -161,7 +162,7 @@ static struct left_expectation expected_over(const struct expectation *x, double
     return (struct left_expectation){x->mean - beaten, sqrt(fmax(x->deviation * x->deviation - noise, 0))};
 }
 
-/* Better by the gap, in merits. */
+/* The merit that is better by the gap. */
 static double to_beat(const struct search *s, double best)
 {
     return best - log1p(-fmin(search_number(s, SEARCH_TARGET_GAP), GAP_MOST));
@@ -175,7 +176,7 @@ static double chance_above(const struct estimate *b, double beaten)
     return above * (1 - failure_of(b));
 }
 
-/* The open candidates of a group, likeliest first; their number. */
+/* Fills `out` with the group's open candidates, likeliest to be better first, and returns their number. */
 static size_t rank_group(const struct search *s, const struct model_strategy *m, size_t group, struct by_rank *out)
 {
     size_t count = 0;
@@ -206,11 +207,12 @@ static double chance_jointly(const struct model_strategy *m, const struct estima
     return chance;
 }
 
-/* Draws are spared where one candidate alone is enough. */
+/* Skips the joint draws if one candidate alone is enough. */
 static double chance_of_better(const struct search *s, const struct model_strategy *m, const struct estimate *all,
                                size_t group, struct by_rank *ranked)
 {
-    if (isinf(m->best[group]) || search_number(s, SEARCH_TARGET_GAP) <= 0) /* without a gap, nothing is good enough */
+    if (isinf(m->best[group]) || search_number(s, SEARCH_TARGET_GAP) <= 0) /* without a gap, the search never has enough
+                                                                            */
         return 1;
     size_t count = rank_group(s, m, group, ranked);
     if (count == 0 || ranked->chance >= DOUBT)
@@ -231,9 +233,9 @@ static void fill_left(const struct search *s, const struct estimate *all, struct
 
 /* --- what runs next --- */
 
-/* One way to look for it. */
+/* One pass over the candidates. */
 struct pass {
-    double risk, risk_of_first; /* most of it, in a group with a result and in one without */
+    double risk, risk_of_first; /* the most in a group with a result, and in one without */
     enum { BY_GAIN, BY_CHANCE } by;
 };
 
@@ -242,7 +244,7 @@ static bool may_run(const struct estimate *b, double best, const struct pass *p)
     return failure_of(b) <= (isinf(best) ? p->risk_of_first : p->risk);
 }
 
-/* Groups without a result come first, the first of them in order. */
+/* The first group in order among those without a result. */
 static size_t first_empty_group(const struct search *s, const double *best, const struct estimate *all,
                                 const struct pass *p)
 {
@@ -278,7 +280,7 @@ static void fill_scores(const struct search *s, const struct estimate *all, stru
     }
 }
 
-/* Of the candidates that score at least as much the one whose draw is least. */
+/* Of the candidates that score at least this much, the one with the smallest draw. */
 static size_t draw_alike(const struct search *s, const struct model_strategy *m, double score)
 {
     uint64_t least = UINT64_MAX;
@@ -312,7 +314,7 @@ static void explain(const struct search *s, const struct estimate *b, double bes
                     struct decision *out)
 {
     int at = 0;
-    if (!isinf(best) || b->trust > 0) /* what arithmetic says has no unit */
+    if (!isinf(best) || b->trust > 0) /* merits by arithmetic have no unit */
         at = snprintf(out->reason, sizeof out->reason, "expected objective %.4g ± %.0f %%, ",
                       merit_objective(s->space, b->mean), 100 * b->deviation);
     at += snprintf(out->reason + at, sizeof out->reason - (size_t)at, "fails with %.0f %%", 100 * failure_of(b));
@@ -323,8 +325,8 @@ static void explain(const struct search *s, const struct estimate *b, double bes
                  100 * c->gain);
 }
 
-/* What would gain most by the chance that it runs, unless the last such job did not: predictions that nothing has
- * contradicted near it may be wrong, and what runs there says so of all others. */
+/* The candidate that would gain most by its chance of running, unless the last such candidate failed. Predictions that
+ * nothing nearby has contradicted may be wrong, and a run there tells about all others. */
 static struct choice choose_beyond(const struct search *s, const struct estimate *all, const struct model_strategy *m)
 {
     struct choice c = {0};
@@ -340,8 +342,8 @@ static struct choice choose_beyond(const struct search *s, const struct estimate
     return c;
 }
 
-/* What is worth its run comes first, then what leaves most doubt that the best has been found; what will all but
- * certainly fail only where nothing of a group has run. */
+/* Candidates worth their run come first, then those that leave most doubt that the best was found. Candidates that
+ * almost certainly fail run only in groups where nothing has run. */
 static const struct pass passes[] = {{ALL_BUT_CERTAIN, SEARCH_HOPELESS, BY_GAIN},
                                      {ALL_BUT_CERTAIN, SEARCH_HOPELESS, BY_CHANCE},
                                      {NONE, 1, BY_CHANCE}};

@@ -1,4 +1,4 @@
-/* Distinct hashes, numbered from 0 in the order in which they come. Open addressing. */
+/* Numbers distinct hashes from 0 in order of first appearance. Open addressing. */
 #ifndef MESHSWEEP_SEARCH_NUMBERING_H
 #define MESHSWEEP_SEARCH_NUMBERING_H
 
@@ -11,11 +11,11 @@ struct numbering {
     size_t room, count;
 };
 
-/* For at most `most` distinct hashes. */
+/* Room for at most `most` distinct hashes. */
 void numbering_open(struct numbering *n, size_t most);
 void numbering_close(struct numbering *n);
 
-/* The hash's number, which is a new one where it has none. */
+/* Returns the hash's number; a new hash gets the next one. */
 size_t numbering_find(struct numbering *n, uint64_t hash);
 
 #endif

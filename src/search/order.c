@@ -8,7 +8,7 @@
 
 struct candidate_rank {
     size_t candidate;
-    double predicted; /* -INFINITY: nothing */
+    double predicted; /* -INFINITY: no prediction */
     uint64_t draw;
 };
 
@@ -57,7 +57,7 @@ struct walk {
 /* Steps to the next open candidate; false: none is left. *place counts from 0. */
 static bool walk_next(struct walk *w, const struct search *s, size_t *candidate, size_t *place)
 {
-    /* What was forgotten lies behind: one more round finds it. */
+    /* Forgotten trials lie behind: one more round finds them. */
     for (size_t seen = 0; seen < s->space->count; seen++) {
         size_t at = (w->next + seen) % s->space->count;
         if (!search_is_open(s, w->order[at]))
@@ -99,7 +99,7 @@ static int create_random(struct search *s, void **own, struct error *e)
     return 0;
 }
 
-/* Of the decision all but the reason, unless none is left. */
+/* Fills all of the decision but the reason, unless none is left. */
 static bool decide(struct walk *w, const struct search *s, struct decision *out)
 {
     size_t place;

@@ -4,9 +4,9 @@
 
 #include "search/state.h"
 
-/* The candidates' numbers in that order; the caller's. Predicted: the best predicted objective first, those without a
- * prediction last, declared order among equals. Shuffled: by hash(seed, identity), so that a candidate's place among
- * the others does not depend on which others there are. */
+/* Candidate indices in that order. The caller frees them. Predicted: best predicted objective first, candidates without
+ * a prediction last, ties in declared order. Shuffled: by hash(seed, identity), so that the relative order of two
+ * candidates does not depend on the others. */
 size_t *search_order(const struct search *s, enum search_order order);
 
 #endif

@@ -73,7 +73,7 @@ int replicates_add(const struct replicates_query *q, size_t candidate, struct jo
 
 /* --- repeating --- */
 
-/* An event of a search that is repeated. */
+/* An event of the search to repeat. */
 struct event {
     int64_t sequence;
     bool asks;
@@ -91,7 +91,7 @@ struct past_trial {
 struct past {
     const struct past_request *request;
     struct past_candidate *candidates;
-    int64_t last; /* sequence number */
+    int64_t last; /* last sequence number */
     struct past_trial *trials;
     struct event *events;
     size_t trial_count, event_count;
@@ -143,7 +143,7 @@ static int compare_events(const void *a, const void *b)
     return (x->sequence > y->sequence) - (x->sequence < y->sequence);
 }
 
-/* The strategy decides again as it did; where it would not (rows were deleted, say), what was done counts. */
+/* The strategy decides again as it did. If it does not (rows were deleted, say), what was done counts. */
 static void repeat_decision(struct search *search, const struct past_trial *t)
 {
     struct decision again;

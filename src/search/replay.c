@@ -37,7 +37,7 @@ static void note_outcome(struct replay_group *g, size_t candidate)
         g->worst = value;
 }
 
-/* By the values of their keys: the order of a table may well be that of its results, which no sweep file's is. */
+/* Sorts by key values: a table may be ordered by its results, which a sweep file never is. */
 static int by_values(const void *a, const void *b, void *context)
 {
     const struct search_space *space = context;
@@ -124,7 +124,7 @@ static void predict_again(struct candidate *c, const struct search_place *place)
     }
 }
 
-/* Scales what is predicted, and the terms with it, so that they still add up to it under the place's weights. */
+/* Scales the prediction and its terms alike, so that they still add up under the place's weights. */
 static const double *scaled(const double *terms, double factor, double *out)
 {
     for (size_t t = 0; terms && t < CALIBRATION_TERMS; t++)
@@ -205,12 +205,12 @@ struct replay {
     const struct replay_task *task;
     struct search *search;
     bool *tried;
-    struct decision *round; /* asked and not yet told */
+    struct decision *round; /* requested and not yet told */
     size_t round_count, rounds;
     size_t made;
     bool arrived;
     double found;          /* best objective so far; NAN: none */
-    double device_seconds; /* NAN once something's cost is not known */
+    double device_seconds; /* NAN once a cost is not known */
     struct replay_result result;
 };
 
@@ -234,7 +234,7 @@ static bool has_arrived(const struct replay *r)
     return r->task->group->space.maximise ? r->found >= (1 - gap) * best : r->found <= (1 + gap) * best;
 }
 
-/* Counts a trial that ended. What comes after the target counts only for the marks. */
+/* Counts a trial that ended. After the target, it counts only for the marks. */
 static void count_trial(struct replay *r, size_t candidate, const struct search_outcome *o)
 {
     if (r->tried[candidate])
@@ -253,7 +253,7 @@ static void count_trial(struct replay *r, size_t candidate, const struct search_
     r->device_seconds += r->task->group->outcomes[candidate].device_seconds;
 }
 
-/* What is known is that of the whole job; a shorter run finds the same, and is said to be shorter. */
+/* The known outcome is that of the whole job; a shorter run gives the same objective, marked as shorter. */
 static struct search_outcome outcome_of(const struct replay *r, const struct decision *d)
 {
     struct search_outcome o = r->task->group->outcomes[d->candidate].outcome;
@@ -264,7 +264,7 @@ static struct search_outcome outcome_of(const struct replay *r, const struct dec
     return o;
 }
 
-/* In an order that is drawn: what ran at the same time may end in any. */
+/* Tells the round in a drawn order: concurrent trials may end in any order. */
 static void tell_in_some_order(struct replay *r)
 {
     struct rng draws = rng_stream(r->task->order_seed, r->rounds++);
@@ -281,7 +281,7 @@ static void tell_in_some_order(struct replay *r)
     free(order);
 }
 
-/* Counts in the order in which they were asked for. Who arrives within a round has paid for all of it. */
+/* Counts trials in the order of the requests. Reaching the target within a round costs the whole round. */
 static void tell_round(struct replay *r)
 {
     tell_in_some_order(r);
@@ -296,7 +296,7 @@ static void tell_round(struct replay *r)
     r->round_count = 0;
 }
 
-/* Fills a round: false when the strategy has ended. */
+/* Fills a round. False: the strategy has ended. */
 static bool ask_round(struct replay *r)
 {
     enum search_answer answer = SEARCH_RUN;
@@ -315,7 +315,7 @@ static bool is_done(const struct replay *r)
     return r->arrived && r->made >= replay_marks[REPLAY_MARKS - 1];
 }
 
-/* Asks and tells until the strategy ends, or with `enough` until nothing more is to be learned. */
+/* Asks and tells until the strategy ends or, with `enough`, until all that is reported is known. */
 static int run_search(struct replay *r, const struct search_options *options, bool enough, struct error *e)
 {
     const struct replay_group *g = r->task->group;
@@ -333,7 +333,7 @@ static int run_search(struct replay *r, const struct search_options *options, bo
     return 0;
 }
 
-/* What is left, in the declared order. */
+/* Tries the remaining candidates in declared order. */
 static void try_rest(struct replay *r)
 {
     const struct replay_group *g = r->task->group;

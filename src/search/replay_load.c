@@ -18,7 +18,7 @@
 /* A job that has ended. */
 struct measured_job {
     int64_t id, attempt_id;
-    int64_t specs[SECTION_COUNT]; /* in the row space; -1: none */
+    int64_t specs[SECTION_COUNT]; /* rows of the row space; -1: none */
     unsigned char key[16];
     struct replay_outcome outcome;
     size_t candidate; /* SIZE_MAX: none */
@@ -66,7 +66,7 @@ static const char jobs_sql[] =
     " LEFT JOIN summary AS s ON s.attempt_id = j.attempt_id AND s.name = ?2"
     " WHERE j.sweep_id = ?1 AND j.state IN ('ok', 'failed') ORDER BY j.rank, j.id";
 
-/* Outcomes point to it. A class that a later version added ended somehow. */
+/* A static name for outcomes to point to. Classes of later versions become a generic failure. */
 static const char *failure_name(const char *failure)
 {
     enum failure known = failure_by_name(failure);
@@ -142,7 +142,7 @@ static int read_jobs(struct replay_loading *l, struct error *e)
 
 /* --- what the sweep file says of what was measured --- */
 
-/* As the file has it, which may be another than the one that the jobs ran under. */
+/* Applies the sweep file's metrics, which may differ from those that the job ran under. */
 static int measure_job(const struct replay_loading *l, struct measures *measures, struct measured_job *job,
                        struct error *e)
 {
@@ -188,7 +188,7 @@ struct placing {
     struct stmt *insert, *summaries;
 };
 
-/* Looks the job up: whether rules leave it, what it measured, and its place in the space of the jobs. */
+/* Finds whether the rules keep the job, what it measured, and its rank in the space. */
 static int place_job(struct replay_loading *l, const struct placing *p, struct measured_job *job, struct error *e)
 {
     const struct match *m;
@@ -246,7 +246,7 @@ static struct measured_job *find_job(const struct replay_loading *l, int64_t id)
     return l->count == 0 ? NULL : bsearch(&wanted, l->jobs, l->count, sizeof *l->jobs, by_id);
 }
 
-/* As run counts them: where the first replicate is ok the others run too, and the mean is what the trial came to. */
+/* As in a run: if the first replicate is ok, the others run too, and the trial's outcome is the mean. */
 static void add_replicates(const struct replay_loading *l)
 {
     const struct candidate_set *set = &l->out->set;
@@ -268,7 +268,7 @@ static void add_replicates(const struct replay_loading *l)
     free(ok);
 }
 
-/* The space's own database has the jobs with their ranks in it. */
+/* The space's own database lists the jobs with their ranks. */
 static int load_candidates(struct replay_loading *l, struct error *e)
 {
     struct replay_source *out = l->out;
@@ -296,7 +296,7 @@ static int load_candidates(struct replay_loading *l, struct error *e)
 
 /* --- groups --- */
 
-/* Named by their first job: what its members share is the search's business. */
+/* Groups are named by their first job; what the members share is up to the search. */
 static void group_as_the_search_does(struct replay_source *out)
 {
     out->group_count = out->set.space.group_count;
@@ -329,7 +329,7 @@ static void describe_row(const struct stmt *s, struct buffer *out)
                       stmt_is_null(s, c) ? "" : stmt_text(s, c));
 }
 
-/* Rows of a job and what names its group. */
+/* `s` returns a job and the columns that name its group. */
 static int take_groups(struct replay_loading *l, struct stmt *s, struct error *e)
 {
     struct replay_source *out = l->out;
@@ -359,7 +359,7 @@ static int group_by_columns(struct replay_loading *l, struct error *e)
     return rc;
 }
 
-/* As the view configurations does (results/configurations.h): "section.key", or a derived key's name. */
+/* As in the view configurations (results/configurations.h): "section.key", or the name of a derived key. */
 static int group_as_listed(struct replay_loading *l, struct error *e)
 {
     const struct word_list *groups = &l->out->sweep->groups;
@@ -422,7 +422,7 @@ int replay_load(const struct replay_request *request, struct replay_source *out,
 {
     struct replay_loading l = {.request = request, .out = out};
     *out = (struct replay_source){0};
-    /* One snapshot of a database that may be written to, and one lock for a hundred thousand questions. */
+    /* One snapshot, since the database may be written to, and one lock for a hundred thousand queries. */
     int rc = db_exec(request->db, "BEGIN", e);
     if (rc == 0) {
         rc = load(&l, e);

@@ -1,18 +1,18 @@
-/* Memory first, then speed. It is gone through from the beginning whenever nothing runs and nothing is queued, until it
- * needs results that are not there. Those that do not depend on each other are queued together, and run side by side as
- * far as there is room; what comes next is decided when all of them are in, so that it is the same one after the other.
+/* Memory first, then speed. Whenever nothing runs and nothing is queued, the procedure starts again from the beginning
+ * and runs until it needs results that are missing. Independent results are queued together and run side by side if
+ * there is room; the next step is decided when all of them are in, so that it does not depend on how many run at once.
  *
- * Climb: the first configuration of every ZeRO stage, from the lowest stage whose predicted largest micro-batch is not
- * far below that of any other. Its largest micro-batch is closed in on by the line of its memory
- * (search/memory_estimate.h), without one by doubling and bisection. A higher stage is looked at for micro-batches that
- * the lower has no room for, else for the same; the first that is no faster ends the climb. Lower stages follow where
- * they may yet be faster. Where none of them runs, what needs less memory.
+ * Climb: the first configuration of each ZeRO stage, starting from the lowest stage whose predicted largest micro-batch
+ * is not far below that of any other. Its largest micro-batch is found with the line of its memory
+ * (search/memory_estimate.h) or, without one, by doubling and bisection. A higher stage is tried with micro-batches for
+ * which the lower has no room, or else with the same one; the first stage that is no faster ends the climb. Lower
+ * stages follow if they may yet be faster. If none of these runs, configurations that need less memory are tried.
  *
- * Descend (staged_keys.c): memory, where more of it may pay, then speed, a key at a time.
+ * Descend (staged_keys.c): keys that save memory, if more memory may pay; then keys of speed, one at a time.
  *
- * Refine: the largest micro-batch of the best exactly; below it a multiple of 8, or as many sizes from half of it on as
- * num_tuning_micro_batch_sizes says; between the best and its neighbours where it is not the largest; other
- * accumulations. */
+ * Refine: the exact largest micro-batch of the best; below it, a multiple of 8, or as many sizes as
+ * num_tuning_micro_batch_sizes says, from half of it on; sizes between the best and its neighbours if the best is not
+ * the largest; other accumulations. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,20 +20,20 @@
 #include "util/memory.h"
 
 #define STAGES_MOST 16
-#define STAGE_MAY_WIN 0.9 /* of the best: what a lower stage is expected to come to */
+#define STAGE_MAY_WIN 0.9 /* of the best: a lower stage expected to reach this share may win */
 #define NEAR_ENOUGH 1.1   /* between micro-batches around a peak */
 #define FEW_ACCUMULATIONS 4
 
 struct staged_own {
     struct staged shared;
-    struct staged_needs queue; /* asked for from `next` on */
+    struct staged_needs queue; /* items from `next` on are still to be requested */
     size_t next;
 };
 
 /* --- climbing --- */
 
 struct climb {
-    size_t families[STAGES_MOST]; /* the first of each stage, from the lowest */
+    size_t families[STAGES_MOST]; /* the first family of each stage, lowest stage first */
     size_t count;
 };
 
@@ -55,7 +55,7 @@ static struct climb stages_of(const struct staged_flow *f)
     return c;
 }
 
-/* By what was predicted before anything ran, so that it stays what it was. */
+/* From the predictions before anything ran, so that it never changes. */
 static double predicted_largest(const struct staged_flow *f, size_t family)
 {
     size_t at = staged_size(f, family);
@@ -77,7 +77,7 @@ static size_t first_stage(const struct staged_flow *f, const struct climb *c)
     return 0;
 }
 
-/* The stage above at the micro-batch that the one below reached. */
+/* Tries the higher stage at the micro-batch that the lower one reached. */
 static bool try_same_size(struct staged_flow *f, size_t family, double micro_batch)
 {
     for (size_t i = 0; i < staged_size(f, family); i++)
@@ -105,7 +105,7 @@ static bool climb_up(struct staged_flow *f, const struct climb *c, size_t first)
     return true;
 }
 
-/* What the climb came to: the best of the first of each stage. */
+/* The result of the climb: the best among the first families of each stage. */
 static size_t best_of_climb(const struct staged_flow *f, const struct climb *c)
 {
     size_t best = NONE;
@@ -117,7 +117,7 @@ static size_t best_of_climb(const struct staged_flow *f, const struct climb *c)
     return best;
 }
 
-/* Stages that the climb did not begin with. */
+/* Tries stages below the one that the climb began with. */
 static bool climb_down(struct staged_flow *f, const struct climb *c, size_t first)
 {
     for (size_t i = first; i-- > 0;) {
@@ -151,7 +151,7 @@ static bool try_size(struct staged_flow *f, size_t family, double micro_batch, c
     return at == NONE || staged_result(f, family, at, why);
 }
 
-/* A multiple of 8 below the largest, or so many sizes from half of it on. */
+/* Tries a multiple of 8 below the largest, or the configured number of sizes from half of it on. */
 static bool try_below(struct staged_flow *f, size_t family)
 {
     double largest = staged_member(f, family, staged_largest_run(f, family))->micro_batch, half = floor(largest / 2);
@@ -166,7 +166,7 @@ static bool try_below(struct staged_flow *f, size_t family)
     return known;
 }
 
-/* Where the largest is not the best, speed has a peak: the wider gap beside it is halved. */
+/* If the largest micro-batch is not the best, speed has a peak: halves the wider gap beside it. */
 static bool find_peak(struct staged_flow *f, size_t family)
 {
     for (;;) {
@@ -199,8 +199,8 @@ static bool is_other_accumulation(const struct staged_flow *f, const struct cand
            f->s->trials[c - f->s->space->candidates].eligible;
 }
 
-/* Other accumulations at the best micro-batch: each of a few; of more the second, as the first is hardly ever beaten,
- * and the one in the middle. */
+/* Tries other accumulations at the best micro-batch: all if there are few; otherwise the second, as the first is hardly
+ * ever beaten, and the one in the middle. */
 static bool try_accumulations(struct staged_flow *f, size_t family)
 {
     const struct search_space *space = f->s->space;
@@ -238,7 +238,7 @@ static bool go_through(struct staged_flow *f)
     return climb(f, &base) && (base == NONE || (staged_descend(f, base) && refine(f)));
 }
 
-/* Of all groups, which know nothing of each other, what is needed now. */
+/* Collects what all groups need now; groups know nothing of each other. */
 static void find_needs(struct search *s, struct staged_own *own)
 {
     own->queue.count = own->next = 0;
@@ -248,7 +248,7 @@ static void find_needs(struct search *s, struct staged_own *own)
     }
 }
 
-/* The next of the queue that is not known meanwhile; NULL: none. */
+/* The next queued need whose result is still unknown; NULL: none. */
 static const struct staged_need *next_need(const struct search *s, struct staged_own *own)
 {
     while (own->next < own->queue.count && s->trials[own->queue.items[own->next].candidate].state != TRIAL_NONE)

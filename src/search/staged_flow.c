@@ -2,8 +2,8 @@
 
 #include "util/memory.h"
 
-#define COARSE_GAIN 0.01 /* that is worth a trial while stages are compared */
-#define HOPELESS 1.08    /* times what is usable: that is not going to fit */
+#define COARSE_GAIN 0.01 /* least gain that is worth a trial while stages are compared */
+#define HOPELESS 1.08    /* times the usable memory: such a run will not fit */
 
 /* --- results --- */
 
@@ -105,21 +105,21 @@ size_t staged_count_fitting(const struct staged_flow *f, size_t family)
     return at;
 }
 
-/* Whether that one has next to no chance to fit. */
+/* Whether the member has almost no chance of fitting. */
 static bool is_hopeless(const struct staged_flow *f, size_t family, size_t at)
 {
     const struct memory_estimate l = memory_estimate_of(&f->d->families, f->s, family);
     return memory_estimate_bytes(&l, staged_member(f, family, at)->micro_batch) > HOPELESS * f->usable;
 }
 
-/* Of a sample, in whatever unit. */
+/* Time per sample, in any unit. */
 static double time_of(const struct staged_flow *f, size_t family, size_t at)
 {
     double objective = staged_trial(f, family, at)->objective;
     return f->s->space->maximise ? 1 / objective : objective;
 }
 
-/* What they show of time and memory is known then. */
+/* Two runs show how time and memory depend on the micro-batch. */
 static bool has_two_runs(const struct staged_flow *f, size_t family)
 {
     size_t count = 0;
@@ -146,11 +146,11 @@ double staged_gain(const struct staged_flow *f, size_t family, double from, doub
 
 /* --- the largest micro-batch --- */
 
-/* Members from `from` up to, without, `high` may yet be the largest that runs. */
+/* The largest member that runs may be any of those from `from` to below `high`. */
 struct bracket {
     size_t from, high;
-    double low_size; /* the largest micro-batch known to run, here or in the stage below; 0: none */
-    bool own_low;    /* it is this family's */
+    double low_size; /* largest micro-batch known to run, here or in the stage below; 0: none */
+    bool own_low;    /* it is from this family */
     size_t failures;
 };
 
@@ -172,7 +172,7 @@ static struct bracket bracket_of(const struct staged_flow *f, size_t family, dou
     return b;
 }
 
-/* The last member from b->from on with at most that micro-batch, but not beyond the bracket. */
+/* The last member of the bracket, from b->from on, with at most that micro-batch. */
 static size_t at_most(const struct staged_flow *f, size_t family, const struct bracket *b, double micro_batch)
 {
     size_t at = b->high - 1;
@@ -181,7 +181,7 @@ static size_t at_most(const struct staged_flow *f, size_t family, const struct b
     return at;
 }
 
-/* Without a line. */
+/* The next member to try without a memory line. */
 static size_t double_or_bisect(const struct staged_flow *f, size_t family, const struct bracket *b)
 {
     if (b->high == staged_size(f, family))
@@ -192,8 +192,8 @@ static size_t double_or_bisect(const struct staged_flow *f, size_t family, const
     return at_most(f, family, b, middle);
 }
 
-/* With a line that leaves room for `fitting` members. Once both ends are known it is heeded in the middle half only, so
- * that a line which is wrong costs no more than a bisection does. */
+/* The next member to try if the line has room for `fitting` members. Once both ends are known, the line is followed
+ * only within the middle half, so that a wrong one costs no more than a bisection. */
 static size_t by_line(const struct staged_flow *f, size_t family, const struct bracket *b, size_t fitting)
 {
     size_t last = b->high - 1, at = fitting > b->from ? fitting - 1 : b->from;
@@ -211,8 +211,8 @@ static size_t by_line(const struct staged_flow *f, size_t family, const struct b
     return at;
 }
 
-/* Whether the larger micro-batches of a bracket are not worth their trials: they gain little, or too little to be
- * better than the rival. Where patience is short, more than is said to have room is not hoped for. */
+/* Whether the larger micro-batches of a bracket are not worth their trials: they gain little, or too little to beat the
+ * rival. With little patience, members beyond what is expected to fit do not count. */
 static bool is_close_enough(const struct staged_flow *f, size_t family, const struct bracket *b,
                             const struct staged_purpose *p, size_t fitting)
 {
@@ -226,7 +226,7 @@ static bool is_close_enough(const struct staged_flow *f, size_t family, const st
            search_better(f->s->space, p->rival, f->s->space->maximise ? best * (1 + gain) : best / (1 + gain));
 }
 
-/* Nothing of it ran, and something failed otherwise than for want of memory: so will the rest. */
+/* None of its members ran, and one failed for a reason other than memory: assume that the rest fail, too. */
 static bool is_broken(const struct staged_flow *f, size_t family)
 {
     bool otherwise = false;

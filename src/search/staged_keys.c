@@ -1,12 +1,13 @@
-/* The keys of a configuration beside stage and batch, for "staged". A neighbour differs in as few keys as can be: no
- * other differs in some of them alone.
+/* The keys of a configuration other than stage and batch, for "staged". A neighbour differs in a minimal set of keys:
+ * no other family differs in only a subset of them.
  *
- * Memory: where the best's largest micro-batch is its best, and twice as much would gain, neighbours that differ in
- * what memory hangs on (saves_memory) are looked at, one after the other, for larger micro-batches; what is better is
- * the best from then on.
+ * Memory: if the best's largest micro-batch is also its best, and twice as much would gain, neighbours that differ in
+ * keys that save memory (saves_memory) are searched one after the other for larger micro-batches. Any that is better
+ * becomes the best.
  *
- * Speed: all other neighbours of the best at its micro-batch, in one go; the best of them is the best from then on,
- * with its own largest micro-batch. A change of a key that was no better is not tried again beside others. */
+ * Speed: all other neighbours of the best are tried at its micro-batch, all at once; the fastest of them becomes the
+ * best, with its own largest micro-batch. A change of keys that was no better is not tried again in combination with
+ * others. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,13 +15,14 @@
 #include "util/memory.h"
 #include "util/rng.h"
 
-#define WORTH_MEMORY 0.05 /* share that twice the micro-batch is to gain */
-#define SAVER_FAILURES 2  /* after which a neighbour is given up that never ran */
+#define WORTH_MEMORY 0.05 /* least gain from twice the micro-batch */
+#define SAVER_FAILURES 2  /* failures after which a neighbour that never ran is given up */
 #define MASK_BITS 64
 
-/* What is known of the neighbours of one family. */
+/* Neighbours of one family. */
 struct neighbours {
-    uint64_t *differing; /* by family: keys by their place, modulo MASK_BITS; 0: of another stage or group, or itself */
+    uint64_t *differing; /* by family: bit mask of keys by index modulo MASK_BITS; 0: itself, or another stage or group
+                          */
     uint64_t of_memory;
 };
 
@@ -65,14 +67,14 @@ static bool is_neighbour(const struct staged_flow *f, const struct neighbours *n
     return own != 0;
 }
 
-/* Whether what is predicted says nothing of how their memory differs. */
+/* Whether predictions say nothing about how their memory differs. */
 static bool is_blind(const struct staged_flow *f, size_t base, size_t family)
 {
     double own = staged_member(f, family, 0)->bytes, of_base = staged_member(f, base, 0)->bytes;
     return isnan(own) || isnan(of_base) || own == of_base;
 }
 
-/* Whether it differs in what memory hangs on, and needs less of it: by prediction, else what is declared later. */
+/* Whether it differs in keys that save memory and needs less: by prediction, or else by declared order. */
 static bool saves(const struct staged_flow *f, const struct neighbours *n, size_t base, size_t family)
 {
     bool less = is_blind(f, base, family) ? family > base
@@ -100,7 +102,7 @@ static double largest_of(const struct staged_flow *f, size_t family)
     return staged_member(f, family, staged_largest_run(f, family))->micro_batch;
 }
 
-/* Whether more micro-batches than fit are likely to be faster. */
+/* Whether micro-batches larger than those that fit are likely to be faster. */
 static bool wants_memory(const struct staged_flow *f, size_t base)
 {
     size_t most = staged_largest_run(f, base);
@@ -139,13 +141,13 @@ static bool save_memory(struct staged_flow *f, size_t *base)
 
 /* --- speed --- */
 
-/* Changes that were no better. */
+/* Changes of keys that were no better. */
 struct lost_changes {
     uint64_t *items;
     size_t count;
 };
 
-/* Which keys have which values that they have not in the base. */
+/* Hash of the keys in which it differs from the base, with their values. */
 static uint64_t change_of(const struct staged_flow *f, size_t base, size_t family)
 {
     const struct candidate *a = staged_member(f, base, 0), *b = staged_member(f, family, 0);
@@ -173,7 +175,7 @@ static uint64_t place_in_order(const struct staged_flow *f, size_t family)
                : family;
 }
 
-/* In declared order, or drawn. */
+/* Declared order, or a drawn one. */
 static void put_in_order(const struct staged_flow *f, size_t *families, size_t count)
 {
     for (size_t i = 1; i < count; i++)
@@ -184,7 +186,7 @@ static void put_in_order(const struct staged_flow *f, size_t *families, size_t c
         }
 }
 
-/* The caller's. */
+/* The caller frees it. */
 static size_t *to_be_tried(const struct staged_flow *f, size_t base, const struct lost_changes *lost, size_t *count)
 {
     struct neighbours n = neighbours_of(f, base);
@@ -198,7 +200,7 @@ static size_t *to_be_tried(const struct staged_flow *f, size_t base, const struc
     return families;
 }
 
-/* At that micro-batch, or the largest below it that is said to have room. */
+/* Tries it at that micro-batch, or at the largest below it that is expected to fit. */
 static bool try_at(struct staged_flow *f, size_t family, double micro_batch)
 {
     size_t at = families_at_most(&f->d->families, f->s, family, micro_batch), fitting = staged_count_fitting(f, family);
@@ -207,7 +209,7 @@ static bool try_at(struct staged_flow *f, size_t family, double micro_batch)
     return is_known(f, family) || staged_result(f, family, at, "one key away from the best");
 }
 
-/* The best of the base and those that were tried; what was no better than the base is lost. */
+/* The best among the base and the tried families. Those no better than the base are added to `lost`. */
 static size_t best_of(const struct staged_flow *f, size_t base, const size_t *tried, size_t count,
                       struct lost_changes *lost)
 {
@@ -262,7 +264,7 @@ size_t staged_least_saving(const struct staged_flow *f, size_t family)
 
 /* --- where nothing runs --- */
 
-/* Whether it differs from the first of its stage in what memory hangs on alone. */
+/* Whether it differs from the first family of its stage only in keys that save memory. */
 static bool saves_alone(const struct staged_flow *f, size_t family)
 {
     size_t first = 0;

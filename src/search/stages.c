@@ -1,7 +1,7 @@
-/* Stage by stage ([[search.stage]]): some keys are free, all others stay as the best of the group so far has them;
- * while nothing is ok, as its first candidate has them that is not predicted to run out of memory. The candidates which
- * that leaves are a search of their own, by the stage's strategy. What is known of them is told to it first. The next
- * stage begins when all of it is told. */
+/* Stage by stage ([[search.stage]]). In each stage some keys are free; all others keep the values of the group's best
+ * so far or, while nothing is ok, of its first candidate that is not predicted to run out of memory. The remaining
+ * candidates form a search of their own with the stage's strategy, which is first told what is known of them. The next
+ * stage begins when the strategy has ended and every outcome was told. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +12,14 @@
 #include "util/memory.h"
 
 struct stages {
-    size_t at; /* the stage that is on */
-    /* Of that stage. NULL: it has not begun. */
+    size_t at; /* the current stage */
+    /* State of that stage. NULL: it has not begun. */
     struct search *search;
     struct search_space space;
     struct candidate *candidates;
     size_t *members;       /* in the whole space */
-    size_t *place_of;      /* by candidate of the whole; SIZE_MAX: it is not of the stage */
-    struct error left_out; /* of the last stage whose strategy found nothing for it */
+    size_t *place_of;      /* by candidate of the whole space; SIZE_MAX: not in this stage */
+    struct error left_out; /* of the last stage in which the strategy had nothing to do */
 };
 
 /* --- which candidates --- */
@@ -46,7 +46,8 @@ static bool same_value(const struct search_space *space, size_t key, size_t a, s
     return x == y || (isnan(x) && isnan(y));
 }
 
-/* By group, what stays of it: the best, else the first that may fit, else the first; SIZE_MAX: nothing is searched. */
+/* By group, the candidate whose values stay: the best, or the first that may fit, or the first; SIZE_MAX: not searched.
+ */
 static size_t *incumbents(const struct search *s)
 {
     size_t *of = xcalloc(s->space->group_count + 1, sizeof *of);
@@ -127,7 +128,7 @@ static int open_stage(const struct search *s, struct stages *own)
     return 0;
 }
 
-/* What a person had run, and what was given up, the stage's own search has not been told of. */
+/* Tells the stage's search what a person had run and what was given up. */
 static void follow(const struct search *s, struct stages *own)
 {
     for (size_t i = 0; i < own->space.count; i++) {
@@ -142,7 +143,7 @@ static void follow(const struct search *s, struct stages *own)
 
 /* --- the strategy --- */
 
-/* In front of what the stage's own strategy says. */
+/* Puts the stage's name in front of the strategy's reason. */
 static void add_name(const struct search *s, const struct stages *own, struct decision *d)
 {
     char said[SEARCH_REASON_BYTES];
@@ -205,7 +206,7 @@ static bool is_free_somewhere(const struct search *s, size_t key)
     return false;
 }
 
-/* What differs within a group and is never free would never be looked at. */
+/* A key that differs within a group but is never free would never vary. */
 static int check_keys(const struct search *s, struct error *e)
 {
     const struct search_space *space = s->space;
@@ -225,7 +226,7 @@ static int check_keys(const struct search *s, struct error *e)
                      space->keys[fixed]);
 }
 
-/* Whether the strategy of the stage is one for such a space. */
+/* Whether the stage's strategy can search such a space. */
 static int check_stage(const struct search *s, const struct search_stage *stage, struct error *e)
 {
     const struct search_options o = options_of(s, stage);

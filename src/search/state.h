@@ -1,5 +1,5 @@
-/* What all strategies share: the state of every candidate, and how a strategy is plugged in. Only strategies include
- * this; callers use search/strategy.h. */
+/* State that all strategies share, and the interface of a strategy. Only strategies include this; callers use
+ * search/strategy.h. */
 #ifndef MESHSWEEP_SEARCH_STATE_H
 #define MESHSWEEP_SEARCH_STATE_H
 
@@ -7,30 +7,30 @@
 
 enum trial_state { TRIAL_NONE = 0, TRIAL_RUNNING, TRIAL_OK, TRIAL_STOPPED, TRIAL_FAILED };
 
-/* Of one candidate. */
+/* State of one candidate. */
 struct trial {
     enum trial_state state;
-    bool eligible;                           /* of a ZeRO stage that is searched */
-    bool out_of_memory;                      /* TRIAL_FAILED: that is how */
-    double resource;                         /* asked for; 0: all */
+    bool eligible;                           /* its ZeRO stage is searched */
+    bool out_of_memory;                      /* why it failed (TRIAL_FAILED) */
+    double resource;                         /* requested steps; 0: the whole job */
     double objective, steps, seconds, bytes; /* NAN as in struct search_outcome */
-    size_t told;                             /* how many outcomes it had */
+    size_t told;                             /* number of outcomes it was told */
 };
 
 struct search;
 
-/* One row per strategy, in strategies.c. */
+/* Each strategy defines one; strategy.c lists them. */
 struct strategy {
     const char *name;
-    bool has_own_patience; /* early_stopping means something else to it */
-    bool tries_all;        /* asks for every candidate that no limit keeps it from */
-    /* -1 (ERROR_USAGE) where the space has nothing for it. `*own` may stay NULL. */
+    bool has_own_patience; /* gives early_stopping a meaning of its own */
+    bool tries_all;        /* asks for every candidate unless a limit stops it */
+    /* -1 (ERROR_USAGE) if the strategy has nothing to do in this space. `*own` may stay NULL. */
     int (*create)(struct search *s, void **own, struct error *e);
     void (*free)(void *own); /* NULL: nothing to free */
-    /* Fills all of *out. It may name a candidate that has an outcome already: then that is told again, and it is asked
-     * again. SEARCH_WAIT only while a trial runs. */
+    /* Fills all of *out. It may name a candidate that already has an outcome: that outcome is told again, and `ask` is
+     * called again. SEARCH_WAIT only while a trial runs. */
     enum search_answer (*ask)(struct search *s, void *own, struct decision *out);
-    /* After the shared state has taken the outcome. NULL: nothing to do. */
+    /* Called after the shared state has the outcome. May be NULL. */
     void (*tell)(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome);
 };
 
@@ -41,8 +41,8 @@ extern const struct strategy strategy_deepspeed_grid, strategy_deepspeed_random,
 
 struct search {
     const struct search_space *space;
-    struct search_options given;   /* by the caller */
-    struct search_options options; /* complete */
+    struct search_options given;   /* as the caller passed them */
+    struct search_options options; /* with defaults filled in */
     const struct strategy *strategy;
     void *own;
     struct trial *trials; /* one per candidate */
@@ -52,34 +52,34 @@ struct search {
         double objective;
     } * best; /* one per group */
     struct search_counts counts;
-    double devices_running, devices_most; /* most: that one candidate needs */
+    double devices_running, devices_most; /* running now; the most that one candidate needs */
 };
 
-/* Probabilities of failure: beyond the first a candidate waits until others have nothing to offer (what a prediction of
- * 90 % of the memory comes to, evidence/oom.h), beyond the second until nothing has run at all. */
+/* Probabilities of failure. Above the first, a candidate waits until the others have nothing to offer (a prediction of
+ * 90 % of the memory gives this, evidence/oom.h). Above the second, it waits until nothing else has run at all. */
 #define SEARCH_RISKY 0.20
 #define SEARCH_HOPELESS 0.95
 
-/* Whether it may be asked for: eligible, and nothing known of it. */
+/* Whether the candidate may be requested: eligible, and no trial or outcome yet. */
 bool search_is_open(const struct search *s, size_t candidate);
 
-/* Whether one candidate is. */
+/* Whether any candidate is open. */
 bool search_any_open(const struct search *s);
 
-/* Whether objective `a` is better than `b`; a NAN is worse than anything. */
+/* Whether objective `a` is better than `b`. NAN is worse than anything. */
 bool search_better(const struct search_space *space, double a, double b);
 
-/* ln of how much better the predicted objective is than that of a candidate with work and seconds 1: larger is better.
- * NAN where nothing is predicted. */
+/* ln of the predicted objective relative to a candidate with work and seconds of 1; larger is better. NAN without a
+ * prediction. */
 double search_predicted_log(const struct search_space *space, const struct candidate *c);
 
 /* Uniform draw below `bound` for (seed, lineage, index). */
 uint64_t search_draw(const struct search *s, uint64_t lineage, uint64_t index, uint64_t bound);
 
-/* What a trial that has an outcome came to. */
+/* The outcome of a trial that has one. */
 struct search_outcome search_known(const struct trial *t);
 
-/* One of the option's numbers. */
+/* Value of a numeric option. */
 double search_number(const struct search *s, enum search_number which);
 
 #endif

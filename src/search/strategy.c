@@ -12,7 +12,7 @@
 #include "util/suggest.h"
 
 #define SECONDS_PER_HOUR 3600.0
-#define KNOWN_MOST 64 /* and as many as there are candidates: what is known may be asked for so often in a row */
+#define KNOWN_MOST 64 /* plus the number of candidates: how often in a row a strategy may ask for known outcomes */
 
 /* --- the table of strategies --- */
 
@@ -25,7 +25,7 @@ static const struct strategy *const strategies[] = {
 
 #define STRATEGY_COUNT (sizeof strategies / sizeof *strategies)
 
-/* NULL, with a hint in `e` (ERROR_USAGE), when there is none of that name. */
+/* NULL, with a hint in `e` (ERROR_USAGE), if there is none of that name. */
 static const struct strategy *strategy_find(const char *name, struct error *e)
 {
     const char *names[STRATEGY_COUNT];
@@ -185,7 +185,7 @@ __attribute__((format(printf, 2, 3))) static void explain(struct decision *d, co
     va_end(arguments);
 }
 
-/* What ends the search whatever its strategy says: true, with the reason. */
+/* Whether the search ends regardless of its strategy; sets the reason. */
 static bool is_over(const struct search *s, struct decision *out)
 {
     const struct search_counts *c = &s->counts;
@@ -231,7 +231,7 @@ struct search_outcome search_known(const struct trial *t)
     };
 }
 
-/* Whether what was asked for is known: as long a run, or a failure. */
+/* Whether the outcome of that request is known: a run at least as long, or a failure. */
 static bool is_known(const struct trial *t, double resource)
 {
     return t->state == TRIAL_OK || t->state == TRIAL_FAILED ||
@@ -295,7 +295,7 @@ static void note_best(struct search *s, size_t candidate, double objective)
 {
     struct group_best *b = &s->best[s->space->candidates[candidate].group];
     bool better = !b->any || search_better(s->space, objective, b->objective);
-    /* Of equals the first in declared order, whichever came in first. */
+    /* Of equals, the first in declared order, whichever arrived first. */
     bool same = b->any && objective == b->objective && candidate < b->candidate;
     if (better)
         s->counts.since_best = 0;
@@ -311,7 +311,7 @@ static bool is_out_of_memory(const char *failure)
     return failure && strcmp(failure, "oom") == 0;
 }
 
-/* What was known before costs this search nothing, and is no sign that it finds nothing better. */
+/* Outcomes known before cost this search nothing, and do not show that it has stopped improving. */
 static void count_trial(struct search_counts *c, enum outcome_kind kind, const struct search_outcome *outcome)
 {
     c->ok += kind == OUTCOME_OK;
@@ -333,7 +333,7 @@ void search_tell(struct search *s, size_t candidate, const struct search_outcome
         end_trial(s, candidate);
     enum outcome_kind kind = outcome->kind;
     if (kind != OUTCOME_FAILED && isnan(outcome->objective))
-        kind = OUTCOME_FAILED; /* a number that is none cannot win */
+        kind = OUTCOME_FAILED; /* without a finite objective it cannot win */
     t->state = states[kind];
     t->out_of_memory = kind == OUTCOME_FAILED && (outcome->over_memory || is_out_of_memory(outcome->failure));
     t->objective = kind == OUTCOME_FAILED ? NAN : outcome->objective;

@@ -4,7 +4,7 @@
 
 #include "util/memory.h"
 
-/* Old numbers to new ones, in the order in which they come. */
+/* Maps old numbers to new ones, in order of appearance. */
 struct renumbering {
     size_t *new_of; /* SIZE_MAX: none yet */
     size_t count;

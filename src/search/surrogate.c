@@ -29,8 +29,7 @@ static bool is_number(const struct search_space *space, size_t key)
     return true;
 }
 
-/* Numbers become shares of their range in doublings. Texts are huge negative codes: folded into what a float holds
- * apart. */
+/* Numbers become shares of their range in doublings. Texts are huge negative codes: fold them into distinct floats. */
 static float coordinate(double value, bool number, double low, double range)
 {
     if (number)
@@ -52,7 +51,7 @@ static void take_key(struct surrogate *b, size_t key, size_t d)
             coordinate(space->candidates[i].values[key], b->is_number[d], low, high - low);
 }
 
-/* --- what each key does by itself: few values, so that it costs a table each --- */
+/* --- single-key kernels: a key has few values, so each costs a table --- */
 
 static int compare_floats(const void *a, const void *b)
 {
@@ -63,7 +62,7 @@ static int compare_floats(const void *a, const void *b)
 static uint32_t level_of(const float *values, size_t count, float value)
 {
     const float *found = bsearch(&value, values, count, sizeof *values, compare_floats);
-    return found ? (uint32_t)(found - values) : 0; /* what is not finite has no place among them */
+    return found ? (uint32_t)(found - values) : 0; /* a value that is not finite is not in the table */
 }
 
 static void take_levels(struct surrogate *b)
@@ -150,7 +149,7 @@ static bool take_need(struct surrogate *b, bool by_micro_batch)
     return low < high;
 }
 
-/* Where arithmetic says nothing, the micro-batch does. */
+/* Uses the micro-batch if arithmetic gives nothing. */
 static void take_needs(struct surrogate *b)
 {
     b->need = xcalloc(b->s->space->count + 1, sizeof *b->need);
@@ -158,11 +157,12 @@ static void take_needs(struct surrogate *b)
         take_need(b, true);
 }
 
-/* The micro-batch and what follows from it. */
+/* Keys that differ within a configuration: the micro-batch and what follows from it. */
 static void mark_batch_keys(struct surrogate *b)
 {
     const struct search_space *space = b->s->space;
-    size_t *first = xcalloc(space->configuration_count + 1, sizeof *first); /* its number and 1; 0: none so far */
+    size_t *first = xcalloc(space->configuration_count + 1, sizeof *first); /* index + 1 of its first candidate; 0: none
+                                                                             * so far */
     b->of_batch = xcalloc(space->key_count + 1, sizeof *b->of_batch);
     for (size_t i = 0; i < space->count; i++) {
         const struct candidate *c = &space->candidates[i];

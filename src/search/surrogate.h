@@ -1,40 +1,39 @@
-/* The surrogate model of a search: what is expected of every candidate. Predictions are the prior mean, corrected by
- * what was measured.
+/* The surrogate model of a search: estimates of every candidate's merit and probability of failure. Predictions are the
+ * prior mean; measurements correct it.
  *
- * A candidate's merit is ln(objective), or -ln where less is better. Its mean is
+ * A candidate's merit is ln(objective), or -ln(objective) if less is better. Its mean is the sum of
  *
- *   prior      ln(work / seconds), seconds = terms · weights, the weights of its place calibrated by the measured step
- *              times (predict/calibration.h) as long as outcomes do not contradict them, times a slope
- *   + level    median of what the measured lie above that: units, what all runs share
- *   + residual a Gaussian process over what is left (belief/regression.h): kernel s²·exp(-Σ_k d_k²/2ℓ²n) over the n
- *              keys k that differ within the space, d_k the distance in doublings as a share of the key's range for
- *              positive numbers, 1 for other unequal values; s the model's own spread, noise 5 %, the length ℓ what
- *              the runs make probable
+ *   prior      ln(work / seconds), times a slope. seconds = terms · weights; the weights of the candidate's place are
+ *              calibrated by measured step times (predict/calibration.h) as long as outcomes do not contradict them
+ *   level      the median difference between measured merits and the prior: units, and what all runs share
+ *   residual   a Gaussian process over what is left (belief/regression.h): kernel s²·exp(-Σ_k d_k²/2ℓ²n) over the n
+ *              keys k that differ within the space. d_k is the distance in doublings as a share of the key's range for
+ *              positive numbers, and 1 for other unequal values; s is the model's own spread, the noise is 5 %, and the
+ *              length ℓ is inferred from the runs
  *
- * and its deviation that of s times the root of the variance that the measured leave of the process, calibrated by how
- * well the others foretell each of them, and of the slope;
- * of very many candidates it is computed from the measured that tell most of the others. Four fifths of the process
- * are a sum over keys, each by itself (surrogate_parts.h).
+ * The deviation is s times the root of the process's variance given the measurements, calibrated by how well the other
+ * runs predict each run, plus the uncertainty of the slope. With very many candidates the variance is computed from the
+ * runs that tell most about the others. Four fifths of the process are a sum over keys (surrogate_parts.h).
  *
- * There are two views of that: predictions are believed, and then what is expected is the mean of what is predicted and
- * of what arithmetic says of the layouts (belief/layout_estimate.h), weighed by the trust in predicted times before any
- * run: what either misses is not what the other does (Bates and Granger, "The Combination of Forecasts", Operational
- * Research Quarterly 20, 1969). Or they are doubted, and arithmetic alone is the prior. Each counts by how probable it
- * makes what was measured, from the odds on that predicted seconds are about right (belief/belief.h), less where
- * predicted times or memory turn over what arithmetic says; before any run the likelier view speaks. Without
- * predictions there is but the second view.
+ * There are two views. In the first, predictions are believed: the prior is the mean of the prediction and of the
+ * layout arithmetic (belief/layout_estimate.h), weighted by the trust in predicted times before any run, since combined
+ * forecasts have smaller errors if their errors differ (Bates and Granger, "The Combination of Forecasts", Operational
+ * Research Quarterly 20, 1969). In the second, predictions are doubted and arithmetic alone is the prior. Each view is
+ * weighted by the likelihood of the measurements, starting from the odds that predicted seconds are about right
+ * (belief/belief.h), reduced where predicted times or memory contradict the arithmetic. Before any run only the
+ * likelier view counts. Without predictions there is only the second.
  *
- * The probability of failure is that of running out of memory and that of failing otherwise. The first is 0 or 1 where
- * a larger or smaller micro-batch of the same memory class, or of a lower or higher ZeRO stage, has shown it; else
+ * The probability of failure combines running out of memory and other failures. The former is 0 or 1 if a larger or
+ * smaller micro-batch of the same memory class, or of a lower or higher ZeRO stage, has shown it. Otherwise it mixes
  *
- *   predicted   with the weights calibrated likewise, and what outcomes say of how far that is off, by keys too, as far
- *               as that is trusted (belief/belief.h)
- *   otherwise   what outcomes say of the keys and of what arithmetic says of memory, and no less than how far it lies
- *               between what fitted and what did not
+ *   predicted   from the calibrated weights, corrected by what outcomes say about their error, by key too, as far as
+ *               predictions are trusted (belief/belief.h)
+ *   unpredicted from the keys and the memory arithmetic, as outcomes tell; at least the candidate's position between
+ *               what fitted and what did not
  *
- * Both limits are learnt alike (belief/memory_limit.h). The second is the share of failures among measured neighbours
- * under the same kernel, and far from them that among all runs. Depends on the set of outcomes, not on their order.
- * Pure. */
+ * Both limits are learned in the same way (belief/memory_limit.h). Other failures: the share of failures among measured
+ * neighbours under the same kernel; far from them, that among all runs. All results depend on the set of outcomes, not
+ * on their order. Pure. */
 #ifndef MESHSWEEP_SEARCH_SURROGATE_H
 #define MESHSWEEP_SEARCH_SURROGATE_H
 
@@ -45,9 +44,9 @@ struct expectation {
 };
 
 struct estimate {
-    double mean, deviation;               /* of the merit, over both views */
-    struct expectation believed, doubted; /* in either */
-    double trust;                         /* the probability of the first */
+    double mean, deviation;               /* of the merit, mixed over both views */
+    struct expectation believed, doubted; /* in each view */
+    double trust;                         /* probability of the view that believes predictions */
     double out_of_memory, other_failure;  /* probabilities */
 };
 
@@ -55,20 +54,19 @@ struct surrogate;
 struct surrogate *surrogate_create(const struct search *s);
 void surrogate_free(struct surrogate *b);
 
-/* An outcome stands in the shared state. */
+/* Call it once the shared state has the outcome. */
 void surrogate_tell(struct surrogate *b, size_t candidate);
 
-/* Of every candidate. Borrowed until the next surrogate_tell. */
+/* Estimates of every candidate. Borrowed until the next surrogate_tell. */
 const struct estimate *surrogate_all(struct surrogate *b);
 
-/* How far the merits of candidates are correlated, given what was measured: `out`, count × count. After
- * surrogate_all. */
+/* Correlations of the candidates' merits given the measurements: `out` is count × count. Call surrogate_all first. */
 void surrogate_correlation(const struct surrogate *b, const size_t *candidates, size_t count, double *out);
 
-/* Degrees of freedom of what deviations were estimated from: what is believed is Student's. After surrogate_all. */
+/* Degrees of freedom of the estimated deviations: merits follow Student's distribution. Call surrogate_all first. */
 size_t surrogate_freedom(const struct surrogate *b);
 
-/* The merit of an objective, and back. */
+/* Converts an objective to its merit, and back. */
 double merit_of(const struct search_space *space, double objective);
 double merit_objective(const struct search_space *space, double merit);
 

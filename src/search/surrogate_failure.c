@@ -5,10 +5,10 @@
 #include "util/memory.h"
 
 #define FAILURE_PRIOR 0.02
-#define FAILURE_WEIGHT 1.0 /* of the share of all runs, in neighbours */
-#define FAILURE_RUNS 10.0  /* that the prior counts as, against the share of all runs */
+#define FAILURE_WEIGHT 1.0 /* weight of the overall share, in neighbours */
+#define FAILURE_RUNS 10.0  /* runs that the prior counts as in the overall share */
 
-/* Whether they differ in nothing but the batch and the ZeRO stage: then the one with the higher stage and the smaller
+/* Whether they differ only in the batch and the ZeRO stage. Then the one with the higher stage and the smaller
  * micro-batch needs no more memory. */
 static bool are_ordered(const struct surrogate *b, const struct candidate *x, const struct candidate *y)
 {
@@ -22,8 +22,8 @@ static bool are_ordered(const struct surrogate *b, const struct candidate *x, co
     return true;
 }
 
-/* What outcomes of its own class, and without predictions of other stages, say of the largest micro-batch that fits
- * and the smallest that does not. NAN: nothing. */
+/* The largest micro-batch known to fit and the smallest known not to, from outcomes of the candidate's class and,
+ * without predictions, of other stages. NAN: none. */
 static void bracket(const struct surrogate *b, const struct candidate *c, double *fit, double *oom)
 {
     *fit = b->largest_fit[c->memory_class];
@@ -40,8 +40,8 @@ static void bracket(const struct surrogate *b, const struct candidate *c, double
     }
 }
 
-/* Between what fitted and what did not the limit may lie anywhere on a scale of doublings: how far up that is. 0 where
- * one of them is not known. */
+/* Where the micro-batch lies between what fitted and what did not, in doublings: 0 … 1, the probability of exceeding a
+ * limit that may be anywhere in between. 0 if one end is not known. */
 static double share_between(const struct candidate *c, double fit, double oom)
 {
     return fit < oom ? log(c->micro_batch / fit) / log(oom / fit) : 0;
@@ -59,7 +59,7 @@ static struct limit_space limit_space_of(const struct surrogate *b)
                                 .expected = limit_unpredicted(FAILURE_PRIOR)};
 }
 
-/* `need`: only of candidates of which one is known. */
+/* `need`: takes only candidates whose need is known. */
 static size_t take_outcomes(const struct surrogate *b, const float *need, struct limit_outcome *out)
 {
     size_t count = 0;
@@ -78,8 +78,8 @@ static double *chances_of(const struct limit_space *space, const struct limit_ou
     return chances;
 }
 
-/* ln(predicted bytes / what there is) by candidate, NAN where that is not known, and of the predictions' `sigma`; the
- * caller's. NULL: of none is. */
+/* ln(predicted bytes / usable bytes) by candidate, NAN if not known, and the predictions' `sigma`. NULL: none is known.
+ * The caller frees it. */
 static float *needs_predicted(const struct surrogate *b, const struct fitted *fits, double *sigma)
 {
     const struct search_space *space = b->s->space;
@@ -105,8 +105,8 @@ static float *needs_predicted(const struct surrogate *b, const struct fitted *fi
     return need;
 }
 
-/* The chances of running out of memory as predictions say, corrected by outcomes, and `memory_trust` in them; the
- * caller's. NAN where nothing is predicted. */
+/* Predicted probabilities of running out of memory, corrected by outcomes; sets `memory_trust`. NAN without a
+ * prediction. The caller frees it. */
 static double *chances_predicted(struct surrogate *b, const struct fitted *fits)
 {
     struct limit_space otherwise = limit_space_of(b), space = otherwise;
@@ -127,7 +127,7 @@ static double *chances_predicted(struct surrogate *b, const struct fitted *fits)
     return chances;
 }
 
-/* `predicted`: NAN where it is not. */
+/* `predicted` may be NAN. */
 static double chance_of_oom(const struct surrogate *b, const struct candidate *c, double predicted, double unpredicted)
 {
     double fit, oom;
@@ -144,7 +144,7 @@ static double chance_of_oom(const struct surrogate *b, const struct candidate *c
     return c->bytes > 0 && c->usable_bytes > 0 ? 0 : otherwise;
 }
 
-/* The share of all runs that fail of something else, whatever they are: what crashes at random crashes anywhere. */
+/* Share of all runs that fail for other reasons: what crashes at random crashes anywhere. */
 static double failing_share(const struct surrogate *b, size_t *failed)
 {
     double runs = 0;
@@ -157,18 +157,18 @@ static double failing_share(const struct surrogate *b, size_t *failed)
     return (FAILURE_PRIOR * FAILURE_RUNS + (double)*failed) / (FAILURE_RUNS + runs);
 }
 
-/* The share of measured neighbours that failed of something else, for every candidate. The caller's. */
+/* By candidate, the share of measured neighbours that failed for other reasons. The caller frees it. */
 static float *failed_nearby(const struct surrogate *b)
 {
     size_t some_failed, count = b->s->space->count;
     double share = failing_share(b, &some_failed);
-    size_t told_count = some_failed > 0 ? b->told_count : 0; /* without, there is nothing to weigh */
+    size_t told_count = some_failed > 0 ? b->told_count : 0; /* without failures there is nothing to weight */
     float *failed = xcalloc(count + 1, sizeof *failed), *all = xcalloc(count + 1, sizeof *all);
     for (size_t i = 0; i < told_count; i++) {
         const struct trial *t = &b->s->trials[b->told[i]];
         float counts = t->state == TRIAL_FAILED ? 1 : 0;
         for (size_t c = 0; c < count && !t->out_of_memory; c++) {
-            float weight = b->kernels[i][c] * b->kernels[i][c]; /* nearer than what is said of speed */
+            float weight = b->kernels[i][c] * b->kernels[i][c]; /* narrower than the kernel of speed */
             all[c] += weight;
             failed[c] += counts * weight;
         }

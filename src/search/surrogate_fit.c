@@ -16,7 +16,7 @@ double surrogate_weighted(const struct calibration *c, const struct calibration_
     return weighted_sum(c ? c->weights : prior->weights, terms, prior->terms);
 }
 
-/* Seconds of a step as measured; else what the objective says, in the objective's units. */
+/* Measured seconds of a step, or else the time from the objective, in its own unit. */
 static double seconds_measured(const struct surrogate *b, size_t candidate)
 {
     const struct candidate *c = &b->s->space->candidates[candidate];
@@ -27,7 +27,7 @@ static double seconds_measured(const struct surrogate *b, size_t candidate)
         return c->work / t->objective;
     return b->s->space->relation == SEARCH_TIME && t->objective > 0 ? t->objective : NAN;
 }
-/* Where the objective alone tells the time, its unit may be any: brought to that of the predictions. */
+/* Unit of times that come from the objective, in predicted seconds: the median ratio. 1 for measured step times. */
 static double unit_of_time(const struct surrogate *b)
 {
     double ratios[OBSERVED_MOST];

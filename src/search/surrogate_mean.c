@@ -8,13 +8,12 @@
 #define SPREAD_LEAST 0.10
 #define BELIEVED 0.5 /* a trust or a slope */
 
-/* Lengths of the kernel that the runs choose among: their squares are that of SURROGATE_LENGTH and this many doublings
- * and halvings of it. */
+/* Candidate lengths of the kernel: the square of SURROGATE_LENGTH is doubled or halved up to this many times. */
 #define LENGTH_STEPS 3
 
 /* --- the prior --- */
 
-/* The probability that predicted times say something, by the seconds that runs took. */
+/* Probability that predicted times are informative, given the measured step times. */
 static double trust_of(const struct surrogate *b, const struct fitted *fits)
 {
     struct compared_time runs[OBSERVED_MOST];
@@ -50,7 +49,7 @@ static void fill_priors(struct surrogate *b, const struct fitted *fits, bool as_
         if (b->all[i].mean < least)
             least = b->all[i].mean;
     }
-    /* What cannot be predicted is taken for no better than the worst that can. */
+    /* A candidate without a prediction is taken to be as slow as the slowest predicted one. */
     for (size_t i = 0; i < space->count; i++) {
         double predicted = isnan(b->all[i].mean) ? isfinite(least) ? least : 0 : b->all[i].mean;
         double usual = b->usual_level + space->candidates[i].usual_merit;
@@ -58,7 +57,7 @@ static void fill_priors(struct surrogate *b, const struct fitted *fits, bool as_
     }
 }
 
-/* What predictions miss, as they say themselves. */
+/* Error of the predictions, by their own sigma. */
 static double spread_predicted(const struct surrogate *b, const struct fitted *fits)
 {
     double spread = USUAL_SPREAD;
@@ -95,7 +94,7 @@ static bool any_predicted(const struct search_space *space)
 
 /* --- the two views --- */
 
-/* Runs with a merit. */
+/* Runs that have a merit. */
 struct runs {
     size_t at[OBSERVED_MOST]; /* in b->told */
     double predicted[OBSERVED_MOST], usual[OBSERVED_MOST], merits[OBSERVED_MOST];
@@ -120,7 +119,7 @@ static void take_runs(const struct surrogate *b, struct runs *r)
             r->alike[i * r->count + j] = surrogate_alike(b, b->told[r->at[i]], b->told[r->at[j]]);
 }
 
-/* The kernel of a length whose square is 2^steps times as large. */
+/* The kernel for a length whose square is 2^steps times as large. */
 static float at_length(float kernel, int steps)
 {
     for (; steps > 0; steps--)
@@ -166,14 +165,14 @@ static void views_free(struct views *v)
     explained_free(&v->doubted);
 }
 
-/* ln of the prior density of a length: log-normal (see SURROGATE_LENGTH), of variance 3. */
+/* ln of the prior density of a length: log-normal around SURROGATE_LENGTH, variance 3. */
 static double log_prior_of_length(int steps)
 {
     double length = log(SURROGATE_LENGTH) + steps * M_LN2 / 2;
     return -length - (length - M_SQRT2) * (length - M_SQRT2) / (2 * 3);
 }
 
-/* The mean of what the runs say of the kernel's length, in steps: few runs leave it in the middle. `trust` in the
+/* Posterior mean of the kernel's length, in steps; with few runs it stays in the middle. `trust` is that in the
  * predictions before any run. */
 static int find_length(const struct surrogate *b, const struct runs *r, double spread, double trust)
 {
@@ -200,17 +199,17 @@ static int find_length(const struct surrogate *b, const struct runs *r, double s
 
 /* --- what runs leave open --- */
 
-/* Of candidates times the square of how many runs the variance is worked out from: 20 ms. */
+/* Limit on candidates × (runs used for the variance)²: 20 ms. */
 #define OPERATIONS_MOST 1.6e7
 
-/* The factors of the covariance of some runs, in the order in which they were picked. */
+/* Factors of the covariance of selected runs, in the order of selection. */
 struct pivots {
     size_t count;
     size_t at[OBSERVED_MOST]; /* in struct runs */
-    double *factors;          /* by run and pivot: count of runs × OBSERVED_MOST */
+    double *factors;          /* by run and pivot: number of runs × OBSERVED_MOST */
 };
 
-/* The runs that tell most of the others, by Cholesky's factors with pivots, until `most` or what is left is noise. */
+/* Selects the runs that tell most about the others, by pivoted Cholesky, until `most` or only noise is left. */
 static void pick_pivots(const struct surrogate *b, const struct runs *r, int steps, double noise, size_t most,
                         struct pivots *out)
 {
@@ -236,7 +235,7 @@ static void pick_pivots(const struct surrogate *b, const struct runs *r, int ste
     }
 }
 
-/* At every candidate the share of the process's variance that the runs leave; the caller's. */
+/* By candidate, the share of the process's variance that the runs leave. The caller frees it. */
 static float *variance_left(const struct surrogate *b, const struct runs *r, int steps, double noise)
 {
     size_t count = b->s->space->count, most = (size_t)sqrt(OPERATIONS_MOST / (double)(count + 1)) + 1;
@@ -264,7 +263,7 @@ static float *variance_left(const struct surrogate *b, const struct runs *r, int
     return left;
 }
 
-/* What the process says at every candidate under either view. */
+/* The process at every candidate under each view. */
 struct process {
     float *believed, *doubted;
 };
@@ -305,7 +304,7 @@ static void fill_estimates(struct surrogate *b, const struct runs *r, int steps,
     b->freedom = v->doubted.freedom;
     float *sums = xcalloc(2 * count + 1, sizeof *sums), *left = variance_left(b, r, steps, noise * noise);
     struct process p = {sums, sums + count};
-    /* Row by row: a hundred rows at once are more than a processor fetches ahead. */
+    /* Row by row: a processor does not prefetch a hundred rows at once. */
     for (size_t i = 0; i < r->count; i++)
         add_kernel(b->kernels[r->at[i]], steps, (float)v->believed.weights[i], (float)v->doubted.weights[i], count, &p);
     surrogate_add_alike(b, r->at, v->believed.weights, r->count, p.believed);
@@ -322,7 +321,8 @@ static void fill_estimates(struct surrogate *b, const struct runs *r, int steps,
     free(left);
 }
 
-/* With the weights as fitted where the predictions rank well as they are: a fit to what contradicts them bends them. */
+/* Uses the fitted weights if the predictions rank well as they are; a fit to runs that contradict them would distort
+ * them. */
 void surrogate_fill_means(struct surrogate *b, const struct fitted *fits)
 {
     bool predicted = any_predicted(b->s->space);
@@ -331,7 +331,7 @@ void surrogate_fill_means(struct surrogate *b, const struct fitted *fits)
     fill_priors(b, fits, slope_of_priors(b, fits) > BELIEVED);
     take_runs(b, r);
     double spread = spread_predicted(b, fits), before = predicted ? trust_of(b, fits) : 0;
-    double trust = before > BELIEVED ? 1 : 0; /* before any run the views have units of their own: one speaks */
+    double trust = before > BELIEVED ? 1 : 0; /* before any run the views' units differ: only one counts */
     int steps = find_length(b, r, spread, before);
     learn_both(b, r, steps, spread, &v);
     if (before > 0 && r->count > 0)
@@ -344,7 +344,7 @@ void surrogate_fill_means(struct surrogate *b, const struct fitted *fits)
 
 /* --- what is left, jointly --- */
 
-#define LEFT_LEAST 1e-9 /* of the process's variance: what rounding leaves of a candidate that was measured */
+#define LEFT_LEAST 1e-9 /* of the process's variance: below this is rounding at a measured candidate */
 
 static double joint(const struct surrogate *b, size_t i, size_t j)
 {
@@ -352,7 +352,7 @@ static double joint(const struct surrogate *b, size_t i, size_t j)
            (1 - SURROGATE_SUM) * (double)at_length(surrogate_kernel(b, i, j), b->steps);
 }
 
-/* What the pivots say of a candidate: `out`, one number each. */
+/* Fills `out` with the candidate's factor for each pivot. */
 static void fill_row(const struct surrogate *b, const struct runs *r, const struct pivots *p, size_t candidate,
                      double *out)
 {
@@ -363,7 +363,7 @@ static void fill_row(const struct surrogate *b, const struct runs *r, const stru
     }
 }
 
-/* Covariances become correlations. */
+/* Turns covariances into correlations. */
 static void normalise(double *matrix, size_t count)
 {
     for (size_t i = 0; i < count; i++)
