@@ -291,3 +291,12 @@ TEST(file_copy_range__a_part__or_all_that_is_there)
     }
     fclose(from);
 }
+
+TEST(buffer_add_quoted__each_quote__doubled)
+{
+    struct buffer b = BUFFER_INIT;
+    buffer_add_quoted(&b, "it's \"so\"", '\'');
+    buffer_add_quoted(&b, "a\"b", '"');
+    assert_string_equal(buffer_text(&b), "'it''s \"so\"'\"a\"\"b\"");
+    buffer_free(&b);
+}
