@@ -46,8 +46,11 @@ static int copy(struct db *source, struct db *target, struct error *e)
     sqlite3_backup *b = sqlite3_backup_init(target->handle, "main", source->handle, "main");
     if (!b)
         return db_error(target, e);
-    sqlite3_backup_step(b, -1);
-    return sqlite3_backup_finish(b) == SQLITE_OK ? 0 : db_error(target, e);
+    /* Of a lock that could not be had the end says nothing. */
+    bool is_whole = sqlite3_backup_step(b, -1) == SQLITE_DONE;
+    if (sqlite3_backup_finish(b) != SQLITE_OK)
+        return db_error(target, e);
+    return is_whole ? 0 : error_set(e, ERROR_FAILED, "the database is locked; try again");
 }
 
 struct backup {

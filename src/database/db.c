@@ -527,6 +527,12 @@ char *stmt_copy_text(const struct stmt *s, int column)
     return text ? xstrdup(text) : NULL;
 }
 
+char *stmt_copy_text_or(const struct stmt *s, int column, const char *absent)
+{
+    const char *text = stmt_text(s, column);
+    return xstrdup(text ? text : absent);
+}
+
 const void *stmt_blob(const struct stmt *s, int column)
 {
     return present(s, sqlite3_column_blob(s->handle, column));

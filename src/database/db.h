@@ -135,7 +135,8 @@ double stmt_double(const struct stmt *s, int column);
 double stmt_double_or_nan(const struct stmt *s, int column); /* NAN for NULL and for text, which 'NaN' is */
 /* NULL for NULL. Like all that is copied here, a text or blob that there is no memory for ends the program. */
 const char *stmt_text(const struct stmt *s, int column);
-char *stmt_copy_text(const struct stmt *s, int column); /* the caller's; NULL for NULL */
+char *stmt_copy_text(const struct stmt *s, int column);                        /* the caller's; NULL for NULL */
+char *stmt_copy_text_or(const struct stmt *s, int column, const char *absent); /* `absent` for NULL; the caller's */
 const void *stmt_blob(const struct stmt *s, int column);
 size_t stmt_bytes(const struct stmt *s, int column);
 

@@ -133,8 +133,9 @@ int expression_resolve(const struct names *n, const char *text, enum unknown_nam
 
 void expression_add_member(struct buffer *b, const char *json, const char *key)
 {
-    buffer_printf(b, "json_extract(%s, '$.\"", json);
-    for (const char *p = key; *p; p++)
-        buffer_printf(b, *p == '\'' ? "''" : "%c", *p);
-    buffer_add_text(b, "\"')");
+    char *path = xasprintf("$.\"%s\"", key);
+    buffer_printf(b, "json_extract(%s, ", json);
+    buffer_add_quoted(b, path, '\'');
+    buffer_add_char(b, ')');
+    free(path);
 }

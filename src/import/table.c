@@ -48,14 +48,6 @@ struct import_table {
 
 /* --- making --- */
 
-static void add_name(struct buffer *sql, const char *name)
-{
-    buffer_add_char(sql, '"');
-    for (const char *p = name; *p; p++)
-        buffer_printf(sql, *p == '"' ? "\"\"" : "%c", *p);
-    buffer_add_char(sql, '"');
-}
-
 static int create_table(struct import_table *t, struct error *e)
 {
     struct buffer create = BUFFER_INIT, insert = BUFFER_INIT;
@@ -63,7 +55,7 @@ static int create_table(struct import_table *t, struct error *e)
     buffer_add_text(&insert, "INSERT INTO \"#table\" VALUES (?");
     for (size_t i = 0; i < t->column_count; i++) {
         buffer_add_text(&create, ", ");
-        add_name(&create, t->names[i]);
+        buffer_add_quoted(&create, t->names[i], '\"');
         buffer_add_text(&create, " NUMERIC");
         buffer_add_text(&insert, ", ?");
     }

@@ -74,10 +74,15 @@ static void drop_idle(struct capture *c)
     descriptor_close(&c->idle_fd);
 }
 
-void capture_free(struct capture *c)
+static void end_streams(struct capture *c)
 {
     streams_end(c->streams);
     c->streams = NULL;
+}
+
+void capture_free(struct capture *c)
+{
+    end_streams(c);
     forget_attempt(c);
     drop_idle(c);
     free(c->scratch_dir);
@@ -170,12 +175,6 @@ int capture_begin(struct capture *c, int64_t attempt, const char *own_dir, int c
     return rc;
 }
 
-static void end_streams(struct capture *c)
-{
-    streams_end(c->streams);
-    c->streams = NULL;
-}
-
 void capture_abandon(struct capture *c)
 {
     end_streams(c);
@@ -234,16 +233,10 @@ void capture_bound(const struct capture *c, int64_t log_bytes, int64_t read_byte
 
 static int copy_file(int from, const char *to)
 {
-    char block[65536];
-    int rc = -1;
-    int64_t at = 0;
-    ssize_t n = 0;
     int fd = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0)
         return -1;
-    while ((n = pread(from, block, sizeof block, at)) > 0 && write(fd, block, (size_t)n) == n)
-        at += n;
-    rc = n == 0 ? 0 : -1;
+    int rc = file_copy_range(from, 0, INT64_MAX, fd);
     close(fd);
     if (rc < 0)
         unlink(to);

@@ -1,6 +1,4 @@
 /* Recovery: ending what a runner that died left behind. */
-#include <signal.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -108,17 +106,17 @@ size_t supervisor_count_escaped(const char *token_prefix)
 
 int supervisor_end_escaped(const char *token_prefix, int64_t grace_ms, struct error *e)
 {
-    static const int terminate[] = {SIGTERM, SIGCONT, 0}, finish[] = {SIGKILL, SIGCONT, 0}, nothing[] = {0};
+    static const int nothing[] = {0};
     struct process_table t = PROCESS_TABLE_INIT;
     size_t found = find_escaped(&t, token_prefix);
     size_t left = found;
     if (found > 0) {
-        signal_found(&t, terminate);
+        signal_found(&t, process_terminate);
         left = wait_for_end(&t, token_prefix, grace_ms, nothing);
     }
     if (left > 0) {
-        signal_found(&t, finish);
-        left = wait_for_end(&t, token_prefix, KILL_PATIENCE_MS, finish);
+        signal_found(&t, process_kill);
+        left = wait_for_end(&t, token_prefix, KILL_PATIENCE_MS, process_kill);
     }
     bool unread = t.unread;
     process_table_free(&t);
@@ -127,6 +125,7 @@ int supervisor_end_escaped(const char *token_prefix, int64_t grace_ms, struct er
         return error_set(e, ERROR_FAILED,
                          "processes that an earlier run left cannot be found, because /proc cannot be read");
     if (left > 0)
-        return error_set(e, ERROR_FAILED, "%zu processes of an earlier run cannot be stopped", left);
+        return error_set(e, ERROR_FAILED, "%zu %s of an earlier run cannot be stopped", left,
+                         left == 1 ? "process" : "processes");
     return (int)found;
 }

@@ -19,13 +19,13 @@ enum {
 };
 
 struct stream {
-    int ours, theirs; /* ends of a pipe, 3 or above; -1: closed */
+    int ends[2]; /* of a pipe, 3 or above: ours, and theirs; -1: closed */
     struct buffer text;
 };
 
 #define STREAM_INIT                                                                                                    \
     {                                                                                                                  \
-        -1, -1, BUFFER_INIT                                                                                            \
+        {-1, -1}, BUFFER_INIT                                                                                          \
     }
 
 struct running {
@@ -44,29 +44,19 @@ void external_command_result_free(struct external_command_result *r)
     *r = (struct external_command_result)EXTERNAL_COMMAND_RESULT_INIT;
 }
 
-static int stream_open(struct stream *s)
-{
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return -1;
-    s->ours = descriptor_above_standard(ends[0]);
-    s->theirs = descriptor_above_standard(ends[1]);
-    return s->ours < 0 || s->theirs < 0 ? -1 : 0;
-}
-
 static void stream_free(struct stream *s)
 {
-    descriptor_close(&s->ours);
-    descriptor_close(&s->theirs);
+    descriptor_close(&s->ends[0]);
+    descriptor_close(&s->ends[1]);
     buffer_free(&s->text);
 }
 
 static void stream_read(struct stream *s, size_t bytes_most)
 {
     char block[16384];
-    ssize_t n = read(s->ours, block, sizeof block);
+    ssize_t n = read(s->ends[0], block, sizeof block);
     if (n <= 0 && !(n < 0 && errno == EINTR))
-        descriptor_close(&s->ours);
+        descriptor_close(&s->ends[0]);
     size_t room = bytes_most - s->text.length;
     if (n > 0)
         buffer_add(&s->text, block, (size_t)n < room ? (size_t)n : room);
@@ -77,7 +67,7 @@ static bool look(struct running *r)
 {
     struct pollfd fds[2];
     for (int i = 0; i < 2; i++)
-        fds[i] = (struct pollfd){r->streams[i].ours, POLLIN, 0}; /* negative ones are left out by poll */
+        fds[i] = (struct pollfd){r->streams[i].ends[0], POLLIN, 0}; /* negative ones are left out by poll */
     bool closed = fds[0].fd < 0 && fds[1].fd < 0;
     int ready = poll(fds, 2, r->ended ? 0 : closed ? LOOK_CLOSED_MS : LOOK_MS);
     for (int i = 0; ready > 0 && i < 2; i++)
@@ -102,8 +92,7 @@ static int follow(struct running *r)
     }
     /* Its group bears its number as long as it has not been reaped. */
     kill(-r->pid, SIGKILL);
-    while (waitpid(r->pid, &r->status, 0) < 0 && errno == EINTR)
-        continue;
+    process_reap(r->pid);
     return -1;
 }
 
@@ -113,7 +102,8 @@ static pid_t start(const struct external_command *c, const struct running *r, in
     *failure = (struct process_failure){ENOENT, "exec"};
     char *program = process_find_program(c->argv[0], c->environment, c->directory, &failure->error_number);
     struct process_start p =
-        {program, c->argv, c->environment, c->directory, null_fd, r->streams[0].theirs, r->streams[1].theirs, NULL, 0};
+        {program, c->argv, c->environment, c->directory, null_fd, r->streams[0].ends[1], r->streams[1].ends[1],
+         NULL,    0};
     pid_t pid = program ? process_spawn(&p, NULL, failure) : -1;
     free(program);
     return pid;
@@ -125,7 +115,7 @@ int external_command_run(const struct external_command *c, struct external_comma
     struct process_failure failure;
     int rc = -1;
     int null_fd = descriptor_above_standard(open("/dev/null", O_RDONLY | O_CLOEXEC));
-    if (null_fd < 0 || stream_open(&r.streams[0]) < 0 || stream_open(&r.streams[1]) < 0) {
+    if (null_fd < 0 || pipe_above_standard(r.streams[0].ends) < 0 || pipe_above_standard(r.streams[1].ends) < 0) {
         error_errno(e, errno, "%s: cannot make a pipe", c->argv[0]);
         goto out;
     }
@@ -134,8 +124,8 @@ int external_command_run(const struct external_command *c, struct external_comma
         error_errno(e, failure.error_number, "%s: cannot be started (%s)", c->argv[0], failure.stage);
         goto out;
     }
-    descriptor_close(&r.streams[0].theirs);
-    descriptor_close(&r.streams[1].theirs);
+    descriptor_close(&r.streams[0].ends[1]);
+    descriptor_close(&r.streams[1].ends[1]);
     r.until_ms = clock_monotonic_ms() + c->timeout_ms;
     if (follow(&r) < 0) {
         error_set(e, ERROR_FAILED, "%s: no answer within %lld ms", c->argv[0], (long long)c->timeout_ms);

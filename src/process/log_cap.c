@@ -53,19 +53,6 @@ static int64_t line_start_after(int fd, int64_t at)
     return end ? at + (end - block) + 1 : at;
 }
 
-static int copy_range(int from, int64_t start, int64_t end, int to)
-{
-    char block[BLOCK];
-    while (start < end) {
-        size_t wanted = end - start < BLOCK ? (size_t)(end - start) : BLOCK;
-        ssize_t n = pread(from, block, wanted, start);
-        if (n <= 0 || file_write_all(to, block, (size_t)n) < 0)
-            return -1;
-        start += n;
-    }
-    return 0;
-}
-
 int log_cap_compact(const char *path, int64_t size_bytes, int64_t cap_bytes)
 {
     char *temporary = xasprintf("%s.cut", path);
@@ -81,8 +68,8 @@ int log_cap_compact(const char *path, int64_t size_bytes, int64_t cap_bytes)
     int64_t tail_start = line_start_after(from, size_bytes - cap_bytes / 2);
     char mark[96];
     int length = snprintf(mark, sizeof mark, "\n[… %" PRId64 MARK "\n", tail_start - head_end);
-    if (copy_range(from, 0, head_end, to) < 0 || file_write_all(to, mark, (size_t)length) < 0 ||
-        copy_range(from, tail_start, size_bytes, to) < 0 || rename(temporary, path) < 0)
+    if (file_copy_range(from, 0, head_end, to) < 0 || file_write_all(to, mark, (size_t)length) < 0 ||
+        file_copy_range(from, tail_start, size_bytes, to) < 0 || rename(temporary, path) < 0)
         goto out;
     rc = 0;
 out:

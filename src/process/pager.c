@@ -1,7 +1,6 @@
 #include "process/pager.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -90,25 +89,27 @@ static void heed_signals(void)
 int pager_start(const char *command, bool with_errors, struct error *e)
 {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return error_errno(e, errno, "pager");
-    int input = descriptor_above_standard(ends[0]), output = descriptor_above_standard(ends[1]);
+    if (pipe_above_standard(ends) < 0) {
+        error_errno(e, errno, "pager");
+        descriptor_close(&ends[0]);
+        return -1;
+    }
     /* A signal that comes while the pager starts is heeded when it has: it ends nobody who does not wait. */
     sigset_t heeded, before;
     sigemptyset(&heeded);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         sigaddset(&heeded, signals[i]);
     pthread_sigmask(SIG_BLOCK, &heeded, &before);
-    int error_number = spawn(command, input, &before);
+    int error_number = spawn(command, ends[0], &before);
     if (error_number == 0) {
         heed_signals();
-        dup2(output, 1);
+        dup2(ends[1], 1);
         if (with_errors)
-            dup2(output, 2);
+            dup2(ends[1], 2);
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    descriptor_close(&input);
-    descriptor_close(&output);
+    descriptor_close(&ends[0]);
+    descriptor_close(&ends[1]);
     return error_number ? error_errno(e, error_number, "pager %s", command) : 0;
 }
 

@@ -127,10 +127,20 @@ pid_t process_spawn(const struct process_start *start, int64_t *start_ticks, str
             *start_ticks = ticks_between(before_ns, shared.alive_ns, pid);
         return pid;
     }
-    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-        continue;
+    process_reap(pid);
     *failure = (struct process_failure){shared.failure.error_number, shared.failure.stage};
     return -1;
+}
+
+int pipe_above_standard(int ends[2])
+{
+    int made[2];
+    ends[0] = ends[1] = -1;
+    if (pipe2(made, O_CLOEXEC) < 0)
+        return -1;
+    ends[0] = descriptor_above_standard(made[0]);
+    ends[1] = descriptor_above_standard(made[1]);
+    return ends[0] < 0 || ends[1] < 0 ? -1 : 0;
 }
 
 int descriptor_above_standard(int fd)
@@ -211,6 +221,14 @@ int64_t process_start_ticks(pid_t pid)
     return process_read(pid, &entry) ? entry.start_ticks : -1;
 }
 
+int process_reap(pid_t pid)
+{
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return status;
+}
+
 int process_end_within(pid_t pid, int64_t limit_us)
 {
     enum { LOOK_AGAIN_US = 5000 };
@@ -223,9 +241,10 @@ int process_end_within(pid_t pid, int64_t limit_us)
         nanosleep(&(struct timespec){pause_us / 1000000, pause_us % 1000000 * 1000}, NULL);
     }
     kill(pid, SIGKILL);
-    waitpid(pid, &status, 0);
-    return status;
+    return process_reap(pid);
 }
+
+const int process_terminate[] = {SIGTERM, SIGCONT, 0}, process_kill[] = {SIGKILL, SIGCONT, 0};
 
 bool process_signal(pid_t pid, int64_t start_ticks, const int *signals)
 {

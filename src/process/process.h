@@ -44,6 +44,9 @@ char *process_find_program(const char *name, char *const *environment, const cha
  * could get their numbers, and dup2 would leave it close-on-exec or overwrite it. Takes `fd`; -1 stays -1. */
 int descriptor_above_standard(int fd);
 
+/* The same for both ends of a new pipe. -1 with errno set; what was made of it stands in `ends`, -1 for the rest. */
+int pipe_above_standard(int ends[2]);
+
 /* Closes *fd unless it is -1, which it is afterwards. */
 void descriptor_close(int *fd);
 
@@ -60,9 +63,13 @@ int64_t process_start_ticks(pid_t pid);
 /* Sends `signals` (ended by 0) to the process that has both this pid and this start time. False when it is gone or
  * may not be signalled. */
 bool process_signal(pid_t pid, int64_t start_ticks, const int *signals);
+/* What ends a process, stopped or not. */
+extern const int process_terminate[], process_kill[];
 
-/* Waits for a child of the caller's, and kills it (SIGKILL) when it has not ended after `limit_us`. Returns its status
- * as waitpid tells it. */
+/* Waits for the end of a child of the caller's. Returns its status as waitpid tells it. */
+int process_reap(pid_t pid);
+
+/* The same, and kills it (SIGKILL) when it has not ended after `limit_us`. */
 int process_end_within(pid_t pid, int64_t limit_us);
 
 #endif

@@ -212,13 +212,12 @@ static struct escaped_process *known_escaped(const struct supervisor *s, const s
 
 static struct escaped_process end_escaped(const struct supervisor *s, const struct process_entry *entry, int64_t now_ms)
 {
-    static const int terminate[] = {SIGTERM, SIGCONT, 0}, finish[] = {SIGKILL, SIGCONT, 0};
     const struct escaped_process *known = known_escaped(s, entry);
     struct escaped_process escaped = {entry->pid, entry->start_ticks, known ? known->terminated_ms : now_ms};
     if (!known)
-        process_signal(entry->pid, entry->start_ticks, terminate);
+        process_signal(entry->pid, entry->start_ticks, process_terminate);
     else if (now_ms - known->terminated_ms >= ESCAPED_GRACE_MS)
-        process_signal(entry->pid, entry->start_ticks, finish);
+        process_signal(entry->pid, entry->start_ticks, process_kill);
     return escaped;
 }
 

@@ -93,17 +93,15 @@ static void count_leftovers(struct slot *slot, int found)
 
 static void terminate_tree(struct supervisor *s, size_t index)
 {
-    static const int signals[] = {SIGTERM, SIGCONT, 0};
     if (s->terminate && s->terminate(s->terminate_context, s->slots[index].outcome.attempt))
         return;
     supervisor_scan(s);
-    count_leftovers(&s->slots[index], signal_tree(s, index, signals));
+    count_leftovers(&s->slots[index], signal_tree(s, index, process_terminate));
     FAULT(TREE_TERMINATED);
 }
 
 static void kill_tree(struct supervisor *s, size_t index)
 {
-    static const int signals[] = {SIGKILL, SIGCONT, 0};
     struct slot *slot = &s->slots[index];
     /* The whole group at once, which a process that forks cannot outrun. Its number is certain: the leader is a
      * child not yet reaped. */
@@ -113,7 +111,7 @@ static void kill_tree(struct supervisor *s, size_t index)
         if (sweep > 0)
             s->table_fresh = false;
         supervisor_scan(s);
-        int found = signal_tree(s, index, signals);
+        int found = signal_tree(s, index, process_kill);
         if (sweep == 0)
             count_leftovers(slot, found);
         if (found == 0)

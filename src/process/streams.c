@@ -118,23 +118,13 @@ static void release(struct streams *s)
     free(s);
 }
 
-static int open_pipe(int ends[2])
-{
-    int made[2];
-    if (pipe2(made, O_CLOEXEC) < 0)
-        return -1;
-    ends[0] = descriptor_above_standard(made[0]);
-    ends[1] = descriptor_above_standard(made[1]);
-    return ends[0] < 0 || ends[1] < 0 ? -1 : 0;
-}
-
 static int open_stream(struct stream_copy *stream, const char *directory, const char *name, int *child)
 {
-    int ends[2] = {-1, -1};
+    int ends[2];
     stream->path = xasprintf("%s/%s", directory, name);
     if (unlink(stream->path) < 0 && errno != ENOENT)
         return -1;
-    int rc = open_pipe(ends);
+    int rc = pipe_above_standard(ends);
     stream->pipe_fd = ends[0];
     *child = ends[1];
     if (rc < 0 || fcntl(stream->pipe_fd, F_SETFL, O_NONBLOCK) < 0)
@@ -169,7 +159,7 @@ int streams_begin(int log_fd, const char *directory, int64_t cap_bytes, int chil
     }
     for (int i = 0; rc == 0 && i < STREAM_COUNT; i++)
         rc = open_stream(&s->of[i], directory, names[i], &child[i]);
-    rc = rc < 0 ? rc : open_pipe(s->stop_fd);
+    rc = rc < 0 ? rc : pipe_above_standard(s->stop_fd);
     rc = rc < 0 ? rc : start_thread(s);
     if (rc == 0) {
         *out = s;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "process/inherited_mark.h"
+#include "process/interrupts.h"
 #include "process/oom_counter.h"
 #include "process/process.h"
 #include "process/slot.h"
@@ -47,22 +48,11 @@ char *boot_id_read(char out[64])
 
 /* --- create --- */
 
-static bool is_ignored(int signal_number)
-{
-    struct sigaction action;
-    return sigaction(signal_number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
-}
-
 static void take_over_signals(struct supervisor *s)
 {
-    static const int for_runner[] = {SIGINT, SIGTERM, SIGHUP};
     sigemptyset(&s->watched);
     sigaddset(&s->watched, SIGCHLD);
-    /* Whoever started us with a signal ignored (nohup, a shell's background) wants it so; blocked, it would be
-     * delivered all the same. */
-    for (size_t i = 0; i < sizeof for_runner / sizeof *for_runner; i++)
-        if (!is_ignored(for_runner[i]))
-            sigaddset(&s->watched, for_runner[i]);
+    interrupts_add(&s->watched);
     sigprocmask(SIG_BLOCK, &s->watched, &s->old_mask);
     struct sigaction ignore = {.sa_handler = SIG_IGN}, plain = {.sa_handler = SIG_DFL};
     sigaction(SIGPIPE, &ignore, &s->old_pipe);
@@ -159,14 +149,6 @@ bool supervisor_files(const struct supervisor *s, int64_t attempt, const char **
 
 /* --- wait --- */
 
-static void note_signal(struct supervisor *s, int signal_number)
-{
-    if (signal_number != SIGINT && signal_number != SIGTERM && signal_number != SIGHUP)
-        return;
-    s->wake.bits |= signal_number == SIGINT ? WAKE_INTERRUPT : WAKE_TERMINATE;
-    s->wake.signal = signal_number;
-}
-
 static int next_signal(const struct supervisor *s, int64_t wait_ms)
 {
     struct timespec limit = {(time_t)(wait_ms / 1000), (long)(wait_ms % 1000) * 1000000};
@@ -177,7 +159,7 @@ static void note_pending_signals(struct supervisor *s)
 {
     int signal_number;
     while ((signal_number = next_signal(s, 0)) > 0)
-        note_signal(s, signal_number);
+        interrupts_note(signal_number, &s->wake);
 }
 
 static void sleep_until(struct supervisor *s, int64_t until_ms)
@@ -186,7 +168,7 @@ static void sleep_until(struct supervisor *s, int64_t until_ms)
     int64_t wait_ms = until_ms - clock_monotonic_ms();
     if (wait_ms < 0)
         return;
-    note_signal(s, next_signal(s, wait_ms < LONGEST_MS ? wait_ms : LONGEST_MS));
+    interrupts_note(next_signal(s, wait_ms < LONGEST_MS ? wait_ms : LONGEST_MS), &s->wake);
 }
 
 static int64_t next_due_ms(const struct supervisor *s)

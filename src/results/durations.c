@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "store/retry.h"
+
 #define LITERAL_(x) #x
 #define LITERAL(x) LITERAL_(x)
 #define MOST LITERAL(DURATIONS_MOST)
@@ -24,7 +26,7 @@
     " FROM " jobs " AS w CROSS JOIN overall LEFT JOIN near ON near.c = w.c AND near.m = w.m AND near.t = w.t"          \
     " LEFT JOIN far ON far.c = w.c AND far.m = w.m"
 
-#define WAITS "j.sweep_id = ?1 AND j.state = 'pending' AND j.witness_id IS NULL AND j.held IS NULL"
+#define WAITS "j.sweep_id = ?1 AND " JOB_MAY_RUN("j.")
 
 #define WAITING_MEAN                                                                                                   \
     " waiting AS MATERIALIZED (SELECT c, m, t, count(*) AS jobs FROM picked GROUP BY c, m, t)"                         \

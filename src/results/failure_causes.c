@@ -6,11 +6,6 @@
 #include "results/cause_text.h"
 #include "util/memory.h"
 
-static char *copy_of(const char *text)
-{
-    return text ? xstrdup(text) : NULL;
-}
-
 /* Where it stands among them; FAILURE_CAUSES_MOST: it is one too many. */
 static size_t find_cause(const struct failure_causes *c, const char *class, const char *cause)
 {
@@ -35,7 +30,7 @@ static size_t take_job(struct failure_causes *c, const struct stmt *row)
         c->items[c->count++] = (struct failure_cause){.class = xstrdup(class),
                                                       .cause = cause,
                                                       .message = xstrdup(message),
-                                                      .consequence = copy_of(stmt_text(row, 3)),
+                                                      .consequence = stmt_copy_text(row, 3),
                                                       .jobs = 1,
                                                       .example_job = stmt_int(row, 0),
                                                       .example_attempt = stmt_int(row, 4)};

@@ -7,11 +7,6 @@
 #include "util/memory.h"
 #include "util/string_list.h"
 
-static char *text_or_null(const struct stmt *s, int column)
-{
-    return stmt_is_null(s, column) ? xstrdup("null") : stmt_copy_text(s, column);
-}
-
 #define TEXT_SQL "CASE k.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE k.value END"
 #define JSON_SQL                                                                                                       \
     "CASE k.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' WHEN 'text' THEN json_quote(k.value) ELSE k.value " \
@@ -34,7 +29,7 @@ int job_keys_read(struct db *db, int64_t job_id, struct job_keys *out, struct er
     while ((rc = stmt_next(s, e)) > 0) {
         out->items = array_grow(out->items, out->count, sizeof *out->items);
         out->items[out->count++] = (struct job_key){xstrdup(stmt_text(s, 0)), xstrdup(stmt_text(s, 1)),
-                                                    text_or_null(s, 2), text_or_null(s, 3)};
+                                                    stmt_copy_text_or(s, 2, "null"), stmt_copy_text_or(s, 3, "null")};
     }
     stmt_free(s);
     return rc;

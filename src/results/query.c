@@ -184,17 +184,6 @@ static int choose_columns(struct db *db, const struct result_query *q, const str
 
 /* --- the statement --- */
 
-static void add_name(struct buffer *b, const char *name)
-{
-    buffer_add_char(b, '"');
-    for (; *name; name++) {
-        if (*name == '"')
-            buffer_add_char(b, '"');
-        buffer_add_char(b, *name);
-    }
-    buffer_add_char(b, '"');
-}
-
 /* By what the rows are sorted. */
 struct sort_order {
     const char *title; /* borrowed from the titles; NULL: as the rows lie */
@@ -220,7 +209,7 @@ static void add_order(const struct sort_order *order, struct buffer *b)
 {
     buffer_add_text(b, " ORDER BY ");
     if (order->title) {
-        add_name(b, order->title);
+        buffer_add_quoted(b, order->title, '\"');
         buffer_printf(b, "%s NULLS LAST, ", order->descending ? " DESC" : "");
     }
     buffer_add_text(b, order->last); /* as the rows lie, without sorting them */
@@ -293,7 +282,7 @@ static void write_statement(const struct result_query *q, const struct string_li
     buffer_add_text(b, "SELECT ");
     for (size_t i = 0; i < chosen->count; i++) {
         buffer_add_text(b, i ? ", " : "");
-        add_name(b, chosen->items[i]);
+        buffer_add_quoted(b, chosen->items[i], '\"');
     }
     buffer_add_text(b, " FROM results WHERE ");
     add_condition(q, b);

@@ -8,6 +8,7 @@
 #include "results/json.h"
 #include "results/measured.h"
 #include "store/imports.h"
+#include "store/retry.h"
 #include "util/memory.h"
 
 #define LITERAL_(x) #x
@@ -18,12 +19,6 @@
 /* Attempts whose time says something of the next one's. */
 #define TIMED                                                                                                          \
     "duration_ms IS NOT NULL AND unwatched_ms IS NULL AND failure IS NOT 'cancelled' AND failure IS NOT 'lost'"
-
-static char *text_or(const struct stmt *s, int column, const char *absent)
-{
-    const char *text = stmt_text(s, column);
-    return text ? xstrdup(text) : absent ? xstrdup(absent) : NULL;
-}
 
 static int64_t int_or(const struct stmt *s, int column, int64_t absent)
 {
@@ -50,7 +45,7 @@ static void read_state(const struct stmt *s, struct sweep_status *out)
     if (stmt_is_null(s, 1))
         return;
     out->classes = array_grow(out->classes, out->class_count, sizeof *out->classes);
-    out->classes[out->class_count++] = (struct status_class){text_or(s, 1, ""), stmt_int(s, 2)};
+    out->classes[out->class_count++] = (struct status_class){stmt_copy_text_or(s, 1, ""), stmt_int(s, 2)};
 }
 
 /* What a runner has claimed ahead of time waits like the rest. */
@@ -73,7 +68,7 @@ static void read_hold(const struct stmt *s, struct sweep_status *out)
     if (out->hold_total++ >= STATUS_LISTED)
         return;
     out->holds = array_grow(out->holds, out->hold_count, sizeof *out->holds);
-    out->holds[out->hold_count++] = (struct status_hold){text_or(s, 0, ""), stmt_int(s, 1), stmt_int(s, 2)};
+    out->holds[out->hold_count++] = (struct status_hold){stmt_copy_text_or(s, 0, ""), stmt_int(s, 1), stmt_int(s, 2)};
 }
 
 static void read_aside(const struct stmt *s, struct sweep_status *out)
@@ -88,9 +83,9 @@ static void read_open(const struct stmt *s, struct sweep_status *out)
 
 static void read_search(const struct stmt *s, struct sweep_status *out)
 {
-    out->search = (struct status_search){.strategy = text_or(s, 0, ""),
-                                         .ended = text_or(s, 1, NULL),
-                                         .lifting = text_or(s, 7, ""),
+    out->search = (struct status_search){.strategy = stmt_copy_text_or(s, 0, ""),
+                                         .ended = stmt_copy_text(s, 1),
+                                         .lifting = stmt_copy_text_or(s, 7, ""),
                                          .trials = stmt_int(s, 2),
                                          .ok = stmt_int(s, 3),
                                          .stopped = stmt_int(s, 4),
@@ -116,8 +111,8 @@ static void read_attempt(const struct stmt *s, struct sweep_status *out)
                                                                   .started_ms = stmt_int(s, 2),
                                                                   .slot = int_or(s, 3, -1),
                                                                   .expected_ms = -1,
-                                                                  .keys = text_or(s, 4, ""),
-                                                                  .keys_json = text_or(s, 5, "{}")};
+                                                                  .keys = stmt_copy_text_or(s, 4, ""),
+                                                                  .keys_json = stmt_copy_text_or(s, 5, "{}")};
 }
 
 static void read_retry(const struct stmt *s, struct sweep_status *out)
@@ -131,8 +126,8 @@ static void read_retry(const struct stmt *s, struct sweep_status *out)
 static void read_rule(const struct stmt *s, struct sweep_status *out)
 {
     out->rules = array_grow(out->rules, out->rule_count, sizeof *out->rules);
-    out->rules[out->rule_count++] =
-        (struct status_rule){text_or(s, 0, ""), text_or(s, 1, ""), stmt_int(s, 2) != 0, stmt_int(s, 3)};
+    out->rules[out->rule_count++] = (struct status_rule){stmt_copy_text_or(s, 0, ""), stmt_copy_text_or(s, 1, ""),
+                                                         stmt_int(s, 2) != 0, stmt_int(s, 3)};
 }
 
 static void read_mean(const struct stmt *s, struct sweep_status *out)
@@ -160,14 +155,14 @@ static void read_slow_node(const struct stmt *s, struct sweep_status *out)
 {
     out->slow_nodes = array_grow(out->slow_nodes, out->slow_node_count, sizeof *out->slow_nodes);
     out->slow_nodes[out->slow_node_count++] =
-        (struct status_node){text_or(s, 0, ""), stmt_double(s, 1), stmt_int(s, 2)};
+        (struct status_node){stmt_copy_text_or(s, 0, ""), stmt_double(s, 1), stmt_int(s, 2)};
 }
 
 static void read_objective(const struct stmt *s, struct sweep_status *out)
 {
-    out->objective = text_or(s, 0, "");
+    out->objective = stmt_copy_text_or(s, 0, "");
     out->maximise = stmt_int(s, 1) != 0;
-    out->unit = text_or(s, 2, "");
+    out->unit = stmt_copy_text_or(s, 2, "");
 }
 
 static void read_best(const struct stmt *s, struct sweep_status *out)
@@ -236,8 +231,8 @@ static const struct status_part parts[] = {
      read_attempt},
     {"SELECT id, (SELECT coalesce(max(number), 0) + 1 FROM attempt WHERE job_id = job.id), due, count(*) OVER () FROM "
      "job"
-     " WHERE sweep_id = ?1 AND state = 'pending' AND witness_id IS NULL AND held IS NULL AND due IS NOT NULL"
-     " ORDER BY due, id LIMIT " LISTED,
+     " WHERE sweep_id = ?1 AND " JOB_MAY_RUN("") " AND due IS NOT NULL"
+                                                 " ORDER BY due, id LIMIT " LISTED,
      read_retry},
     {"SELECT name, coalesce(nullif(reason, ''), require), level = 'warn', excluded FROM rule WHERE sweep_id = ?1 AND "
      "excluded > 0 ORDER BY position",
@@ -331,12 +326,12 @@ static int read_sweep(struct db *db, struct sweep_status *out, struct error *e)
     if (rc > 0)
         *out = (struct sweep_status){
             .sweep_id = stmt_int(s, 0),
-            .name = text_or(s, 1, ""),
-            .path = text_or(s, 2, ""),
+            .name = stmt_copy_text_or(s, 1, ""),
+            .path = stmt_copy_text_or(s, 2, ""),
             .combinations = int_or(s, 3, -1),
             .excluded = int_or(s, 4, -1),
             .duplicates = int_or(s, 5, -1),
-            .model_info = text_or(s, 6, NULL),
+            .model_info = stmt_copy_text(s, 6),
             .mean_ms = -1,
             .waiting_ms = -1,
         };

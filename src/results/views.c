@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "expression/expression.h"
 #include "results/configurations.h"
 #include "results/key_sets.h"
 #include "results/measured.h"
@@ -229,17 +230,6 @@ static int read_shape(struct db *db, struct shape *out, struct error *e)
 
 /* --- writing SQL --- */
 
-static void add_quoted(struct buffer *b, const char *text, char quote)
-{
-    buffer_add_char(b, quote);
-    for (; *text; text++) {
-        if (*text == quote)
-            buffer_add_char(b, quote);
-        buffer_add_char(b, *text);
-    }
-    buffer_add_char(b, quote);
-}
-
 /* SQLite's JSON paths have no escapes that every version understands: such keys are searched for. */
 static bool fits_json_path(const char *name)
 {
@@ -255,28 +245,24 @@ static void add_key(struct buffer *b, const struct column *c)
     char *spec_json = xasprintf("%s.json", c->section);
     json = json ? json : spec_json;
     if (fits_json_path(c->name)) {
-        char *path = xasprintf("$.\"%s\"", c->name);
-        buffer_printf(b, "json_extract(%s, ", json);
-        add_quoted(b, path, '\'');
-        buffer_add_char(b, ')');
-        free(path);
+        expression_add_member(b, json, c->name);
     } else {
         buffer_printf(b, "(SELECT value FROM json_each(%s) WHERE key = ", json);
-        add_quoted(b, c->name, '\'');
+        buffer_add_quoted(b, c->name, '\'');
         buffer_add_char(b, ')');
     }
     free(spec_json);
     buffer_add_text(b, " AS ");
-    add_quoted(b, c->title, '"');
+    buffer_add_quoted(b, c->title, '"');
     buffer_add_text(b, ",\n       ");
 }
 
 static void add_metric(struct buffer *b, const struct column *c)
 {
     buffer_add_text(b, "(SELECT value FROM summary WHERE attempt_id = a.id AND name = ");
-    add_quoted(b, c->name, '\'');
+    buffer_add_quoted(b, c->name, '\'');
     buffer_add_text(b, ") AS ");
-    add_quoted(b, c->title, '"');
+    buffer_add_quoted(b, c->title, '"');
     buffer_add_text(b, ",\n       ");
 }
 
@@ -329,7 +315,7 @@ static void add_results(const struct shape *s, struct buffer *b)
 static void add_title(struct buffer *b, const char *title)
 {
     buffer_add_text(b, ", r.");
-    add_quoted(b, title, '"');
+    buffer_add_quoted(b, title, '"');
 }
 
 /* The columns of `results` but the metric that ranks. */
@@ -370,7 +356,7 @@ static void add_ranking(const struct shape *s, struct buffer *b)
     }
     if (s->has_configurations) {
         buffer_add_text(b, "CREATE VIEW ranking AS\nSELECT o.rank AS rank, o.value AS ");
-        add_quoted(b, objective ? objective->title : s->objective, '"');
+        buffer_add_quoted(b, objective ? objective->title : s->objective, '"');
         for (size_t i = 0; i < sizeof configuration_titles / sizeof *configuration_titles; i++)
             buffer_printf(b, ", o.%s", configuration_titles[i]);
         add_titles(s, objective, b);
@@ -385,7 +371,7 @@ static void add_ranking(const struct shape *s, struct buffer *b)
                   "    SELECT j.id AS job, m.value AS value, rank() OVER (ORDER BY m.value %s) AS place\n"
                   "    FROM job AS j CROSS JOIN summary AS m ON m.attempt_id = j.attempt_id AND m.name = ",
                   order);
-    add_quoted(b, s->objective, '\'');
+    buffer_add_quoted(b, s->objective, '\'');
     buffer_printf(b,
                   "\n    WHERE j.sweep_id = (SELECT id FROM current_sweep) AND j.state = 'ok'\n"
                   "          AND m.value IS NOT NULL\n"
@@ -394,7 +380,7 @@ static void add_ranking(const struct shape *s, struct buffer *b)
                            "    ORDER BY m.value %s, j.id)\n"
                            "SELECT o.place AS rank, o.value AS ",
                   order);
-    add_quoted(b, objective ? objective->title : s->objective, '"');
+    buffer_add_quoted(b, objective ? objective->title : s->objective, '"');
     add_titles(s, objective, b);
     buffer_add_text(b, "FROM o CROSS JOIN results AS r ON r.job = o.job");
 }

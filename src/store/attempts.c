@@ -38,11 +38,10 @@ enum attempt_statement {
 
 #define IS_DUE RETRY_IS_DUE("?3", "?4")
 #define ORDER " ORDER BY aside, priority, rank LIMIT ?2"
-#define MAY_RUN "state = 'pending' AND witness_id IS NULL AND held IS NULL"
-#define WAITS MAY_RUN " AND due > ?3 AND due <= ?3 + ?4"
+#define WAITS JOB_MAY_RUN("") " AND due > ?3 AND due <= ?3 + ?4"
 
 static const char *const statements[STATEMENT_COUNT] = {
-    [NEXT_PENDING] = "SELECT id FROM job WHERE sweep_id = ?1 AND " MAY_RUN " AND " IS_DUE ORDER,
+    [NEXT_PENDING] = "SELECT id FROM job WHERE sweep_id = ?1 AND " JOB_MAY_RUN("") " AND " IS_DUE ORDER,
     [IS_JOB_DUE] = "SELECT count(*) FROM job WHERE id = ?1 AND held IS NULL AND " IS_DUE,
     [NEXT_DUE] = "SELECT min(due) FROM job WHERE sweep_id = ?1 AND " WAITS,
     /* Apart, because RETURNING makes and drops a table. */
@@ -86,8 +85,8 @@ static const char *const statements[STATEMENT_COUNT] = {
 
 /* The same for jobs of the table "selected" alone. */
 static const char *const selected_statements[STATEMENT_COUNT] = {
-    [NEXT_PENDING] =
-        "SELECT id FROM job JOIN temp.selected ON job_id = id WHERE sweep_id = ?1 AND " MAY_RUN " AND " IS_DUE ORDER,
+    [NEXT_PENDING] = "SELECT id FROM job JOIN temp.selected ON job_id = id WHERE sweep_id = ?1 AND " JOB_MAY_RUN(
+        "") " AND " IS_DUE ORDER,
     [NEXT_DUE] = "SELECT min(due) FROM job JOIN temp.selected ON job_id = id WHERE sweep_id = ?1 AND " WAITS,
 };
 

@@ -128,13 +128,11 @@ static char *reopen_sql(const struct requeue_request *r, const char *which)
     buffer_printf(&sql, "UPDATE job SET state = ?6, failure = NULL, due = NULL WHERE sweep_id = ?1 AND (%s)%s", which,
                   selected);
     if (r->most)
-        buffer_printf(
-            &sql,
-            " AND id IN (SELECT id FROM job WHERE sweep_id = ?1%s AND (%s%s) ORDER BY aside, priority, rank LIMIT "
-            "?3)",
-            selected, which,
-            r->in_order ? " OR state = 'pending' AND witness_id IS NULL AND held IS NULL AND " RETRY_IS_DUE("?4", "?5")
-                        : "");
+        buffer_printf(&sql,
+                      " AND id IN (SELECT id FROM job WHERE sweep_id = ?1%s AND (%s%s) ORDER BY aside, priority, rank "
+                      "LIMIT "
+                      "?3)",
+                      selected, which, r->in_order ? " OR " JOB_MAY_RUN("") " AND " RETRY_IS_DUE("?4", "?5") : "");
     return buffer_take(&sql);
 }
 
@@ -194,10 +192,10 @@ static const char count_all[] =
     " (SELECT count(*) FROM job WHERE held IS NOT NULL AND witness_id IS NULL AND sweep_id = ?1) FROM sweep WHERE id = "
     "?1";
 
-static const char count_selected[] =
-    "SELECT count(*), total(state = 'pending' AND witness_id IS NULL AND held IS NULL), total(state = 'running'),"
-    " total(state = 'failed'), total(witness_id IS NOT NULL), total(held IS NOT NULL AND witness_id IS NULL)"
-    " FROM temp.selected JOIN job ON id = job_id WHERE sweep_id = ?1";
+static const char count_selected[] = "SELECT count(*), total(" JOB_MAY_RUN(
+    "") "), total(state = 'running'),"
+        " total(state = 'failed'), total(witness_id IS NOT NULL), total(held IS NOT NULL AND witness_id IS NULL)"
+        " FROM temp.selected JOIN job ON id = job_id WHERE sweep_id = ?1";
 
 int jobs_count(struct db *db, int64_t sweep_id, bool only_selected, struct job_state_counts *out, struct error *e)
 {

@@ -17,6 +17,9 @@ struct retry_policy retry_policy_of(const struct sweep *sweep);
 
 int64_t retry_allowed(const struct retry_policy *p, const char *failure);
 
+/* SQL: whether a job waits to run, of its columns; `job`: "", or its alias and a dot. */
+#define JOB_MAY_RUN(job) job "state = 'pending' AND " job "witness_id IS NULL AND " job "held IS NULL"
+
 /* SQL: whether a pending job may be tried at `now`. `most` is the longest back-off: a clock that was set back makes
  * none wait longer. */
 #define RETRY_IS_DUE(now, most) "(due IS NULL OR due <= " now " OR due > " now " + " most ")"

@@ -42,6 +42,17 @@ void buffer_add_char(struct buffer *b, char c)
     buffer_add(b, &c, 1);
 }
 
+void buffer_add_quoted(struct buffer *b, const char *text, char quote)
+{
+    buffer_add_char(b, quote);
+    for (; *text; text++) {
+        if (*text == quote)
+            buffer_add_char(b, quote);
+        buffer_add_char(b, *text);
+    }
+    buffer_add_char(b, quote);
+}
+
 void buffer_add_int(struct buffer *b, int64_t value)
 {
     char digits[24], *start = digits + sizeof digits;

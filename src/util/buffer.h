@@ -23,6 +23,8 @@ void buffer_reserve(struct buffer *b, size_t more);
 void buffer_add(struct buffer *b, const void *bytes, size_t length);
 void buffer_add_text(struct buffer *b, const char *text);
 void buffer_add_char(struct buffer *b, char c);
+/* Within `quote`, each of which is doubled in it: as SQL has its names and its texts. */
+void buffer_add_quoted(struct buffer *b, const char *text, char quote);
 void buffer_add_int(struct buffer *b, int64_t value); /* decimal */
 void buffer_printf(struct buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -83,6 +83,23 @@ int file_write_all(int fd, const void *bytes, size_t length)
     return 0;
 }
 
+int file_copy_range(int from, int64_t start, int64_t end, int to)
+{
+    char block[65536];
+    while (start < end) {
+        size_t wanted = end - start < (int64_t)sizeof block ? (size_t)(end - start) : sizeof block;
+        ssize_t n = pread(from, block, wanted, start);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n == 0 && end == INT64_MAX)
+            break;
+        if (n <= 0 || file_write_all(to, block, (size_t)n) < 0)
+            return -1;
+        start += n;
+    }
+    return 0;
+}
+
 /* Can only be asked by being set. */
 static mode_t creation_mask(void)
 {

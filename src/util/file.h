@@ -15,6 +15,8 @@ char *file_text(const char *path, size_t limit_bytes);
 
 /* All of `length` bytes to a descriptor; -1 with errno set when that fails. */
 int file_write_all(int fd, const void *bytes, size_t length);
+/* The same with what `from` holds from `start` up to `end`; INT64_MAX: to its own end. */
+int file_copy_range(int from, int64_t start, int64_t end, int to);
 
 /* Writes `text` to a new file beside `path`, syncs it and renames it over `path`: never a torn file. */
 int file_write_atomic(const char *path, const void *bytes, size_t length, struct error *e);

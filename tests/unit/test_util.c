@@ -1,5 +1,8 @@
 /* util: parsing of durations and sizes, text, suggestions, errors. */
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "unit_test.h"
 #include "util/buffer.h"
@@ -268,4 +271,32 @@ TEST(path_name__each_form__last_component)
     assert_string_equal(path_name("/a/b.toml"), "b.toml");
     assert_string_equal(path_name("b.toml"), "b.toml");
     assert_string_equal(path_name("a/"), "");
+}
+
+TEST(file_copy_range__a_part__or_all_that_is_there)
+{
+    FILE *from = tmpfile();
+    char got[16] = {0};
+    assert_non_null(from);
+    assert_int_equal(file_write_all(fileno(from), "0123456789", 10), 0);
+    for (int i = 0; i < 2; i++) {
+        FILE *to = tmpfile();
+        assert_non_null(to);
+        assert_int_equal(file_copy_range(fileno(from), 3, i ? INT64_MAX : 6, fileno(to)), 0);
+        assert_int_equal(pread(fileno(to), got, sizeof got, 0), i ? 7 : 3);
+        assert_memory_equal(got, "3456789", i ? 7 : 3);
+        /* What is not there cannot be copied. */
+        assert_int_equal(file_copy_range(fileno(from), 3, 11, fileno(to)), -1);
+        fclose(to);
+    }
+    fclose(from);
+}
+
+TEST(buffer_add_quoted__each_quote__doubled)
+{
+    struct buffer b = BUFFER_INIT;
+    buffer_add_quoted(&b, "it's \"so\"", '\'');
+    buffer_add_quoted(&b, "a\"b", '"');
+    assert_string_equal(buffer_text(&b), "'it''s \"so\"'\"a\"\"b\"");
+    buffer_free(&b);
 }
