@@ -419,6 +419,7 @@ predict__pruning__excluded_with_audit()
 timed_sweep()
 {
     predicted_sweep
+    sed -i '/^\[job.metrics.peak_memory_bytes\]/,+1d' sweep.toml
     sed -i 's/^layers = .*/layers = [2, 8]/; s/^micro_batch = .*/micro_batch = [1, 2, 3, 4, 5, 6, 7, 8]/
             s/"{micro_batch}"/"{layers}", "{micro_batch}", "{predicted_flops}"/' sweep.toml
 }

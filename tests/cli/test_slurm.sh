@@ -30,7 +30,7 @@ objective__cpu_time_of_short_jobs__measured()
 {
     stand_ins
     slurm_sweep 4 ':' </dev/null
-    sed -i 's/^objective.*/objective = "min:cpu_time"/' sweep.toml
+    sed -i '/^\[job.metrics.score\]/,+1d; s/^objective.*/objective = "min:cpu_time"/' sweep.toml
     run_at_slurm
     expect_silent 0
     expect_sql "4|4|1" "SELECT count(*), count(cpu_time), min(cpu_time >= 0) FROM results WHERE state = 'ok'"
