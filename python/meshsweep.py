@@ -8,8 +8,9 @@
         winner = db.best()
         curve = db.metrics(winner["job"], "loss")
 
-Rows are dictionaries with the columns of the view `results` (docs/database.md). Values of keys are what the sweep file
-says: true is True, a list is a list, a key that a job has not is None. Sizes are bytes, durations milliseconds.
+Rows are dictionaries with the columns of the view `results` (docs/database.md). Keys have the values and types of the
+sweep file: true is True, a list is a list; a key that a job does not have is None. Sizes are in bytes, durations in
+milliseconds.
 """
 
 import datetime
@@ -23,10 +24,10 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Type, Union
 
 __all__ = ["open", "Database", "Sample", "Sweep", "SchemaError", "SchemaWarning"]
 
-#: The schema that this file knows.
+#: The schema version that this file supports.
 SCHEMA = 19
 
-#: sqlite3's "application_id" of a database of meshsweep.
+#: SQLite's "application_id" of a meshsweep database.
 APPLICATION = 1836279927
 
 Row = Dict[str, Any]
@@ -39,18 +40,18 @@ class SchemaError(Exception):
 
 
 class SchemaWarning(UserWarning):
-    """The database has a newer schema: what this file does not know is left out."""
+    """The database has a newer schema; what this file does not know is left out."""
 
 
 class Sample(NamedTuple):
-    """What a job reported: the step is None if none was given, the value is None if it is not finite."""
+    """A value that a job reported: step is None if not given, value is None if not finite."""
 
     step: Optional[int]
     value: Optional[float]
 
 
 class Sweep(NamedTuple):
-    """A sweep file as it was run."""
+    """A sweep file, as it was run."""
 
     name: str
     path: str
@@ -60,12 +61,12 @@ class Sweep(NamedTuple):
 
 
 def open(path: Union[str, "Path"] = "results.db") -> "Database":
-    """Opens a database for reading. FileNotFoundError, SchemaError."""
+    """Opens a database for reading. Raises FileNotFoundError or SchemaError."""
     return Database(path)
 
 
 class Database:
-    """An open database. Every call sees its state at that moment."""
+    """An open database. Each call sees its current state."""
 
     def __init__(self, path: Union[str, "Path"]) -> None:
         self.path = Path(path)
@@ -96,7 +97,7 @@ class Database:
         return None
 
     def results(self, every_sweep: bool = False) -> List[Row]:
-        """One row per job, by number: of the sweep that was run last, or of all."""
+        """One row per job, ordered by number: of the sweep that was run last, or of every sweep."""
         condition = "" if every_sweep else " WHERE in_sweep"
         return self._rows(f"SELECT * FROM results{condition} ORDER BY job")
 
@@ -106,7 +107,7 @@ class Database:
         return rows[0] if rows else None
 
     def key_names(self) -> List[str]:
-        """The columns that are keys of the sweep file, derived ones among them."""
+        """The columns that are keys of the sweep file, including derived keys."""
         if not self._has_results():
             return []
         return _key_columns([row[1] for row in self._connection.execute("PRAGMA table_info(results)")])
@@ -162,7 +163,7 @@ class Database:
                           " with the meshsweep that wrote it", SchemaWarning, stacklevel=4)
 
     def _has_results(self) -> bool:
-        """Not before the first sweep."""
+        """The view exists from the first sweep on."""
         return bool(self._connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'results'").fetchone())
 
     def _rows(self, sql: str, *parameters: Any) -> List[Row]:
@@ -180,7 +181,7 @@ class Database:
             connection.execute("COMMIT")
 
     def _give_types(self, titles: List[str], rows: List[Row]) -> None:
-        """The view has what SQLite makes of JSON: 1 for true, text for a list."""
+        """Restores types: in the view, SQLite has turned true into 1 and a list into text."""
         specs = {spec: json.loads(text) for spec, text in self._connection.execute("SELECT id, json FROM spec")}
         keys = self._keys()
         named = [(title, keys[title]) for title in _key_columns(titles) if title in keys]
@@ -197,7 +198,7 @@ class Database:
                 row[title] = _time(row[title])
 
     def _keys(self) -> Dict[str, Tuple[str, str]]:
-        """Section and key of each title that a column may have."""
+        """The section and key for each possible column title."""
         pairs: List[Tuple[str, str]] = self._connection.execute(
             "SELECT DISTINCT s.kind, k.key FROM spec AS s, json_each(s.json) AS k UNION"
             " SELECT DISTINCT 'derived', k.key FROM job AS j, json_each(j.derived) AS k").fetchall()
@@ -207,7 +208,8 @@ class Database:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    """Where nobody may write, SQLite cannot make the file by which readers and a writer would agree: nor can a writer."""
+    """Falls back to immutable mode: in a read-only directory SQLite cannot create the file that coordinates readers and
+    writers, and no writer can create it either."""
     name = "file:" + urllib.parse.quote(str(path.absolute()))
     connection = sqlite3.connect(name + "?mode=ro", uri=True, isolation_level=None, timeout=10)
     try:
@@ -218,7 +220,7 @@ def _connect(path: Path) -> sqlite3.Connection:
             raise
         connection = sqlite3.connect(name + "?immutable=1", uri=True, isolation_level=None)
     except sqlite3.DatabaseError:
-        pass  # no database: said when it is looked at
+        pass  # not a database: _check reports it
     return connection
 
 

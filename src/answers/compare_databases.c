@@ -95,7 +95,7 @@ static int by_ratio(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* The slowest first; the caller's. */
+/* The jobs, slowest first; the caller frees them. */
 static struct before_after_job *slowest_jobs(const struct before_after *b)
 {
     struct before_after_job *jobs = xcalloc(b->job_count, sizeof *jobs);
@@ -104,7 +104,7 @@ static struct before_after_job *slowest_jobs(const struct before_after *b)
     return jobs;
 }
 
-/* Its geometric mean in the metric's own unit. */
+/* The geometric mean in the metric's own unit. */
 static double value_of(const struct before_after *b, const struct slowdown_runs *r)
 {
     return exp(b->maximise ? -r->mean : r->mean);
@@ -155,7 +155,7 @@ static void add_text(const struct compare_databases_request *r, const struct bef
 
 /* --- as Markdown --- */
 
-/* A cell: a bar would end it. */
+/* Adds a table cell: a bar would end it. */
 static void add_cell(struct buffer *out, const struct buffer *text)
 {
     for (size_t i = 0; i < text->length; i++)

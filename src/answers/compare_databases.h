@@ -4,7 +4,7 @@
 
 #include "compare/before_after.h"
 
-/* Everything borrowed for the length of the call. */
+/* All borrowed for the call. */
 struct compare_databases_request {
     const char *before, *now; /* paths */
     const char *metric;       /* NULL: the objective */
@@ -13,8 +13,8 @@ struct compare_databases_request {
     bool json, markdown;
 };
 
-/* Prints; an exit status: STATUS_FAILED where a group is slower, else STATUS_JOBS_FAILED where one cannot be told, else
- * STATUS_OK. -1 with `e` filled. */
+/* Prints the comparison. Returns an exit status: STATUS_FAILED if a group is slower, else STATUS_JOBS_FAILED if one
+ * cannot be decided, else STATUS_OK. -1 with `e` set on an error. */
 int compare_databases(const struct compare_databases_request *r, struct error *e);
 
 #endif

@@ -59,7 +59,7 @@ void conditions_add_nearest(const struct conditions *c, struct buffer *out)
     conditions_add_miss(&c->items[c->missed], &c->nearest, out);
 }
 
-/* `job` NULL: none. */
+/* `job` may be NULL. */
 static void add_job(cJSON *item, const struct kept_out *job)
 {
     json_add_count(item, "job", job ? job->job_id : -1);

@@ -6,13 +6,13 @@
 
 #include "results/conditions.h"
 
-/* A paragraph: each condition, and whether it binds. Nothing where there is none. */
+/* Adds a paragraph with each condition, and whether it binds; nothing if there are no conditions. */
 void conditions_add_text(const struct conditions *c, struct buffer *out);
 
-/* One line, where one binds: "bound by peak_memory <= 70 GiB, which keeps out 2 better jobs". */
+/* Adds a line if one binds: "bound by peak_memory <= 70 GiB, which keeps out 2 better jobs". */
 void conditions_add_binding(const struct conditions *c, struct buffer *out);
 
-/* Where none meets all: "no job meets all of [sweep] subject_to; the nearest is job 4: …". */
+/* Adds, if no job meets all: "no job meets all of [sweep] subject_to; the nearest is job 4: …". */
 void conditions_add_nearest(const struct conditions *c, struct buffer *out);
 
 /* [{"condition": …, "binds": …, "broken": …, "better_jobs": …, "job": …, "value": …, "bound": …}, …]. */

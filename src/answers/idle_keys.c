@@ -14,7 +14,7 @@
 
 static const double numbers[] = {0, 1, 2, 3, 4, 8, 64};
 
-/* What a prediction says. */
+/* The values of a prediction. */
 struct said {
     bool has_any, has_time;
     double numbers[8];
@@ -43,7 +43,7 @@ static void predict(const struct space *space, const struct input_value *values,
     out->has_time = p->has_time;
 }
 
-/* A word that the input does not take says nothing of the others. */
+/* A word that the input does not accept says nothing about the others. */
 static bool differs(const struct said *a, const struct said *b)
 {
     if (strstr(b->refusal, INPUT_NOT_KNOWN))
@@ -71,7 +71,7 @@ static bool changes(const struct space *space, const struct input_value *values,
     return changed;
 }
 
-/* Of the model or the plan, and neither a text of its own form nor a batch, which rules compare with the others. */
+/* Keys of the model or the plan, except texts with their own syntax, and batches, which rules compare with others. */
 static bool may_be_idle(const struct space *space, size_t input)
 {
     const struct input_place *p = &inputs[input].place;
@@ -122,7 +122,7 @@ void idle_keys_add(const struct space *space, struct buffer *out)
     buffer_free(&sql);
 }
 
-/* All that a prediction is made from is what `predicted_memory` reads. */
+/* `predicted_memory` reads every key that predictions use. */
 bool key_is_read(const struct space *space, size_t key)
 {
     const struct names *n = &space->names;

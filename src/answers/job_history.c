@@ -7,7 +7,7 @@
 #include "store/imports.h"
 #include "util/parse.h"
 
-/* What would have another answer. Of a pruned one its witness tells; of what was measured elsewhere nothing is said. */
+/* Says what would change the outcome. Not for a pruned job, whose witness says it, nor for one measured elsewhere. */
 static void add_change(const char *state, const char *failure, struct buffer *out)
 {
     if (strcmp(state, "ok") == 0)
@@ -26,7 +26,7 @@ static void add_change(const char *state, const char *failure, struct buffer *ou
         buffer_add_text(out, "    it waits for its turn; `run` starts it\n");
 }
 
-/* Columns 2 to 5, and 7: number, failure or state, message, duration_ms (NULL: not known), where else it was done. */
+/* Columns 2 to 5 and 7: number, failure or state, message, duration_ms (NULL: unknown), where else it was measured. */
 static void add_attempt(const struct stmt *s, struct buffer *out)
 {
     char duration[32];
@@ -83,7 +83,7 @@ static int add_attempts(struct db *db, const struct hash128 *key, struct buffer 
     return rc;
 }
 
-/* The job that ran out of device memory and needs no more, with the keys in which it differs. */
+/* Adds the job that ran out of device memory although it needs no more, with the keys in which it differs. */
 static int add_witness(struct db *db, const struct hash128 *key, struct buffer *out, struct error *e)
 {
     static const char sql[] =
@@ -112,7 +112,7 @@ static int add_witness(struct db *db, const struct hash128 *key, struct buffer *
     return rc < 0 ? -1 : 0;
 }
 
-/* Which search chose it, and why then. */
+/* Adds the searches that chose it, and why. */
 static int add_trials(struct db *db, const struct hash128 *key, struct buffer *out, struct error *e)
 {
     struct stmt *s = NULL;

@@ -6,8 +6,9 @@
 #include "util/buffer.h"
 #include "util/hash.h"
 
-/* Appends to a line that names the job how it stands, then a line each for its attempts, for what would have another
- * outcome, for the witness that it was pruned by, and for the searches that chose it. `db` may be NULL: none yet. */
+/* Completes a line that names the job with its state, then adds a line for each attempt, for what would change its
+ * outcome, for the witness by which it was pruned, and for the searches that chose it. `db` may be NULL if there is
+ * none yet. */
 int job_history_add(struct db *db, const struct hash128 *key, struct buffer *out, struct error *e);
 
 #endif

@@ -17,10 +17,10 @@ struct frontier_line {
     char *rest;                      /* the combination without the key */
     double largest_ok, smallest_oom; /* NaN: none */
     double usable, bytes_at_largest;
-    struct points predicted, measured; /* memory by size */
+    struct points predicted, measured; /* memory over size */
 };
 
-/* Splits "a=1 key=4 b=2" into the rest and the value; false when the key is not among what differs. */
+/* Splits "a=1 key=4 b=2" into the value and the rest; false if the words do not have the key. */
 static bool split_words(const char *words, const char *key, struct buffer *rest, double *value)
 {
     bool found = false;
@@ -87,7 +87,7 @@ static void add_size(struct buffer *out, double value)
         buffer_printf(out, "  %9g", value);
 }
 
-/* a + b · size through what was measured, where that is two points or more, else through what is predicted. */
+/* Fits a + b · size to the measurements if there are two or more, else to the predictions. */
 static bool fit_line(const struct frontier_line *f, struct memory_line *line)
 {
     const struct points *p = f->measured.count >= 2 ? &f->measured : &f->predicted;

@@ -39,7 +39,7 @@ struct prediction_report {
     struct residual *residuals;
     size_t residual_count;
     struct memory_frontier frontier;
-    int64_t ok, oom, lost[SHARES], avoided[SHARES]; /* of jobs with an outcome and a prediction before */
+    int64_t ok, oom, lost[SHARES], avoided[SHARES]; /* of jobs with an outcome that were predicted before */
     int64_t audits_ok, audits_oom;
 };
 
@@ -78,7 +78,7 @@ static void add_bytes(struct buffer *b, double bytes)
     buffer_add_text(b, format_size_bytes((int64_t)bytes, text, sizeof text));
 }
 
-/* No normal distribution is known to its far ends. */
+/* A normal distribution is not reliable far out in its tails. */
 static void add_probability(struct buffer *b, const char *verdict, double percent)
 {
     bool is_low = percent<0.1, is_high = percent> 99.9;
@@ -142,7 +142,7 @@ static void note_kind(struct prediction_report *r, const struct prediction *p)
         r->kinds[i].by_evidence[q] |= p->by_evidence[q];
 }
 
-/* Of all listed kinds of a framework; false: none has its interval from comparisons. */
+/* Collects the features of all listed kinds of a framework; false if none has its interval from comparisons. */
 static bool find_features(const struct prediction_report *r, const char *framework, enum predicted_quantity q,
                           feature_set *out)
 {
@@ -164,7 +164,7 @@ static bool is_first_of_framework(const struct prediction_report *r, size_t kind
     return true;
 }
 
-/* Once for each quantity and framework, with what is unusual about any of its plans. */
+/* Once for each quantity and framework, with the features of any of its plans. */
 static void add_evidence(const struct prediction_report *r, struct buffer *out)
 {
     static const char *const words[PREDICTED_QUANTITIES] = {"memory", "time"};
@@ -281,7 +281,7 @@ static int add_calibration(void *context, const struct calibration_row *row, str
 
 static void note_outcome(struct prediction_report *r, const struct predicted_row *row)
 {
-    /* What a witness pruned is known to run out of memory. */
+    /* A job pruned by a witness would run out of memory. */
     bool ok = strcmp(row->state, "ok") == 0,
          oom = strcmp(row->failure, "oom") == 0 || strcmp(row->state, "pruned") == 0;
     double usable = row->prediction->usable_bytes;
@@ -329,7 +329,7 @@ static int add_quantity(struct db *db, const char *quantity, struct buffer *out,
     return rc;
 }
 
-/* Wilson's interval, 95 %. */
+/* With Wilson's 95 % interval. */
 static void add_audit(const struct prediction_report *r, struct buffer *out)
 {
     double n = (double)(r->audits_ok + r->audits_oom), z = 1.959964;
@@ -410,7 +410,7 @@ static void add_weights(struct buffer *out, const char *json, const char *const 
 
 struct profile_text {
     struct buffer *out;
-    char *place; /* the one that was written last */
+    char *place; /* the last one written */
 };
 
 static int add_to_profile(void *context, const struct calibration_row *row, struct error *e)

@@ -10,9 +10,9 @@
 
 struct prediction_table {
     struct space *space; /* borrowed */
-    int end;             /* of its fields: FIELD_PLACE or FIELD_DERIVED */
+    int end;             /* end of its fields: FIELD_PLACE or FIELD_DERIVED */
     struct db *db;
-    struct stmt *insert, *json[SECTION_COUNT]; /* the latter of the space's database */
+    struct stmt *insert, *json[SECTION_COUNT]; /* `json` belongs to the space's database */
     int64_t rows;
 };
 
@@ -26,7 +26,7 @@ static bool is_field(const struct prediction_table *t, const char *name)
     return false;
 }
 
-/* Bare where nothing else is called so. The caller's. */
+/* The key's name, qualified by its section if it is ambiguous. The caller frees it. */
 static char *title_of(const struct prediction_table *t, const struct key *key)
 {
     const struct names *n = &t->space->names;
@@ -134,7 +134,7 @@ static void add_title(struct buffer *b, const char *title)
     buffer_printf(b, "%s%s", b->length ? "," : "", title);
 }
 
-/* Nothing is, of what is scaled. */
+/* Scaled plans have no measurements. */
 static bool is_measured(int field)
 {
     return field == FIELD_STATE || field == FIELD_MEASURED_MEMORY || field == FIELD_MEASURED_TIME;
@@ -189,7 +189,7 @@ static void bind_figure(struct stmt *s, enum prediction_column first, const stru
     bind_number(s, first + 2, x->high);
 }
 
-/* 0, NaN: none. */
+/* 0 and NaN mean none. */
 static void bind_count(struct stmt *s, enum prediction_column field, double count)
 {
     if (count > 0)
@@ -198,8 +198,8 @@ static void bind_count(struct stmt *s, enum prediction_column field, double coun
         stmt_bind_null(s, (int)field + 1);
 }
 
-/* NULL: the columns are not asked for, or nothing is predicted. The intervals of scaled plans go over those of the
- * prediction. */
+/* `plan` is NULL if the columns are not requested or nothing is predicted. Intervals of scaled plans replace those of
+ * the prediction. */
 static void bind_scaled(struct stmt *s, const struct scaled_plan *plan)
 {
     static const struct scaled_figure unknown = {NAN, NAN, NAN};
@@ -238,7 +238,7 @@ static int bind_sections(struct prediction_table *t, const struct match *m, stru
     return 0;
 }
 
-/* Units say whose memory it is: of what is predicted by the first combination that has a prediction. */
+/* Units say whose memory it is; for predictions, that of the first row. */
 static int define_units(struct prediction_table *t, const struct predicted_row *row, struct error *e)
 {
     const char *predicted_of = row->predicted_memory_of;

@@ -8,7 +8,7 @@
 #include "results/json.h"
 #include "util/memory.h"
 
-/* A number of a result that is summarised. */
+/* Summarised numbers of a result. */
 enum measure {
     TRIALS,
     FAILED,
@@ -19,7 +19,7 @@ enum measure {
     MEASURE_COUNT = FIRST_SLOWDOWN + REPLAY_MARKS
 };
 
-/* Stages against all keys at once. */
+/* The staged search compared with one of all keys at once. */
 struct joint_results {
     const char *strategy;
     double *losses; /* groups × seeds */
@@ -31,14 +31,14 @@ struct strategy_results {
     size_t joint_count;
     double *values[MEASURE_COUNT]; /* groups × seeds; NAN: no such search */
     size_t arrived, searches;
-    int64_t slowest_us; /* decision */
+    int64_t slowest_us; /* slowest decision */
 };
 
 struct replay_report {
     const struct replay_source *source;
     const struct replay_group *groups;
     size_t seeds;
-    size_t ok, failed, hopeless; /* candidates; groups without an ok one */
+    size_t ok, failed, hopeless; /* candidates; groups without a successful one */
     struct strategy_results *strategies;
     size_t count;
 };
@@ -144,7 +144,7 @@ void replay_report_withdraw(struct replay_report *r)
     release(&r->strategies[--r->count]);
 }
 
-/* Of one group, or of all with SIZE_MAX. */
+/* For one group, or for all with SIZE_MAX. */
 static struct replay_statistics summary(const struct replay_report *r, const struct strategy_results *s, enum measure m,
                                         size_t group)
 {
@@ -235,7 +235,7 @@ static int64_t winner_of(const struct replay_report *r, size_t group)
     return r->source->set.job_ids[g->members[g->winner]];
 }
 
-/* What is to be found in each. */
+/* The best configuration of each group. */
 static void add_winners(const struct replay_report *r, struct buffer *out)
 {
     buffer_printf(out, "\n| group | best %s | job |\n|---|---|---|\n", r->source->objective);

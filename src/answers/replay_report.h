@@ -1,4 +1,4 @@
-/* The results of replays: per strategy, over all groups and seeds, as text (a Markdown table) and as JSON. */
+/* The results of replays for each strategy, over all groups and seeds, as text (a Markdown table) and as JSON. */
 #ifndef MESHSWEEP_ANSWERS_REPLAY_REPORT_H
 #define MESHSWEEP_ANSWERS_REPLAY_REPORT_H
 
@@ -7,29 +7,29 @@
 
 struct replay_report;
 
-/* Both are borrowed and outlive it. */
+/* `source` and `groups` are borrowed and must outlive the report. */
 struct replay_report *replay_report_create(const struct replay_source *source, const struct replay_group *groups,
                                            size_t seeds);
 void replay_report_free(struct replay_report *r);
 
 bool replay_report_any_runnable(const struct replay_report *r);
 
-/* A strategy's results follow; the name is borrowed. */
+/* Begins the results of a strategy; the name is borrowed. */
 void replay_report_begin(struct replay_report *r, const char *strategy);
 void replay_report_add(struct replay_report *r, size_t group, size_t seed, const struct replay_result *result);
 
-/* The share by which it found worse than `strategy` did among all keys at once with as many trials. A second one of the
- * same search is no other. */
+/* Adds the relative loss against `strategy`, which searched all keys at once with as many trials. It may be added again
+ * for the same search: the result is the same. */
 void replay_report_add_joint(struct replay_report *r, const char *strategy, size_t group, size_t seed, double loss);
 
-/* Processor time that one decision took, with what had to be learned from the outcome before it. */
+/* Adds the processor time of one decision, including what was learned from the outcome before it. */
 void replay_report_decision(struct replay_report *r, int64_t us);
 
-/* The strategy begun last is left out. */
+/* Removes the strategy begun last. */
 void replay_report_withdraw(struct replay_report *r);
 
-/* With `groups`, and where [sweep] group_by lists some, a row for each group of each strategy too, and a table of the
- * best of each. */
+/* Appends the table. With `groups`, or if [sweep] group_by lists some, it also has a row for each strategy and group,
+ * and a table of the best of each group follows. */
 void replay_report_text(const struct replay_report *r, bool groups, struct buffer *out);
 
 struct cJSON;

@@ -77,7 +77,7 @@ static bool has_any_there(const struct scaled_plans *p, size_t first, size_t end
     return first < end;
 }
 
-/* Of plans of one work: those from `first` to `end`. */
+/* Lists the plans of one work, from `first` to `end`. */
 static void list_plans(const struct scaled_plans *p, size_t first, size_t end, size_t most, struct buffer *out)
 {
     size_t shown = 0, more = 0;
@@ -96,7 +96,7 @@ static void list_plans(const struct scaled_plans *p, size_t first, size_t end, s
         buffer_printf(out, "… and %zu more; --all shows them\n", more);
 }
 
-/* On the most devices that there are here. */
+/* The best plan on the largest number of devices here. */
 static const struct scaled_plan *best_here(const struct scaled_plans *p, size_t first, size_t end)
 {
     const struct scaled_plan *best = NULL;
@@ -148,7 +148,7 @@ static void count_plans(const struct scaled_plans *p, struct buffer *out)
         buffer_printf(out, "nothing can be predicted for %" PRId64 " combinations there\n", p->without);
 }
 
-/* The plan there on the most devices; NULL: there is none. */
+/* A plan on the largest number of devices there; NULL if there is none. */
 static const struct scaled_plan *largest(const struct scaled_plans *p)
 {
     const struct scaled_plan *found = NULL;

@@ -1,4 +1,4 @@
-/* A job that is asked for becomes a trial of the search of whoever asks. */
+/* Makes a job a trial of the search of the client that asks for it. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -56,7 +56,7 @@ int proposals_accept(const struct proposal_place *place, const struct acceptance
     int64_t search_id, sequence, trial_id;
     if (proposals_find_trial(place, a->job_id, &trial_id, e) < 0)
         return -1;
-    /* Asked for again after whoever asked was ended: the same trial. */
+    /* The job is asked for again after the previous client ended: the same trial. */
     if (trial_id)
         return proposals_add_trial(place, trial_id, asked, e);
     if (proposals_open_search(place, a->by, &search_id, &sequence, e) < 0)

@@ -1,6 +1,6 @@
-/* The next jobs as the sweep's own strategy ([search]) decides. Its trials are those of a search whose proposer is the
- * strategy; it is repeated from them each time. What it decides on are configurations: of each the first replicate is
- * given, then, where that is ok, the others, before anything new; the strategy is told their mean. */
+/* Chooses the next jobs by the sweep's own strategy ([search]). Its trials belong to a search whose proposer is the
+ * strategy, and the strategy is replayed from them on each call. It decides on configurations: the first replicate of
+ * each is given out, then, if that is ok, the others, before anything new. The strategy is told their mean. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +15,8 @@ struct deciding {
     struct candidate_set set;
     struct search *search;
     int64_t search_id;
-    bool *is_own;       /* by candidate: a trial of this search */
-    int64_t *last_told; /* by candidate: the last sequence number at which it or a replicate of it was told */
+    bool *is_own;       /* by candidate: whether it is a trial of this search */
+    int64_t *last_told; /* by candidate: the last sequence number at which it or a replicate was told */
     struct candidate_replicate **due;
     size_t due_count;
 };
@@ -58,7 +58,7 @@ static int add_replicates(struct deciding *d, size_t candidate, struct job_outco
     return replicates_add(&query, candidate, o, waits, e);
 }
 
-/* A trial's row is of the first replicate alone: the strategy is told when the last one is. */
+/* The trial belongs to the first replicate, but the strategy is told when the last one is. */
 static int complete(void *context, struct trial_row *row, struct error *e)
 {
     struct deciding *d = context;
@@ -93,7 +93,7 @@ static int give_due(struct deciding *d, size_t wanted, cJSON *asked, size_t *giv
 
 /* --- what the strategy knows --- */
 
-/* What has run without having been asked for here. */
+/* Tells the strategy what has run without being asked for here. */
 static int tell_known(void *context, const struct job_outcome *o, struct error *e)
 {
     struct deciding *d = context;
@@ -112,7 +112,7 @@ static int tell_known(void *context, const struct job_outcome *o, struct error *
     return 0;
 }
 
-/* What runs, or somebody else has been given. */
+/* Marks what is running or was given to other clients. */
 static int begin_others(struct deciding *d, struct error *e)
 {
     struct stmt *s = NULL;

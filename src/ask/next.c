@@ -1,4 +1,4 @@
-/* The next jobs that nobody has asked for. */
+/* Asks for the next jobs that no client has asked for. */
 #include "ask/proposals.h"
 
 static int say_exhausted(const struct proposal_place *place, struct error *e)

@@ -11,14 +11,14 @@
 #include "util/memory.h"
 #include "util/parse.h"
 
-#define LOOKED_AT_MOST 10000 /* matches of one proposal */
+#define LOOKED_AT_MOST 10000 /* most matches of one proposal examined */
 #define PROPOSALS_MOST 10000
-#define DERIVED_TITLE "derived" /* beside the sections, of keys in documents */
+#define DERIVED_TITLE "derived" /* besides the sections, in documents */
 
-/* One proposal on its way. */
+/* A proposal being processed. */
 struct asked_for {
     const cJSON *given;
-    cJSON *keys; /* one object, by bare name or section.name */
+    cJSON *keys; /* one object, keys as name or section.name */
     const char *by, *why;
     char *condition; /* SQL over the keys */
 };
@@ -33,7 +33,7 @@ static void add_text(struct buffer *sql, const char *text)
     buffer_add_char(sql, '\'');
 }
 
-/* What is meant by 7 is the number or the text. */
+/* 7 matches the number or the text. */
 static void add_value(struct buffer *sql, const cJSON *value)
 {
     char *text = cJSON_IsString(value) ? xstrdup(value->valuestring) : cJSON_PrintUnformatted(value);
@@ -76,7 +76,7 @@ static int text_of(const cJSON *item, const char *name, const char **out, struct
     return 0;
 }
 
-/* The sections of a job's keys as documents have them; what is derived belongs to none. */
+/* The section of keys with that title in documents; derived keys have SECTION_COUNT. SIZE_MAX: no such title. */
 static size_t section_titled(const char *title)
 {
     size_t i = 0;
@@ -141,7 +141,7 @@ static int look_at_job(const struct proposal_place *place, int64_t id, struct jo
     return rc < 0 ? -1 : 0;
 }
 
-/* Of several jobs that a proposal leaves, the first of which nothing is known; else the first. */
+/* Of the jobs that match a proposal, the first that has not ended, is not pruned and is no trial; else the first. */
 static int find_job(const struct proposal_place *place, const struct expression *filter, struct job_found *out,
                     struct error *e)
 {
@@ -181,7 +181,7 @@ static int keep_values(void *context, int64_t rank, const char *values_json, str
     return 0;
 }
 
-/* The rule that is the first to exclude it; SIZE_MAX: none does. */
+/* The first rule that excludes it; SIZE_MAX: none. */
 static int find_rule(const struct proposal_place *place, const struct expression *filter, size_t *rule, char **values,
                      struct error *e)
 {
@@ -200,7 +200,7 @@ static int find_rule(const struct proposal_place *place, const struct expression
     return 0;
 }
 
-/* Which of the keys has no such value at all. The caller's. */
+/* Which of the keys has no such value in the sweep. The caller frees it. */
 static char *missing_value(const struct proposal_place *place, const struct asked_for *p)
 {
     for (const cJSON *item = p->keys ? p->keys->child : NULL; item; item = item->next) {
@@ -225,7 +225,7 @@ static char *missing_value(const struct proposal_place *place, const struct aske
     return xstrdup("no combination has all of these values");
 }
 
-/* How far a job is from what was proposed: keys that differ, then by what factors. */
+/* The distance of a job from the proposal: the number of keys that differ, then by what factors. */
 static void add_distance(const struct proposal_place *place, const cJSON *item, struct buffer *differ,
                          struct buffer *far)
 {
@@ -250,7 +250,7 @@ static void add_distance(const struct proposal_place *place, const cJSON *item, 
     buffer_free(&column);
 }
 
-/* The job of the sweep that is nearest; 0: there is none. */
+/* The nearest job of the sweep; 0: none. */
 static int find_nearest(const struct proposal_place *place, const struct asked_for *p, int64_t *id, struct error *e)
 {
     struct buffer sql = BUFFER_INIT, differ = BUFFER_INIT, far = BUFFER_INIT;
@@ -276,7 +276,7 @@ static int find_nearest(const struct proposal_place *place, const struct asked_f
     return rc < 0 ? -1 : 0;
 }
 
-/* All its keys, so that it can be proposed as it is. */
+/* Adds all its keys, so that it can be proposed as it is. */
 static int add_nearest(const struct proposal_place *place, const struct asked_for *p, cJSON *refused, struct error *e)
 {
     int64_t id = 0;
@@ -291,7 +291,7 @@ static int add_nearest(const struct proposal_place *place, const struct asked_fo
     return json_add_keys(nearest, place->db, id, e);
 }
 
-/* Those that the sweep knows, by section. */
+/* Adds the keys that the sweep has, by section. */
 static void add_proposed_keys(const struct proposal_place *place, const struct asked_for *p, cJSON *refused)
 {
     const struct names *names = &place->space->names;

@@ -13,7 +13,7 @@
 #include "util/memory.h"
 #include "util/suggest.h"
 
-/* One result on its way. */
+/* A result being processed. */
 struct told {
     int64_t trial_id, job_id;
     const char *failure, *message;
@@ -35,7 +35,7 @@ static int number_of(const cJSON *item, const char *name, int64_t *out, struct e
     return 0;
 }
 
-/* The job that is named by its number or its key. */
+/* Finds the job named by its number or key. */
 static int find_named(const struct proposal_place *place, const cJSON *item, int64_t *job, struct error *e)
 {
     const cJSON *key = cJSON_GetObjectItemCaseSensitive(item, "key");

@@ -62,7 +62,7 @@ static int check_unit(struct db *before, const struct before_after *b, struct er
 
 /* --- the groups --- */
 
-/* The jobs of now with their groups. */
+/* The later jobs, with their groups. */
 struct membership {
     int64_t *jobs; /* ascending */
     size_t *groups, count;
@@ -123,11 +123,11 @@ static size_t group_of(const struct membership *m, int64_t job)
 
 /* --- the jobs --- */
 
-/* One database's jobs in the order of their keys, a row per successful attempt. */
+/* One database's jobs in key order, a row per successful attempt. */
 struct side {
     struct stmt *rows;
     bool has_row;
-    /* the job at hand */
+    /* the current job */
     bool has_job, ok, breaches;
     unsigned char key[KEY_BYTES];
     int64_t id;
@@ -190,7 +190,7 @@ static void add_common(struct before_after *b, const struct side *before, const 
     }
 }
 
-/* Both are in the order of their keys. */
+/* Both are in key order. */
 static int join_sides(struct side *before, struct side *now, const struct membership *m, struct before_after *b,
                       struct error *e)
 {
@@ -294,7 +294,7 @@ int before_after_read(struct db *before, struct db *now, const struct before_aft
                       struct before_after *out, struct error *e)
 {
     struct before_after b = {0};
-    /* One transaction in each: runners may be at work. */
+    /* One transaction per database, because runners may be at work. */
     if (db_read_begin(before, e) < 0)
         return -1;
     int rc = db_read_begin(now, e);

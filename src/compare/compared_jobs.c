@@ -78,7 +78,7 @@ struct compared_identity compared_spec_identity(const struct compared_jobs *jobs
 
 /* --- specs --- */
 
-/* Its place in the section, or SIZE_MAX. */
+/* Its index in the section, or SIZE_MAX. */
 static size_t find_spec(const struct compared_section *s, int64_t id)
 {
     size_t from = 0, to = s->spec_count;
@@ -109,7 +109,7 @@ static int read_ids(struct db *db, enum compared_kind kind, struct compared_sect
     return rc;
 }
 
-/* Specs have their keys in one order: the one after the last is the one that is sought, mostly. */
+/* Specs have their keys in the same order, so the next key is usually the one after the last. */
 static struct compared_key *find_key(struct compared_section *s, const char *name, size_t *last)
 {
     for (size_t i = 0; i < s->key_count; i++) {
@@ -154,7 +154,7 @@ static int read_keys(struct db *db, enum compared_kind kind, struct compared_job
 
 static void count_values(struct compared_jobs *all)
 {
-    const void **seen = xcalloc(all->texts.count + 1, sizeof *seen); /* by which key last */
+    const void **seen = xcalloc(all->texts.count + 1, sizeof *seen); /* the key that last had the value */
     for (enum compared_kind kind = 0; kind < COMPARED_SECTIONS; kind++)
         for (size_t k = 0; k < all->sections[kind].key_count; k++) {
             struct compared_key *key = &all->sections[kind].keys[k];

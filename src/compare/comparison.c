@@ -31,7 +31,7 @@ static size_t most_pairs(const struct comparison *c)
     return most;
 }
 
-/* Of what was freed all that adds no pairs is not. */
+/* Fixes again each freed key that adds no pairs. */
 static int fix_needless(struct work *w, struct error *e)
 {
     struct string_list all = w->out->free;
@@ -54,7 +54,7 @@ static int fix_needless(struct work *w, struct error *e)
     return rc;
 }
 
-/* Where a key cannot be changed alone, keys that must follow it may. */
+/* If a key cannot be changed alone, keys that must follow it are freed. */
 static int find_free(struct db *db, struct work *w, struct error *e)
 {
     size_t alone = most_pairs(w->out);
@@ -73,7 +73,7 @@ static int find_free(struct db *db, struct work *w, struct error *e)
     return rc == 0 && tried ? measure(w, e) : rc;
 }
 
-/* By one job: all have the same keys, but for those of blocks of one section. */
+/* Looks at one job, because all have the same keys, apart from those of blocks of one section. */
 static int read_batch(struct db *db, struct comparison *c, struct error *e)
 {
     int64_t found;
@@ -103,7 +103,7 @@ static int compare(struct db *db, struct compared_jobs *jobs, struct work *w, st
     return read_batch(db, w->out, e);
 }
 
-/* With jobs of its own where the request brings none. */
+/* Reads the jobs if the request brings none. */
 static int read_and_compare(struct db *db, struct work *w, struct error *e)
 {
     struct compared_jobs own = {0};
@@ -122,7 +122,7 @@ int comparison_read(struct db *db, const struct comparison_request *request, str
 {
     struct comparison c = {0};
     struct work w = {.request = request, .out = &c};
-    /* One transaction: a runner may be at work. */
+    /* One transaction, because a runner may be at work. */
     if (db_read_begin(db, e) < 0)
         return -1;
     int rc = read_and_compare(db, &w, e);

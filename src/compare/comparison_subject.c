@@ -9,7 +9,7 @@
 #include "util/memory.h"
 #include "util/suggest.h"
 
-/* Names of keys, as far as they go. */
+/* Reports an unknown key, with similar or existing names. */
 static int unknown_key(struct db *db, const char *key, struct error *e)
 {
     struct stmt *s = NULL;
@@ -58,7 +58,7 @@ static int refuse_derived(struct db *db, const char *key, struct error *e)
                    : unknown_key(db, key, e);
 }
 
-/* Among all specs that the database has, where no job of the current sweep has the key. */
+/* Looks in all specs of the database if no job of the current sweep has the key. */
 static int find_in_specs(struct db *db, const char *key, const char *section, struct comparison *out, struct error *e)
 {
     struct stmt *s = NULL;
@@ -78,7 +78,7 @@ static int find_in_specs(struct db *db, const char *key, const char *section, st
     return rc;
 }
 
-/* Of sections that have the key, the one where it has the most values, of these the first by name. */
+/* Of the sections that have the key, the one where it has the most values; if equal, the first by name. */
 static enum compared_kind section_with(const struct compared_jobs *jobs, const char *key)
 {
     enum compared_kind best = COMPARED_SECTIONS;
@@ -170,7 +170,7 @@ static int check_free(struct db *db, const struct comparison_request *r, const s
     return known ? 0 : error_set(e, ERROR_USAGE, "--free %s: no such key", key);
 }
 
-/* What --free names. A derived key is free with what it comes from: it need not be taken away. */
+/* Reads the keys of --free. A derived key is free along with those that it comes from, so it need not be removed. */
 static int read_free(struct db *db, const struct comparison_request *r, bool has_direction, struct comparison *out,
                      struct error *e)
 {

@@ -6,10 +6,10 @@
 #include "compare/comparison.h"
 
 struct comparison_subject {
-    bool has_direction, maximise; /* of what differs in free keys alone, which one stands for all */
+    bool has_direction, maximise; /* which of the jobs that differ in free keys alone represents them */
 };
 
-/* Fills the names in `out`, which is the caller's whatever is returned; fails as comparison_read() does. `metric`: NULL
+/* Fills in the names of `out`, which the caller frees in any case; fails like comparison_read(). `metric` may be NULL
  * for the objective. */
 int comparison_subject_metric(struct db *db, const char *metric, struct comparison *out,
                               struct comparison_subject *subject, struct error *e);

@@ -31,8 +31,8 @@ static const struct derived *find_derived(const struct sweep *s, const char *nam
     return NULL;
 }
 
-/* Adds the words of an expression that may be keys, without their sections; a derived key's are those that it comes
- * from. Texts in quotes are values. */
+/* Adds the words of an expression that may be keys, without their sections, and for a derived key also those of its own
+ * expression. Quoted texts are values. */
 static void add_words(const struct sweep *s, const char *expression, int depth, struct string_list *out)
 {
     for (const char *p = expression; p && *p;) {
@@ -62,7 +62,7 @@ static const char *bare(const char *key)
     return dot ? dot + 1 : key;
 }
 
-/* All words of an expression that reads the key. */
+/* Adds all words of an expression that reads the key. */
 static void add_expression(const struct sweep *s, const char *expression, const char *key, struct string_list *out)
 {
     struct string_list words = STRING_LIST_INIT;
@@ -108,8 +108,8 @@ static int by_name(const void *a, const void *b)
     return x_micro != y_micro ? y_micro - x_micro : strcmp(x, y);
 }
 
-/* The keys that specs have with several values. The micro-batch comes first: it is what stays equal rather than others
- * where either would do, for it changes most what a step does. */
+/* The keys with several values. The micro-batch comes first: it affects a step most, so if either of two keys could
+ * stay equal, it should. */
 static void find_swept(const struct compared_jobs *jobs, const char *key, struct string_list *out)
 {
     for (enum compared_kind kind = 0; kind < COMPARED_SECTIONS; kind++)
@@ -123,7 +123,7 @@ static void find_swept(const struct compared_jobs *jobs, const char *key, struct
         qsort(out->items, out->count, sizeof *out->items, by_name);
 }
 
-/* What follows a key may have followers of its own. `found` says which of `swept` are connected. */
+/* Keys that follow `key` may have followers of their own. `found` marks which of `swept` are connected. */
 static void find_followers(const struct sweep *s, const char *key, const struct string_list *swept, bool *found)
 {
     struct string_list words = STRING_LIST_INIT;

@@ -7,22 +7,22 @@
 #include "util/buffer.h"
 #include "util/memory.h"
 
-/* A job where it stands among others. */
+/* A job and what it is matched by. */
 struct placed {
-    struct compared_identity rest; /* all but the key, and what is free */
-    struct compared_identity kept; /* all but the key, where anything is free */
-    uint32_t value;                /* its place among the values */
+    struct compared_identity rest; /* identity without the key and the free keys */
+    struct compared_identity kept; /* identity without the key; set if there are free keys */
+    uint32_t value;                /* index of its value */
     const struct compared_job *job;
 };
 
-/* The jobs of one group with one value, and with free keys one value of each of them: more than one where only labels
- * and replicate keys tell them apart. */
+/* The jobs of one group with one value of the key and of each free key. There are several only if they differ in labels
+ * or replicate keys alone. */
 struct value_side {
     uint32_t value;
     enum compared_state state;
-    int64_t job; /* the first */
+    int64_t job; /* the first of them */
     double sum;
-    size_t count; /* in the sum */
+    size_t count; /* values in the sum */
 };
 
 struct pairing {
@@ -31,12 +31,12 @@ struct pairing {
     struct comparison *out;
     bool maximise;
     enum compared_kind section;
-    const uint32_t *values_of; /* by spec of the section: the number of its value's text + 1; NULL: no such key */
+    const uint32_t *values_of; /* by spec of the section: 1 + the number of its value's text; NULL: no such key */
     struct string_list values;
-    uint32_t *places; /* by number of text: its place among the values */
+    uint32_t *places; /* by text number: index of the value */
     struct placed *placed;
     size_t placed_count;
-    struct value_side *sides; /* of the group at hand: one per value, in their order */
+    struct value_side *sides; /* of the current group: one per value, in order */
     size_t side_count;
 };
 
@@ -48,7 +48,7 @@ static const uint32_t *find_values(const struct compared_section *s, const char 
     return k ? k->values : key ? NULL : s->labels;
 }
 
-/* The number of its value's text + 1; 0: it has none. */
+/* 1 + the number of its value's text; 0: it has none. */
 static uint32_t value_of(const struct pairing *p, const struct compared_job *job)
 {
     const size_t spec = job->specs[p->section];
@@ -96,7 +96,7 @@ static void add_pair(struct comparison *c, const char *a, const char *b)
     c->pairs[c->count++] = (struct comparison_pair){.a = xstrdup(a), .b = xstrdup(b)};
 }
 
-/* Of more values only neighbours are compared. */
+/* With more values, each is compared only with the next. */
 static bool has_neighbours_only(const struct pairing *p)
 {
     return p->values.count > COMPARISON_VALUES;
@@ -121,8 +121,8 @@ static int choose_pairs(struct pairing *p, struct error *e)
     return 0;
 }
 
-/* The pair of two values, of which the first comes first; SIZE_MAX: they are none. `*swapped`: asked for the other way
- * round. */
+/* Index of the pair of two values, of which `first` comes first; SIZE_MAX if there is none. `*swapped` is set if it was
+ * requested the other way round. */
 static size_t pair_of(const struct pairing *p, size_t first, size_t second, bool *swapped)
 {
     const size_t n = p->values.count;
@@ -188,8 +188,7 @@ static void count_group(struct pairing *p)
 
 /* --- groups --- */
 
-/* Whether `a` stands for a value rather than `b`: what is ok before what is not, of those the better, of equals the
- * first. */
+/* Whether `a` rather than `b` represents a value: ok before not ok, then the better, then the first. */
 static bool stands_before(const struct pairing *p, const struct value_side *a, const struct value_side *b)
 {
     if (a->state != b->state)
@@ -273,8 +272,8 @@ static bool is_free(const struct comparison *c, enum compared_kind kind, const c
     return false;
 }
 
-/* By spec of a section, what has to be equal of it. Where nothing is left out of one, that is the spec itself: those
- * that differ in labels alone are different then. The caller frees it. */
+/* By spec of a section, the identity that must be equal. If nothing is removed from a section, that is the spec itself,
+ * so that specs that differ in labels alone are different. The caller frees it. */
 static struct compared_identity *identities(const struct pairing *p, enum compared_kind kind, bool without_free)
 {
     const struct compared_section *s = &p->jobs->sections[kind];

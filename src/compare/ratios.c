@@ -8,11 +8,11 @@
 #include "util/quantile.h"
 #include "util/rng.h"
 
-/* Enough for two digits of an interval's ends; large samples need fewer, for their ends vary less. */
+/* Enough for two digits of the interval's ends. Large samples need fewer, because their ends vary less. */
 #define RESAMPLES_MOST 2000
 #define RESAMPLES_LEAST 500
 #define DRAWS_MOST 200000
-#define RESAMPLED_MOST 400 /* of more ratios the limit is as good */
+#define RESAMPLED_MOST 400 /* with more ratios the limit is as good */
 
 /* The median of a sample given by how often each value was drawn. */
 static double drawn_median(const double *sorted, const unsigned *times, size_t count)
@@ -50,8 +50,8 @@ static void bootstrap(const double *sorted, size_t count, uint64_t seed, struct 
     free(times);
 }
 
-/* The bootstrap's median is a value whose place in the order is that of a binomial count (Efron 1979, section 3): with
- * many values normal around the middle, with a deviation of half the root of their number. */
+/* The rank of the bootstrap's median follows a binomial count (Efron 1979, section 3). For many values it is normal
+ * around the middle, with a standard deviation of half the square root of their number. */
 static void bootstrap_limit(const double *sorted, size_t count, struct ratio_summary *out)
 {
     double half = 1.96 * sqrt((double)count) / 2 / (double)(count - 1);

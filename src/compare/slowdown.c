@@ -4,7 +4,7 @@
 
 #include "util/quantile.h"
 
-#define REPEATS_MOST 100000 /* more are not worth naming */
+#define REPEATS_MOST 100000 /* larger numbers are not reported */
 
 void slowdown_add_run(struct slowdown_runs *r, double cost)
 {
@@ -14,19 +14,19 @@ void slowdown_add_run(struct slowdown_runs *r, double cost)
     r->squares += distance * (log(cost) - r->mean);
 }
 
-/* How sure a mean is. */
+/* The uncertainty of a mean. */
 struct spread {
-    double error;    /* its standard error */
-    int64_t freedom; /* 0: unknown */
+    double error;    /* standard error */
+    int64_t freedom; /* degrees of freedom; 0: unknown */
 };
 
-/* The repeats of a job on each side that are worth as much as what there is of it. */
+/* The number of repeats on each side that is worth as much as those of the job: their harmonic mean. */
 static double worth(const struct slowdown_job *j)
 {
     return 2 / (1 / (double)j->before.count + 1 / (double)j->now.count);
 }
 
-/* By how much the runs of one job differ. */
+/* The spread of the runs of one job. */
 static struct spread spread_of_runs(const struct slowdown_job *jobs, size_t count)
 {
     double squares = 0, weight = 0;
@@ -39,7 +39,7 @@ static struct spread spread_of_runs(const struct slowdown_job *jobs, size_t coun
     return (struct spread){freedom ? sqrt(squares / (double)freedom * weight) / (double)count : NAN, freedom};
 }
 
-/* By how much the jobs' ratios differ, which holds what their runs do. */
+/* The spread of the jobs' ratios, which includes that of their runs. */
 static struct spread spread_of_jobs(const struct slowdown_job *jobs, size_t count, double mean)
 {
     double squares = 0;
@@ -49,15 +49,15 @@ static struct spread spread_of_jobs(const struct slowdown_job *jobs, size_t coun
     return (struct spread){sqrt(variance / (double)count), (int64_t)count - 1};
 }
 
-/* By how many standard errors the two ends of the interval lie from the mean, together. */
+/* The width of the interval in standard errors. */
 static double reach(int64_t freedom, size_t groups)
 {
     return student_quantile(1 - SLOWDOWN_FALSE_ALARMS / (double)groups, freedom) +
            student_quantile(1 - SLOWDOWN_MISSED, freedom);
 }
 
-/* The repeats with which the interval is too short to hold both 1 and the limit. More of them add degrees of freedom,
- * too: those of the runs. */
+/* The number of repeats at which the interval is too narrow to contain both 1 and the limit. More repeats also add
+ * degrees of freedom: those of the runs. */
 static int64_t repeats_wanted(const struct slowdown *s, struct spread spread, double limit, size_t groups)
 {
     if (!spread.freedom)

@@ -7,7 +7,7 @@
 #include "util/hash.h"
 #include "util/memory.h"
 
-/* Where the text stands, or the free place where it belongs. At most half of the places are taken. */
+/* The slot of the text, or the free slot where it belongs. At most half of the slots are used. */
 static size_t find(const struct texts *t, const char *text)
 {
     const struct hash128 hash = hash_bytes(text, strlen(text));

@@ -1,4 +1,4 @@
-/* Distinct texts, each with a number from 0 in the order in which they came. */
+/* Distinct texts, numbered from 0 in the order in which they were added. */
 #ifndef MESHSWEEP_COMPARE_TEXTS_H
 #define MESHSWEEP_COMPARE_TEXTS_H
 
@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 struct texts {
-    char **items; /* by number */
+    char **items; /* indexed by number */
     size_t count;
     uint32_t *places; /* open addressing: number + 1; 0: free */
     size_t room;      /* a power of two, or 0 */
@@ -17,7 +17,7 @@ struct texts {
         NULL, 0, NULL, 0                                                                                               \
     }
 
-/* The number of a text, which is copied where it is new. */
+/* The number of a text. A new text is copied. */
 uint32_t texts_number(struct texts *t, const char *text);
 void texts_free(struct texts *t);
 

@@ -37,7 +37,7 @@ static const struct setting_place {
 
 enum plugin_kind { PLUGIN_WHOLE = 1, PLUGIN_NUMBER, PLUGIN_TEXT, PLUGIN_FLAG, PLUGIN_PRECISION };
 
-/* What stands for a ds_config, where it belongs in one, and what is there by default (JSON; NULL: nothing). */
+/* Keys used instead of a ds_config, their paths in one, and their defaults (JSON; NULL: none). */
 static const struct plugin_key {
     const char *key, *path;
     enum plugin_kind kind;
@@ -54,7 +54,7 @@ static const struct plugin_key {
     {"mixed_precision", NULL, PLUGIN_PRECISION, NULL},
 };
 
-/* Training that no ds_config is for. */
+/* Kinds of training without a ds_config. */
 static const struct {
     const char *type, *hint;
 } others[] = {
@@ -92,7 +92,7 @@ static void set_string(struct json *config, const char *path, const char *value)
     buffer_free(&quoted);
 }
 
-/* utils/dataclasses.py, set_mixed_precision. False: there is none such in a ds_config. */
+/* utils/dataclasses.py, set_mixed_precision. False: a ds_config has no such precision. */
 static bool set_precision(struct json *config, const char *value)
 {
     if (strcmp(value, "fp16") == 0) {
@@ -113,7 +113,7 @@ static bool is_true(const char *value)
     return false;
 }
 
-/* A gradient_clipping of 0 is none to Accelerate. */
+/* Accelerate takes a gradient_clipping of 0 as none. */
 static bool set_plugin_number(struct json *config, const struct plugin_key *k, const char *value)
 {
     int64_t whole;
@@ -183,7 +183,7 @@ static int take(const struct config_source *s, const char *key, const char *valu
 
 /* --- YAML --- */
 
-/* Cuts blanks and, where it stands after a blank or at the beginning, a comment off the end of a line. */
+/* Cuts trailing blanks off a line, and a comment if it follows a blank or begins the line. */
 static void cut_end(char *line)
 {
     char quote = '\0';
@@ -201,7 +201,7 @@ static void cut_end(char *line)
     line[end] = '\0';
 }
 
-/* What stands after the colon, without its quotes. */
+/* The text after the colon, without its quotes. */
 static char *plain_value(char *text)
 {
     text += strspn(text, " ");
@@ -234,8 +234,8 @@ static int read_flow(struct config_source *s, char *text, struct error *e)
     return rc;
 }
 
-/* A line "key: value" of the top or of the section that `*section` names (the caller's); items of lists, and what is
- * deeper, say nothing that is asked here. */
+/* Reads a line "key: value" at the top level or in `*section`, which the caller frees. List items and deeper levels
+ * hold nothing that is needed here. */
 static int read_line(struct config_source *s, char *line, char **section, struct error *e)
 {
     char *whole = xstrdup(line), *name = NULL;
@@ -306,7 +306,7 @@ static int read_json(struct config_source *s, const char *text, struct error *e)
         rc = take_member(s, "", &root.children[i], e);
     for (size_t i = 0; i < LENGTH(plugin_keys); i++)
         json_text_remove(&root, plugin_keys[i].key);
-    /* Which is YAML, too. */
+    /* JSON is valid YAML. */
     json_text_add(&root, 2, &s->out->launch);
     buffer_add_char(&s->out->launch, '\n');
     json_text_free(&root);
@@ -352,7 +352,7 @@ bool accelerate_config_is_plugin(const struct accelerate_config *a)
     return !a->ds_config && a->distributed_type && strcmp(a->distributed_type, "DEEPSPEED") == 0;
 }
 
-/* Of a path only where it is used: utils/dataclasses.py, __post_init__. */
+/* Accelerate keeps a path only if it is used: utils/dataclasses.py, __post_init__. */
 static void drop_unused_path(struct json *config, const char *device_path, const char *nvme_path)
 {
     const struct json *device = json_text_find(config, device_path);

@@ -24,14 +24,14 @@ enum knob_kind {
     KNOB_TUNER
 };
 
-/* DeepSpeed's default, 3 to 5, leaves two samples to be compared by: the first is slowed down by being profiled. */
+/* DeepSpeed's default, 3 to 5, leaves two samples to compare: profiling slows down the first. */
 enum { STEPS_AFTER_START = 5 };
 
 #define AT(member) offsetof(struct autotuning, member)
 
-/* Those that are KNOB_IGNORED are known and change nothing here: where model information and metrics are written to is
- * seen to, and results are known by their content, so that none need be thrown away (the files of the tuner's tree are
- * written anew each time). */
+/* KNOB_IGNORED: accepted without effect. meshsweep decides where model information and metrics are written, and
+ * identifies results by their content, so that none need be thrown away (the files of the tuner's tree are rewritten
+ * each time). */
 static const struct knob {
     const char *name;
     enum knob_kind kind;
@@ -65,7 +65,7 @@ static const struct knob {
     {"overwrite", KNOB_IGNORED, 0, 0},
 };
 
-/* Old and new names of each; which way is better is the metric's own. */
+/* Old and new names of each; the metric itself defines which direction is better. */
 static const struct {
     const char *name, *metric;
     bool maximise;
@@ -128,7 +128,7 @@ static void set_numbers(const struct knob_source *p, const struct knob *k, const
         wrong(p, "a positive integer, or a list of different positive integers");
 }
 
-/* What DeepSpeed's tuner and the model-information job know of a model. */
+/* Facts about a model that DeepSpeed's tuner and the model-information job provide. */
 static const char *const facts[] = {"num_params",           "hidden_size", "num_layers", "activation_mem_per_gpu",
                                     "trainable_num_params", "gpu_mem",     "profile",    "rank"};
 enum { FACTS_ABOVE_0 = 6 };
@@ -251,7 +251,7 @@ static void read_member(const struct knob_source *p, struct autotuning *a)
         names[i] = knobs[i].name;
         if (strcmp(knobs[i].name, j->name) != 0)
             continue;
-        /* null is "not given" to DeepSpeed. */
+        /* DeepSpeed takes null as not given. */
         if (!json_text_is_null(j))
             set_knob(p, &knobs[i], a);
         return;

@@ -51,7 +51,7 @@ static int contradiction(const long long *n, long long ranks, struct error *e)
     return -1;
 }
 
-/* Fills in what follows from what is known; false when it would be no whole number. */
+/* Fills in what follows from the known numbers; false if it would not be an integer. */
 static bool infer(long long *n, long long ranks)
 {
     if (!n[TRAIN] && !n[MICRO])
@@ -67,7 +67,7 @@ static bool infer(long long *n, long long ranks)
     return n[TRAIN] == n[MICRO] * n[STEPS] * ranks && n[MICRO] > 0 && n[STEPS] > 0;
 }
 
-/* null is "not given" to DeepSpeed. */
+/* DeepSpeed takes null as not given. */
 static const struct json *given(const struct json *config, const char *key)
 {
     const struct json *found = json_text_find(config, key);
@@ -99,7 +99,7 @@ int batch_complete(struct json *config, long long ranks, bool resolve, struct er
         n[i] = known[i];
         kept |= is_auto && !resolve;
     }
-    /* What the job fills in itself is not guessed: with two known the third is checked all the same. */
+    /* Values that the job fills in itself are not guessed, but if two are known, the third is still checked. */
     if (kept && (known[TRAIN] == 0) + (known[MICRO] == 0) + (known[STEPS] == 0) > 1)
         return 0;
     if (!infer(n, ranks))

@@ -12,16 +12,16 @@
 /* Whether the key of a ds_config is one of the three. */
 bool batch_is_key(const char *key);
 
-/* Reports those of `config` that are neither a whole number above 0, "auto", null nor a list, which a tuner has
- * taken. */
+/* Reports each of the three in `config` that is not a positive integer, "auto", null or a list (taken by a tuner). */
 void batch_check(const struct json *config, const char *file, struct problems *problems);
 
-/* Ranks that work at different samples: derived.dp, a spec's dp, or all devices; per sequence_parallel_size. */
+/* Number of ranks that process different samples: derived.dp, a spec's dp, or all devices, divided by
+ * sequence_parallel_size. */
 long long batch_ranks(const struct json *specs);
 
-/* Puts in what is missing where it can be computed: from two the third, from the batch or the micro-batch alone with an
- * accumulation of 1. "auto" is unknown, and replaced only with `resolve`. Fails (ERROR_USAGE) when the three do not
- * agree, or the third would be no whole number. */
+/* Fills in missing numbers: the third from two, or, from the batch or micro-batch alone, with an accumulation of 1.
+ * "auto" counts as unknown and is replaced only if `resolve`. ERROR_USAGE if the three do not agree or the third would
+ * not be an integer. */
 int batch_complete(struct json *config, long long ranks, bool resolve, struct error *e);
 
 #endif

@@ -10,20 +10,20 @@
 #define STAGE(n) (1U << (n))
 #define HOST_BYTES_PER_PARAMETER 16 /* DeepSpeed stage_1_and_2.py: estimate_zero2_model_states_mem_needs, CPU offload */
 
-/* What an axis needs beside its release. */
+/* Requirements of an axis besides its release. */
 enum need {
     NEED_NOTHING = 0,
-    NEED_OPTIMIZER,     /* one of the ds_config's that DeepSpeed has a CPU version of, and no other word on offload */
-    NEED_PARAM_OFFLOAD, /* the same, and none on the offload of parameters */
-    NEED_CHECKPOINTING, /* the section says that the script uses DeepSpeed's */
+    NEED_OPTIMIZER,     /* the ds_config has an optimizer with a CPU version in DeepSpeed, and does not set offload */
+    NEED_PARAM_OFFLOAD, /* the same, and it does not set parameter offload */
+    NEED_CHECKPOINTING, /* the section says that the script uses DeepSpeed's checkpointing */
     NEED_MODEL_PARALLEL_CHECKPOINTING,
     NEED_COMPILING, /* the section says that the script compiles */
     NEED_TRAINER,
     NEED_HOSTS,
-    NEED_SEQUENCE, /* "auto" says that the script shares out sequences */
+    NEED_SEQUENCE, /* "auto" says that the script splits sequences */
 };
 
-/* In the order in which they are tried: a key that is written later differs sooner. NULL as values: default_values. */
+/* In the order of trial: the later a key is written, the sooner it varies. NULL values: default_values. */
 static const struct default_axis {
     const char *key, *values;
     unsigned stages;
@@ -65,7 +65,7 @@ static bool has_release(const struct default_space *d, const char *since)
 
 /* --- the script --- */
 
-/* Whether the script is given the flag, whichever of "-" and "_" it is written with. */
+/* Whether the script's arguments have the flag, spelled with "-" or "_". */
 static bool has_flag(const struct default_space *d, const char *key)
 {
     for (char *const *word = d->program; *word; word++) {
@@ -81,7 +81,7 @@ static bool has_flag(const struct default_space *d, const char *key)
     return false;
 }
 
-/* DeepSpeed steps on the host with its own optimizers alone. */
+/* DeepSpeed runs the optimizer step on the host only with its own optimizers. */
 static bool has_cpu_optimizer(const struct default_space *d)
 {
     static const char *const types[] = {"\"Adam\"", "\"AdamW\"", "\"adam\"", "\"adamw\"", "\"Adagrad\"", "\"adagrad\""};
@@ -102,7 +102,7 @@ static const struct json *path_in(const struct default_space *d, const char *sec
     return path && path->kind == JSON_SCALAR && path->text[0] == '"' ? path : NULL;
 }
 
-/* As JSON; NULL: the ds_config names none, or this machine, which runs the jobs, has none there. */
+/* As JSON. NULL if the ds_config names no path, or this machine runs the jobs and has no such path. */
 static const struct json *nvme_of(const struct default_space *d)
 {
     const struct json *path =
@@ -113,7 +113,7 @@ static const struct json *nvme_of(const struct default_space *d)
     return is_there ? path : NULL;
 }
 
-/* One number that holds for every cluster; 0: they differ. */
+/* The number if it is the same for every cluster; 0 if they differ. */
 static long long the_number(const struct json *j, long long otherwise)
 {
     long long n = otherwise;
@@ -174,7 +174,7 @@ static void add_devices(const struct default_space *d, int stage, struct buffer 
     buffer_printf(out, "[\"none\", \"cpu\"%s]", stage == 3 && nvme_of(d) ? ", \"nvme\"" : "");
 }
 
-/* Degrees that divide the devices of a host, within which sequences are best shared out. */
+/* Degrees that divide the devices of a host: sequences are best split within a host. */
 static void add_degrees(const struct default_space *d, struct buffer *out)
 {
     buffer_add_text(out, "[1");
@@ -196,7 +196,7 @@ static void add_values(const struct default_space *d, const struct default_axis 
         add_devices(d, stage, out);
 }
 
-/* Where one of the two sections has the path alone. */
+/* If only one of the two sections has the path. */
 static void add_nvme_path(const struct default_space *d, const char *section, struct buffer *out)
 {
     if (!path_in(d, section))

@@ -15,7 +15,7 @@ static void replace(char **word, char *with)
     *word = with;
 }
 
-/* Bytes of the flag at the beginning of `word`, up to "=" or the end; 0 when it is another. */
+/* Length of the flag at the beginning of `word`, up to "=" or the end; 0 if it is another flag. */
 static size_t flag_length(const char *word, const char *flag)
 {
     const char *p = word + strspn(word, "-");
@@ -35,13 +35,13 @@ bool ds_arguments_have(char *const *words, const char *flag)
     return *words != NULL;
 }
 
-/* Whether the word is a value rather than another option: "-1" and "-" are. */
+/* Whether the word is a value rather than another option; "-1" and "-" are values. */
 static bool is_value(const char *word)
 {
     return word[0] != '-' || !word[1] || isdigit((unsigned char)word[1]) || word[1] == '.';
 }
 
-/* Puts the value to the flag at `i`. */
+/* Sets the value of the flag at `i`. */
 static void set_at(struct string_list *w, size_t i, size_t length, const char *value)
 {
     char *flag = xstrndup(w->items[i], length);
@@ -70,8 +70,8 @@ static void map(struct string_list *w, const char *flag, const char *value)
     string_list_add(w, xstrdup(value));
 }
 
-/* A scalar as a script wants it: strings without quotes, whole numbers as such ("8.0" is none to it). NULL for what
- * maps to nothing. */
+/* A scalar as a script expects it: strings without quotes, integers without a fraction (it would reject "8.0"). NULL if
+ * the value is not mapped. */
 static char *value_text(const char *key, const struct json *j)
 {
     long long whole;

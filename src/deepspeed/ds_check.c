@@ -11,7 +11,7 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-/* DeepSpeed refuses what it does not know in these: it would cost every job its start. */
+/* DeepSpeed refuses unknown keys in these sections, and every job would fail at its start. */
 static const struct strict_section {
     const char *path;
     const char *const *known;
@@ -19,7 +19,7 @@ static const struct strict_section {
               {"zero_optimization.offload_param", ds_offload_param_keys},
               {"zero_optimization.offload_optimizer", ds_offload_optimizer_keys}};
 
-/* "; did you mean "x"?", or nothing: the caller's. */
+/* "; did you mean "x"?", or "". The caller frees it. */
 static char *hint(const char *near)
 {
     return near ? xasprintf("; did you mean \"%s\"?", near) : xstrdup("");
@@ -83,7 +83,7 @@ char *ds_check_key(const char *key, int64_t release)
     return fault;
 }
 
-/* Somewhere in the ds_config: what is mapped itself stands in the tuner's section. */
+/* Anywhere in the ds_config but the tuner's section, which holds the mapping itself. */
 static bool is_in_config(const struct json *root, const char *name)
 {
     for (size_t i = 0; i < root->count; i++)

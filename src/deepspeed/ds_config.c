@@ -19,7 +19,7 @@ struct ds_config {
     const struct sweep *sweep;
     struct json root;
     char *path;
-    bool is_known; /* not a base that could not be read */
+    bool is_known; /* false if the base file could not be read */
     struct space_base base;
     struct string_list warnings;
 };
@@ -45,7 +45,7 @@ static bool parse_base(struct ds_config *c, struct problems *problems)
     return good;
 }
 
-/* Without a base that can be read it is an empty one, and nobody knows what names it would have had: false. */
+/* False if the base file could not be read. It then counts as empty, although the names in it are not known. */
 static bool read_base(struct ds_config *c, struct problems *problems)
 {
     if (c->sweep->deepspeed.config && parse_base(c, problems)) {
@@ -60,7 +60,7 @@ static bool read_base(struct ds_config *c, struct problems *problems)
     return !c->sweep->deepspeed.config;
 }
 
-/* Whether jobs get a section "autotuning" that has DeepSpeed measure something. */
+/* Whether jobs get a section "autotuning" that makes DeepSpeed measure something. */
 static bool is_profiled(const struct sweep *s)
 {
     return s->model_info.is_job || s->deepspeed.profile_steps[1];
@@ -94,7 +94,7 @@ static char *list_literal(const struct json *list)
     return literal;
 }
 
-/* "auto", null, texts with escapes and most lists say nothing that a rule could use. */
+/* Rules cannot use "auto", null, texts with escapes and most lists. */
 static void add_constants(struct space_base *b, const struct json *j, const char *name)
 {
     if (j->kind == JSON_OBJECT) {
@@ -113,7 +113,8 @@ static void add_constants(struct space_base *b, const struct json *j, const char
     }
 }
 
-/* What the file is silent about is off: DeepSpeed trains in fp32 then. Not beside an "auto", which may be either. */
+/* Precisions that the file does not mention are off: DeepSpeed then trains in fp32. Next to an "auto", either may
+ * hold. */
 static void add_precision(struct space_base *b, const struct json *root)
 {
     static const char *const flags[] = {"fp16.enabled", "bf16.enabled", "bfloat16.enabled"};
@@ -157,8 +158,8 @@ const struct space_base *ds_config_base(const struct ds_config *c)
 
 /* --- keys of the specs --- */
 
-/* Where in a ds_config the key of a spec belongs; NULL: nowhere. A short name like `fp16` that is a section too stands
- * for its synonym, unless its value is a table. */
+/* The path of a spec's key in a ds_config; NULL if it has none. A short name that is also a section, such as `fp16`,
+ * means its synonym unless its value is a table. */
 static const char *place_of(const struct sweep *s, const char *key, bool is_table)
 {
     for (size_t i = 0; !is_table && i < s->synonym_count; i++)
@@ -176,7 +177,7 @@ static bool is_one_of(const char *const *list, const char *name, const char **ne
 
 typedef bool spec_key_test(void *context, const struct axis *axis, size_t key);
 
-/* Whether the test holds for a key of a training or parallel spec; it is not asked about those behind it. */
+/* Whether the test holds for a key of a training or parallel spec; stops at the first for which it does. */
 static bool any_spec_key(const struct sweep *s, spec_key_test *holds, void *context)
 {
     for (int kind = SECTION_TRAINING; kind <= SECTION_PARALLEL; kind++)
@@ -195,7 +196,7 @@ struct spec_check {
     struct problems *problems;
 };
 
-/* Never holds: it is asked about all. */
+/* Always false, so that every key is checked. */
 static bool check_spec_key(void *context, const struct axis *axis, size_t k)
 {
     const struct spec_check *check = context;
@@ -225,7 +226,7 @@ static bool has_last_name(void *context, const struct axis *axis, size_t k)
     return strcmp(dot ? dot + 1 : axis->keys[k], context) == 0;
 }
 
-/* A misspelt key would map nothing, and nobody would notice. */
+/* A misspelt key would be ignored without notice. */
 static void check_arguments(const struct ds_config *c, struct problems *problems)
 {
     const struct deepspeed_settings *d = &c->sweep->deepspeed;
@@ -244,7 +245,7 @@ static void check_arguments(const struct ds_config *c, struct problems *problems
     }
 }
 
-/* Whether it settles a batch: accumulation alone does not. Elasticity does it by itself. */
+/* Whether the key determines a batch; accumulation alone does not. Elasticity sets the batch itself. */
 static bool settles_batch(const struct sweep *s, const char *key)
 {
     const char *place = place_of(s, key, false);
@@ -265,7 +266,7 @@ static bool specs_settle_batch(const struct sweep *s)
     return any_spec_key(s, key_settles_batch, (void *)s);
 }
 
-/* Arguments are put among words; a line for the shell has none. */
+/* Arguments are inserted between words, which a shell command does not have. */
 static void check_words(const struct sweep *s, struct problems *problems)
 {
     char *const *c = s->job.command;
@@ -274,7 +275,7 @@ static void check_words(const struct sweep *s, struct problems *problems)
     problems_add(problems, s->job.command_at, "arg_mappings needs [job] command as a list of words, not as one line");
 }
 
-/* What stands there for a tuner: its section, and "zero_optimization": "all", of which the specs have the stages. */
+/* Removes what is there for a tuner: its section, and "zero_optimization": "all", because the specs have the stages. */
 static void drop_tuning(struct json *root)
 {
     const struct json *zero = json_text_find(root, "zero_optimization");
@@ -336,7 +337,7 @@ void ds_config_free(struct ds_config *c)
 
 /* --- one job --- */
 
-/* TOML has no integer 2e8: a float without a fraction becomes one where DeepSpeed wants it. */
+/* TOML has no integer 2e8: a float without a fraction becomes an integer if DeepSpeed expects one. */
 static void lay_value(struct json *config, const char *place, const struct json *value)
 {
     long long whole;
@@ -374,7 +375,7 @@ static void drop_autos(struct json *root, struct json *j, const char *path)
     }
 }
 
-/* As Hugging Face Transformers fills them in from the model: h*h, 0.9 h*h and 10 h. */
+/* As Hugging Face Transformers computes them from the model: h*h, 0.9 h*h and 10 h. */
 static void resolve_buckets(struct json *config, const struct json *specs)
 {
     static const struct {
@@ -450,7 +451,7 @@ static void set_file(struct json *config, const char *path, const char *job_dir,
     free(file);
 }
 
-/* Every step prints its line, whatever the ds_config says, and its timers where the objective is one of them. */
+/* Makes every step print its line, whatever the ds_config says, and its timers if the objective is one of them. */
 static void add_instruments(const struct sweep *s, struct json *config)
 {
     static const char *const timers[] = {"fwd", "bwd", "step"};
@@ -460,7 +461,7 @@ static void add_instruments(const struct sweep *s, struct json *config)
             json_text_set(config, "wall_clock_breakdown", "true");
 }
 
-/* As autotuning/autotuner.py asks the engine for the one and the other. */
+/* As autotuning/autotuner.py requests a model profile and metrics from the engine. */
 static void ask_for_profile(const struct sweep *s, const char *job_dir, int64_t last, struct json *config)
 {
     json_text_set(config, "autotuning.enabled", "true");

@@ -12,14 +12,14 @@
 
 enum { NAME_MOST = 160 };
 
-/* Experiments of one name. */
+/* Experiments with the same name. */
 struct namesakes {
     size_t *members, count;
     struct json *configs;       /* by index among the members */
     struct string_list differs; /* paths */
 };
 
-/* Follows from the others, or tells where the profile goes. */
+/* Keys that follow from others, or only say where the profile is written. */
 static bool is_no_knob(const char *path)
 {
     return strcmp(path, "train_batch_size") == 0 || strncmp(path, "autotuning", 10) == 0;
@@ -30,7 +30,7 @@ static bool is_same(const struct json *a, const struct json *b)
     return a && b && a->kind == JSON_SCALAR && b->kind == JSON_SCALAR && strcmp(a->text, b->text) == 0;
 }
 
-/* Notes the paths below `j` at which some member has something else. */
+/* Notes the paths below `j` at which some member has another value. */
 static void note_differences(struct namesakes *n, const struct json *j, const char *path)
 {
     for (size_t i = 0; j->kind == JSON_OBJECT && i < j->count; i++) {
@@ -47,7 +47,7 @@ static void note_differences(struct namesakes *n, const struct json *j, const ch
     }
 }
 
-/* "offload_optimizer" of "zero_optimization.offload_optimizer.device": the last name that says something. */
+/* "offload_optimizer" for "zero_optimization.offload_optimizer.device": the last name that is specific. */
 static void add_title(struct buffer *b, const char *path)
 {
     const char *end = path + strlen(path), *dot = strrchr(path, '.');
@@ -93,7 +93,7 @@ static void tell_apart(struct namesakes *n, char **names, const char *const *con
     for (size_t i = 0; i < n->count; i++)
         if (!configs[n->members[i]] || json_text_parse("", configs[n->members[i]], &n->configs[i], &ignored) < 0)
             n->configs[i] = (struct json){.kind = JSON_OBJECT};
-    /* What a member has otherwise than the first, either of the two has. */
+    /* Keys may be in the first or in another member only. */
     note_differences(n, &n->configs[0], "");
     for (size_t i = 1; i < n->count; i++) {
         struct namesakes with_first = {.count = 1, .configs = n->configs, .differs = n->differs};

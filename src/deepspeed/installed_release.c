@@ -20,7 +20,7 @@ static bool is_python(const char *word)
     return strncmp(path_name(word), "python", strlen("python")) == 0;
 }
 
-/* The first word of the line that is a Python: the caller's; NULL: there is none. */
+/* The first word of the line that names a Python; NULL if there is none. The caller frees it. */
 static char *python_among(const char *line)
 {
     char *copy = xstrndup(line, strcspn(line, "\r\n")), *rest = NULL, *found = NULL;
@@ -31,7 +31,7 @@ static char *python_among(const char *line)
     return found;
 }
 
-/* A path that is too long for a first line stands in the second, in quotes: pip writes it so. */
+/* pip writes a path that is too long for the first line into the second, in quotes. */
 static char *python_of_script(const char *text)
 {
     static const char long_path[] = "#!/bin/sh\n'''exec' ";
@@ -58,7 +58,7 @@ static char *python_of_program(const char *launcher, char *const *environment)
     return found;
 }
 
-/* As far as it is a release; NULL: it is none. */
+/* The release at the beginning of the answer; NULL if there is none. */
 static char *release_in(const char *answer)
 {
     int64_t ignored;

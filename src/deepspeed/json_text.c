@@ -26,7 +26,7 @@ static int fail(const struct scanner *s, const char *what)
     return error_set(s->e, ERROR_USAGE, "%s:%d:%d: %s", s->file, s->line, column_of(s), what);
 }
 
-/* What ends the comment that begins here: nothing where the line or the text does; NULL: no comment begins here. */
+/* The text that ends the comment beginning here; "" if the end of the line or text does; NULL if none begins here. */
 static const char *comment_end(const char *p)
 {
     if (*p == '/' && p[1] == '*')
@@ -60,7 +60,7 @@ static int skip_blanks(struct scanner *s)
     }
 }
 
-/* The end of the string that begins at the scanner; NULL when it is not one. */
+/* The end of the string that begins at the scanner; NULL if it is not a string. */
 static const char *string_end(const char *p)
 {
     for (p++; *p != '"'; p++) {
@@ -135,7 +135,7 @@ static int read_scalar(struct scanner *s, struct json *out)
     return 0;
 }
 
-/* "name": of the next member, which must not be there yet. */
+/* Reads "name": of the next member, which must not exist yet. */
 static int read_name(struct scanner *s, const struct json *object, struct json *member)
 {
     const char *end = *s->p == '"' ? string_end(s->p) : NULL;
@@ -159,7 +159,7 @@ static int read_name(struct scanner *s, const struct json *object, struct json *
     return skip_blanks(s);
 }
 
-/* Adds a child; it is in the parent before it is complete, so that it is released with it. */
+/* Adds a child. It is part of the parent before it is complete, so that it is freed with it. */
 static int read_child(struct scanner *s, struct json *parent)
 {
     struct json child = {.line = s->line, .column = column_of(s)};
@@ -282,7 +282,7 @@ static struct json *add_member(struct json *object, const char *name, size_t len
     return child;
 }
 
-/* The place at the path, made where it is missing; NULL when something on the way is no object. */
+/* The value at the path, created if missing; NULL if something on the way is not an object. */
 static struct json *place_at(struct json *root, const char *path)
 {
     for (;;) {
@@ -299,7 +299,7 @@ static struct json *place_at(struct json *root, const char *path)
     }
 }
 
-/* Whether nothing on the way to the path is anything but an object. */
+/* Whether everything on the way to the path is an object or missing. */
 static bool can_place(const struct json *root, const char *path)
 {
     for (;;) {

@@ -16,8 +16,8 @@ int64_t profile_steps_last(const int64_t steps[PROFILE_STEP_COUNT], double step_
     return last < (double)least ? least : last > (double)most ? most : (int64_t)last;
 }
 
-/* Samples of a step are throughput x latency. ?1: those of this one, NULL: not known; ?2: the objective. Of jobs with
- * as many samples as the nearest, give or take a tenth. */
+/* Samples per step are throughput x latency. ?1: those of this job, NULL: not known; ?2: the objective. Selects the
+ * jobs within a tenth of the nearest number of samples. */
 static const char seconds_sql[] =
     "WITH measured AS (SELECT l.value AS latency, t.value AS throughput,"
     "   max(?1 / (l.value * t.value), l.value * t.value / ?1) AS ratio"

@@ -12,7 +12,7 @@
 
 enum { HOSTS_MOST = 8, ANSWER_MS = 15000, ANSWER_BYTES = 256 };
 
-/* A line: some shells greet in lines of their own before it. */
+/* Marks the line of the answer: some shells print a greeting before it. */
 #define ANSWER "meshsweep "
 
 static char *question(const char *path)

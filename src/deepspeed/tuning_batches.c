@@ -4,7 +4,7 @@
 
 #include "util/memory.h"
 
-#define NEAR 100 /* one part in so many: batches that close are as good as the one asked for */
+#define NEAR 100 /* 1 %: batches this close are as good as the one requested */
 
 static const struct json *at(const struct tuning_batches *b, const char *key)
 {
@@ -12,7 +12,7 @@ static const struct json *at(const struct tuning_batches *b, const char *key)
     return found && !json_text_is_null(found) ? found : NULL;
 }
 
-/* 0: it is none above that. */
+/* 0 if it is not a positive integer. */
 static long long number_at(const struct tuning_batches *b, const char *key)
 {
     const struct json *j = at(b, key);
@@ -51,7 +51,7 @@ static long long fewest_ranks(const struct tuning_batches *b)
 
 /* --- limits --- */
 
-/* How far the nearest batch lies that the cluster can share out. */
+/* The distance to the nearest batch that the cluster can divide evenly. */
 static long long distance(const struct tuning_batches *b, size_t cluster)
 {
     long long ranks = ranks_of(b, cluster), batch = number_at(b, "train_batch_size"), over = batch % ranks;
@@ -76,7 +76,7 @@ long long tuning_batches_fixed(const struct tuning_batches *b)
     return is_shared_unevenly(b) ? 0 : number_at(b, "train_batch_size");
 }
 
-/* Of a global batch; 0: none. */
+/* Limits of a global batch; 0: none. */
 struct limits {
     long long least, most;
 };
@@ -123,7 +123,7 @@ static void add_micro_batch(struct micro_batches *m, long long n)
     m->items[m->count++] = n;
 }
 
-/* Accumulations of one micro-batch, the largest first. */
+/* Accumulations for one micro-batch, the largest first. */
 struct accumulations {
     long long *items;
     size_t count;
@@ -147,10 +147,11 @@ static long long ceiling(long long n, long long by)
     return (n + by - 1) / by;
 }
 
-/* Which accumulations are candidates, beside the largest: all, powers of two, the smallest. */
+/* Candidates besides the largest accumulation: all, powers of two, or the smallest. */
 enum which { EVERY, POWERS, SMALLEST };
 
-/* Within the limits of one cluster. Without a most, the least number of steps that reaches the least batch. */
+/* Adds the accumulations within one cluster's limits. Without an upper limit, the smallest that reaches the lower
+ * one. */
 static void add_of_cluster(const struct tuning_batches *b, size_t cluster, long long micro, enum which which,
                            struct accumulations *a)
 {
@@ -175,7 +176,7 @@ static struct accumulations accumulations_of(const struct tuning_batches *b, lon
     return a;
 }
 
-/* Without building them: what each cluster has at most. */
+/* Counts pairs without building them: for each cluster, up to its largest accumulation. */
 static bool are_too_many(const struct tuning_batches *b, const struct micro_batches *sizes)
 {
     long long total = 0;
@@ -197,7 +198,7 @@ static void add_pairs(const struct tuning_batches *b, const struct micro_batches
         any |= a.count > 0;
         free(a.items);
     }
-    /* A list of nothing is no axis: the rule says what is wrong with the one that is left. */
+    /* An empty list is no axis; for the pair added instead, the rule says what is wrong. */
     if (!any)
         buffer_printf(out, "[%lld, 1]", sizes->items[0]);
     buffer_add_text(out, "]\n");
@@ -215,7 +216,7 @@ static void add_sizes(const struct tuning_batches *b, const struct micro_batches
     buffer_add_text(out, "]\n");
 }
 
-/* With other keys to be tuned, so that what matches stays within what a search lists. */
+/* Sizes are coarser if other keys are tuned, so that the matching configurations stay within what a search lists. */
 static long long size_after(const struct tuning_batches *b, long long m, bool every)
 {
     long long step = b->knobs->fast || m < 64 ? 1 : m < 256 ? 8 : 32;
@@ -224,7 +225,7 @@ static long long size_after(const struct tuning_batches *b, long long m, bool ev
 
 void tuning_batches_add(const struct tuning_batches *b, long long first, bool every, struct buffer *out)
 {
-    /* Of times of a step the smallest has the best, and other keys are what is looked for. */
+    /* The smallest micro-batch has the shortest step; only the other keys are tuned. */
     bool smallest = !every && !b->knobs->fast && !tuning_batches_fixed(b);
     struct micro_batches sizes = {NULL, 0};
     for (long long m = first; m <= largest_micro_batch(b) || m == first; m = size_after(b, m, every)) {

@@ -1,14 +1,16 @@
-/* The micro-batches and accumulations of a tuning, where the ds_config does not list them, and the global batches that
- * they come to.
+/* The micro-batches and accumulations of a tuning if the ds_config does not list them, and the resulting global
+ * batches.
  *
- * train_batch_size: one global batch, from which accumulation follows. Where some cluster cannot share it out evenly,
- * those near it: within 1 %, or as far as the nearest that each cluster can share out.
- * Else max_train_batch_size is the most and min_train_batch_size the least of a global batch. Accumulation, where the
- * ds_config leaves it open ("auto" or nothing), is then one of those within them: every one, the largest first, as far
- * as they are PAIRS_MOST pairs in all; else the largest and powers of two. With neither it is left as it is.
- * Micro-batches: every one, where a strategy is to find the best of them; else powers of two.
- * With other keys to be tuned besides (not "fast"): above 64 multiples of 8, above 256 of 32, and of accumulations the
- * largest and the smallest, so that what matches stays within what a search lists. */
+ * With train_batch_size there is one global batch, and accumulation follows from it. If some cluster cannot divide it
+ * evenly, batches near it are allowed: within 1 %, or as far as the nearest one that each cluster can divide.
+ *
+ * Otherwise max_train_batch_size and min_train_batch_size limit the global batch. If the ds_config leaves accumulation
+ * open ("auto" or absent), it takes values within these limits: every one, the largest first, if that makes at most
+ * PAIRS_MOST pairs; else the largest and powers of two. With neither limit it is left as it is.
+ *
+ * Micro-batches: every one if a strategy searches for the best, else powers of two. If other keys are tuned too (not
+ * "fast"), only multiples of 8 above 64 and of 32 above 256, and only the largest and the smallest accumulation, so
+ * that the matching configurations stay within what a search lists. */
 #ifndef MESHSWEEP_DEEPSPEED_TUNING_BATCHES_H
 #define MESHSWEEP_DEEPSPEED_TUNING_BATCHES_H
 
@@ -25,21 +27,21 @@ struct tuning_batches {
     const struct tuning_cluster *cluster;
 };
 
-/* The one global batch; 0: there is none. */
+/* The single global batch; 0 if there is none. */
 long long tuning_batches_fixed(const struct tuning_batches *b);
 
-/* Whether limits hold: then accumulation may be a key of the sweep, and global batches differ. */
+/* Whether the global batch has limits. Then accumulation may be a key of the sweep, and global batches differ. */
 bool tuning_batches_are_limited(const struct tuning_batches *b);
 
-/* Whether accumulation is a key beside the micro-batch. */
+/* Whether accumulation is a key, paired with the micro-batch. */
 bool tuning_batches_pair(const struct tuning_batches *b);
 
-/* Appends the key of micro-batches from `first` on, with accumulations where they pair. `every`: not powers of two
- * alone. */
+/* Appends the key of micro-batches from `first` up, with accumulations if they are paired. `every`: all sizes rather
+ * than powers of two. */
 void tuning_batches_add(const struct tuning_batches *b, long long first, bool every, struct buffer *out);
 
-/* The same of the ds_config's own list of micro-batches, where they pair with accumulations; false: they do not, or are
- * no numbers, and nothing was appended. */
+/* The same for the ds_config's own list of micro-batches. False, with nothing appended, if they are not paired with
+ * accumulations or are not positive integers. */
 bool tuning_batches_add_list(const struct tuning_batches *b, const struct json *list, struct buffer *out);
 
 /* Appends train_batch_size to [training_spec]. */
@@ -48,7 +50,7 @@ void tuning_batches_add_fixed(const struct tuning_batches *b, struct buffer *out
 /* Appends [derive] and the rules. */
 void tuning_batches_add_rules(const struct tuning_batches *b, struct buffer *out);
 
-/* Where others than the global batch given are compared: a sentence, the caller's; NULL: nowhere. */
+/* A sentence that says that batches near the given one are compared; NULL if only that one is. The caller frees it. */
 char *tuning_batches_nearest(const struct tuning_batches *b);
 
 #endif

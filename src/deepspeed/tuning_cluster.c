@@ -10,7 +10,7 @@ static size_t count_of(const struct json *j)
     return j && j->kind == JSON_LIST ? j->count : 1;
 }
 
-/* The i-th of one number or a list of them. */
+/* The i-th item of a list, or the one number. */
 static long long number_of(const struct json *j, size_t i, long long otherwise)
 {
     long long n = otherwise;

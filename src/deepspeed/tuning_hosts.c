@@ -16,7 +16,7 @@ long long tuning_hosts_own_devices(char *const *environment)
     return (long long)count;
 }
 
-/* This machine as a host, by the numbers of its devices. */
+/* Adds this machine as a host with its device numbers. */
 static int add_own_host(const struct device_list *found, struct host_list *out, struct error *e)
 {
     struct host *host = out->hosts = xcalloc(1, sizeof *out->hosts);
@@ -36,9 +36,9 @@ static int add_own_host(const struct device_list *found, struct host_list *out, 
                      "(localhost:0,1), but this machine has none");
 }
 
-/* Without a hostfile the filters are for this machine, which has that name. Without filters DeepSpeed's launcher is
- * told which devices there are all the same, as far as they have numbers: it ignores CUDA_VISIBLE_DEVICES where it is
- * told how many (launcher/runner.py). */
+/* Without a hostfile, filters apply to this machine, named localhost. Even without filters, DeepSpeed's launcher is
+ * told the device numbers if there are any, because it ignores CUDA_VISIBLE_DEVICES when it is given a count
+ * (launcher/runner.py). */
 static int read_own_host(char *const *environment, bool filtered, struct host_list *out, struct error *e)
 {
     struct device_list found = DEVICE_LIST_INIT;

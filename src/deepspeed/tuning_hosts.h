@@ -1,4 +1,4 @@
-/* The hosts that a tuning may have: those of a hostfile, or this machine by the numbers of its devices. */
+/* The hosts available to a tuning: those of a hostfile, or this machine with its device numbers. */
 #ifndef MESHSWEEP_DEEPSPEED_TUNING_HOSTS_H
 #define MESHSWEEP_DEEPSPEED_TUNING_HOSTS_H
 
@@ -7,21 +7,22 @@
 #include "device/hostfile.h"
 #include "util/error.h"
 
-/* Borrowed; NULL: not given. */
+/* Borrowed. NULL: not given. */
 struct tuning_hosts_request {
     const char *hostfile, *include, *exclude;
-    bool own; /* without a hostfile this machine also without filters, as far as its devices have numbers */
+    bool own; /* without a hostfile, use this machine even without filters, if its devices have numbers */
 };
 
-/* No hosts where neither a hostfile nor this machine is wanted. ERROR_USAGE: a hostfile that cannot be read, filters
- * that leave nothing, or are for this machine, whose devices have no numbers. `out` is the caller's in any case. */
+/* The list stays empty if neither a hostfile nor this machine is requested. ERROR_USAGE: the hostfile cannot be read,
+ * or the filters leave nothing, or they apply to this machine, whose devices have no numbers. The caller frees `out` in
+ * any case. */
 int tuning_hosts_read(const struct tuning_hosts_request *r, char *const *environment, struct host_list *out,
                       struct error *e);
 
-/* Devices that every host has; 0 without hosts. */
+/* The number of devices that every host has; 0 without hosts. */
 long long tuning_hosts_least_devices(const struct host_list *l);
 
-/* Devices of this machine, whether they have numbers or not. */
+/* The number of devices of this machine, whether or not they have numbers. */
 long long tuning_hosts_own_devices(char *const *environment);
 
 #endif

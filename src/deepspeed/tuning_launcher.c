@@ -6,30 +6,31 @@
 #include "util/embedded.h"
 #include "util/memory.h"
 
-/* The first host of a step of Slurm's. */
+/* The first host of a Slurm step. */
 #define FIRST_HOST "$(scontrol show hostnames \"$SLURM_STEP_NODELIST\" | head -n 1)"
 
-/* Ranks of a step of Slurm's as torch.distributed wants them named. */
+/* Sets the ranks of a Slurm step in the variables that torch.distributed reads. */
 #define SLURM_RANKS                                                                                                    \
     "export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS MASTER_ADDR=" FIRST_HOST             \
     " MASTER_PORT=${MASTER_PORT:-29500}; exec python3 \"$@\""
 
-/* A launcher on each host of a step; its arguments are hosts, devices of each, port, then words of its own. */
+/* Starts a launcher on each host of a Slurm step; arguments: hosts, devices per host, port, then the launcher's own. */
 #define EACH_HOST "n=$1 g=$2 p=$3 m=" FIRST_HOST "; shift 3; exec "
 
-/* The same where ssh reaches the hosts (each_host.sh): $n hosts, $g devices of each, $r this one's number, $m and $p
- * where they meet. `standard`: or Accelerate has DeepSpeed's launcher reach the hosts, from each of them. */
+/* The same for hosts reached through ssh (each_host.sh): $n hosts, $g devices per host, $r this host's number, $m and
+ * $p address and port of the first. `standard`: otherwise Accelerate would have DeepSpeed's launcher start on all
+ * hosts, from each of them. */
 #define TORCHRUN_NODE "torchrun --nnodes=$n --nproc_per_node=$g --node_rank=$r --master_addr=$m --master_port=$p"
 #define ACCELERATE_NODE                                                                                                \
     "accelerate launch --num_machines=$n --num_processes=$((n * g)) --machine_rank=$r --main_process_ip=$m "           \
     "--main_process_port=$p --deepspeed_multinode_launcher=standard"
 
-/* `port`, `address` and `module` are the options that say so; NULL: there is none. `wants_port`: it finds none by
- * itself. `keeps`: it keeps to the devices of its environment; DeepSpeed's takes 0, 1, … where it is told how many. */
+/* `port`, `address`, `module`: the options with that meaning; NULL: none. `wants_port`: it does not find a free port
+ * itself. `keeps`: it respects the devices in its environment; DeepSpeed's takes 0, 1, … when it is given a count. */
 static const struct launcher {
     const char *name, *words[10], *port, *address, *module;
-    const char *on_each_host; /* script for several hosts of a step of Slurm's; NULL: it reaches them by itself */
-    const char *node;         /* the words on each of several hosts that ssh reaches; NULL with `on_each_host` */
+    const char *on_each_host; /* script for several hosts of a Slurm step; NULL: it reaches them by itself */
+    const char *node;         /* the command on each of several hosts reached through ssh; NULL if `on_each_host` is */
     bool wants_port, keeps;
 } launchers[] = {
     {"deepspeed", {"deepspeed"}, "--master_port", "--master_addr", "--module", NULL, NULL, true, false},
@@ -65,7 +66,7 @@ static const struct launcher {
      true},
 };
 
-/* NULL: words of the user's own. */
+/* NULL: the user's own words. */
 static const struct launcher *known_launcher(const struct tuning_launcher *l)
 {
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
@@ -105,7 +106,7 @@ static void add_all(struct string_list *w, const char *const *words)
         string_list_add(w, xstrdup(*words));
 }
 
-/* It takes no numbers beside an include. */
+/* DeepSpeed's launcher takes no counts together with --include. */
 static void add_hosts(const struct tuning_launcher *l, struct string_list *w)
 {
     if (l->hostfile)
@@ -161,7 +162,7 @@ static void add_meeting(const struct tuning_launcher *l, const struct launcher *
     string_list_add(w, xstrdup("--rdzv_endpoint=localhost:0"));
 }
 
-/* What stands on the command line goes over what the file says: devices are those that the job is given. */
+/* The command line overrides the file: a job's devices are those that it is given. */
 static void add_config(const struct tuning_launcher *l, struct string_list *w)
 {
     if (!l->config)
@@ -172,7 +173,7 @@ static void add_config(const struct tuning_launcher *l, struct string_list *w)
         string_list_add(w, xasprintf("--deepspeed_config_file=%s", l->ds_config));
 }
 
-/* What DeepSpeed's launcher can hand over to; it then starts on all of the hostfile (launcher/multinode_runner.py). */
+/* Launchers that DeepSpeed's own can hand over to; they start on all of the hostfile (launcher/multinode_runner.py). */
 static const char *const of_deepspeeds[] = {"openmpi", "mpich", "impi", "mvapich", "slurm"};
 
 static int check_name(const struct tuning_launcher *l, struct error *e)
@@ -232,7 +233,7 @@ int tuning_launcher_add(const struct tuning_launcher *l, struct string_list *w, 
     if (known && !(known->on_each_host && l->several_hosts))
         add_meeting(l, known, w);
     add_config(l, w);
-    /* DeepSpeed's own launcher hands them on to what reaches the hosts. */
+    /* DeepSpeed's own launcher passes them on to the program that reaches the hosts. */
     if (l->arguments && tuning_launcher_is_deepspeed(l))
         string_list_add(w, xasprintf("--launcher_args=%s", l->arguments));
     else if (l->arguments)

@@ -1,4 +1,4 @@
-/* The words that launch a script: those of a launcher that is known by its name, or a user's own. */
+/* The words that launch a script: those of a known launcher, or the user's own. */
 #ifndef MESHSWEEP_DEEPSPEED_TUNING_LAUNCHER_H
 #define MESHSWEEP_DEEPSPEED_TUNING_LAUNCHER_H
 
@@ -9,34 +9,33 @@
 
 /* Borrowed throughout. */
 struct tuning_launcher {
-    const char *name;       /* "deepspeed", "torchrun", "accelerate", "srun", or words of one's own */
-    const char *arguments;  /* further words for it; NULL: none */
-    char *const *forwarded; /* options of DeepSpeed's own launcher, for which nothing else has a meaning; NULL: none */
-    const char *config;     /* accelerate's own, an absolute path; NULL: none */
-    const char *ds_config;  /* the placeholder of the ds_config where that names it; NULL: the script's arguments do */
-    long long master_port;  /* 0: a free one for each job */
+    const char *name;       /* "deepspeed", "torchrun", "accelerate", "srun", or the user's own words */
+    const char *arguments;  /* further options for it; NULL: none */
+    char *const *forwarded; /* options that only DeepSpeed's own launcher understands; NULL: none */
+    const char *config;     /* accelerate's configuration file, an absolute path; NULL: none */
+    const char *ds_config;  /* placeholder of the ds_config, if `config` names it; NULL: the script's arguments do */
+    long long master_port;  /* 0: a free port for each job */
     const char *master_addr;
     bool module, no_local_rank, bind_cores;
     const char *hostfile; /* NULL: none */
-    bool includes;        /* the jobs say which hosts and devices they are for ({include}) */
-    bool own_devices;     /* they are for this machine, which knows its devices by numbers ({devices}) */
-    bool several_hosts;   /* some job has more than one */
-    bool within_slurm;    /* this process is part of a Slurm allocation */
+    bool includes;        /* each job names its hosts and devices ({include}) */
+    bool own_devices;     /* jobs run on this machine, whose devices have numbers ({devices}) */
+    bool several_hosts;   /* some job has more than one host */
+    bool within_slurm;    /* this process runs in a Slurm allocation */
 };
 
 bool tuning_launcher_is_deepspeed(const struct tuning_launcher *l);
 
-/* Whether it is started on each host of a job through ssh: torchrun and accelerate over several hosts of a hostfile.
- * Then jobs say which hosts and devices they are for. */
+/* Whether it is started on each host of a job through ssh: torchrun and accelerate on several hosts of a hostfile. Jobs
+ * then name their hosts and devices. */
 bool tuning_launcher_needs_ssh(const struct tuning_launcher *l);
 
-/* Whether jobs may run side by side: it keeps to the devices of its environment, and takes a port of the job's. */
+/* Whether jobs may run side by side: the launcher keeps to the devices in its environment and takes a port per job. */
 bool tuning_launcher_keeps_apart(const struct tuning_launcher *l);
 
-/* Appends the words, with placeholders of a sweep file. torchrun and accelerate start the ranks of one machine:
- * several hosts are reached through ssh or srun, a launcher on each. ERROR_USAGE: more hosts without a hostfile and
- * without Slurm, an option that the launcher has nothing for, a launcher of DeepSpeed's that cannot be kept to a
- * job's hosts. */
+/* Appends the words, with placeholders of a sweep file. torchrun and accelerate start the ranks of one machine, so on
+ * several hosts ssh or srun starts a launcher on each. ERROR_USAGE: several hosts without a hostfile and outside Slurm,
+ * an unsupported option, or one of DeepSpeed's launchers that cannot be restricted to a job's hosts. */
 int tuning_launcher_add(const struct tuning_launcher *l, struct string_list *out, struct error *e);
 
 #endif

@@ -27,7 +27,7 @@ static void add_text(struct writing *w, const char *text)
     buffer_add_json_string(w->out, text, strlen(text));
 }
 
-/* A word of the command that is no template: braces stand for themselves. */
+/* A literal word of the command: braces are escaped. */
 static void add_word(struct writing *w, const char *word)
 {
     struct buffer b = BUFFER_INIT;
@@ -40,7 +40,7 @@ static void add_word(struct writing *w, const char *word)
     buffer_free(&b);
 }
 
-/* JSON's scalars are TOML's but for null and "\/"; whole numbers are written as such where DeepSpeed wants them. */
+/* JSON's scalars are valid TOML, except null and "\/". Integers are written as such if DeepSpeed expects them. */
 static bool add_scalar(struct writing *w, const char *key, const struct json *j)
 {
     long long whole;
@@ -66,7 +66,7 @@ static void add_key(struct writing *w, const char *key)
     buffer_add_text(w->out, " = ");
 }
 
-/* Whether one of the first `i` items is the same value. */
+/* Whether one of the items before `i` has the same value. */
 static bool is_before(const struct json *items, size_t i)
 {
     long long a, b;
@@ -78,7 +78,7 @@ static bool is_before(const struct json *items, size_t i)
     return false;
 }
 
-/* One value or a list of them. */
+/* Adds one value or a list of values. */
 static void add_axis(struct writing *w, const char *key, const struct json *j)
 {
     const struct json *items = j->kind == JSON_LIST ? j->children : j;
@@ -120,7 +120,7 @@ static bool may_hold_axes(const char *name)
     return strings_have((char *const *)sections, name);
 }
 
-/* Keys that are seen to elsewhere, and those whose value is a list. */
+/* Keys that are handled elsewhere, and keys whose value is a list. */
 static bool is_own_matter(const char *path)
 {
     static const char *const paths[] = {
@@ -154,8 +154,8 @@ static void add_lists(struct writing *w, const struct json *object, const char *
 
 /* --- batches --- */
 
-/* Hugging Face's Trainer refuses a ds_config that differs from its arguments. What is mapped by hand goes over what is
- * known of it. */
+/* Hugging Face's Trainer refuses a ds_config that differs from its arguments. The user's mappings override known
+ * ones. */
 static bool is_trainers(const struct tuning_request *r)
 {
     return ds_arguments_have(r->program, "--per_device_train_batch_size");
@@ -178,15 +178,15 @@ static struct default_space default_space_of(const struct writing *w)
                                   .host_bytes = r->host_bytes};
 }
 
-/* Whether micro-batches are found by a strategy, and not listed. Of a time of a step that is to be small no micro-batch
- * is too small. */
+/* Whether a strategy searches micro-batches, rather than trying a list. If a step time is minimised there is no search:
+ * no micro-batch is too small. */
 static bool seeks_micro_batch(const struct writing *w)
 {
     const struct json *j = at(w, "train_micro_batch_size_per_gpu");
     return w->r->knobs->maximise && !(j && j->kind == JSON_LIST);
 }
 
-/* Whether a strategy chooses among configurations, and they are not tried one and all. */
+/* Whether a strategy chooses configurations, rather than trying all of them. */
 static bool is_staged(const struct writing *w)
 {
     return seeks_micro_batch(w) || !w->r->knobs->fast;
@@ -222,7 +222,7 @@ static void add_micro_batches(struct writing *w)
                            w->out);
 }
 
-/* Whether micro-batch, accumulation and devices leave the global batch what it is. */
+/* Whether all configurations have the same global batch. */
 static bool has_one_batch(const struct writing *w)
 {
     const struct json *micro = at(w, "train_micro_batch_size_per_gpu"), *steps = at(w, "gradient_accumulation_steps");
@@ -301,7 +301,7 @@ static void add_blocks(struct writing *w)
 
 /* --- the rest of the file --- */
 
-/* Whether jobs' ds_configs say a global batch: "auto" is left to the script. */
+/* Whether the jobs' ds_configs set a global batch; "auto" leaves it to the script. */
 static bool knows_batch(const struct writing *w)
 {
     const struct json *train = at(w, "train_batch_size"), *steps = at(w, "gradient_accumulation_steps");
@@ -312,9 +312,9 @@ static bool knows_batch(const struct writing *w)
            (tuning_batches_pair(&b) || !(steps && json_text_is(steps, "auto")));
 }
 
-/* Samples to leave out: up to the step that the flops profiler slows down, the one after the first that is profiled
- * (runtime/engine.py counts steps from 0). Lines of timers come from the first step on, those of throughput from the
- * third (utils/timer.py: ThroughputTimer, start_step). */
+/* Samples to skip: those up to the step that the flops profiler slows down, which is the one after the first profiled
+ * step (runtime/engine.py counts steps from 0). Timers print from the first step on, throughput from the third
+ * (utils/timer.py: ThroughputTimer, start_step). */
 static long long warmup_of(const struct writing *w)
 {
     const char *metric = w->r->knobs->metric;
@@ -356,7 +356,7 @@ static void add_command(struct writing *w)
     buffer_printf(w->out, "[job.metrics.%s]\nwarmup = %lld\n", r->knobs->metric, warmup_of(w));
 }
 
-/* Of the sweep file that is made here, which the user has not written, it would be said too late. */
+/* Checked here because an error in the generated sweep file, which the user did not write, would come too late. */
 static void check_mapped(struct writing *w, const struct json *flag, const char *key)
 {
     char *fault = ds_check_mapped_key(w->r->root, key);
@@ -366,7 +366,7 @@ static void check_mapped(struct writing *w, const struct json *flag, const char 
     free(fault);
 }
 
-/* The caller's. */
+/* The caller frees it. */
 static char *first_word(const char *text)
 {
     text += strspn(text, " ");
@@ -432,14 +432,14 @@ static void add_search(struct writing *w)
         buffer_printf(w->out, "num_tuning_micro_batch_sizes = %lld\n", k->micro_batch_sizes);
 }
 
-/* As DeepSpeed's tuner has it profiled: one sample at the highest stage, but only of the stages asked for (some models
- * refuse stage 3), on the most devices. */
+/* Profiled as by DeepSpeed's tuner: one sample at the highest stage, on the most devices, but only among the stages
+ * requested (some models refuse stage 3). */
 static void add_model_info(struct writing *w)
 {
     const struct tuning_request *r = w->r;
     const struct json *info = r->knobs->model_info, *profile = info ? json_text_find(info, "profile") : NULL;
     const struct json *known = info ? json_text_find(info, "num_params") : NULL;
-    struct error before = w->problems; /* add_blocks says what is wrong with a stage */
+    struct error before = w->problems; /* add_blocks reports invalid stages */
     int stages[STAGES_MOST], highest = 0;
     size_t count = read_stages(w, stages);
     w->problems = before;

@@ -21,7 +21,7 @@ enum { LOG_BYTES_MOST = 64 << 20, STAGES = 4 };
 struct experiment {
     int64_t job_id, nodes, gpus, duration_ms;
     char *key, *directory, *command, *message, *metrics; /* message and metrics may be NULL */
-    char *config;                                        /* ds_config.json; NULL: there is none */
+    char *config;                                        /* ds_config.json; NULL: none */
     int stage;                                           /* -1: not known */
     char *name;
     bool measured;
@@ -48,7 +48,7 @@ static void add_part(struct buffer *b, const struct json *config, const char *pa
     free(text);
 }
 
-/* Its ds_config, and the name that this gives it. */
+/* Reads its ds_config, and names the experiment after it. */
 static void read_config(const struct tuning_results *t, struct experiment *x)
 {
     struct buffer text = BUFFER_INIT, name = BUFFER_INIT;
@@ -212,7 +212,7 @@ static char *experiment_json(const struct experiment *x, const char *result_dir)
     return buffer_take(&b);
 }
 
-/* A file that the job left, else nothing. */
+/* The text of a file that the job left; NULL if there is none. */
 static char *left_by_job(const struct tuning_results *t, const struct experiment *x, const char *name)
 {
     char *path = xasprintf("%s/%s/%s", t->tree->job_files, x->directory, name);
@@ -221,7 +221,7 @@ static char *left_by_job(const struct tuning_results *t, const struct experiment
     return text;
 }
 
-/* Under the names and in the units of DeepSpeed's metrics.json (runtime/engine.py), of which times are microseconds. */
+/* Uses the names and units of DeepSpeed's metrics.json (runtime/engine.py); times there are in microseconds. */
 static char *engine_metrics(const char *summaries)
 {
     static const struct {
@@ -303,7 +303,7 @@ static int write_experiment(const struct tuning_results *t, const struct experim
     return rc;
 }
 
-/* What the model-information job left, where there was one. */
+/* Writes what the model-information job left, if there was one. */
 static int write_model_info(const struct tuning_results *t, struct db *db, struct error *e)
 {
     struct stmt *s = NULL;
@@ -414,7 +414,7 @@ static int write_optimal(const struct tuning_results *t, const struct experiment
     return rc;
 }
 
-/* What an earlier call found best is best no longer. */
+/* Removes the winner of an earlier call. */
 static void drop_winner(const char *results_dir)
 {
     for (size_t i = 0; i < 2; i++) {

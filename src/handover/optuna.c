@@ -5,14 +5,14 @@
 #include "util/buffer.h"
 #include "util/embedded.h"
 
-/* In the order in which rows refer to others. */
+/* In the order of references between them. */
 static const char *const tables[] = {
     "studies",      "study_directions",      "study_user_attributes",
     "trials",       "trial_user_attributes", "trial_system_attributes",
     "trial_params", "trial_values",          "trial_intermediate_values",
 };
 
-/* The jobs that are wanted, as temp.exported. */
+/* Puts the requested jobs into temp.exported. */
 static int choose_jobs(struct db *db, const struct result_query *q, struct error *e)
 {
     struct stmt *jobs = NULL, *add = NULL;

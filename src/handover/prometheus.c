@@ -7,13 +7,13 @@
 #include "report/text.h"
 #include "util/decimal.h"
 
-/* One metric family; samples are named like it. */
+/* One metric family; its samples have the same name. */
 struct family {
     const char *name, *type, *help;
     void (*add)(const struct family *f, const struct sweep_status *s, int64_t now_ms, struct buffer *out);
 };
 
-/* A backslash, a quote and a line end are escaped in a label's value; anything else stands as it is. */
+/* Backslashes, quotes and line ends are escaped in a label's value; nothing else is. */
 static void add_label(struct buffer *out, const char *name, const char *value)
 {
     struct buffer valid = BUFFER_INIT;
@@ -31,7 +31,7 @@ static void add_label(struct buffer *out, const char *name, const char *value)
     buffer_free(&valid);
 }
 
-/* Another label besides the sweep; `name` NULL: none. */
+/* A label in addition to the sweep; `name` NULL: none. */
 struct label {
     const char *name, *value;
 };
@@ -54,7 +54,7 @@ static void add_count(const struct family *f, const struct sweep_status *s, stru
     buffer_printf(out, "%" PRId64 "\n", value);
 }
 
-/* NaN: not known. */
+/* NaN means not known. */
 static void add_number(const struct family *f, const struct sweep_status *s, struct label l, double value,
                        struct buffer *out)
 {

@@ -18,7 +18,7 @@ static void add(struct buffer *out, const char *text)
     markdown_add_text(out, text, strlen(text));
 }
 
-/* The rows of a statement as a table. */
+/* Adds the rows of a statement as a table. */
 static int add_table(struct db *db, struct stmt *s, bool has_keys, struct buffer *out, struct error *e)
 {
     const struct report_sink sink = report_sink_of_buffer(out);
@@ -30,7 +30,7 @@ static int add_table(struct db *db, struct stmt *s, bool has_keys, struct buffer
 
 /* --- the winner --- */
 
-/* A block of code whose fence is longer than any run of backquotes in it. */
+/* Adds a code block with a fence longer than any run of backquotes in it. */
 static void add_code(struct buffer *out, const char *text)
 {
     size_t longest = 2, run = 0;
@@ -76,7 +76,7 @@ static void add_winner(const struct best *b, struct buffer *out)
     free(line);
 }
 
-/* Why there is no winner, in a sentence. */
+/* Says in a sentence why there is no winner. */
 static void add_no_winner(const struct best *b, struct buffer *out)
 {
     buffer_add_text(out, "\nNo winner: ");
@@ -111,7 +111,7 @@ static void add_name(struct buffer *out, const char *name)
     buffer_add_char(out, '"');
 }
 
-/* Appends the keys that vary, which stand between job and state in the brief columns of `results`. */
+/* Appends the keys that vary: the columns between job and state in the brief columns of `results`. */
 static int add_varying_keys(struct db *db, struct buffer *out, struct error *e)
 {
     const struct result_query brief = {.brief = true, .limit = 1};

@@ -1,11 +1,11 @@
-/* The time that is left of a run, which goes down as time does: an estimate is made when a job ends or starts, and not
- * while nothing happens, where it would rise only to fall again. */
+/* The remaining time of a run, which counts down as time passes. A new estimate is made only when a job ends or starts;
+ * made in between, it would rise only to fall again. */
 #ifndef MESHSWEEP_REPORT_COUNTDOWN_H
 #define MESHSWEEP_REPORT_COUNTDOWN_H
 
 #include <stdint.h>
 
-/* What an estimate rests on. */
+/* Input of an estimate. */
 struct work_left {
     int64_t finished, running, pending; /* jobs */
 };
@@ -16,18 +16,18 @@ struct countdown {
     int64_t at_ms;         /* when it was made */
 };
 
-/* For a countdown that has seen nothing yet. */
+/* Initial state. */
 #define COUNTDOWN_INIT                                                                                                 \
     {                                                                                                                  \
         {-1, 0, 0}, -1, 0                                                                                              \
     }
 
-/* How long `pending` and `running` jobs take, `each_ms` long and as many at a time as run now (above 0), right after
- * one has started: those that run are spread evenly over their time. */
+/* Estimates the time for `pending` and `running` jobs right after one has started. Jobs take `each_ms`, and as many run
+ * at a time as now (above 0); the progress of the running ones is assumed to be evenly spread. */
 int64_t countdown_estimate_ms(double each_ms, int64_t pending, int64_t running);
 
-/* Time left at `now_ms`. `estimate` is asked where it is due: something has ended or started, or nothing was known; it
- * returns -1 for unknown. The answer never falls below 0. */
+/* The time left at `now_ms`, or -1 if unknown. Calls `estimate`, which returns -1 if it does not know, if a job has
+ * ended or started since the last estimate, or if the last one was unknown. */
 int64_t countdown_left_ms(struct countdown *c, struct work_left now, int64_t now_ms, int64_t (*estimate)(void *context),
                           void *context);
 

@@ -24,7 +24,7 @@ bool csv_formula_like(const char *text, size_t length)
         i++;
     if (i < length && (text[i] == '\t' || text[i] == '\r' || text[i] == '\n'))
         return true;
-    /* Blanks and control characters, which some programs drop before they look. */
+    /* Some programs drop leading blanks and control characters before they look for a formula. */
     while (i < length && (unsigned char)text[i] <= ' ')
         i++;
     for (size_t k = 0; k < sizeof starts / sizeof *starts; k++)
@@ -60,7 +60,7 @@ static bool needs_quotes(const char *text, size_t length)
     return false;
 }
 
-/* The text as it is to stand in the file but for quotes: itself, or a copy in `scratch`. */
+/* The text to write, apart from quotes: itself, or a copy in `scratch`. */
 static struct cell guarded(struct cell cell, struct buffer *scratch)
 {
     bool formula = csv_formula_like(cell.text, cell.length);

@@ -21,42 +21,42 @@
 #include "report/rows.h"
 #include "util/error.h"
 
-/* Whether text, after any single quotes, begins as a formula does: such text is written with a guard. */
+/* Whether text, after any single quotes, begins like a formula, so that it is written with a guard. */
 bool csv_formula_like(const char *text, size_t length);
 
-/* As which cell a number is written: itself; as text where it would be run as a formula, which is -Infinity. */
+/* The cell that a number is written as: itself, or text if a spreadsheet would run it as a formula (-Infinity). */
 struct cell csv_number(struct cell number);
 
-/* The cell without its guard, if it is text with one; else the cell. Borrows from `cell`. For every text t,
- * reading back what render_csv or render_tsv made of t and applying this gives t (of valid UTF-8). */
+/* The cell without its guard if it is guarded text, else the cell itself. Borrows from `cell`. Applied to what
+ * render_csv or render_tsv wrote for a text, it gives that text (if valid UTF-8). */
 struct cell csv_unescape_formula(struct cell cell);
 
-/* Gives up to `room` bytes: their number, 0 at the end, -1 with `e` filled. */
+/* Reads up to `room` bytes. Returns their number, 0 at the end, or -1 with `e` set. */
 struct csv_input {
     long (*read)(void *context, void *bytes, size_t room, struct error *e);
     void *context;
 };
 
 struct csv_record {
-    size_t line;              /* on which it begins, from 1, counted by LF */
-    const struct cell *cells; /* CELL_TEXT, or CELL_NULL for an empty cell without quotes; guards are still there */
+    size_t line;              /* line on which it begins, from 1, counting LF */
+    const struct cell *cells; /* CELL_TEXT, still with guards, or CELL_NULL for an empty cell without quotes */
     size_t count;
 };
 
-/* A cell or a line may not be longer; more cells than this are refused. */
+/* Limits of the size of a cell or line, and of the number of cells. */
 #define CSV_CELL_BYTES_MAX ((size_t)64 << 20)
 #define CSV_CELLS_MAX ((size_t)32767)
 
-/* Calls `record` for each line of cells, the header included, until the end of the input or an error. Records and
- * what they point to are borrowed for the length of that call.
+/* Calls `record` for each row, the header included, until the end of the input or an error. Records are borrowed for
+ * that call.
  *
- * Cells stand between commas; where the first line has none, between its tabs, else its semicolons. Blanks belong to
- * cells. Lines may end with LF, CR LF or CR; the last need not end. A UTF-8 byte order mark at the
- * beginning is dropped. Empty lines are skipped, but where the first record has one cell they are a NULL.
+ * Cells are separated by commas; if the first line has none, by its tabs, else by its semicolons. Blanks belong to
+ * cells. Lines end with LF, CR LF or CR; the last line needs no end. A leading UTF-8 byte order mark is dropped. Empty
+ * lines are skipped, except that they are a NULL if the first record has one cell.
  *
- * Returns 0, or -1: from `input` or `record`, with `e` as they filled it; else ERROR_USAGE with "line N: " and what
- * is wrong: a quote within a cell without quotes, text after a closing quote, quotes that never close, a number of
- * cells other than the first record's, text that is no UTF-8, or one of the limits. */
+ * Returns 0, or -1: with `e` as set by `input` or `record`; else ERROR_USAGE with "line N: " and the fault: a quote
+ * within an unquoted cell, text after a closing quote, an unclosed quote, another number of cells than the first
+ * record, invalid UTF-8, or an exceeded limit. */
 int csv_read_rows(const struct csv_input *input,
                   int (*record)(void *context, const struct csv_record *record, struct error *e), void *context,
                   struct error *e);

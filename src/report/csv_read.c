@@ -15,17 +15,17 @@ struct csv_reader {
     int (*record)(void *context, const struct csv_record *record, struct error *e);
     void *context;
     struct error *e;
-    struct cell *cells; /* of the line so far; `text` is set when it is complete, `length` at once */
+    struct cell *cells; /* of the current line; `length` is set at once, `text` when the line is complete */
     size_t count;
     size_t room;           /* in `cells` */
-    struct buffer text;    /* of those cells, one after the other */
-    size_t cell_bytes;     /* input since the last cell's end: bounds what the parser holds */
+    struct buffer text;    /* text of these cells, concatenated */
+    size_t cell_bytes;     /* input since the end of the last cell: limits what the parser holds */
     size_t expected_count; /* cells of the first record; 0 before it */
-    size_t line;           /* being parsed */
-    size_t record_line;    /* on which the record began */
+    size_t line;           /* current line */
+    size_t record_line;    /* line on which the record began */
     bool at_start;         /* between records */
-    int terminator;        /* the line end just seen, 0 after a cell */
-    bool failed;           /* libcsv cannot be stopped from its callbacks: the rest of a line is ignored */
+    int terminator;        /* the last line end; 0 after a cell */
+    bool failed;           /* libcsv cannot be stopped from its callbacks, so the rest of a line is ignored */
 };
 
 static int line_error(struct csv_reader *r, size_t line, const char *what)
@@ -78,7 +78,7 @@ static void finish_record(struct csv_reader *r)
     buffer_clear(&r->text);
 }
 
-/* Called for every CR and LF that is not in quotes, and at the end of the input (-1) within a record. */
+/* Called for every CR and LF outside quotes, and with -1 at the end of input within a record. */
 static void end_line(int terminator, void *context)
 {
     struct csv_reader *r = context;
@@ -92,7 +92,7 @@ static void end_line(int terminator, void *context)
     r->cell_bytes = 0;
 }
 
-/* Feeds bytes of one line. */
+/* Parses bytes of one line. */
 static int parse_piece(struct csv_reader *r, const char *bytes, size_t length)
 {
     if (r->at_start)
@@ -128,7 +128,7 @@ static int parse_block(struct csv_reader *r, const char *bytes, size_t length)
     return 0;
 }
 
-/* Fills `block` as far as the input reaches. Returns the bytes, -1 on an error. */
+/* Fills `block` as far as there is input. Returns the number of bytes, -1 on an error. */
 static long read_block(const struct csv_input *input, char *block, struct error *e)
 {
     size_t length = 0;

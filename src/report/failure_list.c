@@ -43,7 +43,7 @@ void failure_list_add(const struct failure_list *list, struct buffer *out)
         buffer_printf(out, "\nfailures, of the newest %lld\n", (long long)list->looked_at);
     else if (causes->count)
         buffer_add_text(out, "\nfailures\n");
-    for (size_t i = 0; i < causes->count && i < FAILURE_LIST_MOST; i++) /* the first one is the most frequent */
+    for (size_t i = 0; i < causes->count && i < FAILURE_LIST_MOST; i++) /* the first is the most frequent */
         add_cause(list, &causes->items[i], text_digits(causes->items[0].jobs), out);
     if (causes->count > FAILURE_LIST_MOST)
         buffer_printf(out, "  and %zu%s other kinds\n", causes->count - FAILURE_LIST_MOST,

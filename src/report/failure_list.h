@@ -7,22 +7,22 @@
 #include "results/failure_causes.h"
 #include "util/buffer.h"
 
-/* Causes listed; their number is told. */
+/* The most causes listed; the number of the rest is given. */
 #define FAILURE_LIST_MOST FAILURE_CAUSES_MATCHED
 
 struct failure_list {
     const struct failure_causes *causes;
-    int64_t failed, looked_at; /* jobs that failed, and the newest ones that were grouped at most */
+    int64_t failed, looked_at; /* failed jobs, and how many of the newest are grouped at most */
     size_t columns;            /* of the terminal; 0: none */
     bool ascii;
 };
 
-/* A heading and two or more lines for each cause: how often and what, then with which values of the keys. Nothing where
- * there is none. */
+/* Appends a heading and, for each cause, two or more lines: how often and what, then for which values of the keys.
+ * Appends nothing if there is no cause. */
 void failure_list_add(const struct failure_list *list, struct buffer *out);
 
-/* An array of {"class", "message", "consequence", "cause", "jobs", "example_job", "where", "compared"}. The
- * caller's. */
+/* An array of {"class", "message", "consequence", "cause", "jobs", "example_job", "where", "compared"}. The caller
+ * frees it. */
 cJSON *failure_list_json(const struct failure_causes *causes);
 
 #endif

@@ -46,7 +46,7 @@ void configuration_add_json(const struct configuration *c, size_t alike, cJSON *
 
 struct group_winner {
     const struct configuration *configuration;
-    size_t competitors, alike; /* of its group: all, and others that cannot be told apart from it */
+    size_t competitors, alike; /* of its group: all configurations, and others not distinguishable from it */
     struct job_keys keys;
 };
 
@@ -115,7 +115,7 @@ static void add_winner(const struct best *b, const struct group_winners *all, co
     buffer_add_text(out, ": ");
     text_add_rounded(out, c->value);
     buffer_printf(out, "%s%s", b->unit[0] ? " " : "", b->unit);
-    /* What is spread over devices is a rate: of those more is better. */
+    /* Only a rate, where more is better, can be divided among devices. */
     if (b->maximise && c->per_device != c->value) {
         buffer_add_text(out, " (");
         text_add_rounded(out, c->per_device);

@@ -8,7 +8,7 @@
 #include "util/memory.h"
 #include "util/shell_words.h"
 
-/* What a recorded secret is in its place: the person has to give it. */
+/* Whether the value is a placeholder for a secret, which the person has to supply. */
 static bool is_redacted(const char *setting)
 {
     return strcmp(strchr(setting, '=') + 1, SECRET_REDACTED) == 0;
@@ -52,7 +52,8 @@ static void add_name(struct buffer *names, const char *name, size_t length)
     buffer_add(names, name, length);
 }
 
-/* What stands before a secret at `at` of word `i`: an option, a variable, the beginning of a URL; else its number. */
+/* Names the secret at `at` in word `i` by what precedes it (an option, a variable, the beginning of a URL) or by
+ * number. */
 static void name_secret(struct buffer *names, char *const *words, size_t i, const char *at)
 {
     const char *end = at, *begin;

@@ -21,7 +21,7 @@ static void add_value(struct buffer *out, const struct cell *cell)
         writer_add_number(out, cell);
 }
 
-/* As the contract has it. */
+/* docs/json.md: NaN and infinities are null. */
 static void add_finite(struct buffer *out, const struct cell *cell)
 {
     if (cell->kind == CELL_FLOAT && !isfinite(cell->real))

@@ -12,7 +12,7 @@ static bool is_word(char c)
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-/* An underscore within a word is literal as it is, and names are full of them. */
+/* An underscore within a word needs no escape, and names are full of them. */
 static bool needs_escape(const char *text, size_t length, size_t i)
 {
     if (text[i] == '_' && i > 0 && i + 1 < length)
@@ -20,7 +20,7 @@ static bool needs_escape(const char *text, size_t length, size_t i)
     return strchr(ACTIVE, text[i]) != NULL;
 }
 
-/* One line: no line ends in `text`. */
+/* One line: `text` has no line ends. */
 static void add_line(struct buffer *out, const char *text, size_t length)
 {
     struct buffer line = BUFFER_INIT;

@@ -25,7 +25,7 @@ enum prediction_column {
     FIELD_MEASURED_TIME,
     FIELD_MFU,
     FIELD_WHY,
-    FIELD_PLACE, /* from here on of scaled plans */
+    FIELD_PLACE, /* from here on for scaled plans only */
     FIELD_PLACE_HERE,
     FIELD_DEVICES,
     FIELD_DEVICES_HERE,
@@ -37,18 +37,18 @@ enum prediction_column {
     FIELD_EFFICIENCY,
     FIELD_EFFICIENCY_LOW,
     FIELD_EFFICIENCY_HIGH,
-    FIELD_DERIVED, /* JSON from here on, out of which columns are made */
-    FIELD_SECTION, /* and SECTION_COUNT of these */
+    FIELD_DERIVED, /* from here on JSON from which columns are made */
+    FIELD_SECTION, /* the first of SECTION_COUNT */
     FIELD_COUNT = FIELD_SECTION + SECTION_COUNT
 };
 
 struct prediction_field {
     const char *name;
-    const char *unit; /* "B" is completed by whose memory it is; "": of the throughput; NULL: none */
-    bool is_brief;    /* shown where no columns were asked for */
+    const char *unit; /* "B" is followed by whose memory it is; "": the unit of throughput; NULL: none */
+    bool is_brief;    /* shown if no columns are requested */
 };
 
-/* Those with a name: before FIELD_PLACE of every prediction, from there on of scaled plans. */
+/* The named fields: of every prediction before FIELD_PLACE, of scaled plans from there on. */
 extern const struct prediction_field prediction_fields[FIELD_DERIVED];
 
 #endif

@@ -10,15 +10,15 @@
 #include "util/memory.h"
 #include "util/parse.h"
 
-/* A label on a terminal's one line is a reminder, not the record. */
+/* A label on the terminal line is a reminder, not the record. */
 #define LINE_LABEL_COLUMNS 40
 #define BAR_COLUMNS_MIN 10
 #define BAR_COLUMNS_MAX 30
 #define GAP "  "
 #define SUMMARY_NAME_COLUMNS 40
-#define SUMMARY_STATES 7 /* rows beside those of failure classes and the total */
+#define SUMMARY_STATES 7 /* rows besides failure classes and the total */
 
-/* Jobs that need nothing more: ok, failed, skipped and pruned. */
+/* Finished jobs: ok, failed, skipped and pruned. */
 static int64_t progress_done(const struct sweep_progress *p)
 {
     return p->ok + p->failed + p->skipped + p->pruned;
@@ -44,7 +44,7 @@ char *progress_format_eta(int64_t eta_ms, char *out, size_t out_bytes)
     return out;
 }
 
-/* Rounded down: 100 only when all is done. */
+/* Rounded down, so that 100 means all are done. */
 static int percent_done(const struct sweep_progress *p)
 {
     int64_t done = progress_done(p);
@@ -56,7 +56,7 @@ static bool rate_known(const struct sweep_progress *p)
     return isfinite(p->jobs_per_second) && p->jobs_per_second > 0;
 }
 
-/* In the unit in which it is at least 1, if there is one. */
+/* In the largest unit in which it is at least 1, if there is one. */
 static void add_rate(const struct sweep_progress *p, struct buffer *out)
 {
     double rate = p->jobs_per_second;
@@ -90,7 +90,7 @@ static void add_best(const struct sweep_progress *p, size_t label_limit, bool as
 
 /* --- the line for a terminal --- */
 
-/* Parts in the order in which they are shown. */
+/* Parts, in the order shown. */
 enum line_part { PART_PERCENT, PART_COUNT, PART_FAILED, PART_RUNNING, PART_RATE, PART_ETA, PART_BEST, PARTS };
 
 static void make_parts(const struct sweep_progress *p, bool ascii, struct buffer parts[PARTS])
@@ -111,7 +111,7 @@ static void make_parts(const struct sweep_progress *p, bool ascii, struct buffer
         add_best(p, LINE_LABEL_COLUMNS, ascii, &parts[PART_BEST]);
 }
 
-/* Columns of the parts that are left, with a gap between each two. */
+/* Columns of the remaining parts, with gaps between them. */
 static size_t parts_columns(const struct buffer parts[PARTS])
 {
     size_t columns = 0;
@@ -273,7 +273,7 @@ struct summary_line {
     int64_t count;
 };
 
-/* The rows that have jobs, and the total. `rows` has room for all. Returns their number. */
+/* Fills in the rows that have jobs, and the total. `rows` has room for all. Returns their number. */
 static size_t collect_rows(const struct sweep_progress *p, struct summary_line *rows)
 {
     size_t n = 0;

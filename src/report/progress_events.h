@@ -1,4 +1,4 @@
-/* The lines of `run --progress json`: one object each, which begins {"event": NAME, "schema_version": …}. */
+/* The lines of `run --progress json`: one object each, beginning with {"event": NAME, "schema_version": …}. */
 #ifndef MESHSWEEP_REPORT_PROGRESS_EVENTS_H
 #define MESHSWEEP_REPORT_PROGRESS_EVENTS_H
 
@@ -14,12 +14,12 @@ enum progress_event {
     EVENT_COUNT
 };
 
-/* docs/json.md and schemas/run.json have these names and no others. */
+/* docs/json.md and schemas/run.json list the same names. */
 
 /* Appends the beginning of a line, without its closing brace. */
 void progress_event_begin(enum progress_event event, struct buffer *out);
 
-/* Appends a line that has nothing but a text, without a line end: of a notice or an error. */
+/* Appends a line with only a text, for a notice or an error, without a line end. */
 void progress_event_add_text(enum progress_event event, const char *text, struct buffer *out);
 
 #endif

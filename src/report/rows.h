@@ -1,5 +1,5 @@
-/* Rows going in and bytes going out: what every renderer takes, so that none of them knows where rows come from or
- * where text goes. */
+/* Rows in and bytes out: the interfaces of every renderer, so that none of them knows where rows come from or where
+ * text goes. */
 #ifndef MESHSWEEP_REPORT_ROWS_H
 #define MESHSWEEP_REPORT_ROWS_H
 
@@ -9,39 +9,39 @@
 #include "util/error.h"
 
 enum cell_kind {
-    CELL_NULL = 0, /* absent: not the same as an empty text */
+    CELL_NULL = 0, /* absent, unlike an empty text */
     CELL_INT,
     CELL_FLOAT,
     CELL_TEXT,
-    CELL_TRUTH, /* only for formats of JSON: false where `integer` is 0 */
-    CELL_JSON,  /* only for formats of JSON: text that is JSON */
+    CELL_TRUTH, /* for JSON formats only; false if `integer` is 0 */
+    CELL_JSON,  /* for JSON formats only; `text` is JSON */
 };
 
 struct cell {
     enum cell_kind kind;
     int64_t integer;  /* CELL_INT */
-    double real;      /* CELL_FLOAT: any value, NaN and infinities included */
-    const char *text; /* CELL_TEXT: `length` bytes of any kind, NUL and invalid UTF-8 included; may be NULL when
-                         `length` is 0. Borrowed until the next call of the function that gave it */
+    double real;      /* CELL_FLOAT: any value, including NaN and infinities */
+    const char *text; /* CELL_TEXT: any `length` bytes, including NUL and invalid UTF-8; may be NULL if `length` is 0.
+                         Borrowed until the next call of the function that set it */
     size_t length;
 };
 
 struct row_source {
     size_t column_count;
     const char *const *names; /* NUL-terminated, any bytes */
-    const char *const *units; /* NULL, or per column the unit, or NULL or "" where there is none */
-    /* Fills `column_count` cells: 1 for a row, 0 at the end (not called again), -1 with `e` filled. */
+    const char *const *units; /* NULL, or the unit of each column, NULL or "" for none */
+    /* Fills `column_count` cells. Returns 1 for a row, 0 at the end (not called again), -1 with `e` set. */
     int (*next)(void *context, struct cell *cells, struct error *e);
     void *context;
 };
 
-/* Takes all of `length` bytes, in order, or returns -1 with `e` filled; then it is not called again. */
+/* Writes all `length` bytes, in order, or returns -1 with `e` set and is not called again. */
 struct report_sink {
     int (*write)(void *context, const void *bytes, size_t length, struct error *e);
     void *context;
 };
 
-/* What appends to a buffer, and what writes to a file that is open. */
+/* Sinks that append to a buffer, and that write to an open file. */
 struct buffer;
 struct atomic_file;
 struct report_sink report_sink_of_buffer(struct buffer *out);

@@ -7,8 +7,8 @@
 
 struct statement_rows {
     struct stmt *statement;
-    enum key_type *types; /* NULL: as SQLite has them */
-    bool is_json;         /* the format takes truth values and JSON as such */
+    enum key_type *types; /* NULL: as in SQLite */
+    bool is_json;         /* the format writes booleans and JSON as such */
     uint64_t count;
 };
 
@@ -28,7 +28,7 @@ static struct cell cell_of(const struct stmt *s, int column)
     return (struct cell){.kind = CELL_NULL};
 }
 
-/* What SQLite has no type for. */
+/* Types that SQLite lacks. */
 static void give_type(struct cell *cell, enum key_type type, bool is_json)
 {
     if (type == KEY_TRUTH && cell->kind == CELL_INT && is_json)
@@ -53,7 +53,7 @@ static int next_row(void *context, struct cell *cells, struct error *e)
     return rc;
 }
 
-/* Copies: SQLite's own may move at the first step. */
+/* Copies, because SQLite's own may move at the first step. */
 static char **names_of(const struct stmt *s)
 {
     char **names = xcalloc((size_t)stmt_column_count(s) + 1, sizeof *names);

@@ -1,19 +1,19 @@
-/* A statement's rows in one of the formats, with the units and types that the database knows of its columns. */
+/* Renders a statement's rows in one of the formats, with its columns' units and types from the database. */
 #ifndef MESHSWEEP_REPORT_STATEMENT_ROWS_H
 #define MESHSWEEP_REPORT_STATEMENT_ROWS_H
 
 #include "database/db.h"
 #include "report/render.h"
 
-/* How rows are shown, and where they go. */
+/* How and where rows are shown. */
 struct shown_rows {
     const struct report_format *format;
     struct render_options options;
     const struct report_sink *sink;
-    bool has_keys; /* columns with the names of keys are keys, as in the views `results` and `ranking` */
+    bool has_keys; /* columns named like keys are keys, as in the views `results` and `ranking` */
 };
 
-/* `*count`: the rows that were read, of a failure too; NULL: not wanted. */
+/* `*count` is set to the rows read, also on failure; NULL: not wanted. */
 int statement_rows_render(struct db *db, struct stmt *s, const struct shown_rows *shown, uint64_t *count,
                           struct error *e);
 

@@ -8,7 +8,7 @@ int64_t status_job_count(const struct sweep_status *s)
     return s->pending + s->pruned + s->held + s->running + s->ok + s->failed;
 }
 
-/* The clock may have gone back. */
+/* The clock may have been set back. */
 int64_t status_elapsed_ms(const struct status_attempt *a, int64_t now_ms)
 {
     return now_ms > a->started_ms ? now_ms - a->started_ms : 0;
@@ -131,7 +131,7 @@ static cJSON *rules_json(const struct sweep_status *s)
     return list;
 }
 
-/* The jobs, the best in the first objective first. */
+/* The jobs, best first by the first objective. */
 static cJSON *pareto_json(const struct pareto *p)
 {
     cJSON *list = cJSON_CreateArray();

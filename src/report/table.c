@@ -7,23 +7,23 @@
 #include "util/memory.h"
 
 #define SAMPLE_ROWS 1000
-/* Cells without a limit can be megabytes: the sample ends early, and no column is padded to such a width. */
+/* Unlimited cells can be megabytes: then the sample ends early, and no column is padded to such a width. */
 #define SAMPLE_BYTES ((size_t)4 << 20)
 #define COLUMN_WIDTH_MAX 1000
 
-/* A cell as it will be shown: a part of struct table.text. */
+/* A cell as it will be shown, as a range in struct table.text. */
 struct shown {
     size_t offset, length;
-    size_t columns; /* that it takes on the terminal */
-    bool right;     /* a number */
+    size_t columns; /* terminal columns */
+    bool right;     /* right-aligned: a number */
 };
 
 struct table {
     struct writer writer;
     size_t column_count;
-    struct cell *cells;  /* the row that is read */
-    struct buffer text;  /* of all that `shown` points to */
-    struct shown *shown; /* rows of column_count */
+    struct cell *cells;  /* the current row */
+    struct buffer text;  /* text of the cells in `shown` */
+    struct shown *shown; /* rows of column_count cells */
     size_t row_count;    /* in `shown` */
     size_t *widths;      /* per column */
     bool *numeric, *text_seen, *state, *left_out;
@@ -52,7 +52,7 @@ static void add_row(struct table *t)
     t->row_count++;
 }
 
-/* Widths and sides come from what is in the sample, titles included. */
+/* Widths and alignment come from the sample, titles included. */
 static void measure(struct table *t, bool titles)
 {
     const struct shown *row = &t->shown[(t->row_count - 1) * t->column_count];
@@ -100,7 +100,7 @@ static void write_cell(struct table *t, size_t column, const struct shown *s)
 static void write_row(struct table *t, const struct shown *row)
 {
     struct buffer *out = &t->writer.text;
-    size_t shown_count = t->column_count; /* no blanks at the end of a line */
+    size_t shown_count = t->column_count; /* no trailing blanks */
     while (shown_count > 0 && (row[shown_count - 1].length == 0 || t->left_out[shown_count - 1]))
         shown_count--;
     for (size_t i = 0; i < shown_count; i++) {
@@ -129,7 +129,7 @@ static void write_rule(struct table *t)
     buffer_add_char(&t->writer.text, '\n');
 }
 
-/* Which column is the n-th most important one. */
+/* Index of the n-th most important column. */
 static size_t nth_column(const struct table *t, size_t n)
 {
     const char *const *kept = t->writer.options->kept, *const *names = t->writer.rows->names;
@@ -148,7 +148,7 @@ static size_t nth_column(const struct table *t, size_t n)
     return 0;
 }
 
-/* A line has room for the most important columns that have a value in the sample. */
+/* Fits the most important columns that have a value in the sample into the line. */
 static void leave_out(struct table *t)
 {
     const struct render_options *options = t->writer.options;
@@ -164,7 +164,7 @@ static void leave_out(struct table *t)
         *options->left_out = count;
 }
 
-/* Writes titles, the rule and the sample, and empties it. */
+/* Writes the titles, the rule and the sample, then empties the sample. */
 static int write_sample(struct table *t, struct error *e)
 {
     for (size_t i = 0; i < t->column_count; i++)
@@ -179,7 +179,7 @@ static int write_sample(struct table *t, struct error *e)
     return 0;
 }
 
-/* Reads a row into the sample: as row_source.next returns. */
+/* Reads a row into the sample. Returns as row_source.next does. */
 static int read_row(struct table *t, struct error *e)
 {
     const struct row_source *rows = t->writer.rows;

@@ -23,7 +23,7 @@ void text_add_valid(struct buffer *out, const char *text, size_t length)
     }
 }
 
-/* The code point at `text`, its bytes in `*bytes`; an invalid byte is U+FFFD. */
+/* The code point at `text`, with its length in `*bytes`; U+FFFD for an invalid byte. */
 static uint32_t decode(const char *text, size_t length, size_t *bytes)
 {
     static const unsigned char lead_mask[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
@@ -37,7 +37,7 @@ static uint32_t decode(const char *text, size_t length, size_t *bytes)
     return codepoint;
 }
 
-/* Characters that would act on the terminal, break the line or reorder what stands beside them. */
+/* Characters that would control the terminal, break the line or reorder their neighbours. */
 static bool acts(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F ||
@@ -53,7 +53,7 @@ static void add_escape(struct buffer *out, uint32_t c)
         buffer_printf(out, c < 0x80 ? "\\x%02x" : c < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)c);
 }
 
-/* Appends one character as it will be shown. Returns its columns. */
+/* Appends one character as it will be shown. Returns the columns it takes. */
 static size_t add_character(struct buffer *out, const char *text, size_t bytes, uint32_t c, bool ascii)
 {
     if (acts(c) || (ascii && c >= 0x80)) {
@@ -80,7 +80,7 @@ size_t text_add_printable(struct buffer *out, const char *text, size_t length, s
     size_t mark_columns = ascii ? 3 : 1;
     size_t room = limit > mark_columns ? limit - mark_columns : 0;
     size_t start = out->length, columns = 0;
-    size_t cut_at = start, cut_columns = 0; /* where the mark still fits */
+    size_t cut_at = start, cut_columns = 0; /* the last place where the mark fits */
     for (size_t i = 0, bytes; i < length; i += bytes) {
         uint32_t c = decode(text + i, length - i, &bytes);
         columns += add_character(out, text + i, bytes, c, ascii);
@@ -99,7 +99,7 @@ size_t text_add_printable(struct buffer *out, const char *text, size_t length, s
 
 void text_add_line(struct buffer *out, const char *text)
 {
-    /* A text of several lines is one here, with a blank between them. */
+    /* Several lines become one, joined by blanks. */
     struct buffer line = BUFFER_INIT;
     for (const char *p = text; *p;) {
         size_t blanks = strspn(p, " \t\r\n"), ends = strcspn(p, "\r\n");
@@ -141,7 +141,7 @@ enum text_style text_state_style(const char *state)
     return strcmp(state, "failed") == 0 || failure_by_name(state) != FAILURE_NONE ? STYLE_RED : STYLE_PLAIN;
 }
 
-/* The length of the style that stands at `text`; 0: none. */
+/* The length of the style sequence at `text`; 0: none. */
 static size_t style_length(const char *text, size_t length)
 {
     for (int i = 0; i < STYLE_COUNT; i++) {

@@ -75,7 +75,7 @@ static const struct code_points zero_width[] = {
     {0xE0001, 0xE01EF},
 };
 
-/* From the same: East_Asian_Width W and F, without what is zero wide. */
+/* From the same source: East_Asian_Width W and F, without zero-width characters. */
 static const struct code_points double_width[] = {
     {0x1100, 0x115F},   {0x231A, 0x231B},   {0x2329, 0x232A},   {0x23E9, 0x23EC},   {0x23F0, 0x23F0},
     {0x23F3, 0x23F3},   {0x25FD, 0x25FE},   {0x2614, 0x2615},   {0x2648, 0x2653},   {0x267F, 0x267F},

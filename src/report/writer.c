@@ -8,7 +8,7 @@
 #include "util/file.h"
 #include "util/memory.h"
 
-/* Large enough that a write costs little beside what it carries, small enough for a cache. */
+/* Large enough to make writes cheap per byte, small enough for a cache. */
 #define FLUSH_BYTES (256u << 10)
 
 static int add_to_buffer(void *context, const void *bytes, size_t length, struct error *e)

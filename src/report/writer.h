@@ -1,4 +1,4 @@
-/* Within report: the loop that the formats written row by row share, and the buffer in front of the sink. */
+/* Internal to report: the row loop shared by the row formats, and the buffer before the sink. */
 #ifndef MESHSWEEP_REPORT_WRITER_H
 #define MESHSWEEP_REPORT_WRITER_H
 
@@ -10,13 +10,13 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-/* What the functions of a row format work with. They append to `text`; it goes to the sink in large pieces. */
+/* State for the functions of a row format. They append to `text`, which goes to the sink in large pieces. */
 struct writer {
     struct buffer text;
     const struct row_source *rows;
     const struct render_options *options;
     const struct report_sink *sink;
-    uint64_t row_count;    /* rows before this one */
+    uint64_t row_count;    /* rows already written */
     struct buffer scratch; /* the format's own, kept from row to row */
 };
 
@@ -30,15 +30,15 @@ struct row_format {
 int writer_rows(const struct row_format *format, const struct row_source *rows, const struct render_options *options,
                 const struct report_sink *sink, struct error *e);
 
-/* Hands `text` to the sink once it is large (or in any case, with `all`), and empties it. */
+/* Writes `text` to the sink and empties it, if it is large or `all` is set. */
 int writer_flush(struct writer *w, bool all, struct error *e);
 
 void writer_free(struct writer *w);
 
-/* A cell's integer or float as its kind asks, exactly. Not for text or NULL. */
+/* Appends a cell's integer or float exactly. Not for text or NULL. */
 void writer_add_number(struct buffer *out, const struct cell *cell);
 
-/* "name (unit)" of a column, or the name where it has no unit. */
+/* Appends "name (unit)" of a column, or the name if it has no unit. */
 void writer_add_title(struct buffer *out, const struct row_source *rows, size_t column);
 
 #endif

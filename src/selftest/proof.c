@@ -1,4 +1,4 @@
-/* What must hold of a finished database, whatever happened to its runners. */
+/* Checks invariants of a finished database, whatever happened to its runners. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -6,7 +6,7 @@
 #include "database/open.h"
 #include "selftest/selftest.h"
 
-/* Each counts what must not be. The sweep: see selftest.c. */
+/* Each counts violations. The sweep is in selftest.c. */
 static const struct {
     const char *wrong, *sql;
 } questions[] = {
@@ -98,7 +98,7 @@ char *selftest_identity(const char *db_path)
     struct db *db = NULL;
     struct error ignored = ERROR_INIT;
     char *identity = NULL;
-    /* Nothing to read is right for a runner that was killed early. */
+    /* A runner that was killed early may leave nothing to read. */
     if (store_open_read_only(db_path, &db, &ignored) == 0)
         store_identity(db, &identity, &ignored);
     store_close(db);

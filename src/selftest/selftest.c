@@ -18,9 +18,9 @@
 #include "util/rng.h"
 
 enum {
-    EARLY_US = 25000,  /* while it opens, recovers, claims */
-    LATE_US = 250000,  /* while jobs come and go */
-    ORPHANS_MS = 5000, /* the longest that a process may outlive its runner */
+    EARLY_US = 25000,  /* while it opens, recovers and claims */
+    LATE_US = 250000,  /* while jobs start and end */
+    ORPHANS_MS = 5000, /* longest time that a process may outlive its runner */
     FINISH_MS = 900000,
     POLL_MS = 5
 };
@@ -32,7 +32,7 @@ struct selftest {
     int null_fd;
 };
 
-/* One sweep, from its file to its proof. */
+/* One sweep, from its file to its check. */
 struct round {
     char *directory, *db_path;
     int log_fd;
@@ -40,7 +40,7 @@ struct round {
 
 #define NO_ROUND ((struct round){NULL, NULL, -1})
 
-/* With every default: that every job ends, however often its runner died, is what is proved. */
+/* Uses all defaults, because they must ensure that every job ends, however often its runner died. */
 static const char sweep_head[] =
     "[sweep]\n"
     "name = \"selftest\"\n"
@@ -55,7 +55,7 @@ static const char sweep_head[] =
     "[[parallel_spec]]\n"
     "y = [";
 
-/* The lock is made in one step by `mkdir`; who finds it there looks whether its maker is still at work. */
+/* `mkdir` creates the lock atomically; a job that finds it checks whether its owner is still at work. */
 static const char job_text[] =
     "lock=$3/lock-$2\n"
     "if ! mkdir \"$lock\" 2>/dev/null; then\n"
@@ -155,7 +155,7 @@ static pid_t start_runner(const struct selftest *t, const struct round *r, struc
     return pid;
 }
 
-/* A killed runner is as good as one that finished; of what became of the jobs the database tells. */
+/* A killed runner is no failure; the database shows what became of the jobs. */
 static int check_end(const struct round *r, int status, bool *finished, struct error *e)
 {
     enum { SOME_JOBS_FAILED = 3 };
@@ -190,7 +190,7 @@ static int run_to_end(const struct selftest *t, const struct round *r, struct er
 
 /* --- proofs --- */
 
-/* After a kill, without a next start: what the jobs had started goes by itself. */
+/* After a kill, the processes of jobs must end without another start. */
 static int expect_no_orphans(struct selftest *t, const struct round *r, struct error *e)
 {
     char *identity = selftest_identity(r->db_path);
@@ -245,7 +245,7 @@ static void count_kill(struct selftest *t)
         t->options->on_kill(t->options->context, t->report.kills);
 }
 
-/* One sweep: killed until it has finished in spite of it or there have been enough kills, then proved. */
+/* Runs one sweep: kills it until it finishes nevertheless or there have been enough kills, then checks it. */
 static int run_round(struct selftest *t, const struct round *r, struct error *e)
 {
     bool finished = false;
@@ -255,7 +255,7 @@ static int run_round(struct selftest *t, const struct round *r, struct error *e)
         if (finished)
             break;
         count_kill(t);
-        /* Every other start comes at once, so that it meets what the last runner left. */
+        /* Every other start follows at once, so that it meets what the last runner left. */
         if (t->report.kills % 2 == 0 && expect_no_orphans(t, r, e) < 0)
             return -1;
     }

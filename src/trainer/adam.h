@@ -23,8 +23,8 @@ struct adam_moments {
 };
 
 /*
- * One update of parameter[count]; step counts from 1. Element by element, so that any part of an array may
- * be updated apart from the rest with the same result.
+ * Updates parameter[count]; step counts from 1. Works element by element, so that any part of an array can be
+ * updated separately with the same result.
  */
 void adam_step(const struct adam *adam, real *parameter, const real *gradient, struct adam_moments moments,
                size_t count, int step);

@@ -69,7 +69,7 @@ size_t block_scratch_elements(const struct attention *shape)
     return 5 * rows_of(shape) * shape->hidden + shape->seq * shape->seq;
 }
 
-/* The tensors in the two arrays. */
+/* Pointers to the tensors in the two arrays. */
 struct views {
     const real *parameter[BLOCK_TENSORS];
     real *kept[KEPT_TENSORS];
@@ -136,7 +136,7 @@ void block_forward(real *out, real *kept, const real *in, const real *parameters
     mlp_half_forward(out, &v, shape);
 }
 
-/* A backward pass and its scratch taken apart. */
+/* A backward pass and the parts of its scratch space. */
 struct backward {
     struct views v;
     real *d_parameter[BLOCK_TENSORS];
@@ -156,7 +156,7 @@ static void back_through_linear(const struct backward *b, enum block_tensor weig
     linear_backward_input(d_in, d_out, b->v.parameter[weight], shape);
 }
 
-/* Adds to d, which already holds the derivative that came along the residual. */
+/* Adds to d, which already holds the gradient from the residual connection. */
 static void back_through_norm(const struct backward *b, enum block_tensor gain, const real *in, const real *statistics,
                               real *d)
 {

@@ -1,9 +1,9 @@
 /*
- * One transformer layer: x + attention(norm(x)), then that + mlp(norm(that)).
+ * One transformer layer: y = x + attention(norm(x)), then y + mlp(norm(y)).
  *
- * A layer of width h has 12 h² + 13 h parameters in one array, in the order of enum block_tensor. What its
- * forward pass keeps for the way back, for n = batch × seq rows and a heads, is 15 n h + 4 n + n a seq
- * elements in one array (enum block_kept) besides its n h input; the way back needs 5 n h + seq² more.
+ * A layer of width h has 12 h² + 13 h parameters in one array, in the order of enum block_tensor. For
+ * n = batch × seq rows and a heads, the forward pass saves 15 n h + 4 n + n a seq elements for the backward
+ * pass, in one array (enum block_kept), besides its n h input. The backward pass needs 5 n h + seq² more.
  */
 #ifndef TRAINER_BLOCK_H
 #define TRAINER_BLOCK_H
@@ -40,22 +40,22 @@ enum block_kept {
     KEPT_TENSORS,
 };
 
-/* The parameters of a layer of a width. */
+/* The number of parameters of a layer. */
 size_t block_parameters(size_t hidden);
 
-/* The elements of one tensor; the tensors before it in the array add up to its place. */
+/* The number of elements of one tensor; its offset is the sum of the tensors before it. */
 size_t block_tensor_elements(enum block_tensor tensor, size_t hidden);
 
-/* What the forward pass keeps, without the input. */
+/* The number of elements that the forward pass saves, without the input. */
 size_t block_kept_elements(const struct attention *shape);
 
-/* The room that block_backward() works in. */
+/* The size of the scratch space of block_backward(), in elements. */
 size_t block_scratch_elements(const struct attention *shape);
 
 /* out and in hold batch × seq × hidden elements; kept block_kept_elements(). */
 void block_forward(real *out, real *kept, const real *in, const real *parameters, const struct attention *shape);
 
-/* What a backward pass reads besides the derivative by the output. */
+/* Inputs of a backward pass besides the gradient of the output. */
 struct block_pass {
     const real *in;
     real *kept; /* read only */
@@ -63,7 +63,7 @@ struct block_pass {
     real *scratch; /* overwritten; block_scratch_elements() */
 };
 
-/* d is the derivative by the output and becomes that by the input; adds to d_parameters. */
+/* d is the gradient of the output and is overwritten with that of the input; adds to d_parameters. */
 void block_backward(real *d, real *d_parameters, const struct block_pass *pass, const struct attention *shape);
 
 #endif

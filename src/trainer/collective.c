@@ -15,7 +15,7 @@
 enum {
     HALF_ELEMENTS = COLLECTIVE_WINDOW_BYTES / 2 / sizeof(real),
     CONTROL_BYTES = 4096,
-    /* Ranks on cores of their own meet within microseconds; sleeping and waking costs tens of them. */
+    /* Ranks with a core each arrive within microseconds; sleeping and waking takes tens of them. */
     SPINS_BEFORE_SLEEP = 5000,
 };
 

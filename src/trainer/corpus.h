@@ -1,4 +1,4 @@
-/* The bytes that the model is trained on, and which of them make a sample. Host memory, read by all ranks. */
+/* The training text, and how samples are drawn from it. Host memory, read by all ranks. */
 #ifndef TRAINER_CORPUS_H
 #define TRAINER_CORPUS_H
 
@@ -13,17 +13,17 @@ struct corpus {
 };
 
 /*
- * Text of an invented language of some hundred words, each with a few words that may follow it, so that a
- * small model has something to learn. Depends on the seed alone. 0, or -1 with *e.
+ * Generates text in an invented language of some hundred words, each with a few possible successors, so that
+ * a small model has something to learn. Depends on the seed alone. 0, or -1 with *e.
  */
 int corpus_generate(struct corpus *corpus, uint64_t seed, struct error *e);
 
-/* The whole of a file, which must have at least `least` bytes (STATUS_USAGE otherwise). 0, or -1 with *e. */
+/* Reads a file, which must have at least `least` bytes (else STATUS_USAGE). 0, or -1 with *e. */
 int corpus_read(struct corpus *corpus, const char *path, size_t least, struct error *e);
 
 void corpus_free(struct corpus *corpus);
 
-/* The first of the seq + 1 bytes of a sample; depends on seed and number alone. corpus->length > seq. */
+/* The first of a sample's seq + 1 bytes; depends on seed and number alone. corpus->length must exceed seq. */
 const unsigned char *corpus_sample(const struct corpus *corpus, uint64_t seed, uint64_t number, size_t seq);
 
 #endif

@@ -60,7 +60,7 @@ int device_reserve(struct device *device, enum device_use use, size_t bytes, str
     return 0;
 }
 
-/* Takes back what device_reserve() counted. */
+/* Undoes device_reserve(). */
 static void device_unreserve(struct device *device, enum device_use use, size_t bytes)
 {
     device->used_bytes -= device_rounded(bytes);

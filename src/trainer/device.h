@@ -1,5 +1,5 @@
 /*
- * The device memory of one rank: an allocator that counts every tensor and refuses to pass a capacity.
+ * The device memory of one rank: an allocator that counts every tensor and enforces a capacity.
  *
  * Parameters, gradients, Adam moments, activations and communication buffers of a rank all come from its
  * device, so that the peak is what the same program would need on an accelerator, and a configuration that
@@ -15,7 +15,7 @@
 
 enum { DEVICE_ALIGNMENT = 64 };
 
-/* What a block is for. The peak is kept for each, as held at the moment of the highest total. */
+/* What a block is used for. For each use, its size at the moment of the highest total is recorded. */
 enum device_use {
     DEVICE_PARAMETERS,
     DEVICE_GRADIENTS,
@@ -31,22 +31,22 @@ struct device {
     size_t used_bytes;
     size_t peak_bytes;
     size_t used_by[DEVICE_USES];
-    size_t peak_by[DEVICE_USES]; /* what was held when used_bytes was peak_bytes; adds up to it */
+    size_t peak_by[DEVICE_USES]; /* used_by when used_bytes was peak_bytes; adds up to it */
 };
 
 /* An empty device; needs no closing. */
 void device_open(struct device *device, int rank, size_t capacity_bytes);
 
-/* What a block of `bytes` counts: the next multiple of DEVICE_ALIGNMENT. */
+/* The counted size of a block of `bytes`: the next multiple of DEVICE_ALIGNMENT. */
 size_t device_rounded(size_t bytes);
 
 /*
- * Returns a zeroed block that the caller gives back with device_free(), or NULL with *e set when the block
- * would pass the capacity (the message names rank, size, capacity, used and free) or the host has no memory.
+ * Returns a zeroed block, to be freed with device_free(), or NULL with *e set if the block would exceed the
+ * capacity (the message names rank, size, capacity, used and free) or the host has no memory.
  */
 void *device_alloc(struct device *device, enum device_use use, size_t bytes, struct error *e);
 
-/* Gives a block back; NULL is nothing. */
+/* Frees a block; NULL is allowed. */
 void device_free(struct device *device, void *block);
 
 /* Counts memory that lies elsewhere (a window shared between ranks) against the capacity. 0, or -1 and *e. */

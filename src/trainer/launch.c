@@ -31,7 +31,7 @@ static int start(struct ranks *ranks, launch_main rank_main, void *context, stru
 {
     pid_t launcher = getpid();
 
-    /* What is still in the buffers would be written once by each rank. */
+    /* Otherwise each rank would write what is still in the buffers. */
     fflush(NULL);
     for (int r = 0; r < ranks->count; r++) {
         pid_t pid = fork();
@@ -54,7 +54,7 @@ static void kill_all(const struct ranks *ranks)
             kill(ranks->pid[r], SIGKILL);
 }
 
-/* Waits for any rank; children that came with the process through exec are not ranks. */
+/* Waits for any rank; children inherited through exec are not ranks. */
 static int wait_for_one(struct ranks *ranks, int *wait_status)
 {
     for (;;) {
@@ -82,7 +82,7 @@ int launch_ranks(int ranks, launch_main rank_main, void *context, struct error *
 {
     struct ranks started = {.count = ranks};
 
-    /* A parent that ignores SIGCHLD hands that down, and then there is nothing to wait for. */
+    /* An ignored SIGCHLD is inherited from the parent, and children then cannot be waited for. */
     signal(SIGCHLD, SIG_DFL);
     int result = start(&started, rank_main, context, e), wait_status;
 

@@ -1,5 +1,5 @@
 /*
- * Dense matrix product, the only place where the trainer's time goes.
+ * Dense matrix product, which takes nearly all of the trainer's time.
  *
  * Every product of the model, forward and backward, is matmul_add() with the strides of its operands
  * swapped or not: a transposed operand is never copied by the caller.
@@ -10,8 +10,8 @@
 #include <stddef.h>
 
 /*
- * The scalar of every tensor. The program computes in float; the gradient checks build the same sources
- * with TRAINER_DOUBLE, because finite differences in float drown in rounding.
+ * The element type of every tensor. The program computes in float; the gradient checks build the same
+ * sources with TRAINER_DOUBLE, because finite differences in float drown in rounding errors.
  */
 #ifdef TRAINER_DOUBLE
 typedef double real;
@@ -40,7 +40,7 @@ struct matrix matrix_rows(const real *data, size_t row_stride);
 struct matrix matrix_transposed(const real *data, size_t row_stride);
 
 /*
- * out += a · b. The rows of out lie out_stride elements apart and its columns side by side; out must not
+ * out += a · b. The rows of out lie out_stride elements apart, its columns are contiguous; out must not
  * overlap a or b. The order in which one element's products are added depends on `inner` alone, so equal
  * inputs give equal bits whatever the other dimensions are.
  */

@@ -46,7 +46,7 @@ size_t model_parameters(const struct model_shape *shape)
     return sum;
 }
 
-/* How a tensor starts. */
+/* Initial values of a tensor. */
 enum start { START_ZERO, START_ONE, START_NORMAL, START_NORMAL_RESIDUAL };
 
 static const enum start block_start[BLOCK_TENSORS] = {
@@ -57,7 +57,7 @@ static const enum start block_start[BLOCK_TENSORS] = {
 
 static real *fill(real *values, size_t count, enum start start, int layers, uint64_t *random)
 {
-    /* GPT-2: what is added to the residual stream is smaller, the more layers add to it. */
+    /* GPT-2: projections into the residual stream start smaller the more layers there are. */
     double deviation = start == START_NORMAL_RESIDUAL ? INIT_DEVIATION / sqrt(2.0 * layers) : INIT_DEVIATION;
 
     for (size_t i = 0; i < count; i++)
@@ -89,7 +89,7 @@ void model_init_unit(const struct model_shape *shape, int unit, uint64_t seed, r
             fill(values, block_tensor_elements((enum block_tensor)i, hidden), block_start[i], shape->layers, &random);
 }
 
-/* What is alive during one pass; blocks of the device, NULL when not held. */
+/* Tensors of one pass: blocks of the device, NULL if not allocated. */
 struct pass {
     struct model *m;
     const struct model_batch *batch;
@@ -183,7 +183,7 @@ static int layer_forward(struct pass *p, int layer, struct error *e)
     return 0;
 }
 
-/* Forward and backward at once, since the logits are of no further use: leaves the derivative in p->d. */
+/* Forward and backward at once, because the logits are not needed afterwards. Leaves the gradient in p->d. */
 static real head_both_ways(struct pass *p, const real *parameters, real *d_parameters)
 {
     size_t hidden = p->shape.hidden, vocab = (size_t)p->m->shape.vocab;
@@ -228,7 +228,7 @@ static int head(struct pass *p, real *loss, struct error *e)
     return 0;
 }
 
-/* Redoes the forward pass of a checkpointed layer. Its output has no reader and lands in the scratch. */
+/* Repeats the forward pass of a checkpointed layer. Its output is not needed and goes to the scratch space. */
 static int recompute(struct pass *p, int layer, const real *parameters, struct error *e)
 {
     if (!(p->kept[layer] = take(p, block_kept_elements(&p->shape), e)))

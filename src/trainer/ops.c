@@ -109,7 +109,7 @@ void squared_relu_backward(real *restrict d, const real *restrict in, size_t cou
         d[i] *= 2 * (in[i] > 0 ? in[i] : 0);
 }
 
-/* Where one head of one sequence lies in qkv-shaped, hidden-shaped and weights-shaped arrays. */
+/* Offsets of one head of one sequence in qkv-shaped, hidden-shaped and weights-shaped arrays. */
 struct head {
     size_t seq;
     size_t hidden;
@@ -182,7 +182,7 @@ void attention_forward(real *out, real *weights, const real *qkv, const struct a
         }
 }
 
-/* d holds the derivative by the softmax and is overwritten with the derivative by the unscaled scores. */
+/* d is the gradient of the softmax and is overwritten with that of the unscaled scores. */
 static void softmax_backward(real *d, const real *weights, size_t seq, real scale)
 {
     for (size_t i = 0; i < seq; i++, d += seq, weights += seq) {

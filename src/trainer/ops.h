@@ -1,9 +1,9 @@
 /*
- * The model's operations and their derivatives, on row-major arrays of rows × columns.
+ * The model's operations and their gradients, on row-major arrays of rows × columns.
  *
- * A forward function overwrites its output. A backward function takes d_out, the derivative of the loss by
- * its output, and adds to the derivatives by its weights (micro-batches accumulate in them); derivatives by
- * its input are overwritten unless it says that they are added. Arrays do not overlap unless it says so.
+ * A forward function overwrites its output. A backward function takes d_out, the gradient of the loss with
+ * respect to its output. It adds to the gradients of its weights, in which micro-batches accumulate, and
+ * overwrites the gradient of its input unless noted. Arrays must not overlap unless noted.
  * Every function is checked against finite differences in tests/unit/test_trainer_ops.c.
  */
 #ifndef TRAINER_OPS_H
@@ -23,7 +23,7 @@ struct linear {
 /* bias may be NULL. */
 void linear_forward(real *out, const real *in, const real *weight, const real *bias, struct linear shape);
 
-/* Overwrites d_in with the derivative by the input. */
+/* Overwrites d_in with the gradient of the input. */
 void linear_backward_input(real *d_in, const real *d_out, const real *weight, struct linear shape);
 
 /* Adds to d_weight and, unless NULL, d_bias. */
@@ -37,10 +37,10 @@ struct layernorm {
     size_t columns;
 };
 
-/* statistics[2 × rows] keeps each row's mean and reciprocal deviation for the way back. */
+/* statistics[2 × rows] saves each row's mean and reciprocal standard deviation for the backward pass. */
 void layernorm_forward(real *out, real *statistics, const real *in, const struct layernorm *norm);
 
-/* Adds to d_in, d_gain and d_bias: d_in already holds the derivative that came past the norm. */
+/* Adds to d_in, d_gain and d_bias; d_in already holds the gradient from the residual connection. */
 struct layernorm_derivatives {
     real *d_in;
     real *d_gain;
@@ -52,7 +52,7 @@ void layernorm_backward(struct layernorm_derivatives d, const real *d_out, const
 /* max(x, 0)²: as good as GELU in a language model (So et al. 2021, "Primer"), smooth, and it vectorises. */
 void squared_relu_forward(real *out, const real *in, size_t count);
 
-/* d holds the derivative by the output and is overwritten with the derivative by the input. */
+/* d is the gradient of the output and is overwritten with that of the input. */
 void squared_relu_backward(real *d, const real *in, size_t count);
 
 /*
@@ -66,7 +66,7 @@ struct attention {
     size_t hidden;
 };
 
-/* weights[batch × heads × seq × seq] keeps the softmax for the way back. */
+/* weights[batch × heads × seq × seq] saves the softmax for the backward pass. */
 void attention_forward(real *out, real *weights, const real *qkv, const struct attention *shape);
 
 /* Overwrites d_qkv; scratch holds seq × seq elements. */
@@ -82,12 +82,12 @@ struct embedding {
 };
 void embedding_forward(real *out, const real *token_table, const real *position_table, const struct embedding *shape);
 
-/* Adds to both tables' derivatives. */
+/* Adds to both tables' gradients. */
 void embedding_backward(real *d_token_table, real *d_position_table, const real *d_out, const struct embedding *shape);
 
 /*
  * Softmax cross-entropy of rows × columns logits against one target per row, times scale. Returns the sum
- * over the rows and overwrites the logits with their derivatives.
+ * over the rows and overwrites the logits with their gradients.
  */
 struct cross_entropy {
     const unsigned char *targets;

@@ -24,7 +24,7 @@ struct option_entry {
 
 #define AT(field) offsetof(struct options, field)
 
-/* The upper bounds keep every tensor's size well inside 64 bits. */
+/* The upper bounds keep every tensor's size well within 64 bits. */
 static const struct option_entry entries[] = {
     {"layers", KIND_INT, AT(layers), 1, 4096, "N", "transformer layers (default 2)"},
     {"hidden", KIND_INT, AT(hidden), 1, 65536, "N", "width (default 64)"},

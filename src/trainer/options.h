@@ -1,4 +1,4 @@
-/* The command line of meshsweep-trainer. One table (options.c) gives parsing, defaults, ranges and help. */
+/* The command line of meshsweep-trainer. One table (options.c) defines parsing, defaults, ranges and help. */
 #ifndef TRAINER_OPTIONS_H
 #define TRAINER_OPTIONS_H
 
@@ -31,12 +31,12 @@ struct options {
 };
 
 /*
- * Fills *o from defaults and arguments; strings are borrowed from argv. --help ends the reading and sets
- * only `help`. 0, or -1 with one sentence in *e and STATUS_USAGE.
+ * Fills *o from defaults and arguments; strings are borrowed from argv. --help stops parsing and sets only
+ * `help`. 0, or -1 with one sentence in *e and STATUS_USAGE.
  */
 int options_parse(struct options *o, int argc, char *const *argv, struct error *e);
 
-/* Micro-batches that each rank passes through in one step. */
+/* Micro-batches per rank and step. */
 int options_accumulation(const struct options *o);
 
 void options_print_help(FILE *out);

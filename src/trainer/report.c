@@ -28,7 +28,7 @@ void report_close(struct report *report)
     report->step_seconds = NULL;
 }
 
-/* Everything is flushed at once, since somebody may be following. */
+/* Flushes at once, because somebody may be following the output. */
 static int flush(struct report *report, struct error *e)
 {
     if (fflush(stdout) != 0 || ferror(stdout))

@@ -1,5 +1,5 @@
 /*
- * What a job says while it trains: plain lines for people, JSON lines for a program.
+ * What a job reports while it trains: plain lines for people, JSON lines for programs.
  *
  *     step 3 loss 5.1234 step_time 0.012345 s samples/s 1296.1
  *     ...
@@ -44,13 +44,13 @@ struct report_summary {
 };
 
 /*
- * Opens the metrics file for appending, unless path is NULL; the counts in *report are set by the caller,
- * `steps` to all that will come. 0, or -1 with *e.
+ * Opens the metrics file for appending, unless path is NULL. The caller sets the counts in *report, with
+ * `steps` the total number. 0, or -1 with *e.
  */
 int report_open(struct report *report, const char *metrics_path, struct error *e);
 void report_close(struct report *report);
 
-/* 0, or -1 with *e when the loss is not finite or nothing more can be written. */
+/* 0, or -1 with *e if the loss is not finite or writing fails. */
 int report_step(struct report *report, const struct report_step *step, struct error *e);
 
 /* After the last step. */

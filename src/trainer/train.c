@@ -32,7 +32,7 @@ static struct model_shape shape_of(const struct options *o)
     return (struct model_shape){o->layers, o->hidden, o->heads, o->seq, o->vocab};
 }
 
-/* Rank 0's starting values are everybody's, one unit at a time: no rank needs room for the whole. */
+/* Rank 0's initial values are broadcast one unit at a time, so that no rank needs room for the whole model. */
 static int load_parameters(struct trainer *t, struct error *e)
 {
     for (int unit = 0; unit < t->zero.unit_count; unit++) {
@@ -104,8 +104,7 @@ static void trainer_close(struct trainer *t)
     report_close(&t->report);
 }
 
-/* The samples of one micro-batch: numbered so that rank 0's come first, then rank 1's, as one rank would go.
- */
+/* The samples of one micro-batch, numbered rank by rank, in the order in which a single rank would use them. */
 static struct model_batch load_batch(struct trainer *t, int step, int micro_step)
 {
     const struct options *o = t->job->options;
@@ -162,7 +161,7 @@ static int summarise(struct trainer *t, struct error *e)
     return t->collective.rank == 0 ? report_summary(&t->report, &summary, e) : 0;
 }
 
-/* Blocks come and go in every pass; giving them back to the kernel each time would cost page faults. */
+/* Every pass allocates and frees blocks; returning them to the kernel each time would cost page faults. */
 static void keep_freed_memory(void)
 {
     mallopt(M_MMAP_THRESHOLD, 1 << 30);

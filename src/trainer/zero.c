@@ -76,7 +76,7 @@ void zero_close(struct zero *z)
     *z = (struct zero){0};
 }
 
-/* The whole of a unit in an array that is not partitioned. */
+/* A whole unit in an array that is not partitioned. */
 static real *whole_in(const struct zero *z, real *array, int unit)
 {
     return array + z->units[unit].part_at * rank_count(z);
@@ -145,7 +145,7 @@ void zero_abandon(struct zero *z)
     z->bucket = NULL;
 }
 
-/* Without partitioned moments every rank updates everything and needs nothing from the others. */
+/* If moments are not partitioned, every rank updates everything and needs nothing from the others. */
 static void step_everything(struct zero *z, const struct adam *adam, int step)
 {
     adam_step(adam, z->parameters, z->gradients, z->moments, z->part_elements * rank_count(z), step);

@@ -1,5 +1,5 @@
 /*
- * ZeRO: who holds which part of the model's state, and when the whole is put together.
+ * ZeRO: which rank holds which part of the model's state, and when the whole is gathered.
  *
  * The model is a list of units (embedding, each layer, head), the granularity of gathering. With N ranks a
  * unit of p parameters is padded to N · ceil(p / N), and rank r's part of it is the r-th ceil(p / N). What a
@@ -11,16 +11,16 @@
  *       2         P            P/N         2 P/N
  *       3         P/N          P/N         2 P/N
  *
- * An element is a 32-bit float: a parameter costs 4 bytes, its gradient 4, its two moments 8. Further, while
- * a unit is worked on:
- *   - its derivatives, 4 · padded(unit) bytes (counted as gradients), from zero_bucket() to zero_reduce();
+ * An element is a 32-bit float: a parameter takes 4 bytes, its gradient 4, its two moments 8. In addition,
+ * while a unit is processed:
+ *   - its gradients on this rank, 4 · padded(unit) bytes (counted as gradients), from zero_bucket() to zero_reduce();
  *   - at stage 3 its gathered parameters, 4 · padded(unit) bytes (counted as parameters), from zero_gather()
  *     to zero_release(). One unit at a time.
  * A group of two or more ranks also holds a communication window of 256 KiB per rank (collective.h).
  *
- * Gradients are reduced after every micro-batch at every stage, in rank order into the running sum:
- * micro-batch by micro-batch the global batch is added up in the same order whatever the stage or the number
- * of ranks, and so training gives the same bits.
+ * At every stage gradients are reduced after every micro-batch, in rank order, into the running sum. The
+ * global batch is thus summed in the same order whatever the stage and the number of ranks, and training
+ * gives the same bits.
  */
 #ifndef TRAINER_ZERO_H
 #define TRAINER_ZERO_H
@@ -33,7 +33,7 @@
 
 enum { ZERO_LAST_STAGE = 3 };
 
-/* One unit: its parameters, the length of a part, and where the parts begin in an array of parts. */
+/* One unit: its parameters, the length of a part, and the offset of its part in an array of parts. */
 struct zero_unit {
     size_t parameters;
     size_t part;
@@ -63,37 +63,37 @@ struct zero {
     real *bucket;
 };
 
-/* Partitions the units and takes the permanent state, all zero, from the device. 0, or -1 with *e and *z
- * closed. */
+/* Partitions the units and allocates the permanent state, all zero, on the device. 0, or -1 with *e, and *z
+ * is closed. */
 int zero_open(struct zero *z, const struct zero_setup *setup, struct error *e);
 
-/* Gives everything back to the device; a closed or zeroed *z is nothing. */
+/* Frees everything on the device. *z may be closed already, or zeroed. */
 void zero_close(struct zero *z);
 
-/* The length of a unit with its padding: what gathered parameters and derivatives of it hold. */
+/* The padded length of a unit: that of its gathered parameters and of its gradients. */
 size_t zero_padded(const struct zero *z, int unit);
 
-/* Sets a unit's parameters: every rank gives the same zero_padded() values and keeps what it holds. */
+/* Sets a unit's parameters: every rank passes the same zero_padded() values and keeps its part. */
 void zero_load(struct zero *z, int unit, const real *values);
 
 /*
- * The whole parameters of a unit, until zero_release(). Every rank calls it for the same unit; at stage 3 it
- * allocates and gathers. NULL with *e when the device is full.
+ * The full parameters of a unit, valid until zero_release(). Every rank calls it for the same unit; at
+ * stage 3 it allocates and gathers. NULL with *e if the device is full.
  */
 const real *zero_gather(struct zero *z, int unit, struct error *e);
 void zero_release(struct zero *z);
 
-/* Zeroed room for a unit's derivatives on this rank, until zero_reduce(). NULL with *e when the device is
- * full. */
+/* A zeroed array for a unit's gradients on this rank, valid until zero_reduce(). NULL with *e if the device
+ * is full. */
 real *zero_bucket(struct zero *z, int unit, struct error *e);
 
-/* Adds the bucket of every rank to the gradients that the ranks hold, and gives the bucket back. */
+/* Adds the buckets of all ranks to the gradients that the ranks hold, and frees the bucket. */
 void zero_reduce(struct zero *z, int unit);
 
-/* Gives back what is gathered and the bucket, unreduced: the way out of a pass that failed. */
+/* Frees the gathered parameters and the bucket, unreduced, after a pass that failed. */
 void zero_abandon(struct zero *z);
 
-/* Updates the parameters by the gradients summed so far and clears these; step counts from 1. */
+/* Updates the parameters from the gradients summed so far and clears these; step counts from 1. */
 void zero_step(struct zero *z, const struct adam *adam, int step);
 
 #endif
