@@ -85,7 +85,11 @@ static int run(const struct arguments *a, struct error *e)
     if (o->json)
         return print_json(o->output, &counts, e);
     struct buffer b = BUFFER_INIT;
-    buffer_printf(&b, "%s: %" PRId64 " new jobs, %" PRId64 " new attempts\n", o->output, counts.jobs, counts.attempts);
+    buffer_printf(&b, "%s: ", o->output);
+    buffer_add_count(&b, counts.jobs, "new job");
+    buffer_add_text(&b, ", ");
+    buffer_add_count(&b, counts.attempts, "new attempt");
+    buffer_add_char(&b, '\n');
     rc = output_people_take(&b, e);
     if (rc == 0 && others > 0)
         output_message("%" PRId64 " of its jobs belong to sweeps older than the newest; they are listed by: meshsweep "

@@ -51,10 +51,11 @@ int recovered_attempts_none_elsewhere(struct db *db, const char *executor, struc
         return -1;
     int rc = stmt_next(s, e);
     if (rc > 0)
-        rc = error_set(e, ERROR_FAILED,
-                       "%lld attempts were submitted to %s; collect them with `meshsweep run --executor %s`, then "
-                       "start again",
-                       (long long)stmt_int(s, 1), stmt_text(s, 0), stmt_text(s, 0));
+        rc =
+            error_set(e, ERROR_FAILED,
+                      "%lld attempt%s submitted to %s; collect %s with `meshsweep run --executor %s`, then start again",
+                      (long long)stmt_int(s, 1), stmt_int(s, 1) == 1 ? " was" : "s were", stmt_text(s, 0),
+                      stmt_int(s, 1) == 1 ? "it" : "them", stmt_text(s, 0));
     stmt_free(s);
     return rc;
 }
