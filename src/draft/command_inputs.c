@@ -16,10 +16,10 @@
 #include "util/string_list.h"
 
 #define FILE_NAME "sweep.toml"
-#define OWN_LEAST 3 /* names that tell a framework */
+#define OWN_LEAST 3 /* names that identify a framework */
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-/* Stand in for what the command does not give, so that it can be told which settings are read. */
+/* Values for inputs that the command does not give, to find out which settings are read. */
 static const struct stand_in {
     size_t input;
     const char *line;
@@ -32,7 +32,7 @@ static const struct stand_in {
 
 /* --- what is asked about --- */
 
-/* true or false as TOML where the text means one of them, else NULL. */
+/* TOML's true or false if the text means one of them, else NULL. */
 static const char *truth_of(const char *text)
 {
     return strcasecmp(text, "true") == 0 ? "true" : strcasecmp(text, "false") == 0 ? "false" : NULL;
@@ -91,7 +91,7 @@ static void remove_item(struct command_inputs *f, size_t i)
     memmove(&f->items[i], &f->items[i + 1], (--f->count - i) * sizeof *f->items);
 }
 
-/* Takes away the items whose lines have problems; returns how many. */
+/* Removes the items whose lines have problems; returns how many. */
 static size_t remove_refused(struct command_inputs *f, const struct error *e)
 {
     const char *line = e->text;
@@ -143,7 +143,7 @@ static bool ask(struct command_inputs *f, const bool *stands, void (*look)(struc
     return found;
 }
 
-/* The input that has that key; INPUT_COUNT: none by itself. */
+/* The input whose key this is; INPUT_COUNT if there is none. */
 static size_t input_of(const struct space *space, const struct key *key)
 {
     size_t i = 0;
@@ -152,7 +152,7 @@ static size_t input_of(const struct space *space, const struct key *key)
     return i;
 }
 
-/* Of the first combination, which is the only one. */
+/* Reads the inputs of the only combination. */
 static void read_inputs(struct space *space, bool *present)
 {
     struct buffer sql = BUFFER_INIT;
@@ -206,8 +206,8 @@ static void keep_read(struct command_inputs *f, struct space *space)
     }
 }
 
-/* Leaves what predictions are made from under f->profile; nothing where they cannot be, or where only the profile says
- * which model it is. */
+/* Keeps the items that predictions use under f->profile; none if nothing can be predicted, or if only the profile gives
+ * the model. */
 static void find_read(struct command_inputs *f)
 {
     bool stands[LENGTH(stand_ins)] = {false};

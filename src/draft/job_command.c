@@ -9,16 +9,16 @@
 
 #define NAMES_MOST 2
 
-/* How a program takes what its script or configuration is told. */
+/* How a launcher passes settings to its script or configuration. */
 enum style { STYLE_ANY = 0, STYLE_HYPHENS, STYLE_ASSIGNMENTS };
 
-/* By the word that stands before the script, as a program or as a module of Python's; without a name what scripts that
- * start their processes themselves are told. Names in capitals are of the environment. */
+/* Launchers by the word before the script, a program or a Python module. Those without a name are settings of scripts
+ * that start their own processes. Names in capitals are environment variables. */
 static const struct known_launcher {
     const char *name, *devices[NAMES_MOST], *hosts;
     bool counts_all;
-    const char *verb;    /* stands behind the name */
-    bool has_last_words; /* its own settings stand behind "--" */
+    const char *verb;    /* word after the name */
+    bool has_last_words; /* its own settings follow "--" */
     enum style style;
 } launchers[] = {
     {.name = "torchrun", .devices = {"nproc_per_node"}, .hosts = "nnodes"},
@@ -69,7 +69,7 @@ static bool is_option(const char *word)
     return (dashes == 1 || dashes == 2) && isalpha((unsigned char)word[dashes]);
 }
 
-/* Of `mpirun -n 4 ./program` the first word that is neither an option nor an option's value; 0: there is none. */
+/* The first word that is neither an option nor its value, as in `mpirun -n 4 ./program`; 0 if there is none. */
 static size_t find_program(char *const *words)
 {
     const struct known_launcher *l = words[0] ? launcher_named(words[0]) : NULL;
@@ -81,7 +81,7 @@ static size_t find_program(char *const *words)
     return words[i] ? i : 0;
 }
 
-/* The index of the word that is the script, or a module that is no launcher; where there is none, of the program. */
+/* The index of the script, or of a module that is not a launcher; else of the program. */
 static size_t find_script(char *const *words)
 {
     for (size_t i = 0; words[i]; i++) {
@@ -92,14 +92,14 @@ static size_t find_script(char *const *words)
     return find_program(words);
 }
 
-/* NAME=VALUE, as a shell takes it before a command. */
+/* NAME=VALUE, as in a shell before a command. */
 static bool is_variable(const char *word)
 {
     size_t length = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
     return length > 0 && !isdigit((unsigned char)*word) && word[length] == '=';
 }
 
-/* The command without "env", and how many variables it begins with. */
+/* The command without "env", and the number of variables that it begins with. */
 static char *const *skip_env(char *const *words, size_t *variables)
 {
     words += words[0] && words[1] && strcmp(words[0], "env") == 0 && is_variable(words[1]);
@@ -183,7 +183,7 @@ static void find_style(struct job_command *c, enum style style)
     c->is_assigned = (assignments && !options) || style == STYLE_ASSIGNMENTS;
 }
 
-/* Where a launcher's last words begin, with "--"; all words where it has none. */
+/* Index of a launcher's "--", after which its last words follow; the word count if there is none. */
 static size_t find_end(const struct job_command *c, const struct known_launcher *launcher, size_t script)
 {
     size_t end = launcher && launcher->has_last_words ? script : c->words.count;

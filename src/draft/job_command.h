@@ -1,5 +1,4 @@
-/* A command line that becomes the command of a sweep: the settings that it gives, and {KEY} in the place of their
- * values. */
+/* A command line that becomes the command of a sweep: finds its settings, and replaces their values with {KEY}. */
 #ifndef MESHSWEEP_DRAFT_JOB_COMMAND_H
 #define MESHSWEEP_DRAFT_JOB_COMMAND_H
 
@@ -11,46 +10,45 @@
 /* --micro-batch-size 4, --micro-batch-size=4, -b 4, micro_batch_size=4, or a switch, --bf16. */
 struct command_setting {
     char *key;          /* micro_batch_size */
-    size_t option;      /* the word that names it */
-    size_t word, start; /* where its value begins: of that word, after so many bytes; of a switch, at its end */
+    size_t option;      /* index of the word that names it */
+    size_t word, start; /* its value begins at byte `start` of that word, for a switch at its end */
     bool is_switch, is_launchers;
 };
 
 struct job_command {
     struct string_list words;
-    size_t variables; /* so many words in front set the environment, NAME=VALUE, and are settings of the launcher */
-    size_t end;       /* before this word further settings of the script go: all words, or a launcher's "--" */
-    struct command_setting *settings; /* in their order */
+    size_t variables; /* number of leading words NAME=VALUE, which count as settings of the launcher */
+    size_t end;       /* new settings of the script go before this word: a launcher's "--", or the end */
+    struct command_setting *settings; /* in the order of the command */
     size_t setting_count;
-    const char *launcher; /* that is known to start the processes of a job, as it is called; NULL: none. Borrowed. */
-    /* How the script's settings are written, where they are all alike in this: */
-    bool has_hyphens; /* names of options, with hyphens between their parts and not with underscores */
+    const char *launcher; /* name of the known launcher; NULL: none. Borrowed. */
+    /* How all of the script's settings are written: */
+    bool has_hyphens; /* option names with hyphens instead of underscores */
     bool is_assigned; /* as key=value */
 };
 
-/* From NULL-terminated words, "env" in front or not. job_command_free. */
+/* Reads NULL-terminated words, with or without a leading "env". job_command_free frees the result. */
 struct job_command job_command_read(char *const *words);
 void job_command_free(struct job_command *c);
 
-/* The word that trains: a script or a module that is no launcher, else what a launcher starts, else the program itself.
- * Borrowed. */
+/* The word that names the training program: a script or module that is not a launcher, else what a launcher starts,
+ * else the program itself. Borrowed. */
 const char *job_command_script(char *const *words);
 
-/* The key of an option's name, without dashes in front; the caller's. */
+/* The key for an option's name without leading dashes. The caller frees it. */
 char *job_command_key(const char *name);
 
-/* The last setting of that key, of the script or of the launcher; NULL: there is none, or it is {KEY} already. */
+/* The last setting of that key, of the script or of the launcher. NULL if there is none or it is already {KEY}. */
 const struct command_setting *job_command_find(const struct job_command *c, const char *key, bool is_launchers);
 
-/* The same of a variable in front of the command. */
+/* The same for a variable before the command. */
 const struct command_setting *job_command_find_variable(const struct job_command *c, const char *name);
 
-/* Puts the text in place of the setting's value; it is no setting any more. Of a switch the word goes. */
+/* Replaces the setting's value, or the whole word of a switch, with `text`. It is no longer a setting. */
 void job_command_replace(struct job_command *c, const struct command_setting *setting, const char *text);
 
-/* What the settings of a launcher, or of a script that starts its processes itself, say of devices: which of them give
- * the devices of each host (or of all hosts together, with `counts_all`) and the hosts. NULL: the command does not give
- * it as a setting. */
+/* The settings of a launcher, or of a script that starts its own processes, that give the number of devices per host
+ * (of all hosts if `counts_all`) and of hosts. NULL: not a setting of the command. */
 struct launched_devices {
     const struct command_setting *devices, *hosts;
     bool counts_all;

@@ -13,7 +13,7 @@
 
 enum { LOG_BYTES_MOST = 64 << 20, PROFILE_METRICS_LEAST = 2 };
 
-/* How many of the profile's metrics the log has; their names in `names`. -1: the profile is for none. */
+/* How many of the profile's metrics the log has; sets `names`. -1 if the profile cannot be used. */
 static int count_metrics(const char *profile, const char *path, struct buffer *names)
 {
     char *text = xasprintf("profile = \"%s\"\n[job]\ncommand = [\"true\"]\n[training_spec]\nx = 1\n", profile);
@@ -92,7 +92,7 @@ static int take_csv_row(void *context, size_t line, const char *const *cells, si
     return 0;
 }
 
-/* Of a logger's CSV file; nothing where it is none. */
+/* Proposals for a logger's CSV file; none if it is not one. */
 static void find_columns(const char *path, struct proposal_list *out)
 {
     struct csv_columns columns = {0};

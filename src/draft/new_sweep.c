@@ -17,19 +17,19 @@ struct new_axis {
     char *key, *option;
     const char *values; /* "A,B" */
     enum script_way way;
-    char *warning;   /* a comment: the script does not take it so; NULL: none */
+    char *warning;   /* comment that the script does not take it this way; NULL: none */
     bool is_named;   /* the command has {KEY} */
-    bool is_devices; /* its values are numbers of devices of each host */
+    bool is_devices; /* its values are devices per host */
 };
 
-/* What is written, and what is known for it. */
+/* The file being written, and what is known for it. */
 struct drafted {
     const struct new_sweep *new_sweep;
     struct job_command command;
     struct new_axis *axes;
     size_t axis_count;
     struct command_inputs inputs;
-    long long hosts, devices; /* that the command's launcher starts; 0: it does not say, or an axis does */
+    long long hosts, devices; /* that the launcher starts; 0: not given, or an axis */
 };
 
 static bool is_truth(const char *values)
@@ -51,7 +51,7 @@ static bool names_key(char *const *command, const char *key)
     return found;
 }
 
-/* Where the command gives the axis one value, {KEY} takes its place. */
+/* If the command gives the axis a value, {KEY} replaces it. */
 static void place_axis(struct job_command *command, struct new_axis *a)
 {
     const struct launched_devices launched = job_command_devices(command);
@@ -75,7 +75,7 @@ static void place_axis(struct job_command *command, struct new_axis *a)
     }
 }
 
-/* `script`: its text, of which `path` is the word of the command; NULL: not known. */
+/* `script`: the script's text; `path`: its word in the command. NULL: not known. */
 static struct new_axis axis_of(const char *text, struct job_command *command, const char *path, const char *script)
 {
     const size_t length = strcspn(text, "=");
@@ -97,7 +97,7 @@ static bool is_word(const struct new_axis *a)
     return a->way == SCRIPT_SWITCH || a->way == SCRIPT_NEGATION;
 }
 
-/* Whether the command gets it as a word of its own that ends in its value. */
+/* Whether it is added to the command as a word of its own that ends with its value. */
 static bool is_added(const struct new_axis *a)
 {
     return !a->is_named && (a->way == SCRIPT_OPTION || a->way == SCRIPT_ASSIGNMENT);
@@ -108,7 +108,7 @@ static const char *dashes(const struct new_axis *a)
     return a->way == SCRIPT_ASSIGNMENT ? "" : "--";
 }
 
-/* The value as TOML; of a switch the word that the command gets. */
+/* The value as TOML; for a switch the word in the command. */
 static void add_axis_value(struct buffer *out, const struct new_axis *a, const char *value, size_t length)
 {
     char *word = !is_word(a)               ? xstrndup(value, length)
@@ -158,7 +158,7 @@ static int add_axis(struct buffer *out, const struct new_axis *a, const char *te
 
 /* --- the command --- */
 
-/* What the command gets for the axes, each behind `before`. */
+/* Writes the command's words for the axes, each after `before`. */
 static void add_line_axes(struct buffer *line, const struct drafted *w)
 {
     for (const struct new_axis *a = w->axes; a < w->axes + w->axis_count; a++)
@@ -168,7 +168,7 @@ static void add_line_axes(struct buffer *line, const struct drafted *w)
             buffer_printf(line, " %s%s={%s}", dashes(a), a->option, a->key);
 }
 
-/* A line for the shell, in which a switch that is off is no word. */
+/* A shell line, in which a switch that is off is no word. */
 static void add_line(struct buffer *out, const struct drafted *w)
 {
     const struct job_command *c = &w->command;
@@ -211,7 +211,7 @@ static void add_words(struct buffer *out, const struct drafted *w)
     buffer_add_char(out, ']');
 }
 
-/* The variables in front of the command, and those that are axes. */
+/* Writes the variables before the command, and those that are axes. */
 static void add_environment(struct buffer *out, const struct drafted *w)
 {
     const char *before = "\nenv = { ";
@@ -316,7 +316,7 @@ static const char about_rules[] =
 
 /* --- what is known --- */
 
-/* The setting's value where it is a whole number that may be a count; else 0. */
+/* The setting's value if it is a whole number that can be a count; else 0. */
 static long long count_of(const struct job_command *c, const struct command_setting *s)
 {
     int64_t count;
@@ -324,7 +324,7 @@ static long long count_of(const struct job_command *c, const struct command_sett
     return is_count ? count : 0;
 }
 
-/* Takes what the launcher's settings say, for which placeholders stand then. */
+/* Takes hosts and devices from the launcher's settings, and replaces these with placeholders. */
 static void take_devices(struct drafted *w)
 {
     struct launched_devices l = job_command_devices(&w->command);
@@ -380,7 +380,7 @@ static void writing_free(struct drafted *w)
     command_inputs_free(&w->inputs);
 }
 
-/* Of the text so far: where it has tp, pp or cp, by whatever name, and no dp, the rest of the devices is dp. */
+/* If the text so far has tp, pp or cp, by any name, and no dp, dp is the rest of the devices. */
 static void add_derived(struct buffer *out)
 {
     static const char *const degrees[] = {"tp", "pp", "cp"};

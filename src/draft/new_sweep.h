@@ -6,9 +6,9 @@
 #include "util/buffer.h"
 #include "util/error.h"
 
-/* The whole file. `axes` are "KEY=VALUE,VALUE" and both lists are NULL-terminated; an axis that the command does not
- * name as {KEY} becomes an argument --KEY={KEY} of it, or what the script's text asks for (script_options.h). `name` is
- * the sweep's. ERROR_USAGE: an axis without a key or a value. */
+/* Writes the whole file. `axes` are "KEY=VALUE,VALUE"; both lists are NULL-terminated. An axis that the command does
+ * not name as {KEY} is added to it as --KEY={KEY}, or as the script's text requires (script_options.h). `name` is the
+ * sweep's. ERROR_USAGE if an axis has no key or no value. */
 struct new_sweep {
     const char *name;
     char *const *command, *const *axes;

@@ -23,7 +23,7 @@ static char *text_of_file(const char *path)
     return NULL;
 }
 
-/* Of "a.b": a/b.py or a/b/__main__.py. */
+/* The text of module "a.b": a/b.py or a/b/__main__.py. */
 static char *text_of_module(const char *module)
 {
     char *path = xstrdup(module);
@@ -58,7 +58,7 @@ char *script_text(char *const *command)
     return text;
 }
 
-/* Behind `before` and `word`, which is a whole one; NULL: not in the text. */
+/* The text after `before` and the whole word `word`; NULL if it is not there. */
 static const char *behind(const char *text, const char *before, const char *word)
 {
     char *whole = xasprintf("%s%s", before, word);
@@ -82,7 +82,7 @@ static bool is_variable(const char *text, const char *key)
     return false;
 }
 
-/* What the declaration of the option goes on with. */
+/* Decides by the rest of the option's declaration. */
 static enum script_way way_of_option(const char *declaration)
 {
     char *rest = xstrndup(declaration, strnlen(declaration, DECLARATION_BYTES));
@@ -120,9 +120,9 @@ enum script_way script_way(const char *text, const char *key, bool has_hyphens, 
     return is_assigned ? SCRIPT_ASSIGNMENT : SCRIPT_OPTION;
 }
 
-/* --- shell scripts that do not listen --- */
+/* --- shell scripts that ignore a setting --- */
 
-/* The value of a line "KEY=VALUE" or "export KEY=VALUE" that is not indented, as under a condition; NULL: none has. */
+/* The value in a line "KEY=VALUE" or "export KEY=VALUE", unless it is indented (conditional); NULL: no such line. */
 static char *assigned_value(const char *text, const char *key)
 {
     const size_t length = strlen(key);
@@ -134,7 +134,7 @@ static char *assigned_value(const char *text, const char *key)
     return NULL;
 }
 
-/* ${KEY:-4}, ${KEY-4}, ${KEY=4}, or a test whether it is set. */
+/* Whether it has ${KEY:-4}, ${KEY-4}, ${KEY=4} or a test whether KEY is set. */
 static bool asks_for(const char *text, const char *key)
 {
     static const char *const forms[][2] = {{"{", ":"},      {"{", "-"},   {"{", "="},    {"-z \"$", ""},

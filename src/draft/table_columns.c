@@ -60,7 +60,7 @@ static const struct {
     {"pruned", ""},
 };
 
-/* Words of names: which section a key belongs to; all others are training's. */
+/* Words in names that tell a key's section; all others belong to training. */
 static const char *const section_words[SECTION_COUNT][24] = {
     [SECTION_CLUSTER] = {"gpu", "gpus", "device", "devices", "accelerator", "node", "nodes", "host", "hosts", "machine",
                          "instance", "hardware", "cluster", "world", "nproc", "chips"},
@@ -75,18 +75,18 @@ static const char *const section_words[SECTION_COUNT][24] = {
 static const char *const settings[] = {"lr",    "rate", "decay", "dropout", "momentum", "beta", "beta1",  "beta2",
                                        "alpha", "eps",  "ratio", "factor",  "scale",    "temp", "warmup", "seed"};
 
-/* Of what is measured, what is better higher. */
+/* Metrics of which more is better. */
 static const char *const gains[] = {"tok",   "tgs",    "tokens", "samples", "tps", "flops",      "tflops", "accuracy",
                                     "score", "reward", "bleu",   "f1",      "hfu", "efficiency", "speedup"};
 
-/* What tells a row from all others, and is neither set nor measured. */
+/* Labels of rows, neither set nor measured. */
 static const char *const labels[] = {"id",   "index", "number", "line",  "row",    "name",    "run",   "trial",
                                      "user", "tags",  "notes",  "sweep", "group",  "created", "start", "date",
                                      "time", "url",   "path",   "log",   "commit", "hash",    "file",  "hostname"};
 
 /* --- columns --- */
 
-/* Trackers put before a name what it is: MLflow's and Optuna's exports, and those of Weights & Biases. */
+/* Prefixes of names in exports of MLflow, Optuna and Weights & Biases. */
 static const struct {
     const char *text;
     bool is_measured;
@@ -168,7 +168,7 @@ void import_draft_free(struct import_draft *d)
 
 /* --- cells --- */
 
-/* " GB", "%", "": what may stand behind a number. */
+/* What may follow a number: " GB", "%", "". */
 static bool is_unit(const char *text)
 {
     size_t length = 0;
@@ -183,7 +183,7 @@ static void add_once(struct string_list *list, const char *text, size_t most)
         string_list_add(list, xstrdup(text));
 }
 
-/* Whether the cell is a number and a unit in that notation. Sets what stands behind the number. */
+/* Whether the cell is a number with a unit in that notation. Sets what follows the number. */
 static bool read_cell(struct draft_column *c, const char *cell, enum notation notation, const char **unit)
 {
     char digits[NUMBER_BYTES];
@@ -249,7 +249,7 @@ void import_draft_settle(struct import_draft *d)
 
 /* --- what a column is --- */
 
-/* One of bytes is none of seconds, and one of seconds none of bytes; of what is neither nothing is known. */
+/* Units of bytes and of seconds exclude each other; nothing is known of other units. */
 static bool is_known_unit(const char *unit)
 {
     double value;
@@ -294,8 +294,6 @@ static bool has_state(const struct draft_column *c)
     return false;
 }
 
-/* The column of words that says how each row ended: one that is named so before one that has such words; the count:
- * none does. */
 size_t state_column(const struct import_draft *d)
 {
     static const char *const names[] = {"status", "state", "result", "outcome"};
@@ -322,7 +320,7 @@ static const struct proposal *metric_by_name(const struct draft_column *c, struc
     return out->count ? &out->items[0] : NULL;
 }
 
-/* Numbers that are as good as always other ones, or more than anybody sets; of a name that is no setting's. */
+/* Numbers that hardly repeat, or more of them than anybody sets, under a name that is not a setting's. */
 static bool is_measured(const struct import_draft *d, const struct draft_column *c)
 {
     const size_t prefix = prefix_of(c->name);
@@ -338,7 +336,7 @@ bool column_is_gain(const struct draft_column *c)
     return key_has_word(c->key, gains, LENGTH(gains));
 }
 
-/* Whole numbers whose name says what is better higher. */
+/* Whole numbers whose name says that higher is better. */
 static bool is_measured_gain(const struct draft_column *c)
 {
     return prefix_of(c->name) == LENGTH(prefixes) && c->seen.count > 2 && column_is_gain(c) &&

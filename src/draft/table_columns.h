@@ -1,4 +1,4 @@
-/* The columns of a table that nobody has described: what their cells are, and what each column seems to be. */
+/* The columns of an undescribed table: what their cells contain, and what each column seems to be. */
 #ifndef MESHSWEEP_DRAFT_TABLE_COLUMNS_H
 #define MESHSWEEP_DRAFT_TABLE_COLUMNS_H
 
@@ -10,14 +10,14 @@
 #include "util/hash_set.h"
 #include "util/string_list.h"
 
-#define WORDS_MOST 12 /* different texts that a column of states has at most */
+#define WORDS_MOST 12 /* most different texts in a column of states */
 #define UNITS_MOST 6
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 /* How numbers are written: "1,234.5" or "1.234,5". */
 enum notation { DECIMAL_POINT, DECIMAL_COMMA, NOTATION_COUNT };
 
-/* The cells of a column that are numbers in one notation. */
+/* The cells of a column that can be read as numbers in one notation. */
 struct read_cells {
     size_t count;
     double last, largest;
@@ -25,16 +25,16 @@ struct read_cells {
 
 struct draft_column {
     char *name;
-    char *key;      /* the name as a key, without what a tracker puts before it */
-    size_t filled;  /* cells */
-    size_t numbers; /* of them, in one notation or the other */
+    char *key;      /* the name as a key, without a tracker's prefix */
+    size_t filled;  /* number of cells that are not empty */
+    size_t numbers; /* those of them that are numbers in either notation */
     struct read_cells in[NOTATION_COUNT];
     bool has_commas, has_fraction;
-    char *marked;             /* a number with a point or a comma, without its unit; NULL: none has */
-    enum notation notation;   /* import_draft_settle: that of the column */
-    bool is_guess;            /* import_draft_settle: all its numbers are some in the other one as well */
-    struct string_list units; /* behind its numbers, each once, up to one more than UNITS_MOST: " GB", "" */
-    struct string_list words; /* other cells, each once, up to one more than WORDS_MOST */
+    char *marked;             /* a number with a point or comma, without unit; NULL: there is none */
+    enum notation notation;   /* the column's; set by import_draft_settle */
+    bool is_guess;            /* all its numbers are valid in both notations; set by import_draft_settle */
+    struct string_list units; /* distinct units of its numbers (" GB", ""), at most UNITS_MOST + 1 */
+    struct string_list words; /* distinct other cells, at most WORDS_MOST + 1 */
     struct hash_set seen;     /* all cells */
 };
 
@@ -45,33 +45,33 @@ struct import_draft {
 
 enum column_role { ROLE_KEY, ROLE_METRIC, ROLE_DURATION, ROLE_STATE, ROLE_LABEL, ROLE_EMPTY };
 
-/* Once all rows are there: in which notation each column is. What its own cells leave open, the others' say. */
+/* Decides the notation of each column, after all rows were added. If its cells are ambiguous, other columns decide. */
 void import_draft_settle(struct import_draft *d);
 
-/* What the i-th column is, where the `state`-th says how rows ended. Of a metric that its name or unit tell, `*metric`
- * has what they tell, as of a line of a log; else it is empty. proposal_list_free. */
+/* The role of column `i`; column `state` says how rows ended. If name or unit identify a metric, `*metric` describes it
+ * as for a line of a log; else it is empty. proposal_list_free frees it. */
 enum column_role column_role(const struct import_draft *d, size_t i, size_t state, struct proposal_list *metric);
 
-/* The column of words that says how each row ended: one that is named so before one that has such words; the count:
- * none does. */
+/* The column of words that says how each row ended; one with such a name takes precedence over one with such words.
+ * d->count if there is none. */
 size_t state_column(const struct import_draft *d);
 
-/* What tables call an end: "ok" or a failure class, "" of what has not ended; NULL: it has to be said. */
+/* The outcome that a table's word means: "ok" or a failure class, "" if not ended; NULL: a person has to say. */
 const char *outcome_of_word(const char *word);
 
-/* Of numbers in one unit, or in units of one kind, but for words in their place where there is none. */
+/* Whether the column has numbers in one unit or in units of one kind; words may stand for missing numbers. */
 bool column_is_numeric(const struct draft_column *c);
 
-/* What its numbers are in: the first of its units, "" for none. */
+/* The column's unit: the first of its units, "" for none. */
 const char *column_unit(const struct draft_column *c);
 
-/* What the unit is in that of the column; false: they are not of one kind. */
+/* The factor from `unit` to the column's unit; false if they are not of one kind. */
 bool column_unit_factor(const struct draft_column *c, const char *unit, double *out);
 
-/* Whether its name is of what is better higher. */
+/* Whether its name says that higher is better. */
 bool column_is_gain(const struct draft_column *c);
 
-/* Where it goes as a key. */
+/* The section that it belongs to as a key. */
 enum section_kind column_section(const struct draft_column *c);
 
 #endif

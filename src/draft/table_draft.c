@@ -21,7 +21,7 @@ static void add_quoted(struct buffer *sql, const char *text, char quote)
     buffer_add_char(sql, quote);
 }
 
-/* In quotes where it is no plain word. */
+/* In quotes unless it is a plain word. */
 static void add_column_name(struct buffer *sql, const char *name)
 {
     bool plain = isalpha((unsigned char)*name) || *name == '_';
@@ -50,7 +50,7 @@ static char *unless_word(const struct draft_column *c, char *sql)
     return buffer_take(&out);
 }
 
-/* What takes a number in one of the units to the column's: " * CASE …". */
+/* SQL that converts a number to the column's unit: " * CASE …". */
 static void add_unit_factors(const struct draft_column *c, struct buffer *sql)
 {
     buffer_add_text(sql, " * CASE ltrim(");
@@ -131,14 +131,14 @@ static void add_expression(struct buffer *out, const char *name, char *sql)
     free(sql);
 }
 
-/* The word behind the last "_" of its key: "runtime_min". */
+/* The word after the last "_" of its key: "runtime_min". */
 static const char *last_word(const struct draft_column *c)
 {
     const char *word = strrchr(c->key, '_');
     return word ? word + 1 : "";
 }
 
-/* What a column is measured in: as its cells have it, or its name. */
+/* The column's unit, from its cells or its name. */
 static const char *unit_of(const struct draft_column *c, const struct proposal *p)
 {
     static const struct {
@@ -167,7 +167,7 @@ static const char *guess_of(const char *word)
     return strcasestr(word, "oom") || strcasestr(word, "memory") ? "oom" : "exit";
 }
 
-/* Its class, or a guess at it that says that it is one. */
+/* Its class, or a guess that is marked as one. */
 static void add_states(struct buffer *out, const struct draft_column *c)
 {
     bool has_any = false;
@@ -203,7 +203,7 @@ static void add_refusals(struct buffer *out, const struct draft_column *c, const
     }
 }
 
-/* Where no column says how a row ended, a word in place of a number may: "OOM". */
+/* If no column says how a row ended, a word in place of a number may: "OOM". */
 static char *state_sql_of_numbers(const struct import_draft *d)
 {
     for (size_t i = 0; i < d->count; i++) {
@@ -247,7 +247,7 @@ static void add_duration(struct buffer *out, const struct draft_column *c)
     free(number);
 }
 
-/* Which metric the sweep is for: the first of these, else the one that most rows have. */
+/* The objective is the first of these metrics, else the one that most rows have. */
 static const char *const aims[] = {"throughput", "step_time", "mfu", "loss", "peak_memory"};
 
 struct drafted_metric {
@@ -289,7 +289,7 @@ static void add_metric_table(struct buffer *out, const struct drafted_metric *m)
 
 struct plan_of_columns {
     enum column_role *roles;
-    const char **keys; /* by column: its own, or what the tool calls it */
+    const char **keys; /* by column: its own key, or the tool's name for it */
     size_t state;
     struct drafted_metric *metrics;
     size_t metric_count;
@@ -303,7 +303,7 @@ static bool is_taken(const struct plan_of_columns *p, const char *name)
     return false;
 }
 
-/* What is said of a cluster in many ways, and which rules and predictions read. */
+/* Cluster keys that have many names and that rules and predictions read. */
 static const struct {
     const char *key;
     bool is_number;
@@ -377,7 +377,7 @@ static void add_state(const struct import_draft *d, const struct plan_of_columns
     free(sql);
 }
 
-/* The column of that key; NULL: there is none. */
+/* The column with that key; NULL if there is none. */
 static const struct draft_column *column_of(const struct import_draft *d, const struct plan_of_columns *p,
                                             const char *key)
 {
@@ -387,7 +387,7 @@ static const struct draft_column *column_of(const struct import_draft *d, const 
     return NULL;
 }
 
-/* The product of what the table has of these; "": of none. The caller's. */
+/* The product of those that the table has; "" if it has none. The caller frees it. */
 static char *product_of(const struct import_draft *d, const struct plan_of_columns *p, const char *const *keys,
                         size_t count)
 {
@@ -418,7 +418,7 @@ static bool gives_devices(const struct import_draft *d, const struct plan_of_col
     return column_of(d, p, "num_devices_per_host") || column_of_devices(d, p);
 }
 
-/* How many devices a row took, where no column says it by host: all of them, or as many as its degrees take. */
+/* A row's number of devices if no column gives it per host: all devices, or the product of its degrees. */
 static void add_devices(const struct import_draft *d, const struct plan_of_columns *p, struct buffer *out)
 {
     static const char *const degrees[] = {"dp", "tp", "pp", "cp"};
@@ -470,7 +470,7 @@ static bool is_input(const char *key, const char *input)
     return is;
 }
 
-/* Whether the table has what predictions and rules know as `input`. */
+/* Whether the table has a column for `input`. */
 static bool has_input(const struct import_draft *d, const struct plan_of_columns *p, const char *input)
 {
     for (size_t i = 0; i < d->count; i++)
@@ -479,7 +479,7 @@ static bool has_input(const struct import_draft *d, const struct plan_of_columns
     return false;
 }
 
-/* Where rows have devices and degrees but no dp, that is the rest of the devices. */
+/* If rows have devices and degrees but no dp, dp is the rest of the devices. */
 static void add_derived(const struct import_draft *d, const struct plan_of_columns *p, struct buffer *out)
 {
     static const char *const degrees[] = {"tp", "pp", "cp"};

@@ -13,7 +13,7 @@
 #include "util/suggest.h"
 
 #define FIELD_LONGEST 64
-#define WHOLE_MOST 1e9 /* of any number that an architecture has */
+#define WHOLE_MOST 1e9 /* largest number in an architecture */
 #define GEMMA_PATTERN 6
 #define TYPES_MOST 128
 
@@ -25,7 +25,7 @@ const cJSON *hf_field_of(const cJSON *table, const char *field)
     return cJSON_IsNull(item) ? NULL : item;
 }
 
-/* The first that is there of names that blanks separate. */
+/* The first present field of names separated by blanks. */
 static const cJSON *first_of(const struct hf_reading *r, const char *fields)
 {
     const cJSON *found = NULL;
@@ -106,7 +106,7 @@ int64_t hf_key_value(const struct hf_reading *r, const char *name)
     return 0;
 }
 
-/* Shares of what is dropped are no whole numbers, and any keeps a mask. */
+/* Dropout rates are not whole numbers; any rate above 0 keeps a mask. */
 static int read_field(struct hf_reading *r, const struct hf_field *f)
 {
     const cJSON *item = first_of(r, f->fields);
@@ -158,12 +158,12 @@ static bool reads(const struct hf_field *fields, const char *field)
     return false;
 }
 
-/* Parts of a model that this type is not known to have: without them it would be counted too small. */
+/* Refuses parts that this type is not known to have; ignoring them would count the model too small. */
 static int check_foreign(const struct hf_reading *r)
 {
     static const struct {
         const char *field;
-        int64_t most; /* that means none */
+        int64_t most; /* largest value that means none */
     } parts[] = {{"num_experts", 1},     {"num_local_experts", 1}, {"n_routed_experts", 1},
                  {"moe_num_experts", 1}, {"kv_lora_rank", 0},      {"num_nextn_predict_layers", 0}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -189,7 +189,7 @@ static int64_t listed_windows(const cJSON *list)
     return count;
 }
 
-/* "LLLG", over and over: L is a layer with a window; the last has none (transformers configuration_exaone4.py). */
+/* "LLLG", repeated: L is a layer with a window; the last layer has none (transformers configuration_exaone4.py). */
 static int64_t lettered_windows(const char *letters, int64_t layers)
 {
     int64_t count = 0, length = (int64_t)strlen(letters);
@@ -245,7 +245,7 @@ static int read_windows(struct hf_reading *r)
 
 /* --- the whole --- */
 
-/* Types that are known to be more than the keys of [predict] can say. */
+/* Types that the keys of [predict] cannot describe. */
 static const char *reason_against(const char *type)
 {
     static const struct {
@@ -306,7 +306,7 @@ static void set_constants(struct hf_reading *r)
             hf_set_whole(r, c[i].key, c[i].value);
 }
 
-/* gemma3's own fields are those of its text_config. */
+/* gemma3's fields are in its text_config. */
 static int check_towers(struct hf_reading *r)
 {
     static const char *const towers[] = {"vision_config", "audio_config"};

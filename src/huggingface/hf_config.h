@@ -1,10 +1,9 @@
-/* Architectures as Hugging Face's config.json files describe them: keys of a [[model]] block by the names that
- * predict/inputs.h has.
+/* Reads an architecture from a Hugging Face config.json as keys of a [[model]] block, by the names of
+ * predict/inputs.h.
  *
- * What a file's fields mean depends on its model_type: hf_types.c has a table for each, made from the modules of
- * transformers (src/transformers/models/TYPE/modeling_TYPE.py and configuration_TYPE.py), whose defaults stand in for
- * fields that a file leaves out. A model with an encoder tower (vision_config, audio_config) is refused, as are
- * variants whose parameters no key can say. */
+ * The meaning of fields depends on model_type. hf_types.c has a table for each type, from transformers' modules
+ * (src/transformers/models/TYPE/modeling_TYPE.py and configuration_TYPE.py), with their defaults for absent fields.
+ * Models with an encoder tower (vision_config, audio_config) are refused, as are variants that no key can describe. */
 #ifndef MESHSWEEP_HUGGINGFACE_HF_CONFIG_H
 #define MESHSWEEP_HUGGINGFACE_HF_CONFIG_H
 
@@ -28,9 +27,9 @@ struct hf_keys {
         NULL, 0                                                                                                        \
     }
 
-/* From the text of a file that messages call `name`. -1 (ERROR_USAGE), `out` untouched, with one sentence that names
- * file and field, for what is no JSON object, an unknown model_type, a field that is missing or of a wrong kind, and
- * what cannot be said. */
+/* Reads the text of a file, which messages call `name`. -1 (ERROR_USAGE), `out` untouched, with one sentence that names
+ * file and field, if it is not a JSON object, model_type is unknown, a field is missing or of a wrong kind, or no key
+ * can describe the model. hf_keys_free frees `*out`. */
 int hf_config_read(const char *name, const char *text, struct hf_keys *out, struct error *e);
 
 void hf_keys_free(struct hf_keys *k);

@@ -5,7 +5,7 @@
 #include "huggingface/hf_reading.h"
 #include "util/buffer.h"
 
-#define LAYERS_MOST 1024 /* of a stack of mixers alone */
+#define LAYERS_MOST 1024 /* of a stack of mixers only */
 
 static int finish_falcon(struct hf_reading *r)
 {
@@ -31,7 +31,7 @@ static int finish_bigcode(struct hf_reading *r)
     return 0;
 }
 
-/* Positions begin behind the padding token's, with two more in the table. */
+/* Positions start after the padding token's, so the table has two more. */
 static int finish_opt(struct hf_reading *r)
 {
     int64_t embedding, hidden = hf_key_value(r, "hidden");
@@ -58,7 +58,7 @@ static int finish_deepseek(struct hf_reading *r)
     return 0;
 }
 
-/* Layers without experts: mlp_only_layers, and those between every decoder_sparse_step-th. */
+/* Layers without experts: mlp_only_layers, and all but every decoder_sparse_step-th. */
 static int finish_qwen_moe(struct hf_reading *r)
 {
     int64_t step, layers = hf_key_value(r, "layers"), sparse = 0;
@@ -92,7 +92,7 @@ static int finish_chunks(struct hf_reading *r)
     return 0;
 }
 
-/* The layers of moe_layers, or every interleave_moe_layer_step-th; beside each, an expert for all. */
+/* Experts in moe_layers, or in every interleave_moe_layer_step-th layer, each with a shared expert. */
 static int finish_llama4(struct hf_reading *r)
 {
     int64_t step, layers = hf_key_value(r, "layers");
@@ -130,7 +130,7 @@ static int finish_minicpm3(struct hf_reading *r)
     return 0;
 }
 
-/* The MLP is so many times as wide as the layer. */
+/* The MLP is expansion_ratio times as wide as the layer. */
 static int finish_mpt(struct hf_reading *r)
 {
     int64_t times;
@@ -151,7 +151,7 @@ static int finish_t5(struct hf_reading *r)
 
 /* --- hybrid stacks --- */
 
-/* Layers that a list calls `word`; -1: there is no such list of one text for each layer. */
+/* Number of layers that a list calls `word`; -1 if there is no list with a text per layer. */
 static int64_t listed(const struct hf_reading *r, const char *field, const char *word)
 {
     const cJSON *list = hf_field_of(r->root, field), *item;
@@ -180,7 +180,7 @@ static int need_list(const struct hf_reading *r, const char *field)
                      r->name, field, (long long)hf_key_value(r, "layers"), r->type->name);
 }
 
-/* With none of them there is nothing to say about their widths. */
+/* Without mixers, their widths are 0, too. */
 static void set_mixers(struct hf_reading *r, int64_t mixers)
 {
     static const char *const widths[] = {"mixer_heads", "mixer_head_dim", "mixer_groups", "mixer_state", "mixer_conv",
@@ -200,7 +200,7 @@ static int finish_mamba(struct hf_reading *r)
     return 0;
 }
 
-/* Experts are there in the pattern, if at all. */
+/* There are experts only if the pattern has them. */
 static int finish_nemotron_h(struct hf_reading *r)
 {
     static const char *const of_experts[] = {"experts", "experts_per_token", "expert_ffn", "shared_ffn",
@@ -240,7 +240,7 @@ static int finish_bamba(struct hf_reading *r)
     return 0;
 }
 
-/* Without experts the shared one is the MLP. */
+/* Without experts, the shared expert is the MLP. */
 static int finish_granite(struct hf_reading *r)
 {
     int64_t mixers = listed(r, "layer_types", "mamba");
@@ -255,7 +255,7 @@ static int finish_granite(struct hf_reading *r)
     return 0;
 }
 
-/* Each layer has both. */
+/* Each layer has both a mixer and attention. */
 static int finish_falcon_h1(struct hf_reading *r)
 {
     set_mixers(r, hf_key_value(r, "layers"));
@@ -272,7 +272,7 @@ static int finish_qwen3_next(struct hf_reading *r)
     return hf_key_value(r, "experts") > 0 ? finish_qwen_moe(r) : 0;
 }
 
-/* A list of 0 and 1 (attention), or of names. */
+/* A list of 0 and 1 (attention), or of names, says which layers have attention. */
 static int finish_minimax(struct hf_reading *r)
 {
     const cJSON *list = hf_field_of(r->root, "attn_type_list"), *item;

@@ -19,20 +19,20 @@ struct hf_reading {
     struct error *e;
 };
 
-/* NULL where it is absent or null, which transformers writes for what is not set. */
+/* NULL if it is absent or null; transformers writes null for what is not set. */
 const cJSON *hf_field_of(const cJSON *table, const char *field);
 
-/* A field's whole number of at least 0 (true is 1), `absent` where there is none. -1: it is none. */
+/* A field's whole number of at least 0 (true is 1); `absent` if the field is. -1 if it is another value. */
 int hf_whole(const struct hf_reading *r, const char *field, int64_t absent, int64_t *out);
 
 /* Sets a key, or replaces it. */
 void hf_set_text(struct hf_reading *r, const char *name, const char *text);
 void hf_set_whole(struct hf_reading *r, const char *name, int64_t value);
 
-/* Of a key that is a whole number; 0: there is none. */
+/* Value of a whole-number key; 0 if it is not set. */
 int64_t hf_key_value(const struct hf_reading *r, const char *name);
 
-/* Works out what no table of hf_types.c says of the type. */
+/* Sets the type's keys that the tables of hf_types.c cannot express. */
 int hf_finish(struct hf_reading *r);
 
 #endif

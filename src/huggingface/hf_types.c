@@ -7,7 +7,7 @@
         NULL, NULL, 0                                                                                                  \
     }
 
-/* As Llama's configuration has it, and most since. */
+/* Llama's fields, which most later types share. */
 static const struct hf_field llama_shape[] = {{"layers", "num_hidden_layers", HF_NEEDED},
                                               {"hidden", "hidden_size", HF_NEEDED},
                                               {"heads", "num_attention_heads", HF_NEEDED},
@@ -17,8 +17,8 @@ static const struct hf_field llama_shape[] = {{"layers", "num_hidden_layers", HF
                                               {"vocab", "vocab_size", HF_NEEDED},
                                               END};
 
-/* Where transformers has a number of its own for what a file lacks, 8 in configuration_mistral.py and 32 in
- * configuration_qwen2.py, and not as many as heads. */
+/* Key-value heads are needed, as their default is not the number of heads: 8 in configuration_mistral.py, 32 in
+ * configuration_qwen2.py. */
 static const struct hf_field grouped_shape[] = {{"layers", "num_hidden_layers", HF_NEEDED},
                                                 {"hidden", "hidden_size", HF_NEEDED},
                                                 {"heads", "num_attention_heads", HF_NEEDED},
@@ -28,7 +28,8 @@ static const struct hf_field grouped_shape[] = {{"layers", "num_hidden_layers", 
                                                 {"vocab", "vocab_size", HF_NEEDED},
                                                 END};
 
-/* So too of the width of a head: 128 in configuration_qwen3.py, 256 in configuration_gemma.py. */
+/* head_dim is needed as well, as it has a default of its own: 128 in configuration_qwen3.py, 256 in
+ * configuration_gemma.py. */
 static const struct hf_field headed_shape[] = {{"layers", "num_hidden_layers", HF_NEEDED},
                                                {"hidden", "hidden_size", HF_NEEDED},
                                                {"heads", "num_attention_heads", HF_NEEDED},
@@ -38,7 +39,7 @@ static const struct hf_field headed_shape[] = {{"layers", "num_hidden_layers", H
                                                {"vocab", "vocab_size", HF_NEEDED},
                                                END};
 
-/* With latent attention there are as many key-value heads as heads, and head_dim is another thing. */
+/* Latent attention has as many key-value heads as heads, and head_dim means something else. */
 static const struct hf_field deepseek_shape[] = {{"layers", "num_hidden_layers", HF_NEEDED},
                                                  {"hidden", "hidden_size", HF_NEEDED},
                                                  {"heads", "num_attention_heads", HF_NEEDED},
@@ -51,7 +52,7 @@ static const struct hf_field deepseek_shape[] = {{"layers", "num_hidden_layers",
                                                  {"v_head_dim", "v_head_dim", HF_NEEDED},
                                                  END};
 
-/* Without a v_head_dim the width of a head is what hidden leaves each. */
+/* Without v_head_dim, it is hidden / heads. */
 static const struct hf_field minicpm3_shape[] = {{"layers", "num_hidden_layers", HF_NEEDED},
                                                  {"hidden", "hidden_size", HF_NEEDED},
                                                  {"heads", "num_attention_heads", HF_NEEDED},
@@ -64,7 +65,7 @@ static const struct hf_field minicpm3_shape[] = {{"layers", "num_hidden_layers",
                                                  {"v_head_dim", "v_head_dim", HF_UNSET},
                                                  END};
 
-/* The text_config of Gemma 3 leaves out what is as transformers has it. */
+/* Gemma 3's text_config leaves out fields that have transformers' defaults. */
 static const struct hf_field gemma3_shape[] = {{"layers", "num_hidden_layers", HF_NEEDED},
                                                {"hidden", "hidden_size", HF_NEEDED},
                                                {"heads", "num_attention_heads", 8},
@@ -81,7 +82,7 @@ static const struct hf_field glm_shape[] = {{"layers", "num_hidden_layers", HF_N
                                             {"ffn", "intermediate_size", HF_NEEDED},
                                             {"vocab", "vocab_size", HF_NEEDED},
                                             END};
-/* intermediate_size is that of an expert. */
+/* intermediate_size is the width of an expert. */
 static const struct hf_field llama4_shape[] = {{"layers", "num_hidden_layers", HF_NEEDED},
                                                {"hidden", "hidden_size", HF_NEEDED},
                                                {"heads", "num_attention_heads", HF_NEEDED},
@@ -235,7 +236,7 @@ static const struct hf_field nemotron_h[] = {{"tied_embeddings", "tie_word_embed
                                              {"shared_ffn", "moe_shared_expert_intermediate_size", HF_UNSET},
                                              {"expert_latent", "moe_latent_size", HF_UNSET},
                                              END};
-/* Neither attention nor MLP: heads are what tensor parallelism divides, Mamba-2's or Mamba's channels. */
+/* Neither attention nor MLP. Tensor parallelism divides `heads`: Mamba-2's heads, or Mamba's channels. */
 static const struct hf_field mamba_shape[] = {{"layers", "num_hidden_layers", HF_NEEDED},
                                               {"hidden", "hidden_size", HF_NEEDED},
                                               {"heads", "num_heads hidden_size", HF_NEEDED},
@@ -312,7 +313,7 @@ static const struct hf_field qwen3_next[] = {{"tied_embeddings", "tie_word_embed
                                              {"mixer_state", "linear_key_head_dim", HF_NEEDED},
                                              {"mixer_conv", "linear_conv_kernel_dim", 4},
                                              END};
-/* attention_bias is of queries, keys and values alone. */
+/* attention_bias is only for queries, keys and values. */
 static const struct hf_field glm4_moe[] = {{"tied_embeddings", "tie_word_embeddings", 0},
                                            {"qkv_bias", "attention_bias", 0},
                                            {"qk_norm", "use_qk_norm", 0},
@@ -337,7 +338,7 @@ static const struct hf_field qwen3_5[] = {{"tied_embeddings", "tie_word_embeddin
                                           {"mixer_state", "linear_key_head_dim", HF_NEEDED},
                                           {"mixer_conv", "linear_conv_kernel_dim", 4},
                                           END};
-/* All widths of an MLP are experts'. */
+/* All MLPs are experts. */
 static const struct hf_field qwen3_5_moe_shape[] = {{"layers", "num_hidden_layers", HF_NEEDED},
                                                     {"hidden", "hidden_size", HF_NEEDED},
                                                     {"heads", "num_attention_heads", HF_NEEDED},
@@ -363,7 +364,7 @@ static const struct hf_field smollm3[] = {{"tied_embeddings", "tie_word_embeddin
                                           {"mlp_bias", "mlp_bias", 0},
                                           END};
 static const struct hf_field ernie[] = {{"tied_embeddings", "tie_word_embeddings", 1}, {"biases", "use_bias", 0}, END};
-/* Whether the head is tied is said beside a text_config, and has to be put into it. */
+/* tie_word_embeddings is next to text_config in a file, and has to be moved into it. */
 static const struct hf_field qwen3_vl_text[] = {{"tied_embeddings", "tie_word_embeddings", HF_NEEDED},
                                                 {"attention_bias", "attention_bias", 0},
                                                 END};
@@ -392,11 +393,11 @@ static const struct hf_field nemotron[] = {{"tied_embeddings", "tie_word_embeddi
                                            {"mlp_bias", "mlp_bias", 0},
                                            {"dropout", "hidden_dropout", 0},
                                            END};
-/* Its bias is that of attention. */
+/* `bias` is for attention. */
 static const struct hf_field internlm2[] = {{"tied_embeddings", "tie_word_embeddings", 0},
                                             {"attention_bias", "bias", 0},
                                             END};
-/* qkv_bias is of queries, keys and values; bias of what attention and the MLP put out and in. */
+/* qkv_bias is for queries, keys and values; `bias` for attention's output and the MLP. */
 static const struct hf_field internlm3[] = {{"tied_embeddings", "tie_word_embeddings", 0},
                                             {"qkv_bias", "qkv_bias", 0},
                                             END};
@@ -429,8 +430,8 @@ static const struct hf_field t5[] = {{"tied_embeddings", "tie_word_embeddings", 
                                      {"dropout", "dropout_rate", 1},
                                      END};
 
-/* Transformers' modules, src/transformers/models/NAME. What no field says (Falcon's key-value heads, OPT's two
- * further positions, shared experts, which layers are mixers) is worked out in hf_finish.c. */
+/* Transformers' modules, src/transformers/models/NAME. hf_finish.c sets what no field gives: Falcon's key-value heads,
+ * OPT's two further positions, shared experts, which layers are mixers. */
 static const struct hf_type types[] = {
     {"baichuan", "llama", llama_shape, tied_0, {{NULL, 0, NULL}}, {{NULL, 0}}, HF_WINDOWS_NONE},
     {"bamba", "llama", llama_shape, bamba, {{NULL, 0, NULL}}, {{"mamba_conv_bias", 1}}, HF_WINDOWS_MIXED},

@@ -77,7 +77,7 @@ static void fill(int64_t *field, int64_t value)
         *field = value;
 }
 
-/* How many layers have what; a pattern has said so already. */
+/* Counts layers by kind, unless a pattern has done so already. */
 static void fill_layers(struct architecture *a)
 {
     int64_t all = a->layers + a->decoder_layers;
@@ -87,7 +87,7 @@ static void fill_layers(struct architecture *a)
     fill(&a->mlp_layers, a->experts > 0 ? a->dense_layers : all);
 }
 
-/* Counts of a pattern's letters. What else is given must be the same. */
+/* Counts a pattern's letters. Counts that are also given must agree. */
 static int take_pattern(struct architecture *a, struct error *e)
 {
     struct hybrid_layers stack;
@@ -145,7 +145,7 @@ static int check_image(const struct architecture *a, struct error *e)
     return 0;
 }
 
-/* What would have no effect without another key. */
+/* Refuses keys that would have no effect without another. */
 static int check_parts(const struct architecture *a, struct error *e)
 {
     int rc = mixer_check(a, e);

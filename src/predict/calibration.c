@@ -17,7 +17,7 @@
 #define CENSORED_MARGIN 0.02
 #define CENSORED_SHARE 0.5
 #define SIGMA_FLOOR 0.02
-#define PRIOR_RUNS 5.0    /* runs that the prior's sigma counts as */
+#define PRIOR_RUNS 5.0    /* the prior's sigma counts as this many runs */
 #define MEMORY_SPREAD 0.1 /* of a weight between clusters: memory follows the software, time also the hardware */
 #define TIME_SPREAD 0.25
 #define INTERVAL_90 1.6448536269514722
@@ -84,7 +84,7 @@ static void solve_free(size_t n, double a[CALIBRATION_TERMS][CALIBRATION_TERMS],
         s[at[j]] = x[j];
 }
 
-/* Goes from c towards s as far as all stay at least 0, and fixes what gets there. False when s itself was
+/* Goes from c towards s as far as all stay at least 0, and fixes those that reach 0. False when s itself was
  * reached. */
 static bool step_to_bound(size_t n, double *c, const double *s, bool *is_free)
 {
@@ -107,7 +107,7 @@ static bool step_to_bound(size_t n, double *c, const double *s, bool *is_free)
     return blocked;
 }
 
-/* The fixed unknown whose rise would lower the sum most; n when there is none. */
+/* The fixed unknown whose increase would lower the sum most; n if there is none. */
 static size_t worst_fixed(size_t n, double a[CALIBRATION_TERMS][CALIBRATION_TERMS], const double *b, const double *c,
                           const bool *is_free)
 {
@@ -127,7 +127,7 @@ static size_t worst_fixed(size_t n, double a[CALIBRATION_TERMS][CALIBRATION_TERM
     return worst;
 }
 
-/* Least squares under c ≥ 0 by active set (Lawson and Hanson), from the c of before. */
+/* Least squares under c ≥ 0 by active set (Lawson and Hanson), starting from the previous c. */
 static void solve(struct regression *p)
 {
     double a[CALIBRATION_TERMS][CALIBRATION_TERMS], b[CALIBRATION_TERMS] = {0}, s[CALIBRATION_TERMS] = {0};
@@ -135,7 +135,7 @@ static void solve(struct regression *p)
     normal_equations(p, a, b);
     for (size_t j = 0; j < p->terms; j++)
         is_free[j] = p->c[j] > 0;
-    /* Each round fixes or frees one; the bound only guards against a circle by rounding. */
+    /* Each round fixes or frees one; the bound only guards against cycles due to rounding. */
     for (int round = 0; round < ROUNDS_MOST; round++) {
         solve_free(p->terms, a, b, is_free, s);
         if (step_to_bound(p->terms, p->c, s, is_free))
@@ -155,7 +155,7 @@ static size_t count_used(const struct regression *p, bool measured)
     return used;
 }
 
-/* Renews the weights by the residuals; their mean stays 1, or λ would change its meaning. */
+/* Re-weights by the residuals; the mean weight stays 1, otherwise λ would change its meaning. */
 static void reweight(struct regression *p)
 {
     double sum = 0, used = 0;
@@ -219,7 +219,7 @@ static size_t mark_broken(struct regression *p, bool *broken)
     for (size_t i = 0; i < p->count; i++)
         if (p->rows[i].kind == OBSERVATION_MEASURED)
             slowness[measured++] = 1 / fmax(ratio(p, &p->rows[i]), 1e-300);
-    /* Where most are slow it is the prior that is wrong, not the runs. */
+    /* If most are slow, the prior is wrong and not the runs. */
     double usual = measured > 0 ? fmax(1, median(slowness, measured)) : 1;
     for (size_t i = 0; i < p->count; i++) {
         struct regression_row *row = &p->rows[i];

@@ -177,13 +177,13 @@ static int read_table(const struct toml_node *table, bool is_time, struct framew
     return 0;
 }
 
-/* What of `text` is about predictions goes over what is in `f`; `*any` says whether anything was. */
+/* Overrides `f` with the predictions' part of `text`; `*any` says whether there is one. */
 static int read_profile(const char *text, struct framework *f, bool *any, struct error *e)
 {
     struct toml_fault fault;
     struct toml_node *root;
     *any = false;
-    /* Profiles that say nothing of the kind need not be parsed. */
+    /* Profiles without such a part need not be parsed. */
     if (!strstr(text, "[predict.memory]") && !strstr(text, "[predict.time]"))
         return 0;
     if (toml_parse(text, strlen(text), &root, &fault) < 0) {

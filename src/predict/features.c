@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* Tensor groups reach over nodes or over domains of fast links. */
+/* Whether tensor groups span several nodes or link domains. */
 static bool is_spread(const struct subject *s, const struct device *device)
 {
     double domain = s->link_domain > 0 || !device ? s->link_domain : (double)device->link_domain;

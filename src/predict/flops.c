@@ -14,7 +14,7 @@ static double latent_weights(const struct architecture *a)
            c * ((double)a->heads * (double)a->head_dim + values) + values * h;
 }
 
-/* Weights of the layers' matrices that one token passes; norms and biases are no matrices. */
+/* Weights of the layers' matrices that one token passes, without norms and biases. */
 static double matrix_weights(const struct architecture *a, const struct training_plan *plan)
 {
     double h = (double)a->hidden, mlp_matrices = a->gated_mlp ? 3 : 2;
@@ -31,7 +31,7 @@ static double matrix_weights(const struct architecture *a, const struct training
     return layers * plan_attention_blocks(plan, a) * attention + plan_layer_share(plan, a) * mlp + mixers;
 }
 
-/* Of these, those of the experts that it is sent to. */
+/* The part of these that belongs to routed experts. */
 static double routed_weights(const struct architecture *a, const struct training_plan *plan)
 {
     double experts = (double)a->experts_per_token * (double)a->expert_ffn * architecture_expert_input(a);
@@ -39,7 +39,7 @@ static double routed_weights(const struct architecture *a, const struct training
     return plan_layer_share(plan, a) * architecture_layers(a) * architecture_sparse_share(a) * unit * experts;
 }
 
-/* Of these, those in the modules that selective recompute computes again. */
+/* The part of these in modules that selective recompute repeats. */
 static double recomputed_weights(const struct architecture *a, const struct training_plan *plan)
 {
     double h = (double)a->hidden, unit = a->gated_mlp ? 3 : 2, layers = architecture_layers(a);
@@ -56,7 +56,7 @@ static double recomputed_weights(const struct architecture *a, const struct trai
            (has_up ? layers * plan_attention_blocks(plan, a) * up : 0);
 }
 
-/* Attention blocks, those behind a causal mask counting half where the convention has it so. */
+/* Attention blocks; those with a causal mask count half if the convention says so. */
 static double counted_blocks(const struct architecture *a, const struct training_plan *plan,
                              enum attention_convention convention)
 {
@@ -92,7 +92,7 @@ static double head_flops(const struct architecture *a, const struct training_pla
     return plan_decoder_share(plan) * 2 * h * architecture_padded_vocab(a, plan->tensor) + transform;
 }
 
-/* Multi-token prediction of a hybrid stack, whose depths are other layers than the average. */
+/* Multi-token prediction of a hybrid stack, whose layers differ from the average. */
 static void add_mtp_stacks(const struct architecture *a, const struct training_plan *plan,
                            enum attention_convention convention, struct token_flops *out)
 {
@@ -151,7 +151,7 @@ static double frozen_share(const struct architecture *a, const struct training_p
     return (double)plan->frozen_layers / architecture_layers(a);
 }
 
-/* Forward and backward, of one token. */
+/* Forward and backward, per token. */
 static double trained_flops(const struct architecture *a, const struct training_plan *plan,
                             const struct token_flops *token)
 {

@@ -293,7 +293,7 @@ static bool next_alternative(const char **text, char name[INPUT_NAME_MOST])
     return true;
 }
 
-/* "self_attn.q_proj" is q_proj; experts have modules of the same names, so that other places count. */
+/* "self_attn.q_proj" is q_proj. Other paths count, because experts have modules of the same names. */
 static void drop_place(char name[INPUT_NAME_MOST])
 {
     static const char *const places[] = {"self_attn.", "attn.", "attention.", "mlp."};

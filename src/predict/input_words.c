@@ -5,7 +5,7 @@
 #include "predict/architecture.h"
 #include "predict/plan.h"
 
-/* Further ones are the types of transformers that have the blocks of GPT-2 or of Llama. */
+/* Also types of transformers that have the blocks of GPT-2 or Llama. */
 const struct input_word family_words[] = {{"gpt", ARCHITECTURE_GPT},
                                           {"gpt2", ARCHITECTURE_GPT},
                                           {"gpt3", ARCHITECTURE_GPT},
@@ -101,7 +101,7 @@ const struct input_word expert_kernel_words[] =
      {"deepgemm", EXPERTS_GROUPED},    {"sonicmoe", EXPERTS_GROUPED},   {NULL, 0}};
 const struct input_word adapter_words[] = {{"framework", ADAPTERS_FRAMEWORK}, {"fused", ADAPTERS_FUSED}, {NULL, 0}};
 const struct input_word norm_words[] = {{"framework", NORMS_FRAMEWORK}, {"fused", NORMS_FUSED}, {NULL, 0}};
-/* As the models of transformers name their modules; GPT-2's two c_proj have one name. */
+/* Module names in transformers' models; GPT-2's two c_proj share a name. */
 const struct input_word target_words[] = {{"q_proj", TARGET_Q},
                                           {"k_proj", TARGET_K},
                                           {"v_proj", TARGET_V},
@@ -138,7 +138,7 @@ const struct input_word target_words[] = {{"q_proj", TARGET_Q},
 const struct input_word offload_words[] = {{"none", OFFLOAD_NONE},         {"optimizer", OFFLOAD_OPTIMIZER},
                                            {"cpu", OFFLOAD_OPTIMIZER},     {"parameters", OFFLOAD_PARAMETERS},
                                            {"params", OFFLOAD_PARAMETERS}, {NULL, 0}};
-/* The recipes of fp8 and fp4 differ in their scales, not in the rate of their products. */
+/* Recipes of fp8 and fp4 differ in scales, not in the rate of matrix products. */
 const struct input_word precision_words[] = {{"bf16", PRECISION_BF16},
                                              {"bfloat16", PRECISION_BF16},
                                              {"torch.bfloat16", PRECISION_BF16},

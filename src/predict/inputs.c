@@ -38,7 +38,7 @@ static bool is_whole(const struct input_value *v)
     return v->kind == INPUT_NUMBER && v->number == floor(v->number) && fabs(v->number) < WHOLE_MOST;
 }
 
-/* true and "true" are the strongest of the words for recomputing, the plain one for others. */
+/* For recompute, true and "true" mean the strongest word; for other inputs, the plain one. */
 static int enumerator_of(size_t i, const struct input_value *v)
 {
     if (v->kind == INPUT_TEXT)
@@ -99,7 +99,7 @@ static enum architecture_family family_of(const struct input_value *values)
     return llama ? ARCHITECTURE_LLAMA : ARCHITECTURE_GPT;
 }
 
-/* "hybrid" says that there are mixers, but not which layers they are. */
+/* "hybrid" says that there are mixers, but not in which layers. */
 static int check_hybrid(const struct input_value *values, const struct subject *s, struct error *e)
 {
     const struct input_value *v = &values[AT_FAMILY];
@@ -116,7 +116,7 @@ static bool is_on(const struct input_value *v)
     return v->kind == INPUT_NUMBER && v->number != 0;
 }
 
-/* "core_attn mlp" as bits of what `words` has. */
+/* Reads "core_attn mlp" as bits, by the table `words`. */
 static int set_names(const struct input_value *values, size_t input, const struct input_word *words, unsigned *out,
                      struct error *e)
 {
@@ -132,7 +132,7 @@ static int set_names(const struct input_value *values, size_t input, const struc
     return 0;
 }
 
-/* QLoRA is LoRA over weights in nf4, unless it is said what else they are in. */
+/* QLoRA is LoRA over nf4 weights, unless another quantization is given. */
 static int set_adapters(const struct input_value *values, struct subject *s, struct error *e)
 {
     const struct input_value *peft = &values[AT_PEFT];
@@ -141,7 +141,7 @@ static int set_adapters(const struct input_value *values, struct subject *s, str
     return set_names(values, AT_TARGETS, target_words, &s->plan.lora_targets, e);
 }
 
-/* Inputs that several names say in different ways. */
+/* Inputs that different names express in different ways. */
 static int set_own(const struct input_value *values, struct subject *s, struct error *e)
 {
     const struct input_value *flash = &values[AT_FLASH];
@@ -159,7 +159,7 @@ static int set_own(const struct input_value *values, struct subject *s, struct e
         s->plan.offload = OFFLOAD_PARAMETERS;
     bool says_half = values[AT_BF16].kind || values[AT_FP16].kind;
     bool is_half = is_on(&values[AT_BF16]) || is_on(&values[AT_FP16]);
-    /* Without autocast products are of the type of the weights. */
+    /* Without autocast, products have the type of the weights. */
     bool as_weights = s->plan.weights == WEIGHTS_FP32 || (says_half && s->plan.weights == WEIGHTS_FRAMEWORK);
     if (!values[AT_PRECISION].kind && !is_half && as_weights)
         s->plan.precision = PRECISION_FP32;
@@ -173,7 +173,7 @@ static int set_own(const struct input_value *values, struct subject *s, struct e
     if (is_on(&values[AT_DISTRIBUTED_OPTIMIZER]) && s->plan.zero_stage == 0)
         s->plan.zero_stage = 1;
     if (s->plan.pipeline <= 1 && s->plan.virtual_stages <= 1)
-        s->plan.schedule = SCHEDULE_1F1B; /* files name one for whoever adds stages */
+        s->plan.schedule = SCHEDULE_1F1B; /* files name a schedule in case stages are added */
     if (s->plan.virtual_stages > 1 && s->plan.schedule == SCHEDULE_1F1B)
         s->plan.schedule = SCHEDULE_INTERLEAVED;
     return 0;
@@ -184,7 +184,7 @@ static double at_least_one(int64_t n)
     return n > 0 ? (double)n : 1;
 }
 
-/* `all` and `by` are what messages call them. */
+/* `all` and `by` are the names in messages. */
 static int divide(double dividend, const char *all, double divisor, const char *by, int64_t *out, struct error *e)
 {
     if (!(dividend >= divisor && fmod(dividend, divisor) == 0 && dividend / divisor < WHOLE_MOST))
@@ -222,7 +222,7 @@ static bool has_architecture(const bool *present)
            (is_image || (present[AT_VOCAB] && present[AT_SEQ]));
 }
 
-/* The least architecture that the plan's stages can be cut from. */
+/* The smallest architecture that can be split into the plan's stages. */
 static void stand_in(struct subject *s)
 {
     int64_t stages = s->plan.pipeline > 1 ? s->plan.pipeline : 1;

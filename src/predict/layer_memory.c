@@ -51,13 +51,13 @@ static double mlp_unit(const struct architecture *a, const struct training_plan 
     return layer_is_narrow(plan) ? unit - 1 : unit;
 }
 
-/* Per token, of a layer's MLP or experts, on average over the layers. */
+/* Bytes per token of a layer's MLP or experts, on average over the layers. */
 static double mlp_bytes(const struct architecture *a, const struct training_plan *plan,
                         const struct memory_coefficients *c)
 {
     double unit = mlp_unit(a, plan, c), t = (double)plan->tensor, h = (double)a->hidden;
     double o = layer_outer_degree(plan), et = (double)plan->expert_tensor;
-    double outputs = a->gated_mlp ? 4 : 2; /* of the first products, in 16 bits */
+    double outputs = a->gated_mlp ? 4 : 2; /* bytes per output of the first products, in 16 bits */
     double dense = (layer_drops(plan, MODULE_MLP)       ? 0
                     : layer_drops(plan, MODULE_MLP_ACT) ? outputs
                                                         : unit) *
@@ -68,7 +68,7 @@ static double mlp_bytes(const struct architecture *a, const struct training_plan
     double k = (double)a->experts_per_token * layer_imbalance(plan, c), f = (double)a->expert_ffn;
     double activation = layer_drops(plan, MODULE_MOE_ACT) ? 2 * k * f : 0;
     double input = layer_is_narrow(plan) ? 1 : 2; /* what the first product of an expert reads */
-    double gathered = o > 1 ? et : 1;             /* an undivided sequence has every token on every rank as it is */
+    double gathered = o > 1 ? et : 1;             /* without sequence parallelism every rank has every token anyway */
     double routed = k * (input * latent * gathered + unit * f) + 2 * latent * (double)a->experts_per_token -
                     activation + 4 * (double)a->expert_latent;
     double shared = layer_drops(plan, MODULE_SHARED_EXPERTS) ? 0 : unit * (double)a->shared_ffn / t;
@@ -76,7 +76,7 @@ static double mlp_bytes(const struct architecture *a, const struct training_plan
     return architecture_mlp_share(a) * dense + sparse * experts;
 }
 
-/* Per token, of latent attention: compressed queries, keys and values, then those of all heads and the output. */
+/* Bytes per token of latent attention: compressed queries, keys and values, then those of all heads and the output. */
 static double latent_bytes(const struct architecture *a, const struct training_plan *plan)
 {
     double t = (double)plan->tensor, queries = architecture_query_width(a), values = architecture_value_width(a);
@@ -88,15 +88,15 @@ static double latent_bytes(const struct architecture *a, const struct training_p
 static double attention_bytes(const struct architecture *a, const struct training_plan *plan)
 {
     double t = (double)plan->tensor, output = architecture_value_width(a) / t;
-    double narrow = layer_is_narrow(plan) ? output : 0; /* in 8 bits, next to that of the attention kernel */
+    double narrow = layer_is_narrow(plan) ? output : 0; /* an 8-bit copy besides the attention kernel's output */
     if (architecture_is_latent(a))
         return latent_bytes(a, plan) + narrow;
     double unit = a->qk_norm == QK_NORM_NONE ? 4 : 6;
-    double gate = a->attention_gate ? 4 * output : 0; /* before and behind it */
+    double gate = a->attention_gate ? 4 * output : 0; /* before and after it */
     return gate + unit * (double)(a->heads + a->kv_heads) * (double)a->head_dim / t + narrow;
 }
 
-/* Per token, of a layer's mixer on average over the layers. */
+/* Bytes per token of a layer's mixer, on average over the layers. */
 static double mixer_bytes(const struct architecture *a, const struct training_plan *plan,
                           double (*bytes)(const struct architecture *a))
 {
@@ -119,11 +119,11 @@ bool layer_autocasts(const struct training_plan *plan, const struct memory_coeff
 static double autocast_bytes(const struct architecture *a, const struct training_plan *plan,
                              const struct memory_coefficients *c, double read)
 {
-    double second = a->family == ARCHITECTURE_LLAMA ? 2 : 0; /* products of q, k and v that read the same */
+    double second = a->family == ARCHITECTURE_LLAMA ? 2 : 0; /* the products of q, k and v share an input */
     return layer_autocasts(plan, c) ? 2 * read + 2 * (second + (a->gated_mlp ? 1 : 0)) : 0;
 }
 
-/* Per token, of a layer without its scores. */
+/* Bytes per token of a layer, without its scores. */
 static double layer_bytes(const struct architecture *a, const struct training_plan *plan,
                           const struct memory_coefficients *c)
 {
@@ -157,7 +157,7 @@ double layer_memory_set(const struct architecture *a, const struct training_plan
     struct training_plan whole = *plan;
     whole.modules = 0;
     if (layer_is_narrow(plan))
-        whole.precision = PRECISION_BF16; /* the 16-bit values are there while the layer is computed */
+        whole.precision = PRECISION_BF16; /* the 16-bit values exist while the layer is computed */
     return layer_activation_scale(plan) * (layer_bytes(a, &whole, coefficients) + scores);
 }
 
@@ -193,7 +193,8 @@ double layer_cast_bytes(const struct architecture *a, const struct training_plan
            (double)plan->tensor;
 }
 
-/* Of torch's selective checkpointing by operations: inputs of the layer and its norms, and every second product. */
+/* Kept by torch's selective checkpointing by operations: inputs of the layer and its norms, and every second product.
+ */
 static double operation_bytes(const struct architecture *a, const struct training_plan *plan)
 {
     double kv = (double)a->kv_heads * (double)a->head_dim, t = (double)plan->tensor;

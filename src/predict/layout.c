@@ -5,7 +5,7 @@
 #define LAYERS_MOST 65535
 #define REPEATS_MOST 4096
 #define NESTING_MOST 8
-#define STEPS_MOST 100000 /* groups of nothing, repeated, must end too */
+#define STEPS_MOST 100000 /* repeated empty groups must end, too */
 
 struct layout_reader {
     const char *at;
@@ -29,7 +29,7 @@ static bool add_letter(struct pipeline_layout *out, char letter)
     return letter == 'm' || letter == 'E' || letter == 'L';
 }
 
-/* What stands after a letter or a group: 1 without "*N"; -1: no number that can be meant. */
+/* The count after a letter or a group: 1 without "*N"; -1 if the number is not valid. */
 static int read_repeats(struct layout_reader *r)
 {
     if (*r->at != '*')

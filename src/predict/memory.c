@@ -30,7 +30,7 @@ static bool recomputes_some(const struct training_plan *plan)
     return plan->recompute_every > 1 || plan->recompute_layers > 0;
 }
 
-/* Where not every layer recomputes, or groups of layers do: the others keep all, but for modules that are named. */
+/* For plans in which not every layer recomputes, or groups do: the others keep all but the modules that are named. */
 static void set_some_layers(struct plan_memory *m)
 {
     struct training_plan others = *m->plan;
@@ -46,7 +46,7 @@ static void set_some_layers(struct plan_memory *m)
     }
 }
 
-/* A layer of frozen weights with adapters: tuning.h. */
+/* A layer with frozen weights and adapters: tuning.h. */
 static void set_adapted_layer(struct plan_memory *m)
 {
     const struct training_plan *plan = m->plan;

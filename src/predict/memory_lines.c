@@ -12,7 +12,7 @@
 
 struct class_points {
     uint64_t class;
-    size_t count; /* ever added; 0: the slot is free */
+    size_t count; /* measurements added; 0: the slot is free */
     double micro_batch[MEMORY_LINE_POINTS], bytes[MEMORY_LINE_POINTS];
     struct memory_line line;
     bool has_line;
@@ -58,7 +58,7 @@ uint64_t memory_class(const struct input_value *values, const struct subject *s)
     return class;
 }
 
-/* The class's slot, or the free one that it would take. At most half of them are taken. */
+/* The class's slot, or the free one for it. At most half of the slots are taken. */
 static size_t slot_of(const struct memory_lines *l, uint64_t class)
 {
     size_t i = (size_t)(class & (SLOTS - 1));

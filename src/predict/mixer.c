@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The widths that the formulas have, as doubles. */
+/* The formulas' widths, as doubles. */
 struct widths {
     double h, n, p, N, g, k, Q, R, u, x;
 };
@@ -141,7 +141,7 @@ double mixer_passing_bytes(const struct architecture *a)
     return passing[a->mixer];
 }
 
-/* One letter; false: it is none. */
+/* Counts one letter; false if it is not valid. */
 static bool count_letter(char letter, struct hybrid_layers *out)
 {
     int64_t *const of_letter[] = {&out->mixers, &out->mixers, &out->attention, &out->mlps, &out->experts};
@@ -155,7 +155,7 @@ static bool count_letter(char letter, struct hybrid_layers *out)
     return true;
 }
 
-/* The part between slashes that begins at `text`; its end is left in `text`. */
+/* Reads the part between slashes that begins at `*text`, and moves `*text` to its end. */
 static bool read_part(const char **text, struct hybrid_layers *out)
 {
     bool has_mamba = false;

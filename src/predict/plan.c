@@ -126,7 +126,7 @@ static int check_adapters(const struct training_plan *p, const struct architectu
     return rc;
 }
 
-/* What would have no effect without another key. */
+/* Refuses keys that would have no effect without another. */
 static int check_tuning(const struct training_plan *p, const struct architecture *a, struct error *e)
 {
     int rc = 0;
@@ -220,7 +220,7 @@ double plan_shards(const struct training_plan *plan, double replicas)
     return plan->shard_ranks > 0 ? fmin((double)plan->shard_ranks, replicas) : replicas;
 }
 
-/* Cost of the whole in layers, for cutting by cost. */
+/* Cost of the whole model in layers, for SPLIT_BY_COST. */
 static double cost_in_layers(const struct architecture *a)
 {
     double h = (double)a->hidden, q = (double)a->heads * (double)a->head_dim;
@@ -228,16 +228,16 @@ static double cost_in_layers(const struct architecture *a)
     return architecture_layers(a) + architecture_padded_vocab(a, 1) * h / layer;
 }
 
-/* The first layer of a stage when cut by cost. A stage whose share is less than a layer still gets one. */
+/* The first layer of a stage under SPLIT_BY_COST. A stage whose share is less than a layer still gets one. */
 static double first_layer(const struct training_plan *plan, const struct architecture *a, int64_t stage)
 {
     double share = cost_in_layers(a) / (double)plan->pipeline;
-    /* What divides evenly must not move over a rounding error. */
+    /* A rounding error must not move an even division. */
     double first = fmax((double)stage, ceil((double)stage * share - 1e-9));
     return fmin(first, architecture_layers(a));
 }
 
-/* A rank has the parts k, k + p, … */
+/* Stage k has the parts k, k + p, … */
 static double layers_of_layout(const struct training_plan *plan, int64_t stage)
 {
     struct pipeline_layout layout;

@@ -31,16 +31,16 @@ struct predictor {
     struct framework_set priors;
     struct framework_evidence {
         struct evidence_widths widths;
-        bool of_profile[PREDICTED_QUANTITIES]; /* its profile says what it was compared with */
+        bool of_profile[PREDICTED_QUANTITIES]; /* its profile was compared, not the evidence rows */
     } * evidence;                              /* one per prior */
     bool sigma_stated[PREDICTED_QUANTITIES];
     struct calibrated *calibrated;
     size_t calibrated_count;
-    struct device stated;                        /* a device as the file states it */
-    struct input_value last_values[INPUT_COUNT]; /* texts: of last_texts */
+    struct device stated;                        /* the device in use, with what the file states */
+    struct input_value last_values[INPUT_COUNT]; /* texts are in last_texts */
     char last_texts[INPUT_COUNT][TEXT_BYTES];
     bool have_last;
-    size_t stage_input; /* zero_stage */
+    size_t stage_input; /* index of zero_stage */
     struct subject last;
     struct memory_lines *lines; /* NULL until something is noted */
     struct prediction prediction;
@@ -98,7 +98,7 @@ static const char *default_framework(const struct predictor *p)
     return "torch-ddp";
 }
 
-/* A framework that only the file knows begins with what holds for all. */
+/* A framework that only the file knows starts from the general coefficients. */
 static void add_own(struct predictor *p, const char *name)
 {
     struct framework own = p->priors.base;
@@ -190,7 +190,7 @@ int predictor_set(struct predictor *p, const char *name, bool is_time, double va
         return error_set(e, ERROR_USAGE, "%s must be above 0", name);
     p->have_last = false;
     p->sigma_stated[is_time ? QUANTITY_OF_TIME : QUANTITY_OF_MEMORY] |= is_sigma;
-    /* Who states a sigma has compared what the file sweeps. */
+    /* A file that states a sigma has compared what it sweeps, so the general one is replaced, too. */
     if (is_sigma && (is_time ? !time_coefficient_set(&p->priors.base.time, name, value)
                              : !memory_coefficient_set(&p->priors.base.memory, name, value)))
         return no_coefficient(name, is_time, e);
@@ -263,7 +263,8 @@ static bool is_last(const struct predictor *p, const struct input_value *values)
     return p->have_last;
 }
 
-/* Several functions of one row ask for the same. Texts are copied, as the caller's move; longer ones are not kept. */
+/* Several SQL functions of one row ask for the same. Texts are copied because the caller's move; longer ones are not
+ * kept. */
 static void keep_values(struct predictor *p, const struct input_value *values)
 {
     memcpy(p->last_values, values, sizeof p->last_values);
@@ -280,7 +281,7 @@ static void keep_values(struct predictor *p, const struct input_value *values)
     }
 }
 
-/* The device by its name, and over it what the file states. False: neither tells its speed. */
+/* The named device, overridden by what the file states. False if neither gives its speed. */
 static bool find_cluster(struct predictor *p, const struct subject *s, const char *name, struct cluster *out)
 {
     const struct predictor_options *o = &p->options;
@@ -371,7 +372,7 @@ static void add_time(struct predictor *p, const struct subject *s, const struct 
     out->time_calibrated = row->time.calibrated;
 }
 
-/* Half the 90 % interval by the comparisons; false where something nearer says it. */
+/* Half the 90 % interval of ln(time or memory), by the comparisons; false if something more specific gives it. */
 static bool width_by_evidence(const struct predictor *p, const struct prediction *out, enum predicted_quantity quantity,
                               bool is_fitted, double *width, bool *compared)
 {
@@ -418,8 +419,8 @@ static void add_measured(struct predictor *p, const struct calibrated *c)
     out->measured_high = m->high_bytes * out->measured_bytes / m->most.bytes;
 }
 
-/* As for a framework of which nothing is known, where `c` (may be NULL) has no fit of its own: memory and time of plans
- * that were compared with nothing, time on devices that were not. */
+/* Unless `c` (may be NULL) has a fit, gives memory and time of plans that were never compared, and time on devices that
+ * were not, at least the general sigma. Returns `row` or `scratch`. */
 static const struct framework *widened(const struct framework *row, const struct framework *base,
                                        const struct calibrated *c, const struct subject *s, const struct device *device,
                                        struct framework *scratch)
@@ -443,7 +444,7 @@ static const struct framework *widened(const struct framework *row, const struct
     return scratch;
 }
 
-/* Of a device that is known: its factors are 1, or as those of fp8, where it has no units for a precision. */
+/* Only for known devices. Without units for a precision, a device's factor is 1, or for fp4 that of fp8. */
 static int check_precision(const struct training_plan *plan, const char *name, struct error *e)
 {
     const struct device *d = device_find(name);
@@ -480,7 +481,7 @@ static int predict(struct predictor *p, const struct input_value *values, const 
     const struct framework *row = widened(c ? &c->row : prior, &p->priors.base, c, s, cluster.device, &scratch);
     flops_per_step(&s->architecture, &s->plan, ATTENTION_FULL, &flops);
     out->samples = plan_global_batch(&s->plan);
-    /* A backward pass is two forward ones. */
+    /* A backward pass counts as two forward passes. */
     out->flops = s->is_measured ? 3 * s->measured.forward_flops * out->samples : flops.model;
     out->tokens = s->is_measured ? 0 : flops.tokens;
     out->devices = plan_world(&s->plan);

@@ -17,19 +17,19 @@
 #include "predict/memory.h"
 #include "predict/step_time.h"
 
-/* What of a device's memory is measured, and of which rank. */
+/* Which memory counter measurements come from, and of which rank. */
 enum memory_counter { COUNTS_RESERVED = 0, COUNTS_ALLOCATED, COUNTS_DEVICE };
 enum memory_rank { RANK_MOST_LOADED = 0, RANK_FIRST, RANK_LAST };
 
-/* What holds where the inputs say nothing. Texts borrowed; NULL, 0: nothing. */
+/* Defaults for what the inputs leave out. Texts are borrowed; NULL or 0: not given. */
 struct predictor_options {
-    const char *framework; /* NULL: the first of `profiles` that is one, else "torch-ddp" */
+    const char *framework; /* NULL: the first of `profiles` that is a framework, else "torch-ddp" */
     char *const *profiles; /* names, NULL-terminated; NULL: none */
-    bool is_own;           /* `framework` may be unknown: then it is what holds for all, uncalibrated */
+    bool is_own;           /* an unknown `framework` is no error; it gets the general coefficients, uncalibrated */
     const char *device, *cluster;
-    const char *evidence_without; /* a table that counts as never seen (evidence.h); NULL: none */
-    double certain, risky;        /* shares of the memory; 0: those of evidence/oom.h */
-    double peak_flops, memory_bandwidth, link_bandwidth, network_bandwidth; /* go over the device's own */
+    const char *evidence_without; /* a table to leave out of the evidence (evidence.h); NULL: none */
+    double certain, risky;        /* shares of the memory; 0: the defaults of evidence/oom.h */
+    double peak_flops, memory_bandwidth, link_bandwidth, network_bandwidth; /* override the device's */
     double network_latency;                                                 /* seconds */
     enum memory_counter counter;
     enum memory_rank rank;
@@ -37,57 +37,56 @@ struct predictor_options {
 
 struct predictor;
 
-/* -1 (ERROR_USAGE), with a hint, when no framework has that name. */
+/* -1 (ERROR_USAGE), with a hint, if there is no framework of that name. predictor_free frees `*out`. */
 int predictor_create(const struct predictor_options *options, struct predictor **out, struct error *e);
 void predictor_free(struct predictor *p);
 
-/* Changes a coefficient of every framework: by the name of a member of struct memory_coefficients or
- * time_coefficients (parameter, base_bytes, sigma, …) or of a term, for its weight. -1 when there is none of that
- * name. */
+/* Sets a coefficient of every framework. `name` is a member of struct memory_coefficients or time_coefficients
+ * (parameter, base_bytes, sigma, …), or a term, whose weight is set. -1 if there is no such name, or a sigma or
+ * spread is not above 0. */
 int predictor_set(struct predictor *p, const char *name, bool is_time, double value, struct error *e);
 
-/* A calibration for one (framework, device, cluster), replacing an earlier one. `memory` and `time` may be NULL: then
- * what there was stays. With `time`, a baseline above 0 makes time peak seconds times that. "" where a device or
- * cluster has no name. */
+/* Sets the calibration of one (framework, device, cluster); "" for a device or cluster without a name. A NULL `memory`
+ * or `time` leaves what was set before. With `time`, a baseline above 0 predicts times as baseline · peak seconds. */
 struct place_of_measurement {
     const char *framework, *device, *cluster;
 };
 int predictor_calibrate(struct predictor *p, const struct place_of_measurement *where, const struct calibration *memory,
                         const struct calibration *time, double baseline, struct error *e);
 
-/* What the combination that was predicted last, without an error, was measured to take: with two micro-batches of a
- * class (memory_lines.h) their line goes before the model. */
+/* Records the measured memory of the combination that was last predicted without an error. Once a class
+ * (memory_lines.h) has measurements at two micro-batch sizes, the line through them takes precedence over the model. */
 void predictor_note_memory(struct predictor *p, double bytes);
 
-/* The coefficients that stand before any calibration; NULL for another framework. A NULL name: of the framework that
- * holds where no key says one. */
+/* A framework's coefficients before calibration; NULL if it is unknown. A NULL name stands for the default framework.
+ */
 const struct framework *predictor_prior(const struct predictor *p, const char *framework);
 
 struct prediction {
-    bool has_memory, has_time; /* FLOPs follow from the model alone: always there */
-    bool has_probability;      /* needs memory and the device's bytes */
+    bool has_memory, has_time; /* FLOPs need only the model and are always there */
+    bool has_probability;      /* needs has_memory and the device's memory size */
     struct memory_prediction memory;
-    /* As it is measured: by the options' counter and rank; where weights were fitted to what was, that of `memory`. */
+    /* Memory by the options' counter and rank; if weights were fitted to measurements, that of `memory`. */
     double measured_bytes, measured_low, measured_high;
     struct step_prediction step;
-    double seconds; /* of a step: step.seconds, or the baseline's */
+    double seconds; /* per step: step.seconds, or the baseline's */
     double low_s, high_s;
-    double flops;                    /* of a step, ATTENTION_FULL */
-    double peak_seconds;             /* those at the peak of all devices; 0 without has_time */
+    double flops;                    /* per step, ATTENTION_FULL */
+    double peak_seconds;             /* `flops` at the peak of all devices; 0 without has_time */
     double peak_flops;               /* of all devices; 0 without has_time */
-    double samples, tokens, devices; /* of a step */
-    double steps;                    /* of a job; 0: not known */
+    double samples, tokens, devices; /* per step */
+    double steps;                    /* per job; 0: not known */
     double usable_bytes;             /* 0: not known */
     double oom_probability;
     enum oom_verdict verdict;
     feature_set features; /* what is unusual about the plan */
     bool memory_calibrated, time_calibrated, by_baseline;
-    bool by_evidence[PREDICTED_QUANTITIES]; /* its interval is that of the comparisons (evidence.h) */
-    bool by_line; /* memory: of the line through what was measured of its class; its terms stay the model's */
+    bool by_evidence[PREDICTED_QUANTITIES]; /* the interval comes from the comparisons (evidence.h) */
+    bool by_line; /* memory comes from the line through measurements of its class; the terms stay the model's */
     struct place_of_measurement where; /* borrowed from the predictor or the inputs */
 };
 
-/* -1 (ERROR_USAGE) saying why nothing can be predicted. `*out` is borrowed until the next call. */
+/* -1 (ERROR_USAGE) says why nothing can be predicted. `*out` is borrowed and valid until the next call. */
 int predictor_predict(struct predictor *p, const struct input_value *values, const struct prediction **out,
                       struct error *e);
 

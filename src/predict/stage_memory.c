@@ -14,7 +14,7 @@ double stage_moment_bytes(enum optimizer optimizer, double width)
     return numbers[optimizer] * width + quantised[optimizer];
 }
 
-/* Parameters of a rank of a stage, experts apart. */
+/* Parameters of a stage on a rank, without experts. */
 static double dense_parameters(const struct plan_memory *m, int64_t stage, double layers)
 {
     double t = (double)m->plan->tensor;
@@ -52,13 +52,13 @@ struct state_bytes stage_state_bytes(const struct training_plan *plan, const str
     return s;
 }
 
-/* FSDP's stage 2: parameters are sharded as under stage 3, and gathered for a pass, but all of them until its end. */
+/* FSDP's stage 2 shards parameters as stage 3 does, but keeps all of them gathered until the end of a pass. */
 static bool gathers_all(const struct plan_memory *m)
 {
     return m->plan->zero_stage == 2 && m->c->sharded_at_rest != 0;
 }
 
-/* Adds `bytes` of weights that are not trained, copies of which are on `replicas` ranks. */
+/* Adds `bytes` of frozen weights that `replicas` ranks have copies of. */
 static void add_frozen(const struct plan_memory *m, double bytes, double replicas, double *terms)
 {
     if (m->plan->zero_stage < 3 && !gathers_all(m))
@@ -82,7 +82,7 @@ void stage_add_states(const struct plan_memory *m, double parameters, double rep
     terms[MEMORY_SHARDED] += parameters * (sharded / shards + partition);
 }
 
-/* Of the parameters of which a rank's step makes temporaries. */
+/* Parameters for which a rank's optimizer step makes temporaries. */
 static double stepped(const struct plan_memory *m, double parameters, double replicas)
 {
     double shards = m->plan->zero_stage > 0 ? plan_shards(m->plan, replicas) : 1;
@@ -103,14 +103,14 @@ static double flat_step_bytes(const struct plan_memory *m)
     return m->plan->zero_stage < 3 ? m->c->flat_step : 0;
 }
 
-/* Parameters of FSDP's root, whose unit is what is outside of layers: on one stage the embedding and the head both. */
+/* Parameters of FSDP's root unit, which is all outside layers: with one stage, both embedding and head. */
 static double root_unit(const struct plan_memory *m)
 {
     double matrices = m->a->tied_embeddings || m->plan->pipeline > 1 ? 1 : 2;
     return matrices * m->vocab_weights / (double)m->plan->tensor;
 }
 
-/* Two units of layers as they are stored, and the root's; or all of a stage's `parameters`. */
+/* The gathered layers, as stored, and the root unit; or all of a stage's `parameters`. */
 static double frozen_buffers(const struct plan_memory *m, double parameters)
 {
     double t = (double)m->plan->tensor;
@@ -137,20 +137,20 @@ static double buffer_bytes(const struct plan_memory *m, double parameters)
         return (plan_is_fp32(m->plan) ? FP32_BYTES : 2) * parameters;
     double layer = (m->whole.layer.attention + m->whole.layer.mlp) / t +
                    m->whole.layer.experts / ((double)m->plan->expert_tensor * (double)m->plan->expert);
-    bool by_modules = c->prefetch_elements > 0; /* DeepSpeed gathers each by itself */
+    bool by_modules = c->prefetch_elements > 0; /* DeepSpeed gathers each module separately */
     double largest = fmax(layer, by_modules ? m->vocab_weights / t : root_unit(m));
     return 2 * fmin(parameters, c->prefetch_elements + c->gathered_layers * layer) + 2 * largest;
 }
 
-/* transformers' GPTBigCode, which no other GPT with one head of keys and values is. */
+/* A GPT with one key-value head is transformers' GPTBigCode if the framework uses it. */
 static bool is_gpt_bigcode(const struct plan_memory *m)
 {
     return m->c->gpt_bigcode != 0 && m->a->family == ARCHITECTURE_GPT && !m->a->parallel_blocks &&
            m->a->kv_heads == 1 && m->a->heads > 1;
 }
 
-/* Its layers hand out keys and values for a cache although they recompute: a view of what queries are in, too, there
- * until the loss is known. Without recompute it is kept anyway. */
+/* GPTBigCode's layers return keys and values for a cache even when they recompute. These are a view of a tensor that
+ * has the queries, too, and live until the loss is computed. Without recompute the tensor is kept anyway. */
 static double cache_bytes(const struct plan_memory *m, double layers)
 {
     double queries = (double)m->a->heads * (double)m->a->head_dim, kv = 2 * (double)m->a->head_dim;
@@ -160,7 +160,7 @@ static double cache_bytes(const struct plan_memory *m, double layers)
            layer_activation_scale(m->plan) * (queries + kv) / (double)m->plan->tensor;
 }
 
-/* Per token and entry. GPTBigCode's loss widens nothing, but autocast does. */
+/* Per token and vocabulary entry. GPTBigCode's loss is not in fp32, except under autocast. */
 static double loss_bytes(const struct plan_memory *m)
 {
     const double bytes[LOSS_END] =
@@ -168,7 +168,7 @@ static double loss_bytes(const struct plan_memory *m)
     return bytes[m->plan->loss] / (is_gpt_bigcode(m) && !tuning_is_wide(m->a, m->plan, m->c) ? 2 : 1);
 }
 
-/* Of a micro-batch on a rank. */
+/* Logits of a micro-batch on a rank. */
 static double logit_count(const struct plan_memory *m)
 {
     double tokens = plan_tokens(m->plan) * plan_decoder_share(m->plan);
@@ -187,13 +187,13 @@ static double logit_bytes(const struct plan_memory *m)
     double tokens = plan_tokens(m->plan) * plan_decoder_share(m->plan), h = (double)m->a->hidden;
     bool eager_norm = m->a->rms_norm && m->c->norm_bytes > 0 && m->plan->norms != NORMS_FUSED;
     bool is_cast = layer_autocasts(m->plan, m->c), is_full = m->plan->tuning == TUNING_FULL;
-    /* The last norm's input, or what it gives, is there in fp32, too. */
+    /* The last norm's input or output also exists in fp32. */
     bool widens = is_full ? is_cast || eager_norm : m->a->rms_norm ? eager_norm : tuning_is_wide(m->a, m->plan, m->c);
     double head = is_cast ? 2 * m->vocab_weights / (double)m->plan->tensor : 0;
     return loss_bytes(m) * logit_count(m) + logit_slack(m) + tokens * (widens ? 6 : 2) * h + head;
 }
 
-/* Of one micro-batch on the first stage. */
+/* Per micro-batch, on the first stage. */
 static double input_bytes(const struct plan_memory *m)
 {
     double per_unit = (m->a->dropout ? 1 : 0) + (m->a->embedding_norm ? 2 : 0);
@@ -217,8 +217,8 @@ void stage_weigh(const struct memory_coefficients *c, double kept, double unusab
     out->slack += c->weights[MEMORY_BASE] * pieces;
 }
 
-/* Multi-token-prediction layers of the stage with the head, each with its copy of the embedding where that is
- * elsewhere: parameters and what they keep of a micro-batch. */
+/* Adds the parameters of the multi-token-prediction layers, and what they keep of a micro-batch, on the stage with the
+ * head. Each has a copy of the embedding if there are several stages. */
 static void add_mtp(const struct plan_memory *m, int64_t stage, double *dense, double *experts, double *kept)
 {
     struct layer_parameters layer;
@@ -242,19 +242,19 @@ static double gradients_of(const struct plan_memory *m, double parameters, doubl
     return m->states.gradient * parameters / shards;
 }
 
-/* The peak is in one phase of a step, where a framework's are known. */
+/* If the framework's phases are known, one of them has the peak. */
 enum phase {
     PHASE_LOGITS,     /* the loss and the gradient of the logits */
     PHASE_LAST_LAYER, /* the first backward pass of the last layer, before there are gradients */
-    PHASE_BACKWARD,   /* a layer's backward pass; of a single micro-batch whose gradients come with it, the last one */
-    PHASE_STEP,       /* the optimizer's */
+    PHASE_BACKWARD,   /* a layer's backward pass; if gradients do not exist before, the last one */
+    PHASE_STEP,       /* the optimizer's step */
     PHASES
 };
 
 struct phase_load {
-    double kept;            /* by activations, without fragmentation */
-    double gradients;       /* there from the first backward pass on; 0: from the start */
-    double step, flat_step; /* temporaries of the step; the latter in one block */
+    double kept;            /* activations, without fragmentation */
+    double gradients;       /* those that exist only from the first backward pass on */
+    double step, flat_step; /* temporaries of the step, and the part of them in one block */
 };
 
 static void take_phase(const struct plan_memory *m, const struct memory_stage *all, enum phase phase,
@@ -285,7 +285,7 @@ static struct phase_load phase_load_of(const struct plan_memory *m, double dense
     return (struct phase_load){kept, is_first ? gradients : 0, step, flat};
 }
 
-/* Weighs the terms: of the phase that needs most, or where phases are not known, of all of them at once. */
+/* Weighs the terms of the phase that needs most, or of all together if phases are not known. */
 static void weigh_peak(const struct plan_memory *m, const struct phase_load *l, struct memory_stage *out)
 {
     out->slack = out->terms[MEMORY_LOGITS] > 0 ? m->c->weights[MEMORY_LOGITS] * logit_slack(m) : 0;
@@ -302,7 +302,7 @@ static void weigh_peak(const struct plan_memory *m, const struct phase_load *l, 
     }
 }
 
-/* Of the stage's layers, those that come before `frozen_layers`. */
+/* How many of the stage's layers are among the model's leading `frozen_layers`. */
 static double frozen_of_stage(const struct plan_memory *m, int64_t stage, double layers)
 {
     double before = 0;
@@ -317,7 +317,7 @@ static double frozen_of_stage(const struct plan_memory *m, int64_t stage, double
 struct stage_load {
     double layers, frozen_layers;
     double dense, experts;                 /* parameters */
-    double trained_dense, trained_experts; /* of these, or of adapters */
+    double trained_dense, trained_experts; /* of these or of adapters */
 };
 
 static void add_adapted(const struct plan_memory *m, struct stage_load *load, bool has_head, double *terms)
@@ -349,7 +349,7 @@ static void add_all_states(const struct plan_memory *m, int64_t stage, struct st
     stage_add_states(m, load->trained_experts, m->expert_replicas, terms);
 }
 
-/* DDP's buckets, which are there throughout; ZeroRedundancyOptimizer (stage 1) runs under DDP, too. */
+/* DDP's buckets exist throughout; ZeroRedundancyOptimizer (stage 1) also runs under DDP. */
 static double bucket_bytes(const struct plan_memory *m, const struct stage_load *load)
 {
     bool reduces = m->replicas > 1 && m->plan->zero_stage < 2;
@@ -365,7 +365,7 @@ static double frozen_gradients(const struct plan_memory *m, double layers)
     return held ? 2 * tokens * fmax(0, layers - 2) * (double)m->a->hidden : 0;
 }
 
-/* On average over the stage. */
+/* Kept by a layer, on average over the stage. */
 static double kept_of_layer(const struct plan_memory *m, double layers)
 {
     if (m->layer_whole == 0)

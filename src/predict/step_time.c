@@ -9,22 +9,22 @@
 
 #define SECONDS_MOST 1e9
 #define INTERVAL_90 1.6448536269514722  /* of a normal distribution */
-#define ADAPTER_LAUNCHES 0.05           /* of a layer's: two products, a cast, a scaling and an addition */
+#define ADAPTER_LAUNCHES 0.05           /* share of a layer's: two products, a cast, a scaling and an addition */
 #define FUSED_LAUNCHES 0.03             /* two products and an addition */
 #define EXPERT_LAUNCHES 0.4             /* 14 kernels forward, 27 backward: step_time.h */
-#define COPY_LAUNCHES 0.005             /* of a layer's: a view and a copy, without a graph */
-#define SCAN (225e12 * 3 / 16 / 2039e9) /* FLOPs for a byte of device memory */
-#define TRIPS 2.0                       /* of an adapter's latency: the data, and the flush that makes it visible */
-#define LINK_SHARE 0.65                 /* delivered: predict.toml */
+#define COPY_LAUNCHES 0.005             /* share of a layer's: a view and a copy, without a graph */
+#define SCAN (225e12 * 3 / 16 / 2039e9) /* FLOPs per byte of device memory */
+#define TRIPS 2.0                       /* adapter latencies per step: the data, and the flush that makes it visible */
+#define LINK_SHARE 0.65                 /* of a link's bandwidth that is delivered: predict.toml */
 #define ADAPTER_SHARE 0.9
-#define CONTENTION (0.189 / 1.189) /* of what is hidden: 18.9 % more for what computes meanwhile */
+#define CONTENTION (0.189 / 1.189) /* share of hidden time that counts: computation takes 18.9 % longer */
 #define KEPT 2.0                   /* bytes of a score: layer_score_bytes */
-#define KEPT_WITH_DROPOUT 5.0      /* its mask, and what it leaves */
-#define NETWORK_STEP 14e-6         /* of NCCL's protocol for large messages: to another node, */
-#define TREE_STEP 4e-6             /* and over NVLink in a tree */
-#define RING_STEP 3.4e-6           /* or a ring */
-#define LOSS_HALVES 6.0            /* of all-reduces: of a maximum, what was predicted, and a sum */
-#define SWEEPS 8.0                 /* of a saved activation, in the weight of that term */
+#define KEPT_WITH_DROPOUT 5.0      /* with its mask and output */
+#define NETWORK_STEP 14e-6         /* seconds, NCCL's protocol for large messages: to another node, */
+#define TREE_STEP 4e-6             /* over NVLink in a tree, */
+#define RING_STEP 3.4e-6           /* and over NVLink in a ring */
+#define LOSS_HALVES 6.0            /* half all-reduces: maximum, predicted logit and sum */
+#define SWEEPS 8.0                 /* passes over a saved activation that the term's weight includes */
 #define OPTIMIZER_TRAFFIC 30.0     /* bytes per parameter: states read and written, gradient read */
 
 struct terms {
@@ -38,21 +38,21 @@ struct plan_time {
     const struct framework *framework;
     struct layer_parameters layer;
     struct token_flops token;     /* ATTENTION_CAUSAL */
-    struct token_flops once_more; /* the same of what selective recompute computes again */
+    struct token_flops once_more; /* the part that selective recompute repeats */
     double vocab;                 /* padded */
     double replicas, shards;
     double tensor, tokens, hidden, layers;
     struct layer_adapters adapters;
-    struct terms of_layer; /* of a layer and a micro-batch */
-    double again;          /* share of layers computed again in full */
-    double matrix_passes;  /* without gradients of weights that are frozen */
-    double passes;         /* forward passes' worth of a layer: 3, or 4 */
-    double swept;          /* the same of what only passes through device memory */
-    double between_layers; /* bytes of the hidden state of a micro-batch, of T5 on average over the layers */
+    struct terms of_layer; /* per layer and micro-batch */
+    double again;          /* share of layers that are recomputed in full */
+    double matrix_passes;  /* the same for matrices: no gradients of frozen weights */
+    double passes;         /* a layer's cost in forward passes: 3 or 4 */
+    double swept;          /* the same for elementwise operations */
+    double between_layers; /* bytes of a micro-batch's hidden state; T5: average over the layers */
 };
 
-/* Of a layer's products, which are q, k, v, o, (gate,) up and down: what torchtitan's selective checkpointing by
- * operations computes again. */
+/* The share of a layer's products, in the order q, k, v, o, (gate,) up, down, that torchtitan's selective checkpointing
+ * by operations recomputes. */
 static double every_second_product(const struct architecture *a)
 {
     double q = (double)a->heads * (double)a->head_dim, kv = (double)a->kv_heads * (double)a->head_dim;
@@ -111,21 +111,21 @@ static double peak_in(const struct plan_time *t, enum precision precision)
     return d->peak_flops * factor[precision] * (share > 0 ? share / PRODUCT_SHARE_A100 : 1);
 }
 
-/* Of layers' products, on average over the layers. */
+/* Peak for layers' products, on average over the layers. */
 static double matrix_peak(const struct plan_time *t)
 {
     double wide = layer_share_in_bf16(t->a, t->plan);
     return 1 / ((1 - wide) / peak_in(t, t->plan->precision) + wide / peak_in(t, PRECISION_BF16));
 }
 
-/* Of what is never in 8 bits or 4: scores, and the head. */
+/* Peak for scores and the head, which are never in 8 or 4 bits. */
 static double wide_peak(const struct plan_time *t)
 {
     return peak_in(t, layer_is_narrow(t->plan) ? PRECISION_BF16 : t->plan->precision);
 }
 
-/* Of attention that is not fused: a head size that is no multiple of 8 counts as without tensor cores, as NVIDIA's
- * guide to matrix products has it of cuBLAS before 11; later ones use them in part. */
+/* Peak for attention that is not fused. A head size that is not a multiple of 8 counts as not using tensor cores, as
+ * with cuBLAS before 11 (NVIDIA's guide to matrix products); later versions use them in part. */
 static double score_peak(const struct plan_time *t)
 {
     double vector = t->cluster->device->vector_flops;
@@ -133,13 +133,13 @@ static double score_peak(const struct plan_time *t)
     return t->a->head_dim % 8 != 0 && vector > 0 ? fmin(vector, peak) : peak;
 }
 
-/* Of one device, one way, for groups of `ranks` neighbours. */
+/* Bandwidth of one device in one direction, for groups of `ranks` neighbours. */
 static double link_speed(const struct plan_time *t, double ranks)
 {
     return ranks <= (double)t->cluster->link_domain ? t->cluster->intra_bytes_per_s : t->cluster->inter_bytes_per_s;
 }
 
-/* Of a ring over groups that are larger than a node, whose ranks are `apart`: it uses the adapters of all its members
+/* Bandwidth of a ring over a group with a rank every `apart` ranks. Across nodes, it uses the adapters of all members
  * in a node. */
 static double ring_speed(const struct plan_time *t, double ranks, double apart)
 {
@@ -183,22 +183,22 @@ static void add_layer_products(const struct plan_time *t, struct terms *out)
     out->x[TIME_MATRICES] += (t->passes + again) * share * token.attention / score_peak(t);
 }
 
-/* Of tensor parallelism in a layer: two forward and two backward, and two again with full recompute; half of that where
- * what attention and MLP give is added up before it is reduced. */
+/* All-reduces of tensor parallelism in a layer: two forward and two backward, two more with full recompute; half as
+ * many if the outputs of attention and MLP are added before they are reduced. */
 static double tensor_collectives(const struct plan_time *t)
 {
     double blocks = t->layer.attention_blocks + t->layer.mixer_layers + t->layer.mlp_layers + t->layer.expert_layers;
     return t->tensor > 1 ? (t->a->parallel_blocks ? 1 : blocks) * (2 + t->again) : 0;
 }
 
-/* Sequence parallelism gathers and reduce-scatters, half an all-reduce each, and gathers again what the two column
- * products read: five halves in place of two. */
+/* The same in half all-reduces. Sequence parallelism gathers and reduce-scatters, half an all-reduce each, and gathers
+ * the inputs of the two column products again: 2.5 instead of 2. */
 static double tensor_halves(const struct plan_time *t)
 {
     return tensor_collectives(t) * (t->plan->sequence_parallel ? 2.5 : 2);
 }
 
-/* Copies of a token's hidden state that leave a rank, over (e - 1) / e. */
+/* Copies of a token's hidden state that leave a rank, divided by (e - 1) / e. */
 static double expert_copies(const struct plan_time *t)
 {
     double e = (double)t->plan->expert, k = (double)t->a->experts_per_token;
@@ -209,13 +209,13 @@ static double expert_copies(const struct plan_time *t)
     return copies[t->plan->dispatcher];
 }
 
-/* Of a second of communication behind computing, how much longer both together take. */
+/* Seconds by which a second of hidden communication slows computation. */
 static double contention(const struct plan_time *t)
 {
     return t->cluster->device->collective_engines ? 0 : CONTENTION;
 }
 
-/* Leaves of `term` what is longer than `behind` seconds of computing, and what it slows them. */
+/* Reduces `term` to what exceeds `behind` seconds of computation, plus the contention. */
 static void hide(const struct plan_time *t, enum time_term term, double behind, struct terms *out)
 {
     double weight = t->framework->time.nominal[term];
@@ -223,7 +223,7 @@ static void hide(const struct plan_time *t, enum time_term term, double behind, 
     out->x[term] -= (1 - contention(t)) * hidden;
 }
 
-/* Seconds of a layer's kernels, and what they wait for the host. */
+/* Seconds of a layer's kernels and of their waiting for the host. */
 static double computing(const struct plan_time *t, const struct terms *layer)
 {
     static const enum time_term computed[] = {TIME_MATRICES, TIME_ATTENTION, TIME_ELEMENTWISE, TIME_LAUNCH};
@@ -242,8 +242,8 @@ static void hide_layer_traffic(const struct plan_time *t, struct terms *out)
         hide(t, TIME_EXPERT, behind, out);
 }
 
-/* Of half an all-reduce. A ring's data crosses to another node once for each node; what an adapter's latency makes
- * that longer is in steps of the weight before any calibration. */
+/* Steps of half an all-reduce. A ring's data crosses to another node once per node; the adapters' latency is counted in
+ * steps of the weight before calibration. */
 static double collective_steps(const struct plan_time *t)
 {
     double node = (double)t->cluster->link_domain;
@@ -254,9 +254,9 @@ static double collective_steps(const struct plan_time *t)
     return t->tensor - 1 + (step > 0 ? crossing / step : 0);
 }
 
-/* What tensor parallelism sends outside of layers. Halves of all-reduces: with sequence parallelism the head gathers
- * its input forward and backward and scatters a gradient, the embedding does one of each; without it both reduce once.
- * The embedding is on another stage where there are several. The loss reduces three numbers of each token. */
+/* Tensor parallelism's traffic outside layers, in half all-reduces. With sequence parallelism, the head gathers its
+ * input forward and backward and scatters a gradient, and the embedding does one of each; without it both reduce once.
+ * With several stages the embedding is on another one. The loss reduces three numbers per token. */
 static void add_head_traffic(const struct plan_time *t, struct terms *out)
 {
     double reduced = t->plan->pipeline == 1 ? 2 : 1;
@@ -294,7 +294,7 @@ static double weighted(const double *weights, const struct terms *terms)
     return weighted_sum(weights, terms->x, TIME_TERM_COUNT);
 }
 
-/* In a layer's, where experts are computed one after the other; on average over the layers. */
+/* Launches of experts that are computed one after another, in a layer's; average over the layers. */
 static double expert_launches(const struct plan_time *t)
 {
     bool looped = t->plan->experts == EXPERTS_FRAMEWORK ? t->framework->time.loops_experts != 0
@@ -302,8 +302,8 @@ static double expert_launches(const struct plan_time *t)
     return looped ? EXPERT_LAUNCHES * t->layer.expert_layers * (double)t->a->experts / (double)t->plan->expert : 0;
 }
 
-/* What of a layer's launches the device waits for. The weights are those before any calibration: the sum stays linear
- * in those that are fitted. */
+/* The launches of a layer that the device waits for. Uses the weights before calibration, so that the sum stays linear
+ * in the fitted ones. */
 static double waited_launches(const struct plan_time *t, const struct terms *of_device)
 {
     const double *weights = t->framework->time.nominal;
@@ -317,7 +317,7 @@ static double waited_launches(const struct plan_time *t, const struct terms *of_
     return host > 0 ? (cbrt(device * device * device + host * host * host) - device) / weights[TIME_LAUNCH] : launches;
 }
 
-/* Whether a rank of a pipeline gathers its stage once in a step and adds gradients up whole, as FSDP2 does. */
+/* Whether a pipeline rank gathers its stage once per step and accumulates whole gradients, as FSDP2 does. */
 static bool holds_stage(const struct plan_time *t)
 {
     return t->framework->memory.whole_stages != 0 && t->plan->pipeline > 1 && t->plan->zero_stage >= 2;
@@ -329,20 +329,20 @@ static bool is_sharded_at_rest(const struct plan_time *t)
     return t->plan->zero_stage == 3 || (t->plan->zero_stage == 2 && t->framework->memory.sharded_at_rest != 0);
 }
 
-/* Micro-batches that gather and reduce what is sharded, each for itself. */
+/* How often per step sharded parameters are gathered and gradients reduced. */
 static double sharded_passes(const struct plan_time *t)
 {
     return holds_stage(t) ? 1 : (double)t->plan->micro_batches;
 }
 
-/* Of a layer's matrices on a rank. */
+/* Weights of a layer's matrices on a rank. */
 static double layer_weights(const struct plan_time *t)
 {
     return (t->layer.attention + t->layer.mlp) / t->tensor +
            t->layer.experts / ((double)t->plan->expert_tensor * (double)t->plan->expert);
 }
 
-/* Bytes through device memory for a layer and micro-batch: quantised weights, and what passes adapters. */
+/* Bytes that quantised weights and adapters move through device memory, per layer and micro-batch. */
 static double tuning_bytes(const struct plan_time *t)
 {
     double stored = tuning_weight_bytes(t->plan);
@@ -350,8 +350,8 @@ static double tuning_bytes(const struct plan_time *t)
     return weights + t->tokens * tuning_traffic(t->a, t->plan, &t->framework->memory, t->swept - 2);
 }
 
-/* Bytes of a parameter's gradients, for a micro-batch: read, and added to those before. In the product where they are
- * wider than parameters; else the first of a step is not added to anything. */
+/* Bytes per parameter and micro-batch of gradient accumulation. The matrix product accumulates gradients that are wider
+ * than parameters; otherwise the first of a step is not added to anything. */
 static double accumulated_bytes(const struct plan_time *t)
 {
     const struct memory_coefficients *c = &t->framework->memory;
@@ -368,13 +368,13 @@ static double accumulated_bytes(const struct plan_time *t)
     return elsewhere ? 0 : trained * bytes / (scattered ? t->shards : 1);
 }
 
-/* Of a layer's activations, those of its attention scores. */
+/* Bytes of attention scores among a layer's activations. */
 static double score_bytes(const struct plan_time *t)
 {
     return t->plan->flash_attention ? 0 : layer_activation_scale(t->plan) * layer_score_bytes(t->a, t->plan);
 }
 
-/* Bytes through device memory for a layer and micro-batch of scores that no attention kernel keeps to itself. */
+/* Bytes that unfused attention scores move through device memory, per layer and micro-batch. */
 static double score_traffic(const struct plan_time *t)
 {
     if (t->plan->flash_attention)
@@ -385,7 +385,7 @@ static double score_traffic(const struct plan_time *t)
     return scores * (t->a->dropout ? 11 * forward + 19 * trained : 8 * forward + 14 * trained);
 }
 
-/* Bytes that the modules of selective recompute keep without it: they pass through device memory forward once more. */
+/* Bytes that selective recompute's modules would keep without it; the forward pass moves them once more. */
 static double dropped_bytes(const struct plan_time *t, double set)
 {
     struct training_plan bf16 = *t->plan;
@@ -404,7 +404,7 @@ static struct terms layer_terms(const struct plan_time *t)
 {
     struct terms out = {{0}};
     const struct memory_coefficients *memory = &t->framework->memory;
-    struct training_plan narrow = *t->plan; /* what autocast casts it casts in passing */
+    struct training_plan narrow = *t->plan; /* casts of autocast are fused */
     narrow.weights = layer_autocasts(t->plan, memory) ? WEIGHTS_16 : narrow.weights;
     double set = layer_memory_set(t->a, &narrow, memory) - score_bytes(t);
     if (tuning_is_wide(t->a, &narrow, memory))
@@ -446,22 +446,22 @@ static double stage_transfers(const struct plan_time *t)
     return 2 * t->between_layers / outer / link_speed(t, plan_world(t->plan));
 }
 
-/* The slowest stage is one with most layers, or the one with the head: its layers, and whether it has the head. What
- * stages send each other is the same for all. */
+/* The layers of the slowest stage, which is one with the most layers or the one with the head, and whether it has the
+ * head. Transfers between stages are the same for all. */
 static double slowest_stage(const struct plan_time *t, double layer_s, double head_s, bool *has_head)
 {
     double most = 0;
     for (int64_t k = 0; k < t->plan->pipeline; k++) {
         most = fmax(most, plan_stage_layers(t->plan, t->a, k));
         if (t->plan->split == SPLIT_UNIFORM && !t->plan->is_uneven)
-            break; /* the first has as many as any */
+            break; /* no stage has more than the first */
     }
     double with_head = plan_stage_layers(t->plan, t->a, plan_head_stage(t->plan, t->a));
     *has_head = with_head * layer_s + head_s >= most * layer_s;
     return *has_head ? with_head : most;
 }
 
-/* m · slowest + (all - slowest) / v; returns the seconds of waiting in what it adds, the second of these. */
+/* Adds m · slowest + (all - slowest) / v; returns the second part, in which stages wait. */
 static double add_stages(const struct plan_time *t, struct terms *out)
 {
     struct terms layer = t->of_layer, head = head_terms(t);
@@ -487,7 +487,7 @@ static double sent_gradient(const struct plan_time *t)
     return t->plan->gradient_bytes > 0 ? (double)t->plan->gradient_bytes : t->framework->time.gradient_bytes;
 }
 
-/* Bytes that a rank sends in a step for `parameters` whose states are over `ranks`. */
+/* Bytes that a rank sends per step for `parameters` whose states are sharded over `ranks`. */
 static double data_volume(const struct plan_time *t, double parameters, double ranks)
 {
     double m = sharded_passes(t), gradient = sent_gradient(t);
@@ -500,8 +500,7 @@ static double data_volume(const struct plan_time *t, double parameters, double r
     return per_parameter[t->plan->zero_stage] * parameters * (ranks - 1) / ranks;
 }
 
-/* Whether a ring over a group, whose ranks are `apart`, waits for the links within its nodes rather than for adapters:
- * its data passes both. */
+/* Whether the links within nodes limit a ring, rather than the adapters; its data passes both. */
 static bool waits_for_links(const struct plan_time *t, double ranks, double apart)
 {
     double node = (double)t->cluster->link_domain, members = floor(node / apart);
@@ -509,7 +508,7 @@ static bool waits_for_links(const struct plan_time *t, double ranks, double apar
                                                         ADAPTER_SHARE * members * t->cluster->inter_bytes_per_s);
 }
 
-/* `apart`: ranks between neighbours of the group. */
+/* `apart`: distance in ranks between neighbours of the group. */
 static void add_data_group(const struct plan_time *t, double volume, double ranks, double apart, struct terms *out)
 {
     if (ranks <= 1)
@@ -520,7 +519,7 @@ static void add_data_group(const struct plan_time *t, double volume, double rank
         out->x[TIME_DATA_INTER] += volume / ring_speed(t, ranks, apart);
 }
 
-/* Seconds that NCCL counts for a large all-reduce beside its bytes, by the better of a ring and a tree. */
+/* Latency of a large all-reduce in NCCL's model, the lower of ring and tree. */
 static double all_reduce_latency(const struct plan_time *t, double ranks, double apart)
 {
     double nodes = ceil(ranks * apart / (double)t->cluster->link_domain);
@@ -532,8 +531,8 @@ static double all_reduce_latency(const struct plan_time *t, double ranks, double
     return 2 * fmin(ring, tree);
 }
 
-/* Parameters by which a bucket is larger than it was to be, on average: the tensor that fills it is in it whole. Of a
- * layer those of queries, keys and values, of the output, of gate and up, and of down. */
+/* Parameters by which a bucket exceeds its size on average, as it includes the whole tensor that fills it. A layer has
+ * four: queries, keys and values; output; gate and up; down. */
 static double bucket_excess(const struct plan_time *t)
 {
     double output = (double)t->a->hidden * (double)t->a->heads * (double)t->a->head_dim;
@@ -547,7 +546,7 @@ static double bucket_excess(const struct plan_time *t)
     return sum > 0 ? squares / (2 * sum) : 0;
 }
 
-/* Of all buckets of gradients, where a framework reduces each for itself. */
+/* Adds the latency of all gradient buckets if the framework reduces in buckets. */
 static void add_buckets(const struct plan_time *t, double parameters, double ranks, double apart, struct terms *out)
 {
     double full = t->framework->time.bucket_bytes / t->framework->memory.parameter;
@@ -556,7 +555,7 @@ static void add_buckets(const struct plan_time *t, double parameters, double ran
                                    t->framework->time.nominal[TIME_DATA_INTER];
 }
 
-/* For `parameters` of which `replicas` ranks have a copy each, or with stages of ZeRO 1/shard of one. */
+/* For `parameters` on `replicas` ranks, each with a copy or, under ZeRO, 1/shard of one. */
 static void add_data(const struct plan_time *t, double parameters, double replicas, double shard, double apart,
                      struct terms *out)
 {
@@ -569,7 +568,7 @@ static void add_data(const struct plan_time *t, double parameters, double replic
     }
 }
 
-/* Forward and, where they are resharded after it, backward, as they are stored. */
+/* Gathers of stored weights, forward and, if they are resharded after that, backward. */
 static void add_frozen_gathers(const struct plan_time *t, double parameters, struct terms *out)
 {
     double stored = tuning_weight_bytes(t->plan), passes = t->plan->zero_stage == 3 ? 2 : 1;
@@ -592,7 +591,7 @@ static void add_offload(const struct plan_time *t, double parameters, double sha
                                                                        t->cluster->host_bytes_per_s;
 }
 
-/* Of what data parallelism sends, gradients. */
+/* The share of gradients in data-parallel traffic. */
 static double gradient_share(const struct plan_time *t)
 {
     double gradient = sent_gradient(t), m = sharded_passes(t);
@@ -604,9 +603,8 @@ static double gradient_share(const struct plan_time *t)
     return shares[t->plan->zero_stage];
 }
 
-/* What sharded parameters need is sent ahead of it whatever a plan says, and buckets behind the rest of the pass.
- * Adapters are units of FSDP's of their own (peft utils/other.py, fsdp_auto_wrap_policy), so that one is ahead of a
- * layer. */
+/* Sharded parameters are prefetched and buckets overlap, whatever the plan says. Unfused adapters are FSDP units of
+ * their own (peft utils/other.py, fsdp_auto_wrap_policy), so what is prefetched during a layer is only an adapter. */
 static bool overlaps(const struct plan_time *t, bool said)
 {
     bool in_buckets = t->plan->zero_stage == 0 && t->framework->time.bucket_bytes > 0;
@@ -623,12 +621,12 @@ static void hide_data(const struct plan_time *t, struct terms *out)
     double stage = computing(t, &t->of_layer) * t->layers / (double)t->plan->pipeline, forward = stage / t->passes;
     bool each =
         t->plan->zero_stage == 3 || (t->plan->zero_stage == 2 && t->framework->time.reduce_each_micro_batch != 0);
-    bool reduces_behind = overlaps(t, t->plan->overlap_gradients) && !holds_stage(t); /* but after all of it */
+    bool reduces_behind = overlaps(t, t->plan->overlap_gradients) && !holds_stage(t); /* otherwise after all passes */
     double behind_gradients = reduces_behind ? 2 * forward * (each ? m : 1) : 0;
     double gathering = holds_stage(t) || !is_sharded_at_rest(t) ? 1 : t->plan->zero_stage == 3 ? 3 * m : m;
     double behind_parameters = overlaps(t, t->plan->overlap_parameters) ? forward * gathering : 0;
     double hidden = fmin(gradients * sent, behind_gradients) + fmin((1 - gradients) * sent, behind_parameters);
-    hidden = fmin(hidden, stage * (each ? m : 1)); /* both behind the backward pass, one after the other */
+    hidden = fmin(hidden, stage * (each ? m : 1)); /* both overlap the backward pass, one after the other */
     double left = sent > 0 ? 1 - (1 - contention(t)) * hidden / sent : 1;
     out->x[TIME_DATA_INTRA] *= left;
     out->x[TIME_DATA_INTER] *= left;

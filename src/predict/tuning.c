@@ -8,7 +8,7 @@
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 #define ADAPTER_FP32 4.0
 
-/* A module that adapters may be put on. */
+/* A module that can have adapters. */
 struct target_module {
     unsigned bit;
     double in, out;
@@ -26,7 +26,7 @@ static void attention_modules(const struct architecture *a, struct target_module
     out[4] = (struct target_module){TARGET_O, q, h, true};
 }
 
-/* An MLP that is not gated has no gate. */
+/* Without gating, the gate has width 0. */
 static void mlp_modules(const struct architecture *a, double width, struct target_module out[4])
 {
     double h = (double)a->hidden, gate = a->gated_mlp ? width : 0;
@@ -68,7 +68,7 @@ static double attention_blocks(const struct architecture *a)
     return (architecture_layers(a) + (double)a->decoder_layers) / architecture_layers(a);
 }
 
-/* `blocks` of attention and `mlps` in a layer. */
+/* With `blocks` attention blocks and `mlps` MLPs per layer. */
 static void adapters_of(const struct architecture *a, const struct training_plan *plan, double blocks, double mlps,
                         struct layer_adapters *out)
 {
@@ -146,7 +146,7 @@ bool tuning_is_wide(const struct architecture *a, const struct training_plan *pl
     return plan->kbit_preparation || layer_autocasts(plan, c) || (in_4_bits && c->wide_norms != 0 && !a->rms_norm);
 }
 
-/* Of the one input of all these modules, whether they have adapters or not; `kept`: it is there anyway. */
+/* Bytes kept of the one input that all these modules read, with or without adapters; `kept`: it is kept anyway. */
 static double quantised_kept(const struct training_plan *plan, const struct memory_coefficients *c,
                              const struct target_module *modules, size_t count, bool kept)
 {
@@ -156,7 +156,7 @@ static double quantised_kept(const struct training_plan *plan, const struct memo
     return plan->quantization != QUANTIZATION_NONE && !kept ? c->quantised_inputs * width : 0;
 }
 
-/* Of the inputs of modules that read the same; `kept`: it is there anyway. */
+/* Bytes kept of the input that these modules share; `kept`: it is kept anyway. */
 static double inputs_kept(const struct training_plan *plan, const struct memory_coefficients *c,
                           const struct target_module *modules, size_t count, bool kept)
 {
@@ -227,7 +227,7 @@ double tuning_passing(const struct architecture *a, const struct training_plan *
     return unit * ((1 - sparse) * (double)a->ffn + sparse * of_expert) / (double)plan->tensor;
 }
 
-/* Inputs and outputs of the modules that have adapters. */
+/* Sums over the modules that have adapters. */
 struct target_widths {
     double in, out;
 };
@@ -251,16 +251,17 @@ static void add_mlp_widths(const struct architecture *a, const struct training_p
         add_widths(plan, modules, LENGTH(modules), share, w);
 }
 
-/* Of peft's layers (tuners/lora/layer.py, bnb.py), which no kernel fuses, per number of a module's input or output.
- * In fp32, without autocast: the input is widened (6), dropped out (9) and read (4); the output is written (4), scaled
- * (8), added to the layer's (10) and narrowed (6). Under autocast: dropped out (5), read (2); written (2), scaled (4),
- * added (6), with a copy of the layer's own (CLONE) where it is quantised. Backward the input's gradient is written and
- * the input read, then all of it the other way, and added to that of the layer.
+/* Bytes per number of a module's input or output.
+ * peft's layers (tuners/lora/layer.py, bnb.py), unfused. In fp32, without autocast: the input is widened (6), dropped
+ * out (9) and read (4); the output is written (4), scaled (8), added to the layer's (10) and narrowed (6). Under
+ * autocast: dropped out (5), read (2); written (2), scaled (4), added (6), with a copy of the layer's
+ * own output (CLONE) if it is quantised. Backward, the input's gradient is written and the input read, then all of it
+ * in reverse, and added to the layer's gradient.
  * Fused (fms-acceleration fused_ops/unsloth_lora, LoRA_QKV): the input is dropped out (5) and read (2), the output
  * of the adapter written (2) and added in place (6); backward the input is read for both gradients (4) and compared
  * with zero (3), the adapters' part of its gradient written (2), masked (5) and added (6), the output's gradient
  * read thrice (6). */
-#define CLONE 4 /* of the layer's own output, read and written */
+#define CLONE 4 /* the layer's own output, read and written */
 static const struct passing {
     double in, dropout, out, in_back, out_back;
 } passing[] = {{10, 9, 28, 20, 28}, {2, 5, 12, 10, 8}}, fused = {2, 5, 8, 20, 6};

@@ -67,7 +67,7 @@ static void give_slack_back(struct memory_prediction *m, double room)
     m->most.allocated_bytes = allocated;
 }
 
-/* What `plan`, a variant of the subject's, needs; `otherwise` if that cannot be predicted. */
+/* The need of `plan`, a variant of the subject's; `otherwise` if it cannot be predicted. */
 static struct memory_need need_of_variant(const struct verdict_case *c, const struct training_plan *plan,
                                           struct memory_need otherwise)
 {
@@ -78,7 +78,7 @@ static struct memory_need need_of_variant(const struct verdict_case *c, const st
     return found ? need_of(&variant, c->framework) : otherwise;
 }
 
-/* With the recompute that the framework's recipes may use without a key that says so. */
+/* The need with the recompute that the framework's recipes may use although no key says so. */
 static struct memory_need least_need(const struct verdict_case *c, struct memory_need as_said)
 {
     const struct subject *s = c->subject;
@@ -112,7 +112,7 @@ struct memory_need verdict_widen(const struct verdict_case *c, struct prediction
     return other;
 }
 
-/* Of the needs that differ, each as likely as the others, as no key says which it is. */
+/* The mean probability over the needs that differ; no key says which applies, so they are equally likely. */
 static void take_probability(const struct memory_need *const *needs, size_t count, struct prediction *out)
 {
     double sum = 0;
