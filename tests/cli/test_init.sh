@@ -153,6 +153,23 @@ mfu;46.5;%;step    2/19560 | loss 10.96 | lr 1.71e-06 | 3018.5 ms | 46.5% bf16 M
 END
 }
 
+# Its bar alone, from which Lightning's profile reads two metrics, does not make a script one of Lightning's.
+log__a_script_with_bars_like_lightnings__its_own_lines()
+{
+    local i
+    for i in 1 2 3 4 5; do
+        echo "Epoch 0:  ${i}0%|#####     | $i/10 [00:01<00:01,  4.9${i}it/s, loss=0.5]"
+        echo "{\"step\": $i, \"train\": {\"tokens_per_sec\": 100$i, \"peak_mem_gb\": 12.5}}"
+    done >bars.log
+    run_meshsweep init --from-log bars.log
+    expect_only_stdout_contains 0 "regex = '\"tokens_per_sec\": *([0-9.eE+-]+)'"
+    expect_stdout_contains '[job.metrics.peak_memory]'
+    expect_stdout_lacks profile
+    sed -i 's|it/s, loss=0.5|it/s, v_num=0, train_loss_step=0.5|' bars.log
+    run_meshsweep init --from-log bars.log
+    expect_only_stdout_contains 0 'profile = "lightning"'
+}
+
 # The file that Lightning's CSVLogger writes.
 log__a_csv_file__its_columns()
 {
