@@ -226,9 +226,12 @@ static void add_proposal(struct buffer *out, const struct log_readers *l, const 
         buffer_add_text(out, "warmup = 2                  # leave out the first samples\n");
 }
 
-void log_readers_add_toml(const struct log_readers *l, struct buffer *out)
+void log_readers_add_toml(const struct log_readers *l, const char *other, struct buffer *out)
 {
-    if (l->profile)
+    if (l->profile && other && strcmp(other, l->profile) != 0)
+        buffer_printf(out, "# sure: the second reads %s of %s\nprofile = [\"%s\", \"%s\"]\n", l->metrics, l->path,
+                      other, l->profile);
+    else if (l->profile)
         buffer_printf(out, "# sure: it reads %s of %s\nprofile = \"%s\"\n", l->metrics, l->path, l->profile);
     for (size_t i = 0; i < l->proposals.count; i++)
         add_proposal(out, l, &l->proposals.items[i]);

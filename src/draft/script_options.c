@@ -120,6 +120,14 @@ enum script_way script_way(const char *text, const char *key, bool has_hyphens, 
     return is_assigned ? SCRIPT_ASSIGNMENT : SCRIPT_OPTION;
 }
 
+bool script_names(const char *text, const char *key)
+{
+    char *hyphenated = with_hyphens(key);
+    bool names = text && (behind(text, "--", key) || behind(text, "--", hyphenated) || is_variable(text, key));
+    free(hyphenated);
+    return names;
+}
+
 /* --- shell scripts that ignore a setting --- */
 
 /* The value in a line "KEY=VALUE" or "export KEY=VALUE", unless it is indented (conditional); NULL: no such line. */

@@ -21,6 +21,9 @@ char *script_text(char *const *command);
  * if the text has that or, with `has_hyphens`, has neither. */
 enum script_way script_way(const char *text, const char *key, bool has_hyphens, bool is_assigned, char **option);
 
+/* Whether the text declares an option or reads a variable of that name; false if the text is NULL. */
+bool script_names(const char *text, const char *key);
+
 /* For a shell script at `path` that sets the variable itself or does not pass on its arguments: a TOML comment that
  * says what to change. NULL if neither is the case. The caller frees it. */
 char *script_warning(const char *path, const char *text, const char *key, enum script_way way);

@@ -316,6 +316,50 @@ num_devices_per_host = [4, 8]'
 env = { OMP_NUM_THREADS = "{OMP_NUM_THREADS}" }'
 }
 
+# What DeepSpeed reads from the file that the command names, a script has no option for.
+command__names_a_ds_config__its_keys_are_swept_there()
+{
+    cat >train.py <<'END'
+import argparse, json
+parser = argparse.ArgumentParser()
+parser.add_argument("--deepspeed", type=str)
+parser.add_argument("--steps", type=int)
+a = parser.parse_args()
+c = json.load(open(a.deepspeed))
+print(c["zero_optimization"]["stage"], c["train_batch_size"], a.steps)
+END
+    echo '{"train_batch_size": 8, "fp16": {"enabled": "auto"}, "zero_optimization": {"stage": "auto"}}' >ds_config.json
+    run_meshsweep init zero_stage=1,2 steps=3,4 -- python3 train.py --deepspeed ds_config.json
+    expect_only_stderr 0
+    expect_file_contains sweep.toml 'command = ["python3", "train.py", "--deepspeed", "{ds_config}", "--steps={steps}"]'
+    expect_file_contains sweep.toml 'config = "ds_config.json"'
+    expect_file_contains sweep.toml 'profile = "deepspeed"'
+    run_meshsweep run --progress none
+    expect_only_status 0
+    expect '[ "$(cat results.db.d/*/*/output.log | sort | tr "\n" " ")" = "1 8 3 1 8 4 2 8 3 2 8 4 " ]'
+    # From another directory, by the other name, with a dotted key; "auto" is left to the script, outside of ZeRO.
+    mkdir sub
+    run_meshsweep init -o sub/sweep.toml zero_optimization.stage=1,2 fp16=true,false \
+        -- deepspeed other.py --deepspeed --deepspeed_config=ds_config.json
+    expect_only_stderr 0
+    expect_file_contains sub/sweep.toml '"--deepspeed_config={ds_config}", "--fp16={fp16}"]'
+    expect_file_contains sub/sweep.toml "config = \"$PWD/ds_config.json\""
+    run_meshsweep check sub/sweep.toml
+    expect_status 0
+    expect_stdout_contains '4 combinations'
+    expect_any_stderr
+    # With a framework's profile beside it.
+    run_meshsweep init -o - zero_stage=1,2 -- deepspeed pretrain_gpt.py --deepspeed --deepspeed_config ds_config.json \
+        --num-layers 2 --hidden-size 64 --num-attention-heads 2 --seq-length 64 --vocab-size 512 --micro-batch-size 1
+    expect_only_stdout_contains 0 'profile = ["deepspeed", "megatron'
+    # What the script has an option for, or where there is no such file.
+    sed -i 's/steps/zero_stage/' train.py
+    run_meshsweep init -o - zero_stage=1,2 -- python3 train.py --deepspeed ds_config.json
+    expect_only_stdout_contains 0 '"--deepspeed", "ds_config.json", "--zero_stage={zero_stage}"]'
+    run_meshsweep init -o - zero_stage=1,2 -- python3 train.py --deepspeed absent.json
+    expect_only_stdout_contains 0 '"--deepspeed", "absent.json", "--zero_stage={zero_stage}"]'
+}
+
 # All jobs would be alike, whatever the axis: the sweep file says so.
 shell_script__does_not_listen__told()
 {
