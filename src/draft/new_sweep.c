@@ -79,6 +79,24 @@ static void place_axis(struct job_command *command, struct new_axis *a)
     }
 }
 
+/* A comment on an axis that is added to the command; NULL: none. */
+static char *warning_of(const struct new_axis *a, const struct job_command *command, const char *path,
+                        const char *script)
+{
+    char *warning = script_warning(path, script, a->key, a->way);
+    struct string_list given = STRING_LIST_INIT;
+    for (size_t i = 0; i < command->setting_count; i++) {
+        const struct command_setting *s = &command->settings[i];
+        const char *option = command->words.items[s->option];
+        if (!s->is_launchers && strncmp(option, "--", 2) == 0)
+            string_list_add(&given, xstrndup(option + 2, strcspn(option + 2, "=")));
+    }
+    if (!warning && a->way == SCRIPT_OPTION && !script_names(script, a->key))
+        warning = script_lacks(path, script, &given, a->option);
+    string_list_free(&given);
+    return warning;
+}
+
 /* `script`: the script's text; `path`: its word in the command; `base`: its ds_config. NULL: not known. */
 static struct new_axis axis_of(const char *text, struct job_command *command, const char *path, const char *script,
                                const struct ds_base *base)
@@ -94,7 +112,7 @@ static struct new_axis axis_of(const char *text, struct job_command *command, co
     if (a.is_named || ((a.way == SCRIPT_SWITCH || a.way == SCRIPT_NEGATION) && !is_truth(a.values)))
         a.way = SCRIPT_OPTION;
     a.is_of_ds = !a.is_named && a.way == SCRIPT_OPTION && !script_names(script, a.key) && ds_base_has(base, a.key);
-    a.warning = a.is_named || a.is_of_ds ? NULL : script_warning(path, script, a.key, a.way);
+    a.warning = a.is_named || a.is_of_ds ? NULL : warning_of(&a, command, path, script);
     return a;
 }
 

@@ -360,6 +360,32 @@ END
     expect_only_stdout_contains 0 '"--deepspeed", "absent.json", "--zero_stage={zero_stage}"]'
 }
 
+script__has_no_such_option__told()
+{
+    cat >train.py <<'END'
+parser = argparse.ArgumentParser()
+parser = deepspeed.add_config_arguments(parser)
+parser.add_argument("--learning-rate", type=float)
+parser.add_argument("--warmup_steps", "--warmup", type=int)
+parser.add_argument("--train_batch", "--t", type=int)
+END
+    run_meshsweep init -o - lr=1,2 warmup_step=1 warmup_stops=1 tp=1 batch=1 -- python3 train.py
+    expect_only_stdout_contains 0 '# TO DO: train.py has no option --lr; the nearest that it has is --learning-rate.
+# TO DO: train.py has no option --warmup_stops; the nearest that it has is --warmup_steps.
+# TO DO: train.py has no option --tp.
+# TO DO: train.py has no option --batch; the nearest that it has is --train_batch.
+command = '
+    # Options may come from elsewhere.
+    echo 'add_model_arguments(parser)' >>train.py
+    run_meshsweep init -o - lr=1,2 -- python3 train.py
+    expect_only_status 0
+    expect_stdout_lacks 'TO DO'
+    # Of a script that is not here, the command's own options are known.
+    run_meshsweep init -o - lr=1,2 adam-beta2=1,2 -- python3 absent.py --learning-rate 3 --adam-beta1 0.9
+    expect_only_stdout_contains 0 '# TO DO: the command gives --learning-rate. If --lr is the same, name the key so.
+command = '
+}
+
 # All jobs would be alike, whatever the axis: the sweep file says so.
 shell_script__does_not_listen__told()
 {
