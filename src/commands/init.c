@@ -127,7 +127,11 @@ static int make_text(const struct init_options *o, const struct answers *given, 
                      struct buffer *out, struct error *e)
 {
     char *name = o->name ? xstrdup(o->name) : name_of_command(given->command.items);
-    const struct new_sweep n = {.name = name, .command = given->command.items, .axes = given->axes.items, .log = log};
+    const struct new_sweep n = {.name = name,
+                                .command = given->command.items,
+                                .axes = given->axes.items,
+                                .log = log,
+                                .path = o->output};
     int rc = new_sweep_add_toml(&n, out, e);
     free(name);
     return rc < 0 ? -1 : check_text(o->output, out, e);
@@ -189,7 +193,7 @@ static int write_import(const struct init_options *o, struct error *e)
 static int print_readers(const struct log_readers *log, struct error *e)
 {
     struct buffer text = BUFFER_INIT;
-    log_readers_add_toml(log, &text);
+    log_readers_add_toml(log, NULL, &text);
     return output_people_take(&text, e);
 }
 

@@ -169,6 +169,11 @@ static const char *place_of(const struct sweep *s, const char *key, bool is_tabl
     return ds_is_section_key(key) ? key : NULL;
 }
 
+const char *ds_config_place(const struct sweep *s, const char *key)
+{
+    return place_of(s, key, false);
+}
+
 static bool is_one_of(const char *const *list, const char *name, const char **near)
 {
     *near = ds_nearest_key(name, list);

@@ -41,6 +41,9 @@ const struct space_base *ds_config_base(const struct ds_config *c);
  * ERROR_USAGE if the batch contradicts itself. */
 int ds_config_render(const struct ds_config *c, const char *spec_json, struct buffer *out, struct error *e);
 
+/* The dotted key of a ds_config where the key of a spec belongs if its value is no table; NULL: nowhere. Borrowed. */
+const char *ds_config_place(const struct sweep *s, const char *key);
+
 /* Whether the jobs have profile_steps. A ds_config from ds_config_render trains; with profiling added it ends early. */
 bool ds_config_is_profiled(const struct ds_config *c);
 

@@ -13,7 +13,35 @@
 
 enum { LOG_BYTES_MOST = 64 << 20, PROFILE_METRICS_LEAST = 2 };
 
-/* How many of the profile's metrics the log has; sets `names`. -1 if the profile cannot be used. */
+static const struct metric *metric_named(const struct job_config *job, const char *name)
+{
+    for (size_t i = 0; i < job->metric_count; i++)
+        if (strcmp(job->metrics[i].name, name) == 0)
+            return &job->metrics[i];
+    return NULL;
+}
+
+static bool share_pattern(const struct metric *a, const struct metric *b)
+{
+    for (; a; a = a->fallback)
+        for (const struct metric *other = b; other; other = other->fallback)
+            if (a->pattern && other->pattern && strcmp(a->pattern, other->pattern) == 0)
+                return true;
+    return false;
+}
+
+/* Whether a metric before i was read from the same numbers, such as a step's time from steps per second. */
+static bool is_same_reading(const struct job_config *job, const struct sample_list *l, size_t i)
+{
+    for (size_t j = 0; j < i; j++)
+        if (l->series[j].tally.reported == l->series[i].tally.reported &&
+            share_pattern(metric_named(job, l->names[j]), metric_named(job, l->names[i])))
+            return true;
+    return false;
+}
+
+/* How many of the profile's metrics the log has, counting those read from the same numbers once; sets `names` to all of
+ * them. -1 if the profile cannot be used. */
 static int count_metrics(const char *profile, const char *path, struct buffer *names)
 {
     char *text = xasprintf("profile = \"%s\"\n[job]\ncommand = [\"true\"]\n[training_spec]\nx = 1\n", profile);
@@ -28,8 +56,10 @@ static int count_metrics(const char *profile, const char *path, struct buffer *n
         count = 0;
     }
     for (size_t i = 0; i < samples.name_count; i++)
-        if (samples.series[i].tally.reported > 0)
-            buffer_printf(names, "%s%s", count++ ? ", " : "", samples.names[i]);
+        if (samples.series[i].tally.reported > 0) {
+            buffer_printf(names, "%s%s", names->length ? ", " : "", samples.names[i]);
+            count += !is_same_reading(&sweep->job, &samples, i);
+        }
     sample_list_free(&samples);
     reader_set_free(readers);
     sweep_free(sweep);
@@ -196,9 +226,12 @@ static void add_proposal(struct buffer *out, const struct log_readers *l, const 
         buffer_add_text(out, "warmup = 2                  # leave out the first samples\n");
 }
 
-void log_readers_add_toml(const struct log_readers *l, struct buffer *out)
+void log_readers_add_toml(const struct log_readers *l, const char *other, struct buffer *out)
 {
-    if (l->profile)
+    if (l->profile && other && strcmp(other, l->profile) != 0)
+        buffer_printf(out, "# sure: the second reads %s of %s\nprofile = [\"%s\", \"%s\"]\n", l->metrics, l->path,
+                      other, l->profile);
+    else if (l->profile)
         buffer_printf(out, "# sure: it reads %s of %s\nprofile = \"%s\"\n", l->metrics, l->path, l->profile);
     for (size_t i = 0; i < l->proposals.count; i++)
         add_proposal(out, l, &l->proposals.items[i]);

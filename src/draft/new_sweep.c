@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "draft/command_inputs.h"
+#include "draft/ds_base.h"
 #include "draft/job_command.h"
 #include "draft/script_options.h"
 #include "space/build.h"
 #include "sweep_file/reader.h"
+#include "util/file.h"
 #include "util/memory.h"
 #include "util/parse.h"
 #include "util/shell_words.h"
@@ -19,6 +21,7 @@ struct new_axis {
     enum script_way way;
     char *warning;   /* comment that the script does not take it this way; NULL: none */
     bool is_named;   /* the command has {KEY} */
+    bool is_of_ds;   /* it is a key of the ds_config */
     bool is_devices; /* its values are devices per host */
 };
 
@@ -29,6 +32,7 @@ struct drafted {
     struct new_axis *axes;
     size_t axis_count;
     struct command_inputs inputs;
+    char *ds_config;          /* as the command named it; NULL: none of the axes is a key of it */
     long long hosts, devices; /* that the launcher starts; 0: not given, or an axis */
 };
 
@@ -75,8 +79,27 @@ static void place_axis(struct job_command *command, struct new_axis *a)
     }
 }
 
-/* `script`: the script's text; `path`: its word in the command. NULL: not known. */
-static struct new_axis axis_of(const char *text, struct job_command *command, const char *path, const char *script)
+/* A comment on an axis that is added to the command; NULL: none. */
+static char *warning_of(const struct new_axis *a, const struct job_command *command, const char *path,
+                        const char *script)
+{
+    char *warning = script_warning(path, script, a->key, a->way);
+    struct string_list given = STRING_LIST_INIT;
+    for (size_t i = 0; i < command->setting_count; i++) {
+        const struct command_setting *s = &command->settings[i];
+        const char *option = command->words.items[s->option];
+        if (!s->is_launchers && strncmp(option, "--", 2) == 0)
+            string_list_add(&given, xstrndup(option + 2, strcspn(option + 2, "=")));
+    }
+    if (!warning && a->way == SCRIPT_OPTION && !script_names(script, a->key))
+        warning = script_lacks(path, script, &given, a->option);
+    string_list_free(&given);
+    return warning;
+}
+
+/* `script`: the script's text; `path`: its word in the command; `base`: its ds_config. NULL: not known. */
+static struct new_axis axis_of(const char *text, struct job_command *command, const char *path, const char *script,
+                               const struct ds_base *base)
 {
     const size_t length = strcspn(text, "=");
     char *name = xstrndup(text, length);
@@ -88,7 +111,8 @@ static struct new_axis axis_of(const char *text, struct job_command *command, co
         place_axis(command, &a);
     if (a.is_named || ((a.way == SCRIPT_SWITCH || a.way == SCRIPT_NEGATION) && !is_truth(a.values)))
         a.way = SCRIPT_OPTION;
-    a.warning = a.is_named ? NULL : script_warning(path, script, a.key, a.way);
+    a.is_of_ds = !a.is_named && a.way == SCRIPT_OPTION && !script_names(script, a.key) && ds_base_has(base, a.key);
+    a.warning = a.is_named || a.is_of_ds ? NULL : warning_of(&a, command, path, script);
     return a;
 }
 
@@ -100,7 +124,7 @@ static bool is_word(const struct new_axis *a)
 /* Whether it is added to the command as a word of its own that ends with its value. */
 static bool is_added(const struct new_axis *a)
 {
-    return !a->is_named && (a->way == SCRIPT_OPTION || a->way == SCRIPT_ASSIGNMENT);
+    return !a->is_named && !a->is_of_ds && (a->way == SCRIPT_OPTION || a->way == SCRIPT_ASSIGNMENT);
 }
 
 static const char *dashes(const struct new_axis *a)
@@ -359,12 +383,16 @@ static void take(struct drafted *w)
 {
     char *script = script_text(w->new_sweep->command);
     w->command = job_command_read(w->new_sweep->command);
+    struct ds_base *base = ds_base_open(&w->command);
     for (char *const *axis = w->new_sweep->axes; *axis; axis++) {
         w->axes = array_grow(w->axes, w->axis_count, sizeof *w->axes);
-        w->axes[w->axis_count++] = axis_of(*axis, &w->command, job_command_script(w->new_sweep->command), script);
+        w->axes[w->axis_count++] = axis_of(*axis, &w->command, job_command_script(w->new_sweep->command), script, base);
+        if (w->axes[w->axis_count - 1].is_of_ds && !w->ds_config)
+            w->ds_config = ds_base_place(&w->command);
     }
     take_devices(w);
     take_inputs(w);
+    ds_base_free(base);
     free(script);
 }
 
@@ -376,6 +404,7 @@ static void writing_free(struct drafted *w)
         free(w->axes[i].warning);
     }
     free(w->axes);
+    free(w->ds_config);
     job_command_free(&w->command);
     command_inputs_free(&w->inputs);
 }
@@ -403,6 +432,37 @@ static void add_derived(struct buffer *out)
     buffer_free(&product);
 }
 
+static void add_profiles(struct buffer *out, const struct drafted *w, const struct log_readers *log)
+{
+    const char *by_name = w->inputs.profile, *deepspeed = w->ds_config ? "deepspeed" : NULL;
+    if (log->profile)
+        log_readers_add_toml(log, deepspeed, out);
+    else if (by_name && deepspeed && strcmp(by_name, deepspeed) != 0)
+        buffer_printf(out,
+                      "# the second is recognized by the names of the command's options\n"
+                      "profile = [\"%s\", \"%s\"]\n",
+                      deepspeed, by_name);
+    else if (by_name)
+        buffer_printf(out, "# recognized by the names of the command's options\nprofile = \"%s\"\n", by_name);
+    else if (deepspeed)
+        buffer_printf(out, "profile = \"%s\"\n", deepspeed);
+}
+
+/* Paths in a sweep file begin where the file stands. */
+static void add_ds_config(struct buffer *out, const struct drafted *w)
+{
+    if (!w->ds_config)
+        return;
+    char *beside = path_beside(w->new_sweep->path, w->ds_config), *absolute = path_absolute(w->ds_config);
+    bool is_same = path_is_same(beside, w->ds_config);
+    buffer_add_text(out, "\n# Each job gets a copy of this file, {ds_config}, with its own values of the axes below.\n"
+                         "[deepspeed]\nconfig = ");
+    buffer_add_toml_string(out, is_same ? w->ds_config : absolute);
+    buffer_add_text(out, "\n");
+    free(beside);
+    free(absolute);
+}
+
 int new_sweep_add_toml(const struct new_sweep *n, struct buffer *out, struct error *e)
 {
     static const struct log_readers none = {.path = ""};
@@ -411,19 +471,18 @@ int new_sweep_add_toml(const struct new_sweep *n, struct buffer *out, struct err
     take(&w);
     buffer_add_text(out, "# Written by meshsweep init. To see what it would run: meshsweep plan. All keys: man 5 "
                          "meshsweep.\n");
-    if (log->profile)
-        log_readers_add_toml(log, out);
-    else if (w.inputs.profile)
-        buffer_printf(out, "# recognized by the names of the command's options\nprofile = \"%s\"\n", w.inputs.profile);
+    add_profiles(out, &w, log);
     buffer_add_text(out, "\n[sweep]\nname = ");
     buffer_add_json_string(out, n->name, strlen(n->name));
     buffer_printf(out, "\nobjective = \"%s\"%s\n\n", log->objective ? log->objective : "min:duration",
-                  log->objective     ? ""
-                  : w.inputs.profile ? "   # or a metric that the profile reads, such as \"min:step_time\""
-                                     : "   # until the script reports something better");
+                  log->objective ? ""
+                  : w.inputs.profile || w.ds_config
+                      ? "   # or a metric that the profile reads, such as \"min:step_time\""
+                      : "   # until the script reports something better");
     add_command(out, &w);
     if (n->log && !log->profile)
-        log_readers_add_toml(log, out);
+        log_readers_add_toml(log, NULL, out);
+    add_ds_config(out, &w);
     int rc = add_sections(out, &w, e);
     if (rc == 0)
         add_derived(out);

@@ -7,10 +7,11 @@
 #include "util/error.h"
 
 /* Writes the whole file. `axes` are "KEY=VALUE,VALUE"; both lists are NULL-terminated. An axis that the command does
- * not name as {KEY} is added to it as --KEY={KEY}, or as the script's text requires (script_options.h). `name` is the
- * sweep's. ERROR_USAGE if an axis has no key or no value. */
+ * not name as {KEY} becomes a key of the ds_config that the command names (ds_base.h), or is added to it as --KEY={KEY}
+ * or as the script's text requires (script_options.h). `name` is the sweep's; `path` is where the file will be, "-" for
+ * the working directory. ERROR_USAGE if an axis has no key or no value. */
 struct new_sweep {
-    const char *name;
+    const char *name, *path;
     char *const *command, *const *axes;
     const struct log_readers *log;
 };

@@ -7,8 +7,10 @@
 
 #include "util/file.h"
 #include "util/memory.h"
+#include "util/string_list.h"
+#include "util/suggest.h"
 
-enum { SCRIPT_BYTES_MOST = 1 << 20, DECLARATION_BYTES = 200 };
+enum { SCRIPT_BYTES_MOST = 1 << 20, DECLARATION_BYTES = 200, PART_BYTES_LEAST = 4 };
 
 static char *text_of_file(const char *path)
 {
@@ -120,6 +122,14 @@ enum script_way script_way(const char *text, const char *key, bool has_hyphens, 
     return is_assigned ? SCRIPT_ASSIGNMENT : SCRIPT_OPTION;
 }
 
+bool script_names(const char *text, const char *key)
+{
+    char *hyphenated = with_hyphens(key);
+    bool names = text && (behind(text, "--", key) || behind(text, "--", hyphenated) || is_variable(text, key));
+    free(hyphenated);
+    return names;
+}
+
 /* --- shell scripts that ignore a setting --- */
 
 /* The value in a line "KEY=VALUE" or "export KEY=VALUE", unless it is indented (conditional); NULL: no such line. */
@@ -175,5 +185,113 @@ char *script_warning(const char *path, const char *text, const char *key, enum s
                             path, key);
     }
     free(value);
+    return warning;
+}
+
+/* --- options that a script does not have --- */
+
+static const char name_bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+
+/* The options in quotes, without dashes in front. */
+static void take_declared(const char *text, struct string_list *out)
+{
+    for (const char *found = text; (found = strstr(found, "--")); found += 2) {
+        size_t length = strspn(found + 2, name_bytes);
+        bool is_quoted = found > text && strchr("\"'", found[-1]) && isalpha((unsigned char)found[2]);
+        if (is_quoted && found[2 + length] == found[-1])
+            string_list_add(out, xstrndup(found + 2, length));
+    }
+}
+
+/* Whether the parser named by the `length` bytes is handed to a function that may add options of its own. */
+static bool is_handed_on(const char *text, const char *name, size_t length)
+{
+    static const char own[] = "add_config_arguments"; /* DeepSpeed's: --deepspeed and what begins so */
+    const size_t own_length = strlen(own);
+    for (const char *call = text; (call = strchr(call, '(')); call++) {
+        bool is_own = (size_t)(call - text) >= own_length && strncmp(call - own_length, own, own_length) == 0;
+        bool is_given = strncmp(call + 1, name, length) == 0 && (call[1 + length] == ')' || call[1 + length] == ',');
+        if (is_given && !is_own)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the text has a parser of argparse that nothing but its own words adds options to. */
+static bool declares_all(const char *text)
+{
+    static const char *const open[] = {
+        "HfArgumentParser", "parse_known",    "add_argparse_args", "parents=", "jsonargparse",
+        "simple_parsing",   "add_argument(f", "add_argument(*",    "\"--\"",   "'--'",
+    };
+    static const char parser[] = " = argparse.ArgumentParser(";
+    const char *made = strstr(text, parser), *name = made;
+    for (size_t i = 0; i < sizeof open / sizeof *open; i++)
+        if (strstr(text, open[i]))
+            return false;
+    while (name && name > text && (isalnum((unsigned char)name[-1]) || name[-1] == '_'))
+        name--;
+    return name < made && !is_handed_on(text, name, (size_t)(made - name));
+}
+
+/* "lr" of "learning-rate". */
+static bool has_initials(const char *name, const char *initials)
+{
+    size_t count = 0;
+    for (const char *c = name; *c; c++)
+        if (c == name || strchr("_-.", c[-1])) {
+            if (*c != initials[count])
+                return false;
+            count++;
+        }
+    return count > 1 && initials[count] == '\0';
+}
+
+static const char *of_those_initials(const struct string_list *names, const char *option)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (has_initials(names->items[i], option) || has_initials(option, names->items[i]))
+            return names->items[i];
+    return NULL;
+}
+
+/* "batch-size" of "micro-batch-size"; short words are in too many. */
+static bool is_part(const char *name, const char *of)
+{
+    return strlen(name) >= PART_BYTES_LEAST && strstr(of, name);
+}
+
+static const char *nearest_of(const struct string_list *names, const char *option)
+{
+    const char *near = of_those_initials(names, option);
+    near = near ? near : suggest_nearest(option, (const char *const *)names->items, names->count);
+    for (size_t i = 0; i < names->count && !near; i++)
+        near = is_part(names->items[i], option) || is_part(option, names->items[i]) ? names->items[i] : NULL;
+    return near;
+}
+
+/* argparse takes the beginning of an option that no other begins with. */
+static bool is_abbreviation(const struct string_list *names, const char *option)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < names->count; i++)
+        count += strncmp(names->items[i], option, strlen(option)) == 0;
+    return count == 1;
+}
+
+char *script_lacks(const char *path, const char *text, const struct string_list *given, const char *option)
+{
+    struct string_list declared = STRING_LIST_INIT;
+    const bool is_known = text && declares_all(text);
+    char *warning = NULL;
+    if (is_known)
+        take_declared(text, &declared);
+    const char *near = is_known ? nearest_of(&declared, option) : of_those_initials(given, option);
+    if (is_known && !is_abbreviation(&declared, option))
+        warning = xasprintf("# TO DO: %s has no option --%s%s%s.\n", path, option,
+                            near ? "; the nearest that it has is --" : "", near ? near : "");
+    else if (!is_known && near)
+        warning = xasprintf("# TO DO: the command gives --%s. If --%s is the same, name the key so.\n", near, option);
+    string_list_free(&declared);
     return warning;
 }

@@ -153,6 +153,23 @@ mfu;46.5;%;step    2/19560 | loss 10.96 | lr 1.71e-06 | 3018.5 ms | 46.5% bf16 M
 END
 }
 
+# Its bar alone, from which Lightning's profile reads two metrics, does not make a script one of Lightning's.
+log__a_script_with_bars_like_lightnings__its_own_lines()
+{
+    local i
+    for i in 1 2 3 4 5; do
+        echo "Epoch 0:  ${i}0%|#####     | $i/10 [00:01<00:01,  4.9${i}it/s, loss=0.5]"
+        echo "{\"step\": $i, \"train\": {\"tokens_per_sec\": 100$i, \"peak_mem_gb\": 12.5}}"
+    done >bars.log
+    run_meshsweep init --from-log bars.log
+    expect_only_stdout_contains 0 "regex = '\"tokens_per_sec\": *([0-9.eE+-]+)'"
+    expect_stdout_contains '[job.metrics.peak_memory]'
+    expect_stdout_lacks profile
+    sed -i 's|it/s, loss=0.5|it/s, v_num=0, train_loss_step=0.5|' bars.log
+    run_meshsweep init --from-log bars.log
+    expect_only_stdout_contains 0 'profile = "lightning"'
+}
+
 # The file that Lightning's CSVLogger writes.
 log__a_csv_file__its_columns()
 {
@@ -297,6 +314,76 @@ num_devices_per_host = [4, 8]'
     run_meshsweep init -o - OMP_NUM_THREADS=1,4 -- OMP_NUM_THREADS=2 ./train
     expect_only_stdout_contains 0 'command = ["./train"]
 env = { OMP_NUM_THREADS = "{OMP_NUM_THREADS}" }'
+}
+
+# What DeepSpeed reads from the file that the command names, a script has no option for.
+command__names_a_ds_config__its_keys_are_swept_there()
+{
+    cat >train.py <<'END'
+import argparse, json
+parser = argparse.ArgumentParser()
+parser.add_argument("--deepspeed", type=str)
+parser.add_argument("--steps", type=int)
+a = parser.parse_args()
+c = json.load(open(a.deepspeed))
+print(c["zero_optimization"]["stage"], c["train_batch_size"], a.steps)
+END
+    echo '{"train_batch_size": 8, "fp16": {"enabled": "auto"}, "zero_optimization": {"stage": "auto"}}' >ds_config.json
+    run_meshsweep init zero_stage=1,2 steps=3,4 -- python3 train.py --deepspeed ds_config.json
+    expect_only_stderr 0
+    expect_file_contains sweep.toml 'command = ["python3", "train.py", "--deepspeed", "{ds_config}", "--steps={steps}"]'
+    expect_file_contains sweep.toml 'config = "ds_config.json"'
+    expect_file_contains sweep.toml 'profile = "deepspeed"'
+    run_meshsweep run --progress none
+    expect_only_status 0
+    expect '[ "$(cat results.db.d/*/*/output.log | sort | tr "\n" " ")" = "1 8 3 1 8 4 2 8 3 2 8 4 " ]'
+    # From another directory, by the other name, with a dotted key; "auto" is left to the script, outside of ZeRO.
+    mkdir sub
+    run_meshsweep init -o sub/sweep.toml zero_optimization.stage=1,2 fp16=true,false \
+        -- deepspeed other.py --deepspeed --deepspeed_config=ds_config.json
+    expect_only_stderr 0
+    expect_file_contains sub/sweep.toml '"--deepspeed_config={ds_config}", "--fp16={fp16}"]'
+    expect_file_contains sub/sweep.toml "config = \"$PWD/ds_config.json\""
+    run_meshsweep check sub/sweep.toml
+    expect_status 0
+    expect_stdout_contains '4 combinations'
+    expect_any_stderr
+    # With a framework's profile beside it.
+    run_meshsweep init -o - zero_stage=1,2 -- deepspeed pretrain_gpt.py --deepspeed --deepspeed_config ds_config.json \
+        --num-layers 2 --hidden-size 64 --num-attention-heads 2 --seq-length 64 --vocab-size 512 --micro-batch-size 1
+    expect_only_stdout_contains 0 'profile = ["deepspeed", "megatron'
+    # What the script has an option for, or where there is no such file.
+    sed -i 's/steps/zero_stage/' train.py
+    run_meshsweep init -o - zero_stage=1,2 -- python3 train.py --deepspeed ds_config.json
+    expect_only_stdout_contains 0 '"--deepspeed", "ds_config.json", "--zero_stage={zero_stage}"]'
+    run_meshsweep init -o - zero_stage=1,2 -- python3 train.py --deepspeed absent.json
+    expect_only_stdout_contains 0 '"--deepspeed", "absent.json", "--zero_stage={zero_stage}"]'
+}
+
+script__has_no_such_option__told()
+{
+    cat >train.py <<'END'
+parser = argparse.ArgumentParser()
+parser = deepspeed.add_config_arguments(parser)
+parser.add_argument("--learning-rate", type=float)
+parser.add_argument("--warmup_steps", "--warmup", type=int)
+parser.add_argument("--train_batch", "--t", type=int)
+END
+    run_meshsweep init -o - lr=1,2 warmup_step=1 warmup_stops=1 tp=1 batch=1 -- python3 train.py
+    expect_only_stdout_contains 0 '# TO DO: train.py has no option --lr; the nearest that it has is --learning-rate.
+# TO DO: train.py has no option --warmup_stops; the nearest that it has is --warmup_steps.
+# TO DO: train.py has no option --tp.
+# TO DO: train.py has no option --batch; the nearest that it has is --train_batch.
+command = '
+    # Options may come from elsewhere.
+    echo 'add_model_arguments(parser)' >>train.py
+    run_meshsweep init -o - lr=1,2 -- python3 train.py
+    expect_only_status 0
+    expect_stdout_lacks 'TO DO'
+    # Of a script that is not here, the command's own options are known.
+    run_meshsweep init -o - lr=1,2 adam-beta2=1,2 -- python3 absent.py --learning-rate 3 --adam-beta1 0.9
+    expect_only_stdout_contains 0 '# TO DO: the command gives --learning-rate. If --lr is the same, name the key so.
+command = '
 }
 
 # All jobs would be alike, whatever the axis: the sweep file says so.
