@@ -70,18 +70,11 @@ struct filling {
     struct buffer text;
 };
 
-/* Takes the value over. */
+/* Takes ownership of the value. */
 static void add_axis(struct block *block, const char *key, struct value value, struct position at)
 {
-    block->axes = array_grow(block->axes, block->axis_count, sizeof *block->axes);
-    struct axis *axis = &block->axes[block->axis_count++];
-    *axis = (struct axis){.keys = xcalloc(1, sizeof *axis->keys),
-                          .key_count = 1,
-                          .values = xcalloc(1, sizeof *axis->values),
-                          .value_count = 1,
-                          .at = at};
-    axis->keys[0] = xstrdup(key);
-    axis->values[0] = value;
+    block_add_key(block, key, &value, at);
+    value_free(&value);
 }
 
 static struct value integer_value(int64_t integer)
