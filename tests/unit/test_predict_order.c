@@ -10,7 +10,7 @@
 #include "unit_test.h"
 #include "util/rng.h"
 
-#define PLANS 800
+#define PLANS 300
 #define ROUNDING 1e-9
 
 struct drawn {
