@@ -426,6 +426,21 @@ TEST(names__a_local_batch_in_a_pipeline__is_cut_into_micro_batches)
     assert_true(whole.bytes == by_tokens.bytes && whole.seconds == by_tokens.seconds);
 }
 
+/* Of Composer and OLMo the last micro-batch is what is left: ten sequences a rank in fours are three micro-batches, and
+ * none is larger than those ten. */
+TEST(names__batch_that_micro_batches_do_not_divide__rounded_up)
+{
+    static const char *const profiles[] = {"llm-foundry", "olmo"};
+    for (size_t i = 0; i < 2; i++) {
+        struct predicted theirs = predicted_with(profiles[i], "micro_batch = 4\n", "global_batch = 160\n", "");
+        struct predicted ours = predicted_with(profiles[i], "micro_batch = 4\n", "gradient_accumulation = 3\n", "");
+        assert_true(theirs.bytes == ours.bytes && theirs.seconds == ours.seconds);
+        theirs = predicted_with(profiles[i], "micro_batch = 16\n", "global_batch = 160\n", "");
+        ours = predicted_with(profiles[i], "micro_batch = 10\n", "", "");
+        assert_true(theirs.bytes == ours.bytes && theirs.seconds == ours.seconds);
+    }
+}
+
 /* What Colossal-AI calls a batch is a rank's, which only a pipeline cuts. */
 TEST(names__batch_of_a_rank__is_a_micro_batch_without_a_pipeline)
 {

@@ -83,6 +83,8 @@ static const struct layout layouts[] = {
     /* LLM Foundry, scripts/train/yamls/pretrain/mpt-7b.yaml and mpt-70b.yaml, on devices of its benchmarks */
     {"llm-foundry", 1, 8, "model.d_model = 4096\nmodel.n_heads = 32\nmodel.n_layers = 32\n" MPT "1024\n", NULL},
     {"llm-foundry", 64, 8, "model.d_model = 8192\nmodel.n_heads = 64\nmodel.n_layers = 80\n" MPT "4096\n", NULL},
+    /* scripts/train/benchmarking/README.md: the last micro-batch may be smaller, and none is larger than the batch */
+    {"llm-foundry", 1, 8, "global_train_batch_size = 48\ndevice_train_microbatch_size = [4, 11]\n", NULL},
     /* Levanter, config/llama2_7b.yaml, gpt2_20b.yaml and llama_7b_tulu.yaml */
     {"levanter", 32, 4,
      "trainer.per_device_parallelism = 2\ntrainer.train_batch_size = 1024\ntrainer.model_axis_size = 1\n", NULL},
