@@ -87,7 +87,7 @@ static void pool_tables(const char *framework, const char *without, enum predict
             pool_add(strcmp(evidence_rows[i].framework, framework) == 0 ? own : others, &evidence_rows[i]);
 }
 
-static bool has_table(const char *framework, const char *without, enum predicted_quantity quantity)
+bool evidence_has_table(const char *framework, const char *without, enum predicted_quantity quantity)
 {
     for (size_t i = 0; i < evidence_count; i++)
         if (counts(&evidence_rows[i], without, quantity, evidence_rows[i].feature) &&
@@ -108,7 +108,7 @@ static double plain_width(const char *framework, const char *without, enum predi
     pool_tables(framework, without, quantity, FEATURE_PLAIN, &own, &others);
     *compared = own.tables > 0;
     double width = width_of(&own, &others, uncompared[quantity]);
-    if (has_table(framework, without, quantity))
+    if (evidence_has_table(framework, without, quantity))
         return width;
     double widest = student_factor(others.tables) * others.widest; /* the widest seen need not be the widest possible */
     return fmax(width, quantity == QUANTITY_OF_TIME ? midway(widest, quantity) : widest);

@@ -107,14 +107,6 @@ static void add_own(struct predictor *p, const char *name)
     p->priors.items[p->priors.count++] = own;
 }
 
-static bool is_in_evidence(const char *framework, enum predicted_quantity quantity)
-{
-    for (size_t i = 0; i < evidence_count; i++)
-        if (evidence_rows[i].quantity == quantity && strcmp(evidence_rows[i].framework, framework) == 0)
-            return true;
-    return false;
-}
-
 static void take_evidence(struct predictor *p)
 {
     p->evidence = xcalloc(p->priors.count, sizeof *p->evidence);
@@ -122,8 +114,9 @@ static void take_evidence(struct predictor *p)
         const struct framework *f = &p->priors.items[i];
         struct framework_evidence *e = &p->evidence[i];
         evidence_widths_of(f->name, p->options.evidence_without, &e->widths);
-        e->of_profile[QUANTITY_OF_MEMORY] = f->memory.calibrated && !is_in_evidence(f->name, QUANTITY_OF_MEMORY);
-        e->of_profile[QUANTITY_OF_TIME] = f->time.calibrated && !is_in_evidence(f->name, QUANTITY_OF_TIME);
+        e->of_profile[QUANTITY_OF_MEMORY] =
+            f->memory.calibrated && !evidence_has_table(f->name, NULL, QUANTITY_OF_MEMORY);
+        e->of_profile[QUANTITY_OF_TIME] = f->time.calibrated && !evidence_has_table(f->name, NULL, QUANTITY_OF_TIME);
     }
 }
 
