@@ -102,8 +102,8 @@ static bool is_forced(char *const *forced, const char *failure)
     "SELECT state, failure,"                                                                                           \
     " CASE state WHEN 'failed' THEN (SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.failure = "       \
     "job.failure AND a.blame IS NULL)"                                                                                 \
-    "  WHEN 'ok' THEN iif(?2 > 1, (SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.state = 'ok'), 1) " \
-    "END,"                                                                                                             \
+    "  WHEN 'ok' THEN iif(?2 > 1, (SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.state = 'ok'"       \
+    "  AND a.superseded IS NULL), 1) END,"                                                                             \
     " state = 'running' AND EXISTS (SELECT 1 FROM attempt AS a WHERE a.job_id = job.id AND a.state = 'running'), id"   \
     " FROM job WHERE " condition
 static const char lookup[] = LOOKUP_WHERE("key = ?1");

@@ -120,15 +120,14 @@ static void add_jobs(const char *objective, const struct string_list *groups, st
     add_group(groups, out);
     buffer_add_text(out, " AS comparison_group, ");
     add_group_place(groups, out);
-    buffer_add_text(out,
-                    " AS group_place,\n"
-                    "           c.same AS c, m.same AS m, t.same AS t, p.same AS p\n"
-                    "    FROM job AS j LEFT JOIN same AS c ON c.id = j.cluster_id"
-                    " LEFT JOIN same AS m ON m.id = j.model_id\n"
-                    "    LEFT JOIN same AS t ON t.id = j.training_id LEFT JOIN same AS p ON p.id = j.parallel_id\n"
-                    "    LEFT JOIN attempt AS a NOT INDEXED ON a.id = j.attempt_id AND j.state = 'ok' "
-                    "AND " MEASURED_AS_ASKED("a") "\n"
-                                                  "    LEFT JOIN summary AS v ON v.attempt_id = a.id AND v.name = '");
+    buffer_add_text(out, " AS group_place,\n"
+                         "           c.same AS c, m.same AS m, t.same AS t, p.same AS p\n"
+                         "    FROM job AS j LEFT JOIN same AS c ON c.id = j.cluster_id"
+                         " LEFT JOIN same AS m ON m.id = j.model_id\n"
+                         "    LEFT JOIN same AS t ON t.id = j.training_id LEFT JOIN same AS p ON p.id = j.parallel_id\n"
+                         "    LEFT JOIN attempt AS a NOT INDEXED ON a.id = j.attempt_id AND j.state = 'ok' "
+                         "AND " MEASURED_AS_ASKED("a") "\n    LEFT JOIN job_metric AS v"
+                                                       " ON v.job_id = j.id AND a.id IS NOT NULL AND v.name = '");
     for (const char *p = objective; *p; p++)
         buffer_printf(out, "%s%c", *p == '\'' ? "'" : "", *p);
     buffer_add_text(out, "'\n    WHERE j.sweep_id = (SELECT id FROM current_sweep))");

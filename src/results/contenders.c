@@ -30,26 +30,28 @@ struct contender {
 enum { COLUMN_JOB, COLUMN_VALUE, COLUMN_STDDEV, COLUMN_SAMPLES, COLUMN_ATTEMPTS, COLUMN_SQUARES, COLUMN_TAKE };
 
 #define CONTENDER_COLUMNS                                                                                              \
-    "SELECT j.id, m.value, m.stddev, m.count, count(v.value), sum((v.value - m.value) * (v.value - m.value)),"         \
+    "SELECT j.id, m.value, s.stddev, s.count, count(v.value), sum((v.value - m.value) * (v.value - m.value)),"         \
     " coalesce((SELECT take FROM metric_definition WHERE name = ?1), 'median')"
 
 #define AS_ASKED MEASURED_AS_ASKED("a")
 #define OTHER_AS_ASKED MEASURED_AS_ASKED("o")
 
 #define ATTEMPTS_OF_CONTENDER                                                                                          \
-    " LEFT JOIN attempt AS o ON o.job_id = j.id AND o.state = 'ok' AND " OTHER_AS_ASKED                                \
+    " LEFT JOIN counted_attempt AS k ON k.job_id = j.id"                                                               \
+    " LEFT JOIN attempt AS o ON o.id = k.id AND " OTHER_AS_ASKED                                                       \
     " LEFT JOIN summary AS v ON v.attempt_id = o.id AND v.name = ?1 AND v.value IS NOT NULL"
 
 #define CONTENDERS_SQL(order)                                                                                          \
     CONTENDER_COLUMNS                                                                                                  \
-    " FROM summary AS m CROSS JOIN attempt AS a ON a.id = m.attempt_id"                                                \
-    " CROSS JOIN job AS j ON j.id = a.job_id AND j.attempt_id = a.id" ATTEMPTS_OF_CONTENDER                            \
+    " FROM job_metric AS m CROSS JOIN job AS j ON j.id = m.job_id CROSS JOIN attempt AS a ON a.id = j.attempt_id"      \
+    " LEFT JOIN summary AS s ON s.attempt_id = j.attempt_id AND s.name = ?1" ATTEMPTS_OF_CONTENDER                     \
     " WHERE m.name = ?1 AND m.value IS NOT NULL AND j.state = 'ok' AND " AS_ASKED                                      \
     " AND j.sweep_id = (SELECT id FROM current_sweep) GROUP BY j.id ORDER BY " order ", j.id"
 
-static const char contender_sql[] = CONTENDER_COLUMNS
-    " FROM job AS j JOIN summary AS m ON m.attempt_id = j.attempt_id AND m.name = ?1" ATTEMPTS_OF_CONTENDER
-    " WHERE j.id = ?2 GROUP BY j.id";
+static const char contender_sql[] =
+    CONTENDER_COLUMNS " FROM job AS j JOIN job_metric AS m ON m.job_id = j.id AND m.name = ?1"
+                      " LEFT JOIN summary AS s ON s.attempt_id = j.attempt_id AND s.name = ?1" ATTEMPTS_OF_CONTENDER
+                      " WHERE j.id = ?2 GROUP BY j.id";
 
 static struct contender read_contender(const struct stmt *s)
 {

@@ -309,6 +309,12 @@ every_document__valid_and_of_one_type_each()
     document typed show --json -d typed.db 1
     document failed show --json -d typed.db "$(sql "SELECT min(id) FROM job WHERE state = 'failed'" typed.db)"
     document typed compare --json -d typed.db --by lr
+    cp typed.db unranked.db
+    sql "UPDATE summary SET value = NULL, note = 'it was read in another way' WHERE name = 'rate' AND attempt_id =
+        (SELECT max(attempt_id) FROM job WHERE state = 'ok')" unranked.db
+    for command in status best; do
+        document unranked "$command" --json -d unranked.db
+    done
     document self compare --json typed.db typed.db --by x --fail-slower 5%
     document 'done' plan --json -c typed.toml -d typed.db
     document typed replay --json -d typed.db --strategy grid,random --seeds 2
