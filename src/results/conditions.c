@@ -92,7 +92,7 @@ static int read_unranked(struct db *db, const struct conditions_request *request
     struct stmt *s = NULL;
     if (db_query(db,
                  "SELECT sum(count(*)) OVER (), m.note FROM job_metric AS m CROSS JOIN job AS j ON j.id = m.job_id"
-                 " WHERE m.name = ?1 AND m.value IS NULL AND j.state = 'ok'"
+                 " WHERE m.name = ?1 AND m.value IS NULL AND m.note IS NOT NULL AND j.state = 'ok'"
                  " AND j.sweep_id = (SELECT id FROM current_sweep) GROUP BY m.note ORDER BY count(*) DESC, m.note"
                  " LIMIT 1",
                  VALUES(sql_text(request->objective)), &s, e) < 0)
@@ -180,5 +180,5 @@ void conditions_add_unranked(const struct conditions *c, struct buffer *out)
         return;
     buffer_add_text(out, "not compared: ");
     buffer_add_count(out, c->unranked, "ok job");
-    buffer_printf(out, " without a number%s%s\n", c->why_unranked ? ": " : "", c->why_unranked ? c->why_unranked : "");
+    buffer_printf(out, " without a number: %s\n", c->why_unranked);
 }

@@ -28,8 +28,7 @@ struct conditions {
     bool none_meets;
     size_t missed; /* into items */
     struct kept_out nearest;
-    /* Ok jobs whose objective has no number that can be compared, and why most of them have none (its summary's note);
-     * NULL: not known. */
+    /* Ok jobs of which it is known why their objective has no number, and why that is for most of them; NULL: none. */
     int64_t unranked;
     char *why_unranked;
 };

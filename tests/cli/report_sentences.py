@@ -126,8 +126,17 @@ def metric_of_jobs(name):
     if name == "max_rss":
         return dict(rows("SELECT j.id, a.max_rss FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id"
                          " WHERE j.sweep_id = ? AND j.state = 'ok'", SWEEP))
-    return dict(rows("SELECT j.id, s.value FROM job AS j JOIN summary AS s ON s.attempt_id = j.attempt_id"
-                     " WHERE j.sweep_id = ? AND j.state = 'ok' AND s.name = ?", SWEEP, name))
+    attempts = collections.defaultdict(list)
+    for job, steps, value in rows("SELECT j.id, a.stopped_steps, s.value FROM job AS j JOIN attempt AS a ON a.job_id = j.id"
+                                  " JOIN summary AS s ON s.attempt_id = a.id WHERE j.sweep_id = ? AND j.state = 'ok'"
+                                  " AND a.state = 'ok' AND a.superseded IS NULL AND s.name = ?", SWEEP, name):
+        attempts[job].append((math.inf if steps is None else steps, value))
+    found = {}
+    for job, all_of_it in attempts.items():
+        most = max(steps for steps, _ in all_of_it)
+        values = [value for steps, value in all_of_it if steps == most and value is not None]
+        found[job] = statistics.median(values) if values else None
+    return found
 
 
 @functools.cache
@@ -397,6 +406,14 @@ def ranked():
 def winner(value, objective, job):
     same("the winner", int(job), ranked()[0][0])
     same("what is sought", objective, OBJECTIVE)
+
+
+def unranked(jobs, why):
+    notes = collections.Counter(note for note, in rows(
+        "SELECT s.note FROM job AS j JOIN summary AS s ON s.attempt_id = j.attempt_id WHERE j.sweep_id = ? AND j.state = 'ok'"
+        " AND s.name = ? AND s.value IS NULL AND s.note IS NOT NULL", SWEEP, OBJECTIVE))
+    same("jobs that are not compared", int(jobs), sum(notes.values()))
+    same("why they are not", why, min(notes, key=lambda note: (-notes[note], note)))
 
 
 def half_width(job):
@@ -747,6 +764,7 @@ KNOWN = [
     (r"(\d+) of (\d+) (jobs|runs|rows|attempts)(?:, those with the least memory; All jobs has both values of every job|"
      r", the first ones|: those that improved on the best so far)\.", cut),
     (r"(\S+ ?\S*(?: \S+)?) (\S+), job (\d+)", winner),
+    (r"not compared: (\d+) ok jobs? without a number: (.*)", unranked),
     (r"([\d.e+-]+) % (ahead of|below) job (\d+)(?:; one of the two was measured only once, so the uncertainty is not known|"
      r", 95 % interval ([\d.e+-]+) to ([\d.e+-]+) %)\.", ahead),
     (r"Less than 0\.01 % from job (\d+)(?:; one of the two was measured only once, so the uncertainty is not known|"
