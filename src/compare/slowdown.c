@@ -52,8 +52,8 @@ static struct spread spread_of_jobs(const struct slowdown_job *jobs, size_t coun
 /* The width of the interval in standard errors. */
 static double reach(int64_t freedom, size_t groups)
 {
-    return student_quantile(1 - SLOWDOWN_FALSE_ALARMS / (double)groups, freedom) +
-           student_quantile(1 - SLOWDOWN_MISSED, freedom);
+    return student_quantile(1 - SLOWDOWN_FALSE_ALARMS / (double)groups, (double)freedom) +
+           student_quantile(1 - SLOWDOWN_MISSED, (double)freedom);
 }
 
 /* The number of repeats at which the interval is too narrow to contain both 1 and the limit. More repeats also add
@@ -93,9 +93,9 @@ struct slowdown slowdown_judge(const struct slowdown_job *jobs, size_t count, do
     s.ratio = exp(mean);
     s.repeats = 1 / inverse;
     if (spread.freedom) {
-        s.least =
-            exp(mean - student_quantile(1 - SLOWDOWN_FALSE_ALARMS / (double)groups, spread.freedom) * spread.error);
-        s.most = exp(mean + student_quantile(1 - SLOWDOWN_MISSED, spread.freedom) * spread.error);
+        s.least = exp(mean - student_quantile(1 - SLOWDOWN_FALSE_ALARMS / (double)groups, (double)spread.freedom) *
+                                 spread.error);
+        s.most = exp(mean + student_quantile(1 - SLOWDOWN_MISSED, (double)spread.freedom) * spread.error);
         s.verdict = judge(&s, limit);
     }
     if (s.verdict == SLOWDOWN_UNKNOWN)

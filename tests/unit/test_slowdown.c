@@ -201,11 +201,25 @@ TEST(judge__two_runs_on_each_side__interval_by_hand)
 TEST(student_quantile__as_tabulated)
 {
     static const struct {
-        double share;
-        int64_t freedom;
-        double value;
-    } rows[] = {{0.975, 1, 12.706}, {0.95, 2, 2.920},   {0.995, 3, 5.841},
-                {0.975, 10, 2.228}, {0.995, 30, 2.750}, {0.95, 100000, 1.646}};
+        double share, freedom, value;
+    } rows[] = {{0.975, 1, 12.706}, {0.95, 2, 2.920},    {0.995, 3, 5.841},      {0.975, 10, 2.228},
+                {0.995, 30, 2.750}, {0.95, 1000, 1.646}, {0.95, INFINITY, 1.645}};
     for (size_t i = 0; i < COUNT(rows); i++)
         assert_true(fabs(student_quantile(rows[i].share, rows[i].freedom) - rows[i].value) < 6e-4);
+    /* Of one degree it is the tangent; of two, (2p - 1) / sqrt(2p (1 - p)). */
+    assert_true(fabs(student_quantile(0.9999, 1) / tan(M_PI * 0.4999) - 1) < 1e-6);
+    assert_true(fabs(student_quantile(0.9999, 2) / (0.9998 / sqrt(2 * 0.9999 * 0.0001)) - 1) < 1e-6);
+}
+
+/* With two runs on one side and many on the other Welch's degrees of freedom lie between 1 and 2, where the quantile
+ * falls from 12.7 to 4.3: those of a whole number would be of another one. */
+TEST(welch__degrees_of_freedom_between_whole_numbers__kept)
+{
+    const struct standard_error a = {3, 1}, b = {1.5, 20};
+    const double freedom = 11.25 * 11.25 / (81 + 5.0625 / 20);
+    assert_true(freedom > 1.5 && freedom < 1.6);
+    assert_true(fabs(welch_half_width(a, b, 0.025) - student_quantile(0.975, freedom) * sqrt(11.25)) < 1e-9);
+    assert_true(student_quantile(0.975, freedom) < 0.5 * student_quantile(0.975, 1));
+    assert_true(isnan(welch_half_width(a, (struct standard_error){1, 0}, 0.025)));
+    assert_true(welch_half_width((struct standard_error){0, 1}, (struct standard_error){0, 1}, 0.025) == 0);
 }
