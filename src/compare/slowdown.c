@@ -1,10 +1,12 @@
 #include "compare/slowdown.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 #include "util/quantile.h"
 
 #define REPEATS_MOST 100000 /* larger numbers are not reported */
+#define RUNS_TELLING 3      /* two runs that are both far off lie close together and hide how far runs differ */
 
 void slowdown_add_run(struct slowdown_runs *r, double cost)
 {
@@ -49,6 +51,14 @@ static struct spread spread_of_jobs(const struct slowdown_job *jobs, size_t coun
     return (struct spread){sqrt(variance / (double)count), (int64_t)count - 1};
 }
 
+static bool has_few_runs(const struct slowdown_job *jobs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (jobs[i].before.count < RUNS_TELLING || jobs[i].now.count < RUNS_TELLING)
+            return true;
+    return false;
+}
+
 /* The width of the interval in standard errors. */
 static double reach(int64_t freedom, size_t groups)
 {
@@ -88,8 +98,11 @@ struct slowdown slowdown_judge(const struct slowdown_job *jobs, size_t count, do
         mean += (jobs[i].now.mean - jobs[i].before.mean) / (double)count;
         inverse += 1 / worth(&jobs[i]) / (double)count;
     }
-    struct spread runs = spread_of_runs(jobs, count), among = spread_of_jobs(jobs, count, mean);
-    struct spread spread = runs.freedom > among.freedom ? runs : among;
+    const struct spread runs = spread_of_runs(jobs, count), among = spread_of_jobs(jobs, count, mean);
+    const struct spread source = runs.freedom > among.freedom ? runs : among;
+    struct spread spread = source;
+    if (has_few_runs(jobs, count))
+        spread.error = fmax(spread.error, among.error);
     s.ratio = exp(mean);
     s.repeats = 1 / inverse;
     if (spread.freedom) {
@@ -99,6 +112,6 @@ struct slowdown slowdown_judge(const struct slowdown_job *jobs, size_t count, do
         s.verdict = judge(&s, limit);
     }
     if (s.verdict == SLOWDOWN_UNKNOWN)
-        s.repeats_wanted = repeats_wanted(&s, spread, limit, groups);
+        s.repeats_wanted = repeats_wanted(&s, source, limit, groups);
     return s;
 }

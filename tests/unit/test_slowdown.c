@@ -156,6 +156,68 @@ TEST(judge__as_many_repeats_as_it_wants__tell)
     assert_in_range(told, asked * 8 / 10, asked);
 }
 
+/* One run in ten is slower by the same step: two such runs of one job on one side are alike, and look certain. */
+static double stepped(struct rng *r)
+{
+    return (rng_below(r, 10) == 0 ? 0.1 : 0) + 0.01 * normal(r);
+}
+
+/* Skewed without a step. */
+static double stalled(struct rng *r)
+{
+    return 0.01 * exp(normal(r));
+}
+
+/* The lower bound of equal builds lies above 1 in at most 0.5 %, and the upper one of builds that are slower by the limit
+ * below it in at most 5 %, as that of equal builds is below 1; 0.6 and 5.5 % allow for chance in so many. */
+TEST(judge__few_jobs_and_repeats_with_outliers__false_alarms_as_stated)
+{
+    static const struct {
+        const char *name;
+        noise_fn draw;
+    } noises[] = {{"quiet", quiet},
+                  {"processor time", on_the_processor},
+                  {"busy machine", on_a_busy_machine},
+                  {"one in ten slower", stepped},
+                  {"skewed", stalled}};
+    static const int sizes[][2] = {{2, 2}, {3, 2}, {4, 2}, {8, 2}, {3, 3}};
+    if (rounds_are_few())
+        skip();
+    for (size_t k = 0; k < COUNT(noises); k++)
+        for (size_t i = 0; i < COUNT(sizes); i++) {
+            const int rounds = 8000;
+            int alarms = 0, missed = 0;
+            struct rng r = rng_stream(31, k * 10 + i);
+            for (int c = 0; c < rounds; c++) {
+                struct slowdown_job jobs[JOBS];
+                for (int j = 0; j < sizes[i][0]; j++)
+                    jobs[j] = (struct slowdown_job){draw_runs(noises[k].draw, 1, sizes[i][1], &r),
+                                                    draw_runs(noises[k].draw, 1, sizes[i][1], &r)};
+                const struct slowdown s = slowdown_judge(jobs, (size_t)sizes[i][0], 1e9, 1);
+                alarms += s.least > 1;
+                missed += s.most < 1;
+            }
+            print_message("%s, %d jobs, %d repeats: %.2f %% false alarms, %.1f %% missed\n", noises[k].name,
+                          sizes[i][0], sizes[i][1], 100.0 * alarms / rounds, 100.0 * missed / rounds);
+            assert_in_range(alarms, 0, rounds * 6 / 1000);
+            assert_in_range(missed, 0, rounds * 55 / 1000);
+        }
+}
+
+/* A step of one job is found with three runs, whatever the other jobs say. */
+TEST(judge__one_job_slower__found_with_three_runs)
+{
+    for (int repeats = 2; repeats <= 3; repeats++) {
+        struct rng r = rng_stream(32, 0);
+        struct slowdown_job jobs[JOBS];
+        for (int j = 0; j < JOBS; j++)
+            jobs[j] = (struct slowdown_job){draw_runs(quiet, 1, repeats, &r), draw_runs(quiet, j ? 1 : 2, repeats, &r)};
+        struct slowdown s = slowdown_judge(jobs, JOBS, 1.05, 1);
+        assert_int_equal(s.verdict, repeats < 3 ? SLOWDOWN_UNKNOWN : SLOWDOWN_FOUND);
+        assert_int_equal(s.repeats_wanted, repeats < 3 ? 3 : 0);
+    }
+}
+
 static struct slowdown_job one_each(double before, double now)
 {
     struct slowdown_job j = {0};
