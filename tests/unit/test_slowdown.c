@@ -168,8 +168,8 @@ static double stalled(struct rng *r)
     return 0.01 * exp(normal(r));
 }
 
-/* The lower bound of equal builds lies above 1 in at most 0.5 %, and the upper one of builds that are slower by the limit
- * below it in at most 5 %, as that of equal builds is below 1; 0.6 and 5.5 % allow for chance in so many. */
+/* The lower bound of equal builds lies above 1 in at most 0.5 %, and the upper one of builds slower by the limit lies
+ * below it in at most 5 %, as that of equal builds does below 1; 0.6 and 5.5 % allow for chance in so many. */
 TEST(judge__few_jobs_and_repeats_with_outliers__false_alarms_as_stated)
 {
     static const struct {
