@@ -1,9 +1,10 @@
-/* compare/ratios, compare/choices: medians, intervals, and how often they are wrong. */
+/* compare/ratios, compare/choices, results/configurations: medians, intervals, and how often they are wrong. */
 #include <math.h>
 #include <string.h>
 
 #include "compare/choices.h"
 #include "compare/ratios.h"
+#include "results/configurations.h"
 #include "rounds.h"
 #include "unit_test.h"
 #include "util/quantile.h"
@@ -335,4 +336,44 @@ TEST(choices__a_setting_that_no_other_group_has__not_chosen)
         assert_int_equal(all[i].chosen, all[i].side == 1);
     }
     choices_make(NULL, 0, 1);
+}
+
+/* --- what cannot be told apart from the winner --- */
+
+static struct configuration draw_configuration(const struct noise *noise, int64_t job, struct rng *r)
+{
+    double values[3], mean = 0, squares = 0;
+    for (size_t i = 0; i < COUNT(values); i++) {
+        values[i] = 100 * exp(draw(noise, r));
+        mean += values[i] / COUNT(values);
+    }
+    for (size_t i = 0; i < COUNT(values); i++)
+        squares += (values[i] - mean) * (values[i] - mean) / (COUNT(values) - 1);
+    return (struct configuration){.job = job, .value = mean, .stddev = sqrt(squares), .replicates = COUNT(values)};
+}
+
+/* Of equal configurations any may be taken for the best: the first is the winner or alike in at least 95 %. Only three
+ * replicates do not show that a machine has two speeds. */
+TEST(configurations_reach__equal_ones__the_best_is_among_them)
+{
+    static const size_t sizes[] = {2, 5, 20};
+    const int rounds = 1000;
+    if (rounds_are_few())
+        skip();
+    for (size_t k = 0; k < COUNT(noises); k++)
+        for (size_t i = 0; i < COUNT(sizes); i++) {
+            struct rng r = rng_stream(26, k * 100 + i);
+            int lost = 0;
+            for (int round = 0; round < rounds; round++) {
+                struct configuration first = draw_configuration(&noises[k], 0, &r), winner = first;
+                for (size_t c = 1; c < sizes[i]; c++) {
+                    struct configuration other = draw_configuration(&noises[k], (int64_t)c, &r);
+                    winner = other.value > winner.value ? other : winner;
+                }
+                lost += winner.job && winner.value - first.value > configurations_reach(&winner, &first, sizes[i]);
+            }
+            print_message("%zu configurations, %s: the best is not named in %.1f %%\n", sizes[i], noises[k].name,
+                          percent_of(lost, rounds));
+            assert_in_range(lost, 0, rounds * (noises[k].draw == bimodal ? 10 : 5) / 100);
+        }
 }
