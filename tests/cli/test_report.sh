@@ -260,6 +260,8 @@ report__winner__how_far_ahead_and_what_limits_it()
     expect_file_contains report.html '<p>1 % ahead of <a href="#j2">job 2</a>, 95 % interval -0.86 to 2.9 % '\
 'from the samples of single runs, which say nothing about how much runs differ.</p>'
     expect_file_contains report.html '<p>It cannot be told apart from 1 other (95 %): <a href="#j2">job 2</a>.'
+    # 2 / sqrt(20) times 2.093, the 97.5 % quantile for 19.
+    expect_file_contains report.html '"half_width":0.936029'
     expect_file_contains report.html ' One more run of each, one after the other, takes 20.0s and 0.044 device-hours.'
     expect_file_contains report.html "<p>It uses 12 MiB of a device's 16 MiB (75 %).</p>"
     expect_file_contains report.html '<p>Of 2 jobs that differ from it in one key, 1 failed: 1 exit.</p>'
