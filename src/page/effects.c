@@ -40,7 +40,7 @@ static bool has_ratios(const struct comparison *c)
 /* An interval without a conclusion is not drawn: that of a few pairs may be many times as wide as all others. */
 static bool is_drawn(const struct ratio_summary *s)
 {
-    return s->verdict != RATIO_TOO_FEW;
+    return s->verdict != RATIO_TOO_FEW && s->low > 0 && isfinite(s->high);
 }
 
 static void widen(struct effects *x, const struct comparison *c)
