@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define OF_MEDIAN sqrt(M_PI / 2) /* its standard error as a multiple of the mean's; of two values they are one */
+
 struct contender {
     int64_t job_id;
     double value;
@@ -47,10 +49,11 @@ static struct contender read_contender(const struct stmt *s)
     struct contender c = {stmt_int(s, COLUMN_JOB), stmt_double(s, COLUMN_VALUE), {NAN, 0}, attempts == 1};
     if (attempts > 1) {
         const double freedom = (double)attempts - 1;
-        c.error = (struct standard_error){sqrt(stmt_double(s, COLUMN_SQUARES) / freedom / (double)attempts), freedom};
+        const double error = sqrt(stmt_double(s, COLUMN_SQUARES) / freedom / (double)attempts);
+        c.error = (struct standard_error){error * (attempts > 2 ? OF_MEDIAN : 1), freedom};
     } else if ((median || strcmp(take, "mean") == 0) && !stmt_is_null(s, COLUMN_STDDEV) && samples > 1) {
         const double error = stmt_double(s, COLUMN_STDDEV) / sqrt((double)samples);
-        c.error = (struct standard_error){error * (median ? sqrt(M_PI / 2) : 1), (double)samples - 1};
+        c.error = (struct standard_error){error * (median && samples > 2 ? OF_MEDIAN : 1), (double)samples - 1};
     }
     return c;
 }

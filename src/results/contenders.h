@@ -5,9 +5,9 @@
 #include "results/best.h"
 
 /* The winner of `b`, then those whose interval overlaps its, by value, at most BEST_LISTED in all. The interval is the
- * 95 % one of the mean of a job's ok attempts (Student 1908: t(n - 1) s / sqrt(n), taken as independent), with one
- * attempt alone that of its samples, where the metric is their mean or median (whose error is sqrt(pi / 2) that of the
- * mean). Where either has none, a job contends within BEST_TOLERANCE. None when `b` has no winner. */
+ * 95 % one of the median of a job's ok attempts (Student 1908: t(n - 1) s / sqrt(n) for a mean, taken as independent;
+ * the error of a median is sqrt(pi / 2) that of the mean), with one attempt alone that of its samples, where the metric
+ * is their mean or median. Where either has none, a job contends within BEST_TOLERANCE. None when `b` has no winner. */
 int contenders_read(struct db *db, const struct best *b, int64_t ids[BEST_LISTED], size_t *count, struct error *e);
 
 /* How far the winner is ahead of the job after it. The intervals are Welch's for the difference of two means, at the

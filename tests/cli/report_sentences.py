@@ -411,13 +411,14 @@ def error_of_job(job):
                                " WHERE a.job_id = ? AND a.state = 'ok' AND s.value IS NOT NULL AND " + MAY_WIN, OBJECTIVE, job)]
     if len(values) > 1:
         value = metric_of_jobs(OBJECTIVE)[job]
-        return math.sqrt(sum((v - value) ** 2 for v in values) / (len(values) - 1) / len(values)), len(values) - 1
+        error = math.sqrt(sum((v - value) ** 2 for v in values) / (len(values) - 1) / len(values))
+        return error * (math.sqrt(math.pi / 2) if len(values) > 2 else 1), len(values) - 1
     (count, deviation, take), = rows(
         "SELECT s.count, s.stddev, coalesce((SELECT take FROM metric_definition WHERE name = s.name), 'median')"
         " FROM job AS j JOIN summary AS s ON s.attempt_id = j.attempt_id WHERE j.id = ? AND s.name = ?", job, OBJECTIVE)
     if count < 2 or deviation is None or take not in ("mean", "median"):
         return None
-    return deviation / math.sqrt(count) * (math.sqrt(math.pi / 2) if take == "median" else 1), count - 1
+    return deviation / math.sqrt(count) * (math.sqrt(math.pi / 2) if take == "median" and count > 2 else 1), count - 1
 
 
 def near(what, said, true):
