@@ -73,16 +73,14 @@ static void add_ranked(struct best *out, int64_t job_id, double value, const str
 static void rank_configurations(const char *group, struct best *out)
 {
     const struct configurations *c = &out->configurations;
-    const struct configuration *winner = NULL;
-    for (size_t i = 0; i < c->count; i++) {
-        const struct configuration *own = &c->items[i];
-        if (strcmp(own->group, group ? group : c->items[0].group) != 0)
-            continue;
-        out->alike += winner && configurations_alike(winner, own);
-        winner = winner ? winner : own;
-        if (is_close(out, own->value))
-            add_ranked(out, own->job, own->value, own);
-    }
+    size_t first = 0;
+    while (group && first < c->count && strcmp(c->items[first].group, group) != 0)
+        first++;
+    const size_t count = configurations_in_group(c, first);
+    out->alike = configurations_alike(c->items + first, count);
+    for (size_t i = first; i < first + count; i++)
+        if (is_close(out, c->items[i].value))
+            add_ranked(out, c->items[i].job, c->items[i].value, &c->items[i]);
 }
 
 size_t best_group_count(const struct best *b)

@@ -262,15 +262,28 @@ void configurations_free(struct configurations *c)
     *c = (struct configurations){0};
 }
 
-bool configurations_alike(const struct configuration *a, const struct configuration *b)
+static struct standard_error error_of(const struct configuration *c)
 {
-    if (a->replicates < 2 || b->replicates < 2)
-        return false;
-    double x = a->stddev * a->stddev / (double)a->replicates, y = b->stddev * b->stddev / (double)b->replicates;
-    double apart = fabs(a->value - b->value), spread = x * x / (double)(a->replicates - 1);
-    spread += y * y / (double)(b->replicates - 1);
-    if (!(x + y > 0))
-        return apart == 0;
-    double freedom = fmax(floor((x + y) * (x + y) / spread), 1);
-    return apart <= student_quantile(0.975, (int64_t)freedom) * sqrt(x + y);
+    return (struct standard_error){c->stddev / sqrt((double)c->replicates), (double)c->replicates - 1};
+}
+
+double configurations_reach(const struct configuration *winner, const struct configuration *other, size_t count)
+{
+    return welch_half_width(error_of(winner), error_of(other), LEAD_MISSED(count));
+}
+
+size_t configurations_alike(const struct configuration *group, size_t count)
+{
+    size_t alike = 0;
+    for (size_t i = 1; i < count; i++)
+        alike += fabs(group[0].value - group[i].value) <= configurations_reach(&group[0], &group[i], count);
+    return alike;
+}
+
+size_t configurations_in_group(const struct configurations *c, size_t first)
+{
+    size_t end = first;
+    while (end < c->count && strcmp(c->items[end].group, c->items[first].group) == 0)
+        end++;
+    return end - first;
 }

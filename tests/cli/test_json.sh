@@ -237,16 +237,19 @@ comparisons()
 [sweep]
 objective = "min:time"
 [job]
-command = ["sh", "-c", "echo time $(( {x} * 100 + MESHSWEEP_NUMBER * {x} * 17 ))"]
+command = ["sh", "-c", "echo time $(( {x} * {layers} * (100 + MESHSWEEP_NUMBER * 17) ))"]
 repeat = 2
 [job.metrics.time]
 regex = 'time ([0-9.]+)'
+[model]
+layers = [1, 2, 3]
 [parallel_spec]
-x = [1, 2, 3]
+x = [1, 2]
 END
     "$meshsweep" run -c repeated.toml -d before.db --progress none
     "$meshsweep" run -c repeated.toml -d now.db --progress none
     document repeated compare --json before.db now.db --fail-slower 5%
+    document pairs compare --json -d now.db --by x
     # As if each second repeat had been on another node.
     sqlite3 now.db "UPDATE attempt SET host = 'node-' || number, duration_ms = 1000 * number"
     document nodes status --json -d now.db
