@@ -12,6 +12,7 @@
 #include "store/imports.h"
 #include "store/jobs.h"
 #include "util/buffer.h"
+#include "util/fault.h"
 #include "util/memory.h"
 #include "util/unit.h"
 
@@ -615,7 +616,10 @@ int measures_renew(struct db *db, const struct renewal_request *request, struct 
     struct renewing r = {.db = db, .request = request, .out = out};
     *out = (struct renewal){0};
     int rc = request->in_transaction ? 0 : db_begin(db, e);
-    if (rc == 0 && (rc = renew(&r, e)) < 0 && !request->in_transaction)
+    if (rc == 0)
+        rc = renew(&r, e);
+    FAULT(NUMBERS_RENEWED);
+    if (rc < 0 && !request->in_transaction)
         db_rollback(db);
     else if (rc == 0 && !request->in_transaction)
         rc = db_commit(db, e);

@@ -23,6 +23,8 @@
     X(ENUMERATION_COMMITTED, "enumeration-committed")                                                                  \
     /* results/views.c */                                                                                              \
     X(VIEWS_REPLACED, "views-replaced")                                                                                \
+    /* measures/definitions.c: what was measured before, under the definitions of now, in one transaction */           \
+    X(NUMBERS_RENEWED, "numbers-renewed")                                                                              \
     /* run/recovery.c, store/attempts.c: what a dead runner left */                                                    \
     X(OUTPUT_RECOVERED, "output-recovered")                                                                            \
     X(RUNNER_RECORDED, "runner-recorded")                                                                              \

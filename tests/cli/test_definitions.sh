@@ -193,6 +193,25 @@ $rate"
 100.0|10.0" "SELECT t, rate FROM results"
 }
 
+runner_killed__while_numbers_are_made_anew__all_or_none()
+{
+    need_fault_points
+    step_sweep "$regex"
+    run_quietly -c s.toml
+    step_sweep "regex = 'total ([0-9]+) ms'"
+    run_killed numbers-renewed run -c s.toml --progress none
+    expect_no_stdout
+    expect_any_stderr
+    expect_status 137
+    expect_values "1:100.0 2:100.0"
+    run_meshsweep check -d results.db
+    expect_only_stdout 0 "results.db: all well"
+    run_it -c s.toml
+    expect_status 0
+    expect_stderr "meshsweep: t: its definition has changed; read again from the output of 2 runs"
+    expect_values "1:1000.0 2:1000.0"
+}
+
 two_sweep_files__one_name_read_differently__do_not_share_a_column()
 {
     step_sweep "$regex"
