@@ -15,9 +15,6 @@ void conditions_add_binding(const struct conditions *c, struct buffer *out);
 /* Adds, if no job meets all: "no job meets all of [sweep] subject_to; the nearest is job 4: …". */
 void conditions_add_nearest(const struct conditions *c, struct buffer *out);
 
-/* Adds "unranked_jobs" and "unranked_why". */
-void conditions_add_json(const struct conditions *c, cJSON *root);
-
 /* [{"condition": …, "binds": …, "broken": …, "better_jobs": …, "job": …, "value": …, "bound": …}, …]. */
 cJSON *conditions_json(const struct conditions *c);
 

@@ -10,6 +10,7 @@
 #include "compare/comparison.h"
 #include "database/open.h"
 #include "report/text.h"
+#include "results/conditions.h"
 #include "results/json.h"
 #include "util/memory.h"
 
@@ -179,7 +180,7 @@ static bool is_chosen(const struct comparison *c)
     return false;
 }
 
-static int print_text(const struct comparison *c, size_t together, struct error *e)
+static int print_text(const struct comparison *c, size_t together, const struct unranked *unranked, struct error *e)
 {
     struct buffer out = BUFFER_INIT;
     buffer_printf(&out, "%s%s by ", c->metric,
@@ -197,6 +198,9 @@ static int print_text(const struct comparison *c, size_t together, struct error 
     if (together > 1)
         buffer_printf(&out, "\nThe %zu intervals hold together: with 95 %% probability no verdict is by chance.\n",
                       together);
+    if (unranked->jobs > 0)
+        buffer_add_char(&out, '\n');
+    unranked_add_text(unranked, &out);
     return output_people_take(&out, e);
 }
 
@@ -233,7 +237,7 @@ static cJSON *pair_json(const struct comparison_pair *p)
     return o;
 }
 
-static int print_json(const struct comparison *c, size_t together, struct error *e)
+static int print_json(const struct comparison *c, size_t together, const struct unranked *unranked, struct error *e)
 {
     cJSON *root = json_document();
     cJSON_AddStringToObject(root, "metric", c->metric);
@@ -249,6 +253,7 @@ static int print_json(const struct comparison *c, size_t together, struct error 
     cJSON *pairs = cJSON_AddArrayToObject(root, "comparisons");
     for (size_t i = 0; i < c->count; i++)
         cJSON_AddItemToArray(pairs, pair_json(&c->pairs[i]));
+    unranked_add_json(unranked, root);
     return output_json_take(root, e);
 }
 
@@ -283,11 +288,12 @@ static bool has_pairs(const struct comparison *c)
     return false;
 }
 
-static int print(struct comparison *c, const struct compare_options *o, struct error *e)
+static int print(struct comparison *c, const struct compare_options *o, const struct unranked *unranked,
+                 struct error *e)
 {
     const size_t together = comparisons_judge(c, 1);
     if (o->json)
-        return print_json(c, together, e);
+        return print_json(c, together, unranked, e);
     if (c->values < 2)
         return error_set(e, ERROR_NOTHING, "--by %s: all jobs have the same value, so there is nothing to compare",
                          o->by);
@@ -296,7 +302,7 @@ static int print(struct comparison *c, const struct compare_options *o, struct e
                          "--by %s: no two jobs differ only in it; the effects of keys that change together cannot be "
                          "separated",
                          o->by);
-    return print_text(c, together, e);
+    return print_text(c, together, unranked, e);
 }
 
 static int compare_two(const struct arguments *a, struct error *e)
@@ -315,6 +321,7 @@ static int compare(const struct arguments *a, struct error *e)
     char *key = NULL, *first = NULL, *second = NULL;
     struct db *db = NULL;
     struct comparison c = {0};
+    struct unranked unranked = {0};
     if (a->word_count)
         return compare_two(a, e);
     if (o->fail_slower || o->markdown)
@@ -328,7 +335,10 @@ static int compare(const struct arguments *a, struct error *e)
     if (rc == 0)
         rc = comparison_read(db, &request, &c, e);
     if (rc == 0)
-        rc = print(&c, o, e);
+        rc = unranked_read(db, c.metric, &unranked, e);
+    if (rc == 0)
+        rc = print(&c, o, &unranked, e);
+    free(unranked.why);
     comparison_free(&c);
     store_close(db);
     free(key);

@@ -285,14 +285,14 @@ static void add_best(const struct status_view *v, struct buffer *b)
         add_printable(v, s->objective, 30, b);
         buffer_printf(b, s->ok ? " has no value in any job that succeeded; see meshsweep best\n"
                                : ": no job has succeeded yet\n");
-        conditions_add_unranked(&v->conditions, b);
+        unranked_add_text(&v->conditions.unranked, b);
         return;
     }
     if (!s->has_best)
         return;
     if (v->winners.length) {
         buffer_printf(b, "\n%s", buffer_text(&v->winners));
-        conditions_add_unranked(&v->conditions, b);
+        unranked_add_text(&v->conditions.unranked, b);
         return;
     }
     buffer_add_text(b, "\nbest so far: ");
@@ -459,7 +459,7 @@ static int print_json(const struct status_view *v, struct error *e)
                                          .subject_to = conditions_json(&v->conditions),
                                          .pareto = &v->pareto};
     cJSON *root = status_json(&v->status, &beside);
-    conditions_add_json(&v->conditions, root);
+    unranked_add_json(&v->conditions.unranked, root);
     return output_json_take(root, e);
 }
 

@@ -45,19 +45,38 @@ static int read_metric(struct db *now, const char *metric, struct before_after *
     return rc < 0 ? -1 : 0;
 }
 
-static int check_unit(struct db *before, const struct before_after *b, struct error *e)
+/* What two numbers of the metric must have in common, a row each; of a time when it was not recorded the unit alone. */
+static const char definition_sql[] =
+    "SELECT k.key, k.value FROM metric_definition AS m LEFT JOIN definition AS d ON d.id = m.definition_id,"
+    " json_each(json_object('unit', m.unit, 'reader', coalesce(d.expression, d.imported, d.reading), 'scale', d.scale,"
+    " 'take', d.take, 'warm-up', d.warmup, 'first step', d.first_step, 'last step', d.last_step)) AS k"
+    " WHERE m.name = ?1 AND (d.hash IS NOT NULL OR k.key = 'unit') ORDER BY k.id";
+
+/* Both statements have a row. */
+static int check_part(const struct stmt *before, const struct stmt *now, const char *metric, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_prepare(before, "SELECT unit FROM metric_definition WHERE name = ?1 AND unit <> ?2", &s, e) < 0)
-        return -1;
-    stmt_bind_text(s, 1, b->metric);
-    stmt_bind_text(s, 2, b->unit);
-    int rc = stmt_next(s, e);
-    if (rc > 0)
-        error_set(e, ERROR_USAGE, "%s: its unit was \"%s\" and is now \"%s\", so the databases cannot be compared",
-                  b->metric, stmt_text(s, 0), b->unit);
-    stmt_free(s);
-    return rc == 0 ? 0 : -1;
+    const char *was = stmt_is_null(before, 1) ? "" : stmt_text(before, 1),
+               *is = stmt_is_null(now, 1) ? "" : stmt_text(now, 1);
+    if (strcmp(was, is) == 0)
+        return 0;
+    return error_set(e, ERROR_USAGE,
+                     "%s: its %s was \"%s\" and is now \"%s\", so the databases cannot be compared; run the newer "
+                     "sweep "
+                     "file on the earlier one, which makes its numbers anew",
+                     metric, stmt_text(now, 0), was, is);
+}
+
+static int check_definition(struct db *before, struct db *now, const struct before_after *b, struct error *e)
+{
+    struct stmt *was = NULL, *is = NULL;
+    int rc = db_query(before, definition_sql, VALUES(sql_text(b->metric)), &was, e);
+    if (rc == 0)
+        rc = db_query(now, definition_sql, VALUES(sql_text(b->metric)), &is, e);
+    while (rc == 0 && stmt_next(was, e) > 0 && stmt_next(is, e) > 0)
+        rc = check_part(was, is, b->metric, e);
+    stmt_free(was);
+    stmt_free(is);
+    return rc;
 }
 
 /* --- the groups --- */
@@ -276,7 +295,7 @@ static int compare(struct db *before, struct db *now, const struct before_after_
     struct membership m = {0};
     int rc = read_metric(now, r->metric, b, e);
     if (rc == 0)
-        rc = check_unit(before, b, e);
+        rc = check_definition(before, now, b, e);
     if (rc == 0)
         rc = read_membership(now, r->by, &m, e);
     if (rc == 0)

@@ -1,4 +1,6 @@
 /* The winner, and the Pareto set of several objectives. */
+#include <stdlib.h>
+
 #include "page/figures.h"
 #include "page/sections.h"
 #include "page/text.h"
@@ -79,19 +81,18 @@ static int add_winner(struct html_page *p, struct error *e)
 /* What cannot win for want of a number that can be compared. */
 static int add_unranked(struct html_page *p, struct error *e)
 {
-    const struct conditions_request request = {p->data->objective, p->data->maximise, 0};
-    struct conditions all = {0};
+    struct unranked unranked;
     struct buffer text = BUFFER_INIT;
-    if (conditions_read(p->db, &request, &all, e) < 0)
+    if (unranked_read(p->db, p->data->objective, &unranked, e) < 0)
         return -1;
-    conditions_add_unranked(&all, &text);
+    unranked_add_text(&unranked, &text);
     if (text.length) {
         buffer_add_text(&p->out, "<p class=note>");
         html_add(&p->out, buffer_text(&text), HTML_TEXT_MOST);
         buffer_add_text(&p->out, "</p>\n");
     }
     buffer_free(&text);
-    conditions_free(&all);
+    free(unranked.why);
     return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results/json.h"
 #include "results/measured.h"
 #include "util/memory.h"
 
@@ -86,24 +87,37 @@ static int read_nearest(struct db *db, const struct conditions_request *request,
 }
 
 /* Along the index of values, where those without one come first. */
-static int read_unranked(struct db *db, const struct conditions_request *request, struct conditions *out,
-                         struct error *e)
+int unranked_read(struct db *db, const char *metric, struct unranked *out, struct error *e)
 {
     struct stmt *s = NULL;
+    *out = (struct unranked){0};
     if (db_query(db,
                  "SELECT sum(count(*)) OVER (), m.note FROM job_metric AS m CROSS JOIN job AS j ON j.id = m.job_id"
                  " WHERE m.name = ?1 AND m.value IS NULL AND m.note IS NOT NULL AND j.state = 'ok'"
                  " AND j.sweep_id = (SELECT id FROM current_sweep) GROUP BY m.note ORDER BY count(*) DESC, m.note"
                  " LIMIT 1",
-                 VALUES(sql_text(request->objective)), &s, e) < 0)
+                 VALUES(sql_text(metric)), &s, e) < 0)
         return -1;
     int rc = stmt_next(s, e);
-    if (rc > 0) {
-        out->unranked = stmt_int(s, 0);
-        out->why_unranked = stmt_copy_text(s, 1);
-    }
+    if (rc > 0)
+        *out = (struct unranked){stmt_int(s, 0), stmt_copy_text(s, 1)};
     stmt_free(s);
     return rc < 0 ? -1 : 0;
+}
+
+void unranked_add_text(const struct unranked *u, struct buffer *out)
+{
+    if (u->jobs == 0)
+        return;
+    buffer_add_text(out, "not compared: ");
+    buffer_add_count(out, u->jobs, "ok job");
+    buffer_printf(out, " without a number: %s\n", u->why);
+}
+
+void unranked_add_json(const struct unranked *u, cJSON *root)
+{
+    json_add_count(root, "unranked_jobs", u->jobs);
+    json_add_text(root, "unranked_why", u->why);
 }
 
 int conditions_read(struct db *db, const struct conditions_request *request, struct conditions *out, struct error *e)
@@ -115,7 +129,7 @@ int conditions_read(struct db *db, const struct conditions_request *request, str
     if (rc == 0 && c.count > 0 && isnan(request->winner))
         rc = read_nearest(db, request, &c, e);
     if (rc == 0)
-        rc = read_unranked(db, request, &c, e);
+        rc = unranked_read(db, request->objective, &c.unranked, e);
     if (rc == 0)
         *out = c;
     else
@@ -131,7 +145,7 @@ void conditions_free(struct conditions *c)
     }
     free(c->items);
     free(c->nearest.note);
-    free(c->why_unranked);
+    free(c->unranked.why);
     *c = (struct conditions){0};
 }
 
@@ -172,13 +186,4 @@ void conditions_add_miss(const struct win_condition *c, const struct kept_out *j
     add_excess(job, out);
     if (!isnan(job->value) && !isnan(job->bound))
         buffer_printf(out, " (%.6g, the bound is %.6g)", job->value, job->bound);
-}
-
-void conditions_add_unranked(const struct conditions *c, struct buffer *out)
-{
-    if (c->unranked == 0)
-        return;
-    buffer_add_text(out, "not compared: ");
-    buffer_add_count(out, c->unranked, "ok job");
-    buffer_printf(out, " without a number: %s\n", c->why_unranked);
 }

@@ -5,6 +5,23 @@
 #include "database/db.h"
 #include "util/buffer.h"
 
+struct cJSON;
+
+/* Ok jobs of which it is known why they have no number of a metric, and why that is for most of them; NULL: none. */
+struct unranked {
+    int64_t jobs;
+    char *why; /* the caller's */
+};
+
+/* Of the current sweep. */
+int unranked_read(struct db *db, const char *metric, struct unranked *out, struct error *e);
+
+/* Adds a line if there are any: "not compared: 3 ok jobs without a number: …". */
+void unranked_add_text(const struct unranked *u, struct buffer *out);
+
+/* Adds "unranked_jobs" and "unranked_why". */
+void unranked_add_json(const struct unranked *u, struct cJSON *root);
+
 /* A job that a condition keeps from winning. Numbers that are not known are NAN. */
 struct kept_out {
     int64_t job_id;
@@ -28,9 +45,7 @@ struct conditions {
     bool none_meets;
     size_t missed; /* into items */
     struct kept_out nearest;
-    /* Ok jobs of which it is known why their objective has no number, and why that is for most of them; NULL: none. */
-    int64_t unranked;
-    char *why_unranked;
+    struct unranked unranked; /* by the objective */
 };
 
 /* Of the current sweep. `winner` NAN: no job wins; then no condition binds. */
@@ -41,9 +56,6 @@ struct conditions_request {
 };
 int conditions_read(struct db *db, const struct conditions_request *request, struct conditions *out, struct error *e);
 void conditions_free(struct conditions *c);
-
-/* Adds a line if ok jobs have no number that can be compared: "not compared: 3 ok jobs without a number: …". */
-void conditions_add_unranked(const struct conditions *c, struct buffer *out);
 
 /* "peak_memory <= 70 GiB is missed by 20 % (84 where 70 is allowed)". */
 void conditions_add_miss(const struct win_condition *c, const struct kept_out *job, struct buffer *out);

@@ -207,7 +207,8 @@ wrong_use__one_sentence()
     expect_only_stderr 2 'meshsweep: compare: --fail-slower is for two databases: meshsweep compare BEFORE.db NOW.db'
     sqlite3 before.db "UPDATE metric_definition SET unit = 'ms'"
     run_meshsweep compare before.db now.db
-    expect_only_stderr 2 'meshsweep: time: its unit was "ms" and is now "s", so the databases cannot be compared'
+    expect_only_stderr 2 'meshsweep: time: its unit was "ms" and is now "s", so the databases cannot be compared; '\
+'run the newer sweep file on the earlier one, which makes its numbers anew'
     run_meshsweep compare before.db absent.db
     expect_only_stderr 1
 }

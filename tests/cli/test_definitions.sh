@@ -128,6 +128,9 @@ and its output "
     run_meshsweep status
     expect_only_stdout_contains 0 "not compared: 2 ok jobs without a number: it was read in another way, \
 and its output "
+    run_meshsweep compare --by x
+    expect_only_stdout_contains 0 "not compared: 2 ok jobs without a number: it was read in another way, \
+and its output "
     run_meshsweep report -o report.html
     expect_status 0
     expect_no_stdout
@@ -415,6 +418,24 @@ END
     expect_only_stdout 0 "all.db: 0 new jobs, 1 new attempt"
     expect_values "1:20.0" all.db
     expect_sql 20.0 "SELECT m.value FROM job AS j JOIN summary AS m ON m.attempt_id = j.attempt_id" all.db
+}
+
+compare_databases__read_in_another_way__refused()
+{
+    step_sweep "$regex"
+    run_quietly -c s.toml -d before.db
+    step_sweep "$regex
+warmup = 1"
+    run_quietly -c s.toml -d now.db
+    run_meshsweep compare before.db now.db
+    expect_only_stderr 2 'meshsweep: t: its warm-up was "0" and is now "1", so the databases cannot be compared; '\
+'run the newer sweep file on the earlier one, which makes its numbers anew'
+    run_it -c s.toml -d before.db
+    expect_status 0
+    expect_any_stderr
+    run_meshsweep compare before.db now.db
+    expect_only_status 0
+    expect_no_stderr
 }
 
 # --- at random ---

@@ -318,6 +318,7 @@ every_document__valid_and_of_one_type_each()
     for command in status best; do
         document unranked "$command" --json -d unranked.db
     done
+    document unranked compare --json -d unranked.db --by lr --metric rate
     document self compare --json typed.db typed.db --by x --fail-slower 5%
     document 'done' plan --json -c typed.toml -d typed.db
     document typed replay --json -d typed.db --strategy grid,random --seeds 2
