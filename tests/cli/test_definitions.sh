@@ -110,6 +110,20 @@ in ms instead of s"
     expect_values "1:100.0 2:100.0"
 }
 
+# The number was right and its label was not: the page on the database has the line.
+unit__wrong_from_the_start__corrected_before_the_next_run()
+{
+    step_sweep "$regex
+unit = \"ms\""
+    run_quietly -c s.toml
+    sql "UPDATE definition SET unit = 's' WHERE name = 't'"
+    step_sweep "$regex
+unit = \"s\""
+    run_quietly -c s.toml
+    expect_values "1:100.0 2:100.0"
+    expect_sql s "SELECT unit FROM metric_definition"
+}
+
 reader__changed_and_the_output_is_gone__left_out_with_the_reason()
 {
     step_sweep "$regex"
