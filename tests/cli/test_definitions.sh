@@ -16,11 +16,19 @@ step_sweep() # LINES-OF-METRIC [X]
 name = "steps"
 objective = "min:t"
 [job]
-command = "for i in 900 100 100 100; do echo step \$i ms total \${i}0 ms; done; : {x}"
+command = "sh ../steps.sh {x}"
+cwd = "work"
+job_dir = true
 [job.metrics.t]
 $1
 [parallel_spec]
 x = [${2-1, 2}]
+END
+    mkdir -p work
+    cat >steps.sh <<'END'
+for i in 900 100 100 100; do echo "step $i ms total ${i}0 ms"; done
+echo '{"deep": [{"t": 7}]}' >"$MESHSWEEP_JOB_DIR/o.json"
+printf 'n,t\n1,5\n2,6\n' >"$MESHSWEEP_JOB_DIR/o.csv"
 END
 }
 
@@ -77,7 +85,24 @@ regex = 'step ([0-9]+) ms'\ntake = "last"|100.0|made anew from the samples
 regex = 'step ([0-9]+) ms'\ntake = "mean"\nscale = 8|2400.0|read again from the output
 regex = 'total ([0-9]+) ms'\ntake = "mean"|3000.0|read again from the output
 regex = 'step ([0-9]+) (ms)'\nwritten_unit = true\nunit = "s"\ntake = "mean"|0.3|read again from the output
+regex = 'step ([0-9]+) ms total ([0-9]+)'\nsum = true\ntake = "mean"|3300.0|read again from the output
+json = "deep.0.t"\nfile = "o.json"\ntake = "mean"|7.0|read again from the output
+csv = "t"\nfile = "o.csv"\ntake = "mean"|5.5|read again from the output
 END
+}
+
+# What says nothing of how the number is read or taken.
+other_keys__changed__nothing_is_made_anew()
+{
+    local change
+    step_sweep "$regex"
+    run_quietly -c s.toml
+    for change in 'better = "min"' 'means = "step-time"' 'unit = "ms"'; do
+        step_sweep "$regex
+$change"
+        run_quietly -c s.toml
+        expect_values "1:100.0 2:100.0"
+    done
 }
 
 unit__changed__what_was_measured_is_converted()
