@@ -37,7 +37,7 @@ enum { COLUMN_JOB, COLUMN_VALUE, COLUMN_STDDEV, COLUMN_SAMPLES, COLUMN_ATTEMPTS,
 #define OTHER_AS_ASKED MEASURED_AS_ASKED("o")
 
 #define ATTEMPTS_OF_CONTENDER                                                                                          \
-    " LEFT JOIN attempt AS o ON o.job_id = j.id AND o.state = 'ok' AND " OTHER_AS_ASKED                                \
+    " LEFT JOIN attempt AS o ON o.job_id = j.id AND o.state = 'ok' AND o.kind = 'trial' AND " OTHER_AS_ASKED           \
     " LEFT JOIN summary AS v ON v.attempt_id = o.id AND v.name = ?1 AND v.value IS NOT NULL"
 
 #define CONTENDERS_SQL(order)                                                                                          \

@@ -28,6 +28,8 @@ struct claim_end {
 };
 
 struct claim_source {
+    bool full; /* what it chooses are full trainings (store/attempts.h): of jobs in any state, which is left as it is */
+
     /* How many to claim before there is room to start them, which hides the commit behind running jobs. 0 for a source
      * whose decisions depend on what has ended. */
     size_t ahead;

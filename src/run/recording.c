@@ -53,7 +53,7 @@ static void find_inputs(struct recording *r, const char *const *read)
 
 static void find_objective(struct recording *r, const struct measures *measures)
 {
-    if (r->sweep->objective_count == 0)
+    if (r->sweep->objective_count == 0 || r->is_full)
         return;
     const char *const *read = measures_inputs(measures, r->sweep->objectives[0].metric);
     if (read) {
@@ -105,7 +105,7 @@ static void declare_lost(struct recording *r, char *message)
 static void judge_unread(struct recording *r, const struct outcome *o)
 {
     const enum failure f = r->verdict.failure;
-    const bool speaks = r->sweep->objective_count + r->sweep->job.metric_count > 0;
+    const bool speaks = !r->is_full && r->sweep->objective_count + r->sweep->job.metric_count > 0;
     if (r->samples.read_error && (!f || f == FAILURE_NO_METRIC))
         declare_lost(r, xasprintf("its output cannot be read: %s", strerror(r->samples.read_error)));
     else if (o->disk_full && (f == FAILURE_EXIT || f == FAILURE_NO_METRIC || (!f && speaks)))
@@ -264,7 +264,7 @@ static double own_value(enum own_metric metric, const struct outcome *o, int64_t
  * not come to its end it is no measurement. */
 static void add_own_metrics(struct recording *r, const struct outcome *o, int64_t attempt_number)
 {
-    if (o->ending != ENDING_EXITED || o->exit_code != 0)
+    if (o->ending != ENDING_EXITED || o->exit_code != 0 || r->is_full)
         return;
     for (size_t i = 0; i < r->sweep->objective_count; i++) {
         const char *name = r->sweep->objectives[i].metric;
@@ -300,7 +300,7 @@ static struct attempt_end end_of(const struct recording *r, const struct outcome
 
 void recording_make(const struct recording_context *context, const struct outcome *o, struct recording *out)
 {
-    struct recording r = {.sweep = context->sweep, .duration_ms = o->duration_ms};
+    struct recording r = {.sweep = context->sweep, .duration_ms = o->duration_ms, .is_full = context->claim->full};
     if (context->reading)
         output_reading_finish(context->reading, o->log_path, o->metrics_path, context->job_dir, &r.samples);
     else
@@ -308,10 +308,11 @@ void recording_make(const struct recording_context *context, const struct outcom
     if (o->device_bytes > 0)
         sample_list_add_seen(&r.samples, DEVICE_MEMORY_METRIC, (double)o->device_bytes);
     r.saw_device_memory = o->device_bytes > 0;
-    add_own_metrics(&r, o, context->attempt_number);
+    add_own_metrics(&r, o, context->claim->number);
     find_objective(&r, context->measures);
     const struct attempt_output output = {o->log_path, context->job_dir};
-    r.verdict = classify(context->classifier, o, &output, context->sweep->objective_count > 0, r.has_objective);
+    r.verdict =
+        classify(context->classifier, o, &output, context->sweep->objective_count > 0 && !r.is_full, r.has_objective);
     if (o->ending == ENDING_LOST)
         r.blame = o->preempted ? BLAME_PREEMPTION : BLAME_NODE;
     judge_unread(&r, o);
@@ -343,7 +344,7 @@ static int store_summaries(struct attempt_store *store, int64_t attempt_id, cons
 {
     int64_t *kept = count_kept(&r->samples);
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < r->samples.name_count; i++) {
+    for (size_t i = 0; rc == 0 && i < r->samples.name_count && !r->is_full; i++) {
         struct summary s = summary_of(r, i);
         const struct summary_row row = {.value = s.value,
                                         .mean = s.mean,
@@ -380,7 +381,7 @@ static int store_measures(const struct recording_target *target, const struct cl
 {
     const struct seen_values seen = seen_of(r, claim);
     struct measured measured;
-    if (!target->measures)
+    if (!target->measures || r->is_full)
         return 0;
     if (measures_record(target->measures, target->db, claim->attempt_id, &seen, &measured, e) < 0)
         return -1;
@@ -396,6 +397,7 @@ int recording_store(const struct recording_target *target, const struct claim *c
     struct attempt_store *store = target->store;
     r->end.attempt_id = claim->attempt_id;
     r->end.job_id = claim->job_id;
+    r->end.full = claim->full;
     r->end.directory = r->kept_files ? directory : NULL;
     r->end.blame = r->blame;
     if (r->hold) {

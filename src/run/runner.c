@@ -108,7 +108,7 @@ static void start_claimed(struct runner *r)
         f.start_failed = r->start_failed = f.start.slot >= 0 && f.start.pid <= 0;
         runner_add_running(r, f);
         r->started_count++;
-        run_counts_start(&r->result.counts);
+        run_counts_start(&r->result.counts, f.claim.full);
         if (!f.start_failed)
             note_started(r, f.claim.job_id);
     }
@@ -123,6 +123,11 @@ static int let_held_go(struct runner *r, struct error *e)
     int64_t count;
     if (r->batch.is_under_way || r->ended.count > 0)
         return 0;
+    if (r->source->full) {
+        r->let_go_due = false;
+        r->claims.answer = CLAIM_MORE;
+        return 0;
+    }
     if (db_begin(r->db, e) < 0)
         return -1;
     if (jobs_let_go(r->db, r->options->sweep_id, retry_allowed(&policy, "lost"), &count, e) < 0) {
@@ -219,7 +224,7 @@ static void tell_unreported(struct runner *r)
 static void note_reported(struct runner *r, const struct recording *rec)
 {
     const struct job_config *job = &r->options->space->sweep->job;
-    if (rec->hold || rec->failure)
+    if (rec->hold || rec->failure || rec->is_full)
         return;
     for (size_t m = 0; m < job->metric_count; m++)
         for (size_t i = 0; i < rec->samples.name_count; i++)
@@ -385,7 +390,7 @@ static void watch_all(struct runner *r)
     int64_t now_ms = clock_monotonic_ms();
     for (size_t i = 0; r->source->is_beaten && i < r->running_count; i++) {
         struct running_attempt *f = &r->running[i];
-        if (now_ms - f->watched_ms < WATCH_EVERY_MS)
+        if (f->claim.full || now_ms - f->watched_ms < WATCH_EVERY_MS)
             continue;
         f->watched_ms = now_ms;
         watch(r, f);

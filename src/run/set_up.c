@@ -166,7 +166,7 @@ static int note_went_well(struct runner *r, struct error *e)
         return 0;
     return db_query_bool(r->db,
                          "SELECT 1 FROM attempt AS a JOIN job AS j ON j.id = a.job_id"
-                         " WHERE a.state = 'ok' AND j.sweep_id = ? LIMIT 1",
+                         " WHERE a.state = 'ok' AND a.kind = 'trial' AND j.sweep_id = ? LIMIT 1",
                          VALUES(sql_int(r->options->sweep_id)), &r->like.went_well, e);
 }
 

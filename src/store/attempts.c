@@ -46,8 +46,8 @@ static const char *const statements[STATEMENT_COUNT] = {
     [NEXT_DUE] = "SELECT min(due) FROM job WHERE sweep_id = ?1 AND " WAITS,
     /* Apart, because RETURNING makes and drops a table. */
     [NEXT_NUMBER] = "SELECT coalesce(max(number), 0) + 1 FROM attempt WHERE job_id = ?1",
-    [INSERT_ATTEMPT] = "INSERT INTO attempt (job_id, number, runner_id, state, executor)"
-                       " VALUES (?1, ?2, ?3, 'claimed', ?4)",
+    [INSERT_ATTEMPT] = "INSERT INTO attempt (job_id, number, runner_id, state, executor, kind)"
+                       " VALUES (?1, ?2, ?3, 'claimed', ?4, iif(?5, 'full', 'trial'))",
     [SET_RUNNING] = "UPDATE job SET state = ?2 WHERE id = ?1 AND state = 'pending'",
     [DELETE_ATTEMPT] = "DELETE FROM attempt WHERE id = ? AND state = 'claimed'",
     [SET_PENDING] = "UPDATE job SET state = ?2 WHERE id = ?1 AND state = 'running'",
@@ -61,12 +61,13 @@ static const char *const statements[STATEMENT_COUNT] = {
         " host = coalesce(?17, host), reference = coalesce(?18, reference), stopped_steps = ?19,"
         " blame = ?20, consequence = ?21, unwatched_ms = ?22, left_out = ?23 WHERE id = ?1 AND state = 'running'",
     [RECORD_REFERENCE] = "UPDATE attempt SET reference = ?2 WHERE id = ?1 AND state IN ('claimed', 'running')",
-    [COUNT_TIMEOUTS] = "SELECT count(*) FROM attempt WHERE job_id = ?1 AND failure = 'timeout'",
+    [COUNT_TIMEOUTS] = "SELECT count(*) FROM attempt WHERE job_id = ?1 AND failure = 'timeout' AND kind = 'trial'",
     [IS_RUNNING] = "SELECT count(*) FROM attempt WHERE id = ? AND state = 'running'",
-    [COUNT_FAILURES] = "SELECT count(*) FROM attempt WHERE job_id = ? AND failure = ? AND blame IS NULL",
-    [COUNT_OK] = "SELECT count(*) FROM attempt WHERE job_id = ? AND state = 'ok'",
+    [COUNT_FAILURES] =
+        "SELECT count(*) FROM attempt WHERE job_id = ? AND failure = ? AND blame IS NULL AND kind = 'trial'",
+    [COUNT_OK] = "SELECT count(*) FROM attempt WHERE job_id = ? AND state = 'ok' AND kind = 'trial'",
     [REPRESENTATIVE] = "SELECT a.id FROM attempt AS a LEFT JOIN summary AS s ON s.attempt_id = a.id AND s.name = ?2"
-                       " WHERE a.job_id = ?1 AND a.state = 'ok' ORDER BY s.value, a.id"
+                       " WHERE a.job_id = ?1 AND a.state = 'ok' AND a.kind = 'trial' ORDER BY s.value, a.id"
                        " LIMIT 1 OFFSET ?3",
     [FINISH_JOB] = "UPDATE job SET state = ?2, failure = ?3, attempt_id = ?4, due = ?5, losses = 0, aside = 0"
                    " WHERE id = ?1 AND state = 'running'",
@@ -170,17 +171,18 @@ int attempts_pending(struct attempt_store *s, int64_t *job_ids, size_t room, siz
     return rc;
 }
 
-int attempt_claim(struct attempt_store *s, int64_t job_id, struct claim *out, struct error *e)
+int attempt_claim(struct attempt_store *s, int64_t job_id, bool full, struct claim *out, struct error *e)
 {
     const struct attempt_store_options *o = &s->options;
     int64_t number = count(s, NEXT_NUMBER, VALUES(sql_int(job_id)), e);
     if (number < 0 ||
-        run(s, INSERT_ATTEMPT, VALUES(sql_int(job_id), sql_int(number), sql_int(o->runner_id), sql_text(o->executor)),
+        run(s, INSERT_ATTEMPT,
+            VALUES(sql_int(job_id), sql_int(number), sql_int(o->runner_id), sql_text(o->executor), sql_int(full)),
             e) < 0)
         return -1;
-    const struct claim claim = {job_id, db_last_id(s->db), number};
+    const struct claim claim = {job_id, db_last_id(s->db), number, full};
     FAULT(ATTEMPT_CLAIMED);
-    if (set_job_running(s, job_id, e) < 0)
+    if (!full && set_job_running(s, job_id, e) < 0)
         return -1;
     FAULT(JOB_CLAIMED);
     *out = claim;
@@ -193,7 +195,7 @@ int attempt_release(struct attempt_store *s, const struct claim *claim, struct e
     if (run(s, DELETE_ATTEMPT, VALUES(sql_int(claim->attempt_id)), e) < 0)
         return -1;
     FAULT(CLAIM_RELEASED);
-    return run(s, SET_PENDING, VALUES(sql_int(claim->job_id), sql_text(state)), e);
+    return claim->full ? 0 : run(s, SET_PENDING, VALUES(sql_int(claim->job_id), sql_text(state)), e);
 }
 
 /* `attempt_id` NULL: the job keeps the one that represents it. */
@@ -207,7 +209,7 @@ static int hold_job(struct attempt_store *s, int64_t job_id, struct sql_value at
 int attempt_hold(struct attempt_store *s, const struct claim *claim, const char *why, struct error *e)
 {
     /* In this order: without its attempt a running job is made pending by a trigger. */
-    if (hold_job(s, claim->job_id, sql_null(), why, e) < 0)
+    if (!claim->full && hold_job(s, claim->job_id, sql_null(), why, e) < 0)
         return -1;
     return run(s, DELETE_ATTEMPT, VALUES(sql_int(claim->attempt_id)), e);
 }
@@ -362,6 +364,9 @@ int attempt_record_end(struct attempt_store *s, const struct attempt_end *end, e
     if (record_attempt_end(s, end, e) < 0)
         return -1;
     FAULT(ATTEMPT_ENDED);
+    *job_end = JOB_END_FULL;
+    if (end->full)
+        return 0;
     return end->failure ? after_failure(s, end, job_end, e) : after_success(s, end, job_end, e);
 }
 

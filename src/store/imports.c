@@ -23,14 +23,14 @@ static const char *const finish_statements[] = {
     "UPDATE job SET state = 'pending', failure = NULL WHERE state IN ('ok', 'failed') AND id IN temp.imported_job",
     "UPDATE job SET state = 'running' WHERE state = 'pending' AND id IN temp.imported_job",
     "UPDATE job SET state = 'failed', (failure, attempt_id) = (SELECT failure, id FROM attempt WHERE job_id = job.id"
-    " ORDER BY number DESC LIMIT 1) WHERE state = 'running' AND id IN temp.imported_job"
-    " AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = job.id AND state = 'ok')",
+    " AND kind = 'trial' ORDER BY number DESC LIMIT 1) WHERE state = 'running' AND id IN temp.imported_job"
+    " AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = job.id AND state = 'ok' AND kind = 'trial')",
 };
 static const char finish_ok[] =
     "UPDATE job SET state = 'ok', attempt_id ="
     " (SELECT id FROM (SELECT a.id, row_number() OVER (ORDER BY s.value, a.id) AS place, count(*) OVER () AS count"
     "   FROM attempt AS a LEFT JOIN summary AS s ON s.attempt_id = a.id AND s.name = ?1"
-    "   WHERE a.job_id = job.id AND a.state = 'ok') WHERE place = (count + 1) / 2)"
+    "   WHERE a.job_id = job.id AND a.state = 'ok' AND a.kind = 'trial') WHERE place = (count + 1) / 2)"
     " WHERE state = 'running' AND id IN temp.imported_job";
 
 struct import_store {
