@@ -11,7 +11,8 @@
 static int load_row(struct db *db, int64_t attempt_id, struct measured_attempt *out, struct error *e)
 {
     static const char sql[] =
-        "SELECT c.json, m.json, t.json, p.json, a.duration_ms / 1000.0, (a.user_ms + a.system_ms) / 1000.0, a.max_rss,"
+        "SELECT c.json, m.json, t.json, p.json, iif(a.unwatched_ms, NULL, a.duration_ms / 1000.0), (a.user_ms + "
+        "a.system_ms) / 1000.0, a.max_rss,"
         " (SELECT count(*) FROM attempt AS n WHERE n.job_id = a.job_id AND n.number <= a.number AND n.state <> "
         "'claimed' AND n.kind = 'trial'), a.state = 'ok'"
         " FROM attempt AS a JOIN job AS j ON j.id = a.job_id LEFT JOIN spec AS c ON c.id = j.cluster_id"

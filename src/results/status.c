@@ -262,7 +262,8 @@ static const struct status_part parts[] = {
      * the latter differ among themselves, so that it takes more of them. Slow is what is certain to some two
      * deviations. */
     {"WITH recent AS (SELECT a.job_id, coalesce(a.host, r.host) AS host, a.duration_ms FROM attempt AS a"
-     " JOIN runner AS r ON r.id = a.runner_id WHERE a.state = 'ok' AND a.duration_ms > 0 AND a.kind = 'trial' AND ?1"
+     " JOIN runner AS r ON r.id = a.runner_id WHERE a.state = 'ok' AND a.duration_ms > 0 AND a.unwatched_ms IS NULL "
+     "AND a.kind = 'trial' AND ?1"
      " AND a.executor <> '" IMPORT_EXECUTOR "'"
      " ORDER BY a.id DESC LIMIT 10000),"
      " mean AS MATERIALIZED (SELECT job_id, host, avg(duration_ms) AS ms, coalesce(model_id, 0) AS m, "

@@ -93,9 +93,9 @@ static void redact(struct recording *r, const struct secrets *secrets)
 }
 
 /* What became of it is no fault of the job. */
-static void declare_lost(struct recording *r, char *message)
+static void declare_lost(struct recording *r, enum blame blame, char *message)
 {
-    r->blame = BLAME_HOST;
+    r->blame = blame;
     free(r->verdict.message);
     free(r->verdict.consequence);
     r->verdict = (struct verdict){FAILURE_LOST, message, NULL};
@@ -107,9 +107,23 @@ static void judge_unread(struct recording *r, const struct outcome *o)
     const enum failure f = r->verdict.failure;
     const bool speaks = !r->is_full && r->sweep->objective_count + r->sweep->job.metric_count > 0;
     if (r->samples.read_error && (!f || f == FAILURE_NO_METRIC))
-        declare_lost(r, xasprintf("its output cannot be read: %s", strerror(r->samples.read_error)));
+        declare_lost(r, BLAME_HOST, xasprintf("its output cannot be read: %s", strerror(r->samples.read_error)));
     else if (o->disk_full && (f == FAILURE_EXIT || f == FAILURE_NO_METRIC || (!f && speaks)))
-        declare_lost(r, xstrdup("the disk is full, so its output may be cut off"));
+        declare_lost(r, BLAME_HOST, xstrdup("the disk is full, so its output may be cut off"));
+}
+
+/* Nor is a duration that nobody knows, where it is the objective. */
+static void judge_undated(struct recording *r, const struct outcome *o)
+{
+    const char *objective = r->sweep->objective_count && !r->is_full ? r->sweep->objectives[0].metric : "";
+    if (o->unwatched_ms == 0 || r->verdict.failure != FAILURE_NO_METRIC ||
+        own_metric_by_name(objective) != OWN_DURATION)
+        return;
+    declare_lost(r, BLAME_RUNNER,
+                 xasprintf("it took between %.1f and %.1f s: the runner stood still, and the job may have ended or "
+                           "stood "
+                           "still meanwhile",
+                           (double)(o->duration_ms - o->unwatched_ms) / 1000, (double)o->duration_ms / 1000));
 }
 
 /* A job that ends well has not gone well where its objective is no number in the end. */
@@ -199,7 +213,7 @@ static void explain_missing(struct recording *r, const struct attempt_output *ou
 }
 
 /* What caps have kept out of the summaries. */
-static char *describe_left_out(const struct sample_list *l)
+static char *describe_left_out(const struct sample_list *l, int64_t unwatched_ms)
 {
     const struct {
         const char *what;
@@ -207,7 +221,8 @@ static char *describe_left_out(const struct sample_list *l)
     } parts[] = {{"bytes of output written faster than they could be read", l->unread_bytes},
                  {"lines of JSON over 4 MiB", (int64_t)l->oversized_lines},
                  {"JSON and CSV files over 16 MiB", (int64_t)l->oversized_files},
-                 {"samples of metrics after the first 1,000", (int64_t)l->nameless}};
+                 {"samples of metrics after the first 1,000", (int64_t)l->nameless},
+                 {"milliseconds of its duration, in which its runner stood still", unwatched_ms}};
     struct buffer text = BUFFER_INIT;
     if (l->cut_numbers > 0)
         buffer_printf(&text, "numbers of which a regular expression matches only a part, as in \"%s\": %zu",
@@ -246,7 +261,7 @@ static double own_value(enum own_metric metric, const struct outcome *o, int64_t
 {
     switch (metric) {
     case OWN_DURATION:
-        return (double)o->duration_ms / 1000;
+        return o->unwatched_ms > 0 ? NAN : (double)o->duration_ms / 1000;
     case OWN_CPU_TIME:
         return o->has_usage ? (double)(milliseconds(o->usage.ru_utime) + milliseconds(o->usage.ru_stime)) / 1000 : NAN;
     case OWN_MAX_RSS:
@@ -279,7 +294,7 @@ static struct attempt_end end_of(const struct recording *r, const struct outcome
     return (struct attempt_end){
         .failure = r->failure,
         .message = r->verdict.message,
-        .left_out = describe_left_out(&r->samples),
+        .left_out = describe_left_out(&r->samples, o->unwatched_ms),
         .log_tail = o->log_path ? log_tail(o->log_path, TAIL_BYTES) : NULL,
         .ended_ms = o->ended_wall_ms,
         .duration_ms = o->duration_ms,
@@ -316,6 +331,7 @@ void recording_make(const struct recording_context *context, const struct outcom
     if (o->ending == ENDING_LOST)
         r.blame = o->preempted ? BLAME_PREEMPTION : BLAME_NODE;
     judge_unread(&r, o);
+    judge_undated(&r, o);
     judge_diverged(&r);
     explain_missing(&r, &output, context->measures);
     r.failure = r.verdict.failure ? failure_names[r.verdict.failure] : NULL;
@@ -368,7 +384,7 @@ static int store_summaries(struct attempt_store *store, int64_t attempt_id, cons
 static struct seen_values seen_of(const struct recording *r, const struct claim *claim)
 {
     struct seen_values seen = {.is_ok = !r->failure};
-    seen.values[OWN_DURATION] = (double)r->end.duration_ms / 1000;
+    seen.values[OWN_DURATION] = r->end.unwatched_ms > 0 ? NAN : (double)r->end.duration_ms / 1000;
     seen.values[OWN_CPU_TIME] = r->end.user_ms < 0 ? NAN : (double)(r->end.user_ms + r->end.system_ms) / 1000;
     seen.values[OWN_MAX_RSS] = positive_or_nan((double)r->end.max_rss_bytes);
     seen.values[OWN_ATTEMPTS] = (double)claim->number;

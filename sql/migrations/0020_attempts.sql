@@ -1,3 +1,5 @@
+-- Kinds of attempts, and durations that are what they say.
+
 -- The full training that follows a search is an attempt of a kind of its own: it runs under no limits of a trial, nothing
 -- ranks it, and whatever becomes of it leaves its job as it is. Its samples are kept, and no summary is made of them.
 ALTER TABLE attempt ADD COLUMN kind TEXT NOT NULL DEFAULT 'trial' CHECK (kind = 'trial' OR kind = 'full');
@@ -13,3 +15,13 @@ BEGIN
           AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = OLD.job_id AND state IN ('claimed', 'running')
                           AND kind = 'trial');
 END;
+
+-- What a runner stood still for was subtracted from the duration of its jobs, although they went on. It is part of it, and
+-- where unwatched_ms says so the end is not known: what was made of the duration as it was counts no more.
+UPDATE summary SET value = NULL, note = 'its runner stood still while it ran, so when it ended is not known'
+WHERE name = 'duration' AND EXISTS
+    (SELECT 1 FROM attempt AS a WHERE a.id = attempt_id AND a.unwatched_ms > 0 AND summary.value = a.duration_ms / 1000.0);
+UPDATE attempt SET duration_ms = duration_ms + unwatched_ms WHERE unwatched_ms > 0;
+-- The next run works out anew what is worked out from others (src/measures/record.c).
+UPDATE meta SET value = 'migrated' || substr(value, instr(value || char(10), char(10)))
+WHERE name = 'measures' AND EXISTS (SELECT 1 FROM attempt WHERE unwatched_ms > 0);
