@@ -75,6 +75,7 @@ static void take_end(struct runner *r, struct running_attempt f, struct outcome 
                                               .secrets = &r->secrets,
                                               .measures = r->options->measures,
                                               .claim = &f.claim,
+                                              .why_ended = f.why_ended,
                                               .job_dir = f.job_dir,
                                               .reading = readings_take(r->readings, outcome->attempt)};
     struct recording recording;

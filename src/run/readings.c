@@ -106,6 +106,7 @@ static void make_recording(struct readings *r, struct watched_output *w)
         return;
     context.job_dir = w->job_dir;
     context.claim = &w->attempt.claim;
+    context.why_ended = w->attempt.why_ended;
     context.reading = w->reading;
     recording_make(&context, o, &w->recording);
     w->is_recorded = true;

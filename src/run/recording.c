@@ -328,6 +328,10 @@ void recording_make(const struct recording_context *context, const struct outcom
     const struct attempt_output output = {o->log_path, context->job_dir};
     r.verdict =
         classify(context->classifier, o, &output, context->sweep->objective_count > 0 && !r.is_full, r.has_objective);
+    if (o->ending == ENDING_STOPPED && !r.verdict.failure && context->why_ended) {
+        free(r.verdict.message);
+        r.verdict.message = xstrdup(context->why_ended);
+    }
     if (o->ending == ENDING_LOST)
         r.blame = o->preempted ? BLAME_PREEMPTION : BLAME_NODE;
     judge_unread(&r, o);

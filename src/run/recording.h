@@ -19,6 +19,7 @@ struct recording_context {
     const struct measures *measures; /* NULL: none */
     const char *job_dir;
     const struct claim *claim;
+    const char *why_ended;          /* as in struct running_attempt */
     struct output_reading *reading; /* of what was followed of the output; NULL: nothing was */
 };
 

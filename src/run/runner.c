@@ -278,7 +278,7 @@ static int finish_batch(struct runner *r, struct error *e)
  * writer's. */
 static bool has_else_to_do(const struct runner *r)
 {
-    return r->claims.count > 0 && r->running_count > 0 && !prunes(r) && r->source->ahead > 0 && !r->source->is_beaten &&
+    return r->claims.count > 0 && r->running_count > 0 && !prunes(r) && r->source->ahead > 0 && !r->source->why_end &&
            !r->executor->methods->jobs_survive;
 }
 
@@ -373,14 +373,17 @@ static void watch(struct runner *r, const struct running_attempt *f)
 }
 
 /* Has those ended early of which the claim source says so. */
-static void end_beaten(struct runner *r)
+static void end_some(struct runner *r)
 {
     struct sample_list so_far;
     int64_t attempt;
     while (readings_take_look(r->readings, &attempt, &so_far)) {
-        const struct running_attempt *f = runner_find_running(r, attempt);
-        if (f && r->source->is_beaten && r->source->is_beaten(r->source->context, &f->claim, &so_far))
+        struct running_attempt *f = runner_find_running(r, attempt);
+        const char *why = f && r->source->why_end ? r->source->why_end(r->source->context, &f->claim, &so_far) : NULL;
+        if (why) {
+            f->why_ended = why;
             r->executor->methods->stop(r->executor, attempt);
+        }
         sample_list_free(&so_far);
     }
 }
@@ -388,14 +391,14 @@ static void end_beaten(struct runner *r)
 static void watch_all(struct runner *r)
 {
     int64_t now_ms = clock_monotonic_ms();
-    for (size_t i = 0; r->source->is_beaten && i < r->running_count; i++) {
+    for (size_t i = 0; r->source->why_end && i < r->running_count; i++) {
         struct running_attempt *f = &r->running[i];
         if (f->claim.full || now_ms - f->watched_ms < WATCH_EVERY_MS)
             continue;
         f->watched_ms = now_ms;
         watch(r, f);
     }
-    end_beaten(r);
+    end_some(r);
 }
 
 /* Whether how one job ended may forbid to start another. */
@@ -462,7 +465,7 @@ static bool is_finished(const struct runner *r)
 /* `due_ms`: until a job that failed is tried again; -1: none is. */
 static int64_t patience_ms(const struct runner *r, int64_t due_ms)
 {
-    int64_t ms = r->source->is_beaten ? WATCH_EVERY_MS : -1;
+    int64_t ms = r->source->why_end ? WATCH_EVERY_MS : -1;
     if (r->options->on_counts)
         ms = COUNTS_EVERY_MS;
     if (r->ended.count > 0 || r->unrecorded_starts)

@@ -7,7 +7,7 @@
 #include "run/run_state.h"
 #include "util/memory.h"
 
-const struct running_attempt *runner_find_running(const struct runner *r, int64_t attempt)
+struct running_attempt *runner_find_running(const struct runner *r, int64_t attempt)
 {
     for (size_t i = 0; i < r->running_count; i++)
         if (r->running[i].claim.attempt_id == attempt)
