@@ -74,7 +74,7 @@ static int claim(const struct claims *c, int64_t job_id, struct claim_batch *out
     *f = (struct running_attempt){.claim = made};
     if (starter_load(c->starter, f, e) < 0)
         return -1;
-    if (made.number > 1 && attempts_count_timeouts(c->store, job_id, &f->timeouts, e) < 0)
+    if (made.number > 1 && !made.full && attempts_count_timeouts(c->store, job_id, &f->timeouts, e) < 0)
         return -1;
     return c->source->claimed ? c->source->claimed(c->source->context, &made, e) : 0;
 }

@@ -257,7 +257,7 @@ static double positive_or_nan(double value)
 }
 
 /* NaN: not known. */
-static double own_value(enum own_metric metric, const struct outcome *o, int64_t attempt_number)
+static double own_value(enum own_metric metric, const struct outcome *o, int64_t trials)
 {
     switch (metric) {
     case OWN_DURATION:
@@ -267,7 +267,7 @@ static double own_value(enum own_metric metric, const struct outcome *o, int64_t
     case OWN_MAX_RSS:
         return positive_or_nan((double)o->usage.ru_maxrss * 1024);
     case OWN_ATTEMPTS:
-        return (double)attempt_number;
+        return (double)trials;
     case OWN_DEVICE_MEMORY:
         return positive_or_nan((double)o->device_bytes);
     default:
@@ -277,13 +277,13 @@ static double own_value(enum own_metric metric, const struct outcome *o, int64_t
 
 /* What was seen from outside, where it is an objective and the job says nothing of that name itself. Of a job that did
  * not come to its end it is no measurement. */
-static void add_own_metrics(struct recording *r, const struct outcome *o, int64_t attempt_number)
+static void add_own_metrics(struct recording *r, const struct outcome *o, int64_t trials)
 {
     if (o->ending != ENDING_EXITED || o->exit_code != 0 || r->is_full)
         return;
     for (size_t i = 0; i < r->sweep->objective_count; i++) {
         const char *name = r->sweep->objectives[i].metric;
-        double value = own_value(own_metric_by_name(name), o, attempt_number);
+        double value = own_value(own_metric_by_name(name), o, trials);
         if (!isnan(value) && !was_reported(&r->samples, name))
             sample_list_add_seen(&r->samples, name, value);
     }
@@ -323,7 +323,7 @@ void recording_make(const struct recording_context *context, const struct outcom
     if (o->device_bytes > 0)
         sample_list_add_seen(&r.samples, DEVICE_MEMORY_METRIC, (double)o->device_bytes);
     r.saw_device_memory = o->device_bytes > 0;
-    add_own_metrics(&r, o, context->claim->number);
+    add_own_metrics(&r, o, context->claim->trials);
     find_objective(&r, context->measures);
     const struct attempt_output output = {o->log_path, context->job_dir};
     r.verdict =
@@ -391,7 +391,7 @@ static struct seen_values seen_of(const struct recording *r, const struct claim 
     seen.values[OWN_DURATION] = r->end.unwatched_ms > 0 ? NAN : (double)r->end.duration_ms / 1000;
     seen.values[OWN_CPU_TIME] = r->end.user_ms < 0 ? NAN : (double)(r->end.user_ms + r->end.system_ms) / 1000;
     seen.values[OWN_MAX_RSS] = positive_or_nan((double)r->end.max_rss_bytes);
-    seen.values[OWN_ATTEMPTS] = (double)claim->number;
+    seen.values[OWN_ATTEMPTS] = (double)claim->trials;
     seen.values[OWN_DEVICE_MEMORY] = NAN;
     return seen;
 }

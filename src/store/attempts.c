@@ -45,7 +45,8 @@ static const char *const statements[STATEMENT_COUNT] = {
     [IS_JOB_DUE] = "SELECT count(*) FROM job WHERE id = ?1 AND held IS NULL AND " IS_DUE,
     [NEXT_DUE] = "SELECT min(due) FROM job WHERE sweep_id = ?1 AND " WAITS,
     /* Apart, because RETURNING makes and drops a table. */
-    [NEXT_NUMBER] = "SELECT coalesce(max(number), 0) + 1 FROM attempt WHERE job_id = ?1",
+    [NEXT_NUMBER] =
+        "SELECT coalesce(max(number), 0) + 1, count(*) FILTER (WHERE kind = 'full') FROM attempt WHERE job_id = ?1",
     [INSERT_ATTEMPT] = "INSERT INTO attempt (job_id, number, runner_id, state, executor, kind)"
                        " VALUES (?1, ?2, ?3, 'claimed', ?4, iif(?5, 'full', 'trial'))",
     [SET_RUNNING] = "UPDATE job SET state = ?2 WHERE id = ?1 AND state = 'pending'",
@@ -171,16 +172,28 @@ int attempts_pending(struct attempt_store *s, int64_t *job_ids, size_t room, siz
     return rc;
 }
 
+static int next_number(struct attempt_store *s, int64_t job_id, int64_t *number, int64_t *full_trainings,
+                       struct error *e)
+{
+    struct stmt *q = s->statements[NEXT_NUMBER];
+    stmt_bind(q, VALUES(sql_int(job_id)));
+    const int rc = stmt_next(q, e);
+    *number = rc > 0 ? stmt_int(q, 0) : 0;
+    *full_trainings = rc > 0 ? stmt_int(q, 1) : 0;
+    stmt_reset(q);
+    return rc < 0 ? -1 : 0;
+}
+
 int attempt_claim(struct attempt_store *s, int64_t job_id, bool full, struct claim *out, struct error *e)
 {
     const struct attempt_store_options *o = &s->options;
-    int64_t number = count(s, NEXT_NUMBER, VALUES(sql_int(job_id)), e);
-    if (number < 0 ||
+    int64_t number, full_trainings;
+    if (next_number(s, job_id, &number, &full_trainings, e) < 0 ||
         run(s, INSERT_ATTEMPT,
             VALUES(sql_int(job_id), sql_int(number), sql_int(o->runner_id), sql_text(o->executor), sql_int(full)),
             e) < 0)
         return -1;
-    const struct claim claim = {job_id, db_last_id(s->db), number, full};
+    const struct claim claim = {job_id, db_last_id(s->db), number, number - full_trainings, full};
     FAULT(ATTEMPT_CLAIMED);
     if (!full && set_job_running(s, job_id, e) < 0)
         return -1;

@@ -23,6 +23,7 @@ void attempt_store_free(struct attempt_store *s);
 
 struct claim {
     int64_t job_id, attempt_id, number;
+    int64_t trials; /* of the job so far, this one included: attempts that are no full training */
     bool full; /* the full training after a search (attempt.kind): whatever becomes of it, its job stays as it is */
 };
 

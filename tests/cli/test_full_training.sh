@@ -153,6 +153,19 @@ full_training__deleted_by_hand__its_job_is_done_as_before()
     expect_only_stderr_contains 0 "full training of job 4 (attempt 2): ok after "
 }
 
+# The one after it has the third number, and is the second of its job.
+full_training__before_another_attempt__is_none_of_its_job()
+{
+    training_sweep 'echo trained'
+    run_meshsweep run --progress none --run-full-experiment
+    expect_only_stderr_contains 0 "ok after "
+    sed -i 's/max:score/min:attempts/; s/^command.*/&\nrepeat = 2/' sweep.toml
+    run_meshsweep run --progress none
+    expect_only_stderr 0
+    expect_sql "3|2.0|2" "SELECT a.number, s.value, r.attempts FROM attempt AS a JOIN results AS r ON r.job = a.job_id
+        JOIN summary AS s ON s.attempt_id = a.id AND s.name = 'attempts' WHERE a.job_id = 4"
+}
+
 full_training__nobody_wins__nothing_is_launched()
 {
     training_sweep 'echo trained'
