@@ -7,7 +7,6 @@ They would be on other machines: what they take makes jobs fewer here, which is 
 the runner with its jobs, of the server and of the readers. Printed per pair and then as means with 95 % intervals."""
 import asyncio
 import json
-import math
 import os
 import shutil
 import signal
@@ -20,6 +19,8 @@ import time
 import urllib.parse
 
 SCRIPT = os.path.realpath(__file__)
+sys.path.append(os.path.join(os.path.dirname(SCRIPT), "..", "tests", "cli"))
+from report_statistics import mean_half_width  # noqa: E402
 SETTLE_S = 12  # the first page, and the one after it that has the first results, are made at once
 SWEEP = """[sweep]
 name = "pages"
@@ -114,10 +115,8 @@ def measure(meshsweep, seconds, pages):
 
 
 def mean_with_interval(values):
-    freedom = len(values) - 1
-    half = {4: 2.776, 9: 2.262}.get(freedom, 1.96 + 2.4 / max(freedom, 1)) * statistics.stdev(values) / math.sqrt(len(values))
-    mean = statistics.mean(values)
-    return "%.2f (95 %% interval %.2f to %.2f)" % (mean, mean - half, mean + half)
+    mean, half = statistics.mean(values), mean_half_width(values)
+    return "%.2f" % mean + (" (95 %% interval %.2f to %.2f)" % (mean - half, mean + half) if half is not None else "")
 
 
 def main(meshsweep, pairs=10, seconds=5, pages=100):

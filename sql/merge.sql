@@ -69,20 +69,42 @@ CREATE UNIQUE INDEX temp.arrival_there ON arrival (there);
 INSERT INTO main.attempt (id, job_id, number, runner_id, state, failure, message, command, environment, executor, reference,
                           slot, pid, start_ticks, started, ended, duration_ms, exit_code, signal, limit_ms, user_ms,
                           system_ms, max_rss, leftovers, directory, log_bytes, log_tail, host, devices, stopped_steps,
-                          origin, scripts, consequence, blame, unwatched_ms, left_out, kind)
+                          origin, scripts, consequence, blame, unwatched_ms, left_out, superseded, kind)
 SELECT n.here, n.job_id, n.number,
        (SELECT here FROM temp.same_runner WHERE there = a.runner_id),
        a.state, a.failure, a.message, a.command, a.environment, a.executor, a.reference, a.slot, a.pid, a.start_ticks,
        a.started, a.ended, a.duration_ms, a.exit_code, a.signal, a.limit_ms, a.user_ms, a.system_ms, a.max_rss,
        a.leftovers, iif(a.directory GLOB '/*', a.directory, m.directory || '/' || a.directory), a.log_bytes, a.log_tail,
        a.host, a.devices, a.stopped_steps, n.origin, a.scripts, a.consequence, a.blame,
-       a.unwatched_ms, a.left_out, a.kind
+       a.unwatched_ms, a.left_out, a.superseded, a.kind
 FROM temp.merging AS m, temp.arrival AS n JOIN source.attempt AS a ON a.id = n.there ORDER BY n.here;
 
 INSERT INTO main.metric SELECT n.here, m.name, m.sequence, m.step, m.value
 FROM temp.arrival AS n JOIN source.metric AS m ON m.attempt_id = n.there;
-INSERT INTO main.summary SELECT n.here, s.name, s.value, s.count, s.mean, s.median, s.minimum, s.maximum, s.stddev, s.p90,
-                                s.not_finite, s.reported, s.kept, s.note
+
+-- Definitions by what they say; those of the newest sweep are in force.
+INSERT INTO main.definition (hash, name, reading, imported, expression, scale, unit, better, warmup, first_step, last_step,
+                             take)
+SELECT hash, name, reading, imported, expression, scale, unit, better, warmup, first_step, last_step, take
+FROM source.definition AS s
+WHERE NOT EXISTS (SELECT 1 FROM main.definition AS h
+                  WHERE (h.hash, h.name, h.expression, h.unit, h.better, h.warmup, h.take) IS
+                        (s.hash, s.name, s.expression, s.unit, s.better, s.warmup, s.take));
+CREATE TEMP TABLE same_definition AS
+SELECT s.id AS there, min(h.id) AS here FROM source.definition AS s JOIN main.definition AS h
+ON (h.hash, h.name, h.expression, h.unit, h.better, h.warmup, h.take) IS
+   (s.hash, s.name, s.expression, s.unit, s.better, s.warmup, s.take) GROUP BY s.id;
+
+INSERT OR REPLACE INTO main.metric_definition
+SELECT d.name, d.unit, d.better, d.warmup, d.take, d.counter, d.rank, d.expression,
+       (SELECT here FROM temp.same_definition WHERE there = d.definition_id)
+FROM source.metric_definition AS d
+WHERE (SELECT max(last_seen) FROM source.sweep) >= (SELECT max(last_seen) FROM main.sweep)
+      OR NOT EXISTS (SELECT 1 FROM main.metric_definition AS h WHERE h.name = d.name);
+
+INSERT INTO main.summary
+SELECT n.here, s.name, s.value, s.count, s.mean, s.median, s.minimum, s.maximum, s.stddev, s.p90, s.not_finite, s.reported,
+       s.kept, s.note, (SELECT here FROM temp.same_definition WHERE there = s.definition_id)
 FROM temp.arrival AS n JOIN source.summary AS s ON s.attempt_id = n.there;
 INSERT INTO main.observation SELECT n.here, o.quantity, o.framework, o.device, o.cluster, o.kind, o.measured, o.predicted,
                                     o.peak, o.terms
@@ -91,8 +113,6 @@ FROM temp.arrival AS n JOIN source.observation AS o ON o.attempt_id = n.there;
 DELETE FROM main.calibration AS c WHERE EXISTS
     (SELECT 1 FROM temp.arrival AS n JOIN source.observation AS o ON o.attempt_id = n.there
      WHERE o.framework = c.framework AND o.device = c.device AND o.cluster = c.cluster AND o.quantity = c.quantity);
-INSERT OR IGNORE INTO main.metric_definition SELECT name, unit, better, warmup, take, counter, rank, expression
-FROM source.metric_definition;
 -- What is worked out from summaries is worked out anew by the next run (src/measures/record.c).
 INSERT INTO main.breach SELECT n.here, b.position, b.value, b.bound, b.excess, b.note
 FROM temp.arrival AS n JOIN source.breach AS b ON b.attempt_id = n.there;
@@ -117,6 +137,8 @@ UPDATE main.job SET state = 'running' WHERE id IN (SELECT job_id FROM temp.verdi
 UPDATE main.job SET state = v.state, failure = v.failure, attempt_id = v.attempt_id
 FROM temp.verdict AS v WHERE v.job_id = main.job.id;
 
+CREATE TEMP TABLE merged_job AS SELECT DISTINCT job_id AS id FROM temp.arrival;
 DROP TABLE temp.same_runner;
+DROP TABLE temp.same_definition;
 DROP TABLE temp.arrival;
 DROP TABLE temp.verdict;

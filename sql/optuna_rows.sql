@@ -40,7 +40,7 @@ FROM (SELECT t.study, t.job, iif(t.witness_id IS NULL, a.id, NULL) AS attempt,
                   WHEN a.id NOT IN (SELECT attempt FROM temp.to_its_end) THEN 'PRUNED'
                   WHEN EXISTS (SELECT 1 FROM temp.objective AS o
                                WHERE o.study = t.study
-                                     AND (SELECT value FROM main.summary WHERE attempt_id = a.id AND name = o.metric) IS NULL)
+                                     AND (SELECT value FROM main.job_metric WHERE job_id = t.job AND name = o.metric) IS NULL)
                   THEN 'FAIL' ELSE 'COMPLETE' END AS state,
              iif(t.witness_id IS NULL, coalesce(a.started, r.started), coalesce(a.ended, r.started)) AS started,
              coalesce(a.ended, a.started, r.started) AS ended
@@ -127,7 +127,7 @@ FROM temp.optuna_trial AS t JOIN main.job AS j ON j.id = t.job WHERE j.witness_i
 UNION ALL SELECT NULL, t.id, 'metric.' || s.name,
                  coalesce(iif(CAST(json_quote(s.value) AS REAL) = s.value, json_quote(s.value), printf('%!.17g', s.value)),
                           'null')
-FROM temp.optuna_trial AS t JOIN main.summary AS s ON s.attempt_id = t.attempt;
+FROM temp.optuna_trial AS t JOIN main.job_metric AS s ON s.job_id = t.job;
 
 -- What a condition of [sweep] subject_to is missed by, as samplers with constraints read it: positive is not met.
 CREATE TEMP VIEW trial_system_attributes AS
@@ -149,7 +149,7 @@ JOIN temp.choice AS c ON c.study = v.study AND c.kind = v.kind AND c.key = v.key
 CREATE TEMP VIEW trial_values AS
 SELECT NULL, t.id, o.number, s.value, 'FINITE'
 FROM temp.optuna_trial AS t JOIN temp.objective AS o ON o.study = t.study
-JOIN main.summary AS s ON s.attempt_id = t.attempt AND s.name = o.metric
+JOIN main.job_metric AS s ON s.job_id = t.job AND s.name = o.metric
 WHERE t.state = 'COMPLETE';
 
 -- Of a step that was reported more than once the last value. Which of NaN and the infinities it was is not recorded.
@@ -158,5 +158,6 @@ SELECT NULL, trial, step, value, iif(value IS NULL, 'NAN', 'FINITE')
 FROM (SELECT t.id AS trial, coalesce(m.step, m.sequence) AS step, m.value,
              row_number() OVER (PARTITION BY t.id, coalesce(m.step, m.sequence) ORDER BY m.sequence DESC) AS back
       FROM temp.optuna_trial AS t JOIN temp.objective AS o ON o.study = t.study AND o.number = 0
-      JOIN main.metric AS m ON m.attempt_id = t.attempt AND m.name = o.metric)
+      JOIN main.metric AS m ON m.attempt_id = t.attempt AND m.name = o.metric
+      JOIN main.job_metric AS v ON v.job_id = t.job AND v.name = o.metric AND v.value IS NOT NULL)
 WHERE back = 1;

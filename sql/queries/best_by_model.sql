@@ -6,7 +6,7 @@ WITH scored AS (
            count(*) OVER (PARTITION BY j.model_id) AS ok_jobs
     FROM current_sweep AS s
     JOIN job AS j ON j.sweep_id = s.id AND j.state = 'ok'
-    JOIN summary AS v ON v.attempt_id = j.attempt_id AND v.name = s.objective
+    JOIN job_metric AS v ON v.job_id = j.id AND v.name = s.objective
     WHERE v.value IS NOT NULL
 )
 SELECT coalesce(m.name, m.json) AS model, (SELECT objective FROM current_sweep) AS objective, x.value, x.job,

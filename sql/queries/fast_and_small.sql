@@ -5,7 +5,7 @@ WITH scored AS (
     FROM current_sweep AS s
     JOIN job AS j ON j.sweep_id = s.id AND j.state = 'ok'
     JOIN attempt AS a ON a.id = j.attempt_id AND a.max_rss IS NOT NULL
-    JOIN summary AS v ON v.attempt_id = a.id AND v.name = s.objective AND v.value IS NOT NULL
+    JOIN job_metric AS v ON v.job_id = j.id AND v.name = s.objective AND v.value IS NOT NULL
 ), walked AS (
     SELECT *, min(cost) OVER (PARTITION BY model_id ORDER BY max_rss, cost
                               ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS best_with_less

@@ -6,7 +6,7 @@ WITH member AS (
     JOIN job AS j ON j.sweep_id = s.id
     JOIN spec AS k ON k.id IN (j.cluster_id, j.model_id, j.training_id, j.parallel_id)
     JOIN json_each(k.json) AS e
-    LEFT JOIN summary AS v ON v.attempt_id = j.attempt_id AND v.name = s.objective AND j.state = 'ok'
+    LEFT JOIN job_metric AS v ON v.job_id = j.id AND v.name = s.objective AND j.state = 'ok'
                               AND v.value IS NOT NULL
 )
 SELECT name, setting, count(*) AS jobs, sum(state = 'ok') AS ok, sum(failure IS 'oom') AS out_of_memory,

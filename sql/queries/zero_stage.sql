@@ -7,7 +7,7 @@ WITH cell AS (
     FROM current_sweep AS s
     JOIN job AS j ON j.sweep_id = s.id
     JOIN spec AS p ON p.id = j.parallel_id
-    LEFT JOIN summary AS v ON v.attempt_id = j.attempt_id AND v.name = s.objective
+    LEFT JOIN job_metric AS v ON v.job_id = j.id AND v.name = s.objective
     WHERE json_type(p.json, '$.zero_stage') IS NOT NULL
 )
 SELECT coalesce(m.name, m.json) AS model, plan, max(iif(stage = 0, came_to, NULL)) AS stage_0,

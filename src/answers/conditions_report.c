@@ -38,6 +38,9 @@ void conditions_add_text(const struct conditions *c, struct buffer *out)
         }
         buffer_add_char(out, '\n');
     }
+    if (c->unranked > 0)
+        buffer_add_char(out, '\n');
+    conditions_add_unranked(c, out);
 }
 
 void conditions_add_binding(const struct conditions *c, struct buffer *out)
@@ -50,6 +53,7 @@ void conditions_add_binding(const struct conditions *c, struct buffer *out)
         buffer_printf(out, ", which excludes %lld better job%s (see meshsweep best)\n", (long long)c->items[i].better,
                       c->items[i].better == 1 ? "" : "s");
     }
+    conditions_add_unranked(c, out);
 }
 
 void conditions_add_nearest(const struct conditions *c, struct buffer *out)
@@ -66,6 +70,12 @@ static void add_job(cJSON *item, const struct kept_out *job)
     json_add_real(item, "objective_value", job ? job->objective : NAN);
     json_add_real(item, "value", job ? job->value : NAN);
     json_add_real(item, "bound", job ? job->bound : NAN);
+}
+
+void conditions_add_json(const struct conditions *c, cJSON *root)
+{
+    json_add_count(root, "unranked_jobs", c->unranked);
+    json_add_text(root, "unranked_why", c->why_unranked);
 }
 
 cJSON *conditions_json(const struct conditions *c)

@@ -6,14 +6,17 @@
 
 #include "results/conditions.h"
 
-/* Adds a paragraph with each condition, and whether it binds; nothing if there are no conditions. */
+/* Adds a paragraph with each condition, and whether it binds, then that line; nothing if there is nothing to say. */
 void conditions_add_text(const struct conditions *c, struct buffer *out);
 
-/* Adds a line if one binds: "bound by peak_memory <= 70 GiB, which keeps out 2 better jobs". */
+/* Adds a line for each that binds: "bound by peak_memory <= 70 GiB, which keeps out 2 better jobs"; then that line. */
 void conditions_add_binding(const struct conditions *c, struct buffer *out);
 
 /* Adds, if no job meets all: "no job meets all of [sweep] subject_to; the nearest is job 4: …". */
 void conditions_add_nearest(const struct conditions *c, struct buffer *out);
+
+/* Adds "unranked_jobs" and "unranked_why". */
+void conditions_add_json(const struct conditions *c, cJSON *root);
 
 /* [{"condition": …, "binds": …, "broken": …, "better_jobs": …, "job": …, "value": …, "bound": …}, …]. */
 cJSON *conditions_json(const struct conditions *c);

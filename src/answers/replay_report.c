@@ -166,11 +166,13 @@ static void add_number(struct buffer *out, double value)
 static void add_row(const struct replay_report *r, const struct strategy_results *s, size_t group, struct buffer *out)
 {
     struct replay_statistics trials = summary(r, s, TRIALS, group), failed = summary(r, s, FAILED, group);
-    if (group == SIZE_MAX)
-        buffer_printf(out, "| %s | %.2f (%.2f to %.2f) | %.0f | %.0f | %.2f | %.0f %% |", s->name, trials.mean,
-                      trials.low, trials.high, trials.median, trials.p90, failed.mean,
+    if (group == SIZE_MAX) {
+        buffer_printf(out, "| %s | %.2f", s->name, trials.mean);
+        if (!isnan(trials.low))
+            buffer_printf(out, " (%.2f to %.2f)", trials.low, trials.high);
+        buffer_printf(out, " | %.0f | %.0f | %.2f | %.0f %% |", trials.median, trials.p90, failed.mean,
                       100 * (double)s->arrived / (double)s->searches);
-    else
+    } else
         buffer_printf(out, "| %s, %s | %.2f | %.0f | %.0f | %.2f | |", s->name, r->source->group_names[group],
                       trials.mean, trials.median, trials.p90, failed.mean);
     for (int m = 0; m < REPLAY_MARKS; m++) {
@@ -219,11 +221,15 @@ static void add_joint(const struct replay_report *r, const struct strategy_resul
         struct replay_statistics loss = joint_loss(r, &s->joint[i]);
         buffer_printf(out, "\n%s finds ", s->name);
         add_loss(out, loss.mean);
-        buffer_printf(out, " than %s among all keys at once with as many trials (95 %%: ", s->joint[i].strategy);
-        add_loss(out, loss.low);
-        buffer_add_text(out, " to ");
-        add_loss(out, loss.high);
-        buffer_add_text(out, "; half of the searches: ");
+        buffer_printf(out, " than %s among all keys at once with as many trials (", s->joint[i].strategy);
+        if (!isnan(loss.low)) {
+            buffer_add_text(out, "95 %: ");
+            add_loss(out, loss.low);
+            buffer_add_text(out, " to ");
+            add_loss(out, loss.high);
+            buffer_add_text(out, "; ");
+        }
+        buffer_add_text(out, "half of the searches: ");
         add_loss(out, loss.median);
         buffer_add_text(out, ", or less)\n");
     }
@@ -275,8 +281,8 @@ static void add_statistics(cJSON *to, const char *name, struct replay_statistics
     cJSON *o = cJSON_AddObjectToObject(to, name);
     cJSON_AddNumberToObject(o, "mean", s.mean);
     if (interval) {
-        cJSON_AddNumberToObject(o, "low", s.low);
-        cJSON_AddNumberToObject(o, "high", s.high);
+        json_add_real(o, "low", s.low);
+        json_add_real(o, "high", s.high);
     }
     cJSON_AddNumberToObject(o, "median", s.median);
     cJSON_AddNumberToObject(o, "p90", s.p90);

@@ -309,6 +309,7 @@ static int print_json(const struct best *b, const char *db, struct error *e)
         cJSON_AddItemToArray(close, runner_up_json(b, &b->jobs[i]));
     json_add_pareto(root, b);
     cJSON_AddItemToObject(root, "subject_to", conditions_json(&b->conditions));
+    conditions_add_json(&b->conditions, root);
     int rc = output_json_take(root, e);
     free(redacted);
     free(line);
@@ -467,7 +468,8 @@ static int say_nothing_ok(struct db *db, const struct best *b, struct error *e)
     else if (s.ok)
         output_message("there is no best job: %lld are ok, but none%s has a value of %s%s%s", (long long)s.ok,
                        b->conditions.count ? " that meets [sweep] subject_to" : "", b->objective,
-                       b->no_number ? ": " : "", b->no_number ? b->no_number : "");
+                       b->conditions.why_unranked ? ": " : "",
+                       b->conditions.why_unranked ? b->conditions.why_unranked : "");
     else
         output_message("no job has succeeded: %lld failed%s, %lld running, %lld pending; see meshsweep status",
                        (long long)s.failed, buffer_text(&classes), (long long)s.running, (long long)s.pending);

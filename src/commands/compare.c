@@ -45,7 +45,7 @@ static const struct option options[] = {
      .kind = OPTION_INT,
      .offset = AT(seed),
      .value = "N",
-     .help = "seed of the bootstrap",
+     .help = "seed of the halves that choose for each other where keys are free",
      .fallback = "1",
      .least = 0,
      .most = INFINITY},
@@ -62,6 +62,9 @@ static const struct option options[] = {
 
 static const char *const verdict_names[] =
     {[RATIO_TOO_FEW] = "too few pairs", [RATIO_SAME] = "same", [RATIO_LOWER] = "lower", [RATIO_HIGHER] = "higher"};
+
+static const char *const interval_names[] =
+    {[RATIO_INTERVAL_NONE] = NULL, [RATIO_INTERVAL_RANKS] = "ranks", [RATIO_INTERVAL_STUDENT] = "student"};
 
 /* --- as text --- */
 
@@ -91,8 +94,11 @@ static void add_spread(const struct ratio_summary *s, struct buffer *out)
     if (s->count == 0)
         return;
     buffer_printf(out, "  ratio: median %.4g", s->median);
-    if (s->count > 1)
-        buffer_printf(out, ", 95 %% interval %.4g to %.4g", s->low, s->high);
+    if (s->interval == RATIO_INTERVAL_NONE)
+        buffer_printf(out, ", no interval, which takes %d pairs", RATIOS_INTERVAL_LEAST);
+    else
+        buffer_printf(out, ", 95 %% interval %.4g to %.4g%s", s->low, s->high,
+                      s->interval == RATIO_INTERVAL_STUDENT ? " (Student's t over logarithms)" : "");
     buffer_printf(out, "; smallest %.4g, quartiles %.4g and %.4g, largest %.4g\n", s->minimum, s->quarter,
                   s->three_quarters, s->maximum);
 }
@@ -124,6 +130,9 @@ static void add_pair(const struct comparison *c, const struct comparison_pair *p
     if (p->without_ratio)
         buffer_printf(out, "  no ratio, because a value is missing, infinite, zero or negative: %lld\n",
                       (long long)p->without_ratio);
+    if (p->without_choice)
+        buffer_printf(out, "  no choice, because the other half of the pairs has none of the free settings: %lld\n",
+                      (long long)p->without_choice);
 }
 
 /* What the pairs have in common; steps of different global batches do different work. */
@@ -162,7 +171,15 @@ static void add_free(const struct comparison *c, struct buffer *out)
     buffer_add_text(out, c->free_was_found ? " (tied to it by rules and derived keys)" : "");
 }
 
-static int print_text(const struct comparison *c, struct error *e)
+static bool is_chosen(const struct comparison *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (c->pairs[i].chosen_a || c->pairs[i].chosen_b)
+            return true;
+    return false;
+}
+
+static int print_text(const struct comparison *c, size_t together, struct error *e)
 {
     struct buffer out = BUFFER_INIT;
     buffer_printf(&out, "%s%s by ", c->metric,
@@ -174,6 +191,12 @@ static int print_text(const struct comparison *c, struct error *e)
     buffer_printf(&out, ": pairs equal in %s\n", common_ground(c));
     for (size_t i = 0; i < c->count; i++)
         add_pair(c, &c->pairs[i], &out);
+    if (is_chosen(c))
+        buffer_add_text(&out, "\nThe best of several was chosen by the other half of the pairs, not by what is "
+                              "compared.\n");
+    if (together > 1)
+        buffer_printf(&out, "\nThe %zu intervals hold together: with 95 %% probability no verdict is by chance.\n",
+                      together);
     return output_people_take(&out, e);
 }
 
@@ -189,6 +212,9 @@ static cJSON *pair_json(const struct comparison_pair *p)
     json_add_real(o, "median", s->median);
     json_add_real(o, "low", s->low);
     json_add_real(o, "high", s->high);
+    json_add_real(o, "confidence", s->confidence);
+    json_add_text(o, "interval", interval_names[s->interval]);
+    json_add_text(o, "no_interval", s->interval == RATIO_INTERVAL_NONE ? "fewer than 3 pairs" : NULL);
     json_add_real(o, "minimum", s->minimum);
     json_add_real(o, "quarter", s->quarter);
     json_add_real(o, "three_quarters", s->three_quarters);
@@ -200,13 +226,14 @@ static cJSON *pair_json(const struct comparison_pair *p)
     cJSON_AddNumberToObject(o, "neither", (double)p->neither);
     cJSON_AddNumberToObject(o, "open", (double)p->open);
     cJSON_AddNumberToObject(o, "without_ratio", (double)p->without_ratio);
+    cJSON_AddNumberToObject(o, "without_choice", (double)p->without_choice);
     for (size_t i = 0; i < s->count; i++)
         cJSON_AddItemToArray(ratios, cJSON_CreateNumber(p->ratios[i]));
     cJSON_AddItemToObject(o, "ratios", ratios);
     return o;
 }
 
-static int print_json(const struct comparison *c, struct error *e)
+static int print_json(const struct comparison *c, size_t together, struct error *e)
 {
     cJSON *root = json_document();
     cJSON_AddStringToObject(root, "metric", c->metric);
@@ -218,6 +245,7 @@ static int print_json(const struct comparison *c, struct error *e)
     for (size_t i = 0; i < c->free.count; i++)
         cJSON_AddItemToArray(free, cJSON_CreateString(c->free.items[i]));
     cJSON_AddBoolToObject(root, "free_was_found", c->free_was_found);
+    cJSON_AddNumberToObject(root, "together", (double)together);
     cJSON *pairs = cJSON_AddArrayToObject(root, "comparisons");
     for (size_t i = 0; i < c->count; i++)
         cJSON_AddItemToArray(pairs, pair_json(&c->pairs[i]));
@@ -247,16 +275,19 @@ static bool has_pairs(const struct comparison *c)
 {
     for (size_t i = 0; i < c->count; i++) {
         const struct comparison_pair *p = &c->pairs[i];
-        if (p->summary.count + (size_t)(p->only_a + p->only_b + p->neither + p->open + p->without_ratio) > 0)
+        if (p->summary.count +
+                (size_t)(p->only_a + p->only_b + p->neither + p->open + p->without_ratio + p->without_choice) >
+            0)
             return true;
     }
     return false;
 }
 
-static int print(const struct comparison *c, const struct compare_options *o, struct error *e)
+static int print(struct comparison *c, const struct compare_options *o, struct error *e)
 {
+    const size_t together = comparisons_judge(c, 1);
     if (o->json)
-        return print_json(c, e);
+        return print_json(c, together, e);
     if (c->values < 2)
         return error_set(e, ERROR_NOTHING, "--by %s: all jobs have the same value, so there is nothing to compare",
                          o->by);
@@ -265,7 +296,7 @@ static int print(const struct comparison *c, const struct compare_options *o, st
                          "--by %s: no two jobs differ only in it; the effects of keys that change together cannot be "
                          "separated",
                          o->by);
-    return print_text(c, e);
+    return print_text(c, together, e);
 }
 
 static int compare_two(const struct arguments *a, struct error *e)

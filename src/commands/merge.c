@@ -7,8 +7,10 @@
 #include "cli/written_file.h"
 #include "database/merge.h"
 #include "database/open.h"
+#include "measures/definitions.h"
 #include "results/json.h"
 #include "results/views.h"
+#include "store/jobs.h"
 #include "util/buffer.h"
 #include "util/file.h"
 
@@ -31,10 +33,22 @@ static const struct option option_table[] = {
     {.name = NULL},
 };
 
+/* What came from several databases is under one definition, and a job's value is that of all its attempts. */
+static int unify(struct db *db, struct error *e)
+{
+    const struct renewal_request request = {.in_transaction = true};
+    struct renewal renewal;
+    if (measures_renew(db, &request, &renewal, e) < 0)
+        return -1;
+    renewal_free(&renewal);
+    return jobs_choose_representatives(db, "temp.merged_job", e);
+}
+
 static int merge_all(struct db *db, const struct arguments *a, struct merge_counts *counts, struct error *e)
 {
+    const struct merge_steps steps = {definitions_check_source, unify};
     for (size_t i = 0; i < a->word_count; i++)
-        if (merge_database(db, a->words[i], counts, e) < 0)
+        if (merge_database(db, a->words[i], &steps, counts, e) < 0)
             return -1;
     return result_views_refresh(db, e);
 }

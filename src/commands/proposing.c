@@ -7,6 +7,7 @@
 #include "cli/model_info_job.h"
 #include "database/open.h"
 #include "learning/learning.h"
+#include "measures/definitions.h"
 #include "space/enumerate.h"
 #include "util/file.h"
 
@@ -51,14 +52,28 @@ static int settle(struct proposing *p, struct error *e)
     return -1;
 }
 
+static int renew_measured(struct proposing *p, const char *db, struct error *e)
+{
+    char *directory = store_directory(db);
+    const struct renewal_request request = {.sweep = p->session.sweep,
+                                            .sweep_id = p->place.sweep_id,
+                                            .directory = directory,
+                                            .measures = p->measures};
+    struct renewal renewal;
+    int rc = measures_renew(p->db, &request, &renewal, e);
+    free(directory);
+    if (rc == 0)
+        renewal_free(&renewal);
+    return rc;
+}
+
 int proposing_open(struct proposing *p, const char *config, const char *db, const struct arguments *a, struct error *e)
 {
     const struct run_options options = {.config = config, .db = db};
     *p = (struct proposing){0};
     if (open_session(p, &options, a, e) < 0 || session_open_store(db, &p->db, e) < 0 ||
         learning_resume(p->session.space, p->db, e) < 0 || list_jobs(p, e) < 0 ||
-        measures_create(p->session.space, &p->measures, e) < 0 ||
-        measures_refresh(p->measures, p->db, p->place.sweep_id, false, e) < 0)
+        measures_create(p->session.space, &p->measures, e) < 0 || renew_measured(p, db, e) < 0)
         return -1;
     p->place.space = p->session.space;
     p->place.db = p->db;

@@ -16,6 +16,7 @@
 #include "database/open.h"
 #include "device/usage.h"
 #include "learning/learning.h"
+#include "measures/definitions.h"
 #include "results/best.h"
 #include "results/status.h"
 #include "run/waits.h"
@@ -215,6 +216,29 @@ static int enumerate_jobs(struct execution *x, struct error *e)
     return enumerate_first(x->session->space, x->db, report_enumeration, x->display, &x->enumeration, e);
 }
 
+/* What was measured before, under the definitions that the sweep file has now. */
+static int renew_measured(struct execution *x, struct error *e)
+{
+    char *directory = store_directory(x->options->db);
+    const struct renewal_request request = {.sweep = x->session->sweep,
+                                            .sweep_id = x->enumeration.sweep_id,
+                                            .directory = directory,
+                                            .measures = x->measures};
+    struct renewal renewal;
+    int rc = measures_renew(x->db, &request, &renewal, e);
+    free(directory);
+    if (rc < 0)
+        return -1;
+    char **sentences = renewal_sentences(&renewal);
+    for (size_t i = 0; sentences[i]; i++)
+        output_message("%s", sentences[i]);
+    strings_free(sentences);
+    /* What predictions were fitted to has changed. */
+    rc = renewal.count ? learning_resume(x->session->space, x->db, e) : 0;
+    renewal_free(&renewal);
+    return rc;
+}
+
 static int run_sweep(struct execution *x, struct error *e)
 {
     struct model_facts facts;
@@ -236,7 +260,7 @@ static int run_sweep(struct execution *x, struct error *e)
     if (rc == 0)
         rc = measures_create(x->session->space, &x->measures, e);
     if (rc == 0)
-        rc = measures_refresh(x->measures, x->db, x->enumeration.sweep_id, false, e);
+        rc = renew_measured(x, e);
     match_display_end(&match);
     if (rc == 0 && x->session->sweep->model_info.given)
         rc = model_facts_record(x->db, x->enumeration.sweep_id, &facts, e);

@@ -289,12 +289,14 @@ static void add_best(const struct status_view *v, struct buffer *b)
         add_printable(v, s->objective, 30, b);
         buffer_printf(b, s->ok ? " has no value in any job that succeeded; see meshsweep best\n"
                                : ": no job has succeeded yet\n");
+        conditions_add_unranked(&v->conditions, b);
         return;
     }
     if (!s->has_best)
         return;
     if (v->winners.length) {
         buffer_printf(b, "\n%s", buffer_text(&v->winners));
+        conditions_add_unranked(&v->conditions, b);
         return;
     }
     buffer_add_text(b, "\nbest so far: ");
@@ -478,6 +480,7 @@ static int print_json(const struct status_view *v, struct error *e)
                                          .pareto = &v->pareto,
                                          .full_trainings = v->full_trainings};
     cJSON *root = status_json(&v->status, &beside);
+    conditions_add_json(&v->conditions, root);
     return output_json_take(root, e);
 }
 

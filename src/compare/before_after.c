@@ -136,12 +136,12 @@ struct side {
 
 static int open_side(struct db *db, const struct before_after *b, struct side *out, struct error *e)
 {
-    static const char sql[] =
-        "SELECT j.key, j.id, j.state = 'ok', v.value,"
-        " EXISTS (SELECT 1 FROM breach WHERE breach.attempt_id = j.attempt_id) FROM job AS j"
-        " LEFT JOIN attempt AS a ON a.job_id = j.id AND a.state = 'ok' AND a.kind = 'trial' AND " MEASURED_TO_ITS_END(
-            "a") " LEFT JOIN summary AS v ON v.attempt_id = a.id AND v.name = ?1"
-                 " WHERE j.sweep_id = (SELECT id FROM current_sweep) ORDER BY j.key, a.number";
+    static const char sql[] = "SELECT j.key, j.id, j.state = 'ok', v.value,"
+                              " EXISTS (SELECT 1 FROM breach WHERE breach.attempt_id = j.attempt_id) FROM job AS j"
+                              " LEFT JOIN counted_attempt AS c ON c.job_id = j.id"
+                              " LEFT JOIN attempt AS a ON a.id = c.id AND " MEASURED_TO_ITS_END(
+                                  "a") " LEFT JOIN summary AS v ON v.attempt_id = a.id AND v.name = ?1"
+                                       " WHERE j.sweep_id = (SELECT id FROM current_sweep) ORDER BY j.key, a.number";
     if (db_prepare(db, sql, &out->rows, e) < 0)
         return -1;
     stmt_bind_text(out->rows, 1, b->metric);

@@ -233,7 +233,7 @@ static int read_jobs(struct db *db, const char *metric, struct compared_jobs *ou
                    "SELECT j.id, j.state, m.value, coalesce(json_extract(j.derived, '$.global_batch'),"
                    " json_extract(j.derived, '$.train_batch_size'), ''),"
                    " j.cluster_id, j.model_id, j.training_id, j.parallel_id FROM job AS j"
-                   " LEFT JOIN summary AS m ON m.attempt_id = j.attempt_id AND m.name = ?1"
+                   " LEFT JOIN job_metric AS m ON m.job_id = j.id AND m.name = ?1"
                    " WHERE j.sweep_id = " CURRENT " ORDER BY j.id",
                    &s, e) < 0)
         return -1;

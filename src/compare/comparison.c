@@ -26,8 +26,10 @@ static int measure(struct work *w, struct error *e)
 static size_t most_pairs(const struct comparison *c)
 {
     size_t most = 0;
-    for (size_t i = 0; i < c->count; i++)
-        most = c->pairs[i].summary.count > most ? c->pairs[i].summary.count : most;
+    for (size_t i = 0; i < c->count; i++) {
+        const size_t pairs = c->pairs[i].summary.count + (size_t)c->pairs[i].without_choice;
+        most = pairs > most ? pairs : most;
+    }
     return most;
 }
 
@@ -133,6 +135,20 @@ int comparison_read(struct db *db, const struct comparison_request *request, str
     }
     *out = c;
     return 0;
+}
+
+size_t comparisons_judge(struct comparison *items, size_t count)
+{
+    size_t together = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < items[i].count; j++)
+            together += items[i].pairs[j].summary.count >= RATIOS_INTERVAL_LEAST;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < items[i].count; j++) {
+            struct comparison_pair *p = &items[i].pairs[j];
+            ratios_judge(p->ratios, &p->summary, together, (unsigned)p->chosen_a + p->chosen_b);
+        }
+    return together;
 }
 
 void comparison_free(struct comparison *c)

@@ -17,11 +17,11 @@ struct comparison_request {
     const char *key;    /* "zero_stage", "parallel_spec.zero_stage", or "model": whole specs of that section */
     const char *a, *b;  /* the values to compare; NULL: all pairs, or with more than COMPARISON_VALUES, neighbours */
     const char *metric; /* NULL: the objective */
-    const char *free;   /* comma-separated keys that follow the key: among jobs that differ in these alone, the best
-                           represents its value. NULL: none, except that if too few pairs differ in the key alone, keys
-                           connected with it by the sweep's rules, derived keys or tied keys are freed as far as that
-                           adds pairs. "": none in any case */
-    uint64_t seed;
+    const char *free;   /* comma-separated keys that follow the key: of jobs that differ in these alone, the one that is
+                           best in the other half of the pairs represents its value (compare/choices.h). NULL: none,
+                           except that if too few pairs differ in the key alone, keys connected with it by the sweep's
+                           rules, derived keys or tied keys are freed as far as that adds pairs. "": none in any case */
+    uint64_t seed;      /* decides on the halves */
     struct compared_jobs
         *jobs; /* read with that metric in the caller's transaction, for several comparisons; NULL: read here */
 };
@@ -37,6 +37,8 @@ struct comparison_pair {
     int64_t neither;                        /* both failed */
     int64_t open;                           /* a side has not ended */
     int64_t without_ratio;                  /* both ok, but a value is missing, not finite or not positive */
+    int64_t without_choice;                 /* of several jobs of a side no setting was measured in the other half */
+    bool chosen_a, chosen_b;                /* whether a side was chosen among several in any pair */
     int64_t example_only_a, example_only_b; /* the first job that failed in such a pair; 0: none */
 };
 
@@ -53,8 +55,13 @@ struct comparison {
 };
 
 /* ERROR_USAGE for an unknown key, value or metric, with a list of those that exist, for a derived key, and if there is
- * no objective; ERROR_NOTHING if no sweep has been recorded. Free `*out` with comparison_free. */
+ * no objective; ERROR_NOTHING if no sweep has been recorded. Intervals and verdicts are added by comparisons_judge.
+ * Free `*out` with comparison_free. */
 int comparison_read(struct db *db, const struct comparison_request *request, struct comparison *out, struct error *e);
 void comparison_free(struct comparison *c);
+
+/* Adds intervals and verdicts, which hold together for all comparisons of `count` keys. Returns how many have an
+ * interval. */
+size_t comparisons_judge(struct comparison *items, size_t count);
 
 #endif

@@ -4,25 +4,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare/choices.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 
 /* A job and what it is matched by. */
 struct placed {
-    struct compared_identity rest; /* identity without the key and the free keys */
-    struct compared_identity kept; /* identity without the key; set if there are free keys */
-    uint32_t value;                /* index of its value */
+    struct compared_identity rest;    /* identity without the key and the free keys */
+    struct compared_identity setting; /* of the free keys */
+    uint32_t value;                   /* index of its value */
     const struct compared_job *job;
 };
 
 /* The jobs of one group with one value of the key and of each free key. There are several only if they differ in labels
  * or replicate keys alone. */
 struct value_side {
+    size_t group;
     uint32_t value;
     enum compared_state state;
     int64_t job; /* the first of them */
+    uint64_t setting;
     double sum;
-    size_t count; /* values in the sum */
+    size_t count;                   /* values in the sum */
+    bool one_of_several, no_choice; /* of several measured ones: chosen, or none could be */
 };
 
 struct pairing {
@@ -36,7 +40,7 @@ struct pairing {
     uint32_t *places; /* by text number: index of the value */
     struct placed *placed;
     size_t placed_count;
-    struct value_side *sides; /* of the current group: one per value, in order */
+    struct value_side *sides; /* of all groups, in order of group, then value */
     size_t side_count;
 };
 
@@ -156,13 +160,18 @@ static int64_t first_job(int64_t known, int64_t job)
 static void count_pair(struct comparison_pair *pair, const struct value_side *a, const struct value_side *b)
 {
     double x = mean_of(a), y = mean_of(b);
-    if (a->state == COMPARED_OPEN || b->state == COMPARED_OPEN) {
+    if (a->no_choice || b->no_choice) {
+        pair->without_choice++;
+    } else if (a->state == COMPARED_OPEN || b->state == COMPARED_OPEN) {
         pair->open++;
     } else if (a->state == COMPARED_OK && b->state == COMPARED_OK) {
-        if (x > 0 && y > 0 && isfinite(x) && isfinite(y) && isfinite(y / x))
+        if (x > 0 && y > 0 && isfinite(x) && isfinite(y) && isfinite(y / x)) {
             add_ratio(pair, y / x);
-        else
+            pair->chosen_a |= a->one_of_several;
+            pair->chosen_b |= b->one_of_several;
+        } else {
             pair->without_ratio++;
+        }
     } else if (a->state == COMPARED_OK) {
         pair->only_a++;
         pair->example_only_a = first_job(pair->example_only_a, b->job);
@@ -174,41 +183,72 @@ static void count_pair(struct comparison_pair *pair, const struct value_side *a,
     }
 }
 
-static void count_group(struct pairing *p)
+/* Of the sides of one group, one per value. */
+static void count_group(struct pairing *p, const struct value_side *sides, size_t count)
 {
-    for (size_t i = 0; i < p->side_count; i++)
-        for (size_t j = i + 1; j < p->side_count && (!has_neighbours_only(p) || p->request->a || j == i + 1); j++) {
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = i + 1; j < count && (!has_neighbours_only(p) || p->request->a || j == i + 1); j++) {
             bool swapped;
-            size_t pair = pair_of(p, p->sides[i].value, p->sides[j].value, &swapped);
+            size_t pair = pair_of(p, sides[i].value, sides[j].value, &swapped);
             if (pair != SIZE_MAX)
-                count_pair(&p->out->pairs[pair], &p->sides[swapped ? j : i], &p->sides[swapped ? i : j]);
+                count_pair(&p->out->pairs[pair], &sides[swapped ? j : i], &sides[swapped ? i : j]);
         }
-    p->side_count = 0;
 }
 
 /* --- groups --- */
 
-/* Whether `a` rather than `b` represents a value: ok before not ok, then the better, then the first. */
-static bool stands_before(const struct pairing *p, const struct value_side *a, const struct value_side *b)
+static bool is_measured(const struct value_side *s)
 {
-    if (a->state != b->state)
-        return a->state > b->state;
-    double x = mean_of(a), y = mean_of(b);
-    if (a->state != COMPARED_OK || x == y || (isnan(x) && isnan(y)))
-        return a->job < b->job;
-    return isnan(y) || (p->maximise ? x > y : x < y);
+    const double mean = mean_of(s);
+    return s->state == COMPARED_OK && mean > 0 && isfinite(mean);
 }
 
-static void add_side(struct pairing *p, const struct value_side *side)
+/* Whether `a` rather than `b` represents a value: measured, then ok before not ok, then what was chosen, then the
+ * first. */
+static bool stands_before(const struct value_side *a, const struct value_side *b)
 {
-    struct value_side *last = p->side_count ? &p->sides[p->side_count - 1] : NULL;
-    if (last && last->value == side->value) {
-        if (stands_before(p, side, last))
-            *last = *side;
-        return;
+    if (is_measured(a) != is_measured(b))
+        return is_measured(a);
+    if (a->state != b->state)
+        return a->state > b->state;
+    return a->no_choice != b->no_choice ? b->no_choice : a->job < b->job;
+}
+
+/* Marks the sides of values that were measured with several settings of the free keys. */
+static void choose_settings(struct pairing *p)
+{
+    struct side_candidate *choices = xcalloc(p->side_count + 1, sizeof *choices);
+    size_t count = 0;
+    for (size_t i = 0; i < p->side_count; i++) {
+        const struct value_side *s = &p->sides[i];
+        const double cost = log(mean_of(s));
+        if (is_measured(s))
+            choices[count++] =
+                (struct side_candidate){s->group, s->value, s->setting, p->maximise ? -cost : cost, false, false};
     }
-    p->sides = array_grow(p->sides, p->side_count, sizeof *p->sides);
-    p->sides[p->side_count++] = *side;
+    choices_make(choices, count, p->request->seed);
+    for (size_t i = 0, k = 0; i < p->side_count; i++) {
+        if (!is_measured(&p->sides[i]))
+            continue;
+        p->sides[i].one_of_several = choices[k].one_of_several;
+        p->sides[i].no_choice = !choices[k++].chosen;
+    }
+    free(choices);
+}
+
+/* Keeps the first side of each value, in order of what stands before, and counts the pairs of each group. */
+static void count_groups(struct pairing *p)
+{
+    for (size_t from = 0, end; from < p->side_count; from = end) {
+        size_t kept = from;
+        for (end = from + 1; end < p->side_count && p->sides[end].group == p->sides[from].group; end++) {
+            if (p->sides[end].value != p->sides[kept].value)
+                p->sides[++kept] = p->sides[end];
+            else if (stands_before(&p->sides[end], &p->sides[kept]))
+                p->sides[kept] = p->sides[end];
+        }
+        count_group(p, p->sides + from, kept - from + 1);
+    }
 }
 
 static void add_job(struct value_side *side, const struct placed *placed)
@@ -228,33 +268,39 @@ static int by_place(const void *a, const void *b)
     if (order == 0)
         order = (x->value > y->value) - (x->value < y->value);
     if (order == 0)
-        order = compared_identity_order(&x->kept, &y->kept);
+        order = compared_identity_order(&x->setting, &y->setting);
     return order ? order : (x->job > y->job) - (x->job < y->job);
 }
 
 static bool is_same_side(const struct placed *a, const struct placed *b)
 {
     return a->value == b->value && compared_identity_order(&a->rest, &b->rest) == 0 &&
-           compared_identity_order(&a->kept, &b->kept) == 0;
+           compared_identity_order(&a->setting, &b->setting) == 0;
 }
 
 static void pair_jobs(struct pairing *p)
 {
     const struct placed *all = p->placed;
+    size_t group = 0;
     if (p->placed_count)
         qsort(p->placed, p->placed_count, sizeof *p->placed, by_place);
     for (size_t i = 0; i < p->placed_count;) {
-        struct value_side side = {.value = all[i].value, .job = all[i].job->id};
         const size_t from = i;
+        group += from > 0 && compared_identity_order(&all[from - 1].rest, &all[from].rest) != 0;
+        struct value_side side = {.group = group,
+                                  .value = all[i].value,
+                                  .job = all[i].job->id,
+                                  .setting = all[i].setting.low};
         while (i < p->placed_count && is_same_side(&all[from], &all[i]))
             add_job(&side, &all[i++]);
-        add_side(p, &side);
-        if (i == p->placed_count || compared_identity_order(&all[from].rest, &all[i].rest) != 0)
-            count_group(p);
+        p->sides = array_grow(p->sides, p->side_count, sizeof *p->sides);
+        p->sides[p->side_count++] = side;
     }
+    choose_settings(p);
+    count_groups(p);
     for (size_t i = 0; i < p->out->count; i++) {
         struct comparison_pair *pair = &p->out->pairs[i];
-        pair->summary = ratios_summarise(pair->ratios, pair->summary.count, p->request->seed);
+        pair->summary = ratios_summarise(pair->ratios, pair->summary.count);
     }
 }
 
@@ -272,16 +318,18 @@ static bool is_free(const struct comparison *c, enum compared_kind kind, const c
     return false;
 }
 
-/* By spec of a section, the identity that must be equal. If nothing is removed from a section, that is the spec itself,
- * so that specs that differ in labels alone are different. The caller frees it. */
-static struct compared_identity *identities(const struct pairing *p, enum compared_kind kind, bool without_free)
+/* By spec of a section, the identity of what must be equal, or of the free keys. If nothing is removed from a section,
+ * what must be equal is the spec itself, so that specs that differ in labels alone are different. The caller frees it.
+ */
+static struct compared_identity *identities(const struct pairing *p, enum compared_kind kind, bool of_free)
 {
     const struct compared_section *s = &p->jobs->sections[kind];
     struct compared_identity *all = xcalloc(s->spec_count + 1, sizeof *all);
-    bool *removed = xcalloc(s->key_count + 1, sizeof *removed), own = kind == p->section, any = own;
+    bool *removed = xcalloc(s->key_count + 1, sizeof *removed), own = kind == p->section, any = own || of_free;
     for (size_t k = 0; k < s->key_count; k++) {
         const struct compared_key *key = &s->keys[k];
-        removed[k] = key->is_replicate || (without_free && is_free(p->out, kind, key->name));
+        const bool free_key = is_free(p->out, kind, key->name);
+        removed[k] = key->is_replicate || free_key != of_free;
         any |= removed[k];
         removed[k] |= own && (key->is_label || !p->out->key || strcmp(key->name, p->out->key) == 0);
     }
@@ -292,15 +340,15 @@ static struct compared_identity *identities(const struct pairing *p, enum compar
     return all;
 }
 
-static void add_parts(struct pairing *p, bool without_free)
+static void add_parts(struct pairing *p, bool of_free)
 {
     for (enum compared_kind kind = 0; kind < COMPARED_SECTIONS; kind++) {
-        struct compared_identity *parts = identities(p, kind, without_free);
+        struct compared_identity *parts = identities(p, kind, of_free);
         for (size_t i = 0; i < p->placed_count; i++) {
             struct placed *one = &p->placed[i];
             const size_t spec = one->job->specs[kind];
             if (spec != SIZE_MAX)
-                compared_identity_add(without_free ? &one->rest : &one->kept, parts[spec]);
+                compared_identity_add(of_free ? &one->setting : &one->rest, parts[spec]);
         }
         free(parts);
     }
@@ -317,9 +365,9 @@ static void place_jobs(struct pairing *p)
                                                            .job = job,
                                                            .rest = compared_identity_of(UINT64_MAX, job->batch)};
     }
-    add_parts(p, true);
+    add_parts(p, false);
     if (p->out->free.count)
-        add_parts(p, false);
+        add_parts(p, true);
 }
 
 int matched_pairs_measure(const struct compared_jobs *jobs, const struct comparison_request *request, bool maximise,

@@ -1,76 +1,16 @@
 #include "compare/ratios.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdbool.h>
 
-#include "util/memory.h"
 #include "util/quantile.h"
-#include "util/rng.h"
 
-/* Enough for two digits of the interval's ends. Large samples need fewer, because their ends vary less. */
-#define RESAMPLES_MOST 2000
-#define RESAMPLES_LEAST 500
-#define DRAWS_MOST 200000
-#define RESAMPLED_MOST 400 /* with more ratios the limit is as good */
+#define MISSED 0.05            /* of all comparisons shown together */
+#define CORRELATION_MOST 0.271 /* of the results of two halves that choose for each other */
 
-/* The median of a sample given by how often each value was drawn. */
-static double drawn_median(const double *sorted, const unsigned *times, size_t count)
+struct ratio_summary ratios_summarise(double *ratios, size_t count)
 {
-    size_t lower = (count - 1) / 2, upper = count / 2, seen = 0;
-    double first = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t before = seen;
-        seen += times[i];
-        if (before <= lower && lower < seen)
-            first = sorted[i];
-        if (before <= upper && upper < seen)
-            return (first + sorted[i]) / 2;
-    }
-    return first;
-}
-
-static void bootstrap(const double *sorted, size_t count, uint64_t seed, struct ratio_summary *out)
-{
-    size_t resamples = DRAWS_MOST / count;
-    resamples = resamples > RESAMPLES_MOST ? RESAMPLES_MOST : resamples < RESAMPLES_LEAST ? RESAMPLES_LEAST : resamples;
-    double *medians = xmalloc(resamples * sizeof *medians);
-    unsigned *times = xmalloc(count * sizeof *times);
-    struct rng rng = rng_stream(seed, count);
-    for (size_t r = 0; r < resamples; r++) {
-        memset(times, 0, count * sizeof *times);
-        for (size_t i = 0; i < count; i++)
-            times[rng_below(&rng, count)]++;
-        medians[r] = drawn_median(sorted, times, count);
-    }
-    sort_doubles(medians, resamples);
-    out->low = quantile(medians, resamples, 0.025);
-    out->high = quantile(medians, resamples, 0.975);
-    free(medians);
-    free(times);
-}
-
-/* The rank of the bootstrap's median follows a binomial count (Efron 1979, section 3). For many values it is normal
- * around the middle, with a standard deviation of half the square root of their number. */
-static void bootstrap_limit(const double *sorted, size_t count, struct ratio_summary *out)
-{
-    double half = 1.96 * sqrt((double)count) / 2 / (double)(count - 1);
-    out->low = quantile(sorted, count, 0.5 - half);
-    out->high = quantile(sorted, count, 0.5 + half);
-}
-
-static enum ratio_verdict judge(const struct ratio_summary *s)
-{
-    if (s->count < RATIOS_LEAST)
-        return RATIO_TOO_FEW;
-    if (s->low > 1)
-        return RATIO_HIGHER;
-    return s->high < 1 ? RATIO_LOWER : RATIO_SAME;
-}
-
-struct ratio_summary ratios_summarise(double *ratios, size_t count, uint64_t seed)
-{
-    struct ratio_summary s = {count, NAN, NAN, NAN, NAN, NAN, NAN, NAN, RATIO_TOO_FEW};
+    struct ratio_summary s = {count, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, RATIO_INTERVAL_NONE, RATIO_TOO_FEW};
     if (count == 0)
         return s;
     sort_doubles(ratios, count);
@@ -79,10 +19,77 @@ struct ratio_summary ratios_summarise(double *ratios, size_t count, uint64_t see
     s.median = quantile(ratios, count, 0.5);
     s.three_quarters = quantile(ratios, count, 0.75);
     s.maximum = ratios[count - 1];
-    if (count > RESAMPLED_MOST)
-        bootstrap_limit(ratios, count, &s);
-    else if (count > 1)
-        bootstrap(ratios, count, seed, &s);
-    s.verdict = judge(&s);
     return s;
+}
+
+/* A binomial count of n with 1/2. */
+struct binomial {
+    size_t below;       /* the largest d with 2 P(B < d) <= missed; 0: none */
+    double tail, point; /* P(B < d), P(B = d) */
+};
+
+static struct binomial binomial_tail(size_t n, double missed)
+{
+    size_t d = n / 2;
+    double point = exp(lgamma((double)n + 1) - lgamma((double)d + 1) - lgamma((double)(n - d) + 1) - (double)n * M_LN2);
+    double tail = n % 2 ? 0.5 - point : (1 - point) / 2;
+    while (d > 0 && 2 * tail > missed) {
+        point *= (double)d / (double)(n - d + 1);
+        d--;
+        tail -= point;
+    }
+    return (struct binomial){d, tail, point};
+}
+
+/* Between two values, as a share of the way in logarithms, so that the interval of a/b is that of b/a turned over. */
+static double between(double from, double to, double share)
+{
+    return from * pow(to / from, share);
+}
+
+/* Whether the ratios suffice. */
+static bool set_ranks(const double *x, double missed, struct ratio_summary *s)
+{
+    const struct binomial b = binomial_tail(s->count, missed);
+    const double n = (double)s->count, d = (double)b.below;
+    if (b.below == 0)
+        return false;
+    double part = (missed / 2 - b.tail) / b.point, share = (n - d) * part / (d + (n - 2 * d) * part);
+    s->low = between(x[b.below - 1], x[b.below], share);
+    s->high = between(x[s->count - b.below], x[s->count - b.below - 1], share);
+    s->interval = RATIO_INTERVAL_RANKS;
+    return true;
+}
+
+static void set_student(const double *x, double missed, struct ratio_summary *s)
+{
+    const double n = (double)s->count;
+    double mean = 0, squares = 0;
+    for (size_t i = 0; i < s->count; i++)
+        mean += log(x[i]) / n;
+    for (size_t i = 0; i < s->count; i++)
+        squares += pow(log(x[i]) - mean, 2);
+    double half = student_quantile(1 - missed / 2, n - 1) * sqrt(squares / (n - 1) / n);
+    s->low = exp(mean - half);
+    s->high = exp(mean + half);
+    s->interval = RATIO_INTERVAL_STUDENT;
+}
+
+/* The share that a normal interval misses which is to be as much wider as the halves' correlation asks for. */
+static double widened(double missed, unsigned choosers)
+{
+    double width = student_quantile(1 - missed / 2, INFINITY) * sqrt(1 + CORRELATION_MOST * choosers / 2);
+    return choosers ? erfc(width / M_SQRT2) : missed;
+}
+
+void ratios_judge(const double *ratios, struct ratio_summary *s, size_t together, unsigned choosers)
+{
+    const double missed = MISSED / (double)together;
+    if (s->count < RATIOS_INTERVAL_LEAST)
+        return;
+    if (!set_ranks(ratios, widened(missed, choosers), s))
+        set_student(ratios, widened(missed, choosers), s);
+    s->confidence = 1 - missed;
+    if (s->count >= RATIOS_LEAST)
+        s->verdict = s->low > 1 ? RATIO_HIGHER : s->high < 1 ? RATIO_LOWER : RATIO_SAME;
 }

@@ -1,10 +1,12 @@
 #include "compare/slowdown.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 #include "util/quantile.h"
 
 #define REPEATS_MOST 100000 /* larger numbers are not reported */
+#define RUNS_TELLING 3      /* two runs that are both far off lie close together and hide how far runs differ */
 
 void slowdown_add_run(struct slowdown_runs *r, double cost)
 {
@@ -49,11 +51,19 @@ static struct spread spread_of_jobs(const struct slowdown_job *jobs, size_t coun
     return (struct spread){sqrt(variance / (double)count), (int64_t)count - 1};
 }
 
+static bool has_few_runs(const struct slowdown_job *jobs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (jobs[i].before.count < RUNS_TELLING || jobs[i].now.count < RUNS_TELLING)
+            return true;
+    return false;
+}
+
 /* The width of the interval in standard errors. */
 static double reach(int64_t freedom, size_t groups)
 {
-    return student_quantile(1 - SLOWDOWN_FALSE_ALARMS / (double)groups, freedom) +
-           student_quantile(1 - SLOWDOWN_MISSED, freedom);
+    return student_quantile(1 - SLOWDOWN_FALSE_ALARMS / (double)groups, (double)freedom) +
+           student_quantile(1 - SLOWDOWN_MISSED, (double)freedom);
 }
 
 /* The number of repeats at which the interval is too narrow to contain both 1 and the limit. More repeats also add
@@ -88,17 +98,20 @@ struct slowdown slowdown_judge(const struct slowdown_job *jobs, size_t count, do
         mean += (jobs[i].now.mean - jobs[i].before.mean) / (double)count;
         inverse += 1 / worth(&jobs[i]) / (double)count;
     }
-    struct spread runs = spread_of_runs(jobs, count), among = spread_of_jobs(jobs, count, mean);
-    struct spread spread = runs.freedom > among.freedom ? runs : among;
+    const struct spread runs = spread_of_runs(jobs, count), among = spread_of_jobs(jobs, count, mean);
+    const struct spread source = runs.freedom > among.freedom ? runs : among;
+    struct spread spread = source;
+    if (has_few_runs(jobs, count))
+        spread.error = fmax(spread.error, among.error);
     s.ratio = exp(mean);
     s.repeats = 1 / inverse;
     if (spread.freedom) {
-        s.least =
-            exp(mean - student_quantile(1 - SLOWDOWN_FALSE_ALARMS / (double)groups, spread.freedom) * spread.error);
-        s.most = exp(mean + student_quantile(1 - SLOWDOWN_MISSED, spread.freedom) * spread.error);
+        s.least = exp(mean - student_quantile(1 - SLOWDOWN_FALSE_ALARMS / (double)groups, (double)spread.freedom) *
+                                 spread.error);
+        s.most = exp(mean + student_quantile(1 - SLOWDOWN_MISSED, (double)spread.freedom) * spread.error);
         s.verdict = judge(&s, limit);
     }
     if (s.verdict == SLOWDOWN_UNKNOWN)
-        s.repeats_wanted = repeats_wanted(&s, spread, limit, groups);
+        s.repeats_wanted = repeats_wanted(&s, source, limit, groups);
     return s;
 }

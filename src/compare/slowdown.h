@@ -2,7 +2,8 @@
  *
  * Ratios are later cost over earlier cost, so above 1 is slower; the cost is a time itself, or the inverse of a rate.
  * The geometric mean of the jobs' ratios is judged, with Student's interval over logarithms. Its spread comes from the
- * runs of each job if repeats give it more degrees of freedom than the jobs do, else from the jobs' ratios. */
+ * runs of each job if repeats give it more degrees of freedom than the jobs do, else from the jobs' ratios. With fewer
+ * than three runs on a side it is no less than that of the jobs' ratios. */
 #ifndef MESHSWEEP_COMPARE_SLOWDOWN_H
 #define MESHSWEEP_COMPARE_SLOWDOWN_H
 

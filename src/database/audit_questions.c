@@ -17,6 +17,14 @@
     "SELECT max(id) FROM attempt WHERE job_id = job.id AND state = 'failed' AND failure <> 'cancelled' AND kind = "    \
     "'trial'"
 
+/* Of jobs with one attempt; of more the triggers of the table job alone know. */
+#define OTHER_VALUES                                                                                                   \
+    "(SELECT j.id FROM job AS j JOIN summary AS s ON s.attempt_id = j.attempt_id LEFT JOIN job_metric AS m"            \
+    " ON m.job_id = j.id AND m.name = s.name WHERE (m.job_id IS NULL OR m.value IS NOT s.value)"                       \
+    " AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = j.id AND id <> j.attempt_id)"                               \
+    " UNION SELECT job_id FROM job_metric AS m WHERE NOT EXISTS (SELECT 1 FROM summary AS s JOIN attempt AS a"         \
+    " ON a.id = s.attempt_id WHERE a.job_id = m.job_id AND s.name = m.name))"
+
 const struct audit_question audit_questions[] = {
     {"damage that SQLite finds", RECOVER,
      "SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'"
@@ -73,6 +81,15 @@ const struct audit_question audit_questions[] = {
      " WHERE id IN (SELECT j.id FROM " FAILED_OTHERWISE ");"
      "UPDATE job SET state = 'pending', failure = NULL WHERE state = 'failed' AND attempt_id IS NULL",
      "each job now has its last failed attempt, or is pending if it has none"},
+    {"values of jobs that are not those of their attempts", REPAIR, "SELECT 'job ' || id FROM " OTHER_VALUES,
+     AUDIT_ALWAYS, "UPDATE job SET attempt_id = attempt_id WHERE id IN (SELECT id FROM " OTHER_VALUES ")",
+     "they were made anew from the summaries"},
+    {"values that were read in another way than the sweep file that ran last reads them",
+     "`meshsweep run` makes them anew",
+     "SELECT printf('job %d attempt %d: %s', a.job_id, a.number, s.name) FROM summary AS s JOIN metric_definition AS d"
+     " ON d.name = s.name AND d.definition_id IS NOT s.definition_id AND d.expression IS NULL JOIN attempt AS a"
+     " ON a.id = s.attempt_id WHERE s.reported IS NOT NULL AND s.value IS NOT NULL",
+     AUDIT_ALWAYS, NULL, NULL},
     {"sweeps with missing jobs", REPAIR,
      "SELECT printf('sweep %d: %d of %d', id, (SELECT count(*) FROM job WHERE sweep_id = sweep.id), jobs) FROM sweep"
      " WHERE enumerated AND (SELECT count(*) FROM job WHERE sweep_id = sweep.id) < jobs",

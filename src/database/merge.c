@@ -38,14 +38,15 @@ static int count(struct db *db, struct merge_counts *out, struct error *e)
                : 0;
 }
 
-static int add(struct db *db, const char *source, const char *identity, struct merge_counts *counts, struct error *e)
+static int add(struct db *db, const char *source, const char *identity, const struct merge_steps *steps,
+               struct merge_counts *counts, struct error *e)
 {
     struct merge_counts before, after;
     if (db_begin(db, e) < 0)
         return -1;
-    if (note_source(db, source, identity, e) < 0 || count(db, &before, e) < 0 ||
-        db_exec(db, embedded_text("sql/merge.sql"), e) < 0 || count(db, &after, e) < 0 ||
-        db_exec(db, "DROP TABLE temp.merging", e) < 0) {
+    if (steps->before(db, source, e) < 0 || note_source(db, source, identity, e) < 0 || count(db, &before, e) < 0 ||
+        db_exec(db, embedded_text("sql/merge.sql"), e) < 0 || steps->after(db, e) < 0 || count(db, &after, e) < 0 ||
+        db_exec(db, "DROP TABLE temp.merging; DROP TABLE temp.merged_job", e) < 0) {
         db_rollback(db);
         return -1;
     }
@@ -56,14 +57,15 @@ static int add(struct db *db, const char *source, const char *identity, struct m
     return 0;
 }
 
-int merge_database(struct db *db, const char *source, struct merge_counts *counts, struct error *e)
+int merge_database(struct db *db, const char *source, const struct merge_steps *steps, struct merge_counts *counts,
+                   struct error *e)
 {
     char *identity = NULL;
     int rc = identify(source, &identity, e);
     if (rc == 0)
         rc = db_run(db, "ATTACH ? AS source", VALUES(sql_text(source)), e);
     if (rc == 0) {
-        rc = add(db, source, identity, counts, e);
+        rc = add(db, source, identity, steps, counts, e);
         struct error ignored = ERROR_INIT;
         db_exec(db, "DETACH source", &ignored);
     }

@@ -8,8 +8,17 @@ struct merge_counts {
     int64_t jobs, attempts; /* that were new */
 };
 
+/* What floors above do around it, in its transaction: -1 ends the merge. */
+struct merge_steps {
+    /* The database is attached as "source", and nothing of it was added. */
+    int (*before)(struct db *db, const char *source, struct error *e);
+    /* All was added; jobs that have new attempts are in temp.merged_job (column `id`). */
+    int (*after)(struct db *db, struct error *e);
+};
+
 /* Adds what is in the database at `source` (of this schema version) and is not in `db` yet: all of it or, on -1,
  * nothing. Merging again adds nothing. Open attempts stay out. Adds to `counts`. */
-int merge_database(struct db *db, const char *source, struct merge_counts *counts, struct error *e);
+int merge_database(struct db *db, const char *source, const struct merge_steps *steps, struct merge_counts *counts,
+                   struct error *e);
 
 #endif

@@ -21,8 +21,8 @@ int64_t profile_steps_last(const int64_t steps[PROFILE_STEP_COUNT], double step_
 static const char seconds_sql[] =
     "WITH measured AS (SELECT l.value AS latency, t.value AS throughput,"
     "   max(?1 / (l.value * t.value), l.value * t.value / ?1) AS ratio"
-    "  FROM job AS j JOIN summary AS l ON l.attempt_id = j.attempt_id AND l.name = 'latency' AND l.value > 0"
-    "  LEFT JOIN summary AS t ON t.attempt_id = j.attempt_id AND t.name = 'throughput' AND t.value > 0"
+    "  FROM job AS j JOIN job_metric AS l ON l.job_id = j.id AND l.name = 'latency' AND l.value > 0"
+    "  LEFT JOIN job_metric AS t ON t.job_id = j.id AND t.name = 'throughput' AND t.value > 0"
     "  JOIN summary AS o ON o.attempt_id = j.attempt_id AND o.name = ?2 AND o.count > 1"
     "  WHERE j.state = 'ok' AND j.sweep_id = (SELECT id FROM current_sweep))"
     " SELECT max(max(latency, coalesce(?1 / throughput, latency))) FROM measured"

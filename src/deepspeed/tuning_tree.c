@@ -77,9 +77,9 @@ static const char experiments_sql[] =
     "SELECT j.id, lower(hex(j.key)), coalesce(json_extract(c.json, '$.num_hosts'), 1),"
     " coalesce(json_extract(c.json, '$.num_devices_per_host'), 1), a.number, a.directory, a.command, a.message,"
     " iif(m.value IS NOT NULL AND j.state = 'ok', m.value, NULL), a.duration_ms, a.started, a.ended,"
-    " (SELECT json_group_object(s.name, s.value) FROM summary AS s WHERE s.attempt_id = a.id AND s.value IS NOT NULL)"
+    " (SELECT json_group_object(s.name, s.value) FROM job_metric AS s WHERE s.job_id = j.id AND s.value IS NOT NULL)"
     " FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id LEFT JOIN spec AS c ON c.id = j.cluster_id"
-    " LEFT JOIN summary AS m ON m.attempt_id = a.id AND m.name = ?1"
+    " LEFT JOIN job_metric AS m ON m.job_id = j.id AND m.name = ?1"
     " WHERE j.sweep_id = (SELECT id FROM current_sweep) ORDER BY j.rank, j.id";
 
 static void read_row(struct tuning_results *t, const struct stmt *s)

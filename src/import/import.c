@@ -6,7 +6,7 @@
 
 #include "config/failure.h"
 #include "learning/learning.h"
-#include "measures/measures.h"
+#include "measures/definitions.h"
 #include "results/views.h"
 #include "space/enumerate.h"
 #include "space/identity.h"
@@ -31,6 +31,7 @@ struct import {
     const struct import_request *request;
     struct row_space *rows;
     struct space *space;
+    struct measures *measures;
     struct kept_row *kept;
     size_t kept_count;
     struct match_cursor *cursor;
@@ -311,14 +312,17 @@ static int prepare_specs(struct import *m, struct error *e)
     return 0;
 }
 
-/* Derived metrics of what was imported, and whether it meets what [sweep] subject_to asks for. */
-static int write_measures(struct import *m, int64_t sweep_id, struct error *e)
+/* What was there before, under the definitions of now. */
+static int renew_measured(struct import *m, int64_t sweep_id, struct error *e)
 {
-    struct measures *measures = NULL;
-    int rc = measures_create(m->space, &measures, e);
+    const struct renewal_request request = {.sweep = m->request->sweep,
+                                            .sweep_id = sweep_id,
+                                            .measures = m->measures,
+                                            .in_transaction = true};
+    struct renewal renewal;
+    int rc = measures_renew(m->request->db, &request, &renewal, e);
     if (rc == 0)
-        rc = measures_refresh(measures, m->request->db, sweep_id, true, e);
-    measures_free(measures);
+        renewal_free(&renewal);
     return rc;
 }
 
@@ -331,6 +335,7 @@ static int write_all(struct import *m, struct error *e)
     struct sweep_counts counts = {.combinations = matched, .matched = matched, .jobs = -1};
     int64_t sweep_id, runner_id;
     if (sweep_record(r->db, m->space->sweep, &hash, &sweep_id, e) < 0 ||
+        measures_create(m->space, &m->measures, e) < 0 || renew_measured(m, sweep_id, e) < 0 ||
         runner_record(r->db, &r->runner, &runner_id, e) < 0 || runner_record_end(r->db, runner_id, e) < 0 ||
         job_writer_create(r->db, sweep_id, &m->writer, e) < 0 ||
         import_store_create(r->db, runner_id, s->objective_count ? s->objectives[0].metric : NULL, &m->store, e) < 0)
@@ -338,7 +343,8 @@ static int write_all(struct import *m, struct error *e)
     for (size_t i = 0; i < m->kept_count; i++)
         if (put_row(m, &m->kept[i], e) < 0)
             return -1;
-    if (write_measures(m, sweep_id, e) < 0 || learning_fit(m->space, r->db, e) < 0 ||
+    /* Derived metrics of what was imported, and whether it meets what [sweep] subject_to asks for. */
+    if (measures_refresh(m->measures, r->db, sweep_id, true, e) < 0 || learning_fit(m->space, r->db, e) < 0 ||
         import_store_finish(m->store, e) < 0 || sweep_set_enumerated(r->db, sweep_id, &counts, e) < 0)
         return -1;
     return result_views_refresh(r->db, e);
@@ -369,6 +375,7 @@ static void release(struct import *m)
     }
     stmt_free(m->rule_check);
     match_close(m->cursor);
+    measures_free(m->measures);
     job_writer_free(m->writer);
     import_store_free(m->store);
     space_free(m->space);

@@ -212,11 +212,8 @@ static uint32_t *sort_column(const struct rows *r, size_t column)
 static void sort_rows(struct rows *r)
 {
     r->sorted = xcalloc(r->width + 1, sizeof *r->sorted);
-    r->columns = xcalloc(r->width + 1, sizeof *r->columns);
-    for (size_t k = 0; k < r->width; k++) {
+    for (size_t k = 0; k < r->width; k++)
         r->sorted[k] = sort_column(r, k);
-        r->columns[k] = number_column_make(r->cells + k, r->width, r->count);
-    }
 }
 
 static bool same_rows(const struct rows *a, const struct rows *b)
@@ -411,11 +408,8 @@ static void free_variable(struct variable *v)
     for (size_t i = 0; i < v->rows_count; i++) {
         free(v->rows[i].cells);
         free(v->rows[i].bounds);
-        for (size_t k = 0; k < v->width; k++) {
+        for (size_t k = 0; k < v->width; k++)
             free(v->rows[i].sorted[k]);
-            free(v->rows[i].columns[k].numbers);
-        }
-        free(v->rows[i].columns);
         free(v->rows[i].sorted);
     }
     free(v->rows);

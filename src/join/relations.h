@@ -4,16 +4,15 @@
 #ifndef MESHSWEEP_JOIN_RELATIONS_H
 #define MESHSWEEP_JOIN_RELATIONS_H
 
-#include "join/formula_rows.h"
+#include "join/formula.h"
 #include "join/specs.h"
 
 /* The rows that a variable may take in one block. */
 struct rows {
     size_t count, width;
-    struct datum *cells;           /* count rows of width */
-    struct range *bounds;          /* of runs of rows: node 1 covers all, 2n and 2n + 1 the halves of n; width each */
-    struct number_column *columns; /* width */
-    uint32_t **sorted;             /* by column: the rows by value, then as they stand. NULL: not all are integers */
+    struct datum *cells;  /* count rows of width */
+    struct range *bounds; /* of runs of rows: node 1 covers all, 2n and 2n + 1 the halves of n; width each */
+    uint32_t **sorted;    /* by column: the rows by value, then as they stand. NULL: not all are integers */
 };
 
 /* Runs of at most so many rows are not halved any more. */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "join/formula_rows.h"
 #include "util/hash.h"
 #include "util/memory.h"
 
@@ -146,8 +145,7 @@ static void look(struct solver *s)
         s->stopped = s->failed = true;
 }
 
-#define ROWS_FEW 4      /* are asked one by one */
-#define ROWS_FOR_ONE 16 /* that are told together in the time of one evaluation */
+#define ROWS_FEW 8 /* are asked one by one */
 
 static void note_work(struct solver *s, int64_t evaluations)
 {
@@ -252,72 +250,11 @@ static int64_t solve_row(struct solver *s, struct tree *t, struct branch *b, siz
     return 0;
 }
 
-/* What is told of up to ROWS_AT_ONCE rows together, by bit. */
-struct rows_told {
-    size_t low, count;
-    uint64_t failed, open;
-    struct open_run asked; /* constraints that must be asked of each row that has not failed */
-};
-
-static void tell_constraint(struct solver *s, const struct key_rows *rows, size_t constraint, struct rows_told *told)
-{
-    const struct constraint *c = &s->request.constraints[constraint];
-    struct row_truths truths = {UINT64_MAX, UINT64_MAX, true, true};
-    formula_truths(c->formula, s->scope.keys, rows, s->room, &truths);
-    uint64_t met, failed;
-    demand_rows(c->demand, &truths, &met, &failed);
-    told->failed |= ~met;
-    told->open |= met & failed;
-    if (truths.is_loose && (met & failed))
-        solver_push(s, told->asked.first + told->asked.count++, constraint);
-    note_work(s, 1 + (int64_t)rows->count / ROWS_FOR_ONE);
-}
-
-static void tell_rows(struct solver *s, const struct branch *b, struct open_run open, struct rows_told *told)
-{
-    const struct variable_place *p = &s->places[b->place];
-    const struct rows *r = p->rows;
-    const struct key_rows rows = {p->variable->keys, r->width, told->count, r->cells, r->columns, told->low};
-    const uint64_t all = UINT64_MAX >> (ROWS_AT_ONCE - told->count);
-    told->failed = told->open = 0;
-    told->asked = (struct open_run){open.first + open.count, 0};
-    for (size_t i = 0; i < open.count && (told->failed & all) != all; i++)
-        tell_constraint(s, &rows, s->open[open.first + i], told);
-}
-
-/* `*alike`: of rows of which nothing is open; -1: not known yet. */
-static int64_t solve_told(struct solver *s, struct tree *t, struct branch *b, const struct rows_told *told,
-                          int64_t *alike)
-{
-    const uint64_t open = b->guides ? UINT64_MAX : told->open;
-    uint64_t left = ~told->failed & UINT64_MAX >> (ROWS_AT_ONCE - told->count);
-    int64_t sum = 0;
-    while (left && !s->stopped && !(s->any && sum)) {
-        const int i = __builtin_ctzll(left);
-        const bool is_alike = !(open >> i & 1), all_are = is_alike && !(open & left);
-        int64_t found = is_alike && *alike >= 0 ? *alike : solve_row(s, t, b, told->low + (size_t)i, told->asked);
-        if (is_alike && !s->stopped)
-            *alike = found;
-        sum += all_are ? solver_times(found, __builtin_popcountll(left)) : found;
-        left = all_are ? 0 : left & (left - 1);
-    }
-    return sum;
-}
-
 static int64_t solve_rows(struct solver *s, struct tree *t, struct branch *b, struct run run, struct open_run open)
 {
-    int64_t sum = 0, alike = -1;
-    size_t row = run.low < b->from ? b->from : run.low;
-    for (; run.high - run.low <= ROWS_FEW && row < run.high && !s->stopped && !(s->any && sum); row++)
+    int64_t sum = 0;
+    for (size_t row = run.low; row < run.high && !s->stopped && !(s->any && sum); row++)
         sum += solve_row(s, t, b, row, open);
-    struct rows_told told = {.low = row};
-    for (; told.low < run.high && !s->stopped && !(s->any && sum); told.low += told.count) {
-        told.count = run.high - told.low < ROWS_AT_ONCE ? run.high - told.low : ROWS_AT_ONCE;
-        tell_rows(s, b, open, &told);
-        if (s->stopped)
-            b->from = told.low;
-        sum += solve_told(s, t, b, &told, &alike);
-    }
     return sum;
 }
 
@@ -339,7 +276,7 @@ static int64_t solve_run(struct solver *s, struct tree *t, struct branch *b, str
     if (s->stopped || run.high <= b->from)
         return 0;
     struct run rest = {run.node, run.low < b->from ? b->from : run.low, run.high};
-    if (run.high - run.low <= ROWS_AT_ONCE)
+    if (run.high - run.low <= ROWS_FEW)
         return solve_rows(s, t, b, rest, open);
     if (!solver_ask_ranges(s, b, run, open, &left, &skips)) {
         b->from = s->stopped ? rest.low : b->from;
@@ -388,9 +325,6 @@ static size_t first_place(const struct rows *r, size_t column, int64_t value)
 
 static struct found_rows find_value(const struct rows *r, size_t column, int64_t value)
 {
-    const struct number_column *c = &r->columns[column];
-    if (c->numbers && ((double)value < c->least || (double)value > c->most))
-        return (struct found_rows){NULL, 0, 0};
     size_t low = first_place(r, column, value), high = low;
     while (high < r->count && r->cells[r->sorted[column][high] * r->width + column].integer == value)
         high++;
@@ -528,7 +462,6 @@ struct solver *solver_create(const struct solver_request *request)
     for (size_t p = 0; p < s->place_count; p++)
         unbind(s, p);
     s->next_look = LOOK_EVERY;
-    s->room = xmalloc(ROWS_ROOM * sizeof *s->room);
     return s;
 }
 
@@ -543,7 +476,6 @@ void solver_free(struct solver *s)
     free(s->reads);
     free(s->ranks);
     free(s->open);
-    free(s->room);
     free(s->branch_of);
     solver_forget_lists(s);
     tree_free(&s->walk);

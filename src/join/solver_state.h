@@ -87,7 +87,6 @@ struct solver {
     struct buffer residue;
     size_t *open; /* constraints that are open, run by run */
     size_t open_room, top;
-    double *room;                  /* for formula_truths */
     int64_t work, most, next_look; /* evaluations */
     double share;                  /* of the component that was solved when it stopped */
     double speed;                  /* the largest share by evaluation of a try so far; 0: not known */

@@ -406,7 +406,7 @@ static int note_mfu(struct db *db, int64_t attempt_id, const struct prediction *
 {
     struct stmt *s = NULL;
     if (db_exec(db,
-                "INSERT OR REPLACE INTO metric_definition (name, unit, better) VALUES"
+                "INSERT OR IGNORE INTO metric_definition (name, unit, better) VALUES"
                 " ('mfu', 'of the peak, attention in full', 'max')",
                 e) < 0 ||
         db_prepare(db, "INSERT OR IGNORE INTO summary (attempt_id, name, value, count) VALUES (?, 'mfu', ?, 1)", &s,

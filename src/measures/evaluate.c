@@ -53,7 +53,7 @@ static int load_input(const struct measure_input *input, struct db *db, int64_t 
                       const struct seen_values *seen, struct input_samples *out, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_query(db, "SELECT value, reported, kept FROM summary WHERE attempt_id = ? AND name = ?",
+    if (db_query(db, "SELECT value, reported, kept, note FROM summary WHERE attempt_id = ? AND name = ?",
                  VALUES(sql_int(attempt_id), sql_text(input->name)), &s, e) < 0)
         return -1;
     int64_t kept = 0;
@@ -61,8 +61,9 @@ static int load_input(const struct measure_input *input, struct db *db, int64_t 
     *out = (struct input_samples){.value = NAN, .is_there = rc > 0};
     if (rc > 0) {
         out->value = stmt_double_or_nan(s, 0);
+        out->left_out = stmt_is_null(s, 1) ? NULL : stmt_copy_text(s, 3);
         kept = stmt_is_null(s, 2) ? stmt_int(s, 1) : stmt_int(s, 2);
-        out->is_whole = kept > 0 && kept == stmt_int(s, 1);
+        out->is_whole = kept > 0 && kept == stmt_int(s, 1) && !out->left_out;
     } else if (rc == 0 && input->own) {
         out->value = seen->values[input->own];
         out->is_there = !isnan(out->value);
@@ -86,12 +87,18 @@ int attempt_load(const struct measures *m, struct db *db, int64_t attempt_id, co
     return rc;
 }
 
+static void input_free(struct input_samples *input)
+{
+    free(input->items);
+    free(input->left_out);
+}
+
 void attempt_unload(const struct measures *m, struct measured_attempt *a)
 {
     for (int i = 0; i < SECTION_COUNT; i++)
         free(a->specs[i]);
     for (size_t i = 0; a->inputs && i < m->input_count; i++)
-        free(a->inputs[i].items);
+        input_free(&a->inputs[i]);
     free(a->inputs);
 }
 
@@ -131,6 +138,8 @@ static char *explain(const struct measures *m, const struct derived_measure *x, 
         const char *name = m->inputs[x->whole.inputs[i]].name;
         if (!input->is_there)
             return xasprintf("%s was not reported", name);
+        if (input->left_out)
+            return xasprintf("%s: %s", name, input->left_out);
         if (isnan(input->value))
             return xasprintf("%s is not a finite number", name);
     }

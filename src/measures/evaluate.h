@@ -9,9 +9,10 @@
 struct input_samples {
     struct sample *items;
     size_t count;
-    double value;  /* the summary's, or what was seen; NAN: none */
-    bool is_there; /* it was reported or seen */
-    bool is_whole; /* all samples are in `items` */
+    double value;   /* the summary's, or what was seen; NAN: none */
+    char *left_out; /* why it has no value under the definition of now; NULL: it has, or none was reported */
+    bool is_there;  /* it was reported or seen */
+    bool is_whole;  /* all samples are in `items` */
 };
 
 /* What is in the database of one attempt. */

@@ -5,6 +5,7 @@
 #include "config/meaning.h"
 #include "measures/evaluate.h"
 #include "results/views.h"
+#include "store/jobs.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 
@@ -214,6 +215,8 @@ static int renew(struct measures *m, struct db *db, int64_t sweep_id, const char
     if (forget(m, db, before, e) < 0)
         return -1;
     if (m && (put_constraints(m, db, e) < 0 || record_all(m, db, sweep_id, e) < 0 || write_signature(db, now, e) < 0))
+        return -1;
+    if (jobs_choose_representatives(db, "job WHERE attempt_id IS NOT NULL", e) < 0)
         return -1;
     return result_views_refresh(db, e);
 }

@@ -11,13 +11,6 @@ const GROUPS = ["outcome", "configuration", "measured", "predicted", "command", 
   "output"];
 const OUTCOME = ["does_not_meet", "held", "reason", "devices", "timeout_ms", "idle_timeout_ms", "startup_timeout_ms"];
 
-// 97.5 % quantiles of Student's t for 1, 2, … degrees of freedom. The interval assumes independent samples.
-const T = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
-const halfWidth = ({ samples, stddev }) => {
-  if (!(samples > 1) || stddev === undefined) return NaN;
-  return ((T[samples - 2] || 1.96 + 2.4 / (samples - 1)) * stddev) / Math.sqrt(samples);
-};
-
 const withUnit = (value, unit) => {
   const text = short(value, unit);
   return unit && !isBytes(unit) ? `${text} ${unit.split(",")[0]}` : text;
@@ -28,9 +21,8 @@ const cell = (text, full = text) => ({ text: String(text), full: String(full) })
 
 const metricCell = (m) => {
   if (m.value === undefined) return cell(m.note ? `none: ${m.note}` : "none");
-  const half = halfWidth(m);
-  const interval = isFinite(half) && half > 0
-    ? `, mean ${short(m.mean, m.unit)} (95 %: ${short(m.mean - half, m.unit)} to ${short(m.mean + half, m.unit)})` : "";
+  const [mean, low, high] = [0, -1, 1].map((side) => short(m.mean + side * m.half_width, m.unit));
+  const interval = m.half_width ? `, mean ${mean} (95 % if samples are independent: ${low} to ${high})` : "";
   return cell(withUnit(Number(m.value), m.unit || "") + interval, `${m.value} ${m.unit || ""}, ${m.samples} samples`);
 };
 

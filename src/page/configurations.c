@@ -43,23 +43,10 @@ static struct groups find_groups(const struct html_data *d, const struct configu
 /* For replicates, from their means. */
 static void lead_by_means(struct group *g)
 {
-    const struct configuration *winner = g->items, *next = g->items + 1;
+    const struct configuration *winner = g->items;
     g->lead = (struct lead){.ahead = NAN, .low = NAN, .high = NAN};
-    if (g->count < 2)
-        return;
-    double distance = fabs(winner->value - next->value), size = fabs(next->value);
-    double half_width = hypot((winner->high - winner->low) / 2, (next->high - next->low) / 2);
-    g->lead.second = next->job;
-    g->lead.ahead = distance / size;
-    g->lead.low = (distance - half_width) / size;
-    g->lead.high = (distance + half_width) / size;
-    for (const struct configuration *c = next; c < g->items + g->count; c++) {
-        if (!configurations_alike(winner, c))
-            continue;
-        if (g->lead.alike_count < BEST_LISTED)
-            g->lead.alike[g->lead.alike_count] = c->job;
-        g->lead.alike_count++;
-    }
+    for (const struct configuration *c = winner + 1; c < winner + g->count; c++)
+        lead_note(winner->value, c->value, c->job, configurations_reach(winner, c, g->count), &g->lead);
 }
 
 static int by_job(const void *a, const void *b)

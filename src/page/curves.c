@@ -272,7 +272,8 @@ int html_curves(struct html_page *p, struct error *e)
                    " LEFT JOIN metric_definition AS d ON d.name = m.name WHERE m.attempt_id ="
                    " (SELECT coalesce(j.attempt_id, (SELECT max(id) FROM attempt WHERE job_id = j.id AND kind = "
                    "'trial')) FROM job AS j"
-                   " WHERE j.id = ?1) ORDER BY m.name, m.sequence",
+                   " WHERE j.id = ?1) AND NOT EXISTS (SELECT 1 FROM summary AS s WHERE s.attempt_id = m.attempt_id AND"
+                   " s.name = m.name AND s.note IS NOT NULL AND s.reported IS NOT NULL) ORDER BY m.name, m.sequence",
                    &c.samples, e) < 0)
         return -1;
     int rc = choose_buckets(&c, e);

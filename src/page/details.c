@@ -8,6 +8,7 @@
 #include "page/text.h"
 #include "report/job_command.h"
 #include "results/job_record.h"
+#include "util/quantile.h"
 #include "util/utf8.h"
 
 #define DETAILS_BYTES 420000
@@ -15,6 +16,25 @@
 #define TAIL_BYTES 2500
 #define VALUE_MOST 600
 #define ATTEMPTS_MOST 100 /* the newest attempts of a job */
+
+/* The number in a column of that name; NaN: none. */
+static double number_in(const struct stmt *s, const char *name)
+{
+    for (int i = 0; i < stmt_column_count(s); i++)
+        if (strcmp(stmt_column_name(s, i), name) == 0)
+            return stmt_double_or_nan(s, i);
+    return NAN;
+}
+
+/* Half the width of the 95 % interval of the mean of a metric's samples, if they are independent. */
+static void add_half_width(struct buffer *out, const struct stmt *s)
+{
+    const double samples = number_in(s, "samples"), stddev = number_in(s, "stddev");
+    if (!(samples > 1 && stddev > 0))
+        return;
+    buffer_add_text(out, ",\"half_width\":");
+    html_add_json_number(out, student_quantile(0.975, samples - 1) * stddev / sqrt(samples));
+}
 
 /* A row as a JSON object without its NULLs. */
 static void add_row(struct buffer *out, const struct stmt *s)
@@ -34,6 +54,7 @@ static void add_row(struct buffer *out, const struct stmt *s)
         else
             html_add_json(out, stmt_text(s, i), VALUE_MOST);
     }
+    add_half_width(out, s);
     buffer_add_char(out, '}');
 }
 

@@ -23,9 +23,9 @@ struct effects {
     struct compared_jobs jobs;
     struct comparison items[KEYS_MOST];
     size_t count;
-    struct buffer freed; /* sentences about keys that may differ too */
-    struct buffer apart; /* keys without any pair of jobs that differ only in them */
-    size_t rows;
+    struct buffer freed;   /* sentences about keys that may differ too */
+    struct buffer apart;   /* keys without any pair of jobs that differ only in them */
+    size_t rows, together; /* shown; those with an interval */
     double low, high;
 };
 
@@ -37,6 +37,12 @@ static bool has_ratios(const struct comparison *c)
     return false;
 }
 
+/* An interval without a conclusion is not drawn: that of a few pairs may be many times as wide as all others. */
+static bool is_drawn(const struct ratio_summary *s)
+{
+    return s->verdict != RATIO_TOO_FEW && s->low > 0 && isfinite(s->high);
+}
+
 static void widen(struct effects *x, const struct comparison *c)
 {
     for (size_t i = 0; i < c->count; i++) {
@@ -44,8 +50,8 @@ static void widen(struct effects *x, const struct comparison *c)
         if (s->count == 0)
             continue;
         x->rows++;
-        x->low = fmin(x->low, isnan(s->low) ? s->median : fmin(s->low, s->quarter));
-        x->high = fmax(x->high, isnan(s->high) ? s->median : fmax(s->high, s->three_quarters));
+        x->low = fmin(x->low, is_drawn(s) ? fmin(s->low, s->quarter) : s->quarter);
+        x->high = fmax(x->high, is_drawn(s) ? fmax(s->high, s->three_quarters) : s->three_quarters);
     }
 }
 
@@ -73,7 +79,7 @@ static int read_effect(struct html_page *p, const char *key, struct effects *x, 
     }
     if (has_ratios(&x->items[x->count])) {
         note_free(key, &x->items[x->count], &x->freed);
-        widen(x, &x->items[x->count++]);
+        x->count++;
         return 0;
     }
     buffer_printf(&x->apart, "%s%s", x->apart.length ? ", " : "", key);
@@ -93,6 +99,9 @@ static int read_effects(struct html_page *p, struct effects *x, struct error *e)
         if (read_effect(p, key, x, e) < 0)
             return -1;
     }
+    x->together = comparisons_judge(x->items, x->count);
+    for (size_t i = 0; i < x->count; i++)
+        widen(x, &x->items[i]);
     return 0;
 }
 
@@ -126,9 +135,9 @@ static void add_row(struct html_page *p, const struct comparison *c, const struc
                   key ? html_key_text(key, pair->a, from) : pair->a);
     svg_text(out, LEFT - 10, y + 4, " class=name text-anchor=end", label, 42);
     buffer_printf(out, "<g class=\"effect %s\">", !told ? classes[s->verdict] : better ? "better" : "worse");
-    if (!isnan(s->low))
-        buffer_printf(out, "<path d=\"M%.1f %.1fH%.1f\"/><path class=wide d=\"M%.1f %.1fH%.1f\"/>",
-                      svg_at(x, s->quarter), y, svg_at(x, s->three_quarters), svg_at(x, s->low), y, svg_at(x, s->high));
+    buffer_printf(out, "<path d=\"M%.1f %.1fH%.1f\"/>", svg_at(x, s->quarter), y, svg_at(x, s->three_quarters));
+    if (is_drawn(s))
+        buffer_printf(out, "<path class=wide d=\"M%.1f %.1fH%.1f\"/>", svg_at(x, s->low), y, svg_at(x, s->high));
     buffer_printf(out, "<circle cx=%.1f cy=%.1f r=4.5 /></g>", svg_at(x, s->median), y);
     add_words(&words, c, s);
     svg_text(out, RIGHT + 14, y + 4, "", buffer_text(&words), 0);
@@ -192,9 +201,14 @@ static void draw(struct html_page *p, const struct effects *x)
     svg_close(&p->out);
     buffer_printf(&p->out,
                   "<p class=note>Pairs of jobs that are equal in everything else and in the global batch. Thick line: "
-                  "the 95 %% bootstrap interval of the median; thin line: the middle half of the pairs; in "
-                  "parentheses: the number of pairs. With fewer than %d pairs, no conclusion is drawn.",
+                  "the interval of the median; thin line: the middle half of the pairs; in parentheses: the number of "
+                  "pairs. With fewer than %d pairs, no conclusion is drawn.",
                   RATIOS_LEAST);
+    if (x->together > 1)
+        buffer_printf(&p->out,
+                      " The %zu intervals hold together with 95 %%, so they are wider than those of <code>meshsweep "
+                      "compare</code>, which shows one key.",
+                      x->together);
     if (x->rows > rows)
         buffer_printf(&p->out, " The first %zu of %zu are shown.", rows, x->rows);
     buffer_add_text(&p->out, "</p>\n");
@@ -244,8 +258,9 @@ int html_effects(struct html_page *p, struct error *e)
         add_one_sided(p, &x);
     if (rc == 0 && x.freed.length) {
         html_text(&p->out,
-                  "<p class=note>The best of each side is compared, over the keys that rules and "
-                  "derived keys tie to the key: ",
+                  "<p class=note>The best of each side is compared, chosen by the other half of the pairs, over the "
+                  "keys "
+                  "that rules and derived keys tie to the key: ",
                   buffer_text(&x.freed), ".</p>\n");
     }
     if (rc == 0 && x.apart.length) {

@@ -21,7 +21,9 @@ static void add_ahead(struct buffer *out, const struct html_data *d, const struc
     if (isnan(l->low))
         buffer_add_text(out, "; one of the two was measured only once, so the uncertainty is not known");
     else
-        buffer_printf(out, ", 95 %% interval %.2g to %.2g %%", l->low * 100, l->high * 100);
+        buffer_printf(out, ", 95 %% interval %.2g to %.2g %%%s", l->low * 100, l->high * 100,
+                      l->ran_once ? " from the samples of single runs, which say nothing about how much runs differ"
+                                  : "");
     buffer_add_text(out, ".</p>\n");
 }
 

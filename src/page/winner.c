@@ -2,6 +2,7 @@
 #include "page/figures.h"
 #include "page/sections.h"
 #include "page/text.h"
+#include "results/conditions.h"
 #include "results/contenders.h"
 #include "results/pareto.h"
 
@@ -75,15 +76,28 @@ static int add_winner(struct html_page *p, struct error *e)
     return html_add_winner_details(p, (size_t)d->best, &lead, e);
 }
 
-int html_winner(struct html_page *p, struct error *e)
+/* What cannot win for want of a number that can be compared. */
+static int add_unranked(struct html_page *p, struct error *e)
+{
+    const struct conditions_request request = {p->data->objective, p->data->maximise, 0};
+    struct conditions all = {0};
+    struct buffer text = BUFFER_INIT;
+    if (conditions_read(p->db, &request, &all, e) < 0)
+        return -1;
+    conditions_add_unranked(&all, &text);
+    if (text.length) {
+        buffer_add_text(&p->out, "<p class=note>");
+        html_add(&p->out, buffer_text(&text), HTML_TEXT_MOST);
+        buffer_add_text(&p->out, "</p>\n");
+    }
+    buffer_free(&text);
+    conditions_free(&all);
+    return 0;
+}
+
+static int add_result(struct html_page *p, struct error *e)
 {
     bool compete = false;
-    if (!p->data->objective) {
-        html_add_none(&p->out,
-                      "The sweep declares no objective: add objective = \"max:METRIC\" or \"min:METRIC\" under "
-                      "[sweep] and run it once more.");
-        return 0;
-    }
     if (configurations_compete(p->db, &compete, e) < 0)
         return -1;
     if (compete)
@@ -93,4 +107,15 @@ int html_winner(struct html_page *p, struct error *e)
         return 0;
     }
     return add_winner(p, e) < 0 ? -1 : add_pareto_set(p, e);
+}
+
+int html_winner(struct html_page *p, struct error *e)
+{
+    if (!p->data->objective) {
+        html_add_none(&p->out,
+                      "The sweep declares no objective: add objective = \"max:METRIC\" or \"min:METRIC\" under "
+                      "[sweep] and run it once more.");
+        return 0;
+    }
+    return add_result(p, e) < 0 ? -1 : add_unranked(p, e);
 }

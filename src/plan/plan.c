@@ -103,7 +103,7 @@ static bool is_forced(char *const *forced, const char *failure)
     " CASE state WHEN 'failed' THEN (SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.failure = "       \
     "job.failure AND a.blame IS NULL AND a.kind = 'trial')"                                                            \
     "  WHEN 'ok' THEN iif(?2 > 1, (SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.state = 'ok' AND "  \
-    "a.kind = 'trial'), 1) "                                                                                           \
+    "a.superseded IS NULL AND a.kind = 'trial'), 1) "                                                                  \
     "END,"                                                                                                             \
     " state = 'running' AND EXISTS (SELECT 1 FROM attempt AS a WHERE a.job_id = job.id AND a.state = 'running' AND "   \
     "a.kind = 'trial'), id"                                                                                            \

@@ -58,15 +58,11 @@ struct group_winners {
 static struct group_winners find_winners(const struct configurations *c)
 {
     struct group_winners all = {0};
-    for (size_t i = 0; i < c->count; i++) {
-        const struct configuration *own = &c->items[i];
-        if (i == 0 || strcmp(own->group, c->items[i - 1].group) != 0) {
-            all.items = array_grow(all.items, all.count, sizeof *all.items);
-            all.items[all.count++] = (struct group_winner){.configuration = own};
-        }
-        struct group_winner *w = &all.items[all.count - 1];
-        w->competitors++;
-        w->alike += w->configuration != own && configurations_alike(w->configuration, own);
+    for (size_t first = 0, count; first < c->count; first += count) {
+        count = configurations_in_group(c, first);
+        all.items = array_grow(all.items, all.count, sizeof *all.items);
+        all.items[all.count++] =
+            (struct group_winner){&c->items[first], count, configurations_alike(&c->items[first], count), {0}};
     }
     return all;
 }

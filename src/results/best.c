@@ -73,16 +73,14 @@ static void add_ranked(struct best *out, int64_t job_id, double value, const str
 static void rank_configurations(const char *group, struct best *out)
 {
     const struct configurations *c = &out->configurations;
-    const struct configuration *winner = NULL;
-    for (size_t i = 0; i < c->count; i++) {
-        const struct configuration *own = &c->items[i];
-        if (strcmp(own->group, group ? group : c->items[0].group) != 0)
-            continue;
-        out->alike += winner && configurations_alike(winner, own);
-        winner = winner ? winner : own;
-        if (is_close(out, own->value))
-            add_ranked(out, own->job, own->value, own);
-    }
+    size_t first = 0;
+    while (group && first < c->count && strcmp(c->items[first].group, group) != 0)
+        first++;
+    const size_t count = configurations_in_group(c, first);
+    out->alike = configurations_alike(c->items + first, count);
+    for (size_t i = first; i < first + count; i++)
+        if (is_close(out, c->items[i].value))
+            add_ranked(out, c->items[i].job, c->items[i].value, &c->items[i]);
 }
 
 size_t best_group_count(const struct best *b)
@@ -112,8 +110,8 @@ static int unknown_group(const char *group, const struct configurations *c, stru
 #define AS_ASKED MEASURED_AS_ASKED("a")
 
 #define RANKED_SQL(order)                                                                                              \
-    "SELECT j.id, m.value FROM summary AS m CROSS JOIN attempt AS a ON a.id = m.attempt_id"                            \
-    " CROSS JOIN job AS j ON j.id = a.job_id AND j.attempt_id = a.id"                                                  \
+    "SELECT j.id, m.value FROM job_metric AS m CROSS JOIN job AS j ON j.id = m.job_id"                                 \
+    " CROSS JOIN attempt AS a ON a.id = j.attempt_id"                                                                  \
     " WHERE m.name = ?1 AND m.value IS NOT NULL AND j.state = 'ok' AND " AS_ASKED                                      \
     " AND j.sweep_id = (SELECT id FROM current_sweep) ORDER BY " order ", j.id LIMIT ?2"
 
@@ -164,8 +162,8 @@ static int batches_may_differ(struct db *db, int64_t winner, bool *yes, struct e
 static int read_batches(struct db *db, struct best *out, struct error *e)
 {
     static const char sql[] =
-        "WITH b (batch) AS MATERIALIZED (SELECT DISTINCT " BATCH_SQL " FROM summary AS m"
-        " JOIN attempt AS a ON a.id = m.attempt_id JOIN job AS j ON j.attempt_id = a.id"
+        "WITH b (batch) AS MATERIALIZED (SELECT DISTINCT " BATCH_SQL " FROM job_metric AS m"
+        " JOIN job AS j ON j.id = m.job_id JOIN attempt AS a ON a.id = j.attempt_id"
         " WHERE m.name = ?1 AND m.value IS NOT NULL AND j.state = 'ok' AND " AS_ASKED
         " AND j.sweep_id = (SELECT id FROM current_sweep)),"
         " w (batch) AS (SELECT " BATCH_SQL " FROM job AS j WHERE j.id = ?2)"
@@ -244,16 +242,6 @@ static int read_competitors(struct db *db, const char *group, struct best *out, 
     return rc;
 }
 
-/* What most of the ok jobs without a number of it have in common. */
-static int read_no_number(struct db *db, struct best *out, struct error *e)
-{
-    return db_query_text(db,
-                         "SELECT m.note FROM job AS j JOIN summary AS m ON m.attempt_id = j.attempt_id AND m.name = ?1"
-                         " WHERE j.sweep_id = (SELECT id FROM current_sweep) AND j.state = 'ok' AND m.value IS NULL"
-                         " AND m.note IS NOT NULL GROUP BY m.note ORDER BY count(*) DESC, m.note LIMIT 1",
-                         VALUES(sql_text(out->objective)), &out->no_number, e);
-}
-
 static int read_conditions(struct db *db, struct best *out, struct error *e)
 {
     const struct conditions_request request = {out->objective, out->maximise, out->count ? out->jobs[0].value : NAN};
@@ -276,8 +264,8 @@ int best_read_group(struct db *db, const char *group, struct best *out, struct e
         rc = read_competitors(db, group, &best, e);
     if (rc == 0)
         rc = read_conditions(db, &best, e);
-    if (rc == 0)
-        rc = best.count ? read_winner(db, &best, e) : read_no_number(db, &best, e);
+    if (rc == 0 && best.count)
+        rc = read_winner(db, &best, e);
     db_read_end(db);
     if (rc < 0) {
         best_free(&best);
@@ -298,7 +286,6 @@ void best_free(struct best *b)
     configurations_free(&b->configurations);
     conditions_free(&b->conditions);
     pareto_free(&b->pareto);
-    free(b->no_number);
     job_launch_free(&b->launch);
     free(b->directory);
     cJSON_Delete(b->job);

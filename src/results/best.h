@@ -35,7 +35,6 @@ struct best {
     struct configurations configurations; /* all that compete, where replicate keys or groups are listed */
     size_t alike;                         /* of replicates: others that cannot be told apart from the winner */
     struct conditions conditions;         /* of [sweep] subject_to; filled also when no job is best */
-    char *no_number;                      /* no job is best: why an ok one has no number; NULL: not known */
     struct pareto pareto;                 /* of several objectives; the first winner among equals is in it */
     struct batch_spread batches;
     struct job_launch launch; /* of the winner's attempt */

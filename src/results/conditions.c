@@ -10,7 +10,7 @@
 
 #define OK_JOBS                                                                                                        \
     " FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id JOIN breach AS b ON b.attempt_id = a.id"                  \
-    " LEFT JOIN summary AS m ON m.attempt_id = a.id AND m.name = ?1"                                                   \
+    " LEFT JOIN job_metric AS m ON m.job_id = j.id AND m.name = ?1"                                                    \
     " WHERE j.state = 'ok' AND j.sweep_id = (SELECT id FROM current_sweep) AND " MEASURED_TO_ITS_END("a")
 
 static int read_texts(struct db *db, struct conditions *out, struct error *e)
@@ -85,6 +85,27 @@ static int read_nearest(struct db *db, const struct conditions_request *request,
     return rc < 0 ? -1 : 0;
 }
 
+/* Along the index of values, where those without one come first. */
+static int read_unranked(struct db *db, const struct conditions_request *request, struct conditions *out,
+                         struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_query(db,
+                 "SELECT sum(count(*)) OVER (), m.note FROM job_metric AS m CROSS JOIN job AS j ON j.id = m.job_id"
+                 " WHERE m.name = ?1 AND m.value IS NULL AND m.note IS NOT NULL AND j.state = 'ok'"
+                 " AND j.sweep_id = (SELECT id FROM current_sweep) GROUP BY m.note ORDER BY count(*) DESC, m.note"
+                 " LIMIT 1",
+                 VALUES(sql_text(request->objective)), &s, e) < 0)
+        return -1;
+    int rc = stmt_next(s, e);
+    if (rc > 0) {
+        out->unranked = stmt_int(s, 0);
+        out->why_unranked = stmt_copy_text(s, 1);
+    }
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
 int conditions_read(struct db *db, const struct conditions_request *request, struct conditions *out, struct error *e)
 {
     struct conditions c = {0};
@@ -93,6 +114,8 @@ int conditions_read(struct db *db, const struct conditions_request *request, str
         rc = read_binding(db, request, &c, e);
     if (rc == 0 && c.count > 0 && isnan(request->winner))
         rc = read_nearest(db, request, &c, e);
+    if (rc == 0)
+        rc = read_unranked(db, request, &c, e);
     if (rc == 0)
         *out = c;
     else
@@ -108,6 +131,7 @@ void conditions_free(struct conditions *c)
     }
     free(c->items);
     free(c->nearest.note);
+    free(c->why_unranked);
     *c = (struct conditions){0};
 }
 
@@ -148,4 +172,13 @@ void conditions_add_miss(const struct win_condition *c, const struct kept_out *j
     add_excess(job, out);
     if (!isnan(job->value) && !isnan(job->bound))
         buffer_printf(out, " (%.6g, the bound is %.6g)", job->value, job->bound);
+}
+
+void conditions_add_unranked(const struct conditions *c, struct buffer *out)
+{
+    if (c->unranked == 0)
+        return;
+    buffer_add_text(out, "not compared: ");
+    buffer_add_count(out, c->unranked, "ok job");
+    buffer_printf(out, " without a number: %s\n", c->why_unranked);
 }

@@ -1,4 +1,4 @@
-/* The conditions of [sweep] subject_to, and how they affect the winner. */
+/* What keeps ok jobs from winning: the conditions of [sweep] subject_to, and the want of a number. */
 #ifndef MESHSWEEP_RESULTS_CONDITIONS_H
 #define MESHSWEEP_RESULTS_CONDITIONS_H
 
@@ -28,6 +28,9 @@ struct conditions {
     bool none_meets;
     size_t missed; /* into items */
     struct kept_out nearest;
+    /* Ok jobs of which it is known why their objective has no number, and why that is for most of them; NULL: none. */
+    int64_t unranked;
+    char *why_unranked;
 };
 
 /* Of the current sweep. `winner` NAN: no job wins; then no condition binds. */
@@ -38,6 +41,9 @@ struct conditions_request {
 };
 int conditions_read(struct db *db, const struct conditions_request *request, struct conditions *out, struct error *e);
 void conditions_free(struct conditions *c);
+
+/* Adds a line if ok jobs have no number that can be compared: "not compared: 3 ok jobs without a number: …". */
+void conditions_add_unranked(const struct conditions *c, struct buffer *out);
 
 /* "peak_memory <= 70 GiB is missed by 20 % (84 where 70 is allowed)". */
 void conditions_add_miss(const struct win_condition *c, const struct kept_out *job, struct buffer *out);

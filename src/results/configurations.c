@@ -120,15 +120,14 @@ static void add_jobs(const char *objective, const struct string_list *groups, st
     add_group(groups, out);
     buffer_add_text(out, " AS comparison_group, ");
     add_group_place(groups, out);
-    buffer_add_text(out,
-                    " AS group_place,\n"
-                    "           c.same AS c, m.same AS m, t.same AS t, p.same AS p\n"
-                    "    FROM job AS j LEFT JOIN same AS c ON c.id = j.cluster_id"
-                    " LEFT JOIN same AS m ON m.id = j.model_id\n"
-                    "    LEFT JOIN same AS t ON t.id = j.training_id LEFT JOIN same AS p ON p.id = j.parallel_id\n"
-                    "    LEFT JOIN attempt AS a NOT INDEXED ON a.id = j.attempt_id AND j.state = 'ok' "
-                    "AND " MEASURED_AS_ASKED("a") "\n"
-                                                  "    LEFT JOIN summary AS v ON v.attempt_id = a.id AND v.name = '");
+    buffer_add_text(out, " AS group_place,\n"
+                         "           c.same AS c, m.same AS m, t.same AS t, p.same AS p\n"
+                         "    FROM job AS j LEFT JOIN same AS c ON c.id = j.cluster_id"
+                         " LEFT JOIN same AS m ON m.id = j.model_id\n"
+                         "    LEFT JOIN same AS t ON t.id = j.training_id LEFT JOIN same AS p ON p.id = j.parallel_id\n"
+                         "    LEFT JOIN attempt AS a NOT INDEXED ON a.id = j.attempt_id AND j.state = 'ok' "
+                         "AND " MEASURED_AS_ASKED("a") "\n    LEFT JOIN job_metric AS v"
+                                                       " ON v.job_id = j.id AND a.id IS NOT NULL AND v.name = '");
     for (const char *p = objective; *p; p++)
         buffer_printf(out, "%s%c", *p == '\'' ? "'" : "", *p);
     buffer_add_text(out, "'\n    WHERE j.sweep_id = (SELECT id FROM current_sweep))");
@@ -263,15 +262,28 @@ void configurations_free(struct configurations *c)
     *c = (struct configurations){0};
 }
 
-bool configurations_alike(const struct configuration *a, const struct configuration *b)
+static struct standard_error error_of(const struct configuration *c)
 {
-    if (a->replicates < 2 || b->replicates < 2)
-        return false;
-    double x = a->stddev * a->stddev / (double)a->replicates, y = b->stddev * b->stddev / (double)b->replicates;
-    double apart = fabs(a->value - b->value), spread = x * x / (double)(a->replicates - 1);
-    spread += y * y / (double)(b->replicates - 1);
-    if (!(x + y > 0))
-        return apart == 0;
-    double freedom = fmax(floor((x + y) * (x + y) / spread), 1);
-    return apart <= student_quantile(0.975, (int64_t)freedom) * sqrt(x + y);
+    return (struct standard_error){c->stddev / sqrt((double)c->replicates), (double)c->replicates - 1};
+}
+
+double configurations_reach(const struct configuration *winner, const struct configuration *other, size_t count)
+{
+    return welch_half_width(error_of(winner), error_of(other), LEAD_MISSED(count));
+}
+
+size_t configurations_alike(const struct configuration *group, size_t count)
+{
+    size_t alike = 0;
+    for (size_t i = 1; i < count; i++)
+        alike += fabs(group[0].value - group[i].value) <= configurations_reach(&group[0], &group[i], count);
+    return alike;
+}
+
+size_t configurations_in_group(const struct configurations *c, size_t first)
+{
+    size_t end = first;
+    while (end < c->count && strcmp(c->items[end].group, c->items[first].group) == 0)
+        end++;
+    return end - first;
 }

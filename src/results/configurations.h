@@ -45,9 +45,22 @@ int configurations_compete(struct db *db, bool *yes, struct error *e);
 int configurations_read(struct db *db, struct configurations *out, struct error *e);
 void configurations_free(struct configurations *c);
 
-/* Whether the means of two cannot be told apart: Welch's t-test at 5 %. False where one has fewer than two replicates:
- * nothing says. */
-bool configurations_alike(const struct configuration *a, const struct configuration *b);
+/* The share that the interval of a winner's lead over one other of `count` that compete may miss on either side. The
+ * winner was chosen because it came out first. The truly best one is neither it nor among those that cannot be told
+ * apart from it only if one of the others beats it by chance: at most 2.5 % (the subset selection of Gupta 1965, by
+ * Bonferroni). */
+#define LEAD_MISSED(count) (0.025 / (double)((count) > 1 ? (count)-1 : 1))
+
+/* Half the interval of the difference between the means of the winner of `count` configurations and another (Welch).
+ * NaN where one has fewer than two replicates: nothing says. */
+double configurations_reach(const struct configuration *winner, const struct configuration *other, size_t count);
+
+/* How many of a group, its winner first, cannot be told apart from the winner. Those of which nothing says do not
+ * count. */
+size_t configurations_alike(const struct configuration *group, size_t count);
+
+/* How many items from `first` on are of its group. */
+size_t configurations_in_group(const struct configurations *c, size_t first);
 
 /* Appends SQL for rows (job, number of its group from 0 on) of the current sweep in the order of jobs, or nothing where
  * it lists no groups. */

@@ -2,72 +2,73 @@
 
 #include "results/measured.h"
 #include "util/memory.h"
+#include "util/quantile.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Half the width of the 95 % interval of a mean; NaN for fewer than two. */
-static double half_width_of(double stddev, int64_t count)
-{
-    /* The 97.5 % quantile of t with 1, 2, … degrees of freedom. */
-    static const double quantiles[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-                                       2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
-                                       2.080,  2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
-    static const int64_t listed = sizeof quantiles / sizeof *quantiles;
-    if (count < 2)
-        return NAN;
-    int64_t freedom = count - 1;
-    double t = freedom <= listed ? quantiles[freedom - 1] : 1.960 + 2.4 / (double)freedom;
-    return t * stddev / sqrt((double)count);
-}
+#define OF_MEDIAN sqrt(M_PI / 2) /* its standard error as a multiple of the mean's; of two values they are one */
 
 struct contender {
     int64_t job_id;
-    double value, half_width; /* NaN: no interval */
+    double value;
+    struct standard_error error;
+    bool ran_once; /* the error is that of its samples */
 };
 
 enum { COLUMN_JOB, COLUMN_VALUE, COLUMN_STDDEV, COLUMN_SAMPLES, COLUMN_ATTEMPTS, COLUMN_SQUARES, COLUMN_TAKE };
 
 #define CONTENDER_COLUMNS                                                                                              \
-    "SELECT j.id, m.value, m.stddev, m.count, count(v.value), sum((v.value - m.value) * (v.value - m.value)),"         \
+    "SELECT j.id, m.value, s.stddev, s.count, count(v.value), sum((v.value - m.value) * (v.value - m.value)),"         \
     " coalesce((SELECT take FROM metric_definition WHERE name = ?1), 'median')"
 
 #define AS_ASKED MEASURED_AS_ASKED("a")
 #define OTHER_AS_ASKED MEASURED_AS_ASKED("o")
 
 #define ATTEMPTS_OF_CONTENDER                                                                                          \
-    " LEFT JOIN attempt AS o ON o.job_id = j.id AND o.state = 'ok' AND o.kind = 'trial' AND " OTHER_AS_ASKED           \
+    " LEFT JOIN counted_attempt AS k ON k.job_id = j.id"                                                               \
+    " LEFT JOIN attempt AS o ON o.id = k.id AND " OTHER_AS_ASKED                                                       \
     " LEFT JOIN summary AS v ON v.attempt_id = o.id AND v.name = ?1 AND v.value IS NOT NULL"
 
 #define CONTENDERS_SQL(order)                                                                                          \
     CONTENDER_COLUMNS                                                                                                  \
-    " FROM summary AS m CROSS JOIN attempt AS a ON a.id = m.attempt_id"                                                \
-    " CROSS JOIN job AS j ON j.id = a.job_id AND j.attempt_id = a.id" ATTEMPTS_OF_CONTENDER                            \
+    " FROM job_metric AS m CROSS JOIN job AS j ON j.id = m.job_id CROSS JOIN attempt AS a ON a.id = j.attempt_id"      \
+    " LEFT JOIN summary AS s ON s.attempt_id = j.attempt_id AND s.name = ?1" ATTEMPTS_OF_CONTENDER                     \
     " WHERE m.name = ?1 AND m.value IS NOT NULL AND j.state = 'ok' AND " AS_ASKED                                      \
     " AND j.sweep_id = (SELECT id FROM current_sweep) GROUP BY j.id ORDER BY " order ", j.id"
 
-static const char contender_sql[] = CONTENDER_COLUMNS
-    " FROM job AS j JOIN summary AS m ON m.attempt_id = j.attempt_id AND m.name = ?1" ATTEMPTS_OF_CONTENDER
-    " WHERE j.id = ?2 GROUP BY j.id";
+static const char contender_sql[] =
+    CONTENDER_COLUMNS " FROM job AS j JOIN job_metric AS m ON m.job_id = j.id AND m.name = ?1"
+                      " LEFT JOIN summary AS s ON s.attempt_id = j.attempt_id AND s.name = ?1" ATTEMPTS_OF_CONTENDER
+                      " WHERE j.id = ?2 GROUP BY j.id";
 
 static struct contender read_contender(const struct stmt *s)
 {
-    struct contender c = {stmt_int(s, COLUMN_JOB), stmt_double(s, COLUMN_VALUE), NAN};
     const char *take = stmt_text(s, COLUMN_TAKE);
-    int64_t attempts = stmt_int(s, COLUMN_ATTEMPTS);
-    bool median = strcmp(take, "median") == 0;
-    if (attempts > 1)
-        c.half_width = half_width_of(sqrt(stmt_double(s, COLUMN_SQUARES) / (double)(attempts - 1)), attempts);
-    else if ((median || strcmp(take, "mean") == 0) && !stmt_is_null(s, COLUMN_STDDEV))
-        c.half_width =
-            half_width_of(stmt_double(s, COLUMN_STDDEV), stmt_int(s, COLUMN_SAMPLES)) * (median ? sqrt(M_PI / 2) : 1);
+    const int64_t attempts = stmt_int(s, COLUMN_ATTEMPTS), samples = stmt_int(s, COLUMN_SAMPLES);
+    const bool median = strcmp(take, "median") == 0;
+    struct contender c = {stmt_int(s, COLUMN_JOB), stmt_double(s, COLUMN_VALUE), {NAN, 0}, attempts == 1};
+    if (attempts > 1) {
+        const double freedom = (double)attempts - 1;
+        const double error = sqrt(stmt_double(s, COLUMN_SQUARES) / freedom / (double)attempts);
+        c.error = (struct standard_error){error * (attempts > 2 ? OF_MEDIAN : 1), freedom};
+    } else if ((median || strcmp(take, "mean") == 0) && !stmt_is_null(s, COLUMN_STDDEV) && samples > 1) {
+        const double error = stmt_double(s, COLUMN_STDDEV) / sqrt((double)samples);
+        c.error = (struct standard_error){error * (median && samples > 2 ? OF_MEDIAN : 1), (double)samples - 1};
+    }
     return c;
+}
+
+/* Half the width of its 95 % interval; NaN: none. */
+static double half_width_of(const struct contender *c)
+{
+    return welch_half_width(c->error, (struct standard_error){0, c->error.freedom}, 0.025);
 }
 
 static bool contends(const struct contender *winner, const struct contender *c)
 {
-    double distance = fabs(c->value - winner->value), reach = winner->half_width + c->half_width;
+    double distance = fabs(c->value - winner->value), reach = half_width_of(winner) + half_width_of(c);
     return distance <= (isnan(reach) ? BEST_TOLERANCE * fabs(winner->value) : reach);
 }
 
@@ -82,7 +83,7 @@ static int find_winner(struct db *db, const struct best *b, struct contender *ou
 {
     struct stmt *s = NULL;
     int rc = open_contenders(db, b, &s, e);
-    *out = (struct contender){b->jobs[0].job_id, b->jobs[0].value, NAN};
+    *out = (struct contender){b->jobs[0].job_id, b->jobs[0].value, {NAN, 0}, false};
     while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
         rc = 0;
         if (stmt_int(s, COLUMN_JOB) != out->job_id)
@@ -114,23 +115,19 @@ int contenders_read(struct db *db, const struct best *b, int64_t ids[BEST_LISTED
     return rc < 0 ? -1 : 0;
 }
 
-static void note_second(const struct contender *winner, const struct contender *c, struct lead *out)
+void lead_note(double winner, double other, int64_t job, double reach, struct lead *out)
 {
-    double half_width = hypot(winner->half_width, c->half_width), size = fabs(c->value);
-    double distance = fabs(winner->value - c->value);
-    out->second = c->job_id;
-    out->ahead = distance / size;
-    out->low = (distance - half_width) / size;
-    out->high = (distance + half_width) / size;
-}
-
-static void note_alike(const struct contender *winner, const struct contender *c, struct lead *out)
-{
-    double reach = hypot(winner->half_width, c->half_width);
-    if (isnan(reach) || fabs(winner->value - c->value) > reach)
+    const double distance = fabs(winner - other), size = fabs(other);
+    if (out->second == 0) {
+        out->second = job;
+        out->ahead = distance / size;
+        out->low = (distance - reach) / size;
+        out->high = (distance + reach) / size;
+    }
+    if (!(distance <= reach))
         return;
     if (out->alike_count < BEST_LISTED)
-        out->alike[out->alike_count] = c->job_id;
+        out->alike[out->alike_count] = job;
     out->alike_count++;
 }
 
@@ -139,7 +136,7 @@ static int read_winners(struct db *db, const struct competition *c, struct conte
     struct stmt *s = NULL;
     int rc = db_prepare(db, contender_sql, &s, e);
     for (size_t i = 0; rc == 0 && i < c->winner_count; i++) {
-        out[i] = (struct contender){c->winners[i], NAN, NAN};
+        out[i] = (struct contender){c->winners[i], NAN, {NAN, 0}, false};
         stmt_reset(s);
         stmt_bind(s, VALUES(sql_text(c->objective), sql_int(c->winners[i])));
         int next = stmt_next(s, e);
@@ -167,8 +164,15 @@ static long group_of(const struct competition *c, int64_t job)
     return found ? (long)found->group : -1;
 }
 
-static int read_others(struct db *db, const struct competition *c, const struct contender *winners, struct lead *out,
-                       struct error *e)
+/* Another job that competes. */
+struct rival {
+    struct contender contender;
+    size_t group;
+};
+
+/* The others, in order of value, and how many compete in each group, with its winner. */
+static int read_rivals(struct db *db, const struct competition *c, struct rival **rivals, size_t *count,
+                       size_t *competing, struct error *e)
 {
     const struct best b = {.objective = (char *)c->objective, .maximise = c->maximise};
     struct stmt *s = NULL;
@@ -178,13 +182,33 @@ static int read_others(struct db *db, const struct competition *c, const struct 
     while ((rc = stmt_next(s, e)) > 0) {
         const struct contender other = read_contender(s);
         const long group = group_of(c, other.job_id);
-        if (group < 0 || other.job_id == winners[group].job_id)
+        if (group < 0)
             continue;
-        if (out[group].second == 0)
-            note_second(&winners[group], &other, &out[group]);
-        note_alike(&winners[group], &other, &out[group]);
+        competing[group]++;
+        if (other.job_id == c->winners[group])
+            continue;
+        *rivals = array_grow(*rivals, *count, sizeof **rivals);
+        (*rivals)[(*count)++] = (struct rival){other, (size_t)group};
     }
     stmt_free(s);
+    return rc;
+}
+
+static int read_others(struct db *db, const struct competition *c, const struct contender *winners, struct lead *out,
+                       struct error *e)
+{
+    struct rival *rivals = NULL;
+    size_t *competing = xcalloc(c->winner_count, sizeof *competing), count = 0;
+    int rc = read_rivals(db, c, &rivals, &count, competing, e);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        const struct contender *winner = &winners[rivals[i].group], *other = &rivals[i].contender;
+        const double reach = welch_half_width(winner->error, other->error, LEAD_MISSED(competing[rivals[i].group]));
+        struct lead *lead = &out[rivals[i].group];
+        lead->ran_once |= lead->second == 0 && (winner->ran_once || other->ran_once);
+        lead_note(winner->value, other->value, other->job_id, reach, lead);
+    }
+    free(rivals);
+    free(competing);
     return rc;
 }
 

@@ -78,10 +78,11 @@ static const char *const part_sql[JOB_PART_COUNT] = {
         " (SELECT group_concat(s.condition, '; ') FROM breach AS b JOIN subject_to AS s ON s.position = b.position"
         "  WHERE b.attempt_id = j.attempt_id) AS does_not_meet"
         " FROM job AS j LEFT JOIN sweep AS s ON s.id = j.sweep_id WHERE j.id = ?1",
-    [JOB_PART_METRICS] = "SELECT m.name, m.value, nullif(d.unit, '') AS unit, d.counter, d.rank, m.count AS samples,"
+    [JOB_PART_METRICS] = "SELECT m.name, v.value, nullif(d.unit, '') AS unit, d.counter, d.rank, m.count AS samples,"
                          " nullif(m.not_finite, 0) AS not_finite, m.kept, m.mean, m.median, m.minimum, m.maximum, "
-                         "m.stddev, m.p90, m.note"
+                         "m.stddev, m.p90, v.note"
                          " FROM job AS j JOIN summary AS m ON m.attempt_id = j.attempt_id"
+                         " LEFT JOIN job_metric AS v ON v.job_id = j.id AND v.name = m.name"
                          " LEFT JOIN metric_definition AS d ON d.name = m.name WHERE j.id = ?1 ORDER BY m.name",
     [JOB_PART_ATTEMPTS] =
         "SELECT a.number AS attempt, a.state, a.failure, a.message, a.consequence, a.left_out,"

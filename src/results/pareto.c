@@ -39,16 +39,16 @@ static int read_objectives(struct db *db, struct pareto *out, struct error *e)
  * goes by the one that is in the middle under the first objective. */
 #define SAME_SPEC(spec) "(SELECT same FROM same WHERE id = j." spec "_id)"
 #define VALUES_SQL                                                                                                     \
-    ", complete AS MATERIALIZED (SELECT j.id, j.attempt_id, v.value, min(j.id) OVER w AS first, count(*) OVER w AS"    \
+    ", complete AS MATERIALIZED (SELECT j.id, v.value, min(j.id) OVER w AS first, count(*) OVER w AS"                  \
     " replicates, row_number() OVER (w ORDER BY v.value, j.id) AS place FROM job AS j"                                 \
-    " JOIN summary AS v ON v.attempt_id = j.attempt_id AND v.name = (SELECT metric FROM o WHERE position = 0)" OK_SQL  \
-    " AND (SELECT count(m.value) FROM o JOIN summary AS m ON m.attempt_id = j.attempt_id AND m.name = o.metric)"       \
+    " JOIN job_metric AS v ON v.job_id = j.id AND v.name = (SELECT metric FROM o WHERE position = 0)" OK_SQL           \
+    " AND (SELECT count(m.value) FROM o JOIN job_metric AS m ON m.job_id = j.id AND m.name = o.metric)"                \
     " = (SELECT count(*) FROM o) WINDOW w AS (PARTITION BY " SAME_SPEC("cluster") ", " SAME_SPEC(                      \
         "model") ", " SAME_SPEC("training") ", " SAME_SPEC("parallel") "))"                                            \
                                                                        " SELECT max(iif(c.place = (c.replicates + 1) " \
                                                                        "/ 2, c.id, NULL)), o.position, avg(m.value)"   \
                                                                        " FROM complete AS c CROSS JOIN o JOIN "        \
-                                                                       "summary AS m ON m.attempt_id = c.attempt_id "  \
+                                                                       "job_metric AS m ON m.job_id = c.id "           \
                                                                        "AND m.name = o.metric"                         \
                                                                        " GROUP BY c.first, o.position ORDER BY "       \
                                                                        "c.first, o.position"
@@ -84,8 +84,8 @@ static int count_incomplete(struct db *db, struct pareto *out, struct error *e)
     int64_t lacking = 0;
     int rc = db_query_int(db,
                           OBJECTIVES_SQL "SELECT count(*) FROM job AS j" OK_SQL
-                                         " AND EXISTS (SELECT 1 FROM o LEFT JOIN summary AS m ON m.attempt_id ="
-                                         " j.attempt_id AND m.name = o.metric WHERE m.value IS NULL)",
+                                         " AND EXISTS (SELECT 1 FROM o LEFT JOIN job_metric AS m ON m.job_id ="
+                                         " j.id AND m.name = o.metric WHERE m.value IS NULL)",
                           NO_VALUES, 0, &lacking, e);
     out->incomplete = (size_t)lacking;
     return rc;

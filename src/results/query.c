@@ -240,9 +240,8 @@ static void add_first_by_metric(const struct result_query *q, const struct sort_
 {
     const char *way = order->descending ? " DESC" : "";
     buffer_printf(b,
-                  "SELECT \"#job\" FROM (SELECT j.id AS \"#job\", m.value AS \"#value\" FROM summary AS m"
-                  " INDEXED BY summary_value CROSS JOIN attempt AS a NOT INDEXED ON a.id = m.attempt_id"
-                  " CROSS JOIN job AS j NOT INDEXED ON j.id = a.job_id AND j.attempt_id = a.id WHERE m.name = ?4"
+                  "SELECT \"#job\" FROM (SELECT j.id AS \"#job\", m.value AS \"#value\" FROM job_metric AS m"
+                  " INDEXED BY job_metric_value CROSS JOIN job AS j NOT INDEXED ON j.id = m.job_id WHERE m.name = ?4"
                   " AND m.value IS NOT NULL AND (?1 OR j.sweep_id = (SELECT id FROM current_sweep))"
                   " ORDER BY m.value%s, j.id LIMIT max(?3, %d))",
                   way, q->where || q->state ? FIRST_LOOKED_AT : 0);
@@ -344,12 +343,13 @@ int result_query_open_long(struct db *db, const struct result_query *q, struct s
     buffer_add_text(&sql,
                     "SELECT r.job, r.key, r.state, m.name AS metric, nullif(d.unit, '') AS unit, d.counter, d.rank,"
                     " m.count AS samples,"
-                    " m.not_finite, m.value, m.mean, m.median, m.minimum, m.maximum, m.stddev, m.p90 FROM (SELECT job, "
+                    " m.not_finite, v.value, m.mean, m.median, m.minimum, m.maximum, m.stddev, m.p90 FROM (SELECT job, "
                     "key, state"
                     " FROM results WHERE (?1 OR in_sweep) AND (?2 IS NULL OR state = ?2)");
     if (q->where)
         buffer_printf(&sql, " AND (%s\n)", q->where);
     buffer_add_text(&sql, ") AS r JOIN job AS j ON j.id = r.job JOIN summary AS m ON m.attempt_id = j.attempt_id"
+                          " LEFT JOIN job_metric AS v ON v.job_id = j.id AND v.name = m.name"
                           " LEFT JOIN metric_definition AS d ON d.name = m.name ORDER BY r.job, m.name");
     if (rc == 0)
         rc = db_prepare(db, buffer_text(&sql), &s, e);

@@ -150,7 +150,11 @@ int stale_reopen(struct db *db, const struct stale_list *l, const struct requeue
     if (db_begin(db, e) < 0)
         return -1;
     if (list(db, l, e) == 0 && jobs_requeue_listed(db, request, "temp.stale", count, e) == 0 &&
-        db_exec(db, "DROP TABLE temp.stale", e) == 0)
+        db_exec(db,
+                "UPDATE attempt SET superseded = 'made with another script, commit or device than a later one'"
+                " WHERE state = 'ok' AND job_id IN (SELECT job_id FROM temp.stale) AND EXISTS"
+                " (SELECT 1 FROM job WHERE id = attempt.job_id AND state = 'pending'); DROP TABLE temp.stale",
+                e) == 0)
         return db_commit(db, e);
     db_rollback(db);
     return -1;

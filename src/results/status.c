@@ -174,8 +174,8 @@ static void read_best(const struct stmt *s, struct sweep_status *out)
 }
 
 #define BEST_SQL(order, never)                                                                                         \
-    "SELECT j.id, m.value FROM summary AS m CROSS JOIN attempt AS a NOT INDEXED ON a.id = m.attempt_id"                \
-    " CROSS JOIN job AS j NOT INDEXED ON j.id = a.job_id AND j.attempt_id = a.id"                                      \
+    "SELECT j.id, m.value FROM job_metric AS m CROSS JOIN job AS j NOT INDEXED ON j.id = m.job_id"                     \
+    " CROSS JOIN attempt AS a NOT INDEXED ON a.id = j.attempt_id"                                                      \
     " WHERE m.name = (SELECT objective FROM sweep WHERE id = ?1 AND " never                                            \
     "maximise) AND j.sweep_id = ?1 AND j.state = 'ok'"                                                                 \
     " AND " MEASURED_AS_ASKED("a") " AND m.value IS NOT NULL ORDER BY " order ", j.id LIMIT 1"

@@ -259,7 +259,7 @@ static void add_key(struct buffer *b, const struct column *c)
 
 static void add_metric(struct buffer *b, const struct column *c)
 {
-    buffer_add_text(b, "(SELECT value FROM summary WHERE attempt_id = a.id AND name = ");
+    buffer_add_text(b, "(SELECT value FROM job_metric WHERE job_id = j.id AND name = ");
     buffer_add_quoted(b, c->name, '\'');
     buffer_add_text(b, ") AS ");
     buffer_add_quoted(b, c->title, '"');
@@ -372,7 +372,7 @@ static void add_ranking(const struct shape *s, struct buffer *b)
                   "CREATE VIEW ranking AS\n"
                   "WITH o AS MATERIALIZED (\n"
                   "    SELECT j.id AS job, m.value AS value, rank() OVER (ORDER BY m.value %s) AS place\n"
-                  "    FROM job AS j CROSS JOIN summary AS m ON m.attempt_id = j.attempt_id AND m.name = ",
+                  "    FROM job AS j CROSS JOIN job_metric AS m ON m.job_id = j.id AND m.name = ",
                   order);
     buffer_add_quoted(b, s->objective, '\'');
     buffer_printf(b,

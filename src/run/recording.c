@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/own_metrics.h"
+#include "measures/definitions.h"
 #include "metrics/unread_file.h"
 #include "process/log_cap.h"
 #include "util/buffer.h"
@@ -235,15 +236,6 @@ static char *describe_left_out(const struct sample_list *l, int64_t unwatched_ms
     return buffer_take(&text);
 }
 
-/* How many samples of each metric are kept; the caller's. */
-static int64_t *count_kept(const struct sample_list *l)
-{
-    int64_t *kept = xcalloc(l->name_count + 1, sizeof *kept);
-    for (size_t i = 0; i < l->count; i++)
-        kept[l->samples[i].metric]++;
-    return kept;
-}
-
 /* Whoever chose it wanted no more of it than this: nothing that counts is missing. */
 static bool has_all_steps(const struct recording *r)
 {
@@ -351,36 +343,11 @@ void recording_make(const struct recording_context *context, const struct outcom
 
 static int store_samples(struct attempt_store *store, int64_t attempt_id, const struct recording *r, struct error *e)
 {
-    for (size_t i = 0; i < r->samples.count; i++) {
-        const struct sample *s = &r->samples.samples[i];
-        const struct sample_row row = {r->samples.names[s->metric], (int64_t)i, s->step, s->value};
-        if (attempt_record_sample(store, attempt_id, &row, e) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int store_summaries(struct attempt_store *store, int64_t attempt_id, const struct recording *r, struct error *e)
-{
-    int64_t *kept = count_kept(&r->samples);
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < r->samples.name_count && !r->is_full; i++) {
-        struct summary s = summary_of(r, i);
-        const struct summary_row row = {.value = s.value,
-                                        .mean = s.mean,
-                                        .median = s.median,
-                                        .minimum = s.minimum,
-                                        .maximum = s.maximum,
-                                        .stddev = s.stddev,
-                                        .p90 = s.p90,
-                                        .count = s.count,
-                                        .not_finite = s.not_finite,
-                                        .reported = s.reported,
-                                        .kept = kept[i]};
-        if (s.reported > 0)
-            rc = attempt_record_summary(store, attempt_id, r->samples.names[i], &row, e);
-    }
-    free(kept);
+    enum take *takes = xcalloc(r->samples.name_count + 1, sizeof *takes);
+    for (size_t i = 0; i < r->samples.name_count; i++)
+        takes[i] = declared(r->sweep, r->samples.names[i])->take;
+    int rc = samples_store(store, attempt_id, &r->samples, r->is_full ? NULL : takes, e);
+    free(takes);
     return rc;
 }
 
@@ -432,8 +399,7 @@ int recording_store(const struct recording_target *target, const struct claim *c
         return 0;
     if (r->saw_device_memory && attempt_define_device_memory(store, e) < 0)
         return -1;
-    if (store_samples(store, claim->attempt_id, r, e) < 0 || store_summaries(store, claim->attempt_id, r, e) < 0 ||
-        store_measures(target, claim, r, e) < 0)
+    if (store_samples(store, claim->attempt_id, r, e) < 0 || store_measures(target, claim, r, e) < 0)
         return -1;
     FAULT(SAMPLES_WRITTEN);
     int rc = attempt_record_end(store, &r->end, &r->job_end, e);

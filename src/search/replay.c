@@ -12,8 +12,6 @@
 #include "util/rng.h"
 
 #define SECONDS_PER_HOUR 3600.0
-#define RESAMPLES 2000
-#define BOOTSTRAP_SEED 20190101
 
 const size_t replay_marks[REPLAY_MARKS] = {1, 3, 5, 10};
 const char *const replay_predictions_names[] =
@@ -373,19 +371,20 @@ int replay_run(const struct replay_task *task, struct replay_result *out, struct
 
 /* --- statistics --- */
 
-static void interval_of_mean(double *means, size_t count, struct replay_statistics *out)
+#define INTERVAL_LEAST 3 /* two groups say next to nothing about how far groups differ */
+
+static void interval_of_mean(const double *means, size_t count, struct replay_statistics *out)
 {
-    struct rng draws = rng_stream(BOOTSTRAP_SEED, 0);
-    double *resampled = xcalloc(RESAMPLES, sizeof *resampled);
-    for (size_t i = 0; i < RESAMPLES; i++) {
-        for (size_t k = 0; k < count; k++)
-            resampled[i] += means[rng_below(&draws, count)];
-        resampled[i] /= (double)count;
-    }
-    sort_doubles(resampled, RESAMPLES);
-    out->low = quantile(resampled, RESAMPLES, 0.025);
-    out->high = quantile(resampled, RESAMPLES, 0.975);
-    free(resampled);
+    double mean = 0, squares = 0;
+    for (size_t i = 0; i < count; i++)
+        mean += means[i] / (double)count;
+    for (size_t i = 0; i < count; i++)
+        squares += (means[i] - mean) * (means[i] - mean);
+    if (count < INTERVAL_LEAST)
+        return;
+    double freedom = (double)count - 1, error = sqrt(squares / freedom / (double)count);
+    out->low = out->mean - student_quantile(0.975, freedom) * error;
+    out->high = out->mean + student_quantile(0.975, freedom) * error;
 }
 
 struct replay_statistics replay_summarise(const double *values, size_t groups, size_t per_group)

@@ -94,7 +94,7 @@ int replay_run(const struct replay_task *task, struct replay_result *out, struct
 /* --- statistics --- */
 
 struct replay_statistics {
-    double mean, low, high; /* 95 % interval of the mean: seeded percentile bootstrap over groups */
+    double mean, low, high; /* 95 % interval of the mean: Student's over groups; NAN for fewer than three */
     double median, p90;
 };
 

@@ -63,7 +63,7 @@ static const char jobs_sql[] =
     "SELECT j.id, j.key, j.failure, coalesce(j.attempt_id, 0), j.devices, a.duration_ms, s.value,"
     " j.cluster_id, j.model_id, j.training_id, j.parallel_id FROM job AS j"
     " LEFT JOIN attempt AS a ON a.id = j.attempt_id"
-    " LEFT JOIN summary AS s ON s.attempt_id = j.attempt_id AND s.name = ?2"
+    " LEFT JOIN job_metric AS s ON s.job_id = j.id AND s.name = ?2"
     " WHERE j.sweep_id = ?1 AND j.state IN ('ok', 'failed') ORDER BY j.rank, j.id";
 
 /* A static name for outcomes to point to. Classes of later versions become a generic failure. */

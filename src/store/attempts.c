@@ -66,10 +66,9 @@ static const char *const statements[STATEMENT_COUNT] = {
     [IS_RUNNING] = "SELECT count(*) FROM attempt WHERE id = ? AND state = 'running'",
     [COUNT_FAILURES] =
         "SELECT count(*) FROM attempt WHERE job_id = ? AND failure = ? AND blame IS NULL AND kind = 'trial'",
-    [COUNT_OK] = "SELECT count(*) FROM attempt WHERE job_id = ? AND state = 'ok' AND kind = 'trial'",
-    [REPRESENTATIVE] = "SELECT a.id FROM attempt AS a LEFT JOIN summary AS s ON s.attempt_id = a.id AND s.name = ?2"
-                       " WHERE a.job_id = ?1 AND a.state = 'ok' AND a.kind = 'trial' ORDER BY s.value, a.id"
-                       " LIMIT 1 OFFSET ?3",
+    [COUNT_OK] =
+        "SELECT count(*) FROM attempt WHERE job_id = ? AND state = 'ok' AND superseded IS NULL AND kind = 'trial'",
+    [REPRESENTATIVE] = "SELECT " REPRESENTATIVE_SQL("?1", "?2"),
     [FINISH_JOB] = "UPDATE job SET state = ?2, failure = ?3, attempt_id = ?4, due = ?5, losses = 0, aside = 0"
                    " WHERE id = ?1 AND state = 'running'",
     [COUNT_LOSSES] = "SELECT losses FROM job WHERE id = ?",
@@ -80,7 +79,8 @@ static const char *const statements[STATEMENT_COUNT] = {
     [INSERT_SAMPLE] = "INSERT OR IGNORE INTO metric VALUES (?1, ?2, ?3, ?4, ?5)",
     [INSERT_SUMMARY] =
         "INSERT OR REPLACE INTO summary (attempt_id, name, value, count, mean, median, minimum, maximum, stddev, p90,"
-        " not_finite, reported, kept) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+        " not_finite, reported, kept, definition_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
+        " (SELECT definition_id FROM metric_definition WHERE name = ?2))",
     [DEFINE_DEVICE_MEMORY] = "INSERT OR IGNORE INTO metric_definition (name, unit, better, take, counter, rank)"
                              " VALUES ('" DEVICE_MEMORY_METRIC "', 'bytes', 'min', 'max', 'device', 'largest')",
 };
@@ -361,11 +361,8 @@ static int after_success(struct attempt_store *s, const struct attempt_end *end,
         return finish_job(s, end, JOB_SUCCEED, end->attempt_id, 0, e);
     }
     int64_t done = count(s, COUNT_OK, VALUES(sql_int(end->job_id)), e);
-    /* The attempt with the median objective stands for the job: one that really ran, all its metrics together. */
     int64_t representative =
-        done < 0 ? -1
-                 : count(s, REPRESENTATIVE,
-                         VALUES(sql_int(end->job_id), sql_text(s->options.objective), sql_int((done - 1) / 2)), e);
+        done < 0 ? -1 : count(s, REPRESENTATIVE, VALUES(sql_int(end->job_id), sql_text(s->options.objective)), e);
     if (representative < 0)
         return -1;
     *job_end = done >= s->options.repeat ? JOB_END_OK : JOB_END_AGAIN;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/jobs.h"
 #include "util/hash_set.h"
 #include "util/memory.h"
 
@@ -14,7 +15,8 @@ static const char *const statements[STATEMENT_COUNT] = {
                " duration_ms) VALUES (?1, (SELECT coalesce(max(number), 0) + 1 FROM attempt WHERE job_id = ?1), ?2,"
                " iif(?3 IS NULL, 'ok', 'failed'), ?3, ?4, '" IMPORT_EXECUTOR "', ?5, ?6, ?7)",
     [INSERT_SAMPLE] = "INSERT INTO metric VALUES (?1, ?2, 0, NULL, ?3)",
-    [INSERT_SUMMARY] = "INSERT INTO summary VALUES (?1, ?2, ?3, 1, ?3, ?3, ?3, ?3, 0, ?3, 0, 1, NULL, NULL)",
+    [INSERT_SUMMARY] = "INSERT INTO summary VALUES (?1, ?2, ?3, 1, ?3, ?3, ?3, ?3, 0, ?3, 0, 1, NULL, NULL,"
+                       " (SELECT definition_id FROM metric_definition WHERE name = ?2))",
     [TOUCH] = "INSERT OR IGNORE INTO temp.imported_job VALUES (?)",
 };
 
@@ -27,11 +29,8 @@ static const char *const finish_statements[] = {
     " AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = job.id AND state = 'ok' AND kind = 'trial')",
 };
 static const char finish_ok[] =
-    "UPDATE job SET state = 'ok', attempt_id ="
-    " (SELECT id FROM (SELECT a.id, row_number() OVER (ORDER BY s.value, a.id) AS place, count(*) OVER () AS count"
-    "   FROM attempt AS a LEFT JOIN summary AS s ON s.attempt_id = a.id AND s.name = ?1"
-    "   WHERE a.job_id = job.id AND a.state = 'ok' AND a.kind = 'trial') WHERE place = (count + 1) / 2)"
-    " WHERE state = 'running' AND id IN temp.imported_job";
+    "UPDATE job SET state = 'ok', attempt_id = " REPRESENTATIVE_SQL("job.id", "?1") " WHERE state = 'running' AND id "
+                                                                                    "IN temp.imported_job";
 
 struct import_store {
     struct db *db;

@@ -172,10 +172,10 @@ int jobs_requeue_listed(struct db *db, const struct requeue_request *r, const ch
 
 int jobs_requeue(struct db *db, const struct requeue_request *r, int64_t *count, struct error *e)
 {
-    const struct condition wants_repeats =
-        {JOB_OK,
-         "(SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.state = ?2 AND a.kind = 'trial') < ?3",
-         attempt_state_names[ATTEMPT_OK], r->repeat};
+    const struct condition wants_repeats = {JOB_OK,
+                                            "(SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.state = "
+                                            "?2 AND superseded IS NULL AND kind = 'trial') < ?3",
+                                            attempt_state_names[ATTEMPT_OK], r->repeat};
     *count = 0;
     if (requeue_failed(db, r, count, e) < 0 || (r->forced && requeue_forced(db, r, count, e) < 0))
         return -1;
@@ -215,4 +215,18 @@ int jobs_count(struct db *db, int64_t sweep_id, bool only_selected, struct job_s
     }
     stmt_free(s);
     return rc < 0 ? -1 : 0;
+}
+
+int jobs_choose_representatives(struct db *db, const char *table, struct error *e)
+{
+    char *sql =
+        xasprintf("UPDATE job SET attempt_id = CASE WHEN state = 'ok' AND (SELECT count(*) FROM attempt"
+                  " WHERE job_id = job.id) > 1 THEN coalesce(" REPRESENTATIVE_SQL(
+                      "job.id", "(SELECT objective FROM sweep WHERE id = job.sweep_id)") ", attempt_id)"
+                                                                                         " ELSE attempt_id END WHERE "
+                                                                                         "id IN (SELECT id FROM %s)",
+                  table);
+    int rc = db_exec(db, sql, e);
+    free(sql);
+    return rc;
 }

@@ -30,6 +30,18 @@ int jobs_forget_losses(struct db *db, int64_t sweep_id, int64_t *count, struct e
 /* The id of the job with that key; 0 when there is none. */
 int job_find(struct db *db, const struct hash128 *key, int64_t *id, struct error *e);
 
+/* SQL: the attempt that stands for a job, of its counted ones that with the middle value of the objective, with an even
+ * number the lower: one that really ran, with all its files. NULL: none counts. */
+#define REPRESENTATIVE_SQL(job, objective)                                                                             \
+    "(SELECT id FROM (SELECT c.id, max(1, count(s.value) OVER ()) AS n,"                                               \
+    " row_number() OVER (ORDER BY s.value IS NULL, s.value, c.id) AS place FROM counted_attempt AS c"                  \
+    " LEFT JOIN summary AS s ON s.attempt_id = c.id AND s.name = " objective " WHERE c.job_id = " job                  \
+    ") WHERE place = (n + 1) / 2)"
+
+/* Jobs whose ids are in the table (column `id`), and whose attempts' summaries have changed: the attempt that stands
+ * for each is chosen again, by the objective of its sweep, and their values follow (table job_metric). */
+int jobs_choose_representatives(struct db *db, const char *table, struct error *e);
+
 struct requeue_request {
     int64_t sweep_id;
     const struct retry_policy *policy;

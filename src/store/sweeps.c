@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "config/declared_secrets.h"
-#include "config/meaning.h"
 #include "secrets/secrets.h"
 #include "util/buffer.h"
 #include "util/clock.h"
@@ -73,29 +72,6 @@ static int touch_sweep(struct db *db, int64_t id, const char *path, struct error
                   VALUES(sql_int(id), sql_int(clock_wall_ms()), sql_text(path)), e);
 }
 
-static int record_metrics(struct db *db, const struct sweep *sweep, struct error *e)
-{
-    struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "INSERT INTO metric_definition (name, unit, better, warmup, take, counter, rank, expression)"
-                   " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (name) DO UPDATE"
-                   " SET unit = ?2, better = ?3, warmup = ?4, take = ?5, counter = ?6, rank = ?7, expression = ?8",
-                   &s, e) < 0)
-        return -1;
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < sweep->job.metric_count; i++) {
-        const struct metric *m = &sweep->job.metrics[i];
-        rc = stmt_run_with(s,
-                           VALUES(sql_text(m->name), sql_text(m->unit),
-                                  sql_text(m->better_given ? (m->maximise ? "max" : "min") : NULL), sql_int(m->warmup),
-                                  sql_text(take_names[m->take]), sql_text(metric_meaning(sweep, m->name)->counter),
-                                  sql_text(m->rank), sql_text(m->expression)),
-                           e);
-    }
-    stmt_free(s);
-    return rc;
-}
-
 /* Of the sweep that was asked for last: a list in JSON, or no row. Names of keys need no escapes. */
 static int record_keys(struct db *db, const char *name, const struct word_list *keys, struct error *e)
 {
@@ -121,9 +97,7 @@ int sweep_record(struct db *db, const struct sweep *s, const struct hash128 *has
         return -1;
     if (s->model_info.is_job)
         return 0;
-    if (record_keys(db, "replicate", &s->replicates, e) < 0 || record_keys(db, "group_by", &s->groups, e) < 0)
-        return -1;
-    return record_metrics(db, s, e);
+    return record_keys(db, "replicate", &s->replicates, e) < 0 ? -1 : record_keys(db, "group_by", &s->groups, e);
 }
 
 static int count_jobs(struct db *db, int64_t id, int64_t *count, struct error *e)

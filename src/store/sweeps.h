@@ -10,8 +10,7 @@ struct sweep_counts {
     int64_t combinations, matched, duplicates, jobs;
 };
 
-/* Finds or makes the row with that hash, makes it the current one (last_seen, and the path that it has now) and writes
- * its metric definitions. */
+/* Finds or makes the row with that hash, makes it the current one (last_seen, and the path that it has now). */
 int sweep_record(struct db *db, const struct sweep *s, const struct hash128 *hash, int64_t *id, struct error *e);
 
 /* Whether every job of it stands in the table job: it was enumerated once and none was deleted or taken over since

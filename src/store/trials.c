@@ -122,7 +122,7 @@ int trial_reopen_job(struct db *db, int64_t job_id, struct error *e)
     " a.stopped_steps IS NOT NULL, m.value, a.stopped_steps, t.measured,"                                              \
     " b.measured, j.devices * a.duration_ms / 1000.0"                                                                  \
     " FROM job AS j LEFT JOIN attempt AS a ON a.id = j.attempt_id"                                                     \
-    " LEFT JOIN summary AS m ON m.attempt_id = j.attempt_id AND m.name = ?2"                                           \
+    " LEFT JOIN job_metric AS m ON m.job_id = j.id AND m.name = ?2"                                                    \
     " LEFT JOIN observation AS t ON t.attempt_id = j.attempt_id AND t.quantity = 'time' AND t.kind = 'measured'"       \
     " LEFT JOIN observation AS b ON b.attempt_id = j.attempt_id AND b.quantity = 'memory' AND b.kind = 'measured'"     \
     " WHERE "

@@ -3,7 +3,6 @@
 #define MESHSWEEP_UTIL_QUANTILE_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 /* Ascending. No NaN. */
 void sort_doubles(double *values, size_t count);
@@ -15,8 +14,18 @@ double quantile(const double *sorted, size_t count, double share);
 /* Sorts the values, at least one. */
 double median(double *values, size_t count);
 
-/* The value below which the share (0.5 to below 1) of Student's t with that many degrees of freedom (at least 1) lies,
- * to a millionth: 2.228 for 0.975 and 10. Beyond 1,000 degrees it is that of 1,000, wider by less than 0.2 %. Pure. */
-double student_quantile(double share, int64_t freedom);
+/* The value below which the share (0.5 to below 1) of Student's t with that many degrees of freedom lies, to a
+ * millionth: 2.228 for 0.975 and 10. They are at least 1 and need not be a whole number (Welch's are not). Beyond a
+ * million it is that of a million, which is that of the normal distribution. Pure. */
+double student_quantile(double share, double freedom);
+
+/* The standard error of a mean, and its degrees of freedom; below 1: not known. */
+struct standard_error {
+    double error, freedom;
+};
+
+/* Half the width of the interval of the difference of two means that misses the share on either side (Welch 1947). NaN
+ * if an error is not known. */
+double welch_half_width(struct standard_error a, struct standard_error b, double missed);
 
 #endif

@@ -14,7 +14,7 @@ import sqlite3
 import statistics
 import sys
 
-from report_statistics import mean_half_width, median_bootstrap_bounds, median_limit_bounds, t_quantile, told_apart
+from report_statistics import lead_reach, mean_error, mean_half_width, median_interval
 
 SECTIONS = ("winner", "overview", "learning", "timeline", "effects", "front", "predicted", "jobs")
 POINTS_MOST = 1500
@@ -126,8 +126,17 @@ def metric_of_jobs(name):
     if name == "max_rss":
         return dict(rows("SELECT j.id, a.max_rss FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id"
                          " WHERE j.sweep_id = ? AND j.state = 'ok'", SWEEP))
-    return dict(rows("SELECT j.id, s.value FROM job AS j JOIN summary AS s ON s.attempt_id = j.attempt_id"
-                     " WHERE j.sweep_id = ? AND j.state = 'ok' AND s.name = ?", SWEEP, name))
+    attempts = collections.defaultdict(list)
+    for job, steps, value in rows("SELECT j.id, a.stopped_steps, s.value FROM job AS j JOIN attempt AS a ON a.job_id = j.id"
+                                  " JOIN summary AS s ON s.attempt_id = a.id WHERE j.sweep_id = ? AND j.state = 'ok'"
+                                  " AND a.state = 'ok' AND a.superseded IS NULL AND s.name = ?", SWEEP, name):
+        attempts[job].append((math.inf if steps is None else steps, value))
+    found = {}
+    for job, all_of_it in attempts.items():
+        most = max(steps for steps, _ in all_of_it)
+        values = [value for steps, value in all_of_it if steps == most and value is not None]
+        found[job] = statistics.median(values) if values else None
+    return found
 
 
 @functools.cache
@@ -359,19 +368,25 @@ def effects_table():
         if key in plain_keys():
             ratios = ratios_of(key, freed.get(key, ())).get((a, b), [])
             same("pairs of %s, %s against %s" % (key, b, a), int(pairs), len(ratios))
-            same("their median ratio", median, "%.6g" % statistics.median(ratios) if ratios else "")
-            interval(key, ratios, low, high)
+            if key not in freed:
+                same("their median ratio", median, "%.6g" % statistics.median(ratios) if ratios else "")
+                interval(key, ratios, low, high)
         verdict(int(pairs), median, low, high, words)
 
 
+def together(count):
+    """How many intervals hold together: those of three pairs or more."""
+    found = [t for (section, s), t in page.tables.items() if section == "effects" and "by matched" in s]
+    if found and len(found[0]) <= 200:
+        same("intervals that hold together", int(count), sum(int(row[3]) >= 3 for row in found[0][1:]))
+
+
 def interval(key, ratios, low, high):
-    if len(ratios) < 2:
-        return
-    bounds_of = median_limit_bounds if len(ratios) > 400 else median_bootstrap_bounds
-    for said, share in (low, 0.025), (high, 0.975):
-        least, most = bounds_of(ratios, share)
-        same("the interval's end for %s: %s within %g and %g" % (key, said, least, most),
-             least * (1 - 1e-5) <= float(said) <= most * (1 + 1e-5), True)
+    count = re.search(r"The (\d+) intervals hold together", " ".join(words for words, _ in page.paragraphs["effects"]))
+    true = median_interval(ratios, int(count[1]) if count else 1)
+    same("whether there is an interval for %s" % key, low != "", true is not None)
+    for said, end in zip((low, high), true or ()):
+        same("the interval's end for %s: %s for %g" % (key, said, end), math.isclose(float(said), end, rel_tol=1e-4), True)
 
 
 def verdict(pairs, median, low, high, words):
@@ -399,19 +414,28 @@ def winner(value, objective, job):
     same("what is sought", objective, OBJECTIVE)
 
 
-def half_width(job):
-    """Of the 95 % interval of what was measured of the job: over its attempts, or over samples of the only one."""
+def unranked(jobs, why):
+    notes = collections.Counter(note for note, in rows(
+        "SELECT s.note FROM job AS j JOIN summary AS s ON s.attempt_id = j.attempt_id WHERE j.sweep_id = ? AND j.state = 'ok'"
+        " AND s.name = ? AND s.value IS NULL AND s.note IS NOT NULL", SWEEP, OBJECTIVE))
+    same("jobs that are not compared", int(jobs), sum(notes.values()))
+    same("why they are not", why, min(notes, key=lambda note: (-notes[note], note)))
+
+
+def error_of_job(job):
+    """Of what was measured of the job, (error, freedom): over its attempts, or over samples of the only one."""
     values = [v for v, in rows("SELECT s.value FROM attempt AS a JOIN summary AS s ON s.attempt_id = a.id AND s.name = ?"
                                " WHERE a.job_id = ? AND a.state = 'ok' AND s.value IS NOT NULL AND " + MAY_WIN, OBJECTIVE, job)]
     if len(values) > 1:
         value = metric_of_jobs(OBJECTIVE)[job]
-        return t_quantile(len(values) - 1) * math.sqrt(sum((v - value) ** 2 for v in values) / (len(values) - 1) / len(values))
+        error = math.sqrt(sum((v - value) ** 2 for v in values) / (len(values) - 1) / len(values))
+        return error * (math.sqrt(math.pi / 2) if len(values) > 2 else 1), len(values) - 1
     (count, deviation, take), = rows(
         "SELECT s.count, s.stddev, coalesce((SELECT take FROM metric_definition WHERE name = s.name), 'median')"
         " FROM job AS j JOIN summary AS s ON s.attempt_id = j.attempt_id WHERE j.id = ? AND s.name = ?", job, OBJECTIVE)
     if count < 2 or deviation is None or take not in ("mean", "median"):
         return None
-    return t_quantile(count - 1) * deviation / math.sqrt(count) * (math.sqrt(math.pi / 2) if take == "median" else 1)
+    return deviation / math.sqrt(count) * (math.sqrt(math.pi / 2) if take == "median" and count > 2 else 1), count - 1
 
 
 def near(what, said, true):
@@ -422,9 +446,13 @@ def near(what, said, true):
 Rival = collections.namedtuple("Rival", "jobs values value")
 
 
-def half_of(rival):
+def error_of(rival):
     """Of replicates by their values, of a job by what was measured of it."""
-    return mean_half_width(rival.values) if listed("replicate") else half_width(min(rival.jobs))
+    return mean_error(rival.values) if listed("replicate") else error_of_job(min(rival.jobs))
+
+
+def reach(first, other, rivals):
+    return lead_reach(error_of(first), error_of(other), len(rivals) + 1)
 
 
 def contest(of=None):
@@ -457,12 +485,11 @@ def ahead(share, way, job, low, high):
     first, other = second(job)
     near("the lead in %", share, abs(first.value - other.value) / abs(other.value) * 100)
     same("which way", way, "ahead of" if MAXIMISE else "below")
-    halves = half_of(first), half_of(other)
-    same("whether there is an interval", low is not None, None not in halves)
+    half = reach(first, other, contest(page_job)[1:])
+    same("whether there is an interval", low is not None, half is not None)
     if low is not None:
-        reach = math.hypot(*halves)
         for said, sign in (low, -1), (high, 1):
-            near("its interval", said, (abs(first.value - other.value) + sign * reach) / abs(other.value) * 100)
+            near("its interval", said, (abs(first.value - other.value) + sign * half) / abs(other.value) * 100)
 
 
 def level(job):
@@ -470,16 +497,14 @@ def level(job):
     same("less than 0.01 %", abs(first.value - other.value) / abs(other.value) < 1e-4, True)
 
 
-def are_alike(first, other):
-    if listed("replicate"):
-        return told_apart(first.values, other.values) is False
-    halves = half_of(first), half_of(other)
-    return None not in halves and abs(first.value - other.value) <= math.hypot(*halves)
+def are_alike(first, other, rivals):
+    half = reach(first, other, rivals)
+    return half is not None and abs(first.value - other.value) <= half
 
 
 def alike(count, jobs, _, hours):
     first, *others = contest(page_job)
-    true = [r for r in others if are_alike(first, r)]
+    true = [r for r in others if are_alike(first, r, others)]
     same("those that cannot be told apart", int(count), len(true))
     named = [int(job) for job in re.findall(r"job (\d+)", jobs)]
     same("the first of them", [r.value for r in true[:len(named)]],
@@ -618,7 +643,7 @@ def winning_configurations():
         if listed("replicate"):
             same("replicates", int(cells["replicates"]), len(first.values))
             same("failed ones", int(cells["failed"]), states[of[job]].count("failed"))
-            same("alike ones", int(cells["cannot"]), sum(are_alike(first, r) for r in rivals))
+            same("alike ones", int(cells["cannot"]), sum(are_alike(first, r, rivals) for r in rivals))
             if half is not None:
                 near("their median", cells["median"], statistics.median(first.values))
                 for said, true in (cells["from"], first.value - half), (cells["to"], first.value + half):
@@ -633,14 +658,14 @@ def winning_configurations():
             same("all of its words", command, shlex.split(page.commands[job])[-len(command):])
         if not rivals:
             continue
-        halves = half_of(first), half_of(rivals[0])
+        reached = reach(first, rivals[0], rivals)
         near("its lead in %", cells["ahead"].removesuffix(" %"),
              abs(first.value - rivals[0].value) / abs(rivals[0].value) * 100)
-        same("whether the lead has an interval", cells["by"] != "", None not in halves)
-        if None not in halves:
+        same("whether the lead has an interval", cells["by"] != "", reached is not None)
+        if reached is not None:
             for said, sign in (cells["by"], -1), (cells["at"], 1):
                 near("its interval", said.removesuffix(" %"), (abs(first.value - rivals[0].value)
-                                                               + sign * math.hypot(*halves)) / abs(rivals[0].value) * 100)
+                                                               + sign * reached) / abs(rivals[0].value) * 100)
 
 
 def how_to_use(word):
@@ -736,21 +761,27 @@ KNOWN = [
     (r"On the line a prediction is right; above it, too high\.", nothing),
     (r"Nothing was both predicted and measured\. To get predictions, add a \[predict\] table to the sweep file\.",
      no_predictions),
-    (r"Pairs of jobs that are equal in everything else and in the global batch\. Thick line: the 95 % bootstrap interval "
-     r"of the median; thin line: the middle half of the pairs; in parentheses: the number of pairs\. With fewer than \d+ "
+    (r"Pairs of jobs that are equal in everything else and in the global batch\. Thick line: the interval of the "
+     r"median; thin line: the middle half of the pairs; in parentheses: the number of pairs\. With fewer than \d+ "
      r"pairs, no conclusion is drawn\.", nothing),
+    (r"The (\d+) intervals hold together with 95 %, so they are wider than those of meshsweep compare, which shows one "
+     r"key\.", together),
     (r"The first (\d+) of (\d+) are shown\.", rows_cut),
     (r"No two successful jobs differ in only one key\.", no_effects),
-    (r"The best of each side is compared, over the keys that rules and derived keys tie to the key: (.*)\.",
+    (r"The best of each side is compared, chosen by the other half of the pairs, over the keys that rules and derived keys "
+     r"tie to the key: (.*)\.",
      best_against_best),
     (r"No two successful jobs differ in only one of these keys, so their effects are not known: (.*)\.", apart),
     (r"(\d+) of (\d+) (jobs|runs|rows|attempts)(?:, those with the least memory; All jobs has both values of every job|"
      r", the first ones|: those that improved on the best so far)\.", cut),
     (r"(\S+ ?\S*(?: \S+)?) (\S+), job (\d+)", winner),
+    (r"not compared: (\d+) ok jobs? without a number: (.*)", unranked),
     (r"([\d.e+-]+) % (ahead of|below) job (\d+)(?:; one of the two was measured only once, so the uncertainty is not known|"
-     r", 95 % interval ([\d.e+-]+) to ([\d.e+-]+) %)\.", ahead),
+     r", 95 % interval ([\d.e+-]+) to ([\d.e+-]+) %(?: from the samples of single runs, which say nothing about how much "
+     r"runs differ)?)\.", ahead),
     (r"Less than 0\.01 % from job (\d+)(?:; one of the two was measured only once, so the uncertainty is not known|"
-     r", 95 % interval \S+ to \S+ %)\.", level),
+     r", 95 % interval \S+ to \S+ %(?: from the samples of single runs, which say nothing about how much runs differ)?)"
+     r"\.", level),
     (r"It cannot be told apart from (\d+) others? \(95 %\): ((?:job \d+(?:, )?)+…?)\."
      r"(?: One more run of each, one after the other, takes (.*?) and (\S+) device-hours\.)?", alike),
     (r"Of (\d+) jobs? that differs? from it in one key, (?:none has ended|(\d+) ended and (\d+) of these failed|(\d+) failed)"

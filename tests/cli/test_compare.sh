@@ -38,7 +38,7 @@ compare__one_is_faster__says_by_how_much()
         'throughput (higher is better) by zero_stage: pairs equal in everything else and in the global batch'
     expect_stdout_contains '1 against 0: 8 pairs ran on both sides'
     expect_stdout_contains \
-        '  ratio: median 1.11, 95 % interval 1.105 to 1.12; smallest 1.1, quartiles 1.107 and 1.12, largest 1.12'
+        '  ratio: median 1.11, 95 % interval 1.1 to 1.12; smallest 1.1, quartiles 1.107 and 1.12, largest 1.12'
     expect_stdout_contains '  1 is higher by 11 %: better'
 }
 
@@ -48,6 +48,32 @@ compare__no_difference__says_so()
     run_meshsweep compare --by micro_batch
     expect_only_stdout_contains 0 '2 against 1: 8 pairs ran on both sides'
     expect_stdout_contains '  cannot be told apart: the interval contains 1'
+}
+
+# Ten comparisons of equal values would otherwise find a difference in every other database.
+compare__several_comparisons__hold_together()
+{
+    paired_database
+    run_meshsweep compare --by zero_stage
+    expect_only_stdout_contains 0 '1 against 0: 8 pairs ran on both sides'
+    expect_stdout_contains 'The 3 intervals hold together: with 95 % probability no verdict is by chance.'
+    # Six pairs are too few for ranks where each of three may miss 1.67 % only.
+    expect_stdout_contains "  ratio: median 0.5, 95 % interval 0.5 to 0.5 (Student's t over logarithms); smallest 0.5"
+    run_meshsweep compare --by zero_stage=0,3
+    expect_only_stdout_contains 0 '  ratio: median 0.5, 95 % interval 0.5 to 0.5; smallest 0.5'
+    expect "! grep -q 'hold together' .stdout"
+}
+
+compare__two_pairs__no_interval()
+{
+    paired_database "DELETE FROM job WHERE model_id > 2"
+    run_meshsweep compare --by zero_stage=0,1
+    expect_only_stdout_contains 0 '  ratio: median 1.115, no interval, which takes 3 pairs; smallest 1.11'
+    run_meshsweep compare --by zero_stage=0,1 --json
+    expect_only_stdout 0
+    mv .stdout c.json
+    expect_sql '||fewer than 3 pairs|0' "WITH c (j) AS (SELECT readfile('c.json')) SELECT j->>'\$.comparisons[0].low',
+        j->>'\$.comparisons[0].interval', j->>'\$.comparisons[0].no_interval', j->>'\$.together' FROM c"
 }
 
 compare__one_side_fails__counted_apart()
@@ -73,10 +99,12 @@ compare__json__the_same_for_programs()
     run_meshsweep compare --by parallel_spec.zero_stage --json
     expect_only_stdout 0
     mv .stdout c.json
-    expect_sql 'max|parallel_spec|zero_stage|3|0|1|8|1|higher|2' "WITH c (j) AS (SELECT readfile('c.json')) SELECT
+    expect_sql 'max|parallel_spec|zero_stage|3|0|1|8|1|higher|2|3|0.9833|ranks' "WITH c (j) AS
+        (SELECT readfile('c.json')) SELECT
         j->>'\$.better', j->>'\$.section', j->>'\$.by', json_array_length(j, '\$.comparisons'),
         j->>'\$.comparisons[0].a', j->>'\$.comparisons[0].b', j->>'\$.comparisons[0].pairs',
-        j->>'\$.comparisons[0].told_apart', j->>'\$.comparisons[0].verdict', j->>'\$.comparisons[1].only_a' FROM c"
+        j->>'\$.comparisons[0].told_apart', j->>'\$.comparisons[0].verdict', j->>'\$.comparisons[1].only_a',
+        j->>'\$.together', round(j->>'\$.comparisons[0].confidence', 4), j->>'\$.comparisons[0].interval' FROM c"
 }
 
 compare__whole_models__by_their_names()
@@ -201,6 +229,39 @@ side over: dp, gas (tied to it by rules and derived keys): pairs equal in everyt
     run_meshsweep report -o report.html
     expect_only_status 0
     expect "grep -q 'dp (too few pairs: 0 of 6) with gas, tp' report.html"
+}
+
+# Ten jobs of each model have mode = 1 and one has mode = 2; all are equal but for noise. The best of the ten is 2 %
+# better than the one, which says nothing about mode.
+free__best_of_ten_equal_jobs__no_difference()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "max:rate"
+[job]
+command = ["sh", "-c", "echo rate 20.$(echo {layers} {bucket} | md5sum | tr -dc 0-9 | cut -c1-3)"]
+[job.metrics.rate]
+regex = 'rate ([0-9.]+)'
+[model]
+layers = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
+[parallel_spec]
+mode = [1, 2]
+bucket = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
+[[rule]]
+name = "tied"
+require = "(mode = 1) = (bucket <= 10)"
+END
+    run_silently 0
+    run_meshsweep compare --by mode
+    expect_only_stdout_contains 0 'so it compares the best of each side over: bucket'
+    expect_stdout_contains '2 against 1: 12 pairs ran on both sides'
+    expect_stdout_contains '  cannot be told apart: the interval contains 1'
+    expect_stdout_contains 'The best of several was chosen by the other half of the pairs, not by what is compared.'
+    # With one model there is no other half.
+    sqlite3 results.db "DELETE FROM job WHERE model_id > (SELECT min(model_id) FROM job)"
+    run_meshsweep compare --by mode --free bucket
+    expect_only_stdout_contains 0 '2 against 1: 0 pairs ran on both sides'
+    expect_stdout_contains '  no choice, because the other half of the pairs has none of the free settings: 1'
 }
 
 free__wrong__one_sentence()

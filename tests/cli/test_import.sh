@@ -53,7 +53,7 @@ import__small_table__jobs_repeats_metrics_and_provenance()
 failed|oom|1' "SELECT state, failure, count(*) FROM job GROUP BY state ORDER BY state DESC"
     # Of two repeats the one with the lower median stands for the job.
     expect_sql '10.5|1|60000
-20|2|30000
+21|2|30000
 6|1|70000' "SELECT printf('%g', throughput), attempts, (SELECT duration_ms FROM attempt WHERE job_id = job)
             FROM results WHERE state = 'ok' ORDER BY job"
     expect_sql 'the table says cuda oom' "SELECT message FROM attempt WHERE failure = 'oom'"

@@ -254,16 +254,19 @@ comparisons()
 [sweep]
 objective = "min:time"
 [job]
-command = ["sh", "-c", "echo time $(( {x} * 100 + MESHSWEEP_NUMBER * {x} * 17 ))"]
+command = ["sh", "-c", "echo time $(( {x} * {layers} * (100 + MESHSWEEP_NUMBER * 17) ))"]
 repeat = 2
 [job.metrics.time]
 regex = 'time ([0-9.]+)'
+[model]
+layers = [1, 2, 3]
 [parallel_spec]
-x = [1, 2, 3]
+x = [1, 2]
 END
     "$meshsweep" run -c repeated.toml -d before.db --progress none
     "$meshsweep" run -c repeated.toml -d now.db --progress none
     document repeated compare --json before.db now.db --fail-slower 5%
+    document pairs compare --json -d now.db --by x
     # As if each second repeat had been on another node.
     sqlite3 now.db "UPDATE attempt SET host = 'node-' || number, duration_ms = 1000 * number"
     document nodes status --json -d now.db
@@ -326,6 +329,12 @@ every_document__valid_and_of_one_type_each()
     document typed show --json -d typed.db 1
     document failed show --json -d typed.db "$(sql "SELECT min(id) FROM job WHERE state = 'failed'" typed.db)"
     document typed compare --json -d typed.db --by lr
+    cp typed.db unranked.db
+    sql "UPDATE summary SET value = NULL, note = 'it was read in another way' WHERE name = 'rate' AND attempt_id =
+        (SELECT max(attempt_id) FROM job WHERE state = 'ok')" unranked.db
+    for command in status best; do
+        document unranked "$command" --json -d unranked.db
+    done
     document self compare --json typed.db typed.db --by x --fail-slower 5%
     document 'done' plan --json -c typed.toml -d typed.db
     document typed replay --json -d typed.db --strategy grid,random --seeds 2

@@ -45,7 +45,7 @@ ok|ok|2|40.0" "SELECT j.state, a.state, (SELECT max(number) FROM attempt WHERE j
     done
 }
 
-# Versions before 20 subtracted from a duration what its runner stood still for, and the shortest won.
+# Versions before 21 subtracted from a duration what its runner stood still for, and the shortest won.
 duration_with_a_pause_subtracted__of_an_older_version__wins_no_more()
 {
     old_database 19

@@ -248,7 +248,8 @@ END
     expect_file_contains report.html '23 runs; the mean error of the predictions made before each run is'
 }
 
-# The half width is 2.093 * 2 / sqrt(20) * sqrt(pi / 2) each, sqrt(2) times that for the difference: 1.659.
+# The error is 2 / sqrt(20) * sqrt(pi / 2) each, sqrt(2) times that for the difference; times 2.334, the 98.75 %
+# quantile for 38 degrees of freedom, because two others compete: 1.850.
 report__winner__how_far_ahead_and_what_limits_it()
 {
     fixture_database "UPDATE summary SET count = 20, stddev = 2.0 WHERE name = 'throughput'" \
@@ -256,8 +257,11 @@ report__winner__how_far_ahead_and_what_limits_it()
         "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, 'peak_memory', 12.0, 1)" \
         "UPDATE spec SET json = json_set(json, '\$.device_memory', 16777216) WHERE id = 1"
     write_report
-    expect_file_contains report.html '<p>1 % ahead of <a href="#j2">job 2</a>, 95 % interval -0.67 to 2.7 %.</p>'
+    expect_file_contains report.html '<p>1 % ahead of <a href="#j2">job 2</a>, 95 % interval -0.86 to 2.9 % '\
+'from the samples of single runs, which say nothing about how much runs differ.</p>'
     expect_file_contains report.html '<p>It cannot be told apart from 1 other (95 %): <a href="#j2">job 2</a>.'
+    # 2 / sqrt(20) times 2.093, the 97.5 % quantile for 19.
+    expect_file_contains report.html '"half_width":0.936029'
     expect_file_contains report.html ' One more run of each, one after the other, takes 20.0s and 0.044 device-hours.'
     expect_file_contains report.html "<p>It uses 12 MiB of a device's 16 MiB (75 %).</p>"
     expect_file_contains report.html '<p>Of 2 jobs that differ from it in one key, 1 failed: 1 exit.</p>'

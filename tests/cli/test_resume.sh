@@ -141,7 +141,8 @@ name = "not-forty"
 require = "z <> 40"
 why = "forty is too much"
 END
-    run_silently 0
+    run_meshsweep run --progress none
+    expect_only_stderr 0 "meshsweep: score: its definition has changed; made anew from the samples of 3 runs"
     expect_ran ""
     expect_sql "10;20;20" "SELECT group_concat(z, ';') FROM (SELECT z FROM results WHERE in_sweep ORDER BY z)"
     expect_sql "not-forty|1" "SELECT rule, excluded FROM excluded WHERE excluded > 0"

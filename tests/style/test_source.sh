@@ -122,14 +122,27 @@ owned_verb__in_the_trainer__allowed()
     expect_only_stdout_contains 0 '3 files, 0 breaches'
 }
 
-file__over_seven_hundred_lines__refused()
+file__over_a_thousand_lines__refused()
 {
     clean_tree
-    yes ';' | head -n 601 >tree/src/util/long.c
-    yes ';' | head -n 701 >tree/src/util/longer.c
+    yes ';' | head -n 1000 >tree/src/util/long.c
+    yes ';' | head -n 1001 >tree/src/util/longer.c
     run_command bash "$checker" tree
-    expect_only_stdout_contains 1 'warning: src/util/long.c has 601 lines'
-    expect_stdout_contains 'src/util/longer.c:1: 701 lines (at most 700)'
+    expect_only_stdout_contains 1 'src/util/longer.c:1: 1001 lines (at most 1000)'
+    expect_stdout_contains ' 1 breaches'
+}
+
+whole__larger_than_its_budget__refused()
+{
+    clean_tree
+    mkdir -p tree/tests/style tree/docs
+    touch tree/README.md tree/CONTRIBUTING.md
+    echo 'three plain words' >tree/docs/page.md
+    yes ';' | head -n 50 >tree/src/util/long.c
+    printf '%s\n' '# Only ever lowered.' 'source_lines 40' 'test_lines 0' 'document_words 3' 'floors 100' \
+        >tree/tests/style/budget
+    run_command bash "$checker" tree
+    expect_only_stdout_matches 1 'tests/style/budget: source_lines: [0-9]+ \(at most 40\)'
     expect_stdout_contains ' 1 breaches'
 }
 

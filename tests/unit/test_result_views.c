@@ -21,10 +21,12 @@ static int open_database(void **state)
     must(db, "CREATE TABLE trial (job_id INTEGER, attempt_id INTEGER, resource REAL)");
     must(db, embedded_text("migrations/0002_predictions.sql"));
     must(db, embedded_text("migrations/0004_witnesses.sql"));
+    must(db, embedded_text("migrations/0006_ranked_summaries.sql"));
     must(db, embedded_text("migrations/0011_model_info.sql"));
     must(db, "ALTER TABLE job ADD COLUMN held TEXT");
     must(db, embedded_text("migrations/0014_diverged.sql"));
     must(db, embedded_text("migrations/0018_measures.sql"));
+    must(db, embedded_text("migrations/0020_definitions.sql"));
     must(db, "ALTER TABLE attempt ADD COLUMN kind TEXT NOT NULL DEFAULT 'trial'");
     must(db, embedded_text("sql/views.sql"));
     must(db,

@@ -156,6 +156,68 @@ TEST(judge__as_many_repeats_as_it_wants__tell)
     assert_in_range(told, asked * 8 / 10, asked);
 }
 
+/* One run in ten is slower by the same step: two such runs of one job on one side are alike, and look certain. */
+static double stepped(struct rng *r)
+{
+    return (rng_below(r, 10) == 0 ? 0.1 : 0) + 0.01 * normal(r);
+}
+
+/* Skewed without a step. */
+static double stalled(struct rng *r)
+{
+    return 0.01 * exp(normal(r));
+}
+
+/* The lower bound of equal builds lies above 1 in at most 0.5 %, and the upper one of builds slower by the limit lies
+ * below it in at most 5 %, as that of equal builds does below 1; 0.6 and 5.5 % allow for chance in so many. */
+TEST(judge__few_jobs_and_repeats_with_outliers__false_alarms_as_stated)
+{
+    static const struct {
+        const char *name;
+        noise_fn draw;
+    } noises[] = {{"quiet", quiet},
+                  {"processor time", on_the_processor},
+                  {"busy machine", on_a_busy_machine},
+                  {"one in ten slower", stepped},
+                  {"skewed", stalled}};
+    static const int sizes[][2] = {{2, 2}, {3, 2}, {4, 2}, {8, 2}, {3, 3}};
+    if (rounds_are_few())
+        skip();
+    for (size_t k = 0; k < COUNT(noises); k++)
+        for (size_t i = 0; i < COUNT(sizes); i++) {
+            const int rounds = 8000;
+            int alarms = 0, missed = 0;
+            struct rng r = rng_stream(31, k * 10 + i);
+            for (int c = 0; c < rounds; c++) {
+                struct slowdown_job jobs[JOBS];
+                for (int j = 0; j < sizes[i][0]; j++)
+                    jobs[j] = (struct slowdown_job){draw_runs(noises[k].draw, 1, sizes[i][1], &r),
+                                                    draw_runs(noises[k].draw, 1, sizes[i][1], &r)};
+                const struct slowdown s = slowdown_judge(jobs, (size_t)sizes[i][0], 1e9, 1);
+                alarms += s.least > 1;
+                missed += s.most < 1;
+            }
+            print_message("%s, %d jobs, %d repeats: %.2f %% false alarms, %.1f %% missed\n", noises[k].name,
+                          sizes[i][0], sizes[i][1], 100.0 * alarms / rounds, 100.0 * missed / rounds);
+            assert_in_range(alarms, 0, rounds * 6 / 1000);
+            assert_in_range(missed, 0, rounds * 55 / 1000);
+        }
+}
+
+/* A step of one job is found with three runs, whatever the other jobs say. */
+TEST(judge__one_job_slower__found_with_three_runs)
+{
+    for (int repeats = 2; repeats <= 3; repeats++) {
+        struct rng r = rng_stream(32, 0);
+        struct slowdown_job jobs[JOBS];
+        for (int j = 0; j < JOBS; j++)
+            jobs[j] = (struct slowdown_job){draw_runs(quiet, 1, repeats, &r), draw_runs(quiet, j ? 1 : 2, repeats, &r)};
+        struct slowdown s = slowdown_judge(jobs, JOBS, 1.05, 1);
+        assert_int_equal(s.verdict, repeats < 3 ? SLOWDOWN_UNKNOWN : SLOWDOWN_FOUND);
+        assert_int_equal(s.repeats_wanted, repeats < 3 ? 3 : 0);
+    }
+}
+
 static struct slowdown_job one_each(double before, double now)
 {
     struct slowdown_job j = {0};
@@ -201,11 +263,25 @@ TEST(judge__two_runs_on_each_side__interval_by_hand)
 TEST(student_quantile__as_tabulated)
 {
     static const struct {
-        double share;
-        int64_t freedom;
-        double value;
-    } rows[] = {{0.975, 1, 12.706}, {0.95, 2, 2.920},   {0.995, 3, 5.841},
-                {0.975, 10, 2.228}, {0.995, 30, 2.750}, {0.95, 100000, 1.646}};
+        double share, freedom, value;
+    } rows[] = {{0.975, 1, 12.706}, {0.95, 2, 2.920},    {0.995, 3, 5.841},      {0.975, 10, 2.228},
+                {0.995, 30, 2.750}, {0.95, 1000, 1.646}, {0.95, INFINITY, 1.645}};
     for (size_t i = 0; i < COUNT(rows); i++)
         assert_true(fabs(student_quantile(rows[i].share, rows[i].freedom) - rows[i].value) < 6e-4);
+    /* Of one degree it is the tangent; of two, (2p - 1) / sqrt(2p (1 - p)). */
+    assert_true(fabs(student_quantile(0.9999, 1) / tan(M_PI * 0.4999) - 1) < 1e-6);
+    assert_true(fabs(student_quantile(0.9999, 2) / (0.9998 / sqrt(2 * 0.9999 * 0.0001)) - 1) < 1e-6);
+}
+
+/* With two runs on one side and many on the other Welch's degrees of freedom lie between 1 and 2, where the quantile
+ * falls from 12.7 to 4.3: those of a whole number would be of another one. */
+TEST(welch__degrees_of_freedom_between_whole_numbers__kept)
+{
+    const struct standard_error a = {3, 1}, b = {1.5, 20};
+    const double freedom = 11.25 * 11.25 / (81 + 5.0625 / 20);
+    assert_true(freedom > 1.5 && freedom < 1.6);
+    assert_true(fabs(welch_half_width(a, b, 0.025) - student_quantile(0.975, freedom) * sqrt(11.25)) < 1e-9);
+    assert_true(student_quantile(0.975, freedom) < 0.5 * student_quantile(0.975, 1));
+    assert_true(isnan(welch_half_width(a, (struct standard_error){1, 0}, 0.025)));
+    assert_true(welch_half_width((struct standard_error){0, 1}, (struct standard_error){0, 1}, 0.025) == 0);
 }

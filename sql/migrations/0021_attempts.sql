@@ -16,6 +16,13 @@ BEGIN
                           AND kind = 'trial');
 END;
 
+DROP VIEW counted_attempt;
+CREATE VIEW counted_attempt AS
+SELECT a.id, a.job_id, a.number FROM attempt AS a
+WHERE a.state = 'ok' AND a.superseded IS NULL AND a.kind = 'trial'
+      AND NOT EXISTS (SELECT 1 FROM attempt AS b WHERE b.job_id = a.job_id AND b.state = 'ok' AND b.superseded IS NULL
+                      AND b.kind = 'trial' AND ifnull(b.stopped_steps, 9e18) > ifnull(a.stopped_steps, 9e18));
+
 -- What a runner stood still for was subtracted from the duration of its jobs, although they went on. It is part of it, and
 -- where unwatched_ms says so the end is not known: what was made of the duration as it was counts no more.
 UPDATE summary SET value = NULL, note = 'its runner stood still while it ran, so when it ended is not known'

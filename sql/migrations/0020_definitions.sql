@@ -1,0 +1,110 @@
+-- A number carries how it was read. Every summary names its definition, and its value is under the one that
+-- metric_definition has for the name, or NULL with a note that says why it cannot be.
+
+-- How the numbers of a metric were read and what they stand for. Rows never change; `hash` covers all that follows it.
+CREATE TABLE definition (
+    id         INTEGER PRIMARY KEY,
+    hash       BLOB UNIQUE CHECK (length(hash) = 16), -- NULL: of a time when readers were not recorded
+    name       TEXT NOT NULL,
+    reading    TEXT CHECK (reading IS NULL OR json_valid(reading)), -- of what a job leaves; NULL: not known, or none
+    imported   TEXT,                        -- SQL over the columns of a measured table; NULL: it comes from none
+    expression TEXT,                        -- SQL over other metrics; NULL: it is reported
+    scale      REAL NOT NULL DEFAULT 1,     -- what a number that is read is multiplied by
+    unit       TEXT NOT NULL DEFAULT '',
+    better     TEXT,
+    warmup     INTEGER NOT NULL DEFAULT 0,
+    first_step INTEGER NOT NULL DEFAULT 0,
+    last_step  INTEGER NOT NULL DEFAULT 0,  -- 0: no end
+    take       TEXT NOT NULL DEFAULT 'median'
+);
+
+ALTER TABLE metric_definition ADD COLUMN definition_id INTEGER REFERENCES definition (id);
+ALTER TABLE summary ADD COLUMN definition_id INTEGER REFERENCES definition (id); -- NULL: the job reported it, undeclared
+
+INSERT INTO definition (name, expression, unit, better, warmup, take)
+SELECT name, expression, unit, better, warmup, take FROM metric_definition;
+UPDATE metric_definition SET definition_id = (SELECT id FROM definition AS d WHERE d.name = metric_definition.name);
+UPDATE summary SET definition_id = d.definition_id FROM metric_definition AS d
+WHERE d.name = summary.name AND summary.reported IS NOT NULL;
+-- Those that may be read again some day.
+CREATE INDEX summary_unread ON summary (attempt_id) WHERE note IS NOT NULL AND reported IS NOT NULL;
+
+-- Why an ok attempt no longer counts: its script has changed since. NULL: it counts.
+ALTER TABLE attempt ADD COLUMN superseded TEXT;
+
+-- The attempts from which a job's values come: its ok ones, of a search that gave it more steps from time to time those
+-- with most.
+CREATE VIEW counted_attempt AS
+SELECT a.id, a.job_id, a.number FROM attempt AS a
+WHERE a.state = 'ok' AND a.superseded IS NULL
+      AND NOT EXISTS (SELECT 1 FROM attempt AS b WHERE b.job_id = a.job_id AND b.state = 'ok' AND b.superseded IS NULL
+                      AND ifnull(b.stopped_steps, 9e18) > ifnull(a.stopped_steps, 9e18));
+
+-- What a job measured: of each metric the median over its counted attempts, with an even number the mean of the middle
+-- two. A job without such attempts has what the attempt that stands for it measured before it failed. The triggers below
+-- keep it, whoever writes.
+CREATE TABLE job_metric (
+    job_id   INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
+    name     TEXT NOT NULL,
+    value    REAL,             -- NULL: there is none, and `note` may say why
+    attempts INTEGER NOT NULL, -- that have a value
+    note     TEXT,
+    PRIMARY KEY (job_id, name)
+) WITHOUT ROWID;
+
+INSERT INTO job_metric
+SELECT j.id, s.name, s.value, s.value IS NOT NULL, s.note FROM job AS j JOIN summary AS s ON s.attempt_id = j.attempt_id;
+-- The best of a million jobs without looking at each: values of a metric in their order.
+DROP INDEX summary_value;
+CREATE INDEX job_metric_value ON job_metric (name, value);
+
+CREATE TRIGGER job_measured_once AFTER UPDATE OF attempt_id ON job
+WHEN NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = NEW.id AND id IS NOT NEW.attempt_id)
+BEGIN
+    DELETE FROM job_metric WHERE job_id = NEW.id;
+    INSERT INTO job_metric SELECT NEW.id, name, value, value IS NOT NULL, note FROM summary WHERE attempt_id = NEW.attempt_id;
+END;
+
+CREATE TRIGGER job_measured AFTER UPDATE OF attempt_id ON job
+WHEN EXISTS (SELECT 1 FROM attempt WHERE job_id = NEW.id AND id IS NOT NEW.attempt_id)
+BEGIN
+    DELETE FROM job_metric WHERE job_id = NEW.id;
+    INSERT INTO job_metric
+    SELECT NEW.id, name, avg(iif(place IN ((n + 1) / 2, n / 2 + 1), value, NULL)), n, min(note)
+    FROM (SELECT name, value, note, count(value) OVER (PARTITION BY name) AS n,
+                 row_number() OVER (PARTITION BY name ORDER BY value IS NULL, value) AS place
+          FROM summary
+          WHERE attempt_id IN (SELECT id FROM counted_attempt WHERE job_id = NEW.id UNION ALL SELECT NEW.attempt_id
+                               WHERE NOT EXISTS (SELECT 1 FROM counted_attempt WHERE job_id = NEW.id)))
+    GROUP BY name;
+END;
+
+UPDATE job SET attempt_id = attempt_id WHERE id IN (SELECT job_id FROM attempt GROUP BY job_id HAVING count(*) > 1);
+
+CREATE TRIGGER measured_attempt_deleted AFTER DELETE ON attempt WHEN OLD.state = 'ok'
+BEGIN
+    UPDATE job SET attempt_id = attempt_id WHERE id = OLD.job_id;
+END;
+CREATE TRIGGER measured_job_deleted AFTER DELETE ON job
+BEGIN
+    DELETE FROM job_metric WHERE job_id = OLD.id;
+END;
+
+-- Summaries that come or change once an attempt stands for the job. Before, they cost a look at the job.
+CREATE TRIGGER summary_added AFTER INSERT ON summary
+WHEN (SELECT j.attempt_id FROM attempt AS a JOIN job AS j ON j.id = a.job_id WHERE a.id = NEW.attempt_id) IS NOT NULL
+BEGIN
+    UPDATE job SET attempt_id = attempt_id WHERE id = (SELECT job_id FROM attempt WHERE id = NEW.attempt_id);
+END;
+CREATE TRIGGER summary_changed AFTER UPDATE OF value, note ON summary
+BEGIN
+    UPDATE job SET attempt_id = attempt_id WHERE id = (SELECT job_id FROM attempt WHERE id = NEW.attempt_id);
+END;
+CREATE TRIGGER summary_deleted AFTER DELETE ON summary
+BEGIN
+    UPDATE job SET attempt_id = attempt_id WHERE id = (SELECT job_id FROM attempt WHERE id = OLD.attempt_id);
+END;
+CREATE TRIGGER attempt_superseded AFTER UPDATE OF superseded ON attempt
+BEGIN
+    UPDATE job SET attempt_id = attempt_id WHERE id = NEW.job_id;
+END;

@@ -1,0 +1,673 @@
+#include "measures/definitions.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "database/attempt_sums.h"
+#include "metrics/readers.h"
+#include "results/views.h"
+#include "store/definitions.h"
+#include "store/imports.h"
+#include "store/jobs.h"
+#include "util/buffer.h"
+#include "util/memory.h"
+#include "util/unit.h"
+
+/* --- recording --- */
+
+static int64_t *count_kept(const struct sample_list *l)
+{
+    int64_t *kept = xcalloc(l->name_count + 1, sizeof *kept);
+    for (size_t i = 0; i < l->count; i++)
+        kept[l->samples[i].metric]++;
+    return kept;
+}
+
+static int store_samples(struct attempt_store *store, int64_t attempt_id, const struct sample_list *l, struct error *e)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        const struct sample *s = &l->samples[i];
+        const struct sample_row row = {l->names[s->metric], (int64_t)i, s->step, s->value};
+        if (attempt_record_sample(store, attempt_id, &row, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int samples_store(struct attempt_store *store, int64_t attempt_id, const struct sample_list *list,
+                  const enum take *takes, struct error *e)
+{
+    int64_t *kept = count_kept(list);
+    int rc = store_samples(store, attempt_id, list, e);
+    for (size_t i = 0; rc == 0 && takes && i < list->name_count; i++) {
+        const struct summary s = sample_list_summarise(list, i, takes[i]);
+        const struct summary_row row = {.value = s.value,
+                                        .mean = s.mean,
+                                        .median = s.median,
+                                        .minimum = s.minimum,
+                                        .maximum = s.maximum,
+                                        .stddev = s.stddev,
+                                        .p90 = s.p90,
+                                        .count = s.count,
+                                        .not_finite = s.not_finite,
+                                        .reported = s.reported,
+                                        .kept = kept[i]};
+        if (s.reported > 0)
+            rc = attempt_record_summary(store, attempt_id, list->names[i], &row, e);
+    }
+    free(kept);
+    return rc;
+}
+
+/* --- two definitions --- */
+
+struct definition {
+    int64_t id; /* 0: of what a job reported undeclared */
+    bool is_known;
+    char *reading, *imported, *unit;
+    double scale;
+    struct sample_filter filter;
+    enum take take;
+};
+
+static void definition_free(struct definition *d)
+{
+    free(d->reading);
+    free(d->imported);
+    free(d->unit);
+}
+
+static enum take take_named(const char *name)
+{
+    enum take take = TAKE_P90;
+    while (take > TAKE_MEDIAN && strcmp(take_names[take], name) != 0)
+        take--;
+    return take;
+}
+
+static int definition_read(struct db *db, int64_t id, struct definition *out, struct error *e)
+{
+    static const char sql[] = "SELECT hash IS NOT NULL, reading, imported, unit, scale, warmup, first_step, last_step,"
+                              " take FROM definition WHERE id = ?";
+    struct stmt *s = NULL;
+    *out = (struct definition){.id = id, .scale = 1, .take = TAKE_MEDIAN};
+    if (db_query(db, sql, VALUES(sql_int(id)), &s, e) < 0)
+        return -1;
+    int rc = stmt_next(s, e);
+    if (rc > 0)
+        *out = (struct definition){.id = id,
+                                   .is_known = stmt_int(s, 0) != 0,
+                                   .reading = stmt_copy_text(s, 1),
+                                   .imported = stmt_copy_text(s, 2),
+                                   .unit = stmt_copy_text(s, 3),
+                                   .scale = stmt_double(s, 4),
+                                   .filter = {stmt_int(s, 5), stmt_int(s, 6), stmt_int(s, 7)},
+                                   .take = take_named(stmt_text(s, 8))};
+    stmt_free(s);
+    out->unit = out->unit ? out->unit : xstrdup("");
+    return rc < 0 ? -1 : 0;
+}
+
+/* Two definitions, and what it takes to bring a number from one under the other. */
+struct passage {
+    struct definition from, to;
+    bool other_reading; /* the text is needed, or the table */
+    bool other_scale;   /* the text is better: what a job reports itself is not scaled */
+    bool other_unit;
+    bool no_unit;      /* the units measure different things */
+    bool other_counts; /* of the samples others count, or another of their statistics is taken */
+};
+
+static bool is_convertible(const char *from, const char *to)
+{
+    double ignored;
+    const bool known = !unit_convert(1, from, "s", &ignored) || !unit_convert(1, from, "B", &ignored);
+    return known && unit_convert(1, from, to, &ignored);
+}
+
+static bool differ(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") != 0;
+}
+
+static int passage_open(struct db *db, int64_t was, int64_t now, bool is_import, struct passage *out, struct error *e)
+{
+    struct passage p = {0};
+    const struct definition *from = &p.from, *to = &p.to;
+    if (definition_read(db, was, &p.from, e) < 0 || definition_read(db, now, &p.to, e) < 0)
+        return -1;
+    if (from->is_known)
+        p.other_reading = is_import ? differ(from->imported, to->imported) : differ(from->reading, to->reading);
+    p.other_scale = from->is_known && !is_import && from->scale != to->scale;
+    p.other_unit = *from->unit && *to->unit && strcmp(from->unit, to->unit) != 0;
+    p.no_unit = p.other_unit && !is_convertible(from->unit, to->unit);
+    p.other_counts = from->take != to->take || memcmp(&from->filter, &to->filter, sizeof to->filter) != 0;
+    *out = p;
+    return 0;
+}
+
+static void passage_close(struct passage *p)
+{
+    definition_free(&p->from);
+    definition_free(&p->to);
+}
+
+static bool is_same_number(const struct passage *p)
+{
+    return !p->other_reading && !p->other_scale && !p->other_unit && !p->other_counts;
+}
+
+static double converted(double value, const struct passage *p)
+{
+    if (p->other_scale)
+        value = value / p->from.scale * p->to.scale;
+    if (p->other_unit)
+        unit_convert(value, p->from.unit, p->to.unit, &value);
+    return value;
+}
+
+/* Why numbers of one cannot stand beside those of the other; NULL: they can. The caller's. */
+static char *conflict(const struct stmt *s, const char *source)
+{
+    const char *name = stmt_text(s, 0), *own_unit = stmt_text(s, 1), *unit = stmt_text(s, 2);
+    if (*own_unit && *unit && strcmp(own_unit, unit) != 0 && !is_convertible(unit, own_unit))
+        return xasprintf("%s has metric `%s` in %s, which cannot be converted to %s", source, name, unit, own_unit);
+    if (stmt_int(s, 3))
+        return xasprintf("%s has metric `%s` with better = \"%s\", and here it is \"%s\"", source, name,
+                         stmt_text(s, 5), stmt_text(s, 4));
+    if (stmt_int(s, 6))
+        return xasprintf("%s read metric `%s` in another way (%s) than here (%s)", source, name, stmt_text(s, 8),
+                         stmt_text(s, 7));
+    return NULL;
+}
+
+int definitions_check_source(struct db *db, const char *source, struct error *e)
+{
+    static const char sql[] =
+        "SELECT h.name, h.unit, s.unit, coalesce(h.better <> s.better, 0), coalesce(h.better, ''),"
+        " coalesce(s.better, ''), h.hash IS NOT NULL AND s.hash IS NOT NULL"
+        "  AND (h.reading IS NOT s.reading OR h.imported IS NOT s.imported),"
+        " coalesce(h.imported, h.expression, h.reading, ''), coalesce(s.imported, s.expression, s.reading, '')"
+        " FROM main.metric_definition AS m JOIN main.definition AS h ON h.id = m.definition_id"
+        " JOIN source.metric_definition AS n ON n.name = m.name JOIN source.definition AS s ON s.id = n.definition_id"
+        " ORDER BY h.name";
+    struct stmt *s = NULL;
+    int rc;
+    if (db_prepare(db, sql, &s, e) < 0)
+        return -1;
+    while ((rc = stmt_next(s, e)) > 0) {
+        char *why = conflict(s, source);
+        if (why)
+            rc =
+                error_set(e, ERROR_USAGE,
+                          "%s; rename the metric in one of the two sweep files, or run the newer file on both databases"
+                          " first: it reads kept output again",
+                          why);
+        free(why);
+        if (rc < 0)
+            break;
+    }
+    stmt_free(s);
+    return rc;
+}
+
+/* --- one number --- */
+
+struct renewing {
+    struct db *db;
+    const struct renewal_request *request;
+    struct attempt_store *store;
+    struct reader_set *readers;
+    struct renewal *out;
+    int64_t read_attempt; /* of which `output` has what the present readers find; 0: of none */
+    struct sample_list output;
+    char *unread; /* why they could not read it; NULL: they could */
+    bool any;     /* a number has changed */
+};
+
+struct old_number {
+    int64_t attempt_id;
+    const char *name;
+    bool is_import, is_there; /* not there: the sweep did not have the metric when the attempt ended */
+    bool is_of_sweep;
+};
+
+static struct renewed_metric *tell(struct renewal *out, const char *name)
+{
+    for (size_t i = 0; i < out->count; i++)
+        if (strcmp(out->metrics[i].name, name) == 0)
+            return &out->metrics[i];
+    out->metrics = array_grow(out->metrics, out->count, sizeof *out->metrics);
+    out->metrics[out->count] = (struct renewed_metric){.name = xstrdup(name)};
+    return &out->metrics[out->count++];
+}
+
+/* `unit` NULL: it is the same. */
+static void tell_made_anew(struct renewal *out, const char *name, const char *unit, const char *now)
+{
+    struct renewed_metric *m = tell(out, name);
+    m->from_samples++;
+    if (unit && !m->units)
+        m->units = xasprintf("%s instead of %s", now, unit);
+}
+
+static int forget_samples(struct renewing *r, const struct old_number *n, struct error *e)
+{
+    return db_run(r->db, "DELETE FROM metric WHERE attempt_id = ? AND name = ?",
+                  VALUES(sql_int(n->attempt_id), sql_text(n->name)), e);
+}
+
+/* Its samples stay, under the definition that they were made with. Takes `why`. */
+static int leave_out(struct renewing *r, const struct old_number *n, char *why, struct error *e)
+{
+    struct renewed_metric *told = n->is_of_sweep ? tell(r->out, n->name) : NULL;
+    int rc = db_run(r->db,
+                    "UPDATE summary SET value = NULL, note = ?3 WHERE attempt_id = ?1 AND name = ?2"
+                    " AND (value IS NOT NULL OR note IS NOT ?3)",
+                    VALUES(sql_int(n->attempt_id), sql_text(n->name), sql_text(why)), e);
+    r->any |= rc == 0 && db_changes(r->db) > 0;
+    if (told && ++told->left_out == 1)
+        told->why = xstrdup(why);
+    free(why);
+    return rc;
+}
+
+/* The samples as kept, each brought under `to`; there are fewer than were reported where some were dropped. */
+static int load_samples(struct renewing *r, const struct old_number *n, const struct passage *p,
+                        struct sample_list *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    int rc;
+    sample_list_add_name(out, n->name, p->to.filter);
+    if (db_query(r->db,
+                 "SELECT coalesce(step, -1), value FROM metric WHERE attempt_id = ? AND name = ? ORDER BY sequence",
+                 VALUES(sql_int(n->attempt_id), sql_text(n->name)), &s, e) < 0)
+        return -1;
+    while ((rc = stmt_next(s, e)) > 0)
+        sample_list_add(out, 0, stmt_int(s, 0), converted(stmt_double_or_nan(s, 1), p));
+    stmt_free(s);
+    sample_list_complete(out);
+    return rc;
+}
+
+static int renew_from_samples(struct renewing *r, const struct old_number *n, const struct passage *p, struct error *e)
+{
+    struct sample_list list = SAMPLE_LIST_INIT;
+    int64_t reported = 0;
+    int rc = db_query_int(r->db, "SELECT reported FROM summary WHERE attempt_id = ? AND name = ?",
+                          VALUES(sql_int(n->attempt_id), sql_text(n->name)), 0, &reported, e);
+    if (rc == 0)
+        rc = load_samples(r, n, p, &list, e);
+    if (rc == 0 && (int64_t)list.count != reported) {
+        rc = leave_out(r, n,
+                       xasprintf("it was taken in another way, and only %zu of its %lld samples are kept", list.count,
+                                 (long long)reported),
+                       e);
+    } else if (rc == 0) {
+        rc = forget_samples(r, n, e);
+        rc = rc < 0 ? rc : samples_store(r->store, n->attempt_id, &list, &p->to.take, e);
+        r->any = true;
+        if (n->is_of_sweep)
+            tell_made_anew(r->out, n->name, p->other_unit ? p->from.unit : NULL, p->to.unit);
+    }
+    sample_list_free(&list);
+    return rc;
+}
+
+/* --- the output again --- */
+
+/* The attempt's directory; NULL: `*why` says why there is nothing to read. Both are the caller's. */
+static int find_output(struct renewing *r, int64_t attempt_id, char **directory, char **why, struct error *e)
+{
+    struct stmt *s = NULL;
+    struct stat log;
+    *directory = *why = NULL;
+    if (db_query(r->db, "SELECT directory, coalesce(log_bytes, 0), left_out FROM attempt WHERE id = ?",
+                 VALUES(sql_int(attempt_id)), &s, e) < 0)
+        return -1;
+    int rc = stmt_next(s, e);
+    const char *own = rc > 0 && !stmt_is_null(s, 0) ? stmt_text(s, 0) : NULL;
+    char *path = own ? (*own == '/' ? xstrdup(own) : xasprintf("%s/%s", r->request->directory, own)) : NULL;
+    char *file = path ? xasprintf("%s/output.log", path) : NULL;
+    const int64_t bytes = rc > 0 ? stmt_int(s, 1) : 0;
+    const bool is_there = file && lstat(file, &log) == 0 && S_ISREG(log.st_mode);
+    if (!own)
+        *why = xstrdup("its output was not kept");
+    else if (!is_there && bytes > 0)
+        *why = xasprintf("its output %s is gone", file);
+    else if (is_there && log.st_size != bytes)
+        *why = xasprintf("its output %s was cut", file);
+    else
+        *directory = xstrdup(path);
+    stmt_free(s);
+    free(file);
+    free(path);
+    return rc < 0 ? -1 : 0;
+}
+
+static int read_output(struct renewing *r, int64_t attempt_id, struct error *e)
+{
+    char *directory;
+    if (r->read_attempt == attempt_id)
+        return 0;
+    sample_list_free(&r->output);
+    free(r->unread);
+    r->unread = NULL;
+    r->read_attempt = attempt_id;
+    if (!r->readers && reader_set_create(&r->request->sweep->job, &r->readers, e) < 0)
+        return -1;
+    if (find_output(r, attempt_id, &directory, &r->unread, e) < 0)
+        return -1;
+    if (directory) {
+        char *log = xasprintf("%s/output.log", directory), *metrics = xasprintf("%s/metrics.jsonl", directory);
+        readers_read(r->readers, log, metrics, directory, &r->output);
+        if (r->output.read_error)
+            r->unread = xasprintf("its output %s cannot be read: %s", log, strerror(r->output.read_error));
+        free(log);
+        free(metrics);
+        free(directory);
+    }
+    return 0;
+}
+
+/* The part of the list that is of that name: its series are borrowed, its samples the caller's. */
+static bool part_of(const struct sample_list *l, const char *name, struct sample_list *out)
+{
+    size_t metric = 0;
+    while (metric < l->name_count && strcmp(l->names[metric], name) != 0)
+        metric++;
+    if (metric == l->name_count || l->series[metric].tally.reported == 0)
+        return false;
+    *out = (struct sample_list){.names = &l->names[metric], .series = &l->series[metric], .name_count = 1};
+    for (size_t i = 0; i < l->count; i++) {
+        if (l->samples[i].metric != metric)
+            continue;
+        out->samples = array_grow(out->samples, out->count, sizeof *out->samples);
+        out->samples[out->count] = l->samples[i];
+        out->samples[out->count++].metric = 0;
+    }
+    return true;
+}
+
+/* `*done`: it was; else `r->unread` or that nothing is found there is the reason. */
+static int renew_from_output(struct renewing *r, const struct old_number *n, enum take take, bool *done,
+                             struct error *e)
+{
+    struct sample_list part;
+    *done = false;
+    if (read_output(r, n->attempt_id, e) < 0)
+        return -1;
+    if (r->unread || !part_of(&r->output, n->name, &part))
+        return 0;
+    *done = true;
+    int rc = forget_samples(r, n, e);
+    rc = rc < 0 ? rc : samples_store(r->store, n->attempt_id, &part, &take, e);
+    free(part.samples);
+    r->any = true;
+    tell(r->out, n->name)->from_output++;
+    return rc;
+}
+
+static int renew_number(struct renewing *r, const struct old_number *n, const struct passage *p, struct error *e)
+{
+    const bool reads = r->request->directory && !n->is_import && n->is_of_sweep;
+    bool done = false;
+    if (n->is_there && p->no_unit)
+        return leave_out(r, n,
+                         xasprintf("it was measured in %s, which cannot be converted to %s", p->from.unit, p->to.unit),
+                         e);
+    if (reads && (p->other_reading || p->other_scale || !n->is_there) &&
+        renew_from_output(r, n, p->to.take, &done, e) < 0)
+        return -1;
+    if (done || !n->is_there)
+        return 0;
+    if (!p->other_reading)
+        return renew_from_samples(r, n, p, e);
+    if (n->is_import)
+        return leave_out(r, n,
+                         xasprintf("its table was imported as `%s`; import the table again",
+                                   p->from.imported ? p->from.imported : "another column"),
+                         e);
+    if (!n->is_of_sweep)
+        return leave_out(r, n, xstrdup("another sweep file of this database reads it in another way"), e);
+    if (!reads)
+        return leave_out(r, n, xstrdup("it was read in another way; the next run reads its output again"), e);
+    return leave_out(r, n,
+                     xasprintf("it was read in another way, and %s",
+                               r->unread ? r->unread : "the present reader finds nothing in its output"),
+                     e);
+}
+
+/* --- all of them --- */
+
+/* Numbers that are under another definition by name only: with the definition their row is right. */
+static int adopt_same(struct renewing *r, struct error *e)
+{
+    static const char pairs[] =
+        "SELECT DISTINCT name, was, now, is_import FROM temp.renewal WHERE is_there AND note IS NULL";
+    struct stmt *s = NULL;
+    int rc;
+    if (db_prepare(r->db, pairs, &s, e) < 0)
+        return -1;
+    while ((rc = stmt_next(s, e)) > 0) {
+        struct passage p;
+        if ((rc = passage_open(r->db, stmt_int(s, 1), stmt_int(s, 2), stmt_int(s, 3) != 0, &p, e)) < 0)
+            break;
+        if (is_same_number(&p))
+            rc = db_run(r->db,
+                        "UPDATE temp.renewal SET same = 1 WHERE name = ?1 AND was IS ?2 AND is_import = ?3"
+                        " AND note IS NULL AND is_there",
+                        VALUES(sql_text(stmt_text(s, 0)), sql_positive(p.from.id), sql_int(stmt_int(s, 3))), e);
+        passage_close(&p);
+        if (rc < 0)
+            break;
+    }
+    stmt_free(s);
+    if (rc < 0)
+        return -1;
+    return db_exec(r->db,
+                   "UPDATE summary SET definition_id = w.now FROM temp.renewal AS w"
+                   " WHERE w.same AND w.attempt_id = summary.attempt_id AND w.name = summary.name;"
+                   "DELETE FROM temp.renewal WHERE same",
+                   e);
+}
+
+static int renew_listed(struct renewing *r, struct error *e)
+{
+    struct stmt *s = NULL;
+    int rc;
+    if (db_prepare(r->db,
+                   "SELECT attempt_id, name, is_import, is_there, is_of_sweep, coalesce(was, 0), now FROM temp.renewal"
+                   " ORDER BY attempt_id, name",
+                   &s, e) < 0)
+        return -1;
+    while ((rc = stmt_next(s, e)) > 0) {
+        const struct old_number n = {stmt_int(s, 0), stmt_text(s, 1), stmt_int(s, 2) != 0, stmt_int(s, 3) != 0,
+                                     stmt_int(s, 4) != 0};
+        struct passage p;
+        if ((rc = passage_open(r->db, stmt_int(s, 5), stmt_int(s, 6), n.is_import, &p, e)) < 0)
+            break;
+        rc = renew_number(r, &n, &p, e);
+        passage_close(&p);
+        if (rc < 0)
+            break;
+    }
+    stmt_free(s);
+    return rc;
+}
+
+/* What is not under the definition in force. Where none has changed since, only what could not be read then. */
+static int list_numbers(struct renewing *r, const struct string_list *changed, struct error *e)
+{
+#define NUMBERS(which)                                                                                                 \
+    "INSERT INTO temp.renewal SELECT s.attempt_id, s.name, a.executor = '" IMPORT_EXECUTOR "', 1, j.sweep_id = ?1,"    \
+    " s.definition_id, d.definition_id, s.note, 0 FROM summary AS s JOIN metric_definition AS d ON d.name = s.name"    \
+    " JOIN attempt AS a ON a.id = s.attempt_id JOIN job AS j ON j.id = a.job_id WHERE s.reported IS NOT NULL"          \
+    " AND d.definition_id IS NOT NULL AND (d.expression IS NULL OR j.sweep_id <> ?1) AND " which
+    static const char *const numbers[] = {NUMBERS("s.note IS NOT NULL AND j.sweep_id = ?1"),
+                                          NUMBERS("(s.note IS NOT NULL OR s.definition_id IS NOT d.definition_id)")};
+    const bool all = !r->request->sweep || changed->count > 0;
+    const struct sql_value sweep = sql_int(r->request->sweep_id);
+    if (db_exec(r->db,
+                "DROP TABLE IF EXISTS temp.renewal; CREATE TEMP TABLE renewal (attempt_id, name, is_import, is_there,"
+                " is_of_sweep, was, now, note, same DEFAULT 0)",
+                e) < 0 ||
+        db_run(r->db, numbers[all], VALUES(sweep), e) < 0)
+        return -1;
+    for (size_t i = 0; i < changed->count; i++)
+        if (db_run(r->db,
+                   "INSERT INTO temp.renewal SELECT a.id, d.name, 0, 0, 1, NULL, d.definition_id, NULL, 0"
+                   " FROM job AS j CROSS JOIN attempt AS a ON a.job_id = j.id CROSS JOIN metric_definition AS d"
+                   " WHERE j.sweep_id = ?1 AND d.name = ?2 AND d.expression IS NULL AND a.state = 'ok' AND a.kind = "
+                   "'trial'"
+                   " AND a.executor <> '" IMPORT_EXECUTOR "'"
+                   " AND NOT EXISTS (SELECT 1 FROM summary WHERE attempt_id = a.id AND name = d.name AND reported > 0)",
+                   VALUES(sweep, sql_text(changed->items[i])), e) < 0)
+            return -1;
+    return 0;
+}
+
+static int keep_sums(struct db *db, struct error *e)
+{
+    struct attempt_sums *sums = NULL;
+    struct stmt *s = NULL;
+    bool any;
+    if (db_query_bool(db, "SELECT 1 FROM sqlite_schema WHERE name = 'attempt_sum'", NO_VALUES, &any, e) < 0)
+        return -1;
+    if (!any)
+        return 0;
+    int rc = attempt_sums_open(db, &sums, e);
+    if (rc == 0)
+        rc = db_prepare(db,
+                        "SELECT attempt_id FROM attempt_sum WHERE attempt_id IN (SELECT attempt_id FROM temp.renewal)",
+                        &s, e);
+    while (rc == 0 && (rc = stmt_next(s, e)) > 0)
+        rc = attempt_sums_keep(sums, stmt_int(s, 0), e);
+    stmt_free(s);
+    attempt_sums_free(sums);
+    return rc;
+}
+
+/* What else was made from the numbers: observations and the weights fitted to them are made anew by who predicts next,
+ * and jobs have the values of their attempts. */
+static int settle(struct renewing *r, struct error *e)
+{
+    if (keep_sums(r->db, e) < 0 ||
+        db_exec(r->db,
+                "DELETE FROM calibration AS c WHERE EXISTS (SELECT 1 FROM temp.renewal AS w JOIN observation AS o"
+                " USING (attempt_id) WHERE o.framework = c.framework AND o.device = c.device AND o.cluster = c.cluster"
+                " AND o.quantity = c.quantity);"
+                "DELETE FROM observation WHERE attempt_id IN (SELECT attempt_id FROM temp.renewal)",
+                e) < 0)
+        return -1;
+    /* Without a sweep file nothing can be computed. */
+    if (!r->request->sweep &&
+        db_exec(r->db,
+                "UPDATE summary SET value = NULL, note = 'the next run computes it again' WHERE reported IS NULL"
+                " AND attempt_id IN (SELECT attempt_id FROM temp.renewal)"
+                " AND name IN (SELECT name FROM metric_definition WHERE expression IS NOT NULL)",
+                e) < 0)
+        return -1;
+    return db_exec(r->db,
+                   "CREATE TEMP TABLE IF NOT EXISTS renewed_job (id INTEGER PRIMARY KEY); DELETE FROM temp.renewed_job;"
+                   "INSERT OR IGNORE INTO temp.renewed_job SELECT job_id FROM attempt"
+                   " WHERE id IN (SELECT attempt_id FROM temp.renewal)",
+                   e) < 0
+               ? -1
+               : jobs_choose_representatives(r->db, "temp.renewed_job", e);
+}
+
+static int renew_all(struct renewing *r, struct string_list *changed, struct error *e)
+{
+    const struct renewal_request *q = r->request;
+    bool is_listed;
+    if (q->sweep && definitions_record(r->db, q->sweep, changed, e) < 0)
+        return -1;
+    if (list_numbers(r, changed, e) < 0 || adopt_same(r, e) < 0 ||
+        db_query_bool(r->db, "SELECT EXISTS (SELECT 1 FROM temp.renewal)", NO_VALUES, &is_listed, e) < 0)
+        return -1;
+    if (!is_listed)
+        return 0;
+    const struct attempt_store_options none = {.executor = ""};
+    return attempt_store_create(r->db, &none, &r->store, e) < 0 || renew_listed(r, e) < 0 ? -1 : 0;
+}
+
+static int renew(struct renewing *r, struct error *e)
+{
+    const struct renewal_request *q = r->request;
+    struct string_list changed = STRING_LIST_INIT;
+    int rc = renew_all(r, &changed, e);
+    if (rc == 0 && (r->any || changed.count > 0) && q->sweep)
+        rc = measures_refresh(q->measures, r->db, q->sweep_id, true, e);
+    if (rc == 0 && changed.count > 0)
+        rc = result_views_refresh(r->db, e);
+    if (rc == 0 && r->any)
+        rc = settle(r, e);
+    if (rc == 0)
+        rc = db_exec(r->db, "DROP TABLE temp.renewal", e);
+    string_list_free(&changed);
+    return rc;
+}
+
+int measures_renew(struct db *db, const struct renewal_request *request, struct renewal *out, struct error *e)
+{
+    struct renewing r = {.db = db, .request = request, .out = out};
+    *out = (struct renewal){0};
+    int rc = request->in_transaction ? 0 : db_begin(db, e);
+    if (rc == 0 && (rc = renew(&r, e)) < 0 && !request->in_transaction)
+        db_rollback(db);
+    else if (rc == 0 && !request->in_transaction)
+        rc = db_commit(db, e);
+    if (rc == 0 && request->sweep && !request->in_transaction)
+        rc = measures_refresh(request->measures, db, request->sweep_id, false, e);
+    attempt_store_free(r.store);
+    reader_set_free(r.readers);
+    sample_list_free(&r.output);
+    free(r.unread);
+    if (rc < 0)
+        renewal_free(out);
+    return rc;
+}
+
+void renewal_free(struct renewal *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        free(r->metrics[i].name);
+        free(r->metrics[i].units);
+        free(r->metrics[i].why);
+    }
+    free(r->metrics);
+    *r = (struct renewal){0};
+}
+
+static void add_sentence(const struct renewed_metric *m, struct buffer *b)
+{
+    buffer_printf(b, "%s: its definition has changed", m->name);
+    if (m->from_samples > 0) {
+        buffer_add_text(b, "; made anew from the samples of ");
+        buffer_add_count(b, m->from_samples, "run");
+        buffer_printf(b, "%s%s", m->units ? ", in " : "", m->units ? m->units : "");
+    }
+    if (m->from_output > 0) {
+        buffer_add_text(b, "; read again from the output of ");
+        buffer_add_count(b, m->from_output, "run");
+    }
+    if (m->left_out > 0) {
+        buffer_add_text(b, "; left out, of ");
+        buffer_add_count(b, m->left_out, "run");
+        buffer_printf(b, ": %s", m->why);
+    }
+}
+
+char **renewal_sentences(const struct renewal *r)
+{
+    struct string_list all = STRING_LIST_INIT;
+    for (size_t i = 0; i < r->count; i++) {
+        struct buffer b = BUFFER_INIT;
+        add_sentence(&r->metrics[i], &b);
+        string_list_add(&all, buffer_take(&b));
+    }
+    return string_list_take(&all);
+}

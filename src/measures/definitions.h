@@ -1,0 +1,55 @@
+/* Brings what was measured under one definition: when a sweep file reads, takes or names a metric's numbers in another
+ * way, what attempts measured before is made anew, so that all values of a name can be compared.
+ *
+ * Of kept samples: warm-up, take, scale and unit (within one dimension; a unit where there was none is a name for the
+ * same numbers). Of kept output, for jobs of the sweep in question: whatever says how a number is found. What can be
+ * made from neither keeps its samples and has no value (summary.note and job_metric.note say why), until a later run
+ * can. */
+#ifndef MESHSWEEP_MEASURES_DEFINITIONS_H
+#define MESHSWEEP_MEASURES_DEFINITIONS_H
+
+#include "measures/measures.h"
+#include "store/attempts.h"
+
+struct renewal_request {
+    const struct sweep *sweep; /* whose definitions come into force; NULL: those that are stay */
+    int64_t sweep_id;          /* whose jobs' output may be read again; 0: of none */
+    const char *directory;     /* of the files of attempts (store_directory); NULL: none are read */
+    struct measures *measures; /* of the sweep; NULL: it has none */
+    bool in_transaction;       /* the caller has one open */
+};
+
+/* What came of the attempts of one metric. */
+struct renewed_metric {
+    char *name;
+    int64_t from_samples, from_output; /* attempts whose number was made anew */
+    char *units;                       /* "s instead of ms"; NULL: the unit is the same */
+    int64_t left_out;                  /* attempts that have no number now */
+    char *why;                         /* of the first of them; NULL: there is none */
+};
+
+struct renewal {
+    struct renewed_metric *metrics;
+    size_t count;
+};
+
+/* Makes anew what is under another definition than that in force, then what is computed from it (measures_refresh). All
+ * of it or, on -1, nothing. `out` is the caller's: renewal_free. */
+int measures_renew(struct db *db, const struct renewal_request *request, struct renewal *out, struct error *e);
+void renewal_free(struct renewal *r);
+
+/* "latency: made anew for 3 runs from their samples, …; 2 runs are left out: …", a sentence for each metric of which
+ * something changed; the caller's strings_free. */
+char **renewal_sentences(const struct renewal *r);
+
+/* Whether the numbers of the attached database "source" can be brought under the definitions of `db`, or the other way
+ * round: ERROR_USAGE names the first metric of which they are read in another way, are better the other way round, or
+ * are of other dimensions. `source` is what to call it. */
+int definitions_check_source(struct db *db, const char *source, struct error *e);
+
+/* Records the samples of a list and what they come to, each name under its definition in force; `takes` has one for
+ * each name; NULL: the samples alone. Inside the caller's transaction. */
+int samples_store(struct attempt_store *store, int64_t attempt_id, const struct sample_list *list,
+                  const enum take *takes, struct error *e);
+
+#endif

@@ -1,0 +1,149 @@
+#include "store/definitions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/meaning.h"
+#include "util/buffer.h"
+#include "util/hash.h"
+#include "util/memory.h"
+
+static const char *const reader_names[] =
+    {[READER_REGEX] = "regex", [READER_JSON] = "json",     [READER_JSONL] = "jsonl",
+     [READER_CSV] = "csv",     [READER_FILE] = "reported", [READER_EXPRESSION] = "expression"};
+
+static void add_member(struct buffer *b, const char *name, const char *text)
+{
+    if (!text)
+        return;
+    buffer_printf(b, ",\"%s\":", name);
+    buffer_add_json_string(b, text, strlen(text));
+}
+
+/* How a number is found in what a job leaves: the reader's own keys, then under "else" those of its fallback. */
+static void add_reading(struct buffer *b, const struct metric *m)
+{
+    buffer_printf(b, "{\"reader\":\"%s\"", reader_names[m->reader]);
+    add_member(b, "pattern", m->pattern);
+    add_member(b, "path", m->path);
+    add_member(b, "file", m->file);
+    add_member(b, "numerator", m->numerator);
+    buffer_add_text(b, m->written_unit ? ",\"written_unit\":true" : "");
+    buffer_add_text(b, m->sum ? ",\"sum\":true" : "");
+    if (m->fallback) {
+        buffer_add_text(b, ",\"else\":");
+        add_reading(b, m->fallback);
+        b->length--;
+        buffer_add_text(b, ",\"scale\":");
+        buffer_add_double(b, m->fallback->scale > 0 ? m->fallback->scale : 1);
+        buffer_add_char(b, '}');
+    }
+    buffer_add_char(b, '}');
+}
+
+static const char *imported_as(const struct sweep *s, const char *name)
+{
+    for (size_t i = 0; i < s->import.column_count; i++)
+        if (s->import.columns[i].is_metric && strcmp(s->import.columns[i].name, name) == 0)
+            return s->import.columns[i].expression;
+    return NULL;
+}
+
+/* The columns of `definition` from `name` on. */
+enum { NAME, READING, IMPORTED, EXPRESSION, SCALE, UNIT, BETTER, WARMUP, FIRST_STEP, LAST_STEP, TAKE, COLUMN_COUNT };
+
+static void list_columns(const struct sweep *s, const struct metric *m, const char *reading,
+                         struct sql_value out[COLUMN_COUNT])
+{
+    const bool counts_steps = m->reader != READER_EXPRESSION;
+    out[NAME] = sql_text(m->name);
+    out[READING] = sql_text(reading);
+    out[IMPORTED] = sql_text(imported_as(s, m->name));
+    out[EXPRESSION] = sql_text(m->expression);
+    out[SCALE] = sql_real(m->scale > 0 ? m->scale : 1);
+    out[UNIT] = sql_text(m->unit ? m->unit : "");
+    out[BETTER] = sql_text(m->better_given ? (m->maximise ? "max" : "min") : NULL);
+    out[WARMUP] = sql_int(m->warmup);
+    out[FIRST_STEP] = sql_int(counts_steps ? s->job.first_step : 0);
+    out[LAST_STEP] = sql_int(counts_steps ? s->job.last_step : 0);
+    out[TAKE] = sql_text(take_names[m->take]);
+}
+
+static void hash_column(const struct sql_value *v, struct buffer *b)
+{
+    buffer_add_char(b, '\n');
+    if (v->type == COLUMN_TEXT)
+        buffer_add_json_string(b, v->text, strlen(v->text));
+    else if (v->type == COLUMN_INT)
+        buffer_add_int(b, v->integer);
+    else if (v->type == COLUMN_FLOAT)
+        buffer_add_double(b, v->real);
+}
+
+static struct hash128 hash_columns(const struct sql_value columns[COLUMN_COUNT])
+{
+    struct buffer all = BUFFER_INIT;
+    for (int i = 0; i < COLUMN_COUNT; i++)
+        hash_column(&columns[i], &all);
+    struct hash128 hash = hash_bytes(all.data, all.length);
+    buffer_free(&all);
+    return hash;
+}
+
+static int find_or_insert(struct db *db, const struct sql_value c[COLUMN_COUNT], int64_t *id, struct error *e)
+{
+    const struct hash128 hash = hash_columns(c);
+    if (db_query_int(db, "SELECT id FROM definition WHERE hash = ?", VALUES(sql_hash(&hash)), 0, id, e) < 0)
+        return -1;
+    if (*id)
+        return 0;
+    return db_insert(db,
+                     "INSERT INTO definition (hash, name, reading, imported, expression, scale, unit, better, warmup,"
+                     " first_step, last_step, take) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                     VALUES(sql_hash(&hash), c[NAME], c[READING], c[IMPORTED], c[EXPRESSION], c[SCALE], c[UNIT],
+                            c[BETTER], c[WARMUP], c[FIRST_STEP], c[LAST_STEP], c[TAKE]),
+                     id, e);
+}
+
+static int record(struct db *db, const struct sweep *s, const struct metric *m, struct string_list *changed,
+                  struct error *e)
+{
+    static const char sql[] =
+        "INSERT INTO metric_definition (name, unit, better, warmup, take, counter, rank, expression, definition_id)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (name) DO UPDATE SET unit = ?2, better = ?3,"
+        " warmup = ?4, take = ?5, counter = ?6, rank = ?7, expression = ?8, definition_id = ?9";
+    struct buffer reading = BUFFER_INIT;
+    struct sql_value c[COLUMN_COUNT];
+    int64_t id, before;
+    if (m->reader != READER_EXPRESSION)
+        add_reading(&reading, m);
+    list_columns(s, m, reading.length ? buffer_text(&reading) : NULL, c);
+    int rc = find_or_insert(db, c, &id, e);
+    if (rc == 0)
+        rc = db_query_int(db, "SELECT definition_id FROM metric_definition WHERE name = ?", VALUES(sql_text(m->name)),
+                          0, &before, e);
+    if (rc == 0)
+        rc =
+            db_run(db, sql,
+                   VALUES(c[NAME], c[UNIT], c[BETTER], c[WARMUP], c[TAKE],
+                          sql_text(metric_meaning(s, m->name)->counter), sql_text(m->rank), c[EXPRESSION], sql_int(id)),
+                   e);
+    if (rc == 0 && before != id)
+        string_list_add(changed, xstrdup(m->name));
+    buffer_free(&reading);
+    return rc;
+}
+
+int definitions_record(struct db *db, const struct sweep *sweep, struct string_list *changed, struct error *e)
+{
+    for (size_t i = 0; i < sweep->job.metric_count; i++)
+        if (record(db, sweep, &sweep->job.metrics[i], changed, e) < 0)
+            return -1;
+    for (size_t i = 0; i < sweep->import.column_count; i++) {
+        const struct import_column *c = &sweep->import.columns[i];
+        const struct metric undeclared = {.name = c->name, .reader = READER_FILE, .take = TAKE_MEDIAN};
+        if (c->is_metric && !job_find_metric(&sweep->job, c->name) && record(db, sweep, &undeclared, changed, e) < 0)
+            return -1;
+    }
+    return 0;
+}

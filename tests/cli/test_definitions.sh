@@ -1,0 +1,412 @@
+#!/usr/bin/env bash
+# A number carries how it was read: what changes of a metric's definition do to what was measured before, and what
+# several attempts of a job come to.
+#
+# Changes at random by a seed (SEED=N): 15 of them; 200 under MESHSWEEP_FULL.
+. "$(dirname "$0")/lib.sh"
+
+changes=15
+[ -z "${MESHSWEEP_FULL-}" ] || CASE_SECONDS=600 changes=200
+
+# Jobs x = 1, 2 print a first step that is slow, then three that are alike.
+step_sweep() # LINES-OF-METRIC [X]
+{
+    cat >s.toml <<END
+[sweep]
+name = "steps"
+objective = "min:t"
+[job]
+command = "for i in 900 100 100 100; do echo step \$i ms total \${i}0 ms; done; : {x}"
+[job.metrics.t]
+$1
+[parallel_spec]
+x = [${2-1, 2}]
+END
+}
+
+run_it() # FILE-AND-OPTIONS
+{
+    run_meshsweep run --progress none "$@"
+    expect_no_stdout
+}
+
+run_quietly()
+{
+    run_it "$@"
+    expect_silent 0
+}
+
+values() # [DATABASE]
+{
+    sql "SELECT group_concat(x || ':' || coalesce(round(t, 6), 'none'), ' ')
+        FROM (SELECT * FROM results ORDER BY x)" "${1-results.db}"
+}
+
+expect_values() # TEXT [DATABASE]
+{
+    local got
+    got=$(values "${2-results.db}")
+    [ "$got" = "$1" ] || fail "expected the values $1, got $got"
+}
+
+regex="regex = 'step ([0-9]+) ms'"
+
+# Each changes one thing; jobs that print the same have the same number, whichever way it was read first.
+changed_definition__jobs_that_print_the_same__have_the_same_number()
+{
+    local change
+    while IFS='|' read -r change value said; do
+        rm -rf results.db*
+        step_sweep "$regex
+take = \"mean\""
+        run_quietly -c s.toml
+        expect_values "1:300.0 2:300.0"
+        step_sweep "$(printf '%b' "$change")" "1, 2, 3"
+        run_it -c s.toml
+        expect_status 0
+        expect_stderr "meshsweep: t: its definition has changed; $said of 2 runs"
+        expect_values "1:$value 2:$value 3:$value"
+        # A second time there is nothing to do, and nothing to say.
+        run_quietly -c s.toml
+        run_meshsweep best
+        expect_only_stdout_contains 0 "lowest t ${value%.0}"
+    done <<'END'
+regex = 'step ([0-9]+) ms'\ntake = "mean"\nwarmup = 1|100.0|made anew from the samples
+regex = 'step ([0-9]+) ms'\ntake = "max"|900.0|made anew from the samples
+regex = 'step ([0-9]+) ms'\ntake = "last"|100.0|made anew from the samples
+regex = 'step ([0-9]+) ms'\ntake = "mean"\nscale = 8|2400.0|read again from the output
+regex = 'total ([0-9]+) ms'\ntake = "mean"|3000.0|read again from the output
+regex = 'step ([0-9]+) (ms)'\nwritten_unit = true\nunit = "s"\ntake = "mean"|0.3|read again from the output
+END
+}
+
+unit__changed__what_was_measured_is_converted()
+{
+    step_sweep "$regex
+unit = \"ms\""
+    run_quietly -c s.toml
+    step_sweep "$regex
+unit = \"s\""
+    run_it -c s.toml
+    expect_status 0
+    expect_stderr "meshsweep: t: its definition has changed; made anew from the samples of 2 runs, \
+in s instead of ms"
+    expect_values "1:0.1 2:0.1"
+    expect_sql "0.9|0.1" "SELECT max(value), min(value) FROM metric"
+    step_sweep "$regex
+unit = \"tokens/s\""
+    run_it -c s.toml
+    expect_status 0
+    expect_stderr "meshsweep: t: its definition has changed; left out, of 2 runs: it was measured in s, which cannot \
+be converted to tokens/s"
+    expect_values "1:none 2:none"
+    # Nothing is lost: the samples are there for the next change of mind.
+    step_sweep "$regex
+unit = \"ms\""
+    run_it -c s.toml
+    expect_status 0
+    expect_stderr "meshsweep: t: its definition has changed; made anew from the samples of 2 runs, \
+in ms instead of s"
+    expect_values "1:100.0 2:100.0"
+}
+
+reader__changed_and_the_output_is_gone__left_out_with_the_reason()
+{
+    step_sweep "$regex"
+    run_quietly -c s.toml
+    mv results.db.d kept
+    step_sweep "regex = 'total ([0-9]+) ms'" "1, 2, 3"
+    run_it -c s.toml
+    expect_status 0
+    expect_stderr_contains "meshsweep: t: its definition has changed; left out, of 2 runs: it was read in another way, \
+and its output "
+    expect_stderr_contains "/output.log is gone"
+    expect_values "1:none 2:none 3:1000.0"
+    run_meshsweep best
+    expect_only_stdout_contains 0 "not compared: 2 ok jobs without a number: it was read in another way, \
+and its output "
+    run_meshsweep status
+    expect_only_stdout_contains 0 "not compared: 2 ok jobs without a number: it was read in another way, \
+and its output "
+    run_meshsweep report -o report.html
+    expect_status 0
+    expect_no_stdout
+    expect_any_stderr
+    expect_file_contains report.html "not compared: 2 ok jobs without a number: it was read in another way"
+    run_meshsweep best --json
+    expect_only_stdout_contains 0 '"unranked_jobs":	2'
+    # It is read as soon as it is there.
+    cp -r kept/. results.db.d/
+    run_it -c s.toml
+    expect_status 0
+    expect_stderr "meshsweep: t: its definition has changed; read again from the output of 2 runs"
+    expect_values "1:1000.0 2:1000.0 3:1000.0"
+}
+
+output__cut__is_no_base_for_a_number()
+{
+    step_sweep "$regex"
+    run_quietly -c s.toml
+    local log
+    log=$(find results.db.d -name output.log | sort | head -n 1)
+    head -n 2 "$log" >short
+    cp short "$log"
+    step_sweep "regex = 'total ([0-9]+) ms'"
+    run_it -c s.toml
+    expect_status 0
+    expect_stderr_contains "read again from the output of 1 run; left out, of 1 run: it was read in another way, \
+and its output "
+    expect_stderr_contains " was cut"
+}
+
+metric__added__is_read_from_the_output_of_jobs_that_are_done()
+{
+    step_sweep "$regex"
+    run_quietly -c s.toml
+    step_sweep "$regex
+[job.metrics.total]
+regex = 'total ([0-9]+) ms'"
+    run_it -c s.toml
+    expect_status 0
+    expect_stderr "meshsweep: total: its definition has changed; read again from the output of 2 runs"
+    expect_sql "1000.0|1000.0" "SELECT min(total), max(total) FROM results"
+    expect_sql 2 "SELECT count(*) FROM attempt"
+}
+
+derived_metric__of_a_changed_one__follows()
+{
+    local rate='[metrics.rate]
+expression = "1000.0 / t"
+better = "max"'
+    step_sweep "$regex
+take = \"mean\"
+$rate"
+    run_quietly -c s.toml
+    step_sweep "$regex
+take = \"mean\"
+warmup = 1
+$rate"
+    run_it -c s.toml
+    expect_status 0
+    expect_any_stderr
+    expect_sql "100.0|10.0
+100.0|10.0" "SELECT t, rate FROM results"
+}
+
+two_sweep_files__one_name_read_differently__do_not_share_a_column()
+{
+    step_sweep "$regex"
+    run_quietly -c s.toml
+    step_sweep "regex = 'total ([0-9]+) ms'" 7
+    sed -i 's/"steps"/"totals"/' s.toml
+    run_quietly -c s.toml
+    expect_sql "1|
+2|
+7|1000.0" "SELECT x, t FROM results ORDER BY x"
+    expect_sql "another sweep file of this database reads it in another way" \
+        "SELECT DISTINCT note FROM job_metric WHERE value IS NULL"
+    step_sweep "$regex"
+    run_it -c s.toml
+    expect_status 0
+    expect_any_stderr
+    expect_sql "1|100.0
+2|100.0
+7|" "SELECT x, t FROM results ORDER BY x"
+}
+
+# --- several attempts of a job ---
+
+# The value of attempt N of job x is the N-th word of its line.
+repeated_sweep() # REPEAT
+{
+    cat >s.toml <<END
+[sweep]
+objective = "min:t"
+[job]
+command = ["sh", "../job.sh", "{x}"]
+cwd = "work"
+repeat = $1
+[job.metrics.t]
+key = "t"
+[job.metrics.u]
+key = "u"
+[parallel_spec]
+x = [1, 2]
+END
+    mkdir -p work
+    cat >job.sh <<'END'
+n=$(($(cat n.$1 2>/dev/null || echo 0) + 1))
+echo $n >n.$1
+set -- $1 $(sed -n "$1p" ../values)
+shift $n
+echo "t: $1"
+echo "u: $((100 - $1))"
+END
+    printf '10 30 50 70\n25 26 27 28\n' >values
+}
+
+even_repeats__everywhere__their_median()
+{
+    repeated_sweep 2
+    run_quietly -c s.toml
+    expect_values "1:20.0 2:25.5"
+    expect_sql "80.0|74.5" "SELECT group_concat(u, '|') FROM (SELECT u FROM results ORDER BY x)"
+    run_meshsweep best
+    expect_only_stdout_contains 0 "lowest t 20, job 1"
+    run_meshsweep best --json
+    expect_only_stdout_matches 0 '"value":	20,'
+    run_meshsweep status
+    expect_only_stdout_contains 0 "best so far: t 20, job 1"
+    expect_sql "20.0" "SELECT t FROM ranking LIMIT 1"
+    run_meshsweep show --json 1
+    expect_only_stdout_contains 0 '"value":	20,'
+    run_meshsweep results --columns x,t --sort x --format tsv
+    expect_only_stdout 0 "x	t
+1	20.0
+2	25.5"
+    # Wanted more often, the median is of all.
+    repeated_sweep 3
+    run_quietly -c s.toml
+    expect_values "1:30.0 2:26.0"
+    # A row that a person deletes does not count any more.
+    sql "DELETE FROM attempt WHERE job_id = 1 AND number = 3"
+    expect_values "1:20.0 2:26.0"
+}
+
+check__values_edited_by_hand__told_and_repaired()
+{
+    repeated_sweep 1
+    run_quietly -c s.toml
+    sql "UPDATE job_metric SET value = 5 WHERE job_id = 2 AND name = 't'"
+    run_meshsweep check -d results.db
+    expect_only_stdout 1 "values of jobs that are not those of their attempts (1): job 2
+  \`meshsweep check --repair -d results.db\` repairs that"
+    run_meshsweep check --repair -d results.db
+    expect_only_status 0
+    expect_values "1:10.0 2:25.0"
+    # Whoever changes a summary changes the job's value.
+    sql "UPDATE summary SET value = 7 WHERE attempt_id = 2 AND name = 't'"
+    expect_values "1:10.0 2:7.0"
+    run_meshsweep check -d results.db
+    expect_only_stdout 0 "results.db: all well"
+}
+
+# --- databases that are merged ---
+
+one_of() # NAME X LINES-OF-METRIC OUTPUT [DIRECTION]
+{
+    cat >"$1.toml" <<END
+[sweep]
+name = "merged"
+objective = "${5-min}:t"
+[job]
+command = ["echo", "time: $4", "{x}"]
+[job.metrics.t]
+$3
+[parallel_spec]
+x = [$2]
+END
+    run_quietly -c "$1.toml" -d "$1.db"
+}
+
+merge__other_unit__converted()
+{
+    one_of a 1 'key = "time"
+unit = "s"' 120
+    one_of b 2 'key = "time"
+unit = "ms"' 110000
+    run_meshsweep merge a.db b.db -o all.db
+    expect_status 0
+    expect_stdout "all.db: 2 new jobs, 2 new attempts"
+    expect_any_stderr
+    expect_values "1:120000.0 2:110000.0" all.db
+    expect_sql ms "SELECT unit FROM metric_definition" all.db
+    run_meshsweep merge b.db a.db -o other.db
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    expect_values "1:120000.0 2:110000.0" other.db
+}
+
+merge__what_cannot_stand_together__refused_with_both_names()
+{
+    one_of a 1 'key = "time"
+unit = "s"
+better = "min"' 120
+    one_of b 2 'key = "time"
+unit = "tokens/s"' 110
+    one_of c 2 'key = "time"
+unit = "s"
+better = "max"' 110 max
+    one_of d 2 "regex = 'time: ([0-9]+)'
+unit = \"s\"" 110
+    local name said
+    while IFS='|' read -r name said; do
+        run_meshsweep merge a.db "$name.db" -o all.db
+        expect_status 2
+        expect_no_stdout
+        expect_stderr_contains "merging $name.db: $name.db $said"
+        expect_stderr_contains "; rename the metric in one of the two sweep files, or run the newer file on both \
+databases first"
+        expect_sql 1 "SELECT count(*) FROM job" all.db
+        rm -f all.db*
+    done <<'END'
+b|has metric `t` in tokens/s, which cannot be converted to s
+c|has metric `t` with better = "max", and here it is "min"
+d|read metric `t` in another way ({"reader":"regex","pattern":"time: ([0-9]+)"}) than here (
+END
+}
+
+merge__other_take__derived_from_the_samples()
+{
+    step_sweep "$regex
+take = \"mean\"" 1
+    run_quietly -c s.toml -d a.db
+    step_sweep "$regex
+take = \"max\"" 2
+    run_quietly -c s.toml -d b.db
+    run_meshsweep merge a.db b.db -o all.db
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    expect_values "1:900.0 2:900.0" all.db
+}
+
+merge__two_sites_measured_the_same_job__median_of_both()
+{
+    cat >s.toml <<'END'
+[sweep]
+objective = "min:t"
+[job]
+command = ["sh", "-c", "cat value; : $0", "{x}"]
+[job.metrics.t]
+key = "t"
+[parallel_spec]
+x = [1]
+END
+    local site
+    for site in 10 40 20; do
+        echo "t: $site" >value
+        run_quietly -c s.toml -d "$site.db"
+    done
+    run_meshsweep merge 10.db 40.db -o all.db
+    expect_only_stdout 0 "all.db: 1 new job, 2 new attempts"
+    expect_values "1:25.0" all.db
+    run_meshsweep merge 20.db -o all.db
+    expect_only_stdout 0 "all.db: 0 new jobs, 1 new attempt"
+    expect_values "1:20.0" all.db
+    expect_sql 20.0 "SELECT m.value FROM job AS j JOIN summary AS m ON m.attempt_id = j.attempt_id" all.db
+}
+
+# --- at random ---
+
+one_thing_changed__every_figure__as_recounted()
+{
+    local seed=${SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
+    echo "# SEED=$seed"
+    python3 "$tests_source_dir/cli/changed_minds.py" "$meshsweep" "$seed" "$changes" >found ||
+        fail "SEED=$seed: $(head -n 20 found)"
+    grep '^#' found
+}
+
+run_cases "$@"
