@@ -25,7 +25,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Type, Union
 __all__ = ["open", "Database", "Sample", "Sweep", "SchemaError", "SchemaWarning"]
 
 #: The schema version that this file supports.
-SCHEMA = 20
+SCHEMA = 21
 
 #: SQLite's "application_id" of a meshsweep database.
 APPLICATION = 1836279927
@@ -115,7 +115,8 @@ class Database:
     def command(self, number: int) -> Optional[List[str]]:
         """The last command of the job; None if it was not started or was measured elsewhere. Secrets are left out."""
         for row in self._connection.execute(
-                "SELECT command FROM attempt WHERE job_id = ? AND command IS NOT NULL ORDER BY number DESC LIMIT 1",
+                "SELECT command FROM attempt WHERE job_id = ? AND command IS NOT NULL AND kind = 'trial'"
+                " ORDER BY number DESC LIMIT 1",
                 (number,)):
             words: List[str] = json.loads(row[0])
             return words

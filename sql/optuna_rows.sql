@@ -22,7 +22,8 @@ FROM temp.study AS t JOIN main.further_objective AS f ON f.sweep_id = t.sweep_id
 -- that waits (no trial) or was pruned by another that ran out of memory, at which moment it ended.
 CREATE TEMP TABLE tried AS
 SELECT t.id AS study, j.id AS job, j.state, j.witness_id,
-       iif(j.state = 'running', (SELECT max(r.id) FROM main.attempt AS r WHERE r.job_id = j.id AND r.state = 'running'),
+       iif(j.state = 'running', (SELECT max(r.id) FROM main.attempt AS r WHERE r.job_id = j.id AND r.state = 'running'
+                                AND r.kind = 'trial'),
            j.attempt_id) AS attempt
 FROM temp.study AS t JOIN main.job AS j ON j.sweep_id = t.sweep_id
 WHERE j.id IN (SELECT job FROM temp.exported);

@@ -14,7 +14,8 @@ SELECT * FROM sweep ORDER BY last_seen DESC, id DESC LIMIT 1;
 CREATE VIEW progress AS
 SELECT CASE WHEN j.witness_id IS NOT NULL THEN 'pruned'
             WHEN j.held IS NOT NULL THEN 'held'
-            WHEN j.state = 'running' AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = j.id AND state = 'running')
+            WHEN j.state = 'running' AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = j.id AND state = 'running'
+                                                         AND kind = 'trial')
             THEN 'pending' ELSE j.state END AS state, j.failure, count(*) AS jobs
 FROM job AS j
 WHERE j.sweep_id = (SELECT id FROM current_sweep)
@@ -27,7 +28,7 @@ SELECT j.id AS job, a.number AS attempt, a.failure, a.message, a.consequence, a.
        strftime('%Y-%m-%dT%H:%M:%SZ', a.ended / 1000, 'unixepoch') AS ended
 FROM attempt AS a
 JOIN job AS j ON j.id = a.job_id
-WHERE a.state = 'failed'
+WHERE a.state = 'failed' AND a.kind = 'trial'
 ORDER BY a.ended DESC;
 
 -- The rules of the current sweep with what each removed, and examples of the values.

@@ -6,6 +6,6 @@ FROM attempt AS a
 JOIN job AS j ON j.id = a.job_id
 LEFT JOIN spec AS m ON m.id = j.model_id
 LEFT JOIN spec AS p ON p.id = j.parallel_id
-WHERE a.duration_ms IS NOT NULL
+WHERE a.duration_ms IS NOT NULL AND a.kind = 'trial'
 ORDER BY a.duration_ms DESC, a.id
 LIMIT 20;

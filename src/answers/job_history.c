@@ -53,7 +53,7 @@ static int add_attempts(struct db *db, const struct hash128 *key, struct buffer 
                    "j.state "
                    "END, j.failure, a.number, coalesce(a.failure, a.state), a.message, "
                    "a.duration_ms, j.held, iif(a.executor = '" IMPORT_EXECUTOR "', a.log_tail, NULL) FROM job AS j"
-                   " LEFT JOIN attempt AS a ON a.job_id = j.id WHERE j.key = ? ORDER BY a.number",
+                   " LEFT JOIN attempt AS a ON a.job_id = j.id AND a.kind = 'trial' WHERE j.key = ? ORDER BY a.number",
                    &s, e) < 0)
         return -1;
     stmt_bind_blob(s, 1, key->bytes, sizeof key->bytes);

@@ -13,8 +13,9 @@ enum exit_status {
     STATUS_OK = 0,
     STATUS_FAILED = 1, /* an operation failed; compare --fail-slower: it is slower */
     STATUS_USAGE = 2,  /* wrong usage or an invalid sweep file */
-    STATUS_JOBS_FAILED =
-        3, /* finished, some jobs failed; stale: some results are; compare --fail-slower: too few repeats to tell */
+    /* Finished, some jobs or the full training failed; stale: some results are; compare --fail-slower: too few repeats
+     * to tell. */
+    STATUS_JOBS_FAILED = 3,
     STATUS_NOTHING = 4,  /* nothing matched */
     STATUS_HELD = 5,     /* the host could not run all jobs */
     STATUS_ALIKE = 6,    /* the first jobs failed the same way, and the rest were not started */

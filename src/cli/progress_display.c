@@ -159,7 +159,8 @@ static void add_event_json(struct progress_display *d, const struct run_event *e
         buffer_add_json_string(b, event->message, strlen(event->message));
     else
         buffer_add_text(b, "null");
-    buffer_printf(b, ",\"will_retry\":%s}", event->will_retry ? "true" : "false");
+    buffer_printf(b, ",\"will_retry\":%s,\"full_training\":%s}", event->will_retry ? "true" : "false",
+                  event->is_full ? "true" : "false");
 }
 
 /* A short description of the configuration; errors are ignored. */
@@ -189,6 +190,8 @@ static void add_event_text(struct progress_display *d, const struct run_event *e
     text_add_styled(&d->line, event->failure ? STYLE_RED : STYLE_GREEN, state);
     buffer_printf(&d->line, " %.16s  %7s", event->key_hex,
                   format_duration_ms(event->duration_ms, duration, sizeof duration));
+    if (event->is_full)
+        buffer_add_text(&d->line, "  full training");
     if (event->has_objective) {
         buffer_printf(&d->line, "  %s ", d->sweep->objectives[0].metric);
         text_add_rounded(&d->line, event->objective);

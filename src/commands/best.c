@@ -15,6 +15,7 @@
 #include "cli/written_file.h"
 #include "database/open.h"
 #include "deepspeed/training_command.h"
+#include "report/full_training.h"
 #include "report/group_winners.h"
 #include "report/job_command.h"
 #include "report/text.h"
@@ -205,6 +206,15 @@ static void add_not_finite(const struct best *b, struct buffer *out)
     }
 }
 
+static void add_full_training(const struct best *b, struct buffer *out)
+{
+    const cJSON *last = full_training_last(cJSON_GetObjectItemCaseSensitive(b->job, "full_trainings"));
+    if (!last)
+        return;
+    buffer_add_char(out, '\n');
+    full_training_add_text(last, out);
+}
+
 static int print_text(const struct best *b, const char *db, struct error *e)
 {
     struct buffer out = BUFFER_INIT;
@@ -220,6 +230,7 @@ static int print_text(const struct best *b, const char *db, struct error *e)
     if (redacted[0])
         buffer_printf(&out, "secrets are left out; fill them in before you run it: %s\n", redacted);
     buffer_printf(&out, "\nfiles: %s\n", files ? files : "none were kept");
+    add_full_training(b, &out);
     if (b->count > 1)
         buffer_printf(&out, "\nwithin %g %%\n", BEST_TOLERANCE * 100);
     for (size_t i = 1; i < b->count; i++)
@@ -490,6 +501,10 @@ static int print(struct db *db, const struct best *b, const struct best_options 
     if (o->out && (write_files(b, o->db, o->out, e) < 0 || write_sweep(db, b, o->out, e) < 0 ||
                    sweep_files_copy(db, o->out, e) < 0 || copy_ds_config(b, o->db, o->out, e) < 0))
         return -1;
+    cJSON *trainings = NULL;
+    if (full_trainings_read(db, b->jobs[0].job_id, &trainings, e) < 0)
+        return -1;
+    cJSON_AddItemToObject(b->job, "full_trainings", trainings);
     batch_notice_say(&b->batches);
     return o->json ? print_json(b, o->db, e) : print_text(b, o->db, e);
 }

@@ -9,6 +9,7 @@
 #include "cli/stale_results.h"
 #include "database/open.h"
 #include "deepspeed/ds_preparation.h"
+#include "report/full_training.h"
 #include "results/best.h"
 #include "results/contenders.h"
 #include "run/local_executor.h"
@@ -130,17 +131,50 @@ static void stop_unlisted(void *context)
     unlisted_stop(x->enumeration.rest);
 }
 
+/* The winner, once; again where its host could not start it. */
+struct full_source {
+    int64_t job;
+    bool chosen;
+};
+
+static int choose_full(void *context, int64_t *job_ids, size_t room, size_t *count, enum claim_answer *answer,
+                       struct error *e)
+{
+    struct full_source *s = context;
+    (void)e;
+    *count = room > 0 && !s->chosen;
+    if (*count) {
+        job_ids[0] = s->job;
+        s->chosen = true;
+    }
+    *answer = CLAIM_WAIT;
+    return 0;
+}
+
+static int release_full(void *context, const struct claim *claim, struct error *e)
+{
+    struct full_source *s = context;
+    (void)claim;
+    (void)e;
+    s->chosen = false;
+    return 0;
+}
+
 /* Runs all that is due with one runner. */
 static int start_runner_in(struct execution *x, char *const *environment, const char *directory, const char *identity,
                            struct error *e)
 {
     struct ds_preparation own = {x->session->sweep, x->session->ds_config, x->options->db};
     const struct preparation preparation = ds_preparation_of(&own);
-    const bool again = x->repeats > 0;
+    const bool again = x->repeats > 0 || x->full_job > 0;
+    struct full_source full = {x->full_job, false};
+    const struct claim_source full_source = {true, .choose = choose_full, .released = release_full, .context = &full};
     const struct claim_source source = x->driver ? search_driver_source(x->driver) : (struct claim_source){0};
     const struct job_listing unlisted = {unlisted_count(x->enumeration.rest), put_unlisted, stop_unlisted, x};
     const struct runner_options options = {
-        .source = x->driver && !again ? &source : NULL,
+        .source = x->full_job           ? &full_source
+                  : x->driver && !again ? &source
+                                        : NULL,
         .unlisted = unlisted.count > 0 ? &unlisted : NULL,
         .preparation = own.config ? &preparation : NULL,
         .space = x->session->space,
@@ -156,9 +190,9 @@ static int start_runner_in(struct execution *x, char *const *environment, const 
         .directory = directory,
         .identity = identity,
         .environment = environment,
-        .job_limit = x->options->limit,
-        .max_fail = x->options->max_fail,
-        .pause_after = x->keep_going || x->options->keep_going ? 0 : x->options->pause_after,
+        .job_limit = x->full_job ? 0 : x->options->limit,
+        .max_fail = x->full_job ? 0 : x->options->max_fail,
+        .pause_after = x->full_job || x->keep_going || x->options->keep_going ? 0 : x->options->pause_after,
         .only_selected = again || x->session->only.sql != NULL,
         .forced_classes = x->session->forced,
         .on_event = report_event,
@@ -166,8 +200,11 @@ static int start_runner_in(struct execution *x, char *const *environment, const 
         .on_notice = report_notice,
         .context = x->display,
     };
-    struct run_result repeated;
-    return runner_run(&options, again ? &repeated : &x->result, e);
+    struct run_result repeated = {0};
+    int rc = runner_run(&options, again ? &repeated : &x->result, e);
+    if (again)
+        x->result.signal = repeated.signal;
+    return rc;
 }
 
 static int start_runner(struct execution *x, const char *directory, const char *identity, struct error *e)
@@ -248,8 +285,8 @@ static int reopen_stale(struct execution *x, struct error *e)
     return rc;
 }
 
-/* Selects the winner, and for --confirm those that cannot be told apart from it. */
-static int select_best(struct execution *x, bool winner_alone, bool *any, struct error *e)
+/* Selects the winner, and for --confirm those that cannot be told apart from it; `*winner` 0: nothing. */
+static int select_best(struct execution *x, bool winner_alone, int64_t *winner, struct error *e)
 {
     struct best best = {0};
     struct selection *selection = NULL;
@@ -261,10 +298,10 @@ static int select_best(struct execution *x, bool winner_alone, bool *any, struct
     if (winner_alone && count > 1)
         count = 1;
     /* A winner without rivals needs no confirmation. */
-    *any = winner_alone ? count > 0 : count > 1;
-    if (rc == 0 && *any)
+    *winner = count > !winner_alone ? ids[0] : 0;
+    if (rc == 0 && *winner)
         rc = selection_open(x->db, &selection, e);
-    for (size_t i = 0; rc == 0 && *any && i < count; i++)
+    for (size_t i = 0; rc == 0 && *winner && i < count; i++)
         rc = selection_add(selection, ids[i], e);
     selection_close(selection);
     best_free(&best);
@@ -282,41 +319,76 @@ static int run_again(struct execution *x, const char *directory, const char *ide
     return rc;
 }
 
-static int winner_attempts(struct execution *x, int64_t *count, struct error *e)
+/* What became of it is told once it has ended; of one that another run is to collect nothing is known yet. */
+static int note_full(struct execution *x, struct error *e)
 {
-    return db_query_int(x->db,
-                        "SELECT count(*) FROM attempt AS a JOIN temp.selected AS s USING (job_id)"
-                        " WHERE a.state = 'ok'",
-                        NO_VALUES, 0, count, e);
+    cJSON *all = NULL;
+    struct buffer text = BUFFER_INIT;
+    if (full_trainings_read(x->db, x->full_job, &all, e) < 0)
+        return -1;
+    const cJSON *last = full_training_last(all);
+    x->full_failed = !last || strcmp(full_training_state(last), "failed") == 0;
+    if (last)
+        full_training_add_text(last, &text);
+    else if (!x->result.signal)
+        buffer_printf(&text, "the full training of job %lld was not started\n", (long long)x->full_job);
+    if (text.length)
+        output_message("%.*s", (int)text.length - 1, buffer_text(&text));
+    buffer_free(&text);
+    cJSON_Delete(all);
+    return 0;
+}
+
+static int run_full(struct execution *x, const char *directory, const char *identity, struct error *e)
+{
+    struct sweep *sweep = x->session->sweep;
+    cJSON *all = NULL;
+    if (full_trainings_read(x->db, x->full_job, &all, e) < 0)
+        return -1;
+    const bool is_done = full_training_is_done(all);
+    cJSON_Delete(all);
+    if (is_done) {
+        output_message("the full training of job %lld has been done; meshsweep show %lld", (long long)x->full_job,
+                       (long long)x->full_job);
+        return 0;
+    }
+    sweep->job.last_step = 0;
+    memset(sweep->deepspeed.profile_steps, 0, sizeof sweep->deepspeed.profile_steps);
+    output_message("launching the winner: the full training of job %lld", (long long)x->full_job);
+    return start_runner(x, directory, identity, e) < 0 ? -1 : note_full(x, e);
 }
 
 /* --confirm and --run-full-experiment, when the search is over. */
 static int run_the_best(struct execution *x, const char *directory, const char *identity, struct error *e)
 {
     double confirm = x->search.options.numbers[SEARCH_CONFIRM];
-    bool any = false;
+    int64_t winner = 0;
     if (x->result.signal || x->session->sweep->objective_count == 0)
         return 0;
     if (confirm > 1) {
         x->repeats = (int64_t)confirm;
-        if (select_best(x, false, &any, e) < 0 || (any && run_again(x, directory, identity, e) < 0))
+        if (select_best(x, false, &winner, e) < 0 || (winner && run_again(x, directory, identity, e) < 0))
             return -1;
         x->repeats = 0;
     }
-    if (!x->options->run_full_experiment && !x->session->sweep->search.run_full_experiment)
+    const bool wanted = x->options->run_full_experiment || x->session->sweep->search.run_full_experiment;
+    if (!wanted || x->result.signal)
         return 0;
-    if (select_best(x, true, &any, e) < 0)
-        return -1;
-    if (!any)
+    if (x->result.counts.running > 0) {
+        output_message("the full training follows once all jobs have ended: run this command again then");
         return 0;
-    if (winner_attempts(x, &x->repeats, e) < 0)
+    }
+    if (select_best(x, true, &winner, e) < 0)
         return -1;
-    x->repeats++;
-    /* It runs to its end. */
-    x->session->sweep->job.last_step = 0;
-    memset(x->session->sweep->deepspeed.profile_steps, 0, sizeof x->session->sweep->deepspeed.profile_steps);
-    output_message("launching the winner");
-    return run_again(x, directory, identity, e);
+    if (!winner) {
+        x->full_failed = true;
+        output_message("there is no best job, so there is no full training");
+        return 0;
+    }
+    x->full_job = winner;
+    int rc = run_full(x, directory, identity, e);
+    x->full_job = 0;
+    return rc;
 }
 
 /* Lists the remaining jobs if the run ended before they were listed. */

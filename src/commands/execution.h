@@ -26,6 +26,8 @@ struct execution {
     struct search_setup search;
     struct search_driver *driver; /* NULL: every job in order */
     int64_t repeats;              /* ok attempts wanted while the best run again; else 0 */
+    int64_t full_job;             /* the winner, while its full training runs; else 0 */
+    bool full_failed;             /* the full training was asked for and did not come to a good end */
     bool without_winner;          /* the search ended, and no job is best */
     bool keep_going;              /* the user chose to continue after a pause */
     struct run_result result;

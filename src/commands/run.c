@@ -45,6 +45,16 @@ static int need_command(const struct session *s, struct error *e)
                      s->sweep->path);
 }
 
+static int need_objective(const struct run_options *o, const struct sweep *sweep, struct error *e)
+{
+    if ((!o->run_full_experiment && !sweep->search.run_full_experiment) || sweep->objective_count > 0)
+        return 0;
+    return error_set(e, ERROR_USAGE,
+                     "%s: a full training is that of the winner, and without an objective there is none; add objective "
+                     "= \"max:METRIC\" or \"min:METRIC\" to [sweep], or give --metric max:METRIC",
+                     sweep->path);
+}
+
 static void report_search(const struct execution *x)
 {
     struct search_counts c;
@@ -73,7 +83,8 @@ static int status_of(const struct execution *x)
         return STATUS_HELD;
     if (x->result.paused)
         return STATUS_ALIKE;
-    return x->result.counts.failed > 0 || x->result.gave_up || x->without_winner ? STATUS_JOBS_FAILED : STATUS_OK;
+    const bool failed = x->result.counts.failed > 0 || x->result.gave_up || x->without_winner || x->full_failed;
+    return failed ? STATUS_JOBS_FAILED : STATUS_OK;
 }
 
 /* Names the rules that leave nothing to run. */
@@ -303,6 +314,8 @@ static int run(const struct arguments *a, struct error *e)
         status = need_command(&s, e);
     if (status == 0)
         status = search_setup_read(o, s.sweep, &search, e);
+    if (status == 0)
+        status = need_objective(o, s.sweep, e);
     if (status == 0)
         status = session_open_store(o->db, &db, e);
     if (status == 0) {

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "database/open.h"
+#include "report/full_training.h"
 #include "report/job_command.h"
 #include "report/text.h"
 #include "results/job_record.h"
@@ -150,6 +151,19 @@ static void add_command(const struct job_launch *l, struct buffer *out)
     free(redacted);
 }
 
+static void add_full_trainings(const cJSON *all, struct buffer *out)
+{
+    const cJSON *training;
+    cJSON_ArrayForEach(training, all)
+    {
+        const char *files = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(training, "files"));
+        buffer_add_char(out, '\n');
+        full_training_add_text(training, out);
+        if (files)
+            buffer_printf(out, "  files  %s\n", files);
+    }
+}
+
 /* --- as JSON --- */
 
 static void add_json_command(const struct job_launch *l, cJSON *root)
@@ -166,6 +180,7 @@ struct job_view {
     int64_t job;
     struct job_keys keys;
     struct job_launch launch;
+    cJSON *full_trainings;
 };
 
 static int print_json(const struct job_view *v, struct error *e)
@@ -176,6 +191,7 @@ static int print_json(const struct job_view *v, struct error *e)
         rc = json_add_keys(root, v->db, v->job, e);
     for (enum job_part p = JOB_PART_METRICS; rc == 0 && p < JOB_PART_COUNT; p++)
         rc = job_part_add_json(root, v->db, p, v->job, e);
+    cJSON_AddItemReferenceToObject(root, "full_trainings", v->full_trainings);
     add_json_command(&v->launch, root);
     if (rc == 0)
         rc = output_json(root, e);
@@ -190,6 +206,7 @@ static int print_text(const struct job_view *v, struct error *e)
     add_keys(&v->keys, &out);
     for (enum job_part p = JOB_PART_METRICS; rc == 0 && p < JOB_PART_COUNT; p++)
         rc = add_part(v->db, p, v->job, &out, e);
+    add_full_trainings(v->full_trainings, &out);
     add_command(&v->launch, &out);
     if (rc == 0)
         rc = output_people(&out, e);
@@ -201,7 +218,8 @@ static int read_and_print(struct job_view *v, const struct arguments *a, struct 
 {
     const struct show_options *o = a->options;
     if (job_named(v->db, a->words[0], &v->job, e) < 0 || job_keys_read(v->db, v->job, &v->keys, e) < 0 ||
-        job_launch_read(v->db, v->job, &v->launch, e) < 0)
+        job_launch_read(v->db, v->job, &v->launch, e) < 0 ||
+        full_trainings_read(v->db, v->job, &v->full_trainings, e) < 0)
         return -1;
     return o->json ? print_json(v, e) : print_text(v, e);
 }
@@ -223,6 +241,7 @@ static int show(const struct arguments *a, struct error *e)
     db_read_end(v.db);
     job_keys_free(&v.keys);
     job_launch_free(&v.launch);
+    cJSON_Delete(v.full_trainings);
     store_close(v.db);
     return rc;
 }

@@ -11,6 +11,7 @@
 #include "database/lock.h"
 #include "database/open.h"
 #include "report/failure_list.h"
+#include "report/full_training.h"
 #include "report/group_winners.h"
 #include "report/hint.h"
 #include "report/progress.h"
@@ -53,6 +54,7 @@ struct status_view {
     int64_t now_ms, eta_ms;
     struct buffer winners; /* as text, if configurations compete; "": none */
     cJSON *winners_json;   /* NULL: none */
+    cJSON *full_trainings;
     struct conditions conditions;
     struct pareto pareto; /* empty without several objectives, or with too many jobs */
     size_t columns;       /* of the terminal; 0: no limit */
@@ -69,6 +71,8 @@ static int ask_all(struct db *db, struct status_view *out, struct error *e)
     const struct conditions_request request = {s->objective, s->maximise, s->has_best ? s->best : (double)NAN};
     if (s->objective)
         rc = conditions_read(db, &request, &out->conditions, e);
+    if (rc == 0)
+        rc = full_trainings_read(db, 0, &out->full_trainings, e);
     if (rc == 0 && s->has_best)
         rc = group_winners_read_status(db, &out->winners, &out->winners_json, e);
     if (rc == 0 && s->has_best && !out->winners_json && s->ok <= PARETO_OF_MOST)
@@ -367,6 +371,21 @@ static void add_pareto(const struct status_view *v, struct buffer *b)
     add_see_best(v, b);
 }
 
+static void add_full_trainings(const struct status_view *v, struct buffer *b)
+{
+    const cJSON *training;
+    cJSON_ArrayForEach(training, v->full_trainings)
+    {
+        full_training_add_text(training, b);
+    }
+}
+
+static bool is_training(const struct status_view *v)
+{
+    const char *state = full_training_state(full_training_last(v->full_trainings));
+    return state && (strcmp(state, "claimed") == 0 || strcmp(state, "running") == 0);
+}
+
 static void add_failures(const struct status_view *v, struct buffer *b)
 {
     const struct failure_list list = {.causes = &v->status.causes,
@@ -443,6 +462,7 @@ static int print_text(const struct status_view *v, struct error *e)
     add_model_info(v, &b);
     add_best(v, &b);
     add_pareto(v, &b);
+    add_full_trainings(v, &b);
     add_failures(v, &b);
     add_pruned(v, &b);
     add_held(v, &b);
@@ -457,7 +477,8 @@ static int print_json(const struct status_view *v, struct error *e)
                                          .eta_ms = v->eta_ms,
                                          .winners = v->winners_json,
                                          .subject_to = conditions_json(&v->conditions),
-                                         .pareto = &v->pareto};
+                                         .pareto = &v->pareto,
+                                         .full_trainings = v->full_trainings};
     cJSON *root = status_json(&v->status, &beside);
     unranked_add_json(&v->conditions.unranked, root);
     return output_json_take(root, e);
@@ -470,6 +491,7 @@ static void release(struct status_view *v)
     pareto_free(&v->pareto);
     buffer_free(&v->winners);
     cJSON_Delete(v->winners_json);
+    cJSON_Delete(v->full_trainings);
 }
 
 /* Prints once; `*done` says whether nothing is left to do, `*hopeless` that no job met what was asked for then. */
@@ -481,7 +503,7 @@ static int look(const struct status_options *o, bool *done, bool *hopeless, stru
         output_clear_screen();
     if (rc == 0)
         rc = o->json ? print_json(&v, e) : print_text(&v, e);
-    *done = v.status.pending + v.status.running == 0;
+    *done = v.status.pending + v.status.running == 0 && !is_training(&v);
     *hopeless = *done && v.conditions.none_meets;
     release(&v);
     return rc;

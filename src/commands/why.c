@@ -286,7 +286,7 @@ static const char job_sql[] =
 static const char attempts_sql[] =
     "SELECT a.number AS attempt, a.state, a.failure, a.message, a.duration_ms, iif(a.executor = '" IMPORT_EXECUTOR
     "', a.log_tail, NULL) AS measured_elsewhere FROM job AS j JOIN attempt AS a ON a.job_id = j.id WHERE j.key = ?1"
-    " ORDER BY a.number";
+    " AND a.kind = 'trial' ORDER BY a.number";
 static const char choices_sql[] = "SELECT s.strategy, t.reason FROM trial AS t JOIN search AS s ON s.id = t.search_id "
                                   "JOIN job AS j ON j.id = t.job_id"
                                   " WHERE j.key = ?1 AND t.asked IS NOT NULL ORDER BY t.id";

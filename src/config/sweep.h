@@ -296,7 +296,8 @@ struct search_stage {
 struct search_config {
     bool given;
     struct search_options options; /* nothing given: not set where `given` is false */
-    bool run_full_experiment;      /* the winner once more at the end */
+    bool run_full_experiment;      /* the full training of the winner at the end */
+    int64_t full_timeout_ms;       /* of that; 0: none */
     struct search_stage *stages;   /* what `options` borrows */
     size_t stage_count;
 };

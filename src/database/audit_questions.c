@@ -8,12 +8,14 @@
 #define REPAIR "`meshsweep check --repair -d FILE` repairs that"
 
 #define OK_WITHOUT_ATTEMPT                                                                                             \
-    "job AS j LEFT JOIN attempt AS a ON a.id = j.attempt_id AND a.job_id = j.id"                                       \
+    "job AS j LEFT JOIN attempt AS a ON a.id = j.attempt_id AND a.job_id = j.id AND a.kind = 'trial'"                  \
     " WHERE j.state = 'ok' AND a.state IS NOT 'ok'"
 #define FAILED_OTHERWISE                                                                                               \
-    "job AS j LEFT JOIN attempt AS a ON a.id = j.attempt_id AND a.job_id = j.id"                                       \
+    "job AS j LEFT JOIN attempt AS a ON a.id = j.attempt_id AND a.job_id = j.id AND a.kind = 'trial'"                  \
     " WHERE j.state = 'failed' AND a.failure IS NOT j.failure"
-#define LAST_FAILED "SELECT max(id) FROM attempt WHERE job_id = job.id AND state = 'failed' AND failure <> 'cancelled'"
+#define LAST_FAILED                                                                                                    \
+    "SELECT max(id) FROM attempt WHERE job_id = job.id AND state = 'failed' AND failure <> 'cancelled' AND kind = "    \
+    "'trial'"
 
 /* Of jobs with one attempt; of more the triggers of the table job alone know. */
 #define OTHER_VALUES                                                                                                   \
@@ -53,11 +55,11 @@ const struct audit_question audit_questions[] = {
      AUDIT_WITHOUT_RUNNER, NULL, NULL},
     {"running jobs without an open attempt", "wait for the runner to end; " RUN_AGAIN,
      "SELECT 'job ' || id FROM job AS j WHERE state = 'running' AND NOT EXISTS"
-     " (SELECT 1 FROM attempt WHERE job_id = j.id AND state IN ('claimed', 'running'))",
+     " (SELECT 1 FROM attempt WHERE job_id = j.id AND state IN ('claimed', 'running') AND kind = 'trial')",
      AUDIT_WITH_RUNNER, NULL, NULL},
     {"open attempts of jobs that are not running", "wait for the runner to end; `meshsweep run` ends them",
      "SELECT printf('job %d attempt %d', a.job_id, a.number) FROM attempt AS a JOIN job AS j ON j.id = a.job_id"
-     " WHERE a.state IN ('claimed', 'running') AND j.state <> 'running'",
+     " WHERE a.state IN ('claimed', 'running') AND j.state <> 'running' AND a.kind = 'trial'",
      AUDIT_ALWAYS, NULL, NULL},
     {"failed attempts without a failure class", REPAIR,
      "SELECT printf('job %d attempt %d', job_id, number) FROM attempt WHERE state = 'failed' AND failure IS NULL",
@@ -67,7 +69,8 @@ const struct audit_question audit_questions[] = {
      "their class was set from their exit status or signal, or to `lost` without either"},
     {"ok jobs without an ok attempt", REPAIR, "SELECT 'job ' || j.id FROM " OK_WITHOUT_ATTEMPT " ORDER BY j.id",
      AUDIT_ALWAYS,
-     "UPDATE job SET attempt_id = (SELECT max(id) FROM attempt WHERE job_id = job.id AND state = 'ok')"
+     "UPDATE job SET attempt_id = (SELECT max(id) FROM attempt WHERE job_id = job.id AND state = 'ok' AND kind = "
+     "'trial')"
      " WHERE id IN (SELECT j.id FROM " OK_WITHOUT_ATTEMPT ");"
      "UPDATE job SET state = 'pending' WHERE state = 'ok' AND attempt_id IS NULL",
      "each job now has its last ok attempt, or is pending if it has none"},

@@ -315,13 +315,16 @@ static bool knows_batch(const struct writing *w)
 /* Samples to skip: those up to the step that the flops profiler slows down, which is the one after the first profiled
  * step (runtime/engine.py counts steps from 0). Timers print from the first step on, throughput from the third
  * (utils/timer.py: ThroughputTimer, start_step). */
-static long long warmup_of(const struct writing *w)
+static long long warmup_of(const struct writing *w, const char *metric)
 {
-    const char *metric = w->r->knobs->metric;
-    bool of_lines = strcmp(metric, "throughput") == 0 || (strcmp(metric, "latency") == 0 && knows_batch(w));
+    bool of_lines = strcmp(metric, "throughput") == 0 || strcmp(metric, "step_time") == 0 ||
+                    (strcmp(metric, "latency") == 0 && knows_batch(w));
     long long profiled = w->r->knobs->start_step + 1, first = of_lines ? 3 : 1;
     return profiled < first ? 0 : profiled - first + 1;
 }
+
+/* What DeepSpeed prints of every step. */
+static const char *const of_steps[] = {"throughput", "latency", "step_time", "fwd", "bwd", "step"};
 
 static void add_command(struct writing *w)
 {
@@ -353,7 +356,8 @@ static void add_command(struct writing *w)
     buffer_printf(w->out, "timeout = ");
     add_text(w, r->timeout);
     buffer_add_text(w->out, "\n\n# Steps up to the profiled one, which is slower, are left out.\n");
-    buffer_printf(w->out, "[job.metrics.%s]\nwarmup = %lld\n", r->knobs->metric, warmup_of(w));
+    for (size_t i = 0; i < sizeof of_steps / sizeof *of_steps; i++)
+        buffer_printf(w->out, "[job.metrics.%s]\nwarmup = %lld\n", of_steps[i], warmup_of(w, of_steps[i]));
 }
 
 /* Checked here because an error in the generated sweep file, which the user did not write, would come too late. */

@@ -21,7 +21,9 @@ struct cutting {
     size_t *group_of; /* by key: keys of one group move together in some block of the section */
     struct buffer scratch;
     struct block_list done;
-    bool failed; /* it would take too long, or equal specs have different labels */
+    bool for_twins;     /* labels are names alone, and none counts; else a name counts as the rest of a spec does */
+    bool failed;        /* it would take too long, or equal specs have different labels */
+    bool labels_differ; /* the latter */
 };
 
 /* --- blocks of the same groups --- */
@@ -109,6 +111,23 @@ struct row_hashes {
     struct hash128 identity, all; /* without labels; with them */
 };
 
+bool key_tells_twins(const struct key *key)
+{
+    return key->is_label && strcmp(key->name, "name") == 0;
+}
+
+static bool is_label(const struct cutting *c, size_t key)
+{
+    const struct key *k = &c->names->keys[key];
+    return k->is_label && (c->for_twins || !key_tells_twins(k));
+}
+
+static void note_labels_differ(struct cutting *c, bool differ)
+{
+    c->labels_differ |= differ;
+    c->failed |= differ;
+}
+
 static void mix(struct hash128 *into, const struct hash128 *one)
 {
     for (size_t i = 0; i < sizeof into->bytes; i++)
@@ -124,8 +143,9 @@ static struct row_hashes hash_row(struct cutting *c, const struct spec_axis *a, 
         buffer_add(&c->scratch, &a->keys[k], sizeof a->keys[k]);
         value_add_json(&a->axis->values[row * a->axis->key_count + k], &c->scratch);
         const struct hash128 hash = hash_bytes(c->scratch.data, c->scratch.length);
-        mix(&hashes.all, &hash);
-        if (!c->names->keys[a->keys[k]].is_label)
+        if (!c->for_twins || !is_label(c, a->keys[k]) || key_tells_twins(&c->names->keys[a->keys[k]]))
+            mix(&hashes.all, &hash);
+        if (!is_label(c, a->keys[k]))
             mix(&hashes.identity, &hash);
     }
     return hashes;
@@ -140,7 +160,7 @@ static void drop_repeats(struct cutting *c, struct spec_axis *a)
     for (size_t row = 0; row < a->axis->value_count; row++) {
         const struct row_hashes hashes = hash_row(c, a, row);
         is_new[row] = hash_set_add(&identities, &hashes.identity);
-        c->failed |= hash_set_add(&all, &hashes.all) && !is_new[row];
+        note_labels_differ(c, hash_set_add(&all, &hashes.all) && !is_new[row]);
         count += is_new[row];
     }
     if (count < a->axis->value_count) {
@@ -184,9 +204,18 @@ static struct spec_block make_box(struct cutting *c, const struct spec_block *b)
 static bool is_of_labels(const struct cutting *c, const struct spec_axis *a)
 {
     for (size_t k = 0; k < a->axis->key_count; k++)
-        if (!c->names->keys[a->keys[k]].is_label)
+        if (!is_label(c, a->keys[k]))
             return false;
     return true;
+}
+
+/* Of an axis that only one of two blocks has. */
+static bool may_differ(const struct cutting *c, const struct spec_axis *a)
+{
+    bool differs = !c->for_twins;
+    for (size_t k = 0; k < a->axis->key_count; k++)
+        differs |= key_tells_twins(&c->names->keys[a->keys[k]]);
+    return differs;
 }
 
 /* Which rows of the axis the other has, too; how many. `*differs` where one has other labels there. */
@@ -219,15 +248,15 @@ static bool overlap(struct cutting *c, const struct spec_block *b, const struct 
     for (size_t a = 0; a < other->axis_count && overlaps; a++)
         if (!axis_of_group(c, b, c->group_of[other->axes[a].keys[0]])) {
             overlaps = is_of_labels(c, &other->axes[a]);
-            differs = true;
+            differs |= may_differ(c, &other->axes[a]);
         }
     for (size_t a = 0; a < b->axis_count && overlaps; a++) {
         const struct spec_axis *same = axis_of_group(c, other, c->group_of[b->axes[a].keys[0]]);
         common[a] = xcalloc(b->axes[a].axis->value_count, sizeof *common[a]);
         overlaps = same ? find_common(c, &b->axes[a], same, common[a], &differs) > 0 : is_of_labels(c, &b->axes[a]);
-        differs |= !same;
+        differs |= !same && may_differ(c, &b->axes[a]);
     }
-    c->failed |= overlaps && differs;
+    note_labels_differ(c, overlaps && differs);
     return overlaps;
 }
 
@@ -311,16 +340,23 @@ void spec_blocks_free(struct spec_block *blocks, size_t count)
     free(blocks);
 }
 
-bool specs_distinct_blocks(const struct specs *s, struct spec_block **out, size_t *out_count)
+static void cut_all(const struct specs *s, struct cutting *c)
 {
     size_t count;
     const struct spec_block *blocks = specs_blocks(s, &count);
-    struct cutting c = {.names = specs_names(s), .failed = count > BLOCKS_MOST};
-    find_groups(&c, blocks, count);
-    for (size_t b = 0; b < count && !c.failed; b++)
-        add_block(&c, &blocks[b]);
-    free(c.group_of);
-    buffer_free(&c.scratch);
+    c->names = specs_names(s);
+    c->failed = count > BLOCKS_MOST;
+    find_groups(c, blocks, count);
+    for (size_t b = 0; b < count && !c->failed; b++)
+        add_block(c, &blocks[b]);
+    free(c->group_of);
+    buffer_free(&c->scratch);
+}
+
+bool specs_distinct_blocks(const struct specs *s, struct spec_block **out, size_t *out_count)
+{
+    struct cutting c = {.for_twins = false};
+    cut_all(s, &c);
     if (c.failed) {
         spec_blocks_free(c.done.items, c.done.count);
         return false;
@@ -334,6 +370,7 @@ bool specs_distinct_blocks(const struct specs *s, struct spec_block **out, size_
 
 /* So many specs are looked at one by one. */
 #define SPECS_MOST 4096
+#define SPECS_MOST_FOR_TWINS 262144 /* where nothing else tells: a quarter of a second */
 
 static bool differ_one_by_one(struct specs *s)
 {
@@ -360,4 +397,40 @@ bool specs_are_distinct(struct specs *s)
         sum += blocks[b].count;
     spec_blocks_free(blocks, count);
     return sum == specs_count(s);
+}
+
+static enum twins find_one_by_one(struct specs *s, size_t name, struct hash_set *some)
+{
+    struct hash_set contents = HASH_SET_INIT, all = HASH_SET_INIT;
+    enum twins found = TWINS_NONE;
+    for (int64_t i = 0; i < specs_count(s); i++) {
+        const struct hash128 content = specs_content_hash(s, i);
+        const struct value *v = specs_value(s, i, name);
+        struct buffer text = BUFFER_INIT;
+        buffer_add(&text, content.bytes, sizeof content.bytes);
+        if (v)
+            value_add_json(v, &text);
+        const struct hash128 named = hash_bytes(text.data, text.length);
+        buffer_free(&text);
+        const bool is_new = hash_set_add(&contents, &content), is_named_new = hash_set_add(&all, &named);
+        if (is_new || !is_named_new)
+            continue;
+        hash_set_add(some, &content);
+        found = TWINS_SOME;
+    }
+    hash_set_free(&contents);
+    hash_set_free(&all);
+    return found;
+}
+
+enum twins specs_find_twins(struct specs *s, size_t name, struct hash_set *some)
+{
+    struct cutting c = {.for_twins = true};
+    if (specs_count(s) <= SPECS_MOST)
+        return find_one_by_one(s, name, some);
+    cut_all(s, &c);
+    spec_blocks_free(c.done.items, c.done.count);
+    if (c.failed && !c.labels_differ && specs_count(s) <= SPECS_MOST_FOR_TWINS)
+        return find_one_by_one(s, name, some);
+    return c.labels_differ ? TWINS_ALL : TWINS_NONE;
 }

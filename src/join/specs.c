@@ -29,7 +29,9 @@ struct specs {
     const struct spec_block *block;
     const struct value **values; /* one per names.keys; NULL where absent */
     struct buffer text;
-    int64_t hashed; /* the spec whose identity `text` is, with its hash; -1: none */
+    enum twins twins;
+    struct hash_set with_twins; /* TWINS_SOME: their content hashes */
+    int64_t hashed;             /* the spec whose identity `text` is, with its hash; -1: none */
     struct hash128 hash;
 };
 
@@ -161,6 +163,9 @@ struct specs *specs_create(const struct sweep *sweep, const struct names *names,
         if (problems->found == 0)
             check_length(s, &from->blocks[b], &s->blocks[b], problems);
     }
+    for (size_t i = 0; i < s->key_count && problems->found == 0; i++)
+        if (key_tells_twins(&names->keys[s->sorted[i]]) && specs_differ(s, s->sorted[i]))
+            s->twins = specs_find_twins(s, s->sorted[i], &s->with_twins);
     return s;
 }
 
@@ -178,6 +183,7 @@ void specs_free(struct specs *s)
     free(s->columns);
     free(s->values);
     buffer_free(&s->text);
+    hash_set_free(&s->with_twins);
     free(s);
 }
 
@@ -253,14 +259,27 @@ struct datum specs_datum_of(const struct value *v)
     return (struct datum){DATUM_TEXT, {.text = v->text}};
 }
 
-static void add_json(struct specs *s, int64_t spec, bool identity, const bool *skips, struct buffer *out)
+/* Which keys a JSON text has. */
+enum json_keys { JSON_ALL, JSON_IDENTITY, JSON_CONTENT };
+
+static bool has_twin(struct specs *s, int64_t spec)
+{
+    if (s->twins != TWINS_SOME)
+        return s->twins == TWINS_ALL;
+    const struct hash128 content = specs_content_hash(s, spec);
+    return hash_set_has(&s->with_twins, &content);
+}
+
+static void add_json(struct specs *s, int64_t spec, enum json_keys which, const bool *skips, struct buffer *out)
 {
     char before = '{';
+    const bool is_named = which == JSON_IDENTITY && has_twin(s, spec);
     look_at(s, spec);
     for (size_t i = 0; i < s->key_count; i++) {
         const struct key *key = &s->names->keys[s->sorted[i]];
         const struct value *v = s->values[s->sorted[i]];
-        if (!v || (identity && (key->is_label || (skips && skips[s->sorted[i]]))))
+        const bool is_left_out = key->is_label && !(is_named && key_tells_twins(key));
+        if (!v || (which != JSON_ALL && (is_left_out || (skips && skips[s->sorted[i]]))))
             continue;
         buffer_add_char(out, before);
         buffer_add_json_string(out, key->name, strlen(key->name));
@@ -276,14 +295,28 @@ void specs_add_json(struct specs *s, int64_t spec, bool identity, const bool *sk
     if (s->hashed == spec && !skips && (identity || !s->has_label))
         buffer_add(out, s->text.data, s->text.length);
     else
-        add_json(s, spec, identity, skips, out);
+        add_json(s, spec, identity ? JSON_IDENTITY : JSON_ALL, skips, out);
+}
+
+struct hash128 specs_content_hash(struct specs *s, int64_t spec)
+{
+    struct buffer text = BUFFER_INIT;
+    add_json(s, spec, JSON_CONTENT, NULL, &text);
+    const struct hash128 hash = hash_bytes(text.data, text.length);
+    buffer_free(&text);
+    return hash;
+}
+
+bool specs_have_twins(const struct specs *s)
+{
+    return s->twins != TWINS_NONE;
 }
 
 struct hash128 specs_hash(struct specs *s, int64_t spec)
 {
     if (s->hashed != spec) {
         buffer_clear(&s->text);
-        add_json(s, spec, true, NULL, &s->text);
+        add_json(s, spec, JSON_IDENTITY, NULL, &s->text);
         s->hash = hash_bytes(s->text.data, s->text.length);
         s->hashed = spec;
     }

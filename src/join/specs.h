@@ -9,6 +9,7 @@
 #include "expression/names.h"
 #include "join/formula.h"
 #include "util/hash.h"
+#include "util/hash_set.h"
 
 struct spec_axis {
     const struct axis *axis;
@@ -39,11 +40,17 @@ const struct value *specs_value(struct specs *s, int64_t spec, size_t key);
 struct datum specs_datum_of(const struct value *v); /* as SQL has it; v may be NULL */
 
 /* Canonical JSON: keys sorted, no blanks; without labels where `identity`, and then without the keys for which `skips`,
- * one per names.keys, is true (NULL: none). */
+ * one per names.keys, is true (NULL: none). A name that alone tells the spec from another one of the section
+ * (specs_have_twins) is no label there. */
 void specs_add_json(struct specs *s, int64_t spec, bool identity, const bool *skips, struct buffer *out);
 
-/* XXH3-128 of the JSON without labels: the spec's identity. */
+/* XXH3-128 of that JSON: the spec's identity; and of the JSON without any label. */
 struct hash128 specs_hash(struct specs *s, int64_t spec);
+struct hash128 specs_content_hash(struct specs *s, int64_t spec);
+
+/* Whether specs of the section differ in nothing but their `name`: every job is given it (MESHSWEEP_SPEC), so that they
+ * are not the same. */
+bool specs_have_twins(const struct specs *s);
 
 /* Whether two specs differ in that key. */
 bool specs_differ(const struct specs *s, size_t key);
@@ -51,6 +58,14 @@ bool specs_differ(const struct specs *s, size_t key);
 /* Blocks with the specs of the section, of those of one identity the first: false where that is not known. What they
  * hold is borrowed from the sweep; spec_blocks_free. */
 bool specs_distinct_blocks(const struct specs *s, struct spec_block **out, size_t *count);
+
+/* Which specs have twins: none, all, or those whose specs_content_hash is in `some` (the caller's, empty). Where there
+ * are very many specs of which that cannot be told, none. `name`: of names.keys. */
+enum twins { TWINS_NONE, TWINS_SOME, TWINS_ALL };
+enum twins specs_find_twins(struct specs *s, size_t name, struct hash_set *some);
+
+/* Whether the key is the one that tells twins apart. */
+bool key_tells_twins(const struct key *key);
 void spec_blocks_free(struct spec_block *blocks, size_t count);
 
 /* Whether no two specs have one identity, as far as that can be told without looking at many of them: false is not

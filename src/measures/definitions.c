@@ -42,7 +42,7 @@ int samples_store(struct attempt_store *store, int64_t attempt_id, const struct 
 {
     int64_t *kept = count_kept(list);
     int rc = store_samples(store, attempt_id, list, e);
-    for (size_t i = 0; rc == 0 && i < list->name_count; i++) {
+    for (size_t i = 0; rc == 0 && takes && i < list->name_count; i++) {
         const struct summary s = sample_list_summarise(list, i, takes[i]);
         const struct summary_row row = {.value = s.value,
                                         .mean = s.mean,
@@ -521,7 +521,8 @@ static int list_numbers(struct renewing *r, const struct string_list *changed, s
         if (db_run(r->db,
                    "INSERT INTO temp.renewal SELECT a.id, d.name, 0, 0, 1, NULL, d.definition_id, NULL, 0"
                    " FROM job AS j CROSS JOIN attempt AS a ON a.job_id = j.id CROSS JOIN metric_definition AS d"
-                   " WHERE j.sweep_id = ?1 AND d.name = ?2 AND d.expression IS NULL AND a.state = 'ok'"
+                   " WHERE j.sweep_id = ?1 AND d.name = ?2 AND d.expression IS NULL AND a.state = 'ok' AND a.kind = "
+                   "'trial'"
                    " AND a.executor <> '" IMPORT_EXECUTOR "'"
                    " AND NOT EXISTS (SELECT 1 FROM summary WHERE attempt_id = a.id AND name = d.name AND reported > 0)",
                    VALUES(sweep, sql_text(changed->items[i])), e) < 0)

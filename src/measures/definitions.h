@@ -48,7 +48,7 @@ char **renewal_sentences(const struct renewal *r);
 int definitions_check_source(struct db *db, const char *source, struct error *e);
 
 /* Records the samples of a list and what they come to, each name under its definition in force; `takes` has one for
- * each name. Inside the caller's transaction. */
+ * each name; NULL: the samples alone. Inside the caller's transaction. */
 int samples_store(struct attempt_store *store, int64_t attempt_id, const struct sample_list *list,
                   const enum take *takes, struct error *e);
 

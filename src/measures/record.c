@@ -192,7 +192,8 @@ static int record_all(struct measures *m, struct db *db, int64_t sweep_id, struc
 {
     struct stmt *s = NULL;
     if (db_query(db,
-                 "SELECT a.id FROM job AS j JOIN attempt AS a ON a.job_id = j.id WHERE j.sweep_id = ?"
+                 "SELECT a.id FROM job AS j JOIN attempt AS a ON a.job_id = j.id WHERE j.sweep_id = ? AND a.kind = "
+                 "'trial'"
                  " AND (a.state = 'ok' OR EXISTS (SELECT 1 FROM summary WHERE attempt_id = a.id))",
                  VALUES(sql_int(sweep_id)), &s, e) < 0)
         return -1;

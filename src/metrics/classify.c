@@ -271,7 +271,7 @@ struct verdict classify(const struct classifier *c, const struct outcome *o, con
     if (o->ending == ENDING_CANCELLED)
         return say(FAILURE_CANCELLED, xstrdup("stopped by whoever ran the sweep"));
     if (o->ending == ENDING_STOPPED)
-        return objective_found ? say(FAILURE_NONE, xstrdup("stopped early: it could no longer become the best"))
+        return objective_found ? say(FAILURE_NONE, xstrdup("stopped early"))
                                : say(FAILURE_CANCELLED, xstrdup("stopped early, before it measured anything"));
     /* Words like "out of memory" in the output of a job that went well are no failure. */
     if (exited_zero && (!objective_wanted || objective_found))

@@ -270,7 +270,8 @@ int html_curves(struct html_page *p, struct error *e)
     if (db_prepare(p->db,
                    "SELECT m.name, coalesce(m.step, m.sequence), m.value, coalesce(d.warmup, 0) FROM metric AS m"
                    " LEFT JOIN metric_definition AS d ON d.name = m.name WHERE m.attempt_id ="
-                   " (SELECT coalesce(j.attempt_id, (SELECT max(id) FROM attempt WHERE job_id = j.id)) FROM job AS j"
+                   " (SELECT coalesce(j.attempt_id, (SELECT max(id) FROM attempt WHERE job_id = j.id AND kind = "
+                   "'trial')) FROM job AS j"
                    " WHERE j.id = ?1) AND NOT EXISTS (SELECT 1 FROM summary AS s WHERE s.attempt_id = m.attempt_id AND"
                    " s.name = m.name AND s.note IS NOT NULL AND s.reported IS NOT NULL) ORDER BY m.name, m.sequence",
                    &c.samples, e) < 0)

@@ -62,7 +62,7 @@ static void add_row(struct buffer *out, const struct stmt *s)
 static int add_left_out(struct html_page *p, int64_t job, int64_t *out, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(p->db, "SELECT max(count(*) - ?2, 0) FROM attempt WHERE job_id = ?1", &s, e) < 0)
+    if (db_prepare(p->db, "SELECT max(count(*) - ?2, 0) FROM attempt WHERE job_id = ?1 AND kind = 'trial'", &s, e) < 0)
         return -1;
     stmt_bind_int(s, 1, job);
     stmt_bind_int(s, 2, ATTEMPTS_MOST);
@@ -129,7 +129,8 @@ static int add_tail(struct html_page *p, int64_t job, struct error *e)
     struct stmt *s = NULL;
     if (db_prepare(p->db,
                    "SELECT a.log_tail FROM attempt AS a JOIN job AS j ON j.id = a.job_id WHERE j.id = ?1"
-                   " AND a.id = coalesce(j.attempt_id, (SELECT max(id) FROM attempt WHERE job_id = ?1))"
+                   " AND a.id = coalesce(j.attempt_id, (SELECT max(id) FROM attempt WHERE job_id = ?1 AND kind = "
+                   "'trial'))"
                    " AND a.log_tail <> ''",
                    &s, e) < 0)
         return -1;

@@ -25,7 +25,7 @@ static int read_totals(struct html_page *p, struct totals *out, struct error *e)
     if (db_prepare(p->db,
                    "SELECT count(*), coalesce(max(a.ended) - min(a.started), -1),"
                    " sum(1.0 * a.duration_ms * j.devices) / 3600000 FROM attempt AS a JOIN job AS j ON j.id = a.job_id"
-                   " WHERE j.sweep_id = ?1 AND a.state IN ('ok', 'failed')",
+                   " WHERE j.sweep_id = ?1 AND a.state IN ('ok', 'failed') AND a.kind = 'trial'",
                    &s, e) < 0)
         return -1;
     stmt_bind_int(s, 1, p->data->sweep_id);

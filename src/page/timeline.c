@@ -61,7 +61,7 @@ static int read_bars(struct html_page *p, struct timeline *t, struct error *e)
                    "SELECT a.job_id, a.started, a.ended, coalesce(a.failure, ''),"
                    " coalesce(r.host, '?') || ' slot ' || coalesce(a.slot, '?'), count(*) OVER ()"
                    " FROM attempt AS a JOIN job AS j ON j.id = a.job_id LEFT JOIN runner AS r ON r.id = a.runner_id"
-                   " WHERE j.sweep_id = ?1 AND a.started IS NOT NULL AND a.ended >= a.started"
+                   " WHERE j.sweep_id = ?1 AND a.started IS NOT NULL AND a.ended >= a.started AND a.kind = 'trial'"
                    " ORDER BY a.started, a.id LIMIT ?2",
                    &s, e) < 0)
         return -1;

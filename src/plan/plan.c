@@ -101,10 +101,12 @@ static bool is_forced(char *const *forced, const char *failure)
 #define LOOKUP_WHERE(condition)                                                                                        \
     "SELECT state, failure,"                                                                                           \
     " CASE state WHEN 'failed' THEN (SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.failure = "       \
-    "job.failure AND a.blame IS NULL)"                                                                                 \
-    "  WHEN 'ok' THEN iif(?2 > 1, (SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.state = 'ok'"       \
-    "  AND a.superseded IS NULL), 1) END,"                                                                             \
-    " state = 'running' AND EXISTS (SELECT 1 FROM attempt AS a WHERE a.job_id = job.id AND a.state = 'running'), id"   \
+    "job.failure AND a.blame IS NULL AND a.kind = 'trial')"                                                            \
+    "  WHEN 'ok' THEN iif(?2 > 1, (SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.state = 'ok' AND "  \
+    "a.superseded IS NULL AND a.kind = 'trial'), 1) "                                                                  \
+    "END,"                                                                                                             \
+    " state = 'running' AND EXISTS (SELECT 1 FROM attempt AS a WHERE a.job_id = job.id AND a.state = 'running' AND "   \
+    "a.kind = 'trial'), id"                                                                                            \
     " FROM job WHERE " condition
 static const char lookup[] = LOOKUP_WHERE("key = ?1");
 static const char lookup_at[] = LOOKUP_WHERE("id = ?3 AND +key = ?1");

@@ -47,15 +47,23 @@ static bool ended_by_oom_killer(const struct supervisor *s, const struct slot *s
     return (killed || failed) && oom_counter_read(s->oom_fd) > slot->oom_before;
 }
 
+void supervisor_date_end(const struct supervisor *s, struct slot *slot)
+{
+    struct outcome *o = &slot->outcome;
+    const int64_t still_us = s->still_us - slot->still_before_us, frozen_us = s->frozen_us - slot->frozen_before_us;
+    const int64_t uncertain_us = frozen_us > s->just_still_us ? frozen_us : s->just_still_us;
+    o->ended_wall_ms = clock_wall_ms();
+    o->duration_ms = clock_monotonic_ms() - slot->progress.started_ms + still_us / 1000;
+    o->unwatched_ms = (uncertain_us < o->duration_ms * 1000 ? uncertain_us : o->duration_ms * 1000) / 1000;
+}
+
 static void record_end(struct supervisor *s, size_t index, int status, const struct rusage *usage)
 {
     struct slot *slot = &s->slots[index];
     struct outcome *o = &slot->outcome;
     int64_t now_ms = clock_monotonic_ms();
     slot->leader_gone = s->roots[index].leader_gone = true;
-    o->ended_wall_ms = clock_wall_ms();
-    o->duration_ms = now_ms - slot->progress.started_ms;
-    o->unwatched_ms = (clock_still_us() - slot->still_before_us) / 1000;
+    supervisor_date_end(s, slot);
     o->has_usage = true;
     o->usage = *usage;
     record_status(o, status);
@@ -261,6 +269,7 @@ static void end_escapees(struct supervisor *s, int64_t now_ms)
 void supervisor_advance(struct supervisor *s)
 {
     s->table_fresh = false;
+    supervisor_note_stillness(s);
     reap(s);
     int64_t now_ms = clock_monotonic_ms();
     for (size_t i = 0; i < s->slot_count; i++) {
@@ -275,4 +284,5 @@ void supervisor_advance(struct supervisor *s)
         supervisor_scan(s);
         end_escapees(s, now_ms);
     }
+    s->just_still_us = 0;
 }

@@ -46,7 +46,8 @@ struct slot {
     int64_t until_ms;       /* when the state's time is over */
     int64_t check_ms;       /* next look at its tree */
     int64_t check_delay_ms; /* doubles from check to check */
-    int64_t oom_before, still_before_us;
+    int64_t oom_before;
+    int64_t still_before_us, frozen_before_us; /* of this process, until it started */
     struct capture_activity seen;
     int64_t read_bytes; /* of the log as it was then; all of it where nobody need read it */
     struct capture capture;
@@ -84,10 +85,19 @@ struct supervisor {
     struct escaped_process *escaped;
     size_t escaped_count;
     struct wake wake;
+    bool continued;        /* SIGCONT came since the last look at the stillness */
+    int64_t still_us;      /* clock_still_us at that look */
+    int64_t frozen_us;     /* of that, what no SIGCONT ended: whatever held this process may have held its jobs */
+    int64_t just_still_us; /* and what is new in this round: what is reaped now may have ended at any time of it */
     sigset_t watched, old_mask, changed_signals; /* the last: process_changed_signals */
     struct sigaction old_pipe, old_child;
     int was_subreaper;
 };
+
+/* --- supervisor.c --- */
+
+/* Takes note of what clock_still_us has grown by, before anything is reaped or started. */
+void supervisor_note_stillness(struct supervisor *s);
 
 /* --- slot_states.c --- */
 
@@ -98,6 +108,9 @@ void slot_handle(struct supervisor *s, size_t index, enum slot_event event, int6
 int64_t slot_due_ms(const struct slot *slot);
 
 /* --- reaping.c --- */
+
+/* The leader's end: its time is what has passed since its start, whether or not this process stood still. */
+void supervisor_date_end(const struct supervisor *s, struct slot *slot);
 
 /* Makes s->table fresh, with owners. */
 void supervisor_scan(struct supervisor *s);

@@ -87,7 +87,9 @@ static void set_starting(struct supervisor *s, size_t index, const struct launch
 {
     struct slot *slot = &s->slots[index];
     slot->oom_before = oom_count_before(s, now_ms);
-    slot->still_before_us = clock_still_us();
+    supervisor_note_stillness(s);
+    slot->still_before_us = s->still_us;
+    slot->frozen_before_us = s->frozen_us;
     slot->alone = s->running_count == 0;
     for (size_t i = 0; !slot->alone && i < s->slot_count; i++)
         s->slots[i].alone = false;

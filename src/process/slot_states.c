@@ -148,11 +148,8 @@ static void finish(struct supervisor *s, size_t index, bool verified)
 static void give_up(struct supervisor *s, size_t index)
 {
     struct slot *slot = &s->slots[index];
-    if (!slot->leader_gone) {
-        slot->outcome.ended_wall_ms = clock_wall_ms();
-        slot->outcome.unwatched_ms = (clock_still_us() - slot->still_before_us) / 1000;
-        slot->outcome.duration_ms = clock_monotonic_ms() - slot->progress.started_ms;
-    }
+    if (!slot->leader_gone)
+        supervisor_date_end(s, slot);
     finish(s, index, false);
 }
 

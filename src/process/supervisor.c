@@ -52,6 +52,7 @@ static void take_over_signals(struct supervisor *s)
 {
     sigemptyset(&s->watched);
     sigaddset(&s->watched, SIGCHLD);
+    sigaddset(&s->watched, SIGCONT);
     interrupts_add(&s->watched);
     sigprocmask(SIG_BLOCK, &s->watched, &s->old_mask);
     struct sigaction ignore = {.sa_handler = SIG_IGN}, plain = {.sa_handler = SIG_DFL};
@@ -112,6 +113,7 @@ int supervisor_create(const struct supervisor_options *options, struct superviso
     s->oom_read_ms = INT64_MIN / 2;
     s->scan_ms = INT64_MAX;
     s->scan_interval_ms = SCAN_INTERVAL_MS;
+    s->still_us = clock_still_us();
     for (size_t i = 0; i < s->slot_count; i++) {
         capture_init(&s->slots[i].capture, s->scratch_dir, i, options->log_cap_bytes);
         s->slots[i].capture.owners_fd = s->owners_fd;
@@ -155,11 +157,30 @@ static int next_signal(const struct supervisor *s, int64_t wait_ms)
     return sigtimedwait(&s->watched, NULL, &limit);
 }
 
+static void note_signal(struct supervisor *s, int signal_number)
+{
+    s->continued |= signal_number == SIGCONT;
+    interrupts_note(signal_number, &s->wake);
+}
+
 static void note_pending_signals(struct supervisor *s)
 {
     int signal_number;
     while ((signal_number = next_signal(s, 0)) > 0)
-        interrupts_note(signal_number, &s->wake);
+        note_signal(s, signal_number);
+}
+
+/* A process that was stopped gets SIGCONT, and its jobs, in sessions of their own, went on meanwhile. A freezer, a
+ * debugger or a paused machine sends none. A stop too short to be seen by the clock is taken for the longest such. */
+void supervisor_note_stillness(struct supervisor *s)
+{
+    enum { UNSEEN_US = 1000000 };
+    note_pending_signals(s);
+    const int64_t still_us = clock_still_us(), stood_us = still_us - s->still_us;
+    s->still_us = still_us;
+    s->frozen_us += s->continued ? 0 : stood_us;
+    s->just_still_us += stood_us > 0 ? stood_us : s->continued ? UNSEEN_US : 0;
+    s->continued = false;
 }
 
 static void sleep_until(struct supervisor *s, int64_t until_ms)
@@ -168,7 +189,7 @@ static void sleep_until(struct supervisor *s, int64_t until_ms)
     int64_t wait_ms = until_ms - clock_monotonic_ms();
     if (wait_ms < 0)
         return;
-    interrupts_note(next_signal(s, wait_ms < LONGEST_MS ? wait_ms : LONGEST_MS), &s->wake);
+    note_signal(s, next_signal(s, wait_ms < LONGEST_MS ? wait_ms : LONGEST_MS));
 }
 
 static int64_t next_due_ms(const struct supervisor *s)
@@ -200,7 +221,6 @@ size_t supervisor_wait(struct supervisor *s, int64_t timeout_ms, struct outcome 
     int64_t now_ms = clock_monotonic_ms();
     int64_t until_ms = timeout_ms < 0 || timeout_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + timeout_ms;
     for (;;) {
-        note_pending_signals(s);
         supervisor_advance(s);
         size_t taken = take_ended(s, out, room);
         if (taken > 0 || s->wake.bits || clock_monotonic_ms() >= until_ms) {

@@ -86,7 +86,8 @@ struct outcome {
     int64_t started_wall_ms, ended_wall_ms, duration_ms;
     bool has_usage;      /* whether anybody told: */
     struct rusage usage; /* of the leader and what it waited for; a host that counts in ticks may tell no time at all */
-    int64_t unwatched_ms; /* at which this process stood still (clock_still_us): not part of duration_ms */
+    int64_t unwatched_ms; /* of duration_ms, at which this process stood still (clock_still_us) and the leader may have
+                             ended already, or stood still as well */
     int leftover_count;   /* descendants still alive 100 ms after the leader's end (or the grace period), and ended */
     bool preempted;       /* ENDING_LOST: the batch system gave its place to another */
     bool host_oom; /* the kernel's OOM killer ended something meanwhile (its own count says so) and this one was killed,

@@ -189,6 +189,7 @@ cJSON *status_json(const struct sweep_status *s, const struct status_beside *bes
         cJSON_AddArrayToObject(root, "winners");
     cJSON_AddItemToObject(root, "subject_to", beside->subject_to);
     cJSON_AddItemToObject(root, "pareto_jobs", pareto_json(beside->pareto));
+    cJSON_AddItemReferenceToObject(root, "full_trainings", (cJSON *)beside->full_trainings);
     cJSON_AddItemToObject(root, "failures", failure_list_json(&s->causes));
     cJSON_AddItemToObject(root, "witnesses", witnesses_json(s));
     cJSON_AddItemToObject(root, "holds", holds_json(s));

@@ -20,6 +20,7 @@ struct status_beside {
     cJSON *winners;         /* if configurations compete, else NULL. Borrowed; must outlive the document */
     cJSON *subject_to;      /* owned by the document */
     const struct pareto *pareto;
+    const cJSON *full_trainings; /* report/full_training.h */
 };
 
 /* The caller frees it. */

@@ -13,7 +13,7 @@
 
 #define MEANS                                                                                                          \
     "WITH RECURSIVE ended AS MATERIALIZED (SELECT " SPECS ", a.duration_ms AS ms FROM (SELECT job_id, duration_ms"     \
-    "  FROM attempt NOT INDEXED WHERE duration_ms IS NOT NULL AND unwatched_ms IS NULL"                                \
+    "  FROM attempt NOT INDEXED WHERE duration_ms IS NOT NULL AND unwatched_ms IS NULL AND kind = 'trial'"             \
     "  AND failure IS NOT 'cancelled' AND failure IS NOT 'lost' ORDER BY id DESC LIMIT " MOST ") AS a"                 \
     "  CROSS JOIN job AS j ON j.id = a.job_id),"                                                                       \
     " near AS MATERIALIZED (SELECT c, m, t, avg(ms) AS ms FROM ended GROUP BY c, m, t),"                               \
@@ -44,7 +44,7 @@ static const char mean_of_some[] = MEANS
 
 static const char of_running[] =
     MEANS ", running AS (SELECT j.id, " SPECS " FROM attempt AS a CROSS JOIN job AS j ON j.id = a.job_id"
-          " WHERE a.state IN ('claimed', 'running') AND a.state = 'running')"
+          " WHERE a.state IN ('claimed', 'running') AND a.state = 'running' AND a.kind = 'trial')"
           " SELECT w.id, " EXPECTED JOIN_MEANS("running") " WHERE overall.ms IS NOT NULL";
 
 int durations_of_waiting(struct db *db, int64_t sweep_id, int64_t waiting, double *mean_ms, struct error *e)

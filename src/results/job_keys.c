@@ -58,7 +58,7 @@ char *job_key_title(const struct job_keys *keys, const struct job_key *key)
 /* --- how it was started --- */
 
 #define THE_ATTEMPT                                                                                                    \
-    "(SELECT id FROM attempt WHERE job_id = ?1 AND command IS NOT NULL"                                                \
+    "(SELECT id FROM attempt WHERE job_id = ?1 AND command IS NOT NULL AND kind = 'trial'"                             \
     " ORDER BY id IS (SELECT attempt_id FROM job WHERE id = ?1) DESC, number DESC LIMIT 1)"
 
 /* The first column of every row, NULL-terminated. */

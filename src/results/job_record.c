@@ -94,7 +94,8 @@ static const char *const part_sql[JOB_PART_COUNT] = {
         " json_extract(r.provenance, '$.git.commit') AS git_commit, a.scripts,"
         " json_extract(r.provenance, '$.versions') AS versions, json_extract(r.provenance, '$.cpu') AS cpu,"
         " json_extract(r.provenance, '$.gpus') AS gpus"
-        " FROM attempt AS a LEFT JOIN runner AS r ON r.id = a.runner_id WHERE a.job_id = ?1 ORDER BY a.number",
+        " FROM attempt AS a LEFT JOIN runner AS r ON r.id = a.runner_id WHERE a.job_id = ?1 AND a.kind = 'trial'"
+        " ORDER BY a.number",
 };
 
 int job_part_open(struct db *db, enum job_part part, int64_t job_id, struct stmt **out, struct error *e)

@@ -100,7 +100,8 @@ void json_add_raw(cJSON *object, const char *name, const char *json)
 }
 
 /* What SQLite has no type for. */
-static const char *const columns_of_json[] = {"keys", "command", "environment", "scripts", "versions", "gpus", NULL};
+static const char *const columns_of_json[] = {"keys",     "command", "environment", "scripts",
+                                              "versions", "gpus",    "values",      NULL};
 static const char *const columns_of_truth[] = {"in_current_sweep", NULL};
 
 static bool is_listed(const char *const *names, const char *name)

@@ -18,7 +18,8 @@
 #define HOURS_MOST LITERAL(DEVICE_HOURS_MOST)
 /* Attempts whose time says something of the next one's. */
 #define TIMED                                                                                                          \
-    "duration_ms IS NOT NULL AND unwatched_ms IS NULL AND failure IS NOT 'cancelled' AND failure IS NOT 'lost'"
+    "duration_ms IS NOT NULL AND unwatched_ms IS NULL AND failure IS NOT 'cancelled' AND failure IS NOT 'lost'"        \
+    " AND kind = 'trial'"
 
 static int64_t int_or(const struct stmt *s, int column, int64_t absent)
 {
@@ -201,7 +202,8 @@ static const struct status_part parts[] = {
      read_hold},
     {"SELECT count(*) FROM job WHERE losses > 0 AND aside AND state = 'pending' AND sweep_id = ?1", read_aside},
     {"SELECT count(*) FROM attempt AS a JOIN job AS j ON j.id = a.job_id"
-     " WHERE a.state IN ('claimed', 'running') AND a.state = 'claimed' AND j.state = 'running' AND j.sweep_id = ?1",
+     " WHERE a.state IN ('claimed', 'running') AND a.state = 'claimed' AND a.kind = 'trial' AND j.state = 'running' AND"
+     " j.sweep_id = ?1",
      read_claimed},
     /* The newest one that a run made, unless the last attempt is of a runner that made none of its trials. */
     {"SELECT s.strategy, s.finished, count(t.asked), coalesce(sum(t.outcome = 'ok'), 0),"
@@ -210,7 +212,9 @@ static const struct status_part parts[] = {
      "  WHERE key IN ('max_trials', 'early_stopping', 'budget', 'deadline') AND value > 0)"
      " FROM search AS s LEFT JOIN trial AS t ON t.search_id = s.id AND t.asked IS NOT NULL"
      " WHERE s.id = (SELECT max(id) FROM search WHERE sweep_id = ?1 AND strategy <> 'ask') AND"
-     "  (SELECT a.runner_id FROM attempt AS a JOIN job AS j ON j.id = a.job_id WHERE j.sweep_id = ?1 ORDER BY a.id DESC"
+     "  (SELECT a.runner_id FROM attempt AS a JOIN job AS j ON j.id = a.job_id WHERE j.sweep_id = ?1 AND a.kind = "
+     "'trial'"
+     "   ORDER BY a.id DESC"
      "   LIMIT 1) IN (SELECT a.runner_id FROM trial JOIN attempt AS a ON a.id = attempt_id WHERE search_id = s.id)"
      " GROUP BY s.id",
      read_search},
@@ -227,7 +231,8 @@ static const struct status_part parts[] = {
      "   WHERE s.id IN (j.cluster_id, j.model_id, j.training_id, j.parallel_id) AND k.type <> 'null'"
      "   AND NOT EXISTS (SELECT 1 FROM same WHERE same.kind = s.kind AND same.key = k.key)), " JSON_KEYS_SQL
      " FROM attempt AS a JOIN job AS j ON j.id = a.job_id"
-     " WHERE a.state IN ('claimed', 'running') AND a.state = 'running' AND ?1 ORDER BY a.started, a.id",
+     " WHERE a.state IN ('claimed', 'running') AND a.state = 'running' AND a.kind = 'trial' AND ?1 ORDER BY a.started, "
+     "a.id",
      read_attempt},
     {"SELECT id, (SELECT coalesce(max(number), 0) + 1 FROM attempt WHERE job_id = job.id), due, count(*) OVER () FROM "
      "job"
@@ -242,11 +247,13 @@ static const struct status_part parts[] = {
      read_mean},
     /* Of the newest runner: between it and those before it nothing ran. A clock may have been set back meanwhile. */
     {"SELECT iif(max(ended) > min(started), count(*) * 1000.0 / (max(ended) - min(started)), NULL)"
-     " FROM (SELECT runner_id, started, ended FROM attempt WHERE ended IS NOT NULL AND ?1 ORDER BY id DESC"
+     " FROM (SELECT runner_id, started, ended FROM attempt WHERE ended IS NOT NULL AND kind = 'trial' AND ?1 ORDER BY "
+     "id DESC"
      "  LIMIT " WINDOW ") WHERE runner_id = (SELECT max(id) FROM runner)",
      read_rate},
     {"SELECT CASE WHEN (SELECT max(id) FROM attempt) <= " HOURS_MOST " AND ?1 THEN"
-     " (SELECT sum(1.0 * a.duration_ms * j.devices) / 3600000 FROM attempt AS a JOIN job AS j ON j.id = a.job_id) END",
+     " (SELECT sum(1.0 * a.duration_ms * j.devices) / 3600000 FROM attempt AS a JOIN job AS j ON j.id = a.job_id"
+     "  WHERE a.kind = 'trial') END",
      read_device_hours},
     {"SELECT avg(1.0 * a.duration_ms * j.devices) / 3600000 FROM (SELECT job_id, duration_ms FROM attempt"
      " WHERE " TIMED " AND ?1 ORDER BY id DESC LIMIT 1000) AS a JOIN job AS j ON j.id = a.job_id",
@@ -255,7 +262,8 @@ static const struct status_part parts[] = {
      * the latter differ among themselves, so that it takes more of them. Slow is what is certain to some two
      * deviations. */
     {"WITH recent AS (SELECT a.job_id, coalesce(a.host, r.host) AS host, a.duration_ms FROM attempt AS a"
-     " JOIN runner AS r ON r.id = a.runner_id WHERE a.state = 'ok' AND a.duration_ms > 0 AND ?1"
+     " JOIN runner AS r ON r.id = a.runner_id WHERE a.state = 'ok' AND a.duration_ms > 0 AND a.unwatched_ms IS NULL "
+     "AND a.kind = 'trial' AND ?1"
      " AND a.executor <> '" IMPORT_EXECUTOR "'"
      " ORDER BY a.id DESC LIMIT 10000),"
      " mean AS MATERIALIZED (SELECT job_id, host, avg(duration_ms) AS ms, coalesce(model_id, 0) AS m, "

@@ -278,9 +278,11 @@ static void add_results(const struct shape *s, struct buffer *b)
     buffer_add_text(b, "CASE WHEN j.witness_id IS NOT NULL THEN 'pruned'\n"
                        "            WHEN j.held IS NOT NULL THEN 'held'\n"
                        "            WHEN j.state = 'running' AND NOT EXISTS\n"
-                       "           (SELECT 1 FROM attempt AS r WHERE r.job_id = j.id AND r.state = 'running')\n"
+                       "           (SELECT 1 FROM attempt AS r WHERE r.job_id = j.id AND r.state = 'running'\n"
+                       "            AND r.kind = 'trial')\n"
                        "            THEN 'pending' ELSE j.state END AS state, j.failure,\n"
-                       "       (SELECT count(*) FROM attempt AS n WHERE n.job_id = j.id AND n.state <> 'claimed') AS "
+                       "       (SELECT count(*) FROM attempt AS n WHERE n.job_id = j.id AND n.state <> 'claimed'\n"
+                       "        AND n.kind = 'trial') AS "
                        "attempts,\n       ");
     for (size_t i = 0; i < s->metrics.count; i++)
         add_metric(b, &s->metrics.items[i]);
@@ -294,6 +296,7 @@ static void add_results(const struct shape *s, struct buffer *b)
     buffer_add_text(b, "       (SELECT sum(not_finite) FROM summary WHERE attempt_id = a.id) AS not_finite,\n");
     buffer_add_text(b, "       CASE WHEN j.state = 'failed' THEN\n"
                        "           (SELECT message FROM attempt AS f WHERE f.job_id = j.id AND f.state = 'failed'\n"
+                       "            AND f.kind = 'trial'\n"
                        "            ORDER BY number DESC LIMIT 1)\n"
                        "            WHEN j.witness_id IS NOT NULL THEN\n"
                        "           'needs at least as much device memory as job ' || j.witness_id || ', which ran out "

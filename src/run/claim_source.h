@@ -28,6 +28,8 @@ struct claim_end {
 };
 
 struct claim_source {
+    bool full; /* what it chooses are full trainings (store/attempts.h): of jobs in any state, which is left as it is */
+
     /* How many to claim before there is room to start them, which hides the commit behind running jobs. 0 for a source
      * whose decisions depend on what has ended. */
     size_t ahead;
@@ -58,8 +60,8 @@ struct claim_source {
     int64_t (*left_ms)(void *context);
 
     /* Asked about each running attempt about once a second, outside of transactions, with what it has reported so far:
-     * true has it ended early, as ENDING_STOPPED. NULL: none ever is. */
-    bool (*is_beaten)(void *context, const struct claim *claim, const struct sample_list *so_far);
+     * why it is to end now, as ENDING_STOPPED, in words (static); NULL: it goes on. NULL itself: none ever ends so. */
+    const char *(*why_end)(void *context, const struct claim *claim, const struct sample_list *so_far);
 
     void *context;
 };

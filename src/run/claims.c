@@ -67,14 +67,14 @@ size_t claims_wanted(const struct claims *c, size_t room, int64_t limit)
 static int claim(const struct claims *c, int64_t job_id, struct claim_batch *out, struct error *e)
 {
     struct claim made;
-    if (attempt_claim(c->store, job_id, &made, e) < 0)
+    if (attempt_claim(c->store, job_id, c->source->full, &made, e) < 0)
         return -1;
     out->items = array_grow(out->items, out->count, sizeof *out->items);
     struct running_attempt *f = &out->items[out->count++];
     *f = (struct running_attempt){.claim = made};
     if (starter_load(c->starter, f, e) < 0)
         return -1;
-    if (made.number > 1 && attempts_count_timeouts(c->store, job_id, &f->timeouts, e) < 0)
+    if (made.number > 1 && !made.full && attempts_count_timeouts(c->store, job_id, &f->timeouts, e) < 0)
         return -1;
     return c->source->claimed ? c->source->claimed(c->source->context, &made, e) : 0;
 }
@@ -101,6 +101,8 @@ static void defer(struct claim_batch *out, int64_t job_id)
 static int take_up(const struct claims *c, int64_t job_id, struct claim_batch *out, struct error *e)
 {
     bool is_due, is_pruned;
+    if (c->source->full)
+        return claim(c, job_id, out, e);
     if (pruning_covers(c->pruning, job_id, &is_pruned, e) < 0)
         return -1;
     if (is_pruned)

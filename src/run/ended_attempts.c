@@ -25,6 +25,9 @@ void ended_attempts_add(struct ended_attempts *l, const struct running_attempt *
 static int notify_source(const struct ended_attempt *l, const struct claim_source *source, struct error *e)
 {
     const struct recording *r = &l->recording;
+    /* One that an earlier runner started and this one took over. */
+    if (l->attempt.claim.full && !source->full)
+        return 0;
     /* A job that is held comes again, in this run or another. */
     const enum job_end job_end = r->job_end == JOB_END_HELD ? JOB_END_AGAIN : r->job_end;
     const struct claim_end end = {l->attempt.claim, r->failure,   job_end,
@@ -70,7 +73,7 @@ static int record_one(struct ended_attempt *l, const struct record_place *place,
     bool is_kept = l->recording.job_end != JOB_END_GONE && !l->recording.hold;
     if (is_kept && place->sums && attempt_sums_keep(place->sums, claim->attempt_id, e) < 0)
         return -1;
-    if (is_kept && learning_note(place->space, place->db, &result, e) < 0)
+    if (is_kept && !claim->full && learning_note(place->space, place->db, &result, e) < 0)
         return -1;
     return notify_source(l, place->source, e) < 0 ? -1 : prune(l, place, pruned, e);
 }

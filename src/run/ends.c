@@ -74,7 +74,8 @@ static void take_end(struct runner *r, struct running_attempt f, struct outcome 
                                               .classifier = r->classifier,
                                               .secrets = &r->secrets,
                                               .measures = r->options->measures,
-                                              .attempt_number = f.claim.number,
+                                              .claim = &f.claim,
+                                              .why_ended = f.why_ended,
                                               .job_dir = f.job_dir,
                                               .reading = readings_take(r->readings, outcome->attempt)};
     struct recording recording;

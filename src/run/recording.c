@@ -54,7 +54,7 @@ static void find_inputs(struct recording *r, const char *const *read)
 
 static void find_objective(struct recording *r, const struct measures *measures)
 {
-    if (r->sweep->objective_count == 0)
+    if (r->sweep->objective_count == 0 || r->is_full)
         return;
     const char *const *read = measures_inputs(measures, r->sweep->objectives[0].metric);
     if (read) {
@@ -94,9 +94,9 @@ static void redact(struct recording *r, const struct secrets *secrets)
 }
 
 /* What became of it is no fault of the job. */
-static void declare_lost(struct recording *r, char *message)
+static void declare_lost(struct recording *r, enum blame blame, char *message)
 {
-    r->blame = BLAME_HOST;
+    r->blame = blame;
     free(r->verdict.message);
     free(r->verdict.consequence);
     r->verdict = (struct verdict){FAILURE_LOST, message, NULL};
@@ -106,11 +106,25 @@ static void declare_lost(struct recording *r, char *message)
 static void judge_unread(struct recording *r, const struct outcome *o)
 {
     const enum failure f = r->verdict.failure;
-    const bool speaks = r->sweep->objective_count + r->sweep->job.metric_count > 0;
+    const bool speaks = !r->is_full && r->sweep->objective_count + r->sweep->job.metric_count > 0;
     if (r->samples.read_error && (!f || f == FAILURE_NO_METRIC))
-        declare_lost(r, xasprintf("its output cannot be read: %s", strerror(r->samples.read_error)));
+        declare_lost(r, BLAME_HOST, xasprintf("its output cannot be read: %s", strerror(r->samples.read_error)));
     else if (o->disk_full && (f == FAILURE_EXIT || f == FAILURE_NO_METRIC || (!f && speaks)))
-        declare_lost(r, xstrdup("the disk is full, so its output may be cut off"));
+        declare_lost(r, BLAME_HOST, xstrdup("the disk is full, so its output may be cut off"));
+}
+
+/* Nor is a duration that nobody knows, where it is the objective. */
+static void judge_undated(struct recording *r, const struct outcome *o)
+{
+    const char *objective = r->sweep->objective_count && !r->is_full ? r->sweep->objectives[0].metric : "";
+    if (o->unwatched_ms == 0 || r->verdict.failure != FAILURE_NO_METRIC ||
+        own_metric_by_name(objective) != OWN_DURATION)
+        return;
+    declare_lost(r, BLAME_RUNNER,
+                 xasprintf("it took between %.1f and %.1f s: the runner stood still, and the job may have ended or "
+                           "stood "
+                           "still meanwhile",
+                           (double)(o->duration_ms - o->unwatched_ms) / 1000, (double)o->duration_ms / 1000));
 }
 
 /* A job that ends well has not gone well where its objective is no number in the end. */
@@ -200,7 +214,7 @@ static void explain_missing(struct recording *r, const struct attempt_output *ou
 }
 
 /* What caps have kept out of the summaries. */
-static char *describe_left_out(const struct sample_list *l)
+static char *describe_left_out(const struct sample_list *l, int64_t unwatched_ms)
 {
     const struct {
         const char *what;
@@ -208,7 +222,8 @@ static char *describe_left_out(const struct sample_list *l)
     } parts[] = {{"bytes of output written faster than they could be read", l->unread_bytes},
                  {"lines of JSON over 4 MiB", (int64_t)l->oversized_lines},
                  {"JSON and CSV files over 16 MiB", (int64_t)l->oversized_files},
-                 {"samples of metrics after the first 1,000", (int64_t)l->nameless}};
+                 {"samples of metrics after the first 1,000", (int64_t)l->nameless},
+                 {"milliseconds of its duration, in which its runner stood still", unwatched_ms}};
     struct buffer text = BUFFER_INIT;
     if (l->cut_numbers > 0)
         buffer_printf(&text, "numbers of which a regular expression matches only a part, as in \"%s\": %zu",
@@ -234,17 +249,17 @@ static double positive_or_nan(double value)
 }
 
 /* NaN: not known. */
-static double own_value(enum own_metric metric, const struct outcome *o, int64_t attempt_number)
+static double own_value(enum own_metric metric, const struct outcome *o, int64_t trials)
 {
     switch (metric) {
     case OWN_DURATION:
-        return (double)o->duration_ms / 1000;
+        return o->unwatched_ms > 0 ? NAN : (double)o->duration_ms / 1000;
     case OWN_CPU_TIME:
         return o->has_usage ? (double)(milliseconds(o->usage.ru_utime) + milliseconds(o->usage.ru_stime)) / 1000 : NAN;
     case OWN_MAX_RSS:
         return positive_or_nan((double)o->usage.ru_maxrss * 1024);
     case OWN_ATTEMPTS:
-        return (double)attempt_number;
+        return (double)trials;
     case OWN_DEVICE_MEMORY:
         return positive_or_nan((double)o->device_bytes);
     default:
@@ -254,13 +269,13 @@ static double own_value(enum own_metric metric, const struct outcome *o, int64_t
 
 /* What was seen from outside, where it is an objective and the job says nothing of that name itself. Of a job that did
  * not come to its end it is no measurement. */
-static void add_own_metrics(struct recording *r, const struct outcome *o, int64_t attempt_number)
+static void add_own_metrics(struct recording *r, const struct outcome *o, int64_t trials)
 {
-    if (o->ending != ENDING_EXITED || o->exit_code != 0)
+    if (o->ending != ENDING_EXITED || o->exit_code != 0 || r->is_full)
         return;
     for (size_t i = 0; i < r->sweep->objective_count; i++) {
         const char *name = r->sweep->objectives[i].metric;
-        double value = own_value(own_metric_by_name(name), o, attempt_number);
+        double value = own_value(own_metric_by_name(name), o, trials);
         if (!isnan(value) && !was_reported(&r->samples, name))
             sample_list_add_seen(&r->samples, name, value);
     }
@@ -271,7 +286,7 @@ static struct attempt_end end_of(const struct recording *r, const struct outcome
     return (struct attempt_end){
         .failure = r->failure,
         .message = r->verdict.message,
-        .left_out = describe_left_out(&r->samples),
+        .left_out = describe_left_out(&r->samples, o->unwatched_ms),
         .log_tail = o->log_path ? log_tail(o->log_path, TAIL_BYTES) : NULL,
         .ended_ms = o->ended_wall_ms,
         .duration_ms = o->duration_ms,
@@ -292,7 +307,7 @@ static struct attempt_end end_of(const struct recording *r, const struct outcome
 
 void recording_make(const struct recording_context *context, const struct outcome *o, struct recording *out)
 {
-    struct recording r = {.sweep = context->sweep, .duration_ms = o->duration_ms};
+    struct recording r = {.sweep = context->sweep, .duration_ms = o->duration_ms, .is_full = context->claim->full};
     if (context->reading)
         output_reading_finish(context->reading, o->log_path, o->metrics_path, context->job_dir, &r.samples);
     else
@@ -300,13 +315,19 @@ void recording_make(const struct recording_context *context, const struct outcom
     if (o->device_bytes > 0)
         sample_list_add_seen(&r.samples, DEVICE_MEMORY_METRIC, (double)o->device_bytes);
     r.saw_device_memory = o->device_bytes > 0;
-    add_own_metrics(&r, o, context->attempt_number);
+    add_own_metrics(&r, o, context->claim->trials);
     find_objective(&r, context->measures);
     const struct attempt_output output = {o->log_path, context->job_dir};
-    r.verdict = classify(context->classifier, o, &output, context->sweep->objective_count > 0, r.has_objective);
+    r.verdict =
+        classify(context->classifier, o, &output, context->sweep->objective_count > 0 && !r.is_full, r.has_objective);
+    if (o->ending == ENDING_STOPPED && !r.verdict.failure && context->why_ended) {
+        free(r.verdict.message);
+        r.verdict.message = xstrdup(context->why_ended);
+    }
     if (o->ending == ENDING_LOST)
         r.blame = o->preempted ? BLAME_PREEMPTION : BLAME_NODE;
     judge_unread(&r, o);
+    judge_undated(&r, o);
     judge_diverged(&r);
     explain_missing(&r, &output, context->measures);
     r.failure = r.verdict.failure ? failure_names[r.verdict.failure] : NULL;
@@ -325,7 +346,7 @@ static int store_samples(struct attempt_store *store, int64_t attempt_id, const 
     enum take *takes = xcalloc(r->samples.name_count + 1, sizeof *takes);
     for (size_t i = 0; i < r->samples.name_count; i++)
         takes[i] = declared(r->sweep, r->samples.names[i])->take;
-    int rc = samples_store(store, attempt_id, &r->samples, takes, e);
+    int rc = samples_store(store, attempt_id, &r->samples, r->is_full ? NULL : takes, e);
     free(takes);
     return rc;
 }
@@ -334,10 +355,10 @@ static int store_samples(struct attempt_store *store, int64_t attempt_id, const 
 static struct seen_values seen_of(const struct recording *r, const struct claim *claim)
 {
     struct seen_values seen = {.is_ok = !r->failure};
-    seen.values[OWN_DURATION] = (double)r->end.duration_ms / 1000;
+    seen.values[OWN_DURATION] = r->end.unwatched_ms > 0 ? NAN : (double)r->end.duration_ms / 1000;
     seen.values[OWN_CPU_TIME] = r->end.user_ms < 0 ? NAN : (double)(r->end.user_ms + r->end.system_ms) / 1000;
     seen.values[OWN_MAX_RSS] = positive_or_nan((double)r->end.max_rss_bytes);
-    seen.values[OWN_ATTEMPTS] = (double)claim->number;
+    seen.values[OWN_ATTEMPTS] = (double)claim->trials;
     seen.values[OWN_DEVICE_MEMORY] = NAN;
     return seen;
 }
@@ -347,7 +368,7 @@ static int store_measures(const struct recording_target *target, const struct cl
 {
     const struct seen_values seen = seen_of(r, claim);
     struct measured measured;
-    if (!target->measures)
+    if (!target->measures || r->is_full)
         return 0;
     if (measures_record(target->measures, target->db, claim->attempt_id, &seen, &measured, e) < 0)
         return -1;
@@ -363,6 +384,7 @@ int recording_store(const struct recording_target *target, const struct claim *c
     struct attempt_store *store = target->store;
     r->end.attempt_id = claim->attempt_id;
     r->end.job_id = claim->job_id;
+    r->end.full = claim->full;
     r->end.directory = r->kept_files ? directory : NULL;
     r->end.blame = r->blame;
     if (r->hold) {

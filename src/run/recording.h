@@ -18,7 +18,8 @@ struct recording_context {
     const struct secrets *secrets;   /* redacted in the message and the output's end */
     const struct measures *measures; /* NULL: none */
     const char *job_dir;
-    int64_t attempt_number;
+    const struct claim *claim;
+    const char *why_ended;          /* as in struct running_attempt */
     struct output_reading *reading; /* of what was followed of the output; NULL: nothing was */
 };
 
@@ -28,6 +29,7 @@ struct recording {
     const char *failure; /* the verdict's class; NULL: ok */
     enum blame blame;    /* what a failure is put down to */
     char *hold;          /* why it is to be as if it had never been claimed, and its job held; NULL: it is recorded */
+    bool is_full;        /* of a full training: nothing that it reports is judged or summarised */
     struct sample_list samples;
     struct attempt_end end; /* without ids and directory; texts owned by the recording */
     bool kept_files;

@@ -104,8 +104,10 @@ static int write_rows(const struct runner_options *o, int64_t runner_id, const s
         .in_order = !o->source,
     };
     struct recovered_counts recovered = {0, 0};
-    if (adopt(o->db, runner_id, left, e) < 0 || attempts_recover(o->db, runner_id, &policy, &recovered, e) < 0 ||
-        let_all_go(o, e) < 0 || jobs_requeue(o->db, &request, &result->requeued, e) < 0)
+    const bool starts_jobs = !o->source || !o->source->full;
+    if (adopt(o->db, runner_id, left, e) < 0 || attempts_recover(o->db, runner_id, &policy, &recovered, e) < 0)
+        return -1;
+    if (starts_jobs && (let_all_go(o, e) < 0 || jobs_requeue(o->db, &request, &result->requeued, e) < 0))
         return -1;
     result->recovered = recovered.lost;
     result->aside = o->release ? 0 : recovered.aside;

@@ -46,10 +46,10 @@ void run_counts_let_go(struct run_counts *c, int64_t jobs)
     c->pending += jobs;
 }
 
-void run_counts_start(struct run_counts *c)
+void run_counts_start(struct run_counts *c, bool full)
 {
     c->running++;
-    c->pending--;
+    c->pending -= !full;
 }
 
 void run_counts_leave(struct run_counts *c)
@@ -62,7 +62,7 @@ void run_counts_leave(struct run_counts *c)
 static void note_best(struct run_counts *c, const struct sweep *s, const struct ended_attempt *l)
 {
     const struct recording *rec = &l->recording;
-    if (sweep_ranks_configurations(s) || rec->failure || rec->is_infeasible || rec->end.stopped_steps ||
+    if (sweep_ranks_configurations(s) || rec->is_full || rec->failure || rec->is_infeasible || rec->end.stopped_steps ||
         !rec->has_objective || !isfinite(rec->objective))
         return;
     bool better = !c->has_best || (s->objectives[0].maximise ? rec->objective > c->best : rec->objective < c->best);
@@ -96,6 +96,7 @@ void run_counts_end(struct run_counts *c, const struct runner_options *options, 
         .attempt_number = l->attempt.claim.number,
         .key_hex = l->attempt.key_hex,
         .spec_json = l->attempt.job.spec_json,
+        .is_full = rec->is_full,
         .failure = rec->failure,
         .message = rec->verdict.message,
         .duration_ms = rec->duration_ms,

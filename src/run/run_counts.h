@@ -14,7 +14,8 @@ int run_counts_prune(struct run_counts *c, const struct runner_options *options,
 /* Jobs that were held may be started again. */
 void run_counts_let_go(struct run_counts *c, int64_t jobs);
 
-void run_counts_start(struct run_counts *c);
+/* A full training is not among the jobs that are pending. */
+void run_counts_start(struct run_counts *c, bool full);
 
 /* An attempt has ended; run_counts_end counts how, once that is known and committed. */
 void run_counts_leave(struct run_counts *c);

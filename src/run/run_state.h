@@ -68,7 +68,7 @@ struct runner {
 int runner_set_up(struct runner *r, struct error *e);
 
 /* NULL: it is not running. */
-const struct running_attempt *runner_find_running(const struct runner *r, int64_t attempt);
+struct running_attempt *runner_find_running(const struct runner *r, int64_t attempt);
 
 /* `f` becomes the runner's. */
 void runner_add_running(struct runner *r, struct running_attempt f);

@@ -108,7 +108,7 @@ static void start_claimed(struct runner *r)
         f.start_failed = r->start_failed = f.start.slot >= 0 && f.start.pid <= 0;
         runner_add_running(r, f);
         r->started_count++;
-        run_counts_start(&r->result.counts);
+        run_counts_start(&r->result.counts, f.claim.full);
         if (!f.start_failed)
             note_started(r, f.claim.job_id);
     }
@@ -123,6 +123,11 @@ static int let_held_go(struct runner *r, struct error *e)
     int64_t count;
     if (r->batch.is_under_way || r->ended.count > 0)
         return 0;
+    if (r->source->full) {
+        r->let_go_due = false;
+        r->claims.answer = CLAIM_MORE;
+        return 0;
+    }
     if (db_begin(r->db, e) < 0)
         return -1;
     if (jobs_let_go(r->db, r->options->sweep_id, retry_allowed(&policy, "lost"), &count, e) < 0) {
@@ -219,7 +224,7 @@ static void tell_unreported(struct runner *r)
 static void note_reported(struct runner *r, const struct recording *rec)
 {
     const struct job_config *job = &r->options->space->sweep->job;
-    if (rec->hold || rec->failure)
+    if (rec->hold || rec->failure || rec->is_full)
         return;
     for (size_t m = 0; m < job->metric_count; m++)
         for (size_t i = 0; i < rec->samples.name_count; i++)
@@ -273,7 +278,7 @@ static int finish_batch(struct runner *r, struct error *e)
  * writer's. */
 static bool has_else_to_do(const struct runner *r)
 {
-    return r->claims.count > 0 && r->running_count > 0 && !prunes(r) && r->source->ahead > 0 && !r->source->is_beaten &&
+    return r->claims.count > 0 && r->running_count > 0 && !prunes(r) && r->source->ahead > 0 && !r->source->why_end &&
            !r->executor->methods->jobs_survive;
 }
 
@@ -368,14 +373,17 @@ static void watch(struct runner *r, const struct running_attempt *f)
 }
 
 /* Has those ended early of which the claim source says so. */
-static void end_beaten(struct runner *r)
+static void end_some(struct runner *r)
 {
     struct sample_list so_far;
     int64_t attempt;
     while (readings_take_look(r->readings, &attempt, &so_far)) {
-        const struct running_attempt *f = runner_find_running(r, attempt);
-        if (f && r->source->is_beaten && r->source->is_beaten(r->source->context, &f->claim, &so_far))
+        struct running_attempt *f = runner_find_running(r, attempt);
+        const char *why = f && r->source->why_end ? r->source->why_end(r->source->context, &f->claim, &so_far) : NULL;
+        if (why) {
+            f->why_ended = why;
             r->executor->methods->stop(r->executor, attempt);
+        }
         sample_list_free(&so_far);
     }
 }
@@ -383,14 +391,14 @@ static void end_beaten(struct runner *r)
 static void watch_all(struct runner *r)
 {
     int64_t now_ms = clock_monotonic_ms();
-    for (size_t i = 0; r->source->is_beaten && i < r->running_count; i++) {
+    for (size_t i = 0; r->source->why_end && i < r->running_count; i++) {
         struct running_attempt *f = &r->running[i];
-        if (now_ms - f->watched_ms < WATCH_EVERY_MS)
+        if (f->claim.full || now_ms - f->watched_ms < WATCH_EVERY_MS)
             continue;
         f->watched_ms = now_ms;
         watch(r, f);
     }
-    end_beaten(r);
+    end_some(r);
 }
 
 /* Whether how one job ended may forbid to start another. */
@@ -457,7 +465,7 @@ static bool is_finished(const struct runner *r)
 /* `due_ms`: until a job that failed is tried again; -1: none is. */
 static int64_t patience_ms(const struct runner *r, int64_t due_ms)
 {
-    int64_t ms = r->source->is_beaten ? WATCH_EVERY_MS : -1;
+    int64_t ms = r->source->why_end ? WATCH_EVERY_MS : -1;
     if (r->options->on_counts)
         ms = COUNTS_EVERY_MS;
     if (r->ended.count > 0 || r->unrecorded_starts)

@@ -21,6 +21,7 @@ struct run_event {
     int64_t job_id, attempt_number;
     const char *key_hex;
     const char *spec_json; /* as in struct job_details */
+    bool is_full;          /* a full training, after the search */
     const char *failure;   /* NULL: ok */
     const char *message;
     int64_t duration_ms;

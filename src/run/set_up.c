@@ -7,7 +7,7 @@
 #include "run/run_state.h"
 #include "util/memory.h"
 
-const struct running_attempt *runner_find_running(const struct runner *r, int64_t attempt)
+struct running_attempt *runner_find_running(const struct runner *r, int64_t attempt)
 {
     for (size_t i = 0; i < r->running_count; i++)
         if (r->running[i].claim.attempt_id == attempt)
@@ -166,7 +166,7 @@ static int note_went_well(struct runner *r, struct error *e)
         return 0;
     return db_query_bool(r->db,
                          "SELECT 1 FROM attempt AS a JOIN job AS j ON j.id = a.job_id"
-                         " WHERE a.state = 'ok' AND j.sweep_id = ? LIMIT 1",
+                         " WHERE a.state = 'ok' AND a.kind = 'trial' AND j.sweep_id = ? LIMIT 1",
                          VALUES(sql_int(r->options->sweep_id)), &r->like.went_well, e);
 }
 

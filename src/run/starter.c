@@ -208,6 +208,8 @@ static int load(struct starter *s, struct running_attempt *f, struct error *e)
     if (rc < 0)
         return -1;
     hash_hex(&f->job.key, f->key_hex);
+    for (int i = 0; f->claim.full && i < LIMIT_COUNT; i++)
+        f->job.limit_ms[i] = i == LIMIT_TOTAL ? s->space->sweep->search.full_timeout_ms : 0;
     return f->claim.number > 1 ? places_of_failures(s->db, f->claim.job_id, &f->failed, e) : 0;
 }
 

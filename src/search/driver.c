@@ -560,19 +560,24 @@ static bool all_steps_are_in(const struct search_driver *d, struct candidate_pro
            (last >= job->least_step && (double)(now_ms - s->counting_ms) >= PROFILE_SECONDS * 1000);
 }
 
-static bool is_beaten(void *context, const struct claim *claim, const struct sample_list *so_far)
+static const char *why_end(void *context, const struct claim *claim, const struct sample_list *so_far)
 {
     struct search_driver *d = context;
     size_t candidate = candidate_set_find(&d->set, claim->job_id), count;
     int64_t all, last;
     if (candidate == SIZE_MAX || !d->progress[candidate].trial_id)
-        return false;
+        return NULL;
     struct candidate_progress *s = &d->progress[candidate];
     double *values = counted_steps(d, so_far, &count, &all, &last);
-    bool enough = all_steps_are_in(d, s, all, last) || (s->resource > 0 && (double)all >= s->resource);
-    bool beaten = enough || is_lost(d, claim, so_far, &values, count);
+    const char *why = NULL;
+    if (all_steps_are_in(d, s, all, last))
+        why = "ended as planned: it has measured all steps up to end_profile_step";
+    else if (s->resource > 0 && (double)all >= s->resource)
+        why = "ended as planned: it has measured the steps of its trial";
+    else if (is_lost(d, claim, so_far, &values, count))
+        why = "stopped early: it could no longer become the best";
     free(values);
-    return beaten;
+    return why;
 }
 
 /* Replicates that are due run in addition to the trials. */
@@ -592,6 +597,6 @@ struct claim_source search_driver_source(struct search_driver *d)
                                  .ended = ended,
                                  .to_come = to_come,
                                  .left_ms = left_ms,
-                                 .is_beaten = is_beaten,
+                                 .why_end = why_end,
                                  .context = d};
 }

@@ -60,8 +60,8 @@ static int choose_all(struct describer *d, bool constant, struct error *e)
         if (!d->space->counts[i])
             continue;
         size_t chosen = choose_keys(d, section, (struct key_selection){false, constant});
-        if (chosen == 0)
-            chosen = choose_keys(d, section, (struct key_selection){true, constant});
+        if (chosen == 0 || specs_have_twins(d->space->specs[section]))
+            chosen += choose_keys(d, section, (struct key_selection){true, constant});
         if (chosen > 0 && prepare_section(d, section, chosen, e) < 0)
             return -1;
     }

@@ -41,6 +41,7 @@ struct loader {
     struct job_writer *writer;
     struct hash_map spec_ids[SECTION_COUNT]; /* in results.db, by the spec's number, where that comes back */
     bool comes_back[SECTION_COUNT];          /* after another of its section; in the order of rank the first's do not */
+    bool repeats[SECTION_COUNT];             /* specs of it may be one; then by the hash of its row */
     struct last_spec {
         int64_t spec, id;
     } last[SECTION_COUNT]; /* most combinations have that of the one before */
@@ -68,6 +69,9 @@ struct hash128 space_hash(const struct space *space)
     buffer_add_text(&b, embedded_text("sql/deepspeed_rules.sql"));
     for (size_t i = 0; i < space->command_count; i++)
         add_template(&space->command[i], &b);
+    for (int i = 0; i < SECTION_COUNT; i++)
+        if (space->counts[i] > 1 && specs_have_twins(space->specs[i]))
+            buffer_printf(&b, "names of %s", section_names[i]);
     if (space->has_base)
         buffer_add(&b, space->base_hash.bytes, sizeof space->base_hash.bytes);
     buffer_printf(&b, "prune %d", (int)space->sweep->predict.prune); /* it may have been overruled */
@@ -90,6 +94,7 @@ static int loader_open(struct loader *l, struct error *e)
         l->last[i].spec = -1;
         l->comes_back[i] = varies;
         varies = varies || l->space->counts[i] > 1;
+        l->repeats[i] = l->space->counts[i] > 1 && !specs_are_distinct(l->space->specs[i]);
     }
     return job_writer_create(l->db, l->out->sweep_id, &l->writer, e);
 }
@@ -103,21 +108,28 @@ static void loader_close(struct loader *l)
     buffer_free(&l->derived);
 }
 
-/* Equal specs have equal ids: one that was forgotten is put there again. */
+static struct spec_row row_of(struct loader *l, enum section_kind kind, int64_t spec)
+{
+    const struct hash128 hash = specs_hash(l->space->specs[kind], spec);
+    buffer_clear(&l->json);
+    specs_add_json(l->space->specs[kind], spec, false, NULL, &l->json);
+    return identity_spec_row(l->space, kind, hash.bytes, l->json.data);
+}
+
+/* Equal specs have equal ids: one that was forgotten is put there again. Of those that differ in labels alone the first
+ * stands for all, as in a plan. */
 static int put_spec(struct loader *l, enum section_kind kind, int64_t spec, int64_t *id, struct error *e)
 {
-    struct hash128 number = hash_bytes(&spec, sizeof spec);
+    const bool is_kept = l->comes_back[kind] || l->repeats[kind];
     *id = l->last[kind].id;
     if (l->last[kind].spec == spec)
         return 0;
-    if (!l->comes_back[kind] || !hash_map_get(&l->spec_ids[kind], &number, id)) {
-        const struct hash128 hash = specs_hash(l->space->specs[kind], spec);
-        buffer_clear(&l->json);
-        specs_add_json(l->space->specs[kind], spec, false, NULL, &l->json);
-        const struct spec_row row = identity_spec_row(l->space, kind, hash.bytes, l->json.data);
+    const struct hash128 number = l->repeats[kind] ? row_of(l, kind, spec).hash : hash_bytes(&spec, sizeof spec);
+    if (!is_kept || !hash_map_get(&l->spec_ids[kind], &number, id)) {
+        const struct spec_row row = row_of(l, kind, spec);
         if (job_writer_put_spec(l->writer, kind, &row, id, e) < 0)
             return -1;
-        if (l->comes_back[kind])
+        if (is_kept)
             hash_map_put(&l->spec_ids[kind], &number, *id);
     }
     l->last[kind] = (struct last_spec){spec, *id};

@@ -45,9 +45,10 @@ static const char *const statements[STATEMENT_COUNT] = {
     [IS_JOB_DUE] = "SELECT count(*) FROM job WHERE id = ?1 AND held IS NULL AND " IS_DUE,
     [NEXT_DUE] = "SELECT min(due) FROM job WHERE sweep_id = ?1 AND " WAITS,
     /* Apart, because RETURNING makes and drops a table. */
-    [NEXT_NUMBER] = "SELECT coalesce(max(number), 0) + 1 FROM attempt WHERE job_id = ?1",
-    [INSERT_ATTEMPT] = "INSERT INTO attempt (job_id, number, runner_id, state, executor)"
-                       " VALUES (?1, ?2, ?3, 'claimed', ?4)",
+    [NEXT_NUMBER] =
+        "SELECT coalesce(max(number), 0) + 1, count(*) FILTER (WHERE kind = 'full') FROM attempt WHERE job_id = ?1",
+    [INSERT_ATTEMPT] = "INSERT INTO attempt (job_id, number, runner_id, state, executor, kind)"
+                       " VALUES (?1, ?2, ?3, 'claimed', ?4, iif(?5, 'full', 'trial'))",
     [SET_RUNNING] = "UPDATE job SET state = ?2 WHERE id = ?1 AND state = 'pending'",
     [DELETE_ATTEMPT] = "DELETE FROM attempt WHERE id = ? AND state = 'claimed'",
     [SET_PENDING] = "UPDATE job SET state = ?2 WHERE id = ?1 AND state = 'running'",
@@ -61,10 +62,12 @@ static const char *const statements[STATEMENT_COUNT] = {
         " host = coalesce(?17, host), reference = coalesce(?18, reference), stopped_steps = ?19,"
         " blame = ?20, consequence = ?21, unwatched_ms = ?22, left_out = ?23 WHERE id = ?1 AND state = 'running'",
     [RECORD_REFERENCE] = "UPDATE attempt SET reference = ?2 WHERE id = ?1 AND state IN ('claimed', 'running')",
-    [COUNT_TIMEOUTS] = "SELECT count(*) FROM attempt WHERE job_id = ?1 AND failure = 'timeout'",
+    [COUNT_TIMEOUTS] = "SELECT count(*) FROM attempt WHERE job_id = ?1 AND failure = 'timeout' AND kind = 'trial'",
     [IS_RUNNING] = "SELECT count(*) FROM attempt WHERE id = ? AND state = 'running'",
-    [COUNT_FAILURES] = "SELECT count(*) FROM attempt WHERE job_id = ? AND failure = ? AND blame IS NULL",
-    [COUNT_OK] = "SELECT count(*) FROM attempt WHERE job_id = ? AND state = 'ok' AND superseded IS NULL",
+    [COUNT_FAILURES] =
+        "SELECT count(*) FROM attempt WHERE job_id = ? AND failure = ? AND blame IS NULL AND kind = 'trial'",
+    [COUNT_OK] =
+        "SELECT count(*) FROM attempt WHERE job_id = ? AND state = 'ok' AND superseded IS NULL AND kind = 'trial'",
     [REPRESENTATIVE] = "SELECT " REPRESENTATIVE_SQL("?1", "?2"),
     [FINISH_JOB] = "UPDATE job SET state = ?2, failure = ?3, attempt_id = ?4, due = ?5, losses = 0, aside = 0"
                    " WHERE id = ?1 AND state = 'running'",
@@ -169,17 +172,30 @@ int attempts_pending(struct attempt_store *s, int64_t *job_ids, size_t room, siz
     return rc;
 }
 
-int attempt_claim(struct attempt_store *s, int64_t job_id, struct claim *out, struct error *e)
+static int next_number(struct attempt_store *s, int64_t job_id, int64_t *number, int64_t *full_trainings,
+                       struct error *e)
+{
+    struct stmt *q = s->statements[NEXT_NUMBER];
+    stmt_bind(q, VALUES(sql_int(job_id)));
+    const int rc = stmt_next(q, e);
+    *number = rc > 0 ? stmt_int(q, 0) : 0;
+    *full_trainings = rc > 0 ? stmt_int(q, 1) : 0;
+    stmt_reset(q);
+    return rc < 0 ? -1 : 0;
+}
+
+int attempt_claim(struct attempt_store *s, int64_t job_id, bool full, struct claim *out, struct error *e)
 {
     const struct attempt_store_options *o = &s->options;
-    int64_t number = count(s, NEXT_NUMBER, VALUES(sql_int(job_id)), e);
-    if (number < 0 ||
-        run(s, INSERT_ATTEMPT, VALUES(sql_int(job_id), sql_int(number), sql_int(o->runner_id), sql_text(o->executor)),
+    int64_t number, full_trainings;
+    if (next_number(s, job_id, &number, &full_trainings, e) < 0 ||
+        run(s, INSERT_ATTEMPT,
+            VALUES(sql_int(job_id), sql_int(number), sql_int(o->runner_id), sql_text(o->executor), sql_int(full)),
             e) < 0)
         return -1;
-    const struct claim claim = {job_id, db_last_id(s->db), number};
+    const struct claim claim = {job_id, db_last_id(s->db), number, number - full_trainings, full};
     FAULT(ATTEMPT_CLAIMED);
-    if (set_job_running(s, job_id, e) < 0)
+    if (!full && set_job_running(s, job_id, e) < 0)
         return -1;
     FAULT(JOB_CLAIMED);
     *out = claim;
@@ -192,7 +208,7 @@ int attempt_release(struct attempt_store *s, const struct claim *claim, struct e
     if (run(s, DELETE_ATTEMPT, VALUES(sql_int(claim->attempt_id)), e) < 0)
         return -1;
     FAULT(CLAIM_RELEASED);
-    return run(s, SET_PENDING, VALUES(sql_int(claim->job_id), sql_text(state)), e);
+    return claim->full ? 0 : run(s, SET_PENDING, VALUES(sql_int(claim->job_id), sql_text(state)), e);
 }
 
 /* `attempt_id` NULL: the job keeps the one that represents it. */
@@ -206,7 +222,7 @@ static int hold_job(struct attempt_store *s, int64_t job_id, struct sql_value at
 int attempt_hold(struct attempt_store *s, const struct claim *claim, const char *why, struct error *e)
 {
     /* In this order: without its attempt a running job is made pending by a trigger. */
-    if (hold_job(s, claim->job_id, sql_null(), why, e) < 0)
+    if (!claim->full && hold_job(s, claim->job_id, sql_null(), why, e) < 0)
         return -1;
     return run(s, DELETE_ATTEMPT, VALUES(sql_int(claim->attempt_id)), e);
 }
@@ -358,6 +374,9 @@ int attempt_record_end(struct attempt_store *s, const struct attempt_end *end, e
     if (record_attempt_end(s, end, e) < 0)
         return -1;
     FAULT(ATTEMPT_ENDED);
+    *job_end = JOB_END_FULL;
+    if (end->full)
+        return 0;
     return end->failure ? after_failure(s, end, job_end, e) : after_success(s, end, job_end, e);
 }
 

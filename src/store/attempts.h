@@ -23,13 +23,15 @@ void attempt_store_free(struct attempt_store *s);
 
 struct claim {
     int64_t job_id, attempt_id, number;
+    int64_t trials; /* of the job so far, this one included: attempts that are no full training */
+    bool full; /* the full training after a search (attempt.kind): whatever becomes of it, its job stays as it is */
 };
 
 /* The first pending jobs by priority, then rank; at most `room`. */
 int attempts_pending(struct attempt_store *s, int64_t *job_ids, size_t room, size_t *count, struct error *e);
 
-/* Claims a pending job: an attempt is made (claimed), the job becomes running. */
-int attempt_claim(struct attempt_store *s, int64_t job_id, struct claim *out, struct error *e);
+/* Claims a pending job: an attempt is made (claimed), the job becomes running. With `full`, a job in any state. */
+int attempt_claim(struct attempt_store *s, int64_t job_id, bool full, struct claim *out, struct error *e);
 
 /* Whether a pending job may be tried now: one that failed waits for the end of its back-off (store/retry.h). */
 int attempts_is_due(struct attempt_store *s, int64_t job_id, bool *yes, struct error *e);
@@ -63,6 +65,7 @@ int attempts_count_timeouts(struct attempt_store *s, int64_t job_id, int64_t *ou
 
 struct attempt_end {
     int64_t attempt_id, job_id;
+    bool full;                                /* as in struct claim */
     const char *failure;                      /* NULL: ok */
     enum blame blame;                         /* of a failure: only the job's own count against its attempts */
     const char *message, *log_tail;           /* NULL: none */
@@ -74,7 +77,7 @@ struct attempt_end {
     int64_t exit_code;          /* -1: none */
     int64_t signal, limit_ms;   /* 0: none */
     int64_t stopped_steps;      /* measured steps after which whoever chose it had it ended; 0: it was not */
-    int64_t unwatched_ms;       /* at which its runner stood still; 0: none */
+    int64_t unwatched_ms;       /* as in struct outcome; 0: none */
     int64_t user_ms, system_ms; /* -1: not known */
     int64_t max_rss_bytes;      /* 0: not known */
     int64_t leftovers, log_bytes;
@@ -89,6 +92,7 @@ enum job_end {
     JOB_END_AGAIN, /* pending again */
     JOB_END_HELD,  /* pending, and not to be started now */
     JOB_END_GONE,  /* deleted while it ran: nothing is recorded */
+    JOB_END_FULL,  /* it was a full training, and the job is what it was before */
 };
 
 /* Records how it ended and what that makes of the job. */

@@ -25,8 +25,8 @@ static const char *const finish_statements[] = {
     "UPDATE job SET state = 'pending', failure = NULL WHERE state IN ('ok', 'failed') AND id IN temp.imported_job",
     "UPDATE job SET state = 'running' WHERE state = 'pending' AND id IN temp.imported_job",
     "UPDATE job SET state = 'failed', (failure, attempt_id) = (SELECT failure, id FROM attempt WHERE job_id = job.id"
-    " ORDER BY number DESC LIMIT 1) WHERE state = 'running' AND id IN temp.imported_job"
-    " AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = job.id AND state = 'ok')",
+    " AND kind = 'trial' ORDER BY number DESC LIMIT 1) WHERE state = 'running' AND id IN temp.imported_job"
+    " AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = job.id AND state = 'ok' AND kind = 'trial')",
 };
 static const char finish_ok[] =
     "UPDATE job SET state = 'ok', attempt_id = " REPRESENTATIVE_SQL("job.id", "?1") " WHERE state = 'running' AND id "

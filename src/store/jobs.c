@@ -101,7 +101,7 @@ static int requeue_failed(struct db *db, const struct requeue_request *r, int64_
         const struct condition has_attempts_left =
             {JOB_FAILED,
              "failure = ?2 AND (SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.failure = ?2"
-             " AND a.blame IS NULL) < ?3",
+             " AND a.blame IS NULL AND a.kind = 'trial') < ?3",
              classes.items[i], retry_allowed(r->policy, classes.items[i])};
         rc = requeue_where(db, r, &has_attempts_left, count, e);
     }
@@ -172,10 +172,10 @@ int jobs_requeue_listed(struct db *db, const struct requeue_request *r, const ch
 
 int jobs_requeue(struct db *db, const struct requeue_request *r, int64_t *count, struct error *e)
 {
-    const struct condition wants_repeats =
-        {JOB_OK,
-         "(SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.state = ?2 AND superseded IS NULL) < ?3",
-         attempt_state_names[ATTEMPT_OK], r->repeat};
+    const struct condition wants_repeats = {JOB_OK,
+                                            "(SELECT count(*) FROM attempt AS a WHERE a.job_id = job.id AND a.state = "
+                                            "?2 AND superseded IS NULL AND kind = 'trial') < ?3",
+                                            attempt_state_names[ATTEMPT_OK], r->repeat};
     *count = 0;
     if (requeue_failed(db, r, count, e) < 0 || (r->forced && requeue_forced(db, r, count, e) < 0))
         return -1;

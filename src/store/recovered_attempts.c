@@ -19,7 +19,10 @@ int recovered_attempts_read(struct db *db, const char *executor, struct recovere
     struct stmt *s = NULL;
     struct recovered_attempts found = RECOVERED_ATTEMPTS_INIT;
     if (db_query(db,
-                 "SELECT job_id, id, number, state = 'running', reference, directory FROM attempt"
+                 "SELECT job_id, id, number, number - (SELECT count(*) FROM attempt AS f WHERE f.job_id = "
+                 "attempt.job_id"
+                 " AND f.number <= attempt.number AND f.kind = 'full'), kind = 'full', state = 'running', reference, "
+                 "directory FROM attempt"
                  " WHERE state IN ('claimed', 'running') AND executor = ? ORDER BY id",
                  VALUES(sql_text(executor)), &s, e) < 0)
         return -1;
@@ -27,10 +30,10 @@ int recovered_attempts_read(struct db *db, const char *executor, struct recovere
     while ((rc = stmt_next(s, e)) > 0) {
         found.items = array_grow(found.items, found.count, sizeof *found.items);
         found.items[found.count++] = (struct recovered_attempt){
-            .claim = {stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 2)},
-            .started = stmt_int(s, 3) != 0,
-            .reference = stmt_copy_text(s, 4),
-            .directory = stmt_copy_text(s, 5),
+            .claim = {stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 2), stmt_int(s, 3), stmt_int(s, 4) != 0},
+            .started = stmt_int(s, 5) != 0,
+            .reference = stmt_copy_text(s, 6),
+            .directory = stmt_copy_text(s, 7),
         };
     }
     stmt_free(s);

@@ -74,7 +74,8 @@ static int end_open_attempts(struct db *db, int64_t runner_id, int64_t *lost, st
 
 /* Jobs whose attempts were running at the death of their runner. */
 #define RAN_AT_DEATH                                                                                                   \
-    "(SELECT job_id FROM attempt WHERE state IN ('claimed', 'running') AND state = 'running' AND runner_id <> ?1)"
+    "(SELECT job_id FROM attempt WHERE state IN ('claimed', 'running') AND state = 'running' AND kind = 'trial'"       \
+    " AND runner_id <> ?1)"
 
 /* Before the attempts are ended. At a death at which nothing ran nobody is cleared or suspected. */
 static int count_losses(struct db *db, int64_t runner_id, int64_t most, struct error *e)
@@ -99,9 +100,9 @@ int attempts_recover(struct db *db, int64_t runner_id, const struct retry_policy
     FAULT(ATTEMPTS_RECOVERED);
     /* A running job without an open attempt: its last attempt was lost, or it was only claimed. */
     if (db_run(db,
-               "UPDATE job SET state = ?1, attempt_id = coalesce((SELECT max(id) FROM attempt WHERE job_id = job.id),"
-               " attempt_id) WHERE state = 'running' AND NOT EXISTS"
-               " (SELECT 1 FROM attempt WHERE job_id = job.id AND state IN ('claimed', 'running'))",
+               "UPDATE job SET state = ?1, attempt_id = coalesce((SELECT max(id) FROM attempt WHERE job_id = job.id"
+               " AND kind = 'trial'), attempt_id) WHERE state = 'running' AND NOT EXISTS"
+               " (SELECT 1 FROM attempt WHERE job_id = job.id AND state IN ('claimed', 'running') AND kind = 'trial')",
                VALUES(sql_text(job_state_after(JOB_RUNNING, JOB_RETRY))), e) < 0)
         return -1;
     FAULT(JOBS_RECOVERED);

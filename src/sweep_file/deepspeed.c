@@ -87,3 +87,17 @@ void read_deepspeed(const struct reading *r, const struct toml_node *table)
     if (found[DEEPSPEED_ARGUMENTS] && check_entry_count(r, found[DEEPSPEED_ARGUMENTS], d->argument_count, "arguments"))
         walk_dotted(r, found[DEEPSPEED_ARGUMENTS], read_argument);
 }
+
+/* The engine's timers print from the first step on, and the flops profiler slows down the step after the first one that
+ * is profiled (runtime/engine.py counts from 0). A warm-up that the user chose stays. */
+void finish_profile_steps(struct sweep *s)
+{
+    static const char *const timers[] = {"fwd", "bwd", "step"};
+    const int64_t profiled = s->deepspeed.profile_steps[1] ? s->deepspeed.profile_steps[0] + 1 : 0;
+    for (size_t i = 0; i < sizeof timers / sizeof *timers; i++) {
+        struct metric *m = (struct metric *)job_find_metric(&s->job, timers[i]);
+        const bool is_own = m && m->at.file && strcmp(m->at.file, s->path) == 0;
+        if (m && !is_own && m->warmup < profiled)
+            m->warmup = profiled;
+    }
+}

@@ -65,6 +65,7 @@ static void read_sections(const struct page *page)
 static void finish(const struct reading *r, bool complete)
 {
     finish_labels(r);
+    finish_profile_steps(r->sweep);
     finish_job(&r->sweep->job);
     if (!complete) {
         problems_excuse_all(r->problems);

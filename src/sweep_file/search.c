@@ -5,6 +5,7 @@
 #include "sweep_file/schema.h"
 #include "sweep_file/sections.h"
 #include "sweep_file/unknown_key.h"
+#include "sweep_file/values.h"
 #include "util/memory.h"
 #include "util/parse.h"
 
@@ -66,6 +67,11 @@ static void read_run_full(const struct reading *r, const struct toml_node *node)
     r->sweep->search.run_full_experiment = node->integer != 0;
 }
 
+static void read_full_timeout(const struct reading *r, const struct toml_node *node)
+{
+    read_duration(r, node, &r->sweep->search.full_timeout_ms);
+}
+
 /* What is no number of search_numbers. */
 static const struct {
     const char *key;
@@ -75,7 +81,8 @@ static const struct {
     {"strategy", TYPE_STRING, read_strategy},          {"order", TYPE_STRING, read_walk_order},
     {"zero_stages", TYPE_LIST, read_stages},           {"racing", TYPE_BOOL, read_racing},
     {"equal_batch", TYPE_BOOL, read_equal_batch},      {"metric", TYPE_STRING, read_metric},
-    {"run_full_experiment", TYPE_BOOL, read_run_full}, {"stage", TYPE_TABLES, read_search_stages},
+    {"run_full_experiment", TYPE_BOOL, read_run_full}, {"full_timeout", TYPE_STRING | TYPE_NUMBER, read_full_timeout},
+    {"stage", TYPE_TABLES, read_search_stages},
 };
 
 static void read_number(const struct reading *r, const struct toml_node *node, enum search_number which)

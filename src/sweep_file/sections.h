@@ -39,6 +39,9 @@ void read_retry(const struct reading *r, const struct toml_node *table);
 /* [deepspeed] and [deepspeed.arg_mappings]; the latter is merged key by key. */
 void read_deepspeed(const struct reading *r, const struct toml_node *table);
 
+/* Samples up to the step that profile_steps have profiled are warm-up. */
+void finish_profile_steps(struct sweep *s);
+
 /* Calls `take` for every value below `table` with its dotted name: keys with dots come as nested tables where they are
  * not quoted. */
 void walk_dotted(const struct reading *r, const struct toml_node *table,

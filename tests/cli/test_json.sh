@@ -95,6 +95,23 @@ layers,hosts,tp,state,tps
 END
 }
 
+# A winner whose full training fails, and then does not.
+training()
+{
+    local command
+    sed 's/^x = \[1, 2\]/x = 1/; s/job.sh/training.sh/' typed.toml >training.toml
+    printf '%s\n' '. ./job.sh' '[ -e searched ] || exit 0' '[ ! -e mended ] || exit 0' 'exit 3' >training.sh
+    "$meshsweep" run -c training.toml -d training.db --progress none >/dev/null 2>&1 || true
+    touch searched
+    progress_lines training -c training.toml -d training.db --run-full-experiment
+    touch mended
+    progress_lines trained -c training.toml -d training.db --run-full-experiment
+    for command in status best "show $(sql "SELECT job_id FROM attempt WHERE kind = 'full' LIMIT 1" training.db)"; do
+        # shellcheck disable=SC2086 # words
+        document training $command --json -d training.db
+    done
+}
+
 # Jobs that end in every way, with all that is declared of them; two are equal.
 trouble()
 {
@@ -338,6 +355,7 @@ every_document__valid_and_of_one_type_each()
     for command in status best; do
         document several "$command" --json -d several.db
     done
+    training
     table
     document table import --json -c table.toml -d table.db table.csv
     for command in status best stale results; do

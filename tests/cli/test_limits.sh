@@ -296,12 +296,12 @@ signal__with_nothing_running__status_all_the_same()
     expect_sql "0|1" "SELECT sum(state = 'running'), sum(state = 'pending') > 0 FROM job"
 }
 
-# Ctrl-Z, a container that is frozen, a virtual machine that is paused: what stood still did not use up its time.
-runner_and_job__stopped_for_longer_than_the_limit__go_on()
+# One job of small_sweep that writes its process id to ./pid and ends when ./go is there.
+started_job() # [SED]
 {
-    local job
     small_sweep
     sed -i 's/^x = .*/x = [1]/; s/^y = .*/y = [10]/; /^\[job\]/a timeout = "3s"\nidle_timeout = "2s"' sweep.toml
+    [ $# -eq 0 ] || sed -i "$1" sweep.toml
     cat >job.sh <<'END'
 echo $$ >pid
 until [ -e go ]; do sleep 0.05; done
@@ -310,6 +310,14 @@ END
     start_meshsweep run --progress none
     wait_until "[ -s pid ]" 20
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\" 2>/dev/null)\" = 1 ]" 20
+}
+
+# Ctrl-Z, a container that is frozen, a virtual machine that is paused: what stood still did not use up its time. What
+# it took is all the same the time from its start to its end.
+runner_and_job__stopped_for_longer_than_the_limit__go_on()
+{
+    local job
+    started_job
     job=$(cat pid)
     signal_command STOP
     kill -STOP "$job"
@@ -320,32 +328,95 @@ END
     touch go
     wait_command
     expect_silent 0
-    expect_sql "ok|1|1" "SELECT state, duration_ms < 3000, unwatched_ms BETWEEN 3000 AND 30000 FROM attempt"
-    run_meshsweep show 1
-    expect_only_stdout_matches 0 '^  unwatched_ms +[0-9]{4,5}$'
+    expect_sql "ok|1|" "SELECT state, duration_ms >= 4000, unwatched_ms FROM attempt"
 }
 
-# The job went on while its runner did not: how long it took is not known, and is said so.
+# A measurement is no limit: the job went on while its runner did not.
+runner__stopped_while_its_job_runs__duration_is_the_jobs_own()
+{
+    started_job 's/max:score/min:duration/; s/^y = .*/y = [10, 20]/'
+    signal_command STOP
+    sleep 3
+    signal_command CONT
+    touch go
+    wait_command
+    expect_silent 0
+    expect_sql "1|ok|1|
+2|ok|0|" "SELECT job_id, state, duration_ms >= 3000, unwatched_ms FROM attempt ORDER BY job_id"
+    run_meshsweep best
+    expect_only_stdout_contains 0 ", job 2 of sweep small"
+}
+
+# When it ended nobody knows.
 runner__stopped_while_its_job_ends__attempt_marked()
 {
-    small_sweep
-    sed -i 's/^x = .*/x = [1, 2]/; s/^y = .*/y = [10]/; /^\[job\]/a timeout = "3s"' sweep.toml
-    cat >job.sh <<'END'
-echo $$ >pid
-[ "$1" = 2 ] || until [ -e go ]; do sleep 0.05; done
-echo "score: $(($1 * $2))"
-END
-    start_meshsweep run --progress none
-    wait_until "[ -s pid ]" 20
-    wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\" 2>/dev/null)\" = 1 ]" 20
+    started_job 's/^x = .*/x = [1, 2]/'
     signal_command STOP
     touch go
     sleep 4
     signal_command CONT
     wait_command
     expect_silent 0
-    expect_sql "ok|1
-ok|0" "SELECT state, coalesce(unwatched_ms, 0) >= 3000 FROM attempt ORDER BY job_id"
+    expect_sql "ok|1|1
+ok||" "SELECT state, unwatched_ms >= 3000, duration_ms >= unwatched_ms FROM attempt ORDER BY job_id"
+    expect_sql "1
+0" "SELECT partial FROM results ORDER BY job"
+    run_meshsweep show 1
+    expect_only_stdout_matches 0 '^  unwatched_ms +[0-9]{4,5}$'
+    expect_stdout_matches '^  left_out +milliseconds of its duration, in which its runner stood still: [0-9]{4,5}$'
+}
+
+# Where that is what was to be measured, it is measured again.
+runner__stopped_while_its_job_ends__no_duration_wins()
+{
+    started_job 's/max:score/min:duration/; s/^y = .*/y = [10, 20]/'
+    cat >>sweep.toml <<'END'
+[metrics.minutes]
+expression = "duration / 60"
+END
+    signal_command STOP
+    touch go
+    sleep 3
+    signal_command CONT
+    wait_command
+    expect_silent 0
+    expect_sql "1|failed|lost|runner
+1|ok||
+2|ok||" "SELECT job_id, state, failure, blame FROM attempt ORDER BY job_id, number"
+    expect_sql 1 "SELECT message GLOB 'it took between 0.* and 3.* s: *the runner stood still*' FROM failures"
+    expect_sql "2" "SELECT count(*) FROM summary WHERE name = 'duration' AND value < 2"
+}
+
+# What a computed metric reads has no number either.
+runner__stopped_while_its_job_ends__nothing_is_computed_from_its_duration()
+{
+    started_job '$a [metrics.minutes]\nexpression = "duration / 60"'
+    signal_command STOP
+    touch go
+    sleep 3
+    signal_command CONT
+    wait_command
+    expect_silent 0
+    expect_sql "ok||1" "SELECT state, s.value, s.note <> '' FROM attempt JOIN summary AS s ON s.attempt_id = id AND
+        s.name = 'minutes'"
+}
+
+# A freezer holds the jobs as well, and sends no SIGCONT: whether they went on, nobody knows.
+runner__frozen__duration_is_not_known()
+{
+    local group=/sys/fs/cgroup/freezer/meshsweep-test.$$ state=freezer.state on=FROZEN off=THAWED
+    [ -d /sys/fs/cgroup/freezer ] || group=/sys/fs/cgroup/meshsweep-test.$$ state=cgroup.freeze on=1 off=0
+    mkdir "$group" 2>/dev/null || skip "no cgroup can be made here"
+    started_job
+    echo "$command_pid" >"$group/cgroup.procs" || { rmdir "$group"; skip "no process can be moved to a cgroup here"; }
+    echo "$on" >"$group/$state"
+    sleep 3
+    echo "$off" >"$group/$state"
+    touch go
+    wait_command
+    rmdir "$group"
+    expect_silent 0
+    expect_sql "ok|1|1" "SELECT state, unwatched_ms >= 2000, duration_ms >= unwatched_ms FROM attempt"
 }
 
 run_cases "$@"

@@ -45,6 +45,23 @@ ok|ok|2|40.0" "SELECT j.state, a.state, (SELECT max(number) FROM attempt WHERE j
     done
 }
 
+# Versions before 21 subtracted from a duration what its runner stood still for, and the shortest won.
+duration_with_a_pause_subtracted__of_an_older_version__wins_no_more()
+{
+    old_database 19
+    sql "UPDATE sweep SET objective = 'duration', maximise = 0;
+        UPDATE attempt SET duration_ms = 1960, unwatched_ms = 10040 WHERE id = 1;
+        INSERT INTO summary (attempt_id, name, value, count, reported)
+            SELECT id, 'duration', duration_ms / 1000.0, 1, 1 FROM attempt WHERE state = 'ok'"
+    small_sweep
+    sed -i 's/max:score/min:duration/' sweep.toml
+    run_meshsweep run --progress none
+    expect_only_stderr 0
+    expect_sql "12000||1" "SELECT a.duration_ms, s.value, s.note <> '' FROM attempt AS a
+        JOIN summary AS s ON s.attempt_id = a.id AND s.name = 'duration' WHERE a.id = 1"
+    expect_sql 0 "SELECT count(*) FROM ranking WHERE job = 1"
+}
+
 # How matches are found has changed since: their keys and places must not have.
 older_version__all_jobs_done__none_runs_again()
 {

@@ -125,6 +125,8 @@ END
 2|1002.0|1' 'SELECT rank, throughput, bucket FROM ranking ORDER BY 1' "$strategy.db"
         run_meshsweep best --json -d "$strategy.db"
         expect_only_stdout_contains 0 '"value":	2002'
+        expect_sql "ended as planned: it has measured all steps up to end_profile_step|2" \
+            "SELECT message, count(*) FROM attempt GROUP BY 1" "$strategy.db"
         touch to-the-end
         run_meshsweep run -j 2 --progress none -d "$strategy.db" --run-full-experiment
         expect_only_stderr_contains 0 'launching the winner'

@@ -31,15 +31,18 @@ deepspeed_log__lines_of_steps__medians_after_warm_up()
 {
     read_sample deepspeed deepspeed.log deepspeed-metrics.json:metrics.json
     # Those of steps go before metrics.json, micro-steps count as no step, the first two samples are warm-up. No
-    # ds_config says the batch, so the latency is what the timers of a step come to.
-    expect_metrics 'bwd 0.042 3
-flops_per_gpu 4.5e+13 1
-fwd 0.021 3
+    # ds_config says the batch, so the latency is what the timers of a step come to; the FLOPS of the one profiled step,
+    # which took 0.0705 s, are those of a step of that.
+    expect_metrics 'bwd 0.042 1
+flops_per_gpu 4.34589e+13 1
+fwd 0.021 1
 host_memory 61.5 1
 latency 0.073 1
 peak_memory 3.75 4
+profiled_flops_per_gpu 4.5e+13 1
+profiled_latency 0.0705 1
 reserved_memory 4 1
-step 0.009 3
+step 0.01 1
 throughput 101.5 2'
 }
 
@@ -50,13 +53,18 @@ deepspeed_metrics__new_and_old_names__seconds()
 flops_per_gpu 4.5e+13 1
 fwd 0.0205 1
 latency 0.0705 1
+profiled_flops_per_gpu 4.5e+13 1
+profiled_latency 0.0705 1
 step 0.009 1
 throughput 113.475 1'
     rm results.db
     read_sample deepspeed - deepspeed-metrics-old.json:metrics.json
+    # Without FLOPS of the profiled step there are none of the job.
     expect_metrics 'bwd 3.94104 1
+flops_per_gpu 0 0
 fwd 1.31416 1
 latency 5.25973 1
+profiled_latency 5.25973 1
 step 0.00453712 1
 throughput 13.3 1'
 }
@@ -68,7 +76,10 @@ deepspeed_flops_profiler__units_and_wording__converted()
 flops_per_gpu 1.0198e+14 1
 fwd 0.07667 1
 fwd_flops_per_gpu 6.27986e+12 1
+latency 0.18473 1
 params_per_gpu 3.3623e+08 1
+profiled_flops_per_gpu 1.0198e+14 1
+profiled_latency 0.18473 1
 step 3.409e-05 1
 step_time 0.18473 1'
     rm results.db
@@ -77,9 +88,47 @@ step_time 0.18473 1'
 flops_per_gpu 1.94e+12 1
 fwd 1.52 1
 fwd_flops_per_gpu 3.24e+12 1
+latency 5 1
 params_per_gpu 1.34e+09 1
+profiled_flops_per_gpu 1.94e+12 1
+profiled_latency 5 1
 step 0.44 1
 step_time 5 1'
+}
+
+# The step that is profiled is a single one, and noisy: which job is best follows from all steps.
+deepspeed_flops__of_two_jobs__operations_over_the_median_latency()
+{
+    cat >sweep.toml <<'END'
+profile = "deepspeed"
+[sweep]
+objective = "max:flops_per_gpu"
+[job]
+command = ["/bin/sh", "./job.sh", "{micro_batch}"]
+[deepspeed]
+profile_steps = [3, 8]
+[parallel_spec]
+train_micro_batch_size_per_gpu = [1, 2]
+END
+    # The first steps are slow, and so is the one that is profiled.
+    cat >job.sh <<'END'
+for step in 1 2 3 4 5 6 7 8; do
+    fwd=$(($1 * 10)) bwd=$(($1 * 20))
+    [ "$step" -gt 4 ] || { fwd=900; bwd=900; }
+    echo "time (ms) | fwd: $fwd.00 | bwd: $bwd.00 | bwd_inner: 1.00 | step: $1.00"
+done
+profiled=20000
+[ "$1" = 2 ] || profiled=80000
+echo "{\"latency\": $profiled.0, \"FLOPS_per_gpu\": $((10000000000 / profiled)).0}" \
+    >"$MESHSWEEP_JOB_DIR/metrics.json"
+END
+    run_meshsweep run --progress none
+    expect_only_stderr 0
+    expect_sql '1|0.01|0.02|0.001|125000.0
+2|0.02|0.04|0.002|500000.0' "SELECT job, fwd, bwd, step, profiled_flops_per_gpu FROM results ORDER BY job"
+    # 10,000 operations a step, of 31 and 62 ms.
+    expect_sql '1|1|322581
+2|2|161290' "SELECT rank, job, CAST(round(flops_per_gpu) AS INTEGER) FROM ranking ORDER BY 1"
 }
 
 huggingface__log_dictionaries__numbers_quoted_or_not()

@@ -69,6 +69,53 @@ labels__changed__nothing_runs()
     expect_sql second "SELECT DISTINCT name FROM results WHERE in_sweep"
 }
 
+# Every job is told its name, and may do something else under another.
+names__that_alone_differ__are_jobs_of_their_own()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "max:length"
+[job]
+command = ["/bin/sh", "./job.sh"]
+[job.metrics.length]
+key = "length"
+[[model]]
+name = ["one", "three", "seventeen"]
+END
+    echo 'echo "length: ${#MESHSWEEP_SPEC}"' >job.sh
+    run_meshsweep plan
+    expect_only_stdout_contains 0 "3 jobs: + 3 new"
+    expect_stdout_contains "name=seventeen"
+    run_silently 0
+    expect_sql "one|0.0
+three|2.0
+seventeen|6.0" "SELECT name, length - min(length) OVER () FROM results ORDER BY job"
+    run_meshsweep plan
+    expect_only_stdout_contains 0 "3 jobs: + 0 new  = 3 done"
+    run_meshsweep best --out winner
+    expect_only_stdout_contains 0 "seventeen"
+    run_meshsweep plan -c winner/sweep.toml
+    expect_only_stdout_contains 0 "1 job: + 0 new  = 1 done"
+    sed -i 's/^objective.*/&\ngroup_by = ["model.name"]/' sweep.toml
+    run_silently 0
+    run_meshsweep best
+    expect_only_stdout_contains 0 "model.name=three: "
+    expect "[ \$(grep -c '^model.name=' .stdout) = 3 ]"
+    expect_sql 3 "SELECT count(*) FROM attempt"
+}
+
+# Of what differs in other labels alone the first is planned, and runs.
+descriptions__that_alone_differ__are_the_first()
+{
+    logged_sweep
+    edit 's/^x = .*/description = ["first", "second"]\nx = 1/'
+    run_meshsweep plan
+    expect_only_stdout_contains 0 "4 combinations, 4 matched, 2 duplicates"
+    run_silently 0
+    expect_ran "1 10, 1 20"
+    expect_sql first "SELECT DISTINCT description FROM results"
+}
+
 label__that_the_command_names__is_content()
 {
     logged_sweep

@@ -343,6 +343,8 @@ END
     expect_only_stderr 0
     expect_sql "1|4" \
         "SELECT min(steps >= 2 AND steps < 600), count(*) FROM trial WHERE outcome = 'stopped' AND resource = 2"
+    expect_sql "ended as planned: it has measured the steps of its trial|4" \
+        "SELECT message, count(*) FROM attempt WHERE stopped_steps IS NOT NULL GROUP BY 1"
     expect_sql "1|2" "SELECT min(r.bucket > 1), sum(r.bucket > 2)
                       FROM trial AS t JOIN results AS r ON r.job = t.job_id WHERE t.resource IS NULL"
     expect_sql "4.0" "SELECT max(throughput) FROM ranking"

@@ -397,6 +397,30 @@ runner__killed_while_jobs_run__collected_by_the_next()
     expect "[ -z \"\$(ls results.db.d/slurm)\" ]"
 }
 
+# It is submitted without the limit of a trial, and its end is collected as what it is.
+full_training__its_runner_killed__collected_by_the_next()
+{
+    stand_ins
+    slurm_sweep 2 '[ -e ran.{n} ] || { touch ran.{n}; echo "score: {n}"; exit; }; '\
+'while [ ! -f go ]; do sleep 0.05; done' </dev/null
+    run_at_slurm --detach --run-full-experiment
+    expect_only_stderr_contains 0 "the full training follows once all jobs have ended"
+    start_meshsweep run --executor slurm --progress none --run-full-experiment
+    wait_until '[ -n "$(sql "SELECT reference FROM attempt WHERE kind = '"'full'"'" 2>/dev/null)" ]' 20
+    signal_command KILL
+    wait_command
+    expect_only_stderr_contains 137 "launching the winner"
+    touch go
+    run_at_slurm --run-full-experiment
+    expect_only_stderr_contains 0 "the full training of job 2 has been done"
+    expect "[ $(jobs_submitted) = 2 ]"
+    expect "[ $(grep -l '^#SBATCH --time' slurm/job.* | wc -l) = 1 ]"
+    expect_sql "1|trial|ok
+2|trial|ok
+2|full|ok" "SELECT job_id, kind, state FROM attempt ORDER BY id"
+    expect_sql "2|ok|2" "SELECT count(*), state, max(attempt_id) FROM job GROUP BY state"
+}
+
 run__detached__collected_later()
 {
     stand_ins

@@ -179,11 +179,13 @@ TEST(distinct__what_makes_two_combinations_one_job__known)
         {"[[model]]\na = [1, 2]\n", true},
         {"[[model]]\na = [1, 1.0]\n", true},
         {"[[model]]\na = [1, 2]\n[[model]]\na = 2\n", false},
-        {"[[model]]\nname = [\"x\", \"y\"]\na = 1\n", false},
+        {"[[model]]\nname = [\"x\", \"y\"]\na = 1\n", true},
+        {"[[model]]\ndescription = [\"x\", \"y\"]\na = 1\n", false},
         {LARGE, true},
         {LARGE "[[training_spec]]\nt = [1, 2]\n[[training_spec]]\nt = 1\n", false},
-        {LARGE "name = [\"x\", \"y\"]\n", false},
-        {LARGE "\"(c, name)\" = [[1, \"x\"], [1, \"y\"]]\n", false},
+        {LARGE "name = [\"x\", \"y\"]\n", true},
+        {LARGE "description = [\"x\", \"y\"]\n", false},
+        {LARGE "\"(c, name)\" = [[1, \"x\"], [1, \"y\"]]\n", true},
         {LARGE "\"(c, name)\" = [[1, \"x\"], [2, \"x\"]]\n", true},
         {LARGE "[[model]]\na = 99\nb = 99\n", false},
         {LARGE "[[model]]\na = 100\nb = 99\n", true},
@@ -320,9 +322,38 @@ TEST(identity__label_in_command_or_derived_key__counts)
                      "[job]\ncommand = [\"a\", \"{model.layers}\"]\n[[model]]\nlayers = 2\n");
 }
 
+/* Every job is given its names, so that its script may tell the two apart; the keys of others are as they were. */
+TEST(identity__names_alone_differ__several_jobs)
+{
+    static const char *const texts[] = {
+        "[[model]]\nname = [\"a\", \"b\"]\nlayers = 2\n[[model]]\nname = \"c\"\nlayers = 4\n",
+        "[[model]]\nname = \"a\"\nlayers = [2, 4]\n[[model]]\nname = \"b\"\nlayers = 2\n",
+        "[[model]]\nname = \"a\"\nlayers = [2, 4]\n[[model]]\nlayers = 2\n",
+    };
+    const struct keys alone = keys_of("[[model]]\nlayers = 4\n");
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const struct keys k = keys_of(texts[i]);
+        size_t same = 0;
+        assert_int_equal(k.count, 3);
+        for (size_t a = 0; a < k.count; a++) {
+            same += strcmp(k.hex[a], alone.hex[0]) == 0;
+            for (size_t b = 0; b < a; b++)
+                assert_string_not_equal(k.hex[a], k.hex[b]);
+        }
+        assert_int_equal(same, 1);
+    }
+    /* Of a section that is not looked at one by one the same is found, or else it is as before. */
+    struct built b = build_text(LARGE "name = \"x\"\n[[model]]\na = 1\nb = 1\nname = \"y\"\n");
+    struct plan p = plan_of(&b);
+    assert_int_equal(p.jobs, 10001);
+    plan_free(&p);
+    built_free(&b);
+}
+
 TEST(identity__equal_combinations__one_job)
 {
-    struct built b = build_text("[[model]]\nname = \"a\"\nlayers = 2\n[[model]]\nname = \"b\"\nlayers = 2\n");
+    struct built b =
+        build_text("[[model]]\ndescription = \"a\"\nlayers = 2\n[[model]]\ndescription = \"b\"\nlayers = 2\n");
     struct plan p = plan_of(&b);
     assert_int_equal(p.match.matched, 2);
     assert_int_equal(p.jobs, 1);
@@ -418,7 +449,8 @@ TEST(enumerate__duplicates_and_exclusions__counted_and_kept)
     struct scratch s = scratch_make();
     struct error e = ERROR_INIT;
     struct db *db = NULL;
-    struct enumeration n = enumerate_text(s.path, "[[model]]\nname = \"a\"\nx = 1\n[[model]]\nname = \"b\"\nx = 1\n"
+    struct enumeration n = enumerate_text(s.path, "[[model]]\nnote = \"a\"\nx = 1\n[[model]]\nnote = \"b\"\nx = 1\n"
+                                                  "[sweep]\nnote = [\"note\"]\n"
                                                   "[[parallel_spec]]\ntp = [1, 2, 3]\n");
     assert_int_equal(n.counts.combinations, 6);
     assert_int_equal(n.counts.matched, 2);
@@ -428,6 +460,11 @@ TEST(enumerate__duplicates_and_exclusions__counted_and_kept)
     assert_int_equal(store_open_read_only(s.path, &db, &e), 0);
     assert_int_equal(db_query_int(db, "SELECT count(*) FROM exclusion", NO_VALUES, 0, &kept, &e), 0);
     assert_int_equal(kept, 4);
+    /* The one that is planned is the one that runs. */
+    assert_int_equal(db_query_int(db, "SELECT json_extract(json, '$.note') = 'a' FROM spec WHERE kind = 'model'",
+                                  NO_VALUES, 0, &values, &e),
+                     0);
+    assert_int_equal(values, 1);
     assert_int_equal(db_query_int(db, "SELECT count(*) FROM exclusion WHERE json_extract(\"values\", '$.tp') > 1",
                                   NO_VALUES, 0, &values, &e),
                      0);

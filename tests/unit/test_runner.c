@@ -461,11 +461,11 @@ static int note_end(void *context, const struct claim_end *end, struct error *e)
     return 0;
 }
 
-static bool is_beaten(void *context, const struct claim *claim, const struct sample_list *so_far)
+static const char *why_end(void *context, const struct claim *claim, const struct sample_list *so_far)
 {
     (void)claim;
     (void)so_far;
-    return ((struct source *)context)->beaten;
+    return ((struct source *)context)->beaten ? "it was beaten" : NULL;
 }
 
 static struct claim_source source_of(struct source *s, size_t ahead)
@@ -475,7 +475,7 @@ static struct claim_source source_of(struct source *s, size_t ahead)
                                  .claimed = note_claim,
                                  .released = note_release,
                                  .ended = note_end,
-                                 .is_beaten = is_beaten,
+                                 .why_end = why_end,
                                  .context = s};
 }
 

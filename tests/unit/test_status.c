@@ -74,7 +74,8 @@ TEST(status_eta_ms__like_ones_known__they_count_instead_of_the_mean)
 static const char like_ones[] =
     "CREATE TABLE job (id INTEGER PRIMARY KEY, sweep_id, cluster_id, model_id, training_id, state, witness_id, held "
     "DEFAULT NULL);"
-    "CREATE TABLE attempt (id INTEGER PRIMARY KEY, job_id, state, failure, duration_ms, unwatched_ms DEFAULT NULL);"
+    "CREATE TABLE attempt (id INTEGER PRIMARY KEY, job_id, state, failure, duration_ms, unwatched_ms DEFAULT NULL,"
+    " kind DEFAULT 'trial');"
     "INSERT INTO job (id, sweep_id, cluster_id, model_id, training_id, state, witness_id) VALUES (1, 1, 1, 1, 1, 'ok', "
     "NULL), (2, 1, 1, 1, 2, 'ok', NULL), (3, 1, 1, 2, NULL, 'ok', NULL),"
     " (4, 1, 1, 1, 1, 'failed', NULL);"

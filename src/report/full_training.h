@@ -1,0 +1,26 @@
+/* What followed a search: the full training of its winner (`run --run-full-experiment`), which no result counts. */
+#ifndef MESHSWEEP_REPORT_FULL_TRAINING_H
+#define MESHSWEEP_REPORT_FULL_TRAINING_H
+
+#include <cjson/cJSON.h>
+
+#include "database/db.h"
+#include "util/buffer.h"
+
+/* Those of one job, or with 0 of all jobs of the current sweep, oldest first: "full_trainings" of docs/json.md. The
+ * caller's. */
+int full_trainings_read(struct db *db, int64_t job_id, cJSON **out, struct error *e);
+
+/* The newest of them; NULL: there is none. Borrowed. */
+const cJSON *full_training_last(const cJSON *all);
+
+/* "ok", "failed", "running" or "claimed"; NULL for NULL. Borrowed. */
+const char *full_training_state(const cJSON *training);
+
+/* Whether one of them came to its end as it should. */
+bool full_training_is_done(const cJSON *all);
+
+/* "full training of job 2 (attempt 3): ok after 8.0s", or why it failed, with a line end. */
+void full_training_add_text(const cJSON *training, struct buffer *out);
+
+#endif

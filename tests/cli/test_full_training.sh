@@ -1,0 +1,289 @@
+#!/usr/bin/env bash
+# run --run-full-experiment: the full training of the winner is an execution of its own kind. Neither its limits nor
+# what is made of its output are those of a trial, and nothing that is said of the search changes with it.
+. "$(dirname "$0")/lib.sh"
+
+# small_sweep, in which the fourth job wins with 40. A job that runs for the second time is the full training: it does
+# what ./full says, and prints no score.
+training_sweep() # COMMANDS [TABLES]
+{
+    small_sweep
+    printf '%s\n' "${@:2}" >>sweep.toml
+    printf '%s\n' "$1" >full
+    cat >job.sh <<'END'
+[ ! -e "ran.$1.$2" ] || exec sh ./full
+touch "ran.$1.$2"
+echo "score: $(($1 * $2))"
+END
+}
+
+expect_winner_untouched()
+{
+    expect_sql "ok|1|40.0" "SELECT j.state, a.number, s.value FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id
+        JOIN summary AS s ON s.attempt_id = a.id WHERE j.id = 4"
+    expect_sql "4|4" "SELECT (SELECT count(*) FROM attempt WHERE kind = 'trial' AND state = 'ok'),
+        (SELECT count(*) FROM job WHERE state = 'ok')"
+    run_meshsweep best
+    expect_only_stdout_contains 0 "highest score 40, job 4 of sweep small"
+}
+
+last_training() # COLUMNS
+{
+    sql "SELECT $1 FROM attempt WHERE kind = 'full' ORDER BY id DESC LIMIT 1"
+}
+
+full_training__without_the_objective__ok_and_the_winner_stays()
+{
+    training_sweep 'echo "loss: 0.25"' '[job.metrics.loss]' 'key = "loss"'
+    run_meshsweep run --progress none --run-full-experiment
+    expect_only_stderr_contains 0 "launching the winner: the full training of job 4"
+    expect_stderr_contains "full training of job 4 (attempt 2): ok after "
+    expect_winner_untouched
+    expect_stdout_matches '^full training of job 4 \(attempt 2\): ok after '
+    run_meshsweep status
+    expect_only_stdout_contains 0 "best so far: score 40, job 4 "
+    expect_stdout_matches '^full training of job 4 \(attempt 2\): ok after '
+    expect_stdout_contains "total  4"
+    run_meshsweep show 4
+    expect_only_stdout_matches 0 '^full training of job 4 \(attempt 2\): ok after '
+    expect "[ \$(grep -c '^attempt\$' .stdout) = 1 ]"
+    # What it reported is there, and no result has a column of it.
+    local document
+    for document in "status" "best" "show 4"; do
+        # shellcheck disable=SC2086 # words
+        run_meshsweep $document --json
+        expect_only_stdout 0
+        cp .stdout document
+        run_command sqlite3 :memory: "SELECT value ->> 'state', value ->> 'job', value ->> 'attempt',
+            value ->> '\$.values.loss' FROM json_each(readfile('document'), '\$.full_trainings')"
+        expect_only_stdout 0 'ok|4|2|0.25'
+    done
+    expect_sql "" "SELECT loss FROM results WHERE loss IS NOT NULL"
+    run_meshsweep tail --once 4
+    expect_only_stdout_contains 0 "loss: 0.25"
+    # It is done: the next run has nothing to do.
+    run_meshsweep run --progress none --run-full-experiment
+    expect_only_stderr_contains 0 "the full training of job 4 has been done"
+    expect_sql 5 "SELECT count(*) FROM attempt"
+    run_meshsweep check -d results.db
+    expect_only_stdout 0 "results.db: all well"
+}
+
+full_training__longer_than_a_trial_may_take__runs_to_its_end()
+{
+    training_sweep 'sleep 1.5; echo trained' '[search]' 'run_full_experiment = true'
+    sed -i 's/^command.*/&\ntimeout = "400ms"\nidle_timeout = "300ms"\nstartup_timeout = "300ms"/' sweep.toml
+    run_meshsweep run --progress none
+    expect_only_stderr_contains 0 "full training of job 4 (attempt 2): ok after 1."
+    expect_winner_untouched
+}
+
+full_training__past_a_limit_of_its_own__ended_and_the_status_says_so()
+{
+    training_sweep 'sleep 100' '[search]' 'full_timeout = "200ms"'
+    run_meshsweep run --progress none --run-full-experiment
+    expect_only_stderr_contains 3 "full training of job 4 (attempt 2): failed (timeout) after "
+    expect_winner_untouched
+    expect_stdout_contains "full training of job 4 (attempt 2): failed (timeout) after "
+    expect_sql "200" "SELECT limit_ms FROM attempt WHERE kind = 'full'"
+}
+
+full_training__failed__told_and_started_again_by_the_next_run()
+{
+    training_sweep 'echo "RuntimeError: no data"; exit 7' '[retry]' 'exit = 5'
+    run_meshsweep run --progress plain --run-full-experiment
+    expect_only_stderr_contains 3 "full training of job 4 (attempt 2): failed (exit) after "
+    expect_stderr_matches '^exit .*  full training  .*RuntimeError: no data'
+    expect_winner_untouched
+    run_meshsweep status --json
+    expect_only_stdout_matches 0 '"failed":[[:space:]]*0'
+    expect_sql "" "SELECT * FROM failures"
+    # Without being asked for it, a run has nothing to do; asked, it starts it again.
+    run_silently 0
+    run_meshsweep run --progress none --run-full-experiment --retry-failed
+    expect_only_stderr_contains 3 "full training of job 4 (attempt 3): failed (exit) after "
+    echo 'echo trained' >full
+    run_meshsweep run --progress json --run-full-experiment
+    expect_only_stderr_matches 0 '"event":"attempt".*"attempt":4,"state":"ok".*"full_training":true'
+    expect_winner_untouched
+    expect_stdout_contains "full training of job 4 (attempt 4): ok after "
+}
+
+full_training__its_runner_killed__the_next_run_starts_it_again()
+{
+    training_sweep 'echo $$ >>begun; while [ ! -e go ]; do sleep 0.05; done; echo trained'
+    start_meshsweep run --progress none --run-full-experiment
+    wait_until "[ -s begun ] && [ \"\$(last_training state)\" = running ]" 20
+    signal_command KILL
+    wait_command
+    expect_only_stderr_contains 137 "launching the winner"
+    run_meshsweep status
+    expect_only_stdout_contains 0 "full training of job 4 (attempt 2): running"
+    touch go
+    run_meshsweep run --progress none --run-full-experiment
+    expect_only_stderr_contains 0 "full training of job 4 (attempt 3): ok after "
+    expect_sql "2|failed|lost
+3|ok|" "SELECT number, state, failure FROM attempt WHERE kind = 'full' ORDER BY id"
+    # A death at which a full training ran says nothing of the job.
+    expect_sql "0|0" "SELECT sum(losses), sum(aside) FROM job"
+    expect_winner_untouched
+    run_meshsweep check -d results.db
+    expect_only_stdout 0 "results.db: all well"
+}
+
+full_training__interrupted__the_signal_is_the_status()
+{
+    training_sweep 'echo $$ >>begun; exec sleep 100'
+    start_meshsweep run --progress none --run-full-experiment
+    wait_until "[ -s begun ] && [ \"\$(last_training state)\" = running ]" 20
+    signal_command TERM
+    wait_command
+    expect_only_stderr_contains 143 "full training of job 4 (attempt 2): failed (cancelled) after "
+    expect_winner_untouched
+}
+
+full_training__deleted_by_hand__its_job_is_done_as_before()
+{
+    training_sweep 'echo trained'
+    run_meshsweep run --progress none --run-full-experiment
+    expect_only_stderr_contains 0 "ok after "
+    sql "DELETE FROM attempt WHERE kind = 'full'"
+    expect_winner_untouched
+    run_meshsweep run --progress none --run-full-experiment
+    expect_only_stderr_contains 0 "full training of job 4 (attempt 2): ok after "
+}
+
+# The one after it has the third number, and is the second of its job.
+full_training__before_another_attempt__is_none_of_its_job()
+{
+    training_sweep 'echo trained'
+    run_meshsweep run --progress none --run-full-experiment
+    expect_only_stderr_contains 0 "ok after "
+    sed -i 's/max:score/min:attempts/; s/^command.*/&\nrepeat = 2/' sweep.toml
+    run_meshsweep run --progress none
+    expect_only_stderr 0
+    expect_sql "3|2.0|2" "SELECT a.number, s.value, r.attempts FROM attempt AS a JOIN results AS r ON r.job = a.job_id
+        JOIN summary AS s ON s.attempt_id = a.id AND s.name = 'attempts' WHERE a.job_id = 4"
+}
+
+full_training__nobody_wins__nothing_is_launched()
+{
+    training_sweep 'echo trained'
+    sed -i 's/^objective.*//' sweep.toml
+    run_meshsweep run --progress none --run-full-experiment
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains "a full training is that of the winner, and without an objective there is none"
+    small_sweep
+    echo 'exit 1' >job.sh
+    run_meshsweep run --progress none --run-full-experiment --keep-going
+    expect_only_stderr_contains 3 "there is no best job, so there is no full training"
+}
+
+full_training__merged__is_one_there()
+{
+    training_sweep 'exit 3'
+    run_meshsweep run --progress none --run-full-experiment
+    expect_only_stderr_contains 3 "failed (exit)"
+    run_meshsweep merge results.db -o all.db
+    expect_only_status 0
+    expect_sql "4|ok|trial
+4|failed|full" "SELECT job_id, state, kind FROM attempt WHERE job_id = 4 ORDER BY number" all.db
+    expect_sql "ok|0" "SELECT state, (SELECT count(*) FROM failures) FROM job WHERE id = 4" all.db
+}
+
+# --- whatever is asked ---
+
+ask_everything() # DIRECTORY
+{
+    local command file n=0
+    mkdir "$1"
+    while read -r command; do
+        n=$((n + 1))
+        # shellcheck disable=SC2086 # words
+        "$meshsweep" $command >"$1/$n" 2>&1 </dev/null || echo "status $?: $command" >>"$1/$n"
+    done <<'END'
+status
+status --json
+results --all
+results --all --json
+best --json
+best
+show 1 --json
+show 4
+why x=1 y=10
+why x=2 y=20 --json
+plan
+plan --json
+plan --retry-failed
+compare --by x
+compare --by y --json
+compare results.db other.db
+stale
+replay
+predict
+export --all
+export --failed
+export --format prometheus
+export --format markdown
+report -o page.html
+check -d results.db
+END
+    mv page.html "$1/page"
+    for file in "$source_dir"/sql/queries/*.sql; do
+        sqlite3 -batch results.db <"$file" >"$1/$(basename "$file")"
+    done
+    sql "SELECT * FROM progress; SELECT * FROM failures; SELECT * FROM results; SELECT * FROM ranking" >"$1/views"
+}
+
+# Of what is said, the lines that tell of full trainings, and what is of the moment.
+without_trainings() # DIRECTORY
+{
+    sed -i -E -e '/^full training of job/d' -e '/"full_trainings":[[:space:]]*\[\]/d' -e '/^$/d' \
+        -e '/"full_trainings":/,/^\t\t\}\],?$/d' -e 's/[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+( ?UTC|Z)?//g' \
+        -e '/^meshsweep_written_timestamp/d' "$1"/*
+}
+
+# Of each job three, whose numbers would turn everything upside down: good, bad, and of a runner that is at work.
+nothing_that_is_said__with_full_trainings_of_every_job__changes()
+{
+    small_sweep
+    printf '%s\n' '[job.metrics.loss]' 'key = "loss"' '[metrics.twice]' 'expression = "2 * score"' '[retry]' \
+        'exit = 2' >>sweep.toml
+    cat >job.sh <<'END'
+echo "loss: 0.$1"
+[ "$1$2" != 110 ] || { echo "ValueError: bad batch"; exit 1; }
+echo "score: $(($1 * $2))"
+END
+    run_meshsweep run --progress none --keep-going
+    expect_only_status 3
+    cp results.db other.db
+    ask_everything before
+    sql "INSERT INTO attempt (job_id, number, runner_id, state, failure, message, command, environment, slot, started,
+            ended, duration_ms, exit_code, user_ms, system_ms, max_rss, log_bytes, log_tail, host, devices, scripts,
+            kind)
+        SELECT j.id, 10 + k.value, 1, iif(k.value % 2, 'ok', 'failed'), iif(k.value % 2, NULL, 'oom'),
+            iif(k.value % 2, NULL, 'absurd'), '[\"absurd\"]', '{}', 7, 1, 9e12, 9e12, 0, 9e9, 9e9, 9e15, 6, 'absurd',
+            'absurd', '5', '{\"/absurd\": \"00\"}', 'full'
+        FROM job AS j, json_each('[1, 2, 3, 4]') AS k;
+        INSERT INTO metric SELECT a.id, n.value, 0, 1, 9e12 FROM attempt AS a, json_each('[\"score\", \"loss\"]') AS n
+            WHERE a.kind = 'full'"
+    ask_everything after
+    without_trainings before
+    without_trainings after
+    diff -ru before after >difference || fail "$(cat difference)"
+    run_meshsweep export --format optuna -o study.db
+    expect_only_status 0
+    run_command sqlite3 study.db "SELECT count(*), max(value) FROM trials LEFT JOIN trial_values USING (trial_id)"
+    expect_only_stdout 0 '4|40.0'
+    # Nor does what a run makes of it: retries, repeats and derived metrics are those of the trials.
+    sed -i 's/2 \* score/3 * score/; s/^exit = 2/exit = 3/; s/^command.*/&\nrepeat = 2/' sweep.toml
+    run_meshsweep run --progress none --keep-going
+    expect_only_status 3
+    expect_sql "1|failed|3|
+2|ok|2|60.0
+3|ok|2|60.0
+4|ok|2|120.0" "SELECT job, state, attempts, twice FROM results ORDER BY job"
+}
+
+run_cases "$@"
