@@ -82,8 +82,22 @@ static void configure(sqlite3 *handle)
     sqlite3_db_config(handle, SQLITE_DBCONFIG_DQS_DDL, 0, (int *)NULL);
     sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_FKEY, 1, (int *)NULL);
     sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, (int *)NULL);
+    sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
     sqlite3_extended_result_codes(handle, 1);
     sqlite3_busy_timeout(handle, BUSY_TIMEOUT_MS);
+}
+
+/* A file may come from anywhere, and so may its views, checks and triggers: they get no function that could do more than
+ * compute. Our own checks need JSON's, which some releases of SQLite (3.40) do not count among these: there the file
+ * gets all that SQLite has, which holds nothing worse while extensions are off; functions of ours are for private
+ * connections. Nothing is made: the statement is compiled, not run. */
+static void distrust_schema(sqlite3 *handle)
+{
+    sqlite3_stmt *s = NULL;
+    sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, (int *)NULL);
+    if (sqlite3_prepare_v2(handle, "CREATE TABLE probe (x CHECK (json_valid(x)))", -1, &s, NULL) != SQLITE_OK)
+        sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 1, (int *)NULL);
+    sqlite3_finalize(s);
 }
 
 /* What SQLite is given to open. Absolute, so that no file name means anything else to it (":memory:", "file:…"). */
@@ -130,6 +144,8 @@ int db_open(const char *path, enum db_mode mode, struct db **out, struct error *
         return -1;
     }
     configure(db->handle);
+    if (mode != DB_TEMPORARY)
+        distrust_schema(db->handle);
     if (mode == DB_READ_CLEANLY)
         sqlite3_exec(db->handle, "PRAGMA query_only = 1", NULL, NULL, NULL);
     *out = db;
@@ -327,6 +343,11 @@ bool db_is_keyword(const char *word)
 void db_check_references(struct db *db, bool yes)
 {
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_FKEY, (int)yes, (int *)NULL);
+}
+
+void db_allow_schema_edits(struct db *db, bool yes)
+{
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, (int)!yes, (int *)NULL);
 }
 
 void db_set_cache(struct db *db, int kib)

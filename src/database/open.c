@@ -131,13 +131,21 @@ static int read_version(struct db *db, int64_t *version, struct error *e)
     return 0;
 }
 
+static int run_migration(struct db *db, const struct migration *m, struct error *e)
+{
+    db_allow_schema_edits(db, true);
+    int rc = db_exec(db, embedded_text(m->name), e);
+    db_allow_schema_edits(db, false);
+    return rc;
+}
+
 static int apply_migration(struct db *db, const struct migration *m, struct error *e)
 {
     char *pragmas = xasprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", APPLICATION_ID, m->version);
     int rc = -1;
     if (db_begin(db, e) < 0)
         goto out;
-    if (db_exec(db, embedded_text(m->name), e) < 0 || db_exec(db, pragmas, e) < 0) {
+    if (run_migration(db, m, e) < 0 || db_exec(db, pragmas, e) < 0) {
         error_context(e, "migration %s", m->name);
         db_rollback(db);
         goto out;
@@ -181,7 +189,7 @@ int store_open_blank(struct db **out, struct error *e)
     struct db *db = NULL;
     int rc = db_open(NULL, DB_TEMPORARY, &db, e);
     for (size_t i = 0; rc == 0 && i < sizeof migrations / sizeof *migrations; i++)
-        rc = db_exec(db, embedded_text(migrations[i].name), e);
+        rc = run_migration(db, &migrations[i], e);
     if (rc < 0)
         db_close(db);
     else

@@ -1,0 +1,38 @@
+/* database/schema: what a file may define, and whether it is what the migrations make. */
+#include <string.h>
+
+#include "database_fixture.h"
+
+static int open_private(void **state)
+{
+    struct error e = ERROR_INIT;
+    return db_open(NULL, DB_TEMPORARY, (struct db **)state, &e);
+}
+
+static void cannot(struct db *db, const char *sql, const char *why)
+{
+    struct error e = ERROR_INIT;
+    assert_int_equal(db_exec(db, sql, &e), -1);
+    if (!strstr(e.text, why))
+        fail_msg("%s: %s", sql, e.text);
+}
+
+TEST_WITHIN(db_open__view_that_calls_what_it_should_not__refused, open_private, close_database)
+{
+    must(*state, "CREATE VIEW evil AS SELECT load_extension('evil.so')");
+    cannot(*state, "SELECT * FROM evil", "unsafe use of load_extension()");
+}
+
+TEST_WITHIN(db_open__edits_of_the_schema_as_text__only_where_allowed, open_private, close_database)
+{
+    static const char edit[] = "PRAGMA writable_schema = ON;"
+                               "UPDATE sqlite_schema SET sql = 'CREATE TABLE t (y)' WHERE name = 't'";
+    must(*state, "CREATE TABLE t (x)");
+    cannot(*state, edit, "table sqlite_master may not be modified");
+    db_allow_schema_edits(*state, true);
+    must(*state, edit);
+    must(*state, "PRAGMA writable_schema = RESET");
+    db_allow_schema_edits(*state, false);
+    must(*state, "SELECT y FROM t");
+    cannot(*state, edit, "table sqlite_master may not be modified");
+}
