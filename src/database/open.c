@@ -12,6 +12,7 @@
 #include "database/lock.h"
 #include "database/log_watch.h"
 #include "database/recover_replaced.h"
+#include "database/schema.h"
 #include "database/sqlite.h"
 #include "util/embedded.h"
 #include "util/fault.h"
@@ -141,7 +142,9 @@ static int run_migration(struct db *db, const struct migration *m, struct error 
 
 static int apply_migration(struct db *db, const struct migration *m, struct error *e)
 {
-    char *pragmas = xasprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", APPLICATION_ID, m->version);
+    char *pragmas =
+        xasprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; DELETE FROM meta WHERE name = 'views'",
+                  APPLICATION_ID, m->version);
     int rc = -1;
     if (db_begin(db, e) < 0)
         goto out;
@@ -158,14 +161,31 @@ out:
     return rc;
 }
 
-/* What is data of the program rather than of a sweep: views and failure patterns, as this version has them. */
-static int refresh_data(struct db *db, struct error *e)
+/* What is data of the program rather than of a sweep: views and failure patterns, as this version has them. Views that
+ * are not as they were noted are not asked what they are: they go, and are made from what is recorded. */
+static int put_data(struct db *db, bool had_results, struct error *e)
 {
-    if (db_begin(db, e) < 0)
+    bool same;
+    if (schema_views_are_noted(db, &same, e) < 0)
+        return -1;
+    if (!same && had_results &&
+        db_exec(db, "DROP VIEW IF EXISTS ranking; DROP VIEW IF EXISTS configurations; DROP VIEW IF EXISTS results", e) <
+            0)
         return -1;
     if (db_exec(db, embedded_text("sql/views.sql"), e) < 0 ||
         db_exec(db, "INSERT OR IGNORE INTO meta VALUES ('identity', lower(hex(randomblob(16))))", e) < 0 ||
-        db_exec(db, "DELETE FROM failure_pattern", e) < 0 || db_exec(db, embedded_text("sql/failures.sql"), e) < 0) {
+        db_exec(db, "DELETE FROM failure_pattern", e) < 0 || db_exec(db, embedded_text("sql/failures.sql"), e) < 0)
+        return -1;
+    if (!same && had_results && store_make_views(db, e) < 0)
+        return -1;
+    return schema_note_views(db, e);
+}
+
+static int refresh_data(struct db *db, bool is_new, struct error *e)
+{
+    if (db_begin(db, e) < 0)
+        return -1;
+    if (put_data(db, !is_new, e) < 0) {
         db_rollback(db);
         return -1;
     }
@@ -181,14 +201,14 @@ static int migrate(struct db *db, struct error *e)
     for (size_t i = 0; i < sizeof migrations / sizeof *migrations; i++)
         if (migrations[i].version > version && apply_migration(db, &migrations[i], e) < 0)
             return -1;
-    return refresh_data(db, e);
+    return refresh_data(db, version == 0, e);
 }
 
-int store_open_blank(struct db **out, struct error *e)
+int store_open_blank(int64_t version, struct db **out, struct error *e)
 {
     struct db *db = NULL;
     int rc = db_open(NULL, DB_TEMPORARY, &db, e);
-    for (size_t i = 0; rc == 0 && i < sizeof migrations / sizeof *migrations; i++)
+    for (size_t i = 0; rc == 0 && i < sizeof migrations / sizeof *migrations && migrations[i].version <= version; i++)
         rc = run_migration(db, &migrations[i], e);
     if (rc < 0)
         db_close(db);
@@ -200,9 +220,9 @@ int store_open_blank(struct db **out, struct error *e)
 int store_open_scratch(struct db **out, struct error *e)
 {
     struct db *db = NULL;
-    if (store_open_blank(&db, e) < 0)
+    if (store_open_blank(STORE_NEWEST, &db, e) < 0)
         return -1;
-    if (refresh_data(db, e) < 0) {
+    if (refresh_data(db, true, e) < 0) {
         db_close(db);
         return -1;
     }
@@ -289,18 +309,34 @@ static int take_locks(const char *path, struct locks *out, struct error *e)
     return -1;
 }
 
-static int open_writer(const char *path, struct db **db, char **notice, struct error *e)
+/* Looks at the version and the schema first, so that a refused file stays as it is, journal mode included. `restored`:
+ * NULL, or what is not ours is taken away. */
+static int look_at_schema(struct db *db, struct string_list *restored, struct error *e)
 {
     int64_t version;
-    /* The version is read first, so that a refused file stays as it is, journal mode included. */
+    if (restored)
+        schema_tolerate(db);
+    if (read_version(db, &version, e) < 0)
+        return -1;
+    return restored ? schema_restore(db, version, restored, e) : schema_check(db, version, false, e);
+}
+
+static int open_writer(const char *path, struct string_list *restored, struct db **db, char **notice, struct error *e)
+{
     return known_name_check_links(path, e) < 0 || db_open(path, DB_CREATE, db, e) < 0 ||
-                   read_version(*db, &version, e) < 0 || known_name_check(*db, e) < 0 ||
+                   look_at_schema(*db, restored, e) < 0 || known_name_check(*db, e) < 0 ||
                    choose_journal(*db, notice, e) < 0 || migrate(*db, e) < 0 || known_name_record(*db, e) < 0
                ? -1
                : 0;
 }
 
 int store_open(const char *path, struct db **out, char **notice, struct error *e)
+{
+    return store_open_to_repair(path, NULL, out, notice, e);
+}
+
+int store_open_to_repair(const char *path, struct string_list *restored, struct db **out, char **notice,
+                         struct error *e)
 {
     struct db *db = NULL;
     struct locks locks;
@@ -310,7 +346,7 @@ int store_open(const char *path, struct db **out, char **notice, struct error *e
     bool is_new = !store_exists(path);
     if (is_new)
         create_private(path);
-    if ((!is_new && log_watch_left(path, notice, e) < 0) || open_writer(path, &db, notice, e) < 0 ||
+    if ((!is_new && log_watch_left(path, notice, e) < 0) || open_writer(path, restored, &db, notice, e) < 0 ||
         (is_new && file_lock_take(path, &locks.file, e) < 0)) {
         free(*notice);
         *notice = NULL;
@@ -349,29 +385,46 @@ static enum db_mode reading_mode(const char *path)
     return mode;
 }
 
-int store_open_read_only(const char *path, struct db **out, struct error *e)
+static int check_reading(struct db *db, bool any_schema, struct error *e)
+{
+    int64_t version;
+    if (any_schema)
+        schema_tolerate(db);
+    if (read_version(db, &version, e) < 0)
+        return -1;
+    if (version < SCHEMA_VERSION)
+        return error_set(e, ERROR_FAILED,
+                         "database %s: its schema version %lld is older than this program's %d; `meshsweep run` "
+                         "upgrades it",
+                         db->path, (long long)version, SCHEMA_VERSION);
+    return any_schema ? 0 : schema_check(db, version, true, e);
+}
+
+static int open_reading(const char *path, bool any_schema, struct db **out, struct error *e)
 {
     struct db *db = NULL;
-    int64_t version;
     if (check_path(path, e) < 0)
         return -1;
     if (!store_exists(path))
         return error_set(e, ERROR_FAILED, "database %s: it does not exist yet; `meshsweep run` creates it", path);
     if (db_open(path, reading_mode(path), &db, e) < 0)
         return -1;
-    if (read_version(db, &version, e) < 0)
-        goto fail;
-    if (version < SCHEMA_VERSION) {
-        error_set(e, ERROR_FAILED,
-                  "database %s: its schema version %lld is older than this program's %d; `meshsweep run` upgrades it",
-                  path, (long long)version, SCHEMA_VERSION);
-        goto fail;
+    if (check_reading(db, any_schema, e) < 0) {
+        db_close(db);
+        return -1;
     }
     *out = db;
     return 0;
-fail:
-    db_close(db);
-    return -1;
+}
+
+int store_open_read_only(const char *path, struct db **out, struct error *e)
+{
+    return open_reading(path, false, out, e);
+}
+
+int store_open_to_check(const char *path, struct db **out, struct error *e)
+{
+    return open_reading(path, true, out, e);
 }
 
 /* The last one to close would do it, but readers may stay. */

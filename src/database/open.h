@@ -4,27 +4,41 @@
 
 #include "database/db.h"
 
+/* What the floor above makes: the views whose columns follow from what is recorded (results/views.h). */
+extern int (*const store_make_views)(struct db *db, struct error *e);
+
 /* One schema step: `user_version` becomes `version` in the transaction that runs `sql`. */
 struct migration {
     int version;
     const char *name; /* "migrations/0001_initial.sql" */
 };
 
-/* Opens for writing: takes the writer's lock (see database/lock.h), makes or migrates the schema, chooses the journal
- * (WAL with synchronous=FULL on a local file system; a rollback journal, EXTRA, on a network file system, said in
- * `*notice`, which is the caller's and NULL when there is nothing to say). Refuses a file that is not a database, one
- * of another program, or one of a newer meshsweep, and leaves it untouched. */
+/* Opens for writing: takes the writer's lock (see database/lock.h), checks the schema (schema_check), makes or migrates
+ * it, makes its views again if they are not as they were left, chooses the journal (WAL with synchronous=FULL on a
+ * local file system; a rollback journal, EXTRA, on a network file system, said in `*notice`, which is the caller's and NULL
+ * when there is nothing to say). Refuses a file that is not a database, one of another program, or one of a newer
+ * meshsweep, and leaves it untouched. */
 int store_open(const char *path, struct db **out, char **notice, struct error *e);
+
+/* The same of a file whose schema is not as meshsweep makes it, which store_open refuses: it is brought back to that
+ * first, and `restored` says what was (schema_restore). */
+int store_open_to_repair(const char *path, struct string_list *restored, struct db **out, char **notice,
+                         struct error *e);
 
 /* Lets others read the file, which store_open makes for its owner alone, as far as the umask lets them. */
 void store_share(struct db *db);
 
 /* Opens read-only; never waits for a writer, leaves nothing behind, works where nobody may write. A file of an older
- * schema is refused with what to do. */
+ * schema is refused with what to do, as is one whose schema is not as meshsweep makes it (schema_check). */
 int store_open_read_only(const char *path, struct db **out, struct error *e);
 
-/* A private database with the schema of a fresh file, its tables empty and without views. */
-int store_open_blank(struct db **out, struct error *e);
+/* The same whatever is in its schema besides ours, to say what that is: no answer may come of it. */
+int store_open_to_check(const char *path, struct db **out, struct error *e);
+
+#define STORE_NEWEST INT64_MAX /* version of a schema: of a fresh file */
+
+/* A private database with the schema of that version, its tables empty and without views. */
+int store_open_blank(int64_t version, struct db **out, struct error *e);
 
 /* The same as a fresh file is, views and all: to try what would come of a sweep. Closed with db_close. */
 int store_open_scratch(struct db **out, struct error *e);

@@ -18,6 +18,7 @@ struct watched_files {
 struct db {
     sqlite3 *handle;
     char *path;                              /* NULL in memory */
+    char *schema_problem;                    /* see schema_tolerate; NULL: none */
     struct processor_limit *processor_limit; /* see guard_limit_processor; NULL: none */
     struct allowance *allowance;             /* see guard_limit_time; NULL: none */
     int lock;                                /* writer_lock_take's descriptor; -1: not a writer's */

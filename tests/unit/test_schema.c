@@ -1,7 +1,10 @@
 /* database/schema: what a file may define, and whether it is what the migrations make. */
 #include <string.h>
 
+#include "database/open.h"
+#include "database/schema.h"
 #include "database_fixture.h"
+#include "util/embedded.h"
 
 static int open_private(void **state)
 {
@@ -35,4 +38,28 @@ TEST_WITHIN(db_open__edits_of_the_schema_as_text__only_where_allowed, open_priva
     db_allow_schema_edits(*state, false);
     must(*state, "SELECT y FROM t");
     cannot(*state, edit, "table sqlite_master may not be modified");
+}
+
+static int open_blank(void **state)
+{
+    struct error e = ERROR_INIT;
+    return store_open_blank(STORE_NEWEST, (struct db **)state, &e);
+}
+
+/* Where it is not, every opening compares the parts one by one. After a migration the sum stands in the message. */
+static void must_be_known(struct db *db)
+{
+    char sum[HASH_HEX_BYTES];
+    struct error e = ERROR_INIT;
+    bool is;
+    assert_int_equal(schema_is_known(db, false, sum, &is, &e), 0);
+    if (!is)
+        fail_msg("one of schema_sums in src/database/schema.c is to be %s", sum);
+}
+
+TEST_WITHIN(schema_is_known__what_the_migrations_make__yes, open_blank, close_database)
+{
+    must_be_known(*state);
+    must(*state, embedded_text("sql/attempt_sums.sql"));
+    must_be_known(*state);
 }
