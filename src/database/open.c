@@ -14,6 +14,8 @@
 #include "database/recover_replaced.h"
 #include "database/schema.h"
 #include "database/sqlite.h"
+#include "database/upgrade.h"
+#include "util/buffer.h"
 #include "util/embedded.h"
 #include "util/fault.h"
 #include "util/file.h"
@@ -178,7 +180,7 @@ static int put_data(struct db *db, bool had_results, struct error *e)
         return -1;
     if (!same && had_results && store_make_views(db, e) < 0)
         return -1;
-    return schema_note_views(db, e);
+    return db_exec(db, "DELETE FROM meta WHERE name = 'upgrading'", e) < 0 ? -1 : schema_note_views(db, e);
 }
 
 static int refresh_data(struct db *db, bool is_new, struct error *e)
@@ -193,15 +195,54 @@ static int refresh_data(struct db *db, bool is_new, struct error *e)
     return db_commit(db, e);
 }
 
-static int migrate(struct db *db, struct error *e)
+static int migrate(struct db *db, int64_t version, struct error *e)
 {
-    int64_t version;
-    if (read_version(db, &version, e) < 0)
-        return -1;
     for (size_t i = 0; i < sizeof migrations / sizeof *migrations; i++)
         if (migrations[i].version > version && apply_migration(db, &migrations[i], e) < 0)
             return -1;
     return refresh_data(db, version == 0, e);
+}
+
+static void add_notice(char **notice, char *text)
+{
+    char *both = *notice ? xasprintf("%s; %s", *notice, text) : xstrdup(text);
+    free(*notice);
+    free(text);
+    *notice = both;
+}
+
+/* A file that is new or of this version has nothing to be upgraded. */
+static int upgrade(struct db *db, int64_t version, const struct store_opening *o, char **notice, struct error *e)
+{
+    char *copy = NULL;
+    if (version == 0 || version == SCHEMA_VERSION)
+        return migrate(db, version, e);
+    if ((!o->without_copy && upgrade_keep_copy(db, version, &copy, e) < 0) ||
+        upgrade_begin(db, SCHEMA_VERSION, e) < 0 || migrate(db, version, e) < 0) {
+        free(copy);
+        return -1;
+    }
+    add_notice(notice,
+               xasprintf("database %s: upgraded from schema version %lld to %d%s%s", db->path, (long long)version,
+                         SCHEMA_VERSION, copy ? "; as it was, it is kept in " : "", copy ? copy : ""));
+    if (o->kept)
+        *o->kept = copy;
+    else
+        free(copy);
+    return 0;
+}
+
+char *store_describe_upgrade(int64_t version)
+{
+    struct buffer b = BUFFER_INIT;
+    for (size_t i = 0; i < sizeof migrations / sizeof *migrations; i++) {
+        if (migrations[i].version <= version)
+            continue;
+        char *sentence = upgrade_sentence(migrations[i].name);
+        buffer_printf(&b, "  %d: %s\n", migrations[i].version, sentence);
+        free(sentence);
+    }
+    return buffer_take(&b);
 }
 
 int store_open_blank(int64_t version, struct db **out, struct error *e)
@@ -309,35 +350,35 @@ static int take_locks(const char *path, struct locks *out, struct error *e)
     return -1;
 }
 
-/* Looks at the version and the schema first, so that a refused file stays as it is, journal mode included. `restored`:
- * NULL, or what is not ours is taken away. */
-static int look_at_schema(struct db *db, struct string_list *restored, struct error *e)
+/* Looks at the version and the schema first, so that a refused file stays as it is, journal mode included. */
+static int look_at_schema(struct db *db, struct string_list *restored, int64_t *version, struct error *e)
 {
-    int64_t version;
     if (restored)
         schema_tolerate(db);
-    if (read_version(db, &version, e) < 0)
+    if (read_version(db, version, e) < 0)
         return -1;
-    return restored ? schema_restore(db, version, restored, e) : schema_check(db, version, false, e);
+    return restored ? schema_restore(db, *version, restored, e) : schema_check(db, *version, false, e);
 }
 
-static int open_writer(const char *path, struct string_list *restored, struct db **db, char **notice, struct error *e)
+static int open_writer(const char *path, const struct store_opening *o, struct db **db, char **notice, struct error *e)
 {
+    int64_t version;
     return known_name_check_links(path, e) < 0 || db_open(path, DB_CREATE, db, e) < 0 ||
-                   look_at_schema(*db, restored, e) < 0 || known_name_check(*db, e) < 0 ||
-                   choose_journal(*db, notice, e) < 0 || migrate(*db, e) < 0 || known_name_record(*db, e) < 0
+                   look_at_schema(*db, o->restored, &version, e) < 0 || known_name_check(*db, e) < 0 ||
+                   choose_journal(*db, notice, e) < 0 || upgrade(*db, version, o, notice, e) < 0 ||
+                   known_name_record(*db, e) < 0
                ? -1
                : 0;
 }
 
 int store_open(const char *path, struct db **out, char **notice, struct error *e)
 {
-    return store_open_to_repair(path, NULL, out, notice, e);
+    return store_open_with(path, NULL, out, notice, e);
 }
 
-int store_open_to_repair(const char *path, struct string_list *restored, struct db **out, char **notice,
-                         struct error *e)
+int store_open_with(const char *path, const struct store_opening *o, struct db **out, char **notice, struct error *e)
 {
+    static const struct store_opening plain = {NULL, NULL, false};
     struct db *db = NULL;
     struct locks locks;
     *notice = NULL;
@@ -346,7 +387,7 @@ int store_open_to_repair(const char *path, struct string_list *restored, struct 
     bool is_new = !store_exists(path);
     if (is_new)
         create_private(path);
-    if ((!is_new && log_watch_left(path, notice, e) < 0) || open_writer(path, restored, &db, notice, e) < 0 ||
+    if ((!is_new && log_watch_left(path, notice, e) < 0) || open_writer(path, o ? o : &plain, &db, notice, e) < 0 ||
         (is_new && file_lock_take(path, &locks.file, e) < 0)) {
         free(*notice);
         *notice = NULL;
@@ -385,22 +426,42 @@ static enum db_mode reading_mode(const char *path)
     return mode;
 }
 
-static int check_reading(struct db *db, bool any_schema, struct error *e)
+/* Puts an upgraded copy in the place of a connection to a file of an older version. */
+static int read_upgraded(struct db **db, int64_t version, struct error *e)
 {
-    int64_t version;
-    if (any_schema)
-        schema_tolerate(db);
-    if (read_version(db, &version, e) < 0)
+    struct db *copy = NULL;
+    int rc = upgrade_read_copy(*db, &copy, e);
+    if (rc == 0 && !copy)
+        return upgrade_refuse(*db, version, SCHEMA_VERSION, e);
+    if (rc == 0)
+        rc = migrate(copy, version, e);
+    if (rc == 0)
+        rc = db_exec(copy, "PRAGMA query_only = 1", e);
+    if (rc < 0) {
+        db_close(copy);
         return -1;
-    if (version < SCHEMA_VERSION)
-        return error_set(e, ERROR_FAILED,
-                         "database %s: its schema version %lld is older than this program's %d; `meshsweep run` "
-                         "upgrades it",
-                         db->path, (long long)version, SCHEMA_VERSION);
-    return any_schema ? 0 : schema_check(db, version, true, e);
+    }
+    db_close(*db);
+    *db = copy;
+    return 0;
 }
 
-static int open_reading(const char *path, bool any_schema, struct db **out, struct error *e)
+static int prepare_reading(struct db **db, enum store_reading how, struct error *e)
+{
+    int64_t version;
+    if (how == STORE_READ_TO_CHECK)
+        schema_tolerate(*db);
+    if (read_version(*db, &version, e) < 0)
+        return -1;
+    bool is_newest = version == SCHEMA_VERSION;
+    if ((how != STORE_READ_TO_CHECK || !is_newest) && schema_check(*db, version, is_newest, e) < 0)
+        return -1;
+    if (is_newest || how == STORE_READ_AS_IT_IS)
+        return 0;
+    return how == STORE_READ_NEWEST ? upgrade_refuse(*db, version, SCHEMA_VERSION, e) : read_upgraded(db, version, e);
+}
+
+int store_open_reading(const char *path, enum store_reading how, struct db **out, struct error *e)
 {
     struct db *db = NULL;
     if (check_path(path, e) < 0)
@@ -409,7 +470,7 @@ static int open_reading(const char *path, bool any_schema, struct db **out, stru
         return error_set(e, ERROR_FAILED, "database %s: it does not exist yet; `meshsweep run` creates it", path);
     if (db_open(path, reading_mode(path), &db, e) < 0)
         return -1;
-    if (check_reading(db, any_schema, e) < 0) {
+    if (prepare_reading(&db, how, e) < 0) {
         db_close(db);
         return -1;
     }
@@ -419,12 +480,23 @@ static int open_reading(const char *path, bool any_schema, struct db **out, stru
 
 int store_open_read_only(const char *path, struct db **out, struct error *e)
 {
-    return open_reading(path, false, out, e);
+    return store_open_reading(path, STORE_READ_ANSWERS, out, e);
 }
 
-int store_open_to_check(const char *path, struct db **out, struct error *e)
+bool store_is_copy(const struct db *db)
 {
-    return open_reading(path, true, out, e);
+    return db->is_copy;
+}
+
+int store_read_versions(const char *path, int64_t *version, int64_t *newest, struct error *e)
+{
+    struct db *db = NULL;
+    *newest = SCHEMA_VERSION;
+    int rc = store_open_reading(path, STORE_READ_AS_IT_IS, &db, e);
+    if (rc == 0)
+        rc = read_version(db, version, e);
+    db_close(db);
+    return rc;
 }
 
 /* The last one to close would do it, but readers may stay. */

@@ -13,8 +13,8 @@
 #include "util/shell_words.h"
 
 /* The sums (sum_of) of what the migrations make, without and with sql/attempt_sums.sql, which a sweep may ask for.
- * Where it is another one, the parts are compared one by one, which takes 10 ms for 0.1. tests/unit/test_schema.c prints what
- * they are. */
+ * Where it is another one, the parts are compared one by one, which takes 10 ms for 0.1. tests/unit/test_schema.c
+ * prints what they are. */
 static const char *const schema_sums[] = {"b0cccd5c206e92fe82ce037d2b982678", "ee8c1a5db5eec75966a21e51fcb6fed8"};
 
 /* Views that the program makes, for people and for its own questions. */

@@ -24,6 +24,7 @@ struct db {
     int lock;                                /* writer_lock_take's descriptor; -1: not a writer's */
     int file_lock;                           /* file_lock_take's; -1: none */
     bool is_new;                             /* a writer made the file */
+    bool is_copy;                            /* see store_is_copy */
     bool is_settled;                         /* see store_settle */
     dev_t device;                            /* with inode, the file that a writer opened */
     ino_t inode;

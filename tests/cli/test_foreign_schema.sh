@@ -88,7 +88,7 @@ each_table__trigger__refused_and_removed()
 foreign_parts()
 {
     sed -e 's/EDIT /PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = /' \
-        -e 's/TWICE /PRAGMA writable_schema = ON; INSERT INTO sqlite_schema SELECT * FROM sqlite_schema WHERE name = /' \
+        -e 's/TWICE /PRAGMA writable_schema = 1; INSERT INTO sqlite_schema SELECT * FROM sqlite_schema WHERE name = /' \
         <<'END'
 view pragma_integrity_check	CREATE VIEW pragma_integrity_check AS SELECT 'ok' AS integrity_check
 view json_each	CREATE VIEW json_each AS SELECT 1 AS key, 2 AS value
