@@ -211,11 +211,16 @@ static void add_notice(char **notice, char *text)
     *notice = both;
 }
 
-/* A file that is new or of this version has nothing to be upgraded. */
+/* A file that is new or of this version has nothing to be upgraded; nor has one that was being made when its program
+ * died, which stands at some version and holds nothing. */
 static int upgrade(struct db *db, int64_t version, const struct store_opening *o, char **notice, struct error *e)
 {
     char *copy = NULL;
-    if (version == 0 || version == SCHEMA_VERSION)
+    bool holds_any = false;
+    if (version > 0 && version < SCHEMA_VERSION &&
+        db_query_bool(db, "SELECT EXISTS (SELECT 1 FROM sweep)", NO_VALUES, &holds_any, e) < 0)
+        return -1;
+    if (!holds_any)
         return migrate(db, version, e);
     if ((!o->without_copy && upgrade_keep_copy(db, version, &copy, e) < 0) ||
         upgrade_begin(db, SCHEMA_VERSION, e) < 0 || migrate(db, version, e) < 0) {

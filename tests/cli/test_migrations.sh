@@ -218,6 +218,20 @@ upgrade__twice_of_one_name_or_without_a_copy__as_asked()
     expect "[ \"\$(echo results.db*)\" = 'results.db results.db.lock' ]"
 }
 
+# As a program leaves it that dies while it makes a new one.
+half_made_file__run__goes_on_without_a_copy()
+{
+    local version
+    small_sweep sweep.toml
+    for version in 1 12 $((newest - 1)); do
+        old_database "$version"
+        sqlite3 results.db 'DELETE FROM attempt; DELETE FROM job; DELETE FROM sweep; DELETE FROM runner'
+        run_silently 0
+        expect "[ \"\$(echo results.db*)\" = 'results.db results.db.d results.db.lock' ]"
+        expect_sql 4 "SELECT count(*) FROM job WHERE state = 'ok'"
+    done
+}
+
 upgrade__no_room_for_a_copy__not_upgraded()
 {
     [ "$(id -u)" = 0 ] || skip "only root may mount"
