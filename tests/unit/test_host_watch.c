@@ -84,6 +84,8 @@ TEST_WITHIN(host_watch_is_host__held_job__blamed_only_once_another_has_started, 
     assert_true(host_watch_started(w, 9) == false);
     assert_true(host_watch_hold(w, 1, "no processes are left", false));
     assert_false(host_watch_hold(w, 2, "no processes are left", false));
+    /* While it pauses it is not asked whose fault a start may be. */
+    assert_int_equal(judge(w, 7, "exec", ENOENT, "/opt/a"), HOST_BLAMES_HOST);
     /* Nothing has started since: it is the host still. */
     assert_true(host_watch_is_host(w, 1));
     assert_int_equal(judge(w, 1, "fork", EAGAIN, NULL), HOST_BLAMES_HOST);
