@@ -307,7 +307,8 @@ every_document__valid_and_of_one_type_each()
     document typed merge --json typed.db open.db -o merged.db
     document typed backup --json -d typed.db copy.db
     document typed upgrade --json typed.db
-    (. "$source_dir/tests/cli/schemas/schema.sh" && mkdir old && cd old && old_database 12)
+    mkdir old
+    bash -c '. "$1/cli/schemas/schema.sh" && cd old && old_database 12' - "$tests_source_dir"
     document old upgrade --json old/results.db
     document typed show --json -d typed.db 1
     document failed show --json -d typed.db "$(sql "SELECT min(id) FROM job WHERE state = 'failed'" typed.db)"

@@ -84,7 +84,7 @@ older_version__read__as_if_upgraded_and_unchanged()
         before=$(ls -a && md5sum results.db)
         for command in status "results --all" best "why x=1" "show 1" "export --all" check; do
             # shellcheck disable=SC2086 # words
-            (cd new && "$meshsweep" $command >../expected 2>&1 || true)
+            { env -C new "$meshsweep" $command || true; } >expected 2>&1
             # shellcheck disable=SC2086 # words
             "$meshsweep" $command 2>&1 | diff expected - >difference ||
                 fail "version $version, $command: $(cat difference)"

@@ -389,7 +389,8 @@ serve__database_replaced_removed_or_newer__told_and_gone_on()
 # A database of an older version is served from a copy that follows it; a large one, while it is upgraded, is not.
 serve__older_database__followed_and_told_while_it_is_upgraded()
 {
-    . "$tests_source_dir/cli/schemas/schema.sh"
+    # shellcheck source=schemas/schema.sh
+    . "$(dirname "${BASH_SOURCE[0]}")/schemas/schema.sh"
     old_database 12
     serve --serve
     wait_until page_stands 10
