@@ -22,6 +22,30 @@ static const char *const view_names[] = {
     "configurations", "current_sweep", "excluded", "failures", "progress", "ranking", "results",
 };
 
+/* Tables that the migrations make. */
+static const char *const table_names[] = {
+    "attempt",
+    "attempt_sum",
+    "breach",
+    "calibration",
+    "exclusion",
+    "failure_pattern",
+    "further_objective",
+    "job",
+    "meta",
+    "metric",
+    "metric_definition",
+    "observation",
+    "rule",
+    "runner",
+    "search",
+    "spec",
+    "subject_to",
+    "summary",
+    "sweep",
+    "trial",
+};
+
 /* SQLite's statistics, which come and go. */
 static const char *const own_tables[] = {
     "CREATE TABLE sqlite_stat1(tbl,idx,stat)",
@@ -105,6 +129,21 @@ static bool is_view(const struct schema_part *p)
     return strcmp(p->type, "view") == 0;
 }
 
+/* As SQLite writes it; a virtual table's begins otherwise. */
+static bool is_plain(const struct schema_part *p)
+{
+    static const char *const beginnings[] = {"table CREATE TABLE ", "view CREATE VIEW ", "index CREATE INDEX ",
+                                             "index CREATE UNIQUE INDEX "};
+    bool is = false;
+    for (size_t i = 0; i < COUNT(beginnings); i++) {
+        size_t type = strcspn(beginnings[i], " ");
+        const char *words = beginnings[i] + type + 1;
+        is = is || (strlen(p->type) == type && strncmp(p->type, beginnings[i], type) == 0 &&
+                    strncmp(p->sql, words, strlen(words)) == 0);
+    }
+    return is;
+}
+
 static bool is_generated(const struct schema_part *p)
 {
     return is_view(p) && is_among(p->name, view_names, COUNT(view_names));
@@ -121,14 +160,24 @@ static const struct schema_part *find(const struct parts *in, const struct schem
 
 /* --- the fast question --- */
 
-/* Over all that is not a view of a person or of the program. */
+/* A person's view, plain table or index of one: nothing that the sum has to be of. */
+static bool is_of_others(const struct schema_part *p)
+{
+    if (!is_plain(p) || is_reserved(p->name) || (!is_view(p) && is_among(p->name, view_names, COUNT(view_names))))
+        return false;
+    if (strcmp(p->type, "table") == 0)
+        return !is_among(p->name, table_names, COUNT(table_names));
+    return is_view(p) || (strcmp(p->type, "index") == 0 && !is_among(p->table, table_names, COUNT(table_names)));
+}
+
+/* Over all but that and the views of the program. */
 static void sum_of(const struct parts *p, char out[HASH_HEX_BYTES])
 {
     struct buffer b = BUFFER_INIT;
     for (size_t i = 0; i < p->count; i++) {
         const struct schema_part *part = &p->items[i];
         const char *const texts[] = {part->type, part->name, part->table, part->sql};
-        for (size_t k = 0; k < COUNT(texts) && (!is_view(part) || is_reserved(part->name)); k++)
+        for (size_t k = 0; k < COUNT(texts) && !is_of_others(part); k++)
             buffer_add(&b, texts[k], strlen(texts[k]) + 1);
     }
     const struct hash128 hash = hash_bytes(buffer_text(&b), b.length);
@@ -231,17 +280,14 @@ static bool is_plain_index(struct db *db, const struct schema_part *p)
 /* Whether what is not meshsweep's does nothing that we would notice. */
 static bool is_harmless(const struct schema_comparison *c, const struct schema_part *p)
 {
-    static const char virtual[] = "CREATE VIRTUAL";
     const struct schema_part table = {.type = (char *)"table", .name = p->table};
     if (is_generated(p))
         return true; /* judged by what was noted */
-    if (is_reserved(p->name) || is_among(p->name, view_names, COUNT(view_names)))
+    if (!is_plain(p) || is_reserved(p->name) || is_among(p->name, view_names, COUNT(view_names)))
         return false;
     if (strcmp(p->type, "index") == 0)
         return !find(&c->expected, &table) || is_plain_index(c->db, p);
-    if (strcmp(p->type, "table") == 0)
-        return strncasecmp(p->sql, virtual, strlen(virtual)) != 0;
-    return is_view(p) && (!c->db->schema_problem || is_loaded(c->db, p->name));
+    return !is_view(p) || (!c->db->schema_problem || is_loaded(c->db, p->name));
 }
 
 static void compare_views(const struct schema_comparison *c)

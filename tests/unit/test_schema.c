@@ -63,3 +63,45 @@ TEST_WITHIN(schema_is_known__what_the_migrations_make__yes, open_blank, close_da
     must(*state, embedded_text("sql/attempt_sums.sql"));
     must_be_known(*state);
 }
+
+static bool is_known(struct db *db)
+{
+    char sum[HASH_HEX_BYTES];
+    struct error e = ERROR_INIT;
+    bool is;
+    assert_int_equal(schema_is_known(db, false, sum, &is, &e), 0);
+    return is;
+}
+
+/* Of each table, index and trigger, so that none is left out of the sum. */
+TEST_WITHIN(schema_is_known__a_part_is_gone__no, open_blank, close_database)
+{
+    struct string_list drops = STRING_LIST_INIT;
+    struct error e = ERROR_INIT;
+    must(*state, embedded_text("sql/attempt_sums.sql"));
+    assert_int_equal(db_query_texts(*state,
+                                    "SELECT 'DROP ' || type || ' ' || name FROM sqlite_schema WHERE sql IS NOT NULL",
+                                    NO_VALUES, &drops, &e),
+                     0);
+    assert_true(drops.count > 40);
+    for (size_t i = 0; i < drops.count; i++) {
+        must(*state, "BEGIN");
+        must(*state, drops.items[i]);
+        if (is_known(*state))
+            fail_msg("not missed: %s", drops.items[i]);
+        must(*state, "ROLLBACK");
+    }
+    string_list_free(&drops);
+}
+
+TEST_WITHIN(schema_is_known__tables_views_and_indexes_of_others__yes_but_no_trigger, open_blank, close_database)
+{
+    must(*state, "CREATE TABLE mine (x); CREATE INDEX mine_x ON mine (abs(x)); CREATE VIEW v AS SELECT * FROM mine");
+    assert_true(is_known(*state));
+    must(*state, "CREATE INDEX mine_too ON job (rank)");
+    assert_false(is_known(*state)); /* which is to be looked at */
+    must(*state, "DROP INDEX mine_too; CREATE TRIGGER t AFTER INSERT ON mine BEGIN SELECT 1; END");
+    assert_false(is_known(*state));
+    must(*state, "DROP TRIGGER t; CREATE TABLE results (x)");
+    assert_false(is_known(*state));
+}
