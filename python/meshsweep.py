@@ -15,6 +15,7 @@ milliseconds.
 
 import datetime
 import json
+import shlex
 import sqlite3
 import urllib.parse
 import warnings
@@ -157,8 +158,8 @@ class Database:
         if application != APPLICATION:
             raise SchemaError(f"{self.path} is not a meshsweep database")
         if schema < SCHEMA:
-            raise SchemaError(f"{self.path} has schema {schema}, and this is for {SCHEMA}: meshsweep run or"
-                              " meshsweep merge brings it up to date")
+            raise SchemaError(f"{self.path} has schema {schema}, and this is for {SCHEMA}: meshsweep"
+                              f" upgrade {shlex.quote(str(self.path))} brings it up to date")
         if schema > SCHEMA:
             warnings.warn(f"{self.path} has schema {schema}, and this is for {SCHEMA}: take the meshsweep.py that came"
                           " with the meshsweep that wrote it", SchemaWarning, stacklevel=4)

@@ -364,8 +364,13 @@ int session_open_known(struct session *s, const struct run_options *o, const str
 
 int session_open_store(const char *path, struct db **out, struct error *e)
 {
+    return session_open_store_with(path, NULL, out, e);
+}
+
+int session_open_store_with(const char *path, const struct store_opening *o, struct db **out, struct error *e)
+{
     char *notice = NULL;
-    int rc = store_open(path, out, &notice, e);
+    int rc = store_open_with(path, o, out, &notice, e);
     if (notice)
         output_message("%s", notice);
     free(notice);

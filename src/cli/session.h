@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/run_options.h"
+#include "database/open.h"
 #include "deepspeed/ds_config.h"
 #include "slurm/allocation.h"
 #include "space/build.h"
@@ -47,6 +48,7 @@ int session_open_known(struct session *s, const struct run_options *o, const str
 
 /* store_open(), with its notice on standard error. */
 int session_open_store(const char *path, struct db **out, struct error *e);
+int session_open_store_with(const char *path, const struct store_opening *o, struct db **out, struct error *e);
 
 /* Reads the ds_config of the sweep unless it has been read, and builds or rebuilds the space with these facts (NULL:
  * those of the file; space/build.h). */

@@ -34,13 +34,16 @@ static int run(const struct arguments *a, struct error *e)
 {
     const struct backup_options *o = a->options;
     struct backup_counts counts = {0, 0};
+    int64_t version, newest;
     struct db *db = NULL;
     if (a->word_count == 0)
         return error_set(e, ERROR_USAGE,
                          "backup: no file is given; name the file to write the copy to: meshsweep backup FILE");
-    if (store_open_read_only(o->db, &db, e) < 0)
+    if (store_read_versions(o->db, &version, &newest, e) < 0 ||
+        store_open_reading(o->db, STORE_READ_AS_IT_IS, &db, e) < 0)
         return -1;
-    const struct kept_files kept = {.option = "backup FILE", .db_path = o->db, .db = db, .writes_database = true};
+    struct db *asked = version == newest ? db : NULL;
+    const struct kept_files kept = {.option = "backup FILE", .db_path = o->db, .db = asked, .writes_database = true};
     int rc = written_file_check(a->words[0], &kept, e);
     if (rc == 0)
         rc = database_backup(db, a->words[0], &counts, e);

@@ -308,10 +308,14 @@ static int repair_database(const char *path, cJSON *answer, struct error *e)
     struct buffer b = BUFFER_INIT;
     if (!store_exists(path))
         return error_set(e, ERROR_FAILED, "database %s: it does not exist; name another with -d FILE", path);
-    if (session_open_store(path, &db, e) < 0)
-        return -1;
-    int rc = answer ? audit_repair(db, path, answer_finding, repaired, e) : audit_repair(db, path, print_repair, &b, e);
+    struct string_list restored = STRING_LIST_INIT;
+    const struct store_opening opening = {.restored = &restored};
+    int rc = session_open_store_with(path, &opening, &db, e);
+    if (rc == 0)
+        rc = answer ? audit_repair(db, path, &restored, answer_finding, repaired, e)
+                    : audit_repair(db, path, &restored, print_repair, &b, e);
     store_close(db);
+    string_list_free(&restored);
     if (b.length && output_people(&b, rc < 0 ? NULL : e) < 0)
         rc = -1;
     buffer_free(&b);
@@ -324,7 +328,7 @@ static int check_database(const char *path, cJSON *answer, struct error *e)
     struct db *db = NULL;
     struct buffer b = BUFFER_INIT;
     size_t count = 0;
-    if (store_open_read_only(path, &db, e) < 0)
+    if (store_open_reading(path, STORE_READ_TO_CHECK, &db, e) < 0)
         return -1;
     int rc = answer ? audit_run(db, path, answer_finding, findings, &count, e)
                     : audit_run(db, path, print_finding, &b, &count, e);

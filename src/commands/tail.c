@@ -158,7 +158,7 @@ static int follow(struct follower *f, struct error *e)
             return -1;
         if (copy_new(f, ended || f->options->once, e) < 0)
             return -1;
-        if (ended || f->options->once)
+        if (ended || f->options->once || store_is_copy(f->db))
             return f->fd < 0 ? write_recorded(f, e) : 0;
         poll(NULL, 0, LOOK_EVERY_MS);
         job_log_free(&f->log);

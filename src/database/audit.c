@@ -63,23 +63,32 @@ static void ask(struct audit *a, const struct audit_question *q)
 
 /* --- the schema --- */
 
+enum { PARTS_TO_MAKE, PARTS_GONE, PARTS_OF_OTHERS, PART_KINDS };
+
 static void note_difference(void *context, const struct schema_difference *d)
 {
     struct examples *x = context;
-    char *text = xasprintf("%s %s (%s)", d->type, d->name, d->is_missing ? "missing" : "changed");
-    examples_add(&x[!(d->is_missing && schema_can_be_made(d->type))], text);
+    char *text = schema_describe(d);
+    bool is_missing = d->state == SCHEMA_MISSING && d->sql;
+    examples_add(&x[!is_missing ? PARTS_OF_OTHERS : schema_can_be_made(d->type) ? PARTS_TO_MAKE : PARTS_GONE], text);
     free(text);
 }
 
 static void compare_schema(struct audit *a)
 {
-    struct examples x[] = {EXAMPLES_INIT, EXAMPLES_INIT};
+    static const char repair[] = "`meshsweep check --repair -d FILE` brings it back to what meshsweep makes, and keeps "
+                                 "all rows";
+    struct examples x[PART_KINDS] = {EXAMPLES_INIT, EXAMPLES_INIT, EXAMPLES_INIT}, unread = EXAMPLES_INIT;
     struct error e = ERROR_INIT;
-    int rc = schema_compare(a->db, note_difference, x, &e);
-    conclude(a, &x[0], "indexes and triggers that are missing",
+    int rc = schema_compare(a->db, STORE_NEWEST, note_difference, x, &e);
+    if (schema_problem(a->db))
+        examples_add(&unread, schema_problem(a->db));
+    conclude(a, &unread, "a schema that SQLite cannot read", repair);
+    conclude(a, &x[PARTS_TO_MAKE], "indexes and triggers that are missing",
              "`meshsweep check --repair -d FILE` creates them again");
-    conclude(a, &x[1], "parts of the schema that another program changed",
+    conclude(a, &x[PARTS_GONE], "tables that are missing",
              "make a new database with `meshsweep run -d NEW`, or restore a copy of this one");
+    conclude(a, &x[PARTS_OF_OTHERS], "parts of the schema that are not as meshsweep makes them", repair);
     if (rc < 0)
         cannot_be_read(a, &e);
 }
@@ -190,13 +199,25 @@ static void check_sums(struct audit *a)
 int audit_run(struct db *db, const char *path, audit_found *found, void *context, size_t *count, struct error *e)
 {
     struct audit a = {db, path, store_directory(path), found, context, 0};
+    if (schema_problem(db)) {
+        /* Of tables that SQLite could not read, or not as they are, nothing can be asked. */
+        compare_schema(&a);
+        free(a.directory);
+        *count = a.count;
+        return 0;
+    }
     enum audit_when not_now = writer_lock_is_held(path) ? AUDIT_WITHOUT_RUNNER : AUDIT_WITH_RUNNER;
     for (size_t i = 0; i < audit_question_count; i++)
         if (audit_questions[i].when != not_now)
             ask(&a, &audit_questions[i]);
+    const size_t found_before = a.count;
     compare_schema(&a);
+    const bool is_as_made = a.count == found_before;
     check_sums(&a);
-    int rc = find_missing(&a, e);
+    struct error unasked = ERROR_INIT;
+    /* A table that is not as it was made may lack what is asked of it: that has been told. */
+    int rc = find_missing(&a, is_as_made ? e : &unasked);
+    rc = is_as_made ? rc : 0;
     /* A runner makes directories before it records them. */
     if (rc == 0 && not_now == AUDIT_WITH_RUNNER)
         rc = find_escaped(&a, e);

@@ -4,7 +4,7 @@
 
 #include "database/lock.h"
 #include "database/open.h"
-#include "database/sqlite.h"
+#include "database/upgrade.h"
 #include "database/whole_file.h"
 #include "util/memory.h"
 
@@ -31,26 +31,13 @@ static int refuse_foreign(const char *path, struct error *e)
 {
     struct db *db = NULL;
     struct error why = ERROR_INIT;
-    if (store_exists(path) && store_open_read_only(path, &db, &why) < 0)
+    if (store_exists(path) && store_open_reading(path, STORE_READ_NEWEST, &db, &why) < 0)
         return error_set(e, ERROR_FAILED,
                          "backup: %s exists already and is not a database of this version of meshsweep; name another "
                          "file or remove it",
                          path);
     store_close(db);
     return 0;
-}
-
-/* In one step, which is one transaction of a reader: a writer goes on beside it, and what it writes is not in it. */
-static int copy(struct db *source, struct db *target, struct error *e)
-{
-    sqlite3_backup *b = sqlite3_backup_init(target->handle, "main", source->handle, "main");
-    if (!b)
-        return db_error(target, e);
-    /* Of a lock that could not be had the end says nothing. */
-    bool is_whole = sqlite3_backup_step(b, -1) == SQLITE_DONE;
-    if (sqlite3_backup_finish(b) != SQLITE_OK)
-        return db_error(target, e);
-    return is_whole ? 0 : error_set(e, ERROR_FAILED, "the database is locked; try again");
 }
 
 struct backup {
@@ -62,7 +49,7 @@ static int fill(struct db *target, void *context, struct error *e)
 {
     struct backup *b = context;
     /* It says of itself that it has a log, as the original does. */
-    return copy(b->source, target, e) < 0 || db_exec(target, "PRAGMA journal_mode = DELETE", e) < 0 ||
+    return upgrade_copy(b->source, target, e) < 0 || db_exec(target, "PRAGMA journal_mode = DELETE", e) < 0 ||
                    db_query_int(target, "SELECT count(*) FROM job", NO_VALUES, 0, &b->counts.jobs, e) < 0 ||
                    db_query_int(target, "SELECT count(*) FROM attempt", NO_VALUES, 0, &b->counts.attempts, e) < 0
                ? -1

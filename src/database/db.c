@@ -82,8 +82,36 @@ static void configure(sqlite3 *handle)
     sqlite3_db_config(handle, SQLITE_DBCONFIG_DQS_DDL, 0, (int *)NULL);
     sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_FKEY, 1, (int *)NULL);
     sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, (int *)NULL);
+    sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
     sqlite3_extended_result_codes(handle, 1);
     sqlite3_busy_timeout(handle, BUSY_TIMEOUT_MS);
+}
+
+/* Of a generated column: a CHECK is not looked at where the file may not be written. Compiled, not run. */
+static bool has_harmless_json(sqlite3 *handle)
+{
+    sqlite3_stmt *s = NULL;
+    sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, (int *)NULL);
+    bool has = sqlite3_prepare_v2(handle, "CREATE TABLE probe (x, y AS (json_valid(x)))", -1, &s, NULL) == SQLITE_OK ||
+               !strstr(sqlite3_errmsg(handle), "unsafe use of json_valid");
+    sqlite3_finalize(s);
+    return has;
+}
+
+/* A file may come from anywhere, and so may its views, checks and triggers: they get no function that could do more
+ * than compute. Our own checks need JSON's, which some releases of SQLite (3.40) do not count among these: there the
+ * file gets all that SQLite has, which holds nothing worse while extensions are off; functions of ours are for private
+ * connections. */
+static void distrust_schema(sqlite3 *handle)
+{
+    /* The schema is read first, and once; where it cannot be read, a private database is asked. */
+    sqlite3 *private = NULL;
+    bool is_read = sqlite3_exec(handle, "SELECT 1 FROM sqlite_schema LIMIT 0", NULL, NULL, NULL) == SQLITE_OK;
+    if (!is_read)
+        sqlite3_open_v2(":memory:", &private, SQLITE_OPEN_READWRITE, NULL);
+    bool harmless = has_harmless_json(is_read || !private ? handle : private);
+    sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, (int)!harmless, (int *)NULL);
+    sqlite3_close_v2(private);
 }
 
 /* What SQLite is given to open. Absolute, so that no file name means anything else to it (":memory:", "file:…"). */
@@ -130,6 +158,8 @@ int db_open(const char *path, enum db_mode mode, struct db **out, struct error *
         return -1;
     }
     configure(db->handle);
+    if (mode != DB_TEMPORARY)
+        distrust_schema(db->handle);
     if (mode == DB_READ_CLEANLY)
         sqlite3_exec(db->handle, "PRAGMA query_only = 1", NULL, NULL, NULL);
     *out = db;
@@ -148,6 +178,7 @@ void db_close(struct db *db)
         return;
     sqlite3_close_v2(db->handle);
     log_watch_end(db);
+    free(db->schema_problem);
     free(db->processor_limit);
     free(db->allowance);
     free(db->path);
@@ -327,6 +358,11 @@ bool db_is_keyword(const char *word)
 void db_check_references(struct db *db, bool yes)
 {
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_FKEY, (int)yes, (int *)NULL);
+}
+
+void db_allow_schema_edits(struct db *db, bool yes)
+{
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, (int)!yes, (int *)NULL);
 }
 
 void db_set_cache(struct db *db, int kib)

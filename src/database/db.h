@@ -26,7 +26,8 @@ enum db_mode {
     DB_READ_FROZEN,   /* for a place where nobody can write: takes no locks and needs no file beside it */
 };
 
-/* Opens without looking at the schema. Double-quoted strings are off, foreign keys on, busy timeout 10 s. */
+/* Opens without looking at the schema. Double-quoted strings are off, foreign keys on, busy timeout 10 s; what the file
+ * itself defines is not trusted (PRAGMA trusted_schema), and SQLite's defensive mode is on. */
 int db_open(const char *path, enum db_mode mode, struct db **out, struct error *e);
 void db_close(struct db *db);
 
@@ -93,6 +94,9 @@ bool db_is_keyword(const char *word);
  * may be deleted: for a load that gets its references from the database itself, where the checks take half of the
  * time. */
 void db_check_references(struct db *db, bool yes);
+
+/* Whether statements may write to sqlite_schema after PRAGMA writable_schema, as migrations do; not when opened. */
+void db_allow_schema_edits(struct db *db, bool yes);
 
 /* Lets temporary tables and views be made beside a database that was opened for reading. */
 int db_allow_temporary(struct db *db, struct error *e);

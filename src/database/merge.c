@@ -9,7 +9,7 @@
 static int identify(const char *source, char **identity, struct error *e)
 {
     struct db *db = NULL;
-    if (store_open_read_only(source, &db, e) < 0)
+    if (store_open_reading(source, STORE_READ_NEWEST, &db, e) < 0)
         return -1;
     int rc = store_identity(db, identity, e);
     store_close(db);

@@ -12,7 +12,10 @@
 #include "database/lock.h"
 #include "database/log_watch.h"
 #include "database/recover_replaced.h"
+#include "database/schema.h"
 #include "database/sqlite.h"
+#include "database/upgrade.h"
+#include "util/buffer.h"
 #include "util/embedded.h"
 #include "util/fault.h"
 #include "util/file.h"
@@ -133,13 +136,23 @@ static int read_version(struct db *db, int64_t *version, struct error *e)
     return 0;
 }
 
+static int run_migration(struct db *db, const struct migration *m, struct error *e)
+{
+    db_allow_schema_edits(db, true);
+    int rc = db_exec(db, embedded_text(m->name), e);
+    db_allow_schema_edits(db, false);
+    return rc;
+}
+
 static int apply_migration(struct db *db, const struct migration *m, struct error *e)
 {
-    char *pragmas = xasprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", APPLICATION_ID, m->version);
+    char *pragmas =
+        xasprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; DELETE FROM meta WHERE name = 'views'",
+                  APPLICATION_ID, m->version);
     int rc = -1;
     if (db_begin(db, e) < 0)
         goto out;
-    if (db_exec(db, embedded_text(m->name), e) < 0 || db_exec(db, pragmas, e) < 0) {
+    if (run_migration(db, m, e) < 0 || db_exec(db, pragmas, e) < 0) {
         error_context(e, "migration %s", m->name);
         db_rollback(db);
         goto out;
@@ -152,14 +165,31 @@ out:
     return rc;
 }
 
-/* What is data of the program rather than of a sweep: views and failure patterns, as this version has them. */
-static int refresh_data(struct db *db, struct error *e)
+/* What is data of the program rather than of a sweep: views and failure patterns, as this version has them. Views that
+ * are not as they were noted are not asked what they are: they go, and are made from what is recorded. */
+static int put_data(struct db *db, bool had_results, struct error *e)
 {
-    if (db_begin(db, e) < 0)
+    bool same;
+    if (schema_views_are_noted(db, &same, e) < 0)
+        return -1;
+    if (!same && had_results &&
+        db_exec(db, "DROP VIEW IF EXISTS ranking; DROP VIEW IF EXISTS configurations; DROP VIEW IF EXISTS results", e) <
+            0)
         return -1;
     if (db_exec(db, embedded_text("sql/views.sql"), e) < 0 ||
         db_exec(db, "INSERT OR IGNORE INTO meta VALUES ('identity', lower(hex(randomblob(16))))", e) < 0 ||
-        db_exec(db, "DELETE FROM failure_pattern", e) < 0 || db_exec(db, embedded_text("sql/failures.sql"), e) < 0) {
+        db_exec(db, "DELETE FROM failure_pattern", e) < 0 || db_exec(db, embedded_text("sql/failures.sql"), e) < 0)
+        return -1;
+    if (!same && had_results && store_make_views(db, e) < 0)
+        return -1;
+    return db_exec(db, "DELETE FROM meta WHERE name = 'upgrading'", e) < 0 ? -1 : schema_note_views(db, e);
+}
+
+static int refresh_data(struct db *db, bool is_new, struct error *e)
+{
+    if (db_begin(db, e) < 0)
+        return -1;
+    if (put_data(db, !is_new, e) < 0) {
         db_rollback(db);
         return -1;
     }
@@ -167,23 +197,67 @@ static int refresh_data(struct db *db, struct error *e)
     return db_commit(db, e);
 }
 
-static int migrate(struct db *db, struct error *e)
+static int migrate(struct db *db, int64_t version, struct error *e)
 {
-    int64_t version;
-    if (read_version(db, &version, e) < 0)
-        return -1;
     for (size_t i = 0; i < sizeof migrations / sizeof *migrations; i++)
         if (migrations[i].version > version && apply_migration(db, &migrations[i], e) < 0)
             return -1;
-    return refresh_data(db, e);
+    return refresh_data(db, version == 0, e);
 }
 
-int store_open_blank(struct db **out, struct error *e)
+static void add_notice(char **notice, char *text)
+{
+    char *both = *notice ? xasprintf("%s; %s", *notice, text) : xstrdup(text);
+    free(*notice);
+    free(text);
+    *notice = both;
+}
+
+/* A file that is new or of this version has nothing to be upgraded; nor has one that was being made when its program
+ * died, which stands at some version and holds nothing. */
+static int upgrade(struct db *db, int64_t version, const struct store_opening *o, char **notice, struct error *e)
+{
+    char *copy = NULL;
+    bool holds_any = false;
+    if (version > 0 && version < SCHEMA_VERSION &&
+        db_query_bool(db, "SELECT EXISTS (SELECT 1 FROM sweep)", NO_VALUES, &holds_any, e) < 0)
+        return -1;
+    if (!holds_any)
+        return migrate(db, version, e);
+    if ((!o->without_copy && upgrade_keep_copy(db, version, &copy, e) < 0) ||
+        upgrade_begin(db, SCHEMA_VERSION, e) < 0 || migrate(db, version, e) < 0) {
+        free(copy);
+        return -1;
+    }
+    add_notice(notice,
+               xasprintf("database %s: upgraded from schema version %lld to %d%s%s", db->path, (long long)version,
+                         SCHEMA_VERSION, copy ? "; as it was, it is kept in " : "", copy ? copy : ""));
+    if (o->kept)
+        *o->kept = copy;
+    else
+        free(copy);
+    return 0;
+}
+
+char *store_describe_upgrade(int64_t version)
+{
+    struct buffer b = BUFFER_INIT;
+    for (size_t i = 0; i < sizeof migrations / sizeof *migrations; i++) {
+        if (migrations[i].version <= version)
+            continue;
+        char *sentence = upgrade_sentence(migrations[i].name);
+        buffer_printf(&b, "  %d: %s\n", migrations[i].version, sentence);
+        free(sentence);
+    }
+    return buffer_take(&b);
+}
+
+int store_open_blank(int64_t version, struct db **out, struct error *e)
 {
     struct db *db = NULL;
     int rc = db_open(NULL, DB_TEMPORARY, &db, e);
-    for (size_t i = 0; rc == 0 && i < sizeof migrations / sizeof *migrations; i++)
-        rc = db_exec(db, embedded_text(migrations[i].name), e);
+    for (size_t i = 0; rc == 0 && i < sizeof migrations / sizeof *migrations && migrations[i].version <= version; i++)
+        rc = run_migration(db, &migrations[i], e);
     if (rc < 0)
         db_close(db);
     else
@@ -194,9 +268,9 @@ int store_open_blank(struct db **out, struct error *e)
 int store_open_scratch(struct db **out, struct error *e)
 {
     struct db *db = NULL;
-    if (store_open_blank(&db, e) < 0)
+    if (store_open_blank(STORE_NEWEST, &db, e) < 0)
         return -1;
-    if (refresh_data(db, e) < 0) {
+    if (refresh_data(db, true, e) < 0) {
         db_close(db);
         return -1;
     }
@@ -283,19 +357,35 @@ static int take_locks(const char *path, struct locks *out, struct error *e)
     return -1;
 }
 
-static int open_writer(const char *path, struct db **db, char **notice, struct error *e)
+/* Looks at the version and the schema first, so that a refused file stays as it is, journal mode included. */
+static int look_at_schema(struct db *db, struct string_list *restored, int64_t *version, struct error *e)
+{
+    if (restored)
+        schema_tolerate(db);
+    if (read_version(db, version, e) < 0)
+        return -1;
+    return restored ? schema_restore(db, *version, restored, e) : schema_check(db, *version, false, e);
+}
+
+static int open_writer(const char *path, const struct store_opening *o, struct db **db, char **notice, struct error *e)
 {
     int64_t version;
-    /* The version is read first, so that a refused file stays as it is, journal mode included. */
     return known_name_check_links(path, e) < 0 || db_open(path, DB_CREATE, db, e) < 0 ||
-                   read_version(*db, &version, e) < 0 || known_name_check(*db, e) < 0 ||
-                   choose_journal(*db, notice, e) < 0 || migrate(*db, e) < 0 || known_name_record(*db, e) < 0
+                   look_at_schema(*db, o->restored, &version, e) < 0 || known_name_check(*db, e) < 0 ||
+                   choose_journal(*db, notice, e) < 0 || upgrade(*db, version, o, notice, e) < 0 ||
+                   known_name_record(*db, e) < 0
                ? -1
                : 0;
 }
 
 int store_open(const char *path, struct db **out, char **notice, struct error *e)
 {
+    return store_open_with(path, NULL, out, notice, e);
+}
+
+int store_open_with(const char *path, const struct store_opening *o, struct db **out, char **notice, struct error *e)
+{
+    static const struct store_opening plain = {NULL, NULL, false};
     struct db *db = NULL;
     struct locks locks;
     *notice = NULL;
@@ -304,7 +394,7 @@ int store_open(const char *path, struct db **out, char **notice, struct error *e
     bool is_new = !store_exists(path);
     if (is_new)
         create_private(path);
-    if ((!is_new && log_watch_left(path, notice, e) < 0) || open_writer(path, &db, notice, e) < 0 ||
+    if ((!is_new && log_watch_left(path, notice, e) < 0) || open_writer(path, o ? o : &plain, &db, notice, e) < 0 ||
         (is_new && file_lock_take(path, &locks.file, e) < 0)) {
         free(*notice);
         *notice = NULL;
@@ -343,29 +433,77 @@ static enum db_mode reading_mode(const char *path)
     return mode;
 }
 
-int store_open_read_only(const char *path, struct db **out, struct error *e)
+/* Puts an upgraded copy in the place of a connection to a file of an older version. */
+static int read_upgraded(struct db **db, int64_t version, struct error *e)
+{
+    struct db *copy = NULL;
+    int rc = upgrade_read_copy(*db, &copy, e);
+    if (rc == 0 && !copy)
+        return upgrade_refuse(*db, version, SCHEMA_VERSION, e);
+    if (rc == 0)
+        rc = migrate(copy, version, e);
+    if (rc == 0)
+        rc = db_exec(copy, "PRAGMA query_only = 1", e);
+    if (rc < 0) {
+        db_close(copy);
+        return -1;
+    }
+    db_close(*db);
+    *db = copy;
+    return 0;
+}
+
+static int prepare_reading(struct db **db, enum store_reading how, struct error *e)
+{
+    int64_t version;
+    if (how == STORE_READ_TO_CHECK)
+        schema_tolerate(*db);
+    if (read_version(*db, &version, e) < 0)
+        return -1;
+    bool is_newest = version == SCHEMA_VERSION;
+    if ((how != STORE_READ_TO_CHECK || !is_newest) && schema_check(*db, version, is_newest, e) < 0)
+        return -1;
+    if (is_newest || how == STORE_READ_AS_IT_IS)
+        return 0;
+    return how == STORE_READ_NEWEST ? upgrade_refuse(*db, version, SCHEMA_VERSION, e) : read_upgraded(db, version, e);
+}
+
+int store_open_reading(const char *path, enum store_reading how, struct db **out, struct error *e)
 {
     struct db *db = NULL;
-    int64_t version;
     if (check_path(path, e) < 0)
         return -1;
     if (!store_exists(path))
         return error_set(e, ERROR_FAILED, "database %s: it does not exist yet; `meshsweep run` creates it", path);
     if (db_open(path, reading_mode(path), &db, e) < 0)
         return -1;
-    if (read_version(db, &version, e) < 0)
-        goto fail;
-    if (version < SCHEMA_VERSION) {
-        error_set(e, ERROR_FAILED,
-                  "database %s: its schema version %lld is older than this program's %d; `meshsweep run` upgrades it",
-                  path, (long long)version, SCHEMA_VERSION);
-        goto fail;
+    if (prepare_reading(&db, how, e) < 0) {
+        db_close(db);
+        return -1;
     }
     *out = db;
     return 0;
-fail:
+}
+
+int store_open_read_only(const char *path, struct db **out, struct error *e)
+{
+    return store_open_reading(path, STORE_READ_ANSWERS, out, e);
+}
+
+bool store_is_copy(const struct db *db)
+{
+    return db->is_copy;
+}
+
+int store_read_versions(const char *path, int64_t *version, int64_t *newest, struct error *e)
+{
+    struct db *db = NULL;
+    *newest = SCHEMA_VERSION;
+    int rc = store_open_reading(path, STORE_READ_AS_IT_IS, &db, e);
+    if (rc == 0)
+        rc = read_version(db, version, e);
     db_close(db);
-    return -1;
+    return rc;
 }
 
 /* The last one to close would do it, but readers may stay. */

@@ -4,27 +4,61 @@
 
 #include "database/db.h"
 
+/* What the floor above makes: the views whose columns follow from what is recorded (results/views.h). */
+extern int (*const store_make_views)(struct db *db, struct error *e);
+
 /* One schema step: `user_version` becomes `version` in the transaction that runs `sql`. */
 struct migration {
     int version;
     const char *name; /* "migrations/0001_initial.sql" */
 };
 
-/* Opens for writing: takes the writer's lock (see database/lock.h), makes or migrates the schema, chooses the journal
- * (WAL with synchronous=FULL on a local file system; a rollback journal, EXTRA, on a network file system, said in
- * `*notice`, which is the caller's and NULL when there is nothing to say). Refuses a file that is not a database, one
- * of another program, or one of a newer meshsweep, and leaves it untouched. */
+/* Opens for writing: takes the writer's lock (see database/lock.h), checks the schema (schema_check), makes or
+ * migrates it, makes its views again if they are not as they were left, chooses the journal (WAL with
+ * synchronous=FULL on a local file system; a rollback journal, EXTRA, on a network file system, said in `*notice`,
+ * which is the caller's and NULL when there is nothing to say). Refuses a file that is not a database, one of
+ * another program, or one of a newer meshsweep, and leaves it untouched. */
 int store_open(const char *path, struct db **out, char **notice, struct error *e);
+
+struct store_opening {
+    struct string_list *restored; /* NULL, or a schema that is not as meshsweep makes it, which store_open refuses, is
+                                   * brought back to that, and this says what was (schema_restore) */
+    char **kept;                  /* NULL, or gets the name of that copy, which is the caller's */
+    bool without_copy;            /* a file of an older version is upgraded without keeping a copy of it */
+};
+
+/* The same; `o` may be NULL. Beside a file of an older version a copy of it as it was is kept; `*notice` says so. */
+int store_open_with(const char *path, const struct store_opening *o, struct db **out, char **notice, struct error *e);
 
 /* Lets others read the file, which store_open makes for its owner alone, as far as the umask lets them. */
 void store_share(struct db *db);
 
-/* Opens read-only; never waits for a writer, leaves nothing behind, works where nobody may write. A file of an older
- * schema is refused with what to do. */
+/* Opens read-only; never waits for a writer, leaves nothing behind, works where nobody may write. Of a file of an older
+ * version a private copy is opened and upgraded, unless that would be large: then it is refused with what to do, as is
+ * one whose schema is not as meshsweep makes it (schema_check). */
 int store_open_read_only(const char *path, struct db **out, struct error *e);
 
-/* A private database with the schema of a fresh file, its tables empty and without views. */
-int store_open_blank(struct db **out, struct error *e);
+enum store_reading {
+    STORE_READ_ANSWERS = 0, /* as store_open_read_only */
+    STORE_READ_TO_CHECK,    /* whatever is in its schema besides ours, to say what that is */
+    STORE_READ_AS_IT_IS,    /* the file itself, of any version: to be copied */
+    STORE_READ_NEWEST,      /* the file itself, which must be of this version */
+};
+int store_open_reading(const char *path, enum store_reading how, struct db **out, struct error *e);
+
+/* Whether `db` is the private copy of a file, which does not follow what is written to that. */
+bool store_is_copy(const struct db *db);
+
+/* The schema's version in the file at `path`, whichever, and that of this program. */
+int store_read_versions(const char *path, int64_t *version, int64_t *newest, struct error *e);
+
+/* What the migrations after `version` are for, one line each: "  13: ...\n". The caller's. */
+char *store_describe_upgrade(int64_t version);
+
+#define STORE_NEWEST INT64_MAX /* version of a schema: of a fresh file */
+
+/* A private database with the schema of that version, its tables empty and without views. */
+int store_open_blank(int64_t version, struct db **out, struct error *e);
 
 /* The same as a fresh file is, views and all: to try what would come of a sweep. Closed with db_close. */
 int store_open_scratch(struct db **out, struct error *e);

@@ -57,7 +57,7 @@ struct missing_parts {
 static void collect_part(void *context, const struct schema_difference *d)
 {
     struct missing_parts *m = context;
-    if (!d->is_missing || !schema_can_be_made(d->type))
+    if (d->state != SCHEMA_MISSING || !d->sql || !schema_can_be_made(d->type))
         return;
     m->sql = array_grow(m->sql, m->count, sizeof *m->sql);
     m->sql[m->count++] = xstrdup(d->sql);
@@ -67,7 +67,7 @@ static void collect_part(void *context, const struct schema_difference *d)
 static int make_missing_parts(struct repair *r, struct error *e)
 {
     struct missing_parts m = {NULL, 0, EXAMPLES_INIT};
-    int rc = schema_compare(r->db, collect_part, &m, e);
+    int rc = schema_compare(r->db, STORE_NEWEST, collect_part, &m, e);
     for (size_t i = 0; i < m.count; i++) {
         if (rc == 0)
             rc = db_exec(r->db, m.sql[i], e);
@@ -166,9 +166,23 @@ static int refuse_damaged(struct db *db, const char *path, struct error *e)
                      path, path);
 }
 
-int audit_repair(struct db *db, const char *path, audit_found *done, void *context, struct error *e)
+static void tell_restored(const struct string_list *restored, audit_found *done, void *context)
+{
+    struct examples x = EXAMPLES_INIT;
+    for (size_t i = 0; i < restored->count; i++)
+        examples_add(&x, restored->items[i]);
+    const struct audit_finding finding = {"parts of the schema that were not as meshsweep makes them",
+                                          buffer_text(&x.text), x.count, "they are again, or were removed"};
+    if (x.count)
+        done(context, &finding);
+    examples_free(&x);
+}
+
+int audit_repair(struct db *db, const char *path, const struct string_list *restored, audit_found *done, void *context,
+                 struct error *e)
 {
     struct repair r = {db, NULL, 0};
+    tell_restored(restored, done, context);
     if (refuse_damaged(db, path, e) < 0)
         return -1;
     int rc = repair_rows(&r, e);

@@ -2,46 +2,577 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "database/audit_questions.h"
+#include "database/examples.h"
 #include "database/open.h"
+#include "database/sqlite.h"
+#include "util/embedded.h"
 #include "util/memory.h"
+#include "util/shell_words.h"
 
-static int compare_one(struct stmt *here, struct schema_difference *d, bool *differs, struct error *e)
+/* The sums (sum_of) of what the migrations make, without and with sql/attempt_sums.sql, which a sweep may ask for.
+ * Where it is another one, the parts are compared one by one, which takes 10 ms for 0.1. tests/unit/test_schema.c
+ * prints what they are. */
+static const char *const schema_sums[] = {"b12780ad9a6ff6ab22f16f3ecfabccac", "290d9e39cf30a957ac369c03d63b4226"};
+
+/* Views that the program makes, for people and for its own questions. */
+static const char *const view_names[] = {
+    "configurations", "current_sweep", "excluded", "failures", "progress", "ranking", "results",
+};
+
+/* Tables and views that the migrations make. */
+static const char *const table_names[] = {
+    "attempt",
+    "attempt_sum",
+    "breach",
+    "calibration",
+    "counted_attempt",
+    "definition",
+    "exclusion",
+    "failure_pattern",
+    "further_objective",
+    "job",
+    "job_metric",
+    "meta",
+    "metric",
+    "metric_definition",
+    "observation",
+    "rule",
+    "runner",
+    "search",
+    "spec",
+    "subject_to",
+    "summary",
+    "sweep",
+    "trial",
+};
+
+/* SQLite's statistics, which come and go. */
+static const char *const own_tables[] = {
+    "CREATE TABLE sqlite_stat1(tbl,idx,stat)",
+    "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)",
+    "CREATE TABLE sqlite_sequence(name,seq)",
+};
+
+/* What sql/attempt_sums.sql makes begins so; it need not be there. */
+static const char asked_for[] = "attempt_sum";
+
+/* A table or view of such a name would stand in for a table that SQLite or this program makes while it is asked. */
+static const char *const reserved_names[] = {"json_each", "json_tree", "waiting_job", "waiting_spec"};
+static const char *const reserved_beginnings[] = {"pragma_", "sqlite_"};
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static bool is_among(const char *name, const char *const *names, size_t count)
 {
-    stmt_bind(here, VALUES(sql_text(d->type), sql_text(d->name)));
-    int rc = stmt_next(here, e);
-    d->is_missing = rc == 0;
-    *differs = rc == 0 || (rc > 0 && strcmp(stmt_text(here, 0), d->sql) != 0);
-    stmt_reset(here);
-    return rc < 0 ? -1 : 0;
+    for (size_t i = 0; i < count; i++)
+        if (strcasecmp(names[i], name) == 0)
+            return true;
+    return false;
 }
 
-int schema_compare(struct db *db, void (*found)(void *context, const struct schema_difference *d), void *context,
-                   struct error *e)
+static bool is_reserved(const char *name)
 {
-    struct db *blank = NULL;
-    struct stmt *expected = NULL, *here = NULL;
-    int rc = store_open_blank(&blank, e);
-    if (rc == 0)
-        rc = db_prepare(blank, "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL", &expected, e);
-    if (rc == 0)
-        rc = db_prepare(db, "SELECT coalesce(sql, '') FROM sqlite_schema WHERE type = ? AND name = ?", &here, e);
-    while (rc == 0 && (rc = stmt_next(expected, e)) > 0) {
-        struct schema_difference d = {stmt_text(expected, 0), stmt_text(expected, 1), stmt_text(expected, 2), false};
-        bool differs;
-        rc = compare_one(here, &d, &differs, e);
-        if (rc == 0 && differs)
-            found(context, &d);
+    for (size_t i = 0; i < COUNT(reserved_beginnings); i++)
+        if (strncasecmp(name, reserved_beginnings[i], strlen(reserved_beginnings[i])) == 0)
+            return true;
+    return is_among(name, reserved_names, COUNT(reserved_names));
+}
+
+/* --- reading --- */
+
+struct schema_part {
+    int64_t row;
+    char *type, *name, *table, *sql;
+};
+
+struct parts {
+    struct schema_part *items;
+    size_t count;
+};
+
+static void parts_free(struct parts *p)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        free(p->items[i].type);
+        free(p->items[i].name);
+        free(p->items[i].table);
+        free(p->items[i].sql);
     }
-    stmt_free(here);
-    stmt_free(expected);
+    free(p->items);
+}
+
+/* All but the indexes that SQLite makes of itself and its statistics. `out` is freed by the caller, also on -1. */
+static int read_parts(struct db *db, struct parts *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    int rc;
+    if (db_prepare(db,
+                   "SELECT rowid, type, name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL"
+                   " ORDER BY type, name, rowid",
+                   &s, e) < 0)
+        return -1;
+    while ((rc = stmt_next(s, e)) > 0) {
+        const char *sql = stmt_text(s, 4);
+        if (is_among(sql, own_tables, COUNT(own_tables)))
+            continue;
+        out->items = array_grow(out->items, out->count, sizeof *out->items);
+        out->items[out->count++] =
+            (struct schema_part){stmt_int(s, 0), stmt_copy_text_or(s, 1, ""), stmt_copy_text_or(s, 2, ""),
+                                 stmt_copy_text_or(s, 3, ""), xstrdup(sql)};
+    }
+    stmt_free(s);
+    return rc;
+}
+
+static bool is_view(const struct schema_part *p)
+{
+    return strcmp(p->type, "view") == 0;
+}
+
+/* As SQLite writes it; a virtual table's begins otherwise. */
+static bool is_plain(const struct schema_part *p)
+{
+    static const char *const beginnings[] = {"table CREATE TABLE ", "view CREATE VIEW ", "index CREATE INDEX ",
+                                             "index CREATE UNIQUE INDEX "};
+    bool is = false;
+    for (size_t i = 0; i < COUNT(beginnings); i++) {
+        size_t type = strcspn(beginnings[i], " ");
+        const char *words = beginnings[i] + type + 1;
+        is = is || (strlen(p->type) == type && strncmp(p->type, beginnings[i], type) == 0 &&
+                    strncmp(p->sql, words, strlen(words)) == 0);
+    }
+    return is;
+}
+
+static bool is_generated(const struct schema_part *p)
+{
+    return is_view(p) && is_among(p->name, view_names, COUNT(view_names));
+}
+
+/* As SQL compares them: letter case does not count in names. */
+static const struct schema_part *find(const struct parts *in, const struct schema_part *p)
+{
+    for (size_t i = 0; i < in->count; i++)
+        if (strcmp(in->items[i].type, p->type) == 0 && strcasecmp(in->items[i].name, p->name) == 0)
+            return &in->items[i];
+    return NULL;
+}
+
+/* --- the fast question --- */
+
+/* A person's view, plain table or index of one: nothing that the sum has to be of. */
+static bool is_of_others(const struct schema_part *p)
+{
+    if (!is_plain(p) || is_reserved(p->name) || (!is_view(p) && is_among(p->name, view_names, COUNT(view_names))))
+        return false;
+    if (strcmp(p->type, "table") == 0)
+        return !is_among(p->name, table_names, COUNT(table_names));
+    if (is_view(p))
+        return is_generated(p) || !is_among(p->name, table_names, COUNT(table_names));
+    return strcmp(p->type, "index") == 0 && !is_among(p->table, table_names, COUNT(table_names));
+}
+
+/* Over all but that and the views of the program. */
+static void sum_of(const struct parts *p, char out[HASH_HEX_BYTES])
+{
+    struct buffer b = BUFFER_INIT;
+    for (size_t i = 0; i < p->count; i++) {
+        const struct schema_part *part = &p->items[i];
+        const char *const texts[] = {part->type, part->name, part->table, part->sql};
+        for (size_t k = 0; k < COUNT(texts) && !is_of_others(part); k++)
+            buffer_add(&b, texts[k], strlen(texts[k]) + 1);
+    }
+    const struct hash128 hash = hash_bytes(buffer_text(&b), b.length);
+    hash_hex(&hash, out);
+    buffer_free(&b);
+}
+
+/* "results 0123…\n" for each view of the program. */
+static char *describe_views(const struct parts *p)
+{
+    struct buffer b = BUFFER_INIT;
+    for (size_t i = 0; i < p->count; i++) {
+        char hex[HASH_HEX_BYTES];
+        if (!is_generated(&p->items[i]))
+            continue;
+        const struct hash128 hash = hash_bytes(p->items[i].sql, strlen(p->items[i].sql));
+        buffer_printf(&b, "%s %s\n", p->items[i].name, hash_hex(&hash, hex));
+    }
+    return buffer_take(&b);
+}
+
+/* NULL where nothing is noted, or nothing can be. The caller's. */
+static char *noted_views(struct db *db)
+{
+    struct error none = ERROR_INIT;
+    char *noted = NULL;
+    (void)db_query_text(db, "SELECT value FROM meta WHERE name = 'views'", NO_VALUES, &noted, &none);
+    return noted;
+}
+
+int schema_note_views(struct db *db, struct error *e)
+{
+    struct parts here = {0};
+    int rc = read_parts(db, &here, e);
+    if (rc == 0) {
+        char *text = describe_views(&here);
+        rc = db_run(db, "INSERT OR REPLACE INTO meta VALUES ('views', ?)", VALUES(sql_text(text)), e);
+        free(text);
+    }
+    parts_free(&here);
+    return rc;
+}
+
+/* Whether they are as noted; `unknown` where nothing is noted. */
+static bool views_are_noted(struct db *db, const struct parts *here, bool unknown)
+{
+    char *noted = noted_views(db), *text = describe_views(here);
+    bool are = noted ? strcmp(noted, text) == 0 : unknown;
+    free(noted);
+    free(text);
+    return are;
+}
+
+int schema_views_are_noted(struct db *db, bool *yes, struct error *e)
+{
+    struct parts here = {0};
+    int rc = read_parts(db, &here, e);
+    if (rc == 0)
+        *yes = views_are_noted(db, &here, false);
+    parts_free(&here);
+    return rc;
+}
+
+/* --- one by one --- */
+
+struct schema_comparison {
+    struct db *db;
+    struct parts here, expected;
+    void (*found)(void *context, const struct schema_difference *d);
+    void *context;
+};
+
+static void report(const struct schema_comparison *c, enum schema_state state, const struct schema_part *p, int64_t row,
+                   const char *sql)
+{
+    const struct schema_difference d = {state, p->type, p->name, p->table, sql, row};
+    c->found(c->context, &d);
+}
+
+static bool is_loaded(struct db *db, const char *view)
+{
+    struct error none = ERROR_INIT;
+    bool is = false;
+    return db_query_bool(db, "SELECT 1 FROM pragma_table_list(?)", VALUES(sql_text(view)), &is, &none) == 0 && is;
+}
+
+/* Of columns as they are, for look-ups alone: it can neither refuse a row nor run an expression. What cannot be asked
+ * is not plain. */
+static bool is_plain_index(struct db *db, const struct schema_part *p)
+{
+    static const char sql[] =
+        "SELECT \"unique\" = 0 AND partial = 0 AND NOT EXISTS (SELECT 1 FROM pragma_index_xinfo(?2)"
+        " WHERE cid < -1 OR coll NOT IN ('BINARY', 'NOCASE', 'RTRIM'))"
+        " FROM pragma_index_list(?1) WHERE name = ?2 COLLATE NOCASE";
+    struct error none = ERROR_INIT;
+    bool is = false;
+    return db_query_bool(db, sql, VALUES(sql_text(p->table), sql_text(p->name)), &is, &none) == 0 && is;
+}
+
+/* Whether what is not meshsweep's does nothing that we would notice. */
+static bool is_harmless(const struct schema_comparison *c, const struct schema_part *p)
+{
+    const struct schema_part table = {.type = (char *)"table", .name = p->table};
+    if (is_generated(p))
+        return true; /* judged by what was noted */
+    if (!is_plain(p) || is_reserved(p->name) || is_among(p->name, view_names, COUNT(view_names)))
+        return false;
+    if (strcmp(p->type, "index") == 0)
+        return !find(&c->expected, &table) || is_plain_index(c->db, p);
+    return !is_view(p) || (!c->db->schema_problem || is_loaded(c->db, p->name));
+}
+
+static void compare_views(const struct schema_comparison *c)
+{
+    char *noted = noted_views(c->db);
+    for (size_t i = 0; noted && i < COUNT(view_names); i++) {
+        const struct schema_part view = {.type = (char *)"view",
+                                         .name = (char *)view_names[i],
+                                         .table = (char *)view_names[i]};
+        const struct schema_part *here = find(&c->here, &view);
+        const struct parts one = {(struct schema_part *)here, here ? 1 : 0};
+        char *now = describe_views(&one), *name = xasprintf("%s ", view_names[i]);
+        bool is_noted = strstr(noted, name) != NULL;
+        if (!here && is_noted)
+            report(c, SCHEMA_MISSING, &view, 0, NULL);
+        else if (here && !strstr(noted, now))
+            report(c, is_noted ? SCHEMA_CHANGED : SCHEMA_FOREIGN, here, here->row, NULL);
+        free(name);
+        free(now);
+    }
+    free(noted);
+}
+
+static void compare_parts(const struct schema_comparison *c)
+{
+    bool *seen = xcalloc(c->expected.count + 1, sizeof *seen);
+    for (size_t i = 0; i < c->here.count; i++) {
+        const struct schema_part *p = &c->here.items[i], *expected = find(&c->expected, p);
+        bool again = expected && seen[expected - c->expected.items];
+        if (expected)
+            seen[expected - c->expected.items] = true;
+        if (again || (!expected && !is_harmless(c, p)))
+            report(c, SCHEMA_FOREIGN, p, p->row, NULL);
+        else if (expected && (strcmp(p->sql, expected->sql) != 0 || strcasecmp(p->table, expected->table) != 0))
+            report(c, SCHEMA_CHANGED, expected, p->row, expected->sql);
+    }
+    for (size_t i = 0; i < c->expected.count; i++)
+        if (!seen[i] && strncmp(c->expected.items[i].name, asked_for, strlen(asked_for)) != 0)
+            report(c, SCHEMA_MISSING, &c->expected.items[i], 0, c->expected.items[i].sql);
+    free(seen);
+}
+
+int schema_compare(struct db *db, int64_t version, void (*found)(void *context, const struct schema_difference *d),
+                   void *context, struct error *e)
+{
+    struct schema_comparison c = {.db = db, .found = found, .context = context};
+    struct db *blank = NULL;
+    int rc = store_open_blank(version, &blank, e);
+    if (rc == 0 && version > 0)
+        rc = db_exec(blank, embedded_text("sql/attempt_sums.sql"), e);
+    if (rc == 0)
+        rc = read_parts(blank, &c.expected, e);
+    if (rc == 0)
+        rc = read_parts(db, &c.here, e);
+    if (rc == 0) {
+        compare_parts(&c);
+        compare_views(&c);
+    }
+    parts_free(&c.expected);
+    parts_free(&c.here);
     db_close(blank);
     return rc;
+}
+
+char *schema_describe(const struct schema_difference *d)
+{
+    static const char *const states[] = {[SCHEMA_MISSING] = "missing", [SCHEMA_CHANGED] = "changed"};
+    if (d->state != SCHEMA_FOREIGN)
+        return xasprintf("%s %s (%s)", d->type, d->name, states[d->state]);
+    return strcmp(d->name, d->table) == 0 ? xasprintf("%s %s", d->type, d->name)
+                                          : xasprintf("%s %s on %s", d->type, d->name, d->table);
 }
 
 bool schema_can_be_made(const char *type)
 {
     return strcmp(type, "table") != 0;
+}
+
+struct schema_refusal {
+    bool views;
+    struct examples examples;
+};
+
+static void refuse_part(void *context, const struct schema_difference *d)
+{
+    struct schema_refusal *r = context;
+    if ((d->state == SCHEMA_MISSING && d->sql) ||
+        (!r->views && strcmp(d->type, "view") == 0 && !d->sql && is_among(d->name, view_names, COUNT(view_names))))
+        return;
+    char *text = schema_describe(d);
+    examples_add(&r->examples, text);
+    free(text);
+}
+
+int schema_is_known(struct db *db, bool views, char sum[HASH_HEX_BYTES], bool *yes, struct error *e)
+{
+    struct parts here = {0};
+    int rc = read_parts(db, &here, e);
+    if (rc == 0) {
+        sum_of(&here, sum);
+        *yes = is_among(sum, schema_sums, COUNT(schema_sums)) && (!views || views_are_noted(db, &here, true));
+    }
+    parts_free(&here);
+    return rc;
+}
+
+int schema_check(struct db *db, int64_t version, bool views, struct error *e)
+{
+    char sum[HASH_HEX_BYTES];
+    bool is_known;
+    int rc = schema_is_known(db, views, sum, &is_known, e);
+    if (rc < 0 || is_known)
+        return rc;
+    struct schema_refusal r = {views, EXAMPLES_INIT};
+    rc = schema_compare(db, version, refuse_part, &r, e);
+    if (rc == 0 && r.examples.count > 0) {
+        char *advice = shell_fill_file("`meshsweep check --repair -d FILE` brings it back to that", db->path);
+        rc = error_set(e, ERROR_FAILED,
+                       "database %s: its schema is not as meshsweep makes it: %s; %s, and keeps all rows", db->path,
+                       buffer_text(&r.examples.text), advice);
+        free(advice);
+    }
+    examples_free(&r.examples);
+    return rc;
+}
+
+/* --- bringing back --- */
+
+void schema_tolerate(struct db *db)
+{
+    static const char beginning[] = "malformed database schema";
+    struct error none = ERROR_INIT;
+    int64_t parts;
+    if (db_query_int(db, "SELECT count(*) FROM sqlite_schema", NO_VALUES, 0, &parts, &none) == 0 ||
+        strncmp(sqlite3_errmsg(db->handle), beginning, strlen(beginning)) != 0)
+        return;
+    db->schema_problem = xstrdup(sqlite3_errmsg(db->handle));
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, (int *)NULL);
+}
+
+const char *schema_problem(const struct db *db)
+{
+    return db->schema_problem;
+}
+
+/* What is to be done while the schema is text, and once SQLite has read it again. */
+struct restoration {
+    struct buffer edits, then;
+    struct string_list *restored, tables;
+};
+
+static void add_drop(struct buffer *b, const char *what, const char *name)
+{
+    buffer_printf(b, "%s ", what);
+    buffer_add_quoted(b, name, '"');
+    buffer_add_text(b, ";");
+}
+
+static void add_update(struct buffer *b, const struct schema_difference *d)
+{
+    buffer_add_text(b, "UPDATE sqlite_schema SET name = ");
+    buffer_add_quoted(b, d->name, '\'');
+    buffer_add_text(b, ", tbl_name = ");
+    buffer_add_quoted(b, d->table, '\'');
+    buffer_add_text(b, ", sql = ");
+    buffer_add_quoted(b, d->sql, '\'');
+    buffer_printf(b, " WHERE rowid = %lld;", (long long)d->row);
+}
+
+/* A trigger, a view or a virtual table is a line of the schema and no more; others have pages, which SQLite frees. */
+static void plan_part(void *context, const struct schema_difference *d)
+{
+    struct restoration *r = context;
+    bool is_index = strcmp(d->type, "index") == 0, is_table = strcmp(d->type, "table") == 0;
+    if (d->state == SCHEMA_MISSING && d->sql)
+        return;
+    string_list_add(r->restored, schema_describe(d));
+    if (d->state == SCHEMA_CHANGED && d->sql) {
+        add_update(&r->edits, d);
+        if (is_index)
+            add_drop(&r->then, "REINDEX", d->name);
+        if (is_table)
+            string_list_add(&r->tables, xstrdup(d->name));
+    } else if (is_index) {
+        add_drop(&r->then, "DROP INDEX", d->name);
+    } else if (is_table && (is_reserved(d->name) || is_among(d->name, view_names, COUNT(view_names)))) {
+        add_drop(&r->then, "DROP TABLE", d->name);
+    } else if (d->row) {
+        buffer_printf(&r->edits, "DELETE FROM sqlite_schema WHERE rowid = %lld;", (long long)d->row);
+    }
+}
+
+/* Whether each column that both have stands in the same place, and no row has fewer than are expected. Of a table that
+ * SQLite could not read nothing is known: the integrity check judges. */
+static int check_columns(struct db *db, struct db *blank, const char *table, struct error *e)
+{
+    static const char sql[] = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden <> 2 ORDER BY cid";
+    struct string_list here = STRING_LIST_INIT, expected = STRING_LIST_INIT;
+    int rc = db_query_texts(db, sql, VALUES(sql_text(table)), &here, e);
+    if (rc == 0)
+        rc = db_query_texts(blank, sql, VALUES(sql_text(table)), &expected, e);
+    bool same = here.count == 0 || here.count >= expected.count;
+    for (size_t i = 0; i < expected.count; i++) {
+        size_t at = string_list_find(&here, expected.items[i]);
+        same = same && (at == i || at == here.count);
+    }
+    string_list_free(&here);
+    string_list_free(&expected);
+    return rc < 0 || same ? rc
+                          : error_set(e, ERROR_FAILED,
+                                      "database %s: another program changed the columns of the table %s: make a new "
+                                      "database with `meshsweep run -d NEW`, or restore a copy of this one",
+                                      db->path, table);
+}
+
+static int check_tables(struct db *db, int64_t version, const struct string_list *tables, struct error *e)
+{
+    struct db *blank = NULL;
+    int rc = store_open_blank(version, &blank, e);
+    for (size_t i = 0; rc == 0 && i < tables->count; i++)
+        rc = check_columns(db, blank, tables->items[i], e);
+    db_close(blank);
+    return rc;
+}
+
+/* The views of the program are made again by whoever opened the database. */
+static void add_views(struct buffer *b)
+{
+    for (size_t i = 0; i < COUNT(view_names); i++)
+        buffer_printf(b, "DELETE FROM sqlite_schema WHERE type = 'view' AND name = '%s' COLLATE NOCASE;",
+                      view_names[i]);
+    buffer_add_text(b, "DELETE FROM meta WHERE name = 'views';");
+}
+
+static int carry_out(struct db *db, struct restoration *r, struct error *e)
+{
+    int64_t cookie, damage = 0;
+    if (db_query_int(db, "PRAGMA schema_version", NO_VALUES, 0, &cookie, e) < 0)
+        return -1;
+    add_views(&r->edits);
+    /* Other connections notice by the schema's version that it is another one. */
+    buffer_printf(&r->edits, "PRAGMA schema_version = %lld; PRAGMA writable_schema = RESET;", (long long)cookie + 1);
+    if (db_exec(db, "PRAGMA writable_schema = ON", e) < 0 || db_exec(db, buffer_text(&r->edits), e) < 0 ||
+        db_exec(db, buffer_text(&r->then), e) < 0 || db_query_int(db, audit_damage_sql, NO_VALUES, 0, &damage, e) < 0)
+        return -1;
+    if (damage)
+        return error_set(e, ERROR_FAILED,
+                         "database %s: it is damaged, so nothing was repaired; `meshsweep check -d %s` says what is "
+                         "wrong and what to do",
+                         db->path, db->path);
+    return 0;
+}
+
+static int restore(struct db *db, int64_t version, struct restoration *r, struct error *e)
+{
+    if (schema_compare(db, version, plan_part, r, e) < 0 || check_tables(db, version, &r->tables, e) < 0)
+        return -1;
+    if (r->restored->count == 0 && !db->schema_problem)
+        return 0;
+    if (r->restored->count == 0)
+        string_list_add(r->restored, xstrdup(db->schema_problem));
+    return carry_out(db, r, e);
+}
+
+int schema_restore(struct db *db, int64_t version, struct string_list *restored, struct error *e)
+{
+    struct restoration r = {BUFFER_INIT, BUFFER_INIT, restored, STRING_LIST_INIT};
+    if (db_begin(db, e) < 0)
+        return -1;
+    db_allow_schema_edits(db, true);
+    int rc = restore(db, version, &r, e);
+    if (rc == 0)
+        rc = db_commit(db, e);
+    else
+        db_rollback(db);
+    db_allow_schema_edits(db, false);
+    string_list_free(&r.tables);
+    buffer_free(&r.edits);
+    buffer_free(&r.then);
+    return rc;
 }
 
 int schema_take_index(struct db *db, const char *name, char **sql, struct error *e)

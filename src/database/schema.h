@@ -1,24 +1,65 @@
-/* Whether a database has the tables, indexes and triggers that its schema version says. */
+/* Whether a database has the tables, indexes, triggers and views that meshsweep makes, and what it has besides.
+ *
+ * A file may come from anywhere. A trigger runs on what we write, a view or a generated column answers in place of what
+ * was recorded, an index or a check can refuse what we write. A person's own tables, views and plain indexes do nothing
+ * of the kind and are left alone. */
 #ifndef MESHSWEEP_DATABASE_SCHEMA_H
 #define MESHSWEEP_DATABASE_SCHEMA_H
 
 #include "database/db.h"
+#include "util/hash.h"
+
+enum schema_state {
+    SCHEMA_MISSING = 1,
+    SCHEMA_CHANGED, /* it is there and says something else */
+    SCHEMA_FOREIGN, /* not meshsweep's, and can change what is recorded or answered */
+};
 
 /* Borrowed for the length of the call. */
 struct schema_difference {
-    const char *type; /* table, index, trigger */
+    enum schema_state state;
+    const char *type; /* table, index, trigger, view */
     const char *name;
-    const char *sql; /* as it should be */
-    bool is_missing; /* else it is there and says something else */
+    const char *table; /* that it belongs to */
+    const char *sql;   /* as it should be; NULL: it should not be, or is a view */
+    int64_t row;       /* in sqlite_schema; 0: missing */
 };
 
-/* Calls `found` for each part of a fresh file's schema that `db` has not, or has otherwise. What `db` has besides is a
- * person's own. */
-int schema_compare(struct db *db, void (*found)(void *context, const struct schema_difference *d), void *context,
-                   struct error *e);
+/* Calls `found` for each difference from what the migrations up to `version` make; of the views, from what was noted
+ * last. */
+int schema_compare(struct db *db, int64_t version, void (*found)(void *context, const struct schema_difference *d),
+                   void *context, struct error *e);
+
+/* "trigger evil on metric", "view results (changed)". The caller's. */
+char *schema_describe(const struct schema_difference *d);
 
 /* Whether a missing part of that type can be made without losing anything: a table's rows would be gone. */
 bool schema_can_be_made(const char *type);
+
+/* -1 naming what is changed or foreign, with what to do; views only if `views`: a writer makes those again. What is
+ * missing is for `check` to say. Fast where there is nothing: a sum over the schema, no row is read. */
+int schema_check(struct db *db, int64_t version, bool views, struct error *e);
+
+/* Whether the schema is the one whose sum the program has and, if `views`, these are as noted. `sum` gets its sum. */
+int schema_is_known(struct db *db, bool views, char sum[HASH_HEX_BYTES], bool *yes, struct error *e);
+
+/* Brings what is changed or foreign back to what meshsweep makes, in one transaction, and adds what that was to
+ * `restored`. Views that are not as noted are dropped, to be made again. Rows stay; a table whose columns are others in
+ * number or order is refused, as is a file that SQLite finds damaged. `db` is open for writing; its schema may be such
+ * that SQLite cannot read it (schema_tolerate). */
+int schema_restore(struct db *db, int64_t version, struct string_list *restored, struct error *e);
+
+/* If SQLite cannot read part of the schema, so that every statement fails, that part is passed over from now on. */
+void schema_tolerate(struct db *db);
+
+/* What made it do so: "malformed database schema (results) - near ..."; NULL: nothing. Borrowed. */
+const char *schema_problem(const struct db *db);
+
+/* Notes the views of the program as they are now: whoever makes them calls it in the same transaction. */
+int schema_note_views(struct db *db, struct error *e);
+
+/* Whether they are as they were noted; false where nothing is noted. */
+int schema_views_are_noted(struct db *db, bool *yes, struct error *e);
 
 /* Drops an index of the schema, so that rows can be put in faster; `*sql` gets what makes it again, the caller's. */
 int schema_take_index(struct db *db, const char *name, char **sql, struct error *e);

@@ -18,11 +18,13 @@ struct watched_files {
 struct db {
     sqlite3 *handle;
     char *path;                              /* NULL in memory */
+    char *schema_problem;                    /* see schema_tolerate; NULL: none */
     struct processor_limit *processor_limit; /* see guard_limit_processor; NULL: none */
     struct allowance *allowance;             /* see guard_limit_time; NULL: none */
     int lock;                                /* writer_lock_take's descriptor; -1: not a writer's */
     int file_lock;                           /* file_lock_take's; -1: none */
     bool is_new;                             /* a writer made the file */
+    bool is_copy;                            /* see store_is_copy */
     bool is_settled;                         /* see store_settle */
     dev_t device;                            /* with inode, the file that a writer opened */
     ino_t inode;

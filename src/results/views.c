@@ -4,6 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "database/open.h"
+#include "database/schema.h"
 #include "expression/expression.h"
 #include "results/configurations.h"
 #include "results/key_sets.h"
@@ -405,13 +407,15 @@ static int replace(struct db *db, const char *const *views, struct error *e)
                 e) == 0 &&
         db_exec(db, views[0], e) == 0 && db_exec(db, views[1], e) == 0 && db_exec(db, views[2], e) == 0) {
         FAULT(VIEWS_REPLACED);
-        if (db_exec(db, "RELEASE result_views", e) == 0)
+        if (schema_note_views(db, e) == 0 && db_exec(db, "RELEASE result_views", e) == 0)
             return 0;
     }
     error_context(e, "views results and ranking");
     db_exec(db, "ROLLBACK TO result_views; RELEASE result_views", NULL);
     return -1;
 }
+
+int (*const store_make_views)(struct db *db, struct error *e) = result_views_refresh;
 
 int result_views_refresh(struct db *db, struct error *e)
 {

@@ -35,6 +35,7 @@ struct watched {
     dev_t device;
     ino_t inode;
     int64_t schema;                 /* user_version */
+    int64_t written;                /* of the file when it was opened: see written_at */
     int64_t committed;              /* data_version of the page that is shown; -1: none */
     int64_t page_at_ms, rows_at_ms; /* earliest time of the next page or rows */
     bool early;                     /* the last page was made early, so the next one must not be */
@@ -54,9 +55,24 @@ static void watched_close(struct watched *w)
     html_follower_free(&w->follower);
 }
 
+/* Changes whenever the file or its log does: a private copy of a database of an older version does not follow them. */
+static int64_t written_at(const char *path)
+{
+    struct stat s;
+    char *log = xasprintf("%s-wal", path);
+    const char *const files[] = {path, log};
+    int64_t sum = 0;
+    for (int i = 0; i < 2; i++)
+        if (stat(files[i], &s) == 0)
+            sum += s.st_mtim.tv_sec * 1000000000 + s.st_mtim.tv_nsec + s.st_size;
+    free(log);
+    return sum;
+}
+
 static int watched_open(struct watched *w, struct error *e)
 {
     struct stat s;
+    w->written = written_at(w->path);
     if (store_open_read_only(w->path, &w->db, e) < 0)
         return -1;
     if (stat(w->path, &s) < 0) {
@@ -72,13 +88,19 @@ static int watched_open(struct watched *w, struct error *e)
     return -1;
 }
 
+/* A copy is made again no more often than a page is. */
+static bool is_copy_current(const struct watched *w)
+{
+    return !store_is_copy(w->db) || clock_monotonic_ms() < w->page_at_ms || written_at(w->path) == w->written;
+}
+
 /* Reopens the database if the file was replaced or its schema changed. */
 static int watched_follow(struct watched *w, struct error *e)
 {
     struct stat s;
     int64_t schema = -1;
     bool is_there = stat(w->path, &s) == 0;
-    if (w->db && is_there && s.st_dev == w->device && s.st_ino == w->inode &&
+    if (w->db && is_there && s.st_dev == w->device && s.st_ino == w->inode && is_copy_current(w) &&
         db_query_int(w->db, "PRAGMA user_version", NO_VALUES, 0, &schema, e) == 0 && schema == w->schema)
         return 0;
     watched_close(w);

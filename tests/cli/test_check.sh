@@ -237,8 +237,8 @@ check_database__schema_changed__said()
     expect_status 1
     expect_stdout 'indexes and triggers that are missing (2): index job_failed (missing), trigger job_state (missing)
   `meshsweep check --repair -d results.db` creates them again
-parts of the schema that another program changed (1): table metric (changed)
-  make a new database with `meshsweep run -d NEW`, or restore a copy of this one'
+parts of the schema that are not as meshsweep makes them (1): table metric (changed)
+  `meshsweep check --repair -d results.db` brings it back to what meshsweep makes, and keeps all rows'
     expect_no_stderr
     mv results.db 'my FILE.db'
     run_meshsweep check -d 'my FILE.db'

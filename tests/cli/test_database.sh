@@ -153,31 +153,6 @@ database__truncated__said()
 
 # --- no right to write ---
 
-# Runs the tool where PATHS cannot be written, whoever we are.
-run_read_only() # PATHS -- ARGS
-{
-    local paths=''
-    while [ "$1" != -- ]; do
-        paths="$paths $1"
-        shift
-    done
-    shift
-    if [ "$(id -u)" != 0 ]; then
-        # shellcheck disable=SC2086 # a list
-        chmod a-w $paths
-        run_meshsweep "$@"
-        # shellcheck disable=SC2086
-        chmod u+w $paths
-        return
-    fi
-    unshare -m true 2>/dev/null || skip "nothing can be made read-only for root here"
-    run_command unshare -m sh -c '
-        for path in $1; do mount --bind "$path" "$path" && mount -o remount,bind,ro "$path" || exit 99; done
-        shift
-        exec "$@"' sh "$paths" "$meshsweep" "$@"
-    [ "$status" != 99 ] || skip "nothing can be made read-only for root here"
-}
-
 database__in_a_read_only_directory__read_but_not_run()
 {
     mkdir place

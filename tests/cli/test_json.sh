@@ -326,6 +326,10 @@ every_document__valid_and_of_one_type_each()
     document toml export --json -d typed.db --toml -o subset.toml
     document typed merge --json typed.db open.db -o merged.db
     document typed backup --json -d typed.db copy.db
+    document typed upgrade --json typed.db
+    mkdir old
+    bash -c '. "$1/cli/schemas/schema.sh" && cd old && old_database 12' - "$tests_source_dir"
+    document old upgrade --json old/results.db
     document typed show --json -d typed.db 1
     document failed show --json -d typed.db "$(sql "SELECT min(id) FROM job WHERE state = 'failed'" typed.db)"
     document typed compare --json -d typed.db --by lr
@@ -415,6 +419,7 @@ examples__of_the_page__are_what_is_printed()
     document example check --json -d results.db
     document example merge --json before.db results.db -o all.db
     document example backup --json copy.db
+    document example upgrade --json
     document example export --json --succeeded -o ok.csv
     document example replay --json -c table.toml --strategy grid --group-by layers
     document example search-model --json --count -c "$source_dir/configs/zhen-search.toml"

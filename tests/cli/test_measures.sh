@@ -99,13 +99,27 @@ seqs" "SELECT DISTINCT name FROM summary ORDER BY 1"
 derived__of_what_every_attempt_has__known()
 {
     trainer
+    echo 'dd if=/dev/zero of=/dev/null bs=1 count=20000 2>/dev/null' >>train.sh
     cat >>sweep.toml <<'END'
 [metrics.attempts_of_it]
 expression = "attempts * gpus"
 [metrics.rate]
 expression = "tokens_per_second / gpus + 0 * (duration + cpu_time + max_rss)"
+[metrics.worked_ms]
+expression = "1000 * cpu_time"
+[metrics.took_ms]
+expression = "1000 * duration"
+[metrics.kept]
+expression = "max_rss"
 END
     run_quietly
+    # As the attempt's own columns have them.
+    expect_sql "worked_ms|1
+took_ms|1
+kept|1" "SELECT s.name, min(abs(s.value - CASE s.name WHEN 'worked_ms' THEN a.user_ms + a.system_ms
+            WHEN 'took_ms' THEN a.duration_ms ELSE a.max_rss END) < 0.001)
+        FROM summary AS s JOIN attempt AS a ON a.id = s.attempt_id WHERE s.name IN ('worked_ms', 'took_ms', 'kept')
+        GROUP BY 1 ORDER BY 1 DESC"
     expect_sql "1.0|1.0" "SELECT min(value), max(value) FROM summary WHERE name = 'attempts_of_it'"
     expect_sql "4000.0|13333.3333333333" "SELECT min(value), max(value) FROM summary WHERE name = 'rate'"
 }

@@ -26,7 +26,11 @@ every_version__run__becomes_the_schema_of_a_fresh_file()
         old_database "$version"
         [ "$version" = "$newest" ] || expect_tables_of "$version"
         run_meshsweep run --progress none
-        expect_only_stderr 0
+        expect_status 0
+        expect_no_stdout
+        [ "$version" != "$newest" ] || expect_no_stderr
+        [ "$version" = "$newest" ] || expect_stderr_contains "meshsweep: database results.db: upgraded from schema \
+version $version to $newest; as it was, it is kept in results.db.schema-$version"
         schema results.db >upgraded
         diff -u fresh upgraded >difference || fail "upgraded from version $version: $(cat difference)"
         expect_sql "$newest" "PRAGMA user_version"
@@ -69,7 +73,7 @@ older_version__all_jobs_done__none_runs_again()
     sql "SELECT text FROM sweep" >sweep.toml
     sql "SELECT rank, hex(key), derived FROM job ORDER BY id" >before
     run_meshsweep run --progress none
-    expect_only_stderr 0
+    expect_only_stderr_contains 0 'upgraded from schema version 12'
     expect_sql 84 "SELECT count(*) FROM attempt"
     sql "SELECT rank, hex(key), derived FROM job ORDER BY id" >after
     diff -u before after >difference || fail "$(cat difference)"
@@ -85,22 +89,195 @@ older_version__all_jobs_done__none_runs_again()
     expect_sql 84 "SELECT count(*) FROM attempt"
 }
 
-older_version__read__says_what_to_do_and_changes_nothing()
+# All that reads an old database reads what `upgrade` makes of it, and changes nothing.
+older_version__read__as_if_upgraded_and_unchanged()
 {
     local version before command
     for ((version = 1; version < newest; version++)); do
         old_database "$version"
-        before=$(md5sum results.db)
-        for command in status results "check -d results.db"; do
+        rm -rf new
+        mkdir new
+        "$meshsweep" upgrade -o new/results.db >/dev/null 2>&1 || fail "no upgrade from version $version"
+        before=$(ls -a && md5sum results.db)
+        for command in status "results --all" best "why x=1" "show 1" "export --all" check; do
             # shellcheck disable=SC2086 # words
-            run_meshsweep $command
-            expect_status 1
-            expect_no_stdout
-            expect_stderr "meshsweep: database results.db: its schema version $version is older than this program's \
-$newest; \`meshsweep run\` upgrades it"
+            { env -C new "$meshsweep" $command || true; } >expected 2>&1
+            # shellcheck disable=SC2086 # words
+            "$meshsweep" $command 2>&1 | diff expected - >difference ||
+                fail "version $version, $command: $(cat difference)"
+            rm -f expected difference
         done
-        expect "[ \"\$(md5sum results.db)\" = '$before' ]"
+        expect "[ \"\$(ls -a && md5sum results.db)\" = '$before' ]"
     done
+}
+
+older_version__backup__as_it_is()
+{
+    old_database 7
+    run_meshsweep backup copy.db
+    expect_only_stdout 0 'copy.db: 4 jobs, 4 attempts'
+    expect_sql 7 "PRAGMA user_version" copy.db
+    schema results.db >before
+    expect "schema copy.db | cmp - before"
+}
+
+older_version__merged__says_what_to_do()
+{
+    old_database 7
+    run_meshsweep merge results.db -o all.db
+    expect_only_stderr 1 "meshsweep: merging results.db: database results.db: its schema version 7 is older than this \
+program's $newest; \`meshsweep upgrade results.db\` upgrades it, and keeps a copy"
+}
+
+# One that is too large to be copied for each reader.
+large_database() # VERSION
+{
+    old_database "$1"
+    sqlite3 -batch results.db "INSERT INTO meta VALUES ('ballast', zeroblob(70 << 20))"
+}
+
+older_version__large__says_what_to_do_and_that_works()
+{
+    large_database 12
+    mv results.db 'my old.db'
+    for command in status results "check" "export"; do
+        run_meshsweep "$command" -d 'my old.db'
+        expect_only_stderr 1 "meshsweep: database my old.db: its schema version 12 is older than this program's \
+$newest; \`meshsweep upgrade 'my old.db'\` upgrades it, and keeps a copy"
+    done
+    run_meshsweep upgrade 'my old.db'
+    expect_status 0
+    expect_stdout_contains "my old.db: schema version 12 is now $newest, which has more of:
+  13: What a failed attempt is put down to, what others said of its end, and jobs that wait for their host"
+    expect_stderr "meshsweep: database my old.db: upgraded from schema version 12 to $newest; as it was, it is kept in \
+my old.db.schema-12"
+    run_meshsweep status -d 'my old.db'
+    expect_only_stdout_contains 0 'ok       3'
+    expect_sql "12" "PRAGMA user_version" 'my old.db.schema-12'
+    expect_sql "4" "SELECT count(*) FROM job" 'my old.db.schema-12'
+    expect "[ \"\$(stat -c %a 'my old.db.schema-12')\" = 600 ]"
+}
+
+older_version__large_and_not_to_be_written__advice_that_works()
+{
+    large_database 12
+    mkdir archive
+    mv results.db archive
+    run_read_only archive -- status -d archive/results.db
+    expect_only_stderr 1 "meshsweep: database archive/results.db: its schema version 12 is older than this program's \
+$newest; it may not be written, but \`meshsweep upgrade -o NEW archive/results.db\` makes an upgraded copy NEW"
+    run_read_only archive -- upgrade -o new.db archive/results.db
+    expect_status 0
+    expect_any_stdout
+    expect_stderr "meshsweep: database new.db: upgraded from schema version 12 to $newest"
+    run_meshsweep status -d new.db
+    expect_only_stdout_contains 0 'ok       3'
+}
+
+older_version__not_to_be_written__read()
+{
+    old_database 12
+    mkdir archive
+    mv results.db archive
+    run_read_only archive -- status -d archive/results.db
+    expect_only_stdout_contains 0 'ok       3'
+}
+
+# --- upgrade ---
+
+upgrade__newest_absent_or_in_the_way__said()
+{
+    small_sweep sweep.toml
+    run_meshsweep upgrade
+    expect_only_stderr 1 'meshsweep: database results.db: it does not exist yet; `meshsweep run` creates it'
+    run_silently 0
+    run_meshsweep upgrade
+    expect_only_stdout 0 "results.db: its schema version is $newest, this program's: nothing to do"
+    expect_no_file "results.db.schema-$newest"
+    run_meshsweep upgrade -o results.db
+    expect_only_stderr 2 'meshsweep: results.db is the database itself; name another with -o'
+    cp results.db other.db
+    run_meshsweep upgrade -o other.db
+    expect_only_stderr 2 'meshsweep: upgrade: other.db exists already; name another with -o'
+}
+
+upgrade__twice_of_one_name_or_without_a_copy__as_asked()
+{
+    local i
+    for i in 1 2; do
+        old_database 3
+        cp results.db.schema-3 first 2>/dev/null || true
+        run_meshsweep upgrade --json -d results.db
+        expect_status 0
+        expect_stdout_contains '"schema_before":	3'
+        expect_stderr_contains 'upgraded from schema version 3'
+        # old_database takes them away.
+        mkdir -p kept
+        mv results.db.schema-3* kept
+        cp kept/* .
+    done
+    old_database 3
+    printf 'not ours' >results.db.schema-3
+    run_meshsweep upgrade
+    expect_status 0
+    expect_any_stdout
+    expect_stderr_contains 'as it was, it is kept in results.db.schema-3-2'
+    expect_file_contains results.db.schema-3 'not ours'
+    expect_sql "lost" "SELECT coalesce((SELECT failure FROM attempt WHERE state = 'failed'), 'lost')"
+    # Nothing has run, and what was running then is not judged.
+    expect_sql "3|running" "SELECT sum(j.state = 'ok'), max(iif(a.state = 'running', 'running', ''))
+        FROM job AS j JOIN attempt AS a ON a.job_id = j.id"
+    old_database 3
+    run_meshsweep upgrade --no-copy
+    expect_status 0
+    expect_any_stdout
+    expect_stderr "meshsweep: database results.db: upgraded from schema version 3 to $newest"
+    expect "[ \"\$(echo results.db*)\" = 'results.db results.db.lock' ]"
+}
+
+# As a program leaves it that dies while it makes a new one.
+half_made_file__run__goes_on_without_a_copy()
+{
+    local version
+    small_sweep sweep.toml
+    for version in 1 12 $((newest - 1)); do
+        old_database "$version"
+        sqlite3 results.db 'DELETE FROM attempt; DELETE FROM job; DELETE FROM sweep; DELETE FROM runner'
+        run_silently 0
+        expect "[ \"\$(echo results.db*)\" = 'results.db results.db.d results.db.lock' ]"
+        expect_sql 4 "SELECT count(*) FROM job WHERE state = 'ok'"
+    done
+}
+
+upgrade__no_room_for_a_copy__not_upgraded()
+{
+    [ "$(id -u)" = 0 ] || skip "only root may mount"
+    mkdir small
+    mount -t tmpfs -o size=400k tmpfs small 2>/dev/null || skip "no mounts here"
+    old_database 5
+    cp results.db small/
+    head -c 180000 /dev/zero >small/ballast
+    run_meshsweep upgrade small/results.db
+    umount -l small
+    expect_only_stderr_matches 1 '^meshsweep: database small/results\.db: it is not upgraded, for no copy of it as it '\
+'is can be kept: .*disk is full.*; `meshsweep upgrade --no-copy small/results\.db` upgrades it without one$'
+}
+
+foreign_trigger__in_an_older_version__refused_before_it_runs()
+{
+    small_sweep sweep.toml
+    old_database 5
+    sqlite3 results.db "CREATE TRIGGER evil AFTER UPDATE ON job BEGIN UPDATE job SET rank = 999; END"
+    for command in status run check upgrade; do
+        run_meshsweep "$command" -d results.db
+        expect_only_stderr 1 'meshsweep: database results.db: its schema is not as meshsweep makes it: trigger evil '\
+'on job; `meshsweep check --repair -d results.db` brings it back to that, and keeps all rows'
+    done
+    run_meshsweep check --repair -d results.db
+    expect_status 1
+    expect_stdout_contains 'schema that were not as meshsweep makes them (1): trigger evil on job'
+    expect_stderr_contains 'upgraded from schema version 5'
+    expect_sql 0 "SELECT count(*) FROM job WHERE rank = 999"
 }
 
 migration__that_fails__leaves_the_version_before()

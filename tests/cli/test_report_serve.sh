@@ -386,6 +386,36 @@ serve__database_replaced_removed_or_newer__told_and_gone_on()
     stop_serving INT
 }
 
+# A database of an older version is served from a copy that follows it; a large one, while it is upgraded, is not.
+serve__older_database__followed_and_told_while_it_is_upgraded()
+{
+    # shellcheck source=schemas/schema.sh
+    . "$(dirname "${BASH_SOURCE[0]}")/schemas/schema.sh"
+    old_database 12
+    serve --serve
+    wait_until page_stands 10
+    sqlite3 results.db "UPDATE sweep SET name = 'another one'"
+    named_anew() { get "$url"; grep -q '<h1>another one' got; }
+    wait_until named_anew 20
+    problem() { timeout 30 python3 "$tests_source_dir/cli/http_get.py" --events 1 "${url}events" 2>/dev/null; }
+    # What holds an upgrade's lock, as the upgrade does.
+    python3 - <<'END' &
+import fcntl, os, struct
+f = os.open("results.db.lock", os.O_RDWR | os.O_CREAT)
+fcntl.fcntl(f, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))
+open("locked", "w").close()
+import time
+time.sleep(100)
+END
+    wait_until '[ -e locked ]' 10
+    sqlite3 results.db "INSERT INTO meta VALUES ('upgrading', '99'), ('ballast', zeroblob(70 << 20))"
+    wait_until '[[ $(problem) = *"results.db: upgrading from schema version 12 to "*"; try again in a moment"* ]]' 20
+    kill %2 2>/dev/null || kill $!
+    "$meshsweep" upgrade --no-copy >/dev/null 2>&1
+    wait_until '[[ $(problem) = *\"problem\":null* ]]' 20
+    stop_serving INT
+}
+
 serve__no_sweep_yet__waits_for_it()
 {
     small_sweep

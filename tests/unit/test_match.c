@@ -304,6 +304,13 @@ TEST(identity__values_types_command_and_environment__count)
     assert_other_keys("[[model]]\nx = 1\n", "[[model]]\nx = true\n");
     assert_other_keys("[[model]]\nx = \"1\"\n", "[[model]]\nx = 1\n");
     assert_other_keys("[[model]]\nx = 1\n[job]\ncommand = [\"a\"]\n", "[[model]]\nx = 1\n[job]\ncommand = [\"b\"]\n");
+    /* Words and settings end where they end. */
+    assert_other_keys("[[model]]\nx = 1\n[job]\ncommand = [\"ab\", \"c\"]\n",
+                      "[[model]]\nx = 1\n[job]\ncommand = [\"a\", \"bc\"]\n");
+    assert_other_keys("[[model]]\nx = 1\n[job]\ncommand = [\"a\", \"B=1\"]\n",
+                      "[[model]]\nx = 1\n[job]\ncommand = [\"a\"]\nenv = { B = \"1\" }\n");
+    assert_other_keys("[[model]]\nx = 1\n[job]\ncommand = [\"a\"]\nenv = { A = \"1B=2\" }\n",
+                      "[[model]]\nx = 1\n[job]\ncommand = [\"a\"]\nenv = { A = \"1\", B = \"2\" }\n");
     assert_other_keys("[[model]]\nx = 1\n[job]\ncommand = [\"a b\"]\n",
                       "[[model]]\nx = 1\n[job]\ncommand = [\"a\", \"b\"]\n");
     assert_other_keys("[[model]]\nx = 1\n[job]\ncommand = [\"a\"]\nenv = { A = \"1\" }\n",

@@ -3,32 +3,19 @@
 #include <string.h>
 
 #include "database/guard.h"
+#include "database/open.h"
 #include "database_fixture.h"
 #include "results/key_sets.h"
 #include "results/views.h"
 #include "unit_test.h"
 #include "util/buffer.h"
-#include "util/embedded.h"
 
 /* One sweep, two jobs; job 1 ok with a loss of 0.5, job 2 failed twice. */
 static int open_database(void **state)
 {
     struct db *db = NULL;
-    assert_int_equal(db_open(NULL, DB_TEMPORARY, &db, NULL), 0);
-    must(db, embedded_text("migrations/0001_initial.sql"));
-    must(db, "ALTER TABLE attempt ADD COLUMN stopped_steps INTEGER");
-    must(db, "ALTER TABLE attempt ADD COLUMN left_out TEXT");
-    must(db, "CREATE TABLE trial (job_id INTEGER, attempt_id INTEGER, resource REAL)");
-    must(db, embedded_text("migrations/0002_predictions.sql"));
-    must(db, embedded_text("migrations/0004_witnesses.sql"));
-    must(db, embedded_text("migrations/0006_ranked_summaries.sql"));
-    must(db, embedded_text("migrations/0011_model_info.sql"));
-    must(db, "ALTER TABLE job ADD COLUMN held TEXT");
-    must(db, embedded_text("migrations/0014_diverged.sql"));
-    must(db, embedded_text("migrations/0018_measures.sql"));
-    must(db, embedded_text("migrations/0020_definitions.sql"));
-    must(db, "ALTER TABLE attempt ADD COLUMN kind TEXT NOT NULL DEFAULT 'trial'");
-    must(db, embedded_text("sql/views.sql"));
+    struct error e = ERROR_INIT;
+    assert_int_equal(store_open_scratch(&db, &e), 0);
     must(db,
          "INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, objective, maximise, first_seen,"
          " last_seen) VALUES (1, x'01010101010101010101010101010101', 'one', 'one.toml', '', '', '0', 'loss', 0, 1, 5);"

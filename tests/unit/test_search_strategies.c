@@ -248,6 +248,72 @@ TEST(binary__no_predictions__largest_and_best_of_every_configuration)
     fixture_close(&f);
 }
 
+/* The first micro-batches that are tried of the first configuration, of which there are 64, where `limit` is the
+ * largest that fits. */
+static void expect_bisection(double limit, const double *tried, size_t count)
+{
+    struct search_fixture f;
+    fixture_open(&f, 64, false);
+    for (size_t i = 0; i < FIXTURE_STAGES; i++)
+        f.limit[i] = limit;
+    struct search *s = open_search(&f, "binary", 1);
+    struct decision d;
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(search_ask(s, &d), SEARCH_RUN);
+        if (f.candidates[d.candidate].micro_batch != tried[i])
+            fail_msg("limit %g, trial %zu: %g", limit, i + 1, f.candidates[d.candidate].micro_batch);
+        const struct search_outcome o = fixture_outcome(&f, &d);
+        search_tell(s, d.candidate, &o);
+    }
+    search_free(s);
+    fixture_close(&f);
+}
+
+#define BISECTION(limit, ...)                                                                                          \
+    expect_bisection(limit, (const double[]){__VA_ARGS__}, sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
+
+TEST(binary__no_predictions__halves_what_is_between_the_largest_that_ran_and_the_smallest_that_did_not)
+{
+    BISECTION(20, 32, 16, 24, 20, 22, 21);
+    BISECTION(21, 32, 16, 24, 20, 22, 21);
+    BISECTION(64, 32, 64);
+    BISECTION(63, 32, 64, 48, 56, 60, 62, 63);
+    BISECTION(1, 32, 16, 8, 4, 2, 1);
+    BISECTION(0, 32, 16, 8, 4, 2, 1);
+    BISECTION(8, 32, 16, 8, 12, 10, 9);
+}
+
+/* What fails for another reason than memory lies below what fits: nothing beyond it is tried. */
+TEST(binary__failure_below_what_fits__goes_on_below_it)
+{
+    struct search_fixture f;
+    fixture_open(&f, 64, false);
+    for (size_t i = 0; i < FIXTURE_STAGES; i++)
+        f.limit[i] = 64;
+    struct search *s = open_search(&f, "binary", 1);
+    struct decision d;
+    assert_int_equal(search_ask(s, &d), SEARCH_RUN);
+    const size_t first = d.candidate - 31, configuration = f.candidates[d.candidate].configuration;
+    const struct search_outcome ran = fixture_outcome(&f, &d);
+    struct search_outcome failed = {.kind = OUTCOME_FAILED,
+                                    .failure = "exit",
+                                    .objective = NAN,
+                                    .steps = NAN,
+                                    .seconds = NAN,
+                                    .bytes = NAN,
+                                    .device_seconds = 36};
+    search_tell(s, d.candidate, &ran);
+    search_tell(s, first + 7, &failed);
+    while (search_ask(s, &d) == SEARCH_RUN) {
+        if (f.candidates[d.candidate].configuration == configuration)
+            assert_true(d.candidate < first + 7);
+        const struct search_outcome o = fixture_outcome(&f, &d);
+        search_tell(s, d.candidate, &o);
+    }
+    search_free(s);
+    fixture_close(&f);
+}
+
 /* The estimate is half of what fits: doubling goes on beyond it. */
 TEST(binary__estimate_too_small__looks_above)
 {

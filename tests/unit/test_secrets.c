@@ -93,6 +93,7 @@ TEST(secrets_redact__text__named_values_and_forms)
         {"HF_TOKEN=abcdef python", "HF_TOKEN=[redacted] python"},
         {"token: abcd1234", "token: [redacted]"},
         {"https://me:pa:ss@host/x?y", "https://me:[redacted]@host/x?y"},
+        {"https://me:p@s@s@host:80/x", "https://me:[redacted]@host:80/x"}, /* to the last "@" */
         {"see postgres://u:p@h and http://host:80/a@b", "see postgres://u:[redacted]@h and http://host:80/a@b"},
         {"Authorization: Bearer abcdef123456", "Authorization: Bearer [redacted]"},
         {"\"sk-abcdef1234567890\"", "\"[redacted]\""},

@@ -1,0 +1,117 @@
+#include <stdlib.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/session.h"
+#include "cli/written_file.h"
+#include "database/backup.h"
+#include "database/open.h"
+#include "results/json.h"
+#include "util/buffer.h"
+
+struct upgrade_options {
+    const char *db, *output;
+    bool no_copy, json;
+};
+
+static const struct option option_table[] = {
+    OPTION_DB(offsetof(struct upgrade_options, db)),
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPTION_STRING,
+     .offset = offsetof(struct upgrade_options, output),
+     .value = "NEW",
+     .help = "leave the database as it is and make an upgraded copy"},
+    {.name = "no-copy",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct upgrade_options, no_copy),
+     .help = "keep no copy of the database as it was"},
+    {.name = "json", .kind = OPTION_FLAG, .offset = offsetof(struct upgrade_options, json), .help = "as JSON"},
+    {.name = NULL},
+};
+
+/* What was done. */
+struct upgrade {
+    const char *path; /* of what is upgraded now */
+    int64_t version, newest;
+    char *kept; /* name of the copy; NULL: none */
+};
+
+/* The copy is upgraded in place of the database. */
+static int copy_to(const char *from, const char *to, struct error *e)
+{
+    struct backup_counts counts;
+    struct db *db = NULL;
+    const struct kept_files kept = {.option = "-o", .db_path = from, .writes_database = true};
+    if (written_file_check(to, &kept, e) < 0)
+        return -1;
+    if (store_exists(to))
+        return error_set(e, ERROR_USAGE, "upgrade: %s exists already; name another with -o", to);
+    if (store_open_reading(from, STORE_READ_AS_IT_IS, &db, e) < 0)
+        return -1;
+    int rc = database_backup(db, to, &counts, e);
+    store_close(db);
+    return rc;
+}
+
+static int upgrade(const struct upgrade_options *o, struct upgrade *u, struct error *e)
+{
+    struct db *db = NULL;
+    if (store_read_versions(o->db, &u->version, &u->newest, e) < 0 || (o->output && copy_to(o->db, o->output, e) < 0))
+        return -1;
+    u->path = o->output ? o->output : o->db;
+    if (u->version == u->newest)
+        return 0;
+    const struct store_opening opening = {.without_copy = o->no_copy || o->output, .kept = &u->kept};
+    int rc = session_open_store_with(u->path, &opening, &db, e);
+    store_close(db);
+    return rc;
+}
+
+static int answer(const struct upgrade *u, struct error *e)
+{
+    cJSON *root = json_document();
+    json_add_text(root, "path", u->path);
+    json_add_count(root, "schema_before", u->version);
+    json_add_count(root, "schema", u->newest);
+    json_add_text(root, "copy", u->kept);
+    return output_json_take(root, e);
+}
+
+static int print(const struct upgrade *u, struct error *e)
+{
+    struct buffer b = BUFFER_INIT;
+    char *changes = store_describe_upgrade(u->version);
+    if (u->version == u->newest)
+        buffer_printf(&b, "%s: its schema version is %lld, this program's: nothing to do\n", u->path,
+                      (long long)u->newest);
+    else
+        buffer_printf(&b, "%s: schema version %lld is now %lld, which has more of:\n%s", u->path, (long long)u->version,
+                      (long long)u->newest, changes);
+    free(changes);
+    return output_people_take(&b, e);
+}
+
+static int run(const struct arguments *a, struct error *e)
+{
+    struct upgrade_options o = *(const struct upgrade_options *)a->options;
+    struct upgrade u = {0};
+    if (a->word_count)
+        o.db = a->words[0];
+    int rc = upgrade(&o, &u, e);
+    if (rc == 0)
+        rc = o.json ? answer(&u, e) : print(&u, e);
+    free(u.kept);
+    return rc < 0 ? -1 : STATUS_OK;
+}
+
+const struct command upgrade_command = {
+    .name = "upgrade",
+    .summary = "Upgrade a database of an older version and run nothing",
+    .usage = "[OPTIONS] [DATABASE]",
+    .example = "meshsweep upgrade\nmeshsweep upgrade -o new.db results.db",
+    .options = option_table,
+    .options_bytes = sizeof(struct upgrade_options),
+    .words_most = 1,
+    .run = run,
+};

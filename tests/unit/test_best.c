@@ -1,0 +1,176 @@
+/* results/best, results/pareto: the winner and the jobs that no other beats, of one objective and of two. */
+#include <math.h>
+#include <string.h>
+
+#include "database/open.h"
+#include "database_fixture.h"
+#include "results/best.h"
+
+/* A sweep that wants much speed and then little memory. */
+static int open_sweep(void **state)
+{
+    struct error e = ERROR_INIT;
+    if (store_open_scratch((struct db **)state, &e) < 0)
+        return -1;
+    must(*state,
+         "INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, objective, maximise, first_seen,"
+         " last_seen) VALUES (1, randomblob(16), 'two', 'two.toml', '', '', '0', 'speed', 1, 1, 5);"
+         "INSERT INTO further_objective (sweep_id, position, metric, maximise) VALUES (1, 1, 'memory', 0);"
+         "INSERT INTO metric_definition (name, unit) VALUES ('speed', 'samples/s'), ('memory', 'B');"
+         "INSERT INTO runner VALUES (1, 'host', 'boot', 1, 1, 1, NULL, '0', '{}')");
+    return 0;
+}
+
+/* An ok job with a spec of its own; NaN: it has no such number. */
+static void add_job(struct db *db, int64_t id, const char *spec, double speed, double memory)
+{
+    struct error e = ERROR_INIT;
+    const double values[] = {speed, memory};
+    static const char *const names[] = {"speed", "memory"};
+    int rc = db_run(db, "INSERT INTO spec (id, kind, hash, json) VALUES (?1, 'parallel_spec', randomblob(16), ?2)",
+                    VALUES(sql_int(id), sql_text(spec)), &e);
+    if (rc == 0)
+        rc = db_run(db,
+                    "INSERT INTO job (id, key, sweep_id, rank, parallel_id, state, attempt_id)"
+                    " VALUES (?1, randomblob(16), 1, ?1, ?1, 'ok', ?1)",
+                    VALUES(sql_int(id)), &e);
+    if (rc == 0)
+        rc = db_run(db,
+                    "INSERT INTO attempt (id, job_id, number, runner_id, state, command, started, ended)"
+                    " VALUES (?1, ?1, 1, 1, 'ok', '[\"train\"]', 1, 2)",
+                    VALUES(sql_int(id)), &e);
+    for (int i = 0; rc == 0 && i < 2; i++)
+        if (!isnan(values[i]))
+            rc = db_run(db, "INSERT INTO summary (attempt_id, name, value, count) VALUES (?1, ?2, ?3, 1)",
+                        VALUES(sql_int(id), sql_text(names[i]), sql_real(values[i])), &e);
+    if (rc < 0)
+        fail_msg("%s", e.text);
+}
+
+static struct pareto read_pareto(struct db *db)
+{
+    struct pareto p = {0};
+    struct error e = ERROR_INIT;
+    if (pareto_read(db, &p, &e) < 0)
+        fail_msg("%s", e.text);
+    return p;
+}
+
+static struct best read_best(struct db *db)
+{
+    struct best b = {0};
+    struct error e = ERROR_INIT;
+    if (best_read(db, &b, &e) < 0)
+        fail_msg("%s", e.text);
+    return b;
+}
+
+TEST_WITHIN(pareto_read__two_objectives__those_that_no_other_beats, open_sweep, close_database)
+{
+    static const struct {
+        int64_t job, tie;
+        double speed, memory;
+    } kept[] = {{2, 0, 100, 40}, {3, 0, 90, 30}, {7, 3, 90, 30}, {8, 3, 90, 30}, {9, 0, 10, 5}};
+    add_job(*state, 1, "{\"tp\":1}", 100, 50); /* as fast as 2, but with more */
+    add_job(*state, 2, "{\"tp\":2}", 100, 40);
+    add_job(*state, 3, "{\"tp\":3}", 90, 30);
+    add_job(*state, 4, "{\"tp\":4}", 95, 45);
+    add_job(*state, 5, "{\"tp\":5}", 80, 30);
+    add_job(*state, 6, "{\"tp\":6}", 120, NAN);
+    add_job(*state, 7, "{\"tp\":7}", 90, 30);
+    add_job(*state, 8, "{\"tp\":8}", 90, 30);
+    add_job(*state, 9, "{\"tp\":9}", 10, 5);
+    add_job(*state, 10, "{\"tp\":10}", NAN, 1);
+    struct pareto p = read_pareto(*state);
+    assert_int_equal(p.objective_count, 2);
+    assert_string_equal(p.objectives[0].metric, "speed");
+    assert_string_equal(p.objectives[0].unit, "samples/s");
+    assert_true(p.objectives[0].maximise && !p.objectives[1].maximise);
+    assert_int_equal(p.incomplete, 2);
+    assert_int_equal(p.count, sizeof kept / sizeof *kept);
+    for (size_t i = 0; i < p.count; i++) {
+        assert_int_equal(p.jobs[i].job_id, kept[i].job);
+        assert_int_equal(p.jobs[i].tie, kept[i].tie);
+        assert_true(p.jobs[i].values[0] == kept[i].speed && p.jobs[i].values[1] == kept[i].memory);
+    }
+    pareto_free(&p);
+}
+
+TEST_WITHIN(best_read__equal_under_the_first_objective__the_second_chooses, open_sweep, close_database)
+{
+    add_job(*state, 1, "{\"tp\":1}", 100, 50);
+    add_job(*state, 2, "{\"tp\":2}", 100, 40);
+    add_job(*state, 3, "{\"tp\":3}", 99, 1);
+    add_job(*state, 4, "{\"tp\":4}", 97.9, 1); /* further behind than the 2 % that are listed */
+    struct best b = read_best(*state);
+    assert_string_equal(b.objective, "speed");
+    assert_int_equal(b.count, 3);
+    assert_false(b.more);
+    assert_int_equal(b.jobs[0].job_id, 2);
+    assert_int_equal(b.jobs[1].job_id, 1);
+    assert_int_equal(b.jobs[2].job_id, 3);
+    assert_true(b.jobs[0].value == 100);
+    best_free(&b);
+}
+
+TEST_WITHIN(best_read__fastest_has_no_second_number__wins_all_the_same, open_sweep, close_database)
+{
+    add_job(*state, 1, "{\"tp\":1}", 100, 50);
+    add_job(*state, 2, "{\"tp\":2}", 120, NAN);
+    add_job(*state, 3, "{\"tp\":3}", 119, 20);
+    struct best b = read_best(*state);
+    assert_int_equal(b.count, 2);
+    assert_int_equal(b.jobs[0].job_id, 2);
+    assert_true(b.jobs[0].value == 120);
+    assert_int_equal(b.jobs[1].job_id, 3);
+    assert_int_equal(b.pareto.incomplete, 1);
+    best_free(&b);
+}
+
+TEST_WITHIN(best_read__more_than_are_listed__says_so, open_sweep, close_database)
+{
+    for (int64_t id = 1; id <= BEST_LISTED; id++)
+        add_job(*state, id, "{}", 100, (double)id);
+    struct best b = read_best(*state);
+    assert_int_equal(b.count, BEST_LISTED);
+    assert_false(b.more);
+    best_free(&b);
+    add_job(*state, BEST_LISTED + 1, "{}", 100, 99);
+    b = read_best(*state);
+    assert_int_equal(b.count, BEST_LISTED);
+    assert_true(b.more);
+    best_free(&b);
+}
+
+TEST_WITHIN(best_read__no_job_or_no_objective__said, open_sweep, close_database)
+{
+    struct best b = read_best(*state);
+    struct error e = ERROR_INIT;
+    assert_int_equal(b.count, 0);
+    best_free(&b);
+    must(*state, "UPDATE sweep SET objective = NULL");
+    assert_int_equal(best_read(*state, &b, &e), -1);
+    assert_int_equal(e.kind, ERROR_USAGE);
+    must(*state, "DELETE FROM sweep");
+    assert_int_equal(best_read(*state, &b, &e), -1);
+    assert_int_equal(e.kind, ERROR_NOTHING);
+}
+
+/* Of an even number the lower one in the middle stands for all; each objective is their mean. */
+TEST_WITHIN(pareto_read__replicates__one_by_the_job_in_the_middle, open_sweep, close_database)
+{
+    must(*state, "INSERT INTO meta VALUES ('replicate', '[\"parallel_spec.seed\"]')");
+    add_job(*state, 1, "{\"seed\":1}", 40, 4);
+    add_job(*state, 2, "{\"seed\":2}", 10, 1);
+    add_job(*state, 3, "{\"seed\":3}", 30, 3);
+    add_job(*state, 4, "{\"seed\":4}", 20, 2);
+    struct pareto p = read_pareto(*state);
+    assert_int_equal(p.count, 1);
+    assert_int_equal(p.jobs[0].job_id, 4);
+    assert_true(p.jobs[0].values[0] == 25 && p.jobs[0].values[1] == 2.5);
+    pareto_free(&p);
+    add_job(*state, 5, "{\"seed\":5}", 50, 5);
+    p = read_pareto(*state);
+    assert_int_equal(p.jobs[0].job_id, 3);
+    pareto_free(&p);
+}

@@ -1,0 +1,107 @@
+/* database/schema: what a file may define, and whether it is what the migrations make. */
+#include <string.h>
+
+#include "database/open.h"
+#include "database/schema.h"
+#include "database_fixture.h"
+#include "util/embedded.h"
+
+static int open_private(void **state)
+{
+    struct error e = ERROR_INIT;
+    return db_open(NULL, DB_TEMPORARY, (struct db **)state, &e);
+}
+
+static void cannot(struct db *db, const char *sql, const char *why)
+{
+    struct error e = ERROR_INIT;
+    assert_int_equal(db_exec(db, sql, &e), -1);
+    if (!strstr(e.text, why))
+        fail_msg("%s: %s", sql, e.text);
+}
+
+TEST_WITHIN(db_open__view_that_calls_what_it_should_not__refused, open_private, close_database)
+{
+    must(*state, "CREATE VIEW evil AS SELECT load_extension('evil.so')");
+    cannot(*state, "SELECT * FROM evil", "unsafe use of load_extension()");
+}
+
+TEST_WITHIN(db_open__edits_of_the_schema_as_text__only_where_allowed, open_private, close_database)
+{
+    static const char edit[] = "PRAGMA writable_schema = ON;"
+                               "UPDATE sqlite_schema SET sql = 'CREATE TABLE t (y)' WHERE name = 't'";
+    must(*state, "CREATE TABLE t (x)");
+    cannot(*state, edit, "table sqlite_master may not be modified");
+    db_allow_schema_edits(*state, true);
+    must(*state, edit);
+    must(*state, "PRAGMA writable_schema = RESET");
+    db_allow_schema_edits(*state, false);
+    must(*state, "SELECT y FROM t");
+    cannot(*state, edit, "table sqlite_master may not be modified");
+}
+
+static int open_blank(void **state)
+{
+    struct error e = ERROR_INIT;
+    return store_open_blank(STORE_NEWEST, (struct db **)state, &e);
+}
+
+/* Where it is not, every opening compares the parts one by one. After a migration the sum stands in the message. */
+static void must_be_known(struct db *db)
+{
+    char sum[HASH_HEX_BYTES];
+    struct error e = ERROR_INIT;
+    bool is;
+    assert_int_equal(schema_is_known(db, false, sum, &is, &e), 0);
+    if (!is)
+        fail_msg("one of schema_sums in src/database/schema.c is to be %s", sum);
+}
+
+TEST_WITHIN(schema_is_known__what_the_migrations_make__yes, open_blank, close_database)
+{
+    must_be_known(*state);
+    must(*state, embedded_text("sql/attempt_sums.sql"));
+    must_be_known(*state);
+}
+
+static bool is_known(struct db *db)
+{
+    char sum[HASH_HEX_BYTES];
+    struct error e = ERROR_INIT;
+    bool is;
+    assert_int_equal(schema_is_known(db, false, sum, &is, &e), 0);
+    return is;
+}
+
+/* Of each table, index and trigger, so that none is left out of the sum. */
+TEST_WITHIN(schema_is_known__a_part_is_gone__no, open_blank, close_database)
+{
+    struct string_list drops = STRING_LIST_INIT;
+    struct error e = ERROR_INIT;
+    must(*state, embedded_text("sql/attempt_sums.sql"));
+    assert_int_equal(db_query_texts(*state,
+                                    "SELECT 'DROP ' || type || ' ' || name FROM sqlite_schema WHERE sql IS NOT NULL",
+                                    NO_VALUES, &drops, &e),
+                     0);
+    assert_true(drops.count > 40);
+    for (size_t i = 0; i < drops.count; i++) {
+        must(*state, "BEGIN");
+        must(*state, drops.items[i]);
+        if (is_known(*state))
+            fail_msg("not missed: %s", drops.items[i]);
+        must(*state, "ROLLBACK");
+    }
+    string_list_free(&drops);
+}
+
+TEST_WITHIN(schema_is_known__tables_views_and_indexes_of_others__yes_but_no_trigger, open_blank, close_database)
+{
+    must(*state, "CREATE TABLE mine (x); CREATE INDEX mine_x ON mine (abs(x)); CREATE VIEW v AS SELECT * FROM mine");
+    assert_true(is_known(*state));
+    must(*state, "CREATE INDEX mine_too ON job (rank)");
+    assert_false(is_known(*state)); /* which is to be looked at */
+    must(*state, "DROP INDEX mine_too; CREATE TRIGGER t AFTER INSERT ON mine BEGIN SELECT 1; END");
+    assert_false(is_known(*state));
+    must(*state, "DROP TRIGGER t; CREATE TABLE results (x)");
+    assert_false(is_known(*state));
+}
