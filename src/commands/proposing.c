@@ -53,7 +53,7 @@ static int settle(struct proposing *p, struct error *e)
 
 int proposing_open(struct proposing *p, const char *config, const char *db, const struct arguments *a, struct error *e)
 {
-    const struct run_options options = {.config = config, .db = db};
+    const struct run_options options = {.config = config, .db = db, .starts_nothing = true};
     *p = (struct proposing){0};
     if (open_session(p, &options, a, e) < 0 || session_open_store(db, &p->db, e) < 0 ||
         learning_resume(p->session.space, p->db, e) < 0 || list_jobs(p, e) < 0 ||
