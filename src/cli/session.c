@@ -212,14 +212,18 @@ static int exclude_larger(struct session *s, struct error *e)
     return 0;
 }
 
-static bool has_cluster_key(const struct sweep *sweep, const char *name)
+/* Whether the key of a cluster_spec has a value but 1. */
+static bool has_several(const struct sweep *sweep, const char *key)
 {
-    const struct section *section = &sweep->sections[SECTION_CLUSTER];
-    for (size_t i = 0; i < section->block_count; i++)
-        for (size_t j = 0; j < section->blocks[i].axis_count; j++)
-            for (size_t k = 0; k < section->blocks[i].axes[j].key_count; k++)
-                if (strcmp(section->blocks[i].axes[j].keys[k], name) == 0)
+    const struct section *clusters = &sweep->sections[SECTION_CLUSTER];
+    for (size_t i = 0; i < clusters->block_count; i++) {
+        for (size_t j = 0; j < clusters->blocks[i].axis_count; j++) {
+            const struct axis *axis = &clusters->blocks[i].axes[j];
+            for (size_t k = 0; k < axis->value_count * axis->key_count; k++)
+                if (strcmp(axis->keys[k % axis->key_count], key) == 0 && axis->values[k].integer != 1)
                     return true;
+        }
+    }
     return false;
 }
 
@@ -228,15 +232,18 @@ static void exclude_other_hosts(struct session *s, const struct run_options *o)
 {
     const struct sweep *sweep = s->sweep;
     const bool has_command = s->space_options.command || sweep->job.command;
-    if (o->executor == EXECUTOR_LOCAL && has_command && !o->starts_nothing && !o->several_hosts &&
-        !sweep->local.several_hosts && !sweep_is_imported(sweep))
-        add_rule(s->sweep, "hosts.reached",
-                 xstrdup(has_cluster_key(sweep, "num_nodes") ? "max(nodes, coalesce(num_nodes, 1)) <= 1"
-                                                             : "nodes <= 1"),
-                 xstrdup("a job runs on this machine alone; for several hosts, use --executor slurm, or a command that "
-                         "itself starts processes on them (mpirun, ssh, deepspeed --hostfile) and [local] "
-                         "several_hosts = true"),
-                 "--executor local");
+    const bool by_hosts = has_several(sweep, "num_hosts"), by_nodes = has_several(sweep, "num_nodes");
+    if (o->executor != EXECUTOR_LOCAL || !has_command || o->starts_nothing || o->several_hosts ||
+        sweep->local.several_hosts || sweep_is_imported(sweep) || !(by_hosts || by_nodes))
+        return;
+    add_rule(s->sweep, "hosts.reached",
+             xasprintf("%s <= 1", !by_nodes  ? "num_hosts"
+                                  : by_hosts ? "coalesce(num_hosts, num_nodes)"
+                                             : "num_nodes"),
+             xstrdup("a job runs on this machine alone; for several hosts, use --executor slurm, or a command that "
+                     "itself starts processes on them (mpirun, ssh, deepspeed --hostfile) and [local] several_hosts "
+                     "= true"),
+             "--executor local");
 }
 
 /* For measured tables, keys and jobs come from the database. */
