@@ -154,15 +154,12 @@ static const char *end_of_number(const char *line, const char *number, const cha
     return p;
 }
 
-struct span {
-    const char *begin, *end;
-};
-
-static void note_cut(struct collector *c, const struct metric_reader *r, struct span part, struct span whole)
+static void note_cut(struct collector *c, const struct metric_reader *r, const char *part, size_t part_length,
+                     const char *whole, size_t whole_length)
 {
     if (c->list.cut_numbers++ == 0)
         snprintf(c->list.cut_example, sizeof c->list.cut_example, "%.30s: %.*s of %.*s", r->metric->name,
-                 (int)(part.end - part.begin), part.begin, (int)(whole.end - whole.begin), whole.begin);
+                 (int)part_length, part, (int)whole_length, whole);
 }
 
 /* Whether the match ends within a number, or ".*" before the group has taken all but its last digit: what is left is
@@ -181,7 +178,7 @@ static bool is_cut(struct collector *c, const struct metric_reader *r, const str
         first--;
     if (last == end && skip_zeros(first, begin) == begin)
         return false;
-    note_cut(c, r, (struct span){begin, end}, (struct span){first, last});
+    note_cut(c, r, begin, (size_t)(end - begin), first, (size_t)(last - first));
     return true;
 }
 
@@ -202,10 +199,8 @@ static bool number_of_key(struct collector *c, const struct metric_reader *r, co
 {
     const size_t n = parse_number_in_text(text, strlen(text), out);
     const char *digits = text + strspn(text, "+-");
-    if (n == 0 && isdigit((unsigned char)digits[*digits == '.'])) {
-        note_cut(c, r, (struct span){digits, digits + strspn(digits, "0123456789")},
-                 (struct span){digits, digits + strcspn(digits, " \t")});
-    }
+    if (n == 0 && isdigit((unsigned char)digits[*digits == '.']))
+        note_cut(c, r, digits, strspn(digits, "0123456789"), digits, strcspn(digits, " \t"));
     if (n == 0)
         return false;
     const char *unit = text + n + strspn(text + n, " \t"), *end = unit + unit_length(unit);

@@ -175,7 +175,7 @@ END
     expect_only_stderr 2 'meshsweep: exclude: the hostfile has no host `elsewhere`'
     sed -i '/^several_hosts/d' sweep.toml
     run_meshsweep plan
-    expect_only_stderr_matches 2 '^meshsweep: sweep.toml:10:1: nothing is started on the hosts of a hostfile but by the '
+    expect_only_stderr_contains 2 'sweep.toml:10:1: nothing is started on the hosts of a hostfile but by the command '
     expect_stderr_contains 'add several_hosts = true; else use --executor slurm'
 }
 
@@ -185,8 +185,8 @@ several_hosts__on_this_machine__excluded_unless_the_command_reaches_them()
     device_sweep <<<'devices = 0'
     sed -i 's/^num_devices_per_host = 1/num_hosts = [1, 2]/; s/^n = .*/n = [1, 2]/' sweep.toml
     run_meshsweep plan
-    expect_only_stdout_contains 0 "excluded 2 by hosts.reached: a job runs on this machine alone; for several hosts, use \
---executor slurm, or a command that itself starts processes on them (mpirun, ssh, deepspeed --hostfile) and [local] \
+    expect_only_stdout_contains 0 "excluded 2 by hosts.reached: a job runs on this machine alone; for several \
+hosts, use --executor slurm, or a command that itself starts processes on them (mpirun, ssh, deepspeed --hostfile) and [local] \
 several_hosts = true"
     run_meshsweep plan --executor slurm
     expect_only_stdout_contains 0 '4 jobs: + 4 new'
