@@ -186,8 +186,8 @@ several_hosts__on_this_machine__excluded_unless_the_command_reaches_them()
     sed -i 's/^num_devices_per_host = 1/num_hosts = [1, 2]/; s/^n = .*/n = [1, 2]/' sweep.toml
     run_meshsweep plan
     expect_only_stdout_contains 0 "excluded 2 by hosts.reached: a job runs on this machine alone; for several \
-hosts, use --executor slurm, or a command that itself starts processes on them (mpirun, ssh, deepspeed --hostfile) and [local] \
-several_hosts = true"
+hosts, use --executor slurm, or a command that itself starts processes on them (mpirun, ssh, deepspeed --hostfile) \
+and [local] several_hosts = true"
     run_meshsweep plan --executor slurm
     expect_only_stdout_contains 0 '4 jobs: + 4 new'
     run_silently 0 --several-hosts --limit 1 --only 'num_hosts = 1'
