@@ -9,6 +9,7 @@
 #include "learning/learning.h"
 #include "space/enumerate.h"
 #include "util/file.h"
+#include "util/parse.h"
 
 #define JSON_MOST_BYTES (64 << 20)
 
@@ -100,6 +101,9 @@ int proposing_read(const char *path, cJSON **out, struct error *e)
     const char *end = NULL;
     bool is_input = strcmp(path, "-") == 0;
     int rc = is_input ? read_standard_input(&text, e) : file_read(path, JSON_MOST_BYTES, &text, e);
+    if (rc == 0 && json_has_nul(buffer_text(&text)))
+        rc = error_set(e, ERROR_USAGE, "%s: a text with the character \\u0000 cannot be taken",
+                       is_input ? "standard input" : path);
     *out = rc == 0 ? cJSON_ParseWithOpts(buffer_text(&text), &end, true) : NULL;
     if (rc == 0 && !*out) {
         const size_t at = end ? (size_t)(end - buffer_text(&text)) : 0;

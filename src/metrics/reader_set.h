@@ -4,6 +4,7 @@
 
 #include "metrics/readers.h"
 #include "pattern/line_pattern.h"
+#include "util/hash_map.h"
 #include "util/line_reader.h"
 
 /* One way to read a metric: its own, or a fallback's. Samples are gathered under the reader's index, so that those of
@@ -30,6 +31,7 @@ struct collector {
     double numerators[SAMPLE_NAMES_MOST]; /* of readers that have one; 0: not read */
     bool *matched;                        /* per reader: in the present line */
     size_t last;                          /* name of the last sample: jobs report the same names in the same order */
+    struct hash_map by_name;              /* each name's index */
     size_t first[SAMPLE_NAMES_MOST];      /* of the metric that a name is of: its own, or that of its first reader */
     size_t own[SAMPLE_NAMES_MOST];        /* of a first reader: the name of what the job itself wrote; 0: nothing */
     bool has_ended;                       /* nothing more is written: a last line without an end is whole */

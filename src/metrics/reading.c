@@ -108,10 +108,11 @@ static void match_lines(const char *path, struct collector *c, const struct metr
 static void take_named(struct collector *c, const struct metric_reader *reader, const cJSON *object)
 {
     const cJSON *item;
+    const int64_t step = json_step(object);
     double value;
     (void)reader;
     cJSON_ArrayForEach(item, object) if (strcmp(item->string, "step") != 0 && json_number(item, &value))
-        collector_add_named(c, item->string, json_step(object), value);
+        collector_add_named(c, item->string, step, value);
 }
 
 static void take_at_path(struct collector *c, const struct metric_reader *reader, const cJSON *object)

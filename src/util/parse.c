@@ -267,6 +267,18 @@ bool parse_release(const char *text, bool last, int64_t *out)
     return true;
 }
 
+bool json_has_nul(const char *text)
+{
+    for (const char *p = strstr(text, "\\u0000"); p; p = strstr(p + 1, "\\u0000")) {
+        const char *first = p;
+        while (first > text && first[-1] == '\\')
+            first--;
+        if ((p - first) % 2 == 0)
+            return true;
+    }
+    return false;
+}
+
 char csv_delimiter(const char *text, size_t length)
 {
     const char *end = memchr(text, '\n', length);

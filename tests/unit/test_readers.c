@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "metrics/readers.h"
@@ -362,6 +363,35 @@ TEST(readers__metrics_file__every_numeric_member)
     assert_sample(&l, 1, "loss", 11, 2.25);
     assert_sample(&l, 2, "speed", 0, 3);
     assert_int_equal(l.malformed_lines, 0);
+    sample_list_free(&l);
+}
+
+/* A walk over the members, not a search for each: 100,000 took minutes. */
+TEST(readers__metrics_file__a_line_of_many_members)
+{
+    FILE *file = fopen(metrics_path, "w");
+    for (int i = 0; i < 100000; i++)
+        fprintf(file, "%s\"key_%d\": %d", i ? ", " : "{", i, i);
+    fputs(", \"step\": 7}\n", file);
+    fclose(file);
+    struct reader_set *set = set_of(NULL, 0);
+    struct sample_list l;
+    const clock_t begin = clock();
+    readers_read(set, NULL, metrics_path, NULL, &l);
+    assert_true((double)(clock() - begin) / CLOCKS_PER_SEC < 20);
+    assert_int_equal(l.count, SAMPLE_NAMES_MOST);
+    assert_int_equal(l.nameless, 100000 - SAMPLE_NAMES_MOST);
+    assert_sample(&l, 999, "key_999", 7, 999);
+    sample_list_free(&l);
+    reader_set_free(set);
+}
+
+TEST(readers__name_with_a_nul__refused_with_its_line)
+{
+    struct sample_list l = read_metrics("{\"a\\u0000b\": 1, \"c\": 2}\n{\"a\\\\u0000b\": 3}\n");
+    assert_int_equal(l.count, 1);
+    assert_sample(&l, 0, "a\\u0000b", 0, 3);
+    assert_int_equal(l.malformed_lines, 1);
     sample_list_free(&l);
 }
 
