@@ -65,7 +65,7 @@ ask__next_ones__trials_in_order_until_none_is_left()
     given tell <<'END'
 {"trial": 1, "metrics": {"throughput\u0000": 1}}
 END
-    expect_only_stderr 2 'meshsweep: standard input: a text with the character \u0000 cannot be taken'
+    expect_only_stderr 2 'meshsweep: given.json: a text with the character \u0000 cannot be taken'
     given tell <<'END'
 {"trial": 1, "metrics": {"throughput": 1, "peak_memory": 1}}
 END
