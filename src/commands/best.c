@@ -307,11 +307,14 @@ static int print_json(const struct best *b, const char *db, struct error *e)
 
 /* --- as files --- */
 
-static int write_file(const char *directory, const char *name, struct buffer *text, struct error *e)
+/* Who may read the database may read it. */
+static int write_file(const char *db, const char *directory, const char *name, struct buffer *text, struct error *e)
 {
+    struct stat status;
     char *path = xasprintf("%s/%s", directory, name);
-    int rc = file_write_atomic(path, text->data, text->length, e);
-    if (rc == 0 && strcmp(name, "command.sh") == 0 && chmod(path, 0755) < 0)
+    int rc = file_write_like(path, db, text->data, text->length, e);
+    if (rc == 0 && strcmp(name, "command.sh") == 0 &&
+        (stat(path, &status) < 0 || chmod(path, status.st_mode | (status.st_mode & 0444) >> 2) < 0))
         rc = error_errno(e, errno, "%s: cannot make it executable", path);
     buffer_free(text);
     free(path);
@@ -364,21 +367,21 @@ static int copy_ds_config(const struct best *b, const char *db, const char *dire
         path = xasprintf("%s/" DS_CONFIG_FILE, files);
     }
     if (path && access(path, R_OK) == 0 && (rc = file_read(path, SIZE_MAX / 2, &text, e)) == 0)
-        rc = write_file(directory, "ds_config.json", &text, e);
+        rc = write_file(db, directory, "ds_config.json", &text, e);
     free(path);
     free(files);
     return rc;
 }
 
 /* Writes a sweep file with only the winner. */
-static int write_sweep(struct db *db, const struct best *b, const char *directory, struct error *e)
+static int write_sweep(struct db *db, const char *path, const struct best *b, const char *directory, struct error *e)
 {
     struct buffer text = BUFFER_INIT;
     char *where = xasprintf("job = %lld", (long long)b->jobs[0].job_id);
     const struct result_query q = {.where = where};
     int rc = subset_add_toml(db, &q, &text, e);
     if (rc == 0)
-        rc = write_file(directory, "sweep.toml", &text, e);
+        rc = write_file(path, directory, "sweep.toml", &text, e);
     else
         buffer_free(&text);
     free(where);
@@ -406,9 +409,9 @@ static int write_files(const struct best *b, const char *db, const char *directo
     int rc = 0;
     /* write_file() frees the buffer. */
     if (has_command)
-        rc |= write_file(directory, "command.sh", &script, rc ? NULL : e);
-    rc |= write_file(directory, "job.json", &job, rc ? NULL : e);
-    rc |= write_file(directory, "metrics.json", &metrics, rc ? NULL : e);
+        rc |= write_file(db, directory, "command.sh", &script, rc ? NULL : e);
+    rc |= write_file(db, directory, "job.json", &job, rc ? NULL : e);
+    rc |= write_file(db, directory, "metrics.json", &metrics, rc ? NULL : e);
     return rc;
 }
 
@@ -480,7 +483,7 @@ static int print(struct db *db, const struct best *b, const struct best_options 
         return -1;
     if (o->out && !b->launch.command[0])
         say_no_script(b);
-    if (o->out && (write_files(b, o->db, o->out, e) < 0 || write_sweep(db, b, o->out, e) < 0 ||
+    if (o->out && (write_files(b, o->db, o->out, e) < 0 || write_sweep(db, o->db, b, o->out, e) < 0 ||
                    sweep_files_copy(db, o->out, e) < 0 || copy_ds_config(b, o->db, o->out, e) < 0))
         return -1;
     batch_notice_say(&b->batches);
