@@ -236,6 +236,7 @@ static void exclude_other_hosts(struct session *s, const struct run_options *o)
     if (o->executor != EXECUTOR_LOCAL || !has_command || o->starts_nothing || o->several_hosts ||
         sweep->local.several_hosts || sweep_is_imported(sweep) || !(by_hosts || by_nodes))
         return;
+    s->leaves_out_hosts = true;
     add_rule(s->sweep, "hosts.reached",
              xasprintf("%s <= 1", !by_nodes  ? "num_hosts"
                                   : by_hosts ? "coalesce(num_hosts, num_nodes)"

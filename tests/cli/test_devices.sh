@@ -194,6 +194,13 @@ and [local] several_hosts = true"
     run_silently 0
     expect_sql '1|ok|2
 2|pending|2' 'SELECT num_hosts, state, count(*) FROM results GROUP BY 1, 2'
+    run_silently 0 --several-hosts --limit 1
+    run_meshsweep run --progress none
+    expect_only_stderr 2 "meshsweep: the database has results of several hosts (1), which would no longer be of this sweep, \
+because a job runs on this machine alone; use --executor slurm, or run the rest here with --several-hosts --only \
+'num_hosts = 1'"
+    run_silently 0 --several-hosts --only 'num_hosts = 1'
+    rm -r results.db*
     sed -i 's/^num_hosts = .*/num_nodes = [1, 2]/' sweep.toml
     run_meshsweep plan
     expect_only_stdout_contains 0 'excluded 2 by hosts.reached'
