@@ -196,9 +196,9 @@ and [local] several_hosts = true"
 2|pending|2' 'SELECT num_hosts, state, count(*) FROM results GROUP BY 1, 2'
     run_silently 0 --several-hosts --limit 1
     run_meshsweep run --progress none
-    expect_only_stderr 2 "meshsweep: the database has results of several hosts (1), which would no longer be of this sweep, \
-because a job runs on this machine alone; use --executor slurm, or run the rest here with --several-hosts --only \
-'num_hosts = 1'"
+    expect_only_stderr 2 "meshsweep: the database has results of several hosts (1), which would no longer be of this \
+sweep, because a job runs on this machine alone; use --executor slurm, or run the rest here with --several-hosts \
+--only 'num_hosts = 1'"
     run_silently 0 --several-hosts --only 'num_hosts = 1'
     rm -r results.db*
     sed -i 's/^num_hosts = .*/num_nodes = [1, 2]/' sweep.toml
