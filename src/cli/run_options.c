@@ -62,6 +62,10 @@ static const char *const executor_words[] = {[EXECUTOR_LOCAL] = "local", [EXECUT
          .kind = OPTION_FLAG,                                                                                          \
          .offset = AT(in_allocation),                                                                                  \
          .help = "with Slurm: inside the current allocation"},                                                         \
+        {.name = "several-hosts",                                                                                      \
+         .kind = OPTION_FLAG,                                                                                          \
+         .offset = AT(several_hosts),                                                                                  \
+         .help = "the command itself starts processes on a job's other hosts"},                                        \
         {.name = "manual-job-timeout",                                                                                 \
          .kind = OPTION_DURATION,                                                                                      \
          .offset = AT(manual_timeout_ms),                                                                              \

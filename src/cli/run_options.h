@@ -27,6 +27,8 @@ struct run_options {
     bool run_full_experiment;
     int executor;              /* enum executor_choice */
     bool in_allocation;        /* with Slurm: run within the current allocation */
+    bool several_hosts;        /* the command itself starts processes on a job's other hosts */
+    bool starts_nothing;       /* what this machine alone cannot run counts, too */
     int64_t max_fail;          /* failed jobs after which nothing new starts; 0: no limit */
     int64_t pause_after;       /* jobs that fail the same way before any succeeds, after which the run pauses */
     bool keep_going;           /* do not pause */

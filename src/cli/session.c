@@ -128,10 +128,10 @@ static int find_devices(struct session *s, bool in_allocation, struct error *e)
     return 0;
 }
 
-static void add_rule(struct sweep *sweep, char *require, char *why, const char *source)
+static void add_rule(struct sweep *sweep, const char *name, char *require, char *why, const char *source)
 {
     sweep->rules = array_grow(sweep->rules, sweep->rule_count, sizeof *sweep->rules);
-    sweep->rules[sweep->rule_count++] = (struct rule){.name = xstrdup("devices.exist"),
+    sweep->rules[sweep->rule_count++] = (struct rule){.name = xstrdup(name),
                                                       .require = require,
                                                       .why = why,
                                                       .source = xstrdup(source),
@@ -173,7 +173,7 @@ static int exclude_by_hosts(struct session *s, struct error *e)
     size_t *devices = xcalloc(hosts.count + 1, sizeof *devices);
     for (size_t i = 0; i < hosts.count; i++)
         devices[i] = hosts.hosts[i].device_count;
-    add_rule(s->sweep, nodes_fit(devices, hosts.count),
+    add_rule(s->sweep, "devices.exist", nodes_fit(devices, hosts.count),
              xasprintf("the hostfile has %zu hosts with %lld devices in total", hosts.count,
                        (long long)hosts_device_count(&hosts)),
              s->sweep->local.hostfile);
@@ -188,7 +188,7 @@ static void exclude_by_allocation(struct session *s)
     size_t *devices = xcalloc(a->count + 1, sizeof *devices);
     for (size_t i = 0; i < s->devices.count; i++)
         devices[s->devices.nodes[i]]++;
-    add_rule(s->sweep, nodes_fit(devices, a->count),
+    add_rule(s->sweep, "devices.exist", nodes_fit(devices, a->count),
              xasprintf("the allocation has %zu nodes with %zu devices in total (%s)", a->count, s->devices.count,
                        s->devices.source),
              "--in-allocation");
@@ -206,10 +206,45 @@ static int exclude_larger(struct session *s, struct error *e)
     if (s->sweep->local.hostfile)
         return exclude_by_hosts(s, e);
     if (s->devices.count > 0)
-        add_rule(s->sweep, xasprintf("nodes > 1 OR gpus_per_node <= %zu", s->devices.count),
+        add_rule(s->sweep, "devices.exist", xasprintf("nodes > 1 OR gpus_per_node <= %zu", s->devices.count),
                  xasprintf("this machine has %zu devices (%s)", s->devices.count, s->devices.source),
                  s->devices.source);
     return 0;
+}
+
+/* Whether the key of a cluster_spec has a value but 1. */
+static bool has_several(const struct sweep *sweep, const char *key)
+{
+    const struct section *clusters = &sweep->sections[SECTION_CLUSTER];
+    for (size_t i = 0; i < clusters->block_count; i++) {
+        for (size_t j = 0; j < clusters->blocks[i].axis_count; j++) {
+            const struct axis *axis = &clusters->blocks[i].axes[j];
+            for (size_t k = 0; k < axis->value_count * axis->key_count; k++)
+                if (strcmp(axis->keys[k % axis->key_count], key) == 0 && axis->values[k].integer != 1)
+                    return true;
+        }
+    }
+    return false;
+}
+
+/* The local executor starts a job's command on this machine, and nothing elsewhere. */
+static void exclude_other_hosts(struct session *s, const struct run_options *o)
+{
+    const struct sweep *sweep = s->sweep;
+    const bool has_command = s->space_options.command || sweep->job.command;
+    const bool by_hosts = has_several(sweep, "num_hosts"), by_nodes = has_several(sweep, "num_nodes");
+    if (o->executor != EXECUTOR_LOCAL || !has_command || o->starts_nothing || o->several_hosts ||
+        sweep->local.several_hosts || sweep_is_imported(sweep) || !(by_hosts || by_nodes))
+        return;
+    s->leaves_out_hosts = true;
+    add_rule(s->sweep, "hosts.reached",
+             xasprintf("%s <= 1", !by_nodes  ? "num_hosts"
+                                  : by_hosts ? "coalesce(num_hosts, num_nodes)"
+                                             : "num_nodes"),
+             xstrdup("a job runs on this machine alone; for several hosts, use --executor slurm, or a command that "
+                     "itself starts processes on them (mpirun, ssh, deepspeed --hostfile) and [local] several_hosts "
+                     "= true"),
+             "--executor local");
 }
 
 /* For measured tables, keys and jobs come from the database. */
@@ -262,6 +297,7 @@ static int prepare(struct session *s, const struct run_options *o, struct error 
         sweep_scale(s->sweep, o->scaling);
         return 0;
     }
+    exclude_other_hosts(s, o);
     bool here = o->executor == EXECUTOR_LOCAL || o->in_allocation;
     return here && (find_devices(s, o->in_allocation, e) < 0 || exclude_larger(s, e) < 0) ? -1 : 0;
 }

@@ -26,6 +26,7 @@ struct session {
     struct device_list devices;         /* devices of this machine or of the allocation */
     struct allocation allocation;       /* Slurm's; without a job: not requested */
     struct space_options space_options; /* as given: what the space is built with */
+    bool leaves_out_hosts;              /* the rule hosts.reached excludes combinations of several hosts */
 };
 
 /* `a` may have a program after "--". If o->config is SWEEP_FILE and does not exist, the sweep recorded in the database

@@ -59,7 +59,7 @@ static const struct option options[] = {
 /* The winner's command as a shell line; NULL if none was run here. The caller's. */
 static char *command_of(const struct best *b)
 {
-    return b->launch.command[0] ? job_command_line(&b->launch) : NULL;
+    return b->launch.command[0] ? job_command_line(&b->launch, false) : NULL;
 }
 
 /* The caller's. */
@@ -319,41 +319,41 @@ static int print_json(const struct best *b, const char *db, struct error *e)
 
 /* --- as files --- */
 
-static int write_file(const char *directory, const char *name, struct buffer *text, struct error *e)
+/* Who may read the database may read it. */
+static int write_file(const char *db, const char *directory, const char *name, struct buffer *text, struct error *e)
 {
+    struct stat status;
     char *path = xasprintf("%s/%s", directory, name);
-    int rc = file_write_atomic(path, text->data, text->length, e);
-    if (rc == 0 && strcmp(name, "command.sh") == 0 && chmod(path, 0755) < 0)
+    int rc = file_write_like(path, db, text->data, text->length, e);
+    if (rc == 0 && strcmp(name, "command.sh") == 0 &&
+        (stat(path, &status) < 0 || chmod(path, status.st_mode | (status.st_mode & 0444) >> 2) < 0))
         rc = error_errno(e, errno, "%s: cannot make it executable", path);
     buffer_free(text);
     free(path);
     return rc;
 }
 
-/* The command with the attempt's directory replaced by `directory`. The caller's. */
-static char *command_in(const struct best *b, const char *files, const char *directory)
+/* The command for a script that lies in its job's directory, with the ds_config to train with. The caller's. */
+static char *command_of_script(const struct best *b, const char *db)
 {
-    char *from = path_absolute(files), *to = path_absolute(directory), *config = xasprintf("%s/" DS_CONFIG_FILE, to);
-    char *trained = xasprintf("%s/" DS_TRAINING_FILE, from);
+    char *files = files_of(b, db);
     struct job_launch l = b->launch;
     l.command = strings_copy(l.command);
-    l.environment = strings_copy(l.environment);
-    strings_replace(l.command, trained, config);
-    strings_replace(l.command, from, to);
-    strings_replace(l.environment, from, to);
-    char *line = job_command_line(&l);
+    if (files) {
+        char *config = xasprintf("%s/" DS_CONFIG_FILE, files), *trained = xasprintf("%s/" DS_TRAINING_FILE, files);
+        strings_replace(l.command, trained, config);
+        free(config);
+        free(trained);
+    }
+    char *line = job_command_line(&l, true);
     strings_free(l.command);
-    strings_free(l.environment);
-    free(from);
-    free(to);
-    free(config);
-    free(trained);
+    free(files);
     return line;
 }
 
-static void add_script(const struct best *b, const char *files, const char *directory, struct buffer *out)
+static void add_script(const struct best *b, const char *db, struct buffer *out)
 {
-    char *line = files ? command_in(b, files, directory) : command_of(b), *redacted = job_command_redacted(&b->launch);
+    char *line = command_of_script(b, db), *redacted = job_command_redacted(&b->launch);
     buffer_add_text(out, "#!/bin/sh\n# ");
     text_add_printable(out, b->objective, strlen(b->objective), 0, false);
     buffer_add_char(out, ' ');
@@ -362,7 +362,7 @@ static void add_script(const struct best *b, const char *files, const char *dire
     add_line(out, b->sweep);
     if (redacted[0])
         buffer_printf(out, "# Secrets are left out; fill them in before you run it: %s\n", redacted);
-    buffer_printf(out, "%s\n", line);
+    buffer_printf(out, "dir=$(cd \"$(dirname \"$0\")\" && pwd) || exit\n%s\n", line);
     free(line);
     free(redacted);
 }
@@ -379,21 +379,21 @@ static int copy_ds_config(const struct best *b, const char *db, const char *dire
         path = xasprintf("%s/" DS_CONFIG_FILE, files);
     }
     if (path && access(path, R_OK) == 0 && (rc = file_read(path, SIZE_MAX / 2, &text, e)) == 0)
-        rc = write_file(directory, "ds_config.json", &text, e);
+        rc = write_file(db, directory, "ds_config.json", &text, e);
     free(path);
     free(files);
     return rc;
 }
 
 /* Writes a sweep file with only the winner. */
-static int write_sweep(struct db *db, const struct best *b, const char *directory, struct error *e)
+static int write_sweep(struct db *db, const char *path, const struct best *b, const char *directory, struct error *e)
 {
     struct buffer text = BUFFER_INIT;
     char *where = xasprintf("job = %lld", (long long)b->jobs[0].job_id);
     const struct result_query q = {.where = where};
     int rc = subset_add_toml(db, &q, &text, e);
     if (rc == 0)
-        rc = write_file(directory, "sweep.toml", &text, e);
+        rc = write_file(path, directory, "sweep.toml", &text, e);
     else
         buffer_free(&text);
     free(where);
@@ -414,18 +414,16 @@ static int write_files(const struct best *b, const char *db, const char *directo
     if (file_make_directories(directory, e) < 0)
         return -1;
     const bool has_command = b->launch.command[0] != NULL;
-    char *files = files_of(b, db);
     if (has_command)
-        add_script(b, files, directory, &script);
-    free(files);
+        add_script(b, db, &script);
     add_json_line(b->job, &job);
     add_json_line(measured, &metrics);
     int rc = 0;
     /* write_file() frees the buffer. */
     if (has_command)
-        rc |= write_file(directory, "command.sh", &script, rc ? NULL : e);
-    rc |= write_file(directory, "job.json", &job, rc ? NULL : e);
-    rc |= write_file(directory, "metrics.json", &metrics, rc ? NULL : e);
+        rc |= write_file(db, directory, "command.sh", &script, rc ? NULL : e);
+    rc |= write_file(db, directory, "job.json", &job, rc ? NULL : e);
+    rc |= write_file(db, directory, "metrics.json", &metrics, rc ? NULL : e);
     return rc;
 }
 
@@ -498,7 +496,7 @@ static int print(struct db *db, const struct best *b, const struct best_options 
         return -1;
     if (o->out && !b->launch.command[0])
         say_no_script(b);
-    if (o->out && (write_files(b, o->db, o->out, e) < 0 || write_sweep(db, b, o->out, e) < 0 ||
+    if (o->out && (write_files(b, o->db, o->out, e) < 0 || write_sweep(db, o->db, b, o->out, e) < 0 ||
                    sweep_files_copy(db, o->out, e) < 0 || copy_ds_config(b, o->db, o->out, e) < 0))
         return -1;
     cJSON *trainings = NULL;
@@ -547,10 +545,8 @@ static int best(const struct arguments *a, struct error *e)
         store_close(db);
         return rc;
     }
-    char *job_files = store_directory(o->db);
     if (rc == 0 && b.count)
-        job_command_train(&b.launch, job_files);
-    free(job_files);
+        job_command_train(&b.launch);
     if (rc == 0)
         rc = b.count ? print(db, &b, o, e) : say_nothing_ok(db, &b, e);
     best_free(&b);

@@ -170,7 +170,7 @@ static int export_to_file(struct db *db, const struct export_options *o, int64_t
 {
     struct atomic_file file = ATOMIC_FILE_INIT;
     const struct kept_files kept = {.option = "-o", .db_path = o->db, .db = db};
-    if (written_file_check(o->file, &kept, e) < 0 || atomic_file_open(o->file, &file, e) < 0)
+    if (written_file_check(o->file, &kept, e) < 0 || atomic_file_open(o->file, o->db, &file, e) < 0)
         return -1;
     const struct report_sink sink = report_sink_of_file(&file);
     int rc = write_export(db, o, &sink, rows, e);

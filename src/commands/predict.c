@@ -443,7 +443,9 @@ static int run(const struct arguments *a, struct error *e)
     struct session s;
     struct db *db;
     struct buffer out = BUFFER_INIT;
-    int status = session_open_known(&s, &o->match, a, &db, e);
+    struct run_options match = o->match;
+    match.starts_nothing = true;
+    int status = session_open_known(&s, &match, a, &db, e);
     if (status == 0)
         status =
             o->scale_to ? answer_scaled(&(struct scaled_request){&s, o, a, db}, &out, e) : answer(&s, o, db, &out, e);

@@ -10,6 +10,7 @@
 #include "measures/definitions.h"
 #include "space/enumerate.h"
 #include "util/file.h"
+#include "util/parse.h"
 
 #define JSON_MOST_BYTES (64 << 20)
 
@@ -69,7 +70,7 @@ static int renew_measured(struct proposing *p, const char *db, struct error *e)
 
 int proposing_open(struct proposing *p, const char *config, const char *db, const struct arguments *a, struct error *e)
 {
-    const struct run_options options = {.config = config, .db = db};
+    const struct run_options options = {.config = config, .db = db, .starts_nothing = true};
     *p = (struct proposing){0};
     if (open_session(p, &options, a, e) < 0 || session_open_store(db, &p->db, e) < 0 ||
         learning_resume(p->session.space, p->db, e) < 0 || list_jobs(p, e) < 0 ||
@@ -115,6 +116,9 @@ int proposing_read(const char *path, cJSON **out, struct error *e)
     const char *end = NULL;
     bool is_input = strcmp(path, "-") == 0;
     int rc = is_input ? read_standard_input(&text, e) : file_read(path, JSON_MOST_BYTES, &text, e);
+    if (rc == 0 && json_has_nul(buffer_text(&text)))
+        rc = error_set(e, ERROR_USAGE, "%s: a text with the character \\u0000 cannot be taken",
+                       is_input ? "standard input" : path);
     *out = rc == 0 ? cJSON_ParseWithOpts(buffer_text(&text), &end, true) : NULL;
     if (rc == 0 && !*out) {
         const size_t at = end ? (size_t)(end - buffer_text(&text)) : 0;

@@ -67,7 +67,7 @@ static int report_to_file(struct db *db, const struct report_options *o, struct 
     const char *path = o->file;
     struct atomic_file file = ATOMIC_FILE_INIT;
     const struct kept_files kept = {.option = "-o", .db_path = o->db, .db = db};
-    if (written_file_check(path, &kept, e) < 0 || atomic_file_open(path, &file, e) < 0)
+    if (written_file_check(path, &kept, e) < 0 || atomic_file_open(path, o->db, &file, e) < 0)
         return -1;
     const struct report_sink sink = report_sink_of_file(&file);
     int rc = make_page(db, o, &sink, e);

@@ -293,6 +293,25 @@ static int ask_release(const char *db, struct error *e)
     return rc < 0 ? -1 : STATUS_OK;
 }
 
+/* What several hosts measured would leave the sweep with their combinations, and another job would be the best. */
+static int keep_several_hosts(const struct session *s, struct db *db, struct error *e)
+{
+    int64_t jobs = 0;
+    if (s->leaves_out_hosts &&
+        db_query_int(db,
+                     "SELECT count(*) FROM job AS j JOIN spec AS c ON c.id = j.cluster_id"
+                     " WHERE j.sweep_id = (SELECT id FROM current_sweep) AND j.state IN ('ok', 'failed') AND"
+                     " coalesce(json_extract(c.json, '$.num_hosts'), json_extract(c.json, '$.num_nodes'), 1) > 1",
+                     NO_VALUES, 0, &jobs, e) < 0)
+        return -1;
+    return jobs == 0 ? 0
+                     : error_set(e, ERROR_USAGE,
+                                 "the database has results of several hosts (%lld), which would no longer be of this "
+                                 "sweep, because a job runs on this machine alone; use --executor slurm, or run the "
+                                 "rest here with --several-hosts --only 'num_hosts = 1'",
+                                 (long long)jobs);
+}
+
 static int run(const struct arguments *a, struct error *e)
 {
     const struct run_options *o = a->options;
@@ -318,6 +337,8 @@ static int run(const struct arguments *a, struct error *e)
         status = need_objective(o, s.sweep, e);
     if (status == 0)
         status = session_open_store(o->db, &db, e);
+    if (status == 0)
+        status = keep_several_hosts(&s, db, e);
     if (status == 0) {
         struct execution x = {.session = &s, .options = o, .db = db, .search = search};
         if (s.sweep->share)

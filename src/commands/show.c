@@ -143,7 +143,7 @@ static void add_command(const struct job_launch *l, struct buffer *out)
             buffer_add_text(out, "\ncommand: not known until the first attempt\n");
         return;
     }
-    char *line = job_command_line(l), *redacted = job_command_redacted(l);
+    char *line = job_command_line(l, false), *redacted = job_command_redacted(l);
     buffer_printf(out, "\ncommand\n%s\n", line);
     if (redacted[0])
         buffer_printf(out, "secrets are left out; fill them in before you run it: %s\n", redacted);
@@ -168,7 +168,7 @@ static void add_full_trainings(const cJSON *all, struct buffer *out)
 
 static void add_json_command(const struct job_launch *l, cJSON *root)
 {
-    char *line = l->command[0] ? job_command_line(l) : NULL;
+    char *line = l->command[0] ? job_command_line(l, false) : NULL;
     json_add_text(root, "shell", line);
     free(line);
 }

@@ -60,9 +60,9 @@ static void add_group(const struct stale_group *g, struct buffer *out)
         buffer_add_text(out, d->is[0] ? " has changed since they ran" : " no longer exists");
     } else {
         buffer_add_text(out, " was ");
-        text_add_line(out, d->was);
+        text_add_line(out, d->was[0] ? d->was : "unknown");
         buffer_add_text(out, ", is ");
-        text_add_line(out, d->is);
+        text_add_line(out, d->is[0] ? d->is : "unknown (its line in [job] versions fails)");
     }
     buffer_printf(out, " (job %lld)\n", (long long)d->job_id);
 }

@@ -29,6 +29,7 @@ struct local_config {
     char *device_names;      /* "0,2,5", as given in a list; NULL: numbered from 0 */
     char *hostfile;          /* beside the sweep file; NULL: none */
     char *include, *exclude; /* of its hosts; NULL: not given */
+    bool several_hosts;      /* the command itself starts processes on a job's other hosts */
     bool exclusive;          /* one job at a time, whatever it leaves idle */
     bool bind_cpus;          /* each device's jobs get their share of the processors */
     int64_t clean_ms;        /* how long to wait for a device that something else uses; 0: not looked at */

@@ -96,6 +96,7 @@ struct metric {
     enum reader_kind reader; /* READER_FILE: from $MESHSWEEP_METRICS */
     char *expression;        /* READER_EXPRESSION: SQL over metrics and keys (measures/measures.h); else NULL */
     char *pattern;           /* READER_REGEX: POSIX extended, first group is the number */
+    bool is_key;             /* READER_REGEX: the first group is only its begin, what is written there ends it */
     char *path;        /* READER_JSON, READER_JSONL: dotted path to the number, "results.0.throughput"; "*" is every
                               * element of a list, each with its own "step". READER_CSV: the column's name */
     char *file;        /* all but READER_FILE: file name, relative to the job directory; NULL: the log. With

@@ -146,6 +146,27 @@ int guard_prepare(struct db *db, const char *sql, struct stmt **out, struct erro
     return 0;
 }
 
+int guard_prepare_expression(struct db *db, const char *before, const char *expression, const char *after,
+                             struct stmt **out, struct error *e)
+{
+    struct stmt *bare = NULL;
+    /* The line end closes a comment, so that it cannot swallow the parenthesis. */
+    char *sql = xasprintf("%s(%s\n)%s", before, expression, after);
+    int rc = guard_prepare(db, sql, out, e);
+    free(sql);
+    if (rc < 0)
+        return -1;
+    sql = xasprintf("%s %s\n%s", before, expression, after);
+    rc = guard_prepare(db, sql, &bare, e);
+    free(sql);
+    stmt_free(bare);
+    if (rc == 0)
+        return 0;
+    stmt_free(*out);
+    *out = NULL;
+    return -1;
+}
+
 int guard_truth(struct stmt *s, struct error *e)
 {
     int truth = -1;
@@ -172,10 +193,7 @@ int guard_check_where(const char *expression, const char *const *columns, size_t
     int rc = -1;
     if (db_open(NULL, DB_TEMPORARY, &db, e) < 0 || db_exec(db, buffer_text(&sql), e) < 0)
         goto out;
-    buffer_clear(&sql);
-    /* The line end closes a comment, so that it cannot swallow the parenthesis. */
-    buffer_printf(&sql, "SELECT 1 FROM results WHERE (%s\n)", expression);
-    rc = guard_prepare(db, buffer_text(&sql), &s, e);
+    rc = guard_prepare_expression(db, "SELECT 1 FROM results WHERE ", expression, "", &s, e);
 out:
     stmt_free(s);
     db_close(db);

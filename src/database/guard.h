@@ -9,6 +9,11 @@
  * load_extension() may not be used here". ERROR_USAGE. */
 int guard_prepare(struct db *db, const char *sql, struct stmt **out, struct error *e);
 
+/* As guard_prepare for `before`, the expression in parentheses and `after`. It must stand there without parentheses,
+ * too, or it could close them: "0) OR (1". */
+int guard_prepare_expression(struct db *db, const char *before, const char *expression, const char *after,
+                             struct stmt **out, struct error *e);
+
 /* Runs a statement of guard_prepare that gives one row of one value, and resets it: 1 when the value is true, 0 when it
  * is false or NULL, -1 when the expression fails (ERROR_USAGE, in SQLite's words). */
 int guard_truth(struct stmt *s, struct error *e);

@@ -106,6 +106,11 @@ char *store_directory(const char *path)
     return directory;
 }
 
+char *store_directory_of(const struct db *db)
+{
+    return store_directory(db->path ? db->path : "");
+}
+
 static const char *network_file_system(const char *path)
 {
     struct statfs status;

@@ -82,6 +82,7 @@ bool store_is_database(const char *path);
 
 /* The directory for logs and job files: "<path>.d", absolute. The caller's. */
 char *store_directory(const char *path);
+char *store_directory_of(const struct db *db);
 
 /* A random name given to the database when it was made: 32 hexadecimal digits. The caller's. */
 int store_identity(struct db *db, char **out, struct error *e);

@@ -133,9 +133,17 @@ static void add_setting(const char *key, const char *text, struct buffer *out)
     buffer_add_char(out, '\n');
 }
 
-static void add_local(const struct tuning_cluster *c, struct buffer *out)
+/* The launcher starts what runs on a job's other hosts. */
+static bool is_on_several(const struct tuning_cluster *c, const struct autotuning *knobs)
+{
+    return c->hostfile || (!c->here_alone && !tuning_cluster_is_one_host(c, knobs));
+}
+
+static void add_local(const struct tuning_cluster *c, bool several_hosts, struct buffer *out)
 {
     buffer_add_text(out, "\n[local]\n");
+    if (several_hosts)
+        buffer_add_text(out, "several_hosts = true\n");
     if (c->exclusive)
         buffer_add_text(out, "exclusive = true # the launcher has fixed devices or one fixed port, so jobs cannot run "
                              "side by side\n");
@@ -165,8 +173,9 @@ void tuning_cluster_add(const struct tuning_cluster *c, const struct autotuning 
         add_axis("num_hosts", knobs->num_nodes, c->nodes, out);
         add_axis("num_devices_per_host", knobs->num_gpus, c->devices, out);
     }
-    if (c->exclusive || c->hostfile || c->include || c->exclude)
-        add_local(c, out);
+    const bool several_hosts = is_on_several(c, knobs);
+    if (c->exclusive || several_hosts || c->include || c->exclude)
+        add_local(c, several_hosts, out);
     add_limit("num-nodes", "num_hosts", c->most_nodes, "--num_nodes gives no more hosts", out);
     add_limit("num-gpus", "num_devices_per_host", c->most_devices, "--num_gpus gives no more devices of a host", out);
     if (c->here_alone)

@@ -71,7 +71,7 @@ static void add_winner(const struct best *b, struct buffer *out)
     add_keys(&b->jobs[0].keys, out);
     if (!b->launch.command[0])
         return;
-    char *line = job_command_line(&b->launch);
+    char *line = job_command_line(&b->launch, false);
     add_code(out, line);
     free(line);
 }

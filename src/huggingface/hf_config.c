@@ -10,6 +10,7 @@
 #include "huggingface/hf_types.h"
 #include "util/buffer.h"
 #include "util/memory.h"
+#include "util/parse.h"
 #include "util/suggest.h"
 
 #define FIELD_LONGEST 64
@@ -341,7 +342,7 @@ static int read_root(struct hf_reading *r)
 
 int hf_config_read(const char *name, const char *text, struct hf_keys *out, struct error *e)
 {
-    cJSON *root = cJSON_ParseWithOpts(text, NULL, true);
+    cJSON *root = json_has_nul(text) ? NULL : cJSON_ParseWithOpts(text, NULL, true);
     struct hf_reading r = {.name = name, .root = root, .e = e};
     int rc = read_root(&r);
     if (rc < 0)

@@ -104,19 +104,16 @@ static void add_problem(const struct import_table *t, const struct clause *c, co
     buffer_free(&there);
 }
 
-/* Adds the expression as a column of the select. The line end closes a comment, so that it cannot swallow the
- * parenthesis. */
+/* Adds the expression as a column of the select. */
 static void add_clause(struct import_table *t, const struct clause *c, struct buffer *select, struct error *problems)
 {
     struct stmt *probe = NULL;
     struct error why = ERROR_INIT;
-    char *sql = xasprintf("SELECT (%s\n) FROM \"#table\"", c->text);
-    if (guard_prepare(t->db, sql, &probe, &why) < 0)
+    if (guard_prepare_expression(t->db, "SELECT ", c->text, " FROM \"#table\"", &probe, &why) < 0)
         add_problem(t, c, why.text, problems);
     else if (stmt_column_count(probe) != 1)
         add_problem(t, c, "more than one value", problems);
     stmt_free(probe);
-    free(sql);
     buffer_printf(select, "%s(%s\n)", select->length ? ", " : "SELECT ", c->text);
 }
 

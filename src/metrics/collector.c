@@ -4,11 +4,21 @@
 #include "metrics/reader_set.h"
 #include "util/memory.h"
 
+/* The first of several entries of one name stays the one that is found. */
+static void note_name(struct collector *c, const char *name, size_t index)
+{
+    const struct hash128 hash = hash_bytes(name, strlen(name));
+    int64_t known;
+    if (!hash_map_get(&c->by_name, &hash, &known))
+        hash_map_put(&c->by_name, &hash, (int64_t)index);
+}
+
 static size_t add_name(struct collector *c, const char *name, int64_t warmup)
 {
     const struct sample_filter filter = {warmup, c->set->first_step, c->set->last_step};
     size_t i = sample_list_add_name(&c->list, name, filter);
     c->first[i] = i;
+    note_name(c, name, i);
     return i;
 }
 
@@ -16,12 +26,14 @@ static size_t add_name(struct collector *c, const char *name, int64_t warmup)
  * SAMPLE_NAMES_MOST when there is none. */
 static size_t name_index(struct collector *c, const char *name)
 {
-    struct sample_list *l = &c->list;
-    for (size_t n = 0, i = c->last; n < l->name_count; n++, i++) {
-        i = i < l->name_count ? i : 0;
-        if (strcmp(l->names[i], name) == 0)
-            return i;
-    }
+    const struct sample_list *l = &c->list;
+    const size_t next = c->last + 1 < l->name_count ? c->last + 1 : 0;
+    if (next < l->name_count && strcmp(l->names[next], name) == 0)
+        return next;
+    const struct hash128 hash = hash_bytes(name, strlen(name));
+    int64_t known;
+    if (hash_map_get(&c->by_name, &hash, &known))
+        return (size_t)known;
     return l->name_count == SAMPLE_NAMES_MOST ? SAMPLE_NAMES_MOST : add_name(c, name, 0);
 }
 
@@ -88,6 +100,9 @@ struct collector *collector_copy(const struct collector *c)
     *copy = *c;
     copy->matched = xcalloc(c->set->count + 1, sizeof *copy->matched);
     sample_list_copy(&c->list, &copy->list);
+    copy->by_name = (struct hash_map)HASH_MAP_INIT;
+    for (size_t i = 0; i < copy->list.name_count; i++)
+        note_name(copy, copy->list.names[i], i);
     return copy;
 }
 
@@ -96,6 +111,7 @@ void collector_free(struct collector *c)
     if (!c)
         return;
     sample_list_free(&c->list);
+    hash_map_free(&c->by_name);
     free(c->matched);
     free(c);
 }

@@ -15,7 +15,7 @@ enum { READ_BYTES = 64 << 10 };
 struct csv_reading {
     struct collector *collector;
     const struct metric_reader *reader;
-    size_t cell;          /* of the row so far */
+    size_t cell, cells;   /* of the row so far, of the header */
     size_t column, steps; /* by the header; SIZE_MAX: it has none of that name */
     bool has_header, has_value;
     double value; /* of the row, where it has one */
@@ -32,7 +32,7 @@ static void take_cell(void *bytes, size_t length, void *context)
         in->column = cell;
     else if (!in->has_header && length == 4 && memcmp(text, "step", length) == 0)
         in->steps = cell;
-    if (!in->has_header || !reader_number(text, length, &number))
+    if (!in->has_header || !parse_number(text, length, &number))
         return;
     if (cell == in->column) {
         in->value = number;
@@ -44,9 +44,10 @@ static void take_cell(void *bytes, size_t length, void *context)
 static void end_row(int terminator, void *context)
 {
     struct csv_reading *in = context;
-    const bool is_whole = terminator >= 0;
+    const bool is_whole = terminator >= 0 || in->cell >= in->cells;
     if (in->has_header && is_whole && in->has_value)
         collector_add_read(in->collector, in->reader, in->step, in->value);
+    in->cells = in->has_header ? in->cells : in->cell;
     in->has_header |= in->cell > 0;
     in->cell = 0;
     in->has_value = false;
@@ -73,6 +74,8 @@ int csv_samples_read(const char *path, const struct metric_reader *r, struct col
         csv_parse(&parser, block + start, n - start, take_cell, end_row, &in);
     }
     int error = ferror(file) ? errno : 0;
+    if (c->has_ended)
+        csv_fini(&parser, take_cell, end_row, &in);
     csv_free(&parser);
     free(block);
     fclose(file);

@@ -37,6 +37,8 @@ static char *quote_constants(const char *line)
 
 cJSON *json_parse(const char *text)
 {
+    if (json_has_nul(text))
+        return NULL;
     cJSON *parsed = cJSON_ParseWithOpts(text, NULL, true);
     if (parsed || !(strstr(text, "NaN") || strstr(text, "Infinity")))
         return parsed;

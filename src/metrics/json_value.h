@@ -7,7 +7,7 @@
 #include <cjson/cJSON.h>
 
 /* One whole JSON text; bare NaN, Infinity and -Infinity, which Python writes, are taken for strings. NULL when it is
- * none. The caller's (cJSON_Delete). */
+ * none, or has the escape \u0000, which would cut a name. The caller's (cJSON_Delete). */
 cJSON *json_parse(const char *text);
 
 /* A number, or one of the strings "NaN", "Infinity" and "-Infinity". */

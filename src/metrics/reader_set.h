@@ -4,6 +4,7 @@
 
 #include "metrics/readers.h"
 #include "pattern/line_pattern.h"
+#include "util/hash_map.h"
 #include "util/line_reader.h"
 
 /* One way to read a metric: its own, or a fallback's. Samples are gathered under the reader's index, so that those of
@@ -30,8 +31,10 @@ struct collector {
     double numerators[SAMPLE_NAMES_MOST]; /* of readers that have one; 0: not read */
     bool *matched;                        /* per reader: in the present line */
     size_t last;                          /* name of the last sample: jobs report the same names in the same order */
+    struct hash_map by_name;              /* each name's index */
     size_t first[SAMPLE_NAMES_MOST];      /* of the metric that a name is of: its own, or that of its first reader */
     size_t own[SAMPLE_NAMES_MOST];        /* of a first reader: the name of what the job itself wrote; 0: nothing */
+    bool has_ended;                       /* nothing more is written: a last line without an end is whole */
     bool any;                             /* a reader found a sample, perhaps one that cannot be reckoned with yet */
 };
 
@@ -45,9 +48,6 @@ void collector_add_named(struct collector *c, const char *name, int64_t step, do
 
 /* Leaves one name of each metric, with the samples of the one source that counts. Called once, at the end. */
 void collector_drop_fallbacks(struct collector *c);
-
-/* The number that a text is, but for blanks around it and a full stop or the like behind it; NaN is one too. */
-bool reader_number(const char *text, size_t length, double *out);
 
 /* What the regular expression finds in a piece of a line, at most once in each line. */
 void collector_match(struct collector *c, const struct metric_reader *r, const struct line_piece *piece);

@@ -72,73 +72,12 @@ bool reader_set_reads_files(const struct reader_set *r)
 
 /* --- numbers in a line --- */
 
-/* What printf makes of what is no number. */
-static bool parse_special(const char *text, double *out)
-{
-    bool negative = *text == '-';
-    text += *text == '-' || *text == '+';
-    if (strcasecmp(text, "nan") == 0)
-        *out = NAN;
-    else if (strcasecmp(text, "inf") == 0 || strcasecmp(text, "infinity") == 0)
-        *out = negative ? -INFINITY : INFINITY;
-    else
-        return false;
-    return true;
-}
-
-/* "1e400" is a number that no double holds. */
-static bool parse_too_large(const char *text, double *out)
-{
-    char *end;
-    const double value = strtod(text, &end);
-    if (text[strspn(text, "+-.0123456789eE")] || end == text || *end || !isinf(value))
-        return false;
-    *out = value;
-    return true;
-}
-
-/* "1,234.5": commas where they part thousands are dropped. */
-static bool parse_grouped(const char *text, double *out)
-{
-    char digits[64];
-    size_t n = 0, since = strcspn(text, ",");
-    if (since == 0 || since > 3)
-        return false;
-    for (const char *p = text; *p; p++) {
-        if (*p != ',')
-            digits[n++] = *p;
-        else if (strspn(p + 1, "0123456789") != 3)
-            return false;
-    }
-    digits[n] = '\0';
-    return parse_double(digits, out);
-}
-
-/* The number that a group caught. A full stop or the like may follow it; a letter or another digit may not: "1.5k" and
- * "1,5" are not what they begin with. */
-bool reader_number(const char *bytes, size_t n, double *out)
-{
-    char text[64];
-    while (n > 0 && strchr(" \t.,;:%", bytes[n - 1]))
-        n--;
-    while (n > 0 && (*bytes == ' ' || *bytes == '\t')) {
-        bytes++;
-        n--;
-    }
-    if (n == 0 || n >= sizeof text)
-        return false;
-    memcpy(text, bytes, n);
-    text[n] = '\0';
-    return parse_double(text, out) || parse_special(text, out) || parse_too_large(text, out) ||
-           parse_grouped(text, out);
-}
-
 /* The numbers of all groups together: each must be one. */
 static bool add_groups(const struct metric_reader *r, const char *line, const struct text_range *at, double *out)
 {
     double sum = 0, number;
     for (size_t i = 1; i <= r->pattern.group_count && i < GROUPS_MOST; i++) {
-        if (at[i].begin < 0 || !reader_number(line + at[i].begin, (size_t)(at[i].end - at[i].begin), &number))
+        if (at[i].begin < 0 || !parse_number(line + at[i].begin, (size_t)(at[i].end - at[i].begin), &number))
             return false;
         sum += number;
     }
@@ -151,23 +90,27 @@ static const struct text_range *number_range(const struct text_range *at)
     return at[1].begin >= 0 ? &at[1] : &at[0];
 }
 
+static bool in_own_unit(const struct metric_reader *r, const char *text, size_t length, double *value)
+{
+    char unit[32] = "";
+    if (length < sizeof unit)
+        memcpy(unit, text, length);
+    return unit_convert(*value, unit, r->metric->unit ? r->metric->unit : "", value);
+}
+
 /* The number in a line: of the first group, or of the whole where that took no part. With a unit written beside it, it
  * is that group's, the last one's. */
 static bool number_of_match(const struct metric_reader *r, const char *line, const struct text_range *at, double *out)
 {
     size_t unit = r->source->written_unit ? r->pattern.group_count : 0;
-    char text[32] = "";
     if (r->source->sum)
         return add_groups(r, line, at, out);
     const struct text_range *number = number_range(at);
-    if (!reader_number(line + number->begin, (size_t)(number->end - number->begin), out))
+    if (!parse_number(line + number->begin, (size_t)(number->end - number->begin), out))
         return false;
     if (unit < 2 || unit >= GROUPS_MOST || at[unit].begin < 0)
         return true;
-    size_t n = (size_t)(at[unit].end - at[unit].begin);
-    if (n < sizeof text)
-        memcpy(text, line + at[unit].begin, n);
-    return unit_convert(*out, text, r->metric->unit ? r->metric->unit : "", out);
+    return in_own_unit(r, line + at[unit].begin, (size_t)(at[unit].end - at[unit].begin), out);
 }
 
 /* --- parts of numbers --- */
@@ -186,11 +129,12 @@ static const char *skip_digits(const char *p, const char *end)
     return p;
 }
 
-/* Past ",234" of "1,234"; in "12,345,678" after a comma or at the begin of a line they may be columns. */
+/* Past ",234" of "1,234" and "_234" of "1_234"; in "12,345,678" after a comma or at the begin of a line they may be
+ * columns, in "gpu_0_123" parts of a name. */
 static const char *skip_thousands(const char *line, const char *number, const char *p, const char *end)
 {
-    const bool is_column = number == line || number[-1] == ',' || p - number > 3;
-    while (!is_column && p < end && *p == ',' && skip_digits(p + 1, end) == p + 4)
+    const bool is_column = number == line || strchr(",_", number[-1]) || p - number > 3;
+    while (!is_column && p < end && strchr(",_", *p) && skip_digits(p + 1, end) == p + 4)
         p += 4;
     return p;
 }
@@ -205,7 +149,17 @@ static const char *end_of_number(const char *line, const char *number, const cha
     }
     if (end - p > 2 && strchr("eE", *p) && strchr("+-", p[1]))
         p = skip_digits(p + 2, end) > p + 2 ? skip_digits(p + 2, end) : p;
+    if (p == number + 1 && *number == '0' && end - p > 1 && strchr("xX", *p))
+        p += 1 + strspn(p + 1, "0123456789abcdefABCDEF");
     return p;
+}
+
+static void note_cut(struct collector *c, const struct metric_reader *r, const char *part, size_t part_length,
+                     const char *whole, size_t whole_length)
+{
+    if (c->list.cut_numbers++ == 0)
+        snprintf(c->list.cut_example, sizeof c->list.cut_example, "%.30s: %.*s of %.*s", r->metric->name,
+                 (int)part_length, part, (int)whole_length, whole);
 }
 
 /* Whether the match ends within a number, or ".*" before the group has taken all but its last digit: what is left is
@@ -224,10 +178,35 @@ static bool is_cut(struct collector *c, const struct metric_reader *r, const str
         first--;
     if (last == end && skip_zeros(first, begin) == begin)
         return false;
-    if (c->list.cut_numbers++ == 0)
-        snprintf(c->list.cut_example, sizeof c->list.cut_example, "%.30s: %.*s of %.*s", r->metric->name,
-                 (int)(end - begin), begin, (int)(last - first), first);
+    note_cut(c, r, begin, (size_t)(end - begin), first, (size_t)(last - first));
     return true;
+}
+
+/* --- a number after its name --- */
+
+static size_t unit_length(const char *text)
+{
+    size_t n = 0;
+    for (size_t more = 1; more; n += more)
+        more = isalpha((unsigned char)text[n]) || text[n] == '%' || (n && text[n] == '/')       ? 1
+               : strncmp(text + n, "\xc2\xb5", 2) == 0 || strncmp(text + n, "\xce\xbc", 2) == 0 ? 2 /* micro */
+                                                                                                : 0;
+    return n;
+}
+
+/* The word behind a number is its unit, unless it is the name of the next: "loss: 1.5 step: 3", "loss: 1.5 lr_0: 2". */
+static bool number_of_key(struct collector *c, const struct metric_reader *r, const char *text, double *out)
+{
+    const size_t n = parse_number_in_text(text, strlen(text), out);
+    const char *digits = text + strspn(text, "+-");
+    if (n == 0 && isdigit((unsigned char)digits[*digits == '.']))
+        note_cut(c, r, digits, strspn(digits, "0123456789"), digits, strcspn(digits, " \t"));
+    if (n == 0)
+        return false;
+    const char *unit = text + n + strspn(text + n, " \t"), *end = unit + unit_length(unit);
+    const char *next = end + strspn(end, " \t");
+    const bool is_name = isdigit((unsigned char)*end) || *end == '_' || *next == ':' || *next == '=';
+    return in_own_unit(r, unit, is_name ? 0 : (size_t)(end - unit), out);
 }
 
 /* A match that begins in what the next piece repeats is left to that: its end may be there. What lies around the range
@@ -248,8 +227,9 @@ void collector_match(struct collector *c, const struct metric_reader *r, const s
     if (*matched || !match_piece(r, piece, at))
         return;
     *matched = true;
-    if (!r->source->sum && is_cut(c, r, piece, at))
-        return;
-    if (number_of_match(r, piece->text, at, &value))
+    const bool is_read = r->source->is_key ? number_of_key(c, r, piece->text + at[1].begin, &value)
+                         : !r->source->sum && is_cut(c, r, piece, at) ? false
+                                                                      : number_of_match(r, piece->text, at, &value);
+    if (is_read)
         collector_add_read(c, r, -1, value);
 }

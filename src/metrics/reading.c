@@ -61,16 +61,17 @@ static void note_error(struct collector *c, int error)
 
 static struct line_reader *open_lines(const char *path, struct collector *c)
 {
-    struct line_reader *r = line_reader_open(path, 0);
-    if (!r)
+    struct line_reader *r = line_reader_create_growing();
+    if (!line_reader_attach(r, path))
         note_error(c, errno);
+    if (c->has_ended)
+        line_reader_end_growth(r);
     return r;
 }
 
 static void close_lines(struct line_reader *r, struct collector *c)
 {
-    if (r)
-        note_error(c, line_reader_error(r));
+    note_error(c, line_reader_error(r));
     line_reader_close(r);
 }
 
@@ -82,7 +83,7 @@ static size_t each_object(const char *path, struct collector *c, const struct me
     struct whole_line whole = {BUFFER_INIT, false};
     struct line_piece piece;
     size_t malformed = 0;
-    while (r && line_reader_next_piece(r, &piece)) {
+    while (line_reader_next_piece(r, &piece)) {
         const char *line = complete_line(&whole, &piece, &c->list.oversized_lines);
         cJSON *object = line ? json_object(line, &malformed) : NULL;
         if (object)
@@ -99,7 +100,7 @@ static void match_lines(const char *path, struct collector *c, const struct metr
 {
     struct line_reader *r = open_lines(path, c);
     struct line_piece piece;
-    while (r && line_reader_next_piece(r, &piece))
+    while (line_reader_next_piece(r, &piece))
         collector_match(c, reader, &piece);
     close_lines(r, c);
 }
@@ -107,10 +108,11 @@ static void match_lines(const char *path, struct collector *c, const struct metr
 static void take_named(struct collector *c, const struct metric_reader *reader, const cJSON *object)
 {
     const cJSON *item;
+    const int64_t step = json_step(object);
     double value;
     (void)reader;
     cJSON_ArrayForEach(item, object) if (strcmp(item->string, "step") != 0 && json_number(item, &value))
-        collector_add_named(c, item->string, json_step(object), value);
+        collector_add_named(c, item->string, step, value);
 }
 
 static void take_at_path(struct collector *c, const struct metric_reader *reader, const cJSON *object)
@@ -361,6 +363,7 @@ void output_reading_finish(struct output_reading *r, const char *log_path, const
     output_reading_follow(r, job_dir, 0);
     if (r->log)
         r->collector->list.unread_bytes = line_reader_skipped(r->log);
+    r->collector->has_ended = true;
     finish(r->collector, log_path, metrics_path, job_dir, out);
 }
 

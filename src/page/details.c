@@ -103,7 +103,7 @@ static int add_launch(struct html_page *p, int64_t job, struct error *e)
     if (job_launch_read(p->db, job, &launch, e) < 0)
         return -1;
     if (launch.command[0]) {
-        char *line = job_command_line(&launch);
+        char *line = job_command_line(&launch, false);
         buffer_add_text(&p->out, "\"shell\":");
         html_add_json_lines(&p->out, line, 4000);
         buffer_add_char(&p->out, ',');

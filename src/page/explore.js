@@ -46,14 +46,16 @@ const axisOf = (column, log) => {
 // Each colouring maps a row to an index into `inks`.
 const SHADES = 48;
 
+// A page that is served may have been made before any job failed: then it has no column of failures.
 const byState = () => {
-  const names = stateColumn.levels.flatMap((s) => (s === "failed" ? failureColumn.levels : [s]));
-  const ofState = stateColumn.levels.map((s) => names.indexOf(s));
-  const ofFailure = failureColumn ? failureColumn.levels.map((s) => names.indexOf(s)) : [];
+  const failures = failureColumn?.levels ?? [];
+  const names = stateColumn.levels.flatMap((s) => (s === "failed" && failures.length ? failures : [s]));
+  const ofState = stateColumn.levels.map((s) => names.indexOf(s === "failed" ? failures[0] ?? s : s));
+  const ofFailure = failures.map((s) => names.indexOf(s));
   const inks = names.map((n) => ink("x-" + n));
   return {
     inks,
-    code: (i) => (hasFailed(i) ? ofFailure[failureColumn.codes[i]] ?? 0 : ofState[stateColumn.codes[i]]),
+    code: (i) => (hasFailed(i) ? ofFailure[failureColumn?.codes[i]] : undefined) ?? ofState[stateColumn.codes[i]],
     legend: names.map((n, at) => (
       { at, colour: inks[at], label: n, click: () => restrict([stateCondition(n)]) })),
   };

@@ -10,7 +10,6 @@ struct html_page {
     struct buffer out;
     const struct html_data *data;
     struct db *db;
-    const char *job_files;    /* store_directory() */
     const char *files_beside; /* html_request.files_beside */
     const char *database;     /* name of the database without directories */
     size_t level_most;        /* html_level_most() */

@@ -25,7 +25,7 @@ static void add_winner_keys(struct html_page *p, size_t row)
 
 static void add_command(struct html_page *p, int64_t job, const struct job_launch *l)
 {
-    char *line = l->command[0] ? job_command_line(l) : NULL, *redacted = job_command_redacted(l);
+    char *line = l->command[0] ? job_command_line(l, false) : NULL, *redacted = job_command_redacted(l);
     if (line) {
         buffer_printf(&p->out, "<p>To run it again:</p>\n<div class=command><pre id=command%lld tabindex=0>",
                       (long long)job);
@@ -51,7 +51,7 @@ int html_add_winner_details(struct html_page *p, size_t row, const struct lead *
     if (html_add_lead(p, row, l, e) < 0 || job_launch_read(p->db, job, &launch, e) < 0)
         return -1;
     add_winner_keys(p, row);
-    job_command_train(&launch, p->job_files);
+    job_command_train(&launch);
     add_command(p, job, &launch);
     job_launch_free(&launch);
     return 0;

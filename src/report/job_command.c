@@ -1,7 +1,9 @@
 #include "report/job_command.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "deepspeed/training_command.h"
 #include "secrets/secrets.h"
@@ -14,35 +16,174 @@ static bool is_redacted(const char *setting)
     return strcmp(strchr(setting, '=') + 1, SECRET_REDACTED) == 0;
 }
 
-void job_command_train(struct job_launch *l, const char *job_files)
+/* "" where none was kept; the caller's. */
+static char *directory_of(const struct job_launch *l)
+{
+    return !l->files            ? xstrdup("")
+           : l->files[0] == '/' ? xstrdup(l->files)
+                                : xasprintf("%s/%s", l->job_files, l->files);
+}
+
+void job_command_train(struct job_launch *l)
 {
     if (!l->files)
         return;
-    char *directory = l->files[0] == '/' ? xstrdup(l->files) : xasprintf("%s/%s", job_files, l->files);
-    char *config = xasprintf("%s/" DS_TRAINING_FILE, directory);
+    char *directory = directory_of(l), *config = xasprintf("%s/" DS_TRAINING_FILE, directory);
     training_command(l->command, directory, config);
     free(directory);
     free(config);
 }
 
-char *job_command_line(const struct job_launch *l)
+/* Stands for the attempt's directory until the line is quoted. */
+#define MARK '\001'
+
+/* Where the word names the attempt's directory: `exact`, or where the database was when it ran. */
+static const char *find_directory(const char *word, const struct job_launch *l, const char *exact, size_t *length)
 {
-    struct buffer line = BUFFER_INIT;
+    const char *const names[] = {exact, l->files};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const size_t n = strlen(names[i]);
+        for (const char *at = strstr(word, names[i]); at; at = strstr(at + 1, names[i])) {
+            const char *begin = at;
+            while (begin > word && !strchr(" \t\n\"'=:,;()", begin[-1]))
+                begin--;
+            begin = i == 0 ? at : begin;
+            *length = (size_t)(at + n - begin);
+            if (*begin == '/' && (i == 0 || (at > begin && at[-1] == '/')) && !isalnum((unsigned char)at[n]))
+                return begin;
+        }
+    }
+    return NULL;
+}
+
+/* The word with MARK where it names the attempt's directory. The caller's. */
+static char *marked(const char *word, const struct job_launch *l, const char *exact)
+{
+    struct buffer b = BUFFER_INIT;
+    size_t length;
+    for (const char *at; l->files && (at = find_directory(word, l, exact, &length)); word = at + length) {
+        buffer_add(&b, word, (size_t)(at - word));
+        buffer_add_char(&b, MARK);
+    }
+    buffer_add_text(&b, word);
+    return buffer_take(&b);
+}
+
+/* A quoted line with "$dir" for MARK, which is always between single quotes. */
+static void add_marked_line(struct buffer *out, const char *line)
+{
+    for (const char *p = line; *p; p++) {
+        if (*p == MARK || (*p == '\'' && p[1] == MARK)) {
+            buffer_add_text(out, *p == MARK ? "'\"$dir\"" : "\"$dir\"");
+            p += *p == '\'';
+            if (p[1] == '\'')
+                p++;
+            else
+                buffer_add_char(out, '\'');
+        } else {
+            buffer_add_char(out, *p);
+        }
+    }
+}
+
+static bool is_usual(const char *directory, size_t length)
+{
+    static const char *const usual[] = {"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"};
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (strlen(usual[i]) == length && memcmp(usual[i], directory, length) == 0)
+            return true;
+    return false;
+}
+
+/* The path of a program that is found by the runner's PATH in a directory that others may lack. The caller's. */
+static char *program_of(const struct job_launch *l)
+{
+    const char *name = l->command[0];
+    for (const char *p = l->path; p && *p && !strchr(name, '/'); p += strcspn(p, ":"), p += *p == ':') {
+        const size_t length = strcspn(p, ":");
+        char *path = xasprintf("%.*s/%s", (int)length, p, name);
+        if (*p == '/' && access(path, X_OK) == 0) {
+            if (!is_usual(p, length))
+                return path;
+            free(path);
+            break;
+        }
+        free(path);
+    }
+    return xstrdup(name);
+}
+
+/* The settings: the tool's, then the declared ones that are not redacted. */
+static char **settings_of(const struct job_launch *l, const char *exact)
+{
     size_t count = 0, kept = 0;
     while (l->environment[count])
         count++;
-    char **settings = xcalloc(count + 1, sizeof *settings);
+    char **settings = xcalloc(count + 4, sizeof *settings);
+    settings[kept++] = xasprintf("MESHSWEEP_JOB_DIR=%c", MARK);
+    settings[kept++] = xasprintf("MESHSWEEP_METRICS=%c/metrics.jsonl", MARK);
+    if (l->spec)
+        settings[kept++] = xasprintf("MESHSWEEP_SPEC=%s", l->spec);
     for (size_t i = 0; i < count; i++)
         if (!is_redacted(l->environment[i]))
-            settings[kept++] = l->environment[i];
-    if (l->working_directory) {
-        buffer_add_text(&line, "cd ");
-        shell_add_word(&line, l->working_directory);
-        buffer_add_text(&line, " && ");
+            settings[kept++] = marked(l->environment[i], l, exact);
+    return settings;
+}
+
+static void add_word(struct buffer *line, const char *before, const char *word)
+{
+    buffer_add_text(line, before);
+    shell_add_word(line, word);
+}
+
+/* What meshsweep itself put into the attempt's directory, where the command names that. */
+static void add_copies(struct buffer *line, char *const *words, const char *exact)
+{
+    static const char *const names[] = {DS_CONFIG_FILE, DS_TRAINING_FILE};
+    bool named = false, any = false;
+    for (; *words; words++)
+        named |= strchr(*words, MARK) != NULL;
+    for (size_t i = 0; named && i < sizeof names / sizeof *names; i++) {
+        char *path = xasprintf("%s/%s", exact, names[i]);
+        if (access(path, R_OK) == 0) {
+            add_word(line, any ? " " : "cp ", path);
+            any = true;
+        }
+        free(path);
     }
-    shell_add_command(&line, settings, l->command);
-    free(settings);
-    return buffer_take(&line);
+    if (any)
+        buffer_printf(line, " '%c' && ", MARK);
+}
+
+char *job_command_line(const struct job_launch *l, bool has_directory)
+{
+    struct buffer line = BUFFER_INIT, out = BUFFER_INIT;
+    char *exact = directory_of(l);
+    char **settings = settings_of(l, exact), **words = strings_copy(l->command);
+    free(words[0]);
+    words[0] = program_of(l);
+    for (char **word = words; *word; word++) {
+        char *with_mark = marked(*word, l, exact);
+        free(*word);
+        *word = with_mark;
+    }
+    if (!has_directory)
+        add_copies(&line, words, exact);
+    if (l->working_directory) {
+        char *directory = marked(l->working_directory, l, exact);
+        add_word(&line, "cd ", directory);
+        buffer_add_text(&line, " && ");
+        free(directory);
+    }
+    shell_add_command(&line, settings, words);
+    if (!has_directory)
+        buffer_add_text(&out, "dir=$(mktemp -d) && ");
+    add_marked_line(&out, buffer_text(&line));
+    buffer_free(&line);
+    strings_free(settings);
+    strings_free(words);
+    free(exact);
+    return buffer_take(&out);
 }
 
 static void add_name(struct buffer *names, const char *name, size_t length)
@@ -75,6 +216,8 @@ char *job_command_redacted(const struct job_launch *l)
     for (char *const *s = l->environment; *s; s++)
         if (strstr(*s, SECRET_REDACTED))
             add_name(&names, *s, strcspn(*s, "="));
+    if (l->spec && strstr(l->spec, SECRET_REDACTED))
+        add_name(&names, "MESHSWEEP_SPEC", strlen("MESHSWEEP_SPEC"));
     for (size_t i = 0; l->command[i]; i++)
         for (const char *at = l->command[i]; (at = strstr(at, SECRET_REDACTED)); at++)
             name_secret(&names, l->command, i, at);

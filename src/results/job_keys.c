@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "database/open.h"
 #include "store/imports.h"
+#include "store/jobs.h"
 #include "util/memory.h"
 #include "util/string_list.h"
 
@@ -75,9 +77,13 @@ int job_launch_read(struct db *db, int64_t job_id, struct job_launch *out, struc
     static const char command[] = "SELECT k.value FROM attempt AS a, json_each(a.command) AS k"
                                   " WHERE a.id = " THE_ATTEMPT " ORDER BY k.id";
     static const char environment[] = "SELECT k.key || '=' || k.value FROM attempt AS a, json_each(a.environment) AS k"
-                                      " WHERE a.id = " THE_ATTEMPT " ORDER BY k.id";
-    static const char directory[] = "SELECT json_extract(r.provenance, '$.directory') FROM attempt AS a"
-                                    " JOIN runner AS r ON r.id = a.runner_id WHERE a.id = " THE_ATTEMPT;
+                                      " WHERE a.id = " THE_ATTEMPT " AND k.key <> 'PWD' ORDER BY k.id";
+    static const char directory[] = "SELECT coalesce(json_extract(a.environment, '$.PWD'), json_extract(r.provenance,"
+                                    " '$.directory')) FROM attempt AS a JOIN runner AS r ON r.id = a.runner_id"
+                                    " WHERE a.id = " THE_ATTEMPT;
+    static const char path[] = "SELECT json_extract(r.provenance, '$.environment.PATH') FROM attempt AS a"
+                               " JOIN runner AS r ON r.id = a.runner_id WHERE a.id = " THE_ATTEMPT;
+    static const char spec[] = "SELECT " JOB_SPEC_SQL JOB_SPECS_FROM_SQL " WHERE j.id = ?1";
     static const char files[] = "SELECT directory FROM attempt WHERE id = " THE_ATTEMPT;
     static const char table[] = "SELECT coalesce(a.log_tail, '') FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id"
                                 " WHERE j.id = ?1 AND a.executor = '" IMPORT_EXECUTOR "'";
@@ -86,11 +92,13 @@ int job_launch_read(struct db *db, int64_t job_id, struct job_launch *out, struc
     if (read_strings(db, command, job_id, &launch.command, e) < 0 ||
         read_strings(db, environment, job_id, &launch.environment, e) < 0 ||
         db_query_text(db, directory, job, &launch.working_directory, e) < 0 ||
+        db_query_text(db, path, job, &launch.path, e) < 0 || db_query_text(db, spec, job, &launch.spec, e) < 0 ||
         db_query_text(db, files, job, &launch.files, e) < 0 ||
         db_query_text(db, table, job, &launch.measured_elsewhere, e) < 0) {
         job_launch_free(&launch);
         return -1;
     }
+    launch.job_files = store_directory_of(db);
     *out = launch;
     return 0;
 }
@@ -100,6 +108,9 @@ void job_launch_free(struct job_launch *l)
     strings_free(l->command);
     strings_free(l->environment);
     free(l->working_directory);
+    free(l->spec);
+    free(l->path);
+    free(l->job_files);
     free(l->files);
     free(l->measured_elsewhere);
     *l = (struct job_launch){0};

@@ -28,7 +28,10 @@ struct job_launch {
     char **command;           /* NULL-terminated; empty: never started */
     char **environment;       /* NAME=value as declared, NULL-terminated; secrets as "[redacted]" */
     char *working_directory;  /* NULL: not recorded */
-    char *files;              /* the attempt's directory, relative to store_directory(); NULL: none was kept */
+    char *spec;               /* what MESHSWEEP_SPEC was */
+    char *path;               /* the runner's PATH; NULL: not recorded */
+    char *job_files;          /* store_directory() */
+    char *files;              /* the attempt's directory, relative to that; NULL: none was kept */
     char *measured_elsewhere; /* "table.csv:12": imported, so there is no command; NULL: it was not */
 };
 

@@ -11,8 +11,8 @@
 struct stale_job {
     int64_t job_id;
     char *what; /* "git commit", "driver", "/home/me/train.py" */
-    char *was;
-    char *is; /* "" for a file that no longer exists */
+    char *was;  /* "" for a declared version that could not be had */
+    char *is;   /* "" for that too, and for a file that no longer exists */
 };
 
 struct stale_list {
@@ -31,7 +31,8 @@ struct stale_today {
 };
 
 /* Compares what is recorded of the runner of each job's attempt with today's: git commit, processor, devices, driver,
- * declared versions. What either side does not know is not a difference. Then the content of every file that its
+ * declared versions. What either side does not know is not a difference, unless it is a
+ * declared version whose line failed there alone. Then the content of every file that its
  * command named when it started. The list is the caller's: stale_free. */
 int stale_read(struct db *db, const struct stale_today *today, struct stale_list *out, struct error *e);
 void stale_free(struct stale_list *l);

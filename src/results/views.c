@@ -295,7 +295,9 @@ static void add_results(const struct shape *s, struct buffer *b)
     buffer_add_text(b, "       CASE WHEN EXISTS (SELECT 1 FROM summary WHERE attempt_id = a.id) THEN\n"
                        "           a.state <> 'ok' OR a.stopped_steps IS NOT NULL OR a.left_out IS NOT NULL END AS "
                        "partial,\n");
-    buffer_add_text(b, "       (SELECT sum(not_finite) FROM summary WHERE attempt_id = a.id) AS not_finite,\n");
+    /* A computed metric has no samples of its own: those that are not finite are counted where they were reported. */
+    buffer_add_text(b, "       (SELECT sum(iif(reported IS NULL, 0, not_finite)) FROM summary WHERE attempt_id = a.id)"
+                       " AS not_finite,\n");
     buffer_add_text(b, "       CASE WHEN j.state = 'failed' THEN\n"
                        "           (SELECT message FROM attempt AS f WHERE f.job_id = j.id AND f.state = 'failed'\n"
                        "            AND f.kind = 'trial'\n"

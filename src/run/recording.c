@@ -207,7 +207,7 @@ static void explain_missing(struct recording *r, const struct attempt_output *ou
     if (r->samples.oversized_files > 0)
         buffer_printf(&text, "; JSON and CSV files that are too large to read: %zu", r->samples.oversized_files);
     if (r->samples.cut_numbers > 0)
-        buffer_printf(&text, "; a regular expression matches only a part of a number: %s (%zu)", r->samples.cut_example,
+        buffer_printf(&text, "; only a part of a number is matched: %s (%zu)", r->samples.cut_example,
                       r->samples.cut_numbers);
     free(r->verdict.message);
     r->verdict.message = buffer_take(&text);
@@ -226,8 +226,8 @@ static char *describe_left_out(const struct sample_list *l, int64_t unwatched_ms
                  {"milliseconds of its duration, in which its runner stood still", unwatched_ms}};
     struct buffer text = BUFFER_INIT;
     if (l->cut_numbers > 0)
-        buffer_printf(&text, "numbers of which a regular expression matches only a part, as in \"%s\": %zu",
-                      l->cut_example, l->cut_numbers);
+        buffer_printf(&text, "numbers of which only a part is matched, as in \"%s\": %zu", l->cut_example,
+                      l->cut_numbers);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i].count > 0)
             buffer_printf(&text, "%s%s: %lld", text.length ? "; " : "", parts[i].what, (long long)parts[i].count);

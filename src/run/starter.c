@@ -10,6 +10,7 @@
 #include "run/rendezvous.h"
 #include "run/scripts.h"
 #include "util/clock.h"
+#include "util/file.h"
 #include "util/memory.h"
 
 void running_attempt_free(struct running_attempt *f)
@@ -120,6 +121,19 @@ static char **environment_of(const struct starter *s, const struct running_attem
     return environment;
 }
 
+/* What [job] env set, as it is recorded: with PWD where [job] cwd gives it a directory of its own. */
+static char *shown_environment(const struct starter *s, const struct launch_texts *texts)
+{
+    char *directory = texts->directory ? path_absolute(texts->directory) : NULL;
+    char *own[] = {directory ? xasprintf("PWD=%s", directory) : NULL, NULL};
+    char **shown = environment_with(NULL, texts->environment, own);
+    char *json = environment_declared_json(shown, s->space->sweep->job.secrets);
+    strings_free(shown);
+    free(own[0]);
+    free(directory);
+    return redacted(s->secrets, json);
+}
+
 static struct attempt_start describe_start(const struct starter *s, const struct running_attempt *f,
                                            const struct launch_texts *texts, const struct location *where)
 {
@@ -130,8 +144,7 @@ static struct attempt_start describe_start(const struct starter *s, const struct
         .start_ticks = where->process.start_ticks,
         .started_ms = clock_wall_ms(),
         .command_json = public_command(s->secrets, texts->command),
-        .environment_json =
-            redacted(s->secrets, environment_declared_json(texts->environment, s->space->sweep->job.secrets)),
+        .environment_json = shown_environment(s, texts),
         .directory = s->space->needs_job_dir || s->executor->methods->jobs_survive ? f->directory : NULL,
     };
 }

@@ -11,8 +11,8 @@ struct secret_form {
 };
 
 /* Whether one begins at `text`: a key of a well-known service ("sk-…", "ghp_…", "hf_…", "AKIA…"), a token behind
- * "Bearer" or "Basic", a JSON web token, or, where `text` is at "://", a URL's password. Before `text` no letter, digit
- * or "_" may stand, which is the caller's to see to. */
+ * "Bearer" or "Basic", a JSON web token, the body of a private key or, where `text` is at ":", the password or token
+ * of an address. Before `text` no letter, digit or "_" may stand, which is the caller's to see to. */
 bool secret_form_find(const char *text, struct secret_form *out);
 
 /* Letters and digits mixed, eight at least: chosen by a machine rather than written by a person. */

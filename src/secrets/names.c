@@ -13,7 +13,7 @@
 
 /* Of a variable, between underscores. */
 static const char *const secret_words[] = {
-    "TOKEN", "KEY", "AUTH", "PASS", "PASSPHRASE", "PAT", "JWT", "COOKIE", "BEARER",
+    "TOKEN", "KEY", "AUTH", "PASS", "PASSPHRASE", "SSHPASS", "PAT", "JWT", "COOKIE", "BEARER", "DSN", "WEBHOOK",
 };
 
 /* Anywhere in a name. */
@@ -46,7 +46,9 @@ bool secrets_match_name(const char *name, char *const *listed)
         size_t length = 0;
         while (begin + length < n && name[begin + length] != '_')
             length++;
-        if (is_secret_word(name + begin, length))
+        /* PWD alone is a directory, MYSQL_PWD none. */
+        if (is_secret_word(name + begin, length) ||
+            (begin > 0 && length == 3 && strncasecmp(name + begin, "PWD", length) == 0))
             return true;
         begin += length + 1;
     }
@@ -76,7 +78,11 @@ static const struct {
     {"KEY", "ENCRYPTION"}, {"KEY", "SIGNING"},  {"KEY", "SSH"},    {"KEY", "NEPTUNE"},       {"KEY", "ACCOUNT"},
     {"PASS", "DB"},        {"PASS", "USER"},    {"PASS", "SMTP"},  {"PASS", "REGISTRY"},     {"PASS", "PROXY"},
     {"PASS", "HTTP"},      {"JWT", NULL},       {"BEARER", NULL},  {"COOKIE", NULL},         {"PAT", NULL},
+    {"PWD", "MYSQL"},      {"PWD", "DB"},       {"PWD", "USER"},   {"TOKEN", "SECURITY"},    {"DSN", NULL},
 };
+
+/* Last words of names in the query of an address. */
+static const char *const query_words[] = {"SIG", "SIGNATURE", "KEY", "TOKEN", "CODE", "SAS"};
 
 #define NAME_BYTES_MOST 100
 
@@ -114,6 +120,9 @@ static enum secret_name option_kind_of(const struct option_name *n)
             (before ? n->before && strcmp(n->before, before) == 0 : !n->before))
             return SECRET_NAME_LIKELY;
     }
+    for (size_t i = 0; i < sizeof query_words / sizeof *query_words; i++)
+        if (strcmp(n->last, query_words[i]) == 0)
+            return SECRET_NAME_QUERY;
     return SECRET_NAME_NONE;
 }
 
@@ -153,10 +162,10 @@ enum secret_name secret_name_kind(const char *name, size_t length, char *const *
     if (length == 0 || length > NAME_BYTES_MOST)
         return SECRET_NAME_NONE;
     enum secret_name kind = name_of_option(name, length, listed);
-    if (kind || !is_variable(name, length))
+    if (kind > SECRET_NAME_QUERY || !is_variable(name, length))
         return kind;
     char *variable = xstrndup(name, length);
-    kind = secrets_match_name(variable, listed) ? SECRET_NAME_LIKELY : SECRET_NAME_NONE;
+    kind = secrets_match_name(variable, listed) ? SECRET_NAME_LIKELY : kind;
     free(variable);
     return kind;
 }

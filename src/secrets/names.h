@@ -6,6 +6,7 @@
 
 enum secret_name {
     SECRET_NAME_NONE = 0,
+    SECRET_NAME_QUERY,   /* only in an address, behind "?" or "&": "sig" */
     SECRET_NAME_LIKELY,  /* a short number behind it is not a secret: "--token 7" */
     SECRET_NAME_CERTAIN, /* whatever stands behind it is one: "--api-key", "password" */
 };

@@ -68,6 +68,7 @@ static const char *value_at(const struct secrets *s, const char *text)
 
 #define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 #define SHORT_NUMBER_BYTES 5
+#define LOOKED_BACK 4096 /* bytes, for the program that an option is of */
 
 /* What a text may be, and so what is looked for. */
 enum reading_as {
@@ -164,8 +165,14 @@ static bool joins(const struct joint *j, const char *name, struct span value, en
     return as >= AS_COMMAND && name[0] == '-' && j->apart && value.text[0] != '-';
 }
 
-/* A value behind a name that begins at `text`. */
-static bool find_named(const struct secrets *s, const char *text, enum reading_as as, struct span *out)
+/* Whether the name at `text` is one of an address's query, and its value was made by a machine. */
+static bool is_in_query(const char *text, size_t before, struct span value)
+{
+    return before > 0 && strchr("?&;", text[-1]) && secret_form_is_random(value.text, value.length);
+}
+
+/* A value behind a name that begins at `text`, which has `before` characters before it. */
+static bool find_named(const struct secrets *s, const char *text, size_t before, enum reading_as as, struct span *out)
 {
     size_t dashes = strspn(text, "-"), length = strspn(text + dashes, NAME_CHARACTERS);
     const char *name = text + dashes;
@@ -178,7 +185,75 @@ static bool find_named(const struct secrets *s, const char *text, enum reading_a
     if (known && strlen(known) > value.length)
         value.length = strlen(known);
     *out = value;
-    return kind && !is_no_secret(kind, value);
+    return kind && !is_no_secret(kind, value) && (kind != SECRET_NAME_QUERY || is_in_query(text, before, value));
+}
+
+/* --- options of programs --- */
+
+/* Options whose names say nothing; the value stands beside them or is the next word. */
+static const struct program_option {
+    const char *program, *option;
+    bool is_pair; /* NAME:SECRET */
+} program_options[] = {
+    {"curl", "-u", true},     {"curl", "--user", true}, {"curl", "-U", true},       {"curl", "--proxy-user", true},
+    {"sshpass", "-p", false}, {"mysql", "-p", false},   {"mysqldump", "-p", false}, {"mysqladmin", "-p", false},
+};
+
+/* Whether the program is a word of the `before` characters before `text`. */
+static bool follows_program(const char *text, size_t before, const char *program)
+{
+    const size_t length = strlen(program), looked_at = before < LOOKED_BACK ? before : LOOKED_BACK;
+    const char *begin = text - looked_at, *p = begin;
+    while ((p = memmem(p, (size_t)(text - p), program, length))) {
+        const bool begins = p == begin || !(isalnum((unsigned char)p[-1]) || strchr("_-.", p[-1]));
+        if (begins && strchr(" \t\"',", p[length]))
+            return true;
+        p++;
+    }
+    return false;
+}
+
+/* mysql's -p asks for the password where none is joined to it. */
+static bool takes_next_word(const struct program_option *o)
+{
+    return strncmp(o->program, "mysql", 5) != 0;
+}
+
+static bool is_number_pair(struct span value)
+{
+    return strspn(value.text, "0123456789:") >= value.length;
+}
+
+/* The secret of such an option's value; no bytes where it has none. */
+static struct span program_secret(const struct program_option *o, struct span value)
+{
+    const char *colon = memchr(value.text, ':', value.length);
+    if (!o->is_pair)
+        return value;
+    if (!colon || is_number_pair(value))
+        return (struct span){value.text, 0};
+    return (struct span){colon + 1, (size_t)(value.text + value.length - colon - 1)};
+}
+
+/* "curl -u me:password", "sshpass -pPASSWORD" at `text`, which is at the option. */
+static bool find_program_option(const char *text, size_t before, struct span *out)
+{
+    for (size_t i = 0; text[0] == '-' && i < sizeof program_options / sizeof *program_options; i++) {
+        const struct program_option *o = &program_options[i];
+        const size_t length = strlen(o->option);
+        if (strncmp(text, o->option, length) != 0 || !follows_program(text, before, o->program))
+            continue;
+        const struct joint j = joint_at(text + length);
+        const bool is_joined = j.length == 0 && o->option[1] != '-';
+        if (!is_joined && (j.length == 0 || (text[0] == '-' && o->option[1] != '-' && !j.apart)))
+            continue;
+        if (!is_joined && !takes_next_word(o))
+            continue;
+        *out = program_secret(o, value_span(text + length + j.length, &j));
+        if (out->length > 0 && out->text[0] != '-' && !is_no_secret(SECRET_NAME_CERTAIN, *out))
+            return true;
+    }
+    return false;
 }
 
 /* The first secret in `text`, which has `before` characters before it. */
@@ -198,7 +273,8 @@ static bool find_secret(const struct secrets *s, const char *text, size_t before
             if (!is_no_secret(SECRET_NAME_CERTAIN, *out))
                 return true;
         }
-        if (begins && (before == 0 || p[-1] != '-') && find_named(s, p, as, out))
+        if (begins && (before == 0 || p[-1] != '-') &&
+            (find_named(s, p, before, as, out) || find_program_option(p, before, out)))
             return true;
     }
     return false;
@@ -235,6 +311,31 @@ char *secrets_redact_values(const struct secrets *s, const char *text)
 
 /* --- commands --- */
 
+/* The secret of word `i` by the program's own option before it or in it; no bytes where it has none. */
+static struct span secret_of_program(char *const *words, size_t i)
+{
+    struct buffer line = BUFFER_INIT;
+    struct span found = {words[i], 0};
+    if (i == 0 || (words[i][0] != '-' && words[i - 1][0] != '-'))
+        return found;
+    for (size_t k = 0; k < i; k++)
+        buffer_printf(&line, "%s ", words[k]);
+    const size_t before = line.length, option = i > 0 ? before - strlen(words[i - 1]) - 1 : 0;
+    buffer_add_text(&line, words[i]);
+    const char *text = buffer_text(&line);
+    for (size_t k = 0; k < sizeof program_options / sizeof *program_options; k++) {
+        const struct program_option *o = &program_options[k];
+        if (takes_next_word(o) && strcmp(words[i - 1], o->option) == 0 &&
+            follows_program(text + option, option, o->program))
+            found = program_secret(o, (struct span){words[i], strlen(words[i])});
+    }
+    struct span joined;
+    if (!found.length && find_program_option(text + before, before, &joined) && !strpbrk(words[i], " \t\n"))
+        found = (struct span){words[i] + (joined.text - text - before), joined.length};
+    buffer_free(&line);
+    return found;
+}
+
 /* The secret of word `i`, or no bytes: all of it behind an option, else what stands behind "=". */
 static struct span whole_word_secret(const struct secrets *s, char *const *words, size_t i)
 {
@@ -243,15 +344,18 @@ static struct span whole_word_secret(const struct secrets *s, char *const *words
     bool is_option = dashes && !strchr(option, '=');
     enum secret_name kind = is_option ? secret_name_kind(option + dashes, strlen(option + dashes), s->names) : 0;
     struct span value = {word, strlen(word)};
-    if (kind && word[0] != '-' && !is_no_secret(kind, value))
+    if (kind > SECRET_NAME_QUERY && word[0] != '-' && !is_no_secret(kind, value))
         return value;
+    const struct span of_program = secret_of_program(words, i);
+    if (of_program.length > 0)
+        return of_program;
     /* "TOKEN=… train …" is a line for the shell. */
     bool is_line = own == 0 && strpbrk(word, " \t\n");
     if (is_line || word[own + name] != '=' || strspn(word + own, NAME_CHARACTERS) < name)
         return (struct span){word, 0};
     kind = secret_name_kind(word + own, name, s->names);
     value = (struct span){word + own + name + 1, strlen(word + own + name + 1)};
-    return kind && !is_no_secret(kind, value) ? value : (struct span){word, 0};
+    return kind > SECRET_NAME_QUERY && !is_no_secret(kind, value) ? value : (struct span){word, 0};
 }
 
 char **secrets_redact_words(const struct secrets *s, char *const *words)

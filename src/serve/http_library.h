@@ -18,6 +18,7 @@
     each(lookup_connection_value);                                                                                     \
     each(queue_response);                                                                                              \
     each(resume_connection);                                                                                           \
+    each(set_connection_option);                                                                                       \
     each(start_daemon);                                                                                                \
     each(stop_daemon);                                                                                                 \
     each(suspend_connection)

@@ -13,7 +13,9 @@
 
 enum {
     CONNECTIONS_MOST = 1000,
+    CONNECTIONS_OF_ADDRESS_MOST = 250, /* others get in beside one that holds all it can */
     IDLE_S = 60,
+    SILENT_S = 10,       /* before a connection's first request */
     EVENT_BYTES = 2048,  /* size of one event */
     PROBLEM_BYTES = 300, /* each byte may take six in JSON */
 };
@@ -332,6 +334,8 @@ static enum MHD_Result handle_request(void *context, struct MHD_Connection *c, c
         return MHD_YES;
     }
     int status = gate_check(&gate, &r, &rest, &wrong_token);
+    if (status == 200)
+        s->http.set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)IDLE_S);
     pthread_mutex_lock(&s->lock);
     enum MHD_Result rc = status == 200   ? answer_path(s, c, rest)
                          : status == 301 ? redirect(s, c)
@@ -392,7 +396,8 @@ int server_start(const struct server_options *o, struct server **out, struct err
     s->daemon = s->http.start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL,
                                      NULL, handle_request, s, MHD_OPTION_LISTEN_SOCKET, o->listening,
                                      MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MOST,
-                                     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_END);
+                                     MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)CONNECTIONS_OF_ADDRESS_MOST,
+                                     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENT_S, MHD_OPTION_END);
     if (!s->daemon) {
         server_free(s);
         close(o->listening);

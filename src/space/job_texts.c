@@ -57,12 +57,17 @@ static int resolve(struct space *space, const char *name, const struct position 
 static void find_spots(struct job_text *t)
 {
     struct shell_line line = SHELL_LINE_INIT;
+    const struct template_part *parts = t->template.parts;
     t->spots = xcalloc(t->template.count, sizeof *t->spots);
-    for (size_t i = 0; i < t->template.count; i++)
-        if (t->template.parts[i].is_placeholder)
-            t->spots[i] = shell_line_put(&line);
+    for (size_t i = 0; i < t->template.count; i++) {
+        const bool has_before = i > 0 && !parts[i - 1].is_placeholder;
+        const bool has_after = i + 1 < t->template.count && !parts[i + 1].is_placeholder;
+        if (parts[i].is_placeholder)
+            t->spots[i] =
+                shell_line_put(&line, has_before ? parts[i - 1].text : "", has_after ? parts[i + 1].text : "");
         else
-            shell_line_read(&line, t->template.parts[i].text);
+            shell_line_read(&line, parts[i].text);
+    }
 }
 
 static struct job_text compile(struct space *space, struct template parsed, const struct position *at,

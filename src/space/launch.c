@@ -5,6 +5,7 @@
 
 #include "space/job_texts.h"
 #include "space/match.h"
+#include "store/jobs.h"
 #include "util/memory.h"
 
 #define FIXED_COLUMNS (3 + LIMIT_COUNT)
@@ -22,8 +23,7 @@ static void add_select(const struct space *space, struct buffer *sql)
         [SECTION_TRAINING] = "t.json",
         [SECTION_PARALLEL] = "p.json",
     };
-    buffer_add_text(sql, "SELECT j.key, j.devices, json_object('cluster_spec', json(c.json), 'model', json(m.json),"
-                         " 'training_spec', json(t.json), 'parallel_spec', json(p.json), 'derived', json(j.derived)),"
+    buffer_add_text(sql, "SELECT j.key, j.devices, " JOB_SPEC_SQL ","
                          " j.timeout_ms, j.idle_timeout_ms, j.startup_timeout_ms");
     for (size_t i = 0; i < space->placeholder_count; i++) {
         const struct placeholder *p = &space->placeholders[i];
@@ -34,9 +34,7 @@ static void add_select(const struct space *space, struct buffer *sql)
             expression_add_member(sql, spec_columns[space->names.keys[p->index].section],
                                   space->names.keys[p->index].name);
     }
-    buffer_add_text(sql, " FROM job AS j LEFT JOIN spec AS c ON c.id = j.cluster_id"
-                         " LEFT JOIN spec AS m ON m.id = j.model_id LEFT JOIN spec AS t ON t.id = j.training_id"
-                         " LEFT JOIN spec AS p ON p.id = j.parallel_id WHERE j.id = ?");
+    buffer_add_text(sql, JOB_SPECS_FROM_SQL " WHERE j.id = ?");
 }
 
 int job_loader_create(const struct space *space, struct db *db, struct job_loader **out, struct error *e)

@@ -185,8 +185,15 @@ void read_local(const struct reading *r, const struct toml_node *table)
     schema_match(&schema_local, r, table, found);
     if (found[LOCAL_DEVICES])
         read_devices(r, found[LOCAL_DEVICES], c);
+    if (found[LOCAL_SEVERAL_HOSTS])
+        c->several_hosts = found[LOCAL_SEVERAL_HOSTS]->integer != 0;
     if (found[LOCAL_HOSTFILE])
         read_text(r, found[LOCAL_HOSTFILE], &c->hostfile);
+    if (found[LOCAL_HOSTFILE] && !c->several_hosts)
+        problem_at_key(r, found[LOCAL_HOSTFILE],
+                       "nothing is started on the hosts of a hostfile but by the command itself: if it does that "
+                       "(mpirun, "
+                       "ssh, deepspeed --hostfile), add several_hosts = true; else use --executor slurm");
     if (found[LOCAL_INCLUDE])
         read_text(r, found[LOCAL_INCLUDE], &c->include);
     if (found[LOCAL_EXCLUDE])

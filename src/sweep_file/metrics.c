@@ -41,7 +41,7 @@ static bool is_dotted_path(const char *path)
 
 /* --- how a number is read --- */
 
-/* "step time" as a regular expression for "step_time: 12.5 ms" and its like: the number, its exponent, its unit. */
+/* "step time" as a regular expression for "step_time: 12.5 ms" and its like, up to where the number begins. */
 static char *key_pattern(const char *key)
 {
     struct buffer b = BUFFER_INIT;
@@ -57,8 +57,7 @@ static char *key_pattern(const char *key)
             buffer_add_char(&b, *p);
         p += blanks ? blanks : 1;
     }
-    buffer_add_text(&b, "[\"']?[ \t]*[:=][ \t]*([-+]?[.0-9][0-9.,]*([eE][-+]?[0-9]+)?|[-+]?nan|[-+]?inf)"
-                        "[ \t]*([A-Za-z%][A-Za-z/%]*)?");
+    buffer_add_text(&b, "[\"']?[ \t]*[:=][ \t]*([-+]?([.0-9]|[nN][aA][nN]|[iI][nN][fF]))");
     return buffer_take(&b);
 }
 
@@ -67,7 +66,7 @@ static void read_key(const struct reading *r, const struct toml_node *node, stru
     if (!check_not_blank(r, node, "key"))
         return;
     m->reader = READER_REGEX;
-    m->written_unit = true;
+    m->is_key = true;
     text_replace(&m->pattern, key_pattern(node->text));
 }
 
@@ -162,7 +161,7 @@ static bool says_how(const struct toml_node *const *found)
 static void read_sum(const struct reading *r, const struct toml_node *sum, struct metric *m)
 {
     m->sum = sum->integer;
-    if (m->reader != READER_REGEX || m->written_unit)
+    if (m->reader != READER_REGEX || m->is_key || m->written_unit)
         problem_at_key(r, sum, "it needs regex, and cannot be combined with written_unit");
 }
 

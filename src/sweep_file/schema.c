@@ -278,6 +278,7 @@ const struct schema schema_slurm = {"[slurm]", slurm_keys, LENGTH(slurm_keys)};
 
 static const struct schema_key local_keys[] = {
     [LOCAL_DEVICES] = {"devices", TYPE_INT | TYPE_LIST, DEFAULTS, false},
+    [LOCAL_SEVERAL_HOSTS] = {"several_hosts", TYPE_BOOL, DEFAULTS, false},
     [LOCAL_HOSTFILE] = {"hostfile", TYPE_STRING, DEFAULTS, false},
     [LOCAL_INCLUDE] = {"include", TYPE_STRING, DEFAULTS, false},
     [LOCAL_EXCLUDE] = {"exclude", TYPE_STRING, DEFAULTS, false},

@@ -209,6 +209,7 @@ enum slurm_key {
 };
 enum local_key {
     LOCAL_DEVICES,
+    LOCAL_SEVERAL_HOSTS,
     LOCAL_HOSTFILE,
     LOCAL_INCLUDE,
     LOCAL_EXCLUDE,

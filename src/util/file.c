@@ -112,7 +112,7 @@ static mode_t creation_mask(void)
 static int open_unnamed(const char *path)
 {
     char *directory = path_beside(path, ".");
-    int fd = access("/proc/self/fd", X_OK) == 0 ? open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0644) : -1;
+    int fd = access("/proc/self/fd", X_OK) == 0 ? open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600) : -1;
     free(directory);
     return fd;
 }
@@ -127,10 +127,13 @@ static int open_temporary(const char *path, char **name)
     return mkostemp(*name, O_CLOEXEC);
 }
 
-int atomic_file_open(const char *path, struct atomic_file *out, struct error *e)
+int atomic_file_open(const char *path, const char *like, struct atomic_file *out, struct error *e)
 {
     struct atomic_file f = ATOMIC_FILE_INIT;
     struct stat status;
+    f.mode = 0644 & ~creation_mask();
+    if (like)
+        f.mode &= stat(like, &status) == 0 ? status.st_mode : 0600;
     f.in_place = stat(path, &status) == 0 && !S_ISREG(status.st_mode);
     f.descriptor = f.in_place ? open(path, O_WRONLY | O_CLOEXEC) : open_temporary(path, &f.temporary);
     if (f.descriptor < 0) {
@@ -189,8 +192,7 @@ int atomic_file_commit(struct atomic_file *f, struct error *e)
 {
     if (f->in_place)
         return 0;
-    /* What has no name has its mode already. */
-    if ((f->temporary && fchmod(f->descriptor, 0644 & ~creation_mask()) < 0) || fsync(f->descriptor) < 0)
+    if (fchmod(f->descriptor, f->mode) < 0 || fsync(f->descriptor) < 0)
         return error_errno(e, errno, "%s: cannot write", f->path);
     FAULT(FILE_WRITTEN);
     int rc = f->temporary ? rename(f->temporary, f->path) : name_and_replace(f->descriptor, f->path);
@@ -215,9 +217,14 @@ void atomic_file_close(struct atomic_file *f)
 
 int file_write_atomic(const char *path, const void *bytes, size_t length, struct error *e)
 {
+    return file_write_like(path, NULL, bytes, length, e);
+}
+
+int file_write_like(const char *path, const char *like, const void *bytes, size_t length, struct error *e)
+{
     struct atomic_file f = ATOMIC_FILE_INIT;
     int rc = -1;
-    if (atomic_file_open(path, &f, e) == 0 && atomic_file_write(&f, bytes, length, e) == 0)
+    if (atomic_file_open(path, like, &f, e) == 0 && atomic_file_write(&f, bytes, length, e) == 0)
         rc = atomic_file_commit(&f, e);
     atomic_file_close(&f);
     return rc;

@@ -3,6 +3,7 @@
 #define MESHSWEEP_UTIL_FILE_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "util/buffer.h"
 #include "util/error.h"
@@ -20,6 +21,8 @@ int file_copy_range(int from, int64_t start, int64_t end, int to);
 
 /* Writes `text` to a new file beside `path`, syncs it and renames it over `path`: never a torn file. */
 int file_write_atomic(const char *path, const void *bytes, size_t length, struct error *e);
+/* The same, to be read by those alone who may read `like`. */
+int file_write_like(const char *path, const char *like, const void *bytes, size_t length, struct error *e);
 
 /* The same in pieces: a file that stands at `path` only once it is complete. It has no name until then, so that a kill
  * leaves nothing behind; where the file system has no such files, it is "PATH.XXXXXX" meanwhile. What is there already
@@ -29,12 +32,14 @@ struct atomic_file {
     char *temporary; /* its name meanwhile; NULL: it has none */
     bool in_place;
     int descriptor;
+    mode_t mode;
 };
 #define ATOMIC_FILE_INIT                                                                                               \
     {                                                                                                                  \
-        NULL, NULL, false, -1                                                                                          \
+        NULL, NULL, false, -1, 0                                                                                       \
     }
-int atomic_file_open(const char *path, struct atomic_file *out, struct error *e);
+/* Those may read it who may read `like`; NULL: everybody. */
+int atomic_file_open(const char *path, const char *like, struct atomic_file *out, struct error *e);
 int atomic_file_write(struct atomic_file *f, const void *bytes, size_t length, struct error *e);
 int atomic_file_commit(struct atomic_file *f, struct error *e);
 /* Releases; what was not committed is gone. */

@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define DIGITS "0123456789"
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define TEN_YEARS_MS (10.0 * 366 * 86400 * 1000)
 
 struct unit_factor {
@@ -47,7 +49,7 @@ bool parse_int64(const char *text, int64_t *out)
     return true;
 }
 
-/* The decimal number that begins `text`; NULL when there is none. */
+/* The decimal number that begins `text`, infinite where no double holds it; NULL when there is none. */
 static const char *leading_number(const char *text, double *out)
 {
     const char *p = text + (*text == '-' || *text == '+');
@@ -56,10 +58,7 @@ static const char *leading_number(const char *text, double *out)
     if (p[0] == '0' && (p[1] == 'x' || p[1] == 'X'))
         return NULL;
     char *end;
-    double value = strtod(text, &end);
-    if (!isfinite(value))
-        return NULL;
-    *out = value;
+    *out = strtod(text, &end);
     return end;
 }
 
@@ -67,7 +66,7 @@ bool parse_double(const char *text, double *out)
 {
     double value;
     const char *end = leading_number(text, &value);
-    if (!end || *end)
+    if (!end || *end || !isfinite(value))
         return false;
     *out = value;
     return true;
@@ -101,7 +100,73 @@ size_t parse_written_number(const char *text, char mark, char digits[static NUMB
     digits[n + rest] = '\0';
     if (fraction)
         digits[n] = '.';
-    return !strchr(".,", p[rest] ? p[rest] : ' ') && parse_double(digits, &value) ? (size_t)(p + rest - text) : 0;
+    const bool goes_on = (p[rest] == '.' || p[rest] == ',') && isdigit((unsigned char)p[rest + 1]);
+    return !goes_on && leading_number(digits, &value) ? (size_t)(p + rest - text) : 0;
+}
+
+/* What printf makes of what is no number. Returns its length. */
+static size_t leading_special(const char *text, double *out)
+{
+    static const struct {
+        const char *word;
+        double value;
+    } words[] = {{"infinity", INFINITY}, {"inf", INFINITY}, {"nan", NAN}};
+    const size_t sign = *text == '-' || *text == '+';
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const size_t n = sign + strlen(words[i].word);
+        if (strncasecmp(text + sign, words[i].word, n - sign) != 0 || isalnum((unsigned char)text[n]) || text[n] == '_')
+            continue;
+        *out = *text == '-' ? -words[i].value : words[i].value;
+        return n;
+    }
+    return 0;
+}
+
+/* Whether what stands behind the digits of a number goes on with it: another base, a torn exponent, a fraction, date,
+ * time, version, range, or digits behind a unit. */
+static bool is_part(const char *number, const char *p)
+{
+    const char *unit_end = p + strspn(p, LETTERS "%");
+    const bool is_hexadecimal = p - number == 1 && *number == '0' && (*p == 'x' || *p == 'X');
+    const bool is_torn = (*p == 'e' || *p == 'E') && unit_end == p + 1 && *unit_end != '/';
+    if (*p == '_' || (is_hexadecimal && isxdigit((unsigned char)p[1])) || is_torn)
+        return true;
+    if (unit_end > p)
+        return isalnum((unsigned char)*unit_end) || *unit_end == '_' ||
+               (strchr("/-+", *unit_end ? *unit_end : ' ') && isdigit((unsigned char)unit_end[1]));
+    return *p == '-' ? isalnum((unsigned char)p[1])
+                     : strchr("./,:+*^~'", *p ? *p : ' ') && isdigit((unsigned char)p[1]);
+}
+
+size_t parse_number_in_text(const char *text, size_t length, double *out)
+{
+    char start[2 * NUMBER_BYTES], digits[NUMBER_BYTES];
+    double value;
+    length = length < sizeof start - 1 ? length : sizeof start - 1;
+    memcpy(start, text, length);
+    start[length] = '\0';
+    size_t n = leading_special(start, &value);
+    if (n == 0) {
+        n = parse_written_number(start, '.', digits);
+        if (n == 0 || is_part(start + strspn(start, "+-"), start + n))
+            return 0;
+        value = strtod(digits, NULL);
+    }
+    *out = value;
+    return n;
+}
+
+bool parse_number(const char *text, size_t length, double *out)
+{
+    double value;
+    while (length > 0 && strchr(" \t.,;:%", text[length - 1]))
+        length--;
+    for (; length > 0 && (*text == ' ' || *text == '\t'); length--)
+        text++;
+    if (length == 0 || parse_number_in_text(text, length, &value) != length)
+        return false;
+    *out = value;
+    return true;
 }
 
 static const struct unit_factor *leading_unit(const char *text, const struct unit_factor *units)
@@ -127,7 +192,7 @@ bool parse_duration_ms(const char *text, int64_t *out)
     while (*p) {
         double value;
         p = leading_number(p, &value);
-        if (!p || value < 0)
+        if (!p || !(value >= 0 && value < INFINITY))
             return false;
         p = skip_blanks(p);
         const struct unit_factor *unit = leading_unit(p, duration_units);
@@ -147,7 +212,7 @@ bool parse_size_bytes(const char *text, int64_t *out)
 {
     double value;
     const char *p = leading_number(skip_blanks(text), &value);
-    if (!p || value < 0)
+    if (!p || !(value >= 0 && value < INFINITY))
         return false;
     p = skip_blanks(p);
     const struct unit_factor *unit = leading_unit(p, size_units);
@@ -200,6 +265,18 @@ bool parse_release(const char *text, bool last, int64_t *out)
         return false;
     *out = ((int64_t)major * PART + minor) * PART + patch;
     return true;
+}
+
+bool json_has_nul(const char *text)
+{
+    for (const char *p = strstr(text, "\\u0000"); p; p = strstr(p + 1, "\\u0000")) {
+        const char *first = p;
+        while (first > text && first[-1] == '\\')
+            first--;
+        if ((p - first) % 2 == 0)
+            return true;
+    }
+    return false;
 }
 
 char csv_delimiter(const char *text, size_t length)

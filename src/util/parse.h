@@ -21,12 +21,23 @@ enum { NUMBER_BYTES = 64 };
  * `digits`; 0: no number is written so there. */
 size_t parse_written_number(const char *text, char mark, char digits[static NUMBER_BYTES]);
 
+/* The number that begins `length` bytes of text, as programs print it: "1,234.5", "1e-5", "NaN", "-inf"; one that no
+ * double holds is infinite. Returns its length. 0: there is none, or what follows makes it a part of something else, as
+ * in "7/8", "0x1F", "1_000", "2024-01-02" and "1.5D+03". A unit may follow: "12ms". */
+size_t parse_number_in_text(const char *text, size_t length, double *out);
+
+/* The number that the whole text is, but for blanks around it and a full stop or the like behind it. */
+bool parse_number(const char *text, size_t length, double *out);
+
 /* "90", "1.5h", "10m", "2h30m", "500ms", "1d": seconds when without a unit. Units: ms s m (or min) h d.
  * Not negative, at most 10 years. `out` in milliseconds. */
 bool parse_duration_ms(const char *text, int64_t *out);
 
 /* "80GiB", "24 MiB", "1.5GB", "512": bytes. Decimal units kB MB GB TB (10^3), binary KiB MiB GiB TiB (2^10). */
 bool parse_size_bytes(const char *text, int64_t *out);
+
+/* Whether JSON text holds the escape \u0000: a string that has it is cut there once it is C's. */
+bool json_has_nul(const char *text);
 
 /* What separates the cells of CSV text that begins with `text`: a comma, unless its first line has none and has tabs or
  * semicolons. */

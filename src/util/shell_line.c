@@ -3,8 +3,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "util/shell_words.h"
-
 /* --- reading --- */
 
 static char innermost(const struct shell_line *l)
@@ -83,8 +81,8 @@ static void read_plain(struct shell_line *l, char c, char before)
     else if (c == '\'')
         l->single_quoted = true;
     else if (c == '(' && (before == '$' || l->depth))
-        open_one(l, '(');
-    else if (c == ')' && innermost(l) == '(')
+        open_one(l, before == '(' ? '+' : '(');
+    else if (c == ')' && (innermost(l) == '(' || innermost(l) == '+'))
         l->depth--;
     l->between_words = strchr(" \t\n;&|(", c) != NULL;
 }
@@ -131,11 +129,34 @@ void shell_line_read(struct shell_line *l, const char *text)
     }
 }
 
-struct shell_spot shell_line_put(struct shell_line *l)
+/* Whether an odd number of backslashes ends the bytes up to `end`. */
+static bool is_escaped(const char *text, const char *end)
 {
-    struct shell_spot spot = {SHELL_WORD, false};
-    for (size_t i = 0; i < l->depth; i++)
+    size_t n = 0;
+    while (end - n > text && end[-1 - (ptrdiff_t)n] == '\\')
+        n++;
+    return n % 2 == 1;
+}
+
+/* Whether the text ends with a variable's or a user's name. */
+static bool ends_with_name(const char *text, const struct shell_spot *spot)
+{
+    const char *name = text + strlen(text);
+    while (name > text && (isalnum((unsigned char)name[-1]) || name[-1] == '_'))
+        name--;
+    if (name == text || (!spot->in_backquotes && is_escaped(text, name - 1)))
+        return false;
+    return (name[-1] == '~' && spot->place == SHELL_WORD && !spot->in_arithmetic) ||
+           (name[-1] == '$' && *name && !isdigit((unsigned char)*name));
+}
+
+struct shell_spot shell_line_put(struct shell_line *l, const char *before, const char *after)
+{
+    struct shell_spot spot = {.place = SHELL_WORD, .begins_word = l->between_words};
+    for (size_t i = 0; i < l->depth; i++) {
         spot.in_backquotes |= l->open[i] == '`';
+        spot.in_arithmetic |= l->open[i] == '+';
+    }
     if (l->document)
         spot.place = l->raw_document ? SHELL_RAW_DOCUMENT : SHELL_DOCUMENT;
     else if (l->comment)
@@ -144,6 +165,9 @@ struct shell_spot shell_line_put(struct shell_line *l)
         spot.place = SHELL_SINGLE_QUOTES;
     else if (innermost(l) == '"')
         spot.place = SHELL_DOUBLE_QUOTES;
+    spot.after_name = ends_with_name(before, &spot);
+    spot.after_backslash = is_escaped(before, before + strlen(before));
+    spot.before_redirection = *after == '>' || *after == '<';
     l->escaped = l->between_words = false;
     /* A line with a value in it is not the end of the document, save by intent. */
     if (l->document && l->document_line_length < SHELL_END_BYTES)
@@ -162,12 +186,14 @@ static bool is_plain(const char *value)
     return *value != '\0';
 }
 
-static void add_word(struct buffer *out, const char *value)
+/* Whether a plain value would be something else than a word, or a part of one. */
+static bool is_taken_otherwise(const char *value, const struct shell_spot *spot)
 {
-    if (is_plain(value))
-        buffer_add_text(out, value);
-    else
-        shell_add_word(out, value);
+    if (spot->in_arithmetic)
+        return false;
+    return (spot->after_name && (isalnum((unsigned char)*value) || *value == '_')) ||
+           (spot->before_redirection && value[strspn(value, "0123456789")] == '\0') ||
+           (spot->begins_word && strchr(value, '='));
 }
 
 static void add_between_single_quotes(struct buffer *out, const char *value)
@@ -197,19 +223,43 @@ static void add_in_comment(struct buffer *out, const char *value)
         buffer_add_char(out, *value == '\n' || *value == '\r' ? ' ' : *value);
 }
 
-static void add_at_place(struct buffer *out, const char *value, enum shell_place place)
+static void add_word(struct buffer *out, const char *value, const struct shell_spot *spot)
 {
-    switch (place) {
+    const bool is_as_it_is = is_plain(value) && !is_taken_otherwise(value, spot);
+    if (spot->after_backslash && !is_as_it_is)
+        buffer_add_char(out, '\n'); /* which goes, with the backslash */
+    buffer_add_text(out, is_as_it_is ? "" : "'");
+    if (is_as_it_is)
+        buffer_add_text(out, value);
+    else
+        add_between_single_quotes(out, value);
+    buffer_add_text(out, is_as_it_is ? "" : "'");
+}
+
+/* What follows a backslash or a name, where no quote can part them: another backslash, and an expansion to nothing. */
+static void add_parted(struct buffer *out, const char *value, const struct shell_spot *spot)
+{
+    const bool is_one_name = spot->after_name && (isalnum((unsigned char)*value) || *value == '_');
+    buffer_add_text(out, spot->after_backslash ? "\\" : is_one_name ? "${-+}" : "");
+}
+
+static void add_at_place(struct buffer *out, const char *value, const struct shell_spot *spot)
+{
+    switch (spot->place) {
     case SHELL_WORD:
-        add_word(out, value);
+        if (spot->in_arithmetic)
+            add_parted(out, value, spot);
+        add_word(out, value, spot);
         break;
     case SHELL_SINGLE_QUOTES:
         add_between_single_quotes(out, value);
         break;
     case SHELL_DOUBLE_QUOTES:
+        add_parted(out, value, spot);
         add_escaped(out, value, "\"$`");
         break;
     case SHELL_DOCUMENT:
+        add_parted(out, value, spot);
         add_escaped(out, value, "$`");
         break;
     case SHELL_RAW_DOCUMENT:
@@ -225,10 +275,10 @@ void shell_add_value(struct buffer *out, const char *value, struct shell_spot sp
 {
     struct buffer once = BUFFER_INIT;
     if (!spot.in_backquotes) {
-        add_at_place(out, value, spot.place);
+        add_at_place(out, value, &spot);
         return;
     }
-    add_at_place(&once, value, spot.place);
+    add_at_place(&once, value, &spot);
     for (const char *p = buffer_text(&once); *p; p++) {
         if (strchr("\\$`", *p))
             buffer_add_char(out, '\\');

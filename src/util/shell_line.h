@@ -19,14 +19,19 @@ enum shell_place {
 
 struct shell_spot {
     enum shell_place place;
-    bool in_backquotes; /* `here`, where a backslash means more */
+    bool in_backquotes;      /* `here`, where a backslash means more */
+    bool in_arithmetic;      /* $((here)), where quotes mean nothing */
+    bool after_name;         /* $name or ~name, which must not go on with the value */
+    bool after_backslash;    /* which must not be the value's */
+    bool before_redirection; /* > or <, of which the value must not be the descriptor */
+    bool begins_word;        /* where NAME=value would be a setting */
 };
 
 enum { SHELL_DEPTH_MOST = 32, SHELL_END_BYTES = 64 };
 
 /* A line as far as it has been read. */
 struct shell_line {
-    char open[SHELL_DEPTH_MOST]; /* what is open, the innermost last: '"', '(' or '`' */
+    char open[SHELL_DEPTH_MOST]; /* what is open, the innermost last: '"', '(', '`', or '+' for "$((" */
     size_t depth;
     bool single_quoted, escaped, comment, between_words;
     char end[SHELL_END_BYTES]; /* of the document that begins on the next line, or that is being read; "": none */
@@ -43,8 +48,9 @@ struct shell_line {
 /* Goes on behind `text`, the next part of the line as it is written. */
 void shell_line_read(struct shell_line *l, const char *text);
 
-/* Where a value behind what was read would stand; and on behind that value. */
-struct shell_spot shell_line_put(struct shell_line *l);
+/* Where a value behind what was read would stand, between the parts `before` and `after` of the line ("" for another
+ * value); and on behind that value. */
+struct shell_spot shell_line_put(struct shell_line *l, const char *before, const char *after);
 
 /* Appends the value, quoted where it needs to be: what is plain is appended as it is. */
 void shell_add_value(struct buffer *out, const char *value, struct shell_spot spot);

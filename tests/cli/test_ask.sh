@@ -63,6 +63,10 @@ ask__next_ones__trials_in_order_until_none_is_left()
     run_meshsweep status
     expect_only_stdout_contains 0 '2 jobs are asked for without a result yet; `meshsweep ask --open` lists them'
     given tell <<'END'
+{"trial": 1, "metrics": {"throughput\u0000": 1}}
+END
+    expect_only_stderr 2 'meshsweep: given.json: a text with the character \u0000 cannot be taken'
+    given tell <<'END'
 {"trial": 1, "metrics": {"throughput": 1, "peak_memory": 1}}
 END
     expect_only_stdout 0

@@ -27,6 +27,8 @@ num_devices_per_host = 2
 seed = [1, 2, 3]
 [parallel_spec]
 x = [1, 2, 4]
+[local]
+several_hosts = true
 END
     cat >job.sh <<'END'
 case $3-$4 in

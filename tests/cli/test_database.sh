@@ -423,6 +423,26 @@ database__shared__readable_as_the_umask_lets()
     expect "[ \"\$(modes)\" = '640 output.log 640 results.db 750 1 750 KEY 750 results.db.d' ]"
 }
 
+exports__of_a_database__as_private_as_that()
+{
+    local mode
+    small_sweep sweep.toml
+    umask 022
+    run_silently 0
+    for mode in 600 640 644; do
+        chmod "$mode" results.db
+        rm -rf out
+        run_meshsweep report -o page.html
+        expect_only_stderr 0 'meshsweep: report in page.html'
+        run_meshsweep export -o rows.csv
+        expect_silent 0
+        run_meshsweep best --out out
+        expect_only_stdout_contains 0 'dir=$(mktemp -d)'
+        expect "[ \"\$(stat -c %a page.html rows.csv out/job.json out/sweep.toml | sort -u)\" = $mode ]"
+        expect "[ -x out/command.sh ] && [ \$((0\$(stat -c %a out/command.sh) & 0444)) = \$((0$mode & 0444)) ]"
+    done
+}
+
 exports__under_a_strict_umask__keep_to_it()
 {
     small_sweep sweep.toml

@@ -137,7 +137,7 @@ winner__launched_in_every_way__trains_and_leaves_its_attempt_alone()
     expect_stdout_contains 'global_step=5,'
     run_meshsweep best --out winner
     expect_only_stdout_contains 0 'ds_config_train.json'
-    expect_file_contains winner/command.sh "--deepspeed $PWD/winner/ds_config.json"
+    expect_file_contains winner/command.sh "--deepspeed \"\$dir\"'/ds_config.json'"
     cmp winner/ds_config.json autotuning_results/ds_config_optimal.json || fail 'another recipe'
     run_command winner/command.sh
     expect_only_stdout_contains 0 'training with stage 1, micro-batch 1 on 2 devices'

@@ -158,6 +158,7 @@ hostfile__uneven__excludes_what_it_cannot_hold()
     printf 'big slots=4\nsmall slots=2 # old\nother slots=4\n' >hosts
     device_sweep <<'END'
 devices = 0
+several_hosts = true
 hostfile = "hosts"
 exclude = "other:0,1"
 END
@@ -172,6 +173,43 @@ END
     sed -i 's/other:0,1/elsewhere/' sweep.toml
     run_meshsweep run --progress none
     expect_only_stderr 2 'meshsweep: exclude: the hostfile has no host `elsewhere`'
+    sed -i '/^several_hosts/d' sweep.toml
+    run_meshsweep plan
+    expect_only_stderr_contains 2 'sweep.toml:10:1: nothing is started on the hosts of a hostfile but by the command '
+    expect_stderr_contains 'add several_hosts = true; else use --executor slurm'
+}
+
+# What one machine did is no result of two.
+several_hosts__on_this_machine__excluded_unless_the_command_reaches_them()
+{
+    device_sweep <<<'devices = 0'
+    sed -i 's/^num_devices_per_host = 1/num_hosts = [1, 2]/; s/^n = .*/n = [1, 2]/' sweep.toml
+    run_meshsweep plan
+    expect_only_stdout_contains 0 "excluded 2 by hosts.reached: a job runs on this machine alone; for several \
+hosts, use --executor slurm, or a command that itself starts processes on them (mpirun, ssh, deepspeed --hostfile) \
+and [local] several_hosts = true"
+    run_meshsweep plan --executor slurm
+    expect_only_stdout_contains 0 '4 jobs: + 4 new'
+    run_silently 0 --several-hosts --limit 1 --only 'num_hosts = 1'
+    run_silently 0
+    expect_sql '1|ok|2
+2|pending|2' 'SELECT num_hosts, state, count(*) FROM results GROUP BY 1, 2'
+    run_silently 0 --several-hosts --limit 1
+    run_meshsweep run --progress none
+    expect_only_stderr 2 "meshsweep: the database has results of several hosts (1), which would no longer be of this \
+sweep, because a job runs on this machine alone; use --executor slurm, or run the rest here with --several-hosts \
+--only 'num_hosts = 1'"
+    run_silently 0 --several-hosts --only 'num_hosts = 1'
+    rm -r results.db*
+    sed -i 's/^num_hosts = .*/num_nodes = [1, 2]/' sweep.toml
+    run_meshsweep plan
+    expect_only_stdout_contains 0 'excluded 2 by hosts.reached'
+    echo 'several_hosts = true' >>sweep.toml
+    run_silently 0
+    expect_sql 2 'SELECT count(*) FROM results WHERE num_nodes = 2'
+    sed -i '/^\[job\]/,/^command/d' sweep.toml
+    run_meshsweep plan
+    expect_only_stdout_contains 0 '4 jobs: + 4 new'
 }
 
 exclusive__one_job_at_a_time__with_all_devices()

@@ -55,6 +55,23 @@ run_quietly()
     expect_silent 0
 }
 
+derived__of_samples_that_are_not_finite__counted_once()
+{
+    cat >sweep.toml <<'END'
+[job]
+command = ["printf", "ms: %s\\n", "20", "nan", "40"]
+[job.metrics.ms]
+key = "ms"
+[metrics.rate]
+expression = "1000.0 / ms"
+[metrics.twice]
+expression = "2 * rate"
+END
+    run_quietly
+    expect_sql "1|30.0|37.5|1" "SELECT not_finite, ms, rate, (SELECT not_finite FROM summary WHERE name = 'rate')
+        FROM results"
+}
+
 derived__of_samples__objective_per_step()
 {
     trainer

@@ -109,7 +109,7 @@ meshsweep run -c configs/torch-cpu.toml && meshsweep best|plan
 meshsweep run -c configs/torch-gpu.toml|plan
 meshsweep run -c configs/torch-gpu.toml --only "model.name = 'gpt-350m' AND NOT compile"|plan
 meshsweep run --search-model -c configs/zhen-search.toml -- python3 train.py|plan
-meshsweep run -c configs/zhen.toml -- python3 train.py --mesh '{pp},{dp},{op}'|plan
+meshsweep run --several-hosts -c configs/zhen.toml -- python3 train.py --mesh '{pp},{dp},{op}'|plan
 END
 }
 

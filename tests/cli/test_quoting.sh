@@ -34,6 +34,14 @@ places+=' \"{text}\" \"-{text}-\" \"$(printf %s {text} | cat)\" \"$v\" # {text}\
 places+='sh arguments.sh {text} <<END\n{text}\nEND\ncat <<END\nis {text}\nEND\n'
 places+="cat <<'END'\\nis {text}\\nEND\""
 
+value__behind_a_variable__is_no_part_of_its_name()
+{
+    line_sweep '"i=9; sh arguments.sh $i{text} \"$i{text}\" $((i{text} + $i{text})) ~{text}; echo {text}>&1"' '"1"'
+    run_silently 0
+    expect_output '<91><91><91><~1>
+1'
+}
+
 values__with_anything_in_them__arrive_as_they_are()
 {
     local value toml

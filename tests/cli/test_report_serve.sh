@@ -220,6 +220,73 @@ END
     stop_serving INT
 }
 
+# The first failure comes to a page that was made without a column of failures. The script's own function is run where
+# there is a Node.js; tests/cli/test_report_browser.sh needs a browser.
+serve__first_failure_on_an_open_page__has_a_colour()
+{
+    command -v node >/dev/null || skip "there is no node"
+    sed -n '/^const byState = /,/^};/p' "$source_dir/src/page/explore.js" >colours.js
+    cat >>colours.js <<'END'
+const check = (levels, codes, found) => {
+  globalThis.stateColumn = { levels: ["ok", "pending", "failed"], codes: [0, 1, 2] };
+  globalThis.failureColumn = levels && { levels, codes };
+  const colours = byState();
+  console.log(colours.inks.join(), [0, 1, 2].map((i) => colours.inks[colours.code(i)]).join());
+};
+globalThis.ink = (name) => name;
+globalThis.hasFailed = (i) => i === 2;
+check();
+check(["exit", "oom"], [-1, -1, 1]);
+check([], [-1, -1, -1]);
+check(["oom"], [-1, -1, -1]);
+END
+    run_command node colours.js
+    expect_only_stdout 0 'x-ok,x-pending,x-failed x-ok,x-pending,x-failed
+x-ok,x-pending,x-exit,x-oom x-ok,x-pending,x-oom
+x-ok,x-pending,x-failed x-ok,x-pending,x-failed
+x-ok,x-pending,x-oom x-ok,x-pending,x-oom'
+}
+
+# Whoever holds all the connections that an address may have keeps nobody else out, and says something within seconds or
+# is gone.
+serve__connections_that_say_nothing__keep_nobody_out()
+{
+    cat >idle.py <<'END'
+import http.client, socket, sys, time, urllib.parse
+parts = urllib.parse.urlsplit(sys.argv[1])
+
+def read(address, path=""):
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=30, source_address=(address, 0))
+    try:
+        connection.request("GET", parts.path + path)
+        response = connection.getresponse()
+        return connection, response
+    except (ConnectionError, http.client.HTTPException):
+        return None, None
+
+stream = read("127.0.0.1", "events")[1]
+silent = [socket.create_connection((parts.hostname, parts.port)) for _ in range(400)]
+assert read("127.0.0.2")[1].status == 200
+assert read("127.0.0.1")[1] is None
+begin = time.monotonic()
+for connection in silent:
+    connection.settimeout(30)
+    try:
+        assert connection.recv(1) == b""
+    except ConnectionResetError:
+        pass
+assert time.monotonic() - begin < 25, time.monotonic() - begin
+assert read("127.0.0.1")[1].status == 200
+assert stream.readline()
+END
+    fixture_database
+    serve --serve
+    wait_until page_stands 10
+    run_command timeout 100 python3 idle.py "$url"
+    expect_silent 0
+    stop_serving INT
+}
+
 # A commit is read once and what came of it is written once, however many pages are open.
 serve__a_commit__made_once_for_all_who_look()
 {

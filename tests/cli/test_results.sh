@@ -139,6 +139,11 @@ results__condition_that_is_none__refused()
     expect_only_stderr 2 'meshsweep: --where: the function load_extension is not allowed here'
     run_meshsweep results --where "1) UNION SELECT * FROM job --"
     expect_only_stderr_contains 2 'meshsweep: --where: '
+    for command in results 'export --failed' 'export --toml'; do
+        # shellcheck disable=SC2086 # a command and its option
+        run_meshsweep $command --where '0) OR (1'
+        expect_only_stderr 2 'meshsweep: --where: near ")": syntax error'
+    done
     expect_sql 9 'SELECT count(*) FROM job'
 }
 

@@ -39,11 +39,11 @@ show__json__the_same_for_programs()
     run_meshsweep show 2 --json
     expect_only_stdout 0
     mv .stdout show.json
-    expect_sql '2|ok||2|99.0|||1|1|train --tp=1 --micro=2' "WITH s (j) AS (SELECT readfile('show.json')) SELECT
+    expect_sql "2|ok||2|99.0|||1|1|}' train --tp=1 --micro=2" "WITH s (j) AS (SELECT readfile('show.json')) SELECT
         j->>'\$.job', j->>'\$.state', j->>'\$.failure', j->>'\$.keys.parallel_spec.micro_batch',
         j->>'\$.metrics.throughput.value' + 0.0, j->>'\$.metrics.loss.value', j->>'\$.metrics.throughput.not_finite',
-        j->>'\$.metrics.loss.not_finite', json_array_length(j, '\$.attempts'), j->>'\$.shell'
-        FROM s"
+        j->>'\$.metrics.loss.not_finite', json_array_length(j, '\$.attempts'),
+        substr(j->>'\$.shell', instr(j->>'\$.shell', '}'' train')) FROM s"
 }
 
 show__no_such_job__says_so()
@@ -77,6 +77,50 @@ END
     expect "[ \"\$(cd elsewhere && sh ../command.sh)\" = 'score: 40 good day' ]"
     run_meshsweep best
     expect_only_stdout_contains 0 "GREETING='good day' /bin/sh ./job.sh 2 20"
+}
+
+# With all that the job was given, in a directory of its own, and with a program that only the runner's PATH has.
+best__its_command__runs_as_it_stands_and_overwrites_nothing()
+{
+    mkdir -p bin work elsewhere
+    cat >bin/train <<'END'
+#!/bin/sh
+echo "score: $1 from ${PWD##*/} with $MESHSWEEP_SPEC"
+echo "{\"extra\": 1}" >>"$MESHSWEEP_METRICS"
+cat "$2" 2>/dev/null
+echo "$1" >"$2" && echo "$OUT" >"$MESHSWEEP_JOB_DIR/out"
+END
+    chmod +x bin/train
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "max:score"
+[job]
+command = ["train", "{x}", "{job_dir}/it's"]
+cwd = "work"
+env = { OUT = "{job_dir}/o" }
+[job.metrics.score]
+key = "score"
+[parallel_spec]
+x = [1, 2]
+END
+    PATH=$PWD/bin:$PATH run_meshsweep run --progress none
+    expect_only_stdout 0
+    local kept spec='{"cluster_spec":{"num_devices_per_host":1,"num_hosts":1},"model":null,"training_spec":null,'
+    spec+='"parallel_spec":{"x":2},"derived":null}'
+    kept=$(realpath results.db.d)/$(sql "SELECT directory FROM attempt WHERE job_id = 2")
+    echo evidence >"$kept/it's"
+    meshsweep best --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["shell"])' >line.sh
+    run_meshsweep best --out winner
+    expect_only_stdout_contains 0 'dir=$(mktemp -d) && cd '
+    expect "! grep -q \"$kept\" line.sh winner/command.sh"
+    mv winner elsewhere/moved
+    for script in line.sh elsewhere/moved/command.sh; do
+        run_command env PATH=/usr/bin:/bin sh "$script"
+        expect_only_stdout 0 "score: 2 from work with $spec"
+    done
+    expect_file "elsewhere/moved/it's" 2
+    expect_file_contains elsewhere/moved/out "$(realpath elsewhere/moved)/o"
+    expect_file "$kept/it's" evidence
 }
 
 tail__job_that_ended__the_end_of_its_output()

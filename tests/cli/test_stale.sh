@@ -99,6 +99,18 @@ stale__declared_version__compared_with_the_file()
     expect_stderr 'meshsweep: 4 of 4 results are stale; running them again'
     run_meshsweep stale -c sweep.toml
     expect_only_stdout 0 '0 of 4 results are stale'
+    rm version
+    run_meshsweep stale
+    expect_only_stdout 3 '4 of 4 results are stale
+  4: version of framework was 1.3, is unknown (its line in [job] versions fails) (job 1)
+`meshsweep run --stale` runs them again'
+    run_meshsweep stale --json
+    expect_only_stdout_matches 3 '"is":[[:space:]]*null'
+    run_meshsweep run --stale --progress none
+    expect_only_status 0
+    echo 1.4 >version
+    run_meshsweep stale
+    expect_only_stdout_contains 3 '  4: version of framework was unknown, is 1.4 (job 1)'
     sed -i 's/^absent = .*/absent = 3/' sweep.toml
     run_meshsweep stale -c sweep.toml
     expect_only_stderr_contains 2 'absent'

@@ -94,6 +94,10 @@ own_copy__with_a_command__runs()
     zhen_file
     run_meshsweep -c zhen.toml --progress none -j 2 --command "echo {num_features} '{tokens}' >>ran.log"
     expect_silent 0
+    expect_sql "1|12" "SELECT num_hosts, count(*) FROM results"
+    # A program that reaches all hosts by itself, as Alpa does through Ray.
+    run_meshsweep -c zhen.toml --progress none -j 2 --several-hosts --command "echo {num_features} '{tokens}' >>ran.log"
+    expect_silent 0
     expect "[ \$(sort -u ran.log | wc -l) = 2 ] && [ \$(wc -l <ran.log) = 18 ]"
     expect_file_contains ran.log '16 [["DOT","DOT"],["LINEAR"],["ATTENTION","DOT"]]'
     expect_sql "600|6
@@ -101,7 +105,8 @@ own_copy__with_a_command__runs()
 1500|4
 2000|4" "SELECT timeout_ms / 1000, count(*) FROM job GROUP BY 1"
     # The options of the original do as they stand.
-    run_meshsweep -D -c zhen.toml --command "echo {num_features} '{tokens}' >>ran.log" --manual-job-timeout 60
+    run_meshsweep -D -c zhen.toml --several-hosts --command "echo {num_features} '{tokens}' >>ran.log" \
+        --manual-job-timeout 60
     expect_only_stdout_contains 0 '18 jobs: + 0 new  = 18 done'
 }
 

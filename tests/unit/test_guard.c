@@ -76,6 +76,36 @@ TEST_WITHIN(guard_next__other_errors__as_stmt_next_says_them, open_memory, close
     stmt_free(s);
 }
 
+TEST(check_where__text_that_is_no_expression__refused)
+{
+    static const char *const columns[] = {"a", "b"};
+    static const struct {
+        const char *text;
+        bool is_one;
+    } cases[] = {
+        {"a = 1", true},
+        {"a = 1 -- why", true},
+        {"a = ')' OR b = \"a\"", true},
+        {"(a) IN (1, 2)", true},
+        {"0) OR (1", false},
+        {"0) OR a IN (1", false},
+        {"a) ORDER BY (b", false},
+        {"1) UNION SELECT (1", false},
+        {"1 UNION SELECT 1", false},
+        {"1 ORDER BY a", false},
+        {"1; DROP TABLE results", false},
+        {"1 /* and so on", false},
+        {"1 --", true},
+        {"1, 2", false},
+        {"", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = ERROR_INIT;
+        print_message("%s\n", cases[i].text);
+        assert_int_equal(guard_check_where(cases[i].text, columns, 2, &e), cases[i].is_one ? 0 : -1);
+    }
+}
+
 TEST_WITHIN(limit_processor__without_end__ended_with_an_error, open_memory, close_memory)
 {
     struct db *db = *state;

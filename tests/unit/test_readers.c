@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "metrics/readers.h"
@@ -123,6 +124,10 @@ TEST(readers__part_of_a_number__no_sample_and_told)
         {"time ([0-9]+)", "time 118,20 of 30", NULL},
         {"time ([0-9]+)", "time 118e of 3", NULL},
         {"layer0*([0-9]+)", "layer0012", NULL},
+        {"time ([0-9]+)", "time 0x1F", "speed: 0 of 0x1F"},
+        {"time ([0-9]+)", "time 1_000", "speed: 1 of 1_000"},
+        {"rank_([0-9]+)", "rank_1_000", NULL},
+        {"step ([0-9]+)", "step 7/8", NULL},
         {"^[0-9]+,([0-9]+)", "1,118,256", NULL},
         {"^([0-9]+)", "118,256", NULL},
         {"speed ([0-9.]+)", "speed 118.5ms", NULL},
@@ -193,47 +198,118 @@ TEST(readers__progress_bar__carriage_returns_end_lines)
     sample_list_free(&l);
 }
 
-static void assert_caught(const char *text, double value)
+/* --- one definition of a number --- */
+
+/* What the reader finds in a file of this text, which holds at most one number. NaN is one; NOTHING: none. */
+#define NOTHING (-987.25)
+static double number_in(struct metric m, const char *text)
 {
-    char *line = xasprintf("v=%s|\n", text);
-    struct sample_list l = read_regex("v=([^|]*)\\|", line);
-    assert_int_equal(l.count, 1);
-    assert_sample(&l, 0, "speed", 0, value);
+    struct reader_set *set = set_of(&m, 1);
+    struct sample_list l;
+    char path[96];
+    snprintf(path, sizeof path, "%s/table", directory);
+    put(m.file ? path : log_path, text);
+    readers_read(set, log_path, NULL, directory, &l);
+    assert_true(l.count <= 1);
+    const double found = l.count ? l.samples[0].value : NOTHING;
     sample_list_free(&l);
-    free(line);
+    reader_set_free(set);
+    unlink(path);
+    return found;
 }
 
-static void assert_not_caught(const char *text)
+static void assert_number(const char *reader, const char *text, double found, double expected)
 {
-    char *line = xasprintf("v=%s|\n", text);
-    struct sample_list l = read_regex("v=([^|]*)\\|", line);
-    assert_int_equal(l.count, 0);
-    sample_list_free(&l);
-    free(line);
+    if (isnan(expected) ? !isnan(found) : !(found == expected))
+        fail_msg("%s reads \"%s\" as %g, not %g", reader, text, found, expected);
 }
 
-TEST(readers__group_with_a_number__its_value)
+/* All readers of text take the same for a number. A key's number may have a unit, here of seconds. */
+TEST(readers__one_table_of_texts__the_same_number_for_all)
 {
-    assert_caught("12", 12);
-    assert_caught("  12.5  ", 12.5);
-    assert_caught("12.", 12);
-    assert_caught("12.5,", 12.5);
-    assert_caught("99%", 99);
-    assert_caught("+1e-3", 1e-3);
-    assert_caught("1,234", 1234);
-    assert_caught("12,345,678.5", 12345678.5);
-    assert_caught("nan", NAN);
-    assert_caught("-inf", -INFINITY);
-    assert_caught("Infinity", INFINITY);
-    assert_caught("-1e400", -INFINITY);
+    static const struct {
+        const char *text;
+        double number, with_unit;
+    } cases[] = {
+        {"12", 12, 12},
+        {"  12.5  ", 12.5, 12.5},
+        {"12.", 12, 12},
+        {".5", .5, .5},
+        {"12.5,", 12.5, 12.5},
+        {"99%", 99, NOTHING}, /* no share of a time */
+        {"+1e-3", 1e-3, 1e-3},
+        {"-1.5E+05", -1.5e5, -1.5e5},
+        {"0012", 12, 12},
+        {"1,234", 1234, 1234},
+        {"12,345,678.5", 12345678.5, 12345678.5},
+        {"nan", NAN, NAN},
+        {"NaN", NAN, NAN},
+        {"-inf", -INFINITY, -INFINITY},
+        {"Inf", INFINITY, INFINITY},
+        {"Infinity", INFINITY, INFINITY},
+        {"-1e400", -INFINITY, -INFINITY},
+        {"1e-400", 0, 0},
+        {"", NOTHING, NOTHING},
+        {"0x1F", NOTHING, NOTHING},
+        {"0xFF", NOTHING, NOTHING},
+        {"0b101", NOTHING, NOTHING},
+        {"1_000", NOTHING, NOTHING},
+        {"1'000", NOTHING, NOTHING},
+        {"7/8", NOTHING, NOTHING},
+        {"2024-01-02", NOTHING, NOTHING},
+        {"2024-Jan-02", NOTHING, NOTHING},
+        {"12:30:45", NOTHING, NOTHING},
+        {"1.2.3", NOTHING, NOTHING},
+        {"1-2", NOTHING, NOTHING},
+        {"1.5e", NOTHING, NOTHING},
+        {"1.5e+", NOTHING, NOTHING},
+        {"1.5D+03", NOTHING, NOTHING},
+        {"1,5", NOTHING, NOTHING},
+        {"0,123", NOTHING, NOTHING},
+        {"1,23,456", NOTHING, NOTHING},
+        {"1234,567", NOTHING, NOTHING},
+        {",123", NOTHING, NOTHING},
+        {"-", NOTHING, NOTHING},
+        {"--5", NOTHING, NOTHING},
+        {"none", NOTHING, NOTHING},
+        {"nano", NOTHING, NOTHING},
+        {"info", NOTHING, NOTHING},
+        {"0.333333333333333333333333333333333333333333333333333333333333333", NOTHING, NOTHING}, /* over 64 bytes */
+        {"1.5k", NOTHING, 1500},
+        {"12ms", NOTHING, .012},
+        {"12 ms", NOTHING, .012},
+        {"12\xc2\xb5s", NOTHING, 12e-6},
+        {"12ms3", NOTHING, NOTHING},
+        {"12GB", NOTHING, NOTHING},
+        {"12s/80s", NOTHING, NOTHING},
+        {"3 step: 4", NOTHING, 3},
+        {"3 lr_0: 4", NOTHING, 3},
+    };
+    struct metric regex = regex_metric("v=([^|]*)\\|"),
+                  key = regex_metric("v: *([-+]?([.0-9]|[nN][aA][nN]|[iI][nN][fF]))");
+    struct metric csv = {.name = (char *)"speed", .reader = READER_CSV, .path = (char *)"v", .file = (char *)"table"};
+    key.is_key = true;
+    key.unit = (char *)"s";
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *text = cases[i].text;
+        char *line = xasprintf("v=%s|\n", text), *named = xasprintf("v: %s\n", text);
+        char *table = xasprintf("v,w\n\"%s\",x\n", text);
+        assert_number("regex", text, number_in(regex, line), cases[i].number);
+        assert_number("csv", text, number_in(csv, table), cases[i].number);
+        assert_number("key", text, number_in(key, named), cases[i].with_unit);
+        free(line);
+        free(named);
+        free(table);
+    }
 }
 
-TEST(readers__group_with_more_than_a_number__nothing)
+TEST(readers__csv__last_row_without_line_end)
 {
-    static const char *const texts[] = {"",     "1.5k", "12ms",  "1,5", "1,23,456", "1234,567",
-                                        ",123", "0x10", "1.2.3", "-",   "none",     "1 2"};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        assert_not_caught(texts[i]);
+    struct metric csv = {.name = (char *)"speed", .reader = READER_CSV, .path = (char *)"v", .file = (char *)"table"};
+    assert_number("csv", "one row", number_in(csv, "step,v\n1,0.5"), 0.5);
+    assert_number("csv", "quoted", number_in(csv, "step,v\n1,\"0.5\""), 0.5);
+    assert_number("csv", "the header alone", number_in(csv, "step,v"), NOTHING);
+    assert_number("csv", "cells that are missing", number_in(csv, "v,step,loss\n17,1"), NOTHING);
 }
 
 TEST(readers__pattern_without_group__the_whole_match)
@@ -287,6 +363,35 @@ TEST(readers__metrics_file__every_numeric_member)
     assert_sample(&l, 1, "loss", 11, 2.25);
     assert_sample(&l, 2, "speed", 0, 3);
     assert_int_equal(l.malformed_lines, 0);
+    sample_list_free(&l);
+}
+
+/* A walk over the members, not a search for each: 100,000 took minutes. */
+TEST(readers__metrics_file__a_line_of_many_members)
+{
+    FILE *file = fopen(metrics_path, "w");
+    for (int i = 0; i < 100000; i++)
+        fprintf(file, "%s\"key_%d\": %d", i ? ", " : "{", i, i);
+    fputs(", \"step\": 7}\n", file);
+    fclose(file);
+    struct reader_set *set = set_of(NULL, 0);
+    struct sample_list l;
+    const clock_t begin = clock();
+    readers_read(set, NULL, metrics_path, NULL, &l);
+    assert_true((double)(clock() - begin) / CLOCKS_PER_SEC < 20);
+    assert_int_equal(l.count, SAMPLE_NAMES_MOST);
+    assert_int_equal(l.nameless, 100000 - SAMPLE_NAMES_MOST);
+    assert_sample(&l, 999, "key_999", 7, 999);
+    sample_list_free(&l);
+    reader_set_free(set);
+}
+
+TEST(readers__name_with_a_nul__refused_with_its_line)
+{
+    struct sample_list l = read_metrics("{\"a\\u0000b\": 1, \"c\": 2}\n{\"a\\\\u0000b\": 3}\n");
+    assert_int_equal(l.count, 1);
+    assert_sample(&l, 0, "a\\u0000b", 0, 3);
+    assert_int_equal(l.malformed_lines, 1);
     sample_list_free(&l);
 }
 

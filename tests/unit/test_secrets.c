@@ -12,14 +12,16 @@
 
 TEST(secrets_match_name__names__by_word_part_and_list)
 {
-    static const char *const secret[] = {"HF_TOKEN",       "HFTOKEN",       "github_token",  "AWS_SECRET_ACCESS_KEY",
-                                         "PGPASSWORD",     "DB_PASS",       "OPENAI_APIKEY", "WANDB_API_KEY",
-                                         "MY_CREDENTIALS", "BASIC_AUTH",    "TOKEN=abc",     "CLIENTSECRETS",
-                                         "SSH_PASSPHRASE", "SESSION_COOKIE"};
+    static const char *const secret[] =
+        {"HF_TOKEN",   "HFTOKEN",           "github_token",   "AWS_SECRET_ACCESS_KEY", "PGPASSWORD",
+         "DB_PASS",    "OPENAI_APIKEY",     "WANDB_API_KEY",  "MY_CREDENTIALS",        "BASIC_AUTH",
+         "TOKEN=abc",  "CLIENTSECRETS",     "SSH_PASSPHRASE", "SESSION_COOKIE",        "MYSQL_PWD",
+         "SENTRY_DSN", "SLACK_WEBHOOK_URL", "SSHPASS"};
     static const char *const plain[] = {"PATH",        "MAX_TOKENS", "TOKENIZERS_PARALLELISM",
                                         "MONKEY",      "KEYBOARD",   "AUTHOR",
                                         "MASTER_PORT", "PASSES",     "OMP_NUM_THREADS=8",
-                                        "COMPASS",     "X=MY_TOKEN"};
+                                        "COMPASS",     "X=MY_TOKEN", "PWD",
+                                        "OLDPWD",      "PWDS"};
     for (size_t i = 0; i < sizeof secret / sizeof *secret; i++)
         if (!secrets_match_name(secret[i], NULL))
             fail_msg("%s would be recorded", secret[i]);
@@ -102,6 +104,34 @@ TEST(secrets_redact__text__named_values_and_forms)
         {"AKIAIOSFODNN7EXAMPLE", "[redacted]"},
         {"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-123", "[redacted]"},
         {"api_key=a1 api_key=b2", "api_key=[redacted] api_key=[redacted]"},
+        {"MYSQL_PWD=hunter2 mysql", "MYSQL_PWD=[redacted] mysql"},
+        {"glpat-ABCDEFGHIJKLMNOPQRST.", "[redacted]."},
+        {"glpat-abc_DEF-ghijklmnop.01.0z1abcdef x", "[redacted] x"},
+        {"gldt-abcdefghijkl", "[redacted]"},
+        {"https://hooks.slack.com/services/T0AB/B0CD/abcDEF123456", "https://hooks.slack.com/services/[redacted]"},
+        {"'https://discord.com/api/webhooks/123456/abc_DEF-123456'", "'https://discord.com/api/webhooks/[redacted]'"},
+        {"https://api.telegram.org/bot12345678:AAbbCC1122ddEE/sendMessage",
+         "https://api.telegram.org/bot[redacted]/sendMessage"},
+        {"https://0123456789abcdef0123456789abcdef@o1.ingest.sentry.io/42",
+         "https://[redacted]@o1.ingest.sentry.io/42"},
+        {"SENTRY_DSN=https://x/1", "SENTRY_DSN=[redacted]"},
+        {"me:p/w:1@tcp(db:3306)/runs", "me:[redacted]@tcp(db:3306)/runs"},
+        {"Server=db;Uid=me;Password=pw;", "Server=db;Uid=me;Password=[redacted];"},
+        {"+ curl -u me:pw https://h", "+ curl -u me:[redacted] https://h"},
+        {"curl -ume:pw -s --user=you:'p'", "curl -ume:[redacted] -s --user=you:'p'"},
+        {"curl --user \"me:p w\" h", "curl --user \"me:[redacted]\" h"},
+        {"sshpass -p hunter2 ssh h; mysql -u root -phunter2",
+         "sshpass -p [redacted] ssh h; mysql -u root -p[redacted]"},
+        {"-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc=\n-----END RSA PRIVATE KEY-----\nx",
+         "-----BEGIN RSA PRIVATE KEY-----[redacted]-----END RSA PRIVATE KEY-----\nx"},
+        {"\"-----BEGIN PRIVATE KEY-----\\nMIIE\\n\"", "\"-----BEGIN PRIVATE KEY-----[redacted]\""},
+        {"https://a.blob.core.windows.net/c?sv=2020&sig=aB3%2Fd9eF&se=1",
+         "https://a.blob.core.windows.net/c?sv=2020&sig=[redacted]&se=1"},
+        {"https://b.s3.amazonaws.com/k?X-Amz-Date=20260101&X-Amz-Signature=0a1b2c3d4e5f",
+         "https://b.s3.amazonaws.com/k?X-Amz-Date=20260101&X-Amz-Signature=[redacted]"},
+        {"h?X-Amz-Security-Token=IQoJb3Jp1", "h?X-Amz-Security-Token=[redacted]"},
+        {"https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=693a91f6-7xxx",
+         "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=[redacted]"},
     };
     static const char *const untouched[] = {
         "pad_token=0 eos_token=2 num_key_value_heads=8",
@@ -125,6 +155,17 @@ TEST(secrets_redact__text__named_values_and_forms)
         "a==b",
         "password=",
         "sk-learn-is-a-library",
+        "PWD=/home/me OLDPWD=/",
+        "sig=SIGTERM signature=abc123456 key=abc12345",
+        "https://h/list?key=loss&sort=1",
+        "https://h/webhook/docs https://h/hooks/post-merge",
+        "https://host@h/x git@github.com:a/b.git",
+        "docker run -u me:group x; ls -u a:b",
+        "curl -u 1000:1000 h",
+        "train -p 8 --user me",
+        "mysql -p -u root",
+        "-----BEGIN PUBLIC KEY-----\nMIIE\n-----END PUBLIC KEY-----",
+        "at 12:30@tcp port",
     };
     struct secrets none = SECRETS_INIT;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -152,6 +193,12 @@ TEST(secrets_redact_words__command__values_behind_options)
         {"git|clone|https://u:pw@h/r.git", "git|clone|https://u:[redacted]@h/r.git"},
         {"x|{\"api_key\": \"V\"}", "x|{\"api_key\": \"[redacted]\"}"},
         {"--licence|V|--OWN|W", "--licence|[redacted]|--OWN|[redacted]"},
+        {"curl|-s|-u|me:p w|h", "curl|-s|-u|me:[redacted]|h"},
+        {"/usr/bin/curl|-ume:pw|h", "/usr/bin/curl|-ume:[redacted]|h"},
+        {"sh|-c|curl --user me:pw h", "sh|-c|curl --user me:[redacted] h"},
+        {"docker|run|-u|me:group|x", "docker|run|-u|me:group|x"},
+        {"sshpass|-p|pw|ssh|h", "sshpass|-p|[redacted]|ssh|h"},
+        {"mysql|-ppw|-p|db", "mysql|-p[redacted]|-p|db"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct secrets s = SECRETS_INIT;

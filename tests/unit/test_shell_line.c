@@ -1,4 +1,5 @@
 /* util: values in a line for the shell, by where they stand. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,11 +12,11 @@ static void check(const char *written, const char *value, const char *expected)
     struct shell_line line = SHELL_LINE_INIT;
     struct buffer out = BUFFER_INIT;
     char *copy = strdup(written), *rest = copy, *part;
-    bool first = true;
+    const char *before = NULL;
     while ((part = strsep(&rest, "@"))) {
-        if (!first)
-            shell_add_value(&out, value, shell_line_put(&line));
-        first = false;
+        if (before)
+            shell_add_value(&out, value, shell_line_put(&line, before, part));
+        before = part;
         buffer_add_text(&out, part);
         shell_line_read(&line, part);
     }
@@ -46,6 +47,44 @@ TEST(shell_add_value__special__quoted_as_its_place_asks)
     check("f a#'b' @", "$", "f a#'b' '$'");
 }
 
+/* What stands beside it would take a plain value for a part of itself. */
+TEST(shell_add_value__beside_a_name_or_a_sign__kept_apart)
+{
+    check("i=9; f $i@ \"$i@\" $((i@ + $i@))", "1", "i=9; f $i'1' \"$i${-+}1\" $((i1 + $i${-+}1))");
+    check("cat <<E\n$i@\nE", "1", "cat <<E\n$i${-+}1\nE");
+    check("f `g $i@` '$i@' \\$i@ $1@ $?@ ${i}@ x@", "1", "f `g $i'1'` '$i1' \\$i1 $11 $?1 ${i}1 x1");
+    check("f $i@", "-1", "f $i-1");
+    check("f ~@ a~@", "root", "f ~'root' a~'root'");
+    check("f @>out x@>out @ >out $((@>1))", "2", "f '2'>out x'2'>out 2 >out $((2>1))");
+    check("@ f @ x@", "A=b", "'A=b' f 'A=b' xA=b");
+    check("f \\@ \"\\@\"", "$x", "f \\\n'$x' \"\\\\\\$x\"");
+    check("f \\@", "x", "f \\x");
+}
+
+/* What a shell makes of such lines: the value, wherever it stands. */
+TEST(shell_add_value__beside_a_name__arrives)
+{
+    static const char *const lines[] = {"i=9; printf %s $i@", "i=9; printf %s \"$i@\"", "i=9; cat <<E\n$i@\nE\n",
+                                        "i=9; printf %s `echo $i@`", "printf %s 9@>&1"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct shell_line line = SHELL_LINE_INIT;
+        struct buffer out = BUFFER_INIT;
+        char *before = strdup(lines[i]), *after = strchr(before, '@'), got[16] = "";
+        *after++ = '\0';
+        buffer_add_text(&out, before);
+        shell_line_read(&line, before);
+        shell_add_value(&out, "1", shell_line_put(&line, before, after));
+        buffer_add_text(&out, after);
+        FILE *shell = popen(buffer_text(&out), "r");
+        assert_non_null(shell);
+        (void)!fread(got, 1, sizeof got - 1, shell);
+        assert_int_equal(pclose(shell), 0);
+        assert_int_equal(strspn(got, "91"), 2);
+        buffer_free(&out);
+        free(before);
+    }
+}
+
 TEST(shell_add_value__here_documents__until_their_ends)
 {
     check("cat <<E\n'@'\nE\n@", "$x", "cat <<E\n'\\$x'\nE\n'$x'");
@@ -60,7 +99,7 @@ TEST(shell_line_read__very_deep__ends)
     struct shell_line line = SHELL_LINE_INIT;
     for (int i = 0; i < 1000; i++)
         shell_line_read(&line, "$(\"`<<EEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEE\n");
-    shell_line_put(&line);
+    shell_line_put(&line, "", "");
     for (int i = 0; i < 1000; i++)
         shell_line_read(&line, ")\"`");
     assert_int_equal(line.depth <= SHELL_DEPTH_MOST, 1);
