@@ -9,6 +9,11 @@
  * load_extension() may not be used here". ERROR_USAGE. */
 int guard_prepare(struct db *db, const char *sql, struct stmt **out, struct error *e);
 
+/* The same; `each` is called with the name of every column that the statement reads, once or more often. */
+typedef void guard_column(void *context, const char *name);
+int guard_prepare_reading(struct db *db, const char *sql, guard_column *each, void *context, struct stmt **out,
+                          struct error *e);
+
 /* Runs a statement of guard_prepare that gives one row of one value, and resets it: 1 when the value is true, 0 when it
  * is false or NULL, -1 when the expression fails (ERROR_USAGE, in SQLite's words). */
 int guard_truth(struct stmt *s, struct error *e);

@@ -62,6 +62,8 @@ static void add_template(const struct job_text *t, struct buffer *b)
 
 struct hash128 space_hash(const struct space *space)
 {
+    if (space->of_rows)
+        return space->sweep->hash;
     struct buffer b = BUFFER_INIT;
     buffer_add(&b, space->sweep->hash.bytes, sizeof space->sweep->hash.bytes);
     buffer_add_text(&b, embedded_text("sql/rules.sql"));

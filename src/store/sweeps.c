@@ -64,13 +64,19 @@ static int insert_further_objectives(struct db *db, const struct sweep *sweep, i
     return rc;
 }
 
-/* last_seen only goes forward, so that a clock set back does not bring an old sweep to the front. */
-static int touch_sweep(struct db *db, int64_t id, const char *path, struct error *e)
+/* last_seen only goes forward, so that a clock set back does not bring an old sweep to the front. Where the hash is not
+ * of the whole text (space/row_space.h), the text may be another one. */
+static int touch_sweep(struct db *db, int64_t id, const struct sweep *sweep, struct error *e)
 {
-    return db_run(db,
-                  "UPDATE sweep SET path = ?3, last_seen = max(?2, (SELECT max(last_seen) + 1 FROM sweep))"
-                  " WHERE id = ?1",
-                  VALUES(sql_int(id), sql_int(clock_wall_ms()), sql_text(path)), e);
+    struct sweep_texts texts = texts_of(sweep);
+    int rc = db_run(db,
+                    "UPDATE sweep SET path = ?3, last_seen = max(?2, (SELECT max(last_seen) + 1 FROM sweep)),"
+                    " text = ?4, profile_text = ?5 WHERE id = ?1",
+                    VALUES(sql_int(id), sql_int(clock_wall_ms()), sql_text(sweep->path), sql_text(texts.text),
+                           sql_text(texts.profile_text)),
+                    e);
+    texts_free(&texts);
+    return rc;
 }
 
 static int record_metrics(struct db *db, const struct sweep *sweep, struct error *e)
@@ -117,7 +123,7 @@ int sweep_record(struct db *db, const struct sweep *s, const struct hash128 *has
         return -1;
     if (*id == 0 && (insert_sweep(db, s, hash, id, e) < 0 || insert_further_objectives(db, s, *id, e) < 0))
         return -1;
-    if (touch_sweep(db, *id, s->path, e) < 0)
+    if (touch_sweep(db, *id, s, e) < 0)
         return -1;
     if (s->model_info.is_job)
         return 0;
