@@ -44,7 +44,8 @@ static int add(struct db *db, const char *source, const char *identity, struct m
     if (db_begin(db, e) < 0)
         return -1;
     if (note_source(db, source, identity, e) < 0 || count(db, &before, e) < 0 ||
-        db_exec(db, embedded_text("sql/merge.sql"), e) < 0 || count(db, &after, e) < 0 ||
+        db_exec(db, embedded_text("sql/merge.sql"), e) < 0 ||
+        db_exec(db, embedded_text("sql/settle_imports.sql"), e) < 0 || count(db, &after, e) < 0 ||
         db_exec(db, "DROP TABLE temp.merging", e) < 0) {
         db_rollback(db);
         return -1;

@@ -29,6 +29,12 @@ struct kept_row {
     int64_t specs[SECTION_COUNT];
 };
 
+/* The current sweep, and how many jobs it has (-1: it may have lost some). */
+struct sweep_before {
+    int64_t id, jobs;
+    bool is_same_text;
+};
+
 struct import {
     const struct import_request *request;
     struct row_space *rows;
@@ -43,6 +49,9 @@ struct import {
     int64_t *spec_ids[SECTION_COUNT]; /* per row of the section's table: id in results.db; 0: not there yet */
     struct hash_set jobs, attempts;
     int64_t sweep_id, table_id;
+    int64_t sweep_jobs; /* of the sweep, afterwards */
+    bool is_moved;      /* the table was another file */
+    struct sweep_before before;
     struct buffer scratch;
     struct import_summary summary;
 };
@@ -373,7 +382,8 @@ static int find_alike(struct import *m, struct error *e)
     while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
         const char *path = stmt_text(s, 1);
         rc = 0;
-        if (access(path, F_OK) < 0) {
+        m->is_moved = access(path, F_OK) < 0;
+        if (m->is_moved) {
             m->table_id = stmt_int(s, 0);
             break;
         }
@@ -381,17 +391,23 @@ static int find_alike(struct import *m, struct error *e)
         m->summary.alike = xstrdup(path);
     }
     stmt_free(s);
-    return rc;
+    return rc == 0 && m->is_moved ? imported_table_rename(m->request->db, m->table_id, m->request->file, e) : rc;
 }
 
 /* A new table has a row before the store asks for it; that of another one still has the sweep of its rows then. */
 static int open_store(struct import *m, int64_t runner_id, struct error *e)
 {
     const struct import_request *r = m->request;
+    int64_t last_sweep;
     if (imported_table_find(r->db, r->origin.host, r->origin.path, &m->table_id, e) < 0 ||
         (m->table_id == 0 && find_alike(m, e) < 0) ||
         (m->table_id == 0 && imported_table_record(r->db, &r->origin, m->sweep_id, &m->table_id, e) < 0) ||
-        import_store_create(r->db, runner_id, m->table_id, &m->store, e) < 0)
+        import_store_create(r->db, runner_id, m->table_id, &m->store, e) < 0 ||
+        imported_table_sweep(r->db, m->table_id, &last_sweep, e) < 0)
+        return -1;
+    if (last_sweep != m->sweep_id)
+        import_store_settle_all(m->store);
+    if ((m->before.id != m->sweep_id || m->before.jobs < 0) && import_store_claim(m->store, m->sweep_id, e) < 0)
         return -1;
     return imported_table_record(r->db, &r->origin, m->sweep_id, &m->table_id, e);
 }
@@ -416,6 +432,7 @@ static int settle(struct import *m, struct error *e)
         learning_fit(m->space, r->db, e) < 0 || imported_sweep_count(r->db, m->sweep_id, &counts, e) < 0 ||
         sweep_set_enumerated(r->db, m->sweep_id, &counts, e) < 0 || find_older(m, e) < 0)
         return -1;
+    m->sweep_jobs = counts.jobs;
     return result_views_refresh(r->db, e);
 }
 
@@ -434,27 +451,37 @@ static int write_all(struct import *m, struct error *e)
     return settle(m, e);
 }
 
-static bool changes_rows(const struct import_summary *s)
+static int look_before(struct import *m, struct error *e)
 {
-    return s->added + s->removed.replaced + s->removed.taken_out > 0;
+    const struct import_request *r = m->request;
+    struct sweep_before *out = &m->before;
+    return db_query_int(r->db, "SELECT id FROM current_sweep", NO_VALUES, 0, &out->id, e) < 0 ||
+                   db_query_int(r->db, "SELECT iif(enumerated, jobs, -1) FROM current_sweep", NO_VALUES, 0, &out->jobs,
+                                e) < 0
+               ? -1
+               : sweep_is_as_recorded(r->db, r->sweep, &out->is_same_text, e);
+}
+
+/* Whether the database says what file and table say already: then nothing is to be seen of it either. */
+static bool changes_nothing(const struct import *m)
+{
+    const struct import_removal *r = &m->summary.removed;
+    const struct sweep_before *before = &m->before;
+    return before->is_same_text && before->id == m->sweep_id && before->jobs == m->sweep_jobs && !m->is_moved &&
+           m->summary.added + r->replaced + r->taken_out + r->moved == 0;
 }
 
 static int transact(struct import *m, struct error *e)
 {
     const struct import_request *r = m->request;
-    bool is_same = false;
-    int64_t current = 0;
     if (learning_load(m->space, r->db, e) < 0 || match_open_single(m->space, false, &m->cursor, e) < 0 ||
         prepare_rule_check(m, e) < 0 || prepare_specs(m, e) < 0 || db_begin(r->db, e) < 0)
         return -1;
-    if (db_query_int(r->db, "SELECT id FROM current_sweep", NO_VALUES, 0, &current, e) < 0 ||
-        sweep_is_as_recorded(r->db, r->sweep, &is_same, e) < 0 || write_all(m, e) < 0 ||
-        r->show(r->context, &m->summary, e) < 0) {
+    if (look_before(m, e) < 0 || write_all(m, e) < 0 || r->show(r->context, &m->summary, e) < 0) {
         db_rollback(r->db);
         return -1;
     }
-    /* The database says all that already: then nothing is to be seen of it either. */
-    if (r->dry_run || (is_same && current == m->sweep_id && !changes_rows(&m->summary))) {
+    if (r->dry_run || changes_nothing(m)) {
         db_rollback(r->db);
         return 0;
     }
@@ -519,7 +546,7 @@ int import_table_store(const struct import_request *request, struct import_summa
 
 int import_table_undo(struct db *db, const char *host, const char *word, struct import_undone *out, struct error *e)
 {
-    struct import_undone undone = {NULL, {0, 0}};
+    struct import_undone undone = {0};
     int64_t id = 0;
     if (db_begin(db, e) < 0)
         return -1;

@@ -53,6 +53,10 @@ static struct hash128 hash_reading(const struct sweep *s)
         add_part(&b, m->unit);
         add_part(&b, m->expression);
     }
+    for (size_t i = 0; i < s->derived_count; i++) {
+        add_part(&b, s->derived[i].name);
+        add_part(&b, s->derived[i].expression);
+    }
     add_part(&b, c->state);
     add_part(&b, c->duration);
     for (size_t i = 0; i < c->state_count; i++) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "util/clock.h"
+#include "util/embedded.h"
 #include "util/hash_set.h"
 #include "util/memory.h"
 
@@ -22,53 +23,19 @@ static const char *const statements[STATEMENT_COUNT] = {
     [TAKE_OUT] = "INSERT INTO temp.removed_attempt VALUES (?)",
 };
 
-/* The sweeps whose jobs tables asked for are those of before: a table that is read anew may leave one. */
+/* The tables of sql/settle_imports.sql. The sweeps whose jobs tables asked for are those of before: a table that is
+ * read anew may leave one. */
 static const char tables_sql[] =
-    "DROP TABLE IF EXISTS temp.imported_job; DROP TABLE IF EXISTS temp.removed_attempt;"
-    " DROP TABLE IF EXISTS temp.imported_sweep;"
-    " CREATE TEMP TABLE imported_job (id INTEGER PRIMARY KEY);"
+    "CREATE TEMP TABLE imported_job (id INTEGER PRIMARY KEY);"
     " CREATE TEMP TABLE removed_attempt (id INTEGER PRIMARY KEY);"
     " CREATE TEMP TABLE imported_sweep AS SELECT DISTINCT sweep_id FROM imported_table WHERE sweep_id IS NOT NULL";
 
-/* What was fitted to them is fitted anew by who predicts next. A job that only tables asked for goes with its last
- * row; one that has no other attempt and was asked for by a run is pending again. One with rows of another sweep alone
- * goes there. */
+/* What was fitted to them is fitted anew by who predicts next. */
 static const char remove_sql[] =
     "INSERT OR IGNORE INTO temp.imported_job SELECT job_id FROM attempt WHERE id IN temp.removed_attempt;"
     " DELETE FROM calibration WHERE (framework, device, cluster, quantity) IN"
     " (SELECT framework, device, cluster, quantity FROM observation WHERE attempt_id IN temp.removed_attempt);"
-    " DELETE FROM attempt WHERE id IN temp.removed_attempt;"
-    " DELETE FROM job WHERE id IN temp.imported_job AND state = 'pending'"
-    " AND sweep_id IN temp.imported_sweep"
-    " AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = job.id);"
-    " DELETE FROM temp.imported_job WHERE NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = imported_job.id);"
-    " UPDATE job SET sweep_id = t.sweep_id FROM attempt AS a JOIN imported_table AS t ON t.id = a.table_id"
-    " WHERE a.job_id = job.id AND job.id IN temp.imported_job AND t.sweep_id IS NOT NULL AND NOT EXISTS"
-    " (SELECT 1 FROM attempt AS a LEFT JOIN imported_table AS t ON t.id = a.table_id"
-    "  WHERE a.job_id = job.id AND (a.table_id IS NULL OR t.sweep_id = job.sweep_id));"
-    " DELETE FROM spec WHERE id NOT IN (SELECT cluster_id FROM job WHERE cluster_id IS NOT NULL"
-    " UNION SELECT model_id FROM job WHERE model_id IS NOT NULL"
-    " UNION SELECT training_id FROM job WHERE training_id IS NOT NULL"
-    " UNION SELECT parallel_id FROM job WHERE parallel_id IS NOT NULL)";
-
-/* The steps by which a job may go (store/states.h): done or failed → pending → running → done or failed. Of ok attempts
- * that with the median of the objective stands for the job; rows that another sweep read count where there are no
- * others. */
-static const char finish_sql[] =
-    "UPDATE job SET state = 'pending', failure = NULL WHERE state IN ('ok', 'failed') AND id IN temp.imported_job;"
-    " UPDATE job SET state = 'running' WHERE state = 'pending' AND id IN temp.imported_job;"
-    " UPDATE job SET state = 'failed', (failure, attempt_id) = (SELECT failure, id FROM attempt WHERE job_id = job.id"
-    " AND state = 'failed' ORDER BY number DESC LIMIT 1) WHERE state = 'running' AND id IN temp.imported_job"
-    " AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = job.id AND state = 'ok');"
-    " UPDATE job SET state = 'ok', attempt_id ="
-    " (SELECT id FROM (SELECT a.id, a.is_other, row_number() OVER (PARTITION BY a.is_other ORDER BY s.value, a.id) AS"
-    "   place, count(*) OVER (PARTITION BY a.is_other) AS count"
-    "   FROM (SELECT id, table_id IS NOT NULL AND (SELECT sweep_id FROM imported_table WHERE id = table_id)"
-    "   IS NOT job.sweep_id AS is_other FROM attempt WHERE job_id = job.id AND state = 'ok') AS a"
-    "   LEFT JOIN summary AS s ON s.attempt_id = a.id"
-    "   AND s.name = (SELECT objective FROM sweep WHERE id = job.sweep_id)) WHERE place = (count + 1) / 2"
-    "   ORDER BY is_other LIMIT 1)"
-    " WHERE state = 'running' AND id IN temp.imported_job";
+    " DELETE FROM attempt WHERE id IN temp.removed_attempt";
 
 /* A row of the table as it stands there. */
 struct old_row {
@@ -81,7 +48,8 @@ struct import_store {
     struct db *db;
     int64_t runner_id, table_id;
     struct old_row *old; /* by reference */
-    size_t old_count;
+    size_t old_count, moved;
+    bool settles_all;
     struct hash_set new_lines; /* of rows that were put where there are old ones */
     struct stmt *statements[STATEMENT_COUNT];
 };
@@ -141,11 +109,31 @@ void import_store_free(struct import_store *s)
     free(s);
 }
 
+void import_store_settle_all(struct import_store *s)
+{
+    s->settles_all = true;
+}
+
+int import_store_claim(struct import_store *s, int64_t sweep_id, struct error *e)
+{
+    return db_run(s->db,
+                  "INSERT OR IGNORE INTO temp.imported_job SELECT a.job_id FROM imported_table AS t"
+                  " JOIN attempt AS a ON a.table_id = t.id JOIN job AS j ON j.id = a.job_id"
+                  " WHERE t.sweep_id = ?1 AND j.sweep_id <> ?1",
+                  VALUES(sql_int(sweep_id)), e) < 0
+               ? -1
+               : db_run(s->db, "UPDATE job SET sweep_id = ?1 WHERE id IN temp.imported_job", VALUES(sql_int(sweep_id)),
+                        e);
+}
+
 static int keep(struct import_store *s, struct old_row *old, const struct imported_attempt *attempt, struct error *e)
 {
     old->is_kept = true;
+    if (s->settles_all && stmt_run_with(s->statements[TOUCH], VALUES(sql_int(attempt->job_id)), e) < 0)
+        return -1;
     if (old->line == attempt->line)
         return 0;
+    s->moved++;
     return stmt_run_with(s->statements[MOVE],
                          VALUES(sql_int(old->id), sql_int(attempt->line), sql_text(attempt->source)), e);
 }
@@ -199,8 +187,9 @@ static int take_out_rest(struct import_store *s, struct import_removal *out, str
 
 int import_store_finish(struct import_store *s, struct import_removal *out, struct error *e)
 {
-    *out = (struct import_removal){0, 0};
-    return s->table_id && take_out_rest(s, out, e) < 0 ? -1 : db_exec(s->db, finish_sql, e);
+    *out = (struct import_removal){.moved = s->moved};
+    return s->table_id && take_out_rest(s, out, e) < 0 ? -1
+                                                       : db_exec(s->db, embedded_text("sql/settle_imports.sql"), e);
 }
 
 /* --- tables --- */
@@ -212,6 +201,12 @@ int imported_table_find(struct db *db, const char *host, const char *path, int64
                         "SELECT id FROM imported_table WHERE path = ?2 AND (origin IS NULL OR host = ?1)"
                         " ORDER BY origin IS NOT NULL, changed DESC LIMIT 1",
                         VALUES(sql_text(host), sql_text(path)), 0, id, e);
+}
+
+int imported_table_sweep(struct db *db, int64_t id, int64_t *sweep_id, struct error *e)
+{
+    return db_query_int(db, "SELECT sweep_id FROM imported_table WHERE id = ?1 AND sweep_id IS NOT NULL",
+                        VALUES(sql_int(id)), 0, sweep_id, e);
 }
 
 int imported_table_record(struct db *db, const struct imported_table *t, int64_t sweep_id, int64_t *id, struct error *e)
@@ -229,6 +224,12 @@ int imported_table_record(struct db *db, const struct imported_table *t, int64_t
     return rc;
 }
 
+int imported_table_rename(struct db *db, int64_t id, const char *name, struct error *e)
+{
+    return db_run(db, "UPDATE attempt SET log_tail = ?2 || ':' || line WHERE table_id = ?1",
+                  VALUES(sql_int(id), sql_text(name)), e);
+}
+
 int imported_sweep_count(struct db *db, int64_t sweep_id, struct sweep_counts *out, struct error *e)
 {
     out->jobs = -1;
@@ -241,31 +242,32 @@ int imported_sweep_count(struct db *db, int64_t sweep_id, struct sweep_counts *o
     return 0;
 }
 
+/* Of a sweep that has no row left. What it still has was run; its place in the sweep that gets it is not known until
+ * that is asked for again. */
+static int give_jobs_back(struct db *db, int64_t sweep_id, struct error *e)
+{
+    return db_run(db,
+                  "UPDATE job SET sweep_id = o.id, rank = -1 - rank FROM (SELECT id FROM sweep WHERE id <> ?1"
+                  " AND role IS NULL ORDER BY last_seen DESC, id DESC LIMIT 1) AS o WHERE job.sweep_id = ?1"
+                  " AND EXISTS (SELECT 1 FROM attempt WHERE job_id = job.id)",
+                  VALUES(sql_int(sweep_id)), e);
+}
+
 int imported_table_undo(struct db *db, int64_t id, struct import_removal *out, struct error *e)
 {
     int64_t sweep_id;
     struct sweep_counts counts;
-    *out = (struct import_removal){0, 0};
-    if (db_exec(db, tables_sql, e) < 0 ||
+    *out = (struct import_removal){0};
+    if (imported_table_sweep(db, id, &sweep_id, e) < 0 || db_exec(db, tables_sql, e) < 0 ||
         db_run(db, "INSERT INTO temp.removed_attempt SELECT id FROM attempt WHERE table_id = ?1", VALUES(sql_int(id)),
                e) < 0)
         return -1;
     out->taken_out = (size_t)db_changes(db);
-    if (db_exec(db, remove_sql, e) < 0 || db_exec(db, finish_sql, e) < 0 ||
-        db_run(db, "UPDATE imported_table SET changed = max(?2, changed + 1) WHERE id = ?1",
+    if (db_run(db, "UPDATE imported_table SET changed = max(?2, changed + 1) WHERE id = ?1",
                VALUES(sql_int(id), sql_int(clock_wall_ms())), e) < 0 ||
-        db_query_int(db, "SELECT sweep_id FROM imported_table WHERE id = ?1", VALUES(sql_int(id)), 0, &sweep_id, e) <
-            0 ||
-        imported_sweep_count(db, sweep_id, &counts, e) < 0)
+        db_exec(db, remove_sql, e) < 0 || imported_sweep_count(db, sweep_id, &counts, e) < 0 ||
+        (counts.matched == 0 && give_jobs_back(db, sweep_id, e) < 0) ||
+        db_exec(db, embedded_text("sql/settle_imports.sql"), e) < 0)
         return -1;
-    if (counts.matched > 0)
-        return sweep_set_enumerated(db, sweep_id, &counts, e);
-    /* What is left was run. Its place there is not known until that sweep is asked for again. */
-    return db_run(db,
-                  "UPDATE job SET sweep_id = o.id, rank = -1 - rank FROM (SELECT id FROM sweep WHERE id <> ?1"
-                  " AND role IS NULL ORDER BY last_seen DESC, id DESC LIMIT 1) AS o WHERE job.sweep_id = ?1",
-                  VALUES(sql_int(sweep_id)), e) < 0
-               ? -1
-               : db_run(db, "DELETE FROM sweep WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM job WHERE sweep_id = ?1)",
-                        VALUES(sql_int(sweep_id)), e);
+    return counts.matched > 0 ? sweep_set_enumerated(db, sweep_id, &counts, e) : 0;
 }

@@ -12,6 +12,12 @@
 struct import_store;
 /* For the rows of that table (0: of no table, and nothing is taken out). */
 int import_store_create(struct db *db, int64_t runner_id, int64_t table_id, struct import_store **out, struct error *e);
+
+/* The table's rows are of another sweep than before, which may rank them otherwise although they say the same. */
+void import_store_settle_all(struct import_store *s);
+
+/* Jobs of which tables of the sweep have rows and that another sweep asked for since are the sweep's again. */
+int import_store_claim(struct import_store *s, int64_t sweep_id, struct error *e);
 void import_store_free(struct import_store *s);
 
 struct imported_attempt {
@@ -34,6 +40,7 @@ int import_store_metric(struct import_store *s, int64_t attempt_id, const char *
 struct import_removal {
     size_t replaced;  /* another row stands in their line */
     size_t taken_out; /* none does */
+    size_t moved;     /* not removed: the row is in another line */
 };
 
 /* Takes out the table's rows that were not put, with jobs that have nothing else, and brings the jobs of all these to
@@ -47,12 +54,18 @@ struct imported_table {
     const char *sweep_file;  /* whose [import] read it, absolute */
 };
 
+/* The sweep that its rows belong to; 0: none. */
+int imported_table_sweep(struct db *db, int64_t id, int64_t *sweep_id, struct error *e);
+
 /* The table that was read from that path in this database, or came from that host; 0: none. */
 int imported_table_find(struct db *db, const char *host, const char *path, int64_t *id, struct error *e);
 
 /* Notes that its rows are these now, and of which sweep; `*id` 0 is a new one, and gets its id. */
 int imported_table_record(struct db *db, const struct imported_table *t, int64_t sweep_id, int64_t *id,
                           struct error *e);
+
+/* The table's file has that name now, by which its rows are told ("table.csv:17"). */
+int imported_table_rename(struct db *db, int64_t id, const char *name, struct error *e);
 
 /* How many rows of tables the sweep has; its jobs are left to be counted (sweep_set_enumerated). */
 int imported_sweep_count(struct db *db, int64_t sweep_id, struct sweep_counts *out, struct error *e);
