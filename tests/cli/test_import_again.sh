@@ -247,7 +247,8 @@ END
 }
 
 what_was_run="SELECT j.id, a.id, a.number, a.state, s.value, hex(j.key) FROM attempt AS a
-    JOIN job AS j ON j.id = a.job_id JOIN summary AS s ON s.attempt_id = a.id AND s.name = 'rate' WHERE a.executor = 'local' ORDER BY a.id"
+    JOIN job AS j ON j.id = a.job_id JOIN summary AS s ON s.attempt_id = a.id AND s.name = 'rate'
+    WHERE a.executor = 'local' ORDER BY a.id"
 
 runs__imported_again_and_undone__stay()
 {
