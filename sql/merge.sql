@@ -2,11 +2,11 @@
 -- source's directory of job files. Attempts that are still open stay out: whoever runs them has their end.
 
 INSERT OR IGNORE INTO main.sweep (hash, name, path, text, profile_text, tool_version, objective, maximise, first_seen,
-                                  last_seen, combinations, matched, duplicates, jobs, role, model_info)
+                                  last_seen, combinations, matched, duplicates, jobs, role, content, model_info)
 SELECT hash, name, path, text, profile_text, tool_version, objective, maximise, first_seen, last_seen, combinations,
-       matched, duplicates, jobs, role, json_remove(model_info, '$.job') FROM source.sweep ORDER BY id;
+       matched, duplicates, jobs, role, content, json_remove(model_info, '$.job') FROM source.sweep ORDER BY id;
 
-UPDATE main.sweep SET last_seen = s.last_seen, path = s.path, text = s.text, profile_text = s.profile_text
+UPDATE main.sweep SET last_seen = s.last_seen, path = s.path, text = s.text, profile_text = s.profile_text, content = s.content
 FROM source.sweep AS s WHERE s.hash = main.sweep.hash AND s.last_seen > main.sweep.last_seen;
 
 INSERT OR IGNORE INTO main.rule
@@ -159,6 +159,11 @@ FROM temp.verdict AS v WHERE v.job_id = main.job.id;
 -- The rows of a job are ranked together, whichever database they come from.
 INSERT OR IGNORE INTO temp.imported_job SELECT n.job_id FROM temp.arrival AS n JOIN main.attempt AS a ON a.id = n.here
 WHERE a.table_id IS NOT NULL AND a.number > 1;
+
+-- One file run on machines with other devices is one sweep: that of the last.
+UPDATE main.job SET sweep_id = l.id FROM main.sweep AS s JOIN main.sweep AS l ON l.id =
+    (SELECT k.id FROM main.sweep AS k WHERE k.content = s.content AND k.role IS NULL ORDER BY k.last_seen DESC, k.id DESC LIMIT 1)
+WHERE s.id = main.job.sweep_id AND l.id <> s.id AND s.role IS NULL;
 
 -- A sweep that has other jobs now is enumerated anew by who runs it.
 UPDATE main.sweep SET enumerated = 0

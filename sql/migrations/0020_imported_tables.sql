@@ -21,6 +21,10 @@ UPDATE attempt SET table_id = t.id, line = CAST(substr(log_tail, length(rtrim(lo
 FROM runner AS r JOIN imported_table AS t ON t.host = r.host AND t.path = r.provenance ->> '$.imported.file'
 WHERE r.id = attempt.runner_id AND attempt.executor = 'import';
 
+-- What a file asks for, without what the machine that runs it excludes: sweeps of several machines that have it in common are
+-- one after a merge. NULL: not known.
+ALTER TABLE sweep ADD COLUMN content BLOB;
+
 CREATE INDEX attempt_table ON attempt (table_id) WHERE table_id IS NOT NULL;
 UPDATE imported_table SET sweep_id =
     (SELECT j.sweep_id FROM attempt AS a JOIN job AS j ON j.id = a.job_id WHERE a.table_id = imported_table.id LIMIT 1);

@@ -131,7 +131,7 @@ static int find_devices(struct session *s, bool in_allocation, struct error *e)
 static void add_rule(struct sweep *sweep, char *require, char *why, const char *source)
 {
     sweep->rules = array_grow(sweep->rules, sweep->rule_count, sizeof *sweep->rules);
-    sweep->rules[sweep->rule_count++] = (struct rule){.name = xstrdup("devices.exist"),
+    sweep->rules[sweep->rule_count++] = (struct rule){.name = xstrdup(RULE_OF_DEVICES),
                                                       .require = require,
                                                       .why = why,
                                                       .source = xstrdup(source),

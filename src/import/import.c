@@ -439,9 +439,9 @@ static int settle(struct import *m, struct error *e)
 static int write_all(struct import *m, struct error *e)
 {
     const struct import_request *r = m->request;
-    struct hash128 hash = space_hash(m->space);
+    const struct sweep_identity identity = space_identity(m->space);
     int64_t runner_id;
-    if (sweep_record(r->db, m->space->sweep, &hash, &m->sweep_id, e) < 0 ||
+    if (sweep_record(r->db, m->space->sweep, &identity, &m->sweep_id, e) < 0 ||
         runner_record(r->db, &r->runner, &runner_id, e) < 0 || runner_record_end(r->db, runner_id, e) < 0 ||
         job_writer_create(r->db, m->sweep_id, &m->writer, e) < 0 || open_store(m, runner_id, e) < 0)
         return -1;

@@ -116,14 +116,20 @@ void import_store_settle_all(struct import_store *s)
 
 int import_store_claim(struct import_store *s, int64_t sweep_id, struct error *e)
 {
-    return db_run(s->db,
-                  "INSERT OR IGNORE INTO temp.imported_job SELECT a.job_id FROM imported_table AS t"
-                  " JOIN attempt AS a ON a.table_id = t.id JOIN job AS j ON j.id = a.job_id"
-                  " WHERE t.sweep_id = ?1 AND j.sweep_id <> ?1",
-                  VALUES(sql_int(sweep_id)), e) < 0
-               ? -1
-               : db_run(s->db, "UPDATE job SET sweep_id = ?1 WHERE id IN temp.imported_job", VALUES(sql_int(sweep_id)),
-                        e);
+    /* In this order. Other versions of the program may have had another hash for what the same text reads. */
+    static const char *const sql[] = {
+        "UPDATE imported_table SET sweep_id = ?1 WHERE sweep_id IN (SELECT o.id FROM sweep AS o JOIN sweep AS s"
+        " ON (o.text, o.profile_text, o.maximise) = (s.text, s.profile_text, s.maximise) AND o.objective IS s.objective"
+        " WHERE s.id = ?1 AND o.id <> ?1)",
+        "INSERT OR IGNORE INTO temp.imported_job SELECT a.job_id FROM imported_table AS t"
+        " JOIN attempt AS a ON a.table_id = t.id JOIN job AS j ON j.id = a.job_id"
+        " WHERE t.sweep_id = ?1 AND j.sweep_id <> ?1",
+        "UPDATE job SET sweep_id = ?1 WHERE id IN temp.imported_job",
+    };
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < sizeof sql / sizeof *sql; i++)
+        rc = db_run(s->db, sql[i], VALUES(sql_int(sweep_id)), e);
+    return rc;
 }
 
 static int keep(struct import_store *s, struct old_row *old, const struct imported_attempt *attempt, struct error *e)

@@ -268,6 +268,43 @@ tables__imported_in_both__merged_once()
 2|21.0|3|1' c.db
 }
 
+# What a machine excludes for want of devices does not make its part another sweep.
+parts__of_machines_with_other_devices__one_sweep()
+{
+    local first second
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "max:score"
+[local]
+devices = 0
+hostfile = "hosts"
+[job]
+command = ["/bin/echo", "score: {num_devices_per_host}"]
+[job.metrics.score]
+key = "score"
+[cluster_spec]
+num_devices_per_host = [1, 2, 4]
+END
+    echo 'small slots=2' >hosts
+    part a.db true 0
+    echo 'large slots=4' >hosts
+    part b.db 'num_devices_per_host = 4' 0
+    for first in a b; do
+        second=$([ "$first" = a ] && echo b || echo a)
+        run_meshsweep merge "$first.db" "$second.db" -o "from-$first.db"
+        expect_only_stdout 0 "from-$first.db: 3 new jobs, 3 new attempts"
+        expect_sql '1|1|ok|1.0
+2|1|ok|2.0
+4|1|ok|4.0' "SELECT num_devices_per_host, in_sweep, state, score FROM results ORDER BY 1" "from-$first.db"
+        # Whoever goes on with it looks at its own machine.
+        run_meshsweep run -d "from-$first.db" --progress none
+        expect_silent 0
+        expect_sql 3 "SELECT count(*) FROM attempt" "from-$first.db"
+        run_meshsweep check -d "from-$first.db"
+        expect_only_stdout 0 "from-$first.db: all well"
+    done
+}
+
 # What one database reads otherwise is a sweep of its own, and that of the last import is the current one.
 tables__read_otherwise__the_last_ones_in_the_sweep()
 {
