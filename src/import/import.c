@@ -428,8 +428,9 @@ static int settle(struct import *m, struct error *e)
 {
     const struct import_request *r = m->request;
     struct sweep_counts counts;
+    int64_t rows;
     if (import_store_finish(m->store, &m->summary.removed, e) < 0 || write_measures(m, e) < 0 ||
-        learning_fit(m->space, r->db, e) < 0 || imported_sweep_count(r->db, m->sweep_id, &counts, e) < 0 ||
+        learning_fit(m->space, r->db, e) < 0 || imported_sweep_count(r->db, m->sweep_id, &counts, &rows, e) < 0 ||
         sweep_set_enumerated(r->db, m->sweep_id, &counts, e) < 0 || find_older(m, e) < 0)
         return -1;
     m->sweep_jobs = counts.jobs;

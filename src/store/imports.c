@@ -114,17 +114,22 @@ void import_store_settle_all(struct import_store *s)
     s->settles_all = true;
 }
 
+#define SAME_TEXT                                                                                                      \
+    "(o.text, o.profile_text, o.maximise) = (s.text, s.profile_text, s.maximise) AND o.objective IS s.objective"
+
 int import_store_claim(struct import_store *s, int64_t sweep_id, struct error *e)
 {
-    /* In this order. Other versions of the program may have had another hash for what the same text reads. */
+    /* In this order. Other versions of the program may have had another hash for what the same text reads, and what a
+     * run of the file measured is ranked with its tables until it runs again. */
     static const char *const sql[] = {
-        "UPDATE imported_table SET sweep_id = ?1 WHERE sweep_id IN (SELECT o.id FROM sweep AS o JOIN sweep AS s"
-        " ON (o.text, o.profile_text, o.maximise) = (s.text, s.profile_text, s.maximise) AND o.objective IS s.objective"
-        " WHERE s.id = ?1 AND o.id <> ?1)",
+        "UPDATE imported_table SET sweep_id = ?1 WHERE sweep_id IN"
+        " (SELECT o.id FROM sweep AS o JOIN sweep AS s ON " SAME_TEXT " WHERE s.id = ?1 AND o.id <> ?1)",
         "INSERT OR IGNORE INTO temp.imported_job SELECT a.job_id FROM imported_table AS t"
         " JOIN attempt AS a ON a.table_id = t.id JOIN job AS j ON j.id = a.job_id"
         " WHERE t.sweep_id = ?1 AND j.sweep_id <> ?1",
         "UPDATE job SET sweep_id = ?1 WHERE id IN temp.imported_job",
+        "UPDATE job SET sweep_id = ?1 WHERE sweep_id = (SELECT o.id FROM sweep AS o JOIN sweep AS s ON " SAME_TEXT
+        " WHERE s.id = ?1 AND o.id <> ?1 AND o.role IS NULL ORDER BY o.last_seen DESC LIMIT 1)",
     };
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < sizeof sql / sizeof *sql; i++)
@@ -236,14 +241,16 @@ int imported_table_rename(struct db *db, int64_t id, const char *name, struct er
                   VALUES(sql_int(id), sql_text(name)), e);
 }
 
-int imported_sweep_count(struct db *db, int64_t sweep_id, struct sweep_counts *out, struct error *e)
+int imported_sweep_count(struct db *db, int64_t sweep_id, struct sweep_counts *out, int64_t *rows, struct error *e)
 {
-    out->jobs = -1;
     if (db_query_int(db,
                      "SELECT count(*) FROM imported_table AS t JOIN attempt AS a ON a.table_id = t.id"
                      " WHERE t.sweep_id = ?1",
-                     VALUES(sql_int(sweep_id)), 0, &out->matched, e) < 0)
+                     VALUES(sql_int(sweep_id)), 0, rows, e) < 0 ||
+        db_query_int(db, "SELECT count(*) FROM job WHERE sweep_id = ?1", VALUES(sql_int(sweep_id)), 0, &out->jobs, e) <
+            0)
         return -1;
+    out->matched = *rows > out->jobs ? *rows : out->jobs;
     out->combinations = out->matched;
     return 0;
 }
@@ -255,13 +262,13 @@ static int give_jobs_back(struct db *db, int64_t sweep_id, struct error *e)
     return db_run(db,
                   "UPDATE job SET sweep_id = o.id, rank = -1 - rank FROM (SELECT id FROM sweep WHERE id <> ?1"
                   " AND role IS NULL ORDER BY last_seen DESC, id DESC LIMIT 1) AS o WHERE job.sweep_id = ?1"
-                  " AND EXISTS (SELECT 1 FROM attempt WHERE job_id = job.id)",
+                  " AND (job.id NOT IN temp.imported_job OR EXISTS (SELECT 1 FROM attempt WHERE job_id = job.id))",
                   VALUES(sql_int(sweep_id)), e);
 }
 
 int imported_table_undo(struct db *db, int64_t id, struct import_removal *out, struct error *e)
 {
-    int64_t sweep_id;
+    int64_t sweep_id, rows;
     struct sweep_counts counts;
     *out = (struct import_removal){0};
     if (imported_table_sweep(db, id, &sweep_id, e) < 0 || db_exec(db, tables_sql, e) < 0 ||
@@ -271,9 +278,12 @@ int imported_table_undo(struct db *db, int64_t id, struct import_removal *out, s
     out->taken_out = (size_t)db_changes(db);
     if (db_run(db, "UPDATE imported_table SET changed = max(?2, changed + 1) WHERE id = ?1",
                VALUES(sql_int(id), sql_int(clock_wall_ms())), e) < 0 ||
-        db_exec(db, remove_sql, e) < 0 || imported_sweep_count(db, sweep_id, &counts, e) < 0 ||
-        (counts.matched == 0 && give_jobs_back(db, sweep_id, e) < 0) ||
+        db_exec(db, remove_sql, e) < 0 || imported_sweep_count(db, sweep_id, &counts, &rows, e) < 0 ||
+        (rows == 0 && give_jobs_back(db, sweep_id, e) < 0) ||
         db_exec(db, embedded_text("sql/settle_imports.sql"), e) < 0)
         return -1;
-    return counts.matched > 0 ? sweep_set_enumerated(db, sweep_id, &counts, e) : 0;
+    if (rows == 0)
+        return 0;
+    return imported_sweep_count(db, sweep_id, &counts, &rows, e) < 0 ? -1
+                                                                     : sweep_set_enumerated(db, sweep_id, &counts, e);
 }

@@ -16,7 +16,8 @@ int import_store_create(struct db *db, int64_t runner_id, int64_t table_id, stru
 /* The table's rows are of another sweep than before, which may rank them otherwise although they say the same. */
 void import_store_settle_all(struct import_store *s);
 
-/* Jobs of which tables of the sweep have rows and that another sweep asked for since are the sweep's again. */
+/* Jobs of which tables of the sweep have rows and that another sweep asked for since are the sweep's again, and those
+ * that a run of the same file asked for. */
 int import_store_claim(struct import_store *s, int64_t sweep_id, struct error *e);
 void import_store_free(struct import_store *s);
 
@@ -67,8 +68,8 @@ int imported_table_record(struct db *db, const struct imported_table *t, int64_t
 /* The table's file has that name now, by which its rows are told ("table.csv:17"). */
 int imported_table_rename(struct db *db, int64_t id, const char *name, struct error *e);
 
-/* How many rows of tables the sweep has; its jobs are left to be counted (sweep_set_enumerated). */
-int imported_sweep_count(struct db *db, int64_t sweep_id, struct sweep_counts *out, struct error *e);
+/* Counts the sweep's jobs and how many rows of tables they are of, for sweep_set_enumerated. */
+int imported_sweep_count(struct db *db, int64_t sweep_id, struct sweep_counts *out, int64_t *rows, struct error *e);
 
 /* Takes all rows of the table out, as import_store_finish does, and its sweep if that has no job left. The table stays
  * noted, so that a copy of its rows in another database is known to be the older one. */

@@ -276,6 +276,66 @@ runs__imported_again_and_undone__stay()
     expect_only_stdout 0 'a.db: all well'
 }
 
+# What one file runs and what it imports are ranked together, whichever came last; undone, the run's are there.
+run_and_import_of_one_file__best_sees_both()
+{
+    run_measures a.db
+    cat >both.toml <<'END'
+[sweep]
+objective = "max:rate"
+[job]
+command = ["/bin/echo", "rate: {mbs}"]
+[job.metrics.rate]
+key = "rate"
+better = "max"
+[model]
+layers = 2
+[parallel_spec]
+mbs = [1, 2, 30]
+[import.model]
+layers = "layers"
+[import.parallel_spec]
+mbs = "mbs"
+[import.metrics]
+rate = "rate"
+END
+    run_meshsweep run -c both.toml -d b.db --progress none --limit 2
+    expect_any_stdout
+    expect_any_stderr
+    expect_status 0
+    sql "$what_was_run" b.db >before
+    run_meshsweep import -c both.toml -d b.db 1.csv
+    expect_status 0
+    expect_any_stdout
+    expect_stderr_contains 'best: job 4 (1.csv:4): rate 14, the highest'
+    expect_sql '1|ok|10.0
+2|ok|2.0
+8|ok|14.0
+30|pending|' "SELECT mbs, state, rate FROM results WHERE in_sweep ORDER BY mbs" b.db
+    run_meshsweep check -d b.db
+    expect_only_stdout 0 'b.db: all well'
+    run_meshsweep run -c both.toml -d b.db --progress none
+    expect_silent 0
+    expect_sql '1|ok|10.0
+2|ok|2.0
+30|ok|30.0' "SELECT mbs, state, rate FROM results WHERE in_sweep ORDER BY mbs" b.db
+    run_meshsweep import -c both.toml -d b.db 1.csv
+    expect_status 0
+    expect_any_stdout
+    expect_stderr_contains 'best: job 3: rate 30, the highest'
+    run_meshsweep import --undo 1.csv -d b.db
+    expect_only_stdout 0
+    expect_sql '1|ok|1.0
+2|ok|2.0
+30|ok|30.0' "SELECT mbs, state, rate FROM results WHERE in_sweep ORDER BY mbs" b.db
+    sql "$what_was_run" b.db | head -n 2 | diff before - || fail "what was run is not what it was"
+    run_meshsweep run -c both.toml -d b.db --progress none
+    expect_silent 0
+    expect_sql 3 "SELECT count(*) FROM attempt" b.db
+    run_meshsweep check -d b.db
+    expect_only_stdout 0 'b.db: all well'
+}
+
 undo__one_of_two_tables__the_other_stays()
 {
     import_file
