@@ -178,7 +178,7 @@ static int put_attempt(const struct proposal_place *place, const struct told *t,
     const struct imported_attempt attempt = {t->job_id, &row, t->failure, t->message, source, 0, t->duration_s};
     struct measured ignored;
     int64_t id = 0;
-    int rc = import_store_create(place->db, runner_id, 0, &store, e);
+    int rc = import_store_create(place->db, runner_id, 0, 0, &store, e);
     if (rc == 0)
         rc = import_store_put(store, &attempt, &id, e);
     if (rc == 0)

@@ -402,12 +402,12 @@ static int open_store(struct import *m, int64_t runner_id, struct error *e)
     if (imported_table_find(r->db, r->origin.host, r->origin.path, &m->table_id, e) < 0 ||
         (m->table_id == 0 && find_alike(m, e) < 0) ||
         (m->table_id == 0 && imported_table_record(r->db, &r->origin, m->sweep_id, &m->table_id, e) < 0) ||
-        import_store_create(r->db, runner_id, m->table_id, &m->store, e) < 0 ||
+        import_store_create(r->db, runner_id, m->table_id, m->sweep_id, &m->store, e) < 0 ||
         imported_table_sweep(r->db, m->table_id, &last_sweep, e) < 0)
         return -1;
     if (last_sweep != m->sweep_id)
         import_store_settle_all(m->store);
-    if ((m->before.id != m->sweep_id || m->before.jobs < 0) && import_store_claim(m->store, m->sweep_id, e) < 0)
+    if ((m->before.id != m->sweep_id || m->before.jobs < 0) && import_store_claim(m->store, e) < 0)
         return -1;
     return imported_table_record(r->db, &r->origin, m->sweep_id, &m->table_id, e);
 }

@@ -46,7 +46,7 @@ struct old_row {
 
 struct import_store {
     struct db *db;
-    int64_t runner_id, table_id;
+    int64_t runner_id, table_id, sweep_id;
     struct old_row *old; /* by reference */
     size_t old_count, moved;
     bool settles_all;
@@ -80,13 +80,17 @@ static int load_rows(struct import_store *s, struct error *e)
     return rc;
 }
 
-int import_store_create(struct db *db, int64_t runner_id, int64_t table_id, struct import_store **out, struct error *e)
+int import_store_create(struct db *db, int64_t runner_id, int64_t table_id, int64_t sweep_id, struct import_store **out,
+                        struct error *e)
 {
     struct import_store *s = xcalloc(1, sizeof *s);
     s->db = db;
     s->runner_id = runner_id;
     s->table_id = table_id;
+    s->sweep_id = sweep_id;
     int rc = db_exec(db, tables_sql, e);
+    if (rc == 0)
+        rc = db_run(db, "INSERT INTO temp.imported_sweep VALUES (?)", VALUES(sql_positive(sweep_id)), e);
     for (int i = 0; rc == 0 && i < STATEMENT_COUNT; i++)
         rc = db_prepare(db, statements[i], &s->statements[i], e);
     if (rc == 0)
@@ -117,7 +121,7 @@ void import_store_settle_all(struct import_store *s)
 #define SAME_TEXT                                                                                                      \
     "(o.text, o.profile_text, o.maximise) = (s.text, s.profile_text, s.maximise) AND o.objective IS s.objective"
 
-int import_store_claim(struct import_store *s, int64_t sweep_id, struct error *e)
+int import_store_claim(struct import_store *s, struct error *e)
 {
     /* In this order. Other versions of the program may have had another hash for what the same text reads, and what a
      * run of the file measured is ranked with its tables until it runs again. */
@@ -133,7 +137,7 @@ int import_store_claim(struct import_store *s, int64_t sweep_id, struct error *e
     };
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < sizeof sql / sizeof *sql; i++)
-        rc = db_run(s->db, sql[i], VALUES(sql_int(sweep_id)), e);
+        rc = db_run(s->db, sql[i], VALUES(sql_int(s->sweep_id)), e);
     return rc;
 }
 

@@ -10,15 +10,16 @@
 #define IMPORT_EXECUTOR "import" /* attempt.executor of these; attempt.reference is the row's hash */
 
 struct import_store;
-/* For the rows of that table (0: of no table, and nothing is taken out). */
-int import_store_create(struct db *db, int64_t runner_id, int64_t table_id, struct import_store **out, struct error *e);
+/* For the rows of that table, which are of that sweep now (0 and 0: of no table, and nothing is taken out). */
+int import_store_create(struct db *db, int64_t runner_id, int64_t table_id, int64_t sweep_id, struct import_store **out,
+                        struct error *e);
 
 /* The table's rows are of another sweep than before, which may rank them otherwise although they say the same. */
 void import_store_settle_all(struct import_store *s);
 
 /* Jobs of which tables of the sweep have rows and that another sweep asked for since are the sweep's again, and those
  * that a run of the same file asked for. */
-int import_store_claim(struct import_store *s, int64_t sweep_id, struct error *e);
+int import_store_claim(struct import_store *s, struct error *e);
 void import_store_free(struct import_store *s);
 
 struct imported_attempt {

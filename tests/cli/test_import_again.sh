@@ -386,6 +386,28 @@ $PWD/other/1.csv"
     expect_only_stderr 2 'meshsweep: import: --undo names the table; name no other'
 }
 
+# As the version before wrote them: a sweep for each table, and no table known. What no import says again stays.
+rows_of_an_older_schema__imported_again__replaced()
+{
+    import_file
+    rows >1.csv
+    { sed 1q 1.csv; echo '2,1,fine,30,40,5,'; echo '16,1,fine,17,60,2,'; } >2.csv
+    imported a.db 1.csv 2.csv
+    sql "INSERT INTO sweep (hash, name, path, text, profile_text, tool_version, objective, maximise, first_seen, last_seen)
+            SELECT randomblob(16), name, path, text, profile_text, tool_version, objective, maximise, first_seen,
+            last_seen + 1 FROM sweep;
+        UPDATE job SET sweep_id = 2 WHERE id IN (SELECT job_id FROM attempt WHERE table_id = 2);
+        DROP INDEX attempt_table; ALTER TABLE attempt DROP COLUMN table_id; ALTER TABLE attempt DROP COLUMN line;
+        DROP TABLE imported_table; DROP VIEW current_sweep; DROP VIEW progress; DROP VIEW excluded; DROP VIEW results;
+        DROP VIEW ranking; DROP VIEW failures; ALTER TABLE sweep DROP COLUMN content; PRAGMA user_version = 19" a.db
+    sed -i 's/^2,2,fine,20,/2,2,fine,21,/; $d' 1.csv
+    run_meshsweep import -c import.toml -d a.db 1.csv
+    expect_status 0
+    expect_stdout_contains '1 attempt added, 4 already there; of earlier rows 1 replaced, 1 taken out'
+    expect_any_stderr
+    expect_as_fresh "upgraded" a.db 2.csv 1.csv
+}
+
 # The file is where it was not: the table is the same.
 table__moved__its_rows_are_not_doubled()
 {
