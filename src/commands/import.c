@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include "results/json.h"
 #include "sweep_file/reader.h"
 #include "util/file.h"
+#include "util/memory.h"
 
 #define LINES_SHOWN 10
 
@@ -156,6 +158,18 @@ static int show(void *context, const struct import_summary *s, struct error *e)
     return 0;
 }
 
+/* What the table is known by: its path. Of a pipe, by which the next table may come, its content, too. */
+static char *place_of(const char *file, const char *hash)
+{
+    struct stat status;
+    char *path = path_absolute(file);
+    if (stat(file, &status) == 0 && S_ISREG(status.st_mode))
+        return path;
+    char *place = xasprintf("%s#%s", path, hash);
+    free(path);
+    return place;
+}
+
 static int store(const struct table_file *in, const struct import_options *o, struct db *db, struct import_summary *out,
                  struct error *e)
 {
@@ -164,14 +178,15 @@ static int store(const struct table_file *in, const struct import_options *o, st
     struct hash128 hash = hash_bytes(in->bytes.data, in->bytes.length);
     struct importing importing = {in, db};
     uname(&machine);
-    char *from = provenance(in, &hash, machine.nodename), *path = path_absolute(in->file),
+    hash_hex(&hash, hex);
+    char *from = provenance(in, &hash, machine.nodename), *path = place_of(in->file, hex),
          *sweep_file = path_absolute(o->config);
     const struct import_request request = {
         .sweep = in->sweep,
         .table = in->table,
         .db = db,
         .file = path_name(in->file),
-        .origin = {machine.nodename, path, hash_hex(&hash, hex), sweep_file},
+        .origin = {machine.nodename, path, hex, sweep_file},
         .runner = {.host = machine.nodename, .boot_id = "", .provenance_json = from, .pid = getpid()},
         .show = show,
         .context = &importing,

@@ -386,6 +386,23 @@ $PWD/other/1.csv"
     expect_only_stderr 2 'meshsweep: import: --undo names the table; name no other'
 }
 
+# What comes by one pipe after another are tables of their own; the same once more is the same.
+pipes__one_after_the_other__tables_of_their_own()
+{
+    local part
+    import_file
+    rows >1.csv
+    for part in '1p; 2,4p' '1p; 5,7p' '1p; 2,4p'; do
+        sed -n "$part" 1.csv >part.csv
+        run_command sh -c "cat part.csv | '$meshsweep' import -c import.toml -d a.db /dev/stdin"
+        expect_only_status 0
+    done
+    expect_sql '2|6|1' "SELECT count(DISTINCT table_id), count(*), (SELECT count(*) FROM sweep) FROM attempt" a.db
+    sed -n '1p; 2,4p' 1.csv >part.csv
+    run_command sh -c "'$meshsweep' import -c import.toml -d b.db /dev/stdin <part.csv"
+    expect_only_status 0
+}
+
 # As the version before wrote them: a sweep for each table, and no table known. What no import says again stays.
 rows_of_an_older_schema__imported_again__replaced()
 {
