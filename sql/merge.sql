@@ -141,14 +141,15 @@ UPDATE main.meta SET value = 'merged' || substr(value, instr(value || char(10), 
 CREATE TEMP TABLE verdict AS
 SELECT v.job_id, v.state, v.failure,
        coalesce((SELECT n.here FROM temp.arrival AS n WHERE n.there = v.attempt_id),
-                (SELECT k.id FROM main.attempt AS k WHERE k.origin = v.origin),
-                (SELECT k.id FROM main.attempt AS k WHERE instr(v.origin, v.own) = 1 AND k.origin IS NULL
+                (SELECT k.id FROM main.attempt AS k WHERE k.origin = v.origin AND k.job_id = v.job_id),
+                (SELECT k.id FROM main.attempt AS k WHERE instr(v.origin, v.own) = 1 AND k.origin IS NULL AND k.job_id = v.job_id
                  AND k.id = CAST(substr(v.origin, length(v.own) + 1) AS INTEGER))) AS attempt_id
 FROM (SELECT h.id AS job_id, j.state, j.failure, j.attempt_id, m.own_identity || ':' AS own,
              coalesce(a.origin, m.source_identity || ':' || a.id) AS origin
       FROM temp.merging AS m, source.job AS j JOIN main.job AS h ON h.key = j.key
       LEFT JOIN source.attempt AS a ON a.id = j.attempt_id
-      WHERE (j.state = 'ok' AND h.state IN ('failed', 'pending')) OR (j.state = 'failed' AND h.state = 'pending')) AS v;
+      WHERE ((j.state = 'ok' AND h.state IN ('failed', 'pending')) OR (j.state = 'failed' AND h.state = 'pending'))
+            AND NOT EXISTS (SELECT 1 FROM temp.same_table AS n WHERE n.there = a.table_id AND n.changed < n.changed_here)) AS v;
 DELETE FROM temp.verdict WHERE attempt_id IS NULL;
 UPDATE main.job SET state = 'pending', failure = NULL, witness_id = NULL, held = NULL
 WHERE (state = 'failed' OR witness_id IS NOT NULL OR held IS NOT NULL) AND id IN (SELECT job_id FROM temp.verdict);

@@ -411,8 +411,8 @@ rows_of_an_older_schema__imported_again__replaced()
     { sed 1q 1.csv; echo '2,1,fine,30,40,5,'; echo '16,1,fine,17,60,2,'; } >2.csv
     imported a.db 1.csv 2.csv
     sql "INSERT INTO sweep (hash, name, path, text, profile_text, tool_version, objective, maximise, first_seen,
-            last_seen) SELECT randomblob(16), name, path, text, profile_text, tool_version, objective, maximise, first_seen,
-            last_seen + 1 FROM sweep;
+            last_seen) SELECT randomblob(16), name, path, text, profile_text, tool_version, objective, maximise,
+            first_seen, last_seen + 1 FROM sweep;
         UPDATE job SET sweep_id = 2 WHERE id IN (SELECT job_id FROM attempt WHERE table_id = 2);
         DROP INDEX attempt_table; ALTER TABLE attempt DROP COLUMN table_id; ALTER TABLE attempt DROP COLUMN line;
         DROP TABLE imported_table; DROP VIEW current_sweep; DROP VIEW progress; DROP VIEW excluded; DROP VIEW results;

@@ -268,6 +268,19 @@ tables__imported_in_both__merged_once()
 2|21.0|3|1' c.db
 }
 
+tables__imported_undone_and_merged_at_random__recounted()
+{
+    local seed
+    python3 -c '' 2>/dev/null || skip "Python is not installed"
+    for seed in 4 5; do
+        mkdir "$seed"
+        cd "$seed" || return
+        run_command python3 "$source_dir/tests/cli/merge_steps.py" "$meshsweep" "$seed" 60
+        expect_silent 0
+        cd ..
+    done
+}
+
 # What a machine excludes for want of devices does not make its part another sweep.
 parts__of_machines_with_other_devices__one_sweep()
 {
