@@ -2,12 +2,12 @@
 -- source's directory of job files. Attempts that are still open stay out: whoever runs them has their end.
 
 INSERT OR IGNORE INTO main.sweep (hash, name, path, text, profile_text, tool_version, objective, maximise, first_seen,
-                                  last_seen, combinations, matched, duplicates, jobs, role, model_info)
+                                  last_seen, combinations, matched, duplicates, jobs, role, content, model_info)
 SELECT hash, name, path, text, profile_text, tool_version, objective, maximise, first_seen, last_seen, combinations,
-       matched, duplicates, jobs, role, json_remove(model_info, '$.job') FROM source.sweep ORDER BY id;
+       matched, duplicates, jobs, role, content, json_remove(model_info, '$.job') FROM source.sweep ORDER BY id;
 
-UPDATE main.sweep SET last_seen = s.last_seen FROM source.sweep AS s
-WHERE s.hash = main.sweep.hash AND s.last_seen > main.sweep.last_seen;
+UPDATE main.sweep SET last_seen = s.last_seen, path = s.path, text = s.text, profile_text = s.profile_text, content = s.content
+FROM source.sweep AS s WHERE s.hash = main.sweep.hash AND s.last_seen > main.sweep.last_seen;
 
 INSERT OR IGNORE INTO main.rule
 SELECT h.id, r.position, r.name, r.require, r.reason, r.source, r.level, r.excluded, r.alone
@@ -37,6 +37,43 @@ UPDATE main.job SET sweep_id = h.id, rank = j.rank
 FROM source.job AS j JOIN source.sweep AS s ON s.id = j.sweep_id JOIN main.sweep AS h ON h.hash = s.hash
 WHERE j.key = main.job.key AND h.last_seen > (SELECT last_seen FROM main.sweep WHERE id = main.job.sweep_id);
 
+-- Tables that were imported: each is known by where it was first, or as the same bytes of one file. What is in both is what
+-- changed it last: the rows of the older go, here, or do not come. Where they are as old, they are the same.
+CREATE TEMP TABLE removed_attempt (id INTEGER PRIMARY KEY);
+CREATE TEMP TABLE imported_job (id INTEGER PRIMARY KEY);
+CREATE TEMP TABLE imported_sweep AS SELECT DISTINCT sweep_id FROM main.imported_table WHERE sweep_id IS NOT NULL;
+CREATE TEMP TABLE same_table AS
+SELECT n.*, (SELECT changed FROM main.imported_table WHERE id = n.here) AS changed_here
+FROM (SELECT t.id AS there, o.origin, t.changed,
+             coalesce((SELECT k.id FROM main.imported_table AS k WHERE k.origin = o.origin),
+                      (SELECT k.id FROM main.imported_table AS k WHERE k.origin IS NULL AND o.own || k.id = o.origin),
+                      (SELECT min(k.id) FROM main.imported_table AS k WHERE (k.host, k.path, k.hash) = (t.host, t.path, t.hash)))
+                 AS here
+      FROM source.imported_table AS t
+      JOIN (SELECT i.id, coalesce(i.origin, m.source_identity || ':' || i.id) AS origin, m.own_identity || ':' AS own
+            FROM temp.merging AS m, source.imported_table AS i) AS o ON o.id = t.id) AS n;
+INSERT INTO temp.removed_attempt
+SELECT a.id FROM temp.same_table AS n JOIN main.attempt AS a ON a.table_id = n.here WHERE n.changed > n.changed_here;
+INSERT INTO temp.imported_job
+SELECT job_id FROM main.attempt WHERE id IN temp.removed_attempt
+UNION SELECT h.id FROM temp.same_table AS n JOIN source.attempt AS a ON a.table_id = n.there
+JOIN source.job AS j ON j.id = a.job_id JOIN main.job AS h ON h.key = j.key WHERE n.changed < n.changed_here;
+INSERT INTO temp.imported_sweep
+SELECT h.id FROM source.imported_table AS t JOIN source.sweep AS s ON s.id = t.sweep_id JOIN main.sweep AS h ON h.hash = s.hash;
+DELETE FROM main.calibration WHERE (framework, device, cluster, quantity) IN
+    (SELECT framework, device, cluster, quantity FROM main.observation WHERE attempt_id IN temp.removed_attempt);
+DELETE FROM main.attempt WHERE id IN temp.removed_attempt;
+UPDATE main.imported_table SET hash = t.hash, sweep_file = t.sweep_file, changed = t.changed,
+    sweep_id = (SELECT h.id FROM main.sweep AS h JOIN source.sweep AS s USING (hash) WHERE s.id = t.sweep_id)
+FROM temp.same_table AS n JOIN source.imported_table AS t ON t.id = n.there
+WHERE main.imported_table.id = n.here AND n.changed > n.changed_here;
+INSERT INTO main.imported_table (host, path, hash, sweep_file, sweep_id, changed, origin)
+SELECT t.host, t.path, t.hash, t.sweep_file,
+       (SELECT h.id FROM main.sweep AS h JOIN source.sweep AS s USING (hash) WHERE s.id = t.sweep_id), t.changed, n.origin
+FROM temp.same_table AS n JOIN source.imported_table AS t ON t.id = n.there WHERE n.here IS NULL ORDER BY t.id;
+UPDATE temp.same_table SET here = (SELECT id FROM main.imported_table WHERE origin = same_table.origin) WHERE here IS NULL;
+CREATE UNIQUE INDEX temp.same_table_there ON same_table (there);
+
 INSERT INTO main.runner (host, boot_id, pid, start_ticks, started, ended, tool_version, provenance)
 SELECT host, boot_id, pid, start_ticks, started, coalesce(ended, started), tool_version, provenance FROM source.runner AS r
 WHERE NOT EXISTS (SELECT 1 FROM main.runner AS h WHERE (h.host, h.boot_id, h.pid, h.start_ticks, h.started) =
@@ -57,7 +94,8 @@ SELECT c.there, h.id AS job_id, c.origin,
        row_number() OVER (ORDER BY c.there) + (SELECT coalesce(max(id), 0) FROM main.attempt) AS here
 FROM (SELECT a.id AS there, a.job_id, a.number, m.own_identity || ':' AS own,
              coalesce(a.origin, m.source_identity || ':' || a.id) AS origin
-      FROM temp.merging AS m, source.attempt AS a WHERE a.state = 'ok' OR a.state = 'failed') AS c
+      FROM temp.merging AS m, source.attempt AS a WHERE (a.state = 'ok' OR a.state = 'failed') AND NOT EXISTS
+          (SELECT 1 FROM temp.same_table AS n WHERE n.there = a.table_id AND n.changed < n.changed_here)) AS c
 JOIN source.job AS j ON j.id = c.job_id JOIN main.job AS h ON h.key = j.key
 WHERE NOT EXISTS (SELECT 1 FROM main.attempt AS k WHERE k.origin = c.origin)
       AND NOT (instr(c.origin, c.own) = 1 AND EXISTS
@@ -69,14 +107,16 @@ CREATE UNIQUE INDEX temp.arrival_there ON arrival (there);
 INSERT INTO main.attempt (id, job_id, number, runner_id, state, failure, message, command, environment, executor, reference,
                           slot, pid, start_ticks, started, ended, duration_ms, exit_code, signal, limit_ms, user_ms,
                           system_ms, max_rss, leftovers, directory, log_bytes, log_tail, host, devices, stopped_steps,
-                          origin, scripts, consequence, blame, unwatched_ms, left_out, superseded, kind)
+                          origin, scripts, consequence, blame, unwatched_ms, left_out, superseded, kind,
+                          table_id, line)
 SELECT n.here, n.job_id, n.number,
        (SELECT here FROM temp.same_runner WHERE there = a.runner_id),
        a.state, a.failure, a.message, a.command, a.environment, a.executor, a.reference, a.slot, a.pid, a.start_ticks,
        a.started, a.ended, a.duration_ms, a.exit_code, a.signal, a.limit_ms, a.user_ms, a.system_ms, a.max_rss,
        a.leftovers, iif(a.directory GLOB '/*', a.directory, m.directory || '/' || a.directory), a.log_bytes, a.log_tail,
        a.host, a.devices, a.stopped_steps, n.origin, a.scripts, a.consequence, a.blame,
-       a.unwatched_ms, a.left_out, a.superseded, a.kind
+       a.unwatched_ms, a.left_out, a.superseded, a.kind,
+       (SELECT here FROM temp.same_table WHERE there = a.table_id), a.line
 FROM temp.merging AS m, temp.arrival AS n JOIN source.attempt AS a ON a.id = n.there ORDER BY n.here;
 
 INSERT INTO main.metric SELECT n.here, m.name, m.sequence, m.step, m.value
@@ -123,14 +163,16 @@ UPDATE main.meta SET value = 'merged' || substr(value, instr(value || char(10), 
 CREATE TEMP TABLE verdict AS
 SELECT v.job_id, v.state, v.failure,
        coalesce((SELECT n.here FROM temp.arrival AS n WHERE n.there = v.attempt_id),
-                (SELECT k.id FROM main.attempt AS k WHERE k.origin = v.origin),
-                (SELECT k.id FROM main.attempt AS k WHERE instr(v.origin, v.own) = 1 AND k.origin IS NULL
+                (SELECT k.id FROM main.attempt AS k WHERE k.origin = v.origin AND k.job_id = v.job_id),
+                (SELECT k.id FROM main.attempt AS k WHERE instr(v.origin, v.own) = 1 AND k.origin IS NULL AND k.job_id = v.job_id
                  AND k.id = CAST(substr(v.origin, length(v.own) + 1) AS INTEGER))) AS attempt_id
 FROM (SELECT h.id AS job_id, j.state, j.failure, j.attempt_id, m.own_identity || ':' AS own,
              coalesce(a.origin, m.source_identity || ':' || a.id) AS origin
       FROM temp.merging AS m, source.job AS j JOIN main.job AS h ON h.key = j.key
       LEFT JOIN source.attempt AS a ON a.id = j.attempt_id
-      WHERE (j.state = 'ok' AND h.state IN ('failed', 'pending')) OR (j.state = 'failed' AND h.state = 'pending')) AS v;
+      WHERE ((j.state = 'ok' AND h.state IN ('failed', 'pending')) OR (j.state = 'failed' AND h.state = 'pending'))
+            AND NOT EXISTS (SELECT 1 FROM temp.same_table AS n WHERE n.there = a.table_id AND n.changed < n.changed_here)) AS v;
+DELETE FROM temp.verdict WHERE attempt_id IS NULL;
 UPDATE main.job SET state = 'pending', failure = NULL, witness_id = NULL, held = NULL
 WHERE (state = 'failed' OR witness_id IS NOT NULL OR held IS NOT NULL) AND id IN (SELECT job_id FROM temp.verdict);
 UPDATE main.job SET state = 'running' WHERE id IN (SELECT job_id FROM temp.verdict);
@@ -138,6 +180,20 @@ UPDATE main.job SET state = v.state, failure = v.failure, attempt_id = v.attempt
 FROM temp.verdict AS v WHERE v.job_id = main.job.id;
 
 CREATE TEMP TABLE merged_job AS SELECT DISTINCT job_id AS id FROM temp.arrival;
+-- The rows of a job are ranked together, whichever database they come from.
+INSERT OR IGNORE INTO temp.imported_job SELECT n.job_id FROM temp.arrival AS n JOIN main.attempt AS a ON a.id = n.here
+WHERE a.table_id IS NOT NULL AND a.number > 1;
+
+-- One file run on machines with other devices is one sweep: that of the last.
+UPDATE main.job SET sweep_id = l.id FROM main.sweep AS s JOIN main.sweep AS l ON l.id =
+    (SELECT k.id FROM main.sweep AS k WHERE k.content = s.content AND k.role IS NULL ORDER BY k.last_seen DESC, k.id DESC LIMIT 1)
+WHERE s.id = main.job.sweep_id AND l.id <> s.id AND s.role IS NULL;
+
+-- A sweep that has other jobs now is enumerated anew by who runs it.
+UPDATE main.sweep SET enumerated = 0
+WHERE enumerated AND jobs <> (SELECT count(*) FROM main.job WHERE sweep_id = main.sweep.id);
+
+DROP TABLE temp.same_table;
 DROP TABLE temp.same_runner;
 DROP TABLE temp.same_definition;
 DROP TABLE temp.arrival;

@@ -171,23 +171,23 @@ static int put_metrics(struct import_store *store, int64_t attempt_id, const str
 
 static int put_attempt(const struct proposal_place *place, const struct told *t, int64_t runner_id, struct error *e)
 {
-    const struct sweep *sweep = place->space->sweep;
     struct import_store *store = NULL;
+    struct import_removal none;
     char *source = xasprintf("trial %lld", (long long)t->trial_id);
     const struct hash128 row = hash_bytes(source, strlen(source));
-    const struct imported_attempt attempt = {t->job_id, &row, t->failure, t->message, source, t->duration_s};
+    const struct imported_attempt attempt = {t->job_id, &row, t->failure, t->message, source, 0, t->duration_s};
     struct measured ignored;
     int64_t id = 0;
-    int rc = import_store_create(place->db, runner_id, sweep->objective_count ? sweep->objectives[0].metric : NULL,
-                                 &store, e);
+    bool is_new;
+    int rc = import_store_create(place->db, runner_id, 0, 0, &store, e);
     if (rc == 0)
-        rc = import_store_put(store, &attempt, &id, e);
+        rc = import_store_put(store, &attempt, &id, &is_new, e);
     if (rc == 0)
         rc = put_metrics(store, id, t, e);
     if (rc == 0 && place->measures)
         rc = measures_record(place->measures, place->db, id, NULL, &ignored, e);
     if (rc == 0)
-        rc = import_store_finish(store, e);
+        rc = import_store_finish(store, &none, e);
     import_store_free(store);
     free(source);
     const struct attempt_result result = {id, t->job_id, t->failure};

@@ -1,5 +1,7 @@
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -11,15 +13,18 @@
 #include "cli/table_file.h"
 #include "database/open.h"
 #include "import/import.h"
+#include "report/text.h"
+#include "results/best.h"
 #include "results/json.h"
 #include "sweep_file/reader.h"
 #include "util/file.h"
+#include "util/memory.h"
 
 #define LINES_SHOWN 10
 
 struct import_options {
-    const char *config, *db;
-    bool json;
+    const char *config, *db, *undo;
+    bool json, dry_run;
 };
 
 #define AT(member) offsetof(struct import_options, member)
@@ -33,6 +38,15 @@ static const struct option options[] = {
      .help = "the sweep file with the [import] table",
      .fallback = "sweep.toml"},
     OPTION_DB(AT(db)),
+    {.name = "dry-run",
+     .kind = OPTION_FLAG,
+     .offset = AT(dry_run),
+     .help = "say what would be recorded, and record nothing"},
+    {.name = "undo",
+     .kind = OPTION_STRING,
+     .offset = AT(undo),
+     .value = "TABLE",
+     .help = "take the rows of this table out again"},
     {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "print the counts as JSON"},
     {.name = NULL},
 };
@@ -58,26 +72,12 @@ static char *provenance(const struct table_file *in, const struct hash128 *hash,
     return text;
 }
 
-static int store(const struct table_file *in, struct db *db, struct import_summary *out, struct error *e)
-{
-    struct utsname machine;
-    struct hash128 hash = hash_bytes(in->bytes.data, in->bytes.length);
-    uname(&machine);
-    char *from = provenance(in, &hash, machine.nodename);
-    const struct import_request request = {
-        .sweep = in->sweep,
-        .table = in->table,
-        .db = db,
-        .file = path_name(in->file),
-        .hash = hash,
-        .runner = {.host = machine.nodename, .boot_id = "", .provenance_json = from, .pid = getpid()},
-    };
-    int rc = import_table_store(&request, out, e);
-    free(from);
-    return rc;
-}
-
 /* --- reporting --- */
+
+struct importing {
+    const struct table_file *in;
+    struct db *db;
+};
 
 static void report_refusals(const struct table_file *in)
 {
@@ -111,12 +111,104 @@ static size_t refused(const struct table_file *in)
     return total;
 }
 
+/* "job 7 (table.csv:8): score 100 samples/s, the highest". */
+static void add_winner(const struct best *b, struct buffer *out)
+{
+    const char *elsewhere = b->launch.measured_elsewhere;
+    buffer_printf(out, "job %" PRId64 "%s%s%s: %s ", b->jobs[0].job_id, elsewhere ? " (" : "",
+                  elsewhere ? elsewhere : "", elsewhere ? ")" : "", b->objective);
+    text_add_rounded(out, b->jobs[0].value);
+    buffer_printf(out, "%s%s, the %s", b->unit[0] ? " " : "", b->unit, b->maximise ? "highest" : "lowest");
+}
+
+/* What `best` says of the database as it would be. */
+static int report_winner(struct db *db, struct error *e)
+{
+    struct best best;
+    struct error why = ERROR_INIT;
+    struct buffer text = BUFFER_INIT;
+    if (best_read(db, &best, &why) < 0) {
+        if (why.kind != ERROR_USAGE && why.kind != ERROR_NOTHING) {
+            *e = why;
+            return -1;
+        }
+        output_message("best: %s", why.text);
+        return 0;
+    }
+    if (best.count)
+        add_winner(&best, &text);
+    else
+        buffer_printf(&text, "no job has a %s", best.objective);
+    output_message("best: %s", buffer_text(&text));
+    buffer_free(&text);
+    best_free(&best);
+    return 0;
+}
+
+/* Three lines, before anything is recorded. */
+static int show(void *context, const struct import_summary *s, struct error *e)
+{
+    const struct importing *i = context;
+    const char *unused = import_table_unused(i->in->table);
+    (void)s;
+    if (report_winner(i->db, e) < 0)
+        return -1;
+    output_message("columns not used: %s", unused ? unused : "none");
+    output_message("rows refused: %zu of %zu", refused(i->in), i->in->rows);
+    return 0;
+}
+
+/* What the table is known by: its path. Of a pipe, by which the next table may come, its content, too. */
+static char *place_of(const char *file, const char *hash)
+{
+    struct stat status;
+    char *path = path_absolute(file);
+    if (stat(file, &status) == 0 && S_ISREG(status.st_mode))
+        return path;
+    char *place = xasprintf("%s#%s", path, hash);
+    free(path);
+    return place;
+}
+
+static int store(const struct table_file *in, const struct import_options *o, struct db *db, struct import_summary *out,
+                 struct error *e)
+{
+    struct utsname machine;
+    char hex[HASH_HEX_BYTES];
+    struct hash128 hash = hash_bytes(in->bytes.data, in->bytes.length);
+    struct importing importing = {in, db};
+    uname(&machine);
+    hash_hex(&hash, hex);
+    char *from = provenance(in, &hash, machine.nodename), *path = place_of(in->file, hex),
+         *sweep_file = path_absolute(o->config);
+    const struct import_request request = {
+        .sweep = in->sweep,
+        .table = in->table,
+        .db = db,
+        .file = path_name(in->file),
+        .origin = {machine.nodename, path, hex, sweep_file},
+        .runner = {.host = machine.nodename, .boot_id = "", .provenance_json = from, .pid = getpid()},
+        .show = show,
+        .context = &importing,
+        .dry_run = o->dry_run,
+    };
+    int rc = import_table_store(&request, out, e);
+    free(sweep_file);
+    free(path);
+    free(from);
+    return rc;
+}
+
+/* `in` NULL: no table was read. */
 static int print_json(const struct table_file *in, const struct import_summary *s, struct error *e)
 {
-    size_t count;
-    const struct refusal_count *refusals = import_table_refusals(in->table, &count);
+    size_t count = 0;
+    const struct refusal_count *refusals = in ? import_table_refusals(in->table, &count) : NULL;
     cJSON *all = json_document();
-    cJSON_AddNumberToObject(all, "rows", (double)in->rows);
+    if (in)
+        cJSON_AddNumberToObject(all, "rows", (double)in->rows);
+    else
+        cJSON_AddNullToObject(all, "rows");
     cJSON_AddNumberToObject(all, "ok", (double)s->ok);
     cJSON_AddNumberToObject(all, "failed", (double)s->failed);
     cJSON *list = cJSON_AddArrayToObject(all, "refused");
@@ -127,12 +219,14 @@ static int print_json(const struct table_file *in, const struct import_summary *
         cJSON_AddNumberToObject(one, "first_line", (double)refusals[i].first_line);
         cJSON_AddItemToArray(list, one);
     }
-    cJSON_AddNumberToObject(all, "dropped_numbers", (double)import_table_dropped(in->table));
+    cJSON_AddNumberToObject(all, "dropped_numbers", in ? (double)import_table_dropped(in->table) : 0);
     cJSON_AddNumberToObject(all, "jobs", (double)s->jobs);
     cJSON_AddNumberToObject(all, "new_jobs", (double)s->new_jobs);
     cJSON_AddNumberToObject(all, "predicted_jobs", (double)s->predicted);
     cJSON_AddNumberToObject(all, "attempts_added", (double)s->added);
     cJSON_AddNumberToObject(all, "already_there", (double)s->known);
+    cJSON_AddNumberToObject(all, "rows_replaced", (double)s->removed.replaced);
+    cJSON_AddNumberToObject(all, "rows_taken_out", (double)s->removed.taken_out);
     return output_json_take(all, e);
 }
 
@@ -141,6 +235,14 @@ static int print(const struct table_file *in, const struct import_options *o, co
 {
     report_refusals(in);
     report_broken(in, s);
+    if (s->alike)
+        output_message("warning: %s has the same content, so each of its rows counts twice; if it is a copy: meshsweep "
+                       "import --undo %s -d %s",
+                       s->alike, in->file, o->db);
+    if (s->older)
+        output_message("warning: rows of other tables were read before %s was changed, and best does not see them; "
+                       "import them again: %s",
+                       o->config, s->older);
     if (s->ok == 0)
         output_message("warning: no row of %s is ok, so there is nothing to rank or to search", in->file);
     if (o->json)
@@ -152,8 +254,58 @@ static int print(const struct table_file *in, const struct import_options *o, co
     buffer_add_count(&text, (int64_t)s->jobs, "job");
     buffer_printf(&text, " (%zu new), ", s->new_jobs);
     buffer_add_count(&text, (int64_t)s->added, "attempt");
-    buffer_printf(&text, " added, %zu already there\n", s->known);
+    buffer_printf(&text, " added, %zu already there", s->known);
+    if (s->removed.replaced + s->removed.taken_out > 0)
+        buffer_printf(&text, "; of earlier rows %zu replaced, %zu taken out", s->removed.replaced,
+                      s->removed.taken_out);
+    buffer_add_text(&text, o->dry_run ? " (nothing recorded)\n" : "\n");
     return output_people_take(&text, e);
+}
+
+static int print_undone(const struct import_options *o, const struct import_undone *u, struct error *e)
+{
+    struct buffer text = BUFFER_INIT;
+    const struct import_summary summary = {.removed = u->removed};
+    if (o->json)
+        return print_json(NULL, &summary, e);
+    buffer_printf(&text, "%s: ", u->path);
+    buffer_add_count(&text, (int64_t)u->removed.taken_out, "row");
+    buffer_add_text(&text, " taken out\n");
+    return output_people_take(&text, e);
+}
+
+static int undo(const struct import_options *o, struct error *e)
+{
+    struct utsname machine;
+    struct import_undone undone;
+    struct db *db = NULL;
+    uname(&machine);
+    if (!store_exists(o->db))
+        return error_set(e, ERROR_USAGE, "%s: no such database, so there is nothing to undo", o->db);
+    if (session_open_store(o->db, &db, e) < 0)
+        return -1;
+    int rc = import_table_undo(db, machine.nodename, o->undo, &undone, e);
+    store_close(db);
+    if (rc < 0)
+        return -1;
+    rc = print_undone(o, &undone, e);
+    free(undone.path);
+    return rc;
+}
+
+/* The sweep file, with an [import] table. */
+static int load(const char *config, const char *table, struct sweep **out, struct error *e)
+{
+    int rc = sweep_load(config, out, e);
+    if (rc < 0 && access(config, F_OK) < 0)
+        return error_set(e, ERROR_USAGE, "%s: no such file; meshsweep init --from-table %s writes one", config, table);
+    if (rc == 0 && !(*out)->import.given)
+        return error_set(e, ERROR_USAGE,
+                         "%s: there is no [import] table; meshsweep init --from-table %s -o FILE writes a file that "
+                         "has "
+                         "one",
+                         config, table);
+    return rc;
 }
 
 static int import(const struct arguments *a, struct error *e)
@@ -162,19 +314,13 @@ static int import(const struct arguments *a, struct error *e)
     struct import_summary summary = {0};
     struct sweep *sweep = NULL;
     struct db *db = NULL;
+    if (o->undo)
+        return a->word_count ? error_set(e, ERROR_USAGE, "import: --undo names the table; name no other") : undo(o, e);
     if (a->word_count != 1)
         return error_set(e, ERROR_USAGE, "import: name exactly one table: meshsweep import -c FILE TABLE.csv");
     struct table_file in = {.file = a->words[0], .bytes = BUFFER_INIT};
-    int rc = sweep_load(o->config, &sweep, e);
+    int rc = load(o->config, in.file, &sweep, e);
     in.sweep = sweep;
-    if (rc < 0 && access(o->config, F_OK) < 0)
-        rc = error_set(e, ERROR_USAGE, "%s: no such file; meshsweep init --from-table %s writes one", o->config,
-                       in.file);
-    if (rc == 0 && !sweep->import.given)
-        rc = error_set(e, ERROR_USAGE,
-                       "%s: there is no [import] table; meshsweep init --from-table %s -o FILE writes a file that has "
-                       "one",
-                       o->config, in.file);
     if (rc == 0)
         rc = table_file_read(&in, e);
     if (rc == 0)
@@ -182,14 +328,14 @@ static int import(const struct arguments *a, struct error *e)
     if (rc == 0 && sweep->share)
         store_share(db);
     if (rc == 0)
-        rc = store(&in, db, &summary, e);
+        rc = store(&in, o, db, &summary, e);
     if (rc < 0 && in.table && e->kind == ERROR_NOTHING)
         report_refusals(&in);
     if (rc == 0)
         rc = print(&in, o, &summary, e);
     import_summary_free(&summary);
     table_file_free(&in);
-    if (rc < 0 && e->kind != ERROR_FAILED)
+    if (o->dry_run || (rc < 0 && e->kind != ERROR_FAILED))
         store_discard(db);
     else
         store_close(db);

@@ -74,6 +74,8 @@ struct inert {
 };
 
 /* [[rule]]. */
+#define RULE_OF_DEVICES "devices.exist" /* what the machine that runs the sweep has no devices for */
+
 struct rule {
     char *name;
     char *require; /* SQL; false excludes, NULL does not */

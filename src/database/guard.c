@@ -90,6 +90,8 @@ static const char *const allowed_functions[] = {
 };
 
 struct watch {
+    guard_column *each; /* NULL: nobody asks */
+    void *context;
     int selects;
     char refused[256];
 };
@@ -123,6 +125,8 @@ static int authorize(void *context, int action, const char *a, const char *b, co
     case SQLITE_SELECT:
         return ++w->selects > 1 ? refuse(w, "a subquery", NULL) : SQLITE_OK;
     case SQLITE_READ:
+        if (w->each)
+            w->each(w->context, b);
         return SQLITE_OK;
     case SQLITE_FUNCTION:
         return function_allowed(b) ? SQLITE_OK : refuse(w, "the function", b);
@@ -133,7 +137,13 @@ static int authorize(void *context, int action, const char *a, const char *b, co
 
 int guard_prepare(struct db *db, const char *sql, struct stmt **out, struct error *e)
 {
-    struct watch w = {0, ""};
+    return guard_prepare_reading(db, sql, NULL, NULL, out, e);
+}
+
+int guard_prepare_reading(struct db *db, const char *sql, guard_column *each, void *context, struct stmt **out,
+                          struct error *e)
+{
+    struct watch w = {each, context, 0, ""};
     sqlite3_set_authorizer(db->handle, authorize, &w);
     sqlite3_stmt *handle = NULL;
     int rc = sqlite3_prepare_v2(db->handle, sql, -1, &handle, NULL);

@@ -13,6 +13,10 @@ int guard_prepare(struct db *db, const char *sql, struct stmt **out, struct erro
  * too, or it could close them: "0) OR (1". */
 int guard_prepare_expression(struct db *db, const char *before, const char *expression, const char *after,
                              struct stmt **out, struct error *e);
+/* The same; `each` is called with the name of every column that the statement reads, once or more often. */
+typedef void guard_column(void *context, const char *name);
+int guard_prepare_reading(struct db *db, const char *sql, guard_column *each, void *context, struct stmt **out,
+                          struct error *e);
 
 /* Runs a statement of guard_prepare that gives one row of one value, and resets it: 1 when the value is true, 0 when it
  * is false or NULL, -1 when the expression fails (ERROR_USAGE, in SQLite's words). */

@@ -1,6 +1,7 @@
 #include "draft/table_columns.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -9,7 +10,7 @@
 #include "util/parse.h"
 #include "util/unit.h"
 
-enum { UNIT_BYTES_MOST = 16, SETTINGS_MOST = 50 };
+enum { UNIT_BYTES_MOST = 16, SETTINGS_MOST = 50, CELLS_MOST = 200000 };
 
 static const struct {
     const char *word, *outcome;
@@ -76,8 +77,8 @@ static const char *const settings[] = {"lr",    "rate", "decay", "dropout", "mom
                                        "alpha", "eps",  "ratio", "factor",  "scale",    "temp", "warmup", "seed"};
 
 /* Metrics of which more is better. */
-static const char *const gains[] = {"tok",   "tgs",    "tokens", "samples", "tps", "flops",      "tflops", "accuracy",
-                                    "score", "reward", "bleu",   "f1",      "hfu", "efficiency", "speedup"};
+static const char *const gains[] = {"tok",   "tgs",    "tokens", "samples", "tps", "flops",      "tflops",  "accuracy",
+                                    "score", "reward", "bleu",   "f1",      "hfu", "efficiency", "speedup", "speed"};
 
 /* Labels of rows, neither set nor measured. */
 static const char *const labels[] = {"id",   "index", "number", "line",  "row",    "name",    "run",   "trial",
@@ -141,6 +142,7 @@ struct import_draft *import_draft_create(const char *const *columns, size_t coun
     for (size_t i = 0; i < count; i++) {
         d->columns[i].name = xstrdup(columns[i] ? columns[i] : "");
         char *key = key_of(d->columns[i].name);
+        d->columns[i].rate = proposals_rate_of(d->columns[i].name);
         size_t same = 0;
         for (size_t j = 0; j < i; j++)
             same += strcmp(d->columns[j].key, key) == 0;
@@ -156,13 +158,18 @@ void import_draft_free(struct import_draft *d)
         struct draft_column *c = &d->columns[i];
         free(c->name);
         free(c->key);
+        free(c->rate);
         free(c->marked);
         string_list_free(&c->units);
         string_list_free(&c->words);
         hash_set_free(&c->seen);
     }
-    if (d)
+    for (size_t i = 0; d && i < d->cell_count; i++)
+        free(d->cells[i]);
+    if (d) {
+        free(d->cells);
         free(d->columns);
+    }
     free(d);
 }
 
@@ -212,6 +219,10 @@ static void take_number(struct draft_column *c, const char *cell, const char *un
 void import_draft_add(struct import_draft *d, const char *const *cells)
 {
     d->rows++;
+    for (size_t i = 0; i < d->count && d->cell_count + d->count - i <= CELLS_MOST; i++) {
+        d->cells = array_grow(d->cells, d->cell_count, sizeof *d->cells);
+        d->cells[d->cell_count++] = cells[i] ? xstrdup(cells[i]) : NULL;
+    }
     for (size_t i = 0; i < d->count; i++) {
         struct draft_column *c = &d->columns[i];
         if (!cells[i])
@@ -333,7 +344,7 @@ static bool is_measured(const struct import_draft *d, const struct draft_column 
 
 bool column_is_gain(const struct draft_column *c)
 {
-    return key_has_word(c->key, gains, LENGTH(gains));
+    return c->rate || key_has_word(c->key, gains, LENGTH(gains));
 }
 
 /* Whole numbers whose name says that higher is better. */
@@ -381,4 +392,76 @@ enum column_role column_role(const struct import_draft *d, size_t i, size_t stat
         key_has_word(c->key, labels, LENGTH(labels)) && tells_nothing && column_section(c) == SECTION_TRAINING;
     bool is_text_of_each_row = !column_is_numeric(c) && d->rows > 3 && c->seen.count == d->rows;
     return !is_setting && (is_label || is_date(c) || is_text_of_each_row) ? ROLE_LABEL : ROLE_KEY;
+}
+
+/* --- rows --- */
+
+static bool is_id(const struct draft_column *c)
+{
+    return is_date(c) || key_has_word(c->key, labels, LENGTH(labels));
+}
+
+/* How many different rows there are by these columns and `further` (d->count: no further one). */
+static size_t count_different(const struct import_draft *d, const enum column_role *roles, size_t further)
+{
+    struct hash_set seen = HASH_SET_INIT;
+    struct buffer row = BUFFER_INIT;
+    for (size_t first = 0; first + d->count <= d->cell_count; first += d->count) {
+        buffer_clear(&row);
+        for (size_t i = 0; i < d->count; i++)
+            if (roles[i] == ROLE_KEY || i == further)
+                buffer_printf(&row, "%s\n", d->cells[first + i] ? d->cells[first + i] : "");
+        const struct hash128 hash = hash_bytes(row.data, row.length);
+        hash_set_add(&seen, &hash);
+    }
+    const size_t count = seen.count + seen.has_zero;
+    buffer_free(&row);
+    hash_set_free(&seen);
+    return count;
+}
+
+bool columns_tell_rows_apart(const struct import_draft *d, enum column_role *roles, bool *promoted)
+{
+    const size_t rows = d->count ? d->cell_count / d->count : 0;
+    size_t different = count_different(d, roles, d->count);
+    while (different < rows) {
+        size_t best = d->count, most = different;
+        for (int ids = 0; ids < 2 && best == d->count && (ids == 0 || different == 1); ids++)
+            for (size_t i = 0; i < d->count; i++) {
+                if (roles[i] != ROLE_LABEL || is_id(&d->columns[i]) != (ids == 1))
+                    continue;
+                const size_t with = count_different(d, roles, i);
+                best = with > most ? i : best;
+                most = with > most ? with : most;
+            }
+        if (best == d->count)
+            return true;
+        roles[best] = ROLE_KEY;
+        promoted[best] = true;
+        different = most;
+    }
+    return false;
+}
+
+static bool number_at(const struct import_draft *d, size_t first, const struct draft_column *c, double *out)
+{
+    char digits[NUMBER_BYTES];
+    const char *cell = d->cells[first + (size_t)(c - d->columns)];
+    return cell && parse_written_number(cell, c->notation == DECIMAL_COMMA ? ',' : '.', digits) &&
+           parse_double(digits, out);
+}
+
+bool columns_divide(const struct import_draft *d, const struct device_columns *c)
+{
+    for (size_t first = 0; first + d->count <= d->cell_count; first += d->count) {
+        double hosts, devices = 1, number;
+        bool is_known = number_at(d, first, c->hosts, &hosts);
+        for (size_t i = 0; i < c->count && is_known; i++) {
+            is_known = number_at(d, first, c->devices[i], &number);
+            devices *= is_known ? number : 1;
+        }
+        if (is_known && (hosts < 1 || devices < hosts || fmod(devices, hosts) != 0))
+            return false;
+    }
+    return true;
 }

@@ -26,6 +26,7 @@ struct read_cells {
 struct draft_column {
     char *name;
     char *key;      /* the name as a key, without a tracker's prefix */
+    char *rate;     /* the unit of one that the name says: "tokens/s"; NULL: none */
     size_t filled;  /* number of cells that are not empty */
     size_t numbers; /* those of them that are numbers in either notation */
     struct read_cells in[NOTATION_COUNT];
@@ -41,6 +42,8 @@ struct draft_column {
 struct import_draft {
     struct draft_column *columns;
     size_t count, rows;
+    char **cells; /* of the first rows, one after the other; NULL: empty */
+    size_t cell_count;
 };
 
 enum column_role { ROLE_KEY, ROLE_METRIC, ROLE_DURATION, ROLE_STATE, ROLE_LABEL, ROLE_EMPTY };
@@ -51,6 +54,19 @@ void import_draft_settle(struct import_draft *d);
 /* The role of column `i`; column `state` says how rows ended. If name or unit identify a metric, `*metric` describes it
  * as for a line of a log; else it is empty. proposal_list_free frees it. */
 enum column_role column_role(const struct import_draft *d, size_t i, size_t state, struct proposal_list *metric);
+
+/* Makes labels keys (ROLE_KEY) as long as they tell rows apart that no key does. Where other keys do so, ids, names and
+ * dates stay labels: rows that differ in nothing else are repeats. Returns whether there are such rows. */
+bool columns_tell_rows_apart(const struct import_draft *d, enum column_role *roles, bool *promoted);
+
+/* How many of the first rows give a whole number of devices per host, at least one, of devices in one column, or in the
+ * product of several, and hosts in another. */
+struct device_columns {
+    const struct draft_column *devices[4];
+    size_t count;
+    const struct draft_column *hosts;
+};
+bool columns_divide(const struct import_draft *d, const struct device_columns *c);
 
 /* The column of words that says how each row ended; one with such a name takes precedence over one with such words.
  * d->count if there is none. */

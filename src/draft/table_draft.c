@@ -143,9 +143,10 @@ static const char *unit_of(const struct draft_column *c, const struct proposal *
 {
     static const struct {
         const char *key, *unit;
-    } rates[] = {{"tok_s", "tokens/s"},         {"tokens_s", "tokens/s"},
-                 {"tok_s_gpu", "tokens/s/gpu"}, {"tokens_s_gpu", "tokens/s/gpu"},
-                 {"samples_s", "samples/s"},    {"tflops_gpu", "TFLOP/s/gpu"},
+    } rates[] = {{"tok_s", "tokens/s"},
+                 {"tok_s_gpu", "tokens/s/gpu"},
+                 {"tokens_s_gpu", "tokens/s/gpu"},
+                 {"tflops_gpu", "TFLOP/s/gpu"},
                  {"tgs", "tokens/s/gpu"}};
     static const char *const units[] = {"ms", "s", "sec", "min", "gb", "gib", "mb", "mib"};
     const char *unit = column_unit(c) + strspn(column_unit(c), " ");
@@ -154,6 +155,8 @@ static const char *unit_of(const struct draft_column *c, const struct proposal *
     for (size_t i = 0; i < LENGTH(rates) && !p; i++)
         if (strcmp(c->key, rates[i].key) == 0)
             return rates[i].unit;
+    if (c->rate && !p)
+        return c->rate;
     for (size_t i = 0; i < LENGTH(units) && !p && !column_is_gain(c); i++)
         if (strcmp(last_word(c), units[i]) == 0)
             return units[i];
@@ -289,6 +292,9 @@ static void add_metric_table(struct buffer *out, const struct drafted_metric *m)
 
 struct plan_of_columns {
     enum column_role *roles;
+    bool *promoted;    /* labels that are keys, because nothing else tells rows apart */
+    size_t guessed;    /* devices of a row that are taken for those of a host; as many as there are columns: none */
+    bool has_repeats;  /* rows differ in labels alone */
     const char **keys; /* by column: its own key, or the tool's name for it */
     size_t state;
     struct drafted_metric *metrics;
@@ -330,14 +336,47 @@ static const char *own_key(const struct plan_of_columns *p, size_t i, const stru
     return c->key;
 }
 
+/* The column with that key; NULL if there is none. */
+static const struct draft_column *column_of(const struct import_draft *d, const struct plan_of_columns *p,
+                                            const char *key)
+{
+    for (size_t i = 0; i < d->count; i++)
+        if (p->roles[i] == ROLE_KEY && column_is_numeric(&d->columns[i]) && strcmp(p->keys[i], key) == 0)
+            return &d->columns[i];
+    return NULL;
+}
+
+/* The column of all devices of a row; NULL: there is none. */
+static const struct draft_column *column_of_devices(const struct import_draft *d, const struct plan_of_columns *p)
+{
+    static const char *const all[] = {"gpus",    "num_gpus",    "n_gpus",     "ngpus",    "gpu_count",
+                                      "devices", "num_devices", "world_size", "n_devices"};
+    const struct draft_column *sum = NULL;
+    for (size_t i = 0; i < LENGTH(all) && !sum; i++)
+        sum = column_of(d, p, all[i]);
+    return sum;
+}
+
+/* Devices that are no multiple of the hosts in all rows are those of one host. */
+static void name_devices_per_host(const struct import_draft *d, struct plan_of_columns *p)
+{
+    const struct draft_column *sum = column_of_devices(d, p);
+    const struct device_columns c = {{sum}, 1, column_of(d, p, "num_hosts")};
+    if (sum && c.hosts && !column_of(d, p, "num_devices_per_host") && !columns_divide(d, &c))
+        p->keys[p->guessed = (size_t)(sum - d->columns)] = "num_devices_per_host";
+}
+
 static struct plan_of_columns plan_columns(const struct import_draft *d)
 {
-    struct plan_of_columns p = {xcalloc(d->count + 1, sizeof *p.roles), xcalloc(d->count + 1, sizeof *p.keys),
-                                state_column(d), xcalloc(d->count + 1, sizeof *p.metrics), 0};
+    struct plan_of_columns p = {.roles = xcalloc(d->count + 1, sizeof *p.roles),
+                                .promoted = xcalloc(d->count + 1, sizeof *p.promoted),
+                                .keys = xcalloc(d->count + 1, sizeof *p.keys),
+                                .state = state_column(d),
+                                .guessed = d->count,
+                                .metrics = xcalloc(d->count + 1, sizeof *p.metrics)};
     for (size_t i = 0; i < d->count; i++) {
         struct drafted_metric m = {.column = &d->columns[i]};
         p.roles[i] = column_role(d, i, p.state, &m.by_name);
-        p.keys[i] = own_key(&p, i, &d->columns[i]);
         if (p.roles[i] != ROLE_METRIC)
             continue;
         const struct proposal *by_name = m.by_name.count ? &m.by_name.items[0] : NULL;
@@ -345,6 +384,10 @@ static struct plan_of_columns plan_columns(const struct import_draft *d)
         m.higher_is_better = by_name ? by_name->higher_is_better : column_is_gain(&d->columns[i]);
         p.metrics[p.metric_count++] = m;
     }
+    p.has_repeats = columns_tell_rows_apart(d, p.roles, p.promoted);
+    for (size_t i = 0; i < d->count; i++)
+        p.keys[i] = own_key(&p, i, &d->columns[i]);
+    name_devices_per_host(d, &p);
     return p;
 }
 
@@ -356,6 +399,7 @@ static void free_plan(struct plan_of_columns *p)
     }
     free(p->metrics);
     free(p->keys);
+    free(p->promoted);
     free(p->roles);
 }
 
@@ -377,16 +421,6 @@ static void add_state(const struct import_draft *d, const struct plan_of_columns
     free(sql);
 }
 
-/* The column with that key; NULL if there is none. */
-static const struct draft_column *column_of(const struct import_draft *d, const struct plan_of_columns *p,
-                                            const char *key)
-{
-    for (size_t i = 0; i < d->count; i++)
-        if (p->roles[i] == ROLE_KEY && column_is_numeric(&d->columns[i]) && strcmp(p->keys[i], key) == 0)
-            return &d->columns[i];
-    return NULL;
-}
-
 /* The product of those that the table has; "" if it has none. The caller frees it. */
 static char *product_of(const struct import_draft *d, const struct plan_of_columns *p, const char *const *keys,
                         size_t count)
@@ -402,45 +436,59 @@ static char *product_of(const struct import_draft *d, const struct plan_of_colum
     return buffer_take(&sql);
 }
 
-/* The column of all devices of a row; NULL: there is none. */
-static const struct draft_column *column_of_devices(const struct import_draft *d, const struct plan_of_columns *p)
-{
-    static const char *const all[] = {"gpus",    "num_gpus",    "n_gpus",     "ngpus",    "gpu_count",
-                                      "devices", "num_devices", "world_size", "n_devices"};
-    const struct draft_column *sum = NULL;
-    for (size_t i = 0; i < LENGTH(all) && !sum; i++)
-        sum = column_of(d, p, all[i]);
-    return sum;
-}
-
 static bool gives_devices(const struct import_draft *d, const struct plan_of_columns *p)
 {
     return column_of(d, p, "num_devices_per_host") || column_of_devices(d, p);
 }
 
+/* Whole numbers in SQL are divided without a rest: rows that have one are refused. If the table has such rows, there
+ * are at least so many devices per host. */
+static char *devices_per_host(const struct import_draft *d, const struct device_columns *c, const char *devices,
+                              struct buffer *out, struct buffer *refusal)
+{
+    char *hosts = number_sql(c->hosts), *sql, *when;
+    if (columns_divide(d, c)) {
+        sql = xasprintf("(%s) / (%s)", devices, hosts);
+        when = xasprintf("(%s) %% (%s) <> 0", devices, hosts);
+        buffer_add_text(refusal, "[[import.refuse]]\nwhen = ");
+        buffer_add_toml_string(refusal, when);
+        buffer_add_text(refusal, "\nwhy = \"its hosts would not have the same number of devices\"\n");
+        free(when);
+    } else {
+        buffer_add_text(out, "# A guess: the degrees are no multiple of the hosts in all rows.\n");
+        sql = xasprintf("max(1, (%s + %s - 1) / (%s))", devices, hosts, hosts);
+    }
+    free(hosts);
+    return sql;
+}
+
 /* A row's number of devices if no column gives it per host: all devices, or the product of its degrees. */
-static void add_devices(const struct import_draft *d, const struct plan_of_columns *p, struct buffer *out)
+static void add_devices(const struct import_draft *d, const struct plan_of_columns *p, struct buffer *out,
+                        struct buffer *refusal)
 {
     static const char *const degrees[] = {"dp", "tp", "pp", "cp"};
-    const struct draft_column *sum = column_of_devices(d, p), *host = column_of(d, p, "num_hosts");
+    const struct draft_column *sum = column_of_devices(d, p);
+    struct device_columns c = {.hosts = column_of(d, p, "num_hosts")};
     if (column_of(d, p, "num_devices_per_host"))
         return;
+    for (size_t i = 0; i < (sum ? 1 : LENGTH(degrees)); i++) {
+        c.devices[c.count] = sum ? sum : column_of(d, p, degrees[i]);
+        c.count += c.devices[c.count] != NULL;
+    }
     char *devices = sum ? number_sql(sum) : product_of(d, p, degrees, LENGTH(degrees));
-    char *hosts = host ? number_sql(host) : NULL;
     if (devices[0] && !sum)
         buffer_add_text(out,
                         "# The table does not give the number of devices; it follows from the parallel degrees.\n");
     if (devices[0])
         add_expression(out, "num_devices_per_host",
-                       hosts ? xasprintf("(%s) / (%s)", devices, hosts) : xstrdup(devices));
-    free(hosts);
+                       c.hosts ? devices_per_host(d, &c, devices, out, refusal) : xstrdup(devices));
     free(devices);
 }
 
 static void add_sections(const struct import_draft *d, const struct plan_of_columns *p, struct buffer *out)
 {
-    struct buffer devices = BUFFER_INIT;
-    add_devices(d, p, &devices);
+    struct buffer devices = BUFFER_INIT, refusal = BUFFER_INIT;
+    add_devices(d, p, &devices, &refusal);
     for (enum section_kind s = 0; s < SECTION_COUNT; s++) {
         bool has_any = s == SECTION_CLUSTER && devices.length > 0;
         if (has_any)
@@ -451,6 +499,10 @@ static void add_sections(const struct import_draft *d, const struct plan_of_colu
             if (!has_any)
                 buffer_printf(out, "[import.%s]\n", section_names[s]);
             has_any = true;
+            if (p->promoted[i])
+                buffer_add_text(out, "# A guess: nothing else tells these rows apart.\n");
+            if (i == p->guessed)
+                buffer_add_text(out, "# A guess: not all rows have a multiple of their hosts.\n");
             add_expression(out, p->keys[i], value_sql(&d->columns[i]));
         }
     }
@@ -458,6 +510,8 @@ static void add_sections(const struct import_draft *d, const struct plan_of_colu
     buffer_add_text(out, p->metric_count ? "[import.metrics]\n" : "");
     for (size_t i = 0; i < p->metric_count; i++)
         add_expression(out, p->metrics[i].name, number_sql(p->metrics[i].column));
+    buffer_add_text(out, refusal.length ? refusal.data : "");
+    buffer_free(&refusal);
 }
 
 static bool is_input(const char *key, const char *input)
@@ -488,7 +542,7 @@ static void add_derived(const struct import_draft *d, const struct plan_of_colum
     for (size_t i = 0; i < LENGTH(degrees); i++)
         if (has_input(d, p, degrees[i]))
             buffer_printf(&product, "%s%s", count++ ? " * " : "", degrees[i]);
-    if (count && !has_input(d, p, "dp") && gives_devices(d, p))
+    if (count && !has_input(d, p, "dp") && (gives_devices(d, p) || column_of(d, p, "num_hosts")))
         buffer_printf(out, "[derive]\ndp = \"gpus / %s%s%s\"   # data parallelism takes the other devices\n",
                       count > 1 ? "(" : "", buffer_text(&product), count > 1 ? ")" : "");
     buffer_free(&product);
@@ -503,6 +557,8 @@ static void add_left_out(const struct import_draft *d, const struct plan_of_colu
                           count++ ? ", " : "# Left out, because every row has its own value or all have the same: ",
                           d->columns[i].name);
     buffer_add_text(out, count ? "\n" : "");
+    if (count && p->has_repeats)
+        buffer_add_text(out, "# Rows that differ in these alone are repeats of one job.\n");
 }
 
 /* Which columns have decimal commas; a guess where their cells are numbers without them as well. */

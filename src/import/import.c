@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "config/failure.h"
 #include "learning/learning.h"
@@ -12,8 +13,10 @@
 #include "space/identity.h"
 #include "space/match.h"
 #include "space/row_space.h"
+#include "store/definitions.h"
 #include "store/imports.h"
 #include "store/jobs.h"
+#include "util/file.h"
 #include "util/hash_set.h"
 #include "util/memory.h"
 
@@ -27,11 +30,18 @@ struct kept_row {
     int64_t specs[SECTION_COUNT];
 };
 
+/* The current sweep, and how many jobs it has (-1: it may have lost some). */
+struct sweep_before {
+    int64_t id, jobs;
+    bool is_same_text;
+};
+
 struct import {
     const struct import_request *request;
     struct row_space *rows;
     struct space *space;
     struct measures *measures;
+    struct string_list redefined; /* metrics whose definition is another than before */
     struct kept_row *kept;
     size_t kept_count;
     struct match_cursor *cursor;
@@ -41,6 +51,10 @@ struct import {
     struct stmt *spec_of[SECTION_COUNT];
     int64_t *spec_ids[SECTION_COUNT]; /* per row of the section's table: id in results.db; 0: not there yet */
     struct hash_set jobs, attempts;
+    int64_t sweep_id, table_id;
+    int64_t sweep_jobs; /* of the sweep, afterwards */
+    bool is_moved;      /* the table was another file */
+    struct sweep_before before;
     struct buffer scratch;
     struct import_summary summary;
 };
@@ -210,8 +224,8 @@ static bool is_repeat_taken(struct import *m, struct buffer *text, size_t count)
     return hash_set_has(&m->attempts, &hash);
 }
 
-/* What a row says of its job, and the how-manieth of its kind it is: the same table again adds nothing, a repeat with
- * the same numbers is a repeat. */
+/* What a row says of its job, and the how-manieth of its kind it is in the table: the same table again adds nothing, a
+ * repeat with the same numbers is a repeat. */
 static struct hash128 row_identity(struct import *m, const struct kept_row *row, const struct hash128 *key)
 {
     const struct import_config *c = config_of(m);
@@ -220,6 +234,10 @@ static struct hash128 row_identity(struct import *m, const struct kept_row *row,
     buffer_clear(b);
     buffer_add(b, key->bytes, sizeof key->bytes);
     buffer_printf(b, "%s;", row->failure ? row->failure : "ok");
+    if (!isnan(row->duration_s))
+        buffer_printf(b, "%.17g s;", row->duration_s);
+    if (row->message)
+        buffer_printf(b, "%s;", row->message);
     for (size_t i = 0; i < c->column_count; i++) {
         if (!c->columns[i].is_metric || isnan(row->metrics[i]))
             continue;
@@ -263,17 +281,19 @@ static int put_attempt(struct import *m, const struct kept_row *row, const struc
                                  .failure = row->failure,
                                  .message = row->message,
                                  .source = source,
+                                 .line = (int64_t)row->line,
                                  .duration_s = row->duration_s};
     int64_t id = 0;
+    bool is_new = false;
     int rc = job_find(m->request->db, &match->key, &a.job_id, e);
     if (rc == 0)
-        rc = import_store_put(m->store, &a, &id, e);
-    m->summary.added += id != 0;
-    m->summary.known += id == 0;
+        rc = import_store_put(m->store, &a, &id, &is_new, e);
+    m->summary.added += is_new;
+    m->summary.known += !is_new;
     if (rc == 0 && id)
         rc = put_metrics(m, row, id, e);
     const struct attempt_result result = {id, a.job_id, row->failure};
-    if (rc == 0 && id)
+    if (rc == 0 && is_new)
         rc = learning_note_row(m->space, m->request->db, &result, match->prediction, e);
     free(source);
     return rc;
@@ -312,59 +332,188 @@ static int prepare_specs(struct import *m, struct error *e)
     return 0;
 }
 
-/* What was there before, under the definitions of now. */
-static int renew_measured(struct import *m, int64_t sweep_id, struct error *e)
+#define WITH_ROWS " EXISTS (SELECT 1 FROM attempt WHERE table_id = t.id)"
+
+/* The table with rows that `word` names: by its path, or by the end of one, if that is of one table. */
+static int find_written(struct db *db, const char *host, const char *word, int64_t *id, struct error *e)
+{
+    char *path = path_absolute(word), *all = NULL;
+    int64_t alike = 0;
+    int rc = imported_table_find(db, host, path, id, e);
+    free(path);
+    if (rc == 0 && *id == 0)
+        rc = db_query_int(db,
+                          "SELECT iif(count(*) = 1, max(id), -count(*)) FROM imported_table AS t WHERE" WITH_ROWS
+                          " AND (path = ?1 OR substr(path, -length(?1) - 1) = '/' || ?1)",
+                          VALUES(sql_text(word)), 0, &alike, e);
+    if (rc < 0 || *id > 0)
+        return rc;
+    *id = alike;
+    if (alike > 0)
+        return 0;
+    rc = db_query_text(db,
+                       "SELECT group_concat(path, ', ') FROM (SELECT path FROM imported_table AS t WHERE" WITH_ROWS
+                       " ORDER BY path LIMIT 20)",
+                       NO_VALUES, &all, e);
+    if (rc == 0)
+        rc = error_set(e, ERROR_USAGE, "%s: %s; tables with rows here: %s", word,
+                       alike < 0 ? "several imported tables have that name" : "no row of such a table was imported",
+                       all ? all : "none");
+    free(all);
+    return rc;
+}
+
+/* What else was there before, under the definitions of now; then derived metrics, and whether what was imported meets
+ * what [sweep] subject_to asks for. */
+static int renew_measured(struct import *m, struct error *e)
 {
     const struct renewal_request request = {.sweep = m->request->sweep,
-                                            .sweep_id = sweep_id,
+                                            .sweep_id = m->sweep_id,
+                                            .in_force = &m->redefined,
                                             .measures = m->measures,
                                             .in_transaction = true};
     struct renewal renewal;
     int rc = measures_renew(m->request->db, &request, &renewal, e);
-    if (rc == 0)
-        renewal_free(&renewal);
-    return rc;
+    if (rc < 0)
+        return -1;
+    renewal_free(&renewal);
+    return measures_refresh(m->measures, m->request->db, m->sweep_id, true, e);
+}
+
+/* The table at another path with the same bytes: where there is no file any more, it is this one, which was moved; else
+ * either is a copy of the other, or both say the same. */
+static int find_alike(struct import *m, struct error *e)
+{
+    struct stmt *s = NULL;
+    int rc = db_query(m->request->db,
+                      "SELECT id, path FROM imported_table AS t WHERE hash = ?1 AND (origin IS NULL OR host = ?2)"
+                      " AND EXISTS (SELECT 1 FROM attempt WHERE table_id = t.id) ORDER BY id",
+                      VALUES(sql_text(m->request->origin.hash), sql_text(m->request->origin.host)), &s, e);
+    while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
+        const char *path = stmt_text(s, 1);
+        rc = 0;
+        m->is_moved = access(path, F_OK) < 0;
+        if (m->is_moved) {
+            m->table_id = stmt_int(s, 0);
+            break;
+        }
+        free(m->summary.alike);
+        m->summary.alike = xstrdup(path);
+    }
+    stmt_free(s);
+    return rc == 0 && m->is_moved ? imported_table_rename(m->request->db, m->table_id, m->request->file, e) : rc;
+}
+
+/* Whether the numbers of its rows stood for something else, or could not be brought under the definitions of another
+ * table's import. */
+static int is_stated_otherwise(struct import *m, bool *yes, struct error *e)
+{
+    *yes = m->redefined.count > 0;
+    if (*yes)
+        return 0;
+    return db_query_bool(m->request->db,
+                         "SELECT 1 FROM summary AS s JOIN attempt AS a ON a.id = s.attempt_id WHERE s.note IS NOT NULL"
+                         " AND s.reported IS NOT NULL AND a.table_id = ? LIMIT 1",
+                         VALUES(sql_int(m->table_id)), yes, e);
+}
+
+/* A new table has a row before the store asks for it; that of another one still has the sweep of its rows then. */
+static int open_store(struct import *m, int64_t runner_id, struct error *e)
+{
+    const struct import_request *r = m->request;
+    int64_t last_sweep;
+    bool states_again;
+    if (imported_table_find(r->db, r->origin.host, r->origin.path, &m->table_id, e) < 0 ||
+        (m->table_id == 0 && find_alike(m, e) < 0) ||
+        (m->table_id == 0 && imported_table_record(r->db, &r->origin, m->sweep_id, &m->table_id, e) < 0) ||
+        import_store_create(r->db, runner_id, m->table_id, m->sweep_id, &m->store, e) < 0 ||
+        imported_table_sweep(r->db, m->table_id, &last_sweep, e) < 0 || is_stated_otherwise(m, &states_again, e) < 0)
+        return -1;
+    if (states_again)
+        import_store_state_again(m->store);
+    if (last_sweep != m->sweep_id)
+        import_store_settle_all(m->store);
+    if ((m->before.id != m->sweep_id || m->before.jobs < 0) && import_store_claim(m->store, e) < 0)
+        return -1;
+    return imported_table_record(r->db, &r->origin, m->sweep_id, &m->table_id, e);
+}
+
+/* Other tables that the file read before it was changed, with rows of jobs that the sweep does not have. */
+static int find_older(struct import *m, struct error *e)
+{
+    return db_query_text(m->request->db,
+                         "SELECT group_concat(path || ' (' || rows || ')', ', ') FROM (SELECT t.path, count(*) AS rows"
+                         " FROM imported_table AS t JOIN attempt AS a ON a.table_id = t.id"
+                         " JOIN job AS j ON j.id = a.job_id WHERE t.sweep_id <> ?1 AND j.sweep_id <> ?1"
+                         " AND t.sweep_id IN (SELECT o.id FROM sweep AS o JOIN sweep AS s ON s.name = o.name"
+                         "  WHERE s.id = ?1) GROUP BY t.id ORDER BY t.path)",
+                         VALUES(sql_int(m->sweep_id)), &m->summary.older, e);
+}
+
+static int settle(struct import *m, struct error *e)
+{
+    const struct import_request *r = m->request;
+    struct sweep_counts counts;
+    int64_t rows;
+    if (import_store_finish(m->store, &m->summary.removed, e) < 0 || renew_measured(m, e) < 0 ||
+        learning_fit(m->space, r->db, e) < 0 || imported_sweep_count(r->db, m->sweep_id, &counts, &rows, e) < 0 ||
+        sweep_set_enumerated(r->db, m->sweep_id, &counts, e) < 0 || find_older(m, e) < 0)
+        return -1;
+    m->sweep_jobs = counts.jobs;
+    return result_views_refresh(r->db, e);
 }
 
 static int write_all(struct import *m, struct error *e)
 {
     const struct import_request *r = m->request;
-    const struct sweep *s = r->sweep;
-    struct hash128 hash = space_hash(m->space);
-    const int64_t matched = (int64_t)m->kept_count;
-    struct sweep_counts counts = {.combinations = matched, .matched = matched, .jobs = -1};
-    int64_t sweep_id, runner_id;
-    if (sweep_record(r->db, m->space->sweep, &hash, &sweep_id, e) < 0 ||
-        measures_create(m->space, &m->measures, e) < 0 || renew_measured(m, sweep_id, e) < 0 ||
+    const struct sweep_identity identity = space_identity(m->space);
+    int64_t runner_id;
+    if (sweep_record(r->db, m->space->sweep, &identity, &m->sweep_id, e) < 0 ||
+        measures_create(m->space, &m->measures, e) < 0 || definitions_record(r->db, r->sweep, &m->redefined, e) < 0 ||
         runner_record(r->db, &r->runner, &runner_id, e) < 0 || runner_record_end(r->db, runner_id, e) < 0 ||
-        job_writer_create(r->db, sweep_id, &m->writer, e) < 0 ||
-        import_store_create(r->db, runner_id, s->objective_count ? s->objectives[0].metric : NULL, &m->store, e) < 0)
+        job_writer_create(r->db, m->sweep_id, &m->writer, e) < 0 || open_store(m, runner_id, e) < 0)
         return -1;
     for (size_t i = 0; i < m->kept_count; i++)
         if (put_row(m, &m->kept[i], e) < 0)
             return -1;
-    /* Derived metrics of what was imported, and whether it meets what [sweep] subject_to asks for. */
-    if (measures_refresh(m->measures, r->db, sweep_id, true, e) < 0 || learning_fit(m->space, r->db, e) < 0 ||
-        import_store_finish(m->store, e) < 0 || sweep_set_enumerated(r->db, sweep_id, &counts, e) < 0)
-        return -1;
-    return result_views_refresh(r->db, e);
+    return settle(m, e);
+}
+
+static int look_before(struct import *m, struct error *e)
+{
+    const struct import_request *r = m->request;
+    struct sweep_before *out = &m->before;
+    return db_query_int(r->db, "SELECT id FROM current_sweep", NO_VALUES, 0, &out->id, e) < 0 ||
+                   db_query_int(r->db, "SELECT iif(enumerated, jobs, -1) FROM current_sweep", NO_VALUES, 0, &out->jobs,
+                                e) < 0
+               ? -1
+               : sweep_is_as_recorded(r->db, r->sweep, &out->is_same_text, e);
+}
+
+/* Whether the database says what file and table say already: then nothing is to be seen of it either. */
+static bool changes_nothing(const struct import *m)
+{
+    const struct import_removal *r = &m->summary.removed;
+    const struct sweep_before *before = &m->before;
+    return before->is_same_text && before->id == m->sweep_id && before->jobs == m->sweep_jobs && !m->is_moved &&
+           m->summary.added + r->replaced + r->taken_out + r->moved == 0;
 }
 
 static int transact(struct import *m, struct error *e)
 {
-    if (learning_load(m->space, m->request->db, e) < 0 || match_open_single(m->space, false, &m->cursor, e) < 0 ||
-        prepare_rule_check(m, e) < 0 || prepare_specs(m, e) < 0 || db_begin(m->request->db, e) < 0)
+    const struct import_request *r = m->request;
+    if (learning_load(m->space, r->db, e) < 0 || match_open_single(m->space, false, &m->cursor, e) < 0 ||
+        prepare_rule_check(m, e) < 0 || prepare_specs(m, e) < 0 || db_begin(r->db, e) < 0)
         return -1;
-    /* Nothing new: then nothing is to be seen of it either. */
-    if (write_all(m, e) < 0) {
-        db_rollback(m->request->db);
+    if (look_before(m, e) < 0 || write_all(m, e) < 0 || r->show(r->context, &m->summary, e) < 0) {
+        db_rollback(r->db);
         return -1;
     }
-    if (m->summary.added == 0) {
-        db_rollback(m->request->db);
+    if (r->dry_run || changes_nothing(m)) {
+        db_rollback(r->db);
         return 0;
     }
-    return db_commit(m->request->db, e);
+    return db_commit(r->db, e);
 }
 
 static void release(struct import *m)
@@ -376,6 +525,7 @@ static void release(struct import *m)
     stmt_free(m->rule_check);
     match_close(m->cursor);
     measures_free(m->measures);
+    string_list_free(&m->redefined);
     job_writer_free(m->writer);
     import_store_free(m->store);
     space_free(m->space);
@@ -403,7 +553,7 @@ static int with_rows(const struct import_request *request, int (*work)(struct im
                      struct import_summary *out, struct error *e)
 {
     static const struct space_options options = {0};
-    struct import m = {.request = request, .rows = row_space_create(request->sweep, &request->hash)};
+    struct import m = {.request = request, .rows = row_space_create(request->sweep)};
     int rc = import_table_read(request->table, keep_row, &m, e);
     if (rc == 0 && m.kept_count == 0)
         rc = error_set(e, ERROR_NOTHING, "%s: all rows were refused, so there is nothing to import", request->file);
@@ -424,6 +574,30 @@ int import_table_store(const struct import_request *request, struct import_summa
     return with_rows(request, transact, out, e);
 }
 
+int import_table_undo(struct db *db, const char *host, const char *word, struct import_undone *out, struct error *e)
+{
+    struct import_undone undone = {0};
+    int64_t id = 0;
+    if (db_begin(db, e) < 0)
+        return -1;
+    int rc = find_written(db, host, word, &id, e);
+    if (rc == 0)
+        rc = db_query_text(db, "SELECT path FROM imported_table WHERE id = ?", VALUES(sql_int(id)), &undone.path, e);
+    if (rc == 0)
+        rc = imported_table_undo(db, id, &undone.removed, e);
+    if (rc == 0)
+        rc = result_views_refresh(db, e);
+    if (rc == 0)
+        rc = db_commit(db, e);
+    if (rc < 0) {
+        db_rollback(db);
+        free(undone.path);
+        return -1;
+    }
+    *out = undone;
+    return 0;
+}
+
 int import_table_check(const struct import_request *request, struct import_summary *out, struct error *e)
 {
     return with_rows(request, check_all_rules, out, e);
@@ -437,5 +611,7 @@ void import_summary_free(struct import_summary *s)
         free(s->broken[i].lines);
     }
     free(s->broken);
+    free(s->alike);
+    free(s->older);
     *s = (struct import_summary){0};
 }

@@ -33,7 +33,8 @@ struct import_table {
     char *file;
     const char *const *names; /* of the columns; borrowed while it is made */
     size_t column_count;
-    bool *has_decimal_comma; /* per column of the table */
+    bool *has_decimal_comma, *is_read; /* per column of the table */
+    char *unused;                      /* names of those that no expression reads; NULL: there are none */
     struct db *db;
     struct stmt *insert, *select;
     int64_t rows;
@@ -132,6 +133,23 @@ static void mark_decimal_commas(struct import_table *t, struct error *problems)
     }
 }
 
+static void note_read(void *context, const char *name)
+{
+    struct import_table *t = context;
+    for (size_t i = 0; i < t->column_count; i++)
+        t->is_read[i] |= strcasecmp(t->names[i], name) == 0;
+}
+
+static void name_unused(struct import_table *t)
+{
+    struct buffer names = BUFFER_INIT;
+    for (size_t i = 0; i < t->column_count; i++)
+        if (!t->is_read[i])
+            buffer_printf(&names, "%s%s", names.length ? ", " : "", t->names[i]);
+    t->unused = names.length ? buffer_take(&names) : NULL;
+    buffer_free(&names);
+}
+
 /* The columns of the select: state, duration, [import]'s columns, refusals. */
 static int compile(struct import_table *t, struct error *e)
 {
@@ -158,7 +176,8 @@ static int compile(struct import_table *t, struct error *e)
         *e = problems;
         rc = -1;
     } else {
-        rc = guard_prepare(t->db, buffer_text(&select), &t->select, e);
+        rc = guard_prepare_reading(t->db, buffer_text(&select), note_read, t, &t->select, e);
+        name_unused(t);
     }
     buffer_free(&select);
     return rc;
@@ -214,6 +233,7 @@ int import_table_create(const struct sweep *s, const char *file, const char *con
     t->names = columns;
     t->column_count = count;
     t->has_decimal_comma = xcalloc(count + 1, sizeof *t->has_decimal_comma);
+    t->is_read = xcalloc(count + 1, sizeof *t->is_read);
     t->values = xcalloc(s->import.column_count + 1, sizeof *t->values);
     t->metrics = xcalloc(s->import.column_count + 1, sizeof *t->metrics);
     t->negatives = xcalloc(s->import.column_count + 1, sizeof *t->negatives);
@@ -244,6 +264,8 @@ void import_table_free(struct import_table *t)
     free(t->metrics);
     free(t->negatives);
     free(t->has_decimal_comma);
+    free(t->is_read);
+    free(t->unused);
     free(t->lines);
     free(t->file);
     free(t);
@@ -559,4 +581,9 @@ const struct refusal_count *import_table_refusals(const struct import_table *t, 
 size_t import_table_dropped(const struct import_table *t)
 {
     return t->dropped;
+}
+
+const char *import_table_unused(const struct import_table *t)
+{
+    return t->unused;
 }

@@ -55,4 +55,7 @@ const struct refusal_count *import_table_refusals(const struct import_table *t, 
 /* Metrics of failed rows that were dropped. */
 size_t import_table_dropped(const struct import_table *t);
 
+/* Names of the table's columns that [import] does not read; NULL: it reads all. Borrowed. */
+const char *import_table_unused(const struct import_table *t);
+
 #endif

@@ -201,11 +201,10 @@ int definitions_check_source(struct db *db, const char *source, struct error *e)
     while ((rc = stmt_next(s, e)) > 0) {
         char *why = conflict(s, source);
         if (why)
-            rc =
-                error_set(e, ERROR_USAGE,
-                          "%s; rename the metric in one of the two sweep files, or run the newer file on both databases"
-                          " first: it reads kept output again",
-                          why);
+            rc = error_set(e, ERROR_USAGE,
+                           "%s; rename the metric in one of the two sweep files, or run, or import, by the newer file"
+                           " in both databases first",
+                           why);
         free(why);
         if (rc < 0)
             break;
@@ -584,7 +583,9 @@ static int renew_all(struct renewing *r, struct string_list *changed, struct err
 {
     const struct renewal_request *q = r->request;
     bool is_listed;
-    if (q->sweep && definitions_record(r->db, q->sweep, changed, e) < 0)
+    for (size_t i = 0; q->in_force && i < q->in_force->count; i++)
+        string_list_add(changed, xstrdup(q->in_force->items[i]));
+    if (q->sweep && !q->in_force && definitions_record(r->db, q->sweep, changed, e) < 0)
         return -1;
     if (list_numbers(r, changed, e) < 0 || adopt_same(r, e) < 0 ||
         db_query_bool(r->db, "SELECT EXISTS (SELECT 1 FROM temp.renewal)", NO_VALUES, &is_listed, e) < 0)

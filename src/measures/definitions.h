@@ -12,11 +12,13 @@
 #include "store/attempts.h"
 
 struct renewal_request {
-    const struct sweep *sweep; /* whose definitions come into force; NULL: those that are stay */
-    int64_t sweep_id;          /* whose jobs' output may be read again; 0: of none */
-    const char *directory;     /* of the files of attempts (store_directory); NULL: none are read */
-    struct measures *measures; /* of the sweep; NULL: it has none */
-    bool in_transaction;       /* the caller has one open */
+    const struct sweep *sweep;          /* whose definitions come into force; NULL: those that are stay */
+    const struct string_list *in_force; /* the caller has put these in force, metrics that had another one before; NULL:
+                                           that is done here */
+    int64_t sweep_id;                   /* whose jobs' output may be read again; 0: of none */
+    const char *directory;              /* of the files of attempts (store_directory); NULL: none are read */
+    struct measures *measures;          /* of the sweep; NULL: it has none */
+    bool in_transaction;                /* the caller has one open */
 };
 
 /* What came of the attempts of one metric. */

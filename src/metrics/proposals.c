@@ -317,9 +317,57 @@ static bool may_be_bare(const struct kind *k, const struct log_field *f)
            (!is_clock && (k->bare == BARE_ALL || (k->bare == BARE_FRACTIONS && is_fraction)));
 }
 
+/* What the name says is counted by the second: "tokens" of "tokens_per_sec", "Tokens/s" and "avg_tokens_s". Behind a
+ * "_" an "s" alone is that only of what is counted in numbers: "step_s" are seconds. */
+static bool find_rate(const struct log_field *f, const char **begin, const char **end)
+{
+    static const char *const seconds[] = {"per second", "per sec", "per s", "/second", "/sec", "/s"};
+    static const char *const counted[] = {"tok s",       "toks s",  "token s",    "tokens s",   "samples s",
+                                          "sequences s", "seqs s",  "images s",   "imgs s",     "examples s",
+                                          "words s",     "steps s", "iters s",    "its s",      "batches s",
+                                          "requests s",  "tok sec", "tokens sec", "samples sec"};
+    for (const char *p = f->name; p < f->name_end; p++) {
+        bool is_rate = false;
+        *end = p > f->name && strchr("_- ", p[-1]) ? p - 1 : p;
+        for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++)
+            is_rate |= words_end(f->name, p, f->name_end, seconds[i]) != NULL;
+        for (size_t i = 0; i < sizeof counted / sizeof *counted && !is_rate; i++) {
+            is_rate = words_end(f->name, p, f->name_end, counted[i]) != NULL;
+            *end = is_rate ? p + strcspn(p, "_- ") : *end;
+        }
+        for (*begin = *end; *begin > f->name && isalpha((unsigned char)(*begin)[-1]);)
+            (*begin)--;
+        if (is_rate && *begin < *end)
+            return true;
+    }
+    return false;
+}
+
+/* "tokens/s", "tokens/s/gpu" where it says that it is of one; NULL: it says no rate. */
+static char *rate_of_name(const struct log_field *f)
+{
+    static const char *const devices[] = {"gpu", "device", "chip"};
+    const char *begin, *end;
+    if (!find_rate(f, &begin, &end))
+        return NULL;
+    bool is_of_one = has_any(f->name, f->name_end, devices, sizeof devices / sizeof *devices);
+    char *rate = xasprintf("%.*s/s%s", (int)(end - begin), begin, is_of_one ? "/gpu" : "");
+    for (char *c = rate; *c; c++)
+        *c = (char)tolower((unsigned char)*c);
+    return rate;
+}
+
+char *proposals_rate_of(const char *name)
+{
+    const struct log_field f = {.name = name, .name_end = name + strlen(name)};
+    return rate_of_name(&f);
+}
+
 /* By the words from `name` on, which are the field's or its last ones. */
 static const struct kind *kind_by(const struct log_field *f, const char *name, enum proposal_confidence *confidence)
 {
+    const char *begin, *end;
+    const bool is_rate = find_rate(f, &begin, &end);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const struct kind *k = &kinds[i];
         const size_t most = sizeof k->names / sizeof *k->names;
@@ -328,6 +376,8 @@ static const struct kind *kind_by(const struct log_field *f, const char *name, e
         bool nameless = f->name == f->name_end && unit_place(k, f->unit, f->unit_end) < k->own_units;
         bool bare = f->unit == f->unit_end && may_be_bare(k, f);
         if (has_any(f->name, f->name_end, k->not_names, sizeof k->not_names / sizeof *k->not_names))
+            continue;
+        if (is_rate && strcmp(k->metric, "step_time") == 0)
             continue;
         if (!(named && (unit || bare || !k->unit_needed)) && !(unit && (k->name_optional || nameless)))
             continue;
@@ -345,28 +395,6 @@ static const struct kind *kind_of(const struct log_field *f, enum proposal_confi
         last--;
     const struct kind *k = kind_by(f, last, confidence);
     return k ? k : kind_by(f, f->name, confidence);
-}
-
-/* "tokens/s" of a name with "tokens_per_sec" or "Tokens/s", "tokens/s/gpu" where it says that it is of one; NULL: it
- * says no rate. */
-static char *rate_of_name(const struct log_field *f)
-{
-    static const char *const seconds[] = {"per second", "per sec", "per s", "/second", "/sec", "/s"};
-    static const char *const devices[] = {"gpu", "device", "chip"};
-    for (const char *p = f->name; p < f->name_end; p++)
-        for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
-            const char *end = p > f->name && strchr("_- ", p[-1]) ? p - 1 : p, *begin = end;
-            while (begin > f->name && isalpha((unsigned char)begin[-1]))
-                begin--;
-            if (begin == end || !words_end(f->name, p, f->name_end, seconds[i]))
-                continue;
-            bool is_of_one = has_any(f->name, f->name_end, devices, sizeof devices / sizeof *devices);
-            char *rate = xasprintf("%.*s/s%s", (int)(end - begin), begin, is_of_one ? "/gpu" : "");
-            for (char *c = rate; *c; c++)
-                *c = (char)tolower((unsigned char)*c);
-            return rate;
-        }
-    return NULL;
 }
 
 /* As it is written where it is known: "GiB" of "gpu_mem_gib". */

@@ -44,4 +44,8 @@ void proposals_from_log(const char *log, size_t length, struct proposal_list *ou
 void proposals_from_columns(char *const *names, const struct buffer *numbers, size_t count, struct proposal_list *out);
 void proposal_list_free(struct proposal_list *l);
 
+/* The unit of a name that says a rate: "tokens/s" of "avg Tokens/s", "tok/s/gpu" of "tok_s_per_gpu"; NULL: it says
+ * none. The caller's. */
+char *proposals_rate_of(const char *name);
+
 #endif

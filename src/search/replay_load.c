@@ -390,11 +390,10 @@ static int group_as_listed(struct replay_loading *l, struct error *e)
 static int load(struct replay_loading *l, struct error *e)
 {
     static const struct space_options options = {0};
-    static const struct hash128 no_hash = {{0}};
     struct replay_source *out = l->out;
     int rc = read_sweep(l, e);
     if (rc == 0) {
-        out->rows = row_space_create(out->sweep, &no_hash);
+        out->rows = row_space_create(out->sweep);
         rc = read_jobs(l, e);
     }
     if (rc == 0 && l->count == 0)

@@ -61,8 +61,10 @@ static void add_template(const struct job_text *t, struct buffer *b)
     buffer_add_char(b, '\0');
 }
 
-struct hash128 space_hash(const struct space *space)
+static struct hash128 hash_space(const struct space *space, bool of_machine)
 {
+    if (space->of_rows)
+        return space->sweep->hash;
     struct buffer b = BUFFER_INIT;
     buffer_add(&b, space->sweep->hash.bytes, sizeof space->sweep->hash.bytes);
     buffer_add_text(&b, embedded_text("sql/rules.sql"));
@@ -79,12 +81,23 @@ struct hash128 space_hash(const struct space *space)
         if (space->limits[i].given)
             buffer_add_text(&b, space->limits[i].expression.sql);
     for (size_t i = 0; i < space->rule_count; i++)
-        buffer_add_text(&b, space->rules[i].require);
+        if (of_machine || strcmp(space->rules[i].name, RULE_OF_DEVICES) != 0)
+            buffer_add_text(&b, space->rules[i].require);
     for (size_t i = 0; i < space->names.derived_count; i++)
         buffer_add_text(&b, space->names.derived[i].sql);
     struct hash128 hash = hash_bytes(b.data, b.length);
     buffer_free(&b);
     return hash;
+}
+
+struct sweep_identity space_identity(const struct space *space)
+{
+    return (struct sweep_identity){hash_space(space, true), hash_space(space, false)};
+}
+
+struct hash128 space_hash(const struct space *space)
+{
+    return hash_space(space, true);
 }
 
 static int loader_open(struct loader *l, struct error *e)
@@ -376,8 +389,8 @@ static int is_up_to_date(struct space *space, struct db *db, struct enumeration 
 
 static int bring_up_to_date(struct loader *l, struct error *e)
 {
-    struct hash128 hash = space_hash(l->space);
-    if (sweep_record(l->db, l->space->sweep, &hash, &l->out->sweep_id, e) < 0 ||
+    const struct sweep_identity identity = space_identity(l->space);
+    if (sweep_record(l->db, l->space->sweep, &identity, &l->out->sweep_id, e) < 0 ||
         is_up_to_date(l->space, l->db, l->out, e) < 0)
         return -1;
     if (l->out->was_there)

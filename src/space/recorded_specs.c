@@ -201,9 +201,8 @@ static int add_all_keys(const struct sweep *s, struct db *db, struct row_space *
 int recorded_space_build(const struct sweep *s, struct db *db, const struct space_options *options,
                          struct row_space **rows, struct space **out, struct error *e)
 {
-    static const struct hash128 no_hash = {{0}};
     struct job_specs_list jobs = {NULL, 0};
-    *rows = row_space_create(s, &no_hash);
+    *rows = row_space_create(s);
     int rc = db ? read_jobs(db, *rows, options->scaling, &jobs, e) : 0;
     if (rc == 0)
         rc = add_all_keys(s, jobs.count ? db : NULL, *rows, e);

@@ -31,15 +31,56 @@ struct row_space {
     struct row_section sections[SECTION_COUNT];
 };
 
-struct row_space *row_space_create(const struct sweep *s, const struct hash128 *hash)
+/* Every part ends with a NUL, an absent one too. */
+static void add_part(struct buffer *b, const char *text)
+{
+    buffer_add_text(b, text ? text : "");
+    buffer_add_char(b, '\0');
+}
+
+/* What decides what a row comes to, and which one wins. */
+static struct hash128 hash_reading(const struct sweep *s)
+{
+    const struct import_config *c = &s->import;
+    struct buffer b = BUFFER_INIT;
+    add_part(&b, "rows of tables");
+    add_part(&b, s->name);
+    for (size_t i = 0; i < s->objective_count; i++)
+        buffer_printf(&b, "%s %d;", s->objectives[i].metric, s->objectives[i].maximise);
+    for (size_t i = 0; i < s->job.metric_count; i++) {
+        const struct metric *m = &s->job.metrics[i];
+        buffer_printf(&b, "%s %d %d %d;", m->name, m->better_given, m->maximise, m->means);
+        add_part(&b, m->unit);
+        add_part(&b, m->expression);
+    }
+    for (size_t i = 0; i < s->derived_count; i++) {
+        add_part(&b, s->derived[i].name);
+        add_part(&b, s->derived[i].expression);
+    }
+    add_part(&b, c->state);
+    add_part(&b, c->duration);
+    for (size_t i = 0; i < c->state_count; i++) {
+        add_part(&b, c->states[i].value);
+        add_part(&b, c->states[i].outcome);
+    }
+    for (size_t i = 0; i < c->decimal_commas.count; i++)
+        add_part(&b, c->decimal_commas.items[i].text);
+    for (size_t i = 0; i < c->column_count; i++) {
+        buffer_printf(&b, "%d %d %s=", c->columns[i].is_metric, (int)c->columns[i].section, c->columns[i].name);
+        add_part(&b, c->columns[i].expression);
+    }
+    for (size_t i = 0; i < c->refusal_count; i++)
+        add_part(&b, c->refusals[i].when);
+    struct hash128 hash = hash_bytes(b.data, b.length);
+    buffer_free(&b);
+    return hash;
+}
+
+struct row_space *row_space_create(const struct sweep *s)
 {
     struct row_space *r = xcalloc(1, sizeof *r);
-    struct buffer both = BUFFER_INIT;
     r->view = *s;
-    buffer_add(&both, s->hash.bytes, sizeof s->hash.bytes);
-    buffer_add(&both, hash->bytes, sizeof hash->bytes);
-    r->view.hash = hash_bytes(both.data, both.length);
-    buffer_free(&both);
+    r->view.hash = hash_reading(s);
     for (int i = 0; i < SECTION_COUNT; i++)
         r->view.sections[i] = (struct section){NULL, 0};
     return r;
@@ -186,7 +227,10 @@ int row_space_build(struct row_space *r, const struct space_options *options, st
             first += (int64_t)s->patterns[p].axis.value_count;
         }
     }
-    return space_build(&r->view, options, out, e);
+    if (space_build(&r->view, options, out, e) < 0)
+        return -1;
+    (*out)->of_rows = true;
+    return 0;
 }
 
 int64_t row_space_find(const struct row_space *r, enum section_kind section, int64_t spec)

@@ -7,9 +7,10 @@
 
 struct row_space;
 
-/* Everything but the sections is `s`'s, which is borrowed and must outlive it; `hash` stands for what the specs come
- * from (space_hash). */
-struct row_space *row_space_create(const struct sweep *s, const struct hash128 *hash);
+/* Everything but the sections is `s`'s, which is borrowed and must outlive it. Its space_hash is of how `s` reads
+ * tables and ranks what it read, whichever tables these are: what one file read of several is one sweep, also after
+ * words in it changed by which no table is read. */
+struct row_space *row_space_create(const struct sweep *s);
 void row_space_free(struct row_space *r); /* after the space */
 
 struct row_key {

@@ -92,6 +92,7 @@ struct space {
     struct names names;
     struct specs *specs[SECTION_COUNT];
     int64_t counts[SECTION_COUNT]; /* specs per section; 0: the section is absent */
+    bool of_rows;                  /* its specs were given one by one (row_space.h) */
     bool of_jobs;                  /* its combinations are not the product but those of `job_ranks` (row_space.h) */
     int64_t *job_ranks;            /* ascending */
     int64_t job_count;

@@ -4,68 +4,94 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/jobs.h"
+#include "util/clock.h"
+#include "util/embedded.h"
 #include "util/hash_set.h"
 #include "util/memory.h"
 
-enum import_statement { INSERT, INSERT_SAMPLE, INSERT_SUMMARY, TOUCH, STATEMENT_COUNT };
+enum import_statement { INSERT, MOVE, INSERT_SAMPLE, INSERT_SUMMARY, TOUCH, TAKE_OUT, STATEMENT_COUNT };
 
 static const char *const statements[STATEMENT_COUNT] = {
     [INSERT] = "INSERT INTO attempt (job_id, number, runner_id, state, failure, message, executor, reference, log_tail,"
-               " duration_ms) VALUES (?1, (SELECT coalesce(max(number), 0) + 1 FROM attempt WHERE job_id = ?1), ?2,"
-               " iif(?3 IS NULL, 'ok', 'failed'), ?3, ?4, '" IMPORT_EXECUTOR "', ?5, ?6, ?7)",
+               " duration_ms, table_id, line) VALUES (?1, (SELECT coalesce(max(number), 0) + 1 FROM attempt"
+               " WHERE job_id = ?1), ?2, iif(?3 IS NULL, 'ok', 'failed'), ?3, ?4, '" IMPORT_EXECUTOR "', ?5, ?6, ?7,"
+               " ?8, ?9)",
+    [MOVE] = "UPDATE attempt SET line = ?2, log_tail = ?3 WHERE id = ?1",
     [INSERT_SAMPLE] = "INSERT INTO metric VALUES (?1, ?2, 0, NULL, ?3)",
     [INSERT_SUMMARY] = "INSERT INTO summary VALUES (?1, ?2, ?3, 1, ?3, ?3, ?3, ?3, 0, ?3, 0, 1, NULL, NULL,"
                        " (SELECT definition_id FROM metric_definition WHERE name = ?2))",
     [TOUCH] = "INSERT OR IGNORE INTO temp.imported_job VALUES (?)",
+    [TAKE_OUT] = "INSERT INTO temp.removed_attempt VALUES (?)",
 };
 
-/* The steps by which a job may go (store/states.h): done or failed → pending → running → done or failed. */
-static const char *const finish_statements[] = {
-    "UPDATE job SET state = 'pending', failure = NULL WHERE state IN ('ok', 'failed') AND id IN temp.imported_job",
-    "UPDATE job SET state = 'running' WHERE state = 'pending' AND id IN temp.imported_job",
-    "UPDATE job SET state = 'failed', (failure, attempt_id) = (SELECT failure, id FROM attempt WHERE job_id = job.id"
-    " AND kind = 'trial' ORDER BY number DESC LIMIT 1) WHERE state = 'running' AND id IN temp.imported_job"
-    " AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = job.id AND state = 'ok' AND kind = 'trial')",
+/* The tables of sql/settle_imports.sql. The sweeps whose jobs tables asked for are those of before: a table that is
+ * read anew may leave one. */
+static const char tables_sql[] =
+    "CREATE TEMP TABLE imported_job (id INTEGER PRIMARY KEY);"
+    " CREATE TEMP TABLE removed_attempt (id INTEGER PRIMARY KEY);"
+    " CREATE TEMP TABLE imported_sweep AS SELECT DISTINCT sweep_id FROM imported_table WHERE sweep_id IS NOT NULL";
+
+/* What was fitted to them is fitted anew by who predicts next. */
+static const char remove_sql[] =
+    "INSERT OR IGNORE INTO temp.imported_job SELECT job_id FROM attempt WHERE id IN temp.removed_attempt;"
+    " DELETE FROM calibration WHERE (framework, device, cluster, quantity) IN"
+    " (SELECT framework, device, cluster, quantity FROM observation WHERE attempt_id IN temp.removed_attempt);"
+    " DELETE FROM attempt WHERE id IN temp.removed_attempt";
+
+/* A row of the table as it stands there. */
+struct old_row {
+    struct hash128 reference; /* of its text */
+    int64_t id, line;
+    bool is_kept;
 };
-static const char finish_ok[] =
-    "UPDATE job SET state = 'ok', attempt_id = " REPRESENTATIVE_SQL("job.id", "?1") " WHERE state = 'running' AND id "
-                                                                                    "IN temp.imported_job";
 
 struct import_store {
     struct db *db;
-    int64_t runner_id;
-    char *objective;
-    struct hash_set rows; /* hashes of the references of those that are there */
+    int64_t runner_id, table_id, sweep_id;
+    struct old_row *old; /* by reference */
+    size_t old_count, moved;
+    bool settles_all, states_again;
+    struct hash_set new_lines; /* of rows that were put where there are old ones */
     struct stmt *statements[STATEMENT_COUNT];
 };
+
+static int by_reference(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(struct hash128));
+}
 
 static int load_rows(struct import_store *s, struct error *e)
 {
     struct stmt *q = NULL;
-    struct hash128 row;
-    int rc = db_prepare(s->db, "SELECT reference FROM attempt WHERE executor = '" IMPORT_EXECUTOR "'", &q, e);
+    int rc = db_query(s->db,
+                      s->table_id ? "SELECT reference, id, line FROM attempt WHERE table_id = ?1"
+                                  : "SELECT reference, id, 0 FROM attempt WHERE executor = '" IMPORT_EXECUTOR "'"
+                                    " AND table_id IS NULL AND ?1 = 0",
+                      VALUES(sql_int(s->table_id)), &q, e);
     while (rc == 0 && (rc = stmt_next(q, e)) > 0) {
         const char *reference = stmt_is_null(q, 0) ? "" : stmt_text(q, 0);
-        row = hash_bytes(reference, strlen(reference));
-        hash_set_add(&s->rows, &row);
+        s->old = array_grow(s->old, s->old_count, sizeof *s->old);
+        s->old[s->old_count++] =
+            (struct old_row){hash_bytes(reference, strlen(reference)), stmt_int(q, 1), stmt_int(q, 2), false};
         rc = 0;
     }
     stmt_free(q);
+    if (s->old_count)
+        qsort(s->old, s->old_count, sizeof *s->old, by_reference);
     return rc;
 }
 
-int import_store_create(struct db *db, int64_t runner_id, const char *objective, struct import_store **out,
+int import_store_create(struct db *db, int64_t runner_id, int64_t table_id, int64_t sweep_id, struct import_store **out,
                         struct error *e)
 {
     struct import_store *s = xcalloc(1, sizeof *s);
     s->db = db;
     s->runner_id = runner_id;
-    s->objective = objective ? xstrdup(objective) : NULL;
-    int rc = db_exec(db,
-                     "DROP TABLE IF EXISTS temp.imported_job;"
-                     " CREATE TEMP TABLE imported_job (id INTEGER PRIMARY KEY)",
-                     e);
+    s->table_id = table_id;
+    s->sweep_id = sweep_id;
+    int rc = db_exec(db, tables_sql, e);
+    if (rc == 0)
+        rc = db_run(db, "INSERT INTO temp.imported_sweep VALUES (?)", VALUES(sql_positive(sweep_id)), e);
     for (int i = 0; rc == 0 && i < STATEMENT_COUNT; i++)
         rc = db_prepare(db, statements[i], &s->statements[i], e);
     if (rc == 0)
@@ -83,26 +109,86 @@ void import_store_free(struct import_store *s)
         return;
     for (int i = 0; i < STATEMENT_COUNT; i++)
         stmt_free(s->statements[i]);
-    hash_set_free(&s->rows);
-    free(s->objective);
+    hash_set_free(&s->new_lines);
+    free(s->old);
     free(s);
 }
 
-int import_store_put(struct import_store *s, const struct imported_attempt *attempt, int64_t *id, struct error *e)
+void import_store_settle_all(struct import_store *s)
+{
+    s->settles_all = true;
+}
+
+#define SAME_TEXT                                                                                                      \
+    "(o.text, o.profile_text, o.maximise) = (s.text, s.profile_text, s.maximise) AND o.objective IS s.objective"
+
+int import_store_claim(struct import_store *s, struct error *e)
+{
+    /* In this order. Other versions of the program may have had another hash for what the same text reads, and what a
+     * run of the file measured is ranked with its tables until it runs again. */
+    static const char *const sql[] = {
+        "UPDATE imported_table SET sweep_id = ?1 WHERE sweep_id IN"
+        " (SELECT o.id FROM sweep AS o JOIN sweep AS s ON " SAME_TEXT " WHERE s.id = ?1 AND o.id <> ?1)",
+        "INSERT OR IGNORE INTO temp.imported_job SELECT a.job_id FROM imported_table AS t"
+        " JOIN attempt AS a ON a.table_id = t.id JOIN job AS j ON j.id = a.job_id"
+        " WHERE t.sweep_id = ?1 AND j.sweep_id <> ?1",
+        "UPDATE job SET sweep_id = ?1 WHERE id IN temp.imported_job",
+        "UPDATE job SET sweep_id = ?1 WHERE sweep_id = (SELECT o.id FROM sweep AS o JOIN sweep AS s ON " SAME_TEXT
+        " WHERE s.id = ?1 AND o.id <> ?1 AND o.role IS NULL ORDER BY o.last_seen DESC LIMIT 1)",
+    };
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < sizeof sql / sizeof *sql; i++)
+        rc = db_run(s->db, sql[i], VALUES(sql_int(s->sweep_id)), e);
+    return rc;
+}
+
+void import_store_state_again(struct import_store *s)
+{
+    s->states_again = true;
+}
+
+static int keep(struct import_store *s, struct old_row *old, const struct imported_attempt *attempt, int64_t *id,
+                struct error *e)
+{
+    old->is_kept = true;
+    if (s->states_again) {
+        *id = old->id;
+        if (db_run(s->db, "DELETE FROM metric WHERE attempt_id = ?", VALUES(sql_int(old->id)), e) < 0 ||
+            db_run(s->db, "DELETE FROM summary WHERE attempt_id = ?", VALUES(sql_int(old->id)), e) < 0)
+            return -1;
+    }
+    if (s->settles_all && stmt_run_with(s->statements[TOUCH], VALUES(sql_int(attempt->job_id)), e) < 0)
+        return -1;
+    if (old->line == attempt->line)
+        return 0;
+    s->moved++;
+    return stmt_run_with(s->statements[MOVE],
+                         VALUES(sql_int(old->id), sql_int(attempt->line), sql_text(attempt->source)), e);
+}
+
+int import_store_put(struct import_store *s, const struct imported_attempt *attempt, int64_t *id, bool *is_new,
+                     struct error *e)
 {
     char row[HASH_HEX_BYTES];
     const struct hash128 reference = hash_bytes(hash_hex(attempt->row, row), HASH_HEX_BYTES - 1);
+    struct old_row *old = s->old_count ? bsearch(&reference, s->old, s->old_count, sizeof *s->old, by_reference) : NULL;
     *id = 0;
-    if (!hash_set_add(&s->rows, &reference))
-        return 0;
+    *is_new = !old;
+    if (old)
+        return keep(s, old, attempt, id, e);
     const double duration_s = attempt->duration_s;
     if (stmt_run_with(s->statements[INSERT],
                       VALUES(sql_int(attempt->job_id), sql_int(s->runner_id), sql_text(attempt->failure),
                              sql_text(attempt->message), sql_text(row), sql_text(attempt->source),
-                             isnan(duration_s) ? sql_null() : sql_int(llround(duration_s * 1000))),
+                             isnan(duration_s) ? sql_null() : sql_int(llround(duration_s * 1000)),
+                             sql_positive(s->table_id), sql_positive(attempt->line)),
                       e) < 0)
         return -1;
     *id = db_last_id(s->db);
+    if (s->old_count) {
+        const struct hash128 line = hash_bytes(&attempt->line, sizeof attempt->line);
+        hash_set_add(&s->new_lines, &line);
+    }
     return stmt_run_with(s->statements[TOUCH], VALUES(sql_int(attempt->job_id)), e);
 }
 
@@ -114,10 +200,109 @@ int import_store_metric(struct import_store *s, int64_t attempt_id, const char *
                : stmt_run_with(s->statements[INSERT_SUMMARY], values, e);
 }
 
-int import_store_finish(struct import_store *s, struct error *e)
+/* Of a table: what it had and has no longer. */
+static int take_out_rest(struct import_store *s, struct import_removal *out, struct error *e)
 {
-    for (size_t i = 0; i < sizeof finish_statements / sizeof *finish_statements; i++)
-        if (db_exec(s->db, finish_statements[i], e) < 0)
+    for (size_t i = 0; i < s->old_count; i++) {
+        const struct old_row *old = &s->old[i];
+        const struct hash128 line = hash_bytes(&old->line, sizeof old->line);
+        if (old->is_kept)
+            continue;
+        if (stmt_run_with(s->statements[TAKE_OUT], VALUES(sql_int(old->id)), e) < 0)
             return -1;
-    return db_run(s->db, finish_ok, VALUES(sql_text(s->objective)), e);
+        *(hash_set_has(&s->new_lines, &line) ? &out->replaced : &out->taken_out) += 1;
+    }
+    return out->replaced + out->taken_out ? db_exec(s->db, remove_sql, e) : 0;
+}
+
+int import_store_finish(struct import_store *s, struct import_removal *out, struct error *e)
+{
+    *out = (struct import_removal){.moved = s->moved};
+    return s->table_id && take_out_rest(s, out, e) < 0 ? -1
+                                                       : db_exec(s->db, embedded_text("sql/settle_imports.sql"), e);
+}
+
+/* --- tables --- */
+
+int imported_table_find(struct db *db, const char *host, const char *path, int64_t *id, struct error *e)
+{
+    /* One of another database is that of its host. */
+    return db_query_int(db,
+                        "SELECT id FROM imported_table WHERE path = ?2 AND (origin IS NULL OR host = ?1)"
+                        " ORDER BY origin IS NOT NULL, changed DESC LIMIT 1",
+                        VALUES(sql_text(host), sql_text(path)), 0, id, e);
+}
+
+int imported_table_sweep(struct db *db, int64_t id, int64_t *sweep_id, struct error *e)
+{
+    return db_query_int(db, "SELECT sweep_id FROM imported_table WHERE id = ?1 AND sweep_id IS NOT NULL",
+                        VALUES(sql_int(id)), 0, sweep_id, e);
+}
+
+int imported_table_record(struct db *db, const struct imported_table *t, int64_t sweep_id, int64_t *id, struct error *e)
+{
+    int rc =
+        db_run(db,
+               "INSERT INTO imported_table (id, host, path, hash, sweep_file, sweep_id, changed)"
+               " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO UPDATE SET host = ?2, path = ?3, hash = ?4,"
+               " sweep_file = ?5, sweep_id = ?6, changed = max(?7, changed + 1)",
+               VALUES(sql_positive(*id), sql_text(t->host), sql_text(t->path), sql_text(t->hash),
+                      sql_text(t->sweep_file), sql_int(sweep_id), sql_int(clock_wall_ms())),
+               e);
+    if (rc == 0 && *id == 0)
+        *id = db_last_id(db);
+    return rc;
+}
+
+int imported_table_rename(struct db *db, int64_t id, const char *name, struct error *e)
+{
+    return db_run(db, "UPDATE attempt SET log_tail = ?2 || ':' || line WHERE table_id = ?1",
+                  VALUES(sql_int(id), sql_text(name)), e);
+}
+
+int imported_sweep_count(struct db *db, int64_t sweep_id, struct sweep_counts *out, int64_t *rows, struct error *e)
+{
+    if (db_query_int(db,
+                     "SELECT count(*) FROM imported_table AS t JOIN attempt AS a ON a.table_id = t.id"
+                     " WHERE t.sweep_id = ?1",
+                     VALUES(sql_int(sweep_id)), 0, rows, e) < 0 ||
+        db_query_int(db, "SELECT count(*) FROM job WHERE sweep_id = ?1", VALUES(sql_int(sweep_id)), 0, &out->jobs, e) <
+            0)
+        return -1;
+    out->matched = *rows > out->jobs ? *rows : out->jobs;
+    out->combinations = out->matched;
+    return 0;
+}
+
+/* Of a sweep that has no row left. What it still has was run; its place in the sweep that gets it is not known until
+ * that is asked for again. */
+static int give_jobs_back(struct db *db, int64_t sweep_id, struct error *e)
+{
+    return db_run(db,
+                  "UPDATE job SET sweep_id = o.id, rank = -1 - rank FROM (SELECT id FROM sweep WHERE id <> ?1"
+                  " AND role IS NULL ORDER BY last_seen DESC, id DESC LIMIT 1) AS o WHERE job.sweep_id = ?1"
+                  " AND (job.id NOT IN temp.imported_job OR EXISTS (SELECT 1 FROM attempt WHERE job_id = job.id))",
+                  VALUES(sql_int(sweep_id)), e);
+}
+
+int imported_table_undo(struct db *db, int64_t id, struct import_removal *out, struct error *e)
+{
+    int64_t sweep_id, rows;
+    struct sweep_counts counts;
+    *out = (struct import_removal){0};
+    if (imported_table_sweep(db, id, &sweep_id, e) < 0 || db_exec(db, tables_sql, e) < 0 ||
+        db_run(db, "INSERT INTO temp.removed_attempt SELECT id FROM attempt WHERE table_id = ?1", VALUES(sql_int(id)),
+               e) < 0)
+        return -1;
+    out->taken_out = (size_t)db_changes(db);
+    if (db_run(db, "UPDATE imported_table SET changed = max(?2, changed + 1) WHERE id = ?1",
+               VALUES(sql_int(id), sql_int(clock_wall_ms())), e) < 0 ||
+        db_exec(db, remove_sql, e) < 0 || imported_sweep_count(db, sweep_id, &counts, &rows, e) < 0 ||
+        (rows == 0 && give_jobs_back(db, sweep_id, e) < 0) ||
+        db_exec(db, embedded_text("sql/settle_imports.sql"), e) < 0)
+        return -1;
+    if (rows == 0)
+        return 0;
+    return imported_sweep_count(db, sweep_id, &counts, &rows, e) < 0 ? -1
+                                                                     : sweep_set_enumerated(db, sweep_id, &counts, e);
 }

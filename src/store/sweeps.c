@@ -34,18 +34,20 @@ static void texts_free(struct sweep_texts *texts)
     free(texts->profile_text);
 }
 
-static int insert_sweep(struct db *db, const struct sweep *sweep, const struct hash128 *hash, int64_t *id,
+static int insert_sweep(struct db *db, const struct sweep *sweep, const struct sweep_identity *identity, int64_t *id,
                         struct error *e)
 {
     const struct objective *objective = sweep->objective_count ? &sweep->objectives[0] : NULL;
     struct sweep_texts texts = texts_of(sweep);
     int rc = db_insert(db,
                        "INSERT INTO sweep (hash, name, path, text, profile_text, tool_version, objective, maximise,"
-                       " first_seen, last_seen, role) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10)",
-                       VALUES(sql_hash(hash), sql_text(sweep->name), sql_text(sweep->path), sql_text(texts.text),
-                              sql_text(texts.profile_text), sql_text(MESHSWEEP_VERSION),
+                       " first_seen, last_seen, role, content) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9,"
+                       " ?10, ?11)",
+                       VALUES(sql_hash(&identity->hash), sql_text(sweep->name), sql_text(sweep->path),
+                              sql_text(texts.text), sql_text(texts.profile_text), sql_text(MESHSWEEP_VERSION),
                               sql_text(objective ? objective->metric : NULL), sql_int(objective && objective->maximise),
-                              sql_int(clock_wall_ms()), sql_text(sweep->model_info.is_job ? "model-info" : NULL)),
+                              sql_int(clock_wall_ms()), sql_text(sweep->model_info.is_job ? "model-info" : NULL),
+                              sql_hash(&identity->content)),
                        id, e);
     texts_free(&texts);
     return rc;
@@ -63,13 +65,20 @@ static int insert_further_objectives(struct db *db, const struct sweep *sweep, i
     return rc;
 }
 
-/* last_seen only goes forward, so that a clock set back does not bring an old sweep to the front. */
-static int touch_sweep(struct db *db, int64_t id, const char *path, struct error *e)
+/* last_seen only goes forward, so that a clock set back does not bring an old sweep to the front. Where the hash is not
+ * of the whole text (space/row_space.h), the text may be another one. */
+static int touch_sweep(struct db *db, int64_t id, const struct sweep *sweep, const struct hash128 *content,
+                       struct error *e)
 {
-    return db_run(db,
-                  "UPDATE sweep SET path = ?3, last_seen = max(?2, (SELECT max(last_seen) + 1 FROM sweep))"
-                  " WHERE id = ?1",
-                  VALUES(sql_int(id), sql_int(clock_wall_ms()), sql_text(path)), e);
+    struct sweep_texts texts = texts_of(sweep);
+    int rc = db_run(db,
+                    "UPDATE sweep SET path = ?3, last_seen = max(?2, (SELECT max(last_seen) + 1 FROM sweep)),"
+                    " text = ?4, profile_text = ?5, content = ?6 WHERE id = ?1",
+                    VALUES(sql_int(id), sql_int(clock_wall_ms()), sql_text(sweep->path), sql_text(texts.text),
+                           sql_text(texts.profile_text), sql_hash(content)),
+                    e);
+    texts_free(&texts);
+    return rc;
 }
 
 /* Of the sweep that was asked for last: a list in JSON, or no row. Names of keys need no escapes. */
@@ -87,13 +96,14 @@ static int record_keys(struct db *db, const char *name, const struct word_list *
     return rc;
 }
 
-int sweep_record(struct db *db, const struct sweep *s, const struct hash128 *hash, int64_t *id, struct error *e)
+int sweep_record(struct db *db, const struct sweep *s, const struct sweep_identity *identity, int64_t *id,
+                 struct error *e)
 {
-    if (find_sweep(db, hash, id, e) < 0)
+    if (find_sweep(db, &identity->hash, id, e) < 0)
         return -1;
-    if (*id == 0 && (insert_sweep(db, s, hash, id, e) < 0 || insert_further_objectives(db, s, *id, e) < 0))
+    if (*id == 0 && (insert_sweep(db, s, identity, id, e) < 0 || insert_further_objectives(db, s, *id, e) < 0))
         return -1;
-    if (touch_sweep(db, *id, s->path, e) < 0)
+    if (touch_sweep(db, *id, s, &identity->content, e) < 0)
         return -1;
     if (s->model_info.is_job)
         return 0;

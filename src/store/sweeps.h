@@ -10,8 +10,14 @@ struct sweep_counts {
     int64_t combinations, matched, duplicates, jobs;
 };
 
+struct sweep_identity {
+    struct hash128 hash;    /* equal hash, equal sweep */
+    struct hash128 content; /* what was asked for, whatever the machine that runs it excludes; merging joins these */
+};
+
 /* Finds or makes the row with that hash, makes it the current one (last_seen, and the path that it has now). */
-int sweep_record(struct db *db, const struct sweep *s, const struct hash128 *hash, int64_t *id, struct error *e);
+int sweep_record(struct db *db, const struct sweep *s, const struct sweep_identity *identity, int64_t *id,
+                 struct error *e);
 
 /* Whether every job of it stands in the table job: it was enumerated once and none was deleted or taken over since
  * (the table's triggers watch). `*counts` is filled when so. */

@@ -407,8 +407,8 @@ unit = \"s\"" 110
         expect_status 2
         expect_no_stdout
         expect_stderr_contains "merging $name.db: $name.db $said"
-        expect_stderr_contains "; rename the metric in one of the two sweep files, or run the newer file on both \
-databases first"
+        expect_stderr_contains "; rename the metric in one of the two sweep files, or run, or import, by the newer \
+file in both databases first"
         expect_sql 1 "SELECT count(*) FROM job" all.db
         rm -f all.db*
     done <<'END'

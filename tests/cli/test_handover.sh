@@ -212,7 +212,7 @@ micro_batch = "micro_batch"
 throughput = "tok_s"
 END
     run_meshsweep import -c import.toml table.csv
-    expect_only_stdout 0
+    expect_only_status 0
     exported --format optuna -o study.db
     cat >check.py <<'END'
 import datetime, optuna

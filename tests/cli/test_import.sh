@@ -48,7 +48,10 @@ import__small_table__jobs_repeats_metrics_and_provenance()
     run_meshsweep import -c import.toml table.csv
     expect_status 0
     expect_stdout "table.csv: 5 rows: 4 ok, 1 failed, 0 refused; 4 jobs (4 new), 5 attempts added, 0 already there"
-    expect_stderr "meshsweep: dropped 2 numbers of failed rows, which are not measurements"
+    expect_stderr "meshsweep: best: job 2 (table.csv:3): throughput 21 samples/s, the highest
+meshsweep: columns not used: none
+meshsweep: rows refused: 0 of 5
+meshsweep: dropped 2 numbers of failed rows, which are not measurements"
     expect_sql 'ok||3
 failed|oom|1' "SELECT state, failure, count(*) FROM job GROUP BY state ORDER BY state DESC"
     # Of two repeats the one with the lower median stands for the job.
@@ -170,7 +173,9 @@ import__commas_in_numbers__refused_with_the_way_to_read_them()
 'commas: '
     sed -i "s/^throughput = .*/throughput = \"replace(rate, ',', '')\"/" import.toml
     run_meshsweep import -c import.toml table.csv
-    expect_only_stdout 0 "table.csv: 1 row: 1 ok, 0 failed, 0 refused; 1 job (1 new), 1 attempt added, 0 already there"
+    expect_status 0
+    expect_stdout "table.csv: 1 row: 1 ok, 0 failed, 0 refused; 1 job (1 new), 1 attempt added, 0 already there"
+    expect_any_stderr
     expect_sql 1234.5 "SELECT throughput FROM results"
 }
 
@@ -190,7 +195,7 @@ END
     run_meshsweep import -c import.toml table.csv
     expect_status 0
     expect_stdout "table.csv: 4 rows: 3 ok, 1 failed, 0 refused; 4 jobs (4 new), 4 attempts added, 0 already there"
-    expect_stderr 'meshsweep: dropped 1 number of failed rows, which are not measurements'
+    expect_stderr_contains 'meshsweep: dropped 1 number of failed rows, which are not measurements'
     expect_sql '1234.5|3.0
 2000.0|5.5
 12.5|3.0
@@ -221,7 +226,10 @@ END
     run_meshsweep import -c import.toml table.csv
     expect_status 0
     expect_stdout "table.csv: 7 rows: 1 ok, 1 failed, 5 refused; 2 jobs (2 new), 2 attempts added, 0 already there"
-    expect_stderr "meshsweep: refused 2 rows, the first at table.csv:2: throughput is negative, which marks a missing \
+    expect_stderr "meshsweep: best: job 2 (table.csv:6): throughput 7 samples/s, the highest
+meshsweep: columns not used: none
+meshsweep: rows refused: 5 of 7
+meshsweep: refused 2 rows, the first at table.csv:2: throughput is negative, which marks a missing \
 value
 meshsweep: refused 1 row, the first at table.csv:3: throughput is \`-0.0\`, which is not a number
 meshsweep: refused 1 row, the first at table.csv:4: throughput is \`NaN\`, which is not a number
@@ -254,7 +262,10 @@ END
     run_meshsweep import -c import.toml -d likelihood.db table.csv
     expect_status 0
     expect_stdout_contains '4 rows: 3 ok, 0 failed, 1 refused'
-    expect_stderr 'meshsweep: refused 1 row, the first at table.csv:5: took no time'
+    expect_stderr "meshsweep: best: job 3 (table.csv:4): likelihood 7, the highest
+meshsweep: columns not used: none
+meshsweep: rows refused: 1 of 4
+meshsweep: refused 1 row, the first at table.csv:5: took no time"
     sed -i 's/-2.5/-1.5/' table.csv
     run_meshsweep import -c import.toml -d mark.db table.csv
     expect_status 0
@@ -348,7 +359,7 @@ import__values_of_every_kind__keep_it()
     run_meshsweep import -c import.toml table.csv
     expect_status 0
     expect_any_stdout
-    expect_stderr 'meshsweep: dropped 2 numbers of failed rows, which are not measurements'
+    expect_stderr_contains 'meshsweep: dropped 2 numbers of failed rows, which are not measurements'
     expect_sql '{"flag":false,"layers":2,"left":7,"share":2.25,"word":"a, b"}
 {"flag":true,"layers":2,"share":0.5,"word":"plain"}
 {"flag":true,"layers":4,"share":0.5,"word":"plain"}' "SELECT json FROM spec WHERE kind = 'model' ORDER BY id"

@@ -115,9 +115,9 @@ import_rows() # DATABASE MICRO-BATCH...
     {
         echo "layers,mbs,state,secs,bytes"
         measured_rows "$@"
-    } >table.csv
-    run_meshsweep import -c import.toml -d "$db" table.csv
-    expect_only_stdout 0
+    } >"table-$1.csv"
+    run_meshsweep import -c import.toml -d "$db" "table-$1.csv"
+    expect_only_status 0
 }
 
 table__imported__next_sweep_is_calibrated()
@@ -143,10 +143,10 @@ databases__merged__calibrated_from_all()
     import_rows b.db 3 4
     expect_sql "2|1" "SELECT measured, prior FROM calibration WHERE quantity = 'memory'" a.db
     expect_grown a.db 100 100 100 100
+    # Rows that one file read are one sweep.
     run_meshsweep merge a.db b.db -o all.db
-    expect_status 0
-    expect_any_stdout
-    expect_stderr_contains '2 of its jobs belong to sweeps older than the newest'
+    expect_only_stdout 0 'all.db: 4 new jobs, 4 new attempts'
+    expect_sql 4 "SELECT count(*) FROM results WHERE in_sweep" all.db
     expect_grown all.db 112 122 130 152
     run_meshsweep predict -d all.db -c sweep.toml
     expect_only_stdout_contains 0 'memory of fsdp on A100-80GB: calibrated, from 4 measurements'
@@ -160,7 +160,7 @@ rows__without_memory__bounds()
     next_sweep
     printf '%s\n' layers,mbs,state,secs,bytes 12,1,ok,1.5, 12,64,oom,, 12,2,exit,, >table.csv
     run_meshsweep import -c import.toml -d measured.db table.csv
-    expect_only_stdout 0
+    expect_only_status 0
     expect_sql '1|at-most|1
 64|at-least|1' "SELECT r.micro_batch, o.kind, o.measured > 70e9 FROM observation AS o
         JOIN results AS r ON r.job = (SELECT job_id FROM attempt WHERE id = o.attempt_id)

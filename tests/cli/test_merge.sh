@@ -175,6 +175,170 @@ merged_back__own_attempts__none_twice()
     expect_sql "ok|1" "SELECT state, attempt_id = (SELECT id FROM attempt WHERE job_id = 1) FROM job WHERE id = 1" a.db
 }
 
+table() # FILE LINE...
+{
+    [ -f import.toml ] || cat >import.toml <<'END'
+[sweep]
+name = "measured"
+objective = "max:score"
+[job.metrics.score]
+better = "max"
+[import.parallel_spec]
+n = "n"
+[import.metrics]
+score = "score"
+END
+    printf '%s\n' n,score "${@:2}" >"$1"
+}
+
+imports() # DATABASE TABLE
+{
+    run_meshsweep import -c import.toml -d "$1" "$2"
+    expect_only_status 0
+}
+
+rows="SELECT n, value, line, sweep_id = (SELECT id FROM current_sweep) FROM (SELECT p.json ->> '$.n' AS n, s.value,
+    a.line, j.sweep_id FROM attempt AS a JOIN job AS j ON j.id = a.job_id JOIN summary AS s ON s.attempt_id = a.id
+    JOIN spec AS p ON p.id = j.parallel_id) ORDER BY 1, 2, 3"
+
+merges() # ROWS DATABASE...
+{
+    run_meshsweep merge "${@:2}" -o all.db
+    expect_only_stdout 0
+    expect_sql "$1" "$rows" all.db
+    run_meshsweep check -d all.db
+    expect_only_stdout 0 'all.db: all well'
+}
+
+# A table's rows are those of whoever read it last, wherever it was first.
+tables__corrected_and_undone__merged_as_they_are_now()
+{
+    local all
+    table 1.csv 1,10 2,20
+    table 2.csv 2,5 3,30
+    imports a.db 1.csv
+    imports b.db 2.csv
+    merges '1|10.0|2|1
+2|5.0|2|1
+2|20.0|3|1
+3|30.0|3|1' a.db b.db
+    table 1.csv 1,11 4,40
+    imports a.db 1.csv
+    all='1|11.0|2|1
+2|5.0|2|1
+3|30.0|3|1
+4|40.0|3|1'
+    merges "$all" a.db
+    # The older state of the other does not come back, by whatever way.
+    cp all.db older.db
+    run_meshsweep import --undo 2.csv -d b.db
+    expect_only_stdout 0
+    merges '1|11.0|2|1
+4|40.0|3|1' b.db
+    merges '1|11.0|2|1
+4|40.0|3|1' older.db a.db b.db
+    run_meshsweep merge older.db -o b.db
+    expect_only_stdout 0
+    expect_sql '1|11.0|2|1
+4|40.0|3|1' "$rows" b.db
+    # Numbers of rows that are gone are given again.
+    table 2.csv 7,70
+    imports b.db 2.csv
+    merges '1|11.0|2|1
+4|40.0|3|1
+7|70.0|2|1' b.db
+    run_meshsweep best -d all.db
+    expect_only_stdout_contains 0 'highest score 70, '
+}
+
+# One file's rows in two databases are rows once.
+tables__imported_in_both__merged_once()
+{
+    table 1.csv 1,10 2,20
+    imports a.db 1.csv
+    imports b.db 1.csv
+    merges '1|10.0|2|1
+2|20.0|3|1' a.db b.db
+    # Of tables that say something else there are both.
+    table 1.csv 1,10 2,21
+    imports c.db 1.csv
+    merges '1|10.0|2|1
+1|10.0|2|1
+2|20.0|3|1
+2|21.0|3|1' c.db
+}
+
+tables__imported_undone_and_merged_at_random__recounted()
+{
+    local seed
+    python3 -c '' 2>/dev/null || skip "Python is not installed"
+    for seed in 4 5; do
+        mkdir "$seed"
+        cd "$seed" || return
+        run_command python3 "$source_dir/tests/cli/merge_steps.py" "$meshsweep" "$seed" 60
+        expect_silent 0
+        cd ..
+    done
+}
+
+# What a machine excludes for want of devices does not make its part another sweep.
+parts__of_machines_with_other_devices__one_sweep()
+{
+    local first second
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "max:score"
+[local]
+devices = 0
+hostfile = "hosts"
+several_hosts = true
+[job]
+command = ["/bin/echo", "score: {num_devices_per_host}"]
+[job.metrics.score]
+key = "score"
+[cluster_spec]
+num_devices_per_host = [1, 2, 4]
+END
+    echo 'small slots=2' >hosts
+    part a.db true 0
+    echo 'large slots=4' >hosts
+    part b.db 'num_devices_per_host = 4' 0
+    for first in a b; do
+        second=$([ "$first" = a ] && echo b || echo a)
+        run_meshsweep merge "$first.db" "$second.db" -o "from-$first.db"
+        expect_only_stdout 0 "from-$first.db: 3 new jobs, 3 new attempts"
+        expect_sql '1|1|ok|1.0
+2|1|ok|2.0
+4|1|ok|4.0' "SELECT num_devices_per_host, in_sweep, state, score FROM results ORDER BY 1" "from-$first.db"
+        # Whoever goes on with it looks at its own machine.
+        run_meshsweep run -d "from-$first.db" --progress none
+        expect_silent 0
+        expect_sql 3 "SELECT count(*) FROM attempt" "from-$first.db"
+        run_meshsweep check -d "from-$first.db"
+        expect_only_stdout 0 "from-$first.db: all well"
+    done
+}
+
+# What one database reads otherwise cannot stand beside the other's, until that is imported by the same file.
+tables__read_otherwise__refused_until_imported_again()
+{
+    table 1.csv 1,10 2,20
+    imports a.db 1.csv
+    sed -i 's/^score = "score"/score = "-1 * score"/; s/max:score/min:score/; s/"max"/"min"/' import.toml
+    table 2.csv 2,7 3,8
+    imports b.db 2.csv
+    run_meshsweep merge b.db a.db -o all.db
+    expect_only_stderr_contains 2 'merging a.db: a.db has metric `score` with better = "max", and here it is "min"'
+    rm -f all.db*
+    imports a.db 1.csv
+    merges '1|-10.0|2|1
+2|-20.0|3|1
+2|-7.0|2|1
+3|-8.0|3|1' b.db a.db
+    run_meshsweep best -d all.db
+    expect_only_stdout_contains 0 'lowest score -13.5, '
+}
+
 sources__wrong__refused_and_nothing_changed()
 {
     parts

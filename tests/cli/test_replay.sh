@@ -45,7 +45,7 @@ micro_batch = "mbs"
 throughput = "rate"
 END
     run_meshsweep import -c import.toml table.csv
-    expect_only_stdout 0
+    expect_only_status 0
 }
 
 replay__measured_table__counts_per_strategy_and_group()
@@ -101,7 +101,7 @@ kernel = "kernel"
 rate = "rate"
 END
     run_meshsweep import -c import.toml table.csv
-    expect_only_stdout 0
+    expect_only_status 0
     run_meshsweep replay --strategy grid --seeds 2
     expect_status 0
     expect_stdout_contains '2 groups, 4 jobs, 25 % of them failed; 0 groups with no runnable job; '\
@@ -147,7 +147,7 @@ replay__rows_in_another_order__same_answer()
     cp .stdout first
     { head -n 1 table.csv; tail -n +2 table.csv | tac; } >reversed.csv
     run_meshsweep import -c import.toml -d reversed.db reversed.csv
-    expect_only_stdout 0
+    expect_only_status 0
     run_meshsweep replay -d reversed.db --strategy grid,random,model --group-by layers --seeds 5
     expect_only_stdout 0
     expect 'cmp -s first .stdout'
@@ -240,7 +240,7 @@ replay__one_row__found_at_once()
     measured_table
     head -n 2 table.csv >one.csv
     run_meshsweep import -c import.toml -d one.db one.csv
-    expect_only_stdout 0
+    expect_only_status 0
     run_meshsweep replay -d one.db --strategy grid,random,model --seeds 2
     expect_only_stdout_matches 0 '^\| grid \| 1\.00 '
     expect_stdout_matches '^\| model \| 1\.00 '
