@@ -98,7 +98,7 @@ static void declare_lost(struct recording *r, char *message)
     r->blame = BLAME_HOST;
     free(r->verdict.message);
     free(r->verdict.consequence);
-    r->verdict = (struct verdict){FAILURE_LOST, message, NULL};
+    r->verdict = (struct verdict){FAILURE_LOST, message, NULL, false};
 }
 
 /* What a job reported and cannot be read, or could not be written, is lost, and no verdict on the job. */
@@ -123,7 +123,7 @@ static void judge_diverged(struct recording *r)
     buffer_printf(&text, "%s is not a finite number: %lld of %lld samples are NaN or infinite",
                   r->sweep->objectives[0].metric, (long long)s->not_finite, (long long)all);
     free(r->verdict.message);
-    r->verdict = (struct verdict){FAILURE_DIVERGED, buffer_take(&text), r->verdict.consequence};
+    r->verdict = (struct verdict){FAILURE_DIVERGED, buffer_take(&text), r->verdict.consequence, false};
 }
 
 /* "; it reported loss, step_time": a name that is misspelt is seen at once. */
