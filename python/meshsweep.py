@@ -25,7 +25,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Type, Union
 __all__ = ["open", "Database", "Sample", "Sweep", "SchemaError", "SchemaWarning"]
 
 #: The schema version that this file supports.
-SCHEMA = 19
+SCHEMA = 20
 
 #: SQLite's "application_id" of a meshsweep database.
 APPLICATION = 1836279927

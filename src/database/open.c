@@ -41,6 +41,7 @@ static const struct migration migrations[] = {
     {17, "migrations/0017_named_key_index.sql"},
     {18, "migrations/0018_measures.sql"},
     {19, "migrations/0019_named_spec_index.sql"},
+    {20, "migrations/0020_places.sql"},
 };
 #define SCHEMA_VERSION (migrations[sizeof migrations / sizeof *migrations - 1].version)
 

@@ -11,6 +11,7 @@
 #include "process/worker.h"
 #include "run/claims.h"
 #include "run/ended_attempts.h"
+#include "run/place_record.h"
 
 struct start_record {
     struct attempt_start start; /* texts are those of the attempt */
@@ -23,9 +24,10 @@ struct commit_batch {
     struct start_record *starts;
     size_t start_count;
     struct ended_attempts ends;
-    size_t wanted;             /* claims to fetch */
-    struct claim_batch claims; /* fetched */
-    int64_t pruned;            /* jobs, by these ends */
+    struct place_changes places; /* to be recorded with them */
+    size_t wanted;               /* claims to fetch */
+    struct claim_batch claims;   /* fetched */
+    int64_t pruned;              /* jobs, by these ends */
     bool is_under_way;
     bool is_written;         /* and not committed yet */
     int64_t checkpointed_ms; /* when the database was last brought up to date from its log */

@@ -29,6 +29,7 @@ struct device_keeper {
     const struct local_config *config;
     const struct slurm_config *slurm;
     char *const *environment;
+    struct place_watch *places;
     void (*notice)(void *context, const char *text);
     void *context;
     struct device_pool pool;
@@ -45,8 +46,8 @@ struct device_keeper {
 };
 
 struct device_keeper *device_keeper_create(const struct device_options *options, const struct sweep *sweep,
-                                           char *const *environment, void (*notice)(void *context, const char *text),
-                                           void *context)
+                                           char *const *environment, struct place_watch *places,
+                                           void (*notice)(void *context, const char *text), void *context)
 {
     size_t count = options->devices ? options->devices->count : 0;
     if (count == 0)
@@ -56,6 +57,7 @@ struct device_keeper *device_keeper_create(const struct device_options *options,
                                 .config = &sweep->local,
                                 .slurm = &sweep->slurm,
                                 .environment = environment,
+                                .places = places,
                                 .notice = notice,
                                 .context = context,
                                 .usage = xcalloc(count, sizeof *k->usage),
@@ -202,6 +204,110 @@ static struct device_gang wanted(const struct device_keeper *k, struct running_a
     return f->gang;
 }
 
+static void add_named(const struct device_keeper *k, const char *names, struct device_set *set)
+{
+    char *copy = xstrdup(names ? names : ""), *rest = NULL;
+    for (char *name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
+        for (size_t d = 0; d < k->names->count && set->count < DEVICES_MOST; d++)
+            if (strcmp(k->names->names[d], name) == 0)
+                set->items[set->count++] = (uint16_t)d;
+    free(copy);
+}
+
+/* Those on which the job failed before, on whatever host: their names say little, and cost little. */
+static struct device_set failed_devices(const struct device_keeper *k, const struct running_attempt *f)
+{
+    struct device_set set = {.count = 0};
+    for (size_t i = 0; i < f->failed.count; i++)
+        add_named(k, f->failed.items[i].devices, &set);
+    return set;
+}
+
+/* Takes the free ones of these out of the pool, until they are put back. */
+static struct device_set withhold(struct device_keeper *k, const char *names)
+{
+    struct device_set named = {.count = 0}, withheld = {.count = 0};
+    add_named(k, names, &named);
+    for (size_t i = 0; i < named.count; i++) {
+        if (k->pool.state[named.items[i]] == DEVICE_FREE)
+            withheld.items[withheld.count++] = named.items[i];
+        device_pool_skip(&k->pool, named.items[i]);
+    }
+    return withheld;
+}
+
+static void put_back(struct device_keeper *k, const struct device_set *withheld)
+{
+    for (size_t i = 0; i < withheld->count; i++)
+        device_pool_restore(&k->pool, withheld->items[i]);
+}
+
+/* Takes devices for it (`set` NULL: only looks whether they are to be had), none on which it is not to run. One that
+ * is to run elsewhere keeps away from all that is in doubt, where there is enough else; then from where it
+ * failed. */
+static bool take_for(struct device_keeper *k, struct running_attempt *f, struct device_set *set)
+{
+    const bool is_second = place_watch_is_second(k->places, f->claim.job_id);
+    const struct device_set failed = failed_devices(k, f);
+    bool fits = false, may_fit = false;
+    for (int wary = is_second; !fits && !may_fit && wary >= 0; wary--) {
+        char *kept = place_watch_kept(k->places, f->claim.job_id, wary > 0, clock_wall_ms());
+        const struct device_set withheld = withhold(k, kept);
+        fits = device_pool_fits(&k->pool, wanted(k, f)) &&
+               (!set || device_pool_take(&k->pool, wanted(k, f), &failed, set));
+        may_fit = device_pool_can_ever(&k->pool, wanted(k, f));
+        put_back(k, &withheld);
+        free(kept);
+    }
+    return fits;
+}
+
+bool device_keeper_has_elsewhere(struct device_keeper *k, struct running_attempt *f)
+{
+    char *kept = place_watch_kept(k->places, 0, false, clock_wall_ms());
+    const struct device_set closed = withhold(k, kept), own = withhold(k, f->devices);
+    bool has = device_pool_can_ever(&k->pool, wanted(k, f));
+    put_back(k, &own);
+    put_back(k, &closed);
+    free(kept);
+    return has;
+}
+
+/* --- choosing --- */
+
+/* Of jobs that run elsewhere because of a doubt the first that can: what they tell is waited for. -1: none. */
+static int64_t choose_second(struct device_keeper *k, struct running_attempt *queue, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (place_watch_is_second(k->places, queue[i].claim.job_id) && take_for(k, &queue[i], NULL))
+            return (int64_t)i;
+    return -1;
+}
+
+static int64_t choose_other(struct device_keeper *k, struct running_attempt *queue, size_t count)
+{
+    /* More nodes than there are: it fits nowhere. */
+    static const struct device_gang nowhere = {SIZE_MAX, 1};
+    struct device_wish *wishes = xcalloc(count, sizeof *wishes);
+    for (size_t i = 0; i < count; i++)
+        wishes[i] = (struct device_wish){place_watch_is_second(k->places, queue[i].claim.job_id) ? nowhere
+                                                                                                 : wanted(k, &queue[i]),
+                                         queue[i].passed_over};
+    char *kept = place_watch_kept(k->places, 0, false, clock_wall_ms());
+    const struct device_set withheld = withhold(k, kept);
+    int64_t chosen = devices_choose(&k->pool, wishes, count, PATIENCE);
+    put_back(k, &withheld);
+    free(kept);
+    free(wishes);
+    return chosen;
+}
+
+static int64_t choose(struct device_keeper *k, struct running_attempt *queue, size_t count)
+{
+    int64_t second = choose_second(k, queue, count);
+    return second >= 0 ? second : choose_other(k, queue, count);
+}
+
 int64_t device_keeper_choose(struct device_keeper *k, struct claims *claims)
 {
     struct running_attempt *queue = claims->items + claims->first;
@@ -210,31 +316,15 @@ int64_t device_keeper_choose(struct device_keeper *k, struct claims *claims)
     if (!k)
         return queue[0].claim.attempt_id;
     judge_all(k);
-    struct device_wish *wishes = xcalloc(claims->count, sizeof *wishes);
-    for (size_t i = 0; i < claims->count; i++)
-        wishes[i] = (struct device_wish){wanted(k, &queue[i]), queue[i].passed_over};
-    int64_t chosen = devices_choose(&k->pool, wishes, claims->count, PATIENCE);
-    free(wishes);
+    int64_t chosen = choose(k, queue, claims->count);
+    /* Nothing is left that could settle a doubt. */
+    if (chosen < 0 && k->pool.used == 0 && place_watch_drop_doubts(k->places))
+        chosen = choose(k, queue, claims->count);
     bool stuck = chosen < 0 && k->pool.used == 0;
     k->stuck_since_ms = !stuck ? 0 : k->stuck_since_ms ? k->stuck_since_ms : clock_monotonic_ms();
     for (int64_t i = 0; i < chosen; i++)
         queue[i].passed_over++;
     return chosen < 0 ? 0 : queue[chosen].claim.attempt_id;
-}
-
-/* Those on which the job failed before, on whatever host: their names say little, and cost little. */
-static struct device_set failed_devices(const struct device_keeper *k, const struct running_attempt *f)
-{
-    struct device_set set = {.count = 0};
-    for (size_t i = 0; i < f->failed.count; i++) {
-        char *copy = xstrdup(f->failed.items[i].devices ? f->failed.items[i].devices : ""), *rest = NULL;
-        for (char *name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
-            for (size_t d = 0; d < k->names->count && set.count < DEVICES_MOST; d++)
-                if (strcmp(k->names->names[d], name) == 0)
-                    set.items[set.count++] = (uint16_t)d;
-        free(copy);
-    }
-    return set;
 }
 
 /* The processors that belong to the devices when all are shared out evenly: "0-3,8". */
@@ -261,9 +351,8 @@ bool device_keeper_give(struct device_keeper *k, struct running_attempt *f)
 {
     if (!k)
         return true;
-    const struct device_set failed = failed_devices(k, f);
     struct holding h = {.attempt = f->claim.attempt_id, .peak_bytes = -1};
-    if (!device_pool_take(&k->pool, wanted(k, f), &failed, &h.set))
+    if (!take_for(k, f, &h.set))
         return false;
     k->holdings = array_grow(k->holdings, k->holding_count, sizeof *k->holdings);
     k->holdings[k->holding_count++] = h;
@@ -313,9 +402,13 @@ static void notify_stuck(const struct device_keeper *k)
     for (size_t i = 0; i < k->pool.count; i++)
         if (k->pool.state[i] == DEVICE_SKIPPED)
             set.items[set.count++] = (uint16_t)i;
-    char *names = device_set_names(&set, k->names);
+    char *aside = place_watch_kept(k->places, 0, false, clock_wall_ms());
+    char *names = aside ? aside : device_set_names(&set, k->names);
     char *text = xasprintf("the jobs that are left need devices that %s: %s; they stay pending for another run",
-                           k->names->nodes ? "are gone with their node" : "others still use", names);
+                           aside             ? "are set aside"
+                           : k->names->nodes ? "are gone with their node"
+                                             : "others still use",
+                           names);
     if (k->notice)
         k->notice(k->context, text);
     free(text);

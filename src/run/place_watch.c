@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results/cause_text.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 
@@ -19,7 +20,7 @@
 /* A job that failed on a place and is to run elsewhere. */
 struct doubt {
     int64_t job_id, attempt_id;
-    char *cause;
+    char *message;
     bool is_named;
     bool is_known; /* it went well elsewhere */
     bool is_taken; /* by place_watch_take_seconds */
@@ -32,7 +33,7 @@ struct watched_place {
     struct doubt *doubts;
     size_t doubt_count;
     bool is_aside;
-    char *cause;
+    char *message;
     int64_t until_ms, rest_ms, probe; /* of one that is set aside; the attempt that tries it, 0: none */
 };
 
@@ -68,7 +69,7 @@ struct place_watch *place_watch_create(int64_t rest_ms)
 
 static void drop_doubt(struct watched_place *p, size_t i)
 {
-    free(p->doubts[i].cause);
+    free(p->doubts[i].message);
     p->doubts[i] = p->doubts[--p->doubt_count];
 }
 
@@ -76,7 +77,7 @@ void place_changes_free(struct place_changes *c)
 {
     for (size_t i = 0; i < c->count; i++) {
         free(c->items[i].place);
-        free(c->items[i].cause);
+        free(c->items[i].message);
         free(c->items[i].attempts);
     }
     free(c->items);
@@ -93,7 +94,7 @@ void place_watch_free(struct place_watch *w)
             drop_doubt(p, 0);
         free(p->doubts);
         free(p->name);
-        free(p->cause);
+        free(p->message);
     }
     for (size_t i = 0; i < w->cause_count; i++)
         free(w->causes[i].cause);
@@ -139,17 +140,29 @@ static void need_places(struct place_watch *w, const char *places)
     free(copy);
 }
 
-static struct cause_tally *tally_of(struct place_watch *w, const char *cause)
+static struct cause_tally *tally_of(struct place_watch *w, const char *message)
 {
+    char *cause = cause_text(message);
     for (size_t i = 0; i < w->cause_count; i++)
-        if (strcmp(w->causes[i].cause, cause) == 0)
+        if (strcmp(w->causes[i].cause, cause) == 0) {
+            free(cause);
             return &w->causes[i];
+        }
     if (w->cause_count == CAUSES_MOST) {
         free(w->causes[0].cause);
         memmove(w->causes, w->causes + 1, (--w->cause_count) * sizeof *w->causes);
     }
-    w->causes[w->cause_count] = (struct cause_tally){.cause = xstrdup(cause)};
+    w->causes[w->cause_count] = (struct cause_tally){.cause = cause};
     return &w->causes[w->cause_count++];
+}
+
+static bool is_like(const char *a, const char *b)
+{
+    char *cause = cause_text(a), *other = cause_text(b);
+    bool like = strcmp(cause, other) == 0;
+    free(cause);
+    free(other);
+    return like;
 }
 
 static struct place_change *add_change(struct place_watch *w, const struct watched_place *p, int64_t now_ms)
@@ -157,7 +170,7 @@ static struct place_change *add_change(struct place_watch *w, const struct watch
     struct place_changes *c = &w->changes;
     c->items = array_grow(c->items, c->count, sizeof *c->items);
     c->items[c->count] = (struct place_change){.place = xstrdup(p->name),
-                                               .cause = p->cause ? xstrdup(p->cause) : NULL,
+                                               .message = p->message ? xstrdup(p->message) : NULL,
                                                .is_aside = p->is_aside,
                                                .since_ms = now_ms,
                                                .until_ms = p->until_ms,
@@ -174,10 +187,10 @@ static void set_aside(struct place_watch *w, struct watched_place *p, int64_t no
     p->probe = 0;
     p->evidence = 0;
     p->row = 0;
-    free(p->cause);
-    p->cause = NULL;
-    for (size_t i = 0; i < p->doubt_count && !p->cause; i++)
-        p->cause = p->doubts[i].is_known ? xstrdup(p->doubts[i].cause) : NULL;
+    free(p->message);
+    p->message = NULL;
+    for (size_t i = 0; i < p->doubt_count && !p->message; i++)
+        p->message = p->doubts[i].is_known ? xstrdup(p->doubts[i].message) : NULL;
     struct place_change *c = add_change(w, p, now_ms);
     c->attempts = xcalloc(p->doubt_count + 1, sizeof *c->attempts);
     /* What has not run elsewhere yet failed on a broken place as well. */
@@ -193,7 +206,7 @@ static void set_aside(struct place_watch *w, struct watched_place *p, int64_t no
 static void note_pair(struct place_watch *w, struct watched_place *p, size_t i, int64_t now_ms)
 {
     struct doubt *d = &p->doubts[i];
-    tally_of(w, d->cause)->known++;
+    tally_of(w, d->message)->known++;
     d->is_known = true;
     if (p->is_aside) {
         drop_doubt(p, i);
@@ -231,7 +244,7 @@ static bool settle_doubts(struct place_watch *w, const struct place_end *end)
                 break;
             }
             if (is_elsewhere)
-                tally_of(w, d->cause)->refuted++;
+                tally_of(w, d->message)->refuted++;
             drop_doubt(p, i);
             p->row = 0;
             note_no_pair(p);
@@ -270,7 +283,7 @@ static bool is_worth_a_doubt(struct place_watch *w, const struct place_end *end,
 {
     if (!end->has_elsewhere || !end->is_like)
         return false;
-    const struct cause_tally *t = tally_of(w, end->cause);
+    const struct cause_tally *t = tally_of(w, end->message);
     return end->is_named || (is_early(w, end) && (t->refuted < REFUTED_MOST + t->known || in_a_row));
 }
 
@@ -279,14 +292,14 @@ static void add_doubt(struct watched_place *p, const struct place_end *end)
     p->doubts = array_grow(p->doubts, p->doubt_count, sizeof *p->doubts);
     p->doubts[p->doubt_count++] = (struct doubt){.job_id = end->job_id,
                                                  .attempt_id = end->attempt_id,
-                                                 .cause = xstrdup(end->cause),
+                                                 .message = xstrdup(end->message),
                                                  .is_named = end->is_named};
 }
 
 /* A place that is set aside fails again as it did: it rests, for longer each time. */
 static bool blames_aside(struct place_watch *w, struct watched_place *p, const struct place_end *end)
 {
-    bool is_same = end->is_named || (p->cause && strcmp(p->cause, end->cause) == 0);
+    bool is_same = end->is_named || (p->message && is_like(p->message, end->message));
     bool is_probe = p->probe == end->attempt_id;
     if (is_probe)
         p->probe = 0;
@@ -325,6 +338,8 @@ enum place_answer place_watch_note(struct place_watch *w, const struct place_end
     if (!end->places)
         return PLACE_SAYS_NOTHING;
     need_places(w, end->places);
+    /* Where the place is known only now. */
+    place_watch_started(w, end->places, end->attempt_id, end->now_ms);
     for (size_t i = 0; end->is_void && i < w->place_count; i++)
         if (w->places[i].probe == end->attempt_id)
             w->places[i].probe = 0;
@@ -405,20 +420,25 @@ bool place_watch_started(struct place_watch *w, const char *places, int64_t atte
     return tries;
 }
 
-void place_watch_drop_doubts(struct place_watch *w)
+bool place_watch_drop_doubts(struct place_watch *w)
 {
+    bool any = false;
     for (size_t n = 0; n < w->place_count; n++)
         for (size_t i = w->places[n].doubt_count; i-- > 0;)
-            if (is_open(&w->places[n].doubts[i]))
+            if (is_open(&w->places[n].doubts[i])) {
                 drop_doubt(&w->places[n], i);
+                any = true;
+            }
+    return any;
 }
 
-void place_watch_resume(struct place_watch *w, const char *place, const char *cause, int64_t until_ms, int64_t rest_ms)
+void place_watch_resume(struct place_watch *w, const char *place, const char *message, int64_t until_ms,
+                        int64_t rest_ms)
 {
     struct watched_place *p = need_place(w, place);
     p->is_aside = true;
-    free(p->cause);
-    p->cause = cause ? xstrdup(cause) : NULL;
+    free(p->message);
+    p->message = message ? xstrdup(message) : NULL;
     p->until_ms = until_ms;
     p->rest_ms = rest_ms;
 }

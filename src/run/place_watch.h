@@ -41,7 +41,7 @@ struct place_end {
     bool is_like;  /* a failure that a broken place may cause */
     bool is_named; /* one whose words name a broken device */
     bool has_elsewhere;
-    const char *cause; /* of a failure, equal for what is alike */
+    const char *message; /* of a failure */
     int64_t duration_ms, now_ms;
 };
 
@@ -62,11 +62,12 @@ bool place_watch_is_second(const struct place_watch *w, int64_t job_id);
 /* The attempt runs there now. Returns whether a place is tried again with it. */
 bool place_watch_started(struct place_watch *w, const char *places, int64_t attempt_id, int64_t now_ms);
 
-/* What else could tell does not come: doubts are dropped. */
-void place_watch_drop_doubts(struct place_watch *w);
+/* What else could tell does not come: doubts are dropped. False: there were none. */
+bool place_watch_drop_doubts(struct place_watch *w);
 
 /* A place that was set aside before. */
-void place_watch_resume(struct place_watch *w, const char *place, const char *cause, int64_t until_ms, int64_t rest_ms);
+void place_watch_resume(struct place_watch *w, const char *place, const char *message, int64_t until_ms,
+                        int64_t rest_ms);
 
 /* Places that are set aside are tried again now. */
 void place_watch_release(struct place_watch *w, int64_t now_ms);
@@ -76,10 +77,10 @@ int64_t place_watch_due_ms(const struct place_watch *w, int64_t now_ms);
 
 /* What has become of a place. */
 struct place_change {
-    char *place, *cause;
-    bool is_aside; /* else it works again */
-    bool is_again; /* it has been set aside before, and failed when it was tried */
-    int64_t jobs;  /* that failed there and went well elsewhere */
+    char *place, *message; /* of the first failure there */
+    bool is_aside;         /* else it works again */
+    bool is_again;         /* it has been set aside before, and failed when it was tried */
+    int64_t jobs;          /* that failed there and went well elsewhere */
     int64_t since_ms, until_ms, rest_ms;
     int64_t *attempts; /* that failed there: not to count against their jobs */
     size_t attempt_count;

@@ -398,6 +398,7 @@ int recording_store(const struct recording_target *target, const struct claim *c
     r->end.job_id = claim->job_id;
     r->end.directory = r->kept_files ? directory : NULL;
     r->end.blame = r->blame;
+    r->end.elsewhere = r->elsewhere;
     if (r->hold) {
         r->job_end = JOB_END_HELD;
         return attempt_hold(store, claim, r->hold, e);

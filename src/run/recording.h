@@ -27,6 +27,7 @@ struct recording {
     struct verdict verdict;
     const char *failure; /* the verdict's class; NULL: ok */
     enum blame blame;    /* what a failure is put down to */
+    bool elsewhere;      /* see struct attempt_end */
     char *hold;          /* why it is to be as if it had never been claimed, and its job held; NULL: it is recorded */
     struct sample_list samples;
     struct attempt_end end; /* without ids and directory; texts owned by the recording */

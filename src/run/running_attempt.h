@@ -19,6 +19,8 @@ struct running_attempt {
     char key_hex[HASH_HEX_BYTES];
     char *directory;            /* relative: "<key>/<number>", with "-2" and so on where that was there already */
     char *job_dir;              /* absolute */
+    bool has_elsewhere;         /* it could have run on other places, and could again */
+    char *kept;                 /* nodes on which it is not to run: "n1,n2"; NULL: none */
     struct places failed;       /* where attempts of the job failed: to be avoided where there is a choice */
     struct attempt_start start; /* to be recorded with the next commit; its texts are owned */
     bool start_failed;          /* it could not be started: how is known with its outcome, which the record waits for */

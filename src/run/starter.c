@@ -25,6 +25,7 @@ void running_attempt_free(struct running_attempt *f)
     free((char *)f->start.devices);
     free(f->devices);
     free(f->cpus);
+    free(f->kept);
     places_free(&f->failed);
 }
 

@@ -323,6 +323,10 @@ static int after_host_failure(struct attempt_store *s, const struct attempt_end 
 
 static int after_failure(struct attempt_store *s, const struct attempt_end *end, enum job_end *job_end, struct error *e)
 {
+    if (end->elsewhere) {
+        *job_end = JOB_END_AGAIN;
+        return finish_job(s, end, JOB_RETRY, end->attempt_id, 0, e);
+    }
     if (end->blame == BLAME_HOST)
         return after_host_failure(s, end, job_end, e);
     if (end->blame != BLAME_JOB)

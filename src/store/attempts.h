@@ -69,7 +69,8 @@ struct attempt_end {
     const char *consequence;                  /* what other ranks or the launcher said of it; NULL: nothing */
     const char *left_out;                     /* what no summary is of; NULL: nothing */
     const char *directory, *host, *reference; /* NULL: as at the start */
-    bool cancelled_elsewhere;                 /* by a person, past this program: not tried again by itself */
+    bool elsewhere;           /* the job is pending at once, to run on another place before it is said to have failed */
+    bool cancelled_elsewhere; /* by a person, past this program: not tried again by itself */
     int64_t ended_ms, duration_ms;
     int64_t exit_code;          /* -1: none */
     int64_t signal, limit_ms;   /* 0: none */

@@ -52,7 +52,7 @@ static enum place_answer try_on(struct world *w, int64_t job, int place, double 
                                   .is_like = true,
                                   .is_named = w->is_named && !is_ok,
                                   .has_elsewhere = true,
-                                  .cause = "exit status 1",
+                                  .message = "exit status 1",
                                   .duration_ms = is_ok ? 1000 : 10,
                                   .now_ms = ++w->now_ms};
     place_watch_started(w->watch, name, end.attempt_id, w->now_ms);
@@ -203,7 +203,7 @@ static struct place_end failure_on(const char *place, int64_t job, int64_t attem
                               .is_like = true,
                               .is_named = true,
                               .has_elsewhere = true,
-                              .cause = "ECC",
+                              .message = "ECC",
                               .now_ms = attempt};
 }
 
@@ -257,7 +257,7 @@ TEST(place_watch__set_aside__tried_again_with_one_job)
     assert_int_equal(c.count, 1);
     assert_true(c.items[0].is_aside);
     assert_string_equal(c.items[0].place, "a");
-    assert_string_equal(c.items[0].cause, "ECC");
+    assert_string_equal(c.items[0].message, "ECC");
     assert_int_equal(c.items[0].jobs, 2);
     assert_int_equal(c.items[0].attempt_count, 3);
     assert_int_equal(c.items[0].until_ms, 1012);

@@ -1,0 +1,29 @@
+/* Places that are set aside (run/place_watch.h) in the database and in words. */
+#ifndef MESHSWEEP_RUN_PLACE_RECORD_H
+#define MESHSWEEP_RUN_PLACE_RECORD_H
+
+#include "database/attempt_sums.h"
+#include "database/db.h"
+#include "run/place_watch.h"
+
+/* What the watch calls a place. */
+struct place_naming {
+    enum { PLACES_ARE_DEVICES = 1, PLACES_ARE_DEVICES_OF_NODES, PLACES_ARE_NODES } kind; /* "0", "n1:0", "n1" */
+    char host[65];                                                                       /* this one */
+};
+
+/* Tells the watch which were set aside before; `release`: they are tried at once. */
+int place_record_load(struct db *db, const struct place_naming *naming, bool release, struct place_watch *w,
+                      struct error *e);
+
+/* Inside the caller's write transaction. `sums` NULL: none are kept. */
+int place_record_write(struct db *db, const struct place_naming *naming, const struct place_changes *changes,
+                       struct attempt_sums *sums, struct error *e);
+
+/* "device 1 of HOST", "node n1". The caller's. */
+char *place_record_name(const struct place_naming *naming, const char *place);
+
+/* A sentence about it; the caller's. */
+char *place_record_describe(const struct place_naming *naming, const struct place_change *change);
+
+#endif
