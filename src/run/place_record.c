@@ -73,35 +73,32 @@ static int write_one(struct db *db, const struct place_naming *naming, const str
     return rc;
 }
 
-static int blame(struct db *db, const struct place_change *c, struct attempt_sums *sums, struct error *e)
+static int blame(const struct place_target *t, const struct place_change *c, int64_t *reopened, struct error *e)
 {
-    for (size_t i = 0; i < c->attempt_count; i++)
-        if (place_blame(db, c->attempts[i], e) < 0 || (sums && attempt_sums_keep(sums, c->attempts[i], e) < 0))
+    for (size_t i = 0; i < c->attempt_count; i++) {
+        enum failure failure;
+        if (place_blame(t->db, c->attempts[i], &failure, e) < 0 ||
+            (t->sums && attempt_sums_keep(t->sums, c->attempts[i], e) < 0))
             return -1;
+        reopened[failure] += failure != FAILURE_NONE;
+    }
     return 0;
 }
 
-int place_record_write(struct db *db, const struct place_naming *naming, const struct place_changes *changes,
-                       struct attempt_sums *sums, struct error *e)
+int place_record_write(const struct place_target *target, const struct place_changes *changes,
+                       int64_t reopened[FAILURE_COUNT], struct error *e)
 {
     for (size_t i = 0; i < changes->count; i++)
-        if (write_one(db, naming, &changes->items[i], e) < 0 || blame(db, &changes->items[i], sums, e) < 0)
+        if (write_one(target->db, target->naming, &changes->items[i], e) < 0 ||
+            blame(target, &changes->items[i], reopened, e) < 0)
             return -1;
     return 0;
-}
-
-char *place_record_name(const struct place_naming *naming, const char *place)
-{
-    const char *device;
-    char *host = split(naming, place, &device);
-    char *name = device ? xasprintf("device %s of %s", device, host) : xasprintf("node %s", host);
-    free(host);
-    return name;
 }
 
 char *place_record_describe(const struct place_naming *naming, const struct place_change *c)
 {
-    char duration[32], *name = place_record_name(naming, c->place), *text;
+    const char *device;
+    char duration[32], *host = split(naming, c->place, &device), *name = place_name(host, device), *text;
     format_duration_ms(c->until_ms - c->since_ms, duration, sizeof duration);
     if (!c->is_aside)
         text = xasprintf("%s works again", name);
@@ -111,6 +108,7 @@ char *place_record_describe(const struct place_naming *naming, const struct plac
         text = xasprintf("%s is set aside: %lld job%s failed on it and succeeded elsewhere (%s); such failures do not "
                          "count against jobs; it is tried again in %s (now: run --release)",
                          name, (long long)c->jobs, c->jobs == 1 ? "" : "s", c->message ? c->message : "", duration);
+    free(host);
     free(name);
     return text;
 }

@@ -2,6 +2,7 @@
 #ifndef MESHSWEEP_RUN_PLACE_RECORD_H
 #define MESHSWEEP_RUN_PLACE_RECORD_H
 
+#include "config/failure.h"
 #include "database/attempt_sums.h"
 #include "database/db.h"
 #include "run/place_watch.h"
@@ -16,12 +17,15 @@ struct place_naming {
 int place_record_load(struct db *db, const struct place_naming *naming, bool release, struct place_watch *w,
                       struct error *e);
 
-/* Inside the caller's write transaction. `sums` NULL: none are kept. */
-int place_record_write(struct db *db, const struct place_naming *naming, const struct place_changes *changes,
-                       struct attempt_sums *sums, struct error *e);
-
-/* "device 1 of HOST", "node n1". The caller's. */
-char *place_record_name(const struct place_naming *naming, const char *place);
+/* Inside the caller's write transaction. `sums` NULL: none are kept. Raises `reopened` by the jobs that had failed for
+ * the places and are pending again, by what their failure was. */
+struct place_target {
+    struct db *db;
+    const struct place_naming *naming;
+    struct attempt_sums *sums;
+};
+int place_record_write(const struct place_target *target, const struct place_changes *changes,
+                       int64_t reopened[FAILURE_COUNT], struct error *e);
 
 /* A sentence about it; the caller's. */
 char *place_record_describe(const struct place_naming *naming, const struct place_change *change);

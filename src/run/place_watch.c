@@ -11,17 +11,17 @@
 #define PAIR_OF_SOUND 0.25 /* at most: p (1 - p) */
 #define PAIR_OF_NAMED 0.01 /* words that name a broken device are wrong that often */
 #define PAIR_OF_BROKEN 0.9 /* at least */
-#define REFUTED_MOST 3     /* a cause that came up elsewhere as well that often is the jobs' own, */
-#define ROW_OF_DOUBT 3     /* unless it comes up so often in a row on one place */
+#define ROW_OF_DOUBT 3     /* alike in a row on one place: asked of another whether it is the place */
+#define DOUBTS_MOST 64     /* of a place */
 #define EARLY 0.5          /* of the mean time of what went well */
 #define REST_MOST_MS 86400000
-#define CAUSES_MOST 64
 
-/* A job that failed on a place and is to run elsewhere. */
+/* A job that failed on a place. */
 struct doubt {
     int64_t job_id, attempt_id;
     char *message;
     bool is_named;
+    bool is_asked; /* it is to run elsewhere; others may, if they are tried again anyway */
     bool is_known; /* it went well elsewhere */
     bool is_taken; /* by place_watch_take_seconds */
 };
@@ -29,25 +29,18 @@ struct doubt {
 struct watched_place {
     char *name;
     double evidence;
-    int64_t row; /* failures since something went well there */
+    int64_t row, row_needed; /* failures alike since something went well there; how many to ask for a doubt */
     struct doubt *doubts;
     size_t doubt_count;
+    char *last; /* message of the last one; NULL: none */
     bool is_aside;
     char *message;
     int64_t until_ms, rest_ms, probe; /* of one that is set aside; the attempt that tries it, 0: none */
 };
 
-/* How often a job that failed so failed elsewhere as well, and went well there. */
-struct cause_tally {
-    char *cause;
-    int64_t refuted, known;
-};
-
 struct place_watch {
     struct watched_place *places;
     size_t place_count;
-    struct cause_tally causes[CAUSES_MOST];
-    size_t cause_count;
     struct place_changes changes;
     int64_t rest_ms, ok_count;
     double ok_ms; /* in all */
@@ -94,16 +87,15 @@ void place_watch_free(struct place_watch *w)
             drop_doubt(p, 0);
         free(p->doubts);
         free(p->name);
+        free(p->last);
         free(p->message);
     }
-    for (size_t i = 0; i < w->cause_count; i++)
-        free(w->causes[i].cause);
     free(w->places);
     place_changes_free(&w->changes);
     free(w);
 }
 
-/* --- places and causes --- */
+/* --- places --- */
 
 static bool is_among(const char *places, const char *name)
 {
@@ -128,7 +120,8 @@ static struct watched_place *need_place(struct place_watch *w, const char *name)
     if (found)
         return found;
     w->places = array_grow(w->places, w->place_count, sizeof *w->places);
-    w->places[w->place_count] = (struct watched_place){.name = xstrdup(name), .rest_ms = w->rest_ms};
+    w->places[w->place_count] =
+        (struct watched_place){.name = xstrdup(name), .rest_ms = w->rest_ms, .row_needed = ROW_OF_DOUBT};
     return &w->places[w->place_count++];
 }
 
@@ -138,22 +131,6 @@ static void need_places(struct place_watch *w, const char *places)
     for (char *name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
         need_place(w, name);
     free(copy);
-}
-
-static struct cause_tally *tally_of(struct place_watch *w, const char *message)
-{
-    char *cause = cause_text(message);
-    for (size_t i = 0; i < w->cause_count; i++)
-        if (strcmp(w->causes[i].cause, cause) == 0) {
-            free(cause);
-            return &w->causes[i];
-        }
-    if (w->cause_count == CAUSES_MOST) {
-        free(w->causes[0].cause);
-        memmove(w->causes, w->causes + 1, (--w->cause_count) * sizeof *w->causes);
-    }
-    w->causes[w->cause_count] = (struct cause_tally){.cause = cause};
-    return &w->causes[w->cause_count++];
 }
 
 static bool is_like(const char *a, const char *b)
@@ -199,15 +176,15 @@ static void set_aside(struct place_watch *w, struct watched_place *p, int64_t no
         c->jobs += p->doubts[i].is_known;
     }
     for (size_t i = p->doubt_count; i-- > 0;)
-        if (p->doubts[i].is_known)
+        if (p->doubts[i].is_known || !p->doubts[i].is_asked)
             drop_doubt(p, i);
 }
 
 static void note_pair(struct place_watch *w, struct watched_place *p, size_t i, int64_t now_ms)
 {
     struct doubt *d = &p->doubts[i];
-    tally_of(w, d->message)->known++;
     d->is_known = true;
+    p->row_needed = ROW_OF_DOUBT;
     if (p->is_aside) {
         drop_doubt(p, i);
         return;
@@ -219,38 +196,43 @@ static void note_pair(struct place_watch *w, struct watched_place *p, size_t i, 
 
 static void note_no_pair(struct watched_place *p)
 {
+    p->row = 0;
     p->evidence = place_evidence_after(p->evidence, false, false);
-    /* Where nothing speaks against it any more, what it is made of is old. */
+    /* Where nothing speaks against it any more, what that was made of is old. */
     for (size_t i = p->doubt_count; p->evidence == 0 && i-- > 0;)
-        if (p->doubts[i].is_known)
+        if (p->doubts[i].is_known || !p->doubts[i].is_asked)
             drop_doubt(p, i);
 }
 
-/* What the job's doubts elsewhere come to, now that it ended at `end->places`. Returns whether it had any. */
+static size_t find_doubt(const struct watched_place *p, int64_t job_id)
+{
+    size_t i = 0;
+    while (i < p->doubt_count && (p->doubts[i].job_id != job_id || p->doubts[i].is_known))
+        i++;
+    return i;
+}
+
+/* What the job's doubts come to, now that it ended at `end->places`. Returns whether it was asked to run there. */
 static bool settle_doubts(struct place_watch *w, const struct place_end *end)
 {
-    bool had = false;
+    bool was_asked = false;
     for (size_t n = 0; n < w->place_count; n++) {
         struct watched_place *p = &w->places[n];
-        bool is_elsewhere = !is_among(end->places, p->name);
-        for (size_t i = p->doubt_count; i-- > 0;) {
-            struct doubt *d = &p->doubts[i];
-            if (d->job_id != end->job_id || d->is_known)
-                continue;
-            had = true;
-            if (end->is_ok && is_elsewhere) {
-                note_pair(w, p, i, end->now_ms);
-                /* A job has one doubt on a place, and the others may have moved. */
-                break;
-            }
-            if (is_elsewhere)
-                tally_of(w, d->message)->refuted++;
-            drop_doubt(p, i);
-            p->row = 0;
-            note_no_pair(p);
+        const size_t i = find_doubt(p, end->job_id);
+        if (i == p->doubt_count)
+            continue;
+        const bool is_asked = p->doubts[i].is_asked;
+        was_asked |= is_asked;
+        if (end->is_ok && !is_among(end->places, p->name)) {
+            note_pair(w, p, i, end->now_ms);
+            continue;
         }
+        /* Whoever fails everywhere is asked less often. */
+        p->row_needed *= is_asked ? 2 : 1;
+        drop_doubt(p, i);
+        note_no_pair(p);
     }
-    return had;
+    return was_asked;
 }
 
 static void note_ok(struct place_watch *w, const struct place_end *end)
@@ -261,7 +243,7 @@ static void note_ok(struct place_watch *w, const struct place_end *end)
         struct watched_place *p = &w->places[i];
         if (!is_among(end->places, p->name))
             continue;
-        p->row = 0;
+        p->row_needed = ROW_OF_DOUBT;
         if (!p->is_aside) {
             note_no_pair(p);
         } else if (p->probe == end->attempt_id) {
@@ -279,21 +261,28 @@ static bool is_early(const struct place_watch *w, const struct place_end *end)
     return w->ok_count == 0 || (double)end->duration_ms <= EARLY * w->ok_ms / (double)w->ok_count;
 }
 
-static bool is_worth_a_doubt(struct place_watch *w, const struct place_end *end, bool in_a_row)
+static void add_doubt(struct watched_place *p, const struct place_end *end, bool is_asked)
 {
-    if (!end->has_elsewhere || !end->is_like)
-        return false;
-    const struct cause_tally *t = tally_of(w, end->message);
-    return end->is_named || (is_early(w, end) && (t->refuted < REFUTED_MOST + t->known || in_a_row));
-}
-
-static void add_doubt(struct watched_place *p, const struct place_end *end)
-{
+    for (size_t i = 0; p->doubt_count == DOUBTS_MOST && i < p->doubt_count; i++)
+        if (!p->doubts[i].is_asked)
+            drop_doubt(p, i);
+    if (p->doubt_count == DOUBTS_MOST)
+        drop_doubt(p, 0);
     p->doubts = array_grow(p->doubts, p->doubt_count, sizeof *p->doubts);
     p->doubts[p->doubt_count++] = (struct doubt){.job_id = end->job_id,
                                                  .attempt_id = end->attempt_id,
                                                  .message = xstrdup(end->message),
-                                                 .is_named = end->is_named};
+                                                 .is_named = end->is_named,
+                                                 .is_asked = is_asked};
+}
+
+/* How many alike there have been on the place in a row. */
+static int64_t note_row(struct watched_place *p, const struct place_end *end)
+{
+    bool alike = p->last && is_like(p->last, end->message);
+    free(p->last);
+    p->last = xstrdup(end->message);
+    return p->row = alike ? p->row + 1 : 1;
 }
 
 /* A place that is set aside fails again as it did: it rests, for longer each time. */
@@ -313,24 +302,22 @@ static bool blames_aside(struct place_watch *w, struct watched_place *p, const s
     return true;
 }
 
-static enum place_answer note_failure(struct place_watch *w, const struct place_end *end, bool had_doubt)
+static enum place_answer note_failure(struct place_watch *w, const struct place_end *end, bool was_asked)
 {
-    bool in_a_row = false, is_blamed = false, is_doubted;
+    bool is_blamed = false, asks = end->is_named;
+    const bool counts = end->is_like && (end->is_named || is_early(w, end));
     for (size_t i = 0; i < w->place_count; i++) {
         struct watched_place *p = &w->places[i];
         if (!is_among(end->places, p->name))
             continue;
-        p->row += end->is_like;
-        in_a_row |= p->row >= ROW_OF_DOUBT;
+        asks |= counts && note_row(p, end) >= p->row_needed;
         is_blamed |= p->is_aside && blames_aside(w, p, end);
     }
-    is_doubted = !is_blamed && !had_doubt && is_worth_a_doubt(w, end, in_a_row);
-    for (size_t i = 0; (is_doubted || (is_blamed && end->has_elsewhere)) && i < w->place_count; i++)
+    asks = end->has_elsewhere && (is_blamed || (counts && asks && !was_asked));
+    for (size_t i = 0; (counts || asks) && i < w->place_count; i++)
         if (is_among(end->places, w->places[i].name))
-            add_doubt(&w->places[i], end);
-    if (is_blamed && end->has_elsewhere)
-        return PLACE_BLAMED;
-    return !is_doubted ? PLACE_SAYS_NOTHING : end->is_named ? PLACE_BLAMED : PLACE_DOUBTED;
+            add_doubt(&w->places[i], end, asks);
+    return !asks ? PLACE_SAYS_NOTHING : is_blamed || end->is_named ? PLACE_BLAMED : PLACE_DOUBTED;
 }
 
 enum place_answer place_watch_note(struct place_watch *w, const struct place_end *end)
@@ -345,9 +332,9 @@ enum place_answer place_watch_note(struct place_watch *w, const struct place_end
             w->places[i].probe = 0;
     if (end->is_void)
         return PLACE_SAYS_NOTHING;
-    bool had_doubt = settle_doubts(w, end);
+    bool was_asked = settle_doubts(w, end);
     if (!end->is_ok)
-        return note_failure(w, end, had_doubt);
+        return note_failure(w, end, was_asked);
     note_ok(w, end);
     return PLACE_SAYS_NOTHING;
 }
@@ -356,7 +343,7 @@ enum place_answer place_watch_note(struct place_watch *w, const struct place_end
 
 static bool is_open(const struct doubt *d)
 {
-    return !d->is_known;
+    return d->is_asked && !d->is_known;
 }
 
 /* Enough would speak against it if all that is open went well elsewhere. */
@@ -374,10 +361,8 @@ static bool is_halted(const struct watched_place *p)
 
 static bool has_doubt_of(const struct watched_place *p, int64_t job_id)
 {
-    for (size_t i = 0; i < p->doubt_count; i++)
-        if (p->doubts[i].job_id == job_id && is_open(&p->doubts[i]))
-            return true;
-    return false;
+    const size_t i = find_doubt(p, job_id);
+    return i < p->doubt_count && p->doubts[i].is_asked;
 }
 
 bool place_watch_is_second(const struct place_watch *w, int64_t job_id)

@@ -298,6 +298,8 @@ static int finish_batch(struct runner *r, struct error *e)
         r->measured |= t->ends.items[i].recording.samples.name_count > 0;
         FAULT(ANNOUNCED);
     }
+    if (run_counts_reopen(&r->result.counts, t->reopened) > 0 && r->claims.answer == CLAIM_WAIT)
+        r->claims.answer = CLAIM_MORE;
     for (size_t i = 0; i < t->places.count; i++)
         tell(r, place_record_describe(&r->naming, &t->places.items[i]));
     commit_batch_clear(t);

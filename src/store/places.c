@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "store/blame.h"
+#include "store/states.h"
 #include "util/memory.h"
 
 void places_free(struct places *p)
@@ -35,6 +36,11 @@ int places_of_failures(struct db *db, int64_t job_id, struct places *out, struct
     return rc;
 }
 
+char *place_name(const char *host, const char *device)
+{
+    return device ? xasprintf("device %s of %s", device, host) : xasprintf("node %s", host);
+}
+
 int place_set_aside(struct db *db, const struct place_row *row, struct error *e)
 {
     return db_run(db,
@@ -53,10 +59,23 @@ int place_restore(struct db *db, const char *host, const char *device, struct er
                   VALUES(sql_text(host), sql_text(device)), e);
 }
 
-int place_blame(struct db *db, int64_t attempt_id, struct error *e)
+int place_blame(struct db *db, int64_t attempt_id, enum failure *reopened, struct error *e)
 {
-    return db_run(db, "UPDATE attempt SET blame = ?2 WHERE id = ?1 AND state = 'failed' AND blame IS NULL",
-                  VALUES(sql_int(attempt_id), sql_text(blame_names[BLAME_HOST])), e);
+    const struct sql_value id = sql_int(attempt_id);
+    const char *pending = job_state_names[job_transition(JOB_FAILED, JOB_REOPEN).next];
+    char *failure = NULL;
+    int rc = db_run(db, "UPDATE attempt SET blame = ?2 WHERE id = ?1 AND state = 'failed' AND blame IS NULL",
+                    VALUES(id, sql_text(blame_names[BLAME_HOST])), e);
+    if (rc == 0)
+        rc = db_query_text(db, "SELECT failure FROM job WHERE attempt_id = ? AND state = 'failed'", VALUES(id),
+                           &failure, e);
+    *reopened = failure ? failure_by_name(failure) : FAILURE_NONE;
+    if (rc == 0 && failure)
+        rc = db_run(db,
+                    "UPDATE job SET state = ?2, failure = NULL, due = NULL WHERE attempt_id = ?1 AND state = 'failed'",
+                    VALUES(id, sql_text(pending)), e);
+    free(failure);
+    return rc;
 }
 
 int places_aside_read(struct db *db, void (*found)(void *context, const struct place_row *row), void *context,

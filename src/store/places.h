@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "config/failure.h"
 #include "database/db.h"
 
 struct place {
@@ -37,12 +38,16 @@ struct place_row {
     int64_t since_ms, until_ms, rest_ms;
 };
 
+/* "device 1 of HOST", "node n1". The caller's. */
+char *place_name(const char *host, const char *device);
+
 /* Inside the caller's write transaction, all three. */
 int place_set_aside(struct db *db, const struct place_row *row, struct error *e);
 int place_restore(struct db *db, const char *host, const char *device, struct error *e);
 
-/* The attempt's failure is put down to its place. */
-int place_blame(struct db *db, int64_t attempt_id, struct error *e);
+/* The attempt's failure is put down to its place. A job that stands as failed by it is pending again: `*reopened` gets
+ * what its failure was; FAILURE_NONE: none was. */
+int place_blame(struct db *db, int64_t attempt_id, enum failure *reopened, struct error *e);
 
 /* Calls `found` with each; borrowed. */
 int places_aside_read(struct db *db, void (*found)(void *context, const struct place_row *row), void *context,
