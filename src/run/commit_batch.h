@@ -8,10 +8,10 @@
 #ifndef MESHSWEEP_RUN_COMMIT_BATCH_H
 #define MESHSWEEP_RUN_COMMIT_BATCH_H
 
+#include "learning/place_record.h"
 #include "process/worker.h"
 #include "run/claims.h"
 #include "run/ended_attempts.h"
-#include "run/place_record.h"
 
 struct start_record {
     struct attempt_start start; /* texts are those of the attempt */

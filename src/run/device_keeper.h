@@ -5,8 +5,8 @@
 
 #include "config/sweep.h"
 #include "device/devices.h"
+#include "learning/place_watch.h"
 #include "run/claims.h"
-#include "run/place_watch.h"
 
 /* What the runner is given. */
 struct device_options {

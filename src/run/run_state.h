@@ -2,13 +2,13 @@
 #ifndef MESHSWEEP_RUN_RUN_STATE_H
 #define MESHSWEEP_RUN_RUN_STATE_H
 
+#include "learning/place_record.h"
 #include "run/claims.h"
 #include "run/commit_batch.h"
 #include "run/device_keeper.h"
 #include "run/ended_attempts.h"
 #include "run/host_watch.h"
 #include "run/like_failures.h"
-#include "run/place_record.h"
 #include "run/readings.h"
 #include "run/runner.h"
 #include "run/starter.h"

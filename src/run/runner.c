@@ -185,8 +185,8 @@ static size_t wanted_claims(const struct runner *r)
     return may_start_more(r) ? claims_wanted(&r->claims, free_slots(r), limit ? limit - r->started_count : -1) : 0;
 }
 
-/* Jobs that are to run elsewhere tell whose fault it was: before what is claimed already, save where a source chooses by
- * what has ended. */
+/* Jobs that are to run elsewhere tell whose fault it was: before what is claimed already, save where a source chooses
+ * by what has ended. */
 static void put_seconds_first(struct runner *r)
 {
     int64_t jobs[SECONDS_AT_ONCE];

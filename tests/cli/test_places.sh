@@ -193,7 +193,7 @@ node_at_slurm__broken__excluded()
     run_at_slurm -j 2
     expect_status 0
     expect_no_stdout
-    expect_stderr_contains 'node n0 is set aside: 2 jobs failed on it and succeeded elsewhere (exit status 1: RuntimeError'
+    expect_stderr_contains 'node n0 is set aside: 2 jobs failed on it and succeeded elsewhere (exit status 1: Runtime'
     expect_sql "ok|8" "SELECT state, count(*) FROM job GROUP BY 1"
     expect_sql "n0||2" "SELECT host, device, jobs FROM place"
     expect_sql "n0|host" "SELECT DISTINCT host, blame FROM attempt WHERE state = 'failed'"

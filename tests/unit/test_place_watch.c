@@ -1,10 +1,10 @@
-/* run/place_watch: what sets a place aside and what does not, by drawn sweeps. */
+/* learning/place_watch: what sets a place aside and what does not, by drawn sweeps. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "learning/place_watch.h"
 #include "rounds.h"
-#include "run/place_watch.h"
 #include "unit_test.h"
 #include "util/memory.h"
 #include "util/rng.h"

@@ -1,4 +1,4 @@
-#include "run/place_watch.h"
+#include "learning/place_watch.h"
 
 #include <math.h>
 #include <stdlib.h>

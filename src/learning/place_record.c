@@ -1,4 +1,4 @@
-#include "run/place_record.h"
+#include "learning/place_record.h"
 
 #include <stdlib.h>
 #include <string.h>
