@@ -1,16 +1,16 @@
 /* Which places (devices, nodes) are broken, by what becomes of attempts on them. Pure.
  *
  * That many jobs fail on a place says little: they may all have a key that makes them fail, and may run there because
- * of it. So a third job that fails there in a row, early, alike and in a way that a broken place may cause, or one whose
- * words name a broken device (sql/failures.sql), runs once more elsewhere before that counts, and only such pairs are
- * evidence. If a place is no worse than others, and a job fails with the probability p on either, "failed here,
- * went well there" has the probability p (1 - p), at most a quarter, whatever the job and whoever chose its place.
- * Against that quarter stands a broken place, where nine jobs in ten fail that go well elsewhere; words that name a
- * broken device are supposed to be wrong once in a hundred. Wald's likelihood ratio of the two is begun anew when it
- * falls below 1 (Page, Biometrika 41, 1954), because places break while they are in use. At a thousand the place is
- * set aside. So a sound place sees at least a thousand jobs on average before it is set aside (Lorden, Annals of
- * Mathematical Statistics 42, 1971), even if each of them fails every other time; and a broken one is set aside after
- * six such jobs, or after two whose words name it. Then what failed there in that row does not count either.
+ * of it. So a third job that fails there in a row, early, alike and in a way that a broken place may cause, or one
+ * whose words name a broken device (sql/failures.sql), runs once more elsewhere before that counts, and only such
+ * pairs are evidence. If a place is no worse than others, and a job fails with the probability p on either, "failed
+ * here, went well there" has the probability p (1 - p), at most a quarter, whatever the job and whoever chose its
+ * place. Against that quarter stands a broken place, where nine jobs in ten fail that go well elsewhere; words that
+ * name a broken device are supposed to be wrong once in a hundred. Wald's likelihood ratio of the two is begun anew
+ * when it falls below 1 (Page, Biometrika 41, 1954), because places break while they are in use. At a thousand the
+ * place is set aside. So a sound place sees at least a thousand jobs on average before it is set aside (Lorden, Annals
+ * of Mathematical Statistics 42, 1971), even if each of them fails every other time; and a broken one is set aside
+ * after six such jobs, or after two whose words name it. Then what failed there in that row does not count either.
  *
  * What else would fail there while that is found out is bounded: a place whose open pairs would be enough, if all went
  * well elsewhere, is given no other job until one of them is known. */

@@ -14,14 +14,16 @@
 enum {
     PATIENCE = 16,    /* starts of others that the first of the queue puts up with */
     OVERDUE_MS = 100, /* until the next round when a look is overdue */
-    FRESH_MS = 1000   /* an answer that old still counts */
+    FRESH_MS = 1000,  /* an answer that old still counts */
+    COST_MOST = 20    /* looks take at most that part of the time */
 };
 
 /* Devices of a running attempt. */
 struct holding {
     int64_t attempt;
     struct device_set set;
-    int64_t peak_bytes; /* -1: not seen yet */
+    int64_t peak_bytes;                  /* -1: not seen yet */
+    struct device_condition *conditions; /* of each of them */
 };
 
 struct device_keeper {
@@ -37,6 +39,8 @@ struct device_keeper {
     size_t holding_count;
     struct nvml *nvml; /* NULL: there is none */
     bool nvml_tried;
+    int64_t *numbers;           /* by device, as NVML counts them; -1: it does not know it */
+    int64_t cost_ms;            /* of the last look */
     struct device_usage *usage; /* by device */
     int64_t *dirty_since;       /* by device; 0: clean */
     bool *notified;
@@ -61,6 +65,7 @@ struct device_keeper *device_keeper_create(const struct device_options *options,
                                 .notice = notice,
                                 .context = context,
                                 .usage = xcalloc(count, sizeof *k->usage),
+                                .numbers = xcalloc(count, sizeof *k->numbers),
                                 .dirty_since = xcalloc(count, sizeof *k->dirty_since),
                                 .notified = xcalloc(count, sizeof *k->notified),
                                 /* What is on other machines is Slurm's to watch. */
@@ -73,8 +78,11 @@ void device_keeper_free(struct device_keeper *k)
 {
     if (!k)
         return;
+    for (size_t i = 0; i < k->holding_count; i++)
+        free(k->holdings[i].conditions);
     free(k->holdings);
     free(k->usage);
+    free(k->numbers);
     nvml_close(k->nvml);
     free(k->dirty_since);
     free(k->notified);
@@ -94,26 +102,57 @@ static void note_peaks(struct device_keeper *k)
     }
 }
 
+static bool looks(const struct device_keeper *k)
+{
+    return k->config->sample_ms > 0 && k->names->nodes == NULL;
+}
+
+/* Only where it is needed: it takes a moment to load, and memory. */
+static void need_nvml(struct device_keeper *k)
+{
+    if (k->nvml_tried)
+        return;
+    k->nvml_tried = true;
+    k->nvml = nvml_open();
+    device_nvml_numbers(k->nvml, k->names, k->numbers);
+}
+
+static void note_condition(struct device_keeper *k, struct holding *h)
+{
+    for (size_t d = 0; k->nvml && d < h->set.count; d++) {
+        const int64_t number = k->numbers[h->set.items[d]];
+        if (number < 0)
+            continue;
+        const struct device_reading reading = nvml_device_condition(k->nvml, (size_t)number);
+        device_condition_note(&h->conditions[d], &reading);
+    }
+}
+
+static int64_t sample_every_ms(const struct device_keeper *k)
+{
+    return k->config->sample_ms > COST_MOST * k->cost_ms ? k->config->sample_ms : COST_MOST * k->cost_ms;
+}
+
 static void ask(struct device_keeper *k, int64_t age_ms)
 {
     int64_t now_ms = clock_monotonic_ms();
     if (k->silent || (k->asked_ms && now_ms - k->asked_ms < age_ms))
         return;
-    /* Only now: it takes a moment to load, and memory. */
-    if (!k->nvml_tried)
-        k->nvml = nvml_open();
-    k->nvml_tried = true;
+    need_nvml(k);
     const struct device_witness witness = {k->nvml, k->environment, ""};
     k->silent = device_usage_read(&witness, k->names, k->usage) < 0;
-    k->asked_ms = clock_monotonic_ms();
-    if (!k->silent && k->config->sample_ms > 0)
+    if (!k->silent && looks(k))
         note_peaks(k);
+    for (size_t i = 0; looks(k) && i < k->holding_count; i++)
+        note_condition(k, &k->holdings[i]);
+    k->asked_ms = clock_monotonic_ms();
+    k->cost_ms = k->asked_ms - now_ms;
 }
 
 void device_keeper_sample(struct device_keeper *k)
 {
-    if (k && k->config->sample_ms > 0 && k->holding_count > 0)
-        ask(k, k->config->sample_ms);
+    if (k && looks(k) && k->holding_count > 0)
+        ask(k, sample_every_ms(k));
 }
 
 int64_t device_keeper_due_ms(const struct device_keeper *k)
@@ -124,7 +163,7 @@ int64_t device_keeper_due_ms(const struct device_keeper *k)
     for (size_t i = 0; i < k->pool.count; i++)
         dirty |= k->dirty_since[i] != 0;
     bool sampling = k->config->sample_ms > 0 && k->holding_count > 0;
-    int64_t left_ms = k->asked_ms + (dirty && !sampling ? FRESH_MS : k->config->sample_ms) - clock_monotonic_ms();
+    int64_t left_ms = k->asked_ms + (dirty && !sampling ? FRESH_MS : sample_every_ms(k)) - clock_monotonic_ms();
     /* One that is overdue has nothing that waits for it: never a loop without a pause. */
     return !sampling && !dirty ? -1 : left_ms > 0 ? left_ms : OVERDUE_MS;
 }
@@ -354,6 +393,11 @@ bool device_keeper_give(struct device_keeper *k, struct running_attempt *f)
     struct holding h = {.attempt = f->claim.attempt_id, .peak_bytes = -1};
     if (!take_for(k, f, &h.set))
         return false;
+    h.conditions = xcalloc(h.set.count, sizeof *h.conditions);
+    /* Counters are told by what they rise by. */
+    if (looks(k))
+        need_nvml(k);
+    note_condition(k, &h);
     k->holdings = array_grow(k->holdings, k->holding_count, sizeof *k->holdings);
     k->holdings[k->holding_count++] = h;
     f->devices = device_set_names(&h.set, k->names);
@@ -371,13 +415,16 @@ static void forget_use(struct device_keeper *k, const struct device_set *set)
     }
 }
 
-int64_t device_keeper_take_back(struct device_keeper *k, int64_t attempt)
+int64_t device_keeper_take_back(struct device_keeper *k, struct running_attempt *f)
 {
     for (size_t i = 0; k && i < k->holding_count; i++) {
         struct holding *h = &k->holdings[i];
-        if (h->attempt != attempt)
+        if (h->attempt != f->claim.attempt_id)
             continue;
         int64_t peak = h->peak_bytes;
+        note_condition(k, h);
+        f->conditions = h->conditions;
+        f->condition_count = h->set.count;
         forget_use(k, &h->set);
         device_pool_give(&k->pool, &h->set);
         k->holdings[i] = k->holdings[--k->holding_count];

@@ -26,7 +26,7 @@ static struct running_attempt take_running(struct runner *r, int64_t attempt)
 struct running_attempt runner_let_go(struct runner *r, struct outcome *outcome)
 {
     struct running_attempt f = take_running(r, outcome->attempt);
-    outcome->device_bytes = device_keeper_take_back(r->keeper, outcome->attempt);
+    outcome->device_bytes = device_keeper_take_back(r->keeper, &f);
     f.has_elsewhere = r->keeper ? device_keeper_has_elsewhere(r->keeper, &f) : true;
     if (outcome->ending == ENDING_LOST && outcome->host)
         device_keeper_lose(r->keeper, outcome->host);
@@ -126,7 +126,7 @@ static void take_end(struct runner *r, struct running_attempt f, struct outcome 
                                               .classifier = r->classifier,
                                               .secrets = &r->secrets,
                                               .measures = r->options->measures,
-                                              .attempt_number = f.claim.number,
+                                              .attempt = &f,
                                               .job_dir = f.job_dir,
                                               .reading = readings_take(r->readings, outcome->attempt)};
     struct recording recording;

@@ -274,6 +274,21 @@ static void add_own_metrics(struct recording *r, const struct outcome *o, int64_
     }
 }
 
+_Static_assert(OWN_METRIC_COUNT - OWN_DEVICE_CLOCK == DEVICE_QUANTITY_COUNT, "the two lists are in one order");
+
+/* What was seen of its devices, whatever became of it. */
+static void add_device_metrics(struct recording *r, const struct outcome *o, const struct running_attempt *f)
+{
+    for (int i = OWN_DEVICE_MEMORY; i < OWN_METRIC_COUNT; i++) {
+        const enum device_quantity q = (enum device_quantity)(i - OWN_DEVICE_CLOCK);
+        const double value = i == OWN_DEVICE_MEMORY ? positive_or_nan((double)o->device_bytes)
+                                                    : device_conditions_value(f->conditions, f->condition_count, q);
+        r->saw[i] = !isnan(value);
+        if (r->saw[i])
+            sample_list_add_seen(&r->samples, own_metrics[i].name, value);
+    }
+}
+
 static struct attempt_end end_of(const struct recording *r, const struct outcome *o)
 {
     return (struct attempt_end){
@@ -298,6 +313,14 @@ static struct attempt_end end_of(const struct recording *r, const struct outcome
     };
 }
 
+static void add_conditions(struct recording *r, const struct running_attempt *f)
+{
+    if (!f->conditions || !f->conditions[0].model[0])
+        return;
+    r->end.device_model = xstrdup(f->conditions[0].model);
+    r->end.device_condition = device_conditions_json(f->conditions, f->devices, f->condition_count);
+}
+
 void recording_make(const struct recording_context *context, const struct outcome *o, struct recording *out)
 {
     struct recording r = {.sweep = context->sweep, .duration_ms = o->duration_ms};
@@ -305,10 +328,8 @@ void recording_make(const struct recording_context *context, const struct outcom
         output_reading_finish(context->reading, o->log_path, o->metrics_path, context->job_dir, &r.samples);
     else
         readers_read(context->readers, o->log_path, o->metrics_path, context->job_dir, &r.samples);
-    if (o->device_bytes > 0)
-        sample_list_add_seen(&r.samples, DEVICE_MEMORY_METRIC, (double)o->device_bytes);
-    r.saw_device_memory = o->device_bytes > 0;
-    add_own_metrics(&r, o, context->attempt_number);
+    add_device_metrics(&r, o, context->attempt);
+    add_own_metrics(&r, o, context->attempt->claim.number);
     find_objective(&r, context->measures);
     const struct attempt_output output = {o->log_path, context->job_dir};
     r.verdict = classify(context->classifier, o, &output, context->sweep->objective_count > 0, r.has_objective);
@@ -320,6 +341,7 @@ void recording_make(const struct recording_context *context, const struct outcom
     r.failure = r.verdict.failure ? failure_names[r.verdict.failure] : NULL;
     r.kept_files = o->log_path || o->metrics_path;
     r.end = end_of(&r, o);
+    add_conditions(&r, context->attempt);
     if (o->ending == ENDING_STOPPED && !r.failure && !has_all_steps(&r))
         r.end.stopped_steps = r.counted_steps;
     redact(&r, context->secrets);
@@ -371,7 +393,8 @@ static struct seen_values seen_of(const struct recording *r, const struct claim 
     seen.values[OWN_CPU_TIME] = r->end.user_ms < 0 ? NAN : (double)(r->end.user_ms + r->end.system_ms) / 1000;
     seen.values[OWN_MAX_RSS] = positive_or_nan((double)r->end.max_rss_bytes);
     seen.values[OWN_ATTEMPTS] = (double)claim->number;
-    seen.values[OWN_DEVICE_MEMORY] = NAN;
+    for (int i = OWN_DEVICE_MEMORY; i < OWN_METRIC_COUNT; i++)
+        seen.values[i] = NAN;
     return seen;
 }
 
@@ -409,8 +432,9 @@ int recording_store(const struct recording_target *target, const struct claim *c
     r->job_end = JOB_END_GONE;
     if (!running)
         return 0;
-    if (r->saw_device_memory && attempt_define_device_memory(store, e) < 0)
-        return -1;
+    for (int i = OWN_DEVICE_MEMORY; i < OWN_METRIC_COUNT; i++)
+        if (r->saw[i] && attempt_define_own(store, (enum own_metric)i, e) < 0)
+            return -1;
     if (store_samples(store, claim->attempt_id, r, e) < 0 || store_summaries(store, claim->attempt_id, r, e) < 0 ||
         store_measures(target, claim, r, e) < 0)
         return -1;
@@ -429,5 +453,7 @@ void recording_free(struct recording *r)
     free((char *)r->end.left_out);
     free((char *)r->end.reference);
     free((char *)r->end.host);
+    free((char *)r->end.device_model);
+    free((char *)r->end.device_condition);
     sample_list_free(&r->samples);
 }

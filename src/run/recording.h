@@ -6,6 +6,7 @@
 #include "metrics/classify.h"
 #include "metrics/reading.h"
 #include "process/supervisor.h"
+#include "run/running_attempt.h"
 #include "secrets/secrets.h"
 #include "store/attempts.h"
 
@@ -18,7 +19,7 @@ struct recording_context {
     const struct secrets *secrets;   /* redacted in the message and the output's end */
     const struct measures *measures; /* NULL: none */
     const char *job_dir;
-    int64_t attempt_number;
+    const struct running_attempt *attempt;
     struct output_reading *reading; /* of what was followed of the output; NULL: nothing was */
 };
 
@@ -32,9 +33,9 @@ struct recording {
     struct sample_list samples;
     struct attempt_end end; /* without ids and directory; texts owned by the recording */
     bool kept_files;
-    bool saw_device_memory;
-    bool has_objective;     /* of a derived one: all that it reads was reported */
-    bool is_derived;        /* the objective is computed from other metrics */
+    bool saw[OWN_METRIC_COUNT]; /* of its devices */
+    bool has_objective;         /* of a derived one: all that it reads was reported */
+    bool is_derived;            /* the objective is computed from other metrics */
     double objective;       /* NaN: what was reported came to no number; of a derived metric: after recording_store */
     bool is_infeasible;     /* after recording_store: it cannot win, for what [sweep] subject_to asks for */
     struct summary summary; /* of the objective, where it was reported */

@@ -26,6 +26,7 @@ void running_attempt_free(struct running_attempt *f)
     free(f->devices);
     free(f->cpus);
     free(f->kept);
+    free(f->conditions);
     places_free(&f->failed);
 }
 

@@ -32,7 +32,7 @@ enum attempt_statement {
     HOLD_JOB,
     INSERT_SAMPLE,
     INSERT_SUMMARY,
-    DEFINE_DEVICE_MEMORY,
+    DEFINE_OWN,
     STATEMENT_COUNT
 };
 
@@ -54,12 +54,12 @@ static const char *const statements[STATEMENT_COUNT] = {
     [RECORD_START] = "UPDATE attempt SET state = ?9, slot = ?2, pid = ?3, start_ticks = ?4, started = ?5,"
                      " command = ?6, environment = ?7, directory = ?8, reference = ?10, host = ?11,"
                      " devices = ?12, scripts = ?13 WHERE id = ?1 AND state = 'claimed'",
-    [RECORD_END] =
-        "UPDATE attempt SET state = ?2, failure = ?3, message = ?4, ended = ?5, duration_ms = ?6,"
-        " exit_code = ?7, signal = ?8, limit_ms = ?9, user_ms = ?10, system_ms = ?11, max_rss = ?12,"
-        " leftovers = ?13, directory = coalesce(?14, directory), log_bytes = ?15, log_tail = ?16,"
-        " host = coalesce(?17, host), reference = coalesce(?18, reference), stopped_steps = ?19,"
-        " blame = ?20, consequence = ?21, unwatched_ms = ?22, left_out = ?23 WHERE id = ?1 AND state = 'running'",
+    [RECORD_END] = "UPDATE attempt SET state = ?2, failure = ?3, message = ?4, ended = ?5, duration_ms = ?6,"
+                   " exit_code = ?7, signal = ?8, limit_ms = ?9, user_ms = ?10, system_ms = ?11, max_rss = ?12,"
+                   " leftovers = ?13, directory = coalesce(?14, directory), log_bytes = ?15, log_tail = ?16,"
+                   " host = coalesce(?17, host), reference = coalesce(?18, reference), stopped_steps = ?19,"
+                   " blame = ?20, consequence = ?21, unwatched_ms = ?22, left_out = ?23, device_model = ?24,"
+                   " device_condition = ?25 WHERE id = ?1 AND state = 'running'",
     [RECORD_REFERENCE] = "UPDATE attempt SET reference = ?2 WHERE id = ?1 AND state IN ('claimed', 'running')",
     [COUNT_TIMEOUTS] = "SELECT count(*) FROM attempt WHERE job_id = ?1 AND failure = 'timeout'",
     [IS_RUNNING] = "SELECT count(*) FROM attempt WHERE id = ? AND state = 'running'",
@@ -79,8 +79,8 @@ static const char *const statements[STATEMENT_COUNT] = {
     [INSERT_SUMMARY] =
         "INSERT OR REPLACE INTO summary (attempt_id, name, value, count, mean, median, minimum, maximum, stddev, p90,"
         " not_finite, reported, kept) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-    [DEFINE_DEVICE_MEMORY] = "INSERT OR IGNORE INTO metric_definition (name, unit, better, take, counter, rank)"
-                             " VALUES ('" DEVICE_MEMORY_METRIC "', 'bytes', 'min', 'max', 'device', 'largest')",
+    [DEFINE_OWN] = "INSERT OR IGNORE INTO metric_definition (name, unit, better, take, counter, rank)"
+                   " VALUES (?1, ?2, ?3, 'max', ?4, ?5)",
 };
 
 /* The same for jobs of the table "selected" alone. */
@@ -244,7 +244,8 @@ static int record_attempt_end(struct attempt_store *s, const struct attempt_end 
                       sql_text(end->directory), sql_int(end->log_bytes), sql_text(end->log_tail), sql_text(end->host),
                       sql_text(end->reference), sql_positive(end->stopped_steps),
                       sql_text(end->failure ? blame_names[end->blame] : NULL), sql_text(end->consequence),
-                      sql_positive(end->unwatched_ms), sql_text(end->left_out)),
+                      sql_positive(end->unwatched_ms), sql_text(end->left_out), sql_text(end->device_model),
+                      sql_text(end->device_condition)),
                e);
 }
 
@@ -388,7 +389,12 @@ int attempt_record_summary(struct attempt_store *s, int64_t attempt_id, const ch
                e);
 }
 
-int attempt_define_device_memory(struct attempt_store *s, struct error *e)
+int attempt_define_own(struct attempt_store *s, enum own_metric metric, struct error *e)
 {
-    return run(s, DEFINE_DEVICE_MEMORY, NO_VALUES, e);
+    const struct own_metric_kind *m = &own_metrics[metric];
+    const bool is_memory = metric == OWN_DEVICE_MEMORY;
+    return run(s, DEFINE_OWN,
+               VALUES(sql_text(m->name), sql_text(m->unit), sql_text(m->better), sql_text(is_memory ? "device" : NULL),
+                      sql_text(is_memory ? "largest" : NULL)),
+               e);
 }

@@ -358,6 +358,65 @@ END
         attempt_id = attempt.id WHERE name = 'device_memory_peak'"
 }
 
+# A device that is at 1000 mJ when its job begins and at 31000 when it ends, and slows down half way.
+condition__of_a_device__metrics_of_the_attempt()
+{
+    mkdir devices
+    echo "3145728 0 1700 50 300000 1000 4 7" >devices/0
+    device_sweep <<'END'
+devices = [0]
+sample = "50ms"
+wait_clean = 0
+[metrics.per_joule]
+expression = "tokens / energy"
+better = "max"
+[metrics.per_watt]
+expression = "tokens / power"
+better = "max"
+[job.metrics.tokens]
+key = "tokens"
+END
+    cat >job.sh <<'END'
+echo "tokens: 3000"
+sleep 0.3
+echo "3145728 0 1100 81 500000 31000 96 9" >devices/0
+sleep 0.3
+END
+    with_nvml run_meshsweep run --progress none --limit 1
+    expect_only_stderr 0
+    expect_sql "1100.0|81.0|30.0|2.0|100.0" "SELECT device_clock_least, device_temperature, device_energy, device_ecc,
+        per_joule FROM results WHERE state = 'ok'"
+    expect_sql "1|1|1|1" "SELECT device_clock > 1100 AND device_clock < 1700, device_power > 300 AND device_power < 500,
+        device_throttled > 0 AND device_throttled < 1, abs(per_watt * device_power - 3000) < 0.01
+        FROM results WHERE state = 'ok'"
+    expect_sql 'NVIDIA Stand-in|NVIDIA Stand-in|1100|["power cap","software thermal","thermal"]' "SELECT device_model,
+        device_condition ->> '\$.0.model', device_condition ->> '\$.0.clock_least', device_condition ->> '\$.0.reasons'
+        FROM attempt"
+    expect_sql "W|J|degC" "SELECT (SELECT unit FROM metric_definition WHERE name = 'device_power'),
+        (SELECT unit FROM metric_definition WHERE name = 'device_energy'),
+        (SELECT unit FROM metric_definition WHERE name = 'device_temperature')"
+}
+
+condition__not_to_be_had__null_with_the_reason()
+{
+    mkdir devices
+    echo "3145728 0 1700 -1 -1 -1 0" >devices/0
+    device_sweep <<'END'
+devices = [0]
+sample = "50ms"
+wait_clean = 0
+[metrics.per_joule]
+expression = "n / energy"
+better = "max"
+END
+    with_nvml run_meshsweep run --progress none --limit 1
+    expect_only_stderr 0
+    expect_sql "1700.0|0.0|1" "SELECT device_clock, device_throttled, per_joule IS NULL FROM results WHERE state = 'ok'"
+    expect_sql '|not supported|not supported' "SELECT device_condition ->> '\$.0.power',
+        device_condition ->> '\$.0.why.power', device_condition ->> '\$.0.why.ecc' FROM attempt"
+    expect_sql 1 "SELECT note LIKE '%device_energy%' FROM summary WHERE name = 'per_joule'"
+}
+
 library__without_a_driver__nvidia_smi_asked()
 {
     stand_in_smi
