@@ -20,3 +20,4 @@ ALTER TABLE attempt ADD COLUMN device_condition TEXT CHECK (device_condition IS 
 -- How its devices were slower than those of other attempts on devices of the same model; NULL: they were not, or it is not
 -- known.
 ALTER TABLE attempt ADD COLUMN device_note TEXT;
+CREATE INDEX attempt_device_note ON attempt (job_id) WHERE device_note IS NOT NULL;

@@ -5,6 +5,7 @@
 #include <cjson/cJSON.h>
 
 #include "answers/compare_databases.h"
+#include "cli/batch_notice.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "compare/comparison.h"
@@ -253,8 +254,10 @@ static bool has_pairs(const struct comparison *c)
     return false;
 }
 
-static int print(const struct comparison *c, const struct compare_options *o, struct error *e)
+static int print(struct db *db, const struct comparison *c, const struct compare_options *o, struct error *e)
 {
+    if (device_notice_say(db, 0, e) < 0)
+        return -1;
     if (o->json)
         return print_json(c, e);
     if (c->values < 2)
@@ -297,7 +300,7 @@ static int compare(const struct arguments *a, struct error *e)
     if (rc == 0)
         rc = comparison_read(db, &request, &c, e);
     if (rc == 0)
-        rc = print(&c, o, e);
+        rc = print(db, &c, o, e);
     comparison_free(&c);
     store_close(db);
     free(key);

@@ -1,9 +1,11 @@
 #include "device/condition.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "util/buffer.h"
+#include "util/memory.h"
 
 /* How readings become one number, over time and over devices. */
 enum fold { FOLD_MEAN = 1, FOLD_LEAST, FOLD_MOST, FOLD_SUM, FOLD_RISE };
@@ -48,7 +50,8 @@ void device_condition_note(struct device_condition *c, const struct device_readi
     memcpy(c->model, reading->model, sizeof c->model);
 }
 
-double device_condition_value(const struct device_condition *c, enum device_quantity quantity)
+/* Over the whole time; NAN: not known. */
+static double value_of(const struct device_condition *c, enum device_quantity quantity)
 {
     if (c->of[quantity].count == 0)
         return NAN;
@@ -74,7 +77,7 @@ double device_conditions_value(const struct device_condition *all, size_t count,
     const enum fold fold = quantities[quantity].over_devices;
     double sum = 0;
     for (size_t i = 0; i < count; i++) {
-        const double value = device_condition_value(&all[i], quantity);
+        const double value = value_of(&all[i], quantity);
         if (isnan(value))
             return NAN;
         sum += value;
@@ -93,7 +96,7 @@ static void add_why(const struct device_condition *c, struct buffer *b)
 {
     bool any = false;
     for (int q = 0; q < DEVICE_QUANTITY_COUNT; q++) {
-        if (!isnan(device_condition_value(c, (enum device_quantity)q)) || !c->of[q].why)
+        if (!isnan(value_of(c, (enum device_quantity)q)) || !c->of[q].why)
             continue;
         buffer_printf(b, "%s\"%s\":\"%s\"", any ? "," : ",\"why\":{", quantities[q].name, c->of[q].why);
         any = true;
@@ -107,7 +110,7 @@ static void add_device(const struct device_condition *c, struct buffer *b)
     buffer_add_text(b, "{\"model\":");
     buffer_add_json_string(b, c->model, strlen(c->model));
     for (int q = 0; q < DEVICE_QUANTITY_COUNT; q++) {
-        const double value = device_condition_value(c, (enum device_quantity)q);
+        const double value = value_of(c, (enum device_quantity)q);
         buffer_printf(b, ",\"%s\":", quantities[q].name);
         if (isnan(value))
             buffer_add_text(b, "null");
@@ -140,4 +143,63 @@ char *device_conditions_json(const struct device_condition *all, const char *nam
         return NULL;
     buffer_add_char(&b, '}');
     return buffer_take(&b);
+}
+
+/* --- against others --- */
+
+#define PEERS_LEAST 4
+#define DEVIATIONS 5
+#define DEVIATION_OF_MEDIAN 1.4826 /* of normal noise */
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorts what is known of them to the front, and counts it. */
+static size_t sort_known(double *values, size_t count)
+{
+    size_t known = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!isnan(values[i]))
+            values[known++] = values[i];
+    qsort(values, known, sizeof *values, by_value);
+    return known;
+}
+
+static double median_of(const double *sorted, size_t count)
+{
+    return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+}
+
+/* By how much they differ among themselves. */
+static double noise_of(const double *sorted, size_t count, double least)
+{
+    const double median = median_of(sorted, count);
+    double *deviations = xcalloc(count, sizeof *deviations);
+    for (size_t i = 0; i < count; i++)
+        deviations[i] = fabs(sorted[i] - median);
+    qsort(deviations, count, sizeof *deviations, by_value);
+    const double noise = DEVIATIONS * DEVIATION_OF_MEDIAN * median_of(deviations, count);
+    free(deviations);
+    return noise > least ? noise : least;
+}
+
+char *device_condition_unlike(double clock, double throttled, struct device_peers *peers)
+{
+    struct buffer b = BUFFER_INIT;
+    const size_t clocks = sort_known(peers->clocks, peers->count), shares = sort_known(peers->throttled, peers->count);
+    if (clocks >= PEERS_LEAST && clock > 0) {
+        const double usual = median_of(peers->clocks, clocks);
+        if (clock < usual - noise_of(peers->clocks, clocks, 0.03 * usual))
+            buffer_printf(&b, "clock %.0f MHz, %.0f MHz usually", clock, usual);
+    }
+    if (shares >= PEERS_LEAST && throttled > 0) {
+        const double usual = median_of(peers->throttled, shares);
+        if (throttled > usual + noise_of(peers->throttled, shares, 0.05))
+            buffer_printf(&b, "%sslowed down %.0f %% of the time, %.0f %% usually", b.length ? "; " : "",
+                          100 * throttled, 100 * usual);
+    }
+    return b.length ? buffer_take(&b) : NULL;
 }

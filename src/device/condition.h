@@ -38,14 +38,22 @@ struct device_condition {
 
 void device_condition_note(struct device_condition *c, const struct device_reading *reading);
 
-/* Over the whole time; NAN: not known. */
-double device_condition_value(const struct device_condition *c, enum device_quantity quantity);
-
-/* The same over all devices of an attempt; NAN where one of them does not say. */
+/* Over the whole time and all devices of an attempt; NAN where one of them does not say. */
 double device_conditions_value(const struct device_condition *all, size_t count, enum device_quantity quantity);
 
 /* {"0": {"model": "NVIDIA H100", "clock": 1755, …, "reasons": ["power cap"], "why": {"ecc": "not supported"}}}; NULL
  * where nothing was asked. `names`: "0,1", in their order. The caller's. */
 char *device_conditions_json(const struct device_condition *all, const char *names, size_t count);
+
+/* Other attempts on devices of the same model; arrays of `count`, NAN where not known. They are sorted in place. */
+struct device_peers {
+    double *clocks, *throttled;
+    size_t count;
+};
+
+/* How devices of that mean clock, slowed down in that share of the looks, were slower than the peers' beyond noise;
+ * NULL: they were not, or there are too few peers to tell. Noise is five robust standard deviations (the median of absolute
+ * deviations, times 1.4826) of the peers, and at least 3 % of their clock or 5 % of the looks. The caller's. */
+char *device_condition_unlike(double clock, double throttled, struct device_peers *peers);
 
 #endif

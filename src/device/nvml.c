@@ -17,11 +17,11 @@ struct memory {
 enum nvml_function { INIT, SHUTDOWN, COUNT, HANDLE, UUID, MEMORY, PROCESSES, FUNCTION_COUNT };
 
 /* How a quantity is asked for; not all drivers have all. */
-enum shape { PLAIN_32 = 1, PLAIN_64, TYPED_32, TYPED_64 };
+enum answer_kind { PLAIN_32 = 1, PLAIN_64, TYPED_32, TYPED_64 };
 #define SLOWDOWNS 0xE8 /* of the reasons why a clock is lowered: the board, heat by two accounts, a power supply */
 static const struct {
     const char *names[2];
-    enum shape shape;
+    enum answer_kind kind;
     int type, counter; /* further arguments */
     double scale;
 } questions[DEVICE_QUANTITY_COUNT] = {
@@ -142,7 +142,7 @@ static double ask(const struct nvml *n, device_handle handle, enum device_quanti
     *why = "not in this driver";
     if (!n->ask[q].address)
         return NAN;
-    switch (questions[q].shape) {
+    switch (questions[q].kind) {
     case PLAIN_32:
         rc = n->ask[q].plain_32(handle, &narrow);
         break;

@@ -317,6 +317,8 @@ static void add_conditions(struct recording *r, const struct running_attempt *f)
 {
     if (!f->conditions || !f->conditions[0].model[0])
         return;
+    r->device_clock = device_conditions_value(f->conditions, f->condition_count, DEVICE_CLOCK);
+    r->device_throttled = device_conditions_value(f->conditions, f->condition_count, DEVICE_THROTTLED);
     r->end.device_model = xstrdup(f->conditions[0].model);
     r->end.device_condition = device_conditions_json(f->conditions, f->devices, f->condition_count);
 }
@@ -398,6 +400,29 @@ static struct seen_values seen_of(const struct recording *r, const struct claim 
     return seen;
 }
 
+static void take_peer(void *context, double clock, double throttled)
+{
+    struct device_peers *p = context;
+    p->clocks = array_grow(p->clocks, p->count, sizeof *p->clocks);
+    p->throttled = array_grow(p->throttled, p->count, sizeof *p->throttled);
+    p->clocks[p->count] = clock;
+    p->throttled[p->count++] = throttled;
+}
+
+/* Against what other attempts saw of such devices. */
+static int judge_devices(struct attempt_store *store, struct recording *r, struct error *e)
+{
+    struct device_peers peers = {NULL, NULL, 0};
+    if (r->failure || !r->end.device_model)
+        return 0;
+    int rc = attempts_peers(store, r->end.device_model, take_peer, &peers, e);
+    if (rc == 0 && peers.count > 0)
+        r->end.device_note = device_condition_unlike(r->device_clock, r->device_throttled, &peers);
+    free(peers.clocks);
+    free(peers.throttled);
+    return rc;
+}
+
 static int store_measures(const struct recording_target *target, const struct claim *claim, struct recording *r,
                           struct error *e)
 {
@@ -436,7 +461,7 @@ int recording_store(const struct recording_target *target, const struct claim *c
         if (r->saw[i] && attempt_define_own(store, (enum own_metric)i, e) < 0)
             return -1;
     if (store_samples(store, claim->attempt_id, r, e) < 0 || store_summaries(store, claim->attempt_id, r, e) < 0 ||
-        store_measures(target, claim, r, e) < 0)
+        store_measures(target, claim, r, e) < 0 || judge_devices(store, r, e) < 0)
         return -1;
     FAULT(SAMPLES_WRITTEN);
     int rc = attempt_record_end(store, &r->end, &r->job_end, e);
@@ -454,6 +479,7 @@ void recording_free(struct recording *r)
     free((char *)r->end.reference);
     free((char *)r->end.host);
     free((char *)r->end.device_model);
+    free((char *)r->end.device_note);
     free((char *)r->end.device_condition);
     sample_list_free(&r->samples);
 }

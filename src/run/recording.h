@@ -34,8 +34,9 @@ struct recording {
     struct attempt_end end; /* without ids and directory; texts owned by the recording */
     bool kept_files;
     bool saw[OWN_METRIC_COUNT]; /* of its devices */
-    bool has_objective;         /* of a derived one: all that it reads was reported */
-    bool is_derived;            /* the objective is computed from other metrics */
+    double device_clock, device_throttled;
+    bool has_objective;     /* of a derived one: all that it reads was reported */
+    bool is_derived;        /* the objective is computed from other metrics */
     double objective;       /* NaN: what was reported came to no number; of a derived metric: after recording_store */
     bool is_infeasible;     /* after recording_store: it cannot win, for what [sweep] subject_to asks for */
     struct summary summary; /* of the objective, where it was reported */

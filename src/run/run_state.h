@@ -46,6 +46,7 @@ struct runner {
     struct place_watch *places;
     struct place_naming naming;
     int64_t release_looked_ms;
+    int64_t slowed_count;         /* attempts on slow devices */
     struct device_keeper *keeper; /* NULL: there are no devices to give */
     struct ended_attempts ended;
     struct commit_batch batch;

@@ -21,6 +21,7 @@
 #define WATCH_EVERY_MS 1000 /* how often a claim source is asked about a running attempt */
 #define OUTCOMES_AT_ONCE 64
 #define SECONDS_AT_ONCE 64
+#define SLOWED_TOLD 5      /* attempts on slow devices; the database has all */
 #define UNREPORTED_AFTER 3 /* jobs that are ok */
 #define LOCKED_LOOK_MS 100
 #define PAUSED_LOOK_MS 200 /* how often a run that pauses looks whether it is asked to try at once */
@@ -262,6 +263,17 @@ static void note_reported(struct runner *r, const struct recording *rec)
         tell_unreported(r);
 }
 
+/* A number from a slow device is not to be taken for the job's. */
+static void tell_slowed(struct runner *r, const struct ended_attempt *l)
+{
+    const struct recording *rec = &l->recording;
+    if (!rec->end.device_note || r->slowed_count++ >= SLOWED_TOLD)
+        return;
+    tell(r, xasprintf("job %lld was measured on a slow device (%s of %s): %s%s", (long long)l->attempt.claim.job_id,
+                      l->attempt.devices, rec->end.device_model, rec->end.device_note,
+                      rec->job_end == JOB_END_AGAIN ? "; it is measured again" : ""));
+}
+
 /* As commit_batch_finish. A great many samples take a while to be written, and limits are watched meanwhile. */
 static int await_batch(struct runner *r, struct error *e)
 {
@@ -295,6 +307,7 @@ static int finish_batch(struct runner *r, struct error *e)
         run_counts_end(&r->result.counts, r->options, &t->ends.items[i]);
         pause_if_alike(r, &t->ends.items[i]);
         note_reported(r, &t->ends.items[i].recording);
+        tell_slowed(r, &t->ends.items[i]);
         r->measured |= t->ends.items[i].recording.samples.name_count > 0;
         FAULT(ANNOUNCED);
     }

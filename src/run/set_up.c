@@ -94,6 +94,7 @@ static int open_store(struct runner *r, struct error *e)
         .sweep_id = r->options->sweep_id,
         .runner_id = r->runner_id,
         .repeat = sweep->job.repeat,
+        .repeat_slowed = sweep->local.repeat_throttled,
         .objective = sweep->objective_count ? sweep->objectives[0].metric : NULL,
         .maximise = sweep->objective_count && sweep->objectives[0].maximise,
         .policy = retry_policy_of(sweep),

@@ -33,6 +33,8 @@ enum attempt_statement {
     INSERT_SAMPLE,
     INSERT_SUMMARY,
     DEFINE_OWN,
+    READ_PEERS,
+    COUNT_SOUND,
     STATEMENT_COUNT
 };
 
@@ -59,15 +61,21 @@ static const char *const statements[STATEMENT_COUNT] = {
                    " leftovers = ?13, directory = coalesce(?14, directory), log_bytes = ?15, log_tail = ?16,"
                    " host = coalesce(?17, host), reference = coalesce(?18, reference), stopped_steps = ?19,"
                    " blame = ?20, consequence = ?21, unwatched_ms = ?22, left_out = ?23, device_model = ?24,"
-                   " device_condition = ?25 WHERE id = ?1 AND state = 'running'",
+                   " device_condition = ?25, device_note = ?26 WHERE id = ?1 AND state = 'running'",
     [RECORD_REFERENCE] = "UPDATE attempt SET reference = ?2 WHERE id = ?1 AND state IN ('claimed', 'running')",
     [COUNT_TIMEOUTS] = "SELECT count(*) FROM attempt WHERE job_id = ?1 AND failure = 'timeout'",
     [IS_RUNNING] = "SELECT count(*) FROM attempt WHERE id = ? AND state = 'running'",
     [COUNT_FAILURES] = "SELECT count(*) FROM attempt WHERE job_id = ? AND failure = ? AND blame IS NULL",
-    [COUNT_OK] = "SELECT count(*) FROM attempt WHERE job_id = ? AND state = 'ok'",
+    [COUNT_OK] = "SELECT count(*) - min(count(device_note), ?2) FROM attempt WHERE job_id = ?1 AND state = 'ok'",
+    [COUNT_SOUND] = "SELECT iif(count(*) > count(device_note), count(*) - count(device_note), count(*)) FROM attempt"
+                    " WHERE job_id = ? AND state = 'ok'",
+    [READ_PEERS] = "SELECT c.value, t.value FROM (SELECT id FROM attempt WHERE device_model = ? AND state = 'ok'"
+                   "  ORDER BY id DESC LIMIT 200) AS a"
+                   " LEFT JOIN summary AS c ON c.attempt_id = a.id AND c.name = 'device_clock'"
+                   " LEFT JOIN summary AS t ON t.attempt_id = a.id AND t.name = 'device_throttled'",
     [REPRESENTATIVE] = "SELECT a.id FROM attempt AS a LEFT JOIN summary AS s ON s.attempt_id = a.id AND s.name = ?2"
-                       " WHERE a.job_id = ?1 AND a.state = 'ok' ORDER BY s.value, a.id"
-                       " LIMIT 1 OFFSET ?3",
+                       " WHERE a.job_id = ?1 AND a.state = 'ok'"
+                       " ORDER BY a.device_note IS NOT NULL, s.value, a.id LIMIT 1 OFFSET ?3",
     [FINISH_JOB] = "UPDATE job SET state = ?2, failure = ?3, attempt_id = ?4, due = ?5, losses = 0, aside = 0"
                    " WHERE id = ?1 AND state = 'running'",
     [COUNT_LOSSES] = "SELECT losses FROM job WHERE id = ?",
@@ -245,7 +253,7 @@ static int record_attempt_end(struct attempt_store *s, const struct attempt_end 
                       sql_text(end->reference), sql_positive(end->stopped_steps),
                       sql_text(end->failure ? blame_names[end->blame] : NULL), sql_text(end->consequence),
                       sql_positive(end->unwatched_ms), sql_text(end->left_out), sql_text(end->device_model),
-                      sql_text(end->device_condition)),
+                      sql_text(end->device_condition), sql_text(end->device_note)),
                e);
 }
 
@@ -346,16 +354,18 @@ static int after_failure(struct attempt_store *s, const struct attempt_end *end,
 
 static int after_success(struct attempt_store *s, const struct attempt_end *end, enum job_end *job_end, struct error *e)
 {
-    if (s->options.repeat <= 1) {
+    if (s->options.repeat <= 1 && !(end->device_note && s->options.repeat_slowed > 0)) {
         *job_end = JOB_END_OK;
         return finish_job(s, end, JOB_SUCCEED, end->attempt_id, 0, e);
     }
-    int64_t done = count(s, COUNT_OK, VALUES(sql_int(end->job_id)), e);
-    /* The attempt with the median objective stands for the job: one that really ran, all its metrics together. */
+    int64_t done = count(s, COUNT_OK, VALUES(sql_int(end->job_id), sql_int(s->options.repeat_slowed)), e);
+    int64_t sound = done < 0 ? -1 : count(s, COUNT_SOUND, VALUES(sql_int(end->job_id)), e);
+    /* The attempt with the median objective stands for the job: one that really ran, all its metrics together; of slow
+     * devices only where there is no other. */
     int64_t representative =
-        done < 0 ? -1
-                 : count(s, REPRESENTATIVE,
-                         VALUES(sql_int(end->job_id), sql_text(s->options.objective), sql_int((done - 1) / 2)), e);
+        sound < 0 ? -1
+                  : count(s, REPRESENTATIVE,
+                          VALUES(sql_int(end->job_id), sql_text(s->options.objective), sql_int((sound - 1) / 2)), e);
     if (representative < 0)
         return -1;
     *job_end = done >= s->options.repeat ? JOB_END_OK : JOB_END_AGAIN;
@@ -387,6 +397,17 @@ int attempt_record_summary(struct attempt_store *s, int64_t attempt_id, const ch
                       sql_finite(row->maximum), sql_finite(row->stddev), sql_finite(row->p90), sql_int(row->not_finite),
                       sql_int(row->reported), row->kept < row->reported ? sql_int(row->kept) : sql_null()),
                e);
+}
+
+int attempts_peers(struct attempt_store *s, const char *device_model,
+                   void (*found)(void *context, double clock, double throttled), void *context, struct error *e)
+{
+    struct stmt *peers = s->statements[READ_PEERS];
+    int rc;
+    stmt_bind(peers, VALUES(sql_text(device_model)));
+    while ((rc = stmt_next(peers, e)) > 0)
+        found(context, stmt_double_or_nan(peers, 0), stmt_double_or_nan(peers, 1));
+    return rc;
 }
 
 int attempt_define_own(struct attempt_store *s, enum own_metric metric, struct error *e)

@@ -21,9 +21,9 @@ int places_of_failures(struct db *db, int64_t job_id, struct places *out, struct
     struct stmt *s = NULL;
     int rc;
     if (db_query(db,
-                 "SELECT coalesce(a.host, r.host), a.devices, max(a.host IS NOT NULL), max(a.failure = 'lost')"
+                 "SELECT coalesce(a.host, r.host), a.devices, max(a.host IS NOT NULL), max(a.failure IS 'lost')"
                  " FROM attempt AS a JOIN runner AS r ON r.id = a.runner_id"
-                 " WHERE a.job_id = ? AND a.state = 'failed' AND a.failure <> 'cancelled'"
+                 " WHERE a.job_id = ? AND iif(a.state = 'failed', a.failure <> 'cancelled', a.device_note IS NOT NULL)"
                  " GROUP BY 1, 2 ORDER BY max(a.number) DESC",
                  VALUES(sql_int(job_id)), &s, e) < 0)
         return -1;

@@ -25,8 +25,8 @@ struct places {
     }
 void places_free(struct places *p);
 
-/* Where attempts of the job failed otherwise than by a person's will, each place once, the last first: what another
- * attempt is to avoid where there is a choice. `out` is appended to. */
+/* Where attempts of the job failed otherwise than by a person's will, or had slow devices, each place once, the last
+ * first: what another attempt is to avoid where there is a choice. `out` is appended to. */
 int places_of_failures(struct db *db, int64_t job_id, struct places *out, struct error *e);
 
 /* --- places that are set aside --- */

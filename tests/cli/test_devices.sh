@@ -417,6 +417,69 @@ END
     expect_sql 1 "SELECT note LIKE '%device_energy%' FROM summary WHERE name = 'per_joule'"
 }
 
+# Eight devices of one model, of which the last is hot. Seven jobs have run on the others; the eighth is to run on
+# DEVICES.
+slowed_sweep() # DEVICES LINES
+{
+    local i
+    mkdir devices
+    for i in 0 1 2 3 4 5 6; do echo "0 0 $((1700 + i)) 60 300000 1000 4 0" >"devices/$i"; done
+    echo "0 0 900 88 200000 1000 64 0" >devices/7
+    cat >sweep.toml <<END
+[sweep]
+objective = "max:rate"
+[job]
+command = ["/bin/sh", "-c", "echo rate: {x}"]
+[job.metrics.rate]
+key = "rate"
+[parallel_spec]
+x = [1, 2, 3, 4, 5, 6, 7, 8]
+[local]
+wait_clean = 0
+devices = [0, 1, 2, 3, 4, 5, 6]
+$2
+END
+    with_nvml run_meshsweep run --progress none --only 'x < 8' -j 7
+    expect_only_stderr 0
+    expect_sql "7|0" "SELECT count(DISTINCT devices), count(device_note) FROM attempt"
+    sed -i "s/^devices = .*/devices = $1/" sweep.toml
+}
+
+clock__lower_than_of_its_peers__marked_and_said()
+{
+    slowed_sweep '[7]' ''
+    with_nvml run_meshsweep run --progress none
+    expect_only_stderr 0 'meshsweep: job 8 was measured on a slow device (7 of NVIDIA Stand-in): clock 900 MHz, 1703 '\
+'MHz usually; slowed down 100 % of the time, 0 % usually'
+    expect_sql "8|clock 900 MHz, 1703 MHz usually; slowed down 100 % of the time, 0 % usually" \
+        "SELECT job, device_note FROM results WHERE device_note IS NOT NULL"
+    run_meshsweep best
+    expect_status 0
+    expect_any_stdout
+    expect_stderr_contains 'job 8 was measured on a slow device: clock 900 MHz, 1703 MHz usually; slowed'
+    run_meshsweep compare --by x
+    expect_status 0
+    expect_any_stdout
+    expect_stderr_contains 'job 8 was measured on a slow device: clock'
+}
+
+# On another device where there is one, and not for ever.
+clock__lower_than_of_its_peers__measured_again_where_asked()
+{
+    slowed_sweep '[7, 3]' 'repeat_throttled = 1'
+    with_nvml run_meshsweep run --progress none
+    expect_only_stderr_contains 0 '0 % usually; it is measured again'
+    expect_sql "7|1
+3|0" "SELECT devices, count(device_note) FROM attempt WHERE job_id = 8 GROUP BY id"
+    expect_sql "0|8" "SELECT count(device_note), count(*) FROM attempt JOIN job ON attempt_id = attempt.id"
+    rm -rf results.db* devices
+    slowed_sweep '[7]' 'repeat_throttled = 1'
+    with_nvml run_meshsweep run --progress none
+    expect_only_stderr_contains 0 'job 8 was measured on a slow device (7 of NVIDIA Stand-in)'
+    expect_sql "8|2|2" "SELECT job_id, count(*), count(device_note) FROM attempt GROUP BY job_id HAVING count(*) > 1"
+    expect_sql "ok|8" "SELECT state, count(*) FROM job GROUP BY 1"
+}
+
 library__without_a_driver__nvidia_smi_asked()
 {
     stand_in_smi

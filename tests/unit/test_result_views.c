@@ -25,6 +25,7 @@ static int open_database(void **state)
     must(db, "ALTER TABLE job ADD COLUMN held TEXT");
     must(db, embedded_text("migrations/0014_diverged.sql"));
     must(db, embedded_text("migrations/0018_measures.sql"));
+    must(db, embedded_text("migrations/0020_places.sql"));
     must(db, embedded_text("sql/views.sql"));
     must(db,
          "INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, objective, maximise, first_seen,"
