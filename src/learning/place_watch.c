@@ -212,6 +212,18 @@ static size_t find_doubt(const struct watched_place *p, int64_t job_id)
     return i;
 }
 
+/* Whether it runs there again though it was to run elsewhere: there is no other place for it. */
+static bool runs_again(const struct place_watch *w, const struct place_end *end)
+{
+    for (size_t n = 0; n < w->place_count; n++) {
+        const struct watched_place *p = &w->places[n];
+        const size_t i = find_doubt(p, end->job_id);
+        if (i < p->doubt_count && p->doubts[i].is_asked && is_among(end->places, p->name))
+            return true;
+    }
+    return false;
+}
+
 /* What the job's doubts come to, now that it ended at `end->places`. Returns whether it was asked to run there. */
 static bool settle_doubts(struct place_watch *w, const struct place_end *end)
 {
@@ -302,7 +314,7 @@ static bool blames_aside(struct place_watch *w, struct watched_place *p, const s
     return true;
 }
 
-static enum place_answer note_failure(struct place_watch *w, const struct place_end *end, bool was_asked)
+static enum place_answer note_failure(struct place_watch *w, const struct place_end *end, bool was_asked, bool is_again)
 {
     bool is_blamed = false, asks = end->is_named;
     const bool counts = end->is_like && (end->is_named || is_early(w, end));
@@ -313,7 +325,7 @@ static enum place_answer note_failure(struct place_watch *w, const struct place_
         asks |= counts && note_row(p, end) >= p->row_needed;
         is_blamed |= p->is_aside && blames_aside(w, p, end);
     }
-    asks = end->has_elsewhere && (is_blamed || (counts && asks && !was_asked));
+    asks = end->has_elsewhere && !is_again && (is_blamed || (counts && asks && !was_asked));
     for (size_t i = 0; (counts || asks) && i < w->place_count; i++)
         if (is_among(end->places, w->places[i].name))
             add_doubt(&w->places[i], end, asks);
@@ -332,9 +344,10 @@ enum place_answer place_watch_note(struct place_watch *w, const struct place_end
             w->places[i].probe = 0;
     if (end->is_void)
         return PLACE_SAYS_NOTHING;
-    bool was_asked = settle_doubts(w, end);
+    const bool is_again = runs_again(w, end);
+    const bool was_asked = settle_doubts(w, end);
     if (!end->is_ok)
-        return note_failure(w, end, was_asked);
+        return note_failure(w, end, was_asked, is_again);
     note_ok(w, end);
     return PLACE_SAYS_NOTHING;
 }
