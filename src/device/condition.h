@@ -53,7 +53,7 @@ struct device_peers {
 
 /* How devices of that mean clock, slowed down in that share of the looks, were slower than the peers' beyond noise;
  * NULL: they were not, or there are too few peers to tell. Noise is five robust standard deviations (the median of
- * absolute deviations, times 1.4826) of the peers, and at least 3 % of their clock or 5 % of the looks. The caller's. */
+ * absolute deviations, times 1.4826) of the peers, and at least 3 % of their clock or 5 % of looks. The caller's. */
 char *device_condition_unlike(double clock, double throttled, struct device_peers *peers);
 
 #endif
