@@ -3,10 +3,12 @@
 -- line of the output of attempts that failed. A device's memory is `oom`, a result of the configuration; the host's is
 -- `oom-host`. A framework that stops because its numbers are none says that the training `diverged`. [[failure]] in a
 -- sweep file adds more. A `reason` says why a process ended where there is no Python exception;
+-- `host` is one of a broken device or link: it is put down to where the job ran, and the job runs elsewhere;
 -- a `consequence` says that another process had ended; `end` is a launcher's word about how a process ended, `launcher` is
 -- whatever else launchers say. An exception that is none of the last three is the cause, the first one of several.
 -- "illegal memory access", Triton's "out of resource: shared memory" and CUDNN_STATUS_INTERNAL_ERROR are left out on
--- purpose: each has causes that no smaller batch cures.
+-- purpose: each has causes that no smaller batch cures. Of Xid numbers those that a program itself may cause (13, 31, 43, 45)
+-- are left out of `host`, and so are "devices busy or unavailable", "hardware stack error" and HSA's exceptions.
 
 INSERT INTO failure_pattern (class, pattern, source) VALUES
 ('oom', 'torch\.(cuda\.)?OutOfMemoryError', 'PyTorch: class of the exception'),
@@ -45,6 +47,23 @@ INSERT INTO failure_pattern (class, pattern, source) VALUES
 ('diverged', 'FloatingPointError: invalid value \(nan\)', 'JAX: jax_debug_nans'),
 ('diverged', 'NanLossDuringTrainingError', 'TensorFlow: NanTensorHook'),
 ('diverged', '^meshsweep-trainer: the loss of step [0-9]+ is not finite', 'meshsweep-trainer'),
+('host', '[Uu]ncorrectable (ECC|NVLink) error', 'CUDA runtime API, errors 214 and 220; HIP, error 214'),
+('host', '(cudaError|CUDA_ERROR_|hipError)(ECC|Nvlink|NVLINK_|ECC_)(Uncorrectable|UNCORRECTABLE|NotCorrectable)',
+ 'CUDA runtime and driver API, errors 214 and 220; HIP runtime API, error 214'),
+('host', 'cudaErrorSystem(NotReady|DriverMismatch)|CUDA_ERROR_SYSTEM_(NOT_READY|DRIVER_MISMATCH)',
+ 'CUDA runtime API, errors 802 (no fabric manager) and 803'),
+('host', 'system not yet initialized|unsupported display driver / cuda driver combination',
+ 'CUDA runtime API, errors 802 and 803 in words'),
+('host', 'fallen off the bus|GPU is lost|GPU_IS_LOST', 'NVIDIA: Xid 79; NVML, error 15; nvidia-smi'),
+('host', 'Xid \(.*\): (48|63|64|74|79|92|94|95|119|120|140),',
+ 'NVIDIA, XID Errors: ECC, row remapping, NVLink, bus, GSP'),
+('host', 'NCCL WARN.*(NET/IB.*(Got completion.*(error|status)|[Aa]sync event|[Aa]sync fatal)|Call to ibv_[a-z_]+ failed)',
+ 'NCCL: transport over InfiniBand and RoCE'),
+('host', 'NCCL WARN.*(NVLS|NVLink|nvlink).*(fail|error)|NCCL WARN.*fabric.*(fail|not (ready|initialized))',
+ 'NCCL: transport over NVLink'),
+('host', 'amdgpu.*(uncorrectable hardware errors? detected|RAS.*(fatal|uncorrectable))', 'Linux: amdgpu, RAS'),
+('host', 'HW Exception by GPU node-[0-9]+.*GPU Hang', 'ROCr: the device hangs'),
+('host', '(ZE|UR|PI)_(RESULT_)?ERROR_DEVICE_LOST', 'oneAPI Level Zero and Unified Runtime'),
 ('reason', '^Fatal Python error: ', 'Python: faulthandler, and the interpreter itself'),
 ('reason', 'can''t open file ', 'Python: there is no such script'),
 ('reason', '[Nn]o module named ', 'Python: -m with a module that is not there'),

@@ -32,13 +32,29 @@ CREATE INDEX summary_unread ON summary (attempt_id) WHERE note IS NOT NULL AND r
 -- Why an ok attempt no longer counts: its script has changed since. NULL: it counts.
 ALTER TABLE attempt ADD COLUMN superseded TEXT;
 
+-- The full training that follows a search is an attempt of a kind of its own: it runs under no limits of a trial, nothing
+-- ranks it, and whatever becomes of it leaves its job as it is. Its samples are kept, and no summary is made of them.
+ALTER TABLE attempt ADD COLUMN kind TEXT NOT NULL DEFAULT 'trial' CHECK (kind = 'trial' OR kind = 'full');
+CREATE INDEX attempt_full ON attempt (job_id) WHERE kind = 'full';
+
+-- What an attempt's devices were, and their clock, temperature, power, energy, slowdowns and memory errors: of each device,
+-- with why what is NULL is not known. Over all of them they are metrics (device_clock and so on).
+ALTER TABLE attempt ADD COLUMN device_model TEXT;
+ALTER TABLE attempt ADD COLUMN device_condition TEXT CHECK (device_condition IS NULL OR json_valid(device_condition));
+-- How its devices were slower than those of other attempts on devices of the same model; NULL: they were not, or it is not
+-- known.
+ALTER TABLE attempt ADD COLUMN device_note TEXT;
+CREATE INDEX attempt_device_note ON attempt (job_id) WHERE device_note IS NOT NULL;
+
 -- The attempts from which a job's values come: its ok ones, of a search that gave it more steps from time to time those
--- with most.
+-- with most, and those on devices that were slower than others only where there are no others.
 CREATE VIEW counted_attempt AS
 SELECT a.id, a.job_id, a.number FROM attempt AS a
-WHERE a.state = 'ok' AND a.superseded IS NULL
+WHERE a.state = 'ok' AND a.superseded IS NULL AND a.kind = 'trial'
       AND NOT EXISTS (SELECT 1 FROM attempt AS b WHERE b.job_id = a.job_id AND b.state = 'ok' AND b.superseded IS NULL
-                      AND ifnull(b.stopped_steps, 9e18) > ifnull(a.stopped_steps, 9e18));
+                      AND b.kind = 'trial'
+                      AND (ifnull(b.stopped_steps, 9e18), b.device_note IS NULL) >
+                          (ifnull(a.stopped_steps, 9e18), a.device_note IS NULL));
 
 -- What a job measured: of each metric the median over its counted attempts, with an even number the mean of the middle
 -- two. A job without such attempts has what the attempt that stands for it measured before it failed. The triggers below
@@ -109,12 +125,7 @@ BEGIN
     UPDATE job SET attempt_id = attempt_id WHERE id = NEW.job_id;
 END;
 
--- Kinds of attempts, and durations that are what they say.
-
--- The full training that follows a search is an attempt of a kind of its own: it runs under no limits of a trial, nothing
--- ranks it, and whatever becomes of it leaves its job as it is. Its samples are kept, and no summary is made of them.
-ALTER TABLE attempt ADD COLUMN kind TEXT NOT NULL DEFAULT 'trial' CHECK (kind = 'trial' OR kind = 'full');
-CREATE INDEX attempt_full ON attempt (job_id) WHERE kind = 'full';
+-- Durations that are what they say, and what becomes of a job whose attempts are deleted.
 
 DROP TRIGGER attempt_deleted;
 CREATE TRIGGER attempt_deleted AFTER DELETE ON attempt
@@ -126,13 +137,6 @@ BEGIN
           AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = OLD.job_id AND state IN ('claimed', 'running')
                           AND kind = 'trial');
 END;
-
-DROP VIEW counted_attempt;
-CREATE VIEW counted_attempt AS
-SELECT a.id, a.job_id, a.number FROM attempt AS a
-WHERE a.state = 'ok' AND a.superseded IS NULL AND a.kind = 'trial'
-      AND NOT EXISTS (SELECT 1 FROM attempt AS b WHERE b.job_id = a.job_id AND b.state = 'ok' AND b.superseded IS NULL
-                      AND b.kind = 'trial' AND ifnull(b.stopped_steps, 9e18) > ifnull(a.stopped_steps, 9e18));
 
 -- What a runner stood still for was subtracted from the duration of its jobs, although they went on. It is part of it, and
 -- where unwatched_ms says so the end is not known: what was made of the duration as it was counts no more.
@@ -174,3 +178,18 @@ ALTER TABLE sweep ADD COLUMN content BLOB;
 CREATE INDEX attempt_table ON attempt (table_id) WHERE table_id IS NOT NULL;
 UPDATE imported_table SET sweep_id =
     (SELECT j.sweep_id FROM attempt AS a JOIN job AS j ON j.id = a.job_id WHERE a.table_id = imported_table.id LIMIT 1);
+
+-- Where jobs are not run for now, and in what condition devices were.
+
+-- A place that is set aside: jobs failed there that went well elsewhere. Tried again after `until`; the row goes when a
+-- job is ok there.
+CREATE TABLE place (
+    host    TEXT NOT NULL,
+    device  TEXT NOT NULL DEFAULT '',   -- '': the host itself, a node
+    message TEXT,                       -- of the first such failure
+    jobs    INTEGER NOT NULL,           -- that failed there and went well elsewhere
+    since   INTEGER NOT NULL,
+    until   INTEGER NOT NULL,
+    rest_ms INTEGER NOT NULL,           -- doubled each time it fails when it is tried again
+    PRIMARY KEY (host, device)
+) WITHOUT ROWID;

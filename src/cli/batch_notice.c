@@ -13,3 +13,22 @@ void batch_notice_say(const struct batch_spread *s)
                        "compare at an equal one, use meshsweep results --where",
                        (long long)s->winner, (long long)s->others, (long long)s->least, (long long)s->most);
 }
+
+int device_notice_say(struct db *db, int64_t job_id, struct error *e)
+{
+    static const char sql[] =
+        "SELECT j.id, a.device_note, count(*) OVER () FROM attempt AS a JOIN job AS j"
+        " ON j.attempt_id = a.id WHERE a.device_note IS NOT NULL AND j.state = 'ok'"
+        " AND iif(?1, j.id = ?1, j.sweep_id = (SELECT id FROM current_sweep)) ORDER BY j.id LIMIT 1";
+    struct stmt *s = NULL;
+    if (db_query(db, sql, VALUES(sql_int(job_id)), &s, e) < 0)
+        return -1;
+    int rc = stmt_next(s, e);
+    if (rc > 0 && stmt_int(s, 2) > 1)
+        output_message("%lld jobs were measured on slow devices, such as job %lld: %s", (long long)stmt_int(s, 2),
+                       (long long)stmt_int(s, 0), stmt_text(s, 1));
+    else if (rc > 0)
+        output_message("job %lld was measured on a slow device: %s", (long long)stmt_int(s, 0), stmt_text(s, 1));
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}

@@ -1,4 +1,4 @@
-/* A notice that jobs with different global batches were compared. */
+/* Notices about what was compared: different global batches, slow devices. */
 #ifndef MESHSWEEP_CLI_BATCH_NOTICE_H
 #define MESHSWEEP_CLI_BATCH_NOTICE_H
 
@@ -7,5 +7,9 @@
 /* A step of a larger batch does more work, so the winner across batches may not win at equal ones. Says nothing if all
  * batches are equal. */
 void batch_notice_say(const struct batch_spread *s);
+
+/* Says so where the job (0: any job of the current sweep that is ok) was measured on devices that were slower than
+ * others of their model. */
+int device_notice_say(struct db *db, int64_t job_id, struct error *e);
 
 #endif

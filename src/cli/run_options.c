@@ -187,7 +187,7 @@ const struct option run_option_table[] = {
     {.name = "release",
      .kind = OPTION_FLAG,
      .offset = AT(release),
-     .help = "retry held jobs now, and run jobs that were put last in their turn"},
+     .help = "retry held jobs and places set aside now, and run jobs that were put last in their turn"},
     OPTION_PROGRESS,
     SEARCH_OPTIONS,
     {.name = "stale", .kind = OPTION_FLAG, .offset = AT(stale), .help = "also run jobs with stale results again"},

@@ -504,6 +504,8 @@ static int print(struct db *db, const struct best *b, const struct best_options 
         return -1;
     cJSON_AddItemToObject(b->job, "full_trainings", trainings);
     batch_notice_say(&b->batches);
+    if (b->count > 0 && device_notice_say(db, b->jobs[0].job_id, e) < 0)
+        return -1;
     return o->json ? print_json(b, o->db, e) : print_text(b, o->db, e);
 }
 

@@ -5,6 +5,7 @@
 #include <cjson/cJSON.h>
 
 #include "answers/compare_databases.h"
+#include "cli/batch_notice.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "compare/comparison.h"
@@ -336,6 +337,8 @@ static int compare(const struct arguments *a, struct error *e)
         rc = comparison_read(db, &request, &c, e);
     if (rc == 0)
         rc = unranked_read(db, c.metric, &unranked, e);
+    if (rc == 0)
+        rc = device_notice_say(db, 0, e);
     if (rc == 0)
         rc = print(&c, o, &unranked, e);
     free(unranked.why);

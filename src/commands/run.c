@@ -289,7 +289,7 @@ static int ask_release(const char *db, struct error *e)
     int rc = waits_ask_release(directory, e);
     free(directory);
     if (rc == 0)
-        output_message("asked the active run to try the jobs that wait for their host at once");
+        output_message("asked the active run to try the jobs that wait for their host, and what is set aside, at once");
     return rc < 0 ? -1 : STATUS_OK;
 }
 

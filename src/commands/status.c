@@ -19,6 +19,7 @@
 #include "report/text.h"
 #include "results/pareto.h"
 #include "results/status.h"
+#include "store/places.h"
 #include "sweep_file/model_info_sweep.h"
 #include "util/clock.h"
 #include "util/memory.h"
@@ -240,7 +241,7 @@ static void add_retries(const struct status_view *v, struct buffer *b)
         buffer_add_text(b, "\nfailed, to be retried\n");
     for (size_t i = 0; i < s->retry_count; i++) {
         const struct status_retry *r = &s->retries[i];
-        int64_t ms = status_due_in_ms(r, v->now_ms);
+        int64_t ms = status_due_in_ms(r->due_ms, v->now_ms);
         buffer_printf(b, "  job %lld, attempt %lld, %s%s\n", (long long)r->job_id, (long long)r->number,
                       ms > 0 ? "in " : "now", ms > 0 ? format_duration_ms(ms, text, sizeof text) : "");
     }
@@ -257,6 +258,23 @@ static void add_slow_nodes(const struct status_view *v, struct buffer *b)
         add_printable(v, n->host, 20, b);
         buffer_printf(b, ": takes %.2f times as long as matched jobs on other nodes (%lld compared)\n", n->ratio,
                       (long long)n->compared);
+    }
+}
+
+static void add_places(const struct status_view *v, struct buffer *b)
+{
+    for (size_t i = 0; i < v->status.place_count; i++) {
+        const struct status_place *p = &v->status.places[i];
+        char text[32], *name = place_name(p->host, p->device);
+        int64_t ms = status_due_in_ms(p->until_ms, v->now_ms);
+        buffer_add_text(b, i ? "set aside: " : "\nset aside: ");
+        add_printable(v, name, 40, b);
+        buffer_printf(b, ", on which %lld job%s failed that succeeded elsewhere; tried again %s%s\n  ",
+                      (long long)p->jobs, p->jobs == 1 ? "" : "s", ms > 0 ? "in " : "with the next job",
+                      ms > 0 ? format_duration_ms(ms, text, sizeof text) : "");
+        add_printable(v, p->message ? p->message : "", 2, b);
+        buffer_add_char(b, '\n');
+        free(name);
     }
 }
 
@@ -459,6 +477,7 @@ static int print_text(const struct status_view *v, struct error *e)
     add_retries(v, &b);
     add_spent(v, &b);
     add_slow_nodes(v, &b);
+    add_places(v, &b);
     add_model_info(v, &b);
     add_best(v, &b);
     add_pareto(v, &b);

@@ -25,17 +25,18 @@ struct slurm_config {
 };
 
 struct local_config {
-    int64_t devices;         /* -1: not given, look for them */
-    char *device_names;      /* "0,2,5", as given in a list; NULL: numbered from 0 */
-    char *hostfile;          /* beside the sweep file; NULL: none */
-    char *include, *exclude; /* of its hosts; NULL: not given */
-    bool several_hosts;      /* the command itself starts processes on a job's other hosts */
-    bool exclusive;          /* one job at a time, whatever it leaves idle */
-    bool bind_cpus;          /* each device's jobs get their share of the processors */
-    int64_t clean_ms;        /* how long to wait for a device that something else uses; 0: not looked at */
-    int64_t give_up_ms;      /* how long to wait when nothing can start for such devices */
-    int64_t dirty_bytes;     /* memory in use from which a device is not clean */
-    int64_t sample_ms;       /* between two looks at the devices' memory; 0: none */
+    int64_t devices;          /* -1: not given, look for them */
+    char *device_names;       /* "0,2,5", as given in a list; NULL: numbered from 0 */
+    char *hostfile;           /* beside the sweep file; NULL: none */
+    char *include, *exclude;  /* of its hosts; NULL: not given */
+    bool several_hosts;       /* the command itself starts processes on a job's other hosts */
+    bool exclusive;           /* one job at a time, whatever it leaves idle */
+    bool bind_cpus;           /* each device's jobs get their share of the processors */
+    int64_t clean_ms;         /* how long to wait for a device that something else uses; 0: not looked at */
+    int64_t give_up_ms;       /* how long to wait when nothing can start for such devices */
+    int64_t dirty_bytes;      /* memory in use from which a device is not clean */
+    int64_t repeat_throttled; /* how often a job is measured again whose devices were slower than others'; default 0 */
+    int64_t sample_ms;        /* between two looks at the devices' memory; 0: none */
 };
 
 #endif

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "device/condition.h"
+
 struct nvml;
 
 /* Loads libnvidia-ml.so.1 and starts it. NULL: there is none, it lacks a function, or it has no driver. */
@@ -21,5 +23,8 @@ struct nvml_device {
     int64_t used_bytes, processes;
 };
 struct nvml_device nvml_device_read(const struct nvml *n, size_t index);
+
+/* Its condition: a quantity that the driver or the device does not have says so. */
+struct device_reading nvml_device_condition(const struct nvml *n, size_t index);
 
 #endif

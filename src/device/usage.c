@@ -61,6 +61,20 @@ static bool any_known(const struct device_list *names, const struct device_usage
     return false;
 }
 
+void device_nvml_numbers(const struct nvml *nvml, const struct device_list *names, int64_t *out)
+{
+    for (size_t i = 0; i < names->count; i++)
+        out[i] = -1;
+    for (size_t n = 0; nvml && n < nvml_device_count(nvml); n++) {
+        const struct nvml_device d = nvml_device_read(nvml, n);
+        char index[24];
+        snprintf(index, sizeof index, "%zu", n);
+        for (size_t i = 0; i < names->count; i++)
+            if (is_named(names->names[i], index, d.uuid))
+                out[i] = (int64_t)n;
+    }
+}
+
 static bool by_nvml(const struct nvml *nvml, const struct device_list *names, struct device_usage *out)
 {
     forget(names, out);

@@ -28,6 +28,9 @@ struct device_witness {
 /* Asks. -1: there is no answer. */
 int device_usage_read(const struct device_witness *witness, const struct device_list *names, struct device_usage *out);
 
+/* The library's number of each device, -1: it does not know it. */
+void device_nvml_numbers(const struct nvml *nvml, const struct device_list *names, int64_t *out);
+
 /* How much memory each has in all, by nvidia-smi; -1: it does not say. */
 int device_total_read(char *const *environment, const struct device_list *names, struct device_usage *out);
 

@@ -149,6 +149,8 @@ static int use_name(void *context, const char *name, bool quoted, struct buffer 
                          name, name, name);
     if (metric)
         return use_metric(r, name, sql, e);
+    if (found == RESOLVED_UNKNOWN && own_metric_full_name(name) != name)
+        return use_metric(r, own_metric_full_name(name), sql, e);
     if (found == RESOLVED_UNKNOWN && !quoted && rewrite_is_word_of_sql(name)) {
         buffer_add_text(sql, name);
         return 0;

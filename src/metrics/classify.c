@@ -23,6 +23,7 @@ static const struct {
     const char *name;
     enum line_meaning meaning;
 } meanings[] = {{"reason", MEANING_REASON},
+                {"host", MEANING_HOST},
                 {"consequence", MEANING_CONSEQUENCE},
                 {"end", MEANING_END},
                 {"launcher", MEANING_LAUNCHER}};
@@ -159,7 +160,7 @@ static char *with_line(char *text, const char *line)
 
 static struct verdict say(enum failure failure, char *message)
 {
-    return (struct verdict){failure, message, NULL};
+    return (struct verdict){failure, message, NULL, false};
 }
 
 static struct verdict not_started(const struct outcome *o)
@@ -247,7 +248,9 @@ static struct verdict from_ending(const struct outcome *o, const struct evidence
         return from_output(e, o);
     /* A rank that failed leaves the others waiting until a limit. */
     enum failure failure = signal_of_rank(o) ? FAILURE_SIGNAL : endings[o->ending].failure;
-    return say(failure, with_line(ending_text(o), of_itself ? deciding_line(e) : e->cause));
+    struct verdict v = say(failure, with_line(ending_text(o), of_itself ? deciding_line(e) : e->cause));
+    v.of_host = e->of_host;
+    return v;
 }
 
 /* Adds what others said of the end, unless the message does already. */

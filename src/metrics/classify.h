@@ -28,6 +28,7 @@ struct verdict {
     enum failure failure;
     char *message; /* one sentence for people, the caller's: "exit status 1: RuntimeError: …", "no output for 30s" */
     char *consequence; /* what other ranks or the launcher said of it, the caller's; NULL: nothing */
+    bool of_host;      /* by its words, a device or a link of the host is broken */
 };
 
 /* Decides from the outcome, the output (searched as a whole, in bounded memory) and whether the objective

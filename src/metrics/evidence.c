@@ -67,6 +67,8 @@ static enum line_meaning meaning_of(const struct known_lines *known, const struc
 {
     if (said->kind == LINE_USAGE)
         return MEANING_REASON;
+    if (means(known, MEANING_HOST, said->text))
+        return MEANING_REASON;
     if (means(known, MEANING_CONSEQUENCE, said->text))
         return MEANING_CONSEQUENCE;
     if (said->kind == LINE_OTHER && means(known, MEANING_REASON, said->text))
@@ -177,5 +179,6 @@ struct evidence evidence_gather(const struct known_lines *known, const struct at
     s.beside = true;
     s.output_spoke = found.last[0] != '\0';
     log_files_each(output->directory, output->log, search_file, &s);
+    found.of_host = means(known, MEANING_HOST, found.cause);
     return found;
 }

@@ -11,6 +11,7 @@
 enum line_meaning {
     MEANING_FAILURE = 1, /* the attempt failed of a class */
     MEANING_REASON,      /* says why a process ended, without a traceback */
+    MEANING_HOST,        /* the same, of a device or a link that is broken */
     MEANING_CONSEQUENCE, /* says that another process had ended */
     MEANING_END,         /* of a launcher: how a process ended */
     MEANING_LAUNCHER,    /* what else launchers say */
@@ -31,6 +32,7 @@ struct evidence {
     enum failure failure;                 /* the first class found, but device memory above all others */
     char line[EVIDENCE_BYTES + 1];        /* that says so */
     char cause[EVIDENCE_BYTES + 1];       /* the first exception or the like that is nobody's consequence; "": none */
+    bool of_host;                         /* the cause is of MEANING_HOST */
     char consequence[EVIDENCE_BYTES + 1]; /* the first one that is */
     char end[EVIDENCE_BYTES + 1];         /* the first word of a launcher on how a process ended */
     char launcher[EVIDENCE_BYTES + 1];    /* the first other one */

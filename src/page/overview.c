@@ -8,6 +8,7 @@
 #include "page/text.h"
 #include "report/hint.h"
 #include "results/status.h"
+#include "store/places.h"
 #include "util/clock.h"
 #include "util/memory.h"
 #include "util/parse.h"
@@ -223,6 +224,18 @@ static int add_left_out(struct html_page *p, struct error *e)
     return rc < 0 ? -1 : 0;
 }
 
+static void add_place(void *context, const struct place_row *row)
+{
+    struct html_page *p = context;
+    char *name = place_name(row->host, row->device);
+    html_text(&p->out, "<p class=note>Set aside: <b>", name, "</b>");
+    buffer_printf(&p->out, ", on which %lld %s failed that succeeded elsewhere", (long long)row->jobs,
+                  row->jobs == 1 ? "job" : "jobs");
+    add_time(&p->out, "; it is tried again at ", row->until_ms);
+    html_text(&p->out, ": <code>", row->message ? row->message : "", "</code></p>\n");
+    free(name);
+}
+
 /* "Search by random: 5 trials, 5 ok, 0 stopped early, 0 failed. It ended: max_trials: 5 trials were made." */
 void html_add_search(struct buffer *out, const struct sweep_status *s, long long pending, const char *file,
                      const char *database)
@@ -305,7 +318,7 @@ int html_overview(struct html_page *p, struct error *e)
     add_cards(p, &t, status.search.ended);
     add_bar(p, status.search.ended);
     status_free(&status);
-    if (add_left_out(p, e) < 0 || add_other_sweeps(p, e) < 0)
+    if (places_aside_read(p->db, add_place, p, e) < 0 || add_left_out(p, e) < 0 || add_other_sweeps(p, e) < 0)
         return -1;
     if (d->job_count < (size_t)d->jobs_in_all)
         buffer_printf(&p->out,

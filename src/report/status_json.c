@@ -14,9 +14,9 @@ int64_t status_elapsed_ms(const struct status_attempt *a, int64_t now_ms)
     return now_ms > a->started_ms ? now_ms - a->started_ms : 0;
 }
 
-int64_t status_due_in_ms(const struct status_retry *r, int64_t now_ms)
+int64_t status_due_in_ms(int64_t due_ms, int64_t now_ms)
 {
-    return r->due_ms > now_ms ? r->due_ms - now_ms : 0;
+    return due_ms > now_ms ? due_ms - now_ms : 0;
 }
 
 static cJSON *counts_json(const struct sweep_status *s)
@@ -76,7 +76,7 @@ static cJSON *retries_json(const struct sweep_status *s, int64_t now_ms)
         cJSON *item = cJSON_CreateObject();
         cJSON_AddNumberToObject(item, "job", (double)r->job_id);
         cJSON_AddNumberToObject(item, "attempt", (double)r->number);
-        cJSON_AddNumberToObject(item, "due_in_ms", (double)status_due_in_ms(r, now_ms));
+        cJSON_AddNumberToObject(item, "due_in_ms", (double)status_due_in_ms(r->due_ms, now_ms));
         cJSON_AddItemToArray(list, item);
     }
     return list;
@@ -101,6 +101,22 @@ static cJSON *slow_nodes_json(const struct sweep_status *s)
         json_add_real(node, "ratio", s->slow_nodes[i].ratio);
         cJSON_AddNumberToObject(node, "pairs", (double)s->slow_nodes[i].compared);
         cJSON_AddItemToArray(list, node);
+    }
+    return list;
+}
+
+static cJSON *places_json(const struct sweep_status *s, int64_t now_ms)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < s->place_count; i++) {
+        const struct status_place *p = &s->places[i];
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddStringToObject(item, "host", p->host);
+        json_add_text(item, "device", p->device);
+        json_add_text(item, "message", p->message);
+        cJSON_AddNumberToObject(item, "jobs", (double)p->jobs);
+        cJSON_AddNumberToObject(item, "due_in_ms", (double)status_due_in_ms(p->until_ms, now_ms));
+        cJSON_AddItemToArray(list, item);
     }
     return list;
 }
@@ -179,6 +195,7 @@ cJSON *status_json(const struct sweep_status *s, const struct status_beside *bes
     json_add_real(root, "device_hours", s->device_hours);
     json_add_real(root, "device_hours_left", s->device_hours_left);
     cJSON_AddItemToObject(root, "slow_nodes", slow_nodes_json(s));
+    cJSON_AddItemToObject(root, "places_aside", places_json(s, beside->now_ms));
     json_add_count(root, "eta_ms", beside->eta_ms);
     cJSON *info = s->model_info ? cJSON_Parse(s->model_info) : NULL;
     cJSON_AddItemToObject(root, "model_info", info ? info : cJSON_CreateNull());

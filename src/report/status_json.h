@@ -11,7 +11,7 @@ int64_t status_job_count(const struct sweep_status *s);
 int64_t status_elapsed_ms(const struct status_attempt *a, int64_t now_ms);
 
 /* 0 if it is due. */
-int64_t status_due_in_ms(const struct status_retry *r, int64_t now_ms);
+int64_t status_due_in_ms(int64_t due_ms, int64_t now_ms);
 
 /* Content of the document besides what status_read() reads. */
 struct status_beside {

@@ -8,6 +8,7 @@
 #include "results/json.h"
 #include "results/measured.h"
 #include "store/imports.h"
+#include "store/places.h"
 #include "store/retry.h"
 #include "util/memory.h"
 
@@ -349,6 +350,15 @@ static int read_sweep(struct db *db, struct sweep_status *out, struct error *e)
     return rc < 0 ? -1 : 0;
 }
 
+static void take_place(void *context, const struct place_row *row)
+{
+    struct sweep_status *s = context;
+    s->places = array_grow(s->places, s->place_count, sizeof *s->places);
+    s->places[s->place_count++] =
+        (struct status_place){xstrdup(row->host), row->device ? xstrdup(row->device) : NULL,
+                              row->message ? xstrdup(row->message) : NULL, row->jobs, row->until_ms};
+}
+
 static void take_expected(void *context, int64_t job_id, double ms)
 {
     struct sweep_status *s = context;
@@ -380,6 +390,8 @@ int status_read(struct db *db, struct sweep_status *out, struct error *e)
         rc = failure_causes_read(db, status.sweep_id, STATUS_FAILURES_MOST, &status.causes, e);
     if (rc == 0)
         rc = read_durations(db, &status, e);
+    if (rc == 0)
+        rc = places_aside_read(db, take_place, &status, e);
     db_read_end(db);
     if (rc < 0) {
         status_free(&status);
@@ -409,6 +421,12 @@ void status_free(struct sweep_status *s)
     for (size_t i = 0; i < s->slow_node_count; i++)
         free(s->slow_nodes[i].host);
     free(s->slow_nodes);
+    for (size_t i = 0; i < s->place_count; i++) {
+        free(s->places[i].host);
+        free(s->places[i].device);
+        free(s->places[i].message);
+    }
+    free(s->places);
     free(s->classes);
     free(s->attempts);
     free(s->retries);

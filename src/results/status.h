@@ -54,6 +54,12 @@ struct status_search {
     int64_t trials, running, ok, stopped, failed; /* trials, all and by what they came to */
 };
 
+/* A device of a host, or (device NULL) a node that is set aside. */
+struct status_place {
+    char *host, *device, *message; /* of the first failure there; NULL: not known */
+    int64_t jobs, until_ms;        /* that failed there and went well elsewhere; when it is tried again */
+};
+
 /* A node on which jobs take longer than attempts of the same jobs do on others. */
 struct status_node {
     char *host;
@@ -85,6 +91,8 @@ struct sweep_status {
     size_t witness_count, witness_total;
     struct status_hold *holds; /* of most jobs first */
     size_t hold_count, hold_total;
+    struct status_place *places;
+    size_t place_count;
     struct status_attempt *attempts; /* those that run, oldest first */
     size_t attempt_count, attempt_total;
     struct status_retry *retries; /* the first ones due first */

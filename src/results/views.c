@@ -33,7 +33,7 @@ struct columns {
 /* What the views are made from. */
 struct shape {
     struct columns keys, metrics;
-    bool has_predicted_memory, has_predicted_time;
+    bool has_predicted_memory, has_predicted_time, has_device_note;
     char *objective; /* NULL: none */
     bool maximise;
     bool has_configurations;
@@ -68,6 +68,7 @@ static const char *const fixed_titles[] = {
     "predicted_memory_of",
     "predicted_time",
     "max_rss",
+    "device_note",
     "partial",
     "not_finite",
     "columns_left_out",
@@ -223,7 +224,9 @@ static int read_shape(struct db *db, struct shape *out, struct error *e)
         "  WHERE NOT EXISTS (SELECT 1 FROM fact) OR EXISTS (SELECT 1 FROM summary AS s WHERE s.name = n.name"
         "   AND s.attempt_id NOT IN fact)) ORDER BY name";
     if (read_spec_keys(db, &out->keys, e) < 0 || read_jobs(db, out, e) < 0 ||
-        read_columns(db, metrics, METRICS_MOST, &out->metrics, e) < 0 || read_objective(db, out, e) < 0)
+        read_columns(db, metrics, METRICS_MOST, &out->metrics, e) < 0 || read_objective(db, out, e) < 0 ||
+        db_query_bool(db, "SELECT EXISTS (SELECT 1 FROM attempt WHERE device_note IS NOT NULL)", NO_VALUES,
+                      &out->has_device_note, e) < 0)
         return -1;
     give_titles(out, &out->keys);
     give_titles(out, &out->metrics);
@@ -288,7 +291,7 @@ static void add_results(const struct shape *s, struct buffer *b)
                        "attempts,\n       ");
     for (size_t i = 0; i < s->metrics.count; i++)
         add_metric(b, &s->metrics.items[i]);
-    buffer_printf(b, "a.duration_ms, a.max_rss,%s%s\n",
+    buffer_printf(b, "a.duration_ms, a.max_rss,%s%s%s\n", s->has_device_note ? " a.device_note," : "",
                   s->has_predicted_memory ? " j.predicted_memory, j.predicted_memory_of," : "",
                   s->has_predicted_time ? " j.predicted_time," : "");
     /* Metrics of what was ended or failed before it had reported all, or of which not all was read. */
@@ -336,8 +339,9 @@ static void add_titles(const struct shape *s, const struct column *objective, st
         if (&s->metrics.items[i] != objective)
             add_title(b, s->metrics.items[i].title);
     buffer_printf(b,
-                  ", r.duration_ms, r.max_rss%s%s, r.partial, r.not_finite, r.error, r.directory, r.started, "
+                  ", r.duration_ms, r.max_rss%s%s%s, r.partial, r.not_finite, r.error, r.directory, r.started, "
                   "r.ended%s\n",
+                  s->has_device_note ? ", r.device_note" : "",
                   s->has_predicted_memory ? ", r.predicted_memory, r.predicted_memory_of" : "",
                   s->has_predicted_time ? ", r.predicted_time" : "",
                   s->keys.left_out + s->metrics.left_out ? ", r.columns_left_out" : "");

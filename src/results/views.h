@@ -4,7 +4,8 @@
  * results  one row per job: job, key (32 hexadecimal digits), sweep (its name), in_sweep (1 in the current sweep, 0
  *          else); a column per key of any spec in the database, in the order cluster_spec, model, training_spec,
  *          parallel_spec, and per derived key; state, failure, attempts (how many); a column per metric (the summary of
- *          the attempt that represents the job); duration_ms, max_rss (bytes), predicted_memory with
+ *          the attempt that represents the job); duration_ms, max_rss (bytes), device_note (how its
+ *          devices were slower than others' of their model) where any attempt has one, predicted_memory with
  *          predicted_memory_of (whose: "reserved, largest rank") and predicted_time where any job has one;
  *          partial (1: the metrics are of an attempt that failed, was ended early or of whose output not all was read,
  *          0: of one that was ok; NULL: there are none), error (the last failed attempt's message, of a failed job),

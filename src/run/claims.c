@@ -56,12 +56,22 @@ struct claim_source claim_source_in_order(struct store_order *order)
 size_t claims_wanted(const struct claims *c, size_t room, int64_t limit)
 {
     size_t ahead = c->source->ahead, most = room + ahead;
+    if (c->is_urgent && limit != 0)
+        return c->deferred_count < CLAIMS_AT_ONCE ? c->deferred_count : CLAIMS_AT_ONCE;
     if (c->answer != CLAIM_MORE || c->count >= most || (ahead > 0 && c->count > ahead / 2))
         return 0;
     size_t wanted = most - c->count;
     size_t left = limit < 0 ? wanted : limit > (int64_t)c->count ? (size_t)limit - c->count : 0;
     wanted = wanted < left ? wanted : left;
     return wanted < CLAIMS_AT_ONCE ? wanted : CLAIMS_AT_ONCE;
+}
+
+void claims_put_first(struct claims *c, int64_t job_id)
+{
+    c->deferred = array_grow(c->deferred, c->deferred_count, sizeof *c->deferred);
+    memmove(c->deferred + 1, c->deferred, c->deferred_count++ * sizeof *c->deferred);
+    c->deferred[0] = job_id;
+    c->is_urgent = true;
 }
 
 static int claim(const struct claims *c, int64_t job_id, struct claim_batch *out, struct error *e)
@@ -159,6 +169,7 @@ void claims_admit(struct claims *c, struct claim_batch *b)
     c->deferred_count = b->deferred_count;
     b->deferred = NULL;
     b->deferred_count = 0;
+    c->is_urgent = false;
     c->answer = b->answer;
     c->wake_ms = b->wake_ms;
     c->due_ms = b->due_ms;

@@ -15,6 +15,7 @@ struct claims {
     size_t first, count;
     int64_t *deferred; /* jobs that the source chose and that are not due yet: each is claimed when it is */
     size_t deferred_count;
+    bool is_urgent;           /* some of these are to be claimed whatever else is */
     enum claim_answer answer; /* the source's last; CLAIM_MORE at the beginning */
     int64_t wake_ms;          /* when to ask again because a job that failed is due; monotonic; 0: none waits */
     int64_t due_ms;           /* with wake_ms: when it is due, wall-clock */
@@ -23,6 +24,9 @@ struct claims {
 /* How many the next commit should bring: `room` attempts could start now, at most `limit` (-1: any number) more may
  * ever. Nothing while more than half of what is claimed ahead is still there. */
 size_t claims_wanted(const struct claims *c, size_t room, int64_t limit);
+
+/* The job is claimed with the next commit, before others, once it is pending. Not while a commit is under way. */
+void claims_put_first(struct claims *c, int64_t job_id);
 
 /* Claims that are not durable yet, and what was learned in making them. */
 struct claim_batch {

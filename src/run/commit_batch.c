@@ -1,6 +1,7 @@
 #include "run/commit_batch.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "util/clock.h"
 #include "util/fault.h"
@@ -43,7 +44,10 @@ static int record_starts(const struct commit_batch *t, struct error *e)
 
 static int record(struct commit_batch *t, struct error *e)
 {
-    if (record_starts(t, e) < 0 || ended_attempts_record(&t->ends, &t->place, &t->pruned, e) < 0)
+    const struct place_target target = {t->place.db, t->place.naming, t->place.sums};
+    memset(t->reopened, 0, sizeof t->reopened);
+    if (record_starts(t, e) < 0 || ended_attempts_record(&t->ends, &t->place, &t->pruned, e) < 0 ||
+        place_record_write(&target, &t->places, t->reopened, e) < 0)
         return -1;
     return t->wanted > 0 ? claims_fetch(t->place.claims, t->wanted, &t->claims, e) : 0;
 }
@@ -142,6 +146,7 @@ void commit_batch_give_up(struct commit_batch *t)
 void commit_batch_clear(struct commit_batch *t)
 {
     ended_attempts_clear(&t->ends);
+    place_changes_free(&t->places);
     claim_batch_free(&t->claims);
     t->start_count = 0;
     t->pruned = 0;

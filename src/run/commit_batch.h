@@ -8,6 +8,7 @@
 #ifndef MESHSWEEP_RUN_COMMIT_BATCH_H
 #define MESHSWEEP_RUN_COMMIT_BATCH_H
 
+#include "learning/place_record.h"
 #include "process/worker.h"
 #include "run/claims.h"
 #include "run/ended_attempts.h"
@@ -23,9 +24,11 @@ struct commit_batch {
     struct start_record *starts;
     size_t start_count;
     struct ended_attempts ends;
-    size_t wanted;             /* claims to fetch */
-    struct claim_batch claims; /* fetched */
-    int64_t pruned;            /* jobs, by these ends */
+    struct place_changes places;     /* to be recorded with them */
+    int64_t reopened[FAILURE_COUNT]; /* jobs that are pending again by these, by what they failed of */
+    size_t wanted;                   /* claims to fetch */
+    struct claim_batch claims;       /* fetched */
+    int64_t pruned;                  /* jobs, by these ends */
     bool is_under_way;
     bool is_written;         /* and not committed yet */
     int64_t checkpointed_ms; /* when the database was last brought up to date from its log */

@@ -14,14 +14,16 @@
 enum {
     PATIENCE = 16,    /* starts of others that the first of the queue puts up with */
     OVERDUE_MS = 100, /* until the next round when a look is overdue */
-    FRESH_MS = 1000   /* an answer that old still counts */
+    FRESH_MS = 1000,  /* an answer that old still counts */
+    COST_MOST = 20    /* looks take at most that part of the time */
 };
 
 /* Devices of a running attempt. */
 struct holding {
     int64_t attempt;
     struct device_set set;
-    int64_t peak_bytes; /* -1: not seen yet */
+    int64_t peak_bytes;                  /* -1: not seen yet */
+    struct device_condition *conditions; /* of each of them */
 };
 
 struct device_keeper {
@@ -29,6 +31,7 @@ struct device_keeper {
     const struct local_config *config;
     const struct slurm_config *slurm;
     char *const *environment;
+    struct place_watch *places;
     void (*notice)(void *context, const char *text);
     void *context;
     struct device_pool pool;
@@ -36,6 +39,8 @@ struct device_keeper {
     size_t holding_count;
     struct nvml *nvml; /* NULL: there is none */
     bool nvml_tried;
+    int64_t *numbers;           /* by device, as NVML counts them; -1: it does not know it */
+    int64_t cost_ms;            /* of the last look */
     struct device_usage *usage; /* by device */
     int64_t *dirty_since;       /* by device; 0: clean */
     bool *notified;
@@ -45,8 +50,8 @@ struct device_keeper {
 };
 
 struct device_keeper *device_keeper_create(const struct device_options *options, const struct sweep *sweep,
-                                           char *const *environment, void (*notice)(void *context, const char *text),
-                                           void *context)
+                                           char *const *environment, struct place_watch *places,
+                                           void (*notice)(void *context, const char *text), void *context)
 {
     size_t count = options->devices ? options->devices->count : 0;
     if (count == 0)
@@ -56,9 +61,11 @@ struct device_keeper *device_keeper_create(const struct device_options *options,
                                 .config = &sweep->local,
                                 .slurm = &sweep->slurm,
                                 .environment = environment,
+                                .places = places,
                                 .notice = notice,
                                 .context = context,
                                 .usage = xcalloc(count, sizeof *k->usage),
+                                .numbers = xcalloc(count, sizeof *k->numbers),
                                 .dirty_since = xcalloc(count, sizeof *k->dirty_since),
                                 .notified = xcalloc(count, sizeof *k->notified),
                                 /* What is on other machines is Slurm's to watch. */
@@ -71,8 +78,11 @@ void device_keeper_free(struct device_keeper *k)
 {
     if (!k)
         return;
+    for (size_t i = 0; i < k->holding_count; i++)
+        free(k->holdings[i].conditions);
     free(k->holdings);
     free(k->usage);
+    free(k->numbers);
     nvml_close(k->nvml);
     free(k->dirty_since);
     free(k->notified);
@@ -92,26 +102,57 @@ static void note_peaks(struct device_keeper *k)
     }
 }
 
+static bool looks(const struct device_keeper *k)
+{
+    return k->config->sample_ms > 0 && k->names->nodes == NULL;
+}
+
+/* Only where it is needed: it takes a moment to load, and memory. */
+static void need_nvml(struct device_keeper *k)
+{
+    if (k->nvml_tried)
+        return;
+    k->nvml_tried = true;
+    k->nvml = nvml_open();
+    device_nvml_numbers(k->nvml, k->names, k->numbers);
+}
+
+static void note_condition(struct device_keeper *k, struct holding *h)
+{
+    for (size_t d = 0; k->nvml && d < h->set.count; d++) {
+        const int64_t number = k->numbers[h->set.items[d]];
+        if (number < 0)
+            continue;
+        const struct device_reading reading = nvml_device_condition(k->nvml, (size_t)number);
+        device_condition_note(&h->conditions[d], &reading);
+    }
+}
+
+static int64_t sample_every_ms(const struct device_keeper *k)
+{
+    return k->config->sample_ms > COST_MOST * k->cost_ms ? k->config->sample_ms : COST_MOST * k->cost_ms;
+}
+
 static void ask(struct device_keeper *k, int64_t age_ms)
 {
     int64_t now_ms = clock_monotonic_ms();
     if (k->silent || (k->asked_ms && now_ms - k->asked_ms < age_ms))
         return;
-    /* Only now: it takes a moment to load, and memory. */
-    if (!k->nvml_tried)
-        k->nvml = nvml_open();
-    k->nvml_tried = true;
+    need_nvml(k);
     const struct device_witness witness = {k->nvml, k->environment, ""};
     k->silent = device_usage_read(&witness, k->names, k->usage) < 0;
-    k->asked_ms = clock_monotonic_ms();
-    if (!k->silent && k->config->sample_ms > 0)
+    if (!k->silent && looks(k))
         note_peaks(k);
+    for (size_t i = 0; looks(k) && i < k->holding_count; i++)
+        note_condition(k, &k->holdings[i]);
+    k->asked_ms = clock_monotonic_ms();
+    k->cost_ms = k->asked_ms - now_ms;
 }
 
 void device_keeper_sample(struct device_keeper *k)
 {
-    if (k && k->config->sample_ms > 0 && k->holding_count > 0)
-        ask(k, k->config->sample_ms);
+    if (k && looks(k) && k->holding_count > 0)
+        ask(k, sample_every_ms(k));
 }
 
 int64_t device_keeper_due_ms(const struct device_keeper *k)
@@ -122,7 +163,7 @@ int64_t device_keeper_due_ms(const struct device_keeper *k)
     for (size_t i = 0; i < k->pool.count; i++)
         dirty |= k->dirty_since[i] != 0;
     bool sampling = k->config->sample_ms > 0 && k->holding_count > 0;
-    int64_t left_ms = k->asked_ms + (dirty && !sampling ? FRESH_MS : k->config->sample_ms) - clock_monotonic_ms();
+    int64_t left_ms = k->asked_ms + (dirty && !sampling ? FRESH_MS : sample_every_ms(k)) - clock_monotonic_ms();
     /* One that is overdue has nothing that waits for it: never a loop without a pause. */
     return !sampling && !dirty ? -1 : left_ms > 0 ? left_ms : OVERDUE_MS;
 }
@@ -202,6 +243,110 @@ static struct device_gang wanted(const struct device_keeper *k, struct running_a
     return f->gang;
 }
 
+static void add_named(const struct device_keeper *k, const char *names, struct device_set *set)
+{
+    char *copy = xstrdup(names ? names : ""), *rest = NULL;
+    for (char *name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
+        for (size_t d = 0; d < k->names->count && set->count < DEVICES_MOST; d++)
+            if (strcmp(k->names->names[d], name) == 0)
+                set->items[set->count++] = (uint16_t)d;
+    free(copy);
+}
+
+/* Those on which the job failed before, on whatever host: their names say little, and cost little. */
+static struct device_set failed_devices(const struct device_keeper *k, const struct running_attempt *f)
+{
+    struct device_set set = {.count = 0};
+    for (size_t i = 0; i < f->failed.count; i++)
+        add_named(k, f->failed.items[i].devices, &set);
+    return set;
+}
+
+/* Takes the free ones of these out of the pool, until they are put back. */
+static struct device_set withhold(struct device_keeper *k, const char *names)
+{
+    struct device_set named = {.count = 0}, withheld = {.count = 0};
+    add_named(k, names, &named);
+    for (size_t i = 0; i < named.count; i++) {
+        if (k->pool.state[named.items[i]] == DEVICE_FREE)
+            withheld.items[withheld.count++] = named.items[i];
+        device_pool_skip(&k->pool, named.items[i]);
+    }
+    return withheld;
+}
+
+static void put_back(struct device_keeper *k, const struct device_set *withheld)
+{
+    for (size_t i = 0; i < withheld->count; i++)
+        device_pool_restore(&k->pool, withheld->items[i]);
+}
+
+/* Takes devices for it (`set` NULL: only looks whether they are to be had), none on which it is not to run. One that
+ * is to run elsewhere keeps away from all that is in doubt, where there is enough else; then from where it
+ * failed. */
+static bool take_for(struct device_keeper *k, struct running_attempt *f, struct device_set *set)
+{
+    const bool is_second = place_watch_is_second(k->places, f->claim.job_id);
+    const struct device_set failed = failed_devices(k, f);
+    bool fits = false, may_fit = false;
+    for (int wary = is_second; !fits && !may_fit && wary >= 0; wary--) {
+        char *kept = place_watch_kept(k->places, f->claim.job_id, wary > 0, clock_wall_ms());
+        const struct device_set withheld = withhold(k, kept);
+        fits = device_pool_fits(&k->pool, wanted(k, f)) &&
+               (!set || device_pool_take(&k->pool, wanted(k, f), &failed, set));
+        may_fit = device_pool_can_ever(&k->pool, wanted(k, f));
+        put_back(k, &withheld);
+        free(kept);
+    }
+    return fits;
+}
+
+bool device_keeper_has_elsewhere(struct device_keeper *k, struct running_attempt *f)
+{
+    char *kept = place_watch_kept(k->places, 0, false, clock_wall_ms());
+    const struct device_set closed = withhold(k, kept), own = withhold(k, f->devices);
+    bool has = device_pool_can_ever(&k->pool, wanted(k, f));
+    put_back(k, &own);
+    put_back(k, &closed);
+    free(kept);
+    return has;
+}
+
+/* --- choosing --- */
+
+/* Of jobs that run elsewhere because of a doubt the first that can: what they tell is waited for. -1: none. */
+static int64_t choose_second(struct device_keeper *k, struct running_attempt *queue, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (place_watch_is_second(k->places, queue[i].claim.job_id) && take_for(k, &queue[i], NULL))
+            return (int64_t)i;
+    return -1;
+}
+
+static int64_t choose_other(struct device_keeper *k, struct running_attempt *queue, size_t count)
+{
+    /* More nodes than there are: it fits nowhere. */
+    static const struct device_gang nowhere = {SIZE_MAX, 1};
+    struct device_wish *wishes = xcalloc(count, sizeof *wishes);
+    for (size_t i = 0; i < count; i++)
+        wishes[i] = (struct device_wish){place_watch_is_second(k->places, queue[i].claim.job_id) ? nowhere
+                                                                                                 : wanted(k, &queue[i]),
+                                         queue[i].passed_over};
+    char *kept = place_watch_kept(k->places, 0, false, clock_wall_ms());
+    const struct device_set withheld = withhold(k, kept);
+    int64_t chosen = devices_choose(&k->pool, wishes, count, PATIENCE);
+    put_back(k, &withheld);
+    free(kept);
+    free(wishes);
+    return chosen;
+}
+
+static int64_t choose(struct device_keeper *k, struct running_attempt *queue, size_t count)
+{
+    int64_t second = choose_second(k, queue, count);
+    return second >= 0 ? second : choose_other(k, queue, count);
+}
+
 int64_t device_keeper_choose(struct device_keeper *k, struct claims *claims)
 {
     struct running_attempt *queue = claims->items + claims->first;
@@ -210,31 +355,15 @@ int64_t device_keeper_choose(struct device_keeper *k, struct claims *claims)
     if (!k)
         return queue[0].claim.attempt_id;
     judge_all(k);
-    struct device_wish *wishes = xcalloc(claims->count, sizeof *wishes);
-    for (size_t i = 0; i < claims->count; i++)
-        wishes[i] = (struct device_wish){wanted(k, &queue[i]), queue[i].passed_over};
-    int64_t chosen = devices_choose(&k->pool, wishes, claims->count, PATIENCE);
-    free(wishes);
+    int64_t chosen = choose(k, queue, claims->count);
+    /* Nothing is left that could settle a doubt. */
+    if (chosen < 0 && k->pool.used == 0 && place_watch_drop_doubts(k->places))
+        chosen = choose(k, queue, claims->count);
     bool stuck = chosen < 0 && k->pool.used == 0;
     k->stuck_since_ms = !stuck ? 0 : k->stuck_since_ms ? k->stuck_since_ms : clock_monotonic_ms();
     for (int64_t i = 0; i < chosen; i++)
         queue[i].passed_over++;
     return chosen < 0 ? 0 : queue[chosen].claim.attempt_id;
-}
-
-/* Those on which the job failed before, on whatever host: their names say little, and cost little. */
-static struct device_set failed_devices(const struct device_keeper *k, const struct running_attempt *f)
-{
-    struct device_set set = {.count = 0};
-    for (size_t i = 0; i < f->failed.count; i++) {
-        char *copy = xstrdup(f->failed.items[i].devices ? f->failed.items[i].devices : ""), *rest = NULL;
-        for (char *name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
-            for (size_t d = 0; d < k->names->count && set.count < DEVICES_MOST; d++)
-                if (strcmp(k->names->names[d], name) == 0)
-                    set.items[set.count++] = (uint16_t)d;
-        free(copy);
-    }
-    return set;
 }
 
 /* The processors that belong to the devices when all are shared out evenly: "0-3,8". */
@@ -261,10 +390,14 @@ bool device_keeper_give(struct device_keeper *k, struct running_attempt *f)
 {
     if (!k)
         return true;
-    const struct device_set failed = failed_devices(k, f);
     struct holding h = {.attempt = f->claim.attempt_id, .peak_bytes = -1};
-    if (!device_pool_take(&k->pool, wanted(k, f), &failed, &h.set))
+    if (!take_for(k, f, &h.set))
         return false;
+    h.conditions = xcalloc(h.set.count, sizeof *h.conditions);
+    /* Counters are told by what they rise by. */
+    if (looks(k))
+        need_nvml(k);
+    note_condition(k, &h);
     k->holdings = array_grow(k->holdings, k->holding_count, sizeof *k->holdings);
     k->holdings[k->holding_count++] = h;
     f->devices = device_set_names(&h.set, k->names);
@@ -282,13 +415,16 @@ static void forget_use(struct device_keeper *k, const struct device_set *set)
     }
 }
 
-int64_t device_keeper_take_back(struct device_keeper *k, int64_t attempt)
+int64_t device_keeper_take_back(struct device_keeper *k, struct running_attempt *f)
 {
     for (size_t i = 0; k && i < k->holding_count; i++) {
         struct holding *h = &k->holdings[i];
-        if (h->attempt != attempt)
+        if (h->attempt != f->claim.attempt_id)
             continue;
         int64_t peak = h->peak_bytes;
+        note_condition(k, h);
+        f->conditions = h->conditions;
+        f->condition_count = h->set.count;
         forget_use(k, &h->set);
         device_pool_give(&k->pool, &h->set);
         k->holdings[i] = k->holdings[--k->holding_count];
@@ -313,9 +449,13 @@ static void notify_stuck(const struct device_keeper *k)
     for (size_t i = 0; i < k->pool.count; i++)
         if (k->pool.state[i] == DEVICE_SKIPPED)
             set.items[set.count++] = (uint16_t)i;
-    char *names = device_set_names(&set, k->names);
+    char *aside = place_watch_kept(k->places, 0, false, clock_wall_ms());
+    char *names = aside ? aside : device_set_names(&set, k->names);
     char *text = xasprintf("the jobs that are left need devices that %s: %s; they stay pending for another run",
-                           k->names->nodes ? "are gone with their node" : "others still use", names);
+                           aside             ? "are set aside"
+                           : k->names->nodes ? "are gone with their node"
+                                             : "others still use",
+                           names);
     if (k->notice)
         k->notice(k->context, text);
     free(text);

@@ -10,6 +10,8 @@
 #include "run/running_attempt.h"
 #include "space/space.h"
 
+struct place_naming;
+
 struct ended_attempt {
     struct running_attempt attempt;
     struct recording recording;
@@ -35,6 +37,7 @@ struct record_place {
     struct claims *claims;             /* what is pruned leaves it */
     struct attempt_sums *sums;         /* NULL: none are kept */
     struct measures *measures;         /* NULL: none */
+    const struct place_naming *naming;
 };
 
 /* Writes the ends, and the starts that are not written yet; inside the caller's write transaction. `*pruned` is raised

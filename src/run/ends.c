@@ -26,7 +26,8 @@ static struct running_attempt take_running(struct runner *r, int64_t attempt)
 struct running_attempt runner_let_go(struct runner *r, struct outcome *outcome)
 {
     struct running_attempt f = take_running(r, outcome->attempt);
-    outcome->device_bytes = device_keeper_take_back(r->keeper, outcome->attempt);
+    outcome->device_bytes = device_keeper_take_back(r->keeper, &f);
+    f.has_elsewhere = r->keeper ? device_keeper_has_elsewhere(r->keeper, &f) : true;
     if (outcome->ending == ENDING_LOST && outcome->host)
         device_keeper_lose(r->keeper, outcome->host);
     run_counts_leave(&r->result.counts);
@@ -46,10 +47,54 @@ static void share_files(const struct runner *r, const struct running_attempt *f,
 }
 
 /* `why`: a sentence. */
-static void pause_for(struct runner *r, int64_t job_id, const char *why, bool on_disk)
+static void pause_for(struct runner *r, int64_t job_id, const char *why, enum host_need need)
 {
-    if (host_watch_hold(&r->host, job_id, why, on_disk))
+    if (host_watch_hold(&r->host, job_id, why, need))
         waits_notify_paused(why, r->host.give_up_ms, r->options);
+}
+
+/* Names of the devices that it had, or of the one node that it ran on; NULL: not known. */
+static const char *places_of(const struct ended_attempt *l)
+{
+    const char *host = l->recording.end.host;
+    if (l->attempt.devices)
+        return l->attempt.devices;
+    return host && !strpbrk(host, "[,") ? host : NULL;
+}
+
+/* What is no verdict on the job says nothing of its place, and what a configuration may cause is not a place's. */
+static struct place_end place_end_of(const struct ended_attempt *l)
+{
+    const struct recording *rec = &l->recording;
+    const enum failure f = rec->verdict.failure;
+    const bool is_void = rec->hold || rec->blame != BLAME_JOB || f == FAILURE_CANCELLED || f == FAILURE_SPAWN;
+    const bool is_like = rec->verdict.of_host || f == FAILURE_EXIT || f == FAILURE_SIGNAL;
+    return (struct place_end){.places = places_of(l),
+                              .job_id = l->attempt.claim.job_id,
+                              .attempt_id = l->attempt.claim.attempt_id,
+                              .is_void = is_void,
+                              .is_ok = !rec->failure,
+                              .is_like = is_like && !failure_is_of_command(rec->verdict.message),
+                              .is_named = rec->verdict.of_host,
+                              .has_elsewhere = l->attempt.has_elsewhere,
+                              .message = rec->verdict.message ? rec->verdict.message : "",
+                              .duration_ms = rec->duration_ms,
+                              .now_ms = clock_wall_ms()};
+}
+
+/* Whose fault it was by where it ran. */
+static void judge_place(struct runner *r, struct ended_attempt *l)
+{
+    struct recording *rec = &l->recording;
+    const struct place_end end = place_end_of(l);
+    const bool is_second = place_watch_is_second(r->places, end.job_id);
+    const enum place_answer answer = place_watch_note(r->places, &end);
+    rec->elsewhere = answer != PLACE_SAYS_NOTHING;
+    if (answer == PLACE_BLAMED)
+        rec->blame = BLAME_HOST;
+    /* Where there is no other place it waits for this one; of several nodes nobody knows which it was. */
+    else if (rec->verdict.of_host && !is_second && !end.is_void && !(end.places && end.has_elsewhere))
+        rec->blame = r->naming.kind == PLACES_ARE_NODES ? BLAME_NODE : BLAME_HOST;
 }
 
 static void take_read_end(struct runner *r, const struct running_attempt *f, struct outcome *outcome,
@@ -59,11 +104,18 @@ static void take_read_end(struct runner *r, const struct running_attempt *f, str
     if (r->options->space->sweep->share)
         share_files(r, f, outcome);
     ended_attempts_add(&r->ended, f, outcome, recording);
-    struct recording *recorded = &r->ended.items[r->ended.count - 1].recording;
+    struct ended_attempt *l = &r->ended.items[r->ended.count - 1];
+    struct recording *recorded = &l->recording;
+    judge_place(r, l);
+    const enum host_need need = recorded->verdict.of_host ? HOST_NEEDS_END : HOST_NEEDS_DISK;
+    if (recorded->elsewhere)
+        return;
     if (recorded->blame == BLAME_HOST && !host_watch_is_host(&r->host, job_id))
         recorded->blame = BLAME_JOB;
     else if (recorded->blame == BLAME_HOST)
-        pause_for(r, job_id, recorded->verdict.message, true);
+        pause_for(r, job_id, recorded->verdict.message, need);
+    else
+        runner_note_works(r, job_id, host_watch_ended);
 }
 
 /* Of one that left little. */
@@ -74,8 +126,7 @@ static void take_end(struct runner *r, struct running_attempt f, struct outcome 
                                               .classifier = r->classifier,
                                               .secrets = &r->secrets,
                                               .measures = r->options->measures,
-                                              .claim = &f.claim,
-                                              .why_ended = f.why_ended,
+                                              .attempt = &f,
                                               .job_dir = f.job_dir,
                                               .reading = readings_take(r->readings, outcome->attempt)};
     struct recording recording;
@@ -93,7 +144,7 @@ static void hold(struct runner *r, struct running_attempt f, struct outcome *out
     struct recording *recorded = &r->ended.items[r->ended.count - 1].recording;
     recorded->hold = xstrdup(recorded->verdict.message);
     r->started_count--;
-    pause_for(r, job_id, recorded->hold, on_disk);
+    pause_for(r, job_id, recorded->hold, on_disk ? HOST_NEEDS_DISK : HOST_NEEDS_START);
 }
 
 void runner_blame_suspect(struct runner *r)

@@ -104,15 +104,16 @@ enum host_answer host_watch_judge(struct host_watch *w, int64_t job_id, const st
 
 /* --- the pause --- */
 
-bool host_watch_hold(struct host_watch *w, int64_t job_id, const char *why, bool on_disk)
+bool host_watch_hold(struct host_watch *w, int64_t job_id, const char *why, enum host_need need)
 {
     bool begins = !w->is_paused;
     if (find_held(w, job_id) == w->held_count) {
         w->held = array_grow(w->held, w->held_count, sizeof *w->held);
         w->held[w->held_count++] = job_id;
     }
-    w->needs_disk |= on_disk;
-    w->is_certain |= on_disk;
+    w->needs_disk |= need == HOST_NEEDS_DISK;
+    w->needs_end |= need == HOST_NEEDS_END;
+    w->is_certain |= need != HOST_NEEDS_START;
     if (!begins)
         return false;
     w->is_paused = true;
@@ -130,12 +131,22 @@ bool host_watch_started(struct host_watch *w, int64_t job_id)
     size_t i = find_held(w, job_id);
     bool ends = w->is_paused;
     w->worked = true;
+    if (w->needs_end)
+        return false;
     w->suspect_job = 0;
     w->any_started = true;
     if (i < w->held_count)
         w->held[i] = w->held[--w->held_count];
     w->is_paused = w->needs_disk = w->is_certain = false;
     return ends;
+}
+
+bool host_watch_ended(struct host_watch *w, int64_t job_id)
+{
+    if (!w->needs_end)
+        return false;
+    w->needs_end = false;
+    return host_watch_started(w, job_id);
 }
 
 static bool has_room(const char *scratch)

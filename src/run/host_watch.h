@@ -28,7 +28,7 @@ struct host_watch {
     int64_t *held;     /* jobs that were held and have not been started since */
     size_t held_count;
     bool any_started; /* since the first of these was held */
-    bool is_paused, needs_disk, is_certain;
+    bool is_paused, needs_disk, needs_end, is_certain;
     char *why;
     int64_t since_ms, probe_ms, delay_ms; /* monotonic */
 };
@@ -43,11 +43,17 @@ enum host_answer host_watch_judge(struct host_watch *w, int64_t job_id, const st
 /* Of one whose output could not be kept: false when it is to blame itself. */
 bool host_watch_is_host(const struct host_watch *w, int64_t job_id);
 
-/* A job is held for `why`, a sentence: pauses. `on_disk`: for room on the disk. True when the pause begins with it. */
-bool host_watch_hold(struct host_watch *w, int64_t job_id, const char *why, bool on_disk);
+/* What tells that the host can run jobs again. */
+enum host_need { HOST_NEEDS_START = 1, HOST_NEEDS_DISK, HOST_NEEDS_END };
+
+/* A job is held for `why`, a sentence: pauses. True when the pause begins with it. */
+bool host_watch_hold(struct host_watch *w, int64_t job_id, const char *why, enum host_need need);
 
 /* A job was started. True when that ends the pause. */
 bool host_watch_started(struct host_watch *w, int64_t job_id);
+
+/* One has ended, and the host was not to blame. True when that ends the pause. */
+bool host_watch_ended(struct host_watch *w, int64_t job_id);
 
 /* Whether a job may be started now: always, unless it pauses; then one, when that is due and what is needed is there.
  * The next is due later each time; `at_once`: now, and soon again. */

@@ -105,8 +105,7 @@ static void make_recording(struct readings *r, struct watched_output *w)
     if (output_reading_follow(w->reading, w->job_dir, SLICE_BYTES))
         return;
     context.job_dir = w->job_dir;
-    context.claim = &w->attempt.claim;
-    context.why_ended = w->attempt.why_ended;
+    context.attempt = &w->attempt;
     context.reading = w->reading;
     recording_make(&context, o, &w->recording);
     w->is_recorded = true;

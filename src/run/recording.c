@@ -99,7 +99,7 @@ static void declare_lost(struct recording *r, enum blame blame, char *message)
     r->blame = blame;
     free(r->verdict.message);
     free(r->verdict.consequence);
-    r->verdict = (struct verdict){FAILURE_LOST, message, NULL};
+    r->verdict = (struct verdict){FAILURE_LOST, message, NULL, false};
 }
 
 /* What a job reported and cannot be read, or could not be written, is lost, and no verdict on the job. */
@@ -138,7 +138,7 @@ static void judge_diverged(struct recording *r)
     buffer_printf(&text, "%s is not a finite number: %lld of %lld samples are NaN or infinite",
                   r->sweep->objectives[0].metric, (long long)s->not_finite, (long long)all);
     free(r->verdict.message);
-    r->verdict = (struct verdict){FAILURE_DIVERGED, buffer_take(&text), r->verdict.consequence};
+    r->verdict = (struct verdict){FAILURE_DIVERGED, buffer_take(&text), r->verdict.consequence, false};
 }
 
 /* "; it reported loss, step_time": a name that is misspelt is seen at once. */
@@ -281,6 +281,21 @@ static void add_own_metrics(struct recording *r, const struct outcome *o, int64_
     }
 }
 
+_Static_assert(OWN_METRIC_COUNT - OWN_DEVICE_CLOCK == DEVICE_QUANTITY_COUNT, "the two lists are in one order");
+
+/* What was seen of its devices, whatever became of it. */
+static void add_device_metrics(struct recording *r, const struct outcome *o, const struct running_attempt *f)
+{
+    for (int i = OWN_DEVICE_MEMORY; i < OWN_METRIC_COUNT; i++) {
+        const enum device_quantity q = (enum device_quantity)(i - OWN_DEVICE_CLOCK);
+        const double value = i == OWN_DEVICE_MEMORY ? positive_or_nan((double)o->device_bytes)
+                                                    : device_conditions_value(f->conditions, f->condition_count, q);
+        r->saw[i] = !isnan(value);
+        if (r->saw[i])
+            sample_list_add_seen(&r->samples, own_metrics[i].name, value);
+    }
+}
+
 static struct attempt_end end_of(const struct recording *r, const struct outcome *o)
 {
     return (struct attempt_end){
@@ -305,24 +320,34 @@ static struct attempt_end end_of(const struct recording *r, const struct outcome
     };
 }
 
+static void add_conditions(struct recording *r, const struct running_attempt *f)
+{
+    if (!f->conditions || !f->conditions[0].model[0])
+        return;
+    r->device_clock = device_conditions_value(f->conditions, f->condition_count, DEVICE_CLOCK);
+    r->device_throttled = device_conditions_value(f->conditions, f->condition_count, DEVICE_THROTTLED);
+    r->end.device_model = xstrdup(f->conditions[0].model);
+    r->end.device_condition = device_conditions_json(f->conditions, f->devices, f->condition_count);
+}
+
 void recording_make(const struct recording_context *context, const struct outcome *o, struct recording *out)
 {
-    struct recording r = {.sweep = context->sweep, .duration_ms = o->duration_ms, .is_full = context->claim->full};
+    struct recording r = {.sweep = context->sweep,
+                          .duration_ms = o->duration_ms,
+                          .is_full = context->attempt->claim.full};
     if (context->reading)
         output_reading_finish(context->reading, o->log_path, o->metrics_path, context->job_dir, &r.samples);
     else
         readers_read(context->readers, o->log_path, o->metrics_path, context->job_dir, &r.samples);
-    if (o->device_bytes > 0)
-        sample_list_add_seen(&r.samples, DEVICE_MEMORY_METRIC, (double)o->device_bytes);
-    r.saw_device_memory = o->device_bytes > 0;
-    add_own_metrics(&r, o, context->claim->trials);
+    add_device_metrics(&r, o, context->attempt);
+    add_own_metrics(&r, o, context->attempt->claim.trials);
     find_objective(&r, context->measures);
     const struct attempt_output output = {o->log_path, context->job_dir};
     r.verdict =
         classify(context->classifier, o, &output, context->sweep->objective_count > 0 && !r.is_full, r.has_objective);
-    if (o->ending == ENDING_STOPPED && !r.verdict.failure && context->why_ended) {
+    if (o->ending == ENDING_STOPPED && !r.verdict.failure && context->attempt->why_ended) {
         free(r.verdict.message);
-        r.verdict.message = xstrdup(context->why_ended);
+        r.verdict.message = xstrdup(context->attempt->why_ended);
     }
     if (o->ending == ENDING_LOST)
         r.blame = o->preempted ? BLAME_PREEMPTION : BLAME_NODE;
@@ -333,6 +358,7 @@ void recording_make(const struct recording_context *context, const struct outcom
     r.failure = r.verdict.failure ? failure_names[r.verdict.failure] : NULL;
     r.kept_files = o->log_path || o->metrics_path;
     r.end = end_of(&r, o);
+    add_conditions(&r, context->attempt);
     if (o->ending == ENDING_STOPPED && !r.failure && !has_all_steps(&r))
         r.end.stopped_steps = r.counted_steps;
     redact(&r, context->secrets);
@@ -359,8 +385,32 @@ static struct seen_values seen_of(const struct recording *r, const struct claim 
     seen.values[OWN_CPU_TIME] = r->end.user_ms < 0 ? NAN : (double)(r->end.user_ms + r->end.system_ms) / 1000;
     seen.values[OWN_MAX_RSS] = positive_or_nan((double)r->end.max_rss_bytes);
     seen.values[OWN_ATTEMPTS] = (double)claim->trials;
-    seen.values[OWN_DEVICE_MEMORY] = NAN;
+    for (int i = OWN_DEVICE_MEMORY; i < OWN_METRIC_COUNT; i++)
+        seen.values[i] = NAN;
     return seen;
+}
+
+static void take_peer(void *context, double clock, double throttled)
+{
+    struct device_peers *p = context;
+    p->clocks = array_grow(p->clocks, p->count, sizeof *p->clocks);
+    p->throttled = array_grow(p->throttled, p->count, sizeof *p->throttled);
+    p->clocks[p->count] = clock;
+    p->throttled[p->count++] = throttled;
+}
+
+/* Against what other attempts saw of such devices. */
+static int judge_devices(struct attempt_store *store, struct recording *r, struct error *e)
+{
+    struct device_peers peers = {NULL, NULL, 0};
+    if (r->failure || !r->end.device_model)
+        return 0;
+    int rc = attempts_peers(store, r->end.device_model, take_peer, &peers, e);
+    if (rc == 0 && peers.count > 0)
+        r->end.device_note = device_condition_unlike(r->device_clock, r->device_throttled, &peers);
+    free(peers.clocks);
+    free(peers.throttled);
+    return rc;
 }
 
 static int store_measures(const struct recording_target *target, const struct claim *claim, struct recording *r,
@@ -387,6 +437,7 @@ int recording_store(const struct recording_target *target, const struct claim *c
     r->end.full = claim->full;
     r->end.directory = r->kept_files ? directory : NULL;
     r->end.blame = r->blame;
+    r->end.elsewhere = r->elsewhere;
     if (r->hold) {
         r->job_end = JOB_END_HELD;
         return attempt_hold(store, claim, r->hold, e);
@@ -397,9 +448,11 @@ int recording_store(const struct recording_target *target, const struct claim *c
     r->job_end = JOB_END_GONE;
     if (!running)
         return 0;
-    if (r->saw_device_memory && attempt_define_device_memory(store, e) < 0)
-        return -1;
-    if (store_samples(store, claim->attempt_id, r, e) < 0 || store_measures(target, claim, r, e) < 0)
+    for (int i = OWN_DEVICE_MEMORY; i < OWN_METRIC_COUNT; i++)
+        if (r->saw[i] && attempt_define_own(store, (enum own_metric)i, e) < 0)
+            return -1;
+    if (store_samples(store, claim->attempt_id, r, e) < 0 || store_measures(target, claim, r, e) < 0 ||
+        judge_devices(store, r, e) < 0)
         return -1;
     FAULT(SAMPLES_WRITTEN);
     int rc = attempt_record_end(store, &r->end, &r->job_end, e);
@@ -416,5 +469,8 @@ void recording_free(struct recording *r)
     free((char *)r->end.left_out);
     free((char *)r->end.reference);
     free((char *)r->end.host);
+    free((char *)r->end.device_model);
+    free((char *)r->end.device_note);
+    free((char *)r->end.device_condition);
     sample_list_free(&r->samples);
 }

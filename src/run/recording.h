@@ -6,6 +6,7 @@
 #include "metrics/classify.h"
 #include "metrics/reading.h"
 #include "process/supervisor.h"
+#include "run/running_attempt.h"
 #include "secrets/secrets.h"
 #include "store/attempts.h"
 
@@ -18,8 +19,7 @@ struct recording_context {
     const struct secrets *secrets;   /* redacted in the message and the output's end */
     const struct measures *measures; /* NULL: none */
     const char *job_dir;
-    const struct claim *claim;
-    const char *why_ended;          /* as in struct running_attempt */
+    const struct running_attempt *attempt;
     struct output_reading *reading; /* of what was followed of the output; NULL: nothing was */
 };
 
@@ -28,12 +28,14 @@ struct recording {
     struct verdict verdict;
     const char *failure; /* the verdict's class; NULL: ok */
     enum blame blame;    /* what a failure is put down to */
+    bool elsewhere;      /* see struct attempt_end */
     char *hold;          /* why it is to be as if it had never been claimed, and its job held; NULL: it is recorded */
     bool is_full;        /* of a full training: nothing that it reports is judged or summarised */
     struct sample_list samples;
     struct attempt_end end; /* without ids and directory; texts owned by the recording */
     bool kept_files;
-    bool saw_device_memory;
+    bool saw[OWN_METRIC_COUNT]; /* of its devices */
+    double device_clock, device_throttled;
     bool has_objective;     /* of a derived one: all that it reads was reported */
     bool is_derived;        /* the objective is computed from other metrics */
     double objective;       /* NaN: what was reported came to no number; of a derived metric: after recording_store */

@@ -46,6 +46,19 @@ void run_counts_let_go(struct run_counts *c, int64_t jobs)
     c->pending += jobs;
 }
 
+int64_t run_counts_reopen(struct run_counts *c, const int64_t jobs[FAILURE_COUNT])
+{
+    int64_t all = 0;
+    for (int f = 0; f < FAILURE_COUNT; f++) {
+        all += jobs[f];
+        c->failures[f] -= jobs[f] < c->failures[f] ? jobs[f] : c->failures[f];
+    }
+    c->failed -= all;
+    c->failed_now -= all < c->failed_now ? all : c->failed_now;
+    c->pending += all;
+    return all;
+}
+
 void run_counts_start(struct run_counts *c, bool full)
 {
     c->running++;

@@ -12,6 +12,9 @@ int run_counts_load(struct run_counts *c, const struct runner_options *options, 
 int run_counts_prune(struct run_counts *c, const struct runner_options *options, int64_t jobs, struct error *e);
 
 /* Jobs that were held may be started again. */
+/* Jobs that had failed are pending again, by what they failed of. Returns how many. */
+int64_t run_counts_reopen(struct run_counts *c, const int64_t jobs[FAILURE_COUNT]);
+
 void run_counts_let_go(struct run_counts *c, int64_t jobs);
 
 /* A full training is not among the jobs that are pending. */

@@ -2,6 +2,7 @@
 #ifndef MESHSWEEP_RUN_RUN_STATE_H
 #define MESHSWEEP_RUN_RUN_STATE_H
 
+#include "learning/place_record.h"
 #include "run/claims.h"
 #include "run/commit_batch.h"
 #include "run/device_keeper.h"
@@ -42,6 +43,10 @@ struct runner {
     struct claims claims;
     struct running_attempt *running;
     size_t running_count;
+    struct place_watch *places;
+    struct place_naming naming;
+    int64_t release_looked_ms;
+    int64_t slowed_count;         /* attempts on slow devices */
     struct device_keeper *keeper; /* NULL: there are no devices to give */
     struct ended_attempts ended;
     struct commit_batch batch;
@@ -83,6 +88,9 @@ void runner_receive(struct runner *r, struct running_attempt f, struct outcome *
 
 /* Takes up those whose output has been read meanwhile. */
 void runner_receive_read(struct runner *r);
+
+/* A job was started, or has ended: host_watch_started, or host_watch_ended, says whether that ends a pause. */
+void runner_note_works(struct runner *r, int64_t job_id, bool (*note)(struct host_watch *w, int64_t job_id));
 
 /* It is the job's own fault that it could not be started. */
 void runner_blame_suspect(struct runner *r);

@@ -20,6 +20,8 @@
 #define COUNTS_EVERY_MS 200
 #define WATCH_EVERY_MS 1000 /* how often a claim source is asked about a running attempt */
 #define OUTCOMES_AT_ONCE 64
+#define SECONDS_AT_ONCE 64
+#define SLOWED_TOLD 5      /* attempts on slow devices; the database has all */
 #define UNREPORTED_AFTER 3 /* jobs that are ok */
 #define LOCKED_LOOK_MS 100
 #define PAUSED_LOOK_MS 200 /* how often a run that pauses looks whether it is asked to try at once */
@@ -78,18 +80,41 @@ static bool is_chosen(void *context, const struct running_attempt *f)
 static bool take_next(struct runner *r, struct running_attempt *out)
 {
     int64_t chosen = free_slots(r) > 0 ? device_keeper_choose(r->keeper, &r->claims) : 0;
-    return chosen > 0 && claims_take(&r->claims, is_chosen, &chosen, out) && device_keeper_give(r->keeper, out);
+    if (chosen == 0 || !claims_take(&r->claims, is_chosen, &chosen, out) || !device_keeper_give(r->keeper, out))
+        return false;
+    if (!r->keeper)
+        out->kept = place_watch_kept(r->places, out->claim.job_id, true, clock_wall_ms());
+    return true;
+}
+
+static void tell(const struct runner *r, char *text)
+{
+    if (r->options->on_notice)
+        r->options->on_notice(r->options->context, text);
+    free(text);
+}
+
+/* One that was set aside may be tried again with it. */
+static void note_place(struct runner *r, const struct running_attempt *f)
+{
+    if (place_watch_started(r->places, f->devices, f->claim.attempt_id, clock_wall_ms()))
+        tell(r, xasprintf("trying again what was set aside: device %s", f->devices));
+}
+
+void runner_note_works(struct runner *r, int64_t job_id, bool (*note)(struct host_watch *w, int64_t job_id))
+{
+    int64_t paused_ms = clock_monotonic_ms() - r->host.since_ms;
+    if (!note(&r->host, job_id))
+        return;
+    r->let_go_due = true;
+    waits_notify_resumed(paused_ms, r->options);
 }
 
 /* Another job could be started. */
 static void note_started(struct runner *r, int64_t job_id)
 {
     runner_blame_suspect(r);
-    int64_t paused_ms = clock_monotonic_ms() - r->host.since_ms;
-    if (!host_watch_started(&r->host, job_id))
-        return;
-    r->let_go_due = true;
-    waits_notify_resumed(paused_ms, r->options);
+    runner_note_works(r, job_id, host_watch_started);
 }
 
 static bool host_allows_start(struct runner *r)
@@ -109,6 +134,7 @@ static void start_claimed(struct runner *r)
         runner_add_running(r, f);
         r->started_count++;
         run_counts_start(&r->result.counts, f.claim.full);
+        note_place(r, &f);
         if (!f.start_failed)
             note_started(r, f.claim.job_id);
     }
@@ -165,12 +191,24 @@ static size_t wanted_claims(const struct runner *r)
     return may_start_more(r) ? claims_wanted(&r->claims, free_slots(r), limit ? limit - r->started_count : -1) : 0;
 }
 
+/* Jobs that are to run elsewhere tell whose fault it was: before what is claimed already, save where a source chooses
+ * by what has ended. */
+static void put_seconds_first(struct runner *r)
+{
+    int64_t jobs[SECONDS_AT_ONCE];
+    size_t n = place_watch_take_seconds(r->places, jobs, SECONDS_AT_ONCE);
+    for (size_t i = 0; i < n && r->source->ahead > 0; i++)
+        claims_put_first(&r->claims, jobs[i]);
+}
+
 static void begin_batch(struct runner *r)
 {
     note_starts(r);
     /* An end may make its job pending again. */
     if (r->ended.count > 0 && r->claims.answer == CLAIM_WAIT)
         r->claims.answer = CLAIM_MORE;
+    r->batch.places = place_watch_take(r->places);
+    put_seconds_first(r);
     commit_batch_begin(&r->batch, &r->ended, wanted_claims(r));
 }
 
@@ -195,9 +233,7 @@ static void pause_if_alike(struct runner *r, const struct ended_attempt *l)
                             : xasprintf("%lld jobs failed the same way and none succeeded, so no more jobs are started "
                                         "(%s: %s); to continue anyway: --keep-going",
                                         (long long)r->like.count, rec->failure, rec->verdict.message);
-    if (r->options->on_notice)
-        r->options->on_notice(r->options->context, text);
-    free(text);
+    tell(r, text);
 }
 
 /* What the sweep file itself reads (a profile may read more than a script prints) and no job has reported is told once,
@@ -215,9 +251,7 @@ static void tell_unreported(struct runner *r)
                                "`meshsweep show`",
                                metric->at.file, metric->at.line, (long long)r->ok_count, r->ok_count == 1 ? "" : "s",
                                metric->name);
-        if (r->options->on_notice)
-            r->options->on_notice(r->options->context, text);
-        free(text);
+        tell(r, text);
     }
 }
 
@@ -232,6 +266,17 @@ static void note_reported(struct runner *r, const struct recording *rec)
                 rec->samples.series[i].tally.reported > 0 && strcmp(rec->samples.names[i], job->metrics[m].name) == 0;
     if (++r->ok_count == UNREPORTED_AFTER)
         tell_unreported(r);
+}
+
+/* A number from a slow device is not to be taken for the job's. */
+static void tell_slowed(struct runner *r, const struct ended_attempt *l)
+{
+    const struct recording *rec = &l->recording;
+    if (!rec->end.device_note || r->slowed_count++ >= SLOWED_TOLD)
+        return;
+    tell(r, xasprintf("job %lld was measured on a slow device (%s of %s): %s%s", (long long)l->attempt.claim.job_id,
+                      l->attempt.devices, rec->end.device_model, rec->end.device_note,
+                      rec->job_end == JOB_END_AGAIN ? "; it is measured again" : ""));
 }
 
 /* As commit_batch_finish. A great many samples take a while to be written, and limits are watched meanwhile. */
@@ -267,9 +312,14 @@ static int finish_batch(struct runner *r, struct error *e)
         run_counts_end(&r->result.counts, r->options, &t->ends.items[i]);
         pause_if_alike(r, &t->ends.items[i]);
         note_reported(r, &t->ends.items[i].recording);
+        tell_slowed(r, &t->ends.items[i]);
         r->measured |= t->ends.items[i].recording.samples.name_count > 0;
         FAULT(ANNOUNCED);
     }
+    if (run_counts_reopen(&r->result.counts, t->reopened) > 0 && r->claims.answer == CLAIM_WAIT)
+        r->claims.answer = CLAIM_MORE;
+    for (size_t i = 0; i < t->places.count; i++)
+        tell(r, place_record_describe(&r->naming, &t->places.items[i]));
     commit_batch_clear(t);
     return 0;
 }
@@ -432,9 +482,21 @@ static void take_news(struct runner *r, int64_t timeout_ms, bool start_more)
     device_keeper_sample(r->keeper);
 }
 
+/* Somebody asks to try what was set aside at once. */
+static void heed_release(struct runner *r)
+{
+    int64_t now_ms = clock_monotonic_ms();
+    if (r->host.is_paused || place_watch_due_ms(r->places, 0) < 0 || now_ms - r->release_looked_ms < PAUSED_LOOK_MS)
+        return;
+    r->release_looked_ms = now_ms;
+    if (waits_release_asked(r->options->directory))
+        place_watch_release(r->places, clock_wall_ms());
+}
+
 static void wait_for_news(struct runner *r, int64_t timeout_ms)
 {
     take_news(r, timeout_ms, true);
+    heed_release(r);
     watch_all(r);
     report_counts(r, false);
 }
@@ -472,7 +534,8 @@ static int64_t patience_ms(const struct runner *r, int64_t due_ms)
         ms = r->unrecorded_starts ? STARTS_WITHIN_MS : COMMIT_WITHIN_MS;
     if (r->batch.is_under_way || readings_are_busy(r->readings))
         ms = LOOK_WITHIN_MS;
-    if ((r->host.is_paused || r->suspect.is_there) && (ms < 0 || ms > PAUSED_LOOK_MS))
+    const bool looks = r->host.is_paused || r->suspect.is_there || place_watch_due_ms(r->places, 0) >= 0;
+    if (looks && (ms < 0 || ms > PAUSED_LOOK_MS))
         ms = PAUSED_LOOK_MS;
     return due_ms >= 0 && (ms < 0 || due_ms < ms) ? due_ms : ms;
 }
@@ -551,6 +614,7 @@ static void runner_close(struct runner *r)
     free(r->scratch);
     free(r->token);
     device_keeper_free(r->keeper);
+    place_watch_free(r->places);
 }
 
 /* Attempts may have brought metrics that no view has yet: these, or those of a runner that died before it came to
@@ -585,8 +649,9 @@ int runner_run(const struct runner_options *options, struct run_result *out, str
     declared_secrets_add(&r.secrets, sweep);
     add_command_secrets(&r);
     secrets_add_settings(&r.secrets, options->environment, sweep->job.secrets);
-    r.keeper =
-        device_keeper_create(&options->devices, sweep, options->environment, options->on_notice, options->context);
+    r.places = place_watch_create(sweep->retry_place_ms);
+    r.keeper = device_keeper_create(&options->devices, sweep, options->environment, r.places, options->on_notice,
+                                    options->context);
     clock_watch_stillness();
     r.began_ms = clock_monotonic_ms();
     r.reported = xcalloc(sweep->job.metric_count + 1, sizeof *r.reported);

@@ -2,6 +2,7 @@
 #ifndef MESHSWEEP_RUN_RUNNING_ATTEMPT_H
 #define MESHSWEEP_RUN_RUNNING_ATTEMPT_H
 
+#include "device/condition.h"
 #include "device/devices.h"
 #include "process/supervisor.h"
 #include "space/launch.h"
@@ -17,8 +18,12 @@ struct running_attempt {
     int64_t passed_over;     /* while it was claimed: how often another was started before it */
     int64_t timeouts;        /* attempts of the job that ran out of time */
     char key_hex[HASH_HEX_BYTES];
-    char *directory;            /* relative: "<key>/<number>", with "-2" and so on where that was there already */
-    char *job_dir;              /* absolute */
+    char *directory; /* relative: "<key>/<number>", with "-2" and so on where that was there already */
+    char *job_dir;   /* absolute */
+    struct device_condition *conditions; /* of its devices, once it has ended; NULL: not known */
+    size_t condition_count;
+    bool has_elsewhere;         /* it could have run on other places, and could again */
+    char *kept;                 /* nodes on which it is not to run: "n1,n2"; NULL: none */
     struct places failed;       /* where attempts of the job failed: to be avoided where there is a choice */
     struct attempt_start start; /* to be recorded with the next commit; its texts are owned */
     bool start_failed;          /* it could not be started: how is known with its outcome, which the record waits for */

@@ -1,4 +1,6 @@
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "run/previous_runner.h"
@@ -92,6 +94,7 @@ static int open_store(struct runner *r, struct error *e)
         .sweep_id = r->options->sweep_id,
         .runner_id = r->runner_id,
         .repeat = sweep->job.repeat,
+        .repeat_slowed = sweep->local.repeat_throttled,
         .objective = sweep->objective_count ? sweep->objectives[0].metric : NULL,
         .maximise = sweep->objective_count && sweep->objectives[0].maximise,
         .policy = retry_policy_of(sweep),
@@ -112,7 +115,7 @@ static int open_store(struct runner *r, struct error *e)
     if (sweep->checksums && attempt_sums_open(r->db, &sums, e) < 0)
         return -1;
     commit_batch_open(&r->batch, &(struct record_place){r->db, r->options->space, r->store, r->source, &r->claims, sums,
-                                                        r->options->measures});
+                                                        r->options->measures, &r->naming});
     return starter_open(&r->starter, r->db, e);
 }
 
@@ -158,6 +161,18 @@ static int open_host_watch(struct runner *r, struct error *e)
     return 0;
 }
 
+static int open_places(struct runner *r, struct error *e)
+{
+    struct utsname machine;
+    const struct device_list *devices = r->options->devices.devices;
+    uname(&machine);
+    r->naming.kind = r->executor->methods->jobs_survive  ? PLACES_ARE_NODES
+                     : devices && devices->nodes != NULL ? PLACES_ARE_DEVICES_OF_NODES
+                                                         : PLACES_ARE_DEVICES;
+    snprintf(r->naming.host, sizeof r->naming.host, "%s", machine.nodename);
+    return place_record_load(r->db, &r->naming, r->options->release, r->places, e);
+}
+
 /* Before this run: a job that is ok, or where several attempts of each are wanted, one of these. */
 static int note_went_well(struct runner *r, struct error *e)
 {
@@ -182,7 +197,7 @@ int runner_set_up(struct runner *r, struct error *e)
                                               .measures = r->options->measures};
     r->readings = readings_create(&context);
     if (recover(r, e) < 0 || prune_known(r, e) < 0 || open_store(r, e) < 0 || resume_running(r, e) < 0 ||
-        open_host_watch(r, e) < 0)
+        open_host_watch(r, e) < 0 || open_places(r, e) < 0)
         return -1;
     waits_notify_aside(r->result.recovered > 0 ? r->result.aside : 0, r->options);
     if (run_counts_load(&r->result.counts, r->options, e) < 0)

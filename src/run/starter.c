@@ -26,6 +26,8 @@ void running_attempt_free(struct running_attempt *f)
     free((char *)f->start.devices);
     free(f->devices);
     free(f->cpus);
+    free(f->kept);
+    free(f->conditions);
     places_free(&f->failed);
 }
 

@@ -24,6 +24,11 @@ struct candidate_progress {
     bool queued;             /* in `again` */
 };
 
+/* First in, first out. */
+struct candidate_queue {
+    size_t *items, first, count;
+};
+
 struct search_driver {
     struct candidate_request request;
     const struct measures *measures; /* NULL: none */
@@ -34,10 +39,10 @@ struct search_driver {
     struct candidate_progress *progress;
     struct candidate_replicate **further; /* replicates that are due, first in, first out */
     size_t further_first, further_count;
-    size_t *again; /* candidates with open trials and pending jobs, first in, first out */
-    size_t again_first, again_count;
-    int64_t search_id; /* 0: not begun */
-    int64_t sequence;  /* events so far */
+    struct candidate_queue again; /* candidates with open trials and pending jobs */
+    struct candidate_queue later; /* the same, of which others are tried before: they are to be measured once more */
+    int64_t search_id;            /* 0: not begun */
+    int64_t sequence;             /* events so far */
     int64_t opened_ms;
     bool is_over;
     char reason[SEARCH_REASON_BYTES];
@@ -80,7 +85,8 @@ void search_driver_free(struct search_driver *d)
     candidates_free(&d->set);
     free(d->steps);
     free(d->progress);
-    free(d->again);
+    free(d->again.items);
+    free(d->later.items);
     free(d->further);
     free(d);
 }
@@ -90,11 +96,16 @@ const char *search_driver_note(const struct search_driver *d)
     return strcmp(search_options(d->search)->strategy, "model") == 0 ? d->set.unknown : NULL;
 }
 
-char *search_driver_groups(const struct search_driver *d)
+/* Whether what it tries next depends on what came of others. */
+static bool compares(const struct search_driver *d)
 {
     const char *strategy = search_options(d->search)->strategy;
-    bool compares = strcmp(strategy, "grid") != 0 && strcmp(strategy, "random") != 0;
-    return compares && !d->request.space->sweep->groups_given ? candidate_set_groups(&d->set) : NULL;
+    return strcmp(strategy, "grid") != 0 && strcmp(strategy, "random") != 0;
+}
+
+char *search_driver_groups(const struct search_driver *d)
+{
+    return compares(d) && !d->request.space->sweep->groups_given ? candidate_set_groups(&d->set) : NULL;
 }
 
 const char *search_driver_reason(const struct search_driver *d, struct search_counts *counts)
@@ -258,16 +269,26 @@ static void add_options(const struct search_options *o, struct buffer *json)
     buffer_add_char(json, '}');
 }
 
-static void queue_again(struct search_driver *d, size_t candidate)
+static void queue_candidate(struct search_driver *d, struct candidate_queue *q, size_t candidate)
 {
     if (d->progress[candidate].queued)
         return;
-    if (d->again_first > 0)
-        memmove(d->again, d->again + d->again_first, d->again_count * sizeof *d->again);
-    d->again_first = 0;
-    d->again = array_grow(d->again, d->again_count, sizeof *d->again);
-    d->again[d->again_count++] = candidate;
+    if (q->first > 0)
+        memmove(q->items, q->items + q->first, q->count * sizeof *q->items);
+    q->first = 0;
+    q->items = array_grow(q->items, q->count, sizeof *q->items);
+    q->items[q->count++] = candidate;
     d->progress[candidate].queued = true;
+}
+
+static void take_queued(struct search_driver *d, struct candidate_queue *q, int64_t *job_ids, size_t room,
+                        size_t *count)
+{
+    for (; q->count > 0 && *count < room; q->count--) {
+        size_t candidate = q->items[q->first++];
+        d->progress[candidate].queued = false;
+        job_ids[(*count)++] = d->set.job_ids[candidate];
+    }
 }
 
 /* --- beginning --- */
@@ -312,7 +333,7 @@ static int queue_open(struct search_driver *d, struct error *e)
         if (s->done && !s->trial_id && reopen(d, i, e) < 0)
             return -1;
         if (s->trial_id)
-            queue_again(d, i);
+            queue_candidate(d, &d->again, i);
     }
     return 0;
 }
@@ -417,11 +438,7 @@ static int choose(void *context, int64_t *job_ids, size_t room, size_t *count, e
     *count = 0;
     if (!d->search_id && begin(d, e) < 0)
         return -1;
-    for (; d->again_count > 0 && *count < room; d->again_count--) {
-        size_t candidate = d->again[d->again_first++];
-        d->progress[candidate].queued = false;
-        job_ids[(*count)++] = d->set.job_ids[candidate];
-    }
+    take_queued(d, &d->again, job_ids, room, count);
     while (d->further_count > 0 && *count < room)
         job_ids[(*count)++] = next_replicate(d);
     bool late = is_late(d);
@@ -430,6 +447,7 @@ static int choose(void *context, int64_t *job_ids, size_t room, size_t *count, e
             return -1;
         *count += said == SEARCH_RUN && job_ids[*count];
     }
+    take_queued(d, &d->later, job_ids, room, count);
     d->is_over = late || (said == SEARCH_FINISHED && !any_open(d));
     *answer = d->is_over ? CLAIM_FINISHED : said == SEARCH_RUN ? CLAIM_MORE : CLAIM_WAIT;
     return search_record_end(d->request.db, d->search_id, d->is_over ? d->reason : NULL, e);
@@ -472,7 +490,8 @@ static int ended(void *context, const struct claim_end *end, struct error *e)
     if (candidate == SIZE_MAX || !d->search_id)
         return 0;
     if (end->job_end == JOB_END_AGAIN) {
-        queue_again(d, candidate);
+        /* What a machine does with time is not to be taken for a job's: its repeats are apart. */
+        queue_candidate(d, end->failure || compares(d) ? &d->again : &d->later, candidate);
         return 0;
     }
     if (end->job_end == JOB_END_GONE) {

@@ -75,8 +75,8 @@ static int64_t limit_of(const struct slurm_executor *x, const struct launch *lau
     return (int64_t)((double)launch->timeout_ms * factor);
 }
 
-/* Nodes on which the job was lost; NULL: none. Of a job on several nodes it is not known which one failed, and Slurm
- * itself gives none that is down. The caller's. */
+/* Nodes on which the job was lost, and those that are set aside; NULL: none. Of a job on several nodes it is not known
+ * which one failed, and Slurm itself gives none that is down. The caller's. */
 static char *exclusion_of(const struct running_attempt *attempt)
 {
     struct buffer hosts = BUFFER_INIT;
@@ -85,6 +85,8 @@ static char *exclusion_of(const struct running_attempt *attempt)
         if (p->lost && p->is_named && !strpbrk(p->host, "[,"))
             buffer_printf(&hosts, "%s%s", hosts.length ? "," : "", p->host);
     }
+    if (attempt->kept)
+        buffer_printf(&hosts, "%s%s", hosts.length ? "," : "", attempt->kept);
     return hosts.length ? buffer_take(&hosts) : NULL;
 }
 

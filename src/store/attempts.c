@@ -32,7 +32,8 @@ enum attempt_statement {
     HOLD_JOB,
     INSERT_SAMPLE,
     INSERT_SUMMARY,
-    DEFINE_DEVICE_MEMORY,
+    DEFINE_OWN,
+    READ_PEERS,
     STATEMENT_COUNT
 };
 
@@ -55,19 +56,24 @@ static const char *const statements[STATEMENT_COUNT] = {
     [RECORD_START] = "UPDATE attempt SET state = ?9, slot = ?2, pid = ?3, start_ticks = ?4, started = ?5,"
                      " command = ?6, environment = ?7, directory = ?8, reference = ?10, host = ?11,"
                      " devices = ?12, scripts = ?13 WHERE id = ?1 AND state = 'claimed'",
-    [RECORD_END] =
-        "UPDATE attempt SET state = ?2, failure = ?3, message = ?4, ended = ?5, duration_ms = ?6,"
-        " exit_code = ?7, signal = ?8, limit_ms = ?9, user_ms = ?10, system_ms = ?11, max_rss = ?12,"
-        " leftovers = ?13, directory = coalesce(?14, directory), log_bytes = ?15, log_tail = ?16,"
-        " host = coalesce(?17, host), reference = coalesce(?18, reference), stopped_steps = ?19,"
-        " blame = ?20, consequence = ?21, unwatched_ms = ?22, left_out = ?23 WHERE id = ?1 AND state = 'running'",
+    [RECORD_END] = "UPDATE attempt SET state = ?2, failure = ?3, message = ?4, ended = ?5, duration_ms = ?6,"
+                   " exit_code = ?7, signal = ?8, limit_ms = ?9, user_ms = ?10, system_ms = ?11, max_rss = ?12,"
+                   " leftovers = ?13, directory = coalesce(?14, directory), log_bytes = ?15, log_tail = ?16,"
+                   " host = coalesce(?17, host), reference = coalesce(?18, reference), stopped_steps = ?19,"
+                   " blame = ?20, consequence = ?21, unwatched_ms = ?22, left_out = ?23, device_model = ?24,"
+                   " device_condition = ?25, device_note = ?26 WHERE id = ?1 AND state = 'running'",
     [RECORD_REFERENCE] = "UPDATE attempt SET reference = ?2 WHERE id = ?1 AND state IN ('claimed', 'running')",
     [COUNT_TIMEOUTS] = "SELECT count(*) FROM attempt WHERE job_id = ?1 AND failure = 'timeout' AND kind = 'trial'",
     [IS_RUNNING] = "SELECT count(*) FROM attempt WHERE id = ? AND state = 'running'",
     [COUNT_FAILURES] =
         "SELECT count(*) FROM attempt WHERE job_id = ? AND failure = ? AND blame IS NULL AND kind = 'trial'",
-    [COUNT_OK] =
-        "SELECT count(*) FROM attempt WHERE job_id = ? AND state = 'ok' AND superseded IS NULL AND kind = 'trial'",
+    [COUNT_OK] = "SELECT count(*) - min(count(device_note), ?2) FROM attempt WHERE job_id = ?1 AND state = 'ok'"
+                 " AND superseded IS NULL AND kind = 'trial'",
+    [READ_PEERS] = "SELECT c.value, t.value FROM (SELECT id FROM attempt WHERE device_model = ? AND state = 'ok' AND "
+                   "kind = 'trial'"
+                   "  ORDER BY id DESC LIMIT 200) AS a"
+                   " LEFT JOIN summary AS c ON c.attempt_id = a.id AND c.name = 'device_clock'"
+                   " LEFT JOIN summary AS t ON t.attempt_id = a.id AND t.name = 'device_throttled'",
     [REPRESENTATIVE] = "SELECT " REPRESENTATIVE_SQL("?1", "?2"),
     [FINISH_JOB] = "UPDATE job SET state = ?2, failure = ?3, attempt_id = ?4, due = ?5, losses = 0, aside = 0"
                    " WHERE id = ?1 AND state = 'running'",
@@ -81,8 +87,8 @@ static const char *const statements[STATEMENT_COUNT] = {
         "INSERT OR REPLACE INTO summary (attempt_id, name, value, count, mean, median, minimum, maximum, stddev, p90,"
         " not_finite, reported, kept, definition_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
         " (SELECT definition_id FROM metric_definition WHERE name = ?2))",
-    [DEFINE_DEVICE_MEMORY] = "INSERT OR IGNORE INTO metric_definition (name, unit, better, take, counter, rank)"
-                             " VALUES ('" DEVICE_MEMORY_METRIC "', 'bytes', 'min', 'max', 'device', 'largest')",
+    [DEFINE_OWN] = "INSERT OR IGNORE INTO metric_definition (name, unit, better, take, counter, rank)"
+                   " VALUES (?1, ?2, ?3, 'max', ?4, ?5)",
 };
 
 /* The same for jobs of the table "selected" alone. */
@@ -259,7 +265,8 @@ static int record_attempt_end(struct attempt_store *s, const struct attempt_end 
                       sql_text(end->directory), sql_int(end->log_bytes), sql_text(end->log_tail), sql_text(end->host),
                       sql_text(end->reference), sql_positive(end->stopped_steps),
                       sql_text(end->failure ? blame_names[end->blame] : NULL), sql_text(end->consequence),
-                      sql_positive(end->unwatched_ms), sql_text(end->left_out)),
+                      sql_positive(end->unwatched_ms), sql_text(end->left_out), sql_text(end->device_model),
+                      sql_text(end->device_condition), sql_text(end->device_note)),
                e);
 }
 
@@ -338,6 +345,10 @@ static int after_host_failure(struct attempt_store *s, const struct attempt_end 
 
 static int after_failure(struct attempt_store *s, const struct attempt_end *end, enum job_end *job_end, struct error *e)
 {
+    if (end->elsewhere) {
+        *job_end = JOB_END_AGAIN;
+        return finish_job(s, end, JOB_RETRY, end->attempt_id, 0, e);
+    }
     if (end->blame == BLAME_HOST)
         return after_host_failure(s, end, job_end, e);
     if (end->blame != BLAME_JOB)
@@ -356,11 +367,11 @@ static int after_failure(struct attempt_store *s, const struct attempt_end *end,
 
 static int after_success(struct attempt_store *s, const struct attempt_end *end, enum job_end *job_end, struct error *e)
 {
-    if (s->options.repeat <= 1) {
+    if (s->options.repeat <= 1 && !(end->device_note && s->options.repeat_slowed > 0)) {
         *job_end = JOB_END_OK;
         return finish_job(s, end, JOB_SUCCEED, end->attempt_id, 0, e);
     }
-    int64_t done = count(s, COUNT_OK, VALUES(sql_int(end->job_id)), e);
+    int64_t done = count(s, COUNT_OK, VALUES(sql_int(end->job_id), sql_int(s->options.repeat_slowed)), e);
     int64_t representative =
         done < 0 ? -1 : count(s, REPRESENTATIVE, VALUES(sql_int(end->job_id), sql_text(s->options.objective)), e);
     if (representative < 0)
@@ -399,7 +410,23 @@ int attempt_record_summary(struct attempt_store *s, int64_t attempt_id, const ch
                e);
 }
 
-int attempt_define_device_memory(struct attempt_store *s, struct error *e)
+int attempts_peers(struct attempt_store *s, const char *device_model,
+                   void (*found)(void *context, double clock, double throttled), void *context, struct error *e)
 {
-    return run(s, DEFINE_DEVICE_MEMORY, NO_VALUES, e);
+    struct stmt *peers = s->statements[READ_PEERS];
+    int rc;
+    stmt_bind(peers, VALUES(sql_text(device_model)));
+    while ((rc = stmt_next(peers, e)) > 0)
+        found(context, stmt_double_or_nan(peers, 0), stmt_double_or_nan(peers, 1));
+    return rc;
+}
+
+int attempt_define_own(struct attempt_store *s, enum own_metric metric, struct error *e)
+{
+    const struct own_metric_kind *m = &own_metrics[metric];
+    const bool is_memory = metric == OWN_DEVICE_MEMORY;
+    return run(s, DEFINE_OWN,
+               VALUES(sql_text(m->name), sql_text(m->unit), sql_text(m->better), sql_text(is_memory ? "device" : NULL),
+                      sql_text(is_memory ? "largest" : NULL)),
+               e);
 }

@@ -3,6 +3,7 @@
 #ifndef MESHSWEEP_STORE_ATTEMPTS_H
 #define MESHSWEEP_STORE_ATTEMPTS_H
 
+#include "config/own_metrics.h"
 #include "database/db.h"
 #include "store/blame.h"
 #include "store/jobs.h"
@@ -11,6 +12,7 @@ struct attempt_store;
 struct attempt_store_options {
     int64_t sweep_id, runner_id;
     int64_t repeat;        /* successful attempts wanted per job */
+    int64_t repeat_slowed; /* further ones, for as many whose devices were slower than others' */
     const char *objective; /* metric by which the attempt that represents a job is chosen; NULL: the last */
     bool maximise;         /* more of it is better */
     struct retry_policy policy;
@@ -65,14 +67,17 @@ int attempts_count_timeouts(struct attempt_store *s, int64_t job_id, int64_t *ou
 
 struct attempt_end {
     int64_t attempt_id, job_id;
-    bool full;                                /* as in struct claim */
-    const char *failure;                      /* NULL: ok */
-    enum blame blame;                         /* of a failure: only the job's own count against its attempts */
-    const char *message, *log_tail;           /* NULL: none */
-    const char *consequence;                  /* what other ranks or the launcher said of it; NULL: nothing */
-    const char *left_out;                     /* what no summary is of; NULL: nothing */
-    const char *directory, *host, *reference; /* NULL: as at the start */
-    bool cancelled_elsewhere;                 /* by a person, past this program: not tried again by itself */
+    bool full;                                   /* as in struct claim */
+    const char *failure;                         /* NULL: ok */
+    enum blame blame;                            /* of a failure: only the job's own count against its attempts */
+    const char *message, *log_tail;              /* NULL: none */
+    const char *consequence;                     /* what other ranks or the launcher said of it; NULL: nothing */
+    const char *left_out;                        /* what no summary is of; NULL: nothing */
+    const char *directory, *host, *reference;    /* NULL: as at the start */
+    const char *device_model, *device_condition; /* NULL: not known */
+    const char *device_note;  /* how its devices were slower than others' of the model; NULL: they were not */
+    bool elsewhere;           /* the job is pending at once, to run on another place before it is said to have failed */
+    bool cancelled_elsewhere; /* by a person, past this program: not tried again by itself */
     int64_t ended_ms, duration_ms;
     int64_t exit_code;          /* -1: none */
     int64_t signal, limit_ms;   /* 0: none */
@@ -117,10 +122,12 @@ struct summary_row {
 int attempt_record_summary(struct attempt_store *s, int64_t attempt_id, const char *name, const struct summary_row *row,
                            struct error *e);
 
-/* The metric of the most memory that was seen in use on a device of an attempt, by whatever uses it. */
-#define DEVICE_MEMORY_METRIC "device_memory_peak"
+/* Calls `found` with the mean clock and the share of slowdowns (NAN: not known) of the last 200 attempts that are ok
+ * and had devices of the model. */
+int attempts_peers(struct attempt_store *s, const char *device_model,
+                   void (*found)(void *context, double clock, double throttled), void *context, struct error *e);
 
-/* Says what that metric is, where nobody has said so. */
-int attempt_define_device_memory(struct attempt_store *s, struct error *e);
+/* Says what a metric of an attempt's devices is, where nobody has said so. */
+int attempt_define_own(struct attempt_store *s, enum own_metric metric, struct error *e);
 
 #endif

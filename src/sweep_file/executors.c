@@ -206,6 +206,9 @@ void read_local(const struct reading *r, const struct toml_node *table)
         read_duration(r, found[LOCAL_WAIT_CLEAN], &c->clean_ms);
     if (found[LOCAL_GIVE_UP])
         read_duration(r, found[LOCAL_GIVE_UP], &c->give_up_ms);
+    const struct toml_node *repeat = found[LOCAL_REPEAT_THROTTLED];
+    if (repeat && check_range(r, repeat, 0, 1000))
+        c->repeat_throttled = repeat->integer;
     if (found[LOCAL_SAMPLE])
         read_duration(r, found[LOCAL_SAMPLE], &c->sample_ms);
     const struct toml_node *dirty = found[LOCAL_DIRTY_MEMORY];

@@ -18,6 +18,7 @@
 #define DEFAULT_GRACE_MS 5000
 #define DEFAULT_BACKOFF_MS 1000
 #define DEFAULT_BACKOFF_MAX_MS 300000
+#define DEFAULT_PLACE_MS 1800000
 
 /* One document while it is read. */
 struct page {
@@ -132,6 +133,7 @@ static struct sweep *parse(const char *path, const char *text, size_t length, st
     s->job.grace_ms = DEFAULT_GRACE_MS;
     s->retry_backoff_ms = DEFAULT_BACKOFF_MS;
     s->retry_backoff_max_ms = DEFAULT_BACKOFF_MAX_MS;
+    s->retry_place_ms = DEFAULT_PLACE_MS;
     s->job.repeat = 1;
     executors_set_defaults(s);
     model_info_set_defaults(s);

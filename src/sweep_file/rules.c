@@ -21,6 +21,7 @@ static const struct {
 } waits[] = {
     {"backoff", offsetof(struct sweep, retry_backoff_ms)},
     {"backoff_max", offsetof(struct sweep, retry_backoff_max_ms)},
+    {"place", offsetof(struct sweep, retry_place_ms)},
 };
 
 static const char *const levels[] = {"exclude", "warn"};

@@ -288,6 +288,7 @@ static const struct schema_key local_keys[] = {
     [LOCAL_DIRTY_MEMORY] = {"dirty_memory", TYPE_STRING, DEFAULTS, false},
     [LOCAL_SAMPLE] = {"sample", TYPE_STRING | TYPE_NUMBER, DEFAULTS, false},
     [LOCAL_GIVE_UP] = {"give_up", TYPE_STRING | TYPE_NUMBER, DEFAULTS, false},
+    [LOCAL_REPEAT_THROTTLED] = {"repeat_throttled", TYPE_INT, DEFAULTS, false},
 };
 const struct schema schema_local = {"[local]", local_keys, LENGTH(local_keys)};
 

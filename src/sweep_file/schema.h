@@ -219,6 +219,7 @@ enum local_key {
     LOCAL_DIRTY_MEMORY,
     LOCAL_SAMPLE,
     LOCAL_GIVE_UP,
+    LOCAL_REPEAT_THROTTLED,
     LOCAL_COUNT
 };
 

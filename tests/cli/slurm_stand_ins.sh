@@ -33,10 +33,16 @@ kill_runner kill-before && [ ! -f stop-before ] || exit 1
 n=$(cat next)
 echo $((n + 1)) >next
 cp "$script" taken && mv taken "job.$n" # whole at once: tests wait for it
+# The nodes are n0, n1 and so on, but for what is excluded.
+excluded=,$(sed -n 's/^#SBATCH --exclude="\(.*\)"$/\1/p' "$script"),
+node=0
 if [ ! "$held" ]; then
     for i in $(seq 0 "$last"); do
+        while [ "${excluded#*,n$node,}" != "$excluded" ]; do node=$((node + 1)); done
+        on=n$node
+        node=$((node + 1))
         (
-            SLURM_JOB_ID=$((n * 1000 + i)) SLURM_ARRAY_JOB_ID=$n SLURM_ARRAY_TASK_ID=$i SLURM_JOB_NODELIST=n$i \
+            SLURM_JOB_ID=$((n * 1000 + i)) SLURM_ARRAY_JOB_ID=$n SLURM_ARRAY_TASK_ID=$i SLURM_JOB_NODELIST=$on \
                 sh "job.$n"
             echo $? >"rc.$n.$i"
         ) >/dev/null 2>&1 &

@@ -396,6 +396,128 @@ END
         attempt_id = attempt.id WHERE name = 'device_memory_peak'"
 }
 
+# A device that is at 1000 mJ when its job begins and at 31000 when it ends, and slows down half way.
+condition__of_a_device__metrics_of_the_attempt()
+{
+    mkdir devices
+    echo "3145728 0 1700 50 300000 1000 4 7" >devices/0
+    device_sweep <<'END'
+devices = [0]
+sample = "50ms"
+wait_clean = 0
+[metrics.per_joule]
+expression = "tokens / energy"
+better = "max"
+[metrics.per_watt]
+expression = "tokens / power"
+better = "max"
+[job.metrics.tokens]
+key = "tokens"
+END
+    cat >job.sh <<'END'
+echo "tokens: 3000"
+sleep 0.3
+echo "3145728 0 1100 81 500000 31000 96 9" >devices/0
+sleep 0.3
+END
+    with_nvml run_meshsweep run --progress none --limit 1
+    expect_only_stderr 0
+    expect_sql "1100.0|81.0|30.0|2.0|100.0" "SELECT device_clock_least, device_temperature, device_energy, device_ecc,
+        per_joule FROM results WHERE state = 'ok'"
+    expect_sql "1|1|1|1" "SELECT device_clock > 1100 AND device_clock < 1700, device_power > 300 AND device_power < 500,
+        device_throttled > 0 AND device_throttled < 1, abs(per_watt * device_power - 3000) < 0.01
+        FROM results WHERE state = 'ok'"
+    expect_sql 'NVIDIA Stand-in|NVIDIA Stand-in|1100|["power cap","software thermal","thermal"]' "SELECT device_model,
+        device_condition ->> '\$.0.model', device_condition ->> '\$.0.clock_least', device_condition ->> '\$.0.reasons'
+        FROM attempt"
+    expect_sql "W|J|degC" "SELECT (SELECT unit FROM metric_definition WHERE name = 'device_power'),
+        (SELECT unit FROM metric_definition WHERE name = 'device_energy'),
+        (SELECT unit FROM metric_definition WHERE name = 'device_temperature')"
+}
+
+condition__not_to_be_had__null_with_the_reason()
+{
+    mkdir devices
+    echo "3145728 0 1700 -1 -1 -1 0" >devices/0
+    device_sweep <<'END'
+devices = [0]
+sample = "50ms"
+wait_clean = 0
+[metrics.per_joule]
+expression = "n / energy"
+better = "max"
+END
+    with_nvml run_meshsweep run --progress none --limit 1
+    expect_only_stderr 0
+    expect_sql "1700.0|0.0|1" "SELECT device_clock, device_throttled, per_joule IS NULL FROM results WHERE state = 'ok'"
+    expect_sql '|not supported|not supported' "SELECT device_condition ->> '\$.0.power',
+        device_condition ->> '\$.0.why.power', device_condition ->> '\$.0.why.ecc' FROM attempt"
+    expect_sql 1 "SELECT note LIKE '%device_energy%' FROM summary WHERE name = 'per_joule'"
+}
+
+# Eight devices of one model, of which the last is hot. Seven jobs have run on the others; the eighth is to run on
+# DEVICES.
+slowed_sweep() # DEVICES LINES
+{
+    local i
+    mkdir devices
+    for i in 0 1 2 3 4 5 6; do echo "0 0 $((1700 + i)) 60 300000 1000 4 0" >"devices/$i"; done
+    echo "0 0 900 88 200000 1000 64 0" >devices/7
+    cat >sweep.toml <<END
+[sweep]
+objective = "max:rate"
+[job]
+command = ["/bin/sh", "-c", "echo rate: {x}"]
+[job.metrics.rate]
+key = "rate"
+[parallel_spec]
+x = [1, 2, 3, 4, 5, 6, 7, 8]
+[local]
+wait_clean = 0
+devices = [0, 1, 2, 3, 4, 5, 6]
+$2
+END
+    with_nvml run_meshsweep run --progress none --only 'x < 8' -j 7
+    expect_only_stderr 0
+    expect_sql "7|0" "SELECT count(DISTINCT devices), count(device_note) FROM attempt"
+    sed -i "s/^devices = .*/devices = $1/" sweep.toml
+}
+
+clock__lower_than_of_its_peers__marked_and_said()
+{
+    slowed_sweep '[7]' ''
+    with_nvml run_meshsweep run --progress none
+    expect_only_stderr 0 'meshsweep: job 8 was measured on a slow device (7 of NVIDIA Stand-in): clock 900 MHz, 1703 '\
+'MHz usually; slowed down 100 % of the time, 0 % usually'
+    expect_sql "8|clock 900 MHz, 1703 MHz usually; slowed down 100 % of the time, 0 % usually" \
+        "SELECT job, device_note FROM results WHERE device_note IS NOT NULL"
+    run_meshsweep best
+    expect_status 0
+    expect_any_stdout
+    expect_stderr_contains 'job 8 was measured on a slow device: clock 900 MHz, 1703 MHz usually; slowed'
+    run_meshsweep compare --by x
+    expect_status 0
+    expect_any_stdout
+    expect_stderr_contains 'job 8 was measured on a slow device: clock'
+}
+
+# On another device where there is one, and not for ever.
+clock__lower_than_of_its_peers__measured_again_where_asked()
+{
+    slowed_sweep '[7, 3]' 'repeat_throttled = 1'
+    with_nvml run_meshsweep run --progress none
+    expect_only_stderr_contains 0 '0 % usually; it is measured again'
+    expect_sql "7|1
+3|0" "SELECT devices, count(device_note) FROM attempt WHERE job_id = 8 GROUP BY id"
+    expect_sql "0|8" "SELECT count(device_note), count(*) FROM attempt JOIN job ON attempt_id = attempt.id"
+    rm -rf results.db* devices
+    slowed_sweep '[7]' 'repeat_throttled = 1'
+    with_nvml run_meshsweep run --progress none
+    expect_only_stderr_contains 0 'job 8 was measured on a slow device (7 of NVIDIA Stand-in)'
+    expect_sql "8|2|2" "SELECT job_id, count(*), count(device_note) FROM attempt GROUP BY job_id HAVING count(*) > 1"
+    expect_sql "ok|8" "SELECT state, count(*) FROM job GROUP BY 1"
+}
+
 library__without_a_driver__nvidia_smi_asked()
 {
     stand_in_smi

@@ -221,6 +221,8 @@ x = [1, 2, 3, 4, 5, 6, 7, 8]
 END
     in_background -c held.toml -d held.db -j1
     wait_until "[ \"\$(sql \"SELECT count(*) > 0 FROM job WHERE held IS NOT NULL\" held.db 2>&1)\" = 1 ]" 20
+    sql "INSERT INTO place VALUES ('node1', '1', 'exit status 1', 6, 0, 0, 60000), ('node2', '', NULL, 2, 0, 0, 60)" \
+        held.db
     document held status --json -d held.db
     local held
     held=$(sql "SELECT max(id) FROM job WHERE held IS NOT NULL" held.db)

@@ -529,4 +529,31 @@ why__a_trial__its_reason()
     expect_only_stdout_matches 0 'chosen by random: draw [0-9]+ of 40 with seed 42'
 }
 
+# A machine that gets warmer is no property of the jobs that come last.
+repeats__of_a_shuffled_grid__alternate_between_jobs()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "min:loss"
+[job]
+command = "echo loss: {x}"
+repeat = 3
+[job.metrics.loss]
+key = "loss"
+[parallel_spec]
+x = { from = 1, to = 6 }
+[local]
+devices = 0
+[search]
+strategy = "grid"
+order = "shuffled"
+END
+    run_meshsweep run --progress none -j 1
+    expect_only_status 0
+    expect_sql "1|3
+2|3
+3|3" "SELECT turn, count(DISTINCT job_id) / 2 FROM (SELECT job_id, (row_number() OVER (ORDER BY id) + 5) / 6 AS turn
+        FROM attempt) GROUP BY 1"
+}
+
 run_cases "$@"

@@ -106,6 +106,16 @@ static enum failure class_of(const char *line)
     return v.failure;
 }
 
+static bool is_of_host(const char *line)
+{
+    struct outcome o = exited(1);
+    put(line);
+    struct verdict v = classify(classifier, &o, &output, false, false);
+    free(v.message);
+    free(v.consequence);
+    return v.of_host;
+}
+
 /* --- outcomes --- */
 
 TEST(classify__not_started__spawn_with_the_reason)
@@ -410,6 +420,53 @@ TEST(diverged__texts_of_frameworks__are_diverged)
             fail_msg("%s", diverged_lines[i]);
 }
 
+static const char *const broken_lines[] = {
+    "RuntimeError: CUDA error: uncorrectable ECC error encountered",
+    "torch.AcceleratorError: CUDA error: Uncorrectable NVLink error detected during the execution",
+    "cudaErrorECCUncorrectable (214)",
+    "hipErrorECCNotCorrectable",
+    "CUDA_ERROR_NVLINK_UNCORRECTABLE",
+    "RuntimeError: CUDA error: system not yet initialized",
+    "cudaErrorSystemNotReady",
+    "n1:71:93 [0] NCCL WARN NVLS initialization failed",
+    "NVRM: Xid (PCI:0000:41:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.",
+    "NVRM: Xid (PCI:0000:3b:00): 94, pid=7194, Contained: CE User Channel (0x9). RST: No, D-RST: No",
+    "Unable to determine the device handle for GPU 0000:41:00.0: GPU is lost.  Reboot the system to recover this GPU",
+    "n1:71:93 [0] transport/net_ib.cc:1295 NCCL WARN NET/IB : Got completion from peer 10.0.0.2<51>"
+    " with error 12, opcode 0, len 0, vendor err 129",
+    "n1:71:93 [0] NCCL WARN Call to ibv_modify_qp failed with error Connection timed out",
+    "n1:71:93 [0] NCCL WARN NET/IB : mlx5_0:1 Got async fatal event: local catastrophic error",
+    "amdgpu 0000:83:00.0: amdgpu: 1 uncorrectable hardware errors detected in umc block",
+    "HW Exception by GPU node-1 (Agent handle: 0x5607) reason :GPU Hang",
+    "RuntimeError: level_zero backend failed with error: 20 (UR_RESULT_ERROR_DEVICE_LOST)",
+};
+
+TEST(classify__broken_device_or_link__of_the_host)
+{
+    for (size_t i = 0; i < sizeof broken_lines / sizeof *broken_lines; i++)
+        if (!is_of_host(broken_lines[i]))
+            fail_msg("not of the host: %s", broken_lines[i]);
+}
+
+TEST(classify__job_may_cause_it_too__not_of_the_host)
+{
+    static const char *const lines[] = {
+        "RuntimeError: CUDA error: an illegal memory access was encountered",
+        "NVRM: Xid (PCI:0000:41:00): 31, pid=7194, Ch 00000008, MMU Fault",
+        "NVRM: Xid (PCI:0000:41:00): 13, pid=7194, Graphics Exception",
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB",
+        "NCCL WARN Cuda failure 2 'out of memory'",
+        "torch.distributed.DistBackendError: NCCL error: remote process exited or there was a network error",
+        /* What a rank raised is surer than what the others' transport said of it. */
+        "n1:71:93 [0] NCCL WARN NET/IB : Got completion from peer 10.0.0.2<51> with error 12\n"
+        "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\nValueError: bad plan\n",
+        "ECC is enabled",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        if (is_of_host(lines[i]))
+            fail_msg("of the host: %s", lines[i]);
+}
+
 static bool finds_any(const char *pattern, const char *const *lines, size_t count)
 {
     struct failure_pattern only = {(char *)"oom", (char *)pattern, (char *)"here", {"", 0, 0}};
@@ -426,6 +483,16 @@ static bool finds_any(const char *pattern, const char *const *lines, size_t coun
 
 TEST(patterns__each_of_them__finds_a_line_above)
 {
+#define LINES(array) array, sizeof array / sizeof *array
+    static const struct {
+        const char *class;
+        const char *const *lines;
+        size_t count;
+    } of_class[] = {{"oom", LINES(device_lines)},
+                    {"oom-host", LINES(host_lines)},
+                    {"diverged", LINES(diverged_lines)},
+                    {"host", LINES(broken_lines)},
+                    {"", LINES(told_lines)}};
     struct db *db = NULL;
     struct stmt *s = NULL;
     struct error e = ERROR_INIT;
@@ -435,12 +502,10 @@ TEST(patterns__each_of_them__finds_a_line_above)
     assert_int_equal(db_exec(db, embedded_text("sql/failures.sql"), &e), 0);
     assert_int_equal(db_prepare(db, "SELECT pattern, class FROM failure_pattern", &s, &e), 0);
     for (; stmt_next(s, &e) > 0; count++) {
-        bool device = strcmp(stmt_text(s, 1), "oom") == 0, host = strcmp(stmt_text(s, 1), "oom-host") == 0,
-             diverged = strcmp(stmt_text(s, 1), "diverged") == 0;
-        if (!(device     ? finds_any(stmt_text(s, 0), device_lines, sizeof device_lines / sizeof *device_lines)
-              : diverged ? finds_any(stmt_text(s, 0), diverged_lines, sizeof diverged_lines / sizeof *diverged_lines)
-              : host     ? finds_any(stmt_text(s, 0), host_lines, sizeof host_lines / sizeof *host_lines)
-                         : finds_any(stmt_text(s, 0), told_lines, sizeof told_lines / sizeof *told_lines)))
+        size_t i = 0;
+        while (i + 1 < sizeof of_class / sizeof *of_class && strcmp(of_class[i].class, stmt_text(s, 1)) != 0)
+            i++;
+        if (!finds_any(stmt_text(s, 0), of_class[i].lines, of_class[i].count))
             fail_msg("no line for: %s", stmt_text(s, 0));
     }
     assert_true(count > 20);

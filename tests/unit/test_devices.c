@@ -1,8 +1,10 @@
 /* device/devices: what there is, and who gets it. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "device/condition.h"
 #include "device/devices.h"
 #include "device/usage.h"
 #include "unit_test.h"
@@ -336,4 +338,68 @@ TEST(devices_choose__thousand_jobs_on_eight_devices__within_five_percent)
         assert_true(makespan <= 1.05 * work / DEVICES);
         assert_true(wait <= WINDOW + 2 * PATIENCE);
     }
+}
+
+/* --- their condition --- */
+
+static struct device_reading reading_of(double clock, double energy)
+{
+    struct device_reading r = {.model = "H100"};
+    for (int q = 0; q < DEVICE_QUANTITY_COUNT; q++) {
+        r.values[q] = NAN;
+        r.why[q] = "not supported";
+    }
+    r.values[DEVICE_CLOCK] = r.values[DEVICE_CLOCK_LEAST] = clock;
+    r.values[DEVICE_ENERGY] = energy;
+    return r;
+}
+
+TEST(device_condition__of_two_devices__over_time_and_devices)
+{
+    struct device_condition all[2] = {0};
+    const struct device_reading readings[2][2] = {{reading_of(1000, 5), reading_of(2000, 15)},
+                                                  {reading_of(1500, 7), reading_of(1500, 8)}};
+    for (int d = 0; d < 2; d++)
+        for (int i = 0; i < 2; i++)
+            device_condition_note(&all[d], &readings[d][i]);
+    assert_float_equal(device_conditions_value(all, 2, DEVICE_CLOCK), 1500, 1e-9);
+    assert_float_equal(device_conditions_value(all, 2, DEVICE_CLOCK_LEAST), 1000, 1e-9);
+    assert_float_equal(device_conditions_value(all, 2, DEVICE_ENERGY), 11, 1e-9);
+    assert_true(isnan(device_conditions_value(all, 2, DEVICE_POWER)));
+    assert_true(isnan(device_conditions_value(all, 0, DEVICE_CLOCK)));
+    char *json = device_conditions_json(all, "0,GPU-5f", 2);
+    assert_non_null(strstr(json, "{\"0\":{\"model\":\"H100\",\"clock\":1500,"));
+    assert_non_null(strstr(json, ",\"GPU-5f\":{"));
+    assert_non_null(strstr(json, "\"why\":{\"temperature\":\"not supported\",\"power\":\"not supported\""));
+    free(json);
+    /* A counter that began anew. */
+    const struct device_reading anew = reading_of(1500, 1);
+    device_condition_note(&all[0], &anew);
+    assert_true(isnan(device_conditions_value(all, 2, DEVICE_ENERGY)));
+}
+
+static bool is_unlike(double clock, double throttled, double spread, size_t count)
+{
+    double clocks[16], shares[16];
+    for (size_t i = 0; i < count; i++) {
+        clocks[i] = 1700 + spread * ((double)i - (double)(count - 1) / 2);
+        shares[i] = 0;
+    }
+    struct device_peers peers = {clocks, shares, count};
+    char *note = device_condition_unlike(clock, throttled, &peers);
+    bool is = note != NULL;
+    free(note);
+    return is;
+}
+
+TEST(device_condition__against_peers__beyond_their_noise)
+{
+    assert_true(is_unlike(900, 0, 1, 8));
+    assert_true(is_unlike(1700, 0.5, 1, 8));
+    /* Too few, faster, within 3 %, or no more than they differ themselves. */
+    assert_false(is_unlike(900, 0.5, 1, 3));
+    assert_false(is_unlike(1900, 0, 1, 8));
+    assert_false(is_unlike(1660, 0.04, 1, 8));
+    assert_false(is_unlike(900, 0, 200, 8));
+    assert_false(is_unlike(NAN, NAN, 1, 8));
 }

@@ -35,7 +35,7 @@ TEST(keys__unknown__hint)
         {"[retry]\nLost = 2\n", "2:1: unknown key \"Lost\" in [retry]; did you mean \"lost\"?"},
         {"[retry]\ncancelled = 2\n", "2:1: unknown key \"cancelled\" in [retry]; its keys are exit, signal, oom, "
                                      "oom-host, timeout, hang, diverged, "
-                                     "no-metric, spawn, lost, backoff, backoff_max"},
+                                     "no-metric, spawn, lost, backoff, backoff_max, place"},
         {"[search]\nmethod = \"grid\"\n", "2:1: unknown key \"method\" in [search]; did you mean \"strategy\"?"},
         {"[slurm]\ntime = \"1h\"\n", "2:1: unknown key \"time\" in [slurm]; did you mean \"timeout\" in [job]?"},
     };

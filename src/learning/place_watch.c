@@ -1,0 +1,483 @@
+#include "learning/place_watch.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "results/cause_text.h"
+#include "util/buffer.h"
+#include "util/memory.h"
+
+#define PAIR_OF_SOUND 0.25 /* at most: p (1 - p) */
+#define PAIR_OF_NAMED 0.01 /* words that name a broken device are wrong that often */
+#define PAIR_OF_BROKEN 0.9 /* at least */
+#define ROW_OF_DOUBT 3     /* alike in a row on one place: asked of another whether it is the place */
+#define DOUBTS_MOST 64     /* of a place */
+#define EARLY 0.5          /* of the mean time of what went well */
+#define REST_MOST_MS 86400000
+
+/* A job that failed on a place. */
+struct doubt {
+    int64_t job_id, attempt_id;
+    char *message;
+    bool is_named;
+    bool is_asked; /* it is to run elsewhere; others may, if they are tried again anyway */
+    bool is_known; /* it went well elsewhere */
+    bool is_taken; /* by place_watch_take_seconds */
+};
+
+struct watched_place {
+    char *name;
+    double evidence;
+    int64_t row, row_needed; /* failures alike since something went well there; how many to ask for a doubt */
+    struct doubt *doubts;
+    size_t doubt_count;
+    char *last; /* message of the last one; NULL: none */
+    bool is_aside;
+    char *message;
+    int64_t until_ms, rest_ms, probe; /* of one that is set aside; the attempt that tries it, 0: none */
+};
+
+struct place_watch {
+    struct watched_place *places;
+    size_t place_count;
+    struct place_changes changes;
+    int64_t rest_ms, ok_count;
+    double ok_ms; /* in all */
+};
+
+double place_evidence_after(double evidence, bool is_pair, bool is_named)
+{
+    const double sound = is_named ? PAIR_OF_NAMED : PAIR_OF_SOUND;
+    double after = evidence + (is_pair ? log(PAIR_OF_BROKEN / sound) : log((1 - PAIR_OF_BROKEN) / (1 - sound)));
+    return after > 0 ? after : 0;
+}
+
+struct place_watch *place_watch_create(int64_t rest_ms)
+{
+    struct place_watch *w = xcalloc(1, sizeof *w);
+    w->rest_ms = rest_ms;
+    return w;
+}
+
+static void drop_doubt(struct watched_place *p, size_t i)
+{
+    free(p->doubts[i].message);
+    p->doubts[i] = p->doubts[--p->doubt_count];
+}
+
+void place_changes_free(struct place_changes *c)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        free(c->items[i].place);
+        free(c->items[i].message);
+        free(c->items[i].attempts);
+    }
+    free(c->items);
+    *c = (struct place_changes){NULL, 0};
+}
+
+void place_watch_free(struct place_watch *w)
+{
+    if (!w)
+        return;
+    for (size_t i = 0; i < w->place_count; i++) {
+        struct watched_place *p = &w->places[i];
+        while (p->doubt_count > 0)
+            drop_doubt(p, 0);
+        free(p->doubts);
+        free(p->name);
+        free(p->last);
+        free(p->message);
+    }
+    free(w->places);
+    place_changes_free(&w->changes);
+    free(w);
+}
+
+/* --- places --- */
+
+static bool is_among(const char *places, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *p = places; *p; p += strcspn(p, ","), p += *p == ',')
+        if (strcspn(p, ",") == length && strncmp(p, name, length) == 0)
+            return true;
+    return false;
+}
+
+static struct watched_place *find_place(const struct place_watch *w, const char *name)
+{
+    for (size_t i = 0; i < w->place_count; i++)
+        if (strcmp(w->places[i].name, name) == 0)
+            return &w->places[i];
+    return NULL;
+}
+
+static struct watched_place *need_place(struct place_watch *w, const char *name)
+{
+    struct watched_place *found = find_place(w, name);
+    if (found)
+        return found;
+    w->places = array_grow(w->places, w->place_count, sizeof *w->places);
+    w->places[w->place_count] =
+        (struct watched_place){.name = xstrdup(name), .rest_ms = w->rest_ms, .row_needed = ROW_OF_DOUBT};
+    return &w->places[w->place_count++];
+}
+
+static void need_places(struct place_watch *w, const char *places)
+{
+    char *copy = xstrdup(places), *rest = NULL;
+    for (char *name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
+        need_place(w, name);
+    free(copy);
+}
+
+static bool is_like(const char *a, const char *b)
+{
+    char *cause = cause_text(a), *other = cause_text(b);
+    bool like = strcmp(cause, other) == 0;
+    free(cause);
+    free(other);
+    return like;
+}
+
+static struct place_change *add_change(struct place_watch *w, const struct watched_place *p, int64_t now_ms)
+{
+    struct place_changes *c = &w->changes;
+    c->items = array_grow(c->items, c->count, sizeof *c->items);
+    c->items[c->count] = (struct place_change){.place = xstrdup(p->name),
+                                               .message = p->message ? xstrdup(p->message) : NULL,
+                                               .is_aside = p->is_aside,
+                                               .since_ms = now_ms,
+                                               .until_ms = p->until_ms,
+                                               .rest_ms = p->rest_ms};
+    return &c->items[c->count++];
+}
+
+/* --- what an end says --- */
+
+static void set_aside(struct place_watch *w, struct watched_place *p, int64_t now_ms)
+{
+    p->is_aside = true;
+    p->until_ms = now_ms + p->rest_ms;
+    p->probe = 0;
+    p->evidence = 0;
+    p->row = 0;
+    free(p->message);
+    p->message = NULL;
+    for (size_t i = 0; i < p->doubt_count && !p->message; i++)
+        p->message = p->doubts[i].is_known ? xstrdup(p->doubts[i].message) : NULL;
+    struct place_change *c = add_change(w, p, now_ms);
+    c->attempts = xcalloc(p->doubt_count + 1, sizeof *c->attempts);
+    /* What has not run elsewhere yet failed on a broken place as well. */
+    for (size_t i = 0; i < p->doubt_count; i++) {
+        c->attempts[c->attempt_count++] = p->doubts[i].attempt_id;
+        c->jobs += p->doubts[i].is_known;
+    }
+    for (size_t i = p->doubt_count; i-- > 0;)
+        if (p->doubts[i].is_known || !p->doubts[i].is_asked)
+            drop_doubt(p, i);
+}
+
+static void note_pair(struct place_watch *w, struct watched_place *p, size_t i, int64_t now_ms)
+{
+    struct doubt *d = &p->doubts[i];
+    d->is_known = true;
+    p->row_needed = ROW_OF_DOUBT;
+    if (p->is_aside) {
+        drop_doubt(p, i);
+        return;
+    }
+    p->evidence = place_evidence_after(p->evidence, true, d->is_named);
+    if (p->evidence >= PLACE_EVIDENCE_ENOUGH)
+        set_aside(w, p, now_ms);
+}
+
+static void note_no_pair(struct watched_place *p)
+{
+    p->row = 0;
+    p->evidence = place_evidence_after(p->evidence, false, false);
+    /* Where nothing speaks against it any more, what that was made of is old. */
+    for (size_t i = p->doubt_count; p->evidence == 0 && i-- > 0;)
+        if (p->doubts[i].is_known || !p->doubts[i].is_asked)
+            drop_doubt(p, i);
+}
+
+static size_t find_doubt(const struct watched_place *p, int64_t job_id)
+{
+    size_t i = 0;
+    while (i < p->doubt_count && (p->doubts[i].job_id != job_id || p->doubts[i].is_known))
+        i++;
+    return i;
+}
+
+/* Whether it runs there again though it was to run elsewhere: there is no other place for it. */
+static bool runs_again(const struct place_watch *w, const struct place_end *end)
+{
+    for (size_t n = 0; n < w->place_count; n++) {
+        const struct watched_place *p = &w->places[n];
+        const size_t i = find_doubt(p, end->job_id);
+        if (i < p->doubt_count && p->doubts[i].is_asked && is_among(end->places, p->name))
+            return true;
+    }
+    return false;
+}
+
+/* What the job's doubts come to, now that it ended at `end->places`. Returns whether it was asked to run there. */
+static bool settle_doubts(struct place_watch *w, const struct place_end *end)
+{
+    bool was_asked = false;
+    for (size_t n = 0; n < w->place_count; n++) {
+        struct watched_place *p = &w->places[n];
+        const size_t i = find_doubt(p, end->job_id);
+        if (i == p->doubt_count)
+            continue;
+        const bool is_asked = p->doubts[i].is_asked;
+        was_asked |= is_asked;
+        if (end->is_ok && !is_among(end->places, p->name)) {
+            note_pair(w, p, i, end->now_ms);
+            continue;
+        }
+        /* Whoever fails everywhere is asked less often. */
+        p->row_needed *= is_asked ? 2 : 1;
+        drop_doubt(p, i);
+        note_no_pair(p);
+    }
+    return was_asked;
+}
+
+static void note_ok(struct place_watch *w, const struct place_end *end)
+{
+    w->ok_count++;
+    w->ok_ms += (double)end->duration_ms;
+    for (size_t i = 0; i < w->place_count; i++) {
+        struct watched_place *p = &w->places[i];
+        if (!is_among(end->places, p->name))
+            continue;
+        p->row_needed = ROW_OF_DOUBT;
+        if (!p->is_aside) {
+            note_no_pair(p);
+        } else if (p->probe == end->attempt_id) {
+            p->is_aside = false;
+            p->rest_ms = w->rest_ms;
+            while (p->doubt_count > 0)
+                drop_doubt(p, 0);
+            add_change(w, p, end->now_ms);
+        }
+    }
+}
+
+static bool is_early(const struct place_watch *w, const struct place_end *end)
+{
+    return w->ok_count == 0 || (double)end->duration_ms <= EARLY * w->ok_ms / (double)w->ok_count;
+}
+
+static void add_doubt(struct watched_place *p, const struct place_end *end, bool is_asked)
+{
+    for (size_t i = 0; p->doubt_count == DOUBTS_MOST && i < p->doubt_count; i++)
+        if (!p->doubts[i].is_asked)
+            drop_doubt(p, i);
+    if (p->doubt_count == DOUBTS_MOST)
+        drop_doubt(p, 0);
+    p->doubts = array_grow(p->doubts, p->doubt_count, sizeof *p->doubts);
+    p->doubts[p->doubt_count++] = (struct doubt){.job_id = end->job_id,
+                                                 .attempt_id = end->attempt_id,
+                                                 .message = xstrdup(end->message),
+                                                 .is_named = end->is_named,
+                                                 .is_asked = is_asked};
+}
+
+/* How many alike there have been on the place in a row. */
+static int64_t note_row(struct watched_place *p, const struct place_end *end)
+{
+    bool alike = p->last && is_like(p->last, end->message);
+    free(p->last);
+    p->last = xstrdup(end->message);
+    return p->row = alike ? p->row + 1 : 1;
+}
+
+/* A place that is set aside fails again as it did: it rests, for longer each time. */
+static bool blames_aside(struct place_watch *w, struct watched_place *p, const struct place_end *end)
+{
+    bool is_same = end->is_named || (p->message && is_like(p->message, end->message));
+    bool is_probe = p->probe == end->attempt_id;
+    if (is_probe)
+        p->probe = 0;
+    if (!is_same || !end->is_like)
+        return false;
+    if (!is_probe)
+        return true;
+    p->rest_ms = 2 * p->rest_ms < REST_MOST_MS ? 2 * p->rest_ms : REST_MOST_MS;
+    p->until_ms = end->now_ms + p->rest_ms;
+    add_change(w, p, end->now_ms)->is_again = true;
+    return true;
+}
+
+static enum place_answer note_failure(struct place_watch *w, const struct place_end *end, bool was_asked, bool is_again)
+{
+    bool is_blamed = false, asks = end->is_named;
+    const bool counts = end->is_like && (end->is_named || is_early(w, end));
+    for (size_t i = 0; i < w->place_count; i++) {
+        struct watched_place *p = &w->places[i];
+        if (!is_among(end->places, p->name))
+            continue;
+        asks |= counts && note_row(p, end) >= p->row_needed;
+        is_blamed |= p->is_aside && blames_aside(w, p, end);
+    }
+    asks = end->has_elsewhere && !is_again && (is_blamed || (counts && asks && !was_asked));
+    for (size_t i = 0; (counts || asks) && i < w->place_count; i++)
+        if (is_among(end->places, w->places[i].name))
+            add_doubt(&w->places[i], end, asks);
+    return !asks ? PLACE_SAYS_NOTHING : is_blamed || end->is_named ? PLACE_BLAMED : PLACE_DOUBTED;
+}
+
+enum place_answer place_watch_note(struct place_watch *w, const struct place_end *end)
+{
+    if (!end->places)
+        return PLACE_SAYS_NOTHING;
+    need_places(w, end->places);
+    /* Where the place is known only now. */
+    place_watch_started(w, end->places, end->attempt_id, end->now_ms);
+    for (size_t i = 0; end->is_void && i < w->place_count; i++)
+        if (w->places[i].probe == end->attempt_id)
+            w->places[i].probe = 0;
+    if (end->is_void)
+        return PLACE_SAYS_NOTHING;
+    const bool is_again = runs_again(w, end);
+    const bool was_asked = settle_doubts(w, end);
+    if (!end->is_ok)
+        return note_failure(w, end, was_asked, is_again);
+    note_ok(w, end);
+    return PLACE_SAYS_NOTHING;
+}
+
+/* --- who may run where --- */
+
+static bool is_open(const struct doubt *d)
+{
+    return d->is_asked && !d->is_known;
+}
+
+/* Enough would speak against it if all that is open went well elsewhere. */
+static bool is_halted(const struct watched_place *p)
+{
+    double evidence = p->evidence;
+    bool any = false;
+    for (size_t i = 0; i < p->doubt_count; i++) {
+        any |= is_open(&p->doubts[i]);
+        if (is_open(&p->doubts[i]))
+            evidence = place_evidence_after(evidence, true, p->doubts[i].is_named);
+    }
+    return any && evidence >= PLACE_EVIDENCE_ENOUGH;
+}
+
+static bool has_doubt_of(const struct watched_place *p, int64_t job_id)
+{
+    const size_t i = find_doubt(p, job_id);
+    return i < p->doubt_count && p->doubts[i].is_asked;
+}
+
+bool place_watch_is_second(const struct place_watch *w, int64_t job_id)
+{
+    for (size_t i = 0; i < w->place_count; i++)
+        if (has_doubt_of(&w->places[i], job_id))
+            return true;
+    return false;
+}
+
+static bool keeps_from(const struct place_watch *w, const struct watched_place *p, int64_t job_id, bool is_wary,
+                       int64_t now_ms)
+{
+    if (p->is_aside && (p->probe != 0 || now_ms < p->until_ms))
+        return true;
+    if (job_id == 0 || !place_watch_is_second(w, job_id))
+        return !p->is_aside && is_halted(p);
+    return has_doubt_of(p, job_id) || (is_wary && (p->is_aside || p->doubt_count > 0));
+}
+
+char *place_watch_kept(const struct place_watch *w, int64_t job_id, bool is_wary, int64_t now_ms)
+{
+    struct buffer b = BUFFER_INIT;
+    for (size_t i = 0; i < w->place_count; i++)
+        if (keeps_from(w, &w->places[i], job_id, is_wary, now_ms))
+            buffer_printf(&b, "%s%s", b.length ? "," : "", w->places[i].name);
+    return b.length ? buffer_take(&b) : NULL;
+}
+
+bool place_watch_started(struct place_watch *w, const char *places, int64_t attempt_id, int64_t now_ms)
+{
+    bool tries = false;
+    for (size_t i = 0; places && i < w->place_count; i++) {
+        struct watched_place *p = &w->places[i];
+        if (!p->is_aside || p->probe != 0 || now_ms < p->until_ms || !is_among(places, p->name))
+            continue;
+        p->probe = attempt_id;
+        tries = true;
+    }
+    return tries;
+}
+
+bool place_watch_drop_doubts(struct place_watch *w)
+{
+    bool any = false;
+    for (size_t n = 0; n < w->place_count; n++)
+        for (size_t i = w->places[n].doubt_count; i-- > 0;)
+            if (is_open(&w->places[n].doubts[i])) {
+                drop_doubt(&w->places[n], i);
+                any = true;
+            }
+    return any;
+}
+
+void place_watch_resume(struct place_watch *w, const char *place, const char *message, int64_t until_ms,
+                        int64_t rest_ms)
+{
+    struct watched_place *p = need_place(w, place);
+    p->is_aside = true;
+    free(p->message);
+    p->message = message ? xstrdup(message) : NULL;
+    p->until_ms = until_ms;
+    p->rest_ms = rest_ms;
+}
+
+void place_watch_release(struct place_watch *w, int64_t now_ms)
+{
+    for (size_t i = 0; i < w->place_count; i++)
+        w->places[i].until_ms = w->places[i].until_ms < now_ms ? w->places[i].until_ms : now_ms;
+}
+
+int64_t place_watch_due_ms(const struct place_watch *w, int64_t now_ms)
+{
+    int64_t due_ms = -1;
+    for (size_t i = 0; i < w->place_count; i++) {
+        const struct watched_place *p = &w->places[i];
+        int64_t left_ms = p->until_ms > now_ms ? p->until_ms - now_ms : 0;
+        if (p->is_aside && p->probe == 0 && (due_ms < 0 || left_ms < due_ms))
+            due_ms = left_ms;
+    }
+    return due_ms;
+}
+
+struct place_changes place_watch_take(struct place_watch *w)
+{
+    struct place_changes taken = w->changes;
+    w->changes = (struct place_changes){NULL, 0};
+    return taken;
+}
+
+size_t place_watch_take_seconds(struct place_watch *w, int64_t *job_ids, size_t room)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < w->place_count; k++)
+        for (size_t i = 0; i < w->places[k].doubt_count && n < room; i++) {
+            struct doubt *d = &w->places[k].doubts[i];
+            bool is_new = is_open(d) && !d->is_taken;
+            for (size_t j = 0; is_new && j < n; j++)
+                is_new = job_ids[j] != d->job_id;
+            if (is_new)
+                job_ids[n++] = d->job_id;
+            d->is_taken = true;
+        }
+    return n;
+}
