@@ -96,7 +96,11 @@ static void terminate_tree(struct supervisor *s, size_t index)
     if (s->terminate && s->terminate(s->terminate_context, s->slots[index].outcome.attempt))
         return;
     supervisor_scan(s);
-    count_leftovers(&s->slots[index], signal_tree(s, index, process_terminate));
+    struct slot *slot = &s->slots[index];
+    count_leftovers(slot, signal_tree(s, index, process_terminate));
+    /* Where /proc cannot be read, the group at least is certain: its leader is a child not yet reaped. */
+    for (const int *p = process_terminate; s->table.count == 0 && !slot->leader_gone && *p; p++)
+        kill(-slot->pid, *p);
     FAULT(TREE_TERMINATED);
 }
 

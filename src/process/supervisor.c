@@ -59,7 +59,7 @@ static void take_over_signals(struct supervisor *s)
     /* Ignored, children would vanish without a status. */
     sigaction(SIGCHLD, &plain, &s->old_child);
     prctl(PR_GET_CHILD_SUBREAPER, &s->was_subreaper);
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    s->table.without_reaper = prctl(PR_SET_CHILD_SUBREAPER, 1) < 0;
 }
 
 static void give_back_signals(struct supervisor *s)
@@ -122,6 +122,20 @@ int supervisor_create(const struct supervisor_options *options, struct superviso
     s->changed_signals = process_changed_signals();
     *out = s;
     return 0;
+}
+
+const char *supervisor_lacks(void)
+{
+    int is_subreaper = 0;
+    if (process_start_ticks(getpid()) < 0)
+        return "/proc cannot be read, so what a job starts in sessions of its own is not found and goes on when the "
+               "job "
+               "has ended or is out of time; mount -t proc proc /proc";
+    prctl(PR_GET_CHILD_SUBREAPER, &is_subreaper);
+    return is_subreaper
+               ? NULL
+               : "the kernel does not let this program adopt processes (PR_SET_CHILD_SUBREAPER), so what leaves "
+                 "its job and clears its environment is not found and goes on when the job has ended";
 }
 
 size_t supervisor_running(const struct supervisor *s)

@@ -7,7 +7,7 @@
  * where it is asked for each in one of its own, too),
  * an environment made afresh, default signal handling, PR_SET_PDEATHSIG and only descriptors 0 to 2. The runner is a
  * subreaper, so descendants that detach come back to it; the environment token (`MESHSWEEP_ATTEMPT`) says whose they
- * are. A signal is sent only to a process whose pid and start time have been checked (pidfd).
+ * are. A signal is sent only to a process whose pid and start time have been checked (pidfd, where it is to be had).
  *
  * Trivial jobs must stay cheap (over 2,000 a second at two running): vfork, one log file per slot that is reused
  * while nothing was written to it, no directory unless asked for, no scan of /proc for a job whose process group is
@@ -180,6 +180,10 @@ int supervisor_end_escaped(const char *token_prefix, int64_t grace_ms, struct er
 
 /* How many supervisor_end_escaped would end now. */
 size_t supervisor_count_escaped(const char *token_prefix);
+
+/* While a supervisor exists: what of this machine keeps it from finding all that a job starts, a sentence; NULL:
+ * nothing does. Static. */
+const char *supervisor_lacks(void);
 
 /* The machine's boot id ("" where there is none), for the database. */
 char *boot_id_read(char out[64]);

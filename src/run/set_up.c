@@ -67,6 +67,9 @@ static int create_executor(struct runner *r, struct error *e)
     if (o->executor(&options, &r->executor, e) < 0)
         return -1;
     r->starter.executor = r->executor;
+    const char *lack = r->executor->methods->jobs_survive ? NULL : supervisor_lacks();
+    if (lack && o->on_notice)
+        o->on_notice(o->context, lack);
     return 0;
 }
 
