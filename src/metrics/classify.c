@@ -1,7 +1,6 @@
 #include "metrics/classify.h"
 
 #include <ctype.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "metrics/evidence.h"
+#include "process/job_file.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 #include "util/parse.h"
@@ -287,7 +287,7 @@ struct verdict classify(const struct classifier *c, const struct outcome *o, con
 static size_t read_end(const char *path, char *out, size_t limit)
 {
     struct stat status;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = job_file_open(path);
     if (fd < 0)
         return 0;
     off_t from = fstat(fd, &status) == 0 && status.st_size > (off_t)limit ? status.st_size - (off_t)limit : 0;

@@ -100,6 +100,8 @@ __attribute__((noinline, noreturn)) static void become_job(volatile struct hando
     reset_signals(shared->changed_signals);
     if (start->mark)
         inherited_mark_set(start->mark);
+    if (start->open_files)
+        setrlimit(RLIMIT_NOFILE, start->open_files);
     execve(start->program, start->argv, start->environment);
 failed:
     shared->failure.error_number = errno;

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "util/error.h"
@@ -20,6 +21,7 @@ struct process_start {
     const sigset_t
         *changed_signals; /* process_changed_signals of any time since which none was changed; NULL: of now */
     uint64_t mark;        /* process/inherited_mark.h; 0: none */
+    const struct rlimit *open_files; /* NULL: as the caller's */
 };
 
 struct process_failure {

@@ -141,6 +141,8 @@ static void finish(struct supervisor *s, size_t index, bool verified)
     slot->outcome.log_path = kept.log_path;
     slot->outcome.log_bytes = kept.log_bytes;
     slot->outcome.log_cap_bytes = kept.cap_bytes;
+    slot->outcome.log_error = kept.log_error;
+    slot->outcome.directory_moved = kept.directory_moved;
     slot->outcome.disk_full = kept.disk_full;
     slot->outcome.metrics_path = kept.metrics_path;
     free(slot->job_dir);

@@ -10,6 +10,7 @@
 
 #include "process/inherited_mark.h"
 #include "process/interrupts.h"
+#include "process/job_file.h"
 #include "process/oom_counter.h"
 #include "process/process.h"
 #include "process/slot.h"
@@ -20,7 +21,8 @@
 
 enum {
     DESCRIPTORS_BESIDE = 64,
-    FAREWELL_MS = 5000 /* how long supervisor_free waits for what escaped */
+    SLOT_DESCRIPTORS = 3, /* the log, the attempt's directory, the log once more where it is followed */
+    FAREWELL_MS = 5000    /* how long supervisor_free waits for what escaped */
 };
 
 void outcome_free(struct outcome *o)
@@ -68,25 +70,40 @@ static void give_back_signals(struct supervisor *s)
     sigaction(SIGCHLD, &s->old_child, NULL);
     sigaction(SIGPIPE, &s->old_pipe, NULL);
     sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
+    setrlimit(RLIMIT_NOFILE, &s->open_files);
 }
 
-/* Each slot holds descriptors, and the program needs some of its own: better said now than by jobs that cannot be
- * started. */
-static int check_descriptors(const struct supervisor_options *o, struct error *e)
+/* Each slot holds descriptors, and the program needs some of its own: better had or said now than missed by jobs that
+ * cannot be started. `was` gets the limit as it is for jobs. */
+static int provide_descriptors(const struct supervisor_options *o, struct rlimit *was, struct error *e)
 {
-    struct rlimit limit;
-    const size_t slots = o->slots, each = o->separate_streams ? 1 + STREAMS_DESCRIPTORS : 1;
+    const size_t slots = o->slots, each = SLOT_DESCRIPTORS + (o->separate_streams ? STREAMS_DESCRIPTORS : 0);
     const size_t needed = slots * each + DESCRIPTORS_BESIDE;
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= needed)
+    if (getrlimit(RLIMIT_NOFILE, was) < 0)
+        *was = (struct rlimit){RLIM_INFINITY, RLIM_INFINITY};
+    if (was->rlim_cur == RLIM_INFINITY || was->rlim_cur >= needed)
+        return 0;
+    if (was->rlim_max >= needed && setrlimit(RLIMIT_NOFILE, &(struct rlimit){needed, was->rlim_max}) == 0)
         return 0;
     return error_set(e, ERROR_FAILED,
                      "%zu slots need %zu open files, but only %llu are allowed; raise the limit with: ulimit -n %zu",
-                     slots, needed, (unsigned long long)limit.rlim_cur, needed);
+                     slots, needed, (unsigned long long)was->rlim_max, needed);
+}
+
+/* A file without a name, for nothing but to be written to. */
+static int open_room(const char *scratch_dir)
+{
+    char *path = xasprintf("%s/room", scratch_dir);
+    int fd = descriptor_above_standard(job_file_create(AT_FDCWD, path, 0));
+    unlink(path);
+    free(path);
+    return fd;
 }
 
 int supervisor_create(const struct supervisor_options *options, struct supervisor **out, struct error *e)
 {
-    if (check_descriptors(options, e) < 0)
+    struct rlimit open_files;
+    if (provide_descriptors(options, &open_files, e) < 0)
         return -1;
     if (file_make_directories(options->scratch_dir, e) < 0)
         return error_context(e, "scratch directory");
@@ -94,6 +111,7 @@ int supervisor_create(const struct supervisor_options *options, struct superviso
     if (null_fd < 0)
         return error_errno(e, errno, "/dev/null: cannot open");
     struct supervisor *s = xcalloc(1, sizeof *s);
+    s->open_files = open_files;
     s->slot_count = options->slots;
     s->slots = xcalloc(s->slot_count, sizeof *s->slots);
     s->roots = xcalloc(s->slot_count, sizeof *s->roots);
@@ -109,12 +127,14 @@ int supervisor_create(const struct supervisor_options *options, struct superviso
     s->null_fd = null_fd;
     s->oom_fd = oom_counter_open();
     s->owners_fd = slot_owners_open(s->scratch_dir);
+    s->room_fd = open_room(s->scratch_dir);
     s->oom_read_ms = INT64_MIN / 2;
     s->scan_ms = INT64_MAX;
     s->scan_interval_ms = SCAN_INTERVAL_MS;
     for (size_t i = 0; i < s->slot_count; i++) {
         capture_init(&s->slots[i].capture, s->scratch_dir, i, options->log_cap_bytes);
         s->slots[i].capture.owners_fd = s->owners_fd;
+        s->slots[i].capture.room_fd = s->room_fd;
         s->slots[i].capture.keeps_apart = options->separate_streams;
         s->roots[i] = NO_ROOT;
     }
@@ -151,13 +171,13 @@ int supervisor_slot(const struct supervisor *s, int64_t attempt)
     return -1;
 }
 
-bool supervisor_files(const struct supervisor *s, int64_t attempt, const char **log_path, const char **metrics_path)
+bool supervisor_files(const struct supervisor *s, int64_t attempt, struct attempt_files *out)
 {
     int index = supervisor_slot(s, attempt);
     if (index < 0 || !s->slots[index].capture.log_path)
         return false;
-    *log_path = s->slots[index].capture.log_path;
-    *metrics_path = s->slots[index].capture.metrics_path;
+    const struct capture *c = &s->slots[index].capture;
+    *out = (struct attempt_files){c->fd, c->log_path, c->metrics_path};
     return true;
 }
 
@@ -295,8 +315,8 @@ void supervisor_free(struct supervisor *s)
     close(s->null_fd);
     if (s->oom_fd >= 0)
         close(s->oom_fd);
-    if (s->owners_fd >= 0)
-        close(s->owners_fd);
+    descriptor_close(&s->owners_fd);
+    descriptor_close(&s->room_fd);
     free(s->escaped);
     free(s->slots);
     free(s->roots);

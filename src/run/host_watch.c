@@ -12,6 +12,7 @@
 
 #define FIRST_DELAY_MS 1000
 #define LONGEST_DELAY_MS 60000
+#define ENDS_MOST 3          /* of one job that the host is blamed for */
 #define ROOM_BYTES (1 << 20) /* that a disk must take before another job is tried */
 
 void host_watch_open(struct host_watch *w, const char *scratch, int64_t give_up_ms, bool worked)
@@ -26,6 +27,7 @@ void host_watch_close(struct host_watch *w)
 {
     free(w->directory);
     free(w->held);
+    free(w->ended);
     free(w->why);
     free(w->suspect_way);
 }
@@ -37,18 +39,18 @@ enum suspicion { OF_JOB, OF_EITHER, OF_HOST };
 static bool has_room(const char *scratch);
 
 /* "log" and "job files" are the runner's own doing, in the directory of job files; what goes into the latter may be
- * wrong. */
+ * wrong, what becomes of the former never is the job's. */
 static enum suspicion suspicion_of(const struct host_watch *w, const char *stage, int error_number)
 {
     static const int of_host[] = {EMFILE, ENFILE, ENOMEM, EAGAIN, ENOSPC,   EDQUOT, EIO,       EROFS,
                                   ESTALE, ENXIO,  ENODEV, EBUSY,  ENOTCONN, EINTR,  ETIMEDOUT, EHOSTDOWN};
     static const int of_either[] = {ENOENT, ENOTDIR, EACCES, EPERM, ETXTBSY, ENETDOWN, EHOSTUNREACH};
-    if (strcmp(stage, "fork") == 0)
+    if (strcmp(stage, "fork") == 0 || strcmp(stage, "log") == 0)
         return OF_HOST;
     for (size_t i = 0; i < sizeof of_host / sizeof *of_host; i++)
         if (of_host[i] == error_number)
             return OF_HOST;
-    if (strcmp(stage, "job files") == 0 || strcmp(stage, "log") == 0)
+    if (strcmp(stage, "job files") == 0)
         return has_room(w->scratch) ? OF_JOB : OF_HOST;
     for (size_t i = 0; i < sizeof of_either / sizeof *of_either; i++)
         if (of_either[i] == error_number)
@@ -64,9 +66,19 @@ static size_t find_held(const struct host_watch *w, int64_t job_id)
     return i;
 }
 
-bool host_watch_is_host(const struct host_watch *w, int64_t job_id)
+static bool is_host(const struct host_watch *w, int64_t job_id)
 {
     return find_held(w, job_id) == w->held_count || !w->any_started;
+}
+
+bool host_watch_ended(struct host_watch *w, int64_t job_id)
+{
+    int times = 1;
+    for (size_t i = 0; i < w->ended_count; i++)
+        times += w->ended[i] == job_id;
+    w->ended = array_grow(w->ended, w->ended_count, sizeof *w->ended);
+    w->ended[w->ended_count++] = job_id;
+    return times <= ENDS_MOST && is_host(w, job_id);
 }
 
 static char *way_of(const struct outcome *o)
@@ -87,7 +99,7 @@ static void suspect(struct host_watch *w, int64_t job_id, int error_number, char
 enum host_answer host_watch_judge(struct host_watch *w, int64_t job_id, const struct outcome *o)
 {
     enum suspicion suspicion = suspicion_of(w, o->spawn_stage, o->error_number);
-    if (suspicion == OF_JOB || !host_watch_is_host(w, job_id))
+    if (suspicion == OF_JOB || !is_host(w, job_id))
         return HOST_BLAMES_JOB;
     char *way = way_of(o);
     bool same = w->suspect_job && w->suspect_job != job_id && w->suspect_error == o->error_number &&

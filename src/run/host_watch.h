@@ -27,6 +27,8 @@ struct host_watch {
     char *suspect_way; /* "exec DIRECTORY" */
     int64_t *held;     /* jobs that were held and have not been started since */
     size_t held_count;
+    int64_t *ended; /* jobs, as often as they ended for want of the host */
+    size_t ended_count;
     bool any_started; /* since the first of these was held */
     bool is_paused, needs_disk, is_certain;
     char *why;
@@ -40,8 +42,9 @@ void host_watch_close(struct host_watch *w);
 /* Of a job that could not be started (ENDING_SPAWN_FAILED). */
 enum host_answer host_watch_judge(struct host_watch *w, int64_t job_id, const struct outcome *o);
 
-/* Of one whose output could not be kept: false when it is to blame itself. */
-bool host_watch_is_host(const struct host_watch *w, int64_t job_id);
+/* Of one whose output could not be kept or read: false when it is to blame itself, as one is that ends so again and
+ * again. Counts it. */
+bool host_watch_ended(struct host_watch *w, int64_t job_id);
 
 /* A job is held for `why`, a sentence: pauses. `on_disk`: for room on the disk. True when the pause begins with it. */
 bool host_watch_hold(struct host_watch *w, int64_t job_id, const char *why, bool on_disk);

@@ -108,6 +108,10 @@ static void judge_unread(struct recording *r, const struct outcome *o)
     const bool speaks = r->sweep->objective_count + r->sweep->job.metric_count > 0;
     if (r->samples.read_error && (!f || f == FAILURE_NO_METRIC))
         declare_lost(r, xasprintf("its output cannot be read: %s", strerror(r->samples.read_error)));
+    else if (o->log_error && (!f || f == FAILURE_NO_METRIC))
+        declare_lost(r, xasprintf("its output cannot be kept: %s", strerror(o->log_error)));
+    else if (o->directory_moved && f == FAILURE_NO_METRIC)
+        declare_lost(r, xstrdup("its directory was moved or removed while it ran, and with it what it reported there"));
     else if (o->disk_full && (f == FAILURE_EXIT || f == FAILURE_NO_METRIC || (!f && speaks)))
         declare_lost(r, xstrdup("the disk is full, so its output may be cut off"));
 }
@@ -189,6 +193,9 @@ static void explain_missing(struct recording *r, const struct attempt_output *ou
     if (r->samples.malformed_metrics > 0)
         buffer_printf(&text, "; lines of its metrics file that are not JSON objects: %zu",
                       r->samples.malformed_metrics);
+    if (r->samples.irregular_files > 0)
+        buffer_printf(&text, "; pipes, directories and devices where a file is to be read: %zu",
+                      r->samples.irregular_files);
     if (r->samples.oversized_files > 0)
         buffer_printf(&text, "; JSON and CSV files that are too large to read: %zu", r->samples.oversized_files);
     if (r->samples.cut_numbers > 0)
@@ -205,6 +212,7 @@ static char *describe_left_out(const struct sample_list *l)
         const char *what;
         int64_t count;
     } parts[] = {{"bytes of output written faster than they could be read", l->unread_bytes},
+                 {"bytes in the middle of files over 1 GiB", l->passed_bytes},
                  {"lines of JSON over 4 MiB", (int64_t)l->oversized_lines},
                  {"JSON and CSV files over 16 MiB", (int64_t)l->oversized_files},
                  {"samples of metrics after the first 1,000", (int64_t)l->nameless}};

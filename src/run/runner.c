@@ -362,9 +362,9 @@ static void report_counts(struct runner *r, bool now)
 /* Has what a running attempt reported so far gathered, to ask the claim source about it. */
 static void watch(struct runner *r, const struct running_attempt *f)
 {
-    const char *log_path, *metrics_path;
-    if (r->executor->methods->files(r->executor, f->claim.attempt_id, &log_path, &metrics_path))
-        readings_look(r->readings, f, log_path, metrics_path);
+    struct attempt_files files;
+    if (r->executor->methods->files(r->executor, f->claim.attempt_id, &files))
+        readings_look(r->readings, f, &files);
 }
 
 /* Has those ended early of which the claim source says so. */

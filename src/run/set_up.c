@@ -15,19 +15,19 @@ const struct running_attempt *runner_find_running(const struct runner *r, int64_
     return NULL;
 }
 
-static int64_t read_on(void *context, int64_t attempt, const char *log_path)
+static int64_t read_on(void *context, int64_t attempt, const struct attempt_files *files)
 {
     struct runner *r = context;
     const struct running_attempt *f = runner_find_running(r, attempt);
     if (f)
-        readings_follow(r->readings, f, log_path);
+        readings_follow(r->readings, f, files);
     return readings_position(r->readings, attempt);
 }
 
-static bool log_has_metric(void *context, int64_t attempt, const char *log_path)
+static bool log_has_metric(void *context, int64_t attempt, const struct attempt_files *files)
 {
     struct runner *r = context;
-    read_on(context, attempt, log_path);
+    read_on(context, attempt, files);
     return readings_found_any(r->readings, attempt);
 }
 

@@ -114,6 +114,18 @@ owned_verb__elsewhere__refused()
     expect_refused src/commands/main.c 'clock_gettime(a, b);' 'src/commands/main.c:1: belongs to src/util/clock.c alone'
 }
 
+job_file__opened_by_its_path__refused()
+{
+    expect_refused src/run/readings.c 'int fd = open(path, O_RDONLY);' \
+        'src/run/readings.c:1: a job may have left a link there (process/job_file.h): int fd = open('
+    expect_refused src/commands/tail.c 'f = fopen(path, "r");' 'src/commands/tail.c:1: a job may have left a link'
+    clean_tree
+    printf 'int fd = openat(directory, name, 0); job_file_open(path);\n' >tree/src/run/readings.c
+    printf 'int fd = open(path, 0);\n' >tree/src/run/other.c
+    run_command bash "$checker" tree
+    expect_only_stdout_contains 0 '4 files, 0 breaches'
+}
+
 owned_verb__in_the_trainer__allowed()
 {
     clean_tree

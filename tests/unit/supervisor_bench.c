@@ -12,7 +12,8 @@
 #include "util/file.h"
 #include "util/memory.h"
 
-struct bench *bench_open(size_t slots, int64_t log_cap_bytes, bool (*first_metric)(void *, int64_t, const char *))
+struct bench *bench_open(size_t slots, int64_t log_cap_bytes,
+                         bool (*first_metric)(void *, int64_t, const struct attempt_files *))
 {
     struct bench *b = xcalloc(1, sizeof *b);
     struct error e = ERROR_INIT;

@@ -17,7 +17,8 @@ struct bench {
     int64_t next_attempt;
 };
 
-struct bench *bench_open(size_t slots, int64_t log_cap_bytes, bool (*first_metric)(void *, int64_t, const char *));
+struct bench *bench_open(size_t slots, int64_t log_cap_bytes,
+                         bool (*first_metric)(void *, int64_t, const struct attempt_files *));
 
 /* Frees the supervisor and asserts that neither a process of its jobs nor a zombie is left. */
 void bench_close(struct bench *b);
