@@ -477,6 +477,7 @@ static bool gives_up(struct runner *r)
     if (no_host)
         waits_notify_given_up(&r->host, r->options);
     r->result.gave_up |= no_devices;
+    r->result.held |= no_host;
     r->draining |= no_devices || no_host;
     return no_devices || no_host;
 }
@@ -594,7 +595,7 @@ int runner_run(const struct runner_options *options, struct run_result *out, str
     FAULT(RUNNER_ENDED);
     if (r.ok_count > 0 && r.result.counts.pending > 0)
         tell_unreported(&r);
-    r.result.held = r.result.counts.held > 0;
+    r.result.held |= r.result.counts.held > 0;
     report_counts(&r, true);
     runner_close(&r);
     clock_unwatch_stillness();
