@@ -1,6 +1,7 @@
 #include "database/db.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -39,6 +40,17 @@ static const struct {
     {SQLITE_SCHEMA, "another program changed its tables"},
 };
 
+/* SQLite takes these for errors of the disk. */
+static const char *advice_of_errno(int number)
+{
+    return number == EDQUOT
+               ? "the quota of the disk is reached; free some space and start again: nothing recorded is lost"
+           : number == EFBIG
+               ? "its file may not grow any further; raise the limit (ulimit -f) and start again: nothing "
+                 "recorded is lost"
+               : NULL;
+}
+
 const char *db_advice(int code)
 {
     for (size_t i = 0; i < sizeof advice_table / sizeof *advice_table; i++)
@@ -56,8 +68,10 @@ static bool may_come_of_a_cut(int code)
 int db_error(struct db *db, struct error *e)
 {
     const int code = sqlite3_errcode(db->handle);
-    const char *advice = db_advice(code);
-    if (may_come_of_a_cut(code) && log_watch_explain(db, e) < 0)
+    /* SQLite keeps it for some calls only, and makes none that sets it between a write that failed and here. */
+    const char *of_errno = (code & 0xff) == SQLITE_IOERR ? advice_of_errno(errno) : NULL;
+    const char *advice = of_errno ? of_errno : db_advice(code);
+    if (!of_errno && may_come_of_a_cut(code) && log_watch_explain(db, e) < 0)
         return -1;
     /* One in memory is there for the expressions of a sweep file. */
     const char *where = db->path ? "database " : "an expression failed", *name = db->path ? db->path : "";

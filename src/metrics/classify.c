@@ -210,8 +210,9 @@ static char *ending_text(const struct outcome *o)
         return xasprintf("exit status %d", o->exit_code);
     if (o->ending == ENDING_SIGNALED) {
         const char *name = sigabbrev_np(o->signal_number);
-        return xasprintf("killed by signal %d (SIG%s)%s", o->signal_number, name ? name : "?",
-                         o->core_dumped ? ", core dumped" : "");
+        return xasprintf("killed by signal %d (SIG%s)%s%s", o->signal_number, name ? name : "?",
+                         o->core_dumped ? ", core dumped" : "",
+                         o->signal_number == SIGXFSZ ? ": a file grew beyond the limit (ulimit -f)" : "");
     }
     return xasprintf("%s: %s %s", endings[o->ending].limit, endings[o->ending].what,
                      format_duration_ms(o->limit_ms, duration, sizeof duration));

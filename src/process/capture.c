@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -366,24 +367,24 @@ static void put_back_empty(struct capture *c, bool released)
     unlinkat(c->own_dir ? c->directory : AT_FDCWD, c->own_dir ? LOG_NAME : c->log_path, 0);
 }
 
-/* Quotas are told by writing alone. A block may be left where the last write did not fit. */
-static bool is_disk_full(const struct capture *c)
+/* A block may be left where the last write did not fit. A log may have grown as far as files may (ulimit -f). */
+static bool is_disk_full(const struct capture *c, int64_t log_bytes)
 {
-    static const char block[FULL_BYTES];
-    if (c->room_fd < 0)
-        return false;
-    bool has_room = pwrite(c->room_fd, block, sizeof block, 0) == (ssize_t)sizeof block;
-    return (ftruncate(c->room_fd, 0) < 0 || !has_room) && !has_room;
+    struct rlimit limit;
+    bool is_largest =
+        getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && (rlim_t)log_bytes >= limit.rlim_cur;
+    return is_largest || (c->room_fd >= 0 && !file_has_room(c->room_fd, FULL_BYTES, false));
 }
 
 struct captured capture_end(struct capture *c, int64_t attempt, const char *job_dir, bool released)
 {
     end_streams(c);
-    struct captured kept = {.disk_full = is_disk_full(c), .directory_moved = is_directory_moved(c)};
+    struct captured kept = {.directory_moved = is_directory_moved(c)};
     struct stat status;
     bool is_known = fstat(c->fd, &status) == 0;
     if (is_known)
         kept.log_bytes = status.st_size;
+    kept.disk_full = is_disk_full(c, kept.log_bytes);
     if (kept.log_bytes > 0 || !is_known)
         kept.log_path = keep_log(c, attempt, job_dir, &kept);
     else

@@ -123,12 +123,14 @@ int job_file_open_in(int directory, const char *name)
 
 int job_file_open(const char *path)
 {
-    return job_file_open_in(AT_FDCWD, path);
+    errno = ENOENT;
+    return path ? job_file_open_in(AT_FDCWD, path) : -1;
 }
 
 int job_file_open_named(const char *path)
 {
-    return only_regular(open(path, FOR_READING));
+    errno = ENOENT;
+    return path ? only_regular(open(path, FOR_READING)) : -1;
 }
 
 static bool is_below(const char *name, size_t length)

@@ -24,7 +24,7 @@ DIR *job_directory_list(int at, const char *name);
 /* The same path from the root, without the user's links; the caller's. */
 char *job_directory_absolute(const char *path);
 
-/* For reading: the file at `path`, the last name of which may not be a link. */
+/* For reading: the file at `path` (NULL: ENOENT), the last name of which may not be a link. */
 int job_file_open(const char *path);
 
 /* The same by its name in a directory that is open. */

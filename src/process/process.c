@@ -186,6 +186,7 @@ int process_become(char *const *command, struct error *e)
 {
     /* What is ignored stays so across exec. */
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
     execvp(command[0], command);
     return error_errno(e, errno, "cannot start %s", command[0]);
 }

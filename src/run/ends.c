@@ -76,6 +76,7 @@ static void take_end(struct runner *r, struct running_attempt f, struct outcome 
                                               .classifier = r->classifier,
                                               .secrets = &r->secrets,
                                               .measures = r->options->measures,
+                                              .scratch = r->scratch,
                                               .attempt_number = f.claim.number,
                                               .job_dir = f.job_dir,
                                               .reading = readings_take(r->readings, outcome->attempt)};

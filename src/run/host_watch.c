@@ -36,13 +36,11 @@ void host_watch_close(struct host_watch *w)
 
 enum suspicion { OF_JOB, OF_EITHER, OF_HOST };
 
-static bool has_room(const char *scratch);
-
 /* "log" and "job files" are the runner's own doing, in the directory of job files; what goes into the latter may be
  * wrong, what becomes of the former never is the job's. */
 static enum suspicion suspicion_of(const struct host_watch *w, const char *stage, int error_number)
 {
-    static const int of_host[] = {EMFILE, ENFILE, ENOMEM, EAGAIN, ENOSPC,   EDQUOT, EIO,       EROFS,
+    static const int of_host[] = {EMFILE, ENFILE, ENOMEM, EAGAIN, ENOSPC,   EDQUOT, EFBIG,     EIO,      EROFS,
                                   ESTALE, ENXIO,  ENODEV, EBUSY,  ENOTCONN, EINTR,  ETIMEDOUT, EHOSTDOWN};
     static const int of_either[] = {ENOENT, ENOTDIR, EACCES, EPERM, ETXTBSY, ENETDOWN, EHOSTUNREACH};
     if (strcmp(stage, "fork") == 0 || strcmp(stage, "log") == 0)
@@ -51,7 +49,7 @@ static enum suspicion suspicion_of(const struct host_watch *w, const char *stage
         if (of_host[i] == error_number)
             return OF_HOST;
     if (strcmp(stage, "job files") == 0)
-        return has_room(w->scratch) ? OF_JOB : OF_HOST;
+        return host_has_room(w->scratch) ? OF_JOB : OF_HOST;
     for (size_t i = 0; i < sizeof of_either / sizeof *of_either; i++)
         if (of_either[i] == error_number)
             return OF_EITHER;
@@ -150,18 +148,13 @@ bool host_watch_started(struct host_watch *w, int64_t job_id)
     return ends;
 }
 
-static bool has_room(const char *scratch)
+bool host_has_room(const char *scratch)
 {
-    static const char block[1 << 16];
     char *path = xasprintf("%s/room", scratch);
     struct error ignored = ERROR_INIT;
     file_make_directories(scratch, &ignored);
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    bool has = fd >= 0;
-    for (size_t n = 0; has && n < ROOM_BYTES; n += sizeof block)
-        has = write(fd, block, sizeof block) == (ssize_t)sizeof block;
-    /* Some file systems tell only then. */
-    has = has && fsync(fd) == 0;
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    bool has = file_has_room(fd, ROOM_BYTES, true);
     if (fd >= 0)
         close(fd);
     unlink(path);
@@ -183,7 +176,7 @@ bool host_watch_may_start(struct host_watch *w, bool at_once)
     /* What was mounted or made anew has the name of what is gone. */
     if (w->directory && chdir(w->directory) < 0)
         return false;
-    return !w->needs_disk || has_room(w->scratch);
+    return !w->needs_disk || host_has_room(w->scratch);
 }
 
 int64_t host_watch_due_ms(const struct host_watch *w)

@@ -10,6 +10,9 @@
 
 #include "process/supervisor.h"
 
+/* Whether the disk takes another MiB in the directory of what is written while jobs run, synced. */
+bool host_has_room(const char *scratch);
+
 enum host_answer {
     HOST_BLAMES_JOB = 1,
     HOST_UNSURE,     /* the next start tells */

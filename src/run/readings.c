@@ -1,6 +1,5 @@
 #include "run/readings.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,12 +154,6 @@ static bool has_work(const struct watched_output *w)
     return w->has_ended ? !w->is_recorded : w->follow_wanted || w->look_due;
 }
 
-static int open_path(const struct watched_output *w)
-{
-    errno = ENOENT;
-    return w->log_path ? job_file_open(w->log_path) : -1;
-}
-
 static void give(struct readings *r, struct watched_output *w)
 {
     r->current = w;
@@ -171,7 +164,8 @@ static void give(struct readings *r, struct watched_output *w)
         w->reading = output_reading_create(r->context.readers);
     /* Here, where a path is certain to be this attempt's: a slot's is that of its next one soon. */
     if (!w->has_ended)
-        output_reading_attach(w->reading, w->log_fd >= 0 ? fcntl(w->log_fd, F_DUPFD_CLOEXEC, 0) : open_path(w));
+        output_reading_attach(w->reading,
+                              w->log_fd >= 0 ? fcntl(w->log_fd, F_DUPFD_CLOEXEC, 3) : job_file_open(w->log_path));
     worker_begin(r->worker, read_on, r);
 }
 

@@ -7,6 +7,7 @@
 #include "config/own_metrics.h"
 #include "metrics/unread_file.h"
 #include "process/log_cap.h"
+#include "run/host_watch.h"
 #include "util/buffer.h"
 #include "util/fault.h"
 #include "util/memory.h"
@@ -102,8 +103,10 @@ static void declare_lost(struct recording *r, char *message)
 }
 
 /* What a job reported and cannot be read, or could not be written, is lost, and no verdict on the job. */
-static void judge_unread(struct recording *r, const struct outcome *o)
+static void judge_unread(struct recording *r, const struct recording_context *context, const struct outcome *o)
 {
+    static const char disk_is_full[] = "the disk or a quota is full, or a file cannot grow any further (ulimit -f), so "
+                                       "its output may be cut off";
     const enum failure f = r->verdict.failure;
     const bool speaks = r->sweep->objective_count + r->sweep->job.metric_count > 0;
     if (r->samples.read_error && (!f || f == FAILURE_NO_METRIC))
@@ -113,7 +116,9 @@ static void judge_unread(struct recording *r, const struct outcome *o)
     else if (o->directory_moved && f == FAILURE_NO_METRIC)
         declare_lost(r, xstrdup("its directory was moved or removed while it ran, and with it what it reported there"));
     else if (o->disk_full && (f == FAILURE_EXIT || f == FAILURE_NO_METRIC || (!f && speaks)))
-        declare_lost(r, xstrdup("the disk is full, so its output may be cut off"));
+        declare_lost(r, xstrdup(disk_is_full));
+    else if (f == FAILURE_NO_METRIC && context->scratch && !host_has_room(context->scratch))
+        declare_lost(r, xstrdup(disk_is_full));
 }
 
 /* A job that ends well has not gone well where its objective is no number in the end. */
@@ -322,7 +327,7 @@ void recording_make(const struct recording_context *context, const struct outcom
     r.verdict = classify(context->classifier, o, &output, context->sweep->objective_count > 0, r.has_objective);
     if (o->ending == ENDING_LOST)
         r.blame = o->preempted ? BLAME_PREEMPTION : BLAME_NODE;
-    judge_unread(&r, o);
+    judge_unread(&r, context, o);
     judge_diverged(&r);
     explain_missing(&r, &output, context->measures);
     r.failure = r.verdict.failure ? failure_names[r.verdict.failure] : NULL;

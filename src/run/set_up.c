@@ -179,6 +179,7 @@ int runner_set_up(struct runner *r, struct error *e)
     if (reader_set_create(&sweep->job, &r->readers, e) < 0 || classifier_load(r->db, sweep, &r->classifier, e) < 0)
         return -1;
     const struct recording_context context = {.sweep = sweep,
+                                              .scratch = r->scratch,
                                               .readers = r->readers,
                                               .classifier = r->classifier,
                                               .secrets = &r->secrets,

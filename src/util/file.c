@@ -98,6 +98,16 @@ int file_copy_range(int from, int64_t start, int64_t end, int to)
     return 0;
 }
 
+bool file_has_room(int fd, size_t bytes, bool to_disk)
+{
+    static const char block[1 << 16];
+    bool has = fd >= 0;
+    for (size_t n = 0; has && n < bytes; n += sizeof block)
+        has = pwrite(fd, block, sizeof block, (off_t)n) == (ssize_t)sizeof block;
+    has = has && (!to_disk || fsync(fd) == 0);
+    return (fd < 0 || ftruncate(fd, 0) == 0) && has;
+}
+
 int file_copy(int from, int to)
 {
     struct stat status;

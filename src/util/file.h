@@ -20,6 +20,10 @@ int file_copy_range(int from, int64_t start, int64_t end, int to);
 /* The same with all that the file system has of `from`: what was given back to it is none in `to` either. */
 int file_copy(int from, int to);
 
+/* Whether the file, which is emptied, has room for that many bytes: quotas, and what others have taken meanwhile, are
+ * told by writing alone. `to_disk`: and by syncing, where a server is far away. */
+bool file_has_room(int fd, size_t bytes, bool to_disk);
+
 /* Writes `text` to a new file beside `path`, syncs it and renames it over `path`: never a torn file. */
 int file_write_atomic(const char *path, const void *bytes, size_t length, struct error *e);
 

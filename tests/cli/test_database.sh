@@ -528,12 +528,11 @@ END
         ' "$meshsweep"
     expect_status 0
     expect_stdout $'first 5\nsecond 3'
-    expect_stderr_contains 'giving up: the host cannot run jobs: the disk is full, so its output '\
-'may be cut off'
+    expect_stderr_contains 'giving up: the host cannot run jobs: the disk or a quota is full, or a file cannot grow '
     expect_file_contains errors 'continuing: the host can run jobs again after '
     expect_sql "ok||
-failed|lost|the disk is full, so its output may be cut off" \
-        "SELECT DISTINCT state, failure, message FROM attempt ORDER BY id" full.db
+failed|lost|the disk or a quota is full, or" \
+        "SELECT DISTINCT state, failure, substr(message, 1, 31) FROM attempt ORDER BY id" full.db
     expect_sql "1|1|0" "SELECT sum(state = 'ok'), count(*) > 1, (SELECT count(*) FROM job WHERE state = 'failed') \
 FROM attempt" full.db
     # Half of the jobs succeed, the others fail of themselves.
