@@ -384,7 +384,6 @@ struct captured capture_end(struct capture *c, int64_t attempt, const char *job_
     bool is_known = fstat(c->fd, &status) == 0;
     if (is_known)
         kept.log_bytes = status.st_size;
-    kept.disk_full = is_disk_full(c, kept.log_bytes);
     if (kept.log_bytes > 0 || !is_known)
         kept.log_path = keep_log(c, attempt, job_dir, &kept);
     else
@@ -392,6 +391,7 @@ struct captured capture_end(struct capture *c, int64_t attempt, const char *job_
     kept.cap_bytes = kept.log_bytes > c->cap_bytes ? c->cap_bytes : 0;
     FAULT(LOG_KEPT);
     kept.metrics_path = keep_metrics(c, job_dir, kept.directory_moved);
+    kept.disk_full = (kept.log_bytes > 0 || kept.metrics_path) && is_disk_full(c, kept.log_bytes);
     forget_attempt(c);
     return kept;
 }
