@@ -294,6 +294,26 @@ map__drawn__has_floors_and_includes()
     expect_silent 0
 }
 
+# Debian has one, Fedora and Arch another, small systems a third.
+scripts__with_each_awk__print_the_same()
+{
+    local awk
+    mapped_tree
+    mv tree/docs drawn
+    mkdir bin
+    for awk in gawk 'gawk --posix' mawk 'busybox awk' original-awk; do
+        type -P "${awk%% *}" >/dev/null || continue
+        printf '#!/bin/sh\nexec %s "$@"\n' "$awk" >bin/awk
+        chmod +x bin/awk
+        rm -rf tree
+        (PATH=$PWD/bin:$PATH mapped_tree)
+        expect "diff -r drawn tree/docs"
+        echo 'int x = sqlite3_step(s); /* exit(1) */' >tree/src/run/a.c
+        run_command env PATH="$PWD/bin:$PATH" bash "$checker" tree
+        expect_only_stdout_contains 1 'src/run/a.c:1: belongs to src/database/ alone: int x = sqlite3_step(s);'
+    done
+}
+
 map__of_another_source__refused()
 {
     local change
