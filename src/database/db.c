@@ -120,6 +120,19 @@ static char *file_name(const char *path, enum db_mode mode)
     return buffer_take(&uri);
 }
 
+static int explain_open(struct db *db, size_t name_length, struct error *e)
+{
+    enum { MOST_BESIDE = 8 }; /* "-journal" */
+    const size_t most = (size_t)sqlite3_vfs_find(NULL)->mxPathname - MOST_BESIDE;
+    if (sqlite3_errcode(db->handle) == SQLITE_NOMEM || name_length <= most)
+        return db_error(db, e);
+    return error_set(e, ERROR_FAILED,
+                     "database %s: its path has %zu bytes, and SQLite opens those of at most %zu; name one with a "
+                     "shorter "
+                     "path with -d",
+                     db->path, name_length, most);
+}
+
 int db_open(const char *path, enum db_mode mode, struct db **out, struct error *e)
 {
     static const int flags[] = {
@@ -137,9 +150,10 @@ int db_open(const char *path, enum db_mode mode, struct db **out, struct error *
     db->path = mode == DB_TEMPORARY ? NULL : xstrdup(path);
     char *name = file_name(path, mode);
     int rc = sqlite3_open_v2(name, &db->handle, flags[mode] | SQLITE_OPEN_NOMUTEX, NULL);
+    const size_t name_length = strlen(name);
     free(name);
     if (rc != SQLITE_OK) {
-        db_error(db, e);
+        explain_open(db, name_length, e);
         db_close(db);
         return -1;
     }
