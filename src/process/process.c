@@ -221,7 +221,7 @@ char *process_find_program(const char *name, char *const *environment, const cha
         return xstrdup(name); /* execve itself says what is wrong with it */
     const char *path = environment_value(environment, "PATH");
     if (!path)
-        path = "/usr/local/bin:/usr/bin:/bin";
+        path = PROCESS_DEFAULT_PATH;
     *error_number = ENOENT;
     while (*name) {
         size_t length = strcspn(path, ":");

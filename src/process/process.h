@@ -37,6 +37,9 @@ sigset_t process_changed_signals(void);
  * NULL: not requested), or -1 with `failure` filled and nothing left to be reaped. Any thread may call it. */
 pid_t process_spawn(const struct process_start *start, int64_t *start_ticks, struct process_failure *failure);
 
+/* Where programs are looked for if nobody says where. */
+#define PROCESS_DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
+
 /* Where execve will find `name`: itself when it holds a slash, else the first executable file along the PATH in
  * `environment` (entries that are relative count from `directory`, as they will for the child). The caller's; NULL
  * with *error_number set (ENOENT, or EACCES when only files that may not be executed were found). */

@@ -1,9 +1,11 @@
 #include "results/job_keys.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/imports.h"
+#include "util/buffer.h"
 #include "util/memory.h"
 #include "util/string_list.h"
 
@@ -70,14 +72,35 @@ static int read_strings(struct db *db, const char *sql, int64_t job_id, char ***
     return rc;
 }
 
+/* Names of files are bytes: where they are no text, the runner has their hexadecimal digits, too. */
+static int read_directory(struct db *db, struct sql_values job, char **out, struct error *e)
+{
+    static const char text[] = "SELECT json_extract(r.provenance, '$.directory') FROM attempt AS a"
+                               " JOIN runner AS r ON r.id = a.runner_id WHERE a.id = " THE_ATTEMPT;
+    static const char bytes[] = "SELECT json_extract(r.provenance, '$.directory_bytes') FROM attempt AS a"
+                                " JOIN runner AS r ON r.id = a.runner_id WHERE a.id = " THE_ATTEMPT;
+    char *digits = NULL;
+    unsigned char byte;
+    if (db_query_text(db, text, job, out, e) < 0 || db_query_text(db, bytes, job, &digits, e) < 0)
+        return -1;
+    struct buffer b = BUFFER_INIT;
+    for (const char *p = digits; p && sscanf(p, "%2hhx", &byte) == 1 && byte; p += 2)
+        buffer_add_char(&b, (char)byte);
+    free(digits);
+    if (b.length > 0) {
+        free(*out);
+        *out = buffer_take(&b);
+    }
+    buffer_free(&b);
+    return 0;
+}
+
 int job_launch_read(struct db *db, int64_t job_id, struct job_launch *out, struct error *e)
 {
     static const char command[] = "SELECT k.value FROM attempt AS a, json_each(a.command) AS k"
                                   " WHERE a.id = " THE_ATTEMPT " ORDER BY k.id";
     static const char environment[] = "SELECT k.key || '=' || k.value FROM attempt AS a, json_each(a.environment) AS k"
                                       " WHERE a.id = " THE_ATTEMPT " ORDER BY k.id";
-    static const char directory[] = "SELECT json_extract(r.provenance, '$.directory') FROM attempt AS a"
-                                    " JOIN runner AS r ON r.id = a.runner_id WHERE a.id = " THE_ATTEMPT;
     static const char files[] = "SELECT directory FROM attempt WHERE id = " THE_ATTEMPT;
     static const char table[] = "SELECT coalesce(a.log_tail, '') FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id"
                                 " WHERE j.id = ?1 AND a.executor = '" IMPORT_EXECUTOR "'";
@@ -85,7 +108,7 @@ int job_launch_read(struct db *db, int64_t job_id, struct job_launch *out, struc
     struct job_launch launch = {0};
     if (read_strings(db, command, job_id, &launch.command, e) < 0 ||
         read_strings(db, environment, job_id, &launch.environment, e) < 0 ||
-        db_query_text(db, directory, job, &launch.working_directory, e) < 0 ||
+        read_directory(db, job, &launch.working_directory, e) < 0 ||
         db_query_text(db, files, job, &launch.files, e) < 0 ||
         db_query_text(db, table, job, &launch.measured_elsewhere, e) < 0) {
         job_launch_free(&launch);
