@@ -301,6 +301,7 @@ scripts__with_each_awk__print_the_same()
     mapped_tree
     mv tree/docs drawn
     mkdir bin
+    awk -f "$source_dir/scripts/manual_page.awk" -v version=1 "$source_dir/docs/reference.md" >page
     for awk in gawk 'gawk --posix' mawk 'busybox awk' original-awk; do
         type -P "${awk%% *}" >/dev/null || continue
         printf '#!/bin/sh\nexec %s "$@"\n' "$awk" >bin/awk
@@ -308,6 +309,8 @@ scripts__with_each_awk__print_the_same()
         rm -rf tree
         (PATH=$PWD/bin:$PATH mapped_tree)
         expect "diff -r drawn tree/docs"
+        bin/awk -f "$source_dir/scripts/manual_page.awk" -v version=1 "$source_dir/docs/reference.md" >again
+        expect "cmp page again"
         echo 'int x = sqlite3_step(s); /* exit(1) */' >tree/src/run/a.c
         run_command env PATH="$PWD/bin:$PATH" bash "$checker" tree
         expect_only_stdout_contains 1 'src/run/a.c:1: belongs to src/database/ alone: int x = sqlite3_step(s);'
