@@ -4,9 +4,10 @@
 #   (none)      warnings as errors, unit, black-box and style tests with a kill at every fault point, the map of the
 #               source, shellcheck, clang-format, unit tests under valgrind
 #   --full      and a build by clang, everything again under ASan and UBSan, clang-tidy, a run from a clean directory, a
-#               selftest of 1,000 jobs and 100 kills, real PyTorch jobs, a real Slurm, a real browser, kills where system calls are refused, ten seconds of each
-#               fuzz target, a static program in an empty root, the Debian packages and `make distcheck`; a part whose
-#               tool is missing then counts as failed, else as skipped
+#               selftest of 1,000 jobs and 100 kills, real PyTorch jobs, a real Slurm, a real browser, kills where system
+#               calls are refused, ten seconds of each fuzz target, a static program in an empty root and one for 64-bit
+#               ARM, the Debian packages and `make distcheck`; a part whose tool is missing then counts as failed, else as
+#               skipped
 #   --sanitize  only the build under ASan and UBSan and every test in it
 #   --no-setup  installs nothing
 #
@@ -285,6 +286,9 @@ full_parts()
         step "fuzzing" scripts/fuzz.sh 10
     fi
     step "static program in an empty root" scripts/static.sh --try
+    if have aarch64-linux-gnu-g++ "static program for 64-bit ARM"; then
+        step "static program for 64-bit ARM" scripts/static.sh --try --host aarch64-linux-gnu
+    fi
     if have dh "Debian packages"; then
         step "Debian packages" scripts/package.sh
     fi
