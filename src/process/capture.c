@@ -155,6 +155,7 @@ static int open_slot(struct capture *c, const char *path)
 /* Opens the log, and has the child write to it itself or through `c->streams`. */
 static int open_for_child(struct capture *c, int child[STREAM_COUNT])
 {
+    descriptor_close(&c->fd);
     descriptor_close(&c->directory);
     if (c->own_dir)
         c->directory = descriptor_above_standard(job_directory_make(c->own_dir));

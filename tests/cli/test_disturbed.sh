@@ -14,7 +14,7 @@ run_disturbed() # CALL ERRNO TEXT ARGS
         DISTURB_ERRNO="$2" DISTURB_PATH="$3" DISTURB_WHILE="$PWD/broken" "$meshsweep" "${@:4}"
 }
 
-EIO=5 EMFILE=24 EFBIG=27 ENOSPC=28 EDQUOT=122
+ENOENT=2 EIO=5 EMFILE=24 EFBIG=27 ENOSPC=28 EDQUOT=122
 
 # The disturbance is over: the same command ends well, and each job has one result.
 expect_recovered() # ARGS
@@ -94,6 +94,12 @@ log__that_cannot_be_made__job_is_not_started()
     impatient
     run_disturbed open "$EMFILE" /slots/ run --progress none
     expect_only_stderr_contains 5 'giving up: the host cannot run jobs: could not be started (log): Too many open files'
+    expect_sql "0|0" "SELECT (SELECT count(*) FROM attempt WHERE state = 'failed'), (SELECT count(*) FROM job WHERE \
+state = 'failed')"
+    # A cleaner's doing is no job's, either.
+    sed -i 's/^command.*/&\njob_dir = true/' sweep.toml
+    run_disturbed open "$ENOENT" output.log run --progress none
+    expect_only_stderr_contains 5 'giving up: the host cannot run jobs: could not be started (log): No such file or dir'
     expect_sql "0|0" "SELECT (SELECT count(*) FROM attempt WHERE state = 'failed'), (SELECT count(*) FROM job WHERE \
 state = 'failed')"
     expect_recovered
