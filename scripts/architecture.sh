@@ -141,6 +141,7 @@ make_picture() # FACTS
         printf "<text transform=\"translate(%d %d) rotate(%d)\" class=\"%s\">%s</text>\n", x, y, angle, class, words
     }
     function escaped(words) { gsub(/&/, "\\&amp;", words); gsub(/</, "\\&lt;", words); return words }
+    BEGIN { longest = 1 }
     function draw_floor(f, y) {
         box(30, y + 2, 96, step - 4, "floor")
         text(38, y + 16, "name", f)
@@ -187,7 +188,7 @@ make_picture() # FACTS
         else
             name[++count] = $2
         files[$2] = $3; lines[$2] = $4; group[$2] = $5; words[$2] = $6
-        longest = $4 > longest ? $4 : longest
+        longest = $4 + 0 > longest ? $4 + 0 : longest
     }
     $1 == "include" { includes[$2, $3] = 1 }
     END {

@@ -4,9 +4,10 @@
 #   (none)      warnings as errors, unit, black-box and style tests with a kill at every fault point, the map of the
 #               source, shellcheck, clang-format, unit tests under valgrind
 #   --full      and a build by clang, everything again under ASan and UBSan, clang-tidy, a run from a clean directory, a
-#               selftest of 1,000 jobs and 100 kills, real PyTorch jobs, a real Slurm, a real browser, ten seconds of each
-#               fuzz target, a static program in an empty root, the Debian packages and `make distcheck`; a part whose
-#               tool is missing then counts as failed, else as skipped
+#               selftest of 1,000 jobs and 100 kills, real PyTorch jobs, a real Slurm, a real browser, kills where system
+#               calls are refused, ten seconds of each fuzz target, a static program in an empty root and one for 64-bit
+#               ARM, the Debian packages and `make distcheck`; a part whose tool is missing then counts as failed, else as
+#               skipped
 #   --sanitize  only the build under ASan and UBSan and every test in it
 #   --no-setup  installs nothing
 #
@@ -176,7 +177,7 @@ check_format()
 
 # The unit tests alone: the black-box tests start a process per case, and what they reach the unit tests reach too. Those
 # that take over 0.1 s by themselves are left out, with --full those over 1 s: all run under the sanitizers there.
-# valgrind runs vfork as fork and knows no pidfd, so that the supervisor's test cannot pass; the sanitizers see to it.
+# valgrind runs vfork as fork, so that the supervisor's test cannot pass; the sanitizers see to it.
 run_under_valgrind()
 {
     local programs=() unfit=tests/unit/test_supervisor limit=0.1 tests_at_once=$jobs
@@ -221,6 +222,17 @@ real_surroundings()
         TESTS="tests/cli/test_torch.sh tests/cli/test_slurm_cluster.sh tests/cli/test_report_browser.sh \
             tests/cli/test_selftest.sh tests/cli/test_failed_calls.sh tests/cli/test_power_cuts.sh"
     unset MESHSWEEP_FULL MESHSWEEP_BROWSER_TEST
+}
+
+# Kills, and children that are hard to end, where kernels are old or containers refuse calls.
+refused_calls()
+{
+    local refuse=$root/build-check/tests/cli/refuse_calls
+    (cd build-check && "$refuse" | xargs -P "$jobs" -I PROFILE sh -ec '
+        for words in tests/unit/test_process_tree tests/unit/test_supervisor \
+            "./meshsweep selftest --kills 8 --jobs 40 --seed 1"; do
+            timeout -k 10 100 "$0" PROFILE $words || { echo "FAILED under PROFILE: $words"; exit 1; }
+        done' "$refuse")
 }
 
 # The tarball builds, installs and holds every file but those of the repository and of Debian. Its programs are those that
@@ -269,10 +281,14 @@ full_parts()
     step "run.sh from elsewhere" run_from_elsewhere
     sanitized
     step "selftest, 100 kills" build-check/meshsweep selftest --kills 100 --jobs 1000 --seed 1
+    step "kills where calls are refused" refused_calls
     if have clang "fuzzing"; then
         step "fuzzing" scripts/fuzz.sh 10
     fi
     step "static program in an empty root" scripts/static.sh --try
+    if have aarch64-linux-gnu-g++ "static program for 64-bit ARM"; then
+        step "static program for 64-bit ARM" scripts/static.sh --try --host aarch64-linux-gnu
+    fi
     if have dh "Debian packages"; then
         step "Debian packages" scripts/package.sh
     fi

@@ -16,7 +16,7 @@ function plain(text)
 # `code` and **strong** in bold; of a link its text.
 function inline(text,    out, code, i, n, part)
 {
-    while (match(text, /\[[^\]]*\]\([^)]*\)/)) {
+    while (match(text, /\[[^]]*\]\([^)]*\)/)) {
         code = substr(text, RSTART + 1, RLENGTH - 1)
         sub(/\]\([^)]*\)$/, "", code)
         text = substr(text, 1, RSTART - 1) code substr(text, RSTART + RLENGTH)

@@ -2,7 +2,7 @@
 """What a program of meshsweep's is made of, as SPDX 2.3 in JSON on standard output.
 
     scripts/sbom.py PROGRAM
-    scripts/sbom.py PROGRAM --map LINKER-MAP [--header-only PACKAGE] [--compiled NAME=PACKAGE]
+    scripts/sbom.py PROGRAM --map LINKER-MAP [--root DIRECTORY] [--header-only PACKAGE] [--compiled NAME=PACKAGE]
 
 Libraries are those that the program is really linked to: of ldd, or of the linker's map for a static one, with the one
 that it loads to serve a page, if it is installed, and what that is linked to. Each is the Debian package that its file belongs to, with version and with the licence of /usr/share/doc/PACKAGE/copyright. A file
@@ -71,7 +71,7 @@ def versions_of(packages):
     return versions
 
 
-def linked(program, linker_map):
+def linked(program, linker_map, root):
     """Paths of the libraries."""
     if not linker_map:
         ldconfig = shutil.which("ldconfig", path=os.environ["PATH"] + ":/sbin")
@@ -79,7 +79,7 @@ def linked(program, linker_map):
         return sorted({*loaded, *re.findall(r"(/\S+) \(0x", "".join(run("ldd", of) for of in (program, *loaded)))})
     with open(linker_map, encoding="utf-8", errors="replace") as file:
         members = re.findall(r"^(/\S+\.a)\(", file.read(), re.MULTILINE)
-    return sorted({os.path.realpath(path) for path in members if path.startswith("/usr/")})
+    return sorted({os.path.realpath(path) for path in members if path.startswith(("/usr/", root))})
 
 
 def licence_of(package, texts):
@@ -129,7 +129,7 @@ def foreign_library(path):
 
 
 def libraries_of(options, texts):
-    owners = owners_of(linked(options.program, options.map))
+    owners = owners_of(linked(options.program, options.map, options.root))
     packages = sorted({*filter(None, owners.values()), *options.header_only})
     compiled = [pair.split("=") for pair in options.compiled]
     versions = versions_of([*packages, *(package for _, package in compiled)])
@@ -187,6 +187,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("program")
     parser.add_argument("--map", help="the linker's map of a static program")
+    parser.add_argument("--root", default="/usr/", help="where libraries for another machine lie")
     parser.add_argument("--header-only", action="append", default=[], metavar="PACKAGE")
     parser.add_argument("--compiled", action="append", default=[], metavar="NAME=PACKAGE")
     json.dump(document(parser.parse_args()), sys.stdout, indent=1)

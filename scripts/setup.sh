@@ -61,6 +61,9 @@ full  time                command time
 full  debhelper           command dh
 full  dh-python           command dh_python3
 full  lintian             command lintian
+full  gcc-aarch64-linux-gnu command aarch64-linux-gnu-gcc
+full  g++-aarch64-linux-gnu command aarch64-linux-gnu-g++
+full  qemu-user-static    command qemu-aarch64-static
 full  xz-utils            command xz
 full  slurm-wlm           command sbatch
 full  munge               command munge

@@ -15,6 +15,7 @@
 #include "cli/written_file.h"
 #include "database/open.h"
 #include "deepspeed/training_command.h"
+#include "process/job_file.h"
 #include "report/full_training.h"
 #include "report/group_winners.h"
 #include "report/job_command.h"
@@ -29,6 +30,7 @@
 #include "util/shell_words.h"
 #include "util/string_list.h"
 
+#define LARGEST_CONFIG (16 << 20)
 #define PARETO_LISTED 20
 
 struct best_options {
@@ -371,16 +373,18 @@ static void add_script(const struct best *b, const char *db, struct buffer *out)
 static int copy_ds_config(const struct best *b, const char *db, const char *directory, struct error *e)
 {
     char *files = files_of(b, db);
-    char *path = files ? xasprintf("%s/" DS_TRAINING_FILE, files) : NULL;
+    static const char *const names[] = {DS_TRAINING_FILE, DS_CONFIG_FILE};
     struct buffer text = BUFFER_INIT;
-    int rc = 0;
-    if (path && access(path, R_OK) != 0) {
+    int rc = 0, fd = -1;
+    for (size_t i = 0; files && fd < 0 && i < sizeof names / sizeof *names; i++) {
+        char *path = xasprintf("%s/%s", files, names[i]);
+        fd = job_file_open(path);
         free(path);
-        path = xasprintf("%s/" DS_CONFIG_FILE, files);
     }
-    if (path && access(path, R_OK) == 0 && (rc = file_read(path, SIZE_MAX / 2, &text, e)) == 0)
+    if (fd >= 0 && job_file_read(fd, LARGEST_CONFIG, &text) < 0)
+        rc = error_errno(e, errno, "%s: its ds_config.json cannot be read", files);
+    else if (fd >= 0)
         rc = write_file(db, directory, "ds_config.json", &text, e);
-    free(path);
     free(files);
     return rc;
 }

@@ -9,6 +9,7 @@
 #include "cli/stale_results.h"
 #include "database/open.h"
 #include "deepspeed/ds_preparation.h"
+#include "process/process.h"
 #include "report/full_training.h"
 #include "results/best.h"
 #include "results/contenders.h"
@@ -67,7 +68,7 @@ static char **with_own_directory(char *const *environment, char **own_path)
     char self[4096];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     char *slash = n > 0 ? memrchr(self, '/', (size_t)n) : NULL;
-    const char *path = NULL;
+    const char *path = PROCESS_DEFAULT_PATH;
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         if (strncmp(environment[i], "PATH=", 5) == 0)
@@ -75,8 +76,7 @@ static char **with_own_directory(char *const *environment, char **own_path)
         else
             copy[kept++] = environment[i];
     }
-    *own_path = slash ? xasprintf("PATH=%s%s%.*s", path ? path : "", path ? ":" : "", (int)(slash - self), self)
-                      : xasprintf("PATH=%s", path ? path : "");
+    *own_path = xasprintf("PATH=%s%s%.*s", path, slash ? ":" : "", slash ? (int)(slash - self) : 0, self);
     copy[kept] = *own_path;
     return copy;
 }

@@ -119,6 +119,7 @@ int main(int argc, char **argv)
     cJSON_InitHooks(&(cJSON_Hooks){xmalloc, free});
     /* A closed pipe comes back as EPIPE, see output_write. Children get the default again. */
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow any further is an error like a full disk */
     /* LC_NUMERIC stays "C". */
     setlocale(LC_CTYPE, "");
 #ifdef MESHSWEEP_FAULTS

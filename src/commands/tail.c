@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "database/open.h"
+#include "process/job_file.h"
 #include "results/job_record.h"
 #include "util/memory.h"
 #include "util/utf8.h"
@@ -61,7 +62,8 @@ static char *log_path(const struct follower *f)
     if (f->log.directory) {
         char *path = f->log.directory[0] == '/' ? xasprintf("%s/output.log", f->log.directory)
                                                 : xasprintf("%s/%s/output.log", f->directory, f->log.directory);
-        if (f->log.ended || access(path, R_OK) == 0)
+        struct stat status;
+        if (f->log.ended || lstat(path, &status) == 0)
             return path;
         free(path);
     }
@@ -96,9 +98,12 @@ static int open_log(struct follower *f, struct error *e)
     struct stat st;
     if (!path)
         return 0;
-    f->fd = open(path, O_RDONLY | O_CLOEXEC);
+    f->fd = job_file_open(path);
     int error_number = errno;
-    if (f->fd < 0 && error_number != ENOENT)
+    if (f->fd < 0 && (error_number == EINVAL || error_number == ELOOP))
+        error_set(e, ERROR_FAILED, "%s: the job has put something else in place of its log, which is kept when it ends",
+                  path);
+    else if (f->fd < 0 && error_number != ENOENT)
         error_errno(e, error_number, "%s", path);
     free(path);
     if (f->fd < 0)

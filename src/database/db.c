@@ -1,6 +1,7 @@
 #include "database/db.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -39,6 +40,17 @@ static const struct {
     {SQLITE_SCHEMA, "another program changed its tables"},
 };
 
+/* SQLite takes these for errors of the disk. */
+static const char *advice_of_errno(int number)
+{
+    return number == EDQUOT
+               ? "the quota of the disk is reached; free some space and start again: nothing recorded is lost"
+           : number == EFBIG
+               ? "its file may not grow any further; raise the limit (ulimit -f) and start again: nothing "
+                 "recorded is lost"
+               : NULL;
+}
+
 const char *db_advice(int code)
 {
     for (size_t i = 0; i < sizeof advice_table / sizeof *advice_table; i++)
@@ -56,8 +68,10 @@ static bool may_come_of_a_cut(int code)
 int db_error(struct db *db, struct error *e)
 {
     const int code = sqlite3_errcode(db->handle);
-    const char *advice = db_advice(code);
-    if (may_come_of_a_cut(code) && log_watch_explain(db, e) < 0)
+    /* SQLite keeps it for some calls only, and makes none that sets it between a write that failed and here. */
+    const char *of_errno = (code & 0xff) == SQLITE_IOERR ? advice_of_errno(errno) : NULL;
+    const char *advice = of_errno ? of_errno : db_advice(code);
+    if (!of_errno && may_come_of_a_cut(code) && log_watch_explain(db, e) < 0)
         return -1;
     /* One in memory is there for the expressions of a sweep file. */
     const char *where = db->path ? "database " : "an expression failed", *name = db->path ? db->path : "";
@@ -134,6 +148,19 @@ static char *file_name(const char *path, enum db_mode mode)
     return buffer_take(&uri);
 }
 
+static int explain_open(struct db *db, size_t name_length, struct error *e)
+{
+    enum { MOST_BESIDE = 8 }; /* "-journal" */
+    const size_t most = (size_t)sqlite3_vfs_find(NULL)->mxPathname - MOST_BESIDE;
+    if (sqlite3_errcode(db->handle) == SQLITE_NOMEM || name_length <= most)
+        return db_error(db, e);
+    return error_set(e, ERROR_FAILED,
+                     "database %s: its path has %zu bytes, and SQLite opens those of at most %zu; name one with a "
+                     "shorter "
+                     "path with -d",
+                     db->path, name_length, most);
+}
+
 int db_open(const char *path, enum db_mode mode, struct db **out, struct error *e)
 {
     static const int flags[] = {
@@ -151,9 +178,10 @@ int db_open(const char *path, enum db_mode mode, struct db **out, struct error *
     db->path = mode == DB_TEMPORARY ? NULL : xstrdup(path);
     char *name = file_name(path, mode);
     int rc = sqlite3_open_v2(name, &db->handle, flags[mode] | SQLITE_OPEN_NOMUTEX, NULL);
+    const size_t name_length = strlen(name);
     free(name);
     if (rc != SQLITE_OK) {
-        db_error(db, e);
+        explain_open(db, name_length, e);
         db_close(db);
         return -1;
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "deepspeed/ds_config.h"
+#include "process/job_file.h"
 #include "util/buffer.h"
 #include "util/file.h"
 #include "util/memory.h"
@@ -13,7 +14,7 @@
 
 static char *read_text(const char *job_dir, const char *name)
 {
-    char *path = xasprintf("%s/%s", job_dir, name), *text = file_text(path, LARGEST_CONFIG);
+    char *path = xasprintf("%s/%s", job_dir, name), *text = job_file_text(path, LARGEST_CONFIG);
     free(path);
     return text;
 }

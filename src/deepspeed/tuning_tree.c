@@ -10,6 +10,7 @@
 
 #include "deepspeed/experiment_names.h"
 #include "deepspeed/training_command.h"
+#include "process/job_file.h"
 #include "process/streams.h"
 #include "results/best.h"
 #include "util/file.h"
@@ -56,7 +57,7 @@ static void read_config(const struct tuning_results *t, struct experiment *x)
     struct error ignored = ERROR_INIT;
     long long stage = -1;
     char *path = xasprintf("%s/%s/ds_config.json", t->tree->job_files, x->directory);
-    if (file_read(path, LOG_BYTES_MOST, &text, NULL) == 0 &&
+    if (job_file_read(job_file_open(path), LOG_BYTES_MOST, &text) == 0 &&
         json_text_parse(path, buffer_text(&text), &config, &ignored) == 0) {
         const struct json *j = json_text_find(&config, "zero_optimization.stage");
         if (j && json_text_integer(j, &stage) && stage >= 0 && stage < STAGES)
@@ -216,7 +217,7 @@ static char *experiment_json(const struct experiment *x, const char *result_dir)
 static char *left_by_job(const struct tuning_results *t, const struct experiment *x, const char *name)
 {
     char *path = xasprintf("%s/%s/%s", t->tree->job_files, x->directory, name);
-    char *text = file_text(path, LOG_BYTES_MOST);
+    char *text = job_file_text(path, LOG_BYTES_MOST);
     free(path);
     return text;
 }
@@ -318,7 +319,7 @@ static int write_model_info(const struct tuning_results *t, struct db *db, struc
         from = xasprintf("%s/%s/model_info.json", t->tree->job_files, stmt_text(s, 0));
     stmt_free(s);
     rc = rc < 0 ? -1 : 0;
-    if (from && file_read(from, LOG_BYTES_MOST, &text, NULL) == 0) {
+    if (from && job_file_read(job_file_open(from), LOG_BYTES_MOST, &text) == 0) {
         rc = file_make_directories(directory, e);
         rc = rc < 0 ? rc : put(directory, "model_info.json", buffer_text(&text), e);
     }

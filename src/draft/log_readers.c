@@ -52,7 +52,9 @@ static int count_metrics(const char *profile, const char *path, struct buffer *n
     int count = -1;
     if (sweep_parse("sweep.toml", text, strlen(text), &sweep, &e) == 0 &&
         reader_set_create(&sweep->job, &readers, &e) == 0) {
-        readers_read(readers, path, NULL, NULL, &samples);
+        char *whole = path_absolute(path); /* a link of the user's is no job's */
+        readers_read(readers, whole, NULL, NULL, &samples);
+        free(whole);
         count = 0;
     }
     for (size_t i = 0; i < samples.name_count; i++)

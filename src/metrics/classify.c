@@ -1,7 +1,6 @@
 #include "metrics/classify.h"
 
 #include <ctype.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "metrics/evidence.h"
+#include "process/job_file.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 #include "util/parse.h"
@@ -211,8 +211,9 @@ static char *ending_text(const struct outcome *o)
         return xasprintf("exit status %d", o->exit_code);
     if (o->ending == ENDING_SIGNALED) {
         const char *name = sigabbrev_np(o->signal_number);
-        return xasprintf("killed by signal %d (SIG%s)%s", o->signal_number, name ? name : "?",
-                         o->core_dumped ? ", core dumped" : "");
+        return xasprintf("killed by signal %d (SIG%s)%s%s", o->signal_number, name ? name : "?",
+                         o->core_dumped ? ", core dumped" : "",
+                         o->signal_number == SIGXFSZ ? ": a file grew beyond the limit (ulimit -f)" : "");
     }
     return xasprintf("%s: %s %s", endings[o->ending].limit, endings[o->ending].what,
                      format_duration_ms(o->limit_ms, duration, sizeof duration));
@@ -290,7 +291,7 @@ struct verdict classify(const struct classifier *c, const struct outcome *o, con
 static size_t read_end(const char *path, char *out, size_t limit)
 {
     struct stat status;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = job_file_open(path);
     if (fd < 0)
         return 0;
     off_t from = fstat(fd, &status) == 0 && status.st_size > (off_t)limit ? status.st_size - (off_t)limit : 0;

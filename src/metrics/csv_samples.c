@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "util/memory.h"
 #include "util/parse.h"
@@ -54,13 +55,16 @@ static void end_row(int terminator, void *context)
     in->step = -1;
 }
 
-int csv_samples_read(const char *path, const struct metric_reader *r, struct collector *c)
+int csv_samples_read(int fd, const struct metric_reader *r, struct collector *c)
 {
     struct csv_reading in = {.collector = c, .reader = r, .column = SIZE_MAX, .steps = SIZE_MAX, .step = -1};
     struct csv_parser parser;
-    FILE *file = fopen(path, "rbe");
-    if (!file)
-        return errno;
+    FILE *file = fdopen(fd, "rb");
+    int error = errno;
+    if (!file) {
+        close(fd);
+        return error;
+    }
     char *block = xmalloc(READ_BYTES);
     size_t n = 0;
     csv_init(&parser, 0);
@@ -73,7 +77,7 @@ int csv_samples_read(const char *path, const struct metric_reader *r, struct col
         }
         csv_parse(&parser, block + start, n - start, take_cell, end_row, &in);
     }
-    int error = ferror(file) ? errno : 0;
+    error = ferror(file) ? errno : 0;
     if (c->has_ended)
         csv_fini(&parser, take_cell, end_row, &in);
     csv_free(&parser);

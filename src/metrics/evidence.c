@@ -6,6 +6,7 @@
 
 #include "metrics/log_files.h"
 #include "metrics/traceback.h"
+#include "process/job_file.h"
 #include "util/line_reader.h"
 
 enum {
@@ -153,7 +154,7 @@ static void take_line(struct cause_search *s, const struct output_line *said)
 static void search_file(const char *path, void *context)
 {
     struct cause_search *s = context;
-    struct line_reader *lines = line_reader_open(path, s->beside ? SEARCHED_BESIDE : SEARCHED_BYTES);
+    struct line_reader *lines = line_reader_of(job_file_open(path), s->beside ? SEARCHED_BESIDE : SEARCHED_BYTES);
     struct traceback_reader *reader = traceback_reader_create();
     const char *line;
     /* Other files are of other processes. */

@@ -1,10 +1,12 @@
 #include "metrics/log_files.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "process/job_file.h"
 #include "util/memory.h"
 
 struct log_file {
@@ -51,9 +53,9 @@ static void add_file(struct found_logs *l, char *path, const struct stat *status
     l->items[l->count++] = (struct log_file){path, status->st_mtim};
 }
 
-static void find_files(struct found_logs *l, const char *directory, int depth)
+/* Closes `d`; NULL: none. */
+static void find_files(struct found_logs *l, DIR *d, const char *directory, int depth)
 {
-    DIR *d = opendir(directory);
     const struct dirent *entry;
     while (d && l->seen < LOG_FILES_SEEN && (entry = readdir(d))) {
         struct stat status;
@@ -61,9 +63,9 @@ static void find_files(struct found_logs *l, const char *directory, int depth)
             continue;
         l->seen++;
         char *path = xasprintf("%s/%s", directory, entry->d_name);
-        mode_t mode = lstat(path, &status) == 0 ? status.st_mode : 0;
+        mode_t mode = fstatat(dirfd(d), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status.st_mode : 0;
         if (S_ISDIR(mode) && depth < LOG_FILES_DEPTH)
-            find_files(l, path, depth + 1);
+            find_files(l, job_directory_list(dirfd(d), entry->d_name), path, depth + 1);
         if (S_ISREG(mode) && is_log_name(entry->d_name))
             add_file(l, path, &status);
         else
@@ -89,7 +91,7 @@ void log_files_each(const char *directory, const char *but, void (*take)(const c
     struct stat status;
     struct found_logs l = {.but = but && stat(but, &status) == 0 ? &status : NULL};
     if (directory)
-        find_files(&l, directory, 0);
+        find_files(&l, job_directory_list(AT_FDCWD, directory), directory, 0);
     if (l.count)
         qsort(l.items, l.count, sizeof *l.items, by_time);
     for (size_t i = 0; i < l.count; i++) {

@@ -6,18 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "metrics/csv_samples.h"
 #include "metrics/json_samples.h"
 #include "metrics/json_value.h"
 #include "metrics/log_files.h"
 #include "metrics/reader_set.h"
+#include "process/job_file.h"
 #include "util/buffer.h"
-#include "util/file.h"
 #include "util/memory.h"
 
 enum {
     FILE_BYTES_MOST = 16 << 20,
+    LINES_BYTES_MOST = 1 << 30,    /* of a file that is read line by line, half of them at either end */
     JSON_LINE_BYTES_MOST = 4 << 20 /* parsed, numbers take sixteen times as much */
 };
 
@@ -57,21 +59,25 @@ static void note_error(struct collector *c, int error)
 {
     if (!c->list.read_error && is_machine_error(error))
         c->list.read_error = error;
+    c->list.irregular_files += error == EINVAL;
 }
 
 static struct line_reader *open_lines(const char *path, struct collector *c)
 {
-    struct line_reader *r = line_reader_create_growing();
-    if (!line_reader_attach(r, path))
+    struct line_reader *r = line_reader_of(job_file_open_named(path), LINES_BYTES_MOST);
+    if (!r) {
         note_error(c, errno);
-    if (c->has_ended)
-        line_reader_end_growth(r);
+        r = line_reader_create_growing();
+    }
+    note_error(c, errno);
+    line_reader_set_growth(r, !c->has_ended);
     return r;
 }
 
 static void close_lines(struct line_reader *r, struct collector *c)
 {
     note_error(c, line_reader_error(r));
+    c->list.passed_bytes += line_reader_skipped(r);
     line_reader_close(r);
 }
 
@@ -122,19 +128,26 @@ static void take_at_path(struct collector *c, const struct metric_reader *reader
 
 /* --- files --- */
 
-static void read_json_file(const struct metric_reader *r, const char *path, struct collector *c)
+/* The output of an attempt that has ended was captured: where it cannot be opened it is lost, for whatever reason. */
+static int open_log(const char *path, struct collector *c)
+{
+    int fd = job_file_open(path);
+    if (fd < 0 && !c->list.read_error)
+        c->list.read_error = errno;
+    return fd;
+}
+
+/* Takes `fd`. */
+static void read_json_file(const struct metric_reader *r, int fd, struct collector *c)
 {
     struct buffer text = BUFFER_INIT;
-    struct stat status;
-    bool regular = stat(path, &status) == 0 && S_ISREG(status.st_mode);
-    c->list.oversized_files += regular && status.st_size > FILE_BYTES_MOST;
-    errno = 0;
-    if (regular && file_read(path, FILE_BYTES_MOST, &text, NULL) == 0) {
+    if (job_file_read(fd, FILE_BYTES_MOST, &text) == 0) {
         cJSON *root = json_parse(buffer_text(&text));
         if (root)
             json_samples_add(c, r, root, -1);
         cJSON_Delete(root);
     } else {
+        c->list.oversized_files += errno == EFBIG;
         note_error(c, errno);
     }
     buffer_free(&text);
@@ -143,12 +156,17 @@ static void read_json_file(const struct metric_reader *r, const char *path, stru
 static void read_csv_file(const struct metric_reader *r, const char *path, struct collector *c)
 {
     struct stat status;
-    if (stat(path, &status) < 0)
+    int fd = job_file_open_named(path);
+    if (fd < 0 || fstat(fd, &status) < 0) {
         note_error(c, errno);
-    else if (S_ISREG(status.st_mode) && status.st_size > FILE_BYTES_MOST)
+    } else if (status.st_size > FILE_BYTES_MOST) {
         c->list.oversized_files++;
-    else if (S_ISREG(status.st_mode))
-        note_error(c, csv_samples_read(path, r, c));
+    } else {
+        note_error(c, csv_samples_read(fd, r, c));
+        return;
+    }
+    if (fd >= 0)
+        close(fd);
 }
 
 static bool is_newer(const struct timespec *a, const struct timespec *b)
@@ -189,7 +207,7 @@ static void read_named_file(const struct metric_reader *r, const char *job_dir, 
                  : strpbrk(file, "*?[") ? newest_match(job_dir, file)
                                         : xasprintf("%s/%s", job_dir, file);
     if (path && r->source->reader == READER_JSON)
-        read_json_file(r, path, c);
+        read_json_file(r, job_file_open_named(path), c);
     else if (path && r->source->reader == READER_REGEX)
         match_lines(path, c, r);
     else if (path && r->source->reader == READER_CSV)
@@ -206,7 +224,7 @@ static double number_of_file(const char *place, const char *job_dir)
     double number = NAN;
     const char *colon = strchr(place, ':');
     char *path = xasprintf("%s/%.*s", job_dir, (int)(colon - place), place);
-    if (file_read(path, FILE_BYTES_MOST, &text, NULL) == 0) {
+    if (job_file_read(job_file_open_named(path), FILE_BYTES_MOST, &text) == 0) {
         cJSON *root = json_parse(buffer_text(&text));
         if (!json_number(json_at(root, colon + 1), &number))
             number = NAN;
@@ -232,7 +250,7 @@ static void read_files(struct collector *c, const char *log_path, const char *me
         if (r->source->file && job_dir)
             read_named_file(r, job_dir, c);
         else if (r->source->reader == READER_JSON && !r->source->file && log_path)
-            read_json_file(r, log_path, c);
+            read_json_file(r, open_log(log_path, c), c);
     }
     c->list.malformed_metrics = each_object(metrics_path, c, NULL, take_named);
 }
@@ -301,10 +319,14 @@ void output_reading_free(struct output_reading *r)
     free(r);
 }
 
-void output_reading_attach(struct output_reading *r, const char *log_path)
+void output_reading_attach(struct output_reading *r, int log_fd)
 {
-    if (r->log && !line_reader_attach(r->log, log_path))
+    if (log_fd < 0)
         note_error(r->collector, errno);
+    if (r->log)
+        line_reader_attach(r->log, log_fd);
+    else if (log_fd >= 0)
+        close(log_fd);
 }
 
 bool output_reading_follow(struct output_reading *r, const char *job_dir, int64_t bytes_most)
@@ -357,9 +379,9 @@ void output_reading_finish(struct output_reading *r, const char *log_path, const
                            const char *job_dir, struct sample_list *out)
 {
     if (r->log)
-        line_reader_end_growth(r->log);
-    if (log_path)
-        output_reading_attach(r, log_path);
+        line_reader_set_growth(r->log, false);
+    if (log_path && r->log)
+        line_reader_attach(r->log, open_log(log_path, r->collector));
     output_reading_follow(r, job_dir, 0);
     if (r->log)
         r->collector->list.unread_bytes = line_reader_skipped(r->log);

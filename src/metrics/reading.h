@@ -13,8 +13,9 @@ struct output_reading;
 struct output_reading *output_reading_create(const struct reader_set *set);
 void output_reading_free(struct output_reading *r);
 
-/* Opens the output for the next output_reading_follow, which closes it; without, that finds nothing. */
-void output_reading_attach(struct output_reading *r, const char *log_path);
+/* Gives the output, open, to the next output_reading_follow, which closes it; without, that finds nothing. -1: it could
+ * not be opened, errno tells why. */
+void output_reading_attach(struct output_reading *r, int log_fd);
 
 /* Reads on in the output, about `bytes_most` (0: all that is there); a line that has not ended is left. False when
  * there is nothing more for now. */

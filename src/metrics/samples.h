@@ -57,6 +57,8 @@ struct sample_list {
     size_t nameless;          /* samples of more names than are kept */
     size_t oversized_files;   /* JSON and CSV files that are too large to be read */
     size_t oversized_lines;   /* lines of JSON that are */
+    size_t irregular_files;   /* pipes, devices, directories where a file is named: not read */
+    int64_t passed_bytes;     /* of other files, between their first and last half GiB */
     int64_t unread_bytes;     /* of the output: written faster than they could be read, and kept */
     size_t cut_numbers;       /* that a regular expression takes only a part of: no samples */
     char cut_example[96];     /* the first of them: "loss: 5 of 1.5e-05" */

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "metrics/log_files.h"
+#include "process/job_file.h"
 #include "util/file.h"
 #include "util/memory.h"
 
@@ -33,7 +34,7 @@ static bool is_text_of_job(const char *name)
 
 static char *newest_in(const char *directory)
 {
-    DIR *d = directory ? opendir(directory) : NULL;
+    DIR *d = directory ? job_directory_list(AT_FDCWD, directory) : NULL;
     const struct dirent *entry;
     struct stat status;
     time_t newest = 0;

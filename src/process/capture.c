@@ -8,10 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "process/job_file.h"
 #include "process/log_cap.h"
 #include "process/process.h"
 #include "process/slot_owners.h"
@@ -21,6 +22,8 @@
 #include "util/memory.h"
 
 #define FULL_BYTES 65536
+#define LOG_NAME "output.log"
+#define METRICS_NAME "metrics.jsonl"
 #define KEEP_TRIES 2 /* what fails once may not fail again; a log is worth that */
 
 void capture_init(struct capture *c, const char *scratch_dir, size_t slot, int64_t cap_bytes)
@@ -30,7 +33,9 @@ void capture_init(struct capture *c, const char *scratch_dir, size_t slot, int64
                           .cap_bytes = cap_bytes > 0 ? cap_bytes : LOG_CAP_DEFAULT_BYTES,
                           .owners_fd = -1,
                           .idle_fd = -1,
-                          .fd = -1};
+                          .fd = -1,
+                          .directory = -1,
+                          .room_fd = -1};
 }
 
 static bool is_slot_file(const char *name)
@@ -59,9 +64,11 @@ static char *slot_path(const struct capture *c)
 static void forget_attempt(struct capture *c)
 {
     descriptor_close(&c->fd);
+    descriptor_close(&c->directory);
+    free(c->own_dir);
     free(c->log_path);
     free(c->metrics_path);
-    c->log_path = c->metrics_path = NULL;
+    c->own_dir = c->log_path = c->metrics_path = NULL;
 }
 
 static void drop_idle(struct capture *c)
@@ -89,16 +96,14 @@ void capture_free(struct capture *c)
     c->scratch_dir = NULL;
 }
 
-/* Makes `path` anew, opens it for the child (returned) and for ourselves (*read_fd): two open files, so that the
+/* Makes a file anew, opens it for the child (returned) and for ourselves (*read_fd): two open files, so that the
  * kernel can tell whether the child's is still held. */
-static int open_new(const char *path, int *read_fd)
+static int open_new(int directory, const char *name, int *read_fd)
 {
-    if (unlink(path) < 0 && errno != ENOENT)
-        return -1;
-    int fd = descriptor_above_standard(open(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    int fd = descriptor_above_standard(job_file_create(directory, name, O_APPEND));
     if (fd < 0)
         return -1;
-    *read_fd = descriptor_above_standard(open(path, O_RDONLY | O_CLOEXEC));
+    *read_fd = descriptor_above_standard(job_file_open_in(directory, name));
     if (*read_fd < 0) {
         close(fd);
         return -1;
@@ -114,30 +119,53 @@ static bool same_file(int a, int b)
     return fstat(a, &left) == 0 && fstat(b, &right) == 0 && left.st_ino == right.st_ino && left.st_dev == right.st_dev;
 }
 
+/* Opens what is held open for reading for appending, too, under its name if that is still its own; else -1. */
+static int open_in_place(int directory, const char *name, int held)
+{
+    int fd = openat(directory, name, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0 && same_file(fd, held) && fcntl(fd, F_SETFL, O_APPEND) == 0)
+        return fd;
+    descriptor_close(&fd);
+    return -1;
+}
+
+/* Whether the name still is the open file's. */
+static bool is_named(int directory, const char *name, int fd)
+{
+    struct stat named, held;
+    return job_file_stat(directory, name, &named) && fstat(fd, &held) == 0 && named.st_ino == held.st_ino &&
+           named.st_dev == held.st_dev;
+}
+
 static int open_slot(struct capture *c, const char *path)
 {
     if (c->idle_fd >= 0) {
-        int fd = descriptor_above_standard(open(path, O_WRONLY | O_APPEND | O_CLOEXEC));
-        if (fd >= 0 && same_file(fd, c->idle_fd)) {
+        int fd = descriptor_above_standard(open_in_place(AT_FDCWD, path, c->idle_fd));
+        if (fd >= 0) {
             c->fd = c->idle_fd;
             c->idle_fd = -1;
             return fd;
         }
         /* Somebody tidied the directory. */
-        descriptor_close(&fd);
         descriptor_close(&c->idle_fd);
     }
-    return open_new(path, &c->fd);
+    return open_new(AT_FDCWD, path, &c->fd);
 }
 
 /* Opens the log, and has the child write to it itself or through `c->streams`. */
-static int open_for_child(struct capture *c, const char *own_dir, int child[STREAM_COUNT])
+static int open_for_child(struct capture *c, int child[STREAM_COUNT])
 {
-    int fd = own_dir ? open_new(c->log_path, &c->fd) : open_slot(c, c->log_path);
+    descriptor_close(&c->fd);
+    descriptor_close(&c->directory);
+    if (c->own_dir)
+        c->directory = descriptor_above_standard(job_directory_make(c->own_dir));
+    if (c->own_dir && c->directory < 0)
+        return -1;
+    int fd = c->own_dir ? open_new(c->directory, LOG_NAME, &c->fd) : open_slot(c, c->log_path);
     if (fd < 0)
         return -1;
-    if (own_dir && c->keeps_apart)
-        return streams_begin(fd, own_dir, c->cap_bytes, child, &c->streams);
+    if (c->own_dir && c->keeps_apart)
+        return streams_begin(fd, &(struct streams_place){c->directory, c->own_dir}, c->cap_bytes, child, &c->streams);
     child[0] = child[1] = fd;
     return 0;
 }
@@ -152,19 +180,15 @@ void capture_close_child(int child[STREAM_COUNT])
 int capture_begin(struct capture *c, int64_t attempt, const char *own_dir, int child[STREAM_COUNT])
 {
     struct error ignored = ERROR_INIT;
-    c->own_dir = own_dir != NULL;
-    if (own_dir && file_make_directories(own_dir, &ignored) < 0) {
-        errno = errno ? errno : EIO;
-        return -1;
-    }
-    c->log_path = own_dir ? xasprintf("%s/output.log", own_dir) : slot_path(c);
+    c->own_dir = own_dir ? xstrdup(own_dir) : NULL;
+    c->log_path = own_dir ? xasprintf("%s/" LOG_NAME, own_dir) : slot_path(c);
     /* The attempt's number keeps a straggler of the slot's last job from writing into this one's metrics. */
-    c->metrics_path = own_dir ? xasprintf("%s/metrics.jsonl", own_dir)
+    c->metrics_path = own_dir ? xasprintf("%s/" METRICS_NAME, own_dir)
                               : xasprintf("%s/attempt-%" PRId64 ".metrics.jsonl", c->scratch_dir, attempt);
-    int rc = open_for_child(c, own_dir, child);
+    int rc = open_for_child(c, child);
     /* Somebody removed the directory: there is nothing in it that could be missed. */
-    if (rc < 0 && errno == ENOENT && !own_dir && file_make_directories(c->scratch_dir, &ignored) == 0)
-        rc = open_for_child(c, own_dir, child);
+    if (rc < 0 && errno == ENOENT && (own_dir || file_make_directories(c->scratch_dir, &ignored) == 0))
+        rc = open_for_child(c, child);
     if (rc < 0) {
         int error_number = errno;
         forget_attempt(c);
@@ -179,7 +203,7 @@ void capture_abandon(struct capture *c)
 {
     end_streams(c);
     if (c->own_dir) {
-        unlink(c->log_path);
+        unlinkat(c->directory, LOG_NAME, 0);
     } else {
         c->idle_fd = c->fd;
         c->fd = -1;
@@ -200,7 +224,7 @@ struct capture_activity capture_look(const struct capture *c)
         seen.log_bytes = status.st_size;
         seen.log_changed_ns = changed_ns(&status);
     }
-    if (stat(c->metrics_path, &status) == 0) {
+    if (fstatat(c->own_dir ? c->directory : AT_FDCWD, c->own_dir ? METRICS_NAME : c->metrics_path, &status, 0) == 0) {
         seen.metrics_bytes = status.st_size;
         seen.metrics_changed_ns = changed_ns(&status);
     }
@@ -227,67 +251,108 @@ void capture_bound(const struct capture *c, int64_t log_bytes, int64_t read_byte
 {
     if (read_bytes < log_bytes - CAPTURE_UNREAD_MOST)
         read_bytes = log_bytes - CAPTURE_UNREAD_MOST;
-    if (log_bytes > c->cap_bytes)
-        log_cap_release_middle(c->log_path, log_bytes, c->cap_bytes, read_bytes);
+    if (log_bytes <= c->cap_bytes)
+        return;
+    int fd = job_file_reopen(c->fd); /* the log itself, whatever its name leads to now */
+    log_cap_release_middle(fd, log_bytes, c->cap_bytes, read_bytes);
+    descriptor_close(&fd);
 }
 
-static int copy_file(int from, const char *to)
+/* --- the end --- */
+
+/* Writes what `from` holds to a new file. */
+static int write_anew(int from, int directory, const char *name)
 {
-    int fd = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return -1;
-    int rc = file_copy_range(from, 0, INT64_MAX, fd);
-    close(fd);
+    int fd = job_file_create(directory, name, 0);
+    int rc = fd < 0 ? -1 : file_copy(from, fd), error = errno;
+    descriptor_close(&fd);
     if (rc < 0)
-        unlink(to);
+        unlinkat(directory, name, 0);
+    errno = error;
     return rc;
 }
 
-/* Moves `from` to `to`; over a file-system border, or when `from` was removed under us, copies what `fd` shows. */
-static int move_file(const char *from, const char *to, int fd)
+/* Moves the slot's file to the directory; over a file-system border, or where its name is another file's by now, what
+ * `fd` shows is copied. */
+static int move_file(const char *from, int fd, int directory, const char *name)
 {
-    if (rename(from, to) == 0)
+    bool is_own = is_named(AT_FDCWD, from, fd);
+    if (is_own && renameat(AT_FDCWD, from, directory, name) == 0)
         return 0;
-    if (errno != EXDEV && errno != ENOENT)
-        return -1;
-    if (copy_file(fd, to) < 0)
+    if ((is_own && errno != EXDEV && errno != ENOENT) || write_anew(fd, directory, name) < 0)
         return -1;
     unlink(from);
     return 0;
 }
 
-/* Brings a file to its place. Returns where it ended up. */
+/* Brings a slot's file to its place. Returns where it ended up. */
 static char *keep(const char *path, int fd, const char *job_dir, const char *name, const char *fallback)
 {
-    struct error ignored = ERROR_INIT;
-    char *wanted = xasprintf("%s/%s", job_dir, name);
-    for (int i = 0; i < KEEP_TRIES; i++)
-        if (file_make_directories(job_dir, &ignored) == 0 && move_file(path, wanted, fd) == 0)
-            return wanted;
-    free(wanted);
-    if (strcmp(path, fallback) != 0 && rename(path, fallback) < 0)
+    bool moved = false;
+    for (int i = 0; i < KEEP_TRIES && !moved; i++) {
+        int directory = job_directory_make(job_dir);
+        moved = directory >= 0 && move_file(path, fd, directory, name) == 0;
+        descriptor_close(&directory);
+    }
+    if (moved)
+        return xasprintf("%s/%s", job_dir, name);
+    if (strcmp(path, fallback) != 0 && move_file(path, fd, AT_FDCWD, fallback) < 0)
         return xstrdup(path);
     return xstrdup(fallback);
 }
 
-static char *keep_log(struct capture *c, int64_t attempt, const char *job_dir)
+static bool is_directory_moved(const struct capture *c)
 {
-    if (c->own_dir)
+    int directory = c->own_dir ? job_directory_open(c->own_dir) : -1;
+    bool is_moved = c->own_dir && (directory < 0 || !same_file(directory, c->directory));
+    descriptor_close(&directory);
+    return is_moved;
+}
+
+/* The log is where it was made, unless the job moved, removed or replaced it. Then what is held open is written there
+ * anew. */
+static char *keep_own_log(struct capture *c, const char *fallback, struct captured *kept)
+{
+    if (!kept->directory_moved && is_named(c->directory, LOG_NAME, c->fd))
         return xstrdup(c->log_path);
+    int directory = job_directory_make(c->own_dir);
+    bool kept_there = directory >= 0 && write_anew(c->fd, directory, LOG_NAME) == 0;
+    descriptor_close(&directory);
+    if (!kept_there && write_anew(c->fd, AT_FDCWD, fallback) < 0)
+        kept->log_error = errno;
+    return xstrdup(kept_there ? c->log_path : fallback);
+}
+
+static char *keep_log(struct capture *c, int64_t attempt, const char *job_dir, struct captured *kept)
+{
     char *fallback = xasprintf("%s/attempt-%" PRId64 ".log", c->scratch_dir, attempt);
-    char *path = keep(c->log_path, c->fd, job_dir, "output.log", fallback);
+    char *path = c->own_dir ? keep_own_log(c, fallback, kept) : keep(c->log_path, c->fd, job_dir, LOG_NAME, fallback);
     free(fallback);
     return path;
 }
 
-static char *keep_metrics(struct capture *c, const char *job_dir)
+/* A directory that was moved has the job's metrics, too. */
+static char *keep_own_metrics(const struct capture *c, bool directory_moved)
+{
+    struct stat status;
+    int fd = directory_moved ? job_file_open_in(c->directory, METRICS_NAME) : -1;
+    int directory = fd < 0 ? -1 : job_directory_make(c->own_dir);
+    if (directory >= 0)
+        write_anew(fd, directory, METRICS_NAME);
+    descriptor_close(&directory);
+    descriptor_close(&fd);
+    /* Where it cannot be told, whoever reads it will say. */
+    return lstat(c->metrics_path, &status) == 0 || errno != ENOENT ? xstrdup(c->metrics_path) : NULL;
+}
+
+static char *keep_metrics(struct capture *c, const char *job_dir, bool directory_moved)
 {
     if (c->own_dir)
-        return access(c->metrics_path, F_OK) == 0 || errno != ENOENT ? xstrdup(c->metrics_path) : NULL;
-    int fd = open(c->metrics_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        return keep_own_metrics(c, directory_moved);
+    int fd = job_file_open_named(c->metrics_path);
     if (fd < 0)
-        return errno == ENOENT ? NULL : xstrdup(c->metrics_path); /* whoever reads it will say */
-    char *path = keep(c->metrics_path, fd, job_dir, "metrics.jsonl", c->metrics_path);
+        return errno == ENOENT ? NULL : xstrdup(c->metrics_path);
+    char *path = keep(c->metrics_path, fd, job_dir, METRICS_NAME, c->metrics_path);
     close(fd);
     return path;
 }
@@ -300,33 +365,34 @@ static void put_back_empty(struct capture *c, bool released)
         c->fd = -1;
         return;
     }
-    unlink(c->log_path);
+    unlinkat(c->own_dir ? c->directory : AT_FDCWD, c->own_dir ? LOG_NAME : c->log_path, 0);
 }
 
-/* A block may be left where the last write did not fit. Of the blocks that are kept for root others have nothing. */
-static bool is_disk_full(int fd)
+/* A block may be left where the last write did not fit. A log may have grown as far as files may (ulimit -f). */
+static bool is_disk_full(const struct capture *c, int64_t log_bytes)
 {
-    struct statvfs f;
-    if (fstatvfs(fd, &f) < 0 || f.f_blocks == 0)
-        return false;
-    return (geteuid() == 0 ? f.f_bfree : f.f_bavail) * f.f_frsize < FULL_BYTES;
+    struct rlimit limit;
+    bool is_largest =
+        getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && (rlim_t)log_bytes >= limit.rlim_cur;
+    return is_largest || (c->room_fd >= 0 && !file_has_room(c->room_fd, FULL_BYTES, false));
 }
 
 struct captured capture_end(struct capture *c, int64_t attempt, const char *job_dir, bool released)
 {
     end_streams(c);
-    struct captured kept = {.disk_full = is_disk_full(c->fd)};
+    struct captured kept = {.directory_moved = is_directory_moved(c)};
     struct stat status;
     bool is_known = fstat(c->fd, &status) == 0;
     if (is_known)
         kept.log_bytes = status.st_size;
     if (kept.log_bytes > 0 || !is_known)
-        kept.log_path = keep_log(c, attempt, job_dir);
+        kept.log_path = keep_log(c, attempt, job_dir, &kept);
     else
         put_back_empty(c, released);
     kept.cap_bytes = kept.log_bytes > c->cap_bytes ? c->cap_bytes : 0;
     FAULT(LOG_KEPT);
-    kept.metrics_path = keep_metrics(c, job_dir);
+    kept.metrics_path = keep_metrics(c, job_dir, kept.directory_moved);
+    kept.disk_full = (kept.log_bytes > 0 || kept.metrics_path) && is_disk_full(c, kept.log_bytes);
     forget_attempt(c);
     return kept;
 }

@@ -17,11 +17,13 @@ struct capture {
     size_t slot;
     int64_t cap_bytes;
     int owners_fd;           /* see process/slot_owners.h; borrowed, -1: none */
+    int room_fd;             /* a file beside the slots', to ask whether the disk is full; borrowed, -1: none */
     int idle_fd;             /* the slot's empty log, open for reading; -1: none yet */
     int fd;                  /* the running attempt's log, open for reading; -1: none */
     char *log_path;          /* of the running attempt */
     char *metrics_path;      /* of the running attempt */
-    bool own_dir;            /* both lie in the attempt's directory already */
+    char *own_dir;           /* the attempt's directory, where both lie already; NULL: none */
+    int directory;           /* its descriptor from its birth on; -1: none */
     bool keeps_apart;        /* stdout.log and stderr.log are asked for */
     struct streams *streams; /* of the running attempt, NULL: it writes into its log itself */
 };
@@ -68,15 +70,18 @@ bool capture_outgrows(const struct capture *c, int64_t log_bytes);
 void capture_bound(const struct capture *c, int64_t log_bytes, int64_t read_bytes);
 
 struct captured {
-    char *log_path;     /* the caller's; NULL when nothing was written */
-    char *metrics_path; /* the caller's; NULL when there is none */
-    int64_t log_bytes;  /* as written */
-    int64_t cap_bytes;  /* to which log_cap_compact is to cut it, once it has been read; 0: it is not that long */
-    bool disk_full;     /* the file system has no room for more: what was written may have been cut off there */
+    char *log_path;       /* the caller's; NULL when nothing was written */
+    char *metrics_path;   /* the caller's; NULL when there is none */
+    int64_t log_bytes;    /* as written */
+    int64_t cap_bytes;    /* to which log_cap_compact is to cut it, once it has been read; 0: it is not that long */
+    int log_error;        /* errno where what was written could not be kept; 0: it was */
+    bool directory_moved; /* the attempt's own directory is not what it was: it was removed, moved or replaced */
+    bool disk_full;       /* the file system has no room for more: what was written may have been cut off there */
 };
 
 /* Moves what was written to <job_dir>/output.log and metrics.jsonl (made, 0700; to the scratch directory under the
- * attempt's number should that fail). The slot's file is used again only when it is
+ * attempt's number should that fail). It is what the job wrote, whatever has become of the names: a log that was
+ * removed, moved or replaced is written anew from the open file. The slot's file is used again only when it is
  * empty and `released`: a straggler must never write into the next attempt's log. */
 struct captured capture_end(struct capture *c, int64_t attempt, const char *job_dir, bool released);
 

@@ -102,8 +102,8 @@ static pid_t start(const struct external_command *c, const struct running *r, in
     *failure = (struct process_failure){ENOENT, "exec"};
     char *program = process_find_program(c->argv[0], c->environment, c->directory, &failure->error_number);
     struct process_start p =
-        {program, c->argv, c->environment, c->directory, null_fd, r->streams[0].ends[1], r->streams[1].ends[1],
-         NULL,    0};
+        {program, c->argv, c->environment, c->directory, null_fd, r->streams[0].ends[1], r->streams[1].ends[1], NULL,
+         0,       NULL};
     pid_t pid = program ? process_spawn(&p, NULL, failure) : -1;
     free(program);
     return pid;

@@ -1,5 +1,6 @@
 #include "process/process.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -50,13 +51,33 @@ static void reset_signals(const sigset_t *changed)
     pthread_sigmask(SIG_SETMASK, &none, NULL);
 }
 
+/* Closes what /proc lists from 3 on, by the kernel's own call: opendir() asks for memory, which is the parent's. */
+static void close_listed(void)
+{
+    _Alignas(struct dirent64) char block[1024];
+    int directory = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (long n; directory >= 0 && (n = syscall(SYS_getdents64, directory, block, sizeof block)) > 0;) {
+        const struct dirent64 *entry;
+        for (long at = 0; at < n; at += entry->d_reclen) {
+            entry = (const struct dirent64 *)(block + at);
+            int fd = 0;
+            for (const char *digit = entry->d_name; *digit >= '0' && *digit <= '9'; digit++)
+                fd = 10 * fd + *digit - '0';
+            if (fd > 2 && fd != directory)
+                close(fd);
+        }
+    }
+}
+
 static void close_inherited(void)
 {
     /* Every descriptor of ours is close-on-exec already; this one is for those of libraries and of whoever
-     * started us. A kernel without the call leaves those open, no worse than any other parent. */
+     * started us. Kernels before 5.9 lack the call, and containers refuse it. */
 #ifdef SYS_close_range
-    syscall(SYS_close_range, 3U, ~0U, 0U);
+    if (syscall(SYS_close_range, 3U, ~0U, 0U) == 0)
+        return;
 #endif
+    close_listed();
 }
 
 /* Runs in the child, in the parent's memory: only async-signal-safe calls, and no writing but to `shared`. */
@@ -79,6 +100,8 @@ __attribute__((noinline, noreturn)) static void become_job(volatile struct hando
     reset_signals(shared->changed_signals);
     if (start->mark)
         inherited_mark_set(start->mark);
+    if (start->open_files)
+        setrlimit(RLIMIT_NOFILE, start->open_files);
     execve(start->program, start->argv, start->environment);
 failed:
     shared->failure.error_number = errno;
@@ -163,6 +186,7 @@ int process_become(char *const *command, struct error *e)
 {
     /* What is ignored stays so across exec. */
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
     execvp(command[0], command);
     return error_errno(e, errno, "cannot start %s", command[0]);
 }
@@ -197,7 +221,7 @@ char *process_find_program(const char *name, char *const *environment, const cha
         return xstrdup(name); /* execve itself says what is wrong with it */
     const char *path = environment_value(environment, "PATH");
     if (!path)
-        path = "/usr/local/bin:/usr/bin:/bin";
+        path = PROCESS_DEFAULT_PATH;
     *error_number = ENOENT;
     while (*name) {
         size_t length = strcspn(path, ":");
@@ -246,19 +270,26 @@ int process_end_within(pid_t pid, int64_t limit_us)
 
 const int process_terminate[] = {SIGTERM, SIGCONT, 0}, process_kill[] = {SIGKILL, SIGCONT, 0};
 
+/* Sends one signal to the process that `fd` pins, -1: none. That there is no such process is the one refusal to be
+ * believed: kernels before 5.3 lack these calls, filters of containers refuse them with any error, and descriptors run
+ * out. Then the start time, read just before, tells that the pid is not somebody else's by now. */
+static bool send_signal(int fd, pid_t pid, int64_t start_ticks, int signal_number)
+{
+    if (fd >= 0 && syscall(SYS_pidfd_send_signal, fd, signal_number, NULL, 0) == 0)
+        return true;
+    if (fd >= 0 && errno == ESRCH)
+        return false;
+    return process_start_ticks(pid) == start_ticks && kill(pid, signal_number) == 0;
+}
+
 bool process_signal(pid_t pid, int64_t start_ticks, const int *signals)
 {
     /* The descriptor pins the process, the start time tells that it is the one meant: between the two reads of a
      * plain kill() the pid could have become somebody else's. */
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-    if (fd < 0 && errno != ENOSYS)
-        return false;
-    bool sent = process_start_ticks(pid) == start_ticks;
-    for (; sent && *signals; signals++) {
-        /* Kernels before 5.3 have no pidfd. */
-        long rc = fd >= 0 ? syscall(SYS_pidfd_send_signal, fd, *signals, NULL, 0) : kill(pid, *signals);
-        sent = rc == 0;
-    }
+    bool sent = (fd >= 0 || errno != ESRCH) && process_start_ticks(pid) == start_ticks;
+    for (; sent && *signals; signals++)
+        sent = send_signal(fd, pid, start_ticks, *signals);
     if (fd >= 0)
         close(fd);
     return sent;

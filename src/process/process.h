@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "util/error.h"
@@ -20,6 +21,7 @@ struct process_start {
     const sigset_t
         *changed_signals; /* process_changed_signals of any time since which none was changed; NULL: of now */
     uint64_t mark;        /* process/inherited_mark.h; 0: none */
+    const struct rlimit *open_files; /* NULL: as the caller's */
 };
 
 struct process_failure {
@@ -34,6 +36,9 @@ sigset_t process_changed_signals(void);
  * SIGKILL at the death of the thread that called. Returns its pid, with `start_ticks` (as process_start_ticks tells;
  * NULL: not requested), or -1 with `failure` filled and nothing left to be reaped. Any thread may call it. */
 pid_t process_spawn(const struct process_start *start, int64_t *start_ticks, struct process_failure *failure);
+
+/* Where programs are looked for if nobody says where. */
+#define PROCESS_DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
 /* Where execve will find `name`: itself when it holds a slash, else the first executable file along the PATH in
  * `environment` (entries that are relative count from `directory`, as they will for the child). The caller's; NULL

@@ -120,7 +120,7 @@ static int by_pid(const void *a, const void *b)
 void process_table_free(struct process_table *t)
 {
     free(t->entries);
-    *t = (struct process_table)PROCESS_TABLE_INIT;
+    *t = (struct process_table){.without_reaper = t->without_reaper};
 }
 
 static enum read_outcome read_all(struct process_table *t)
@@ -283,8 +283,10 @@ static int owner_of(const struct assignment *a, struct process_entry *entry, int
     int inherited = inherited_owner(a, entry, depth);
     bool below_unsure = entry->unsure;
     /* A parent of nobody's may only have lost its environment, as a process does that is ending. */
-    bool certain = inherited >= 0 || inherited == OWNER_FOREIGN;
+    bool certain = inherited >= 0 || (inherited == OWNER_FOREIGN && !a->table->without_reaper);
     entry->owner = certain ? inherited : owner_by_token(a, entry);
+    if (inherited == OWNER_FOREIGN && entry->owner == OWNER_UNKNOWN)
+        entry->owner = OWNER_FOREIGN;
     if (inherited == OWNER_UNSET && entry->owner == OWNER_UNKNOWN && !entry->unsure)
         entry->owner = OWNER_FOREIGN;
     entry->unsure |= below_unsure && entry->owner == OWNER_UNKNOWN;

@@ -32,12 +32,14 @@ bool process_read(pid_t pid, struct process_entry *out);
 struct process_table {
     struct process_entry *entries;
     size_t count;
-    bool unread; /* /proc is there and could not be read just now: nothing is known */
+    bool unread;         /* /proc is there and could not be read just now: nothing is known */
+    bool without_reaper; /* set by the owner: the runner is no subreaper, so that orphans of jobs do not come to it, and
+                          * are found by their tokens alone */
 };
 
 #define PROCESS_TABLE_INIT                                                                                             \
     {                                                                                                                  \
-        NULL, 0, false                                                                                                 \
+        NULL, 0, false, false                                                                                          \
     }
 
 /* Replaces the contents with what runs now. Not atomic: a process that starts meanwhile may be missed. Then its

@@ -115,12 +115,18 @@ static bool awaits_metric(const struct slot *slot)
     return slot->limits.startup_ms > 0 && !slot->progress.metric_seen;
 }
 
+static struct attempt_files files_of(const struct slot *slot)
+{
+    return (struct attempt_files){slot->capture.fd, slot->capture.log_path, slot->capture.metrics_path};
+}
+
 /* How much of the log has been read; whoever waits is told to see to the rest. */
 static int64_t read_on(struct supervisor *s, const struct slot *slot, int64_t log_bytes)
 {
     if (!s->read_on)
         return log_bytes;
-    int64_t read_bytes = s->read_on(s->context, slot->outcome.attempt, slot->capture.log_path);
+    const struct attempt_files files = files_of(slot);
+    int64_t read_bytes = s->read_on(s->context, slot->outcome.attempt, &files);
     if (read_bytes < log_bytes)
         s->wake.bits |= WAKE_OUTPUT;
     return read_bytes;
@@ -128,8 +134,9 @@ static int64_t read_on(struct supervisor *s, const struct slot *slot, int64_t lo
 
 static bool has_metric(struct supervisor *s, const struct slot *slot, const struct capture_activity *seen)
 {
-    return seen->metrics_bytes > 0 || (seen->log_bytes > 0 && s->first_metric &&
-                                       s->first_metric(s->context, slot->outcome.attempt, slot->capture.log_path));
+    const struct attempt_files files = files_of(slot);
+    return seen->metrics_bytes > 0 ||
+           (seen->log_bytes > 0 && s->first_metric && s->first_metric(s->context, slot->outcome.attempt, &files));
 }
 
 static void note_activity(struct supervisor *s, struct slot *slot, int64_t now_ms)

@@ -70,13 +70,13 @@ struct supervisor {
     size_t slot_count, running_count;
     char *scratch_dir, *token_prefix;
     uint64_t mark; /* of the token, process/inherited_mark.h */
-    bool (*first_metric)(void *context, int64_t attempt, const char *log_path);
-    int64_t (*read_on)(void *context, int64_t attempt, const char *log_path);
+    bool (*first_metric)(void *context, int64_t attempt, const struct attempt_files *files);
+    int64_t (*read_on)(void *context, int64_t attempt, const struct attempt_files *files);
     void *context;
     bool (*terminate)(void *context, int64_t attempt);
     void *terminate_context;
     pid_t runner;
-    int null_fd, oom_fd, owners_fd;
+    int null_fd, oom_fd, owners_fd, room_fd;
     int64_t oom_count, oom_read_ms; /* last reading */
     struct process_table table;
     bool table_fresh;         /* read in this round, nothing started since */
@@ -92,6 +92,7 @@ struct supervisor {
     sigset_t watched, old_mask, changed_signals; /* the last: process_changed_signals */
     struct sigaction old_pipe, old_child;
     int was_subreaper;
+    struct rlimit open_files; /* as it was, and is for jobs */
 };
 
 /* --- supervisor.c --- */

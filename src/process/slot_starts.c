@@ -7,12 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "process/job_file.h"
 #include "process/oom_counter.h"
 #include "process/process.h"
 #include "process/slot.h"
 #include "util/clock.h"
 #include "util/fault.h"
-#include "util/file.h"
 #include "util/memory.h"
 
 #define OOM_COUNT_AGE_MS 100 /* a reading this old serves as "before": one per job would cost more than it tells */
@@ -55,9 +55,9 @@ static pid_t start_process(const struct supervisor *s, const struct launch *laun
     char *program = launch->argv[0]
                         ? process_find_program(launch->argv[0], environment, launch->directory, &failure->error_number)
                         : NULL;
-    const struct process_start start = {program,           launch->argv,        environment,
-                                        launch->directory, s->null_fd,          output[0],
-                                        output[1],         &s->changed_signals, s->mark};
+    const struct process_start start = {program,    launch->argv,  environment, launch->directory,
+                                        s->null_fd, output[0],     output[1],   &s->changed_signals,
+                                        s->mark,    &s->open_files};
     if (program)
         pid = process_spawn(&start, start_ticks, failure);
     free(program);
@@ -151,7 +151,7 @@ struct location supervisor_start(struct supervisor *s, const struct launch *laun
     pid_t pid = -1;
     int64_t start_ticks = 0;
     set_starting(s, index, launch, clock_monotonic_ms());
-    char *own_dir = launch->make_job_dir ? path_absolute(launch->job_dir) : NULL;
+    char *own_dir = launch->make_job_dir ? job_directory_absolute(launch->job_dir) : NULL;
     int output[STREAM_COUNT];
     const bool captures = capture_begin(&slot->capture, launch->attempt, own_dir, output) == 0;
     if (!captures)

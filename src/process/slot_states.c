@@ -96,7 +96,11 @@ static void terminate_tree(struct supervisor *s, size_t index)
     if (s->terminate && s->terminate(s->terminate_context, s->slots[index].outcome.attempt))
         return;
     supervisor_scan(s);
-    count_leftovers(&s->slots[index], signal_tree(s, index, process_terminate));
+    struct slot *slot = &s->slots[index];
+    count_leftovers(slot, signal_tree(s, index, process_terminate));
+    /* Where /proc cannot be read, the group at least is certain: its leader is a child not yet reaped. */
+    for (const int *p = process_terminate; s->table.count == 0 && !slot->leader_gone && *p; p++)
+        kill(-slot->pid, *p);
     FAULT(TREE_TERMINATED);
 }
 
@@ -137,6 +141,8 @@ static void finish(struct supervisor *s, size_t index, bool verified)
     slot->outcome.log_path = kept.log_path;
     slot->outcome.log_bytes = kept.log_bytes;
     slot->outcome.log_cap_bytes = kept.cap_bytes;
+    slot->outcome.log_error = kept.log_error;
+    slot->outcome.directory_moved = kept.directory_moved;
     slot->outcome.disk_full = kept.disk_full;
     slot->outcome.metrics_path = kept.metrics_path;
     free(slot->job_dir);

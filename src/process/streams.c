@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "process/job_file.h"
 #include "process/log_cap.h"
 #include "process/process.h"
 #include "util/file.h"
@@ -26,6 +27,7 @@ struct stream_copy {
 struct streams {
     struct stream_copy of[STREAM_COUNT];
     int log_fd, stop_fd[2];
+    int directory; /* borrowed */
     int64_t cap_bytes;
     pthread_t thread;
     atomic_bool ended;
@@ -42,7 +44,7 @@ static void keep(struct streams *s, struct stream_copy *stream, size_t n)
         return;
     stream->bytes += (int64_t)n;
     if (stream->bytes > s->cap_bytes)
-        log_cap_release_middle(stream->path, stream->bytes, s->cap_bytes, stream->bytes);
+        log_cap_release_middle(stream->file_fd, stream->bytes, s->cap_bytes, stream->bytes);
 }
 
 /* At most `most` bytes; returns how many there were, 0: the pipe is empty, or at its end and closed. */
@@ -76,7 +78,7 @@ static void finish(struct streams *s)
         if (stream->bytes > s->cap_bytes)
             log_cap_compact(stream->path, stream->bytes, s->cap_bytes);
         else if (stream->bytes == 0)
-            unlink(stream->path);
+            unlinkat(s->directory, path_name(stream->path), 0);
     }
     descriptor_close(&s->log_fd);
     atomic_store(&s->ended, true);
@@ -118,19 +120,15 @@ static void release(struct streams *s)
     free(s);
 }
 
-static int open_stream(struct stream_copy *stream, const char *directory, const char *name, int *child)
+static int open_stream(struct stream_copy *stream, int directory, const char *name, int *child)
 {
     int ends[2];
-    stream->path = xasprintf("%s/%s", directory, name);
-    if (unlink(stream->path) < 0 && errno != ENOENT)
-        return -1;
     int rc = pipe_above_standard(ends);
     stream->pipe_fd = ends[0];
     *child = ends[1];
     if (rc < 0 || fcntl(stream->pipe_fd, F_SETFL, O_NONBLOCK) < 0)
         return -1;
-    stream->file_fd =
-        descriptor_above_standard(open(stream->path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    stream->file_fd = descriptor_above_standard(job_file_create(directory, name, O_APPEND));
     return stream->file_fd < 0 ? -1 : 0;
 }
 
@@ -145,20 +143,22 @@ static int start_thread(struct streams *s)
     return error_number ? -1 : 0;
 }
 
-int streams_begin(int log_fd, const char *directory, int64_t cap_bytes, int child[STREAM_COUNT], struct streams **out)
+int streams_begin(int log_fd, const struct streams_place *place, int64_t cap_bytes, int child[STREAM_COUNT],
+                  struct streams **out)
 {
     static const char *const names[STREAM_COUNT] = {STREAMS_OUT_FILE, STREAMS_ERR_FILE};
     struct streams *s = xcalloc(1, sizeof *s);
     int rc = 0;
     s->log_fd = log_fd;
+    s->directory = place->fd;
     s->cap_bytes = cap_bytes;
     s->stop_fd[0] = s->stop_fd[1] = -1;
     for (int i = 0; i < STREAM_COUNT; i++) {
-        s->of[i] = (struct stream_copy){.pipe_fd = -1, .file_fd = -1};
+        s->of[i] = (struct stream_copy){-1, -1, xasprintf("%s/%s", place->path, names[i]), 0};
         child[i] = -1;
     }
     for (int i = 0; rc == 0 && i < STREAM_COUNT; i++)
-        rc = open_stream(&s->of[i], directory, names[i], &child[i]);
+        rc = open_stream(&s->of[i], place->fd, names[i], &child[i]);
     rc = rc < 0 ? rc : pipe_above_standard(s->stop_fd);
     rc = rc < 0 ? rc : start_thread(s);
     if (rc == 0) {

@@ -17,11 +17,18 @@ enum { STREAM_COUNT = 2, STREAMS_DESCRIPTORS = 7 /* that are open while a job ru
 
 struct streams;
 
-/* Empties two new pipes into `log_fd` (taken, whatever comes of it) and into stdout.log and stderr.log in `directory`,
- * made anew; each of the two keeps its head and tail where it outgrows `cap_bytes` (process/log_cap.h), which the
+/* The directory of an attempt, borrowed until streams_end. */
+struct streams_place {
+    int fd;
+    const char *path;
+};
+
+/* Empties two new pipes into `log_fd` (taken, whatever comes of it) and into stdout.log and stderr.log at `place`, made
+ * anew; each of the two keeps its head and tail where it outgrows `cap_bytes` (process/log_cap.h), which the
  * common log's owner sees to itself. `child`: the ends for standard output and standard error, the caller's.
  * -1: errno is set, and nothing is begun. */
-int streams_begin(int log_fd, const char *directory, int64_t cap_bytes, int child[STREAM_COUNT], struct streams **out);
+int streams_begin(int log_fd, const struct streams_place *place, int64_t cap_bytes, int child[STREAM_COUNT],
+                  struct streams **out);
 
 /* Whether nobody holds an end to write to any more, and all that was written is in the files. */
 bool streams_ended(const struct streams *s);

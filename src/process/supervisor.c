@@ -10,6 +10,7 @@
 
 #include "process/inherited_mark.h"
 #include "process/interrupts.h"
+#include "process/job_file.h"
 #include "process/oom_counter.h"
 #include "process/process.h"
 #include "process/slot.h"
@@ -20,7 +21,8 @@
 
 enum {
     DESCRIPTORS_BESIDE = 64,
-    FAREWELL_MS = 5000 /* how long supervisor_free waits for what escaped */
+    SLOT_DESCRIPTORS = 3, /* the log, the attempt's directory, the log once more where it is followed */
+    FAREWELL_MS = 5000    /* how long supervisor_free waits for what escaped */
 };
 
 void outcome_free(struct outcome *o)
@@ -60,7 +62,7 @@ static void take_over_signals(struct supervisor *s)
     /* Ignored, children would vanish without a status. */
     sigaction(SIGCHLD, &plain, &s->old_child);
     prctl(PR_GET_CHILD_SUBREAPER, &s->was_subreaper);
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    s->table.without_reaper = prctl(PR_SET_CHILD_SUBREAPER, 1) < 0;
 }
 
 static void give_back_signals(struct supervisor *s)
@@ -69,25 +71,40 @@ static void give_back_signals(struct supervisor *s)
     sigaction(SIGCHLD, &s->old_child, NULL);
     sigaction(SIGPIPE, &s->old_pipe, NULL);
     sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
+    setrlimit(RLIMIT_NOFILE, &s->open_files);
 }
 
-/* Each slot holds descriptors, and the program needs some of its own: better said now than by jobs that cannot be
- * started. */
-static int check_descriptors(const struct supervisor_options *o, struct error *e)
+/* Each slot holds descriptors, and the program needs some of its own: better had or said now than missed by jobs that
+ * cannot be started. `was` gets the limit as it is for jobs. */
+static int provide_descriptors(const struct supervisor_options *o, struct rlimit *was, struct error *e)
 {
-    struct rlimit limit;
-    const size_t slots = o->slots, each = o->separate_streams ? 1 + STREAMS_DESCRIPTORS : 1;
+    const size_t slots = o->slots, each = SLOT_DESCRIPTORS + (o->separate_streams ? STREAMS_DESCRIPTORS : 0);
     const size_t needed = slots * each + DESCRIPTORS_BESIDE;
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= needed)
+    if (getrlimit(RLIMIT_NOFILE, was) < 0)
+        *was = (struct rlimit){RLIM_INFINITY, RLIM_INFINITY};
+    if (was->rlim_cur == RLIM_INFINITY || was->rlim_cur >= needed)
+        return 0;
+    if (was->rlim_max >= needed && setrlimit(RLIMIT_NOFILE, &(struct rlimit){needed, was->rlim_max}) == 0)
         return 0;
     return error_set(e, ERROR_FAILED,
                      "%zu slots need %zu open files, but only %llu are allowed; raise the limit with: ulimit -n %zu",
-                     slots, needed, (unsigned long long)limit.rlim_cur, needed);
+                     slots, needed, (unsigned long long)was->rlim_max, needed);
+}
+
+/* A file without a name, for nothing but to be written to. */
+static int open_room(const char *scratch_dir)
+{
+    char *path = xasprintf("%s/room", scratch_dir);
+    int fd = descriptor_above_standard(job_file_create(AT_FDCWD, path, 0));
+    unlink(path);
+    free(path);
+    return fd;
 }
 
 int supervisor_create(const struct supervisor_options *options, struct supervisor **out, struct error *e)
 {
-    if (check_descriptors(options, e) < 0)
+    struct rlimit open_files;
+    if (provide_descriptors(options, &open_files, e) < 0)
         return -1;
     if (file_make_directories(options->scratch_dir, e) < 0)
         return error_context(e, "scratch directory");
@@ -95,6 +112,7 @@ int supervisor_create(const struct supervisor_options *options, struct superviso
     if (null_fd < 0)
         return error_errno(e, errno, "/dev/null: cannot open");
     struct supervisor *s = xcalloc(1, sizeof *s);
+    s->open_files = open_files;
     s->slot_count = options->slots;
     s->slots = xcalloc(s->slot_count, sizeof *s->slots);
     s->roots = xcalloc(s->slot_count, sizeof *s->roots);
@@ -110,6 +128,7 @@ int supervisor_create(const struct supervisor_options *options, struct superviso
     s->null_fd = null_fd;
     s->oom_fd = oom_counter_open();
     s->owners_fd = slot_owners_open(s->scratch_dir);
+    s->room_fd = open_room(s->scratch_dir);
     s->oom_read_ms = INT64_MIN / 2;
     s->scan_ms = INT64_MAX;
     s->scan_interval_ms = SCAN_INTERVAL_MS;
@@ -117,6 +136,7 @@ int supervisor_create(const struct supervisor_options *options, struct superviso
     for (size_t i = 0; i < s->slot_count; i++) {
         capture_init(&s->slots[i].capture, s->scratch_dir, i, options->log_cap_bytes);
         s->slots[i].capture.owners_fd = s->owners_fd;
+        s->slots[i].capture.room_fd = s->room_fd;
         s->slots[i].capture.keeps_apart = options->separate_streams;
         s->roots[i] = NO_ROOT;
     }
@@ -124,6 +144,20 @@ int supervisor_create(const struct supervisor_options *options, struct superviso
     s->changed_signals = process_changed_signals();
     *out = s;
     return 0;
+}
+
+const char *supervisor_lacks(void)
+{
+    int is_subreaper = 0;
+    if (process_start_ticks(getpid()) < 0)
+        return "/proc cannot be read, so what a job starts in sessions of its own is not found and goes on when the "
+               "job "
+               "has ended or is out of time; mount -t proc proc /proc";
+    prctl(PR_GET_CHILD_SUBREAPER, &is_subreaper);
+    return is_subreaper
+               ? NULL
+               : "the kernel does not let this program adopt processes (PR_SET_CHILD_SUBREAPER), so what leaves "
+                 "its job and clears its environment is not found and goes on when the job has ended";
 }
 
 size_t supervisor_running(const struct supervisor *s)
@@ -139,13 +173,13 @@ int supervisor_slot(const struct supervisor *s, int64_t attempt)
     return -1;
 }
 
-bool supervisor_files(const struct supervisor *s, int64_t attempt, const char **log_path, const char **metrics_path)
+bool supervisor_files(const struct supervisor *s, int64_t attempt, struct attempt_files *out)
 {
     int index = supervisor_slot(s, attempt);
     if (index < 0 || !s->slots[index].capture.log_path)
         return false;
-    *log_path = s->slots[index].capture.log_path;
-    *metrics_path = s->slots[index].capture.metrics_path;
+    const struct capture *c = &s->slots[index].capture;
+    *out = (struct attempt_files){c->fd, c->log_path, c->metrics_path};
     return true;
 }
 
@@ -301,8 +335,8 @@ void supervisor_free(struct supervisor *s)
     close(s->null_fd);
     if (s->oom_fd >= 0)
         close(s->oom_fd);
-    if (s->owners_fd >= 0)
-        close(s->owners_fd);
+    descriptor_close(&s->owners_fd);
+    descriptor_close(&s->room_fd);
     free(s->escaped);
     free(s->slots);
     free(s->roots);

@@ -7,7 +7,7 @@
  * where it is asked for each in one of its own, too),
  * an environment made afresh, default signal handling, PR_SET_PDEATHSIG and only descriptors 0 to 2. The runner is a
  * subreaper, so descendants that detach come back to it; the environment token (`MESHSWEEP_ATTEMPT`) says whose they
- * are. A signal is sent only to a process whose pid and start time have been checked (pidfd).
+ * are. A signal is sent only to a process whose pid and start time have been checked (pidfd, where it is to be had).
  *
  * Trivial jobs must stay cheap (over 2,000 a second at two running): vfork, one log file per slot that is reused
  * while nothing was written to it, no directory unless asked for, no scan of /proc for a job whose process group is
@@ -96,8 +96,10 @@ struct outcome {
     int64_t log_bytes;     /* as written by the job */
     int64_t log_cap_bytes; /* to which log_cap_compact is to cut it, once it has been read; 0: it is not that long */
     char *metrics_path;    /* the caller's; NULL when the job wrote none */
-    bool disk_full;        /* of log and metrics, which may have been cut off there */
-    int64_t device_bytes;  /* the most that was seen in use on one of its devices; below 1: not seen */
+    int log_error;         /* errno where the log could not be kept; 0: it was */
+    bool directory_moved; /* its own directory was removed, moved or replaced: what it wrote there is not to be found */
+    bool disk_full;       /* of log and metrics, which may have been cut off there */
+    int64_t device_bytes; /* the most that was seen in use on one of its devices; below 1: not seen */
     /* Of executors that know better than the runner; the caller's, NULL when there is none. */
     char *note;      /* what became of it, for people */
     char *reference; /* their name for it */
@@ -110,16 +112,22 @@ struct outcome {
     }
 void outcome_free(struct outcome *o);
 
+/* Where a running attempt writes; borrowed. */
+struct attempt_files {
+    int log_fd; /* the log, open, whatever has become of its name; -1: only its name is known */
+    const char *log_path, *metrics_path;
+};
+
 struct supervisor_options {
     size_t slots;
     const char *scratch_dir;  /* slot files live here (made, 0700); same file system as the job directories */
     const char *token_prefix; /* runner_token() of run/previous_runner.h: MESHSWEEP_ATTEMPT is "<prefix>:<attempt>" */
     /* Tells whether the log text so far, as far as it was read, holds a first metric; NULL: the metrics file alone
      * counts. Called only for attempts with a startup timeout. Neither this nor the next may block. */
-    bool (*first_metric)(void *context, int64_t attempt, const char *log_path);
+    bool (*first_metric)(void *context, int64_t attempt, const struct attempt_files *files);
     /* Has a log read on that outgrows a quarter of its bound, and tells how many bytes of it have been read and may be
      * given back to the file system. NULL: all that there are. */
-    int64_t (*read_on)(void *context, int64_t attempt, const char *log_path);
+    int64_t (*read_on)(void *context, int64_t attempt, const struct attempt_files *files);
     void *context;
     /* Asks an attempt to end in place of TERM to its tree; false: it did not. NULL: none. What is left after the grace
      * period is killed all the same. */
@@ -169,7 +177,7 @@ void supervisor_cancel_all(struct supervisor *s);
 void supervisor_stop(struct supervisor *s, int64_t attempt);
 
 /* Where a running attempt writes; borrowed until the next call. False when it is not running. */
-bool supervisor_files(const struct supervisor *s, int64_t attempt, const char **log_path, const char **metrics_path);
+bool supervisor_files(const struct supervisor *s, int64_t attempt, struct attempt_files *out);
 
 /* --- for recovery: processes that a dead runner left --- */
 
@@ -181,6 +189,10 @@ int supervisor_end_escaped(const char *token_prefix, int64_t grace_ms, struct er
 
 /* How many supervisor_end_escaped would end now. */
 size_t supervisor_count_escaped(const char *token_prefix);
+
+/* While a supervisor exists: what of this machine keeps it from finding all that a job starts, a sentence; NULL:
+ * nothing does. Static. */
+const char *supervisor_lacks(void);
 
 /* The machine's boot id ("" where there is none), for the database. */
 char *boot_id_read(char out[64]);

@@ -14,6 +14,7 @@
 #include "util/file.h"
 #include "util/line_reader.h"
 #include "util/memory.h"
+#include "util/utf8.h"
 
 enum {
     GIT_MS = 3000, /* a repository on a slow file system must not hold up a sweep */
@@ -44,6 +45,18 @@ static void add_string(struct buffer *b, const char *name, const char *value)
         buffer_add_json_string(b, value, strlen(value));
     else
         buffer_add_text(b, "null");
+}
+
+/* Nothing where it is text: as hexadecimal digits otherwise, which JSON can hold. */
+static void add_bytes(struct buffer *b, const char *name, const char *value)
+{
+    const size_t length = strlen(value);
+    if (utf8_first_invalid(value, length) == length)
+        return;
+    buffer_printf(b, ",\"%s\":\"", name);
+    for (size_t i = 0; i < length; i++)
+        buffer_printf(b, "%02x", (unsigned char)value[i]);
+    buffer_add_char(b, '"');
 }
 
 static void add_git(struct buffer *b, const char *directory, char *const *environment)
@@ -101,6 +114,7 @@ char *provenance_json(const char *directory, char *const *runner, char *const *p
     buffer_printf(&b, ",\"gpus\":%s", gpus);
     add_string(&b, "tool", "meshsweep " MESHSWEEP_VERSION);
     add_string(&b, "directory", here);
+    add_bytes(&b, "directory_bytes", here);
     add_git(&b, directory, runner);
     buffer_printf(&b, ",\"versions\":%s,\"environment\":%s}", versions ? versions : "null", context);
     free(model);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "process/job_file.h"
 #include "run/run_counts.h"
 #include "run/run_state.h"
 #include "util/clock.h"
@@ -38,11 +39,12 @@ struct running_attempt runner_let_go(struct runner *r, struct outcome *outcome)
 /* [sweep] share: what lies above them as well; the output of running jobs and what is handed to Slurm stay private. */
 static void share_files(const struct runner *r, const struct running_attempt *f, const struct outcome *outcome)
 {
-    char *job = path_beside(f->job_dir, ".");
-    const char *const paths[] = {r->options->directory, job, f->job_dir, outcome->log_path, outcome->metrics_path};
+    char *job = xstrndup(f->job_dir, (size_t)(path_name(f->job_dir) - 1 - f->job_dir));
+    const char *const paths[] = {job, f->job_dir, outcome->log_path, outcome->metrics_path};
+    file_share(r->options->directory);
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         if (paths[i])
-            file_share(paths[i]);
+            job_file_share(paths[i]);
     free(job);
 }
 
@@ -126,6 +128,7 @@ static void take_end(struct runner *r, struct running_attempt f, struct outcome 
                                               .classifier = r->classifier,
                                               .secrets = &r->secrets,
                                               .measures = r->options->measures,
+                                              .scratch = r->scratch,
                                               .attempt = &f,
                                               .job_dir = f.job_dir,
                                               .reading = readings_take(r->readings, outcome->attempt)};

@@ -37,9 +37,8 @@ struct executor_methods {
     /* How many are running: started or taken over, and not returned as an outcome. */
     size_t (*running)(const struct executor *x);
 
-    /* Where a running attempt writes now; paths borrowed until the next call of any method. False when it cannot be
-     * known. */
-    bool (*files)(const struct executor *x, int64_t attempt, const char **log_path, const char **metrics_path);
+    /* Where a running attempt writes now; borrowed until the next call of any method. False when it cannot be known. */
+    bool (*files)(const struct executor *x, int64_t attempt, struct attempt_files *out);
 
     /* Asks one to end, as ENDING_STOPPED; its outcome follows from `wait`. Nothing when it has ended already. */
     void (*stop)(struct executor *x, int64_t attempt);
@@ -64,8 +63,8 @@ struct executor_options {
     const char *token_prefix; /* runner_token() of run/previous_runner.h */
     const struct sweep *sweep;
     /* See supervisor_options. */
-    bool (*first_metric)(void *context, int64_t attempt, const char *log_path);
-    int64_t (*read_on)(void *context, int64_t attempt, const char *log_path);
+    bool (*first_metric)(void *context, int64_t attempt, const struct attempt_files *files);
+    int64_t (*read_on)(void *context, int64_t attempt, const struct attempt_files *files);
     /* To be called, from `wait`, when an attempt has got its reference only after its start. */
     void (*referred)(void *context, int64_t attempt, const char *reference);
     void *context;

@@ -12,6 +12,7 @@
 
 #define FIRST_DELAY_MS 1000
 #define LONGEST_DELAY_MS 60000
+#define ENDS_MOST 3          /* of one job that the host is blamed for */
 #define ROOM_BYTES (1 << 20) /* that a disk must take before another job is tried */
 
 void host_watch_open(struct host_watch *w, const char *scratch, int64_t give_up_ms, bool worked)
@@ -26,6 +27,7 @@ void host_watch_close(struct host_watch *w)
 {
     free(w->directory);
     free(w->held);
+    free(w->ended);
     free(w->why);
     free(w->suspect_way);
 }
@@ -34,22 +36,20 @@ void host_watch_close(struct host_watch *w)
 
 enum suspicion { OF_JOB, OF_EITHER, OF_HOST };
 
-static bool has_room(const char *scratch);
-
 /* "log" and "job files" are the runner's own doing, in the directory of job files; what goes into the latter may be
- * wrong. */
+ * wrong, what becomes of the former never is the job's. */
 static enum suspicion suspicion_of(const struct host_watch *w, const char *stage, int error_number)
 {
-    static const int of_host[] = {EMFILE, ENFILE, ENOMEM, EAGAIN, ENOSPC,   EDQUOT, EIO,       EROFS,
+    static const int of_host[] = {EMFILE, ENFILE, ENOMEM, EAGAIN, ENOSPC,   EDQUOT, EFBIG,     EIO,      EROFS,
                                   ESTALE, ENXIO,  ENODEV, EBUSY,  ENOTCONN, EINTR,  ETIMEDOUT, EHOSTDOWN};
     static const int of_either[] = {ENOENT, ENOTDIR, EACCES, EPERM, ETXTBSY, ENETDOWN, EHOSTUNREACH};
-    if (strcmp(stage, "fork") == 0)
+    if (strcmp(stage, "fork") == 0 || strcmp(stage, "log") == 0)
         return OF_HOST;
     for (size_t i = 0; i < sizeof of_host / sizeof *of_host; i++)
         if (of_host[i] == error_number)
             return OF_HOST;
-    if (strcmp(stage, "job files") == 0 || strcmp(stage, "log") == 0)
-        return has_room(w->scratch) ? OF_JOB : OF_HOST;
+    if (strcmp(stage, "job files") == 0)
+        return host_has_room(w->scratch) ? OF_JOB : OF_HOST;
     for (size_t i = 0; i < sizeof of_either / sizeof *of_either; i++)
         if (of_either[i] == error_number)
             return OF_EITHER;
@@ -64,9 +64,19 @@ static size_t find_held(const struct host_watch *w, int64_t job_id)
     return i;
 }
 
-bool host_watch_is_host(const struct host_watch *w, int64_t job_id)
+static bool is_host(const struct host_watch *w, int64_t job_id)
 {
     return find_held(w, job_id) == w->held_count || !w->any_started;
+}
+
+bool host_watch_is_host(struct host_watch *w, int64_t job_id)
+{
+    int times = 1;
+    for (size_t i = 0; i < w->ended_count; i++)
+        times += w->ended[i] == job_id;
+    w->ended = array_grow(w->ended, w->ended_count, sizeof *w->ended);
+    w->ended[w->ended_count++] = job_id;
+    return times <= ENDS_MOST && is_host(w, job_id);
 }
 
 static char *way_of(const struct outcome *o)
@@ -87,7 +97,7 @@ static void suspect(struct host_watch *w, int64_t job_id, int error_number, char
 enum host_answer host_watch_judge(struct host_watch *w, int64_t job_id, const struct outcome *o)
 {
     enum suspicion suspicion = suspicion_of(w, o->spawn_stage, o->error_number);
-    if (suspicion == OF_JOB || !host_watch_is_host(w, job_id))
+    if (suspicion == OF_JOB || !is_host(w, job_id))
         return HOST_BLAMES_JOB;
     char *way = way_of(o);
     bool same = w->suspect_job && w->suspect_job != job_id && w->suspect_error == o->error_number &&
@@ -149,18 +159,13 @@ bool host_watch_ended(struct host_watch *w, int64_t job_id)
     return host_watch_started(w, job_id);
 }
 
-static bool has_room(const char *scratch)
+bool host_has_room(const char *scratch)
 {
-    static const char block[1 << 16];
     char *path = xasprintf("%s/room", scratch);
     struct error ignored = ERROR_INIT;
     file_make_directories(scratch, &ignored);
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    bool has = fd >= 0;
-    for (size_t n = 0; has && n < ROOM_BYTES; n += sizeof block)
-        has = write(fd, block, sizeof block) == (ssize_t)sizeof block;
-    /* Some file systems tell only then. */
-    has = has && fsync(fd) == 0;
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    bool has = file_has_room(fd, ROOM_BYTES, true);
     if (fd >= 0)
         close(fd);
     unlink(path);
@@ -182,7 +187,7 @@ bool host_watch_may_start(struct host_watch *w, bool at_once)
     /* What was mounted or made anew has the name of what is gone. */
     if (w->directory && chdir(w->directory) < 0)
         return false;
-    return !w->needs_disk || has_room(w->scratch);
+    return !w->needs_disk || host_has_room(w->scratch);
 }
 
 int64_t host_watch_due_ms(const struct host_watch *w)

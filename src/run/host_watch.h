@@ -10,6 +10,9 @@
 
 #include "process/supervisor.h"
 
+/* Whether the disk takes another MiB in the directory of what is written while jobs run, synced. */
+bool host_has_room(const char *scratch);
+
 enum host_answer {
     HOST_BLAMES_JOB = 1,
     HOST_UNSURE,     /* the next start tells */
@@ -27,6 +30,8 @@ struct host_watch {
     char *suspect_way; /* "exec DIRECTORY" */
     int64_t *held;     /* jobs that were held and have not been started since */
     size_t held_count;
+    int64_t *ended; /* jobs, as often as they ended for want of the host */
+    size_t ended_count;
     bool any_started; /* since the first of these was held */
     bool is_paused, needs_disk, needs_end, is_certain;
     char *why;
@@ -40,8 +45,9 @@ void host_watch_close(struct host_watch *w);
 /* Of a job that could not be started (ENDING_SPAWN_FAILED). */
 enum host_answer host_watch_judge(struct host_watch *w, int64_t job_id, const struct outcome *o);
 
-/* Of one whose output could not be kept: false when it is to blame itself. */
-bool host_watch_is_host(const struct host_watch *w, int64_t job_id);
+/* Of one whose output could not be kept or read: false when it is to blame itself, as one is that ends so again and
+ * again. Counts it. */
+bool host_watch_is_host(struct host_watch *w, int64_t job_id);
 
 /* What tells that the host can run jobs again. */
 enum host_need { HOST_NEEDS_START = 1, HOST_NEEDS_DISK, HOST_NEEDS_END };

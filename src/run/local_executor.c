@@ -52,9 +52,9 @@ static size_t running(const struct executor *x)
     return supervisor_running(local_const(x)->supervisor);
 }
 
-static bool files(const struct executor *x, int64_t attempt, const char **log_path, const char **metrics_path)
+static bool files(const struct executor *x, int64_t attempt, struct attempt_files *out)
 {
-    return supervisor_files(local_const(x)->supervisor, attempt, log_path, metrics_path);
+    return supervisor_files(local_const(x)->supervisor, attempt, out);
 }
 
 static void stop(struct executor *x, int64_t attempt)

@@ -1,11 +1,14 @@
 #include "run/readings.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "metrics/reading.h"
+#include "process/job_file.h"
+#include "process/process.h"
 #include "process/worker.h"
 #include "util/memory.h"
 
@@ -24,6 +27,7 @@ enum look_state {
  * something, and `known_`, which the loop copies when the thread is done. */
 struct watched_output {
     int64_t attempt_id;
+    int log_fd; /* of what is followed; -1: by its name */
     char *log_path, *metrics_path, *job_dir;
     struct output_reading *reading;
     bool caught_up;
@@ -63,6 +67,7 @@ static void output_free(struct watched_output *w)
     if (w->look == LOOK_MADE)
         sample_list_free(&w->samples);
     output_reading_free(w->reading);
+    descriptor_close(&w->log_fd);
     free(w->log_path);
     free(w->metrics_path);
     free(w->job_dir);
@@ -101,7 +106,7 @@ static void make_recording(struct readings *r, struct watched_output *w)
     struct recording_context context = r->context;
     const struct outcome *o = &w->outcome;
     if (o->log_path)
-        output_reading_attach(w->reading, o->log_path);
+        output_reading_attach(w->reading, job_file_open(o->log_path));
     if (output_reading_follow(w->reading, w->job_dir, SLICE_BYTES))
         return;
     context.job_dir = w->job_dir;
@@ -157,9 +162,10 @@ static void give(struct readings *r, struct watched_output *w)
         w->look = LOOK_WANTED;
     if (!w->reading)
         w->reading = output_reading_create(r->context.readers);
-    /* Here, where the path is certain to be this attempt's: a slot's is that of its next one soon. */
+    /* Here, where a path is certain to be this attempt's: a slot's is that of its next one soon. */
     if (!w->has_ended)
-        output_reading_attach(w->reading, w->log_path);
+        output_reading_attach(w->reading,
+                              w->log_fd >= 0 ? fcntl(w->log_fd, F_DUPFD_CLOEXEC, 3) : job_file_open(w->log_path));
     worker_begin(r->worker, read_on, r);
 }
 
@@ -193,17 +199,27 @@ static struct watched_output *output_of(struct readings *r, const struct running
         return r->items[i];
     struct watched_output *w = xcalloc(1, sizeof *w);
     w->attempt_id = f->claim.attempt_id;
+    w->log_fd = -1;
     w->job_dir = xstrdup(f->job_dir);
     r->items = array_grow(r->items, r->count, sizeof(struct watched_output *));
     r->items[r->count++] = w;
     return w;
 }
 
-void readings_follow(struct readings *r, const struct running_attempt *f, const char *log_path)
+static void set_files(struct watched_output *w, const struct attempt_files *files)
+{
+    if (w->log_fd < 0 && files->log_fd >= 0)
+        w->log_fd = fcntl(files->log_fd, F_DUPFD_CLOEXEC, 3);
+    if (!w->log_path && files->log_path)
+        w->log_path = xstrdup(files->log_path);
+    if (!w->metrics_path && files->metrics_path)
+        w->metrics_path = xstrdup(files->metrics_path);
+}
+
+void readings_follow(struct readings *r, const struct running_attempt *f, const struct attempt_files *files)
 {
     struct watched_output *w = output_of(r, f);
-    if (!w->log_path)
-        w->log_path = xstrdup(log_path);
+    set_files(w, files);
     w->follow_wanted = true;
     readings_turn(r);
 }
@@ -220,13 +236,10 @@ bool readings_found_any(const struct readings *r, int64_t attempt)
     return i < r->count && r->items[i]->known_any;
 }
 
-void readings_look(struct readings *r, const struct running_attempt *f, const char *log_path, const char *metrics_path)
+void readings_look(struct readings *r, const struct running_attempt *f, const struct attempt_files *files)
 {
     struct watched_output *w = output_of(r, f);
-    if (!w->log_path && log_path)
-        w->log_path = xstrdup(log_path);
-    if (!w->metrics_path && metrics_path)
-        w->metrics_path = xstrdup(metrics_path);
+    set_files(w, files);
     w->look_due = true;
     readings_turn(r);
 }

@@ -22,15 +22,15 @@ bool readings_are_busy(const struct readings *r);
 
 /* --- of attempts that run --- */
 
-/* Has the output of a running attempt read on, which lies at `log_path` now. */
-void readings_follow(struct readings *r, const struct running_attempt *f, const char *log_path);
+/* Has the output of a running attempt read on. */
+void readings_follow(struct readings *r, const struct running_attempt *f, const struct attempt_files *files);
 
 /* How far it has been read, from its begin; whether any reader has found a sample in that. */
 int64_t readings_position(const struct readings *r, int64_t attempt);
 bool readings_found_any(const struct readings *r, int64_t attempt);
 
-/* Has all that the attempt reported so far gathered; paths may be NULL. */
-void readings_look(struct readings *r, const struct running_attempt *f, const char *log_path, const char *metrics_path);
+/* Has all that the attempt reported so far gathered. */
+void readings_look(struct readings *r, const struct running_attempt *f, const struct attempt_files *files);
 
 /* What was asked for by readings_look, of one attempt after the other once all are there, so that those that are to end
  * early end together; false: nothing yet. The caller's. */

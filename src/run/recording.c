@@ -8,6 +8,7 @@
 #include "measures/definitions.h"
 #include "metrics/unread_file.h"
 #include "process/log_cap.h"
+#include "run/host_watch.h"
 #include "util/buffer.h"
 #include "util/fault.h"
 #include "util/memory.h"
@@ -103,14 +104,23 @@ static void declare_lost(struct recording *r, enum blame blame, char *message)
 }
 
 /* What a job reported and cannot be read, or could not be written, is lost, and no verdict on the job. */
-static void judge_unread(struct recording *r, const struct outcome *o)
+static void judge_unread(struct recording *r, const struct recording_context *context, const struct outcome *o)
 {
+    static const char disk_is_full[] = "the disk or a quota is full, or a file cannot grow any further (ulimit -f), so "
+                                       "its output may be cut off";
     const enum failure f = r->verdict.failure;
     const bool speaks = !r->is_full && r->sweep->objective_count + r->sweep->job.metric_count > 0;
     if (r->samples.read_error && (!f || f == FAILURE_NO_METRIC))
         declare_lost(r, BLAME_HOST, xasprintf("its output cannot be read: %s", strerror(r->samples.read_error)));
+    else if (o->log_error && (!f || f == FAILURE_NO_METRIC))
+        declare_lost(r, BLAME_HOST, xasprintf("its output cannot be kept: %s", strerror(o->log_error)));
+    else if (o->directory_moved && f == FAILURE_NO_METRIC)
+        declare_lost(r, BLAME_HOST,
+                     xstrdup("its directory was moved or removed while it ran, and with it what it reported there"));
     else if (o->disk_full && (f == FAILURE_EXIT || f == FAILURE_NO_METRIC || (!f && speaks)))
-        declare_lost(r, BLAME_HOST, xstrdup("the disk is full, so its output may be cut off"));
+        declare_lost(r, BLAME_HOST, xstrdup(disk_is_full));
+    else if (f == FAILURE_NO_METRIC && context->scratch && !host_has_room(context->scratch))
+        declare_lost(r, BLAME_HOST, xstrdup(disk_is_full));
 }
 
 /* Nor is a duration that nobody knows, where it is the objective. */
@@ -204,6 +214,9 @@ static void explain_missing(struct recording *r, const struct attempt_output *ou
     if (r->samples.malformed_metrics > 0)
         buffer_printf(&text, "; lines of its metrics file that are not JSON objects: %zu",
                       r->samples.malformed_metrics);
+    if (r->samples.irregular_files > 0)
+        buffer_printf(&text, "; pipes, directories and devices where a file is to be read: %zu",
+                      r->samples.irregular_files);
     if (r->samples.oversized_files > 0)
         buffer_printf(&text, "; JSON and CSV files that are too large to read: %zu", r->samples.oversized_files);
     if (r->samples.cut_numbers > 0)
@@ -220,6 +233,7 @@ static char *describe_left_out(const struct sample_list *l, int64_t unwatched_ms
         const char *what;
         int64_t count;
     } parts[] = {{"bytes of output written faster than they could be read", l->unread_bytes},
+                 {"bytes in the middle of files over 1 GiB", l->passed_bytes},
                  {"lines of JSON over 4 MiB", (int64_t)l->oversized_lines},
                  {"JSON and CSV files over 16 MiB", (int64_t)l->oversized_files},
                  {"samples of metrics after the first 1,000", (int64_t)l->nameless},
@@ -351,7 +365,7 @@ void recording_make(const struct recording_context *context, const struct outcom
     }
     if (o->ending == ENDING_LOST)
         r.blame = o->preempted ? BLAME_PREEMPTION : BLAME_NODE;
-    judge_unread(&r, o);
+    judge_unread(&r, context, o);
     judge_undated(&r, o);
     judge_diverged(&r);
     explain_missing(&r, &output, context->measures);

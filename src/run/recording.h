@@ -18,6 +18,7 @@ struct recording_context {
     const struct classifier *classifier;
     const struct secrets *secrets;   /* redacted in the message and the output's end */
     const struct measures *measures; /* NULL: none */
+    const char *scratch;             /* what is written while jobs run; NULL: the disk is not asked for room */
     const char *job_dir;
     const struct running_attempt *attempt;
     struct output_reading *reading; /* of what was followed of the output; NULL: nothing was */

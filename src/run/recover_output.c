@@ -1,5 +1,6 @@
 #include "run/recover_output.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,10 +10,10 @@
 #include <unistd.h>
 
 #include "metrics/classify.h"
+#include "process/job_file.h"
 #include "process/slot_owners.h"
 #include "run/recording.h"
 #include "run/starter.h"
-#include "util/file.h"
 #include "util/memory.h"
 
 /* An attempt whose runner died, and where its output lies. */
@@ -94,7 +95,8 @@ static void find_files(struct orphan *o, const char *scratch_dir)
 static bool was_begun(const char *job_dir, int64_t started_ms)
 {
     struct stat status;
-    return stat(job_dir, &status) == 0 && (int64_t)status.st_mtim.tv_sec * 1000 + 999 >= started_ms;
+    return lstat(job_dir, &status) == 0 && S_ISDIR(status.st_mode) &&
+           (int64_t)status.st_mtim.tv_sec * 1000 + 999 >= started_ms;
 }
 
 /* Names the attempt's directory: the one that was begun, else one that is not there yet. Returns whether it is
@@ -104,7 +106,8 @@ static bool name_directory(struct orphan *o, const char *root)
     for (int again = 1;; again++) {
         o->directory = attempt_directory_name(o->key_hex, o->number, again);
         char *job_dir = xasprintf("%s/%s", root, o->directory);
-        bool begun = was_begun(job_dir, o->started_ms), there = access(job_dir, F_OK) == 0;
+        struct stat status;
+        bool begun = was_begun(job_dir, o->started_ms), there = lstat(job_dir, &status) == 0;
         free(job_dir);
         if (begun || !there)
             return begun;
@@ -113,12 +116,11 @@ static bool name_directory(struct orphan *o, const char *root)
 }
 
 /* Moves a file into the directory unless there is one of its name. Takes `from`. */
-static void move_file(char *from, const char *job_dir, const char *name)
+static void move_file(char *from, int directory, const char *name)
 {
-    char *to = xasprintf("%s/%s", job_dir, name);
-    if (from && access(to, F_OK) < 0)
-        (void)!rename(from, to); /* what cannot be moved is no reason not to go on */
-    free(to);
+    struct stat status;
+    if (from && fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+        (void)!renameat(AT_FDCWD, from, directory, name); /* what cannot be moved is no reason not to go on */
     free(from);
 }
 
@@ -127,17 +129,18 @@ static void keep_files(struct orphan *o, const char *root)
     bool there = name_directory(o, root);
     o->ran |= there;
     char *job_dir = xasprintf("%s/%s", root, o->directory);
-    if (o->log || o->metrics)
-        there = file_make_directories(job_dir, NULL) == 0;
-    if (there) {
-        move_file(o->log, job_dir, "output.log");
-        move_file(o->metrics, job_dir, "metrics.jsonl");
+    int directory = o->log || o->metrics ? job_directory_make(job_dir) : there ? job_directory_open(job_dir) : -1;
+    if (directory >= 0) {
+        move_file(o->log, directory, "output.log");
+        move_file(o->metrics, directory, "metrics.jsonl");
         o->metrics = NULL;
         o->log = xasprintf("%s/output.log", job_dir);
     } else {
         free(o->directory);
         o->directory = NULL;
     }
+    if (directory >= 0)
+        close(directory);
     free(job_dir);
 }
 

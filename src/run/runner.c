@@ -417,9 +417,9 @@ static void report_counts(struct runner *r, bool now)
 /* Has what a running attempt reported so far gathered, to ask the claim source about it. */
 static void watch(struct runner *r, const struct running_attempt *f)
 {
-    const char *log_path, *metrics_path;
-    if (r->executor->methods->files(r->executor, f->claim.attempt_id, &log_path, &metrics_path))
-        readings_look(r->readings, f, log_path, metrics_path);
+    struct attempt_files files;
+    if (r->executor->methods->files(r->executor, f->claim.attempt_id, &files))
+        readings_look(r->readings, f, &files);
 }
 
 /* Has those ended early of which the claim source says so. */
@@ -548,6 +548,7 @@ static bool gives_up(struct runner *r)
     if (no_host)
         waits_notify_given_up(&r->host, r->options);
     r->result.gave_up |= no_devices;
+    r->result.held |= no_host;
     r->draining |= no_devices || no_host;
     return no_devices || no_host;
 }
@@ -667,7 +668,7 @@ int runner_run(const struct runner_options *options, struct run_result *out, str
     FAULT(RUNNER_ENDED);
     if (r.ok_count > 0 && r.result.counts.pending > 0)
         tell_unreported(&r);
-    r.result.held = r.result.counts.held > 0;
+    r.result.held |= r.result.counts.held > 0;
     report_counts(&r, true);
     runner_close(&r);
     clock_unwatch_stillness();

@@ -17,19 +17,19 @@ struct running_attempt *runner_find_running(const struct runner *r, int64_t atte
     return NULL;
 }
 
-static int64_t read_on(void *context, int64_t attempt, const char *log_path)
+static int64_t read_on(void *context, int64_t attempt, const struct attempt_files *files)
 {
     struct runner *r = context;
     const struct running_attempt *f = runner_find_running(r, attempt);
     if (f)
-        readings_follow(r->readings, f, log_path);
+        readings_follow(r->readings, f, files);
     return readings_position(r->readings, attempt);
 }
 
-static bool log_has_metric(void *context, int64_t attempt, const char *log_path)
+static bool log_has_metric(void *context, int64_t attempt, const struct attempt_files *files)
 {
     struct runner *r = context;
-    read_on(context, attempt, log_path);
+    read_on(context, attempt, files);
     return readings_found_any(r->readings, attempt);
 }
 
@@ -69,6 +69,9 @@ static int create_executor(struct runner *r, struct error *e)
     if (o->executor(&options, &r->executor, e) < 0)
         return -1;
     r->starter.executor = r->executor;
+    const char *lack = r->executor->methods->jobs_survive ? NULL : supervisor_lacks();
+    if (lack && o->on_notice)
+        o->on_notice(o->context, lack);
     return 0;
 }
 
@@ -191,6 +194,7 @@ int runner_set_up(struct runner *r, struct error *e)
     if (reader_set_create(&sweep->job, &r->readers, e) < 0 || classifier_load(r->db, sweep, &r->classifier, e) < 0)
         return -1;
     const struct recording_context context = {.sweep = sweep,
+                                              .scratch = r->scratch,
                                               .readers = r->readers,
                                               .classifier = r->classifier,
                                               .secrets = &r->secrets,

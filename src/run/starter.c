@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "process/environment.h"
 #include "process/process.h"
@@ -232,7 +232,8 @@ int starter_load(struct starter *s, struct running_attempt *f, struct error *e)
 {
     if (load(s, f, e) < 0)
         return -1;
-    for (int again = 1; again == 1 || access(f->job_dir, F_OK) == 0; again++)
+    struct stat status;
+    for (int again = 1; again == 1 || lstat(f->job_dir, &status) == 0; again++)
         set_directory(s, f, attempt_directory_name(f->key_hex, f->claim.number, again));
     return 0;
 }

@@ -145,9 +145,16 @@ static pid_t start_runner(const struct selftest *t, const struct round *r, struc
     char *const argv[] = {(char *)"meshsweep",  (char *)"run",  (char *)"-c", (char *)"selftest.toml",
                           (char *)"-d",         r->db_path,     (char *)"-j", (char *)"4",
                           (char *)"--progress", (char *)"none", NULL};
-    const struct process_start start = {t->options->program, argv,       t->options->environment,
-                                        r->directory,        t->null_fd, r->log_fd,
-                                        r->log_fd,           NULL,       0};
+    const struct process_start start = {t->options->program,
+                                        argv,
+                                        t->options->environment,
+                                        r->directory,
+                                        t->null_fd,
+                                        r->log_fd,
+                                        r->log_fd,
+                                        NULL,
+                                        0,
+                                        NULL};
     struct process_failure failure;
     pid_t pid = process_spawn(&start, NULL, &failure);
     if (pid < 0)

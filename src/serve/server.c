@@ -3,11 +3,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "process/job_file.h"
 #include "serve/gate.h"
 #include "serve/http_library.h"
-#include "serve/job_file.h"
 #include "util/file.h"
 #include "util/memory.h"
 
@@ -170,11 +171,11 @@ static enum MHD_Result answer_changes(struct server *s, struct MHD_Connection *c
 
 static enum MHD_Result answer_file(const struct server *s, struct MHD_Connection *c, const char *path)
 {
-    int64_t bytes = 0;
-    int file = job_file_open(s->job_files, path, &bytes);
-    if (file < 0)
+    struct stat status;
+    int file = job_file_open_below(s->job_files, path);
+    if (file < 0 || fstat(file, &status) < 0)
         return answer_text(s, c, MHD_HTTP_NOT_FOUND, "there is no such file\n");
-    struct MHD_Response *r = s->http.create_response_from_fd64((uint64_t)bytes, file);
+    struct MHD_Response *r = s->http.create_response_from_fd64((uint64_t)status.st_size, file);
     if (r)
         add_headers(s, r, "text/plain; charset=utf-8", NOTHING_ALLOWED);
     else

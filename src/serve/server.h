@@ -7,7 +7,7 @@
  *                              "rows": the last change, "changed": [row, …]} (page/follow.h)
  *   /TOKEN/events              server-sent events: {"version": V, "rows": N, "problem": TEXT or null}, at once and at
  *                              each change
- *   /TOKEN/NAME.d/…            files of jobs (serve/job_file.h), as plain text
+ *   /TOKEN/NAME.d/…            files of jobs (process/job_file.h), as plain text
  *
  * Nothing that a reader does is kept for it: an event is made from the state of the moment when the reader takes it, so
  * one who does not read holds nothing up; readers who take nothing for a minute are dropped. */

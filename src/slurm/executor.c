@@ -328,7 +328,7 @@ static void slurm_executor_free(struct executor *base)
     free(x);
 }
 
-static bool files(const struct executor *base, int64_t attempt, const char **log_path, const char **metrics_path)
+static bool files(const struct executor *base, int64_t attempt, struct attempt_files *out)
 {
     /* Paths are borrowed until the next call. */
     struct slurm_executor *x = (struct slurm_executor *)slurm_const(base);
@@ -340,8 +340,7 @@ static bool files(const struct executor *base, int64_t attempt, const char **log
     free(x->metrics_path);
     x->log_path = xasprintf("%s/%s/output.log", x->batches.root, a->members[index].directory);
     x->metrics_path = xasprintf("%s/%s/metrics.jsonl", x->batches.root, a->members[index].directory);
-    *log_path = x->log_path;
-    *metrics_path = x->metrics_path;
+    *out = (struct attempt_files){-1, x->log_path, x->metrics_path};
     return true;
 }
 

@@ -8,12 +8,13 @@
 
 #include "util/memory.h"
 
-/* The path when there is something in that file, else NULL; the caller's. */
+/* The path when there is something in that file, else NULL; the caller's. What is no file any more is not empty: it
+ * cannot be read, which is told. */
 static char *unless_empty(const char *job_dir, const char *name, int64_t *bytes)
 {
     struct stat status;
     char *path = xasprintf("%s/%s", job_dir, name);
-    if (stat(path, &status) == 0 && status.st_size > 0) {
+    if (lstat(path, &status) == 0 && (status.st_size > 0 || !S_ISREG(status.st_mode))) {
         if (bytes)
             *bytes = status.st_size;
         return path;

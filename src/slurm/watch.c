@@ -2,12 +2,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "process/job_file.h"
 #include "slurm/outcome.h"
 #include "slurm/parts.h"
 #include "slurm/script.h"
 #include "util/buffer.h"
 #include "util/clock.h"
-#include "util/file.h"
 #include "util/memory.h"
 
 enum {
@@ -171,8 +171,8 @@ static void read_report(struct slurm_member *m, const char *job_dir)
     struct buffer text = BUFFER_INIT;
     struct slurm_report report;
     char *path = xasprintf("%s/" SLURM_RESULT_FILE, job_dir);
-    if (file_read(path, RESULT_BYTES_MOST, &text, NULL) == 0 && slurm_report_parse(buffer_text(&text), &report) &&
-        report.attempt == m->attempt)
+    if (job_file_read(job_file_open(path), RESULT_BYTES_MOST, &text) == 0 &&
+        slurm_report_parse(buffer_text(&text), &report) && report.attempt == m->attempt)
         m->report = report;
     free(path);
     buffer_free(&text);
@@ -217,7 +217,8 @@ static bool has_first_metric(const struct slurm_executor *x, const struct slurm_
     if (!x->options.first_metric || m->watched.startup_ms == 0 || m->progress.metric_seen)
         return false;
     char *log = xasprintf("%s/output.log", job_dir);
-    bool has = x->options.first_metric(x->options.context, m->attempt, log);
+    const struct attempt_files files = {-1, log, NULL};
+    bool has = x->options.first_metric(x->options.context, m->attempt, &files);
     free(log);
     return has;
 }

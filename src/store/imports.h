@@ -35,8 +35,8 @@ struct imported_attempt {
     double duration_s;         /* NAN: not known */
 };
 
-/* Records it unless the table has that row there, whose line is the one given then. `*id` gets the attempt whose numbers
- * are to be put; 0: they stand there. */
+/* Records it unless the table has that row there, whose line is the one given then. `*id` gets the attempt whose
+ * numbers are to be put; 0: they stand there. */
 int import_store_put(struct import_store *s, const struct imported_attempt *attempt, int64_t *id, bool *is_new,
                      struct error *e);
 

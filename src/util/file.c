@@ -91,13 +91,34 @@ int file_copy_range(int from, int64_t start, int64_t end, int to)
         ssize_t n = pread(from, block, wanted, start);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n == 0 && end == INT64_MAX)
-            break;
         if (n <= 0 || file_write_all(to, block, (size_t)n) < 0)
             return -1;
         start += n;
     }
     return 0;
+}
+
+bool file_has_room(int fd, size_t bytes, bool to_disk)
+{
+    static const char block[1 << 16];
+    bool has = fd >= 0;
+    for (size_t n = 0; has && n < bytes; n += sizeof block)
+        has = pwrite(fd, block, sizeof block, (off_t)n) == (ssize_t)sizeof block;
+    has = has && (!to_disk || fsync(fd) == 0);
+    return (fd < 0 || ftruncate(fd, 0) == 0) && has;
+}
+
+int file_copy(int from, int to)
+{
+    struct stat status;
+    off_t data = 0, end = 0;
+    while ((data = lseek(from, end, SEEK_DATA)) >= 0) {
+        end = lseek(from, data, SEEK_HOLE);
+        if (end < 0 || lseek(to, data, SEEK_SET) < 0 || file_copy_range(from, data, end, to) < 0)
+            return -1;
+    }
+    /* No data but a hole at the end, or nothing. */
+    return errno == ENXIO && fstat(from, &status) == 0 ? ftruncate(to, status.st_size) : -1;
 }
 
 /* Can only be asked by being set. */
@@ -230,16 +251,25 @@ int file_write_like(const char *path, const char *like, const void *bytes, size_
     return rc;
 }
 
+static mode_t shared_mode(const struct stat *status)
+{
+    mode_t more = S_IRGRP | S_IROTH | (S_ISDIR(status->st_mode) ? S_IXGRP | S_IXOTH : 0);
+    return (status->st_mode | (more & ~creation_mask())) & 07777;
+}
+
 void file_share(const char *path)
 {
     struct stat status;
-    if (stat(path, &status) < 0)
-        return;
-    mode_t more = S_IRGRP | S_IROTH | (S_ISDIR(status.st_mode) ? S_IXGRP | S_IXOTH : 0);
-    mode_t mode = (status.st_mode | (more & ~creation_mask())) & 07777;
     /* Where it belongs to somebody else, so does the decision. */
-    if (mode != (status.st_mode & 07777) && chmod(path, mode) < 0)
-        return;
+    if (stat(path, &status) == 0 && shared_mode(&status) != (status.st_mode & 07777))
+        (void)!chmod(path, shared_mode(&status));
+}
+
+void file_share_open(int fd)
+{
+    struct stat status;
+    if (fstat(fd, &status) == 0 && shared_mode(&status) != (status.st_mode & 07777))
+        (void)!fchmod(fd, shared_mode(&status));
 }
 
 int file_make_directories(const char *path, struct error *e)

@@ -16,8 +16,14 @@ char *file_text(const char *path, size_t limit_bytes);
 
 /* All of `length` bytes to a descriptor; -1 with errno set when that fails. */
 int file_write_all(int fd, const void *bytes, size_t length);
-/* The same with what `from` holds from `start` up to `end`; INT64_MAX: to its own end. */
+/* The same with what `from` holds from `start` up to `end`. */
 int file_copy_range(int from, int64_t start, int64_t end, int to);
+/* The same with all that the file system has of `from`: what was given back to it is none in `to` either. */
+int file_copy(int from, int to);
+
+/* Whether the file, which is emptied, has room for that many bytes: quotas, and what others have taken meanwhile, are
+ * told by writing alone. `to_disk`: and by syncing, where a server is far away. */
+bool file_has_room(int fd, size_t bytes, bool to_disk);
 
 /* Writes `text` to a new file beside `path`, syncs it and renames it over `path`: never a torn file. */
 int file_write_atomic(const char *path, const void *bytes, size_t length, struct error *e);
@@ -48,6 +54,7 @@ void atomic_file_close(struct atomic_file *f);
 /* Lets group and others read the file, or enter and read the directory, as far as the umask lets them. Nothing happens
  * where that is not to be had. */
 void file_share(const char *path);
+void file_share_open(int fd);
 
 /* Makes a directory and what is missing above it, mode 0700. An existing directory is fine. */
 int file_make_directories(const char *path, struct error *e);

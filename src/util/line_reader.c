@@ -42,28 +42,23 @@ static struct line_reader *reader_of(int fd, int64_t size, int64_t bytes_most)
     return r;
 }
 
-static int open_file(const char *path, int64_t *size)
+struct line_reader *line_reader_of(int fd, int64_t bytes_most)
 {
     struct stat status;
-    errno = ENOENT;
-    int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     if (fd < 0)
-        return -1;
+        return NULL;
     int error = fstat(fd, &status) < 0 ? errno : S_ISREG(status.st_mode) ? 0 : EINVAL;
-    if (error) {
-        close(fd);
-        errno = error;
-        return -1;
-    }
-    *size = status.st_size;
-    return fd;
+    if (error == 0)
+        return reader_of(fd, status.st_size, bytes_most);
+    close(fd);
+    errno = error;
+    return NULL;
 }
 
 struct line_reader *line_reader_open(const char *path, int64_t bytes_most)
 {
-    int64_t size;
-    int fd = open_file(path, &size);
-    return fd < 0 ? NULL : reader_of(fd, size, bytes_most);
+    errno = ENOENT;
+    return line_reader_of(path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1, bytes_most);
 }
 
 struct line_reader *line_reader_create_growing(void)
@@ -73,11 +68,9 @@ struct line_reader *line_reader_create_growing(void)
     return r;
 }
 
-bool line_reader_attach(struct line_reader *r, const char *path)
+void line_reader_attach(struct line_reader *r, int fd)
 {
-    int64_t size;
-    r->fd = open_file(path, &size);
-    return r->fd >= 0;
+    r->fd = fd;
 }
 
 void line_reader_detach(struct line_reader *r)
@@ -87,9 +80,9 @@ void line_reader_detach(struct line_reader *r)
     r->fd = -1;
 }
 
-void line_reader_end_growth(struct line_reader *r)
+void line_reader_set_growth(struct line_reader *r, bool growing)
 {
-    r->growing = false;
+    r->growing = growing;
 }
 
 void line_reader_close(struct line_reader *r)
@@ -132,6 +125,7 @@ static bool fill(struct line_reader *r)
     if (r->fd < 0)
         return false;
     if (r->at == r->gap_from) {
+        r->skipped += r->gap_to - r->gap_from;
         r->gap_from = INT64_MAX;
         return leave_out(r, r->gap_to);
     }

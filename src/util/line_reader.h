@@ -15,6 +15,8 @@ struct line_reader;
  * 0: all of it. NULL with errno when it cannot be opened or is not a regular file (a job may leave a FIFO, which would
  * never end); `path` may be NULL. */
 struct line_reader *line_reader_open(const char *path, int64_t bytes_most);
+/* The same of a file that is open, which is taken; -1: NULL with errno as it is. */
+struct line_reader *line_reader_of(int fd, int64_t bytes_most);
 void line_reader_close(struct line_reader *r);
 
 /* The next line without its end, cut after LINE_BYTES_MOST; NULL at the end of the file. "\r" alone ends a line too, as
@@ -34,14 +36,14 @@ bool line_reader_next_piece(struct line_reader *r, struct line_piece *out);
 
 /* --- a file that is being written --- */
 
-/* A reader that stands at the begin of a file: line_reader_attach opens it, under the name that it has then (false with
- * errno as line_reader_open), and line_reader_detach closes it. Each time it reads on from where it was, and leaves a
- * line whose end has not been written until line_reader_end_growth was called. A part of the file that was given back
- * to the file system, so that it is of zeros, is skipped. */
+/* A reader that stands at the begin of a file: line_reader_attach gives it the file, open (taken; -1: none), and
+ * line_reader_detach closes it. Each time it reads on from where it was, and leaves a line whose end has not been
+ * written until line_reader_set_growth says that nothing more comes. A part of the file that was given back to the file
+ * system, so that it is of zeros, is skipped. */
 struct line_reader *line_reader_create_growing(void);
-bool line_reader_attach(struct line_reader *r, const char *path);
+void line_reader_attach(struct line_reader *r, int fd);
 void line_reader_detach(struct line_reader *r);
-void line_reader_end_growth(struct line_reader *r);
+void line_reader_set_growth(struct line_reader *r, bool growing);
 
 /* How far it has read, and how much before that it skipped. */
 int64_t line_reader_position(const struct line_reader *r);

@@ -119,6 +119,20 @@ int open(const char *path, int flags, ...)
     return -1;
 }
 
+/* By the name that is given. */
+int openat(int directory, const char *path, int flags, ...)
+{
+    REAL(int, "openat", int, const char *, int, ...);
+    va_list arguments;
+    va_start(arguments, flags);
+    int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, int) : 0;
+    va_end(arguments);
+    if (!is_call_meant("open") || !is_path_meant(path))
+        return real(directory, path, flags, mode);
+    errno = error_meant();
+    return -1;
+}
+
 int statfs(const char *path, struct statfs *out)
 {
     REAL(int, "statfs", const char *, struct statfs *);

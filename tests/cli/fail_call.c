@@ -162,15 +162,19 @@ CALL(int, stat, (const char *p, struct stat *s), (p, s), p, -1, ENOMEM, -1)
 CALL(int, stat64, (const char *p, struct stat64 *s), (p, s), p, -1, ENOMEM, -1)
 CALL(int, lstat, (const char *p, struct stat *s), (p, s), p, -1, ENOMEM, -1)
 CALL(int, lstat64, (const char *p, struct stat64 *s), (p, s), p, -1, ENOMEM, -1)
+CALL(int, fstatat, (int d, const char *p, struct stat *s, int f), (d, p, s, f), p, -1, ENOMEM, -1)
+CALL(int, fstatat64, (int d, const char *p, struct stat64 *s, int f), (d, p, s, f), p, -1, ENOMEM, -1)
 CALL(int, statfs, (const char *p, struct statfs *s), (p, s), p, -1, ENOMEM, -1)
 CALL(int, access, (const char *p, int m), (p, m), p, -1, ENOMEM, -1)
 CALL(int, chmod, (const char *p, mode_t m), (p, m), p, -1, 0, -1)
 CALL(int, mkdir, (const char *p, mode_t m), (p, m), p, -1, ENOSPC, -1)
+CALL(int, mkdirat, (int d, const char *p, mode_t m), (d, p, m), p, -1, ENOSPC, -1)
 CALL(int, rmdir, (const char *p), (p), p, -1, 0, -1)
 CALL(int, unlink, (const char *p), (p), p, -1, 0, -1)
 CALL(int, unlinkat, (int d, const char *p, int f), (d, p, f), p, -1, 0, -1)
 CALL(int, remove, (const char *p), (p), p, -1, 0, -1)
 CALL(int, rename, (const char *p, const char *q), (p, q), p, -1, ENOSPC, -1)
+CALL(int, renameat, (int d, const char *p, int e, const char *q), (d, p, e, q), p, -1, ENOSPC, -1)
 CALL(int, linkat, (int d, const char *p, int e, const char *q, int f), (d, p, e, q, f), q, -1, ENOSPC, -1)
 CALL(ssize_t, readlink, (const char *p, char *b, size_t n), (p, b, n), p, -1, ENOMEM, -1)
 CALL(char *, realpath, (const char *p, char *b), (p, b), p, -1, ENOMEM, NULL)
@@ -178,6 +182,7 @@ CALL(char *, getcwd, (char *b, size_t n), (b, n), "", -1, ENOMEM, NULL)
 CALL(int, mkostemp, (char *p, int f), (p, f), p, -1, EMFILE, -1)
 CALL(char *, mkdtemp, (char *p), (p), p, -1, ENOSPC, NULL)
 CALL(DIR *, opendir, (const char *p), (p), p, -1, EMFILE, NULL)
+CALL(DIR *, fdopendir, (int d), (d), "", -1, ENOMEM, NULL)
 CALL(struct dirent *, readdir, (DIR * d), (d), "", -1, 0, NULL)
 CALL(int, pipe2, (int p[2], int f), (p, f), "", -1, EMFILE, -1)
 CALL(int, dup2, (int a, int b), (a, b), NULL, a, EMFILE, -1)
@@ -199,17 +204,20 @@ int close(int fd)
     return -1;
 }
 
-#define OPEN(name)                                                                                                     \
-    int name(const char *path, int flags, ...)                                                                         \
+#define OPEN(name, at, ...)                                                                                            \
+    int name(__VA_ARGS__ const char *path, int flags, ...)                                                             \
     {                                                                                                                  \
         va_list arguments;                                                                                             \
         va_start(arguments, flags);                                                                                    \
         int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, int) : 0;                                         \
         va_end(arguments);                                                                                             \
-        return fails(#name, path, -1, EMFILE) ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);            \
+        return fails(#name, path, -1, EMFILE) ? -1 : (int)syscall(SYS_openat, at, path, flags, mode);                  \
     }
-OPEN(open)
-OPEN(open64)
+#define COMMA ,
+OPEN(open, AT_FDCWD)
+OPEN(open64, AT_FDCWD)
+OPEN(openat, directory, int directory COMMA)
+OPEN(openat64, directory, int directory COMMA)
 
 #define FCNTL(name)                                                                                                    \
     int name(int fd, int command, ...)                                                                                 \

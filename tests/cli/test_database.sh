@@ -102,6 +102,22 @@ database__name_that_sqlite_takes_for_another_thing__is_a_file()
     expect_only_stdout 0 $'job\r\n1\r\n2\r\n3\r\n4\r'
 }
 
+database__path_longer_than_sqlite_takes__limit_said()
+{
+    local directory=$PWD name
+    small_sweep sweep.toml
+    while [ ${#directory} -lt 400 ]; do
+        directory=$directory/a_directory_with_a_name_of_some_length
+    done
+    mkdir -p "$directory"
+    name=$(printf '%0500d' 0)
+    run_meshsweep run --progress none -d "$directory/${name:0:504-${#directory}-1}"
+    expect_silent 0
+    run_meshsweep run --progress none -d "$directory/${name:0:505-${#directory}-1}"
+    expect_only_stderr_contains 1 \
+        ': its path has 505 bytes, and SQLite opens those of at most 504; name one with a shorter path with -d'
+}
+
 database__of_another_kind__refused_and_left_alone()
 {
     local file before
@@ -523,12 +539,11 @@ END
         ' "$meshsweep"
     expect_status 0
     expect_stdout $'first 5\nsecond 3'
-    expect_stderr_contains 'giving up: the host cannot run jobs: the disk is full, so its output '\
-'may be cut off'
+    expect_stderr_contains 'giving up: the host cannot run jobs: the disk or a quota is full, or a file cannot grow '
     expect_file_contains errors 'continuing: the host can run jobs again after '
     expect_sql "ok||
-failed|lost|the disk is full, so its output may be cut off" \
-        "SELECT DISTINCT state, failure, message FROM attempt ORDER BY id" full.db
+failed|lost|the disk or a quota is full, or" \
+        "SELECT DISTINCT state, failure, substr(message, 1, 31) FROM attempt ORDER BY id" full.db
     expect_sql "1|1|0" "SELECT sum(state = 'ok'), count(*) > 1, (SELECT count(*) FROM job WHERE state = 'failed') \
 FROM attempt" full.db
     # Half of the jobs succeed, the others fail of themselves.

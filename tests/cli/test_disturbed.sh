@@ -14,7 +14,7 @@ run_disturbed() # CALL ERRNO TEXT ARGS
         DISTURB_ERRNO="$2" DISTURB_PATH="$3" DISTURB_WHILE="$PWD/broken" "$meshsweep" "${@:4}"
 }
 
-EIO=5 EMFILE=24 ENOSPC=28
+ENOENT=2 EIO=5 EMFILE=24 EFBIG=27 ENOSPC=28 EDQUOT=122
 
 # The disturbance is over: the same command ends well, and each job has one result.
 expect_recovered() # ARGS
@@ -96,7 +96,79 @@ log__that_cannot_be_made__job_is_not_started()
     expect_only_stderr_contains 5 'giving up: the host cannot run jobs: could not be started (log): Too many open files'
     expect_sql "0|0" "SELECT (SELECT count(*) FROM attempt WHERE state = 'failed'), (SELECT count(*) FROM job WHERE \
 state = 'failed')"
+    # A cleaner's doing is no job's, either.
+    sed -i 's/^command.*/&\njob_dir = true/' sweep.toml
+    run_disturbed open "$ENOENT" output.log run --progress none
+    expect_only_stderr_contains 5 'giving up: the host cannot run jobs: could not be started (log): No such file or dir'
+    expect_sql "0|0" "SELECT (SELECT count(*) FROM attempt WHERE state = 'failed'), (SELECT count(*) FROM job WHERE \
+state = 'failed')"
     expect_recovered
+}
+
+# Of a user, which statvfs knows nothing of: what the job wrote is cut off. On NFS that is told when it is synced.
+log__over_a_quota__is_lost_and_no_verdict()
+{
+    local call number
+    for call in pwrite sync; do
+        for number in "$EDQUOT" "$ENOSPC"; do
+            rm -rf results.db*
+            begun_sweep
+            impatient
+            mv job.sh whole.sh
+            echo 'echo cut' >job.sh
+            run_disturbed "$call" "$number" /slots/room run --progress none
+            expect_status 5
+            expect_no_stdout
+            expect_stderr_contains 'giving up: the host cannot run jobs: the disk or a quota is full, or a file cannot'
+            expect_sql "0|lost|host" "SELECT (SELECT count(*) FROM job WHERE state = 'failed'), failure, blame
+                FROM attempt WHERE state = 'failed' GROUP BY 2, 3"
+            mv whole.sh job.sh
+            expect_recovered
+        done
+    done
+}
+
+database__over_a_quota_or_the_largest_file__said_and_gone_on_from()
+{
+    begun_sweep
+    run_disturbed pwrite "$EDQUOT" results.db-wal run --progress none
+    expect_only_stderr_contains 1 'disk I/O error: the quota of the disk is reached; free some space and start again'
+    expect_recovered
+    rm -rf results.db*
+    begun_sweep
+    run_disturbed pwrite "$EFBIG" results.db-wal run --progress none
+    expect_only_stderr_contains 1 'its file may not grow any further; raise the limit (ulimit -f) and start again'
+    expect_recovered
+    # As the shell sets it, with a signal.
+    rm -rf results.db*
+    small_sweep sweep.toml
+    run_command bash -c 'ulimit -f 16; exec "$@"' run "$meshsweep" run --progress none
+    expect_only_stderr_contains 1 '(ulimit -f)'
+    expect_recovered
+}
+
+# A job that ignores the signal, as Python does, loses the end of what it prints.
+log__as_large_as_files_may_get__is_lost_and_no_verdict()
+{
+    begun_sweep
+    impatient
+    mv job.sh whole.sh
+    printf "trap '' XFSZ\n%s\nexit 0\n" 'yes | head -c 2000000' >job.sh
+    run_command bash -c 'ulimit -f 1000; exec "$@"' run "$meshsweep" run --progress none
+    expect_only_stderr_contains 5 'or a file cannot grow any further (ulimit -f), so its output may be cut off'
+    expect_sql "0" "SELECT count(*) FROM job WHERE state = 'failed'"
+    mv whole.sh job.sh
+    expect_recovered
+}
+
+file__of_a_job_beyond_the_limit__said()
+{
+    begun_sweep
+    echo 'exec head -c 2000000 /dev/zero >large' >job.sh
+    run_command bash -c 'ulimit -f 1000; exec "$@"' run "$meshsweep" run --progress none
+    expect_only_status 3
+    expect_sql "signal|killed by signal 25 (SIGXFSZ): a file grew beyond the limit (ulimit -f)" \
+        "SELECT DISTINCT failure, message FROM attempt WHERE state = 'failed'"
 }
 
 export__disk_error_or_full__said_and_the_old_file_stays()

@@ -193,6 +193,45 @@ cwd = "absent-{x}"'
 
 # --- secrets ---
 
+# Names of files are bytes.
+directory__not_utf8__what_is_handed_over_runs()
+{
+    local odd
+    odd=$(printf 'odd\377name')
+    mkdir "$odd" 2>/dev/null || skip "this file system takes no such name"
+    cd "$odd"
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "min:duration"
+[job]
+command = ["sh", "-c", "echo here >>../ran"]
+[training_spec]
+x = 1
+END
+    run_silently 0
+    run_meshsweep best --out winner
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    cp winner/command.sh ..
+    cd ..
+    run_command sh command.sh
+    expect_silent 0
+    expect_file_contains ran 'here
+here'
+    run_command "$meshsweep" show 1 --json -d "$odd/results.db"
+    expect_only_stdout 0
+    expect "python3 -c 'import json; json.load(open(\".stdout\", encoding=\"utf-8\"))'"
+}
+
+environment__empty__programs_are_found()
+{
+    one_job 'command = ["sh", "-c", "command -v sh >found"]'
+    run_command env -i "$meshsweep" run --progress none
+    expect_silent 0
+    expect_file found
+}
+
 secrets__nowhere_in_the_database()
 {
     local secret

@@ -54,6 +54,7 @@ scripts/package.sh --twice|runs for minutes
 scripts/package.sh --try|runs for minutes
 scripts/static.sh|runs for minutes
 scripts/static.sh --try|runs for minutes
+scripts/static.sh --host aarch64-linux-gnu|runs for minutes
 scripts/container.sh|runs for minutes
 make dist|in the source tree
 scripts/build.sh build-check --enable-faults*|what is tested was built so

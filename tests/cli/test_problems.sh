@@ -261,7 +261,7 @@ placeholders__odd__plain_text_unless_they_name_a_key()
     for text in '{' '{{' '{}' '{{}}' '${x}' '{x' 'x}' '{0}' '{ print }' '{1..8}' '{x,y}' '{{ x }' '{ x }' '{x }' \
         '{ x}' '{x:>5}' '$x'; do
         small_sweep sweep.toml
-        TEXT=$text awk '/^command/ { sub(/"{x}"/, "\"" ENVIRON["TEXT"] "\"") } { print }' sweep.toml >changed.toml
+        TEXT=$text awk '/^command/ { sub(/"[{]x[}]"/, "\"" ENVIRON["TEXT"] "\"") } { print }' sweep.toml >changed.toml
         run_meshsweep plan -c changed.toml
         expect_only_stdout_contains 0 '4 jobs: + 4 new'
     done

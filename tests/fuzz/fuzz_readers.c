@@ -1,13 +1,12 @@
 /* Fuzzing: any bytes as a job's output and as its metrics file, through every kind of reader. */
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "metrics/classify.h"
 #include "metrics/reading.h"
+#include "process/job_file.h"
 
 static struct reader_set *the_readers(void)
 {
@@ -30,15 +29,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct sample_list samples = SAMPLE_LIST_INIT;
-    char path[64];
-    int fd = memfd_create("fuzz", 0);
+    char path[] = "/dev/shm/meshsweep-fuzz-XXXXXX"; /* no link, as those of /proc/self/fd are */
+    int fd = mkstemp(path);
     if (fd < 0 || write(fd, data, size) != (ssize_t)size)
         abort();
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     readers_read(the_readers(), path, path, NULL, &samples);
     struct output_reading *reading = output_reading_create(the_readers());
     do
-        output_reading_attach(reading, path);
+        output_reading_attach(reading, job_file_open(path));
     while (output_reading_follow(reading, NULL, 1000));
     output_reading_free(reading);
     for (size_t i = 0; i < samples.name_count; i++)
@@ -46,5 +44,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     sample_list_free(&samples);
     free(log_tail(path, 4096));
     close(fd);
+    unlink(path);
     return 0;
 }

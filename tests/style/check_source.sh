@@ -6,6 +6,7 @@
 #   types   no two files define a struct, union or enum of the same name; the trainer is a program of its own
 #   owners  some verbs belong to one floor or one file: the table `owners`
 #           what a header declares is defined in its floor
+#   opens   where files of jobs are handled nothing is opened by its path: process/job_file.h does
 #   uses    what a header declares is used by a file other than the one that defines it, be it a test
 #   sizes   functions of at most 60 lines and 6 parameters (where universal-ctags is installed), files of at most
 #           1,000 lines, folders of at most 45 files; lines of at most 120 columns, in the page's style and script too
@@ -47,6 +48,12 @@ src/serve/                MHD_|#include <microhttpd\.h>|\blisten\(
 src/util/clock.c          (clock_gettime|gettimeofday|time)\(
 END
 }
+
+# Where files of jobs are handled: a link or a pipe may be in their place.
+files_of_jobs="src/metrics/ src/serve/ src/process/capture.c src/process/log_cap.c src/process/streams.c \
+src/run/readings.c src/run/recording.c src/run/recover_output.c src/run/ends.c src/slurm/outcome.c src/slurm/watch.c \
+src/deepspeed/tuning_tree.c src/deepspeed/training_command.c src/commands/tail.c src/commands/best.c"
+opening="(open|open64|fopen|creat|truncate|file_read|file_text|line_reader_open)\\("
 
 breaches=0
 breach()
@@ -165,6 +172,15 @@ check_owners()
                 breach "$file:$line: belongs to ${owners//,/ and } alone: ${text#"${text%%[! ]*}"}"
         done < <(grep -E "^[^:]*:[0-9]*:(.*[^A-Za-z0-9_.>])?($pattern)" "$code")
     done < <(owners)
+}
+
+check_opens()
+{
+    local file line text
+    while IFS=: read -r file line text; do
+        ! is_among "$file" "${files_of_jobs// /,}" ||
+            breach "$file:$line: a job may have left a link there (process/job_file.h): ${text#"${text%%[! ]*}"}"
+    done < <(grep -E "^[^:]*:[0-9]*:(.*[^A-Za-z0-9_.>])?$opening" "$code")
 }
 
 is_among() # FILE PATHS
@@ -364,6 +380,7 @@ check_floors
 check_cycles
 check_types
 check_owners
+check_opens
 check_functions
 check_definitions
 check_uses

@@ -114,6 +114,18 @@ owned_verb__elsewhere__refused()
     expect_refused src/commands/main.c 'clock_gettime(a, b);' 'src/commands/main.c:1: belongs to src/util/clock.c alone'
 }
 
+job_file__opened_by_its_path__refused()
+{
+    expect_refused src/run/readings.c 'int fd = open(path, O_RDONLY);' \
+        'src/run/readings.c:1: a job may have left a link there (process/job_file.h): int fd = open('
+    expect_refused src/commands/tail.c 'f = fopen(path, "r");' 'src/commands/tail.c:1: a job may have left a link'
+    clean_tree
+    printf 'int fd = openat(directory, name, 0); job_file_open(path);\n' >tree/src/run/readings.c
+    printf 'int fd = open(path, 0);\n' >tree/src/run/other.c
+    run_command bash "$checker" tree
+    expect_only_stdout_contains 0 '4 files, 0 breaches'
+}
+
 owned_verb__in_the_trainer__allowed()
 {
     clean_tree
@@ -293,6 +305,29 @@ map__drawn__has_floors_and_includes()
     expect_file_contains tree/docs/architecture.svg '>Small &amp; &lt;old> things</text>'
     draw_map --check
     expect_silent 0
+}
+
+# Debian has one, Fedora and Arch another, small systems a third.
+scripts__with_each_awk__print_the_same()
+{
+    local awk
+    mapped_tree
+    mv tree/docs drawn
+    mkdir bin
+    awk -f "$source_dir/scripts/manual_page.awk" -v version=1 "$source_dir/docs/reference.md" >page
+    for awk in gawk 'gawk --posix' mawk 'busybox awk' original-awk; do
+        type -P "${awk%% *}" >/dev/null || continue
+        printf '#!/bin/sh\nexec %s "$@"\n' "$awk" >bin/awk
+        chmod +x bin/awk
+        rm -rf tree
+        (PATH=$PWD/bin:$PATH mapped_tree)
+        expect "diff -r drawn tree/docs"
+        bin/awk -f "$source_dir/scripts/manual_page.awk" -v version=1 "$source_dir/docs/reference.md" >again
+        expect "cmp page again"
+        echo 'int x = sqlite3_step(s); /* exit(1) */' >tree/src/run/a.c
+        run_command env PATH="$PWD/bin:$PATH" bash "$checker" tree
+        expect_only_stdout_contains 1 'src/run/a.c:1: belongs to src/database/ alone: int x = sqlite3_step(s);'
+    done
 }
 
 map__of_another_source__refused()

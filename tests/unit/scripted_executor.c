@@ -208,11 +208,11 @@ static size_t running(const struct executor *base)
     return ((const struct scripted *)base)->count;
 }
 
-static bool files(const struct executor *base, int64_t attempt, const char **log_path, const char **metrics_path)
+static bool files(const struct executor *base, int64_t attempt, struct attempt_files *out)
 {
     (void)base;
     (void)attempt;
-    *log_path = *metrics_path = NULL;
+    *out = (struct attempt_files){-1, NULL, NULL};
     return true;
 }
 

@@ -17,7 +17,8 @@ struct bench {
     int64_t next_attempt;
 };
 
-struct bench *bench_open(size_t slots, int64_t log_cap_bytes, bool (*first_metric)(void *, int64_t, const char *));
+struct bench *bench_open(size_t slots, int64_t log_cap_bytes,
+                         bool (*first_metric)(void *, int64_t, const struct attempt_files *));
 
 /* Frees the supervisor and asserts that neither a process of its jobs nor a zombie is left. */
 void bench_close(struct bench *b);
@@ -39,8 +40,8 @@ struct outcome run_child(struct bench *b, const char *name, int64_t timeout_ms);
 char *text_of(const char *path);
 void assert_log(const struct outcome *o, const char *expected);
 
-/* Whether processes can be signalled beyond doubt. Under valgrind 3.19 they cannot: it does not know pidfd_open, and
- * its vfork is a fork, so the supervisor's tests are skipped there. Says so. */
-bool kernel_has_pidfds(void);
+/* Whether a child that vfork made shares this program's memory, as process_spawn needs. Under valgrind it does not, and
+ * the supervisor's tests are skipped there. Says so. */
+bool vfork_shares_memory(void);
 
 #endif

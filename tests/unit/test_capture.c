@@ -289,7 +289,122 @@ TEST_WITHIN(capture__kept_apart_and_abandoned__nothing_left, set_up, tear_down)
     assert_stream("stderr.log", NULL);
 }
 
+/* --- what a job does to its directory --- */
+
+/* Plays a job with a directory of its own, in which a shell then does something. */
+static struct captured play_in_directory(const char *text, const char *script)
+{
+    int child[STREAM_COUNT];
+    assert_int_equal(capture_begin(&capture, 1, job_dir, child), 0);
+    assert_int_equal(write(child[0], text, strlen(text)), strlen(text));
+    char *command = xasprintf("cd '%s' && { %s; }", job_dir, script);
+    assert_int_equal(system(command), 0);
+    free(command);
+    capture_close_child(child);
+    return capture_end(&capture, 1, job_dir, true);
+}
+
+TEST_WITHIN(capture__log_replaced__kept_from_the_open_file, set_up, tear_down)
+{
+    static const char *const scripts[] = {"rm output.log", "mv output.log mine", "rm output.log; mkfifo output.log",
+                                          "echo precious >precious; ln -sf precious output.log",
+                                          "rm output.log; echo forged >output.log"};
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+        struct captured c = play_in_directory("one\n", scripts[i]);
+        struct stat status;
+        assert_text(c.log_path, "one\n");
+        assert_int_equal(lstat(c.log_path, &status), 0);
+        assert_true(S_ISREG(status.st_mode));
+        assert_false(c.directory_moved);
+        assert_int_equal(c.log_error, 0);
+        captured_free(&c);
+    }
+    char *precious = xasprintf("%s/precious", job_dir);
+    assert_text(precious, "precious\n");
+    free(precious);
+}
+
+TEST_WITHIN(capture__directory_moved__log_and_metrics_kept, set_up, tear_down)
+{
+    struct captured c = play_in_directory("one\n", "echo '{\"a\": 1}' >metrics.jsonl; cd ..; mv job elsewhere");
+    assert_true(c.directory_moved);
+    assert_text(c.log_path, "one\n");
+    assert_text(c.metrics_path, "{\"a\": 1}\n");
+    assert_stream("output.log", "one\n");
+    captured_free(&c);
+}
+
+TEST_WITHIN(capture__directory_is_a_link__nothing_written_through_it, set_up, tear_down)
+{
+    char *foreign = xasprintf("%s/foreign/output.log", directory);
+    struct captured c = play_in_directory("one\n", "cd ..; rm -r job; mkdir foreign; echo precious "
+                                                   ">foreign/output.log; ln -s foreign job");
+    assert_true(c.directory_moved);
+    assert_text(c.log_path, "one\n");
+    assert_text(foreign, "precious\n");
+    captured_free(&c);
+    c = play(2, "two\n");
+    assert_text(c.log_path, "two\n");
+    assert_text(foreign, "precious\n");
+    captured_free(&c);
+    free(foreign);
+}
+
+TEST_WITHIN(capture__log_moved_and_large__no_hole_in_what_a_link_leads_to, set_up, tear_down)
+{
+    enum { CAP = 1 << 20, SIZE = 8 << 20 };
+    int child[STREAM_COUNT];
+    char *block = xcalloc(1, SIZE), *precious = xasprintf("%s/precious", directory);
+    struct error e = ERROR_INIT;
+    struct stat before, after;
+    memset(block, 'x', SIZE);
+    assert_int_equal(file_write_atomic(precious, block, SIZE, &e), 0);
+    assert_int_equal(stat(precious, &before), 0);
+    capture.cap_bytes = CAP;
+    assert_int_equal(capture_begin(&capture, 1, job_dir, child), 0);
+    assert_int_equal(write(child[0], block, SIZE), SIZE);
+    char *log = xasprintf("%s/output.log", job_dir), *mine = xasprintf("%s/mine", job_dir);
+    assert_int_equal(rename(log, mine), 0);
+    assert_int_equal(symlink(precious, log), 0);
+    capture_bound(&capture, SIZE, SIZE);
+    assert_int_equal(stat(precious, &after), 0);
+    assert_int_equal(before.st_blocks, after.st_blocks);
+    capture_close_child(child);
+    struct captured c = capture_end(&capture, 1, job_dir, true);
+    assert_int_equal(log_cap_compact(c.log_path, c.log_bytes, CAP), 0);
+    assert_int_equal(stat(precious, &after), 0);
+    assert_int_equal(after.st_size, SIZE);
+    captured_free(&c);
+    free(block);
+    free(precious);
+    free(log);
+    free(mine);
+}
+
 /* --- the bound of a log --- */
+
+TEST_WITHIN(log_cap__a_link_is_in_the_way__replaced_and_not_followed, set_up, tear_down)
+{
+    enum { CAP = 200000, SIZE = 1000000 };
+    char *path = xasprintf("%s/log", directory), *cut = xasprintf("%s/log.cut", directory);
+    char *precious = xasprintf("%s/precious", directory), *line = xmalloc(SIZE);
+    struct error e = ERROR_INIT;
+    memset(line, 'z', SIZE);
+    assert_int_equal(file_write_atomic(path, line, SIZE, &e), 0);
+    assert_int_equal(file_write_atomic(precious, "precious", 8, &e), 0);
+    assert_int_equal(symlink(precious, cut), 0);
+    assert_int_equal(log_cap_compact(path, SIZE, CAP), 0);
+    assert_true(log_cap_is_marked(path));
+    assert_text(precious, "precious");
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(symlink(precious, path), 0);
+    assert_int_equal(log_cap_compact(path, 8, 4), -1);
+    assert_text(precious, "precious");
+    free(line);
+    free(precious);
+    free(cut);
+    free(path);
+}
 
 static void write_lines(int fd, int lines)
 {
@@ -306,10 +421,10 @@ TEST_WITHIN(log_cap__growing_log__space_given_back_and_appending_goes_on, set_up
     struct stat status;
     assert_int_equal(fstat(fd, &status), 0);
     assert_int_equal(status.st_size, 10 * LINES);
-    log_cap_release_middle(path, status.st_size, CAP, 1 << 20);
+    log_cap_release_middle(fd, status.st_size, CAP, 1 << 20);
     assert_int_equal(fstat(fd, &status), 0);
     assert_true(status.st_blocks * 512 > 4 * CAP); /* what has not been read stays */
-    log_cap_release_middle(path, status.st_size, CAP, status.st_size);
+    log_cap_release_middle(fd, status.st_size, CAP, status.st_size);
     dprintf(fd, "the end\n");
     assert_int_equal(fstat(fd, &status), 0);
     assert_int_equal(status.st_size, 10 * LINES + 8);

@@ -52,9 +52,9 @@ TEST_WITHIN(host_watch_judge__by_what_failed__whose_fault_it_may_be, open_watch,
     for (size_t i = 0; i < sizeof of_job / sizeof *of_job; i++)
         assert_int_equal(judge(w, 1, "exec", of_job[i], "/opt/a"), HOST_BLAMES_JOB);
     assert_int_equal(judge(w, 1, "fork", EINVAL, NULL), HOST_BLAMES_HOST);
-    /* Job files that cannot be made while there is room are the job's own. */
+    /* Job files that cannot be made while there is room are the job's own, its log never is. */
     assert_int_equal(judge(w, 1, "job files", EACCES, NULL), HOST_BLAMES_JOB);
-    assert_int_equal(judge(w, 1, "log", ENOENT, NULL), HOST_BLAMES_JOB);
+    assert_int_equal(judge(w, 1, "log", ENOENT, NULL), HOST_BLAMES_HOST);
     assert_int_equal(judge(w, 1, "exec", ENOENT, "/opt/a"), HOST_UNSURE);
 }
 
@@ -82,8 +82,8 @@ TEST_WITHIN(host_watch_is_host__held_job__blamed_only_once_another_has_started, 
 {
     struct host_watch *w = &((struct watched *)*state)->watch;
     assert_true(host_watch_started(w, 9) == false);
-    assert_true(host_watch_hold(w, 1, "no processes are left", false));
-    assert_false(host_watch_hold(w, 2, "no processes are left", false));
+    assert_true(host_watch_hold(w, 1, "no processes are left", HOST_NEEDS_START));
+    assert_false(host_watch_hold(w, 2, "no processes are left", HOST_NEEDS_START));
     /* While it pauses it is not asked whose fault a start may be. */
     assert_int_equal(judge(w, 7, "exec", ENOENT, "/opt/a"), HOST_BLAMES_HOST);
     /* Nothing has started since: it is the host still. */
@@ -99,7 +99,7 @@ TEST_WITHIN(host_watch_is_host__held_job__blamed_only_once_another_has_started, 
     assert_true(host_watch_is_host(w, 1));
     assert_false(host_watch_is_host(w, 2));
     /* A new pause asks anew. */
-    assert_true(host_watch_hold(w, 2, "no processes are left", false));
+    assert_true(host_watch_hold(w, 2, "no processes are left", HOST_NEEDS_START));
     assert_true(host_watch_is_host(w, 2));
 }
 
@@ -119,7 +119,7 @@ TEST_WITHIN(host_watch_may_start__pause__one_now_and_then_later_each_time, open_
     assert_true(host_watch_may_start(w, false));
     assert_true(host_watch_may_start(w, false));
     assert_int_equal(host_watch_due_ms(w), -1);
-    host_watch_hold(w, 1, "no processes are left", false);
+    host_watch_hold(w, 1, "no processes are left", HOST_NEEDS_START);
     assert_false(host_watch_may_start(w, false));
     assert_in_range(host_watch_due_ms(w), 1, 1000);
     for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++)
@@ -133,7 +133,7 @@ TEST_WITHIN(host_watch_may_start__pause__one_now_and_then_later_each_time, open_
     assert_true(host_watch_started(w, 2));
     assert_int_equal(host_watch_due_ms(w), -1);
     /* The next pause begins with the shortest wait. */
-    host_watch_hold(w, 1, "no processes are left", false);
+    host_watch_hold(w, 1, "no processes are left", HOST_NEEDS_START);
     assert_int_equal(wait_after_next(w), 1);
 }
 
@@ -142,14 +142,14 @@ TEST_WITHIN(host_watch_may_start__disk__only_with_room, open_watch, close_watch)
     struct watched *x = *state;
     struct host_watch *w = &x->watch;
     w->scratch = "/dev/full/none";
-    host_watch_hold(w, 1, "the disk is full", true);
+    host_watch_hold(w, 1, "the disk is full", HOST_NEEDS_DISK);
     assert_false(host_watch_may_start(w, true));
     w->scratch = x->scratch;
     assert_true(host_watch_may_start(w, true));
     assert_true(host_watch_started(w, 2));
     /* What another pause needs is not remembered. */
     w->scratch = "/dev/full/none";
-    host_watch_hold(w, 3, "no processes are left", false);
+    host_watch_hold(w, 3, "no processes are left", HOST_NEEDS_START);
     assert_true(host_watch_may_start(w, true));
 }
 
@@ -157,7 +157,7 @@ TEST_WITHIN(host_watch_gives_up__by_time_or_where_nothing_ever_ran, open_watch, 
 {
     struct host_watch *w = &((struct watched *)*state)->watch;
     assert_false(host_watch_gives_up(w));
-    host_watch_hold(w, 1, "no such program", false);
+    host_watch_hold(w, 1, "no such program", HOST_NEEDS_START);
     assert_false(host_watch_gives_up(w));
     w->since_ms = clock_monotonic_ms() - w->give_up_ms + 1000;
     assert_false(host_watch_gives_up(w));
@@ -170,12 +170,12 @@ TEST_WITHIN(host_watch_gives_up__by_time_or_where_nothing_ever_ran, open_watch, 
     host_watch_open(&fresh, w->scratch, 100000, false);
     assert_int_equal(judge(&fresh, 1, "exec", ENOENT, "/opt/none"), HOST_UNSURE);
     assert_int_equal(judge(&fresh, 2, "exec", ENOENT, "/opt/none"), HOST_BLAMES_HOST);
-    host_watch_hold(&fresh, 2, "no such program", false);
+    host_watch_hold(&fresh, 2, "no such program", HOST_NEEDS_START);
     assert_true(host_watch_gives_up(&fresh)); /* it may be the sweep's */
     host_watch_close(&fresh);
     host_watch_open(&fresh, w->scratch, 100000, false);
     assert_int_equal(judge(&fresh, 1, "fork", EAGAIN, NULL), HOST_BLAMES_HOST);
-    host_watch_hold(&fresh, 1, "no processes are left", false);
+    host_watch_hold(&fresh, 1, "no processes are left", HOST_NEEDS_START);
     assert_false(host_watch_gives_up(&fresh)); /* it is certainly not */
     host_watch_close(&fresh);
 }

@@ -210,7 +210,7 @@ int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "child") == 0)
         return awkward_child(argv[2]);
-    if (!kernel_has_pidfds())
+    if (!vfork_shares_memory())
         return 77;
     return unit_test_run(argc, argv);
 }

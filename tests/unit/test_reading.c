@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "metrics/reading.h"
+#include "process/job_file.h"
 #include "unit_test.h"
 #include "util/rng.h"
 
@@ -134,7 +135,7 @@ TEST(long_line__json__read_whole_or_counted)
 
 static bool follow(struct output_reading *r, const char *path, int64_t bytes)
 {
-    output_reading_attach(r, path);
+    output_reading_attach(r, job_file_open(path));
     return output_reading_follow(r, NULL, bytes);
 }
 

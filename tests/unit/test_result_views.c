@@ -93,9 +93,11 @@ TEST_WITHIN(results__failed_job__last_message_and_count, open_database, close_da
 TEST_WITHIN(results__job_of_an_older_sweep__not_in_sweep, open_database, close_database)
 {
     struct db *db = *state;
-    must(db, "INSERT INTO sweep SELECT 2, x'02020202020202020202020202020202', 'two', path, text, profile_text,"
-             " tool_version, objective, 0, 1, 9, NULL, NULL, NULL, NULL, 0, NULL, NULL FROM sweep;"
-             "UPDATE job SET sweep_id = 2 WHERE id = 2");
+    must(db,
+         "INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, objective, first_seen, last_seen)"
+         " SELECT 2, x'02020202020202020202020202020202', 'two', path, text, profile_text, tool_version, objective,"
+         " 1, 9 FROM sweep;"
+         "UPDATE job SET sweep_id = 2 WHERE id = 2");
     refresh(db);
     expect_row(db, "SELECT group_concat(in_sweep || sweep) FROM results", false, "0one,1two");
     expect_row(db, "SELECT count(*) FROM ranking", false, "0");

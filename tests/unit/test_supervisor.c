@@ -343,11 +343,11 @@ TEST(wait__metric_written_in_time__no_startup_timeout)
     bench_close(b);
 }
 
-static bool holds_step(void *context, int64_t attempt, const char *log_path)
+static bool holds_step(void *context, int64_t attempt, const struct attempt_files *files)
 {
     (void)context;
     (void)attempt;
-    char *text = text_of(log_path);
+    char *text = text_of(files->log_path);
     bool found = strstr(text, "step") != NULL;
     free(text);
     return found;
@@ -490,16 +490,33 @@ TEST(wait__children_ignored_from_the_start__status_told_all_the_same)
 
 TEST(create__more_slots_than_open_files__refused)
 {
-    struct rlimit old, few = {100, 100};
+    struct rlimit old;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    struct supervisor *s = NULL;
+    struct error e = ERROR_INIT;
+    const struct supervisor_options options = {.slots = old.rlim_max, .scratch_dir = "/tmp", .token_prefix = "x"};
+    if (old.rlim_max == RLIM_INFINITY)
+        return;
+    assert_int_equal(supervisor_create(&options, &s, &e), -1);
+    assert_non_null(strstr(e.text, "raise the limit with: ulimit -n "));
+    assert_null(s);
+}
+
+TEST(create__more_open_files_allowed_than_usual__taken_and_not_left_to_jobs)
+{
+    struct rlimit old, few = {100, 100}, now;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
     few.rlim_max = old.rlim_max;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-    struct supervisor *s = NULL;
-    struct error e = ERROR_INIT;
-    const struct supervisor_options options = {.slots = 50, .scratch_dir = "/tmp", .token_prefix = "x"};
-    assert_int_equal(supervisor_create(&options, &s, &e), -1);
-    assert_non_null(strstr(e.text, "ulimit -n 114"));
-    assert_null(s);
+    struct bench *b = bench_open(50, 0, NULL);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &now), 0);
+    assert_int_equal(now.rlim_cur, 214);
+    struct outcome o = run_shell(b, "ulimit -n");
+    assert_log(&o, "100\n");
+    outcome_free(&o);
+    bench_close(b);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &now), 0);
+    assert_int_equal(now.rlim_cur, 100);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 }
 
@@ -513,7 +530,7 @@ int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "child") == 0)
         return awkward_child(argv[2]);
-    if (!kernel_has_pidfds())
+    if (!vfork_shares_memory())
         return 77;
     return unit_test_run(argc, argv);
 }

@@ -1,0 +1,122 @@
+/* process: files where jobs write, whatever these leave there. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "process/job_file.h"
+#include "unit_test.h"
+#include "util/memory.h"
+
+static char root[64];
+
+static int set_up(void **state)
+{
+    (void)state;
+    strcpy(root, "/tmp/meshsweep-files-XXXXXX");
+    return mkdtemp(root) ? chdir(root) : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    char *command = xasprintf("rm -rf '%s'", root);
+    int rc = chdir("/") + system(command);
+    free(command);
+    return rc;
+}
+
+static void run(const char *script)
+{
+    assert_int_equal(system(script), 0);
+}
+
+/* 0, and the descriptor is closed; else the errno. */
+static int tried(int fd)
+{
+    if (fd < 0)
+        return errno;
+    close(fd);
+    return 0;
+}
+
+TEST_WITHIN(open__what_a_job_may_leave__only_regular_files, set_up, tear_down)
+{
+    run("mkdir d; echo one >d/file; ln -s file d/link; mkfifo d/pipe; mkdir d/dir");
+    assert_int_equal(tried(job_file_open("d/file")), 0);
+    assert_int_equal(tried(job_file_open("d/link")), ELOOP);
+    assert_int_equal(tried(job_file_open("d/pipe")), EINVAL);
+    assert_int_equal(tried(job_file_open("d/dir")), EINVAL);
+    assert_int_equal(tried(job_file_open("/dev/zero")), EINVAL);
+    assert_int_equal(tried(job_file_open("d/none")), ENOENT);
+    assert_int_equal(tried(job_file_open_named("d/link")), 0);
+    assert_int_equal(tried(job_file_open_named("d/pipe")), EINVAL);
+}
+
+TEST_WITHIN(open_below__links_and_dots__refused, set_up, tear_down)
+{
+    run("mkdir -p d/a; echo one >d/a/file; ln -s a d/link; ln -s a/file d/last; ln -s d user; echo >outside");
+    assert_int_equal(tried(job_file_open_below("user", "a/file")), 0);
+    assert_int_not_equal(tried(job_file_open_below("d", "link/file")), 0);
+    static const char *const refused[] = {"last", "../outside", "a/../a/file", "./a/file", "a//file",    "",
+                                          "/",    "a",          "a/",          "none",     "/etc/passwd"};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        assert_int_not_equal(tried(job_file_open_below("d", refused[i])), 0);
+    char *longest = xcalloc(1, NAME_MAX + 2);
+    memset(longest, 'x', NAME_MAX + 1);
+    assert_int_equal(tried(job_file_open_below("d", longest)), ENAMETOOLONG);
+    free(longest);
+}
+
+TEST_WITHIN(directory__two_names_of_the_job__no_links, set_up, tear_down)
+{
+    run("mkdir real; ln -s real user; mkdir real/other; ln -s other real/key; mkdir -p real/good; ln -s .. "
+        "real/good/7");
+    assert_int_equal(tried(job_directory_make("user/new/1")), 0);
+    assert_int_equal(tried(job_directory_make("user/new/1")), 0);
+    assert_int_equal(tried(job_directory_open("user/new/1/")), 0);
+    assert_int_equal(tried(job_directory_open("user/new/2")), ENOENT);
+    assert_int_equal(tried(job_directory_make("user/key/1")), ENOTDIR);
+    assert_int_equal(tried(job_directory_make("user/good/7")), ENOTDIR);
+    assert_int_equal(tried(job_directory_make("deep/down/key/1")), 0);
+    assert_int_not_equal(access("real/other/1", F_OK), 0);
+    char *whole = job_directory_absolute("user/key/1"), *wanted = xasprintf("%s/real/key/1", root);
+    assert_string_equal(whole, wanted);
+    free(whole);
+    free(wanted);
+}
+
+TEST_WITHIN(create__a_link_is_there__replaced, set_up, tear_down)
+{
+    struct stat status;
+    struct buffer text = BUFFER_INIT;
+    run("mkdir d; echo precious >precious; ln -s ../precious d/log; mkdir d/dir");
+    int directory = open("d", O_PATH | O_DIRECTORY), fd = job_file_create(directory, "log", 0);
+    assert_int_equal(write(fd, "mine", 4), 4);
+    close(fd);
+    assert_true(job_file_stat(directory, "log", &status));
+    assert_int_equal(status.st_size, 4);
+    assert_int_equal(tried(job_file_create(directory, "dir", 0)), EISDIR);
+    close(directory);
+    assert_int_equal(job_file_read(job_file_open("precious"), 100, &text), 0);
+    assert_string_equal(buffer_text(&text), "precious\n");
+    assert_int_equal(job_file_read(job_file_open("precious"), 3, &text), -1);
+    assert_int_equal(errno, EFBIG);
+    buffer_free(&text);
+}
+
+TEST_WITHIN(share__a_link__what_it_leads_to_stays_private, set_up, tear_down)
+{
+    struct stat status;
+    mode_t old = umask(022);
+    run("mkdir d; echo >d/log; echo >secret; chmod 600 d/log secret; ln -s ../secret d/metrics");
+    job_file_share("d/log");
+    job_file_share("d/metrics");
+    assert_int_equal(stat("d/log", &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0644);
+    assert_int_equal(stat("secret", &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+    umask(old);
+}
