@@ -1,12 +1,10 @@
-/* Finite differences, for the tests of the trainer that are built with TRAINER_DOUBLE. */
+/* The trainer's model in double precision, with what is static in it, and finite differences. */
 #ifndef TESTS_TRAINER_GRADIENT_H
 #define TESTS_TRAINER_GRADIENT_H
 
-#include <math.h>
-#include <stdbool.h>
-
-#include "trainer/matmul.h"
-#include "trainer/random.h"
+#define TRAINER_DOUBLE
+#include "trainer/model.c"
+#include "trainer/ranks.c"
 #include "unit_test.h"
 
 static inline void gradient_random(real *values, size_t count, uint64_t seed)
