@@ -60,7 +60,8 @@ static const struct option {
     {"global-batch", COUNT, AT(global_batch), 1, 1 << 24, " N", "sequences in one step of all ranks (default 16)"},
     {"ranks", COUNT, AT(ranks), 1, RANKS_MAX, " N", "data-parallel processes (default 1)"},
     {"zero-stage", COUNT, AT(zero_stage), 0, ZERO_LAST_STAGE, " N",
-     "what is partitioned: 0 nothing, 1 optimizer state,\n2 also gradients, 3 also parameters (default 0)"},
+     "what is partitioned: 0 nothing, 1 optimizer state,\n                            2 also gradients, 3 also "
+     "parameters (default 0)"},
     {"activation-checkpointing", FLAG, AT(shape.checkpointing), 0, 0, "",
      "keep only the layers' inputs and recompute the rest"},
     {"steps", COUNT, AT(steps), 1, 1 << 24, " N", "optimizer steps (default 20)"},
@@ -77,19 +78,13 @@ enum { OPTIONS = sizeof table / sizeof *table };
 
 static void print_help(void)
 {
-    enum { COLUMN = 28 };
-
     fputs("Usage: meshsweep-trainer [OPTIONS]\n"
           "Trains a byte-level transformer on the CPU, data-parallel over processes.\n\n",
           stdout);
     for (size_t i = 0; i < OPTIONS; i++) {
-        int used = printf("  --%s%s", table[i].name, table[i].value);
-        for (const char *text = table[i].help; *text; text += *text == '\n') {
-            int length = (int)strcspn(text, "\n");
-            printf("%*s%.*s\n", used < COLUMN ? COLUMN - used : 2, "", length, text);
-            text += length;
-            used = 0;
-        }
+        char name[64];
+        snprintf(name, sizeof name, "--%s%s", table[i].name, table[i].value);
+        printf("  %-24s  %s\n", name, table[i].help);
     }
     fputs("\nExit status: 0 trained; 1 failed, as when a rank is out of device memory; 2 wrong use;\n"
           "128+n when signal n killed a rank.\n",
@@ -116,39 +111,45 @@ static size_t bytes_of(const char *text)
 
 static void read_value(struct options *o, const struct option *option, const char *text)
 {
+    static const char *const wanted[] = {
+        [COUNT] = "a whole number",
+        [RATE] = "a number above 0",
+        [SEED] = "a whole number from 0",
+        [SIZE] = "a size such as 24MiB, 1.5GiB or 500MB",
+    };
     void *field = (char *)o + option->offset;
-    long count = 0;
-    char *end = NULL;
+    char *end = "", range[64] = "";
+    bool is_good = false;
+    long count;
 
     errno = 0;
     switch (option->kind) {
     case COUNT:
-        *(size_t *)field = (size_t)(count = strtol(text, &end, 10));
-        if (end == text || *end || errno || count < option->least || count > option->most)
-            die(STATUS_USAGE, "--%s %s: must be a whole number from %ld to %ld", option->name, text, option->least,
-                option->most);
+        count = strtol(text, &end, 10);
+        is_good = !errno && count >= option->least && count <= option->most;
+        *(size_t *)field = (size_t)count;
+        snprintf(range, sizeof range, " from %ld to %ld", option->least, option->most);
         break;
     case RATE:
         *(double *)field = strtod(text, &end);
-        if (end == text || *end || !isfinite(*(double *)field) || *(double *)field <= 0)
-            die(STATUS_USAGE, "--%s %s: must be a number above 0", option->name, text);
+        is_good = isfinite(*(double *)field) && *(double *)field > 0;
         break;
     case SEED:
         *(uint64_t *)field = strtoull(text, &end, 10);
-        if (end == text || *end || errno || strchr(text, '-'))
-            die(STATUS_USAGE, "--%s %s: must be a whole number from 0", option->name, text);
+        is_good = !errno && !strchr(text, '-');
         break;
     case SIZE:
-        if (!(*(size_t *)field = bytes_of(text)))
-            die(STATUS_USAGE, "--%s %s: must be a size such as 24MiB, 1.5GiB or 500MB", option->name, text);
+        is_good = (*(size_t *)field = bytes_of(text)) > 0;
         break;
     case PATH:
         *(const char **)field = text;
-        break;
+        return;
     case FLAG:
         *(bool *)field = true;
-        break;
+        return;
     }
+    if (end == text || *end || !is_good)
+        die(STATUS_USAGE, "--%s %s: must be %s%s", option->name, text, wanted[option->kind], range);
 }
 
 /* Reads one option and its value, `--name value` or `--name=value`; returns what comes after. */
@@ -191,41 +192,34 @@ static void check_together(struct options *o)
 
 /* ---- the training text, read by all ranks ---- */
 
-enum { GENERATED_BYTES = 256 * 1024, WORDS = 256, FOLLOWERS = 4, SYLLABLES_MAX = 3, WORD_BYTES = 16 };
-
 struct text {
     unsigned char *bytes;
     size_t length;
 };
+
+enum { GENERATED_BYTES = 256 * 1024, WORDS = 256, FOLLOWERS = 4, SYLLABLES_MAX = 3, WORD_BYTES = 16 };
 
 static uint64_t random_below(uint64_t *random, uint64_t bound)
 {
     return random_bits(random) % bound;
 }
 
-static void invent_word(char *word, uint64_t *random)
-{
-    static const char consonants[] = "bdfgklmnprstvz", vowels[] = "aeiou";
-    uint64_t syllables = 1 + random_below(random, SYLLABLES_MAX);
-
-    for (uint64_t i = 0; i < syllables; i++) {
-        *word++ = consonants[random_below(random, sizeof consonants - 1)];
-        *word++ = vowels[random_below(random, sizeof vowels - 1)];
-    }
-    *word = '\0';
-}
-
 /* In an invented language of some hundred words, each with a few successors: a small model has something to learn. */
 static void generate_text(struct text *text, uint64_t random)
 {
-    char words[WORDS][WORD_BYTES];
+    static const char consonants[] = "bdfgklmnprstvz", vowels[] = "aeiou";
+    char words[WORDS][WORD_BYTES] = {0};
     unsigned char followers[WORDS][FOLLOWERS];
 
     text->bytes = malloc(GENERATED_BYTES + WORD_BYTES);
     if (!text->bytes)
         die(STATUS_FAILED, "no host memory for %d bytes of text", GENERATED_BYTES);
     for (int i = 0; i < WORDS; i++) {
-        invent_word(words[i], &random);
+        char *letter = words[i];
+        for (uint64_t left = 1 + random_below(&random, SYLLABLES_MAX); left > 0; left--) {
+            *letter++ = consonants[random_below(&random, sizeof consonants - 1)];
+            *letter++ = vowels[random_below(&random, sizeof vowels - 1)];
+        }
         for (int j = 0; j < FOLLOWERS; j++)
             followers[i][j] = (unsigned char)random_below(&random, WORDS);
     }
@@ -412,7 +406,7 @@ int main(int argc, char **argv)
 {
     struct job job = {.options = defaults};
     struct options *o = &job.options;
-    struct ranks ranks;
+    struct ranks ranks = {0};
     const char *metrics = getenv("MESHSWEEP_METRICS");
 
     for (char *const *at = argv + (argc > 0); *at && !o->help;)
@@ -428,7 +422,7 @@ int main(int argc, char **argv)
         read_text(&job.text, o->data_path, o->shape.seq + 1);
     else
         generate_text(&job.text, o->seed);
-    ranks_open(&ranks, (int)o->ranks);
+    ranks.count = (int)o->ranks;
     ranks_run(&ranks, train, &job);
     free(job.text.bytes);
     return STATUS_OK;

@@ -86,7 +86,7 @@ static void pack_panel(real *restrict panel, struct matrix b)
 }
 
 /*
- * Vectors are written out because gcc keeps the sums of plain loops in memory, which costs half of the speed. No wider
+ * Vectors are written out and rows unrolled: gcc keeps sums of plain loops in memory, at half of the speed. No wider
  * instruction set is chosen at run time: equal programs give equal losses on all machines of a kind.
  */
 typedef real lanes __attribute__((vector_size(LANES * sizeof(real)), may_alias));
@@ -94,24 +94,18 @@ typedef real lanes __attribute__((vector_size(LANES * sizeof(real)), may_alias))
 /* Rows beyond the matrix repeat its last row and are not stored: one loop shape for every tile. */
 static void tile_add(real *out, size_t out_stride, struct matrix a, const real *panel, size_t columns)
 {
-    const real *row0 = a.data;
-    const real *row1 = a.data + at_most(1, a.rows - 1) * a.row_stride;
-    const real *row2 = a.data + at_most(2, a.rows - 1) * a.row_stride;
-    const real *row3 = a.data + at_most(3, a.rows - 1) * a.row_stride;
+    const real *row[TILE_ROWS];
     const lanes *b = (const lanes *)panel;
     lanes sum[TILE_ROWS][2] = {{{0}}};
 
+    for (size_t i = 0; i < TILE_ROWS; i++)
+        row[i] = a.data + at_most(i, a.rows - 1) * a.row_stride;
     for (size_t k = 0; k < a.columns; k++) {
-        size_t at = k * a.column_stride;
-        lanes left = b[2 * k], right = b[2 * k + 1];
-        sum[0][0] += row0[at] * left;
-        sum[0][1] += row0[at] * right;
-        sum[1][0] += row1[at] * left;
-        sum[1][1] += row1[at] * right;
-        sum[2][0] += row2[at] * left;
-        sum[2][1] += row2[at] * right;
-        sum[3][0] += row3[at] * left;
-        sum[3][1] += row3[at] * right;
+#pragma GCC unroll 4
+        for (size_t i = 0; i < TILE_ROWS; i++) {
+            sum[i][0] += row[i][k * a.column_stride] * b[2 * k];
+            sum[i][1] += row[i][k * a.column_stride] * b[2 * k + 1];
+        }
     }
     for (size_t i = 0; i < a.rows; i++)
         for (size_t j = 0; j < columns; j++)
@@ -232,48 +226,7 @@ static void squared_relu_backward(real *restrict d, const real *restrict in, siz
         d[i] *= 2 * (in[i] > 0 ? in[i] : 0);
 }
 
-/*
- * Causal self-attention of `batch` sequences of `seq` rows. A row of qkv is query, key and value, each `hidden` long;
- * a head owns hidden / heads columns of each. weights[batch × heads × seq × seq] saves the softmax for the backward
- * pass, whose scratch space holds seq × seq elements.
- */
-struct attention {
-    size_t batch;
-    size_t seq;
-    size_t heads;
-    size_t hidden;
-};
-
-/* One head of one sequence, and where it begins in arrays of rows of qkv, of rows of output, and of weights. */
-struct head {
-    size_t qkv_at;
-    size_t out_at;
-    size_t weights_at;
-    struct matrix query;
-    struct matrix key;
-    struct matrix value;
-    struct matrix weights;
-    real scale;
-};
-
-static struct head head_at(size_t index, const real *qkv, const real *weights, const struct attention *shape)
-{
-    size_t seq = shape->seq, width = shape->hidden / shape->heads, row = 3 * shape->hidden;
-    size_t first_row = index / shape->heads * seq, column = index % shape->heads * width;
-    struct head h = {0};
-
-    h.qkv_at = first_row * row + column;
-    h.out_at = first_row * shape->hidden + column;
-    h.weights_at = index * seq * seq;
-    h.query = matrix_of(qkv + h.qkv_at, seq, width, row);
-    h.key = matrix_of(h.query.data + shape->hidden, seq, width, row);
-    h.value = matrix_of(h.key.data + shape->hidden, seq, width, row);
-    h.weights = matrix_of(weights + h.weights_at, seq, seq, seq);
-    h.scale = 1 / sqrt((real)width);
-    return h;
-}
-
-/* Causal: columns beyond that of the row get no weight. */
+/* Columns beyond that of the row get no weight. */
 static void softmax(real *row, size_t seq, real scale)
 {
     for (size_t i = 0; i < seq; i++, row += seq) {
@@ -290,17 +243,26 @@ static void softmax(real *row, size_t seq, real scale)
     }
 }
 
-static void attention_forward(real *out, real *weights, const real *qkv, const struct attention *shape)
+/*
+ * Causal self-attention. A row of qkv is query, key and value, each `hidden` long; a head owns hidden / heads columns of
+ * each. weights[batch × heads × seq × seq] saves the softmax for the backward pass, whose scratch space holds seq × seq
+ * elements.
+ */
+static void attention_forward(real *out, real *weights, const real *qkv, const struct model_shape *shape)
 {
-    size_t heads = shape->batch * shape->heads, seq = shape->seq;
+    size_t seq = shape->seq, hidden = shape->hidden, width = hidden / shape->heads;
 
-    memset(weights, 0, heads * seq * seq * sizeof *weights);
-    memset(out, 0, shape->batch * seq * shape->hidden * sizeof *out);
-    for (size_t i = 0; i < heads; i++) {
-        struct head h = head_at(i, qkv, weights, shape);
-        matmul_add(weights + h.weights_at, seq, h.query, transposed(h.key));
-        softmax(weights + h.weights_at, seq, h.scale);
-        matmul_add(out + h.out_at, shape->hidden, h.weights, h.value);
+    memset(weights, 0, shape->micro_batch * shape->heads * seq * seq * sizeof *weights);
+    memset(out, 0, shape->micro_batch * seq * hidden * sizeof *out);
+    for (size_t i = 0; i < shape->micro_batch * shape->heads; i++, weights += seq * seq) {
+        size_t row = i / shape->heads * seq, column = i % shape->heads * width;
+        struct matrix query = matrix_of(qkv + row * 3 * hidden + column, seq, width, 3 * hidden), key = query,
+                      value = query;
+        key.data += hidden;
+        value.data += 2 * hidden;
+        matmul_add(weights, seq, query, transposed(key));
+        softmax(weights, seq, 1 / sqrt((real)width));
+        matmul_add(out + row * hidden + column, hidden, matrix_of(weights, seq, seq, seq), value);
     }
 }
 
@@ -318,22 +280,26 @@ static void softmax_backward(real *d, const real *weights, size_t seq, real scal
 }
 
 static void attention_backward(real *d_qkv, const real *d_out, const real *qkv, const real *weights, real *scratch,
-                               const struct attention *shape)
+                               const struct model_shape *shape)
 {
-    size_t heads = shape->batch * shape->heads, seq = shape->seq, hidden = shape->hidden;
-    struct matrix scores = matrix_of(scratch, seq, seq, seq);
+    size_t seq = shape->seq, hidden = shape->hidden, width = hidden / shape->heads;
+    struct matrix d_scores = matrix_of(scratch, seq, seq, seq);
 
-    memset(d_qkv, 0, shape->batch * seq * 3 * hidden * sizeof *d_qkv);
-    for (size_t i = 0; i < heads; i++) {
-        struct head h = head_at(i, qkv, weights, shape);
-        struct matrix d_head = matrix_of(d_out + h.out_at, seq, hidden / shape->heads, hidden);
-        real *d_query = d_qkv + h.qkv_at, *d_key = d_query + hidden, *d_value = d_key + hidden;
+    memset(d_qkv, 0, shape->micro_batch * seq * 3 * hidden * sizeof *d_qkv);
+    for (size_t i = 0; i < shape->micro_batch * shape->heads; i++, weights += seq * seq) {
+        size_t row = i / shape->heads * seq, column = i % shape->heads * width;
+        struct matrix query = matrix_of(qkv + row * 3 * hidden + column, seq, width, 3 * hidden), key = query,
+                      value = query;
+        struct matrix d_head = matrix_of(d_out + row * hidden + column, seq, width, hidden);
+        real *d_query = d_qkv + row * 3 * hidden + column;
+        key.data += hidden;
+        value.data += 2 * hidden;
         memset(scratch, 0, seq * seq * sizeof *scratch);
-        matmul_add(scratch, seq, d_head, transposed(h.value));
-        matmul_add(d_value, 3 * hidden, transposed(h.weights), d_head);
-        softmax_backward(scratch, weights + h.weights_at, seq, h.scale);
-        matmul_add(d_query, 3 * hidden, scores, h.key);
-        matmul_add(d_key, 3 * hidden, transposed(scores), h.query);
+        matmul_add(scratch, seq, d_head, transposed(value));
+        matmul_add(d_query + 2 * hidden, 3 * hidden, transposed(matrix_of(weights, seq, seq, seq)), d_head);
+        softmax_backward(scratch, weights, seq, 1 / sqrt((real)width));
+        matmul_add(d_query, 3 * hidden, d_scores, key);
+        matmul_add(d_query + hidden, 3 * hidden, transposed(d_scores), query);
     }
 }
 
@@ -380,8 +346,8 @@ static const struct {
     bool is_gain;
     bool is_residual; /* its output is added to the residual stream */
 } parts[PARTS] = {
-    [TOKENS] = {EMBEDDING, VOCAB, HIDDEN},
-    [POSITIONS] = {EMBEDDING, SEQ, HIDDEN},
+    [TOKENS] = {.kind = EMBEDDING, .inputs = VOCAB, .outputs = HIDDEN},
+    [POSITIONS] = {.kind = EMBEDDING, .inputs = SEQ, .outputs = HIDDEN},
     [NORM1] = {LAYER, ONE, HIDDEN, .has_bias = true, .is_gain = true},
     [QKV] = {LAYER, HIDDEN, HIDDEN_3, .has_bias = true},
     [PROJECTION] = {LAYER, HIDDEN, HIDDEN, .has_bias = true, .is_residual = true},
@@ -389,7 +355,7 @@ static const struct {
     [UP] = {LAYER, HIDDEN, HIDDEN_4, .has_bias = true},
     [DOWN] = {LAYER, HIDDEN_4, HIDDEN, .has_bias = true, .is_residual = true},
     [LAST_NORM] = {HEAD, ONE, HIDDEN, .has_bias = true, .is_gain = true},
-    [OUTPUT] = {HEAD, HIDDEN, VOCAB},
+    [OUTPUT] = {.kind = HEAD, .inputs = HIDDEN, .outputs = VOCAB},
 };
 
 /* Where the parts lie in their units, and how large they are. */
@@ -444,6 +410,7 @@ static void init_unit(const struct model_shape *s, enum kind kind, uint64_t rand
 void model_open(struct model *m, uint64_t seed)
 {
     struct zero *z = &m->zero;
+
     zero_open(z, lay_out(&m->shape).unit, (int)m->shape.layers);
     for (int i = 0; i <= z->layers + 1; i++) {
         real *values = device_alloc(z->device, DEVICE_BUFFERS, zero_padded(z, i) * sizeof *values);
@@ -455,26 +422,14 @@ void model_open(struct model *m, uint64_t seed)
 }
 
 /* What the forward pass of a layer saves, side by side in one block. */
-enum saved {
-    NORMAL1,
-    STATISTICS1,
-    QUERY_KEY_VALUE,
-    WEIGHTS,
-    ATTENTION,
-    MIDDLE,
-    NORMAL2,
-    STATISTICS2,
-    WIDE,
-    ACTIVATED,
-    SAVED
-};
+enum saved { NORMAL1, STATS1, HEADS, WEIGHTS, ATTENDED, MIDDLE, NORMAL2, STATS2, WIDE, ACTIVATED, SAVED };
 
 /* One pass. Its tensors are blocks of the device. */
 struct pass {
     struct model *m;
     const struct model_batch *batch;
     struct layout layout;
-    struct attention shape;
+    const struct model_shape *shape;
     size_t rows;
     size_t elements;       /* rows × hidden */
     real **input;          /* of each layer and of the head */
@@ -512,19 +467,12 @@ static struct affine affine_of(const struct pass *p, enum part part)
 
 static void take_saved(const struct pass *p, real *saved[SAVED])
 {
-    const size_t hidden = p->shape.hidden;
-    const size_t columns[SAVED] = {
-        [NORMAL1] = hidden,
-        [STATISTICS1] = 2,
-        [QUERY_KEY_VALUE] = 3 * hidden,
-        [WEIGHTS] = p->shape.heads * p->shape.seq,
-        [ATTENTION] = hidden,
-        [MIDDLE] = hidden,
-        [NORMAL2] = hidden,
-        [STATISTICS2] = 2,
-        [WIDE] = 4 * hidden,
-        [ACTIVATED] = 4 * hidden,
-    };
+    const size_t hidden = p->shape->hidden;
+    const size_t columns[SAVED] = {[NORMAL1] = hidden,   [STATS1] = 2,
+                                   [HEADS] = 3 * hidden, [WEIGHTS] = p->shape->heads * p->shape->seq,
+                                   [ATTENDED] = hidden,  [MIDDLE] = hidden,
+                                   [NORMAL2] = hidden,   [STATS2] = 2,
+                                   [WIDE] = 4 * hidden,  [ACTIVATED] = 4 * hidden};
     size_t sum = 0;
 
     for (int i = 0; i < SAVED; i++)
@@ -538,22 +486,22 @@ static void take_saved(const struct pass *p, real *saved[SAVED])
 static void embed(const struct pass *p, real *row)
 {
     const real *tokens = affine_of(p, TOKENS).weight, *positions = affine_of(p, POSITIONS).weight;
-    size_t hidden = p->shape.hidden;
+    size_t hidden = p->shape->hidden;
 
     for (size_t i = 0; i < p->rows; i++, row += hidden) {
         memcpy(row, tokens + p->batch->tokens[i] * hidden, hidden * sizeof *row);
-        add_to(row, positions + i % p->shape.seq * hidden, hidden);
+        add_to(row, positions + i % p->shape->seq * hidden, hidden);
     }
 }
 
 static void embed_backward(const struct pass *p)
 {
     real *d_tokens = affine_of(p, TOKENS).d_weight, *d_positions = affine_of(p, POSITIONS).d_weight;
-    size_t hidden = p->shape.hidden;
+    size_t hidden = p->shape->hidden;
 
     for (size_t i = 0; i < p->rows; i++) {
         add_to(d_tokens + p->batch->tokens[i] * hidden, p->d + i * hidden, hidden);
-        add_to(d_positions + i % p->shape.seq * hidden, p->d + i * hidden, hidden);
+        add_to(d_positions + i % p->shape->seq * hidden, p->d + i * hidden, hidden);
     }
 }
 
@@ -561,13 +509,13 @@ static void layer_forward(const struct pass *p, size_t layer, real *out)
 {
     real **s = p->saved[layer];
 
-    layernorm_forward(s[NORMAL1], s[STATISTICS1], p->input[layer], affine_of(p, NORM1));
-    linear_forward(s[QUERY_KEY_VALUE], s[NORMAL1], affine_of(p, QKV));
-    attention_forward(s[ATTENTION], s[WEIGHTS], s[QUERY_KEY_VALUE], &p->shape);
-    linear_forward(s[MIDDLE], s[ATTENTION], affine_of(p, PROJECTION));
+    layernorm_forward(s[NORMAL1], s[STATS1], p->input[layer], affine_of(p, NORM1));
+    linear_forward(s[HEADS], s[NORMAL1], affine_of(p, QKV));
+    attention_forward(s[ATTENDED], s[WEIGHTS], s[HEADS], p->shape);
+    linear_forward(s[MIDDLE], s[ATTENDED], affine_of(p, PROJECTION));
     add_to(s[MIDDLE], p->input[layer], p->elements);
 
-    layernorm_forward(s[NORMAL2], s[STATISTICS2], s[MIDDLE], affine_of(p, NORM2));
+    layernorm_forward(s[NORMAL2], s[STATS2], s[MIDDLE], affine_of(p, NORM2));
     linear_forward(s[WIDE], s[NORMAL2], affine_of(p, UP));
     squared_relu_forward(s[ACTIVATED], s[WIDE], 4 * p->elements);
     linear_forward(out, s[ACTIVATED], affine_of(p, DOWN));
@@ -582,12 +530,12 @@ static void layer_backward(const struct pass *p, size_t layer)
     linear_backward(wide, s[ACTIVATED], p->d, affine_of(p, DOWN));
     squared_relu_backward(wide, s[WIDE], 4 * p->elements);
     linear_backward(narrow, s[NORMAL2], wide, affine_of(p, UP));
-    layernorm_backward(p->d, s[STATISTICS2], s[MIDDLE], narrow, affine_of(p, NORM2));
+    layernorm_backward(p->d, s[STATS2], s[MIDDLE], narrow, affine_of(p, NORM2));
 
-    linear_backward(narrow, s[ATTENTION], p->d, affine_of(p, PROJECTION));
-    attention_backward(wide, narrow, s[QUERY_KEY_VALUE], s[WEIGHTS], scores, &p->shape);
+    linear_backward(narrow, s[ATTENDED], p->d, affine_of(p, PROJECTION));
+    attention_backward(wide, narrow, s[HEADS], s[WEIGHTS], scores, p->shape);
     linear_backward(narrow, s[NORMAL1], wide, affine_of(p, QKV));
-    layernorm_backward(p->d, s[STATISTICS1], p->input[layer], narrow, affine_of(p, NORM1));
+    layernorm_backward(p->d, s[STATS1], p->input[layer], narrow, affine_of(p, NORM1));
 }
 
 static void forward(struct pass *p)
@@ -598,13 +546,13 @@ static void forward(struct pass *p)
     zero_begin(z, 0, NEED_PARAMETERS);
     embed(p, p->input[0]);
     zero_end(z);
-    for (size_t i = 0; i < p->m->shape.layers; i++) {
+    for (size_t i = 0; i < p->shape->layers; i++) {
         take_saved(p, p->saved[i]);
         p->input[i + 1] = take(p, p->elements);
         zero_begin(z, (int)i + 1, NEED_PARAMETERS);
         layer_forward(p, i, p->input[i + 1]);
         zero_end(z);
-        if (p->m->shape.checkpointing)
+        if (p->shape->checkpointing)
             give(p, p->saved[i][0]);
     }
 }
@@ -613,15 +561,14 @@ static void forward(struct pass *p)
 static real head_both_ways(struct pass *p)
 {
     struct zero *z = &p->m->zero;
-    real *in = p->input[p->m->shape.layers];
+    real *in = p->input[p->shape->layers];
 
     p->d = take(p, p->elements);
-    real *norm = take(p, p->elements), *statistics = take(p, 2 * p->rows),
-         *logits = take(p, p->rows * p->m->shape.vocab);
-    zero_begin(z, (int)p->m->shape.layers + 1, NEED_PARAMETERS | NEED_GRADIENTS);
+    real *norm = take(p, p->elements), *statistics = take(p, 2 * p->rows), *logits = take(p, p->rows * p->shape->vocab);
+    zero_begin(z, (int)p->shape->layers + 1, NEED_PARAMETERS | NEED_GRADIENTS);
     layernorm_forward(norm, statistics, in, affine_of(p, LAST_NORM));
     linear_forward(logits, norm, affine_of(p, OUTPUT));
-    real loss = cross_entropy(logits, p->batch->targets, p->rows, p->m->shape.vocab, p->batch->loss_scale);
+    real loss = cross_entropy(logits, p->batch->targets, p->rows, p->shape->vocab, p->batch->loss_scale);
     linear_backward(norm, norm, logits, affine_of(p, OUTPUT));
     layernorm_backward(p->d, statistics, in, norm, affine_of(p, LAST_NORM));
     zero_end(z);
@@ -636,10 +583,10 @@ static void backward(struct pass *p)
 {
     struct zero *z = &p->m->zero;
 
-    p->scratch = take(p, 5 * p->elements + p->shape.seq * p->shape.seq);
-    for (size_t i = p->m->shape.layers; i-- > 0;) {
+    p->scratch = take(p, 5 * p->elements + p->shape->seq * p->shape->seq);
+    for (size_t i = p->shape->layers; i-- > 0;) {
         zero_begin(z, (int)i + 1, NEED_PARAMETERS | NEED_GRADIENTS);
-        if (p->m->shape.checkpointing) {
+        if (p->shape->checkpointing) {
             /* The output of the repeated forward pass is not needed. */
             take_saved(p, p->saved[i]);
             layer_forward(p, i, p->scratch);
@@ -663,7 +610,7 @@ real model_pass(struct model *m, const struct model_batch *batch)
         .m = m,
         .batch = batch,
         .layout = lay_out(s),
-        .shape = {s->micro_batch, s->seq, s->heads, s->hidden},
+        .shape = s,
         .rows = s->micro_batch * s->seq,
         .elements = s->micro_batch * s->seq * s->hidden,
         .input = calloc(s->layers + 1, sizeof *p.input),

@@ -45,16 +45,6 @@ void die(int status, const char *format, ...)
     exit(status);
 }
 
-void ranks_open(struct ranks *r, int count)
-{
-    size_t bytes = CONTROL_BYTES + (size_t)count * RANKS_WINDOW_BYTES;
-
-    *r = (struct ranks){.count = count};
-    r->shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (r->shared == MAP_FAILED)
-        die(STATUS_FAILED, "cannot map shared memory for %d ranks: %s", count, strerror(errno));
-}
-
 /* Ends the ranks that have not been waited for; their pid is above 0. */
 static void kill_all(const pid_t *pid, int count)
 {
@@ -82,18 +72,19 @@ static int wait_for_one(pid_t *pid, int count, int *wait_status)
 
 void ranks_run(struct ranks *r, void (*rank_main)(struct ranks *r, void *context), void *context)
 {
+    size_t bytes = CONTROL_BYTES + (size_t)r->count * RANKS_WINDOW_BYTES;
     pid_t launcher = getpid(), pid[RANKS_MAX];
 
+    r->shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (r->shared == MAP_FAILED)
+        die(STATUS_FAILED, "cannot map shared memory for %d ranks: %s", r->count, strerror(errno));
     /* An ignored SIGCHLD is inherited from the parent, and children then cannot be waited for. */
     signal(SIGCHLD, SIG_DFL);
     /* Otherwise each rank would write what is still in the buffers. */
     fflush(NULL);
     for (r->rank = 0; r->rank < r->count; r->rank++) {
-        if ((pid[r->rank] = fork()) < 0) {
-            int number = errno;
-            kill_all(pid, r->rank);
-            die(STATUS_FAILED, "rank %d cannot be started: %s", r->rank, strerror(number));
-        }
+        if ((pid[r->rank] = fork()) < 0)
+            die(STATUS_FAILED, "rank %d cannot be started: %s", r->rank, strerror(errno));
         if (pid[r->rank] > 0)
             continue;
         prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -174,6 +165,8 @@ void add_to(real *restrict out, const real *restrict in, size_t count)
         out[i] += in[i];
 }
 
+static const double MIB = 1024 * 1024;
+
 /* Lies in front of every block, one alignment unit long, and is not counted. */
 struct block_header {
     size_t counted_bytes;
@@ -185,20 +178,15 @@ size_t device_rounded(size_t bytes)
     return (bytes + DEVICE_ALIGNMENT - 1) / DEVICE_ALIGNMENT * DEVICE_ALIGNMENT;
 }
 
-static double mebibytes(size_t bytes)
-{
-    return (double)bytes / (1024.0 * 1024.0);
-}
-
 void device_reserve(struct device *device, enum device_use use, size_t bytes)
 {
-    size_t counted = device_rounded(bytes), used = device->used[DEVICE_TOTAL], left = device->capacity - used;
+    size_t counted = device_rounded(bytes), total = device->used[DEVICE_TOTAL], left = device->capacity - total;
 
     if (device->capacity && counted > left)
         die(STATUS_FAILED,
             "out of memory: rank %d tried to allocate %.2f MiB (device capacity %.2f MiB; %.2f MiB already allocated; "
             "%.2f MiB free)",
-            device->rank, mebibytes(bytes), mebibytes(device->capacity), mebibytes(used), mebibytes(left));
+            device->rank, (double)bytes / MIB, (double)device->capacity / MIB, (double)total / MIB, (double)left / MIB);
     device->used[DEVICE_TOTAL] += counted;
     device->used[use] += counted;
     if (device->used[DEVICE_TOTAL] > device->peak[DEVICE_TOTAL])
@@ -211,7 +199,8 @@ void *device_alloc(struct device *device, enum device_use use, size_t bytes)
     size_t counted = device_rounded(bytes);
     char *start = aligned_alloc(DEVICE_ALIGNMENT, DEVICE_ALIGNMENT + counted);
     if (!start)
-        die(STATUS_FAILED, "rank %d: the host has no %.2f MiB for the device's memory", device->rank, mebibytes(bytes));
+        die(STATUS_FAILED, "rank %d: the host has no %.2f MiB for the device's memory", device->rank,
+            (double)bytes / MIB);
     *(struct block_header *)start = (struct block_header){counted, use};
     return memset(start + DEVICE_ALIGNMENT, 0, counted);
 }
@@ -288,12 +277,6 @@ void zero_open(struct zero *z, const size_t unit_parameters[3], int layers)
     for (int i = 0; i < ZERO_ARRAYS; i++)
         z->array[i] =
             device_alloc(z->device, arrays[i].use, elements_held(z, (enum zero_array)i) * sizeof *z->array[i]);
-}
-
-void zero_close(struct zero *z)
-{
-    for (int i = 0; i < ZERO_ARRAYS; i++)
-        device_free(z->device, z->array[i]);
 }
 
 void zero_add(struct zero *z, enum zero_array array, int unit, const real *values)

@@ -35,16 +35,13 @@ enum {
     RANKS_WINDOW_BYTES = 256 * 1024, /* of each rank, both halves; a single rank has none */
 };
 
-/* The handle of the launcher and, with its own number, of each rank. */
+/* The handle of the launcher, who sets the count, from 1 to RANKS_MAX, and with its own number that of each rank. */
 struct ranks {
-    struct shared *shared;
-    int rank;
     int count;
+    int rank;
+    struct shared *shared;
     unsigned half;
 };
-
-/* Makes the shared memory of 1 to RANKS_MAX ranks, which lasts as long as this process. */
-void ranks_open(struct ranks *r, int count);
 
 /*
  * Runs rank_main in a process for each rank, as rank `r->rank`, and waits for all of them. When one fails or is killed,
@@ -141,9 +138,8 @@ struct zero {
     real *gradients;
 };
 
-/* Partitions units of so many parameters and allocates the permanent state, all zero, on the device. */
+/* Partitions units of so many parameters and allocates the permanent state, all zero, on the device, for good. */
 void zero_open(struct zero *z, const size_t unit_parameters[3], int layers);
-void zero_close(struct zero *z);
 
 /* The padded length of a unit: that of its gathered parameters and of its gradients. */
 size_t zero_padded(const struct zero *z, int unit);

@@ -3,9 +3,9 @@
 
 #include "trainer_gradient.h"
 
-enum { LENGTH = 5, MICRO_BATCH = 2, WIDTH = 4, HEADS = 2, TOKEN_ROWS = 11 };
+enum { LENGTH = 5, MICRO_BATCH = 2, WIDTH = 4, HEAD_COUNT = 2, TOKEN_ROWS = 11 };
 static const struct model_shape shape =
-    {.layers = 2, .hidden = WIDTH, .heads = HEADS, .seq = LENGTH, .vocab = TOKEN_ROWS, .micro_batch = MICRO_BATCH};
+    {.layers = 2, .hidden = WIDTH, .heads = HEAD_COUNT, .seq = LENGTH, .vocab = TOKEN_ROWS, .micro_batch = MICRO_BATCH};
 static const unsigned char tokens[MICRO_BATCH * LENGTH] = {0, 3, 10, 3, 7, 1, 1, 4, 9, 2};
 static const unsigned char targets[MICRO_BATCH * LENGTH] = {3, 10, 3, 7, 1, 1, 4, 9, 2, 0};
 
@@ -20,7 +20,7 @@ static int setup(void **state, int stage, bool checkpointing)
 {
     struct fixture *f = calloc(1, sizeof *f);
 
-    ranks_open(&f->ranks, 1);
+    f->ranks.count = 1;
     f->model.shape = shape;
     f->model.shape.checkpointing = checkpointing;
     f->model.zero = (struct zero){.device = &f->device, .ranks = &f->ranks, .stage = stage};
@@ -45,7 +45,7 @@ static int teardown(void **state)
 {
     struct fixture *f = *state;
 
-    zero_close(&f->model.zero);
+    free_state(&f->model.zero);
     free(f);
     return 0;
 }
@@ -100,7 +100,7 @@ TEST_WITHIN(model_pass__after_it__device_holds_the_state_alone, setup_plain, tea
 TEST_WITHIN(model_pass__peak_of_activations__formula_of_the_header, setup_plain, teardown)
 {
     struct fixture *f = *state;
-    size_t n = (size_t)MICRO_BATCH * LENGTH, h = WIDTH, a = HEADS;
+    size_t n = (size_t)MICRO_BATCH * LENGTH, h = WIDTH, a = HEAD_COUNT;
     size_t row_block = device_rounded(n * h * sizeof(real));
     size_t kept = device_rounded((15 * n * h + 4 * n + n * a * LENGTH) * sizeof(real));
     size_t head = 2 * row_block + device_rounded(2 * n * sizeof(real)) + device_rounded(n * TOKEN_ROWS * sizeof(real));
@@ -156,10 +156,9 @@ TEST(model_open__same_seed__same_values_else_others)
     size_t count = model_parameters(&shape), gain = (TOKEN_ROWS + LENGTH) * WIDTH, weight = gain + 2 * WIDTH;
     static const uint64_t seeds[3] = {5, 5, 6};
     struct device device = {0};
-    struct ranks ranks;
+    struct ranks ranks = {.count = 1};
     struct model m[3];
 
-    ranks_open(&ranks, 1);
     for (int i = 0; i < 3; i++) {
         m[i] = (struct model){shape, {.device = &device, .ranks = &ranks}};
         model_open(&m[i], seeds[i]);
@@ -169,5 +168,5 @@ TEST(model_open__same_seed__same_values_else_others)
     assert_true(a[gain] == 1 && a[gain + WIDTH] == 0);
     assert_true(a[weight] != c[weight]);
     for (int i = 0; i < 3; i++)
-        zero_close(&m[i].zero);
+        free_state(&m[i].zero);
 }

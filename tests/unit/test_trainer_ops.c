@@ -174,7 +174,7 @@ TEST(squared_relu_backward__both_signs__finite_differences)
     free(f);
 }
 
-static const struct attention attention = {.batch = 2, .seq = 3, .heads = 2, .hidden = 4};
+static const struct model_shape attention = {.micro_batch = 2, .seq = 3, .heads = 2, .hidden = 4};
 enum { ATTENTION_ROWS = 6, ATTENTION_CELLS = ATTENTION_ROWS * 4 };
 
 static void forward_attention(struct fixture *f)
@@ -245,11 +245,10 @@ TEST(zero_step__three_steps_of_adam__formula_of_the_paper)
     static const double gradients[] = {0.3, -2, 1e-6};
     const double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
     struct device device = {0};
-    struct ranks ranks;
+    struct ranks ranks = {.count = 1};
     struct zero z = {.device = &device, .ranks = &ranks};
     double want = 0, m = 0, v = 0;
 
-    ranks_open(&ranks, 1);
     zero_open(&z, (const size_t[]){1, 1, 1}, 1);
     for (int step = 1; step <= 3; step++) {
         double g = gradients[step - 1];
@@ -262,5 +261,5 @@ TEST(zero_step__three_steps_of_adam__formula_of_the_paper)
         for (int i = 0; i < 3; i++)
             assert_close(z.array[ZERO_PARAMETERS][i], want, 1e-12);
     }
-    zero_close(&z);
+    free_state(&z);
 }

@@ -5,7 +5,6 @@
 #include "unit_test.h"
 
 enum {
-    MIB = 1 << 20,
     WINDOW_ELEMENTS = RANKS_WINDOW_BYTES / sizeof(real),
     TEST_LIMIT_SECONDS = 60,
 };
@@ -50,9 +49,8 @@ static void run_check(struct ranks *r, void *context)
 
 static void run_checks(void)
 {
-    struct ranks r;
+    struct ranks r = {.count = checked_ranks};
 
-    ranks_open(&r, checked_ranks);
     ranks_run(&r, run_check, NULL);
 }
 
@@ -256,13 +254,12 @@ static bool pipe_ends(int fd)
 TEST(ranks_run__launcher_killed__ranks_end)
 {
     int pipe_end[2];
-    struct ranks r;
+    struct ranks r = {.count = 2};
     char ready[2];
 
     assert_int_equal(pipe(pipe_end), 0);
     pid_t launcher = fork();
     if (launcher == 0) {
-        ranks_open(&r, 2);
         ranks_run(&r, say_ready_and_wait, pipe_end);
         _exit(STATUS_OK);
     }
@@ -362,6 +359,13 @@ static size_t counted(size_t elements)
     return device_rounded(elements * sizeof(real));
 }
 
+/* A rank keeps its state until it ends; a test does not. */
+static inline void free_state(struct zero *z)
+{
+    for (int i = 0; i < ZERO_ARRAYS; i++)
+        device_free(z->device, z->array[i]);
+}
+
 static int check_partition(struct ranks *c)
 {
     for (int stage = 0; stage <= ZERO_LAST_STAGE; stage++) {
@@ -372,7 +376,7 @@ static int check_partition(struct ranks *c)
         REQUIRE(device.used[DEVICE_GRADIENTS] == counted(stage < 2 ? FULL_ELEMENTS : PART_ELEMENTS));
         REQUIRE(device.used[DEVICE_OPTIMIZER] == 2 * counted(stage < 1 ? FULL_ELEMENTS : PART_ELEMENTS));
         REQUIRE(zero_padded(&z, 0) == 12 && zero_padded(&z, 1) == 8 && zero_padded(&z, 2) == 64);
-        zero_close(&z);
+        free_state(&z);
         REQUIRE(device.used[DEVICE_TOTAL] == 0);
     }
     return 0;
@@ -426,7 +430,7 @@ static int check_step(struct ranks *c)
             REQUIRE(z.array[ZERO_GRADIENTS][i] == 0);
         int line = check_stepped(&z);
         REQUIRE(line == 0);
-        zero_close(&z);
+        free_state(&z);
         REQUIRE(device.used[DEVICE_TOTAL] == 0);
     }
     return 0;
@@ -453,7 +457,7 @@ static int check_gradient_part(struct ranks *c)
     for (size_t i = 0; i < part; i++)
         REQUIRE(z.array[ZERO_GRADIENTS][at + i] == sum_of(c->count, (size_t)c->rank * part + i));
     REQUIRE(z.array[ZERO_GRADIENTS][at - 1] == 0);
-    zero_close(&z);
+    free_state(&z);
     return 0;
 }
 

@@ -7,6 +7,13 @@
 #include "trainer/ranks.c"
 #include "unit_test.h"
 
+/* A rank keeps its state until it ends; a test does not. */
+static inline void free_state(struct zero *z)
+{
+    for (int i = 0; i < ZERO_ARRAYS; i++)
+        device_free(z->device, z->array[i]);
+}
+
 static inline void gradient_random(real *values, size_t count, uint64_t seed)
 {
     for (size_t i = 0; i < count; i++)
