@@ -91,6 +91,7 @@ static void print_help(void)
           stdout);
 }
 
+/* 0 if the text is no size. */
 static size_t bytes_of(const char *text)
 {
     static const struct {

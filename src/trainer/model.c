@@ -244,9 +244,9 @@ static void softmax(real *row, size_t seq, real scale)
 }
 
 /*
- * Causal self-attention. A row of qkv is query, key and value, each `hidden` long; a head owns hidden / heads columns of
- * each. weights[batch × heads × seq × seq] saves the softmax for the backward pass, whose scratch space holds seq × seq
- * elements.
+ * Causal self-attention. A row of qkv is query, key and value, each `hidden` long; a head owns hidden / heads columns
+ * of each. weights[micro-batch × heads × seq × seq] saves the softmax for the backward pass, whose scratch space holds
+ * seq × seq elements.
  */
 static void attention_forward(real *out, real *weights, const real *qkv, const struct model_shape *shape)
 {
@@ -256,10 +256,10 @@ static void attention_forward(real *out, real *weights, const real *qkv, const s
     memset(out, 0, shape->micro_batch * seq * hidden * sizeof *out);
     for (size_t i = 0; i < shape->micro_batch * shape->heads; i++, weights += seq * seq) {
         size_t row = i / shape->heads * seq, column = i % shape->heads * width;
-        struct matrix query = matrix_of(qkv + row * 3 * hidden + column, seq, width, 3 * hidden), key = query,
-                      value = query;
-        key.data += hidden;
-        value.data += 2 * hidden;
+        const real *first = qkv + row * 3 * hidden + column;
+        struct matrix query = matrix_of(first, seq, width, 3 * hidden);
+        struct matrix key = matrix_of(first + hidden, seq, width, 3 * hidden);
+        struct matrix value = matrix_of(first + 2 * hidden, seq, width, 3 * hidden);
         matmul_add(weights, seq, query, transposed(key));
         softmax(weights, seq, 1 / sqrt((real)width));
         matmul_add(out + row * hidden + column, hidden, matrix_of(weights, seq, seq, seq), value);
@@ -288,12 +288,12 @@ static void attention_backward(real *d_qkv, const real *d_out, const real *qkv, 
     memset(d_qkv, 0, shape->micro_batch * seq * 3 * hidden * sizeof *d_qkv);
     for (size_t i = 0; i < shape->micro_batch * shape->heads; i++, weights += seq * seq) {
         size_t row = i / shape->heads * seq, column = i % shape->heads * width;
-        struct matrix query = matrix_of(qkv + row * 3 * hidden + column, seq, width, 3 * hidden), key = query,
-                      value = query;
+        const real *first = qkv + row * 3 * hidden + column;
+        struct matrix query = matrix_of(first, seq, width, 3 * hidden);
+        struct matrix key = matrix_of(first + hidden, seq, width, 3 * hidden);
+        struct matrix value = matrix_of(first + 2 * hidden, seq, width, 3 * hidden);
         struct matrix d_head = matrix_of(d_out + row * hidden + column, seq, width, hidden);
         real *d_query = d_qkv + row * 3 * hidden + column;
-        key.data += hidden;
-        value.data += 2 * hidden;
         memset(scratch, 0, seq * seq * sizeof *scratch);
         matmul_add(scratch, seq, d_head, transposed(value));
         matmul_add(d_query + 2 * hidden, 3 * hidden, transposed(matrix_of(weights, seq, seq, seq)), d_head);
@@ -334,9 +334,6 @@ enum kind { EMBEDDING, LAYER, HEAD, UNIT_KINDS };
 enum part { TOKENS, POSITIONS, NORM1, QKV, PROJECTION, NORM2, UP, DOWN, LAST_NORM, OUTPUT, PARTS };
 
 enum size { ONE, HIDDEN, HIDDEN_3, HIDDEN_4, SEQ, VOCAB };
-
-/* Gains start at one, biases at zero, other weights with random values of this deviation. */
-static const double START_DEVIATION = 0.02;
 
 static const struct {
     enum kind kind;
@@ -392,7 +389,7 @@ size_t model_parameters(const struct model_shape *s)
     return l.unit[EMBEDDING] + s->layers * l.unit[LAYER] + l.unit[HEAD];
 }
 
-/* Sets a unit's values, which are zero. */
+/* Sets the values of a unit, which are zero: gains start at one, biases at zero, other weights at random. */
 static void init_unit(const struct model_shape *s, enum kind kind, uint64_t random, real *values)
 {
     struct layout l = lay_out(s);
@@ -400,7 +397,7 @@ static void init_unit(const struct model_shape *s, enum kind kind, uint64_t rand
     random = random_bits(&random);
     for (int i = 0; i < PARTS; i++) {
         /* GPT-2: projections into the residual stream start smaller the more layers there are. */
-        double deviation = START_DEVIATION / (parts[i].is_residual ? sqrt(2.0 * (double)s->layers) : 1);
+        double deviation = 0.02 / (parts[i].is_residual ? sqrt(2.0 * (double)s->layers) : 1);
         for (size_t j = l.at[i]; parts[i].kind == kind && j < l.bias_at[i]; j++)
             values[j] = parts[i].is_gain ? 1 : (real)(deviation * random_normal(&random));
     }

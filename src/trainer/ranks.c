@@ -45,18 +45,7 @@ void die(int status, const char *format, ...)
     exit(status);
 }
 
-/* Ends the ranks that have not been waited for; their pid is above 0. */
-static void kill_all(const pid_t *pid, int count)
-{
-    for (int i = 0; i < count; i++)
-        if (pid[i] > 0)
-            kill(pid[i], SIGKILL);
-    for (int i = 0; i < count; i++)
-        while (pid[i] > 0 && waitpid(pid[i], NULL, 0) < 0 && errno == EINTR)
-            ;
-}
-
-/* Waits for any rank; children inherited through exec are not ranks. */
+/* Waits for any rank, whose pid is then 0; children inherited through exec are not ranks. */
 static int wait_for_one(pid_t *pid, int count, int *wait_status)
 {
     for (;;) {
@@ -68,6 +57,15 @@ static int wait_for_one(pid_t *pid, int count, int *wait_status)
                 return i;
             }
     }
+}
+
+static _Noreturn void die_like(int rank, int status)
+{
+    int number = WTERMSIG(status);
+
+    if (WIFSIGNALED(status))
+        die(128 + number, "rank %d was killed by signal %d (%s)", rank, number, strsignal(number));
+    die(WEXITSTATUS(status), "rank %d ended with status %d", rank, WEXITSTATUS(status));
 }
 
 void ranks_run(struct ranks *r, void (*rank_main)(struct ranks *r, void *context), void *context)
@@ -94,15 +92,19 @@ void ranks_run(struct ranks *r, void (*rank_main)(struct ranks *r, void *context
         rank_main(r, context);
         exit(STATUS_OK);
     }
+    int failed = -1, failed_status = 0;
     for (int alive = r->count; alive > 0; alive--) {
-        int status, rank = wait_for_one(pid, r->count, &status), number = WTERMSIG(status);
-        if (status == 0)
+        int status, rank = wait_for_one(pid, r->count, &status);
+        if (status == 0 || failed >= 0)
             continue;
-        kill_all(pid, r->count);
-        if (WIFSIGNALED(status))
-            die(128 + number, "rank %d was killed by signal %d (%s)", rank, number, strsignal(number));
-        die(WEXITSTATUS(status), "rank %d ended with status %d", rank, WEXITSTATUS(status));
+        failed = rank;
+        failed_status = status;
+        for (int i = 0; i < r->count; i++)
+            if (pid[i] > 0)
+                kill(pid[i], SIGKILL);
     }
+    if (failed >= 0)
+        die_like(failed, failed_status);
 }
 
 static void futex(_Atomic uint32_t *word, int operation, uint32_t value)
