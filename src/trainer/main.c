@@ -331,15 +331,15 @@ static int compare_doubles(const void *a, const void *b)
 }
 
 /* Times are of the median step after the warm-up, peaks the highest of any rank. */
-static void report_end(const struct job *job, const size_t peak[DEVICE_USES])
+static void report_end(const struct job *job, const size_t peak[USES])
 {
-    static const char *const names[DEVICE_USES] = {
-        [DEVICE_TOTAL] = "",
-        [DEVICE_PARAMETERS] = "parameter_",
-        [DEVICE_GRADIENTS] = "gradient_",
-        [DEVICE_OPTIMIZER] = "optimizer_",
-        [DEVICE_ACTIVATIONS] = "activation_",
-        [DEVICE_BUFFERS] = "buffer_",
+    static const char *const names[USES] = {
+        [USE_TOTAL] = "",
+        [USE_PARAMETERS] = "parameter_",
+        [USE_GRADIENTS] = "gradient_",
+        [USE_OPTIMIZER] = "optimizer_",
+        [USE_ACTIVATIONS] = "activation_",
+        [USE_BUFFERS] = "buffer_",
     };
     const struct options *o = &job->options;
     size_t count = o->steps - o->warmup_steps, parameters = model_parameters(&o->shape);
@@ -350,11 +350,11 @@ static void report_end(const struct job *job, const size_t peak[DEVICE_USES])
     double throughput = (double)o->global_batch / seconds;
     printf("parameters %zu\nstep_time %.6f s\nthroughput %.1f samples/s\n", parameters, seconds, throughput);
     printf("tokens/s %.1f\n", throughput * (double)o->shape.seq);
-    for (int i = 0; i < DEVICE_USES; i++)
+    for (int i = 0; i < USES; i++)
         printf("peak_memory_%sbytes %zu\n", names[i], peak[i]);
     if (job->metrics) {
         fprintf(job->metrics, "{\"parameters\": %zu", parameters);
-        for (int i = 0; i < DEVICE_USES; i++)
+        for (int i = 0; i < USES; i++)
             fprintf(job->metrics, ", \"peak_memory_%sbytes\": %zu", names[i], peak[i]);
         fputs("}\n", job->metrics);
     }
@@ -374,17 +374,17 @@ static void open_rank(struct job *job, struct ranks *ranks)
     if (ranks->rank == 0 && o->metrics_path && !(job->metrics = fopen(o->metrics_path, "ae")))
         die(STATUS_FAILED, "--metrics %s: %s", o->metrics_path, strerror(errno));
     job->device = (struct device){.rank = ranks->rank, .capacity = o->device_memory_bytes};
-    device_reserve(&job->device, DEVICE_BUFFERS, ranks->count > 1 ? RANKS_WINDOW_BYTES : 0);
+    device_reserve(&job->device, USE_BUFFERS, ranks->count > 1 ? RANKS_WINDOW_BYTES : 0);
     job->model.shape = o->shape;
     job->model.zero = (struct zero){.device = &job->device, .ranks = ranks, .stage = (int)o->zero_stage};
     model_open(&job->model, o->seed);
-    job->tokens = device_alloc(&job->device, DEVICE_BUFFERS, 2 * o->shape.micro_batch * o->shape.seq);
+    job->tokens = device_alloc(&job->device, USE_BUFFERS, 2 * o->shape.micro_batch * o->shape.seq);
 }
 
 static void train(struct ranks *ranks, void *context)
 {
     struct job *job = context;
-    size_t peak[RANKS_MAX * DEVICE_USES];
+    size_t peak[RANKS_MAX * USES];
 
     open_rank(job, ranks);
     for (size_t step = 1; step <= job->options.steps; step++) {
@@ -394,11 +394,10 @@ static void train(struct ranks *ranks, void *context)
         if (ranks->rank == 0)
             report_step(job, step, loss);
     }
-    ranks_exchange(ranks, ALL_GATHER, (real *)peak, (const real *)job->device.peak,
-                   DEVICE_USES * sizeof *peak / sizeof(real));
-    for (int i = DEVICE_USES; i < ranks->count * DEVICE_USES; i++)
-        if (peak[i] > peak[i % DEVICE_USES])
-            peak[i % DEVICE_USES] = peak[i];
+    ranks_exchange(ranks, ALL_GATHER, (real *)peak, (const real *)job->device.peak, USES * sizeof *peak / sizeof(real));
+    for (int i = USES; i < ranks->count * USES; i++)
+        if (peak[i] > peak[i % USES])
+            peak[i % USES] = peak[i];
     if (ranks->rank == 0)
         report_end(job, peak);
 }

@@ -410,7 +410,7 @@ void model_open(struct model *m, uint64_t seed)
 
     zero_open(z, lay_out(&m->shape).unit, (int)m->shape.layers);
     for (int i = 0; i <= z->layers + 1; i++) {
-        real *values = device_alloc(z->device, DEVICE_BUFFERS, zero_padded(z, i) * sizeof *values);
+        real *values = device_alloc(z->device, USE_BUFFERS, zero_padded(z, i) * sizeof *values);
         if (z->ranks->rank == 0)
             init_unit(&m->shape, i == 0 ? EMBEDDING : i <= z->layers ? LAYER : HEAD, seed + (uint64_t)i, values);
         zero_add(z, ZERO_PARAMETERS, i, values);
@@ -437,7 +437,7 @@ struct pass {
 
 static real *take(const struct pass *p, size_t elements)
 {
-    return device_alloc(p->m->zero.device, DEVICE_ACTIVATIONS, elements * sizeof(real));
+    return device_alloc(p->m->zero.device, USE_ACTIVATIONS, elements * sizeof(real));
 }
 
 static void give(const struct pass *p, real *block)
@@ -479,29 +479,6 @@ static void take_saved(const struct pass *p, real *saved[SAVED])
         saved[i] = saved[i - 1] + p->rows * columns[i - 1];
 }
 
-/* A row is that of its token and that of its position. */
-static void embed(const struct pass *p, real *row)
-{
-    const real *tokens = affine_of(p, TOKENS).weight, *positions = affine_of(p, POSITIONS).weight;
-    size_t hidden = p->shape->hidden;
-
-    for (size_t i = 0; i < p->rows; i++, row += hidden) {
-        memcpy(row, tokens + p->batch->tokens[i] * hidden, hidden * sizeof *row);
-        add_to(row, positions + i % p->shape->seq * hidden, hidden);
-    }
-}
-
-static void embed_backward(const struct pass *p)
-{
-    real *d_tokens = affine_of(p, TOKENS).d_weight, *d_positions = affine_of(p, POSITIONS).d_weight;
-    size_t hidden = p->shape->hidden;
-
-    for (size_t i = 0; i < p->rows; i++) {
-        add_to(d_tokens + p->batch->tokens[i] * hidden, p->d + i * hidden, hidden);
-        add_to(d_positions + i % p->shape->seq * hidden, p->d + i * hidden, hidden);
-    }
-}
-
 static void layer_forward(const struct pass *p, size_t layer, real *out)
 {
     real **s = p->saved[layer];
@@ -538,10 +515,16 @@ static void layer_backward(const struct pass *p, size_t layer)
 static void forward(struct pass *p)
 {
     struct zero *z = &p->m->zero;
+    size_t hidden = p->shape->hidden;
+    real *row = take(p, p->elements);
 
-    p->input[0] = take(p, p->elements);
+    p->input[0] = row;
     zero_begin(z, 0, NEED_PARAMETERS);
-    embed(p, p->input[0]);
+    const real *tokens = affine_of(p, TOKENS).weight, *positions = affine_of(p, POSITIONS).weight;
+    for (size_t i = 0; i < p->rows; i++, row += hidden) {
+        memcpy(row, tokens + p->batch->tokens[i] * hidden, hidden * sizeof *row);
+        add_to(row, positions + i % p->shape->seq * hidden, hidden);
+    }
     zero_end(z);
     for (size_t i = 0; i < p->shape->layers; i++) {
         take_saved(p, p->saved[i]);
@@ -579,6 +562,7 @@ static real head_both_ways(struct pass *p)
 static void backward(struct pass *p)
 {
     struct zero *z = &p->m->zero;
+    size_t hidden = p->shape->hidden;
 
     p->scratch = take(p, 5 * p->elements + p->shape->seq * p->shape->seq);
     for (size_t i = p->shape->layers; i-- > 0;) {
@@ -595,7 +579,11 @@ static void backward(struct pass *p)
     }
     give(p, p->scratch);
     zero_begin(z, 0, NEED_GRADIENTS);
-    embed_backward(p);
+    real *d_tokens = affine_of(p, TOKENS).d_weight, *d_positions = affine_of(p, POSITIONS).d_weight;
+    for (size_t i = 0; i < p->rows; i++) {
+        add_to(d_tokens + p->batch->tokens[i] * hidden, p->d + i * hidden, hidden);
+        add_to(d_positions + i % p->shape->seq * hidden, p->d + i * hidden, hidden);
+    }
     zero_end(z);
     give(p, p->d);
 }

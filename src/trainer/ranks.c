@@ -107,11 +107,6 @@ void ranks_run(struct ranks *r, void (*rank_main)(struct ranks *r, void *context
         die_like(failed, failed_status);
 }
 
-static void futex(_Atomic uint32_t *word, int operation, uint32_t value)
-{
-    syscall(SYS_futex, word, operation, value, NULL, NULL, 0);
-}
-
 void ranks_barrier(struct ranks *r)
 {
     struct shared *shared = r->shared;
@@ -120,12 +115,12 @@ void ranks_barrier(struct ranks *r)
     if (atomic_fetch_add(&shared->arrived, 1) + 1 == (uint32_t)r->count) {
         atomic_store(&shared->arrived, 0);
         atomic_fetch_add(&shared->generation, 1);
-        futex(&shared->generation, FUTEX_WAKE, INT_MAX);
+        syscall(SYS_futex, &shared->generation, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
         return;
     }
     for (int i = 0; atomic_load_explicit(&shared->generation, memory_order_acquire) == generation; i++)
         if (i >= SPINS_BEFORE_SLEEP)
-            futex(&shared->generation, FUTEX_WAIT, generation);
+            syscall(SYS_futex, &shared->generation, FUTEX_WAIT, generation, NULL, NULL, 0);
 }
 
 static real *window(const struct ranks *r, int rank)
@@ -182,16 +177,16 @@ size_t device_rounded(size_t bytes)
 
 void device_reserve(struct device *device, enum device_use use, size_t bytes)
 {
-    size_t counted = device_rounded(bytes), total = device->used[DEVICE_TOTAL], left = device->capacity - total;
+    size_t counted = device_rounded(bytes), total = device->used[USE_TOTAL], left = device->capacity - total;
 
     if (device->capacity && counted > left)
         die(STATUS_FAILED,
             "out of memory: rank %d tried to allocate %.2f MiB (device capacity %.2f MiB; %.2f MiB already allocated; "
             "%.2f MiB free)",
             device->rank, (double)bytes / MIB, (double)device->capacity / MIB, (double)total / MIB, (double)left / MIB);
-    device->used[DEVICE_TOTAL] += counted;
+    device->used[USE_TOTAL] += counted;
     device->used[use] += counted;
-    if (device->used[DEVICE_TOTAL] > device->peak[DEVICE_TOTAL])
+    if (device->used[USE_TOTAL] > device->peak[USE_TOTAL])
         memcpy(device->peak, device->used, sizeof device->peak);
 }
 
@@ -211,7 +206,7 @@ void device_free(struct device *device, void *block)
 {
     struct block_header *header = (struct block_header *)((char *)block - DEVICE_ALIGNMENT);
 
-    device->used[DEVICE_TOTAL] -= header->counted_bytes;
+    device->used[USE_TOTAL] -= header->counted_bytes;
     device->used[header->use] -= header->counted_bytes;
     free(header);
 }
@@ -220,10 +215,10 @@ static const struct {
     enum device_use use;
     int partitioned_from; /* the first such stage */
 } arrays[ZERO_ARRAYS] = {
-    [ZERO_PARAMETERS] = {DEVICE_PARAMETERS, 3},
-    [ZERO_GRADIENTS] = {DEVICE_GRADIENTS, 2},
-    [ZERO_FIRST_MOMENTS] = {DEVICE_OPTIMIZER, 1},
-    [ZERO_SECOND_MOMENTS] = {DEVICE_OPTIMIZER, 1},
+    [ZERO_PARAMETERS] = {USE_PARAMETERS, 3},
+    [ZERO_GRADIENTS] = {USE_GRADIENTS, 2},
+    [ZERO_FIRST_MOMENTS] = {USE_OPTIMIZER, 1},
+    [ZERO_SECOND_MOMENTS] = {USE_OPTIMIZER, 1},
 };
 
 static bool is_partitioned(const struct zero *z, enum zero_array array)
@@ -293,12 +288,12 @@ void zero_begin(struct zero *z, int unit, int needs)
     real *parameters = held(z, ZERO_PARAMETERS, unit);
 
     if ((needs & NEED_PARAMETERS) && is_partitioned(z, ZERO_PARAMETERS)) {
-        parameters = device_alloc(z->device, DEVICE_PARAMETERS, bytes);
+        parameters = device_alloc(z->device, USE_PARAMETERS, bytes);
         ranks_exchange(z->ranks, ALL_GATHER, parameters, held(z, ZERO_PARAMETERS, unit), part_of(z, unit));
     }
     z->unit = unit;
     z->parameters = parameters;
-    z->gradients = needs & NEED_GRADIENTS ? device_alloc(z->device, DEVICE_GRADIENTS, bytes) : NULL;
+    z->gradients = needs & NEED_GRADIENTS ? device_alloc(z->device, USE_GRADIENTS, bytes) : NULL;
 }
 
 void zero_end(struct zero *z)

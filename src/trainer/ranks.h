@@ -69,15 +69,7 @@ void add_to(real *out, const real *in, size_t count);
 enum { DEVICE_ALIGNMENT = 64 };
 
 /* What a block is used for. */
-enum device_use {
-    DEVICE_TOTAL,
-    DEVICE_PARAMETERS,
-    DEVICE_GRADIENTS,
-    DEVICE_OPTIMIZER,
-    DEVICE_ACTIVATIONS,
-    DEVICE_BUFFERS,
-    DEVICE_USES
-};
+enum device_use { USE_TOTAL, USE_PARAMETERS, USE_GRADIENTS, USE_OPTIMIZER, USE_ACTIVATIONS, USE_BUFFERS, USES };
 
 /*
  * A rank's device: an allocator that counts every tensor and enforces a capacity.
@@ -89,8 +81,8 @@ enum device_use {
 struct device {
     int rank;
     size_t capacity; /* in bytes, as all of this; 0: without limit */
-    size_t used[DEVICE_USES];
-    size_t peak[DEVICE_USES]; /* what was used when the total was highest */
+    size_t used[USES];
+    size_t peak[USES]; /* what was used when the total was highest */
 };
 
 /* The counted size of a block. */

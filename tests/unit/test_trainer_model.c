@@ -88,11 +88,11 @@ TEST_WITHIN(model_pass__second_micro_batch__gradients_add, setup_plain, teardown
 TEST_WITHIN(model_pass__after_it__device_holds_the_state_alone, setup_plain, teardown)
 {
     struct fixture *f = *state;
-    size_t before = f->device.used[DEVICE_TOTAL];
+    size_t before = f->device.used[USE_TOTAL];
 
     pass_loss(f);
-    assert_int_equal(f->device.used[DEVICE_TOTAL], before);
-    assert_true(f->device.peak[DEVICE_TOTAL] > before);
+    assert_int_equal(f->device.used[USE_TOTAL], before);
+    assert_true(f->device.peak[USE_TOTAL] > before);
 }
 
 /* The formula of model.h; sizes here are multiples of the alignment only by luck, so each block is rounded.
@@ -109,7 +109,7 @@ TEST_WITHIN(model_pass__peak_of_activations__formula_of_the_header, setup_plain,
     size_t layer_peak = 2 * row_block + 2 * kept + row_block + scratch;
 
     pass_loss(f);
-    assert_int_equal(f->device.peak[DEVICE_ACTIVATIONS], head_peak > layer_peak ? head_peak : layer_peak);
+    assert_int_equal(f->device.peak[USE_ACTIVATIONS], head_peak > layer_peak ? head_peak : layer_peak);
 }
 
 /* The status of a process of its own in which a pass is made on a device of so many bytes. */
@@ -133,10 +133,10 @@ static int pass_within(struct fixture *f, size_t capacity)
 TEST_WITHIN(model_pass__device_full_anywhere__fails, setup_checkpointing_stage_3, teardown)
 {
     struct fixture *f = *state;
-    size_t before = f->device.used[DEVICE_TOTAL];
+    size_t before = f->device.used[USE_TOTAL];
 
     pass_loss(f);
-    size_t peak = f->device.peak[DEVICE_TOTAL];
+    size_t peak = f->device.peak[USE_TOTAL];
     for (size_t capacity = before + 64; capacity < peak; capacity += 64)
         assert_int_equal(pass_within(f, capacity), STATUS_FAILED);
     assert_int_equal(pass_within(f, peak), STATUS_OK);

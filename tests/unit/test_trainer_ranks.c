@@ -277,30 +277,30 @@ TEST(ranks_run__launcher_killed__ranks_end)
 TEST(device_alloc__blocks_of_any_size__counted_in_whole_units_and_zeroed)
 {
     struct device d = {0};
-    char *one = device_alloc(&d, DEVICE_PARAMETERS, 1), *more = device_alloc(&d, DEVICE_BUFFERS, 65);
+    char *one = device_alloc(&d, USE_PARAMETERS, 1), *more = device_alloc(&d, USE_BUFFERS, 65);
 
-    assert_int_equal(d.used[DEVICE_TOTAL], 64 + 128);
-    assert_int_equal(d.used[DEVICE_PARAMETERS], 64);
-    assert_int_equal(d.used[DEVICE_BUFFERS], 128);
+    assert_int_equal(d.used[USE_TOTAL], 64 + 128);
+    assert_int_equal(d.used[USE_PARAMETERS], 64);
+    assert_int_equal(d.used[USE_BUFFERS], 128);
     assert_int_equal((uintptr_t)one % DEVICE_ALIGNMENT, 0);
     for (int i = 0; i < 65; i++)
         assert_int_equal(more[i], 0);
     device_free(&d, one);
     device_free(&d, more);
-    assert_int_equal(d.used[DEVICE_TOTAL], 0);
-    assert_int_equal(d.used[DEVICE_BUFFERS], 0);
+    assert_int_equal(d.used[USE_TOTAL], 0);
+    assert_int_equal(d.used[USE_BUFFERS], 0);
 }
 
 TEST(device_alloc__peak__highest_total_and_what_it_was_made_of)
 {
     struct device d = {0};
-    void *parameters = device_alloc(&d, DEVICE_PARAMETERS, 1024);
+    void *parameters = device_alloc(&d, USE_PARAMETERS, 1024);
 
-    device_free(&d, device_alloc(&d, DEVICE_ACTIVATIONS, 4096));
-    void *gradients = device_alloc(&d, DEVICE_GRADIENTS, 2048);
-    assert_int_equal(d.peak[DEVICE_TOTAL], 1024 + 4096);
-    assert_int_equal(d.peak[DEVICE_ACTIVATIONS], 4096);
-    assert_int_equal(d.peak[DEVICE_GRADIENTS], 0);
+    device_free(&d, device_alloc(&d, USE_ACTIVATIONS, 4096));
+    void *gradients = device_alloc(&d, USE_GRADIENTS, 2048);
+    assert_int_equal(d.peak[USE_TOTAL], 1024 + 4096);
+    assert_int_equal(d.peak[USE_ACTIVATIONS], 4096);
+    assert_int_equal(d.peak[USE_GRADIENTS], 0);
     device_free(&d, parameters);
     device_free(&d, gradients);
 }
@@ -309,8 +309,8 @@ static void exceed_the_capacity(void)
 {
     struct device d = {.rank = 1, .capacity = 24 * MIB};
 
-    device_reserve(&d, DEVICE_BUFFERS, 22 * MIB + 3 * MIB / 4);
-    device_alloc(&d, DEVICE_ACTIVATIONS, 5 * MIB / 2);
+    device_reserve(&d, USE_BUFFERS, 22 * MIB + 3 * MIB / 4);
+    device_alloc(&d, USE_ACTIVATIONS, 5 * MIB / 2);
 }
 
 TEST(device_alloc__past_the_capacity__refused_with_the_numbers)
@@ -326,16 +326,16 @@ static void fill_twice(void)
 {
     struct device d = {.capacity = 128};
 
-    device_free(&d, device_alloc(&d, DEVICE_PARAMETERS, 128));
-    free(device_alloc(&d, DEVICE_PARAMETERS, 128) - DEVICE_ALIGNMENT);
+    device_free(&d, device_alloc(&d, USE_PARAMETERS, 128));
+    free(device_alloc(&d, USE_PARAMETERS, 128) - DEVICE_ALIGNMENT);
 }
 
 static void fill_and_exceed(void)
 {
     struct device d = {.capacity = 128};
 
-    device_alloc(&d, DEVICE_PARAMETERS, 128);
-    device_alloc(&d, DEVICE_PARAMETERS, 1);
+    device_alloc(&d, USE_PARAMETERS, 128);
+    device_alloc(&d, USE_PARAMETERS, 1);
 }
 
 TEST(device_alloc__exactly_the_capacity__granted_then_nothing_more)
@@ -372,12 +372,12 @@ static int check_partition(struct ranks *c)
         struct device device = {0};
         struct zero z = {.device = &device, .ranks = c, .stage = stage};
         zero_open(&z, unit_parameters, 1);
-        REQUIRE(device.used[DEVICE_PARAMETERS] == counted(stage < 3 ? FULL_ELEMENTS : PART_ELEMENTS));
-        REQUIRE(device.used[DEVICE_GRADIENTS] == counted(stage < 2 ? FULL_ELEMENTS : PART_ELEMENTS));
-        REQUIRE(device.used[DEVICE_OPTIMIZER] == 2 * counted(stage < 1 ? FULL_ELEMENTS : PART_ELEMENTS));
+        REQUIRE(device.used[USE_PARAMETERS] == counted(stage < 3 ? FULL_ELEMENTS : PART_ELEMENTS));
+        REQUIRE(device.used[USE_GRADIENTS] == counted(stage < 2 ? FULL_ELEMENTS : PART_ELEMENTS));
+        REQUIRE(device.used[USE_OPTIMIZER] == 2 * counted(stage < 1 ? FULL_ELEMENTS : PART_ELEMENTS));
         REQUIRE(zero_padded(&z, 0) == 12 && zero_padded(&z, 1) == 8 && zero_padded(&z, 2) == 64);
         free_state(&z);
-        REQUIRE(device.used[DEVICE_TOTAL] == 0);
+        REQUIRE(device.used[USE_TOTAL] == 0);
     }
     return 0;
 }
@@ -431,7 +431,7 @@ static int check_step(struct ranks *c)
         int line = check_stepped(&z);
         REQUIRE(line == 0);
         free_state(&z);
-        REQUIRE(device.used[DEVICE_TOTAL] == 0);
+        REQUIRE(device.used[USE_TOTAL] == 0);
     }
     return 0;
 }
