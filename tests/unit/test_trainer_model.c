@@ -170,3 +170,28 @@ TEST(model_open__same_seed__same_values_else_others)
     for (int i = 0; i < 3; i++)
         free_state(&m[i].zero);
 }
+
+static double deviation_of(const real *values, size_t count)
+{
+    double squares = 0;
+
+    for (size_t i = 0; i < count; i++)
+        squares += values[i] * values[i];
+    return sqrt(squares / (double)count);
+}
+
+TEST(model_open__weights__deviate_as_in_gpt_2)
+{
+    static const struct model_shape wide = {.layers = 8, .hidden = 64, .heads = 4, .seq = 2, .vocab = 256};
+    size_t layer = (256 + 2) * 64, qkv = layer + 2 * 64, projection = qkv + 3 * 64 * 64 + 3 * 64;
+    struct device device = {0};
+    struct ranks ranks = {.count = 1};
+    struct model m = {wide, {.device = &device, .ranks = &ranks}};
+
+    model_open(&m, 1);
+    const real *values = m.zero.array[ZERO_PARAMETERS];
+    assert_close(deviation_of(values, layer), 0.02, 0.001);
+    assert_close(deviation_of(values + qkv, 3 * 64 * 64), 0.02, 0.001);
+    assert_close(deviation_of(values + projection, 64 * 64), 0.02 / 4, 0.0005);
+    free_state(&m.zero);
+}

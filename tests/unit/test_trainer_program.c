@@ -181,7 +181,8 @@ TEST(program__twenty_steps__loss_falls_from_log_256)
     double first = strtod(strstr(r->out, "loss ") + 5, NULL), last = number_after(r->out, "loss");
 
     assert_true(first > 5.4 && first < 5.7);
-    assert_true(last < 4);
+    /* One sample, repeated, would be known by heart by then: 1.3. */
+    assert_true(last > 2 && last < 4);
 }
 
 TEST(program__stages_in_turn__peak_memory_falls_with_two_ranks)
