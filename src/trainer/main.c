@@ -191,12 +191,19 @@ static void check_together(struct options *o)
             o->global_batch, s->micro_batch, o->ranks);
 }
 
-/* ---- the training text, read by all ranks ---- */
-
-struct text {
-    unsigned char *bytes;
-    size_t length;
+/* Made by the launcher; each rank goes on with its own copy. */
+struct job {
+    struct options options;
+    unsigned char *text;
+    size_t text_bytes;
+    struct device device;
+    struct model model;
+    unsigned char *tokens; /* of a micro-batch, and then its targets */
+    FILE *metrics;         /* rank 0 appends to it; NULL: none */
+    double *seconds;       /* of every step */
 };
+
+/* ---- the training text, read by all ranks ---- */
 
 enum { GENERATED_BYTES = 256 * 1024, WORDS = 256, FOLLOWERS = 4, SYLLABLES_MAX = 3, WORD_BYTES = 16 };
 
@@ -206,14 +213,14 @@ static uint64_t random_below(uint64_t *random, uint64_t bound)
 }
 
 /* In an invented language of some hundred words, each with a few successors: a small model has something to learn. */
-static void generate_text(struct text *text, uint64_t random)
+static void generate_text(struct job *job, uint64_t random)
 {
     static const char consonants[] = "bdfgklmnprstvz", vowels[] = "aeiou";
     char words[WORDS][WORD_BYTES] = {0};
     unsigned char followers[WORDS][FOLLOWERS];
 
-    text->bytes = malloc(GENERATED_BYTES + WORD_BYTES);
-    if (!text->bytes)
+    job->text = malloc(GENERATED_BYTES + WORD_BYTES);
+    if (!job->text)
         die(STATUS_FAILED, "no host memory for %d bytes of text", GENERATED_BYTES);
     for (int i = 0; i < WORDS; i++) {
         char *letter = words[i];
@@ -224,12 +231,12 @@ static void generate_text(struct text *text, uint64_t random)
         for (int j = 0; j < FOLLOWERS; j++)
             followers[i][j] = (unsigned char)random_below(&random, WORDS);
     }
-    for (int word = 0; text->length < GENERATED_BYTES; word = followers[word][random_below(&random, FOLLOWERS)])
-        text->length += (size_t)sprintf((char *)text->bytes + text->length, "%s ", words[word]);
-    text->length = GENERATED_BYTES;
+    for (int word = 0; job->text_bytes < GENERATED_BYTES; word = followers[word][random_below(&random, FOLLOWERS)])
+        job->text_bytes += (size_t)sprintf((char *)job->text + job->text_bytes, "%s ", words[word]);
+    job->text_bytes = GENERATED_BYTES;
 }
 
-static void read_text(struct text *text, const char *path, size_t least)
+static void read_text(struct job *job, const char *path, size_t least)
 {
     size_t got = 0;
     FILE *file = fopen(path, "rbe");
@@ -237,30 +244,19 @@ static void read_text(struct text *text, const char *path, size_t least)
     if (!file)
         die(STATUS_USAGE, "--data %s: %s", path, strerror(errno));
     do {
-        text->length += got;
-        text->bytes = realloc(text->bytes, 2 * text->length + 65536);
-        if (!text->bytes)
+        job->text_bytes += got;
+        job->text = realloc(job->text, 2 * job->text_bytes + 65536);
+        if (!job->text)
             die(STATUS_FAILED, "no host memory for the text");
-    } while ((got = fread(text->bytes + text->length, 1, text->length + 65536, file)) > 0);
+    } while ((got = fread(job->text + job->text_bytes, 1, job->text_bytes + 65536, file)) > 0);
     if (ferror(file))
         die(STATUS_FAILED, "--data %s: it cannot be read: %s", path, strerror(errno));
-    if (text->length < least)
-        die(STATUS_USAGE, "--data %s: it has %zu bytes and a sample needs %zu", path, text->length, least);
+    if (job->text_bytes < least)
+        die(STATUS_USAGE, "--data %s: it has %zu bytes and a sample needs %zu", path, job->text_bytes, least);
     fclose(file);
 }
 
 /* ---- training ---- */
-
-/* Made by the launcher; each rank goes on with its own copy. */
-struct job {
-    struct options options;
-    struct text text;
-    struct device device;
-    struct model model;
-    unsigned char *tokens; /* of a micro-batch, and then its targets */
-    FILE *metrics;         /* rank 0 appends to it; NULL: none */
-    double *seconds;       /* of every step */
-};
 
 static double now_seconds(void)
 {
@@ -275,7 +271,7 @@ static const unsigned char *sample_of(const struct job *job, size_t number)
 {
     uint64_t random = job->options.seed ^ (number * 0xd1b54a32d192ed03u);
 
-    return job->text.bytes + random_below(&random, job->text.length - job->options.shape.seq);
+    return job->text + random_below(&random, job->text_bytes - job->options.shape.seq);
 }
 
 /* Samples are numbered rank by rank, in the order in which a single rank would use them. */
@@ -284,8 +280,7 @@ static real train_step(struct job *job, struct ranks *ranks, size_t step)
     const struct options *o = &job->options;
     size_t seq = o->shape.seq, samples = o->shape.micro_batch;
     unsigned char *targets = job->tokens + samples * seq;
-    struct model_batch batch = {job->tokens, targets, 1 / ((real)o->global_batch * (real)seq)};
-    real loss = 0;
+    real loss = 0, scale = 1 / ((real)o->global_batch * (real)seq);
 
     for (size_t done = 0; done < o->global_batch; done += samples * o->ranks) {
         size_t first = (step - 1) * o->global_batch + done + (size_t)ranks->rank * samples;
@@ -293,7 +288,7 @@ static real train_step(struct job *job, struct ranks *ranks, size_t step)
             memcpy(job->tokens + i * seq, sample_of(job, first + i), seq);
             memcpy(targets + i * seq, sample_of(job, first + i) + 1, seq);
         }
-        real own_loss = model_pass(&job->model, &batch);
+        real own_loss = model_pass(&job->model, job->tokens, targets, scale);
         ranks_exchange(ranks, ALL_REDUCE_ADD, &loss, &own_loss, 1);
     }
     zero_step(&job->model.zero, o->learning_rate, (int)step);
@@ -333,14 +328,12 @@ static int compare_doubles(const void *a, const void *b)
 /* Times are of the median step after the warm-up, peaks the highest of any rank. */
 static void report_end(const struct job *job, const size_t peak[USES])
 {
-    static const char *const names[USES] = {
-        [USE_TOTAL] = "",
-        [USE_PARAMETERS] = "parameter_",
-        [USE_GRADIENTS] = "gradient_",
-        [USE_OPTIMIZER] = "optimizer_",
-        [USE_ACTIVATIONS] = "activation_",
-        [USE_BUFFERS] = "buffer_",
-    };
+    static const char *const names[USES] = {[USE_TOTAL] = "",
+                                            [USE_PARAMETERS] = "parameter_",
+                                            [USE_GRADIENTS] = "gradient_",
+                                            [USE_OPTIMIZER] = "optimizer_",
+                                            [USE_ACTIVATIONS] = "activation_",
+                                            [USE_BUFFERS] = "buffer_"};
     const struct options *o = &job->options;
     size_t count = o->steps - o->warmup_steps, parameters = model_parameters(&o->shape);
     double *measured = job->seconds + o->warmup_steps;
@@ -419,11 +412,11 @@ int main(int argc, char **argv)
     if (!o->metrics_path && metrics && *metrics)
         o->metrics_path = metrics;
     if (o->data_path)
-        read_text(&job.text, o->data_path, o->shape.seq + 1);
+        read_text(&job, o->data_path, o->shape.seq + 1);
     else
-        generate_text(&job.text, o->seed);
+        generate_text(&job, o->seed);
     ranks.count = (int)o->ranks;
     ranks_run(&ranks, train, &job);
-    free(job.text.bytes);
+    free(job.text);
     return STATUS_OK;
 }

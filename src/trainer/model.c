@@ -41,8 +41,6 @@ static double random_normal(uint64_t *state)
  */
 enum { TILE_ROWS = 4, LANES = 4, TILE_COLUMNS = 2 * LANES, DEPTH = 256 };
 
-static const real LAYERNORM_EPSILON = (real)1e-5;
-
 /* A borrowed matrix: element (i, j) is data[i * row_stride + j * column_stride]. */
 struct matrix {
     const real *data;
@@ -181,7 +179,7 @@ static void layernorm_forward(real *out, real *statistics, const real *in, struc
             variance += (in[j] - mean) * (in[j] - mean);
         variance /= (real)a.outputs;
 
-        real scale = 1 / sqrt(variance + LAYERNORM_EPSILON);
+        real scale = 1 / sqrt(variance + (real)1e-5);
         for (size_t j = 0; j < a.outputs; j++)
             out[j] = (in[j] - mean) * scale * a.weight[j] + a.bias[j];
         statistics[2 * i] = mean;
@@ -424,7 +422,9 @@ enum saved { NORMAL1, STATS1, HEADS, WEIGHTS, ATTENDED, MIDDLE, NORMAL2, STATS2,
 /* One pass. Its tensors are blocks of the device. */
 struct pass {
     struct model *m;
-    const struct model_batch *batch;
+    const unsigned char *tokens;
+    const unsigned char *targets;
+    real scale;
     struct layout layout;
     const struct model_shape *shape;
     size_t rows;
@@ -520,9 +520,9 @@ static void forward(struct pass *p)
 
     p->input[0] = row;
     zero_begin(z, 0, NEED_PARAMETERS);
-    const real *tokens = affine_of(p, TOKENS).weight, *positions = affine_of(p, POSITIONS).weight;
+    const real *rows = affine_of(p, TOKENS).weight, *positions = affine_of(p, POSITIONS).weight;
     for (size_t i = 0; i < p->rows; i++, row += hidden) {
-        memcpy(row, tokens + p->batch->tokens[i] * hidden, hidden * sizeof *row);
+        memcpy(row, rows + p->tokens[i] * hidden, hidden * sizeof *row);
         add_to(row, positions + i % p->shape->seq * hidden, hidden);
     }
     zero_end(z);
@@ -548,7 +548,7 @@ static real head_both_ways(struct pass *p)
     zero_begin(z, (int)p->shape->layers + 1, NEED_PARAMETERS | NEED_GRADIENTS);
     layernorm_forward(norm, statistics, in, affine_of(p, LAST_NORM));
     linear_forward(logits, norm, affine_of(p, OUTPUT));
-    real loss = cross_entropy(logits, p->batch->targets, p->rows, p->shape->vocab, p->batch->loss_scale);
+    real loss = cross_entropy(logits, p->targets, p->rows, p->shape->vocab, p->scale);
     linear_backward(norm, norm, logits, affine_of(p, OUTPUT));
     layernorm_backward(p->d, statistics, in, norm, affine_of(p, LAST_NORM));
     zero_end(z);
@@ -581,19 +581,21 @@ static void backward(struct pass *p)
     zero_begin(z, 0, NEED_GRADIENTS);
     real *d_tokens = affine_of(p, TOKENS).d_weight, *d_positions = affine_of(p, POSITIONS).d_weight;
     for (size_t i = 0; i < p->rows; i++) {
-        add_to(d_tokens + p->batch->tokens[i] * hidden, p->d + i * hidden, hidden);
+        add_to(d_tokens + p->tokens[i] * hidden, p->d + i * hidden, hidden);
         add_to(d_positions + i % p->shape->seq * hidden, p->d + i * hidden, hidden);
     }
     zero_end(z);
     give(p, p->d);
 }
 
-real model_pass(struct model *m, const struct model_batch *batch)
+real model_pass(struct model *m, const unsigned char *tokens, const unsigned char *targets, real scale)
 {
     const struct model_shape *s = &m->shape;
     struct pass p = {
         .m = m,
-        .batch = batch,
+        .tokens = tokens,
+        .targets = targets,
+        .scale = scale,
         .layout = lay_out(s),
         .shape = s,
         .rows = s->micro_batch * s->seq,

@@ -45,13 +45,6 @@ struct model {
     struct zero zero;
 };
 
-/* micro_batch sequences of seq tokens, and for each token the next one. */
-struct model_batch {
-    const unsigned char *tokens;
-    const unsigned char *targets;
-    real loss_scale; /* of the sum over all tokens */
-};
-
 /* The next 64 random bits, by SplitMix64 (Steele, Lea and Flood 2014); advances *state, which any value may seed. */
 uint64_t random_bits(uint64_t *state);
 
@@ -61,9 +54,10 @@ size_t model_parameters(const struct model_shape *shape);
 void model_open(struct model *m, uint64_t seed);
 
 /*
- * A forward and a backward pass: adds to the ranks' gradients and returns this rank's scaled loss. All ranks call it
- * together. The device's memory is afterwards as before.
+ * A forward and a backward pass over micro_batch sequences of seq tokens, each with the next one as its target: adds to
+ * the ranks' gradients and returns this rank's sum of losses, times scale. All ranks call it together. The device's
+ * memory is afterwards as before.
  */
-real model_pass(struct model *m, const struct model_batch *batch);
+real model_pass(struct model *m, const unsigned char *tokens, const unsigned char *targets, real scale);
 
 #endif

@@ -59,15 +59,6 @@ static int wait_for_one(pid_t *pid, int count, int *wait_status)
     }
 }
 
-static _Noreturn void die_like(int rank, int status)
-{
-    int number = WTERMSIG(status);
-
-    if (WIFSIGNALED(status))
-        die(128 + number, "rank %d was killed by signal %d (%s)", rank, number, strsignal(number));
-    die(WEXITSTATUS(status), "rank %d ended with status %d", rank, WEXITSTATUS(status));
-}
-
 void ranks_run(struct ranks *r, void (*rank_main)(struct ranks *r, void *context), void *context)
 {
     size_t bytes = CONTROL_BYTES + (size_t)r->count * RANKS_WINDOW_BYTES;
@@ -103,8 +94,11 @@ void ranks_run(struct ranks *r, void (*rank_main)(struct ranks *r, void *context
             if (pid[i] > 0)
                 kill(pid[i], SIGKILL);
     }
+    int number = WTERMSIG(failed_status);
+    if (failed >= 0 && WIFSIGNALED(failed_status))
+        die(128 + number, "rank %d was killed by signal %d (%s)", failed, number, strsignal(number));
     if (failed >= 0)
-        die_like(failed, failed_status);
+        die(WEXITSTATUS(failed_status), "rank %d ended with status %d", failed, WEXITSTATUS(failed_status));
 }
 
 void ranks_barrier(struct ranks *r)

@@ -13,7 +13,6 @@ struct fixture {
     struct device device;
     struct ranks ranks;
     struct model model;
-    struct model_batch batch;
 };
 
 static int setup(void **state, int stage, bool checkpointing)
@@ -25,7 +24,6 @@ static int setup(void **state, int stage, bool checkpointing)
     f->model.shape.checkpointing = checkpointing;
     f->model.zero = (struct zero){.device = &f->device, .ranks = &f->ranks, .stage = stage};
     model_open(&f->model, 1);
-    f->batch = (struct model_batch){tokens, targets, 0.1};
     gradient_random(f->model.zero.array[ZERO_PARAMETERS], model_parameters(&shape), 8);
     *state = f;
     return 0;
@@ -54,7 +52,7 @@ static double pass_loss(void *context)
 {
     struct fixture *f = context;
 
-    return model_pass(&f->model, &f->batch);
+    return model_pass(&f->model, tokens, targets, 0.1);
 }
 
 TEST_WITHIN(model_pass__random_parameters__finite_differences, setup_plain, teardown)
