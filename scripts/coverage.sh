@@ -24,7 +24,8 @@ flags="-fprofile-instr-generate=$counts/%m%c.profraw -fcoverage-mapping -fprofil
 compile="-g -O1 $flags -mllvm -runtime-counter-relocation"
 # The trainer is not counted: its loops would wait for each other's counters.
 scripts/build.sh build-coverage --enable-faults CC=clang CXX=clang++ CFLAGS="$compile" CXXFLAGS="$compile" \
-    LDFLAGS="$flags" -- CFLAGS=-O2 LDFLAGS= libtrainer.a libtrainer_double.a meshsweep-trainer
+    LDFLAGS="$flags" -- CFLAGS=-O2 LDFLAGS= meshsweep-trainer \
+    tests/unit/test_trainer_model tests/unit/test_trainer_ops tests/unit/test_trainer_ranks
 scripts/build.sh build-coverage -- all
 scripts/build.sh build-coverage -- check TESTS=
 [ "${COVERAGE_ADD-}" ] || rm -rf "$counts"

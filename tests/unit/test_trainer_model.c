@@ -1,43 +1,30 @@
 /* trainer: the whole model against finite differences, in double precision, and what a pass holds. */
-#include <stdlib.h>
-#include <string.h>
+#include <sys/wait.h>
 
-#include "trainer/model.h"
 #include "trainer_gradient.h"
-#include "unit_test.h"
 
-enum { SEQ = 5, MICRO_BATCH = 2, HIDDEN = 4, HEADS = 2, VOCAB = 11, UNITS = 4 };
-static const struct model_shape shape = {.layers = 2, .hidden = HIDDEN, .heads = HEADS, .seq = SEQ, .vocab = VOCAB};
-static const unsigned char tokens[MICRO_BATCH * SEQ] = {0, 3, 10, 3, 7, 1, 1, 4, 9, 2};
-static const unsigned char targets[MICRO_BATCH * SEQ] = {3, 10, 3, 7, 1, 1, 4, 9, 2, 0};
+enum { LENGTH = 5, MICRO_BATCH = 2, WIDTH = 4, HEAD_COUNT = 2, TOKEN_ROWS = 11 };
+static const struct model_shape shape =
+    {.layers = 2, .hidden = WIDTH, .heads = HEAD_COUNT, .seq = LENGTH, .vocab = TOKEN_ROWS, .micro_batch = MICRO_BATCH};
+static const unsigned char tokens[MICRO_BATCH * LENGTH] = {0, 3, 10, 3, 7, 1, 1, 4, 9, 2};
+static const unsigned char targets[MICRO_BATCH * LENGTH] = {3, 10, 3, 7, 1, 1, 4, 9, 2, 0};
 
 struct fixture {
     struct device device;
-    struct collective_group *group;
-    struct collective collective;
-    struct zero zero;
+    struct ranks ranks;
     struct model model;
-    struct model_batch batch;
 };
 
 static int setup(void **state, int stage, bool checkpointing)
 {
     struct fixture *f = calloc(1, sizeof *f);
-    struct error e;
-    size_t sizes[UNITS];
-    struct zero_setup setup = {stage, sizes, UNITS, &f->device, &f->collective};
 
-    for (int i = 0; i < UNITS; i++)
-        sizes[i] = model_unit_parameters(&shape, i);
-    device_open(&f->device, 0, 0);
-    if (collective_group_create(&f->group, 1, &e) < 0)
-        return -1;
-    collective_join(&f->collective, f->group, 0);
-    if (zero_open(&f->zero, &setup, &e) < 0)
-        return -1;
-    f->model = (struct model){shape, MICRO_BATCH, checkpointing, &f->zero, &f->device};
-    f->batch = (struct model_batch){tokens, targets, 0.1};
-    gradient_random(f->zero.parameters, model_parameters(&shape), 8);
+    f->ranks.count = 1;
+    f->model.shape = shape;
+    f->model.shape.checkpointing = checkpointing;
+    f->model.zero = (struct zero){.device = &f->device, .ranks = &f->ranks, .stage = stage};
+    model_open(&f->model, 1);
+    gradient_random(f->model.zero.array[ZERO_PARAMETERS], model_parameters(&shape), 8);
     *state = f;
     return 0;
 }
@@ -56,8 +43,7 @@ static int teardown(void **state)
 {
     struct fixture *f = *state;
 
-    zero_close(&f->zero);
-    collective_group_destroy(f->group);
+    free_state(&f->model.zero);
     free(f);
     return 0;
 }
@@ -65,11 +51,8 @@ static int teardown(void **state)
 static double pass_loss(void *context)
 {
     struct fixture *f = context;
-    struct error e;
-    real loss = 0;
 
-    assert_int_equal(model_pass(&f->model, &f->batch, &loss, &e), 0);
-    return loss;
+    return model_pass(&f->model, tokens, targets, 0.1);
 }
 
 TEST_WITHIN(model_pass__random_parameters__finite_differences, setup_plain, teardown)
@@ -79,8 +62,8 @@ TEST_WITHIN(model_pass__random_parameters__finite_differences, setup_plain, tear
     real *gradients = calloc(count, sizeof *gradients);
 
     pass_loss(f);
-    memcpy(gradients, f->zero.gradients, count * sizeof *gradients);
-    gradient_check(f->zero.parameters, gradients, count, pass_loss, f);
+    memcpy(gradients, f->model.zero.array[ZERO_GRADIENTS], count * sizeof *gradients);
+    gradient_check(f->model.zero.array[ZERO_PARAMETERS], gradients, count, pass_loss, f);
     free(gradients);
 }
 
@@ -94,20 +77,20 @@ TEST_WITHIN(model_pass__second_micro_batch__gradients_add, setup_plain, teardown
     struct fixture *f = *state;
 
     pass_loss(f);
-    double once = f->zero.gradients[0];
+    double once = f->model.zero.array[ZERO_GRADIENTS][0];
     pass_loss(f);
     assert_true(once != 0);
-    assert_close(f->zero.gradients[0], 2 * once, 1e-12);
+    assert_close(f->model.zero.array[ZERO_GRADIENTS][0], 2 * once, 1e-12);
 }
 
 TEST_WITHIN(model_pass__after_it__device_holds_the_state_alone, setup_plain, teardown)
 {
     struct fixture *f = *state;
-    size_t before = f->device.used_bytes;
+    size_t before = f->device.used[USE_TOTAL];
 
     pass_loss(f);
-    assert_int_equal(f->device.used_bytes, before);
-    assert_true(f->device.peak_bytes > before);
+    assert_int_equal(f->device.used[USE_TOTAL], before);
+    assert_true(f->device.peak[USE_TOTAL] > before);
 }
 
 /* The formula of model.h; sizes here are multiples of the alignment only by luck, so each block is rounded.
@@ -115,32 +98,46 @@ TEST_WITHIN(model_pass__after_it__device_holds_the_state_alone, setup_plain, tea
 TEST_WITHIN(model_pass__peak_of_activations__formula_of_the_header, setup_plain, teardown)
 {
     struct fixture *f = *state;
-    size_t n = (size_t)MICRO_BATCH * SEQ, h = HIDDEN, a = HEADS;
+    size_t n = (size_t)MICRO_BATCH * LENGTH, h = WIDTH, a = HEAD_COUNT;
     size_t row_block = device_rounded(n * h * sizeof(real));
-    size_t kept = device_rounded((15 * n * h + 4 * n + n * a * SEQ) * sizeof(real));
-    size_t head = 2 * row_block + device_rounded(2 * n * sizeof(real)) + device_rounded(n * VOCAB * sizeof(real));
-    size_t scratch = device_rounded((5 * n * h + SEQ * SEQ) * sizeof(real));
+    size_t kept = device_rounded((15 * n * h + 4 * n + n * a * LENGTH) * sizeof(real));
+    size_t head = 2 * row_block + device_rounded(2 * n * sizeof(real)) + device_rounded(n * TOKEN_ROWS * sizeof(real));
+    size_t scratch = device_rounded((5 * n * h + LENGTH * LENGTH) * sizeof(real));
     size_t head_peak = 3 * row_block + 2 * kept + head;
     size_t layer_peak = 2 * row_block + 2 * kept + row_block + scratch;
 
     pass_loss(f);
-    assert_int_equal(f->device.peak_by[DEVICE_ACTIVATIONS], head_peak > layer_peak ? head_peak : layer_peak);
+    assert_int_equal(f->device.peak[USE_ACTIVATIONS], head_peak > layer_peak ? head_peak : layer_peak);
 }
 
-TEST_WITHIN(model_pass__device_full_anywhere__error_and_nothing_left, setup_checkpointing_stage_3, teardown)
+/* The status of a process of its own in which a pass is made on a device of so many bytes. */
+static int pass_within(struct fixture *f, size_t capacity)
+{
+    int wait_status;
+    pid_t child = fork();
+
+    if (child == 0) {
+        f->device.capacity = capacity;
+        if (!freopen("/dev/null", "w", stderr))
+            _exit(127);
+        pass_loss(f);
+        _exit(STATUS_OK);
+    }
+    assert_int_equal(waitpid(child, &wait_status, 0), child);
+    assert_true(WIFEXITED(wait_status));
+    return WEXITSTATUS(wait_status);
+}
+
+TEST_WITHIN(model_pass__device_full_anywhere__fails, setup_checkpointing_stage_3, teardown)
 {
     struct fixture *f = *state;
-    struct error e;
-    size_t before = f->device.used_bytes;
-    real loss;
+    size_t before = f->device.used[USE_TOTAL];
 
     pass_loss(f);
-    size_t peak = f->device.peak_bytes;
-    for (f->device.capacity_bytes = before + 64; f->device.capacity_bytes < peak; f->device.capacity_bytes += 64) {
-        assert_int_equal(model_pass(&f->model, &f->batch, &loss, &e), -1);
-        assert_int_equal(f->device.used_bytes, before);
-    }
-    assert_int_equal(model_pass(&f->model, &f->batch, &loss, &e), 0);
+    size_t peak = f->device.peak[USE_TOTAL];
+    for (size_t capacity = before + 64; capacity < peak; capacity += 64)
+        assert_int_equal(pass_within(f, capacity), STATUS_FAILED);
+    assert_int_equal(pass_within(f, peak), STATUS_OK);
 }
 
 TEST(model_parameters__formula_of_the_header__holds)
@@ -151,16 +148,48 @@ TEST(model_parameters__formula_of_the_header__holds)
     assert_int_equal(model_parameters(&gpt), (300 + 100) * h + 3 * (12 * h * h + 13 * h) + 2 * h + h * 300);
 }
 
-TEST(model_init_unit__same_seed__same_values_else_others)
+/* A gain, a bias and a weight of the first layer, which lies behind the tables. */
+TEST(model_open__same_seed__same_values_else_others)
 {
-    size_t count = model_unit_parameters(&shape, 1), weight = 2 * HIDDEN;
-    real *a = calloc(3 * count, sizeof *a), *b = a + count, *c = b + count;
+    size_t count = model_parameters(&shape), gain = (TOKEN_ROWS + LENGTH) * WIDTH, weight = gain + 2 * WIDTH;
+    static const uint64_t seeds[3] = {5, 5, 6};
+    struct device device = {0};
+    struct ranks ranks = {.count = 1};
+    struct model m[3];
 
-    model_init_unit(&shape, 1, 5, a);
-    model_init_unit(&shape, 1, 5, b);
-    model_init_unit(&shape, 1, 6, c);
-    assert_memory_equal(a, b, count * sizeof *a);
+    for (int i = 0; i < 3; i++) {
+        m[i] = (struct model){shape, {.device = &device, .ranks = &ranks}};
+        model_open(&m[i], seeds[i]);
+    }
+    const real *a = m[0].zero.array[ZERO_PARAMETERS], *c = m[2].zero.array[ZERO_PARAMETERS];
+    assert_memory_equal(a, m[1].zero.array[ZERO_PARAMETERS], count * sizeof *a);
+    assert_true(a[gain] == 1 && a[gain + WIDTH] == 0);
     assert_true(a[weight] != c[weight]);
-    assert_true(a[0] == 1 && a[HIDDEN] == 0);
-    free(a);
+    for (int i = 0; i < 3; i++)
+        free_state(&m[i].zero);
+}
+
+static double deviation_of(const real *values, size_t count)
+{
+    double squares = 0;
+
+    for (size_t i = 0; i < count; i++)
+        squares += values[i] * values[i];
+    return sqrt(squares / (double)count);
+}
+
+TEST(model_open__weights__deviate_as_in_gpt_2)
+{
+    static const struct model_shape wide = {.layers = 8, .hidden = 64, .heads = 4, .seq = 2, .vocab = 256};
+    size_t layer = (256 + 2) * 64, qkv = layer + 2 * 64, projection = qkv + 3 * 64 * 64 + 3 * 64;
+    struct device device = {0};
+    struct ranks ranks = {.count = 1};
+    struct model m = {wide, {.device = &device, .ranks = &ranks}};
+
+    model_open(&m, 1);
+    const real *values = m.zero.array[ZERO_PARAMETERS];
+    assert_close(deviation_of(values, layer), 0.02, 0.001);
+    assert_close(deviation_of(values + qkv, 3 * 64 * 64), 0.02, 0.001);
+    assert_close(deviation_of(values + projection, 64 * 64), 0.02 / 4, 0.0005);
+    free_state(&m.zero);
 }

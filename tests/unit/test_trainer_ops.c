@@ -1,14 +1,5 @@
 /* trainer: every operation against a plain formula or finite differences, in double precision. */
-#include <stdlib.h>
-#include <string.h>
-
-#include "trainer/adam.h"
-#include "trainer/block.h"
-#include "trainer/ops.h"
 #include "trainer_gradient.h"
-#include "unit_test.h"
-
-#include <math.h>
 
 /* ---- matmul ---- */
 
@@ -20,36 +11,37 @@ static real *random_array(size_t count)
     return values;
 }
 
-static void check_matmul(struct matmul_size size, bool transpose_a, bool transpose_b)
+static void check_matmul(const size_t size[3], bool transpose_a, bool transpose_b)
 {
-    size_t stride = size.columns + 3;
-    real *a = random_array(size.rows * size.inner), *b = random_array(size.inner * size.columns);
-    real *out = random_array(size.rows * stride), *before = random_array(size.rows * stride);
-    struct matrix a_view = transpose_a ? matrix_transposed(a, size.rows) : matrix_rows(a, size.inner);
-    struct matrix b_view = transpose_b ? matrix_transposed(b, size.inner) : matrix_rows(b, size.columns);
+    size_t rows = size[0], columns = size[1], inner = size[2], stride = columns + 3;
+    real *a_values = random_array(rows * inner), *b_values = random_array(inner * columns);
+    real *out = random_array(rows * stride), *before = random_array(rows * stride);
+    struct matrix a =
+        transpose_a ? transposed(matrix_of(a_values, inner, rows, rows)) : matrix_of(a_values, rows, inner, inner);
+    struct matrix b = transpose_b ? transposed(matrix_of(b_values, columns, inner, inner))
+                                  : matrix_of(b_values, inner, columns, columns);
 
-    matmul_add(out, stride, a_view, b_view, size);
-    for (size_t i = 0; i < size.rows; i++)
+    matmul_add(out, stride, a, b);
+    for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < stride; j++) {
             double want = before[i * stride + j];
-            for (size_t k = 0; j < size.columns && k < size.inner; k++)
-                want += a_view.data[i * a_view.row_stride + k * a_view.column_stride] *
-                        b_view.data[k * b_view.row_stride + j * b_view.column_stride];
+            for (size_t k = 0; j < columns && k < inner; k++)
+                want += a.data[i * a.row_stride + k * a.column_stride] * b.data[k * b.row_stride + j * b.column_stride];
             assert_close(out[i * stride + j], want, 1e-10);
         }
-    free(a);
-    free(b);
+    free(a_values);
+    free(b_values);
     free(out);
     free(before);
 }
 
 TEST(matmul_add__shapes_on_and_off_the_tile__sum_of_products_and_nothing_beside)
 {
-    static const struct matmul_size sizes[] = {{1, 1, 1},    {4, 16, 8},  {5, 17, 3},   {3, 33, 257},
-                                               {8, 15, 256}, {7, 1, 600}, {64, 48, 100}};
+    static const size_t sizes[][3] = {{1, 1, 1},    {4, 16, 8},  {5, 17, 3},   {3, 33, 257},
+                                      {8, 15, 256}, {7, 1, 600}, {64, 48, 100}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        for (int transposed = 0; transposed < 4; transposed++)
-            check_matmul(sizes[i], transposed & 1, transposed & 2);
+        for (int transposed_ones = 0; transposed_ones < 4; transposed_ones++)
+            check_matmul(sizes[i], transposed_ones & 1, transposed_ones & 2);
 }
 
 /* ---- operations: the loss is the weighted sum of the output, so that d_out is the weights ---- */
@@ -61,7 +53,7 @@ struct fixture {
     real out[CELLS], kept[CELLS], scratch[CELLS], loss_weight[CELLS];
     real d_in[CELLS], d_weight[CELLS], d_bias[CELLS], d_out[CELLS];
     size_t out_count;
-    void (*forward)(struct fixture *);
+    void (*run)(struct fixture *);
 };
 
 static double weighted_output(void *context)
@@ -69,13 +61,13 @@ static double weighted_output(void *context)
     struct fixture *f = context;
     double sum = 0;
 
-    f->forward(f);
+    f->run(f);
     for (size_t i = 0; i < f->out_count; i++)
         sum += f->out[i] * f->loss_weight[i];
     return sum;
 }
 
-static struct fixture *fixture_new(void (*forward)(struct fixture *), size_t out_count)
+static struct fixture *fixture_new(void (*run)(struct fixture *), size_t out_count)
 {
     struct fixture *f = calloc(1, sizeof *f);
 
@@ -85,9 +77,9 @@ static struct fixture *fixture_new(void (*forward)(struct fixture *), size_t out
     gradient_random(f->bias, CELLS, 3);
     gradient_random(f->loss_weight, CELLS, 4);
     memcpy(f->d_out, f->loss_weight, sizeof f->d_out);
-    f->forward = forward;
+    f->run = run;
     f->out_count = out_count;
-    forward(f);
+    run(f);
     return f;
 }
 
@@ -96,78 +88,72 @@ static void check(struct fixture *f, real *value, const real *derivative, size_t
     gradient_check(value, derivative, count, weighted_output, f);
 }
 
-static const struct linear linear = {ROWS, COLUMNS, OUTPUTS};
+static struct affine affine(struct fixture *f)
+{
+    return (struct affine){f->weight, f->bias, f->d_weight, f->d_bias, ROWS, COLUMNS, OUTPUTS};
+}
 
 static void forward_linear(struct fixture *f)
 {
-    linear_forward(f->out, f->in, f->weight, f->bias, linear);
+    linear_forward(f->out, f->in, affine(f));
 }
 
 TEST(linear_backward__random_values__finite_differences)
 {
     struct fixture *f = fixture_new(forward_linear, (size_t)ROWS * OUTPUTS);
 
-    linear_backward_input(f->d_in, f->d_out, f->weight, linear);
-    linear_backward_weight(f->d_weight, f->d_bias, f->in, f->d_out, linear);
+    linear_backward(f->d_in, f->in, f->d_out, affine(f));
     check(f, f->in, f->d_in, (size_t)ROWS * COLUMNS);
     check(f, f->weight, f->d_weight, (size_t)COLUMNS * OUTPUTS);
     check(f, f->bias, f->d_bias, OUTPUTS);
     free(f);
 }
 
-TEST(linear_backward_weight__second_call__adds)
+TEST(linear_backward__second_call__adds)
 {
     struct fixture *f = fixture_new(forward_linear, (size_t)ROWS * OUTPUTS);
 
-    linear_backward_weight(f->d_weight, f->d_bias, f->in, f->d_out, linear);
+    linear_backward(f->d_in, f->in, f->d_out, affine(f));
     double once = f->d_weight[0], bias_once = f->d_bias[0];
-    linear_backward_weight(f->d_weight, f->d_bias, f->in, f->d_out, linear);
+    linear_backward(f->d_in, f->in, f->d_out, affine(f));
     assert_close(f->d_weight[0], 2 * once, 1e-12);
     assert_close(f->d_bias[0], 2 * bias_once, 1e-12);
     free(f);
 }
 
-static struct layernorm norm_of(const struct fixture *f)
-{
-    return (struct layernorm){f->weight, f->bias, ROWS, COLUMNS};
-}
-
 static void forward_layernorm(struct fixture *f)
 {
-    struct layernorm norm = norm_of(f);
-    layernorm_forward(f->out, f->kept, f->in, &norm);
+    layernorm_forward(f->out, f->kept, f->in, affine(f));
 }
 
 TEST(layernorm_backward__random_values__finite_differences)
 {
-    struct fixture *f = fixture_new(forward_layernorm, (size_t)ROWS * COLUMNS);
-    struct layernorm norm = norm_of(f);
+    struct fixture *f = fixture_new(forward_layernorm, (size_t)ROWS * OUTPUTS);
 
-    layernorm_backward((struct layernorm_derivatives){f->d_in, f->d_weight, f->d_bias}, f->d_out, f->in, f->kept,
-                       &norm);
-    check(f, f->in, f->d_in, (size_t)ROWS * COLUMNS);
-    check(f, f->weight, f->d_weight, COLUMNS);
-    check(f, f->bias, f->d_bias, COLUMNS);
+    layernorm_backward(f->d_in, f->kept, f->in, f->d_out, affine(f));
+    check(f, f->in, f->d_in, (size_t)ROWS * OUTPUTS);
+    check(f, f->weight, f->d_weight, OUTPUTS);
+    check(f, f->bias, f->d_bias, OUTPUTS);
     free(f);
 }
 
 TEST(layernorm_forward__unit_gain__rows_of_mean_0_and_variance_1)
 {
-    struct fixture *f = fixture_new(forward_layernorm, (size_t)ROWS * COLUMNS);
+    struct fixture *f = fixture_new(forward_layernorm, (size_t)ROWS * OUTPUTS);
 
-    for (size_t j = 0; j < COLUMNS; j++) {
+    for (size_t j = 0; j < OUTPUTS; j++) {
         f->weight[j] = 1;
         f->bias[j] = 0;
     }
     forward_layernorm(f);
     for (size_t i = 0; i < ROWS; i++) {
         double sum = 0, squares = 0;
-        for (size_t j = 0; j < COLUMNS; j++) {
-            sum += f->out[i * COLUMNS + j];
-            squares += f->out[i * COLUMNS + j] * f->out[i * COLUMNS + j];
+        for (size_t j = 0; j < OUTPUTS; j++) {
+            sum += f->out[i * OUTPUTS + j];
+            squares += f->out[i * OUTPUTS + j] * f->out[i * OUTPUTS + j];
         }
         assert_close(sum, 0, 1e-12);
-        assert_close(squares / COLUMNS, 1, 1e-3);
+        assert_close(squares / OUTPUTS, 1, 1e-3);
     }
     free(f);
 }
@@ -188,7 +174,7 @@ TEST(squared_relu_backward__both_signs__finite_differences)
     free(f);
 }
 
-static const struct attention attention = {.batch = 2, .seq = 3, .heads = 2, .hidden = 4};
+static const struct model_shape attention = {.micro_batch = 2, .seq = 3, .heads = 2, .hidden = 4};
 enum { ATTENTION_ROWS = 6, ATTENTION_CELLS = ATTENTION_ROWS * 4 };
 
 static void forward_attention(struct fixture *f)
@@ -223,37 +209,14 @@ TEST(attention_forward__later_token_changed__earlier_rows_and_other_sequences_st
     free(f);
 }
 
-static const unsigned char tokens[ROWS] = {3, 1, 3, 0, 2, 3};
-
-static struct embedding embedding_of(void)
-{
-    return (struct embedding){.tokens = tokens, .rows = ROWS, .seq = 3, .columns = COLUMNS};
-}
-
-static void forward_embedding(struct fixture *f)
-{
-    struct embedding shape = embedding_of();
-    embedding_forward(f->out, f->weight, f->bias, &shape);
-}
-
-TEST(embedding_backward__repeated_tokens__finite_differences)
-{
-    struct fixture *f = fixture_new(forward_embedding, (size_t)ROWS * COLUMNS);
-    struct embedding shape = embedding_of();
-
-    embedding_backward(f->d_weight, f->d_bias, f->d_out, &shape);
-    check(f, f->weight, f->d_weight, 4 * (size_t)COLUMNS);
-    check(f, f->bias, f->d_bias, 3 * (size_t)COLUMNS);
-    free(f);
-}
+static const unsigned char targets[ROWS] = {3, 1, 3, 0, 2, 3};
 
 static double entropy_of_copy(void *context)
 {
     struct fixture *f = context;
-    struct cross_entropy shape = {.targets = tokens, .rows = ROWS, .columns = COLUMNS, .scale = 0.25};
 
     memcpy(f->out, f->in, sizeof f->out);
-    return cross_entropy_forward_backward(f->out, &shape);
+    return cross_entropy(f->out, targets, ROWS, COLUMNS, 0.25);
 }
 
 TEST(cross_entropy__random_logits__finite_differences)
@@ -275,68 +238,28 @@ TEST(cross_entropy__equal_logits__scaled_log_of_the_classes)
     free(f);
 }
 
-/* ---- one layer ---- */
-
-enum { BLOCK_CELLS = 4096 };
-
-struct block_fixture {
-    real in[BLOCK_CELLS], parameters[BLOCK_CELLS], out[BLOCK_CELLS], kept[BLOCK_CELLS], scratch[BLOCK_CELLS];
-    real loss_weight[BLOCK_CELLS], d[BLOCK_CELLS], d_parameters[BLOCK_CELLS];
-};
-
-static double block_loss(void *context)
-{
-    struct block_fixture *f = context;
-    double sum = 0;
-
-    block_forward(f->out, f->kept, f->in, f->parameters, &attention);
-    for (size_t i = 0; i < ATTENTION_CELLS; i++)
-        sum += f->out[i] * f->loss_weight[i];
-    return sum;
-}
-
-TEST(block_backward__random_values__finite_differences)
-{
-    struct block_fixture *f = calloc(1, sizeof *f);
-    struct block_pass pass = {f->in, f->kept, f->parameters, f->scratch};
-
-    assert_true(block_kept_elements(&attention) <= BLOCK_CELLS);
-    gradient_random(f->in, BLOCK_CELLS, 5);
-    gradient_random(f->parameters, BLOCK_CELLS, 6);
-    gradient_random(f->loss_weight, BLOCK_CELLS, 7);
-    memcpy(f->d, f->loss_weight, sizeof f->d);
-    block_loss(f);
-    block_backward(f->d, f->d_parameters, &pass, &attention);
-    gradient_check(f->in, f->d, ATTENTION_CELLS, block_loss, f);
-    gradient_check(f->parameters, f->d_parameters, block_parameters(attention.hidden), block_loss, f);
-    free(f);
-}
-
-TEST(block_sizes__formulas_of_the_header__hold)
-{
-    struct attention shape = {.batch = 3, .seq = 10, .heads = 4, .hidden = 32};
-    size_t n = 30, h = 32;
-
-    assert_int_equal(block_parameters(h), 12 * h * h + 13 * h);
-    assert_int_equal(block_kept_elements(&shape), 15 * n * h + 4 * n + n * 4 * 10);
-    assert_int_equal(block_scratch_elements(&shape), 5 * n * h + 10 * 10);
-}
-
 /* ---- Adam ---- */
 
-TEST(adam_step__three_steps__formula_of_the_paper)
+TEST(zero_step__three_steps_of_adam__formula_of_the_paper)
 {
-    struct adam adam = adam_defaults(0.01);
-    real parameter = 0.5, first = 0, second = 0;
-    double want = 0.5, m = 0, v = 0;
     static const double gradients[] = {0.3, -2, 1e-6};
+    const double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
+    struct device device = {0};
+    struct ranks ranks = {.count = 1};
+    struct zero z = {.device = &device, .ranks = &ranks};
+    double want = 0, m = 0, v = 0;
 
+    zero_open(&z, (const size_t[]){1, 1, 1}, 1);
     for (int step = 1; step <= 3; step++) {
-        real g = gradients[step - 1];
-        adam_step(&adam, &parameter, &g, (struct adam_moments){&first, &second}, 1, step);
-        m = adam.beta1 * m + (1 - adam.beta1) * g;
-        v = adam.beta2 * v + (1 - adam.beta2) * g * g;
-        want -= 0.01 * (m / (1 - pow(adam.beta1, step))) / (sqrt(v / (1 - pow(adam.beta2, step))) + adam.epsilon);
-        assert_close(parameter, want, 1e-12);
+        double g = gradients[step - 1];
+        for (int i = 0; i < 3; i++)
+            z.array[ZERO_GRADIENTS][i] = (real)g;
+        zero_step(&z, 0.01, step);
+        m = beta1 * m + (1 - beta1) * g;
+        v = beta2 * v + (1 - beta2) * g * g;
+        want -= 0.01 * (m / (1 - pow(beta1, step))) / (sqrt(v / (1 - pow(beta2, step))) + epsilon);
+        for (int i = 0; i < 3; i++)
+            assert_close(z.array[ZERO_PARAMETERS][i], want, 1e-12);
     }
+    free_state(&z);
 }

@@ -181,7 +181,8 @@ TEST(program__twenty_steps__loss_falls_from_log_256)
     double first = strtod(strstr(r->out, "loss ") + 5, NULL), last = number_after(r->out, "loss");
 
     assert_true(first > 5.4 && first < 5.7);
-    assert_true(last < 4);
+    /* One sample, repeated, would be known by heart by then: 1.3. */
+    assert_true(last > 2 && last < 4);
 }
 
 TEST(program__stages_in_turn__peak_memory_falls_with_two_ranks)
@@ -198,7 +199,7 @@ TEST(program__stages_in_turn__peak_memory_falls_with_two_ranks)
     }
 }
 
-/* ---- the peak, by the formulas of model.h and zero.h ---- */
+/* ---- the peak, by the formulas of model.h and ranks.h ---- */
 
 struct configuration {
     size_t layers, hidden, heads, seq, vocab, micro_batch, ranks;
@@ -380,12 +381,65 @@ TEST(program__diverging__says_so_and_writes_no_number)
 
 TEST(program__wrong_use__one_sentence_and_status_2)
 {
-    struct result *r = run("--global-batch 10 --micro-batch 4");
+    static const struct {
+        const char *arguments;
+        const char *text;
+    } cases[] = {
+        {"--hiden 64", "unknown option '--hiden'; see --help"},
+        {"64", "unexpected argument '64'; see --help"},
+        {"--hidden", "--hidden needs a value"},
+        {"--help=x", "--help takes no value"},
+        {"--zero-stage 4", "--zero-stage 4: must be a whole number from 0 to 3"},
+        {"--layers 2x", "--layers 2x: must be a whole number from 1 to 4096"},
+        {"--layers=", "--layers : must be a whole number from 1 to 4096"},
+        {"--vocab 255", "--vocab 255: must be a whole number from 256 to 65536"},
+        {"--lr nan", "--lr nan: must be a number above 0"},
+        {"--lr -1", "--lr -1: must be a number above 0"},
+        {"--seed -1", "--seed -1: must be a whole number from 0"},
+        {"--device-memory 24Mi", "--device-memory 24Mi: must be a size such as 24MiB, 1.5GiB or 500MB"},
+        {"--device-memory 0", "--device-memory 0: must be a size such as 24MiB, 1.5GiB or 500MB"},
+        {"--hidden 64 --heads 5", "--hidden 64 is not a multiple of --heads 5"},
+        {"--global-batch 10 --micro-batch 4", "--global-batch 10 is not a multiple of --micro-batch 4 times --ranks 1"},
+        {"--global-batch 16 --micro-batch 4 --ranks 3",
+         "--global-batch 16 is not a multiple of --micro-batch 4 times --ranks 3"},
+        {"--steps 5 --warmup-steps 5", "--warmup-steps 5 leaves none of --steps 5 to measure"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct result *r = run(cases[i].arguments);
+        char line[256];
+        snprintf(line, sizeof line, "meshsweep-trainer: %s\n", cases[i].text);
+        assert_int_equal(r->status, 2);
+        assert_string_equal(r->out, "");
+        assert_string_equal(r->err, line);
+    }
+}
 
-    assert_int_equal(r->status, 2);
-    assert_string_equal(r->out, "");
-    assert_string_equal(r->err,
-                        "meshsweep-trainer: --global-batch 10 is not a multiple of --micro-batch 4 times --ranks 1\n");
+TEST(program__values_in_both_spellings__taken)
+{
+    struct result *r = run_well("--layers 3 --hidden=96 --heads 6 --seq 8 --steps 2 --ranks 2 --device-memory 7.5MiB "
+                                "--activation-checkpointing --lr=2e-4 --seed 18446744073709551615");
+
+    assert_true(number_after(r->out, "parameters") ==
+                (256 + 8) * 96 + 3 * (12 * 96 * 96 + 13 * 96) + 2 * 96 + 256 * 96);
+    assert_true(number_after(r->out, "step") == 2);
+}
+
+TEST(program__one_step__no_warm_up)
+{
+    struct result *r = run_well("--steps 1 --hidden 16 --seq 8");
+
+    assert_true(number_after(r->out, "step_time") > 0);
+}
+
+TEST(program__seed__same_losses_else_others)
+{
+    static char first[OUTPUT_MAX], second[OUTPUT_MAX], other[OUTPUT_MAX];
+
+    losses_of("--steps 2 --hidden 16 --seq 8 --seed 3", first);
+    losses_of("--steps 2 --hidden 16 --seq 8 --seed 3", second);
+    losses_of("--steps 2 --hidden 16 --seq 8 --seed 4", other);
+    assert_string_equal(first, second);
+    assert_string_not_equal(first, other);
 }
 
 TEST(program__help__usage_on_stdout_and_status_0)

@@ -1,53 +1,67 @@
 /* trainer: rank processes, their collectives, and the exact partition of ZeRO's state. */
-#include <stdlib.h>
-#include <string.h>
-
 #include <poll.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "trainer/collective.h"
-#include "trainer/launch.h"
-#include "trainer/zero.h"
+#include "trainer/ranks.c"
 #include "unit_test.h"
 
 enum {
-    WINDOW_ELEMENTS = COLLECTIVE_WINDOW_BYTES / sizeof(real),
+    WINDOW_ELEMENTS = RANKS_WINDOW_BYTES / sizeof(real),
     TEST_LIMIT_SECONDS = 60,
 };
 
-/* Runs a check in each rank; the check returns 0, or the line that failed. */
-typedef int (*rank_check)(struct collective *c);
-
-struct checked_group {
-    struct collective_group *group;
-    rank_check check;
-};
-
-static int run_check(int rank, void *context)
+/* Runs `act` in a process of its own; returns its status and what it and its ranks said until all of them ended. */
+static int status_of(void (*act)(void), char said[1024])
 {
-    struct checked_group *g = context;
-    struct collective c;
+    int pipe_end[2], wait_status;
+    size_t length = 0;
+    ssize_t got;
 
-    collective_join(&c, g->group, rank);
-    int line = g->check(&c);
+    assert_int_equal(pipe(pipe_end), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(pipe_end[1], STDERR_FILENO);
+        close(pipe_end[1]);
+        act();
+        _exit(STATUS_OK);
+    }
+    close(pipe_end[1]);
+    assert_int_equal(waitpid(child, &wait_status, 0), child);
+    assert_true(WIFEXITED(wait_status));
+    while ((got = read(pipe_end[0], said + length, 1023 - length)) > 0)
+        length += (size_t)got;
+    said[length] = '\0';
+    close(pipe_end[0]);
+    return WEXITSTATUS(wait_status);
+}
+
+/* Runs a check in each rank; the check returns 0, or the line that failed. */
+typedef int (*rank_check)(struct ranks *r);
+static rank_check checked;
+static int checked_ranks;
+
+static void run_check(struct ranks *r, void *context)
+{
+    (void)context;
+    int line = checked(r);
     if (line)
-        fprintf(stderr, "rank %d of %d: check on line %d failed\n", rank, c.ranks, line);
-    return line ? 1 : 0;
+        die(STATUS_FAILED, "rank %d of %d: check on line %d failed", r->rank, r->count, line);
+}
+
+static void run_checks(void)
+{
+    struct ranks r = {.count = checked_ranks};
+
+    ranks_run(&r, run_check, NULL);
 }
 
 static void check_in_ranks(int ranks, rank_check check)
 {
-    struct checked_group g = {.check = check};
-    struct error e;
+    char said[1024];
 
-    assert_int_equal(collective_group_create(&g.group, ranks, &e), 0);
-    if (launch_ranks(ranks, run_check, &g, &e) < 0)
-        fail_msg("%s", e.text);
-    collective_group_destroy(g.group);
+    checked = check;
+    checked_ranks = ranks;
+    if (status_of(run_checks, said) != STATUS_OK)
+        fail_msg("%s", said);
 }
 
 static void check_in_1_to_4_ranks(rank_check check)
@@ -87,30 +101,12 @@ static real *filled(int rank, size_t count)
     return values;
 }
 
-static int check_broadcast(struct collective *c)
-{
-    for (int root = 0; root < c->ranks; root++)
-        for (int n = 0; n < COUNTS; n++) {
-            real *data = filled(c->rank, counts[n]);
-            collective_broadcast(c, data, counts[n], root);
-            for (size_t i = 0; i < counts[n]; i++)
-                REQUIRE(data[i] == value_of(root, i));
-            free(data);
-        }
-    return 0;
-}
-
-TEST(collective_broadcast__every_root_and_size__root_s_values)
-{
-    check_in_1_to_4_ranks(check_broadcast);
-}
-
-static int check_all_gather(struct collective *c)
+static int check_all_gather(struct ranks *c)
 {
     for (int n = 0; n < COUNTS; n++) {
-        real *part = filled(c->rank, counts[n]), *full = calloc(counts[n] * (size_t)c->ranks, sizeof *full);
-        collective_all_gather(c, full, part, counts[n]);
-        for (int r = 0; r < c->ranks; r++)
+        real *part = filled(c->rank, counts[n]), *full = calloc(counts[n] * (size_t)c->count, sizeof *full);
+        ranks_exchange(c, ALL_GATHER, full, part, counts[n]);
+        for (int r = 0; r < c->count; r++)
             for (size_t i = 0; i < counts[n]; i++)
                 REQUIRE(full[(size_t)r * counts[n] + i] == value_of(r, i));
         free(part);
@@ -119,142 +115,131 @@ static int check_all_gather(struct collective *c)
     return 0;
 }
 
-TEST(collective_all_gather__every_size__parts_in_rank_order)
+TEST(ranks_exchange__all_gather_of_every_size__parts_in_rank_order)
 {
     check_in_1_to_4_ranks(check_all_gather);
 }
 
-static int check_all_reduce(struct collective *c)
+static int check_all_reduce(struct ranks *c)
 {
     for (int n = 0; n < COUNTS; n++) {
         real *in = filled(c->rank, counts[n]), *sum = calloc(counts[n], sizeof *sum);
         for (size_t i = 0; i < counts[n]; i++)
             sum[i] = 5;
-        collective_all_reduce_add(c, sum, in, counts[n]);
+        ranks_exchange(c, ALL_REDUCE_ADD, sum, in, counts[n]);
         for (size_t i = 0; i < counts[n]; i++)
-            REQUIRE(sum[i] == 5 + sum_of(c->ranks, i));
+            REQUIRE(sum[i] == 5 + sum_of(c->count, i));
         free(in);
         free(sum);
     }
     return 0;
 }
 
-TEST(collective_all_reduce_add__every_size__added_to_what_was_there)
+TEST(ranks_exchange__all_reduce_of_every_size__added_to_what_was_there)
 {
     check_in_1_to_4_ranks(check_all_reduce);
 }
 
-static int check_reduce_scatter(struct collective *c)
+static int check_reduce_scatter(struct ranks *c)
 {
     for (int n = 0; n < COUNTS; n++) {
         size_t offset = (size_t)c->rank * counts[n];
-        real *in = filled(c->rank, counts[n] * (size_t)c->ranks), *sum = calloc(counts[n], sizeof *sum);
+        real *in = filled(c->rank, counts[n] * (size_t)c->count), *sum = calloc(counts[n], sizeof *sum);
         for (size_t i = 0; i < counts[n]; i++)
             sum[i] = 5;
-        collective_reduce_scatter_add(c, sum, in, counts[n]);
+        ranks_exchange(c, REDUCE_SCATTER_ADD, sum, in, counts[n]);
         for (size_t i = 0; i < counts[n]; i++)
-            REQUIRE(sum[i] == 5 + sum_of(c->ranks, offset + i));
+            REQUIRE(sum[i] == 5 + sum_of(c->count, offset + i));
         free(in);
         free(sum);
     }
     return 0;
 }
 
-TEST(collective_reduce_scatter_add__every_size__own_part_of_the_sum)
+TEST(ranks_exchange__reduce_scatter_of_every_size__own_part_of_the_sum)
 {
     check_in_1_to_4_ranks(check_reduce_scatter);
 }
 
 /* In float 1e8 + 1 is 1e8: only when the first two meet first do these add up to 1, and else to 0. */
-static int check_order(struct collective *c)
+static int check_order(struct ranks *c)
 {
     static const real parts[] = {1e8F, -1e8F, 1};
     real in[3] = {parts[c->rank], parts[c->rank], parts[c->rank]}, sum[3] = {0}, own = 0;
 
-    collective_all_reduce_add(c, sum, in, 3);
-    collective_reduce_scatter_add(c, &own, in, 1);
+    ranks_exchange(c, ALL_REDUCE_ADD, sum, in, 3);
+    ranks_exchange(c, REDUCE_SCATTER_ADD, &own, in, 1);
     REQUIRE(sum[0] == 1 && sum[1] == 1 && sum[2] == 1 && own == 1);
     return 0;
 }
 
-TEST(collective_sums__order_matters__taken_in_rank_order)
+TEST(ranks_exchange__order_matters__taken_in_rank_order)
 {
     check_in_ranks(3, check_order);
 }
 
-static int check_barrier(struct collective *c)
+static int check_barrier(struct ranks *c)
 {
-    for (uint64_t i = 1; i <= 2000; i++) {
-        uint64_t mine = c->rank == (int)(i % (uint64_t)c->ranks) ? i : 0;
-        REQUIRE(collective_max(c, mine) == i);
+    for (int i = 1; i <= 2000; i++) {
+        real mine = value_of(c->rank, (size_t)i), all[4];
+        ranks_exchange(c, ALL_GATHER, all, &mine, 1);
+        for (int r = 0; r < c->count; r++)
+            REQUIRE(all[r] == value_of(r, (size_t)i));
     }
     return 0;
 }
 
-TEST(collective_max__many_times__highest_of_this_time)
+TEST(ranks_exchange__many_times__values_of_this_time)
 {
     check_in_1_to_4_ranks(check_barrier);
 }
 
 /* ---- launcher ---- */
 
-static int wait_for_rank_1(int rank, void *context)
+static int kill_rank_1(struct ranks *c)
 {
-    struct checked_group *g = context;
-    struct collective c;
-
-    collective_join(&c, g->group, rank);
-    if (rank == 1)
-        g->check(&c);
-    collective_barrier(&c);
+    if (c->rank == 1)
+        raise(SIGKILL);
+    ranks_barrier(c);
     return 0;
 }
 
-static int kill_myself(struct collective *c)
+static int exit_rank_1_with_7(struct ranks *c)
 {
-    (void)c;
-    raise(SIGKILL);
+    if (c->rank == 1)
+        _exit(7);
+    ranks_barrier(c);
     return 0;
 }
 
-static int exit_with_7(struct collective *c)
-{
-    (void)c;
-    _exit(7);
-}
-
+/* That the others ended is what status_of() has waited for. */
 static void check_failing_rank(rank_check how, int status, const char *text)
 {
-    struct checked_group g = {.check = how};
-    struct error e = {0};
+    char said[1024];
 
-    assert_int_equal(collective_group_create(&g.group, 3, &e), 0);
-    assert_int_equal(launch_ranks(3, wait_for_rank_1, &g, &e), -1);
-    assert_int_equal(e.status, status);
-    assert_string_equal(e.text, text);
-    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
-    collective_group_destroy(g.group);
+    checked = how;
+    checked_ranks = 3;
+    assert_int_equal(status_of(run_checks, said), status);
+    assert_string_equal(said, text);
 }
 
-TEST(launch_ranks__killed_rank__others_end_and_signal_is_told)
+TEST(ranks_run__killed_rank__others_end_and_signal_is_told)
 {
-    check_failing_rank(kill_myself, 128 + SIGKILL, "rank 1 was killed by signal 9 (Killed)");
+    check_failing_rank(kill_rank_1, 128 + SIGKILL, "meshsweep-trainer: rank 1 was killed by signal 9 (Killed)\n");
 }
 
-TEST(launch_ranks__failing_rank__others_end_and_status_is_told)
+TEST(ranks_run__failing_rank__others_end_and_status_is_told)
 {
-    check_failing_rank(exit_with_7, 7, "rank 1 ended with status 7");
+    check_failing_rank(exit_rank_1_with_7, 7, "meshsweep-trainer: rank 1 ended with status 7\n");
 }
 
-static int say_ready_and_wait(int rank, void *context)
+static void say_ready_and_wait(struct ranks *r, void *context)
 {
     int *pipe_end = context;
 
-    (void)rank;
-    if (write(pipe_end[1], "r", 1) != 1)
-        return 1;
-    pause();
-    return 0;
+    (void)r;
+    if (write(pipe_end[1], "r", 1) == 1)
+        pause();
 }
 
 /* The ranks hold the pipe's writing end: it reads as ended once they are all gone. */
@@ -266,16 +251,18 @@ static bool pipe_ends(int fd)
     return poll(&poll_fd, 1, 20 * 1000) == 1 && read(fd, &byte, 1) == 0;
 }
 
-TEST(launch_ranks__launcher_killed__ranks_end)
+TEST(ranks_run__launcher_killed__ranks_end)
 {
     int pipe_end[2];
-    struct error e;
+    struct ranks r = {.count = 2};
     char ready[2];
 
     assert_int_equal(pipe(pipe_end), 0);
     pid_t launcher = fork();
-    if (launcher == 0)
-        _exit(launch_ranks(2, say_ready_and_wait, pipe_end, &e) < 0);
+    if (launcher == 0) {
+        ranks_run(&r, say_ready_and_wait, pipe_end);
+        _exit(STATUS_OK);
+    }
     close(pipe_end[1]);
     for (int i = 0; i < 2; i++)
         assert_int_equal(read(pipe_end[0], &ready[i], 1), 1);
@@ -283,6 +270,81 @@ TEST(launch_ranks__launcher_killed__ranks_end)
     assert_int_equal(waitpid(launcher, NULL, 0), launcher);
     assert_true(pipe_ends(pipe_end[0]));
     close(pipe_end[0]);
+}
+
+/* ---- device ---- */
+
+TEST(device_alloc__blocks_of_any_size__counted_in_whole_units_and_zeroed)
+{
+    struct device d = {0};
+    char *one = device_alloc(&d, USE_PARAMETERS, 1), *more = device_alloc(&d, USE_BUFFERS, 65);
+
+    assert_int_equal(d.used[USE_TOTAL], 64 + 128);
+    assert_int_equal(d.used[USE_PARAMETERS], 64);
+    assert_int_equal(d.used[USE_BUFFERS], 128);
+    assert_int_equal((uintptr_t)one % DEVICE_ALIGNMENT, 0);
+    for (int i = 0; i < 65; i++)
+        assert_int_equal(more[i], 0);
+    device_free(&d, one);
+    device_free(&d, more);
+    assert_int_equal(d.used[USE_TOTAL], 0);
+    assert_int_equal(d.used[USE_BUFFERS], 0);
+}
+
+TEST(device_alloc__peak__highest_total_and_what_it_was_made_of)
+{
+    struct device d = {0};
+    void *parameters = device_alloc(&d, USE_PARAMETERS, 1024);
+
+    device_free(&d, device_alloc(&d, USE_ACTIVATIONS, 4096));
+    void *gradients = device_alloc(&d, USE_GRADIENTS, 2048);
+    assert_int_equal(d.peak[USE_TOTAL], 1024 + 4096);
+    assert_int_equal(d.peak[USE_ACTIVATIONS], 4096);
+    assert_int_equal(d.peak[USE_GRADIENTS], 0);
+    device_free(&d, parameters);
+    device_free(&d, gradients);
+}
+
+static void exceed_the_capacity(void)
+{
+    struct device d = {.rank = 1, .capacity = 24 * MIB};
+
+    device_reserve(&d, USE_BUFFERS, 22 * MIB + 3 * MIB / 4);
+    device_alloc(&d, USE_ACTIVATIONS, 5 * MIB / 2);
+}
+
+TEST(device_alloc__past_the_capacity__refused_with_the_numbers)
+{
+    char said[1024];
+
+    assert_int_equal(status_of(exceed_the_capacity, said), STATUS_FAILED);
+    assert_string_equal(said, "meshsweep-trainer: out of memory: rank 1 tried to allocate 2.50 MiB (device capacity "
+                              "24.00 MiB; 22.75 MiB already allocated; 1.25 MiB free)\n");
+}
+
+static void fill_twice(void)
+{
+    struct device d = {.capacity = 128};
+
+    device_free(&d, device_alloc(&d, USE_PARAMETERS, 128));
+    free(device_alloc(&d, USE_PARAMETERS, 128) - DEVICE_ALIGNMENT);
+}
+
+static void fill_and_exceed(void)
+{
+    struct device d = {.capacity = 128};
+
+    device_alloc(&d, USE_PARAMETERS, 128);
+    device_alloc(&d, USE_PARAMETERS, 1);
+}
+
+TEST(device_alloc__exactly_the_capacity__granted_then_nothing_more)
+{
+    char said[1024];
+
+    assert_int_equal(status_of(fill_twice, said), STATUS_OK);
+    assert_int_equal(status_of(fill_and_exceed, said), STATUS_FAILED);
+    assert_non_null(strstr(said, "tried to allocate 0.00 MiB"));
 }
 
 /* ---- ZeRO ---- */
@@ -297,21 +359,25 @@ static size_t counted(size_t elements)
     return device_rounded(elements * sizeof(real));
 }
 
-static int check_partition(struct collective *c)
+/* A rank keeps its state until it ends; a test does not. */
+static inline void free_state(struct zero *z)
+{
+    for (int i = 0; i < ZERO_ARRAYS; i++)
+        device_free(z->device, z->array[i]);
+}
+
+static int check_partition(struct ranks *c)
 {
     for (int stage = 0; stage <= ZERO_LAST_STAGE; stage++) {
-        struct device device;
-        struct zero z;
-        struct error e;
-        struct zero_setup setup = {stage, unit_parameters, UNITS, &device, c};
-        device_open(&device, c->rank, 0);
-        REQUIRE(zero_open(&z, &setup, &e) == 0);
-        REQUIRE(device.used_by[DEVICE_PARAMETERS] == counted(stage < 3 ? FULL_ELEMENTS : PART_ELEMENTS));
-        REQUIRE(device.used_by[DEVICE_GRADIENTS] == counted(stage < 2 ? FULL_ELEMENTS : PART_ELEMENTS));
-        REQUIRE(device.used_by[DEVICE_OPTIMIZER] == 2 * counted(stage < 1 ? FULL_ELEMENTS : PART_ELEMENTS));
+        struct device device = {0};
+        struct zero z = {.device = &device, .ranks = c, .stage = stage};
+        zero_open(&z, unit_parameters, 1);
+        REQUIRE(device.used[USE_PARAMETERS] == counted(stage < 3 ? FULL_ELEMENTS : PART_ELEMENTS));
+        REQUIRE(device.used[USE_GRADIENTS] == counted(stage < 2 ? FULL_ELEMENTS : PART_ELEMENTS));
+        REQUIRE(device.used[USE_OPTIMIZER] == 2 * counted(stage < 1 ? FULL_ELEMENTS : PART_ELEMENTS));
         REQUIRE(zero_padded(&z, 0) == 12 && zero_padded(&z, 1) == 8 && zero_padded(&z, 2) == 64);
-        zero_close(&z);
-        REQUIRE(device.used_bytes == 0);
+        free_state(&z);
+        REQUIRE(device.used[USE_TOTAL] == 0);
     }
     return 0;
 }
@@ -321,57 +387,51 @@ TEST(zero_open__four_ranks__holds_exactly_its_parts)
     check_in_ranks(ZERO_RANKS, check_partition);
 }
 
-static int load_and_bucket(struct zero *z, struct collective *c, struct error *e)
+static void add_and_reduce(struct zero *z)
 {
-    real values[64 + ZERO_RANKS];
+    real values[64 + ZERO_RANKS] = {0};
 
     for (int unit = 0; unit < UNITS; unit++) {
-        for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-            values[i] = i < unit_parameters[unit] ? value_of(unit, i) : 0;
-        zero_load(z, unit, values);
-        real *bucket = zero_bucket(z, unit, e);
-        REQUIRE(bucket);
+        for (size_t i = 0; i < unit_parameters[unit] && z->ranks->rank == 0; i++)
+            values[i] = value_of(unit, i);
+        zero_add(z, ZERO_PARAMETERS, unit, values);
+        zero_begin(z, unit, NEED_GRADIENTS);
         for (size_t i = 0; i < unit_parameters[unit]; i++)
-            bucket[i] = i % 2 ? value_of(c->rank, i) : -value_of(c->rank, i);
-        zero_reduce(z, unit);
+            z->gradients[i] = i % 2 ? value_of(z->ranks->rank, i) : -value_of(z->ranks->rank, i);
+        zero_end(z);
+        memset(values, 0, sizeof values);
     }
-    return 0;
 }
 
 /* Adam's first step moves every parameter by the learning rate against its gradient's sign. */
-static int check_stepped(struct zero *z, struct error *e)
+static int check_stepped(struct zero *z)
 {
     for (int unit = 0; unit < UNITS; unit++) {
-        const real *parameters = zero_gather(z, unit, e);
-        REQUIRE(parameters);
+        zero_begin(z, unit, NEED_PARAMETERS);
         for (size_t i = 0; i < zero_padded(z, unit); i++) {
             bool padding = i >= unit_parameters[unit];
             real want = padding ? 0 : value_of(unit, i) + (i % 2 ? -1 : 1);
-            REQUIRE(parameters[i] > want - 0.001F && parameters[i] < want + 0.001F);
+            REQUIRE(z->parameters[i] > want - 0.001F && z->parameters[i] < want + 0.001F);
         }
-        zero_release(z);
+        zero_end(z);
     }
     return 0;
 }
 
-static int check_step(struct collective *c)
+static int check_step(struct ranks *c)
 {
     for (int stage = 0; stage <= ZERO_LAST_STAGE; stage++) {
-        struct device device;
-        struct zero z;
-        struct error e;
-        struct zero_setup setup = {stage, unit_parameters, UNITS, &device, c};
-        struct adam adam = adam_defaults(1);
-        device_open(&device, c->rank, 0);
-        REQUIRE(zero_open(&z, &setup, &e) == 0);
-        int line = load_and_bucket(&z, c, &e);
+        struct device device = {0};
+        struct zero z = {.device = &device, .ranks = c, .stage = stage};
+        zero_open(&z, unit_parameters, 1);
+        add_and_reduce(&z);
+        zero_step(&z, 1, 1);
+        for (size_t i = 0; i < elements_held(&z, ZERO_GRADIENTS); i++)
+            REQUIRE(z.array[ZERO_GRADIENTS][i] == 0);
+        int line = check_stepped(&z);
         REQUIRE(line == 0);
-        zero_step(&z, &adam, 1);
-        for (size_t i = 0; i < (stage < 2 ? z.part_elements * (size_t)c->ranks : z.part_elements); i++)
-            REQUIRE(z.gradients[i] == 0);
-        line = check_stepped(&z, &e);
-        REQUIRE(line == 0);
-        zero_close(&z);
+        free_state(&z);
+        REQUIRE(device.used[USE_TOTAL] == 0);
     }
     return 0;
 }
@@ -383,49 +443,48 @@ TEST(zero_step__every_stage__every_parameter_moves_once)
 
 /* Each rank puts something of its own into the bucket: stages 2 and 3 must hold the sum of their part alone.
  */
-static int check_gradient_part(struct collective *c)
+static int check_gradient_part(struct ranks *c)
 {
-    struct device device;
-    struct zero z;
-    struct error e;
-    struct zero_setup setup = {2, unit_parameters, UNITS, &device, c};
+    struct device device = {0};
+    struct zero z = {.device = &device, .ranks = c, .stage = 2};
 
-    device_open(&device, c->rank, 0);
-    REQUIRE(zero_open(&z, &setup, &e) == 0);
-    real *bucket = zero_bucket(&z, 2, &e);
-    REQUIRE(bucket);
+    zero_open(&z, unit_parameters, 1);
+    zero_begin(&z, 2, NEED_GRADIENTS);
     for (size_t i = 0; i < 64; i++)
-        bucket[i] = value_of(c->rank, i);
-    zero_reduce(&z, 2);
-    size_t part = 64 / (size_t)c->ranks, at = z.units[2].part_at;
+        z.gradients[i] = value_of(c->rank, i);
+    zero_end(&z);
+    size_t part = 64 / (size_t)c->count, at = z.part[0] + z.part[1];
     for (size_t i = 0; i < part; i++)
-        REQUIRE(z.gradients[at + i] == sum_of(c->ranks, (size_t)c->rank * part + i));
-    REQUIRE(at == 0 || z.gradients[at - 1] == 0);
-    zero_close(&z);
+        REQUIRE(z.array[ZERO_GRADIENTS][at + i] == sum_of(c->count, (size_t)c->rank * part + i));
+    REQUIRE(z.array[ZERO_GRADIENTS][at - 1] == 0);
+    free_state(&z);
     return 0;
 }
 
-TEST(zero_reduce__stage_2__sum_of_the_own_part)
+TEST(zero_end__stage_2__sum_of_the_own_part)
 {
     check_in_ranks(2, check_gradient_part);
     check_in_ranks(4, check_gradient_part);
 }
 
-TEST(zero_open__device_too_small__error_and_nothing_left)
+static int open_on_small_device(struct ranks *c)
 {
-    struct device device;
-    struct zero z;
-    struct error e;
-    struct collective_group *group;
-    struct collective c;
-    struct zero_setup setup = {0, unit_parameters, UNITS, &device, &c};
+    struct device device = {.capacity = 3 * counted(10 + 7 + 64)};
+    struct zero z = {.device = &device, .ranks = c};
 
-    assert_int_equal(collective_group_create(&group, 1, &e), 0);
-    collective_join(&c, group, 0);
-    device_open(&device, 0, 3 * counted(10 + 7 + 64));
-    assert_int_equal(zero_open(&z, &setup, &e), -1);
-    assert_int_equal(device.used_bytes, 0);
-    collective_group_destroy(group);
+    zero_open(&z, unit_parameters, 1);
+    return 0;
+}
+
+TEST(zero_open__device_too_small__fails)
+{
+    char said[1024];
+
+    checked = open_on_small_device;
+    checked_ranks = 1;
+    assert_int_equal(status_of(run_checks, said), STATUS_FAILED);
+    assert_non_null(strstr(said, "meshsweep-trainer: out of memory: rank 0 tried to allocate 0.00 MiB"));
+    assert_non_null(strstr(said, "meshsweep-trainer: rank 0 ended with status 1\n"));
 }
 
 int main(int argc, char **argv)

@@ -1,13 +1,18 @@
-/* Finite differences, for the tests of the trainer that are built with TRAINER_DOUBLE. */
+/* The trainer's model in double precision, with what is static in it, and finite differences. */
 #ifndef TESTS_TRAINER_GRADIENT_H
 #define TESTS_TRAINER_GRADIENT_H
 
-#include <math.h>
-#include <stdbool.h>
-
-#include "trainer/matmul.h"
-#include "trainer/random.h"
+#define TRAINER_DOUBLE
+#include "trainer/model.c"
+#include "trainer/ranks.c"
 #include "unit_test.h"
+
+/* A rank keeps its state until it ends; a test does not. */
+static inline void free_state(struct zero *z)
+{
+    for (int i = 0; i < ZERO_ARRAYS; i++)
+        device_free(z->device, z->array[i]);
+}
 
 static inline void gradient_random(real *values, size_t count, uint64_t seed)
 {
