@@ -38,6 +38,7 @@ static void read_tables(const struct page *page)
         {TOP_RULE, read_rules},
         {TOP_FAILURE, read_failures},
         {TOP_RETRY, read_retry},
+        {TOP_DEVICE, read_device_rows},
         {TOP_MODEL_SPACE, read_model_space},
         {TOP_DEEPSPEED, read_deepspeed},
         {TOP_MODEL_INFO, read_model_info},
