@@ -8,12 +8,9 @@
 
 #include "sweep_file/schema.h"
 #include "sweep_file/sections.h"
-#include "toml/parse.h"
-#include "util/embedded.h"
 #include "util/memory.h"
 #include "util/suggest.h"
 
-#define CARRIED "knowledge/devices.toml"
 #define GIB 1073741824.0
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
@@ -247,26 +244,17 @@ void read_device_rows(const struct reading *r, const struct toml_node *list)
 
 static struct device_table carried_devices;
 
+static void read_first(const struct reading *r, const struct toml_node *list)
+{
+    read_rows(r, list, &carried_devices);
+}
+
 static void read_carried(void)
 {
-    const struct device_table none = {NULL, 0};
-    const char *text = embedded_text(CARRIED);
-    struct problems problems = PROBLEMS_INIT;
     struct sweep *rows = xcalloc(1, sizeof *rows);
-    struct toml_fault fault = {.message = NULL};
-    struct toml_node *root = NULL;
-    const struct reading reading = {.sweep = rows,
-                                    .problems = &problems,
-                                    .file = CARRIED,
-                                    .role = FILE_PROFILE,
-                                    .is_carried = true};
-    if (toml_parse(text, strlen(text), &root, &fault) == 0)
-        read_rows(&reading, toml_child(root, "device"), &none);
+    toml_free(reading_carried("knowledge/devices.toml", "device", rows, NULL, read_first));
     carried_devices = rows->devices;
-    toml_free(root);
-    free(fault.message);
     free(rows);
-    problems_free(&problems);
 }
 
 const struct device_table *devices_carried(void)

@@ -29,6 +29,7 @@ static const struct schema_key top_keys[] = {
     [TOP_FAILURE] = {"failure", TYPE_TABLES, EVERY, false},
     [TOP_RETRY] = {"retry", TYPE_TABLE, DEFAULTS, false},
     [TOP_DEVICE] = {"device", TYPE_TABLES, EVERY, false},
+    [TOP_MODEL_TYPE] = {"model_type", TYPE_TABLES, EVERY, false},
     [TOP_MODEL_SPACE] = {"model_space", TYPE_TABLE, EVERY, false},
     [TOP_MODEL_INFO] = {"model_info", TYPE_TABLE, FILE_SWEEP, false},
     [TOP_DEEPSPEED] = {"deepspeed", TYPE_TABLE, DEFAULTS, false},
@@ -173,6 +174,18 @@ static const struct schema_key device_keys[] = {
     [DEVICE_NETWORK_BANDWIDTH] = {"network_bandwidth", TYPE_NUMBER, EVERY, false},
 };
 const struct schema schema_device = {"[[device]]", device_keys, LENGTH(device_keys)};
+
+static const struct schema_key model_type_keys[] = {
+    [MODEL_TYPE_NAME] = {"name", TYPE_STRING, EVERY, true},
+    [MODEL_TYPE_LIKE] = {"like", TYPE_STRING, EVERY, false},
+    [MODEL_TYPE_FAMILY] = {"family", TYPE_STRING, EVERY, false},
+    [MODEL_TYPE_WINDOWS] = {"windows", TYPE_STRING, EVERY, false},
+    [MODEL_TYPE_KEYS] = {"keys", TYPE_TABLE, EVERY, false},
+    [MODEL_TYPE_ALWAYS] = {"always", TYPE_TABLE, EVERY, false},
+    [MODEL_TYPE_ONLY] = {"only", TYPE_TABLE, EVERY, false},
+    [MODEL_TYPE_REFUSED] = {"refused", TYPE_STRING, EVERY, false},
+};
+const struct schema schema_model_type = {"[[model_type]]", model_type_keys, LENGTH(model_type_keys)};
 
 #define NUMBERS (TYPE_INT | TYPE_LIST | TYPE_TABLE)
 static const struct schema_key space_keys[] = {

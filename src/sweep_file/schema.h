@@ -51,6 +51,7 @@ enum top_key {
     TOP_FAILURE,
     TOP_RETRY,
     TOP_DEVICE,
+    TOP_MODEL_TYPE,
     TOP_DEEPSPEED,
     TOP_MODEL_SPACE,
     TOP_MODEL_INFO,
@@ -248,6 +249,18 @@ enum device_key {
     DEVICE_KEY_COUNT
 };
 
+enum model_type_key {
+    MODEL_TYPE_NAME,
+    MODEL_TYPE_LIKE,
+    MODEL_TYPE_FAMILY,
+    MODEL_TYPE_WINDOWS,
+    MODEL_TYPE_KEYS,
+    MODEL_TYPE_ALWAYS,
+    MODEL_TYPE_ONLY,
+    MODEL_TYPE_REFUSED,
+    MODEL_TYPE_COUNT
+};
+
 enum pattern_key { PATTERN_CLASS, PATTERN_REGEX, PATTERN_SOURCE, PATTERN_COUNT };
 
 /* An entry of [predict.order] that is a table. */
@@ -293,7 +306,7 @@ enum sample_key { SAMPLE_TAKE, SAMPLE_EACH, SAMPLE_WHERE, SAMPLE_COUNT };
 
 extern const struct schema schema_deepspeed, schema_model_info;
 extern const struct schema schema_top, schema_sweep, schema_job, schema_metric, schema_fallback, schema_derived_metric,
-    schema_rule, schema_failure, schema_device;
+    schema_rule, schema_failure, schema_device, schema_model_type;
 extern const struct schema schema_model_space, schema_range, schema_real_range, schema_multiset, schema_filter,
     schema_sample;
 extern const struct schema schema_predict, schema_order, schema_import, schema_refuse, schema_slurm, schema_local;
