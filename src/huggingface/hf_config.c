@@ -45,6 +45,7 @@ void hf_type_table_free(struct hf_type_table *table)
     for (size_t i = 0; i < table->count; i++)
         hf_type_clear(&table->items[i]);
     free(table->items);
+    toml_free(table->tree);
 }
 
 /* --- fields --- */

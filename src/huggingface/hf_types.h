@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "config/sweep.h"
+#include "toml/tree.h"
 
 #define HF_FIELD_LONGEST 64
 
@@ -66,6 +67,7 @@ struct hf_type {
 struct hf_type_table {
     struct hf_type *items;
     size_t count;
+    struct toml_node *tree; /* which has their texts; NULL: another's */
 };
 
 /* Of `own` (NULL: none) before those of `carried`. NULL for an unknown one. */

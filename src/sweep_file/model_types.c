@@ -89,7 +89,8 @@ static bool read_text(const char *text, struct hf_field *out)
 
 static void drop_key(struct hf_type *type, size_t i)
 {
-    memmove(&type->fields[i], &type->fields[i + 1], (--type->field_count - i) * sizeof *type->fields);
+    if (i < type->field_count)
+        memmove(&type->fields[i], &type->fields[i + 1], (--type->field_count - i) * sizeof *type->fields);
 }
 
 static void read_key(const struct type_row *row, const struct toml_node *node)
@@ -101,7 +102,7 @@ static void read_key(const struct type_row *row, const struct toml_node *node)
         return;
     while (i < type->field_count && strcmp(type->fields[i].key, node->key) != 0)
         i++;
-    if (strcmp(node->text, "none") == 0 && i < type->field_count) {
+    if (strcmp(node->text, "none") == 0) {
         drop_key(type, i);
         return;
     }
@@ -259,7 +260,6 @@ void read_model_types(const struct reading *r, const struct toml_node *list)
 /* --- what the program carries --- */
 
 static struct hf_type_table carried_types;
-static struct toml_node *carried_tree; /* which has their texts */
 
 static void read_first(const struct reading *r, const struct toml_node *list)
 {
@@ -268,9 +268,9 @@ static void read_first(const struct reading *r, const struct toml_node *list)
 
 static void read_carried(void)
 {
-    struct gathered rows = {.types = {NULL, 0}};
+    struct gathered rows = {.types = {NULL, 0, NULL}};
     struct sweep *none = xcalloc(1, sizeof *none);
-    carried_tree = reading_carried("knowledge/model_types.toml", "model_type", none, &rows, read_first);
+    rows.types.tree = reading_carried("knowledge/model_types.toml", "model_type", none, &rows, read_first);
     carried_types = rows.types;
     free(none);
 }

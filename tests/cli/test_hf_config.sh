@@ -133,7 +133,8 @@ model_type__known_one_changed__in_a_profile_and_the_file()
 {
     sed 's/"tie_word_embeddings": false/"x": 0/; s/num_key_value_heads/groups/' "$configs/Meta-Llama-3-8B.json" \
         >config.json
-    types_sweep 'name = "llama"' 'keys.kv_heads = "groups"' 'keys.mlp_bias = "none"'
+    types_sweep 'name = "llama"' 'keys.kv_heads = "groups"' 'keys.mlp_bias = "none"' \
+        'keys.shared_ffn = "none"'
     printf '[[model_type]]\nname = "llama"\nkeys.kv_heads = "none_such | 4"\nkeys.tied_embeddings = "tied | 1"\n' \
         >our.toml
     sed -i '1i profile = ["./our.toml"]' sweep.toml
