@@ -8,6 +8,7 @@
 
 #include "sweep_file/schema.h"
 #include "sweep_file/sections.h"
+#include "sweep_file/values.h"
 #include "util/memory.h"
 #include "util/suggest.h"
 
@@ -135,18 +136,6 @@ static char **copy_names(char *const *names)
     return copy;
 }
 
-static void read_number(const struct reading *r, const struct toml_node *node, size_t i, struct device *d)
-{
-    double value = node->kind == NODE_INT ? (double)node->integer : node->real;
-    /* Written so that NaN is refused. */
-    if (!(value >= numbers[i].least && value <= numbers[i].most)) {
-        problem_at_value(r, node, "%s must be between %g and %g", node->key, numbers[i].least, numbers[i].most);
-        return;
-    }
-    value *= numbers[i].unit;
-    memcpy((char *)d + numbers[i].offset, &value, sizeof value);
-}
-
 /* Attention that the row does not state keeps its share of the peak. */
 static void complete(const struct device *known, const struct toml_node *const *found, struct device *d)
 {
@@ -182,6 +171,7 @@ static struct device read_row(const struct reading *r, const struct toml_node *t
 {
     struct device d =
         known ? *known : (struct device){.fp8_factor = 1, .fp32_factor = 0.5, .link_bytes_per_s = UNKNOWN_LINK};
+    double value;
     const char *source = found[DEVICE_SOURCE] ? found[DEVICE_SOURCE]->text : d.source;
     d.name = xstrdup(found[DEVICE_NAME]->text);
     d.source = source ? xstrdup(source) : NULL;
@@ -193,8 +183,11 @@ static struct device read_row(const struct reading *r, const struct toml_node *t
     if (found[DEVICE_DOMAIN] && check_range(r, found[DEVICE_DOMAIN], 1, 1000000))
         d.link_domain = found[DEVICE_DOMAIN]->integer;
     for (size_t i = 0; i < LENGTH(numbers); i++)
-        if (found[numbers[i].key])
-            read_number(r, found[numbers[i].key], i, &d);
+        if (found[numbers[i].key] &&
+            read_bounded(r, found[numbers[i].key], numbers[i].least, numbers[i].most, &value)) {
+            value *= numbers[i].unit;
+            memcpy((char *)&d + numbers[i].offset, &value, sizeof value);
+        }
     complete(known, found, &d);
     d.at = reading_at_value(r, table);
     return d;
