@@ -12,8 +12,7 @@
 #include "util/memory.h"
 #include "util/suggest.h"
 
-#define HF_BETWEEN " |" /* names of fields */
-#define WHOLE_MOST 1e9  /* largest number in an architecture */
+#define WHOLE_MOST 1e9 /* largest number in an architecture */
 #define GEMMA_PATTERN 6
 
 /* --- types --- */
@@ -33,17 +32,8 @@ const struct hf_type *hf_type_find(const struct hf_type_table *own, const struct
     return found ? found : find_in(carried, name);
 }
 
-void hf_type_clear(struct hf_type *type)
-{
-    free(type->fields);
-    free(type->always.items);
-    free(type->only.items);
-}
-
 void hf_type_table_free(struct hf_type_table *table)
 {
-    for (size_t i = 0; i < table->count; i++)
-        hf_type_clear(&table->items[i]);
     free(table->items);
     toml_free(table->tree);
 }

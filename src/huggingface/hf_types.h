@@ -12,6 +12,9 @@
 #include "toml/tree.h"
 
 #define HF_FIELD_LONGEST 64
+#define HF_BETWEEN " |"   /* names of fields */
+#define HF_FIELDS_MOST 40 /* of a type */
+#define HF_CONSTANTS_MOST 16
 
 /* Instead of a default number for an absent field. */
 enum { HF_NEEDED = -1, HF_UNSET = -2 };
@@ -33,7 +36,7 @@ struct hf_constant {
 };
 
 struct hf_constants {
-    struct hf_constant *items;
+    struct hf_constant items[HF_CONSTANTS_MOST];
     size_t count;
 };
 
@@ -56,7 +59,7 @@ struct hf_type {
     const char *name;
     const char *family;  /* NULL: it is no type, but what types are like */
     const char *refused; /* why the keys of [predict] cannot describe it; NULL: they can */
-    struct hf_field *fields;
+    struct hf_field fields[HF_FIELDS_MOST];
     size_t field_count;
     struct hf_constants always, only;
     enum hf_windows windows;
@@ -77,7 +80,6 @@ const struct hf_type *hf_type_find(const struct hf_type_table *own, const struct
 /* What sets the rest for a type of that name; NULL: nothing does. */
 hf_finisher *hf_finisher_of(const char *name);
 
-void hf_type_clear(struct hf_type *type);
 void hf_type_table_free(struct hf_type_table *table);
 
 #endif

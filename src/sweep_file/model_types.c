@@ -67,20 +67,16 @@ static bool read_text(const char *text, struct hf_field *out)
 {
     const char *bar = strrchr(text, '|');
     const char *last = bar ? bar + 1 + strspn(bar + 1, " ") : text;
+    bool is_none = bar && strcmp(last, "none") == 0;
     char *end = NULL;
     long long number = strtoll(last, &end, 10);
+    bool is_number = bar && end != last && *end == '\0';
     out->fields = text;
-    out->absent = HF_NEEDED;
-    out->length = strlen(text);
-    if (bar && strcmp(last, "none") == 0)
-        out->absent = HF_UNSET;
-    else if (bar && end != last && *end == '\0')
-        out->absent = number;
-    if (out->absent != HF_NEEDED)
-        out->length = (size_t)(bar - text);
-    bool good = out->absent >= HF_UNSET && out->absent <= ABSENT_MOST && strspn(text, " |") < out->length;
-    for (const char *at = text; at < text + out->length && good; at += strspn(at, " |")) {
-        size_t length = strcspn(at, " |");
+    out->length = is_none || is_number ? (size_t)(bar - text) : strlen(text);
+    out->absent = is_none ? HF_UNSET : is_number ? number : HF_NEEDED;
+    bool good = (!is_number || (number >= 0 && number <= ABSENT_MOST)) && strspn(text, HF_BETWEEN) < out->length;
+    for (const char *at = text; at < text + out->length && good; at += strspn(at, HF_BETWEEN)) {
+        size_t length = strcspn(at, HF_BETWEEN);
         good = length < HF_FIELD_LONGEST && (length > 0 || at == text);
         at += length;
     }
@@ -109,13 +105,15 @@ static void read_key(const struct type_row *row, const struct toml_node *node)
     if (!read_text(node->text, &field)) {
         problem_at_value(row->r, node,
                          "%s must be the names of fields, then perhaps a whole number or none for where they are "
-                         "absent, "
-                         "such as \"n_layer | num_layers | 12\"",
+                         "absent, such as \"n_layer | num_layers | 12\"",
                          node->key);
         return;
     }
-    if (i == type->field_count)
-        type->fields = array_grow(type->fields, type->field_count++, sizeof *type->fields);
+    if (i == HF_FIELDS_MOST) {
+        problem_at_key(row->r, node, "a model_type has at most %d keys", HF_FIELDS_MOST);
+        return;
+    }
+    type->field_count += i == type->field_count;
     type->fields[i] = field;
 }
 
@@ -128,32 +126,15 @@ static void read_constant(const struct type_row *row, const struct toml_node *no
         return;
     while (i < out->count && strcmp(out->items[i].key, node->key) != 0)
         i++;
-    if (i == out->count)
-        out->items = array_grow(out->items, out->count++, sizeof *out->items);
+    if (i == HF_CONSTANTS_MOST) {
+        problem_at_key(row->r, node, "a model_type has at most %d of these", HF_CONSTANTS_MOST);
+        return;
+    }
+    out->count += i == out->count;
     out->items[i] = (struct hf_constant){node->key, node->integer, node->text};
 }
 
 /* --- rows --- */
-
-/* array_grow has them in blocks of its own. */
-static void *copy_array(const void *items, size_t count, size_t bytes)
-{
-    void *copy = NULL;
-    for (size_t i = 0; i < count; i++) {
-        copy = array_grow(copy, i, bytes);
-        memcpy((char *)copy + i * bytes, (const char *)items + i * bytes, bytes);
-    }
-    return copy;
-}
-
-static struct hf_type copy_type(const struct hf_type *type)
-{
-    struct hf_type copy = *type;
-    copy.fields = copy_array(type->fields, type->field_count, sizeof *type->fields);
-    copy.always.items = copy_array(type->always.items, type->always.count, sizeof *type->always.items);
-    copy.only.items = copy_array(type->only.items, type->only.count, sizeof *type->only.items);
-    return copy;
-}
 
 /* The caller's. */
 static char *hint_of(const struct type_row *row, const char *name)
@@ -203,7 +184,7 @@ static void read_tables(const struct type_row *row, const struct toml_node *cons
 /* As `base` has it (NULL: from nothing), but for what the table says. */
 static struct hf_type read_row(struct type_row *row, const struct toml_node *const *found, const struct hf_type *base)
 {
-    struct hf_type type = base ? copy_type(base) : (struct hf_type){.windows = HF_WINDOWS_NONE};
+    struct hf_type type = base ? *base : (struct hf_type){.windows = HF_WINDOWS_NONE};
     const struct toml_node *windows = found[MODEL_TYPE_WINDOWS], *family = found[MODEL_TYPE_FAMILY];
     hf_finisher *finish = hf_finisher_of(found[MODEL_TYPE_NAME]->text);
     int chosen = windows ? check_choice(row->r, windows, windows_names, HF_WINDOWS_COUNT) : -1;
@@ -238,9 +219,7 @@ static void read_type(const struct reading *r, const struct toml_node *table, co
     struct hf_type type = read_row(&row, found, base);
     size_t i = own ? (size_t)(own - set->items) : set->count;
     type.at = reading_at_value(r, table);
-    if (own)
-        hf_type_clear(&set->items[i]);
-    else
+    if (!own)
         set->items = array_grow(set->items, set->count++, sizeof *set->items);
     set->items[i] = type;
 }

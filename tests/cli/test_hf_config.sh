@@ -162,7 +162,8 @@ model_type__wrong_rows__told_with_their_places()
     cp "$configs/Meta-Llama-3-8B.json" config.json
     types_sweep 'name = "lama"' 'windows = "half"' '[[model_type]]' 'name = "x"' 'like = "lama"' '[[model_type]]' \
         'name = "llama"' 'windows = "al"' 'only = { a = "b" }' '[model_type.keys]' 'kv_head = "groups"' 'layers = 3' \
-        'hidden = " | 7"' '[[model_type]]' 'name = "llama"' '[[model_type]]' 'famly = "gpt"' 'name = "y"'
+        'hidden = " | 7"' 'ffn = "width | -2"' \
+        '[[model_type]]' 'name = "llama"' '[[model_type]]' 'famly = "gpt"' 'name = "y"'
     run_meshsweep check sweep.toml
     expect_only_stderr 2
     expect_stderr_contains 'sweep.toml:20:8: no model_type "lama" is known: a new one needs family and keys, or like, '\
@@ -174,8 +175,9 @@ model_type__wrong_rows__told_with_their_places()
     expect_stderr_contains 'sweep.toml:30:1: no model_type has a key "kv_head"; did you mean "kv_heads"?'
     expect_stderr_contains 'sweep.toml:31:10: layers must be a string, not an integer'
     expect_stderr_contains 'sweep.toml:32:10: hidden must be the names of fields, then perhaps a whole number or none'
-    expect_stderr_contains 'sweep.toml:34:8: "llama" is given twice (first on line 25)'
-    expect_stderr_contains 'sweep.toml:36:1: unknown key "famly" in [[model_type]]; did you mean "family"?'
+    expect_stderr_contains 'sweep.toml:33:7: ffn must be the names of fields'
+    expect_stderr_contains 'sweep.toml:35:8: "llama" is given twice (first on line 25)'
+    expect_stderr_contains 'sweep.toml:37:1: unknown key "famly" in [[model_type]]; did you mean "family"?'
 }
 
 run_cases "$@"
