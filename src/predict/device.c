@@ -1,8 +1,6 @@
 #include "predict/device.h"
 
 #include <stddef.h>
-#include <string.h>
-#include <strings.h>
 
 #include "predict/bounds.h"
 
@@ -16,16 +14,6 @@ static const struct bound double_bounds[] = {
     FIELD(pcie_bytes_per_s, 0, 1e15),  FIELD(host_bytes_per_s, 0, 1e15),  FIELD(inter_latency_s, 0, 1),
 };
 #undef FIELD
-
-bool device_is_kind(const char *name)
-{
-    static const char *const kinds[] = {"cuda", "gpu", "cpu", "hip", "xpu", "tpu", "npu", "mps", "xla"};
-    size_t length = strcspn(name, ":");
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strlen(kinds[i]) == length && strncasecmp(kinds[i], name, length) == 0)
-            return true;
-    return false;
-}
 
 static void fill(double *field, double value)
 {

@@ -25,9 +25,6 @@ struct cluster {
     double host_bytes_per_s;  /* memory of a node, for an optimizer on the host; 0: 150e9 */
 };
 
-/* Whether a text says what kind of thing computes and not which, as frameworks have it: "cuda", "cuda:0", "gpu". */
-bool device_is_kind(const char *name);
-
 /* Fills in the defaults; -1 (ERROR_USAGE), with `c` as it was, without a device or with a number that is not
  * finite, negative, or absurdly large. */
 int cluster_complete(struct cluster *c, struct error *e);

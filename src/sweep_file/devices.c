@@ -80,13 +80,23 @@ static bool is_blank(const char *name)
     return strspn(name, " -_") == strlen(name);
 }
 
+bool device_is_kind(const char *name)
+{
+    static const char *const kinds[] = {"cuda", "gpu", "cpu", "hip", "xpu", "tpu", "npu", "mps", "xla"};
+    size_t length = strcspn(name, ":");
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strlen(kinds[i]) == length && strncasecmp(kinds[i], name, length) == 0)
+            return true;
+    return false;
+}
+
 /* Asked for each combination, nearly always by the table's own name. */
 const struct device *device_find(const struct device_table *own, const char *name)
 {
     if (is_blank(name))
         return NULL;
     const struct device *found = own ? find_in(own, name) : NULL;
-    return found ? found : find_in(devices_carried(), name);
+    return found || device_is_kind(name) ? found : find_in(devices_carried(), name);
 }
 
 /* --- rows --- */

@@ -230,6 +230,7 @@ TEST(device_find__any_case__found)
     for (size_t i = 0; i < set->count; i++) {
         const struct device *row = &set->items[i];
         assert_ptr_equal(device_find(NULL, row->name), row);
+        assert_false(device_is_kind(row->name));
         assert_true(row->attention_flops < row->peak_flops);
         assert_true(row->latest_attention_flops < row->peak_flops);
         assert_true(row->source && row->fp4_factor >= row->fp8_factor && row->fp8_factor >= 1);
