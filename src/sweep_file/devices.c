@@ -159,14 +159,14 @@ static void complete(const struct device *known, const struct toml_node *const *
 }
 
 /* A row that changes a device is short; one that was to change a device and names none lacks what every device has. */
-static bool check_new(const struct reading *r, const struct toml_node *const *found, const struct device_table *known)
+static bool check_new(const struct reading *r, const struct toml_node *table, const struct toml_node *name,
+                      const struct device_table *known)
 {
-    const struct toml_node *name = found[DEVICE_NAME];
     const char **names = xcalloc(known->count + 1, sizeof *names);
     for (size_t i = 0; i < known->count; i++)
         names[i] = known->items[i].name;
     char *hint = suggest_hint(name->text, names, known->count);
-    bool good = found[DEVICE_PEAK_FLOPS] && found[DEVICE_MEMORY_BANDWIDTH];
+    bool good = toml_child(table, "peak_flops") && toml_child(table, "memory_bandwidth");
     if (!good)
         problem_at_value(r, name, "no device \"%s\" is known: a new one needs peak_flops and memory_bandwidth%s",
                          name->text, hint);
@@ -219,7 +219,7 @@ static void read_device(const struct reading *r, const struct toml_node *table, 
     if (own && !check_replaces(r, name, name->text, &own->at))
         return;
     const struct device *known = own ? own : find_in(carried, name->text);
-    if (!known && !check_new(r, found, carried))
+    if (!known && !check_new(r, table, name, carried))
         return;
     struct device d = read_row(r, table, found, known);
     if (own) {

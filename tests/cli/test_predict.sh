@@ -643,7 +643,8 @@ device__wrong_rows__told_with_their_places()
     expect_stderr_contains 'sweep.toml:19:8: no device "H1O0" is known: a new one needs peak_flops and '\
 'memory_bandwidth; did you mean "H100"?'
     devices_sweep H100 'name = "H100"' 'memory_gb = 4' 'fp8_factor = 0' 'link_domain = 0' '[[device]]' 'name = "H200"' \
-        '[[device]]' 'name = "NVIDIA H200"' '[[device]]' 'name = " "' '[[device]]' 'peak_flops = 1'
+        '[[device]]' 'name = "NVIDIA H200"' '[[device]]' 'name = " "' '[[device]]' 'peak_flops = 1' '[[device]]' \
+        'name = "X"' 'peak_flops = "1"' 'memory_bandwidth = 1e12'
     run_meshsweep check sweep.toml
     expect_only_stderr 2
     expect_stderr_contains 'sweep.toml:20:1: unknown key "memory_gb" in [[device]]; did you mean "memory_gib"?'
@@ -652,6 +653,8 @@ device__wrong_rows__told_with_their_places()
     expect_stderr_contains 'sweep.toml:26:8: "NVIDIA H200" is given twice (first on line 23)'
     expect_stderr_contains 'sweep.toml:28:8: the name of a device is empty'
     expect_stderr_contains 'sweep.toml:29:1: [[device]] lacks "name"'
+    expect_stderr_contains 'sweep.toml:33:14: peak_flops must be an integer or a float, not a string'
+    expect_stderr_lacks '"X"'
 }
 
 run_cases "$@"
