@@ -135,15 +135,16 @@ void device_table_free(struct device_table *set)
     free(set->items);
 }
 
-static char **copy_names(char *const *names)
+/* NULL where there are none. */
+static char **add_names(char *const *known, const struct toml_node *list)
 {
-    size_t count = 0;
-    while (names[count])
+    size_t count = 0, more = list ? list->child_count : 0;
+    while (known && known[count])
         count++;
-    char **copy = xcalloc(count + 1, sizeof *copy);
-    for (size_t i = 0; i < count; i++)
-        copy[i] = xstrdup(names[i]);
-    return copy;
+    char **names = count + more ? xcalloc(count + more + 1, sizeof *names) : NULL;
+    for (size_t i = 0; i < count + more; i++)
+        names[i] = xstrdup(i < count ? known[i] : list->children[i - count].text);
+    return names;
 }
 
 /* Attention that the row does not state keeps its share of the peak. */
@@ -175,7 +176,7 @@ static bool check_new(const struct reading *r, const struct toml_node *table, co
     return good;
 }
 
-/* As `known` has it (NULL: a device of its own), but for what the table says. */
+/* As `known` has it (NULL: a device of its own), but for what the table says; names are added to its own. */
 static struct device read_row(const struct reading *r, const struct toml_node *table,
                               const struct toml_node *const *found, const struct device *known)
 {
@@ -183,9 +184,9 @@ static struct device read_row(const struct reading *r, const struct toml_node *t
         known ? *known : (struct device){.fp8_factor = 1, .fp32_factor = 0.5, .link_bytes_per_s = UNKNOWN_LINK};
     double value;
     const char *source = found[DEVICE_SOURCE] ? found[DEVICE_SOURCE]->text : d.source;
-    d.name = xstrdup(found[DEVICE_NAME]->text);
+    d.name = xstrdup(known ? known->name : found[DEVICE_NAME]->text);
     d.source = source ? xstrdup(source) : NULL;
-    d.others = found[DEVICE_OTHERS] ? toml_strings(found[DEVICE_OTHERS]) : d.others ? copy_names(d.others) : NULL;
+    d.others = add_names(d.others, found[DEVICE_OTHERS]);
     if (found[DEVICE_MEASURED])
         d.measured = found[DEVICE_MEASURED]->integer;
     if (found[DEVICE_ENGINES])
