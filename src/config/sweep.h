@@ -220,6 +220,35 @@ struct predict_key {
     struct position at;
 };
 
+/* [[device]]: an accelerator, as configs/knowledge/devices.toml explains its figures. */
+struct device {
+    const char *name;
+    char **others;                 /* further names, NULL-terminated; NULL: none */
+    const char *source;            /* of its figures; NULL: not said */
+    bool measured;                 /* runs on it were compared with predictions (docs/predictions.md) */
+    double peak_flops;             /* bf16 or fp16, dense, FLOP/s */
+    double fp8_factor;             /* peak in fp8 over peak_flops; 1 where it is computed in 16 bits */
+    double fp4_factor;             /* the same for fp4; as fp8 where there is none */
+    double fp32_factor;            /* of products in tf32, or in fp32 where there is none */
+    double product_share;          /* of the peak that the best product was measured to reach; 0: as an A100's */
+    double fp8_share;              /* the same in fp8; 0: as product_share */
+    double vector_flops;           /* FLOP/s in fp32 without the tensor cores; 0: as fp32_factor */
+    double attention_flops;        /* FLOP/s */
+    double latest_attention_flops; /* of cuDNN's kernels; 0: as attention_flops */
+    double memory_bytes_per_s;     /* HBM */
+    double usable_bytes;           /* 0: not known */
+    double link_bytes_per_s;       /* one way, all links together that lead out of its card into the domain */
+    int64_t link_domain;           /* devices; 0: those of a host */
+    bool collective_engines;       /* that do not take from what computes, as kernels of collectives on a GPU do */
+    double adapter_bytes_per_s;    /* of a device, one way, in its maker's own system; 0: 25e9, 200 Gb/s */
+    struct position at;
+};
+
+struct device_table {
+    struct device *items;
+    size_t count;
+};
+
 /* [predict.memory] or [predict.time] NAME = number. Names are the predictor's to know. */
 struct predict_number {
     char *name;
@@ -376,6 +405,7 @@ struct sweep {
     size_t rule_count;
     struct failure_pattern *failures;
     size_t failure_count;
+    struct device_table devices;
     struct job_config job;
     struct deepspeed_settings deepspeed;
     struct model_info_config model_info;

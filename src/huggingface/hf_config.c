@@ -13,10 +13,31 @@
 #include "util/parse.h"
 #include "util/suggest.h"
 
-#define FIELD_LONGEST 64
 #define WHOLE_MOST 1e9 /* largest number in an architecture */
 #define GEMMA_PATTERN 6
-#define TYPES_MOST 128
+
+/* --- types --- */
+
+static const struct hf_type *find_in(const struct hf_type_table *table, const char *name)
+{
+    for (size_t i = 0; table && i < table->count; i++)
+        if (strcmp(table->items[i].name, name) == 0)
+            return &table->items[i];
+    return NULL;
+}
+
+const struct hf_type *hf_type_find(const struct hf_type_table *own, const struct hf_type_table *carried,
+                                   const char *name)
+{
+    const struct hf_type *found = find_in(own, name);
+    return found ? found : find_in(carried, name);
+}
+
+void hf_type_table_free(struct hf_type_table *table)
+{
+    free(table->items);
+    toml_free(table->tree);
+}
 
 /* --- fields --- */
 
@@ -26,13 +47,13 @@ const cJSON *hf_field_of(const cJSON *table, const char *field)
     return cJSON_IsNull(item) ? NULL : item;
 }
 
-/* The first present field of names separated by blanks. */
-static const cJSON *first_of(const struct hf_reading *r, const char *fields)
+/* The first that is present. */
+static const cJSON *first_of(const struct hf_reading *r, const struct hf_field *f)
 {
     const cJSON *found = NULL;
-    for (const char *at = fields; !found && *at; at += strspn(at, " ")) {
-        char field[FIELD_LONGEST] = "";
-        size_t length = strcspn(at, " ");
+    for (const char *at = f->fields, *end = at + f->length; !found && at < end;) {
+        char field[HF_FIELD_LONGEST] = "";
+        size_t length = strcspn(at, HF_BETWEEN);
         memcpy(field, at, length < sizeof field ? length : sizeof field - 1);
         char *dot = strchr(field, '.');
         if (dot)
@@ -41,6 +62,7 @@ static const cJSON *first_of(const struct hf_reading *r, const char *fields)
         if (dot)
             found = hf_field_of(found, dot);
         at += length;
+        at += strspn(at, HF_BETWEEN);
     }
     return found;
 }
@@ -110,11 +132,11 @@ int64_t hf_key_value(const struct hf_reading *r, const char *name)
 /* Dropout rates are not whole numbers; any rate above 0 keeps a mask. */
 static int read_field(struct hf_reading *r, const struct hf_field *f)
 {
-    const cJSON *item = first_of(r, f->fields);
+    const cJSON *item = first_of(r, f);
     int64_t value = f->absent;
     if (!item && f->absent == HF_NEEDED)
         return error_set(r->e, ERROR_USAGE, "%s lacks \"%.*s\", which model_type %s needs", r->name,
-                         (int)strcspn(f->fields, " "), f->fields, r->type->name);
+                         (int)strcspn(f->fields, HF_BETWEEN), f->fields, r->type->name);
     if (!item && f->absent == HF_UNSET)
         return 0;
     if (item && strcmp(f->key, "dropout") == 0 && cJSON_IsNumber(item))
@@ -125,10 +147,10 @@ static int read_field(struct hf_reading *r, const struct hf_field *f)
     return 0;
 }
 
-static int read_fields(struct hf_reading *r, const struct hf_field *fields)
+static int read_fields(struct hf_reading *r)
 {
-    for (const struct hf_field *f = fields; f && f->key; f++)
-        if (read_field(r, f) < 0)
+    for (size_t i = 0; i < r->type->field_count; i++)
+        if (read_field(r, &r->type->fields[i]) < 0)
             return -1;
     return 0;
 }
@@ -136,25 +158,26 @@ static int read_fields(struct hf_reading *r, const struct hf_field *fields)
 static int check_demands(const struct hf_reading *r)
 {
     int64_t value;
-    for (size_t i = 0; i < sizeof r->type->demands / sizeof *r->type->demands && r->type->demands[i].field; i++) {
-        const struct hf_demand *d = &r->type->demands[i];
-        if (hf_whole(r, d->field, d->value, &value) < 0)
+    for (size_t i = 0; i < r->type->only.count; i++) {
+        const struct hf_constant *d = &r->type->only.items[i];
+        if (hf_whole(r, d->key, d->value, &value) < 0)
             return -1;
         if (value != d->value)
             return error_set(r->e, ERROR_USAGE,
-                             "%s: \"%s\" is %lld, but for model_type %s only %d is known; give layers, hidden, heads, "
+                             "%s: \"%s\" is %lld, but for model_type %s only %lld is known; give layers, hidden, "
+                             "heads, "
                              "ffn and vocab as keys instead of hf_config",
-                             r->name, d->field, (long long)value, r->type->name, d->value);
+                             r->name, d->key, (long long)value, r->type->name, (long long)d->value);
     }
     return 0;
 }
 
-static bool reads(const struct hf_field *fields, const char *field)
+static bool reads(const struct hf_type *type, const char *field)
 {
     size_t length = strlen(field);
-    for (const struct hf_field *f = fields; f && f->key; f++)
+    for (const struct hf_field *f = type->fields; f < type->fields + type->field_count; f++)
         for (const char *at = strstr(f->fields, field); at; at = strstr(at + 1, field))
-            if ((at == f->fields || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
+            if ((at == f->fields || strchr(HF_BETWEEN, at[-1])) && strchr(HF_BETWEEN, at[length]))
                 return true;
     return false;
 }
@@ -169,8 +192,7 @@ static int check_foreign(const struct hf_reading *r)
                  {"moe_num_experts", 1}, {"kv_lora_rank", 0},      {"num_nextn_predict_layers", 0}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         const cJSON *item = hf_field_of(r->root, parts[i].field);
-        if (cJSON_IsNumber(item) && item->valuedouble > (double)parts[i].most &&
-            !reads(r->type->shape, parts[i].field) && !reads(r->type->fields, parts[i].field))
+        if (cJSON_IsNumber(item) && item->valuedouble > (double)parts[i].most && !reads(r->type, parts[i].field))
             return error_set(r->e, ERROR_USAGE,
                              "%s: \"%s\" is %g, but no %s is known to have any: its own model_type, or layers, hidden, "
                              "heads, ffn and vocab as keys in place of hf_config, would be needed",
@@ -246,65 +268,59 @@ static int read_windows(struct hf_reading *r)
 
 /* --- the whole --- */
 
-/* Types that the keys of [predict] cannot describe. */
-static const char *reason_against(const char *type)
+static int compare_names(const void *a, const void *b)
 {
-    static const struct {
-        const char *type, *reason;
-    } known[] = {{"apertus", "no key describes the parameters of its MLPs' activation"},
-                 {"deepseek_v32",
-                  "no key describes the parameters of its indexer, which chooses the tokens that attention sees"},
-                 {"deepseek_v4", "no key describes the parameters of its compressed attention"},
-                 {"gemma3n_text", "no key describes the embeddings that each of its layers has"},
-                 {"gemma4_text", "no key describes heads of two widths or embeddings in each layer"},
-                 {"glm_moe_dsa",
-                  "no key describes the parameters of its indexer, which chooses the tokens that attention sees"},
-                 {"kimi_linear", "no key describes its delta rule's gates for each channel"},
-                 {"lfm2", "no key describes the parameters of its short convolutions"},
-                 {"lfm2_moe", "no key describes the parameters of its short convolutions"},
-                 {"longcat_flash", "no key describes the two attention blocks in each of its layers"},
-                 {"whisper", "no key describes the audio convolutions of its encoder"}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(known[i].type, type) == 0)
-            return known[i].reason;
-    return NULL;
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The caller's; each once, in alphabetical order. */
+static const char **type_names(const struct hf_reading *r, size_t *count)
+{
+    const struct hf_type_table *const tables[] = {r->own, r->carried};
+    const char **names = xcalloc((r->own ? r->own->count : 0) + r->carried->count, sizeof *names);
+    *count = 0;
+    for (size_t t = 0; t < 2; t++)
+        for (size_t i = 0; tables[t] && i < tables[t]->count; i++) {
+            const struct hf_type *type = &tables[t]->items[i];
+            if (type->family && !type->refused && hf_type_find(r->own, r->carried, type->name) == type)
+                names[(*count)++] = type->name;
+        }
+    qsort(names, *count, sizeof *names, compare_names);
+    return names;
 }
 
 static int unknown_type(const struct hf_reading *r, const char *type)
 {
-    const char *names[TYPES_MOST];
     size_t count;
     struct buffer known = BUFFER_INIT;
-    const struct hf_type *types = hf_types(&count);
     if (hf_field_of(r->root, "text_config"))
         return error_set(r->e, ERROR_USAGE,
                          "%s: model_type \"%s\" is not known; its language model is in text_config; save that as a "
                          "separate file",
                          r->name, type);
-    if (reason_against(type))
+    if (r->type && r->type->refused)
         return error_set(r->e, ERROR_USAGE, "%s: the parameters of model_type \"%s\" cannot be counted: %s", r->name,
-                         type, reason_against(type));
-    for (size_t i = 0; i < count && i < TYPES_MOST; i++) {
-        names[i] = types[i].name;
+                         type, r->type->refused);
+    const char **names = type_names(r, &count);
+    for (size_t i = 0; i < count; i++)
         buffer_printf(&known, "%s%s", i ? ", " : "", names[i]);
-    }
     const char *near = suggest_nearest(type, names, count);
     error_set(r->e, ERROR_USAGE,
               "%s: model_type \"%s\" is not known%s%s%s (known: %s); give layers, hidden, heads, ffn and vocab as keys "
               "instead of hf_config",
               r->name, type, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "", buffer_text(&known));
     buffer_free(&known);
+    free(names);
     return -1;
 }
 
 static void set_constants(struct hf_reading *r)
 {
-    const struct hf_constant *c = r->type->constants;
-    for (size_t i = 0; i < sizeof r->type->constants / sizeof *c && c[i].key; i++)
-        if (c[i].text)
-            hf_set_text(r, c[i].key, c[i].text);
+    for (const struct hf_constant *c = r->type->always.items; c < r->type->always.items + r->type->always.count; c++)
+        if (c->text)
+            hf_set_text(r, c->key, c->text);
         else
-            hf_set_whole(r, c[i].key, c[i].value);
+            hf_set_whole(r, c->key, c->value);
 }
 
 /* gemma3's fields are in its text_config. */
@@ -329,21 +345,22 @@ static int read_root(struct hf_reading *r)
     const cJSON *type = hf_field_of(r->root, "model_type");
     if (!cJSON_IsString(type))
         return error_set(r->e, ERROR_USAGE, "%s lacks \"model_type\", which says what the other fields mean", r->name);
-    r->type = hf_type_find(type->valuestring);
-    if (!r->type)
+    r->type = hf_type_find(r->own, r->carried, type->valuestring);
+    if (!r->type || !r->type->family || r->type->refused)
         return unknown_type(r, type->valuestring);
     hf_set_text(r, "family", r->type->family);
     set_constants(r);
-    if (check_demands(r) < 0 || check_foreign(r) < 0 || read_fields(r, r->type->shape) < 0 ||
-        read_fields(r, r->type->fields) < 0 || hf_finish(r) < 0)
+    if (check_demands(r) < 0 || check_foreign(r) < 0 || read_fields(r) < 0 ||
+        (r->type->finish && r->type->finish(r) < 0))
         return -1;
     return read_windows(r);
 }
 
-int hf_config_read(const char *name, const char *text, struct hf_keys *out, struct error *e)
+int hf_config_read(const char *name, const char *text, const struct hf_type_table *own,
+                   const struct hf_type_table *carried, struct hf_keys *out, struct error *e)
 {
     cJSON *root = json_has_nul(text) ? NULL : cJSON_ParseWithOpts(text, NULL, true);
-    struct hf_reading r = {.name = name, .root = root, .e = e};
+    struct hf_reading r = {.name = name, .root = root, .own = own, .carried = carried, .e = e};
     int rc = read_root(&r);
     if (rc < 0)
         hf_keys_free(&r.keys);

@@ -1,19 +1,19 @@
 /* Reads an architecture from a Hugging Face config.json as keys of a [[model]] block, by the names of
  * predict/inputs.h.
  *
- * The meaning of fields depends on model_type. hf_types.c has a table for each type, from transformers' modules
- * (src/transformers/models/TYPE/modeling_TYPE.py and configuration_TYPE.py), with their defaults for absent fields.
- * Models with an encoder tower (vision_config, audio_config) are refused, as are variants that no key can describe. */
+ * The meaning of fields depends on model_type (hf_types.h). Models with an encoder tower (vision_config,
+ * audio_config) are refused, as are variants that no key can describe. */
 #ifndef MESHSWEEP_HUGGINGFACE_HF_CONFIG_H
 #define MESHSWEEP_HUGGINGFACE_HF_CONFIG_H
 
 #include <stddef.h>
 
 #include "config/value.h"
+#include "huggingface/hf_types.h"
 #include "util/error.h"
 
 struct hf_key {
-    const char *name; /* static */
+    const char *name; /* borrowed from the types */
     struct value value;
 };
 
@@ -27,10 +27,12 @@ struct hf_keys {
         NULL, 0                                                                                                        \
     }
 
-/* Reads the text of a file, which messages call `name`. -1 (ERROR_USAGE), `out` untouched, with one sentence that names
- * file and field, if it is not a JSON object, model_type is unknown, a field is missing or of a wrong kind, or no key
- * can describe the model. hf_keys_free frees `*out`. */
-int hf_config_read(const char *name, const char *text, struct hf_keys *out, struct error *e);
+/* Reads the text of a file, which messages call `name`, by the types of `own` (NULL: none) and of `carried`. -1
+ * (ERROR_USAGE), `out` untouched, with one sentence that names file and field, if it is not a JSON object,
+ * model_type is unknown, a field is missing or of a wrong kind, or no key can describe the model. hf_keys_free
+ * frees `*out`. */
+int hf_config_read(const char *name, const char *text, const struct hf_type_table *own,
+                   const struct hf_type_table *carried, struct hf_keys *out, struct error *e);
 
 void hf_keys_free(struct hf_keys *k);
 

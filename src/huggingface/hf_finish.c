@@ -290,20 +290,18 @@ static int finish_minimax(struct hf_reading *r)
     return 0;
 }
 
-int hf_finish(struct hf_reading *r)
+hf_finisher *hf_finisher_of(const char *name)
 {
     static const struct {
         const char *type;
-        int (*finish)(struct hf_reading *r);
+        hf_finisher *finish;
     } types[] = {{"falcon", finish_falcon},
                  {"gpt_bigcode", finish_bigcode},
                  {"opt", finish_opt},
-                 {"deepseek_v2", finish_deepseek},
                  {"deepseek_v3", finish_deepseek},
                  {"glm4_moe", finish_deepseek},
                  {"glm4_moe_lite", finish_deepseek},
                  {"dots1", finish_deepseek},
-                 {"kimi_k2", finish_deepseek},
                  {"llama4_text", finish_llama4},
                  {"ernie4_5_moe", finish_ernie_moe},
                  {"minicpm3", finish_minicpm3},
@@ -313,7 +311,6 @@ int hf_finish(struct hf_reading *r)
                  {"qwen3_moe", finish_qwen_moe},
                  {"mamba", finish_mamba},
                  {"mamba2", finish_mamba},
-                 {"falcon_mamba", finish_mamba},
                  {"nemotron_h", finish_nemotron_h},
                  {"jamba", finish_jamba},
                  {"bamba", finish_bamba},
@@ -322,10 +319,9 @@ int hf_finish(struct hf_reading *r)
                  {"qwen3_next", finish_qwen3_next},
                  {"qwen3_5_text", finish_qwen3_next},
                  {"qwen3_5_moe_text", finish_qwen3_next},
-                 {"minimax", finish_minimax},
-                 {"minimax_text_01", finish_minimax}};
+                 {"minimax", finish_minimax}};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strcmp(types[i].type, r->type->name) == 0)
-            return types[i].finish(r);
-    return 0;
+        if (strcmp(types[i].type, name) == 0)
+            return types[i].finish;
+    return NULL;
 }

@@ -14,6 +14,7 @@
 struct hf_reading {
     const char *name;
     const cJSON *root;
+    const struct hf_type_table *own, *carried;
     const struct hf_type *type;
     struct hf_keys keys;
     struct error *e;
@@ -31,8 +32,5 @@ void hf_set_whole(struct hf_reading *r, const char *name, int64_t value);
 
 /* Value of a whole-number key; 0 if it is not set. */
 int64_t hf_key_value(const struct hf_reading *r, const char *name);
-
-/* Sets the type's keys that the tables of hf_types.c cannot express. */
-int hf_finish(struct hf_reading *r);
 
 #endif

@@ -14,8 +14,6 @@
 #include "util/suggest.h"
 
 #define INTERVAL_90 1.6448536269514722
-#define UNMEASURED_ATTENTION 0.35 /* of the peak, as in device.c */
-#define DEFAULT_LINK 25e9
 #define TEXT_BYTES 160
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
@@ -278,7 +276,7 @@ static void keep_values(struct predictor *p, const struct input_value *values)
 static bool find_cluster(struct predictor *p, const struct subject *s, const char *name, struct cluster *out)
 {
     const struct predictor_options *o = &p->options;
-    const struct device *known = name[0] ? device_find(name) : NULL;
+    const struct device *known = device_find(o->devices, name);
     if (!known && !(o->peak_flops > 0 && o->memory_bandwidth > 0))
         return false;
     p->stated = known ? *known
@@ -286,7 +284,7 @@ static bool find_cluster(struct predictor *p, const struct subject *s, const cha
                                         .fp8_factor = 1,
                                         .fp4_factor = 1,
                                         .fp32_factor = 1,
-                                        .link_bytes_per_s = DEFAULT_LINK};
+                                        .link_bytes_per_s = UNKNOWN_LINK};
     if (o->peak_flops > 0) {
         p->stated.latest_attention_flops *= known ? o->peak_flops / known->peak_flops : 0;
         p->stated.attention_flops =
@@ -438,9 +436,8 @@ static const struct framework *widened(const struct framework *row, const struct
 }
 
 /* Only for known devices. Without units for a precision, a device's factor is 1, or for fp4 that of fp8. */
-static int check_precision(const struct training_plan *plan, const char *name, struct error *e)
+static int check_precision(const struct training_plan *plan, const struct device *d, struct error *e)
 {
-    const struct device *d = device_find(name);
     if (d && plan->precision == PRECISION_FP8 && d->fp8_factor <= 1)
         return error_set(e, ERROR_USAGE, "%s does not have precision fp8; use bf16 or fp16", d->name);
     if (d && plan->precision == PRECISION_FP4 && d->fp4_factor <= d->fp8_factor)
@@ -468,7 +465,8 @@ static int predict(struct predictor *p, const struct input_value *values, const 
         return no_framework(p, out->where.framework, e);
     const struct calibrated *c = find_calibrated(p, &out->where);
     bool has_speed = find_cluster(p, s, out->where.device, &cluster);
-    if (has_speed && (cluster_complete(&cluster, e) < 0 || check_precision(&s->plan, out->where.device, e) < 0))
+    if (has_speed && (cluster_complete(&cluster, e) < 0 ||
+                      check_precision(&s->plan, device_find(o->devices, out->where.device), e) < 0))
         return -1;
     struct framework scratch;
     const struct framework *row = widened(c ? &c->row : prior, &p->priors.base, c, s, cluster.device, &scratch);

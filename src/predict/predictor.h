@@ -27,8 +27,9 @@ struct predictor_options {
     char *const *profiles; /* names, NULL-terminated; NULL: none */
     bool is_own;           /* an unknown `framework` is no error; it gets the general coefficients, uncalibrated */
     const char *device, *cluster;
-    const char *evidence_without; /* a table to leave out of the evidence (evidence.h); NULL: none */
-    double certain, risky;        /* shares of the memory; 0: the defaults of evidence/oom.h */
+    const struct device_table *devices; /* [[device]]; NULL: none */
+    const char *evidence_without;       /* a table to leave out of the evidence (evidence.h); NULL: none */
+    double certain, risky;              /* shares of the memory; 0: the defaults of evidence/oom.h */
     double peak_flops, memory_bandwidth, link_bandwidth, network_bandwidth; /* override the device's */
     double network_latency;                                                 /* seconds */
     enum memory_counter counter;

@@ -59,6 +59,7 @@ static void create_predictor(struct space_prediction *p, struct problems *proble
                                         .is_own = states_parameters(c),
                                         .device = c->device,
                                         .cluster = c->cluster,
+                                        .devices = &p->sweep->devices,
                                         .certain = c->certain,
                                         .risky = c->risky,
                                         .peak_flops = c->peak_flops,

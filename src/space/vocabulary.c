@@ -10,6 +10,7 @@
 #include "predict/layout.h"
 #include "predict/mixer.h"
 #include "space/prediction.h"
+#include "sweep_file/devices.h"
 #include "util/memory.h"
 #include "util/string_list.h"
 #include "util/suggest.h"
@@ -21,18 +22,20 @@
 struct vocabulary {
     const char *words[MOST_WORDS];
     size_t count;
-    bool of_devices, of_families;
+    const struct device_table *devices; /* of which it is one; NULL: of none */
+    bool of_families;
     bool allows_kinds; /* "cuda" is no device, but does no harm where another key or [predict] says one */
     bool several;      /* of the words, in one text */
 };
 
+/* Those of the file, then those that the program carries and none of the file's stands for. */
 static void take_devices(struct vocabulary *v)
 {
-    int64_t count;
-    const struct device *devices = device_table(&count);
-    v->of_devices = true;
-    for (; (int64_t)v->count < count && v->count < MOST_WORDS; v->count++)
-        v->words[v->count] = devices[v->count].name;
+    const struct device_table *const tables[] = {v->devices, devices_carried()};
+    for (size_t t = 0; t < 2; t++)
+        for (size_t i = 0; i < tables[t]->count && v->count < MOST_WORDS; i++)
+            if (device_find(v->devices, tables[t]->items[i].name) == &tables[t]->items[i])
+                v->words[v->count++] = tables[t]->items[i].name;
 }
 
 static bool knows_word(const struct vocabulary *v, const char *word)
@@ -47,8 +50,8 @@ static bool knows(const struct vocabulary *v, const char *text)
 {
     char name[INPUT_NAME_MOST];
     bool known = true;
-    if (v->of_devices)
-        return device_find(text) || (v->allows_kinds && device_is_kind(text));
+    if (v->devices)
+        return device_find(v->devices, text) || (v->allows_kinds && device_is_kind(text));
     if (v->of_families)
         return input_family(text) >= 0;
     if (!v->several)
@@ -82,16 +85,19 @@ static void add_near(const struct vocabulary *v, const char *word, struct buffer
         buffer_printf(out, "\"%s\"", near);
 }
 
-static char *describe(const struct vocabulary *v, const char *key, const char *word)
+static char *describe(const struct vocabulary *given, const char *key, const char *word)
 {
+    struct vocabulary all = *given, *v = &all;
     struct buffer known = BUFFER_INIT, near = BUFFER_INIT;
+    if (v->devices)
+        take_devices(v);
     add_near(v, word, &near);
     for (size_t i = 0; i < v->count; i++)
         buffer_printf(&known, "%s%s", i ? ", " : "", v->words[i]);
     char *text =
         xasprintf(INPUT_NOT_KNOWN "%s = \"%s\"%s%s%s (it knows %s)%s", key, word, near.length ? "; did you mean " : "",
                   buffer_text(&near), near.length ? "?" : "", buffer_text(&known),
-                  v->of_devices ? "; or set peak_flops and memory_bandwidth in [predict], and device_memory" : "");
+                  v->devices ? "; or set peak_flops and memory_bandwidth in [predict], and device_memory" : "");
     buffer_free(&known);
     buffer_free(&near);
     return text;
@@ -457,11 +463,11 @@ char *vocabulary_check(const struct space *space, struct problems *problems)
         if (i != device)
             v.count = input_words(i, v.words, MOST_WORDS);
         else if (!states_device)
-            take_devices(&v);
-        v.allows_kinds = v.of_devices && (c->device || check_input(&r, NULL, i) > 1);
-        if (v.count > 0 && !is_declared(c, i, false))
+            v.devices = &space->sweep->devices;
+        v.allows_kinds = v.devices && (c->device || check_input(&r, NULL, i) > 1);
+        if ((v.devices || v.count > 0) && !is_declared(c, i, false))
             check_input(&r, &v, i);
-        if (v.of_devices && c->device && !knows(&v, c->device))
+        if (v.devices && c->device && !knows(&v, c->device))
             add_unknown(&r, &c->device_at, describe(&v, "[predict] device", c->device));
     }
     if (c->given) {

@@ -116,7 +116,7 @@ void read_slurm(const struct reading *r, const struct toml_node *table)
     read_slurm_numbers(r, found, c);
     const struct toml_node *factor = found[SLURM_KEY_TIMEOUT_FACTOR], *gpus = found[SLURM_KEY_GPUS];
     if (factor) {
-        double value = factor->kind == NODE_INT ? (double)factor->integer : factor->real;
+        double value = number_of(factor);
         if (value >= 1 && value <= 100)
             c->timeout_factor = value;
         else

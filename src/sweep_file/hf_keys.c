@@ -42,7 +42,7 @@ void hf_keys_add(const struct reading *r, const struct toml_node *node, struct b
     struct error e = ERROR_INIT;
     char *path = path_beside(r->file, node->text);
     if (file_read(path, FILE_MOST_BYTES, &text, &e) < 0 ||
-        hf_config_read(node->text, buffer_text(&text), &keys, &e) < 0)
+        hf_config_read(node->text, buffer_text(&text), &r->gathered->types, model_types_carried(), &keys, &e) < 0)
         problem_at_value(r, node, "%s", e.text);
     else
         keep_text(r->sweep, &text);

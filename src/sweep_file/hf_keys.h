@@ -12,4 +12,7 @@
  * counts towards what the sweep is. What is wrong with it is a problem at the node. */
 void hf_keys_add(const struct reading *r, const struct toml_node *node, struct block *block);
 
+/* Those of configs/knowledge/model_types.toml, which are read when they are first asked for. Static. */
+const struct hf_type_table *model_types_carried(void);
+
 #endif

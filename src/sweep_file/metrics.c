@@ -133,7 +133,7 @@ static void read_metric_file(const struct reading *r, const struct toml_node *fi
 
 static void read_scale(const struct reading *r, const struct toml_node *scale, struct metric *m)
 {
-    m->scale = scale->kind == NODE_INT ? (double)scale->integer : scale->real;
+    m->scale = number_of(scale);
     if (!(m->scale > 0 && m->scale < 1e300))
         problem_at_value(r, scale, "scale must be a number above 0");
 }

@@ -7,6 +7,7 @@
 #include "sweep_file/schema.h"
 #include "sweep_file/sections.h"
 #include "sweep_file/toml_value.h"
+#include "sweep_file/values.h"
 #include "util/memory.h"
 #include "util/suggest.h"
 
@@ -275,7 +276,7 @@ static void check_preset_options(const struct reading *r, const struct toml_node
 
 static void read_tolerance(const struct reading *r, const struct toml_node *node, struct space_filter *f)
 {
-    f->tolerance = node->kind == NODE_INT ? (double)node->integer : node->real;
+    f->tolerance = number_of(node);
     if (!(f->tolerance >= 0 && f->tolerance < 1))
         problem_at_value(r, node, "tolerance must be at least 0 and less than 1");
 }

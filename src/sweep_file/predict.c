@@ -39,27 +39,11 @@ static const struct {
     {PREDICT_NETWORK_LATENCY, AT(network_latency), 0, 1},
 };
 
-static double number_of(const struct toml_node *node)
-{
-    return node->kind == NODE_INT ? (double)node->integer : node->real;
-}
-
 static void read_text(const struct reading *r, const struct toml_node *node, size_t offset)
 {
     char **member = (char **)(void *)((char *)&r->sweep->predict + offset);
     if (check_not_blank(r, node, node->key))
         text_replace(member, xstrdup(node->text));
-}
-
-static void read_number(const struct reading *r, const struct toml_node *node, size_t i)
-{
-    double value = number_of(node);
-    /* Written so that NaN is refused. */
-    if (!(value >= numbers[i].least && value <= numbers[i].most)) {
-        problem_at_value(r, node, "%s must be between %g and %g", node->key, numbers[i].least, numbers[i].most);
-        return;
-    }
-    memcpy((char *)&r->sweep->predict + numbers[i].offset, &value, sizeof value);
 }
 
 static void read_key(const struct reading *r, const struct toml_node *node)
@@ -86,7 +70,8 @@ static void read_coefficient(const struct reading *r, const struct toml_node *no
     size_t i = 0;
     if (!schema_expect(r, node, node->key, TYPE_NUMBER))
         return;
-    if (!(number_of(node) >= 0 && isfinite(number_of(node)))) {
+    double value = number_of(node);
+    if (!(value >= 0 && isfinite(value))) {
         problem_at_value(r, node, "%s must be a number, at least 0", node->key);
         return;
     }
@@ -96,7 +81,7 @@ static void read_coefficient(const struct reading *r, const struct toml_node *no
         free(p->numbers[i].name);
     else
         p->numbers = array_grow(p->numbers, p->number_count++, sizeof *p->numbers);
-    p->numbers[i] = (struct predict_number){xstrdup(node->key), number_of(node), is_time, reading_at_key(r, node)};
+    p->numbers[i] = (struct predict_number){xstrdup(node->key), value, is_time, reading_at_key(r, node)};
 }
 
 static void read_children(const struct reading *r, const struct toml_node *const *found)
@@ -118,6 +103,7 @@ void read_predict(const struct reading *r, const struct toml_node *table)
 {
     struct predict_config *p = &r->sweep->predict;
     const struct toml_node *found[PREDICT_COUNT];
+    double value;
     schema_match(&schema_predict, r, table, found);
     /* A profile that names no framework has something to say where predictions are asked for, and asks for none. */
     p->of_file |= r->role != FILE_PROFILE;
@@ -126,8 +112,8 @@ void read_predict(const struct reading *r, const struct toml_node *table)
         if (found[texts[i].key])
             read_text(r, found[texts[i].key], texts[i].offset);
     for (size_t i = 0; i < LENGTH(numbers); i++)
-        if (found[numbers[i].key])
-            read_number(r, found[numbers[i].key], i);
+        if (found[numbers[i].key] && read_bounded(r, found[numbers[i].key], numbers[i].least, numbers[i].most, &value))
+            memcpy((char *)p + numbers[i].offset, &value, sizeof value);
     if (found[PREDICT_FRAMEWORK])
         p->framework_at = reading_at_value(r, found[PREDICT_FRAMEWORK]);
     if (found[PREDICT_DEVICE])

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "sweep_file/schema.h"
+#include "sweep_file/values.h"
 #include "util/memory.h"
 
 #define LARGEST_COUNT INT64_MAX
@@ -90,11 +91,6 @@ int64_t range_at(const struct number_range *range, uint64_t position)
 struct real_range {
     double from, to, step, factor; /* one of step and factor; the other is 0 */
 };
-
-static double number_of(const struct toml_node *node)
-{
-    return !node ? 0 : node->kind == NODE_INT ? (double)node->integer : node->real;
-}
 
 static bool check_real_range(const struct reading *r, const struct toml_node *node,
                              const struct toml_node *const *found, struct real_range *out)

@@ -39,6 +39,8 @@ static void read_tables(const struct page *page)
         {TOP_RULE, read_rules},
         {TOP_FAILURE, read_failures},
         {TOP_RETRY, read_retry},
+        {TOP_DEVICE, read_device_rows},
+        {TOP_MODEL_TYPE, read_model_types},
         {TOP_MODEL_SPACE, read_model_space},
         {TOP_DEEPSPEED, read_deepspeed},
         {TOP_MODEL_INFO, read_model_info},
@@ -102,6 +104,7 @@ static void read_documents(struct sweep *s, const struct documents *d, struct pr
     words_free(&gathered.objectives);
     words_free(&gathered.notes);
     words_free(&gathered.list_values);
+    hf_type_table_free(&gathered.types);
 }
 
 /* The file's name without its directory and ".toml". */

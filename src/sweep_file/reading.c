@@ -8,13 +8,37 @@
 
 #include "config/template.h"
 #include "pattern/line_pattern.h"
+#include "toml/parse.h"
 #include "util/buffer.h"
+#include "util/embedded.h"
 #include "util/memory.h"
 #include "util/suggest.h"
 
 #define KEY_FORM "use letters, digits, \"_\", \"-\" and inner dots, beginning with a letter"
 #define LONGEST_PATTERN 4096
 #define MOST_COPIES 100000
+
+struct toml_node *reading_carried(const char *file, const char *key, struct sweep *s, struct gathered *g,
+                                  void (*read)(const struct reading *r, const struct toml_node *list))
+{
+    const char *text = embedded_text(file);
+    struct problems problems = PROBLEMS_INIT;
+    struct toml_node *root;
+    struct toml_fault fault;
+    const struct reading reading = {.sweep = s,
+                                    .problems = &problems,
+                                    .gathered = g,
+                                    .file = file,
+                                    .source = file,
+                                    .role = FILE_PROFILE,
+                                    .is_carried = true};
+    if (toml_parse(text, strlen(text), &root, &fault) < 0)
+        abort();
+    read(&reading, toml_child(root, key));
+    if (problems.found > 0)
+        abort();
+    return root;
+}
 
 void words_add(struct words *w, const char *text, struct position at)
 {

@@ -7,6 +7,7 @@
 
 #include "config/problems.h"
 #include "config/sweep.h"
+#include "huggingface/hf_types.h"
 #include "toml/tree.h"
 
 /* What a file is to the sweep, as bits: which keys it may hold depends on it. */
@@ -26,7 +27,8 @@ struct words {
 /* What is gathered from all files before it can be used. */
 struct gathered {
     struct words objectives, notes;
-    struct words list_values; /* sorted by words_sort when the sections are read */
+    struct words list_values;   /* sorted by words_sort when the sections are read */
+    struct hf_type_table types; /* [[model_type]], borrowed from the trees */
 };
 
 struct reading {
@@ -41,6 +43,11 @@ struct reading {
 
 /* How many derived keys, rules, metrics, settings, … one sweep may have: they are searched one by one. */
 #define MOST_ENTRIES 10000
+
+/* Reads the tables `key` of a text that the program carries (util/embedded.h), by `read`, into `s` and `g`. Returns the
+ * tree, the caller's. A mistake in the text is one of the program: it ends there. */
+struct toml_node *reading_carried(const char *file, const char *key, struct sweep *s, struct gathered *g,
+                                  void (*read)(const struct reading *r, const struct toml_node *list));
 
 void words_add(struct words *w, const char *text, struct position at);
 void words_free(struct words *w);

@@ -168,6 +168,7 @@ void sweep_free(struct sweep *s)
     free_model_info(&s->model_info);
     model_space_table_free(s->model_space);
     predict_free(&s->predict);
+    device_table_free(&s->devices);
     import_free(&s->import);
     slurm_config_free(&s->slurm);
     local_config_free(&s->local);

@@ -28,6 +28,8 @@ static const struct schema_key top_keys[] = {
     [TOP_RULE] = {"rule", TYPE_TABLES, EVERY, false},
     [TOP_FAILURE] = {"failure", TYPE_TABLES, EVERY, false},
     [TOP_RETRY] = {"retry", TYPE_TABLE, DEFAULTS, false},
+    [TOP_DEVICE] = {"device", TYPE_TABLES, EVERY, false},
+    [TOP_MODEL_TYPE] = {"model_type", TYPE_TABLES, EVERY, false},
     [TOP_MODEL_SPACE] = {"model_space", TYPE_TABLE, EVERY, false},
     [TOP_MODEL_INFO] = {"model_info", TYPE_TABLE, FILE_SWEEP, false},
     [TOP_DEEPSPEED] = {"deepspeed", TYPE_TABLE, DEFAULTS, false},
@@ -149,6 +151,41 @@ static const struct schema_key failure_keys[] = {
     [PATTERN_SOURCE] = {"source", TYPE_STRING, EVERY, false},
 };
 const struct schema schema_failure = {"[[failure]]", failure_keys, LENGTH(failure_keys)};
+
+static const struct schema_key device_keys[] = {
+    [DEVICE_NAME] = {"name", TYPE_STRING, EVERY, true},
+    [DEVICE_OTHERS] = {"others", TYPE_STRINGS, EVERY, false},
+    [DEVICE_SOURCE] = {"source", TYPE_STRING, EVERY, false},
+    [DEVICE_MEASURED] = {"measured", TYPE_BOOL, EVERY, false},
+    [DEVICE_ENGINES] = {"collective_engines", TYPE_BOOL, EVERY, false},
+    [DEVICE_DOMAIN] = {"link_domain", TYPE_INT, EVERY, false},
+    [DEVICE_PEAK_FLOPS] = {"peak_flops", TYPE_NUMBER, EVERY, false},
+    [DEVICE_ATTENTION_FLOPS] = {"attention_flops", TYPE_NUMBER, EVERY, false},
+    [DEVICE_LATEST_ATTENTION_FLOPS] = {"latest_attention_flops", TYPE_NUMBER, EVERY, false},
+    [DEVICE_FP8_FACTOR] = {"fp8_factor", TYPE_NUMBER, EVERY, false},
+    [DEVICE_FP4_FACTOR] = {"fp4_factor", TYPE_NUMBER, EVERY, false},
+    [DEVICE_FP32_FACTOR] = {"fp32_factor", TYPE_NUMBER, EVERY, false},
+    [DEVICE_PRODUCT_SHARE] = {"product_share", TYPE_NUMBER, EVERY, false},
+    [DEVICE_FP8_SHARE] = {"fp8_share", TYPE_NUMBER, EVERY, false},
+    [DEVICE_VECTOR_FLOPS] = {"vector_flops", TYPE_NUMBER, EVERY, false},
+    [DEVICE_MEMORY_BANDWIDTH] = {"memory_bandwidth", TYPE_NUMBER, EVERY, false},
+    [DEVICE_MEMORY_GIB] = {"memory_gib", TYPE_NUMBER, EVERY, false},
+    [DEVICE_LINK_BANDWIDTH] = {"link_bandwidth", TYPE_NUMBER, EVERY, false},
+    [DEVICE_NETWORK_BANDWIDTH] = {"network_bandwidth", TYPE_NUMBER, EVERY, false},
+};
+const struct schema schema_device = {"[[device]]", device_keys, LENGTH(device_keys)};
+
+static const struct schema_key model_type_keys[] = {
+    [MODEL_TYPE_NAME] = {"name", TYPE_STRING, EVERY, true},
+    [MODEL_TYPE_LIKE] = {"like", TYPE_STRING, EVERY, false},
+    [MODEL_TYPE_FAMILY] = {"family", TYPE_STRING, EVERY, false},
+    [MODEL_TYPE_WINDOWS] = {"windows", TYPE_STRING, EVERY, false},
+    [MODEL_TYPE_KEYS] = {"keys", TYPE_TABLE, EVERY, false},
+    [MODEL_TYPE_ALWAYS] = {"always", TYPE_TABLE, EVERY, false},
+    [MODEL_TYPE_ONLY] = {"only", TYPE_TABLE, EVERY, false},
+    [MODEL_TYPE_REFUSED] = {"refused", TYPE_STRING, EVERY, false},
+};
+const struct schema schema_model_type = {"[[model_type]]", model_type_keys, LENGTH(model_type_keys)};
 
 #define NUMBERS (TYPE_INT | TYPE_LIST | TYPE_TABLE)
 static const struct schema_key space_keys[] = {

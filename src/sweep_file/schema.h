@@ -50,6 +50,8 @@ enum top_key {
     TOP_RULE,
     TOP_FAILURE,
     TOP_RETRY,
+    TOP_DEVICE,
+    TOP_MODEL_TYPE,
     TOP_DEEPSPEED,
     TOP_MODEL_SPACE,
     TOP_MODEL_INFO,
@@ -226,6 +228,41 @@ enum local_key {
 /* [[search.stage]]. */
 enum stage_key { STAGE_NAME, STAGE_FREE, STAGE_STRATEGY, STAGE_MAX_TRIALS, STAGE_COUNT };
 
+enum device_key {
+    DEVICE_NAME,
+    DEVICE_OTHERS,
+    DEVICE_SOURCE,
+    DEVICE_MEASURED,
+    DEVICE_ENGINES,
+    DEVICE_DOMAIN,
+    DEVICE_PEAK_FLOPS,
+    DEVICE_ATTENTION_FLOPS,
+    DEVICE_LATEST_ATTENTION_FLOPS,
+    DEVICE_FP8_FACTOR,
+    DEVICE_FP4_FACTOR,
+    DEVICE_FP32_FACTOR,
+    DEVICE_PRODUCT_SHARE,
+    DEVICE_FP8_SHARE,
+    DEVICE_VECTOR_FLOPS,
+    DEVICE_MEMORY_BANDWIDTH,
+    DEVICE_MEMORY_GIB,
+    DEVICE_LINK_BANDWIDTH,
+    DEVICE_NETWORK_BANDWIDTH,
+    DEVICE_KEY_COUNT
+};
+
+enum model_type_key {
+    MODEL_TYPE_NAME,
+    MODEL_TYPE_LIKE,
+    MODEL_TYPE_FAMILY,
+    MODEL_TYPE_WINDOWS,
+    MODEL_TYPE_KEYS,
+    MODEL_TYPE_ALWAYS,
+    MODEL_TYPE_ONLY,
+    MODEL_TYPE_REFUSED,
+    MODEL_TYPE_COUNT
+};
+
 enum pattern_key { PATTERN_CLASS, PATTERN_REGEX, PATTERN_SOURCE, PATTERN_COUNT };
 
 /* An entry of [predict.order] that is a table. */
@@ -271,7 +308,7 @@ enum sample_key { SAMPLE_TAKE, SAMPLE_EACH, SAMPLE_WHERE, SAMPLE_COUNT };
 
 extern const struct schema schema_deepspeed, schema_model_info;
 extern const struct schema schema_top, schema_sweep, schema_job, schema_metric, schema_fallback, schema_derived_metric,
-    schema_rule, schema_failure;
+    schema_rule, schema_failure, schema_device, schema_model_type;
 extern const struct schema schema_model_space, schema_range, schema_real_range, schema_multiset, schema_filter,
     schema_sample;
 extern const struct schema schema_predict, schema_order, schema_import, schema_refuse, schema_slurm, schema_local;

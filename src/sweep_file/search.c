@@ -88,7 +88,7 @@ static const struct {
 static void read_number(const struct reading *r, const struct toml_node *node, enum search_number which)
 {
     struct error e = ERROR_INIT;
-    double value = node->kind == NODE_INT ? (double)node->integer : node->real;
+    double value = number_of(node);
     int64_t ms;
     if (which == SEARCH_DEADLINE && node->kind == NODE_STRING) {
         if (!parse_duration_ms(node->text, &ms)) {

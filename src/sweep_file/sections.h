@@ -36,6 +36,13 @@ void read_rules(const struct reading *r, const struct toml_node *list);
 void read_failures(const struct reading *r, const struct toml_node *list);
 void read_retry(const struct reading *r, const struct toml_node *table);
 
+/* [[device]]. What a row leaves out is as it was of a device of that name. */
+void read_device_rows(const struct reading *r, const struct toml_node *list);
+void device_table_free(struct device_table *set);
+
+/* [[model_type]]. What a row leaves out is as it is of the type that it is like, or of that name. */
+void read_model_types(const struct reading *r, const struct toml_node *list);
+
 /* [deepspeed] and [deepspeed.arg_mappings]; the latter is merged key by key. */
 void read_deepspeed(const struct reading *r, const struct toml_node *table);
 

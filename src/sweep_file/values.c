@@ -31,6 +31,21 @@ bool check_finite(const struct reading *r, const struct toml_node *node)
     return false;
 }
 
+double number_of(const struct toml_node *number)
+{
+    return !number ? 0 : number->kind == NODE_INT ? (double)number->integer : number->real;
+}
+
+bool read_bounded(const struct reading *r, const struct toml_node *number, double least, double most, double *out)
+{
+    *out = number_of(number);
+    /* Written so that NaN is refused. */
+    if (*out >= least && *out <= most)
+        return true;
+    problem_at_value(r, number, "%s must be between %g and %g", number->key, least, most);
+    return false;
+}
+
 void read_duration(const struct reading *r, const struct toml_node *node, int64_t *ms)
 {
     if (!check_finite(r, node))

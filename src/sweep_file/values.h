@@ -7,6 +7,12 @@
 /* Whether no NaN and no infinity is in it. */
 bool check_finite(const struct reading *r, const struct toml_node *node);
 
+/* 0 of NULL. */
+double number_of(const struct toml_node *number);
+
+/* A number from `least` to `most`; false where it is another. */
+bool read_bounded(const struct reading *r, const struct toml_node *number, double least, double most, double *out);
+
 /* A duration ("5s", or seconds) as the value of a key; `*ms` stays as it is when there is none. */
 void read_duration(const struct reading *r, const struct toml_node *node, int64_t *ms);
 

@@ -108,4 +108,76 @@ hf_config__changed_file__another_sweep()
     expect_only_stdout_contains 0 "1 new"
 }
 
+# LINE...: [[model_type]] of a sweep over config.json
+types_sweep()
+{
+    models_sweep 'hf_config = "config.json"'
+    printf '%s\n' '[[model_type]]' "$@" >>sweep.toml
+}
+
+model_type__like_a_known_one__read_as_that()
+{
+    sed 's/"llama"/"our_llama"/; s/num_hidden_layers/depth/' "$configs/Meta-Llama-3-8B.json" >config.json
+    types_sweep 'name = "our_llama"' 'like = "llama"' 'keys.layers = "n_layer | depth"' 'keys.mtp_layers = "mtp | 0"' \
+        'always = { qk_norm = "head" }'
+    run_meshsweep plan -c sweep.toml --only "layers = 32 AND qk_norm = 'head' AND mtp_layers = 0 AND hidden = 4096"
+    expect_only_stdout_contains 0 "1 job"
+    # What sets the rest of a type also sets that of those like it.
+    sed 's/"deepseek_v3"/"ours"/' "$configs/DeepSeek-V3.json" >config.json
+    types_sweep 'name = "ours"' 'like = "deepseek_v3"'
+    run_meshsweep plan -c sweep.toml --only "predicted_params = 671026404352"
+    expect_only_stdout_contains 0 "1 job"
+}
+
+model_type__known_one_changed__in_a_profile_and_the_file()
+{
+    sed 's/"tie_word_embeddings": false/"x": 0/; s/num_key_value_heads/groups/' "$configs/Meta-Llama-3-8B.json" \
+        >config.json
+    types_sweep 'name = "llama"' 'keys.kv_heads = "groups"' 'keys.mlp_bias = "none"' \
+        'keys.shared_ffn = "none"'
+    printf '[[model_type]]\nname = "llama"\nkeys.kv_heads = "none_such | 4"\nkeys.tied_embeddings = "tied | 1"\n' \
+        >our.toml
+    sed -i '1i profile = ["./our.toml"]' sweep.toml
+    run_meshsweep plan -c sweep.toml --only "kv_heads = 8 AND tied_embeddings = 1"
+    expect_only_stdout_contains 0 "1 job"
+}
+
+model_type__field_needed_or_refused__said_at_the_key()
+{
+    sed 's/"llama"/"ours"/' "$configs/Meta-Llama-3-8B.json" >config.json
+    types_sweep 'name = "ours"' 'like = "llama"' 'keys.layers = "depth | n_layer"'
+    run_meshsweep check sweep.toml
+    expect_only_stderr_contains 2 \
+        'sweep.toml:10:13: config.json lacks "depth", which model_type ours needs'
+    types_sweep 'name = "ours"' 'like = "llama"' 'refused = "it has gates"'
+    run_meshsweep check sweep.toml
+    expect_only_stderr_contains 2 'the parameters of model_type "ours" cannot be counted: it has gates'
+    types_sweep 'name = "ours"' 'like = "llama"' 'only = { vocab_size = 1 }'
+    run_meshsweep check sweep.toml
+    expect_only_stderr_contains 2 '"vocab_size" is 128256, but for model_type ours only 1 is known'
+}
+
+model_type__wrong_rows__told_with_their_places()
+{
+    cp "$configs/Meta-Llama-3-8B.json" config.json
+    types_sweep 'name = "lama"' 'windows = "half"' '[[model_type]]' 'name = "x"' 'like = "lama"' '[[model_type]]' \
+        'name = "llama"' 'windows = "al"' 'only = { a = "b" }' '[model_type.keys]' 'kv_head = "groups"' 'layers = 3' \
+        'hidden = " | 7"' 'ffn = "width | -2"' \
+        '[[model_type]]' 'name = "llama"' '[[model_type]]' 'famly = "gpt"' 'name = "y"'
+    run_meshsweep check sweep.toml
+    expect_only_stderr 2
+    expect_stderr_contains 'sweep.toml:20:8: no model_type "lama" is known: a new one needs family and keys, or like, '\
+'a type that it is like; did you mean "llama"?'
+    expect_stderr_contains 'sweep.toml:24:8: no model_type "lama" is known; did you mean "llama"?'
+    expect_stderr_contains 'sweep.toml:27:11: windows must be "none", "all", "where-asked", "pattern", "of-four", '\
+'"half" or "mixed"; did you mean "all"?'
+    expect_stderr_contains 'sweep.toml:28:14: a must be an integer, not a string'
+    expect_stderr_contains 'sweep.toml:30:1: no model_type has a key "kv_head"; did you mean "kv_heads"?'
+    expect_stderr_contains 'sweep.toml:31:10: layers must be a string, not an integer'
+    expect_stderr_contains 'sweep.toml:32:10: hidden must be the names of fields, then perhaps a whole number or none'
+    expect_stderr_contains 'sweep.toml:33:7: ffn must be the names of fields'
+    expect_stderr_contains 'sweep.toml:35:8: "llama" is given twice (first on line 25)'
+    expect_stderr_contains 'sweep.toml:37:1: unknown key "famly" in [[model_type]]; did you mean "family"?'
+}
+
 run_cases "$@"

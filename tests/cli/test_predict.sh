@@ -585,4 +585,76 @@ check__keys_without_effect__named()
     expect_no_stderr
 }
 
+devices_sweep() # DEVICE LINE...: lines of [[device]]
+{
+    printf '%s\n' 'profile = "megatron"' '[job]' 'command = ["true"]' '[predict]' "device = \"$1\"" 'prune = "off"' \
+        '[model]' 'layers = 8' 'hidden = 2048' 'heads = 16' 'vocab = 50304' 'seq = 2048' '[cluster_spec]' \
+        'num_hosts = 1' 'num_devices_per_host = 1' '[parallel_spec]' 'micro_batch = [1]' '[[device]]' \
+        "${@:2}" >sweep.toml
+}
+
+# FIGURE of the only prediction
+predicted()
+{
+    run_meshsweep predict --json -c sweep.toml
+    expect_only_stdout 0
+    cp .stdout predict.json
+    sqlite3 :memory: "SELECT readfile('predict.json') ->> 'records' ->> 0 ->> '$1'"
+}
+
+device__known_one_changed__only_what_the_row_says()
+{
+    local time slower
+    devices_sweep H100 'name = "H100-80GB"' 'source = "its board"'
+    time=$(predicted predicted_time)
+    devices_sweep H100 'name = "NVIDIA H100"' 'peak_flops = 200e12'
+    slower=$(predicted predicted_time)
+    expect_sql 1 "SELECT $slower > 1.5 * $time AND $slower < 4.95 * $time" :memory:
+    expect '[ "$(predicted verdict)" = fits ]'
+    devices_sweep H100 'name = "H100"' 'memory_gib = 4'
+    expect '[ "$(predicted predicted_time)" = "$time" ]'
+    expect '[ "$(predicted verdict)" != fits ]'
+}
+
+device__new_one__by_its_names()
+{
+    devices_sweep 'NVIDIA X900 96GB' 'name = "X900"' 'others = ["X900-96GB"]' 'peak_flops = 989.5e12' \
+        'memory_bandwidth = 3350e9' 'memory_gib = 94.5' 'attention_flops = 335e12'
+    expect '[ "$(predicted verdict)" = fits ]'
+    sed -i 's/^device = .*/device = "X90"/' sweep.toml
+    run_meshsweep check sweep.toml
+    expect_only_stderr_contains 2 \
+        'sweep.toml:5:10: the predictor does not know [predict] device = "X90"; did you mean "X900"?'
+}
+
+device__of_a_profile__changed_by_the_sweep_file()
+{
+    devices_sweep X900 'name = "X900"' 'memory_gib = 94.5'
+    sed -i 's/^profile.*/profile = ["megatron", ".\/our.toml"]/' sweep.toml
+    printf '[[device]]\nname = "X900"\npeak_flops = 500e12\nmemory_bandwidth = 2e12\nmemory_gib = 1\n' >our.toml
+    expect '[ "$(predicted verdict)" = fits ]'
+}
+
+device__wrong_rows__told_with_their_places()
+{
+    devices_sweep H100 'name = "H1O0"' 'memory_gib = 4'
+    run_meshsweep check sweep.toml
+    expect_only_stderr 2
+    expect_stderr_contains 'sweep.toml:19:8: no device "H1O0" is known: a new one needs peak_flops and '\
+'memory_bandwidth; did you mean "H100"?'
+    devices_sweep H100 'name = "H100"' 'memory_gb = 4' 'fp8_factor = 0' 'link_domain = 0' '[[device]]' 'name = "H200"' \
+        '[[device]]' 'name = "NVIDIA H200"' '[[device]]' 'name = " "' '[[device]]' 'peak_flops = 1' '[[device]]' \
+        'name = "X"' 'peak_flops = "1"' 'memory_bandwidth = 1e12'
+    run_meshsweep check sweep.toml
+    expect_only_stderr 2
+    expect_stderr_contains 'sweep.toml:20:1: unknown key "memory_gb" in [[device]]; did you mean "memory_gib"?'
+    expect_stderr_contains 'sweep.toml:21:14: fp8_factor must be between 1 and 64'
+    expect_stderr_contains 'sweep.toml:22:15: '
+    expect_stderr_contains 'sweep.toml:26:8: "NVIDIA H200" is given twice (first on line 23)'
+    expect_stderr_contains 'sweep.toml:28:8: the name of a device is empty'
+    expect_stderr_contains 'sweep.toml:29:1: [[device]] lacks "name"'
+    expect_stderr_contains 'sweep.toml:33:14: peak_flops must be an integer or a float, not a string'
+    expect_stderr_lacks '"X"'
+}
+
 run_cases "$@"

@@ -69,7 +69,7 @@ bool mpt_read(const struct shared_table *t, size_t row, struct mpt_run *out)
                             .plan = read_plan(t, row),
                             .step_s = shared_number(t, row, "gbs_tokens") / tokens_per_s};
     out->on = (enum mpt_cluster)index_of(mpt_cluster_names, MPT_CLUSTERS, shared_text(t, row, "gpu"));
-    out->cluster.device = device_find(devices[out->on]);
+    out->cluster.device = device_find(NULL, devices[out->on]);
     out->cluster.inter_bytes_per_s = inter_bytes_per_s[out->on];
     if (architecture_complete(&out->architecture, &e) || plan_complete(&out->plan, &out->architecture, &e) ||
         cluster_complete(&out->cluster, &e))

@@ -29,7 +29,7 @@ static inline struct step_prediction predict(struct architecture a, struct train
 static inline const struct cluster *a100(void)
 {
     static struct cluster c;
-    c = (struct cluster){.device = device_find("A100-80GB")};
+    c = (struct cluster){.device = device_find(NULL, "A100-80GB")};
     return &c;
 }
 

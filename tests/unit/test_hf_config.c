@@ -4,6 +4,7 @@
 
 #include "huggingface/hf_config.h"
 #include "predict/inputs.h"
+#include "sweep_file/hf_keys.h"
 #include "unit_test.h"
 #include "util/file.h"
 #include "util/memory.h"
@@ -127,7 +128,7 @@ static struct hf_keys read_text(const char *name, const char *text)
 {
     struct hf_keys keys = HF_KEYS_INIT;
     struct error e = ERROR_INIT;
-    if (hf_config_read(name, text, &keys, &e) < 0)
+    if (hf_config_read(name, text, NULL, model_types_carried(), &keys, &e) < 0)
         fail_msg("%s", e.text);
     return keys;
 }
@@ -361,7 +362,7 @@ TEST(hf_config_read__bad_file__one_sentence_with_file_and_field)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct hf_keys keys = HF_KEYS_INIT;
         struct error e = ERROR_INIT;
-        assert_int_equal(hf_config_read("c.json", cases[i].text, &keys, &e), -1);
+        assert_int_equal(hf_config_read("c.json", cases[i].text, NULL, model_types_carried(), &keys, &e), -1);
         assert_int_equal(e.kind, ERROR_USAGE);
         assert_string_equal(e.text, cases[i].message);
     }
@@ -371,7 +372,8 @@ TEST(hf_config_read__unknown_type__what_would_be_needed)
 {
     struct hf_keys keys = HF_KEYS_INIT;
     struct error e = ERROR_INIT;
-    assert_int_equal(hf_config_read("c.json", "{\"model_type\": \"lama\"}", &keys, &e), -1);
+    assert_int_equal(hf_config_read("c.json", "{\"model_type\": \"lama\"}", NULL, model_types_carried(), &keys, &e),
+                     -1);
     assert_non_null(
         strstr(e.text, "c.json: model_type \"lama\" is not known; did you mean \"llama\"? (known: baichuan,"));
     assert_non_null(strstr(e.text, "; give layers, hidden, heads, ffn and vocab as keys instead of hf_config"));

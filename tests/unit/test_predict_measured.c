@@ -26,7 +26,7 @@ static struct memory_prediction predicted(const struct architecture *a, const st
 {
     struct architecture architecture = *a;
     struct training_plan whole = *plan;
-    struct cluster cluster = {.device = device_find("H100")};
+    struct cluster cluster = {.device = device_find(NULL, "H100")};
     struct memory_prediction m = {.sigma = 0};
     struct error e = ERROR_INIT;
     if (architecture_complete(&architecture, &e) || plan_complete(&whole, &architecture, &e) ||

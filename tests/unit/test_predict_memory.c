@@ -17,7 +17,7 @@
 
 static struct memory_prediction predict(struct architecture a, struct training_plan plan, const char *framework)
 {
-    struct cluster cluster = {.device = device_find("H100")};
+    struct cluster cluster = {.device = device_find(NULL, "H100")};
     struct memory_prediction m = {0};
     struct error e = ERROR_INIT;
     if (architecture_complete(&a, &e) || plan_complete(&plan, &a, &e) || cluster_complete(&cluster, &e) ||
@@ -372,7 +372,7 @@ TEST(memory_predict__gathered_logits__not_divided)
 {
     struct training_plan plan = {.sequence = 512, .tensor = 4, .micro_batches = 8};
     struct memory_coefficients c = framework_find("megatron")->memory;
-    struct cluster cluster = {.device = device_find("H100")};
+    struct cluster cluster = {.device = device_find(NULL, "H100")};
     struct architecture a = gpt(8, 256, 4);
     struct memory_prediction divided, whole;
     struct error e = ERROR_INIT;
@@ -402,7 +402,7 @@ TEST(memory_predict__absurd_batch__refused)
 {
     struct architecture a = gpt(24, 2048, 16);
     struct training_plan plan = {.micro_batch = 1000000, .sequence = 1000000000};
-    struct cluster cluster = {.device = device_find("H100")};
+    struct cluster cluster = {.device = device_find(NULL, "H100")};
     struct memory_prediction m = {.sigma = 42};
     struct error e = ERROR_INIT;
     assert_int_equal(architecture_complete(&a, &e) | plan_complete(&plan, &a, &e) | cluster_complete(&cluster, &e), 0);

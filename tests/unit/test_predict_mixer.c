@@ -83,14 +83,14 @@ static double scan_seconds(struct architecture a, struct training_plan plan)
     struct token_flops token;
     completed(&a, &plan);
     flops_per_token(&a, &plan, ATTENTION_CAUSAL, &token);
-    return 3 * plan_tokens(&plan) * (token.scan + token.attention) / device_find("A100-80GB")->attention_flops;
+    return 3 * plan_tokens(&plan) * (token.scan + token.attention) / device_find(NULL, "A100-80GB")->attention_flops;
 }
 
 /* It is bound by memory: GB200's is 3.9 times as fast as an A100's, its attention five times. */
 TEST(step_predict__mixers__as_fast_as_memory)
 {
     struct training_plan plan = {.sequence = 4096, .flash_attention = true};
-    const struct cluster cluster = {.device = device_find("GB200")};
+    const struct cluster cluster = {.device = device_find(NULL, "GB200")};
     double seconds = predict(stack("M-M-"), plan, cluster, "megatron").terms[TIME_ATTENTION];
     assert_close(seconds, scan_seconds(stack("M-M-"), plan) * 16 / 3 * 2039 / 8000, 1e-9);
 }

@@ -72,7 +72,7 @@ static void judge_runs(int64_t tensor_most, struct judged_runs *out)
         keys[group] = key;
         out->groups += group == out->groups;
         out->items[out->count++] =
-            (struct judged_run){ultrascale_predict(&run, c).most.bytes / device_find("H100")->usable_bytes,
+            (struct judged_run){ultrascale_predict(&run, c).most.bytes / device_find(NULL, "H100")->usable_bytes,
                                 run.out_of_memory, group};
     }
     if (out->loaded)

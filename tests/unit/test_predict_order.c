@@ -103,7 +103,7 @@ static struct drawn draw(struct rng *r)
     struct drawn d = {.a = draw_architecture(r)};
     draw_parts(r, &d.a);
     d.plan = draw_plan(r, &d.a);
-    d.cluster.device = device_find(devices[ONE_OF(r, 0, 1, 2, 3)]);
+    d.cluster.device = device_find(NULL, devices[ONE_OF(r, 0, 1, 2, 3)]);
     d.cluster.inter_bytes_per_s = (double)ONE_OF(r, 6, 25, 50) * 1e9;
     return d;
 }
@@ -211,7 +211,7 @@ static bool next_device(struct drawn *d)
     static const char *const by_age[] = {"V100-32GB", "A100-80GB", "H100", "B200"};
     for (size_t i = 0; i + 1 < sizeof by_age / sizeof *by_age; i++)
         if (strcmp(d->cluster.device->name, by_age[i]) == 0) {
-            d->cluster.device = device_find(by_age[i + 1]);
+            d->cluster.device = device_find(NULL, by_age[i + 1]);
             return true;
         }
     return false;

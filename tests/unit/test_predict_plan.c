@@ -221,24 +221,26 @@ TEST(plan_complete__absurd_plans__refused_untouched)
 
 TEST(device_find__any_case__found)
 {
-    const struct device *d = device_find("h100");
+    const struct device *d = device_find(NULL, "h100");
     assert_non_null(d);
     assert_true(d->peak_flops == 989.5e12);
-    assert_null(device_find("H1000"));
-    int64_t count;
-    const struct device *table = device_table(&count);
-    for (int64_t i = 0; i < count; i++) {
-        assert_ptr_equal(device_find(table[i].name), &table[i]);
-        assert_true(table[i].attention_flops < table[i].peak_flops);
-        assert_true(table[i].latest_attention_flops < table[i].peak_flops);
-        assert_true(table[i].source && table[i].fp4_factor >= table[i].fp8_factor && table[i].fp8_factor >= 1);
-        assert_true(table[i].usable_bytes > 1e10 && table[i].link_bytes_per_s < table[i].memory_bytes_per_s);
+    assert_null(device_find(NULL, "H1000"));
+    const struct device_table *set = devices_carried();
+    assert_true(set->count >= 48);
+    for (size_t i = 0; i < set->count; i++) {
+        const struct device *row = &set->items[i];
+        assert_ptr_equal(device_find(NULL, row->name), row);
+        assert_false(device_is_kind(row->name));
+        assert_true(row->attention_flops < row->peak_flops);
+        assert_true(row->latest_attention_flops < row->peak_flops);
+        assert_true(row->source && row->fp4_factor >= row->fp8_factor && row->fp8_factor >= 1);
+        assert_true(row->usable_bytes > 1e10 && row->link_bytes_per_s < row->memory_bytes_per_s);
     }
 }
 
 /* Dense peaks of NVIDIA's datasheets and whitepapers (HGX and DGX B300: of eight and 72 devices), AMD's, and
  * cloud.google.com/tpu/docs; links are one way. */
-TEST(device_table__datasheets__their_figures)
+TEST(devices_carried__datasheets__their_figures)
 {
     static const struct {
         const char *name;
@@ -264,7 +266,7 @@ TEST(device_table__datasheets__their_figures)
         {"Trainium2", 667, 1299, 1299, 181, 2900, 640},
     };
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-        const struct device *d = device_find(want[i].name);
+        const struct device *d = device_find(NULL, want[i].name);
         const double ours[] = {d->peak_flops, d->fp8_factor * d->peak_flops, d->fp4_factor * d->peak_flops,
                                d->fp32_factor * d->peak_flops};
         const double theirs[] = {want[i].peak, want[i].fp8, want[i].fp4, want[i].fp32};
@@ -277,20 +279,20 @@ TEST(device_table__datasheets__their_figures)
 }
 
 /* What a pod of 256 sends into the data centre, and what a host of four chips does. */
-TEST(device_table__tpus__their_part_of_the_network)
+TEST(devices_carried__tpus__their_part_of_the_network)
 {
     static const struct {
         const char *name;
         double gigabits;
     } want[] = {{"TPU-v4", 200.0 / 4}, {"TPU-v5e", 6.4e3 / 256}, {"TPU-v5p", 200.0 / 4}, {"TPU-v6e", 25.6e3 / 256}};
     for (size_t i = 0; i < sizeof want / sizeof *want; i++)
-        assert_float_equal(device_find(want[i].name)->adapter_bytes_per_s, want[i].gigabits * 1e9 / 8, 1);
+        assert_float_equal(device_find(NULL, want[i].name)->adapter_bytes_per_s, want[i].gigabits * 1e9 / 8, 1);
 }
 
 TEST(cluster_complete__given_and_not__kept_and_filled)
 {
     struct error e = ERROR_INIT;
-    struct cluster c = {.device = device_find("A100-80GB"), .intra_bytes_per_s = 150e9};
+    struct cluster c = {.device = device_find(NULL, "A100-80GB"), .intra_bytes_per_s = 150e9};
     assert_int_equal(cluster_complete(&c, &e), 0);
     assert_int_equal(c.devices_per_node, 8);
     assert_true(c.intra_bytes_per_s == 150e9 && c.inter_bytes_per_s == 25e9);
@@ -299,9 +301,9 @@ TEST(cluster_complete__given_and_not__kept_and_filled)
 
 TEST(device_find__other_names__found)
 {
-    assert_ptr_equal(device_find("a100-SXM4-80GB"), device_find("A100-80GB"));
-    assert_ptr_equal(device_find("trn2"), device_find("Trainium2"));
-    assert_ptr_equal(device_find("RTX 6000 Blackwell"), device_find("RTX-PRO-6000"));
+    assert_ptr_equal(device_find(NULL, "a100-SXM4-80GB"), device_find(NULL, "A100-80GB"));
+    assert_ptr_equal(device_find(NULL, "trn2"), device_find(NULL, "Trainium2"));
+    assert_ptr_equal(device_find(NULL, "RTX 6000 Blackwell"), device_find(NULL, "RTX-PRO-6000"));
     static const struct {
         const char *said, *name;
     } spellings[] = {
@@ -324,21 +326,21 @@ TEST(device_find__other_names__found)
         {"TPU v4", "TPU-v4"},
     };
     for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
-        assert_ptr_equal(device_find(spellings[i].said), device_find(spellings[i].name));
-    assert_null(device_find("NVIDIA"));
-    assert_null(device_find(" - "));
-    assert_null(device_find("RTX"));
-    assert_null(device_find("RTX 6000 Blackwell|RTX-6000-Blackwell"));
-    assert_null(device_find(""));
+        assert_ptr_equal(device_find(NULL, spellings[i].said), device_find(NULL, spellings[i].name));
+    assert_null(device_find(NULL, "NVIDIA"));
+    assert_null(device_find(NULL, " - "));
+    assert_null(device_find(NULL, "RTX"));
+    assert_null(device_find(NULL, "RTX 6000 Blackwell|RTX-6000-Blackwell"));
+    assert_null(device_find(NULL, ""));
 }
 
 /* What a host holds does not bound the links of a rack. */
 TEST(cluster_complete__link_domain__of_the_device_or_the_host)
 {
     struct error e = ERROR_INIT;
-    struct cluster rack = {.device = device_find("GB200"), .devices_per_node = 4};
-    struct cluster stated = {.device = device_find("GB200"), .devices_per_node = 4, .link_domain = 8};
-    struct cluster host = {.device = device_find("H100"), .devices_per_node = 4};
+    struct cluster rack = {.device = device_find(NULL, "GB200"), .devices_per_node = 4};
+    struct cluster stated = {.device = device_find(NULL, "GB200"), .devices_per_node = 4, .link_domain = 8};
+    struct cluster host = {.device = device_find(NULL, "H100"), .devices_per_node = 4};
     assert_int_equal(cluster_complete(&rack, &e), 0);
     assert_int_equal(cluster_complete(&stated, &e), 0);
     assert_int_equal(cluster_complete(&host, &e), 0);
@@ -350,7 +352,7 @@ TEST(cluster_complete__link_domain__of_the_device_or_the_host)
 TEST(cluster_complete__not_a_number__refused)
 {
     struct error e = ERROR_INIT;
-    struct cluster c = {.device = device_find("H100"), .inter_bytes_per_s = NAN};
+    struct cluster c = {.device = device_find(NULL, "H100"), .inter_bytes_per_s = NAN};
     assert_int_equal(cluster_complete(&c, &e), -1);
     c.inter_bytes_per_s = INFINITY;
     assert_int_equal(cluster_complete(&c, &e), -1);

@@ -64,7 +64,7 @@ static void vtrain_read(const struct shared_table *t, size_t row, const struct f
                                  .micro_batches = (int64_t)shared_number(t, row, "grad_acc"),
                                  .sequence = (int64_t)shared_number(t, row, "seq_len"),
                                  .recompute = RECOMPUTE_FULL};
-    struct cluster cluster = {.device = device_find("A100-80GB")};
+    struct cluster cluster = {.device = device_find(NULL, "A100-80GB")};
     struct step_prediction s;
     struct error e = ERROR_INIT;
     a.vocab = 50257;
@@ -230,7 +230,7 @@ struct timed_group {
 /* The runs of one model on one number of nodes, without a pipeline and with tp <= 8; marks their rows. */
 static void ultrascale_group(const struct shared_table *t, size_t first, bool *seen, struct timed_group *out)
 {
-    const struct cluster cluster = {.device = device_find("H100"), .inter_bytes_per_s = 50e9};
+    const struct cluster cluster = {.device = device_find(NULL, "H100"), .inter_bytes_per_s = 50e9};
     char group[64], other[64];
     out->count = 0;
     node_group(t, first, group);

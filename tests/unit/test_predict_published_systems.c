@@ -272,7 +272,7 @@ static double ratio_of(const struct published *p)
 {
     struct architecture a = p->a;
     struct training_plan plan = plan_of(p);
-    const struct cluster cluster = {.device = device_find(p->device), .inter_bytes_per_s = p->network};
+    const struct cluster cluster = {.device = device_find(NULL, p->device), .inter_bytes_per_s = p->network};
     double predicted = predict(a, plan, cluster, p->framework).seconds;
     completed(&a, &plan);
     double tokens_per_s = p->counted ? p->flops / flops_of(p, &a, &plan) : p->tokens_per_s;

@@ -52,7 +52,7 @@ static struct memory_stage memory_of(struct training_plan plan, int64_t experts)
 static struct step_prediction time_of(struct training_plan plan, int64_t experts, int64_t devices_per_node)
 {
     struct architecture a = mixture(experts);
-    struct cluster cluster = {.device = device_find("A100-80GB"), .devices_per_node = devices_per_node};
+    struct cluster cluster = {.device = device_find(NULL, "A100-80GB"), .devices_per_node = devices_per_node};
     struct step_prediction s = {0};
     struct error e = ERROR_INIT;
     completed(&a, &plan);

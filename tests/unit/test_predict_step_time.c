@@ -100,7 +100,7 @@ TEST(step_predict__tensor_parallel__volume_and_steps)
     s = predict(a, plan, *a100(), "megatron");
     assert_close(s.terms[TIME_TENSOR], (24 * 6 + 2) * volume / 0.75 * 15 / 16 / (8 * 25e9), 1e-12);
     assert_close(s.terms[TIME_TENSOR_STEPS], (24 * 6 + 2 + 3) * 2 * 15, 1e-12);
-    const struct cluster fast = {.device = device_find("A100-80GB"), .inter_bytes_per_s = 100e9};
+    const struct cluster fast = {.device = device_find(NULL, "A100-80GB"), .inter_bytes_per_s = 100e9};
     s = predict(a, plan, fast, "megatron");
     assert_close(s.terms[TIME_TENSOR], (24 * 6 + 2) * volume / 0.75 * 15 / 16 / 300e9, 1e-12);
 }
@@ -118,7 +118,7 @@ TEST(step_predict__tensor_parallel_over_stages__head_on_the_last)
 /* A ring over two nodes crosses from one to another twice. Within a node nothing does. */
 TEST(step_predict__latency_of_the_network__once_a_node)
 {
-    const struct cluster slow = {.device = device_find("A100-80GB"), .inter_latency_s = 75e-6};
+    const struct cluster slow = {.device = device_find(NULL, "A100-80GB"), .inter_latency_s = 75e-6};
     struct training_plan plan = {.tensor = 16, .micro_batch = 2, .sequence = 2048};
     struct step_prediction s = predict(gpt(24, 2048, 16), plan, slow, "megatron");
     assert_close(s.terms[TIME_TENSOR_STEPS], (24 * 4 + 2 + 3) * 2 * (15 + 2 * 2 * 75e-6 / 20e-6), 1e-12);
@@ -131,11 +131,11 @@ TEST(step_predict__latency_of_the_network__once_a_node)
  * not where collectives have engines of their own. */
 TEST(step_predict__sharded_parameters__hidden_behind_computing)
 {
-    const struct cluster slow = {.device = device_find("A100-80GB"), .inter_bytes_per_s = 1e9};
+    const struct cluster slow = {.device = device_find(NULL, "A100-80GB"), .inter_bytes_per_s = 1e9};
     struct training_plan plan = {.data = 16, .zero_stage = 3, .micro_batch = 8, .sequence = 2048};
     struct step_prediction hidden = predict(gpt(24, 2048, 16), plan, *a100(), "torchtitan");
     struct step_prediction longer = predict(gpt(24, 2048, 16), plan, slow, "torchtitan");
-    const struct cluster apart = {.device = device_find("TPU-v5e"), .link_domain = 8};
+    const struct cluster apart = {.device = device_find(NULL, "TPU-v5e"), .link_domain = 8};
     const double sent = 8 * (15 / 16.0) * (24 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0) / (8 * 25e9);
     assert_close(hidden.terms[TIME_DATA_INTER], CONTENTION * sent, 1e-4);
     assert_true(longer.terms[TIME_DATA_INTER] > hidden.terms[TIME_DATA_INTER] * 25);
@@ -150,14 +150,15 @@ TEST(step_predict__ring_over_nodes__waits_for_the_slower_links)
 {
     static const char *const devices[] = {"H100", "B200", "GB200", "GB300", "A100-80GB", "MI355X", "TPU-v5e"};
     struct training_plan plan = {.data = 64, .sequence = 512};
-    struct cluster h100 = {.device = device_find("H100")}, b200 = {.device = device_find("B200")};
+    struct cluster h100 = {.device = device_find(NULL, "H100")}, b200 = {.device = device_find(NULL, "B200")};
     assert_true(predict(gpt(24, 2048, 16), plan, h100, "megatron").terms[TIME_DATA_INTER] == 0);
     assert_true(predict(gpt(24, 2048, 16), plan, b200, "megatron").terms[TIME_DATA_INTRA] == 0);
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
         for (double before = 0, ranks = 2; ranks <= 1024; ranks *= 2) {
             plan.data = (int64_t)ranks;
-            double s = predict(gpt(24, 2048, 16), plan, (struct cluster){.device = device_find(devices[i])}, "megatron")
-                           .seconds;
+            double s =
+                predict(gpt(24, 2048, 16), plan, (struct cluster){.device = device_find(NULL, devices[i])}, "megatron")
+                    .seconds;
             assert_true(s >= before);
             before = s;
         }
@@ -175,7 +176,7 @@ TEST(step_predict__faster_device_or_product__never_slower)
                 struct training_plan plan = {.data = 64, .sequence = 2048, .zero_stage = zero, .flash_attention = true};
                 double before = INFINITY;
                 for (size_t i = 0; i < 5; i++) {
-                    const struct cluster c = {.device = device_find(devices[i]), .inter_bytes_per_s = 25e9};
+                    const struct cluster c = {.device = device_find(NULL, devices[i]), .inter_bytes_per_s = 25e9};
                     double s = predict(gpt(24, hidden, 8), plan, c, frameworks_of[f]).seconds;
                     assert_true(s <= before * (1 + 1e-9));
                     before = s;
@@ -231,7 +232,7 @@ TEST(step_predict__head__products_of_the_device)
     const char *const devices[] = {"A100-80GB", "MI300X"};
     many.vocab += 51200;
     for (int i = 0; i < 2; i++) {
-        const struct cluster c = {.device = device_find(devices[i])};
+        const struct cluster c = {.device = device_find(NULL, devices[i])};
         double layers = predict(few, plan, c, "megatron").terms[TIME_MATRICES];
         shares[i] = (predict(many, plan, c, "megatron").terms[TIME_MATRICES] - layers) / layers;
     }
@@ -257,7 +258,7 @@ TEST(step_predict__adapters__sent_ahead_where_fused)
 /* nanotron reduces gradients in buckets of 25 MiB, each over a tree of two nodes, behind the last backward pass. */
 TEST(step_predict__buckets__latency_of_each)
 {
-    const struct cluster slow = {.device = device_find("A100-80GB"), .inter_latency_s = 75e-6};
+    const struct cluster slow = {.device = device_find(NULL, "A100-80GB"), .inter_latency_s = 75e-6};
     const struct time_coefficients *c = &framework_find("nanotron")->time;
     const double parameters = 24 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0;
     struct training_plan plan = {.data = 16, .sequence = 512};
@@ -293,7 +294,7 @@ TEST(step_predict__gathered_tensors__a_copy_of_each_rank)
 /* TransformerEngine takes cuDNN's attention from Hopper on, others FlashAttention-2, unless it is said which. */
 TEST(step_predict__attention_kernels__by_framework_and_plan)
 {
-    const struct cluster hopper = {.device = device_find("H100")};
+    const struct cluster hopper = {.device = device_find(NULL, "H100")};
     struct training_plan plan = {.sequence = 4096, .flash_attention = true};
     double flash = predict(gpt(24, 2048, 16), plan, hopper, "nanotron").terms[TIME_ATTENTION];
     double latest = predict(gpt(24, 2048, 16), plan, hopper, "megatron").terms[TIME_ATTENTION];
@@ -367,7 +368,7 @@ TEST(step_predict__zero_stages__volume_of_data_parallelism)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct training_plan plan = {.data = 8, .micro_batches = 3, .sequence = 512, .zero_stage = cases[i].zero};
         /* so slow that nothing to speak of is hidden */
-        const struct cluster slow = {.device = device_find("A100-80GB"), .intra_bytes_per_s = 1e5};
+        const struct cluster slow = {.device = device_find(NULL, "A100-80GB"), .intra_bytes_per_s = 1e5};
         struct step_prediction s = predict(gpt(24, 2048, 16), plan, slow, cases[i].framework);
         assert_close(s.terms[TIME_DATA_INTRA], cases[i].bytes * parameters * 7 / 8 / 1e5, 1e-5);
         assert_true(s.terms[TIME_DATA_INTER] == 0);
@@ -436,7 +437,7 @@ TEST(step_predict__data_parallel_over_nodes__adapters_of_a_node)
     struct step_prediction one_member = predict(gpt(24, 2048, 16), plan, *a100(), "megatron");
     assert_close(one_member.terms[TIME_DATA_INTER], 8 * parameters / 8 * 63 / 64 / 25e9, 2e-3);
     plan = (struct training_plan){.data = 64, .sequence = 512, .zero_stage = 3, .shard_ranks = 8};
-    const struct cluster slow = {.device = device_find("A100-80GB"),
+    const struct cluster slow = {.device = device_find(NULL, "A100-80GB"),
                                  .intra_bytes_per_s = 1e5,
                                  .inter_bytes_per_s = 1e5 / 12};
     struct step_prediction hybrid = predict(gpt(24, 2048, 16), plan, slow, "fsdp");
@@ -539,7 +540,7 @@ TEST(step_predict__device__best_products)
 {
     struct training_plan plan = {.sequence = 2048}, narrow = {.sequence = 2048, .precision = PRECISION_FP8};
     struct architecture a = gpt(24, 2048, 16);
-    struct cluster h100 = {.device = device_find("H100")};
+    struct cluster h100 = {.device = device_find(NULL, "H100")};
     plan.flash_attention = narrow.flash_attention = true;
     a.vocab = 128;
     double ampere = predict(a, plan, *a100(), "megatron").terms[TIME_MATRICES] * 312e12;
@@ -600,7 +601,7 @@ TEST(step_predict__busiest_experts_and_layers_in_bf16__as_slow)
     struct cluster cluster = *a100();
     struct training_plan plan = {.micro_batch = 4, .data = 8, .expert = 8, .sequence = 1024, .flash_attention = true};
     double imbalance = framework_find("megatron")->memory.expert_imbalance;
-    cluster.device = device_find("H100");
+    cluster.device = device_find(NULL, "H100");
     a.experts = 8;
     a.experts_per_token = 2;
     a.expert_ffn = 4096;
@@ -609,7 +610,7 @@ TEST(step_predict__busiest_experts_and_layers_in_bf16__as_slow)
     struct step_prediction even = predict(a, plan, cluster, "megatron");
     assert_true(imbalance > 1);
     assert_close(s.terms[TIME_EXPERT], imbalance * even.terms[TIME_EXPERT], 1e-12);
-    double peak = device_find("H100")->peak_flops * device_find("H100")->product_share / PRODUCT_SHARE_A100;
+    double peak = device_find(NULL, "H100")->peak_flops * device_find(NULL, "H100")->product_share / PRODUCT_SHARE_A100;
     assert_close(s.terms[TIME_MATRICES] - even.terms[TIME_MATRICES],
                  (imbalance - 1) * 3 * 4 * 1024.0 * 4 * 2 * 2 * 2 * 1024 * 4096.0 / peak, 1e-9);
     plan.expert = 1; /* all experts here: none waits for another */
@@ -646,7 +647,7 @@ TEST(step_predict__more_of_anything__takes_longer)
     plan.recompute = RECOMPUTE_FULL;
     assert_true(predict(gpt(24, 2048, 16), plan, *a100(), "megatron").seconds > before);
     assert_true(predict(gpt(48, 2048, 16), base, *a100(), "megatron").seconds > before);
-    struct cluster slow = {.device = device_find("A100-80GB"), .intra_bytes_per_s = 1e9};
+    struct cluster slow = {.device = device_find(NULL, "A100-80GB"), .intra_bytes_per_s = 1e9};
     assert_true(predict(gpt(24, 2048, 16), base, slow, "megatron").seconds > before);
 }
 

@@ -287,7 +287,7 @@ TEST(flops_per_step__frozen__passes_that_are_left)
 static double seconds_of(struct training_plan plan)
 {
     struct architecture a = llama();
-    struct cluster cluster = {.device = device_find("A100-80GB"), .devices_per_node = 8};
+    struct cluster cluster = {.device = device_find(NULL, "A100-80GB"), .devices_per_node = 8};
     struct step_prediction s = {.seconds = 0};
     struct error e = ERROR_INIT;
     a.hidden = 4096;

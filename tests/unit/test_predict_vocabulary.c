@@ -11,7 +11,7 @@
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 #define WORDS_MOST 96
 
-struct setting {
+struct vocabulary_case {
     const char *input, *text; /* NULL: the number */
     double number;
 };
@@ -27,7 +27,7 @@ struct setting {
 /* Plans in which one input or another has a meaning. */
 static const struct plan {
     const char *framework;
-    struct setting settings[32];
+    struct vocabulary_case settings[32];
 } plans[] = {
     {"megatron", {DECODER, {"tp", NULL, 2}, {"pp", NULL, 2}, {"vpp", NULL, 2}, {"sequence_parallel", NULL, 1}}},
     {"megatron",
@@ -94,7 +94,7 @@ static const double numbers[] = {0, 1, 2, 3, 4, 8, 16, 64, 1000, 5e10};
 static void fill(const struct plan *p, struct input_value *values)
 {
     memset(values, 0, INPUT_COUNT * sizeof *values);
-    for (const struct setting *s = p->settings; s->input; s++) {
+    for (const struct vocabulary_case *s = p->settings; s->input; s++) {
         size_t i = input_find(s->input);
         if (i == INPUT_COUNT)
             fail_msg("no input %s", s->input);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sweep_file/devices.h"
 #include "sweep_file/reader.h"
 #include "unit_test.h"
 #include "util/buffer.h"
@@ -387,6 +388,31 @@ TEST(search_options__command_line_over_file__what_is_given)
     assert_int_equal(both.equal_batch, 1);
     assert_true(both.zero_stages[2] && !both.zero_stages[0]);
     assert_true(both.numbers[SEARCH_MAX_TRIALS] == 3);
+    sweep_free(s);
+}
+
+TEST(device__known_peak_changed__attention_keeps_its_share)
+{
+    struct sweep *s = read_sweep("[[device]]\nname = \"nvidia h100 80gb\"\npeak_flops = 98.95e12\nfp8_factor = 3\n"
+                                 "[[device]]\nname = \"B200\"\nattention_flops = 1e12\nothers = [\"our board\"]\n");
+    const struct device *d = s->devices.items, *h100 = device_find(NULL, "H100");
+    assert_ptr_equal(device_find(&s->devices, "H100"), d);
+    assert_float_equal(d->attention_flops, h100->attention_flops / 10, 1);
+    assert_float_equal(d->latest_attention_flops, h100->latest_attention_flops / 10, 1);
+    assert_true(d->fp4_factor == 3 && d->measured && d->memory_bytes_per_s == h100->memory_bytes_per_s);
+    assert_true(d[1].attention_flops == 1e12 && d[1].peak_flops == device_find(NULL, "B200")->peak_flops);
+    assert_ptr_equal(device_find(&s->devices, "B200-180GB"), &d[1]);
+    assert_ptr_equal(device_find(&s->devices, "Our-Board"), &d[1]);
+    sweep_free(s);
+}
+
+TEST(device__new__what_is_not_said)
+{
+    struct sweep *s = read_sweep("[[device]]\nname = \"X9\"\npeak_flops = 1e14\nmemory_bandwidth = 1e12\n");
+    const struct device *d = s->devices.items;
+    assert_true(d->attention_flops == UNMEASURED_ATTENTION * 1e14 && d->link_bytes_per_s == UNKNOWN_LINK);
+    assert_true(d->fp8_factor == 1 && d->fp4_factor == 1 && d->fp32_factor == 0.5 && !d->measured);
+    assert_true(d->usable_bytes == 0 && d->link_domain == 0 && !d->source && !d->others);
     sweep_free(s);
 }
 

@@ -417,10 +417,10 @@ static bool has_word(const char *text, const char *word)
 TEST(readme__every_key_of_every_table__stands_in_it)
 {
     static const struct schema *const tables[] = {
-        &schema_top,    &schema_sweep,   &schema_job,         &schema_metric,    &schema_fallback,
-        &schema_rule,   &schema_failure, &schema_model_space, &schema_range,     &schema_multiset,
-        &schema_filter, &schema_sample,  &schema_predict,     &schema_order,     &schema_import,
-        &schema_refuse, &schema_slurm,   &schema_local,       &schema_deepspeed, &schema_model_info,
+        &schema_top,       &schema_sweep,       &schema_job,    &schema_metric,     &schema_fallback, &schema_rule,
+        &schema_failure,   &schema_model_space, &schema_range,  &schema_multiset,   &schema_filter,   &schema_sample,
+        &schema_predict,   &schema_order,       &schema_import, &schema_refuse,     &schema_slurm,    &schema_local,
+        &schema_deepspeed, &schema_model_info,  &schema_device, &schema_model_type,
     };
     struct buffer text = BUFFER_INIT;
     read_readme(&text);

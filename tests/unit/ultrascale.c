@@ -46,7 +46,7 @@ void ultrascale_read(const struct shared_table *t, size_t row, struct ultrascale
 
 struct memory_prediction ultrascale_predict(const struct ultrascale_run *run, const struct memory_coefficients *c)
 {
-    struct cluster cluster = {.device = device_find("H100")};
+    struct cluster cluster = {.device = device_find(NULL, "H100")};
     struct memory_prediction m = {0};
     struct error e = ERROR_INIT;
     if (cluster_complete(&cluster, &e) || memory_predict(&run->architecture, &run->plan, &cluster, c, &m, &e))

@@ -1,0 +1,22 @@
+/* Accelerators by name: those of configs/knowledge/devices.toml, which the program carries, and those of [[device]].
+ * The former are read when the first is asked for. */
+#ifndef MESHSWEEP_SWEEP_FILE_DEVICES_H
+#define MESHSWEEP_SWEEP_FILE_DEVICES_H
+
+#include "config/sweep.h"
+
+#define UNMEASURED_ATTENTION 0.35 /* of the peak */
+#define UNKNOWN_LINK 25e9         /* bytes per second */
+
+/* Static. */
+const struct device_table *devices_carried(void);
+
+/* By one of its names without regard to case ("A100-80GB", "NVIDIA H100", …), of `own` (NULL: none) before those that
+ * are carried. NULL when there is none. */
+const struct device *device_find(const struct device_table *own, const char *name);
+
+/* Whether a text says what kind of thing computes and not which, as frameworks have it: "cuda", "cuda:0", "gpu". No
+ * device that is carried is called so. */
+bool device_is_kind(const char *name);
+
+#endif

@@ -1,0 +1,262 @@
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sweep_file/hf_keys.h"
+#include "sweep_file/schema.h"
+#include "sweep_file/sections.h"
+#include "util/memory.h"
+#include "util/suggest.h"
+
+#define ABSENT_MOST 1000000000
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+static const char *const windows_names[HF_WINDOWS_COUNT] = {
+    [HF_WINDOWS_NONE] = "none",       [HF_WINDOWS_ALL] = "all",
+    [HF_WINDOWS_PATTERN] = "pattern", [HF_WINDOWS_WHERE_ASKED] = "where-asked",
+    [HF_WINDOWS_OF_FOUR] = "of-four", [HF_WINDOWS_HALF] = "half",
+    [HF_WINDOWS_MIXED] = "mixed",
+};
+
+/* What a row is read with. */
+struct type_row {
+    const struct reading *r;
+    const struct hf_type_table *carried;
+    struct hf_type *type;
+};
+
+/* --- names --- */
+
+struct name_list {
+    const char **items;
+    size_t count;
+};
+
+static void add_name(struct name_list *list, const char *name)
+{
+    list->items = array_grow(list->items, list->count, sizeof *list->items);
+    list->items[list->count++] = name;
+}
+
+/* Keys that no type has are not keys of predictions; while the first types are read, all are new. */
+static bool check_name(const struct type_row *row, const struct toml_node *node)
+{
+    struct name_list names = {NULL, 0};
+    bool known = row->carried->count == 0;
+    for (size_t i = 0; i < row->carried->count && !known; i++) {
+        const struct hf_type *type = &row->carried->items[i];
+        for (size_t k = 0; k < type->field_count; k++)
+            add_name(&names, type->fields[k].key);
+        for (size_t k = 0; k < type->always.count; k++)
+            add_name(&names, type->always.items[k].key);
+    }
+    for (size_t i = 0; i < names.count && !known; i++)
+        known = strcmp(names.items[i], node->key) == 0;
+    char *hint = known ? NULL : suggest_hint(node->key, names.items, names.count);
+    if (!known)
+        problem_at_key(row->r, node, "no model_type has a key \"%s\"%s", node->key, hint);
+    free(hint);
+    free(names.items);
+    return known;
+}
+
+/* --- keys of a type --- */
+
+/* "tie_word_embeddings | 0", "head_dim | none", "n_layer | num_hidden_layers". */
+static bool read_text(const char *text, struct hf_field *out)
+{
+    const char *bar = strrchr(text, '|');
+    const char *last = bar ? bar + 1 + strspn(bar + 1, " ") : text;
+    bool is_none = bar && strcmp(last, "none") == 0;
+    char *end = NULL;
+    long long number = strtoll(last, &end, 10);
+    bool is_number = bar && end != last && *end == '\0';
+    out->fields = text;
+    out->length = is_none || is_number ? (size_t)(bar - text) : strlen(text);
+    out->absent = is_none ? HF_UNSET : is_number ? number : HF_NEEDED;
+    bool good = (!is_number || (number >= 0 && number <= ABSENT_MOST)) && strspn(text, HF_BETWEEN) < out->length;
+    for (const char *at = text; at < text + out->length && good; at += strspn(at, HF_BETWEEN)) {
+        size_t length = strcspn(at, HF_BETWEEN);
+        good = length < HF_FIELD_LONGEST && (length > 0 || at == text);
+        at += length;
+    }
+    return good;
+}
+
+static void drop_key(struct hf_type *type, size_t i)
+{
+    if (i < type->field_count)
+        memmove(&type->fields[i], &type->fields[i + 1], (--type->field_count - i) * sizeof *type->fields);
+}
+
+static void read_key(const struct type_row *row, const struct toml_node *node)
+{
+    struct hf_type *type = row->type;
+    struct hf_field field = {.key = node->key};
+    size_t i = 0;
+    if (!check_name(row, node) || !schema_expect(row->r, node, node->key, TYPE_STRING))
+        return;
+    while (i < type->field_count && strcmp(type->fields[i].key, node->key) != 0)
+        i++;
+    if (strcmp(node->text, "none") == 0) {
+        drop_key(type, i);
+        return;
+    }
+    if (!read_text(node->text, &field)) {
+        problem_at_value(row->r, node,
+                         "%s must be the names of fields, then perhaps a whole number or none for where they are "
+                         "absent, such as \"n_layer | num_layers | 12\"",
+                         node->key);
+        return;
+    }
+    if (i == HF_FIELDS_MOST) {
+        problem_at_key(row->r, node, "a model_type has at most %d keys", HF_FIELDS_MOST);
+        return;
+    }
+    type->field_count += i == type->field_count;
+    type->fields[i] = field;
+}
+
+static void read_constant(const struct type_row *row, const struct toml_node *node, struct hf_constants *out,
+                          unsigned types)
+{
+    size_t i = 0;
+    if (!schema_expect(row->r, node, node->key, types) ||
+        (node->kind == NODE_INT && !check_range(row->r, node, 0, ABSENT_MOST)))
+        return;
+    while (i < out->count && strcmp(out->items[i].key, node->key) != 0)
+        i++;
+    if (i == HF_CONSTANTS_MOST) {
+        problem_at_key(row->r, node, "a model_type has at most %d of these", HF_CONSTANTS_MOST);
+        return;
+    }
+    out->count += i == out->count;
+    out->items[i] = (struct hf_constant){node->key, node->integer, node->text};
+}
+
+/* --- rows --- */
+
+/* The caller's. */
+static char *hint_of(const struct type_row *row, const char *name)
+{
+    const struct hf_type_table *const tables[] = {&row->r->gathered->types, row->carried};
+    struct name_list names = {NULL, 0};
+    for (size_t t = 0; t < 2; t++)
+        for (size_t i = 0; i < tables[t]->count; i++)
+            add_name(&names, tables[t]->items[i].name);
+    char *hint = suggest_hint(name, names.items, names.count);
+    free(names.items);
+    return hint;
+}
+
+/* What to begin with; false after a complaint. The first types may be what others are like, and need no family. */
+static bool find_base(const struct type_row *row, const struct toml_node *const *found, const struct hf_type **out)
+{
+    const struct toml_node *name = found[MODEL_TYPE_NAME], *like = found[MODEL_TYPE_LIKE];
+    const struct toml_node *sought = like ? like : name;
+    *out = hf_type_find(&row->r->gathered->types, row->carried, sought->text);
+    bool good = *out || (!like && (found[MODEL_TYPE_FAMILY] || row->carried->count == 0));
+    char *hint = good ? NULL : hint_of(row, sought->text);
+    if (!good && like)
+        problem_at_value(row->r, like, "no model_type \"%s\" is known%s", like->text, hint);
+    else if (!good)
+        problem_at_value(row->r, name,
+                         "no model_type \"%s\" is known: a new one needs family and keys, or like, a type that it is "
+                         "like%s",
+                         name->text, hint);
+    free(hint);
+    return good;
+}
+
+static void read_tables(const struct type_row *row, const struct toml_node *const *found)
+{
+    const struct toml_node *keys = found[MODEL_TYPE_KEYS], *always = found[MODEL_TYPE_ALWAYS];
+    const struct toml_node *only = found[MODEL_TYPE_ONLY];
+    for (size_t i = 0; keys && i < keys->child_count; i++)
+        read_key(row, &keys->children[i]);
+    for (size_t i = 0; always && i < always->child_count; i++)
+        if (check_name(row, &always->children[i]))
+            read_constant(row, &always->children[i], &row->type->always, TYPE_INT | TYPE_STRING);
+    for (size_t i = 0; only && i < only->child_count; i++)
+        read_constant(row, &only->children[i], &row->type->only, TYPE_INT);
+}
+
+/* As `base` has it (NULL: from nothing), but for what the table says. */
+static struct hf_type read_row(struct type_row *row, const struct toml_node *const *found, const struct hf_type *base)
+{
+    struct hf_type type = base ? *base : (struct hf_type){.windows = HF_WINDOWS_NONE};
+    const struct toml_node *windows = found[MODEL_TYPE_WINDOWS], *family = found[MODEL_TYPE_FAMILY];
+    hf_finisher *finish = hf_finisher_of(found[MODEL_TYPE_NAME]->text);
+    int chosen = windows ? check_choice(row->r, windows, windows_names, HF_WINDOWS_COUNT) : -1;
+    type.name = found[MODEL_TYPE_NAME]->text;
+    type.refused = found[MODEL_TYPE_REFUSED] ? found[MODEL_TYPE_REFUSED]->text : NULL;
+    if (family)
+        type.family = family->text;
+    if (chosen >= 0)
+        type.windows = (enum hf_windows)chosen;
+    if (finish)
+        type.finish = finish;
+    row->type = &type;
+    read_tables(row, found);
+    return type;
+}
+
+static void read_type(const struct reading *r, const struct toml_node *table, const struct hf_type_table *carried)
+{
+    struct hf_type_table *set = &r->gathered->types;
+    const struct toml_node *found[MODEL_TYPE_COUNT];
+    struct type_row row = {r, carried, NULL};
+    schema_match(&schema_model_type, r, table, found);
+    const struct toml_node *name = found[MODEL_TYPE_NAME];
+    const struct hf_type *base;
+    if (!name || !check_not_blank(r, name, "name"))
+        return;
+    const struct hf_type *own = hf_type_find(set, NULL, name->text);
+    if (own && !check_replaces(r, name, name->text, &own->at))
+        return;
+    if (!find_base(&row, found, &base))
+        return;
+    struct hf_type type = read_row(&row, found, base);
+    size_t i = own ? (size_t)(own - set->items) : set->count;
+    type.at = reading_at_value(r, table);
+    if (!own)
+        set->items = array_grow(set->items, set->count++, sizeof *set->items);
+    set->items[i] = type;
+}
+
+static void read_rows(const struct reading *r, const struct toml_node *list, const struct hf_type_table *carried)
+{
+    if (check_entry_count(r, list, r->gathered->types.count, "model types"))
+        for (size_t i = 0; i < list->child_count; i++)
+            read_type(r, &list->children[i], carried);
+}
+
+void read_model_types(const struct reading *r, const struct toml_node *list)
+{
+    read_rows(r, list, model_types_carried());
+}
+
+/* --- what the program carries --- */
+
+static struct hf_type_table carried_types;
+
+static void read_first(const struct reading *r, const struct toml_node *list)
+{
+    read_rows(r, list, &carried_types);
+}
+
+static void read_carried(void)
+{
+    struct gathered rows = {.types = {NULL, 0, NULL}};
+    struct sweep *none = xcalloc(1, sizeof *none);
+    rows.types.tree = reading_carried("knowledge/model_types.toml", "model_type", none, &rows, read_first);
+    carried_types = rows.types;
+    free(none);
+}
+
+const struct hf_type_table *model_types_carried(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_carried);
+    return &carried_types;
+}
