@@ -118,7 +118,8 @@ struct passage {
     bool other_scale;   /* the text is better: what a job reports itself is not scaled */
     bool other_unit;
     bool no_unit;      /* the units measure different things */
-    bool other_counts; /* of the samples others count, or another of their statistics is taken */
+    bool other_filter; /* other samples count */
+    bool other_take;
 };
 
 static bool is_convertible(const char *from, const char *to)
@@ -144,7 +145,8 @@ static int passage_open(struct db *db, int64_t was, int64_t now, bool is_import,
     p.other_scale = from->is_known && !is_import && from->scale != to->scale;
     p.other_unit = *from->unit && *to->unit && strcmp(from->unit, to->unit) != 0;
     p.no_unit = p.other_unit && !is_convertible(from->unit, to->unit);
-    p.other_counts = from->take != to->take || memcmp(&from->filter, &to->filter, sizeof to->filter) != 0;
+    p.other_filter = memcmp(&from->filter, &to->filter, sizeof to->filter) != 0;
+    p.other_take = from->take != to->take;
     *out = p;
     return 0;
 }
@@ -157,7 +159,7 @@ static void passage_close(struct passage *p)
 
 static bool is_same_number(const struct passage *p)
 {
-    return !p->other_reading && !p->other_scale && !p->other_unit && !p->other_counts;
+    return !p->other_reading && !p->other_scale && !p->other_unit && !p->other_filter && !p->other_take;
 }
 
 static double converted(double value, const struct passage *p)
@@ -293,7 +295,42 @@ static int load_samples(struct renewing *r, const struct old_number *n, const st
     return rc;
 }
 
-static int renew_from_samples(struct renewing *r, const struct old_number *n, const struct passage *p, struct error *e)
+/* Of samples that were thinned, from what was counted of all of them when they were read. */
+static int renew_from_statistics(struct renewing *r, const struct old_number *n, const struct passage *p,
+                                 const struct sample_list *kept, struct error *e)
+{
+    static const char sql[] = "SELECT mean, median, minimum, maximum, stddev, p90, count, not_finite, reported"
+                              " FROM summary WHERE attempt_id = ? AND name = ?";
+    struct stmt *s = NULL;
+    double of[6];
+    if (db_query(r->db, sql, VALUES(sql_int(n->attempt_id), sql_text(n->name)), &s, e) < 0)
+        return -1;
+    int rc = stmt_next(s, e);
+    for (int i = 0; rc > 0 && i < 6; i++)
+        of[i] = converted(stmt_double_or_nan(s, i), p);
+    if (rc > 0) {
+        const double takes[] = {[TAKE_MEAN] = of[0], [TAKE_MEDIAN] = of[1], [TAKE_MIN] = of[2],
+                                [TAKE_MAX] = of[3],  [TAKE_P90] = of[5],    [TAKE_LAST] = kept->series[0].last.value};
+        const struct summary_row row = {.value = takes[p->to.take],
+                                        .mean = of[0],
+                                        .median = of[1],
+                                        .minimum = of[2],
+                                        .maximum = of[3],
+                                        .stddev = of[4],
+                                        .p90 = of[5],
+                                        .count = stmt_int(s, 6),
+                                        .not_finite = stmt_int(s, 7),
+                                        .reported = stmt_int(s, 8),
+                                        .kept = (int64_t)kept->count};
+        rc = attempt_record_summary(r->store, n->attempt_id, n->name, &row, e);
+    }
+    stmt_free(s);
+    return rc < 0 || forget_samples(r, n, e) < 0 ? -1 : store_samples(r->store, n->attempt_id, kept, e);
+}
+
+/* `*done`: it was; else too few of the samples are kept. */
+static int renew_from_samples(struct renewing *r, const struct old_number *n, const struct passage *p, bool *done,
+                              struct error *e)
 {
     struct sample_list list = SAMPLE_LIST_INIT;
     int64_t reported = 0;
@@ -301,14 +338,14 @@ static int renew_from_samples(struct renewing *r, const struct old_number *n, co
                           VALUES(sql_int(n->attempt_id), sql_text(n->name)), 0, &reported, e);
     if (rc == 0)
         rc = load_samples(r, n, p, &list, e);
-    if (rc == 0 && (int64_t)list.count != reported) {
-        rc = leave_out(r, n,
-                       xasprintf("it was taken in another way, and only %zu of its %lld samples are kept", list.count,
-                                 (long long)reported),
-                       e);
-    } else if (rc == 0) {
-        rc = forget_samples(r, n, e);
-        rc = rc < 0 ? rc : samples_store(r->store, n->attempt_id, &list, &p->to.take, e);
+    const bool all = (int64_t)list.count == reported;
+    const bool has_taken = p->to.take != TAKE_LAST || p->to.filter.last_step == 0; /* the last that counts is kept */
+    *done = rc == 0 && (all || (list.count > 0 && !p->other_filter && has_taken));
+    if (*done && all)
+        rc = forget_samples(r, n, e) < 0 ? -1 : samples_store(r->store, n->attempt_id, &list, &p->to.take, e);
+    else if (*done)
+        rc = renew_from_statistics(r, n, p, &list, e);
+    if (*done) {
         r->any = true;
         if (n->is_of_sweep)
             tell_made_anew(r->out, n->name, p->other_unit ? p->from.unit : NULL, p->to.unit);
@@ -411,34 +448,51 @@ static int renew_from_output(struct renewing *r, const struct old_number *n, enu
     return rc;
 }
 
+/* What is to be said of a number that could be made from nothing that is kept; the caller's. */
+static int say_why(struct renewing *r, const struct old_number *n, const struct passage *p, bool reads, char **why,
+                   struct error *e)
+{
+    int64_t kept = 0, reported = 0;
+    if (!p->other_reading && (db_query_int(r->db, "SELECT count(*) FROM metric WHERE attempt_id = ? AND name = ?",
+                                           VALUES(sql_int(n->attempt_id), sql_text(n->name)), 0, &kept, e) < 0 ||
+                              db_query_int(r->db, "SELECT reported FROM summary WHERE attempt_id = ? AND name = ?",
+                                           VALUES(sql_int(n->attempt_id), sql_text(n->name)), 0, &reported, e) < 0))
+        return -1;
+    if (!p->other_reading)
+        *why = xasprintf("other samples count, only %lld of its %lld are kept%s%s", (long long)kept,
+                         (long long)reported, r->unread && reads ? ", and " : "", r->unread && reads ? r->unread : "");
+    else if (n->is_import)
+        *why = xasprintf("its table was imported as `%s`; import the table again",
+                         p->from.imported ? p->from.imported : "another column");
+    else if (!n->is_of_sweep)
+        *why = xstrdup("another sweep file of this database reads it in another way");
+    else if (!reads)
+        *why = xstrdup("it was read in another way; the next run reads its output again");
+    else
+        *why = xasprintf("it was read in another way, and %s",
+                         r->unread ? r->unread : "the present reader finds nothing in its output");
+    return 0;
+}
+
 static int renew_number(struct renewing *r, const struct old_number *n, const struct passage *p, struct error *e)
 {
     const bool reads = r->request->directory && !n->is_import && n->is_of_sweep;
+    const bool wants_text = p->other_reading || p->other_scale || !n->is_there;
     bool done = false;
+    char *why;
     if (n->is_there && p->no_unit)
         return leave_out(r, n,
                          xasprintf("it was measured in %s, which cannot be converted to %s", p->from.unit, p->to.unit),
                          e);
-    if (reads && (p->other_reading || p->other_scale || !n->is_there) &&
-        renew_from_output(r, n, p->to.take, &done, e) < 0)
+    if (reads && wants_text && renew_from_output(r, n, p->to.take, &done, e) < 0)
+        return -1;
+    if (!done && n->is_there && !p->other_reading && renew_from_samples(r, n, p, &done, e) < 0)
+        return -1;
+    if (!done && reads && !wants_text && renew_from_output(r, n, p->to.take, &done, e) < 0)
         return -1;
     if (done || !n->is_there)
         return 0;
-    if (!p->other_reading)
-        return renew_from_samples(r, n, p, e);
-    if (n->is_import)
-        return leave_out(r, n,
-                         xasprintf("its table was imported as `%s`; import the table again",
-                                   p->from.imported ? p->from.imported : "another column"),
-                         e);
-    if (!n->is_of_sweep)
-        return leave_out(r, n, xstrdup("another sweep file of this database reads it in another way"), e);
-    if (!reads)
-        return leave_out(r, n, xstrdup("it was read in another way; the next run reads its output again"), e);
-    return leave_out(r, n,
-                     xasprintf("it was read in another way, and %s",
-                               r->unread ? r->unread : "the present reader finds nothing in its output"),
-                     e);
+    return say_why(r, n, p, reads, &why, e) < 0 ? -1 : leave_out(r, n, why, e);
 }
 
 /* --- all of them --- */

@@ -201,6 +201,54 @@ and its output "
     expect_stderr_contains " was cut"
 }
 
+# Of more samples than are kept, what was counted of all of them when they were read.
+thinned_samples__definition_changed__as_if_read_under_it()
+{
+    local lines value
+    thinned_sweep()
+    {
+        cat >s.toml <<END
+[sweep]
+objective = "min:t"
+[job]
+command = ["seq", "-f", "t %.0f", "1", "300000"]
+[job.metrics.t]
+regex = "t ([0-9]+)"
+$1
+END
+    }
+    thinned_sweep 'take = "max"'
+    run_quietly -c s.toml
+    mv results.db.d kept
+    while IFS='|' read -r lines value; do
+        thinned_sweep "$(printf '%b' "$lines")"
+        run_it -c s.toml
+        expect_status 0
+        expect_stderr_contains "meshsweep: t: its definition has changed; made anew from the samples of 1 run"
+        expect_sql "$value" "SELECT t FROM results"
+    done <<'END'
+take = "mean"|150000.5
+take = "last"\nunit = "s"|300000.0
+take = "min"\nunit = "ms"|1000.0
+take = "max"\nunit = "ms"\nscale = 8|2400000000.0
+take = "mean"\nunit = "ms"|150000500.0
+take = "max"\nunit = "s"|300000.0
+END
+    # Which of them count after the warm-up is not known, but in the output.
+    thinned_sweep 'take = "mean"
+warmup = 200000
+unit = "s"'
+    run_it -c s.toml
+    expect_status 0
+    expect_stderr_matches "left out, of 1 run: other samples count, only 150001 of its 300000 are kept, and its output \
+.*/output.log is gone"
+    cp -r kept/. results.db.d/
+    run_it -c s.toml
+    expect_status 0
+    expect_stderr "meshsweep: t: its definition has changed; read again from the output of 1 run"
+    expect_sql 250000.5 "SELECT t FROM results"
+}
+
 metric__added__is_read_from_the_output_of_jobs_that_are_done()
 {
     step_sweep "$regex"
