@@ -68,6 +68,7 @@ struct definition {
     int64_t id; /* 0: of what a job reported undeclared */
     bool is_known;
     char *reading, *imported, *unit;
+    bool reads_unit; /* beside the number */
     double scale;
     struct sample_filter filter;
     enum take take;
@@ -91,7 +92,7 @@ static enum take take_named(const char *name)
 static int definition_read(struct db *db, int64_t id, struct definition *out, struct error *e)
 {
     static const char sql[] = "SELECT hash IS NOT NULL, reading, imported, unit, scale, warmup, first_step, last_step,"
-                              " take FROM definition WHERE id = ?";
+                              " take, instr(reading, '\"written_unit\":true') > 0 FROM definition WHERE id = ?";
     struct stmt *s = NULL;
     *out = (struct definition){.id = id, .scale = 1, .take = TAKE_MEDIAN};
     if (db_query(db, sql, VALUES(sql_int(id)), &s, e) < 0)
@@ -105,7 +106,8 @@ static int definition_read(struct db *db, int64_t id, struct definition *out, st
                                    .unit = stmt_copy_text(s, 3),
                                    .scale = stmt_double(s, 4),
                                    .filter = {stmt_int(s, 5), stmt_int(s, 6), stmt_int(s, 7)},
-                                   .take = take_named(stmt_text(s, 8))};
+                                   .take = take_named(stmt_text(s, 8)),
+                                   .reads_unit = stmt_int(s, 9) != 0};
     stmt_free(s);
     out->unit = out->unit ? out->unit : xstrdup("");
     return rc < 0 ? -1 : 0;
@@ -142,8 +144,12 @@ static int passage_open(struct db *db, int64_t was, int64_t now, bool is_import,
         return -1;
     if (from->is_known)
         p.other_reading = is_import ? differ(from->imported, to->imported) : differ(from->reading, to->reading);
+    /* A unit in the text is looked at only where there is one to convert it to. */
+    if (from->is_known && !is_import && to->reads_unit && !*from->unit != !*to->unit)
+        p.other_reading = true;
     p.other_scale = from->is_known && !is_import && from->scale != to->scale;
-    p.other_unit = *from->unit && *to->unit && strcmp(from->unit, to->unit) != 0;
+    /* Whoever changes what is read or its scale says what the unit of that is. */
+    p.other_unit = !p.other_reading && !p.other_scale && *from->unit && *to->unit && strcmp(from->unit, to->unit) != 0;
     p.no_unit = p.other_unit && !is_convertible(from->unit, to->unit);
     p.other_filter = memcmp(&from->filter, &to->filter, sizeof to->filter) != 0;
     p.other_take = from->take != to->take;

@@ -105,6 +105,24 @@ static int find_or_insert(struct db *db, const struct sql_value c[COLUMN_COUNT],
                      id, e);
 }
 
+/* A unit that a file does not give any more stays what it was, as long as the same numbers are read. The caller's. */
+static int keep_unit(struct db *db, const struct metric *m, struct sql_value c[COLUMN_COUNT], char **unit,
+                     struct error *e)
+{
+    *unit = NULL;
+    if (*c[UNIT].text || m->reader == READER_EXPRESSION || m->written_unit)
+        return 0;
+    if (db_query_text(db,
+                      "SELECT d.unit FROM metric_definition AS m JOIN definition AS d ON d.id = m.definition_id"
+                      " WHERE m.name = ? AND d.expression IS NULL AND (d.hash IS NULL OR"
+                      " (d.reading IS ? AND d.imported IS ? AND d.scale = ?))",
+                      VALUES(c[NAME], c[READING], c[IMPORTED], c[SCALE]), unit, e) < 0)
+        return -1;
+    if (*unit)
+        c[UNIT] = sql_text(*unit);
+    return 0;
+}
+
 static int record(struct db *db, const struct sweep *s, const struct metric *m, struct string_list *changed,
                   struct error *e)
 {
@@ -118,7 +136,10 @@ static int record(struct db *db, const struct sweep *s, const struct metric *m, 
     if (m->reader != READER_EXPRESSION)
         add_reading(&reading, m);
     list_columns(s, m, reading.length ? buffer_text(&reading) : NULL, c);
-    int rc = find_or_insert(db, c, &id, e);
+    char *unit;
+    int rc = keep_unit(db, m, c, &unit, e);
+    if (rc == 0)
+        rc = find_or_insert(db, c, &id, e);
     if (rc == 0)
         rc = db_query_int(db, "SELECT definition_id FROM metric_definition WHERE name = ?", VALUES(sql_text(m->name)),
                           0, &before, e);
@@ -130,6 +151,7 @@ static int record(struct db *db, const struct sweep *s, const struct metric *m, 
                    e);
     if (rc == 0 && before != id)
         string_list_add(changed, xstrdup(m->name));
+    free(unit);
     buffer_free(&reading);
     return rc;
 }

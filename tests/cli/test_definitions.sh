@@ -135,6 +135,71 @@ in ms instead of s"
     expect_values "1:100.0 2:100.0"
 }
 
+# Whoever changes a scale says what unit comes of it: the text has none.
+scale_and_unit__changed_at_once__the_same_from_output_and_samples()
+{
+    step_sweep "$regex
+unit = \"ms\""
+    run_quietly -c s.toml
+    cp results.db a.db
+    rm -r results.db.d/"$(sql "SELECT directory FROM attempt WHERE id = 1")"
+    step_sweep "$regex
+unit = \"s\"
+scale = 0.001"
+    run_it -c s.toml
+    expect_status 0
+    expect_stderr "meshsweep: t: its definition has changed; made anew from the samples of 1 run; \
+read again from the output of 1 run"
+    expect_values "1:0.1 2:0.1"
+    step_sweep "$regex
+unit = \"s\"
+scale = 0.001" 3
+    run_quietly -c s.toml -d b.db
+    run_meshsweep merge a.db b.db -o all.db
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    expect_values "1:0.1 2:0.1 3:0.1" all.db
+    step_sweep "regex = 'total ([0-9]+) ms'
+unit = \"tokens\"" 2
+    run_it -c s.toml
+    expect_status 0
+    expect_stderr "meshsweep: t: its definition has changed; read again from the output of 1 run"
+    expect_sql 1000.0 "SELECT t FROM results WHERE x = 2"
+}
+
+unit__taken_out_of_the_file__stays_what_it_was()
+{
+    step_sweep "$regex
+unit = \"s\""
+    run_quietly -c s.toml
+    step_sweep "$regex" "1, 2, 3"
+    run_quietly -c s.toml
+    expect_sql s "SELECT unit FROM metric_definition"
+    step_sweep "$regex
+unit = \"ms\"" "1, 2, 3"
+    run_it -c s.toml
+    expect_status 0
+    expect_stderr "meshsweep: t: its definition has changed; made anew from the samples of 3 runs, in ms instead of s"
+    expect_values "1:100000.0 2:100000.0 3:100000.0"
+}
+
+# A reader that looks at the unit beside a number cannot do so without one to convert it to.
+unit__taken_from_a_reader_of_units__output_read_again()
+{
+    step_sweep 'key = "t"
+unit = "s"' 1
+    sed -i 's/^command.*/command = ["echo", "t: 900 ms", "{x}"]/' s.toml
+    run_quietly -c s.toml
+    expect_values "1:0.9"
+    sed -i '/^unit/d' s.toml
+    run_it -c s.toml
+    expect_status 0
+    expect_stderr "meshsweep: t: its definition has changed; left out, of 1 run: it was read in another way, and the \
+present reader finds nothing in its output"
+    expect_values "1:none"
+}
+
 # The number was right and its label was not: the page on the database has the line.
 unit__wrong_from_the_start__corrected_before_the_next_run()
 {
