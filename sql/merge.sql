@@ -82,7 +82,7 @@ FROM temp.merging AS m, temp.arrival AS n JOIN source.attempt AS a ON a.id = n.t
 INSERT INTO main.metric SELECT n.here, m.name, m.sequence, m.step, m.value
 FROM temp.arrival AS n JOIN source.metric AS m ON m.attempt_id = n.there;
 
--- Definitions by what they say; those of the newest sweep are in force.
+-- Definitions by what they say; of each name that which was declared last is in force.
 INSERT INTO main.definition (hash, name, reading, imported, expression, scale, unit, better, warmup, first_step, last_step,
                              take)
 SELECT hash, name, reading, imported, expression, scale, unit, better, warmup, first_step, last_step, take
@@ -95,17 +95,24 @@ SELECT s.id AS there, min(h.id) AS here FROM source.definition AS s JOIN main.de
 ON (h.hash, h.name, h.expression, h.unit, h.better, h.warmup, h.take) IS
    (s.hash, s.name, s.expression, s.unit, s.better, s.warmup, s.take) GROUP BY s.id;
 
+CREATE TEMP TABLE computed_otherwise AS
+SELECT name FROM main.metric_definition AS h JOIN source.metric_definition AS d USING (name)
+WHERE (h.expression IS NOT NULL OR d.expression IS NOT NULL)
+      AND h.definition_id IS NOT (SELECT here FROM temp.same_definition WHERE there = d.definition_id);
+
 INSERT OR REPLACE INTO main.metric_definition
 SELECT d.name, d.unit, d.better, d.warmup, d.take, d.counter, d.rank, d.expression,
-       (SELECT here FROM temp.same_definition WHERE there = d.definition_id)
+       (SELECT here FROM temp.same_definition WHERE there = d.definition_id), d.declared
 FROM source.metric_definition AS d
-WHERE (SELECT max(last_seen) FROM source.sweep) >= (SELECT max(last_seen) FROM main.sweep)
-      OR NOT EXISTS (SELECT 1 FROM main.metric_definition AS h WHERE h.name = d.name);
+WHERE NOT EXISTS (SELECT 1 FROM main.metric_definition AS h WHERE h.name = d.name AND h.declared > d.declared);
 
 INSERT INTO main.summary
 SELECT n.here, s.name, s.value, s.count, s.mean, s.median, s.minimum, s.maximum, s.stddev, s.p90, s.not_finite, s.reported,
        s.kept, s.note, (SELECT here FROM temp.same_definition WHERE there = s.definition_id)
 FROM temp.arrival AS n JOIN source.summary AS s ON s.attempt_id = n.there;
+-- Of what each computes in its own way there is no value until a sweep file says which.
+UPDATE main.summary SET value = NULL, note = 'the next run computes it again'
+WHERE reported IS NULL AND value IS NOT NULL AND name IN (SELECT name FROM temp.computed_otherwise);
 INSERT INTO main.observation SELECT n.here, o.quantity, o.framework, o.device, o.cluster, o.kind, o.measured, o.predicted,
                                     o.peak, o.terms
 FROM temp.arrival AS n JOIN source.observation AS o ON o.attempt_id = n.there;
@@ -140,5 +147,6 @@ FROM temp.verdict AS v WHERE v.job_id = main.job.id;
 CREATE TEMP TABLE merged_job AS SELECT DISTINCT job_id AS id FROM temp.arrival;
 DROP TABLE temp.same_runner;
 DROP TABLE temp.same_definition;
+DROP TABLE temp.computed_otherwise;
 DROP TABLE temp.arrival;
 DROP TABLE temp.verdict;

@@ -19,6 +19,8 @@ CREATE TABLE definition (
 );
 
 ALTER TABLE metric_definition ADD COLUMN definition_id INTEGER REFERENCES definition (id);
+ALTER TABLE metric_definition ADD COLUMN declared INTEGER NOT NULL DEFAULT 0; -- when a sweep file last did so
+UPDATE metric_definition SET declared = coalesce((SELECT max(last_seen) FROM sweep), 0);
 ALTER TABLE summary ADD COLUMN definition_id INTEGER REFERENCES definition (id); -- NULL: the job reported it, undeclared
 
 INSERT INTO definition (name, expression, unit, better, warmup, take)

@@ -183,6 +183,9 @@ static char *conflict(const struct stmt *s, const char *source)
     const char *name = stmt_text(s, 0), *own_unit = stmt_text(s, 1), *unit = stmt_text(s, 2);
     if (*own_unit && *unit && strcmp(own_unit, unit) != 0 && !is_convertible(unit, own_unit))
         return xasprintf("%s has metric `%s` in %s, which cannot be converted to %s", source, name, unit, own_unit);
+    if (stmt_int(s, 9))
+        return xasprintf("%s has metric `%s` %s%s, and here it is %s%s", source, name, *unit ? "in " : "without a unit",
+                         unit, *own_unit ? "in " : "without one", own_unit);
     if (stmt_int(s, 3))
         return xasprintf("%s has metric `%s` with better = \"%s\", and here it is \"%s\"", source, name,
                          stmt_text(s, 5), stmt_text(s, 4));
@@ -198,7 +201,8 @@ int definitions_check_source(struct db *db, const char *source, struct error *e)
         "SELECT h.name, h.unit, s.unit, coalesce(h.better <> s.better, 0), coalesce(h.better, ''),"
         " coalesce(s.better, ''), h.hash IS NOT NULL AND s.hash IS NOT NULL"
         "  AND (h.reading IS NOT s.reading OR h.imported IS NOT s.imported),"
-        " coalesce(h.imported, h.expression, h.reading, ''), coalesce(s.imported, s.expression, s.reading, '')"
+        " coalesce(h.imported, h.expression, h.reading, ''), coalesce(s.imported, s.expression, s.reading, ''),"
+        " h.expression IS NULL AND s.expression IS NULL AND (h.unit = '') <> (s.unit = '')"
         " FROM main.metric_definition AS m JOIN main.definition AS h ON h.id = m.definition_id"
         " JOIN source.metric_definition AS n ON n.name = m.name JOIN source.definition AS s ON s.id = n.definition_id"
         " ORDER BY h.name";

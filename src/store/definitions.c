@@ -127,9 +127,10 @@ static int record(struct db *db, const struct sweep *s, const struct metric *m, 
                   struct error *e)
 {
     static const char sql[] =
-        "INSERT INTO metric_definition (name, unit, better, warmup, take, counter, rank, expression, definition_id)"
-        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (name) DO UPDATE SET unit = ?2, better = ?3,"
-        " warmup = ?4, take = ?5, counter = ?6, rank = ?7, expression = ?8, definition_id = ?9";
+        "INSERT INTO metric_definition (name, unit, better, warmup, take, counter, rank, expression, definition_id,"
+        " declared) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, max(last_seen) FROM sweep WHERE true"
+        " ON CONFLICT (name) DO UPDATE SET unit = ?2, better = ?3, warmup = ?4, take = ?5, counter = ?6, rank = ?7,"
+        " expression = ?8, definition_id = ?9, declared = excluded.declared";
     struct buffer reading = BUFFER_INIT;
     struct sql_value c[COLUMN_COUNT];
     int64_t id, before;

@@ -514,6 +514,7 @@ unit = "s"
 better = "max"' 110 max
     one_of d 2 "regex = 'time: ([0-9]+)'
 unit = \"s\"" 110
+    one_of e 2 'key = "time"' 110
     local name said
     while IFS='|' read -r name said; do
         run_meshsweep merge a.db "$name.db" -o all.db
@@ -527,8 +528,80 @@ databases first"
     done <<'END'
 b|has metric `t` in tokens/s, which cannot be converted to s
 c|has metric `t` with better = "max", and here it is "min"
+e|has metric `t` without a unit, and here it is in s
 d|read metric `t` in another way ({"reader":"regex","pattern":"time: ([0-9]+)"}) than here (
 END
+}
+
+# Of each name the definition that was declared last, whatever else is newer, and in whichever order they come.
+merge__three_databases__every_order_agrees()
+{
+    local order said
+    one_of a 1 'key = "time"
+unit = "s"
+[job.metrics.v]
+key = "time"
+unit = "s"' 120
+    one_of b 2 'key = "time"
+unit = "ms"
+take = "max"
+[job.metrics.v]
+key = "time"
+unit = "ms"' 110000
+    one_of c 3 'key = "time"
+unit = "min"' 3
+    for order in "a b c" "a c b" "b a c" "b c a" "c a b" "c b a"; do
+        rm -f all.db* pair.db*
+        # shellcheck disable=SC2086 # words
+        set -- $order
+        run_meshsweep merge "$1.db" "$2.db" "$3.db" -o all.db
+        expect_status 0
+        expect_any_stdout
+        expect_any_stderr
+        expect_values "1:2.0 2:1.833333 3:3.0" all.db
+        expect_sql "1|120000.0
+2|110000.0
+3|" "SELECT x, v FROM results ORDER BY x" all.db
+        run_meshsweep merge "$2.db" "$3.db" -o pair.db
+        expect_any_stdout
+        expect_any_stderr
+        expect_status 0
+        run_meshsweep merge "$1.db" -o pair.db
+        expect_any_stdout
+        expect_any_stderr
+        expect_status 0
+        said=$(sql "SELECT x, t, v FROM results ORDER BY x" all.db)
+        expect_sql "$said" "SELECT x, t, v FROM results ORDER BY x" pair.db
+    done
+}
+
+merge__computed_in_two_ways__no_value_until_the_next_run()
+{
+    local name
+    for name in 1000 1; do
+        cat >"$name.toml" <<END
+[sweep]
+objective = "min:rate"
+[job]
+command = ["echo", "time: 100", "{x}"]
+[job.metrics.t]
+key = "time"
+[metrics.rate]
+expression = "$name.0 / t"
+[parallel_spec]
+x = [$name]
+END
+        run_quietly -c "$name.toml" -d "$name.db"
+    done
+    run_meshsweep merge 1000.db 1.db -o results.db
+    expect_any_stdout
+    expect_any_stderr
+    expect_status 0
+    expect_sql "|the next run computes it again
+|the next run computes it again" "SELECT value, note FROM job_metric WHERE name = 'rate'"
+    run_quietly -c 1000.toml
+    expect_sql "1|
+1000|10.0" "SELECT x, rate FROM results ORDER BY x"
 }
 
 merge__other_take__derived_from_the_samples()
