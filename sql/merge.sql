@@ -69,14 +69,14 @@ CREATE UNIQUE INDEX temp.arrival_there ON arrival (there);
 INSERT INTO main.attempt (id, job_id, number, runner_id, state, failure, message, command, environment, executor, reference,
                           slot, pid, start_ticks, started, ended, duration_ms, exit_code, signal, limit_ms, user_ms,
                           system_ms, max_rss, leftovers, directory, log_bytes, log_tail, host, devices, stopped_steps,
-                          origin, scripts, consequence, blame, unwatched_ms, left_out, superseded, kind)
+                          origin, scripts, consequence, blame, unwatched_ms, left_out, superseded, kind, readers)
 SELECT n.here, n.job_id, n.number,
        (SELECT here FROM temp.same_runner WHERE there = a.runner_id),
        a.state, a.failure, a.message, a.command, a.environment, a.executor, a.reference, a.slot, a.pid, a.start_ticks,
        a.started, a.ended, a.duration_ms, a.exit_code, a.signal, a.limit_ms, a.user_ms, a.system_ms, a.max_rss,
        a.leftovers, iif(a.directory GLOB '/*', a.directory, m.directory || '/' || a.directory), a.log_bytes, a.log_tail,
        a.host, a.devices, a.stopped_steps, n.origin, a.scripts, a.consequence, a.blame,
-       a.unwatched_ms, a.left_out, a.superseded, a.kind
+       a.unwatched_ms, a.left_out, a.superseded, a.kind, a.readers
 FROM temp.merging AS m, temp.arrival AS n JOIN source.attempt AS a ON a.id = n.there ORDER BY n.here;
 
 INSERT INTO main.metric SELECT n.here, m.name, m.sequence, m.step, m.value

@@ -31,6 +31,11 @@ WHERE d.name = summary.name AND summary.reported IS NOT NULL;
 -- Those that may be read again some day.
 CREATE INDEX summary_unread ON summary (attempt_id) WHERE note IS NOT NULL AND reported IS NOT NULL;
 
+-- Of all readers that its output was read with (row `readers` of meta: those of the sweep file that ran last); NULL: of a
+-- time when that was not recorded. Where they differ, what it has no number of may be in its output.
+ALTER TABLE attempt ADD COLUMN readers TEXT;
+CREATE INDEX attempt_readers ON attempt (readers, job_id) WHERE state = 'ok' AND executor <> 'import';
+
 -- Why an ok attempt no longer counts: its script has changed since. NULL: it counts.
 ALTER TABLE attempt ADD COLUMN superseded TEXT;
 

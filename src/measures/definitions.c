@@ -234,7 +234,8 @@ struct renewing {
     struct attempt_store *store;
     struct reader_set *readers;
     struct renewal *out;
-    int64_t read_attempt; /* of which `output` has what the present readers find; 0: of none */
+    struct string_list changed; /* metrics of which the definition is another than before */
+    int64_t read_attempt;       /* of which `output` has what the present readers find; 0: of none */
     struct sample_list output;
     char *unread; /* why they could not read it; NULL: they could */
     bool any;     /* a number has changed */
@@ -272,6 +273,18 @@ static int forget_samples(struct renewing *r, const struct old_number *n, struct
                   VALUES(sql_int(n->attempt_id), sql_text(n->name)), e);
 }
 
+/* A row that has nothing but the reason; what may be there was computed, by an expression of the past. */
+static int put_missing(struct renewing *r, const struct old_number *n, const char *why, struct error *e)
+{
+    if (db_run(r->db, "DELETE FROM summary WHERE attempt_id = ? AND name = ? AND reported IS NULL",
+               VALUES(sql_int(n->attempt_id), sql_text(n->name)), e) < 0 ||
+        db_run(r->db, "INSERT OR IGNORE INTO summary (attempt_id, name, count, reported, note) VALUES (?, ?, 0, 0, ?)",
+               VALUES(sql_int(n->attempt_id), sql_text(n->name), sql_text(why)), e) < 0)
+        return -1;
+    r->any |= db_changes(r->db) > 0;
+    return 0;
+}
+
 /* Its samples stay, under the definition that they were made with. Takes `why`. */
 static int leave_out(struct renewing *r, const struct old_number *n, char *why, struct error *e)
 {
@@ -281,6 +294,8 @@ static int leave_out(struct renewing *r, const struct old_number *n, char *why, 
                     " AND (value IS NOT NULL OR note IS NOT ?3)",
                     VALUES(sql_int(n->attempt_id), sql_text(n->name), sql_text(why)), e);
     r->any |= rc == 0 && db_changes(r->db) > 0;
+    if (rc == 0 && !n->is_there)
+        rc = put_missing(r, n, why, e);
     if (told && ++told->left_out == 1)
         told->why = xstrdup(why);
     free(why);
@@ -484,6 +499,29 @@ static int say_why(struct renewing *r, const struct old_number *n, const struct 
     return 0;
 }
 
+/* Without it, a job cannot be compared with those that have it: whatever the sweep is judged by, or declares otherwise. */
+static bool is_wanted(const struct renewing *r, const char *name)
+{
+    const struct sweep *s = r->request->sweep;
+    bool wanted = false;
+    for (size_t i = 0; i < s->objective_count; i++)
+        wanted |= strcmp(s->objectives[i].metric, name) == 0;
+    for (size_t i = 0; i < r->changed.count; i++)
+        wanted |= strcmp(r->changed.items[i], name) == 0;
+    return wanted;
+}
+
+/* There was no number, and none was found. */
+static int miss(struct renewing *r, const struct old_number *n, struct error *e)
+{
+    if (!r->unread)
+        return db_run(r->db, "DELETE FROM summary WHERE attempt_id = ? AND name = ? AND reported = 0",
+                      VALUES(sql_int(n->attempt_id), sql_text(n->name)), e);
+    if (!is_wanted(r, n->name))
+        return 0;
+    return leave_out(r, n, xasprintf("it was not read when its job ran, and %s", r->unread), e);
+}
+
 static int renew_number(struct renewing *r, const struct old_number *n, const struct passage *p, struct error *e)
 {
     const bool reads = r->request->directory && !n->is_import && n->is_of_sweep;
@@ -500,7 +538,11 @@ static int renew_number(struct renewing *r, const struct old_number *n, const st
         return -1;
     if (!done && reads && !wants_text && renew_from_output(r, n, p->to.take, &done, e) < 0)
         return -1;
-    if (done || !n->is_there)
+    if (done)
+        return 0;
+    if (!n->is_there && reads)
+        return miss(r, n, e);
+    if (!n->is_there)
         return 0;
     return say_why(r, n, p, reads, &why, e) < 0 ? -1 : leave_out(r, n, why, e);
 }
@@ -563,17 +605,43 @@ static int renew_listed(struct renewing *r, struct error *e)
     return rc;
 }
 
+#define OTHER_READERS                                                                                                  \
+    " a.state = 'ok' AND a.executor <> '" IMPORT_EXECUTOR "' AND a.kind = 'trial'"                                     \
+    " AND (a.readers < m.value OR a.readers > m.value OR a.readers IS NULL)"
+
+/* What the sweep file reads and attempts have no number of, which were read with other readers. */
+static int list_unread(struct renewing *r, struct error *e)
+{
+    const struct sql_value sweep = sql_int(r->request->sweep_id);
+    if (db_run(r->db,
+               "INSERT INTO temp.renewal SELECT a.id, d.name, 0, 0, 1, NULL, d.definition_id, NULL, 0"
+               " FROM meta AS m CROSS JOIN attempt AS a CROSS JOIN job AS j ON j.id = a.job_id"
+               " CROSS JOIN metric_definition AS d JOIN definition AS x ON x.id = d.definition_id"
+               " WHERE m.name = 'readers' AND" OTHER_READERS " AND j.sweep_id = ?1 AND x.reading IS NOT NULL"
+               " AND d.declared = (SELECT last_seen FROM sweep WHERE id = ?1)"
+               " AND NOT EXISTS (SELECT 1 FROM summary WHERE attempt_id = a.id AND name = d.name AND"
+               " (reported > 0 OR note IS NOT NULL AND reported = 0))",
+               VALUES(sweep), e) < 0)
+        return -1;
+    return db_run(r->db,
+                  "UPDATE attempt SET readers = (SELECT value FROM meta WHERE name = 'readers') WHERE id IN"
+                  " (SELECT a.id FROM meta AS m CROSS JOIN attempt AS a CROSS JOIN job AS j ON j.id = a.job_id"
+                  " WHERE m.name = 'readers' AND" OTHER_READERS " AND j.sweep_id = ?)",
+                  VALUES(sweep), e);
+}
+
 /* What is not under the definition in force. Where none has changed since, only what could not be read then. */
-static int list_numbers(struct renewing *r, const struct string_list *changed, struct error *e)
+static int list_numbers(struct renewing *r, struct error *e)
 {
 #define NUMBERS(which)                                                                                                 \
-    "INSERT INTO temp.renewal SELECT s.attempt_id, s.name, a.executor = '" IMPORT_EXECUTOR "', 1, j.sweep_id = ?1,"    \
+    "INSERT INTO temp.renewal SELECT s.attempt_id, s.name, a.executor = '" IMPORT_EXECUTOR                             \
+    "', s.reported > 0, j.sweep_id = ?1,"                                                                              \
     " s.definition_id, d.definition_id, s.note, 0 FROM summary AS s JOIN metric_definition AS d ON d.name = s.name"    \
     " JOIN attempt AS a ON a.id = s.attempt_id JOIN job AS j ON j.id = a.job_id WHERE s.reported IS NOT NULL"          \
     " AND d.definition_id IS NOT NULL AND (d.expression IS NULL OR j.sweep_id <> ?1) AND " which
     static const char *const numbers[] = {NUMBERS("s.note IS NOT NULL AND j.sweep_id = ?1"),
                                           NUMBERS("(s.note IS NOT NULL OR s.definition_id IS NOT d.definition_id)")};
-    const bool all = !r->request->sweep || changed->count > 0;
+    const bool all = !r->request->sweep || r->changed.count > 0;
     const struct sql_value sweep = sql_int(r->request->sweep_id);
     if (db_exec(r->db,
                 "DROP TABLE IF EXISTS temp.renewal; CREATE TEMP TABLE renewal (attempt_id, name, is_import, is_there,"
@@ -581,17 +649,7 @@ static int list_numbers(struct renewing *r, const struct string_list *changed, s
                 e) < 0 ||
         db_run(r->db, numbers[all], VALUES(sweep), e) < 0)
         return -1;
-    for (size_t i = 0; i < changed->count; i++)
-        if (db_run(r->db,
-                   "INSERT INTO temp.renewal SELECT a.id, d.name, 0, 0, 1, NULL, d.definition_id, NULL, 0"
-                   " FROM job AS j CROSS JOIN attempt AS a ON a.job_id = j.id CROSS JOIN metric_definition AS d"
-                   " WHERE j.sweep_id = ?1 AND d.name = ?2 AND d.expression IS NULL AND a.state = 'ok' AND a.kind = "
-                   "'trial'"
-                   " AND a.executor <> '" IMPORT_EXECUTOR "'"
-                   " AND NOT EXISTS (SELECT 1 FROM summary WHERE attempt_id = a.id AND name = d.name AND reported > 0)",
-                   VALUES(sweep, sql_text(changed->items[i])), e) < 0)
-            return -1;
-    return 0;
+    return r->request->sweep ? list_unread(r, e) : 0;
 }
 
 static int keep_sums(struct db *db, struct error *e)
@@ -644,13 +702,13 @@ static int settle(struct renewing *r, struct error *e)
                : jobs_choose_representatives(r->db, "temp.renewed_job", e);
 }
 
-static int renew_all(struct renewing *r, struct string_list *changed, struct error *e)
+static int renew_all(struct renewing *r, struct error *e)
 {
     const struct renewal_request *q = r->request;
     bool is_listed;
-    if (q->sweep && definitions_record(r->db, q->sweep, changed, e) < 0)
+    if (q->sweep && definitions_record(r->db, q->sweep, &r->changed, e) < 0)
         return -1;
-    if (list_numbers(r, changed, e) < 0 || adopt_same(r, e) < 0 ||
+    if (list_numbers(r, e) < 0 || adopt_same(r, e) < 0 ||
         db_query_bool(r->db, "SELECT EXISTS (SELECT 1 FROM temp.renewal)", NO_VALUES, &is_listed, e) < 0)
         return -1;
     if (!is_listed)
@@ -662,23 +720,21 @@ static int renew_all(struct renewing *r, struct string_list *changed, struct err
 static int renew(struct renewing *r, struct error *e)
 {
     const struct renewal_request *q = r->request;
-    struct string_list changed = STRING_LIST_INIT;
-    int rc = renew_all(r, &changed, e);
-    if (rc == 0 && (r->any || changed.count > 0) && q->sweep)
+    int rc = renew_all(r, e);
+    if (rc == 0 && (r->any || r->changed.count > 0) && q->sweep)
         rc = measures_refresh(q->measures, r->db, q->sweep_id, true, e);
-    if (rc == 0 && changed.count > 0)
+    if (rc == 0 && r->changed.count > 0)
         rc = result_views_refresh(r->db, e);
     if (rc == 0 && r->any)
         rc = settle(r, e);
     if (rc == 0)
         rc = db_exec(r->db, "DROP TABLE temp.renewal", e);
-    string_list_free(&changed);
     return rc;
 }
 
 int measures_renew(struct db *db, const struct renewal_request *request, struct renewal *out, struct error *e)
 {
-    struct renewing r = {.db = db, .request = request, .out = out};
+    struct renewing r = {.db = db, .request = request, .out = out, .changed = STRING_LIST_INIT};
     *out = (struct renewal){0};
     int rc = request->in_transaction ? 0 : db_begin(db, e);
     if (rc == 0)
@@ -694,6 +750,7 @@ int measures_renew(struct db *db, const struct renewal_request *request, struct 
     reader_set_free(r.readers);
     sample_list_free(&r.output);
     free(r.unread);
+    string_list_free(&r.changed);
     if (rc < 0)
         renewal_free(out);
     return rc;

@@ -60,7 +60,8 @@ static const char *const statements[STATEMENT_COUNT] = {
         " exit_code = ?7, signal = ?8, limit_ms = ?9, user_ms = ?10, system_ms = ?11, max_rss = ?12,"
         " leftovers = ?13, directory = coalesce(?14, directory), log_bytes = ?15, log_tail = ?16,"
         " host = coalesce(?17, host), reference = coalesce(?18, reference), stopped_steps = ?19,"
-        " blame = ?20, consequence = ?21, unwatched_ms = ?22, left_out = ?23 WHERE id = ?1 AND state = 'running'",
+        " blame = ?20, consequence = ?21, unwatched_ms = ?22, left_out = ?23,"
+        " readers = (SELECT value FROM meta WHERE name = 'readers') WHERE id = ?1 AND state = 'running'",
     [RECORD_REFERENCE] = "UPDATE attempt SET reference = ?2 WHERE id = ?1 AND state IN ('claimed', 'running')",
     [COUNT_TIMEOUTS] = "SELECT count(*) FROM attempt WHERE job_id = ?1 AND failure = 'timeout' AND kind = 'trial'",
     [IS_RUNNING] = "SELECT count(*) FROM attempt WHERE id = ? AND state = 'running'",

@@ -123,8 +123,9 @@ static int keep_unit(struct db *db, const struct metric *m, struct sql_value c[C
     return 0;
 }
 
-static int record(struct db *db, const struct sweep *s, const struct metric *m, struct string_list *changed,
-                  struct error *e)
+/* Adds to `readers` what says what is found in an output. */
+static int record(struct db *db, const struct sweep *s, const struct metric *m, struct buffer *readers,
+                  struct string_list *changed, struct error *e)
 {
     static const char sql[] =
         "INSERT INTO metric_definition (name, unit, better, warmup, take, counter, rank, expression, definition_id,"
@@ -136,6 +137,8 @@ static int record(struct db *db, const struct sweep *s, const struct metric *m, 
     int64_t id, before;
     if (m->reader != READER_EXPRESSION)
         add_reading(&reading, m);
+    if (m->reader != READER_EXPRESSION)
+        buffer_printf(readers, "%s %s %s\n", m->name, m->unit ? m->unit : "", buffer_text(&reading));
     list_columns(s, m, reading.length ? buffer_text(&reading) : NULL, c);
     char *unit;
     int rc = keep_unit(db, m, c, &unit, e);
@@ -157,16 +160,30 @@ static int record(struct db *db, const struct sweep *s, const struct metric *m, 
     return rc;
 }
 
-int definitions_record(struct db *db, const struct sweep *sweep, struct string_list *changed, struct error *e)
+static int record_all(struct db *db, const struct sweep *sweep, struct buffer *readers, struct string_list *changed,
+                      struct error *e)
 {
     for (size_t i = 0; i < sweep->job.metric_count; i++)
-        if (record(db, sweep, &sweep->job.metrics[i], changed, e) < 0)
+        if (record(db, sweep, &sweep->job.metrics[i], readers, changed, e) < 0)
             return -1;
     for (size_t i = 0; i < sweep->import.column_count; i++) {
         const struct import_column *c = &sweep->import.columns[i];
         const struct metric undeclared = {.name = c->name, .reader = READER_FILE, .take = TAKE_MEDIAN};
-        if (c->is_metric && !job_find_metric(&sweep->job, c->name) && record(db, sweep, &undeclared, changed, e) < 0)
+        if (c->is_metric && !job_find_metric(&sweep->job, c->name) &&
+            record(db, sweep, &undeclared, readers, changed, e) < 0)
             return -1;
     }
     return 0;
+}
+
+int definitions_record(struct db *db, const struct sweep *sweep, struct string_list *changed, struct error *e)
+{
+    struct buffer readers = BUFFER_INIT;
+    char hex[HASH_HEX_BYTES];
+    int rc = record_all(db, sweep, &readers, changed, e);
+    const struct hash128 hash = hash_bytes(buffer_text(&readers), readers.length);
+    buffer_free(&readers);
+    return rc < 0 ? rc
+                  : db_run(db, "INSERT OR REPLACE INTO meta VALUES ('readers', ?)",
+                           VALUES(sql_text(hash_hex(&hash, hex))), e);
 }

@@ -328,6 +328,54 @@ regex = 'total ([0-9]+) ms'"
     expect_sql 2 "SELECT count(*) FROM attempt"
 }
 
+# A job that the sweep file left out for a while, when a metric was added.
+job__asked_for_again__has_the_metrics_that_were_added_meanwhile()
+{
+    step_sweep "$regex" "1, 2"
+    run_quietly -c s.toml
+    local total="$regex
+[job.metrics.total]
+regex = 'total ([0-9]+) ms'"
+    step_sweep "$total" 1
+    run_it -c s.toml
+    expect_status 0
+    expect_any_stderr
+    step_sweep "$total"
+    run_it -c s.toml
+    expect_status 0
+    expect_stderr "meshsweep: total: its definition has changed; read again from the output of 1 run"
+    expect_sql "1000.0|1000.0" "SELECT group_concat(total, '|') FROM results"
+    run_quietly -c s.toml
+}
+
+metric__computed_for_a_while_or_added__left_out_with_the_reason_where_the_output_is_gone()
+{
+    local why="it was not read when its job ran, and its output "
+    step_sweep "$regex"
+    run_quietly -c s.toml
+    step_sweep "regex = 'total ([0-9]+) ms'
+[metrics.t]
+expression = \"u * 2\""
+    sed -i 's/^\[job.metrics.t/[job.metrics.u/' s.toml
+    run_it -c s.toml
+    expect_status 0
+    expect_any_stderr
+    expect_values "1:2000.0 2:2000.0"
+    rm -r results.db.d
+    step_sweep "$regex
+[job.metrics.v]
+regex = 'total ([0-9]+) ms'" "1, 2, 3"
+    run_it -c s.toml
+    expect_status 0
+    expect_stderr_contains "meshsweep: t: its definition has changed; left out, of 2 runs: $why"
+    expect_stderr_contains "meshsweep: v: its definition has changed; left out, of 2 runs: $why"
+    expect_values "1:none 2:none 3:100.0"
+    run_meshsweep best
+    expect_only_stdout_contains 0 "not compared: 2 ok jobs without a number: $why"
+    run_meshsweep status
+    expect_only_stdout_contains 0 "not compared: 2 ok jobs without a number: $why"
+}
+
 derived_metric__of_a_changed_one__follows()
 {
     local rate='[metrics.rate]
