@@ -499,7 +499,7 @@ static int say_why(struct renewing *r, const struct old_number *n, const struct 
     return 0;
 }
 
-/* Without it, a job cannot be compared with those that have it: whatever the sweep is judged by, or declares otherwise. */
+/* Without it, a job cannot be compared with those that have it: what the sweep is judged by, or declares otherwise. */
 static bool is_wanted(const struct renewing *r, const char *name)
 {
     const struct sweep *s = r->request->sweep;
