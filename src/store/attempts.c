@@ -55,13 +55,12 @@ static const char *const statements[STATEMENT_COUNT] = {
     [RECORD_START] = "UPDATE attempt SET state = ?9, slot = ?2, pid = ?3, start_ticks = ?4, started = ?5,"
                      " command = ?6, environment = ?7, directory = ?8, reference = ?10, host = ?11,"
                      " devices = ?12, scripts = ?13 WHERE id = ?1 AND state = 'claimed'",
-    [RECORD_END] =
-        "UPDATE attempt SET state = ?2, failure = ?3, message = ?4, ended = ?5, duration_ms = ?6,"
-        " exit_code = ?7, signal = ?8, limit_ms = ?9, user_ms = ?10, system_ms = ?11, max_rss = ?12,"
-        " leftovers = ?13, directory = coalesce(?14, directory), log_bytes = ?15, log_tail = ?16,"
-        " host = coalesce(?17, host), reference = coalesce(?18, reference), stopped_steps = ?19,"
-        " blame = ?20, consequence = ?21, unwatched_ms = ?22, left_out = ?23,"
-        " readers = (SELECT value FROM meta WHERE name = 'readers') WHERE id = ?1 AND state = 'running'",
+    [RECORD_END] = "UPDATE attempt SET state = ?2, failure = ?3, message = ?4, ended = ?5, duration_ms = ?6,"
+                   " exit_code = ?7, signal = ?8, limit_ms = ?9, user_ms = ?10, system_ms = ?11, max_rss = ?12,"
+                   " leftovers = ?13, directory = coalesce(?14, directory), log_bytes = ?15, log_tail = ?16,"
+                   " host = coalesce(?17, host), reference = coalesce(?18, reference), stopped_steps = ?19,"
+                   " blame = ?20, consequence = ?21, unwatched_ms = ?22, left_out = ?23,"
+                   " readers = (SELECT value FROM meta WHERE name = 'readers') WHERE id = ?1 AND state = 'running'",
     [RECORD_REFERENCE] = "UPDATE attempt SET reference = ?2 WHERE id = ?1 AND state IN ('claimed', 'running')",
     [COUNT_TIMEOUTS] = "SELECT count(*) FROM attempt WHERE job_id = ?1 AND failure = 'timeout' AND kind = 'trial'",
     [IS_RUNNING] = "SELECT count(*) FROM attempt WHERE id = ? AND state = 'running'",
