@@ -108,7 +108,7 @@ INSERT INTO main.attempt (id, job_id, number, runner_id, state, failure, message
                           slot, pid, start_ticks, started, ended, duration_ms, exit_code, signal, limit_ms, user_ms,
                           system_ms, max_rss, leftovers, directory, log_bytes, log_tail, host, devices, stopped_steps,
                           origin, scripts, consequence, blame, unwatched_ms, left_out, superseded, kind,
-                          table_id, line, device_model, device_condition, device_note)
+                          table_id, line, device_model, device_condition, device_note, readers)
 SELECT n.here, n.job_id, n.number,
        (SELECT here FROM temp.same_runner WHERE there = a.runner_id),
        a.state, a.failure, a.message, a.command, a.environment, a.executor, a.reference, a.slot, a.pid, a.start_ticks,
@@ -117,13 +117,13 @@ SELECT n.here, n.job_id, n.number,
        a.host, a.devices, a.stopped_steps, n.origin, a.scripts, a.consequence, a.blame,
        a.unwatched_ms, a.left_out, a.superseded, a.kind,
        (SELECT here FROM temp.same_table WHERE there = a.table_id), a.line,
-       a.device_model, a.device_condition, a.device_note
+       a.device_model, a.device_condition, a.device_note, a.readers
 FROM temp.merging AS m, temp.arrival AS n JOIN source.attempt AS a ON a.id = n.there ORDER BY n.here;
 
 INSERT INTO main.metric SELECT n.here, m.name, m.sequence, m.step, m.value
 FROM temp.arrival AS n JOIN source.metric AS m ON m.attempt_id = n.there;
 
--- Definitions by what they say; those of the newest sweep are in force.
+-- Definitions by what they say; of each name that which was declared last is in force.
 INSERT INTO main.definition (hash, name, reading, imported, expression, scale, unit, better, warmup, first_step, last_step,
                              take)
 SELECT hash, name, reading, imported, expression, scale, unit, better, warmup, first_step, last_step, take
@@ -136,17 +136,24 @@ SELECT s.id AS there, min(h.id) AS here FROM source.definition AS s JOIN main.de
 ON (h.hash, h.name, h.expression, h.unit, h.better, h.warmup, h.take) IS
    (s.hash, s.name, s.expression, s.unit, s.better, s.warmup, s.take) GROUP BY s.id;
 
+CREATE TEMP TABLE computed_otherwise AS
+SELECT name FROM main.metric_definition AS h JOIN source.metric_definition AS d USING (name)
+WHERE (h.expression IS NOT NULL OR d.expression IS NOT NULL)
+      AND h.definition_id IS NOT (SELECT here FROM temp.same_definition WHERE there = d.definition_id);
+
 INSERT OR REPLACE INTO main.metric_definition
 SELECT d.name, d.unit, d.better, d.warmup, d.take, d.counter, d.rank, d.expression,
-       (SELECT here FROM temp.same_definition WHERE there = d.definition_id)
+       (SELECT here FROM temp.same_definition WHERE there = d.definition_id), d.declared
 FROM source.metric_definition AS d
-WHERE (SELECT max(last_seen) FROM source.sweep) >= (SELECT max(last_seen) FROM main.sweep)
-      OR NOT EXISTS (SELECT 1 FROM main.metric_definition AS h WHERE h.name = d.name);
+WHERE NOT EXISTS (SELECT 1 FROM main.metric_definition AS h WHERE h.name = d.name AND h.declared > d.declared);
 
 INSERT INTO main.summary
 SELECT n.here, s.name, s.value, s.count, s.mean, s.median, s.minimum, s.maximum, s.stddev, s.p90, s.not_finite, s.reported,
        s.kept, s.note, (SELECT here FROM temp.same_definition WHERE there = s.definition_id)
 FROM temp.arrival AS n JOIN source.summary AS s ON s.attempt_id = n.there;
+-- Of what each computes in its own way there is no value until a sweep file says which.
+UPDATE main.summary SET value = NULL, note = 'the next run computes it again'
+WHERE reported IS NULL AND value IS NOT NULL AND name IN (SELECT name FROM temp.computed_otherwise);
 INSERT INTO main.observation SELECT n.here, o.quantity, o.framework, o.device, o.cluster, o.kind, o.measured, o.predicted,
                                     o.peak, o.terms
 FROM temp.arrival AS n JOIN source.observation AS o ON o.attempt_id = n.there;
@@ -197,5 +204,6 @@ WHERE enumerated AND jobs <> (SELECT count(*) FROM main.job WHERE sweep_id = mai
 DROP TABLE temp.same_table;
 DROP TABLE temp.same_runner;
 DROP TABLE temp.same_definition;
+DROP TABLE temp.computed_otherwise;
 DROP TABLE temp.arrival;
 DROP TABLE temp.verdict;

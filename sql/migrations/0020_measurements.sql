@@ -19,6 +19,8 @@ CREATE TABLE definition (
 );
 
 ALTER TABLE metric_definition ADD COLUMN definition_id INTEGER REFERENCES definition (id);
+ALTER TABLE metric_definition ADD COLUMN declared INTEGER NOT NULL DEFAULT 0; -- when a sweep file last did so
+UPDATE metric_definition SET declared = coalesce((SELECT max(last_seen) FROM sweep), 0);
 ALTER TABLE summary ADD COLUMN definition_id INTEGER REFERENCES definition (id); -- NULL: the job reported it, undeclared
 
 INSERT INTO definition (name, expression, unit, better, warmup, take)
@@ -28,6 +30,11 @@ UPDATE summary SET definition_id = d.definition_id FROM metric_definition AS d
 WHERE d.name = summary.name AND summary.reported IS NOT NULL;
 -- Those that may be read again some day.
 CREATE INDEX summary_unread ON summary (attempt_id) WHERE note IS NOT NULL AND reported IS NOT NULL;
+
+-- Of all readers that its output was read with (row `readers` of meta: those of the sweep file that ran last); NULL: of a
+-- time when that was not recorded. Where they differ, what it has no number of may be in its output.
+ALTER TABLE attempt ADD COLUMN readers TEXT;
+CREATE INDEX attempt_readers ON attempt (readers, job_id) WHERE state = 'ok' AND executor <> 'import';
 
 -- Why an ok attempt no longer counts: its script has changed since. NULL: it counts.
 ALTER TABLE attempt ADD COLUMN superseded TEXT;

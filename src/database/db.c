@@ -204,6 +204,8 @@ void db_close(struct db *db)
 {
     if (!db)
         return;
+    for (size_t i = 0; i < DB_STATEMENTS_KEPT; i++)
+        stmt_free(db->kept[i]);
     sqlite3_close_v2(db->handle);
     log_watch_end(db);
     free(db->schema_problem);
@@ -220,13 +222,37 @@ int db_exec(struct db *db, const char *sql, struct error *e)
     return 0;
 }
 
+/* The statement of that text that is kept, which is the caller's then. NULL: there is none. */
+static struct stmt *take_kept(struct db *db, const char *sql)
+{
+    for (size_t i = 0; i < DB_STATEMENTS_KEPT; i++) {
+        struct stmt *s = db->kept[i];
+        if (s && strcmp(sqlite3_sql(s->handle), sql) == 0) {
+            db->kept[i] = NULL;
+            return s;
+        }
+    }
+    return NULL;
+}
+
+static void keep(struct db *db, struct stmt *s)
+{
+    sqlite3_clear_bindings(s->handle);
+    struct stmt **place = &db->kept[db->next_kept++ % DB_STATEMENTS_KEPT];
+    stmt_free(*place);
+    *place = s;
+}
+
 int db_run(struct db *db, const char *sql, struct sql_values values, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_query(db, sql, values, &s, e) < 0)
+    struct stmt *s = take_kept(db, sql);
+    if (!s && db_prepare(db, sql, &s, e) < 0)
         return -1;
-    int rc = stmt_run(s, e);
-    stmt_free(s);
+    int rc = stmt_run_with(s, values, e);
+    if (rc == 0)
+        keep(db, s);
+    else
+        stmt_free(s);
     return rc;
 }
 

@@ -15,8 +15,12 @@ struct watched_files {
     int log, index;
 };
 
+#define DB_STATEMENTS_KEPT 8
+
 struct db {
     sqlite3 *handle;
+    struct stmt *kept[DB_STATEMENTS_KEPT];   /* that db_run ran last; NULL: none */
+    size_t next_kept;                        /* which makes room for another */
     char *path;                              /* NULL in memory */
     char *schema_problem;                    /* see schema_tolerate; NULL: none */
     struct processor_limit *processor_limit; /* see guard_limit_processor; NULL: none */

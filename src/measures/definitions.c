@@ -68,6 +68,7 @@ struct definition {
     int64_t id; /* 0: of what a job reported undeclared */
     bool is_known;
     char *reading, *imported, *unit;
+    bool reads_unit; /* beside the number */
     double scale;
     struct sample_filter filter;
     enum take take;
@@ -91,7 +92,7 @@ static enum take take_named(const char *name)
 static int definition_read(struct db *db, int64_t id, struct definition *out, struct error *e)
 {
     static const char sql[] = "SELECT hash IS NOT NULL, reading, imported, unit, scale, warmup, first_step, last_step,"
-                              " take FROM definition WHERE id = ?";
+                              " take, instr(reading, '\"written_unit\":true') > 0 FROM definition WHERE id = ?";
     struct stmt *s = NULL;
     *out = (struct definition){.id = id, .scale = 1, .take = TAKE_MEDIAN};
     if (db_query(db, sql, VALUES(sql_int(id)), &s, e) < 0)
@@ -105,7 +106,8 @@ static int definition_read(struct db *db, int64_t id, struct definition *out, st
                                    .unit = stmt_copy_text(s, 3),
                                    .scale = stmt_double(s, 4),
                                    .filter = {stmt_int(s, 5), stmt_int(s, 6), stmt_int(s, 7)},
-                                   .take = take_named(stmt_text(s, 8))};
+                                   .take = take_named(stmt_text(s, 8)),
+                                   .reads_unit = stmt_int(s, 9) != 0};
     stmt_free(s);
     out->unit = out->unit ? out->unit : xstrdup("");
     return rc < 0 ? -1 : 0;
@@ -118,7 +120,8 @@ struct passage {
     bool other_scale;   /* the text is better: what a job reports itself is not scaled */
     bool other_unit;
     bool no_unit;      /* the units measure different things */
-    bool other_counts; /* of the samples others count, or another of their statistics is taken */
+    bool other_filter; /* other samples count */
+    bool other_take;
 };
 
 static bool is_convertible(const char *from, const char *to)
@@ -141,10 +144,15 @@ static int passage_open(struct db *db, int64_t was, int64_t now, bool is_import,
         return -1;
     if (from->is_known)
         p.other_reading = is_import ? differ(from->imported, to->imported) : differ(from->reading, to->reading);
+    /* A unit in the text is looked at only where there is one to convert it to. */
+    if (from->is_known && !is_import && to->reads_unit && !*from->unit != !*to->unit)
+        p.other_reading = true;
     p.other_scale = from->is_known && !is_import && from->scale != to->scale;
-    p.other_unit = *from->unit && *to->unit && strcmp(from->unit, to->unit) != 0;
+    /* Whoever changes what is read or its scale says what the unit of that is. */
+    p.other_unit = !p.other_reading && !p.other_scale && *from->unit && *to->unit && strcmp(from->unit, to->unit) != 0;
     p.no_unit = p.other_unit && !is_convertible(from->unit, to->unit);
-    p.other_counts = from->take != to->take || memcmp(&from->filter, &to->filter, sizeof to->filter) != 0;
+    p.other_filter = memcmp(&from->filter, &to->filter, sizeof to->filter) != 0;
+    p.other_take = from->take != to->take;
     *out = p;
     return 0;
 }
@@ -157,7 +165,7 @@ static void passage_close(struct passage *p)
 
 static bool is_same_number(const struct passage *p)
 {
-    return !p->other_reading && !p->other_scale && !p->other_unit && !p->other_counts;
+    return !p->other_reading && !p->other_scale && !p->other_unit && !p->other_filter && !p->other_take;
 }
 
 static double converted(double value, const struct passage *p)
@@ -175,6 +183,9 @@ static char *conflict(const struct stmt *s, const char *source)
     const char *name = stmt_text(s, 0), *own_unit = stmt_text(s, 1), *unit = stmt_text(s, 2);
     if (*own_unit && *unit && strcmp(own_unit, unit) != 0 && !is_convertible(unit, own_unit))
         return xasprintf("%s has metric `%s` in %s, which cannot be converted to %s", source, name, unit, own_unit);
+    if (stmt_int(s, 9))
+        return xasprintf("%s has metric `%s` %s%s, and here it is %s%s", source, name, *unit ? "in " : "without a unit",
+                         unit, *own_unit ? "in " : "without one", own_unit);
     if (stmt_int(s, 3))
         return xasprintf("%s has metric `%s` with better = \"%s\", and here it is \"%s\"", source, name,
                          stmt_text(s, 5), stmt_text(s, 4));
@@ -190,7 +201,8 @@ int definitions_check_source(struct db *db, const char *source, struct error *e)
         "SELECT h.name, h.unit, s.unit, coalesce(h.better <> s.better, 0), coalesce(h.better, ''),"
         " coalesce(s.better, ''), h.hash IS NOT NULL AND s.hash IS NOT NULL"
         "  AND (h.reading IS NOT s.reading OR h.imported IS NOT s.imported),"
-        " coalesce(h.imported, h.expression, h.reading, ''), coalesce(s.imported, s.expression, s.reading, '')"
+        " coalesce(h.imported, h.expression, h.reading, ''), coalesce(s.imported, s.expression, s.reading, ''),"
+        " h.expression IS NULL AND s.expression IS NULL AND (h.unit = '') <> (s.unit = '')"
         " FROM main.metric_definition AS m JOIN main.definition AS h ON h.id = m.definition_id"
         " JOIN source.metric_definition AS n ON n.name = m.name JOIN source.definition AS s ON s.id = n.definition_id"
         " ORDER BY h.name";
@@ -221,7 +233,8 @@ struct renewing {
     struct attempt_store *store;
     struct reader_set *readers;
     struct renewal *out;
-    int64_t read_attempt; /* of which `output` has what the present readers find; 0: of none */
+    struct string_list changed; /* metrics of which the definition is another than before */
+    int64_t read_attempt;       /* of which `output` has what the present readers find; 0: of none */
     struct sample_list output;
     char *unread; /* why they could not read it; NULL: they could */
     bool any;     /* a number has changed */
@@ -259,6 +272,18 @@ static int forget_samples(struct renewing *r, const struct old_number *n, struct
                   VALUES(sql_int(n->attempt_id), sql_text(n->name)), e);
 }
 
+/* A row that has nothing but the reason; what may be there was computed, by an expression of the past. */
+static int put_missing(struct renewing *r, const struct old_number *n, const char *why, struct error *e)
+{
+    if (db_run(r->db, "DELETE FROM summary WHERE attempt_id = ? AND name = ? AND reported IS NULL",
+               VALUES(sql_int(n->attempt_id), sql_text(n->name)), e) < 0 ||
+        db_run(r->db, "INSERT OR IGNORE INTO summary (attempt_id, name, count, reported, note) VALUES (?, ?, 0, 0, ?)",
+               VALUES(sql_int(n->attempt_id), sql_text(n->name), sql_text(why)), e) < 0)
+        return -1;
+    r->any |= db_changes(r->db) > 0;
+    return 0;
+}
+
 /* Its samples stay, under the definition that they were made with. Takes `why`. */
 static int leave_out(struct renewing *r, const struct old_number *n, char *why, struct error *e)
 {
@@ -268,6 +293,8 @@ static int leave_out(struct renewing *r, const struct old_number *n, char *why, 
                     " AND (value IS NOT NULL OR note IS NOT ?3)",
                     VALUES(sql_int(n->attempt_id), sql_text(n->name), sql_text(why)), e);
     r->any |= rc == 0 && db_changes(r->db) > 0;
+    if (rc == 0 && !n->is_there)
+        rc = put_missing(r, n, why, e);
     if (told && ++told->left_out == 1)
         told->why = xstrdup(why);
     free(why);
@@ -292,7 +319,42 @@ static int load_samples(struct renewing *r, const struct old_number *n, const st
     return rc;
 }
 
-static int renew_from_samples(struct renewing *r, const struct old_number *n, const struct passage *p, struct error *e)
+/* Of samples that were thinned, from what was counted of all of them when they were read. */
+static int renew_from_statistics(struct renewing *r, const struct old_number *n, const struct passage *p,
+                                 const struct sample_list *kept, struct error *e)
+{
+    static const char sql[] = "SELECT mean, median, minimum, maximum, stddev, p90, count, not_finite, reported"
+                              " FROM summary WHERE attempt_id = ? AND name = ?";
+    struct stmt *s = NULL;
+    double of[6];
+    if (db_query(r->db, sql, VALUES(sql_int(n->attempt_id), sql_text(n->name)), &s, e) < 0)
+        return -1;
+    int rc = stmt_next(s, e);
+    for (int i = 0; rc > 0 && i < 6; i++)
+        of[i] = converted(stmt_double_or_nan(s, i), p);
+    if (rc > 0) {
+        const double takes[] = {[TAKE_MEAN] = of[0], [TAKE_MEDIAN] = of[1], [TAKE_MIN] = of[2],
+                                [TAKE_MAX] = of[3],  [TAKE_P90] = of[5],    [TAKE_LAST] = kept->series[0].last.value};
+        const struct summary_row row = {.value = takes[p->to.take],
+                                        .mean = of[0],
+                                        .median = of[1],
+                                        .minimum = of[2],
+                                        .maximum = of[3],
+                                        .stddev = of[4],
+                                        .p90 = of[5],
+                                        .count = stmt_int(s, 6),
+                                        .not_finite = stmt_int(s, 7),
+                                        .reported = stmt_int(s, 8),
+                                        .kept = (int64_t)kept->count};
+        rc = attempt_record_summary(r->store, n->attempt_id, n->name, &row, e);
+    }
+    stmt_free(s);
+    return rc < 0 || forget_samples(r, n, e) < 0 ? -1 : store_samples(r->store, n->attempt_id, kept, e);
+}
+
+/* `*done`: it was; else too few of the samples are kept. */
+static int renew_from_samples(struct renewing *r, const struct old_number *n, const struct passage *p, bool *done,
+                              struct error *e)
 {
     struct sample_list list = SAMPLE_LIST_INIT;
     int64_t reported = 0;
@@ -300,14 +362,14 @@ static int renew_from_samples(struct renewing *r, const struct old_number *n, co
                           VALUES(sql_int(n->attempt_id), sql_text(n->name)), 0, &reported, e);
     if (rc == 0)
         rc = load_samples(r, n, p, &list, e);
-    if (rc == 0 && (int64_t)list.count != reported) {
-        rc = leave_out(r, n,
-                       xasprintf("it was taken in another way, and only %zu of its %lld samples are kept", list.count,
-                                 (long long)reported),
-                       e);
-    } else if (rc == 0) {
-        rc = forget_samples(r, n, e);
-        rc = rc < 0 ? rc : samples_store(r->store, n->attempt_id, &list, &p->to.take, e);
+    const bool all = (int64_t)list.count == reported;
+    const bool has_taken = p->to.take != TAKE_LAST || p->to.filter.last_step == 0; /* the last that counts is kept */
+    *done = rc == 0 && (all || (list.count > 0 && !p->other_filter && has_taken));
+    if (*done && all)
+        rc = forget_samples(r, n, e) < 0 ? -1 : samples_store(r->store, n->attempt_id, &list, &p->to.take, e);
+    else if (*done)
+        rc = renew_from_statistics(r, n, p, &list, e);
+    if (*done) {
         r->any = true;
         if (n->is_of_sweep)
             tell_made_anew(r->out, n->name, p->other_unit ? p->from.unit : NULL, p->to.unit);
@@ -410,34 +472,78 @@ static int renew_from_output(struct renewing *r, const struct old_number *n, enu
     return rc;
 }
 
+/* What is to be said of a number that could be made from nothing that is kept; the caller's. */
+static int say_why(struct renewing *r, const struct old_number *n, const struct passage *p, bool reads, char **why,
+                   struct error *e)
+{
+    int64_t kept = 0, reported = 0;
+    if (!p->other_reading && (db_query_int(r->db, "SELECT count(*) FROM metric WHERE attempt_id = ? AND name = ?",
+                                           VALUES(sql_int(n->attempt_id), sql_text(n->name)), 0, &kept, e) < 0 ||
+                              db_query_int(r->db, "SELECT reported FROM summary WHERE attempt_id = ? AND name = ?",
+                                           VALUES(sql_int(n->attempt_id), sql_text(n->name)), 0, &reported, e) < 0))
+        return -1;
+    if (!p->other_reading)
+        *why = xasprintf("other samples count, only %lld of its %lld are kept%s%s", (long long)kept,
+                         (long long)reported, r->unread && reads ? ", and " : "", r->unread && reads ? r->unread : "");
+    else if (n->is_import)
+        *why = xasprintf("its table was imported as `%s`; import the table again",
+                         p->from.imported ? p->from.imported : "another column");
+    else if (!n->is_of_sweep)
+        *why = xstrdup("another sweep file of this database reads it in another way");
+    else if (!reads)
+        *why = xstrdup("it was read in another way; the next run reads its output again");
+    else
+        *why = xasprintf("it was read in another way, and %s",
+                         r->unread ? r->unread : "the present reader finds nothing in its output");
+    return 0;
+}
+
+/* Without it, a job cannot be compared with those that have it: what the sweep is judged by, or declares otherwise. */
+static bool is_wanted(const struct renewing *r, const char *name)
+{
+    const struct sweep *s = r->request->sweep;
+    bool wanted = false;
+    for (size_t i = 0; i < s->objective_count; i++)
+        wanted |= strcmp(s->objectives[i].metric, name) == 0;
+    for (size_t i = 0; i < r->changed.count; i++)
+        wanted |= strcmp(r->changed.items[i], name) == 0;
+    return wanted;
+}
+
+/* There was no number, and none was found. */
+static int miss(struct renewing *r, const struct old_number *n, struct error *e)
+{
+    if (!r->unread)
+        return db_run(r->db, "DELETE FROM summary WHERE attempt_id = ? AND name = ? AND reported = 0",
+                      VALUES(sql_int(n->attempt_id), sql_text(n->name)), e);
+    if (!is_wanted(r, n->name))
+        return 0;
+    return leave_out(r, n, xasprintf("it was not read when its job ran, and %s", r->unread), e);
+}
+
 static int renew_number(struct renewing *r, const struct old_number *n, const struct passage *p, struct error *e)
 {
     const bool reads = r->request->directory && !n->is_import && n->is_of_sweep;
+    const bool wants_text = p->other_reading || p->other_scale || !n->is_there;
     bool done = false;
+    char *why;
     if (n->is_there && p->no_unit)
         return leave_out(r, n,
                          xasprintf("it was measured in %s, which cannot be converted to %s", p->from.unit, p->to.unit),
                          e);
-    if (reads && (p->other_reading || p->other_scale || !n->is_there) &&
-        renew_from_output(r, n, p->to.take, &done, e) < 0)
+    if (reads && wants_text && renew_from_output(r, n, p->to.take, &done, e) < 0)
         return -1;
-    if (done || !n->is_there)
+    if (!done && n->is_there && !p->other_reading && renew_from_samples(r, n, p, &done, e) < 0)
+        return -1;
+    if (!done && reads && !wants_text && renew_from_output(r, n, p->to.take, &done, e) < 0)
+        return -1;
+    if (done)
         return 0;
-    if (!p->other_reading)
-        return renew_from_samples(r, n, p, e);
-    if (n->is_import)
-        return leave_out(r, n,
-                         xasprintf("its table was imported as `%s`; import the table again",
-                                   p->from.imported ? p->from.imported : "another column"),
-                         e);
-    if (!n->is_of_sweep)
-        return leave_out(r, n, xstrdup("another sweep file of this database reads it in another way"), e);
-    if (!reads)
-        return leave_out(r, n, xstrdup("it was read in another way; the next run reads its output again"), e);
-    return leave_out(r, n,
-                     xasprintf("it was read in another way, and %s",
-                               r->unread ? r->unread : "the present reader finds nothing in its output"),
-                     e);
+    if (!n->is_there && reads)
+        return miss(r, n, e);
+    if (!n->is_there)
+        return 0;
+    return say_why(r, n, p, reads, &why, e) < 0 ? -1 : leave_out(r, n, why, e);
 }
 
 /* --- all of them --- */
@@ -498,17 +604,43 @@ static int renew_listed(struct renewing *r, struct error *e)
     return rc;
 }
 
+#define OTHER_READERS                                                                                                  \
+    " a.state = 'ok' AND a.executor <> '" IMPORT_EXECUTOR "' AND a.kind = 'trial'"                                     \
+    " AND (a.readers < m.value OR a.readers > m.value OR a.readers IS NULL)"
+
+/* What the sweep file reads and attempts have no number of, which were read with other readers. */
+static int list_unread(struct renewing *r, struct error *e)
+{
+    const struct sql_value sweep = sql_int(r->request->sweep_id);
+    if (db_run(r->db,
+               "INSERT INTO temp.renewal SELECT a.id, d.name, 0, 0, 1, NULL, d.definition_id, NULL, 0"
+               " FROM meta AS m CROSS JOIN attempt AS a CROSS JOIN job AS j ON j.id = a.job_id"
+               " CROSS JOIN metric_definition AS d JOIN definition AS x ON x.id = d.definition_id"
+               " WHERE m.name = 'readers' AND" OTHER_READERS " AND j.sweep_id = ?1 AND x.reading IS NOT NULL"
+               " AND d.declared = (SELECT last_seen FROM sweep WHERE id = ?1)"
+               " AND NOT EXISTS (SELECT 1 FROM summary WHERE attempt_id = a.id AND name = d.name AND"
+               " (reported > 0 OR note IS NOT NULL AND reported = 0))",
+               VALUES(sweep), e) < 0)
+        return -1;
+    return db_run(r->db,
+                  "UPDATE attempt SET readers = (SELECT value FROM meta WHERE name = 'readers') WHERE id IN"
+                  " (SELECT a.id FROM meta AS m CROSS JOIN attempt AS a CROSS JOIN job AS j ON j.id = a.job_id"
+                  " WHERE m.name = 'readers' AND" OTHER_READERS " AND j.sweep_id = ?)",
+                  VALUES(sweep), e);
+}
+
 /* What is not under the definition in force. Where none has changed since, only what could not be read then. */
-static int list_numbers(struct renewing *r, const struct string_list *changed, struct error *e)
+static int list_numbers(struct renewing *r, struct error *e)
 {
 #define NUMBERS(which)                                                                                                 \
-    "INSERT INTO temp.renewal SELECT s.attempt_id, s.name, a.executor = '" IMPORT_EXECUTOR "', 1, j.sweep_id = ?1,"    \
+    "INSERT INTO temp.renewal SELECT s.attempt_id, s.name, a.executor = '" IMPORT_EXECUTOR                             \
+    "', s.reported > 0, j.sweep_id = ?1,"                                                                              \
     " s.definition_id, d.definition_id, s.note, 0 FROM summary AS s JOIN metric_definition AS d ON d.name = s.name"    \
     " JOIN attempt AS a ON a.id = s.attempt_id JOIN job AS j ON j.id = a.job_id WHERE s.reported IS NOT NULL"          \
     " AND d.definition_id IS NOT NULL AND (d.expression IS NULL OR j.sweep_id <> ?1) AND " which
     static const char *const numbers[] = {NUMBERS("s.note IS NOT NULL AND j.sweep_id = ?1"),
                                           NUMBERS("(s.note IS NOT NULL OR s.definition_id IS NOT d.definition_id)")};
-    const bool all = !r->request->sweep || changed->count > 0;
+    const bool all = !r->request->sweep || r->changed.count > 0;
     const struct sql_value sweep = sql_int(r->request->sweep_id);
     if (db_exec(r->db,
                 "DROP TABLE IF EXISTS temp.renewal; CREATE TEMP TABLE renewal (attempt_id, name, is_import, is_there,"
@@ -516,17 +648,7 @@ static int list_numbers(struct renewing *r, const struct string_list *changed, s
                 e) < 0 ||
         db_run(r->db, numbers[all], VALUES(sweep), e) < 0)
         return -1;
-    for (size_t i = 0; i < changed->count; i++)
-        if (db_run(r->db,
-                   "INSERT INTO temp.renewal SELECT a.id, d.name, 0, 0, 1, NULL, d.definition_id, NULL, 0"
-                   " FROM job AS j CROSS JOIN attempt AS a ON a.job_id = j.id CROSS JOIN metric_definition AS d"
-                   " WHERE j.sweep_id = ?1 AND d.name = ?2 AND d.expression IS NULL AND a.state = 'ok' AND a.kind = "
-                   "'trial'"
-                   " AND a.executor <> '" IMPORT_EXECUTOR "'"
-                   " AND NOT EXISTS (SELECT 1 FROM summary WHERE attempt_id = a.id AND name = d.name AND reported > 0)",
-                   VALUES(sweep, sql_text(changed->items[i])), e) < 0)
-            return -1;
-    return 0;
+    return r->request->sweep ? list_unread(r, e) : 0;
 }
 
 static int keep_sums(struct db *db, struct error *e)
@@ -579,15 +701,15 @@ static int settle(struct renewing *r, struct error *e)
                : jobs_choose_representatives(r->db, "temp.renewed_job", e);
 }
 
-static int renew_all(struct renewing *r, struct string_list *changed, struct error *e)
+static int renew_all(struct renewing *r, struct error *e)
 {
     const struct renewal_request *q = r->request;
     bool is_listed;
     for (size_t i = 0; q->in_force && i < q->in_force->count; i++)
-        string_list_add(changed, xstrdup(q->in_force->items[i]));
-    if (q->sweep && !q->in_force && definitions_record(r->db, q->sweep, changed, e) < 0)
+        string_list_add(&r->changed, xstrdup(q->in_force->items[i]));
+    if (q->sweep && !q->in_force && definitions_record(r->db, q->sweep, &r->changed, e) < 0)
         return -1;
-    if (list_numbers(r, changed, e) < 0 || adopt_same(r, e) < 0 ||
+    if (list_numbers(r, e) < 0 || adopt_same(r, e) < 0 ||
         db_query_bool(r->db, "SELECT EXISTS (SELECT 1 FROM temp.renewal)", NO_VALUES, &is_listed, e) < 0)
         return -1;
     if (!is_listed)
@@ -599,23 +721,21 @@ static int renew_all(struct renewing *r, struct string_list *changed, struct err
 static int renew(struct renewing *r, struct error *e)
 {
     const struct renewal_request *q = r->request;
-    struct string_list changed = STRING_LIST_INIT;
-    int rc = renew_all(r, &changed, e);
-    if (rc == 0 && (r->any || changed.count > 0) && q->sweep)
+    int rc = renew_all(r, e);
+    if (rc == 0 && (r->any || r->changed.count > 0) && q->sweep)
         rc = measures_refresh(q->measures, r->db, q->sweep_id, true, e);
-    if (rc == 0 && changed.count > 0)
+    if (rc == 0 && r->changed.count > 0)
         rc = result_views_refresh(r->db, e);
     if (rc == 0 && r->any)
         rc = settle(r, e);
     if (rc == 0)
         rc = db_exec(r->db, "DROP TABLE temp.renewal", e);
-    string_list_free(&changed);
     return rc;
 }
 
 int measures_renew(struct db *db, const struct renewal_request *request, struct renewal *out, struct error *e)
 {
-    struct renewing r = {.db = db, .request = request, .out = out};
+    struct renewing r = {.db = db, .request = request, .out = out, .changed = STRING_LIST_INIT};
     *out = (struct renewal){0};
     int rc = request->in_transaction ? 0 : db_begin(db, e);
     if (rc == 0)
@@ -631,6 +751,7 @@ int measures_renew(struct db *db, const struct renewal_request *request, struct 
     reader_set_free(r.readers);
     sample_list_free(&r.output);
     free(r.unread);
+    string_list_free(&r.changed);
     if (rc < 0)
         renewal_free(out);
     return rc;

@@ -61,7 +61,8 @@ static const char *const statements[STATEMENT_COUNT] = {
                    " leftovers = ?13, directory = coalesce(?14, directory), log_bytes = ?15, log_tail = ?16,"
                    " host = coalesce(?17, host), reference = coalesce(?18, reference), stopped_steps = ?19,"
                    " blame = ?20, consequence = ?21, unwatched_ms = ?22, left_out = ?23, device_model = ?24,"
-                   " device_condition = ?25, device_note = ?26 WHERE id = ?1 AND state = 'running'",
+                   " device_condition = ?25, device_note = ?26,"
+                   " readers = (SELECT value FROM meta WHERE name = 'readers') WHERE id = ?1 AND state = 'running'",
     [RECORD_REFERENCE] = "UPDATE attempt SET reference = ?2 WHERE id = ?1 AND state IN ('claimed', 'running')",
     [COUNT_TIMEOUTS] = "SELECT count(*) FROM attempt WHERE job_id = ?1 AND failure = 'timeout' AND kind = 'trial'",
     [IS_RUNNING] = "SELECT count(*) FROM attempt WHERE id = ? AND state = 'running'",

@@ -105,20 +105,45 @@ static int find_or_insert(struct db *db, const struct sql_value c[COLUMN_COUNT],
                      id, e);
 }
 
-static int record(struct db *db, const struct sweep *s, const struct metric *m, struct string_list *changed,
-                  struct error *e)
+/* A unit that a file does not give any more stays what it was, as long as the same numbers are read. The caller's. */
+static int keep_unit(struct db *db, const struct metric *m, struct sql_value c[COLUMN_COUNT], char **unit,
+                     struct error *e)
+{
+    *unit = NULL;
+    if (*c[UNIT].text || m->reader == READER_EXPRESSION || m->written_unit)
+        return 0;
+    if (db_query_text(db,
+                      "SELECT d.unit FROM metric_definition AS m JOIN definition AS d ON d.id = m.definition_id"
+                      " WHERE m.name = ? AND d.expression IS NULL AND (d.hash IS NULL OR"
+                      " (d.reading IS ? AND d.imported IS ? AND d.scale = ?))",
+                      VALUES(c[NAME], c[READING], c[IMPORTED], c[SCALE]), unit, e) < 0)
+        return -1;
+    if (*unit)
+        c[UNIT] = sql_text(*unit);
+    return 0;
+}
+
+/* Adds to `readers` what says what is found in an output. */
+static int record(struct db *db, const struct sweep *s, const struct metric *m, struct buffer *readers,
+                  struct string_list *changed, struct error *e)
 {
     static const char sql[] =
-        "INSERT INTO metric_definition (name, unit, better, warmup, take, counter, rank, expression, definition_id)"
-        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (name) DO UPDATE SET unit = ?2, better = ?3,"
-        " warmup = ?4, take = ?5, counter = ?6, rank = ?7, expression = ?8, definition_id = ?9";
+        "INSERT INTO metric_definition (name, unit, better, warmup, take, counter, rank, expression, definition_id,"
+        " declared) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, max(last_seen) FROM sweep WHERE true"
+        " ON CONFLICT (name) DO UPDATE SET unit = ?2, better = ?3, warmup = ?4, take = ?5, counter = ?6, rank = ?7,"
+        " expression = ?8, definition_id = ?9, declared = excluded.declared";
     struct buffer reading = BUFFER_INIT;
     struct sql_value c[COLUMN_COUNT];
     int64_t id, before;
     if (m->reader != READER_EXPRESSION)
         add_reading(&reading, m);
+    if (m->reader != READER_EXPRESSION)
+        buffer_printf(readers, "%s %s %s\n", m->name, m->unit ? m->unit : "", buffer_text(&reading));
     list_columns(s, m, reading.length ? buffer_text(&reading) : NULL, c);
-    int rc = find_or_insert(db, c, &id, e);
+    char *unit;
+    int rc = keep_unit(db, m, c, &unit, e);
+    if (rc == 0)
+        rc = find_or_insert(db, c, &id, e);
     if (rc == 0)
         rc = db_query_int(db, "SELECT definition_id FROM metric_definition WHERE name = ?", VALUES(sql_text(m->name)),
                           0, &before, e);
@@ -130,20 +155,35 @@ static int record(struct db *db, const struct sweep *s, const struct metric *m, 
                    e);
     if (rc == 0 && before != id)
         string_list_add(changed, xstrdup(m->name));
+    free(unit);
     buffer_free(&reading);
     return rc;
 }
 
-int definitions_record(struct db *db, const struct sweep *sweep, struct string_list *changed, struct error *e)
+static int record_all(struct db *db, const struct sweep *sweep, struct buffer *readers, struct string_list *changed,
+                      struct error *e)
 {
     for (size_t i = 0; i < sweep->job.metric_count; i++)
-        if (record(db, sweep, &sweep->job.metrics[i], changed, e) < 0)
+        if (record(db, sweep, &sweep->job.metrics[i], readers, changed, e) < 0)
             return -1;
     for (size_t i = 0; i < sweep->import.column_count; i++) {
         const struct import_column *c = &sweep->import.columns[i];
         const struct metric undeclared = {.name = c->name, .reader = READER_FILE, .take = TAKE_MEDIAN};
-        if (c->is_metric && !job_find_metric(&sweep->job, c->name) && record(db, sweep, &undeclared, changed, e) < 0)
+        if (c->is_metric && !job_find_metric(&sweep->job, c->name) &&
+            record(db, sweep, &undeclared, readers, changed, e) < 0)
             return -1;
     }
     return 0;
+}
+
+int definitions_record(struct db *db, const struct sweep *sweep, struct string_list *changed, struct error *e)
+{
+    struct buffer readers = BUFFER_INIT;
+    char hex[HASH_HEX_BYTES];
+    int rc = record_all(db, sweep, &readers, changed, e);
+    const struct hash128 hash = hash_bytes(buffer_text(&readers), readers.length);
+    buffer_free(&readers);
+    return rc < 0 ? rc
+                  : db_run(db, "INSERT OR REPLACE INTO meta VALUES ('readers', ?)",
+                           VALUES(sql_text(hash_hex(&hash, hex))), e);
 }

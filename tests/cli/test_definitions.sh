@@ -135,6 +135,71 @@ in ms instead of s"
     expect_values "1:100.0 2:100.0"
 }
 
+# Whoever changes a scale says what unit comes of it: the text has none.
+scale_and_unit__changed_at_once__the_same_from_output_and_samples()
+{
+    step_sweep "$regex
+unit = \"ms\""
+    run_quietly -c s.toml
+    cp results.db a.db
+    rm -r results.db.d/"$(sql "SELECT directory FROM attempt WHERE id = 1")"
+    step_sweep "$regex
+unit = \"s\"
+scale = 0.001"
+    run_it -c s.toml
+    expect_status 0
+    expect_stderr "meshsweep: t: its definition has changed; made anew from the samples of 1 run; \
+read again from the output of 1 run"
+    expect_values "1:0.1 2:0.1"
+    step_sweep "$regex
+unit = \"s\"
+scale = 0.001" 3
+    run_quietly -c s.toml -d b.db
+    run_meshsweep merge a.db b.db -o all.db
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    expect_values "1:0.1 2:0.1 3:0.1" all.db
+    step_sweep "regex = 'total ([0-9]+) ms'
+unit = \"tokens\"" 2
+    run_it -c s.toml
+    expect_status 0
+    expect_stderr "meshsweep: t: its definition has changed; read again from the output of 1 run"
+    expect_sql 1000.0 "SELECT t FROM results WHERE x = 2"
+}
+
+unit__taken_out_of_the_file__stays_what_it_was()
+{
+    step_sweep "$regex
+unit = \"s\""
+    run_quietly -c s.toml
+    step_sweep "$regex" "1, 2, 3"
+    run_quietly -c s.toml
+    expect_sql s "SELECT unit FROM metric_definition"
+    step_sweep "$regex
+unit = \"ms\"" "1, 2, 3"
+    run_it -c s.toml
+    expect_status 0
+    expect_stderr "meshsweep: t: its definition has changed; made anew from the samples of 3 runs, in ms instead of s"
+    expect_values "1:100000.0 2:100000.0 3:100000.0"
+}
+
+# A reader that looks at the unit beside a number cannot do so without one to convert it to.
+unit__taken_from_a_reader_of_units__output_read_again()
+{
+    step_sweep 'key = "t"
+unit = "s"' 1
+    sed -i 's/^command.*/command = ["echo", "t: 900 ms", "{x}"]/' s.toml
+    run_quietly -c s.toml
+    expect_values "1:0.9"
+    sed -i '/^unit/d' s.toml
+    run_it -c s.toml
+    expect_status 0
+    expect_stderr "meshsweep: t: its definition has changed; left out, of 1 run: it was read in another way, and the \
+present reader finds nothing in its output"
+    expect_values "1:none"
+}
+
 # The number was right and its label was not: the page on the database has the line.
 unit__wrong_from_the_start__corrected_before_the_next_run()
 {
@@ -201,6 +266,54 @@ and its output "
     expect_stderr_contains " was cut"
 }
 
+# Of more samples than are kept, what was counted of all of them when they were read.
+thinned_samples__definition_changed__as_if_read_under_it()
+{
+    local lines value
+    thinned_sweep()
+    {
+        cat >s.toml <<END
+[sweep]
+objective = "min:t"
+[job]
+command = ["seq", "-f", "t %.0f", "1", "300000"]
+[job.metrics.t]
+regex = "t ([0-9]+)"
+$1
+END
+    }
+    thinned_sweep 'take = "max"'
+    run_quietly -c s.toml
+    mv results.db.d kept
+    while IFS='|' read -r lines value; do
+        thinned_sweep "$(printf '%b' "$lines")"
+        run_it -c s.toml
+        expect_status 0
+        expect_stderr_contains "meshsweep: t: its definition has changed; made anew from the samples of 1 run"
+        expect_sql "$value" "SELECT t FROM results"
+    done <<'END'
+take = "mean"|150000.5
+take = "last"\nunit = "s"|300000.0
+take = "min"\nunit = "ms"|1000.0
+take = "max"\nunit = "ms"\nscale = 8|2400000000.0
+take = "mean"\nunit = "ms"|150000500.0
+take = "max"\nunit = "s"|300000.0
+END
+    # Which of them count after the warm-up is not known, but in the output.
+    thinned_sweep 'take = "mean"
+warmup = 200000
+unit = "s"'
+    run_it -c s.toml
+    expect_status 0
+    expect_stderr_matches "left out, of 1 run: other samples count, only 150001 of its 300000 are kept, and its output \
+.*/output.log is gone"
+    cp -r kept/. results.db.d/
+    run_it -c s.toml
+    expect_status 0
+    expect_stderr "meshsweep: t: its definition has changed; read again from the output of 1 run"
+    expect_sql 250000.5 "SELECT t FROM results"
+}
+
 metric__added__is_read_from_the_output_of_jobs_that_are_done()
 {
     step_sweep "$regex"
@@ -213,6 +326,54 @@ regex = 'total ([0-9]+) ms'"
     expect_stderr "meshsweep: total: its definition has changed; read again from the output of 2 runs"
     expect_sql "1000.0|1000.0" "SELECT min(total), max(total) FROM results"
     expect_sql 2 "SELECT count(*) FROM attempt"
+}
+
+# A job that the sweep file left out for a while, when a metric was added.
+job__asked_for_again__has_the_metrics_that_were_added_meanwhile()
+{
+    step_sweep "$regex" "1, 2"
+    run_quietly -c s.toml
+    local total="$regex
+[job.metrics.total]
+regex = 'total ([0-9]+) ms'"
+    step_sweep "$total" 1
+    run_it -c s.toml
+    expect_status 0
+    expect_any_stderr
+    step_sweep "$total"
+    run_it -c s.toml
+    expect_status 0
+    expect_stderr "meshsweep: total: its definition has changed; read again from the output of 1 run"
+    expect_sql "1000.0|1000.0" "SELECT group_concat(total, '|') FROM results"
+    run_quietly -c s.toml
+}
+
+metric__computed_for_a_while_or_added__left_out_with_the_reason_where_the_output_is_gone()
+{
+    local why="it was not read when its job ran, and its output "
+    step_sweep "$regex"
+    run_quietly -c s.toml
+    step_sweep "regex = 'total ([0-9]+) ms'
+[metrics.t]
+expression = \"u * 2\""
+    sed -i 's/^\[job.metrics.t/[job.metrics.u/' s.toml
+    run_it -c s.toml
+    expect_status 0
+    expect_any_stderr
+    expect_values "1:2000.0 2:2000.0"
+    rm -r results.db.d
+    step_sweep "$regex
+[job.metrics.v]
+regex = 'total ([0-9]+) ms'" "1, 2, 3"
+    run_it -c s.toml
+    expect_status 0
+    expect_stderr_contains "meshsweep: t: its definition has changed; left out, of 2 runs: $why"
+    expect_stderr_contains "meshsweep: v: its definition has changed; left out, of 2 runs: $why"
+    expect_values "1:none 2:none 3:100.0"
+    run_meshsweep best
+    expect_only_stdout_contains 0 "not compared: 2 ok jobs without a number: $why"
+    run_meshsweep status
+    expect_only_stdout_contains 0 "not compared: 2 ok jobs without a number: $why"
 }
 
 derived_metric__of_a_changed_one__follows()
@@ -401,6 +562,7 @@ unit = "s"
 better = "max"' 110 max
     one_of d 2 "regex = 'time: ([0-9]+)'
 unit = \"s\"" 110
+    one_of e 2 'key = "time"' 110
     local name said
     while IFS='|' read -r name said; do
         run_meshsweep merge a.db "$name.db" -o all.db
@@ -414,8 +576,80 @@ file in both databases first"
     done <<'END'
 b|has metric `t` in tokens/s, which cannot be converted to s
 c|has metric `t` with better = "max", and here it is "min"
+e|has metric `t` without a unit, and here it is in s
 d|read metric `t` in another way ({"reader":"regex","pattern":"time: ([0-9]+)"}) than here (
 END
+}
+
+# Of each name the definition that was declared last, whatever else is newer, and in whichever order they come.
+merge__three_databases__every_order_agrees()
+{
+    local order said
+    one_of a 1 'key = "time"
+unit = "s"
+[job.metrics.v]
+key = "time"
+unit = "s"' 120
+    one_of b 2 'key = "time"
+unit = "ms"
+take = "max"
+[job.metrics.v]
+key = "time"
+unit = "ms"' 110000
+    one_of c 3 'key = "time"
+unit = "min"' 3
+    for order in "a b c" "a c b" "b a c" "b c a" "c a b" "c b a"; do
+        rm -f all.db* pair.db*
+        # shellcheck disable=SC2086 # words
+        set -- $order
+        run_meshsweep merge "$1.db" "$2.db" "$3.db" -o all.db
+        expect_status 0
+        expect_any_stdout
+        expect_any_stderr
+        expect_values "1:2.0 2:1.833333 3:3.0" all.db
+        expect_sql "1|120000.0
+2|110000.0
+3|" "SELECT x, v FROM results ORDER BY x" all.db
+        run_meshsweep merge "$2.db" "$3.db" -o pair.db
+        expect_any_stdout
+        expect_any_stderr
+        expect_status 0
+        run_meshsweep merge "$1.db" -o pair.db
+        expect_any_stdout
+        expect_any_stderr
+        expect_status 0
+        said=$(sql "SELECT x, t, v FROM results ORDER BY x" all.db)
+        expect_sql "$said" "SELECT x, t, v FROM results ORDER BY x" pair.db
+    done
+}
+
+merge__computed_in_two_ways__no_value_until_the_next_run()
+{
+    local name
+    for name in 1000 1; do
+        cat >"$name.toml" <<END
+[sweep]
+objective = "min:rate"
+[job]
+command = ["echo", "time: 100", "{x}"]
+[job.metrics.t]
+key = "time"
+[metrics.rate]
+expression = "$name.0 / t"
+[parallel_spec]
+x = [$name]
+END
+        run_quietly -c "$name.toml" -d "$name.db"
+    done
+    run_meshsweep merge 1000.db 1.db -o results.db
+    expect_any_stdout
+    expect_any_stderr
+    expect_status 0
+    expect_sql "|the next run computes it again
+|the next run computes it again" "SELECT value, note FROM job_metric WHERE name = 'rate'"
+    run_quietly -c 1000.toml
+    expect_sql "1|
+1000|10.0" "SELECT x, rate FROM results ORDER BY x"
 }
 
 merge__other_take__derived_from_the_samples()

@@ -41,8 +41,10 @@ kill -KILL "$(cat pid)"
 query "UPDATE meta SET value = '00112233445566778899aabbccddeeff' WHERE name = 'identity';
     DELETE FROM meta WHERE name <> 'identity';
     UPDATE sweep SET first_seen = 1700000000000, last_seen = 1700000000000;
+    UPDATE metric_definition SET declared = 1700000000000;
     UPDATE runner SET host = 'node1', boot_id = 'another-boot', pid = 1000, start_ticks = 5, started = 1700000000000,
         provenance = '{}';
+    UPDATE attempt SET readers = NULL;
     UPDATE attempt SET environment = NULL, directory = NULL, host = NULL, pid = 1000 + id, start_ticks = 5,
         started = 1700000000000 + id, ended = ended * 0 + 1700000001000 + id, duration_ms = duration_ms * 0 + 20,
         user_ms = user_ms * 0, system_ms = system_ms * 0, max_rss = max_rss * 0 + 8544256;
