@@ -28,7 +28,7 @@ static void add_reading(struct buffer *b, const struct metric *m)
     add_member(b, "path", m->path);
     add_member(b, "file", m->file);
     add_member(b, "numerator", m->numerator);
-    buffer_add_text(b, m->written_unit ? ",\"written_unit\":true" : "");
+    buffer_add_text(b, m->written_unit || m->is_key ? ",\"written_unit\":true" : "");
     buffer_add_text(b, m->sum ? ",\"sum\":true" : "");
     if (m->fallback) {
         buffer_add_text(b, ",\"else\":");
@@ -110,7 +110,7 @@ static int keep_unit(struct db *db, const struct metric *m, struct sql_value c[C
                      struct error *e)
 {
     *unit = NULL;
-    if (*c[UNIT].text || m->reader == READER_EXPRESSION || m->written_unit)
+    if (*c[UNIT].text || m->reader == READER_EXPRESSION || m->written_unit || m->is_key)
         return 0;
     if (db_query_text(db,
                       "SELECT d.unit FROM metric_definition AS m JOIN definition AS d ON d.id = m.definition_id"
