@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Makes the JSON Schemas of what commands print, and the tables of docs/json.md: scripts/schemas.py [--check]
+"""Makes the JSON Schemas of what commands print: scripts/schemas.py [--check]
 
-schemas/contract.toml says what a document is made of; what is made from it is schemas/COMMAND.json and, in
-docs/json.md, what stands between `<!-- made by scripts/schemas.py: NAME -->` and `<!-- made until here -->`. With
---check nothing is written: what is not as it would be made is named, and the status is 1.
+schemas/contract.toml says what a document is made of; what is made from it is schemas/COMMAND.json. With --check nothing
+is written: what is not as it would be made is named, and the status is 1.
 """
 import json
 import os
@@ -13,7 +12,6 @@ import tomllib
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SCHEMAS = os.path.join(ROOT, "schemas")
-PAGE = os.path.join(ROOT, "docs", "json.md")
 TYPES = {"integer", "number", "string", "boolean", "object", "list", "map", "any"}
 COLUMNS = 120
 CLOSING = {"{": "}", "[": "]", "<": ">"}
@@ -111,13 +109,7 @@ def read_contract():
         documents[command] = ({**head, **forms[0]} if len(forms) == 1 else {**head, "oneOf": forms}, names)
     for name in sorted(set(keys) - used):
         sys.exit(f"contract.toml: [keys] {name} is in no document")
-    return keys, documents
-
-
-def table(keys, names):
-    rows = ["| key | type | meaning |", "|---|---|---|"]
-    return "\n".join(rows + [f"| `{n}` | {keys[n]['words']} | {keys[n]['meaning'].replace('|', chr(92) + '|')} |"
-                             for n in names])
+    return documents
 
 
 def printed(value, indent=0, room=COLUMNS):
@@ -133,21 +125,15 @@ def printed(value, indent=0, room=COLUMNS):
     return opening + "\n" + ",\n".join(lines) + "\n" + " " * indent + closing
 
 
-def made(keys, documents):
+def made(documents):
     """What files there are to be, and with what text."""
     files = {os.path.join(SCHEMAS, command + ".json"): printed(schema) + "\n"
              for command, (schema, _) in documents.items()}
-    with open(PAGE, encoding="utf-8") as f:
-        page = f.read()
-    everywhere = sorted(keys)
-    page = re.sub(r"(<!-- made by scripts/schemas.py: keys -->\n).*?(<!-- made until here -->)",
-                  lambda m: m[1] + table(keys, everywhere) + "\n" + m[2], page, flags=re.S)
-    files[PAGE] = page
     return files
 
 
 def main():
-    files = made(*read_contract())
+    files = made(read_contract())
     there = {os.path.join(SCHEMAS, name) for name in os.listdir(SCHEMAS) if name.endswith(".json")}
     wrong = sorted(there - set(files))
     for path, text in files.items():
