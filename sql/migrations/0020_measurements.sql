@@ -36,6 +36,18 @@ CREATE INDEX summary_unread ON summary (attempt_id) WHERE note IS NOT NULL AND r
 ALTER TABLE attempt ADD COLUMN readers TEXT;
 CREATE INDEX attempt_readers ON attempt (readers, job_id) WHERE state = 'ok' AND executor <> 'import';
 
+-- One that failed for want of the objective alone is ok when its output, read again, has it.
+DROP TRIGGER attempt_state;
+CREATE TRIGGER attempt_state BEFORE UPDATE OF state ON attempt
+WHEN OLD.state <> NEW.state AND NOT CASE OLD.state
+     WHEN 'claimed' THEN NEW.state = 'running'
+     WHEN 'running' THEN NEW.state = 'ok' OR NEW.state = 'failed'
+     WHEN 'failed' THEN NEW.state = 'ok' AND OLD.failure = 'no-metric'
+     ELSE 0 END
+BEGIN
+    SELECT RAISE(ABORT, 'an attempt goes from claimed to running to ok or failed, and nowhere else');
+END;
+
 -- Why an ok attempt no longer counts: its script has changed since. NULL: it counts.
 ALTER TABLE attempt ADD COLUMN superseded TEXT;
 

@@ -234,7 +234,7 @@ static int renew_measured(struct execution *x, struct error *e)
         output_message("%s", sentences[i]);
     strings_free(sentences);
     /* What predictions were fitted to has changed. */
-    rc = renewal.count ? learning_resume(x->session->space, x->db, e) : 0;
+    rc = renewal.count || renewal.mended ? learning_resume(x->session->space, x->db, e) : 0;
     renewal_free(&renewal);
     return rc;
 }

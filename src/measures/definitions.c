@@ -580,6 +580,12 @@ static int adopt_same(struct renewing *r, struct error *e)
                    e);
 }
 
+static int need_store(struct renewing *r, struct error *e)
+{
+    const struct attempt_store_options none = {.executor = ""};
+    return r->store ? 0 : attempt_store_create(r->db, &none, &r->store, e);
+}
+
 static int renew_listed(struct renewing *r, struct error *e)
 {
     struct stmt *s = NULL;
@@ -701,6 +707,110 @@ static int settle(struct renewing *r, struct error *e)
                : jobs_choose_representatives(r->db, "temp.renewed_job", e);
 }
 
+/* --- jobs that failed for want of the objective --- */
+
+static bool has_number(const struct sample_list *l, const char *name, enum take take)
+{
+    struct sample_list part;
+    if (!part_of(l, name, &part))
+        return false;
+    const struct summary s = sample_list_summarise(&part, 0, take);
+    free(part.samples);
+    return isfinite(s.value) && s.ended_finite;
+}
+
+static enum take take_of(const struct sweep *s, const char *name)
+{
+    const struct metric *m = job_find_metric(&s->job, name);
+    return m ? m->take : TAKE_MEDIAN;
+}
+
+/* Whether what was read has the objective, or all that it is computed from. */
+static bool has_objective(const struct renewing *r)
+{
+    const struct sweep *s = r->request->sweep;
+    const char *const itself[] = {s->objectives[0].metric, NULL};
+    const char *const *read = measures_inputs(r->request->measures, itself[0]);
+    for (read = read ? read : itself; *read; read++)
+        if (!has_number(&r->output, *read, take_of(s, *read)))
+            return false;
+    return true;
+}
+
+static int store_output(struct renewing *r, int64_t attempt_id, struct error *e)
+{
+    enum take *takes = xcalloc(r->output.name_count + 1, sizeof *takes);
+    for (size_t i = 0; i < r->output.name_count; i++)
+        takes[i] = take_of(r->request->sweep, r->output.names[i]);
+    int rc = db_run(r->db, "DELETE FROM metric WHERE attempt_id = ?", VALUES(sql_int(attempt_id)), e);
+    if (rc == 0)
+        rc = db_run(r->db, "DELETE FROM summary WHERE attempt_id = ?", VALUES(sql_int(attempt_id)), e);
+    if (rc == 0)
+        rc = samples_store(r->store, attempt_id, &r->output, takes, e);
+    free(takes);
+    return rc;
+}
+
+/* The steps by which a job may go (store/states.h). */
+static int declare_ok(struct renewing *r, int64_t attempt_id, int64_t job_id, struct error *e)
+{
+    static const char *const steps[] = {"UPDATE job SET state = 'pending', failure = NULL WHERE id = ?",
+                                        "UPDATE job SET state = 'running' WHERE id = ?",
+                                        "UPDATE job SET state = 'ok' WHERE id = ?"};
+    int rc = db_run(r->db,
+                    "UPDATE attempt SET state = 'ok', failure = NULL, blame = NULL, consequence = NULL,"
+                    " message = 'read again with other readers: it had been no-metric' WHERE id = ?",
+                    VALUES(sql_int(attempt_id)), e);
+    for (size_t i = 0; rc == 0 && i < sizeof steps / sizeof *steps; i++)
+        rc = db_run(r->db, steps[i], VALUES(sql_int(job_id)), e);
+    if (rc == 0)
+        rc = db_run(r->db, "INSERT INTO temp.renewal (attempt_id) VALUES (?)", VALUES(sql_int(attempt_id)), e);
+    return rc;
+}
+
+static int mend(struct renewing *r, int64_t attempt_id, int64_t job_id, struct error *e)
+{
+    if (read_output(r, attempt_id, e) < 0)
+        return -1;
+    if (r->unread)
+        return 0;
+    if (db_run(r->db, "UPDATE attempt SET readers = (SELECT value FROM meta WHERE name = 'readers') WHERE id = ?",
+               VALUES(sql_int(attempt_id)), e) < 0)
+        return -1;
+    if (!has_objective(r))
+        return 0;
+    r->any = true;
+    r->out->mended++;
+    return store_output(r, attempt_id, e) < 0 ? -1 : declare_ok(r, attempt_id, job_id, e);
+}
+
+/* Jobs of the sweep whose output lacked the objective, where it was read with other readers than those of now. */
+static int mend_unread(struct renewing *r, struct error *e)
+{
+    struct stmt *s = NULL;
+    int64_t *ids = NULL;
+    size_t count = 0;
+    int rc =
+        db_query(r->db,
+                 "SELECT a.id, j.id FROM meta AS m CROSS JOIN job AS j CROSS JOIN attempt AS a ON a.id = j.attempt_id"
+                 " WHERE m.name = 'readers' AND j.sweep_id = ? AND j.state = 'failed' AND j.failure = 'no-metric'"
+                 " AND a.readers IS NOT m.value AND a.executor <> '" IMPORT_EXECUTOR "'",
+                 VALUES(sql_int(r->request->sweep_id)), &s, e);
+    while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
+        ids = array_grow(ids, count, 2 * sizeof *ids);
+        ids[2 * count] = stmt_int(s, 0);
+        ids[2 * count++ + 1] = stmt_int(s, 1);
+        rc = 0;
+    }
+    stmt_free(s);
+    if (rc == 0 && count > 0)
+        rc = need_store(r, e);
+    for (size_t i = 0; rc == 0 && i < count; i++)
+        rc = mend(r, ids[2 * i], ids[2 * i + 1], e);
+    free(ids);
+    return rc;
+}
+
 static int renew_all(struct renewing *r, struct error *e)
 {
     const struct renewal_request *q = r->request;
@@ -712,10 +822,9 @@ static int renew_all(struct renewing *r, struct error *e)
     if (list_numbers(r, e) < 0 || adopt_same(r, e) < 0 ||
         db_query_bool(r->db, "SELECT EXISTS (SELECT 1 FROM temp.renewal)", NO_VALUES, &is_listed, e) < 0)
         return -1;
-    if (!is_listed)
-        return 0;
-    const struct attempt_store_options none = {.executor = ""};
-    return attempt_store_create(r->db, &none, &r->store, e) < 0 || renew_listed(r, e) < 0 ? -1 : 0;
+    if (is_listed && (need_store(r, e) < 0 || renew_listed(r, e) < 0))
+        return -1;
+    return q->sweep && q->directory && q->sweep->objective_count > 0 ? mend_unread(r, e) : 0;
 }
 
 static int renew(struct renewing *r, struct error *e)
@@ -793,6 +902,13 @@ char **renewal_sentences(const struct renewal *r)
     for (size_t i = 0; i < r->count; i++) {
         struct buffer b = BUFFER_INIT;
         add_sentence(&r->metrics[i], &b);
+        string_list_add(&all, buffer_take(&b));
+    }
+    if (r->mended > 0) {
+        struct buffer b = BUFFER_INIT;
+        buffer_add_count(&b, r->mended, "job");
+        buffer_printf(&b, " had failed as no-metric and %s ok: the output has what is read now",
+                      r->mended == 1 ? "is" : "are");
         string_list_add(&all, buffer_take(&b));
     }
     return string_list_take(&all);

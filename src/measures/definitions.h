@@ -33,6 +33,7 @@ struct renewed_metric {
 struct renewal {
     struct renewed_metric *metrics;
     size_t count;
+    int64_t mended; /* jobs that had failed for want of the objective alone, and are ok now */
 };
 
 /* Makes anew what is under another definition than that in force, then what is computed from it (measures_refresh). All

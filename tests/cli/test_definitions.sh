@@ -436,6 +436,70 @@ two_sweep_files__one_name_read_differently__do_not_share_a_column()
 7|" "SELECT x, t FROM results ORDER BY x"
 }
 
+# A reader that found nothing, mended: what was printed is there.
+no_metric__reader_mended__ok_without_running_again()
+{
+    local expected
+    step_sweep "regex = 'no such ([0-9]+)'"
+    run_it -c s.toml
+    expect_status 3
+    expect_any_stderr
+    expect_sql "no-metric|2" "SELECT failure, count(*) FROM job GROUP BY 1"
+    mv "$(find results.db.d -name output.log | sort | head -n 1)" kept.log
+    step_sweep "$regex"
+    run_it -c s.toml
+    expect_status 3
+    expect_stderr "meshsweep: 1 job had failed as no-metric and is ok: the output has what is read now"
+    expect_sql "failed|no-metric|
+ok||100.0" "SELECT state, failure, t FROM results ORDER BY state"
+    # One that is missing is read when it is there.
+    mv kept.log "$(find results.db.d -mindepth 2 -type d | sort | head -n 1)/output.log"
+    run_it -c s.toml
+    expect_status 0
+    expect_stderr "meshsweep: 1 job had failed as no-metric and is ok: the output has what is read now"
+    expect_values "1:100.0 2:100.0"
+    expect_sql "2|2" "SELECT count(*), sum(state = 'ok') FROM attempt"
+    expect_sql "read again with other readers: it had been no-metric" "SELECT DISTINCT message FROM attempt"
+    run_quietly -c s.toml
+    run_meshsweep check -d results.db
+    expect_only_stdout 0 "results.db: all well"
+}
+
+no_metric__of_a_computed_objective__ok_when_all_it_reads_is_there()
+{
+    step_sweep "regex = 'no such ([0-9]+)'
+[metrics.rate]
+expression = \"1000.0 / t\"
+better = \"max\""
+    sed -i 's/min:t/max:rate/; s/^x = .*/x = [1]/' s.toml
+    run_it -c s.toml
+    expect_status 3
+    expect_any_stderr
+    sed -i "s/^regex.*/$regex/" s.toml
+    run_it -c s.toml
+    expect_status 0
+    expect_stderr "meshsweep: 1 job had failed as no-metric and is ok: the output has what is read now"
+    expect_sql "ok|100.0|10.0" "SELECT state, t, rate FROM results"
+    run_meshsweep best
+    expect_only_stdout_contains 0 "highest rate 10, job 1"
+}
+
+# NaN at the end is a failure of another kind, which reading does not mend.
+no_metric__output_that_ends_in_nan__stays_failed()
+{
+    step_sweep "regex = 'no such ([0-9]+)'" 1
+    sed -i 's/^command.*/command = ["printf", "t: 5\\\\nt: nan\\\\n", "{x}"]/' s.toml
+    run_it -c s.toml
+    expect_status 3
+    expect_any_stderr
+    expect "[ $(cat results.db.d/*/*/output.log | grep -c '^t: ') = 2 ]"
+    sed -i 's/^regex.*/key = "t"/' s.toml
+    run_it -c s.toml
+    expect_status 3
+    expect_no_stderr
+    expect_sql "failed|no-metric" "SELECT state, failure FROM job"
+}
+
 # --- several attempts of a job ---
 
 # The value of attempt N of job x is the N-th word of its line.
