@@ -439,7 +439,6 @@ two_sweep_files__one_name_read_differently__do_not_share_a_column()
 # A reader that found nothing, mended: what was printed is there.
 no_metric__reader_mended__ok_without_running_again()
 {
-    local expected
     step_sweep "regex = 'no such ([0-9]+)'"
     run_it -c s.toml
     expect_status 3
