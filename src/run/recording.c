@@ -119,7 +119,8 @@ static void judge_unread(struct recording *r, const struct recording_context *co
                      xstrdup("its directory was moved or removed while it ran, and with it what it reported there"));
     else if (o->disk_full && (f == FAILURE_EXIT || f == FAILURE_NO_METRIC || (!f && speaks)))
         declare_lost(r, BLAME_HOST, xstrdup(disk_is_full));
-    else if (f == FAILURE_NO_METRIC && context->scratch && !host_has_room(context->scratch))
+    else if ((f == FAILURE_NO_METRIC || (f == FAILURE_EXIT && o->log_bytes == 0)) && context->scratch &&
+             !host_has_room(context->scratch))
         declare_lost(r, BLAME_HOST, xstrdup(disk_is_full));
 }
 
