@@ -46,8 +46,8 @@ every_command_with_output_file__file_of_the_database__refused()
     finished_sweep
     content >before
     # init replaces no file at all: test_init.sh.
-    expect "[ \"\$(commands_with --output | tr '\n' ' ')\" = 'report export merge init ' ]"
-    for command in report export merge; do
+    expect "[ \"\$(commands_with --output | tr '\n' ' ')\" = 'report export merge upgrade init ' ]"
+    for command in report export merge upgrade; do
         words=''
         [ "$command" != merge ] || words=results.db
         for file in $(forbidden_files 2>/dev/null) results; do
