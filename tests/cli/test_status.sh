@@ -226,10 +226,13 @@ status__no_sweep_or_no_database__said()
 
 best__some_ok__winner_command_and_those_close_behind()
 {
+    local place='dir=$(mktemp -d) && MESHSWEEP_JOB_DIR="$dir" MESHSWEEP_METRICS="$dir"'"'/metrics.jsonl'" spec
+    spec='{"cluster_spec":{"num_devices_per_host":8,"num_hosts":1},"model":{"layers":2,"name":"tiny"},'
+    spec+='"training_spec":null,"parallel_spec":{"micro_batch":1,"tp":1,"zero_stage":0},"derived":{"dp":8}}'
     fixture_database
     run_meshsweep best
     expect_only_stdout 0 "$(
-        cat <<'END'
+        cat <<END
 highest throughput 100 samples/s, job 1 of sweep gpt
   num_devices_per_host  8
   num_hosts             1
@@ -241,7 +244,7 @@ highest throughput 100 samples/s, job 1 of sweep gpt
   dp                    8
 
 command
-OMP_NUM_THREADS=1 NOTE='two words' train --name 'it'\''s tiny' --tp=1
+$place MESHSWEEP_SPEC='$spec' OMP_NUM_THREADS=1 NOTE='two words' train --name 'it'\''s tiny' --tp=1
 
 files: none were kept
 
