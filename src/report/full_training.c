@@ -6,21 +6,18 @@
 #include "results/json.h"
 #include "util/parse.h"
 
-#define UTC(column) "strftime('%Y-%m-%dT%H:%M:%SZ', " column " / 1000, 'unixepoch')"
-
 int full_trainings_read(struct db *db, int64_t job_id, cJSON **out, struct error *e)
 {
     static const char sql[] =
-        "SELECT a.job_id AS job, a.number AS attempt, a.state, a.failure, a.message, " UTC("a.started") " AS started,"
-        " " UTC("a.ended") " AS ended, a.duration_ms, a.exit_code, a.directory AS files,"
-        " (SELECT json_group_object(name, value) FROM (SELECT m.name, m.value, max(m.sequence) FROM "
-                       "metric AS m"
-                       "   WHERE m.attempt_id = a.id GROUP BY m.name)) AS \"values\""
-                       " FROM attempt AS a WHERE a.kind = 'full' AND "
-                       "(a.job_id = ?1"
-                       " OR ?1 = 0 AND a.job_id IN (SELECT id FROM job WHERE sweep_id = (SELECT id FROM "
-                       "current_sweep)))"
-                       " ORDER BY a.id";
+        "SELECT a.job_id AS job, a.number AS attempt, a.state, a.failure, a.message,"
+        " strftime('%Y-%m-%dT%H:%M:%SZ', a.started / 1000, 'unixepoch') AS started,"
+        " strftime('%Y-%m-%dT%H:%M:%SZ', a.ended / 1000, 'unixepoch') AS ended,"
+        " a.duration_ms, a.exit_code, a.directory AS files,"
+        " (SELECT json_group_object(name, value) FROM (SELECT m.name, m.value, max(m.sequence) FROM metric AS m"
+        "   WHERE m.attempt_id = a.id GROUP BY m.name)) AS \"values\""
+        " FROM attempt AS a WHERE a.kind = 'full' AND (a.job_id = ?1"
+        " OR ?1 = 0 AND a.job_id IN (SELECT id FROM job WHERE sweep_id = (SELECT id FROM current_sweep)))"
+        " ORDER BY a.id";
     struct stmt *s = NULL;
     if (db_query(db, sql, VALUES(sql_int(job_id)), &s, e) < 0)
         return -1;

@@ -231,7 +231,7 @@ check -d results.db
 END
     mv page.html "$1/page"
     for file in "$source_dir"/sql/queries/*.sql; do
-        sqlite3 -batch results.db <"$file" >"$1/$(basename "$file")"
+        sqlite3 -batch results.db ".read $file" >"$1/${file##*/}"
     done
     sql "SELECT * FROM progress; SELECT * FROM failures; SELECT * FROM results; SELECT * FROM ranking" >"$1/views"
 }
