@@ -707,7 +707,44 @@ static int settle(struct renewing *r, struct error *e)
                : jobs_choose_representatives(r->db, "temp.renewed_job", e);
 }
 
-/* --- jobs that failed for want of the objective --- */
+/* --- what the objective makes of jobs --- */
+
+#define DIVERGED "its last sample is not a finite number, and a job with such an objective fails as diverged"
+
+/* Those that were left out for it are not made anew each time, as long as nothing else has changed. */
+static int pass_over_diverged(struct renewing *r, const char *objective, struct error *e)
+{
+    return db_run(r->db, "DELETE FROM temp.renewal WHERE note = '" DIVERGED "' AND name = ? AND was IS now",
+                  VALUES(sql_text(objective)), e);
+}
+
+/* Jobs that were ok under another objective, or another reader of it, and would fail as diverged now cannot win. */
+static int leave_out_diverged(struct renewing *r, const char *objective, struct error *e)
+{
+    bool is_judged;
+    if (db_query_bool(r->db, "SELECT value = ? FROM meta WHERE name = 'judged by'", VALUES(sql_text(objective)),
+                      &is_judged, e) < 0)
+        return -1;
+    if (is_judged && !r->any)
+        return 0;
+    if (db_run(r->db,
+               "UPDATE summary SET value = NULL, note = '" DIVERGED "' WHERE name = ?1 AND not_finite > 0 AND"
+               " value IS NOT NULL AND attempt_id IN (SELECT a.id FROM job AS j JOIN attempt AS a ON a.job_id = j.id"
+               "  WHERE j.sweep_id = ?2 AND a.state = 'ok' AND a.kind = 'trial' AND a.executor <> '" IMPORT_EXECUTOR
+               "')"
+               " AND (SELECT value FROM metric AS m WHERE m.attempt_id = summary.attempt_id AND m.name = ?1"
+               "  ORDER BY sequence DESC LIMIT 1) IS NULL",
+               VALUES(sql_text(objective), sql_int(r->request->sweep_id)), e) < 0)
+        return -1;
+    const int64_t count = db_changes(r->db);
+    if (count > 0) {
+        struct renewed_metric *told = tell(r->out, objective);
+        told->left_out += count;
+        told->why = told->why ? told->why : xstrdup(DIVERGED);
+        r->any = true;
+    }
+    return db_run(r->db, "INSERT OR REPLACE INTO meta VALUES ('judged by', ?)", VALUES(sql_text(objective)), e);
+}
 
 static bool has_number(const struct sample_list *l, const char *name, enum take take)
 {
@@ -814,17 +851,20 @@ static int mend_unread(struct renewing *r, struct error *e)
 static int renew_all(struct renewing *r, struct error *e)
 {
     const struct renewal_request *q = r->request;
+    const char *objective = q->sweep && q->sweep->objective_count ? q->sweep->objectives[0].metric : NULL;
     bool is_listed;
     for (size_t i = 0; q->in_force && i < q->in_force->count; i++)
         string_list_add(&r->changed, xstrdup(q->in_force->items[i]));
     if (q->sweep && !q->in_force && definitions_record(r->db, q->sweep, &r->changed, e) < 0)
         return -1;
-    if (list_numbers(r, e) < 0 || adopt_same(r, e) < 0 ||
+    if (list_numbers(r, e) < 0 || (objective && pass_over_diverged(r, objective, e) < 0) || adopt_same(r, e) < 0 ||
         db_query_bool(r->db, "SELECT EXISTS (SELECT 1 FROM temp.renewal)", NO_VALUES, &is_listed, e) < 0)
         return -1;
     if (is_listed && (need_store(r, e) < 0 || renew_listed(r, e) < 0))
         return -1;
-    return q->sweep && q->directory && q->sweep->objective_count > 0 ? mend_unread(r, e) : 0;
+    if (!objective || !q->directory)
+        return 0;
+    return mend_unread(r, e) < 0 ? -1 : leave_out_diverged(r, objective, e);
 }
 
 static int renew(struct renewing *r, struct error *e)

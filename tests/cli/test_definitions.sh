@@ -483,6 +483,42 @@ better = \"max\""
     expect_only_stdout_contains 0 "highest rate 10, job 1"
 }
 
+# Ok by its speed, and by its loss it would have failed: it does not win by the samples before.
+objective__changed_to_one_that_ended_in_nan__cannot_win()
+{
+    cat >s.toml <<'END'
+[sweep]
+objective = "min:t"
+[job]
+command = ["printf", "t: %s\nloss: %s\nloss: %s\n", "{x}", "{x}", "{last}"]
+[job.metrics.t]
+key = "t"
+[job.metrics.loss]
+key = "loss"
+[parallel_spec]
+"(x, last)" = [[1, "nan"], [2, "3"]]
+END
+    run_quietly -c s.toml
+    expect_sql "1|1.0
+2|2.5" "SELECT x, loss FROM results ORDER BY x"
+    sed -i 's/min:t/min:loss/' s.toml
+    run_it -c s.toml
+    expect_status 0
+    expect_stderr "meshsweep: loss: its definition has changed; left out, of 1 run: its last sample is not a \
+finite number, and a job with such an objective fails as diverged"
+    run_meshsweep best
+    expect_only_stdout_contains 0 "lowest loss 2.5, job 2"
+    expect_stdout_contains "not compared: 1 ok job without a number: its last sample is not a finite number"
+    run_quietly -c s.toml
+    sed -i 's/min:loss/min:t/' s.toml
+    run_it -c s.toml
+    expect_status 0
+    expect_any_stderr
+    expect_sql "1|1.0
+2|2.5" "SELECT x, loss FROM results ORDER BY x"
+    run_quietly -c s.toml
+}
+
 # NaN at the end is a failure of another kind, which reading does not mend.
 no_metric__output_that_ends_in_nan__stays_failed()
 {

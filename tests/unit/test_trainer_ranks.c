@@ -333,8 +333,10 @@ static void fill_twice(void)
 static void fill_and_exceed(void)
 {
     struct device d = {.capacity = 128};
+    static const void *held; /* To the end of the process, which is why it is not lost. */
 
-    device_alloc(&d, USE_PARAMETERS, 128);
+    held = device_alloc(&d, USE_PARAMETERS, 128);
+    assert_non_null(held);
     device_alloc(&d, USE_PARAMETERS, 1);
 }
 
