@@ -404,7 +404,7 @@ int schema_is_known(struct db *db, bool views, char sum[HASH_HEX_BYTES], bool *y
 int schema_check(struct db *db, int64_t version, bool views, struct error *e)
 {
     char sum[HASH_HEX_BYTES];
-    bool is_known;
+    bool is_known = false;
     int rc = schema_is_known(db, views, sum, &is_known, e);
     if (rc < 0 || is_known)
         return rc;

@@ -66,6 +66,13 @@ static void drop_doubt(struct watched_place *p, size_t i)
     p->doubts[i] = p->doubts[--p->doubt_count];
 }
 
+static void drop_doubts(struct watched_place *p)
+{
+    for (size_t i = 0; i < p->doubt_count; i++)
+        free(p->doubts[i].message);
+    p->doubt_count = 0;
+}
+
 void place_changes_free(struct place_changes *c)
 {
     for (size_t i = 0; i < c->count; i++) {
@@ -83,8 +90,7 @@ void place_watch_free(struct place_watch *w)
         return;
     for (size_t i = 0; i < w->place_count; i++) {
         struct watched_place *p = &w->places[i];
-        while (p->doubt_count > 0)
-            drop_doubt(p, 0);
+        drop_doubts(p);
         free(p->doubts);
         free(p->name);
         free(p->last);
@@ -261,8 +267,7 @@ static void note_ok(struct place_watch *w, const struct place_end *end)
         } else if (p->probe == end->attempt_id) {
             p->is_aside = false;
             p->rest_ms = w->rest_ms;
-            while (p->doubt_count > 0)
-                drop_doubt(p, 0);
+            drop_doubts(p);
             add_change(w, p, end->now_ms);
         }
     }

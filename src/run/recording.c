@@ -109,6 +109,7 @@ static void judge_unread(struct recording *r, const struct recording_context *co
     static const char disk_is_full[] = "the disk or a quota is full, or a file cannot grow any further (ulimit -f), so "
                                        "its output may be cut off";
     const enum failure f = r->verdict.failure;
+    const bool wrote_nothing = f == FAILURE_NO_METRIC || (f == FAILURE_EXIT && o->log_bytes == 0);
     const bool speaks = !r->is_full && r->sweep->objective_count + r->sweep->job.metric_count > 0;
     if (r->samples.read_error && (!f || f == FAILURE_NO_METRIC))
         declare_lost(r, BLAME_HOST, xasprintf("its output cannot be read: %s", strerror(r->samples.read_error)));
@@ -117,10 +118,8 @@ static void judge_unread(struct recording *r, const struct recording_context *co
     else if (o->directory_moved && f == FAILURE_NO_METRIC)
         declare_lost(r, BLAME_HOST,
                      xstrdup("its directory was moved or removed while it ran, and with it what it reported there"));
-    else if (o->disk_full && (f == FAILURE_EXIT || f == FAILURE_NO_METRIC || (!f && speaks)))
-        declare_lost(r, BLAME_HOST, xstrdup(disk_is_full));
-    else if ((f == FAILURE_NO_METRIC || (f == FAILURE_EXIT && o->log_bytes == 0)) && context->scratch &&
-             !host_has_room(context->scratch))
+    else if ((o->disk_full && (f == FAILURE_EXIT || f == FAILURE_NO_METRIC || (!f && speaks))) ||
+             (wrote_nothing && context->scratch && !host_has_room(context->scratch)))
         declare_lost(r, BLAME_HOST, xstrdup(disk_is_full));
 }
 
@@ -133,8 +132,7 @@ static void judge_undated(struct recording *r, const struct outcome *o)
         return;
     declare_lost(r, BLAME_RUNNER,
                  xasprintf("it took between %.1f and %.1f s: the runner stood still, and the job may have ended or "
-                           "stood "
-                           "still meanwhile",
+                           "stood still meanwhile",
                            (double)(o->duration_ms - o->unwatched_ms) / 1000, (double)o->duration_ms / 1000));
 }
 

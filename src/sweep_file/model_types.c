@@ -182,30 +182,30 @@ static void read_tables(const struct type_row *row, const struct toml_node *cons
 }
 
 /* As `base` has it (NULL: from nothing), but for what the table says. */
-static struct hf_type read_row(struct type_row *row, const struct toml_node *const *found, const struct hf_type *base)
+static void read_row(const struct type_row *row, const struct toml_node *const *found, const struct hf_type *base)
 {
-    struct hf_type type = base ? *base : (struct hf_type){.windows = HF_WINDOWS_NONE};
+    struct hf_type *type = row->type;
     const struct toml_node *windows = found[MODEL_TYPE_WINDOWS], *family = found[MODEL_TYPE_FAMILY];
     hf_finisher *finish = hf_finisher_of(found[MODEL_TYPE_NAME]->text);
     int chosen = windows ? check_choice(row->r, windows, windows_names, HF_WINDOWS_COUNT) : -1;
-    type.name = found[MODEL_TYPE_NAME]->text;
-    type.refused = found[MODEL_TYPE_REFUSED] ? found[MODEL_TYPE_REFUSED]->text : NULL;
+    *type = base ? *base : (struct hf_type){.windows = HF_WINDOWS_NONE};
+    type->name = found[MODEL_TYPE_NAME]->text;
+    type->refused = found[MODEL_TYPE_REFUSED] ? found[MODEL_TYPE_REFUSED]->text : NULL;
     if (family)
-        type.family = family->text;
+        type->family = family->text;
     if (chosen >= 0)
-        type.windows = (enum hf_windows)chosen;
+        type->windows = (enum hf_windows)chosen;
     if (finish)
-        type.finish = finish;
-    row->type = &type;
+        type->finish = finish;
     read_tables(row, found);
-    return type;
 }
 
 static void read_type(const struct reading *r, const struct toml_node *table, const struct hf_type_table *carried)
 {
     struct hf_type_table *set = &r->gathered->types;
     const struct toml_node *found[MODEL_TYPE_COUNT];
-    struct type_row row = {r, carried, NULL};
+    struct hf_type type;
+    struct type_row row = {r, carried, &type};
     schema_match(&schema_model_type, r, table, found);
     const struct toml_node *name = found[MODEL_TYPE_NAME];
     const struct hf_type *base;
@@ -216,7 +216,7 @@ static void read_type(const struct reading *r, const struct toml_node *table, co
         return;
     if (!find_base(&row, found, &base))
         return;
-    struct hf_type type = read_row(&row, found, base);
+    read_row(&row, found, base);
     size_t i = own ? (size_t)(own - set->items) : set->count;
     type.at = reading_at_value(r, table);
     if (!own)

@@ -333,7 +333,7 @@ static void fill_twice(void)
 static void fill_and_exceed(void)
 {
     struct device d = {.capacity = 128};
-    static const void *held; /* To the end of the process, which is why it is not lost. */
+    static void *volatile held; /* to the end of the process, so that it is not lost */
 
     held = device_alloc(&d, USE_PARAMETERS, 128);
     assert_non_null(held);
