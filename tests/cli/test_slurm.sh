@@ -401,10 +401,11 @@ runner__killed_while_jobs_run__collected_by_the_next()
 full_training__its_runner_killed__collected_by_the_next()
 {
     stand_ins
-    slurm_sweep 2 '[ -e ran.{n} ] || { touch ran.{n}; echo "score: {n}"; exit; }; '\
-'while [ ! -f go ]; do sleep 0.05; done' </dev/null
+    slurm_sweep 2 '[ -e ran.{n} ] || { touch ran.{n}; while [ ! -f detached ]; do sleep 0.05; done; '\
+'echo "score: {n}"; exit; }; while [ ! -f go ]; do sleep 0.05; done' </dev/null
     run_at_slurm --detach --run-full-experiment
     expect_only_stderr_contains 0 "the full training follows once all jobs have ended"
+    touch detached
     start_meshsweep run --executor slurm --progress none --run-full-experiment
     wait_until '[ -n "$(sql "SELECT reference FROM attempt WHERE kind = '"'full'"'" 2>/dev/null)" ]' 20
     signal_command KILL
