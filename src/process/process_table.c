@@ -17,7 +17,8 @@ enum {
     ENVIRONMENT_LIMIT_BYTES = 4 << 20,
     DEPTH_MOST = 1000,
     READS_MOST = 3,
-    KERNEL_FLAG_EXITING = 0x4 /* PF_EXITING of linux/sched.h, as FIELD_FLAGS shows it */
+    KERNEL_FLAG_EXITING = 0x4,      /* PF_EXITING of linux/sched.h, as FIELD_FLAGS shows it */
+    KERNEL_FLAG_THREAD = 0x00200000 /* PF_KTHREAD: one of the kernel's own, which never has an environment */
 };
 
 /* Of /proc/PID/stat, as proc(5) counts them. */
@@ -87,6 +88,7 @@ static enum read_outcome read_entry(pid_t pid, struct process_entry *out)
                                   .group = (pid_t)fields[FIELD_GROUP],
                                   .session = (pid_t)fields[FIELD_SESSION],
                                   .start_ticks = fields[FIELD_START],
+                                  .of_kernel = fields[FIELD_FLAGS] & KERNEL_FLAG_THREAD,
                                   .live = !ended || fields[FIELD_THREADS] > 1,
                                   .owner = OWNER_UNSET};
     return READ_DONE;
@@ -134,9 +136,12 @@ static enum read_outcome read_all(struct process_table *t)
     while (errno = 0, outcome != READ_FAILED && (d = readdir(directory))) {
         int64_t pid;
         struct process_entry entry;
-        if (d->d_name[0] < '1' || d->d_name[0] > '9' || !parse_int64(d->d_name, &pid) ||
-            (outcome = read_entry((pid_t)pid, &entry)) != READ_DONE)
+        if (d->d_name[0] < '1' || d->d_name[0] > '9' || !parse_int64(d->d_name, &pid))
             continue;
+        if ((outcome = read_entry((pid_t)pid, &entry)) != READ_DONE) {
+            t->missed |= outcome == READ_HIDDEN;
+            continue;
+        }
         t->entries = array_grow(t->entries, t->count, sizeof *t->entries);
         t->entries[t->count++] = entry;
     }
@@ -146,8 +151,28 @@ static enum read_outcome read_all(struct process_table *t)
     return outcome;
 }
 
+struct process_entry *process_table_find(const struct process_table *t, pid_t pid)
+{
+    struct process_entry key = {.pid = pid};
+    return t->count ? bsearch(&key, t->entries, t->count, sizeof key, by_pid) : NULL;
+}
+
+/* The kernel lists all pids at once. What one of them starts between the list and the reading of its entry is missing,
+ * and that one may have ended by then. */
+static void mark_just_ended(struct process_table *t, const struct process_table *before)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        struct process_entry *entry = &t->entries[i];
+        const struct process_entry *known = process_table_find(before, entry->pid);
+        bool had_ended = known && known->start_ticks == entry->start_ticks && !known->live;
+        entry->just_ended = !entry->live && !entry->of_kernel && !had_ended;
+    }
+}
+
 void process_table_read(struct process_table *t)
 {
+    struct process_table before = *t;
+    *t = (struct process_table){.without_reaper = before.without_reaper};
     enum read_outcome outcome = READ_FAILED;
     for (int i = 0; i < READS_MOST && outcome == READ_FAILED; i++)
         outcome = read_all(t);
@@ -156,12 +181,8 @@ void process_table_read(struct process_table *t)
     t->unread = outcome == READ_FAILED;
     if (t->count)
         qsort(t->entries, t->count, sizeof *t->entries, by_pid);
-}
-
-struct process_entry *process_table_find(const struct process_table *t, pid_t pid)
-{
-    struct process_entry key = {.pid = pid};
-    return t->count ? bsearch(&key, t->entries, t->count, sizeof key, by_pid) : NULL;
+    mark_just_ended(t, &before);
+    process_table_free(&before);
 }
 
 /* False when it may not be read. */
@@ -188,7 +209,8 @@ int64_t process_token(pid_t pid, const char *token_prefix)
     size_t length = strlen(wanted);
     int64_t attempt = TOKEN_NONE;
     bool readable = read_environment(pid, &environment);
-    if (readable && environment.length == 0 && !has_environment(pid))
+    if (readable && environment.length == 0 &&
+        !(has_environment(pid) && read_environment(pid, &environment))) /* execve may just have filled it */
         attempt = TOKEN_UNSURE;
     for (size_t at = 0; at < environment.length; at += strlen(environment.data + at) + 1)
         if (strncmp(environment.data + at, wanted, length) == 0 &&
@@ -285,9 +307,8 @@ static int owner_of(const struct assignment *a, struct process_entry *entry, int
     /* A parent of nobody's may only have lost its environment, as a process does that is ending. */
     bool certain = inherited >= 0 || (inherited == OWNER_FOREIGN && !a->table->without_reaper);
     entry->owner = certain ? inherited : owner_by_token(a, entry);
-    if (inherited == OWNER_FOREIGN && entry->owner == OWNER_UNKNOWN)
-        entry->owner = OWNER_FOREIGN;
-    if (inherited == OWNER_UNSET && entry->owner == OWNER_UNKNOWN && !entry->unsure)
+    bool may_show = entry->unsure && (inherited == OWNER_UNSET || (entry->live && !entry->of_kernel));
+    if ((inherited == OWNER_FOREIGN || inherited == OWNER_UNSET) && entry->owner == OWNER_UNKNOWN && !may_show)
         entry->owner = OWNER_FOREIGN;
     entry->unsure |= below_unsure && entry->owner == OWNER_UNKNOWN;
     return entry->owner;
@@ -303,15 +324,22 @@ void process_table_assign(struct process_table *t, pid_t runner, const struct tr
         owner_of(&a, &t->entries[i], 0);
 }
 
+bool process_table_has_gaps(const struct process_table *t)
+{
+    return t->unread || (t->without_reaper && t->missed);
+}
+
 enum tree_state process_table_state(const struct process_table *t, const struct tree_root *roots, size_t index)
 {
-    enum tree_state state = t->unread ? TREE_UNSURE : TREE_GONE;
+    enum tree_state state = process_table_has_gaps(t) ? TREE_UNSURE : TREE_GONE;
     for (size_t i = 0; i < t->count; i++) {
         const struct process_entry *entry = &t->entries[i];
         bool may_be_ours = entry->owner == OWNER_UNKNOWN && entry->start_ticks >= roots[index].start_ticks;
         if (entry->owner == (int)index && entry->live && entry->pid != roots[index].leader)
             return TREE_LIVE;
-        if ((entry->owner == (int)index && !entry->live) || (may_be_ours && (!entry->live || entry->unsure)))
+        bool hides_one = t->without_reaper && entry->just_ended && entry->start_ticks >= roots[index].start_ticks;
+        if ((entry->owner == (int)index && !entry->live) || (may_be_ours && (!entry->live || entry->unsure)) ||
+            hides_one)
             state = TREE_UNSURE;
     }
     return state;

@@ -19,10 +19,12 @@ enum {
 struct process_entry {
     pid_t pid, parent, group, session;
     int64_t start_ticks;
-    bool live;   /* can still do something: neither a zombie nor past the point where it starts to become one */
-    bool unsure; /* whose it is could not be found out, because it, or one above it, was just ending or becoming another
-                  * program */
-    int owner;   /* index of a root, or OWNER_ */
+    bool of_kernel;  /* a thread of the kernel's own */
+    bool live;       /* can still do something: neither a zombie nor past the point where it starts to become one */
+    bool just_ended; /* is not live, and was live or not there at the table's reading before */
+    bool unsure;     /* whose it is could not be found out, because it, or one above it, was just ending or becoming
+                      * another program */
+    int owner;       /* index of a root, or OWNER_ */
 };
 
 /* Reads one process; false when it does not exist. `owner` becomes OWNER_UNSET. */
@@ -33,13 +35,14 @@ struct process_table {
     struct process_entry *entries;
     size_t count;
     bool unread;         /* /proc is there and could not be read just now: nothing is known */
+    bool missed;         /* something had gone after it was listed and before it was read */
     bool without_reaper; /* set by the owner: the runner is no subreaper, so that orphans of jobs do not come to it, and
                           * are found by their tokens alone */
 };
 
 #define PROCESS_TABLE_INIT                                                                                             \
     {                                                                                                                  \
-        NULL, 0, false, false                                                                                          \
+        NULL, 0, false, false, false                                                                                   \
     }
 
 /* Replaces the contents with what runs now. Not atomic: a process that starts meanwhile may be missed. Then its
@@ -47,6 +50,8 @@ struct process_table {
  * since with processes missing those below them would seem to be anybody's. */
 void process_table_read(struct process_table *t);
 void process_table_free(struct process_table *t);
+/* Whether something may be missing whose parent is not in the table either. */
+bool process_table_has_gaps(const struct process_table *t);
 struct process_entry *process_table_find(const struct process_table *t, pid_t pid);
 
 /* Leader of a job's tree. */
@@ -73,7 +78,8 @@ enum tree_state {
 
 /* What the snapshot tells about the tree of root `index`, its leader left out. Why TREE_GONE is certain: the topmost
  * process of a tree without its leader is a child of the runner, who alone can reap it. Had one been there when the
- * reading began, it would be in the table, live or not. */
+ * reading began, it would be in the table, live or not. Without a reaper, whoever ended since the last reading may have
+ * started what this one lacks: certain only once nobody has. */
 enum tree_state process_table_state(const struct process_table *t, const struct tree_root *roots, size_t index);
 
 enum { TOKEN_NONE = -1, TOKEN_UNSURE = -2 };

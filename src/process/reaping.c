@@ -243,6 +243,8 @@ static enum escape judge(const struct supervisor *s, const struct process_entry 
 {
     if (entry->owner == OWNER_UNKNOWN && (entry->unsure || !entry->live))
         return UNSURE; /* it may have started another that this table lacks */
+    if (s->table.without_reaper && entry->just_ended)
+        return UNSURE;
     if ((entry->owner != OWNER_ESCAPED && entry->owner != OWNER_UNKNOWN) || !entry->live)
         return NOT_ESCAPED;
     return entry->owner == OWNER_ESCAPED || is_nobodys(s, entry) ? ESCAPED : PERHAPS_OF_A_JOB;
@@ -268,7 +270,7 @@ static void end_escapees(struct supervisor *s, int64_t now_ms)
     free(s->escaped);
     s->escaped = remaining;
     s->escaped_count = count;
-    wait_ms = s->table.unread ? 0 : wait_ms;
+    wait_ms = process_table_has_gaps(&s->table) ? 0 : wait_ms;
     wait_ms = wait_ms < s->scan_interval_ms ? s->scan_interval_ms : wait_ms;
     s->scan_ms = wait_ms == INT64_MAX ? INT64_MAX : now_ms + wait_ms;
 }

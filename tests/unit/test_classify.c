@@ -432,8 +432,8 @@ static const char *const broken_lines[] = {
     "NVRM: Xid (PCI:0000:41:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.",
     "NVRM: Xid (PCI:0000:3b:00): 94, pid=7194, Contained: CE User Channel (0x9). RST: No, D-RST: No",
     "Unable to determine the device handle for GPU 0000:41:00.0: GPU is lost.  Reboot the system to recover this GPU",
-    "n1:71:93 [0] transport/net_ib.cc:1295 NCCL WARN NET/IB : Got completion from peer 10.0.0.2<51>"
-    " with error 12, opcode 0, len 0, vendor err 129",
+    ("n1:71:93 [0] transport/net_ib.cc:1295 NCCL WARN NET/IB : Got completion from peer 10.0.0.2<51>"
+     " with error 12, opcode 0, len 0, vendor err 129"),
     "n1:71:93 [0] NCCL WARN Call to ibv_modify_qp failed with error Connection timed out",
     "n1:71:93 [0] NCCL WARN NET/IB : mlx5_0:1 Got async fatal event: local catastrophic error",
     "amdgpu 0000:83:00.0: amdgpu: 1 uncorrectable hardware errors detected in umc block",
@@ -458,8 +458,8 @@ TEST(classify__job_may_cause_it_too__not_of_the_host)
         "NCCL WARN Cuda failure 2 'out of memory'",
         "torch.distributed.DistBackendError: NCCL error: remote process exited or there was a network error",
         /* What a rank raised is surer than what the others' transport said of it. */
-        "n1:71:93 [0] NCCL WARN NET/IB : Got completion from peer 10.0.0.2<51> with error 12\n"
-        "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\nValueError: bad plan\n",
+        ("n1:71:93 [0] NCCL WARN NET/IB : Got completion from peer 10.0.0.2<51> with error 12\n"
+         "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\nValueError: bad plan\n"),
         "ECC is enabled",
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
