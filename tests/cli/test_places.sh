@@ -109,12 +109,16 @@ ok|10" "SELECT state, count(*) FROM job GROUP BY 1"
     # Also when they say that it is the device's.
     rm -rf results.db*
     sed -i "s/exit 3/{ $ecc; }/" job.sh
-    run_silently 3
+    # Several in a row may hold the run for a moment, until one of the others has ended well.
+    run_meshsweep run --progress none
+    expect_status 3
+    expect_no_stdout
+    expect_stderr_lacks "set aside"
     expect_sql "failed|10
 ok|10" "SELECT state, count(*) FROM job GROUP BY 1"
     expect_sql 0 "SELECT count(*) FROM place"
-    expect_sql 2 "SELECT DISTINCT count(*) FROM attempt AS a JOIN job AS j ON j.id = job_id WHERE j.state = 'failed'
-        GROUP BY j.id"
+    expect_sql 2 "SELECT min(n) FROM (SELECT count(*) AS n FROM attempt AS a JOIN job AS j ON j.id = job_id
+        WHERE j.state = 'failed' GROUP BY j.id)"
 }
 
 single_device__broken__held_until_it_works()
