@@ -24,7 +24,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-LOADED = "libmicrohttpd.so.12"  # src/serve/http_library.c
+LOADED = "libmicrohttpd.so.12"  # src/serve/server.c
 # Debian's names, where SPDX has another. Those of no list are given with their text (LicenseRef-).
 SPDX_NAMES = {"Expat": "MIT", "MIT": "MIT", "BSD-2-clause": "BSD-2-Clause", "BSD-3-clause": "BSD-3-Clause",
               "BSD-3-google": "BSD-3-Clause", "GPL-2+": "GPL-2.0-or-later", "LGPL-2.1+": "LGPL-2.1-or-later"}

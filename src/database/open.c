@@ -1,5 +1,6 @@
 #include "database/open.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -8,10 +9,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "database/known_name.h"
+#include "database/db.h"
 #include "database/lock.h"
 #include "database/log_watch.h"
-#include "database/recover_replaced.h"
 #include "database/schema.h"
 #include "database/sqlite.h"
 #include "database/upgrade.h"
@@ -20,6 +20,185 @@
 #include "util/fault.h"
 #include "util/file.h"
 #include "util/memory.h"
+
+/* --- recover replaced --- */
+
+/* A database file that is deleted, moved or replaced while it is written: SQLite would continue writing it, for nobody.
+ * */
+
+/* What cannot be looked at just now is not gone for that. */
+static bool is_in_place(const struct db *db)
+{
+    struct stat status;
+    if (stat(db->path, &status) < 0)
+        return errno != ENOENT && errno != ENOTDIR;
+    return status.st_dev == db->device && status.st_ino == db->inode;
+}
+
+/* "PATH.saved", or "PATH.saved-2" and so on: the first that is free, and the one before it (NULL: none). The
+ * caller's. */
+static char *free_name(const char *path, char **before)
+{
+    char *name = xasprintf("%s.saved", path);
+    *before = NULL;
+    for (int i = 2; access(name, F_OK) == 0; i++) {
+        free(*before);
+        *before = name;
+        name = xasprintf("%s.saved-%d", path, i);
+    }
+    return name;
+}
+
+static int save(struct db *db, const char *name, struct error *e)
+{
+    /* SQLite would let everybody read it. */
+    int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
+    return db_run(db, "VACUUM INTO ?", VALUES(sql_text(name)), e);
+}
+
+static int check_place(struct db *db, struct error *e)
+{
+    struct error why = ERROR_INIT;
+    if (db->is_displaced || is_in_place(db))
+        return 0;
+    db->is_displaced = true;
+    char *last, *name = free_name(db->path, &last);
+    if (save(db, name, &why) == 0)
+        error_set(e, ERROR_FAILED,
+                  "database %s: it was deleted, moved or replaced while in use; its contents are saved in %s; move "
+                  "that file back and start again",
+                  db->path, name);
+    else
+        error_set(e, ERROR_FAILED,
+                  "database %s: it was deleted, moved or replaced while in use, and its contents cannot be saved: %s",
+                  db->path, why.text);
+    free(name);
+    free(last);
+    return -1;
+}
+
+/* From now on the file at the handle's path is the one that it writes. After each commit it is looked at: one that is
+ * not there any more fails the commit, with all that the handle can read saved beside its place and the name in the
+ * error. */
+static void recover_replaced_watch(struct db *db)
+{
+    struct stat status;
+    if (stat(db->path, &status) < 0)
+        return;
+    db->device = status.st_dev;
+    db->inode = status.st_ino;
+    db->after_commit = check_place;
+}
+
+/* Adds to `*notice` (NULL, or a text; the caller's) where the last content that was saved so lies: for a database
+ * that was just made. Nothing where none was. */
+static void recover_replaced_tell(const struct db *db, char **notice)
+{
+    char *last, *before = *notice;
+    free(free_name(db->path, &last));
+    if (!last)
+        return;
+    *notice = xasprintf("%s%snew database %s: %s has the contents of the earlier database of this name, which was "
+                        "deleted, moved or replaced while in use; to continue from it, stop, move it to the name of "
+                        "the new one and start again",
+                        before ? before : "", before ? "; " : "", db->path, last);
+    free(before);
+    free(last);
+}
+
+/* --- known name --- */
+
+/* The name by which a database was last opened for writing. Its write-ahead log is next to that name only. */
+
+/* NULL where none is recorded, or there is no such table yet. The caller's. */
+static char *recorded(struct db *db)
+{
+    struct error none = ERROR_INIT;
+    char *name = NULL;
+    (void)db_query_text(db, "SELECT value FROM meta WHERE name = 'path'", NO_VALUES, &name, &none);
+    return name;
+}
+
+static bool has_log(const char *name)
+{
+    struct stat status;
+    char *log = xasprintf("%s-wal", name);
+    bool has = stat(log, &status) == 0 && status.st_size > 0;
+    free(log);
+    return has;
+}
+
+/* 0 unless `name` is another one of the file, beside which a log lies. */
+static int refuse_other(const char *path, const char *own, const char *name, struct error *e)
+{
+    if (strcmp(name, own) == 0 || !path_is_same(name, own) || !has_log(name))
+        return 0;
+    return error_set(e, ERROR_FAILED,
+                     "database %s: it is also %s, and its newest records are next to that name; start again with -d %s",
+                     path, name, name);
+}
+
+static int check_directory(const char *path, const char *own, struct error *e)
+{
+    char *directory = path_beside(own, ".");
+    DIR *d = opendir(directory);
+    const struct dirent *entry;
+    int rc = 0;
+    while (rc == 0 && d && (entry = readdir(d))) {
+        char *name = path_beside(own, entry->d_name);
+        rc = refuse_other(path, own, name, e);
+        free(name);
+    }
+    if (d)
+        closedir(d);
+    free(directory);
+    return rc;
+}
+
+/* -1 when the file has another name in its directory beside which a log with content lies: before SQLite opens it,
+ * which would find it incomplete. */
+static int known_name_check_links(const char *path, struct error *e)
+{
+    struct stat status;
+    char *own = path_absolute(path);
+    int rc = stat(own, &status) == 0 && status.st_nlink > 1 ? check_directory(path, own, e) : 0;
+    free(own);
+    return rc;
+}
+
+/* -1 when the file has another name (a hard link, another mount) beside which a log with content lies: opened by this
+ * one, what stands in it would be missing, and both would be spoilt. Before anything is written. */
+static int known_name_check(struct db *db, struct error *e)
+{
+    char *known = recorded(db), *own = path_absolute(db->path);
+    int rc = known ? refuse_other(db->path, own, known, e) : 0;
+    free(known);
+    free(own);
+    return rc;
+}
+
+static int write_name(struct db *db, const char *name, struct error *e)
+{
+    if (db_run(db, "INSERT OR REPLACE INTO meta VALUES ('path', ?)", VALUES(sql_text(name)), e) < 0)
+        return -1;
+    /* Into the file: whoever comes by another name sees no other. A reader may keep it from that; then it is only
+     * late. */
+    return db_exec(db, "PRAGMA wal_checkpoint(PASSIVE)", e);
+}
+
+/* Records the name that it has now, where that is another, in the file itself. */
+static int known_name_record(struct db *db, struct error *e)
+{
+    char *known = recorded(db), *own = path_absolute(db->path);
+    int rc = known && strcmp(known, own) == 0 ? 0 : write_name(db, own, e);
+    free(known);
+    free(own);
+    return rc;
+}
+
+/* --- open --- */
 
 #define SETTLE_MS 3000
 #define APPLICATION_ID 0x6d736877 /* "mshw" in the file's header */

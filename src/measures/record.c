@@ -3,11 +3,362 @@
 #include <string.h>
 
 #include "config/meaning.h"
-#include "measures/evaluate.h"
+#include "measures/compiled.h"
+#include "metrics/samples.h"
 #include "results/views.h"
 #include "store/jobs.h"
 #include "util/buffer.h"
 #include "util/memory.h"
+
+/* --- evaluate --- */
+
+/* Evaluates the measures of a sweep for one attempt. */
+
+/* Samples of one input. */
+struct input_samples {
+    struct sample *items;
+    size_t count;
+    double value;   /* the summary's, or what was seen; NAN: none */
+    char *left_out; /* why it has no value under the definition of now; NULL: it has, or none was reported */
+    bool is_there;  /* it was reported or seen */
+    bool is_whole;  /* all samples are in `items` */
+};
+
+/* What is in the database of one attempt. */
+struct measured_attempt {
+    char *specs[SECTION_COUNT]; /* JSON; NULL: none */
+    struct seen_values seen;
+    struct input_samples *inputs; /* as in struct measures */
+};
+
+/* Of a condition. */
+struct condition_result {
+    bool is_met;
+    double value, bound, excess; /* of its sides, and by what share it is missed; NAN: not known */
+    char *note;                  /* the caller's; why it cannot be told; NULL: it can */
+};
+
+/* --- loading --- */
+
+static int load_row(struct db *db, int64_t attempt_id, struct measured_attempt *out, struct error *e)
+{
+    static const char sql[] =
+        "SELECT c.json, m.json, t.json, p.json, iif(a.unwatched_ms, NULL, a.duration_ms / 1000.0), (a.user_ms + "
+        "a.system_ms) / 1000.0, a.max_rss,"
+        " (SELECT count(*) FROM attempt AS n WHERE n.job_id = a.job_id AND n.number <= a.number AND n.state <> "
+        "'claimed' AND n.kind = 'trial'), a.state = 'ok'"
+        " FROM attempt AS a JOIN job AS j ON j.id = a.job_id LEFT JOIN spec AS c ON c.id = j.cluster_id"
+        " LEFT JOIN spec AS m ON m.id = j.model_id LEFT JOIN spec AS t ON t.id = j.training_id"
+        " LEFT JOIN spec AS p ON p.id = j.parallel_id WHERE a.id = ?";
+    struct stmt *s = NULL;
+    if (db_query(db, sql, VALUES(sql_int(attempt_id)), &s, e) < 0)
+        return -1;
+    int rc = stmt_next(s, e);
+    for (int i = 0; rc > 0 && i < SECTION_COUNT; i++)
+        out->specs[i] = stmt_copy_text(s, i);
+    static const enum own_metric own[] = {OWN_DURATION, OWN_CPU_TIME, OWN_MAX_RSS, OWN_ATTEMPTS};
+    for (int i = 0; i < OWN_METRIC_COUNT; i++)
+        out->seen.values[i] = NAN;
+    for (int i = 0; rc > 0 && i < (int)(sizeof own / sizeof *own); i++)
+        out->seen.values[own[i]] = stmt_double_or_nan(s, SECTION_COUNT + i);
+    out->seen.is_ok = rc > 0 && stmt_int(s, SECTION_COUNT + 4) != 0;
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+static int load_samples(struct db *db, int64_t attempt_id, const char *name, struct input_samples *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    int rc;
+    if (db_query(db, "SELECT coalesce(step, -1), value FROM metric WHERE attempt_id = ? AND name = ? ORDER BY sequence",
+                 VALUES(sql_int(attempt_id), sql_text(name)), &s, e) < 0)
+        return -1;
+    while ((rc = stmt_next(s, e)) > 0) {
+        out->items = array_grow(out->items, out->count, sizeof *out->items);
+        out->items[out->count++] = (struct sample){0, stmt_int(s, 0), stmt_double_or_nan(s, 1)};
+    }
+    stmt_free(s);
+    return rc;
+}
+
+static int load_input(const struct measure_input *input, struct db *db, int64_t attempt_id,
+                      const struct seen_values *seen, struct input_samples *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_query(db, "SELECT value, reported, kept, note FROM summary WHERE attempt_id = ? AND name = ?",
+                 VALUES(sql_int(attempt_id), sql_text(input->name)), &s, e) < 0)
+        return -1;
+    int64_t kept = 0;
+    int rc = stmt_next(s, e);
+    *out = (struct input_samples){.value = NAN, .is_there = rc > 0};
+    if (rc > 0) {
+        out->value = stmt_double_or_nan(s, 0);
+        out->left_out = stmt_is_null(s, 1) ? NULL : stmt_copy_text(s, 3);
+        kept = stmt_is_null(s, 2) ? stmt_int(s, 1) : stmt_int(s, 2);
+        out->is_whole = kept > 0 && kept == stmt_int(s, 1) && !out->left_out;
+    } else if (rc == 0 && input->own) {
+        out->value = seen->values[input->own];
+        out->is_there = !isnan(out->value);
+    }
+    stmt_free(s);
+    if (rc > 0 && out->is_whole)
+        rc = load_samples(db, attempt_id, input->name, out, e);
+    out->is_whole = out->is_whole && (int64_t)out->count == kept;
+    return rc < 0 ? -1 : 0;
+}
+
+/* `seen`: as in measures_record. Released with attempt_unload in any case. */
+static int attempt_load(const struct measures *m, struct db *db, int64_t attempt_id, const struct seen_values *seen,
+                        struct measured_attempt *out, struct error *e)
+{
+    *out = (struct measured_attempt){.inputs = xcalloc(m->input_count + 1, sizeof *out->inputs)};
+    int rc = load_row(db, attempt_id, out, e);
+    if (seen)
+        out->seen = *seen;
+    for (size_t i = 0; rc == 0 && i < m->input_count; i++)
+        rc = load_input(&m->inputs[i], db, attempt_id, &out->seen, &out->inputs[i], e);
+    return rc;
+}
+
+static void input_free(struct input_samples *input)
+{
+    free(input->items);
+    free(input->left_out);
+}
+
+static void attempt_unload(const struct measures *m, struct measured_attempt *a)
+{
+    for (int i = 0; i < SECTION_COUNT; i++)
+        free(a->specs[i]);
+    for (size_t i = 0; a->inputs && i < m->input_count; i++)
+        input_free(&a->inputs[i]);
+    free(a->inputs);
+}
+
+/* --- one value --- */
+
+static void bind_specs(const struct measure_sql *x, const struct measured_attempt *a)
+{
+    for (int i = 0; i < SECTION_COUNT; i++)
+        if (x->sections >> i & 1)
+            stmt_bind_text(x->value, i + 1, a->specs[i]);
+}
+
+/* Sample `at` of every input, or with SIZE_MAX what they come to. NAN: NULL. A failure is the value's, not ours. */
+static double value_of(const struct measure_sql *x, const struct measured_attempt *a, size_t at, struct error *why)
+{
+    double value = NAN;
+    for (size_t i = 0; i < x->input_count; i++) {
+        const struct input_samples *input = &a->inputs[x->inputs[i]];
+        stmt_bind_double(x->value, FIRST_INPUT + (int)x->inputs[i],
+                         at == SIZE_MAX ? input->value : input->items[at].value);
+    }
+    if (stmt_next(x->value, why) > 0)
+        value = stmt_double_or_nan(x->value, 0);
+    stmt_reset(x->value);
+    return value;
+}
+
+/* Why the value of the summaries is none. The caller's. */
+static char *explain(const struct measures *m, const struct derived_measure *x, const struct measured_attempt *a,
+                     const struct error *why)
+{
+    const bool divides = strpbrk(x->whole.sql, "/%") != NULL;
+    if (*why->text)
+        return xstrdup(why->text);
+    for (size_t i = 0; i < x->whole.input_count; i++) {
+        const struct input_samples *input = &a->inputs[x->whole.inputs[i]];
+        const char *name = m->inputs[x->whole.inputs[i]].name;
+        if (!input->is_there)
+            return xasprintf("%s was not reported", name);
+        if (input->left_out)
+            return xasprintf("%s: %s", name, input->left_out);
+        if (isnan(input->value))
+            return xasprintf("%s is not a finite number", name);
+    }
+    for (size_t i = 0; divides && i < x->whole.input_count; i++)
+        if (a->inputs[x->whole.inputs[i]].value == 0)
+            return xasprintf("division by zero: %s is 0", m->inputs[x->whole.inputs[i]].name);
+    return xstrdup(divides ? "it is NULL: a division by zero, or a key that this job lacks"
+                           : "it is NULL: a key that this job lacks");
+}
+
+/* --- a derived metric --- */
+
+static bool same_steps(const struct input_samples *a, const struct input_samples *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (a->items[i].step != b->items[i].step)
+            return false;
+    return true;
+}
+
+/* Whether all that it reads are samples of the same steps; where not, `*note` says why if that is not plain. */
+static bool is_per_sample(const struct measures *m, const struct derived_measure *x, const struct measured_attempt *a,
+                          char **note)
+{
+    const struct measure_sql *q = &x->whole;
+    if (q->input_count == 0)
+        return false;
+    for (size_t i = 0; i < q->input_count; i++)
+        if (!a->inputs[q->inputs[i]].is_whole)
+            return false;
+    for (size_t i = 1; i < q->input_count; i++) {
+        if (same_steps(&a->inputs[q->inputs[0]], &a->inputs[q->inputs[i]]))
+            continue;
+        *note = xasprintf("of the summaries: %s and %s were reported at different steps", m->inputs[q->inputs[0]].name,
+                          m->inputs[q->inputs[i]].name);
+        return false;
+    }
+    return true;
+}
+
+static struct sample_filter filter_of(const struct measures *m, const struct measure_sql *q)
+{
+    struct sample_filter filter = {0, m->sweep->job.first_step, m->sweep->job.last_step};
+    for (size_t i = 0; i < q->input_count; i++) {
+        const struct metric *metric = m->inputs[q->inputs[i]].metric;
+        if (metric && metric->warmup > filter.warmup)
+            filter.warmup = metric->warmup;
+    }
+    return filter;
+}
+
+/* Its samples, one of each step of what it reads. */
+static void list_samples(const struct measures *m, const struct derived_measure *x, const struct measured_attempt *a,
+                         struct sample_list *list)
+{
+    const struct input_samples *first = &a->inputs[x->whole.inputs[0]];
+    sample_list_add_name(list, x->metric->name, filter_of(m, &x->whole));
+    for (size_t i = 0; i < first->count; i++) {
+        struct error ignored = ERROR_INIT;
+        sample_list_add(list, 0, first->items[i].step, value_of(&x->whole, a, i, &ignored));
+    }
+}
+
+static struct summary summarise(const struct measures *m, const struct derived_measure *x,
+                                const struct measured_attempt *a)
+{
+    struct sample_list list = SAMPLE_LIST_INIT;
+    list_samples(m, x, a, &list);
+    sample_list_complete(&list);
+    struct summary s = sample_list_summarise(&list, 0, x->metric->take);
+    sample_list_free(&list);
+    return s;
+}
+
+static bool has_all_inputs(const struct measure_sql *q, const struct measured_attempt *a)
+{
+    for (size_t i = 0; i < q->input_count; i++)
+        if (!a->inputs[q->inputs[i]].is_there)
+            return false;
+    return true;
+}
+
+/* What a derived metric comes to. `note`: the caller's; why there is no value, or what it is of; NULL: nothing to say.
+ * `out->reported` is 0 where something that it reads was not reported. */
+static int attempt_evaluate(const struct measures *m, const struct derived_measure *x, const struct measured_attempt *a,
+                            struct summary *out, char **note, struct error *e)
+{
+    struct error why = ERROR_INIT;
+    (void)e;
+    *note = NULL;
+    bind_specs(&x->whole, a);
+    if (is_per_sample(m, x, a, note)) {
+        *out = summarise(m, x, a);
+    } else {
+        const double value = value_of(&x->whole, a, SIZE_MAX, &why);
+        *out = (struct summary){value, value, value, value, value, NAN, value, !isnan(value), 0, 1, !isnan(value)};
+    }
+    out->reported = has_all_inputs(&x->whole, a);
+    if (isnan(out->value)) {
+        free(*note);
+        *note = explain(m, x, a, &why);
+    }
+    return 0;
+}
+
+/* --- of an attempt that runs --- */
+
+static void take_reported(const struct sample_list *l, const char *name, struct input_samples *out)
+{
+    size_t metric = 0;
+    while (metric < l->name_count && strcmp(l->names[metric], name) != 0)
+        metric++;
+    out->is_whole = metric < l->name_count && l->series[metric].stride == 1;
+    for (size_t i = 0; out->is_whole && i < l->count; i++) {
+        if (l->samples[i].metric != metric)
+            continue;
+        out->items = array_grow(out->items, out->count, sizeof *out->items);
+        out->items[out->count++] = l->samples[i];
+    }
+}
+
+/* Of a step that is under way one metric may be there and another not. */
+static void keep_common_steps(const struct measure_sql *q, struct measured_attempt *a)
+{
+    size_t least = SIZE_MAX;
+    for (size_t i = 0; i < q->input_count; i++)
+        least = a->inputs[q->inputs[i]].count < least ? a->inputs[q->inputs[i]].count : least;
+    for (size_t i = 0; i < q->input_count; i++)
+        a->inputs[q->inputs[i]].count = least;
+}
+
+int measures_count_so_far(const struct measures *m, struct db *db, const struct running_measure *r, double **values,
+                          size_t *count, struct error *e)
+{
+    const struct derived_measure *x = measures_find(m, r->metric);
+    struct measured_attempt a = {.inputs = xcalloc(m->input_count + 1, sizeof *a.inputs)};
+    char *note = NULL;
+    int rc = load_row(db, r->attempt_id, &a, e);
+    for (size_t i = 0; i < x->whole.input_count; i++)
+        take_reported(r->so_far, m->inputs[x->whole.inputs[i]].name, &a.inputs[x->whole.inputs[i]]);
+    keep_common_steps(&x->whole, &a);
+    *values = NULL;
+    *count = 0;
+    if (rc == 0 && is_per_sample(m, x, &a, &note)) {
+        struct sample_list list = SAMPLE_LIST_INIT;
+        bind_specs(&x->whole, &a);
+        list_samples(m, x, &a, &list);
+        *values = sample_list_counted(&list, 0, count);
+        sample_list_free(&list);
+    }
+    free(note);
+    attempt_unload(m, &a);
+    return rc;
+}
+
+/* --- a condition --- */
+
+static double excess_of(const struct derived_measure *c, double value, double bound)
+{
+    const double large = c->wants_less ? value : bound, small = c->wants_less ? bound : value;
+    return small > 0 ? large / small - 1 : NAN;
+}
+
+static int attempt_check(const struct measures *m, const struct derived_measure *c, const struct measured_attempt *a,
+                         struct condition_result *out, struct error *e)
+{
+    struct error why = ERROR_INIT;
+    (void)e;
+    bind_specs(&c->whole, a);
+    const double truth = value_of(&c->whole, a, SIZE_MAX, &why);
+    *out = (struct condition_result){.is_met = !isnan(truth) && truth != 0, .value = NAN, .bound = NAN, .excess = NAN};
+    if (isnan(truth))
+        out->note = explain(m, c, a, &why);
+    if (!c->left.value || !c->right.value)
+        return 0;
+    bind_specs(&c->left, a);
+    bind_specs(&c->right, a);
+    out->value = value_of(&c->left, a, SIZE_MAX, &why);
+    out->bound = value_of(&c->right, a, SIZE_MAX, &why);
+    out->excess = excess_of(c, out->value, out->bound);
+    return 0;
+}
+
+/* --- record --- */
 
 /* The row of meta that says what the summaries and breaches are of: a hash, then the derived metrics, a line each. */
 #define META_NAME "measures"

@@ -1,21 +1,163 @@
 #include "metrics/reading.h"
 
+#include <cjson/cJSON.h>
+#include <csv.h>
 #include <errno.h>
 #include <glob.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "metrics/csv_samples.h"
-#include "metrics/json_samples.h"
 #include "metrics/json_value.h"
 #include "metrics/log_files.h"
 #include "metrics/reader_set.h"
 #include "process/job_file.h"
 #include "util/buffer.h"
 #include "util/memory.h"
+#include "util/parse.h"
+#include "util/utf8.h"
+
+/* --- json samples --- */
+
+/* Samples from JSON as jobs write it. */
+
+/* The step that an object states; -1: none. */
+static int64_t json_step(const cJSON *object)
+{
+    const cJSON *step = cJSON_GetObjectItemCaseSensitive(object, "step");
+    /* The largest double below 2^63 is far beyond any step, and the conversion of a larger one is undefined. */
+    return cJSON_IsNumber(step) && step->valuedouble >= 0 && step->valuedouble < 9e18 ? (int64_t)step->valuedouble : -1;
+}
+
+/* Every number at the path: one, or each of an array's. */
+static void add_at_path(struct collector *c, const struct metric_reader *r, const cJSON *root, const char *path,
+                        int64_t step)
+{
+    const cJSON *found = json_at(root, path), *item;
+    double value;
+    if (json_number(found, &value)) {
+        collector_add_read(c, r, step, value);
+        return;
+    }
+    if (cJSON_IsArray(found))
+        cJSON_ArrayForEach(item, found) if (json_number(item, &value)) collector_add_read(c, r, -1, value);
+}
+
+/* What stands at the reader's path. Of "log_history.*.loss" each element of the list, with the step that it states. */
+static void json_samples_add(struct collector *c, const struct metric_reader *r, const cJSON *root, int64_t step)
+{
+    const char *path = r->source->path, *star = strstr(path, ".*.");
+    if (!star) {
+        add_at_path(c, r, root, path, step);
+        return;
+    }
+    char *head = xstrndup(path, (size_t)(star - path));
+    const cJSON *list = json_at(root, head), *item;
+    free(head);
+    if (cJSON_IsArray(list))
+        cJSON_ArrayForEach(item, list) add_at_path(c, r, item, star + 3, json_step(item));
+}
+
+/* The object in a line: NULL when it holds none, with *malformed counted up unless it is blank. The caller's. */
+static cJSON *json_object(const char *line, size_t *malformed)
+{
+    if (line[strspn(line, " \t")] == '\0')
+        return NULL;
+    cJSON *object = json_parse(line);
+    if (cJSON_IsObject(object))
+        return object;
+    cJSON_Delete(object);
+    (*malformed)++;
+    return NULL;
+}
+
+/* --- csv samples --- */
+
+/* Samples from CSV files as loggers of training frameworks write them: a header, then a row per step or epoch. */
+
+enum { READ_BYTES = 64 << 10 };
+
+struct csv_reading {
+    struct collector *collector;
+    const struct metric_reader *reader;
+    size_t cell, cells;   /* of the row so far, of the header */
+    size_t column, steps; /* by the header; SIZE_MAX: it has none of that name */
+    bool has_header, has_value;
+    double value; /* of the row, where it has one */
+    int64_t step; /* -1: none */
+};
+
+static void take_cell(void *bytes, size_t length, void *context)
+{
+    struct csv_reading *in = context;
+    const char *text = bytes, *name = in->reader->source->path;
+    const size_t cell = in->cell++;
+    double number;
+    if (!in->has_header && length == strlen(name) && memcmp(text, name, length) == 0)
+        in->column = cell;
+    else if (!in->has_header && length == 4 && memcmp(text, "step", length) == 0)
+        in->steps = cell;
+    if (!in->has_header || !parse_number(text, length, &number))
+        return;
+    if (cell == in->column) {
+        in->value = number;
+        in->has_value = true;
+    } else if (cell == in->steps && number >= 0 && number < 9e18)
+        in->step = (int64_t)number;
+}
+
+static void end_row(int terminator, void *context)
+{
+    struct csv_reading *in = context;
+    const bool is_whole = terminator >= 0 || in->cell >= in->cells;
+    if (in->has_header && is_whole && in->has_value)
+        collector_add_read(in->collector, in->reader, in->step, in->value);
+    in->cells = in->has_header ? in->cells : in->cell;
+    in->has_header |= in->cell > 0;
+    in->cell = 0;
+    in->has_value = false;
+    in->step = -1;
+}
+
+/* The numbers of the reader's column, each with its row's `step` where there is a column of that name. Cells stand
+ * between commas, or what the header has in their place: tabs, semicolons. A cell that is not a number is not a sample.
+ * A last row without a line end counts once nothing more is written, if it has as many cells as the header. 0, or the
+ * errno of what could not be read. Takes `fd`. */
+static int csv_samples_read(int fd, const struct metric_reader *r, struct collector *c)
+{
+    struct csv_reading in = {.collector = c, .reader = r, .column = SIZE_MAX, .steps = SIZE_MAX, .step = -1};
+    struct csv_parser parser;
+    FILE *file = fdopen(fd, "rb");
+    int error = errno;
+    if (!file) {
+        close(fd);
+        return error;
+    }
+    char *block = xmalloc(READ_BYTES);
+    size_t n = 0;
+    csv_init(&parser, 0);
+    csv_set_realloc_func(&parser, xrealloc);
+    for (bool first = true; (n = fread(block, 1, READ_BYTES, file)) > 0; first = false) {
+        size_t start = 0;
+        if (first) {
+            csv_set_delim(&parser, (unsigned char)csv_delimiter(block, n));
+            start = utf8_mark_length(block, n);
+        }
+        csv_parse(&parser, block + start, n - start, take_cell, end_row, &in);
+    }
+    error = ferror(file) ? errno : 0;
+    if (c->has_ended)
+        csv_fini(&parser, take_cell, end_row, &in);
+    csv_free(&parser);
+    free(block);
+    fclose(file);
+    return error;
+}
+
+/* --- reading --- */
 
 enum {
     FILE_BYTES_MOST = 16 << 20,

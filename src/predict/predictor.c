@@ -5,13 +5,233 @@
 #include <string.h>
 #include <strings.h>
 
-#include "predict/features.h"
+#include "evidence/evidence.h"
+#include "predict/device.h"
 #include "predict/flops.h"
+#include "predict/inputs.h"
 #include "predict/memory_lines.h"
-#include "predict/verdict.h"
 #include "util/embedded.h"
 #include "util/memory.h"
 #include "util/suggest.h"
+
+/* --- verdict --- */
+
+/* Whether a plan fits into the device's memory: the verdict that pruning acts on, and its probability.
+ *
+ * A verdict compares the predicted memory with a share of the device's. The shares (OOM_RISK_SHARE and
+ * OOM_CERTAIN_SHARE, or those of the file) are meant for a prediction with a sigma of VERDICT_SIGMA. The limit of a
+ * better one lies nearer to all that torch can use: (share / all)^(sigma / VERDICT_SIGMA) of that. A worse one must
+ * not exclude what fits. Its limit rises with sigma until, from 0.2 on, a run that takes OOM_RISK_SHARE of the memory
+ * is excluded only if it is mispredicted by 1.96 standard deviations, as one run in forty is.
+ *
+ * Model states are counted, not estimated, so sigma describes only the rest. If the rest is less than half of the
+ * memory, sigma is multiplied by twice its share. (Nine in ten of nanotron's runs were off by at most 37 % if hardly
+ * any of their memory was states, 20 % if half of it was, and 4 % if nearly all was.)
+ *
+ * Some frameworks' recipes recompute although no key says so (struct memory_coefficients, recipes). Then the least that
+ * the plan may need is compared as well, and a plan that fits only with recompute is a risk. Some frameworks' releases
+ * differ in what they keep, and no key says which (may_keep_gathered). Then the interval spans both, and a plan that
+ * fits only with the smaller of the two is a risk. The probability is the mean over what the plan may need. */
+
+#define VERDICT_SIGMA 0.12
+
+/* Who asks: a plan on a cluster, with the coefficients and the shares that hold for it. */
+struct verdict_case {
+    const struct subject *subject;
+    const struct cluster *cluster;
+    const struct framework *framework;
+    double certain, risky;
+};
+
+/* What must fit, and how many of its bytes are model states. */
+struct memory_need {
+    double bytes, states;
+};
+
+#define HARDLY_COMPARED 0.2  /* sigma from which on nothing is excluded that would fit more than one time in forty */
+#define ONE_IN_FORTY 1.96    /* standard deviations */
+#define ESTIMATED_LEAST 0.05 /* of what must fit, however much of it is states */
+
+/* How many standard deviations a run that takes OOM_RISK_SHARE must be mispredicted by to be excluded. */
+static double deviations(double share, double sigma)
+{
+    double compared = log(share / OOM_RISK_SHARE) / VERDICT_SIGMA;
+    double way = fmin(1, (sigma - VERDICT_SIGMA) / (HARDLY_COMPARED - VERDICT_SIGMA));
+    return compared > 0 ? compared + way * fmax(0, ONE_IN_FORTY - compared) : compared;
+}
+
+/* The share for a prediction with this sigma; `most` is the share of the memory that torch can use. */
+static double share_for(double share, double sigma, double most)
+{
+    if (sigma > VERDICT_SIGMA)
+        return OOM_RISK_SHARE * exp(deviations(share, sigma) * sigma);
+    most = fmax(most, share);
+    return most * pow(share / most, sigma / VERDICT_SIGMA);
+}
+
+static struct memory_need need_of(const struct memory_prediction *m, const struct framework *f)
+{
+    const double *weights = f->memory.weights, *terms = m->most.terms;
+    return (struct memory_need){m->most.bytes - m->most.slack, weights[MEMORY_UNSHARDED] * terms[MEMORY_UNSHARDED] +
+                                                                   weights[MEMORY_SHARDED] * terms[MEMORY_SHARDED]};
+}
+
+static double sigma_of(const struct memory_need *n, double sigma)
+{
+    double estimated = fmax(ESTIMATED_LEAST, 1 - n->states / n->bytes);
+    return sigma * fmin(1, 2 * estimated);
+}
+
+static enum oom_verdict verdict_of(const struct verdict_case *c, const struct memory_need *n,
+                                   const struct prediction *out)
+{
+    double usable = out->usable_bytes, most = 1 - out->memory.reserve_bytes / usable;
+    double sigma = sigma_of(n, out->memory.sigma);
+    if (n->bytes > share_for(c->certain, sigma, most) * usable)
+        return OOM_CERTAIN;
+    return n->bytes > share_for(c->risky, sigma, most) * usable ? OOM_RISK : OOM_FITS;
+}
+
+/* Sets what the most loaded rank needs; its interval keeps its width. */
+static void verdict_set_bytes(struct memory_prediction *m, double bytes)
+{
+    double ratio = bytes / m->most.bytes;
+    m->most.bytes = bytes;
+    m->most.allocated_bytes *= ratio;
+    m->most.slack *= ratio;
+    m->low_bytes *= ratio;
+    m->high_bytes *= ratio;
+}
+
+static void give_slack_back(struct memory_prediction *m, double room)
+{
+    double given = fmin(m->most.slack, m->most.bytes - room);
+    if (given <= 0)
+        return;
+    double left = m->most.slack - given, allocated = m->most.allocated_bytes;
+    verdict_set_bytes(m, m->most.bytes - given);
+    m->most.slack = left;
+    m->most.allocated_bytes = allocated;
+}
+
+/* The need of `plan`, a variant of the subject's; `otherwise` if it cannot be predicted. */
+static struct memory_need need_of_variant(const struct verdict_case *c, const struct training_plan *plan,
+                                          struct memory_need otherwise)
+{
+    struct memory_prediction variant;
+    struct error ignored;
+    bool found =
+        memory_predict(&c->subject->architecture, plan, c->cluster, &c->framework->memory, &variant, &ignored) == 0;
+    return found ? need_of(&variant, c->framework) : otherwise;
+}
+
+/* The need with the recompute that the framework's recipes may use although no key says so. */
+static struct memory_need least_need(const struct verdict_case *c, struct memory_need as_said)
+{
+    const struct subject *s = c->subject;
+    if (c->framework->memory.recipes == 0 || s->says_recompute || s->is_measured)
+        return as_said;
+    struct training_plan plan = s->plan;
+    plan.recompute = RECOMPUTE_FULL;
+    if (plan.gradient_bytes == 0)
+        plan.gradient_bytes = 2;
+    struct memory_need least = need_of_variant(c, &plan, as_said);
+    return least.bytes < as_said.bytes ? least : as_said;
+}
+
+static struct memory_need other_need(const struct verdict_case *c, struct memory_need as_said)
+{
+    const struct subject *s = c->subject;
+    bool unknown = c->framework->memory.may_keep_gathered != 0 && !s->says_gathered && s->plan.sequence_parallel &&
+                   s->plan.tensor > 1;
+    if (!unknown || s->is_measured)
+        return as_said;
+    struct training_plan plan = s->plan;
+    plan.keeps_gathered = true;
+    return need_of_variant(c, &plan, as_said);
+}
+
+/* Widens the interval of `out->memory` to what a release that keeps gathered inputs needs, and returns that need; what
+ * is predicted, if keys say which it is or releases do not differ. */
+static struct memory_need verdict_widen(const struct verdict_case *c, struct prediction *out)
+{
+    struct memory_need needed = need_of(&out->memory, c->framework), other = other_need(c, needed);
+    out->memory.other = fmax(1, other.bytes / needed.bytes);
+    out->memory.high_bytes *= out->memory.other;
+    return other;
+}
+
+/* The mean probability over the needs that differ; no key says which applies, so they are equally likely. */
+static void take_probability(const struct memory_need *const *needs, size_t count, struct prediction *out)
+{
+    double sum = 0;
+    size_t n = 0;
+    struct error ignored;
+    out->has_probability = true;
+    for (size_t i = 0; i < count; i++) {
+        double probability = 0;
+        if (i > 0 && needs[i]->bytes == needs[0]->bytes)
+            continue;
+        out->has_probability &=
+            oom_probability(needs[i]->bytes, sigma_of(needs[i], out->memory.sigma), out->usable_bytes,
+                            out->memory.reserve_bytes, &probability, &ignored) == 0;
+        sum += probability;
+        n++;
+    }
+    out->oom_probability = out->has_probability ? sum / (double)n : 0;
+}
+
+/* From `out->memory` and `out->usable_bytes` (above 0): the verdict and, if one can be computed, the probability.
+ * `other` is from verdict_widen. What is only held in fragments is given back as far as there is no room for it. */
+static void verdict_reach(const struct verdict_case *c, const struct memory_need *other, struct prediction *out)
+{
+    struct memory_need needed = need_of(&out->memory, c->framework), least = least_need(c, needed);
+    give_slack_back(&out->memory, out->usable_bytes - out->memory.reserve_bytes);
+    take_probability((const struct memory_need *const[]){&needed, &least, other}, out->by_line ? 2 : 3, out);
+    out->verdict = verdict_of(c, &least, out);
+    bool may_not_fit =
+        verdict_of(c, &needed, out) != OOM_FITS || (!out->by_line && verdict_of(c, other, out) != OOM_FITS);
+    if (out->verdict == OOM_FITS && may_not_fit)
+        out->verdict = OOM_RISK;
+}
+
+/* --- features --- */
+
+/* Unusual features of a plan, by which the comparisons behind predictions are grouped (evidence/evidence.h). Pure. */
+
+/* Whether tensor groups span several nodes or link domains. */
+static bool is_spread(const struct subject *s, const struct device *device)
+{
+    double domain = s->link_domain > 0 || !device ? s->link_domain : (double)device->link_domain;
+    return (double)s->plan.tensor > fmax(domain, s->devices_per_node);
+}
+
+/* `device` NULL: not known. */
+static feature_set features_of_plan(const struct subject *s, const struct device *device)
+{
+    const struct architecture *a = &s->architecture;
+    const struct training_plan *plan = &s->plan;
+    const bool has[PLAN_FEATURES] = {
+        [FEATURE_FAMILY] = a->family != ARCHITECTURE_GPT && a->family != ARCHITECTURE_LLAMA,
+        [FEATURE_EXPERTS] = a->experts > 0,
+        [FEATURE_MIXERS] = a->mixer_layers > 0,
+        [FEATURE_CONTEXT] = plan->context > 1,
+        [FEATURE_OFFLOAD] = plan->offload != OFFLOAD_NONE || plan->offload_layers > 0,
+        [FEATURE_MTP] = a->mtp_layers > 0,
+        [FEATURE_FP8] = plan->precision == PRECISION_FP8,
+        [FEATURE_FP4] = plan->precision == PRECISION_FP4,
+        [FEATURE_SCHEDULE] = plan->schedule > SCHEDULE_INTERLEAVED,
+        [FEATURE_ADAPTERS] = plan->tuning != TUNING_FULL,
+        [FEATURE_DEVICE] = device && !device->measured,
+        [FEATURE_SPREAD] = is_spread(s, device),
+    };
+    feature_set features = 0;
+    for (int f = FEATURE_PLAIN + 1; f < PLAN_FEATURES; f++)
+        features |= has[f] ? 1U << f : 0;
+    return features;
+}
+
+/* --- predictor --- */
 
 #define INTERVAL_90 1.6448536269514722
 #define TEXT_BYTES 160

@@ -1,14 +1,359 @@
 #include "secrets/secrets.h"
 
 #include <ctype.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "secrets/forms.h"
-#include "secrets/names.h"
 #include "util/buffer.h"
 #include "util/memory.h"
+#include "util/string_list.h"
+
+/* --- names --- */
+
+/* Names of options, keys and variables, in a command or a text, whose values are secrets. */
+
+enum secret_name {
+    SECRET_NAME_NONE = 0,
+    SECRET_NAME_QUERY,   /* only in an address, behind "?" or "&": "sig" */
+    SECRET_NAME_LIKELY,  /* a short number behind it is not a secret: "--token 7" */
+    SECRET_NAME_CERTAIN, /* whatever stands behind it is one: "--api-key", "password" */
+};
+
+/* Of a name without dashes before it, in any case, its words joined by "-", "_" or ".": "api-key", "wandb.api_key",
+ * "HF_TOKEN", or one of `listed` (NULL-terminated, may be NULL). Stricter than secrets_match_name where the name is not
+ * that of a variable: "pad-token", "num-key-value-heads" and "api-key-file" are none. */
+enum secret_name secret_name_kind(const char *name, size_t length, char *const *listed);
+
+/* --- variables --- */
+
+/* Of a variable, between underscores. */
+static const char *const secret_words[] = {
+    "TOKEN", "KEY", "AUTH", "PASS", "PASSPHRASE", "SSHPASS", "PAT", "JWT", "COOKIE", "BEARER", "DSN", "WEBHOOK",
+};
+
+/* Anywhere in a name. */
+static const char *const secret_parts[] = {"SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "APIKEY", "ACCESSKEY"};
+
+static bool is_secret_word(const char *word, size_t length)
+{
+    for (size_t i = 0; i < sizeof secret_words / sizeof *secret_words; i++)
+        if (strlen(secret_words[i]) == length && strncasecmp(secret_words[i], word, length) == 0)
+            return true;
+    return length > 5 && strncasecmp(word + length - 5, "TOKEN", 5) == 0;
+}
+
+static bool has_secret_part(const char *setting)
+{
+    char *name = xstrndup(setting, setting_name_length(setting));
+    bool found = false;
+    for (size_t i = 0; !found && i < sizeof secret_parts / sizeof *secret_parts; i++)
+        found = strcasestr(name, secret_parts[i]) != NULL;
+    free(name);
+    return found;
+}
+
+bool secrets_match_name(const char *name, char *const *listed)
+{
+    size_t n = setting_name_length(name);
+    if (setting_is_among(name, listed) || has_secret_part(name))
+        return true;
+    for (size_t begin = 0; begin < n;) {
+        size_t length = 0;
+        while (begin + length < n && name[begin + length] != '_')
+            length++;
+        /* PWD alone is a directory, MYSQL_PWD none. */
+        if (is_secret_word(name + begin, length) ||
+            (begin > 0 && length == 3 && strncasecmp(name + begin, "PWD", length) == 0))
+            return true;
+        begin += length + 1;
+    }
+    return false;
+}
+
+/* --- options and keys --- */
+
+/* What is left of a name without "-", "_" and ".", anywhere in it. */
+static const char *const option_parts[] = {"SECRET",     "PASSWORD", "PASSWD",    "PASSPHRASE",
+                                           "CREDENTIAL", "APIKEY",   "ACCESSKEY", "PRIVATEKEY",
+                                           "AUTHKEY",    "APITOKEN", "AUTHTOKEN", "ACCESSTOKEN"};
+
+/* A name that ends in one of these words is a file's or a variable's that holds the secret. */
+static const char *const holders[] = {"FILE", "PATH", "DIR", "NAME", "ENV",  "VAR",  "LENGTH",
+                                      "SIZE", "PY",   "SH",  "JSON", "TOML", "YAML", "YML"};
+
+/* Last words, and what must stand before them: "pad-token" and "sort-key" are no secrets. NULL: nothing need. */
+static const struct {
+    const char *last, *before;
+} option_words[] = {
+    {"TOKEN", NULL},       {"TOKEN", "HF"},     {"TOKEN", "HUB"},  {"TOKEN", "HUGGINGFACE"}, {"TOKEN", "FACE"},
+    {"TOKEN", "GITHUB"},   {"TOKEN", "GITLAB"}, {"TOKEN", "GH"},   {"TOKEN", "WANDB"},       {"TOKEN", "REFRESH"},
+    {"TOKEN", "SESSION"},  {"TOKEN", "BEARER"}, {"TOKEN", "READ"}, {"TOKEN", "WRITE"},       {"TOKEN", "DEPLOY"},
+    {"TOKEN", "SLACK"},    {"TOKEN", "BOT"},    {"TOKEN", "USER"}, {"TOKEN", "JWT"},         {"KEY", "WANDB"},
+    {"KEY", "OPENAI"},     {"KEY", "AWS"},      {"KEY", "COMET"},  {"KEY", "ANTHROPIC"},     {"KEY", "LICENSE"},
+    {"KEY", "ENCRYPTION"}, {"KEY", "SIGNING"},  {"KEY", "SSH"},    {"KEY", "NEPTUNE"},       {"KEY", "ACCOUNT"},
+    {"PASS", "DB"},        {"PASS", "USER"},    {"PASS", "SMTP"},  {"PASS", "REGISTRY"},     {"PASS", "PROXY"},
+    {"PASS", "HTTP"},      {"JWT", NULL},       {"BEARER", NULL},  {"COOKIE", NULL},         {"PAT", NULL},
+    {"PWD", "MYSQL"},      {"PWD", "DB"},       {"PWD", "USER"},   {"TOKEN", "SECURITY"},    {"DSN", NULL},
+};
+
+/* Last words of names in the query of an address. */
+static const char *const query_words[] = {"SIG", "SIGNATURE", "KEY", "TOKEN", "CODE", "SAS"};
+
+#define NAME_BYTES_MOST 100
+
+/* A name in capitals, its words, and all of it without what stands between them. */
+struct option_name {
+    char joined[NAME_BYTES_MOST + 1];
+    const char *last, *before; /* NULL: there is no such word */
+    char words[NAME_BYTES_MOST + 1];
+};
+
+static void take_apart(const char *name, size_t length, struct option_name *out)
+{
+    size_t joined = 0;
+    *out = (struct option_name){.last = NULL};
+    for (size_t i = 0; i < length; i++) {
+        bool between = strchr("-_.", name[i]) != NULL;
+        out->words[i] = between ? '\0' : (char)toupper((unsigned char)name[i]);
+        if (!between)
+            out->joined[joined++] = out->words[i];
+        if (between || (i > 0 && out->words[i - 1]))
+            continue;
+        out->before = out->last;
+        out->last = &out->words[i];
+    }
+}
+
+static enum secret_name option_kind_of(const struct option_name *n)
+{
+    for (size_t i = 0; i < sizeof option_parts / sizeof *option_parts; i++)
+        if (strstr(n->joined, option_parts[i]))
+            return SECRET_NAME_CERTAIN;
+    for (size_t i = 0; i < sizeof option_words / sizeof *option_words; i++) {
+        const char *before = option_words[i].before;
+        if (strcmp(n->last, option_words[i].last) == 0 &&
+            (before ? n->before && strcmp(n->before, before) == 0 : !n->before))
+            return SECRET_NAME_LIKELY;
+    }
+    for (size_t i = 0; i < sizeof query_words / sizeof *query_words; i++)
+        if (strcmp(n->last, query_words[i]) == 0)
+            return SECRET_NAME_QUERY;
+    return SECRET_NAME_NONE;
+}
+
+static bool is_same_name(const char *listed, const char *joined)
+{
+    for (; *listed; listed++)
+        if (!strchr("-_.", *listed) && toupper((unsigned char)*listed) != *joined++)
+            return false;
+    return !*joined;
+}
+
+static enum secret_name name_of_option(const char *name, size_t length, char *const *listed)
+{
+    struct option_name n;
+    take_apart(name, length, &n);
+    if (!n.last)
+        return SECRET_NAME_NONE;
+    for (; listed && *listed; listed++)
+        if (is_same_name(*listed, n.joined))
+            return SECRET_NAME_CERTAIN;
+    for (size_t i = 0; i < sizeof holders / sizeof *holders; i++)
+        if (strcmp(n.last, holders[i]) == 0)
+            return SECRET_NAME_NONE;
+    return option_kind_of(&n);
+}
+
+static bool is_variable(const char *name, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (!isupper((unsigned char)name[i]) && !isdigit((unsigned char)name[i]) && name[i] != '_')
+            return false;
+    return true;
+}
+
+enum secret_name secret_name_kind(const char *name, size_t length, char *const *listed)
+{
+    if (length == 0 || length > NAME_BYTES_MOST)
+        return SECRET_NAME_NONE;
+    enum secret_name kind = name_of_option(name, length, listed);
+    if (kind > SECRET_NAME_QUERY || !is_variable(name, length))
+        return kind;
+    char *variable = xstrndup(name, length);
+    kind = secrets_match_name(variable, listed) ? SECRET_NAME_LIKELY : kind;
+    free(variable);
+    return kind;
+}
+
+/* --- forms --- */
+
+/* Secrets that are recognised by their form, whatever their name. */
+
+/* Bytes from `text` on that stay visible, and bytes behind them that are the secret. */
+struct secret_form {
+    size_t visible, hidden;
+};
+
+#define ALNUM "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+#define UPPER "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+#define URL_SAFE ALNUM "_-"
+#define GITLAB URL_SAFE "."
+#define BASE64 ALNUM "._~+/=-"
+
+/* As the services document them. A prefix that a word of a language may begin with wants letters and digits behind
+ * it. */
+static const struct {
+    const char *prefix, *characters;
+    size_t least; /* characters behind the prefix */
+    bool is_a_word;
+} services[] = {
+    {"sk-", URL_SAFE, 10, true},    {"sk_live_", ALNUM, 10, false}, {"rk_live_", ALNUM, 10, false},
+    {"ghp_", ALNUM, 10, true},      {"gho_", ALNUM, 10, true},      {"ghu_", ALNUM, 10, true},
+    {"ghs_", ALNUM, 10, true},      {"ghr_", ALNUM, 10, true},      {"github_pat_", ALNUM "_", 10, true},
+    {"glpat-", GITLAB, 10, false},  {"gldt-", GITLAB, 10, false},   {"glrt-", GITLAB, 10, false},
+    {"glptt-", GITLAB, 10, false},  {"glcbt-", GITLAB, 10, false},  {"glft-", GITLAB, 10, false},
+    {"glsoat-", GITLAB, 10, false}, {"gloas-", GITLAB, 10, false},  {"glagent-", GITLAB, 10, false},
+    {"hf_", ALNUM, 10, true},       {"npm_", ALNUM, 20, true},      {"pypi-", URL_SAFE, 20, true},
+    {"AKIA", UPPER, 12, true},      {"ASIA", UPPER, 12, true},      {"AIza", URL_SAFE, 20, true},
+    {"xoxb-", URL_SAFE, 10, true},  {"xoxp-", URL_SAFE, 10, true},  {"xoxa-", URL_SAFE, 10, true},
+    {"xoxs-", URL_SAFE, 10, true},  {"xapp-", URL_SAFE, 10, true},  {"eyJ", BASE64, 20, true},
+    {"dop_v1_", ALNUM, 20, true},   {"nvapi-", URL_SAFE, 20, true},
+};
+
+/* What stands in an address before a token: of hooks that take messages from whoever knows their address. */
+static const char *const hooks[] = {
+    "hooks.slack.com/services/", "/api/webhooks/", "/webhookb2/", "/webhook/", "/hooks/", "/hook/",
+    "api.telegram.org/bot",
+};
+
+/* What stands behind a password in the names that drivers give to databases: "me:password@tcp(host)/db". */
+static const char *const networks[] = {"tcp(", "tcp6(", "unix(", "cloudsql("};
+
+static const char *const schemes[] = {"Bearer ", "Basic "};
+
+/* Words of a language are shorter than this, and have no digits. */
+#define WORD_BYTES 24
+
+#define TOKEN_BYTES 16 /* at least, of a part of an address that is a secret */
+
+/* Letters and digits mixed, eight at least: chosen by a machine rather than written by a person. */
+static bool secret_form_is_random(const char *text, size_t length)
+{
+    bool letter = false, digit = false;
+    for (size_t i = 0; i < length; i++) {
+        letter |= isalpha((unsigned char)text[i]) != 0;
+        digit |= isdigit((unsigned char)text[i]) != 0;
+    }
+    return length >= 8 && letter && digit;
+}
+
+static bool find_service(const char *text, struct secret_form *out)
+{
+    for (size_t i = 0; i < sizeof services / sizeof *services; i++) {
+        size_t prefix = strlen(services[i].prefix);
+        if (strncmp(text, services[i].prefix, prefix) != 0)
+            continue;
+        size_t length = strspn(text + prefix, services[i].characters);
+        if (length < services[i].least ||
+            (services[i].is_a_word && length < WORD_BYTES && !secret_form_is_random(text + prefix, length)))
+            continue;
+        while (length > services[i].least && text[prefix + length - 1] == '.')
+            length--;
+        *out = (struct secret_form){0, prefix + length};
+        return true;
+    }
+    return false;
+}
+
+static bool find_scheme(const char *text, struct secret_form *out)
+{
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        size_t prefix = strlen(schemes[i]);
+        if (strncasecmp(text, schemes[i], prefix) != 0)
+            continue;
+        size_t length = strspn(text + prefix, BASE64);
+        *out = (struct secret_form){prefix, length};
+        return length >= WORD_BYTES || secret_form_is_random(text + prefix, length);
+    }
+    return false;
+}
+
+static bool is_token(const char *text, size_t length)
+{
+    return length >= TOKEN_BYTES && secret_form_is_random(text, length);
+}
+
+/* "://user:password@host", "://token@host" */
+static bool find_user(const char *text, struct secret_form *out)
+{
+    size_t end = strcspn(text + 3, "/ \t\r\n\"'<>?#\\") + 3, at = end;
+    const char *colon = memchr(text + 3, ':', end - 3);
+    while (at > 3 && text[at - 1] != '@')
+        at--;
+    if (at <= 3)
+        return false;
+    const char *secret = colon && colon < text + at - 1 ? colon + 1 : text + 3;
+    *out = (struct secret_form){(size_t)(secret - text), (size_t)(text + at - 1 - secret)};
+    return out->hidden > 0 && (secret != text + 3 || is_token(secret, out->hidden));
+}
+
+/* "://hooks.slack.com/services/T0/B0/token" */
+static bool find_hook(const char *text, struct secret_form *out)
+{
+    const size_t end = strcspn(text, " \t\r\n\"'<>?#\\,;)]}");
+    for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++) {
+        const char *hook = memmem(text, end, hooks[i], strlen(hooks[i]));
+        const size_t visible = hook ? (size_t)(hook - text) + strlen(hooks[i]) : end;
+        const size_t hidden = hooks[i][strlen(hooks[i]) - 1] == '/' ? end - visible : strcspn(text + visible, "/");
+        if (hook && visible + hidden <= end && is_token(text + visible, hidden)) {
+            *out = (struct secret_form){visible, hidden};
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ":password@tcp(host)" */
+static bool find_network(const char *text, struct secret_form *out)
+{
+    const size_t length = strcspn(text, "@ \t\r\n\"'<>(");
+    for (size_t i = 0; text[length] == '@' && length > 1 && i < sizeof networks / sizeof *networks; i++) {
+        *out = (struct secret_form){1, length - 1};
+        if (strncmp(text + length + 1, networks[i], strlen(networks[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* "-----BEGIN RSA PRIVATE KEY-----" and what follows, up to the end of the key. */
+static bool find_key(const char *text, struct secret_form *out)
+{
+    static const char begin[] = "-----BEGIN ", kind[] = "PRIVATE KEY", rule[] = "-----";
+    if (strncmp(text, begin, strlen(begin)) != 0)
+        return false;
+    const size_t name = strspn(text + strlen(begin), UPPER " ");
+    const char *end = text + strlen(begin) + name;
+    if (name < strlen(kind) || strncmp(end, rule, strlen(rule)) != 0 ||
+        !memmem(text, (size_t)(end - text), kind, strlen(kind)))
+        return false;
+    end += strlen(rule);
+    const char *last = strstr(end, "-----END ");
+    *out = (struct secret_form){(size_t)(end - text), last ? (size_t)(last - end) : strspn(end, BASE64 "\\ \r\n:,")};
+    return out->hidden > 0;
+}
+
+/* Whether one begins at `text`: a key of a well-known service ("sk-…", "ghp_…", "hf_…", "AKIA…"), a token behind
+ * "Bearer" or "Basic", a JSON web token, the body of a private key or, where `text` is at ":", the password or token
+ * of an address. Before `text` no letter, digit or "_" may stand, which is the caller's to see to. */
+static bool secret_form_find(const char *text, struct secret_form *out)
+{
+    if (text[0] == ':')
+        return strncmp(text, "://", 3) == 0 ? find_user(text, out) || find_hook(text, out) : find_network(text, out);
+    return find_service(text, out) || find_scheme(text, out) || find_key(text, out);
+}
 
 /* --- values --- */
 

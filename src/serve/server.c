@@ -1,5 +1,7 @@
 #include "serve/server.h"
 
+#include <dlfcn.h>
+#include <microhttpd.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +10,69 @@
 
 #include "process/job_file.h"
 #include "serve/gate.h"
-#include "serve/http_library.h"
+#include "util/error.h"
 #include "util/file.h"
 #include "util/memory.h"
+
+/* --- http library --- */
+
+/* libmicrohttpd as a table of its functions, because it is loaded when a page is served and not before: with GnuTLS and
+ * seven libraries more that it wants, which serving a page does not, loading it takes as long as all else that a short
+ * command does. A program that can load no libraries has it in itself (configure --enable-linked-httpd). */
+
+#define HTTP_FUNCTIONS(each)                                                                                           \
+    each(add_response_header);                                                                                         \
+    each(create_response_from_buffer);                                                                                 \
+    each(create_response_from_callback);                                                                               \
+    each(create_response_from_fd64);                                                                                   \
+    each(destroy_response);                                                                                            \
+    each(get_version);                                                                                                 \
+    each(lookup_connection_value);                                                                                     \
+    each(queue_response);                                                                                              \
+    each(resume_connection);                                                                                           \
+    each(set_connection_option);                                                                                       \
+    each(start_daemon);                                                                                                \
+    each(stop_daemon);                                                                                                 \
+    each(suspend_connection)
+
+struct http_library {
+#define HTTP_FUNCTION(name) __typeof__(MHD_##name) *name
+    HTTP_FUNCTIONS(HTTP_FUNCTION);
+#undef HTTP_FUNCTION
+};
+
+#ifdef MESHSWEEP_LINKED_HTTPD
+
+/* The library is never unloaded. If it is missing, the error says what to install. */
+static int http_library_load(struct http_library *out, struct error *e)
+{
+    (void)e;
+#define LINKED(name) out->name = MHD_##name
+    HTTP_FUNCTIONS(LINKED);
+#undef LINKED
+    return 0;
+}
+
+#else
+
+/* In 0.9.71, the oldest version that configure accepts, and all later ones including 1.0. */
+static const char soname[] = "libmicrohttpd.so.12";
+
+/* RTLD_DEFAULT order, as for linked libraries, so that preloaded libraries come first. */
+static int http_library_load(struct http_library *out, struct error *e)
+{
+    void *found = dlopen(soname, RTLD_NOW | RTLD_GLOBAL);
+#define FIND(name)                                                                                                     \
+    if (found && (found = dlsym(RTLD_DEFAULT, "MHD_" #name)))                                                          \
+    memcpy(&out->name, &found, sizeof found)
+    HTTP_FUNCTIONS(FIND);
+#undef FIND
+    return found ? 0 : error_set(e, ERROR_FAILED, "%s; on Debian: apt-get install libmicrohttpd12", dlerror());
+}
+
+#endif
+
+/* --- server --- */
 
 enum {
     CONNECTIONS_MOST = 1000,

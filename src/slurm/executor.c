@@ -6,13 +6,65 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config/executors.h"
+#include "metrics/json_value.h"
 #include "slurm/parts.h"
-#include "slurm/request.h"
 #include "slurm/script.h"
+#include "space/job_shape.h"
+#include "util/buffer.h"
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/memory.h"
 #include "util/string_list.h"
+
+/* --- request --- */
+
+/* Turns a job's cluster_spec into a Slurm request. Pure. */
+
+struct slurm_wish {
+    const struct slurm_config *config;
+    const char *spec_json; /* {"cluster_spec":{…},…} */
+    int64_t devices;       /* of the job, all nodes together */
+    int64_t minutes;       /* 0: as the partition has it */
+};
+
+static const char *text_of(const cJSON *cluster, const char *key, const char *otherwise)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(cluster, key);
+    return cJSON_IsString(item) && item->valuestring[0] ? item->valuestring : otherwise;
+}
+
+/* Appends "#SBATCH" lines for its shape; the cluster_spec's partition, account, qos, constraint, reservation, memory,
+ * gpu_type, tasks_per_node and cpus_per_task stand before those of [slurm]. Devices are asked for as
+ * --gpus-per-node. */
+static void slurm_wish_add(const struct slurm_wish *w, struct buffer *out)
+{
+    const struct slurm_config *c = w->config;
+    cJSON *spec = json_parse(w->spec_json);
+    const cJSON *cluster = cJSON_GetObjectItemCaseSensitive(spec, "cluster_spec");
+    const struct job_shape shape = job_shape_of(c, w->spec_json, w->devices);
+    const char *type = text_of(cluster, "gpu_type", c->gpu_type);
+    const struct slurm_request request = {
+        .partition = text_of(cluster, "partition", c->partition),
+        .account = text_of(cluster, "account", c->account),
+        .qos = text_of(cluster, "qos", c->qos),
+        .constraint = text_of(cluster, "constraint", c->constraint),
+        .reservation = text_of(cluster, "reservation", c->reservation),
+        .memory = text_of(cluster, "memory", c->memory),
+        .nodes = shape.nodes,
+        .tasks_per_node = shape.tasks_per_node,
+        .cpus_per_task = shape.cpus_per_task,
+        .gpus_per_node = c->no_gpus || type ? 0 : shape.devices_per_node,
+        .minutes = w->minutes,
+        .extra = c->options,
+    };
+    slurm_request_add(&request, out);
+    if (type && !c->no_gpus)
+        buffer_printf(out, "#SBATCH --gpus-per-node=%s:%lld\n", type, (long long)shape.devices_per_node);
+    cJSON_Delete(spec);
+}
+
+/* --- executor --- */
 
 enum { LOOK_EVERY_MS = 500 };
 
