@@ -1,12 +1,10 @@
 #!/usr/bin/env bash
-# Draws the map of the source: scripts/architecture.sh [--check] [TREE]
+# Draws the map of the source: scripts/architecture.sh [TREE]
 #
-# Writes docs/architecture.svg and the table between the markers of docs/architecture.md. The floors and their order are
+# Writes build-map/architecture.svg and the same as a table, build-map/architecture.md. The floors and their order are
 # those of tests/style/check_source.sh, files, lines and includes those of src/, and the words those of the list in
 # docs/architecture.md: "### GROUP", then "- **floor**: what it is for. More." for each floor, bottom to top.
-#
-# Lines are rounded, and stay as they are while they are right within a tenth, so that not every change draws anew.
-# --check writes nothing: status 1, and what differs, where the map is not that of the source.
+# Status 1, and what is wrong, where that list and the source have not the same floors.
 set -eu
 
 die()
@@ -15,24 +13,14 @@ die()
     exit 1
 }
 
-check=''
-if [ "${1-}" = --check ]; then
-    check=1
-    shift
-fi
 cd "${1:-$(dirname "${BASH_SOURCE[0]}")/..}"
 words_most=56 # of what a floor is for, in characters
 document=docs/architecture.md
-picture=docs/architecture.svg
-begin='<!-- made by scripts/architecture.sh -->'
-end='<!-- made until here -->'
+made=build-map
 # A line that ends in \ goes on in the next.
 floors=$(sed -e ':more' -e '/\\$/{' -e N -e 's/\\\n//' -e 'b more' -e '}' tests/style/check_source.sh |
     sed -n 's/^floors="\(.*\)"$/\1/p')
 [ -n "$floors" ] || die "tests/style/check_source.sh names no floors"
-for marker in "$begin" "$end"; do
-    grep -qxF -e "$marker" "$document" || die "$document lacks the line $marker"
-done
 
 is_floor() # NAME
 {
@@ -62,20 +50,6 @@ described()
     }' "$document"
 }
 
-# The lines that the document states, where they are right within a tenth; else those counted, to the next hundred. A
-# merge may have left a floor two rows.
-shown_lines() # FLOOR COUNTED
-{
-    local stated
-    stated=$(sed -n "s/^| \`$1\` | [0-9]* | \([0-9,]*\) |.*/\1/p" "$document" | head -n 1)
-    stated=${stated//,/}
-    if [ -n "$stated" ] && [ $((10 * (stated > $2 ? stated - $2 : $2 - stated))) -le "$2" ]; then
-        echo "$stated"
-    else
-        echo $((($2 + 50) / 100 * 100))
-    fi
-}
-
 # Records of tabs: "floor NAME FILES LINES GROUP WORDS" from the bottom up, then "include FROM TO".
 facts()
 {
@@ -83,7 +57,7 @@ facts()
     while IFS=$'\t' read -r group floor words; do
         files=$(sources_of "$floor" | wc -l)
         lines=$(sources_of "$floor" | sort | xargs -r cat | wc -l)
-        printf 'floor\t%s\t%s\t%s\t%s\t%s\n' "$floor" "$files" "$(shown_lines "$floor" "$lines")" "$group" "$words"
+        printf 'floor\t%s\t%s\t%s\t%s\t%s\n' "$floor" "$files" "$lines" "$group" "$words"
     done < <(described)
     grep -rEH '^[[:blank:]]*#[[:blank:]]*include[[:blank:]]*"' src --include='*.[ch]' --include='*.cc' |
         sed -n 's/^src\/\([^/]*\)\/[^:]*:[^"]*"\([^"/]*\)\/.*/include\t\1\t\2/p' |
@@ -202,7 +176,6 @@ make_picture() # FACTS
         printf "<rect width=\"%d\" height=\"%d\" class=\"page\"/>\n", width, height
         text(30, 34, "title", "meshsweep, floor by floor")
         text(30, 56, "note", "Each floor may include those below it (shaded) and no others. A dot: it does.")
-        text(30, 74, "note", "Lines are rounded.")
         text(numbers - 106, top - 6, "number head", "files")
         text(numbers - 4, top - 6, "number head", "lines")
         for (row = 1; row <= count; row++)
@@ -224,37 +197,8 @@ make_picture() # FACTS
     }' "$1"
 }
 
-with_table() # TABLE-FILE: the document with this table
-{
-    awk -v table="$1" -v begin="$begin" -v end="$end" '
-    $0 == end { skipping = 0 }
-    !skipping { print }
-    $0 == begin {
-        while ((getline line <table) > 0)
-            print line
-        skipping = 1
-    }' "$document"
-}
-
-compare() # FILE MADE
-{
-    diff -u "$1" "$2" | head -n 40 || true
-    cmp -s "$1" "$2"
-}
-
 check_described
-made=$(mktemp -d)
-trap 'rm -rf "$made"' EXIT
+mkdir -p "$made"
 facts >"$made/facts"
-make_table "$made/facts" >"$made/table"
-with_table "$made/table" >"$made/document"
-make_picture "$made/facts" >"$made/picture"
-if [ "$check" ]; then
-    stale=0
-    compare "$document" "$made/document" || stale=1
-    compare "$picture" "$made/picture" || stale=1
-    [ "$stale" = 0 ] || die "the map is not that of the source; scripts/architecture.sh draws it anew"
-else
-    cat "$made/document" >"$document"
-    cat "$made/picture" >"$picture"
-fi
+make_table "$made/facts" >"$made/architecture.md"
+make_picture "$made/facts" >"$made/architecture.svg"

@@ -253,7 +253,7 @@ plain_parts()
     if need "build" build_all build-check --enable-faults -- WERROR=-Werror; then
         run_tests build-check check WERROR=-Werror
     fi
-    step "map of the source" scripts/architecture.sh --check
+    step "map of the source" scripts/architecture.sh
     if have shellcheck "shellcheck"; then
         step "shellcheck" check_scripts
     fi
