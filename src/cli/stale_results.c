@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "cli/output.h"
+#include "device/provenance.h"
+#include "device/versions.h"
 #include "process/environment.h"
-#include "provenance/provenance.h"
-#include "provenance/versions.h"
 #include "run/scripts.h"
 #include "util/buffer.h"
 

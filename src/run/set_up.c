@@ -3,10 +3,10 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "device/provenance.h"
+#include "device/versions.h"
 #include "process/capture.h"
 #include "process/process_table.h"
-#include "provenance/provenance.h"
-#include "provenance/versions.h"
 #include "run/executor.h"
 #include "run/previous_runner.h"
 #include "run/recover_output.h"

@@ -8,9 +8,9 @@
 #include <cjson/cJSON.h>
 
 #include "device/models.h"
+#include "device/provenance.h"
 #include "process/environment.h"
 #include "process/external_command.h"
-#include "provenance/provenance.h"
 #include "unit_test.h"
 #include "util/clock.h"
 #include "util/file.h"

@@ -1,4 +1,4 @@
-#include "provenance/versions.h"
+#include "device/versions.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The current sweep on one page of GitHub Markdown: for an issue, a pull request, a job's summary. */
-#ifndef MESHSWEEP_HANDOVER_SUMMARY_H
-#define MESHSWEEP_HANDOVER_SUMMARY_H
+#ifndef MESHSWEEP_REPORT_SUMMARY_H
+#define MESHSWEEP_REPORT_SUMMARY_H
 
 #include "database/db.h"
 #include "util/buffer.h"

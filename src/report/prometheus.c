@@ -1,4 +1,4 @@
-#include "handover/prometheus.h"
+#include "report/prometheus.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "handover/optuna.h"
+#include "report/optuna.h"
 
 #include "database/whole_file.h"
 #include "results/measured.h"

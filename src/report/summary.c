@@ -1,4 +1,4 @@
-#include "handover/summary.h"
+#include "report/summary.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

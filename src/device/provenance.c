@@ -1,4 +1,4 @@
-#include "provenance/provenance.h"
+#include "device/provenance.h"
 
 #include <sched.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The progress of the current sweep, as metrics for Prometheus. */
-#ifndef MESHSWEEP_HANDOVER_PROMETHEUS_H
-#define MESHSWEEP_HANDOVER_PROMETHEUS_H
+#ifndef MESHSWEEP_REPORT_PROMETHEUS_H
+#define MESHSWEEP_REPORT_PROMETHEUS_H
 
 #include "results/status.h"
 #include "util/buffer.h"

@@ -1,8 +1,8 @@
 /* Versions that a sweep declares:
  *   [job]
  *   versions = { torch = "python3 -c 'import torch; print(torch.__version__)'" } */
-#ifndef MESHSWEEP_PROVENANCE_VERSIONS_H
-#define MESHSWEEP_PROVENANCE_VERSIONS_H
+#ifndef MESHSWEEP_DEVICE_VERSIONS_H
+#define MESHSWEEP_DEVICE_VERSIONS_H
 
 #include "config/sweep.h"
 

@@ -1,6 +1,6 @@
 /* Exports results as an Optuna storage (https://optuna.org), in which its samplers can continue. */
-#ifndef MESHSWEEP_HANDOVER_OPTUNA_H
-#define MESHSWEEP_HANDOVER_OPTUNA_H
+#ifndef MESHSWEEP_REPORT_OPTUNA_H
+#define MESHSWEEP_REPORT_OPTUNA_H
 
 #include "results/query.h"
 

@@ -1,6 +1,6 @@
 /* What is recorded about where a runner ran. */
-#ifndef MESHSWEEP_PROVENANCE_PROVENANCE_H
-#define MESHSWEEP_PROVENANCE_PROVENANCE_H
+#ifndef MESHSWEEP_DEVICE_PROVENANCE_H
+#define MESHSWEEP_DEVICE_PROVENANCE_H
 
 /* A JSON object: host, kernel, machine, cpu (model), cpus (online), cpus_usable (those the runner may use),
  * memory_bytes, gpus (device/models.h), tool, directory (absolute), git (commit and dirty of `directory`'s repository,
