@@ -1,5 +1,6 @@
-"""What scripts/mutate.sh does once both builds are there: python3 mutate.py WORK SEED COUNT ONLY"""
+"""What scripts/mutate.sh does once both builds are there: python3 mutate.py WORK SEED COUNT ONLY TESTS"""
 
+import fnmatch
 import os
 import random
 import re
@@ -8,6 +9,8 @@ import sys
 import time
 
 WANTED_PERCENT = 85
+# They visit every step of a run, or hundreds of kills: minutes each, for lines that others reach too.
+LONG_TESTS = {"tests/cli/test_faults", "tests/cli/test_failed_calls", "tests/cli/test_power_cuts", "tests/cli/test_selftest"}
 NOT_TESTED = re.compile(r"/trainer/|\.h$")  # the trainer is not counted, as in coverage.sh
 # What is replaced, and by what: one place of a line each.
 OPERATORS = [
@@ -86,12 +89,12 @@ def tests_of(build):
     return [re.sub(r"\.sh$", "", t.replace("../", "")) for t in text.split()]
 
 
-def reach(work):
-    """Runs every test once under coverage: WORK/reached/TEST has its seconds and the lines that it reached."""
+def reach(work, pattern):
+    """Runs every test like the pattern once under coverage: WORK/reached/TEST has its seconds and the lines that it reached."""
     tree, reached = os.path.join(work, "tree"), os.path.join(work, "reached")
     build, counts = os.path.join(tree, "build-reach"), os.path.join(work, "counts")
     os.makedirs(reached, exist_ok=True)
-    tests = [t for t in tests_of(build) if "/style/" not in t]
+    tests = [t for t in tests_of(build) if fnmatch.fnmatch(t, pattern) and "/style/" not in t and t not in LONG_TESTS]
     for i, test in enumerate(tests, 1):
         out = os.path.join(reached, test.replace("/", "+"))
         if os.path.exists(out):
@@ -121,18 +124,15 @@ def reach(work):
         with open(out + ".new", "w", encoding="utf-8") as f:
             f.write("\n".join([str(seconds), *sorted(lines)]))
         os.rename(out + ".new", out)
-    open(os.path.join(reached, "done"), "w").close()
+    return tests
 
 
-def load_reached(work):
+def load_reached(work, tests):
     """Tests of each line, the quickest first."""
     reached, seconds, of_line = os.path.join(work, "reached"), {}, {}
-    for name in os.listdir(reached):
-        if name == "done":
-            continue
-        with open(os.path.join(reached, name), encoding="utf-8") as f:
+    for test in tests:
+        with open(os.path.join(reached, test.replace("/", "+")), encoding="utf-8") as f:
             first, *lines = f.read().split("\n")
-        test = name.replace("+", "/")
         seconds[test] = float(first)
         for line in lines:
             of_line.setdefault(line, []).append(test)
@@ -161,12 +161,10 @@ def noticed_by(faulty, tests, seconds):
     return None
 
 
-def main(work, seed, count, only):
+def main(work, seed, count, only, pattern):
     tree = os.path.join(work, "tree")
     faulty = os.path.join(tree, "build-faulty")
-    if not os.path.exists(os.path.join(work, "reached", "done")):
-        reach(work)
-    of_line, seconds = load_reached(work)
+    of_line, seconds = load_reached(work, reach(work, pattern))
     candidates = mutants(tree, only)
     random.Random(int(seed)).shuffle(candidates)
     tried = killed = 0
