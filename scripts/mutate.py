@@ -10,7 +10,7 @@ import time
 
 WANTED_PERCENT = 85
 # They visit every step of a run, or hundreds of kills: minutes each, for lines that others reach too.
-LONG_TESTS = {"tests/cli/test_faults", "tests/cli/test_failed_calls", "tests/cli/test_power_cuts", "tests/cli/test_selftest"}
+LONG_TESTS = {"tests/cli/test_" + name for name in ("faults", "failed_calls", "power_cuts", "selftest")}
 NOT_TESTED = re.compile(r"/trainer/|\.h$")  # the trainer is not counted, as in coverage.sh
 # What is replaced, and by what: one place of a line each.
 OPERATORS = [
@@ -38,7 +38,10 @@ OPERATORS = [
     (r"^\s+break;$", ";"),
     (r"^    +[a-z]\w*\([^;]*\);$", ";"),  # a call for its effect alone
 ]
-OF_NO_EFFECT = re.compile(r"^\s*(/?\*|//|#|free\(|FAULT\(|[\w_]*_free\(|close\(|fclose\()|_INIT\b|^\s*(static )?(const )?(struct|enum|union) \w+ \w+;")
+OF_NO_EFFECT = re.compile(
+    r"^\s*(/?\*|//|#|free\(|FAULT\(|\w*_free\(|close\(|fclose\()|_INIT\b|"
+    r"^\s*(static )?(const )?(struct|enum|union) \w+ \w+;"
+)
 
 
 def mutants(tree, only):
@@ -90,7 +93,7 @@ def tests_of(build):
 
 
 def reach(work, pattern):
-    """Runs every test like the pattern once under coverage: WORK/reached/TEST has its seconds and the lines that it reached."""
+    """Runs every test like the pattern once under coverage: WORK/reached/TEST has its seconds and the lines reached."""
     tree, reached = os.path.join(work, "tree"), os.path.join(work, "reached")
     build, counts = os.path.join(tree, "build-reach"), os.path.join(work, "counts")
     os.makedirs(reached, exist_ok=True)

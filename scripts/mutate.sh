@@ -4,10 +4,10 @@
 #     scripts/mutate.sh [--seed N] [--only PATH] [--tests PATTERN] [COUNT]
 #
 # COUNT faults (60 unless said) are drawn by the seed (1 unless said) from the lines of src/ that can hold one; --only
-# keeps to files whose path begins so, --tests to tests like PATTERN ('tests/unit/*'). A copy of the last commit in build-mutate is built twice: once with clang's
-# coverage, which tells the tests that reach each line (kept until the commit changes), and once for the faults. Of each
-# fault only the file is built again, and the tests that reach its line run, the quickest first, until one fails.
-# A fault that stops the build is none, and another is drawn.
+# keeps to files whose path begins so, --tests to tests like PATTERN ('tests/unit/*'). A copy of the last commit in
+# build-mutate is built twice: once with clang's coverage, which tells the tests that reach each line (kept until the
+# commit changes), and once for the faults. Of each fault only the file is built again, and the tests that reach its
+# line run, the quickest first, until one fails. A fault that stops the build is none, and another is drawn.
 #
 # Status: 0 when at least 85 of 100 were noticed; 1 when fewer; 2 wrong use or a build that fails.
 set -eu
