@@ -332,12 +332,19 @@ is_there() # PATH
 
 check_names()
 {
-    local document line name word='[A-Za-z_][A-Za-z0-9_]*'
+    local document line name path word='[A-Za-z_][A-Za-z0-9_]*'
     for document in docs/*.md CONTRIBUTING.md; do
         [ -f "$document" ] || continue
         while IFS=: read -r line name; do
             is_there "$name" || breach "$document:$line: there is no $name"
         done < <(mentions "$document" '(src|tests|scripts|sql|configs|docs)/[A-Za-z0-9_.*/-]*[A-Za-z0-9_*/]')
+        # "`name()` in `path`"
+        while IFS=: read -r line name; do
+            path=${name##* \`}
+            name=${name#\`} name=${name%%\`*}
+            [ ! -f "${path%\`}" ] || grep -qwF -e "${name%()}" "${path%\`}" ||
+                breach "$document:$line: ${path%\`} has no $name"
+        done < <(mentions "$document" "\`$word([(][)])?\` (in|of) \`[A-Za-z0-9_./-]+\`")
         # Functions that documents for users name are those of the sweep file's expressions.
         [[ $document =~ /(reference|predictions|models).md$ ]] && continue
         while IFS=: read -r line name; do
