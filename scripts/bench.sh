@@ -823,6 +823,52 @@ compared_tables() # FILE: what the test printed
     sed -n 's/^.* rows are not predicted$/- &/p' "$1"
 }
 
+# One row per framework: its tables' rows together, errors by the mean of their logarithms.
+compared_frameworks() # FILE: what the test printed
+{
+    echo '| framework | memory: runs, error, in the 90 % interval | time: runs, error, in the 90 % interval | failures avoided | good runs lost |'
+    echo '|---|---|---|---|---|'
+    grep -E '^\| (memory|time) ' "$1" | awk -F ' *[|] *' '
+        function framework(name) {
+            if (name ~ /on the device$/) return "the same, all memory of the device"
+            if (sub(/^(full fine-tuning|LoRA|QLoRA).*/, "Trainer of Transformers: full, LoRA, QLoRA", name)) return name
+            if (name ~ /^vTrain/) return "Megatron-DeepSpeed (vTrain)"
+            if (name ~ /^BigScience/) return "Megatron-DeepSpeed (BigScience)"
+            if (name ~ /^DLPerf/) return "Megatron-LM on V100 (DLPerf)"
+            if (name ~ /^MPT/) return "llm-foundry (MPT)"
+            sub(/,.*/, "", name)
+            return name
+        }
+        function kind(sum, n) { return n ? n ", " sprintf("%.1f %%", 100 * (exp(sum / n) - 1)) : "" }
+        function share(sum, width, n) { return n ? sprintf(", %.0f %% in ± %.0f %%", sum / n, width / n) : "" }
+        $3 ~ /^of these/ { next }
+        {
+            name = framework($3)
+            if (!(name in seen)) { seen[name] = 1; order[++count] = name }
+            split($8, interval, /, ± /)
+            n[name, $2] += $4
+            error[name, $2] += $4 * log(1 + $5 / 100)
+            inside[name, $2] += $4 * interval[1]
+            width[name, $2] += $4 * interval[2]
+            if (!(name in first)) first[name] = $2
+            if ($2 != first[name]) next
+            if (split($11, part, " of ") == 2) { avoided[name] += part[1]; failed[name] += part[2] }
+            split($12, part, " of ")
+            lost[name] += part[1]
+            good[name] += part[2]
+        }
+        END {
+            for (i = 1; i <= count; i++) {
+                name = order[i]
+                m = name SUBSEP "memory"; t = name SUBSEP "time"
+                printf "| %s | %s%s | %s%s | %s | %d of %d |\n", name,
+                    kind(error[m], n[m]), share(inside[m], width[m], n[m]),
+                    kind(error[t], n[t]), share(inside[t], width[t], n[t]),
+                    failed[name] ? avoided[name] " of " failed[name] : "", lost[name], good[name]
+            }
+        }'
+}
+
 compared_devices() # FILE: what the test printed
 {
     echo '| place | runs | fitted to, runs | before | all weights | overheads | inside, before | inside, all |'
@@ -867,24 +913,27 @@ compare_tables() # what tests print that compare predictions with published tabl
     accuracy_of predict_litgpt
 }
 
-# Renews src/evidence/evidence_rows.c, which intervals are made of, then the tables of docs/predictions.md.
+# Renews src/evidence/evidence_rows.c, which intervals are made of, then the tables of docs/predictions.md and of
+# src/evidence/comparisons.md, which has every row.
 accuracy_of_tables()
 {
-    local page=$root/docs/predictions.md rows=$root/src/evidence/evidence_rows.c tables=$BENCH_DIR/tables
+    local page=$root/docs/predictions.md all=$root/src/evidence/comparisons.md
+    local rows=$root/src/evidence/evidence_rows.c tables=$BENCH_DIR/tables
     compare_tables >"$tables"
     cp "$rows" "$BENCH_DIR/rows"
     grep -E '^    \{' "$tables" | renew_between "$rows" ' evidence_rows.. = ' '^};'
     sed -n 's/^scaled /    /p' "$tables" | renew_between "$rows" ' scaling_rows.. = ' '^};'
     cmp -s "$rows" "$BENCH_DIR/rows" || compare_tables >"$tables"
     compared_tables "$tables" >"$BENCH_DIR/part" || die "the tests compared no tables"
-    renew_between "$page" '^<!-- tables compared' '^<!-- end' <"$BENCH_DIR/part"
+    renew_between "$all" '^<!-- tables compared' '^<!-- end' <"$BENCH_DIR/part"
+    compared_frameworks "$tables" | renew_between "$page" '^<!-- frameworks compared' '^<!-- end'
     scaled_runs | renew_between "$page" '^<!-- plans scaled' '^<!-- end'
-    halved_tables | renew_between "$page" '^<!-- halves compared' '^<!-- end'
+    halved_tables | renew_between "$all" '^<!-- halves compared' '^<!-- end'
     compared_devices "$tables" >"$BENCH_DIR/part" || die "the tests compared no devices"
-    renew_between "$page" '^<!-- devices compared' '^<!-- end' <"$BENCH_DIR/part"
+    renew_between "$all" '^<!-- devices compared' '^<!-- end' <"$BENCH_DIR/part"
     compared_systems >"$BENCH_DIR/part" || die "the tests compared no systems"
-    renew_between "$page" '^<!-- systems compared' '^<!-- end' <"$BENCH_DIR/part"
-    printf '\nRenewed: %s\n' "${page#"$root/"}, ${rows#"$root/"}"
+    renew_between "$all" '^<!-- systems compared' '^<!-- end' <"$BENCH_DIR/part"
+    printf '\nRenewed: %s\n' "${page#"$root/"}, ${all#"$root/"}, ${rows#"$root/"}"
 }
 
 # --- search ---
