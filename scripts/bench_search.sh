@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The strategy `model` with predictions as they are, off by factors, turned over, and without any, on every published table
 # with predictions, and on drawn landscapes: scripts/bench_search.sh MESHSWEEP [BEFORE], with another build of the program to compare with. Prints
-# docs/wrong-predictions.md. BENCH_SEEDS (10) searches of each group; tables from MESHSWEEP_SHARED_DATA.
+# scripts/bench_search.md anew. BENCH_SEEDS (10) searches of each group; tables from MESHSWEEP_SHARED_DATA.
 set -eu
 
 root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
@@ -79,8 +79,7 @@ import() # NAME DATABASE TABLE
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 draw_landscapes
-cat "$root/scripts/bench_search.md"
-echo
+sed '/^<!-- made by/q' "$root/scripts/bench_search.md"
 if [ -n "$before" ]; then
     echo '| table | predictions | before: trials | failed | arrived | ends after | trials | failed | arrived | ends after |'
     echo '|---|---|---|---|---|---|---|---|---|---|'
@@ -98,3 +97,4 @@ while read -r name table groups label; do
         row "$label" "$database" "$groups" "$scenario" --seeds "$BENCH_SEEDS" $options
     done < <(scenarios)
 done < <(tables)
+echo '<!-- made until here -->'
