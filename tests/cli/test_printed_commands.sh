@@ -33,8 +33,6 @@ scripts/fuzz.sh SECONDS|stands for many
 scripts/build.sh DIRECTORY [CONFIGURE-ARGUMENT...] [-- MAKE-ARGUMENT...]|stands for many
 BUILD=build-check tests/cli/test_retry.sh [CASE...]|stands for many
 KEEP=1 BUILD=build-check tests/cli/test_retry.sh CASE|stands for many
-meshsweep deepspeed|stands for what follows it
-meshsweep deepspeed --autotuning=tune|stands for what follows it
 ./run.sh|sets up the machine: tests/cli/test_run_sh.sh
 ./run.sh -c config.toml|sets up the machine: tests/cli/test_run_sh.sh
 ./scripts/check.sh|runs every test
