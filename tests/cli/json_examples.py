@@ -8,8 +8,7 @@ import os
 import re
 import sys
 
-VOLATILE = {"elapsed_ms": 1520, "duration_ms": 1204, "slowest_decision_ms": 0.05, "meshsweep": "0.1.0",
-            "working_directory": "/home/user/sweep", "sweep_file": "/home/user/sweep/sweep.toml"}
+VOLATILE = {"elapsed_ms": 1520, "duration_ms": 1204}
 # Of the counts of a run also what depends on when they are taken.
 VOLATILE_COUNTS = {"progress": {"done": 0, "ok": 0, "failed": 0, "running": 1, "being_recorded": 0, "pending": 1,
                                 "jobs_per_second": None, "eta_ms": None, "best": None, "failure_classes": {}},

@@ -408,23 +408,9 @@ examples__of_the_page__are_what_is_printed()
     python3 -c '' 2>/dev/null || skip "Python is not installed"
     table
     document example import --json -c table.toml -d results.db table.csv
-    cp results.db before.db
-    local command
-    for command in status results best stale; do
-        document example "$command" --json
-    done
+    document example results --json
+    document example best --json
     document one best --json --group layers=4
-    document example show --json 1
-    document example why --json tp=2 layers=4
-    document example compare --json --by tp
-    document two compare --json before.db results.db
-    document example check --json -d results.db
-    document example merge --json before.db results.db -o all.db
-    document example backup --json copy.db
-    document example upgrade --json
-    document example export --json --succeeded -o ok.csv
-    document example replay --json -c table.toml --strategy grid --group-by layers
-    document example search-model --json --count -c "$source_dir/configs/zhen-search.toml"
     cat >sweep.toml <<'END'
 [sweep]
 objective = "max:rate"
@@ -438,9 +424,7 @@ x = [1, 2]
 fused = true
 END
     printf '%s\n' 'sleep 1.2' '[ "$1" = 1 ] || { echo "no such device"; exit 3; }' 'echo "rate 100"' >job.sh
-    document example plan --json --all -d new.db
     document example ask -c sweep.toml -d new.db <(echo '[{"x": 1}, {"x": 3}]')
-    document example tell -c sweep.toml -d new.db <(echo '{"trial": 1, "metrics": {"rate": 98.5}}')
     progress_lines notice -c sweep.toml -d run.db -j1 --strategy random
     progress_lines error -c nothing.toml
     "$meshsweep" run --progress json -d table-run.db -c table.toml 2>>run.error.jsonl || true
