@@ -80,9 +80,7 @@ MESHSWEEP_FULL=1 make -C build check TESTS=tests/cli/test_selftest.sh|in the sou
 bash tests/style/check_source.sh|in the source tree: tests/style/test_source.sh
 gdb --args build-check/tests/unit/test_match|in the source tree
 gdb --args build-check/meshsweep run -j1|in the source tree
-git show|in the source tree
 MESHSWEEP_FAULT=batch-written:2 meshsweep run|ends by SIGKILL: tests/cli/test_faults.sh
-sqlite3 results.db|waits for what is typed
 duckdb -c *|wants DuckDB
 meshsweep selftest --kills 1000 --jobs 500 --seed 7|takes minutes: tests/cli/test_selftest.sh
 meshsweep selftest --kills 1000 --dir /scratch|takes minutes: tests/cli/test_selftest.sh
