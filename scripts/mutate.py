@@ -168,6 +168,8 @@ def main(work, seed, count, only, pattern):
     tree = os.path.join(work, "tree")
     faulty = os.path.join(tree, "build-faulty")
     of_line, seconds = load_reached(work, reach(work, pattern))
+    if not of_line:
+        sys.exit("mutate.py: no test of the pattern reaches a line; see build-mutate/reached")
     candidates = mutants(tree, only)
     random.Random(int(seed)).shuffle(candidates)
     tried = killed = 0
