@@ -5,7 +5,7 @@
 
 #include "database/open.h"
 #include "report/countdown.h"
-#include "results/durations.h"
+#include "results/status.h"
 #include "util/memory.h"
 
 #define LOOK_EVERY_MS 5000
@@ -36,34 +36,13 @@ void expected_time_close(struct expected_time *t)
     free(t);
 }
 
-struct durations_sum {
-    double ms;
-    int64_t count;
-};
-
-static void add_duration(void *context, int64_t job_id, double ms)
-{
-    struct durations_sum *sum = context;
-    (void)job_id;
-    sum->ms += ms;
-    sum->count++;
-}
-
 /* A database that cannot be read must not disturb a run. */
 static double mean_of(struct expected_time *t, int64_t waiting)
 {
     struct error none = ERROR_INIT;
-    struct durations_sum running = {0, 0};
-    int64_t sweep;
-    double mean = NAN;
-    if (!t->db && store_open_read_only(t->db_path, &t->db, &none) < 0)
-        return NAN;
-    if (waiting == 0) {
-        int rc = durations_of_running(t->db, add_duration, &running, &none);
-        return rc == 0 && running.count ? running.ms / (double)running.count : (double)NAN;
-    }
-    if (db_query_int(t->db, "SELECT id FROM current_sweep", NO_VALUES, 0, &sweep, &none) < 0 ||
-        durations_of_waiting(t->db, sweep, waiting, &mean, &none) < 0)
+    double mean;
+    if ((!t->db && store_open_read_only(t->db_path, &t->db, &none) < 0) ||
+        status_expected_ms(t->db, waiting, &mean, &none) < 0)
         return NAN;
     return mean;
 }

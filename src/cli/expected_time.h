@@ -1,4 +1,4 @@
-/* Estimates how long a run will still take from the durations of similar jobs (results/durations.h). */
+/* Estimates how long a run will still take from the durations of similar jobs (results/status.h). */
 #ifndef MESHSWEEP_CLI_EXPECTED_TIME_H
 #define MESHSWEEP_CLI_EXPECTED_TIME_H
 

@@ -434,11 +434,12 @@ static int write_files(const struct best *b, const char *db, const char *directo
 /* --- the command --- */
 
 /* " (2 diverged, 1 oom)". */
-static void add_classes(const struct sweep_status *s, struct buffer *out)
+static void add_classes(const cJSON *status, struct buffer *out)
 {
-    for (size_t i = 0; i < s->class_count; i++)
-        buffer_printf(out, "%s%lld %s", i ? ", " : " (", (long long)s->classes[i].jobs, s->classes[i].name);
-    buffer_add_text(out, s->class_count ? ")" : "");
+    const cJSON *first = cJSON_GetObjectItemCaseSensitive(status, "failure_classes")->child;
+    for (const cJSON *class = first; class; class = class->next)
+        buffer_printf(out, "%s%.0f %s", class == first ? " (" : ", ", class->valuedouble, class->string);
+    buffer_add_text(out, first ? ")" : "");
 }
 
 static void say_nearest(const struct best *b)
@@ -452,31 +453,34 @@ static void say_nearest(const struct best *b)
 /* Says why there is no best job. */
 static int say_nothing_ok(struct db *db, const struct best *b, struct error *e)
 {
-    struct sweep_status s;
-    if (status_read(db, &s, e) < 0)
+    cJSON *s;
+    if (status_read(db, false, 0, &s, NULL, e) < 0)
         return -1;
+    const cJSON *states = cJSON_GetObjectItemCaseSensitive(s, "states");
+    const int64_t ok = json_count_of(states, "ok"), failed = json_count_of(states, "failed");
+    const int64_t running = json_count_of(states, "running"), pending = json_count_of(states, "pending");
     int status = STATUS_JOBS_FAILED;
     struct buffer classes = BUFFER_INIT;
-    add_classes(&s, &classes);
-    if (s.ok + s.failed + s.running + s.pending + s.pruned + s.held == 0)
+    add_classes(s, &classes);
+    if (json_count_of(s, "jobs") == 0)
         status = error_set(e, ERROR_NOTHING,
                            "the database has no jobs, because no combination matched; meshsweep plan shows why");
-    else if (s.ok + s.failed == 0)
+    else if (ok + failed == 0)
         status =
             error_set(e, ERROR_NOTHING, "no job has finished yet: %lld running, %lld pending; see meshsweep status",
-                      (long long)s.running, (long long)s.pending);
+                      (long long)running, (long long)pending);
     else if (b->conditions.none_meets)
         say_nearest(b);
-    else if (s.ok)
-        output_message("there is no best job: %lld are ok, but none%s has a value of %s%s%s", (long long)s.ok,
+    else if (ok)
+        output_message("there is no best job: %lld are ok, but none%s has a value of %s%s%s", (long long)ok,
                        b->conditions.count ? " that meets [sweep] subject_to" : "", b->objective,
                        b->conditions.unranked.why ? ": " : "",
                        b->conditions.unranked.why ? b->conditions.unranked.why : "");
     else
         output_message("no job has succeeded: %lld failed%s, %lld running, %lld pending; see meshsweep status",
-                       (long long)s.failed, buffer_text(&classes), (long long)s.running, (long long)s.pending);
+                       (long long)failed, buffer_text(&classes), (long long)running, (long long)pending);
     buffer_free(&classes);
-    status_free(&s);
+    cJSON_Delete(s);
     return status;
 }
 

@@ -19,6 +19,7 @@
 #include "deepspeed/tuning_tree.h"
 #include "device/hostfile.h"
 #include "process/process.h"
+#include "results/failure_causes.h"
 #include "results/status.h"
 #include "secrets/secrets.h"
 #include "util/file.h"
@@ -347,19 +348,25 @@ static int launch(const struct tuning_call *t, char **winner, struct error *e)
 static int tell_most_failed(const struct tuning_call *t, bool *most, struct error *e)
 {
     struct db *db = NULL;
-    struct sweep_status s;
+    struct stmt *s = NULL;
+    struct failure_causes causes = {.items = NULL};
     *most = false;
     int rc = store_open_read_only(t->o->db, &db, e);
-    if (rc == 0 && (rc = status_read(db, &s, e)) == 0) {
-        const struct failure_cause *first = s.causes.count ? &s.causes.items[0] : NULL;
-        const int64_t ended = s.ok + s.failed;
-        *most = first && 2 * first->jobs > ended && strcmp(first->class, "oom") != 0;
+    if (rc == 0)
+        rc = status_part(db, "SELECT this.id, jobs - pending - running - pruned - held FROM counts, this", NO_VALUES,
+                         &s, e);
+    if (rc == 0 && (rc = stmt_next(s, e)) > 0 &&
+        (rc = failure_causes_read(db, stmt_int(s, 0), STATUS_FAILURES_MOST, &causes, e)) == 0 && causes.count) {
+        const struct failure_cause *first = &causes.items[0];
+        const int64_t ended = stmt_int(s, 1);
+        *most = 2 * first->jobs > ended && strcmp(first->class, "oom") != 0;
         if (*most)
             output_message("%lld of %lld configurations failed the same way, so the best one may not have been found: "
                            "%s",
                            (long long)first->jobs, (long long)ended, first->message);
-        status_free(&s);
     }
+    stmt_free(s);
+    failure_causes_free(&causes);
     store_close(db);
     return rc;
 }

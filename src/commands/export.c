@@ -100,11 +100,12 @@ static int write_summary(struct db *db, const struct report_sink *sink, struct e
 static int write_prometheus(struct db *db, const struct report_sink *sink, struct error *e)
 {
     struct buffer text = BUFFER_INIT;
-    struct sweep_status status;
-    if (status_read(db, &status, e) < 0)
+    cJSON *status;
+    const int64_t now_ms = clock_wall_ms();
+    if (status_read(db, true, now_ms, &status, NULL, e) < 0)
         return -1;
-    prometheus_add(&status, clock_wall_ms(), &text);
-    status_free(&status);
+    prometheus_add(status, now_ms, &text);
+    cJSON_Delete(status);
     return write_text(&text, 0, sink, e);
 }
 

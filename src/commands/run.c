@@ -90,15 +90,16 @@ static int status_of(const struct execution *x)
 /* Names the rules that leave nothing to run. */
 static void report_rules(const struct execution *x)
 {
-    struct sweep_status status;
+    struct stmt *s = NULL;
     struct error none = ERROR_INIT;
-    if (x->enumeration.counts.jobs > 0 || status_read(x->db, &status, &none) < 0)
+    if (x->enumeration.counts.jobs > 0 ||
+        status_part(x->db, "SELECT combinations, rule, reason FROM falsified WHERE level = 'exclude'", NO_VALUES, &s,
+                    &none) < 0)
         return;
-    for (size_t i = 0; i < status.rule_count; i++)
-        if (!status.rules[i].warning)
-            output_message("%lld combinations are excluded by %s: %s", (long long)status.rules[i].combinations,
-                           status.rules[i].name, status.rules[i].reason);
-    status_free(&status);
+    while (stmt_next(s, &none) > 0)
+        output_message("%lld combinations are excluded by %s: %s", (long long)stmt_int(s, 0), stmt_text(s, 1),
+                       stmt_is_null(s, 2) ? "" : stmt_text(s, 2));
+    stmt_free(s);
 }
 
 static void say_no_winner(const struct best *best)

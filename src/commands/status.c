@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
 #include "answers/conditions_report.h"
 #include "cli/command.h"
 #include "cli/output.h"
@@ -15,7 +13,6 @@
 #include "report/group_winners.h"
 #include "report/hint.h"
 #include "report/progress.h"
-#include "report/status_json.h"
 #include "report/text.h"
 #include "results/pareto.h"
 #include "results/status.h"
@@ -49,36 +46,60 @@ static const struct option options[] = {
 
 /* Everything that is printed. */
 struct status_view {
-    const char *path; /* of the database */
-    struct sweep_status status;
-    bool runner_alive;
-    int64_t now_ms, eta_ms;
+    const char *path;         /* of the database */
+    cJSON *document, *beside; /* results/status.h */
+    const cJSON *states;      /* of the document */
+    const char *objective;    /* NULL: none */
+    bool runner_alive, has_best;
+    struct failure_causes causes;
     struct buffer winners; /* as text, if configurations compete; "": none */
-    cJSON *winners_json;   /* NULL: none */
-    cJSON *full_trainings;
     struct conditions conditions;
     struct pareto pareto; /* empty without several objectives, or with too many jobs */
     size_t columns;       /* of the terminal; 0: no limit */
 };
 
+static const cJSON *part(const struct status_view *v, const char *name)
+{
+    return cJSON_GetObjectItemCaseSensitive(v->document, name);
+}
+
 /* --- asking --- */
 
-static int ask_all(struct db *db, struct status_view *out, struct error *e)
+/* What a statement cannot tell: statistics, and what conditions and groups make of the best. */
+static int ask_others(struct db *db, struct status_view *v, struct error *e)
 {
-    if (status_read(db, &out->status, e) < 0)
-        return -1;
-    int rc = 0;
-    const struct sweep_status *s = &out->status;
-    const struct conditions_request request = {s->objective, s->maximise, s->has_best ? s->best : (double)NAN};
-    if (s->objective)
-        rc = conditions_read(db, &request, &out->conditions, e);
-    if (rc == 0)
-        rc = full_trainings_read(db, 0, &out->full_trainings, e);
-    if (rc == 0 && s->has_best)
-        rc = group_winners_read_status(db, &out->winners, &out->winners_json, e);
-    if (rc == 0 && s->has_best && !out->winners_json && s->ok <= PARETO_OF_MOST)
-        rc = pareto_read(db, &out->pareto, e);
+    const cJSON *best = part(v, "best");
+    const bool maximise = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(v->beside, "maximise"));
+    const struct conditions_request request = {v->objective, maximise, json_real_of(best, "value")};
+    cJSON *winners = NULL, *pareto = cJSON_CreateArray();
+    int rc = failure_causes_read(db, json_count_of(v->beside, "sweep"), STATUS_FAILURES_MOST, &v->causes, e);
+    if (rc == 0 && v->objective)
+        rc = conditions_read(db, &request, &v->conditions, e);
+    if (rc == 0 && v->has_best)
+        rc = group_winners_read_status(db, &v->winners, &winners, e);
+    if (rc == 0 && v->has_best && !winners && json_count_of(v->states, "ok") <= PARETO_OF_MOST)
+        rc = pareto_read(db, &v->pareto, e);
+    for (size_t i = 0; i < v->pareto.count; i++)
+        cJSON_AddItemToArray(pareto, cJSON_CreateNumber((double)v->pareto.jobs[i].job_id));
+    cJSON_ReplaceItemInObjectCaseSensitive(v->document, "pareto_jobs", pareto);
+    cJSON_ReplaceItemInObjectCaseSensitive(v->document, "failures", failure_list_json(&v->causes));
+    cJSON_ReplaceItemInObjectCaseSensitive(v->document, "subject_to", conditions_json(&v->conditions));
+    unranked_add_json(&v->conditions.unranked, v->document);
+    if (winners) {
+        cJSON_ReplaceItemInObjectCaseSensitive(v->document, "winners", winners);
+        cJSON_ReplaceItemInObjectCaseSensitive(v->document, "best", cJSON_CreateNull());
+    }
     return rc;
+}
+
+static int ask_all(struct db *db, struct status_view *v, struct error *e)
+{
+    if (status_read(db, v->runner_alive, clock_wall_ms(), &v->document, &v->beside, e) < 0)
+        return -1;
+    v->states = part(v, "states");
+    v->objective = json_text_of(v->beside, "objective");
+    v->has_best = cJSON_IsObject(part(v, "best"));
+    return ask_others(db, v, e);
 }
 
 /* In one transaction, since a runner may be active. */
@@ -86,21 +107,17 @@ static int read_view(const char *path, struct status_view *out, struct error *e)
 {
     struct db *db = NULL;
     out->path = path;
+    out->columns = output_width(stdout);
     if (store_open_read_only(path, &db, e) < 0)
         return -1;
-    int rc = -1;
-    if (db_read_begin(db, e) == 0) {
+    out->runner_alive = writer_lock_is_held(path);
+    int rc = db_read_begin(db, e);
+    if (rc == 0) {
         rc = ask_all(db, out, e);
         db_read_end(db);
     }
     store_close(db);
-    if (rc < 0)
-        return -1;
-    out->runner_alive = writer_lock_is_held(path);
-    out->now_ms = clock_wall_ms();
-    out->eta_ms = out->runner_alive ? status_eta_ms(&out->status, out->now_ms) : -1;
-    out->columns = output_width(stdout);
-    return 0;
+    return rc;
 }
 
 /* --- as text --- */
@@ -108,39 +125,56 @@ static int read_view(const char *path, struct status_view *out, struct error *e)
 static void add_printable(const struct status_view *v, const char *text, size_t taken, struct buffer *b)
 {
     size_t limit = v->columns > taken + 20 ? v->columns - taken : v->columns ? 20 : TEXT_LINE_COLUMNS;
-    text_add_printable(b, text, strlen(text), limit, v->columns && !output_has_utf8());
+    text_add_printable(b, text ? text : "", text ? strlen(text) : 0, limit, v->columns && !output_has_utf8());
+}
+
+static void add_more(int64_t total, const cJSON *list, const char *what, struct buffer *b)
+{
+    if (total > cJSON_GetArraySize(list))
+        buffer_printf(b, "  and %lld %s\n", (long long)(total - cJSON_GetArraySize(list)), what);
+}
+
+/* "in 3m20s", or `now`. */
+static void add_due(const cJSON *item, const char *now, struct buffer *b)
+{
+    char text[32];
+    const int64_t ms = json_count_of(item, "due_in_ms");
+    buffer_add_text(b, ms > 0 ? "in " : now);
+    buffer_add_text(b, ms > 0 ? format_duration_ms(ms, text, sizeof text) : "");
 }
 
 static void add_heading(const struct status_view *v, struct buffer *b)
 {
-    const struct sweep_status *s = &v->status;
+    const int64_t duplicates = json_count_of(v->document, "duplicates");
     buffer_add_text(b, "sweep ");
-    add_printable(v, s->name, 6, b);
+    add_printable(v, json_text_of(v->document, "sweep"), 6, b);
     buffer_add_text(b, " (");
-    add_printable(v, s->path, 20, b);
+    add_printable(v, json_text_of(v->document, "path"), 20, b);
     buffer_add_text(b, ")\n");
-    if (s->combinations >= 0)
-        buffer_printf(b, "combinations %lld: excluded %lld, duplicate %lld, jobs %lld\n", (long long)s->combinations,
-                      (long long)s->excluded, (long long)(s->duplicates < 0 ? 0 : s->duplicates),
-                      (long long)status_job_count(s));
+    if (json_count_of(v->document, "combinations") >= 0)
+        buffer_printf(b, "combinations %lld: excluded %lld, duplicate %lld, jobs %lld\n",
+                      (long long)json_count_of(v->document, "combinations"),
+                      (long long)json_count_of(v->document, "excluded_combinations"),
+                      (long long)(duplicates < 0 ? 0 : duplicates), (long long)json_count_of(v->document, "jobs"));
 }
 
 static void add_counts(const struct status_view *v, struct buffer *b)
 {
-    const struct sweep_status *s = &v->status;
-    struct failure_count *classes = xcalloc(s->class_count + 1, sizeof *classes);
-    for (size_t i = 0; i < s->class_count; i++)
-        classes[i] = (struct failure_count){s->classes[i].name, s->classes[i].jobs};
+    const cJSON *all = part(v, "failure_classes"), *class;
+    struct failure_count *classes = xcalloc((size_t)cJSON_GetArraySize(all) + 1, sizeof *classes);
+    size_t count = 0;
+    cJSON_ArrayForEach(class, all) classes[count++] =
+        (struct failure_count){class->string, (int64_t) class->valuedouble};
     const struct sweep_progress p = {
-        .total = status_job_count(s),
-        .ok = s->ok,
-        .failed = s->failed,
-        .running = s->running,
-        .pending = s->pending,
-        .pruned = s->pruned,
-        .held = s->held,
+        .total = json_count_of(v->document, "jobs"),
+        .ok = json_count_of(v->states, "ok"),
+        .failed = json_count_of(v->states, "failed"),
+        .running = json_count_of(v->states, "running"),
+        .pending = json_count_of(v->states, "pending"),
+        .pruned = json_count_of(v->states, "pruned"),
+        .held = json_count_of(v->states, "held"),
         .failures = classes,
-        .failure_count = s->class_count,
+        .failure_count = count,
     };
     buffer_add_char(b, '\n');
     progress_add_summary(&p, b);
@@ -150,26 +184,29 @@ static void add_counts(const struct status_view *v, struct buffer *b)
 /* "search by model: 5 trials, 4 ok, 0 stopped early, 1 failed; ended: max_trials: 5 trials were made". */
 static void add_search(const struct status_view *v, struct buffer *b)
 {
-    const struct status_search *x = &v->status.search;
-    if (!x->strategy)
+    const cJSON *x = part(v, "search");
+    const char *ended = json_text_of(x, "why_it_ended");
+    const int64_t trials = json_count_of(x, "trials_made"), ok = json_count_of(x, "ok");
+    const int64_t stopped = json_count_of(x, "stopped_early"), failed = json_count_of(x, "failed");
+    if (!cJSON_IsObject(x))
         return;
-    buffer_printf(b, "\nsearch by %s: %lld trial%s, %lld ok, %lld stopped early, %lld failed", x->strategy,
-                  (long long)x->trials, x->trials == 1 ? "" : "s", (long long)x->ok, (long long)x->stopped,
-                  (long long)x->failed);
-    if (x->running > 0)
-        buffer_printf(b, ", %lld open", (long long)x->running);
-    if (x->ended) {
+    buffer_printf(b, "\nsearch by %s: %lld trial%s, %lld ok, %lld stopped early, %lld failed",
+                  json_text_of(x, "strategy"), (long long)trials, trials == 1 ? "" : "s", (long long)ok,
+                  (long long)stopped, (long long)failed);
+    if (trials > ok + stopped + failed)
+        buffer_printf(b, ", %lld open", (long long)(trials - ok - stopped - failed));
+    if (ended) {
         buffer_add_text(b, "; ended: ");
-        add_printable(v, x->ended, 20, b);
-    } else if (v->status.to_come >= 0) {
-        buffer_printf(b, "; at most %lld more", (long long)v->status.to_come);
+        add_printable(v, ended, 20, b);
+    } else if (json_count_of(x, "trials_to_come") >= 0) {
+        buffer_printf(b, "; at most %lld more", (long long)json_count_of(x, "trials_to_come"));
     }
     buffer_add_char(b, '\n');
 }
 
 static void add_open(const struct status_view *v, struct buffer *b)
 {
-    const int64_t open = v->status.open;
+    const int64_t open = json_count_of(v->document, "open");
     if (open == 0)
         return;
     buffer_printf(b, "\n%lld %s asked for without a result yet; `meshsweep ask --open", (long long)open,
@@ -180,19 +217,20 @@ static void add_open(const struct status_view *v, struct buffer *b)
 
 static void add_how_to_go_on(const struct status_view *v, struct buffer *b)
 {
-    const struct status_search *x = &v->status.search;
+    const cJSON *search = part(v, "search");
+    const char *config = json_text_or(v->document, "path", "");
     buffer_add_text(b, "\nno runner is active; `");
-    if (x->ended) {
-        hint_add_rest_of_search(b, x, v->status.path, v->path);
+    if (json_text_of(search, "why_it_ended")) {
+        hint_add_rest_of_search(b, json_text_of(v->beside, "lifting"), config, v->path);
         buffer_add_text(b, "` " HINT_REST_OF_SEARCH "\n");
         return;
     }
     buffer_add_text(b, "meshsweep run");
-    hint_add_config(b, v->status.path);
+    hint_add_config(b, config);
     hint_add_db(b, v->path);
-    if (x->strategy)
+    if (cJSON_IsObject(search))
         buffer_printf(b, " --strategy %s` continues from here; give it the same other options as before\n",
-                      x->strategy);
+                      json_text_of(search, "strategy"));
     else
         buffer_add_text(b, "` continues from here\n");
 }
@@ -204,75 +242,82 @@ static void add_see_best(const struct status_view *v, struct buffer *b)
     buffer_add_text(b, ")\n");
 }
 
+static void add_attempt(const struct status_view *v, const cJSON *a, const char *keys, struct buffer *b)
+{
+    char text[32];
+    const size_t start = b->length;
+    buffer_add_text(b, "  ");
+    if (json_count_of(a, "slot") >= 0)
+        buffer_printf(b, "slot %lld: ", (long long)json_count_of(a, "slot"));
+    buffer_printf(b, "job %lld, attempt %lld", (long long)json_count_of(a, "job"),
+                  (long long)json_count_of(a, "attempt"));
+    buffer_printf(b, v->runner_alive ? ", for %s" : ", started %s ago; it is not known whether it has ended",
+                  format_duration_ms(json_count_of(a, "elapsed_ms"), text, sizeof text));
+    if (keys[0]) {
+        buffer_add_text(b, "  ");
+        add_printable(v, keys, b->length - start, b);
+    }
+    buffer_add_char(b, '\n');
+}
+
 static void add_running(const struct status_view *v, struct buffer *b)
 {
-    const struct sweep_status *s = &v->status;
+    const cJSON *all = part(v, "running_attempts"), *keys = cJSON_GetObjectItemCaseSensitive(v->beside, "running_keys");
+    const int64_t total = json_count_of(v->beside, "running");
     char text[32];
-    if (s->attempt_total == 0 && s->running + s->pending == 0)
+    if (total == 0 && json_count_of(v->states, "running") + json_count_of(v->states, "pending") == 0)
         return;
     if (!v->runner_alive)
         add_how_to_go_on(v, b);
-    else if (s->attempt_total > 0)
-        buffer_printf(b, "\nrunning now, all done in %s\n", progress_format_eta(v->eta_ms, text, sizeof text));
-    for (size_t i = 0; i < s->attempt_count; i++) {
-        const struct status_attempt *a = &s->attempts[i];
-        size_t start = b->length;
-        buffer_add_text(b, "  ");
-        if (a->slot >= 0)
-            buffer_printf(b, "slot %lld: ", (long long)a->slot);
-        buffer_printf(b, "job %lld, attempt %lld", (long long)a->job_id, (long long)a->number);
-        buffer_printf(b, v->runner_alive ? ", for %s" : ", started %s ago; it is not known whether it has ended",
-                      format_duration_ms(status_elapsed_ms(a, v->now_ms), text, sizeof text));
-        if (a->keys[0]) {
-            buffer_add_text(b, "  ");
-            add_printable(v, a->keys, b->length - start, b);
-        }
-        buffer_add_char(b, '\n');
-    }
-    if (s->attempt_total > s->attempt_count)
-        buffer_printf(b, "  and %zu more\n", s->attempt_total - s->attempt_count);
+    else if (total > 0)
+        buffer_printf(b, "\nrunning now, all done in %s\n",
+                      progress_format_eta(json_count_of(v->document, "eta_ms"), text, sizeof text));
+    for (int i = 0; i < cJSON_GetArraySize(all); i++)
+        add_attempt(v, cJSON_GetArrayItem(all, i), cJSON_GetStringValue(cJSON_GetArrayItem(keys, i)), b);
+    add_more(total, all, "more", b);
 }
 
 static void add_retries(const struct status_view *v, struct buffer *b)
 {
-    const struct sweep_status *s = &v->status;
-    char text[32];
-    if (s->retry_count)
+    const cJSON *all = part(v, "retries"), *retry;
+    if (all->child)
         buffer_add_text(b, "\nfailed, to be retried\n");
-    for (size_t i = 0; i < s->retry_count; i++) {
-        const struct status_retry *r = &s->retries[i];
-        int64_t ms = status_due_in_ms(r->due_ms, v->now_ms);
-        buffer_printf(b, "  job %lld, attempt %lld, %s%s\n", (long long)r->job_id, (long long)r->number,
-                      ms > 0 ? "in " : "now", ms > 0 ? format_duration_ms(ms, text, sizeof text) : "");
+    cJSON_ArrayForEach(retry, all)
+    {
+        buffer_printf(b, "  job %lld, attempt %lld, ", (long long)json_count_of(retry, "job"),
+                      (long long)json_count_of(retry, "attempt"));
+        add_due(retry, "now", b);
+        buffer_add_char(b, '\n');
     }
-    if (s->retry_total > s->retry_count)
-        buffer_printf(b, "  and %zu more\n", s->retry_total - s->retry_count);
+    add_more(json_count_of(v->document, "retries_waiting"), all, "more", b);
 }
 
 static void add_slow_nodes(const struct status_view *v, struct buffer *b)
 {
-    for (size_t i = 0; i < v->status.slow_node_count; i++) {
-        const struct status_node *n = &v->status.slow_nodes[i];
-        buffer_add_text(b, i ? "" : "\n");
-        buffer_add_text(b, "slow node ");
-        add_printable(v, n->host, 20, b);
-        buffer_printf(b, ": takes %.2f times as long as matched jobs on other nodes (%lld compared)\n", n->ratio,
-                      (long long)n->compared);
+    const cJSON *all = part(v, "slow_nodes"), *node;
+    cJSON_ArrayForEach(node, all)
+    {
+        buffer_add_text(b, node == all->child ? "\nslow node " : "slow node ");
+        add_printable(v, json_text_of(node, "host"), 20, b);
+        buffer_printf(b, ": takes %.2f times as long as matched jobs on other nodes (%lld compared)\n",
+                      json_real_of(node, "ratio"), (long long)json_count_of(node, "pairs"));
     }
 }
 
 static void add_places(const struct status_view *v, struct buffer *b)
 {
-    for (size_t i = 0; i < v->status.place_count; i++) {
-        const struct status_place *p = &v->status.places[i];
-        char text[32], *name = place_name(p->host, p->device);
-        int64_t ms = status_due_in_ms(p->until_ms, v->now_ms);
-        buffer_add_text(b, i ? "set aside: " : "\nset aside: ");
+    const cJSON *all = part(v, "places_aside"), *place;
+    cJSON_ArrayForEach(place, all)
+    {
+        const int64_t jobs = json_count_of(place, "jobs");
+        char *name = place_name(json_text_of(place, "host"), json_text_of(place, "device"));
+        buffer_add_text(b, place == all->child ? "\nset aside: " : "set aside: ");
         add_printable(v, name, 40, b);
-        buffer_printf(b, ", on which %lld job%s failed that succeeded elsewhere; tried again %s%s\n  ",
-                      (long long)p->jobs, p->jobs == 1 ? "" : "s", ms > 0 ? "in " : "with the next job",
-                      ms > 0 ? format_duration_ms(ms, text, sizeof text) : "");
-        add_printable(v, p->message ? p->message : "", 2, b);
+        buffer_printf(b, ", on which %lld job%s failed that succeeded elsewhere; tried again ", (long long)jobs,
+                      jobs == 1 ? "" : "s");
+        add_due(place, "with the next job", b);
+        buffer_add_text(b, "\n  ");
+        add_printable(v, json_text_of(place, "message"), 2, b);
         buffer_add_char(b, '\n');
         free(name);
     }
@@ -281,36 +326,39 @@ static void add_places(const struct status_view *v, struct buffer *b)
 /* "so far: 12.3 jobs/min, 1.2 device-hours". */
 static void add_spent(const struct status_view *v, struct buffer *b)
 {
-    const struct sweep_status *s = &v->status;
-    bool rate = v->runner_alive && isfinite(s->rate), hours = isfinite(s->device_hours);
-    if (rate)
-        buffer_printf(b, "\nrate: %.3g jobs/%s", s->rate >= 1 ? s->rate : s->rate * 60, s->rate >= 1 ? "s" : "min");
-    if (hours)
-        buffer_printf(b, "%s%.3g device-hours so far", rate ? ", " : "\n", s->device_hours);
-    if (hours && isfinite(s->device_hours_left))
-        buffer_printf(b, ", about %.3g more", s->device_hours_left);
-    if (rate || hours)
+    const double rate = v->runner_alive ? json_real_of(v->document, "jobs_per_second") : (double)NAN;
+    const double hours = json_real_of(v->document, "device_hours");
+    const double left = json_real_of(v->document, "device_hours_left");
+    if (isfinite(rate))
+        buffer_printf(b, "\nrate: %.3g jobs/%s", rate >= 1 ? rate : rate * 60, rate >= 1 ? "s" : "min");
+    if (isfinite(hours))
+        buffer_printf(b, "%s%.3g device-hours so far", isfinite(rate) ? ", " : "\n", hours);
+    if (isfinite(hours) && isfinite(left))
+        buffer_printf(b, ", about %.3g more", left);
+    if (isfinite(rate) || isfinite(hours))
         buffer_add_char(b, '\n');
 }
 
 static void add_best(const struct status_view *v, struct buffer *b)
 {
-    const struct sweep_status *s = &v->status;
+    const cJSON *best = part(v, "best");
+    const char *unit = json_text_of(best, "unit");
+    const int64_t ok = json_count_of(v->states, "ok"), failed = json_count_of(v->states, "failed");
     if (v->conditions.none_meets) {
         buffer_add_text(b, "\nno best: ");
         conditions_add_nearest(&v->conditions, b);
         buffer_add_char(b, '\n');
         return;
     }
-    if (!s->has_best && s->objective && s->ok + s->failed > 0) {
+    if (!v->has_best && v->objective && ok + failed > 0) {
         buffer_add_text(b, "\nno best: ");
-        add_printable(v, s->objective, 30, b);
-        buffer_printf(b, s->ok ? " has no value in any job that succeeded; see meshsweep best\n"
-                               : ": no job has succeeded yet\n");
+        add_printable(v, v->objective, 30, b);
+        buffer_printf(b, ok ? " has no value in any job that succeeded; see meshsweep best\n"
+                            : ": no job has succeeded yet\n");
         unranked_add_text(&v->conditions.unranked, b);
         return;
     }
-    if (!s->has_best)
+    if (!v->has_best)
         return;
     if (v->winners.length) {
         buffer_printf(b, "\n%s", buffer_text(&v->winners));
@@ -318,27 +366,27 @@ static void add_best(const struct status_view *v, struct buffer *b)
         return;
     }
     buffer_add_text(b, "\nbest so far: ");
-    add_printable(v, s->objective, 30, b);
+    add_printable(v, v->objective, 30, b);
     buffer_add_char(b, ' ');
-    text_add_rounded(b, s->best);
-    buffer_printf(b, "%s", s->unit[0] ? " " : "");
-    add_printable(v, s->unit, 40, b);
-    buffer_printf(b, ", job %lld", (long long)s->best_job);
+    text_add_rounded(b, json_real_of(best, "value"));
+    buffer_add_text(b, unit ? " " : "");
+    add_printable(v, unit, 40, b);
+    buffer_printf(b, ", job %lld", (long long)json_count_of(best, "job"));
     add_see_best(v, b);
     conditions_add_binding(&v->conditions, b);
 }
 
 static void add_fact(const cJSON *info, enum model_fact fact, const char *what, struct buffer *b)
 {
-    const cJSON *value = cJSON_GetObjectItemCaseSensitive(info, model_fact_names[fact]);
+    const double value = json_real_of(info, model_fact_names[fact]);
     char text[32];
-    if (!cJSON_IsNumber(value))
+    if (isnan(value))
         return;
     buffer_add_text(b, ", ");
     if (fact == FACT_ACTIVATION_MEMORY || fact == FACT_DEVICE_MEMORY)
-        buffer_add_text(b, format_size_bytes((int64_t)value->valuedouble, text, sizeof text));
+        buffer_add_text(b, format_size_bytes((int64_t)value, text, sizeof text));
     else
-        text_add_rounded(b, value->valuedouble);
+        text_add_rounded(b, value);
     buffer_printf(b, " %s", what);
 }
 
@@ -350,26 +398,24 @@ static void add_model_info(const struct status_view *v, struct buffer *b)
                                                  [FACT_DEVICE_MEMORY] = "a device",
                                                  [FACT_FWD_FLOPS] = "forward FLOPs per sample"};
     static const char *const reasons[] = {"failure", "message", "excluded"};
-    cJSON *info = v->status.model_info ? cJSON_Parse(v->status.model_info) : NULL;
-    const cJSON *job = cJSON_GetObjectItemCaseSensitive(info, "job");
+    const cJSON *info = part(v, "model_info");
     struct buffer list = BUFFER_INIT;
-    if (!info)
+    if (cJSON_IsNull(info))
         return;
     for (int i = 0; i < FACT_COUNT; i++)
         add_fact(info, (enum model_fact)i, what[i], &list);
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
-        const cJSON *reason = cJSON_GetObjectItemCaseSensitive(info, reasons[i]);
-        if (!cJSON_IsString(reason))
+        const char *reason = json_text_of(info, reasons[i]);
+        if (!reason)
             continue;
         buffer_printf(&list, ", %s", i == 2 ? "the job is excluded by " : "");
-        add_printable(v, reason->valuestring, 40, &list);
+        add_printable(v, reason, 40, &list);
     }
     buffer_add_text(b, "\nmodel information");
-    if (cJSON_IsNumber(job))
-        buffer_printf(b, " (job %.0f)", job->valuedouble);
+    if (json_count_of(info, "job") >= 0)
+        buffer_printf(b, " (job %lld)", (long long)json_count_of(info, "job"));
     buffer_printf(b, ": %s\n", list.length ? buffer_text(&list) + 2 : "not known yet");
     buffer_free(&list);
-    cJSON_Delete(info);
 }
 
 /* "2 jobs that none beats in throughput and loss: 1, 2 (see meshsweep best)". */
@@ -392,22 +438,19 @@ static void add_pareto(const struct status_view *v, struct buffer *b)
 static void add_full_trainings(const struct status_view *v, struct buffer *b)
 {
     const cJSON *training;
-    cJSON_ArrayForEach(training, v->full_trainings)
-    {
-        full_training_add_text(training, b);
-    }
+    cJSON_ArrayForEach(training, part(v, "full_trainings")) full_training_add_text(training, b);
 }
 
 static bool is_training(const struct status_view *v)
 {
-    const char *state = full_training_state(full_training_last(v->full_trainings));
+    const char *state = full_training_state(full_training_last(part(v, "full_trainings")));
     return state && (strcmp(state, "claimed") == 0 || strcmp(state, "running") == 0);
 }
 
 static void add_failures(const struct status_view *v, struct buffer *b)
 {
-    const struct failure_list list = {.causes = &v->status.causes,
-                                      .failed = v->status.failed,
+    const struct failure_list list = {.causes = &v->causes,
+                                      .failed = json_count_of(v->states, "failed"),
                                       .looked_at = STATUS_FAILURES_MOST,
                                       .columns = v->columns,
                                       .ascii = v->columns && !output_has_utf8()};
@@ -416,101 +459,75 @@ static void add_failures(const struct status_view *v, struct buffer *b)
 
 static void add_pruned(const struct status_view *v, struct buffer *b)
 {
-    const struct sweep_status *s = &v->status;
-    int digits = s->witness_count ? text_digits(s->witnesses[0].jobs) : 0;
-    if (s->witness_count)
+    const cJSON *all = part(v, "witnesses"), *witness;
+    if (all->child)
         buffer_add_text(b, "\npruned: need at least as much device memory as a job that ran out of it\n");
-    for (size_t i = 0; i < s->witness_count; i++)
-        buffer_printf(b, "  %*lld  witness: job %lld\n", digits, (long long)s->witnesses[i].jobs,
-                      (long long)s->witnesses[i].job_id);
-    if (s->witness_total > s->witness_count)
-        buffer_printf(b, "  and %zu other witnesses\n", s->witness_total - s->witness_count);
+    cJSON_ArrayForEach(witness, all)
+        buffer_printf(b, "  %*lld  witness: job %lld\n", text_digits(json_count_of(all->child, "jobs")),
+                      (long long)json_count_of(witness, "jobs"), (long long)json_count_of(witness, "witness"));
+    add_more(json_count_of(v->beside, "witnesses"), all, "other witnesses", b);
 }
 
 static void add_held(const struct status_view *v, struct buffer *b)
 {
-    const struct sweep_status *s = &v->status;
-    int digits = s->hold_count ? text_digits(s->holds[0].jobs) : 0;
-    if (s->hold_count)
+    const cJSON *all = part(v, "holds"), *hold;
+    const int64_t aside = json_count_of(v->document, "run_last");
+    if (all->child)
         buffer_add_text(b, "\nheld: waiting for their host until a run can start them\n");
-    for (size_t i = 0; i < s->hold_count; i++) {
-        const struct status_hold *h = &s->holds[i];
-        size_t start = b->length;
-        buffer_printf(b, "  %*lld  as job %lld: ", digits, (long long)h->jobs, (long long)h->first_job);
-        add_printable(v, h->why, b->length - start, b);
+    cJSON_ArrayForEach(hold, all)
+    {
+        const size_t start = b->length;
+        buffer_printf(b, "  %*lld  as job %lld: ", text_digits(json_count_of(all->child, "jobs")),
+                      (long long)json_count_of(hold, "jobs"), (long long)json_count_of(hold, "first_job"));
+        add_printable(v, json_text_of(hold, "why"), b->length - start, b);
         buffer_add_char(b, '\n');
     }
-    if (s->hold_total > s->hold_count)
-        buffer_printf(b, "  and %zu other reasons\n", s->hold_total - s->hold_count);
-    if (s->aside)
-        buffer_printf(b, "\n%lld %s at each of the last deaths of the runner or node, and %s last\n",
-                      (long long)s->aside, s->aside == 1 ? "job ran" : "jobs ran", s->aside == 1 ? "runs" : "run");
+    add_more(json_count_of(v->beside, "holds"), all, "other reasons", b);
+    if (aside)
+        buffer_printf(b, "\n%lld %s at each of the last deaths of the runner or node, and %s last\n", (long long)aside,
+                      aside == 1 ? "job ran" : "jobs ran", aside == 1 ? "runs" : "run");
 }
 
 static void add_rules(const struct status_view *v, struct buffer *b)
 {
-    const struct sweep_status *s = &v->status;
+    const cJSON *all = part(v, "rules"), *rule;
     int64_t largest = 0;
-    for (size_t i = 0; i < s->rule_count; i++)
-        largest = s->rules[i].combinations > largest ? s->rules[i].combinations : largest;
-    if (s->rule_count)
+    cJSON_ArrayForEach(rule, all) largest =
+        json_count_of(rule, "combinations") > largest ? json_count_of(rule, "combinations") : largest;
+    if (all->child)
         buffer_add_text(b, "\nexcluded by rule\n");
-    for (size_t i = 0; i < s->rule_count; i++) {
-        const struct status_rule *r = &s->rules[i];
-        size_t start = b->length;
-        buffer_printf(b, "  %*lld  ", text_digits(largest), (long long)r->combinations);
-        add_printable(v, r->name, 10, b);
-        buffer_add_text(b, r->warning ? " (only a warning): " : ": ");
-        add_printable(v, r->reason, b->length - start, b);
+    cJSON_ArrayForEach(rule, all)
+    {
+        const size_t start = b->length;
+        buffer_printf(b, "  %*lld  ", text_digits(largest), (long long)json_count_of(rule, "combinations"));
+        add_printable(v, json_text_of(rule, "rule"), 10, b);
+        buffer_add_text(b, strcmp(json_text_of(rule, "level"), "warn") == 0 ? " (only a warning): " : ": ");
+        add_printable(v, json_text_of(rule, "reason"), b->length - start, b);
         buffer_add_char(b, '\n');
     }
 }
 
 static int print_text(const struct status_view *v, struct error *e)
 {
+    static void (*const parts[])(const struct status_view *v, struct buffer *b) = {
+        add_heading,        add_counts,     add_search, add_open,       add_running, add_retries,
+        add_spent,          add_slow_nodes, add_places, add_model_info, add_best,    add_pareto,
+        add_full_trainings, add_failures,   add_pruned, add_held,       add_rules,
+    };
     struct buffer b = BUFFER_INIT;
-    add_heading(v, &b);
-    add_counts(v, &b);
-    add_search(v, &b);
-    add_open(v, &b);
-    add_running(v, &b);
-    add_retries(v, &b);
-    add_spent(v, &b);
-    add_slow_nodes(v, &b);
-    add_places(v, &b);
-    add_model_info(v, &b);
-    add_best(v, &b);
-    add_pareto(v, &b);
-    add_full_trainings(v, &b);
-    add_failures(v, &b);
-    add_pruned(v, &b);
-    add_held(v, &b);
-    add_rules(v, &b);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        parts[i](v, &b);
     return output_people_take(&b, e);
-}
-
-static int print_json(const struct status_view *v, struct error *e)
-{
-    const struct status_beside beside = {.runner_alive = v->runner_alive,
-                                         .now_ms = v->now_ms,
-                                         .eta_ms = v->eta_ms,
-                                         .winners = v->winners_json,
-                                         .subject_to = conditions_json(&v->conditions),
-                                         .pareto = &v->pareto,
-                                         .full_trainings = v->full_trainings};
-    cJSON *root = status_json(&v->status, &beside);
-    unranked_add_json(&v->conditions.unranked, root);
-    return output_json_take(root, e);
 }
 
 static void release(struct status_view *v)
 {
     conditions_free(&v->conditions);
-    status_free(&v->status);
+    failure_causes_free(&v->causes);
     pareto_free(&v->pareto);
     buffer_free(&v->winners);
-    cJSON_Delete(v->winners_json);
-    cJSON_Delete(v->full_trainings);
+    cJSON_Delete(v->document);
+    cJSON_Delete(v->beside);
 }
 
 /* Prints once; `*done` says whether nothing is left to do, `*hopeless` that no job met what was asked for then. */
@@ -521,8 +538,8 @@ static int look(const struct status_options *o, bool *done, bool *hopeless, stru
     if (rc == 0 && o->watch && v.columns)
         output_clear_screen();
     if (rc == 0)
-        rc = o->json ? print_json(&v, e) : print_text(&v, e);
-    *done = v.status.pending + v.status.running == 0 && !is_training(&v);
+        rc = o->json ? output_json(v.document, e) : print_text(&v, e);
+    *done = json_count_of(v.states, "pending") + json_count_of(v.states, "running") == 0 && !is_training(&v);
     *hopeless = *done && v.conditions.none_meets;
     release(&v);
     return rc;

@@ -162,9 +162,9 @@ static int look(struct db *db, struct html_follower *f, const struct html_rows_s
 
 static int read_search(struct db *db, struct html_follower *f, const char *database, struct error *e)
 {
-    struct sweep_status status = {0};
+    cJSON *search = NULL;
     struct stmt *s = NULL;
-    if (status_search_read(db, f->sweep_id, &status, e) < 0)
+    if (status_search_read(db, f->sweep_id, &search, e) < 0)
         return -1;
     int rc = db_prepare(db,
                         "SELECT path, (SELECT count(*) FROM job WHERE state = 'pending' AND sweep_id = ?1) FROM sweep"
@@ -176,9 +176,9 @@ static int read_search(struct db *db, struct html_follower *f, const char *datab
     }
     f->search.length = 0;
     if (rc > 0)
-        html_add_search(&f->search, &status, stmt_int(s, 1), path_name(stmt_text(s, 0)), database);
+        html_add_search(&f->search, search, stmt_int(s, 1), path_name(stmt_text(s, 0)), database);
     stmt_free(s);
-    status_free(&status);
+    cJSON_Delete(search);
     return rc < 0 ? -1 : 0;
 }
 

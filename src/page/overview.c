@@ -237,33 +237,39 @@ static void add_place(void *context, const struct place_row *row)
 }
 
 /* "Search by random: 5 trials, 5 ok, 0 stopped early, 0 failed. It ended: max_trials: 5 trials were made." */
-void html_add_search(struct buffer *out, const struct sweep_status *s, long long pending, const char *file,
+void html_add_search(struct buffer *out, const struct cJSON *search, long long pending, const char *file,
                      const char *database)
 {
-    const struct status_search *x = &s->search;
-    if (!x->strategy)
+    static const char *const names[] = {"ok", "stopped_early", "failed"}, *const titles[] = {"ok", "stopped early",
+                                                                                             "failed"};
+    const char *ended = json_text_of(search, "why_it_ended");
+    const int64_t trials = json_count_of(search, "trials_made");
+    int64_t open = trials, to_come = json_count_of(search, "trials_to_come");
+    if (!search)
         return;
-    html_name(out, "Search by ", x->strategy, ": ");
-    buffer_add_count(out, x->trials, "trial");
-    buffer_printf(out, ", %lld ok, %lld stopped early, %lld failed", (long long)x->ok, (long long)x->stopped,
-                  (long long)x->failed);
-    if (x->running > 0)
-        buffer_printf(out, ", %lld open", (long long)x->running);
+    html_name(out, "Search by ", json_text_of(search, "strategy"), ": ");
+    buffer_add_count(out, trials, "trial");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        buffer_printf(out, ", %lld %s", (long long)json_count_of(search, names[i]), titles[i]);
+        open -= json_count_of(search, names[i]);
+    }
+    if (open > 0)
+        buffer_printf(out, ", %lld open", (long long)open);
     buffer_add_text(out, ". ");
-    if (x->ended) {
-        html_text(out, "It ended: ", x->ended, ".");
+    if (ended) {
+        html_text(out, "It ended: ", ended, ".");
         if (pending > 0) {
             struct buffer command = BUFFER_INIT;
             buffer_add_char(out, ' ');
             buffer_add_count(out, pending, "pending job");
             buffer_add_text(out, " will not run: <code>");
-            hint_add_rest_of_search(&command, x, file, database);
+            hint_add_rest_of_search(&command, json_text_of(search, "lifting"), file, database);
             html_text(out, "", buffer_text(&command), "</code> " HINT_REST_OF_SEARCH ".");
             buffer_free(&command);
         }
-    } else if (s->to_come >= 0) {
+    } else if (to_come >= 0) {
         buffer_printf(out, "At most %lld more to come, of %lld pending.",
-                      s->to_come < pending ? (long long)s->to_come : pending, pending);
+                      to_come < pending ? (long long)to_come : pending, pending);
     }
 }
 
@@ -296,8 +302,8 @@ int html_overview(struct html_page *p, struct error *e)
 {
     const struct html_data *d = p->data;
     struct totals t = {0, 0, NAN};
-    struct sweep_status status = {0};
-    if (read_totals(p, &t, e) < 0 || status_search_read(p->db, d->sweep_id, &status, e) < 0)
+    cJSON *search = NULL;
+    if (read_totals(p, &t, e) < 0 || status_search_read(p->db, d->sweep_id, &search, e) < 0)
         return -1;
     buffer_add_text(&p->out, "<p>");
     if (d->objective) {
@@ -310,14 +316,14 @@ int html_overview(struct html_page *p, struct error *e)
     if (d->last_ms - d->first_ms >= 60000)
         add_time(&p->out, ", last at ", d->last_ms);
     html_text(&p->out, ". Sweep file: <code>", d->file, "</code></p>\n");
-    if (status.search.strategy) {
+    if (search) {
         buffer_add_text(&p->out, "<p id=search>");
-        html_add_search(&p->out, &status, d->counts[HTML_PENDING], d->file, p->database);
+        html_add_search(&p->out, search, d->counts[HTML_PENDING], d->file, p->database);
         buffer_add_text(&p->out, "</p>\n");
     }
-    add_cards(p, &t, status.search.ended);
-    add_bar(p, status.search.ended);
-    status_free(&status);
+    add_cards(p, &t, json_text_of(search, "why_it_ended"));
+    add_bar(p, json_text_of(search, "why_it_ended"));
+    cJSON_Delete(search);
     if (places_aside_read(p->db, add_place, p, e) < 0 || add_left_out(p, e) < 0 || add_other_sweeps(p, e) < 0)
         return -1;
     if (d->job_count < (size_t)d->jobs_in_all)

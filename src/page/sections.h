@@ -48,8 +48,8 @@ int html_add_lead(struct html_page *p, size_t row, const struct lead *l, struct 
 int html_add_winner_details(struct html_page *p, size_t row, const struct lead *l, struct error *e);
 
 /* A sentence about the progress and end of the search; nothing if there is none. */
-struct sweep_status;
-void html_add_search(struct buffer *out, const struct sweep_status *s, long long pending, const char *file,
+struct cJSON;
+void html_add_search(struct buffer *out, const struct cJSON *search, long long pending, const char *file,
                      const char *database);
 
 /* A value of a key; for sizes, the tooltip has the number of bytes. */

@@ -7,8 +7,7 @@
 #include "database/db.h"
 #include "util/buffer.h"
 
-/* Those of one job, or with 0 of all jobs of the current sweep, oldest first: "full_trainings" of docs/json.md. The
- * caller's. */
+/* Those of the job, oldest first: "full_trainings" of docs/json.md. The caller's. */
 int full_trainings_read(struct db *db, int64_t job_id, cJSON **out, struct error *e);
 
 /* The newest of them; NULL: there is none. Borrowed. */

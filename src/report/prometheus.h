@@ -7,7 +7,8 @@
 
 /* Appends the progress in the text format 0.0.4 (https://prometheus.io/docs/instrumenting/exposition_formats/), for
  * node_exporter's textfile collector: each family with HELP and TYPE, times in seconds, labels escaped, invalid UTF-8
- * replaced by U+FFFD. Unknown values have no sample. `now_ms` is the time of day. */
-void prometheus_add(const struct sweep_status *s, int64_t now_ms, struct buffer *out);
+ * replaced by U+FFFD. Unknown values have no sample. `status` is status_read()'s of a runner that is alive; `now_ms` is
+ * the time of day. */
+void prometheus_add(const cJSON *status, int64_t now_ms, struct buffer *out);
 
 #endif

@@ -9,6 +9,7 @@
 #include "report/statement_rows.h"
 #include "report/text.h"
 #include "results/best.h"
+#include "results/failure_causes.h"
 #include "results/query.h"
 #include "results/status.h"
 #include "util/memory.h"
@@ -181,25 +182,30 @@ static void add_failures(const struct failure_causes *c, struct buffer *out)
         buffer_printf(out, "\nand %" PRId64 " of other causes\n", c->others);
 }
 
-static int add_parts(struct db *db, const struct sweep_status *s, struct buffer *out, struct error *e)
+static int add_parts(struct db *db, const cJSON *status, const cJSON *beside, struct buffer *out, struct error *e)
 {
+    struct failure_causes causes;
+    const bool ranks = json_text_of(beside, "objective") != NULL;
     buffer_add_text(out, "# ");
-    add(out, s->name);
+    add(out, json_text_or(status, "sweep", ""));
     buffer_add_char(out, '\n');
-    if (s->objective && add_best(db, out, e) < 0)
+    if (ranks && add_best(db, out, e) < 0)
         return -1;
-    if (add_states(db, out, e) < 0 || (s->objective && add_ranking(db, out, e) < 0))
+    if (add_states(db, out, e) < 0 || (ranks && add_ranking(db, out, e) < 0) ||
+        failure_causes_read(db, json_count_of(beside, "sweep"), STATUS_FAILURES_MOST, &causes, e) < 0)
         return -1;
-    add_failures(&s->causes, out);
+    add_failures(&causes, out);
+    failure_causes_free(&causes);
     return 0;
 }
 
 int summary_add(struct db *db, struct buffer *out, struct error *e)
 {
-    struct sweep_status status;
-    if (status_read(db, &status, e) < 0)
+    cJSON *status, *beside;
+    if (status_read(db, false, 0, &status, &beside, e) < 0)
         return -1;
-    int rc = add_parts(db, &status, out, e);
-    status_free(&status);
+    int rc = add_parts(db, status, beside, out, e);
+    cJSON_Delete(status);
+    cJSON_Delete(beside);
     return rc;
 }

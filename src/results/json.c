@@ -43,12 +43,25 @@ static const char *scalar_end(const char *p)
     return *p ? p + 1 : p;
 }
 
-static cJSON *scalar_of(const char **p)
+/* What SQLite has no type for. */
+static const char *const columns_of_json[] = {"keys",     "command", "environment", "scripts",
+                                              "versions", "gpus",    "values",      NULL};
+static const char *const columns_of_truth[] = {"in_current_sweep", NULL};
+
+static bool is_listed(const char *const *names, const char *name)
+{
+    for (; *names; names++)
+        if (strcmp(*names, name) == 0)
+            return true;
+    return false;
+}
+
+static cJSON *scalar_of(const char **p, bool as_written)
 {
     const char *begin = *p;
     *p = scalar_end(begin);
     char *text = xstrndup(begin, (size_t)(*p - begin));
-    cJSON *scalar = cJSON_CreateRaw(text);
+    cJSON *scalar = as_written ? cJSON_CreateRaw(text) : cJSON_Parse(text);
     free(text);
     return scalar;
 }
@@ -63,17 +76,17 @@ static char *key_of(const char **p)
     return text;
 }
 
-/* The value at `*p` as a tree, for the indents of the document around it. Numbers stay the text that they are: as
- * doubles they would lose digits. */
-static cJSON *tree_of(const char **p)
+/* The value at `*p` as a tree, for the indents of the document around it. As written, numbers stay the text that they
+ * are: as doubles they would lose digits. */
+static cJSON *tree_of(const char **p, bool as_written)
 {
     const bool is_object = **p == '{';
     if (!is_object && **p != '[')
-        return scalar_of(p);
+        return scalar_of(p, as_written);
     cJSON *tree = is_object ? cJSON_CreateObject() : cJSON_CreateArray();
     for (*p = skip_blanks(*p + 1); **p && !strchr("]}", **p); *p = skip_blanks(*p + (**p == ','))) {
         char *key = is_object ? key_of(p) : NULL;
-        cJSON *value = tree_of(p);
+        cJSON *value = tree_of(p, as_written || (key && is_listed(columns_of_json, key)));
         if (is_object)
             cJSON_AddItemToObject(tree, key, value);
         else
@@ -85,31 +98,50 @@ static cJSON *tree_of(const char **p)
     return tree;
 }
 
-static cJSON *tree_of_text(const char *json)
+static cJSON *tree_of_text(const char *json, bool as_written)
 {
     cJSON *checked = cJSON_Parse(json);
     const char *p = skip_blanks(json);
-    cJSON *tree = checked ? tree_of(&p) : cJSON_CreateRaw(json);
+    cJSON *tree = checked ? tree_of(&p, as_written) : as_written ? cJSON_CreateRaw(json) : NULL;
     cJSON_Delete(checked);
     return tree;
 }
 
 void json_add_raw(cJSON *object, const char *name, const char *json)
 {
-    cJSON_AddItemToObject(object, name, json ? tree_of_text(json) : cJSON_CreateNull());
+    cJSON_AddItemToObject(object, name, json ? tree_of_text(json, true) : cJSON_CreateNull());
 }
 
-/* What SQLite has no type for. */
-static const char *const columns_of_json[] = {"keys",     "command", "environment", "scripts",
-                                              "versions", "gpus",    "values",      NULL};
-static const char *const columns_of_truth[] = {"in_current_sweep", NULL};
-
-static bool is_listed(const char *const *names, const char *name)
+int json_answer(const struct stmt *s, int column, cJSON **out, struct error *e)
 {
-    for (; *names; names++)
-        if (strcmp(*names, name) == 0)
-            return true;
-    return false;
+    const char *text = stmt_text(s, column);
+    cJSON *answer = text ? tree_of_text(text, false) : NULL;
+    if (!answer)
+        return error_set(e, ERROR_FAILED, "a text in the database has a NUL byte, which JSON cannot be read with");
+    *out = answer;
+    return 0;
+}
+
+const char *json_text_of(const cJSON *object, const char *name)
+{
+    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
+}
+
+const char *json_text_or(const cJSON *object, const char *name, const char *absent)
+{
+    const char *text = json_text_of(object, name);
+    return text ? text : absent;
+}
+
+double json_real_of(const cJSON *object, const char *name)
+{
+    return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(object, name));
+}
+
+int64_t json_count_of(const cJSON *object, const char *name)
+{
+    const double value = json_real_of(object, name);
+    return isnan(value) ? -1 : (int64_t)value;
 }
 
 static void json_add_column(cJSON *object, const struct stmt *s, int column)

@@ -27,6 +27,16 @@ void json_add_text(cJSON *object, const char *name, const char *text);
 /* JSON as it stands, so that numbers keep their digits; NULL becomes null. */
 void json_add_raw(cJSON *object, const char *name, const char *json);
 
+/* The document that a statement of sql/answers has made. Numbers become doubles, but stand as written below the names
+ * that hold others' JSON ("keys", "values", …). `*out` is the caller's. */
+int json_answer(const struct stmt *s, int column, cJSON **out, struct error *e);
+
+/* What an answer holds; NULL, NAN and -1 for null and what is not there. */
+const char *json_text_of(const cJSON *object, const char *name);
+const char *json_text_or(const cJSON *object, const char *name, const char *absent);
+double json_real_of(const cJSON *object, const char *name);
+int64_t json_count_of(const cJSON *object, const char *name);
+
 /* The values of all columns from `first` on under their columns' names, which also say what is JSON ("keys", "scripts",
  * …) or a truth value ("in_current_sweep") although SQLite has no type for it. */
 void json_add_columns(cJSON *object, const struct stmt *s, int first);

@@ -15,6 +15,7 @@ installed__files__all_there()
     for file in bin/meshsweep bin/meshsweep-trainer share/man/man5/meshsweep.5 share/doc/meshsweep/README.md \
         share/doc/meshsweep/LICENSE share/doc/meshsweep/docs/reference.md share/meshsweep/configs/quickstart.toml \
         share/meshsweep/configs/profiles/torch.toml share/meshsweep/sql/queries/sweeps.sql \
+        share/meshsweep/sql/answers/status.sql \
         share/meshsweep/scripts/train_torch.py share/meshsweep/schemas/status.json; do
         expect "[ -f root/usr/$file ]"
     done

@@ -41,6 +41,26 @@ excluded by rule
     expect_no_stderr
 }
 
+# Other than what the statement leaves to the program.
+status__the_statement_in_a_shell__the_same_document()
+{
+    local filled="winners subject_to pareto_jobs failures unranked_jobs unranked_why"
+    fixture_database "UPDATE sweep SET model_info = '{\"job\":3,\"num_params\":2.5e9}'"
+    meshsweep status --json >program.json
+    sqlite3 -batch -readonly results.db <"$source_dir/sql/answers/status.sql" >shell.txt
+    run_command python3 -c '
+import json, sys
+filled = sys.argv[1].split()
+told = json.JSONDecoder().raw_decode(open("shell.txt").read())[0]
+told["running_attempts"][0]["elapsed_ms"] = 0
+printed = json.load(open("program.json"))
+printed["running_attempts"][0]["elapsed_ms"] = 0
+drop = lambda document: [(name, value) for name, value in document.items() if name not in filled]
+print(drop(told) == drop(printed), len(drop(told)))
+' "$filled"
+    expect_only_stdout 0 "True 30"
+}
+
 status__runner_at_work__what_runs_and_how_long_it_takes()
 {
     small_sweep sweep.toml

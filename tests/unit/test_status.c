@@ -1,4 +1,4 @@
-/* store: the time that is left, and who holds the writer's lock. */
+/* results/status: the time that is left. database/lock: who holds the writer's lock. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,148 +7,130 @@
 #include <unistd.h>
 
 #include "database/lock.h"
-#include "results/durations.h"
+#include "database/open.h"
+#include "database_fixture.h"
 #include "results/status.h"
-#include "unit_test.h"
 
-static struct status_attempt attempts[] = {
-    {.job_id = 1, .number = 1, .started_ms = 1000, .expected_ms = -1},
-    {.job_id = 2, .number = 1, .started_ms = 4000, .expected_ms = -1},
-    {.job_id = 3, .number = 1, .started_ms = 5000, .expected_ms = -1},
-};
-
-TEST(status_eta_ms__nothing_left__zero)
+/* Model 1 takes 100 ms, or 300 ms with training 2; model 2 takes 1000 ms. The lost and the cancelled count nowhere. */
+static int open_sweep(void **state)
 {
-    const struct sweep_status s = {.ok = 5, .mean_ms = 100};
-    assert_int_equal(status_eta_ms(&s, 0), 0);
+    struct error e = ERROR_INIT;
+    if (store_open_scratch((struct db **)state, &e) < 0)
+        return -1;
+    must(*state,
+         "INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, first_seen, last_seen)"
+         " VALUES (2, randomblob(16), 'old', 'old.toml', '', '', '0', 1, 1),"
+         " (1, randomblob(16), 'now', 'now.toml', '', '', '0', 1, 5);"
+         "INSERT INTO runner VALUES (1, 'host', 'boot', 1, 1, 1, NULL, '0', '{}');"
+         "INSERT INTO spec (id, kind, hash, json) VALUES (1, 'model', randomblob(16), '{}'),"
+         " (2, 'model', randomblob(16), '{}'), (7, 'model', randomblob(16), '{}'), (9, 'model', randomblob(16), '{}');"
+         "INSERT INTO job (id, key, sweep_id, rank, cluster_id, model_id, training_id, state, failure)"
+         " VALUES (1, randomblob(16), 1, 1, 1, 1, 1, 'ok', NULL), (2, randomblob(16), 1, 2, 1, 1, 2, 'ok', NULL),"
+         " (3, randomblob(16), 1, 3, 1, 2, NULL, 'ok', NULL), (4, randomblob(16), 1, 4, 1, 1, 1, 'failed', 'lost');"
+         "INSERT INTO attempt (id, job_id, number, runner_id, state, failure, duration_ms, command, started, ended)"
+         " VALUES (1, 1, 1, 1, 'ok', NULL, 100, '[]', 1, 2), (2, 2, 1, 1, 'ok', NULL, 300, '[]', 1, 2),"
+         " (3, 3, 1, 1, 'ok', NULL, 1000, '[]', 1, 2), (4, 4, 1, 1, 'failed', 'lost', 77777, '[]', 1, 2),"
+         " (5, 4, 2, 1, 'failed', 'cancelled', 77777, '[]', 1, 2)");
+    return 0;
 }
 
-TEST(status_eta_ms__nothing_known__unknown)
+#define JOB(id, specs, state)                                                                                          \
+    "INSERT INTO job (id, key, sweep_id, rank, cluster_id, model_id, training_id, state) VALUES (" #id                 \
+    ", randomblob(16), 1, " #id ", " specs ", '" state "');"
+#define RUNS(id, specs, started)                                                                                       \
+    JOB(id, specs, "running")                                                                                          \
+    "INSERT INTO attempt (id, job_id, number, runner_id, state, command, started) VALUES (" #id ", " #id               \
+    ", 1, 1, 'running', '[]', " #started ");"
+
+/* -1: unknown. What was changed is undone. */
+static void assert_eta(struct db *db, const char *sql, int64_t now_ms, int64_t expected_ms)
 {
-    const struct sweep_status no_mean = {.to_come = 5, .mean_ms = -1, .attempt_total = 1};
-    const struct sweep_status none_runs = {.to_come = 5, .mean_ms = 100};
-    assert_int_equal(status_eta_ms(&no_mean, 0), -1);
-    assert_int_equal(status_eta_ms(&none_runs, 0), -1);
-    /* A search that nothing limits. */
-    const struct sweep_status no_limit = {.pending = 5, .to_come = -1, .mean_ms = 100, .attempt_total = 1};
-    assert_int_equal(status_eta_ms(&no_limit, 0), -1);
+    struct error e = ERROR_INIT;
+    cJSON *status = NULL;
+    must(db, "SAVEPOINT before");
+    assert_int_equal(db_exec(db, sql, &e), 0);
+    assert_int_equal(status_read(db, true, now_ms, &status, NULL, &e), 0);
+    must(db, "ROLLBACK TO before; RELEASE before");
+    assert_int_equal(json_count_of(status, "eta_ms"), expected_ms);
+    cJSON_Delete(status);
 }
 
-TEST(status_eta_ms__some_run__rest_of_these_and_the_waiting)
+TEST_WITHIN(status_read__time_left__rest_of_what_runs_and_all_that_waits, open_sweep, close_database)
 {
-    struct sweep_status s = {.to_come = 4,
-                             .running = 3,
-                             .mean_ms = 3000,
-                             .waiting_ms = -1,
-                             .attempts = attempts,
-                             .attempt_count = 3,
-                             .attempt_total = 3};
-    /* Of those that run 0 (it is overdue), 2000 and 3000 are left, and four times 3000 wait. */
-    assert_int_equal(status_eta_ms(&s, 5000), (0 + 2000 + 3000 + 4 * 3000) / 3);
-    /* A clock that went back makes nothing longer than the mean. */
-    assert_int_equal(status_eta_ms(&s, 0), (3 * 3000 + 4 * 3000) / 3);
-    /* Those that are not listed have all before them. */
-    s.attempt_total = 4;
-    assert_int_equal(status_eta_ms(&s, 5000), (0 + 2000 + 3000 + 5 * 3000) / 4);
+    struct db *db = *state;
+    assert_eta(db, "", 0, 0);
+    assert_eta(db, JOB(10, "1, 1, 2", "pending"), 0, -1); /* none runs */
+    assert_eta(db, "DELETE FROM attempt;" RUNS(10, "1, 1, 2", 0), 0, -1);
+    /* Of those that run 0 (it is overdue), 100 and 250 are left; two times 300 wait. */
+    assert_eta(db,
+               RUNS(10, "1, 1, 1", 4000) RUNS(11, "1, 1, 2", 4800) RUNS(12, "1, 1, 2", 4950)
+                   JOB(13, "1, 1, 2", "pending") JOB(14, "1, 1, 2", "pending"),
+               5000, (0 + 100 + 250 + 2 * 300) / 3);
+    /* A clock that went back makes nothing longer than expected. */
+    assert_eta(db, RUNS(10, "1, 1, 1", 4000) RUNS(11, "1, 1, 2", 4800), 0, (100 + 300) / 2);
+    /* Those that are not listed have all before them: twelve run, of ten of which 100 to 109 are left. */
+    assert_eta(db,
+               "WITH RECURSIVE n (i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 111)"
+               " INSERT INTO job (id, key, sweep_id, rank, cluster_id, model_id, state)"
+               " SELECT i, randomblob(16), 1, i, 1, 2, 'running' FROM n;"
+               "INSERT INTO attempt (id, job_id, number, runner_id, state, command, started)"
+               " SELECT id, id, 1, 1, 'running', '[]', id FROM job WHERE state = 'running';" JOB(200, "1, 1, 2",
+                                                                                                 "pending"),
+               1000, (1045 + 3 * 300) / 12);
 }
 
-TEST(status_eta_ms__like_ones_known__they_count_instead_of_the_mean)
+static void assert_expected(struct db *db, const char *sql, int64_t waiting, double expected_ms)
 {
-    struct status_attempt two[] = {
-        {.job_id = 1, .number = 1, .started_ms = 1000, .expected_ms = 10000},
-        {.job_id = 2, .number = 1, .started_ms = 4000, .expected_ms = -1},
-    };
-    struct sweep_status s = {.to_come = 4,
-                             .running = 3,
-                             .mean_ms = 3000,
-                             .waiting_ms = 500,
-                             .attempts = two,
-                             .attempt_count = 2,
-                             .attempt_total = 3};
-    /* 6000 and (by the mean) 2000 are left of those listed; one more runs, of which no more is known than of the
-     * waiting. */
-    assert_int_equal(status_eta_ms(&s, 5000), (6000 + 2000 + 5 * 500) / 3);
-}
-
-/* Model 1 takes 100 ms, or 300 ms with training 2; model 2 takes 1000 ms. */
-static const char like_ones[] =
-    "CREATE TABLE job (id INTEGER PRIMARY KEY, sweep_id, cluster_id, model_id, training_id, state, witness_id, held "
-    "DEFAULT NULL);"
-    "CREATE TABLE attempt (id INTEGER PRIMARY KEY, job_id, state, failure, duration_ms, unwatched_ms DEFAULT NULL,"
-    " kind DEFAULT 'trial');"
-    "INSERT INTO job (id, sweep_id, cluster_id, model_id, training_id, state, witness_id) VALUES (1, 1, 1, 1, 1, 'ok', "
-    "NULL), (2, 1, 1, 1, 2, 'ok', NULL), (3, 1, 1, 2, NULL, 'ok', NULL),"
-    " (4, 1, 1, 1, 1, 'failed', NULL);"
-    "INSERT INTO attempt (id, job_id, state, failure, duration_ms) VALUES (1, 1, 'ok', NULL, 100), (2, 2, 'ok', NULL, "
-    "300), (3, 3, 'ok', NULL, 1000),"
-    " (4, 4, 'failed', 'lost', 77777), (5, 4, 'failed', 'cancelled', 77777);";
-
-static void assert_waiting(const char *sql, int64_t waiting, double expected_ms)
-{
-    struct db *db = NULL;
+    struct error e = ERROR_INIT;
     double ms;
-    assert_int_equal(db_open(NULL, DB_TEMPORARY, &db, NULL), 0);
-    assert_int_equal(db_exec(db, like_ones, NULL), 0);
-    assert_int_equal(db_exec(db, sql, NULL), 0);
-    assert_int_equal(durations_of_waiting(db, 1, waiting, &ms, NULL), 0);
+    must(db, "SAVEPOINT before");
+    assert_int_equal(db_exec(db, sql, &e), 0);
+    assert_int_equal(status_expected_ms(db, waiting, &ms, &e), 0);
+    must(db, "ROLLBACK TO before; RELEASE before");
     if (isnan(expected_ms))
         assert_true(isnan(ms));
     else
         assert_float_equal(ms, expected_ms, 1e-6);
-    db_close(db);
 }
 
-#define WAITS(id, specs)                                                                                               \
-    "INSERT INTO job (id, sweep_id, cluster_id, model_id, training_id, state, witness_id) VALUES (" #id ", 1, " specs  \
-    ", 'pending', NULL);"
+#define WAITS(id, specs) JOB(id, specs, "pending")
 
-TEST(durations_of_waiting__nearest_match_counts)
+TEST_WITHIN(status_expected_ms__waiting__nearest_match_counts, open_sweep, close_database)
 {
-    assert_waiting(WAITS(10, "1, 1, 2"), 1, 300);
-    assert_waiting(WAITS(10, "1, 1, 9"), 1, 200); /* the model's */
-    assert_waiting(WAITS(10, "1, 2, NULL"), 1, 1000);
-    assert_waiting(WAITS(10, "1, 7, 1"), 1, 1400.0 / 3); /* nothing like it */
-    assert_waiting(WAITS(10, "1, 1, 2") WAITS(11, "1, 1, 2") WAITS(12, "1, 2, NULL"), 3, 1600.0 / 3);
-    assert_waiting(WAITS(10, "1, 1, 1") "INSERT INTO job (id, sweep_id, cluster_id, model_id, training_id, state, "
-                                        "witness_id) VALUES (11, 2, 1, 2, NULL, 'pending', NULL),"
-                                        " (12, 1, 1, 2, NULL, 'pending', 4);",
-                   1, 100);
-    assert_waiting("", 0, (double)NAN);
-    assert_waiting("DELETE FROM attempt;" WAITS(10, "1, 1, 2"), 1, (double)NAN);
+    struct db *db = *state;
+    assert_expected(db, WAITS(10, "1, 1, 2"), 1, 300);
+    assert_expected(db, WAITS(10, "1, 1, 9"), 1, 200); /* the model's */
+    assert_expected(db, WAITS(10, "1, 2, NULL"), 1, 1000);
+    assert_expected(db, WAITS(10, "1, 7, 1"), 1, 1400.0 / 3); /* nothing like it */
+    assert_expected(db, WAITS(10, "1, 1, 2") WAITS(11, "1, 1, 2") WAITS(12, "1, 2, NULL"), 3, 1600.0 / 3);
+    assert_expected(db,
+                    WAITS(10, "1, 1, 1") WAITS(11, "1, 2, NULL")
+                        WAITS(12, "1, 2, NULL") "UPDATE job SET sweep_id = 2 WHERE id = 11; UPDATE job SET witness_id "
+                                                "= 4 WHERE id = 12",
+                    1, 100);
+    assert_expected(db, "", 1, (double)NAN);
+    assert_expected(db, "DELETE FROM attempt;" WAITS(10, "1, 1, 2"), 1, (double)NAN);
 }
 
-TEST(durations_of_waiting__too_many_to_look_at__sampled)
+TEST_WITHIN(status_expected_ms__too_many_wait_to_look_at__sampled, open_sweep, close_database)
 {
     /* Every other job is of model 2: an odd distance between the ids meets both. */
-    assert_waiting("WITH RECURSIVE n (i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 49975)"
-                   " INSERT INTO job (id, sweep_id, cluster_id, model_id, training_id, state, witness_id) SELECT i, 1, "
-                   "1, 1 + i % 2, iif(i % 2, NULL, 2), 'pending', NULL FROM n",
-                   49966, 650);
+    assert_expected(*state,
+                    "WITH RECURSIVE n (i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 49975)"
+                    " INSERT INTO job (id, key, sweep_id, rank, cluster_id, model_id, training_id, state)"
+                    " SELECT i, randomblob(16), 1, i, 1, 1 + i % 2, iif(i % 2, NULL, 2), 'pending' FROM n",
+                    49966, 650);
 }
 
-static void add_duration(void *context, int64_t job_id, double ms)
+TEST_WITHIN(status_expected_ms__none_waits__of_what_runs, open_sweep, close_database)
 {
-    double *sum = context;
-    *sum += (double)job_id * 1e6 + ms;
-}
-
-TEST(durations_of_running__each_by_its_like)
-{
-    struct db *db = NULL;
-    double sum = 0;
-    assert_int_equal(db_open(NULL, DB_TEMPORARY, &db, NULL), 0);
-    assert_int_equal(db_exec(db, like_ones, NULL), 0);
-    assert_int_equal(db_exec(db,
-                             "INSERT INTO job (id, sweep_id, cluster_id, model_id, training_id, state, witness_id) "
-                             "VALUES (10, 2, 1, 1, 2, 'running', NULL), (11, 1, 1, 1, 1, 'running', NULL);"
-                             "INSERT INTO attempt (id, job_id, state, failure, duration_ms) VALUES (10, 10, 'running', "
-                             "NULL, NULL), (11, 11, 'claimed', NULL, "
-                             "NULL)",
-                             NULL),
-                     0);
-    assert_int_equal(durations_of_running(db, add_duration, &sum, NULL), 0);
-    assert_float_equal(sum, 10e6 + 300, 1e-6);
-    db_close(db);
+    assert_expected(*state, RUNS(10, "1, 1, 2", 5) RUNS(11, "1, 1, 1", 5), 0, 200);
+    assert_expected(*state,
+                    RUNS(10, "1, 1, 2", 5)
+                        JOB(11, "1, 1, 1",
+                            "running") "INSERT INTO attempt (id, job_id, number, runner_id, state, command)"
+                                       " VALUES (11, 11, 1, 1, 'claimed', '[]')",
+                    0, 300);
 }
 
 TEST(writer_lock_is_held__taken_and_released__follows)
