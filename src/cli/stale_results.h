@@ -6,7 +6,7 @@
 #include "results/stale.h"
 
 /* stale_read against this machine, directory and moment, and the versions that `job` (NULL: none) declares. */
-int stale_results_read(struct db *db, const struct job_config *job, struct stale_list *out, struct error *e);
+int stale_results_read(struct db *db, const struct job_config *job, cJSON **out, cJSON **beside, struct error *e);
 
 /* Says what of the results so far is of another script, other software or another environment than this run's, of which
  * `environment` is that of its runner. */

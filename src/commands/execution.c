@@ -269,19 +269,20 @@ static int reopen_stale(struct execution *x, struct error *e)
                                             .only_selected = x->session->only.sql != NULL,
                                             .most = x->options->limit,
                                             .in_order = !x->search.wanted};
-    struct stale_list list = {0};
+    cJSON *stale, *beside;
     int64_t again = 0;
     if (!x->options->stale)
         return x->options->tell_stale ? tell_stale(x, e) : 0;
-    int rc = stale_results_read(x->db, &x->session->sweep->job, &list, e);
-    if (rc == 0)
-        rc = stale_reopen(x->db, &list, &request, &again, e);
-    if (rc == 0 && again == (int64_t)list.jobs)
-        output_message("%zu of %lld results are stale; running them again", list.jobs, (long long)list.ended);
+    if (stale_results_read(x->db, &x->session->sweep->job, &stale, &beside, e) < 0)
+        return -1;
+    const long long jobs = json_count_of(stale, "stale"), results = json_count_of(stale, "results");
+    int rc = stale_reopen(x->db, stale, &request, &again, e);
+    if (rc == 0 && again == jobs)
+        output_message("%lld of %lld results are stale; running them again", jobs, results);
     else if (rc == 0)
-        output_message("%zu of %lld results are stale; running %lld of them again", list.jobs, (long long)list.ended,
-                       (long long)again);
-    stale_free(&list);
+        output_message("%lld of %lld results are stale; running %lld of them again", jobs, results, (long long)again);
+    cJSON_Delete(stale);
+    cJSON_Delete(beside);
     return rc;
 }
 

@@ -14,7 +14,7 @@ int full_trainings_read(struct db *db, int64_t job_id, cJSON **out, struct error
         return -1;
     int rc = stmt_next(s, e);
     if (rc > 0)
-        rc = json_answer(s, 0, out, e);
+        rc = answer_take(s, 0, out, e);
     stmt_free(s);
     return rc;
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/buffer.h"
+#include "util/embedded.h"
 #include "util/memory.h"
 
 cJSON *json_document(void)
@@ -112,7 +114,19 @@ void json_add_raw(cJSON *object, const char *name, const char *json)
     cJSON_AddItemToObject(object, name, json ? tree_of_text(json, true) : cJSON_CreateNull());
 }
 
-int json_answer(const struct stmt *s, int column, cJSON **out, struct error *e)
+int answer_open(struct db *db, const char *name, const char *select, struct sql_values values, struct stmt **out,
+                struct error *e)
+{
+    const char *text = embedded_text(name);
+    struct buffer sql = BUFFER_INIT;
+    buffer_add(&sql, text, select ? (size_t)(strstr(text, "\nSELECT ") - text) : strlen(text));
+    buffer_printf(&sql, "\n%s", select ? select : "");
+    int rc = db_query(db, buffer_text(&sql), values, out, e);
+    buffer_free(&sql);
+    return rc;
+}
+
+int answer_take(const struct stmt *s, int column, cJSON **out, struct error *e)
 {
     const char *text = stmt_text(s, column);
     cJSON *answer = text ? tree_of_text(text, false) : NULL;

@@ -27,9 +27,14 @@ void json_add_text(cJSON *object, const char *name, const char *text);
 /* JSON as it stands, so that numbers keep their digits; NULL becomes null. */
 void json_add_raw(cJSON *object, const char *name, const char *json);
 
-/* The document that a statement of sql/answers has made. Numbers become doubles, but stand as written below the names
- * that hold others' JSON ("keys", "values", …). `*out` is the caller's. */
-int json_answer(const struct stmt *s, int column, cJSON **out, struct error *e);
+/* Asks the statement "sql/answers/NAME.sql", which makes a document, or with `select` some of its tables: what stands
+ * before its last SELECT. */
+int answer_open(struct db *db, const char *name, const char *select, struct sql_values values, struct stmt **out,
+                struct error *e);
+
+/* The document in a column. Numbers become doubles, but stand as written below the names that hold others' JSON
+ * ("keys", "values", …). `*out` is the caller's. */
+int answer_take(const struct stmt *s, int column, cJSON **out, struct error *e);
 
 /* What an answer holds; NULL, NAN and -1 for null and what is not there. */
 const char *json_text_of(const cJSON *object, const char *name);

@@ -1,21 +1,8 @@
 #include "results/status.h"
 
-#include <string.h>
-
-#include "util/buffer.h"
-#include "util/embedded.h"
-
-static const char answer[] = "sql/answers/status.sql";
-
 int status_part(struct db *db, const char *select, struct sql_values values, struct stmt **out, struct error *e)
 {
-    const char *text = embedded_text(answer);
-    struct buffer sql = BUFFER_INIT;
-    buffer_add(&sql, text, (size_t)(strstr(text, "\nSELECT ") - text));
-    buffer_printf(&sql, "\n%s", select);
-    int rc = db_query(db, buffer_text(&sql), values, out, e);
-    buffer_free(&sql);
-    return rc;
+    return answer_open(db, "sql/answers/status.sql", select, values, out, e);
 }
 
 /* The number of that name, or the value of the object; null stays. */
@@ -32,13 +19,13 @@ int status_read(struct db *db, bool runner_alive, int64_t now_ms, cJSON **out, c
 {
     struct stmt *s = NULL;
     cJSON *document = NULL, *other = NULL;
-    if (db_query(db, embedded_text(answer), VALUES(sql_null(), sql_int(now_ms), sql_int(runner_alive)), &s, e) < 0)
+    if (status_part(db, NULL, VALUES(sql_null(), sql_int(now_ms), sql_int(runner_alive)), &s, e) < 0)
         return -1;
     int rc = stmt_next(s, e);
     if (rc == 0)
         rc = error_set(e, ERROR_NOTHING, "this database has no sweep yet; `meshsweep run` records one");
-    if (rc > 0 && (rc = json_answer(s, 0, &document, e)) == 0 && beside)
-        rc = json_answer(s, 1, &other, e);
+    if (rc > 0 && (rc = answer_take(s, 0, &document, e)) == 0 && beside)
+        rc = answer_take(s, 1, &other, e);
     for (int i = 2; rc == 0 && i < stmt_column_count(s); i++)
         set_exactly(document, s, i);
     stmt_free(s);
@@ -61,7 +48,7 @@ int status_search_read(struct db *db, int64_t sweep_id, cJSON **out, struct erro
         return -1;
     int rc = stmt_next(s, e);
     if (rc > 0)
-        rc = json_answer(s, 0, out, e);
+        rc = answer_take(s, 0, out, e);
     stmt_free(s);
     return rc;
 }

@@ -12,7 +12,7 @@
  * caller's. ERROR_NOTHING when no sweep has been recorded. */
 int status_read(struct db *db, bool runner_alive, int64_t now_ms, cJSON **out, cJSON **beside, struct error *e);
 
-/* Asks a part of it: `select` reads the statement's tables. `values` are the statement's parameters. */
+/* answer_open() of it. */
 int status_part(struct db *db, const char *select, struct sql_values values, struct stmt **out, struct error *e);
 
 /* What search chose what ran last: "search" of the document, with "lifting", the options that lift its limits.
