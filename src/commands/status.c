@@ -3,21 +3,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cjson/cJSON.h>
+
 #include "answers/conditions_report.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "database/lock.h"
 #include "database/open.h"
-#include "report/failure_list.h"
 #include "report/full_training.h"
 #include "report/group_winners.h"
 #include "report/hint.h"
 #include "report/progress.h"
 #include "report/text.h"
+#include "results/failure_causes.h"
+#include "results/json.h"
 #include "results/pareto.h"
 #include "results/status.h"
 #include "store/places.h"
 #include "sweep_file/model_info_sweep.h"
+#include "util/buffer.h"
 #include "util/clock.h"
 #include "util/memory.h"
 #include "util/parse.h"
@@ -43,6 +47,8 @@ static const struct option options[] = {
 
 #define PARETO_OF_MOST 100000 /* jobs, so that status stays quick */
 #define PARETO_LISTED 12
+/* The most causes listed; the number of the rest is given. */
+#define FAILURE_LIST_MOST FAILURE_CAUSES_MATCHED
 
 /* Everything that is printed. */
 struct status_view {
@@ -61,6 +67,55 @@ struct status_view {
 static const cJSON *part(const struct status_view *v, const char *name)
 {
     return cJSON_GetObjectItemCaseSensitive(v->document, name);
+}
+
+/* --- failed jobs by cause, as JSON --- */
+
+static cJSON *term_json(const struct cause_term *t)
+{
+    cJSON *item = cJSON_CreateObject();
+    cJSON_AddStringToObject(item, "name", t->key);
+    cJSON_AddStringToObject(item, "relation", cause_relation_signs[t->relation]);
+    cJSON_AddItemToObject(item, "term_value",
+                          isfinite(t->number) ? cJSON_CreateNumber(t->number) : cJSON_CreateString(t->value));
+    return item;
+}
+
+static cJSON *matches_json(const struct cause_matches *m)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < m->count; i++) {
+        cJSON *item = cJSON_CreateObject(), *terms = cJSON_AddArrayToObject(item, "terms");
+        for (size_t t = 0; t < m->items[i].term_count; t++)
+            cJSON_AddItemToArray(terms, term_json(&m->items[i].terms[t]));
+        cJSON_AddNumberToObject(item, "jobs", (double)m->items[i].jobs);
+        cJSON_AddNumberToObject(item, "ended_jobs", (double)m->items[i].ended);
+        cJSON_AddItemToArray(list, item);
+    }
+    return list;
+}
+
+/* An array of {"class", "message", "consequence", "cause", "jobs", "example_job", "where", "compared"}. The caller
+ * frees it. */
+static cJSON *failure_list_json(const struct failure_causes *causes)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < causes->count && i < FAILURE_LIST_MOST; i++) {
+        const struct failure_cause *c = &causes->items[i];
+        cJSON *item = cJSON_CreateObject(), *compared = cJSON_CreateObject();
+        cJSON_AddStringToObject(item, "class", c->class);
+        json_add_text(item, "message", c->message);
+        json_add_text(item, "consequence", c->consequence);
+        json_add_text(item, "cause", c->cause);
+        cJSON_AddNumberToObject(item, "jobs", (double)c->jobs);
+        cJSON_AddNumberToObject(item, "example_job", (double)c->example_job);
+        cJSON_AddItemToObject(item, "where", matches_json(&c->matches));
+        cJSON_AddNumberToObject(compared, "jobs", (double)c->matches.jobs);
+        cJSON_AddNumberToObject(compared, "ended_jobs", (double)c->matches.ended);
+        cJSON_AddItemToObject(item, "compared", compared);
+        cJSON_AddItemToArray(list, item);
+    }
+    return list;
 }
 
 /* --- asking --- */
@@ -447,14 +502,41 @@ static bool is_training(const struct status_view *v)
     return state && (strcmp(state, "claimed") == 0 || strcmp(state, "running") == 0);
 }
 
+static void add_matches(const struct status_view *v, const struct cause_matches *m, size_t indent, struct buffer *out)
+{
+    for (size_t i = 0; i < m->count; i++) {
+        struct buffer said = BUFFER_INIT;
+        cause_match_describe(m, &m->items[i], &said);
+        buffer_printf(out, "%*s", (int)indent, "");
+        add_printable(v, said.data, indent, out);
+        buffer_add_char(out, '\n');
+        buffer_free(&said);
+    }
+}
+
+static void add_cause(const struct status_view *v, const struct failure_cause *c, int digits, struct buffer *out)
+{
+    size_t start = out->length;
+    buffer_printf(out, "  %*lld x ", digits, (long long)c->jobs);
+    text_add_styled(out, STYLE_RED, c->class);
+    buffer_printf(out, ", as job %lld%s", (long long)c->example_job, c->message[0] ? ": " : "");
+    add_printable(v, c->message, out->length - start, out);
+    buffer_add_char(out, '\n');
+    add_matches(v, &c->matches, (size_t)digits + 5, out);
+}
+
 static void add_failures(const struct status_view *v, struct buffer *b)
 {
-    const struct failure_list list = {.causes = &v->causes,
-                                      .failed = json_count_of(v->states, "failed"),
-                                      .looked_at = STATUS_FAILURES_MOST,
-                                      .columns = v->columns,
-                                      .ascii = v->columns && !output_has_utf8()};
-    failure_list_add(&list, b);
+    const struct failure_causes *causes = &v->causes;
+    if (causes->count && json_count_of(v->states, "failed") > STATUS_FAILURES_MOST)
+        buffer_printf(b, "\nfailures, of the newest %d\n", STATUS_FAILURES_MOST);
+    else if (causes->count)
+        buffer_add_text(b, "\nfailures\n");
+    for (size_t i = 0; i < causes->count && i < FAILURE_LIST_MOST; i++) /* the first is the most frequent */
+        add_cause(v, &causes->items[i], text_digits(causes->items[0].jobs), b);
+    if (causes->count > FAILURE_LIST_MOST)
+        buffer_printf(b, "  and %zu%s other kinds\n", causes->count - FAILURE_LIST_MOST,
+                      causes->others ? " and more" : "");
 }
 
 static void add_pruned(const struct status_view *v, struct buffer *b)

@@ -1,10 +1,478 @@
 #include "results/failure_causes.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "results/cause_text.h"
 #include "util/memory.h"
+
+#define LEVELS_MOST 256               /* a key with more values is left out: it names jobs rather than kinds of them */
+#define LIKELY_LOG -2.995732273553991 /* log 0.05 */
+#define NO_CAUSE ((size_t)-1)
+
+#define CAUSE_JOBS_MOST 200000 /* the newest ones are compared: a fraction of a second */
+
+/* A job that failed and its cause, a number. */
+struct caused_job {
+    int64_t job_id;
+    size_t cause;
+};
+
+struct caused_jobs {
+    struct caused_job *items; /* in the order of ids */
+    size_t count;
+    size_t cause_count; /* looked at are the causes from 0 on, so many */
+    int64_t from_job;   /* jobs with smaller ids were not looked for; 0: all were */
+};
+
+const char *const cause_relation_signs[] = {[CAUSE_IS] = "=", [CAUSE_AT_LEAST] = ">=", [CAUSE_AT_MOST] = "<="};
+
+static const struct {
+    const char *name, *column;
+} sections[] = {{"cluster_spec", "cluster_id"},
+                {"model", "model_id"},
+                {"training_spec", "training_id"},
+                {"parallel_spec", "parallel_id"}};
+#define SECTION_COUNT (sizeof sections / sizeof *sections)
+
+/* --- what the jobs have --- */
+
+struct level {
+    char *text;
+    double number; /* NaN: none */
+};
+
+struct swept_key {
+    size_t section;
+    char *key;
+    struct level *levels;
+    size_t level_count;
+    bool numeric;
+    bool left_out; /* it has too many values, or the jobs have one only */
+    size_t *order; /* numeric: the levels, smallest first */
+};
+
+struct spec {
+    int64_t id;
+    int *levels; /* by axis; -1: absent */
+    size_t level_count;
+};
+
+struct row {
+    size_t cause;
+    size_t specs[SECTION_COUNT]; /* indices; (size_t)-1: none */
+    bool matched;                /* by an earlier match of the cause that is looked at */
+};
+
+struct jobs {
+    struct swept_key *axes;
+    size_t axis_count;
+    struct spec *specs; /* in the order of ids */
+    size_t spec_count;
+    struct row *rows;
+    size_t row_count;
+    size_t *looked_at; /* indices of the rows that the next term is sought among */
+};
+
+static void jobs_free(struct jobs *j)
+{
+    for (size_t a = 0; a < j->axis_count; a++) {
+        for (size_t i = 0; i < j->axes[a].level_count; i++)
+            free(j->axes[a].levels[i].text);
+        free(j->axes[a].levels);
+        free(j->axes[a].order);
+        free(j->axes[a].key);
+    }
+    for (size_t i = 0; i < j->spec_count; i++)
+        free(j->specs[i].levels);
+    free(j->axes);
+    free(j->specs);
+    free(j->rows);
+    free(j->looked_at);
+}
+
+static size_t axis_of(struct jobs *j, size_t section, const char *key)
+{
+    size_t a = 0;
+    while (a < j->axis_count && (j->axes[a].section != section || strcmp(j->axes[a].key, key) != 0))
+        a++;
+    if (a == j->axis_count) {
+        j->axes = array_grow(j->axes, a, sizeof *j->axes);
+        j->axes[j->axis_count++] = (struct swept_key){.section = section, .key = xstrdup(key), .numeric = true};
+    }
+    return a;
+}
+
+static int level_of(struct swept_key *a, const char *text, double number)
+{
+    for (size_t i = 0; i < a->level_count; i++)
+        if (strcmp(a->levels[i].text, text) == 0)
+            return (int)i;
+    if (a->level_count == LEVELS_MOST) {
+        a->left_out = true;
+        return -1;
+    }
+    a->levels = array_grow(a->levels, a->level_count, sizeof *a->levels);
+    a->levels[a->level_count++] = (struct level){xstrdup(text), number};
+    a->numeric = a->numeric && isfinite(number);
+    return (int)a->level_count - 1;
+}
+
+static void take_value(struct jobs *j, const struct stmt *s)
+{
+    int64_t id = stmt_int(s, 0);
+    size_t a = axis_of(j, (size_t)stmt_int(s, 1), stmt_text(s, 2));
+    if (j->spec_count == 0 || j->specs[j->spec_count - 1].id != id) {
+        j->specs = array_grow(j->specs, j->spec_count, sizeof *j->specs);
+        j->specs[j->spec_count++] = (struct spec){.id = id};
+    }
+    struct spec *spec = &j->specs[j->spec_count - 1];
+    while (spec->level_count <= a) {
+        spec->levels = array_grow(spec->levels, spec->level_count, sizeof *spec->levels);
+        spec->levels[spec->level_count++] = -1;
+    }
+    spec->levels[a] = j->axes[a].left_out ? -1 : level_of(&j->axes[a], stmt_text(s, 3), stmt_double_or_nan(s, 4));
+}
+
+static int read_specs(struct db *db, struct jobs *j, struct error *e)
+{
+    struct stmt *s = NULL;
+    int rc;
+    if (db_prepare(db,
+                   "SELECT s.id, CASE s.kind WHEN 'cluster_spec' THEN 0 WHEN 'model' THEN 1 WHEN 'training_spec' THEN 2"
+                   " ELSE 3 END, k.key, CASE k.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE k.value END,"
+                   " CASE WHEN k.type IN ('integer', 'real') THEN k.value END"
+                   " FROM spec AS s, json_each(s.json) AS k WHERE k.type <> 'null' ORDER BY s.id",
+                   &s, e) < 0)
+        return -1;
+    while ((rc = stmt_next(s, e)) > 0)
+        take_value(j, s);
+    stmt_free(s);
+    return rc;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct spec *x = a, *y = b;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static struct row row_of(const struct jobs *j, const struct stmt *s)
+{
+    struct row row = {.cause = NO_CAUSE};
+    for (size_t i = 0; i < SECTION_COUNT; i++) {
+        const struct spec wanted = {.id = stmt_int(s, (int)i + 1)};
+        const struct spec *found =
+            j->spec_count ? bsearch(&wanted, j->specs, j->spec_count, sizeof *j->specs, by_id) : NULL;
+        row.specs[i] = found ? (size_t)(found - j->specs) : (size_t)-1;
+    }
+    return row;
+}
+
+static int read_rows(struct db *db, int64_t sweep_id, const struct caused_jobs *jobs, struct jobs *j, struct error *e)
+{
+    struct stmt *s = NULL;
+    size_t at = 0;
+    int rc;
+    if (db_query(db,
+                 "SELECT * FROM (SELECT id, cluster_id, model_id, training_id, parallel_id FROM job"
+                 " WHERE sweep_id = ?1 AND id >= ?2 AND state IN ('ok', 'failed') ORDER BY id DESC LIMIT ?3)"
+                 " ORDER BY id",
+                 VALUES(sql_int(sweep_id), sql_int(jobs->from_job), sql_int(CAUSE_JOBS_MOST)), &s, e) < 0)
+        return -1;
+    while ((rc = stmt_next(s, e)) > 0) {
+        j->rows = array_grow(j->rows, j->row_count, sizeof *j->rows);
+        struct row *row = &j->rows[j->row_count++];
+        *row = row_of(j, s);
+        while (at < jobs->count && jobs->items[at].job_id < stmt_int(s, 0))
+            at++;
+        if (at < jobs->count && jobs->items[at].job_id == stmt_int(s, 0))
+            row->cause = jobs->items[at].cause;
+    }
+    stmt_free(s);
+    return rc;
+}
+
+static int level_in(const struct jobs *j, const struct row *r, size_t axis)
+{
+    size_t spec = r->specs[j->axes[axis].section];
+    return spec != (size_t)-1 && axis < j->specs[spec].level_count ? j->specs[spec].levels[axis] : -1;
+}
+
+static void leave_out_what_is_the_same(struct jobs *j)
+{
+    for (size_t a = 0; a < j->axis_count; a++) {
+        size_t row = 1;
+        while (row < j->row_count && level_in(j, &j->rows[row], a) == level_in(j, &j->rows[0], a))
+            row++;
+        j->axes[a].left_out |= row >= j->row_count;
+    }
+}
+
+/* Numbers, smallest first, by insertion: there are few. */
+static void sort_levels(struct swept_key *a)
+{
+    a->order = xcalloc(a->level_count + 1, sizeof *a->order);
+    for (size_t i = 0; i < a->level_count; i++) {
+        size_t at = i;
+        while (at > 0 && a->levels[a->order[at - 1]].number > a->levels[i].number) {
+            a->order[at] = a->order[at - 1];
+            at--;
+        }
+        a->order[at] = i;
+    }
+}
+
+/* --- one condition --- */
+
+struct key_condition {
+    size_t axis, level;
+    enum cause_relation relation;
+};
+
+struct share {
+    int64_t jobs, ended; /* with the cause, of those that ended */
+    uint64_t who;        /* sum of a number for each: equal where the same jobs are meant */
+};
+
+static bool meets(const struct jobs *j, const struct row *r, const struct key_condition *c)
+{
+    int level = level_in(j, r, c->axis);
+    if (level < 0 || c->relation == CAUSE_IS)
+        return level == (int)c->level;
+    double is = j->axes[c->axis].levels[level].number, wanted = j->axes[c->axis].levels[c->level].number;
+    return c->relation == CAUSE_AT_LEAST ? is >= wanted : is <= wanted;
+}
+
+static bool meets_all(const struct jobs *j, const struct row *r, const struct key_condition *terms, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!meets(j, r, &terms[i]))
+            return false;
+    return true;
+}
+
+static void add_share(struct share *to, const struct share *what)
+{
+    to->jobs += what->jobs;
+    to->ended += what->ended;
+    to->who += what->who;
+}
+
+/* Of a row: Fibonacci hashing spreads indices over all bits. */
+static struct share share_of(const struct jobs *j, size_t row, size_t cause)
+{
+    uint64_t mixed = (row + 1) * 0x9e3779b97f4a7c15U;
+    return (struct share){j->rows[row].cause == cause, 1, mixed ^ (mixed >> 29)};
+}
+
+/* log of the probability that `with->jobs` or more of `with->ended` have the cause when so many of `all` have it and
+ * are drawn by chance: the upper tail of the hypergeometric distribution. */
+static double chance_log(const struct share *with, const struct share *all)
+{
+    double x = (double)with->jobs, n = (double)with->ended, k = (double)all->jobs, total = (double)all->ended;
+    double first = lgamma(k + 1) - lgamma(x + 1) - lgamma(k - x + 1) + lgamma(total - k + 1) - lgamma(n - x + 1) -
+                   lgamma(total - k - n + x + 1) - lgamma(total + 1) + lgamma(n + 1) + lgamma(total - n + 1);
+    double sum = 1, term = 1;
+    for (; x < k && x < n && term > 1e-12 * sum; x++) {
+        term *= (k - x) * (n - x) / ((x + 1) * (total - k - n + x + 1));
+        sum += term;
+    }
+    return first + log(sum);
+}
+
+/* --- the condition that tells most --- */
+
+struct key_search {
+    const struct jobs *jobs;
+    size_t cause;
+    struct share all;
+    size_t looked_at;
+    struct key_condition best;
+    struct share best_share;
+    double best_log; /* 1: none */
+};
+
+static void look_at(struct key_search *s, const struct key_condition *c, const struct share *t)
+{
+    if (t->ended == 0 || t->ended == s->all.ended)
+        return;
+    s->looked_at++;
+    if (t->jobs < 2 || (double)t->jobs * (double)s->all.ended <= (double)s->all.jobs * (double)t->ended)
+        return;
+    double chance = chance_log(t, &s->all);
+    if (chance < s->best_log - 1e-9) {
+        s->best_log = chance;
+        s->best = *c;
+        s->best_share = *t;
+    }
+}
+
+/* Numbers may be bounded from either side, by any but the outermost ones, which stand for themselves. */
+static void look_at_bounds(struct key_search *s, size_t axis, const struct share *levels)
+{
+    const struct swept_key *a = &s->jobs->axes[axis];
+    struct share below = {0}, above = {0};
+    for (size_t i = 0; i + 1 < a->level_count; i++) {
+        size_t low = a->order[i], high = a->order[a->level_count - 1 - i];
+        add_share(&below, &levels[low]);
+        add_share(&above, &levels[high]);
+        if (i == 0)
+            continue;
+        look_at(s, &(struct key_condition){axis, low, CAUSE_AT_MOST}, &below);
+        look_at(s, &(struct key_condition){axis, high, CAUSE_AT_LEAST}, &above);
+    }
+}
+
+static void look_at_axis(struct key_search *s, size_t axis, size_t row_count)
+{
+    const struct jobs *j = s->jobs;
+    const struct swept_key *a = &j->axes[axis];
+    struct share levels[LEVELS_MOST] = {{0}};
+    for (size_t i = 0; i < row_count; i++) {
+        int level = level_in(j, &j->rows[j->looked_at[i]], axis);
+        const struct share one = share_of(j, j->looked_at[i], s->cause);
+        if (level >= 0)
+            add_share(&levels[level], &one);
+    }
+    for (size_t i = 0; i < a->level_count; i++)
+        look_at(s, &(struct key_condition){axis, i, CAUSE_IS}, &levels[i]);
+    if (a->numeric)
+        look_at_bounds(s, axis, levels);
+}
+
+static bool has_key(const struct key_condition *terms, size_t count, size_t axis)
+{
+    for (size_t i = 0; i < count; i++)
+        if (terms[i].axis == axis)
+            return true;
+    return false;
+}
+
+/* Adds the term that tells most among the jobs that meet those before it and that no match has yet. */
+static bool add_term(const struct jobs *j, size_t cause, struct key_condition *terms, size_t *term_count)
+{
+    struct key_search s = {.jobs = j, .cause = cause, .best_log = 1};
+    size_t row_count = 0;
+    for (size_t i = 0; i < j->row_count; i++) {
+        const struct share one = share_of(j, i, cause);
+        if (j->rows[i].matched || !meets_all(j, &j->rows[i], terms, *term_count))
+            continue;
+        j->looked_at[row_count++] = i;
+        add_share(&s.all, &one);
+    }
+    if (s.all.jobs < 2 || s.all.jobs == s.all.ended)
+        return false;
+    for (size_t a = 0; a < j->axis_count; a++)
+        if (!j->axes[a].left_out && !has_key(terms, *term_count, a))
+            look_at_axis(&s, a, row_count);
+    bool exact = s.best_share.jobs == s.best_share.ended && s.best_share.jobs == s.all.jobs;
+    if (s.best_log > 0 || (!exact && s.best_log + log((double)s.looked_at) > LIKELY_LOG))
+        return false;
+    terms[(*term_count)++] = s.best;
+    return true;
+}
+
+/* --- all of them --- */
+
+static char *title_of(const struct jobs *j, const struct swept_key *a)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < j->axis_count; i++)
+        count += strcmp(j->axes[i].key, a->key) == 0;
+    return count == 1 ? xstrdup(a->key) : xasprintf("%s.%s", sections[a->section].name, a->key);
+}
+
+/* Marks the jobs that meet all terms, and counts them. */
+static struct cause_match match_of(struct jobs *j, size_t cause, const struct key_condition *terms, size_t term_count)
+{
+    struct cause_match m = {.term_count = term_count};
+    for (size_t i = 0; i < j->row_count; i++) {
+        if (!meets_all(j, &j->rows[i], terms, term_count))
+            continue;
+        j->rows[i].matched = true;
+        m.jobs += j->rows[i].cause == cause;
+        m.ended++;
+    }
+    for (size_t i = 0; i < term_count; i++) {
+        const struct swept_key *a = &j->axes[terms[i].axis];
+        const struct level *level = &a->levels[terms[i].level];
+        m.terms[i] = (struct cause_term){title_of(j, a), xstrdup(level->text), level->number, terms[i].relation};
+    }
+    return m;
+}
+
+static void find_matches(struct jobs *j, size_t cause, struct cause_matches *out)
+{
+    *out = (struct cause_matches){.ended = (int64_t)j->row_count};
+    for (size_t i = 0; i < j->row_count; i++) {
+        j->rows[i].matched = false;
+        out->jobs += j->rows[i].cause == cause;
+    }
+    while (out->count < CAUSE_MATCHES_MOST) {
+        struct key_condition terms[CAUSE_TERMS_MOST];
+        size_t count = 0;
+        while (count < CAUSE_TERMS_MOST && add_term(j, cause, terms, &count))
+            continue;
+        if (count == 0)
+            return;
+        out->items[out->count++] = match_of(j, cause, terms, count);
+    }
+}
+
+/* `out` has room for each of the causes, and is the caller's: cause_matches_free each. Compared are the jobs of the
+ * sweep that ended (ok or failed), of these the newest CAUSE_JOBS_MOST.
+ *
+ * A match is found value by value: the one that is least likely to be met by so many jobs of the cause by chance
+ * (Fisher's exact test, one-sided), then, where others share it, another one among the jobs that have it; then again
+ * for the jobs of the cause that are not matched yet. A value counts where that is less likely than 0.05 divided by the
+ * number of values looked at (Bonferroni), or where two jobs or more of the cause have it and nobody else. */
+static int cause_matches_read(struct db *db, int64_t sweep_id, const struct caused_jobs *jobs,
+                              struct cause_matches *out, struct error *e)
+{
+    struct jobs j = {0};
+    int rc = read_specs(db, &j, e);
+    if (rc == 0)
+        rc = read_rows(db, sweep_id, jobs, &j, e);
+    leave_out_what_is_the_same(&j);
+    for (size_t a = 0; a < j.axis_count; a++)
+        sort_levels(&j.axes[a]);
+    j.looked_at = xcalloc(j.row_count + 1, sizeof *j.looked_at);
+    for (size_t i = 0; rc == 0 && i < jobs->cause_count; i++)
+        find_matches(&j, i, &out[i]);
+    jobs_free(&j);
+    return rc;
+}
+
+static void cause_matches_free(struct cause_matches *m)
+{
+    for (size_t i = 0; i < m->count; i++) {
+        for (size_t t = 0; t < m->items[i].term_count; t++) {
+            free(m->items[i].terms[t].key);
+            free(m->items[i].terms[t].value);
+        }
+    }
+    m->count = 0;
+}
+
+void cause_match_describe(const struct cause_matches *all, const struct cause_match *m, struct buffer *out)
+{
+    if (m->jobs == m->ended)
+        buffer_printf(out, "all %lld with ", (long long)m->jobs);
+    else
+        buffer_printf(out, "%lld of %lld with ", (long long)m->jobs, (long long)m->ended);
+    for (size_t i = 0; i < m->term_count; i++)
+        buffer_printf(out, "%s%s%s%s", i ? ", " : "", m->terms[i].key, cause_relation_signs[m->terms[i].relation],
+                      m->terms[i].value);
+    if (m->jobs < all->jobs)
+        buffer_printf(out, "; %lld of %lld without", (long long)(all->jobs - m->jobs),
+                      (long long)(all->ended - m->ended));
+    else
+        buffer_printf(out, "; none of %lld without", (long long)(all->ended - m->ended));
+}
+
+/* --- the causes --- */
 
 /* Where it stands among them; FAILURE_CAUSES_MOST: it is one too many. */
 static size_t find_cause(const struct failure_causes *c, const char *class, const char *cause)
