@@ -1,40 +1,54 @@
 #include "answers/conditions_report.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "report/text.h"
-#include "results/json.h"
 
-static void add_first(const struct win_condition *c, struct buffer *out)
+/* Why it cannot be told of its job; NULL: it can. */
+static const char *note_of(const struct conditions *c, const cJSON *condition)
 {
-    buffer_printf(out, "excludes %lld better job%s", (long long)c->better, c->better == 1 ? "" : "s");
-    buffer_printf(out, ", the best of them job %lld with ", (long long)c->first.job_id);
-    text_add_rounded(out, c->first.objective);
-    if (c->first.note) {
-        buffer_printf(out, " (unknown: %s)", c->first.note);
-    } else if (!isnan(c->first.value) && !isnan(c->first.bound)) {
+    const cJSON *note = cJSON_GetObjectItemCaseSensitive(c->beside, "notes")->child;
+    for (const cJSON *i = c->list->child; i != condition; i = i->next)
+        note = note->next;
+    return cJSON_GetStringValue(note);
+}
+
+static void add_first(const struct conditions *c, const cJSON *condition, struct buffer *out)
+{
+    const int64_t better = json_count_of(condition, "better_jobs");
+    const double value = json_real_of(condition, "value"), bound = json_real_of(condition, "bound");
+    buffer_printf(out, "excludes %lld better job%s", (long long)better, better == 1 ? "" : "s");
+    buffer_printf(out, ", the best of them job %lld with ", (long long)json_count_of(condition, "job"));
+    text_add_rounded(out, json_real_of(condition, "objective_value"));
+    if (note_of(c, condition)) {
+        buffer_printf(out, " (unknown: %s)", note_of(c, condition));
+    } else if (!isnan(value) && !isnan(bound)) {
         buffer_add_text(out, " (");
-        text_add_rounded(out, c->first.value);
+        text_add_rounded(out, value);
         buffer_add_text(out, ", the bound is ");
-        text_add_rounded(out, c->first.bound);
+        text_add_rounded(out, bound);
         buffer_add_char(out, ')');
     }
 }
 
 void conditions_add_text(const struct conditions *c, struct buffer *out)
 {
-    if (c->count > 0)
+    const cJSON *item;
+    if (c->list && c->list->child)
         buffer_add_text(out, "\nsubject to\n");
-    for (size_t i = 0; i < c->count; i++) {
-        const struct win_condition *item = &c->items[i];
+    cJSON_ArrayForEach(item, c->list)
+    {
         buffer_add_text(out, "  ");
-        text_add_line(out, item->text);
-        if (item->better > 0) {
+        text_add_line(out, json_text_of(item, "condition"));
+        if (json_count_of(item, "better_jobs") > 0) {
             buffer_add_text(out, ": binds, ");
-            add_first(item, out);
+            add_first(c, item, out);
         } else {
             buffer_printf(out, ": not binding, %s",
-                          item->broken ? "the jobs that do not meet it are no better" : "every job meets it");
+                          json_count_of(item, "broken") ? "the jobs that do not meet it are no better"
+                                                        : "every job meets it");
         }
         buffer_add_char(out, '\n');
     }
@@ -45,46 +59,56 @@ void conditions_add_text(const struct conditions *c, struct buffer *out)
 
 void conditions_add_binding(const struct conditions *c, struct buffer *out)
 {
-    for (size_t i = 0; i < c->count; i++) {
-        if (c->items[i].better == 0)
+    const cJSON *item;
+    cJSON_ArrayForEach(item, c->list)
+    {
+        const int64_t better = json_count_of(item, "better_jobs");
+        if (better == 0)
             continue;
         buffer_add_text(out, "bound by ");
-        text_add_line(out, c->items[i].text);
-        buffer_printf(out, ", which excludes %lld better job%s (see meshsweep best)\n", (long long)c->items[i].better,
-                      c->items[i].better == 1 ? "" : "s");
+        text_add_line(out, json_text_of(item, "condition"));
+        buffer_printf(out, ", which excludes %lld better job%s (see meshsweep best)\n", (long long)better,
+                      better == 1 ? "" : "s");
     }
     unranked_add_text(&c->unranked, out);
 }
 
+/* 9,800: to two digits, with a comma every three. */
+static void add_times(double times, struct buffer *out)
+{
+    double digit = pow(10, floor(log10(times)) - 1);
+    char text[400];
+    snprintf(text, sizeof text, "%.*f", digit < 1 ? 1 : 0, digit * round(times / digit));
+    const size_t whole = strcspn(text, ".");
+    for (size_t i = 0; text[i]; i++)
+        buffer_printf(out, "%s%c", i > 0 && i < whole && (whole - i) % 3 == 0 ? "," : "", text[i]);
+}
+
+/* By a share where it is missed by less than as much again, else in times. */
+static void add_excess(double excess, bool is_over, struct buffer *out)
+{
+    if (isnan(excess))
+        return;
+    if (excess < 1) {
+        buffer_printf(out, excess < 0.1 ? " by %.2g %%" : " by %.0f %%", 100 * excess);
+        return;
+    }
+    buffer_add_text(out, is_over ? ": " : ": the bound is ");
+    add_times(1 + excess, out);
+    buffer_add_text(out, is_over ? " times the bound" : " times as much");
+}
+
 void conditions_add_nearest(const struct conditions *c, struct buffer *out)
 {
-    buffer_printf(out, "no job meets all conditions of [sweep] subject_to; the nearest is job %lld: ",
-                  (long long)c->nearest.job_id);
-    conditions_add_miss(&c->items[c->missed], &c->nearest, out);
-}
-
-/* `job` may be NULL. */
-static void add_job(cJSON *item, const struct kept_out *job)
-{
-    json_add_count(item, "job", job ? job->job_id : -1);
-    json_add_real(item, "objective_value", job ? job->objective : NAN);
-    json_add_real(item, "value", job ? job->value : NAN);
-    json_add_real(item, "bound", job ? job->bound : NAN);
-}
-
-cJSON *conditions_json(const struct conditions *c)
-{
-    cJSON *list = cJSON_CreateArray();
-    for (size_t i = 0; i < c->count; i++) {
-        const struct win_condition *condition = &c->items[i];
-        cJSON *item = cJSON_CreateObject();
-        cJSON_AddStringToObject(item, "condition", condition->text);
-        cJSON_AddBoolToObject(item, "binds", condition->better > 0);
-        cJSON_AddNumberToObject(item, "broken", (double)condition->broken);
-        cJSON_AddNumberToObject(item, "better_jobs", (double)condition->better);
-        const bool is_nearest = c->none_meets && c->missed == i;
-        add_job(item, condition->better > 0 ? &condition->first : is_nearest ? &c->nearest : NULL);
-        cJSON_AddItemToArray(list, item);
+    const double value = json_real_of(c->nearest, "value"), bound = json_real_of(c->nearest, "bound");
+    buffer_printf(out, "no job meets all conditions of [sweep] subject_to; the nearest is job %lld: %s",
+                  (long long)json_count_of(c->nearest, "job"), json_text_of(c->nearest, "condition"));
+    if (note_of(c, c->nearest)) {
+        buffer_printf(out, " unknown: %s", note_of(c, c->nearest));
+        return;
     }
-    return list;
+    buffer_add_text(out, " is missed");
+    add_excess(json_real_of(c->beside, "excess"), value > bound, out);
+    if (!isnan(value) && !isnan(bound))
+        buffer_printf(out, " (%.6g, the bound is %.6g)", value, bound);
 }

@@ -310,7 +310,7 @@ static int print_json(const struct best *b, const char *db, struct error *e)
     for (size_t i = 1; i < b->count; i++)
         cJSON_AddItemToArray(close, runner_up_json(b, &b->jobs[i]));
     json_add_pareto(root, b);
-    cJSON_AddItemToObject(root, "subject_to", conditions_json(&b->conditions));
+    cJSON_AddItemToObject(root, "subject_to", cJSON_Duplicate(b->conditions.list, true));
     unranked_add_json(&b->conditions.unranked, root);
     int rc = output_json_take(root, e);
     free(redacted);
@@ -469,11 +469,11 @@ static int say_nothing_ok(struct db *db, const struct best *b, struct error *e)
         status =
             error_set(e, ERROR_NOTHING, "no job has finished yet: %lld running, %lld pending; see meshsweep status",
                       (long long)running, (long long)pending);
-    else if (b->conditions.none_meets)
+    else if (b->conditions.nearest)
         say_nearest(b);
     else if (ok)
         output_message("there is no best job: %lld are ok, but none%s has a value of %s%s%s", (long long)ok,
-                       b->conditions.count ? " that meets [sweep] subject_to" : "", b->objective,
+                       b->conditions.list->child ? " that meets [sweep] subject_to" : "", b->objective,
                        b->conditions.unranked.why ? ": " : "",
                        b->conditions.unranked.why ? b->conditions.unranked.why : "");
     else

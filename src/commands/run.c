@@ -560,7 +560,7 @@ static void report_rules(const struct execution *x)
 static void say_no_winner(const struct best *best)
 {
     struct buffer text = BUFFER_INIT;
-    if (best->conditions.none_meets)
+    if (best->conditions.nearest)
         conditions_add_nearest(&best->conditions, &text);
     else
         buffer_printf(&text, "no job ran to its end and reported a finite %s", best->objective);

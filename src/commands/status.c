@@ -138,7 +138,8 @@ static int ask_others(struct db *db, struct status_view *v, struct error *e)
         cJSON_AddItemToArray(pareto, cJSON_CreateNumber((double)v->pareto.jobs[i].job_id));
     cJSON_ReplaceItemInObjectCaseSensitive(v->document, "pareto_jobs", pareto);
     cJSON_ReplaceItemInObjectCaseSensitive(v->document, "failures", failure_list_json(&v->causes));
-    cJSON_ReplaceItemInObjectCaseSensitive(v->document, "subject_to", conditions_json(&v->conditions));
+    if (v->conditions.list)
+        cJSON_ReplaceItemInObjectCaseSensitive(v->document, "subject_to", cJSON_Duplicate(v->conditions.list, true));
     unranked_add_json(&v->conditions.unranked, v->document);
     if (winners) {
         cJSON_ReplaceItemInObjectCaseSensitive(v->document, "winners", winners);
@@ -399,7 +400,7 @@ static void add_best(const struct status_view *v, struct buffer *b)
     const cJSON *best = part(v, "best");
     const char *unit = json_text_of(best, "unit");
     const int64_t ok = json_count_of(v->states, "ok"), failed = json_count_of(v->states, "failed");
-    if (v->conditions.none_meets) {
+    if (v->conditions.nearest) {
         buffer_add_text(b, "\nno best: ");
         conditions_add_nearest(&v->conditions, b);
         buffer_add_char(b, '\n');
@@ -622,7 +623,7 @@ static int look(const struct status_options *o, bool *done, bool *hopeless, stru
     if (rc == 0)
         rc = o->json ? output_json(v.document, e) : print_text(&v, e);
     *done = json_count_of(v.states, "pending") + json_count_of(v.states, "running") == 0 && !is_training(&v);
-    *hopeless = *done && v.conditions.none_meets;
+    *hopeless = *done && v.conditions.nearest;
     release(&v);
     return rc;
 }

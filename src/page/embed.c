@@ -6,7 +6,6 @@
 
 #include "page/sections.h"
 #include "page/text.h"
-#include "results/conditions.h"
 
 /* Jobs per line; a served page sends only lines that changed. */
 #define JOBS_TO_A_LINE 500
@@ -93,20 +92,16 @@ static void add_constants(struct buffer *out, const struct html_data *d)
 
 static int add_conditions(struct html_page *p, struct error *e)
 {
-    const struct html_data *d = p->data;
-    const struct conditions_request request = {d->objective, d->maximise,
-                                               d->best < 0 ? NAN : d->jobs[d->best].objective};
-    struct conditions all = {0};
-    if (!d->objective)
+    struct string_list all = STRING_LIST_INIT;
+    if (!p->data->objective)
         return 0;
-    if (conditions_read(p->db, &request, &all, e) < 0)
-        return -1;
-    for (size_t i = 0; i < all.count; i++) {
+    int rc = db_query_texts(p->db, "SELECT condition FROM subject_to ORDER BY position", NO_VALUES, &all, e);
+    for (size_t i = 0; rc == 0 && i < all.count; i++) {
         buffer_add_text(&p->out, i ? "," : "");
-        html_add_json(&p->out, all.items[i].text, HTML_TEXT_MOST);
+        html_add_json(&p->out, all.items[i], HTML_TEXT_MOST);
     }
-    conditions_free(&all);
-    return 0;
+    string_list_free(&all);
+    return rc;
 }
 
 int html_embed_jobs(struct html_page *p, struct error *e)

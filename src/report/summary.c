@@ -82,8 +82,8 @@ static void add_no_winner(const struct best *b, struct buffer *out)
 {
     buffer_add_text(out, "\nNo winner: ");
     add(out, b->objective);
-    buffer_add_text(out, b->conditions.none_meets ? " is known, but no job meets all conditions.\n"
-                                                  : " has no value in any job that succeeded.\n");
+    buffer_add_text(out, b->conditions.nearest ? " is known, but no job meets all conditions.\n"
+                                               : " has no value in any job that succeeded.\n");
 }
 
 static int add_best(struct db *db, struct buffer *out, struct error *e)

@@ -2,10 +2,8 @@
 #ifndef MESHSWEEP_RESULTS_CONDITIONS_H
 #define MESHSWEEP_RESULTS_CONDITIONS_H
 
-#include "database/db.h"
+#include "results/json.h"
 #include "util/buffer.h"
-
-struct cJSON;
 
 /* Ok jobs of which it is known why they have no number of a metric, and why that is for most of them; NULL: none. */
 struct unranked {
@@ -20,35 +18,16 @@ int unranked_read(struct db *db, const char *metric, struct unranked *out, struc
 void unranked_add_text(const struct unranked *u, struct buffer *out);
 
 /* Adds "unranked_jobs" and "unranked_why". */
-void unranked_add_json(const struct unranked *u, struct cJSON *root);
-
-/* A job that a condition keeps from winning. Numbers that are not known are NAN. */
-struct kept_out {
-    int64_t job_id;
-    double objective;
-    double value, bound; /* of the sides of the condition, where it is a comparison */
-    double excess;       /* by what share it is missed */
-    char *note;          /* why it cannot be told; NULL: it can */
-};
-
-struct win_condition {
-    char *text;            /* as written */
-    int64_t broken;        /* ok jobs that do not meet it */
-    int64_t better;        /* of these, those that would win else: with these it binds */
-    struct kept_out first; /* the best of those */
-};
+void unranked_add_json(const struct unranked *u, cJSON *root);
 
 struct conditions {
-    struct win_condition *items; /* as declared */
-    size_t count;
-    /* Where a job is ok and none meets all: of the nearest one the condition that it misses by most. */
-    bool none_meets;
-    size_t missed; /* into items */
-    struct kept_out nearest;
+    cJSON *list;              /* "subject_to" of the document: each as declared */
+    cJSON *beside;            /* "notes": why it cannot be told of its job; "excess": by what share `nearest` misses */
+    const cJSON *nearest;     /* where a job is ok and none meets all: what the nearest one misses by most. Else NULL */
     struct unranked unranked; /* by the objective */
 };
 
-/* Of the current sweep. `winner` NAN: no job wins; then no condition binds. */
+/* Of the current sweep (sql/answers/subject_to.sql). `winner` NAN: no job wins; then no condition binds. */
 struct conditions_request {
     const char *objective;
     bool maximise;
@@ -56,8 +35,5 @@ struct conditions_request {
 };
 int conditions_read(struct db *db, const struct conditions_request *request, struct conditions *out, struct error *e);
 void conditions_free(struct conditions *c);
-
-/* "peak_memory <= 70 GiB is missed by 20 % (84 where 70 is allowed)". */
-void conditions_add_miss(const struct win_condition *c, const struct kept_out *job, struct buffer *out);
 
 #endif
