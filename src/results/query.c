@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "database/guard.h"
+#include "results/status.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 #include "util/string_list.h"
@@ -106,11 +107,14 @@ static const char *const rarely_read[] = {"key", "in_sweep", "partial", "not_fin
 /* Keys that every spec of their kind has with the same value: they tell no row from another. */
 static int read_constant_keys(struct db *db, struct string_list *out, struct error *e)
 {
-    return db_query_texts(db,
-                          "SELECT s.kind || '.' || k.key FROM spec AS s, json_each(s.json) AS k GROUP BY s.kind, k.key"
-                          " HAVING count(DISTINCT k.value) < 2 AND count(*) = (SELECT count(*) FROM spec AS n WHERE "
-                          "n.kind = s.kind)",
-                          NO_VALUES, out, e);
+    struct stmt *s = NULL;
+    if (status_part(db, "SELECT kind || '.' || key FROM same", NO_VALUES, &s, e) < 0)
+        return -1;
+    int rc;
+    while ((rc = stmt_next(s, e)) > 0)
+        string_list_add(out, stmt_copy_text(s, 0));
+    stmt_free(s);
+    return rc;
 }
 
 static bool is_title(const struct string_list *all, const char *text)
