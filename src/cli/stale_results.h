@@ -3,13 +3,21 @@
 #define MESHSWEEP_CLI_STALE_RESULTS_H
 
 #include "config/sweep.h"
-#include "results/stale.h"
+#include "results/json.h"
+#include "store/jobs.h"
 
-/* stale_read against this machine, directory and moment, and the versions that `job` (NULL: none) declares. */
+/* sql/answers/stale.sql of this machine, directory and moment, and the versions that `job` (NULL: none) declares: the
+ * document of `stale --json`, and what its text has beside it: "alike", the differences of like jobs with how many, and
+ * "causes", what differs in words (NULL: nothing). Both are the caller's. */
 int stale_results_read(struct db *db, const struct job_config *job, cJSON **out, cJSON **beside, struct error *e);
 
 /* Says what of the results so far is of another script, other software or another environment than this run's, of which
  * `environment` is that of its runner. */
 int stale_results_tell(struct db *db, const struct job_config *job, char *const *environment, struct error *e);
+
+/* Makes the jobs of the document pending again, as far as the request lets them be started, in its own transaction.
+ * `*count` gets how many. */
+int stale_results_reopen(struct db *db, const cJSON *stale, const struct requeue_request *request, int64_t *count,
+                         struct error *e);
 
 #endif

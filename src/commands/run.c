@@ -316,7 +316,7 @@ static int reopen_stale(struct execution *x, struct error *e)
     if (stale_results_read(x->db, &x->session->sweep->job, &stale, &beside, e) < 0)
         return -1;
     const long long jobs = json_count_of(stale, "stale"), results = json_count_of(stale, "results");
-    int rc = stale_reopen(x->db, stale, &request, &again, e);
+    int rc = stale_results_reopen(x->db, stale, &request, &again, e);
     if (rc == 0 && again == jobs)
         output_message("%lld of %lld results are stale; running them again", jobs, results);
     else if (rc == 0)
