@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "ask/proposals.h"
-#include "search/past.h"
+#include "search/driver.h"
 #include "store/trials.h"
 #include "util/memory.h"
 
@@ -23,8 +23,7 @@ struct deciding {
 
 bool proposals_are_decided(const struct sweep *s)
 {
-    const char *strategy = s->search.options.strategy;
-    return s->search.given && strategy && strcmp(strategy, "grid") != 0 && s->objective_count > 0;
+    return s->search.given && !search_strategy_has(s->search.options.strategy, IN_ORDER) && s->objective_count > 0;
 }
 
 static int note_own(void *context, const struct trial_row *row, struct error *e)

@@ -69,7 +69,7 @@ static int read_options(const struct run_options *o, struct search_options *out,
 
 static bool asks_for_anything(const struct search_options *o)
 {
-    bool any = o->order > 0 || o->racing > 0 || (o->strategy && strcmp(o->strategy, "grid") != 0);
+    bool any = o->order > 0 || o->racing > 0 || !search_strategy_has(o->strategy, IN_ORDER);
     for (int i = 0; i < SEARCH_NUMBER_COUNT; i++)
         any |= o->numbers[i] != SEARCH_NOT_GIVEN && i != SEARCH_CONFIRM && i != SEARCH_START_PROFILE_STEP;
     for (int i = 0; i < SEARCH_ZERO_STAGES; i++)
@@ -104,8 +104,7 @@ int search_setup_read(const struct run_options *o, struct sweep *sweep, struct s
         return error_set(e, ERROR_USAGE,
                          "end_profile_step: %lld is before start_profile_step, %lld, so no step would count",
                          (long long)sweep->job.last_step, (long long)sweep->job.first_step);
-    if (out->wanted && sweep->objective_count == 0 && out->options.strategy &&
-        strcmp(out->options.strategy, "grid") != 0)
+    if (out->wanted && sweep->objective_count == 0 && !search_strategy_has(out->options.strategy, IN_ORDER))
         return error_set(e, ERROR_USAGE,
                          "%s: a search needs an objective; add objective = \"max:METRIC\" or \"min:METRIC\" to "
                          "[sweep], or give --metric max:METRIC",
@@ -125,7 +124,8 @@ bool search_setup_draw(const struct search_setup *setup, struct enumerate_draw *
     *out = (struct enumerate_draw){.most = LISTED_MOST,
                                    .count = trials > DRAWN ? (int64_t)trials : DRAWN,
                                    .seed = (uint64_t)o.numbers[SEARCH_RANDOM_SEED],
-                                   .in_order = !strcmp(o.strategy, "grid") && o.order == SEARCH_ORDER_DECLARED};
+                                   .in_order =
+                                       search_strategy_has(o.strategy, IN_ORDER) && o.order == SEARCH_ORDER_DECLARED};
     return setup->wanted;
 }
 

@@ -8,7 +8,7 @@
 #include "cli/output.h"
 #include "database/open.h"
 #include "results/json.h"
-#include "search/replay_load.h"
+#include "search/replay.h"
 #include "util/buffer.h"
 #include "util/clock.h"
 #include "util/memory.h"
@@ -550,7 +550,7 @@ static int run_seed(struct contest *c, size_t group, size_t seed, struct error *
     struct trace trace = {.contest = c, .group = &c->groups[group], .is_wanted = o->trace && seed == 0};
     struct search_options search = search_options_none();
     struct replay_result result;
-    const bool in_stages = strcmp(c->strategy, SEARCH_STAGE_BY_STAGE) == 0;
+    const bool in_stages = search_strategy_has(c->strategy, IN_STAGES);
     search.strategy = c->strategy;
     search.numbers[SEARCH_MAX_TRIALS] = (double)o->max_trials;
     search.stages = in_stages ? c->source->sweep->search.stages : NULL;
@@ -607,7 +607,7 @@ static int run_strategies(struct contest *c, struct error *e)
     size_t done = 0;
     struct error why = ERROR_INIT;
     for (const char *const *name = search_strategy_names; *name; name++) {
-        const bool is_there = strcmp(*name, SEARCH_STAGE_BY_STAGE) != 0 || c->source->sweep->search.stage_count > 0;
+        const bool is_there = !search_strategy_has(*name, IN_STAGES) || c->source->sweep->search.stage_count > 0;
         if (!is_asked_for(list, *name) && (!is_there || !is_asked_for(list, EVERY_STRATEGY)))
             continue;
         c->strategy = *name;

@@ -12,22 +12,26 @@ const char *const search_order_names[] = {
     NULL,
 };
 
-const char *const search_strategy_names[] = {
-    "grid",
-    "random",
-    "binary",
-    "asha",
-    "model",
-    "staged",
-    "dsat-random",
-    "dsat-binary",
-    "dsat-asha",
-    "deepspeed-grid",
-    "deepspeed-random",
-    "deepspeed-model",
-    SEARCH_STAGE_BY_STAGE,
-    NULL,
-};
+#define NAME(id, name, algorithm, traits) name,
+const char *const search_strategy_names[] = {SEARCH_STRATEGIES(NAME) NULL};
+#undef NAME
+
+enum search_strategy search_strategy_named(const char *name)
+{
+    int at = 0;
+    while (name && at < STRATEGY_COUNT && strcmp(name, search_strategy_names[at]) != 0)
+        at++;
+    return (enum search_strategy)at;
+}
+
+#define TRAITS(id, name, algorithm, traits) traits,
+static const unsigned traits_of[] = {SEARCH_STRATEGIES(TRAITS) 0};
+#undef TRAITS
+
+bool search_strategy_has(const char *name, enum search_trait trait)
+{
+    return (traits_of[search_strategy_named(name)] & trait) != 0;
+}
 
 #define ANY INFINITY
 #define SEED_MOST 9007199254740992.0 /* 2^53: what a double counts exactly to */
@@ -114,20 +118,20 @@ struct search_options search_options_overlay(const struct search_options *under,
     return o;
 }
 
-/* Where a strategy's default is not that of search_numbers. The first row whose prefix fits counts. */
+/* Where the default of strategies with a trait is not that of search_numbers. */
 static const struct {
-    const char *prefix;
+    enum search_trait trait;
     enum search_number number;
     double value;
 } strategy_defaults[] = {
-    {"grid", SEARCH_MAX_TRIALS, SEARCH_UNLIMITED},
-    {SEARCH_STAGE_BY_STAGE, SEARCH_MAX_TRIALS, SEARCH_UNLIMITED}, /* each stage has its own */
-    {"staged", SEARCH_NUM_TUNING_MICRO_BATCH_SIZES, 1},
-    {"dsat-", SEARCH_MAX_TRIALS, 50},
-    {"dsat-", SEARCH_START_PROFILE_STEP, 3},
-    {"dsat-", SEARCH_END_PROFILE_STEP, 5},
-    {"deepspeed-", SEARCH_EARLY_STOPPING, 5},
-    {"deepspeed-", SEARCH_MAX_TRIALS,
+    {IN_ORDER, SEARCH_MAX_TRIALS, SEARCH_UNLIMITED},
+    {IN_STAGES, SEARCH_MAX_TRIALS, SEARCH_UNLIMITED}, /* each stage has its own */
+    {MEMORY_FIRST, SEARCH_NUM_TUNING_MICRO_BATCH_SIZES, 1},
+    {OF_DSAT, SEARCH_MAX_TRIALS, 50},
+    {OF_DSAT, SEARCH_START_PROFILE_STEP, 3},
+    {OF_DSAT, SEARCH_END_PROFILE_STEP, 5},
+    {OF_DEEPSPEED, SEARCH_EARLY_STOPPING, 5},
+    {OF_DEEPSPEED, SEARCH_MAX_TRIALS,
      SEARCH_UNLIMITED}, /* its 50 are per stage: more than its micro-batches ever are */
 };
 
@@ -137,42 +141,35 @@ static void complete_number(struct search_options *o, enum search_number n)
         return;
     o->numbers[n] = search_numbers[n].fallback;
     for (size_t i = 0; i < sizeof strategy_defaults / sizeof *strategy_defaults; i++)
-        if (strategy_defaults[i].number == n &&
-            strncmp(o->strategy, strategy_defaults[i].prefix, strlen(strategy_defaults[i].prefix)) == 0)
+        if (strategy_defaults[i].number == n && search_strategy_has(o->strategy, strategy_defaults[i].trait))
             o->numbers[n] = strategy_defaults[i].value;
     const double start = o->numbers[SEARCH_START_PROFILE_STEP];
     if (n == SEARCH_END_PROFILE_STEP && o->numbers[n] != SEARCH_NOT_GIVEN && o->numbers[n] < start + 2)
         o->numbers[n] = start + 2;
 }
 
-/* Whether what runs is ended where it cannot win: not by strategies to which every number counts. */
-static bool races(const struct search_options *o, const char *strategy)
+static bool races(const struct search_options *o)
 {
-    static const char *const patient[] = {"grid", "staged", "dsat-", "deepspeed-"};
-    for (size_t i = 0; i < sizeof patient / sizeof *patient; i++)
-        if (strncmp(strategy, patient[i], strlen(patient[i])) == 0)
+    for (size_t i = 0; search_strategy_has(o->strategy, IN_STAGES) && i < o->stage_count; i++)
+        if (search_strategy_has(o->stages[i].strategy, COUNTS_EACH))
             return false;
-    for (size_t i = 0; strcmp(strategy, SEARCH_STAGE_BY_STAGE) == 0 && i < o->stage_count; i++)
-        if (!races(o, o->stages[i].strategy))
-            return false;
-    return true;
+    return !search_strategy_has(o->strategy, COUNTS_EACH);
 }
 
 void search_options_complete(struct search_options *o)
 {
-    static char grid[] = "grid";
     if (!o->strategy)
-        o->strategy = grid;
+        o->strategy = search_strategy_names[STRATEGY_GRID];
     for (int i = 0; i < SEARCH_NUMBER_COUNT; i++)
         complete_number(o, (enum search_number)i);
-    bool dsat = strncmp(o->strategy, "dsat-", 5) == 0;
+    bool dsat = search_strategy_has(o->strategy, OF_DSAT);
     if (!gives_stages(o))
         for (size_t i = 0; i < SEARCH_ZERO_STAGES; i++)
             o->zero_stages[i] = !dsat || i > 0;
     if (o->order < 0)
         o->order = SEARCH_ORDER_DECLARED;
     if (o->racing < 0)
-        o->racing = races(o, o->strategy);
+        o->racing = races(o);
     if (o->equal_batch < 0)
         o->equal_batch = 1;
 }

@@ -46,6 +46,39 @@ extern const char *const search_order_names[]; /* by order, NULL at the end: "de
 /* The strategy of [[search.stage]]. */
 #define SEARCH_STAGE_BY_STAGE "stage-by-stage"
 
+/* What else depends on the strategy. */
+enum search_trait {
+    TRIES_ALL = 1,     /* asks for every candidate unless a limit stops it; never compares them */
+    IN_ORDER = 2,      /* asks for them as they are listed */
+    COUNTS_EACH = 4,   /* every number counts: nothing that runs is ended where it cannot win */
+    OWN_PATIENCE = 8,  /* gives early_stopping a meaning of its own */
+    NEEDS_TIMES = 16,  /* is worth little without predicted times */
+    MEMORY_FIRST = 32, /* the largest micro-batch, then speed */
+    IN_STAGES = 64,    /* [[search.stage]] */
+    OF_DSAT = 128,
+    OF_DEEPSPEED = 256,
+};
+
+/* The strategies in the order of help texts: STRATEGY_id, name, algorithm (src/search/state.h), traits. */
+#define SEARCH_STRATEGIES(ROW)                                                                                         \
+    ROW(GRID, "grid", listed, TRIES_ALL | IN_ORDER | COUNTS_EACH)                                                      \
+    ROW(RANDOM, "random", listed, TRIES_ALL)                                                                           \
+    ROW(BINARY, "binary", bisection, 0)                                                                                \
+    ROW(ASHA, "asha", halving, 0)                                                                                      \
+    ROW(MODEL, "model", model, NEEDS_TIMES)                                                                            \
+    ROW(STAGED, "staged", staged, MEMORY_FIRST | COUNTS_EACH)                                                          \
+    ROW(DSAT_RANDOM, "dsat-random", dsat, OF_DSAT | COUNTS_EACH)                                                       \
+    ROW(DSAT_BINARY, "dsat-binary", dsat, OF_DSAT | COUNTS_EACH)                                                       \
+    ROW(DSAT_ASHA, "dsat-asha", dsat, OF_DSAT | COUNTS_EACH)                                                           \
+    ROW(DEEPSPEED_GRID, "deepspeed-grid", deepspeed, OF_DEEPSPEED | COUNTS_EACH | OWN_PATIENCE)                        \
+    ROW(DEEPSPEED_RANDOM, "deepspeed-random", deepspeed, OF_DEEPSPEED | COUNTS_EACH | OWN_PATIENCE)                    \
+    ROW(DEEPSPEED_MODEL, "deepspeed-model", deepspeed, OF_DEEPSPEED | COUNTS_EACH | OWN_PATIENCE)                      \
+    ROW(STAGE_BY_STAGE, SEARCH_STAGE_BY_STAGE, stages, IN_STAGES | OWN_PATIENCE)
+
+#define STRATEGY_ID(id, name, algorithm, traits) STRATEGY_##id,
+enum search_strategy { SEARCH_STRATEGIES(STRATEGY_ID) STRATEGY_COUNT };
+#undef STRATEGY_ID
+
 /* Where no last step to measure is given, as many more are measured as go into a few seconds, which is little beside
  * the half minute in which a job starts: a median of few samples says little. */
 #define PROFILE_SECONDS 5.0
@@ -77,8 +110,11 @@ struct search_number_row {
 };
 extern const struct search_number_row search_numbers[SEARCH_NUMBER_COUNT];
 
-/* The names of strategies, in the order of help texts, NULL at the end. */
-extern const char *const search_strategy_names[];
+extern const char *const search_strategy_names[]; /* by enum search_strategy, NULL at the end */
+
+/* NULL: grid. STRATEGY_COUNT: there is none of that name. */
+enum search_strategy search_strategy_named(const char *name);
+bool search_strategy_has(const char *name, enum search_trait trait);
 
 /* 0, or -1 (ERROR_USAGE): no such number, too small or large, not whole. */
 int search_number_check(enum search_number which, double value, struct error *e);

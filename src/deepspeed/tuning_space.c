@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config/search_options.h"
 #include "deepspeed/autotuning.h"
 #include "deepspeed/ds_arguments.h"
 #include "deepspeed/ds_check.h"
@@ -682,12 +683,13 @@ static void add_deepspeed(struct writing *w)
 
 static void add_search(struct writing *w)
 {
-    static const char *const strategies[TUNER_COUNT] =
-        {[TUNER_GRID] = "grid", [TUNER_RANDOM] = "random", [TUNER_MODEL] = "model"};
+    static const enum search_strategy strategies[TUNER_COUNT] =
+        {[TUNER_GRID] = STRATEGY_GRID, [TUNER_RANDOM] = STRATEGY_RANDOM, [TUNER_MODEL] = STRATEGY_MODEL};
     const struct autotuning *k = w->r->knobs;
     bool seeks = is_staged(w);
     const struct tuning_batches b = batches_of(w);
-    buffer_printf(w->out, "\n[search]\nstrategy = \"%s\"\n", seeks ? "staged" : strategies[k->tuner]);
+    buffer_printf(w->out, "\n[search]\nstrategy = \"%s\"\n",
+                  search_strategy_names[seeks ? STRATEGY_STAGED : strategies[k->tuner]]);
     if (seeks && k->tuner == TUNER_RANDOM)
         buffer_add_text(w->out, "order = \"shuffled\"\n");
     if (tuning_batches_are_limited(&b))

@@ -59,7 +59,7 @@ int candidates_load(const struct candidate_request *request, struct candidate_se
 void candidates_free(struct candidate_set *set);
 
 /* For people: how many groups compete separately, how large they are, which keys tell them apart, and which [sweep]
- * group_by would merge them. NULL: there is only one group. The caller frees it. In groups.c. */
+ * group_by would merge them. NULL: there is only one group. The caller frees it. */
 char *candidate_set_groups(const struct candidate_set *set);
 
 /* SIZE_MAX: the job is not a candidate. */

@@ -12,17 +12,141 @@
  * are predictions, or the largest micro-batch in the space), and the refinement, which could not win. Unlike in
  * DeepSpeed, stage 0 is tuned, because here it may have several configurations, and a metric's direction is respected.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "search/deepspeed_tuner.h"
-#include "search/families.h"
+#include "search/state.h"
 #include "util/memory.h"
+#include "util/rng.h"
 
-#define STAGES 5 /* 0 to 3, and configurations that name no stage */
 #define TUNER_TRIALS 50
 #define LEAST_GAIN 0.05
+
+/* --- the tuners, over a list of experiments --- */
+
+#define DRAWN_FIRST 2
+#define ROUNDS 30
+#define RATE 0.3
+
+/* The order in which the tuner would try the candidates, as far as that is known. Grid and random each have a fixed
+ * order, from draws of their own: DeepSpeed keeps the grid's list in a set, whose order differs from process to
+ * process. The caller frees it. */
+static size_t *tuner_order(const struct search *s, const size_t *candidates, size_t count)
+{
+    struct rank *ranks = xcalloc(count + 1, sizeof *ranks);
+    uint64_t seed = (uint64_t)search_number(s, SEARCH_RANDOM_SEED) + (s->strategy == STRATEGY_DEEPSPEED_GRID);
+    for (size_t i = 0; i < count; i++)
+        ranks[i] = (struct rank){candidates[i], 0, rng_at(seed, s->space->candidates[candidates[i]].identity)};
+    return ranked(ranks, count);
+}
+
+struct stump {
+    size_t key;
+    double at, low, high; /* split value; outputs at or below it, and above it */
+};
+
+static double feature(const struct search *s, size_t candidate, size_t key)
+{
+    double value = s->space->candidates[candidate].values[key];
+    return isnan(value) ? 0 : value;
+}
+
+static double side(const struct stump *t, double value)
+{
+    return value <= t->at ? t->low : t->high;
+}
+
+/* Splits one key at one value: fills the stump and returns its squared error. */
+static double split(const struct search *s, const size_t *tried, const double *left, size_t count, struct stump *t)
+{
+    double sums[2] = {0, 0}, squares = 0;
+    size_t counts[2] = {0, 0};
+    for (size_t i = 0; i < count; i++) {
+        int above = feature(s, tried[i], t->key) > t->at;
+        sums[above] += left[i];
+        counts[above]++;
+    }
+    t->low = counts[0] ? sums[0] / (double)counts[0] : 0;
+    t->high = counts[1] ? sums[1] / (double)counts[1] : 0;
+    for (size_t i = 0; i < count; i++) {
+        double error = left[i] - side(t, feature(s, tried[i], t->key));
+        squares += error * error;
+    }
+    return squares;
+}
+
+static struct stump best_stump(const struct search *s, const size_t *tried, const double *left, size_t count)
+{
+    struct stump best = {0};
+    double least = INFINITY;
+    for (size_t k = 0; k < s->space->key_count; k++)
+        for (size_t i = 0; i < count; i++) {
+            struct stump t = {.key = k, .at = feature(s, tried[i], k)};
+            double error = split(s, tried, left, count, &t);
+            if (error < least) {
+                least = error;
+                best = t;
+            }
+        }
+    return best;
+}
+
+static double target(const struct search *s, size_t candidate, double best)
+{
+    const struct trial *t = &s->trials[candidate];
+    if (t->state == TRIAL_FAILED || isnan(t->objective) || !(best > 0))
+        return 0;
+    return s->space->maximise ? t->objective / best : best / t->objective;
+}
+
+static double best_of(const struct search *s, const size_t *tried, size_t count)
+{
+    double best = NAN;
+    for (size_t i = 0; i < count; i++)
+        if (search_better(s->space, s->trials[tried[i]].objective, best))
+            best = s->trials[tried[i]].objective;
+    return best;
+}
+
+static void fit(const struct search *s, const size_t *tried, size_t count, struct stump *stumps)
+{
+    double *left = xcalloc(count + 1, sizeof *left), best = best_of(s, tried, count);
+    for (size_t i = 0; i < count; i++)
+        left[i] = target(s, tried[i], best);
+    for (size_t r = 0; r < ROUNDS; r++) {
+        stumps[r] = best_stump(s, tried, left, count);
+        for (size_t i = 0; i < count; i++)
+            left[i] -= RATE * side(&stumps[r], feature(s, tried[i], stumps[r].key));
+    }
+    free(left);
+}
+
+/* Moves the untried candidate that a model of candidates[0 … tried - 1] ranks first to candidates[tried]. The model
+ * boosts least-squares stumps over all keys; it is fitted to objectives as shares of the best, failures as 0.
+ * (DeepSpeed fits XGBoost's pairwise ranking to the same data.) The first two are drawn. */
+static void tuner_rank(const struct search *s, size_t *candidates, size_t count, size_t tried)
+{
+    struct stump stumps[ROUNDS];
+    size_t best = tried;
+    double highest = -INFINITY;
+    if (tried < DRAWN_FIRST || tried >= count)
+        return;
+    fit(s, candidates, tried, stumps);
+    for (size_t i = tried; i < count; i++) {
+        double sum = 0;
+        for (size_t r = 0; r < ROUNDS; r++)
+            sum += RATE * side(&stumps[r], feature(s, candidates[i], stumps[r].key));
+        if (sum > highest) {
+            highest = sum;
+            best = i;
+        }
+    }
+    size_t chosen = candidates[best];
+    candidates[best] = candidates[tried];
+    candidates[tried] = chosen;
+}
+
+/* --- the procedure --- */
 
 /* How far the experiments of a stage are ranked. Every question replays the whole procedure; ranks that the model gave
  * for the same outcomes are kept instead of fitting it again. */
@@ -33,22 +157,21 @@ struct ranking {
 
 struct deepspeed {
     struct families families;
-    enum deepspeed_tuner tuner;
-    struct ranking rankings[STAGES];
+    struct ranking rankings[FAMILY_STAGES];
 };
 
 /* One pass through the procedure. */
 struct flow {
     const struct search *s;
     struct deepspeed *d;
-    size_t needed; /* candidate whose result is missing; SIZE_MAX: none */
+    size_t needed; /* candidate whose result is missing; NONE: none */
     const char *why;
     double last_max, last_micro_batch, last_metric; /* of the previous stage; NAN: none */
 };
 
 struct stage {
     size_t base; /* the family that it starts with */
-    int number;
+    size_t number;
     double largest, best_micro_batch, best_metric;
     double sizes[64];
     size_t size_count;
@@ -67,12 +190,6 @@ static bool result(struct flow *f, size_t candidate, const char *why, double *me
     return true;
 }
 
-static int stage_of(const struct flow *f, size_t family)
-{
-    double stage = f->s->space->candidates[families_member(&f->d->families, family, 0)].zero_stage;
-    return stage >= 0 && stage < STAGES - 1 ? (int)stage : STAGES - 1;
-}
-
 static double micro_batch_of(const struct flow *f, size_t candidate)
 {
     return f->s->space->candidates[candidate].micro_batch;
@@ -82,7 +199,7 @@ static double micro_batch_of(const struct flow *f, size_t candidate)
 static size_t member_at(const struct flow *f, size_t family, double micro_batch)
 {
     size_t at = families_at_most(&f->d->families, f->s, family, micro_batch);
-    return families_member(&f->d->families, family, at == SIZE_MAX ? 0 : at);
+    return families_member(&f->d->families, family, at == NONE ? 0 : at);
 }
 
 static bool gains(const struct flow *f, double metric, double over)
@@ -172,7 +289,7 @@ static size_t *experiments(const struct flow *f, const struct stage *g, size_t *
     size_t *list = xcalloc(f->d->families.count * (g->size_count + 1) + 1, sizeof *list);
     *count = 0;
     for (size_t family = 0; family < f->d->families.count; family++) {
-        if (stage_of(f, family) != g->number)
+        if (families_stage(&f->d->families, f->s, family) != g->number)
             continue;
         for (size_t i = 0; i < g->size_count; i++) {
             size_t c = member_at(f, family, g->sizes[i]);
@@ -206,16 +323,16 @@ static struct ranking *take_ranking(struct flow *f, const struct stage *g, size_
 static bool tune(struct flow *f, struct stage *g)
 {
     size_t count, best_at = 0;
-    size_t *list = experiments(f, g, &count);
+    size_t *all = experiments(f, g, &count), *list = tuner_order(f->s, all, count);
     double best = NAN, patience = search_number(f->s, SEARCH_EARLY_STOPPING);
     bool known = true;
-    tuner_order(f->s, f->d->tuner, list, count);
     struct ranking *r = take_ranking(f, g, list, count);
+    free(all);
     for (size_t i = 0; known && i < count && i < TUNER_TRIALS; i++) {
         double metric;
         if (patience > 0 && (double)i >= (double)best_at + patience)
             break;
-        if (f->d->tuner == TUNER_MODEL && i >= r->ranked) {
+        if (f->s->strategy == STRATEGY_DEEPSPEED_MODEL && i >= r->ranked) {
             tuner_rank(f->s, r->list, count, i);
             r->ranked = i + 1;
         }
@@ -259,24 +376,12 @@ static bool go_through_stage(struct flow *f, struct stage *g)
     return true;
 }
 
-/* Which configuration a person would have started with is not known, so it is drawn. SIZE_MAX: the stage has none. */
-static size_t draw_base(const struct flow *f, int stage)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < f->d->families.count; i++)
-        count += stage_of(f, i) == stage;
-    size_t chosen = count ? search_draw(f->s, (uint64_t)stage, 0, count) : 0;
-    for (size_t i = 0; i < f->d->families.count; i++)
-        if (stage_of(f, i) == stage && chosen-- == 0)
-            return i;
-    return SIZE_MAX;
-}
-
 static bool go_through(struct flow *f)
 {
-    for (int stage = 0; stage < STAGES; stage++) {
-        struct stage g = {.base = draw_base(f, stage), .number = stage};
-        if (g.base != SIZE_MAX && !go_through_stage(f, &g))
+    for (size_t stage = 0; stage < FAMILY_STAGES; stage++) {
+        /* Which configuration a person would have started with is not known, so it is drawn. */
+        struct stage g = {.base = families_draw(&f->d->families, f->s, stage, stage, 0), .number = stage};
+        if (g.base != NONE && !go_through_stage(f, &g))
             return false;
     }
     return true;
@@ -284,69 +389,32 @@ static bool go_through(struct flow *f)
 
 static enum search_answer ask(struct search *s, void *own, struct decision *out)
 {
-    struct flow f =
-        {.s = s, .d = own, .needed = SIZE_MAX, .last_max = NAN, .last_micro_batch = NAN, .last_metric = NAN};
+    struct flow f = {.s = s, .d = own, .needed = NONE, .last_max = NAN, .last_micro_batch = NAN, .last_metric = NAN};
     if (go_through(&f)) {
-        snprintf(out->reason, sizeof out->reason, "all stages are done");
+        explain(out, "all stages are done");
         return SEARCH_FINISHED;
     }
-    const struct candidate *c = &s->space->candidates[f.needed];
     if (s->trials[f.needed].state == TRIAL_RUNNING) {
-        snprintf(out->reason, sizeof out->reason, "one trial at a time");
+        explain(out, "one trial at a time");
         return SEARCH_WAIT;
     }
-    out->candidate = f.needed;
-    out->lineage = c->identity;
-    snprintf(out->reason, sizeof out->reason, "ZeRO stage %g, micro-batch %g: %s",
-             isnan(c->zero_stage) ? 0 : c->zero_stage, c->micro_batch, f.why);
-    return SEARCH_RUN;
+    return search_step(s, f.needed, f.why, out);
+}
+
+static int create(struct search *s, void **own, struct error *e)
+{
+    struct deepspeed *d = xcalloc(1, sizeof *d);
+    *own = d;
+    return families_create(s, &d->families, e);
 }
 
 static void destroy(void *own)
 {
     struct deepspeed *d = own;
-    for (size_t i = 0; d && i < STAGES; i++)
+    for (size_t i = 0; i < FAMILY_STAGES; i++)
         ranking_free(&d->rankings[i]);
-    if (d)
-        families_free(&d->families);
+    families_free(&d->families);
     free(d);
 }
 
-static int create_with(struct search *s, void **own, enum deepspeed_tuner tuner, struct error *e)
-{
-    struct deepspeed *d = xcalloc(1, sizeof *d);
-    *own = d;
-    d->tuner = tuner;
-    return families_create(s, &d->families, e);
-}
-
-static int create_grid(struct search *s, void **own, struct error *e)
-{
-    return create_with(s, own, TUNER_GRID, e);
-}
-
-static int create_random(struct search *s, void **own, struct error *e)
-{
-    return create_with(s, own, TUNER_RANDOM, e);
-}
-
-static int create_model(struct search *s, void **own, struct error *e)
-{
-    return create_with(s, own, TUNER_MODEL, e);
-}
-
-const struct strategy strategy_deepspeed_grid = {.name = "deepspeed-grid",
-                                                 .create = create_grid,
-                                                 .free = destroy,
-                                                 .ask = ask,
-                                                 .has_own_patience = true};
-const struct strategy strategy_deepspeed_random = {.name = "deepspeed-random",
-                                                   .create = create_random,
-                                                   .free = destroy,
-                                                   .ask = ask,
-                                                   .has_own_patience = true};
-const struct strategy strategy_deepspeed_model = {.name = "deepspeed-model",
-                                                  .create = create_model,
-                                                  .free = destroy,
-                                                  .ask = ask,
-                                                  .has_own_patience = true};
+const struct algorithm algorithm_deepspeed = {create, destroy, ask, NULL};

@@ -1,68 +1,78 @@
-#include "search/dsat.h"
-
-#include <stdio.h>
+/* The methods of Determined's DeepSpeed Autotune (dsat; Determined 0.37, harness/determined/pytorch/dsat):
+ * configurations drawn at random, lineages that each try micro-batches of one configuration, a queue of trials, and the
+ * number of lineages that run at once. It decides as dsat does, good or not. Left out are what made dsat crash or hang,
+ * its profile trial (predictions estimate the largest micro-batch of a stage; without them it is the largest in the
+ * space), and repeats of a trial that has already run, which are answered from the record.
+ *
+ * dsat queues follow-up trials as soon as an outcome arrives. Here an outcome is processed in the order in which trials
+ * were requested, once as many further trials have been requested as lineages run at once. Decisions therefore do not
+ * depend on how many trials run at a time, or on the order in which they end. A question that is not answered with a
+ * trial changes no state, because a repeated search does not know of it.
+ *
+ * A micro-batch that is not in the space becomes the next smaller one of the bracket, or else the next larger. */
 #include <stdlib.h>
-#include <string.h>
 
+#include "search/state.h"
 #include "util/memory.h"
 #include "util/rng.h"
 
 #define DRAWS_MOST 64 /* lineages that may begin in vain before the search ends */
 
-size_t dsat_stage(const struct search *s, const struct dsat *d, size_t family)
+struct dsat_trial {
+    size_t family, candidate;
+    uint64_t lineage, index; /* lineage: from 0, in order of creation; index: earlier trials of the lineage */
+    uint64_t stream;         /* seeds the lineage's draws; derived from the trial after which it began, whenever that
+                              * was */
+    size_t parent;           /* index into dsat.trials; NONE: first of its lineage */
+    double low, high, micro_batch;
+    int rung;                  /* of dsat-asha */
+    bool started, known, told; /* an outcome that is known is told only in its turn */
+    bool failed;               /* once told */
+    double objective;          /* NAN until told, and for failures */
+    double outcome;            /* once known: its objective */
+    size_t sequence;           /* among started trials, from 0 */
+};
+
+struct dsat {
+    struct families families;
+    double estimate[FAMILY_STAGES]; /* largest micro-batch that runs, at least 1; 0: no such stage */
+    struct dsat_trial *trials;      /* in the order in which they were queued */
+    size_t count;
+    size_t started, followed; /* counts; outcomes were processed for the first `followed` by sequence */
+    uint64_t lineages;
+};
+
+/* --- lineages --- */
+
+static size_t stage_of(const struct search *s, const struct dsat *d, size_t family)
 {
-    double stage = s->space->candidates[families_member(&d->families, family, 0)].zero_stage;
-    return stage >= 0 && stage < DSAT_STAGES - 1 ? (size_t)stage : DSAT_STAGES - 1;
+    return families_stage(&d->families, s, family);
 }
 
-int dsat_create(struct search *s, struct dsat *d, struct error *e)
+/* Draws a family of that stage from the stream. `stage` NONE: draws the stage, too. */
+static size_t draw_family(const struct search *s, const struct dsat *d, uint64_t stream, size_t stage)
 {
-    if (families_create(s, &d->families, e) < 0)
-        return -1;
-    for (size_t f = 0; f < d->families.count; f++) {
-        size_t at = families_estimate(&d->families, s, f, 1), stage = dsat_stage(s, d, f);
-        double largest = s->space->candidates[families_member(&d->families, f, at)].micro_batch;
-        if (largest > d->estimate[stage])
-            d->estimate[stage] = largest;
-    }
-    return 0;
+    size_t stages[FAMILY_STAGES], count = 0;
+    for (size_t i = 0; i < FAMILY_STAGES; i++)
+        if (d->estimate[i] > 0 && (stage == NONE || stage == i))
+            stages[count++] = i;
+    return families_draw(&d->families, s, stages[search_draw(s, stream, 0, count)], stream, 1);
 }
 
-void dsat_destroy(void *own)
+/* Seed of the lineage that begins after that trial. */
+static uint64_t stream_after(const struct dsat_trial *trial)
 {
-    struct dsat *d = own;
-    if (!d)
-        return;
-    families_free(&d->families);
-    free(d->trials);
-    free(d);
+    return rng_at(trial->stream, trial->index + 1);
 }
 
-size_t dsat_draw_family(const struct search *s, const struct dsat *d, uint64_t stream, size_t stage)
-{
-    size_t stages[DSAT_STAGES], stage_count = 0, in_stage = 0;
-    for (size_t i = 0; i < DSAT_STAGES; i++)
-        if (d->estimate[i] > 0 && (stage == SIZE_MAX || stage == i))
-            stages[stage_count++] = i;
-    if (stage_count == 0)
-        return SIZE_MAX;
-    stage = stages[search_draw(s, stream, 0, stage_count)];
-    for (size_t f = 0; f < d->families.count; f++)
-        in_stage += dsat_stage(s, d, f) == stage;
-    size_t chosen = search_draw(s, stream, 1, in_stage);
-    for (size_t f = 0; f < d->families.count; f++)
-        if (dsat_stage(s, d, f) == stage && chosen-- == 0)
-            return f;
-    return SIZE_MAX;
-}
-
-bool dsat_queue(struct search *s, struct dsat *d, const struct dsat_trial *trial)
+/* Queues a trial. False if no micro-batch of the family lies in [low, high]. */
+static bool queue(const struct search *s, struct dsat *d, const struct dsat_trial *trial)
 {
     const struct families *f = &d->families;
-    size_t at = families_at_most(f, s, trial->family, trial->micro_batch);
     const struct candidate *all = s->space->candidates;
-    if (at == SIZE_MAX || all[families_member(f, trial->family, at)].micro_batch < trial->low)
-        at = at == SIZE_MAX ? 0 : at + 1;
+    size_t at = families_at_most(f, s, trial->family, trial->micro_batch);
+    if (at == NONE || all[families_member(f, trial->family, at)].micro_batch < trial->low)
+        at++; /* NONE: 0 */
     if (at >= families_size(f, trial->family) ||
         all[families_member(f, trial->family, at)].micro_batch > fmax(trial->high, trial->low))
         return false;
@@ -72,37 +82,249 @@ bool dsat_queue(struct search *s, struct dsat *d, const struct dsat_trial *trial
     t->candidate = families_member(f, trial->family, at);
     t->micro_batch = all[t->candidate].micro_batch;
     t->objective = NAN;
-    t->started = t->told = t->failed = t->outcome.any = false;
+    t->started = t->known = t->told = t->failed = false;
     return true;
 }
 
-void dsat_begin_bisection(struct search *s, struct dsat *d, uint64_t stream)
+/* What follows a trial: the half of its bracket that is left. */
+static struct dsat_trial follow_up(const struct dsat *d, size_t trial)
 {
-    size_t family = dsat_draw_family(s, d, stream, SIZE_MAX);
-    double high = floor(search_number(s, SEARCH_RANGE_FACTOR) * d->estimate[dsat_stage(s, d, family)]);
-    high = high < 1 ? 1 : high;
+    struct dsat_trial t = d->trials[trial];
+    if (t.failed)
+        t.high = t.micro_batch - 1;
+    else
+        t.low = t.micro_batch + 1;
+    t.parent = trial;
+    t.index++;
+    return t;
+}
+
+/* Number of the lineage's trials that have ended. */
+static size_t completed(const struct dsat *d, uint64_t lineage)
+{
+    size_t ended = 0;
+    for (size_t i = 0; i < d->count; i++)
+        ended += d->trials[i].lineage == lineage && d->trials[i].told;
+    return ended;
+}
+
+/* The last trial of the lineage; NONE: it has none. */
+static size_t latest(const struct dsat *d, uint64_t lineage)
+{
+    size_t i = d->count;
+    while (i > 0 && d->trials[i - 1].lineage != lineage)
+        i--;
+    return i - 1;
+}
+
+/* --- dsat-binary: bisects the micro-batch of one random configuration for the largest that runs, then another's. It
+ * never looks above the estimate times search_range_factor. --- */
+
+static void begin_bisection(const struct search *s, struct dsat *d, uint64_t stream)
+{
+    size_t family = draw_family(s, d, stream, NONE);
+    double high = fmax(1, floor(search_number(s, SEARCH_RANGE_FACTOR) * d->estimate[stage_of(s, d, family)]));
     const struct dsat_trial t = {.family = family,
                                  .lineage = d->lineages++,
                                  .stream = stream,
-                                 .parent = SIZE_MAX,
+                                 .parent = NONE,
                                  .low = 1,
                                  .high = high,
                                  .micro_batch = floor((1 + high) / 2)};
-    dsat_queue(s, d, &t);
+    queue(s, d, &t);
 }
 
-uint64_t dsat_stream_after(const struct dsat_trial *trial)
+static bool next_in_lineage(const struct search *s, struct dsat *d, uint64_t lineage, int rungs_up)
 {
-    return rng_at(trial->stream, trial->index + 1);
+    size_t at = latest(d, lineage);
+    if (at == NONE || !d->trials[at].told)
+        return false;
+    struct dsat_trial t = follow_up(d, at);
+    t.rung += rungs_up;
+    t.micro_batch = floor((t.low + t.high) / 2);
+    return t.low <= t.high && queue(s, d, &t);
 }
 
-size_t dsat_completed(const struct dsat *d, uint64_t lineage)
+static void next_of_bisection(const struct search *s, struct dsat *d, size_t trial)
 {
-    size_t completed = 0;
-    for (size_t i = 0; i < d->count; i++)
-        completed += d->trials[i].lineage == lineage && d->trials[i].told;
-    return completed;
+    uint64_t after = stream_after(&d->trials[trial]);
+    if (!next_in_lineage(s, d, d->trials[trial].lineage, 0))
+        begin_bisection(s, d, after);
 }
+
+/* --- dsat-asha: the resource of a rung is the number of trials in a lineage's bisection, r · divisor^(s + i) for rung
+ * i. An exhausted lineage stays in its rung and may keep others from being promoted. --- */
+
+static double capacity(const struct search *s, int rung)
+{
+    return search_number(s, SEARCH_MIN_BINARY_SEARCH_TRIALS) *
+           pow(search_number(s, SEARCH_DIVISOR), search_number(s, SEARCH_ASHA_EARLY_STOPPING) + rung);
+}
+
+static bool completed_rung(const struct search *s, const struct dsat *d, uint64_t lineage, int rung)
+{
+    size_t at = latest(d, lineage);
+    if (at == NONE)
+        return false;
+    const struct dsat_trial *l = &d->trials[at];
+    bool exhausted = l->rung == rung && (l->low == l->high || (l->failed && l->micro_batch == l->low));
+    return l->rung > rung || (double)completed(d, lineage) >= capacity(s, rung) || exhausted;
+}
+
+static double best_up_to(const struct search *s, const struct dsat *d, uint64_t lineage, int rung)
+{
+    double best = NAN;
+    for (size_t i = 0; i < d->count; i++) {
+        const struct dsat_trial *t = &d->trials[i];
+        if (t->lineage == lineage && t->rung <= rung && search_better(s->space, t->objective, best))
+            best = t->objective;
+    }
+    return best;
+}
+
+/* The first lineage among the best 1/divisor of the rung whose last trial is still in that rung. False: none. */
+static bool promotable(const struct search *s, const struct dsat *d, int rung, uint64_t *out)
+{
+    uint64_t in_rung = 0, better = 0;
+    double best = NAN;
+    bool any = false;
+    for (uint64_t l = 0; l < d->lineages; l++) {
+        if (!completed_rung(s, d, l, rung))
+            continue;
+        in_rung++;
+        double value = best_up_to(s, d, l, rung);
+        if (d->trials[latest(d, l)].rung <= rung && (!any || search_better(s->space, value, best))) {
+            any = true;
+            best = value;
+            *out = l;
+        }
+    }
+    for (uint64_t l = 0; any && l < d->lineages; l++)
+        better +=
+            l != *out && completed_rung(s, d, l, rung) && search_better(s->space, best_up_to(s, d, l, rung), best);
+    return any && better < in_rung / (uint64_t)search_number(s, SEARCH_DIVISOR);
+}
+
+static void next_of_rungs(const struct search *s, struct dsat *d, size_t trial)
+{
+    const struct dsat_trial t = d->trials[trial];
+    if (!completed_rung(s, d, t.lineage, t.rung) && next_in_lineage(s, d, t.lineage, 0))
+        return;
+    for (int rung = (int)search_number(s, SEARCH_MAX_RUNGS) - 2; rung >= 0; rung--) {
+        uint64_t lineage = 0;
+        if (!promotable(s, d, rung, &lineage))
+            continue;
+        if (next_in_lineage(s, d, lineage, 1))
+            return;
+        break; /* an exhausted lineage keeps its place */
+    }
+    begin_bisection(s, d, stream_after(&t));
+}
+
+/* --- dsat-random: random configurations, with a few micro-batches of each drawn from a binomial distribution over the
+ * bracket. Once a stage has a best trial, its new configurations start above that micro-batch. Once stage 1 or 2 has
+ * run, no other stage is drawn; stage 3 ends as soon as they have run. --- */
+
+/* low + Binomial(high - low, 1/2). */
+static double draw(const struct search *s, const struct dsat_trial *t)
+{
+    double sum = 0;
+    uint64_t left = t->high > t->low ? (uint64_t)(t->high - t->low) : 0;
+    for (uint64_t block = 0; left > 0; block++) {
+        uint64_t bits = search_draw(s, t->stream ^ 0x5851f42d4c957f2d, t->index << 20 | block, UINT64_C(1) << 32);
+        uint64_t width = left < 32 ? left : 32;
+        bits &= (UINT64_C(1) << width) - 1;
+        sum += __builtin_popcountll(bits);
+        left -= width;
+    }
+    return t->low + sum;
+}
+
+struct stage_record {
+    bool any;
+    double best, best_micro_batch, best_high, largest;
+};
+
+static struct stage_record record_of(const struct search *s, const struct dsat *d, size_t stage)
+{
+    struct stage_record r = {0};
+    for (size_t i = 0; i < d->count; i++) {
+        const struct dsat_trial *t = &d->trials[i];
+        if (isnan(t->objective) || stage_of(s, d, t->family) != stage)
+            continue;
+        double largest = fmax(r.largest, t->micro_batch);
+        if (!r.any || search_better(s->space, t->objective, r.best))
+            r = (struct stage_record){true, t->objective, t->micro_batch, t->high, 0};
+        r.largest = largest;
+    }
+    return r;
+}
+
+static void begin_at_random(const struct search *s, struct dsat *d, uint64_t stream)
+{
+    size_t good[2], count = 0;
+    for (size_t stage = 1; stage <= 2; stage++)
+        if (d->estimate[stage] > 0 && record_of(s, d, stage).any)
+            good[count++] = stage;
+    size_t family = draw_family(s, d, stream, count ? good[search_draw(s, stream, 2, count)] : NONE);
+    size_t stage = stage_of(s, d, family);
+    struct stage_record r = record_of(s, d, stage);
+    struct dsat_trial t = {.family = family,
+                           .lineage = d->lineages++,
+                           .stream = stream,
+                           .parent = NONE,
+                           .low = 1,
+                           .high = d->estimate[stage]};
+    if (r.any) {
+        t.low = r.best_micro_batch + 1;
+        t.high = fmax(fmax(r.largest, r.best_high), 2 * t.low);
+    }
+    t.micro_batch = draw(s, &t);
+    queue(s, d, &t);
+}
+
+static bool failed_in_line(const struct dsat *d, size_t trial)
+{
+    while (trial != NONE && !d->trials[trial].failed)
+        trial = d->trials[trial].parent;
+    return trial != NONE;
+}
+
+static bool is_over(const struct search *s, const struct dsat *d, size_t trial)
+{
+    const struct dsat_trial *t = &d->trials[trial];
+    size_t stage = stage_of(s, d, t->family);
+    if ((t->failed && t->micro_batch <= t->low) ||
+        (double)completed(d, t->lineage) >= search_number(s, SEARCH_TRIALS_PER_RANDOM_CONFIG))
+        return true;
+    if (stage == 3 && (record_of(s, d, 1).any || record_of(s, d, 2).any))
+        return true;
+    return failed_in_line(d, trial) && record_of(s, d, stage).largest >= t->high;
+}
+
+static void next_at_random(const struct search *s, struct dsat *d, size_t trial)
+{
+    struct dsat_trial t = follow_up(d, trial);
+    if (!t.failed && t.low > t.high)
+        t.high *= 2;
+    t.micro_batch = draw(s, &t);
+    uint64_t after = stream_after(&d->trials[trial]);
+    if (is_over(s, d, trial) || !queue(s, d, &t))
+        begin_at_random(s, d, after);
+}
+
+/* --- the queue --- */
+
+/* `begin` queues the first trial of a new lineage, `next` whatever follows a trial whose outcome was told; that may be
+ * nothing. */
+static const struct method {
+    void (*begin)(const struct search *s, struct dsat *d, uint64_t stream);
+    void (*next)(const struct search *s, struct dsat *d, size_t trial);
+} methods[STRATEGY_COUNT] = {
+    [STRATEGY_DSAT_RANDOM] = {begin_at_random, next_at_random},
+    [STRATEGY_DSAT_BINARY] = {begin_bisection, next_of_bisection},
+    [STRATEGY_DSAT_ASHA] = {begin_bisection, next_of_rungs},
+};
 
 static size_t lineages_at_once(const struct search *s)
 {
@@ -114,66 +336,69 @@ static size_t lineages_at_once(const struct search *s)
     return most < 1 ? 1 : (size_t)most;
 }
 
-static size_t first_queued(const struct dsat *d)
+/* The queued trial to start next; NONE: nothing is queued. The first; of dsat-asha, that of the highest rung, and among
+ * equals of the lineage with the most trials. */
+static size_t first_queued(const struct search *s, const struct dsat *d)
 {
-    for (size_t i = 0; i < d->count; i++)
-        if (!d->trials[i].started)
+    size_t best = NONE, most = 0;
+    for (size_t i = 0; i < d->count; i++) {
+        const struct dsat_trial *t = &d->trials[i];
+        if (t->started)
+            continue;
+        if (s->strategy != STRATEGY_DSAT_ASHA)
             return i;
-    return SIZE_MAX;
+        size_t ended = completed(d, t->lineage);
+        if (best == NONE || t->rung > d->trials[best].rung || (t->rung == d->trials[best].rung && ended > most)) {
+            best = i;
+            most = ended;
+        }
+    }
+    return best;
 }
 
 /* Processes the next outcome in turn and queues what follows. False: it has not arrived. */
-static bool follow(struct search *s, struct dsat *d)
+static bool follow(const struct search *s, struct dsat *d)
 {
-    for (size_t i = 0; i < d->count; i++) {
-        struct dsat_trial *t = &d->trials[i];
-        if (!t->started || t->sequence != d->followed)
-            continue;
-        if (!t->outcome.any)
-            return false;
-        d->followed++;
-        t->told = true;
-        t->failed = t->outcome.failed;
-        t->objective = t->outcome.objective;
-        d->next(s, d, i);
-        return true;
-    }
-    return false;
+    size_t i = 0;
+    while (i < d->count && (!d->trials[i].started || d->trials[i].sequence != d->followed))
+        i++;
+    if (i == d->count || !d->trials[i].known)
+        return false;
+    struct dsat_trial *t = &d->trials[i];
+    d->followed++;
+    t->told = true;
+    t->objective = t->outcome;
+    t->failed = isnan(t->outcome);
+    methods[s->strategy].next(s, d, i);
+    return true;
 }
 
-/* The trial to start next; SIZE_MAX: nothing is queued, or an outcome has not arrived. */
-static size_t pick(struct search *s, struct dsat *d)
+/* The trial to start next; NONE: nothing is queued, or an outcome has not arrived. */
+static size_t pick(const struct search *s, struct dsat *d)
 {
     const size_t at_once = lineages_at_once(s);
     while (d->followed + at_once <= d->started)
         if (!follow(s, d))
-            return SIZE_MAX;
+            return NONE;
     while (d->lineages < at_once)
-        d->begin(s, d, d->lineages);
-    size_t at = first_queued(d);
-    while (at == SIZE_MAX && follow(s, d))
-        at = first_queued(d);
-    return at != SIZE_MAX && d->pick ? d->pick(d) : at;
+        methods[s->strategy].begin(s, d, d->lineages);
+    size_t at = first_queued(s, d);
+    while (at == NONE && follow(s, d))
+        at = first_queued(s, d);
+    return at;
 }
 
-static void take(struct dsat_trial *t, bool failed, double objective)
-{
-    t->outcome.any = true;
-    t->outcome.failed = failed;
-    t->outcome.objective = failed ? NAN : objective;
-}
-
-/* The next trial that must run; those with known outcomes are answered on the way. SIZE_MAX: none is left. */
-static size_t next_trial(struct search *s, struct dsat *d)
+/* The next trial that must run; those with known outcomes are answered on the way. NONE: none is left. */
+static size_t next_trial(const struct search *s, struct dsat *d)
 {
     size_t begun = 0;
     /* Bounded: lineages might lead to known outcomes forever. */
     for (size_t known_ones = 0; search_any_open(s) && known_ones <= s->space->count + DRAWS_MOST;) {
         size_t at = pick(s, d);
-        if (at == SIZE_MAX) {
+        if (at == NONE) {
             if (d->followed < d->started || begun++ == DRAWS_MOST)
                 break;
-            d->begin(s, d, d->lineages);
+            methods[s->strategy].begin(s, d, d->lineages);
             continue;
         }
         struct dsat_trial *t = &d->trials[at];
@@ -185,76 +410,74 @@ static size_t next_trial(struct search *s, struct dsat *d)
             continue; /* it shares the outcome of the trial that is running */
         if (known->state == TRIAL_NONE)
             return at;
-        take(t, known->state == TRIAL_FAILED, known->objective);
+        t->known = true;
+        t->outcome = known->objective;
     }
-    return SIZE_MAX;
+    return NONE;
 }
 
-enum search_answer dsat_ask(struct search *s, void *own, struct decision *out)
-{
-    struct dsat *d = own;
-    const struct dsat was = *d;
-    struct dsat_trial *before = xcalloc(was.count + 1, sizeof *before);
-    if (was.count > 0)
-        memcpy(before, d->trials, was.count * sizeof *before);
-    size_t at = next_trial(s, d);
-    if (at != SIZE_MAX) {
-        const struct dsat_trial *t = &d->trials[at];
-        *out = (struct decision){.candidate = t->candidate, .lineage = t->stream, .index = t->index};
-        snprintf(out->reason, sizeof out->reason, "lineage %llu, trial %llu: micro-batch %g of %g to %g",
-                 (unsigned long long)t->lineage, (unsigned long long)t->index + 1, t->micro_batch, t->low, t->high);
-    } else {
-        snprintf(out->reason, sizeof out->reason, "no more trials are queued");
-        if (was.count > 0)
-            memcpy(d->trials, before, was.count * sizeof *before);
-        d->count = was.count;
-        d->started = was.started;
-        d->followed = was.followed;
-        d->lineages = was.lineages;
-    }
-    free(before);
-    return at != SIZE_MAX ? SEARCH_RUN : SEARCH_FINISHED;
-}
+/* --- the algorithm --- */
 
-void dsat_tell(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome)
-{
-    struct dsat *d = own;
-    families_tell(&d->families, s, candidate);
-    for (size_t i = 0; i < d->count; i++) {
-        struct dsat_trial *t = &d->trials[i];
-        if (t->candidate == candidate && t->started && !t->outcome.any)
-            take(t, outcome->kind == OUTCOME_FAILED, outcome->objective);
-    }
-}
-
-/* --- dsat-binary: bisects the micro-batch of one random configuration for the largest that runs, then another's. It
- * never looks above the estimate. --- */
-
-static void next_of_bisection(struct search *s, struct dsat *d, size_t trial)
-{
-    struct dsat_trial t = d->trials[trial];
-    if (t.failed)
-        t.high = t.micro_batch - 1;
-    else
-        t.low = t.micro_batch + 1;
-    t.parent = trial;
-    t.index++;
-    t.micro_batch = floor((t.low + t.high) / 2);
-    if (t.low > t.high || !dsat_queue(s, d, &t))
-        dsat_begin_bisection(s, d, dsat_stream_after(&d->trials[trial]));
-}
-
-static int create_binary(struct search *s, void **own, struct error *e)
+static int create(struct search *s, void **own, struct error *e)
 {
     struct dsat *d = xcalloc(1, sizeof *d);
     *own = d;
-    d->next = next_of_bisection;
-    d->begin = dsat_begin_bisection;
-    return dsat_create(s, d, e);
+    if (families_create(s, &d->families, e) < 0)
+        return -1;
+    for (size_t f = 0; f < d->families.count; f++) {
+        size_t at = families_estimate(&d->families, s, f, 1);
+        double *estimate = &d->estimate[stage_of(s, d, f)];
+        *estimate = fmax(*estimate, s->space->candidates[families_member(&d->families, f, at)].micro_batch);
+    }
+    return 0;
 }
 
-const struct strategy strategy_dsat_binary = {.name = "dsat-binary",
-                                              .create = create_binary,
-                                              .free = dsat_destroy,
-                                              .ask = dsat_ask,
-                                              .tell = dsat_tell};
+static void destroy(void *own)
+{
+    struct dsat *d = own;
+    families_free(&d->families);
+    free(d->trials);
+    free(d);
+}
+
+static enum search_answer ask(struct search *s, void *own, struct decision *out)
+{
+    struct dsat *d = own, was = *d;
+    was.trials = xcalloc(was.count + 1, sizeof *was.trials);
+    for (size_t i = 0; i < was.count; i++)
+        was.trials[i] = d->trials[i];
+    size_t at = next_trial(s, d);
+    if (at == NONE) {
+        struct dsat_trial *trials = d->trials;
+        for (size_t i = 0; i < was.count; i++)
+            trials[i] = was.trials[i];
+        free(was.trials);
+        was.trials = trials;
+        *d = was;
+        explain(out, "no more trials are queued");
+        return SEARCH_FINISHED;
+    }
+    free(was.trials);
+    const struct dsat_trial *t = &d->trials[at];
+    out->candidate = t->candidate;
+    out->lineage = t->stream;
+    out->index = t->index;
+    explain(out, "lineage %llu, trial %llu: micro-batch %g of %g to %g", (unsigned long long)t->lineage,
+            (unsigned long long)t->index + 1, t->micro_batch, t->low, t->high);
+    return SEARCH_RUN;
+}
+
+static void tell(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome)
+{
+    struct dsat *d = own;
+    (void)s;
+    for (size_t i = 0; i < d->count; i++) {
+        struct dsat_trial *t = &d->trials[i];
+        if (t->candidate != candidate || !t->started || t->known)
+            continue;
+        t->known = true;
+        t->outcome = outcome->kind == OUTCOME_FAILED ? NAN : outcome->objective;
+    }
+}
+
+const struct algorithm algorithm_dsat = {create, destroy, ask, tell};

@@ -1,65 +1,83 @@
-#include "search/families.h"
-
 #include <stdlib.h>
 
+#include "search/state.h"
 #include "util/memory.h"
+#include "util/rng.h"
 
-struct family_member {
-    size_t family, candidate;
-    double micro_batch;
-};
+/* --- orders --- */
 
-static int compare_members(const void *a, const void *b)
+static int compare_ranks(const void *a, const void *b)
 {
-    const struct family_member *x = a, *y = b;
-    if (x->family != y->family)
-        return x->family < y->family ? -1 : 1;
-    if (x->micro_batch != y->micro_batch)
-        return x->micro_batch < y->micro_batch ? -1 : 1;
-    return (x->candidate > y->candidate) - (x->candidate < y->candidate);
+    const struct rank *x = a, *y = b;
+    double own = isnan(x->merit) ? -INFINITY : x->merit, other = isnan(y->merit) ? -INFINITY : y->merit;
+    if (own != other)
+        return own > other ? -1 : 1;
+    if (x->draw != y->draw)
+        return x->draw < y->draw ? -1 : 1;
+    return (x->item > y->item) - (x->item < y->item);
 }
 
-/* Drops families without a member that may be searched. */
-static void take_members(struct families *f, const struct family_member *members, size_t count)
+size_t *ranked(struct rank *ranks, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (i == 0 || members[i].family != members[i - 1].family)
-            f->first[f->count++] = i;
-        f->members[i] = members[i].candidate;
+    size_t *items = xcalloc(count + 1, sizeof *items);
+    if (count > 0)
+        qsort(ranks, count, sizeof *ranks, compare_ranks);
+    for (size_t i = 0; i < count; i++)
+        items[i] = ranks[i].item;
+    free(ranks);
+    return items;
+}
+
+size_t *search_order(const struct search *s, enum search_order order)
+{
+    uint64_t seed = (uint64_t)search_number(s, SEARCH_RANDOM_SEED);
+    struct rank *ranks = xcalloc(s->space->count + 1, sizeof *ranks);
+    for (size_t i = 0; i < s->space->count; i++) {
+        const struct candidate *c = &s->space->candidates[i];
+        ranks[i] = (struct rank){i, order == SEARCH_ORDER_PREDICTED ? search_predicted_log(s->space, c) : 0,
+                                 order == SEARCH_ORDER_SHUFFLED ? rng_at(seed, c->identity) : 0};
     }
-    f->first[f->count] = count;
+    return ranked(ranks, s->space->count);
 }
+
+/* --- families --- */
 
 int families_create(const struct search *s, struct families *out, struct error *e)
 {
     const struct search_space *space = s->space;
-    struct family_member *members = xcalloc(space->count + 1, sizeof *members);
+    struct rank *ranks = xcalloc(space->count + 1, sizeof *ranks);
     size_t count = 0;
     bool varies = false;
     *out = (struct families){0};
     for (size_t i = 0; i < space->count; i++) {
-        const struct candidate *c = &space->candidates[i];
-        if (!s->trials[i].eligible)
-            continue;
-        varies |= !isnan(c->micro_batch);
-        members[count++] = (struct family_member){c->configuration, i, isnan(c->micro_batch) ? 0 : c->micro_batch};
+        double micro_batch = space->candidates[i].micro_batch;
+        varies |= s->trials[i].eligible && !isnan(micro_batch);
+        if (s->trials[i].eligible)
+            ranks[count++] = (struct rank){i, isnan(micro_batch) ? 0 : -micro_batch, 0};
     }
     if (!varies) {
-        free(members);
+        free(ranks);
         return error_set(e, ERROR_USAGE,
                          "strategy %s bisects the micro-batch, but no spec has one (micro_batch, mbs or "
                          "train_micro_batch_size_per_gpu)",
                          s->options.strategy);
     }
-    qsort(members, count, sizeof *members, compare_members);
+    /* By micro-batch first; then into their families, whose number of members tells where each begins. */
+    size_t *by_size = ranked(ranks, count), *first = xcalloc(space->configuration_count + 2, sizeof *first);
     out->members = xcalloc(count + 1, sizeof *out->members);
-    out->first = xcalloc(count + 2, sizeof *out->first);
-    out->largest_fit = xcalloc(space->memory_class_count + 1, sizeof *out->largest_fit);
-    out->smallest_oom = xcalloc(space->memory_class_count + 1, sizeof *out->smallest_oom);
-    for (size_t i = 0; i < space->memory_class_count; i++)
-        out->largest_fit[i] = out->smallest_oom[i] = NAN;
-    take_members(out, members, count);
-    free(members);
+    for (size_t i = 0; i < count; i++)
+        first[space->candidates[by_size[i]].configuration + 1]++;
+    for (size_t c = 0; c < space->configuration_count; c++)
+        first[c + 1] += first[c];
+    out->first = xcalloc(space->configuration_count + 2, sizeof *out->first);
+    for (size_t c = 0; c < space->configuration_count; c++)
+        if (first[c] < first[c + 1]) /* else it has no member that may be searched */
+            out->first[out->count++] = first[c];
+    out->first[out->count] = count;
+    for (size_t i = 0; i < count; i++)
+        out->members[first[space->candidates[by_size[i]].configuration]++] = by_size[i];
+    free(by_size);
+    free(first);
     return 0;
 }
 
@@ -67,8 +85,6 @@ void families_free(struct families *f)
 {
     free(f->members);
     free(f->first);
-    free(f->largest_fit);
-    free(f->smallest_oom);
 }
 
 void families_keep_first(struct families *f, const struct search *s)
@@ -85,17 +101,6 @@ void families_keep_first(struct families *f, const struct search *s)
     f->first[f->count] = kept;
 }
 
-void families_tell(struct families *f, const struct search *s, size_t candidate)
-{
-    const struct candidate *c = &s->space->candidates[candidate];
-    const struct trial *t = &s->trials[candidate];
-    double *fit = &f->largest_fit[c->memory_class], *oom = &f->smallest_oom[c->memory_class];
-    if (t->out_of_memory && !(*oom <= c->micro_batch))
-        *oom = c->micro_batch;
-    if (t->state != TRIAL_FAILED && !(*fit >= c->micro_batch))
-        *fit = c->micro_batch;
-}
-
 size_t families_size(const struct families *f, size_t family)
 {
     return f->first[family + 1] - f->first[family];
@@ -106,10 +111,22 @@ size_t families_member(const struct families *f, size_t family, size_t at)
     return f->members[f->first[family] + at];
 }
 
-bool families_too_large(const struct families *f, const struct search *s, size_t candidate)
+size_t families_stage(const struct families *f, const struct search *s, size_t family)
 {
-    const struct candidate *c = &s->space->candidates[candidate];
-    return c->micro_batch >= f->smallest_oom[c->memory_class];
+    double stage = s->space->candidates[families_member(f, family, 0)].zero_stage;
+    return stage >= 0 && stage < FAMILY_STAGES - 1 ? (size_t)stage : FAMILY_STAGES - 1;
+}
+
+size_t families_draw(const struct families *f, const struct search *s, size_t stage, uint64_t lineage, uint64_t index)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < f->count; i++)
+        count += families_stage(f, s, i) == stage;
+    size_t chosen = count ? search_draw(s, lineage, index, count) : 0;
+    for (size_t i = 0; i < f->count; i++)
+        if (families_stage(f, s, i) == stage && chosen-- == 0)
+            return i;
+    return NONE;
 }
 
 size_t families_at_most(const struct families *f, const struct search *s, size_t family, double micro_batch)
@@ -117,15 +134,73 @@ size_t families_at_most(const struct families *f, const struct search *s, size_t
     size_t at = families_size(f, family);
     while (at > 0 && !(s->space->candidates[families_member(f, family, at - 1)].micro_batch <= micro_batch))
         at--;
-    return at ? at - 1 : SIZE_MAX;
+    return at ? at - 1 : NONE;
 }
 
 size_t families_estimate(const struct families *f, const struct search *s, size_t family, double factor)
 {
-    size_t last = families_size(f, family) - 1, at = last;
+    size_t at = families_size(f, family) - 1;
     const struct candidate *all = s->space->candidates;
     while (at > 0 && all[families_member(f, family, at)].oom_probability > 0.5)
         at--;
     size_t scaled = families_at_most(f, s, family, factor * all[families_member(f, family, at)].micro_batch);
-    return scaled == SIZE_MAX ? 0 : scaled;
+    return scaled == NONE ? 0 : scaled;
+}
+
+/* --- a part of a space --- */
+
+void numbering_open(struct numbering *n, size_t most)
+{
+    n->room = 16;
+    while (n->room < 2 * most)
+        n->room *= 2;
+    n->hashes = xcalloc(n->room, sizeof *n->hashes);
+    n->numbers = xcalloc(n->room, sizeof *n->numbers);
+    for (size_t i = 0; i < n->room; i++)
+        n->numbers[i] = NONE;
+}
+
+void numbering_close(struct numbering *n)
+{
+    free(n->hashes);
+    free(n->numbers);
+    *n = (struct numbering){0};
+}
+
+size_t numbering_find(struct numbering *n, uint64_t hash)
+{
+    size_t at = hash & (n->room - 1);
+    while (n->numbers[at] != NONE && n->hashes[at] != hash)
+        at = (at + 1) & (n->room - 1);
+    if (n->numbers[at] == NONE) {
+        n->hashes[at] = hash;
+        n->numbers[at] = n->count++;
+    }
+    return n->numbers[at];
+}
+
+void subspace_make(const struct search_space *whole, const size_t *members, size_t count, struct search_space *out,
+                   struct candidate **candidates)
+{
+    struct numbering groups = {0}, configurations = {0}, memory_classes = {0};
+    struct candidate *all = xcalloc(count + 1, sizeof *all);
+    numbering_open(&groups, count);
+    numbering_open(&configurations, count);
+    numbering_open(&memory_classes, count);
+    for (size_t i = 0; i < count; i++) {
+        struct candidate *c = &all[i];
+        *c = whole->candidates[members[i]];
+        c->group = numbering_find(&groups, c->group);
+        c->configuration = numbering_find(&configurations, c->configuration);
+        c->memory_class = numbering_find(&memory_classes, c->memory_class);
+    }
+    *out = *whole;
+    out->candidates = *candidates = all;
+    out->count = count;
+    out->group_count = groups.count;
+    out->configuration_count = configurations.count;
+    out->memory_class_count = memory_classes.count;
+    numbering_close(&groups);
+    numbering_close(&configurations);
+    numbering_close(&memory_classes);
 }

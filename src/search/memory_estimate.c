@@ -10,8 +10,7 @@ static const struct candidate *candidate_of(const struct search *s, size_t candi
 static bool is_measured(const struct search *s, size_t candidate)
 {
     const struct trial *t = &s->trials[candidate];
-    return (t->state == TRIAL_OK || t->state == TRIAL_STOPPED) && t->bytes > 0 &&
-           candidate_of(s, candidate)->micro_batch > 0;
+    return trial_runs(t) && t->bytes > 0 && candidate_of(s, candidate)->micro_batch > 0;
 }
 
 /* --- slopes --- */

@@ -9,7 +9,7 @@
 #ifndef MESHSWEEP_SEARCH_MEMORY_ESTIMATE_H
 #define MESHSWEEP_SEARCH_MEMORY_ESTIMATE_H
 
-#include "search/families.h"
+#include "search/state.h"
 
 struct memory_estimate {
     double micro_batch, bytes, slope; /* NAN: not known */

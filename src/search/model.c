@@ -7,15 +7,14 @@
  * mean goes first, weighted in the same way.
  *
  * A group continues until the probability that some remaining candidate runs and beats the best by the target gap is
- * less than DOUBT (belief/better_left.h). First come candidates worth their run: the gain, weighted by the chance of
+ * less than DOUBT (search/belief.h). First come candidates worth their run: the gain, weighted by the chance of
  * running, is at least the gap. Then the likeliest to be better, because they leave most doubt. Last comes one that
  * would be better but may well fail, and another as long as they run; then the search ends. Running trials count as if
  * they had come out as expected. */
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "belief/better_left.h"
-#include "belief/regression.h"
+#include "search/belief.h"
+#include "search/process.h"
 #include "search/surrogate.h"
 #include "util/memory.h"
 
@@ -25,7 +24,7 @@
 #define ALIKE 0.9      /* of the highest score: candidates at or above this are drawn from */
 
 /* Probabilities of failure. */
-#define NONE (-1.0)
+#define NO_RISK (-1.0)
 #define ALL_BUT_CERTAIN (1 - 1e-9)
 
 struct model_strategy {
@@ -35,7 +34,7 @@ struct model_strategy {
     double *chances; /* by open candidate, when last asked: probability that it runs and is better by the gap */
     double *scores;  /* by candidate, in the current pass; negative: excluded */
     double *left;    /* by group, when last asked: probability that something better is left */
-    size_t beyond;   /* last candidate run, before the end, although it may well fail; SIZE_MAX: none */
+    size_t beyond;   /* last candidate run, before the end, although it may well fail; NONE: none */
 };
 
 struct choice {
@@ -48,7 +47,7 @@ static int create(struct search *s, void **own, struct error *e)
 {
     (void)e;
     struct model_strategy *m = xcalloc(1, sizeof *m);
-    m->beyond = SIZE_MAX;
+    m->beyond = NONE;
     m->surrogate = surrogate_create(s);
     m->gains = xcalloc(s->space->count + 1, sizeof *m->gains);
     m->chances = xcalloc(s->space->count + 1, sizeof *m->chances);
@@ -62,8 +61,6 @@ static int create(struct search *s, void **own, struct error *e)
 static void destroy(void *own)
 {
     struct model_strategy *m = own;
-    if (!m)
-        return;
     surrogate_free(m->surrogate);
     free(m->gains);
     free(m->chances);
@@ -143,19 +140,6 @@ static double score_of(const struct search_space *space, const struct candidate 
 
 /* --- whether to go on --- */
 
-struct by_rank {
-    size_t candidate;
-    double chance;
-};
-
-static int by_chance(const void *a, const void *b)
-{
-    const struct by_rank *x = a, *y = b;
-    if (x->chance != y->chance)
-        return x->chance < y->chance ? 1 : -1;
-    return (x->candidate > y->candidate) - (x->candidate < y->candidate);
-}
-
 static struct left_expectation expected_over(const struct expectation *x, double beaten)
 {
     double noise = REGRESSION_NOISE * REGRESSION_NOISE;
@@ -176,32 +160,30 @@ static double chance_above(const struct estimate *b, double beaten)
     return above * (1 - failure_of(b));
 }
 
-/* Fills `out` with the group's open candidates, likeliest to be better first, and returns their number. */
-static size_t rank_group(const struct search *s, const struct model_strategy *m, size_t group, struct by_rank *out)
+/* The group's open candidates, likeliest to be better first. The caller frees them. */
+static size_t *rank_group(const struct search *s, const struct model_strategy *m, size_t group, size_t *count)
 {
-    size_t count = 0;
+    struct rank *ranks = xcalloc(s->space->count + 1, sizeof *ranks);
+    *count = 0;
     for (size_t i = 0; i < s->space->count; i++)
         if (s->space->candidates[i].group == group && search_is_open(s, i))
-            out[count++] = (struct by_rank){i, m->chances[i]};
-    qsort(out, count, sizeof *out, by_chance);
-    return count;
+            ranks[(*count)++] = (struct rank){i, m->chances[i], 0};
+    return ranked(ranks, *count);
 }
 
-static double chance_jointly(const struct model_strategy *m, const struct estimate *all, const struct by_rank *ranked,
+static double chance_jointly(const struct model_strategy *m, const struct estimate *all, const size_t *ranked,
                              size_t count, double beaten)
 {
     struct left_expectation believed[DRAWN_MOST], doubted[DRAWN_MOST];
     double failure[DRAWN_MOST], *correlation = xcalloc(count * count + 1, sizeof *correlation);
-    size_t at[DRAWN_MOST];
     for (size_t i = 0; i < count; i++) {
-        const struct estimate *b = &all[ranked[i].candidate];
-        at[i] = ranked[i].candidate;
+        const struct estimate *b = &all[ranked[i]];
         failure[i] = failure_of(b);
         believed[i] = expected_over(&b->believed, beaten);
         doubted[i] = expected_over(&b->doubted, beaten);
     }
-    surrogate_correlation(m->surrogate, at, count, correlation);
-    double chance = better_left(&(struct candidates_left){count, believed, doubted, all[ranked->candidate].trust,
+    surrogate_correlation(m->surrogate, ranked, count, correlation);
+    double chance = better_left(&(struct candidates_left){count, believed, doubted, all[*ranked].trust,
                                                           surrogate_freedom(m->surrogate), failure, correlation});
     free(correlation);
     return chance;
@@ -209,26 +191,27 @@ static double chance_jointly(const struct model_strategy *m, const struct estima
 
 /* Skips the joint draws if one candidate alone is enough. */
 static double chance_of_better(const struct search *s, const struct model_strategy *m, const struct estimate *all,
-                               size_t group, struct by_rank *ranked)
+                               size_t group)
 {
-    if (isinf(m->best[group]) || search_number(s, SEARCH_TARGET_GAP) <= 0) /* without a gap, the search never has enough
-                                                                            */
+    size_t count;
+    /* Without a gap, the search never has enough. */
+    if (isinf(m->best[group]) || search_number(s, SEARCH_TARGET_GAP) <= 0)
         return 1;
-    size_t count = rank_group(s, m, group, ranked);
-    if (count == 0 || ranked->chance >= DOUBT)
-        return count == 0 ? 0 : ranked->chance;
-    return chance_jointly(m, all, ranked, count < DRAWN_MOST ? count : DRAWN_MOST, to_beat(s, m->best[group]));
+    size_t *first = rank_group(s, m, group, &count);
+    double chance = count == 0 ? 0 : m->chances[*first];
+    if (count > 0 && chance < DOUBT)
+        chance = chance_jointly(m, all, first, count < DRAWN_MOST ? count : DRAWN_MOST, to_beat(s, m->best[group]));
+    free(first);
+    return chance;
 }
 
 static void fill_left(const struct search *s, const struct estimate *all, struct model_strategy *m)
 {
-    struct by_rank *ranked = xcalloc(s->space->count + 1, sizeof *ranked);
     for (size_t i = 0; i < s->space->count; i++)
         if (search_is_open(s, i))
             m->chances[i] = chance_above(&all[i], to_beat(s, m->best[s->space->candidates[i].group]));
     for (size_t g = 0; g < s->space->group_count; g++)
-        m->left[g] = chance_of_better(s, m, all, g, ranked);
-    free(ranked);
+        m->left[g] = chance_of_better(s, m, all, g);
 }
 
 /* --- what runs next --- */
@@ -248,7 +231,7 @@ static bool may_run(const struct estimate *b, double best, const struct pass *p)
 static size_t first_empty_group(const struct search *s, const double *best, const struct estimate *all,
                                 const struct pass *p)
 {
-    size_t group = SIZE_MAX;
+    size_t group = NONE;
     for (size_t i = 0; i < s->space->count; i++) {
         size_t g = s->space->candidates[i].group;
         if (g < group && isinf(best[g]) && search_is_open(s, i) && may_run(&all[i], best[g], p))
@@ -275,7 +258,7 @@ static void fill_scores(const struct search *s, const struct estimate *all, stru
     for (size_t i = 0; i < s->space->count; i++) {
         size_t group = s->space->candidates[i].group;
         bool takes_part = search_is_open(s, i) && may_run(&all[i], m->best[group], p) &&
-                          (empty == SIZE_MAX || group == empty) && m->left[group] >= DOUBT;
+                          (empty == NONE || group == empty) && m->left[group] >= DOUBT;
         m->scores[i] = takes_part ? score_in(s, m, &all[i], i, p) : -1;
     }
 }
@@ -310,27 +293,12 @@ static struct choice choose(const struct search *s, const struct estimate *all, 
     return c;
 }
 
-static void explain(const struct search *s, const struct estimate *b, double best, const struct choice *c,
-                    struct decision *out)
-{
-    int at = 0;
-    if (!isinf(best) || b->trust > 0) /* merits by arithmetic have no unit */
-        at = snprintf(out->reason, sizeof out->reason, "expected objective %.4g ± %.0f %%, ",
-                      merit_objective(s->space, b->mean), 100 * b->deviation);
-    at += snprintf(out->reason + at, sizeof out->reason - (size_t)at, "fails with %.0f %%", 100 * failure_of(b));
-    if (isinf(best))
-        snprintf(out->reason + at, sizeof out->reason - (size_t)at, "; the most promising of a group without results");
-    else
-        snprintf(out->reason + at, sizeof out->reason - (size_t)at, "; expected gain over the best %.2g %%",
-                 100 * c->gain);
-}
-
 /* The candidate that would gain most by its chance of running, unless the last such candidate failed. Predictions that
  * nothing nearby has contradicted may be wrong, and a run there tells about all others. */
 static struct choice choose_beyond(const struct search *s, const struct estimate *all, const struct model_strategy *m)
 {
     struct choice c = {0};
-    if (m->beyond != SIZE_MAX && s->trials[m->beyond].state != TRIAL_OK)
+    if (m->beyond != NONE && s->trials[m->beyond].state != TRIAL_OK)
         return c;
     for (size_t i = 0; i < s->space->count; i++) {
         double best = m->best[s->space->candidates[i].group], chance = 1 - failure_of(&all[i]);
@@ -346,15 +314,23 @@ static struct choice choose_beyond(const struct search *s, const struct estimate
  * almost certainly fail run only in groups where nothing has run. */
 static const struct pass passes[] = {{ALL_BUT_CERTAIN, SEARCH_HOPELESS, BY_GAIN},
                                      {ALL_BUT_CERTAIN, SEARCH_HOPELESS, BY_CHANCE},
-                                     {NONE, 1, BY_CHANCE}};
+                                     {NO_RISK, 1, BY_CHANCE}};
 
 static void decide_on(const struct search *s, const struct model_strategy *m, const struct estimate *all,
                       const struct choice *c, struct decision *out)
 {
+    const struct estimate *b = &all[c->candidate];
+    double best = m->best[s->space->candidates[c->candidate].group];
     out->candidate = c->candidate;
     out->lineage = s->space->candidates[c->candidate].identity;
     out->index = s->counts.trials;
-    explain(s, &all[c->candidate], m->best[s->space->candidates[c->candidate].group], c, out);
+    if (!isinf(best) || b->trust > 0) /* merits by arithmetic have no unit */
+        explain(out, "expected objective %.4g ± %.0f %%, ", merit_objective(s->space, b->mean), 100 * b->deviation);
+    explain(out, "fails with %.0f %%", 100 * failure_of(b));
+    if (isinf(best))
+        explain(out, "; the most promising of a group without results");
+    else
+        explain(out, "; expected gain over the best %.2g %%", 100 * c->gain);
 }
 
 static void explain_end(const struct search *s, const struct model_strategy *m, const struct estimate *all,
@@ -368,15 +344,14 @@ static void explain_end(const struct search *s, const struct model_strategy *m, 
             risky++;
         }
     if (!search_any_open(s))
-        snprintf(out->reason, sizeof out->reason, "all candidates have been tried");
+        explain(out, "all candidates have been tried");
     else if (risky == 0)
-        snprintf(out->reason, sizeof out->reason, "no remaining candidate is expected to beat the best by %.3g %%",
-                 100 * gap);
+        explain(out, "no remaining candidate is expected to beat the best by %.3g %%", 100 * gap);
     else
-        snprintf(out->reason, sizeof out->reason,
-                 "no remaining candidate is worth its risk: %zu might beat the best by %.3g %%, but each fails with a "
-                 "probability of at least %.0f %%",
-                 risky, 100 * gap, 100 * least);
+        explain(out,
+                "no remaining candidate is worth its risk: %zu might beat the best by %.3g %%, but each fails with a "
+                "probability of at least %.0f %%",
+                risky, 100 * gap, 100 * least);
 }
 
 static enum search_answer ask(struct search *s, void *own, struct decision *out)
@@ -403,4 +378,4 @@ static enum search_answer ask(struct search *s, void *own, struct decision *out)
     return SEARCH_FINISHED;
 }
 
-const struct strategy strategy_model = {.name = "model", .create = create, .free = destroy, .ask = ask, .tell = tell};
+const struct algorithm algorithm_model = {create, destroy, ask, tell};

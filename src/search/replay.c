@@ -4,8 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/failure.h"
 #include "evidence/oom.h"
-#include "search/subspace.h"
+#include "learning/learning.h"
+#include "measures/measures.h"
+#include "results/query.h"
+#include "space/match.h"
+#include "space/recorded_specs.h"
+#include "space/row_space.h"
+#include "store/sweeps.h"
+#include "store/trials.h"
+#include "sweep_file/reader.h"
 #include "util/linear.h"
 #include "util/memory.h"
 #include "util/quantile.h"
@@ -416,4 +425,437 @@ struct replay_statistics replay_summarise(const double *values, size_t groups, s
     free(all);
     free(means);
     return s;
+}
+
+/* --- loading --- */
+
+/* A job that has ended. */
+struct measured_job {
+    int64_t id, attempt_id;
+    int64_t specs[SECTION_COUNT]; /* rows of the row space; -1: none */
+    unsigned char key[16];
+    struct replay_outcome outcome;
+    size_t candidate; /* SIZE_MAX: none */
+};
+
+struct replay_loading {
+    const struct replay_request *request;
+    struct replay_source *out;
+    int64_t sweep_id;
+    struct measured_job *jobs;
+    size_t count;
+};
+
+/* --- the sweep --- */
+
+static int read_sweep(struct replay_loading *l, struct error *e)
+{
+    const char *config = l->request->config;
+    char *path = NULL, *text = NULL;
+    if (sweep_read_current(l->request->db, &l->sweep_id, &path, &text, e) < 0)
+        return -1;
+    int rc = config ? sweep_load(config, &l->out->sweep, e) : sweep_parse(path, text, strlen(text), &l->out->sweep, e);
+    if (rc < 0 && !config)
+        error_context(e, "the sweep file recorded in the database (to use another, give -c FILE)");
+    free(path);
+    free(text);
+    if (rc == 0 && l->out->sweep->objective_count == 0)
+        rc = error_set(e, ERROR_USAGE,
+                       "%s declares no objective, so there is nothing to search for; add [sweep] objective = "
+                       "\"max:METRIC\"",
+                       l->out->sweep->path);
+    if (rc == 0)
+        l->out->objective = xstrdup(l->out->sweep->objectives[0].metric);
+    return rc;
+}
+
+/* --- jobs --- */
+
+enum job_column { JOB_ID, JOB_KEY, JOB_FAILURE, JOB_ATTEMPT, JOB_DEVICES, JOB_DURATION, JOB_OBJECTIVE, JOB_FIRST_SPEC };
+
+static const char jobs_sql[] =
+    "SELECT j.id, j.key, j.failure, coalesce(j.attempt_id, 0), j.devices, a.duration_ms, s.value,"
+    " j.cluster_id, j.model_id, j.training_id, j.parallel_id FROM job AS j"
+    " LEFT JOIN attempt AS a ON a.id = j.attempt_id"
+    " LEFT JOIN job_metric AS s ON s.job_id = j.id AND s.name = ?2"
+    " WHERE j.sweep_id = ?1 AND j.state IN ('ok', 'failed') ORDER BY j.rank, j.id";
+
+/* A static name for outcomes to point to. Classes of later versions become a generic failure. */
+static const char *failure_name(const char *failure)
+{
+    enum failure known = failure_by_name(failure);
+    return failure_names[known ? known : FAILURE_EXIT];
+}
+
+static struct replay_outcome read_outcome(const struct stmt *s)
+{
+    struct replay_outcome o = {.outcome = {.kind = OUTCOME_OK,
+                                           .objective = NAN,
+                                           .steps = NAN,
+                                           .seconds = NAN,
+                                           .bytes = NAN,
+                                           .device_seconds = NAN},
+                               .device_seconds = NAN};
+    enum column_type type = stmt_type(s, JOB_OBJECTIVE);
+    if (type == COLUMN_INT || type == COLUMN_FLOAT)
+        o.outcome.objective = stmt_double(s, JOB_OBJECTIVE);
+    if (!stmt_is_null(s, JOB_DURATION))
+        o.device_seconds = (double)stmt_int(s, JOB_DURATION) / 1000 * (double)stmt_int(s, JOB_DEVICES);
+    o.outcome.device_seconds = o.device_seconds;
+    if (!stmt_is_null(s, JOB_FAILURE))
+        o.outcome.failure = failure_name(stmt_text(s, JOB_FAILURE));
+    else if (isnan(o.outcome.objective))
+        o.outcome.failure = failure_names[FAILURE_NO_METRIC];
+    if (o.outcome.failure) {
+        o.outcome.kind = OUTCOME_FAILED;
+        o.outcome.objective = NAN;
+    }
+    return o;
+}
+
+static int read_job(struct replay_loading *l, const struct stmt *s, struct recorded_specs *specs, struct error *e)
+{
+    struct measured_job job = {.id = stmt_int(s, JOB_ID),
+                               .attempt_id = stmt_int(s, JOB_ATTEMPT),
+                               .outcome = read_outcome(s),
+                               .candidate = SIZE_MAX};
+    memcpy(job.key, stmt_blob(s, JOB_KEY), sizeof job.key);
+    for (int i = 0; i < SECTION_COUNT; i++)
+        if (recorded_specs_find(specs, (enum section_kind)i, stmt_int(s, JOB_FIRST_SPEC + i), &job.specs[i], e) < 0)
+            return -1;
+    l->jobs = array_grow(l->jobs, l->count, sizeof *l->jobs);
+    l->jobs[l->count++] = job;
+    return 0;
+}
+
+static int read_jobs(struct replay_loading *l, struct error *e)
+{
+    struct stmt *s = NULL;
+    struct recorded_specs *specs = NULL;
+    int64_t all = 0;
+    int rc = db_prepare(l->request->db, jobs_sql, &s, e);
+    if (rc == 0)
+        rc = recorded_specs_open(l->request->db, l->out->rows, &specs, e);
+    if (rc == 0) {
+        stmt_bind_int(s, 1, l->sweep_id);
+        stmt_bind_text(s, 2, l->out->objective);
+        while ((rc = stmt_next(s, e)) > 0)
+            if ((rc = read_job(l, s, specs, e)) < 0)
+                break;
+    }
+    stmt_free(s);
+    recorded_specs_close(specs);
+    if (rc == 0)
+        rc = db_query_int(l->request->db,
+                          "SELECT count(*) FROM job WHERE sweep_id = (SELECT id FROM sweep ORDER BY last_seen DESC "
+                          "LIMIT 1)",
+                          NO_VALUES, 0, &all, e);
+    l->out->unmeasured = (size_t)all - l->count;
+    return rc;
+}
+
+/* --- what the sweep file says of what was measured --- */
+
+/* Applies the sweep file's metrics, which may differ from those that the job ran under. */
+static int measure_job(const struct replay_loading *l, struct measures *measures, struct measured_job *job,
+                       struct error *e)
+{
+    struct search_outcome *o = &job->outcome.outcome;
+    struct measured measured;
+    const bool ran_well =
+        o->kind == OUTCOME_OK || (o->failure && !strcmp(o->failure, failure_names[FAILURE_NO_METRIC]));
+    if (!ran_well || job->attempt_id == 0)
+        return 0;
+    if (measures_look(measures, l->request->db, job->attempt_id, &measured, e) < 0)
+        return -1;
+    if (measured.is_derived) {
+        const bool is_there = !isnan(measured.objective);
+        o->kind = is_there ? OUTCOME_OK : OUTCOME_FAILED;
+        o->failure = is_there ? NULL : failure_names[FAILURE_NO_METRIC];
+        o->objective = measured.objective;
+    }
+    if (measured.is_feasible || o->kind != OUTCOME_OK)
+        return 0;
+    l->out->infeasible++;
+    o->kind = OUTCOME_FAILED;
+    o->objective = NAN;
+    o->failure = FAILURE_INFEASIBLE;
+    o->infeasible = true;
+    o->over_memory = measured.is_over_memory;
+    return 0;
+}
+
+static int measure_jobs(struct replay_loading *l, struct error *e)
+{
+    struct measures *measures = NULL;
+    int rc = measures_create(l->out->space, &measures, e);
+    for (size_t i = 0; rc == 0 && measures && i < l->count; i++)
+        rc = measure_job(l, measures, &l->jobs[i], e);
+    measures_free(measures);
+    return rc;
+}
+
+/* --- candidates --- */
+
+struct placing {
+    struct match_cursor *cursor;
+    struct stmt *insert, *summaries;
+};
+
+/* Finds whether the rules keep the job, what it measured, and its rank in the space. */
+static int place_job(struct replay_loading *l, const struct placing *p, struct measured_job *job, struct error *e)
+{
+    const struct match *m;
+    struct measurement measured = {NAN, NAN};
+    int64_t specs[SECTION_COUNT];
+    for (int i = 0; i < SECTION_COUNT; i++)
+        specs[i] = row_space_find(l->out->rows, (enum section_kind)i, job->specs[i]);
+    match_seek(p->cursor, specs);
+    int rc = match_next(p->cursor, &m, e);
+    l->out->excluded += rc == 0;
+    if (rc <= 0)
+        return rc;
+    if (job->outcome.outcome.kind == OUTCOME_OK &&
+        learning_measure(l->out->space, p->summaries, job->attempt_id, m->prediction, &measured, e) < 0)
+        return -1;
+    job->outcome.outcome.bytes = measured.bytes;
+    job->outcome.outcome.seconds = measured.seconds;
+    stmt_bind_int(p->insert, 1, job->id);
+    stmt_bind_blob(p->insert, 2, job->key, sizeof job->key);
+    stmt_bind_int(p->insert, 3, m->rank);
+    return stmt_run(p->insert, e);
+}
+
+static int place_jobs(struct replay_loading *l, struct error *e)
+{
+    struct placing p = {NULL, NULL, NULL};
+    struct db *db = l->out->space->db;
+    int rc = match_open_single(l->out->space, true, &p.cursor, e);
+    if (rc == 0)
+        rc = db_exec(db,
+                     "CREATE TABLE job (id INTEGER PRIMARY KEY, key BLOB, rank INTEGER, sweep_id INTEGER,"
+                     " priority INTEGER NOT NULL DEFAULT 0)",
+                     e);
+    if (rc == 0)
+        rc = db_prepare(db, "INSERT INTO job VALUES (?, ?, ?, 1, 0)", &p.insert, e);
+    if (rc == 0)
+        rc = learning_summaries(l->request->db, &p.summaries, e);
+    for (size_t i = 0; rc == 0 && i < l->count; i++)
+        rc = place_job(l, &p, &l->jobs[i], e);
+    stmt_free(p.insert);
+    stmt_free(p.summaries);
+    match_close(p.cursor);
+    return rc;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct measured_job *x = a, *y = b;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static struct measured_job *find_job(const struct replay_loading *l, int64_t id)
+{
+    const struct measured_job wanted = {.id = id};
+    return l->count == 0 ? NULL : bsearch(&wanted, l->jobs, l->count, sizeof *l->jobs, by_id);
+}
+
+/* As in a run: if the first replicate is ok, the others run too, and the trial's outcome is the mean. */
+static void add_replicates(const struct replay_loading *l)
+{
+    const struct candidate_set *set = &l->out->set;
+    size_t *ok = xcalloc(set->space.count + 1, sizeof *ok);
+    for (size_t i = 0; i < set->replicate_count; i++) {
+        const struct candidate_replicate *r = &set->replicates[i];
+        const struct replay_outcome *own = &find_job(l, r->job_id)->outcome;
+        struct replay_outcome *all = &l->out->outcomes[r->candidate];
+        if (all->outcome.kind != OUTCOME_OK)
+            continue;
+        all->device_seconds += own->device_seconds;
+        all->outcome.device_seconds = all->device_seconds;
+        if (own->outcome.kind != OUTCOME_OK)
+            continue;
+        const double before = (double)++ok[r->candidate];
+        all->outcome.objective += (own->outcome.objective - all->outcome.objective) / (before + 1);
+    }
+    l->out->replicates = set->replicate_count;
+    free(ok);
+}
+
+/* The space's own database lists the jobs with their ranks. */
+static int load_candidates(struct replay_loading *l, struct error *e)
+{
+    struct replay_source *out = l->out;
+    const struct candidate_request request = {.space = out->space,
+                                              .db = out->space->db,
+                                              .sweep_id = 1,
+                                              .equal_batch = true};
+    if (candidates_load(&request, &out->set, e) < 0)
+        return -1;
+    if (l->count > 0)
+        qsort(l->jobs, l->count, sizeof *l->jobs, by_id);
+    out->outcomes = xcalloc(out->set.space.count + 1, sizeof *out->outcomes);
+    for (size_t i = 0; i < out->set.space.count; i++) {
+        struct measured_job *job = find_job(l, out->set.job_ids[i]);
+        job->candidate = i;
+        out->outcomes[i] = job->outcome;
+    }
+    add_replicates(l);
+    if (out->set.space.count == 0)
+        return error_set(e, ERROR_NOTHING,
+                         "no measured job is left to search: %zu have not ended, %zu are excluded by rules",
+                         out->unmeasured, out->excluded);
+    return 0;
+}
+
+/* --- groups --- */
+
+/* Groups are named by their first job; what the members share is up to the search. */
+static void group_as_the_search_does(struct replay_source *out)
+{
+    out->group_count = out->set.space.group_count;
+    out->group_names = xcalloc(out->group_count + 1, sizeof *out->group_names);
+    for (size_t i = 0; i < out->set.space.count; i++) {
+        size_t group = out->group_of[i] = out->set.space.candidates[i].group;
+        if (!out->group_names[group])
+            out->group_names[group] = xasprintf("with job %lld", (long long)out->set.job_ids[i]);
+    }
+}
+
+static size_t group_named(struct replay_source *out, const char *name)
+{
+    size_t g = 0;
+    while (g < out->group_count && strcmp(out->group_names[g], name) != 0)
+        g++;
+    if (g == out->group_count) {
+        out->group_names = array_grow(out->group_names, out->group_count++, sizeof *out->group_names);
+        out->group_names[g] = xstrdup(name);
+    }
+    return g;
+}
+
+/* "layers=16 num_hosts=1" from a row whose first column is the job. */
+static void describe_row(const struct stmt *s, struct buffer *out)
+{
+    buffer_clear(out);
+    for (int c = 1; c < stmt_column_count(s); c++)
+        buffer_printf(out, "%s%s=%s", c > 1 ? " " : "", stmt_column_name(s, c),
+                      stmt_is_null(s, c) ? "" : stmt_text(s, c));
+}
+
+/* `s` returns a job and the columns that name its group. */
+static int take_groups(struct replay_loading *l, struct stmt *s, struct error *e)
+{
+    struct replay_source *out = l->out;
+    struct buffer name = BUFFER_INIT;
+    int rc;
+    while ((rc = stmt_next(s, e)) > 0) {
+        const struct measured_job *job = find_job(l, stmt_int(s, 0));
+        if (!job || job->candidate == SIZE_MAX)
+            continue;
+        describe_row(s, &name);
+        out->group_of[job->candidate] = group_named(out, buffer_text(&name));
+    }
+    buffer_free(&name);
+    return rc;
+}
+
+static int group_by_columns(struct replay_loading *l, struct error *e)
+{
+    struct stmt *s = NULL;
+    char *columns = xasprintf("job,%s", l->request->group_by);
+    const struct result_query query = {.columns = columns, .columns_option = "--group-by"};
+    int rc = result_query_open(l->request->db, &query, &s, e);
+    if (rc == 0)
+        rc = take_groups(l, s, e);
+    stmt_free(s);
+    free(columns);
+    return rc;
+}
+
+/* As in the view configurations (results/configurations.h): "section.key", or the name of a derived key. */
+static int group_as_listed(struct replay_loading *l, struct error *e)
+{
+    const struct word_list *groups = &l->out->sweep->groups;
+    struct buffer sql = BUFFER_INIT;
+    struct stmt *s = NULL;
+    buffer_add_text(&sql, "SELECT j.id");
+    for (size_t i = 0; i < groups->count; i++) {
+        const char *name = groups->items[i].text, *dot = strchr(name, '.'), *key = dot ? dot + 1 : name;
+        buffer_add_text(&sql, ", json_extract(");
+        if (dot)
+            buffer_printf(&sql, "(SELECT json FROM spec WHERE id = j.%.*s_id)", (int)strcspn(name, "_."), name);
+        else
+            buffer_add_text(&sql, "j.derived");
+        buffer_printf(&sql, ", '$.\"%s\"') AS \"%s\"", key, strcmp(key, "name") == 0 ? name : key);
+    }
+    buffer_add_text(&sql, " FROM job AS j WHERE j.sweep_id = ?1 ORDER BY j.rank, j.id");
+    int rc = db_prepare(l->request->db, buffer_text(&sql), &s, e);
+    buffer_free(&sql);
+    if (rc == 0) {
+        stmt_bind_int(s, 1, l->sweep_id);
+        rc = take_groups(l, s, e);
+    }
+    stmt_free(s);
+    l->out->has_listed_groups = true;
+    return rc;
+}
+
+static int load(struct replay_loading *l, struct error *e)
+{
+    static const struct space_options options = {0};
+    struct replay_source *out = l->out;
+    int rc = read_sweep(l, e);
+    if (rc == 0) {
+        out->rows = row_space_create(out->sweep);
+        rc = read_jobs(l, e);
+    }
+    if (rc == 0 && l->count == 0)
+        rc = error_set(e, ERROR_NOTHING, "no job of the current sweep has ended, so there is nothing to replay");
+    if (rc == 0)
+        rc = row_space_build(out->rows, &options, &out->space, e);
+    if (rc == 0)
+        rc = measure_jobs(l, e);
+    if (rc == 0)
+        rc = place_jobs(l, e);
+    if (rc == 0)
+        rc = load_candidates(l, e);
+    if (rc < 0)
+        return -1;
+    out->group_of = xcalloc(out->set.space.count + 1, sizeof *out->group_of);
+    if (l->request->group_by)
+        return group_by_columns(l, e);
+    if (out->sweep->groups.count > 0)
+        return group_as_listed(l, e);
+    group_as_the_search_does(out);
+    return 0;
+}
+
+int replay_load(const struct replay_request *request, struct replay_source *out, struct error *e)
+{
+    struct replay_loading l = {.request = request, .out = out};
+    *out = (struct replay_source){0};
+    /* One snapshot, since the database may be written to, and one lock for a hundred thousand queries. */
+    int rc = db_exec(request->db, "BEGIN", e);
+    if (rc == 0) {
+        rc = load(&l, e);
+        db_rollback(request->db);
+    }
+    free(l.jobs);
+    return rc;
+}
+
+void replay_source_free(struct replay_source *s)
+{
+    for (size_t i = 0; i < s->group_count; i++)
+        free(s->group_names[i]);
+    free(s->group_names);
+    free(s->group_of);
+    free(s->outcomes);
+    free(s->objective);
+    candidates_free(&s->set);
+    space_free(s->space);
+    row_space_free(s->rows);
+    sweep_free(s->sweep);
+    *s = (struct replay_source){0};
 }

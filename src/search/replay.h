@@ -18,11 +18,11 @@
  * Where it would have ended by itself is reported separately.
  *
  * Trials are requested in rounds of `concurrent` and counted in that order, always whole rounds. The outcomes of a
- * round are told in an order drawn from `order_seed`, which must not change anything. Pure. */
+ * round are told in an order drawn from `order_seed`, which must not change anything. Pure but for loading. */
 #ifndef MESHSWEEP_SEARCH_REPLAY_H
 #define MESHSWEEP_SEARCH_REPLAY_H
 
-#include "search/strategy.h"
+#include "search/candidates.h"
 
 #define REPLAY_MARKS 4
 extern const size_t replay_marks[REPLAY_MARKS]; /* 1, 3, 5, 10 */
@@ -100,5 +100,39 @@ struct replay_statistics {
 
 /* `values` holds `per_group` values for each of `groups`. NAN are left out; if all are NAN, so is every result. */
 struct replay_statistics replay_summarise(const double *values, size_t groups, size_t per_group);
+
+/* --- loading: the measured jobs of a database, as candidates with their predictions, outcomes and groups ---
+ *
+ * The specs come from the jobs themselves, so it makes no difference whether a sweep file or a table created them. */
+
+struct replay_request {
+    struct db *db;        /* read only */
+    const char *config;   /* the sweep file; NULL: as stored in the database */
+    const char *group_by; /* columns of the view `results`, separated by commas; NULL: [sweep] group_by, else the groups
+                           * of the search (search/candidates.h) */
+};
+
+struct replay_source {
+    struct candidate_set set;
+    struct replay_outcome *outcomes; /* by candidate */
+    size_t *group_of;                /* by candidate */
+    char **group_names;              /* "layers=16 num_hosts=1", or "" */
+    size_t group_count;
+    bool has_listed_groups; /* the groups are those of [sweep] group_by */
+    size_t replicates;      /* jobs that differ from a candidate only in replicate keys; outcomes are means over them */
+    size_t infeasible;      /* jobs that [sweep] subject_to keeps from winning; they are candidates that fail */
+    size_t excluded;        /* jobs that the current rules exclude; not candidates */
+    size_t unmeasured;      /* jobs that have not ended; not candidates */
+    char *objective;
+    /* `set` points into these. */
+    struct sweep *sweep;
+    struct row_space *rows;
+    struct space *space;
+};
+
+/* Loads the current sweep. ERROR_USAGE if it declares no objective, ERROR_NOTHING if no job has ended. Call
+ * replay_source_free even after an error. */
+int replay_load(const struct replay_request *request, struct replay_source *out, struct error *e);
+void replay_source_free(struct replay_source *s);
 
 #endif

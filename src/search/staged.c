@@ -8,27 +8,582 @@
  * which the lower has no room, or else with the same one; the first stage that is no faster ends the climb. Lower
  * stages follow if they may yet be faster. If none of these runs, configurations that need less memory are tried.
  *
- * Descend (staged_keys.c): keys that save memory, if more memory may pay; then keys of speed, one at a time.
+ * Descend: keys that save memory, if more memory may pay; then keys of speed, one at a time.
  *
  * Refine: the exact largest micro-batch of the best; below it, a multiple of 8, or as many sizes as
  * num_tuning_micro_batch_sizes says, from half of it on; sizes between the best and its neighbours if the best is not
  * the largest; other accumulations. */
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "search/staged_flow.h"
+#include "search/memory_estimate.h"
 #include "util/memory.h"
+#include "util/rng.h"
 
 #define STAGES_MOST 16
 #define STAGE_MAY_WIN 0.9 /* of the best: a lower stage expected to reach this share may win */
 #define NEAR_ENOUGH 1.1   /* between micro-batches around a peak */
 #define FEW_ACCUMULATIONS 4
+#define COARSE_GAIN 0.01  /* least gain that is worth a trial while stages are compared */
+#define HOPELESS 1.08     /* times the usable memory: such a run will not fit */
+#define WORTH_MEMORY 0.05 /* least gain from twice the micro-batch */
+#define SAVER_FAILURES 2  /* failures after which a neighbour that never ran is given up */
+#define MASK_BITS 64
 
-struct staged_own {
-    struct staged shared;
-    struct staged_needs queue; /* items from `next` on are still to be requested */
-    size_t next;
+struct staged {
+    struct families families;
+    bool *of_batch; /* by key of the space: differs within a configuration */
+    /* Missing results, without duplicates, in the order in which to ask for them. Those from `next` on are still to be
+     * requested. */
+    struct staged_need {
+        size_t candidate;
+        const char *why; /* static */
+    } * needs;
+    size_t count, next;
 };
+
+/* One pass over one group. Families and members are indices into struct families. */
+struct staged_pass {
+    const struct search *s;
+    struct staged *d;
+    size_t group;
+    double usable;
+};
+
+/* What a search for the largest micro-batch is for. */
+struct purpose {
+    double reach;    /* only larger micro-batches matter */
+    double rival;    /* objective to beat; NAN: none */
+    bool exact;      /* close the bracket completely, however little is left to gain */
+    size_t patience; /* failures after which a family is given up if nothing ran; 0: no limit */
+    bool blind; /* predictions say nothing about the difference in memory: until two of its runs show it, nothing is
+                 * expected */
+};
+
+/* --- results --- */
+
+static const struct candidate *member_at(const struct staged_pass *f, size_t family, size_t at)
+{
+    return &f->s->space->candidates[families_member(&f->d->families, family, at)];
+}
+
+static const struct trial *trial_at(const struct staged_pass *f, size_t family, size_t at)
+{
+    return &f->s->trials[families_member(&f->d->families, family, at)];
+}
+
+static size_t member_count(const struct staged_pass *f, size_t family)
+{
+    return families_size(&f->d->families, family);
+}
+
+/* -1: no stage. */
+static double stage(const struct staged_pass *f, size_t family)
+{
+    double stage = member_at(f, family, 0)->zero_stage;
+    return isnan(stage) ? -1 : stage;
+}
+
+/* Whether the result is known; if not, it is needed. Results that do not depend on each other are requested together:
+ * go on after a false, and return false at the end. So do all functions below that return false for a missing result.
+ */
+static bool candidate_result(struct staged_pass *f, size_t candidate, const char *why)
+{
+    struct staged *n = f->d;
+    const struct trial *t = &f->s->trials[candidate];
+    if (t->state != TRIAL_NONE && t->state != TRIAL_RUNNING)
+        return true;
+    for (size_t i = 0; i < n->count; i++)
+        if (n->needs[i].candidate == candidate)
+            return false;
+    n->needs = array_grow(n->needs, n->count, sizeof *n->needs);
+    n->needs[n->count++] = (struct staged_need){candidate, why};
+    return false;
+}
+
+static bool result(struct staged_pass *f, size_t family, size_t at, const char *why)
+{
+    return candidate_result(f, families_member(&f->d->families, family, at), why);
+}
+
+/* The family's best member; NONE: nothing ran. */
+static size_t best_at(const struct staged_pass *f, size_t family)
+{
+    size_t best = NONE;
+    for (size_t i = 0; i < member_count(f, family); i++)
+        if (trial_runs(trial_at(f, family, i)) &&
+            (best == NONE ||
+             search_better(f->s->space, trial_at(f, family, i)->objective, trial_at(f, family, best)->objective)))
+            best = i;
+    return best;
+}
+
+/* Of the best member; NAN: nothing ran. */
+static double objective(const struct staged_pass *f, size_t family)
+{
+    size_t at = best_at(f, family);
+    return at == NONE ? NAN : trial_at(f, family, at)->objective;
+}
+
+static bool is_of_group(const struct staged_pass *f, size_t family)
+{
+    return member_at(f, family, 0)->group == f->group;
+}
+
+static size_t best_family(const struct staged_pass *f)
+{
+    size_t best = NONE;
+    for (size_t i = 0; i < f->d->families.count; i++)
+        if (is_of_group(f, i) && best_at(f, i) != NONE &&
+            (best == NONE || search_better(f->s->space, objective(f, i), objective(f, best))))
+            best = i;
+    return best;
+}
+
+static size_t largest_run(const struct staged_pass *f, size_t family)
+{
+    size_t at = member_count(f, family);
+    while (at > 0 && !trial_runs(trial_at(f, family, at - 1)))
+        at--;
+    return at ? at - 1 : NONE;
+}
+
+/* --- what is expected --- */
+
+/* How many members, counted from the first, are expected to fit; NONE: not known. */
+static size_t count_fitting(const struct staged_pass *f, size_t family)
+{
+    const struct memory_estimate l = memory_estimate_of(&f->d->families, f->s, family);
+    size_t at = member_count(f, family);
+    if (isnan(f->usable) || isnan(memory_estimate_bytes(&l, member_at(f, family, at - 1)->micro_batch)))
+        return NONE;
+    while (at > 0 && memory_estimate_bytes(&l, member_at(f, family, at - 1)->micro_batch) > f->usable)
+        at--;
+    return at;
+}
+
+/* Whether the member has almost no chance of fitting. */
+static bool is_hopeless(const struct staged_pass *f, size_t family, size_t at)
+{
+    const struct memory_estimate l = memory_estimate_of(&f->d->families, f->s, family);
+    return memory_estimate_bytes(&l, member_at(f, family, at)->micro_batch) > HOPELESS * f->usable;
+}
+
+/* Time per sample, in any unit. */
+static double time_of(const struct staged_pass *f, size_t family, size_t at)
+{
+    double objective = trial_at(f, family, at)->objective;
+    return f->s->space->maximise ? 1 / objective : objective;
+}
+
+/* Two runs show how time and memory depend on the micro-batch. */
+static bool has_two_runs(const struct staged_pass *f, size_t family)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < member_count(f, family); i++)
+        count += trial_runs(trial_at(f, family, i));
+    return count > 1;
+}
+
+/* Expected relative gain in the objective from micro-batch `from` to `to`. The time of a step is a fixed part plus a
+ * part per sample, so 1/rate is linear in 1/micro-batch. Both come from two runs of the family, or else of the best
+ * family; if that has not two either, all time is taken to be fixed, the most that can be gained. */
+static double expected_gain(const struct staged_pass *f, size_t family, double from, double to)
+{
+    size_t best = best_family(f), other = 0;
+    family = has_two_runs(f, family) || best == NONE ? family : best;
+    if (!has_two_runs(f, family))
+        return to / from - 1;
+    size_t most = largest_run(f, family);
+    while (!trial_runs(trial_at(f, family, other)))
+        other++;
+    double x0 = 1 / member_at(f, family, other)->micro_batch, x1 = 1 / member_at(f, family, most)->micro_batch;
+    double y0 = time_of(f, family, other), y1 = time_of(f, family, most);
+    double fixed = (y0 - y1) / (x0 - x1), each = y1 - fixed * x1;
+    each = each > 0 ? each : 0;
+    return (each + fixed / from) / (each + fixed / to) - 1;
+}
+
+/* --- the largest micro-batch --- */
+
+/* The largest member that runs may be any of those from `from` to below `high`. */
+struct bracket {
+    size_t from, high;
+    double low_size; /* largest micro-batch known to run, here or in the stage below; 0: none */
+    bool own_low;    /* it is from this family */
+    size_t failures;
+};
+
+static struct bracket bracket_of(const struct staged_pass *f, size_t family, double reach)
+{
+    struct bracket b = {.high = member_count(f, family), .low_size = reach};
+    size_t low = largest_run(f, family);
+    if (low != NONE && member_at(f, family, low)->micro_batch > reach) {
+        b.low_size = member_at(f, family, low)->micro_batch;
+        b.own_low = true;
+    }
+    while (b.from < member_count(f, family) && member_at(f, family, b.from)->micro_batch <= b.low_size)
+        b.from++;
+    for (size_t i = member_count(f, family); i-- > b.from;)
+        if (trial_at(f, family, i)->state == TRIAL_FAILED) {
+            b.high = i;
+            b.failures++;
+        }
+    return b;
+}
+
+/* The last member of the bracket, from b->from on, with at most that micro-batch. */
+static size_t at_most(const struct staged_pass *f, size_t family, const struct bracket *b, double micro_batch)
+{
+    size_t at = b->high - 1;
+    while (at > b->from && member_at(f, family, at)->micro_batch > micro_batch)
+        at--;
+    return at;
+}
+
+/* The next member to try without a memory line. */
+static size_t double_or_bisect(const struct staged_pass *f, size_t family, const struct bracket *b)
+{
+    if (b->high == member_count(f, family))
+        return b->low_size > 0 ? at_most(f, family, b, 2 * b->low_size) : b->from;
+    double high = member_at(f, family, b->high)->micro_batch, middle = (b->low_size + high) / 2;
+    if (high - b->low_size >= 32)
+        middle = 8 * floor(middle / 8);
+    return at_most(f, family, b, middle);
+}
+
+/* The next member to try if the line has room for `fitting` members. Once both ends are known, the line is followed
+ * only within the middle half, so that a wrong one costs no more than a bisection. */
+static size_t by_line(const struct staged_pass *f, size_t family, const struct bracket *b, size_t fitting)
+{
+    size_t last = b->high - 1, at = fitting > b->from ? fitting - 1 : b->from;
+    at = at < last ? at : last;
+    bool closed = b->high < member_count(f, family);
+    if (closed && b->low_size > 0 && last - b->from > 3) {
+        size_t quarter = (last - b->from) / 4;
+        at = at < b->from + quarter ? b->from + quarter : at > last - quarter ? last - quarter : at;
+    } else if (closed && b->failures > 0) {
+        double high = member_at(f, family, b->high)->micro_batch;
+        double step = 0.05 * (double)(1U << (b->failures < 5 ? b->failures - 1 : 4));
+        size_t less = at_most(f, family, b, floor(high * (1 - step)));
+        at = at < less ? at : less;
+    }
+    return at;
+}
+
+/* Whether the larger micro-batches of a bracket are not worth their trials: they gain little, or too little to beat the
+ * rival. With little patience, members beyond what is expected to fit do not count. */
+static bool is_close_enough(const struct staged_pass *f, size_t family, const struct bracket *b,
+                            const struct purpose *p, size_t fitting)
+{
+    size_t last = b->high - 1;
+    if (!b->own_low)
+        return false;
+    last = p->patience && fitting != NONE && fitting > b->from && fitting - 1 < last ? fitting - 1 : last;
+    double best = objective(f, family);
+    double gain = expected_gain(f, family, b->low_size, member_at(f, family, last)->micro_batch);
+    return gain < COARSE_GAIN ||
+           search_better(f->s->space, p->rival, f->s->space->maximise ? best * (1 + gain) : best / (1 + gain));
+}
+
+/* None of its members ran, and one failed for a reason other than memory: assume that the rest fail, too. */
+static bool is_broken(const struct staged_pass *f, size_t family)
+{
+    bool otherwise = false;
+    for (size_t i = 0; i < member_count(f, family); i++)
+        otherwise |= trial_at(f, family, i)->state == TRIAL_FAILED && !trial_at(f, family, i)->out_of_memory;
+    return otherwise && largest_run(f, family) == NONE;
+}
+
+static bool find_largest(struct staged_pass *f, size_t family, struct purpose p)
+{
+    for (;;) {
+        const struct bracket b = bracket_of(f, family, p.reach);
+        size_t fitting = p.blind && !has_two_runs(f, family) ? NONE : count_fitting(f, family);
+        if (b.from >= b.high || is_broken(f, family))
+            return true;
+        if (p.patience > 0 && b.failures >= p.patience && !b.own_low)
+            return true;
+        if (!p.exact && is_close_enough(f, family, &b, &p, fitting))
+            return true;
+        if (b.low_size > 0 && fitting != NONE && fitting <= b.from && is_hopeless(f, family, b.from))
+            return true;
+        size_t at = fitting == NONE ? double_or_bisect(f, family, &b) : by_line(f, family, &b, fitting);
+        if (!result(f, family, at, "the largest micro-batch that runs"))
+            return false;
+    }
+}
+
+/* --- the keys of a configuration other than stage and batch --- */
+
+/* A neighbour differs in a minimal set of keys:
+ * no other family differs in only a subset of them.
+ *
+ * Memory: if the best's largest micro-batch is also its best, and twice as much would gain, neighbours that differ in
+ * keys that save memory (saves_memory) are searched one after the other for larger micro-batches. Any that is better
+ * becomes the best.
+ *
+ * Speed: all other neighbours of the best are tried at its micro-batch, all at once; the fastest of them becomes the
+ * best, with its own largest micro-batch. A change of keys that was no better is not tried again in combination with
+ * others. */
+
+/* Neighbours of one family. */
+struct neighbours {
+    uint64_t *differing; /* by family: bit mask of keys by index modulo MASK_BITS; 0: itself, or another stage or group
+                          */
+    uint64_t of_memory;
+};
+
+static uint64_t bit_of(size_t key)
+{
+    return UINT64_C(1) << key % MASK_BITS;
+}
+
+static bool differs(const struct staged_pass *f, size_t key, const struct candidate *a, const struct candidate *b)
+{
+    return !f->d->of_batch[key] && !same_value(a->values[key], b->values[key]);
+}
+
+static uint64_t differing_keys(const struct staged_pass *f, size_t base, size_t family)
+{
+    const struct candidate *a = member_at(f, base, 0), *b = member_at(f, family, 0);
+    uint64_t mask = 0;
+    if (a->group != b->group || stage(f, base) != stage(f, family))
+        return 0;
+    for (size_t k = 0; k < f->s->space->key_count; k++)
+        mask |= differs(f, k, a, b) ? bit_of(k) : 0;
+    return mask;
+}
+
+static struct neighbours neighbours_of(const struct staged_pass *f, size_t base)
+{
+    struct neighbours n = {xcalloc(f->d->families.count + 1, sizeof *n.differing), 0};
+    for (size_t i = 0; i < f->d->families.count; i++)
+        n.differing[i] = differing_keys(f, base, i);
+    for (size_t k = 0; f->s->space->saves_memory && k < f->s->space->key_count; k++)
+        n.of_memory |= f->s->space->saves_memory[k] ? bit_of(k) : 0;
+    return n;
+}
+
+static bool is_neighbour(const struct staged_pass *f, const struct neighbours *n, size_t family)
+{
+    uint64_t own = n->differing[family];
+    for (size_t i = 0; own && i < f->d->families.count; i++)
+        if (n->differing[i] && n->differing[i] != own && (n->differing[i] & ~own) == 0)
+            return false;
+    return own != 0;
+}
+
+/* Whether predictions say nothing about how their memory differs. */
+static bool is_blind(const struct staged_pass *f, size_t base, size_t family)
+{
+    double own = member_at(f, family, 0)->bytes, of_base = member_at(f, base, 0)->bytes;
+    return isnan(own) || isnan(of_base) || own == of_base;
+}
+
+/* Whether it differs in keys that save memory and needs less: by prediction, or else by declared order. */
+static bool saves(const struct staged_pass *f, const struct neighbours *n, size_t base, size_t family)
+{
+    bool less =
+        is_blind(f, base, family) ? family > base : member_at(f, family, 0)->bytes < member_at(f, base, 0)->bytes;
+    return (n->differing[family] & n->of_memory) != 0 && less;
+}
+
+static bool is_known(const struct staged_pass *f, size_t family)
+{
+    bool known = false;
+    for (size_t i = 0; i < member_count(f, family); i++)
+        known |= trial_at(f, family, i)->state != TRIAL_NONE;
+    return known;
+}
+
+static bool is_better(const struct staged_pass *f, size_t family, size_t than)
+{
+    return search_better(f->s->space, objective(f, family), objective(f, than));
+}
+
+/* --- memory --- */
+
+static double largest_of(const struct staged_pass *f, size_t family)
+{
+    return member_at(f, family, largest_run(f, family))->micro_batch;
+}
+
+/* Whether micro-batches larger than those that fit are likely to be faster. */
+static bool wants_memory(const struct staged_pass *f, size_t base)
+{
+    size_t most = largest_run(f, base);
+    return most == best_at(f, base) && most + 1 < member_count(f, base) &&
+           expected_gain(f, base, largest_of(f, base), 2 * largest_of(f, base)) >= WORTH_MEMORY;
+}
+
+static size_t next_saver(const struct staged_pass *f, size_t base, const bool *done)
+{
+    struct neighbours n = neighbours_of(f, base);
+    bool wants = wants_memory(f, base);
+    size_t found = NONE;
+    for (size_t i = 0; found == NONE && i < f->d->families.count; i++)
+        if (!done[i] && saves(f, &n, base, i) && (wants || is_known(f, i)) && is_neighbour(f, &n, i))
+            found = i;
+    free(n.differing);
+    return found;
+}
+
+static bool save_memory(struct staged_pass *f, size_t *base)
+{
+    bool *done = xcalloc(f->d->families.count + 1, sizeof *done), known = true;
+    for (size_t next; known && (next = next_saver(f, *base, done)) != NONE;) {
+        done[next] = true;
+        const struct purpose p = {.reach = largest_of(f, *base),
+                                  .rival = objective(f, *base),
+                                  .patience = SAVER_FAILURES,
+                                  .blind = is_blind(f, *base, next)};
+        known = find_largest(f, next, p);
+        if (known && is_better(f, next, *base))
+            *base = next;
+    }
+    free(done);
+    return known;
+}
+
+/* --- speed --- */
+
+/* Changes of keys that were no better. */
+struct lost_changes {
+    uint64_t *items;
+    size_t count;
+};
+
+/* Hash of the keys in which it differs from the base, with their values. */
+static uint64_t change_of(const struct staged_pass *f, size_t base, size_t family)
+{
+    const struct candidate *a = member_at(f, base, 0), *b = member_at(f, family, 0);
+    uint64_t change = 0;
+    for (size_t k = 0; k < f->s->space->key_count; k++) {
+        uint64_t bits;
+        memcpy(&bits, &b->values[k], sizeof bits);
+        change ^= differs(f, k, a, b) ? rng_at(rng_at(1, k), bits) : 0;
+    }
+    return change;
+}
+
+static bool is_lost(const struct lost_changes *l, uint64_t change)
+{
+    for (size_t i = 0; i < l->count; i++)
+        if (l->items[i] == change)
+            return true;
+    return false;
+}
+
+/* In declared order, or a drawn one. The caller frees it. */
+static size_t *to_be_tried(const struct staged_pass *f, size_t base, const struct lost_changes *lost, size_t *count)
+{
+    struct neighbours n = neighbours_of(f, base);
+    struct rank *ranks = xcalloc(f->d->families.count + 1, sizeof *ranks);
+    bool drawn = f->s->options.order == SEARCH_ORDER_SHUFFLED;
+    *count = 0;
+    for (size_t i = 0; i < f->d->families.count; i++)
+        if (!saves(f, &n, base, i) && is_neighbour(f, &n, i) && !is_lost(lost, change_of(f, base, i)))
+            ranks[(*count)++] =
+                (struct rank){i, 0, drawn ? search_draw(f->s, member_at(f, i, 0)->identity, 0, UINT64_MAX) : 0};
+    free(n.differing);
+    return ranked(ranks, *count);
+}
+
+/* Tries it at that micro-batch, or at the largest below it that is expected to fit. */
+static bool try_at(struct staged_pass *f, size_t family, double micro_batch)
+{
+    size_t at = families_at_most(&f->d->families, f->s, family, micro_batch), fitting = count_fitting(f, family);
+    at = at == NONE ? 0 : at;
+    at = fitting != NONE && fitting <= at ? (fitting ? fitting - 1 : 0) : at;
+    return is_known(f, family) || result(f, family, at, "one key away from the best");
+}
+
+/* The best among the base and the tried families. Those no better than the base are added to `lost`. */
+static size_t best_of(const struct staged_pass *f, size_t base, const size_t *tried, size_t count,
+                      struct lost_changes *lost)
+{
+    size_t best = base;
+    for (size_t i = 0; i < count; i++) {
+        if (is_better(f, tried[i], best))
+            best = tried[i];
+        if (is_better(f, tried[i], base))
+            continue;
+        lost->items = array_grow(lost->items, lost->count, sizeof *lost->items);
+        lost->items[lost->count++] = change_of(f, base, tried[i]);
+    }
+    return best;
+}
+
+static bool speed_up(struct staged_pass *f, size_t base)
+{
+    struct lost_changes lost = {NULL, 0};
+    bool known = true;
+    for (bool better = true; known && better;) {
+        size_t count, *tried = to_be_tried(f, base, &lost, &count);
+        double micro_batch = member_at(f, base, best_at(f, base))->micro_batch;
+        for (size_t i = 0; i < count; i++)
+            known &= try_at(f, tried[i], micro_batch);
+        size_t best = known ? best_of(f, base, tried, count, &lost) : base;
+        better = best != base;
+        base = best;
+        free(tried);
+    }
+    free(lost.items);
+    return known;
+}
+
+static bool descend(struct staged_pass *f, size_t base)
+{
+    return save_memory(f, &base) && speed_up(f, base);
+}
+
+/* --- where to begin --- */
+
+/* Among the families that differ from this one only in keys that save memory, the one that is predicted to need the
+ * most: jobs that are unlikely to fit are listed last. */
+static size_t least_saving(const struct staged_pass *f, size_t family)
+{
+    struct neighbours n = neighbours_of(f, family);
+    size_t most = family;
+    for (size_t i = 0; i < f->d->families.count; i++)
+        if (n.differing[i] && (n.differing[i] & ~n.of_memory) == 0 &&
+            member_at(f, i, 0)->bytes > member_at(f, most, 0)->bytes)
+            most = i;
+    free(n.differing);
+    return most;
+}
+
+/* --- where nothing runs --- */
+
+/* Whether it differs from the first family of its stage only in keys that save memory. */
+static bool saves_alone(const struct staged_pass *f, size_t family)
+{
+    size_t first = 0;
+    while (!is_of_group(f, first) || stage(f, first) != stage(f, family))
+        first++;
+    struct neighbours n = neighbours_of(f, first);
+    uint64_t own = n.differing[family];
+    free(n.differing);
+    return own != 0 && (own & ~n.of_memory) == 0;
+}
+
+/* If nothing ran: finds the first family that runs, in declared order, among those that differ from the first of their
+ * stage only in keys that save memory, or else among all. NONE: nothing runs. */
+static bool rescue(struct staged_pass *f, size_t *found)
+{
+    *found = NONE;
+    for (int all = 0; all <= 1; all++)
+        for (size_t i = 0; *found == NONE && i < f->d->families.count; i++) {
+            if (!is_of_group(f, i) || (!all && !saves_alone(f, i)))
+                continue;
+            if (!find_largest(f, i, (struct purpose){.rival = NAN}))
+                return false;
+            if (largest_run(f, i) != NONE)
+                *found = i;
+        }
+    return true;
+}
 
 /* --- climbing --- */
 
@@ -37,36 +592,36 @@ struct climb {
     size_t count;
 };
 
-static struct climb stages_of(const struct staged_flow *f)
+static struct climb stages_of(const struct staged_pass *f)
 {
     struct climb c = {.count = 0};
     for (size_t i = 0; i < f->d->families.count && c.count < STAGES_MOST; i++) {
         size_t at = c.count;
-        while (at > 0 && staged_stage(f, c.families[at - 1]) > staged_stage(f, i))
+        while (at > 0 && stage(f, c.families[at - 1]) > stage(f, i))
             at--;
-        if (!staged_is_of_group(f, i) || (at > 0 && staged_stage(f, c.families[at - 1]) == staged_stage(f, i)))
+        if (!is_of_group(f, i) || (at > 0 && stage(f, c.families[at - 1]) == stage(f, i)))
             continue;
         for (size_t k = c.count++; k > at; k--)
             c.families[k] = c.families[k - 1];
         c.families[at] = i;
     }
     for (size_t i = 0; i < c.count; i++)
-        c.families[i] = staged_least_saving(f, c.families[i]);
+        c.families[i] = least_saving(f, c.families[i]);
     return c;
 }
 
 /* From the predictions before anything ran, so that it never changes. */
-static double predicted_largest(const struct staged_flow *f, size_t family)
+static double predicted_largest(const struct staged_pass *f, size_t family)
 {
-    size_t at = staged_size(f, family);
-    if (isnan(staged_member(f, family, 0)->bytes) || isnan(staged_member(f, family, 0)->usable_bytes))
+    size_t at = member_count(f, family);
+    if (isnan(member_at(f, family, 0)->bytes) || isnan(member_at(f, family, 0)->usable_bytes))
         return NAN;
-    while (at > 0 && staged_member(f, family, at - 1)->bytes > staged_member(f, family, at - 1)->usable_bytes)
+    while (at > 0 && member_at(f, family, at - 1)->bytes > member_at(f, family, at - 1)->usable_bytes)
         at--;
-    return at ? staged_member(f, family, at - 1)->micro_batch : 0;
+    return at ? member_at(f, family, at - 1)->micro_batch : 0;
 }
 
-static size_t first_stage(const struct staged_flow *f, const struct climb *c)
+static size_t first_stage(const struct staged_pass *f, const struct climb *c)
 {
     double most = 0;
     for (size_t i = 0; i < c->count; i++)
@@ -78,83 +633,82 @@ static size_t first_stage(const struct staged_flow *f, const struct climb *c)
 }
 
 /* Tries the higher stage at the micro-batch that the lower one reached. */
-static bool try_same_size(struct staged_flow *f, size_t family, double micro_batch)
+static bool try_same_size(struct staged_pass *f, size_t family, double micro_batch)
 {
-    for (size_t i = 0; i < staged_size(f, family); i++)
-        if (staged_member(f, family, i)->micro_batch == micro_batch)
-            return staged_result(f, family, i, "the micro-batch that the stage below reached");
+    for (size_t i = 0; i < member_count(f, family); i++)
+        if (member_at(f, family, i)->micro_batch == micro_batch)
+            return result(f, family, i, "the micro-batch that the stage below reached");
     return true;
 }
 
-static bool climb_up(struct staged_flow *f, const struct climb *c, size_t first)
+static bool climb_up(struct staged_pass *f, const struct climb *c, size_t first)
 {
     double reach = 0, best = NAN;
     for (size_t i = first; i < c->count; i++) {
         size_t family = c->families[i];
-        if (!staged_find_largest(f, family, (struct staged_purpose){.reach = reach, .rival = best}))
+        if (!find_largest(f, family, (struct purpose){.reach = reach, .rival = best}))
             return false;
-        if (reach > 0 && staged_largest_run(f, family) == NONE && !try_same_size(f, family, reach))
+        if (reach > 0 && largest_run(f, family) == NONE && !try_same_size(f, family, reach))
             return false;
-        if (staged_largest_run(f, family) == NONE)
+        if (largest_run(f, family) == NONE)
             continue;
-        reach = fmax(reach, staged_member(f, family, staged_largest_run(f, family))->micro_batch);
-        if (!isnan(best) && !search_better(f->s->space, staged_objective(f, family), best))
+        reach = fmax(reach, member_at(f, family, largest_run(f, family))->micro_batch);
+        if (!isnan(best) && !search_better(f->s->space, objective(f, family), best))
             return true;
-        best = staged_objective(f, family);
+        best = objective(f, family);
     }
     return true;
 }
 
 /* The result of the climb: the best among the first families of each stage. */
-static size_t best_of_climb(const struct staged_flow *f, const struct climb *c)
+static size_t best_of_climb(const struct staged_pass *f, const struct climb *c)
 {
     size_t best = NONE;
     for (size_t i = 0; i < c->count; i++)
-        if (staged_best_at(f, c->families[i]) != NONE &&
-            (best == NONE ||
-             search_better(f->s->space, staged_objective(f, c->families[i]), staged_objective(f, best))))
+        if (best_at(f, c->families[i]) != NONE &&
+            (best == NONE || search_better(f->s->space, objective(f, c->families[i]), objective(f, best))))
             best = c->families[i];
     return best;
 }
 
 /* Tries stages below the one that the climb began with. */
-static bool climb_down(struct staged_flow *f, const struct climb *c, size_t first)
+static bool climb_down(struct staged_pass *f, const struct climb *c, size_t first)
 {
     for (size_t i = first; i-- > 0;) {
-        size_t family = c->families[i], best = best_of_climb(f, c), fitting = staged_count_fitting(f, family);
+        size_t family = c->families[i], best = best_of_climb(f, c), fitting = count_fitting(f, family);
         if (best == NONE || fitting == 0)
             continue;
-        double from = staged_member(f, best, staged_best_at(f, best))->micro_batch;
-        double to = fitting == NONE ? from : staged_member(f, family, fitting - 1)->micro_batch;
-        if (1 + staged_gain(f, best, from, to) >= STAGE_MAY_WIN &&
-            !staged_find_largest(f, family, (struct staged_purpose){.rival = staged_objective(f, best)}))
+        double from = member_at(f, best, best_at(f, best))->micro_batch;
+        double to = fitting == NONE ? from : member_at(f, family, fitting - 1)->micro_batch;
+        if (1 + expected_gain(f, best, from, to) >= STAGE_MAY_WIN &&
+            !find_largest(f, family, (struct purpose){.rival = objective(f, best)}))
             return false;
     }
     return true;
 }
 
-static bool climb(struct staged_flow *f, size_t *base)
+static bool climb(struct staged_pass *f, size_t *base)
 {
     const struct climb c = stages_of(f);
     size_t first = first_stage(f, &c);
     if (!climb_up(f, &c, first) || !climb_down(f, &c, first))
         return false;
     *base = best_of_climb(f, &c);
-    return *base != NONE || staged_rescue(f, base);
+    return *base != NONE || rescue(f, base);
 }
 
 /* --- refining --- */
 
-static bool try_size(struct staged_flow *f, size_t family, double micro_batch, const char *why)
+static bool try_size(struct staged_pass *f, size_t family, double micro_batch, const char *why)
 {
     size_t at = families_at_most(&f->d->families, f->s, family, micro_batch);
-    return at == NONE || staged_result(f, family, at, why);
+    return at == NONE || result(f, family, at, why);
 }
 
 /* Tries a multiple of 8 below the largest, or the configured number of sizes from half of it on. */
-static bool try_below(struct staged_flow *f, size_t family)
+static bool try_below(struct staged_pass *f, size_t family)
 {
-    double largest = staged_member(f, family, staged_largest_run(f, family))->micro_batch, half = floor(largest / 2);
+    double largest = member_at(f, family, largest_run(f, family))->micro_batch, half = floor(largest / 2);
     double count = search_number(f->s, SEARCH_NUM_TUNING_MICRO_BATCH_SIZES);
     static const char why[] = "a smaller micro-batch than the largest";
     if (count <= 1)
@@ -167,33 +721,30 @@ static bool try_below(struct staged_flow *f, size_t family)
 }
 
 /* If the largest micro-batch is not the best, speed has a peak: halves the wider gap beside it. */
-static bool find_peak(struct staged_flow *f, size_t family)
+static bool find_peak(struct staged_pass *f, size_t family)
 {
     for (;;) {
-        size_t best = staged_best_at(f, family), below = best, above = best, most = staged_largest_run(f, family);
+        size_t best = best_at(f, family), below = best, above = best, most = largest_run(f, family);
         if (best == most)
             return true;
         do
             above++;
-        while (above < most && !staged_runs(staged_trial(f, family, above)));
-        while (below > 0 && (below == best || !staged_runs(staged_trial(f, family, below))))
+        while (above < most && !trial_runs(trial_at(f, family, above)));
+        while (below > 0 && (below == best || !trial_runs(trial_at(f, family, below))))
             below--;
-        double size = staged_member(f, family, best)->micro_batch,
-               up = staged_member(f, family, above)->micro_batch / size;
-        double down =
-            staged_runs(staged_trial(f, family, below)) ? size / staged_member(f, family, below)->micro_batch : 1;
+        double size = member_at(f, family, best)->micro_batch, up = member_at(f, family, above)->micro_batch / size;
+        double down = trial_runs(trial_at(f, family, below)) ? size / member_at(f, family, below)->micro_batch : 1;
         if (fmax(up, down) <= NEAR_ENOUGH)
             return true;
         size_t middle = up >= down ? (best + above) / 2 : (best + below) / 2;
-        if (middle == best || middle == above || middle == below ||
-            staged_trial(f, family, middle)->state == TRIAL_FAILED)
+        if (middle == best || middle == above || middle == below || trial_at(f, family, middle)->state == TRIAL_FAILED)
             return true;
-        if (!staged_result(f, family, middle, "between the best micro-batch and its neighbour"))
+        if (!result(f, family, middle, "between the best micro-batch and its neighbour"))
             return false;
     }
 }
 
-static bool is_other_accumulation(const struct staged_flow *f, const struct candidate *best, const struct candidate *c)
+static bool is_other_accumulation(const struct staged_pass *f, const struct candidate *best, const struct candidate *c)
 {
     return c != best && c->configuration == best->configuration && c->micro_batch == best->micro_batch &&
            f->s->trials[c - f->s->space->candidates].eligible;
@@ -201,10 +752,10 @@ static bool is_other_accumulation(const struct staged_flow *f, const struct cand
 
 /* Tries other accumulations at the best micro-batch: all if there are few; otherwise the second, as the first is hardly
  * ever beaten, and the one in the middle. */
-static bool try_accumulations(struct staged_flow *f, size_t family)
+static bool try_accumulations(struct staged_pass *f, size_t family)
 {
     const struct search_space *space = f->s->space;
-    const struct candidate *best = staged_member(f, family, staged_best_at(f, family));
+    const struct candidate *best = member_at(f, family, best_at(f, family));
     size_t count = 0, at = 0;
     bool known = true;
     for (size_t i = 0; i < space->count; i++)
@@ -213,111 +764,84 @@ static bool try_accumulations(struct staged_flow *f, size_t family)
         if (!is_other_accumulation(f, best, &space->candidates[i]))
             continue;
         if (count <= FEW_ACCUMULATIONS || at == 0 || at == count / 2)
-            known &= staged_candidate_result(f, i, "another accumulation at the best micro-batch");
+            known &= candidate_result(f, i, "another accumulation at the best micro-batch");
         at++;
     }
     return known;
 }
 
-static bool refine(struct staged_flow *f)
+static bool refine(struct staged_pass *f)
 {
-    size_t best = staged_best_family(f);
+    size_t best = best_family(f);
     if (best == NONE)
         return true;
-    bool is_largest = staged_best_at(f, best) == staged_largest_run(f, best);
-    return (!is_largest || staged_find_largest(f, best, (struct staged_purpose){.rival = NAN, .exact = true})) &&
+    bool is_largest = best_at(f, best) == largest_run(f, best);
+    return (!is_largest || find_largest(f, best, (struct purpose){.rival = NAN, .exact = true})) &&
            try_below(f, best) && find_peak(f, best) && try_accumulations(f, best);
 }
 
-/* --- the strategy --- */
+/* --- the algorithm --- */
 
-static bool go_through(struct staged_flow *f)
+static bool go_through(struct staged_pass *f)
 {
     size_t base;
     f->usable = memory_estimate_usable(&f->d->families, f->s, f->group);
-    return climb(f, &base) && (base == NONE || (staged_descend(f, base) && refine(f)));
+    return climb(f, &base) && (base == NONE || (descend(f, base) && refine(f)));
 }
 
 /* Collects what all groups need now; groups know nothing of each other. */
-static void find_needs(struct search *s, struct staged_own *own)
+static void find_needs(struct search *s, struct staged *own)
 {
-    own->queue.count = own->next = 0;
+    own->count = own->next = 0;
     for (size_t group = 0; group < s->space->group_count; group++) {
-        struct staged_flow f = {.s = s, .d = &own->shared, .group = group, .needs = &own->queue};
+        struct staged_pass f = {.s = s, .d = own, .group = group};
         go_through(&f);
     }
 }
 
-/* The next queued need whose result is still unknown; NULL: none. */
-static const struct staged_need *next_need(const struct search *s, struct staged_own *own)
+/* The next need whose result is still unknown; NULL: none. */
+static const struct staged_need *next_need(const struct search *s, struct staged *own)
 {
-    while (own->next < own->queue.count && s->trials[own->queue.items[own->next].candidate].state != TRIAL_NONE)
+    while (own->next < own->count && s->trials[own->needs[own->next].candidate].state != TRIAL_NONE)
         own->next++;
-    return own->next < own->queue.count ? &own->queue.items[own->next] : NULL;
+    return own->next < own->count ? &own->needs[own->next] : NULL;
 }
 
-static enum search_answer ask(struct search *s, void *own_state, struct decision *out)
+static enum search_answer ask(struct search *s, void *own, struct decision *out)
 {
-    struct staged_own *own = own_state;
     const struct staged_need *need = next_need(s, own);
     if (!need && s->counts.running > 0) {
-        snprintf(out->reason, sizeof out->reason, "the next trials depend on what runs");
+        explain(out, "the next trials depend on what runs");
         return SEARCH_WAIT;
     }
     if (!need) {
         find_needs(s, own);
         need = next_need(s, own);
     }
-    if (!need) {
-        snprintf(out->reason, sizeof out->reason, "all stages are done");
-        return SEARCH_FINISHED;
-    }
-    const struct candidate *c = &s->space->candidates[need->candidate];
-    out->candidate = need->candidate;
-    out->lineage = c->identity;
-    snprintf(out->reason, sizeof out->reason, "ZeRO stage %g, micro-batch %g: %s",
-             isnan(c->zero_stage) ? 0 : c->zero_stage, c->micro_batch, need->why);
-    return SEARCH_RUN;
+    if (need)
+        return search_step(s, need->candidate, need->why, out);
+    explain(out, "all stages are done");
+    return SEARCH_FINISHED;
 }
 
 static void destroy(void *own_state)
 {
-    struct staged_own *own = own_state;
-    if (!own)
-        return;
-    families_free(&own->shared.families);
-    free(own->shared.of_batch);
-    free(own->queue.items);
+    struct staged *own = own_state;
+    families_free(&own->families);
+    free(own->of_batch);
+    free(own->needs);
     free(own);
-}
-
-/* Keys that differ within a configuration: the micro-batch and what follows from it. */
-static void mark_batch_keys(const struct search *s, struct staged *d)
-{
-    d->of_batch = xcalloc(s->space->key_count + 1, sizeof *d->of_batch);
-    for (size_t family = 0; family < d->families.count; family++) {
-        const double *first = s->space->candidates[families_member(&d->families, family, 0)].values;
-        for (size_t i = 1; i < families_size(&d->families, family); i++) {
-            const double *values = s->space->candidates[families_member(&d->families, family, i)].values;
-            for (size_t k = 0; k < s->space->key_count; k++)
-                d->of_batch[k] |= values[k] != first[k] && !(isnan(values[k]) && isnan(first[k]));
-        }
-    }
 }
 
 static int create(struct search *s, void **own_state, struct error *e)
 {
-    struct staged_own *own = xcalloc(1, sizeof *own);
+    struct staged *own = xcalloc(1, sizeof *own);
     *own_state = own;
-    if (families_create(s, &own->shared.families, e) < 0)
+    if (families_create(s, &own->families, e) < 0)
         return -1;
-    families_keep_first(&own->shared.families, s);
-    mark_batch_keys(s, &own->shared);
+    families_keep_first(&own->families, s);
+    own->of_batch = search_batch_keys(s->space);
     return 0;
 }
 
-const struct strategy strategy_staged = {.name = "staged",
-                                         .create = create,
-                                         .free = destroy,
-                                         .ask = ask,
-                                         .has_own_patience = false};
+const struct algorithm algorithm_staged = {create, destroy, ask, NULL};

@@ -2,13 +2,11 @@
  * so far or, while nothing is ok, of its first candidate that is not predicted to run out of memory. The remaining
  * candidates form a search of their own with the stage's strategy, which is first told what is known of them. The next
  * stage begins when the strategy has ended and every outcome was told. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/sweep.h"
 #include "search/state.h"
-#include "search/subspace.h"
 #include "util/memory.h"
 
 struct stages {
@@ -18,7 +16,7 @@ struct stages {
     struct search_space space;
     struct candidate *candidates;
     size_t *members;       /* in the whole space */
-    size_t *place_of;      /* by candidate of the whole space; SIZE_MAX: not in this stage */
+    size_t *place_of;      /* by candidate of the whole space; NONE: not in this stage */
     struct error left_out; /* of the last stage in which the strategy had nothing to do */
 };
 
@@ -40,13 +38,7 @@ static bool is_free(const struct search_space *space, size_t key, const struct s
     return false;
 }
 
-static bool same_value(const struct search_space *space, size_t key, size_t a, size_t b)
-{
-    double x = space->candidates[a].values[key], y = space->candidates[b].values[key];
-    return x == y || (isnan(x) && isnan(y));
-}
-
-/* By group, the candidate whose values stay: the best, or the first that may fit, or the first; SIZE_MAX: not searched.
+/* By group, the candidate whose values stay: the best, or the first that may fit, or the first; NONE: not searched.
  */
 static size_t *incumbents(const struct search *s)
 {
@@ -54,12 +46,12 @@ static size_t *incumbents(const struct search *s)
     double objective;
     for (size_t g = 0; g < s->space->group_count; g++)
         if (!search_best(s, g, &of[g], &objective))
-            of[g] = SIZE_MAX;
+            of[g] = NONE;
     for (int any = 0; any <= 1; any++)
         for (size_t i = 0; i < s->space->count; i++) {
             const struct candidate *c = &s->space->candidates[i];
             bool may_fit = any || !(c->oom_probability >= SEARCH_HOPELESS);
-            if (of[c->group] == SIZE_MAX && s->trials[i].eligible && may_fit)
+            if (of[c->group] == NONE && s->trials[i].eligible && may_fit)
                 of[c->group] = i;
         }
     return of;
@@ -75,10 +67,11 @@ static size_t choose_members(const struct search *s, struct stages *own)
         free_keys[k] = is_free(space, k, stage);
     for (size_t i = 0; i < space->count; i++) {
         size_t k = 0, incumbent = of[space->candidates[i].group];
-        own->place_of[i] = SIZE_MAX;
+        own->place_of[i] = NONE;
         if (!s->trials[i].eligible)
             continue;
-        while (k < space->key_count && (free_keys[k] || same_value(space, k, i, incumbent)))
+        while (k < space->key_count &&
+               (free_keys[k] || same_value(space->candidates[i].values[k], space->candidates[incumbent].values[k])))
             k++;
         if (k < space->key_count)
             continue;
@@ -143,16 +136,6 @@ static void follow(const struct search *s, struct stages *own)
 
 /* --- the strategy --- */
 
-/* Puts the stage's name in front of the strategy's reason. */
-static void add_name(const struct search *s, const struct stages *own, struct decision *d)
-{
-    char said[SEARCH_REASON_BYTES];
-    memcpy(said, d->reason, sizeof said);
-    int length = snprintf(d->reason, sizeof d->reason, "stage %zu of %zu, %.*s: ", own->at + 1, s->options.stage_count,
-                          SEARCH_REASON_BYTES / 3, s->options.stages[own->at].name);
-    snprintf(d->reason + length, sizeof d->reason - (size_t)length, "%s", said);
-}
-
 static enum search_answer ask(struct search *s, void *own_state, struct decision *out)
 {
     struct stages *own = own_state;
@@ -160,18 +143,22 @@ static enum search_answer ask(struct search *s, void *own_state, struct decision
         if (!own->search && open_stage(s, own) < 0)
             continue;
         follow(s, own);
-        enum search_answer answer = search_ask(own->search, out);
+        struct decision said;
+        enum search_answer answer = search_ask(own->search, &said);
         if (answer == SEARCH_FINISHED && s->counts.running > 0)
             answer = SEARCH_WAIT;
         if (answer != SEARCH_FINISHED) {
-            out->candidate = answer == SEARCH_RUN ? own->members[out->candidate] : 0;
-            add_name(s, own, out);
+            *out = said;
+            out->candidate = answer == SEARCH_RUN ? own->members[said.candidate] : 0;
+            out->reason[0] = '\0';
+            explain(out, "stage %zu of %zu, %.*s: %s", own->at + 1, s->options.stage_count, SEARCH_REASON_BYTES / 3,
+                    s->options.stages[own->at].name, said.reason);
             return answer;
         }
         close_stage(own);
     }
-    snprintf(out->reason, sizeof out->reason, "all %zu stages are done%s%.*s", s->options.stage_count,
-             own->left_out.text[0] ? "; one was left out: " : "", SEARCH_REASON_BYTES / 2, own->left_out.text);
+    explain(out, "all %zu stages are done%s%.*s", s->options.stage_count,
+            own->left_out.text[0] ? "; one was left out: " : "", SEARCH_REASON_BYTES / 2, own->left_out.text);
     return SEARCH_FINISHED;
 }
 
@@ -181,15 +168,13 @@ static void tell(struct search *s, void *own_state, size_t candidate, const stru
     if (!own->search)
         return;
     follow(s, own);
-    if (own->place_of[candidate] != SIZE_MAX)
+    if (own->place_of[candidate] != NONE)
         search_tell(own->search, own->place_of[candidate], outcome);
 }
 
 static void destroy(void *own_state)
 {
     struct stages *own = own_state;
-    if (!own)
-        return;
     close_stage(own);
     free(own->members);
     free(own->place_of);
@@ -210,15 +195,16 @@ static bool is_free_somewhere(const struct search *s, size_t key)
 static int check_keys(const struct search *s, struct error *e)
 {
     const struct search_space *space = s->space;
-    size_t *first = xcalloc(space->group_count + 1, sizeof *first), fixed = SIZE_MAX;
+    size_t *first = xcalloc(space->group_count + 1, sizeof *first), fixed = NONE;
     for (size_t i = space->count; i-- > 0;)
         first[space->candidates[i].group] = i;
-    for (size_t k = 0; k < space->key_count && fixed == SIZE_MAX; k++)
-        for (size_t i = 0; i < space->count && fixed == SIZE_MAX && !is_free_somewhere(s, k); i++)
-            if (!same_value(space, k, i, first[space->candidates[i].group]))
+    for (size_t k = 0; k < space->key_count && fixed == NONE; k++)
+        for (size_t i = 0; i < space->count && fixed == NONE && !is_free_somewhere(s, k); i++)
+            if (!same_value(space->candidates[i].values[k],
+                            space->candidates[first[space->candidates[i].group]].values[k]))
                 fixed = k;
     free(first);
-    if (fixed == SIZE_MAX)
+    if (fixed == NONE)
         return 0;
     return error_set(e, ERROR_USAGE,
                      "[[search.stage]]: `%s` differs between jobs but is not free in any stage; add it to `free` of a "
@@ -250,9 +236,4 @@ static int create(struct search *s, void **own_state, struct error *e)
     return rc;
 }
 
-const struct strategy strategy_stage_by_stage = {.name = SEARCH_STAGE_BY_STAGE,
-                                                 .has_own_patience = true,
-                                                 .create = create,
-                                                 .free = destroy,
-                                                 .ask = ask,
-                                                 .tell = tell};
+const struct algorithm algorithm_stages = {create, destroy, ask, tell};

@@ -1,5 +1,6 @@
-/* State that all strategies share, and the interface of a strategy. Only strategies include this; callers use
- * search/strategy.h. */
+/* State that all strategies share, the interface of an algorithm, and what several algorithms use. Callers use
+ * search/strategy.h. A new strategy is a row of SEARCH_STRATEGIES (config/search_options.h) and, if no algorithm here
+ * can do it, a file that defines one. */
 #ifndef MESHSWEEP_SEARCH_STATE_H
 #define MESHSWEEP_SEARCH_STATE_H
 
@@ -19,14 +20,10 @@ struct trial {
 
 struct search;
 
-/* Each strategy defines one; strategy.c lists them. */
-struct strategy {
-    const char *name;
-    bool has_own_patience; /* gives early_stopping a meaning of its own */
-    bool tries_all;        /* asks for every candidate unless a limit stops it */
-    /* -1 (ERROR_USAGE) if the strategy has nothing to do in this space. `*own` may stay NULL. */
+struct algorithm {
+    /* -1 (ERROR_USAGE) if there is nothing to do in this space. `*own` may stay NULL. */
     int (*create)(struct search *s, void **own, struct error *e);
-    void (*free)(void *own); /* NULL: nothing to free */
+    void (*free)(void *own); /* not called for NULL */
     /* Fills all of *out. It may name a candidate that already has an outcome: that outcome is told again, and `ask` is
      * called again. SEARCH_WAIT only while a trial runs. */
     enum search_answer (*ask)(struct search *s, void *own, struct decision *out);
@@ -34,29 +31,30 @@ struct strategy {
     void (*tell)(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome);
 };
 
-extern const struct strategy strategy_grid, strategy_random, strategy_model, strategy_binary, strategy_asha;
-extern const struct strategy strategy_staged, strategy_stage_by_stage;
-extern const struct strategy strategy_dsat_random, strategy_dsat_binary, strategy_dsat_asha;
-extern const struct strategy strategy_deepspeed_grid, strategy_deepspeed_random, strategy_deepspeed_model;
+#define DECLARE(id, name, kind, traits) extern const struct algorithm algorithm_##kind;
+SEARCH_STRATEGIES(DECLARE)
+#undef DECLARE
 
 struct search {
     const struct search_space *space;
     struct search_options given;   /* as the caller passed them */
     struct search_options options; /* with defaults filled in */
-    const struct strategy *strategy;
+    enum search_strategy strategy;
+    const struct algorithm *algorithm;
     void *own;
     struct trial *trials; /* one per candidate */
     struct group_best {
         bool any;
         size_t candidate;
         double objective;
-    } * best; /* one per group */
+    } * best;                           /* one per group */
+    double *largest_fit, *smallest_oom; /* micro-batches by memory class, from outcomes; NAN: not known */
     struct search_counts counts;
     double devices_running, devices_most; /* running now; the most that one candidate needs */
 };
 
 /* Probabilities of failure. Above the first, a candidate waits until the others have nothing to offer (a prediction of
- * 90 % of the memory gives this, evidence/oom.h). Above the second, it waits until nothing else has run at all. */
+ * 90 % of the memory gives this, predict/evidence.h). Above the second, it waits until nothing else has run at all. */
 #define SEARCH_RISKY 0.20
 #define SEARCH_HOPELESS 0.95
 
@@ -66,8 +64,20 @@ bool search_is_open(const struct search *s, size_t candidate);
 /* Whether any candidate is open. */
 bool search_any_open(const struct search *s);
 
+/* Whether a trial has an objective. */
+bool trial_runs(const struct trial *t);
+
+/* Whether the candidate is known not to fit, from its memory class. */
+bool search_is_too_large(const struct search *s, size_t candidate);
+
 /* Whether objective `a` is better than `b`. NAN is worse than anything. */
 bool search_better(const struct search_space *space, double a, double b);
+
+/* Whether two values of a key are equal. Missing equals missing. */
+bool same_value(double a, double b);
+
+/* By key, whether it differs within a configuration: the micro-batch and what follows from it. The caller frees it. */
+bool *search_batch_keys(const struct search_space *space);
 
 /* ln of the predicted objective relative to a candidate with work and seconds of 1; larger is better. NAN without a
  * prediction. */
@@ -81,5 +91,61 @@ struct search_outcome search_known(const struct trial *t);
 
 /* Value of a numeric option. */
 double search_number(const struct search *s, enum search_number which);
+
+/* Sets the reason, behind what it says already. */
+__attribute__((format(printf, 2, 3))) void explain(struct decision *d, const char *format, ...);
+
+/* Decides for the candidate of a procedure of steps; `why` names the step. */
+enum search_answer search_step(const struct search *s, size_t candidate, const char *why, struct decision *out);
+
+/* --- orders --- */
+
+struct rank {
+    size_t item;
+    double merit;  /* NAN: less than any */
+    uint64_t draw; /* orders equal merits */
+};
+
+/* Returns the items by descending merit, then by draw, then by number; sorts and frees `ranks`. The caller frees them.
+ */
+size_t *ranked(struct rank *ranks, size_t count);
+
+/* Candidates in that order. The caller frees them. Predicted: best predicted objective first, candidates without a
+ * prediction last. Shuffled: by hash(seed, identity), so that the relative order of two candidates does not depend on
+ * the others. */
+size_t *search_order(const struct search *s, enum search_order order);
+
+/* --- families: candidates that differ only in the micro-batch, sorted by it --- */
+
+#define NONE SIZE_MAX
+#define FAMILY_STAGES 5 /* ZeRO 0 to 3, and configurations that name no stage */
+
+struct families {
+    size_t *members; /* candidates, family by family, each by micro-batch */
+    size_t *first;   /* family f has members[first[f]] … members[first[f + 1] - 1] */
+    size_t count;
+};
+
+/* Takes only candidates that may be searched. -1 (ERROR_USAGE) if one has no micro-batch: the strategy has nothing to
+ * bisect. */
+int families_create(const struct search *s, struct families *out, struct error *e);
+void families_free(struct families *f);
+
+/* Of members with equal micro-batch (but other accumulations), keeps only the first declared. */
+void families_keep_first(struct families *f, const struct search *s);
+
+size_t families_size(const struct families *f, size_t family);
+size_t families_member(const struct families *f, size_t family, size_t at);
+size_t families_stage(const struct families *f, const struct search *s, size_t family); /* below FAMILY_STAGES */
+
+/* Draws a family of that stage. NONE: there is none. */
+size_t families_draw(const struct families *f, const struct search *s, size_t stage, uint64_t lineage, uint64_t index);
+
+/* The largest member that is predicted to fit with at least even chances, its micro-batch multiplied by `factor`;
+ * without predictions, the largest member. */
+size_t families_estimate(const struct families *f, const struct search *s, size_t family, double factor);
+
+/* The last member with at most that micro-batch; NONE: none. */
+size_t families_at_most(const struct families *f, const struct search *s, size_t family, double micro_batch);
 
 #endif

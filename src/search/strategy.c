@@ -14,30 +14,26 @@
 #define SECONDS_PER_HOUR 3600.0
 #define KNOWN_MOST 64 /* plus the number of candidates: how often in a row a strategy may ask for known outcomes */
 
-/* --- the table of strategies --- */
+#define ALGORITHM(id, name, algorithm, traits) &algorithm_##algorithm,
+static const struct algorithm *const algorithms[] = {SEARCH_STRATEGIES(ALGORITHM)};
+#undef ALGORITHM
 
-static const struct strategy *const strategies[] = {
-    &strategy_grid,           &strategy_random,         &strategy_binary,           &strategy_asha,
-    &strategy_model,          &strategy_staged,         &strategy_dsat_random,      &strategy_dsat_binary,
-    &strategy_dsat_asha,      &strategy_deepspeed_grid, &strategy_deepspeed_random, &strategy_deepspeed_model,
-    &strategy_stage_by_stage,
-};
-
-#define STRATEGY_COUNT (sizeof strategies / sizeof *strategies)
-
-/* NULL, with a hint in `e` (ERROR_USAGE), if there is none of that name. */
-static const struct strategy *strategy_find(const char *name, struct error *e)
+static bool has(const struct search *s, enum search_trait trait)
 {
-    const char *names[STRATEGY_COUNT];
-    for (size_t i = 0; i < STRATEGY_COUNT; i++) {
-        names[i] = strategies[i]->name;
-        if (strcmp(names[i], name) == 0)
-            return strategies[i];
+    return search_strategy_has(s->options.strategy, trait);
+}
+
+static int choose_algorithm(struct search *s, struct error *e)
+{
+    const char *name = s->options.strategy;
+    s->strategy = search_strategy_named(name);
+    if (s->strategy < STRATEGY_COUNT) {
+        s->algorithm = algorithms[s->strategy];
+        return 0;
     }
-    const char *near = suggest_nearest(name, names, STRATEGY_COUNT);
-    error_set(e, ERROR_USAGE, "unknown search strategy \"%s\"%s%s%s", name, near ? "; did you mean \"" : "",
-              near ? near : "", near ? "\"?" : "");
-    return NULL;
+    const char *near = suggest_nearest(name, search_strategy_names, STRATEGY_COUNT);
+    return error_set(e, ERROR_USAGE, "unknown search strategy \"%s\"%s%s%s", name, near ? "; did you mean \"" : "",
+                     near ? near : "", near ? "\"?" : "");
 }
 
 /* --- what strategies ask --- */
@@ -53,6 +49,37 @@ bool search_any_open(const struct search *s)
         if (search_is_open(s, i))
             return true;
     return false;
+}
+
+bool trial_runs(const struct trial *t)
+{
+    return t->state == TRIAL_OK || t->state == TRIAL_STOPPED;
+}
+
+bool search_is_too_large(const struct search *s, size_t candidate)
+{
+    const struct candidate *c = &s->space->candidates[candidate];
+    return c->micro_batch >= s->smallest_oom[c->memory_class];
+}
+
+bool same_value(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+bool *search_batch_keys(const struct search_space *space)
+{
+    bool *differs = xcalloc(space->key_count + 1, sizeof *differs);
+    /* By configuration: index + 1 of its first candidate; 0: none so far. */
+    size_t *first = xcalloc(space->configuration_count + 1, sizeof *first);
+    for (size_t i = 0; i < space->count; i++) {
+        size_t *seen = &first[space->candidates[i].configuration];
+        *seen = *seen ? *seen : i + 1;
+        for (size_t k = 0; k < space->key_count; k++)
+            differs[k] |= !same_value(space->candidates[i].values[k], space->candidates[*seen - 1].values[k]);
+    }
+    free(first);
+    return differs;
 }
 
 bool search_better(const struct search_space *space, double a, double b)
@@ -93,7 +120,7 @@ struct search_counts search_counts(const struct search *s)
 int64_t search_trials_to_come(const struct search *s)
 {
     double most = search_number(s, SEARCH_MAX_TRIALS);
-    if (!(most > 0) && !s->strategy->tries_all)
+    if (!(most > 0) && !has(s, TRIES_ALL))
         return -1;
     return (int64_t)fmax(0, (most > 0 ? most : (double)s->space->count) - (double)s->counts.trials);
 }
@@ -148,15 +175,13 @@ int search_create(const struct search_space *space, const struct search_options 
     s->given = s->options = *options;
     s->trials = xcalloc(space->count + 1, sizeof *s->trials);
     s->best = xcalloc(space->group_count + 1, sizeof *s->best);
+    s->largest_fit = xcalloc(space->memory_class_count + 1, sizeof *s->largest_fit);
+    s->smallest_oom = xcalloc(space->memory_class_count + 1, sizeof *s->smallest_oom);
+    for (size_t i = 0; i < space->memory_class_count; i++)
+        s->largest_fit[i] = s->smallest_oom[i] = NAN;
     int rc = check_options(options, e);
     search_options_complete(&s->options);
-    if (rc == 0 && !(s->strategy = strategy_find(s->options.strategy, e)))
-        rc = -1;
-    if (rc == 0)
-        rc = check_space(s, e);
-    if (rc == 0)
-        rc = s->strategy->create(s, &s->own, e);
-    if (rc < 0) {
+    if (rc < 0 || choose_algorithm(s, e) < 0 || check_space(s, e) < 0 || s->algorithm->create(s, &s->own, e) < 0) {
         search_free(s);
         return -1;
     }
@@ -168,21 +193,33 @@ void search_free(struct search *s)
 {
     if (!s)
         return;
-    if (s->strategy && s->strategy->free)
-        s->strategy->free(s->own);
+    if (s->own)
+        s->algorithm->free(s->own);
     free(s->trials);
     free(s->best);
+    free(s->largest_fit);
+    free(s->smallest_oom);
     free(s);
 }
 
 /* --- asking --- */
 
-__attribute__((format(printf, 2, 3))) static void explain(struct decision *d, const char *format, ...)
+void explain(struct decision *d, const char *format, ...)
 {
+    size_t length = strlen(d->reason);
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(d->reason, sizeof d->reason, format, arguments);
+    vsnprintf(d->reason + length, sizeof d->reason - length, format, arguments);
     va_end(arguments);
+}
+
+enum search_answer search_step(const struct search *s, size_t candidate, const char *why, struct decision *out)
+{
+    const struct candidate *c = &s->space->candidates[candidate];
+    out->candidate = candidate;
+    out->lineage = c->identity;
+    explain(out, "ZeRO stage %g, micro-batch %g: %s", isnan(c->zero_stage) ? 0 : c->zero_stage, c->micro_batch, why);
+    return SEARCH_RUN;
 }
 
 /* Whether the search ends regardless of its strategy; sets the reason. */
@@ -193,7 +230,7 @@ static bool is_over(const struct search *s, struct decision *out)
     double budget = search_number(s, SEARCH_BUDGET);
     if (trials > 0 && (double)c->trials >= trials)
         explain(out, "max_trials: %zu trials were made", c->trials);
-    else if (patience > 0 && !s->strategy->has_own_patience && (double)c->since_best >= patience)
+    else if (patience > 0 && !has(s, OWN_PATIENCE) && (double)c->since_best >= patience)
         explain(out, "early_stopping: %zu trials without a better one", c->since_best);
     else if (budget > 0 && c->device_hours >= budget)
         explain(out, "budget: %.3g of %.3g device-hours have been spent", c->device_hours, budget);
@@ -268,7 +305,7 @@ enum search_answer search_ask(struct search *s, struct decision *out)
             explain(out, "it proposes only jobs whose results are known");
             return s->counts.running > 0 ? SEARCH_WAIT : SEARCH_FINISHED;
         }
-        enum search_answer answer = s->strategy->ask(s, s->own, out);
+        enum search_answer answer = s->algorithm->ask(s, s->own, out);
         if (answer == SEARCH_FINISHED && s->counts.running > 0)
             answer = SEARCH_WAIT;
         if (answer != SEARCH_RUN)
@@ -277,7 +314,7 @@ enum search_answer search_ask(struct search *s, struct decision *out)
         if (!is_known(t, out->resource))
             break;
         const struct search_outcome known = search_known(t);
-        s->strategy->tell(s, s->own, out->candidate, &known);
+        s->algorithm->tell(s, s->own, out->candidate, &known);
     }
     begin_trial(s, out);
     return SEARCH_RUN;
@@ -311,6 +348,17 @@ static bool is_out_of_memory(const char *failure)
     return failure && strcmp(failure, "oom") == 0;
 }
 
+static void note_memory(struct search *s, size_t candidate)
+{
+    const struct candidate *c = &s->space->candidates[candidate];
+    const struct trial *t = &s->trials[candidate];
+    double *fit = &s->largest_fit[c->memory_class], *oom = &s->smallest_oom[c->memory_class];
+    if (t->out_of_memory && !isnan(c->micro_batch))
+        *oom = fmin(*oom, c->micro_batch);
+    if (trial_runs(t) && !isnan(c->micro_batch))
+        *fit = fmax(*fit, c->micro_batch);
+}
+
 /* Outcomes known before cost this search nothing, and do not show that it has stopped improving. */
 static void count_trial(struct search_counts *c, enum outcome_kind kind, const struct search_outcome *outcome)
 {
@@ -341,6 +389,7 @@ void search_tell(struct search *s, size_t candidate, const struct search_outcome
     t->seconds = outcome->seconds;
     t->bytes = outcome->bytes;
     t->told++;
+    note_memory(s, candidate);
     s->counts.measured += kind != OUTCOME_FAILED;
     if (known)
         s->counts.known++;
@@ -348,10 +397,10 @@ void search_tell(struct search *s, size_t candidate, const struct search_outcome
         count_trial(&s->counts, kind, outcome);
     if (kind == OUTCOME_OK)
         note_best(s, candidate, outcome->objective);
-    if (s->strategy->tell) {
+    if (s->algorithm->tell) {
         struct search_outcome told = *outcome;
         told.kind = kind;
-        s->strategy->tell(s, s->own, candidate, &told);
+        s->algorithm->tell(s, s->own, candidate, &told);
     }
 }
 
@@ -380,3 +429,50 @@ bool search_best(const struct search *s, size_t group, size_t *candidate, double
     *objective = best->objective;
     return true;
 }
+
+/* --- every candidate once, in one order: listed, or drawn without replacement --- */
+
+struct walk {
+    size_t *order;
+    size_t next;
+};
+
+static int create(struct search *s, void **own, struct error *e)
+{
+    struct walk *w = xcalloc(1, sizeof *w);
+    (void)e;
+    w->order = search_order(s, has(s, IN_ORDER) ? (enum search_order)s->options.order : SEARCH_ORDER_SHUFFLED);
+    *own = w;
+    return 0;
+}
+
+static void destroy(void *own)
+{
+    free(((struct walk *)own)->order);
+    free(own);
+}
+
+static enum search_answer ask(struct search *s, void *own, struct decision *out)
+{
+    struct walk *w = own;
+    size_t seen = 0, at = 0, count = s->space->count;
+    /* Forgotten trials lie behind: one more round finds them. */
+    while (seen < count && !search_is_open(s, w->order[at = (w->next + seen) % count]))
+        seen++;
+    if (seen == count) {
+        explain(out, "all candidates have been tried");
+        return SEARCH_FINISHED;
+    }
+    w->next = at + 1;
+    out->candidate = w->order[at];
+    out->index = at;
+    if (has(s, IN_ORDER)) {
+        explain(out, "number %zu of %zu in %s order", at + 1, count, search_order_names[s->options.order]);
+    } else {
+        out->lineage = s->space->candidates[out->candidate].identity;
+        explain(out, "draw %zu of %zu with seed %.0f", at + 1, count, search_number(s, SEARCH_RANDOM_SEED));
+    }
+    return SEARCH_RUN;
+}
+
+const struct algorithm algorithm_listed = {create, destroy, ask, NULL};

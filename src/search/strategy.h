@@ -57,7 +57,7 @@ struct candidate {
     double work;        /* of a step in units of the objective (samples, tokens): rate objectives are work / seconds; 1
                          * if the objective is a time. Only ratios within the space matter */
     double run_seconds; /* of the whole job: its cost per device */
-    /* Estimates without predictions (belief/layout_estimate.h), up to a constant: ln of the merit of the objective
+    /* Estimates without predictions (search/belief.h), up to a constant: ln of the merit of the objective
      * (larger is better), and ln of the bytes. 0: none. */
     double usual_merit, usual_bytes;
     /* Terms of the linear predictions, and the index of its place in the space. NULL without predictions. */
@@ -155,5 +155,22 @@ int64_t search_trials_to_come(const struct search *s);
 
 /* Options with every default filled in. Borrowed. */
 const struct search_options *search_options(const struct search *s);
+
+/* --- making spaces --- */
+
+/* Numbers distinct hashes from 0 in order of first appearance. Open addressing. */
+struct numbering {
+    uint64_t *hashes;
+    size_t *numbers; /* SIZE_MAX: free */
+    size_t room, count;
+};
+void numbering_open(struct numbering *n, size_t most); /* room for that many distinct hashes */
+void numbering_close(struct numbering *n);
+size_t numbering_find(struct numbering *n, uint64_t hash);
+
+/* A part of a space as a space of its own, with groups, configurations and memory classes numbered anew. `members`
+ * holds `count` indices into `whole`. *out points into *candidates, which the caller frees. */
+void subspace_make(const struct search_space *whole, const size_t *members, size_t count, struct search_space *out,
+                   struct candidate **candidates);
 
 #endif

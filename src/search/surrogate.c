@@ -3,130 +3,71 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "search/surrogate_parts.h"
+#include "search/belief.h"
+#include "search/process.h"
+#include "util/linear.h"
 #include "util/memory.h"
+#include "util/quantile.h"
 
-/* --- coordinates --- */
+#define OBSERVED_MOST 160 /* runs used; more no longer change the estimates */
 
-bool surrogate_same(double a, double b)
+/* Share of the process that is a sum over single keys: if keys act independently, what a run shows about one key holds
+ * for every value of the others. */
+#define SUM_SHARE 0.8
+
+/* Standard deviation of ln of the error of the layout arithmetic (search/belief.h): for merits, when nothing else is
+ * predicted and little measured; for bytes. */
+#define USUAL_SPREAD 0.30
+#define USUAL_SPREAD_BYTES 0.50
+
+struct surrogate {
+    const struct search *s;
+    struct estimate *all;
+    bool stale;
+    struct process_space space;
+    float *need;    /* by candidate: ln of the memory by arithmetic, relative to the middle of its range */
+    bool *of_batch; /* by key of the space: differs within a configuration */
+    /* Candidates with outcomes, and the kernel from each of them to all candidates. */
+    size_t *told;
+    float **nearness;
+    size_t told_count;
+    /* How far predictions contradict arithmetic, in merits and in bytes. */
+    struct contradiction time, memory;
+    double usual_level;  /* mean of predicted merits minus those of arithmetic */
+    double memory_trust; /* in predicted bytes; 1 if there are none */
+    /* Of the process behind the estimates: its kernel, the noise's variance as a share of the spread's, and the degrees
+     * of freedom of the spread's estimate. */
+    struct kernel kernel;
+    double noise;
+    size_t freedom;
+};
+
+/* Calibration of one place. */
+struct fitted {
+    struct calibration memory, time;
+    bool has_memory, has_time;
+};
+
+static const struct candidate *told_candidate(const struct surrogate *b, size_t i)
 {
-    return a == b || (isnan(a) && isnan(b));
+    return &b->s->space->candidates[b->told[i]];
 }
 
-static bool differs(const struct search_space *space, size_t key)
+static const struct trial *told_trial(const struct surrogate *b, size_t i)
 {
-    for (size_t i = 1; i < space->count; i++)
-        if (!surrogate_same(space->candidates[i].values[key], space->candidates[0].values[key]))
-            return true;
-    return false;
+    return &b->s->trials[b->told[i]];
 }
 
-static bool is_number(const struct search_space *space, size_t key)
+double merit_of(const struct search_space *space, double objective)
 {
-    for (size_t i = 0; i < space->count; i++)
-        if (!(space->candidates[i].values[key] > 0))
-            return false;
-    return true;
+    double least = 1e-300;
+    double magnitude = log(objective > least ? objective : least);
+    return space->maximise ? magnitude : -magnitude;
 }
 
-/* Numbers become shares of their range in doublings. Texts are huge negative codes: fold them into distinct floats. */
-static float coordinate(double value, bool number, double low, double range)
+double merit_objective(const struct search_space *space, double merit)
 {
-    if (number)
-        return (float)((log2(value) - low) / range);
-    return (float)(isnan(value) ? -1e9 : fmod(value, 8388593));
-}
-
-static void take_key(struct surrogate *b, size_t key, size_t d)
-{
-    const struct search_space *space = b->s->space;
-    double low = INFINITY, high = -INFINITY;
-    b->is_number[d] = is_number(space, key);
-    for (size_t i = 0; i < space->count && b->is_number[d]; i++) {
-        low = fmin(low, log2(space->candidates[i].values[key]));
-        high = fmax(high, log2(space->candidates[i].values[key]));
-    }
-    for (size_t i = 0; i < space->count; i++)
-        b->coordinates[i * b->dimensions + d] =
-            coordinate(space->candidates[i].values[key], b->is_number[d], low, high - low);
-}
-
-/* --- single-key kernels: a key has few values, so each costs a table --- */
-
-static int compare_floats(const void *a, const void *b)
-{
-    const float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
-static uint32_t level_of(const float *values, size_t count, float value)
-{
-    const float *found = bsearch(&value, values, count, sizeof *values, compare_floats);
-    return found ? (uint32_t)(found - values) : 0; /* a value that is not finite is not in the table */
-}
-
-static void take_levels(struct surrogate *b)
-{
-    size_t count = b->s->space->count, dimensions = b->dimensions;
-    float *values = xcalloc(count + 1, sizeof *values);
-    b->levels = xcalloc(count + 1, (dimensions + 1) * sizeof *b->levels);
-    b->scales = xcalloc(dimensions + 1, sizeof *b->scales);
-    for (size_t d = 0; d < dimensions; d++) {
-        struct key_scale *scale = &b->scales[d];
-        for (size_t i = 0; i < count; i++)
-            values[i] = b->coordinates[i * dimensions + d];
-        qsort(values, count, sizeof *values, compare_floats);
-        for (size_t i = 0; i < count; i++)
-            if (i == 0 || values[i] != values[scale->count - 1])
-                values[scale->count++] = values[i];
-        scale->values = xcalloc(scale->count + 1, sizeof *scale->values);
-        for (size_t i = 0; i < scale->count; i++)
-            scale->values[i] = values[i];
-        for (size_t i = 0; i < count; i++)
-            b->levels[i * dimensions + d] = level_of(scale->values, scale->count, b->coordinates[i * dimensions + d]);
-    }
-    free(values);
-}
-
-static void free_levels(struct surrogate *b)
-{
-    for (size_t d = 0; b->scales && d < b->dimensions; d++)
-        free(b->scales[d].values);
-    free(b->scales);
-    free(b->levels);
-}
-
-static float alike(const struct surrogate *b, size_t d, float x, float y)
-{
-    if (!b->is_number[d])
-        return x == y ? 1 : 0;
-    float length = (float)SURROGATE_LENGTH * sqrtf((float)b->dimensions);
-    return expf(-(x - y) * (x - y) / (2 * length * length));
-}
-
-double surrogate_alike(const struct surrogate *b, size_t i, size_t j)
-{
-    const float *x = b->coordinates + i * b->dimensions, *y = b->coordinates + j * b->dimensions;
-    double sum = 0;
-    for (size_t d = 0; d < b->dimensions; d++)
-        sum += (double)alike(b, d, x[d], y[d]);
-    return b->dimensions ? sum / (double)b->dimensions : 1;
-}
-
-void surrogate_add_alike(const struct surrogate *b, const size_t *told, const double *weights, size_t n, float *sums)
-{
-    size_t count = b->s->space->count, dimensions = b->dimensions;
-    for (size_t d = 0; d < dimensions; d++) {
-        const struct key_scale *scale = &b->scales[d];
-        float *table = xcalloc(scale->count + 1, sizeof *table);
-        for (size_t l = 0; l < scale->count; l++)
-            for (size_t i = 0; i < n; i++)
-                table[l] += (float)weights[i] / (float)dimensions *
-                            alike(b, d, scale->values[l], b->coordinates[b->told[told[i]] * dimensions + d]);
-        for (size_t c = 0; c < count; c++)
-            sums[c] += (float)SURROGATE_SUM * table[b->levels[c * dimensions + d]];
-        free(table);
-    }
+    return exp(space->maximise ? merit : -merit);
 }
 
 /* --- the need of memory --- */
@@ -155,41 +96,6 @@ static void take_needs(struct surrogate *b)
     b->need = xcalloc(b->s->space->count + 1, sizeof *b->need);
     if (!take_need(b, false))
         take_need(b, true);
-}
-
-/* Keys that differ within a configuration: the micro-batch and what follows from it. */
-static void mark_batch_keys(struct surrogate *b)
-{
-    const struct search_space *space = b->s->space;
-    size_t *first = xcalloc(space->configuration_count + 1, sizeof *first); /* index + 1 of its first candidate; 0: none
-                                                                             * so far */
-    b->of_batch = xcalloc(space->key_count + 1, sizeof *b->of_batch);
-    for (size_t i = 0; i < space->count; i++) {
-        const struct candidate *c = &space->candidates[i];
-        size_t *seen = &first[c->configuration];
-        if (*seen == 0)
-            *seen = i + 1;
-        for (size_t k = 0; k < space->key_count; k++)
-            b->of_batch[k] |= !surrogate_same(c->values[k], space->candidates[*seen - 1].values[k]);
-    }
-    free(first);
-}
-
-static void take_coordinates(struct surrogate *b)
-{
-    const struct search_space *space = b->s->space;
-    size_t *keys = xcalloc(space->key_count + 1, sizeof *keys);
-    for (size_t k = 0; k < space->key_count; k++)
-        if (differs(space, k))
-            keys[b->dimensions++] = k;
-    b->is_number = xcalloc(b->dimensions + 1, sizeof *b->is_number);
-    b->coordinates = xcalloc(space->count + 1, (b->dimensions + 1) * sizeof *b->coordinates);
-    for (size_t d = 0; d < b->dimensions; d++)
-        take_key(b, keys[d], d);
-    free(keys);
-    mark_batch_keys(b);
-    take_needs(b);
-    take_levels(b);
 }
 
 /* --- predictions against arithmetic --- */
@@ -228,15 +134,645 @@ static void compare_claims(struct surrogate *b)
     free(group);
 }
 
-float surrogate_kernel(const struct surrogate *b, size_t i, size_t j)
+/* --- predictions, calibrated by what was measured --- */
+
+/* Measured seconds of a step, or else the time from the objective, in its own unit. */
+static double seconds_measured(const struct surrogate *b, size_t candidate)
 {
-    const float *x = b->coordinates + i * b->dimensions, *y = b->coordinates + j * b->dimensions;
-    float sum = 0;
-    for (size_t d = 0; d < b->dimensions; d++) {
-        float distance = b->is_number[d] ? x[d] - y[d] : x[d] == y[d] ? 0 : 1;
-        sum += distance * distance;
+    const struct candidate *c = &b->s->space->candidates[candidate];
+    const struct trial *t = &b->s->trials[candidate];
+    if (t->seconds > 0)
+        return t->seconds;
+    if (b->s->space->relation == SEARCH_RATE && t->objective > 0)
+        return c->work / t->objective;
+    return b->s->space->relation == SEARCH_TIME && t->objective > 0 ? t->objective : NAN;
+}
+
+/* Unit of times that come from the objective, in predicted seconds: the median ratio. 1 for measured step times. */
+static double unit_of_time(const struct surrogate *b)
+{
+    double ratios[OBSERVED_MOST];
+    size_t count = 0;
+    for (size_t i = 0; i < b->told_count; i++) {
+        const struct candidate *c = told_candidate(b, i);
+        double measured = seconds_measured(b, b->told[i]);
+        if (trial_runs(told_trial(b, i)) && measured > 0 && c->seconds > 0) {
+            if (b->s->trials[b->told[i]].seconds > 0)
+                return 1;
+            ratios[count++] = measured / c->seconds;
+        }
     }
-    return b->dimensions ? expf(-sum / (2 * (float)(SURROGATE_LENGTH * SURROGATE_LENGTH) * (float)b->dimensions)) : 1;
+    return count ? median(ratios, count) : 1;
+}
+
+static size_t take_times(const struct surrogate *b, size_t place, double unit, struct observation *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < b->told_count; i++) {
+        const struct candidate *c = told_candidate(b, i);
+        double measured = seconds_measured(b, b->told[i]) / unit;
+        if (c->place != place || !c->time_terms || !trial_runs(told_trial(b, i)) || !(measured > 0))
+            continue;
+        out[count] = (struct observation){.y = measured, .kind = OBSERVATION_MEASURED};
+        memcpy(out[count++].terms, c->time_terms, sizeof out->terms);
+    }
+    return count;
+}
+
+static size_t take_memories(const struct surrogate *b, size_t place, struct observation *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < b->told_count; i++) {
+        const struct candidate *c = told_candidate(b, i);
+        const struct trial *t = told_trial(b, i);
+        if (c->place != place || !c->memory_terms || !(c->usable_bytes > 0) ||
+            (t->state == TRIAL_FAILED && !t->out_of_memory))
+            continue;
+        struct observation o = {.y = c->usable_bytes, .kind = OBSERVATION_AT_LEAST};
+        if (!t->out_of_memory) {
+            o.kind = t->bytes > 0 ? OBSERVATION_MEASURED : OBSERVATION_AT_MOST;
+            o.y = t->bytes > 0 ? t->bytes : c->usable_bytes;
+        }
+        memcpy(o.terms, c->memory_terms, sizeof o.terms);
+        out[count++] = o;
+    }
+    return count;
+}
+
+static void fit_place(const struct surrogate *b, size_t place, double unit, struct fitted *out)
+{
+    const struct search_place *p = &b->s->space->places[place];
+    struct observation *observations = xcalloc(OBSERVED_MOST, sizeof *observations);
+    struct error ignored;
+    size_t count = take_times(b, place, unit, observations);
+    out->has_time = p->has_time && calibrate(&p->time, observations, count, NULL, &out->time, &ignored) == 0;
+    count = take_memories(b, place, observations);
+    out->has_memory = p->has_memory && calibrate(&p->memory, observations, count, NULL, &out->memory, &ignored) == 0;
+    free(observations);
+}
+
+/* For every place. The caller frees it. */
+static struct fitted *fit_places(const struct surrogate *b)
+{
+    struct fitted *fits = xcalloc(b->s->space->place_count + 1, sizeof *fits);
+    double unit = unit_of_time(b);
+    for (size_t p = 0; p < b->s->space->place_count; p++)
+        fit_place(b, p, unit, &fits[p]);
+    return fits;
+}
+
+/* --- failures --- */
+
+#define FAILURE_PRIOR 0.02
+#define FAILURE_WEIGHT 1.0 /* weight of the overall share, in neighbours */
+#define FAILURE_RUNS 10.0  /* runs that the prior counts as in the overall share */
+
+/* Whether they differ only in the batch and the ZeRO stage. Then the one with the higher stage and the smaller
+ * micro-batch needs no more memory. */
+static bool are_ordered(const struct surrogate *b, const struct candidate *x, const struct candidate *y)
+{
+    if (x->group != y->group || isnan(x->micro_batch) || isnan(y->micro_batch))
+        return false;
+    for (size_t k = 0; k < b->s->space->key_count; k++) {
+        bool is_stage = x->values[k] == x->zero_stage && y->values[k] == y->zero_stage;
+        if (!same_value(x->values[k], y->values[k]) && !b->of_batch[k] && !is_stage)
+            return false;
+    }
+    return true;
+}
+
+/* The largest micro-batch known to fit and the smallest known not to, from outcomes of the candidate's class and,
+ * without predictions, of other stages. NAN: none. */
+static void bracket(const struct surrogate *b, const struct candidate *c, double *fit, double *oom)
+{
+    *fit = b->s->largest_fit[c->memory_class];
+    *oom = b->s->smallest_oom[c->memory_class];
+    for (size_t i = 0; isnan(c->bytes) && i < b->told_count; i++) {
+        const struct candidate *o = told_candidate(b, i);
+        const struct trial *t = told_trial(b, i);
+        if (o->memory_class == c->memory_class || o->zero_stage == c->zero_stage || !are_ordered(b, o, c))
+            continue;
+        if (t->out_of_memory && o->zero_stage > c->zero_stage)
+            *oom = fmin(*oom, o->micro_batch);
+        if (trial_runs(t) && o->zero_stage < c->zero_stage)
+            *fit = fmax(*fit, o->micro_batch);
+    }
+}
+
+/* Where the micro-batch lies between what fitted and what did not, in doublings: 0 … 1, the probability of exceeding a
+ * limit that may be anywhere in between. 0 if one end is not known. */
+static double share_between(const struct candidate *c, double fit, double oom)
+{
+    return fit < oom ? log(c->micro_batch / fit) / log(oom / fit) : 0;
+}
+
+/* --- the limit, as predicted and as outcomes alone tell --- */
+
+/* Outcomes that bear on the limit. */
+struct limit_outcomes {
+    size_t at[OBSERVED_MOST];
+    const float *nearness[OBSERVED_MOST];
+    bool out_of_memory[OBSERVED_MOST];
+};
+
+/* `known`: takes only candidates whose need by this is known; NULL: all. `own` lends what the result points to. */
+static struct limit limit_of(const struct surrogate *b, const float *known, struct limit_outcomes *own)
+{
+    struct limit l = {.space = &b->space,
+                      .need = b->need,
+                      .expected = limit_unpredicted(FAILURE_PRIOR),
+                      .told = {0, own->at, own->nearness},
+                      .out_of_memory = own->out_of_memory};
+    for (size_t i = 0; i < b->told_count; i++) {
+        const struct trial *t = told_trial(b, i);
+        if ((t->state == TRIAL_FAILED && !t->out_of_memory) || (known && isnan(known[b->told[i]])))
+            continue;
+        own->at[l.told.count] = b->told[i];
+        own->nearness[l.told.count] = b->nearness[i];
+        own->out_of_memory[l.told.count++] = t->out_of_memory;
+    }
+    return l;
+}
+
+/* ln(predicted bytes / usable bytes) by candidate, NAN if not known, and the predictions' `sigma`. NULL: none is known.
+ * The caller frees it. */
+static float *needs_predicted(const struct surrogate *b, const struct fitted *fits, double *sigma)
+{
+    const struct search_space *space = b->s->space;
+    float *need = xcalloc(space->count + 1, sizeof *need);
+    bool any = false;
+    for (size_t i = 0; i < space->count; i++) {
+        const struct candidate *c = &space->candidates[i];
+        need[i] = NAN;
+        if (!c->memory_terms || !(c->bytes > 0) || !(c->usable_bytes > 0) || !fits[c->place].has_memory)
+            continue;
+        const struct calibration *fit = &fits[c->place].memory;
+        any = true;
+        *sigma = fmax(*sigma, fit->sigma);
+        need[i] = (float)log(weighted_sum(fit->weights, c->memory_terms, space->places[c->place].memory.terms) /
+                             c->usable_bytes);
+    }
+    if (any)
+        return need;
+    free(need);
+    return NULL;
+}
+
+/* Predicted probabilities of running out of memory, corrected by outcomes; sets `memory_trust`. NAN without a
+ * prediction. The caller frees it. */
+static double *chances_predicted(struct surrogate *b, const struct fitted *fits)
+{
+    struct limit_outcomes own;
+    double sigma = 0;
+    float *need = needs_predicted(b, fits, &sigma);
+    b->memory_trust = 1;
+    if (!need)
+        return NULL;
+    const struct limit otherwise = limit_of(b, need, &own);
+    struct limit l = otherwise;
+    l.need = need;
+    l.expected = limit_predicted(sigma);
+    double *chances = xcalloc(b->space.count + 1, sizeof *chances), evidence = memory_limit_chances(&l, chances);
+    b->memory_trust = trust_contradicted(memory_belief_trust(evidence, memory_limit_chances(&otherwise, NULL)),
+                                         &b->memory, MEMORY_ANYWHERE);
+    free(need);
+    return chances;
+}
+
+/* `predicted` may be NAN. */
+static double chance_of_oom(const struct surrogate *b, const struct candidate *c, double predicted, double unpredicted)
+{
+    double fit, oom;
+    bracket(b, c, &fit, &oom);
+    if (c->micro_batch >= oom)
+        return 1;
+    if (c->micro_batch <= fit)
+        return 0;
+    double otherwise = fmax(unpredicted, share_between(c, fit, oom));
+    if (!isnan(predicted))
+        return b->memory_trust * predicted + (1 - b->memory_trust) * otherwise;
+    if (!isnan(c->oom_probability))
+        return c->oom_probability;
+    return c->bytes > 0 && c->usable_bytes > 0 ? 0 : otherwise;
+}
+
+/* Share of all runs that fail for other reasons: what crashes at random crashes anywhere. */
+static double failing_share(const struct surrogate *b, size_t *failed)
+{
+    double runs = 0;
+    *failed = 0;
+    for (size_t i = 0; i < b->told_count; i++) {
+        const struct trial *t = told_trial(b, i);
+        runs += !t->out_of_memory;
+        *failed += t->state == TRIAL_FAILED && !t->out_of_memory;
+    }
+    return (FAILURE_PRIOR * FAILURE_RUNS + (double)*failed) / (FAILURE_RUNS + runs);
+}
+
+/* By candidate, the share of measured neighbours that failed for other reasons. The caller frees it. */
+static float *failed_nearby(const struct surrogate *b)
+{
+    size_t some_failed, count = b->s->space->count;
+    double share = failing_share(b, &some_failed);
+    size_t told_count = some_failed > 0 ? b->told_count : 0; /* without failures there is nothing to weight */
+    float *failed = xcalloc(count + 1, sizeof *failed), *all = xcalloc(count + 1, sizeof *all);
+    for (size_t i = 0; i < told_count; i++) {
+        const struct trial *t = told_trial(b, i);
+        float counts = t->state == TRIAL_FAILED ? 1 : 0;
+        for (size_t c = 0; c < count && !t->out_of_memory; c++) {
+            float weight = b->nearness[i][c] * b->nearness[i][c]; /* narrower than the kernel of speed */
+            all[c] += weight;
+            failed[c] += counts * weight;
+        }
+    }
+    for (size_t c = 0; c < count; c++)
+        failed[c] = ((float)(share * FAILURE_WEIGHT) + failed[c]) / ((float)FAILURE_WEIGHT + all[c]);
+    free(all);
+    return failed;
+}
+
+static void fill_failures(struct surrogate *b, const struct fitted *fits)
+{
+    struct limit_outcomes own;
+    const struct limit l = limit_of(b, NULL, &own);
+    float *otherwise = failed_nearby(b);
+    double *unpredicted = xcalloc(b->space.count + 1, sizeof *unpredicted);
+    memory_limit_chances(&l, unpredicted);
+    double *predicted = chances_predicted(b, fits);
+    for (size_t c = 0; c < b->s->space->count; c++) {
+        struct estimate *e = &b->all[c];
+        e->out_of_memory =
+            chance_of_oom(b, &b->s->space->candidates[c], predicted ? predicted[c] : NAN, unpredicted[c]);
+        e->other_failure = (double)otherwise[c];
+    }
+    free(otherwise);
+    free(unpredicted);
+    free(predicted);
+}
+
+/* --- merits --- */
+
+#define SPREAD_LEAST 0.10
+#define BELIEVED 0.5 /* a trust or a slope */
+
+/* Candidate lengths of the kernel: the square of PROCESS_LENGTH is doubled or halved up to this many times. */
+#define LENGTH_STEPS 3
+
+/* --- the prior --- */
+
+/* Probability that predicted times are informative, given the measured step times. */
+static double trust_of(const struct surrogate *b, const struct fitted *fits)
+{
+    struct compared_time runs[OBSERVED_MOST];
+    size_t count = 0;
+    for (size_t i = 0; i < b->told_count; i++) {
+        const struct candidate *c = told_candidate(b, i);
+        const struct trial *t = told_trial(b, i);
+        if (trial_runs(t) && t->seconds > 0 && c->seconds > 0 && fits[c->place].has_time)
+            runs[count++] = (struct compared_time){c->seconds, t->seconds, b->s->space->places[c->place].time.sigma};
+    }
+    double trust = trust_contradicted(time_belief_trust(runs, count), &b->memory, MEMORY_ANYWHERE);
+    return trust_contradicted(trust, &b->time, TIME_ANYWHERE);
+}
+
+static double prior_merit(const struct surrogate *b, const struct fitted *fits, const struct candidate *c,
+                          bool as_fitted)
+{
+    const struct search_space *space = b->s->space;
+    if (isnan(search_predicted_log(space, c)))
+        return NAN;
+    double seconds = c->seconds;
+    if (as_fitted && c->time_terms && fits[c->place].has_time)
+        seconds = weighted_sum(fits[c->place].time.weights, c->time_terms, space->places[c->place].time.terms);
+    return (space->relation == SEARCH_RATE ? log(c->work) : 0) - log(seconds);
+}
+
+static void fill_priors(struct surrogate *b, const struct fitted *fits, bool as_fitted)
+{
+    const struct search_space *space = b->s->space;
+    double least = INFINITY;
+    for (size_t i = 0; i < space->count; i++) {
+        b->all[i].mean = prior_merit(b, fits, &space->candidates[i], as_fitted);
+        if (b->all[i].mean < least)
+            least = b->all[i].mean;
+    }
+    /* A candidate without a prediction is taken to be as slow as the slowest predicted one. */
+    for (size_t i = 0; i < space->count; i++) {
+        double predicted = isnan(b->all[i].mean) ? isfinite(least) ? least : 0 : b->all[i].mean;
+        double usual = b->usual_level + space->candidates[i].usual_merit;
+        b->all[i].mean = TIME_TRUST * predicted + (1 - TIME_TRUST) * usual;
+    }
+}
+
+/* Error of the predictions, by their own sigma. */
+static double spread_predicted(const struct surrogate *b, const struct fitted *fits)
+{
+    double spread = USUAL_SPREAD;
+    for (size_t i = 0; i < b->s->space->place_count; i++)
+        if (fits[i].has_time)
+            spread = fits[i].time.sigma;
+    return spread > SPREAD_LEAST ? spread : SPREAD_LEAST;
+}
+
+/* --- the slope --- */
+
+static double slope_of_priors(const struct surrogate *b, const struct fitted *fits)
+{
+    double prior[OBSERVED_MOST], merit[OBSERVED_MOST];
+    size_t n = 0;
+    for (size_t i = 0; i < b->told_count; i++) {
+        const struct trial *t = told_trial(b, i);
+        double predicted = prior_merit(b, fits, told_candidate(b, i), false);
+        if (!trial_runs(t) || isnan(predicted))
+            continue;
+        prior[n] = predicted;
+        merit[n++] = merit_of(b->s->space, t->objective);
+    }
+    return time_belief_slope(prior, merit, n, 1, spread_predicted(b, fits)).slope;
+}
+
+static bool any_predicted(const struct search_space *space)
+{
+    size_t i = 0;
+    while (i < space->count && isnan(search_predicted_log(space, &space->candidates[i])))
+        i++;
+    return i < space->count;
+}
+
+/* --- the two views --- */
+
+/* Runs that have a merit. */
+struct runs {
+    size_t candidates[OBSERVED_MOST];
+    const float *nearness[OBSERVED_MOST];
+    double predicted[OBSERVED_MOST], usual[OBSERVED_MOST], merits[OBSERVED_MOST];
+    struct process_told told;
+    double *single; /* covariances of single keys */
+};
+
+/* What single keys contribute; the rest is SUM_SHARE less than 1 of a kernel over all of them. */
+static struct kernel kernel_at(int steps)
+{
+    return (struct kernel){.single = SUM_SHARE, .nearby = 1 - SUM_SHARE, .steps = steps};
+}
+
+static void take_runs(const struct surrogate *b, struct runs *r)
+{
+    const struct kernel single = {.single = SUM_SHARE};
+    r->told = (struct process_told){0, r->candidates, r->nearness};
+    for (size_t i = 0; i < b->told_count; i++) {
+        if (!trial_runs(told_trial(b, i)))
+            continue;
+        r->candidates[r->told.count] = b->told[i];
+        r->nearness[r->told.count] = b->nearness[i];
+        r->predicted[r->told.count] = b->all[b->told[i]].mean;
+        r->usual[r->told.count] = told_candidate(b, i)->usual_merit;
+        r->merits[r->told.count++] = merit_of(b->s->space, told_trial(b, i)->objective);
+    }
+    r->single = process_covariances(&b->space, &single, &r->told);
+}
+
+static double covariance_of(const struct runs *r, int steps, size_t i, size_t j)
+{
+    return r->single[i * r->told.count + j] +
+           (1 - SUM_SHARE) * (double)process_at_length(r->nearness[i][r->candidates[j]], steps);
+}
+
+struct views {
+    struct explained believed, doubted;
+};
+
+static void learn_both(const struct runs *r, int steps, double spread, struct views *out)
+{
+    size_t n = r->told.count;
+    double *covariance = xcalloc(n * n + 1, sizeof *covariance);
+    for (size_t i = 0; i < n * n; i++)
+        covariance[i] = covariance_of(r, steps, i / n, i % n);
+    const struct regression_view believed = {1, BELIEF_SLOPE_DEVIATION, spread, covariance},
+                                 doubted = {1, BELIEF_SLOPE_DEVIATION, USUAL_SPREAD, covariance};
+    regression_explain(&(struct regression_runs){n, r->predicted, r->merits}, &believed, &out->believed);
+    regression_explain(&(struct regression_runs){n, r->usual, r->merits}, &doubted, &out->doubted);
+    free(covariance);
+}
+
+static void views_free(struct views *v)
+{
+    explained_free(&v->believed);
+    explained_free(&v->doubted);
+}
+
+/* ln of the prior density of a length: log-normal around PROCESS_LENGTH, variance 3. */
+static double log_prior_of_length(int steps)
+{
+    double length = log(PROCESS_LENGTH) + steps * M_LN2 / 2;
+    return -length - (length - M_SQRT2) * (length - M_SQRT2) / (2 * 3);
+}
+
+/* Posterior mean of the kernel's length, in steps; with few runs it stays in the middle. `trust` is that in the
+ * predictions before any run. */
+static int find_length(const struct runs *r, double spread, double trust)
+{
+    double log_posterior[2 * LENGTH_STEPS + 1], most = -INFINITY, sum = 0, weighted = 0;
+    if (r->told.count < 2)
+        return 0;
+    for (int steps = -LENGTH_STEPS; steps <= LENGTH_STEPS; steps++) {
+        struct views v;
+        learn_both(r, steps, spread, &v);
+        double believed = v.believed.log_evidence, doubted = v.doubted.log_evidence, larger = fmax(believed, doubted);
+        double p = log_prior_of_length(steps) + larger +
+                   log(trust * exp(believed - larger) + (1 - trust) * exp(doubted - larger));
+        log_posterior[steps + LENGTH_STEPS] = p;
+        most = fmax(most, p);
+        views_free(&v);
+    }
+    for (int steps = -LENGTH_STEPS; steps <= LENGTH_STEPS; steps++) {
+        double weight = exp(log_posterior[steps + LENGTH_STEPS] - most);
+        sum += weight;
+        weighted += weight * steps;
+    }
+    return (int)lround(weighted / sum);
+}
+
+/* --- what runs leave open --- */
+
+/* Limit on candidates × (runs used for the variance)²: 20 ms. */
+#define OPERATIONS_MOST 1.6e7
+
+/* Factors of the covariance of selected runs, in the order of selection. */
+struct pivots {
+    size_t count;
+    size_t at[OBSERVED_MOST]; /* in struct runs */
+    double *factors;          /* by run and pivot: number of runs × OBSERVED_MOST */
+};
+
+/* Selects the runs that tell most about the others, by pivoted Cholesky, until `most` or only noise is left. */
+static void pick_pivots(const struct runs *r, int steps, double noise, size_t most, struct pivots *out)
+{
+    double left[OBSERVED_MOST] = {0};
+    out->count = 0;
+    out->factors = xcalloc(r->told.count + 1, OBSERVED_MOST * sizeof *out->factors);
+    for (size_t i = 0; i < r->told.count; i++)
+        left[i] = 1 + noise;
+    while (out->count < most) {
+        size_t best = 0, m = out->count;
+        for (size_t i = 1; i < r->told.count; i++)
+            best = left[i] > left[best] ? i : best;
+        if (left[best] < 2 * noise)
+            break;
+        const double *row = out->factors + best * OBSERVED_MOST, root = sqrt(left[best]);
+        for (size_t i = 0; i < r->told.count; i++) {
+            double *own = out->factors + i * OBSERVED_MOST;
+            own[m] = (covariance_of(r, steps, best, i) + (i == best ? noise : 0) - weighted_sum(own, row, m)) / root;
+            left[i] -= own[m] * own[m];
+        }
+        left[best] = 0;
+        out->at[out->count++] = best;
+    }
+}
+
+/* By candidate, the share of the process's variance that the runs leave. The caller frees it. */
+static double *variance_left(const struct surrogate *b, const struct runs *r)
+{
+    size_t count = b->space.count, most = (size_t)sqrt(OPERATIONS_MOST / (double)(count + 1)) + 1;
+    struct pivots p;
+    pick_pivots(r, b->kernel.steps, b->noise, most < r->told.count ? most : r->told.count, &p);
+    double *left = xcalloc(count + 1, sizeof *left), *rows = xcalloc(p.count * count + 1, sizeof *rows);
+    for (size_t c = 0; c < count; c++)
+        left[c] = 1;
+    for (size_t m = 0; m < p.count; m++) {
+        const double *factors = p.factors + p.at[m] * OBSERVED_MOST, one = 1;
+        const struct process_told pivot = {1, &r->candidates[p.at[m]], &r->nearness[p.at[m]]};
+        double *row = rows + m * count;
+        process_add(&b->space, &b->kernel, &pivot, &one, row);
+        for (size_t q = 0; q < m; q++)
+            for (size_t c = 0; c < count; c++)
+                row[c] -= factors[q] * rows[q * count + c];
+        for (size_t c = 0; c < count; c++) {
+            row[c] /= factors[m];
+            left[c] = fmax(left[c] - row[c] * row[c], 0);
+        }
+    }
+    free(p.factors);
+    free(rows);
+    return left;
+}
+
+static struct expectation expect(const struct explained *r, double predicted, double process, double left)
+{
+    double distance = predicted - r->middle;
+    double spread = r->calibration * r->spread, variance = spread * spread + r->slope_variance * distance * distance;
+    return (struct expectation){r->level + r->slope * distance + process,
+                                sqrt(variance * left + REGRESSION_NOISE * REGRESSION_NOISE)};
+}
+
+static void mix(struct estimate *e)
+{
+    double trust = e->trust, apart = e->believed.mean - e->doubted.mean;
+    e->mean = trust * e->believed.mean + (1 - trust) * e->doubted.mean;
+    e->deviation =
+        sqrt(trust * e->believed.deviation * e->believed.deviation +
+             (1 - trust) * e->doubted.deviation * e->doubted.deviation + trust * (1 - trust) * apart * apart);
+}
+
+static void fill_estimates(struct surrogate *b, const struct runs *r, const struct views *v, double trust)
+{
+    size_t count = b->space.count;
+    double noise = REGRESSION_NOISE / (trust > BELIEVED ? v->believed.spread : v->doubted.spread);
+    b->noise = noise * noise;
+    b->freedom = v->doubted.freedom;
+    double *believed = xcalloc(count + 1, sizeof *believed), *doubted = xcalloc(count + 1, sizeof *doubted);
+    double *left = variance_left(b, r);
+    process_add(&b->space, &b->kernel, &r->told, v->believed.weights, believed);
+    process_add(&b->space, &b->kernel, &r->told, v->doubted.weights, doubted);
+    for (size_t c = 0; c < count; c++) {
+        struct estimate *e = &b->all[c];
+        double predicted = e->mean;
+        e->trust = trust;
+        e->believed = expect(&v->believed, predicted, believed[c], left[c]);
+        e->doubted = expect(&v->doubted, b->s->space->candidates[c].usual_merit, doubted[c], left[c]);
+        mix(e);
+    }
+    free(believed);
+    free(doubted);
+    free(left);
+}
+
+/* Uses the fitted weights if the predictions rank well as they are; a fit to runs that contradict them would distort
+ * them. */
+static void fill_means(struct surrogate *b, const struct fitted *fits)
+{
+    bool predicted = any_predicted(b->s->space);
+    struct runs *r = xcalloc(1, sizeof *r);
+    struct views v;
+    fill_priors(b, fits, slope_of_priors(b, fits) > BELIEVED);
+    take_runs(b, r);
+    double spread = spread_predicted(b, fits), before = predicted ? trust_of(b, fits) : 0;
+    double trust = before > BELIEVED ? 1 : 0; /* before any run the views' units differ: only one counts */
+    b->kernel = kernel_at(find_length(r, spread, before));
+    learn_both(r, b->kernel.steps, spread, &v);
+    if (before > 0 && r->told.count > 0)
+        trust = 1 / (1 + exp(v.doubted.log_evidence - v.believed.log_evidence) * (1 - before) / before);
+    fill_estimates(b, r, &v, trust);
+    views_free(&v);
+    free(r->single);
+    free(r);
+}
+
+/* --- what is left, jointly --- */
+
+#define LEFT_LEAST 1e-9 /* of the process's variance: below this is rounding at a measured candidate */
+
+static double joint(const struct surrogate *b, size_t i, size_t j)
+{
+    return process_covariance(&b->space, &b->kernel, i, j, process_nearness(&b->space, i, j));
+}
+
+/* Fills `out` with the candidate's factor for each pivot. */
+static void fill_row(const struct surrogate *b, const struct runs *r, const struct pivots *p, size_t candidate,
+                     double *out)
+{
+    for (size_t m = 0; m < p->count; m++) {
+        const double *factors = p->factors + p->at[m] * OBSERVED_MOST;
+        double left = joint(b, r->candidates[p->at[m]], candidate) - weighted_sum(factors, out, m);
+        out[m] = left / factors[m];
+    }
+}
+
+/* Turns covariances into correlations. */
+static void normalise(double *matrix, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < i; j++) {
+            double own = fmax(matrix[i * count + i], LEFT_LEAST), other = fmax(matrix[j * count + j], LEFT_LEAST);
+            matrix[i * count + j] = matrix[j * count + i] = matrix[i * count + j] / sqrt(own * other);
+        }
+    for (size_t i = 0; i < count; i++)
+        matrix[i * count + i] = 1;
+}
+
+void surrogate_correlation(const struct surrogate *b, const size_t *candidates, size_t count, double *out)
+{
+    struct runs *r = xcalloc(1, sizeof *r);
+    struct pivots p;
+    take_runs(b, r);
+    pick_pivots(r, b->kernel.steps, b->noise, r->told.count, &p);
+    double *rows = xcalloc(count * p.count + 1, sizeof *rows);
+    for (size_t i = 0; i < count; i++)
+        fill_row(b, r, &p, candidates[i], rows + i * p.count);
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j <= i; j++)
+            out[i * count + j] =
+                joint(b, candidates[i], candidates[j]) - weighted_sum(rows + i * p.count, rows + j * p.count, p.count);
+    normalise(out, count);
+    free(rows);
+    free(p.factors);
+    free(r->single);
+    free(r);
+}
+
+size_t surrogate_freedom(const struct surrogate *b)
+{
+    return b->freedom;
 }
 
 /* --- outcomes --- */
@@ -247,11 +783,9 @@ struct surrogate *surrogate_create(const struct search *s)
     b->s = s;
     b->stale = true;
     b->all = xcalloc(s->space->count + 1, sizeof *b->all);
-    b->largest_fit = xcalloc(s->space->memory_class_count + 1, sizeof *b->largest_fit);
-    b->smallest_oom = xcalloc(s->space->memory_class_count + 1, sizeof *b->smallest_oom);
-    for (size_t i = 0; i < s->space->memory_class_count; i++)
-        b->largest_fit[i] = b->smallest_oom[i] = NAN;
-    take_coordinates(b);
+    b->of_batch = search_batch_keys(s->space);
+    process_space_open(s->space, &b->space);
+    take_needs(b);
     compare_claims(b);
     return b;
 }
@@ -261,73 +795,42 @@ void surrogate_free(struct surrogate *b)
     if (!b)
         return;
     for (size_t i = 0; i < b->told_count; i++)
-        free(b->kernels[i]);
-    free(b->kernels);
+        free(b->nearness[i]);
+    free(b->nearness);
     free(b->told);
-    free(b->coordinates);
-    free(b->is_number);
     free(b->of_batch);
     free(b->need);
-    free_levels(b);
-    free(b->largest_fit);
-    free(b->smallest_oom);
+    process_space_close(&b->space);
     free(b->all);
     free(b);
 }
 
-static void note_memory(struct surrogate *b, size_t candidate)
-{
-    const struct candidate *c = &b->s->space->candidates[candidate];
-    const struct trial *t = &b->s->trials[candidate];
-    double *fit = &b->largest_fit[c->memory_class], *oom = &b->smallest_oom[c->memory_class];
-    if (isnan(c->micro_batch))
-        return;
-    if (t->out_of_memory && !(*oom <= c->micro_batch))
-        *oom = c->micro_batch;
-    if (t->state != TRIAL_FAILED && !(*fit >= c->micro_batch))
-        *fit = c->micro_batch;
-}
-
 void surrogate_tell(struct surrogate *b, size_t candidate)
 {
-    b->stale = true;
-    note_memory(b, candidate);
     size_t at = 0;
+    b->stale = true;
     while (at < b->told_count && b->told[at] < candidate)
         at++;
     if ((at < b->told_count && b->told[at] == candidate) || b->told_count >= OBSERVED_MOST)
         return;
     b->told = array_grow(b->told, b->told_count, sizeof *b->told);
-    b->kernels = array_grow(b->kernels, b->told_count, sizeof *b->kernels);
+    b->nearness = array_grow(b->nearness, b->told_count, sizeof *b->nearness);
     memmove(b->told + at + 1, b->told + at, (b->told_count - at) * sizeof *b->told);
-    memmove(b->kernels + at + 1, b->kernels + at, (b->told_count - at) * sizeof *b->kernels);
-    float *row = xcalloc(b->s->space->count + 1, sizeof *row);
-    for (size_t i = 0; i < b->s->space->count; i++)
-        row[i] = surrogate_kernel(b, i, candidate);
+    memmove(b->nearness + at + 1, b->nearness + at, (b->told_count - at) * sizeof *b->nearness);
     b->told[at] = candidate;
-    b->kernels[at] = row;
+    b->nearness[at] = xcalloc(b->space.count + 1, sizeof **b->nearness);
+    for (size_t i = 0; i < b->space.count; i++)
+        b->nearness[at][i] = process_nearness(&b->space, i, candidate);
     b->told_count++;
-}
-
-double merit_of(const struct search_space *space, double objective)
-{
-    double least = 1e-300;
-    double magnitude = log(objective > least ? objective : least);
-    return space->maximise ? magnitude : -magnitude;
-}
-
-double merit_objective(const struct search_space *space, double merit)
-{
-    return exp(space->maximise ? merit : -merit);
 }
 
 const struct estimate *surrogate_all(struct surrogate *b)
 {
     if (!b->stale)
         return b->all;
-    struct fitted *fits = surrogate_fit(b);
-    surrogate_fill_failures(b, fits);
-    surrogate_fill_means(b, fits);
+    struct fitted *fits = fit_places(b);
+    fill_failures(b, fits);
+    fill_means(b, fits);
     b->stale = false;
     free(fits);
     return b->all;

@@ -19,9 +19,9 @@
 # Prints one line per breach, "file:line: what". Status 1 when there is any.
 set -eu
 
-floors="util secrets toml pattern process config huggingface sweep_file device database expression join \
-store results metrics evidence predict belief space measures models learning plan import run slurm search ask \
-deepspeed compare report page serve cli answers draft commands"
+floors="util secrets toml pattern process config huggingface sweep_file device database expression join store \
+results metrics evidence predict space measures models learning plan import run slurm search ask deepspeed \
+compare report page serve cli answers draft commands"
 function_lines_most=60
 parameters_most=6
 foreign_signatures="handle_request" # a library calls them: libmicrohttpd

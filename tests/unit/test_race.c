@@ -1,7 +1,7 @@
 /* belief/race: who is beaten, and how often wrongly. */
 #include <math.h>
 
-#include "belief/race.h"
+#include "search/belief.h"
 #include "unit_test.h"
 #include "util/rng.h"
 

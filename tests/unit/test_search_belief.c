@@ -1,11 +1,8 @@
 /* belief/: how far outcomes let predictions be believed, and what they say alone. */
 #include <math.h>
 
-#include "belief/belief.h"
-#include "belief/better_left.h"
-#include "belief/layout_estimate.h"
-#include "belief/memory_limit.h"
-#include "belief/regression.h"
+#include "search/belief.h"
+#include "search/process.h"
 #include "unit_test.h"
 
 /* One in six alone; no more of two that are all but one, twice as much of two that say nothing of each other. */
@@ -148,36 +145,34 @@ TEST(memory_limit__evidence__as_probable_as_the_outcomes)
 enum { PREDICTED = 5 };
 static const float predicted_need[PREDICTED] = {-0.7F, -0.1F, 0, 0.1F, 0.7F};
 
-static void predict_chances(double sigma, const struct limit_outcome *outcomes, size_t count, double *chances)
+static void predict_chances(double sigma, size_t candidate, bool failed, size_t count, double *chances)
 {
-    const float coordinates[PREDICTED] = {0.5F, 0.5F, 0.5F, 0.5F, 0.5F};
-    const bool is_number = true;
-    const struct limit_space space = {.count = PREDICTED,
-                                      .dimensions = 1,
-                                      .need = predicted_need,
-                                      .coordinates = coordinates,
-                                      .is_number = &is_number,
-                                      .expected = limit_predicted(sigma)};
-    memory_limit_chances(&space, outcomes, count, chances);
+    static const float apart[PREDICTED] = {0};
+    const float *const nearness = apart;
+    const struct process_space space = {.count = PREDICTED};
+    const struct limit limit = {&space,
+                                predicted_need,
+                                limit_predicted(sigma),
+                                {count, &candidate, &nearness},
+                                &failed};
+    memory_limit_chances(&limit, chances);
 }
 
 TEST(memory_limit__predicted__bias_is_learnt_near_the_limit)
 {
-    const float apart[PREDICTED] = {0};
-    const struct limit_outcome fitted = {3, false, apart}, failed = {1, true, apart}, far = {0, false, apart};
     double before[PREDICTED], after[PREDICTED], coarse[PREDICTED];
-    predict_chances(0.12, NULL, 0, before);
+    predict_chances(0.12, 0, false, 0, before);
     assert_float_equal(before[2], 0.5, 1e-9);
     assert_float_equal(before[1] + before[3], 1, 1e-6);
     /* Half of the variance: a normal distribution of deviation 0.21 has 0.69 below 0.1. */
     assert_float_equal(before[3], 0.69, 0.02);
-    predict_chances(1, NULL, 0, coarse);
+    predict_chances(1, 0, false, 0, coarse);
     assert_true(coarse[3] < before[3]);
-    predict_chances(0.12, &fitted, 1, after);
+    predict_chances(0.12, 3, false, 1, after);
     assert_true(after[2] < 0.4 && after[3] < 0.6 * before[3]);
-    predict_chances(0.12, &failed, 1, after);
+    predict_chances(0.12, 1, true, 1, after);
     assert_true(after[2] > 0.6 && after[1] > 1.4 * before[1]);
-    predict_chances(0.12, &far, 1, after);
+    predict_chances(0.12, 0, false, 1, after);
     assert_float_equal(after[2], before[2], 0.01);
 }
 

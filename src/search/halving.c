@@ -4,16 +4,12 @@
  * first, from the highest rung that has one to promote; otherwise a new candidate begins in the lowest. A candidate
  * that failed or ended before the rung's steps is not promoted; a micro-batch known not to fit its memory class is not
  * begun. New candidates are ordered by prediction, likely failures last, or else by hash(seed, candidate). */
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "search/families.h"
-#include "search/order.h"
+#include "search/state.h"
 #include "util/memory.h"
 
-struct asha {
-    struct families families; /* for their memory classes; may be empty */
-    bool has_families;
+struct halving {
     size_t *order; /* candidates, in the order in which they begin */
     int *reached;  /* by candidate: number of rungs measured */
 };
@@ -31,33 +27,22 @@ static double rung_steps(const struct search *s, int rung)
     return rung + 1 >= rung_count(s) || steps >= s->space->full_steps ? 0 : steps;
 }
 
-static bool by_prediction(const struct search *s)
-{
-    for (size_t i = 0; i < s->space->count; i++)
-        if (!isnan(search_predicted_log(s->space, &s->space->candidates[i])))
-            return true;
-    return false;
-}
-
 static int create(struct search *s, void **own, struct error *e)
 {
-    struct asha *a = xcalloc(1, sizeof *a);
-    struct error none = ERROR_INIT;
+    struct halving *a = xcalloc(1, sizeof *a);
+    size_t i = 0;
     (void)e;
     *own = a;
-    a->has_families = families_create(s, &a->families, &none) == 0;
-    a->order = search_order(s, by_prediction(s) ? SEARCH_ORDER_PREDICTED : SEARCH_ORDER_SHUFFLED);
+    while (i < s->space->count && isnan(search_predicted_log(s->space, &s->space->candidates[i])))
+        i++;
+    a->order = search_order(s, i < s->space->count ? SEARCH_ORDER_PREDICTED : SEARCH_ORDER_SHUFFLED);
     a->reached = xcalloc(s->space->count + 1, sizeof *a->reached);
     return 0;
 }
 
 static void destroy(void *own)
 {
-    struct asha *a = own;
-    if (!a)
-        return;
-    if (a->has_families)
-        families_free(&a->families);
+    struct halving *a = own;
     free(a->order);
     free(a->reached);
     free(a);
@@ -65,10 +50,8 @@ static void destroy(void *own)
 
 static void tell(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome)
 {
-    struct asha *a = own;
+    struct halving *a = own;
     const struct trial *t = &s->trials[candidate];
-    if (a->has_families)
-        families_tell(&a->families, s, candidate);
     if (outcome->kind == OUTCOME_FAILED)
         a->reached[candidate] = 0;
     else if (outcome->kind == OUTCOME_OK || t->resource == 0)
@@ -79,76 +62,65 @@ static void tell(struct search *s, void *own, size_t candidate, const struct sea
                 a->reached[candidate] = rung + 1;
 }
 
-/* The best candidate of the rung that is among its best 1/divisor and not promoted yet; SIZE_MAX: none. */
-static size_t promotable(const struct asha *a, const struct search *s, int rung)
+/* The best candidate of the rung that is among its best 1/divisor and not promoted yet; NONE: none. */
+static size_t promotable(const struct halving *a, const struct search *s, int rung)
 {
-    size_t in_rung = 0, best = SIZE_MAX, better = 0;
+    size_t in_rung = 0, best = NONE, better = 0;
     for (size_t i = 0; i < s->space->count; i++) {
         if (a->reached[i] <= rung || s->trials[i].state == TRIAL_FAILED)
             continue;
         in_rung++;
         bool goes_on = a->reached[i] == rung + 1 && s->trials[i].state == TRIAL_STOPPED;
-        if (goes_on && (best == SIZE_MAX || search_better(s->space, s->trials[i].objective, s->trials[best].objective)))
+        if (goes_on && (best == NONE || search_better(s->space, s->trials[i].objective, s->trials[best].objective)))
             best = i;
     }
-    if (best == SIZE_MAX)
-        return SIZE_MAX;
-    for (size_t i = 0; i < s->space->count; i++)
+    for (size_t i = 0; best != NONE && i < s->space->count; i++)
         better += a->reached[i] > rung && i != best &&
                   search_better(s->space, s->trials[i].objective, s->trials[best].objective);
-    return better < in_rung / (size_t)search_number(s, SEARCH_DIVISOR) ? best : SIZE_MAX;
-}
-
-static bool may_begin(const struct asha *a, const struct search *s, size_t candidate, double risk)
-{
-    return search_is_open(s, candidate) && !(s->space->candidates[candidate].oom_probability > risk) &&
-           !(a->has_families && families_too_large(&a->families, s, candidate));
+    return better < in_rung / (size_t)search_number(s, SEARCH_DIVISOR) ? best : NONE;
 }
 
 /* Candidates that almost certainly fail begin only while nothing has run. */
-static size_t next_new(const struct asha *a, const struct search *s)
+static size_t next_new(const struct halving *a, const struct search *s)
 {
     static const double risks[] = {SEARCH_RISKY, SEARCH_HOPELESS, 1};
     size_t count = sizeof risks / sizeof *risks - (s->counts.measured > 0);
     for (size_t r = 0; r < count; r++)
         for (size_t i = 0; i < s->space->count; i++)
-            if (may_begin(a, s, a->order[i], risks[r]))
+            if (search_is_open(s, a->order[i]) && !search_is_too_large(s, a->order[i]) &&
+                !(s->space->candidates[a->order[i]].oom_probability > risks[r]))
                 return a->order[i];
-    return SIZE_MAX;
+    return NONE;
 }
 
 static enum search_answer decide(const struct search *s, size_t candidate, int rung, struct decision *out)
 {
-    double steps = rung_steps(s, rung);
     out->candidate = candidate;
-    out->resource = steps;
+    out->resource = rung_steps(s, rung);
     out->lineage = s->space->candidates[candidate].identity;
     out->index = (uint64_t)rung;
-    int at = snprintf(out->reason, sizeof out->reason, "rung %d of %d, ", rung + 1, rung_count(s));
-    if (steps > 0)
-        at += snprintf(out->reason + at, sizeof out->reason - (size_t)at, "%g steps: ", steps);
+    explain(out, "rung %d of %d, ", rung + 1, rung_count(s));
+    if (out->resource > 0)
+        explain(out, "%g steps: ", out->resource);
     else
-        at += snprintf(out->reason + at, sizeof out->reason - (size_t)at, "the whole job: ");
-    snprintf(out->reason + at, sizeof out->reason - (size_t)at, "%s",
-             rung ? "among the best of the rung below" : "no rung has a trial to promote");
+        explain(out, "the whole job: ");
+    explain(out, "%s", rung ? "among the best of the rung below" : "no rung has a trial to promote");
     return SEARCH_RUN;
 }
 
 static enum search_answer ask(struct search *s, void *own, struct decision *out)
 {
-    const struct asha *a = own;
+    const struct halving *a = own;
     for (int rung = rung_count(s) - 2; rung >= 0; rung--) {
-        if (rung_steps(s, rung) <= 0)
-            continue;
-        size_t candidate = promotable(a, s, rung);
-        if (candidate != SIZE_MAX)
+        size_t candidate = rung_steps(s, rung) > 0 ? promotable(a, s, rung) : NONE;
+        if (candidate != NONE)
             return decide(s, candidate, rung + 1, out);
     }
     size_t candidate = next_new(a, s);
-    if (candidate != SIZE_MAX)
+    if (candidate != NONE)
         return decide(s, candidate, 0, out);
-    snprintf(out->reason, sizeof out->reason, "every rung is complete");
+    explain(out, "every rung is complete");
     return SEARCH_FINISHED;
 }
 
-const struct strategy strategy_asha = {.name = "asha", .create = create, .free = destroy, .ask = ask, .tell = tell};
+const struct algorithm algorithm_halving = {create, destroy, ask, tell};

@@ -11,10 +11,9 @@
  * Configurations come in the order of the prediction for their largest that fits, or else by hash(seed, configuration).
  * One is finished before the next begins, except while it waits for a trial of its own. The next trial follows from the
  * states of the candidates alone. */
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "search/families.h"
+#include "search/state.h"
 #include "util/memory.h"
 #include "util/rng.h"
 
@@ -25,20 +24,6 @@ struct binary {
     size_t *order; /* families */
     size_t done;   /* the first `done` of them have nothing left */
 };
-
-struct family_rank {
-    size_t family;
-    double predicted;
-    uint64_t draw;
-};
-
-static int compare_ranks(const void *a, const void *b)
-{
-    const struct family_rank *x = a, *y = b;
-    if (x->predicted != y->predicted)
-        return x->predicted > y->predicted ? -1 : 1;
-    return (x->draw > y->draw) - (x->draw < y->draw);
-}
 
 static double predicted_best(const struct families *f, const struct search *s, size_t family)
 {
@@ -53,36 +38,24 @@ static double predicted_best(const struct families *f, const struct search *s, s
     return best;
 }
 
-static void sort_families(struct binary *b, const struct search *s)
-{
-    struct family_rank *ranks = xcalloc(b->families.count + 1, sizeof *ranks);
-    uint64_t seed = (uint64_t)search_number(s, SEARCH_RANDOM_SEED);
-    b->order = xcalloc(b->families.count + 1, sizeof *b->order);
-    for (size_t f = 0; f < b->families.count; f++)
-        ranks[f] =
-            (struct family_rank){f, predicted_best(&b->families, s, f),
-                                 rng_at(seed, s->space->candidates[families_member(&b->families, f, 0)].identity)};
-    qsort(ranks, b->families.count, sizeof *ranks, compare_ranks);
-    for (size_t i = 0; i < b->families.count; i++)
-        b->order[i] = ranks[i].family;
-    free(ranks);
-}
-
 static int create(struct search *s, void **own, struct error *e)
 {
     struct binary *b = xcalloc(1, sizeof *b);
+    uint64_t seed = (uint64_t)search_number(s, SEARCH_RANDOM_SEED);
     *own = b;
     if (families_create(s, &b->families, e) < 0)
         return -1;
-    sort_families(b, s);
+    struct rank *ranks = xcalloc(b->families.count + 1, sizeof *ranks);
+    for (size_t f = 0; f < b->families.count; f++)
+        ranks[f] = (struct rank){f, predicted_best(&b->families, s, f),
+                                 rng_at(seed, s->space->candidates[families_member(&b->families, f, 0)].identity)};
+    b->order = ranked(ranks, b->families.count);
     return 0;
 }
 
 static void destroy(void *own)
 {
     struct binary *b = own;
-    if (!b)
-        return;
     families_free(&b->families);
     free(b->order);
     free(b);
@@ -90,10 +63,10 @@ static void destroy(void *own)
 
 static void tell(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome)
 {
-    struct binary *b = own;
+    (void)s;
+    (void)candidate;
     (void)outcome;
-    families_tell(&b->families, s, candidate);
-    b->done = 0; /* any bracket may have changed */
+    ((struct binary *)own)->done = 0; /* any bracket may have changed */
 }
 
 /* --- one configuration --- */
@@ -117,16 +90,15 @@ static double micro_batch_at(const struct family_view *v, size_t at)
 /* Members below `*low` run, those from `*high` on do not; in between is unknown. */
 static void bracket(const struct family_view *v, size_t *low, size_t *high)
 {
-    const struct families *f = &v->b->families;
     *low = 0;
     *high = v->size;
     for (size_t i = 0; i < v->size; i++) {
         size_t c = candidate_at(v, i);
         const struct candidate *x = &v->s->space->candidates[c];
-        bool failed = v->s->trials[c].state == TRIAL_FAILED || families_too_large(f, v->s, c);
+        bool failed = v->s->trials[c].state == TRIAL_FAILED || search_is_too_large(v->s, c);
         if (failed && i < *high)
             *high = i;
-        if (!failed && x->micro_batch <= f->largest_fit[x->memory_class])
+        if (!failed && x->micro_batch <= v->s->largest_fit[x->memory_class])
             *low = i + 1;
     }
     /* A failure of another kind lies below what fits: do not try anything beyond it. */
@@ -145,27 +117,25 @@ static size_t next_for_largest(const struct family_view *v, size_t low, size_t h
     }
     if (low == 0) { /* none has run so far */
         size_t half = families_at_most(&v->b->families, v->s, v->family, micro_batch_at(v, high) / 2);
-        return half == SIZE_MAX || half >= high ? 0 : half;
+        return half == NONE || half >= high ? 0 : half;
     }
     return (low + high) / 2;
 }
 
 static bool is_measured(const struct family_view *v, size_t at)
 {
-    enum trial_state state = v->s->trials[candidate_at(v, at)].state;
-    return state == TRIAL_OK || state == TRIAL_STOPPED;
+    return trial_runs(&v->s->trials[candidate_at(v, at)]);
 }
 
-/* The member below `low` to try next to the best known; SIZE_MAX: none is left. */
+/* The member below `low` to try next to the best known; NONE: none is left. */
 static size_t next_for_best(const struct family_view *v, size_t low)
 {
-    size_t best = SIZE_MAX, below = SIZE_MAX, above = low;
+    size_t best = NONE, below = NONE, above = low;
     for (size_t i = 0; i < low; i++)
-        if (is_measured(v, i) &&
-            (best == SIZE_MAX || search_better(v->s->space, v->s->trials[candidate_at(v, i)].objective,
-                                               v->s->trials[candidate_at(v, best)].objective)))
+        if (is_measured(v, i) && (best == NONE || search_better(v->s->space, v->s->trials[candidate_at(v, i)].objective,
+                                                                v->s->trials[candidate_at(v, best)].objective)))
             best = i;
-    if (best == SIZE_MAX)
+    if (best == NONE)
         return low - 1;
     for (size_t i = 0; i < best; i++)
         if (is_measured(v, i))
@@ -175,18 +145,18 @@ static size_t next_for_best(const struct family_view *v, size_t low)
             above = i;
     if (above == low && best + 1 < low) /* another configuration's run shows that the largest fits */
         return low - 1;
-    if (below == SIZE_MAX && best > 0) {
+    if (below == NONE && best > 0) {
         size_t half = families_at_most(&v->b->families, v->s, v->family, micro_batch_at(v, best) / 2);
-        return half == SIZE_MAX ? 0 : half;
+        return half == NONE ? 0 : half;
     }
-    double gap_below = below == SIZE_MAX || best - below < 2 ? 1 : micro_batch_at(v, best) / micro_batch_at(v, below);
+    double gap_below = below == NONE || best - below < 2 ? 1 : micro_batch_at(v, best) / micro_batch_at(v, below);
     double gap_above = above == low || above - best < 2 ? 1 : micro_batch_at(v, above) / micro_batch_at(v, best);
     if (gap_below < NEAR_ENOUGH && gap_above < NEAR_ENOUGH)
-        return SIZE_MAX;
+        return NONE;
     return gap_below >= gap_above ? (below + best + 1) / 2 : (best + above) / 2;
 }
 
-/* SIZE_MAX: nothing is left. */
+/* NONE: nothing is left. */
 static size_t next_of(const struct family_view *v, const char **why)
 {
     size_t low, high;
@@ -199,7 +169,7 @@ static size_t next_of(const struct family_view *v, const char **why)
         return next_for_largest(v, low, high);
     }
     *why = "next to the best micro-batch of the configuration";
-    return low == 0 ? SIZE_MAX : next_for_best(v, low);
+    return low == 0 ? NONE : next_for_best(v, low);
 }
 
 static bool is_waiting(const struct family_view *v)
@@ -219,18 +189,18 @@ static enum search_answer ask(struct search *s, void *own, struct decision *out)
         if (is_waiting(&v))
             continue;
         size_t at = next_of(&v, &why);
-        if (at == SIZE_MAX || !search_is_open(s, candidate_at(&v, at))) {
+        if (at == NONE || !search_is_open(s, candidate_at(&v, at))) {
             b->done += i == b->done;
             continue;
         }
         out->candidate = candidate_at(&v, at);
         out->lineage = s->space->candidates[candidate_at(&v, 0)].identity;
         out->index = at;
-        snprintf(out->reason, sizeof out->reason, "micro-batch %g: %s", micro_batch_at(&v, at), why);
+        explain(out, "micro-batch %g: %s", micro_batch_at(&v, at), why);
         return SEARCH_RUN;
     }
-    snprintf(out->reason, sizeof out->reason, "the best micro-batch of every configuration is known");
+    explain(out, "the best micro-batch of every configuration is known");
     return SEARCH_FINISHED;
 }
 
-const struct strategy strategy_binary = {.name = "binary", .create = create, .free = destroy, .ask = ask, .tell = tell};
+const struct algorithm algorithm_bisection = {create, destroy, ask, tell};
