@@ -913,12 +913,12 @@ compare_tables() # what tests print that compare predictions with published tabl
     accuracy_of predict_litgpt
 }
 
-# Renews src/evidence/evidence_rows.c, which intervals are made of, then the tables of docs/predictions.md and of
-# src/evidence/comparisons.md, which has every row.
+# Renews src/predict/evidence_rows.c, which intervals are made of, then the tables of docs/predictions.md and of
+# src/predict/comparisons.md, which has every row.
 accuracy_of_tables()
 {
-    local page=$root/docs/predictions.md all=$root/src/evidence/comparisons.md
-    local rows=$root/src/evidence/evidence_rows.c tables=$BENCH_DIR/tables
+    local page=$root/docs/predictions.md all=$root/src/predict/comparisons.md
+    local rows=$root/src/predict/evidence_rows.c tables=$BENCH_DIR/tables
     compare_tables >"$tables"
     cp "$rows" "$BENCH_DIR/rows"
     grep -E '^    \{' "$tables" | renew_between "$rows" ' evidence_rows.. = ' '^};'

@@ -157,7 +157,7 @@ WHERE reported IS NULL AND value IS NOT NULL AND name IN (SELECT name FROM temp.
 INSERT INTO main.observation SELECT n.here, o.quantity, o.framework, o.device, o.cluster, o.kind, o.measured, o.predicted,
                                     o.peak, o.terms
 FROM temp.arrival AS n JOIN source.observation AS o ON o.attempt_id = n.there;
--- What they make stale is fitted anew by who predicts next (src/learning/learning.c).
+-- What they make stale is fitted anew by who predicts next (src/measures/learning.c).
 DELETE FROM main.calibration AS c WHERE EXISTS
     (SELECT 1 FROM temp.arrival AS n JOIN source.observation AS o ON o.attempt_id = n.there
      WHERE o.framework = c.framework AND o.device = c.device AND o.cluster = c.cluster AND o.quantity = c.quantity);

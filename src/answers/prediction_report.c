@@ -7,7 +7,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "learning/learning.h"
+#include "measures/learning.h"
 #include "predict/baseline.h"
 #include "util/memory.h"
 #include "util/parse.h"

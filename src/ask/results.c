@@ -4,7 +4,7 @@
 
 #include "ask/proposals.h"
 #include "config/failure.h"
-#include "learning/learning.h"
+#include "measures/learning.h"
 #include "results/job_record.h"
 #include "results/json.h"
 #include "results/views.h"

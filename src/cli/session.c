@@ -12,7 +12,7 @@
 #include "config/failure.h"
 #include "database/open.h"
 #include "device/hostfile.h"
-#include "learning/learning.h"
+#include "measures/learning.h"
 #include "space/build.h"
 #include "space/compile.h"
 #include "space/recorded_specs.h"

@@ -10,7 +10,7 @@
 #include "cli/result_output.h"
 #include "cli/run_options.h"
 #include "cli/session.h"
-#include "learning/learning.h"
+#include "measures/learning.h"
 #include "plan/scaling_keys.h"
 #include "report/prediction_fields.h"
 #include "space/describe.h"

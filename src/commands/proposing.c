@@ -6,8 +6,8 @@
 
 #include "cli/model_info_job.h"
 #include "database/open.h"
-#include "learning/learning.h"
 #include "measures/definitions.h"
+#include "measures/learning.h"
 #include "space/enumerate.h"
 #include "util/file.h"
 #include "util/parse.h"

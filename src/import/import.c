@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "config/failure.h"
-#include "learning/learning.h"
 #include "measures/definitions.h"
+#include "measures/learning.h"
 #include "results/views.h"
 #include "space/enumerate.h"
 #include "space/identity.h"

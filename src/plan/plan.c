@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "learning/knowledge.h"
+#include "measures/knowledge.h"
 #include "space/match.h"
 #include "store/model_facts.h"
 #include "store/witnesses.h"

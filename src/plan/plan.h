@@ -11,7 +11,7 @@ enum plan_mark {
     PLAN_RETRY,   /* failed, lost or not run often enough, and due again under the retry policy or by demand */
     PLAN_FAILED,  /* failed or lost, and not due again */
     PLAN_RUNNING, /* runs at this moment */
-    PLAN_PRUNED,  /* needs no less device memory than one that ran out of it (learning/knowledge.h) */
+    PLAN_PRUNED,  /* needs no less device memory than one that ran out of it (measures/knowledge.h) */
     PLAN_MARK_COUNT
 };
 

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "evidence/evidence.h"
 #include "predict/device.h"
+#include "predict/evidence.h"
 #include "predict/flops.h"
 #include "predict/inputs.h"
 #include "predict/memory_lines.h"
@@ -197,7 +197,7 @@ static void verdict_reach(const struct verdict_case *c, const struct memory_need
 
 /* --- features --- */
 
-/* Unusual features of a plan, by which the comparisons behind predictions are grouped (evidence/evidence.h). Pure. */
+/* Unusual features of a plan, by which the comparisons behind predictions are grouped (predict/evidence.h). Pure. */
 
 /* Whether tensor groups span several nodes or link domains. */
 static bool is_spread(const struct subject *s, const struct device *device)

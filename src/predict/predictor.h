@@ -2,7 +2,7 @@
  * the framework's coefficients as its profile, the sweep file and measurements have set them.
  *
  * An interval is as wide as the comparisons for the framework, and for anything unusual about the plan, require
- * (evidence/evidence.h), unless the file states a sigma or there are measurements of the place. Probabilities and
+ * (predict/evidence.h), unless the file states a sigma or there are measurements of the place. Probabilities and
  * verdicts use the sigma of the profile, which describes runs near the limit. For an unusual plan (BERT, T5, ViT,
  * experts, context parallelism, offload, fp8 and fp4, MTP, zero-bubble schedules; for time, also a device that is not
  * `measured`), they use the sigma of predict.toml until there are measurements of its place or the file states one.
@@ -10,9 +10,8 @@
 #ifndef MESHSWEEP_PREDICT_PREDICTOR_H
 #define MESHSWEEP_PREDICT_PREDICTOR_H
 
-#include "evidence/evidence.h"
-#include "evidence/oom.h"
 #include "predict/calibration.h"
+#include "predict/evidence.h"
 #include "predict/inputs.h"
 #include "predict/memory.h"
 #include "predict/step_time.h"
@@ -29,7 +28,7 @@ struct predictor_options {
     const char *device, *cluster;
     const struct device_table *devices; /* [[device]]; NULL: none */
     const char *evidence_without;       /* a table to leave out of the evidence (evidence.h); NULL: none */
-    double certain, risky;              /* shares of the memory; 0: the defaults of evidence/oom.h */
+    double certain, risky;              /* shares of the memory; 0: the defaults of predict/evidence.h */
     double peak_flops, memory_bandwidth, link_bandwidth, network_bandwidth; /* override the device's */
     double network_latency;                                                 /* seconds */
     enum memory_counter counter;

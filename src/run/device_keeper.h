@@ -5,7 +5,7 @@
 
 #include "config/sweep.h"
 #include "device/devices.h"
-#include "learning/place_watch.h"
+#include "measures/place_watch.h"
 #include "run/claims.h"
 
 /* What the runner is given. */

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "learning/learning.h"
+#include "measures/learning.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/memory.h"

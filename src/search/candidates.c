@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "config/meaning.h"
-#include "evidence/oom.h"
+#include "predict/evidence.h"
 #include "predict/input_table.h"
 #include "predict/input_words.h"
 #include "predict/plan.h"

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "config/failure.h"
-#include "evidence/oom.h"
-#include "learning/learning.h"
+#include "measures/learning.h"
 #include "measures/measures.h"
+#include "predict/evidence.h"
 #include "results/query.h"
 #include "space/match.h"
 #include "space/recorded_specs.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "learning/knowledge.h"
+#include "measures/knowledge.h"
 #include "space_fixture.h"
 #include "unit_test.h"
 #include "util/memory.h"

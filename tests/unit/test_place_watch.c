@@ -1,9 +1,9 @@
-/* learning/place_watch: what sets a place aside and what does not, by drawn sweeps. */
+/* place_watch: what sets a place aside and what does not, by drawn sweeps. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "learning/place_watch.h"
+#include "measures/place_watch.h"
 #include "rounds.h"
 #include "unit_test.h"
 #include "util/memory.h"

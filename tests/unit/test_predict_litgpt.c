@@ -89,7 +89,7 @@ static void tell(const char *name, const struct mean_error *m)
                   m->inside);
 }
 
-/* As a row of src/evidence/evidence_rows.c. */
+/* As a row of src/predict/evidence_rows.c. */
 static void tell_evidence(double *residuals, size_t count)
 {
     sort_doubles(residuals, count);

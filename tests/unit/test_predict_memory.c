@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "evidence/oom.h"
 #include "frameworks.h"
 #include "mpt.h"
+#include "predict/evidence.h"
 #include "predict/memory.h"
 #include "predict/stage_memory.h"
 #include "predict_fixture.h"

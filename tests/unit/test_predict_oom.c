@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "evidence/oom.h"
 #include "frameworks.h"
+#include "predict/evidence.h"
 #include "predict_fixture.h"
 #include "shared_data.h"
 #include "ultrascale.h"

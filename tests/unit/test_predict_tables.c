@@ -137,7 +137,7 @@ static void tell(const char *name, const char *quantity, struct comparison *c, c
  * is off by says little of experts or fp8 without them. */
 static struct comparison apart[PREDICTED_QUANTITIES][PLAN_FEATURES];
 
-/* As rows of src/evidence/evidence_rows.c. */
+/* As rows of src/predict/evidence_rows.c. */
 static void tell_evidence(const struct table *spec)
 {
     static const char *const quantities[] = {"MEMORY", "TIME"};
@@ -306,7 +306,7 @@ static void merge_repeats(struct sightings *s)
 }
 
 /* Pairs whose larger is on more than `beyond` devices, but no more than `most`, as a row of scaling_rows in
- * src/evidence/evidence_rows.c. */
+ * src/predict/evidence_rows.c. */
 static void tell_pairs(const struct table *spec, enum predicted_quantity q, double beyond, double most)
 {
     const struct sightings *s = &sightings[q];

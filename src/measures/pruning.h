@@ -1,9 +1,9 @@
 /* Pruning of jobs by others that ran out of memory, kept in results.db: which pending jobs have a witness
- * (learning/knowledge.h, store/witnesses.h). */
-#ifndef MESHSWEEP_LEARNING_PRUNING_H
-#define MESHSWEEP_LEARNING_PRUNING_H
+ * (measures/knowledge.h, store/witnesses.h). */
+#ifndef MESHSWEEP_MEASURES_PRUNING_H
+#define MESHSWEEP_MEASURES_PRUNING_H
 
-#include "learning/knowledge.h"
+#include "measures/knowledge.h"
 
 struct pruning;
 

@@ -1,4 +1,4 @@
-#include "learning/place_record.h"
+#include "measures/place_record.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  *
  * Only jobs that really ran out of memory are witnesses, never jobs left out because of another job or a prediction. So
  * every exclusion rests on one outcome and the declared order only, however long the chain. */
-#ifndef MESHSWEEP_LEARNING_KNOWLEDGE_H
-#define MESHSWEEP_LEARNING_KNOWLEDGE_H
+#ifndef MESHSWEEP_MEASURES_KNOWLEDGE_H
+#define MESHSWEEP_MEASURES_KNOWLEDGE_H
 
 #include "space/memory_order.h"
 

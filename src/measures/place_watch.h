@@ -14,8 +14,8 @@
  *
  * What else would fail there while that is found out is bounded: a place whose open pairs would be enough, if all went
  * well elsewhere, is given no other job until one of them is known. */
-#ifndef MESHSWEEP_LEARNING_PLACE_WATCH_H
-#define MESHSWEEP_LEARNING_PLACE_WATCH_H
+#ifndef MESHSWEEP_MEASURES_PLACE_WATCH_H
+#define MESHSWEEP_MEASURES_PLACE_WATCH_H
 
 #include <stdbool.h>
 #include <stddef.h>

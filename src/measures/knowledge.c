@@ -1,4 +1,4 @@
-#include "learning/knowledge.h"
+#include "measures/knowledge.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "learning/learning.h"
+#include "measures/learning.h"
 
 #include <math.h>
 #include <stdio.h>

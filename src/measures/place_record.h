@@ -1,11 +1,11 @@
-/* Places that are set aside (learning/place_watch.h) in the database and in words. */
-#ifndef MESHSWEEP_LEARNING_PLACE_RECORD_H
-#define MESHSWEEP_LEARNING_PLACE_RECORD_H
+/* Places that are set aside (measures/place_watch.h) in the database and in words. */
+#ifndef MESHSWEEP_MEASURES_PLACE_RECORD_H
+#define MESHSWEEP_MEASURES_PLACE_RECORD_H
 
 #include "config/failure.h"
 #include "database/attempt_sums.h"
 #include "database/db.h"
-#include "learning/place_watch.h"
+#include "measures/place_watch.h"
 
 /* What the watch calls a place. */
 struct place_naming {

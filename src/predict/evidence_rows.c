@@ -1,6 +1,6 @@
 /* Renewed by `scripts/bench.sh accuracy`; do not edit by hand. Toys and runs that are slow for reasons that no
  * configuration shows are left out, see tests/unit/published_tables.h. */
-#include "evidence/evidence.h"
+#include "predict/evidence.h"
 
 const struct compared_table evidence_rows[] = {
     {"ultrascale-1B-8B.csv", "nanotron", QUANTITY_OF_MEMORY, FEATURE_PLAIN, 1004, 0.107},

@@ -1,4 +1,4 @@
-#include "learning/pruning.h"
+#include "measures/pruning.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* Predictions that learn: measurements of an attempt are stored beside its predictions, and the weights of its
  * (framework, device, cluster) are fitted again. */
-#ifndef MESHSWEEP_LEARNING_LEARNING_H
-#define MESHSWEEP_LEARNING_LEARNING_H
+#ifndef MESHSWEEP_MEASURES_LEARNING_H
+#define MESHSWEEP_MEASURES_LEARNING_H
 
 #include "space/space.h"
 #include "store/observations.h"

@@ -1,4 +1,4 @@
-#include "learning/place_watch.h"
+#include "measures/place_watch.h"
 
 #include <math.h>
 #include <stdlib.h>
