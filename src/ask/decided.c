@@ -17,7 +17,7 @@ struct deciding {
     int64_t search_id;
     bool *is_own;       /* by candidate: whether it is a trial of this search */
     int64_t *last_told; /* by candidate: the last sequence number at which it or a replicate was told */
-    struct candidate_replicate **due;
+    struct candidate_job **due;
     size_t due_count;
 };
 
@@ -30,7 +30,7 @@ static int note_own(void *context, const struct trial_row *row, struct error *e)
 {
     struct deciding *d = context;
     size_t candidate = candidate_set_find(&d->set, row->outcome.job_id);
-    const struct candidate_replicate *r = candidate_set_replicate(&d->set, row->outcome.job_id);
+    const struct candidate_job *r = candidate_set_replicate(&d->set, row->outcome.job_id);
     (void)e;
     if (candidate != SIZE_MAX)
         d->is_own[candidate] = true;
@@ -43,7 +43,7 @@ static int note_own(void *context, const struct trial_row *row, struct error *e)
 
 /* --- replicates --- */
 
-static void keep_due(void *context, struct candidate_replicate *r)
+static void keep_due(void *context, struct candidate_job *r)
 {
     struct deciding *d = context;
     d->due = array_grow(d->due, d->due_count, sizeof *d->due);
@@ -75,7 +75,7 @@ static int give_due(struct deciding *d, size_t wanted, cJSON *asked, size_t *giv
 {
     const char *strategy = search_options(d->search)->strategy;
     for (size_t i = 0; i < d->due_count && *given < wanted; i++) {
-        const struct candidate_replicate *r = d->due[i];
+        const struct candidate_job *r = d->due[i];
         char reason[64];
         int64_t trial_id;
         if (proposals_find_trial(d->place, r->job_id, &trial_id, e) < 0)

@@ -16,43 +16,28 @@
 #include "util/linear.h"
 #include "util/memory.h"
 
-/* Columns before those of the keys. */
-enum {
-    COLUMN_MICRO_BATCH,
-    COLUMN_ZERO_STAGE,
-    COLUMN_GLOBAL_BATCH,
-    COLUMN_ACCUMULATION,
-    COLUMN_DP,
-    COLUMN_TP,
-    COLUMN_CP,
-    COLUMN_PP,
-    COLUMN_VPP,
-    COLUMN_SEQ,
-    COLUMN_LAYERS,
-    COLUMN_HIDDEN,
-    COLUMN_VOCAB,
-    COLUMN_HOST,
-    COLUMN_RECOMPUTE,
-    COLUMN_DEVICES,
-    FIRST_KEY
+/* Numbers of a layout, and the inputs that they are: the first columns. Then come how much is recomputed, the devices,
+ * and the keys. */
+static const struct {
+    const char *input;
+    size_t offset;
+} layout_inputs[] = {
+    {"micro_batch", offsetof(struct layout, micro_batch)},
+    {"zero_stage", offsetof(struct layout, zero_stage)},
+    {"global_batch", offsetof(struct layout, global_batch)},
+    {"gradient_accumulation", offsetof(struct layout, micro_batches)},
+    {"dp", offsetof(struct layout, dp)},
+    {"tp", offsetof(struct layout, tp)},
+    {"cp", offsetof(struct layout, cp)},
+    {"pp", offsetof(struct layout, pp)},
+    {"vpp", offsetof(struct layout, virtual_stages)},
+    {"seq", offsetof(struct layout, seq)},
+    {"layers", offsetof(struct layout, layers)},
+    {"hidden", offsetof(struct layout, hidden)},
+    {"vocab", offsetof(struct layout, vocab)},
+    {"devices_per_node", offsetof(struct layout, devices_per_host)},
 };
-static const char *const column_inputs[] = {
-    [COLUMN_MICRO_BATCH] = "micro_batch",
-    [COLUMN_ZERO_STAGE] = "zero_stage",
-    [COLUMN_GLOBAL_BATCH] = "global_batch",
-    [COLUMN_ACCUMULATION] = "gradient_accumulation",
-    [COLUMN_DP] = "dp",
-    [COLUMN_TP] = "tp",
-    [COLUMN_CP] = "cp",
-    [COLUMN_PP] = "pp",
-    [COLUMN_VPP] = "vpp",
-    [COLUMN_SEQ] = "seq",
-    [COLUMN_LAYERS] = "layers",
-    [COLUMN_HIDDEN] = "hidden",
-    [COLUMN_VOCAB] = "vocab",
-    [COLUMN_HOST] = "devices_per_node",
-    [COLUMN_RECOMPUTE] = "recompute",
-};
+enum { COLUMN_RECOMPUTE = sizeof layout_inputs / sizeof *layout_inputs, COLUMN_DEVICES, FIRST_KEY };
 
 /* A key's role in the search. */
 enum role { ROLE_NONE = 0, ROLE_MICRO_BATCH, ROLE_ACCUMULATION, ROLE_GLOBAL_BATCH, ROLE_ZERO_STAGE };
@@ -69,8 +54,9 @@ static const struct {
 struct candidate_loading {
     const struct candidate_request *request;
     struct candidate_set *set;
-    struct stmt *row;  /* selects from the spec tables by the sections' ids */
-    size_t *key_index; /* into names.keys, for every key that is not a label */
+    struct layout layout; /* of the row */
+    struct stmt *row;     /* selects from the spec tables by the sections' ids */
+    size_t *key_index;    /* into names.keys, for every key that is not a label */
     enum role *key_role;
     size_t key_count;
     int first_input;
@@ -185,8 +171,9 @@ static int prepare_row(struct candidate_loading *l, struct error *e)
     const struct space *space = l->request->space;
     struct buffer sql = BUFFER_INIT;
     buffer_add_text(&sql, "SELECT ");
-    for (size_t i = 0; i < sizeof column_inputs / sizeof *column_inputs; i++) {
-        const char *input = space->prediction.inputs[input_find(column_inputs[i])];
+    for (size_t i = 0; i <= COLUMN_RECOMPUTE; i++) {
+        const char *name = i < COLUMN_RECOMPUTE ? layout_inputs[i].input : "recompute";
+        const char *input = space->prediction.inputs[input_find(name)];
         buffer_printf(&sql, "%s, ", input ? input : "NULL");
     }
     buffer_add_text(&sql, space->devices.sql ? space->devices.sql : "1");
@@ -256,7 +243,7 @@ static uint64_t group_hash(const struct candidate_loading *l, const struct candi
         if (sets_apart(l, k))
             add_value(&b, k, c->values[k]);
     if (l->request->equal_batch && !l->all_compete)
-        add_value(&b, SIZE_MAX, number_cell(l->row, COLUMN_GLOBAL_BATCH));
+        add_value(&b, SIZE_MAX, l->layout.global_batch);
     uint64_t hash = hash_of(&b);
     buffer_free(&b);
     return hash;
@@ -360,40 +347,31 @@ static double recomputed_share(const struct stmt *s)
     return strcasecmp(word, "true") == 0 || input_word_value(recompute_words, word) == RECOMPUTE_FULL ? 1 : 0;
 }
 
-static struct layout layout_of(const struct stmt *s, double devices)
+static void read_layout(struct candidate_loading *l)
 {
-    return (struct layout){
-        .devices = devices,
-        .devices_per_host = number_cell(s, COLUMN_HOST),
-        .dp = number_cell(s, COLUMN_DP),
-        .tp = number_cell(s, COLUMN_TP),
-        .cp = number_cell(s, COLUMN_CP),
-        .pp = number_cell(s, COLUMN_PP),
-        .virtual_stages = number_cell(s, COLUMN_VPP),
-        .micro_batch = number_cell(s, COLUMN_MICRO_BATCH),
-        .micro_batches = number_cell(s, COLUMN_ACCUMULATION),
-        .global_batch = number_cell(s, COLUMN_GLOBAL_BATCH),
-        .seq = number_cell(s, COLUMN_SEQ),
-        .layers = number_cell(s, COLUMN_LAYERS),
-        .hidden = number_cell(s, COLUMN_HIDDEN),
-        .vocab = number_cell(s, COLUMN_VOCAB),
-        .zero_stage = number_cell(s, COLUMN_ZERO_STAGE),
-        .recomputed = recomputed_share(s),
-    };
+    double devices = number_cell(l->row, COLUMN_DEVICES);
+    l->layout.devices = devices >= 1 ? devices : 1;
+    l->layout.recomputed = recomputed_share(l->row);
+    for (int i = 0; i < COLUMN_RECOMPUTE; i++) {
+        double number = number_cell(l->row, i);
+        memcpy((char *)&l->layout + layout_inputs[i].offset, &number, sizeof number);
+    }
 }
 
 static void take_layout(const struct candidate_loading *l, struct candidate *c)
 {
-    const struct sweep *sweep = l->request->space->sweep;
-    struct layout layout = layout_of(l->row, c->devices);
-    c->usual_bytes = log(layout_bytes(&layout));
+    const struct layout *layout = &l->layout;
+    c->micro_batch = layout->micro_batch;
+    c->zero_stage = layout->zero_stage;
+    c->devices = layout->devices;
+    c->usual_bytes = log(layout_bytes(layout));
     if (l->set->space.relation == SEARCH_UNRELATED)
         return;
-    struct prediction batch = {.samples = layout_samples(&layout),
-                               .tokens = layout_samples(&layout) * layout_sequence(&layout),
-                               .flops = layout_samples(&layout) * layout_sequence(&layout)};
-    c->usual_merit = (l->set->space.relation == SEARCH_RATE ? log(work_of(sweep, &batch, c->devices)) : 0) -
-                     log(layout_seconds(&layout));
+    double samples = layout_samples(layout), tokens = samples * layout_sequence(layout);
+    struct prediction batch = {.samples = samples, .tokens = tokens, .flops = tokens};
+    double work =
+        l->set->space.relation == SEARCH_RATE ? log(work_of(l->request->space->sweep, &batch, c->devices)) : 0;
+    c->usual_merit = work - log(layout_seconds(layout));
 }
 
 static void take_row(struct candidate_loading *l, const void *key16, size_t n)
@@ -411,10 +389,7 @@ static void take_row(struct candidate_loading *l, const void *key16, size_t n)
     memcpy(&c->identity, key16, sizeof c->identity);
     for (size_t k = 0; k < l->key_count; k++)
         values[k] = cell(l->row, FIRST_KEY + (int)k);
-    c->micro_batch = number_cell(l->row, COLUMN_MICRO_BATCH);
-    c->zero_stage = number_cell(l->row, COLUMN_ZERO_STAGE);
-    double devices = number_cell(l->row, COLUMN_DEVICES);
-    c->devices = devices >= 1 ? devices : 1;
+    read_layout(l);
     take_layout(l, c);
     take_prediction(l, c, set->terms + n * 2 * CALIBRATION_TERMS);
     uint64_t group = group_hash(l, c);
@@ -490,14 +465,20 @@ static bool is_further_replicate(struct candidate_loading *l, int64_t job_id)
     if (candidate == set->space.count)
         return false;
     set->replicates = array_grow(set->replicates, set->replicate_count, sizeof *set->replicates);
-    set->replicates[set->replicate_count++] = (struct candidate_replicate){job_id, candidate, false};
+    set->replicates[set->replicate_count++] = (struct candidate_job){job_id, candidate, false};
     return true;
 }
 
-static int compare_replicates(const void *a, const void *b)
+static int compare_jobs(const void *a, const void *b)
 {
-    const struct candidate_replicate *x = a, *y = b;
+    const struct candidate_job *x = a, *y = b;
     return (x->job_id > y->job_id) - (x->job_id < y->job_id);
+}
+
+static struct candidate_job *find_job(struct candidate_job *jobs, size_t count, int64_t job_id)
+{
+    const struct candidate_job key = {job_id, 0, false};
+    return jobs ? bsearch(&key, jobs, count, sizeof *jobs, compare_jobs) : NULL;
 }
 
 static int read_jobs(struct candidate_loading *l, size_t most, struct error *e)
@@ -529,20 +510,6 @@ static int read_jobs(struct candidate_loading *l, size_t most, struct error *e)
     return rc < 0 ? -1 : 0;
 }
 
-static int compare_jobs(const void *a, const void *b)
-{
-    const struct candidate_job *x = a, *y = b;
-    return (x->job_id > y->job_id) - (x->job_id < y->job_id);
-}
-
-static void index_jobs(struct candidate_set *set)
-{
-    set->by_job = xcalloc(set->space.count + 1, sizeof *set->by_job);
-    for (size_t i = 0; i < set->space.count; i++)
-        set->by_job[i] = (struct candidate_job){set->job_ids[i], i};
-    qsort(set->by_job, set->space.count, sizeof *set->by_job, compare_jobs);
-}
-
 /* If every job would be a group of its own (all keys in training_spec, say) and there is no group_by, widens the
  * groups. */
 static void join_the_lonely(struct candidate_loading *l)
@@ -567,10 +534,13 @@ static void finish(struct candidate_loading *l)
     bool timed = false;
     for (size_t i = 0; i < s->count; i++)
         timed |= !isnan(s->candidates[i].seconds);
-    index_jobs(set);
-    join_the_lonely(l);
+    set->by_job = xcalloc(s->count + 1, sizeof *set->by_job);
+    for (size_t i = 0; i < s->count; i++)
+        set->by_job[i] = (struct candidate_job){set->job_ids[i], i, false};
+    qsort(set->by_job, s->count, sizeof *set->by_job, compare_jobs);
     if (set->replicate_count)
-        qsort(set->replicates, set->replicate_count, sizeof *set->replicates, compare_replicates);
+        qsort(set->replicates, set->replicate_count, sizeof *set->replicates, compare_jobs);
+    join_the_lonely(l);
     s->group_count = l->groups.count;
     s->configuration_count = l->configurations.count;
     s->memory_class_count = l->memory_classes.count;
@@ -643,24 +613,13 @@ void candidates_free(struct candidate_set *set)
 
 size_t candidate_set_find(const struct candidate_set *set, int64_t job_id)
 {
-    const struct candidate_job key = {job_id, 0};
-    const struct candidate_job *found =
-        set->by_job ? bsearch(&key, set->by_job, set->space.count, sizeof key, compare_jobs) : NULL;
+    const struct candidate_job *found = find_job(set->by_job, set->space.count, job_id);
     return found ? found->candidate : SIZE_MAX;
 }
 
-static int compare_replicate(const void *job_id, const void *replicate)
+struct candidate_job *candidate_set_replicate(const struct candidate_set *set, int64_t job_id)
 {
-    const int64_t *x = job_id;
-    const struct candidate_replicate *y = replicate;
-    return (*x > y->job_id) - (*x < y->job_id);
-}
-
-struct candidate_replicate *candidate_set_replicate(const struct candidate_set *set, int64_t job_id)
-{
-    return set->replicate_count
-               ? bsearch(&job_id, set->replicates, set->replicate_count, sizeof *set->replicates, compare_replicate)
-               : NULL;
+    return find_job(set->replicates, set->replicate_count, job_id);
 }
 
 /* --- for people --- */

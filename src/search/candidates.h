@@ -19,22 +19,20 @@
 #include "search/strategy.h"
 #include "space/space.h"
 
-/* A job that differs from a candidate only in replicate keys ([sweep] replicate). It is not a candidate itself. */
-struct candidate_replicate {
+/* A job of a candidate. */
+struct candidate_job {
     int64_t job_id;
     size_t candidate;
-    bool queued; /* used by the driver */
+    bool queued; /* used by the driver, of a further replicate */
 };
 
 struct candidate_set {
     struct search_space space;
-    int64_t *job_ids;                       /* by candidate; with replicates, the first */
-    struct candidate_replicate *replicates; /* the others, by job id */
+    int64_t *job_ids;             /* by candidate; with replicates, the first */
+    struct candidate_job *by_job; /* all candidates, by job id */
+    /* Jobs that differ from a candidate only in replicate keys ([sweep] replicate), by job id. */
+    struct candidate_job *replicates;
     size_t replicate_count;
-    struct candidate_job {
-        int64_t job_id;
-        size_t candidate;
-    } * by_job;          /* all candidates, by job id */
     uint64_t *groups;    /* by group: hash of what its members share; the same in every run */
     const char *unknown; /* why there are no predictions of time; NULL: there are. Static */
     /* `space` points into these. */
@@ -66,6 +64,6 @@ char *candidate_set_groups(const struct candidate_set *set);
 size_t candidate_set_find(const struct candidate_set *set, int64_t job_id);
 
 /* NULL: the job is not a further replicate of a candidate. Borrowed. */
-struct candidate_replicate *candidate_set_replicate(const struct candidate_set *set, int64_t job_id);
+struct candidate_job *candidate_set_replicate(const struct candidate_set *set, int64_t job_id);
 
 #endif

@@ -62,7 +62,7 @@ int replicates_add(const struct replicates_query *q, size_t candidate, struct jo
     if (strcmp(o->state, "ok") != 0 || o->stopped)
         return 0;
     for (size_t i = 0; i < q->set->replicate_count; i++) {
-        struct candidate_replicate *r = &q->set->replicates[i];
+        struct candidate_job *r = &q->set->replicates[i];
         const struct job_outcome_query query = {q->sweep_id, r->job_id, q->objective};
         if (r->candidate != candidate)
             continue;
@@ -207,8 +207,9 @@ struct candidate_progress {
 };
 
 /* First in, first out. */
-struct candidate_queue {
-    size_t *items, first, count;
+struct job_queue {
+    int64_t *job_ids;
+    size_t first, count;
 };
 
 struct search_driver {
@@ -219,12 +220,11 @@ struct search_driver {
     struct candidate_set set;
     struct search *search;
     struct candidate_progress *progress;
-    struct candidate_replicate **further; /* replicates that are due, first in, first out */
-    size_t further_first, further_count;
-    struct candidate_queue again; /* candidates with open trials and pending jobs */
-    struct candidate_queue later; /* the same, of which others are tried before: they are to be measured once more */
-    int64_t search_id;            /* 0: not begun */
-    int64_t sequence;             /* events so far */
+    struct job_queue further; /* replicates that are due */
+    struct job_queue again;   /* candidates with open trials and pending jobs */
+    struct job_queue later;   /* the same, of which others are tried before: they are to be measured once more */
+    int64_t search_id;        /* 0: not begun */
+    int64_t sequence;         /* events so far */
     int64_t opened_ms;
     bool is_over;
     char reason[SEARCH_REASON_BYTES];
@@ -267,9 +267,9 @@ void search_driver_free(struct search_driver *d)
     candidates_free(&d->set);
     free(d->steps);
     free(d->progress);
-    free(d->again.items);
-    free(d->later.items);
-    free(d->further);
+    free(d->again.job_ids);
+    free(d->later.job_ids);
+    free(d->further.job_ids);
     free(d);
 }
 
@@ -327,23 +327,37 @@ static int take_outcome(struct search_driver *d, size_t candidate, const struct 
 
 /* --- replicates --- */
 
-static void queue_replicate(void *context, struct candidate_replicate *r)
+static void queue_job(struct job_queue *q, int64_t job_id, bool *queued)
 {
-    struct search_driver *d = context;
-    if (r->queued)
+    if (*queued)
         return;
-    if (d->further_first > 0)
-        memmove(d->further, d->further + d->further_first, d->further_count * sizeof *d->further);
-    d->further_first = 0;
-    d->further = array_grow(d->further, d->further_count, sizeof *d->further);
-    d->further[d->further_count++] = r;
-    r->queued = true;
+    *queued = true;
+    if (q->first > 0)
+        memmove(q->job_ids, q->job_ids + q->first, q->count * sizeof *q->job_ids);
+    q->first = 0;
+    q->job_ids = array_grow(q->job_ids, q->count, sizeof *q->job_ids);
+    q->job_ids[q->count++] = job_id;
 }
 
-static int64_t next_replicate(struct search_driver *d)
+static int64_t take_job_queued(struct search_driver *d, struct job_queue *q)
 {
-    d->further_count--;
-    return d->further[d->further_first++]->job_id;
+    int64_t job_id = q->job_ids[q->first++];
+    size_t candidate = candidate_set_find(&d->set, job_id);
+    q->count--;
+    if (candidate != SIZE_MAX) /* a replicate counts as queued until it has ended */
+        d->progress[candidate].queued = false;
+    return job_id;
+}
+
+static void take_queued(struct search_driver *d, struct job_queue *q, int64_t *job_ids, size_t room, size_t *count)
+{
+    while (q->count > 0 && *count < room)
+        job_ids[(*count)++] = take_job_queued(d, q);
+}
+
+static void queue_replicate(void *context, struct candidate_job *r)
+{
+    queue_job(&((struct search_driver *)context)->further, r->job_id, &r->queued);
 }
 
 /* Adds the replicates' outcomes if the trial was to run to its end, and queues replicates that are due. */
@@ -450,28 +464,6 @@ static void add_options(const struct search_options *o, struct buffer *json)
     buffer_add_char(json, '}');
 }
 
-static void queue_candidate(struct search_driver *d, struct candidate_queue *q, size_t candidate)
-{
-    if (d->progress[candidate].queued)
-        return;
-    if (q->first > 0)
-        memmove(q->items, q->items + q->first, q->count * sizeof *q->items);
-    q->first = 0;
-    q->items = array_grow(q->items, q->count, sizeof *q->items);
-    q->items[q->count++] = candidate;
-    d->progress[candidate].queued = true;
-}
-
-static void take_queued(struct search_driver *d, struct candidate_queue *q, int64_t *job_ids, size_t room,
-                        size_t *count)
-{
-    for (; q->count > 0 && *count < room; q->count--) {
-        size_t candidate = q->items[q->first++];
-        d->progress[candidate].queued = false;
-        job_ids[(*count)++] = d->set.job_ids[candidate];
-    }
-}
-
 /* --- beginning --- */
 
 static int note_done(void *context, const struct job_outcome *o, struct error *e)
@@ -514,7 +506,7 @@ static int queue_open(struct search_driver *d, struct error *e)
         if (s->done && !s->trial_id && reopen(d, i, e) < 0)
             return -1;
         if (s->trial_id)
-            queue_candidate(d, &d->again, i);
+            queue_job(&d->again, d->set.job_ids[i], &s->queued);
     }
     return 0;
 }
@@ -598,7 +590,7 @@ static int next_job(struct search_driver *d, int64_t *job_id, enum search_answer
                                   .reason = decision.reason,
                                   .outcome = {.job_id = *job_id}};
     if (waits)
-        *job_id = d->further_count ? next_replicate(d) : 0;
+        *job_id = d->further.count ? take_job_queued(d, &d->further) : 0;
     return trial_record(d->request.db, d->search_id, &row, &d->progress[decision.candidate].trial_id, e);
 }
 
@@ -620,8 +612,7 @@ static int choose(void *context, int64_t *job_ids, size_t room, size_t *count, e
     if (!d->search_id && begin(d, e) < 0)
         return -1;
     take_queued(d, &d->again, job_ids, room, count);
-    while (d->further_count > 0 && *count < room)
-        job_ids[(*count)++] = next_replicate(d);
+    take_queued(d, &d->further, job_ids, room, count);
     bool late = is_late(d);
     while (!late && *count < room && said == SEARCH_RUN) {
         if (next_job(d, &job_ids[*count], &said, e) < 0)
@@ -649,7 +640,7 @@ static int claimed(void *context, const struct claim *claim, struct error *e)
 static int released(void *context, const struct claim *claim, struct error *e)
 {
     struct search_driver *d = context;
-    struct candidate_replicate *r = candidate_set_replicate(&d->set, claim->job_id);
+    struct candidate_job *r = candidate_set_replicate(&d->set, claim->job_id);
     if (r) {
         r->queued = false;
         return 0;
@@ -661,7 +652,7 @@ static int ended(void *context, const struct claim_end *end, struct error *e)
 {
     struct search_driver *d = context;
     size_t candidate = candidate_set_find(&d->set, end->claim.job_id);
-    struct candidate_replicate *r = d->search_id ? candidate_set_replicate(&d->set, end->claim.job_id) : NULL;
+    struct candidate_job *r = d->search_id ? candidate_set_replicate(&d->set, end->claim.job_id) : NULL;
     bool done, waits;
     if (r) {
         /* A job that is to run again is pending, and is found as such. */
@@ -672,7 +663,8 @@ static int ended(void *context, const struct claim_end *end, struct error *e)
         return 0;
     if (end->job_end == JOB_END_AGAIN) {
         /* What a machine does with time is not to be taken for a job's: its repeats are apart. */
-        queue_candidate(d, end->failure || compares(d) ? &d->again : &d->later, candidate);
+        queue_job(end->failure || compares(d) ? &d->again : &d->later, end->claim.job_id,
+                  &d->progress[candidate].queued);
         return 0;
     }
     if (end->job_end == JOB_END_GONE) {
@@ -785,7 +777,7 @@ static int64_t to_come(void *context)
 {
     const struct search_driver *d = context;
     int64_t trials = d->is_over ? 0 : search_trials_to_come(d->search);
-    return trials < 0 ? -1 : trials + (int64_t)(d->further_count);
+    return trials < 0 ? -1 : trials + (int64_t)d->further.count;
 }
 
 struct claim_source search_driver_source(struct search_driver *d)

@@ -72,7 +72,7 @@ struct replicates_query {
     int64_t sweep_id;
     const char *objective; /* NULL: none */
     const struct candidate_set *set;
-    void (*is_due)(void *context, struct candidate_replicate *r); /* called with each replicate whose job is pending */
+    void (*is_due)(void *context, struct candidate_job *r); /* called with each replicate whose job is pending */
     void *context;
 };
 

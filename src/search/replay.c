@@ -666,7 +666,7 @@ static void add_replicates(const struct replay_loading *l)
     const struct candidate_set *set = &l->out->set;
     size_t *ok = xcalloc(set->space.count + 1, sizeof *ok);
     for (size_t i = 0; i < set->replicate_count; i++) {
-        const struct candidate_replicate *r = &set->replicates[i];
+        const struct candidate_job *r = &set->replicates[i];
         const struct replay_outcome *own = &find_job(l, r->job_id)->outcome;
         struct replay_outcome *all = &l->out->outcomes[r->candidate];
         if (all->outcome.kind != OUTCOME_OK)

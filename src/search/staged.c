@@ -4,7 +4,7 @@
  *
  * Climb: the first configuration of each ZeRO stage, starting from the lowest stage whose predicted largest micro-batch
  * is not far below that of any other. Its largest micro-batch is found with the line of its memory
- * (search/memory_estimate.h) or, without one, by doubling and bisection. A higher stage is tried with micro-batches for
+ * (below) or, without one, by doubling and bisection. A higher stage is tried with micro-batches for
  * which the lower has no room, or else with the same one; the first stage that is no faster ends the climb. Lower
  * stages follow if they may yet be faster. If none of these runs, configurations that need less memory are tried.
  *
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "search/memory_estimate.h"
+#include "search/state.h"
 #include "util/memory.h"
 #include "util/rng.h"
 
@@ -29,6 +29,155 @@
 #define WORTH_MEMORY 0.05 /* least gain from twice the micro-batch */
 #define SAVER_FAILURES 2  /* failures after which a neighbour that never ran is given up */
 #define MASK_BITS 64
+#define JUST_BELOW 0.999 /* of what did not fit */
+
+/* --- memory ---
+ *
+ * Memory of a configuration as a straight line over its micro-batch, from measurements and predictions:
+ *
+ *   bytes(m) = bytes of an anchor + slope · (m - micro-batch of the anchor)
+ *
+ * The anchor is a measured run of the same memory class; or else one of the same group, shifted by the predicted
+ * difference between the two classes; or else the prediction. The slope goes through two measured runs of the class; or
+ * else it is the predicted one, multiplied by the largest ratio of measured to predicted slope seen in the group. */
+struct memory_estimate {
+    double micro_batch, bytes, slope; /* NAN: not known */
+};
+
+static const struct candidate *candidate_of(const struct search *s, size_t candidate)
+{
+    return &s->space->candidates[candidate];
+}
+
+static bool is_measured(const struct search *s, size_t candidate)
+{
+    const struct trial *t = &s->trials[candidate];
+    return trial_runs(t) && t->bytes > 0 && candidate_of(s, candidate)->micro_batch > 0;
+}
+
+/* Slope through the class's measured runs with the smallest and the largest micro-batch; NAN: there are not two. */
+static double measured_slope(const struct search *s, size_t class)
+{
+    const struct candidate *least = NULL, *most = NULL;
+    for (size_t i = 0; i < s->space->count; i++) {
+        const struct candidate *c = candidate_of(s, i);
+        if (c->memory_class != class || !is_measured(s, i))
+            continue;
+        if (!least || c->micro_batch < least->micro_batch)
+            least = c;
+        if (!most || c->micro_batch > most->micro_batch)
+            most = c;
+    }
+    if (!least || least->micro_batch == most->micro_batch)
+        return NAN;
+    const struct candidate *all = s->space->candidates;
+    double slope =
+        (s->trials[most - all].bytes - s->trials[least - all].bytes) / (most->micro_batch - least->micro_batch);
+    return slope > 0 ? slope : NAN;
+}
+
+static double predicted_slope(const struct families *f, const struct search *s, size_t family)
+{
+    const struct candidate *first = candidate_of(s, families_member(f, family, 0)),
+                           *last = candidate_of(s, families_member(f, family, families_size(f, family) - 1));
+    double slope = (last->bytes - first->bytes) / (last->micro_batch - first->micro_batch);
+    return slope > 0 ? slope : NAN;
+}
+
+static bool any_is_measured(const struct families *f, const struct search *s, size_t family)
+{
+    size_t i = 0;
+    while (i < families_size(f, family) && !is_measured(s, families_member(f, family, i)))
+        i++;
+    return i < families_size(f, family);
+}
+
+static double slope_of(const struct families *f, const struct search *s, size_t family)
+{
+    const struct candidate *own = candidate_of(s, families_member(f, family, 0));
+    double slope = measured_slope(s, own->memory_class), predicted = predicted_slope(f, s, family);
+    double ratio = NAN;
+    for (size_t other = 0; isnan(slope) && other < f->count; other++) {
+        const struct candidate *c = candidate_of(s, families_member(f, other, 0));
+        if (c->group == own->group && any_is_measured(f, s, other))
+            ratio = fmax(ratio, measured_slope(s, c->memory_class) / predicted_slope(f, s, other));
+    }
+    slope = isnan(slope) ? ratio * predicted : slope;
+    return isnan(slope) ? predicted : slope;
+}
+
+/* The group's measured run with the largest micro-batch, preferably of the same class; NULL: none. */
+static const struct candidate *anchor_of(const struct search *s, const struct candidate *own)
+{
+    const struct candidate *anchor = NULL;
+    for (size_t i = 0; i < s->space->count; i++) {
+        const struct candidate *c = candidate_of(s, i);
+        bool same = c->memory_class == own->memory_class;
+        bool anchored = anchor && anchor->memory_class == own->memory_class;
+        if (c->group != own->group || !is_measured(s, i))
+            continue;
+        if (!anchor || (same && !anchored) || (same == anchored && c->micro_batch > anchor->micro_batch))
+            anchor = c;
+    }
+    return anchor;
+}
+
+static struct memory_estimate memory_estimate_of(const struct families *f, const struct search *s, size_t family)
+{
+    const struct candidate *own = candidate_of(s, families_member(f, family, 0)), *anchor = anchor_of(s, own);
+    struct memory_estimate l = {own->micro_batch, own->bytes, slope_of(f, s, family)};
+    if (!anchor)
+        return l;
+    l.micro_batch = anchor->micro_batch;
+    l.bytes = s->trials[anchor - s->space->candidates].bytes;
+    if (anchor->memory_class != own->memory_class)
+        l.bytes += own->bytes - anchor->bytes;
+    if (anchor->memory_class != own->memory_class && anchor->micro_batch != own->micro_batch)
+        l.bytes += predicted_slope(f, s, family) * (anchor->micro_batch - own->micro_batch);
+    return l;
+}
+
+/* NAN if the line is not known. */
+static double memory_estimate_bytes(const struct memory_estimate *l, double micro_batch)
+{
+    return micro_batch == l->micro_batch ? l->bytes : l->bytes + l->slope * (micro_batch - l->micro_batch);
+}
+
+/* The smallest value of the line among the family's runs that ran out of memory; NAN: none did. */
+static double least_too_much(const struct families *f, const struct search *s, size_t family)
+{
+    struct memory_estimate l = {NAN, NAN, NAN};
+    double least = NAN;
+    for (size_t i = 0; i < families_size(f, family); i++) {
+        size_t candidate = families_member(f, family, i);
+        if (!s->trials[candidate].out_of_memory)
+            continue;
+        if (isnan(l.micro_batch))
+            l = memory_estimate_of(f, s, family);
+        least = fmin(least, memory_estimate_bytes(&l, candidate_of(s, candidate)->micro_batch));
+    }
+    return least;
+}
+
+/* Bytes of a device that a run of the group may use: predicted to be usable, but no more than the lines give for runs
+ * that ran out of memory, and no less than any run was measured to use. NAN: not known. */
+static double memory_estimate_usable(const struct families *f, const struct search *s, size_t group)
+{
+    double usable = NAN, measured = 0;
+    for (size_t i = 0; i < s->space->count; i++) {
+        const struct candidate *c = candidate_of(s, i);
+        if (c->group != group)
+            continue;
+        usable = isnan(usable) ? c->usable_bytes : usable;
+        measured = is_measured(s, i) ? fmax(measured, s->trials[i].bytes) : measured;
+    }
+    for (size_t family = 0; family < f->count; family++)
+        if (candidate_of(s, families_member(f, family, 0))->group == group)
+            usable = fmin(usable, JUST_BELOW * least_too_much(f, s, family));
+    return usable < measured ? measured : usable;
+}
+
+/* --- the procedure --- */
 
 struct staged {
     struct families families;
