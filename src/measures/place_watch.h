@@ -1,4 +1,4 @@
-/* Which places (devices, nodes) are broken, by what becomes of attempts on them. Pure.
+/* Which places (devices, nodes) are broken, by what becomes of attempts on them. Pure but for its records.
  *
  * That many jobs fail on a place says little: they may all have a key that makes them fail, and may run there because
  * of it. So a third job that fails there in a row, early, alike and in a way that a broken place may cause, or one
@@ -20,6 +20,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "config/failure.h"
+#include "database/attempt_sums.h"
+#include "database/db.h"
 
 /* Whether likelihoods whose ratio has the logarithm `evidence` set a place aside. */
 #define PLACE_EVIDENCE_ENOUGH 6.907755278982137 /* ln 1000 */
@@ -66,10 +70,6 @@ bool place_watch_started(struct place_watch *w, const char *places, int64_t atte
 /* What else could tell does not come: doubts are dropped. False: there were none. */
 bool place_watch_drop_doubts(struct place_watch *w);
 
-/* A place that was set aside before. */
-void place_watch_resume(struct place_watch *w, const char *place, const char *message, int64_t until_ms,
-                        int64_t rest_ms);
-
 /* Places that are set aside are tried again now. */
 void place_watch_release(struct place_watch *w, int64_t now_ms);
 
@@ -97,5 +97,30 @@ struct place_changes place_watch_take(struct place_watch *w);
 
 /* Takes jobs that are to run elsewhere and have not been taken yet: at most `room`. */
 size_t place_watch_take_seconds(struct place_watch *w, int64_t *job_ids, size_t room);
+
+/* --- in the database and in words --- */
+
+/* What the watch calls a place. */
+struct place_naming {
+    enum { PLACES_ARE_DEVICES = 1, PLACES_ARE_DEVICES_OF_NODES, PLACES_ARE_NODES } kind; /* "0", "n1:0", "n1" */
+    char host[65];                                                                       /* this one */
+};
+
+/* Tells the watch which were set aside before; `release`: they are tried at once. */
+int place_record_load(struct db *db, const struct place_naming *naming, bool release, struct place_watch *w,
+                      struct error *e);
+
+/* Inside the caller's write transaction. `sums` NULL: none are kept. Raises `reopened` by the jobs that had failed for
+ * the places and are pending again, by what their failure was. */
+struct place_target {
+    struct db *db;
+    const struct place_naming *naming;
+    struct attempt_sums *sums;
+};
+int place_record_write(const struct place_target *target, const struct place_changes *changes,
+                       int64_t reopened[FAILURE_COUNT], struct error *e);
+
+/* A sentence about it; the caller's. */
+char *place_record_describe(const struct place_naming *naming, const struct place_change *change);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef MESHSWEEP_RUN_CLAIMS_H
 #define MESHSWEEP_RUN_CLAIMS_H
 
-#include "measures/pruning.h"
+#include "measures/knowledge.h"
 #include "run/claim_source.h"
 #include "run/starter.h"
 

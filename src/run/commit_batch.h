@@ -8,7 +8,7 @@
 #ifndef MESHSWEEP_RUN_COMMIT_BATCH_H
 #define MESHSWEEP_RUN_COMMIT_BATCH_H
 
-#include "measures/place_record.h"
+#include "measures/place_watch.h"
 #include "process/worker.h"
 #include "run/claims.h"
 #include "run/ended_attempts.h"

@@ -2,7 +2,7 @@
 #ifndef MESHSWEEP_RUN_RUN_STATE_H
 #define MESHSWEEP_RUN_RUN_STATE_H
 
-#include "measures/place_record.h"
+#include "measures/place_watch.h"
 #include "run/claims.h"
 #include "run/commit_batch.h"
 #include "run/device_keeper.h"
