@@ -24,7 +24,7 @@ enum meaning {
     MEANING_COUNT
 };
 
-const char *const metric_meaning_names[MEANING_COUNT] = {
+const char *const metric_meaning_names[MEANING_COUNT + 1] = {
     [MEANS_NOTHING] = "other",
     [MEANS_STEP_TIME] = "step-time",
     [MEANS_STEPS] = "steps/s",
@@ -40,8 +40,6 @@ const char *const metric_meaning_names[MEANING_COUNT] = {
     [MEANS_DEVICE_MEMORY] = "device-memory",
     [MEANS_MEMORY] = "memory",
 };
-const int metric_meaning_count = MEANING_COUNT;
-
 static const struct metric_meaning meanings[MEANING_COUNT] = {
     [MEANS_NOTHING] = {QUANTITY_NONE, WORK_NONE, false, NULL},
     [MEANS_STEP_TIME] = {QUANTITY_STEP_TIME, WORK_NONE, false, NULL},

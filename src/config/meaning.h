@@ -21,9 +21,8 @@ struct metric_meaning {
     const char *counter;
 };
 
-/* What `means` may say. */
+/* What `means` may say, NULL at the end. */
 extern const char *const metric_meaning_names[];
-extern const int metric_meaning_count;
 
 /* By its `means`, else its name, else, of a rate, its unit. Never NULL: of others the quantity is QUANTITY_NONE. */
 const struct metric_meaning *metric_meaning(const struct sweep *s, const char *metric);

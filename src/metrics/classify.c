@@ -83,7 +83,7 @@ int classifier_load(struct db *db, const struct sweep *sweep, struct classifier 
     if (rc == 0)
         rc = classifier_create(patterns, count, out, e);
     for (size_t i = 0; i < count; i++) {
-        free(patterns[i].class_name);
+        free((char *)patterns[i].class_name);
         free(patterns[i].pattern);
         free(patterns[i].source);
     }

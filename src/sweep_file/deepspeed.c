@@ -10,10 +10,11 @@
 
 #define STEPS_MOST 1000000000
 
-static const char *const auto_modes[] = {"keep", "resolve"};
+static const char *const auto_modes[] = {"keep", "resolve", NULL};
 
-static void read_sections_of_user(const struct reading *r, const struct toml_node *list, struct deepspeed_settings *d)
+static void read_sections_of_user(const struct reading *r, const struct toml_node *list)
 {
+    struct deepspeed_settings *d = &r->sweep->deepspeed;
     for (size_t i = 0; i < list->child_count; i++)
         check_not_blank(r, &list->children[i], "sections");
     strings_free(d->sections);
@@ -42,8 +43,9 @@ static void read_argument(const struct reading *r, const struct toml_node *node,
     slot->at = reading_at_key(r, node);
 }
 
-static void read_profile_steps(const struct reading *r, const struct toml_node *list, int64_t out[3])
+static void read_profile_steps(const struct reading *r, const struct toml_node *list)
 {
+    int64_t *out = r->sweep->deepspeed.profile_steps;
     const size_t count = list->child_count;
     bool good = count == 2 || count == 3;
     for (size_t i = 0; good && i < count; i++)
@@ -61,31 +63,47 @@ static void read_profile_steps(const struct reading *r, const struct toml_node *
         out[i] = list->children[i].integer;
 }
 
+static void read_version(const struct reading *r, const struct toml_node *node)
+{
+    if (!parse_release(node->text, true, &r->sweep->deepspeed.version))
+        problem_at_value(r, node, "version must be a release of DeepSpeed, such as \"0.14\" or \"0.14.5\"");
+}
+
+static void read_arguments(const struct reading *r, const struct toml_node *table)
+{
+    if (check_entry_count(r, table, r->sweep->deepspeed.argument_count, "arguments"))
+        walk_dotted(r, table, read_argument);
+}
+
+#define AT(member) offsetof(struct sweep, deepspeed.member)
+
+/* Of the first ones, any in a profile asks for it too; its arg_mappings wait for a sweep file that has its jobs run by
+ * DeepSpeed. */
+enum { KEYS_THAT_ASK = 3 };
+
+static const struct schema_key deepspeed_keys[] = {
+    {.name = "config", TYPE_STRING, FILE_SWEEP, FORM_TEXT, AT(config), .where = AT(config_at)},
+    {.name = "auto", TYPE_STRING, DEFAULTS, FORM_EITHER, AT(resolve_auto), 1, .choices = auto_modes},
+    {.name = "sections", TYPE_STRINGS, DEFAULTS, .read = read_sections_of_user},
+    {.name = "arg_mappings", TYPE_TABLE, DEFAULTS, .read = read_arguments},
+    {.name = "profile_steps", TYPE_LIST, DEFAULTS, .read = read_profile_steps},
+    {.name = "version", TYPE_STRING, DEFAULTS, .read = read_version},
+};
+const struct schema schema_deepspeed = {"[deepspeed]", SCHEMA_KEYS(deepspeed_keys)};
+
 void read_deepspeed(const struct reading *r, const struct toml_node *table)
 {
     struct deepspeed_settings *d = &r->sweep->deepspeed;
-    const struct toml_node *found[DEEPSPEED_COUNT];
+    const struct toml_node *found[sizeof deepspeed_keys / sizeof *deepspeed_keys];
     schema_match(&schema_deepspeed, r, table, found);
-    /* A profile's arg_mappings wait for a sweep file that has its jobs run by DeepSpeed. */
-    if (r->role != FILE_PROFILE || found[DEEPSPEED_CONFIG] || found[DEEPSPEED_AUTO] || found[DEEPSPEED_SECTIONS]) {
+    bool asks = r->role != FILE_PROFILE;
+    for (int k = 0; k < KEYS_THAT_ASK; k++)
+        asks |= found[k] != NULL;
+    if (asks) {
         d->given = true;
         d->at = reading_at_key(r, table);
     }
-    if (found[DEEPSPEED_CONFIG] && check_not_blank(r, found[DEEPSPEED_CONFIG], "config")) {
-        text_replace(&d->config, xstrdup(found[DEEPSPEED_CONFIG]->text));
-        d->config_at = reading_at_value(r, found[DEEPSPEED_CONFIG]);
-    }
-    if (found[DEEPSPEED_AUTO])
-        d->resolve_auto = check_choice(r, found[DEEPSPEED_AUTO], auto_modes, 2) == 1;
-    if (found[DEEPSPEED_PROFILE_STEPS])
-        read_profile_steps(r, found[DEEPSPEED_PROFILE_STEPS], d->profile_steps);
-    if (found[DEEPSPEED_VERSION] && !parse_release(found[DEEPSPEED_VERSION]->text, true, &d->version))
-        problem_at_value(r, found[DEEPSPEED_VERSION],
-                         "version must be a release of DeepSpeed, such as \"0.14\" or \"0.14.5\"");
-    if (found[DEEPSPEED_SECTIONS])
-        read_sections_of_user(r, found[DEEPSPEED_SECTIONS], d);
-    if (found[DEEPSPEED_ARGUMENTS] && check_entry_count(r, found[DEEPSPEED_ARGUMENTS], d->argument_count, "arguments"))
-        walk_dotted(r, found[DEEPSPEED_ARGUMENTS], read_argument);
+    schema_take(&schema_deepspeed, r, found, r->sweep);
 }
 
 /* The engine's timers print from the first step on, and the flops profiler slows down the step after the first one that

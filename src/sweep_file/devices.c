@@ -101,25 +101,34 @@ const struct device *device_find(const struct device_table *own, const char *nam
 
 /* --- rows --- */
 
-static const struct {
-    enum device_key key;
-    size_t offset;
-    double least, most, unit;
-} numbers[] = {
-    {DEVICE_PEAK_FLOPS, offsetof(struct device, peak_flops), 1, 1e21, 1},
-    {DEVICE_ATTENTION_FLOPS, offsetof(struct device, attention_flops), 1, 1e21, 1},
-    {DEVICE_LATEST_ATTENTION_FLOPS, offsetof(struct device, latest_attention_flops), 1, 1e21, 1},
-    {DEVICE_FP8_FACTOR, offsetof(struct device, fp8_factor), 1, 64, 1},
-    {DEVICE_FP4_FACTOR, offsetof(struct device, fp4_factor), 1, 64, 1},
-    {DEVICE_FP32_FACTOR, offsetof(struct device, fp32_factor), 0.001, 1, 1},
-    {DEVICE_PRODUCT_SHARE, offsetof(struct device, product_share), 0.01, 1, 1},
-    {DEVICE_FP8_SHARE, offsetof(struct device, fp8_share), 0.01, 1, 1},
-    {DEVICE_VECTOR_FLOPS, offsetof(struct device, vector_flops), 1, 1e21, 1},
-    {DEVICE_MEMORY_BANDWIDTH, offsetof(struct device, memory_bytes_per_s), 1, 1e18, 1},
-    {DEVICE_MEMORY_GIB, offsetof(struct device, usable_bytes), 0.1, 1e5, GIB},
-    {DEVICE_LINK_BANDWIDTH, offsetof(struct device, link_bytes_per_s), 1, 1e18, 1},
-    {DEVICE_NETWORK_BANDWIDTH, offsetof(struct device, adapter_bytes_per_s), 1, 1e18, 1},
+#define AT(member) offsetof(struct device, member)
+
+enum device_key { DEVICE_NAME, DEVICE_OTHERS, DEVICE_ATTENTION_FLOPS = 7, DEVICE_LATEST_ATTENTION_FLOPS };
+
+static const struct schema_key device_keys[] = {
+    [DEVICE_NAME] = {.name = "name", TYPE_STRING, EVERY, .required = true},
+    [DEVICE_OTHERS] = {.name = "others", TYPE_STRINGS, EVERY},
+    {.name = "source", TYPE_STRING, EVERY, FORM_STRING, AT(source)},
+    {.name = "measured", TYPE_BOOL, EVERY, FORM_BOOL, AT(measured)},
+    {.name = "collective_engines", TYPE_BOOL, EVERY, FORM_BOOL, AT(collective_engines)},
+    {.name = "link_domain", TYPE_INT, EVERY, FORM_COUNT, AT(link_domain), 1, 1e6},
+    {.name = "peak_flops", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(peak_flops), 1, 1e21},
+    [DEVICE_ATTENTION_FLOPS] =
+        {.name = "attention_flops", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(attention_flops), 1, 1e21},
+    [DEVICE_LATEST_ATTENTION_FLOPS] =
+        {.name = "latest_attention_flops", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(latest_attention_flops), 1, 1e21},
+    {.name = "fp8_factor", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(fp8_factor), 1, 64},
+    {.name = "fp4_factor", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(fp4_factor), 1, 64},
+    {.name = "fp32_factor", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(fp32_factor), 0.001, 1},
+    {.name = "product_share", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(product_share), 0.01, 1},
+    {.name = "fp8_share", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(fp8_share), 0.01, 1},
+    {.name = "vector_flops", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(vector_flops), 1, 1e21},
+    {.name = "memory_bandwidth", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(memory_bytes_per_s), 1, 1e18},
+    {.name = "memory_gib", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(usable_bytes), 0.1, 1e5},
+    {.name = "link_bandwidth", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(link_bytes_per_s), 1, 1e18},
+    {.name = "network_bandwidth", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(adapter_bytes_per_s), 1, 1e18},
 };
+const struct schema schema_device = {"[[device]]", SCHEMA_KEYS(device_keys)};
 
 static void device_free(struct device *d)
 {
@@ -148,7 +157,7 @@ static char **add_names(char *const *known, const struct toml_node *list)
 }
 
 /* Attention that the row does not state keeps its share of the peak. */
-static void complete(const struct device *known, const struct toml_node *const *found, struct device *d)
+static void complete(const struct device *known, const struct toml_node **found, struct device *d)
 {
     if (!found[DEVICE_ATTENTION_FLOPS])
         d->attention_flops =
@@ -177,28 +186,17 @@ static bool check_new(const struct reading *r, const struct toml_node *table, co
 }
 
 /* As `known` has it (NULL: a device of its own), but for what the table says; names are added to its own. */
-static struct device read_row(const struct reading *r, const struct toml_node *table,
-                              const struct toml_node *const *found, const struct device *known)
+static struct device read_row(const struct reading *r, const struct toml_node *table, const struct toml_node **found,
+                              const struct device *known)
 {
     struct device d =
         known ? *known : (struct device){.fp8_factor = 1, .fp32_factor = 0.5, .link_bytes_per_s = UNKNOWN_LINK};
-    double value;
-    const char *source = found[DEVICE_SOURCE] ? found[DEVICE_SOURCE]->text : d.source;
     d.name = xstrdup(known ? known->name : found[DEVICE_NAME]->text);
-    d.source = source ? xstrdup(source) : NULL;
+    d.source = d.source ? xstrdup(d.source) : NULL;
     d.others = add_names(d.others, found[DEVICE_OTHERS]);
-    if (found[DEVICE_MEASURED])
-        d.measured = found[DEVICE_MEASURED]->integer;
-    if (found[DEVICE_ENGINES])
-        d.collective_engines = found[DEVICE_ENGINES]->integer;
-    if (found[DEVICE_DOMAIN] && check_range(r, found[DEVICE_DOMAIN], 1, 1000000))
-        d.link_domain = found[DEVICE_DOMAIN]->integer;
-    for (size_t i = 0; i < LENGTH(numbers); i++)
-        if (found[numbers[i].key] &&
-            read_bounded(r, found[numbers[i].key], numbers[i].least, numbers[i].most, &value)) {
-            value *= numbers[i].unit;
-            memcpy((char *)&d + numbers[i].offset, &value, sizeof value);
-        }
+    schema_take(&schema_device, r, found, &d);
+    if (d.usable_bytes > 0 && !(known && d.usable_bytes == known->usable_bytes)) /* it is written in GiB */
+        d.usable_bytes *= GIB;
     complete(known, found, &d);
     d.at = reading_at_value(r, table);
     return d;
@@ -207,7 +205,7 @@ static struct device read_row(const struct reading *r, const struct toml_node *t
 static void read_device(const struct reading *r, const struct toml_node *table, const struct device_table *carried)
 {
     struct device_table *set = &r->sweep->devices;
-    const struct toml_node *found[DEVICE_KEY_COUNT];
+    const struct toml_node *found[LENGTH(device_keys)];
     schema_match(&schema_device, r, table, found);
     const struct toml_node *name = found[DEVICE_NAME];
     if (!name)

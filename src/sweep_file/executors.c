@@ -10,120 +10,43 @@
 #include "util/memory.h"
 #include "util/parse.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
-
-/* --- values --- */
-
-/* `key`: what it is the value of, or one of the values. */
-static void read_text_of(const struct reading *r, const struct toml_node *node, const char *key, char **member)
-{
-    if (!check_not_blank(r, node, key))
-        return;
-    /* It becomes an option of a script's line. */
-    if (strpbrk(node->text, "\r\n")) {
-        problem_at_value(r, node, "%s must not contain a line break", key);
-        return;
-    }
-    text_replace(member, xstrdup(node->text));
-}
-
-static void read_text(const struct reading *r, const struct toml_node *node, char **member)
-{
-    read_text_of(r, node, node->key, member);
-}
-
-static void read_words(const struct reading *r, const struct toml_node *list, char ***member)
-{
-    char **words = xcalloc(list->child_count + 1, sizeof *words);
-    for (size_t i = 0; i < list->child_count; i++)
-        read_text_of(r, &list->children[i], list->key, &words[i]);
-    for (size_t i = 0; i < list->child_count; i++)
-        words[i] = words[i] ? words[i] : xstrdup("");
-    strings_free(*member);
-    *member = words;
-}
-
-static void read_duration_from(const struct reading *r, const struct toml_node *node, int64_t least_ms, int64_t *member)
-{
-    int64_t ms = *member;
-    read_duration(r, node, &ms);
-    if (ms < least_ms)
-        problem_at_value(r, node, "%s must be at least %lld ms", node->key, (long long)least_ms);
-    else
-        *member = ms;
-}
+#define AT(member) offsetof(struct sweep, member)
 
 /* --- [slurm] --- */
 
-static void read_slurm_texts(const struct reading *r, const struct toml_node *const *found, struct slurm_config *c)
+static void read_gpus(const struct reading *r, const struct toml_node *node)
 {
-    const struct {
-        enum slurm_key key;
-        char **member;
-    } texts[] = {
-        {SLURM_KEY_PARTITION, &c->partition},
-        {SLURM_KEY_ACCOUNT, &c->account},
-        {SLURM_KEY_QOS, &c->qos},
-        {SLURM_KEY_CONSTRAINT, &c->constraint},
-        {SLURM_KEY_RESERVATION, &c->reservation},
-        {SLURM_KEY_MEMORY, &c->memory},
-        {SLURM_KEY_GPU_TYPE, &c->gpu_type},
-    };
-    for (size_t i = 0; i < LENGTH(texts); i++)
-        if (found[texts[i].key])
-            read_text(r, found[texts[i].key], texts[i].member);
-    if (found[SLURM_KEY_OPTIONS])
-        read_words(r, found[SLURM_KEY_OPTIONS], &c->options);
-    if (found[SLURM_KEY_LAUNCHER])
-        read_words(r, found[SLURM_KEY_LAUNCHER], &c->launcher);
+    r->sweep->slurm.no_gpus = node->integer == 0;
 }
 
-static void read_slurm_numbers(const struct reading *r, const struct toml_node *const *found, struct slurm_config *c)
-{
-    const struct {
-        enum slurm_key key;
-        int64_t *member, most;
-    } counts[] = {
-        {SLURM_KEY_TASKS_PER_NODE, &c->tasks_per_node, 65536},
-        {SLURM_KEY_CPUS_PER_TASK, &c->cpus_per_task, 65536},
-        /* MaxArraySize is 1001 as delivered, and 4,000,001 at most (slurm.conf(5)). */
-        {SLURM_KEY_ARRAY_SIZE, &c->array_size, 4000001},
-        {SLURM_KEY_MAX_JOBS, &c->max_jobs, 1000000},
-    };
-    const struct {
-        enum slurm_key key;
-        int64_t *member, least;
-    } durations[] = {
-        {SLURM_KEY_POLL, &c->poll_ms, 100},
-        {SLURM_KEY_ABSENCE, &c->absence_ms, 0},
-        {SLURM_KEY_MARGIN, &c->margin_ms, 0},
-        {SLURM_KEY_HEARTBEAT, &c->heartbeat_ms, 1000},
-    };
-    for (size_t i = 0; i < LENGTH(counts); i++)
-        if (found[counts[i].key] && check_range(r, found[counts[i].key], 1, counts[i].most))
-            *counts[i].member = found[counts[i].key]->integer;
-    for (size_t i = 0; i < LENGTH(durations); i++)
-        if (found[durations[i].key])
-            read_duration_from(r, found[durations[i].key], durations[i].least, durations[i].member);
-}
+static const struct schema_key slurm_keys[] = {
+    {.name = "partition", TYPE_STRING, DEFAULTS, FORM_LINE, AT(slurm.partition)},
+    {.name = "account", TYPE_STRING, DEFAULTS, FORM_LINE, AT(slurm.account)},
+    {.name = "qos", TYPE_STRING, DEFAULTS, FORM_LINE, AT(slurm.qos)},
+    {.name = "constraint", TYPE_STRING, DEFAULTS, FORM_LINE, AT(slurm.constraint)},
+    {.name = "reservation", TYPE_STRING, DEFAULTS, FORM_LINE, AT(slurm.reservation)},
+    {.name = "memory", TYPE_STRING, DEFAULTS, FORM_LINE, AT(slurm.memory)},
+    {.name = "gpu_type", TYPE_STRING, DEFAULTS, FORM_LINE, AT(slurm.gpu_type)},
+    {.name = "gpus", TYPE_BOOL, DEFAULTS, .read = read_gpus},
+    {.name = "options", TYPE_STRINGS, DEFAULTS, FORM_LINES, AT(slurm.options)},
+    {.name = "launcher", TYPE_STRINGS, DEFAULTS, FORM_LINES, AT(slurm.launcher)},
+    {.name = "tasks_per_node", TYPE_INT, DEFAULTS, FORM_COUNT, AT(slurm.tasks_per_node), 1, 65536},
+    {.name = "cpus_per_task", TYPE_INT, DEFAULTS, FORM_COUNT, AT(slurm.cpus_per_task), 1, 65536},
+    /* MaxArraySize is 1001 as delivered, and 4,000,001 at most (slurm.conf(5)). */
+    {.name = "array_size", TYPE_INT, DEFAULTS, FORM_COUNT, AT(slurm.array_size), 1, 4000001},
+    {.name = "max_jobs", TYPE_INT, DEFAULTS, FORM_COUNT, AT(slurm.max_jobs), 1, 1000000},
+    {.name = "poll", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(slurm.poll_ms), 100},
+    {.name = "absence", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(slurm.absence_ms)},
+    {.name = "margin", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(slurm.margin_ms)},
+    {.name = "heartbeat", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(slurm.heartbeat_ms), 1000},
+    {.name = "timeout_factor", TYPE_NUMBER, DEFAULTS, FORM_NUMBER, AT(slurm.timeout_factor), 1, 100},
+};
+const struct schema schema_slurm = {"[slurm]", SCHEMA_KEYS(slurm_keys)};
 
 void read_slurm(const struct reading *r, const struct toml_node *table)
 {
-    struct slurm_config *c = &r->sweep->slurm;
-    const struct toml_node *found[SLURM_KEY_COUNT];
-    schema_match(&schema_slurm, r, table, found);
-    read_slurm_texts(r, found, c);
-    read_slurm_numbers(r, found, c);
-    const struct toml_node *factor = found[SLURM_KEY_TIMEOUT_FACTOR], *gpus = found[SLURM_KEY_GPUS];
-    if (factor) {
-        double value = number_of(factor);
-        if (value >= 1 && value <= 100)
-            c->timeout_factor = value;
-        else
-            problem_at_value(r, factor, "timeout_factor must be between 1 and 100");
-    }
-    if (gpus)
-        c->no_gpus = gpus->integer == 0;
+    const struct toml_node *found[sizeof slurm_keys / sizeof *slurm_keys];
+    schema_read(&schema_slurm, r, table, found);
 }
 
 /* --- [local] --- */
@@ -155,9 +78,10 @@ static bool check_device(const struct reading *r, const struct toml_node *list, 
     return false;
 }
 
-static void read_devices(const struct reading *r, const struct toml_node *node, struct local_config *c)
+static void read_devices(const struct reading *r, const struct toml_node *node)
 {
     enum { DEVICES_MOST = 1024 };
+    struct local_config *c = &r->sweep->local;
     if (node->kind == NODE_INT) {
         if (check_range(r, node, 0, DEVICES_MOST))
             c->devices = node->integer;
@@ -178,42 +102,39 @@ static void read_devices(const struct reading *r, const struct toml_node *node, 
     c->devices = (int64_t)node->child_count;
 }
 
+static void read_dirty_memory(const struct reading *r, const struct toml_node *node)
+{
+    if (!parse_size_bytes(node->text, &r->sweep->local.dirty_bytes))
+        problem_at_value(r, node, "dirty_memory: \"%s\" is not a size, such as \"1GiB\"", node->text);
+}
+
+static const struct schema_key local_keys[] = {
+    {.name = "devices", TYPE_INT | TYPE_LIST, DEFAULTS, .read = read_devices, .most = 1024},
+    {.name = "several_hosts", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(local.several_hosts)},
+    {.name = "hostfile", TYPE_STRING, DEFAULTS, FORM_LINE, AT(local.hostfile)},
+    {.name = "include", TYPE_STRING, DEFAULTS, FORM_LINE, AT(local.include)},
+    {.name = "exclude", TYPE_STRING, DEFAULTS, FORM_LINE, AT(local.exclude)},
+    {.name = "exclusive", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(local.exclusive)},
+    {.name = "bind_cpus", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(local.bind_cpus)},
+    {.name = "wait_clean", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(local.clean_ms)},
+    {.name = "dirty_memory", TYPE_STRING, DEFAULTS, .read = read_dirty_memory},
+    {.name = "sample", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(local.sample_ms)},
+    {.name = "give_up", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(local.give_up_ms)},
+    {.name = "repeat_throttled", TYPE_INT, DEFAULTS, FORM_COUNT, AT(local.repeat_throttled), 0, 1000},
+};
+const struct schema schema_local = {"[local]", SCHEMA_KEYS(local_keys)};
+
 void read_local(const struct reading *r, const struct toml_node *table)
 {
-    struct local_config *c = &r->sweep->local;
-    const struct toml_node *found[LOCAL_COUNT];
+    const struct toml_node *found[sizeof local_keys / sizeof *local_keys];
     schema_match(&schema_local, r, table, found);
-    if (found[LOCAL_DEVICES])
-        read_devices(r, found[LOCAL_DEVICES], c);
-    if (found[LOCAL_SEVERAL_HOSTS])
-        c->several_hosts = found[LOCAL_SEVERAL_HOSTS]->integer != 0;
-    if (found[LOCAL_HOSTFILE])
-        read_text(r, found[LOCAL_HOSTFILE], &c->hostfile);
-    if (found[LOCAL_HOSTFILE] && !c->several_hosts)
-        problem_at_key(r, found[LOCAL_HOSTFILE],
+    const struct toml_node *hostfile = found[schema_find(&schema_local, "hostfile")];
+    schema_take(&schema_local, r, found, r->sweep);
+    if (hostfile && !r->sweep->local.several_hosts)
+        problem_at_key(r, hostfile,
                        "nothing is started on the hosts of a hostfile but by the command itself: if it does that "
                        "(mpirun, "
                        "ssh, deepspeed --hostfile), add several_hosts = true; else use --executor slurm");
-    if (found[LOCAL_INCLUDE])
-        read_text(r, found[LOCAL_INCLUDE], &c->include);
-    if (found[LOCAL_EXCLUDE])
-        read_text(r, found[LOCAL_EXCLUDE], &c->exclude);
-    if (found[LOCAL_EXCLUSIVE])
-        c->exclusive = found[LOCAL_EXCLUSIVE]->integer != 0;
-    if (found[LOCAL_BIND_CPUS])
-        c->bind_cpus = found[LOCAL_BIND_CPUS]->integer != 0;
-    if (found[LOCAL_WAIT_CLEAN])
-        read_duration(r, found[LOCAL_WAIT_CLEAN], &c->clean_ms);
-    if (found[LOCAL_GIVE_UP])
-        read_duration(r, found[LOCAL_GIVE_UP], &c->give_up_ms);
-    const struct toml_node *repeat = found[LOCAL_REPEAT_THROTTLED];
-    if (repeat && check_range(r, repeat, 0, 1000))
-        c->repeat_throttled = repeat->integer;
-    if (found[LOCAL_SAMPLE])
-        read_duration(r, found[LOCAL_SAMPLE], &c->sample_ms);
-    const struct toml_node *dirty = found[LOCAL_DIRTY_MEMORY];
-    if (dirty && !parse_size_bytes(dirty->text, &c->dirty_bytes))
-        problem_at_value(r, dirty, "dirty_memory: \"%s\" is not a size, such as \"1GiB\"", dirty->text);
 }
 
 void executors_set_defaults(struct sweep *s)
@@ -230,25 +151,4 @@ void executors_set_defaults(struct sweep *s)
                                      .give_up_ms = 3600000,
                                      .dirty_bytes = INT64_C(1) << 30,
                                      .sample_ms = 1000};
-}
-
-void slurm_config_free(struct slurm_config *c)
-{
-    free(c->partition);
-    free(c->account);
-    free(c->qos);
-    free(c->constraint);
-    free(c->reservation);
-    free(c->memory);
-    free(c->gpu_type);
-    strings_free(c->options);
-    strings_free(c->launcher);
-}
-
-void local_config_free(struct local_config *c)
-{
-    free(c->device_names);
-    free(c->hostfile);
-    free(c->include);
-    free(c->exclude);
 }

@@ -65,41 +65,49 @@ static void read_state(const struct reading *r, const struct toml_node *node)
     c->states[i].at = reading_at_key(r, node);
 }
 
+#define AT(member) offsetof(struct import_refusal, member)
+
+static const struct schema_key refuse_keys[] = {
+    {.name = "when", TYPE_STRING, DEFAULTS, FORM_STRING, AT(when), .where = AT(at), .required = true},
+    {.name = "why", TYPE_STRING, DEFAULTS, FORM_STRING, AT(why), .required = true},
+};
+const struct schema schema_refuse = {"[[import.refuse]]", SCHEMA_KEYS(refuse_keys)};
+
 static void read_refusal(const struct reading *r, const struct toml_node *table)
 {
     struct import_config *c = &r->sweep->import;
-    const struct toml_node *found[REFUSE_COUNT];
+    const struct toml_node *found[2];
+    struct import_refusal refusal = {0};
     schema_match(&schema_refuse, r, table, found);
-    if (!found[REFUSE_WHEN] || !found[REFUSE_WHY] || !check_not_blank(r, found[REFUSE_WHEN], "when") ||
-        !check_not_blank(r, found[REFUSE_WHY], "why"))
+    if (!found[0] || !found[1] || !check_not_blank(r, found[0], "when") || !check_not_blank(r, found[1], "why"))
         return;
+    schema_take(&schema_refuse, r, found, &refusal);
     c->refusals = array_grow(c->refusals, c->refusal_count, sizeof *c->refusals);
-    c->refusals[c->refusal_count++] =
-        (struct import_refusal){xstrdup(found[REFUSE_WHEN]->text), xstrdup(found[REFUSE_WHY]->text),
-                                reading_at_value(r, found[REFUSE_WHEN])};
+    c->refusals[c->refusal_count++] = refusal;
 }
 
-static void read_lists(const struct reading *r, const struct toml_node *states, const struct toml_node *refusals)
+static void read_states(const struct reading *r, const struct toml_node *table)
 {
-    const struct import_config *c = &r->sweep->import;
-    if (states && check_entry_count(r, states, c->state_count, "states"))
-        for (size_t i = 0; i < states->child_count; i++)
-            read_state(r, &states->children[i]);
-    if (refusals && check_entry_count(r, refusals, c->refusal_count, "refusals"))
-        for (size_t i = 0; i < refusals->child_count; i++)
-            read_refusal(r, &refusals->children[i]);
+    if (check_entry_count(r, table, r->sweep->import.state_count, "states"))
+        for (size_t i = 0; i < table->child_count; i++)
+            read_state(r, &table->children[i]);
 }
 
-static void read_text(const struct reading *r, const struct toml_node *node, char **text, struct position *at)
+static void read_refusals(const struct reading *r, const struct toml_node *list)
 {
-    if (!node || !check_not_blank(r, node, node->key))
-        return;
-    text_replace(text, xstrdup(node->text));
-    *at = reading_at_value(r, node);
+    if (check_entry_count(r, list, r->sweep->import.refusal_count, "refusals"))
+        for (size_t i = 0; i < list->child_count; i++)
+            read_refusal(r, &list->children[i]);
 }
 
-static void read_decimal_commas(const struct reading *r, const struct toml_node *list, struct word_list *out)
+static void read_metrics_of_table(const struct reading *r, const struct toml_node *table)
 {
+    read_columns(r, table, &(struct import_column){.is_metric = true});
+}
+
+static void read_decimal_commas(const struct reading *r, const struct toml_node *list)
+{
+    struct word_list *out = &r->sweep->import.decimal_commas;
     word_list_clear(out);
     out->items = xcalloc(list->child_count + 1, sizeof *out->items);
     for (; out->count < list->child_count; out->count++) {
@@ -108,21 +116,34 @@ static void read_decimal_commas(const struct reading *r, const struct toml_node 
     }
 }
 
+#undef AT
+#define AT(member) offsetof(struct sweep, import.member)
+
+static const struct schema_key import_keys[] = {
+    {.name = "state", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(state), .where = AT(state_at)},
+    {.name = "duration", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(duration), .where = AT(duration_at)},
+    {.name = "decimal_comma", TYPE_STRINGS, DEFAULTS, .read = read_decimal_commas},
+    {.name = "states", TYPE_TABLE, DEFAULTS, .read = read_states},
+    {.name = "refuse", TYPE_TABLES, DEFAULTS, .read = read_refusals, .of = &schema_refuse},
+    {.name = "metrics", TYPE_TABLE, DEFAULTS, .read = read_metrics_of_table},
+    {.name = "cluster_spec", TYPE_TABLE, DEFAULTS}, /* the sections, in the order of enum section_kind */
+    {.name = "model", TYPE_TABLE, DEFAULTS},
+    {.name = "training_spec", TYPE_TABLE, DEFAULTS},
+    {.name = "parallel_spec", TYPE_TABLE, DEFAULTS},
+};
+const struct schema schema_import = {"[import]", SCHEMA_KEYS(import_keys)};
+
 void read_import(const struct reading *r, const struct toml_node *table)
 {
     struct import_config *c = &r->sweep->import;
-    const struct toml_node *found[IMPORT_COUNT];
+    const struct toml_node *found[sizeof import_keys / sizeof *import_keys];
     schema_match(&schema_import, r, table, found);
+    const struct toml_node **columns = &found[schema_find(&schema_import, section_names[0])];
     c->given = true;
     c->at = reading_at_key(r, table);
-    read_text(r, found[IMPORT_STATE], &c->state, &c->state_at);
-    read_text(r, found[IMPORT_DURATION], &c->duration, &c->duration_at);
-    if (found[IMPORT_DECIMAL_COMMA])
-        read_decimal_commas(r, found[IMPORT_DECIMAL_COMMA], &c->decimal_commas);
     for (int kind = 0; kind < SECTION_COUNT; kind++)
-        read_columns(r, found[IMPORT_CLUSTER + kind], &(struct import_column){.section = (enum section_kind)kind});
-    read_columns(r, found[IMPORT_METRICS], &(struct import_column){.is_metric = true});
-    read_lists(r, found[IMPORT_STATES], found[IMPORT_REFUSE]);
+        read_columns(r, columns[kind], &(struct import_column){.section = (enum section_kind)kind});
+    schema_take(&schema_import, r, found, r->sweep);
 }
 
 void import_free(struct import_config *c)
@@ -143,6 +164,4 @@ void import_free(struct import_config *c)
     free(c->columns);
     free(c->states);
     free(c->refusals);
-    free(c->state);
-    free(c->duration);
 }

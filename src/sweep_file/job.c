@@ -9,8 +9,6 @@
 #include "util/memory.h"
 #include "util/parse.h"
 
-#define MOST_REPEATS 1000000
-
 static void replace_list(char ***list, char **with)
 {
     strings_free(*list);
@@ -143,7 +141,7 @@ static bool is_expression(const char *text)
     return *p != '\0';
 }
 
-void read_timeout(const struct reading *r, const struct toml_node *node, char **out, struct position *at)
+void read_limit(const struct reading *r, const struct toml_node *node, char **out)
 {
     if (!check_finite(r, node))
         return;
@@ -159,7 +157,6 @@ void read_timeout(const struct reading *r, const struct toml_node *node, char **
         return;
     }
     text_replace(out, text);
-    *at = reading_at_value(r, node);
 }
 
 /* --- all of it --- */
@@ -187,45 +184,52 @@ static bool needs_job_dir(const struct job_config *job)
     return job->directory && names_job_dir(job->directory);
 }
 
-static void read_times(const struct reading *r, const struct toml_node *const *found)
+static void read_job_command(const struct reading *r, const struct toml_node *node)
 {
     struct job_config *job = &r->sweep->job;
-    if (found[JOB_TIMEOUT])
-        read_timeout(r, found[JOB_TIMEOUT], &job->timeout, &job->timeout_at);
-    if (found[JOB_IDLE_TIMEOUT])
-        read_timeout(r, found[JOB_IDLE_TIMEOUT], &job->idle_timeout, &job->idle_timeout_at);
-    if (found[JOB_STARTUP_TIMEOUT])
-        read_timeout(r, found[JOB_STARTUP_TIMEOUT], &job->startup_timeout, &job->startup_timeout_at);
-    if (found[JOB_GRACE])
-        read_duration(r, found[JOB_GRACE], &r->sweep->job.grace_ms);
+    read_command(r, node, &job->command, &job->command_is_line, &job->command_at);
 }
+
+static void read_passed_names(const struct reading *r, const struct toml_node *list)
+{
+    read_variable_names(r, list, true, &r->sweep->job.pass_environment);
+}
+
+static void read_secrets(const struct reading *r, const struct toml_node *list)
+{
+    read_variable_names(r, list, false, &r->sweep->job.secrets);
+}
+
+static void read_directory(const struct reading *r, const struct toml_node *node)
+{
+    if (check_not_blank(r, node, "cwd") && check_template(r, node))
+        text_replace(&r->sweep->job.directory, xstrdup(node->text));
+}
+
+#define AT(member) offsetof(struct sweep, job.member)
+
+static const struct schema_key job_keys[] = {
+    {.name = "command", TYPE_STRING | TYPE_STRINGS, DEFAULTS, .read = read_job_command},
+    {.name = "env", TYPE_TABLE, DEFAULTS, .read = read_environment},
+    {.name = "pass_env", TYPE_STRINGS, DEFAULTS, .read = read_passed_names},
+    {.name = "versions", TYPE_TABLE, DEFAULTS, .read = read_versions},
+    {.name = "secrets", TYPE_STRINGS, DEFAULTS, .read = read_secrets},
+    {.name = "cwd", TYPE_STRING, DEFAULTS, .read = read_directory},
+    {.name = "job_dir", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(make_job_dir)},
+    {.name = "separate_streams", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(separate_streams)},
+    {.name = "timeout", TYPE_TIME, DEFAULTS, FORM_LIMIT, AT(timeout), .where = AT(timeout_at)},
+    {.name = "idle_timeout", TYPE_TIME, DEFAULTS, FORM_LIMIT, AT(idle_timeout), .where = AT(idle_timeout_at)},
+    {.name = "startup_timeout", TYPE_TIME, DEFAULTS, FORM_LIMIT, AT(startup_timeout), .where = AT(startup_timeout_at)},
+    {.name = "grace", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(grace_ms)},
+    {.name = "repeat", TYPE_INT, DEFAULTS, FORM_COUNT, AT(repeat), 1, 1000000},
+    {.name = "metrics", TYPE_TABLE, DEFAULTS, .read = read_metrics, .of = &schema_metric, .named = true},
+};
+const struct schema schema_job = {"[job]", SCHEMA_KEYS(job_keys)};
 
 void read_job(const struct reading *r, const struct toml_node *table)
 {
-    struct job_config *job = &r->sweep->job;
-    const struct toml_node *found[JOB_COUNT];
-    schema_match(&schema_job, r, table, found);
-    if (found[JOB_COMMAND])
-        read_command(r, found[JOB_COMMAND], &job->command, &job->command_is_line, &job->command_at);
-    if (found[JOB_ENV])
-        read_environment(r, found[JOB_ENV]);
-    if (found[JOB_VERSIONS])
-        read_versions(r, found[JOB_VERSIONS]);
-    if (found[JOB_PASS_ENV])
-        read_variable_names(r, found[JOB_PASS_ENV], true, &job->pass_environment);
-    if (found[JOB_SECRETS])
-        read_variable_names(r, found[JOB_SECRETS], false, &job->secrets);
-    if (found[JOB_CWD] && check_not_blank(r, found[JOB_CWD], "cwd") && check_template(r, found[JOB_CWD]))
-        text_replace(&job->directory, xstrdup(found[JOB_CWD]->text));
-    if (found[JOB_REPEAT] && check_range(r, found[JOB_REPEAT], 1, MOST_REPEATS))
-        job->repeat = found[JOB_REPEAT]->integer;
-    read_times(r, found);
-    if (found[JOB_METRICS])
-        read_metrics(r, found[JOB_METRICS]);
-    if (found[JOB_JOB_DIR])
-        job->make_job_dir = found[JOB_JOB_DIR]->integer;
-    if (found[JOB_SEPARATE_STREAMS])
-        job->separate_streams = found[JOB_SEPARATE_STREAMS]->integer;
+    const struct toml_node *found[sizeof job_keys / sizeof *job_keys];
+    schema_read(&schema_job, r, table, found);
 }
 
 void finish_job(struct job_config *job)

@@ -11,15 +11,76 @@
 #include "util/memory.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
-#define MOST_WARMUP 1000000000
 #define MOST_FALLBACKS 16
 
 const char *const take_names[] = {
-    [TAKE_MEDIAN] = "median", [TAKE_MEAN] = "mean", [TAKE_LAST] = "last",
-    [TAKE_MAX] = "max",       [TAKE_MIN] = "min",   [TAKE_P90] = "p90",
+    [TAKE_MEDIAN] = "median",
+    [TAKE_MEAN] = "mean",
+    [TAKE_LAST] = "last",
+    [TAKE_MAX] = "max",
+    [TAKE_MIN] = "min",
+    [TAKE_P90] = "p90",
+    NULL,
 };
 
-static const char *const directions[] = {"max", "min"};
+static const char *const directions[] = {"max", "min", NULL};
+
+/* The first ones say how a metric is read: they are the keys of a fallback too. */
+enum metric_key {
+    METRIC_REGEX,
+    METRIC_KEY,
+    METRIC_JSON,
+    METRIC_JSONL,
+    METRIC_CSV,
+    METRIC_FILE,
+    METRIC_SCALE,
+    METRIC_WRITTEN_UNIT,
+    METRIC_NUMERATOR,
+    METRIC_SUM,
+    METRIC_READER_COUNT,
+    METRIC_FALLBACK = METRIC_READER_COUNT,
+    METRIC_UNIT,
+    METRIC_BETTER,
+    METRIC_WARMUP,
+    METRIC_TAKE,
+    METRIC_MEANS,
+    METRIC_RANK,
+    METRIC_COUNT
+};
+
+#define AT(member) offsetof(struct metric, member)
+
+static const struct schema_key metric_keys[METRIC_COUNT] = {
+    {.name = "regex", TYPE_STRING, DEFAULTS},
+    {.name = "key", TYPE_STRING, DEFAULTS},
+    {.name = "json", TYPE_STRING, DEFAULTS},
+    {.name = "jsonl", TYPE_STRING, DEFAULTS},
+    {.name = "csv", TYPE_STRING, DEFAULTS},
+    {.name = "file", TYPE_STRING, DEFAULTS},
+    {.name = "scale", TYPE_NUMBER, DEFAULTS},
+    {.name = "written_unit", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(written_unit)},
+    {.name = "numerator", TYPE_STRING, DEFAULTS},
+    {.name = "sum", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(sum)},
+    {.name = "fallback", TYPE_TABLE | TYPE_TABLES, DEFAULTS, .of = &schema_fallback},
+    {.name = "unit", TYPE_STRING, DEFAULTS, FORM_STRING, AT(unit)},
+    {.name = "better", TYPE_STRING, DEFAULTS, FORM_EITHER, AT(maximise), 0, .choices = directions},
+    {.name = "warmup", TYPE_INT, DEFAULTS, FORM_COUNT, AT(warmup), 0, 1e9},
+    {.name = "take", TYPE_STRING, DEFAULTS, FORM_CHOICE, AT(take), 1, .choices = take_names + 1},
+    {.name = "means", TYPE_STRING, DEFAULTS, FORM_CHOICE, AT(means), 1, .choices = metric_meaning_names},
+    {.name = "rank", TYPE_STRING | TYPE_INT, DEFAULTS, FORM_CONSTANT, AT(rank)},
+};
+const struct schema schema_metric = {"[job.metrics]", SCHEMA_KEYS(metric_keys)};
+const struct schema schema_fallback = {"a fallback", metric_keys, METRIC_READER_COUNT};
+
+enum derived_metric_key { DERIVED_EXPRESSION, DERIVED_UNIT, DERIVED_BETTER, DERIVED_TAKE, DERIVED_COUNT };
+
+static const struct schema_key derived_metric_keys[DERIVED_COUNT] = {
+    {.name = "expression", TYPE_STRING | TYPE_NUMBER, DEFAULTS, .required = true},
+    {.name = "unit", TYPE_STRING, DEFAULTS, FORM_STRING, AT(unit)},
+    {.name = "better", TYPE_STRING, DEFAULTS, FORM_EITHER, AT(maximise), 0, .choices = directions},
+    {.name = "take", TYPE_STRING, DEFAULTS, FORM_CHOICE, AT(take), 1, .choices = take_names + 1},
+};
+const struct schema schema_derived_metric = {"[metrics]", SCHEMA_KEYS(derived_metric_keys)};
 
 static bool is_inside_path(const char *path)
 {
@@ -107,8 +168,6 @@ static bool read_reader(const struct reading *r, const struct toml_node *const *
 {
     const struct toml_node *given = NULL;
     m->reader = READER_FILE;
-    if (found[METRIC_WRITTEN_UNIT])
-        m->written_unit = found[METRIC_WRITTEN_UNIT]->integer;
     for (size_t i = 0; i < LENGTH(readers); i++) {
         const struct toml_node *node = found[readers[i].key];
         if (node && given) {
@@ -158,9 +217,8 @@ static bool says_how(const struct toml_node *const *found)
     return false;
 }
 
-static void read_sum(const struct reading *r, const struct toml_node *sum, struct metric *m)
+static void check_sum(const struct reading *r, const struct toml_node *sum, const struct metric *m)
 {
-    m->sum = sum->integer;
     if (m->reader != READER_REGEX || m->is_key || m->written_unit)
         problem_at_key(r, sum, "it needs regex, and cannot be combined with written_unit");
 }
@@ -178,7 +236,7 @@ static void read_source(const struct reading *r, const struct toml_node *const *
     if (found[METRIC_NUMERATOR])
         read_numerator(r, found[METRIC_NUMERATOR], m);
     if (found[METRIC_SUM])
-        read_sum(r, found[METRIC_SUM], m);
+        check_sum(r, found[METRIC_SUM], m);
     if (m->reader == READER_FILE && found[METRIC_NUMERATOR])
         problem_at_key(r, found[METRIC_NUMERATOR], "it needs one of regex, key, json, jsonl and csv");
     if (m->reader == READER_FILE && (found[METRIC_SCALE] || found[METRIC_WRITTEN_UNIT]))
@@ -194,6 +252,7 @@ static void read_fallback(const struct reading *r, const struct toml_node *table
     **end = m;
     *end = &m->fallback;
     m->at = reading_at_value(r, table);
+    schema_take(&schema_fallback, r, found, m);
     read_source(r, found, m);
     if (m->reader == READER_FILE)
         problem_at_value(r, table, "a fallback needs one of regex, key, json, jsonl and csv");
@@ -213,45 +272,6 @@ static void read_fallbacks(const struct reading *r, const struct toml_node *node
 }
 
 /* --- what it is --- */
-
-static void read_unit(const struct toml_node *unit, struct metric *m)
-{
-    if (unit)
-        text_replace(&m->unit, xstrdup(unit->text));
-}
-
-static void read_better(const struct reading *r, const struct toml_node *better, struct metric *m)
-{
-    if (!better)
-        return;
-    int which = check_choice(r, better, directions, LENGTH(directions));
-    m->better_given = which >= 0;
-    m->maximise = which == 0;
-}
-
-static void read_take(const struct reading *r, const struct toml_node *take, struct metric *m)
-{
-    if (take)
-        m->take = (enum take)(check_choice(r, take, take_names + 1, LENGTH(take_names) - 1) + 1);
-}
-
-static void read_metric_options(const struct reading *r, const struct toml_node *const *found, struct metric *m)
-{
-    read_unit(found[METRIC_UNIT], m);
-    read_better(r, found[METRIC_BETTER], m);
-    if (found[METRIC_WARMUP] && check_range(r, found[METRIC_WARMUP], 0, MOST_WARMUP))
-        m->warmup = found[METRIC_WARMUP]->integer;
-    read_take(r, found[METRIC_TAKE], m);
-}
-
-/* What it measures, for those who have to know. */
-static void read_meaning(const struct reading *r, const struct toml_node *const *found, struct metric *m)
-{
-    if (found[METRIC_MEANS])
-        m->means = 1 + check_choice(r, found[METRIC_MEANS], metric_meaning_names, (size_t)metric_meaning_count);
-    if (found[METRIC_RANK])
-        text_replace(&m->rank, constant_text(found[METRIC_RANK]));
-}
 
 /* The metric of that name, made when there is none. One that is there comes from a profile: it is emptied when the
  * table says anew how it is read. */
@@ -284,8 +304,8 @@ static void read_metric(const struct reading *r, const struct toml_node *node)
     bool anew = says_how(found) || found[METRIC_FALLBACK];
     struct metric *m = metric_slot(&r->sweep->job, node->key, anew);
     m->at = reading_at_key(r, node);
-    read_metric_options(r, found, m);
-    read_meaning(r, found, m);
+    schema_take(&schema_metric, r, found, m);
+    m->better_given |= found[METRIC_BETTER] != NULL;
     if (!anew)
         return;
     read_source(r, found, m);
@@ -318,7 +338,7 @@ static struct metric *derived_metric_slot(const struct reading *r, const struct 
 
 static void read_derived_metric(const struct reading *r, const struct toml_node *node)
 {
-    const struct toml_node *found[DERIVED_METRIC_COUNT];
+    const struct toml_node *found[DERIVED_COUNT];
     if (!check_entry_name(r, reading_at_key(r, node), node->key, "metric"))
         return;
     if (!schema_expect(r, node, node->key, TYPE_TABLE)) {
@@ -326,7 +346,8 @@ static void read_derived_metric(const struct reading *r, const struct toml_node 
         return;
     }
     schema_match(&schema_derived_metric, r, node, found);
-    char *expression = found[DERIVED_METRIC_EXPRESSION] ? read_expression(r, found[DERIVED_METRIC_EXPRESSION]) : NULL;
+    const struct toml_node *given = found[DERIVED_EXPRESSION];
+    char *expression = given ? read_expression(r, given) : NULL;
     struct metric *m = expression ? derived_metric_slot(r, node) : NULL;
     if (!m) {
         problems_excuse(r->problems, node->key);
@@ -335,10 +356,9 @@ static void read_derived_metric(const struct reading *r, const struct toml_node 
     }
     m->reader = READER_EXPRESSION;
     m->expression = expression;
-    m->at = reading_at_value(r, found[DERIVED_METRIC_EXPRESSION]);
-    read_unit(found[DERIVED_METRIC_UNIT], m);
-    read_better(r, found[DERIVED_METRIC_BETTER], m);
-    read_take(r, found[DERIVED_METRIC_TAKE], m);
+    m->at = reading_at_value(r, given);
+    schema_take(&schema_derived_metric, r, found, m);
+    m->better_given = found[DERIVED_BETTER] != NULL;
 }
 
 void read_derived_metrics(const struct reading *r, const struct toml_node *table)

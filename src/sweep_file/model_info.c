@@ -6,6 +6,7 @@
 #include "sweep_file/schema.h"
 #include "sweep_file/sections.h"
 #include "sweep_file/toml_value.h"
+#include "sweep_file/values.h"
 #include "util/memory.h"
 #include "util/parse.h"
 
@@ -16,34 +17,34 @@ const char *const model_fact_names[FACT_COUNT] = {
     [FACT_FWD_FLOPS] = "fwd_flops",
 };
 
-/* Where in the schema each is; whether it may be written as a size. */
-static const struct {
-    enum model_info_table_key key;
-    bool is_size;
-} places[FACT_COUNT] = {
-    [FACT_PARAMS] = {MODEL_INFO_PARAMS, false},
-    [FACT_ACTIVATION_MEMORY] = {MODEL_INFO_ACTIVATION_MEMORY, true},
-    [FACT_DEVICE_MEMORY] = {MODEL_INFO_DEVICE_MEMORY, true},
-    [FACT_FWD_FLOPS] = {MODEL_INFO_FWD_FLOPS, false},
-};
-
 void model_info_set_defaults(struct sweep *s)
 {
     for (int i = 0; i < FACT_COUNT; i++)
         s->model_info.facts[i] = NAN;
 }
 
-static void read_fact(const struct reading *r, const struct toml_node *node, bool is_size, double *out)
+static void read_fact_as(const struct reading *r, const struct toml_node *node, bool is_size)
 {
     int64_t bytes;
-    double value = node->kind == NODE_INT ? (double)node->integer : node->kind == NODE_FLOAT ? node->real : NAN;
+    double value = node->kind == NODE_STRING ? NAN : number_of(node);
     if (node->kind == NODE_STRING && is_size && parse_size_bytes(node->text, &bytes))
         value = (double)bytes;
-    if (value > 0 && isfinite(value))
-        *out = value;
-    else
+    if (!(value > 0 && isfinite(value)))
         problem_at_value(r, node, "%s must be a %s above 0", node->key,
                          is_size ? "size (\"300MiB\", bytes)" : "number");
+    for (int i = 0; value > 0 && isfinite(value) && i < FACT_COUNT; i++)
+        if (strcmp(model_fact_names[i], node->key) == 0)
+            r->sweep->model_info.facts[i] = value;
+}
+
+static void read_fact(const struct reading *r, const struct toml_node *node)
+{
+    read_fact_as(r, node, false);
+}
+
+static void read_size(const struct reading *r, const struct toml_node *node)
+{
+    read_fact_as(r, node, true);
 }
 
 static void read_key(const struct reading *r, const struct toml_node *node, const char *name)
@@ -55,24 +56,37 @@ static void read_key(const struct reading *r, const struct toml_node *node, cons
     m->keys[m->key_count++] = (struct model_info_key){xstrdup(name), plain_value(node), reading_at_key(r, node)};
 }
 
-void read_model_info(const struct reading *r, const struct toml_node *table)
+static void read_info_command(const struct reading *r, const struct toml_node *node)
 {
     struct model_info_config *m = &r->sweep->model_info;
-    const struct toml_node *found[MODEL_INFO_COUNT];
-    schema_match(&schema_model_info, r, table, found);
-    m->given = true;
-    m->at = reading_at_key(r, table);
-    if (found[MODEL_INFO_COMMAND])
-        read_command(r, found[MODEL_INFO_COMMAND], &m->command, &m->command_is_line, &m->command_at);
-    if (found[MODEL_INFO_TIMEOUT])
-        read_timeout(r, found[MODEL_INFO_TIMEOUT], &m->timeout, &m->timeout_at);
-    if (found[MODEL_INFO_WITH])
-        walk_dotted(r, found[MODEL_INFO_WITH], read_key);
-    if (found[MODEL_INFO_WITHOUT])
-        m->without = toml_strings(found[MODEL_INFO_WITHOUT]);
-    for (int i = 0; i < FACT_COUNT; i++)
-        if (found[places[i].key])
-            read_fact(r, found[places[i].key], places[i].is_size, &m->facts[i]);
+    read_command(r, node, &m->command, &m->command_is_line, &m->command_at);
+}
+
+static void read_with(const struct reading *r, const struct toml_node *table)
+{
+    walk_dotted(r, table, read_key);
+}
+
+#define AT(member) offsetof(struct sweep, model_info.member)
+
+static const struct schema_key model_info_keys[] = {
+    {.name = "command", TYPE_STRING | TYPE_STRINGS, FILE_SWEEP, .read = read_info_command},
+    {.name = "timeout", TYPE_TIME, FILE_SWEEP, FORM_LIMIT, AT(timeout), .where = AT(timeout_at)},
+    {.name = "with", TYPE_TABLE, FILE_SWEEP, .read = read_with},
+    {.name = "without", TYPE_STRINGS, FILE_SWEEP, FORM_STRINGS, AT(without)},
+    {.name = "params", TYPE_NUMBER, FILE_SWEEP, .read = read_fact},
+    {.name = "activation_memory", TYPE_STRING | TYPE_NUMBER, FILE_SWEEP, .read = read_size},
+    {.name = "device_memory", TYPE_STRING | TYPE_NUMBER, FILE_SWEEP, .read = read_size},
+    {.name = "fwd_flops", TYPE_NUMBER, FILE_SWEEP, .read = read_fact},
+};
+const struct schema schema_model_info = {"[model_info]", SCHEMA_KEYS(model_info_keys)};
+
+void read_model_info(const struct reading *r, const struct toml_node *table)
+{
+    const struct toml_node *found[sizeof model_info_keys / sizeof *model_info_keys];
+    r->sweep->model_info.given = true;
+    r->sweep->model_info.at = reading_at_key(r, table);
+    schema_read(&schema_model_info, r, table, found);
 }
 
 /* One profile of one model cannot speak for others. */

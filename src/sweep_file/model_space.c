@@ -13,7 +13,6 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 #define DEFAULT_TOLERANCE 0.1 /* of ZHEN's search for models of a similar size */
-#define MOST_TAKEN 100000000
 
 /* Indexed by enum filter_preset; NULL-terminated. */
 static const char *const filter_preset_names[] = {
@@ -23,6 +22,46 @@ static const char *const filter_preset_names[] = {
     [PRESET_UNIFORM_MIXER] = "uniform-mixer",
     NULL,
 };
+
+/* The sizes of a DHEN model are in the order of enum dhen_key. */
+enum space_table_key {
+    SPACE_SEED,
+    SPACE_MIXERS,
+    SPACE_FEATURES,
+    SPACE_EMB_DIM,
+    SPACE_OUTPUTS,
+    SPACE_LAYERS,
+    SPACE_TOTAL_MIXERS,
+    SPACE_MIXERS_PER_LAYER,
+    SPACE_SHARED_WEIGHTS,
+    SPACE_KEYS,
+    SPACE_WHERE,
+    SPACE_FILTER,
+    SPACE_BASE,
+    SPACE_INCLUDE_BASE,
+    SPACE_SAMPLE,
+    SPACE_COUNT
+};
+
+#define NUMBERS (TYPE_INT | TYPE_LIST | TYPE_TABLE)
+static const struct schema_key space_keys[] = {
+    {.name = "seed", TYPE_INT, EVERY, FORM_INT, offsetof(struct model_space_table, seed)},
+    {.name = "mixers", TYPE_STRINGS, EVERY},
+    {.name = "num_features", NUMBERS, EVERY},
+    {.name = "emb_dim", NUMBERS, EVERY},
+    {.name = "output_per_emb", NUMBERS, EVERY},
+    {.name = "num_zhen_layers", NUMBERS, EVERY},
+    {.name = "total_mixers", NUMBERS, EVERY},
+    {.name = "mixers_per_layer", NUMBERS, EVERY},
+    {.name = "shared_weights", TYPE_BOOL, EVERY, FORM_BOOL, offsetof(struct model_space_table, shared_weights)},
+    {.name = "keys", TYPE_TABLE, EVERY},
+    {.name = "where", TYPE_STRING, EVERY},
+    {.name = "filter", TYPE_TABLES, EVERY, .of = &schema_filter},
+    {.name = "base", TYPE_TABLE, EVERY},
+    {.name = "include_base", TYPE_BOOL, EVERY, FORM_BOOL, offsetof(struct model_space_table, include_base)},
+    {.name = "sample", TYPE_TABLES, EVERY, .of = &schema_sample},
+};
+const struct schema schema_model_space = {"[model_space]", SCHEMA_KEYS(space_keys)};
 
 /* --- keys --- */
 
@@ -249,6 +288,26 @@ static void read_base(const struct reading *r, const struct toml_node *table, st
 
 /* --- filters --- */
 
+enum filter_key {
+    FILTER_NAME,
+    FILTER_WHERE,
+    FILTER_PRESET,
+    FILTER_LAYERS,
+    FILTER_TOLERANCE,
+    FILTER_MIXER,
+    FILTER_COUNT
+};
+
+static const struct schema_key filter_keys[] = {
+    {.name = "name", TYPE_STRING, EVERY},
+    {.name = "where", TYPE_STRING, EVERY},
+    {.name = "preset", TYPE_STRING, EVERY, .choices = filter_preset_names + 1},
+    {.name = "layers", TYPE_INT, EVERY, .least = 1, .most = INT32_MAX},
+    {.name = "tolerance", TYPE_NUMBER, EVERY, .most = 1},
+    {.name = "mixer", TYPE_STRING, EVERY},
+};
+const struct schema schema_filter = {"[[model_space.filter]]", SCHEMA_KEYS(filter_keys)};
+
 static struct space_filter *add_filter(struct model_space_table *m)
 {
     m->filters = array_grow(m->filters, m->filter_count, sizeof *m->filters);
@@ -434,19 +493,24 @@ static void read_each(const struct reading *r, const struct toml_node *node, con
                 problem_at_value(r, &values->children[i], "%s: %s is listed twice", values->key, s->literals.items[i]);
 }
 
+static const struct schema_key sample_keys[] = {
+    {.name = "take", TYPE_INT, EVERY, FORM_COUNT, offsetof(struct space_sample, take), 1, 1e8, .required = true},
+    {.name = "each", TYPE_STRING | TYPE_TABLE, EVERY},
+    {.name = "where", TYPE_STRING, EVERY, FORM_TEXT, offsetof(struct space_sample, where)},
+};
+const struct schema schema_sample = {"[[model_space.sample]]", SCHEMA_KEYS(sample_keys)};
+
 static void read_sample(const struct reading *r, const struct toml_node *table, struct model_space_table *m)
 {
-    const struct toml_node *found[SAMPLE_COUNT];
+    const struct toml_node *found[LENGTH(sample_keys)];
     schema_match(&schema_sample, r, table, found);
     m->samples = array_grow(m->samples, m->sample_count, sizeof *m->samples);
     struct space_sample *s = &m->samples[m->sample_count++];
     *s = (struct space_sample){.at = reading_at_value(r, table)};
-    if (found[SAMPLE_TAKE] && check_range(r, found[SAMPLE_TAKE], 1, MOST_TAKEN))
-        s->take = found[SAMPLE_TAKE]->integer;
-    if (found[SAMPLE_EACH])
-        read_each(r, found[SAMPLE_EACH], m, s);
-    if (found[SAMPLE_WHERE] && check_not_blank(r, found[SAMPLE_WHERE], "where"))
-        s->where = xstrdup(found[SAMPLE_WHERE]->text);
+    schema_take(&schema_sample, r, found, s);
+    const struct toml_node *each = found[schema_find(&schema_sample, "each")];
+    if (each)
+        read_each(r, each, m, s);
 }
 
 static void read_samples(const struct reading *r, const struct toml_node *list, struct model_space_table *m)
@@ -478,9 +542,8 @@ void read_model_space(const struct reading *r, const struct toml_node *table)
     schema_match(&schema_model_space, r, table, found);
     m->at = reading_at_value(r, table);
     m->seed_given = found[SPACE_SEED] != NULL;
-    m->seed = m->seed_given ? found[SPACE_SEED]->integer : 0;
-    m->shared_weights = !found[SPACE_SHARED_WEIGHTS] || found[SPACE_SHARED_WEIGHTS]->integer;
-    m->include_base = found[SPACE_INCLUDE_BASE] && found[SPACE_INCLUDE_BASE]->integer;
+    m->shared_weights = true;
+    schema_take(&schema_model_space, r, found, m);
     if (found[SPACE_MIXERS])
         read_dhen(r, table, found, m);
     else if (!toml_child(table, "mixers"))
@@ -541,7 +604,7 @@ void model_space_table_free(struct model_space_table *m)
     }
     for (size_t i = 0; i < m->sample_count; i++) {
         free(m->samples[i].each);
-        free(m->samples[i].where);
+        schema_release(&schema_sample, &m->samples[i]);
         string_list_free(&m->samples[i].literals);
     }
     for (size_t i = 0; i < m->base_count; i++)

@@ -183,6 +183,25 @@ static void read_range_key(const struct reading *r, const struct toml_node *node
 
 /* --- multisets --- */
 
+enum multiset_key {
+    MULTISET_KINDS,
+    MULTISET_TOTAL,
+    MULTISET_PER_LAYER,
+    MULTISET_LAYERS,
+    MULTISET_LAYERS_KEY,
+    MULTISET_COUNT
+};
+
+#define NUMBERS (TYPE_INT | TYPE_LIST | TYPE_TABLE)
+static const struct schema_key multiset_keys[] = {
+    {.name = "multiset", TYPE_STRINGS, EVERY, .required = true},
+    {.name = "total", NUMBERS, EVERY},
+    {.name = "per_layer", NUMBERS, EVERY},
+    {.name = "layers", NUMBERS, EVERY},
+    {.name = "layers_key", TYPE_STRING, EVERY},
+};
+const struct schema schema_multiset = {"a multiset", SCHEMA_KEYS(multiset_keys)};
+
 static void read_multiset(const struct reading *r, const struct toml_node *node, struct space_key *out)
 {
     const struct toml_node *found[MULTISET_COUNT];

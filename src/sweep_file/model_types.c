@@ -11,12 +11,36 @@
 #define ABSENT_MOST 1000000000
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-static const char *const windows_names[HF_WINDOWS_COUNT] = {
+static const char *const windows_names[HF_WINDOWS_COUNT + 1] = {
     [HF_WINDOWS_NONE] = "none",       [HF_WINDOWS_ALL] = "all",
     [HF_WINDOWS_PATTERN] = "pattern", [HF_WINDOWS_WHERE_ASKED] = "where-asked",
     [HF_WINDOWS_OF_FOUR] = "of-four", [HF_WINDOWS_HALF] = "half",
     [HF_WINDOWS_MIXED] = "mixed",
 };
+
+enum model_type_key {
+    MODEL_TYPE_NAME,
+    MODEL_TYPE_LIKE,
+    MODEL_TYPE_FAMILY,
+    MODEL_TYPE_WINDOWS,
+    MODEL_TYPE_KEYS,
+    MODEL_TYPE_ALWAYS,
+    MODEL_TYPE_ONLY,
+    MODEL_TYPE_REFUSED,
+    MODEL_TYPE_COUNT
+};
+
+static const struct schema_key model_type_keys[] = {
+    {.name = "name", TYPE_STRING, EVERY, .required = true},
+    {.name = "like", TYPE_STRING, EVERY},
+    {.name = "family", TYPE_STRING, EVERY},
+    {.name = "windows", TYPE_STRING, EVERY, .choices = windows_names},
+    {.name = "keys", TYPE_TABLE, EVERY},
+    {.name = "always", TYPE_TABLE, EVERY},
+    {.name = "only", TYPE_TABLE, EVERY},
+    {.name = "refused", TYPE_STRING, EVERY},
+};
+const struct schema schema_model_type = {"[[model_type]]", SCHEMA_KEYS(model_type_keys)};
 
 /* What a row is read with. */
 struct type_row {

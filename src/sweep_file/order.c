@@ -8,6 +8,14 @@
 
 static const char *const directions[] = {"rises", "falls", "equal", "any"}; /* in the order of the enumeration */
 
+enum order_key { ORDER_KEY_ORDER, ORDER_KEY_WHEN, ORDER_KEY_COUNT };
+
+static const struct schema_key order_keys[] = {
+    {.name = "order", TYPE_STRING | TYPE_LIST, DEFAULTS, .required = true},
+    {.name = "when", TYPE_STRING, DEFAULTS},
+};
+const struct schema schema_order = {"[predict.order]", SCHEMA_KEYS(order_keys)};
+
 void order_entry_free(struct order_entry *o)
 {
     for (size_t i = 0; i < o->level_count; i++)

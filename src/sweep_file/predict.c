@@ -10,41 +10,10 @@
 #include "util/memory.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
-#define AT(member) offsetof(struct predict_config, member)
+#define AT(member) offsetof(struct sweep, predict.member)
 
-static const char *const prune_names[PRUNE_COUNT] =
+static const char *const prune_names[PRUNE_COUNT + 1] =
     {[PRUNE_CERTAIN] = "certain", [PRUNE_RISKY] = "risky", [PRUNE_SOUND] = "sound", [PRUNE_OFF] = "off"};
-
-/* Sweep files are read after their profiles, so that the last word is theirs. */
-static const struct {
-    enum predict_table_key key;
-    size_t offset;
-} texts[] = {
-    {PREDICT_FRAMEWORK, AT(framework)},         {PREDICT_DEVICE, AT(device)},           {PREDICT_CLUSTER, AT(cluster)},
-    {PREDICT_MEMORY_METRIC, AT(memory_metric)}, {PREDICT_TIME_METRIC, AT(time_metric)},
-};
-
-static const struct {
-    enum predict_table_key key;
-    size_t offset;
-    double least, most;
-} numbers[] = {
-    {PREDICT_CERTAIN, AT(certain), 0.1, 10},
-    {PREDICT_RISKY, AT(risky), 0.1, 10},
-    {PREDICT_AUDIT, AT(audit), 0, 1},
-    {PREDICT_PEAK_FLOPS, AT(peak_flops), 1, 1e21},
-    {PREDICT_MEMORY_BANDWIDTH, AT(memory_bandwidth), 1, 1e18},
-    {PREDICT_LINK_BANDWIDTH, AT(link_bandwidth), 1, 1e18},
-    {PREDICT_NETWORK_BANDWIDTH, AT(network_bandwidth), 1, 1e18},
-    {PREDICT_NETWORK_LATENCY, AT(network_latency), 0, 1},
-};
-
-static void read_text(const struct reading *r, const struct toml_node *node, size_t offset)
-{
-    char **member = (char **)(void *)((char *)&r->sweep->predict + offset);
-    if (check_not_blank(r, node, node->key))
-        text_replace(member, xstrdup(node->text));
-}
 
 static void read_key(const struct reading *r, const struct toml_node *node)
 {
@@ -84,54 +53,69 @@ static void read_coefficient(const struct reading *r, const struct toml_node *no
     p->numbers[i] = (struct predict_number){xstrdup(node->key), value, is_time, reading_at_key(r, node)};
 }
 
-static void read_children(const struct reading *r, const struct toml_node *const *found)
+static void read_keys(const struct reading *r, const struct toml_node *keys)
 {
-    const struct predict_config *p = &r->sweep->predict;
-    const struct toml_node *keys = found[PREDICT_KEYS];
-    const struct toml_node *const coefficients[] = {found[PREDICT_MEMORY], found[PREDICT_TIME]};
-    if (keys && check_entry_count(r, keys, p->key_count, "inputs of predictions"))
+    if (check_entry_count(r, keys, r->sweep->predict.key_count, "inputs of predictions"))
         for (size_t i = 0; i < keys->child_count; i++)
             read_key(r, &keys->children[i]);
-    /* Those of a carried profile are its framework's alone (predict/coefficients.h). */
-    for (int t = 0; t < 2 && !r->is_carried; t++)
-        if (coefficients[t] && check_entry_count(r, coefficients[t], p->number_count, "coefficients"))
-            for (size_t i = 0; i < coefficients[t]->child_count; i++)
-                read_coefficient(r, &coefficients[t]->children[i], t == 1);
 }
+
+/* Those of a carried profile are its framework's alone (predict/coefficients.h). */
+static void read_coefficients(const struct reading *r, const struct toml_node *table, bool is_time)
+{
+    if (!r->is_carried && check_entry_count(r, table, r->sweep->predict.number_count, "coefficients"))
+        for (size_t i = 0; i < table->child_count; i++)
+            read_coefficient(r, &table->children[i], is_time);
+}
+
+static void read_memory(const struct reading *r, const struct toml_node *table)
+{
+    read_coefficients(r, table, false);
+}
+
+static void read_time(const struct reading *r, const struct toml_node *table)
+{
+    read_coefficients(r, table, true);
+}
+
+/* Sweep files are read after their profiles, so that the last word is theirs. */
+static const struct schema_key predict_keys[] = {
+    {.name = "framework", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(framework), .where = AT(framework_at)},
+    {.name = "device", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(device), .where = AT(device_at)},
+    {.name = "cluster", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(cluster)},
+    {.name = "memory_metric", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(memory_metric)},
+    {.name = "time_metric", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(time_metric)},
+    {.name = "prune", TYPE_STRING, DEFAULTS, FORM_CHOICE, AT(prune), .choices = prune_names},
+    {.name = "certain", TYPE_NUMBER, DEFAULTS, FORM_NUMBER, AT(certain), 0.1, 10},
+    {.name = "risky", TYPE_NUMBER, DEFAULTS, FORM_NUMBER, AT(risky), 0.1, 10},
+    {.name = "audit", TYPE_NUMBER, DEFAULTS, FORM_NUMBER, AT(audit), 0, 1},
+    {.name = "peak_flops", TYPE_NUMBER, DEFAULTS, FORM_NUMBER, AT(peak_flops), 1, 1e21},
+    {.name = "memory_bandwidth", TYPE_NUMBER, DEFAULTS, FORM_NUMBER, AT(memory_bandwidth), 1, 1e18},
+    {.name = "link_bandwidth", TYPE_NUMBER, DEFAULTS, FORM_NUMBER, AT(link_bandwidth), 1, 1e18},
+    {.name = "network_bandwidth", TYPE_NUMBER, DEFAULTS, FORM_NUMBER, AT(network_bandwidth), 1, 1e18},
+    {.name = "network_latency", TYPE_NUMBER, DEFAULTS, FORM_NUMBER, AT(network_latency), 0, 1},
+    {.name = "keys", TYPE_TABLE, DEFAULTS, .read = read_keys},
+    {.name = "memory", TYPE_TABLE, DEFAULTS, .read = read_memory},
+    {.name = "time", TYPE_TABLE, DEFAULTS, .read = read_time},
+    {.name = "order", TYPE_TABLE, DEFAULTS, .read = read_order},
+};
+const struct schema schema_predict = {"[predict]", SCHEMA_KEYS(predict_keys)};
 
 void read_predict(const struct reading *r, const struct toml_node *table)
 {
     struct predict_config *p = &r->sweep->predict;
-    const struct toml_node *found[PREDICT_COUNT];
-    double value;
+    const struct toml_node *found[LENGTH(predict_keys)];
     schema_match(&schema_predict, r, table, found);
     /* A profile that names no framework has something to say where predictions are asked for, and asks for none. */
     p->of_file |= r->role != FILE_PROFILE;
-    p->given |= p->of_file || found[PREDICT_FRAMEWORK];
-    for (size_t i = 0; i < LENGTH(texts); i++)
-        if (found[texts[i].key])
-            read_text(r, found[texts[i].key], texts[i].offset);
-    for (size_t i = 0; i < LENGTH(numbers); i++)
-        if (found[numbers[i].key] && read_bounded(r, found[numbers[i].key], numbers[i].least, numbers[i].most, &value))
-            memcpy((char *)p + numbers[i].offset, &value, sizeof value);
-    if (found[PREDICT_FRAMEWORK])
-        p->framework_at = reading_at_value(r, found[PREDICT_FRAMEWORK]);
-    if (found[PREDICT_DEVICE])
-        p->device_at = reading_at_value(r, found[PREDICT_DEVICE]);
-    int prune = found[PREDICT_PRUNE] ? check_choice(r, found[PREDICT_PRUNE], prune_names, PRUNE_COUNT) : -1;
-    if (prune >= 0)
-        p->prune = (enum prune)prune;
-    read_children(r, found);
-    if (found[PREDICT_ORDER])
-        read_order(r, found[PREDICT_ORDER]);
+    p->given |= p->of_file || found[0];
+    schema_take(&schema_predict, r, found, r->sweep);
     if (p->certain > 0 && p->risky > 0 && p->risky > p->certain)
         problem_at_value(r, table, "risky = %g is above certain = %g", p->risky, p->certain);
 }
 
 void predict_free(struct predict_config *p)
 {
-    for (size_t i = 0; i < LENGTH(texts); i++)
-        free(*(char **)(void *)((char *)p + texts[i].offset));
     for (size_t i = 0; i < p->key_count; i++) {
         free(p->keys[i].name);
         free(p->keys[i].expression);

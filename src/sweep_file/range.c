@@ -13,6 +13,24 @@
 #define MOST_VALUES 1000000 /* that are written out */
 #define ROUNDING 1e-9       /* of a step: 0.1 ten times over is to meet 1 */
 
+enum range_key { RANGE_FROM, RANGE_TO, RANGE_STEP, RANGE_FACTOR, RANGE_COUNT };
+
+static const struct schema_key range_keys[] = {
+    {.name = "from", TYPE_INT, EVERY, .required = true},
+    {.name = "to", TYPE_INT, EVERY, .required = true},
+    {.name = "step", TYPE_INT, EVERY},
+    {.name = "factor", TYPE_INT, EVERY},
+};
+const struct schema schema_range = {"a range", SCHEMA_KEYS(range_keys)};
+
+static const struct schema_key real_range_keys[] = {
+    {.name = "from", TYPE_NUMBER, EVERY, .required = true},
+    {.name = "to", TYPE_NUMBER, EVERY, .required = true},
+    {.name = "step", TYPE_NUMBER, EVERY},
+    {.name = "factor", TYPE_NUMBER, EVERY},
+};
+static const struct schema schema_real_range = {"a range", SCHEMA_KEYS(real_range_keys)};
+
 bool range_is_meant(const struct toml_node *node)
 {
     return node->kind == NODE_TABLE && (toml_child(node, "from") || toml_child(node, "to"));

@@ -20,42 +20,48 @@
 #define DEFAULT_BACKOFF_MAX_MS 300000
 #define DEFAULT_PLACE_MS 1800000
 
+static const struct schema_key top_keys[] = {
+    {.name = "profile", TYPE_STRING | TYPE_STRINGS, FILE_SWEEP},
+    {.name = "include", TYPE_STRING | TYPE_STRINGS, SPACE},
+    /* The sections, in the order of enum section_kind. */
+    {.name = "cluster_spec", TYPE_TABLE | TYPE_TABLES, SPACE},
+    {.name = "model", TYPE_TABLE | TYPE_TABLES, SPACE},
+    {.name = "training_spec", TYPE_TABLE | TYPE_TABLES, SPACE},
+    {.name = "parallel_spec", TYPE_TABLE | TYPE_TABLES, SPACE},
+    {.name = "sweep", TYPE_TABLE, EVERY, .read = read_sweep_table, .of = &schema_sweep},
+    {.name = "job", TYPE_TABLE, DEFAULTS, .read = read_job, .of = &schema_job},
+    {.name = "metrics",
+     TYPE_TABLE,
+     DEFAULTS,
+     .read = read_derived_metrics,
+     .of = &schema_derived_metric,
+     .named = true},
+    {.name = "derive", TYPE_TABLE, EVERY, .read = read_derive},
+    {.name = "synonym", TYPE_TABLE, EVERY, .read = read_synonyms},
+    {.name = "inert", TYPE_TABLE, EVERY, .read = read_inert},
+    {.name = "rule", TYPE_TABLES, EVERY, .read = read_rules, .of = &schema_rule},
+    {.name = "failure", TYPE_TABLES, EVERY, .read = read_failures, .of = &schema_failure},
+    {.name = "retry", TYPE_TABLE, DEFAULTS, .read = read_retry, .of = &schema_retry},
+    {.name = "device", TYPE_TABLES, EVERY, .read = read_device_rows, .of = &schema_device},
+    {.name = "model_type", TYPE_TABLES, EVERY, .read = read_model_types, .of = &schema_model_type},
+    {.name = "deepspeed", TYPE_TABLE, DEFAULTS, .read = read_deepspeed, .of = &schema_deepspeed},
+    {.name = "model_space", TYPE_TABLE, EVERY, .read = read_model_space, .of = &schema_model_space},
+    {.name = "model_info", TYPE_TABLE, FILE_SWEEP, .read = read_model_info, .of = &schema_model_info},
+    {.name = "predict", TYPE_TABLE, DEFAULTS, .read = read_predict, .of = &schema_predict},
+    {.name = "import", TYPE_TABLE, DEFAULTS, .read = read_import, .of = &schema_import},
+    {.name = "search", TYPE_TABLE, DEFAULTS, .read = read_search, .of = &schema_search},
+    {.name = "slurm", TYPE_TABLE, DEFAULTS, .read = read_slurm, .of = &schema_slurm},
+    {.name = "local", TYPE_TABLE, DEFAULTS, .read = read_local, .of = &schema_local},
+};
+const struct schema schema_top = {"the file", SCHEMA_KEYS(top_keys)};
+
+#define TOP_CLUSTER 2
+
 /* One document while it is read. */
 struct page {
     struct reading reading;
-    const struct toml_node *found[TOP_COUNT];
+    const struct toml_node *found[sizeof top_keys / sizeof *top_keys];
 };
-
-static void read_tables(const struct page *page)
-{
-    static const struct {
-        enum top_key key;
-        void (*read)(const struct reading *r, const struct toml_node *node);
-    } readers[] = {
-        {TOP_SWEEP, read_sweep_table},
-        {TOP_JOB, read_job},
-        {TOP_METRICS, read_derived_metrics},
-        {TOP_DERIVE, read_derive},
-        {TOP_RULE, read_rules},
-        {TOP_FAILURE, read_failures},
-        {TOP_RETRY, read_retry},
-        {TOP_DEVICE, read_device_rows},
-        {TOP_MODEL_TYPE, read_model_types},
-        {TOP_MODEL_SPACE, read_model_space},
-        {TOP_DEEPSPEED, read_deepspeed},
-        {TOP_MODEL_INFO, read_model_info},
-        {TOP_SYNONYM, read_synonyms},
-        {TOP_INERT, read_inert},
-        {TOP_PREDICT, read_predict},
-        {TOP_SEARCH, read_search},
-        {TOP_IMPORT, read_import},
-        {TOP_SLURM, read_slurm},
-        {TOP_LOCAL, read_local},
-    };
-    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
-        if (page->found[readers[i].key])
-            readers[i].read(&page->reading, page->found[readers[i].key]);
-}
 
 static void read_sections(const struct page *page)
 {
@@ -93,7 +99,7 @@ static void read_documents(struct sweep *s, const struct documents *d, struct pr
                                             .role = d->items[i].role,
                                             .is_carried = d->items[i].is_carried};
         schema_match(&schema_top, &pages[i].reading, d->items[i].tree, pages[i].found);
-        read_tables(&pages[i]);
+        schema_take(&schema_top, &pages[i].reading, pages[i].found, s);
     }
     words_sort(&gathered.list_values);
     for (size_t i = 0; i < d->count; i++)

@@ -3,6 +3,7 @@
 
 #include "config/model_space.h"
 #include "sweep_file/reader.h"
+#include "sweep_file/schema.h"
 #include "sweep_file/sections.h"
 #include "util/memory.h"
 
@@ -14,11 +15,7 @@ void derived_free(struct derived *d)
 
 void rule_free(struct rule *rule)
 {
-    free(rule->name);
-    free(rule->require);
-    free(rule->when);
-    free(rule->why);
-    free(rule->source);
+    schema_release(&schema_rule, rule);
 }
 
 void synonym_free(struct synonym *s)
@@ -40,9 +37,8 @@ void metric_free(struct metric *m)
     free(m->pattern);
     free(m->path);
     free(m->file);
-    free(m->unit);
     free(m->numerator);
-    free(m->rank);
+    schema_release(&schema_metric, m);
     if (m->fallback)
         metric_free(m->fallback);
     free(m->fallback);
@@ -63,9 +59,6 @@ static void free_job(struct job_config *job)
     strings_free(job->pass_environment);
     strings_free(job->secrets);
     free(job->directory);
-    free(job->timeout);
-    free(job->idle_timeout);
-    free(job->startup_timeout);
     free_settings(job->environment, job->environment_count);
     free_settings(job->versions, job->version_count);
     for (size_t i = 0; i < job->metric_count; i++)
@@ -75,11 +68,8 @@ static void free_job(struct job_config *job)
 
 static void free_failures(struct sweep *s)
 {
-    for (size_t i = 0; i < s->failure_count; i++) {
-        free(s->failures[i].class_name);
-        free(s->failures[i].pattern);
-        free(s->failures[i].source);
-    }
+    for (size_t i = 0; i < s->failure_count; i++)
+        schema_release(&schema_failure, &s->failures[i]);
     free(s->failures);
     for (size_t i = 0; i < s->retry_count; i++)
         free(s->retries[i].class_name);
@@ -106,7 +96,6 @@ static void free_space(struct sweep *s)
 
 static void free_deepspeed(struct deepspeed_settings *d)
 {
-    free(d->config);
     strings_free(d->sections);
     free_settings(d->arguments, d->argument_count);
 }
@@ -114,12 +103,10 @@ static void free_deepspeed(struct deepspeed_settings *d)
 static void free_model_info(struct model_info_config *m)
 {
     strings_free(m->command);
-    strings_free(m->without);
     for (size_t i = 0; i < m->key_count; i++) {
         free(m->keys[i].name);
         value_free(&m->keys[i].value);
     }
-    free(m->timeout);
     free(m->keys);
 }
 
@@ -142,6 +129,9 @@ void constraints_clear(struct sweep *s)
 
 void sweep_free(struct sweep *s)
 {
+    static const struct schema *const tables[] = {&schema_sweep,      &schema_job,     &schema_deepspeed,
+                                                  &schema_model_info, &schema_predict, &schema_import,
+                                                  &schema_slurm,      &schema_local};
     if (!s)
         return;
     free(s->path);
@@ -150,13 +140,11 @@ void sweep_free(struct sweep *s)
     strings_free(s->profile_names);
     free(s->profile_text);
     free(s->name);
-    free(s->description);
     for (size_t i = 0; i < s->objective_count; i++)
         free(s->objectives[i].metric);
     free(s->objectives);
     constraints_clear(s);
     strings_free(s->labels);
-    word_list_clear(&s->replicates);
     word_list_clear(&s->groups);
     word_list_clear(&s->disabled_rules);
     word_list_clear(&s->rule_sets);
@@ -170,7 +158,8 @@ void sweep_free(struct sweep *s)
     predict_free(&s->predict);
     device_table_free(&s->devices);
     import_free(&s->import);
-    slurm_config_free(&s->slurm);
-    local_config_free(&s->local);
+    free(s->local.device_names);
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        schema_release(tables[i], s);
     free(s);
 }

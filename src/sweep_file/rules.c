@@ -12,19 +12,16 @@
 #include "util/suggest.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
-#define MOST_ATTEMPTS 1000
 
 /* What [retry] has beside classes of failures. */
-static const struct {
-    const char *key;
-    size_t ms; /* its place in a sweep */
-} waits[] = {
-    {"backoff", offsetof(struct sweep, retry_backoff_ms)},
-    {"backoff_max", offsetof(struct sweep, retry_backoff_max_ms)},
-    {"place", offsetof(struct sweep, retry_place_ms)},
+static const struct schema_key retry_keys[] = {
+    {.name = "backoff", TYPE_TIME, DEFAULTS, FORM_DURATION, offsetof(struct sweep, retry_backoff_ms)},
+    {.name = "backoff_max", TYPE_TIME, DEFAULTS, FORM_DURATION, offsetof(struct sweep, retry_backoff_max_ms)},
+    {.name = "place", TYPE_TIME, DEFAULTS, FORM_DURATION, offsetof(struct sweep, retry_place_ms)},
 };
+const struct schema schema_retry = {"[retry]", SCHEMA_KEYS(retry_keys)};
 
-static const char *const levels[] = {"exclude", "warn"};
+static const char *const levels[] = {"exclude", "warn", NULL};
 
 /* SQLite compares column names without regard to case. */
 static struct derived *find_derived(struct sweep *s, const char *name)
@@ -91,46 +88,34 @@ static struct rule *rule_slot(const struct reading *r, const struct toml_node *n
     return &s->rules[s->rule_count++];
 }
 
-static char *text_or(const struct toml_node *string, const char *otherwise)
-{
-    return string ? xstrdup(string->text) : otherwise ? xstrdup(otherwise) : NULL;
-}
+#define AT(member) offsetof(struct rule, member)
 
-static bool check_rule(const struct reading *r, const struct toml_node *const *found)
-{
-    bool good = true;
-    if (found[RULE_NAME])
-        good &= check_entry_name(r, reading_at_value(r, found[RULE_NAME]), found[RULE_NAME]->text, "rule");
-    if (found[RULE_REQUIRE])
-        good &= check_not_blank(r, found[RULE_REQUIRE], "require");
-    if (found[RULE_WHEN])
-        good &= check_not_blank(r, found[RULE_WHEN], "when");
-    if (found[RULE_LEVEL])
-        good &= check_choice(r, found[RULE_LEVEL], levels, LENGTH(levels)) >= 0;
-    return good && found[RULE_NAME] && found[RULE_REQUIRE];
-}
+static const struct schema_key rule_keys[] = {
+    {.name = "name", TYPE_STRING, EVERY, FORM_STRING, AT(name), .required = true},
+    {.name = "require", TYPE_STRING, EVERY, FORM_TEXT, AT(require), .required = true},
+    {.name = "when", TYPE_STRING, EVERY, FORM_TEXT, AT(when)},
+    {.name = "why", TYPE_STRING, EVERY, FORM_STRING, AT(why)},
+    {.name = "source", TYPE_STRING, EVERY, FORM_STRING, AT(source)},
+    {.name = "level", TYPE_STRING, EVERY, FORM_EITHER, AT(warning), 1, .choices = levels},
+};
+const struct schema schema_rule = {"[[rule]]", SCHEMA_KEYS(rule_keys)};
 
 static void read_rule(const struct reading *r, const struct toml_node *table)
 {
-    const struct toml_node *found[RULE_COUNT];
+    const struct toml_node *found[LENGTH(rule_keys)];
+    struct rule rule = {.why = xstrdup(""), .source = xstrdup(r->source), .at = reading_at_value(r, table)};
     schema_match(&schema_rule, r, table, found);
-    if (!check_rule(r, found)) {
-        if (found[RULE_NAME])
-            problems_excuse(r->problems, found[RULE_NAME]->text);
-        return;
-    }
-    struct rule *rule = rule_slot(r, found[RULE_NAME]);
-    if (!rule)
-        return;
-    *rule = (struct rule){
-        .name = xstrdup(found[RULE_NAME]->text),
-        .require = xstrdup(found[RULE_REQUIRE]->text),
-        .when = text_or(found[RULE_WHEN], NULL),
-        .why = text_or(found[RULE_WHY], ""),
-        .source = text_or(found[RULE_SOURCE], r->source),
-        .warning = found[RULE_LEVEL] && strcmp(found[RULE_LEVEL]->text, "warn") == 0,
-        .at = reading_at_value(r, table),
-    };
+    const struct toml_node *name = found[0];
+    bool good = schema_take(&schema_rule, r, found, &rule);
+    good &= name && check_entry_name(r, reading_at_value(r, name), name->text, "rule");
+    good &= rule.require != NULL;
+    if (!good && name)
+        problems_excuse(r->problems, name->text);
+    struct rule *slot = good ? rule_slot(r, name) : NULL;
+    if (slot)
+        *slot = rule;
+    else
+        rule_free(&rule);
 }
 
 void read_rules(const struct reading *r, const struct toml_node *list)
@@ -141,23 +126,37 @@ void read_rules(const struct reading *r, const struct toml_node *list)
         read_rule(r, &list->children[i]);
 }
 
+#undef AT
+#define AT(member) offsetof(struct failure_pattern, member)
+
+static const struct schema_key failure_keys[] = {
+    {.name = "class",
+     TYPE_STRING,
+     EVERY,
+     FORM_WORD,
+     AT(class_name),
+     .choices = failure_names + 1,
+     .most = FAILURE_DECLARABLE_COUNT,
+     .required = true},
+    {.name = "pattern", TYPE_STRING, EVERY, FORM_STRING, AT(pattern), .required = true},
+    {.name = "source", TYPE_STRING, EVERY, FORM_STRING, AT(source)},
+};
+const struct schema schema_failure = {"[[failure]]", SCHEMA_KEYS(failure_keys)};
+
 static void read_failure(const struct reading *r, const struct toml_node *table)
 {
     struct sweep *s = r->sweep;
-    const struct toml_node *found[PATTERN_COUNT];
+    const struct toml_node *found[LENGTH(failure_keys)];
+    struct failure_pattern pattern = {.source = xstrdup(r->source), .at = reading_at_value(r, table)};
     schema_match(&schema_failure, r, table, found);
-    const struct toml_node *class = found[PATTERN_CLASS], *pattern = found[PATTERN_REGEX];
-    bool good = class && check_failure_class(r, class);
-    good &= pattern && check_regex(r, pattern, 0);
-    if (!good)
+    const struct toml_node *regex = found[1];
+    schema_take(&schema_failure, r, found, &pattern);
+    if (!regex || !check_regex(r, regex, 0) || !pattern.class_name) {
+        schema_release(&schema_failure, &pattern);
         return;
+    }
     s->failures = array_grow(s->failures, s->failure_count, sizeof *s->failures);
-    s->failures[s->failure_count++] = (struct failure_pattern){
-        .class_name = xstrdup(class->text),
-        .pattern = xstrdup(pattern->text),
-        .source = text_or(found[PATTERN_SOURCE], r->source),
-        .at = reading_at_value(r, table),
-    };
+    s->failures[s->failure_count++] = pattern;
 }
 
 void read_failures(const struct reading *r, const struct toml_node *list)
@@ -181,17 +180,17 @@ static struct retry_limit *retry_slot(struct sweep *s, const char *class_name)
 
 static void unknown_in_retry(const struct reading *r, const struct toml_node *node)
 {
-    const char *names[FAILURE_DECLARABLE_COUNT + LENGTH(waits)];
+    const char *names[FAILURE_DECLARABLE_COUNT + LENGTH(retry_keys)];
     for (size_t i = 0; i < FAILURE_DECLARABLE_COUNT; i++)
         names[i] = failure_declarable_names[i];
-    for (size_t i = 0; i < LENGTH(waits); i++)
-        names[FAILURE_DECLARABLE_COUNT + i] = waits[i].key;
+    for (size_t i = 0; i < LENGTH(retry_keys); i++)
+        names[FAILURE_DECLARABLE_COUNT + i] = retry_keys[i].name;
     unknown_key(r, node, "[retry]", names, LENGTH(names));
 }
 
 static void read_retry_limit(const struct reading *r, const struct toml_node *node)
 {
-    if (!schema_expect(r, node, node->key, TYPE_INT) || !check_range(r, node, 1, MOST_ATTEMPTS))
+    if (!schema_expect(r, node, node->key, TYPE_INT) || !check_range(r, node, 1, RETRY_MOST_ATTEMPTS))
         return;
     struct retry_limit *limit = retry_slot(r->sweep, node->key);
     limit->attempts = node->integer;
@@ -208,22 +207,11 @@ static bool read_class(const struct reading *r, const struct toml_node *node)
     return false;
 }
 
-static bool read_wait(const struct reading *r, const struct toml_node *node)
-{
-    for (size_t i = 0; i < LENGTH(waits); i++)
-        if (strcmp(waits[i].key, node->key) == 0) {
-            if (schema_expect(r, node, node->key, TYPE_STRING | TYPE_NUMBER))
-                read_duration(r, node, (int64_t *)((char *)r->sweep + waits[i].ms));
-            return true;
-        }
-    return false;
-}
-
 void read_retry(const struct reading *r, const struct toml_node *table)
 {
     for (size_t i = 0; i < table->child_count; i++) {
         const struct toml_node *node = &table->children[i];
-        if (!read_class(r, node) && !read_wait(r, node))
+        if (!read_class(r, node) && !schema_take_child(&schema_retry, r, node))
             unknown_in_retry(r, node);
     }
 }

@@ -11,24 +11,6 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-static void read_strategy(const struct reading *r, const struct toml_node *node)
-{
-    size_t count = 0;
-    while (search_strategy_names[count])
-        count++;
-    int at = check_choice(r, node, search_strategy_names, count);
-    if (at < 0)
-        return;
-    r->sweep->search.options.strategy = search_strategy_names[at];
-}
-
-static void read_walk_order(const struct reading *r, const struct toml_node *node)
-{
-    int at = check_choice(r, node, search_order_names, 3);
-    if (at >= 0)
-        r->sweep->search.options.order = at;
-}
-
 static void read_stages(const struct reading *r, const struct toml_node *node)
 {
     bool *stages = r->sweep->search.options.zero_stages;
@@ -44,16 +26,6 @@ static void read_stages(const struct reading *r, const struct toml_node *node)
     }
 }
 
-static void read_racing(const struct reading *r, const struct toml_node *node)
-{
-    r->sweep->search.options.racing = node->integer != 0;
-}
-
-static void read_equal_batch(const struct reading *r, const struct toml_node *node)
-{
-    r->sweep->search.options.equal_batch = node->integer != 0;
-}
-
 static void read_metric(const struct reading *r, const struct toml_node *node)
 {
     if (!check_not_blank(r, node, "[search] metric"))
@@ -62,28 +34,21 @@ static void read_metric(const struct reading *r, const struct toml_node *node)
     words_add(&r->gathered->objectives, node->text, reading_at_value(r, node));
 }
 
-static void read_run_full(const struct reading *r, const struct toml_node *node)
-{
-    r->sweep->search.run_full_experiment = node->integer != 0;
-}
-
-static void read_full_timeout(const struct reading *r, const struct toml_node *node)
-{
-    read_duration(r, node, &r->sweep->search.full_timeout_ms);
-}
+#define AT(member) offsetof(struct sweep, search.member)
 
 /* What is no number of search_numbers. */
-static const struct {
-    const char *key;
-    unsigned types;
-    void (*read)(const struct reading *r, const struct toml_node *node);
-} others[] = {
-    {"strategy", TYPE_STRING, read_strategy},          {"order", TYPE_STRING, read_walk_order},
-    {"zero_stages", TYPE_LIST, read_stages},           {"racing", TYPE_BOOL, read_racing},
-    {"equal_batch", TYPE_BOOL, read_equal_batch},      {"metric", TYPE_STRING, read_metric},
-    {"run_full_experiment", TYPE_BOOL, read_run_full}, {"full_timeout", TYPE_STRING | TYPE_NUMBER, read_full_timeout},
-    {"stage", TYPE_TABLES, read_search_stages},
+static const struct schema_key search_keys[] = {
+    {.name = "strategy", TYPE_STRING, DEFAULTS, FORM_WORD, AT(options.strategy), .choices = search_strategy_names},
+    {.name = "order", TYPE_STRING, DEFAULTS, FORM_CHOICE, AT(options.order), .choices = search_order_names},
+    {.name = "zero_stages", TYPE_LIST, DEFAULTS, .read = read_stages},
+    {.name = "racing", TYPE_BOOL, DEFAULTS, FORM_SWITCH, AT(options.racing)},
+    {.name = "equal_batch", TYPE_BOOL, DEFAULTS, FORM_SWITCH, AT(options.equal_batch)},
+    {.name = "metric", TYPE_STRING, DEFAULTS, .read = read_metric},
+    {.name = "run_full_experiment", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(run_full_experiment)},
+    {.name = "full_timeout", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(full_timeout_ms)},
+    {.name = "stage", TYPE_TABLES, DEFAULTS, .read = read_search_stages, .of = &schema_stage},
 };
+const struct schema schema_search = {"[search]", SCHEMA_KEYS(search_keys)};
 
 static void read_number(const struct reading *r, const struct toml_node *node, enum search_number which)
 {
@@ -109,11 +74,11 @@ static void read_number(const struct reading *r, const struct toml_node *node, e
 
 static void complain(const struct reading *r, const struct toml_node *node)
 {
-    const char *names[SEARCH_NUMBER_COUNT + LENGTH(others)];
+    const char *names[SEARCH_NUMBER_COUNT + LENGTH(search_keys)];
     for (size_t i = 0; i < SEARCH_NUMBER_COUNT; i++)
         names[i] = search_numbers[i].key;
-    for (size_t i = 0; i < LENGTH(others); i++)
-        names[SEARCH_NUMBER_COUNT + i] = others[i].key;
+    for (size_t i = 0; i < LENGTH(search_keys); i++)
+        names[SEARCH_NUMBER_COUNT + i] = search_keys[i].name;
     unknown_key(r, node, "[search]", names, LENGTH(names));
 }
 
@@ -124,36 +89,22 @@ static void read_child(const struct reading *r, const struct toml_node *node)
             read_number(r, node, (enum search_number)i);
             return;
         }
-    for (size_t i = 0; i < LENGTH(others); i++) {
-        if (strcmp(others[i].key, node->key) != 0)
-            continue;
-        if (schema_expect(r, node, node->key, others[i].types))
-            others[i].read(r, node);
-        return;
-    }
-    complain(r, node);
-}
-
-static const struct toml_node *child(const struct toml_node *table, const char *key)
-{
-    for (size_t i = 0; i < table->child_count; i++)
-        if (strcmp(table->children[i].key, key) == 0)
-            return &table->children[i];
-    return NULL;
+    if (!schema_take_child(&schema_search, r, node))
+        complain(r, node);
 }
 
 /* Stages are a strategy of their own. */
 static void choose_stages(const struct reading *r, const struct toml_node *table)
 {
     struct search_options *o = &r->sweep->search.options;
-    const struct toml_node *strategy = child(table, "strategy");
+    const struct toml_node *strategy = toml_child(table, "strategy");
     const bool is_asked_for = o->strategy && strcmp(o->strategy, SEARCH_STAGE_BY_STAGE) == 0;
-    if (child(table, "stage") && strategy && o->strategy && !is_asked_for)
+    if (toml_child(table, "stage") && strategy && o->strategy && !is_asked_for)
         problem_at_value(r, strategy,
                          "strategy = \"%s\" cannot be combined with [[search.stage]], where each stage has its own "
                          "strategy; remove one of them",
                          o->strategy);
-    else if (child(table, "stage"))
+    else if (toml_child(table, "stage"))
         o->strategy = SEARCH_STAGE_BY_STAGE;
     else if (strategy && is_asked_for && o->stage_count == 0)
         problem_at_value(r, strategy,

@@ -8,7 +8,6 @@
 #include "util/memory.h"
 
 #define MOST_STAGES 100
-#define MOST_TRIALS 1000000000
 
 /* --- reading --- */
 
@@ -47,6 +46,23 @@ static int read_strategy(const struct reading *r, const struct toml_node *node)
     return at < 0 ? -1 : places[at];
 }
 
+enum stage_key { STAGE_NAME, STAGE_FREE, STAGE_STRATEGY, STAGE_MAX_TRIALS, STAGE_COUNT };
+
+static const struct schema_key stage_keys[STAGE_COUNT] = {
+    {.name = "name", TYPE_STRING, DEFAULTS},
+    {.name = "free", TYPE_STRINGS, DEFAULTS, FORM_KEYS, offsetof(struct search_stage, free), .required = true},
+    {.name = "strategy", TYPE_STRING, DEFAULTS, .required = true},
+    {.name = "max_trials",
+     TYPE_INT,
+     DEFAULTS,
+     FORM_COUNT,
+     offsetof(struct search_stage, max_trials),
+     1,
+     1e9,
+     .required = true},
+};
+const struct schema schema_stage = {"[[search.stage]]", SCHEMA_KEYS(stage_keys)};
+
 /* One with a mistake is kept: its keys are free. */
 static void read_stage(const struct reading *r, const struct toml_node *table)
 {
@@ -54,15 +70,14 @@ static void read_stage(const struct reading *r, const struct toml_node *table)
     const struct toml_node *found[STAGE_COUNT];
     struct search_stage stage = {0};
     schema_match(&schema_stage, r, table, found);
-    if (!found[STAGE_FREE])
+    const struct toml_node *free_keys = found[STAGE_FREE];
+    if (!free_keys)
         return;
-    read_key_names(r, found[STAGE_FREE], &stage.free);
+    schema_take(&schema_stage, r, found, &stage);
     int strategy = found[STAGE_STRATEGY] ? read_strategy(r, found[STAGE_STRATEGY]) : -1;
-    if (found[STAGE_FREE]->child_count == 0)
-        problem_at_value(r, found[STAGE_FREE],
+    if (free_keys->child_count == 0)
+        problem_at_value(r, free_keys,
                          "free: the list is empty, so the stage would have nothing to try; name at least one key");
-    if (found[STAGE_MAX_TRIALS] && check_range(r, found[STAGE_MAX_TRIALS], 1, MOST_TRIALS))
-        stage.max_trials = found[STAGE_MAX_TRIALS]->integer;
     if (found[STAGE_NAME] && check_not_blank(r, found[STAGE_NAME], "[[search.stage]] name"))
         stage.name = xstrdup(found[STAGE_NAME]->text);
     else

@@ -25,7 +25,7 @@ void read_derived_metrics(const struct reading *r, const struct toml_node *table
 /* A command and a time limit ([job] command, timeout) in place of what `*out` holds. */
 void read_command(const struct reading *r, const struct toml_node *node, char ***out, bool *is_line,
                   struct position *at);
-void read_timeout(const struct reading *r, const struct toml_node *node, char **out, struct position *at);
+void read_limit(const struct reading *r, const struct toml_node *node, char **out);
 
 /* When all files are read: whether jobs need their own directory. */
 void finish_job(struct job_config *job);
@@ -126,8 +126,6 @@ void synonym_free(struct synonym *s);
 void inert_free(struct inert *i);
 void predict_free(struct predict_config *p);
 void import_free(struct import_config *c);
-void slurm_config_free(struct slurm_config *c);
-void local_config_free(struct local_config *c);
 void model_space_table_free(struct model_space_table *m); /* NULL is fine */
 
 #endif

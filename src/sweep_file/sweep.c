@@ -108,38 +108,62 @@ static bool check_name_length(const struct reading *r, const struct toml_node *n
     return false;
 }
 
+static void read_name(const struct reading *r, const struct toml_node *name)
+{
+    if (check_not_blank(r, name, "name") && check_name_length(r, name))
+        text_replace(&r->sweep->name, xstrdup(name->text));
+}
+
+static void read_groups(const struct reading *r, const struct toml_node *list)
+{
+    read_key_names(r, list, &r->sweep->groups);
+    r->sweep->groups_given = true;
+}
+
+static void gather_notes(const struct reading *r, const struct toml_node *list)
+{
+    gather_keys(r, list, &r->gathered->notes);
+}
+
+static void gather_list_values(const struct reading *r, const struct toml_node *list)
+{
+    gather_keys(r, list, &r->gathered->list_values);
+}
+
+static void read_disabled_rules(const struct reading *r, const struct toml_node *list)
+{
+    read_names(r, list, "rule", &r->sweep->disabled_rules);
+}
+
+static void read_rule_sets(const struct reading *r, const struct toml_node *list)
+{
+    read_names(r, list, "rule set", &r->sweep->rule_sets);
+}
+
+#define AT(member) offsetof(struct sweep, member)
+
+static const struct schema_key sweep_keys[] = {
+    {.name = "name", TYPE_STRING, FILE_SWEEP, .read = read_name},
+    {.name = "description", TYPE_STRING, FILE_SWEEP, FORM_STRING, AT(description)},
+    {.name = "objective", TYPE_STRING | TYPE_STRINGS, DEFAULTS, .read = gather_objectives},
+    {.name = "subject_to", TYPE_STRING | TYPE_STRINGS, DEFAULTS, .read = read_constraints},
+    {.name = "note", TYPE_STRINGS, DEFAULTS, .read = gather_notes},
+    {.name = "replicate", TYPE_STRINGS, DEFAULTS, FORM_KEYS, AT(replicates)},
+    {.name = "group_by", TYPE_STRINGS, DEFAULTS, .read = read_groups},
+    /* An included file says itself which of its lists are values. */
+    {.name = "list_values", TYPE_STRINGS, EVERY, .read = gather_list_values},
+    {.name = "disable_rules", TYPE_STRINGS, DEFAULTS, .read = read_disabled_rules},
+    {.name = "rule_sets", TYPE_STRINGS, DEFAULTS, .read = read_rule_sets},
+    {.name = "seed", TYPE_INT, FILE_SWEEP, FORM_INT, AT(seed)},
+    {.name = "share", TYPE_BOOL, FILE_SWEEP, FORM_BOOL, AT(share)},
+    {.name = "checksums", TYPE_BOOL, FILE_SWEEP, FORM_BOOL, AT(checksums)},
+};
+const struct schema schema_sweep = {"[sweep]", SCHEMA_KEYS(sweep_keys)};
+
 void read_sweep_table(const struct reading *r, const struct toml_node *table)
 {
-    struct sweep *s = r->sweep;
-    const struct toml_node *found[SWEEP_COUNT];
-    schema_match(&schema_sweep, r, table, found);
-    if (found[SWEEP_NAME] && check_not_blank(r, found[SWEEP_NAME], "name") && check_name_length(r, found[SWEEP_NAME]))
-        text_replace(&s->name, xstrdup(found[SWEEP_NAME]->text));
-    if (found[SWEEP_DESCRIPTION])
-        text_replace(&s->description, xstrdup(found[SWEEP_DESCRIPTION]->text));
-    if (found[SWEEP_SEED])
-        s->seed = found[SWEEP_SEED]->integer;
-    if (found[SWEEP_SHARE])
-        s->share = found[SWEEP_SHARE]->integer;
-    if (found[SWEEP_CHECKSUMS])
-        s->checksums = found[SWEEP_CHECKSUMS]->integer;
-    if (found[SWEEP_OBJECTIVE])
-        gather_objectives(r, found[SWEEP_OBJECTIVE]);
-    if (found[SWEEP_SUBJECT_TO])
-        read_constraints(r, found[SWEEP_SUBJECT_TO]);
-    if (found[SWEEP_NOTE])
-        gather_keys(r, found[SWEEP_NOTE], &r->gathered->notes);
-    if (found[SWEEP_REPLICATE])
-        read_key_names(r, found[SWEEP_REPLICATE], &s->replicates);
-    if (found[SWEEP_GROUP_BY])
-        read_key_names(r, found[SWEEP_GROUP_BY], &s->groups);
-    s->groups_given |= found[SWEEP_GROUP_BY] != NULL;
-    if (found[SWEEP_LIST_VALUES])
-        gather_keys(r, found[SWEEP_LIST_VALUES], &r->gathered->list_values);
-    if (found[SWEEP_DISABLE_RULES])
-        read_names(r, found[SWEEP_DISABLE_RULES], "rule", &s->disabled_rules);
-    if (found[SWEEP_RULE_SETS])
-        read_names(r, found[SWEEP_RULE_SETS], "rule set", &s->rule_sets);
+    const struct toml_node *found[sizeof sweep_keys / sizeof *sweep_keys];
+    schema_read(&schema_sweep, r, table, found);
 }
 
 /* --- what needs all files --- */

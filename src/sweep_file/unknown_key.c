@@ -135,9 +135,8 @@ static char *nearest(const char *name, const char *const *names, size_t count, s
 
 static bool is_known_in(const struct schema *s, const char *name)
 {
-    for (size_t i = 0; i < s->count; i++)
-        if (strcmp(s->keys[i].name, name) == 0)
-            return true;
+    if (schema_find(s, name) < s->count)
+        return true;
     for (size_t i = 0; i < LENGTH(elsewhere); i++)
         if (!elsewhere[i].in && strcmp(elsewhere[i].table, s->title) == 0 && strcmp(elsewhere[i].said, name) == 0)
             return true;

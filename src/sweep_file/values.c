@@ -66,14 +66,10 @@ char *read_expression(const struct reading *r, const struct toml_node *node)
     return check_finite(r, node) ? constant_text(node) : NULL;
 }
 
-bool check_failure_class(const struct reading *r, const struct toml_node *string)
-{
-    return check_choice(r, string, failure_declarable_names, FAILURE_DECLARABLE_COUNT) >= 0;
-}
-
 bool check_outcome(const struct reading *r, const struct toml_node *string)
 {
-    return strcmp(string->text, "ok") == 0 || check_failure_class(r, string);
+    return strcmp(string->text, "ok") == 0 ||
+           check_choice(r, string, failure_declarable_names, FAILURE_DECLARABLE_COUNT) >= 0;
 }
 
 struct setting *setting_slot(struct setting **list, size_t *count, const char *name)

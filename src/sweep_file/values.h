@@ -22,8 +22,7 @@ char *read_expression(const struct reading *r, const struct toml_node *node);
 /* A string as it stands, another constant as JSON. The caller's to free. */
 char *constant_text(const struct toml_node *node);
 
-/* Whether `string` is a failure class; "ok" or a failure class. */
-bool check_failure_class(const struct reading *r, const struct toml_node *string);
+/* Whether `string` is "ok" or a failure class. */
 bool check_outcome(const struct reading *r, const struct toml_node *string);
 
 /* The setting of that name, which is made where it is missing. */

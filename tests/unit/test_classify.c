@@ -39,7 +39,7 @@ static struct classifier *load_patterns(void)
     if (count == 0 || classifier_create(patterns, count, &c, &e) < 0)
         return NULL;
     for (size_t i = 0; i < count; i++) {
-        free(patterns[i].class_name);
+        free((char *)patterns[i].class_name);
         free(patterns[i].pattern);
         free(patterns[i].source);
     }
