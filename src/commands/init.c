@@ -122,6 +122,18 @@ static char *name_of_command(char *const *words)
     return has_ending ? xstrndup(script, (size_t)(dot - script)) : xstrdup(script);
 }
 
+/* By this line editors find the keys, in the schema that is installed with the program. None where it is not. */
+static void add_schema_line(struct buffer *out)
+{
+    char *program = path_absolute("/proc/self/exe");
+    char *beside = path_beside(program, "../share/meshsweep/schemas/sweep.json"), *schema = path_absolute(beside);
+    if (access(schema, R_OK) == 0)
+        buffer_printf(out, "#:schema file://%s\n", schema);
+    free(schema);
+    free(beside);
+    free(program);
+}
+
 /* `log` may be NULL. */
 static int make_text(const struct init_options *o, const struct answers *given, const struct log_readers *log,
                      struct buffer *out, struct error *e)
@@ -132,6 +144,7 @@ static int make_text(const struct init_options *o, const struct answers *given, 
                                 .axes = given->axes.items,
                                 .log = log,
                                 .path = o->output};
+    add_schema_line(out);
     int rc = new_sweep_add_toml(&n, out, e);
     free(name);
     return rc < 0 ? -1 : check_text(o->output, out, e);
@@ -178,6 +191,7 @@ static int write_import(const struct init_options *o, struct error *e)
         rc = error_set(e, ERROR_USAGE, "%s: the table is empty; its first line must name the columns", o->table);
     if (rc == 0) {
         char *name = o->name ? xstrdup(o->name) : name_of_table(o->table);
+        add_schema_line(&text);
         import_draft_write(draft, name, o->table, &text);
         free(name);
         rc = check_text(o->output, &text, e);

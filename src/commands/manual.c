@@ -5,6 +5,7 @@
 #include "cli/manual.h"
 #include "cli/offers.h"
 #include "cli/output.h"
+#include "sweep_file/schema.h"
 #include "util/embedded.h"
 #include "util/memory.h"
 
@@ -45,6 +46,8 @@ static int completion(const struct arguments *a, struct error *e)
     for (int offer = 1; offer < OFFER_COUNT; offer++)
         if (strcmp(offer_names[offer], shell) == 0)
             return print_offers(offer, a->program, e);
+    if (strcmp(shell, "table-keys") == 0)
+        return print(schema_add_rows, e);
     return error_set(e, ERROR_USAGE, "completion: name the shell: meshsweep completion bash, zsh or fish");
 }
 
@@ -74,6 +77,8 @@ static int help(const struct arguments *a, struct error *e)
 {
     const struct help_options *o = a->options;
     struct buffer out = BUFFER_INIT;
+    if (o->schema && a->word_count == 1 && strcmp(a->words[0], "sweep") == 0)
+        return print_schema("sweep", e);
     if (o->schema && a->word_count == 0)
         return error_set(e, ERROR_USAGE, "help --schema: name the command: meshsweep help --schema COMMAND");
     const struct command *c = a->word_count ? command_by_name(a->words[0], e) : NULL;

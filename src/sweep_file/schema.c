@@ -285,3 +285,59 @@ void schema_release(const struct schema *s, void *into)
             word_list_clear(value);
     }
 }
+
+/* --- all of it, for scripts/sweep_schema.py --- */
+
+static const struct schema *const schema_all[] = {
+    &schema_top,     &schema_sweep,   &schema_job,      &schema_metric,     &schema_fallback,    &schema_derived_metric,
+    &schema_rule,    &schema_failure, &schema_device,   &schema_model_type, &schema_deepspeed,   &schema_model_info,
+    &schema_predict, &schema_order,   &schema_import,   &schema_refuse,     &schema_model_space, &schema_filter,
+    &schema_sample,  &schema_range,   &schema_multiset, &schema_search,     &schema_stage,       &schema_slurm,
+    &schema_local,   &schema_retry,
+};
+
+/* "1 1000": a number's least and most; "text": not blank; the words there are. */
+static void add_bounds(const struct schema_key *k, struct buffer *out)
+{
+    const bool is_text = k->form == FORM_TEXT || k->form == FORM_LINE;
+    if (k->form == FORM_DURATION)
+        buffer_printf(out, "%.16g inf", k->least / 1000);
+    else if (!k->choices && k->most > k->least)
+        buffer_printf(out, "%.16g %.16g", k->least, k->most);
+    buffer_add_text(out, is_text ? "text\t" : "\t");
+    for (size_t i = 0; k->choices && i < choice_count(k); i++)
+        buffer_printf(out, "%s%s", i ? " " : "", k->choices[i]);
+}
+
+static void add_row(const struct schema *s, const struct schema_key *k, struct buffer *out)
+{
+    buffer_printf(out, "%s\t%s\t", s->title, k->name);
+    add_types(k->types, out);
+    buffer_printf(out, "\t%s\t%s%s\t", k->required ? "required" : "", k->named ? "named " : "",
+                  k->of ? k->of->title : "");
+    add_bounds(k, out);
+    buffer_add_char(out, '\n');
+}
+
+void schema_add_rows(struct buffer *out)
+{
+    for (size_t t = 0; t < LENGTH(schema_all); t++)
+        for (size_t i = 0; i < schema_all[t]->count; i++)
+            add_row(schema_all[t], &schema_all[t]->keys[i], out);
+    for (size_t i = 0; i < SEARCH_NUMBER_COUNT; i++)
+        add_row(&schema_search,
+                &(struct schema_key){.name = search_numbers[i].key,
+                                     .types = i == SEARCH_DEADLINE      ? TYPE_TIME
+                                              : search_numbers[i].whole ? TYPE_INT
+                                                                        : TYPE_NUMBER,
+                                     .least = search_numbers[i].least,
+                                     .most = search_numbers[i].most},
+                out);
+    for (size_t i = 0; i < FAILURE_DECLARABLE_COUNT; i++)
+        add_row(&schema_retry,
+                &(struct schema_key){.name = failure_declarable_names[i],
+                                     .types = TYPE_INT,
+                                     .least = 1,
+                                     .most = RETRY_MOST_ATTEMPTS},
+                out);
+}

@@ -111,6 +111,10 @@ void schema_release(const struct schema *s, void *into);
 /* The key of that name; s->count: there is none. */
 size_t schema_find(const struct schema *s, const char *name);
 
+/* Appends the rows of all tables, a line each for scripts/sweep_schema.py, with tabs between title, name, types,
+ * "required", the title of the table that it holds ("named [metrics]"), bounds and words. */
+void schema_add_rows(struct buffer *out);
+
 /* Whether `node` has one of `types`. */
 bool schema_type_fits(const struct toml_node *node, unsigned types);
 

@@ -16,13 +16,17 @@ installed__files__all_there()
         share/doc/meshsweep/LICENSE share/doc/meshsweep/docs/reference.md share/meshsweep/configs/quickstart.toml \
         share/meshsweep/configs/profiles/torch.toml share/meshsweep/sql/queries/sweeps.sql \
         share/meshsweep/sql/answers/status.sql \
-        share/meshsweep/scripts/train_torch.py share/meshsweep/schemas/status.json; do
+        share/meshsweep/scripts/train_torch.py share/meshsweep/schemas/status.json \
+        share/meshsweep/schemas/sweep.json; do
         expect "[ -f root/usr/$file ]"
     done
     for file in root/usr/share/meshsweep/configs/*.toml; do
         run_command root/usr/bin/meshsweep check "$file"
         expect_only_stdout_contains 0 "$file: "
     done
+    # What it writes names the schema that editors read.
+    run_command root/usr/bin/meshsweep init -o - x=1,2 -- true
+    expect_only_stdout_contains 0 "#:schema file://$(readlink -f root)/usr/share/meshsweep/schemas/sweep.json"
     env -u MAKEFLAGS -u MAKELEVEL make -s -C "$build_dir" uninstall prefix=/usr DESTDIR="$PWD/root" >/dev/null 2>&1
     expect "[ -z \"\$(find root -type f)\" ]"
 }

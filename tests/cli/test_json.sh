@@ -401,6 +401,23 @@ contract__and_what_is_made_from_it__are_the_same()
     expect_silent 0
 }
 
+# schemas/sweep.json is made from the program's table of keys and the reference's tables: scripts/sweep_schema.py
+# MESHSWEEP makes it anew. A key without a row in the reference, or the other way round, is told here.
+keys_of_the_program__reference_and_schema__are_the_same()
+{
+    python3 -c 'import tomllib' 2>/dev/null || skip "Python 3.11 is not installed"
+    run_command python3 "$source_dir/scripts/sweep_schema.py" --check "$meshsweep"
+    expect_silent 0
+    cmp <("$meshsweep" help --schema sweep) "$schemas/sweep.json" || fail "help --schema sweep"
+}
+
+sweep_files__by_the_schema__good_ones_valid_and_slips_not()
+{
+    python3 -c 'import tomllib, jsonschema' 2>/dev/null || skip "Python 3.11 or python3-jsonschema is not installed"
+    find "$source_dir/configs" -name '*.toml' -exec python3 "$tests_source_dir/cli/sweep_schema_check.py" \
+        "$schemas/sweep.json" "$source_dir/docs/reference.md" {} + >found || fail "$(cat found)"
+}
+
 # What is printed now gets into the page by `tests/cli/json_examples.py docs/json.md DIRECTORY --update`, with the
 # directory that KEEP=1 keeps.
 examples__of_the_page__are_what_is_printed()

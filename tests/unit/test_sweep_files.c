@@ -6,9 +6,7 @@
 #include <unistd.h>
 
 #include "config/model_space.h"
-#include "config/search_options.h"
 #include "sweep_file/reader.h"
-#include "sweep_file/schema.h"
 #include "unit_test.h"
 #include "util/buffer.h"
 #include "util/embedded.h"
@@ -401,36 +399,6 @@ TEST(readme__its_examples__load)
         count++;
     }
     assert_true(count >= 10);
-    buffer_free(&text);
-}
-
-/* Whether the text has the word as code or as a key of an example: `word`, word =, [word, .word]. */
-static bool has_word(const char *text, const char *word)
-{
-    size_t n = strlen(word);
-    for (const char *p = strstr(text, word); p; p = strstr(p + 1, word))
-        if (strchr("`[{. ,\n", p[-1]) && (strchr("`].}", p[n]) || strncmp(p + n, " = ", 3) == 0))
-            return true;
-    return false;
-}
-
-TEST(readme__every_key_of_every_table__stands_in_it)
-{
-    static const struct schema *const tables[] = {
-        &schema_top,       &schema_sweep,       &schema_job,    &schema_metric,     &schema_fallback, &schema_rule,
-        &schema_failure,   &schema_model_space, &schema_range,  &schema_multiset,   &schema_filter,   &schema_sample,
-        &schema_predict,   &schema_order,       &schema_import, &schema_refuse,     &schema_slurm,    &schema_local,
-        &schema_deepspeed, &schema_model_info,  &schema_device, &schema_model_type,
-    };
-    struct buffer text = BUFFER_INIT;
-    read_readme(&text);
-    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
-        for (size_t k = 0; k < tables[t]->count; k++)
-            if (!has_word(text.data, tables[t]->keys[k].name))
-                fail_msg("docs/reference.md says nothing of %s of %s", tables[t]->keys[k].name, tables[t]->title);
-    for (int i = 0; i < SEARCH_NUMBER_COUNT; i++)
-        if (!has_word(text.data, search_numbers[i].key))
-            fail_msg("docs/reference.md says nothing of %s of [search]", search_numbers[i].key);
     buffer_free(&text);
 }
 
