@@ -5,7 +5,6 @@
 #include "sweep_file/model_info_sweep.h"
 #include "sweep_file/schema.h"
 #include "sweep_file/sections.h"
-#include "sweep_file/toml_value.h"
 #include "sweep_file/values.h"
 #include "util/memory.h"
 #include "util/parse.h"

@@ -6,19 +6,378 @@
 #include <unistd.h>
 
 #include "config/problems.h"
-#include "sweep_file/documents.h"
 #include "sweep_file/reading.h"
 #include "sweep_file/schema.h"
 #include "sweep_file/sections.h"
+#include "sweep_file/values.h"
 #include "toml/parse.h"
 #include "util/buffer.h"
+#include "util/embedded.h"
 #include "util/file.h"
 #include "util/memory.h"
+#include "util/suggest.h"
+
+#define MOST_FILES 100
 
 #define DEFAULT_GRACE_MS 5000
 #define DEFAULT_BACKOFF_MS 1000
 #define DEFAULT_BACKOFF_MAX_MS 300000
 #define DEFAULT_PLACE_MS 1800000
+
+#define TOP_CLUSTER 2
+
+/* --- the files of one sweep: the sweep file, what it includes and its profiles, read and parsed --- */
+
+struct document {
+    const char *file; /* as in positions; borrowed from the sweep */
+    enum file_role role;
+    bool is_carried; /* a profile that the program carries with it */
+    char *source;    /* for rules that name none */
+    struct toml_node *tree;
+};
+
+/* In the order in which they take effect: profiles, included files (before the file that includes them), the sweep
+ * file. */
+struct documents {
+    struct document *items;
+    size_t count;
+};
+
+struct gathering {
+    struct sweep *sweep;
+    struct problems *problems;
+    struct documents *documents;
+    size_t file_count;
+    struct buffer text;           /* of everything but the sweep file */
+    char *identities[MOST_FILES]; /* of what was included and the sweep file: each is read once */
+    size_t identity_count;
+};
+
+/* A file being read and who asked for it: a cycle shows as a file among its own askers. */
+struct asker {
+    const char *file;
+    const char *identity;
+    const struct asker *asker;
+};
+
+/* Remembers a file's name for positions. */
+static const char *add_file(struct gathering *g, const char *name)
+{
+    struct sweep *s = g->sweep;
+    s->files = xreallocarray(s->files, g->file_count + 2, sizeof *s->files);
+    s->files[g->file_count] = xstrdup(name);
+    s->files[g->file_count + 1] = NULL;
+    return s->files[g->file_count++];
+}
+
+static void add_document(struct gathering *g, struct document document)
+{
+    struct documents *d = g->documents;
+    d->items = array_grow(d->items, d->count, sizeof *d->items);
+    d->items[d->count++] = document;
+}
+
+static struct toml_node *parse_file(struct gathering *g, const char *file, const char *text, size_t length)
+{
+    struct toml_fault fault;
+    struct toml_node *tree;
+    if (toml_parse(text, length, &tree, &fault) == 0)
+        return tree;
+    struct position at = {.file = file, .line = fault.line, .column = fault.column};
+    problems_add(g->problems, at, "%s", fault.message);
+    free(fault.message);
+    return NULL;
+}
+
+static struct position at_node(const char *file, const struct toml_node *node)
+{
+    return (struct position){.file = file, .line = node->line, .column = node->column};
+}
+
+/* What a `profile` or `include` key names: itself or the strings of its list. Wrong types are the schema's business. */
+static size_t named(const struct toml_node *node, const struct toml_node **first)
+{
+    *first = NULL;
+    if (!node || !schema_type_fits(node, TYPE_STRING | TYPE_STRINGS))
+        return 0;
+    *first = node->kind == NODE_STRING ? node : node->children;
+    return node->kind == NODE_STRING ? 1 : node->child_count;
+}
+
+/* --- the sweep file and what it includes --- */
+
+static void load(struct gathering *g, const char *file, const char *text, size_t length, const struct asker *self);
+
+static bool is_asker(const struct asker *asker, const char *identity)
+{
+    while (asker && strcmp(asker->identity, identity) != 0)
+        asker = asker->asker;
+    return asker;
+}
+
+static bool was_read(const struct gathering *g, const char *identity)
+{
+    for (size_t i = 0; i < g->identity_count; i++)
+        if (strcmp(g->identities[i], identity) == 0)
+            return true;
+    return false;
+}
+
+/* What may still be read, so that files within the limit do not add up beyond it. */
+static size_t bytes_left(const struct gathering *g)
+{
+    return g->text.length < TOML_MOST_BYTES ? TOML_MOST_BYTES - g->text.length : 0;
+}
+
+static void load_included(struct gathering *g, const char *path, struct position at, const struct asker *self)
+{
+    struct buffer text = BUFFER_INIT;
+    struct error e = ERROR_INIT;
+    if (file_read(path, bytes_left(g), &text, &e) < 0) {
+        problems_add(g->problems, at, "%s", e.text);
+    } else {
+        buffer_add(&g->text, buffer_text(&text), text.length);
+        load(g, path, buffer_text(&text), text.length, self);
+    }
+    buffer_free(&text);
+}
+
+static void include(struct gathering *g, const struct toml_node *node, const struct asker *asker)
+{
+    struct position at = at_node(asker->file, node);
+    char *path = path_beside(asker->file, node->text);
+    char *identity = path_absolute(path);
+    if (is_asker(asker, identity)) {
+        problems_add(g->problems, at, "include cycle: %s includes itself, directly or through other files", path);
+    } else if (g->identity_count == MOST_FILES) {
+        problems_add(g->problems, at, "more than %d files", MOST_FILES);
+    } else if (!was_read(g, identity)) {
+        struct asker self = {.file = path, .identity = identity, .asker = asker};
+        load_included(g, path, at, &self);
+    }
+    free(identity);
+    free(path);
+}
+
+/* Included files come first, so that blocks stand in the order in which they would if they were pasted. */
+static void load(struct gathering *g, const char *file, const char *text, size_t length, const struct asker *self)
+{
+    bool is_sweep = !self->asker;
+    g->identities[g->identity_count++] = xstrdup(self->identity);
+    const char *name = add_file(g, file);
+    struct toml_node *tree = parse_file(g, name, text, length);
+    if (!tree)
+        return;
+    const struct toml_node *first;
+    size_t count = named(toml_child(tree, "include"), &first);
+    struct asker asker = {.file = name, .identity = self->identity, .asker = self->asker};
+    for (size_t i = 0; i < count; i++)
+        include(g, &first[i], &asker);
+    add_document(g, (struct document){.file = name,
+                                      .role = is_sweep ? FILE_SWEEP : FILE_INCLUDE,
+                                      .source = xstrdup("sweep file"),
+                                      .tree = tree});
+}
+
+/* --- profiles --- */
+
+static bool is_path(const char *name)
+{
+    size_t length = strlen(name);
+    return strchr(name, '/') || (length > 5 && strcmp(name + length - 5, ".toml") == 0);
+}
+
+static void unknown_profile(struct gathering *g, const char *name, struct position at)
+{
+    const char *names[MOST_FILES];
+    size_t count = 0;
+    for (const struct embedded_file *f = NULL; (f = embedded_next("profiles/", f)) && count < MOST_FILES;)
+        names[count++] = embedded_stem(f);
+    const char *near = suggest_nearest(name, names, count);
+    struct buffer list = BUFFER_INIT;
+    for (size_t i = 0; i < count; i++)
+        buffer_printf(&list, "%s%s", i ? ", " : "", names[i]);
+    if (near)
+        problems_add(g->problems, at, "there is no profile \"%s\"; did you mean \"%s\"?", name, near);
+    else
+        problems_add(g->problems, at, "there is no profile \"%s\"; there are %s, or give the path of a file", name,
+                     buffer_text(&list));
+    buffer_free(&list);
+    for (size_t i = 0; i < count; i++)
+        free((char *)names[i]);
+}
+
+static char *embedded_name(const char *name)
+{
+    return xasprintf("profiles/%s.toml", name);
+}
+
+/* The profile's text, and in `*file` what positions in it are to say. */
+static int read_profile(struct gathering *g, const char *name, struct position at, struct buffer *text, char **file)
+{
+    if (is_path(name)) {
+        struct error e = ERROR_INIT;
+        char *path = path_beside(g->sweep->path, name);
+        if (file_read(path, TOML_MOST_BYTES, text, &e) < 0) {
+            problems_add(g->problems, at, "%s", e.text);
+            free(path);
+            return -1;
+        }
+        *file = path;
+        return 0;
+    }
+    char *whole = embedded_name(name);
+    const char *embedded = embedded_text(whole);
+    free(whole);
+    if (!embedded) {
+        unknown_profile(g, name, at);
+        return -1;
+    }
+    buffer_add_text(text, embedded);
+    *file = xasprintf("profile %s", name);
+    return 0;
+}
+
+static void load_profile(struct gathering *g, const char *name, struct position at)
+{
+    struct buffer text = BUFFER_INIT;
+    char *file;
+    if (read_profile(g, name, at, &text, &file) == 0) {
+        const char *kept = add_file(g, file);
+        struct toml_node *tree = parse_file(g, kept, buffer_text(&text), text.length);
+        buffer_add(&g->text, buffer_text(&text), text.length);
+        if (tree)
+            add_document(g, (struct document){.file = kept,
+                                              .role = FILE_PROFILE,
+                                              .is_carried = !is_path(name),
+                                              .source = xasprintf("profile %s", name),
+                                              .tree = tree});
+        free(file);
+    }
+    buffer_free(&text);
+}
+
+/* ZHEN's files name no profile; this key is how they are known. */
+static bool is_zhen_group(const char *key)
+{
+    static const char *const wanted[] = {"pp", "dp", "op"};
+    char **names;
+    size_t count;
+    if (!group_parse(key, &names, &count))
+        return false;
+    bool same = count == 3;
+    for (size_t i = 0; i < count; i++) {
+        same = same && strcmp(names[i], wanted[i]) == 0;
+        free(names[i]);
+    }
+    free(names);
+    return same;
+}
+
+static bool has_zhen_group(const struct toml_node *node)
+{
+    if (node->kind != NODE_TABLE && node->kind != NODE_LIST)
+        return false;
+    for (size_t i = 0; i < node->child_count; i++) {
+        const struct toml_node *child = &node->children[i];
+        if ((child->key && child->key[0] == '(' && is_zhen_group(child->key)) || has_zhen_group(child))
+            return true;
+    }
+    return false;
+}
+
+static void keep_profile_name(struct sweep *s, size_t count, const char *name)
+{
+    s->profile_names = xreallocarray(s->profile_names, count + 2, sizeof *s->profile_names);
+    s->profile_names[count] = xstrdup(name);
+    s->profile_names[count + 1] = NULL;
+}
+
+static void load_profiles(struct gathering *g, size_t included)
+{
+    const struct document sweep = g->documents->items[included - 1];
+    const struct toml_node *first, *node = toml_child(sweep.tree, "profile");
+    size_t count = named(node, &first);
+    bool zhen = false;
+    for (size_t i = 0; !node && !zhen && i < included; i++)
+        zhen = has_zhen_group(g->documents->items[i].tree);
+    if (zhen) {
+        keep_profile_name(g->sweep, 0, "zhen");
+        load_profile(g, "zhen", (struct position){.file = sweep.file});
+    }
+    if (count > MOST_FILES)
+        problems_add(g->problems, at_node(sweep.file, node), "more than %d profiles", MOST_FILES);
+    for (size_t i = 0; i < count && i < MOST_FILES; i++) {
+        keep_profile_name(g->sweep, i, first[i].text);
+        load_profile(g, first[i].text, at_node(sweep.file, &first[i]));
+    }
+}
+
+/* Profiles are read last, because the other files say which, and take effect first. */
+static void profiles_first(struct documents *d, size_t included)
+{
+    struct document *items = xreallocarray(NULL, d->count + 1, sizeof *items);
+    size_t profiles = d->count - included;
+    for (size_t i = 0; i < d->count; i++)
+        items[i < included ? i + profiles : i - included] = d->items[i];
+    free(d->items);
+    d->items = items;
+}
+
+/* What every framework's predictions begin with, where any file has [predict]: under all other profiles. */
+static void load_prediction_base(struct gathering *g)
+{
+    struct documents *d = g->documents;
+    bool asked = false;
+    for (size_t i = 0; i < d->count; i++)
+        asked |= toml_child(d->items[i].tree, "predict") != NULL;
+    for (size_t i = 0; g->sweep->profile_names[i]; i++)
+        asked &= strcmp(g->sweep->profile_names[i], "predict") != 0;
+    size_t before = d->count;
+    if (asked)
+        load_profile(g, "predict", (struct position){.file = g->sweep->path});
+    if (d->count == before)
+        return;
+    struct document base = d->items[before];
+    memmove(d->items + 1, d->items, before * sizeof *d->items);
+    d->items[0] = base;
+}
+
+/* Reads everything that `text` asks for. Fills path, text, files, profile_rank, profile_names and profile_text of
+ * `s`; what cannot be read is left out and reported to `p`. The profile "zhen" is taken when none is named and a
+ * section ties (pp, dp, op). */
+static void documents_read(const char *path, const char *text, size_t length, struct sweep *s, struct documents *d,
+                           struct problems *p)
+{
+    struct gathering g = {.sweep = s, .problems = p, .documents = d, .text = BUFFER_INIT};
+    s->path = xstrdup(path);
+    s->text = xstrndup(text, length);
+    s->profile_names = xcalloc(1, sizeof *s->profile_names);
+    char *identity = path_absolute(path);
+    load(&g, path, text, length, &(struct asker){.file = path, .identity = identity});
+    size_t included = d->count;
+    s->profile_rank = g.file_count;
+    if (included > 0 && d->items[included - 1].role == FILE_SWEEP)
+        load_profiles(&g, included);
+    profiles_first(d, included);
+    load_prediction_base(&g);
+    s->profile_text = buffer_take(&g.text);
+    free(identity);
+    for (size_t i = 0; i < g.identity_count; i++)
+        free(g.identities[i]);
+}
+
+static void documents_free(struct documents *d)
+{
+    for (size_t i = 0; i < d->count; i++) {
+        toml_free(d->items[i].tree);
+        free(d->items[i].source);
+    }
+    free(d->items);
+    *d = (struct documents){NULL, 0};
+}
+
+/* --- from documents to a sweep --- */
 
 static const struct schema_key top_keys[] = {
     {.name = "profile", TYPE_STRING | TYPE_STRINGS, FILE_SWEEP},
@@ -54,8 +413,6 @@ static const struct schema_key top_keys[] = {
     {.name = "local", TYPE_TABLE, DEFAULTS, .read = read_local, .of = &schema_local},
 };
 const struct schema schema_top = {"the file", SCHEMA_KEYS(top_keys)};
-
-#define TOP_CLUSTER 2
 
 /* One document while it is read. */
 struct page {
@@ -137,7 +494,7 @@ static struct hash128 hash_texts(const struct sweep *s)
 /* Filled as far as the text could be read. */
 static struct sweep *parse(const char *path, const char *text, size_t length, struct problems *problems)
 {
-    struct documents documents = DOCUMENTS_INIT;
+    struct documents documents = {NULL, 0};
     struct sweep *s = xcalloc(1, sizeof *s);
     s->job.grace_ms = DEFAULT_GRACE_MS;
     s->retry_backoff_ms = DEFAULT_BACKOFF_MS;

@@ -83,16 +83,18 @@ extern const struct schema schema_deepspeed, schema_model_info, schema_import, s
     schema_rule, schema_failure, schema_device, schema_model_type, schema_model_space, schema_range, schema_multiset,
     schema_filter, schema_sample, schema_predict, schema_order, schema_search, schema_stage, schema_retry;
 
-/* The tables that people write by hand most, where a key that is out of place is looked for. */
-extern const struct schema *const schema_common[];
-extern const size_t schema_common_count;
-
 /* Compares a table with its schema: unknown keys (with what may have been meant), keys that this kind of file may
  * not have, wrong types and missing keys (but for one that an unknown key seems to mean) are problems. What they would
- * have named is excused. `found[i]` becomes the value of the i-th key, NULL where it is
- * absent or wrong: what is found has one of the types of its key. */
+ * have named is excused. `found[i]` becomes the value of the i-th key, NULL where it is absent or wrong: what is found
+ * has one of the types of its key. */
 void schema_match(const struct schema *s, const struct reading *r, const struct toml_node *table,
                   const struct toml_node **found);
+
+/* Complains of `node`, a key of the table `title` ("[job]"), which has `names` alone: with what may have been meant,
+ * which is one of these that is spelt like it, or what other tools call so, or the tables that have such a key. Returns
+ * the index of the name that it seems to mean, `count` where none. */
+size_t unknown_key(const struct reading *r, const struct toml_node *node, const char *title, const char *const *names,
+                   size_t count);
 
 /* Puts what was found into the places of its keys in `into`, and has read what they have a function for. What is out of
  * bounds is a problem, left as it was and found no more. Returns whether all of it was taken. */

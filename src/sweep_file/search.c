@@ -4,12 +4,199 @@
 
 #include "sweep_file/schema.h"
 #include "sweep_file/sections.h"
-#include "sweep_file/unknown_key.h"
 #include "sweep_file/values.h"
+#include "util/buffer.h"
 #include "util/memory.h"
 #include "util/parse.h"
 
+#define MOST_STAGES 100
+
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+/* --- [[search.stage]] --- */
+
+void search_stages_clear(struct search_config *c)
+{
+    for (size_t i = 0; i < c->stage_count; i++) {
+        free(c->stages[i].name);
+        word_list_clear(&c->stages[i].free);
+    }
+    free(c->stages);
+    c->stages = NULL;
+    c->stage_count = 0;
+    c->options.stages = NULL;
+    c->options.stage_count = 0;
+}
+
+static char *names_of(const struct word_list *keys)
+{
+    struct buffer b = BUFFER_INIT;
+    for (size_t i = 0; i < keys->count; i++)
+        buffer_printf(&b, "%s%s", i ? ", " : "", keys->items[i].text);
+    return buffer_take(&b);
+}
+
+/* The strategies but the one that stages are. */
+static int read_strategy(const struct reading *r, const struct toml_node *node)
+{
+    const char *names[64];
+    int places[64], count = 0;
+    for (int i = 0; search_strategy_names[i]; i++)
+        if (strcmp(search_strategy_names[i], SEARCH_STAGE_BY_STAGE) != 0) {
+            places[count] = i;
+            names[count++] = search_strategy_names[i];
+        }
+    int at = check_choice(r, node, names, (size_t)count);
+    return at < 0 ? -1 : places[at];
+}
+
+enum stage_key { STAGE_NAME, STAGE_FREE, STAGE_STRATEGY, STAGE_MAX_TRIALS, STAGE_COUNT };
+
+static const struct schema_key stage_keys[STAGE_COUNT] = {
+    {.name = "name", TYPE_STRING, DEFAULTS},
+    {.name = "free", TYPE_STRINGS, DEFAULTS, FORM_KEYS, offsetof(struct search_stage, free), .required = true},
+    {.name = "strategy", TYPE_STRING, DEFAULTS, .required = true},
+    {.name = "max_trials",
+     TYPE_INT,
+     DEFAULTS,
+     FORM_COUNT,
+     offsetof(struct search_stage, max_trials),
+     1,
+     1e9,
+     .required = true},
+};
+const struct schema schema_stage = {"[[search.stage]]", SCHEMA_KEYS(stage_keys)};
+
+/* One with a mistake is kept: its keys are free. */
+static void read_stage(const struct reading *r, const struct toml_node *table)
+{
+    struct search_config *c = &r->sweep->search;
+    const struct toml_node *found[STAGE_COUNT];
+    struct search_stage stage = {0};
+    schema_match(&schema_stage, r, table, found);
+    const struct toml_node *free_keys = found[STAGE_FREE];
+    if (!free_keys)
+        return;
+    schema_take(&schema_stage, r, found, &stage);
+    int strategy = found[STAGE_STRATEGY] ? read_strategy(r, found[STAGE_STRATEGY]) : -1;
+    if (free_keys->child_count == 0)
+        problem_at_value(r, free_keys,
+                         "free: the list is empty, so the stage would have nothing to try; name at least one key");
+    if (found[STAGE_NAME] && check_not_blank(r, found[STAGE_NAME], "[[search.stage]] name"))
+        stage.name = xstrdup(found[STAGE_NAME]->text);
+    else
+        stage.name = names_of(&stage.free);
+    stage.strategy = search_strategy_names[strategy < 0 ? 0 : strategy];
+    c->stages = array_grow(c->stages, c->stage_count, sizeof *c->stages);
+    c->stages[c->stage_count++] = stage;
+}
+
+static void read_search_stages(const struct reading *r, const struct toml_node *list)
+{
+    struct search_config *c = &r->sweep->search;
+    search_stages_clear(c);
+    if (list->child_count > MOST_STAGES) {
+        problem_at_value(r, list, "more than %d stages", MOST_STAGES);
+        return;
+    }
+    for (size_t i = 0; i < list->child_count; i++)
+        read_stage(r, &list->children[i]);
+    c->options.stages = c->stages;
+    c->options.stage_count = c->stage_count;
+}
+
+/* --- stages when all files are read --- */
+
+static bool check_key(const struct reading *r, const struct words *keys, struct listed_word *word)
+{
+    struct listed_key key;
+    if (!listed_key_find(r, keys, "free", word, &key))
+        return false;
+    if (sweep_is_label(r->sweep, key.key))
+        problems_add(r->problems, word->at,
+                     "free: \"%s\" does not count towards identity ([sweep] note), so there is nothing to choose",
+                     word->text);
+    else if (is_replicate_key(r->sweep, &key))
+        problems_add(r->problems, word->at, "free: \"%s\" is a replicate key, so its jobs are one configuration",
+                     word->text);
+    else {
+        listed_word_qualify(word, &key);
+        return true;
+    }
+    return false;
+}
+
+static bool is_free(const struct search_stage *stage, enum section_kind kind, const char *key)
+{
+    char *qualified = xasprintf("%s.%s", section_names[kind], key);
+    bool is = word_list_has(&stage->free, qualified);
+    free(qualified);
+    return is;
+}
+
+/* What moves together with a key that is free is free. */
+static void free_tied(struct search_stage *stage, enum section_kind kind, const struct axis *axis)
+{
+    bool any = false;
+    for (size_t k = 0; k < axis->key_count; k++)
+        any |= is_free(stage, kind, axis->keys[k]);
+    for (size_t k = 0; any && k < axis->key_count; k++) {
+        char *qualified = xasprintf("%s.%s", section_names[kind], axis->keys[k]);
+        word_list_add(&stage->free, qualified, axis->at);
+        free(qualified);
+    }
+}
+
+static bool is_free_somewhere(const struct search_config *c, enum section_kind kind, const char *key)
+{
+    for (size_t i = 0; i < c->stage_count; i++)
+        if (is_free(&c->stages[i], kind, key))
+            return true;
+    return false;
+}
+
+/* Keys of other sections separate what is compared. */
+static void check_axis(const struct reading *r, const struct axis *axis)
+{
+    const struct sweep *s = r->sweep;
+    if (axis->value_count < 2)
+        return;
+    for (size_t k = 0; k < axis->key_count; k++) {
+        const char *key = axis->keys[k];
+        if (!is_free_somewhere(&s->search, SECTION_PARALLEL, key) && !sweep_is_label(s, key) &&
+            !is_replicate_key(s, &(struct listed_key){SECTION_PARALLEL, key}))
+            problems_add(r->problems, axis->at,
+                         "\"%s\" has %zu values but is not free in any stage of [search], so only the first would be "
+                         "tried; add it to `free` of a stage",
+                         key, axis->value_count);
+    }
+}
+
+/* Whether its keys are keys of the sweep. */
+static bool check_stage(const struct reading *r, const struct words *section_keys, struct search_stage *stage)
+{
+    const struct section *sections = r->sweep->sections;
+    bool known = true;
+    for (size_t k = 0; k < stage->free.count; k++)
+        known &= check_key(r, section_keys, &stage->free.items[k]);
+    for (int kind = 0; kind < SECTION_COUNT; kind++)
+        for (size_t b = 0; b < sections[kind].block_count; b++)
+            for (size_t a = 0; a < sections[kind].blocks[b].axis_count; a++)
+                free_tied(stage, (enum section_kind)kind, &sections[kind].blocks[b].axes[a]);
+    return known;
+}
+
+void check_search_stages(const struct reading *r, const struct words *section_keys)
+{
+    const struct search_config *c = &r->sweep->search;
+    const struct section *parallel = &r->sweep->sections[SECTION_PARALLEL];
+    bool known = c->stage_count > 0;
+    for (size_t i = 0; i < c->stage_count; i++)
+        known &= check_stage(r, section_keys, &c->stages[i]);
+    for (size_t b = 0; known && b < parallel->block_count; b++)
+        for (size_t a = 0; a < parallel->blocks[b].axis_count; a++)
+            check_axis(r, &parallel->blocks[b].axes[a]);
+}
 
 static void read_stages(const struct reading *r, const struct toml_node *node)
 {

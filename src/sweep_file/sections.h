@@ -74,15 +74,10 @@ void read_slurm(const struct reading *r, const struct toml_node *table);
 void read_local(const struct reading *r, const struct toml_node *table);
 void executors_set_defaults(struct sweep *s);
 
-/* [predict.order]. */
-void read_order(const struct reading *r, const struct toml_node *table);
-void order_entry_free(struct order_entry *o);
-
 /* [search]. A key given before is replaced; `metric` replaces the objectives of [sweep]. */
 void read_search(const struct reading *r, const struct toml_node *table);
 
-/* [[search.stage]]. They replace those of a profile. */
-void read_search_stages(const struct reading *r, const struct toml_node *list);
+/* [[search.stage]]: released. */
 void search_stages_clear(struct search_config *c);
 
 /* When all files are read: their keys are keys of the sweep, and what a file lists several values of is free in one. */

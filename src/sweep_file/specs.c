@@ -6,7 +6,7 @@
 #include "sweep_file/range.h"
 #include "sweep_file/schema.h"
 #include "sweep_file/sections.h"
-#include "sweep_file/toml_value.h"
+#include "sweep_file/values.h"
 #include "util/memory.h"
 #include "util/parse.h"
 

@@ -2,7 +2,22 @@
 #ifndef MESHSWEEP_SWEEP_FILE_VALUES_H
 #define MESHSWEEP_SWEEP_FILE_VALUES_H
 
+#include "config/value.h"
 #include "sweep_file/reading.h"
+
+/* --- what nodes of a TOML tree stand for; nothing of this complains --- */
+
+/* A node as a value; lists and tables as canonical JSON. */
+struct value plain_value(const struct toml_node *node);
+
+/* The first NaN or infinity in a node, NULL when there is none. */
+const struct toml_node *find_not_finite(const struct toml_node *node);
+
+/* Splits the key of a tied group, "(pp, dp)", into names without the blanks around them: false when it is not a group
+ * or a malformed one. The array of `count` names and the names are the caller's. */
+bool group_parse(const char *key, char ***names, size_t *count);
+
+/* --- values of keys --- */
 
 /* Whether no NaN and no infinity is in it. */
 bool check_finite(const struct reading *r, const struct toml_node *node);
