@@ -69,12 +69,6 @@ static void read_version(const struct reading *r, const struct toml_node *node)
         problem_at_value(r, node, "version must be a release of DeepSpeed, such as \"0.14\" or \"0.14.5\"");
 }
 
-static void read_arguments(const struct reading *r, const struct toml_node *table)
-{
-    if (check_entry_count(r, table, r->sweep->deepspeed.argument_count, "arguments"))
-        walk_dotted(r, table, read_argument);
-}
-
 #define AT(member) offsetof(struct sweep, deepspeed.member)
 
 /* Of the first ones, any in a profile asks for it too; its arg_mappings wait for a sweep file that has its jobs run by
@@ -85,7 +79,12 @@ static const struct schema_key deepspeed_keys[] = {
     {.name = "config", TYPE_STRING, FILE_SWEEP, FORM_TEXT, AT(config), .where = AT(config_at)},
     {.name = "auto", TYPE_STRING, DEFAULTS, FORM_EITHER, AT(resolve_auto), 1, .choices = auto_modes},
     {.name = "sections", TYPE_STRINGS, DEFAULTS, .read = read_sections_of_user},
-    {.name = "arg_mappings", TYPE_TABLE, DEFAULTS, .read = read_arguments},
+    {.name = "arg_mappings",
+     TYPE_TABLE,
+     DEFAULTS,
+     .at = AT(argument_count),
+     .walk = read_argument,
+     .what = "arguments"},
     {.name = "profile_steps", TYPE_LIST, DEFAULTS, .read = read_profile_steps},
     {.name = "version", TYPE_STRING, DEFAULTS, .read = read_version},
 };

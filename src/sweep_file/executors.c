@@ -43,12 +43,6 @@ static const struct schema_key slurm_keys[] = {
 };
 const struct schema schema_slurm = {"[slurm]", SCHEMA_KEYS(slurm_keys)};
 
-void read_slurm(const struct reading *r, const struct toml_node *table)
-{
-    const struct toml_node *found[sizeof slurm_keys / sizeof *slurm_keys];
-    schema_read(&schema_slurm, r, table, found);
-}
-
 /* --- [local] --- */
 
 /* Whether the list has the same number or name earlier: two jobs would be given one device. */

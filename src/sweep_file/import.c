@@ -86,20 +86,6 @@ static void read_refusal(const struct reading *r, const struct toml_node *table)
     c->refusals[c->refusal_count++] = refusal;
 }
 
-static void read_states(const struct reading *r, const struct toml_node *table)
-{
-    if (check_entry_count(r, table, r->sweep->import.state_count, "states"))
-        for (size_t i = 0; i < table->child_count; i++)
-            read_state(r, &table->children[i]);
-}
-
-static void read_refusals(const struct reading *r, const struct toml_node *list)
-{
-    if (check_entry_count(r, list, r->sweep->import.refusal_count, "refusals"))
-        for (size_t i = 0; i < list->child_count; i++)
-            read_refusal(r, &list->children[i]);
-}
-
 static void read_metrics_of_table(const struct reading *r, const struct toml_node *table)
 {
     read_columns(r, table, &(struct import_column){.is_metric = true});
@@ -123,8 +109,14 @@ static const struct schema_key import_keys[] = {
     {.name = "state", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(state), .where = AT(state_at)},
     {.name = "duration", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(duration), .where = AT(duration_at)},
     {.name = "decimal_comma", TYPE_STRINGS, DEFAULTS, .read = read_decimal_commas},
-    {.name = "states", TYPE_TABLE, DEFAULTS, .read = read_states},
-    {.name = "refuse", TYPE_TABLES, DEFAULTS, .read = read_refusals, .of = &schema_refuse},
+    {.name = "states", TYPE_TABLE, DEFAULTS, .at = AT(state_count), .each = read_state, .what = "states"},
+    {.name = "refuse",
+     TYPE_TABLES,
+     DEFAULTS,
+     .at = AT(refusal_count),
+     .each = read_refusal,
+     .what = "refusals",
+     .of = &schema_refuse},
     {.name = "metrics", TYPE_TABLE, DEFAULTS, .read = read_metrics_of_table},
     {.name = "cluster_spec", TYPE_TABLE, DEFAULTS}, /* the sections, in the order of enum section_kind */
     {.name = "model", TYPE_TABLE, DEFAULTS},

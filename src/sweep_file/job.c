@@ -70,28 +70,15 @@ static void read_variable(const struct reading *r, const struct toml_node *node)
     setting->at = reading_at_key(r, node);
 }
 
-static void read_environment(const struct reading *r, const struct toml_node *table)
-{
-    if (!check_entry_count(r, table, r->sweep->job.environment_count, "environment variables"))
-        return;
-    for (size_t i = 0; i < table->child_count; i++)
-        read_variable(r, &table->children[i]);
-}
-
-static void read_versions(const struct reading *r, const struct toml_node *table)
+static void read_version(const struct reading *r, const struct toml_node *node)
 {
     struct job_config *job = &r->sweep->job;
-    if (!check_entry_count(r, table, job->version_count, "versions"))
+    if (!schema_expect(r, node, node->key, TYPE_STRING))
         return;
-    for (size_t i = 0; i < table->child_count; i++) {
-        const struct toml_node *node = &table->children[i];
-        if (!schema_expect(r, node, node->key, TYPE_STRING))
-            continue;
-        check_not_blank(r, node, node->key);
-        struct setting *version = setting_slot(&job->versions, &job->version_count, node->key);
-        text_replace(&version->value, xstrdup(node->text));
-        version->at = reading_at_key(r, node);
-    }
+    check_not_blank(r, node, node->key);
+    struct setting *version = setting_slot(&job->versions, &job->version_count, node->key);
+    text_replace(&version->value, xstrdup(node->text));
+    version->at = reading_at_key(r, node);
 }
 
 /* "*" and "HF_*": a name so far. */
@@ -210,9 +197,14 @@ static void read_directory(const struct reading *r, const struct toml_node *node
 
 static const struct schema_key job_keys[] = {
     {.name = "command", TYPE_STRING | TYPE_STRINGS, DEFAULTS, .read = read_job_command},
-    {.name = "env", TYPE_TABLE, DEFAULTS, .read = read_environment},
+    {.name = "env",
+     TYPE_TABLE,
+     DEFAULTS,
+     .at = AT(environment_count),
+     .each = read_variable,
+     .what = "environment variables"},
     {.name = "pass_env", TYPE_STRINGS, DEFAULTS, .read = read_passed_names},
-    {.name = "versions", TYPE_TABLE, DEFAULTS, .read = read_versions},
+    {.name = "versions", TYPE_TABLE, DEFAULTS, .at = AT(version_count), .each = read_version, .what = "versions"},
     {.name = "secrets", TYPE_STRINGS, DEFAULTS, .read = read_secrets},
     {.name = "cwd", TYPE_STRING, DEFAULTS, .read = read_directory},
     {.name = "job_dir", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(make_job_dir)},
@@ -222,15 +214,16 @@ static const struct schema_key job_keys[] = {
     {.name = "startup_timeout", TYPE_TIME, DEFAULTS, FORM_LIMIT, AT(startup_timeout), .where = AT(startup_timeout_at)},
     {.name = "grace", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(grace_ms)},
     {.name = "repeat", TYPE_INT, DEFAULTS, FORM_COUNT, AT(repeat), 1, 1000000},
-    {.name = "metrics", TYPE_TABLE, DEFAULTS, .read = read_metrics, .of = &schema_metric, .named = true},
+    {.name = "metrics",
+     TYPE_TABLE,
+     DEFAULTS,
+     .at = AT(metric_count),
+     .each = read_metric,
+     .what = "metrics",
+     .of = &schema_metric,
+     .named = true},
 };
 const struct schema schema_job = {"[job]", SCHEMA_KEYS(job_keys)};
-
-void read_job(const struct reading *r, const struct toml_node *table)
-{
-    const struct toml_node *found[sizeof job_keys / sizeof *job_keys];
-    schema_read(&schema_job, r, table, found);
-}
 
 void finish_job(struct job_config *job)
 {

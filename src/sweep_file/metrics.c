@@ -290,7 +290,7 @@ static struct metric *metric_slot(struct job_config *job, const char *name, bool
     return m;
 }
 
-static void read_metric(const struct reading *r, const struct toml_node *node)
+void read_metric(const struct reading *r, const struct toml_node *node)
 {
     if (!check_entry_name(r, reading_at_key(r, node), node->key, "metric"))
         return;
@@ -313,14 +313,6 @@ static void read_metric(const struct reading *r, const struct toml_node *node)
         read_fallbacks(r, found[METRIC_FALLBACK], m);
 }
 
-void read_metrics(const struct reading *r, const struct toml_node *table)
-{
-    if (!check_entry_count(r, table, r->sweep->job.metric_count, "metrics"))
-        return;
-    for (size_t i = 0; i < table->child_count; i++)
-        read_metric(r, &table->children[i]);
-}
-
 /* --- what is not read but reckoned --- */
 
 /* NULL: the name is taken. */
@@ -336,7 +328,7 @@ static struct metric *derived_metric_slot(const struct reading *r, const struct 
     return metric_slot(&r->sweep->job, node->key, true);
 }
 
-static void read_derived_metric(const struct reading *r, const struct toml_node *node)
+void read_derived_metric(const struct reading *r, const struct toml_node *node)
 {
     const struct toml_node *found[DERIVED_COUNT];
     if (!check_entry_name(r, reading_at_key(r, node), node->key, "metric"))
@@ -359,12 +351,4 @@ static void read_derived_metric(const struct reading *r, const struct toml_node 
     m->at = reading_at_value(r, given);
     schema_take(&schema_derived_metric, r, found, m);
     m->better_given = found[DERIVED_BETTER] != NULL;
-}
-
-void read_derived_metrics(const struct reading *r, const struct toml_node *table)
-{
-    if (!check_entry_count(r, table, r->sweep->job.metric_count, "metrics"))
-        return;
-    for (size_t i = 0; i < table->child_count; i++)
-        read_derived_metric(r, &table->children[i]);
 }

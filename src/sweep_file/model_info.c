@@ -61,17 +61,12 @@ static void read_info_command(const struct reading *r, const struct toml_node *n
     read_command(r, node, &m->command, &m->command_is_line, &m->command_at);
 }
 
-static void read_with(const struct reading *r, const struct toml_node *table)
-{
-    walk_dotted(r, table, read_key);
-}
-
 #define AT(member) offsetof(struct sweep, model_info.member)
 
 static const struct schema_key model_info_keys[] = {
     {.name = "command", TYPE_STRING | TYPE_STRINGS, FILE_SWEEP, .read = read_info_command},
     {.name = "timeout", TYPE_TIME, FILE_SWEEP, FORM_LIMIT, AT(timeout), .where = AT(timeout_at)},
-    {.name = "with", TYPE_TABLE, FILE_SWEEP, .read = read_with},
+    {.name = "with", TYPE_TABLE, FILE_SWEEP, .walk = read_key},
     {.name = "without", TYPE_STRINGS, FILE_SWEEP, FORM_STRINGS, AT(without)},
     {.name = "params", TYPE_NUMBER, FILE_SWEEP, .read = read_fact},
     {.name = "activation_memory", TYPE_STRING | TYPE_NUMBER, FILE_SWEEP, .read = read_size},

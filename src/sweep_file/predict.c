@@ -115,14 +115,6 @@ static void read_entry(const struct reading *r, const struct toml_node *node)
     *slot = entry;
 }
 
-static void read_order(const struct reading *r, const struct toml_node *table)
-{
-    if (!check_entry_count(r, table, r->sweep->predict.order_count, "entries of an order"))
-        return;
-    for (size_t i = 0; i < table->child_count; i++)
-        read_entry(r, &table->children[i]);
-}
-
 /* --- [predict] --- */
 
 #define AT(member) offsetof(struct sweep, predict.member)
@@ -168,13 +160,6 @@ static void read_coefficient(const struct reading *r, const struct toml_node *no
     p->numbers[i] = (struct predict_number){xstrdup(node->key), value, is_time, reading_at_key(r, node)};
 }
 
-static void read_keys(const struct reading *r, const struct toml_node *keys)
-{
-    if (check_entry_count(r, keys, r->sweep->predict.key_count, "inputs of predictions"))
-        for (size_t i = 0; i < keys->child_count; i++)
-            read_key(r, &keys->children[i]);
-}
-
 /* Those of a carried profile are its framework's alone (predict/coefficients.h). */
 static void read_coefficients(const struct reading *r, const struct toml_node *table, bool is_time)
 {
@@ -209,10 +194,10 @@ static const struct schema_key predict_keys[] = {
     {.name = "link_bandwidth", TYPE_NUMBER, DEFAULTS, FORM_NUMBER, AT(link_bandwidth), 1, 1e18},
     {.name = "network_bandwidth", TYPE_NUMBER, DEFAULTS, FORM_NUMBER, AT(network_bandwidth), 1, 1e18},
     {.name = "network_latency", TYPE_NUMBER, DEFAULTS, FORM_NUMBER, AT(network_latency), 0, 1},
-    {.name = "keys", TYPE_TABLE, DEFAULTS, .read = read_keys},
+    {.name = "keys", TYPE_TABLE, DEFAULTS, .at = AT(key_count), .each = read_key, .what = "inputs of predictions"},
     {.name = "memory", TYPE_TABLE, DEFAULTS, .read = read_memory},
     {.name = "time", TYPE_TABLE, DEFAULTS, .read = read_time},
-    {.name = "order", TYPE_TABLE, DEFAULTS, .read = read_order},
+    {.name = "order", TYPE_TABLE, DEFAULTS, .at = AT(order_count), .each = read_entry, .what = "entries of an order"},
 };
 const struct schema schema_predict = {"[predict]", SCHEMA_KEYS(predict_keys)};
 

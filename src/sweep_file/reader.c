@@ -379,6 +379,8 @@ static void documents_free(struct documents *d)
 
 /* --- from documents to a sweep --- */
 
+#define AT(member) offsetof(struct sweep, member)
+
 static const struct schema_key top_keys[] = {
     {.name = "profile", TYPE_STRING | TYPE_STRINGS, FILE_SWEEP},
     {.name = "include", TYPE_STRING | TYPE_STRINGS, SPACE},
@@ -387,19 +389,27 @@ static const struct schema_key top_keys[] = {
     {.name = "model", TYPE_TABLE | TYPE_TABLES, SPACE},
     {.name = "training_spec", TYPE_TABLE | TYPE_TABLES, SPACE},
     {.name = "parallel_spec", TYPE_TABLE | TYPE_TABLES, SPACE},
-    {.name = "sweep", TYPE_TABLE, EVERY, .read = read_sweep_table, .of = &schema_sweep},
-    {.name = "job", TYPE_TABLE, DEFAULTS, .read = read_job, .of = &schema_job},
+    {.name = "sweep", TYPE_TABLE, EVERY, FORM_TABLE, .of = &schema_sweep},
+    {.name = "job", TYPE_TABLE, DEFAULTS, FORM_TABLE, .of = &schema_job},
     {.name = "metrics",
      TYPE_TABLE,
      DEFAULTS,
-     .read = read_derived_metrics,
+     .at = AT(job.metric_count),
+     .each = read_derived_metric,
+     .what = "metrics",
      .of = &schema_derived_metric,
      .named = true},
-    {.name = "derive", TYPE_TABLE, EVERY, .read = read_derive},
-    {.name = "synonym", TYPE_TABLE, EVERY, .read = read_synonyms},
-    {.name = "inert", TYPE_TABLE, EVERY, .read = read_inert},
-    {.name = "rule", TYPE_TABLES, EVERY, .read = read_rules, .of = &schema_rule},
-    {.name = "failure", TYPE_TABLES, EVERY, .read = read_failures, .of = &schema_failure},
+    {.name = "derive", TYPE_TABLE, EVERY, .at = AT(derived_count), .each = read_derived, .what = "derived keys"},
+    {.name = "synonym", TYPE_TABLE, EVERY, .at = AT(synonym_count), .walk = read_synonym, .what = "synonyms"},
+    {.name = "inert", TYPE_TABLE, EVERY, .at = AT(inert_count), .walk = read_inert, .what = "inert keys"},
+    {.name = "rule", TYPE_TABLES, EVERY, .at = AT(rule_count), .each = read_rule, .what = "rules", .of = &schema_rule},
+    {.name = "failure",
+     TYPE_TABLES,
+     EVERY,
+     .at = AT(failure_count),
+     .each = read_failure,
+     .what = "failure patterns",
+     .of = &schema_failure},
     {.name = "retry", TYPE_TABLE, DEFAULTS, .read = read_retry, .of = &schema_retry},
     {.name = "device", TYPE_TABLES, EVERY, .read = read_device_rows, .of = &schema_device},
     {.name = "model_type", TYPE_TABLES, EVERY, .read = read_model_types, .of = &schema_model_type},
@@ -409,7 +419,7 @@ static const struct schema_key top_keys[] = {
     {.name = "predict", TYPE_TABLE, DEFAULTS, .read = read_predict, .of = &schema_predict},
     {.name = "import", TYPE_TABLE, DEFAULTS, .read = read_import, .of = &schema_import},
     {.name = "search", TYPE_TABLE, DEFAULTS, .read = read_search, .of = &schema_search},
-    {.name = "slurm", TYPE_TABLE, DEFAULTS, .read = read_slurm, .of = &schema_slurm},
+    {.name = "slurm", TYPE_TABLE, DEFAULTS, FORM_TABLE, .of = &schema_slurm},
     {.name = "local", TYPE_TABLE, DEFAULTS, .read = read_local, .of = &schema_local},
 };
 const struct schema schema_top = {"the file", SCHEMA_KEYS(top_keys)};

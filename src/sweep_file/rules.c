@@ -46,7 +46,7 @@ static struct derived *derived_slot(const struct reading *r, const struct toml_n
     return &s->derived[s->derived_count++];
 }
 
-static void read_derived(const struct reading *r, const struct toml_node *node)
+void read_derived(const struct reading *r, const struct toml_node *node)
 {
     char *expression = check_key_name(r, node, node->key) ? read_expression(r, node) : NULL;
     struct derived *d = expression ? derived_slot(r, node) : NULL;
@@ -56,14 +56,6 @@ static void read_derived(const struct reading *r, const struct toml_node *node)
         *d = (struct derived){.name = xstrdup(node->key), .expression = expression, .at = reading_at_key(r, node)};
     else
         free(expression);
-}
-
-void read_derive(const struct reading *r, const struct toml_node *table)
-{
-    if (!check_entry_count(r, table, r->sweep->derived_count, "derived keys"))
-        return;
-    for (size_t i = 0; i < table->child_count; i++)
-        read_derived(r, &table->children[i]);
 }
 
 static struct rule *find_rule(struct sweep *s, const char *name)
@@ -100,7 +92,7 @@ static const struct schema_key rule_keys[] = {
 };
 const struct schema schema_rule = {"[[rule]]", SCHEMA_KEYS(rule_keys)};
 
-static void read_rule(const struct reading *r, const struct toml_node *table)
+void read_rule(const struct reading *r, const struct toml_node *table)
 {
     const struct toml_node *found[LENGTH(rule_keys)];
     struct rule rule = {.why = xstrdup(""), .source = xstrdup(r->source), .at = reading_at_value(r, table)};
@@ -116,14 +108,6 @@ static void read_rule(const struct reading *r, const struct toml_node *table)
         *slot = rule;
     else
         rule_free(&rule);
-}
-
-void read_rules(const struct reading *r, const struct toml_node *list)
-{
-    if (!check_entry_count(r, list, r->sweep->rule_count, "rules"))
-        return;
-    for (size_t i = 0; i < list->child_count; i++)
-        read_rule(r, &list->children[i]);
 }
 
 #undef AT
@@ -143,7 +127,7 @@ static const struct schema_key failure_keys[] = {
 };
 const struct schema schema_failure = {"[[failure]]", SCHEMA_KEYS(failure_keys)};
 
-static void read_failure(const struct reading *r, const struct toml_node *table)
+void read_failure(const struct reading *r, const struct toml_node *table)
 {
     struct sweep *s = r->sweep;
     const struct toml_node *found[LENGTH(failure_keys)];
@@ -157,14 +141,6 @@ static void read_failure(const struct reading *r, const struct toml_node *table)
     }
     s->failures = array_grow(s->failures, s->failure_count, sizeof *s->failures);
     s->failures[s->failure_count++] = pattern;
-}
-
-void read_failures(const struct reading *r, const struct toml_node *list)
-{
-    if (!check_entry_count(r, list, r->sweep->failure_count, "failure patterns"))
-        return;
-    for (size_t i = 0; i < list->child_count; i++)
-        read_failure(r, &list->children[i]);
 }
 
 static struct retry_limit *retry_slot(struct sweep *s, const char *class_name)
@@ -272,7 +248,7 @@ static struct synonym *synonym_slot(const struct reading *r, const struct toml_n
     return &s->synonyms[s->synonym_count++];
 }
 
-static void read_synonym(const struct reading *r, const struct toml_node *node, const char *name)
+void read_synonym(const struct reading *r, const struct toml_node *node, const char *name)
 {
     const unsigned types = TYPE_STRING | TYPE_STRINGS;
     if (!is_key(name)) {
@@ -286,12 +262,6 @@ static void read_synonym(const struct reading *r, const struct toml_node *node, 
     struct synonym *slot = synonym_slot(r, node, name);
     if (slot)
         *slot = (struct synonym){.name = xstrdup(name), .keys = key_list(r, node), .at = reading_at_key(r, node)};
-}
-
-void read_synonyms(const struct reading *r, const struct toml_node *table)
-{
-    if (check_entry_count(r, table, r->sweep->synonym_count, "synonyms"))
-        walk_dotted(r, table, read_synonym);
 }
 
 static struct inert *inert_slot(const struct reading *r, const struct toml_node *node, const char *key)
@@ -310,7 +280,7 @@ static struct inert *inert_slot(const struct reading *r, const struct toml_node 
     return &s->inert[s->inert_count++];
 }
 
-static void read_inert_key(const struct reading *r, const struct toml_node *node, const char *key)
+void read_inert(const struct reading *r, const struct toml_node *node, const char *key)
 {
     if (!is_key(key)) {
         problem_at_key(r, node, "\"%s\" cannot be a key", key);
@@ -321,10 +291,4 @@ static void read_inert_key(const struct reading *r, const struct toml_node *node
     struct inert *slot = inert_slot(r, node, key);
     if (slot)
         *slot = (struct inert){.key = xstrdup(key), .condition = xstrdup(node->text), .at = reading_at_key(r, node)};
-}
-
-void read_inert(const struct reading *r, const struct toml_node *table)
-{
-    if (check_entry_count(r, table, r->sweep->inert_count, "inert keys"))
-        walk_dotted(r, table, read_inert_key);
 }

@@ -418,6 +418,25 @@ static void take(const struct reading *r, const struct toml_node *node, const st
         take_number(r, node, k, out);
 }
 
+static void take_entries(const struct reading *r, const struct toml_node *node, const struct schema_key *k,
+                         const size_t *have)
+{
+    if (k->what && !check_entry_count(r, node, *have, k->what))
+        return;
+    if (k->walk)
+        walk_dotted(r, node, k->walk);
+    for (size_t i = 0; k->each && i < node->child_count; i++)
+        k->each(r, &node->children[i]);
+}
+
+static void take_table(const struct reading *r, const struct toml_node *table, const struct schema *s, void *into)
+{
+    const struct toml_node **found = xcalloc(s->count, sizeof *found);
+    schema_match(s, r, table, found);
+    schema_take(s, r, found, into);
+    free(found);
+}
+
 bool schema_take(const struct schema *s, const struct reading *r, const struct toml_node **found, void *into)
 {
     bool all = true;
@@ -428,10 +447,14 @@ bool schema_take(const struct schema *s, const struct reading *r, const struct t
             continue;
         if (k->read)
             k->read(r, found[i]);
+        else if (k->each || k->walk)
+            take_entries(r, found[i], k, (void *)((char *)into + k->at));
+        else if (k->form == FORM_TABLE)
+            take_table(r, found[i], k->of, into);
         else
             take(r, found[i], k, (char *)into + k->at);
         if (r->problems->found > before) {
-            found[i] = k->read ? found[i] : NULL;
+            found[i] = k->form == FORM_NODE ? found[i] : NULL;
             all = false;
         } else if (k->where) {
             *(struct position *)(void *)((char *)into + k->where) = reading_at_value(r, found[i]);

@@ -49,6 +49,7 @@ enum key_form {
     FORM_DURATION, /* int64_t: milliseconds, `least` of them or more */
     FORM_CHOICE,   /* int or enumeration: `least` for the first of the choices, and so on */
     FORM_EITHER,   /* bool: whether it is choice number `least` */
+    FORM_TABLE,    /* what its keys' rows say, in the same place */
     FORM_WORD,     /* const char *: the one of the choices; `most`: how many they are; 0: up to NULL */
 };
 
@@ -63,6 +64,10 @@ struct schema_key {
     size_t where;               /* what of it is to have the value's position; 0: nothing */
     const char *const *choices; /* NULL-terminated; NULL: any text */
     void (*read)(const struct reading *r, const struct toml_node *node); /* in place of a form */
+    /* What a table or list has, one by one, or its values with their dotted names (walk_dotted). */
+    void (*each)(const struct reading *r, const struct toml_node *node);
+    void (*walk)(const struct reading *r, const struct toml_node *node, const char *name);
+    const char *what;        /* "rules": a size_t at `at` says how many there are, of MOST_ENTRIES; NULL: any number */
     const struct schema *of; /* the keys of the tables that it holds; NULL: names of one's own */
     bool named;              /* these have names of one's own: [job.metrics.NAME] */
     bool required;

@@ -6,21 +6,14 @@
 #include "sweep_file/reading.h"
 #include "toml/tree.h"
 
-/* [sweep]. A list given before is replaced (objective) or added to (note, list_values, disable_rules,
- * rule_sets). */
-void read_sweep_table(const struct reading *r, const struct toml_node *table);
-
 /* When all files are read: objectives, with the direction of those that were given by a name alone, and labels. */
 void finish_objectives(const struct reading *r);
 void finish_labels(const struct reading *r);
 
-/* [job], and its tables [job.metrics.NAME]. Of a metric that a profile has too, a table that does not say how it is
- * read changes only what it names. */
-void read_job(const struct reading *r, const struct toml_node *table);
-void read_metrics(const struct reading *r, const struct toml_node *table);
-
-/* [metrics.NAME]: metrics that are SQL over others. */
-void read_derived_metrics(const struct reading *r, const struct toml_node *table);
+/* [job.metrics.NAME]: of a metric that a profile has too, a table that does not say how it is read changes only what it
+ * names; [metrics.NAME]: SQL over others. */
+void read_metric(const struct reading *r, const struct toml_node *node);
+void read_derived_metric(const struct reading *r, const struct toml_node *node);
 
 /* A command and a time limit ([job] command, timeout) in place of what `*out` holds. */
 void read_command(const struct reading *r, const struct toml_node *node, char ***out, bool *is_line,
@@ -30,10 +23,10 @@ void read_limit(const struct reading *r, const struct toml_node *node, char **ou
 /* When all files are read: whether jobs need their own directory. */
 void finish_job(struct job_config *job);
 
-/* [derive], [[rule]], [[failure]], [retry]. */
-void read_derive(const struct reading *r, const struct toml_node *table);
-void read_rules(const struct reading *r, const struct toml_node *list);
-void read_failures(const struct reading *r, const struct toml_node *list);
+/* A key of [derive], a [[rule]], a [[failure]]; [retry]. */
+void read_derived(const struct reading *r, const struct toml_node *node);
+void read_rule(const struct reading *r, const struct toml_node *table);
+void read_failure(const struct reading *r, const struct toml_node *table);
 void read_retry(const struct reading *r, const struct toml_node *table);
 
 /* [[device]]. What a row leaves out is as it was of a device of that name. */
@@ -59,9 +52,9 @@ void read_model_info(const struct reading *r, const struct toml_node *table);
 void model_info_set_defaults(struct sweep *s);
 void check_model_info(const struct reading *r);
 
-/* [synonym], [inert]. */
-void read_synonyms(const struct reading *r, const struct toml_node *table);
-void read_inert(const struct reading *r, const struct toml_node *table);
+/* A name of [synonym], a key of [inert]. */
+void read_synonym(const struct reading *r, const struct toml_node *node, const char *name);
+void read_inert(const struct reading *r, const struct toml_node *node, const char *key);
 
 /* [predict] with [predict.keys], [predict.memory] and [predict.time]. */
 void read_predict(const struct reading *r, const struct toml_node *table);
@@ -69,8 +62,7 @@ void read_predict(const struct reading *r, const struct toml_node *table);
 /* [import] with [import.SECTION], [import.metrics], [import.states] and [[import.refuse]]. */
 void read_import(const struct reading *r, const struct toml_node *table);
 
-/* [slurm], [local]; first of all their defaults. */
-void read_slurm(const struct reading *r, const struct toml_node *table);
+/* [local]; first of all defaults, of [slurm] too. */
 void read_local(const struct reading *r, const struct toml_node *table);
 void executors_set_defaults(struct sweep *s);
 

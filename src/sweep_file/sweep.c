@@ -160,12 +160,6 @@ static const struct schema_key sweep_keys[] = {
 };
 const struct schema schema_sweep = {"[sweep]", SCHEMA_KEYS(sweep_keys)};
 
-void read_sweep_table(const struct reading *r, const struct toml_node *table)
-{
-    const struct toml_node *found[sizeof sweep_keys / sizeof *sweep_keys];
-    schema_read(&schema_sweep, r, table, found);
-}
-
 /* --- what needs all files --- */
 
 static const char *nearest_metric(const struct job_config *job, const char *name)
