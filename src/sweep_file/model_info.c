@@ -80,7 +80,8 @@ void read_model_info(const struct reading *r, const struct toml_node *table)
     const struct toml_node *found[sizeof model_info_keys / sizeof *model_info_keys];
     r->sweep->model_info.given = true;
     r->sweep->model_info.at = reading_at_key(r, table);
-    schema_read(&schema_model_info, r, table, found);
+    schema_match(&schema_model_info, r, table, found);
+    schema_take(&schema_model_info, r, found, r->sweep);
 }
 
 /* One profile of one model cannot speak for others. */

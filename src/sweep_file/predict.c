@@ -23,8 +23,9 @@ static const struct schema_key order_keys[] = {
 };
 const struct schema schema_order = {"[predict.order]", SCHEMA_KEYS(order_keys)};
 
-static void order_entry_free(struct order_entry *o)
+static void order_entry_free(void *entry)
 {
+    struct order_entry *o = entry;
     for (size_t i = 0; i < o->level_count; i++)
         value_free(&o->levels[i]);
     free(o->levels);
@@ -32,21 +33,12 @@ static void order_entry_free(struct order_entry *o)
     free(o->when);
 }
 
-static struct order_entry *slot_of(const struct reading *r, const struct toml_node *node, const char *expression)
-{
-    struct predict_config *p = &r->sweep->predict;
-    for (size_t i = 0; i < p->order_count; i++) {
-        struct order_entry *old = &p->order[i];
-        if (strcmp(old->expression, expression) != 0)
-            continue;
-        if (!check_replaces(r, node, expression, &old->at))
-            return NULL;
-        order_entry_free(old);
-        return old;
-    }
-    p->order = array_grow(p->order, p->order_count, sizeof *p->order);
-    return &p->order[p->order_count++];
-}
+const struct entries order_entries = {offsetof(struct sweep, predict.order),
+                                      offsetof(struct sweep, predict.order_count),
+                                      sizeof(struct order_entry),
+                                      offsetof(struct order_entry, at),
+                                      strcmp,
+                                      order_entry_free};
 
 static bool is_level(const struct toml_node *node)
 {
@@ -106,7 +98,7 @@ static void read_entry(const struct reading *r, const struct toml_node *node)
 {
     struct order_entry entry = {.at = reading_at_key(r, node)};
     bool good = node->kind == NODE_TABLE ? read_condition(r, node, &entry) : read_direction(r, node, &entry);
-    struct order_entry *slot = good ? slot_of(r, node, node->key) : NULL;
+    struct order_entry *slot = good ? entry_slot(r, node, node->key, &order_entries) : NULL;
     if (!slot) {
         order_entry_free(&entry);
         return;
@@ -222,9 +214,6 @@ void predict_free(struct predict_config *p)
     }
     for (size_t i = 0; i < p->number_count; i++)
         free(p->numbers[i].name);
-    for (size_t i = 0; i < p->order_count; i++)
-        order_entry_free(&p->order[i]);
     free(p->keys);
     free(p->numbers);
-    free(p->order);
 }

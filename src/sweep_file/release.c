@@ -5,29 +5,14 @@
 #include "sweep_file/reader.h"
 #include "sweep_file/schema.h"
 #include "sweep_file/sections.h"
+#include "sweep_file/values.h"
 #include "util/memory.h"
 
-void derived_free(struct derived *d)
+void derived_free(void *entry)
 {
+    struct derived *d = entry;
     free(d->name);
     free(d->expression);
-}
-
-void rule_free(struct rule *rule)
-{
-    schema_release(&schema_rule, rule);
-}
-
-void synonym_free(struct synonym *s)
-{
-    free(s->name);
-    strings_free(s->keys);
-}
-
-void inert_free(struct inert *i)
-{
-    free(i->key);
-    free(i->condition);
 }
 
 void metric_free(struct metric *m)
@@ -80,18 +65,6 @@ static void free_space(struct sweep *s)
 {
     for (int kind = 0; kind < SECTION_COUNT; kind++)
         section_clear(&s->sections[kind]);
-    for (size_t i = 0; i < s->derived_count; i++)
-        derived_free(&s->derived[i]);
-    free(s->derived);
-    for (size_t i = 0; i < s->synonym_count; i++)
-        synonym_free(&s->synonyms[i]);
-    free(s->synonyms);
-    for (size_t i = 0; i < s->inert_count; i++)
-        inert_free(&s->inert[i]);
-    free(s->inert);
-    for (size_t i = 0; i < s->rule_count; i++)
-        rule_free(&s->rules[i]);
-    free(s->rules);
 }
 
 static void free_deepspeed(struct deepspeed_settings *d)
@@ -132,6 +105,8 @@ void sweep_free(struct sweep *s)
     static const struct schema *const tables[] = {&schema_sweep,      &schema_job,     &schema_deepspeed,
                                                   &schema_model_info, &schema_predict, &schema_import,
                                                   &schema_slurm,      &schema_local};
+    static const struct entries *const kinds[] = {&derived_entries, &rule_entries, &synonym_entries, &inert_entries,
+                                                  &order_entries};
     if (!s)
         return;
     free(s->path);
@@ -161,5 +136,7 @@ void sweep_free(struct sweep *s)
     free(s->local.device_names);
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         schema_release(tables[i], s);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        entries_release(kinds[i], s);
     free(s);
 }

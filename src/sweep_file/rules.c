@@ -23,61 +23,62 @@ const struct schema schema_retry = {"[retry]", SCHEMA_KEYS(retry_keys)};
 
 static const char *const levels[] = {"exclude", "warn", NULL};
 
-/* SQLite compares column names without regard to case. */
-static struct derived *find_derived(struct sweep *s, const char *name)
+static void synonym_free(void *entry)
 {
-    for (size_t i = 0; i < s->derived_count; i++)
-        if (strcasecmp(s->derived[i].name, name) == 0)
-            return &s->derived[i];
-    return NULL;
+    struct synonym *s = entry;
+    free(s->name);
+    strings_free(s->keys);
 }
 
-static struct derived *derived_slot(const struct reading *r, const struct toml_node *node)
+static void inert_free(void *entry)
 {
-    struct sweep *s = r->sweep;
-    struct derived *d = find_derived(s, node->key);
-    if (d && !check_replaces(r, node, node->key, &d->at))
-        return NULL;
-    if (d) {
-        derived_free(d);
-        return d;
-    }
-    s->derived = array_grow(s->derived, s->derived_count, sizeof *s->derived);
-    return &s->derived[s->derived_count++];
+    struct inert *i = entry;
+    free(i->key);
+    free(i->condition);
 }
+
+static void rule_free(void *entry)
+{
+    struct rule *rule = entry;
+    schema_release(&schema_rule, rule);
+}
+
+/* SQLite compares column names without regard to case. */
+const struct entries derived_entries = {offsetof(struct sweep, derived),
+                                        offsetof(struct sweep, derived_count),
+                                        sizeof(struct derived),
+                                        offsetof(struct derived, at),
+                                        strcasecmp,
+                                        derived_free};
+const struct entries rule_entries = {offsetof(struct sweep, rules),
+                                     offsetof(struct sweep, rule_count),
+                                     sizeof(struct rule),
+                                     offsetof(struct rule, at),
+                                     strcmp,
+                                     rule_free};
+const struct entries synonym_entries = {offsetof(struct sweep, synonyms),
+                                        offsetof(struct sweep, synonym_count),
+                                        sizeof(struct synonym),
+                                        offsetof(struct synonym, at),
+                                        strcmp,
+                                        synonym_free};
+const struct entries inert_entries = {offsetof(struct sweep, inert),
+                                      offsetof(struct sweep, inert_count),
+                                      sizeof(struct inert),
+                                      offsetof(struct inert, at),
+                                      strcmp,
+                                      inert_free};
 
 void read_derived(const struct reading *r, const struct toml_node *node)
 {
     char *expression = check_key_name(r, node, node->key) ? read_expression(r, node) : NULL;
-    struct derived *d = expression ? derived_slot(r, node) : NULL;
+    struct derived *d = expression ? entry_slot(r, node, node->key, &derived_entries) : NULL;
     if (!expression)
         problems_excuse(r->problems, node->key);
     if (d)
         *d = (struct derived){.name = xstrdup(node->key), .expression = expression, .at = reading_at_key(r, node)};
     else
         free(expression);
-}
-
-static struct rule *find_rule(struct sweep *s, const char *name)
-{
-    for (size_t i = 0; i < s->rule_count; i++)
-        if (strcmp(s->rules[i].name, name) == 0)
-            return &s->rules[i];
-    return NULL;
-}
-
-static struct rule *rule_slot(const struct reading *r, const struct toml_node *name)
-{
-    struct sweep *s = r->sweep;
-    struct rule *rule = find_rule(s, name->text);
-    if (rule && !check_replaces(r, name, name->text, &rule->at))
-        return NULL;
-    if (rule) {
-        rule_free(rule);
-        return rule;
-    }
-    s->rules = array_grow(s->rules, s->rule_count, sizeof *s->rules);
-    return &s->rules[s->rule_count++];
 }
 
 #define AT(member) offsetof(struct rule, member)
@@ -103,7 +104,7 @@ void read_rule(const struct reading *r, const struct toml_node *table)
     good &= rule.require != NULL;
     if (!good && name)
         problems_excuse(r->problems, name->text);
-    struct rule *slot = good ? rule_slot(r, name) : NULL;
+    struct rule *slot = good ? entry_slot(r, name, name->text, &rule_entries) : NULL;
     if (slot)
         *slot = rule;
     else
@@ -232,22 +233,6 @@ static char **key_list(const struct reading *r, const struct toml_node *node)
     return toml_strings(node);
 }
 
-static struct synonym *synonym_slot(const struct reading *r, const struct toml_node *node, const char *name)
-{
-    struct sweep *s = r->sweep;
-    for (size_t i = 0; i < s->synonym_count; i++) {
-        struct synonym *old = &s->synonyms[i];
-        if (strcmp(old->name, name) != 0)
-            continue;
-        if (!check_replaces(r, node, name, &old->at))
-            return NULL;
-        synonym_free(old);
-        return old;
-    }
-    s->synonyms = array_grow(s->synonyms, s->synonym_count, sizeof *s->synonyms);
-    return &s->synonyms[s->synonym_count++];
-}
-
 void read_synonym(const struct reading *r, const struct toml_node *node, const char *name)
 {
     const unsigned types = TYPE_STRING | TYPE_STRINGS;
@@ -259,25 +244,9 @@ void read_synonym(const struct reading *r, const struct toml_node *node, const c
         problems_excuse(r->problems, name);
         return;
     }
-    struct synonym *slot = synonym_slot(r, node, name);
+    struct synonym *slot = entry_slot(r, node, name, &synonym_entries);
     if (slot)
         *slot = (struct synonym){.name = xstrdup(name), .keys = key_list(r, node), .at = reading_at_key(r, node)};
-}
-
-static struct inert *inert_slot(const struct reading *r, const struct toml_node *node, const char *key)
-{
-    struct sweep *s = r->sweep;
-    for (size_t i = 0; i < s->inert_count; i++) {
-        struct inert *old = &s->inert[i];
-        if (strcmp(old->key, key) != 0)
-            continue;
-        if (!check_replaces(r, node, key, &old->at))
-            return NULL;
-        inert_free(old);
-        return old;
-    }
-    s->inert = array_grow(s->inert, s->inert_count, sizeof *s->inert);
-    return &s->inert[s->inert_count++];
 }
 
 void read_inert(const struct reading *r, const struct toml_node *node, const char *key)
@@ -288,7 +257,7 @@ void read_inert(const struct reading *r, const struct toml_node *node, const cha
     }
     if (!schema_expect(r, node, key, TYPE_STRING) || !check_not_blank(r, node, key))
         return;
-    struct inert *slot = inert_slot(r, node, key);
+    struct inert *slot = entry_slot(r, node, key, &inert_entries);
     if (slot)
         *slot = (struct inert){.key = xstrdup(key), .condition = xstrdup(node->text), .at = reading_at_key(r, node)};
 }

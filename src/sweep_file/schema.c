@@ -474,13 +474,6 @@ bool schema_take_child(const struct schema *s, const struct reading *r, const st
     return true;
 }
 
-void schema_read(const struct schema *s, const struct reading *r, const struct toml_node *table,
-                 const struct toml_node **found)
-{
-    schema_match(s, r, table, found);
-    schema_take(s, r, found, r->sweep);
-}
-
 void schema_release(const struct schema *s, void *into)
 {
     for (size_t i = 0; i < s->count; i++) {

@@ -108,10 +108,6 @@ bool schema_take(const struct schema *s, const struct reading *r, const struct t
 /* Reads one key of a table into the sweep; false, and nothing is said, where the table has no such key. */
 bool schema_take_child(const struct schema *s, const struct reading *r, const struct toml_node *node);
 
-/* Both of [table]s that are read into the sweep; `found` for who goes on from there. */
-void schema_read(const struct schema *s, const struct reading *r, const struct toml_node *table,
-                 const struct toml_node **found);
-
 /* Frees what schema_take put into `into`. */
 void schema_release(const struct schema *s, void *into);
 

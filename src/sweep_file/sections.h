@@ -106,11 +106,8 @@ void read_model_space(const struct reading *r, const struct toml_node *table);
 /* Release what an entry or a table owns, so that another may take its place. */
 void word_list_clear(struct word_list *list);
 void constraints_clear(struct sweep *s);
-void derived_free(struct derived *d);
-void rule_free(struct rule *rule);
+void derived_free(void *entry);
 void metric_free(struct metric *m);
-void synonym_free(struct synonym *s);
-void inert_free(struct inert *i);
 void predict_free(struct predict_config *p);
 void import_free(struct import_config *c);
 void model_space_table_free(struct model_space_table *m); /* NULL is fine */

@@ -145,3 +145,33 @@ struct setting *setting_slot(struct setting **list, size_t *count, const char *n
     *setting = (struct setting){.name = xstrdup(name)};
     return setting;
 }
+
+void *entry_slot(const struct reading *r, const struct toml_node *node, const char *name, const struct entries *kind)
+{
+    char *items, *const place = (char *)r->sweep + kind->items;
+    size_t *count = (size_t *)(void *)((char *)r->sweep + kind->count);
+    memcpy(&items, place, sizeof items);
+    for (size_t i = 0; i < *count; i++) {
+        char *old = items + i * kind->size, *old_name;
+        memcpy(&old_name, old, sizeof old_name);
+        if (kind->compare(old_name, name) != 0)
+            continue;
+        if (!check_replaces(r, node, name, (const struct position *)(const void *)(old + kind->at)))
+            return NULL;
+        kind->release(old);
+        return old;
+    }
+    items = array_grow(items, *count, kind->size);
+    memcpy(place, &items, sizeof items);
+    return items + (*count)++ * kind->size;
+}
+
+void entries_release(const struct entries *kind, struct sweep *s)
+{
+    const size_t *count = (const size_t *)(const void *)((const char *)s + kind->count);
+    char *items;
+    memcpy(&items, (const char *)s + kind->items, sizeof items);
+    for (size_t i = 0; i < *count; i++)
+        kind->release(items + i * kind->size);
+    free(items);
+}

@@ -40,6 +40,21 @@ char *constant_text(const struct toml_node *node);
 /* Whether `string` is "ok" or a failure class. */
 bool check_outcome(const struct reading *r, const struct toml_node *string);
 
+/* Entries of a sweep that begin with a name, of which each is there once. */
+struct entries {
+    size_t items, count, size; /* where a sweep has them, and how many; what one takes */
+    size_t at;                 /* where one has its position */
+    int (*compare)(const char *, const char *);
+    void (*release)(void *entry);
+};
+extern const struct entries derived_entries, rule_entries, synonym_entries, inert_entries, order_entries;
+
+/* Where the entry of that name goes, empty; NULL after a complaint: it is there (check_replaces). */
+void *entry_slot(const struct reading *r, const struct toml_node *node, const char *name, const struct entries *kind);
+
+/* Frees all of a kind. */
+void entries_release(const struct entries *kind, struct sweep *s);
+
 /* The setting of that name, which is made where it is missing. */
 struct setting *setting_slot(struct setting **list, size_t *count, const char *name);
 
