@@ -38,7 +38,7 @@ static void read_argument(const struct reading *r, const struct toml_node *node,
                          node->text);
         return;
     }
-    struct setting *slot = setting_slot(&d->arguments, &d->argument_count, name);
+    struct setting *slot = named_item(&d->arguments, &d->argument_count, sizeof(struct setting), name);
     text_replace(&slot->value, xstrdup(node->text));
     slot->at = reading_at_key(r, node);
 }

@@ -52,17 +52,11 @@ static void read_columns(const struct reading *r, const struct toml_node *table,
 static void read_state(const struct reading *r, const struct toml_node *node)
 {
     struct import_config *c = &r->sweep->import;
-    size_t i = 0;
     if (!schema_expect(r, node, node->key, TYPE_STRING) || !check_outcome(r, node))
         return;
-    while (i < c->state_count && strcmp(c->states[i].value, node->key) != 0)
-        i++;
-    if (i == c->state_count) {
-        c->states = array_grow(c->states, c->state_count++, sizeof *c->states);
-        c->states[i] = (struct import_state){.value = xstrdup(node->key)};
-    }
-    text_replace(&c->states[i].outcome, xstrdup(node->text));
-    c->states[i].at = reading_at_key(r, node);
+    struct import_state *state = named_item(&c->states, &c->state_count, sizeof *state, node->key);
+    text_replace(&state->outcome, xstrdup(node->text));
+    state->at = reading_at_key(r, node);
 }
 
 #define AT(member) offsetof(struct import_refusal, member)

@@ -65,7 +65,7 @@ static void read_variable(const struct reading *r, const struct toml_node *node)
     if (node->kind == NODE_STRING && !check_template(r, node))
         return;
     struct job_config *job = &r->sweep->job;
-    struct setting *setting = setting_slot(&job->environment, &job->environment_count, node->key);
+    struct setting *setting = named_item(&job->environment, &job->environment_count, sizeof(struct setting), node->key);
     text_replace(&setting->value, constant_text(node));
     setting->at = reading_at_key(r, node);
 }
@@ -76,7 +76,7 @@ static void read_version(const struct reading *r, const struct toml_node *node)
     if (!schema_expect(r, node, node->key, TYPE_STRING))
         return;
     check_not_blank(r, node, node->key);
-    struct setting *version = setting_slot(&job->versions, &job->version_count, node->key);
+    struct setting *version = named_item(&job->versions, &job->version_count, sizeof(struct setting), node->key);
     text_replace(&version->value, xstrdup(node->text));
     version->at = reading_at_key(r, node);
 }

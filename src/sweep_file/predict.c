@@ -118,18 +118,12 @@ static void read_key(const struct reading *r, const struct toml_node *node)
 {
     struct predict_config *p = &r->sweep->predict;
     char *expression = read_expression(r, node);
-    size_t i = 0;
     if (!expression)
         return;
-    while (i < p->key_count && strcmp(p->keys[i].name, node->key) != 0)
-        i++;
-    if (i == p->key_count) {
-        p->keys = array_grow(p->keys, p->key_count++, sizeof *p->keys);
-        p->keys[i] = (struct predict_key){.name = xstrdup(node->key)};
-    }
-    text_replace(&p->keys[i].expression, expression);
-    p->keys[i].is_default = r->is_carried;
-    p->keys[i].at = reading_at_key(r, node);
+    struct predict_key *key = named_item(&p->keys, &p->key_count, sizeof *key, node->key);
+    text_replace(&key->expression, expression);
+    key->is_default = r->is_carried;
+    key->at = reading_at_key(r, node);
 }
 
 static void read_coefficient(const struct reading *r, const struct toml_node *node, bool is_time)

@@ -144,17 +144,6 @@ void read_failure(const struct reading *r, const struct toml_node *table)
     s->failures[s->failure_count++] = pattern;
 }
 
-static struct retry_limit *retry_slot(struct sweep *s, const char *class_name)
-{
-    for (size_t i = 0; i < s->retry_count; i++)
-        if (strcmp(s->retries[i].class_name, class_name) == 0)
-            return &s->retries[i];
-    s->retries = array_grow(s->retries, s->retry_count, sizeof *s->retries);
-    struct retry_limit *limit = &s->retries[s->retry_count++];
-    *limit = (struct retry_limit){.class_name = xstrdup(class_name)};
-    return limit;
-}
-
 static void unknown_in_retry(const struct reading *r, const struct toml_node *node)
 {
     const char *names[FAILURE_DECLARABLE_COUNT + LENGTH(retry_keys)];
@@ -169,7 +158,7 @@ static void read_retry_limit(const struct reading *r, const struct toml_node *no
 {
     if (!schema_expect(r, node, node->key, TYPE_INT) || !check_range(r, node, 1, RETRY_MOST_ATTEMPTS))
         return;
-    struct retry_limit *limit = retry_slot(r->sweep, node->key);
+    struct retry_limit *limit = named_item(&r->sweep->retries, &r->sweep->retry_count, sizeof *limit, node->key);
     limit->attempts = node->integer;
     limit->at = reading_at_key(r, node);
 }

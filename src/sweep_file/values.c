@@ -135,15 +135,31 @@ bool check_outcome(const struct reading *r, const struct toml_node *string)
            check_choice(r, string, failure_declarable_names, FAILURE_DECLARABLE_COUNT) >= 0;
 }
 
-struct setting *setting_slot(struct setting **list, size_t *count, const char *name)
+/* The index of an item of that name; `count`: there is none. */
+static size_t find_item(const char *items, size_t count, size_t size, const char *name,
+                        int (*compare)(const char *, const char *))
 {
-    for (size_t i = 0; i < *count; i++)
-        if (strcmp((*list)[i].name, name) == 0)
-            return &(*list)[i];
-    *list = array_grow(*list, *count, sizeof **list);
-    struct setting *setting = &(*list)[(*count)++];
-    *setting = (struct setting){.name = xstrdup(name)};
-    return setting;
+    size_t i = 0;
+    for (const char *known; i < count; i++) {
+        memcpy(&known, items + i * size, sizeof known);
+        if (compare(known, name) == 0)
+            break;
+    }
+    return i;
+}
+
+void *named_item(void *place, size_t *count, size_t size, const char *name)
+{
+    char *items, *copy;
+    memcpy(&items, place, sizeof items);
+    const size_t i = find_item(items, *count, size, name, strcmp);
+    if (i < *count)
+        return items + i * size;
+    items = array_grow(items, (*count)++, size);
+    memcpy(place, &items, sizeof items);
+    memset(items + i * size, 0, size);
+    copy = xstrdup(name);
+    return memcpy(items + i * size, &copy, sizeof copy);
 }
 
 void *entry_slot(const struct reading *r, const struct toml_node *node, const char *name, const struct entries *kind)
@@ -151,15 +167,12 @@ void *entry_slot(const struct reading *r, const struct toml_node *node, const ch
     char *items, *const place = (char *)r->sweep + kind->items;
     size_t *count = (size_t *)(void *)((char *)r->sweep + kind->count);
     memcpy(&items, place, sizeof items);
-    for (size_t i = 0; i < *count; i++) {
-        char *old = items + i * kind->size, *old_name;
-        memcpy(&old_name, old, sizeof old_name);
-        if (kind->compare(old_name, name) != 0)
-            continue;
-        if (!check_replaces(r, node, name, (const struct position *)(const void *)(old + kind->at)))
+    const size_t i = find_item(items, *count, kind->size, name, kind->compare);
+    if (i < *count) {
+        if (!check_replaces(r, node, name, (const struct position *)(const void *)(items + i * kind->size + kind->at)))
             return NULL;
-        kind->release(old);
-        return old;
+        kind->release(items + i * kind->size);
+        return items + i * kind->size;
     }
     items = array_grow(items, *count, kind->size);
     memcpy(place, &items, sizeof items);

@@ -55,7 +55,8 @@ void *entry_slot(const struct reading *r, const struct toml_node *node, const ch
 /* Frees all of a kind. */
 void entries_release(const struct entries *kind, struct sweep *s);
 
-/* The setting of that name, which is made where it is missing. */
-struct setting *setting_slot(struct setting **list, size_t *count, const char *name);
+/* The item of that name, with which items begin, of the array at `*items`; made, and empty but for it, where it is
+ * missing. */
+void *named_item(void *items, size_t *count, size_t size, const char *name);
 
 #endif
