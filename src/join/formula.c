@@ -239,22 +239,6 @@ static struct range evaluate_node(const struct evaluation *v, const struct formu
     }
 }
 
-/* What is noted of a node at once, without going into it. */
-static bool note_integers(const struct evaluation *v, uint32_t node, struct range *out)
-{
-    struct bounds b;
-    if (!formula_bound_integers(v->f, v->s->keys, node, &b))
-        return false;
-    if (b.low == b.high && !b.maybe_null) {
-        *out = range_of_integer(b.low);
-        datum_add(&out->datum, v->residue);
-        return true;
-    }
-    *out =
-        (struct range){.maybe_null = b.maybe_null, .maybe_number = true, .low = (double)b.low, .high = (double)b.high};
-    return formula_mark_sum(v->f, v->s->keys, node, v->residue->length, v->residue);
-}
-
 static struct range evaluate(const struct evaluation *v, uint32_t node)
 {
     const struct formula_node *n = &v->f->nodes[node];
@@ -264,8 +248,6 @@ static struct range evaluate(const struct evaluation *v, uint32_t node)
         return range_of_datum(&n->constant);
     if (n->op == OP_KEY)
         r = v->s->keys[n->key];
-    else if (v->residue && note_integers(v, node, &r))
-        return r;
     else {
         mark(v, '(');
         r = evaluate_node(v, n);
@@ -277,6 +259,12 @@ static struct range evaluate(const struct evaluation *v, uint32_t node)
     } else if (!v->residue || !formula_mark_sum(v->f, v->s->keys, node, start, v->residue))
         mark(v, n->op == OP_KEY ? '?' : ')');
     return r;
+}
+
+struct range formula_node_range(struct formula *f, const struct scope *s, uint32_t node)
+{
+    const struct evaluation v = {f, s, NULL};
+    return evaluate(&v, node);
 }
 
 static bool is_bound(const struct formula *f, const struct scope *s)
@@ -310,21 +298,12 @@ static unsigned truth_of_text(const char *text)
 
 unsigned formula_truth(struct formula *f, const struct scope *s)
 {
-    struct datum exact;
-    if (formula_value_exactly(f, s->keys, &exact) && exact.kind != DATUM_TEXT && exact.kind != DATUM_REAL)
-        return exact.kind == DATUM_NULL ? CAN_BE_NULL : exact.integer ? CAN_BE_TRUE : CAN_BE_FALSE;
-    struct bounds bounds;
-    if (formula_bound_integers(f, s->keys, f->root, &bounds))
-        return bounds_truth(&bounds);
     struct range r = evaluate_whole(f, s, NULL);
     return r.exact && r.datum.kind == DATUM_TEXT ? truth_of_text(r.datum.text) : range_truth(&r);
 }
 
 struct datum formula_value(struct formula *f, const struct scope *s)
 {
-    struct datum exact;
-    if (formula_value_exactly(f, s->keys, &exact))
-        return exact;
     return evaluate_whole(f, s, NULL).datum;
 }
 

@@ -84,7 +84,7 @@ bool formula_may_be_solved(const struct formula *f, size_t key);
 
 /* Of such a one, where all other keys are exact and all values integers: whether there is a value for which it is true,
  * and which; it is false for all others in the range of the key. Else false. */
-bool formula_solve(const struct formula *f, const struct range *keys, size_t key, bool *any, int64_t *value);
+bool formula_solve(struct formula *f, const struct scope *s, size_t key, bool *any, int64_t *value);
 
 /* What is asked of a formula. */
 enum demand { DEMAND_NOT_FALSE = 1, DEMAND_TRUE, DEMAND_FALSE };

@@ -156,7 +156,7 @@ static int64_t shift(bool left, int64_t a, int64_t by)
     return left ? (int64_t)((uint64_t)a << by) : a >> by;
 }
 
-int64_t integer_of_bits(enum formula_op op, int64_t a, int64_t b)
+static int64_t integer_of_bits(enum formula_op op, int64_t a, int64_t b)
 {
     switch (op) {
     case OP_BITS_BOTH:
@@ -258,18 +258,32 @@ static bool is_held(const struct range *r)
     return r->low >= -EXACT_MOST && r->high <= EXACT_MOST;
 }
 
+/* All bits up to the highest one of a number that is not negative. */
+static double all_bits(double a)
+{
+    return a >= 1 ? (double)(INT64_MAX >> (__builtin_clzll((unsigned long long)a) - 1)) : 0;
+}
+
 /* Of what is no integer the digits before the point count. */
 static void bound_bits(enum formula_op op, const struct range *a, const struct range *b, struct range *r)
 {
-    struct bounds both = {0, 0, false};
+    double reach = all_bits(fmax(fmax(-a->low, a->high), fmax(-b->low, b->high)));
+    bool left = a->low >= 0, right = b->low >= 0;
     r->low = -INFINITY;
     r->high = INFINITY;
     if (op > OP_BITS_ANY || !is_held(a) || !is_held(b))
         return;
-    const struct bounds x = {(int64_t)a->low, (int64_t)a->high, false}, y = {(int64_t)b->low, (int64_t)b->high, false};
-    bounds_of_bits(op, &x, &y, &both);
-    r->low = (double)both.low;
-    r->high = (double)both.high;
+    r->low = -reach - 1;
+    r->high = reach;
+    if (op == OP_BITS_BOTH && b->low == -1 && b->high == -1) {
+        r->low = trunc(a->low);
+        r->high = trunc(a->high);
+    } else if (op == OP_BITS_ANY && left && right) {
+        r->low = trunc(fmax(a->low, b->low));
+    } else if (op == OP_BITS_BOTH && (left || right)) {
+        r->low = 0;
+        r->high = trunc(left && right ? fmin(a->high, b->high) : left ? a->high : b->high);
+    }
 }
 
 static struct range bound(enum formula_op op, const struct range *a, const struct range *b)

@@ -4,8 +4,8 @@
 #include "join/formula_tree.h"
 
 struct solving {
-    const struct formula *f;
-    const struct range *keys;
+    struct formula *f;
+    const struct scope *s;
     size_t key;
 };
 
@@ -18,11 +18,11 @@ struct linear {
 
 static bool give_known(const struct solving *x, uint32_t node, struct linear *out)
 {
-    struct bounds b;
-    if (!formula_bound_integers(x->f, x->keys, node, &b) || b.low != b.high || b.maybe_null)
+    const struct range r = formula_node_range(x->f, x->s, node);
+    if (!r.exact || r.datum.kind != DATUM_INT)
         return false;
-    *out = (struct linear){0, b.low, fabs((double)b.low)};
-    return true;
+    *out = (struct linear){0, r.datum.integer, fabs((double)r.datum.integer)};
+    return out->reach <= EXACT_MOST;
 }
 
 static bool give_key(const struct range *r, struct linear *out)
@@ -51,7 +51,7 @@ static bool linear_of(const struct solving *x, uint32_t node, struct linear *out
     const uint32_t *operands = x->f->operands + n->first;
     struct linear a, b;
     if (n->op == OP_KEY && n->key == x->key)
-        return give_key(&x->keys[n->key], out) && out->reach <= EXACT_MOST;
+        return give_key(&x->s->keys[n->key], out) && out->reach <= EXACT_MOST;
     if (n->op != OP_ADD && n->op != OP_SUBTRACT && n->op != OP_MULTIPLY)
         return give_known(x, node, out);
     if (!linear_of(x, operands[0], &a) || !linear_of(x, operands[1], &b))
@@ -88,10 +88,10 @@ bool formula_may_be_solved(const struct formula *f, size_t key)
            may_be_linear(f, f->operands[root->first + 1], key);
 }
 
-bool formula_solve(const struct formula *f, const struct range *keys, size_t key, bool *any, int64_t *value)
+bool formula_solve(struct formula *f, const struct scope *s, size_t key, bool *any, int64_t *value)
 {
     const struct formula_node *root = &f->nodes[f->root];
-    const struct solving x = {f, keys, key};
+    const struct solving x = {f, s, key};
     struct linear left, right, zero;
     if (!linear_of(&x, f->operands[root->first], &left) || !linear_of(&x, f->operands[root->first + 1], &right))
         return false;

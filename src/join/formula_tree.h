@@ -65,26 +65,8 @@ struct formula {
     size_t text_count;
 };
 
-/* The value where every key is bound and it can be told without ranges and without SQLite. */
-bool formula_value_exactly(const struct formula *f, const struct range *keys, struct datum *out);
-
-/* An integer in low … high, or NULL where it may be. */
-struct bounds {
-    int64_t low, high;
-    bool maybe_null;
-};
-
-/* The bounds of a node that is made of integers, where they can be told without SQLite. */
-bool formula_bound_integers(const struct formula *f, const struct range *keys, uint32_t node, struct bounds *out);
-
-/* OP_BITS_BOTH and OP_BITS_ANY of what is not NULL. */
-void bounds_of_bits(enum formula_op op, const struct bounds *a, const struct bounds *b, struct bounds *out);
-
-/* OP_BITS_BOTH to OP_SHIFT_RIGHT. */
-int64_t integer_of_bits(enum formula_op op, int64_t a, int64_t b);
-
-/* Bits of CAN_BE_…. */
-unsigned bounds_truth(const struct bounds *b);
+/* What is known of a node. */
+struct range formula_node_range(struct formula *f, const struct scope *s, uint32_t node);
 
 /* Where a node compares sums of integers, or is the remainder of one by a constant: puts what is open of them and what
  * the rest comes to in place of `out` from `start` on. Else false, and `out` is as it was. */

@@ -338,8 +338,7 @@ static bool look_up(struct solver *s, const struct variable_place *p, const stru
         size_t column = p->columns[i];
         bool any;
         int64_t value;
-        if (!p->rows->sorted[column] ||
-            !formula_solve(c->formula, s->scope.keys, p->variable->keys[column], &any, &value))
+        if (!p->rows->sorted[column] || !formula_solve(c->formula, &s->scope, p->variable->keys[column], &any, &value))
             continue;
         *out = any ? find_value(p->rows, column, value) : (struct found_rows){NULL, 0, 0};
         return true;

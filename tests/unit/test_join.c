@@ -374,6 +374,7 @@ TEST(formula__equality__solved_for_its_last_key)
     struct range exact[4], keys[4];
     bind_keys(&b, 0, exact);
     loosen(&b, 3, exact, keys);
+    const struct scope s = evaluator_scope(b.space->evaluator, keys);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct expression x = EXPRESSION_INIT;
         struct error e = ERROR_INIT;
@@ -381,7 +382,7 @@ TEST(formula__equality__solved_for_its_last_key)
         struct formula *f = formula_compile(&b.space->names, x.sql);
         bool any = false;
         int64_t value = 0;
-        bool is_solved = formula_may_be_solved(f, 3) && formula_solve(f, keys, 3, &any, &value);
+        bool is_solved = formula_may_be_solved(f, 3) && formula_solve(f, &s, 3, &any, &value);
         if (is_solved != cases[i].is_solved || any != cases[i].any || (any && value != cases[i].value))
             fail_msg("%s: %d %d %d", cases[i].text, is_solved, any, (int)value);
         formula_free(f);
