@@ -4,19 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "database/function.h"
 #include "database/guard.h"
 #include "predict/input_table.h"
 #include "space/compile.h"
 #include "space/elasticity.h"
 #include "space/formulas.h"
-#include "space/inert.h"
 #include "space/job_texts.h"
 #include "space/layouts.h"
-#include "space/limits.h"
 #include "space/memory_order.h"
-#include "space/rules.h"
 #include "sweep_file/model_info_sweep.h"
+#include "util/embedded.h"
 #include "util/memory.h"
+#include "util/parse.h"
+#include "util/suggest.h"
 
 /* Derived keys that every sweep has. A key of the same name in a spec wins. */
 static const struct {
@@ -190,6 +191,437 @@ static void derive_declared(struct space *space, struct problems *problems)
         add_derived(&space->names, d->name, &x, false);
     }
 }
+
+/* --- inert keys --- */
+
+/* Whether the entry speaks of that key: by its name, in any section, or as what the name resolves to. */
+static bool names_key(const struct names *n, const struct inert *entry, size_t key)
+{
+    size_t index;
+    if (strcmp(n->keys[key].name, entry->key) == 0)
+        return true;
+    return names_resolve(n, entry->key, &index) == RESOLVED_KEY && index == key;
+}
+
+/* Sets is_inert of the keys that [inert] names, by their names or by synonyms. Before the sections are expanded. */
+static void inert_mark(struct space *space)
+{
+    const struct sweep *s = space->sweep;
+    for (size_t k = 0; k < space->names.key_count; k++)
+        for (size_t i = 0; i < s->inert_count; i++)
+            space->names.keys[k].is_inert |= names_key(&space->names, &s->inert[i], k);
+}
+
+static struct space_inert *slot_of(struct space *space, size_t key)
+{
+    for (size_t i = 0; i < space->inert_count; i++)
+        if (space->inert[i].key == key)
+            return &space->inert[i];
+    space->inert = array_grow(space->inert, space->inert_count, sizeof *space->inert);
+    space->inert[space->inert_count] = (struct space_inert){key, NULL};
+    return &space->inert[space->inert_count++];
+}
+
+static void add_condition(struct space *space, size_t key, const char *sql)
+{
+    struct space_inert *slot = slot_of(space, key);
+    char *both =
+        slot->condition ? xasprintf("(%s OR %s IS TRUE)", slot->condition, sql) : xasprintf("(%s IS TRUE)", sql);
+    free(slot->condition);
+    slot->condition = both;
+}
+
+static void compile_entry(struct space *space, const struct inert *entry, struct problems *problems)
+{
+    struct expression x = EXPRESSION_INIT;
+    const struct source_text source = {entry->condition, unknown_at(space, &entry->at),
+                                       &entry->at,       "inert key",
+                                       entry->key,       NULL};
+    bool known = false;
+    if (compile_expression(space, &source, &x, problems) < 0)
+        return;
+    for (size_t k = 0; k < space->names.key_count; k++) {
+        if (!names_key(&space->names, entry, k))
+            continue;
+        known = true;
+        add_condition(space, k, x.sql);
+    }
+    if (!known && !sweep_in_profile(space->sweep, &entry->at) && !names_excused(&space->names, entry->key)) {
+        char *hint = names_hint(&space->names, entry->key, NULL, 0);
+        problems_add(problems, entry->at, "[inert]: no spec has the key `%s`%s", entry->key, hint);
+        free(hint);
+    }
+    expression_free(&x);
+}
+
+static int compare_keys(const struct key *a, const struct key *b)
+{
+    return a->section != b->section ? (int)a->section - (int)b->section : strcmp(a->name, b->name);
+}
+
+/* By section and name: the order of keys in the file must not count in identities. */
+static void sort_inert(struct space *space)
+{
+    for (size_t i = 1; i < space->inert_count; i++) {
+        struct space_inert moved = space->inert[i];
+        size_t at = i;
+        for (; at > 0 && compare_keys(&space->names.keys[moved.key], &space->names.keys[space->inert[at - 1].key]) < 0;
+             at--)
+            space->inert[at] = space->inert[at - 1];
+        space->inert[at] = moved;
+    }
+}
+
+/* Fills space->inert: a key that several entries name is inert where any of them says so. A condition that does not
+ * resolve, and an entry of a sweep file that names no key, are added to `problems`. */
+static void inert_compile(struct space *space, struct problems *problems)
+{
+    for (size_t i = 0; i < space->sweep->inert_count; i++)
+        compile_entry(space, &space->sweep->inert[i], problems);
+    sort_inert(space);
+}
+
+static void inert_free_all(struct space *space)
+{
+    for (size_t i = 0; i < space->inert_count; i++)
+        free(space->inert[i].condition);
+    free(space->inert);
+}
+
+/* --- limits --- */
+
+#define DEFAULT_TIMEOUT_MS 600000
+
+/* A degree is given: the combination binds a parallel plan. */
+static const char manual_plan[] = "coalesce(dp, tp, pp, op, mp, cp) IS NOT NULL";
+
+/* duration_ms(X): what an expression says, in milliseconds. A text that only looks like a number of seconds to SQLite
+ * ('10m' is 10 to it) must not become one. */
+static int duration_ms(void *context, const struct sql_value *arguments, int count, int64_t *out, struct error *e)
+{
+    const struct sql_value *a = arguments;
+    (void)context;
+    if (count != 1)
+        return error_set(e, ERROR_USAGE, "duration_ms takes one argument");
+    double seconds = a->type == COLUMN_INT ? (double)a->integer : a->type == COLUMN_FLOAT ? a->real : 0;
+    if (a->type == COLUMN_TEXT && !parse_duration_ms(a->text, out))
+        return error_set(e, ERROR_USAGE,
+                         "'%s' is not a duration; write seconds as a number, or for example '90s' or '1h30m'", a->text);
+    if (a->type != COLUMN_TEXT)
+        *out = seconds <= 0 ? 0 : seconds < 1e12 ? (int64_t)llround(seconds * 1000) : INT64_MAX;
+    return a->type != COLUMN_NULL;
+}
+
+static char *limit_sql(const char *text)
+{
+    int64_t ms;
+    if (parse_duration_ms(text, &ms))
+        return xasprintf("%lld", (long long)ms);
+    return xasprintf("duration_ms(%s)", text);
+}
+
+static void compile_given(struct space *space, struct problems *problems)
+{
+    const struct job_config *job = &space->sweep->job;
+    const struct {
+        const char *text, *name;
+        const struct position *at;
+    } limits[LIMIT_COUNT] = {
+        [LIMIT_TOTAL] = {job->timeout, "timeout", &job->timeout_at},
+        [LIMIT_IDLE] = {job->idle_timeout, "idle_timeout", &job->idle_timeout_at},
+        [LIMIT_STARTUP] = {job->startup_timeout, "startup_timeout", &job->startup_timeout_at},
+    };
+    for (int i = 0; i < LIMIT_COUNT; i++) {
+        char *own = limits[i].text ? limit_sql(limits[i].text) : NULL;
+        const struct source_text source = {own,
+                                           unknown_at(space, limits[i].at),
+                                           limits[i].at,
+                                           "[job]",
+                                           limits[i].name,
+                                           "; write a duration as \"90s\", \"10m\" or \"1h30m\""};
+        if (own)
+            compile_expression(space, &source, &space->limits[i].expression, problems);
+        space->limits[i].given = own != NULL;
+        free(own);
+    }
+}
+
+/* Without a word from the file every job has a limit: a sweep must not wait for ever on one of them. */
+static void add_manual_limit(struct space *space, int64_t manual_timeout_ms)
+{
+    struct space_limit *total = &space->limits[LIMIT_TOTAL];
+    if (total->given && !manual_timeout_ms)
+        return;
+    char *automatic = total->given ? xstrdup(total->expression.sql) : xasprintf("%d", DEFAULT_TIMEOUT_MS);
+    struct expression manual = EXPRESSION_INIT;
+    if (expression_resolve(&space->names, manual_plan, UNKNOWN_IS_NULL, &manual, NULL) == 0 && automatic) {
+        free(total->expression.sql);
+        total->expression.sql =
+            xasprintf("CASE WHEN %s THEN %lld ELSE %s END", manual.sql,
+                      (long long)(manual_timeout_ms ? manual_timeout_ms : DEFAULT_TIMEOUT_MS), automatic);
+        total->expression.sections |= manual.sections;
+        total->given = true;
+    }
+    expression_free(&manual);
+    free(automatic);
+}
+
+/* Fills space->limits. An expression's number is seconds, its text a duration ("10m"), its NULL no limit. What does not
+ * resolve is added to `problems`; -1 only when SQLite itself fails. */
+static int limits_compile(struct space *space, int64_t manual_timeout_ms, struct problems *problems, struct error *e)
+{
+    if (db_add_function(space->db, "duration_ms", duration_ms, NULL, e) < 0)
+        return -1;
+    compile_given(space, problems);
+    add_manual_limit(space, manual_timeout_ms);
+    return 0;
+}
+
+/* --- rules --- */
+
+static struct space_rule *find_rule(struct space *space, const char *name)
+{
+    for (size_t i = 0; i < space->rule_count; i++)
+        if (strcmp(space->rules[i].name, name) == 0)
+            return &space->rules[i];
+    return NULL;
+}
+
+static void release_rule(struct space_rule *r)
+{
+    free(r->name);
+    free(r->require);
+    free(r->reason);
+    free(r->source);
+    expression_free(&r->accepts);
+}
+
+/* Takes `r` over; one of the same name is replaced where it stands. */
+static void put_rule(struct space *space, struct space_rule r)
+{
+    struct space_rule *old = find_rule(space, r.name);
+    if (old) {
+        release_rule(old);
+        *old = r;
+        return;
+    }
+    space->rules = array_grow(space->rules, space->rule_count, sizeof *space->rules);
+    space->rules[space->rule_count++] = r;
+}
+
+static bool has_one_of(const struct names *n, char *alternatives)
+{
+    size_t index;
+    char *rest = NULL;
+    for (char *name = strtok_r(alternatives, "|", &rest); name; name = strtok_r(NULL, "|", &rest))
+        if (names_resolve(n, name, &index) != RESOLVED_UNKNOWN)
+            return true;
+    return false;
+}
+
+/* Whether the sweep has the keys without which a built-in rule says nothing. */
+static bool has_needed(const struct names *n, const char *needs)
+{
+    bool all = true;
+    char *copy = xstrdup(needs), *rest = NULL;
+    for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+        all = all && has_one_of(n, word);
+    free(copy);
+    return all;
+}
+
+/* Rules over predictions are costly: they come after all others, and look at what those leave. */
+static const char by_prediction[] = "[predict]";
+
+static bool is_by_prediction(const struct stmt *row)
+{
+    return strcmp(stmt_text(row, 5), by_prediction) == 0;
+}
+
+/* What is predicted excludes only where the sweep asks for it; what may not fit runs last unless pruning is off. */
+static bool may_prune(const struct space_prediction *p, bool excludes)
+{
+    bool by_estimate = p->prune == PRUNE_CERTAIN || p->prune == PRUNE_RISKY;
+    return p->asked && p->knows_capacity && (excludes ? by_estimate : p->prune != PRUNE_OFF);
+}
+
+static void add_builtin(struct space *space, const struct stmt *row, struct problems *problems)
+{
+    struct space_rule r = {0};
+    const char *name = stmt_text(row, 0), *require = stmt_text(row, 1);
+    const struct source_text source = {require, UNKNOWN_IS_NULL, NULL, "built-in rule", name, NULL};
+    bool excludes = strcmp(stmt_text(row, 4), "warn") != 0;
+    bool applies =
+        is_by_prediction(row) ? may_prune(&space->prediction, excludes) : has_needed(&space->names, stmt_text(row, 5));
+    if (word_list_has(&space->sweep->disabled_rules, name) || !applies ||
+        (is_by_prediction(row) && find_rule(space, name)) ||
+        compile_expression(space, &source, &r.accepts, problems) < 0)
+        return;
+    r.name = xstrdup(name);
+    r.require = xstrdup(require);
+    r.reason = xstrdup(stmt_text(row, 2));
+    r.source = xstrdup(stmt_text(row, 3));
+    r.warning = !excludes;
+    r.is_costly = is_by_prediction(row);
+    put_rule(space, r);
+}
+
+/* Whether it holds for that release; 0: the newest. */
+static bool holds_for(const struct stmt *row, int64_t version)
+{
+    int64_t since = 0, until = 0;
+    if (stmt_type(row, 7) != COLUMN_NULL)
+        parse_release(stmt_text(row, 7), false, &since);
+    if (stmt_type(row, 8) != COLUMN_NULL)
+        parse_release(stmt_text(row, 8), true, &until);
+    return version ? version >= since && (!until || version <= until) : !until;
+}
+
+static int add_builtins(struct space *space, bool predicting, struct problems *problems, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(space->db,
+                   "SELECT name, require, reason, source, level, needs, rule_set, since, until FROM builtin_rule"
+                   " ORDER BY position",
+                   &s, e) < 0)
+        return -1;
+    int rc;
+    while ((rc = stmt_next(s, e)) > 0)
+        if (is_by_prediction(s) == predicting && holds_for(s, space->sweep->deepspeed.version) &&
+            (stmt_type(s, 6) == COLUMN_NULL || word_list_has(&space->sweep->rule_sets, stmt_text(s, 6))))
+            add_builtin(space, s, problems);
+    stmt_free(s);
+    return rc;
+}
+
+static void add_declared(struct space *space, const struct rule *rule, struct problems *problems)
+{
+    struct space_rule r = {0};
+    if (word_list_has(&space->sweep->disabled_rules, rule->name))
+        return;
+    char *require =
+        rule->when ? xasprintf("CASE WHEN (%s) THEN (%s) END", rule->when, rule->require) : xstrdup(rule->require);
+    const struct source_text source = {require, unknown_at(space, &rule->at), &rule->at, "rule", rule->name, NULL};
+    if (compile_expression(space, &source, &r.accepts, problems) < 0) {
+        free(require);
+        return;
+    }
+    r.name = xstrdup(rule->name);
+    r.require = require;
+    r.reason = xstrdup(rule->why);
+    r.source = xstrdup(rule->source);
+    r.warning = rule->warning;
+    put_rule(space, r);
+}
+
+/* A command that says {tp} cannot be written for a plan that binds none. */
+static void add_binding(struct space *space, const struct placeholder *p)
+{
+    struct space_rule r = {0};
+    const struct key *key = p->is_derived ? NULL : &space->names.keys[p->index];
+    if (key && !key->is_nullable)
+        return;
+    struct error ignored = ERROR_INIT;
+    char *require = xasprintf("\"%s\" IS NOT NULL", p->name);
+    const struct source_text source = {require, UNKNOWN_IS_ERROR, NULL, "placeholder", p->name, NULL};
+    if (compile_alone(space, &source, &r.accepts, &ignored) < 0) {
+        free(require);
+        return;
+    }
+    r.name = xasprintf("binds-%s", p->name);
+    r.require = require;
+    r.reason = xasprintf("the job's command, environment or directory uses {%s}, which this combination does not set",
+                         p->name);
+    r.source = xstrdup("[job]");
+    put_rule(space, r);
+}
+
+/* The texts that a query over builtin_rule gives, with `spare` unused places behind them. */
+static const char **builtin_texts(const struct space *space, const char *sql, size_t spare, size_t *count)
+{
+    struct stmt *s = NULL;
+    struct error ignored = ERROR_INIT;
+    const char **texts = xcalloc(spare + 1, sizeof *texts);
+    *count = 0;
+    if (db_prepare(space->db, sql, &s, &ignored) < 0)
+        return texts;
+    while (stmt_next(s, &ignored) > 0) {
+        texts = xreallocarray(texts, *count + 1 + spare, sizeof *texts);
+        texts[(*count)++] = xstrdup(stmt_text(s, 0));
+    }
+    stmt_free(s);
+    return texts;
+}
+
+/* Every word of `list` must be one of `known`. */
+static void check_known(const struct word_list *list, const char *const *known, size_t count, const char *where,
+                        struct problems *problems)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const struct listed_word *word = &list->items[i];
+        const char *near = suggest_nearest(word->text, known, count);
+        if ((!near || strcmp(near, word->text) != 0) && !problems_excused(problems, word->text))
+            problems_add(problems, word->at, "[sweep] %s `%s`%s%s%s", where, word->text, near ? " (did you mean `" : "",
+                         near ? near : "", near ? "`?)" : "");
+    }
+}
+
+static void check_lists(const struct space *space, struct problems *problems)
+{
+    const struct sweep *s = space->sweep;
+    size_t rules, sets;
+    const char **names = builtin_texts(space, "SELECT name FROM builtin_rule", s->rule_count, &rules);
+    const char **known =
+        builtin_texts(space, "SELECT DISTINCT rule_set FROM builtin_rule WHERE rule_set IS NOT NULL", 0, &sets);
+    for (size_t i = 0; i < s->rule_count; i++)
+        names[rules + i] = s->rules[i].name;
+    check_known(&s->disabled_rules, names, rules + s->rule_count, "disable_rules: there is no rule", problems);
+    check_known(&s->rule_sets, known, sets, "rule_sets: there is no rule set", problems);
+    for (size_t i = 0; i < rules; i++)
+        free((char *)names[i]);
+    for (size_t i = 0; i < sets; i++)
+        free((char *)known[i]);
+    free(names);
+    free(known);
+}
+
+/* Rules of rule sets are most of all, and reading them would take most of the time that a small sweep takes. */
+static int read_builtins(struct space *space, bool with_sets, struct error *e)
+{
+    if (db_exec(space->db, embedded_text("sql/rules.sql"), e) < 0)
+        return -1;
+    return with_sets ? db_exec(space->db, embedded_text("sql/deepspeed_rules.sql"), e) : 0;
+}
+
+/* Fills space->rules: the built-in ones, then those of profiles and file, then one per placeholder that some spec
+ * does not bind. A rule of the same name replaces; a disabled one is left out; a name in disable_rules that no rule
+ * has, and one in rule_sets that is not a set, are problems. What does not resolve is added to `problems`; -1 only when
+ * SQLite itself fails. */
+static int rules_compile(struct space *space, struct problems *problems, struct error *e)
+{
+    const struct sweep *s = space->sweep;
+    const bool names_any = s->rule_sets.count > 0 || s->disabled_rules.count > 0;
+    if (read_builtins(space, names_any, e) < 0 || add_builtins(space, false, problems, e) < 0)
+        return -1;
+    for (size_t i = 0; i < s->rule_count; i++)
+        add_declared(space, &s->rules[i], problems);
+    for (size_t i = 0; i < space->placeholder_count; i++)
+        add_binding(space, &space->placeholders[i]);
+    if (add_builtins(space, true, problems, e) < 0)
+        return -1;
+    if (names_any)
+        check_lists(space, problems);
+    return 0;
+}
+
+static void rules_free(struct space *space)
+{
+    for (size_t i = 0; i < space->rule_count; i++)
+        release_rule(&space->rules[i]);
+    free(space->rules);
+}
+
+/* --- sections and all that is compiled --- */
 
 /* Ranks are 63 bits. */
 static int declare_sections(struct space *space, const struct sweep *view, struct problems *problems, struct error *e)

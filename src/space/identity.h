@@ -8,7 +8,7 @@
 
 /* XXH3-128 of, in this order: the four spec hashes (zeros where a section is absent), the derived keys that are made
  * from labels, and the command, environment and directory as rendered, runtime names left as they are, and the hash of
- * the base. `hashes` are 16 bytes each or NULL; what is inert (space/inert.h) is neither in them nor in `values`.
+ * the base. `hashes` are 16 bytes each or NULL; what is inert (space/space.h) is neither in them nor in `values`.
  * `scratch` is reused between calls. */
 struct hash128 identity_job_key(const struct space *space, const void *const *hashes, const struct value *values,
                                 const struct value *derived, struct buffer *scratch);
