@@ -240,7 +240,7 @@ static void add_section(struct curves *c)
     buffer_add_text(out,
                     "<form id=curve-form hidden><label>metric <select id=curve-metric></select></label>"
                     "<label><input type=checkbox id=curve-log>logarithmic</label><output id=curve-jobs></output>"
-                    "</form>\n<div id=curve-plot class=canvas></div><ul class=legend "
+                    "</form>\n<div id=curve-plot class=drawn></div><ul class=legend "
                     "id=curve-legend></ul>\n" HTML_FIGURES_BY_SCRIPT(
                         "curve-figures") "<p class=note>Curves of the pinned jobs or, without any, of the best jobs "
                                          "that pass the filter. With many samples, the lowest and the highest are "

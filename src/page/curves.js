@@ -39,36 +39,32 @@ const curveRange = (list, log) => {
 };
 
 // Samples that are not finite leave a gap.
-const drawCurve = (context, frame, series, colour, log) => {
+const drawCurve = (svg, frame, series, colour, log) => {
   let open = false;
+  let d = "";
   const shows = (v) => v !== null && v !== undefined && (!log || v > 0);
-  context.strokeStyle = colour;
-  context.lineWidth = 1.6;
-  context.beginPath();
   series.low.forEach((low, at) => {
     if (!shows(low)) {
       // An empty bucket is not a gap: samples may lie farther apart than buckets.
       open = open && series.high !== undefined;
       return;
     }
-    const px = frame.px(xOf(series, at));
-    context[open ? "lineTo" : "moveTo"](px, frame.py(low));
-    if (series.high && shows(series.high[at])) context.lineTo(px, frame.py(series.high[at]));
-    else if (!open) context.lineTo(px + 0.1, frame.py(low));
+    const px = coordinate(frame.px(xOf(series, at)));
+    d += `${open ? "L" : "M"}${px} ${coordinate(frame.py(low))}`;
+    if (series.high && shows(series.high[at])) d += `V${coordinate(frame.py(series.high[at]))}`;
+    else if (!open) d += "h.1";
     open = true;
   });
-  context.stroke();
+  draw(svg, "path", { class: "curve", d, style: `color:${colour}` });
 };
 
-const drawWarmup = (context, frame, list) => {
+const drawWarmup = (svg, frame, list) => {
   const warm = Math.max(...list.map((s) => s.warm ?? -Infinity));
   if (!isFinite(warm)) return;
-  const at = Math.min(frame.px(warm), frame.right);
-  context.fillStyle = ink("--soft");
-  context.fillRect(frame.left, frame.top, at - frame.left, frame.bottom - frame.top);
-  context.fillStyle = ink("--dim");
-  context.textAlign = "left";
-  if (at - frame.left > 60) context.fillText("warm-up", frame.left + 6, frame.bottom - 6);
+  const { left, top, right, bottom } = frame;
+  const width = Math.min(frame.px(warm), right) - left;
+  draw(svg, "rect", { class: "warm", x: left, y: top, width: coordinate(Math.max(width, 0)), height: bottom - top });
+  if (width > 60) draw(svg, "text", { x: left + 6, y: bottom - 6 }, "warm-up");
 };
 
 const curveLegend = (jobs, metric) => jobs.map((id, at) => ({
@@ -87,17 +83,17 @@ const drawCurvesOf = (jobs, place, legend) => {
   place.replaceChildren();
   drawLegend(legend, curveLegend(jobs, metric));
   if (!(ends.y[0] <= ends.y[1])) return;
-  const canvas = place.appendChild(element("canvas"));
   const width = place.clientWidth;
   const height = Math.min(360, Math.max(240, width * 0.45));
-  const context = openCanvas(canvas, width, height);
+  const svg = draw(place, "svg", {
+    viewBox: `0 0 ${width} ${height}`, role: "img",
+    "aria-label": `${metric} over steps of jobs ${jobs.join(", ")}; the table has its figures.`,
+  });
   const unit = curveUnit(metric);
   const frame = makeFrame(width, height, makeScale(...ends.x, false), makeScale(...ends.y, log, unit));
-  canvas.setAttribute("role", "img");
-  canvas.setAttribute("aria-label", `${metric} over steps of jobs ${jobs.join(", ")}; the table has its figures.`);
-  drawWarmup(context, frame, list);
-  drawAxes(context, frame, ["step", metric + unitOf({ unit })]);
-  list.forEach((series, at) => drawCurve(context, frame, series, ink("--c" + at), log));
+  drawWarmup(svg, frame, list);
+  drawAxes(svg, frame, ["step", metric + unitOf({ unit })]);
+  list.forEach((series, at) => drawCurve(svg, frame, series, ink("--c" + at), log));
 };
 
 const curveFigures = (jobs, metric) => {

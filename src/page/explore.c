@@ -26,7 +26,7 @@ int html_explore(struct html_page *p, struct error *e)
     add_choice(out, "join by", "join", false);
     buffer_add_text(
         out,
-        "</form>\n<div id=plots class=canvas></div>\n<ul class=legend id=plot-legend></ul>\n" HTML_FIGURES_BY_SCRIPT(
+        "</form>\n<div id=plots class=drawn></div>\n<ul class=legend id=plot-legend></ul>\n" HTML_FIGURES_BY_SCRIPT(
             "plot-figures") "<p "
                             "class=note><span id=plot-note></span> Crosses are failed jobs, at the bottom if they have "
                             "no value; rings mark the winner and pinned jobs; dashed lines are conditions and the "

@@ -125,27 +125,21 @@ const capacityLines = () => {
 };
 const limitLines = [...conditionLines, ...capacityLines()];
 
-const drawLimits = (context, frame, x, y) => {
-  context.strokeStyle = context.fillStyle = ink("--oom");
-  context.lineWidth = 1.5;
-  context.setLineDash([6, 4]);
+const drawLimits = (svg, frame, x, y) => {
+  const limits = draw(svg, "g", { class: "limits" });
   for (const { column, value, text } of limitLines) {
-    context.beginPath();
-    if (column === x.column && frame.px(value) >= frame.left && frame.px(value) <= frame.right) {
-      const at = frame.px(value);
-      context.moveTo(at, frame.top);
-      context.lineTo(at, frame.bottom);
-      context.textAlign = at > (frame.left + frame.right) / 2 ? "right" : "left";
-      context.fillText(text, at + (context.textAlign === "right" ? -5 : 5), frame.top + 24);
-    } else if (column === y.column && frame.py(value) >= frame.top && frame.py(value) <= frame.bottom) {
-      context.moveTo(frame.left, frame.py(value));
-      context.lineTo(frame.right, frame.py(value));
-      context.textAlign = "right";
-      context.fillText(text, frame.right - 4, frame.py(value) - 5);
+    const [px, py] = [frame.px(value), frame.py(value)];
+    if (column === x.column && px >= frame.left && px <= frame.right) {
+      const isRight = px > (frame.left + frame.right) / 2;
+      draw(limits, "path", { d: `M${coordinate(px)} ${frame.top}V${frame.bottom}` });
+      draw(limits, "text", {
+        x: coordinate(px + (isRight ? -5 : 5)), y: frame.top + 24, "text-anchor": isRight ? "end" : "start",
+      }, text);
+    } else if (column === y.column && py >= frame.top && py <= frame.bottom) {
+      draw(limits, "path", { d: `M${frame.left} ${coordinate(py)}H${frame.right}` });
+      draw(limits, "text", { x: frame.right - 4, y: coordinate(py - 5), "text-anchor": "end" }, text);
     }
-    context.stroke();
   }
-  context.setLineDash([]);
 };
 
 // --- lines that join jobs which differ in only one key ---
@@ -187,35 +181,14 @@ const joinedBy = (key) => {
   return { drawn, all: sizes.filter((n) => n > 1).length };
 };
 
-const drawJoined = (context, frame, x, y, sets, facet, level) => {
-  context.strokeStyle = ink("--dim");
-  context.globalAlpha = 0.35;
-  context.lineWidth = 1;
-  context.beginPath();
-  for (const set of sets) {
-    let first = true;
-    for (const i of set) {
-      if ((facet && facet.codes[i] !== level) || !isFinite(x.of(i)) || !isFinite(y.of(i))) continue;
-      context[first ? "moveTo" : "lineTo"](frame.px(x.of(i)), frame.py(y.of(i)));
-      first = false;
-    }
-  }
-  context.stroke();
-  context.globalAlpha = 1;
+const drawJoined = (svg, frame, x, y, sets, facet, level) => {
+  const isShown = (i) => (!facet || facet.codes[i] === level) && isFinite(x.of(i)) && isFinite(y.of(i));
+  const lines = sets.map((set) => lineThrough(set.filter(isShown).map((i) => [frame.px(x.of(i)), frame.py(y.of(i))])));
+  draw(svg, "path", { class: "joined", d: lines.join("") });
 };
 
 // --- points; of several with one colour at one pixel only one is drawn ---
-const DENSE = 5000; // above this many, points are small squares
-
-const drawMark = (context, px, py, failed) => {
-  if (failed) {
-    drawCross(context, px, py, 3);
-  } else {
-    context.beginPath();
-    context.arc(px, py, 3.5, 0, 7);
-    context.fill();
-  }
-};
+const DENSE = 5000; // above this many, points are small squares on a canvas behind the plot
 
 const placePoints = (frame, x, y, keep) => {
   const points = { row: new Int32Array(passingCount) };
@@ -235,29 +208,32 @@ const placePoints = (frame, x, y, keep) => {
   return points;
 };
 
-const drawSparse = (context, frame, points, failed, colours) => {
+// A path for each colour: of dots, and of crosses.
+const drawSparse = (svg, frame, points, failed, colours) => {
   const width = Math.ceil(frame.right) + 2;
   const taken = new Uint8Array(width * (Math.ceil(frame.bottom) + 2));
-  context.lineWidth = 1.4;
-  context.globalAlpha = 0.75;
+  const paths = colours.inks.map(() => [[], []]);
   for (let at = 0; at < points.row.length; at++) {
     const i = points.row[at];
     const code = colours.code(i);
-    const spot = Math.round(points.py[at]) * width + Math.round(points.px[at]);
+    const [px, py] = [points.px[at], points.py[at]];
+    const spot = Math.round(py) * width + Math.round(px);
     if (taken[spot] === code + 1) continue;
     taken[spot] = code + 1;
-    context.fillStyle = context.strokeStyle = colours.inks[code];
-    drawMark(context, points.px[at], points.py[at], failed(i));
+    paths[code][failed(i) ? 1 : 0].push(failed(i) ? crossAt(px, py) : `M${coordinate(px)} ${coordinate(py)}h0`);
   }
-  context.globalAlpha = 1;
+  paths.forEach((both, code) => both.forEach((parts, isCross) => {
+    const d = parts.join("");
+    if (d) draw(svg, "path", { class: isCross ? "crosses" : "dots", d, style: `color:${colours.inks[code]}` });
+  }));
 };
 
 // "rgb(26, 127, 90)" as a pixel of ImageData.
 const pixelOf = (colour) => new Uint32Array(Uint8Array.of(...colour.match(/\d+/g).slice(0, 3), 255).buffer)[0];
 
 // Many points are written as pixels, because drawing each takes longer than everything else together.
-const drawDense = (context, points, failed, colours) => {
-  const { width, height } = context.canvas;
+const drawDense = (canvas, points, failed, colours) => {
+  const { width, height } = canvas;
   const fine = window.devicePixelRatio || 1;
   const image = new ImageData(width, height);
   const pixels = new Uint32Array(image.data.buffer);
@@ -272,26 +248,26 @@ const drawDense = (context, points, failed, colours) => {
     const pixel = inks[colours.code(i)];
     for (const place of failed(i) ? cross : dot) pixels[spot + place] = pixel;
   }
-  const layer = new OffscreenCanvas(width, height);
-  layer.getContext("2d").putImageData(image, 0, 0);
-  context.drawImage(layer, 0, 0, width / fine, height / fine);
+  canvas.getContext("2d").putImageData(image, 0, 0);
 };
 
-const drawPoints = (context, frame, points, y, colours) => {
-  const failed = (i) => hasFailed(i) || !isFinite(y.of(i));
-  if (passingCount > DENSE) drawDense(context, points, failed, colours);
-  else drawSparse(context, frame, points, failed, colours);
+const drawPoints = (plot, colours) => {
+  const failed = (i) => hasFailed(i) || !isFinite(plot.y.of(i));
+  if (passingCount <= DENSE) {
+    drawSparse(plot.svg, plot.frame, plot.points, failed, colours);
+    return;
+  }
+  const fine = window.devicePixelRatio || 1;
+  const canvas = element("canvas", { width: Math.round(plot.width * fine), height: Math.round(plot.height * fine) });
+  plot.svg.before(canvas);
+  drawDense(canvas, plot.points, failed, colours);
 };
 
-const drawRings = (context, points) => {
+const drawRings = (svg, points) => {
   const wanted = new Set([winner, ...state.pins.map((id) => rowOf.get(id))]);
-  context.strokeStyle = ink("--front");
-  context.lineWidth = 2.5;
   for (let at = 0; at < points.row.length; at++) {
     if (!wanted.has(points.row[at])) continue;
-    context.beginPath();
-    context.arc(points.px[at], points.py[at], 7, 0, 7);
-    context.stroke();
+    draw(svg, "circle", { class: "picked", cx: coordinate(points.px[at]), cy: coordinate(points.py[at]), r: 7 });
   }
 };
 
@@ -305,7 +281,13 @@ const nearest = (points, px, py, reach) => {
   return best;
 };
 
-// --- pointer and keyboard on one canvas ---
+// --- pointer and keyboard on one plot ---
+// The place of an event in the plot's own units.
+const eventPlace = ({ svg, width }, event) => {
+  const box = svg.getBoundingClientRect();
+  return [event.clientX - box.x, event.clientY - box.y].map((v) => (v * width) / box.width);
+};
+
 const levelsBetween = (column, a, b) => {
   const [low, high] = [Math.ceil(Math.min(a, b)), Math.floor(Math.max(a, b))];
   return column.levels.slice(Math.max(low, 0), Math.max(high + 1, 0));
@@ -317,45 +299,46 @@ const brushed = (axis, a, b) => {
 };
 
 const watchPointer = (plot) => {
-  const { canvas } = plot;
+  const { svg } = plot;
   const box = element("div", { className: "brush", hidden: true });
   let start = null;
-  canvas.parentNode.append(box);
-  canvas.addEventListener("pointerdown", (event) => {
-    start = [event.offsetX, event.offsetY];
-    canvas.setPointerCapture(event.pointerId);
+  svg.parentNode.append(box);
+  svg.addEventListener("pointerdown", (event) => {
+    start = eventPlace(plot, event);
+    svg.setPointerCapture(event.pointerId);
   });
-  canvas.addEventListener("pointermove", (event) => {
+  svg.addEventListener("pointermove", (event) => {
+    const [x, y] = eventPlace(plot, event);
     if (start) {
-      const [x, y] = [event.offsetX, event.offsetY];
       box.hidden = Math.hypot(x - start[0], y - start[1]) < 6;
       box.style.cssText = `left:${Math.min(x, start[0])}px;top:${Math.min(y, start[1])}px;` +
         `width:${Math.abs(x - start[0])}px;height:${Math.abs(y - start[1])}px`;
     } else {
-      point(plot, nearest(plot.points, event.offsetX, event.offsetY, 14), event.clientX, event.clientY);
+      point(plot, nearest(plot.points, x, y, 14), event.clientX, event.clientY);
     }
   });
-  canvas.addEventListener("pointerup", (event) => {
+  svg.addEventListener("pointerup", (event) => {
     const from = start;
+    const to = eventPlace(plot, event);
     start = null;
     if (!from) return;
     if (box.hidden) {
-      const at = nearest(plot.points, event.offsetX, event.offsetY, 14);
+      const at = nearest(plot.points, ...to, 14);
       if (at >= 0) visit(jobAt(plot.points.row[at]));
       return;
     }
     box.hidden = true;
     const { frame, x, y } = plot;
-    const conditions = [brushed(x, frame.vx(from[0]), frame.vx(event.offsetX))];
-    if (y.column !== x.column) conditions.push(brushed(y, frame.vy(from[1]), frame.vy(event.offsetY)));
+    const conditions = [brushed(x, frame.vx(from[0]), frame.vx(to[0]))];
+    if (y.column !== x.column) conditions.push(brushed(y, frame.vy(from[1]), frame.vy(to[1])));
     step();
     restrict(conditions.filter((c) => !c.values || c.values.length));
   });
-  canvas.addEventListener("pointercancel", () => {
+  svg.addEventListener("pointercancel", () => {
     start = null;
     box.hidden = true;
   });
-  canvas.addEventListener("pointerleave", () => point(plot, -1));
+  svg.addEventListener("pointerleave", () => point(plot, -1));
 };
 
 const point = (plot, at, clientX, clientY) => {
@@ -367,13 +350,13 @@ const point = (plot, at, clientX, clientY) => {
   }
   plot.ring.style.left = plot.points.px[at] - 8 + "px";
   plot.ring.style.top = plot.points.py[at] - 8 + "px";
-  const box = plot.canvas.getBoundingClientRect();
+  const box = plot.svg.getBoundingClientRect();
   tell(jobAt(plot.points.row[at]), clientX ?? box.x + plot.points.px[at], clientY ?? box.y + plot.points.py[at]);
 };
 
 // Arrow keys go from point to point, Enter opens the job, p pins it.
 const watchKeys = (plot) => {
-  plot.canvas.addEventListener("keydown", (event) => {
+  plot.svg.addEventListener("keydown", (event) => {
     const { points } = plot;
     const byPlace = (a, b) => points.px[a] - points.px[b] || points.py[a] - points.py[b];
     const order = (plot.order ||= Array.from(points.row.keys()).sort(byPlace));
@@ -396,13 +379,16 @@ const watchKeys = (plot) => {
 
 // --- the section ---
 const addFacet = (place, title, width, height) => {
-  const canvas = element("canvas", { tabIndex: 0 });
   const ring = element("div", { className: "ring", hidden: true });
-  canvas.setAttribute("role", "application");
-  canvas.setAttribute("aria-label", `${title}. Arrow keys go from job to job, Enter opens one, p pins it.`);
-  const figure = element("figure", { className: "facet" }, element("div", { className: "holder" }, canvas, ring));
+  const holder = element("div", { className: "holder" }, ring);
+  const figure = element("figure", { className: "facet" }, holder);
+  const svg = draw(holder, "svg", {
+    viewBox: `0 0 ${width} ${height}`, tabindex: 0, role: "application",
+    "aria-label": `${title}. Arrow keys go from job to job, Enter opens one, p pins it.`,
+  });
+  figure.style.width = width + "px";
   place.append(figure);
-  return { canvas, ring, at: -1, context: openCanvas(canvas, width, height), figure };
+  return { svg, ring, at: -1, figure, width, height };
 };
 
 // Only facets with a job that passes the filter.
@@ -424,13 +410,14 @@ const noteOf = (drawn, x, y, join, joined) => {
 };
 
 const drawFacet = (plot, { text, level }, { facet, colours, joined, titles }) => {
-  drawAxes(plot.context, plot.frame, titles);
-  drawJoined(plot.context, plot.frame, plot.x, plot.y, joined.drawn, facet, level);
+  const { svg, frame, x, y } = plot;
+  drawAxes(svg, frame, titles);
+  drawJoined(svg, frame, x, y, joined.drawn, facet, level);
   const keep = facet ? (i) => facet.codes[i] === level : () => true;
-  plot.points = placePoints(plot.frame, plot.x, plot.y, keep);
-  drawPoints(plot.context, plot.frame, plot.points, plot.y, colours);
-  drawLimits(plot.context, plot.frame, plot.x, plot.y);
-  drawRings(plot.context, plot.points);
+  plot.points = placePoints(frame, x, y, keep);
+  drawPoints(plot, colours);
+  drawLimits(svg, frame, x, y);
+  drawRings(svg, plot.points);
   if (text) plot.figure.prepend(element("figcaption", {}, text));
   watchPointer(plot);
   watchKeys(plot);

@@ -62,7 +62,7 @@ const prepareTheme = () => {
   });
 };
 
-// --- printing: canvases are redrawn in the light theme ---
+// --- printing: plots are drawn again in the light theme ---
 const preparePaper = () => {
   for (const [type, isPaper] of [["beforeprint", true], ["afterprint", false]]) {
     addEventListener(type, () => {

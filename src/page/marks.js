@@ -44,7 +44,7 @@ const markOf = (event) => event.target.closest?.("svg [data-j]");
 document.addEventListener("pointerover", (event) => {
   const mark = markOf(event);
   if (mark) tell(Number(mark.dataset.j), event.clientX, event.clientY);
-  else if (event.target.tagName !== "CANVAS") hideTip();
+  else if (!event.target.closest?.(".holder")) hideTip();
 });
 
 // Shows only marks of jobs that pass the filter.

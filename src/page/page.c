@@ -78,7 +78,7 @@ static void add_overlays(struct html_page *p)
                     "tabindex=-1></h2><label><input type=checkbox id=chosen-differ checked>only what differs</label>"
                     "<button type=button id=chosen-close>close</button></div><div class=scroll id=chosen-table></div>"
                     "<p class=note id=chosen-note></p><div id=chosen-curves hidden><h3>Curves</h3><div id=chosen-plot "
-                    "class=canvas></div><ul class=legend id=chosen-legend></ul></div></aside>\n"
+                    "class=drawn></div><ul class=legend id=chosen-legend></ul></div></aside>\n"
                     "<p id=passing role=status hidden><span id=passing-count></span> <button type=button id=clear-all>"
                     "show all</button></p><div id=tip role=status hidden></div><i id=probe hidden></i>\n");
 }

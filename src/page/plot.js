@@ -1,4 +1,4 @@
-// --- scales, ticks and colours of the plots on canvas ---
+// --- scales, ticks and colours of the plots, which are SVG; only very many points lie on a canvas ---
 const PALETTE = 8;
 const inks = new Map();
 
@@ -88,20 +88,23 @@ const levelScale = (levels, words = (text) => text) => {
   };
 };
 
-// Sizes the canvas for the screen's pixels; its context takes CSS pixels.
-const openCanvas = (canvas, width, height) => {
-  const fine = window.devicePixelRatio || 1;
-  canvas.width = Math.round(width * fine);
-  canvas.height = Math.round(height * fine);
-  canvas.style.width = width + "px";
-  canvas.style.height = height + "px";
-  const context = canvas.getContext("2d");
-  context.scale(fine, fine);
-  context.font = "12px system-ui, sans-serif";
-  return context;
+// Adds an SVG element.
+const draw = (parent, tag, attributes, text) => {
+  const made = parent.appendChild(document.createElementNS("http://www.w3.org/2000/svg", tag));
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  if (text !== undefined) made.textContent = text;
+  return made;
 };
 
-// The area of a plot in its canvas, with conversions between values and pixels.
+const coordinate = (v) => String(Math.round(v * 10) / 10);
+
+// A line through places, each [x, y].
+const lineThrough = (places) =>
+  places.map(([x, y], at) => `${at ? "L" : "M"}${coordinate(x)} ${coordinate(y)}`).join("");
+
+const crossAt = (x, y) => `M${coordinate(x - 3)} ${coordinate(y - 3)}l6 6m0-6l-6 6`;
+
+// The area of a plot in its picture, with conversions between values and pixels.
 const makeFrame = (width, height, x, y) => {
   const frame = { left: 62, top: 26, right: width - 14, bottom: height - 40, x, y };
   frame.px = (v) => frame.left + x.at(v) * (frame.right - frame.left);
@@ -111,44 +114,22 @@ const makeFrame = (width, height, x, y) => {
   return frame;
 };
 
-const drawAxes = (context, frame, titles) => {
+const drawAxes = (svg, frame, titles) => {
   const { left, top, right, bottom, x, y } = frame;
-  context.strokeStyle = ink("--line");
-  context.fillStyle = ink("--dim");
-  context.lineWidth = 1;
-  context.textAlign = "center";
-  context.beginPath();
+  const axes = draw(svg, "g", { class: "axis" });
+  const label = (at, up, anchor, text, name) =>
+    draw(axes, "text", { x: coordinate(at), y: coordinate(up), "text-anchor": anchor, ...name }, text);
   const across = x.ticks((right - left) / 80);
-  const acrossLabels = x.labels(across);
-  for (const [i, tick] of across.entries()) {
-    const at = Math.round(frame.px(tick)) + 0.5;
-    context.moveTo(at, top);
-    context.lineTo(at, bottom);
-    context.fillText(acrossLabels[i], at, bottom + 16);
-  }
-  context.textAlign = "right";
   const up = y.ticks((bottom - top) / 45);
-  const upLabels = y.labels(up);
-  for (const [i, tick] of up.entries()) {
-    const at = Math.round(frame.py(tick)) + 0.5;
-    context.moveTo(left, at);
-    context.lineTo(right, at);
-    context.fillText(upLabels[i], left - 6, at + 4);
-  }
-  context.stroke();
-  context.fillStyle = ink("--fg");
-  context.fillText(titles[0], right, bottom + 34);
-  context.textAlign = "left";
-  context.fillText(titles[1], 4, top - 12);
-};
-
-const drawCross = (context, x, y, r) => {
-  context.beginPath();
-  context.moveTo(x - r, y - r);
-  context.lineTo(x + r, y + r);
-  context.moveTo(x + r, y - r);
-  context.lineTo(x - r, y + r);
-  context.stroke();
+  const grid = [
+    ...across.map((tick) => `M${Math.round(frame.px(tick)) + 0.5} ${top}V${bottom}`),
+    ...up.map((tick) => `M${left} ${Math.round(frame.py(tick)) + 0.5}H${right}`),
+  ];
+  draw(axes, "path", { d: grid.join("") });
+  x.labels(across).forEach((text, i) => label(frame.px(across[i]), bottom + 16, "middle", text));
+  y.labels(up).forEach((text, i) => label(left - 6, frame.py(up[i]) + 4, "end", text));
+  label(right, bottom + 34, "end", titles[0], { class: "name" });
+  label(4, top - 12, "start", titles[1], { class: "name" });
 };
 
 // --- the data of a plot as a table: { head, rows, all, others } ---

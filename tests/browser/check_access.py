@@ -5,7 +5,7 @@ status 1 when there is any."""
 
 from check_report import ROWS, expect, go, main_of, wait
 
-NAMED = {"button", "link", "textbox", "searchbox", "checkbox", "combobox", "ComboBoxSelect", "image", "img", "Canvas",
+NAMED = {"button", "link", "textbox", "searchbox", "checkbox", "combobox", "ComboBoxSelect", "image", "img",
          "application", "DisclosureTriangle", "heading", "columnheader", "rowheader", "region", "navigation"}
 
 # Contrast after WCAG 2.2, 1.4.3: of text and what lies behind it. Names of what is too faint.
@@ -49,7 +49,7 @@ CONTRAST = """(() => {
 })()"""
 
 # Each plot with what stands for it: a table with rows in its own part of the page, or that of all jobs.
-PLOTS = """[...document.querySelectorAll('.plot svg, main canvas')].map((plot) => {
+PLOTS = """[...document.querySelectorAll('.plot svg, main .drawn svg')].map((plot) => {
   const part = plot.closest('.map') || plot.closest('section');
   const tables = [...part.querySelectorAll('details.figures table')];
   const id = plot.querySelector('title')?.id || plot.closest('section').id;
@@ -91,7 +91,7 @@ def read_names(page):
     wait(page)
     role = nodes_of(page)
     expect("what has a role has a name", sorted({r for r, name in role if r in NAMED and not name}), [])
-    expect("plots are there", sum(r in ("application", "img", "image", "Canvas") for r, _ in role) > 5)
+    expect("plots are there", sum(r in ("application", "img", "image") for r, _ in role) > 5)
     expect("and a main part", [r for r, _ in role].count("main"), 1)
     page.value("document.getElementById('seen').remove()")
     page.ask("Accessibility.disable")
@@ -154,11 +154,11 @@ def walk(page):
     expect("stops are in the order of the page", order, sorted(order))
     expect("each can be seen", faint, [])
     expect("each plot is one stop", plots, page.value(
-        "[...document.querySelectorAll('.plot')].filter((p) => p.checkVisibility()).length"))
+        "[...document.querySelectorAll('.plot, .drawn svg[tabindex]')].filter((p) => p.checkVisibility()).length"))
     reached = set(order)
     wanted = page.value("""(() => { const all = [...document.querySelectorAll('*')];
         return all.filter((e) => e.checkVisibility({ visibilityProperty: true }) && !e.disabled && !e.closest('details:not([open]) > :not(summary)')
-          && e.matches('button, select, input, summary, canvas[tabindex], a[href], .plot svg[role=application]')).map((e) => all.indexOf(e)); })()""")
+          && e.matches('button, select, input, summary, a[href], svg[role=application]')).map((e) => all.indexOf(e)); })()""")
     expect("everything that can be used was reached", [at for at in wanted if at not in reached], [])
 
 
