@@ -17,8 +17,7 @@ int html_explore(struct html_page *p, struct error *e)
         html_add_none(out, "There are no jobs.");
         return 0;
     }
-    buffer_add_text(out, "<noscript><p class=none>This plot needs JavaScript.</p></noscript><form id=plot-form "
-                         "hidden>");
+    buffer_add_text(out, "<form id=plot-form hidden>");
     add_choice(out, "across", "x", true);
     add_choice(out, "up", "y", true);
     add_choice(out, "colour", "colour", false);

@@ -459,7 +459,7 @@ const drawExplore = () => {
     facet,
     colours: colouring(chosenColumn("colour")),
     joined: join ? joinedBy(join) : { drawn: [], all: 0 },
-    titles: [x.column.name + unitOf(x.column), y.column.name + unitOf(y.column)],
+    titles: [x, y].map(({ column, scale }) => column.name + unitOf(scale.unit === undefined ? column : scale)),
   };
   const inUse = new Set();
   let drawn = 0;

@@ -1,12 +1,14 @@
 /* Speed against memory, with the Pareto front of both. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "page/figures.h"
 #include "page/sections.h"
-#include "page/svg.h"
 #include "page/text.h"
 #include "util/memory.h"
+#include "util/utf8.h"
 
 #define FRONT_LISTED 50
 
@@ -15,6 +17,31 @@ struct point {
     double cost; /* y, or -y if higher is better */
     size_t job;
 };
+
+/* The unit of memory in tables: the largest of which there are two. */
+struct memory_unit {
+    double scale; /* values are divided by it */
+    char unit[64];
+};
+
+static struct memory_unit choose_memory_unit(const char *unit, double high)
+{
+    static const struct {
+        const char *shown;
+        double factor;
+    } units[] = {{"GiB", 1073741824.0}, {"MiB", 1048576.0}, {"KiB", 1024.0}};
+    const size_t word = html_unit_length(unit);
+    const bool bytes = (word == 1 && unit[0] == 'B') || (word == 5 && strncmp(unit, "bytes", word) == 0);
+    struct memory_unit out = {.scale = 1};
+    snprintf(out.unit, sizeof out.unit, "%.*s", (int)utf8_cut(unit, strlen(unit), sizeof out.unit - 1), unit);
+    for (size_t i = 0; bytes && i < sizeof units / sizeof *units; i++)
+        if (high >= 2 * units[i].factor) {
+            out.scale = units[i].factor;
+            snprintf(out.unit, sizeof out.unit, "%s%s", units[i].shown, unit + word);
+            break;
+        }
+    return out;
+}
 
 static int by_memory(const void *a, const void *b)
 {
@@ -54,44 +81,29 @@ static size_t find_front(const struct html_data *d, const struct point *points, 
     return n;
 }
 
-/* One line per group. */
-static void add_front_lines(struct html_page *p, const struct point *points, const bool *on_front, size_t count,
-                            const struct svg_axis *x, const struct svg_axis *y)
+/* The jobs on each group's front for the script, which has the values of all jobs. */
+static void add_fronts(struct html_page *p, const struct point *points, const bool *on_front, size_t count)
 {
     struct buffer *out = &p->out;
+    bool any = false;
+    buffer_add_text(out, HTML_CHART("front-plot") "{\"fronts\":[");
     for (size_t group = 0; group < p->data->group_count; group++) {
         bool first = true;
         for (size_t i = 0; i < count; i++) {
-            if (!on_front[i] || p->data->jobs[points[i].job].group != group)
+            const struct html_job *job = &p->data->jobs[points[i].job];
+            if (!on_front[i] || job->group != group)
                 continue;
-            buffer_add_text(out, first ? "<path class=front d=\"" : "");
-            buffer_printf(out, first ? "M%.1f %.1f" : "H%.1fV%.1f", svg_at(x, points[i].x), svg_at(y, points[i].y));
+            buffer_printf(out, "%s%lld", !first ? "," : any ? ",[" : "[", (long long)job->id);
+            any = true;
             first = false;
         }
-        if (!first)
-            buffer_printf(out, "H%.1f\"/>\n", x->to);
+        buffer_add_text(out, first ? "" : "]");
     }
-}
-
-static void add_front_points(struct html_page *p, const struct point *points, const bool *on_front, size_t count,
-                             const struct svg_axis *x, const struct svg_axis *y)
-{
-    size_t stride = html_stride(count);
-    for (size_t i = 0; i < count; i++)
-        if (!on_front[i] && i % stride == 0)
-            html_add_mark(&p->out, svg_at(x, points[i].x), svg_at(y, points[i].y), p->data->jobs[points[i].job].id, "");
-    for (size_t i = 0; i < count; i++) {
-        if (!on_front[i])
-            continue;
-        long long id = p->data->jobs[points[i].job].id;
-        buffer_printf(&p->out,
-                      "<circle class=\"m o on-front\" data-j=%lld cx=%.1f cy=%.1f r=5><title>job %lld</title></circle>",
-                      id, svg_at(x, points[i].x), svg_at(y, points[i].y), id);
-    }
+    buffer_add_text(out, "]}" HTML_CHART_END);
 }
 
 static void add_front_table(struct html_page *p, const struct point *points, const bool *on_front, size_t count,
-                            size_t on, const struct svg_axis *memory)
+                            size_t on, const struct memory_unit *memory)
 {
     const struct html_column *keys[12];
     const struct html_data *d = p->data;
@@ -127,7 +139,7 @@ static void add_front_table(struct html_page *p, const struct point *points, con
 }
 
 static void add_front_figures(struct html_page *p, const struct point *points, const bool *on_front, size_t count,
-                              const struct svg_axis *memory)
+                              const struct memory_unit *memory)
 {
     const struct html_data *d = p->data;
     const struct figures_column columns[] = {{"job", NULL},
@@ -153,21 +165,15 @@ static void add_front_plot(struct html_page *p, struct point *points, size_t cou
     bool *on_front = xcalloc(count + 1, sizeof *on_front);
     size_t on = find_front(d, points, count, on_front);
     bool conditions = false;
-    double low = points[0].y, high = low;
-    for (size_t i = 0; i < count; i++) {
+    const double least = points[0].x, most = points[count - 1].x;
+    for (size_t i = 0; i < count; i++)
         conditions |= d->jobs[points[i].job].barred;
-        low = points[i].y < low ? points[i].y : low;
-        high = points[i].y > high ? points[i].y : high;
-    }
-    struct svg_axis x = svg_axis_over(points[0].x, points[count - 1].x, d->memory->title, d->memory->unit, false);
-    struct svg_axis y = svg_axis_over(low, high, d->objective, d->unit, true);
+    const struct memory_unit x =
+        choose_memory_unit(d->memory->unit, most + (most > least ? most - least : fabs(most) / 5) / 20);
     char *desc = xasprintf("%zu jobs, %zu of them on %s: no other job %s%sboth takes less memory and is better.", count,
                            on, d->group_count > 1 ? "the fronts of their groups" : "the front",
                            conditions ? "that may win " : "", d->group_count > 1 ? "of the group " : "");
-    svg_open_plot(&p->out, "front-plot", "Objective against memory, with the Pareto front", desc, &x, &y);
-    add_front_lines(p, points, on_front, count, &x, &y);
-    add_front_points(p, points, on_front, count, &x, &y);
-    svg_close(&p->out);
+    add_fronts(p, points, on_front, count);
     buffer_printf(&p->out, "<p class=note>%s: %s</p>\n",
                   d->group_count > 1 ? "Each line is the Pareto front of a group" : "The line is the Pareto front",
                   desc);

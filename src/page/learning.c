@@ -5,7 +5,6 @@
 
 #include "page/figures.h"
 #include "page/sections.h"
-#include "page/svg.h"
 #include "results/measured.h"
 #include "util/memory.h"
 
@@ -47,21 +46,28 @@ static int read_trials(struct html_page *p, struct trial_point **out, size_t *co
     return rc;
 }
 
-static void add_best_line(struct buffer *out, const struct trial_point *trials, size_t count, const struct svg_axis *x,
-                          const struct svg_axis *y)
+/* For the script: every n-th attempt, and each that improved on the best. */
+static void add_points(struct buffer *out, const struct trial_point *trials, size_t count, double low, double high)
 {
-    double before = NAN;
-    buffer_add_text(out, "<path class=front d=\"");
-    for (size_t i = 0; i < count; i++) {
-        if (isnan(trials[i].best) || trials[i].best == before)
+    const char *before = "";
+    buffer_printf(out, HTML_CHART("learning-plot") "{\"attempts\":%zu,\"ends\":[%.9g,%.9g],\"points\":[", count, low,
+                  high);
+    for (size_t i = 0; i < count; i += html_stride(count)) {
+        if (!trials[i].failure[0] && !isfinite(trials[i].value))
             continue;
-        buffer_printf(out, isnan(before) ? "M%.1f %.1f" : "H%.1fV%.1f", svg_at(x, (double)i + 1),
-                      svg_at(y, trials[i].best));
-        before = trials[i].best;
+        buffer_printf(out, "%s[%zu,%lld,", before, i + 1, (long long)trials[i].job);
+        html_add_json_number(out, trials[i].failure[0] ? NAN : trials[i].value);
+        buffer_printf(out, ",\"%s\"]", trials[i].failure);
+        before = ",";
     }
-    if (!isnan(before))
-        buffer_printf(out, "H%.1f", svg_at(x, (double)count));
-    buffer_add_text(out, "\"/>\n");
+    buffer_add_text(out, "],\"best\":[");
+    before = "";
+    for (size_t i = 0; i < count; i++)
+        if (trials[i].improves) {
+            buffer_printf(out, "%s[%zu,%.9g]", before, i + 1, trials[i].value);
+            before = ",";
+        }
+    buffer_add_text(out, "]}" HTML_CHART_END);
 }
 
 /* If there are too many attempts, only those that improved on the best. */
@@ -93,7 +99,6 @@ static void add_learning_figures(struct html_page *p, const struct trial_point *
 
 static void add_learning_plot(struct html_page *p, const struct trial_point *trials, size_t count)
 {
-    const struct html_data *d = p->data;
     double low = INFINITY, high = -INFINITY;
     size_t failed = 0, last = count;
     for (size_t i = 0; i < count; i++) {
@@ -104,21 +109,10 @@ static void add_learning_plot(struct html_page *p, const struct trial_point *tri
         high = fmax(high, trials[i].value);
         last = trials[i].improves ? i : last;
     }
-    struct svg_axis x = svg_axis_over(1, (double)count, "attempt, in the order in which they ended", "", false);
-    struct svg_axis y = svg_axis_over(low, high, d->objective, d->unit, true);
     char *desc = last < count
                      ? xasprintf("%zu attempts, %zu failed; attempt %zu was the best.", count, failed, last + 1)
                      : xasprintf("%zu attempts, %zu failed; none can win.", count, failed);
-    svg_open_plot(&p->out, "learning-plot", "Best objective so far by attempt", desc, &x, &y);
-    size_t stride = html_stride(count);
-    for (size_t i = 0; i < count; i += stride) {
-        bool ok = !trials[i].failure[0] && isfinite(trials[i].value);
-        if (ok || trials[i].failure[0])
-            html_add_mark(&p->out, svg_at(&x, (double)i + 1), ok ? svg_at(&y, trials[i].value) : y.from - 4,
-                          trials[i].job, trials[i].failure);
-    }
-    add_best_line(&p->out, trials, count, &x, &y);
-    svg_close(&p->out);
+    add_points(&p->out, trials, count, low, high);
     buffer_printf(&p->out,
                   "<p class=note>The line is the best so far; crosses at the bottom are failed attempts. %s</p>\n",
                   desc);

@@ -110,6 +110,7 @@ preparePaper();
 prepareCopying();
 if (count) {
   prepareTable();
+  drawCharts();
   prepareMarks();
   prepareExplore();
   prepareCurves();

@@ -32,7 +32,7 @@ static const struct {
 #define SECTION_COUNT (sizeof sections / sizeof *sections)
 
 /* Concatenated to one script, in this order. */
-static const char *const scripts[] = {"model",   "state",  "table",  "plot",   "marks",
+static const char *const scripts[] = {"model",   "state",  "table",  "plot",   "charts", "marks",
                                       "explore", "curves", "chosen", "follow", "main"};
 
 static void add_head(struct html_page *p, bool live)
@@ -57,7 +57,9 @@ static void add_head(struct html_page *p, bool live)
               "</h1>\n<button type=button id=theme hidden>dark</button>\n<nav aria-label=Sections>");
     for (size_t i = 0; i < SECTION_COUNT; i++)
         buffer_printf(out, "<a href=\"#%s\">%s</a>\n", sections[i].id, sections[i].title);
-    buffer_add_text(out, "</nav></header>\n<main id=main>\n");
+    buffer_add_text(out,
+                    "</nav></header>\n<main id=main>\n<noscript><p class=none>The plots need JavaScript; without it, "
+                    "the page shows their tables.</p></noscript>\n");
 }
 
 static void add_foot(struct html_page *p, int64_t now_ms)
@@ -66,7 +68,7 @@ static void add_foot(struct html_page *p, int64_t now_ms)
     buffer_printf(&p->out, "</main>\n<footer>Made by meshsweep " MESHSWEEP_VERSION " at %s from ",
                   clock_format_utc(now_ms, time));
     html_text(&p->out, "", p->data->file,
-              ". Most plots can be read without JavaScript; with it, the page can filter and compare, "
+              ". The tables can be read without JavaScript; with it, the page draws plots, can filter and compare, "
               "and says what each point is.</footer>\n");
 }
 

@@ -13,7 +13,7 @@ const ink = (name) => {
   return inks.get(name);
 };
 
-// Five points of viridis (Smith and van der Walt, 2015), as in svg.c.
+// Five points of viridis (Smith and van der Walt, 2015).
 const SCALE = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
 
 const shade = (share) => {
@@ -35,43 +35,58 @@ const linearTicks = (low, high, most) => {
   return ticks;
 };
 
-const logTicks = (low, high) => {
+const logTicks = (from, to) => {
   const ticks = [];
+  const [low, high] = [Math.max(from, Number.MIN_VALUE), Math.min(to, Number.MAX_VALUE)];
   const fine = Math.log10(high / low) < 2.5 ? [1, 2, 5] : [1];
   for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power++) {
     for (const m of fine) if (m * 10 ** power >= low && m * 10 ** power <= high) ticks.push(m * 10 ** power);
   }
-  if (ticks.length < 2) return linearTicks(low, high, 5).filter((t) => t > 0);
+  if (high / low < 5 || ticks.length < 2) return linearTicks(low, high, 5).filter((t) => t > 0);
   return ticks.filter((_, at) => at % Math.ceil(ticks.length / 10) === 0);
 };
 
-const memoryTicks = (low, high, most) => {
-  const unit = 1024 ** Math.max(0, Math.floor(Math.log2(Math.max(Math.abs(low), Math.abs(high))) / 10));
-  return linearTicks(low / unit, high / unit, most).map((t) => t * unit);
-};
+// The largest binary prefix that fits.
+const binaryUnit = (low, high) =>
+  1024 ** Math.max(0, Math.floor(Math.log2(Math.max(Math.abs(low), Math.abs(high))) / 10));
 
 // A range around a single value.
 const widened = (value, log) => {
-  const room = (Math.abs(value) || 1) / 20;
+  const room = (Math.abs(value) > 1e-300 ? Math.abs(value) : 1) / 20;
   return log ? [value / 1.1, value * 1.1] : [value - room, value + room];
 };
 
-// Maps values to 0…1. `log` needs positive values.
-const makeScale = (low, high, log, unit = "") => {
+// Milliseconds are shown in the largest unit of which there are two.
+const DURATIONS = [[3600000, "h"], [60000, "min"], [1000, "s"]];
+
+const readable = (unit, high) => {
+  const [by, name] = (ownUnit(unit) === "ms" && DURATIONS.find(([least]) => high >= 2 * least)) || [1, ""];
+  return { by, unit: name ? name + unit.slice(2) : unit };
+};
+
+// Maps values to 0…1. `log` needs positive values; with `fromZero` it begins at 0 unless a value is below.
+const makeScale = (low, high, log, ofValues = "", fromZero = false) => {
+  const { by, unit } = readable(ofValues, high);
+  const isFromZero = fromZero && low >= 0;
   if (!(high > low)) [low, high] = widened(low, log);
-  const forth = log ? Math.log : (v) => v;
-  const back = log ? Math.exp : (v) => v;
-  const pad = (forth(high) - forth(low)) * 0.03;
-  const [from, to] = [forth(low) - pad, forth(high) + pad];
-  const binary = isBytes(unit);
+  // The difference of two numbers may be no number.
+  const shrink = isFinite(high - low) ? 1 : 4;
+  const forth = log ? Math.log : (v) => v / shrink;
+  const back = log ? Math.exp : (v) => v * shrink;
+  if (isFromZero) low = 0;
+  const pad = (forth(high) - forth(low)) * 0.03 || 1;
+  const [from, to] = [isFromZero ? 0 : forth(low) - pad, forth(high) + pad];
   const ends = [back(from), back(to)];
+  const ofTicks = isBytes(unit) ? binaryUnit(...ends) : by;
   return {
+    unit,
     at: (v) => (forth(v) - from) / (to - from),
     value: (share) => back(from + share * (to - from)),
-    ticks: (most) => (log ? logTicks(...ends) : binary ? memoryTicks(...ends, most) : linearTicks(...ends, most)),
+    ticks: (most) => (log ? logTicks : linearTicks)(...ends.map((v) => v / ofTicks), most).map((t) => t * ofTicks),
     labels: (ticks) => {
-      const each = ticks.map((v) => short(v, unit));
-      return log && new Set(each).size === each.length ? each : shortAll(ticks, unit);
+      const values = ticks.map((t) => t / by);
+      const each = values.map((v) => short(v, unit));
+      return log && new Set(each).size === each.length ? each : shortAll(values, unit);
     },
   };
 };

@@ -5,7 +5,6 @@
 
 #include "page/figures.h"
 #include "page/sections.h"
-#include "page/svg.h"
 #include "util/memory.h"
 
 struct prediction_point {
@@ -96,30 +95,26 @@ static void add_prediction_figures(struct html_page *p, const char *quantity, co
 static void add_prediction_plot(struct html_page *p, const char *quantity, const char *unit,
                                 const struct prediction_point *items, size_t count, bool from_table)
 {
+    struct buffer *out = &p->out;
     double low = items[0].measured, high = low, error = 0;
     for (size_t i = 0; i < count; i++) {
         low = fmin(low, fmin(items[i].measured, items[i].predicted));
         high = fmax(high, fmax(items[i].measured, items[i].predicted));
         error += fabs(items[i].predicted / items[i].measured - 1) / (double)count;
     }
-    char *x_title = xasprintf("measured %s", quantity), *y_title = xasprintf("predicted %s", quantity);
-    struct svg_axis x = svg_axis_log(low, high, x_title, unit), y = svg_axis_log(low, high, y_title, unit);
     char *desc = xasprintf(from_table ? "%zu jobs; the mean error of the predictions is %.1f %%."
                                       : "%zu runs; the mean error of the predictions made before each run is %.1f %%.",
                            count, error * 100);
-    char *id = xasprintf("predicted-%s", quantity);
-    svg_open_plot(&p->out, id, "Predicted against measured", desc, &x, &y);
-    buffer_printf(&p->out, "<path class=even d=\"M%.1f %.1fL%.1f %.1f\"/>\n", x.from, y.from, x.to, y.to);
+    buffer_printf(out, HTML_CHART("predicted-%s") "{\"unit\":\"%s\",\"ends\":[%.9g,%.9g],\"points\":[", quantity, unit,
+                  low, high);
     for (size_t i = 0; i < count; i += html_stride(count))
-        html_add_mark(&p->out, svg_at(&x, items[i].measured), svg_at(&y, items[i].predicted), items[i].job, "");
-    svg_close(&p->out);
+        buffer_printf(out, "%s[%lld,%.6g,%.6g]", i ? "," : "", (long long)items[i].job, items[i].measured,
+                      items[i].predicted);
+    buffer_add_text(out, "]}" HTML_CHART_END);
     buffer_printf(&p->out, "<p class=note>%s On the line a prediction is right; above it, too high.</p>\n", desc);
     html_add_stride_note(&p->out, count);
     add_prediction_figures(p, quantity, unit, items, count);
-    free(x_title);
-    free(y_title);
     free(desc);
-    free(id);
 }
 
 int html_predicted(struct html_page *p, struct error *e)

@@ -29,9 +29,6 @@ html_section html_embed_jobs, html_embed_curves, html_embed_details;
 /* "<p class=none>" with one sentence. */
 void html_add_none(struct buffer *out, const char *sentence);
 
-/* Marks a job in a plot: a dot if it is ok, else a cross in the colour of its failure class. */
-void html_add_mark(struct buffer *out, double x, double y, int64_t job, const char *failure);
-
 /* A link to a job: "job 7" with "job " before its number, "7" with "". */
 void html_link_job(struct buffer *out, const char *before, int64_t job);
 
@@ -59,6 +56,10 @@ void html_add_key_value(struct buffer *out, const struct html_column *c, const c
 #define HTML_FIGURES_BY_SCRIPT(id)                                                                                     \
     "<details class=figures id=" id                                                                                    \
     " hidden><summary></summary><div class=scroll tabindex=0></div><p class=note></p></details>\n"
+
+/* Around the data of a plot, a JSON object (charts.js). The note that follows describes the plot. */
+#define HTML_CHART(id) "<script type=application/json class=chart id=" id ">"
+#define HTML_CHART_END "</script>\n"
 
 /* Says if not all jobs are drawn. */
 void html_add_stride_note(struct buffer *out, size_t count);

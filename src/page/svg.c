@@ -144,26 +144,6 @@ void svg_axis_x(struct buffer *out, const struct svg_axis *a, double top, double
     buffer_add_text(out, "</text></g>\n");
 }
 
-/* Labels left of x = `left`, grid up to `right`. */
-static void svg_axis_y(struct buffer *out, const struct svg_axis *a, double left, double right)
-{
-    double ticks[SVG_TICKS_MOST];
-    size_t count = svg_ticks(a, ticks);
-    double middle = (a->from + a->to) / 2;
-    buffer_add_text(out, "<g class=axis>");
-    for (size_t i = 0; i < count; i++) {
-        double y = svg_at(a, ticks[i]);
-        buffer_printf(out, "<path d=\"M%.1f %.1fH%.1f\"/><text x=\"%.1f\" y=\"%.1f\" text-anchor=end>", left, y, right,
-                      left - 6, y + 4);
-        svg_add_tick(out, ticks[i] / a->scale);
-        buffer_add_text(out, "</text>");
-    }
-    buffer_printf(out, "<text class=name transform=\"translate(%.1f %.1f) rotate(-90)\" text-anchor=middle>", left - 56,
-                  middle);
-    add_title(out, a);
-    buffer_add_text(out, "</text></g>\n");
-}
-
 /* --- the frame --- */
 
 void svg_open(struct buffer *out, const char *id, double width, double height, const char *title, const char *desc)
@@ -194,19 +174,6 @@ void svg_text(struct buffer *out, double x, double y, const char *extra, const c
 }
 
 /* --- colours --- */
-
-void svg_open_plot(struct buffer *out, const char *id, const char *title, const char *desc, struct svg_axis *x,
-                   struct svg_axis *y)
-{
-    const double left = 84, right = 936, top = 16, bottom = 366;
-    x->from = left;
-    x->to = right;
-    y->from = bottom;
-    y->to = top;
-    svg_open(out, id, 960, 420, title, desc);
-    svg_axis_x(out, x, top, bottom);
-    svg_axis_y(out, y, left, right);
-}
 
 /* Nine points of viridis (van der Walt and Smith, 2015; CC0), which is perceptually uniform and safe for colour
  * blindness. */

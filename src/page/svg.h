@@ -44,10 +44,6 @@ void svg_add_tick(struct buffer *out, double value);
 /* The x axis: grid lines from `bottom` to `top`, tick labels, and the title with its unit. */
 void svg_axis_x(struct buffer *out, const struct svg_axis *a, double top, double bottom);
 
-/* svg_open(), then sets the positions of both axes and draws them. The lower left corner is (x->from, y->from). */
-void svg_open_plot(struct buffer *out, const char *id, const char *title, const char *desc, struct svg_axis *x,
-                   struct svg_axis *y);
-
 /* A text element. `extra`: attributes, each after a blank, or "". Escapes the text. */
 void svg_text(struct buffer *out, double x, double y, const char *extra, const char *text, size_t limit);
 

@@ -124,10 +124,9 @@ def numbers(rows, column):
 
 
 def use_table(page):
-    rows = page.value(ROWS)
-    total = len(rows)
+    total = len(page.value(ROWS))
     expect("rows are shown", total > 3)
-    best_first = numbers(rows, "throughput")
+    best_first = numbers(page.value(ROWS), "throughput")
     expect("the best is first", best_first, sorted(best_first, reverse=True))
     sort_by(page, "throughput")
     up = numbers(page.value(ROWS), "throughput")
@@ -154,7 +153,7 @@ def use_table(page):
     expect("nothing matches", filter_by(page, "nowhere-to-be-found"), [])
     expect("all are back", len(filter_by(page, "")), total)
     press(page, "input[name=state][value=failed]")
-    page.value("new Promise((done) => setTimeout(done, 200))")
+    wait(page)
     expect("failed ones are hidden", {r["state"] for r in page.value(ROWS)} & {"failed"}, set())
     expect("their marks too", page.value("[...document.querySelectorAll('path.m.f')].every((m) => m.style.display === 'none')"))
     press(page, "input[name=state][value=failed]")
@@ -188,8 +187,65 @@ def text(page, selector):
 SHOWN = "document.getElementById('shown').textContent"
 
 
+# A plot with two axes: what it is called, its marks at the values that its ticks say, and the rows of its table.
+MARKS = """((id, isLog) => {
+  const svg = document.querySelector(`.plot svg[aria-labelledby^="${id}-t"]`);
+  const units = { k: 1e3, M: 1e6, G: 1e9, T: 1e12, KiB: 1024, MiB: 2 ** 20, GiB: 2 ** 30 };
+  const number = (text) => Number(text.split(' ')[0]) * (units[text.split(' ')[1]] || 1);
+  const axis = (anchor, name, by) => {
+    const ticks = [...svg.querySelectorAll(`.axis text[text-anchor=${anchor}]:not(.name)`)];
+    const [[from, low], [to, high]] = [ticks[0], ticks.pop()].map((t) => [t.getAttribute(name) - by, number(t.textContent)]);
+    const share = (m) => (m.getAttribute('c' + name) - from) / (to - from);
+    return (m) => (isLog ? low * (high / low) ** share(m) : low + (high - low) * share(m));
+  };
+  const [x, y] = [axis('middle', 'x', 0), axis('end', 'y', 4)];
+  const marks = [...svg.querySelectorAll('circle.m')].map((m) => [Number(m.dataset.j), x(m), y(m), m.classList.contains('on-front')]);
+  let table = svg.closest('.plot');
+  while (!table.matches('details.figures')) table = table.nextElementSibling;
+  return { title: svg.querySelector('title').textContent, desc: svg.querySelector('desc').textContent, marks,
+    names: [...svg.querySelectorAll('.axis .name')].map((t) => t.textContent),
+    crosses: [...svg.querySelectorAll('path.m')].map((m) => Number(m.dataset.j)),
+    rows: [...table.querySelectorAll('tbody tr')].map((r) => [...r.cells].map((c) => c.textContent)) };
+})(%s, %s)"""
+
+
+def read_marks(page, plot, names, columns, log=False):
+    """Each row of the table that has both values is a mark, where they are, and nothing else is; returns the plot."""
+    read = page.value(MARKS % (json.dumps(plot), json.dumps(log)))
+    expect("the axes of %s" % plot, read["names"], names)
+    values = sorted([int(r[0])] + [float(r[c]) for c in columns] for r in read["rows"] if all(r[c] for c in columns))
+    marks = sorted(m[:3] for m in read["marks"])
+    expect("the marks of %s" % plot, [m[0] for m in marks], [v[0] for v in values])
+    expect("of %s lie where the table says" % plot, [(m, v) for m, v in zip(marks, values) if any(
+        abs(m[k] - v[k]) > 0.01 * max(v[k] for v in values) for k in (1, 2))], [])
+    return read
+
+
+# Places that are no numbers.
+NOWHERE = "[...document.querySelectorAll('svg *')].filter((e) => [...e.attributes].some((a) => /NaN|Infinity|undefined/.test(a.value))).length"
+
+
+def read_extremes(page):
+    expect("the plots have marks", page.value("document.querySelectorAll('.plot svg .m').length > 0"))
+    expect("no place is no number", page.value(NOWHERE), 0)
+
+
+def read_predictions(page):
+    for plot, of in ("predicted-memory", "memory"), ("predicted-time", "time (s)"):
+        read = read_marks(page, plot, ["measured " + of, "predicted " + of], [2, 1], True)
+        expect("what it is", read["title"], "Predicted against measured")
+        expect("in words", read["desc"].startswith("23 runs; the mean error of the predictions made before each run is "))
+
+
 def use_plots(page):
-    expect("plots are there", page.value("document.querySelectorAll('.plot svg').length") > 5)
+    read = read_marks(page, "front-plot", ["peak_memory", "throughput (samples/s)"], [1, 2])
+    expect("the front", sorted(m[0] for m in read["marks"] if m[3]), [1, 2])
+    expect("in words", read["desc"].split(" Arrow keys ")[0], text(page, "#front .note"))
+    expect("its line", page.value("document.querySelectorAll('#front path.front').length"), 1)
+    read = read_marks(page, "learning-plot", ["attempt, in the order in which they ended", "throughput (samples/s)"], [1, 3])
+    failed = sorted(int(r[0]) for r in read["rows"] if r[2] != "ok")
+    expect("failed attempts are crosses", (sorted(read["crosses"]), len(failed) > 0), (failed, True))
+    expect("no place is no number", page.value(NOWHERE), 0)
     expect("plots have a title", page.value("[...document.querySelectorAll('.plot svg')].every((s) => s.querySelector('title')"
                                             " && s.querySelector('desc'))"))
     expect("one map is shown", page.value("[...document.querySelectorAll('.map')].filter((m) => !m.hidden).length"), 1)
@@ -391,5 +447,6 @@ def main_of(use):
 
 if __name__ == "__main__":
     shots = sys.argv[3] if len(sys.argv) > 3 else None
-    main_of((lambda page: measure(page, float(sys.argv[4]))) if shots == "--speed" else read_axes if shots == "--axes"
-            else lambda page: use_all(page, shots))
+    reads = {"--axes": read_axes, "--extremes": read_extremes, "--predictions": read_predictions}
+    main_of((lambda page: measure(page, float(sys.argv[4]))) if shots == "--speed"
+            else reads.get(shots) or (lambda page: use_all(page, shots)))

@@ -71,3 +71,45 @@ require = "batch = global_batch"
 END
     run_silently 0
 }
+
+# Jobs are a third faster with one kernel, the same with two others, and one of them fails.
+kernel_sweep()
+{
+    cat >sweep.toml <<'END'
+profile = "trainer"
+[sweep]
+objective = "max:speed"
+[job]
+command = ["/bin/sh", "job.sh", "{micro_batch}", "{kernel}"]
+[job.metrics.speed]
+regex = 'speed ([0-9.]+)'
+[job.metrics.step_time]
+regex = 'step ([0-9.]+)'
+unit = "ms"
+[job.metrics.peak_memory_bytes]
+regex = 'peak ([0-9.]+)'
+[predict]
+prune = "off"
+keys.steps = 10
+[model]
+layers = 4
+hidden = 96
+heads = 6
+seq = 64
+[cluster_spec]
+num_hosts = 1
+num_devices_per_host = 1
+device_memory = "20MiB"
+[parallel_spec]
+micro_batch = [1, 2, 3, 4, 5, 6, 7, 8]
+kernel = ["fused", "plain", "other"]
+END
+    cat >job.sh <<'END'
+[ "$1$2" != 5fused ] || exit 1
+case $2 in fused) by=3 ;; *) by=2 ;; esac
+echo "speed $(($1 * by * 10))"
+echo "step $((10 + $1 * 20))"
+echo "peak $((8600000 + $1 * 2090000))"
+END
+    run_silently 3
+}

@@ -19,20 +19,22 @@ needs_browser()
     command -v python3 >/dev/null || skip "there is no python3"
 }
 
-# report.html with names that would be code, and with each kind of plot.
-report_with_everything()
+# results.db with names that would be code, and with each kind of plot.
+results_of_everything()
 {
     local bad="</script><script>window.hostile=1</script><img src=x onerror=window.hostile=1>"
     fixture_database "UPDATE spec SET name = '$bad', json = json_object('layers', 2, 'name', '$bad') WHERE id = 2" \
         "UPDATE sweep SET name = '$bad'" "UPDATE attempt SET message = '$bad', log_tail = '$bad'" \
         "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, 'peak_memory', 300.0, 1),
          (2, 'peak_memory', 200.0, 1), (3, 'peak_memory', 250.0, 1)"
-    run_meshsweep report
-    expect_only_stderr 0
 }
 
+# Makes report.html and has it looked at.
 report_passes() # CHECK [ARGUMENT...]
 {
+    needs_browser
+    run_meshsweep report
+    expect_only_stderr 0
     run_command timeout 100 python3 "$tests_source_dir/browser/$1.py" "$(browser)" report.html "${@:2}"
     expect_status 0
     expect_stdout 'as it should be'
@@ -41,8 +43,7 @@ report_passes() # CHECK [ARGUMENT...]
 
 browser__report__used_as_a_person_does()
 {
-    needs_browser
-    report_with_everything
+    results_of_everything
     report_passes check_report .
     expect_file report-1200.png
     expect_file report-420.png
@@ -50,26 +51,41 @@ browser__report__used_as_a_person_does()
 
 browser__report__read_and_walked_without_mouse_or_eyes()
 {
-    needs_browser
-    report_with_everything
+    results_of_everything
     report_passes check_access
 }
 
 browser__report__marks_of_an_axis_differ()
 {
-    needs_browser
     many_jobs 300 0 "UPDATE metric_definition SET unit = 'bytes allocated' WHERE name = 'peak_memory'" \
         "UPDATE summary SET value = 12910000 + attempt_id * 700 WHERE name = 'peak_memory'" \
         "UPDATE summary SET value = attempt_id * 80 - 7900 WHERE name = 'throughput'"
-    run_meshsweep report
-    expect_only_stderr 0
     report_passes check_report --axes
+}
+
+browser__report__predictions_lie_where_they_are()
+{
+    kernel_sweep
+    report_passes check_report --predictions
+}
+
+browser__report__extreme_values__no_plot_breaks()
+{
+    local sql
+    for sql in "UPDATE summary SET value = 1.7e308 WHERE attempt_id = 1 AND name = 'throughput'" \
+        "UPDATE summary SET value = CASE attempt_id WHEN 1 THEN 1.7e308 ELSE -1.7e308 END" \
+        "UPDATE summary SET value = 5e-324" "UPDATE summary SET value = 0.0"; do
+        fixture_database "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, 'peak_memory', 300.0, 1),
+            (2, 'peak_memory', 200.0, 1), (3, 'peak_memory', 1.7e308, 1)" "$sql"
+        run_meshsweep report
+        expect_only_stderr 0
+        report_passes check_report --extremes
+    done
 }
 
 browser__report__printed_on_a4()
 {
-    needs_browser
-    report_with_everything
+    results_of_everything
     report_passes check_print 7
     # Thirty keys and metrics, with long names and values.
     fixture_database "UPDATE spec SET json = json_patch(json, (SELECT json_group_object(
@@ -77,20 +93,15 @@ browser__report__printed_on_a4()
             json_each('[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20]'))) WHERE kind = 'parallel_spec'" \
         "INSERT INTO summary (attempt_id, name, value, count) SELECT a.id, 'a_metric_of_its_own_' || value,
             123456.789 * a.id, 1 FROM attempt AS a, json_each('[1,2,3,4,5,6,7,8,9,10]') WHERE a.state = 'ok'"
-    run_meshsweep report
-    expect_only_stderr 0
     report_passes check_print 9
 }
 
 # Each change of view within so much of a processor's time, which on a busy one is up to three times what it is alone.
 report_is_small_and_quick() # JOBS BYTES MS
 {
-    needs_browser
     many_jobs "$1" 0
-    run_meshsweep report
-    expect_only_stderr 0
-    expect "[ \"\$(wc -c <report.html)\" -lt $2 ]"
     report_passes check_report --speed "$3"
+    expect "[ \"\$(wc -c <report.html)\" -lt $2 ]"
 }
 
 browser__10000_jobs__small_and_quick()
