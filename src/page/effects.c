@@ -7,17 +7,11 @@
 #include "compare/comparison.h"
 #include "page/figures.h"
 #include "page/sections.h"
-#include "page/svg.h"
 #include "page/text.h"
 #include "util/memory.h"
 
 #define KEYS_MOST 16
 #define ROWS_MOST 80
-#define ROW_HEIGHT 22
-#define WIDTH 960
-#define LEFT 300
-#define RIGHT 770
-#define TOP 26
 
 struct effects {
     struct compared_jobs jobs;
@@ -25,8 +19,7 @@ struct effects {
     size_t count;
     struct buffer freed;   /* sentences about keys that may differ too */
     struct buffer apart;   /* keys without any pair of jobs that differ only in them */
-    size_t rows, together; /* shown; those with an interval */
-    double low, high;
+    size_t rows, together; /* all; those with an interval */
 };
 
 static bool has_ratios(const struct comparison *c)
@@ -35,24 +28,6 @@ static bool has_ratios(const struct comparison *c)
         if (c->pairs[i].summary.count)
             return true;
     return false;
-}
-
-/* An interval without a conclusion is not drawn: that of a few pairs may be many times as wide as all others. */
-static bool is_drawn(const struct ratio_summary *s)
-{
-    return s->verdict != RATIO_TOO_FEW && s->low > 0 && isfinite(s->high);
-}
-
-static void widen(struct effects *x, const struct comparison *c)
-{
-    for (size_t i = 0; i < c->count; i++) {
-        const struct ratio_summary *s = &c->pairs[i].summary;
-        if (s->count == 0)
-            continue;
-        x->rows++;
-        x->low = fmin(x->low, is_drawn(s) ? fmin(s->low, s->quarter) : s->quarter);
-        x->high = fmax(x->high, is_drawn(s) ? fmax(s->high, s->three_quarters) : s->three_quarters);
-    }
 }
 
 static void note_free(const char *key, const struct comparison *c, struct buffer *out)
@@ -101,14 +76,20 @@ static int read_effects(struct html_page *p, struct effects *x, struct error *e)
     }
     x->together = comparisons_judge(x->items, x->count);
     for (size_t i = 0; i < x->count; i++)
-        widen(x, &x->items[i]);
+        for (size_t j = 0; j < x->items[i].count; j++)
+            x->rows += x->items[i].pairs[j].summary.count > 0;
     return 0;
 }
 
 /* --- drawing --- */
 
-static const char *const classes[] =
-    {[RATIO_TOO_FEW] = "few", [RATIO_SAME] = "same", [RATIO_LOWER] = "lower", [RATIO_HIGHER] = "higher"};
+/* The script colours by it. */
+static const char *class_of(const struct comparison *c, const struct ratio_summary *s)
+{
+    if (s->verdict == RATIO_TOO_FEW || s->verdict == RATIO_SAME)
+        return s->verdict == RATIO_SAME ? "same" : "few";
+    return (s->verdict == RATIO_HIGHER) == c->maximise ? "better" : "worse";
+}
 
 static void add_words(struct buffer *out, const struct comparison *c, const struct ratio_summary *s)
 {
@@ -119,31 +100,6 @@ static void add_words(struct buffer *out, const struct comparison *c, const stru
     else
         buffer_printf(out, "%s by %.3g %% (%zu)", (s->verdict == RATIO_HIGHER) == c->maximise ? "better" : "worse",
                       fabs(s->median - 1) * 100, s->count);
-}
-
-static void add_row(struct html_page *p, const struct comparison *c, const struct comparison_pair *pair,
-                    const struct svg_axis *x, double y)
-{
-    const struct ratio_summary *s = &pair->summary;
-    const struct html_column *key = c->key ? html_column_named(p->data, c->key) : NULL;
-    char from[HTML_SIZE_BYTES], to[HTML_SIZE_BYTES];
-    struct buffer words = BUFFER_INIT, *out = &p->out;
-    bool told = s->verdict == RATIO_HIGHER || s->verdict == RATIO_LOWER;
-    bool better = told && (s->verdict == RATIO_HIGHER) == c->maximise;
-    char *label =
-        xasprintf("%s: %s against %s", c->key ? c->key : c->section, key ? html_key_text(key, pair->b, to) : pair->b,
-                  key ? html_key_text(key, pair->a, from) : pair->a);
-    svg_text(out, LEFT - 10, y + 4, " class=name text-anchor=end", label, 42);
-    buffer_printf(out, "<g class=\"effect %s\">", !told ? classes[s->verdict] : better ? "better" : "worse");
-    buffer_printf(out, "<path d=\"M%.1f %.1fH%.1f\"/>", svg_at(x, s->quarter), y, svg_at(x, s->three_quarters));
-    if (is_drawn(s))
-        buffer_printf(out, "<path class=wide d=\"M%.1f %.1fH%.1f\"/>", svg_at(x, s->low), y, svg_at(x, s->high));
-    buffer_printf(out, "<circle cx=%.1f cy=%.1f r=4.5 /></g>", svg_at(x, s->median), y);
-    add_words(&words, c, s);
-    svg_text(out, RIGHT + 14, y + 4, "", buffer_text(&words), 0);
-    buffer_add_char(out, '\n');
-    buffer_free(&words);
-    free(label);
 }
 
 static void add_figures(struct html_page *p, const struct effects *x)
@@ -161,7 +117,8 @@ static void add_figures(struct html_page *p, const struct effects *x)
             if (s->count == 0)
                 continue;
             add_words(&words, c, s);
-            buffer_add_text(&p->out, "<tr>");
+            buffer_printf(&p->out, "<tr class=%s data-quarters=\"%.6g %.6g\">", class_of(c, s), s->quarter,
+                          s->three_quarters);
             figures_text(&p->out, c->key ? c->key : c->section);
             figures_text(&p->out, c->pairs[j].b);
             figures_text(&p->out, c->pairs[j].a);
@@ -177,28 +134,9 @@ static void add_figures(struct html_page *p, const struct effects *x)
     figures_end(&p->out, shown, x->rows, "rows, the first ones.");
 }
 
-static void draw(struct html_page *p, const struct effects *x)
+static void add_plot(struct html_page *p, const struct effects *x)
 {
-    size_t rows = x->rows > ROWS_MOST ? ROWS_MOST : x->rows, row = 0;
-    double bottom = TOP + ROW_HEIGHT * (double)rows;
-    struct buffer title = BUFFER_INIT;
-    buffer_printf(&title, "ratio of %s", p->data->objective);
-    struct svg_axis axis = svg_axis_log(fmin(x->low, 0.9), fmax(x->high, 1.1), buffer_text(&title), "");
-    axis.from = LEFT;
-    axis.to = RIGHT;
-    svg_open(&p->out, "effects-plot", WIDTH, bottom + 46, "Effect of each key on the objective by matched pairs",
-             "Per two values of a key: the median ratio of the objective over pairs of jobs equal in everything else, "
-             "its 95 % "
-             "interval, and the conclusion.");
-    svg_axis_x(&p->out, &axis, TOP - 8, bottom);
-    buffer_printf(&p->out, "<path class=even d=\"M%.1f %dV%.1f\"/>\n<g class=axis>", svg_at(&axis, 1), TOP - 14,
-                  bottom);
-    for (size_t i = 0; i < x->count; i++)
-        for (size_t j = 0; j < x->items[i].count && row < rows; j++)
-            if (x->items[i].pairs[j].summary.count)
-                add_row(p, &x->items[i], &x->items[i].pairs[j], &axis, TOP + ROW_HEIGHT * ((double)row++ + 0.5));
-    buffer_add_text(&p->out, "</g>\n");
-    svg_close(&p->out);
+    buffer_add_text(&p->out, HTML_CHART("effects-plot") "{}" HTML_CHART_END);
     buffer_printf(&p->out,
                   "<p class=note>Pairs of jobs that are equal in everything else and in the global batch. Thick line: "
                   "the interval of the median; thin line: the middle half of the pairs; in parentheses: the number of "
@@ -209,11 +147,10 @@ static void draw(struct html_page *p, const struct effects *x)
                       " The %zu intervals hold together with 95 %%, so they are wider than those of <code>meshsweep "
                       "compare</code>, which shows one key.",
                       x->together);
-    if (x->rows > rows)
-        buffer_printf(&p->out, " The first %zu of %zu are shown.", rows, x->rows);
+    if (x->rows > ROWS_MOST)
+        buffer_printf(&p->out, " The first %d of %zu are shown.", ROWS_MOST, x->rows);
     buffer_add_text(&p->out, "</p>\n");
     add_figures(p, x);
-    buffer_free(&title);
 }
 
 /* Pairs of which one side fails. */
@@ -244,14 +181,14 @@ static void add_one_sided(struct html_page *p, const struct effects *x)
 
 int html_effects(struct html_page *p, struct error *e)
 {
-    struct effects x = {.low = INFINITY, .high = -INFINITY};
+    struct effects x = {0};
     if (!p->data->objective) {
         html_add_none(&p->out, "The sweep declares no objective.");
         return 0;
     }
     int rc = read_effects(p, &x, e);
     if (rc == 0 && x.rows)
-        draw(p, &x);
+        add_plot(p, &x);
     else if (rc == 0 && x.apart.length == 0)
         html_add_none(&p->out, "No two successful jobs differ in only one key.");
     if (rc == 0)

@@ -18,7 +18,9 @@ const showMap = (changed) => {
   }
   const found = findMap(heatX.value, heatY.value) || findMap(heatY.value, heatX.value);
   for (const map of maps) map.hidden = map !== found;
-  if (found) choose(found);
+  if (!found) return;
+  choose(found);
+  if (!found.querySelector("svg")) drawMap(found);
 };
 
 const prepareMaps = () => {

@@ -174,12 +174,13 @@ const watchBrush = (svg) => {
   svg.addEventListener("pointercancel", end);
 };
 
+const watchChart = (svg) => {
+  if (!svg.querySelector("[data-j]")) return;
+  watchMarks(svg);
+  watchBrush(svg);
+};
+
 const prepareMarks = () => {
-  for (const svg of document.querySelectorAll("main svg[role=img]:not(.bar)")) {
-    if (!svg.querySelector("[data-j]")) continue;
-    watchMarks(svg);
-    watchBrush(svg);
-  }
   on("filter", dim);
   on("rows", dim);
 };

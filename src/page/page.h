@@ -1,6 +1,6 @@
 /* The report: one self-contained HTML page about the current sweep. It is made from the database alone, except for the
- * winner's ds_config (report/job_command.h). The page needs no network, can be read without JavaScript, and escapes all
- * names and texts of the sweep. */
+ * winner's ds_config (report/job_command.h). The page needs no network, has its tables without JavaScript, and escapes
+ * all names and texts of the sweep. */
 #ifndef MESHSWEEP_PAGE_PAGE_H
 #define MESHSWEEP_PAGE_PAGE_H
 

@@ -13,14 +13,31 @@ const ink = (name) => {
   return inks.get(name);
 };
 
-// Five points of viridis (Smith and van der Walt, 2015).
-const SCALE = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
+// Nine points of viridis (van der Walt and Smith, 2015; CC0): perceptually uniform, and safe for colour blindness.
+const SCALE = [[68, 1, 84], [71, 45, 123], [59, 82, 139], [44, 114, 142], [33, 145, 140], [40, 174, 128], [94, 201, 98],
+  [173, 220, 48], [253, 231, 37]];
 
-const shade = (share) => {
+const rgbAt = (share) => {
   const at = Math.min(Math.max(share, 0), 1) * (SCALE.length - 1);
   const low = Math.min(Math.floor(at), SCALE.length - 2);
-  return `rgb(${SCALE[low].map((c, k) => Math.round(c + (SCALE[low + 1][k] - c) * (at - low))).join()})`;
+  return SCALE[low].map((c, k) => Math.round(c + (SCALE[low + 1][k] - c) * (at - low)));
 };
+
+const shade = (share) => `rgb(${rgbAt(share).join()})`;
+
+// At a relative luminance of 0.179, black and white text have the same contrast, 4.6 (WCAG 2.2).
+const isLight = (share) => {
+  const [r, g, b] = rgbAt(share).map((c) => ((c / 255 + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179;
+};
+
+// Place of a value between two others, 0…1; 0.5 if these are equal.
+const shareOf = (low, high, v) => {
+  if (!isFinite(high - low)) return (v / 2 - low / 2) / (high / 2 - low / 2);
+  return high > low ? (v - low) / (high - low) : 0.5;
+};
+
+const shortened = (text, most) => (text.length > most ? text.slice(0, most - 1) + "…" : text);
 
 const niceStep = (span, most) => {
   const raw = span / most;
@@ -97,8 +114,7 @@ const levelScale = (levels, words = (text) => text) => {
     at: (place) => (place + 0.5) / most,
     value: (share) => share * most - 0.5,
     ticks: (wanted) => levels.map((_, i) => i).filter((i) => i % Math.ceil(most / Math.max(wanted * 1.6, 1)) === 0),
-    labels: (ticks) => ticks.map((place) => words(levels[place]))
-      .map((text) => (text.length > 14 ? text.slice(0, 13) + "…" : text)),
+    labels: (ticks) => ticks.map((place) => shortened(words(levels[place]), 14)),
     levels,
   };
 };
@@ -120,8 +136,8 @@ const lineThrough = (places) =>
 const crossAt = (x, y) => `M${coordinate(x - 3)} ${coordinate(y - 3)}l6 6m0-6l-6 6`;
 
 // The area of a plot in its picture, with conversions between values and pixels.
-const makeFrame = (width, height, x, y) => {
-  const frame = { left: 62, top: 26, right: width - 14, bottom: height - 40, x, y };
+const makeFrame = (width, height, x, y, edges) => {
+  const frame = { left: 62, top: 26, right: width - 14, bottom: height - 40, x, y, ...edges };
   frame.px = (v) => frame.left + x.at(v) * (frame.right - frame.left);
   frame.py = (v) => frame.bottom - y.at(v) * (frame.bottom - frame.top);
   frame.vx = (px) => x.value((px - frame.left) / (frame.right - frame.left));
@@ -129,22 +145,23 @@ const makeFrame = (width, height, x, y) => {
   return frame;
 };
 
+// The second axis may be absent.
 const drawAxes = (svg, frame, titles) => {
   const { left, top, right, bottom, x, y } = frame;
   const axes = draw(svg, "g", { class: "axis" });
   const label = (at, up, anchor, text, name) =>
     draw(axes, "text", { x: coordinate(at), y: coordinate(up), "text-anchor": anchor, ...name }, text);
   const across = x.ticks((right - left) / 80);
-  const up = y.ticks((bottom - top) / 45);
+  const up = y ? y.ticks((bottom - top) / 45) : [];
   const grid = [
     ...across.map((tick) => `M${Math.round(frame.px(tick)) + 0.5} ${top}V${bottom}`),
     ...up.map((tick) => `M${left} ${Math.round(frame.py(tick)) + 0.5}H${right}`),
   ];
   draw(axes, "path", { d: grid.join("") });
   x.labels(across).forEach((text, i) => label(frame.px(across[i]), bottom + 16, "middle", text));
-  y.labels(up).forEach((text, i) => label(left - 6, frame.py(up[i]) + 4, "end", text));
+  if (y) y.labels(up).forEach((text, i) => label(left - 6, frame.py(up[i]) + 4, "end", text));
   label(right, bottom + 34, "end", titles[0], { class: "name" });
-  label(4, top - 12, "start", titles[1], { class: "name" });
+  if (y) label(4, top - 12, "start", titles[1], { class: "name" });
 };
 
 // --- the data of a plot as a table: { head, rows, all, others } ---

@@ -137,23 +137,19 @@ void html_add_number(struct buffer *out, double value)
         text_add_rounded(out, value);
 }
 
-void html_add_scaled(struct buffer *out, double value, int digits)
+/* 3 significant digits with a decimal prefix: "6.09 M", "234 k". Below 10,000 4 digits without a prefix. */
+static void add_short(struct buffer *out, double value)
 {
     static const char prefixes[] = "kMGTPE";
     double magnitude = fabs(value);
     size_t prefix = 0;
     if (!isfinite(value) || magnitude < 9999.5 || magnitude >= 999.5e18) {
-        buffer_printf(out, "%.*g", digits < 4 ? 4 : digits, value);
+        buffer_printf(out, "%.4g", value);
         return;
     }
     while (magnitude >= 999.5 * pow(1000, (double)prefix + 1))
         prefix++;
-    buffer_printf(out, "%.*g %c", digits, value / pow(1000, (double)prefix + 1), prefixes[prefix]);
-}
-
-void html_add_short(struct buffer *out, double value)
-{
-    html_add_scaled(out, value, 3);
+    buffer_printf(out, "%.3g %c", value / pow(1000, (double)prefix + 1), prefixes[prefix]);
 }
 
 const char *html_size(double bytes, char out[HTML_SIZE_BYTES])
@@ -173,7 +169,7 @@ void html_add_amount(struct buffer *out, double value, const char *unit)
         buffer_add_text(out, html_size(value, size));
         return;
     }
-    html_add_short(out, value);
+    add_short(out, value);
     buffer_add_text(out, unit[0] ? " " : "");
     html_add(out, unit, HTML_NAME_MOST);
 }

@@ -37,12 +37,6 @@ void html_add_unit(struct buffer *out, const char *unit);
 /* 6 significant digits; "NaN", "Infinity". */
 void html_add_number(struct buffer *out, double value);
 
-/* 3 significant digits with a decimal prefix: "6.09 M", "234 k". Below 10,000 at least 4 digits without a prefix. */
-void html_add_short(struct buffer *out, double value);
-
-/* The same with that many digits. */
-void html_add_scaled(struct buffer *out, double value, int digits);
-
 #define HTML_SIZE_BYTES 24
 
 /* 3 significant digits with the largest binary prefix: "16 MiB", "9.22 MiB". Returns `out`. */

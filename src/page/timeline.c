@@ -4,7 +4,6 @@
 
 #include "page/figures.h"
 #include "page/sections.h"
-#include "page/svg.h"
 #include "page/text.h"
 #include "util/clock.h"
 #include "util/memory.h"
@@ -13,10 +12,8 @@
 
 #define ATTEMPTS_MOST 2500
 #define LANES_MOST 64
-#define WIDTH 960
-#define LEFT 150
-#define RIGHT 936
-#define TOP 20
+#define GAPS_MOST 40
+#define GAPS_NAMED 8
 
 struct bar {
     int64_t job, start, end;
@@ -107,25 +104,30 @@ static void cut_gaps(struct timeline *t)
     }
 }
 
-static void add_lanes(struct buffer *out, const struct timeline *t, double height)
+/* For the script, times in ms. */
+static void add_data(struct buffer *out, const struct timeline *t)
 {
-    buffer_add_text(out, "<g class=axis>");
-    for (size_t i = 0; i < t->lanes.count; i++)
-        svg_text(out, LEFT - 8, TOP + height * ((double)i + 0.5) + 4, " text-anchor=end", t->lanes.items[i], 20);
-    buffer_add_text(out, "</g>\n");
-}
-
-static void add_gaps(struct buffer *out, const struct timeline *t, const struct svg_axis *x, double bottom)
-{
+    const char *before = "";
     char length[32];
-    for (size_t i = 0; i < t->gap_count && i < 40; i++) {
-        double at = svg_at(x, t->gaps[i].at);
-        buffer_printf(out, "<path class=gap d=\"M%.1f %dV%.1f\"/>", at, TOP - 4, bottom);
-        if (t->gap_count <= 8) {
-            svg_text(out, at, TOP - 7, " class=small text-anchor=middle",
-                     format_duration_ms(t->gaps[i].length, length, sizeof length), 0);
-        }
+    buffer_printf(out, HTML_CHART("timeline-plot") "{\"length\":%.0f,\"lanes\":[", t->length);
+    for (size_t i = 0; i < t->lanes.count; i++) {
+        buffer_add_text(out, i ? "," : "");
+        html_add_json(out, t->lanes.items[i], 20);
     }
+    buffer_add_text(out, "],\"gaps\":[");
+    for (size_t i = 0; i < t->gap_count && i < GAPS_MOST; i++)
+        buffer_printf(out, "%s[%.0f,\"%s\"]", i ? "," : "", t->gaps[i].at,
+                      t->gap_count > GAPS_NAMED ? "" : format_duration_ms(t->gaps[i].length, length, sizeof length));
+    buffer_add_text(out, "],\"bars\":[");
+    for (size_t i = 0; i < t->count; i++) {
+        const struct bar *b = &t->bars[i];
+        if (b->lane < 0)
+            continue;
+        buffer_printf(out, "%s[%lld,%d,%.0f,%.0f,\"%s\"]", before, (long long)b->job, b->lane, b->from, b->to,
+                      b->failure);
+        before = i % 100 ? "," : ",\n";
+    }
+    buffer_add_text(out, "]}" HTML_CHART_END);
 }
 
 /* Only classes that occur. */
@@ -167,27 +169,8 @@ static void add_figures(struct html_page *p, const struct timeline *t)
 
 static void draw(struct html_page *p, struct timeline *t)
 {
-    double height = t->lanes.count > 16 ? 12 : 26, bottom = TOP + height * (double)t->lanes.count;
     cut_gaps(t);
-    struct svg_axis x =
-        svg_axis_over(0, t->length > 0 ? t->length : 1, "time at work since the first start", "ms", true);
-    x.from = LEFT;
-    x.to = RIGHT;
-    svg_open(&p->out, "timeline-plot", WIDTH, bottom + 46, "Attempts by slot over time",
-             "One bar per attempt, in the lane of its slot; failed attempts have the colour of their class.");
-    svg_axis_x(&p->out, &x, TOP, bottom);
-    add_lanes(&p->out, t, height);
-    add_gaps(&p->out, t, &x, bottom);
-    for (size_t i = 0; i < t->count; i++) {
-        const struct bar *b = &t->bars[i];
-        if (b->lane < 0)
-            continue;
-        double from = svg_at(&x, b->from), width = svg_at(&x, b->to) - from;
-        buffer_printf(&p->out, "<rect class=\"m %s%s\" data-j=%lld x=%.1f y=%.1f width=%.1f height=%.1f />\n",
-                      b->failure[0] ? "x-" : "o", b->failure, (long long)b->job, from, TOP + height * b->lane + 2,
-                      width > 1.2 ? width - 0.4 : 0.8, height - 4);
-    }
-    svg_close(&p->out);
+    add_data(&p->out, t);
     add_legend(&p->out, t);
     buffer_printf(&p->out, "<p class=note>%s%s", t->gap_count ? "Dotted lines mark idle times that were cut out. " : "",
                   t->lacks_lanes ? "Only the first 64 slots are drawn. " : "");

@@ -75,13 +75,9 @@ def nodes_of(page):
             for n in page.ask("Accessibility.getFullAXTree")["nodes"] if not n.get("ignored") and "role" in n]
 
 
-def titles_of(page):
-    return [name for role, name in nodes_of(page) if role == "heading"]
-
-
 def read_names(page):
     page.ask("Accessibility.enable")
-    expect("all titles are there, in sight or not", titles_of(page), page.value(
+    expect("all titles are there, in sight or not", [name for role, name in nodes_of(page) if role == "heading"], page.value(
         "[...document.querySelectorAll('h1, h2, h3')].filter((h) => h.checkVisibility()).map((h) => h.textContent)"))
     summaries = page.value("[...document.querySelectorAll('main details.figures')].filter((d) => d.checkVisibility())"
                            ".map((d) => d.querySelector('summary').textContent)")
@@ -131,18 +127,14 @@ FOCUS = """(() => { const e = document.activeElement;
     e === document.body, Boolean(e.closest('svg, .plot'))]; })()"""
 
 
-def press_tab(page):
-    for kind in "rawKeyDown", "keyUp":
-        page.ask("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9)
-
-
 def walk(page):
     """With the key Tab from the top to the end."""
     page.value("document.querySelectorAll('details').forEach((d) => (d.open = false))")
     page.value("scrollTo(0, 0)")
     order, faint, plots = [], [], 0
     for _ in range(1000):
-        press_tab(page)
+        for kind in "rawKeyDown", "keyUp":
+            page.ask("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9)
         at, name, outlined, is_end, in_plot = page.value(FOCUS)
         if is_end or (order and at == order[0]):
             break

@@ -221,16 +221,19 @@ def read_marks(page, plot, names, columns, log=False):
     return read
 
 
-# Places that are no numbers.
-NOWHERE = "[...document.querySelectorAll('svg *')].filter((e) => [...e.attributes].some((a) => /NaN|Infinity|undefined/.test(a.value))).length"
+def read_places(page):
+    expect("there are marks, none at a place that is no number", page.value("[document.querySelectorAll('.plot svg .m').length > 0,"
+        " [...document.querySelectorAll('svg *')].some((e) => [...e.attributes].some((a) => /NaN|Infinity|undefined/.test(a.value)))]"), [True, False])
 
 
-def read_extremes(page):
-    expect("the plots have marks", page.value("document.querySelectorAll('.plot svg .m').length > 0"))
-    expect("no place is no number", page.value(NOWHERE), 0)
-
-
-def read_predictions(page):
+def read_kernels(page):
+    effects, medians = page.value("[[...document.querySelectorAll('#effects .effect')].map((e) => [e.previousSibling.textContent,"
+        " e.getAttribute('class'), e.nextSibling.textContent, Number(e.querySelector('circle').getAttribute('cx'))]),"
+        " [...document.querySelectorAll('#effects details.figures tbody tr')].map((r) => Number(r.cells[4].textContent))]")
+    for effect in (["kernel: plain against fused", "effect worse", "worse by 33.3 % (7)"],
+                   ["kernel: plain against other", "effect same", "not told apart (8)"]):
+        expect("%s is drawn" % effect, effect in [e[:3] for e in effects])
+    expect("by their medians", [m for _, m in sorted(zip([e[3] for e in effects], medians))], sorted(medians))
     for plot, of in ("predicted-memory", "memory"), ("predicted-time", "time (s)"):
         read = read_marks(page, plot, ["measured " + of, "predicted " + of], [2, 1], True)
         expect("what it is", read["title"], "Predicted against measured")
@@ -245,9 +248,19 @@ def use_plots(page):
     read = read_marks(page, "learning-plot", ["attempt, in the order in which they ended", "throughput (samples/s)"], [1, 3])
     failed = sorted(int(r[0]) for r in read["rows"] if r[2] != "ok")
     expect("failed attempts are crosses", (sorted(read["crosses"]), len(failed) > 0), (failed, True))
-    expect("no place is no number", page.value(NOWHERE), 0)
-    expect("plots have a title", page.value("[...document.querySelectorAll('.plot svg')].every((s) => s.querySelector('title')"
-                                            " && s.querySelector('desc'))"))
+    cells, best = page.value("[[...document.querySelectorAll('.map:not([hidden]) .cell[data-j]')].map((c) => [c.dataset.j,"
+        " c.getAttribute('fill'), Number(c.nextSibling.textContent)]), [...document.querySelectorAll('.map:not([hidden]) td[data-best]')]"
+        ".map((c) => [c.dataset.best, c.textContent.split(';')[0]])]")
+    expect("cells of a map are those of its table", [[c[0], c[2]] for c in cells], [[job, float("%.4g" % float(v))] for job, v in best])
+    expect("the best is the lightest", max(cells, key=lambda c: c[2])[1], "rgb(253,231,37)")
+    bars, attempts = page.value("[[...document.querySelectorAll('#timeline rect.m')].map((b) => [b.dataset.j, b.classList[1].replace('x-', '')]),"
+        " [...document.querySelectorAll('#timeline tbody tr')].map((r) => [r.cells[0].textContent, r.cells[4].textContent.trim().replace('ok', 'o')])]")
+    expect("a bar for each attempt", bars, attempts)
+    lines = page.value("[...document.querySelectorAll('#parallel path.m')].map((l) => l.dataset.j)")
+    expect("a line for each job that ended", sorted(lines), sorted(r["job"] for r in page.value(ROWS) if r["state"] in ("ok", "failed")))
+    expect("the winner's on top", (lines[-1], page.value("document.querySelectorAll('#parallel .top').length")), ("1", 1))
+    read_places(page)
+    expect("plots have a title", page.value("[...document.querySelectorAll('.plot svg')].every((s) => s.querySelector('title ~ desc'))"))
     expect("one map is shown", page.value("[...document.querySelectorAll('.map')].filter((m) => !m.hidden).length"), 1)
     before = page.value("document.querySelector('.map:not([hidden])').dataset.x")
     page.value("(() => { const x = document.getElementById('heat-x'); x.value = [...x.options].map((o) => o.value)"
@@ -398,6 +411,9 @@ def read_axes(page):
         marks = [text for text in drawn if text.endswith(unit)]
         expect("several marks in%s" % unit, len(set(marks)) > 2)
         expect("marks in%s differ: %s" % (unit, marks), len(marks), len(set(marks)))
+    for part, marks in ("front", {"50 k", "100 k", "150 k"}), ("parallel", {"16 MiB", "24 MiB", "100 k"}):
+        there = page.value("[...document.querySelectorAll('#%s .axis text')].map((t) => t.textContent)" % part)
+        expect("in %s too: %s" % (part, there), marks <= set(there) and not {"50000", "16777216", "25165824"} & set(there))
     expect("no thousands without a prefix: %s" % drawn, [t for t in drawn if re.fullmatch("[1-9][0-9]{3,}", t)], [])
 
 
@@ -447,6 +463,6 @@ def main_of(use):
 
 if __name__ == "__main__":
     shots = sys.argv[3] if len(sys.argv) > 3 else None
-    reads = {"--axes": read_axes, "--extremes": read_extremes, "--predictions": read_predictions}
+    reads = {"--axes": read_axes, "--extremes": read_places, "--kernels": read_kernels}
     main_of((lambda page: measure(page, float(sys.argv[4]))) if shots == "--speed"
             else reads.get(shots) or (lambda page: use_all(page, shots)))

@@ -193,9 +193,7 @@ report__effects_and_predictions__in_words()
 {
     kernel_sweep
     write_report
-    expect_file_contains report.html 'kernel: plain against fused</text><g class="effect worse">'
     expect_file_contains report.html 'worse by 33.3 % (7)'
-    expect_file_contains report.html 'kernel: plain against other</text><g class="effect same">'
     expect_file_contains report.html 'not told apart (8)'
     expect_file_contains report.html '<tr><td>kernel<td>fused, plain<td class=n>0<td class=n>1'
     expect_file_contains report.html 'class=chart id=predicted-memory>'

@@ -29,16 +29,21 @@ results_of_everything()
          (2, 'peak_memory', 200.0, 1), (3, 'peak_memory', 250.0, 1)"
 }
 
+is_as_it_should_be() # COMMAND...
+{
+    run_command "$@"
+    expect_status 0
+    expect_stdout 'as it should be'
+    expect_any_stderr
+}
+
 # Makes report.html and has it looked at.
 report_passes() # CHECK [ARGUMENT...]
 {
     needs_browser
     run_meshsweep report
     expect_only_stderr 0
-    run_command timeout 100 python3 "$tests_source_dir/browser/$1.py" "$(browser)" report.html "${@:2}"
-    expect_status 0
-    expect_stdout 'as it should be'
-    expect_any_stderr
+    is_as_it_should_be timeout 100 python3 "$tests_source_dir/browser/$1.py" "$(browser)" report.html "${@:2}"
 }
 
 browser__report__used_as_a_person_does()
@@ -59,14 +64,15 @@ browser__report__marks_of_an_axis_differ()
 {
     many_jobs 300 0 "UPDATE metric_definition SET unit = 'bytes allocated' WHERE name = 'peak_memory'" \
         "UPDATE summary SET value = 12910000 + attempt_id * 700 WHERE name = 'peak_memory'" \
-        "UPDATE summary SET value = attempt_id * 80 - 7900 WHERE name = 'throughput'"
+        "UPDATE summary SET value = attempt_id * 800 - 79000 WHERE name = 'throughput'" \
+        "UPDATE spec SET json = json_set(json, '\$.device_memory', iif(id % 3, 16777216, 25165824)) WHERE id >= 100"
     report_passes check_report --axes
 }
 
-browser__report__predictions_lie_where_they_are()
+browser__report__effects_and_predictions_lie_where_they_are()
 {
     kernel_sweep
-    report_passes check_report --predictions
+    report_passes check_report --kernels
 }
 
 browser__report__extreme_values__no_plot_breaks()
@@ -114,29 +120,10 @@ browser__100000_jobs__small_and_quick()
     report_is_small_and_quick 100000 15000000 300
 }
 
-# A page that is served changes where it stands, and keeps what a person did with it.
-browser__served_report__follows_the_database()
+# The page of results.db while it changes.
+served_page_passes() # [ARGUMENT...]
 {
     needs_browser
-    fixture_database
-    (
-        trap - INT
-        exec "$meshsweep" report --serve
-    ) >served 2>served.err </dev/null &
-    local server=$!
-    wait_until '[ -s served ]' 10
-    run_command timeout 50 python3 "$tests_source_dir/browser/check_live.py" "$(browser)" "$(cat served)" results.db \
-        "$server"
-    expect_status 0
-    expect_stdout 'as it should be'
-    expect_any_stderr
-}
-
-# Of many jobs a page is made seldom: what ended is there at once.
-browser__served_report_of_many_jobs__has_what_ended()
-{
-    needs_browser
-    many_jobs 5000 10
     (
         trap - INT
         exec "$meshsweep" report --serve
@@ -145,11 +132,22 @@ browser__served_report_of_many_jobs__has_what_ended()
     wait_until '[ -s served ]' 10
     page_stands() { python3 "$tests_source_dir/cli/http_get.py" "$(cat served)" >got 2>/dev/null && grep -qx 200 got; }
     wait_until page_stands 40
-    run_command timeout 100 python3 "$tests_source_dir/browser/check_live.py" "$(browser)" "$(cat served)" results.db \
-        "$server" rows
-    expect_status 0
-    expect_stdout 'as it should be'
-    expect_any_stderr
+    is_as_it_should_be timeout 100 python3 "$tests_source_dir/browser/check_live.py" "$(browser)" "$(cat served)" \
+        results.db "$server" "$@"
+}
+
+# A page that is served changes where it stands, and keeps what a person did with it.
+browser__served_report__follows_the_database()
+{
+    fixture_database
+    served_page_passes
+}
+
+# Of many jobs a page is made seldom: what ended is there at once.
+browser__served_report_of_many_jobs__has_what_ended()
+{
+    many_jobs 5000 10
+    served_page_passes rows
 }
 
 run_cases "$@"
