@@ -53,42 +53,35 @@ END
     expect_sql "42.0|1|100000006" "SELECT value, count, (SELECT log_bytes FROM attempt) FROM summary"
 }
 
-# A million samples a second, or as many as the machine can print.
-idle_limit__beside_a_job_that_prints_samples__fires_in_time()
+# A job that says nothing is ended in time beside one that writes all that the machine can.
+beside_a_silent_one() # COMMAND [READER]
 {
-    cat >sweep.toml <<'END'
+    cat >sweep.toml <<END
 [job]
 command = ["/bin/sh", "-c", "{c}"]
 idle_timeout = "2s"
 grace = "100ms"
-[job.metrics.loss]
-regex = 'loss=([0-9.]+)'
+${2-}
 [training_spec]
-c = ["yes loss=0.125 | head -n 6000000; sleep 1; yes loss=0.125 | head -n 1000", "echo silent; sleep 30"]
+c = ["$1", "echo silent; sleep 30"]
 END
     run_meshsweep run -j 2 --progress none
     finished 3
     expect_sql "ok||1
 failed|hang|1" "SELECT state, failure, state = 'ok' OR duration_ms BETWEEN 2000 AND 2600 FROM attempt
         ORDER BY job_id"
+}
+
+idle_limit__beside_a_job_that_prints_samples__fires_in_time()
+{
+    beside_a_silent_one 'yes loss=0.125 | head -n 6000000; sleep 1; yes loss=0.125 | head -n 1000' \
+        "metrics.loss.regex = 'loss=([0-9.]+)'"
     expect_sql "6001000|6001000|0.125" "SELECT count, reported, value FROM summary"
 }
 
 idle_limit__while_an_ended_job_is_read__fires_in_time()
 {
-    cat >sweep.toml <<'END'
-[job]
-command = ["/bin/sh", "-c", "{c}"]
-idle_timeout = "2s"
-grace = "100ms"
-[training_spec]
-c = ["yes '{\"loss\": 1}' | head -n 4000000 >$MESHSWEEP_METRICS", "echo silent; sleep 30"]
-END
-    run_meshsweep run -j 2 --progress none
-    finished 3
-    expect_sql "ok||1
-failed|hang|1" "SELECT state, failure, state = 'ok' OR duration_ms BETWEEN 2000 AND 2600 FROM attempt
-        ORDER BY job_id"
+    beside_a_silent_one "yes '{\\\"loss\\\": 1}' | head -n 4000000 >\$MESHSWEEP_METRICS"
     expect_sql "4000000|4000000" "SELECT count, reported FROM summary"
 }
 
