@@ -152,7 +152,7 @@ struct setting {
 /* An output text that classifies a failure: [[failure]] class = "oom", pattern = "regex". */
 struct failure_pattern {
     const char *class_name; /* of a sweep file: one of failure_names */
-    char *pattern; /* POSIX extended, matched per line of the tail */
+    char *pattern;          /* POSIX extended, matched per line of the tail */
     char *source;
     struct position at;
 };
