@@ -104,7 +104,8 @@ static const char *const executor_words[] = {[EXECUTOR_LOCAL] = "local", [EXECUT
      .help = "grid (default), random, binary, asha, model, dsat-*, ...",                                               \
      .choices = search_strategy_names},                                                                                \
         SEARCH_NUMBER("max-trials", SEARCH_MAX_TRIALS, "N",                                                            \
-                      "maximum number of trials; 0: no limit (default 64; dsat-*: 50; grid: none)"),                   \
+                      "maximum number of trials; 0: no limit (default 64; dsat-*: 50; grid, deepspeed-*, "             \
+                      "stage-by-stage: none)"),                                                                        \
         RARE_NUMBER("max-concurrent-trials", SEARCH_MAX_CONCURRENT_TRIALS, "N", "trials at a time (default 16)"),      \
         RARE_NUMBER("max-slots", SEARCH_MAX_SLOTS, "N", "devices in use at a time"),                                   \
         {.name = "metric",                                                                                             \
