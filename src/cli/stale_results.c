@@ -33,6 +33,7 @@ int stale_results_read(struct db *db, const struct job_config *job, cJSON **out,
     char *no_secrets[] = {NULL}, *present;
     cJSON *document = NULL;
     struct stmt *s = NULL;
+    *out = *beside = NULL;
     if (read_present(db, &present, e) < 0)
         return -1;
     char *versions = job ? versions_json(job, environ) : NULL;
