@@ -222,6 +222,24 @@ run_killed()
     run_command env MESHSWEEP_FAULT="$point" bash -c '"$@"; exit $?' run "$meshsweep" "$@"
 }
 
+# Prints what sweeps for the largest throughput begin with; `job.sh` is given the keys.
+throughput_sweep() # NAME KEY...
+{
+    local keys
+    printf -v keys ', "{%s}"' "${@:2}"
+    cat <<END
+[sweep]
+name = "$1"
+objective = "max:throughput"
+[job]
+command = ["/bin/sh", "./job.sh"$keys]
+[job.metrics.throughput]
+regex = 'throughput: ([0-9.]+)'
+unit = "samples/s"
+better = "max"
+END
+}
+
 # One run that says nothing; expects the status.
 run_silently() # STATUS ARGS
 {

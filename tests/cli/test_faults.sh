@@ -308,20 +308,12 @@ unknown_point__named__status_2()
 # 40 jobs, of which the larger ones fail.
 search_sweep() # STRATEGY
 {
-    cat >sweep.toml <<END
+    throughput_sweep search micro_batch bucket >sweep.toml
+    cat >>sweep.toml <<END
 [search]
 strategy = "$1"
 max_trials = 6
 min_steps = 1
-[sweep]
-name = "search"
-objective = "max:throughput"
-[job]
-command = ["/bin/sh", "./job.sh", "{micro_batch}", "{bucket}"]
-[job.metrics.throughput]
-regex = 'throughput: ([0-9.]+)'
-unit = "samples/s"
-better = "max"
 [training_spec]
 global_batch = 64
 [[parallel_spec]]

@@ -8,16 +8,8 @@ steps_sweep() # [LINE OF [search]...]
     {
         echo '[search]'
         [ $# -eq 0 ] || printf '%s\n' "$@"
+        throughput_sweep steps micro_batch bucket
         cat <<'END'
-[sweep]
-name = "steps"
-objective = "max:throughput"
-[job]
-command = ["/bin/sh", "./job.sh", "{micro_batch}", "{bucket}"]
-[job.metrics.throughput]
-regex = 'throughput: ([0-9.]+)'
-unit = "samples/s"
-better = "max"
 take = "mean"
 [parallel_spec]
 zero_stage = 1

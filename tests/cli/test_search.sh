@@ -8,16 +8,8 @@ search_sweep() # [LINE OF [search]...]
     {
         echo '[search]'
         [ $# -eq 0 ] || printf '%s\n' "$@"
+        throughput_sweep search micro_batch bucket
         cat <<'END'
-[sweep]
-name = "search"
-objective = "max:throughput"
-[job]
-command = ["/bin/sh", "./job.sh", "{micro_batch}", "{bucket}"]
-[job.metrics.throughput]
-regex = 'throughput: ([0-9.]+)'
-unit = "samples/s"
-better = "max"
 [training_spec]
 global_batch = 64
 [[parallel_spec]]

@@ -5,18 +5,10 @@
 # 1,920 jobs; a larger micro-batch is faster up to a peak, and what fits grows with the stage.
 search_sweep() # STRATEGY
 {
-    cat >sweep.toml <<END
+    throughput_sweep 'side by side' micro_batch bucket zero_stage >sweep.toml
+    cat >>sweep.toml <<END
 [search]
 strategy = "$1"
-[sweep]
-name = "side by side"
-objective = "max:throughput"
-[job]
-command = ["/bin/sh", "./job.sh", "{micro_batch}", "{bucket}", "{zero_stage}"]
-[job.metrics.throughput]
-regex = 'throughput: ([0-9.]+)'
-unit = "samples/s"
-better = "max"
 [[parallel_spec]]
 zero_stage = [0, 1, 2, 3]
 bucket = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]

@@ -5,16 +5,8 @@
 # 40 jobs; a larger micro-batch is faster up to 8, from 16 on it does not fit; of stage 3 alone bucket 2 is faster.
 staged_sweep()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-name = "stages"
-objective = "max:throughput"
-[job]
-command = ["/bin/sh", "./job.sh", "{micro_batch}", "{bucket}", "{zero_stage}"]
-[job.metrics.throughput]
-regex = 'throughput: ([0-9.]+)'
-unit = "samples/s"
-better = "max"
+    throughput_sweep stages micro_batch bucket zero_stage >sweep.toml
+    cat >>sweep.toml <<'END'
 [training_spec]
 global_batch = 64
 [[parallel_spec]]

@@ -1,5 +1,6 @@
 /* run: what a job inherits, what is recorded, and asking other programs. */
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +12,8 @@
 #include "device/provenance.h"
 #include "process/environment.h"
 #include "process/external_command.h"
+#include "process/oom_counter.h"
+#include "process/process.h"
 #include "unit_test.h"
 #include "util/clock.h"
 #include "util/file.h"
@@ -30,6 +33,23 @@ static void assert_list(char **list, char *const *expected)
 }
 
 /* --- environments --- */
+
+TEST(environment_value__other_names__not_taken)
+{
+    char *const *environment = LIST("PATHS=a", "XATH=b", "PATH=c=d", "PATH=e");
+    assert_string_equal(environment_value(environment, "PATH"), "c=d");
+    assert_null(environment_value(environment, "PAT"));
+}
+
+TEST(oom_counter_read__events_of_a_group__kills_alone)
+{
+    FILE *file = tmpfile();
+    fputs("low 1\nmax 2\noom 3\noom_group_kill 5\noom_kill 74\n", file);
+    fflush(file);
+    assert_int_equal(oom_counter_read(fileno(file)), 74);
+    assert_int_equal(oom_counter_read(-1), 0);
+    fclose(file);
+}
 
 TEST(environment_base__runner__only_the_usual_and_what_is_passed)
 {
