@@ -16,7 +16,7 @@ NOT_TESTED = re.compile(r"/trainer/|\.h$")  # the trainer is not counted, as in 
 OPERATORS = [
     (r"(?<=\w) == (?=\w)", " != "),
     (r" != ", " == "),
-    (r" < ", " <= "),
+    (r"(?<!fd) < ", " <= "),  # no descriptor that is kept is 0
     (r" <= ", " < "),
     (r" > ", " >= "),
     (r" >= ", " > "),

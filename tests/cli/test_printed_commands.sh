@@ -58,6 +58,7 @@ scripts/build.sh build-check --enable-faults*|what is tested was built so
 scripts/build.sh build-sanitize --enable-sanitizers CFLAGS='-g -O1'|what is tested was built like that
 scripts/fuzz.sh 20|runs for minutes
 scripts/fuzz.sh 40|runs for minutes
+scripts/mutate.sh 60|runs for minutes
 scripts/bench.sh accuracy|runs for minutes
 scripts/bench.sh search|runs for minutes
 scripts/bench.sh slurm|runs for minutes
