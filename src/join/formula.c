@@ -290,12 +290,12 @@ static double all_bits(double a)
 /* Of what is no integer the digits before the point count. */
 static void bound_bits(enum formula_op op, const struct range *a, const struct range *b, struct range *r)
 {
-    double reach = all_bits(fmax(fmax(-a->low, a->high), fmax(-b->low, b->high)));
     bool left = a->low >= 0, right = b->low >= 0;
     r->low = -INFINITY;
     r->high = INFINITY;
     if (op > OP_BITS_ANY || !is_held(a) || !is_held(b))
         return;
+    double reach = all_bits(fmax(fmax(-a->low, a->high), fmax(-b->low, b->high)));
     r->low = -reach - 1;
     r->high = reach;
     if (op == OP_BITS_BOTH && b->low == -1 && b->high == -1) {

@@ -67,7 +67,10 @@ static int http_library_load(struct http_library *out, struct error *e)
     memcpy(&out->name, &found, sizeof found)
     HTTP_FUNCTIONS(FIND);
 #undef FIND
-    return found ? 0 : error_set(e, ERROR_FAILED, "%s; on Debian: apt-get install libmicrohttpd12", dlerror());
+    if (found)
+        return 0;
+    error_set(e, ERROR_FAILED, "%s; on Debian: apt-get install libmicrohttpd12", dlerror());
+    return -1;
 }
 
 #endif
