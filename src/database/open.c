@@ -224,6 +224,7 @@ static const struct migration migrations[] = {
     {18, "migrations/0018_measures.sql"},
     {19, "migrations/0019_named_spec_index.sql"},
     {20, "migrations/0020_measurements.sql"},
+    {21, "migrations/0021_changed_minds.sql"},
 };
 #define SCHEMA_VERSION (migrations[sizeof migrations / sizeof *migrations - 1].version)
 

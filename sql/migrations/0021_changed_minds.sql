@@ -1,0 +1,26 @@
+-- People change their mind about results: they are read again, stand for another command, or no longer count. What was
+-- replaced is kept.
+
+-- A change that was made once to what had been recorded, in one transaction.
+CREATE TABLE change (
+    id     INTEGER PRIMARY KEY,
+    kind   TEXT NOT NULL,                                           -- the command or key that made it: reread, accept, was, note
+    at     INTEGER NOT NULL,                                        -- milliseconds since 1970
+    who    TEXT NOT NULL,                                           -- user@host
+    why    TEXT,                                                    -- what they said; NULL: nothing
+    detail TEXT CHECK (detail IS NULL OR json_valid(detail)),       -- what it was told
+    undone INTEGER,                                                 -- when; NULL: it stands
+    origin TEXT UNIQUE                                              -- "<database's identity>:<id there>"; NULL: made here
+);
+
+-- What stood in its place before.
+CREATE TABLE replaced (
+    change_id  INTEGER NOT NULL REFERENCES change (id) ON DELETE CASCADE,
+    job_id     INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
+    attempt_id INTEGER,       -- NULL: of the job itself
+    field      TEXT NOT NULL, -- column or metric
+    was,                      -- NULL: there was none
+    now
+);
+CREATE INDEX replaced_change ON replaced (change_id);
+CREATE INDEX replaced_job ON replaced (job_id);
