@@ -41,7 +41,7 @@ const struct command *const commands[] = {
 const struct exit_status_text exit_status_texts[] = {
     {"0", "all well"},
     {"1", "an operation failed; with compare --fail-slower: the second database is slower"},
-    {"2", "wrong usage or an invalid sweep file"},
+    {"2", "wrong usage or an invalid sweep file; also one that asks Slurm for what it does not have"},
     {"3", "finished, but some jobs failed; with stale: some results are stale; with compare --fail-slower: too few "
           "repeats to tell"},
     {"4", "nothing matched"},

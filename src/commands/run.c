@@ -534,6 +534,8 @@ static int status_of(const struct execution *x)
         return STATUS_SIGNAL + x->result.signal;
     if (x->result.counts.total == 0 && x->result.counts.gone == 0)
         return STATUS_NOTHING;
+    if (x->result.refused)
+        return STATUS_USAGE;
     if (x->result.held)
         return STATUS_HELD;
     if (x->result.paused)

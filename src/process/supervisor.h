@@ -90,6 +90,7 @@ struct outcome {
                              ended already, or stood still as well */
     int leftover_count;   /* descendants still alive 100 ms after the leader's end (or the grace period), and ended */
     bool preempted;       /* ENDING_LOST: the batch system gave its place to another */
+    bool refused;         /* ENDING_SPAWN_FAILED: the batch system takes none such, or its node sees no files of ours */
     bool host_oom; /* the kernel's OOM killer ended something meanwhile (its own count says so) and this one was killed,
                             or failed with nothing else running */
     char *log_path;        /* the caller's; NULL when nothing was written */

@@ -150,6 +150,30 @@ static void hold(struct runner *r, struct running_attempt f, struct outcome *out
     pause_for(r, job_id, recorded->hold, on_disk ? HOST_NEEDS_DISK : HOST_NEEDS_START);
 }
 
+/* Each way of asking once; of nodes that see no files the first. */
+static void tell_refusal(struct runner *r, const char *why, bool of_node)
+{
+    const bool is_new = !r->refusal || (!of_node && strcmp(r->refusal, why) != 0);
+    if (is_new && r->options->on_notice)
+        r->options->on_notice(r->options->context, why);
+    free(r->refusal);
+    r->refusal = xstrdup(why);
+}
+
+/* The batch system takes nothing that is asked for in this way, or its node cannot see the files: no attempt of it is
+ * left, and its job waits for another run. Where all has been in vain so far, nothing more is asked for. */
+static void refuse(struct runner *r, struct running_attempt f, struct outcome *outcome)
+{
+    const bool of_node = outcome->reference;
+    take_end(r, f, outcome);
+    struct recording *recorded = &r->ended.items[r->ended.count - 1].recording;
+    recorded->hold = xstrdup(recorded->verdict.message);
+    r->started_count--;
+    r->result.refused = true;
+    r->draining |= of_node ? r->ok_count == 0 : !r->was_taken;
+    tell_refusal(r, recorded->hold, of_node);
+}
+
 void runner_blame_suspect(struct runner *r)
 {
     if (r->suspect.is_there)
@@ -182,6 +206,8 @@ void runner_receive(struct runner *r, struct running_attempt f, struct outcome *
 {
     if (f.start_failed)
         consider_failed_start(r, f, outcome);
+    else if (outcome->refused)
+        refuse(r, f, outcome);
     else if (readings_are_brief(r->readings, &f, outcome))
         take_end(r, f, outcome);
     else

@@ -56,6 +56,8 @@ struct runner {
     int64_t ok_count; /* attempts of this run that were ok */
     struct suspect suspect;
     bool start_failed; /* its outcome is to come */
+    bool was_taken;    /* the batch system has taken one that this run started */
+    char *refusal;     /* why it took none such, as it was told last; NULL: it never did */
     bool let_go_due;   /* jobs that are held may be started again */
     bool unrecorded_starts;
     bool draining, cancelling;

@@ -598,6 +598,7 @@ static void runner_close(struct runner *r)
     ended_attempts_free(&r->ended);
     like_failures_free(&r->like);
     free(r->reported);
+    free(r->refusal);
     for (size_t i = 0; i < r->running_count; i++)
         running_attempt_free(&r->running[i]);
     free(r->running);

@@ -85,6 +85,7 @@ struct run_result {
     int64_t aside; /* jobs that run last, for deaths at which they ran */
     bool gave_up;  /* jobs were left because the devices that they need did not become free */
     bool paused;   /* jobs were left because the first failed alike */
+    bool refused;  /* jobs were left because the batch system takes none such */
     bool held;     /* jobs were left because their host could not run them, or lost them too often */
 };
 

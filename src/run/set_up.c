@@ -183,6 +183,7 @@ static void note_reference(void *context, int64_t attempt, const char *reference
         f->start.reference = xstrdup(reference);
         f->reference_due = f->start_recorded;
         r->unrecorded_starts |= f->reference_due;
+        r->was_taken = true;
     }
 }
 

@@ -30,6 +30,7 @@ static void array_free(struct slurm_array *a)
     free(a->name);
     free(a->options);
     free(a->exclude);
+    free(a->refusal);
 }
 
 void slurm_batches_free(struct slurm_batches *b)

@@ -56,6 +56,7 @@ enum batch_stage {
 struct slurm_array {
     char *name;    /* "<runner>-<sequence>" */
     char *options; /* "#SBATCH" lines */
+    char *refusal; /* the policy for which Slurm refused it last; NULL: none */
     char *exclude; /* nodes; NULL: none. Not among the options: it is let go where nothing else is left */
     enum batch_stage stage;
     int64_t job; /* -1: not known */

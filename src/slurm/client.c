@@ -55,17 +55,6 @@ static int ask(char *const *environment, char *const *argv, struct external_comm
     return external_command_run(&question, answer, e);
 }
 
-/* The last line that says something, without its end. */
-static char *last_line(const char *text)
-{
-    size_t length = strlen(text);
-    while (length > 0 && strchr("\n\r ", text[length - 1]))
-        length--;
-    const char *line = length > 0 ? memrchr(text, '\n', length) : NULL;
-    line = line ? line + 1 : text;
-    return xstrndup(line, (size_t)(text + length - line));
-}
-
 int64_t slurm_submit(char *const *environment, const char *script, enum slurm_refusal *refusal, char **why)
 {
     char *argv[] = {(char *)"sbatch", (char *)"--parsable", (char *)script, NULL};
@@ -79,7 +68,7 @@ int64_t slurm_submit(char *const *environment, const char *script, enum slurm_re
         *why = xstrdup(e.text);
     } else if (answer.exit_code != 0) {
         *refusal = answer.exit_code < 0 ? REFUSAL_UNKNOWN : slurm_refusal_of(answer.errors);
-        *why = last_line(answer.errors);
+        *why = slurm_refusal_text(answer.errors);
     } else if ((id = slurm_submitted_id(answer.output)) < 0) {
         *refusal = REFUSAL_UNKNOWN;
         *why = xasprintf("sbatch: expected a job id, but it answered: %.100s", answer.output);

@@ -53,21 +53,23 @@ void slurm_report(struct slurm_executor *x, struct slurm_array *a, size_t index,
     free(reference);
 }
 
-void slurm_report_not_started(struct slurm_executor *x, int64_t attempt, const char *note)
+void slurm_report_not_started(struct slurm_executor *x, int64_t attempt, const char *note, bool refused)
 {
     struct outcome o = {.attempt = attempt,
                         .ending = note ? ENDING_SPAWN_FAILED : ENDING_CANCELLED,
                         .exit_code = -1,
                         .spawn_stage = note ? "Slurm" : NULL,
                         .note = note ? xstrdup(note) : NULL,
+                        .refused = refused,
                         .started_wall_ms = clock_wall_ms(),
                         .ended_wall_ms = clock_wall_ms()};
     add_ended(x, o);
 }
 
-void slurm_report_unsubmitted(struct slurm_executor *x, struct slurm_array *a, size_t index, const char *note)
+void slurm_report_unsubmitted(struct slurm_executor *x, struct slurm_array *a, size_t index, const char *note,
+                              bool refused)
 {
     close_attempt(x, &a->members[index]);
-    slurm_report_not_started(x, a->members[index].attempt, note);
+    slurm_report_not_started(x, a->members[index].attempt, note, refused);
     set_reported(a, index);
 }

@@ -176,9 +176,9 @@ static struct location start(struct executor *base, const struct launch *launch,
     struct error e = ERROR_INIT;
     x->running++;
     if (launch->not_prepared)
-        slurm_report_not_started(x, launch->attempt, launch->not_prepared);
+        slurm_report_not_started(x, launch->attempt, launch->not_prepared, false);
     else if (write_job(x, launch, &e) < 0)
-        slurm_report_not_started(x, launch->attempt, e.text);
+        slurm_report_not_started(x, launch->attempt, e.text, false);
     else
         add_member(x, launch, attempt);
     return LOCATION_NONE;
@@ -299,7 +299,7 @@ static void cancel_all(struct executor *base)
             if (a->members[k].reported)
                 continue;
             if (a->stage <= BATCH_READY)
-                slurm_report_unsubmitted(x, a, k, NULL);
+                slurm_report_unsubmitted(x, a, k, NULL, false);
             else if (!a->members[k].because)
                 a->members[k].because = ENDING_CANCELLED;
         }
@@ -375,6 +375,8 @@ static void slurm_executor_free(struct executor *base)
     free(x->job_name);
     free(x->runner);
     free(x->directory);
+    free(x->refused);
+    free(x->refusal);
     free(x->log_path);
     free(x->metrics_path);
     free(x);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "slurm/script.h"
 #include "util/memory.h"
 
 /* The path when there is something in that file, else NULL; the caller's. What is no file any more is not empty: it
@@ -93,6 +94,15 @@ static void from_slurm(const struct slurm_member *m, enum slurm_decision decisio
     }
 }
 
+/* Its script ended before it wrote a word, for want of the directory. */
+static void from_blind_node(const struct slurm_member *m, const char *reference, const char *job_dir, struct outcome *o)
+{
+    free(o->note);
+    o->note = xasprintf("Slurm job %s: %s sees no directory %s; keep the database on a file system of all nodes",
+                        reference, m->nodes && *m->nodes ? m->nodes : "its node", job_dir);
+    o->refused = true;
+}
+
 /* We cancelled it, and that is what became of it, unless it was done before. */
 static void from_our_cancel(const struct slurm_member *m, struct outcome *o)
 {
@@ -119,6 +129,8 @@ struct outcome slurm_outcome(const struct slurm_member *m, enum slurm_decision d
         from_report(m, &o);
     else
         from_slurm(m, decision, reference, &o);
+    if (decision == SLURM_NEVER_RAN && m->exit_code == atoi(SLURM_UNSEEN_EXIT))
+        from_blind_node(m, reference, job_dir, &o);
     if (m->because && (decision != SLURM_BY_RESULT || r->exit_code != 0))
         from_our_cancel(m, &o);
     if (began && r->started_ms > 0)

@@ -24,6 +24,7 @@ struct slurm_executor {
     size_t running;
     int64_t poll_due_ms, look_due_ms;
     bool no_accounting, no_completions;
+    char *refused, *refusal;       /* the options of a batch that Slurm does not take, and why; NULL: there was none */
     bool news;                     /* attempts got their reference: the wait returns, so that it is recorded */
     char *log_path, *metrics_path; /* that `files` lent */
 };
@@ -36,8 +37,9 @@ char *slurm_reference(const struct slurm_array *a, size_t index);
 /* Puts an outcome of the member into the queue; the rest of it is not looked at any more. */
 void slurm_report(struct slurm_executor *x, struct slurm_array *a, size_t index, enum slurm_decision decision);
 /* The same for one that never came to Slurm, or to a batch; `note` NULL: the run was cancelled. */
-void slurm_report_not_started(struct slurm_executor *x, int64_t attempt, const char *note);
-void slurm_report_unsubmitted(struct slurm_executor *x, struct slurm_array *a, size_t index, const char *note);
+void slurm_report_not_started(struct slurm_executor *x, int64_t attempt, const char *note, bool refused);
+void slurm_report_unsubmitted(struct slurm_executor *x, struct slurm_array *a, size_t index, const char *note,
+                              bool refused);
 
 char *slurm_next_name(struct slurm_executor *x);
 

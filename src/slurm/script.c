@@ -51,7 +51,7 @@ void slurm_request_add(const struct slurm_request *r, struct buffer *b)
 /* Signals that Slurm sends at a time limit, a cancellation or a preemption go to every process of the step: the shell
  * survives them to write how the command took them. */
 static const char supervision[] =
-    "cd \"$root/$directory\" || exit 72\n"
+    "cd \"$root/$directory\" || exit " SLURM_UNSEEN_EXIT "\n"
     /* A controller that lost its last state starts again what has begun or ended. */
     "if [ -e " SLURM_CLOSED_FILE " ] || [ -e " SLURM_RESULT_FILE " ] || ! (set -C && : >" SLURM_BEGUN_FILE
     ") 2>/dev/null; then\n"

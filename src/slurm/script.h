@@ -25,6 +25,7 @@
 #define SLURM_AGAIN_FILE "slurm.again"
 #define SLURM_CLOSED_FILE "slurm.closed"
 #define SLURM_JOB_FILE "job.sh"
+#define SLURM_UNSEEN_EXIT "72" /* of the batch script: there is no such directory */
 
 /* What is asked of Slurm. Texts are borrowed; NULL or 0: not requested. Jobs of equal requests may share an array. */
 struct slurm_request {

@@ -5,6 +5,7 @@
 #include "slurm/parts.h"
 #include "util/clock.h"
 #include "util/fault.h"
+#include "util/memory.h"
 
 enum {
     GATHER_MS = 200,         /* an open batch waits that long for more of its kind */
@@ -54,11 +55,29 @@ static void back_off(struct slurm_array *a, int64_t now_ms)
     a->stage = BATCH_READY;
 }
 
-static void give_up(struct slurm_executor *x, struct slurm_array *a, const char *why)
+static void give_up(struct slurm_executor *x, struct slurm_array *a, const char *why, bool refused)
 {
     for (size_t i = 0; i < a->count; i++)
         if (!a->members[i].reported)
-            slurm_report_unsubmitted(x, a, i, why);
+            slurm_report_unsubmitted(x, a, i, why, refused);
+}
+
+/* What asks for the same is not asked for again. */
+static void remember_refusal(struct slurm_executor *x, const struct slurm_array *a, const char *why)
+{
+    free(x->refused);
+    free(x->refusal);
+    x->refused = xstrdup(a->options);
+    x->refusal = xasprintf("%s; correct [slurm] or cluster_spec", why);
+}
+
+/* A reason that is given a second time is none that passes. */
+static bool is_said_again(struct slurm_array *a, const char *why)
+{
+    bool again = a->refusal && strcmp(a->refusal, why) == 0;
+    free(a->refusal);
+    a->refusal = xstrdup(why);
+    return again;
 }
 
 static void refused(struct slurm_executor *x, size_t index, enum slurm_refusal refusal, const char *why)
@@ -70,6 +89,11 @@ static void refused(struct slurm_executor *x, size_t index, enum slurm_refusal r
         a->stage = BATCH_DOUBTFUL;
         a->unseen_since_ms = 0;
         x->poll_due_ms = now_ms;
+        return;
+    case REFUSAL_POLICY:
+        if (is_said_again(a, why))
+            break;
+        back_off(a, now_ms);
         return;
     case REFUSAL_LIMIT:
         /* An array counts as its tasks: half of it may fit. */
@@ -88,7 +112,8 @@ static void refused(struct slurm_executor *x, size_t index, enum slurm_refusal r
         a->not_before_ms = now_ms;
         return;
     }
-    give_up(x, a, why);
+    remember_refusal(x, a, why);
+    give_up(x, a, x->refusal, true);
 }
 
 static void submit(struct slurm_executor *x, size_t index)
@@ -98,7 +123,11 @@ static void submit(struct slurm_executor *x, size_t index)
     enum slurm_refusal refusal = REFUSAL_FINAL;
     char *why = NULL;
     if (slurm_array_write(&x->batches, a, x->job_name, x->config->heartbeat_ms, &e) < 0) {
-        give_up(x, a, e.text);
+        give_up(x, a, e.text, false);
+        return;
+    }
+    if (x->refused && strcmp(x->refused, a->options) == 0) {
+        give_up(x, a, x->refusal, true);
         return;
     }
     FAULT(SUBMISSION_WRITTEN);

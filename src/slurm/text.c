@@ -6,6 +6,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "util/buffer.h"
 #include "util/memory.h"
 
 #define FIELDS_MOST 8
@@ -269,13 +270,13 @@ int64_t slurm_submitted_id(const char *text)
     return id > 0 && strchr(";\n\r \t", *text) ? id : -1;
 }
 
-/* Of slurm_errno.c (Slurm 22.05): limits that pass by themselves, and words of a conversation that broke off. */
+/* Of slurm_errno.c and job_reason_string() (Slurm 22.05): limits on the number of jobs pass by themselves; others are
+ * named on a line of their own, before a sentence that is the same for all; words of a conversation that broke off. */
 static const struct {
     const char *text;
     enum slurm_refusal refusal;
 } refusals[] = {
-    {"submit limit", REFUSAL_LIMIT},
-    {"MaxSubmitJob", REFUSAL_LIMIT},
+    {"SubmitJob", REFUSAL_LIMIT},
     {"MaxJobCount", REFUSAL_LIMIT},
     {"temporarily unable to accept job", REFUSAL_LIMIT},
     {"Resource temporarily unavailable", REFUSAL_LIMIT},
@@ -289,6 +290,8 @@ static const struct {
     {"communication connection failure", REFUSAL_UNKNOWN},
     {"Message receive failure", REFUSAL_UNKNOWN},
     {"Transport endpoint", REFUSAL_UNKNOWN},
+    {"Limit\n", REFUSAL_POLICY},
+    {"submit limit", REFUSAL_LIMIT},
 };
 
 enum slurm_refusal slurm_refusal_of(const char *errors)
@@ -297,6 +300,21 @@ enum slurm_refusal slurm_refusal_of(const char *errors)
         if (strcasestr(errors, refusals[i].text))
             return refusals[i].refusal;
     return REFUSAL_FINAL;
+}
+
+char *slurm_refusal_text(const char *errors)
+{
+    static const char prefix[] = "sbatch: ", error[] = "error: ", hint[] = "Try \"sbatch";
+    struct buffer b = BUFFER_INIT;
+    char *copy = xstrdup(errors), *rest = copy;
+    for (char *line; (line = strsep(&rest, "\r\n"));) {
+        line += strncmp(line, prefix, sizeof prefix - 1) == 0 ? sizeof prefix - 1 : 0;
+        line += strncmp(line, error, sizeof error - 1) == 0 ? sizeof error - 1 : 0;
+        if (*line && strncmp(line, hint, sizeof hint - 1) != 0)
+            buffer_printf(&b, "%s%.300s", b.length ? "; " : prefix, line);
+    }
+    free(copy);
+    return buffer_take(&b);
 }
 
 int64_t slurm_time_minutes(int64_t limit_ms, int64_t grace_ms, int64_t margin_ms)

@@ -48,9 +48,13 @@ int64_t slurm_submitted_id(const char *text);
 enum slurm_refusal {
     REFUSAL_FINAL = 0, /* it will not do: wrong partition, more than any node has, … */
     REFUSAL_LIMIT,     /* too many jobs just now: again later, with fewer */
+    REFUSAL_POLICY,    /* a limit that it names and that is none on their number: what is asked for may never be met */
     REFUSAL_UNKNOWN,   /* no answer: it may have been taken or not */
 };
 enum slurm_refusal slurm_refusal_of(const char *errors);
+
+/* The sentences that name the cause, of all that sbatch says: "sbatch: a; b". The caller's. */
+char *slurm_refusal_text(const char *errors);
 
 /* Minutes for --time: what the job may take, the grace that it gets and a margin for the nodes' preparation; Slurm
  * counts whole minutes. 0 when `limit_ms` is 0: none is asked for. */

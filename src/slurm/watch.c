@@ -292,7 +292,7 @@ static void look_at(struct slurm_executor *x, struct slurm_array *a, size_t inde
     /* What is over for us must not go on at Slurm. */
     if (!slurm_state_is_final(m->queue) && m->queue != SLURM_COMPLETING && forgotten)
         slurm_cancel_member(x, a, index, ENDING_NONE);
-    if (decision == SLURM_KILLED && m->signal_number == 0) {
+    if ((decision == SLURM_KILLED || decision == SLURM_NEVER_RAN) && m->signal_number == 0) {
         char *reference = slurm_reference(a, index);
         slurm_ask_exit(x->environment, reference, &m->exit_code, &m->signal_number);
         free(reference);

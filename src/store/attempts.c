@@ -51,7 +51,7 @@ static const char *const statements[STATEMENT_COUNT] = {
     [INSERT_ATTEMPT] = "INSERT INTO attempt (job_id, number, runner_id, state, executor, kind)"
                        " VALUES (?1, ?2, ?3, 'claimed', ?4, iif(?5, 'full', 'trial'))",
     [SET_RUNNING] = "UPDATE job SET state = ?2 WHERE id = ?1 AND state = 'pending'",
-    [DELETE_ATTEMPT] = "DELETE FROM attempt WHERE id = ? AND state = 'claimed'",
+    [DELETE_ATTEMPT] = "DELETE FROM attempt WHERE id = ? AND state IN ('claimed', 'running')",
     [SET_PENDING] = "UPDATE job SET state = ?2 WHERE id = ?1 AND state = 'running'",
     [RECORD_START] = "UPDATE attempt SET state = ?9, slot = ?2, pid = ?3, start_ticks = ?4, started = ?5,"
                      " command = ?6, environment = ?7, directory = ?8, reference = ?10, host = ?11,"

@@ -343,16 +343,78 @@ submit_limit__reached__smaller_arrays_later()
     expect_sql "4|4" "SELECT count(*), count(DISTINCT reference) FROM attempt WHERE state = 'ok'"
 }
 
-submission__refused__reported_with_the_reason()
+submission__refused__said_once_and_no_attempt_is_charged()
 {
     stand_ins
-    echo 'sbatch: error: Batch job submission failed: Invalid partition name specified' >slurm/refuse
-    slurm_sweep 1 </dev/null
+    cat >slurm/refuse <<'END'
+sbatch: error: invalid partition specified: gpux
+sbatch: error: Batch job submission failed: Invalid partition name specified
+END
+    slurm_sweep 4 </dev/null
+    run_meshsweep run --executor slurm --progress plain
+    expect_status 2
+    expect_any_stdout
+    expect_stderr_contains "could not be started: sbatch: invalid partition specified: gpux; Batch job submission \
+failed: Invalid partition name specified; correct [slurm] or cluster_spec"
+    expect "[ $(grep -c gpux .stderr) = 1 ]"
+    expect_sql "pending|4|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job"
+    rm slurm/refuse
     run_at_slurm
-    expect_silent 3
-    expect_sql \
-        "spawn|could not be started: sbatch: error: Batch job submission failed: Invalid partition name specified|2" \
-        "SELECT failure, message, count(*) FROM attempt"
+    expect_silent 0
+    expect_sql "4|4|1" "SELECT count(*), sum(state = 'ok'), max(number) FROM attempt"
+}
+
+submission__refused_for_one_kind_of_job__the_others_run()
+{
+    stand_ins
+    slurm_sweep 2 <<'END'
+[[cluster_spec]]
+partition = ["good", "bad"]
+END
+    cat >bin/sbatch.sh <<'END'
+for script; do :; done
+! grep -q 'partition="bad"' "$script" || { echo "sbatch: error: invalid partition specified: bad" >&2; exit 1; }
+exec "$(dirname "$0")/sbatch.real" "$@"
+END
+    mv bin/sbatch bin/sbatch.real
+    { echo '#!/bin/sh'; cat bin/sbatch.sh; } >bin/sbatch
+    chmod +x bin/sbatch
+    run_at_slurm
+    expect_status 2
+    expect_any_stdout
+    expect_any_stderr
+    expect_sql "bad|held|2
+good|ok|2" "SELECT partition, state, count(*) FROM results GROUP BY 1, 2"
+}
+
+policy__that_is_never_met__refused_the_second_time()
+{
+    stand_ins
+    cat >slurm/refuse <<'END'
+sbatch: error: QOSMaxWallDurationPerJobLimit
+sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's size)
+END
+    slurm_sweep 2 </dev/null
+    run_at_slurm
+    expect_status 2
+    expect_any_stdout
+    expect_any_stderr
+    expect_sql "pending|2|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job"
+}
+
+directory__that_the_node_does_not_see__held_and_not_charged()
+{
+    stand_ins
+    touch slurm/hold
+    echo 72 >slurm/rc.1.0
+    echo 'FAILED|NonZeroExitCode|n1' >slurm/state
+    slurm_sweep 1 </dev/null
+    run_meshsweep run --executor slurm --progress none
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_matches "could not be started: Slurm job 1_0: n1 sees no directory $PWD/results.db.d/[0-9a-f]*/1; \
+keep the database on a file system of all nodes"
+    expect_sql "pending|0" "SELECT state, (SELECT count(*) FROM attempt) FROM job"
 }
 
 runner__killed_before_or_after_the_submission__submitted_once()

@@ -254,6 +254,44 @@ controller__rolled_back_to_when_all_were_pending__each_once()
     expect "[ $(wc -l <runs) = 16 ]"
 }
 
+directory__that_the_nodes_do_not_see__held_at_the_first_job()
+{
+    cluster
+    scontrol update partitionname=main state=down
+    cluster_sweep 3 </dev/null
+    sed -i 's/absence = "20s"/absence = "3s"/' sweep.toml
+    run_at_slurm --detach
+    expect_silent 0
+    mv results.db.d aside
+    scontrol update partitionname=main state=up
+    wait_until '[ -z "$(squeue -h -t pending,running,completing)" ]' 60
+    mv aside results.db.d
+    run_at_slurm
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains "sees no directory $PWD/results.db.d/"
+    expect_sql "pending|3|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job"
+    run_at_slurm
+    expect_silent 0
+}
+
+request__that_slurm_does_not_take__held_and_said_once()
+{
+    cluster
+    cluster_sweep 3 <<'END'
+partition = "no-such"
+END
+    run_at_slurm
+    expect_status 2
+    expect_no_stdout
+    expect_stderr_contains 'no-such'
+    expect_sql "pending|3|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job"
+    sed -i '/no-such/d' sweep.toml
+    run_at_slurm
+    expect_silent 0
+    expect_each_once 3
+}
+
 node__frozen_and_awake_again__late_attempt_writes_no_more()
 {
     local node pids

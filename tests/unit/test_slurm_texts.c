@@ -219,11 +219,34 @@ TEST(slurm_refusal_of__messages__what_they_mean)
                                       "failed: Job violates accounting/QOS policy (job submit limit, user's size "
                                       "and/or time limits)"),
                      REFUSAL_LIMIT);
+    assert_int_equal(slurm_refusal_of(
+                         "sbatch: error: QOSMaxWallDurationPerJobLimit\nsbatch: error: Batch job submission "
+                         "failed: Job violates accounting/QOS policy (job submit limit, user's size and/or "
+                         "time limits)\n"),
+                     REFUSAL_POLICY);
     assert_int_equal(slurm_refusal_of("sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying"),
                      REFUSAL_LIMIT);
     assert_int_equal(slurm_refusal_of("Unable to contact slurm controller (connect failure)"), REFUSAL_UNKNOWN);
     assert_int_equal(slurm_refusal_of("Socket timed out on send/recv operation"), REFUSAL_UNKNOWN);
     assert_int_equal(slurm_refusal_of(""), REFUSAL_FINAL);
+}
+
+TEST(slurm_refusal_text__all_that_sbatch_says__what_names_the_cause)
+{
+    static const char *const cases[][2] = {
+        {"sbatch: error: invalid partition specified: gpux\nsbatch: error: Batch job submission failed: Invalid "
+         "partition "
+         "name specified\n",
+         "sbatch: invalid partition specified: gpux; Batch job submission failed: Invalid partition name specified"},
+        {"sbatch: unrecognized option '--gpu'\nTry \"sbatch --help\" for more information\n",
+         "sbatch: unrecognized option '--gpu'"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text = slurm_refusal_text(cases[i][0]);
+        assert_string_equal(text, cases[i][1]);
+        free(text);
+    }
 }
 
 TEST(slurm_time_minutes__limit_grace_margin__rounded_up)
