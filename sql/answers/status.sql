@@ -55,7 +55,7 @@ rest (to_come) AS MATERIALIZED (SELECT coalesce((SELECT min(to_come, pending) FR
 
 -- What runs, of any sweep: a runner that was started with an older file still occupies the machine.
 running AS MATERIALIZED (
-    SELECT id, job_id, number, started, slot FROM attempt
+    SELECT id, job_id, number, started, slot, waits FROM attempt
     WHERE state IN ('claimed', 'running') AND state = 'running' AND kind = 'trial'),
 first_running AS MATERIALIZED (
     SELECT a.*, max((SELECT ms FROM clock) - a.started, 0) AS elapsed, j.cluster_id, j.model_id, j.training_id,
@@ -217,6 +217,13 @@ witness (job, jobs, n) AS MATERIALIZED (
 hold (why, jobs, first_job, n) AS MATERIALIZED (
     SELECT held, count(*), min(id), count(*) OVER () FROM job
     WHERE held IS NOT NULL AND witness_id IS NULL AND sweep_id = (SELECT id FROM this) GROUP BY 1 ORDER BY 2 DESC, 3 LIMIT 10),
+-- Jobs that a batch system has and has not begun.
+wait (why, jobs, first_job, n) AS MATERIALIZED (
+    SELECT waits, count(*), min(job_id), count(*) OVER () FROM running WHERE waits IS NOT NULL
+        AND (SELECT sweep_id FROM job WHERE id = job_id) = (SELECT id FROM this) GROUP BY 1 ORDER BY 2 DESC, 3 LIMIT 10),
+unbegun (jobs) AS MATERIALIZED (
+    SELECT count(*) FROM running WHERE waits IS NOT NULL
+        AND (SELECT sweep_id FROM job WHERE id = job_id) = (SELECT id FROM this)),
 -- Rules that are false for any combination, in the order in which they are tried; warnings exclude nothing.
 falsified (rule, reason, level, combinations) AS MATERIALIZED (
     SELECT name, nullif(coalesce(nullif(reason, ''), require), ''), iif(level = 'warn', 'warn', 'exclude'), excluded
@@ -225,7 +232,8 @@ falsified (rule, reason, level, combinations) AS MATERIALIZED (
 SELECT json_object('schema_version', 1, 'sweep', nullif(s.name, ''), 'path', nullif(s.path, ''),
     'combinations', s.combinations, 'excluded_combinations', s.combinations - s.matched, 'duplicates', s.duplicates,
     'jobs', c.jobs,
-    'states', json_object('pending', c.pending, 'running', c.running, 'pruned', c.pruned, 'held', c.held,
+    'states', json_object('pending', c.pending, 'running', c.running - (SELECT jobs FROM unbegun),
+        'waiting', (SELECT jobs FROM unbegun), 'pruned', c.pruned, 'held', c.held,
         'ok', c.jobs - c.pending - c.running - c.pruned - c.held - c.failed, 'failed', c.failed),
     'failure_classes', (SELECT json_group_object(failure, jobs) FROM other WHERE failure IS NOT NULL),
     'runner_alive', json(iif(?3, 'true', 'false')),
@@ -262,13 +270,16 @@ SELECT json_object('schema_version', 1, 'sweep', nullif(s.name, ''), 'path', nul
     'failures', json('[]'),
     'witnesses', (SELECT json_group_array(json_object('witness', job, 'jobs', jobs)) FROM witness),
     'holds', (SELECT json_group_array(json_object('jobs', jobs, 'first_job', first_job, 'why', why)) FROM hold),
+    'waits', (SELECT json_group_array(json_object('jobs', jobs, 'first_job', first_job, 'why', why)) FROM wait),
     'run_last', (SELECT count(*) FROM job WHERE losses > 0 AND aside AND state = 'pending'
         AND sweep_id = (SELECT id FROM this)),
     'rules', (SELECT json_group_array(json_object('rule', rule, 'reason', reason, 'level', level,
         'combinations', combinations)) FROM falsified)) AS document,
     json_object('sweep', s.id, 'objective', s.objective, 'maximise', json(iif(s.maximise, 'true', 'false')),
+    'executor', (SELECT nullif(executor, 'local') FROM attempt WHERE executor <> 'import' ORDER BY id DESC LIMIT 1),
     'lifting', (SELECT lifting FROM the_search), 'running', (SELECT count(*) FROM running),
     'witnesses', coalesce((SELECT n FROM witness), 0), 'holds', coalesce((SELECT n FROM hold), 0),
+    'waits', coalesce((SELECT n FROM wait), 0),
     'running_keys', (SELECT json_group_array((SELECT coalesce(group_concat(
             k.key || '=' || iif(k.type IN ('true', 'false'), k.type, k.value), ' '), '')
         FROM spec AS s, json_each(s.json) AS k

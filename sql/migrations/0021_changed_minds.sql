@@ -24,3 +24,7 @@ CREATE TABLE replaced (
 );
 CREATE INDEX replaced_change ON replaced (change_id);
 CREATE INDEX replaced_job ON replaced (job_id);
+
+-- Why its batch system has not begun an attempt: what the queue says, or that it is not submitted yet. NULL: it runs or has
+-- ended, or no batch system has it.
+ALTER TABLE attempt ADD COLUMN waits TEXT;

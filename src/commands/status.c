@@ -214,6 +214,14 @@ static void add_heading(const struct status_view *v, struct buffer *b)
                       (long long)(duplicates < 0 ? 0 : duplicates), (long long)json_count_of(v->document, "jobs"));
 }
 
+/* Nothing runs, and nothing is to run. */
+static bool is_over(const struct status_view *v)
+{
+    return json_count_of(v->states, "pending") + json_count_of(v->states, "running") +
+               json_count_of(v->states, "waiting") ==
+           0;
+}
+
 static void add_counts(const struct status_view *v, struct buffer *b)
 {
     const cJSON *all = part(v, "failure_classes"), *class;
@@ -226,6 +234,7 @@ static void add_counts(const struct status_view *v, struct buffer *b)
         .ok = json_count_of(v->states, "ok"),
         .failed = json_count_of(v->states, "failed"),
         .running = json_count_of(v->states, "running"),
+        .waiting = json_count_of(v->states, "waiting"),
         .pending = json_count_of(v->states, "pending"),
         .pruned = json_count_of(v->states, "pruned"),
         .held = json_count_of(v->states, "held"),
@@ -282,6 +291,8 @@ static void add_how_to_go_on(const struct status_view *v, struct buffer *b)
         return;
     }
     buffer_add_text(b, "meshsweep run");
+    if (json_text_of(v->beside, "executor"))
+        buffer_printf(b, " --executor %s", json_text_of(v->beside, "executor"));
     hint_add_config(b, config);
     hint_add_db(b, v->path);
     if (cJSON_IsObject(search))
@@ -321,7 +332,7 @@ static void add_running(const struct status_view *v, struct buffer *b)
     const cJSON *all = part(v, "running_attempts"), *keys = cJSON_GetObjectItemCaseSensitive(v->beside, "running_keys");
     const int64_t total = json_count_of(v->beside, "running");
     char text[32];
-    if (total == 0 && json_count_of(v->states, "running") + json_count_of(v->states, "pending") == 0)
+    if (total == 0 && is_over(v))
         return;
     if (!v->runner_alive)
         add_how_to_go_on(v, b);
@@ -551,21 +562,34 @@ static void add_pruned(const struct status_view *v, struct buffer *b)
     add_more(json_count_of(v->beside, "witnesses"), all, "other witnesses", b);
 }
 
-static void add_held(const struct status_view *v, struct buffer *b)
+/* One line for each reason: "  12  as job 3: Resources". */
+static void add_reasons(const struct status_view *v, const char *list, struct buffer *b)
 {
-    const cJSON *all = part(v, "holds"), *hold;
-    const int64_t aside = json_count_of(v->document, "run_last");
-    if (all->child)
-        buffer_add_text(b, "\nheld: waiting for their host until a run can start them\n");
-    cJSON_ArrayForEach(hold, all)
+    const cJSON *all = part(v, list), *reason;
+    cJSON_ArrayForEach(reason, all)
     {
         const size_t start = b->length;
         buffer_printf(b, "  %*lld  as job %lld: ", text_digits(json_count_of(all->child, "jobs")),
-                      (long long)json_count_of(hold, "jobs"), (long long)json_count_of(hold, "first_job"));
-        add_printable(v, json_text_of(hold, "why"), b->length - start, b);
+                      (long long)json_count_of(reason, "jobs"), (long long)json_count_of(reason, "first_job"));
+        add_printable(v, json_text_of(reason, "why"), b->length - start, b);
         buffer_add_char(b, '\n');
     }
-    add_more(json_count_of(v->beside, "holds"), all, "other reasons", b);
+    add_more(json_count_of(v->beside, list), all, "other reasons", b);
+}
+
+static void add_waiting(const struct status_view *v, struct buffer *b)
+{
+    if (part(v, "waits")->child)
+        buffer_add_text(b, "\nwaiting: their batch system has not begun them\n");
+    add_reasons(v, "waits", b);
+}
+
+static void add_held(const struct status_view *v, struct buffer *b)
+{
+    const int64_t aside = json_count_of(v->document, "run_last");
+    if (part(v, "holds")->child)
+        buffer_add_text(b, "\nheld: waiting for their host until a run can start them\n");
+    add_reasons(v, "holds", b);
     if (aside)
         buffer_printf(b, "\n%lld %s at each of the last deaths of the runner or node, and %s last\n", (long long)aside,
                       aside == 1 ? "job ran" : "jobs ran", aside == 1 ? "runs" : "run");
@@ -595,7 +619,7 @@ static int print_text(const struct status_view *v, struct error *e)
     static void (*const parts[])(const struct status_view *v, struct buffer *b) = {
         add_heading,        add_counts,     add_search, add_open,       add_running, add_retries,
         add_spent,          add_slow_nodes, add_places, add_model_info, add_best,    add_pareto,
-        add_full_trainings, add_failures,   add_pruned, add_held,       add_rules,
+        add_full_trainings, add_failures,   add_pruned, add_waiting,    add_held,    add_rules,
     };
     struct buffer b = BUFFER_INIT;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -622,7 +646,7 @@ static int look(const struct status_options *o, bool *done, bool *hopeless, stru
         output_clear_screen();
     if (rc == 0)
         rc = o->json ? output_json(v.document, e) : print_text(&v, e);
-    *done = json_count_of(v.states, "pending") + json_count_of(v.states, "running") == 0 && !is_training(&v);
+    *done = is_over(&v) && !is_training(&v);
     *hopeless = *done && v.conditions.nearest;
     release(&v);
     return rc;

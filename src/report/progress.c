@@ -16,7 +16,7 @@
 #define BAR_COLUMNS_MAX 30
 #define GAP "  "
 #define SUMMARY_NAME_COLUMNS 40
-#define SUMMARY_STATES 7 /* rows besides failure classes and the total */
+#define SUMMARY_STATES 8 /* rows besides failure classes and the total */
 
 /* Finished jobs: ok, failed, skipped and pruned. */
 static int64_t progress_done(const struct sweep_progress *p)
@@ -26,7 +26,7 @@ static int64_t progress_done(const struct sweep_progress *p)
 
 static bool anything_left(const struct sweep_progress *p)
 {
-    return p->running > 0 || p->to_come != 0;
+    return p->running > 0 || p->waiting > 0 || p->to_come != 0;
 }
 
 char *progress_format_eta(int64_t eta_ms, char *out, size_t out_bytes)
@@ -88,10 +88,28 @@ static void add_best(const struct sweep_progress *p, size_t label_limit, bool as
     }
 }
 
+/* "5 waiting (Resources and others)"; what to change is told once, elsewhere. */
+static void add_waiting(const struct sweep_progress *p, bool ascii, struct buffer *out)
+{
+    buffer_printf(out, "%" PRId64 " waiting (", p->waiting);
+    text_add_printable(out, p->waits, strcspn(p->waits, ";"), LINE_LABEL_COLUMNS, ascii);
+    buffer_add_text(out, p->waits_differ ? " and others)" : ")");
+}
+
 /* --- the line for a terminal --- */
 
 /* Parts, in the order shown. */
-enum line_part { PART_PERCENT, PART_COUNT, PART_FAILED, PART_RUNNING, PART_RATE, PART_ETA, PART_BEST, PARTS };
+enum line_part {
+    PART_PERCENT,
+    PART_COUNT,
+    PART_FAILED,
+    PART_RUNNING,
+    PART_WAITING,
+    PART_RATE,
+    PART_ETA,
+    PART_BEST,
+    PARTS
+};
 
 static void make_parts(const struct sweep_progress *p, bool ascii, struct buffer parts[PARTS])
 {
@@ -103,6 +121,8 @@ static void make_parts(const struct sweep_progress *p, bool ascii, struct buffer
         buffer_printf(&parts[PART_FAILED], "%" PRId64 " failed", p->failed);
     if (p->running > 0)
         buffer_printf(&parts[PART_RUNNING], "%" PRId64 " running", p->running);
+    if (p->waiting > 0)
+        add_waiting(p, ascii, &parts[PART_WAITING]);
     if (rate_known(p))
         add_rate(p, &parts[PART_RATE]);
     if (p->eta_ms >= 0 && anything_left(p))
@@ -125,7 +145,8 @@ static size_t parts_columns(const struct buffer parts[PARTS])
 
 static void drop_until_fit(struct buffer parts[PARTS], size_t columns)
 {
-    static const enum line_part order[] = {PART_BEST, PART_RATE, PART_RUNNING, PART_PERCENT, PART_ETA, PART_FAILED};
+    static const enum line_part order[] = {PART_BEST,    PART_RATE, PART_RUNNING, PART_WAITING,
+                                           PART_PERCENT, PART_ETA,  PART_FAILED};
     for (size_t i = 0; i < sizeof order / sizeof *order && parts_columns(parts) > columns; i++)
         buffer_clear(&parts[order[i]]);
 }
@@ -188,13 +209,18 @@ void progress_add_plain(const struct sweep_progress *p, struct buffer *out)
                       p->pruned);
     if (p->held > 0)
         buffer_printf(out, ", %" PRId64 " held (waiting for their host)", p->held);
-    buffer_printf(out, ", %" PRId64 " skipped, %" PRId64 " running, %" PRId64 " pending; %s elapsed", p->skipped,
-                  p->running, p->pending, format_duration_ms(p->elapsed_ms, text, sizeof text));
+    buffer_printf(out, ", %" PRId64 " skipped, %" PRId64 " running, ", p->skipped, p->running);
+    if (p->waiting > 0) {
+        add_waiting(p, false, out);
+        buffer_add_text(out, ", ");
+    }
+    buffer_printf(out, "%" PRId64 " pending; %s elapsed", p->pending,
+                  format_duration_ms(p->elapsed_ms, text, sizeof text));
     if (rate_known(p)) {
         buffer_add_text(out, ", ");
         add_rate(p, out);
     }
-    if (anything_left(p))
+    if (anything_left(p) && (p->running > 0 || p->waiting == 0))
         buffer_printf(out, ", eta %s", progress_format_eta(p->eta_ms, text, sizeof text));
     if (p->has_best) {
         buffer_add_text(out, "; ");
@@ -243,9 +269,10 @@ void progress_add_json(enum progress_event event, const struct sweep_progress *p
     buffer_printf(out,
                   ",\"total\":%" PRId64 ",\"done\":%" PRId64 ",\"ok\":%" PRId64 ",\"failed\":%" PRId64
                   ",\"skipped\":%" PRId64 ",\"pruned\":%" PRId64 ",\"held\":%" PRId64 ",\"running\":%" PRId64
-                  ",\"being_recorded\":%" PRId64 ",\"pending\":%" PRId64 ",\"elapsed_ms\":%" PRId64,
-                  p->total, progress_done(p), p->ok, p->failed, p->skipped, p->pruned, p->held, p->running, p->ended,
-                  p->pending, p->elapsed_ms);
+                  ",\"waiting\":%" PRId64 ",\"being_recorded\":%" PRId64 ",\"pending\":%" PRId64
+                  ",\"elapsed_ms\":%" PRId64,
+                  p->total, progress_done(p), p->ok, p->failed, p->skipped, p->pruned, p->held, p->running, p->waiting,
+                  p->ended, p->pending, p->elapsed_ms);
     buffer_add_text(out, ",\"jobs_per_second\":");
     if (rate_known(p))
         buffer_add_double(out, p->jobs_per_second);

@@ -22,6 +22,9 @@ struct sweep_progress {
     int64_t failed;  /* failed in this run */
     int64_t skipped; /* finished before this run */
     int64_t running;
+    int64_t waiting;   /* for a batch system to begin them; not among `running` */
+    const char *waits; /* why the first of them waits; NULL: none does */
+    bool waits_differ;
     int64_t pending;
     int64_t to_come; /* pending jobs that will run at most; -1: not known */
     int64_t ended;   /* being recorded; neither `running` nor done */

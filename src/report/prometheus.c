@@ -72,7 +72,7 @@ static void add_real(struct scrape *x, const char *label, const char *value, dou
 
 void prometheus_add(const cJSON *status, int64_t now_ms, struct buffer *out)
 {
-    static const char *const states[] = {"pending", "running", "ok", "failed", "pruned", "held"};
+    static const char *const states[] = {"pending", "running", "waiting", "ok", "failed", "pruned", "held"};
     const cJSON *counts = cJSON_GetObjectItemCaseSensitive(status, "states"), *class;
     const cJSON *best = cJSON_GetObjectItemCaseSensitive(status, "best");
     struct scrape x = {.status = status, .out = out};

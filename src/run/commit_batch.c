@@ -32,9 +32,8 @@ static int record_starts(const struct commit_batch *t, struct error *e)
 {
     for (size_t i = 0; i < t->start_count; i++) {
         const struct attempt_start *start = &t->starts[i].start;
-        int rc = t->starts[i].is_known
-                     ? attempt_record_reference(t->place.store, start->attempt_id, start->reference, e)
-                     : attempt_record_start(t->place.store, start, e);
+        int rc = t->starts[i].is_known ? attempt_record_reference(t->place.store, start, e)
+                                       : attempt_record_start(t->place.store, start, e);
         if (rc < 0)
             return -1;
     }

@@ -50,6 +50,8 @@ struct executor_methods {
     void (*free)(struct executor *x);
 };
 
+#define WAITS_UNSUBMITTED "not submitted yet"
+
 /* The first member of every implementation. */
 struct executor {
     const struct executor_methods *methods;
@@ -65,8 +67,10 @@ struct executor_options {
     /* See supervisor_options. */
     bool (*first_metric)(void *context, int64_t attempt, const struct attempt_files *files);
     int64_t (*read_on)(void *context, int64_t attempt, const struct attempt_files *files);
-    /* To be called, from `wait`, when an attempt has got its reference only after its start. */
-    void (*referred)(void *context, int64_t attempt, const char *reference);
+    /* To be called, from `wait`, when an attempt has got its reference only after its start, and when it is another
+     * reason for which it has not begun (NULL: it has), which lives as long as the executor. "; " and what to change
+     * follow one that never passes by itself. */
+    void (*referred)(void *context, int64_t attempt, const char *reference, const char *waits);
     void *context;
     char *const *environment; /* the runner's own */
     /* For executors that run within a batch system's allocation. */

@@ -401,6 +401,19 @@ static int64_t attempts_to_come(const struct runner *r)
     return asked < pending ? asked : pending;
 }
 
+static void count_waiting(struct runner *r)
+{
+    struct run_counts *c = &r->result.counts;
+    c->waiting = c->waits_differ = 0;
+    c->waits = NULL;
+    for (size_t i = 0; i < r->running_count; i++) {
+        const char *waits = r->running[i].start.waits;
+        c->waiting += waits != NULL;
+        c->waits_differ |= waits && c->waits && strcmp(waits, c->waits) != 0;
+        c->waits = c->waits ? c->waits : waits;
+    }
+}
+
 static void report_counts(struct runner *r, bool now)
 {
     int64_t ms = clock_monotonic_ms();
@@ -409,6 +422,7 @@ static void report_counts(struct runner *r, bool now)
     r->counts_reported_ms = ms;
     r->result.counts.elapsed_ms = ms - r->began_ms;
     r->result.counts.draining = r->draining;
+    count_waiting(r);
     r->result.counts.to_come = attempts_to_come(r);
     r->result.counts.left_ms = r->source && r->source->left_ms ? r->source->left_ms(r->source->context) : -1;
     r->options->on_counts(r->options->context, &r->result.counts);

@@ -33,16 +33,19 @@ struct run_event {
 struct run_counts {
     int64_t total;                        /* jobs of the sweep */
     int64_t ok, failed, running, pending; /* now */
-    int64_t ended;                        /* have ended and are being recorded: the next one may run in their place */
-    int64_t pruned;                       /* need no less device memory than a job that ran out of it */
-    int64_t held;                         /* wait for their host; not among the pending */
-    int64_t to_come;                      /* of the pending, how many will run at most; -1: not known */
-    int64_t left_ms;                      /* after which nothing more is started; -1: no deadline */
-    int64_t finished_now;                 /* attempts that ended in this run */
-    int64_t ok_now, failed_now;           /* of these, after which the job was done; the others are tried again */
-    int64_t gone;                         /* of these, whose rows had been deleted: not recorded */
-    int64_t failures[FAILURE_COUNT];      /* of failed_now by class */
-    bool has_best;                        /* of all that is recorded */
+    int64_t waiting;                      /* of the running, those that their batch system has not begun */
+    const char *waits;                    /* why the first of them waits; borrowed. NULL: none does */
+    bool waits_differ;
+    int64_t ended;                   /* have ended and are being recorded: the next one may run in their place */
+    int64_t pruned;                  /* need no less device memory than a job that ran out of it */
+    int64_t held;                    /* wait for their host; not among the pending */
+    int64_t to_come;                 /* of the pending, how many will run at most; -1: not known */
+    int64_t left_ms;                 /* after which nothing more is started; -1: no deadline */
+    int64_t finished_now;            /* attempts that ended in this run */
+    int64_t ok_now, failed_now;      /* of these, after which the job was done; the others are tried again */
+    int64_t gone;                    /* of these, whose rows had been deleted: not recorded */
+    int64_t failures[FAILURE_COUNT]; /* of failed_now by class */
+    bool has_best;                   /* of all that is recorded */
     double best;
     int64_t best_job_id;
     int64_t elapsed_ms;

@@ -28,7 +28,7 @@ struct running_attempt {
     struct attempt_start start; /* to be recorded with the next commit; its texts are owned */
     bool start_failed;          /* it could not be started: how is known with its outcome, which the record waits for */
     bool start_recorded;
-    bool reference_due;    /* start.reference came later than the start */
+    bool reference_due;    /* start.reference or start.waits came later than the start */
     const char *why_ended; /* what its claim source had it ended for; NULL: it had not. Static */
     int64_t watched_ms;    /* when its claim source was last asked about it */
 };

@@ -1,5 +1,6 @@
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -172,19 +173,32 @@ static bool log_has_metric(void *context, int64_t attempt, const struct attempt_
 
 /* Where jobs outlive their runner the name of one is worth a record of its own: whoever looks at Slurm's queue finds
  * the row. */
-static void note_reference(void *context, int64_t attempt, const char *reference)
+/* What never passes by itself says what to change. */
+static void tell_wait(struct runner *r, const char *waits)
+{
+    if (!waits || !strchr(waits, ';') || r->told_wait == waits)
+        return;
+    r->told_wait = waits;
+    char *text = xasprintf("jobs wait at Slurm: %s", waits);
+    if (r->options->on_notice)
+        r->options->on_notice(r->options->context, text);
+    free(text);
+}
+
+static void note_reference(void *context, int64_t attempt, const char *reference, const char *waits)
 {
     struct runner *r = context;
-    for (size_t i = 0; i < r->running_count; i++) {
-        struct running_attempt *f = &r->running[i];
-        if (f->claim.attempt_id != attempt)
-            continue;
-        free((char *)f->start.reference);
+    struct running_attempt *f = runner_find_running(r, attempt);
+    if (!f)
+        return;
+    /* What stands there may be being written. */
+    if (!f->start.reference)
         f->start.reference = xstrdup(reference);
-        f->reference_due = f->start_recorded;
-        r->unrecorded_starts |= f->reference_due;
-        r->was_taken = true;
-    }
+    f->start.waits = waits;
+    f->reference_due = f->start_recorded;
+    r->unrecorded_starts |= f->reference_due;
+    r->was_taken = true;
+    tell_wait(r, waits);
 }
 
 static int create_executor(struct runner *r, struct error *e)

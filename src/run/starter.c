@@ -148,6 +148,7 @@ static struct attempt_start describe_start(const struct starter *s, const struct
         .command_json = public_command(s->secrets, texts->command),
         .environment_json = shown_environment(s, texts),
         .directory = s->space->needs_job_dir || s->executor->methods->jobs_survive ? f->directory : NULL,
+        .waits = s->executor->methods->jobs_survive ? WAITS_UNSUBMITTED : NULL,
     };
 }
 

@@ -42,6 +42,8 @@ struct slurm_member {
     int64_t written_bytes, written_stamp;
     enum ending because; /* why we cancelled it; ENDING_NONE: we did not */
     int64_t limit_passed_ms;
+    bool is_referred;    /* its reference was told */
+    const char *waits;   /* why it has not begun, as it was told last; NULL: it has. The executor's */
     bool startup_passed; /* was over at the last look, at which the output had not been read to its end */
     bool reported;       /* its outcome was handed over */
 };

@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "slurm/outcome.h"
@@ -12,6 +13,44 @@
 char *slurm_reference(const struct slurm_array *a, size_t index)
 {
     return a->job > 0 ? xasprintf("%" PRId64 "_%zu", a->job, index) : xasprintf("%s_%zu", a->name, index);
+}
+
+/* NULL: it has begun. */
+static char *why_waiting(const struct slurm_member *m)
+{
+    if (m->result != RESULT_NONE || m->queue > SLURM_REQUEUED)
+        return NULL;
+    if (m->queue == SLURM_SILENT)
+        return xstrdup("Slurm does not answer");
+    const char *reason = m->reason ? m->reason : "", *change = slurm_reason_change(reason);
+    return *reason && strcmp(reason, "None") != 0
+               ? xasprintf("%s%s%s", reason, change ? "; " : "", change ? change : "")
+               : xstrdup("queued");
+}
+
+/* Takes `text`: one copy of each lives as long as the list. */
+static const char *interned(struct string_list *l, char *text)
+{
+    const size_t i = text ? string_list_find(l, text) : 0;
+    if (text && i == l->count)
+        string_list_add(l, text);
+    else
+        free(text);
+    return text ? l->items[i] : NULL;
+}
+
+void slurm_note_wait(struct slurm_executor *x, struct slurm_array *a, size_t index)
+{
+    struct slurm_member *m = &a->members[index];
+    const char *waits = interned(&x->waits, why_waiting(m));
+    if (m->reported || !x->options.referred || (m->is_referred && m->waits == waits))
+        return;
+    m->is_referred = true;
+    m->waits = waits;
+    char *reference = slurm_reference(a, index);
+    x->options.referred(x->options.context, m->attempt, reference, waits);
+    x->news = true;
+    free(reference);
 }
 
 char *slurm_next_name(struct slurm_executor *x)

@@ -375,6 +375,7 @@ static void slurm_executor_free(struct executor *base)
     free(x->job_name);
     free(x->runner);
     free(x->directory);
+    string_list_free(&x->waits);
     free(x->refused);
     free(x->refusal);
     free(x->log_path);

@@ -7,6 +7,7 @@
 #include "run/executor.h"
 #include "slurm/batches.h"
 #include "slurm/client.h"
+#include "util/string_list.h"
 
 struct slurm_executor {
     struct executor base;
@@ -24,6 +25,7 @@ struct slurm_executor {
     size_t running;
     int64_t poll_due_ms, look_due_ms;
     bool no_accounting, no_completions;
+    struct string_list waits;      /* why jobs have not begun, each once */
     char *refused, *refusal;       /* the options of a batch that Slurm does not take, and why; NULL: there was none */
     bool news;                     /* attempts got their reference: the wait returns, so that it is recorded */
     char *log_path, *metrics_path; /* that `files` lent */
@@ -53,6 +55,9 @@ int64_t slurm_submit_due_ms(const struct slurm_executor *x);
 void slurm_note_job(struct slurm_executor *x, struct slurm_array *a, int64_t job);
 
 /* --- slurm_watch.c --- */
+
+/* Has it known why the member has not begun, where that is news. */
+void slurm_note_wait(struct slurm_executor *x, struct slurm_array *a, size_t index);
 
 /* Asks the queue about all jobs together, and accounting about those that it does not know. */
 void slurm_poll(struct slurm_executor *x, int64_t now_ms);

@@ -39,12 +39,8 @@ void slurm_note_job(struct slurm_executor *x, struct slurm_array *a, int64_t job
     slurm_array_write_job(&x->batches, a, &none);
     FAULT(SUBMISSION_RECORDED);
     x->news = true;
-    for (size_t i = 0; i < a->count; i++) {
-        char *reference = slurm_reference(a, i);
-        if (!a->members[i].reported && x->options.referred)
-            x->options.referred(x->options.context, a->members[i].attempt, reference);
-        free(reference);
-    }
+    for (size_t i = 0; i < a->count; i++)
+        slurm_note_wait(x, a, i);
 }
 
 static void back_off(struct slurm_array *a, int64_t now_ms)

@@ -302,6 +302,34 @@ enum slurm_refusal slurm_refusal_of(const char *errors)
     return REFUSAL_FINAL;
 }
 
+/* Of squeue(1), JOB REASON CODES: the first that the reason has in it. */
+static const struct {
+    const char *reason, *change;
+} changes[] = {
+    {"JobHeldUser", "`scontrol release` lets it go"},
+    {"JobHeldAdmin", "whoever runs the cluster holds it"},
+    {"PartitionTimeLimit", "ask for less time ([job] timeout) or for another partition"},
+    {"MaxWallDurationPerJobLimit", "ask for less time ([job] timeout) or for another qos"},
+    {"PerJobLimit", "ask for less or for another qos"},
+    {"PartitionNodeLimit", "ask for fewer nodes or for another partition"},
+    {"PartitionDown", "ask for another partition"},
+    {"PartitionInactive", "ask for another partition"},
+    {"BadConstraints", "no node has what [slurm] and cluster_spec ask for"},
+    {"AccountNotAllowed", "ask for another account or partition"},
+    {"InvalidAccount", "ask for another account"},
+    {"QOSNotAllowed", "ask for another qos or partition"},
+    {"InvalidQOS", "ask for another qos"},
+    {"DependencyNeverSatisfied", "an option of [slurm] options names a job that failed"},
+};
+
+const char *slurm_reason_change(const char *reason)
+{
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+        if (strstr(reason, changes[i].reason))
+            return changes[i].change;
+    return NULL;
+}
+
 char *slurm_refusal_text(const char *errors)
 {
     static const char prefix[] = "sbatch: ", error[] = "error: ", hint[] = "Try \"sbatch";

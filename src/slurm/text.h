@@ -53,6 +53,9 @@ enum slurm_refusal {
 };
 enum slurm_refusal slurm_refusal_of(const char *errors);
 
+/* What to change where a pending job's reason (squeue's %r) does not pass by itself; NULL: it may. */
+const char *slurm_reason_change(const char *reason);
+
 /* The sentences that name the cause, of all that sbatch says: "sbatch: a; b". The caller's. */
 char *slurm_refusal_text(const char *errors);
 

@@ -284,6 +284,8 @@ static void look_at(struct slurm_executor *x, struct slurm_array *a, size_t inde
     char *job_dir = xasprintf("%s/%s", x->batches.root, m->directory);
     look_at_files(x, m, job_dir, now_ms);
     check_limits(x, a, index, job_dir, now_ms);
+    if (a->stage == BATCH_SUBMITTED)
+        slurm_note_wait(x, a, index);
     enum slurm_decision decision = a->stage == BATCH_SUBMITTED ? decide(x, m, job_dir, now_ms) : SLURM_WAIT;
     free(job_dir);
     if (decision == SLURM_WAIT)

@@ -54,16 +54,18 @@ static const char *const statements[STATEMENT_COUNT] = {
     [DELETE_ATTEMPT] = "DELETE FROM attempt WHERE id = ? AND state IN ('claimed', 'running')",
     [SET_PENDING] = "UPDATE job SET state = ?2 WHERE id = ?1 AND state = 'running'",
     [RECORD_START] = "UPDATE attempt SET state = ?9, slot = ?2, pid = ?3, start_ticks = ?4, started = ?5,"
-                     " command = ?6, environment = ?7, directory = ?8, reference = ?10, host = ?11,"
+                     " command = ?6, environment = ?7, directory = ?8, reference = ?10, host = ?11, waits = ?14,"
                      " devices = ?12, scripts = ?13 WHERE id = ?1 AND state = 'claimed'",
-    [RECORD_END] = "UPDATE attempt SET state = ?2, failure = ?3, message = ?4, ended = ?5, duration_ms = ?6,"
-                   " exit_code = ?7, signal = ?8, limit_ms = ?9, user_ms = ?10, system_ms = ?11, max_rss = ?12,"
-                   " leftovers = ?13, directory = coalesce(?14, directory), log_bytes = ?15, log_tail = ?16,"
-                   " host = coalesce(?17, host), reference = coalesce(?18, reference), stopped_steps = ?19,"
-                   " blame = ?20, consequence = ?21, unwatched_ms = ?22, left_out = ?23, device_model = ?24,"
-                   " device_condition = ?25, device_note = ?26,"
-                   " readers = (SELECT value FROM meta WHERE name = 'readers') WHERE id = ?1 AND state = 'running'",
-    [RECORD_REFERENCE] = "UPDATE attempt SET reference = ?2 WHERE id = ?1 AND state IN ('claimed', 'running')",
+    [RECORD_END] =
+        "UPDATE attempt SET state = ?2, failure = ?3, message = ?4, ended = ?5, duration_ms = ?6,"
+        " exit_code = ?7, signal = ?8, limit_ms = ?9, user_ms = ?10, system_ms = ?11, max_rss = ?12,"
+        " leftovers = ?13, directory = coalesce(?14, directory), log_bytes = ?15, log_tail = ?16,"
+        " host = coalesce(?17, host), reference = coalesce(?18, reference), stopped_steps = ?19, waits = NULL,"
+        " blame = ?20, consequence = ?21, unwatched_ms = ?22, left_out = ?23, device_model = ?24,"
+        " device_condition = ?25, device_note = ?26,"
+        " readers = (SELECT value FROM meta WHERE name = 'readers') WHERE id = ?1 AND state = 'running'",
+    [RECORD_REFERENCE] =
+        "UPDATE attempt SET reference = ?2, waits = ?3 WHERE id = ?1 AND state IN ('claimed', 'running')",
     [COUNT_TIMEOUTS] = "SELECT count(*) FROM attempt WHERE job_id = ?1 AND failure = 'timeout' AND kind = 'trial'",
     [IS_RUNNING] = "SELECT count(*) FROM attempt WHERE id = ? AND state = 'running'",
     [COUNT_FAILURES] =
@@ -246,13 +248,15 @@ int attempt_record_start(struct attempt_store *s, const struct attempt_start *st
                       sql_positive(start->start_ticks), sql_int(start->started_ms), sql_text(start->command_json),
                       sql_text(start->environment_json), sql_text(start->directory),
                       sql_text(attempt_next(ATTEMPT_CLAIMED, ATTEMPT_START)), sql_text(start->reference),
-                      sql_text(start->host), sql_text(start->devices), sql_text(start->scripts_json)),
+                      sql_text(start->host), sql_text(start->devices), sql_text(start->scripts_json),
+                      sql_text(start->waits)),
                e);
 }
 
-int attempt_record_reference(struct attempt_store *s, int64_t attempt_id, const char *reference, struct error *e)
+int attempt_record_reference(struct attempt_store *s, const struct attempt_start *start, struct error *e)
 {
-    return run(s, RECORD_REFERENCE, VALUES(sql_int(attempt_id), sql_text(reference)), e);
+    return run(s, RECORD_REFERENCE,
+               VALUES(sql_int(start->attempt_id), sql_text(start->reference), sql_text(start->waits)), e);
 }
 
 static int record_attempt_end(struct attempt_store *s, const struct attempt_end *end, struct error *e)

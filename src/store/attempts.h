@@ -54,13 +54,14 @@ struct attempt_start {
     const char *scripts_json; /* {path: hash of the content} of what the command names; NULL: no file */
     const char *directory;    /* NULL: it has none so far */
     const char *reference;    /* the executor's own name for it; NULL: none */
+    const char *waits;        /* why its batch system has not begun it; NULL: it runs. Lives as long as the executor */
     const char *host;         /* where it runs; NULL: where its runner does */
     const char *devices;      /* see store/places.h; NULL: none were given to it */
 };
 int attempt_record_start(struct attempt_store *s, const struct attempt_start *start, struct error *e);
 
-/* The executor's own name for an open attempt, where it became known after the start. */
-int attempt_record_reference(struct attempt_store *s, int64_t attempt_id, const char *reference, struct error *e);
+/* The executor's own name for an open attempt and why it waits, which became known after the start. */
+int attempt_record_reference(struct attempt_store *s, const struct attempt_start *start, struct error *e);
 
 /* How many attempts of the job ran out of time. */
 int attempts_count_timeouts(struct attempt_store *s, int64_t job_id, int64_t *out, struct error *e);

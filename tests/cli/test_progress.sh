@@ -61,7 +61,7 @@ c = [1, 2, 3, 4, 5]
 END
     run_meshsweep run --progress json -j 2
     expect_only_stderr_matches 0 '"total":2000,"done":2000,"ok":2000,"failed":0,"skipped":0,"pruned":0,"held":0,'
-    expect_stderr_matches '"held":0,"running":0,"being_recorded":0,"pending":0,'
+    expect_stderr_matches '"held":0,"running":0,"waiting":0,"being_recorded":0,"pending":0,'
     expect "grep -q '\"running\":[12],' .stderr"
     expect "! grep -E '\"running\":([3-9]|[0-9]{2})' .stderr"
     expect "! grep -E '\"skipped\":[1-9]' .stderr"

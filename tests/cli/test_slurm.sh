@@ -417,6 +417,41 @@ keep the database on a file system of all nodes"
     expect_sql "pending|0" "SELECT state, (SELECT count(*) FROM attempt) FROM job"
 }
 
+# Pending, then without an answer, then begun.
+queue__that_does_not_begin_them__waiting_and_not_running()
+{
+    stand_ins
+    touch slurm/hold
+    echo 'PENDING|PartitionTimeLimit|' >slurm/state
+    slurm_sweep 2 </dev/null
+    start_meshsweep run --executor slurm --progress plain
+    wait_until "[ \"\$(sql \"SELECT min(waits) FROM attempt\" 2>/dev/null)\" = 'PartitionTimeLimit; ask for less time \
+([job] timeout) or for another partition' ]" 20
+    expect_sql "2|2" "SELECT count(*), count(waits) FROM attempt WHERE state = 'running'"
+    wait_until 'grep -q "0 running, 2 waiting (PartitionTimeLimit), 0 pending" .stderr' 20
+    cp .stderr said
+    "$meshsweep" status >text
+    "$meshsweep" status --json >json
+    rm slurm/state
+    echo 'PENDING|Resources|' >slurm/state
+    touch slurm/silent
+    wait_until "[ \"\$(sql \"SELECT min(waits) FROM attempt\")\" = 'Slurm does not answer' ]" 20
+    rm slurm/silent slurm/state
+    echo 'RUNNING|None|n0' >slurm/state
+    wait_until "[ \"\$(sql \"SELECT count(waits) FROM attempt WHERE state = 'running'\")\" = 0 ]" 20
+    signal_command TERM
+    wait_command
+    expect_status 143
+    expect_any_stdout
+    expect_any_stderr
+    expect "[ $(grep -c 'jobs wait at Slurm: PartitionTimeLimit; ask for less time' said) = 1 ]"
+    expect_file_contains text '  2  as job 1: PartitionTimeLimit; ask for less time ([job] timeout)'
+    expect_sql '0|2|2' "SELECT s->>'\$.states.running', s->>'\$.states.waiting', s->>'\$.waits[0].jobs'
+        FROM (SELECT readfile('json') AS s)" :memory:
+    run_meshsweep status
+    expect_only_stdout_contains 0 'meshsweep run --executor slurm'
+}
+
 runner__killed_before_or_after_the_submission__submitted_once()
 {
     local moment

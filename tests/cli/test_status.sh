@@ -58,7 +58,7 @@ printed["running_attempts"][0]["elapsed_ms"] = 0
 drop = lambda document: [(name, value) for name, value in document.items() if name not in filled]
 print(drop(told) == drop(printed), len(drop(told)))
 ' "$filled"
-    expect_only_stdout 0 "True 30"
+    expect_only_stdout 0 "True 31"
 }
 
 status__runner_at_work__what_runs_and_how_long_it_takes()
