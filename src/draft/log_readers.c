@@ -40,6 +40,9 @@ static bool is_same_reading(const struct job_config *job, const struct sample_li
     return false;
 }
 
+/* Its patterns are whole lines of programs that nothing else prints: one of them says as much as two of others. */
+#define PROFILE_OF_WHOLE_LINES "benchmarks"
+
 /* How many of the profile's metrics the log has, counting those read from the same numbers once; sets `names` to all of
  * them. -1 if the profile cannot be used. */
 static int count_metrics(const char *profile, const char *path, struct buffer *names)
@@ -76,6 +79,7 @@ static void find_profile(const char *path, int least, struct log_readers *out)
         char *profile = embedded_stem(f);
         struct buffer names = BUFFER_INIT;
         int count = count_metrics(profile, path, &names);
+        count *= strcmp(profile, PROFILE_OF_WHOLE_LINES) == 0 ? PROFILE_METRICS_LEAST : 1;
         if (count > most) {
             most = count;
             free(out->profile);
@@ -95,7 +99,7 @@ static bool has_metric(const struct log_readers *l, const char *name)
         if ((p == l->metrics || p[-1] == ' ') && (p[n] == ',' || p[n] == '\0'))
             return true;
     for (size_t i = 0; i < l->proposals.count; i++)
-        if (strcmp(l->proposals.items[i].metric, name) == 0)
+        if (strcmp(l->proposals.items[i].metric, name) == 0 && !l->proposals.items[i].is_mixed)
             return true;
     return false;
 }
@@ -147,12 +151,23 @@ static void choose_objective(struct log_readers *l)
 {
     static const char *const objectives[] = {
         "max:throughput",
+        "max:iops",
+        "max:events_per_second",
+        "max:bogo_ops_per_second",
         "max:tokens_per_second",
         "max:tokens_per_second_per_gpu",
         "max:steps_per_second",
         "max:train_steps_per_second",
         "min:step_time",
         "max:flops_per_gpu",
+        "max:flops",
+        "max:bandwidth",
+        "min:val_loss",
+        "min:logloss",
+        "min:rmse",
+        "max:accuracy",
+        "max:auc",
+        "min:perplexity",
         "min:loss",
     };
     for (size_t i = 0; i < sizeof objectives / sizeof *objectives && !l->objective; i++)
@@ -190,8 +205,23 @@ void log_readers_free(struct log_readers *l)
 
 /* --- the text --- */
 
+static void add_mixed(struct buffer *out, const struct log_readers *l, const struct proposal *p)
+{
+    buffer_printf(out, "\n# not read: %zu lines of %s that name different things:", p->lines, l->path);
+    for (size_t i = 0; i < p->lines && i < PROPOSAL_VALUES_MOST; i++)
+        buffer_printf(out, "%s%g", i ? ", " : " ", p->values[i]);
+    buffer_printf(out, "%s. If one of them is meant,\n# give a pattern of its line: [job.metrics.%s] regex = ",
+                  p->lines > PROPOSAL_VALUES_MOST ? ", ..." : "", p->metric);
+    buffer_add_toml_string(out, p->regex);
+    buffer_add_char(out, '\n');
+}
+
 static void add_proposal(struct buffer *out, const struct log_readers *l, const struct proposal *p)
 {
+    if (p->is_mixed) {
+        add_mixed(out, l, p);
+        return;
+    }
     const char *reader = p->column ? "csv" : "regex", *file = strrchr(l->path, '/');
     if (p->second) {
         buffer_printf(out, "# or, on %zu line%s: %s = ", p->lines, p->lines == 1 ? "" : "s", reader);

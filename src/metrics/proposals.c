@@ -1,6 +1,7 @@
 #include "metrics/proposals.h"
 
 #include <ctype.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -21,9 +22,9 @@ enum bare { BARE_NONE, BARE_FRACTIONS, BARE_ALL };
 
 struct kind {
     const char *metric;
-    const char *names[13]; /* words that the name has */
-    const char *not_names[6];
-    const char *units[12];
+    const char *names[16]; /* words that the name has */
+    const char *not_names[8];
+    const char *units[14];
     const char *take;
     bool higher_is_better, unit_needed, name_optional;
     size_t own_units; /* how many of `units`, from the first, say it of a number without any name */
@@ -34,46 +35,56 @@ struct kind {
 
 /* In the order in which they are asked: "tokens per second" is no time. */
 static const struct kind kinds[] = {
-    {"throughput",
-     {"throughput", "tok/s", "tokens/s", "tokens/sec", "tps", "wps", "samples/s", "samples/sec", "it/s", "per second",
-      "per sec", "per s", "req/s"},
-     {"flop", "flops", "tflop"},
-     {"tok/s", "tokens/s", "tokens/sec", "samples/s", "samples/sec", "it/s", "img/s", "images/s", "req/s", "seq/s",
-      "/s"},
-     "median",
-     true,
-     false,
-     true,
-     0,
-     0,
-     NULL,
-     BARE_NONE},
-    {"mfu", {"mfu", "hfu"}, {NULL}, {"%"}, "median", true, false, false, 0, 0, NULL, BARE_NONE},
-    {"peak_memory",
-     {"memory", "mem", "allocated", "reserved", "maxmemallocated", "memallocated"},
-     {"host", "cpu", "fraction", "ratio", "util"},
-     {"gib", "gb", "mib", "mb", "kib", "kb", "b", "g", "m"},
-     "max",
-     false,
-     true,
-     false,
-     0,
-     1 << 20,
-     "B",
-     BARE_ALL},
-    {"loss", {"loss"}, {"scale", "val", "eval", "valid"}, {NULL}, "last", false, false, false, 0, 0, NULL, BARE_NONE},
-    {"step_time",
-     {"time", "timing", "latency", "dt", "elapsed", "duration", "seconds", "took", "avg", "ttft", "tpot", "itl"},
-     {"data", "load", "eta", "total", "runtime", "remaining"},
-     {"s/it", "ms/it", "s/step", "ms/step", "ms", "s", "sec", "secs", "seconds", "us"},
-     "median",
-     false,
-     true,
-     false,
-     5,
-     0,
-     NULL,
-     BARE_FRACTIONS},
+    {.metric = "throughput",
+     .names = {"throughput", "tok/s", "tokens/s", "tokens/sec", "tps", "wps", "samples/s", "samples/sec", "it/s",
+               "per second", "per sec", "per s", "req/s"},
+     .not_names = {"flop", "flops", "tflop"},
+     .units = {"tok/s", "tokens/s", "tokens/sec", "samples/s", "samples/sec", "it/s", "img/s", "images/s", "req/s",
+               "seq/s", "/s"},
+     .take = "median",
+     .higher_is_better = true,
+     .name_optional = true},
+    {.metric = "flops",
+     .names = {"gflops", "tflops", "gflop/s", "tflop/s"},
+     .units = {"gflops", "tflops", "gflop/s", "tflop/s", "gflops/s", "tflops/s"},
+     .take = "median",
+     .higher_is_better = true,
+     .name_optional = true},
+    {.metric = "bandwidth",
+     .names = {"bandwidth", "bw", "rate"},
+     .units = {"kb/s", "mb/s", "gb/s", "kib/s", "mib/s", "gib/s"},
+     .take = "median",
+     .higher_is_better = true,
+     .unit_needed = true},
+    {.metric = "mfu", .names = {"mfu", "hfu"}, .units = {"%"}, .take = "median", .higher_is_better = true},
+    {.metric = "peak_memory",
+     .names = {"memory", "mem", "allocated", "reserved", "maxmemallocated", "memallocated"},
+     .not_names = {"host", "cpu", "fraction", "ratio", "util"},
+     .units = {"gib", "gb", "mib", "mb", "kib", "kb", "b", "g", "m"},
+     .take = "max",
+     .unit_needed = true,
+     .bare_from = 1 << 20,
+     .bare_unit = "B",
+     .bare = BARE_ALL},
+    {.metric = "val_loss",
+     .names = {"val loss", "valid loss", "validation loss", "eval loss", "test loss"},
+     .take = "last"},
+    {.metric = "loss",
+     .names = {"loss"},
+     .not_names = {"scale", "val", "eval", "valid", "validation", "test"},
+     .take = "last"},
+    {.metric = "perplexity", .names = {"ppl", "perplexity"}, .take = "last"},
+    {.metric = "accuracy", .names = {"accuracy", "acc"}, .units = {"%"}, .take = "last", .higher_is_better = true},
+    {.metric = "auc", .names = {"auc", "auroc"}, .take = "last", .higher_is_better = true},
+    {.metric = "step_time",
+     .names = {"time", "timing", "latency", "dt", "elapsed", "duration", "seconds", "took", "avg", "ttft", "tpot",
+               "itl"},
+     .not_names = {"data", "load", "eta", "total", "runtime", "remaining", "epoch"},
+     .units = {"s/it", "ms/it", "s/step", "ms/step", "s/batch", "ms/batch", "ms", "s", "sec", "secs", "seconds", "us"},
+     .take = "median",
+     .unit_needed = true,
+     .own_units = 7,
+     .bare = BARE_FRACTIONS},
 };
 
 /* Whether a word may begin here: not within one, but "CrossEntropyLoss" is three. */
@@ -373,7 +384,10 @@ static const struct kind *kind_by(const struct log_field *f, const char *name, e
         const size_t most = sizeof k->names / sizeof *k->names;
         bool named = has_any(name, f->name_end, k->names, most) || has_any(f->unit_end, f->behind_end, k->names, most);
         bool unit = f->unit < f->unit_end && is_unit(k, f->unit, f->unit_end);
-        bool nameless = f->name == f->name_end && unit_place(k, f->unit, f->unit_end) < k->own_units;
+        /* "| 971.22 ms/batch |", and "ms/batch 971.22", whose name is its unit. */
+        bool nameless =
+            (f->name == f->name_end || f->unit == f->name) && unit_place(k, f->unit, f->unit_end) < k->own_units;
+        bool of_step = nameless && f->unit_end - f->unit > 2 && memchr(f->unit, '/', (size_t)(f->unit_end - f->unit));
         bool bare = f->unit == f->unit_end && may_be_bare(k, f);
         if (has_any(f->name, f->name_end, k->not_names, sizeof k->not_names / sizeof *k->not_names))
             continue;
@@ -381,7 +395,7 @@ static const struct kind *kind_by(const struct log_field *f, const char *name, e
             continue;
         if (!(named && (unit || bare || !k->unit_needed)) && !(unit && (k->name_optional || nameless)))
             continue;
-        *confidence = named && (unit || !k->units[0]) ? PROPOSAL_SURE : PROPOSAL_LIKELY;
+        *confidence = (named || of_step) && (unit || !k->units[0]) ? PROPOSAL_SURE : PROPOSAL_LIKELY;
         return k;
     }
     return NULL;
@@ -420,11 +434,48 @@ static struct proposal *proposal_for(struct proposal_list *l, const char *metric
     return NULL;
 }
 
+/* What stands before a field, by its letters alone: lines that one place of a program prints have it in common. */
+static uint32_t head_of(const char *line, const struct log_field *f)
+{
+    uint32_t hash = 2166136261U; /* FNV-1a */
+    for (const char *p = line; p < f->name; p++)
+        if (isalpha((unsigned char)*p))
+            hash = (hash ^ (uint32_t)tolower((unsigned char)*p)) * 16777619U;
+    return hash;
+}
+
+static void note_head(struct proposal *p, uint32_t head)
+{
+    size_t i = 0;
+    while (i < p->head_count && p->heads[i].hash != head)
+        i++;
+    if (i == p->head_count && i < PROPOSAL_HEADS_MOST)
+        p->heads[p->head_count++] = (struct proposal_head){head, 0};
+    if (i < p->head_count)
+        p->heads[i].lines++;
+}
+
+static void note_value(struct proposal *p, double value)
+{
+    const double rise = p->lines ? value - p->last : 0;
+    if (p->lines < PROPOSAL_VALUES_MOST)
+        p->values[p->lines] = value;
+    if (p->lines == 1 || (p->lines > 1 && rise < p->least_rise))
+        p->least_rise = rise;
+    if (p->lines == 1 || (p->lines > 1 && rise > p->most_rise))
+        p->most_rise = rise;
+    p->last = value;
+    p->lines++;
+    p->least = value < p->least ? value : p->least;
+    p->most = value > p->most ? value : p->most;
+}
+
 static void add_field(struct proposal_list *l, const char *line, const struct log_field *f)
 {
     enum proposal_confidence confidence;
     const struct kind *k = kind_of(f, &confidence);
-    if (!k)
+    /* A sum over an epoch is no step's. */
+    if (!k || (strcmp(k->metric, "step_time") == 0 && has_words(line, f->name, "end of epoch")))
         return;
     char *regex = regex_of(line, f, k);
     double value = number_of(f);
@@ -436,7 +487,6 @@ static void add_field(struct proposal_list *l, const char *line, const struct lo
                                .regex = xstrdup(regex),
                                .unit = unit_of(f, k),
                                .has_prefix = is_prefix(k, f),
-                               .only_rises = true,
                                .take = k->take,
                                .higher_is_better = k->higher_is_better,
                                .confidence = confidence,
@@ -446,11 +496,8 @@ static void add_field(struct proposal_list *l, const char *line, const struct lo
     free(regex);
     if (!p)
         return;
-    p->only_rises &= p->lines == 0 || value > p->last;
-    p->last = value;
-    p->lines++;
-    p->least = value < p->least ? value : p->least;
-    p->most = value > p->most ? value : p->most;
+    note_head(p, head_of(line, f));
+    note_value(p, value);
 }
 
 /* Without what colours a terminal ("\x1b[31m"), and progress bars' returns as line ends. */
@@ -477,6 +524,8 @@ static int compare(const void *left, const void *right)
         kb++;
     if (ka != kb)
         return ka < kb ? -1 : 1;
+    if (a->is_mixed != b->is_mixed)
+        return a->is_mixed ? 1 : -1;
     if (a->confidence != b->confidence)
         return a->confidence < b->confidence ? -1 : 1;
     if (a->lines != b->lines)
@@ -493,16 +542,33 @@ static void free_proposal(struct proposal *p)
     free(p->unit);
 }
 
-/* A time that only grows is the time since a beginning, and no step's: left out, unless few lines say so. */
+/* A time that only grows, about as much from line to line or for long, is the time since a beginning. */
+static bool is_clock(const struct proposal *p)
+{
+    return strcmp(p->metric, "step_time") == 0 && p->lines > 2 && p->least_rise > 0 && p->most >= 1.5 * p->least &&
+           (p->most_rise <= 3 * p->least_rise || p->lines > 8);
+}
+
+/* Whether that many of ten of its lines, and more than one, are of one place of the program, or all are. */
+static bool is_of_one_place(const struct proposal *p, size_t of_ten)
+{
+    for (size_t i = 0; i < p->head_count; i++)
+        if (p->heads[i].lines * 10 >= p->lines * of_ten && p->heads[i].lines > 1)
+            return true;
+    return p->head_count == 1;
+}
+
+/* A clock is left out, unless few lines say so. Lines that name different things are no samples of one. */
 static void judge(struct proposal_list *l)
 {
     size_t kept = 0;
     for (size_t i = 0; i < l->count; i++) {
         struct proposal p = l->items[i];
-        bool is_clock = strcmp(p.metric, "step_time") == 0 && p.only_rises && p.lines > 2 && p.most >= 1.5 * p.least;
-        if (p.lines < 2 || is_clock)
+        const bool clock = is_clock(&p);
+        p.is_mixed = !is_of_one_place(&p, 5);
+        if (p.lines < 2 || clock || !is_of_one_place(&p, 8))
             p.confidence = PROPOSAL_LIKELY;
-        if (is_clock && p.lines > 4)
+        if (clock && p.lines > 4)
             free_proposal(&p);
         else
             l->items[kept++] = p;
@@ -515,7 +581,7 @@ static void sort(struct proposal_list *l)
     if (l->count)
         qsort(l->items, l->count, sizeof *l->items, compare);
     for (size_t i = 0; i < l->count; i++)
-        l->items[i].second = i > 0 && l->items[i].metric == l->items[i - 1].metric;
+        l->items[i].second = i > 0 && l->items[i].metric == l->items[i - 1].metric && !l->items[i - 1].is_mixed;
 }
 
 void proposals_from_log(const char *log, size_t length, struct proposal_list *out)

@@ -1,10 +1,11 @@
-/* Which numbers of a log look like step time, throughput, memory, loss and model FLOPs utilization: readers proposed
+/* Which numbers of a log look like step time, throughput, memory, loss and others: readers proposed
  * from its lines alone, and how sure that is. Pure. */
 #ifndef MESHSWEEP_METRICS_PROPOSALS_H
 #define MESHSWEEP_METRICS_PROPOSALS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "util/buffer.h"
 
@@ -12,6 +13,14 @@ enum proposal_confidence {
     PROPOSAL_SURE = 1, /* name and unit say so, on several lines */
     PROPOSAL_LIKELY,   /* one of both does, or on one line only */
 };
+
+/* Lines that are alike but for the number and what follows it. */
+struct proposal_head {
+    uint32_t hash;
+    size_t lines;
+};
+
+enum { PROPOSAL_HEADS_MOST = 8, PROPOSAL_VALUES_MOST = 4 };
 
 struct proposal {
     const char *metric; /* "step_time", a constant */
@@ -22,11 +31,14 @@ struct proposal {
     const char *take;   /* what the samples come to: "median", "max", "last" */
     bool higher_is_better;
     enum proposal_confidence confidence;
-    size_t lines;       /* that it was found on */
-    double least, most; /* of the numbers */
-    double last;
-    bool only_rises; /* each number is larger than the one before */
-    bool second;     /* another one of the same metric is proposed before it */
+    size_t lines;                        /* that it was found on */
+    double least, most;                  /* of the numbers */
+    double values[PROPOSAL_VALUES_MOST]; /* the first */
+    double last, least_rise, most_rise;  /* from one to the next */
+    struct proposal_head heads[PROPOSAL_HEADS_MOST];
+    size_t head_count;
+    bool is_mixed; /* its lines name different things: nothing to read */
+    bool second;   /* another one of the same metric is proposed before it */
 };
 
 struct proposal_list {

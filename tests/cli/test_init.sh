@@ -149,6 +149,26 @@ throughput;12101.0;tokens/s/gpu;    throughput/device/tokens_per_second=12,101
 throughput;52500.0;tok/s;step 7 | loss 9.5 | tok/s: 52.5K | tok/s/GPU: 6.5K
 throughput;6500.0;tok/s/gpu;step 7 | loss 9.5 | tok/s/GPU: 6.5K
 throughput;52500.0;tokens/s;rank 0 at step 7 | loss 9.5 | Tokens/s 52.5K | Tokens/s/GPU 6.5K | MFU 38.5%
+step_time;971.25;ms/batch;| epoch 1 | 200/ 2983 batches | lr 20.00 | ms/batch 971.25 | loss 8.2 | ppl 900
+perplexity;900.0;;| epoch 1 | 200/ 2983 batches | lr 20.00 | ms/batch 971.25 | loss 8.2 | ppl 900
+val_loss;6.5;;| end of epoch 1 | time: 58.20s | valid loss 6.5 | valid ppl 660
+step_time;;;| end of epoch 1 | time: 58.20s | valid loss 6.5 | valid ppl 660
+val_loss;2.5;;step 250: train loss 2.25, val loss 2.5
+loss;2.25;;step 250: train loss 2.25, val loss 2.5
+accuracy;91.5;%;Epoch 3 - accuracy: 91.5%
+throughput;35.5;samples/sec;step 3: 35.5 samples/sec
+flops;251.5;TFLOP/s;step 3: 251.5 TFLOP/s
+bandwidth;10.5;GB/s;allreduce of 1 MiB: bw 10.5 GB/s
+iops;45300.0;;  read: IOPS=45.3k, BW=177MiB/s (185MB/s)(10.3MiB/1001msec)
+bandwidth;185.0;;  read: IOPS=45.3k, BW=177MiB/s (185MB/s)(10.3MiB/1001msec)
+bandwidth;22345.5;;Triad:           22345.5     0.0108     0.0107     0.0109
+events_per_second;812.5;;    events per second:   812.5
+events_per_second;152.25;;    transactions:                        4567   (152.25 per sec.)
+bogo_ops_per_second;1234.5;;stress-ng: metrc: [70] cpu       12345   10.00   39.90    0.01    1234.50    309.10
+tokens_per_second;12.25;;| llama 7B Q4_0 | 3.56 GiB | 6.74 B | CPU | 8 | tg128 | 12.25 ± 0.05 |
+auc;0.75;;[1]	train-auc:0.98	eval-auc:0.75
+auc;0.75;;[1]	training's auc: 0.95	valid_0's auc: 0.75	valid_0's binary_logloss: 0.25
+logloss;0.25;;[1]	training's auc: 0.95	valid_0's auc: 0.75	valid_0's binary_logloss: 0.25
 mfu;46.5;%;step    2/19560 | loss 10.96 | lr 1.71e-06 | 3018.5 ms | 46.5% bf16 MFU | 173690 tok/s
 END
 }
@@ -198,6 +218,21 @@ log__time_since_the_start__is_no_step_time()
     expect_status 0
     expect_stdout_lacks step_time
     expect_no_stderr
+    # Steps that become slower for a while are steps, whether the name says so or they do not grow evenly.
+    printf 'took %sms\n' 0.5 76.5 95.5 119.5 120.5 >rising.log
+    run_meshsweep init --from-log rising.log
+    expect_only_stdout_contains 0 '[job.metrics.step_time]'
+}
+
+# The same word in lines of different things is no metric, and no objective.
+log__lines_that_name_different_things__not_read()
+{
+    printf '%s: min=73, avg=%s, stdev=9\n' 'clat (us)' 378.25 'lat (us)' 378.5 'bw (KiB/s)' 9972 iops 2493 >mixed.log
+    run_meshsweep init --from-log mixed.log a=1 -o - -- sh -c 'cat mixed.log # {a}'
+    expect_only_stdout_contains 0 'objective = "min:duration"'
+    expect_stdout_contains '# not read: 2 lines of mixed.log that name different things: 378.25, 378.5.'
+    expect_any_stdout
+    expect "! grep -q '^.job.metrics' .stdout"
 }
 
 # Dashes for underscores, switches that take no value, variables of the environment.

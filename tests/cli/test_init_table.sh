@@ -17,7 +17,7 @@ time steps/s|max:time_steps_s|steps/s
 tok_per_sec_per_gpu|max:throughput|tok/s/gpu
 steps/s|max:steps_s|steps/s
 iter/s|max:iter_s|iter/s
-TFLOP/s|max:tflop_s|tflop/s
+TFLOP/s|max:flops|TFLOP/s
 GB/s|max:gb_s|gb/s
 samples per second|max:throughput|samples/s
 END
