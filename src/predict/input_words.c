@@ -92,6 +92,7 @@ const struct input_word quantization_words[] = {{"none", QUANTIZATION_NONE},
                                                 {"bnb.nf4-dq", QUANTIZATION_NF4_DOUBLE},
                                                 {"gptq", QUANTIZATION_GPTQ},
                                                 {"auto-gptq", QUANTIZATION_GPTQ},
+                                                {"awq", QUANTIZATION_GPTQ},
                                                 {"int8", QUANTIZATION_INT8},
                                                 {"bnb.int8", QUANTIZATION_INT8},
                                                 {NULL, 0}};

@@ -132,12 +132,14 @@ static int set_names(const struct input_value *values, size_t input, const struc
     return 0;
 }
 
-/* QLoRA is LoRA over nf4 weights, unless another quantization is given. */
+/* QLoRA is LoRA over nf4 weights, unless another quantization is given. peft's preparation casts nothing of what other
+ * libraries than bitsandbytes quantised (peft utils/other.py, prepare_model_for_kbit_training). */
 static int set_adapters(const struct input_value *values, struct subject *s, struct error *e)
 {
     const struct input_value *peft = &values[AT_PEFT];
     if (peft->kind == INPUT_TEXT && strcasecmp(peft->text, "qlora") == 0 && !values[AT_QUANTIZATION].kind)
         s->plan.quantization = QUANTIZATION_NF4;
+    s->plan.kbit_preparation &= s->plan.quantization != QUANTIZATION_GPTQ;
     return set_names(values, AT_TARGETS, target_words, &s->plan.lora_targets, e);
 }
 

@@ -657,4 +657,49 @@ device__wrong_rows__told_with_their_places()
     expect_stderr_lacks '"X"'
 }
 
+# What follows a device is not slower at equal precision.
+devices__that_follow_one_another__not_slower()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+name = "generations"
+[job]
+command = ["true"]
+[model]
+family = "llama"
+layers = 32
+hidden = 4096
+heads = 32
+kv_heads = 8
+ffn = 14336
+vocab = 32000
+seq = [4096, 32768]
+[[training_spec]]
+precision = ["bf16", "fp8"]
+[[cluster_spec]]
+num_hosts = 1
+num_devices_per_host = 8
+device = ["V100-32GB", "A100-80GB", "H100", "H200", "B200", "B300", "GB200", "GB300", "MI300X", "MI325X", "MI350X",
+          "MI355X"]
+[[parallel_spec]]
+micro_batch = 1
+zero_stage = 3
+[predict]
+framework = "megatron"
+prune = "off"
+END
+    run_meshsweep predict --json
+    expect_status 0
+    expect_any_stderr
+    expect_any_stdout
+    expect_sql '' "WITH p AS (SELECT value->>'device' AS device, value->>'precision' AS precision, value->>'seq' AS seq,
+        value->>'predicted_time' AS time FROM json_each(readfile('.stdout'), '\$.records')), pair(before, after) AS
+        (VALUES ('V100-32GB', 'A100-80GB'), ('A100-80GB', 'H100'), ('H100', 'H200'), ('H200', 'B200'), ('B200', 'B300'),
+         ('GB200', 'GB300'), ('MI300X', 'MI325X'), ('MI325X', 'MI350X'), ('MI350X', 'MI355X'))
+        SELECT before, after, b.precision, b.seq, b.time, a.time FROM pair JOIN p AS b ON b.device = before
+        JOIN p AS a ON a.device = after AND a.precision = b.precision AND a.seq = b.seq
+        WHERE a.time > b.time" :memory:
+    expect_sql 1 "SELECT count(*) > 40 FROM json_each(readfile('.stdout'), '\$.records')" :memory:
+}
+
 run_cases "$@"

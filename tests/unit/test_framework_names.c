@@ -308,6 +308,7 @@ static const struct saying {
     {"hf-trainer", LORA, "load_in_4bit = true\nbnb_4bit_quant_type = \"nf4\"\n", "quantization = \"nf4\"\n"},
     {"hf-trainer", LORA, "load_in_4bit = true\nbnb_4bit_use_double_quant = true\n", "quantization = \"nf4-dq\"\n"},
     {"hf-trainer", LORA, "load_in_8bit = true\n", "quantization = \"int8\"\n"},
+    {"hf-trainer", LORA, "quantization = \"awq\"\nkbit_preparation = true\n", "quantization = \"gptq\"\n"},
     {"hf-trainer", LORA, "quantization_bit = 4\n", "quantization = \"nf4-dq\"\n"},
     {"hf-trainer", LORA, "quantization_bit = 4\ndouble_quantization = false\n", "quantization = \"nf4\"\n"},
     {"hf-trainer", LORA, "quantization_bit = 8\n", "quantization = \"int8\"\n"},
