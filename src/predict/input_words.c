@@ -84,18 +84,11 @@ const struct input_word tuning_words[] = {{"none", TUNING_FULL},
                                           {"dora", TUNING_DORA},
                                           {"qlora", TUNING_LORA},
                                           {NULL, 0}};
-const struct input_word quantization_words[] = {{"none", QUANTIZATION_NONE},
-                                                {"nf4", QUANTIZATION_NF4},
-                                                {"bnb-nf4", QUANTIZATION_NF4},
-                                                {"bnb.nf4", QUANTIZATION_NF4},
-                                                {"nf4-dq", QUANTIZATION_NF4_DOUBLE},
-                                                {"bnb.nf4-dq", QUANTIZATION_NF4_DOUBLE},
-                                                {"gptq", QUANTIZATION_GPTQ},
-                                                {"auto-gptq", QUANTIZATION_GPTQ},
-                                                {"awq", QUANTIZATION_GPTQ},
-                                                {"int8", QUANTIZATION_INT8},
-                                                {"bnb.int8", QUANTIZATION_INT8},
-                                                {NULL, 0}};
+const struct input_word quantization_words[] =
+    {{"none", QUANTIZATION_NONE},   {"nf4", QUANTIZATION_NF4},           {"bnb-nf4", QUANTIZATION_NF4},
+     {"bnb.nf4", QUANTIZATION_NF4}, {"nf4-dq", QUANTIZATION_NF4_DOUBLE}, {"bnb.nf4-dq", QUANTIZATION_NF4_DOUBLE},
+     {"gptq", QUANTIZATION_GPTQ},   {"auto-gptq", QUANTIZATION_GPTQ},    {"awq", QUANTIZATION_GPTQ},
+     {"int8", QUANTIZATION_INT8},   {"bnb.int8", QUANTIZATION_INT8},     {NULL, 0}};
 const struct input_word expert_kernel_words[] =
     {{"framework", EXPERTS_FRAMEWORK}, {"looped", EXPERTS_LOOPED},      {"eager", EXPERTS_LOOPED},
      {"grouped", EXPERTS_GROUPED},     {"grouped_mm", EXPERTS_GROUPED}, {"batched_mm", EXPERTS_GROUPED},
