@@ -115,15 +115,13 @@ static int tell_known(void *context, const struct job_outcome *o, struct error *
 static int begin_others(struct deciding *d, struct error *e)
 {
     struct stmt *s = NULL;
-    int rc;
-    if (db_prepare(d->place->db,
-                   "SELECT j.id FROM job AS j WHERE j.sweep_id = ?1 AND (j.state = 'running' OR j.state = 'pending'"
-                   " AND EXISTS (SELECT 1 FROM trial AS t JOIN search AS s ON s.id = t.search_id"
-                   "  WHERE t.job_id = j.id AND t.told IS NULL AND s.strategy = '" PROPOSALS_STRATEGY "'))",
-                   &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, d->place->sweep_id);
-    while ((rc = stmt_next(s, e)) > 0) {
+    int rc = db_query(d->place->db,
+                      "SELECT j.id FROM job AS j WHERE j.sweep_id = ?1 AND (j.state = 'running' OR j.state = 'pending'"
+                      " AND EXISTS (SELECT 1 FROM trial AS t JOIN search AS s ON s.id = t.search_id"
+                      "  WHERE t.job_id = j.id AND t.told IS NULL AND s.strategy = '" PROPOSALS_STRATEGY "'))",
+                      VALUES(sql_int(d->place->sweep_id)), &s, e);
+    while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
+        rc = 0;
         size_t candidate = candidate_set_find(&d->set, stmt_int(s, 0));
         if (candidate != SIZE_MAX && !d->is_own[candidate])
             search_begin(d->search, candidate, 0);
@@ -185,12 +183,11 @@ int proposals_decide(const struct proposal_place *place, size_t wanted, cJSON *a
                                               .sweep_id = place->sweep_id,
                                               .equal_batch = given->equal_batch != 0};
     struct deciding d = {.place = place};
-    int64_t sequence;
     int rc = candidates_load(&request, &d.set, e);
     if (rc == 0)
         rc = search_create(&d.set.space, given, &d.search, e);
     if (rc == 0)
-        rc = proposals_open_search(place, given->strategy, &d.search_id, &sequence, e);
+        rc = proposals_open_search(place, given->strategy, &d.search_id, e);
     if (rc == 0) {
         d.is_own = xcalloc(d.set.space.count + 1, sizeof *d.is_own);
         d.last_told = xcalloc(d.set.space.count + 1, sizeof *d.last_told);

@@ -128,12 +128,10 @@ struct job_found {
 static int look_at_job(const struct proposal_place *place, int64_t id, struct job_found *out, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(place->db,
-                   "SELECT coalesce(witness_id, 0), state IN ('ok', 'failed') FROM job WHERE id = ? AND sweep_id = ?",
-                   &s, e) < 0)
+    if (db_query(place->db,
+                 "SELECT coalesce(witness_id, 0), state IN ('ok', 'failed') FROM job WHERE id = ? AND sweep_id = ?",
+                 VALUES(sql_int(id), sql_int(place->sweep_id)), &s, e) < 0)
         return -1;
-    stmt_bind_int(s, 1, id);
-    stmt_bind_int(s, 2, place->sweep_id);
     int rc = stmt_next(s, e);
     if (rc > 0)
         *out = (struct job_found){id, stmt_int(s, 0), stmt_int(s, 1) != 0};
@@ -254,7 +252,6 @@ static void add_distance(const struct proposal_place *place, const cJSON *item, 
 static int find_nearest(const struct proposal_place *place, const struct asked_for *p, int64_t *id, struct error *e)
 {
     struct buffer sql = BUFFER_INIT, differ = BUFFER_INIT, far = BUFFER_INIT;
-    struct stmt *s = NULL;
     for (const cJSON *item = p->keys->child; item; item = item->next)
         add_distance(place, item, &differ, &far);
     buffer_printf(&sql,
@@ -263,17 +260,11 @@ static int find_nearest(const struct proposal_place *place, const struct asked_f
                   " ON p.id = j.parallel_id WHERE j.sweep_id = ?1 AND j.witness_id IS NULL"
                   " ORDER BY 0.0%s, 0.0%s, j.rank LIMIT 1",
                   buffer_text(&differ), buffer_text(&far));
-    int rc = db_prepare(place->db, buffer_text(&sql), &s, e);
-    if (rc == 0) {
-        stmt_bind_int(s, 1, place->sweep_id);
-        rc = stmt_next(s, e);
-        *id = rc > 0 ? stmt_int(s, 0) : 0;
-    }
-    stmt_free(s);
+    int rc = db_query_int(place->db, buffer_text(&sql), VALUES(sql_int(place->sweep_id)), 0, id, e);
     buffer_free(&sql);
     buffer_free(&differ);
     buffer_free(&far);
-    return rc < 0 ? -1 : 0;
+    return rc;
 }
 
 /* Adds all its keys, so that it can be proposed as it is. */

@@ -17,12 +17,6 @@
 
 #define PROPOSALS_STRATEGY "ask"
 
-/* SQL: the jobs `j` of the sweep ?1 that could run and that no client has asked for. */
-#define UNASKED_JOBS                                                                                                   \
-    " FROM job AS j WHERE j.sweep_id = ?1 AND j.state = 'pending' AND j.witness_id IS NULL AND j.held IS NULL AND NOT" \
-    " EXISTS (SELECT 1 FROM trial AS t JOIN search AS s ON s.id = t.search_id WHERE t.job_id = j.id"                   \
-    "  AND s.sweep_id = ?1 AND s.strategy = '" PROPOSALS_STRATEGY "')"
-
 struct proposal_place {
     struct space *space;
     struct db *db;
@@ -62,9 +56,8 @@ bool proposals_are_decided(const struct sweep *s);
 /* Adds the jobs that it chooses to the list of trials. */
 int proposals_decide(const struct proposal_place *place, size_t wanted, cJSON *asked, struct error *e);
 
-/* The search for proposals from `by`, created if there is none, and its next sequence number. */
-int proposals_open_search(const struct proposal_place *place, const char *by, int64_t *id, int64_t *sequence,
-                          struct error *e);
+/* The search for proposals from `by`, created if there is none. */
+int proposals_open_search(const struct proposal_place *place, const char *by, int64_t *id, struct error *e);
 
 /* The last trial of the job that a client asked for; 0: none. */
 int proposals_find_trial(const struct proposal_place *place, int64_t job_id, int64_t *trial_id, struct error *e);
