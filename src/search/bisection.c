@@ -20,17 +20,16 @@
 #define NEAR_ENOUGH 1.34
 
 struct binary {
-    struct families families;
     size_t *order; /* families */
     size_t done;   /* the first `done` of them have nothing left */
 };
 
-static double predicted_best(const struct families *f, const struct search *s, size_t family)
+static double predicted_best(const struct search *s, size_t family)
 {
     double best = -INFINITY;
-    size_t last = families_estimate(f, s, family, 1);
+    size_t last = family_estimate(s, family, 1);
     for (size_t i = 0; i <= last; i++) {
-        const struct candidate *c = &s->space->candidates[families_member(f, family, i)];
+        const struct candidate *c = family_candidate(s, family, i);
         double predicted = c->oom_probability > 0.5 ? NAN : search_predicted_log(s->space, c);
         if (predicted > best)
             best = predicted;
@@ -38,27 +37,21 @@ static double predicted_best(const struct families *f, const struct search *s, s
     return best;
 }
 
-static int create(struct search *s, void **own, struct error *e)
+static int create(struct search *s, void *own, struct error *e)
 {
-    struct binary *b = xcalloc(1, sizeof *b);
+    struct binary *b = own;
     uint64_t seed = (uint64_t)search_number(s, SEARCH_RANDOM_SEED);
-    *own = b;
-    if (families_create(s, &b->families, e) < 0)
-        return -1;
-    struct rank *ranks = xcalloc(b->families.count + 1, sizeof *ranks);
-    for (size_t f = 0; f < b->families.count; f++)
-        ranks[f] = (struct rank){f, predicted_best(&b->families, s, f),
-                                 rng_at(seed, s->space->candidates[families_member(&b->families, f, 0)].identity)};
-    b->order = ranked(ranks, b->families.count);
+    struct rank *ranks = xcalloc(s->families.count + 1, sizeof *ranks);
+    (void)e;
+    for (size_t f = 0; f < s->families.count; f++)
+        ranks[f] = (struct rank){f, predicted_best(s, f), rng_at(seed, family_candidate(s, f, 0)->identity)};
+    b->order = ranked(ranks, s->families.count);
     return 0;
 }
 
 static void destroy(void *own)
 {
-    struct binary *b = own;
-    families_free(&b->families);
-    free(b->order);
-    free(b);
+    free(((struct binary *)own)->order);
 }
 
 static void tell(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome)
@@ -71,34 +64,18 @@ static void tell(struct search *s, void *own, size_t candidate, const struct sea
 
 /* --- one configuration --- */
 
-struct family_view {
-    const struct binary *b;
-    const struct search *s;
-    size_t family, size;
-};
-
-static size_t candidate_at(const struct family_view *v, size_t at)
-{
-    return families_member(&v->b->families, v->family, at);
-}
-
-static double micro_batch_at(const struct family_view *v, size_t at)
-{
-    return v->s->space->candidates[candidate_at(v, at)].micro_batch;
-}
-
 /* Members below `*low` run, those from `*high` on do not; in between is unknown. */
-static void bracket(const struct family_view *v, size_t *low, size_t *high)
+static void bracket(const struct search *s, size_t family, size_t *low, size_t *high)
 {
     *low = 0;
-    *high = v->size;
-    for (size_t i = 0; i < v->size; i++) {
-        size_t c = candidate_at(v, i);
-        const struct candidate *x = &v->s->space->candidates[c];
-        bool failed = v->s->trials[c].state == TRIAL_FAILED || search_is_too_large(v->s, c);
+    *high = family_size(s, family);
+    for (size_t i = 0; i < family_size(s, family); i++) {
+        size_t c = family_member(s, family, i);
+        const struct candidate *x = &s->space->candidates[c];
+        bool failed = s->trials[c].state == TRIAL_FAILED || search_is_too_large(s, c);
         if (failed && i < *high)
             *high = i;
-        if (!failed && x->micro_batch <= v->s->largest_fit[x->memory_class])
+        if (!failed && x->micro_batch <= s->largest_fit[x->memory_class])
             *low = i + 1;
     }
     /* A failure of another kind lies below what fits: do not try anything beyond it. */
@@ -106,76 +83,72 @@ static void bracket(const struct family_view *v, size_t *low, size_t *high)
         *low = *high;
 }
 
-static size_t next_for_largest(const struct family_view *v, size_t low, size_t high)
+/* The largest member with at most half of that one's micro-batch, or else the first. */
+static size_t half_of(const struct search *s, size_t family, size_t at)
 {
-    size_t estimate = families_estimate(&v->b->families, v->s, v->family, search_number(v->s, SEARCH_RANGE_FACTOR));
-    if (low == 0 && high == v->size)
-        return isnan(v->s->space->candidates[candidate_at(v, 0)].oom_probability) ? (v->size - 1) / 2 : estimate;
-    if (high == v->size) { /* all have run so far */
-        size_t twice = families_at_most(&v->b->families, v->s, v->family, 2 * micro_batch_at(v, low - 1));
-        return twice > low ? twice : low;
-    }
-    if (low == 0) { /* none has run so far */
-        size_t half = families_at_most(&v->b->families, v->s, v->family, micro_batch_at(v, high) / 2);
-        return half == NONE || half >= high ? 0 : half;
-    }
-    return (low + high) / 2;
+    size_t half = family_at_most(s, family, family_micro_batch(s, family, at) / 2);
+    return half == NONE || half >= at ? 0 : half;
 }
 
-static bool is_measured(const struct family_view *v, size_t at)
+static size_t next_for_largest(const struct search *s, size_t family, size_t low, size_t high)
 {
-    return trial_runs(&v->s->trials[candidate_at(v, at)]);
+    size_t size = family_size(s, family);
+    if (low == 0 && high == size)
+        return isnan(family_candidate(s, family, 0)->oom_probability)
+                   ? (size - 1) / 2
+                   : family_estimate(s, family, search_number(s, SEARCH_RANGE_FACTOR));
+    if (high == size) { /* all have run so far */
+        size_t twice = family_at_most(s, family, 2 * family_micro_batch(s, family, low - 1));
+        return twice > low ? twice : low;
+    }
+    return low == 0 ? half_of(s, family, high) : (low + high) / 2;
 }
 
 /* The member below `low` to try next to the best known; NONE: none is left. */
-static size_t next_for_best(const struct family_view *v, size_t low)
+static size_t next_for_best(const struct search *s, size_t family, size_t low)
 {
-    size_t best = NONE, below = NONE, above = low;
-    for (size_t i = 0; i < low; i++)
-        if (is_measured(v, i) && (best == NONE || search_better(v->s->space, v->s->trials[candidate_at(v, i)].objective,
-                                                                v->s->trials[candidate_at(v, best)].objective)))
-            best = i;
+    size_t best = family_best(s, family, low), below = NONE, above = low;
     if (best == NONE)
         return low - 1;
     for (size_t i = 0; i < best; i++)
-        if (is_measured(v, i))
+        if (trial_runs(family_trial(s, family, i)))
             below = i;
     for (size_t i = low; i-- > best + 1;)
-        if (is_measured(v, i))
+        if (trial_runs(family_trial(s, family, i)))
             above = i;
     if (above == low && best + 1 < low) /* another configuration's run shows that the largest fits */
         return low - 1;
-    if (below == NONE && best > 0) {
-        size_t half = families_at_most(&v->b->families, v->s, v->family, micro_batch_at(v, best) / 2);
-        return half == NONE ? 0 : half;
-    }
-    double gap_below = below == NONE || best - below < 2 ? 1 : micro_batch_at(v, best) / micro_batch_at(v, below);
-    double gap_above = above == low || above - best < 2 ? 1 : micro_batch_at(v, above) / micro_batch_at(v, best);
+    if (below == NONE && best > 0)
+        return half_of(s, family, best);
+    double size = family_micro_batch(s, family, best);
+    double gap_below = below == NONE || best - below < 2 ? 1 : size / family_micro_batch(s, family, below);
+    double gap_above = above == low || above - best < 2 ? 1 : family_micro_batch(s, family, above) / size;
     if (gap_below < NEAR_ENOUGH && gap_above < NEAR_ENOUGH)
         return NONE;
     return gap_below >= gap_above ? (below + best + 1) / 2 : (best + above) / 2;
 }
 
 /* NONE: nothing is left. */
-static size_t next_of(const struct family_view *v, const char **why)
+static size_t next_of(const struct search *s, size_t family, const char **why)
 {
     size_t low, high;
-    bracket(v, &low, &high);
+    bracket(s, family, &low, &high);
     if (low < high) {
-        *why = low == 0 && high == v->size ? "the estimate of the largest micro-batch"
-               : high == v->size           ? "twice the largest that ran"
-               : low == 0                  ? "half of the smallest that did not run"
-                                           : "between the largest that ran and the smallest that did not";
-        return next_for_largest(v, low, high);
+        bool all = high == family_size(s, family);
+        *why = low == 0 && all ? "the estimate of the largest micro-batch"
+               : all           ? "twice the largest that ran"
+               : low == 0      ? "half of the smallest that did not run"
+                               : "between the largest that ran and the smallest that did not";
+        return next_for_largest(s, family, low, high);
     }
     *why = "next to the best micro-batch of the configuration";
-    return low == 0 ? NONE : next_for_best(v, low);
+    return low == 0 ? NONE : next_for_best(s, family, low);
 }
 
-static bool is_waiting(const struct family_view *v)
+static bool is_waiting(const struct search *s, size_t family)
 {
-    for (size_t i = 0; i < v->size; i++)
-        if (v->s->trials[candidate_at(v, i)].state == TRIAL_RUNNING)
+    for (size_t i = 0; i < family_size(s, family); i++)
+        if (family_trial(s, family, i)->state == TRIAL_RUNNING)
             return true;
     return false;
 }
@@ -183,24 +156,29 @@ static bool is_waiting(const struct family_view *v)
 static enum search_answer ask(struct search *s, void *own, struct decision *out)
 {
     struct binary *b = own;
-    for (size_t i = b->done; i < b->families.count; i++) {
-        const struct family_view v = {b, s, b->order[i], families_size(&b->families, b->order[i])};
+    for (size_t i = b->done; i < s->families.count; i++) {
+        size_t family = b->order[i];
         const char *why;
-        if (is_waiting(&v))
+        if (is_waiting(s, family))
             continue;
-        size_t at = next_of(&v, &why);
-        if (at == NONE || !search_is_open(s, candidate_at(&v, at))) {
+        size_t at = next_of(s, family, &why);
+        if (at == NONE || !search_is_open(s, family_member(s, family, at))) {
             b->done += i == b->done;
             continue;
         }
-        out->candidate = candidate_at(&v, at);
-        out->lineage = s->space->candidates[candidate_at(&v, 0)].identity;
+        out->candidate = family_member(s, family, at);
+        out->lineage = family_candidate(s, family, 0)->identity;
         out->index = at;
-        explain(out, "micro-batch %g: %s", micro_batch_at(&v, at), why);
+        explain(out, "micro-batch %g: %s", family_micro_batch(s, family, at), why);
         return SEARCH_RUN;
     }
     explain(out, "the best micro-batch of every configuration is known");
     return SEARCH_FINISHED;
 }
 
-const struct algorithm algorithm_bisection = {create, destroy, ask, tell};
+const struct algorithm algorithm_bisection = {.own_size = sizeof(struct binary),
+                                              .is_of_families = true,
+                                              .create = create,
+                                              .free = destroy,
+                                              .ask = ask,
+                                              .tell = tell};

@@ -156,7 +156,7 @@ struct ranking {
 };
 
 struct deepspeed {
-    struct families families;
+    struct procedure procedure;
     struct ranking rankings[FAMILY_STAGES];
 };
 
@@ -164,8 +164,6 @@ struct deepspeed {
 struct flow {
     const struct search *s;
     struct deepspeed *d;
-    size_t needed; /* candidate whose result is missing; NONE: none */
-    const char *why;
     double last_max, last_micro_batch, last_metric; /* of the previous stage; NAN: none */
 };
 
@@ -180,14 +178,8 @@ struct stage {
 /* Whether the result is known. *metric is NAN for a failure. */
 static bool result(struct flow *f, size_t candidate, const char *why, double *metric)
 {
-    const struct trial *t = &f->s->trials[candidate];
-    if (t->state == TRIAL_NONE || t->state == TRIAL_RUNNING) {
-        f->needed = candidate;
-        f->why = why;
-        return false;
-    }
-    *metric = t->objective;
-    return true;
+    *metric = f->s->trials[candidate].objective;
+    return procedure_knows(&f->d->procedure, f->s, candidate, why);
 }
 
 static double micro_batch_of(const struct flow *f, size_t candidate)
@@ -198,8 +190,8 @@ static double micro_batch_of(const struct flow *f, size_t candidate)
 /* The member of the family with the largest micro-batch up to the given one; if all are larger, the first. */
 static size_t member_at(const struct flow *f, size_t family, double micro_batch)
 {
-    size_t at = families_at_most(&f->d->families, f->s, family, micro_batch);
-    return families_member(&f->d->families, family, at == NONE ? 0 : at);
+    size_t at = family_at_most(f->s, family, micro_batch);
+    return family_member(f->s, family, at == NONE ? 0 : at);
 }
 
 static bool gains(const struct flow *f, double metric, double over)
@@ -286,10 +278,10 @@ static bool sweep_sizes(struct flow *f, struct stage *g, double least)
 /* Every configuration of the stage with every micro-batch of the list. The caller frees it. */
 static size_t *experiments(const struct flow *f, const struct stage *g, size_t *count)
 {
-    size_t *list = xcalloc(f->d->families.count * (g->size_count + 1) + 1, sizeof *list);
+    size_t *list = xcalloc(f->s->families.count * (g->size_count + 1) + 1, sizeof *list);
     *count = 0;
-    for (size_t family = 0; family < f->d->families.count; family++) {
-        if (families_stage(&f->d->families, f->s, family) != g->number)
+    for (size_t family = 0; family < f->s->families.count; family++) {
+        if (family_stage(f->s, family) != g->number)
             continue;
         for (size_t i = 0; i < g->size_count; i++) {
             size_t c = member_at(f, family, g->sizes[i]);
@@ -350,14 +342,10 @@ static bool tune(struct flow *f, struct stage *g)
 /* False: a result is missing. */
 static bool go_through_stage(struct flow *f, struct stage *g)
 {
-    const struct candidate *all = f->s->space->candidates;
-    size_t estimated = families_estimate(&f->d->families, f->s, g->base, 1);
-    double estimate = all[families_member(&f->d->families, g->base, estimated)].micro_batch;
-    size_t first = families_member(&f->d->families, g->base, 0);
-    double metric;
+    double metric, estimate = family_micro_batch(f->s, g->base, family_estimate(f->s, g->base, 1));
     if (estimate < f->last_max)
         return true;
-    size_t least = isnan(f->last_max) ? first : member_at(f, g->base, f->last_max);
+    size_t least = isnan(f->last_max) ? family_member(f->s, g->base, 0) : member_at(f, g->base, f->last_max);
     if (!result(f, least, "the smallest micro-batch of the stage", &metric))
         return false;
     if (isnan(metric))
@@ -376,36 +364,20 @@ static bool go_through_stage(struct flow *f, struct stage *g)
     return true;
 }
 
-static bool go_through(struct flow *f)
+static void go_through(struct search *s, void *own)
 {
-    for (size_t stage = 0; stage < FAMILY_STAGES; stage++) {
+    struct flow f = {.s = s, .d = own, .last_max = NAN, .last_micro_batch = NAN, .last_metric = NAN};
+    bool known = true;
+    for (size_t stage = 0; known && stage < FAMILY_STAGES; stage++) {
         /* Which configuration a person would have started with is not known, so it is drawn. */
-        struct stage g = {.base = families_draw(&f->d->families, f->s, stage, stage, 0), .number = stage};
-        if (g.base != NONE && !go_through_stage(f, &g))
-            return false;
+        struct stage g = {.base = families_draw(s, stage, stage, 0), .number = stage};
+        known = g.base == NONE || go_through_stage(&f, &g);
     }
-    return true;
 }
 
 static enum search_answer ask(struct search *s, void *own, struct decision *out)
 {
-    struct flow f = {.s = s, .d = own, .needed = NONE, .last_max = NAN, .last_micro_batch = NAN, .last_metric = NAN};
-    if (go_through(&f)) {
-        explain(out, "all stages are done");
-        return SEARCH_FINISHED;
-    }
-    if (s->trials[f.needed].state == TRIAL_RUNNING) {
-        explain(out, "one trial at a time");
-        return SEARCH_WAIT;
-    }
-    return search_step(s, f.needed, f.why, out);
-}
-
-static int create(struct search *s, void **own, struct error *e)
-{
-    struct deepspeed *d = xcalloc(1, sizeof *d);
-    *own = d;
-    return families_create(s, &d->families, e);
+    return procedure_ask(&((struct deepspeed *)own)->procedure, s, go_through, own, out);
 }
 
 static void destroy(void *own)
@@ -413,8 +385,10 @@ static void destroy(void *own)
     struct deepspeed *d = own;
     for (size_t i = 0; i < FAMILY_STAGES; i++)
         ranking_free(&d->rankings[i]);
-    families_free(&d->families);
-    free(d);
+    free(d->procedure.missing);
 }
 
-const struct algorithm algorithm_deepspeed = {create, destroy, ask, NULL};
+const struct algorithm algorithm_deepspeed = {.own_size = sizeof(struct deepspeed),
+                                              .is_of_families = true,
+                                              .free = destroy,
+                                              .ask = ask};

@@ -34,7 +34,6 @@ struct dsat_trial {
 };
 
 struct dsat {
-    struct families families;
     double estimate[FAMILY_STAGES]; /* largest micro-batch that runs, at least 1; 0: no such stage */
     struct dsat_trial *trials;      /* in the order in which they were queued */
     size_t count;
@@ -44,11 +43,6 @@ struct dsat {
 
 /* --- lineages --- */
 
-static size_t stage_of(const struct search *s, const struct dsat *d, size_t family)
-{
-    return families_stage(&d->families, s, family);
-}
-
 /* Draws a family of that stage from the stream. `stage` NONE: draws the stage, too. */
 static size_t draw_family(const struct search *s, const struct dsat *d, uint64_t stream, size_t stage)
 {
@@ -56,7 +50,7 @@ static size_t draw_family(const struct search *s, const struct dsat *d, uint64_t
     for (size_t i = 0; i < FAMILY_STAGES; i++)
         if (d->estimate[i] > 0 && (stage == NONE || stage == i))
             stages[count++] = i;
-    return families_draw(&d->families, s, stages[search_draw(s, stream, 0, count)], stream, 1);
+    return families_draw(s, stages[search_draw(s, stream, 0, count)], stream, 1);
 }
 
 /* Seed of the lineage that begins after that trial. */
@@ -68,19 +62,16 @@ static uint64_t stream_after(const struct dsat_trial *trial)
 /* Queues a trial. False if no micro-batch of the family lies in [low, high]. */
 static bool queue(const struct search *s, struct dsat *d, const struct dsat_trial *trial)
 {
-    const struct families *f = &d->families;
-    const struct candidate *all = s->space->candidates;
-    size_t at = families_at_most(f, s, trial->family, trial->micro_batch);
-    if (at == NONE || all[families_member(f, trial->family, at)].micro_batch < trial->low)
+    size_t at = family_at_most(s, trial->family, trial->micro_batch);
+    if (at == NONE || family_micro_batch(s, trial->family, at) < trial->low)
         at++; /* NONE: 0 */
-    if (at >= families_size(f, trial->family) ||
-        all[families_member(f, trial->family, at)].micro_batch > fmax(trial->high, trial->low))
+    if (at >= family_size(s, trial->family) || family_micro_batch(s, trial->family, at) > fmax(trial->high, trial->low))
         return false;
     d->trials = array_grow(d->trials, d->count, sizeof *d->trials);
     struct dsat_trial *t = &d->trials[d->count++];
     *t = *trial;
-    t->candidate = families_member(f, trial->family, at);
-    t->micro_batch = all[t->candidate].micro_batch;
+    t->candidate = family_member(s, trial->family, at);
+    t->micro_batch = family_micro_batch(s, trial->family, at);
     t->objective = NAN;
     t->started = t->known = t->told = t->failed = false;
     return true;
@@ -123,7 +114,7 @@ static size_t latest(const struct dsat *d, uint64_t lineage)
 static void begin_bisection(const struct search *s, struct dsat *d, uint64_t stream)
 {
     size_t family = draw_family(s, d, stream, NONE);
-    double high = fmax(1, floor(search_number(s, SEARCH_RANGE_FACTOR) * d->estimate[stage_of(s, d, family)]));
+    double high = fmax(1, floor(search_number(s, SEARCH_RANGE_FACTOR) * d->estimate[family_stage(s, family)]));
     const struct dsat_trial t = {.family = family,
                                  .lineage = d->lineages++,
                                  .stream = stream,
@@ -250,7 +241,7 @@ static struct stage_record record_of(const struct search *s, const struct dsat *
     struct stage_record r = {0};
     for (size_t i = 0; i < d->count; i++) {
         const struct dsat_trial *t = &d->trials[i];
-        if (isnan(t->objective) || stage_of(s, d, t->family) != stage)
+        if (isnan(t->objective) || family_stage(s, t->family) != stage)
             continue;
         double largest = fmax(r.largest, t->micro_batch);
         if (!r.any || search_better(s->space, t->objective, r.best))
@@ -267,7 +258,7 @@ static void begin_at_random(const struct search *s, struct dsat *d, uint64_t str
         if (d->estimate[stage] > 0 && record_of(s, d, stage).any)
             good[count++] = stage;
     size_t family = draw_family(s, d, stream, count ? good[search_draw(s, stream, 2, count)] : NONE);
-    size_t stage = stage_of(s, d, family);
+    size_t stage = family_stage(s, family);
     struct stage_record r = record_of(s, d, stage);
     struct dsat_trial t = {.family = family,
                            .lineage = d->lineages++,
@@ -293,7 +284,7 @@ static bool failed_in_line(const struct dsat *d, size_t trial)
 static bool is_over(const struct search *s, const struct dsat *d, size_t trial)
 {
     const struct dsat_trial *t = &d->trials[trial];
-    size_t stage = stage_of(s, d, t->family);
+    size_t stage = family_stage(s, t->family);
     if ((t->failed && t->micro_batch <= t->low) ||
         (double)completed(d, t->lineage) >= search_number(s, SEARCH_TRIALS_PER_RANDOM_CONFIG))
         return true;
@@ -418,26 +409,20 @@ static size_t next_trial(const struct search *s, struct dsat *d)
 
 /* --- the algorithm --- */
 
-static int create(struct search *s, void **own, struct error *e)
+static int create(struct search *s, void *own, struct error *e)
 {
-    struct dsat *d = xcalloc(1, sizeof *d);
-    *own = d;
-    if (families_create(s, &d->families, e) < 0)
-        return -1;
-    for (size_t f = 0; f < d->families.count; f++) {
-        size_t at = families_estimate(&d->families, s, f, 1);
-        double *estimate = &d->estimate[stage_of(s, d, f)];
-        *estimate = fmax(*estimate, s->space->candidates[families_member(&d->families, f, at)].micro_batch);
+    struct dsat *d = own;
+    (void)e;
+    for (size_t f = 0; f < s->families.count; f++) {
+        double *estimate = &d->estimate[family_stage(s, f)];
+        *estimate = fmax(*estimate, family_micro_batch(s, f, family_estimate(s, f, 1)));
     }
     return 0;
 }
 
 static void destroy(void *own)
 {
-    struct dsat *d = own;
-    families_free(&d->families);
-    free(d->trials);
-    free(d);
+    free(((struct dsat *)own)->trials);
 }
 
 static enum search_answer ask(struct search *s, void *own, struct decision *out)
@@ -480,4 +465,9 @@ static void tell(struct search *s, void *own, size_t candidate, const struct sea
     }
 }
 
-const struct algorithm algorithm_dsat = {create, destroy, ask, tell};
+const struct algorithm algorithm_dsat = {.own_size = sizeof(struct dsat),
+                                         .is_of_families = true,
+                                         .create = create,
+                                         .free = destroy,
+                                         .ask = ask,
+                                         .tell = tell};

@@ -42,13 +42,13 @@ size_t *search_order(const struct search *s, enum search_order order)
 
 /* --- families --- */
 
-int families_create(const struct search *s, struct families *out, struct error *e)
+int families_create(struct search *s, struct error *e)
 {
     const struct search_space *space = s->space;
+    struct families *out = &s->families;
     struct rank *ranks = xcalloc(space->count + 1, sizeof *ranks);
     size_t count = 0;
     bool varies = false;
-    *out = (struct families){0};
     for (size_t i = 0; i < space->count; i++) {
         double micro_batch = space->candidates[i].micro_batch;
         varies |= s->trials[i].eligible && !isnan(micro_batch);
@@ -81,15 +81,10 @@ int families_create(const struct search *s, struct families *out, struct error *
     return 0;
 }
 
-void families_free(struct families *f)
-{
-    free(f->members);
-    free(f->first);
-}
-
-void families_keep_first(struct families *f, const struct search *s)
+void families_keep_first(struct search *s)
 {
     const struct candidate *all = s->space->candidates;
+    struct families *f = &s->families;
     size_t kept = 0;
     for (size_t family = 0; family < f->count; family++) {
         size_t first = f->first[family], end = f->first[family + 1];
@@ -101,49 +96,74 @@ void families_keep_first(struct families *f, const struct search *s)
     f->first[f->count] = kept;
 }
 
-size_t families_size(const struct families *f, size_t family)
-{
-    return f->first[family + 1] - f->first[family];
-}
-
-size_t families_member(const struct families *f, size_t family, size_t at)
-{
-    return f->members[f->first[family] + at];
-}
-
-size_t families_stage(const struct families *f, const struct search *s, size_t family)
-{
-    double stage = s->space->candidates[families_member(f, family, 0)].zero_stage;
-    return stage >= 0 && stage < FAMILY_STAGES - 1 ? (size_t)stage : FAMILY_STAGES - 1;
-}
-
-size_t families_draw(const struct families *f, const struct search *s, size_t stage, uint64_t lineage, uint64_t index)
+size_t families_draw(const struct search *s, size_t stage, uint64_t lineage, uint64_t index)
 {
     size_t count = 0;
-    for (size_t i = 0; i < f->count; i++)
-        count += families_stage(f, s, i) == stage;
+    for (size_t i = 0; i < s->families.count; i++)
+        count += family_stage(s, i) == stage;
     size_t chosen = count ? search_draw(s, lineage, index, count) : 0;
-    for (size_t i = 0; i < f->count; i++)
-        if (families_stage(f, s, i) == stage && chosen-- == 0)
+    for (size_t i = 0; i < s->families.count; i++)
+        if (family_stage(s, i) == stage && chosen-- == 0)
             return i;
     return NONE;
 }
 
-size_t families_at_most(const struct families *f, const struct search *s, size_t family, double micro_batch)
+size_t family_size(const struct search *s, size_t family)
 {
-    size_t at = families_size(f, family);
-    while (at > 0 && !(s->space->candidates[families_member(f, family, at - 1)].micro_batch <= micro_batch))
+    return s->families.first[family + 1] - s->families.first[family];
+}
+
+size_t family_member(const struct search *s, size_t family, size_t at)
+{
+    return s->families.members[s->families.first[family] + at];
+}
+
+const struct candidate *family_candidate(const struct search *s, size_t family, size_t at)
+{
+    return &s->space->candidates[family_member(s, family, at)];
+}
+
+const struct trial *family_trial(const struct search *s, size_t family, size_t at)
+{
+    return &s->trials[family_member(s, family, at)];
+}
+
+double family_micro_batch(const struct search *s, size_t family, size_t at)
+{
+    return family_candidate(s, family, at)->micro_batch;
+}
+
+size_t family_stage(const struct search *s, size_t family)
+{
+    double stage = family_candidate(s, family, 0)->zero_stage;
+    return stage >= 0 && stage < FAMILY_STAGES - 1 ? (size_t)stage : FAMILY_STAGES - 1;
+}
+
+size_t family_best(const struct search *s, size_t family, size_t count)
+{
+    size_t best = NONE;
+    for (size_t i = 0; i < count; i++)
+        if (trial_runs(family_trial(s, family, i)) &&
+            (best == NONE ||
+             search_better(s->space, family_trial(s, family, i)->objective, family_trial(s, family, best)->objective)))
+            best = i;
+    return best;
+}
+
+size_t family_at_most(const struct search *s, size_t family, double micro_batch)
+{
+    size_t at = family_size(s, family);
+    while (at > 0 && !(family_micro_batch(s, family, at - 1) <= micro_batch))
         at--;
     return at ? at - 1 : NONE;
 }
 
-size_t families_estimate(const struct families *f, const struct search *s, size_t family, double factor)
+size_t family_estimate(const struct search *s, size_t family, double factor)
 {
-    size_t at = families_size(f, family) - 1;
-    const struct candidate *all = s->space->candidates;
-    while (at > 0 && all[families_member(f, family, at)].oom_probability > 0.5)
+    size_t at = family_size(s, family) - 1;
+    while (at > 0 && family_candidate(s, family, at)->oom_probability > 0.5)
         at--;
-    size_t scaled = families_at_most(f, s, family, factor * all[families_member(f, family, at)].micro_batch);
+    size_t scaled = family_at_most(s, family, factor * family_micro_batch(s, family, at));
     return scaled == NONE ? 0 : scaled;
 }
 

@@ -27,12 +27,11 @@ static double rung_steps(const struct search *s, int rung)
     return rung + 1 >= rung_count(s) || steps >= s->space->full_steps ? 0 : steps;
 }
 
-static int create(struct search *s, void **own, struct error *e)
+static int create(struct search *s, void *own, struct error *e)
 {
-    struct halving *a = xcalloc(1, sizeof *a);
+    struct halving *a = own;
     size_t i = 0;
     (void)e;
-    *own = a;
     while (i < s->space->count && isnan(search_predicted_log(s->space, &s->space->candidates[i])))
         i++;
     a->order = search_order(s, i < s->space->count ? SEARCH_ORDER_PREDICTED : SEARCH_ORDER_SHUFFLED);
@@ -45,7 +44,6 @@ static void destroy(void *own)
     struct halving *a = own;
     free(a->order);
     free(a->reached);
-    free(a);
 }
 
 static void tell(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome)
@@ -123,4 +121,8 @@ static enum search_answer ask(struct search *s, void *own, struct decision *out)
     return SEARCH_FINISHED;
 }
 
-const struct algorithm algorithm_halving = {create, destroy, ask, tell};
+const struct algorithm algorithm_halving = {.own_size = sizeof(struct halving),
+                                            .create = create,
+                                            .free = destroy,
+                                            .ask = ask,
+                                            .tell = tell};

@@ -43,10 +43,10 @@ struct choice {
     bool any;
 };
 
-static int create(struct search *s, void **own, struct error *e)
+static int create(struct search *s, void *own, struct error *e)
 {
+    struct model_strategy *m = own;
     (void)e;
-    struct model_strategy *m = xcalloc(1, sizeof *m);
     m->beyond = NONE;
     m->surrogate = surrogate_create(s);
     m->gains = xcalloc(s->space->count + 1, sizeof *m->gains);
@@ -54,7 +54,6 @@ static int create(struct search *s, void **own, struct error *e)
     m->scores = xcalloc(s->space->count + 1, sizeof *m->scores);
     m->best = xcalloc(s->space->group_count + 1, sizeof *m->best);
     m->left = xcalloc(s->space->group_count + 1, sizeof *m->left);
-    *own = m;
     return 0;
 }
 
@@ -67,7 +66,6 @@ static void destroy(void *own)
     free(m->scores);
     free(m->best);
     free(m->left);
-    free(m);
 }
 
 static void tell(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome)
@@ -378,4 +376,8 @@ static enum search_answer ask(struct search *s, void *own, struct decision *out)
     return SEARCH_FINISHED;
 }
 
-const struct algorithm algorithm_model = {create, destroy, ask, tell};
+const struct algorithm algorithm_model = {.own_size = sizeof(struct model_strategy),
+                                          .create = create,
+                                          .free = destroy,
+                                          .ask = ask,
+                                          .tell = tell};

@@ -76,31 +76,31 @@ static double measured_slope(const struct search *s, size_t class)
     return slope > 0 ? slope : NAN;
 }
 
-static double predicted_slope(const struct families *f, const struct search *s, size_t family)
+static double predicted_slope(const struct search *s, size_t family)
 {
-    const struct candidate *first = candidate_of(s, families_member(f, family, 0)),
-                           *last = candidate_of(s, families_member(f, family, families_size(f, family) - 1));
+    const struct candidate *first = family_candidate(s, family, 0),
+                           *last = family_candidate(s, family, family_size(s, family) - 1);
     double slope = (last->bytes - first->bytes) / (last->micro_batch - first->micro_batch);
     return slope > 0 ? slope : NAN;
 }
 
-static bool any_is_measured(const struct families *f, const struct search *s, size_t family)
+static bool any_is_measured(const struct search *s, size_t family)
 {
     size_t i = 0;
-    while (i < families_size(f, family) && !is_measured(s, families_member(f, family, i)))
+    while (i < family_size(s, family) && !is_measured(s, family_member(s, family, i)))
         i++;
-    return i < families_size(f, family);
+    return i < family_size(s, family);
 }
 
-static double slope_of(const struct families *f, const struct search *s, size_t family)
+static double slope_of(const struct search *s, size_t family)
 {
-    const struct candidate *own = candidate_of(s, families_member(f, family, 0));
-    double slope = measured_slope(s, own->memory_class), predicted = predicted_slope(f, s, family);
+    const struct candidate *own = family_candidate(s, family, 0);
+    double slope = measured_slope(s, own->memory_class), predicted = predicted_slope(s, family);
     double ratio = NAN;
-    for (size_t other = 0; isnan(slope) && other < f->count; other++) {
-        const struct candidate *c = candidate_of(s, families_member(f, other, 0));
-        if (c->group == own->group && any_is_measured(f, s, other))
-            ratio = fmax(ratio, measured_slope(s, c->memory_class) / predicted_slope(f, s, other));
+    for (size_t other = 0; isnan(slope) && other < s->families.count; other++) {
+        const struct candidate *c = family_candidate(s, other, 0);
+        if (c->group == own->group && any_is_measured(s, other))
+            ratio = fmax(ratio, measured_slope(s, c->memory_class) / predicted_slope(s, other));
     }
     slope = isnan(slope) ? ratio * predicted : slope;
     return isnan(slope) ? predicted : slope;
@@ -122,10 +122,10 @@ static const struct candidate *anchor_of(const struct search *s, const struct ca
     return anchor;
 }
 
-static struct memory_estimate memory_estimate_of(const struct families *f, const struct search *s, size_t family)
+static struct memory_estimate memory_estimate_of(const struct search *s, size_t family)
 {
-    const struct candidate *own = candidate_of(s, families_member(f, family, 0)), *anchor = anchor_of(s, own);
-    struct memory_estimate l = {own->micro_batch, own->bytes, slope_of(f, s, family)};
+    const struct candidate *own = family_candidate(s, family, 0), *anchor = anchor_of(s, own);
+    struct memory_estimate l = {own->micro_batch, own->bytes, slope_of(s, family)};
     if (!anchor)
         return l;
     l.micro_batch = anchor->micro_batch;
@@ -133,7 +133,7 @@ static struct memory_estimate memory_estimate_of(const struct families *f, const
     if (anchor->memory_class != own->memory_class)
         l.bytes += own->bytes - anchor->bytes;
     if (anchor->memory_class != own->memory_class && anchor->micro_batch != own->micro_batch)
-        l.bytes += predicted_slope(f, s, family) * (anchor->micro_batch - own->micro_batch);
+        l.bytes += predicted_slope(s, family) * (anchor->micro_batch - own->micro_batch);
     return l;
 }
 
@@ -144,16 +144,16 @@ static double memory_estimate_bytes(const struct memory_estimate *l, double micr
 }
 
 /* The smallest value of the line among the family's runs that ran out of memory; NAN: none did. */
-static double least_too_much(const struct families *f, const struct search *s, size_t family)
+static double least_too_much(const struct search *s, size_t family)
 {
     struct memory_estimate l = {NAN, NAN, NAN};
     double least = NAN;
-    for (size_t i = 0; i < families_size(f, family); i++) {
-        size_t candidate = families_member(f, family, i);
+    for (size_t i = 0; i < family_size(s, family); i++) {
+        size_t candidate = family_member(s, family, i);
         if (!s->trials[candidate].out_of_memory)
             continue;
         if (isnan(l.micro_batch))
-            l = memory_estimate_of(f, s, family);
+            l = memory_estimate_of(s, family);
         least = fmin(least, memory_estimate_bytes(&l, candidate_of(s, candidate)->micro_batch));
     }
     return least;
@@ -161,7 +161,7 @@ static double least_too_much(const struct families *f, const struct search *s, s
 
 /* Bytes of a device that a run of the group may use: predicted to be usable, but no more than the lines give for runs
  * that ran out of memory, and no less than any run was measured to use. NAN: not known. */
-static double memory_estimate_usable(const struct families *f, const struct search *s, size_t group)
+static double memory_estimate_usable(const struct search *s, size_t group)
 {
     double usable = NAN, measured = 0;
     for (size_t i = 0; i < s->space->count; i++) {
@@ -171,24 +171,17 @@ static double memory_estimate_usable(const struct families *f, const struct sear
         usable = isnan(usable) ? c->usable_bytes : usable;
         measured = is_measured(s, i) ? fmax(measured, s->trials[i].bytes) : measured;
     }
-    for (size_t family = 0; family < f->count; family++)
-        if (candidate_of(s, families_member(f, family, 0))->group == group)
-            usable = fmin(usable, JUST_BELOW * least_too_much(f, s, family));
+    for (size_t family = 0; family < s->families.count; family++)
+        if (family_candidate(s, family, 0)->group == group)
+            usable = fmin(usable, JUST_BELOW * least_too_much(s, family));
     return usable < measured ? measured : usable;
 }
 
 /* --- the procedure --- */
 
 struct staged {
-    struct families families;
     bool *of_batch; /* by key of the space: differs within a configuration */
-    /* Missing results, without duplicates, in the order in which to ask for them. Those from `next` on are still to be
-     * requested. */
-    struct staged_need {
-        size_t candidate;
-        const char *why; /* static */
-    } * needs;
-    size_t count, next;
+    struct procedure procedure;
 };
 
 /* One pass over one group. Families and members are indices into struct families. */
@@ -211,78 +204,42 @@ struct purpose {
 
 /* --- results --- */
 
-static const struct candidate *member_at(const struct staged_pass *f, size_t family, size_t at)
-{
-    return &f->s->space->candidates[families_member(&f->d->families, family, at)];
-}
-
-static const struct trial *trial_at(const struct staged_pass *f, size_t family, size_t at)
-{
-    return &f->s->trials[families_member(&f->d->families, family, at)];
-}
-
-static size_t member_count(const struct staged_pass *f, size_t family)
-{
-    return families_size(&f->d->families, family);
-}
-
 /* -1: no stage. */
 static double stage(const struct staged_pass *f, size_t family)
 {
-    double stage = member_at(f, family, 0)->zero_stage;
+    double stage = family_candidate(f->s, family, 0)->zero_stage;
     return isnan(stage) ? -1 : stage;
 }
 
-/* Whether the result is known; if not, it is needed. Results that do not depend on each other are requested together:
- * go on after a false, and return false at the end. So do all functions below that return false for a missing result.
- */
-static bool candidate_result(struct staged_pass *f, size_t candidate, const char *why)
-{
-    struct staged *n = f->d;
-    const struct trial *t = &f->s->trials[candidate];
-    if (t->state != TRIAL_NONE && t->state != TRIAL_RUNNING)
-        return true;
-    for (size_t i = 0; i < n->count; i++)
-        if (n->needs[i].candidate == candidate)
-            return false;
-    n->needs = array_grow(n->needs, n->count, sizeof *n->needs);
-    n->needs[n->count++] = (struct staged_need){candidate, why};
-    return false;
-}
-
+/* Results that do not depend on each other are requested together: go on after a false, and return false at the end. So
+ * do all functions below that return false for a missing result. */
 static bool result(struct staged_pass *f, size_t family, size_t at, const char *why)
 {
-    return candidate_result(f, families_member(&f->d->families, family, at), why);
+    return procedure_knows(&f->d->procedure, f->s, family_member(f->s, family, at), why);
 }
 
-/* The family's best member; NONE: nothing ran. */
+/* NONE: nothing ran. */
 static size_t best_at(const struct staged_pass *f, size_t family)
 {
-    size_t best = NONE;
-    for (size_t i = 0; i < member_count(f, family); i++)
-        if (trial_runs(trial_at(f, family, i)) &&
-            (best == NONE ||
-             search_better(f->s->space, trial_at(f, family, i)->objective, trial_at(f, family, best)->objective)))
-            best = i;
-    return best;
+    return family_best(f->s, family, family_size(f->s, family));
 }
 
 /* Of the best member; NAN: nothing ran. */
 static double objective(const struct staged_pass *f, size_t family)
 {
     size_t at = best_at(f, family);
-    return at == NONE ? NAN : trial_at(f, family, at)->objective;
+    return at == NONE ? NAN : family_trial(f->s, family, at)->objective;
 }
 
 static bool is_of_group(const struct staged_pass *f, size_t family)
 {
-    return member_at(f, family, 0)->group == f->group;
+    return family_candidate(f->s, family, 0)->group == f->group;
 }
 
 static size_t best_family(const struct staged_pass *f)
 {
     size_t best = NONE;
-    for (size_t i = 0; i < f->d->families.count; i++)
+    for (size_t i = 0; i < f->s->families.count; i++)
         if (is_of_group(f, i) && best_at(f, i) != NONE &&
             (best == NONE || search_better(f->s->space, objective(f, i), objective(f, best))))
             best = i;
@@ -291,8 +248,8 @@ static size_t best_family(const struct staged_pass *f)
 
 static size_t largest_run(const struct staged_pass *f, size_t family)
 {
-    size_t at = member_count(f, family);
-    while (at > 0 && !trial_runs(trial_at(f, family, at - 1)))
+    size_t at = family_size(f->s, family);
+    while (at > 0 && !trial_runs(family_trial(f->s, family, at - 1)))
         at--;
     return at ? at - 1 : NONE;
 }
@@ -302,11 +259,11 @@ static size_t largest_run(const struct staged_pass *f, size_t family)
 /* How many members, counted from the first, are expected to fit; NONE: not known. */
 static size_t count_fitting(const struct staged_pass *f, size_t family)
 {
-    const struct memory_estimate l = memory_estimate_of(&f->d->families, f->s, family);
-    size_t at = member_count(f, family);
-    if (isnan(f->usable) || isnan(memory_estimate_bytes(&l, member_at(f, family, at - 1)->micro_batch)))
+    const struct memory_estimate l = memory_estimate_of(f->s, family);
+    size_t at = family_size(f->s, family);
+    if (isnan(f->usable) || isnan(memory_estimate_bytes(&l, family_micro_batch(f->s, family, at - 1))))
         return NONE;
-    while (at > 0 && memory_estimate_bytes(&l, member_at(f, family, at - 1)->micro_batch) > f->usable)
+    while (at > 0 && memory_estimate_bytes(&l, family_micro_batch(f->s, family, at - 1)) > f->usable)
         at--;
     return at;
 }
@@ -314,14 +271,14 @@ static size_t count_fitting(const struct staged_pass *f, size_t family)
 /* Whether the member has almost no chance of fitting. */
 static bool is_hopeless(const struct staged_pass *f, size_t family, size_t at)
 {
-    const struct memory_estimate l = memory_estimate_of(&f->d->families, f->s, family);
-    return memory_estimate_bytes(&l, member_at(f, family, at)->micro_batch) > HOPELESS * f->usable;
+    const struct memory_estimate l = memory_estimate_of(f->s, family);
+    return memory_estimate_bytes(&l, family_micro_batch(f->s, family, at)) > HOPELESS * f->usable;
 }
 
 /* Time per sample, in any unit. */
 static double time_of(const struct staged_pass *f, size_t family, size_t at)
 {
-    double objective = trial_at(f, family, at)->objective;
+    double objective = family_trial(f->s, family, at)->objective;
     return f->s->space->maximise ? 1 / objective : objective;
 }
 
@@ -329,8 +286,8 @@ static double time_of(const struct staged_pass *f, size_t family, size_t at)
 static bool has_two_runs(const struct staged_pass *f, size_t family)
 {
     size_t count = 0;
-    for (size_t i = 0; i < member_count(f, family); i++)
-        count += trial_runs(trial_at(f, family, i));
+    for (size_t i = 0; i < family_size(f->s, family); i++)
+        count += trial_runs(family_trial(f->s, family, i));
     return count > 1;
 }
 
@@ -344,9 +301,9 @@ static double expected_gain(const struct staged_pass *f, size_t family, double f
     if (!has_two_runs(f, family))
         return to / from - 1;
     size_t most = largest_run(f, family);
-    while (!trial_runs(trial_at(f, family, other)))
+    while (!trial_runs(family_trial(f->s, family, other)))
         other++;
-    double x0 = 1 / member_at(f, family, other)->micro_batch, x1 = 1 / member_at(f, family, most)->micro_batch;
+    double x0 = 1 / family_micro_batch(f->s, family, other), x1 = 1 / family_micro_batch(f->s, family, most);
     double y0 = time_of(f, family, other), y1 = time_of(f, family, most);
     double fixed = (y0 - y1) / (x0 - x1), each = y1 - fixed * x1;
     each = each > 0 ? each : 0;
@@ -365,16 +322,16 @@ struct bracket {
 
 static struct bracket bracket_of(const struct staged_pass *f, size_t family, double reach)
 {
-    struct bracket b = {.high = member_count(f, family), .low_size = reach};
+    struct bracket b = {.high = family_size(f->s, family), .low_size = reach};
     size_t low = largest_run(f, family);
-    if (low != NONE && member_at(f, family, low)->micro_batch > reach) {
-        b.low_size = member_at(f, family, low)->micro_batch;
+    if (low != NONE && family_micro_batch(f->s, family, low) > reach) {
+        b.low_size = family_micro_batch(f->s, family, low);
         b.own_low = true;
     }
-    while (b.from < member_count(f, family) && member_at(f, family, b.from)->micro_batch <= b.low_size)
+    while (b.from < family_size(f->s, family) && family_micro_batch(f->s, family, b.from) <= b.low_size)
         b.from++;
-    for (size_t i = member_count(f, family); i-- > b.from;)
-        if (trial_at(f, family, i)->state == TRIAL_FAILED) {
+    for (size_t i = family_size(f->s, family); i-- > b.from;)
+        if (family_trial(f->s, family, i)->state == TRIAL_FAILED) {
             b.high = i;
             b.failures++;
         }
@@ -385,7 +342,7 @@ static struct bracket bracket_of(const struct staged_pass *f, size_t family, dou
 static size_t at_most(const struct staged_pass *f, size_t family, const struct bracket *b, double micro_batch)
 {
     size_t at = b->high - 1;
-    while (at > b->from && member_at(f, family, at)->micro_batch > micro_batch)
+    while (at > b->from && family_micro_batch(f->s, family, at) > micro_batch)
         at--;
     return at;
 }
@@ -393,9 +350,9 @@ static size_t at_most(const struct staged_pass *f, size_t family, const struct b
 /* The next member to try without a memory line. */
 static size_t double_or_bisect(const struct staged_pass *f, size_t family, const struct bracket *b)
 {
-    if (b->high == member_count(f, family))
+    if (b->high == family_size(f->s, family))
         return b->low_size > 0 ? at_most(f, family, b, 2 * b->low_size) : b->from;
-    double high = member_at(f, family, b->high)->micro_batch, middle = (b->low_size + high) / 2;
+    double high = family_micro_batch(f->s, family, b->high), middle = (b->low_size + high) / 2;
     if (high - b->low_size >= 32)
         middle = 8 * floor(middle / 8);
     return at_most(f, family, b, middle);
@@ -407,12 +364,12 @@ static size_t by_line(const struct staged_pass *f, size_t family, const struct b
 {
     size_t last = b->high - 1, at = fitting > b->from ? fitting - 1 : b->from;
     at = at < last ? at : last;
-    bool closed = b->high < member_count(f, family);
+    bool closed = b->high < family_size(f->s, family);
     if (closed && b->low_size > 0 && last - b->from > 3) {
         size_t quarter = (last - b->from) / 4;
         at = at < b->from + quarter ? b->from + quarter : at > last - quarter ? last - quarter : at;
     } else if (closed && b->failures > 0) {
-        double high = member_at(f, family, b->high)->micro_batch;
+        double high = family_micro_batch(f->s, family, b->high);
         double step = 0.05 * (double)(1U << (b->failures < 5 ? b->failures - 1 : 4));
         size_t less = at_most(f, family, b, floor(high * (1 - step)));
         at = at < less ? at : less;
@@ -430,7 +387,7 @@ static bool is_close_enough(const struct staged_pass *f, size_t family, const st
         return false;
     last = p->patience && fitting != NONE && fitting > b->from && fitting - 1 < last ? fitting - 1 : last;
     double best = objective(f, family);
-    double gain = expected_gain(f, family, b->low_size, member_at(f, family, last)->micro_batch);
+    double gain = expected_gain(f, family, b->low_size, family_micro_batch(f->s, family, last));
     return gain < COARSE_GAIN ||
            search_better(f->s->space, p->rival, f->s->space->maximise ? best * (1 + gain) : best / (1 + gain));
 }
@@ -439,8 +396,9 @@ static bool is_close_enough(const struct staged_pass *f, size_t family, const st
 static bool is_broken(const struct staged_pass *f, size_t family)
 {
     bool otherwise = false;
-    for (size_t i = 0; i < member_count(f, family); i++)
-        otherwise |= trial_at(f, family, i)->state == TRIAL_FAILED && !trial_at(f, family, i)->out_of_memory;
+    for (size_t i = 0; i < family_size(f->s, family); i++)
+        otherwise |=
+            family_trial(f->s, family, i)->state == TRIAL_FAILED && !family_trial(f->s, family, i)->out_of_memory;
     return otherwise && largest_run(f, family) == NONE;
 }
 
@@ -495,7 +453,7 @@ static bool differs(const struct staged_pass *f, size_t key, const struct candid
 
 static uint64_t differing_keys(const struct staged_pass *f, size_t base, size_t family)
 {
-    const struct candidate *a = member_at(f, base, 0), *b = member_at(f, family, 0);
+    const struct candidate *a = family_candidate(f->s, base, 0), *b = family_candidate(f->s, family, 0);
     uint64_t mask = 0;
     if (a->group != b->group || stage(f, base) != stage(f, family))
         return 0;
@@ -506,8 +464,8 @@ static uint64_t differing_keys(const struct staged_pass *f, size_t base, size_t 
 
 static struct neighbours neighbours_of(const struct staged_pass *f, size_t base)
 {
-    struct neighbours n = {xcalloc(f->d->families.count + 1, sizeof *n.differing), 0};
-    for (size_t i = 0; i < f->d->families.count; i++)
+    struct neighbours n = {xcalloc(f->s->families.count + 1, sizeof *n.differing), 0};
+    for (size_t i = 0; i < f->s->families.count; i++)
         n.differing[i] = differing_keys(f, base, i);
     for (size_t k = 0; f->s->space->saves_memory && k < f->s->space->key_count; k++)
         n.of_memory |= f->s->space->saves_memory[k] ? bit_of(k) : 0;
@@ -517,7 +475,7 @@ static struct neighbours neighbours_of(const struct staged_pass *f, size_t base)
 static bool is_neighbour(const struct staged_pass *f, const struct neighbours *n, size_t family)
 {
     uint64_t own = n->differing[family];
-    for (size_t i = 0; own && i < f->d->families.count; i++)
+    for (size_t i = 0; own && i < f->s->families.count; i++)
         if (n->differing[i] && n->differing[i] != own && (n->differing[i] & ~own) == 0)
             return false;
     return own != 0;
@@ -526,23 +484,24 @@ static bool is_neighbour(const struct staged_pass *f, const struct neighbours *n
 /* Whether predictions say nothing about how their memory differs. */
 static bool is_blind(const struct staged_pass *f, size_t base, size_t family)
 {
-    double own = member_at(f, family, 0)->bytes, of_base = member_at(f, base, 0)->bytes;
+    double own = family_candidate(f->s, family, 0)->bytes, of_base = family_candidate(f->s, base, 0)->bytes;
     return isnan(own) || isnan(of_base) || own == of_base;
 }
 
 /* Whether it differs in keys that save memory and needs less: by prediction, or else by declared order. */
 static bool saves(const struct staged_pass *f, const struct neighbours *n, size_t base, size_t family)
 {
-    bool less =
-        is_blind(f, base, family) ? family > base : member_at(f, family, 0)->bytes < member_at(f, base, 0)->bytes;
+    bool less = is_blind(f, base, family)
+                    ? family > base
+                    : family_candidate(f->s, family, 0)->bytes < family_candidate(f->s, base, 0)->bytes;
     return (n->differing[family] & n->of_memory) != 0 && less;
 }
 
 static bool is_known(const struct staged_pass *f, size_t family)
 {
     bool known = false;
-    for (size_t i = 0; i < member_count(f, family); i++)
-        known |= trial_at(f, family, i)->state != TRIAL_NONE;
+    for (size_t i = 0; i < family_size(f->s, family); i++)
+        known |= family_trial(f->s, family, i)->state != TRIAL_NONE;
     return known;
 }
 
@@ -555,14 +514,14 @@ static bool is_better(const struct staged_pass *f, size_t family, size_t than)
 
 static double largest_of(const struct staged_pass *f, size_t family)
 {
-    return member_at(f, family, largest_run(f, family))->micro_batch;
+    return family_micro_batch(f->s, family, largest_run(f, family));
 }
 
 /* Whether micro-batches larger than those that fit are likely to be faster. */
 static bool wants_memory(const struct staged_pass *f, size_t base)
 {
     size_t most = largest_run(f, base);
-    return most == best_at(f, base) && most + 1 < member_count(f, base) &&
+    return most == best_at(f, base) && most + 1 < family_size(f->s, base) &&
            expected_gain(f, base, largest_of(f, base), 2 * largest_of(f, base)) >= WORTH_MEMORY;
 }
 
@@ -571,7 +530,7 @@ static size_t next_saver(const struct staged_pass *f, size_t base, const bool *d
     struct neighbours n = neighbours_of(f, base);
     bool wants = wants_memory(f, base);
     size_t found = NONE;
-    for (size_t i = 0; found == NONE && i < f->d->families.count; i++)
+    for (size_t i = 0; found == NONE && i < f->s->families.count; i++)
         if (!done[i] && saves(f, &n, base, i) && (wants || is_known(f, i)) && is_neighbour(f, &n, i))
             found = i;
     free(n.differing);
@@ -580,7 +539,7 @@ static size_t next_saver(const struct staged_pass *f, size_t base, const bool *d
 
 static bool save_memory(struct staged_pass *f, size_t *base)
 {
-    bool *done = xcalloc(f->d->families.count + 1, sizeof *done), known = true;
+    bool *done = xcalloc(f->s->families.count + 1, sizeof *done), known = true;
     for (size_t next; known && (next = next_saver(f, *base, done)) != NONE;) {
         done[next] = true;
         const struct purpose p = {.reach = largest_of(f, *base),
@@ -606,7 +565,7 @@ struct lost_changes {
 /* Hash of the keys in which it differs from the base, with their values. */
 static uint64_t change_of(const struct staged_pass *f, size_t base, size_t family)
 {
-    const struct candidate *a = member_at(f, base, 0), *b = member_at(f, family, 0);
+    const struct candidate *a = family_candidate(f->s, base, 0), *b = family_candidate(f->s, family, 0);
     uint64_t change = 0;
     for (size_t k = 0; k < f->s->space->key_count; k++) {
         uint64_t bits;
@@ -628,13 +587,14 @@ static bool is_lost(const struct lost_changes *l, uint64_t change)
 static size_t *to_be_tried(const struct staged_pass *f, size_t base, const struct lost_changes *lost, size_t *count)
 {
     struct neighbours n = neighbours_of(f, base);
-    struct rank *ranks = xcalloc(f->d->families.count + 1, sizeof *ranks);
+    struct rank *ranks = xcalloc(f->s->families.count + 1, sizeof *ranks);
     bool drawn = f->s->options.order == SEARCH_ORDER_SHUFFLED;
     *count = 0;
-    for (size_t i = 0; i < f->d->families.count; i++)
+    for (size_t i = 0; i < f->s->families.count; i++)
         if (!saves(f, &n, base, i) && is_neighbour(f, &n, i) && !is_lost(lost, change_of(f, base, i)))
             ranks[(*count)++] =
-                (struct rank){i, 0, drawn ? search_draw(f->s, member_at(f, i, 0)->identity, 0, UINT64_MAX) : 0};
+                (struct rank){i, 0,
+                              drawn ? search_draw(f->s, family_candidate(f->s, i, 0)->identity, 0, UINT64_MAX) : 0};
     free(n.differing);
     return ranked(ranks, *count);
 }
@@ -642,7 +602,7 @@ static size_t *to_be_tried(const struct staged_pass *f, size_t base, const struc
 /* Tries it at that micro-batch, or at the largest below it that is expected to fit. */
 static bool try_at(struct staged_pass *f, size_t family, double micro_batch)
 {
-    size_t at = families_at_most(&f->d->families, f->s, family, micro_batch), fitting = count_fitting(f, family);
+    size_t at = family_at_most(f->s, family, micro_batch), fitting = count_fitting(f, family);
     at = at == NONE ? 0 : at;
     at = fitting != NONE && fitting <= at ? (fitting ? fitting - 1 : 0) : at;
     return is_known(f, family) || result(f, family, at, "one key away from the best");
@@ -670,7 +630,7 @@ static bool speed_up(struct staged_pass *f, size_t base)
     bool known = true;
     for (bool better = true; known && better;) {
         size_t count, *tried = to_be_tried(f, base, &lost, &count);
-        double micro_batch = member_at(f, base, best_at(f, base))->micro_batch;
+        double micro_batch = family_micro_batch(f->s, base, best_at(f, base));
         for (size_t i = 0; i < count; i++)
             known &= try_at(f, tried[i], micro_batch);
         size_t best = known ? best_of(f, base, tried, count, &lost) : base;
@@ -695,9 +655,9 @@ static size_t least_saving(const struct staged_pass *f, size_t family)
 {
     struct neighbours n = neighbours_of(f, family);
     size_t most = family;
-    for (size_t i = 0; i < f->d->families.count; i++)
+    for (size_t i = 0; i < f->s->families.count; i++)
         if (n.differing[i] && (n.differing[i] & ~n.of_memory) == 0 &&
-            member_at(f, i, 0)->bytes > member_at(f, most, 0)->bytes)
+            family_candidate(f->s, i, 0)->bytes > family_candidate(f->s, most, 0)->bytes)
             most = i;
     free(n.differing);
     return most;
@@ -723,7 +683,7 @@ static bool rescue(struct staged_pass *f, size_t *found)
 {
     *found = NONE;
     for (int all = 0; all <= 1; all++)
-        for (size_t i = 0; *found == NONE && i < f->d->families.count; i++) {
+        for (size_t i = 0; *found == NONE && i < f->s->families.count; i++) {
             if (!is_of_group(f, i) || (!all && !saves_alone(f, i)))
                 continue;
             if (!find_largest(f, i, (struct purpose){.rival = NAN}))
@@ -744,7 +704,7 @@ struct climb {
 static struct climb stages_of(const struct staged_pass *f)
 {
     struct climb c = {.count = 0};
-    for (size_t i = 0; i < f->d->families.count && c.count < STAGES_MOST; i++) {
+    for (size_t i = 0; i < f->s->families.count && c.count < STAGES_MOST; i++) {
         size_t at = c.count;
         while (at > 0 && stage(f, c.families[at - 1]) > stage(f, i))
             at--;
@@ -762,12 +722,13 @@ static struct climb stages_of(const struct staged_pass *f)
 /* From the predictions before anything ran, so that it never changes. */
 static double predicted_largest(const struct staged_pass *f, size_t family)
 {
-    size_t at = member_count(f, family);
-    if (isnan(member_at(f, family, 0)->bytes) || isnan(member_at(f, family, 0)->usable_bytes))
+    size_t at = family_size(f->s, family);
+    if (isnan(family_candidate(f->s, family, 0)->bytes) || isnan(family_candidate(f->s, family, 0)->usable_bytes))
         return NAN;
-    while (at > 0 && member_at(f, family, at - 1)->bytes > member_at(f, family, at - 1)->usable_bytes)
+    while (at > 0 &&
+           family_candidate(f->s, family, at - 1)->bytes > family_candidate(f->s, family, at - 1)->usable_bytes)
         at--;
-    return at ? member_at(f, family, at - 1)->micro_batch : 0;
+    return at ? family_micro_batch(f->s, family, at - 1) : 0;
 }
 
 static size_t first_stage(const struct staged_pass *f, const struct climb *c)
@@ -784,8 +745,8 @@ static size_t first_stage(const struct staged_pass *f, const struct climb *c)
 /* Tries the higher stage at the micro-batch that the lower one reached. */
 static bool try_same_size(struct staged_pass *f, size_t family, double micro_batch)
 {
-    for (size_t i = 0; i < member_count(f, family); i++)
-        if (member_at(f, family, i)->micro_batch == micro_batch)
+    for (size_t i = 0; i < family_size(f->s, family); i++)
+        if (family_micro_batch(f->s, family, i) == micro_batch)
             return result(f, family, i, "the micro-batch that the stage below reached");
     return true;
 }
@@ -801,7 +762,7 @@ static bool climb_up(struct staged_pass *f, const struct climb *c, size_t first)
             return false;
         if (largest_run(f, family) == NONE)
             continue;
-        reach = fmax(reach, member_at(f, family, largest_run(f, family))->micro_batch);
+        reach = fmax(reach, family_micro_batch(f->s, family, largest_run(f, family)));
         if (!isnan(best) && !search_better(f->s->space, objective(f, family), best))
             return true;
         best = objective(f, family);
@@ -827,8 +788,8 @@ static bool climb_down(struct staged_pass *f, const struct climb *c, size_t firs
         size_t family = c->families[i], best = best_of_climb(f, c), fitting = count_fitting(f, family);
         if (best == NONE || fitting == 0)
             continue;
-        double from = member_at(f, best, best_at(f, best))->micro_batch;
-        double to = fitting == NONE ? from : member_at(f, family, fitting - 1)->micro_batch;
+        double from = family_micro_batch(f->s, best, best_at(f, best));
+        double to = fitting == NONE ? from : family_micro_batch(f->s, family, fitting - 1);
         if (1 + expected_gain(f, best, from, to) >= STAGE_MAY_WIN &&
             !find_largest(f, family, (struct purpose){.rival = objective(f, best)}))
             return false;
@@ -850,14 +811,14 @@ static bool climb(struct staged_pass *f, size_t *base)
 
 static bool try_size(struct staged_pass *f, size_t family, double micro_batch, const char *why)
 {
-    size_t at = families_at_most(&f->d->families, f->s, family, micro_batch);
+    size_t at = family_at_most(f->s, family, micro_batch);
     return at == NONE || result(f, family, at, why);
 }
 
 /* Tries a multiple of 8 below the largest, or the configured number of sizes from half of it on. */
 static bool try_below(struct staged_pass *f, size_t family)
 {
-    double largest = member_at(f, family, largest_run(f, family))->micro_batch, half = floor(largest / 2);
+    double largest = family_micro_batch(f->s, family, largest_run(f, family)), half = floor(largest / 2);
     double count = search_number(f->s, SEARCH_NUM_TUNING_MICRO_BATCH_SIZES);
     static const char why[] = "a smaller micro-batch than the largest";
     if (count <= 1)
@@ -878,15 +839,17 @@ static bool find_peak(struct staged_pass *f, size_t family)
             return true;
         do
             above++;
-        while (above < most && !trial_runs(trial_at(f, family, above)));
-        while (below > 0 && (below == best || !trial_runs(trial_at(f, family, below))))
+        while (above < most && !trial_runs(family_trial(f->s, family, above)));
+        while (below > 0 && (below == best || !trial_runs(family_trial(f->s, family, below))))
             below--;
-        double size = member_at(f, family, best)->micro_batch, up = member_at(f, family, above)->micro_batch / size;
-        double down = trial_runs(trial_at(f, family, below)) ? size / member_at(f, family, below)->micro_batch : 1;
+        double size = family_micro_batch(f->s, family, best), up = family_micro_batch(f->s, family, above) / size;
+        double down =
+            trial_runs(family_trial(f->s, family, below)) ? size / family_micro_batch(f->s, family, below) : 1;
         if (fmax(up, down) <= NEAR_ENOUGH)
             return true;
         size_t middle = up >= down ? (best + above) / 2 : (best + below) / 2;
-        if (middle == best || middle == above || middle == below || trial_at(f, family, middle)->state == TRIAL_FAILED)
+        if (middle == best || middle == above || middle == below ||
+            family_trial(f->s, family, middle)->state == TRIAL_FAILED)
             return true;
         if (!result(f, family, middle, "between the best micro-batch and its neighbour"))
             return false;
@@ -904,7 +867,7 @@ static bool is_other_accumulation(const struct staged_pass *f, const struct cand
 static bool try_accumulations(struct staged_pass *f, size_t family)
 {
     const struct search_space *space = f->s->space;
-    const struct candidate *best = member_at(f, family, best_at(f, family));
+    const struct candidate *best = family_candidate(f->s, family, best_at(f, family));
     size_t count = 0, at = 0;
     bool known = true;
     for (size_t i = 0; i < space->count; i++)
@@ -913,7 +876,7 @@ static bool try_accumulations(struct staged_pass *f, size_t family)
         if (!is_other_accumulation(f, best, &space->candidates[i]))
             continue;
         if (count <= FEW_ACCUMULATIONS || at == 0 || at == count / 2)
-            known &= candidate_result(f, i, "another accumulation at the best micro-batch");
+            known &= procedure_knows(&f->d->procedure, f->s, i, "another accumulation at the best micro-batch");
         at++;
     }
     return known;
@@ -931,66 +894,39 @@ static bool refine(struct staged_pass *f)
 
 /* --- the algorithm --- */
 
-static bool go_through(struct staged_pass *f)
-{
-    size_t base;
-    f->usable = memory_estimate_usable(&f->d->families, f->s, f->group);
-    return climb(f, &base) && (base == NONE || (descend(f, base) && refine(f)));
-}
-
 /* Collects what all groups need now; groups know nothing of each other. */
-static void find_needs(struct search *s, struct staged *own)
+static void go_through(struct search *s, void *own)
 {
-    own->count = own->next = 0;
     for (size_t group = 0; group < s->space->group_count; group++) {
-        struct staged_pass f = {.s = s, .d = own, .group = group};
-        go_through(&f);
+        struct staged_pass f = {s, own, group, memory_estimate_usable(s, group)};
+        size_t base;
+        if (climb(&f, &base) && base != NONE && descend(&f, base))
+            refine(&f);
     }
-}
-
-/* The next need whose result is still unknown; NULL: none. */
-static const struct staged_need *next_need(const struct search *s, struct staged *own)
-{
-    while (own->next < own->count && s->trials[own->needs[own->next].candidate].state != TRIAL_NONE)
-        own->next++;
-    return own->next < own->count ? &own->needs[own->next] : NULL;
 }
 
 static enum search_answer ask(struct search *s, void *own, struct decision *out)
 {
-    const struct staged_need *need = next_need(s, own);
-    if (!need && s->counts.running > 0) {
-        explain(out, "the next trials depend on what runs");
-        return SEARCH_WAIT;
-    }
-    if (!need) {
-        find_needs(s, own);
-        need = next_need(s, own);
-    }
-    if (need)
-        return search_step(s, need->candidate, need->why, out);
-    explain(out, "all stages are done");
-    return SEARCH_FINISHED;
+    return procedure_ask(&((struct staged *)own)->procedure, s, go_through, own, out);
 }
 
 static void destroy(void *own_state)
 {
     struct staged *own = own_state;
-    families_free(&own->families);
     free(own->of_batch);
-    free(own->needs);
-    free(own);
+    free(own->procedure.missing);
 }
 
-static int create(struct search *s, void **own_state, struct error *e)
+static int create(struct search *s, void *own, struct error *e)
 {
-    struct staged *own = xcalloc(1, sizeof *own);
-    *own_state = own;
-    if (families_create(s, &own->families, e) < 0)
-        return -1;
-    families_keep_first(&own->families, s);
-    own->of_batch = search_batch_keys(s->space);
+    (void)e;
+    families_keep_first(s);
+    ((struct staged *)own)->of_batch = search_batch_keys(s->space);
     return 0;
 }
 
-const struct algorithm algorithm_staged = {create, destroy, ask, NULL};
+const struct algorithm algorithm_staged = {.own_size = sizeof(struct staged),
+                                           .is_of_families = true,
+                                           .create = create,
+                                           .free = destroy,
+                                           .ask = ask};

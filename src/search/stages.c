@@ -178,7 +178,6 @@ static void destroy(void *own_state)
     close_stage(own);
     free(own->members);
     free(own->place_of);
-    free(own);
 }
 
 /* --- what cannot be --- */
@@ -222,10 +221,9 @@ static int check_stage(const struct search *s, const struct search_stage *stage,
     return rc < 0 ? error_context(e, "[[search.stage]] %s", stage->name) : 0;
 }
 
-static int create(struct search *s, void **own_state, struct error *e)
+static int create(struct search *s, void *own_state, struct error *e)
 {
-    struct stages *own = xcalloc(1, sizeof *own);
-    *own_state = own;
+    struct stages *own = own_state;
     own->members = xcalloc(s->space->count + 1, sizeof *own->members);
     own->place_of = xcalloc(s->space->count + 1, sizeof *own->place_of);
     if (s->options.stage_count == 0)
@@ -236,4 +234,8 @@ static int create(struct search *s, void **own_state, struct error *e)
     return rc;
 }
 
-const struct algorithm algorithm_stages = {create, destroy, ask, tell};
+const struct algorithm algorithm_stages = {.own_size = sizeof(struct stages),
+                                           .create = create,
+                                           .free = destroy,
+                                           .ask = ask,
+                                           .tell = tell};

@@ -21,9 +21,11 @@ struct trial {
 struct search;
 
 struct algorithm {
-    /* -1 (ERROR_USAGE) if there is nothing to do in this space. `*own` may stay NULL. */
-    int (*create)(struct search *s, void **own, struct error *e);
-    void (*free)(void *own); /* not called for NULL */
+    size_t own_size;     /* of the state that it is given, all zero at first */
+    bool is_of_families; /* fills search.families before `create` */
+    /* -1 (ERROR_USAGE) if there is nothing to do in this space. NULL: nothing to prepare. */
+    int (*create)(struct search *s, void *own, struct error *e);
+    void (*free)(void *own); /* NULL: it holds nothing */
     /* Fills all of *out. It may name a candidate that already has an outcome: that outcome is told again, and `ask` is
      * called again. SEARCH_WAIT only while a trial runs. */
     enum search_answer (*ask)(struct search *s, void *own, struct decision *out);
@@ -34,6 +36,16 @@ struct algorithm {
 #define DECLARE(id, name, kind, traits) extern const struct algorithm algorithm_##kind;
 SEARCH_STRATEGIES(DECLARE)
 #undef DECLARE
+
+/* Families: candidates that differ only in the micro-batch, sorted by it. */
+#define NONE SIZE_MAX
+#define FAMILY_STAGES 5 /* ZeRO 0 to 3, and configurations that name no stage */
+
+struct families {
+    size_t *members; /* candidates, family by family, each by micro-batch */
+    size_t *first;   /* family f has members[first[f]] … members[first[f + 1] - 1] */
+    size_t count;
+};
 
 struct search {
     const struct search_space *space;
@@ -48,6 +60,7 @@ struct search {
         size_t candidate;
         double objective;
     } * best;                           /* one per group */
+    struct families families;           /* of those that may be searched; empty unless the algorithm asks for them */
     double *largest_fit, *smallest_oom; /* micro-batches by memory class, from outcomes; NAN: not known */
     struct search_counts counts;
     double devices_running, devices_most; /* running now; the most that one candidate needs */
@@ -95,8 +108,24 @@ double search_number(const struct search *s, enum search_number which);
 /* Sets the reason, behind what it says already. */
 __attribute__((format(printf, 2, 3))) void explain(struct decision *d, const char *format, ...);
 
-/* Decides for the candidate of a procedure of steps; `why` names the step. */
-enum search_answer search_step(const struct search *s, size_t candidate, const char *why, struct decision *out);
+/* --- procedures over known results: they are gone through from the beginning until results are missing --- */
+
+struct procedure {
+    /* Missing results, without duplicates, in the order in which to ask for them. Those from `next` on are still to be
+     * requested. */
+    struct missing_result {
+        size_t candidate;
+        const char *why; /* static: the step */
+    } * missing;
+    size_t count, next;
+};
+
+/* Whether the result is known; if not, it is missing. */
+bool procedure_knows(struct procedure *p, const struct search *s, size_t candidate, const char *why);
+
+/* Asks for what is missing. When nothing is and nothing runs, `go_through` goes through the procedure again. */
+enum search_answer procedure_ask(struct procedure *p, struct search *s, void (*go_through)(struct search *s, void *own),
+                                 void *own, struct decision *out);
 
 /* --- orders --- */
 
@@ -115,37 +144,32 @@ size_t *ranked(struct rank *ranks, size_t count);
  * the others. */
 size_t *search_order(const struct search *s, enum search_order order);
 
-/* --- families: candidates that differ only in the micro-batch, sorted by it --- */
+/* --- families --- */
 
-#define NONE SIZE_MAX
-#define FAMILY_STAGES 5 /* ZeRO 0 to 3, and configurations that name no stage */
-
-struct families {
-    size_t *members; /* candidates, family by family, each by micro-batch */
-    size_t *first;   /* family f has members[first[f]] … members[first[f + 1] - 1] */
-    size_t count;
-};
-
-/* Takes only candidates that may be searched. -1 (ERROR_USAGE) if one has no micro-batch: the strategy has nothing to
- * bisect. */
-int families_create(const struct search *s, struct families *out, struct error *e);
-void families_free(struct families *f);
+/* -1 (ERROR_USAGE) if no candidate has a micro-batch: the strategy has nothing to bisect. */
+int families_create(struct search *s, struct error *e);
 
 /* Of members with equal micro-batch (but other accumulations), keeps only the first declared. */
-void families_keep_first(struct families *f, const struct search *s);
-
-size_t families_size(const struct families *f, size_t family);
-size_t families_member(const struct families *f, size_t family, size_t at);
-size_t families_stage(const struct families *f, const struct search *s, size_t family); /* below FAMILY_STAGES */
+void families_keep_first(struct search *s);
 
 /* Draws a family of that stage. NONE: there is none. */
-size_t families_draw(const struct families *f, const struct search *s, size_t stage, uint64_t lineage, uint64_t index);
+size_t families_draw(const struct search *s, size_t stage, uint64_t lineage, uint64_t index);
+
+size_t family_size(const struct search *s, size_t family);
+size_t family_member(const struct search *s, size_t family, size_t at); /* a candidate */
+const struct candidate *family_candidate(const struct search *s, size_t family, size_t at);
+const struct trial *family_trial(const struct search *s, size_t family, size_t at);
+double family_micro_batch(const struct search *s, size_t family, size_t at);
+size_t family_stage(const struct search *s, size_t family); /* below FAMILY_STAGES */
+
+/* The best of the first `count` members; NONE: none of them ran. */
+size_t family_best(const struct search *s, size_t family, size_t count);
 
 /* The largest member that is predicted to fit with at least even chances, its micro-batch multiplied by `factor`;
  * without predictions, the largest member. */
-size_t families_estimate(const struct families *f, const struct search *s, size_t family, double factor);
+size_t family_estimate(const struct search *s, size_t family, double factor);
 
 /* The last member with at most that micro-batch; NONE: none. */
-size_t families_at_most(const struct families *f, const struct search *s, size_t family, double micro_batch);
+size_t family_at_most(const struct search *s, size_t family, double micro_batch);
 
 #endif

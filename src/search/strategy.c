@@ -167,6 +167,12 @@ static int check_space(struct search *s, struct error *e)
     return 0;
 }
 
+static int create_own(struct search *s, struct error *e)
+{
+    s->own = xcalloc(1, s->algorithm->own_size + 1);
+    return s->algorithm->create ? s->algorithm->create(s, s->own, e) : 0;
+}
+
 int search_create(const struct search_space *space, const struct search_options *options, struct search **out,
                   struct error *e)
 {
@@ -181,7 +187,8 @@ int search_create(const struct search_space *space, const struct search_options 
         s->largest_fit[i] = s->smallest_oom[i] = NAN;
     int rc = check_options(options, e);
     search_options_complete(&s->options);
-    if (rc < 0 || choose_algorithm(s, e) < 0 || check_space(s, e) < 0 || s->algorithm->create(s, &s->own, e) < 0) {
+    if (rc < 0 || choose_algorithm(s, e) < 0 || check_space(s, e) < 0 ||
+        (s->algorithm->is_of_families && families_create(s, e) < 0) || create_own(s, e) < 0) {
         search_free(s);
         return -1;
     }
@@ -193,8 +200,11 @@ void search_free(struct search *s)
 {
     if (!s)
         return;
-    if (s->own)
+    if (s->own && s->algorithm->free)
         s->algorithm->free(s->own);
+    free(s->own);
+    free(s->families.members);
+    free(s->families.first);
     free(s->trials);
     free(s->best);
     free(s->largest_fit);
@@ -213,12 +223,49 @@ void explain(struct decision *d, const char *format, ...)
     va_end(arguments);
 }
 
-enum search_answer search_step(const struct search *s, size_t candidate, const char *why, struct decision *out)
+bool procedure_knows(struct procedure *p, const struct search *s, size_t candidate, const char *why)
 {
-    const struct candidate *c = &s->space->candidates[candidate];
-    out->candidate = candidate;
+    const struct trial *t = &s->trials[candidate];
+    if (t->state != TRIAL_NONE && t->state != TRIAL_RUNNING)
+        return true;
+    for (size_t i = 0; i < p->count; i++)
+        if (p->missing[i].candidate == candidate)
+            return false;
+    p->missing = array_grow(p->missing, p->count, sizeof *p->missing);
+    p->missing[p->count++] = (struct missing_result){candidate, why};
+    return false;
+}
+
+/* NULL: none. */
+static const struct missing_result *next_missing(const struct search *s, struct procedure *p)
+{
+    while (p->next < p->count && s->trials[p->missing[p->next].candidate].state != TRIAL_NONE)
+        p->next++;
+    return p->next < p->count ? &p->missing[p->next] : NULL;
+}
+
+enum search_answer procedure_ask(struct procedure *p, struct search *s, void (*go_through)(struct search *s, void *own),
+                                 void *own, struct decision *out)
+{
+    const struct missing_result *missing = next_missing(s, p);
+    if (!missing && s->counts.running > 0) {
+        explain(out, "the next trials depend on what runs");
+        return SEARCH_WAIT;
+    }
+    if (!missing) {
+        p->count = p->next = 0;
+        go_through(s, own);
+        missing = next_missing(s, p);
+    }
+    if (!missing) {
+        explain(out, "all stages are done");
+        return SEARCH_FINISHED;
+    }
+    const struct candidate *c = &s->space->candidates[missing->candidate];
+    out->candidate = missing->candidate;
     out->lineage = c->identity;
-    explain(out, "ZeRO stage %g, micro-batch %g: %s", isnan(c->zero_stage) ? 0 : c->zero_stage, c->micro_batch, why);
+    explain(out, "ZeRO stage %g, micro-batch %g: %s", isnan(c->zero_stage) ? 0 : c->zero_stage, c->micro_batch,
+            missing->why);
     return SEARCH_RUN;
 }
 
@@ -437,19 +484,17 @@ struct walk {
     size_t next;
 };
 
-static int create(struct search *s, void **own, struct error *e)
+static int create(struct search *s, void *own, struct error *e)
 {
-    struct walk *w = xcalloc(1, sizeof *w);
+    struct walk *w = own;
     (void)e;
     w->order = search_order(s, has(s, IN_ORDER) ? (enum search_order)s->options.order : SEARCH_ORDER_SHUFFLED);
-    *own = w;
     return 0;
 }
 
 static void destroy(void *own)
 {
     free(((struct walk *)own)->order);
-    free(own);
 }
 
 static enum search_answer ask(struct search *s, void *own, struct decision *out)
@@ -475,4 +520,7 @@ static enum search_answer ask(struct search *s, void *own, struct decision *out)
     return SEARCH_RUN;
 }
 
-const struct algorithm algorithm_listed = {create, destroy, ask, NULL};
+const struct algorithm algorithm_listed = {.own_size = sizeof(struct walk),
+                                           .create = create,
+                                           .free = destroy,
+                                           .ask = ask};
