@@ -117,26 +117,17 @@ int knowledge_add(struct knowledge *k, int64_t id, int64_t rank, bool is_witness
     return rc > 0 ? insert(k, id, is_witness, &class, coordinates, e) : rc;
 }
 
-/* 1: the sweep would run the stored job's specs as that job. */
-static int is_same_job(struct knowledge *k, const struct stored_job *job, struct error *e)
-{
-    const struct match *m;
-    struct error unusual = ERROR_INIT; /* an expression that fails on old values says nothing about this file's jobs */
-    if (!k->stored && match_open_stored(k->space, &k->stored, e) < 0)
-        return -1;
-    match_seek_stored(k->stored, job);
-    return match_next(k->stored, &m, &unusual) > 0 && memcmp(m->key.bytes, job->key.bytes, sizeof m->key.bytes) == 0;
-}
-
 int knowledge_add_stored(struct knowledge *k, int64_t id, const struct stored_job *job, bool *added, struct error *e)
 {
     struct hash128 class;
     double coordinates[ORDER_COORDINATES_MOST];
     *added = false;
-    if (!stored_is_known(k->space, job))
+    if (!k->stored && match_open_stored(k->space, &k->stored, e) < 0)
+        return -1;
+    if (!match_stored(k->stored, job))
         return 0;
-    int rc = is_same_job(k, job, e);
-    if (rc <= 0 || (rc = order_read_stored(k->reader, job, &class, coordinates, e)) <= 0)
+    int rc = order_read_stored(k->reader, job, &class, coordinates, e);
+    if (rc <= 0)
         return rc;
     *added = true;
     return insert(k, id, true, &class, coordinates, e);

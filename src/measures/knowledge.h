@@ -1,4 +1,4 @@
-/* What actual outcomes say about jobs that have not run: a job that ran out of device memory is the witness that all
+/* Outcomes bear on jobs that have not run: a job that ran out of device memory is the witness that all
  * jobs which need at least as much (space/memory_order.h) would, too.
  *
  * Only jobs that really ran out of memory are witnesses, never jobs left out because of another job or a prediction. So

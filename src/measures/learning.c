@@ -40,47 +40,40 @@ static void read_numbers(const char *json, double *out, size_t count)
     cJSON_Delete(list);
 }
 
-/* --- lines of memory --- */
+/* --- stored jobs --- */
 
-struct memory_loading {
+struct stored_jobs {
     struct space *space;
+    struct db *db;
     struct match_cursor *cursor;
 };
 
-/* The prediction for a stored job that the sweep would run as the same job, else NULL. An expression that fails on old
- * values says nothing about this file's jobs. */
-static const struct prediction *predicted_of(const struct space *space, struct match_cursor *cursor,
-                                             const struct job_specs *job)
+/* The prediction for a stored job that the sweep would run as the same job, else NULL. */
+static const struct prediction *predicted_of(const struct stored_jobs *s, const struct job_specs *job)
 {
     const struct stored_job stored = stored_of(job);
-    const struct match *m;
-    struct error unusual = ERROR_INIT;
-    if (!stored_is_known(space, &stored))
-        return NULL;
-    match_seek_stored(cursor, &stored);
-    bool is_it =
-        match_next(cursor, &m, &unusual) > 0 && memcmp(m->key.bytes, stored.key.bytes, sizeof m->key.bytes) == 0;
-    return is_it ? m->prediction : NULL;
+    const struct match *m = match_stored(s->cursor, &stored);
+    return m ? m->prediction : NULL;
 }
 
 static int load_memory(void *context, const struct job_specs *job, double bytes, struct error *e)
 {
-    struct memory_loading *r = context;
+    const struct stored_jobs *s = context;
     (void)e;
-    if (predicted_of(r->space, r->cursor, job))
-        predictor_note_memory(prediction_predictor(&r->space->prediction), bytes);
+    if (predicted_of(s, job))
+        predictor_note_memory(prediction_predictor(&s->space->prediction), bytes);
     return 0;
 }
 
 static int load_lines(struct space *space, struct db *db, struct error *e)
 {
-    struct memory_loading r = {space, NULL};
+    struct stored_jobs s = {space, db, NULL};
     if (!space->prediction.asked)
         return 0;
-    if (match_open_stored(space, &r.cursor, e) < 0)
+    if (match_open_stored(space, &s.cursor, e) < 0)
         return -1;
-    int rc = measured_memory_read(db, OBSERVATIONS_MOST, load_memory, &r, e);
-    match_close(r.cursor);
+    int rc = measured_memory_read(db, OBSERVATIONS_MOST, load_memory, &s, e);
+    match_close(s.cursor);
     return rc;
 }
 
@@ -165,51 +158,22 @@ static int fit(struct space *space, struct db *db, const struct observation_row 
     return rc;
 }
 
-static int fit_and_record(struct space *space, struct db *db, const struct observation_row *place, struct error *e)
-{
-    struct calibration_row row = {0};
-    int rc = fit(space, db, place, &row, e);
-    if (rc <= 0)
-        return rc;
-    rc = calibration_record(db, &row, e);
-    free((char *)row.weights_json);
-    return rc;
-}
-
-/* Places with observations but no calibration: a table was imported, or databases were merged. */
-struct unfitted {
-    struct observation_row *items; /* owns its texts */
-    size_t count;
+/* Who gets what is fitted. */
+struct fitting {
+    struct space *space;
+    struct db *db;
+    calibration_each each;
+    void *context;
 };
 
-static int take_place(void *context, const struct observation_row *place, struct error *e)
+static int fit_place(void *context, const struct observation_row *place, struct error *e)
 {
-    struct unfitted *l = context;
-    (void)e;
-    l->items = array_grow(l->items, l->count, sizeof *l->items);
-    l->items[l->count++] = (struct observation_row){.quantity = is_of_memory(place->quantity) ? "memory" : "time",
-                                                    .framework = xstrdup(place->framework),
-                                                    .device = xstrdup(place->device),
-                                                    .cluster = xstrdup(place->cluster)};
-    return 0;
-}
-
-/* Calls `each` with what fits the observations that nothing was fitted to yet. */
-static int for_unfitted(struct space *space, struct db *db, calibration_each each, void *context, struct error *e)
-{
-    struct unfitted l = {NULL, 0};
-    int rc = unfitted_places_read(db, take_place, &l, e);
-    for (size_t i = 0; i < l.count; i++) {
-        struct calibration_row row = {0};
-        int fitted = rc == 0 ? fit(space, db, &l.items[i], &row, e) : 0;
-        rc = fitted > 0 ? each(context, &row, e) : rc < 0 ? rc : fitted;
-        if (fitted > 0)
-            free((char *)row.weights_json);
-        free((char *)l.items[i].framework);
-        free((char *)l.items[i].device);
-        free((char *)l.items[i].cluster);
-    }
-    free(l.items);
+    const struct fitting *f = context;
+    struct calibration_row row = {0};
+    int rc = fit(f->space, f->db, place, &row, e);
+    if (rc > 0)
+        rc = f->each(f->context, &row, e);
+    free((char *)row.weights_json);
     return rc;
 }
 
@@ -218,14 +182,23 @@ static int record_row(void *context, const struct calibration_row *row, struct e
     return calibration_record(context, row, e);
 }
 
+static int fit_and_record(struct space *space, struct db *db, const struct observation_row *place, struct error *e)
+{
+    struct fitting f = {space, db, record_row, db};
+    return fit_place(&f, place, e);
+}
+
+/* A table was imported, or databases were merged. */
 int learning_fit(struct space *space, struct db *db, struct error *e)
 {
-    return space->prediction.asked ? for_unfitted(space, db, record_row, db, e) : 0;
+    struct fitting f = {space, db, record_row, db};
+    return space->prediction.asked ? unfitted_places_read(db, fit_place, &f, e) : 0;
 }
 
 int learning_calibrations(struct space *space, struct db *db, calibration_each each, void *context, struct error *e)
 {
-    return calibrations_read(db, each, context, e) < 0 ? -1 : for_unfitted(space, db, each, context, e);
+    struct fitting f = {space, db, each, context};
+    return calibrations_read(db, each, context, e) < 0 ? -1 : unfitted_places_read(db, fit_place, &f, e);
 }
 
 /* --- loading --- */
@@ -388,38 +361,18 @@ static int select_rank(struct space *space, int64_t rank, struct stmt **out, str
     return rc;
 }
 
-static int job_rank(struct db *db, int64_t job_id, int64_t *rank, struct error *e)
-{
-    struct stmt *s = NULL;
-    *rank = -1;
-    if (db_prepare(db, "SELECT rank FROM job WHERE id = ?", &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, job_id);
-    int rc = stmt_next(s, e);
-    if (rc > 0)
-        *rank = stmt_int(s, 0);
-    stmt_free(s);
-    return rc < 0 ? -1 : 0;
-}
-
 static int note_mfu(struct db *db, int64_t attempt_id, const struct prediction *p, double seconds, struct error *e)
 {
-    struct stmt *s = NULL;
     if (db_exec(db,
                 "INSERT OR IGNORE INTO metric_definition (name, unit, better) VALUES"
                 " ('mfu', 'of the peak, attention in full', 'max')",
-                e) < 0 ||
-        db_prepare(db, "INSERT OR IGNORE INTO summary (attempt_id, name, value, count) VALUES (?, 'mfu', ?, 1)", &s,
-                   e) < 0)
+                e) < 0)
         return -1;
-    stmt_bind_int(s, 1, attempt_id);
-    stmt_bind_double(s, 2, p->flops / (seconds * p->peak_flops));
-    int rc = stmt_run(s, e);
-    stmt_free(s);
-    return rc;
+    return db_run(db, "INSERT OR IGNORE INTO summary (attempt_id, name, value, count) VALUES (?, 'mfu', ?, 1)",
+                  VALUES(sql_int(attempt_id), sql_real(p->flops / (seconds * p->peak_flops))), e);
 }
 
-/* Where attempts are recorded, and whether weights are fitted immediately. */
+/* The target of what attempts say; weights are fitted immediately, or later by learning_fit. */
 struct noting {
     struct space *space;
     struct db *db;
@@ -511,7 +464,7 @@ int learning_note(struct space *space, struct db *db, const struct attempt_resul
     const struct noting n = {space, db, true};
     if (!is_teaching(space, result))
         return 0;
-    if (job_rank(db, result->job_id, &rank, e) < 0)
+    if (db_query_int(db, "SELECT rank FROM job WHERE id = ?", VALUES(sql_int(result->job_id)), -1, &rank, e) < 0)
         return -1;
     if (rank < 0 || rank >= space_combinations(space))
         return 0;
@@ -528,23 +481,17 @@ int learning_note(struct space *space, struct db *db, const struct attempt_resul
 
 /* --- what ran before it was predicted --- */
 
-struct resuming {
-    struct space *space;
-    struct db *db;
-    struct match_cursor *cursor;
-};
-
 static int note_unobserved(void *context, const struct job_specs *job, int64_t attempt_id, const char *failure,
                            struct error *e)
 {
-    struct resuming *r = context;
+    const struct stored_jobs *s = context;
     const struct attempt_result result = {attempt_id, 0, failure};
-    return learning_note_row(r->space, r->db, &result, predicted_of(r->space, r->cursor, job), e);
+    return learning_note_row(s->space, s->db, &result, predicted_of(s, job), e);
 }
 
 int learning_resume(struct space *space, struct db *db, struct error *e)
 {
-    struct resuming r = {space, db, NULL};
+    struct stored_jobs r = {space, db, NULL};
     if (!space->prediction.asked)
         return learning_load(space, db, e);
     if (match_open_stored(space, &r.cursor, e) < 0 || db_begin(db, e) < 0) {

@@ -69,11 +69,11 @@ void match_seek_rank(struct match_cursor *c, int64_t rank);
 int match_open_single(struct space *space, bool ruled, struct match_cursor **out, struct error *e);
 void match_seek(struct match_cursor *c, const int64_t *spec);
 
-/* A cursor over jobs of a database, all of whose keys the sweep knows: match_seek_stored chooses one, and match_next
- * gives what the sweep would run with its specs, whatever the rules say: the same job where the keys are equal. Ranks
- * and rows of specs say nothing. */
+/* A cursor over jobs of a database: match_stored gives what the sweep would run with a job's specs, whatever the rules
+ * say, if it is the same job. NULL: it is not, or an expression fails on old values, which says nothing about this
+ * file's jobs. Ranks and rows of specs say nothing. */
 int match_open_stored(struct space *space, struct match_cursor **out, struct error *e);
-void match_seek_stored(struct match_cursor *c, const struct stored_job *job);
+const struct match *match_stored(struct match_cursor *c, const struct stored_job *job);
 
 int match_next(struct match_cursor *c, const struct match **out, struct error *e); /* 1, 0 at the end, -1 */
 void match_close(struct match_cursor *c);
