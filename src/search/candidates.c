@@ -63,10 +63,11 @@ struct candidate_loading {
     bool of_batch[INPUT_COUNT]; /* inputs in which the candidates of a memory class may differ */
     struct numbering groups, configurations, memory_classes;
     struct numbering replicated; /* numbered like the candidates */
-    bool *is_replicate;          /* by key */
-    bool *is_apart, by_list;     /* by key; by_list: group_by made the list, not the default sections */
-    bool all_compete;            /* group_by is an empty list */
-    uint64_t *wider;             /* by candidate: the group to use if every candidate would be alone */
+    /* By key: it counts in a group, in a configuration, and in what replicates have in common. */
+    bool *of_group, *of_configuration, *of_replicates;
+    bool by_list;     /* group_by made the list, not the default sections */
+    bool all_compete; /* group_by is an empty list */
+    uint64_t *wider;  /* by candidate: the group to use if every candidate would be alone */
     struct place_name {
         char text[256];
     } * place_names;
@@ -141,14 +142,28 @@ static bool *listed_keys(const struct candidate_loading *l, const struct word_li
     return listed;
 }
 
-static void mark_listed(struct candidate_loading *l)
+static bool competes(enum role role, bool equal_batch)
+{
+    return role == ROLE_MICRO_BATCH || role == ROLE_ACCUMULATION || role == ROLE_ZERO_STAGE ||
+           (role == ROLE_GLOBAL_BATCH && !equal_batch);
+}
+
+static void mark_shared(struct candidate_loading *l)
 {
     const struct sweep *sweep = l->request->space->sweep;
-    bool all;
-    l->is_replicate = listed_keys(l, &sweep->replicates, &all);
-    l->is_apart = listed_keys(l, &sweep->groups, &all);
+    bool all, *is_replicate = listed_keys(l, &sweep->replicates, &all);
+    l->of_group = listed_keys(l, &sweep->groups, &all);
+    l->of_configuration = xcalloc(l->key_count + 1, sizeof *l->of_configuration);
+    l->of_replicates = is_replicate;
     l->by_list = all && sweep->groups_given;
     l->all_compete = l->by_list && sweep->groups.count == 0;
+    for (size_t k = 0; k < l->key_count; k++) {
+        if (!l->by_list)
+            l->of_group[k] = l->request->space->names.keys[l->key_index[k]].section != SECTION_PARALLEL &&
+                             !competes(l->key_role[k], l->request->equal_batch);
+        l->of_configuration[k] = l->key_role[k] != ROLE_MICRO_BATCH && l->key_role[k] != ROLE_ACCUMULATION;
+        l->of_replicates[k] = !is_replicate[k];
+    }
 }
 
 /* Keys declared from the smallest need of memory to the largest, such as offload devices: saving memory costs speed. */
@@ -221,40 +236,16 @@ static void add_value(struct buffer *b, size_t key, double value)
     buffer_add(b, &value, sizeof value);
 }
 
-static bool competes(enum role role, bool equal_batch)
-{
-    return role == ROLE_MICRO_BATCH || role == ROLE_ACCUMULATION || role == ROLE_ZERO_STAGE ||
-           (role == ROLE_GLOBAL_BATCH && !equal_batch);
-}
-
-static bool sets_apart(const struct candidate_loading *l, size_t key)
-{
-    if (l->by_list)
-        return l->is_apart[key];
-    return l->request->space->names.keys[l->key_index[key]].section != SECTION_PARALLEL &&
-           !competes(l->key_role[key], l->request->equal_batch);
-}
-
-/* `c` NULL: hash the batch only. */
-static uint64_t group_hash(const struct candidate_loading *l, const struct candidate *c)
+/* Hash of the values of the keys that count; `batch`, if not NULL, counts as well. */
+static uint64_t hash_keys(const struct candidate_loading *l, const double *values, const bool *counts,
+                          const double *batch)
 {
     struct buffer b = BUFFER_INIT;
-    for (size_t k = 0; c && k < l->key_count; k++)
-        if (sets_apart(l, k))
-            add_value(&b, k, c->values[k]);
-    if (l->request->equal_batch && !l->all_compete)
-        add_value(&b, SIZE_MAX, l->layout.global_batch);
-    uint64_t hash = hash_of(&b);
-    buffer_free(&b);
-    return hash;
-}
-
-static uint64_t configuration_hash(const struct candidate_loading *l, const struct candidate *c)
-{
-    struct buffer b = BUFFER_INIT;
-    for (size_t k = 0; k < l->key_count; k++)
-        if (l->key_role[k] != ROLE_MICRO_BATCH && l->key_role[k] != ROLE_ACCUMULATION)
-            add_value(&b, k, c->values[k]);
+    for (size_t k = 0; counts && k < l->key_count; k++)
+        if (counts[k])
+            add_value(&b, k, values[k]);
+    if (batch)
+        add_value(&b, SIZE_MAX, *batch);
     uint64_t hash = hash_of(&b);
     buffer_free(&b);
     return hash;
@@ -303,7 +294,7 @@ static void take_memory(const struct candidate_loading *l, const struct predicti
         c->oom_probability = NAN;
 }
 
-/* What the objective counts, per step. */
+/* Steps, samples, tokens or operations per step: the objective counts one of them. */
 static double work_of(const struct sweep *s, const struct prediction *p, double devices)
 {
     const struct metric_meaning *m = metric_meaning(s, s->objectives[0].metric);
@@ -332,8 +323,6 @@ static void take_prediction(struct candidate_loading *l, struct candidate *c, do
     c->time_terms = terms + CALIBRATION_TERMS;
     c->seconds =
         weighted_sum(l->set->places[c->place].time.weights, c->time_terms, l->set->places[c->place].time.terms);
-    if (p->steps > 0)
-        c->run_seconds = p->steps * c->seconds;
     if (l->set->space.relation == SEARCH_RATE)
         c->work = work_of(space->sweep, p, c->devices);
 }
@@ -377,27 +366,26 @@ static void take_layout(const struct candidate_loading *l, struct candidate *c)
 static void take_row(struct candidate_loading *l, const void *key16, size_t n)
 {
     struct candidate_set *set = l->set;
-    double *values = set->values + n * l->key_count;
+    const double *values = set->values + n * l->key_count;
     struct candidate *c = &set->candidates[n];
     *c = (struct candidate){.values = values,
                             .bytes = NAN,
                             .usable_bytes = NAN,
                             .oom_probability = NAN,
                             .seconds = NAN,
-                            .work = 1,
-                            .run_seconds = NAN};
+                            .work = 1};
     memcpy(&c->identity, key16, sizeof c->identity);
-    for (size_t k = 0; k < l->key_count; k++)
-        values[k] = cell(l->row, FIRST_KEY + (int)k);
     read_layout(l);
     take_layout(l, c);
     take_prediction(l, c, set->terms + n * 2 * CALIBRATION_TERMS);
-    uint64_t group = group_hash(l, c);
+    const double *batch = l->request->equal_batch && !l->all_compete ? &l->layout.global_batch : NULL;
+    uint64_t group = hash_keys(l, values, l->of_group, batch);
     c->group = numbering_find(&l->groups, group);
     set->groups[c->group] = group;
-    l->wider[n] = group_hash(l, NULL);
-    c->configuration = numbering_find(&l->configurations, configuration_hash(l, c));
-    c->memory_class = numbering_find(&l->memory_classes, isnan(c->bytes) ? configuration_hash(l, c) : memory_hash(l));
+    l->wider[n] = hash_keys(l, values, NULL, batch);
+    uint64_t configuration = hash_keys(l, values, l->of_configuration, NULL);
+    c->configuration = numbering_find(&l->configurations, configuration);
+    c->memory_class = numbering_find(&l->memory_classes, isnan(c->bytes) ? configuration : memory_hash(l));
 }
 
 /* --- all of them --- */
@@ -419,21 +407,6 @@ static char *jobs_sql(const struct candidate_request *r, const char *columns)
                      r->only_sql ? " AND " : "", r->only_sql ? r->only_sql : "");
 }
 
-static int count_jobs(const struct candidate_request *r, size_t *count, struct error *e)
-{
-    struct stmt *s = NULL;
-    char *sql = jobs_sql(r, "count(*)");
-    int rc = db_prepare(r->db, sql, &s, e);
-    free(sql);
-    if (rc < 0)
-        return -1;
-    stmt_bind_int(s, 1, r->sweep_id);
-    rc = stmt_next(s, e);
-    *count = rc > 0 ? (size_t)stmt_int(s, 0) : 0;
-    stmt_free(s);
-    return rc < 0 ? -1 : 0;
-}
-
 static void make_room(struct candidate_loading *l, size_t count)
 {
     struct candidate_set *set = l->set;
@@ -449,19 +422,17 @@ static void make_room(struct candidate_loading *l, size_t count)
     numbering_open(&l->replicated, count);
 }
 
-/* Whether the row's job differs from an earlier candidate only in replicate keys; if so, records it as its replicate.
- */
+/* Reads the values of the row's keys. True: its job differs from an earlier candidate only in replicate keys, and is
+ * recorded as its replicate. */
 static bool is_further_replicate(struct candidate_loading *l, int64_t job_id)
 {
     struct candidate_set *set = l->set;
-    struct buffer b = BUFFER_INIT;
+    double *values = set->values + set->space.count * l->key_count;
+    for (size_t k = 0; k < l->key_count; k++)
+        values[k] = cell(l->row, FIRST_KEY + (int)k);
     if (!l->request->space->sweep->replicates.count)
         return false;
-    for (size_t k = 0; k < l->key_count; k++)
-        if (!l->is_replicate[k])
-            add_value(&b, k, cell(l->row, FIRST_KEY + (int)k));
-    size_t candidate = numbering_find(&l->replicated, hash_of(&b));
-    buffer_free(&b);
+    size_t candidate = numbering_find(&l->replicated, hash_keys(l, values, l->of_replicates, NULL));
     if (candidate == set->space.count)
         return false;
     set->replicates = array_grow(set->replicates, set->replicate_count, sizeof *set->replicates);
@@ -487,13 +458,10 @@ static int read_jobs(struct candidate_loading *l, size_t most, struct error *e)
     struct candidate_set *set = l->set;
     struct stmt *jobs = NULL;
     char *sql = jobs_sql(r, "id, key, rank"), *ordered = xasprintf("%s ORDER BY priority, rank", sql);
-    int rc = db_prepare(r->db, ordered, &jobs, e);
+    int rc = db_query(r->db, ordered, VALUES(sql_int(r->sweep_id)), &jobs, e);
     free(ordered);
     free(sql);
-    if (rc < 0)
-        return -1;
-    stmt_bind_int(jobs, 1, r->sweep_id);
-    while ((rc = stmt_next(jobs, e)) > 0 && set->space.count < most) {
+    while (rc == 0 && (rc = stmt_next(jobs, e)) > 0 && set->space.count < most) {
         space_bind_rank(r->space, l->row, 1, stmt_int(jobs, 2));
         int found = stmt_next(l->row, e);
         if (found > 0 && !is_further_replicate(l, stmt_int(jobs, 0))) {
@@ -501,10 +469,7 @@ static int read_jobs(struct candidate_loading *l, size_t most, struct error *e)
             take_row(l, stmt_blob(jobs, 1), set->space.count++);
         }
         stmt_reset(l->row);
-        if (found < 0) {
-            rc = -1;
-            break;
-        }
+        rc = found < 0 ? -1 : 0;
     }
     stmt_free(jobs);
     return rc < 0 ? -1 : 0;
@@ -555,13 +520,16 @@ int candidates_load(const struct candidate_request *request, struct candidate_se
 {
     const struct sweep *sweep = request->space->sweep;
     struct candidate_loading l = {.request = request, .set = out};
-    size_t count = 0;
+    int64_t jobs = 0;
+    char *count_sql = jobs_sql(request, "count(*)");
     *out = (struct candidate_set){0};
-    int rc = count_jobs(request, &count, e);
+    int rc = db_query_int(request->db, count_sql, VALUES(sql_int(request->sweep_id)), 0, &jobs, e);
+    free(count_sql);
+    size_t count = (size_t)jobs;
     if (rc == 0) {
         choose_keys(&l);
         mark_savers(&l);
-        mark_listed(&l);
+        mark_shared(&l);
         make_room(&l, count);
         out->space = (struct search_space){
             .keys = out->keys,
@@ -587,8 +555,9 @@ int candidates_load(const struct candidate_request *request, struct candidate_se
     numbering_close(&l.configurations);
     numbering_close(&l.memory_classes);
     numbering_close(&l.replicated);
-    free(l.is_replicate);
-    free(l.is_apart);
+    free(l.of_group);
+    free(l.of_configuration);
+    free(l.of_replicates);
     free(l.wider);
     if (rc < 0)
         candidates_free(out);

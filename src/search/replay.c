@@ -9,6 +9,7 @@
 #include "measures/measures.h"
 #include "predict/evidence.h"
 #include "results/query.h"
+#include "search/state.h"
 #include "space/match.h"
 #include "space/recorded_specs.h"
 #include "space/row_space.h"
@@ -37,10 +38,9 @@ static void note_outcome(struct replay_group *g, size_t candidate)
     if (!is_ok)
         return;
     double value = o->outcome.objective;
-    bool maximise = g->space.maximise;
-    if (isnan(g->best) || (maximise ? value > g->best : value < g->best))
+    if (search_better(&g->space, value, g->best))
         g->best = value, g->winner = candidate;
-    if (isnan(g->worst) || (maximise ? value < g->worst : value > g->worst))
+    if (isnan(g->worst) || search_better(&g->space, g->worst, value))
         g->worst = value;
 }
 
@@ -125,9 +125,7 @@ static void predict_again(struct candidate *c, const struct search_place *place)
             c->oom_probability = NAN;
     }
     if (c->time_terms) {
-        double seconds = weighted_sum(place->time.weights, c->time_terms, place->time.terms);
-        c->run_seconds *= seconds / c->seconds;
-        c->seconds = seconds;
+        c->seconds = weighted_sum(place->time.weights, c->time_terms, place->time.terms);
     }
 }
 
@@ -157,7 +155,6 @@ static void turn_over(struct replay_group *g)
         c->time_terms = scaled(c->time_terms, of_time, terms);
         c->memory_terms = scaled(c->memory_terms, of_memory, terms + CALIBRATION_TERMS);
         c->seconds *= of_time;
-        c->run_seconds *= of_time;
         c->bytes *= of_memory;
         c->oom_probability = 1 - c->oom_probability;
     }
@@ -167,7 +164,7 @@ static void leave_out(struct replay_group *g)
 {
     g->space.place_count = 0;
     for (struct candidate *c = g->candidates; c < g->candidates + g->space.count; c++) {
-        c->bytes = c->oom_probability = c->seconds = c->run_seconds = NAN;
+        c->bytes = c->oom_probability = c->seconds = NAN;
         c->memory_terms = c->time_terms = NULL;
     }
 }
@@ -193,7 +190,6 @@ void replay_disturb(struct replay_group *g, const struct search_space *space, co
         struct candidate *c = &g->candidates[i];
         c->bytes = whole->bytes;
         c->seconds = whole->seconds;
-        c->run_seconds = whole->run_seconds;
         c->oom_probability = whole->oom_probability;
         c->memory_terms = whole->memory_terms;
         c->time_terms = whole->time_terms;
@@ -221,11 +217,6 @@ struct replay {
     struct replay_result result;
 };
 
-static bool is_better(const struct replay *r, double value)
-{
-    return isnan(r->found) || (r->task->group->space.maximise ? value > r->found : value < r->found);
-}
-
 static double slowdown(const struct replay *r)
 {
     const struct replay_group *g = r->task->group;
@@ -248,7 +239,7 @@ static void count_trial(struct replay *r, size_t candidate, const struct search_
         return;
     r->tried[candidate] = true;
     r->made++;
-    if (o->kind == OUTCOME_OK && is_better(r, o->objective))
+    if (o->kind == OUTCOME_OK && search_better(&r->task->group->space, o->objective, r->found))
         r->found = o->objective;
     for (size_t m = 0; m < REPLAY_MARKS; m++)
         if (r->made <= replay_marks[m])

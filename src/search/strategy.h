@@ -54,9 +54,8 @@ struct candidate {
     double usable_bytes;    /* of the device */
     double oom_probability; /* 0 … 1 */
     double seconds;         /* of a step */
-    double work;        /* of a step in units of the objective (samples, tokens): rate objectives are work / seconds; 1
+    double work; /* of a step in units of the objective (samples, tokens): rate objectives are work / seconds; 1
                          * if the objective is a time. Only ratios within the space matter */
-    double run_seconds; /* of the whole job: its cost per device */
     /* Estimates without predictions (search/belief.h), up to a constant: ln of the merit of the objective
      * (larger is better), and ln of the bytes. 0: none. */
     double usual_merit, usual_bytes;

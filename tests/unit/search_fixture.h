@@ -54,7 +54,6 @@ static inline void fixture_open(struct search_fixture *f, size_t micro_batches, 
             .oom_probability = NAN,
             .seconds = NAN,
             .work = 1,
-            .run_seconds = NAN,
         };
     }
     f->space = (struct search_space){
