@@ -139,7 +139,7 @@ static int look_at_job(const struct proposal_place *place, int64_t id, struct jo
     return rc < 0 ? -1 : 0;
 }
 
-/* Of the jobs that match a proposal, the first that has not ended, is not pruned and is no trial; else the first. */
+/* The first job that matches a proposal and has not ended, is not pruned and is no trial; else the first match. */
 static int find_job(const struct proposal_place *place, const struct expression *filter, struct job_found *out,
                     struct error *e)
 {
@@ -198,7 +198,7 @@ static int find_rule(const struct proposal_place *place, const struct expression
     return 0;
 }
 
-/* Which of the keys has no such value in the sweep. The caller frees it. */
+/* The key that has no such value in the sweep, in words. The caller frees it. */
 static char *missing_value(const struct proposal_place *place, const struct asked_for *p)
 {
     for (const cJSON *item = p->keys ? p->keys->child : NULL; item; item = item->next) {

@@ -79,14 +79,14 @@ int proposals_accept(const struct proposal_place *place, const struct acceptance
 
 /* --- outcomes --- */
 
-struct taking {
+struct told_trial {
     const struct proposal_place *place;
     int64_t trial_id;
 };
 
-static int take(void *context, const struct job_outcome *o, struct error *e)
+static int record_outcome(void *context, const struct job_outcome *o, struct error *e)
 {
-    const struct taking *t = context;
+    const struct told_trial *t = context;
     struct job_outcome outcome = *o;
     int64_t search_id, told;
     if (strcmp(o->state, "ok") != 0 && strcmp(o->state, "failed") != 0)
@@ -105,8 +105,8 @@ int proposals_take_outcome(const struct proposal_place *place, int64_t trial_id,
     const struct sweep *sweep = place->space->sweep;
     const struct job_outcome_query query = {place->sweep_id, job_id,
                                             sweep->objective_count ? sweep->objectives[0].metric : NULL};
-    struct taking taking = {place, trial_id};
-    return job_outcomes_read(place->db, &query, take, &taking, e);
+    struct told_trial trial = {place, trial_id};
+    return job_outcomes_read(place->db, &query, record_outcome, &trial, e);
 }
 
 /* --- open trials --- */

@@ -1,4 +1,4 @@
-/* What a transformer is, in the numbers that its size and its cost follow from, and its parameter counts.
+/* A transformer, in the numbers that its size and its cost follow from, and its parameter counts.
  *
  *   L    layers                h    hidden size              V    vocabulary
  *   a    query heads           g    key-value heads          d    head dimension (a·d need not be h)
@@ -216,7 +216,7 @@ static inline double architecture_mixer_share(const struct architecture *a)
     return (double)a->mixer_layers / architecture_layers(a);
 }
 
-/* What routed experts read and write. */
+/* Width that routed experts read and write. */
 static inline double architecture_expert_input(const struct architecture *a)
 {
     return (double)(a->expert_latent > 0 ? a->expert_latent : a->hidden);

@@ -1,4 +1,4 @@
-/* What predictions were compared with, and how wide their intervals have to be: as wide as the evidence for the
+/* The comparisons behind predictions, and how wide their intervals have to be: as wide as the evidence for the
  * framework, and for anything unusual about the plan, requires.
  *
  * A comparison is one published table, one quantity, and those of its runs that are plain or have one unusual feature.
@@ -103,7 +103,7 @@ double evidence_width(const struct evidence_widths *w, enum predicted_quantity q
 double evidence_scaling_width(const char *framework, enum predicted_quantity quantity, double devices,
                               double doublings);
 
-/* What stands behind a prediction, as lines for people. */
+/* The comparisons behind a prediction, as lines for people. */
 void evidence_describe(const char *framework, enum predicted_quantity quantity, feature_set features,
                        struct buffer *out);
 

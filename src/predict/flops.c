@@ -72,7 +72,7 @@ static double counted_blocks(const struct architecture *a, const struct training
     }
 }
 
-/* Of the scores that a model without windows or chunks has. */
+/* Share of the scores that a model without windows or chunks has. */
 static double seen_share(const struct architecture *a, const struct training_plan *plan)
 {
     double s = (double)plan->sequence, w = fmin(1, (double)a->window / s), seen = w * (2 - w);

@@ -278,7 +278,7 @@ static const char *last_group(const char *text)
     return end && end[1 + strspn(end + 1, "abcdefghijklmnopqrstuvwxyz_")] == '\0' ? group : NULL;
 }
 
-/* Of "q|k)_proj". */
+/* The next of "q|k)_proj". */
 static bool next_alternative(const char **text, char name[INPUT_NAME_MOST])
 {
     const char *end = strchr(*text, ')');

@@ -1,4 +1,4 @@
-/* What a layer keeps of a micro-batch for its backward pass, and what it has while it is computed.
+/* The memory that a layer keeps of a micro-batch for its backward pass, and what it has while it is computed.
  *
  * Symbols are those of architecture.h and plan.h; T = b·s/c tokens of a micro-batch, o is t with sequence parallelism,
  * else 1.

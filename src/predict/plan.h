@@ -126,7 +126,7 @@ enum quantization {
     QUANTIZATION_END,
 };
 
-/* Where layers are cut into stages.
+/* Cuts of layers into stages.
  *   UNIFORM   layers / p each; the first stages get one of the remaining layers each
  *   BY_COST   nanotron: blocks are assigned in order, and stage k ends once the running sum of 4·a·d·h + 3·f·h per
  *             layer (and V·h for the head) has reached (k + 1)/p of the total, so the last stage, which has the head,

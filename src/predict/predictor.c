@@ -43,7 +43,7 @@ struct verdict_case {
     double certain, risky;
 };
 
-/* What must fit, and how many of its bytes are model states. */
+/* Bytes that must fit, and how many of them are model states. */
 struct memory_need {
     double bytes, states;
 };

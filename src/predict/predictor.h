@@ -16,7 +16,7 @@
 #include "predict/memory.h"
 #include "predict/step_time.h"
 
-/* Which memory counter measurements come from, and of which rank. */
+/* The memory counter that measurements come from, and the rank. */
 enum memory_counter { COUNTS_RESERVED = 0, COUNTS_ALLOCATED, COUNTS_DEVICE };
 enum memory_rank { RANK_MOST_LOADED = 0, RANK_FIRST, RANK_LAST };
 

@@ -313,7 +313,7 @@ static double frozen_of_stage(const struct plan_memory *m, int64_t stage, double
     return fmax(0, fmin(layers, (double)m->plan->frozen_layers - before));
 }
 
-/* What a rank of a stage holds. */
+/* The memory of a rank of a stage. */
 struct stage_load {
     double layers, frozen_layers;
     double dense, experts;                 /* parameters */

@@ -1,4 +1,4 @@
-/* What a rank of one pipeline stage holds. Symbols are those of architecture.h and plan.h.
+/* The memory of a rank of one pipeline stage. Symbols are those of architecture.h and plan.h.
  *
  *   parameters   of a rank                                                                             source
  *   layers       matrices / t                                                                          [4]
@@ -65,7 +65,7 @@ struct state_bytes {
     double parameter, gradient, master, moments;
 };
 
-/* What all stages of a prediction share. Pointers are borrowed. */
+/* Parts that all stages of a prediction share. Pointers are borrowed. */
 struct plan_memory {
     const struct architecture *a;
     const struct training_plan *plan;

@@ -37,7 +37,7 @@ static double predicted_best(const struct search *s, size_t family)
     return best;
 }
 
-static int create(struct search *s, void *own, struct error *e)
+static int bisection_create(struct search *s, void *own, struct error *e)
 {
     struct binary *b = own;
     uint64_t seed = (uint64_t)search_number(s, SEARCH_RANDOM_SEED);
@@ -49,12 +49,12 @@ static int create(struct search *s, void *own, struct error *e)
     return 0;
 }
 
-static void destroy(void *own)
+static void bisection_free(void *own)
 {
     free(((struct binary *)own)->order);
 }
 
-static void tell(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome)
+static void bisection_tell(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome)
 {
     (void)s;
     (void)candidate;
@@ -153,7 +153,7 @@ static bool is_waiting(const struct search *s, size_t family)
     return false;
 }
 
-static enum search_answer ask(struct search *s, void *own, struct decision *out)
+static enum search_answer bisection_ask(struct search *s, void *own, struct decision *out)
 {
     struct binary *b = own;
     for (size_t i = b->done; i < s->families.count; i++) {
@@ -178,7 +178,7 @@ static enum search_answer ask(struct search *s, void *own, struct decision *out)
 
 const struct algorithm algorithm_bisection = {.own_size = sizeof(struct binary),
                                               .is_of_families = true,
-                                              .create = create,
-                                              .free = destroy,
-                                              .ask = ask,
-                                              .tell = tell};
+                                              .create = bisection_create,
+                                              .free = bisection_free,
+                                              .ask = bisection_ask,
+                                              .tell = bisection_tell};

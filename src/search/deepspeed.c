@@ -375,12 +375,12 @@ static void go_through(struct search *s, void *own)
     }
 }
 
-static enum search_answer ask(struct search *s, void *own, struct decision *out)
+static enum search_answer deepspeed_ask(struct search *s, void *own, struct decision *out)
 {
     return procedure_ask(&((struct deepspeed *)own)->procedure, s, go_through, own, out);
 }
 
-static void destroy(void *own)
+static void deepspeed_free(void *own)
 {
     struct deepspeed *d = own;
     for (size_t i = 0; i < FAMILY_STAGES; i++)
@@ -390,5 +390,5 @@ static void destroy(void *own)
 
 const struct algorithm algorithm_deepspeed = {.own_size = sizeof(struct deepspeed),
                                               .is_of_families = true,
-                                              .free = destroy,
-                                              .ask = ask};
+                                              .free = deepspeed_free,
+                                              .ask = deepspeed_ask};

@@ -54,7 +54,7 @@ struct past_request {
     void *context;
 };
 
-/* What the rows say about a candidate. */
+/* A candidate, as the rows leave it. */
 struct past_candidate {
     int64_t trial_id; /* of its open trial; 0: none */
     double resource;  /* of the open trial: measured steps; 0: the whole job */

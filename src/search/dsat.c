@@ -77,7 +77,7 @@ static bool queue(const struct search *s, struct dsat *d, const struct dsat_tria
     return true;
 }
 
-/* What follows a trial: the half of its bracket that is left. */
+/* The trial that follows: the half of the bracket that is left. */
 static struct dsat_trial follow_up(const struct dsat *d, size_t trial)
 {
     struct dsat_trial t = d->trials[trial];
@@ -409,7 +409,7 @@ static size_t next_trial(const struct search *s, struct dsat *d)
 
 /* --- the algorithm --- */
 
-static int create(struct search *s, void *own, struct error *e)
+static int dsat_create(struct search *s, void *own, struct error *e)
 {
     struct dsat *d = own;
     (void)e;
@@ -420,12 +420,12 @@ static int create(struct search *s, void *own, struct error *e)
     return 0;
 }
 
-static void destroy(void *own)
+static void dsat_free(void *own)
 {
     free(((struct dsat *)own)->trials);
 }
 
-static enum search_answer ask(struct search *s, void *own, struct decision *out)
+static enum search_answer dsat_ask(struct search *s, void *own, struct decision *out)
 {
     struct dsat *d = own, was = *d;
     was.trials = xcalloc(was.count + 1, sizeof *was.trials);
@@ -452,7 +452,7 @@ static enum search_answer ask(struct search *s, void *own, struct decision *out)
     return SEARCH_RUN;
 }
 
-static void tell(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome)
+static void dsat_tell(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome)
 {
     struct dsat *d = own;
     (void)s;
@@ -467,7 +467,7 @@ static void tell(struct search *s, void *own, size_t candidate, const struct sea
 
 const struct algorithm algorithm_dsat = {.own_size = sizeof(struct dsat),
                                          .is_of_families = true,
-                                         .create = create,
-                                         .free = destroy,
-                                         .ask = ask,
-                                         .tell = tell};
+                                         .create = dsat_create,
+                                         .free = dsat_free,
+                                         .ask = dsat_ask,
+                                         .tell = dsat_tell};

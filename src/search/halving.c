@@ -27,7 +27,7 @@ static double rung_steps(const struct search *s, int rung)
     return rung + 1 >= rung_count(s) || steps >= s->space->full_steps ? 0 : steps;
 }
 
-static int create(struct search *s, void *own, struct error *e)
+static int halving_create(struct search *s, void *own, struct error *e)
 {
     struct halving *a = own;
     size_t i = 0;
@@ -39,14 +39,14 @@ static int create(struct search *s, void *own, struct error *e)
     return 0;
 }
 
-static void destroy(void *own)
+static void halving_free(void *own)
 {
     struct halving *a = own;
     free(a->order);
     free(a->reached);
 }
 
-static void tell(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome)
+static void halving_tell(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome)
 {
     struct halving *a = own;
     const struct trial *t = &s->trials[candidate];
@@ -106,7 +106,7 @@ static enum search_answer decide(const struct search *s, size_t candidate, int r
     return SEARCH_RUN;
 }
 
-static enum search_answer ask(struct search *s, void *own, struct decision *out)
+static enum search_answer halving_ask(struct search *s, void *own, struct decision *out)
 {
     const struct halving *a = own;
     for (int rung = rung_count(s) - 2; rung >= 0; rung--) {
@@ -122,7 +122,7 @@ static enum search_answer ask(struct search *s, void *own, struct decision *out)
 }
 
 const struct algorithm algorithm_halving = {.own_size = sizeof(struct halving),
-                                            .create = create,
-                                            .free = destroy,
-                                            .ask = ask,
-                                            .tell = tell};
+                                            .create = halving_create,
+                                            .free = halving_free,
+                                            .ask = halving_ask,
+                                            .tell = halving_tell};

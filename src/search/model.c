@@ -43,7 +43,7 @@ struct choice {
     bool any;
 };
 
-static int create(struct search *s, void *own, struct error *e)
+static int model_create(struct search *s, void *own, struct error *e)
 {
     struct model_strategy *m = own;
     (void)e;
@@ -57,7 +57,7 @@ static int create(struct search *s, void *own, struct error *e)
     return 0;
 }
 
-static void destroy(void *own)
+static void model_free(void *own)
 {
     struct model_strategy *m = own;
     surrogate_free(m->surrogate);
@@ -68,7 +68,7 @@ static void destroy(void *own)
     free(m->left);
 }
 
-static void tell(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome)
+static void model_tell(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome)
 {
     (void)s;
     (void)outcome;
@@ -261,7 +261,7 @@ static void fill_scores(const struct search *s, const struct estimate *all, stru
     }
 }
 
-/* Of the candidates that score at least this much, the one with the smallest draw. */
+/* The candidate with the smallest draw among those that score at least this much. */
 static size_t draw_alike(const struct search *s, const struct model_strategy *m, double score)
 {
     uint64_t least = UINT64_MAX;
@@ -352,7 +352,7 @@ static void explain_end(const struct search *s, const struct model_strategy *m, 
                 risky, 100 * gap, 100 * least);
 }
 
-static enum search_answer ask(struct search *s, void *own, struct decision *out)
+static enum search_answer model_ask(struct search *s, void *own, struct decision *out)
 {
     struct model_strategy *m = own;
     const struct estimate *all = surrogate_all(m->surrogate);
@@ -377,7 +377,7 @@ static enum search_answer ask(struct search *s, void *own, struct decision *out)
 }
 
 const struct algorithm algorithm_model = {.own_size = sizeof(struct model_strategy),
-                                          .create = create,
-                                          .free = destroy,
-                                          .ask = ask,
-                                          .tell = tell};
+                                          .create = model_create,
+                                          .free = model_free,
+                                          .ask = model_ask,
+                                          .tell = model_tell};

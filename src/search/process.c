@@ -120,7 +120,7 @@ float process_at_length(float nearness, int steps)
     return nearness;
 }
 
-/* What one key adds to the covariance of two of its values. */
+/* One key's part of the covariance of two of its values. */
 static double of_key(const struct process_space *s, const struct kernel *k, size_t d, float x, float y)
 {
     double single = k->single / (double)s->dimensions;

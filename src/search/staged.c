@@ -192,7 +192,7 @@ struct staged_pass {
     double usable;
 };
 
-/* What a search for the largest micro-batch is for. */
+/* The purpose of a search for the largest micro-batch. */
 struct purpose {
     double reach;    /* only larger micro-batches matter */
     double rival;    /* objective to beat; NAN: none */
@@ -224,7 +224,7 @@ static size_t best_at(const struct staged_pass *f, size_t family)
     return family_best(f->s, family, family_size(f->s, family));
 }
 
-/* Of the best member; NAN: nothing ran. */
+/* The best member's; NAN: nothing ran. */
 static double objective(const struct staged_pass *f, size_t family)
 {
     size_t at = best_at(f, family);
@@ -905,19 +905,19 @@ static void go_through(struct search *s, void *own)
     }
 }
 
-static enum search_answer ask(struct search *s, void *own, struct decision *out)
+static enum search_answer staged_ask(struct search *s, void *own, struct decision *out)
 {
     return procedure_ask(&((struct staged *)own)->procedure, s, go_through, own, out);
 }
 
-static void destroy(void *own_state)
+static void staged_free(void *own_state)
 {
     struct staged *own = own_state;
     free(own->of_batch);
     free(own->procedure.missing);
 }
 
-static int create(struct search *s, void *own, struct error *e)
+static int staged_create(struct search *s, void *own, struct error *e)
 {
     (void)e;
     families_keep_first(s);
@@ -927,6 +927,6 @@ static int create(struct search *s, void *own, struct error *e)
 
 const struct algorithm algorithm_staged = {.own_size = sizeof(struct staged),
                                            .is_of_families = true,
-                                           .create = create,
-                                           .free = destroy,
-                                           .ask = ask};
+                                           .create = staged_create,
+                                           .free = staged_free,
+                                           .ask = staged_ask};

@@ -136,7 +136,7 @@ static void follow(const struct search *s, struct stages *own)
 
 /* --- the strategy --- */
 
-static enum search_answer ask(struct search *s, void *own_state, struct decision *out)
+static enum search_answer stages_ask(struct search *s, void *own_state, struct decision *out)
 {
     struct stages *own = own_state;
     for (; own->at < s->options.stage_count; own->at++) {
@@ -162,7 +162,7 @@ static enum search_answer ask(struct search *s, void *own_state, struct decision
     return SEARCH_FINISHED;
 }
 
-static void tell(struct search *s, void *own_state, size_t candidate, const struct search_outcome *outcome)
+static void stages_tell(struct search *s, void *own_state, size_t candidate, const struct search_outcome *outcome)
 {
     struct stages *own = own_state;
     if (!own->search)
@@ -172,7 +172,7 @@ static void tell(struct search *s, void *own_state, size_t candidate, const stru
         search_tell(own->search, own->place_of[candidate], outcome);
 }
 
-static void destroy(void *own_state)
+static void stages_free(void *own_state)
 {
     struct stages *own = own_state;
     close_stage(own);
@@ -221,7 +221,7 @@ static int check_stage(const struct search *s, const struct search_stage *stage,
     return rc < 0 ? error_context(e, "[[search.stage]] %s", stage->name) : 0;
 }
 
-static int create(struct search *s, void *own_state, struct error *e)
+static int stages_create(struct search *s, void *own_state, struct error *e)
 {
     struct stages *own = own_state;
     own->members = xcalloc(s->space->count + 1, sizeof *own->members);
@@ -235,7 +235,7 @@ static int create(struct search *s, void *own_state, struct error *e)
 }
 
 const struct algorithm algorithm_stages = {.own_size = sizeof(struct stages),
-                                           .create = create,
-                                           .free = destroy,
-                                           .ask = ask,
-                                           .tell = tell};
+                                           .create = stages_create,
+                                           .free = stages_free,
+                                           .ask = stages_ask,
+                                           .tell = stages_tell};

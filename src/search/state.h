@@ -149,7 +149,7 @@ size_t *search_order(const struct search *s, enum search_order order);
 /* -1 (ERROR_USAGE) if no candidate has a micro-batch: the strategy has nothing to bisect. */
 int families_create(struct search *s, struct error *e);
 
-/* Of members with equal micro-batch (but other accumulations), keeps only the first declared. */
+/* Keeps only the first declared of members with equal micro-batch (but other accumulations). */
 void families_keep_first(struct search *s);
 
 /* Draws a family of that stage. NONE: there is none. */

@@ -379,7 +379,7 @@ static void note_best(struct search *s, size_t candidate, double objective)
 {
     struct group_best *b = &s->best[s->space->candidates[candidate].group];
     bool better = !b->any || search_better(s->space, objective, b->objective);
-    /* Of equals, the first in declared order, whichever arrived first. */
+    /* The first of equals in declared order, whichever arrived first. */
     bool same = b->any && objective == b->objective && candidate < b->candidate;
     if (better)
         s->counts.since_best = 0;
@@ -484,7 +484,7 @@ struct walk {
     size_t next;
 };
 
-static int create(struct search *s, void *own, struct error *e)
+static int listed_create(struct search *s, void *own, struct error *e)
 {
     struct walk *w = own;
     (void)e;
@@ -492,12 +492,12 @@ static int create(struct search *s, void *own, struct error *e)
     return 0;
 }
 
-static void destroy(void *own)
+static void listed_free(void *own)
 {
     free(((struct walk *)own)->order);
 }
 
-static enum search_answer ask(struct search *s, void *own, struct decision *out)
+static enum search_answer listed_ask(struct search *s, void *own, struct decision *out)
 {
     struct walk *w = own;
     size_t seen = 0, at = 0, count = s->space->count;
@@ -521,6 +521,6 @@ static enum search_answer ask(struct search *s, void *own, struct decision *out)
 }
 
 const struct algorithm algorithm_listed = {.own_size = sizeof(struct walk),
-                                           .create = create,
-                                           .free = destroy,
-                                           .ask = ask};
+                                           .create = listed_create,
+                                           .free = listed_free,
+                                           .ask = listed_ask};
