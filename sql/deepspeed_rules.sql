@@ -332,7 +332,7 @@ INSERT INTO builtin_rule (position, rule_set, name, level, needs, require, reaso
  'runtime/engine.py: _take_model_step');
 
 -- --- by release, after the sources of 0.9, 0.14 and 0.19 and of those between where something came or went; keys that
--- zero_optimization refuses before a release are in src/deepspeed/ds_keys.c ---
+-- zero_optimization refuses before a release are in configs/knowledge/words.toml ---
 INSERT INTO builtin_rule (position, rule_set, name, level, needs, require, reason, source, until) VALUES
 (1245, 'deepspeed', 'fp16-master-stage-0.18.2', 'exclude', 'fp16_master_weights zero_stage',
  'CASE WHEN fp16_master_weights THEN zero_stage = 2 END',

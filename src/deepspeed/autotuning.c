@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "config/search_options.h"
-#include "deepspeed/ds_keys.h"
+#include "deepspeed/ds_check.h"
 #include "util/memory.h"
 #include "util/suggest.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "deepspeed/ds_keys.h"
+#include "deepspeed/ds_check.h"
 #include "deepspeed/json_text.h"
 #include "util/memory.h"
 #include "util/string_list.h"

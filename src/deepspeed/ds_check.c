@@ -5,19 +5,41 @@
 
 #include "deepspeed/autotuning.h"
 #include "deepspeed/batch.h"
-#include "deepspeed/ds_keys.h"
+#include "toml/known.h"
 #include "util/memory.h"
 #include "util/parse.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 /* DeepSpeed refuses unknown keys in these sections, and every job would fail at its start. */
-static const struct strict_section {
-    const char *path;
-    const char *const *known;
-} strict[] = {{"zero_optimization", ds_zero_keys},
-              {"zero_optimization.offload_param", ds_offload_param_keys},
-              {"zero_optimization.offload_optimizer", ds_offload_optimizer_keys}};
+static const char *const strict[] = {"zero_optimization", "zero_optimization.offload_param",
+                                     "zero_optimization.offload_optimizer"};
+
+static const struct toml_node *keys_of(const char *section)
+{
+    const char *dot = strrchr(section, '.');
+    return known("ds_config", dot ? dot + 1 : section);
+}
+
+bool ds_is_section_key(const char *key)
+{
+    char *head = xstrndup(key, strcspn(key, "."));
+    const bool is = known_has(known("ds_config", "sections"), head);
+    free(head);
+    return is;
+}
+
+bool ds_wants_integer(const char *key)
+{
+    const struct toml_node *endings = known("ds_config", "integers");
+    const size_t length = strlen(key);
+    for (size_t i = 0; i < endings->child_count; i++) {
+        const size_t n = strlen(endings->children[i].text);
+        if (length >= n && strcmp(key + length - n, endings->children[i].text) == 0)
+            return true;
+    }
+    return false;
+}
 
 /* "; did you mean "x"?", or "". The caller frees it. */
 static char *hint(const char *near)
@@ -25,28 +47,30 @@ static char *hint(const char *near)
     return near ? xasprintf("; did you mean \"%s\"?", near) : xstrdup("");
 }
 
-static char *fault_of(const struct strict_section *s, const char *name, int64_t release)
+static char *fault_of(const char *section, const char *name, int64_t release)
 {
-    const char *near = ds_nearest_key(name, s->known), *came_with = ds_key_came_with(name);
+    const char *near = known_nearest(keys_of(section), name);
+    const struct toml_node *came_with = toml_child(known("ds_config", "since"), name);
     int64_t since;
     if (!near || strcmp(near, name) != 0) {
         char *meant = hint(near);
-        char *fault = xasprintf("DeepSpeed has no key %s \"%s\"%s", s->path, name, meant);
+        char *fault = xasprintf("DeepSpeed has no key %s \"%s\"%s", section, name, meant);
         free(meant);
         return fault;
     }
-    if (!release || !came_with || !parse_release(came_with, false, &since) || release >= since)
+    if (!release || !came_with || !parse_release(came_with->text, false, &since) || release >= since)
         return NULL;
-    return xasprintf("DeepSpeed knows the key of %s \"%s\" since %s only, and is older here", s->path, name, came_with);
+    return xasprintf("DeepSpeed knows the key of %s \"%s\" since %s only, and is older here", section, name,
+                     came_with->text);
 }
 
 void ds_check_base(const struct json *root, const char *path, int64_t release, struct problems *problems)
 {
     for (size_t i = 0; i < LENGTH(strict); i++) {
-        const struct json *section = json_text_find(root, strict[i].path);
+        const struct json *section = json_text_find(root, strict[i]);
         for (size_t k = 0; section && section->kind == JSON_OBJECT && k < section->count; k++) {
             const struct json *m = &section->children[k];
-            char *fault = fault_of(&strict[i], m->name, release);
+            char *fault = fault_of(strict[i], m->name, release);
             if (fault)
                 problems_add(problems, (struct position){path, m->line, m->column}, "%s", fault);
             free(fault);
@@ -59,7 +83,7 @@ void ds_check_sections(const struct json *root, const char *path, char *const *u
 {
     for (size_t i = 0; i < root->count; i++) {
         const struct json *m = &root->children[i];
-        const char *near = ds_nearest_key(m->name, ds_sections);
+        const char *near = known_nearest(known("ds_config", "sections"), m->name);
         if ((near && strcmp(near, m->name) == 0) || strings_have(users_own, m->name))
             continue;
         char *meant = autotuning_has(m->name) ? xstrdup("; it belongs in \"autotuning\"") : hint(near);
@@ -73,11 +97,11 @@ char *ds_check_key(const char *key, int64_t release)
 {
     char *fault = NULL;
     for (size_t i = 0; i < LENGTH(strict) && !fault; i++) {
-        size_t n = strlen(strict[i].path);
-        if (strncmp(key, strict[i].path, n) != 0 || key[n] != '.')
+        size_t n = strlen(strict[i]);
+        if (strncmp(key, strict[i], n) != 0 || key[n] != '.')
             continue;
         char *name = xstrndup(key + n + 1, strcspn(key + n + 1, "."));
-        fault = fault_of(&strict[i], name, release);
+        fault = fault_of(strict[i], name, release);
         free(name);
     }
     return fault;
@@ -96,11 +120,11 @@ static bool is_in_config(const struct json *root, const char *name)
 char *ds_check_mapped_key(const struct json *root, const char *key)
 {
     char *head = xstrndup(key, strcspn(key, ".")), *meant = NULL, *fault = NULL;
-    bool known = ds_is_section_key(key) || is_in_config(root, head);
-    for (size_t i = 0; i < LENGTH(strict) && !known; i++)
-        known = strings_have((char *const *)strict[i].known, key);
-    if (!known) {
-        meant = hint(ds_nearest_key(head, ds_sections));
+    bool known_key = ds_is_section_key(key) || is_in_config(root, head);
+    for (size_t i = 0; i < LENGTH(strict) && !known_key; i++)
+        known_key = known_has(keys_of(strict[i]), key);
+    if (!known_key) {
+        meant = hint(known_nearest(known("ds_config", "sections"), head));
         fault = xasprintf("a ds_config has no key \"%s\"%s", key, meant);
     }
     free(meant);

@@ -1,12 +1,19 @@
-/* Errors that can be found in a ds_config alone. */
+/* The keys of a ds_config, and errors that can be found in it alone. */
 #ifndef MESHSWEEP_DEEPSPEED_DS_CHECK_H
 #define MESHSWEEP_DEEPSPEED_DS_CHECK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "config/problems.h"
 #include "deepspeed/json_text.h"
 #include "util/string_list.h"
+
+/* Whether the first part of a dotted key is a section. */
+bool ds_is_section_key(const char *key);
+
+/* Whether DeepSpeed expects an integer at the dotted key: 2e8 of a sweep file is then written as 200000000. */
+bool ds_wants_integer(const char *key);
 
 /* Adds to `problems` what DeepSpeed refuses: keys of zero_optimization and of its offload sections that `release`
  * (parse_release; 0: the newest) does not know, and a batch that is not a positive number. */

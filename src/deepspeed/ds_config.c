@@ -5,8 +5,8 @@
 
 #include "deepspeed/batch.h"
 #include "deepspeed/ds_check.h"
-#include "deepspeed/ds_keys.h"
 #include "deepspeed/json_text.h"
+#include "toml/known.h"
 #include "util/file.h"
 #include "util/hash.h"
 #include "util/memory.h"
@@ -108,7 +108,7 @@ static void add_constants(struct space_base *b, const struct json *j, const char
             add_constant(b, name, string_literal(j->text + 1, strlen(j->text) - 2));
     } else if (j->kind == JSON_SCALAR && !json_text_is_null(j)) {
         add_constant(b, name, xasprintf("(%s)", j->text));
-    } else if (j->kind == JSON_LIST && ds_is_list_of_rules(name)) {
+    } else if (j->kind == JSON_LIST && known_has(known("ds_config", "lists_of_rules"), name)) {
         add_constant(b, name, list_literal(j));
     }
 }
@@ -174,12 +174,6 @@ const char *ds_config_place(const struct sweep *s, const char *key)
     return place_of(s, key, false);
 }
 
-static bool is_one_of(const char *const *list, const char *name, const char **near)
-{
-    *near = ds_nearest_key(name, list);
-    return *near && strcmp(*near, name) == 0;
-}
-
 typedef bool spec_key_test(void *context, const struct axis *axis, size_t key);
 
 /* Whether the test holds for a key of a training or parallel spec; stops at the first for which it does. */
@@ -237,13 +231,13 @@ static void check_arguments(const struct ds_config *c, struct problems *problems
     const struct deepspeed_settings *d = &c->sweep->deepspeed;
     for (size_t i = 0; i < d->argument_count; i++) {
         const struct setting *a = &d->arguments[i];
-        const char *near, *ignored;
         char *head = xstrndup(a->name, strcspn(a->name, "."));
-        bool known = is_one_of(ds_sections, head, &near) || strings_have(c->sweep->deepspeed.sections, head);
-        if (!known && !strchr(a->name, '.'))
-            known = is_one_of(ds_zero_keys, head, &ignored) || json_text_find_anywhere(&c->root, head) ||
-                    any_spec_key(c->sweep, has_last_name, head);
-        if (!known)
+        const char *near = known_nearest(known("ds_config", "sections"), head);
+        bool found = (near && strcmp(near, head) == 0) || strings_have(d->sections, head);
+        if (!found && !strchr(a->name, '.'))
+            found = known_has(known("ds_config", "zero_optimization"), head) ||
+                    json_text_find_anywhere(&c->root, head) || any_spec_key(c->sweep, has_last_name, head);
+        if (!found)
             problems_add(problems, a->at, "arg_mappings: a ds_config has no key \"%s\"%s%s%s", a->name,
                          near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
         free(head);

@@ -8,7 +8,6 @@
 #include "deepspeed/autotuning.h"
 #include "deepspeed/ds_arguments.h"
 #include "deepspeed/ds_check.h"
-#include "deepspeed/ds_keys.h"
 #include "deepspeed/tuning_batches.h"
 #include "deepspeed/tuning_cluster.h"
 #include "util/buffer.h"

@@ -6,84 +6,12 @@
 #include <string.h>
 #include <strings.h>
 
+#include "toml/known.h"
 #include "util/memory.h"
 #include "util/parse.h"
 #include "util/unit.h"
 
 enum { UNIT_BYTES_MOST = 16, SETTINGS_MOST = 50, CELLS_MOST = 200000 };
-
-static const struct {
-    const char *word, *outcome;
-} states[] = {
-    {"ok", "ok"},
-    {"finished", "ok"},
-    {"complete", "ok"},
-    {"completed", "ok"},
-    {"done", "ok"},
-    {"success", "ok"},
-    {"succeeded", "ok"},
-    {"successful", "ok"},
-    {"passed", "ok"},
-    {"pass", "ok"},
-    {"✓", "ok"},
-    {"✅", "ok"},
-    {"oom", "oom"},
-    {"out of memory", "oom"},
-    {"cuda oom", "oom"},
-    {"cuda out of memory", "oom"},
-    {"timeout", "timeout"},
-    {"timed out", "timeout"},
-    {"time out", "timeout"},
-    {"hang", "hang"},
-    {"hung", "hang"},
-    {"nan", "diverged"},
-    {"diverged", "diverged"},
-    {"crashed", "exit"},
-    {"crash", "exit"},
-    {"failed", "exit"},
-    {"fail", "exit"},
-    {"failure", "exit"},
-    {"error", "exit"},
-    {"✗", "exit"},
-    {"❌", "exit"},
-    {"killed", "lost"},
-    {"preempted", "lost"},
-    {"node_fail", "lost"},
-    {"lost", "lost"},
-    {"cancelled", "cancelled"},
-    {"canceled", "cancelled"},
-    {"interrupted", "cancelled"},
-    {"running", ""},
-    {"queued", ""},
-    {"pending", ""},
-    {"waiting", ""},
-    {"scheduled", ""},
-    {"pruned", ""},
-};
-
-/* Words in names that tell a key's section; all others belong to training. */
-static const char *const section_words[SECTION_COUNT][24] = {
-    [SECTION_CLUSTER] = {"gpu", "gpus", "device", "devices", "accelerator", "node", "nodes", "host", "hosts", "machine",
-                         "instance", "hardware", "cluster", "world", "nproc", "chips"},
-    [SECTION_MODEL] = {"model", "layers", "hidden", "heads", "vocab", "ffn", "intermediate", "family", "checkpoint",
-                       "architecture", "params", "parameters", "experts", "embd"},
-    [SECTION_PARALLEL] = {"dp",    "tp",    "pp",  "cp",       "ep",       "sp",     "vpp",          "etp",
-                          "zero",  "stage", "mbs", "micro",    "parallel", "size",   "accumulation", "accum",
-                          "shard", "fsdp",  "acc", "sharding", "offload",  "degree", "microbatch",   "bsz"},
-};
-
-/* Of numbers with a fraction: what is set, and not measured. */
-static const char *const settings[] = {"lr",    "rate", "decay", "dropout", "momentum", "beta", "beta1",  "beta2",
-                                       "alpha", "eps",  "ratio", "factor",  "scale",    "temp", "warmup", "seed"};
-
-/* Metrics of which more is better. */
-static const char *const gains[] = {"tok",   "tgs",    "tokens", "samples", "tps", "flops",      "tflops",  "accuracy",
-                                    "score", "reward", "bleu",   "f1",      "hfu", "efficiency", "speedup", "speed"};
-
-/* Labels of rows, neither set nor measured. */
-static const char *const labels[] = {"id",   "index", "number", "line",  "row",    "name",    "run",   "trial",
-                                     "user", "tags",  "notes",  "sweep", "group",  "created", "start", "date",
-                                     "time", "url",   "path",   "log",   "commit", "hash",    "file",  "hostname"};
 
 /* --- columns --- */
 
@@ -122,15 +50,24 @@ static char *key_of(const char *name)
     return buffer_take(&key);
 }
 
-/* Whether a word of the key is among `words`, which end with NULL or after `count`. */
-static bool key_has_word(const char *key, const char *const *words, size_t count)
+/* Whether the name has the word `word`. */
+static bool has_word(const char *key, const char *word)
 {
-    for (size_t i = 0; i < count && words[i]; i++)
-        for (const char *at = key; (at = strstr(at, words[i])); at++) {
-            char after = at[strlen(words[i])];
-            if ((at == key || at[-1] == '_') && (after == '\0' || after == '_'))
-                return true;
-        }
+    for (const char *at = key; (at = strstr(at, word)); at++) {
+        const char after = at[strlen(word)];
+        if ((at == key || at[-1] == '_') && (after == '\0' || after == '_'))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the column's name has one of these words: "settings", "gains", … (configs/knowledge/words.toml). */
+static bool is_told(const struct draft_column *c, const char *words)
+{
+    const struct toml_node *list = toml_child(known("table", "words"), words);
+    for (size_t i = 0; list && i < list->child_count; i++)
+        if (has_word(c->key, list->children[i].text))
+            return true;
     return false;
 }
 
@@ -291,9 +228,10 @@ bool column_is_numeric(const struct draft_column *c)
 
 const char *outcome_of_word(const char *word)
 {
-    for (size_t i = 0; i < LENGTH(states); i++)
-        if (strcasecmp(states[i].word, word) == 0)
-            return states[i].outcome;
+    const struct toml_node *states = known("table", "states");
+    for (size_t i = 0; i < states->child_count; i++)
+        if (strcasecmp(states->children[i].key, word) == 0)
+            return states->children[i].text;
     return NULL;
 }
 
@@ -307,12 +245,11 @@ static bool has_state(const struct draft_column *c)
 
 size_t state_column(const struct import_draft *d)
 {
-    static const char *const names[] = {"status", "state", "result", "outcome"};
     size_t found = d->count;
     for (size_t i = d->count; i-- > 0;) {
         const struct draft_column *c = &d->columns[i];
         bool has_words = c->numbers == 0 && c->words.count > 0 && c->words.count <= WORDS_MOST;
-        if (has_words && (key_has_word(c->key, names, LENGTH(names)) || (has_state(c) && found == d->count)))
+        if (has_words && (is_told(c, "outcome") || (has_state(c) && found == d->count)))
             found = i;
     }
     return found;
@@ -338,20 +275,19 @@ static bool is_measured(const struct import_draft *d, const struct draft_column 
     if (prefix < LENGTH(prefixes))
         return prefixes[prefix].is_measured;
     return c->has_fraction && c->seen.count > 1 &&
-           (3 * c->seen.count >= 2 * c->filled || c->seen.count > SETTINGS_MOST) &&
-           !key_has_word(c->key, settings, LENGTH(settings)) && d->rows > 1;
+           (3 * c->seen.count >= 2 * c->filled || c->seen.count > SETTINGS_MOST) && !is_told(c, "settings") &&
+           d->rows > 1;
 }
 
 bool column_is_gain(const struct draft_column *c)
 {
-    return c->rate || key_has_word(c->key, gains, LENGTH(gains));
+    return c->rate || is_told(c, "gains");
 }
 
 /* Whole numbers whose name says that higher is better. */
 static bool is_measured_gain(const struct draft_column *c)
 {
-    return prefix_of(c->name) == LENGTH(prefixes) && c->seen.count > 2 && column_is_gain(c) &&
-           !key_has_word(c->key, settings, LENGTH(settings));
+    return prefix_of(c->name) == LENGTH(prefixes) && c->seen.count > 2 && column_is_gain(c) && !is_told(c, "settings");
 }
 
 /* "2025-01-02 10:00:00", or a time of day. */
@@ -366,14 +302,13 @@ static bool is_date(const struct draft_column *c)
 enum section_kind column_section(const struct draft_column *c)
 {
     for (enum section_kind s = 0; s < SECTION_COUNT; s++)
-        if (key_has_word(c->key, section_words[s], LENGTH(section_words[s])))
+        if (is_told(c, section_names[s]))
             return s;
     return SECTION_TRAINING;
 }
 
 enum column_role column_role(const struct import_draft *d, size_t i, size_t state, struct proposal_list *metric)
 {
-    static const char *const durations[] = {"duration", "runtime", "walltime"};
     const struct draft_column *c = &d->columns[i];
     const bool is_setting = prefix_of(c->name) < LENGTH(prefixes) && !prefixes[prefix_of(c->name)].is_measured;
     *metric = (struct proposal_list){NULL, 0};
@@ -381,15 +316,14 @@ enum column_role column_role(const struct import_draft *d, size_t i, size_t stat
         return ROLE_EMPTY;
     if (i == state)
         return ROLE_STATE;
-    if (key_has_word(c->key, durations, LENGTH(durations)))
+    if (is_told(c, "durations"))
         return column_is_numeric(c) ? ROLE_DURATION : ROLE_LABEL;
     if (column_is_numeric(c) && !is_setting && metric_by_name(c, metric))
         return ROLE_METRIC;
     if (column_is_numeric(c) && (is_measured(d, c) || is_measured_gain(c)))
         return ROLE_METRIC;
     const bool tells_nothing = c->seen.count == 1 || c->seen.count == c->filled;
-    bool is_label =
-        key_has_word(c->key, labels, LENGTH(labels)) && tells_nothing && column_section(c) == SECTION_TRAINING;
+    bool is_label = is_told(c, "labels") && tells_nothing && column_section(c) == SECTION_TRAINING;
     bool is_text_of_each_row = !column_is_numeric(c) && d->rows > 3 && c->seen.count == d->rows;
     return !is_setting && (is_label || is_date(c) || is_text_of_each_row) ? ROLE_LABEL : ROLE_KEY;
 }
@@ -398,7 +332,7 @@ enum column_role column_role(const struct import_draft *d, size_t i, size_t stat
 
 static bool is_id(const struct draft_column *c)
 {
-    return is_date(c) || key_has_word(c->key, labels, LENGTH(labels));
+    return is_date(c) || is_told(c, "labels");
 }
 
 /* How many different rows there are by these columns and `further` (d->count: no further one). */

@@ -6,6 +6,7 @@
 #include "config/failure.h"
 #include "sweep_file/sections.h"
 #include "sweep_file/values.h"
+#include "toml/known.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 #include "util/suggest.h"
@@ -20,97 +21,6 @@ static const struct schema *const common[] = {&schema_top,       &schema_sweep, 
                                               &schema_deepspeed, &schema_rule,  &schema_failure, &schema_model_space,
                                               &schema_predict,   &schema_slurm, &schema_local};
 
-/* What other tools call a key: Optuna, Ray Tune, Hydra, W&B, Determined, Slurm and GitHub's matrices. */
-static const struct {
-    const char *table;
-    const char *said;
-    const char *key;
-    const char *in; /* another table that has it; NULL: the same */
-} elsewhere[] = {
-    {"[[failure]]", "regex", "pattern", NULL},
-    {"[[rule]]", "assert", "require", NULL},
-    {"[[rule]]", "condition", "require", NULL},
-    {"[[rule]]", "if", "when", NULL},
-    {"[[rule]]", "reason", "why", NULL},
-    {"[job.metrics]", "aggregate", "take", NULL},
-    {"[job.metrics]", "direction", "better", NULL},
-    {"[job.metrics]", "goal", "better", NULL},
-    {"[job.metrics]", "mode", "better", NULL},
-    {"[job.metrics]", "pattern", "regex", NULL},
-    {"[job.metrics]", "reduce", "take", NULL},
-    {"[job.metrics]", "skip", "warmup", NULL},
-    {"[job]", "args", "command", NULL},
-    {"[job]", "argv", "command", NULL},
-    {"[job]", "cmd", "command", NULL},
-    {"[job]", "directory", "cwd", NULL},
-    {"[job]", "entrypoint", "command", NULL},
-    {"[job]", "environment", "env", NULL},
-    {"[job]", "limit", "timeout", NULL},
-    {"[job]", "max_time", "timeout", NULL},
-    {"[job]", "program", "command", NULL},
-    {"[job]", "run", "command", NULL},
-    {"[job]", "script", "command", NULL},
-    {"[job]", "time", "timeout", NULL},
-    {"[job]", "time_limit", "timeout", NULL},
-    {"[job]", "walltime", "timeout", NULL},
-    {"[job]", "workdir", "cwd", NULL},
-    {"[job]", "working_dir", "cwd", NULL},
-    {"[job]", "working_directory", "cwd", NULL},
-    {"[local]", "gpus", "devices", NULL},
-    {"[local]", "num_devices", "devices", NULL},
-    {"[local]", "num_gpus", "devices", NULL},
-    {"[metrics]", "aggregate", "take", NULL},
-    {"[metrics]", "direction", "better", NULL},
-    {"[metrics]", "formula", "expression", NULL},
-    {"[metrics]", "goal", "better", NULL},
-    {"[metrics]", "mode", "better", NULL},
-    {"[metrics]", "reduce", "take", NULL},
-    {"[metrics]", "sql", "expression", NULL},
-    {"[search]", "algorithm", "strategy", NULL},
-    {"[search]", "max_evals", "max_trials", NULL},
-    {"[search]", "max_time", "deadline", NULL},
-    {"[search]", "method", "strategy", NULL},
-    {"[search]", "n_trials", "max_trials", NULL},
-    {"[search]", "num_samples", "max_trials", NULL},
-    {"[search]", "objective", "metric", NULL},
-    {"[search]", "patience", "early_stopping", NULL},
-    {"[search]", "sampler", "strategy", NULL},
-    {"[search]", "seed", "random_seed", NULL},
-    {"[search]", "timeout", "deadline", NULL},
-    {"[search]", "trials", "max_trials", NULL},
-    {"[slurm]", "cpus", "cpus_per_task", NULL},
-    {"[slurm]", "gpus_per_node", "num_devices_per_host", "[cluster_spec]"},
-    {"[slurm]", "gres", "gpu_type", NULL},
-    {"[slurm]", "mem", "memory", NULL},
-    {"[slurm]", "nodes", "num_hosts", "[cluster_spec]"},
-    {"[slurm]", "ntasks_per_node", "tasks_per_node", NULL},
-    {"[slurm]", "time", "timeout", "[job]"},
-    {"[slurm]", "time_limit", "timeout", "[job]"},
-    {"[sweep]", "command", "command", "[job]"},
-    {"[sweep]", "constraints", "subject_to", NULL},
-    {"[sweep]", "direction", "better", "[job.metrics]"},
-    {"[sweep]", "goal", "objective", NULL},
-    {"[sweep]", "max_trials", "max_trials", "[search]"},
-    {"[sweep]", "method", "strategy", "[search]"},
-    {"[sweep]", "metric", "objective", NULL},
-    {"[sweep]", "program", "command", "[job]"},
-    {"[sweep]", "strategy", "strategy", "[search]"},
-    {"[sweep]", "target", "objective", NULL},
-    {"[sweep]", "timeout", "timeout", "[job]"},
-    {"the file", "axes", "training_spec", NULL},
-    {"the file", "cluster", "cluster_spec", NULL},
-    {"the file", "constraint", "rule", NULL},
-    {"the file", "constraints", "rule", NULL},
-    {"the file", "grid", "training_spec", NULL},
-    {"the file", "hyperparameters", "training_spec", NULL},
-    {"the file", "matrix", "training_spec", NULL},
-    {"the file", "parameters", "training_spec", NULL},
-    {"the file", "params", "training_spec", NULL},
-    {"the file", "searcher", "search", NULL},
-    {"the file", "space", "training_spec", NULL},
-    {"the file", "training", "training_spec", NULL},
-};
-
 static size_t index_of(const char *const *names, size_t count, const char *name)
 {
     size_t i = 0;
@@ -122,15 +32,13 @@ static size_t index_of(const char *const *names, size_t count, const char *name)
 /* "; did you mean "better"?" for what other tools call so, and its index in `names`; else NULL. The caller's. */
 static char *said_elsewhere(const char *title, const char *said, const char *const *names, size_t count, size_t *meant)
 {
-    for (size_t i = 0; i < LENGTH(elsewhere); i++) {
-        if (strcmp(elsewhere[i].table, title) != 0 || strcmp(elsewhere[i].said, said) != 0)
-            continue;
-        if (elsewhere[i].in)
-            return xasprintf("; did you mean \"%s\" in %s?", elsewhere[i].key, elsewhere[i].in);
-        *meant = index_of(names, count, elsewhere[i].key);
-        return xasprintf("; did you mean \"%s\"?", elsewhere[i].key);
-    }
-    return NULL;
+    const struct toml_node *table = known("other_names", title), *key = table ? toml_child(table, said) : NULL;
+    if (!key)
+        return NULL;
+    if (key->kind == NODE_LIST)
+        return xasprintf("; did you mean \"%s\" in %s?", key->children[0].text, key->children[1].text);
+    *meant = index_of(names, count, key->text);
+    return xasprintf("; did you mean \"%s\"?", key->text);
 }
 
 static char *nearest(const char *name, const char *const *names, size_t count, size_t *meant)
@@ -144,12 +52,8 @@ static char *nearest(const char *name, const char *const *names, size_t count, s
 
 static bool is_known_in(const struct schema *s, const char *name)
 {
-    if (schema_find(s, name) < s->count)
-        return true;
-    for (size_t i = 0; i < LENGTH(elsewhere); i++)
-        if (!elsewhere[i].in && strcmp(elsewhere[i].table, s->title) == 0 && strcmp(elsewhere[i].said, name) == 0)
-            return true;
-    return false;
+    const struct toml_node *table = known("other_names", s->title), *key = table ? toml_child(table, name) : NULL;
+    return schema_find(s, name) < s->count || (key && key->kind == NODE_STRING);
 }
 
 /* "; it belongs in [job]" of a key that is out of place: `profile` below [sweep], `timeout` above [job]; NULL where no

@@ -1,0 +1,51 @@
+#include "toml/known.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "toml/parse.h"
+#include "util/embedded.h"
+#include "util/memory.h"
+#include "util/suggest.h"
+
+static struct toml_node *words;
+
+static void read_words(void)
+{
+    const char *text = embedded_text("knowledge/words.toml");
+    struct toml_fault fault;
+    if (toml_parse(text, strlen(text), &words, &fault) < 0)
+        abort();
+}
+
+const struct toml_node *known_table(const char *table)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_words);
+    return toml_child(words, table);
+}
+
+const struct toml_node *known(const char *table, const char *key)
+{
+    const struct toml_node *t = known_table(table);
+    return t ? toml_child(t, key) : NULL;
+}
+
+bool known_has(const struct toml_node *list, const char *text)
+{
+    for (size_t i = 0; i < list->child_count; i++)
+        if (strcmp(list->children[i].text, text) == 0)
+            return true;
+    return false;
+}
+
+const char *known_nearest(const struct toml_node *list, const char *text)
+{
+    const char **texts = xreallocarray(NULL, list->child_count, sizeof *texts);
+    for (size_t i = 0; i < list->child_count; i++)
+        texts[i] = list->children[i].text;
+    const char *near = suggest_nearest(text, texts, list->child_count);
+    free(texts);
+    return near;
+}

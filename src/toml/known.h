@@ -1,0 +1,17 @@
+/* Words that the program knows: configs/knowledge/words.toml, read when the first is asked for. */
+#ifndef MESHSWEEP_TOML_KNOWN_H
+#define MESHSWEEP_TOML_KNOWN_H
+
+#include "toml/tree.h"
+
+/* The table of that name, or what it has for `key`; NULL where it has none. Static. */
+const struct toml_node *known_table(const char *table);
+const struct toml_node *known(const char *table, const char *key);
+
+/* Whether the text is one of the list's. */
+bool known_has(const struct toml_node *list, const char *text);
+
+/* The text of the list that is most similar (suggest_nearest); NULL: none is. Borrowed from the list. */
+const char *known_nearest(const struct toml_node *list, const char *text);
+
+#endif
