@@ -8,7 +8,6 @@
 
 #include "sweep_file/schema.h"
 #include "sweep_file/sections.h"
-#include "sweep_file/values.h"
 #include "util/memory.h"
 #include "util/suggest.h"
 

@@ -5,12 +5,14 @@
 
 #include "sweep_file/schema.h"
 #include "sweep_file/sections.h"
-#include "sweep_file/values.h"
 #include "util/buffer.h"
 #include "util/memory.h"
-#include "util/parse.h"
 
 #define AT(member) offsetof(struct sweep, member)
+#define LINE(key, member)                                                                                              \
+    {                                                                                                                  \
+        .name = (key), TYPE_STRING, DEFAULTS, FORM_LINE, AT(member)                                                    \
+    }
 
 /* --- [slurm] --- */
 
@@ -20,13 +22,13 @@ static void read_gpus(const struct reading *r, const struct toml_node *node)
 }
 
 static const struct schema_key slurm_keys[] = {
-    {.name = "partition", TYPE_STRING, DEFAULTS, FORM_LINE, AT(slurm.partition)},
-    {.name = "account", TYPE_STRING, DEFAULTS, FORM_LINE, AT(slurm.account)},
-    {.name = "qos", TYPE_STRING, DEFAULTS, FORM_LINE, AT(slurm.qos)},
-    {.name = "constraint", TYPE_STRING, DEFAULTS, FORM_LINE, AT(slurm.constraint)},
-    {.name = "reservation", TYPE_STRING, DEFAULTS, FORM_LINE, AT(slurm.reservation)},
-    {.name = "memory", TYPE_STRING, DEFAULTS, FORM_LINE, AT(slurm.memory)},
-    {.name = "gpu_type", TYPE_STRING, DEFAULTS, FORM_LINE, AT(slurm.gpu_type)},
+    LINE("partition", slurm.partition),
+    LINE("account", slurm.account),
+    LINE("qos", slurm.qos),
+    LINE("constraint", slurm.constraint),
+    LINE("reservation", slurm.reservation),
+    LINE("memory", slurm.memory),
+    LINE("gpu_type", slurm.gpu_type),
     {.name = "gpus", TYPE_BOOL, DEFAULTS, .read = read_gpus},
     {.name = "options", TYPE_STRINGS, DEFAULTS, FORM_LINES, AT(slurm.options)},
     {.name = "launcher", TYPE_STRINGS, DEFAULTS, FORM_LINES, AT(slurm.launcher)},
@@ -96,22 +98,16 @@ static void read_devices(const struct reading *r, const struct toml_node *node)
     c->devices = (int64_t)node->child_count;
 }
 
-static void read_dirty_memory(const struct reading *r, const struct toml_node *node)
-{
-    if (!parse_size_bytes(node->text, &r->sweep->local.dirty_bytes))
-        problem_at_value(r, node, "dirty_memory: \"%s\" is not a size, such as \"1GiB\"", node->text);
-}
-
 static const struct schema_key local_keys[] = {
     {.name = "devices", TYPE_INT | TYPE_LIST, DEFAULTS, .read = read_devices, .most = 1024},
     {.name = "several_hosts", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(local.several_hosts)},
-    {.name = "hostfile", TYPE_STRING, DEFAULTS, FORM_LINE, AT(local.hostfile)},
-    {.name = "include", TYPE_STRING, DEFAULTS, FORM_LINE, AT(local.include)},
-    {.name = "exclude", TYPE_STRING, DEFAULTS, FORM_LINE, AT(local.exclude)},
+    LINE("hostfile", local.hostfile),
+    LINE("include", local.include),
+    LINE("exclude", local.exclude),
     {.name = "exclusive", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(local.exclusive)},
     {.name = "bind_cpus", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(local.bind_cpus)},
     {.name = "wait_clean", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(local.clean_ms)},
-    {.name = "dirty_memory", TYPE_STRING, DEFAULTS, .read = read_dirty_memory},
+    {.name = "dirty_memory", TYPE_STRING, DEFAULTS, FORM_SIZE, AT(local.dirty_bytes)},
     {.name = "sample", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(local.sample_ms)},
     {.name = "give_up", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(local.give_up_ms)},
     {.name = "repeat_throttled", TYPE_INT, DEFAULTS, FORM_COUNT, AT(local.repeat_throttled), 0, 1000},
@@ -127,8 +123,7 @@ void read_local(const struct reading *r, const struct toml_node *table)
     if (hostfile && !r->sweep->local.several_hosts)
         problem_at_key(r, hostfile,
                        "nothing is started on the hosts of a hostfile but by the command itself: if it does that "
-                       "(mpirun, "
-                       "ssh, deepspeed --hostfile), add several_hosts = true; else use --executor slurm");
+                       "(mpirun, ssh, deepspeed --hostfile), add several_hosts = true; else use --executor slurm");
 }
 
 void executors_set_defaults(struct sweep *s)

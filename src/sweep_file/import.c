@@ -3,7 +3,6 @@
 
 #include "sweep_file/schema.h"
 #include "sweep_file/sections.h"
-#include "sweep_file/values.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 
@@ -103,14 +102,8 @@ static const struct schema_key import_keys[] = {
     {.name = "state", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(state), .where = AT(state_at)},
     {.name = "duration", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(duration), .where = AT(duration_at)},
     {.name = "decimal_comma", TYPE_STRINGS, DEFAULTS, .read = read_decimal_commas},
-    {.name = "states", TYPE_TABLE, DEFAULTS, .at = AT(state_count), .each = read_state, .what = "states"},
-    {.name = "refuse",
-     TYPE_TABLES,
-     DEFAULTS,
-     .at = AT(refusal_count),
-     .each = read_refusal,
-     .what = "refusals",
-     .of = &schema_refuse},
+    {.name = "states", TYPE_TABLE, DEFAULTS, EACH(AT(state_count), read_state, "states")},
+    {.name = "refuse", TYPE_TABLES, DEFAULTS, EACH(AT(refusal_count), read_refusal, "refusals"), .of = &schema_refuse},
     {.name = "metrics", TYPE_TABLE, DEFAULTS, .read = read_metrics_of_table},
     {.name = "cluster_spec", TYPE_TABLE, DEFAULTS}, /* the sections, in the order of enum section_kind */
     {.name = "model", TYPE_TABLE, DEFAULTS},

@@ -5,7 +5,6 @@
 #include "config/template.h"
 #include "sweep_file/schema.h"
 #include "sweep_file/sections.h"
-#include "sweep_file/values.h"
 #include "util/memory.h"
 #include "util/parse.h"
 
@@ -90,13 +89,14 @@ static bool is_name_pattern(const char *text)
     return good;
 }
 
-static void read_variable_names(const struct reading *r, const struct toml_node *list, bool patterns, char ***out)
+static void read_variable_names(const struct reading *r, const struct toml_node *list)
 {
+    const bool patterns = strcmp(list->key, "pass_env") == 0;
     for (size_t i = 0; i < list->child_count; i++)
         if (!is_variable_name(list->children[i].text) && !(patterns && is_name_pattern(list->children[i].text)))
             problem_at_value(r, &list->children[i], "\"%s\" cannot be the name of an environment variable",
                              list->children[i].text);
-    replace_list(out, toml_strings(list));
+    replace_list(patterns ? &r->sweep->job.pass_environment : &r->sweep->job.secrets, toml_strings(list));
 }
 
 /* --- times --- */
@@ -177,36 +177,15 @@ static void read_job_command(const struct reading *r, const struct toml_node *no
     read_command(r, node, &job->command, &job->command_is_line, &job->command_at);
 }
 
-static void read_passed_names(const struct reading *r, const struct toml_node *list)
-{
-    read_variable_names(r, list, true, &r->sweep->job.pass_environment);
-}
-
-static void read_secrets(const struct reading *r, const struct toml_node *list)
-{
-    read_variable_names(r, list, false, &r->sweep->job.secrets);
-}
-
-static void read_directory(const struct reading *r, const struct toml_node *node)
-{
-    if (check_not_blank(r, node, "cwd") && check_template(r, node))
-        text_replace(&r->sweep->job.directory, xstrdup(node->text));
-}
-
 #define AT(member) offsetof(struct sweep, job.member)
 
 static const struct schema_key job_keys[] = {
     {.name = "command", TYPE_STRING | TYPE_STRINGS, DEFAULTS, .read = read_job_command},
-    {.name = "env",
-     TYPE_TABLE,
-     DEFAULTS,
-     .at = AT(environment_count),
-     .each = read_variable,
-     .what = "environment variables"},
-    {.name = "pass_env", TYPE_STRINGS, DEFAULTS, .read = read_passed_names},
-    {.name = "versions", TYPE_TABLE, DEFAULTS, .at = AT(version_count), .each = read_version, .what = "versions"},
-    {.name = "secrets", TYPE_STRINGS, DEFAULTS, .read = read_secrets},
-    {.name = "cwd", TYPE_STRING, DEFAULTS, .read = read_directory},
+    {.name = "env", TYPE_TABLE, DEFAULTS, EACH(AT(environment_count), read_variable, "environment variables")},
+    {.name = "pass_env", TYPE_STRINGS, DEFAULTS, .read = read_variable_names},
+    {.name = "versions", TYPE_TABLE, DEFAULTS, EACH(AT(version_count), read_version, "versions")},
+    {.name = "secrets", TYPE_STRINGS, DEFAULTS, .read = read_variable_names},
+    {.name = "cwd", TYPE_STRING, DEFAULTS, FORM_TEMPLATE, AT(directory)},
     {.name = "job_dir", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(make_job_dir)},
     {.name = "separate_streams", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(separate_streams)},
     {.name = "timeout", TYPE_TIME, DEFAULTS, FORM_LIMIT, AT(timeout), .where = AT(timeout_at)},
@@ -217,9 +196,7 @@ static const struct schema_key job_keys[] = {
     {.name = "metrics",
      TYPE_TABLE,
      DEFAULTS,
-     .at = AT(metric_count),
-     .each = read_metric,
-     .what = "metrics",
+     EACH(AT(metric_count), read_metric, "metrics"),
      .of = &schema_metric,
      .named = true},
 };

@@ -6,7 +6,6 @@
 #include "config/own_metrics.h"
 #include "sweep_file/schema.h"
 #include "sweep_file/sections.h"
-#include "sweep_file/values.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 

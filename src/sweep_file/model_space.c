@@ -4,10 +4,8 @@
 #include <strings.h>
 
 #include "config/model_space.h"
-#include "sweep_file/range.h"
 #include "sweep_file/schema.h"
 #include "sweep_file/sections.h"
-#include "sweep_file/values.h"
 #include "util/memory.h"
 #include "util/suggest.h"
 

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sweep_file/hf_keys.h"
 #include "sweep_file/schema.h"
 #include "sweep_file/sections.h"
 #include "util/memory.h"

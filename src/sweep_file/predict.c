@@ -5,7 +5,6 @@
 
 #include "sweep_file/schema.h"
 #include "sweep_file/sections.h"
-#include "sweep_file/values.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 
@@ -147,21 +146,12 @@ static void read_coefficient(const struct reading *r, const struct toml_node *no
 }
 
 /* Those of a carried profile are its framework's alone (predict/coefficients.h). */
-static void read_coefficients(const struct reading *r, const struct toml_node *table, bool is_time)
+static void read_coefficients(const struct reading *r, const struct toml_node *table)
 {
+    const bool is_time = strcmp(table->key, "time") == 0;
     if (!r->is_carried && check_entry_count(r, table, r->sweep->predict.number_count, "coefficients"))
         for (size_t i = 0; i < table->child_count; i++)
             read_coefficient(r, &table->children[i], is_time);
-}
-
-static void read_memory(const struct reading *r, const struct toml_node *table)
-{
-    read_coefficients(r, table, false);
-}
-
-static void read_time(const struct reading *r, const struct toml_node *table)
-{
-    read_coefficients(r, table, true);
 }
 
 /* Sweep files are read after their profiles, so that the last word is theirs. */
@@ -180,10 +170,10 @@ static const struct schema_key predict_keys[] = {
     {.name = "link_bandwidth", TYPE_NUMBER, DEFAULTS, FORM_NUMBER, AT(link_bandwidth), 1, 1e18},
     {.name = "network_bandwidth", TYPE_NUMBER, DEFAULTS, FORM_NUMBER, AT(network_bandwidth), 1, 1e18},
     {.name = "network_latency", TYPE_NUMBER, DEFAULTS, FORM_NUMBER, AT(network_latency), 0, 1},
-    {.name = "keys", TYPE_TABLE, DEFAULTS, .at = AT(key_count), .each = read_key, .what = "inputs of predictions"},
-    {.name = "memory", TYPE_TABLE, DEFAULTS, .read = read_memory},
-    {.name = "time", TYPE_TABLE, DEFAULTS, .read = read_time},
-    {.name = "order", TYPE_TABLE, DEFAULTS, .at = AT(order_count), .each = read_entry, .what = "entries of an order"},
+    {.name = "keys", TYPE_TABLE, DEFAULTS, EACH(AT(key_count), read_key, "inputs of predictions")},
+    {.name = "memory", TYPE_TABLE, DEFAULTS, .read = read_coefficients},
+    {.name = "time", TYPE_TABLE, DEFAULTS, .read = read_coefficients},
+    {.name = "order", TYPE_TABLE, DEFAULTS, EACH(AT(order_count), read_entry, "entries of an order")},
 };
 const struct schema schema_predict = {"[predict]", SCHEMA_KEYS(predict_keys)};
 

@@ -9,7 +9,6 @@
 #include "sweep_file/reading.h"
 #include "sweep_file/schema.h"
 #include "sweep_file/sections.h"
-#include "sweep_file/values.h"
 #include "toml/parse.h"
 #include "util/buffer.h"
 #include "util/embedded.h"
@@ -394,21 +393,17 @@ static const struct schema_key top_keys[] = {
     {.name = "metrics",
      TYPE_TABLE,
      DEFAULTS,
-     .at = AT(job.metric_count),
-     .each = read_derived_metric,
-     .what = "metrics",
+     EACH(AT(job.metric_count), read_derived_metric, "metrics"),
      .of = &schema_derived_metric,
      .named = true},
-    {.name = "derive", TYPE_TABLE, EVERY, .at = AT(derived_count), .each = read_derived, .what = "derived keys"},
+    {.name = "derive", TYPE_TABLE, EVERY, EACH(AT(derived_count), read_derived, "derived keys")},
     {.name = "synonym", TYPE_TABLE, EVERY, .at = AT(synonym_count), .walk = read_synonym, .what = "synonyms"},
     {.name = "inert", TYPE_TABLE, EVERY, .at = AT(inert_count), .walk = read_inert, .what = "inert keys"},
-    {.name = "rule", TYPE_TABLES, EVERY, .at = AT(rule_count), .each = read_rule, .what = "rules", .of = &schema_rule},
+    {.name = "rule", TYPE_TABLES, EVERY, EACH(AT(rule_count), read_rule, "rules"), .of = &schema_rule},
     {.name = "failure",
      TYPE_TABLES,
      EVERY,
-     .at = AT(failure_count),
-     .each = read_failure,
-     .what = "failure patterns",
+     EACH(AT(failure_count), read_failure, "failure patterns"),
      .of = &schema_failure},
     {.name = "retry", TYPE_TABLE, DEFAULTS, .read = read_retry, .of = &schema_retry},
     {.name = "device", TYPE_TABLES, EVERY, .read = read_device_rows, .of = &schema_device},

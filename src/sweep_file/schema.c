@@ -5,10 +5,10 @@
 
 #include "config/failure.h"
 #include "sweep_file/sections.h"
-#include "sweep_file/values.h"
 #include "toml/known.h"
 #include "util/buffer.h"
 #include "util/memory.h"
+#include "util/parse.h"
 #include "util/suggest.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
@@ -286,7 +286,8 @@ static void take_text(const struct reading *r, const struct toml_node *node, enu
         take_line(r, node, node->key, out);
     else if (form == FORM_LIMIT)
         read_limit(r, node, out);
-    else if (form != FORM_TEXT || check_not_blank(r, node, node->key))
+    else if ((form != FORM_TEXT && form != FORM_TEMPLATE) ||
+             (check_not_blank(r, node, node->key) && (form == FORM_TEXT || check_template(r, node))))
         text_replace(out, constant_text(node));
 }
 
@@ -299,7 +300,10 @@ static void take_number(const struct reading *r, const struct toml_node *node, c
         *(int *)out = node->integer != 0;
     else if (k->form == FORM_DURATION)
         take_duration(r, node, k->least, out);
-    else if (k->form == FORM_NUMBER && read_bounded(r, node, k->least, k->most, &real))
+    else if (k->form == FORM_SIZE) {
+        if (!parse_size_bytes(node->text, out))
+            problem_at_value(r, node, "%s: \"%s\" is not a size, such as \"1GiB\"", node->key, node->text);
+    } else if (k->form == FORM_NUMBER && read_bounded(r, node, k->least, k->most, &real))
         *(double *)out = real;
     else if (k->form == FORM_INT ||
              (k->form == FORM_COUNT && check_range(r, node, (int64_t)k->least, (int64_t)k->most)))
@@ -405,7 +409,7 @@ static const struct schema *const schema_all[] = {
 /* "1 1000": a number's least and most; "text": not blank; the words there are. */
 static void add_bounds(const struct schema_key *k, struct buffer *out)
 {
-    const bool is_text = k->form == FORM_TEXT || k->form == FORM_LINE;
+    const bool is_text = k->form == FORM_TEXT || k->form == FORM_LINE || k->form == FORM_TEMPLATE;
     if (k->form == FORM_DURATION)
         buffer_printf(out, "%.16g inf", k->least / 1000);
     else if (!k->choices && k->most > k->least)

@@ -36,6 +36,7 @@ enum key_form {
     FORM_STRING,   /* char * */
     FORM_TEXT,     /* the same, with a character that is not blank */
     FORM_LINE,     /* the same without a line break: it becomes an option on a line of a script */
+    FORM_TEMPLATE, /* the same with whole placeholders */
     FORM_CONSTANT, /* char *: the text, or another constant as JSON */
     FORM_LIMIT,    /* char *: a duration or an expression */
     FORM_STRINGS,  /* char **, NULL-terminated */
@@ -46,6 +47,7 @@ enum key_form {
     FORM_INT,      /* int64_t */
     FORM_COUNT,    /* int64_t, from least to most */
     FORM_NUMBER,   /* double, from least to most */
+    FORM_SIZE,     /* int64_t: bytes */
     FORM_DURATION, /* int64_t: milliseconds, `least` of them or more */
     FORM_CHOICE,   /* int or enumeration: `least` for the first of the choices, and so on */
     FORM_EITHER,   /* bool: whether it is choice number `least` */
@@ -78,6 +80,9 @@ struct schema {
     const struct schema_key *keys;
     size_t count;
 };
+
+/* What a table or list has, one by one; a size_t of the sweep at `have` says how many there are. */
+#define EACH(have, reader, plural) .at = (have), .each = (reader), .what = (plural)
 
 #define RETRY_MOST_ATTEMPTS 1000 /* of a class of failures in [retry] */
 

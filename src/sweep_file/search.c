@@ -4,7 +4,6 @@
 
 #include "sweep_file/schema.h"
 #include "sweep_file/sections.h"
-#include "sweep_file/values.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 #include "util/parse.h"
@@ -52,18 +51,13 @@ static int read_strategy(const struct reading *r, const struct toml_node *node)
 
 enum stage_key { STAGE_NAME, STAGE_FREE, STAGE_STRATEGY, STAGE_MAX_TRIALS, STAGE_COUNT };
 
+#define AT(member) offsetof(struct search_stage, member)
+
 static const struct schema_key stage_keys[STAGE_COUNT] = {
     {.name = "name", TYPE_STRING, DEFAULTS},
-    {.name = "free", TYPE_STRINGS, DEFAULTS, FORM_KEYS, offsetof(struct search_stage, free), .required = true},
+    {.name = "free", TYPE_STRINGS, DEFAULTS, FORM_KEYS, AT(free), .required = true},
     {.name = "strategy", TYPE_STRING, DEFAULTS, .required = true},
-    {.name = "max_trials",
-     TYPE_INT,
-     DEFAULTS,
-     FORM_COUNT,
-     offsetof(struct search_stage, max_trials),
-     1,
-     1e9,
-     .required = true},
+    {.name = "max_trials", TYPE_INT, DEFAULTS, FORM_COUNT, AT(max_trials), 1, 1e9, .required = true},
 };
 const struct schema schema_stage = {"[[search.stage]]", SCHEMA_KEYS(stage_keys)};
 
@@ -221,6 +215,7 @@ static void read_objective(const struct reading *r, const struct toml_node *node
     words_add(&r->gathered->objectives, node->text, reading_at_value(r, node));
 }
 
+#undef AT
 #define AT(member) offsetof(struct sweep, search.member)
 
 /* What is no number of search_numbers. */

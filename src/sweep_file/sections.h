@@ -3,6 +3,7 @@
 #ifndef MESHSWEEP_SWEEP_FILE_SECTIONS_H
 #define MESHSWEEP_SWEEP_FILE_SECTIONS_H
 
+#include "config/sweep.h"
 #include "sweep_file/reading.h"
 #include "toml/tree.h"
 
@@ -105,11 +106,28 @@ void read_model_space(const struct reading *r, const struct toml_node *table);
 
 /* Release what an entry or a table owns, so that another may take its place. */
 void word_list_clear(struct word_list *list);
-void constraints_clear(struct sweep *s);
 void derived_free(void *entry);
 void metric_free(struct metric *m);
 void predict_free(struct predict_config *p);
 void import_free(struct import_config *c);
 void model_space_table_free(struct model_space_table *m); /* NULL is fine */
+
+#define HF_CONFIG_KEY "hf_config"
+
+/* Those of configs/knowledge/model_types.toml, which are read when they are first asked for. Static. */
+const struct hf_type_table *model_types_carried(void);
+
+/* One of step and factor; the other is 0. */
+struct number_range {
+    int64_t first, step, factor;
+    uint64_t count;
+};
+
+/* Whether a value is meant as a range: a table with `from` or `to`. */
+bool range_is_meant(const struct toml_node *node);
+
+/* A range of integers; false after a complaint. */
+bool range_read(const struct reading *r, const struct toml_node *node, struct number_range *out);
+int64_t range_at(const struct number_range *range, uint64_t position);
 
 #endif

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/model_space.h"
 #include "config/own_metrics.h"
 #include "config/template.h"
 #include "sweep_file/reader.h"
@@ -39,6 +40,15 @@ static void gather_objectives(const struct reading *r, const struct toml_node *n
 
 #define MOST_CONSTRAINTS 100
 
+static void constraints_clear(struct sweep *s)
+{
+    for (size_t i = 0; i < s->constraint_count; i++)
+        free(s->constraints[i].text);
+    free(s->constraints);
+    s->constraints = NULL;
+    s->constraint_count = 0;
+}
+
 static void add_constraint(const struct reading *r, const struct toml_node *node)
 {
     struct sweep *s = r->sweep;
@@ -76,14 +86,16 @@ static void gather_keys(const struct reading *r, const struct toml_node *list, s
     }
 }
 
-static void read_names(const struct reading *r, const struct toml_node *list, const char *what, struct word_list *out)
+static void read_rule_names(const struct reading *r, const struct toml_node *list)
 {
+    const bool are_sets = strcmp(list->key, "rule_sets") == 0;
+    struct word_list *out = are_sets ? &r->sweep->rule_sets : &r->sweep->disabled_rules;
     if (!check_entry_count(r, list, out->count, "names"))
         return;
     for (size_t i = 0; i < list->child_count; i++) {
         const char *text = list->children[i].text;
         const struct position at = reading_at_value(r, &list->children[i]);
-        if (check_entry_name(r, at, text, what))
+        if (check_entry_name(r, at, text, are_sets ? "rule set" : "rule"))
             word_list_add(out, text, at);
     }
 }
@@ -100,17 +112,13 @@ void read_key_names(const struct reading *r, const struct toml_node *list, struc
 }
 
 /* It stands on lines for people and in names of files. */
-static bool check_name_length(const struct reading *r, const struct toml_node *name)
-{
-    if (strlen(name->text) <= NAME_LONGEST)
-        return true;
-    problem_at_value(r, name, "name is longer than %d bytes; use description for longer text", NAME_LONGEST);
-    return false;
-}
-
 static void read_name(const struct reading *r, const struct toml_node *name)
 {
-    if (check_not_blank(r, name, "name") && check_name_length(r, name))
+    if (!check_not_blank(r, name, "name"))
+        return;
+    if (strlen(name->text) > NAME_LONGEST)
+        problem_at_value(r, name, "name is longer than %d bytes; use description for longer text", NAME_LONGEST);
+    else
         text_replace(&r->sweep->name, xstrdup(name->text));
 }
 
@@ -120,24 +128,10 @@ static void read_groups(const struct reading *r, const struct toml_node *list)
     r->sweep->groups_given = true;
 }
 
-static void gather_notes(const struct reading *r, const struct toml_node *list)
+static void gather_names(const struct reading *r, const struct toml_node *list)
 {
-    gather_keys(r, list, &r->gathered->notes);
-}
-
-static void gather_list_values(const struct reading *r, const struct toml_node *list)
-{
-    gather_keys(r, list, &r->gathered->list_values);
-}
-
-static void read_disabled_rules(const struct reading *r, const struct toml_node *list)
-{
-    read_names(r, list, "rule", &r->sweep->disabled_rules);
-}
-
-static void read_rule_sets(const struct reading *r, const struct toml_node *list)
-{
-    read_names(r, list, "rule set", &r->sweep->rule_sets);
+    const bool are_notes = strcmp(list->key, "note") == 0;
+    gather_keys(r, list, are_notes ? &r->gathered->notes : &r->gathered->list_values);
 }
 
 #define AT(member) offsetof(struct sweep, member)
@@ -147,13 +141,13 @@ static const struct schema_key sweep_keys[] = {
     {.name = "description", TYPE_STRING, FILE_SWEEP, FORM_STRING, AT(description)},
     {.name = "objective", TYPE_STRING | TYPE_STRINGS, DEFAULTS, .read = gather_objectives},
     {.name = "subject_to", TYPE_STRING | TYPE_STRINGS, DEFAULTS, .read = read_constraints},
-    {.name = "note", TYPE_STRINGS, DEFAULTS, .read = gather_notes},
+    {.name = "note", TYPE_STRINGS, DEFAULTS, .read = gather_names},
     {.name = "replicate", TYPE_STRINGS, DEFAULTS, FORM_KEYS, AT(replicates)},
     {.name = "group_by", TYPE_STRINGS, DEFAULTS, .read = read_groups},
     /* An included file says itself which of its lists are values. */
-    {.name = "list_values", TYPE_STRINGS, EVERY, .read = gather_list_values},
-    {.name = "disable_rules", TYPE_STRINGS, DEFAULTS, .read = read_disabled_rules},
-    {.name = "rule_sets", TYPE_STRINGS, DEFAULTS, .read = read_rule_sets},
+    {.name = "list_values", TYPE_STRINGS, EVERY, .read = gather_names},
+    {.name = "disable_rules", TYPE_STRINGS, DEFAULTS, .read = read_rule_names},
+    {.name = "rule_sets", TYPE_STRINGS, DEFAULTS, .read = read_rule_names},
     {.name = "seed", TYPE_INT, FILE_SWEEP, FORM_INT, AT(seed)},
     {.name = "share", TYPE_BOOL, FILE_SWEEP, FORM_BOOL, AT(share)},
     {.name = "checksums", TYPE_BOOL, FILE_SWEEP, FORM_BOOL, AT(checksums)},
@@ -316,4 +310,127 @@ void finish_labels(const struct reading *r)
     list_add(&r->sweep->labels, "description");
     for (size_t i = 0; i < r->gathered->notes.count; i++)
         list_add(&r->sweep->labels, r->gathered->notes.items[i].text);
+}
+
+void derived_free(void *entry)
+{
+    struct derived *d = entry;
+    free(d->name);
+    free(d->expression);
+}
+
+void metric_free(struct metric *m)
+{
+    free(m->name);
+    free(m->expression);
+    free(m->pattern);
+    free(m->path);
+    free(m->file);
+    free(m->numerator);
+    schema_release(&schema_metric, m);
+    if (m->fallback)
+        metric_free(m->fallback);
+    free(m->fallback);
+}
+
+static void free_settings(struct setting *settings, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(settings[i].name);
+        free(settings[i].value);
+    }
+    free(settings);
+}
+
+static void free_job(struct job_config *job)
+{
+    strings_free(job->command);
+    strings_free(job->pass_environment);
+    strings_free(job->secrets);
+    free_settings(job->environment, job->environment_count);
+    free_settings(job->versions, job->version_count);
+    for (size_t i = 0; i < job->metric_count; i++)
+        metric_free(&job->metrics[i]);
+    free(job->metrics);
+}
+
+static void free_failures(struct sweep *s)
+{
+    for (size_t i = 0; i < s->failure_count; i++)
+        schema_release(&schema_failure, &s->failures[i]);
+    free(s->failures);
+    for (size_t i = 0; i < s->retry_count; i++)
+        free(s->retries[i].class_name);
+    free(s->retries);
+}
+
+static void free_space(struct sweep *s)
+{
+    for (int kind = 0; kind < SECTION_COUNT; kind++)
+        section_clear(&s->sections[kind]);
+}
+
+static void free_deepspeed(struct deepspeed_settings *d)
+{
+    strings_free(d->sections);
+    free_settings(d->arguments, d->argument_count);
+}
+
+static void free_model_info(struct model_info_config *m)
+{
+    strings_free(m->command);
+    for (size_t i = 0; i < m->key_count; i++) {
+        free(m->keys[i].name);
+        value_free(&m->keys[i].value);
+    }
+    free(m->keys);
+}
+
+void word_list_clear(struct word_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free(list->items[i].text);
+    free(list->items);
+    *list = (struct word_list){0};
+}
+
+void sweep_free(struct sweep *s)
+{
+    static const struct schema *const tables[] = {&schema_sweep,      &schema_job,     &schema_deepspeed,
+                                                  &schema_model_info, &schema_predict, &schema_import,
+                                                  &schema_slurm,      &schema_local};
+    static const struct entries *const kinds[] = {&derived_entries, &rule_entries, &synonym_entries, &inert_entries,
+                                                  &order_entries};
+    if (!s)
+        return;
+    free(s->path);
+    free(s->text);
+    strings_free(s->files);
+    strings_free(s->profile_names);
+    free(s->profile_text);
+    free(s->name);
+    for (size_t i = 0; i < s->objective_count; i++)
+        free(s->objectives[i].metric);
+    free(s->objectives);
+    constraints_clear(s);
+    strings_free(s->labels);
+    word_list_clear(&s->groups);
+    word_list_clear(&s->disabled_rules);
+    word_list_clear(&s->rule_sets);
+    search_stages_clear(&s->search);
+    free_space(s);
+    free_failures(s);
+    free_job(&s->job);
+    free_deepspeed(&s->deepspeed);
+    free_model_info(&s->model_info);
+    model_space_table_free(s->model_space);
+    predict_free(&s->predict);
+    device_table_free(&s->devices);
+    import_free(&s->import);
+    free(s->local.device_names);
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        schema_release(tables[i], s);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        entries_release(kinds[i], s);
+    free(s);
 }

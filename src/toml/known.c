@@ -19,16 +19,11 @@ static void read_words(void)
         abort();
 }
 
-const struct toml_node *known_table(const char *table)
+const struct toml_node *known(const char *table, const char *key)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, read_words);
-    return toml_child(words, table);
-}
-
-const struct toml_node *known(const char *table, const char *key)
-{
-    const struct toml_node *t = known_table(table);
+    const struct toml_node *t = toml_child(words, table);
     return t ? toml_child(t, key) : NULL;
 }
 

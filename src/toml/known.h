@@ -4,8 +4,7 @@
 
 #include "toml/tree.h"
 
-/* The table of that name, or what it has for `key`; NULL where it has none. Static. */
-const struct toml_node *known_table(const char *table);
+/* What the table of that name has for `key`; NULL where it has none. Static. */
 const struct toml_node *known(const char *table, const char *key);
 
 /* Whether the text is one of the list's. */

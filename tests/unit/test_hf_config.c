@@ -4,7 +4,7 @@
 
 #include "huggingface/hf_config.h"
 #include "predict/inputs.h"
-#include "sweep_file/hf_keys.h"
+#include "sweep_file/sections.h"
 #include "unit_test.h"
 #include "util/file.h"
 #include "util/memory.h"
