@@ -3,9 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "page/figures.h"
 #include "page/sections.h"
-#include "page/text.h"
 #include "util/memory.h"
 
 #define CURVES_BYTES 500000   /* for all curves */

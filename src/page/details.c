@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "page/sections.h"
-#include "page/text.h"
 #include "report/job_command.h"
 #include "results/job_record.h"
 #include "util/quantile.h"

@@ -5,9 +5,7 @@
 
 #include "compare/compared_jobs.h"
 #include "compare/comparison.h"
-#include "page/figures.h"
 #include "page/sections.h"
-#include "page/text.h"
 #include "util/memory.h"
 
 #define KEYS_MOST 16

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "page/sections.h"
-#include "page/text.h"
 #include "results/failure_causes.h"
 #include "util/utf8.h"
 

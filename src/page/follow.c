@@ -3,9 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "page/data.h"
 #include "page/sections.h"
-#include "page/text.h"
 #include "results/measured.h"
 #include "results/status.h"
 #include "util/file.h"

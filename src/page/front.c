@@ -4,9 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "page/figures.h"
 #include "page/sections.h"
-#include "page/text.h"
 #include "util/memory.h"
 #include "util/utf8.h"
 

@@ -4,9 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "page/figures.h"
 #include "page/sections.h"
-#include "page/text.h"
 #include "util/memory.h"
 
 #define KEYS_MOST 7 /* 21 maps */

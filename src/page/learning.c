@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "page/figures.h"
 #include "page/sections.h"
 #include "results/measured.h"
 #include "util/memory.h"

@@ -5,7 +5,6 @@
 
 #include "config/failure.h"
 #include "page/sections.h"
-#include "page/text.h"
 #include "report/hint.h"
 #include "results/status.h"
 #include "store/places.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "page/sections.h"
-#include "page/text.h"
 #include "util/clock.h"
 #include "util/embedded.h"
 #include "util/file.h"

@@ -1,9 +1,9 @@
-#include "page/text.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "page/sections.h"
 #include "report/text.h"
 
 static void add_escaped(struct buffer *out, const char *text, size_t length)
@@ -190,4 +190,63 @@ void html_add_amount_cell(struct buffer *out, double value, const char *unit)
     buffer_printf(out, ">%s", buffer_text(&shown));
     buffer_free(&all);
     buffer_free(&shown);
+}
+
+void html_add_none(struct buffer *out, const char *sentence)
+{
+    html_text(out, "<p class=none>", sentence, "</p>\n");
+}
+
+void html_link_job(struct buffer *out, const char *before, int64_t job)
+{
+    buffer_printf(out, "<a href=\"#j%lld\">%s%lld</a>", (long long)job, before, (long long)job);
+}
+
+size_t html_stride(size_t count)
+{
+    return count > HTML_POINTS_MOST ? (count + HTML_POINTS_MOST - 1) / HTML_POINTS_MOST : 1;
+}
+
+void html_add_stride_note(struct buffer *out, size_t count)
+{
+    size_t stride = html_stride(count);
+    if (stride > 1)
+        buffer_printf(out, "<p class=note>There are %zu; one in %zu is drawn.</p>\n", count, stride);
+}
+
+void figures_begin(struct buffer *out, const char *caption, const struct figures_column *columns, size_t count)
+{
+    html_text(out, "<details class=figures><summary>", caption,
+              ", as a table</summary><div class=scroll tabindex=0><table class=plain><thead><tr>");
+    for (size_t i = 0; i < count; i++) {
+        html_name(out, columns[i].title[0] ? "<th scope=col>" : "<td>", columns[i].title, "");
+        html_add_unit(out, columns[i].unit);
+    }
+    buffer_add_text(out, "</thead><tbody>\n");
+}
+
+void figures_job(struct buffer *out, int64_t job)
+{
+    buffer_add_text(out, "<tr><td>");
+    html_link_job(out, "", job);
+}
+
+void figures_number(struct buffer *out, double value)
+{
+    buffer_add_text(out, "<td class=n>");
+    if (!isnan(value))
+        html_add_number(out, value);
+}
+
+void figures_text(struct buffer *out, const char *text)
+{
+    html_name(out, "<td>", text, "");
+}
+
+void figures_end(struct buffer *out, size_t shown, size_t all, const char *where_others)
+{
+    buffer_add_text(out, "</tbody></table></div>");
+    if (shown < all)
+        buffer_printf(out, "<p class=note>%zu of %zu %s</p>", shown, all, where_others);
+    buffer_add_text(out, "</details>\n");
 }

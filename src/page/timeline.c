@@ -2,9 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "page/figures.h"
 #include "page/sections.h"
-#include "page/text.h"
 #include "util/clock.h"
 #include "util/memory.h"
 #include "util/parse.h"

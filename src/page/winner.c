@@ -1,12 +1,445 @@
-/* The winner, and the Pareto set of several objectives. */
+/* The winner, or that of each group if configurations compete ([sweep] replicate, group_by): its lead, what limits it,
+ * its keys and its command; and the Pareto set of several objectives. */
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "page/figures.h"
+#include "config/failure.h"
 #include "page/sections.h"
-#include "page/text.h"
+#include "report/hint.h"
+#include "report/job_command.h"
+#include "results/best.h"
 #include "results/conditions.h"
 #include "results/contenders.h"
 #include "results/pareto.h"
+#include "util/memory.h"
+#include "util/parse.h"
+#include "util/shell_words.h"
+
+/* --- its lead, and the cost of more runs --- */
+
+/* "3 % ahead of job 12, interval 1 to 5 %" */
+static void add_ahead(struct buffer *out, const struct html_data *d, const struct lead *l)
+{
+    if (l->ahead < 0.0001)
+        buffer_add_text(out, "<p>Less than 0.01 % from ");
+    else
+        buffer_printf(out, "<p>%.2g %% %s ", l->ahead * 100, d->maximise ? "ahead of" : "below");
+    html_link_job(out, "job ", l->second);
+    if (isnan(l->low))
+        buffer_add_text(out, "; one of the two was measured only once, so the uncertainty is not known");
+    else
+        buffer_printf(out, ", 95 %% interval %.2g to %.2g %%%s", l->low * 100, l->high * 100,
+                      l->ran_once ? " from the samples of single runs, which say nothing about how much runs differ"
+                                  : "");
+    buffer_add_text(out, ".</p>\n");
+}
+
+/* The estimated cost of one more run of the winner and these jobs. */
+static int add_cost(struct html_page *p, size_t row, const struct lead *l, struct error *e)
+{
+    static const char sql[] = "SELECT a.duration_ms, 1.0 * a.duration_ms * j.devices / 3600000 FROM job AS j"
+                              " JOIN attempt AS a ON a.id = j.attempt_id WHERE j.id = ?1 AND a.duration_ms IS NOT NULL";
+    const size_t listed = l->alike_count < BEST_LISTED ? (size_t)l->alike_count : BEST_LISTED;
+    int64_t jobs[BEST_LISTED + 1] = {p->data->jobs[row].id}, total_ms = 0;
+    double device_hours = 0;
+    struct stmt *s = NULL;
+    int rc = db_prepare(p->db, sql, &s, e);
+    memcpy(jobs + 1, l->alike, listed * sizeof *jobs);
+    for (size_t i = 0; rc >= 0 && i < listed + 1; i++) {
+        stmt_reset(s);
+        stmt_bind_int(s, 1, jobs[i]);
+        rc = stmt_next(s, e);
+        total_ms += rc > 0 ? stmt_int(s, 0) : 0;
+        device_hours += rc > 0 ? stmt_double(s, 1) : 0;
+    }
+    stmt_free(s);
+    char duration[32];
+    if (rc >= 0 && total_ms > 0)
+        buffer_printf(&p->out, " One more run of each, one after the other, takes %s and %.2g device-hours.",
+                      format_duration_ms(total_ms, duration, sizeof duration), device_hours);
+    return rc < 0 ? -1 : 0;
+}
+
+static int add_alike(struct html_page *p, size_t row, const struct lead *l, struct error *e)
+{
+    struct buffer *out = &p->out;
+    const size_t listed = l->alike_count < BEST_LISTED ? (size_t)l->alike_count : BEST_LISTED;
+    buffer_printf(out, "<p>It cannot be told apart from %lld other%s (95 %%): ", (long long)l->alike_count,
+                  l->alike_count == 1 ? "" : "s");
+    for (size_t i = 0; i < listed; i++) {
+        buffer_add_text(out, i ? ", " : "");
+        html_link_job(out, "job ", l->alike[i]);
+    }
+    buffer_add_text(out, l->alike_count > (int64_t)listed ? ", …." : ".");
+    int rc = add_cost(p, row, l, e);
+    buffer_add_text(out, "</p>\n");
+    return rc;
+}
+
+/* --- what limits it --- */
+
+static void add_memory(struct html_page *p, size_t row)
+{
+    const struct html_data *d = p->data;
+    const struct html_column *key = html_column_named(d, "device_memory");
+    const double taken = html_memory_bytes(d, row);
+    int64_t capacity = 0;
+    char one[HTML_SIZE_BYTES], all[HTML_SIZE_BYTES];
+    if (!key || isnan(taken) || !key->values[row].text || !parse_size_bytes(key->values[row].text, &capacity) ||
+        capacity <= 0)
+        return;
+    buffer_printf(&p->out, "<p>It uses %s of a device's %s (%.0f %%).</p>\n", html_size(taken, one),
+                  html_size((double)capacity, all), 100 * taken / (double)capacity);
+}
+
+/* Whether a job of the winner's group differs from it in exactly one of the keys. */
+static bool is_next(const struct html_data *d, const struct html_column *const *keys, size_t count, size_t winner,
+                    size_t row)
+{
+    size_t different = 0;
+    for (size_t k = 0; k < count && different < 2; k++)
+        different += keys[k]->levels[row] != keys[k]->levels[winner];
+    return different == 1 && d->jobs[row].group == d->jobs[winner].group;
+}
+
+/* Whether configurations differ in the key; some may not have it. */
+static bool tells_apart(const struct html_data *d, const struct html_column *c)
+{
+    if (c->role != HTML_KEY || c->derived || c->replicated || c->twin || c->level_count == 0)
+        return false;
+    for (size_t row = 1; row < d->job_count; row++)
+        if (c->levels[row] != c->levels[0])
+            return true;
+    return false;
+}
+
+static void add_neighbours(struct html_page *p, size_t winner)
+{
+    const struct html_data *d = p->data;
+    const struct html_column **keys = xcalloc(d->column_count + 1, sizeof(*keys));
+    size_t count = 0, next = 0, ended = 0, failed = 0, of[FAILURE_COUNT] = {0};
+    for (size_t i = 0; i < d->column_count; i++)
+        if (tells_apart(d, &d->columns[i]))
+            keys[count++] = &d->columns[i];
+    for (size_t row = 0; row < d->job_count; row++) {
+        if (!is_next(d, keys, count, winner, row))
+            continue;
+        next++;
+        ended += d->jobs[row].state == HTML_OK || d->jobs[row].state == HTML_FAILED;
+        failed += d->jobs[row].state == HTML_FAILED;
+        for (size_t c = 1; d->jobs[row].state == HTML_FAILED && c < FAILURE_COUNT; c++)
+            of[c] += strcmp(failure_names[c], d->jobs[row].failure) == 0;
+    }
+    free(keys);
+    if (next == 0)
+        return;
+    buffer_add_text(&p->out, "<p>Of ");
+    buffer_add_count(&p->out, (int64_t)next, "job");
+    buffer_printf(&p->out, " that differ%s from it in one key, ", next == 1 ? "s" : "");
+    if (ended < next)
+        buffer_printf(&p->out, ended ? "%zu ended and %zu of these failed" : "none has ended", ended, failed);
+    else
+        buffer_printf(&p->out, "%zu failed", failed);
+    for (size_t c = 1, named = 0; c < FAILURE_COUNT; c++)
+        if (of[c])
+            buffer_printf(&p->out, "%s%zu %s", named++ ? ", " : ": ", of[c], failure_names[c]);
+    buffer_add_text(&p->out, ".</p>\n");
+}
+
+static int add_lead(struct html_page *p, size_t row, const struct lead *l, struct error *e)
+{
+    if (l->second)
+        add_ahead(&p->out, p->data, l);
+    if (l->alike_count && add_alike(p, row, l, e) < 0)
+        return -1;
+    add_memory(p, row);
+    add_neighbours(p, row);
+    return 0;
+}
+
+/* --- its keys and its command --- */
+
+/* With groups, only the keys that vary, since there are many winners. */
+static void add_winner_keys(struct html_page *p, size_t row)
+{
+    const struct html_data *d = p->data;
+    buffer_add_text(&p->out, "<dl class=keys>");
+    for (size_t i = 0; i < d->column_count; i++) {
+        const struct html_column *c = &d->columns[i];
+        if (c->role != HTML_KEY || !c->values[row].text || (d->best < 0 && !html_column_varies(c)))
+            continue;
+        buffer_printf(&p->out, "<div%s><dt>", html_column_varies(c) ? " class=varies" : "");
+        html_name(&p->out, "", c->title, "</dt><dd>");
+        html_add_key_value(&p->out, c, c->values[row].text);
+        buffer_add_text(&p->out, "</dd></div>\n");
+    }
+    buffer_add_text(&p->out, "</dl>\n");
+}
+
+static void add_command(struct html_page *p, int64_t job, const struct job_launch *l)
+{
+    char *line = l->command[0] ? job_command_line(l, false) : NULL, *redacted = job_command_redacted(l);
+    if (line) {
+        buffer_printf(&p->out, "<p>To run it again:</p>\n<div class=command><pre id=command%lld tabindex=0>",
+                      (long long)job);
+        html_add_lines(&p->out, line, 0);
+        buffer_printf(&p->out, "</pre><button type=button data-copy=command%lld hidden>copy</button></div>\n",
+                      (long long)job);
+    }
+    if (l->measured_elsewhere) {
+        html_text(&p->out, "<p class=note>It has no command, because it was measured elsewhere (",
+                  l->measured_elsewhere, ").</p>\n");
+    }
+    if (redacted[0]) {
+        html_text(&p->out, "<p class=note>Secrets are left out; fill them in before you run it: ", redacted, "</p>\n");
+    }
+    free(line);
+    free(redacted);
+}
+
+static int add_winner_details(struct html_page *p, size_t row, const struct lead *l, struct error *e)
+{
+    const int64_t job = p->data->jobs[row].id;
+    struct job_launch launch;
+    if (add_lead(p, row, l, e) < 0 || job_launch_read(p->db, job, &launch, e) < 0)
+        return -1;
+    add_winner_keys(p, row);
+    job_command_train(&launch);
+    add_command(p, job, &launch);
+    job_launch_free(&launch);
+    return 0;
+}
+
+#define GROUPS_MOST 100
+
+/* --- groups --- */
+
+struct group {
+    const struct configuration *items; /* the winner first */
+    size_t count;
+    long row; /* of the winner's job; -1: not on this page */
+    struct lead lead;
+};
+
+struct groups {
+    struct group *items;
+    size_t count;
+};
+
+static struct groups find_groups(const struct html_data *d, const struct configurations *c)
+{
+    struct groups all = {0};
+    for (size_t i = 0; i < c->count; i++) {
+        if (i == 0 || strcmp(c->items[i].group, c->items[i - 1].group) != 0) {
+            all.items = array_grow(all.items, all.count, sizeof *all.items);
+            all.items[all.count++] = (struct group){.items = &c->items[i], .row = html_row_of(d, c->items[i].job)};
+        }
+        all.items[all.count - 1].count++;
+    }
+    return all;
+}
+
+/* For replicates, from their means. */
+static void lead_by_means(struct group *g)
+{
+    const struct configuration *winner = g->items;
+    g->lead = (struct lead){.ahead = NAN, .low = NAN, .high = NAN};
+    for (const struct configuration *c = winner + 1; c < winner + g->count; c++)
+        lead_note(winner->value, c->value, c->job, configurations_reach(winner, c, g->count), &g->lead);
+}
+
+static int by_job(const void *a, const void *b)
+{
+    int64_t x = ((const struct competitor *)a)->job, y = ((const struct competitor *)b)->job;
+    return (x > y) - (x < y);
+}
+
+static int read_leads_of_jobs(struct db *db, const struct best *b, struct groups *all, struct error *e)
+{
+    struct competitor *competitors = xcalloc(b->configurations.count, sizeof *competitors);
+    int64_t *winners = xcalloc(all->count, sizeof *winners);
+    struct lead *leads = xcalloc(all->count, sizeof *leads);
+    size_t count = 0;
+    for (size_t g = 0; g < all->count; g++) {
+        winners[g] = all->items[g].items->job;
+        for (size_t i = 0; i < all->items[g].count; i++)
+            competitors[count++] = (struct competitor){all->items[g].items[i].job, g};
+    }
+    qsort(competitors, count, sizeof *competitors, by_job);
+    const struct competition c = {b->objective, b->maximise, winners, all->count, competitors, count};
+    int rc = leads_read(db, &c, leads, e);
+    for (size_t g = 0; g < all->count; g++)
+        all->items[g].lead = leads[g];
+    free(competitors);
+    free(winners);
+    free(leads);
+    return rc;
+}
+
+static int read_leads(struct db *db, const struct best *b, struct groups *all, struct error *e)
+{
+    if (!b->configurations.has_replicates)
+        return read_leads_of_jobs(db, b, all, e);
+    for (size_t g = 0; g < all->count; g++)
+        lead_by_means(&all->items[g]);
+    return 0;
+}
+
+/* --- the table --- */
+
+static void add_share_cell(struct buffer *out, double share)
+{
+    buffer_add_text(out, "<td class=n>");
+    if (isfinite(share))
+        buffer_printf(out, "%.3g %%", share * 100);
+}
+
+static void add_header(struct html_page *p, const struct best *b)
+{
+    buffer_add_text(&p->out, "<div class=scroll tabindex=0><table class=plain><thead><tr>");
+    if (b->configurations.has_groups)
+        buffer_add_text(&p->out, "<th scope=col>group");
+    buffer_printf(&p->out, "<th scope=col>%s ", b->maximise ? "highest" : "lowest");
+    html_add(&p->out, b->objective, HTML_NAME_MOST);
+    html_add_unit(&p->out, b->unit);
+    if (b->maximise)
+        buffer_add_text(&p->out, "<th scope=col>per device");
+    if (b->configurations.has_replicates)
+        buffer_add_text(&p->out, "<th scope=col>replicates<th scope=col>failed<th scope=col>median<th scope=col>from "
+                                 "(95 %)<th scope=col>to<th scope=col>cannot be told apart from it");
+    buffer_add_text(&p->out, "<th scope=col>ahead of the next<th scope=col>by at least (95 %)<th scope=col>at most"
+                             "<th scope=col>job</thead><tbody>\n");
+}
+
+/* The key of `row` that `text` begins with ("KEY=VALUE") and that is shown as a size; NULL: none. */
+static const struct html_column *size_at(const struct html_data *d, size_t row, const char *text)
+{
+    char size[HTML_SIZE_BYTES];
+    for (size_t i = 0; i < d->column_count; i++) {
+        const struct html_column *c = &d->columns[i];
+        const char *value = c->values[row].text, *name = html_column_name(c);
+        const size_t length = strlen(name);
+        if (c->role == HTML_KEY && value && html_key_text(c, value, size) != value &&
+            strncmp(text, name, length) == 0 && text[length] == '=' &&
+            strncmp(text + length + 1, value, strlen(value)) == 0 && strchr(",", text[length + 1 + strlen(value)]))
+            return c;
+    }
+    return NULL;
+}
+
+/* "num_hosts=1, device_memory=16 MiB" */
+static void add_group_name(struct html_page *p, const struct group *g)
+{
+    const char *text = g->items->group, *end;
+    for (; g->row >= 0 && *text; text = end) {
+        const struct html_column *c = size_at(p->data, (size_t)g->row, text);
+        end = strstr(text, ", ");
+        end = end ? end + 2 : text + strlen(text);
+        char *part = xasprintf("%.*s", (int)((c ? strchr(text, '=') + 1 : end) - text), text);
+        html_add(&p->out, part, HTML_NAME_MOST);
+        free(part);
+        if (c)
+            html_add_key_value(&p->out, c, c->values[g->row].text);
+        buffer_add_text(&p->out, c && *end ? ", " : "");
+    }
+    html_add(&p->out, text, HTML_TEXT_MOST);
+}
+
+static void add_row(struct html_page *p, const struct best *b, const struct group *g)
+{
+    const struct configuration *c = g->items;
+    buffer_add_text(&p->out, "<tr>");
+    if (b->configurations.has_groups) {
+        buffer_add_text(&p->out, "<td>");
+        add_group_name(p, g);
+    }
+    html_add_amount_cell(&p->out, c->value, b->unit);
+    if (b->maximise)
+        html_add_amount_cell(&p->out, c->per_device, b->unit);
+    if (b->configurations.has_replicates) {
+        buffer_printf(&p->out, "<td class=n>%lld<td class=n>%lld", (long long)c->replicates, (long long)c->failed);
+        html_add_amount_cell(&p->out, c->median, b->unit);
+        html_add_amount_cell(&p->out, c->low, b->unit);
+        html_add_amount_cell(&p->out, c->high, b->unit);
+        buffer_printf(&p->out, "<td class=n>%lld", (long long)g->lead.alike_count);
+    }
+    add_share_cell(&p->out, g->lead.ahead);
+    add_share_cell(&p->out, g->lead.low);
+    add_share_cell(&p->out, g->lead.high);
+    buffer_add_text(&p->out, "<td>");
+    html_link_job(&p->out, "", c->job);
+    buffer_add_char(&p->out, '\n');
+}
+
+/* --- one below the other --- */
+
+static int add_details(struct html_page *p, const struct best *b, const struct group *g, struct error *e)
+{
+    const bool named = b->configurations.has_groups;
+    if (g->row < 0)
+        return 0;
+    buffer_printf(&p->out, "<details class=winner data-job=%lld%s><summary>", (long long)g->items->job,
+                  named ? "" : " open");
+    if (named) {
+        add_group_name(p, g);
+        buffer_add_text(&p->out, ": ");
+    }
+    html_add_amount(&p->out, g->items->value, b->unit);
+    buffer_printf(&p->out, ", job %lld</summary>\n", (long long)g->items->job);
+    if (add_winner_details(p, (size_t)g->row, &g->lead, e) < 0)
+        return -1;
+    if (named) {
+        struct buffer command = BUFFER_INIT;
+        buffer_add_text(&command, "meshsweep best");
+        hint_add_db(&command, p->database);
+        buffer_add_text(&command, " --group ");
+        shell_add_word(&command, g->items->group);
+        html_text(&p->out, "<p class=note>Files to use it: <code>", buffer_text(&command), " --out DIR</code></p>\n");
+        buffer_free(&command);
+    }
+    buffer_add_text(&p->out, "</details>\n");
+    return 0;
+}
+
+static int add_winners(struct html_page *p, const struct best *b, const struct groups *all, struct error *e)
+{
+    const struct configurations *c = &b->configurations;
+    const size_t shown = all->count < GROUPS_MOST ? all->count : GROUPS_MOST;
+    add_header(p, b);
+    for (size_t g = 0; g < shown; g++)
+        add_row(p, b, &all->items[g]);
+    buffer_add_text(&p->out, "</tbody></table></div>\n<p class=note>");
+    if (shown < all->count)
+        buffer_printf(&p->out, "The first %zu of %zu groups are shown. ", shown, all->count);
+    if (c->has_groups)
+        buffer_add_text(&p->out, "Groups are not compared with each other. ");
+    if (c->has_replicates)
+        buffer_add_text(&p->out, "Values are means over replicates; the job shown is the median one.");
+    buffer_add_text(&p->out, "</p>\n");
+    for (size_t g = 0; g < shown; g++)
+        if (add_details(p, b, &all->items[g], e) < 0)
+            return -1;
+    return 0;
+}
+
+static int add_winning_configurations(struct html_page *p, struct error *e)
+{
+    struct best b = {0};
+    if (best_read(p->db, &b, e) < 0)
+        return -1;
+    struct groups all = find_groups(p->data, &b.configurations);
+    int rc = read_leads(p->db, &b, &all, e);
+    if (rc == 0 && b.count)
+        rc = add_winners(p, &b, &all, e);
+    else if (rc == 0)
+        html_add_none(&p->out, "No configuration has a finite objective yet.");
+    free(all.items);
+    best_free(&b);
+    return rc;
+}
+
+/* --- one winner --- */
 
 static void add_unbeaten(struct html_page *p, const struct pareto_job *job, const struct pareto *set)
 {
@@ -75,7 +508,7 @@ static int add_winner(struct html_page *p, struct error *e)
     html_name(&p->out, "</b> ", d->objective, ", ");
     html_link_job(&p->out, "job ", best->id);
     buffer_add_text(&p->out, "</p>\n");
-    return html_add_winner_details(p, (size_t)d->best, &lead, e);
+    return add_winner_details(p, (size_t)d->best, &lead, e);
 }
 
 /* What cannot win for want of a number that can be compared. */
@@ -102,7 +535,7 @@ static int add_result(struct html_page *p, struct error *e)
     if (configurations_compete(p->db, &compete, e) < 0)
         return -1;
     if (compete)
-        return html_winning_configurations(p, e);
+        return add_winning_configurations(p, e);
     if (p->data->best < 0) {
         add_no_winner(p);
         return 0;
