@@ -13,10 +13,7 @@
 
 struct options {
     struct model_shape shape;
-    size_t global_batch;
-    size_t ranks;
-    size_t zero_stage;
-    size_t steps;
+    size_t global_batch, ranks, zero_stage, steps;
     size_t warmup_steps; /* not in the median; fewer than steps */
     double learning_rate;
     uint64_t seed;
@@ -46,10 +43,8 @@ static const struct option {
     const char *name;
     enum kind kind;
     size_t offset;
-    long least;
-    long most;
-    const char *value;
-    const char *help;
+    long least, most;
+    const char *value, *help;
 } table[] = {
     {"layers", COUNT, AT(shape.layers), 1, 4096, " N", "transformer layers (default 2)"},
     {"hidden", COUNT, AT(shape.hidden), 1, 65536, " N", "width (default 64)"},
@@ -103,7 +98,6 @@ static size_t bytes_of(const char *text)
     };
     char *end;
     double value = strtod(text, &end);
-
     for (size_t i = 0; end != text && i < sizeof units / sizeof *units; i++)
         if (strcmp(end + strspn(end, " "), units[i].name) == 0)
             return value * units[i].bytes >= 1 && value * units[i].bytes < 9e18 ? (size_t)(value * units[i].bytes) : 0;
@@ -122,7 +116,6 @@ static void read_value(struct options *o, const struct option *option, const cha
     char *end = "", range[64] = "";
     bool is_good = false;
     long count;
-
     errno = 0;
     switch (option->kind) {
     case COUNT:
@@ -158,7 +151,6 @@ static char *const *read_option(struct options *o, char *const *argv)
 {
     const char *argument = *argv++;
     const struct option *option = table;
-
     if (strncmp(argument, "--", 2) != 0)
         die(STATUS_USAGE, "unexpected argument '%s'; see --help", argument);
     const char *name = argument + 2;
@@ -179,7 +171,6 @@ static char *const *read_option(struct options *o, char *const *argv)
 static void check_together(struct options *o)
 {
     const struct model_shape *s = &o->shape;
-
     if (o->warmup_steps == defaults.warmup_steps)
         o->warmup_steps = o->steps > WARMUP_DEFAULT ? WARMUP_DEFAULT : o->steps - 1;
     if (o->warmup_steps >= o->steps)
@@ -218,7 +209,6 @@ static void generate_text(struct job *job, uint64_t random)
     static const char consonants[] = "bdfgklmnprstvz", vowels[] = "aeiou";
     char words[WORDS][WORD_BYTES] = {0};
     unsigned char followers[WORDS][FOLLOWERS];
-
     job->text = malloc(GENERATED_BYTES + WORD_BYTES);
     if (!job->text)
         die(STATUS_FAILED, "no host memory for %d bytes of text", GENERATED_BYTES);
@@ -240,7 +230,6 @@ static void read_text(struct job *job, const char *path, size_t least)
 {
     size_t got = 0;
     FILE *file = fopen(path, "rbe");
-
     if (!file)
         die(STATUS_USAGE, "--data %s: %s", path, strerror(errno));
     do {
@@ -261,7 +250,6 @@ static void read_text(struct job *job, const char *path, size_t least)
 static double now_seconds(void)
 {
     struct timespec now;
-
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
@@ -270,7 +258,6 @@ static double now_seconds(void)
 static const unsigned char *sample_of(const struct job *job, size_t number)
 {
     uint64_t random = job->options.seed ^ (number * 0xd1b54a32d192ed03u);
-
     return job->text + random_below(&random, job->text_bytes - job->options.shape.seq);
 }
 
@@ -281,7 +268,6 @@ static real train_step(struct job *job, struct ranks *ranks, size_t step)
     size_t seq = o->shape.seq, samples = o->shape.micro_batch;
     unsigned char *targets = job->tokens + samples * seq;
     real loss = 0, scale = 1 / ((real)o->global_batch * (real)seq);
-
     for (size_t done = 0; done < o->global_batch; done += samples * o->ranks) {
         size_t first = (step - 1) * o->global_batch + done + (size_t)ranks->rank * samples;
         for (size_t i = 0; i < samples; i++) {
@@ -308,7 +294,6 @@ static void flush(const struct job *job)
 static void report_step(const struct job *job, size_t step, double loss)
 {
     double seconds = job->seconds[step - 1], throughput = (double)job->options.global_batch / seconds;
-
     if (!isfinite(loss))
         die(STATUS_FAILED, "the loss of step %zu is not finite; a lower --lr may help", step);
     printf("step %zu loss %.4f step_time %.6f s samples/s %.1f\n", step, loss, seconds, throughput);
@@ -321,7 +306,6 @@ static void report_step(const struct job *job, size_t step, double loss)
 static int compare_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
-
     return (x > y) - (x < y);
 }
 
@@ -337,7 +321,6 @@ static void report_end(const struct job *job, const size_t peak[USES])
     const struct options *o = &job->options;
     size_t count = o->steps - o->warmup_steps, parameters = model_parameters(&o->shape);
     double *measured = job->seconds + o->warmup_steps;
-
     qsort(measured, count, sizeof *measured, compare_doubles);
     double seconds = (measured[(count - 1) / 2] + measured[count / 2]) / 2;
     double throughput = (double)o->global_batch / seconds;
@@ -357,7 +340,6 @@ static void report_end(const struct job *job, const size_t peak[USES])
 static void open_rank(struct job *job, struct ranks *ranks)
 {
     const struct options *o = &job->options;
-
     /* Every pass allocates and frees blocks; returning them to the kernel each time would cost page faults. */
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
@@ -378,7 +360,6 @@ static void train(struct ranks *ranks, void *context)
 {
     struct job *job = context;
     size_t peak[RANKS_MAX * USES];
-
     open_rank(job, ranks);
     for (size_t step = 1; step <= job->options.steps; step++) {
         double start = now_seconds();
@@ -401,7 +382,6 @@ int main(int argc, char **argv)
     struct options *o = &job.options;
     struct ranks ranks = {0};
     const char *metrics = getenv("MESHSWEEP_METRICS");
-
     for (char *const *at = argv + (argc > 0); *at && !o->help;)
         at = read_option(o, at);
     if (o->help) {

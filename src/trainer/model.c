@@ -7,7 +7,6 @@
 uint64_t random_bits(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
@@ -23,22 +22,17 @@ static double random_normal(uint64_t *state)
 {
     const double two_pi = 6.283185307179586;
     double radius = sqrt(-2 * log(random_unit(state)));
-
     return radius * cos(two_pi * random_unit(state));
 }
 
-/*
- * Operations and their gradients, on row-major arrays of rows × columns. A forward function overwrites its output. A
+/* Operations and their gradients, on row-major arrays of rows × columns. A forward function overwrites its output. A
  * backward function takes d_out, the gradient of the loss with respect to its output. It adds to the gradients of its
  * weights, in which micro-batches accumulate, and overwrites the gradient of its input unless noted. Arrays must not
- * overlap unless noted.
- */
+ * overlap unless noted. */
 
-/*
- * A tile of out stays in registers while the inner dimension is walked: 4 × 8 floats are eight 128-bit registers, which
+/* A tile of out stays in registers while the inner dimension is walked: 4 × 8 floats are eight 128-bit registers, which
  * every 64-bit machine has. A panel of b (DEPTH × TILE_COLUMNS floats, 8 KiB) is copied side by side first, so that it
- * stays in the first-level cache while every row of a passes over it.
- */
+ * stays in the first-level cache while every row of a passes over it. */
 enum { TILE_ROWS = 4, LANES = 4, TILE_COLUMNS = 2 * LANES, DEPTH = 256 };
 
 /* A borrowed matrix: element (i, j) is data[i * row_stride + j * column_stride]. */
@@ -83,10 +77,8 @@ static void pack_panel(real *restrict panel, struct matrix b)
             panel[k * TILE_COLUMNS + j] = j < b.columns ? b.data[k * b.row_stride + j * b.column_stride] : 0;
 }
 
-/*
- * Vectors are written out and rows unrolled: gcc keeps sums of plain loops in memory, at half of the speed. No wider
- * instruction set is chosen at run time: equal programs give equal losses on all machines of a kind.
- */
+/* Vectors are written out and rows unrolled: gcc keeps sums of plain loops in memory, at half of the speed. No wider
+ * instruction set is chosen at run time: equal programs give equal losses on all machines of a kind. */
 typedef real lanes __attribute__((vector_size(LANES * sizeof(real)), may_alias));
 
 /* Rows beyond the matrix repeat its last row and are not stored: one loop shape for every tile. */
@@ -95,7 +87,6 @@ static void tile_add(real *out, size_t out_stride, struct matrix a, const real *
     const real *row[TILE_ROWS];
     const lanes *b = (const lanes *)panel;
     lanes sum[TILE_ROWS][2] = {{{0}}};
-
     for (size_t i = 0; i < TILE_ROWS; i++)
         row[i] = a.data + at_most(i, a.rows - 1) * a.row_stride;
     for (size_t k = 0; k < a.columns; k++) {
@@ -110,14 +101,11 @@ static void tile_add(real *out, size_t out_stride, struct matrix a, const real *
             out[i * out_stride + j] += sum[i][j / LANES][j % LANES];
 }
 
-/*
- * out += a · b. The rows of out lie out_stride elements apart. The order in which one element's products are added
- * depends on a.columns alone, so equal inputs give equal bits whatever the other dimensions are.
- */
+/* out += a · b. The rows of out lie out_stride elements apart. The order in which one element's products are added
+ * depends on a.columns alone, so equal inputs give equal bits whatever the other dimensions are. */
 static void matmul_add(real *out, size_t out_stride, struct matrix a, struct matrix b)
 {
     _Alignas(64) real panel[DEPTH * TILE_COLUMNS];
-
     for (size_t k = 0; k < a.columns; k += DEPTH)
         for (size_t j = 0; j < b.columns; j += TILE_COLUMNS) {
             struct matrix b_part = submatrix(b, k, j, DEPTH, TILE_COLUMNS);
@@ -143,7 +131,6 @@ struct affine {
 static void linear_forward(real *out, const real *in, struct affine a)
 {
     size_t row_bytes = a.outputs * sizeof *out;
-
     if (!a.bias)
         memset(out, 0, a.rows * row_bytes);
     for (size_t i = 0; a.bias && i < a.rows; i++)
@@ -156,7 +143,6 @@ static void linear_forward(real *out, const real *in, struct affine a)
 static void linear_backward(real *d_in, const real *in, const real *d_out, struct affine a)
 {
     struct matrix d_out_matrix = matrix_of(d_out, a.rows, a.outputs, a.outputs);
-
     matmul_add(a.d_weight, a.outputs, transposed(matrix_of(in, a.rows, a.inputs, a.inputs)), d_out_matrix);
     for (size_t i = 0; a.bias && i < a.rows; i++)
         add_to(a.d_bias, d_out + i * a.outputs, a.outputs);
@@ -164,10 +150,8 @@ static void linear_backward(real *d_in, const real *in, const real *d_out, struc
     matmul_add(d_in, a.inputs, d_out_matrix, transposed(matrix_of(a.weight, a.inputs, a.outputs, a.outputs)));
 }
 
-/*
- * Rows of `outputs` columns are normalised to mean 0 and variance 1, then scaled by weight[outputs] and shifted by
- * bias[outputs]. statistics[2 × rows] saves each row's mean and reciprocal standard deviation.
- */
+/* Rows of `outputs` columns are normalised to mean 0 and variance 1, then scaled by weight[outputs] and shifted by
+ * bias[outputs]. statistics[2 × rows] saves each row's mean and reciprocal standard deviation. */
 static void layernorm_forward(real *out, real *statistics, const real *in, struct affine a)
 {
     for (size_t i = 0; i < a.rows; i++, in += a.outputs, out += a.outputs) {
@@ -178,7 +162,6 @@ static void layernorm_forward(real *out, real *statistics, const real *in, struc
         for (size_t j = 0; j < a.outputs; j++)
             variance += (in[j] - mean) * (in[j] - mean);
         variance /= (real)a.outputs;
-
         real scale = 1 / sqrt(variance + (real)1e-5);
         for (size_t j = 0; j < a.outputs; j++)
             out[j] = (in[j] - mean) * scale * a.weight[j] + a.bias[j];
@@ -241,15 +224,12 @@ static void softmax(real *row, size_t seq, real scale)
     }
 }
 
-/*
- * Causal self-attention. A row of qkv is query, key and value, each `hidden` long; a head owns hidden / heads columns
+/* Causal self-attention. A row of qkv is query, key and value, each `hidden` long; a head owns hidden / heads columns
  * of each. weights[micro-batch × heads × seq × seq] saves the softmax for the backward pass, whose scratch space holds
- * seq × seq elements.
- */
+ * seq × seq elements. */
 static void attention_forward(real *out, real *weights, const real *qkv, const struct model_shape *shape)
 {
     size_t seq = shape->seq, hidden = shape->hidden, width = hidden / shape->heads;
-
     memset(weights, 0, shape->micro_batch * shape->heads * seq * seq * sizeof *weights);
     memset(out, 0, shape->micro_batch * seq * hidden * sizeof *out);
     for (size_t i = 0; i < shape->micro_batch * shape->heads; i++, weights += seq * seq) {
@@ -282,7 +262,6 @@ static void attention_backward(real *d_qkv, const real *d_out, const real *qkv, 
 {
     size_t seq = shape->seq, hidden = shape->hidden, width = hidden / shape->heads;
     struct matrix d_scores = matrix_of(scratch, seq, seq, seq);
-
     memset(d_qkv, 0, shape->micro_batch * seq * 3 * hidden * sizeof *d_qkv);
     for (size_t i = 0; i < shape->micro_batch * shape->heads; i++, weights += seq * seq) {
         size_t row = i / shape->heads * seq, column = i % shape->heads * width;
@@ -301,14 +280,11 @@ static void attention_backward(real *d_qkv, const real *d_out, const real *qkv, 
     }
 }
 
-/*
- * Softmax cross-entropy of rows × columns logits against one target per row, times scale. Returns the sum over the
- * rows and overwrites the logits with their gradients.
- */
+/* Softmax cross-entropy of rows × columns logits against one target per row, times scale. Returns the sum over the
+ * rows and overwrites the logits with their gradients. */
 static real cross_entropy(real *logits, const unsigned char *targets, size_t rows, size_t columns, real scale)
 {
     real loss = 0, *row = logits;
-
     for (size_t i = 0; i < rows; i++, row += columns) {
         real highest = row[0], sum = 0;
         for (size_t j = 1; j < columns; j++)
@@ -368,7 +344,6 @@ static struct layout lay_out(const struct model_shape *s)
         {[ONE] = 1,      [HIDDEN] = s->hidden, [HIDDEN_3] = 3 * s->hidden, [HIDDEN_4] = 4 * s->hidden,
          [SEQ] = s->seq, [VOCAB] = s->vocab};
     struct layout l = {0};
-
     for (int i = 0; i < PARTS; i++) {
         size_t *end = &l.unit[parts[i].kind];
         l.inputs[i] = sizes[parts[i].inputs];
@@ -383,7 +358,6 @@ static struct layout lay_out(const struct model_shape *s)
 size_t model_parameters(const struct model_shape *s)
 {
     struct layout l = lay_out(s);
-
     return l.unit[EMBEDDING] + s->layers * l.unit[LAYER] + l.unit[HEAD];
 }
 
@@ -391,7 +365,6 @@ size_t model_parameters(const struct model_shape *s)
 static void init_unit(const struct model_shape *s, enum kind kind, uint64_t random, real *values)
 {
     struct layout l = lay_out(s);
-
     random = random_bits(&random);
     for (int i = 0; i < PARTS; i++) {
         /* GPT-2: projections into the residual stream start smaller the more layers there are. */
@@ -405,7 +378,6 @@ static void init_unit(const struct model_shape *s, enum kind kind, uint64_t rand
 void model_open(struct model *m, uint64_t seed)
 {
     struct zero *z = &m->zero;
-
     zero_open(z, lay_out(&m->shape).unit, (int)m->shape.layers);
     for (int i = 0; i <= z->layers + 1; i++) {
         real *values = device_alloc(z->device, USE_BUFFERS, zero_padded(z, i) * sizeof *values);
@@ -450,7 +422,6 @@ static struct affine affine_of(const struct pass *p, enum part part)
 {
     const struct zero *z = &p->m->zero;
     const struct layout *l = &p->layout;
-
     return (struct affine){
         .weight = z->parameters + l->at[part],
         .bias = parts[part].has_bias ? z->parameters + l->bias_at[part] : NULL,
@@ -471,7 +442,6 @@ static void take_saved(const struct pass *p, real *saved[SAVED])
                                    [NORMAL2] = hidden,   [STATS2] = 2,
                                    [WIDE] = 4 * hidden,  [ACTIVATED] = 4 * hidden};
     size_t sum = 0;
-
     for (int i = 0; i < SAVED; i++)
         sum += columns[i];
     saved[0] = take(p, p->rows * sum);
@@ -482,13 +452,11 @@ static void take_saved(const struct pass *p, real *saved[SAVED])
 static void layer_forward(const struct pass *p, size_t layer, real *out)
 {
     real **s = p->saved[layer];
-
     layernorm_forward(s[NORMAL1], s[STATS1], p->input[layer], affine_of(p, NORM1));
     linear_forward(s[HEADS], s[NORMAL1], affine_of(p, QKV));
     attention_forward(s[ATTENDED], s[WEIGHTS], s[HEADS], p->shape);
     linear_forward(s[MIDDLE], s[ATTENDED], affine_of(p, PROJECTION));
     add_to(s[MIDDLE], p->input[layer], p->elements);
-
     layernorm_forward(s[NORMAL2], s[STATS2], s[MIDDLE], affine_of(p, NORM2));
     linear_forward(s[WIDE], s[NORMAL2], affine_of(p, UP));
     squared_relu_forward(s[ACTIVATED], s[WIDE], 4 * p->elements);
@@ -500,12 +468,10 @@ static void layer_backward(const struct pass *p, size_t layer)
 {
     real **s = p->saved[layer];
     real *wide = p->scratch, *narrow = wide + 4 * p->elements, *scores = narrow + p->elements;
-
     linear_backward(wide, s[ACTIVATED], p->d, affine_of(p, DOWN));
     squared_relu_backward(wide, s[WIDE], 4 * p->elements);
     linear_backward(narrow, s[NORMAL2], wide, affine_of(p, UP));
     layernorm_backward(p->d, s[STATS2], s[MIDDLE], narrow, affine_of(p, NORM2));
-
     linear_backward(narrow, s[ATTENDED], p->d, affine_of(p, PROJECTION));
     attention_backward(wide, narrow, s[HEADS], s[WEIGHTS], scores, p->shape);
     linear_backward(narrow, s[NORMAL1], wide, affine_of(p, QKV));
@@ -517,7 +483,6 @@ static void forward(struct pass *p)
     struct zero *z = &p->m->zero;
     size_t hidden = p->shape->hidden;
     real *row = take(p, p->elements);
-
     p->input[0] = row;
     zero_begin(z, 0, NEED_PARAMETERS);
     const real *rows = affine_of(p, TOKENS).weight, *positions = affine_of(p, POSITIONS).weight;
@@ -542,7 +507,6 @@ static real head_both_ways(struct pass *p)
 {
     struct zero *z = &p->m->zero;
     real *in = p->input[p->shape->layers];
-
     p->d = take(p, p->elements);
     real *norm = take(p, p->elements), *statistics = take(p, 2 * p->rows), *logits = take(p, p->rows * p->shape->vocab);
     zero_begin(z, (int)p->shape->layers + 1, NEED_PARAMETERS | NEED_GRADIENTS);
@@ -563,7 +527,6 @@ static void backward(struct pass *p)
 {
     struct zero *z = &p->m->zero;
     size_t hidden = p->shape->hidden;
-
     p->scratch = take(p, 5 * p->elements + p->shape->seq * p->shape->seq);
     for (size_t i = p->shape->layers; i-- > 0;) {
         zero_begin(z, (int)i + 1, NEED_PARAMETERS | NEED_GRADIENTS);
@@ -603,7 +566,6 @@ real model_pass(struct model *m, const unsigned char *tokens, const unsigned cha
         .input = calloc(s->layers + 1, sizeof *p.input),
         .saved = calloc(s->layers, sizeof *p.saved),
     };
-
     if (!p.input || !p.saved)
         die(STATUS_FAILED, "no host memory for %zu layers", s->layers);
     forward(&p);

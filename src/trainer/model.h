@@ -1,5 +1,4 @@
-/*
- * The language model: a decoder-only transformer over bytes, its parameters in ZeRO's units.
+/* The language model: a decoder-only transformer over bytes, its parameters in ZeRO's units.
  *
  *     unit 0              embedding   (vocab + seq) · hidden       token table, position table
  *     unit 1 ... layers   layer       12 hidden² + 13 hidden       y = x + attention(norm(x)), then y + mlp(norm(y))
@@ -20,8 +19,7 @@
  *     last layer back   (layers + 1) x + K k + w                inputs and d
  *
  * plus, in each case, the gradients of that unit and, at stage 3, its gathered parameters. (The embedding always needs
- * less than the head.)
- */
+ * less than the head.) */
 #ifndef TRAINER_MODEL_H
 #define TRAINER_MODEL_H
 
@@ -30,12 +28,9 @@
 #include "trainer/ranks.h"
 
 struct model_shape {
-    size_t layers;
-    size_t hidden;
+    size_t layers, hidden;
     size_t heads; /* divides hidden */
-    size_t seq;
-    size_t vocab;
-    size_t micro_batch;
+    size_t seq, vocab, micro_batch;
     bool checkpointing; /* save only the layers' inputs and recompute the rest in the backward pass */
 };
 
@@ -53,11 +48,9 @@ size_t model_parameters(const struct model_shape *shape);
 /* Allocates the state and sets initial parameters, which depend on seed and shape alone. All ranks call it together. */
 void model_open(struct model *m, uint64_t seed);
 
-/*
- * A forward and a backward pass over micro_batch sequences of seq tokens, each with the next one as its target: adds to
+/* A forward and a backward pass over micro_batch sequences of seq tokens, each with the next one as its target: adds to
  * the ranks' gradients and returns this rank's sum of losses, times scale. All ranks call it together. The device's
- * memory is afterwards as before.
- */
+ * memory is afterwards as before. */
 real model_pass(struct model *m, const unsigned char *tokens, const unsigned char *targets, real scale);
 
 #endif

@@ -35,7 +35,6 @@ void die(int status, const char *format, ...)
 {
     char text[1024], line[sizeof text + 32];
     va_list arguments;
-
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
@@ -63,7 +62,6 @@ void ranks_run(struct ranks *r, void (*rank_main)(struct ranks *r, void *context
 {
     size_t bytes = CONTROL_BYTES + (size_t)r->count * RANKS_WINDOW_BYTES;
     pid_t launcher = getpid(), pid[RANKS_MAX];
-
     r->shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (r->shared == MAP_FAILED)
         die(STATUS_FAILED, "cannot map shared memory for %d ranks: %s", r->count, strerror(errno));
@@ -105,7 +103,6 @@ void ranks_barrier(struct ranks *r)
 {
     struct shared *shared = r->shared;
     uint32_t generation = atomic_load(&shared->generation);
-
     if (atomic_fetch_add(&shared->arrived, 1) + 1 == (uint32_t)r->count) {
         atomic_store(&shared->arrived, 0);
         atomic_fetch_add(&shared->generation, 1);
@@ -120,7 +117,6 @@ void ranks_barrier(struct ranks *r)
 static real *window(const struct ranks *r, int rank)
 {
     char *windows = (char *)r->shared + CONTROL_BYTES;
-
     return (real *)(windows + (size_t)rank * RANKS_WINDOW_BYTES) + (size_t)r->half * HALF_ELEMENTS;
 }
 
@@ -129,7 +125,6 @@ void ranks_exchange(struct ranks *r, enum exchange what, real *out, const real *
     bool adds = what == ALL_REDUCE_ADD || what == REDUCE_SCATTER_ADD;
     size_t slices = what == REDUCE_SCATTER_ADD ? (size_t)r->count : 1;
     size_t piece = HALF_ELEMENTS / slices, length;
-
     if (r->count == 1 && adds)
         add_to(out, in, count);
     else if (r->count == 1)
@@ -172,7 +167,6 @@ size_t device_rounded(size_t bytes)
 void device_reserve(struct device *device, enum device_use use, size_t bytes)
 {
     size_t counted = device_rounded(bytes), total = device->used[USE_TOTAL], left = device->capacity - total;
-
     if (device->capacity && counted > left)
         die(STATUS_FAILED,
             "out of memory: rank %d tried to allocate %.2f MiB (device capacity %.2f MiB; %.2f MiB already allocated; "
@@ -199,7 +193,6 @@ void *device_alloc(struct device *device, enum device_use use, size_t bytes)
 void device_free(struct device *device, void *block)
 {
     struct block_header *header = (struct block_header *)((char *)block - DEVICE_ALIGNMENT);
-
     device->used[USE_TOTAL] -= header->counted_bytes;
     device->used[header->use] -= header->counted_bytes;
     free(header);
@@ -261,7 +254,6 @@ size_t zero_padded(const struct zero *z, int unit)
 void zero_open(struct zero *z, const size_t unit_parameters[3], int layers)
 {
     size_t ranks = (size_t)z->ranks->count;
-
     z->layers = layers;
     for (int i = 0; i < 3; i++)
         z->part[i] = (unit_parameters[i] + ranks - 1) / ranks;
@@ -280,7 +272,6 @@ void zero_begin(struct zero *z, int unit, int needs)
 {
     size_t bytes = zero_padded(z, unit) * sizeof(real);
     real *parameters = held(z, ZERO_PARAMETERS, unit);
-
     if ((needs & NEED_PARAMETERS) && is_partitioned(z, ZERO_PARAMETERS)) {
         parameters = device_alloc(z->device, USE_PARAMETERS, bytes);
         ranks_exchange(z->ranks, ALL_GATHER, parameters, held(z, ZERO_PARAMETERS, unit), part_of(z, unit));
@@ -322,7 +313,6 @@ void zero_step(struct zero *z, double learning_rate, int step)
                            (real)(1 - beta2), (real)rate,        (real)(epsilon * root)};
     bool own_only = is_partitioned(z, ZERO_FIRST_MOMENTS);
     real *(*updated)(const struct zero *, enum zero_array, int) = own_only ? own_part : held;
-
     for (int i = 0; i <= z->layers + 1; i++) {
         real *parameter = updated(z, ZERO_PARAMETERS, i);
         adam(parameter, updated(z, ZERO_GRADIENTS, i), held(z, ZERO_FIRST_MOMENTS, i), held(z, ZERO_SECOND_MOMENTS, i),

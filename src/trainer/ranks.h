@@ -1,5 +1,4 @@
-/*
- * Ranks: processes that share one training step, what they exchange, and what each holds in the memory of its device.
+/* Ranks: processes that share one training step, what they exchange, and what each holds in the memory of its device.
  *
  * The ranks share one anonymous mapping, created before they are forked: a control block and one window per rank.
  * Data passes through the windows in pieces. A window has two halves used in turn, so that one barrier per piece is
@@ -7,18 +6,15 @@
  *
  * Every rank takes part in the same exchanges with the same counts in the same order, and waits forever for a missing
  * rank. Sums are taken element by element in rank order on any rank, so every rank and every way to partition gets the
- * same bits.
- */
+ * same bits. */
 #ifndef TRAINER_RANKS_H
 #define TRAINER_RANKS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * The element type of every tensor. The program computes in float; the gradient checks build the same sources with
- * TRAINER_DOUBLE, because finite differences in float drown in rounding errors.
- */
+/* The element type of every tensor. The program computes in float; the gradient checks build the same sources with
+ * TRAINER_DOUBLE, because finite differences in float drown in rounding errors. */
 #ifdef TRAINER_DOUBLE
 typedef double real;
 #else
@@ -37,17 +33,14 @@ enum {
 
 /* The handle of the launcher, who sets the count, from 1 to RANKS_MAX, and with its own number that of each rank. */
 struct ranks {
-    int count;
-    int rank;
+    int count, rank;
     struct shared *shared;
     unsigned half;
 };
 
-/*
- * Runs rank_main in a process for each rank, as rank `r->rank`, and waits for all of them. When one fails or is killed,
+/* Runs rank_main in a process for each rank, as rank `r->rank`, and waits for all of them. When one fails or is killed,
  * the others are killed, because they would wait for it forever, and this process dies with its status, or 128 + n if
- * signal n killed it. When this process is killed, the kernel kills the ranks.
- */
+ * signal n killed it. When this process is killed, the kernel kills the ranks. */
 void ranks_run(struct ranks *r, void (*rank_main)(struct ranks *r, void *context), void *context);
 
 /* Returns when every rank has called it. Earlier writes to shared memory are then visible to all. */
@@ -71,13 +64,11 @@ enum { DEVICE_ALIGNMENT = 64 };
 /* What a block is used for. */
 enum device_use { USE_TOTAL, USE_PARAMETERS, USE_GRADIENTS, USE_OPTIMIZER, USE_ACTIVATIONS, USE_BUFFERS, USES };
 
-/*
- * A rank's device: an allocator that counts every tensor and enforces a capacity.
+/* A rank's device: an allocator that counts every tensor and enforces a capacity.
  *
  * Parameters, gradients, Adam moments, activations and communication buffers of a rank all come from its device, so
  * that the peak is what the same program would need on an accelerator, and a configuration that is too large fails in
- * the same way. Host bookkeeping (options, training text, pointers) is not counted.
- */
+ * the same way. Host bookkeeping (options, training text, pointers) is not counted. */
 struct device {
     int rank;
     size_t capacity; /* in bytes, as all of this; 0: without limit */
@@ -99,8 +90,7 @@ enum { ZERO_LAST_STAGE = 3 };
 
 enum zero_array { ZERO_PARAMETERS, ZERO_GRADIENTS, ZERO_FIRST_MOMENTS, ZERO_SECOND_MOMENTS, ZERO_ARRAYS };
 
-/*
- * A rank's share of the model's state, as ZeRO partitions it.
+/* A rank's share of the model's state, as ZeRO partitions it.
  *
  * The model is a list of units, an embedding, layers of one size and a head: the granularity of gathering. With N ranks
  * a unit of p parameters is padded to N · ceil(p / N), and rank r's part of it is the r-th ceil(p / N). What a rank
@@ -116,13 +106,11 @@ enum zero_array { ZERO_PARAMETERS, ZERO_GRADIENTS, ZERO_FIRST_MOMENTS, ZERO_SECO
  * is worked on, its gradients on this rank take 4 · padded(unit) bytes, and at stage 3 so do its gathered parameters.
  *
  * At every stage gradients are reduced after every micro-batch, in rank order, into the running sum. The global batch
- * is thus summed in the same order whatever the stage and the number of ranks, and training gives the same bits.
- */
+ * is thus summed in the same order whatever the stage and the number of ranks, and training gives the same bits. */
 struct zero {
     struct device *device; /* borrowed, as the ranks are; set before zero_open(), as the stage is */
     struct ranks *ranks;
-    int stage;
-    int layers;
+    int stage, layers;
     size_t part[3]; /* of the embedding, of a layer and of the head */
     real *array[ZERO_ARRAYS];
     int unit; /* the one worked on: 0, layers from 1 on, layers + 1 */
@@ -139,18 +127,14 @@ size_t zero_padded(const struct zero *z, int unit);
 /* Adds the zero_padded() values of every rank to what the ranks hold of a unit, its parameters or gradients. */
 void zero_add(struct zero *z, enum zero_array array, int unit, const real *values);
 
-/*
- * Every rank works on one unit at a time: in between, z->parameters has all of its parameters, and z->gradients is an
- * array of zeros for its gradients on this rank, which are then added to what the ranks hold.
- */
+/* Every rank works on one unit at a time: in between, z->parameters has all of its parameters, and z->gradients is an
+ * array of zeros for its gradients on this rank, which are then added to what the ranks hold. */
 enum zero_need { NEED_PARAMETERS = 1, NEED_GRADIENTS = 2 };
 void zero_begin(struct zero *z, int unit, int needs);
 void zero_end(struct zero *z);
 
-/*
- * Updates the parameters from the gradients summed so far and clears these; step counts from 1. By Adam (Kingma and Ba
- * 2015) without weight decay, beta1 0.9, beta2 0.95, epsilon 1e-8: the usual choice for language models.
- */
+/* Updates the parameters from the gradients summed so far and clears these; step counts from 1. By Adam (Kingma and Ba
+ * 2015) without weight decay, beta1 0.9, beta2 0.95, epsilon 1e-8: the usual choice for language models. */
 void zero_step(struct zero *z, double learning_rate, int step);
 
 #endif
