@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/output.h"
-#include "deepspeed/installed_release.h"
+#include "deepspeed/tuning_launcher.h"
 #include "measures/measures.h"
 #include "util/memory.h"
 #include "util/parse.h"

@@ -7,6 +7,7 @@
 
 #include "config/problems.h"
 #include "deepspeed/json_text.h"
+#include "util/error.h"
 #include "util/string_list.h"
 
 /* Whether the first part of a dotted key is a section. */
@@ -29,5 +30,17 @@ char *ds_check_key(const char *key, int64_t release);
 /* What is wrong with a key in autotuning.arg_mappings, which is a dotted path or a name found anywhere in `root`; NULL
  * if nothing. The caller frees it. */
 char *ds_check_mapped_key(const struct json *root, const char *key);
+
+/* Whether the key of a ds_config is one of the three. */
+bool batch_is_key(const char *key);
+
+/* Number of ranks that process different samples: derived.dp, a spec's dp, or all devices, divided by
+ * sequence_parallel_size. */
+long long batch_ranks(const struct json *specs);
+
+/* Fills in missing numbers: the third from two, or, from the batch or micro-batch alone, with an accumulation of 1.
+ * "auto" counts as unknown and is replaced only if `resolve`. ERROR_USAGE if the three do not agree or the third would
+ * not be an integer. */
+int batch_complete(struct json *config, long long ranks, bool resolve, struct error *e);
 
 #endif

@@ -60,4 +60,21 @@ int64_t ds_config_batch(const char *text);
 /* Appends base 64 with "-" and "_", which DeepSpeed accepts as a configuration on the command line. */
 void ds_config_add_base64(const char *text, struct buffer *out);
 
+/* Returns the command with the configuration's values. A flag that is present, in any spelling ("--lr 1", "--lr=1", "-"
+ * for "_", mapped with or without its dashes), gets the value wherever it occurs. One without a value, such as a
+ * switch, becomes "--flag=value" unless the value is true. A missing flag is appended. A key without dots is looked up
+ * at the top level, then in the sections, as DeepSpeed's tuner does. Keys that are absent, "auto" or not scalar are
+ * skipped. `command` is NULL-terminated. The caller frees the array and its strings. */
+char **ds_arguments_map(const struct deepspeed_settings *d, const char *config_json, char *const *command);
+
+/* Whether the flag is among the words (NULL-terminated), in any spelling. */
+bool ds_arguments_have(char *const *words, const char *flag);
+
+/* Finds the index of the word that names the ds_config: the one after --deepspeed_config or --deepspeed, or
+ * "FLAG=FILE". ERROR_USAGE if there is none. */
+int ds_arguments_find_config(char *const *program, size_t *at, struct error *e);
+
+/* The path in that word; the caller frees it. */
+char *ds_arguments_config_path(const char *word);
+
 #endif

@@ -1,13 +1,63 @@
 #include "deepspeed/ds_preparation.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 
-#include "deepspeed/ds_arguments.h"
-#include "deepspeed/profile_steps.h"
+#include "config/search_options.h"
+#include "database/open.h"
+#include "deepspeed/ds_config.h"
 #include "deepspeed/training_command.h"
+#include "util/error.h"
 #include "util/file.h"
 #include "util/memory.h"
+
+int64_t profile_steps_last(const int64_t steps[PROFILE_STEP_COUNT], double step_seconds)
+{
+    const int64_t least = steps[PROFILE_LEAST], most = steps[PROFILE_MOST], first = steps[PROFILE_FIRST];
+    if (!most || !(step_seconds > 0))
+        return least;
+    const double last = (double)first + floor(PROFILE_SECONDS / step_seconds);
+    return last < (double)least ? least : last > (double)most ? most : (int64_t)last;
+}
+
+/* Samples per step are throughput x latency. ?1: those of this job, NULL: not known; ?2: the objective. Selects the
+ * jobs within a tenth of the nearest number of samples. */
+static const char seconds_sql[] =
+    "WITH measured AS (SELECT l.value AS latency, t.value AS throughput,"
+    "   max(?1 / (l.value * t.value), l.value * t.value / ?1) AS ratio"
+    "  FROM job AS j JOIN job_metric AS l ON l.job_id = j.id AND l.name = 'latency' AND l.value > 0"
+    "  LEFT JOIN job_metric AS t ON t.job_id = j.id AND t.name = 'throughput' AND t.value > 0"
+    "  JOIN summary AS o ON o.attempt_id = j.attempt_id AND o.name = ?2 AND o.count > 1"
+    "  WHERE j.state = 'ok' AND j.sweep_id = (SELECT id FROM current_sweep))"
+    " SELECT max(max(latency, coalesce(?1 / throughput, latency))) FROM measured"
+    " WHERE ratio IS NULL OR ratio <= (SELECT min(ratio) FROM measured) * 1.1";
+
+static double ask(struct db *db, const char *objective, int64_t batch)
+{
+    struct error ignored = ERROR_INIT;
+    struct stmt *s = NULL;
+    double seconds = NAN;
+    if (db_prepare(db, seconds_sql, &s, &ignored) < 0)
+        return NAN;
+    stmt_bind_double(s, 1, batch > 0 ? (double)batch : NAN);
+    stmt_bind_text(s, 2, objective);
+    if (stmt_next(s, &ignored) > 0)
+        seconds = stmt_double_or_nan(s, 0);
+    stmt_free(s);
+    return seconds;
+}
+
+double profile_step_seconds(const char *db_path, const char *objective, int64_t batch)
+{
+    struct error ignored = ERROR_INIT;
+    struct db *db = NULL;
+    if (store_open_read_only(db_path, &db, &ignored) < 0)
+        return NAN;
+    const double seconds = ask(db, objective, batch);
+    store_close(db);
+    return seconds;
+}
 
 static int64_t last_step(const struct ds_preparation *p, const char *text)
 {

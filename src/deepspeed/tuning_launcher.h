@@ -38,4 +38,10 @@ bool tuning_launcher_keeps_apart(const struct tuning_launcher *l);
  * an unsupported option, or one of DeepSpeed's launchers that cannot be restricted to a job's hosts. */
 int tuning_launcher_add(const struct tuning_launcher *l, struct string_list *out, struct error *e);
 
+/* Asks the launcher's Python, once, for the version of its package deepspeed: "0.14.5", without suffixes ("+local",
+ * ".dev0"). NULL if it is not installed or there is no answer within 20 s. The Python is a word "python…" of
+ * `launcher`, else that of the script that its first word names on the PATH of `environment`, else python3; `*python`
+ * is set to it. The caller frees both. */
+char *installed_release(const char *launcher, char *const *environment, char **python);
+
 #endif

@@ -6,8 +6,8 @@
 
 #include "config/search_options.h"
 #include "deepspeed/autotuning.h"
-#include "deepspeed/ds_arguments.h"
 #include "deepspeed/ds_check.h"
+#include "deepspeed/ds_config.h"
 #include "deepspeed/tuning_batches.h"
 #include "deepspeed/tuning_cluster.h"
 #include "util/buffer.h"

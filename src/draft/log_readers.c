@@ -212,8 +212,7 @@ static void add_mixed(struct buffer *out, const struct log_readers *l, const str
         buffer_printf(out, "%s%g", i ? ", " : " ", p->values[i]);
     buffer_printf(out, "%s. If one of them is meant,\n# give a pattern of its line: [job.metrics.%s] regex = ",
                   p->lines > PROPOSAL_VALUES_MOST ? ", ..." : "", p->metric);
-    buffer_add_toml_string(out, p->regex);
-    buffer_add_char(out, '\n');
+    buffer_add_toml_string(out, "", p->regex, "\n");
 }
 
 static void add_proposal(struct buffer *out, const struct log_readers *l, const struct proposal *p)
@@ -225,7 +224,7 @@ static void add_proposal(struct buffer *out, const struct log_readers *l, const 
     const char *reader = p->column ? "csv" : "regex", *file = strrchr(l->path, '/');
     if (p->second) {
         buffer_printf(out, "# or, on %zu line%s: %s = ", p->lines, p->lines == 1 ? "" : "s", reader);
-        buffer_add_toml_string(out, p->column ? p->column : p->regex);
+        buffer_add_toml_string(out, "", p->column ? p->column : p->regex, "");
         buffer_printf(out, "%s%s\n", p->unit[0] ? "  in " : "", p->unit);
         return;
     }
@@ -236,15 +235,13 @@ static void add_proposal(struct buffer *out, const struct log_readers *l, const 
                   p->confidence == PROPOSAL_SURE ? "sure" : "likely; please check", p->lines, p->lines == 1 ? "" : "s",
                   l->path, p->least, p->most);
     buffer_printf(out, "[job.metrics.%s]\n%s = ", p->metric, reader);
-    buffer_add_toml_string(out, p->column ? p->column : p->regex);
+    buffer_add_toml_string(out, "", p->column ? p->column : p->regex, "");
     if (p->column) {
-        buffer_add_text(out, "\nfile = ");
-        buffer_add_toml_string(out, file ? file + 1 : l->path);
-        buffer_add_text(out, "   # its place in {job_dir}; the job must write it there");
+        buffer_add_toml_string(out, "\nfile = ", file ? file + 1 : l->path,
+                               "   # its place in {job_dir}; the job must write it there");
     }
     if (p->unit[0]) {
-        buffer_add_text(out, "\nunit = ");
-        buffer_add_toml_string(out, p->unit);
+        buffer_add_toml_string(out, "\nunit = ", p->unit, "");
     }
     if (p->has_prefix)
         buffer_add_text(out, "\nwritten_unit = true         # 52.3K is 52300");

@@ -11,7 +11,6 @@
 #include "deepspeed/ds_config.h"
 #include "deepspeed/json_text.h"
 #include "draft/job_command.h"
-#include "draft/script_options.h"
 #include "predict/input_table.h"
 #include "space/build.h"
 #include "space/vocabulary.h"
@@ -815,8 +814,7 @@ static void add_ds_config(struct buffer *out, const struct drafted *w)
     bool is_same = path_is_same(beside, w->ds_config);
     buffer_add_text(out, "\n# Each job gets a copy of this file, {ds_config}, with its own values of the axes below.\n"
                          "[deepspeed]\nconfig = ");
-    buffer_add_toml_string(out, is_same ? w->ds_config : absolute);
-    buffer_add_text(out, "\n");
+    buffer_add_toml_string(out, "", is_same ? w->ds_config : absolute, "\n");
     free(beside);
     free(absolute);
 }

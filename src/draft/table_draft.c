@@ -1,24 +1,458 @@
 #include "draft/table_draft.h"
 
 #include <ctype.h>
+#include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "config/sweep.h"
 #include "database/db.h"
-#include "draft/table_columns.h"
+#include "metrics/proposals.h"
 #include "predict/input_table.h"
+#include "toml/known.h"
+#include "util/hash_set.h"
 #include "util/memory.h"
+#include "util/parse.h"
+#include "util/string_list.h"
+#include "util/unit.h"
 
-static void add_quoted(struct buffer *sql, const char *text, char quote)
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+enum { WORDS_MOST = 12, UNITS_MOST = 6, UNIT_BYTES_MOST = 16, SETTINGS_MOST = 50, CELLS_MOST = 200000 };
+
+/* How numbers are written: "1,234.5" or "1.234,5". */
+enum notation { DECIMAL_POINT, DECIMAL_COMMA, NOTATION_COUNT };
+
+/* The cells of a column that can be read as numbers in one notation. */
+struct read_cells {
+    size_t count;
+    double last, largest;
+};
+
+struct draft_column {
+    char *name;
+    char *key;      /* the name as a key, without a tracker's prefix */
+    char *rate;     /* the unit of one that the name says: "tokens/s"; NULL: none */
+    size_t filled;  /* number of cells that are not empty */
+    size_t numbers; /* those of them that are numbers in either notation */
+    struct read_cells in[NOTATION_COUNT];
+    bool has_commas, has_fraction;
+    char *marked;             /* a number with a point or comma, without unit; NULL: there is none */
+    enum notation notation;   /* the column's; set by import_draft_settle */
+    bool is_guess;            /* all its numbers are valid in both notations; set by import_draft_settle */
+    struct string_list units; /* distinct units of its numbers (" GB", ""), at most UNITS_MOST + 1 */
+    struct string_list words; /* distinct other cells, at most WORDS_MOST + 1 */
+    struct hash_set seen;     /* all cells */
+};
+
+struct import_draft {
+    struct draft_column *columns;
+    size_t count, rows;
+    char **cells; /* of the first rows, one after the other; NULL: empty */
+    size_t cell_count;
+};
+
+enum column_role { ROLE_KEY, ROLE_METRIC, ROLE_DURATION, ROLE_STATE, ROLE_LABEL, ROLE_EMPTY };
+
+/* The columns of devices, whose product counts, and of hosts. */
+struct device_columns {
+    const struct draft_column *devices[4];
+    size_t count;
+    const struct draft_column *hosts;
+};
+
+/* --- columns --- */
+
+/* Prefixes of names in exports of MLflow, Optuna and Weights & Biases. */
+static const struct {
+    const char *text;
+    bool is_measured;
+} prefixes[] = {{"params.", false}, {"params_", false}, {"config.", false},    {"config/", false},
+                {"metrics.", true}, {"metrics/", true}, {"user_attrs_", true}, {"values_", true}};
+
+static size_t prefix_of(const char *name)
 {
-    buffer_add_char(sql, quote);
-    for (; *text; text++) {
-        buffer_add_char(sql, *text);
-        if (*text == quote)
-            buffer_add_char(sql, quote);
+    size_t i = 0;
+    while (i < LENGTH(prefixes) && strncasecmp(name, prefixes[i].text, strlen(prefixes[i].text)) != 0)
+        i++;
+    return i;
+}
+
+static char *key_of(const char *name)
+{
+    struct buffer key = BUFFER_INIT;
+    const size_t prefix = prefix_of(name);
+    for (name += prefix < LENGTH(prefixes) ? strlen(prefixes[prefix].text) : 0; *name; name++)
+        if (isalnum((unsigned char)*name))
+            buffer_add_char(&key, (char)tolower((unsigned char)*name));
+        else if (key.length && key.data[key.length - 1] != '_')
+            buffer_add_char(&key, '_');
+    while (key.length && key.data[key.length - 1] == '_')
+        key.data[--key.length] = '\0';
+    if (!key.length || isdigit((unsigned char)key.data[0])) {
+        char *text = xasprintf("column_%s", buffer_text(&key));
+        buffer_free(&key);
+        return text;
     }
-    buffer_add_char(sql, quote);
+    return buffer_take(&key);
+}
+
+/* Whether the name has the word `word`. */
+static bool has_word(const char *key, const char *word)
+{
+    for (const char *at = key; (at = strstr(at, word)); at++) {
+        const char after = at[strlen(word)];
+        if ((at == key || at[-1] == '_') && (after == '\0' || after == '_'))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the column's name has one of these words: "settings", "gains", … (configs/knowledge/words.toml). */
+static bool is_told(const struct draft_column *c, const char *words)
+{
+    const struct toml_node *list = toml_child(known("table", "words"), words);
+    for (size_t i = 0; list && i < list->child_count; i++)
+        if (has_word(c->key, list->children[i].text))
+            return true;
+    return false;
+}
+
+struct import_draft *import_draft_create(const char *const *columns, size_t count)
+{
+    struct import_draft *d = xcalloc(1, sizeof *d);
+    d->columns = xcalloc(count + 1, sizeof *d->columns);
+    d->count = count;
+    for (size_t i = 0; i < count; i++) {
+        d->columns[i].name = xstrdup(columns[i] ? columns[i] : "");
+        char *key = key_of(d->columns[i].name);
+        d->columns[i].rate = proposals_rate_of(d->columns[i].name);
+        size_t same = 0;
+        for (size_t j = 0; j < i; j++)
+            same += strcmp(d->columns[j].key, key) == 0;
+        d->columns[i].key = same ? xasprintf("%s_%zu", key, i + 1) : xstrdup(key);
+        free(key);
+    }
+    return d;
+}
+
+void import_draft_free(struct import_draft *d)
+{
+    if (!d)
+        return;
+    for (size_t i = 0; i < d->count; i++) {
+        struct draft_column *c = &d->columns[i];
+        free(c->name);
+        free(c->key);
+        free(c->rate);
+        free(c->marked);
+        string_list_free(&c->units);
+        string_list_free(&c->words);
+        hash_set_free(&c->seen);
+    }
+    for (size_t i = 0; i < d->cell_count; i++)
+        free(d->cells[i]);
+    free(d->cells);
+    free(d->columns);
+    free(d);
+}
+
+/* --- cells --- */
+
+/* What may follow a number: " GB", "%", "". */
+static bool is_unit(const char *text)
+{
+    size_t length = 0;
+    while (isalpha((unsigned char)text[length]) || (text[length] && strchr(" %/", text[length])))
+        length++;
+    return text[length] == '\0' && length <= UNIT_BYTES_MOST;
+}
+
+static void add_once(struct string_list *list, const char *text, size_t most)
+{
+    if (list->count <= most && string_list_find(list, text) == list->count)
+        string_list_add(list, xstrdup(text));
+}
+
+/* Whether the cell is a number with a unit in that notation. Sets what follows the number. */
+static bool read_cell(struct draft_column *c, const char *cell, enum notation notation, const char **unit)
+{
+    char digits[NUMBER_BYTES];
+    struct read_cells *in = &c->in[notation];
+    const size_t length = parse_written_number(cell, notation == DECIMAL_COMMA ? ',' : '.', digits);
+    if (!length || !is_unit(cell + length) || !parse_double(digits, &in->last))
+        return false;
+    in->largest = in->last > in->largest ? in->last : in->largest;
+    in->count++;
+    *unit = cell + length;
+    return true;
+}
+
+static void take_number(struct draft_column *c, const char *cell, const char *unit)
+{
+    const size_t length = (size_t)(unit - cell);
+    const bool has_comma = memchr(cell, ',', length), is_marked = has_comma || memchr(cell, '.', length);
+    c->numbers++;
+    c->has_commas |= has_comma;
+    c->has_fraction |= is_marked || memchr(cell, 'e', length);
+    if (is_marked && !c->marked)
+        c->marked = xstrndup(cell, length);
+    add_once(&c->units, unit, UNITS_MOST);
+}
+
+void import_draft_add(struct import_draft *d, const char *const *cells)
+{
+    d->rows++;
+    for (size_t i = 0; i < d->count && d->cell_count + d->count - i <= CELLS_MOST; i++) {
+        d->cells = array_grow(d->cells, d->cell_count, sizeof *d->cells);
+        d->cells[d->cell_count++] = cells[i] ? xstrdup(cells[i]) : NULL;
+    }
+    for (size_t i = 0; i < d->count; i++) {
+        struct draft_column *c = &d->columns[i];
+        if (!cells[i])
+            continue;
+        const struct hash128 hash = hash_bytes(cells[i], strlen(cells[i]));
+        hash_set_add(&c->seen, &hash);
+        const char *unit = NULL;
+        bool is_number = false;
+        for (enum notation n = 0; n < NOTATION_COUNT; n++)
+            is_number |= read_cell(c, cells[i], n, &unit);
+        c->filled++;
+        if (is_number)
+            take_number(c, cells[i], unit);
+        else
+            add_once(&c->words, cells[i], WORDS_MOST);
+    }
+}
+
+/* Decides the notation of each column, after all rows were added. */
+static void import_draft_settle(struct import_draft *d)
+{
+    bool has[NOTATION_COUNT] = {false};
+    for (size_t i = 0; i < d->count; i++) {
+        struct draft_column *c = &d->columns[i];
+        c->notation = c->in[DECIMAL_COMMA].count > c->in[DECIMAL_POINT].count ? DECIMAL_COMMA : DECIMAL_POINT;
+        c->is_guess = c->marked && c->in[DECIMAL_COMMA].count == c->in[DECIMAL_POINT].count;
+        has[c->notation] |= c->marked && !c->is_guess;
+    }
+    for (size_t i = 0; i < d->count; i++) {
+        struct draft_column *c = &d->columns[i];
+        if (c->is_guess && has[DECIMAL_COMMA] && (c->has_commas || !has[DECIMAL_POINT]))
+            c->notation = DECIMAL_COMMA;
+        c->is_guess &= c->has_commas || c->notation == DECIMAL_COMMA;
+    }
+}
+
+/* --- what a column is --- */
+
+/* Units of bytes and of seconds exclude each other; nothing is known of other units. */
+static bool is_known_unit(const char *unit)
+{
+    double value;
+    return !unit_convert(1, unit, "s", &value) || !unit_convert(1, unit, "B", &value);
+}
+
+/* The column's unit: the first of its units, "" for none. */
+static const char *column_unit(const struct draft_column *c)
+{
+    return c->units.count ? c->units.items[0] : "";
+}
+
+/* The factor from `unit` to the column's unit; false if they are not of one kind. */
+static bool column_unit_factor(const struct draft_column *c, const char *unit, double *out)
+{
+    const char *own = column_unit(c) + strspn(column_unit(c), " ");
+    unit += strspn(unit, " ");
+    *out = 1;
+    return strcmp(unit, own) == 0 || (is_known_unit(unit) && is_known_unit(own) && unit_convert(1, unit, own, out));
+}
+
+/* Whether the column has numbers in one unit or in units of one kind; words may stand for missing numbers. */
+static bool column_is_numeric(const struct draft_column *c)
+{
+    bool has_one_kind = c->units.count <= UNITS_MOST;
+    double factor;
+    for (size_t i = 1; i < c->units.count && has_one_kind; i++)
+        has_one_kind = column_unit_factor(c, c->units.items[i], &factor);
+    return c->numbers > 0 && has_one_kind && 2 * c->numbers >= c->filled;
+}
+
+/* The outcome that a table's word means: "ok" or a failure class, "" if not ended; NULL: a person has to say. */
+static const char *outcome_of_word(const char *word)
+{
+    const struct toml_node *states = known("table", "states");
+    for (size_t i = 0; i < states->child_count; i++)
+        if (strcasecmp(states->children[i].key, word) == 0)
+            return states->children[i].text;
+    return NULL;
+}
+
+/* The column of words that says how each row ended; one with such a name takes precedence over one with such words. */
+static size_t state_column(const struct import_draft *d)
+{
+    size_t found = d->count;
+    for (size_t i = d->count; i-- > 0;) {
+        const struct draft_column *c = &d->columns[i];
+        bool has_words = c->numbers == 0 && c->words.count > 0 && c->words.count <= WORDS_MOST, has_state = false;
+        for (size_t w = 0; w < c->words.count; w++)
+            has_state |= outcome_of_word(c->words.items[w]) != NULL;
+        if (has_words && (is_told(c, "outcome") || (has_state && found == d->count)))
+            found = i;
+    }
+    return found;
+}
+
+/* The metric that the name (or the key) and the unit say, as of a line of a log; NULL: none. `*out` is filled when
+ * there is one. */
+static const struct proposal *metric_by_name(const struct draft_column *c, struct proposal_list *out)
+{
+    const char *const names[] = {c->name, c->key};
+    for (size_t i = 0; i < LENGTH(names) && !out->count; i++) {
+        char *line = xasprintf("%s: %.15g%s\n", names[i], c->in[c->notation].last, column_unit(c));
+        proposals_from_log(line, strlen(line), out);
+        free(line);
+    }
+    return out->count ? &out->items[0] : NULL;
+}
+
+/* Numbers that hardly repeat, or more of them than anybody sets, under a name that is not a setting's. */
+static bool is_measured(const struct import_draft *d, const struct draft_column *c)
+{
+    const size_t prefix = prefix_of(c->name);
+    if (prefix < LENGTH(prefixes))
+        return prefixes[prefix].is_measured;
+    return c->has_fraction && c->seen.count > 1 &&
+           (3 * c->seen.count >= 2 * c->filled || c->seen.count > SETTINGS_MOST) && !is_told(c, "settings") &&
+           d->rows > 1;
+}
+
+/* Whether its name says that higher is better. */
+static bool column_is_gain(const struct draft_column *c)
+{
+    return c->rate || is_told(c, "gains");
+}
+
+/* Whole numbers whose name says that higher is better. */
+static bool is_measured_gain(const struct draft_column *c)
+{
+    return prefix_of(c->name) == LENGTH(prefixes) && c->seen.count > 2 && column_is_gain(c) && !is_told(c, "settings");
+}
+
+/* "2025-01-02 10:00:00", or a time of day. */
+static bool is_date(const struct draft_column *c)
+{
+    const char *text = c->words.count ? c->words.items[0] : "";
+    const size_t digits = strspn(text, "0123456789");
+    return (digits == 4 && text[4] == '-' && strspn(text + 5, "0123456789") == 2) ||
+           (digits > 0 && digits < 3 && text[digits] == ':');
+}
+
+/* The section that it belongs to as a key. */
+static enum section_kind column_section(const struct draft_column *c)
+{
+    for (enum section_kind s = 0; s < SECTION_COUNT; s++)
+        if (is_told(c, section_names[s]))
+            return s;
+    return SECTION_TRAINING;
+}
+
+/* The role of column `i`; column `state` says how rows ended. If name or unit identify a metric, `*metric` describes it
+ * as for a line of a log; else it is empty. proposal_list_free frees it. */
+static enum column_role column_role(const struct import_draft *d, size_t i, size_t state, struct proposal_list *metric)
+{
+    const struct draft_column *c = &d->columns[i];
+    const bool is_setting = prefix_of(c->name) < LENGTH(prefixes) && !prefixes[prefix_of(c->name)].is_measured;
+    *metric = (struct proposal_list){NULL, 0};
+    if (c->filled == 0 || (c->numbers == 0 && c->words.count == 1 && !isalnum((unsigned char)*c->words.items[0])))
+        return ROLE_EMPTY;
+    if (i == state)
+        return ROLE_STATE;
+    if (is_told(c, "durations"))
+        return column_is_numeric(c) ? ROLE_DURATION : ROLE_LABEL;
+    if (column_is_numeric(c) && !is_setting && metric_by_name(c, metric))
+        return ROLE_METRIC;
+    if (column_is_numeric(c) && (is_measured(d, c) || is_measured_gain(c)))
+        return ROLE_METRIC;
+    const bool tells_nothing = c->seen.count == 1 || c->seen.count == c->filled;
+    bool is_label = is_told(c, "labels") && tells_nothing && column_section(c) == SECTION_TRAINING;
+    bool is_text_of_each_row = !column_is_numeric(c) && d->rows > 3 && c->seen.count == d->rows;
+    return !is_setting && (is_label || is_date(c) || is_text_of_each_row) ? ROLE_LABEL : ROLE_KEY;
+}
+
+/* --- rows --- */
+
+static bool is_id(const struct draft_column *c)
+{
+    return is_date(c) || is_told(c, "labels");
+}
+
+/* How many different rows there are by these columns and `further` (d->count: no further one). */
+static size_t count_different(const struct import_draft *d, const enum column_role *roles, size_t further)
+{
+    struct hash_set seen = HASH_SET_INIT;
+    struct buffer row = BUFFER_INIT;
+    for (size_t first = 0; first + d->count <= d->cell_count; first += d->count) {
+        buffer_clear(&row);
+        for (size_t i = 0; i < d->count; i++)
+            if (roles[i] == ROLE_KEY || i == further)
+                buffer_printf(&row, "%s\n", d->cells[first + i] ? d->cells[first + i] : "");
+        const struct hash128 hash = hash_bytes(row.data, row.length);
+        hash_set_add(&seen, &hash);
+    }
+    const size_t count = seen.count + seen.has_zero;
+    buffer_free(&row);
+    hash_set_free(&seen);
+    return count;
+}
+
+/* Makes labels keys (ROLE_KEY) as long as they tell rows apart that no key does. */
+static bool columns_tell_rows_apart(const struct import_draft *d, enum column_role *roles, bool *promoted)
+{
+    const size_t rows = d->count ? d->cell_count / d->count : 0;
+    size_t different = count_different(d, roles, d->count);
+    while (different < rows) {
+        size_t best = d->count, most = different;
+        for (int ids = 0; ids < 2 && best == d->count && (ids == 0 || different == 1); ids++)
+            for (size_t i = 0; i < d->count; i++) {
+                if (roles[i] != ROLE_LABEL || is_id(&d->columns[i]) != (ids == 1))
+                    continue;
+                const size_t with = count_different(d, roles, i);
+                best = with > most ? i : best;
+                most = with > most ? with : most;
+            }
+        if (best == d->count)
+            return true;
+        roles[best] = ROLE_KEY;
+        promoted[best] = true;
+        different = most;
+    }
+    return false;
+}
+
+static bool number_at(const struct import_draft *d, size_t first, const struct draft_column *c, double *out)
+{
+    char digits[NUMBER_BYTES];
+    const char *cell = d->cells[first + (size_t)(c - d->columns)];
+    return cell && parse_written_number(cell, c->notation == DECIMAL_COMMA ? ',' : '.', digits) &&
+           parse_double(digits, out);
+}
+
+/* Whether each of the first rows gives a whole number of devices per host, at least one. */
+static bool columns_divide(const struct import_draft *d, const struct device_columns *c)
+{
+    for (size_t first = 0; first + d->count <= d->cell_count; first += d->count) {
+        double hosts, devices = 1, number;
+        bool is_known = number_at(d, first, c->hosts, &hosts);
+        for (size_t i = 0; i < c->count && is_known; i++) {
+            is_known = number_at(d, first, c->devices[i], &number);
+            devices *= is_known ? number : 1;
+        }
+        if (is_known && (hosts < 1 || devices < hosts || fmod(devices, hosts) != 0))
+            return false;
+    }
+    return true;
 }
 
 /* In quotes unless it is a plain word. */
@@ -30,7 +464,7 @@ static void add_column_name(struct buffer *sql, const char *name)
     if (plain && !db_is_keyword(name))
         buffer_add_text(sql, name);
     else
-        add_quoted(sql, name, '"');
+        buffer_add_quoted(sql, name, '"');
 }
 
 /* `sql`, which it takes, where that is a number: NULL for a word. */
@@ -43,7 +477,7 @@ static char *unless_word(const struct draft_column *c, char *sql)
         buffer_add_text(&out, " NOT GLOB '[-+.0-9]*'");
     for (size_t i = 0; i < c->words.count && c->words.count <= WORDS_MOST; i++) {
         buffer_add_text(&out, i ? ", " : " IN (");
-        add_quoted(&out, c->words.items[i], '\'');
+        buffer_add_quoted(&out, c->words.items[i], '\'');
     }
     buffer_printf(&out, "%s, NULL, %s)", c->words.count > WORDS_MOST ? "" : ")", sql);
     free(sql);
@@ -60,7 +494,7 @@ static void add_unit_factors(const struct draft_column *c, struct buffer *sql)
         double factor = 1;
         column_unit_factor(c, c->units.items[i], &factor);
         buffer_add_text(sql, " WHEN ");
-        add_quoted(sql, c->units.items[i], '\'');
+        buffer_add_quoted(sql, c->units.items[i], '\'');
         buffer_printf(sql, " THEN %.15g", factor);
     }
     buffer_add_text(sql, " ELSE 1 END");
@@ -88,7 +522,7 @@ static char *number_sql(const struct draft_column *c)
     buffer_add_text(&sql, has_comma ? ", ',', '')" : "");
     if (unit[0]) {
         buffer_add_text(&sql, ", ");
-        add_quoted(&sql, unit, '\'');
+        buffer_add_quoted(&sql, unit, '\'');
         buffer_add_text(&sql, ", '')");
     }
     buffer_add_text(&sql, unit[0] || has_comma || c->units.count > 1 ? " + 0.0" : "");
@@ -126,8 +560,7 @@ static char *value_sql(const struct draft_column *c)
 static void add_expression(struct buffer *out, const char *name, char *sql)
 {
     buffer_printf(out, "%s = ", name);
-    buffer_add_toml_string(out, sql);
-    buffer_add_char(out, '\n');
+    buffer_add_toml_string(out, "", sql, "\n");
     free(sql);
 }
 
@@ -141,20 +574,13 @@ static const char *last_word(const struct draft_column *c)
 /* The column's unit, from its cells or its name. */
 static const char *unit_of(const struct draft_column *c, const struct proposal *p)
 {
-    static const struct {
-        const char *key, *unit;
-    } rates[] = {{"tok_s", "tokens/s"},
-                 {"tok_s_gpu", "tokens/s/gpu"},
-                 {"tokens_s_gpu", "tokens/s/gpu"},
-                 {"tflops_gpu", "TFLOP/s/gpu"},
-                 {"tgs", "tokens/s/gpu"}};
+    const struct toml_node *rate = toml_child(known("table", "rates"), c->key);
     static const char *const units[] = {"ms", "s", "sec", "min", "gb", "gib", "mb", "mib"};
     const char *unit = column_unit(c) + strspn(column_unit(c), " ");
     if (unit[0])
         return unit;
-    for (size_t i = 0; i < LENGTH(rates) && !p; i++)
-        if (strcmp(c->key, rates[i].key) == 0)
-            return rates[i].unit;
+    if (rate && !p)
+        return rate->text;
     if (c->rate && !p)
         return c->rate;
     for (size_t i = 0; i < LENGTH(units) && !p && !column_is_gain(c); i++)
@@ -165,23 +591,19 @@ static const char *unit_of(const struct draft_column *c, const struct proposal *
     return strcmp(p->metric, "mfu") == 0 && c->in[c->notation].largest > 1 ? "%" : p->unit;
 }
 
-static const char *guess_of(const char *word)
-{
-    return strcasestr(word, "oom") || strcasestr(word, "memory") ? "oom" : "exit";
-}
-
 /* Its class, or a guess that is marked as one. */
 static void add_states(struct buffer *out, const struct draft_column *c)
 {
     bool has_any = false;
     for (size_t i = 0; i < c->words.count; i++) {
-        const char *outcome = outcome_of_word(c->words.items[i]);
+        const char *word = c->words.items[i], *outcome = outcome_of_word(word);
+        const char *guess = strcasestr(word, "oom") || strcasestr(word, "memory") ? "oom" : "exit";
         if (outcome && (!*outcome || strcmp(outcome, c->words.items[i]) == 0))
             continue;
         buffer_add_text(out, has_any ? "" : "[import.states]\n");
         has_any = true;
-        buffer_add_toml_string(out, c->words.items[i]);
-        buffer_printf(out, " = \"%s\"%s\n", outcome ? outcome : guess_of(c->words.items[i]),
+        buffer_add_toml_string(out, "", c->words.items[i], "");
+        buffer_printf(out, " = \"%s\"%s\n", outcome ? outcome : guess,
                       outcome ? "" : "   # a guess: ok, or a failure class");
     }
 }
@@ -194,13 +616,10 @@ static void add_refusals(struct buffer *out, const struct draft_column *c, const
             continue;
         struct buffer when = BUFFER_INIT;
         buffer_printf(&when, "%s = ", sql);
-        add_quoted(&when, c->words.items[i], '\'');
-        buffer_add_text(out, "[[import.refuse]]\nwhen = ");
-        buffer_add_toml_string(out, buffer_text(&when));
-        buffer_add_text(out, "\nwhy = ");
+        buffer_add_quoted(&when, c->words.items[i], '\'');
+        buffer_add_toml_string(out, "[[import.refuse]]\nwhen = ", buffer_text(&when), "\nwhy = ");
         char *why = xasprintf("it was %s", c->words.items[i]);
-        buffer_add_toml_string(out, why);
-        buffer_add_text(out, "\n");
+        buffer_add_toml_string(out, "", why, "\n");
         free(why);
         buffer_free(&when);
     }
@@ -219,7 +638,7 @@ static char *state_sql_of_numbers(const struct import_draft *d)
             buffer_add_text(&sql, "iif(");
             add_column_name(&sql, c->name);
             buffer_add_text(&sql, " = ");
-            add_quoted(&sql, c->words.items[w], '\'');
+            buffer_add_quoted(&sql, c->words.items[w], '\'');
             buffer_printf(&sql, ", '%s', 'ok')", outcome);
             return buffer_take(&sql);
         }
@@ -229,13 +648,10 @@ static char *state_sql_of_numbers(const struct import_draft *d)
 
 static double seconds_of(const char *unit)
 {
-    static const struct {
-        const char *unit;
-        double seconds;
-    } units[] = {{"ms", 1e-3}, {"min", 60}, {"mins", 60}, {"minutes", 60}, {"h", 3600}, {"hours", 3600}};
-    for (size_t i = 0; i < LENGTH(units); i++)
-        if (strcasecmp(units[i].unit, unit) == 0)
-            return units[i].seconds;
+    const struct toml_node *units = known("table", "seconds");
+    for (size_t i = 0; i < units->child_count; i++)
+        if (strcasecmp(units->children[i].key, unit) == 0)
+            return units->children[i].real;
     return 1;
 }
 
@@ -243,15 +659,11 @@ static void add_duration(struct buffer *out, const struct draft_column *c)
 {
     double factor = seconds_of(column_unit(c)[0] ? column_unit(c) + strspn(column_unit(c), " ") : last_word(c));
     char *number = number_sql(c), *sql = factor == 1 ? xstrdup(number) : xasprintf("%g * (%s)", factor, number);
-    buffer_add_text(out, "duration = ");
-    buffer_add_toml_string(out, sql);
+    buffer_add_toml_string(out, "duration = ", sql, "");
     buffer_add_text(out, factor == 1 ? "   # in seconds\n" : "\n");
     free(sql);
     free(number);
 }
-
-/* The objective is the first of these metrics, else the one that most rows have. */
-static const char *const aims[] = {"throughput", "step_time", "mfu", "loss", "peak_memory"};
 
 struct drafted_metric {
     const struct draft_column *column;
@@ -260,8 +672,10 @@ struct drafted_metric {
     bool higher_is_better;
 };
 
+/* The objective is the first of some metrics, else the one that most rows have. */
 static const struct drafted_metric *objective_of(const struct drafted_metric *metrics, size_t count)
 {
+    static const char *const aims[] = {"throughput", "step_time", "mfu", "loss", "peak_memory"};
     for (size_t aim = 0; aim < LENGTH(aims); aim++)
         for (size_t i = 0; i < count; i++)
             if (metrics[i].by_name.count && strcmp(metrics[i].by_name.items[0].metric, aims[aim]) == 0)
@@ -279,9 +693,7 @@ static void add_metric_table(struct buffer *out, const struct drafted_metric *m)
     const char *unit = unit_of(m->column, p);
     buffer_printf(out, "[job.metrics.%s]\n", m->name);
     if (unit[0]) {
-        buffer_add_text(out, "unit = ");
-        buffer_add_toml_string(out, unit);
-        buffer_add_char(out, '\n');
+        buffer_add_toml_string(out, "unit = ", unit, "\n");
     } else if (p && (strcmp(p->metric, "step_time") == 0 || strcmp(p->metric, "peak_memory") == 0))
         buffer_add_text(out, "means = \"other\"   # to compare it with predictions, give its unit instead, such as "
                              "unit = \"s\" or \"GiB\"\n");
@@ -309,30 +721,19 @@ static bool is_taken(const struct plan_of_columns *p, const char *name)
     return false;
 }
 
-/* Cluster keys that have many names and that rules and predictions read. */
-static const struct {
-    const char *key;
-    bool is_number;
-    const char *names[8];
-} cluster_keys[] = {
-    {"num_hosts", true, {"nodes", "hosts", "num_nodes", "n_nodes", "nnodes", "n_hosts"}},
-    {"num_devices_per_host",
-     true,
-     {"gpus_per_node", "gpus_per_host", "devices_per_node", "devices_per_host", "nproc_per_node"}},
-    {"device", false, {"gpu", "gpu_type", "gpu_name", "accelerator", "device_name", "device_type"}},
-};
-
+/* Keys of the cluster have many names; rules and predictions read one. */
 static const char *own_key(const struct plan_of_columns *p, size_t i, const struct draft_column *c)
 {
-    for (size_t k = 0; k < LENGTH(cluster_keys); k++)
-        for (size_t n = 0; n < LENGTH(cluster_keys[k].names) && cluster_keys[k].names[n]; n++) {
-            bool is_meant = p->roles[i] == ROLE_KEY && column_is_numeric(c) == cluster_keys[k].is_number &&
-                            strcmp(c->key, cluster_keys[k].names[n]) == 0;
-            for (size_t j = 0; j < i && is_meant; j++)
-                is_meant = strcmp(p->keys[j], cluster_keys[k].key) != 0;
-            if (is_meant)
-                return cluster_keys[k].key;
-        }
+    const struct toml_node *keys = known("table", "cluster_keys");
+    for (size_t k = 0; k < keys->child_count; k++) {
+        const char *key = keys->children[k].key;
+        bool is_meant = p->roles[i] == ROLE_KEY && column_is_numeric(c) == (strncmp(key, "num_", 4) == 0) &&
+                        known_has(&keys->children[k], c->key);
+        for (size_t j = 0; j < i && is_meant; j++)
+            is_meant = strcmp(p->keys[j], key) != 0;
+        if (is_meant)
+            return key;
+    }
     return c->key;
 }
 
@@ -349,11 +750,10 @@ static const struct draft_column *column_of(const struct import_draft *d, const 
 /* The column of all devices of a row; NULL: there is none. */
 static const struct draft_column *column_of_devices(const struct import_draft *d, const struct plan_of_columns *p)
 {
-    static const char *const all[] = {"gpus",    "num_gpus",    "n_gpus",     "ngpus",    "gpu_count",
-                                      "devices", "num_devices", "world_size", "n_devices"};
+    const struct toml_node *all = toml_child(known("table", "words"), "all_devices");
     const struct draft_column *sum = NULL;
-    for (size_t i = 0; i < LENGTH(all) && !sum; i++)
-        sum = column_of(d, p, all[i]);
+    for (size_t i = 0; i < all->child_count && !sum; i++)
+        sum = column_of(d, p, all->children[i].text);
     return sum;
 }
 
@@ -436,11 +836,6 @@ static char *product_of(const struct import_draft *d, const struct plan_of_colum
     return buffer_take(&sql);
 }
 
-static bool gives_devices(const struct import_draft *d, const struct plan_of_columns *p)
-{
-    return column_of(d, p, "num_devices_per_host") || column_of_devices(d, p);
-}
-
 /* Whole numbers in SQL are divided without a rest: rows that have one are refused. If the table has such rows, there
  * are at least so many devices per host. */
 static char *devices_per_host(const struct import_draft *d, const struct device_columns *c, const char *devices,
@@ -450,9 +845,8 @@ static char *devices_per_host(const struct import_draft *d, const struct device_
     if (columns_divide(d, c)) {
         sql = xasprintf("(%s) / (%s)", devices, hosts);
         when = xasprintf("(%s) %% (%s) <> 0", devices, hosts);
-        buffer_add_text(refusal, "[[import.refuse]]\nwhen = ");
-        buffer_add_toml_string(refusal, when);
-        buffer_add_text(refusal, "\nwhy = \"its hosts would not have the same number of devices\"\n");
+        buffer_add_toml_string(refusal, "[[import.refuse]]\nwhen = ", when,
+                               "\nwhy = \"its hosts would not have the same number of devices\"\n");
         free(when);
     } else {
         buffer_add_text(out, "# A guess: the degrees are no multiple of the hosts in all rows.\n");
@@ -542,7 +936,8 @@ static void add_derived(const struct import_draft *d, const struct plan_of_colum
     for (size_t i = 0; i < LENGTH(degrees); i++)
         if (has_input(d, p, degrees[i]))
             buffer_printf(&product, "%s%s", count++ ? " * " : "", degrees[i]);
-    if (count && !has_input(d, p, "dp") && (gives_devices(d, p) || column_of(d, p, "num_hosts")))
+    if (count && !has_input(d, p, "dp") &&
+        (column_of(d, p, "num_devices_per_host") || column_of_devices(d, p) || column_of(d, p, "num_hosts")))
         buffer_printf(out, "[derive]\ndp = \"gpus / %s%s%s\"   # data parallelism takes the other devices\n",
                       count > 1 ? "(" : "", buffer_text(&product), count > 1 ? ")" : "");
     buffer_free(&product);
@@ -573,7 +968,7 @@ static void add_decimal_commas(const struct import_draft *d, struct buffer *out)
     for (size_t i = 0; i < d->count; i++)
         if (d->columns[i].notation == DECIMAL_COMMA && column_is_numeric(&d->columns[i])) {
             buffer_add_text(out, count++ ? ", " : "decimal_comma = [");
-            buffer_add_toml_string(out, d->columns[i].name);
+            buffer_add_toml_string(out, "", d->columns[i].name, "");
         }
     buffer_add_text(out, count ? "]\n" : "");
 }
@@ -587,7 +982,7 @@ void import_draft_write(struct import_draft *d, const char *name, const char *ta
                   "# Written by meshsweep init from %s. Check it, then: meshsweep import -c FILE %s\n# All keys of "
                   "[import]: man 5 meshsweep.\n\n[sweep]\nname = ",
                   table, table);
-    buffer_add_toml_string(out, name);
+    buffer_add_toml_string(out, "", name, "");
     if (aim)
         buffer_printf(out, "\nobjective = \"%s:%s\"%s\n\n", aim->higher_is_better ? "max" : "min", aim->name,
                       aim->by_name.count ? "" : "   # a guess");

@@ -348,7 +348,7 @@ static int use_name(void *context, const char *name, bool quoted, struct buffer 
 
 /* --- statements --- */
 
-/* "(SELECT json_extract(?2, '$."layers"') AS "layers", …) AS "model""; nothing where no key of the section is read. */
+/* "(SELECT json_extract(?2, '$."layers"') AS "layers") AS "model""; nothing where no key of the section is read. */
 static void add_section(const struct measures *m, const struct measure_sql *x, enum section_kind kind,
                         struct buffer *sql)
 {

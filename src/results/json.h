@@ -46,7 +46,7 @@ int64_t json_count_of(const cJSON *object, const char *name);
  * …) or a truth value ("in_current_sweep") although SQLite has no type for it. */
 void json_add_columns(cJSON *object, const struct stmt *s, int first);
 
-/* Adds "keys" of the job: {"model": {…}, …} by section (null: it has none of that section), each value as in the sweep
+/* Adds "keys" of the job: {"model": {…}} by section (null: it has none of that section), each value as in the sweep
  * file. */
 int json_add_keys(cJSON *object, struct db *db, int64_t job_id, struct error *e);
 

@@ -147,15 +147,17 @@ void buffer_add_double(struct buffer *b, double value)
     b->length += decimal_from_double(value, b->data + b->length);
 }
 
-void buffer_add_toml_string(struct buffer *b, const char *text)
+void buffer_add_toml_string(struct buffer *b, const char *before, const char *text, const char *after)
 {
     bool literal = strchr(text, '\\') || strchr(text, '"');
     for (const char *c = text; *c; c++)
         literal = literal && *c != '\'' && (unsigned char)*c >= ' ' && *c != '\x7f';
+    buffer_add_text(b, before);
     if (literal)
         buffer_printf(b, "'%s'", text);
     else
         buffer_add_json_string(b, text, strlen(text));
+    buffer_add_text(b, after);
 }
 
 static bool is_toml_literal(const char *value, size_t length)

@@ -47,8 +47,9 @@ const char *buffer_text(const struct buffer *b);
  * TOML too, which takes no DEL as it stands. */
 void buffer_add_json_string(struct buffer *b, const char *text, size_t length);
 
-/* The same as TOML takes it, in single quotes where a person reads it better so: with backslashes or quotes in it. */
-void buffer_add_toml_string(struct buffer *b, const char *text);
+/* The same as TOML takes it, in single quotes where a person reads it better so: with backslashes or quotes in it.
+ * Between two texts. */
+void buffer_add_toml_string(struct buffer *b, const char *before, const char *text, const char *after);
 
 /* A value that a person wrote, as TOML: a number, true and false as they are, anything else as a JSON string. */
 void buffer_add_toml_value(struct buffer *b, const char *value, size_t length);

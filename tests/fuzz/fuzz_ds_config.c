@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "deepspeed/ds_arguments.h"
 #include "deepspeed/ds_config.h"
 #include "sweep_file/reader.h"
 #include "util/memory.h"

@@ -1,7 +1,7 @@
 /* deepspeed/batch: the three numbers of a batch, given, "auto" or missing. */
 #include <string.h>
 
-#include "deepspeed/batch.h"
+#include "deepspeed/ds_check.h"
 #include "unit_test.h"
 
 /* The members of {CONFIG} without blanks after completion, or the error. */

@@ -5,7 +5,6 @@
 
 #include <unistd.h>
 
-#include "deepspeed/ds_arguments.h"
 #include "deepspeed/ds_config.h"
 #include "deepspeed/json_text.h"
 #include "util/file.h"

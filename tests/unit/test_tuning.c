@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "deepspeed/ds_arguments.h"
-#include "deepspeed/profile_steps.h"
+#include "deepspeed/ds_config.h"
+#include "deepspeed/ds_preparation.h"
 #include "deepspeed/tuning_space.h"
 #include "sweep_file/reader.h"
 #include "unit_test.h"
