@@ -37,7 +37,6 @@
 #include "run/waits.h"
 #include "search/driver.h"
 #include "slurm/executor.h"
-#include "slurm/step_executor.h"
 #include "space/enumerate.h"
 #include "store/selection.h"
 #include "util/buffer.h"

@@ -3,6 +3,7 @@
 #define MESHSWEEP_DEEPSPEED_DS_PREPARATION_H
 
 #include <stdint.h>
+
 #include "database/db.h"
 #include "deepspeed/ds_config.h"
 #include "run/preparation.h"

@@ -13,14 +13,6 @@
 
 enum { LOG_BYTES_MOST = 64 << 20, PROFILE_METRICS_LEAST = 2 };
 
-static const struct metric *metric_named(const struct job_config *job, const char *name)
-{
-    for (size_t i = 0; i < job->metric_count; i++)
-        if (strcmp(job->metrics[i].name, name) == 0)
-            return &job->metrics[i];
-    return NULL;
-}
-
 static bool share_pattern(const struct metric *a, const struct metric *b)
 {
     for (; a; a = a->fallback)
@@ -35,7 +27,7 @@ static bool is_same_reading(const struct job_config *job, const struct sample_li
 {
     for (size_t j = 0; j < i; j++)
         if (l->series[j].tally.reported == l->series[i].tally.reported &&
-            share_pattern(metric_named(job, l->names[j]), metric_named(job, l->names[i])))
+            share_pattern(job_find_metric(job, l->names[j]), job_find_metric(job, l->names[i])))
             return true;
     return false;
 }

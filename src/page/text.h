@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
 #include "util/buffer.h"
 
 /* Columns after which names and texts are cut with "…". */

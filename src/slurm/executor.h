@@ -8,4 +8,7 @@
 /* An executor_create. Signals that ask the runner to stop are blocked until it is freed. */
 int slurm_executor_create(const struct executor_options *options, struct executor **out, struct error *e);
 
+/* An executor_create; the options' `allocation` must be there. -1 also where Slurm does not answer. */
+int slurm_step_executor_create(const struct executor_options *options, struct executor **out, struct error *e);
+
 #endif
