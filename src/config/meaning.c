@@ -27,7 +27,7 @@
 const char *const metric_meaning_names[] = {MEANINGS(NAME) NULL};
 static const struct metric_meaning meanings[] = {MEANINGS(MEANING)};
 
-/* What configs/knowledge/words.toml says of the text; NULL: nothing. */
+/* The meaning that configs/knowledge/words.toml gives the text; NULL: nothing. */
 static const struct metric_meaning *look_up(const char *table, const char *text)
 {
     const struct toml_node *meant = known(table, text);
@@ -45,7 +45,7 @@ const struct metric_meaning *metric_meaning(const struct sweep *s, const char *m
     const struct metric_meaning *found = look_up("meaning_of_name", metric);
     if (!found && m)
         found = look_up("meaning_of_unit", m->unit);
-    /* Of what a throughput is one says by its unit. */
+    /* A throughput says by its unit of what it is. */
     if (!found && strcmp(metric, "throughput") == 0 && (!m || !m->unit[0]))
         found = look_up("meaning_of_unit", "samples/s");
     return found ? found : &meanings[0];

@@ -10,18 +10,18 @@
 
 enum metric_quantity { QUANTITY_NONE = 0, QUANTITY_STEP_TIME, QUANTITY_RATE, QUANTITY_MEMORY };
 
-/* What a rate counts. */
+/* The work that a rate counts. */
 enum metric_work { WORK_NONE = 0, WORK_STEPS, WORK_SAMPLES, WORK_TOKENS, WORK_FLOPS };
 
 struct metric_meaning {
     enum metric_quantity quantity;
     enum metric_work work;
     bool per_device;
-    /* Of memory: "allocated" and "reserved" by the framework's allocator, "device": in use on it; NULL: not known. */
+    /* "allocated" and "reserved": memory of the framework's allocator; "device": in use on it; NULL: not known. */
     const char *counter;
 };
 
-/* What `means` may say, NULL at the end. */
+/* The words of `means`, NULL at the end. */
 extern const char *const metric_meaning_names[];
 
 /* By its `means`, else its name, else, of a rate, its unit. Never NULL: of others the quantity is QUANTITY_NONE. */

@@ -28,7 +28,7 @@ bool scaling_is_key(const struct scaling *x, enum section_kind section, const ch
 const struct scaled_follower *scaling_follower(const struct scaling *x, enum section_kind section,
                                                const char *name); /* or NULL */
 
-/* What a key that is `from` is multiplied by; 0: it is not a number above 0. */
+/* The factor of a key that is `from`; 0: it is not a number above 0. */
 double scaling_ratio(const struct scaling *x, const struct value *from);
 
 /* A follower's value: `*v` times `ratio`, or by it, a whole number. False, with `*v` as it was: it would be none. */

@@ -118,7 +118,7 @@ struct search_options search_options_overlay(const struct search_options *under,
     return o;
 }
 
-/* Where the default of strategies with a trait is not that of search_numbers. */
+/* Defaults of strategies with a trait, in place of those of search_numbers. */
 static const struct {
     enum search_trait trait;
     enum search_number number;

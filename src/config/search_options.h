@@ -46,7 +46,7 @@ extern const char *const search_order_names[]; /* by order, NULL at the end: "de
 /* The strategy of [[search.stage]]. */
 #define SEARCH_STAGE_BY_STAGE "stage-by-stage"
 
-/* What else depends on the strategy. */
+/* Traits of strategies, as bits. */
 enum search_trait {
     TRIES_ALL = 1,     /* asks for every candidate unless a limit stops it; never compares them */
     IN_ORDER = 2,      /* asks for them as they are listed */

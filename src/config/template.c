@@ -40,7 +40,7 @@ static void end_literal(struct template *t, struct buffer *literal)
         add_part(t, &(struct template_part){.text = buffer_take(literal)});
 }
 
-/* What ends a placeholder behind its name. */
+/* The end of a placeholder behind its name. */
 static const char *ending_of(const char *behind, bool is_line)
 {
     if (is_line && strncmp(behind, "!r}", 3) == 0)

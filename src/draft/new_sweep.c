@@ -147,7 +147,7 @@ static void write_file(const struct command_inputs *f, const bool *stands, struc
         buffer_add_text(out, stands[i] ? stand_ins[i].line : "");
 }
 
-/* What the space of the items says; false where there is none. */
+/* The word of the space on the items; false where there is none. */
 static bool ask(struct command_inputs *f, const bool *stands, void (*look)(struct command_inputs *, struct space *))
 {
     bool found = false, again = true;

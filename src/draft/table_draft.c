@@ -161,7 +161,7 @@ void import_draft_free(struct import_draft *d)
 
 /* --- cells --- */
 
-/* What may follow a number: " GB", "%", "". */
+/* Text that may follow a number: " GB", "%", "". */
 static bool is_unit(const char *text)
 {
     size_t length = 0;
@@ -956,7 +956,7 @@ static void add_left_out(const struct import_draft *d, const struct plan_of_colu
         buffer_add_text(out, "# Rows that differ in these alone are repeats of one job.\n");
 }
 
-/* Which columns have decimal commas; a guess where their cells are numbers without them as well. */
+/* The columns with decimal commas; a guess where their cells are numbers without them as well. */
 static void add_decimal_commas(const struct import_draft *d, struct buffer *out)
 {
     size_t count = 0;

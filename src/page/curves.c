@@ -92,7 +92,7 @@ static void add_series(struct curves *c, const char *name, int64_t warmup)
 {
     const struct curve *s = &c->curve;
     struct buffer *out = &c->page->out;
-    html_add_json(out, name, HTML_NAME_MOST);
+    html_add_json(out, "", name, HTML_NAME_MOST);
     buffer_printf(out, ":{\"samples\":%zu", s->count);
     if (warmup > 0 && (size_t)warmup < s->count)
         buffer_printf(out, ",\"warm\":%.7g", s->x[warmup]);

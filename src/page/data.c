@@ -1,4 +1,4 @@
-/* What the page is made from, which columns it shows, where texts are cut, and the order of jobs. */
+/* The data of the page, the columns that it shows, the length of texts, and the order of jobs. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -606,7 +606,7 @@ size_t html_varying(const struct html_data *d, const struct html_column **keys, 
 
 /* --- texts --- */
 
-/* Of the 15 MB that a page of 100,000 jobs may take; the rest is for outcomes and numbers. */
+/* A part of the 15 MB that a page of 100,000 jobs may take; the rest is for outcomes and numbers. */
 #define LEVEL_BYTES_MOST 6e6
 #define LEVEL_LEAST 8
 
@@ -618,7 +618,7 @@ static double level_bytes(const struct html_data *d, size_t limit)
         const struct html_column *c = &d->columns[i];
         for (size_t k = 0; c->role == HTML_KEY && k < c->level_count; k++) {
             text.length = 0;
-            html_add_json(&text, c->level_texts[k], limit);
+            html_add_json(&text, "", c->level_texts[k], limit);
             bytes += (double)text.length + 1;
         }
     }

@@ -46,12 +46,12 @@ static void add_row(struct buffer *out, const struct stmt *s)
             continue;
         buffer_add_text(out, first ? "" : ",");
         first = false;
-        html_add_json(out, stmt_column_name(s, i), HTML_NAME_MOST);
+        html_add_json(out, "", stmt_column_name(s, i), HTML_NAME_MOST);
         buffer_add_char(out, ':');
         if (type == COLUMN_INT || type == COLUMN_FLOAT)
             html_add_json_number(out, stmt_double(s, i));
         else
-            html_add_json(out, stmt_text(s, i), VALUE_MOST);
+            html_add_json(out, "", stmt_text(s, i), VALUE_MOST);
     }
     add_half_width(out, s);
     buffer_add_char(out, '}');
@@ -109,14 +109,12 @@ static int add_launch(struct html_page *p, int64_t job, struct error *e)
         free(line);
     }
     if (launch.measured_elsewhere) {
-        buffer_add_text(&p->out, "\"measured_elsewhere\":");
-        html_add_json(&p->out, launch.measured_elsewhere, HTML_TEXT_MOST);
+        html_add_json(&p->out, "\"measured_elsewhere\":", launch.measured_elsewhere, HTML_TEXT_MOST);
         buffer_add_char(&p->out, ',');
     }
     buffer_add_text(&p->out, "\"environment\":[");
     for (char **item = launch.environment; *item; item++) {
-        buffer_add_text(&p->out, item == launch.environment ? "" : ",");
-        html_add_json(&p->out, *item, VALUE_MOST);
+        html_add_json(&p->out, item == launch.environment ? "" : ",", *item, VALUE_MOST);
     }
     buffer_add_char(&p->out, ']');
     job_launch_free(&launch);

@@ -6,7 +6,6 @@
 #include "compare/compared_jobs.h"
 #include "compare/comparison.h"
 #include "page/sections.h"
-#include "util/memory.h"
 
 #define KEYS_MOST 16
 #define ROWS_MOST 80

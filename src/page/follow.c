@@ -65,12 +65,12 @@ static int read_begun(struct db *db, int64_t *newest, struct job_ids *out, struc
 static void add_value(struct buffer *out, const struct stmt *s, int column)
 {
     enum column_type type = stmt_type(s, column);
-    html_add_json(out, stmt_column_name(s, column), HTML_NAME_MOST);
+    html_add_json(out, "", stmt_column_name(s, column), HTML_NAME_MOST);
     buffer_add_char(out, ':');
     if (type == COLUMN_INT || type == COLUMN_FLOAT)
         html_add_json_number(out, stmt_double(s, column));
     else
-        html_add_json(out, stmt_text(s, column), HTML_LEVEL_MOST);
+        html_add_json(out, "", stmt_text(s, column), HTML_LEVEL_MOST);
 }
 
 static void add_row(struct html_follower *f, const struct stmt *s, struct buffer *out)

@@ -165,8 +165,7 @@ static void add_levels(struct buffer *out, const struct html_column *c, size_t r
 {
     buffer_add_text(out, ",\"levels\":[");
     for (size_t i = 0; i < c->level_count; i++) {
-        buffer_add_text(out, i ? "," : "");
-        html_add_json(out, c->level_texts[i], most);
+        html_add_json(out, i ? "," : "", c->level_texts[i], most);
     }
     buffer_add_text(out, "],\"codes\":[");
     for (size_t i = 0; i < rows; i++) {
@@ -183,7 +182,7 @@ static void add_numbers(struct buffer *out, const struct html_column *c, size_t 
     for (size_t i = 0; i < rows; i++) {
         add_comma(out, i);
         if (c->values[i].text && isnan(c->values[i].number))
-            html_add_json(out, c->values[i].text, HTML_LEVEL_MOST);
+            html_add_json(out, "", c->values[i].text, HTML_LEVEL_MOST);
         else
             html_add_json_number(out, c->values[i].number);
     }
@@ -192,14 +191,11 @@ static void add_numbers(struct buffer *out, const struct html_column *c, size_t 
 
 static void add_column(struct buffer *out, const struct html_column *c, size_t rows, size_t level_most)
 {
-    buffer_add_text(out, "{\"name\":");
-    html_add_json(out, c->title, HTML_NAME_MOST);
-    buffer_add_text(out, ",\"unit\":");
-    html_add_json(out, c->unit, HTML_NAME_MOST);
+    html_add_json(out, "{\"name\":", c->title, HTML_NAME_MOST);
+    html_add_json(out, ",\"unit\":", c->unit, HTML_NAME_MOST);
     buffer_printf(out, ",\"role\":\"%s\"%s", role_names[c->role], c->derived ? ",\"derived\":true" : "");
     if (c->twin) {
-        buffer_add_text(out, ",\"twin\":");
-        html_add_json(out, c->twin->title, HTML_NAME_MOST);
+        html_add_json(out, ",\"twin\":", c->twin->title, HTML_NAME_MOST);
     }
     if (c->levels)
         add_levels(out, c, rows, c->role == HTML_KEY ? level_most : HTML_LEVEL_MOST);
@@ -218,14 +214,12 @@ static void add_constants(struct buffer *out, const struct html_data *d)
         const struct html_column *c = &d->columns[i];
         if (c->role != HTML_KEY || c->level_count != 1)
             continue;
-        buffer_add_text(out, first ? "" : ",");
-        html_add_json(out, c->title, HTML_NAME_MOST);
+        html_add_json(out, first ? "" : ",", c->title, HTML_NAME_MOST);
         buffer_add_char(out, ':');
-        html_add_json(out, c->level_texts[0], HTML_LEVEL_MOST);
+        html_add_json(out, "", c->level_texts[0], HTML_LEVEL_MOST);
         first = false;
         if (c->unit[0]) {
-            buffer_add_text(&sizes, sizes.length ? "," : "");
-            html_add_json(&sizes, c->title, HTML_NAME_MOST);
+            html_add_json(&sizes, sizes.length ? "," : "", c->title, HTML_NAME_MOST);
         }
     }
     buffer_printf(out, "},\n\"sizes\":[%s],\n\"conditions\":[", buffer_text(&sizes));
@@ -239,8 +233,7 @@ static int add_conditions(struct html_page *p, struct error *e)
         return 0;
     int rc = db_query_texts(p->db, "SELECT condition FROM subject_to ORDER BY position", NO_VALUES, &all, e);
     for (size_t i = 0; rc == 0 && i < all.count; i++) {
-        buffer_add_text(&p->out, i ? "," : "");
-        html_add_json(&p->out, all.items[i], HTML_TEXT_MOST);
+        html_add_json(&p->out, i ? "," : "", all.items[i], HTML_TEXT_MOST);
     }
     string_list_free(&all);
     return rc;
@@ -252,14 +245,10 @@ int html_embed_jobs(struct html_page *p, struct error *e)
     const struct html_column **columns;
     size_t count = html_shown_columns(d, &columns);
     struct buffer *out = &p->out;
-    buffer_add_text(out, "<script type=application/json id=data>{\"sweep\":");
-    html_add_json(out, d->sweep, HTML_NAME_MOST);
-    buffer_add_text(out, ",\"objective\":");
-    html_add_json(out, d->sought ? d->sought->title : NULL, HTML_NAME_MOST);
-    buffer_add_text(out, ",\"memory\":");
-    html_add_json(out, d->memory ? d->memory->title : NULL, HTML_NAME_MOST);
-    buffer_add_text(out, ",\"files\":");
-    html_add_json(out, p->files_beside, HTML_TEXT_MOST);
+    html_add_json(out, "<script type=application/json id=data>{\"sweep\":", d->sweep, HTML_NAME_MOST);
+    html_add_json(out, ",\"objective\":", d->sought ? d->sought->title : NULL, HTML_NAME_MOST);
+    html_add_json(out, ",\"memory\":", d->memory ? d->memory->title : NULL, HTML_NAME_MOST);
+    html_add_json(out, ",\"files\":", p->files_beside, HTML_TEXT_MOST);
     buffer_printf(out, ",\"maximise\":%s,\"best\":%lld,\n\"columns\":[", d->maximise ? "true" : "false",
                   d->best < 0 ? -1LL : (long long)d->jobs[d->best].id);
     for (size_t i = 0; i < count; i++) {

@@ -1,4 +1,4 @@
-/* What was swept and how it ended. */
+/* The overview: what was swept and how it ended. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -25,7 +25,7 @@ int html_parallel(struct html_page *p, struct error *e)
     }
     buffer_add_text(&p->out, HTML_CHART("parallel-plot") "{\"keys\":[");
     for (size_t i = count; i-- > 0;) {
-        html_add_json(&p->out, keys[i]->title, HTML_NAME_MOST);
+        html_add_json(&p->out, "", keys[i]->title, HTML_NAME_MOST);
         buffer_add_text(&p->out, i ? "," : "]}" HTML_CHART_END);
     }
     buffer_add_text(&p->out,

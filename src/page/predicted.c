@@ -44,7 +44,7 @@ static double value_at(const struct html_data *d, const char *title, size_t row)
     return c ? c->values[row].number : NAN;
 }
 
-/* Of a step, else computed from the global batch and the throughput. */
+/* The time of a step, else computed from the global batch and the throughput. */
 static double seconds_measured(const struct html_data *d, size_t row)
 {
     const struct html_column *step = html_column_named(d, "step_time");

@@ -85,9 +85,10 @@ static void add_json(struct buffer *out, const struct buffer *text)
     buffer_free(&quoted);
 }
 
-void html_add_json(struct buffer *out, const char *text, size_t limit)
+void html_add_json(struct buffer *out, const char *before, const char *text, size_t limit)
 {
     struct buffer printable = BUFFER_INIT;
+    buffer_add_text(out, before);
     if (text)
         text_add_printable(&printable, text, strlen(text), limit, false);
     add_json(out, &printable);

@@ -23,8 +23,8 @@ void html_text(struct buffer *out, const char *before, const char *text, const c
 /* The same for several lines; line ends stay. */
 void html_add_lines(struct buffer *out, const char *text, size_t limit);
 
-/* The same two as JSON strings for a script element; NULL is "". */
-void html_add_json(struct buffer *out, const char *text, size_t limit);
+/* The same two as JSON strings for a script element, the first behind `before`; NULL is "". */
+void html_add_json(struct buffer *out, const char *before, const char *text, size_t limit);
 void html_add_json_lines(struct buffer *out, const char *text, size_t limit);
 
 /* A JSON number with at least 6 digits (text_add_rounded). NaN is null; infinities are strings that JavaScript's

@@ -109,8 +109,7 @@ static void add_data(struct buffer *out, const struct timeline *t)
     char length[32];
     buffer_printf(out, HTML_CHART("timeline-plot") "{\"length\":%.0f,\"lanes\":[", t->length);
     for (size_t i = 0; i < t->lanes.count; i++) {
-        buffer_add_text(out, i ? "," : "");
-        html_add_json(out, t->lanes.items[i], 20);
+        html_add_json(out, i ? "," : "", t->lanes.items[i], 20);
     }
     buffer_add_text(out, "],\"gaps\":[");
     for (size_t i = 0; i < t->gap_count && i < GAPS_MOST; i++)

@@ -511,7 +511,7 @@ static int add_winner(struct html_page *p, struct error *e)
     return add_winner_details(p, (size_t)d->best, &lead, e);
 }
 
-/* What cannot win for want of a number that can be compared. */
+/* Jobs that cannot win for want of a number that can be compared. */
 static int add_unranked(struct html_page *p, struct error *e)
 {
     struct unranked unranked;

@@ -16,7 +16,7 @@
 
 /* --- by name --- */
 
-/* What drivers and shops write before a name. */
+/* Words that drivers and shops write before a name. */
 static const char *const makers[] = {"nvidia", "tesla", "geforce", "amd", "instinct", "google", "cloud", "aws", NULL};
 
 static bool is_between(char c)

@@ -6,7 +6,7 @@
 #include "util/buffer.h"
 #include "util/memory.h"
 
-/* What a column is given as. SQLite has no booleans: as text they stay what they are (import/table.h). */
+/* The expression of a column. SQLite has no booleans: as text they stay what they are (import/table.h). */
 static char *column_expression(const struct reading *r, const struct toml_node *node)
 {
     if (node->kind == NODE_BOOL)

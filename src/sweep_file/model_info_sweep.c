@@ -64,7 +64,7 @@ static struct value *value_at(struct sweep *s, const char *key)
     return NULL;
 }
 
-/* What no section has goes into the parallel_spec. */
+/* A key that no section has goes into the parallel_spec. */
 static void put_key(struct sweep *s, const struct model_info_key *key)
 {
     struct value *there = value_at(s, key->name);
@@ -131,7 +131,7 @@ static void set_objective(struct sweep *s)
     s->objective_count = 1;
 }
 
-/* What the job is, as JSON: its words and its combination. */
+/* The job as JSON: its words and its combination. */
 static char *describe(const struct sweep *s)
 {
     struct buffer b = BUFFER_INIT;

@@ -5,7 +5,7 @@
 
 #include "config/sweep.h"
 
-/* Where no spec has a key of that name, a fact has it: for expressions, and for predictions (predict/inputs.h). */
+/* Facts stand in for keys that no spec has: for expressions, and for predictions (predict/inputs.h). */
 enum model_fact {
     FACT_PARAMS = 0,        /* parameters */
     FACT_ACTIVATION_MEMORY, /* bytes that the forward pass of one sample leaves allocated on a device */

@@ -41,7 +41,7 @@ static const struct schema_key model_type_keys[] = {
 };
 const struct schema schema_model_type = {"[[model_type]]", SCHEMA_KEYS(model_type_keys)};
 
-/* What a row is read with. */
+/* The context in which a row is read. */
 struct type_row {
     const struct reading *r;
     const struct hf_type_table *carried;
@@ -172,7 +172,7 @@ static char *hint_of(const struct type_row *row, const char *name)
     return hint;
 }
 
-/* What to begin with; false after a complaint. The first types may be what others are like, and need no family. */
+/* The type to begin with; false after a complaint. The first types may be what others are like, and need no family. */
 static bool find_base(const struct type_row *row, const struct toml_node *const *found, const struct hf_type **out)
 {
     const struct toml_node *name = found[MODEL_TYPE_NAME], *like = found[MODEL_TYPE_LIKE];

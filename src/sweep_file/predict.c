@@ -32,12 +32,8 @@ static void order_entry_free(void *entry)
     free(o->when);
 }
 
-const struct entries order_entries = {offsetof(struct sweep, predict.order),
-                                      offsetof(struct sweep, predict.order_count),
-                                      sizeof(struct order_entry),
-                                      offsetof(struct order_entry, at),
-                                      strcmp,
-                                      order_entry_free};
+const struct entries order_entries =
+    ENTRIES(predict.order, predict.order_count, struct order_entry, strcmp, order_entry_free);
 
 static bool is_level(const struct toml_node *node)
 {

@@ -93,7 +93,7 @@ static struct position at_node(const char *file, const struct toml_node *node)
     return (struct position){.file = file, .line = node->line, .column = node->column};
 }
 
-/* What a `profile` or `include` key names: itself or the strings of its list. Wrong types are the schema's business. */
+/* The names in a `profile` or `include` key: itself or the strings of its list. The schema complains of wrong types. */
 static size_t named(const struct toml_node *node, const struct toml_node **first)
 {
     *first = NULL;
@@ -122,7 +122,7 @@ static bool was_read(const struct gathering *g, const char *identity)
     return false;
 }
 
-/* What may still be read, so that files within the limit do not add up beyond it. */
+/* Bytes that may still be read, so that files within the limit do not add up beyond it. */
 static size_t bytes_left(const struct gathering *g)
 {
     return g->text.length < TOML_MOST_BYTES ? TOML_MOST_BYTES - g->text.length : 0;
@@ -323,7 +323,7 @@ static void profiles_first(struct documents *d, size_t included)
     d->items = items;
 }
 
-/* What every framework's predictions begin with, where any file has [predict]: under all other profiles. */
+/* The base of every framework's predictions, under all other profiles, where any file has [predict]. */
 static void load_prediction_base(struct gathering *g)
 {
     struct documents *d = g->documents;
@@ -432,7 +432,7 @@ static void read_sections(const struct page *page)
             read_section(&page->reading, (enum section_kind)kind, page->found[TOP_CLUSTER + kind]);
 }
 
-/* What compares one part of the file with another says nothing useful where a file could not be read. */
+/* Comparisons of one part with another say nothing useful where a file could not be read. */
 static void finish(const struct reading *r, bool complete)
 {
     finish_labels(r);

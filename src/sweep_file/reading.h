@@ -1,4 +1,4 @@
-/* What every check of a sweep file is given: where it reads and where it complains. */
+/* The context of every check of a sweep file: where it reads and where it complains. */
 #ifndef MESHSWEEP_SWEEP_FILE_READING_H
 #define MESHSWEEP_SWEEP_FILE_READING_H
 
@@ -11,7 +11,7 @@
 #include "huggingface/hf_types.h"
 #include "toml/tree.h"
 
-/* What a file is to the sweep, as bits: which keys it may hold depends on it. */
+/* The role of a file in the sweep, as bits: which keys it may hold depends on it. */
 enum file_role { FILE_SWEEP = 1, FILE_INCLUDE = 2, FILE_PROFILE = 4 };
 
 /* A word of the file and where it stands. Borrowed from the tree. */
@@ -25,7 +25,7 @@ struct words {
     size_t count;
 };
 
-/* What is gathered from all files before it can be used. */
+/* Words and types, gathered from all files before they can be used. */
 struct gathered {
     struct words objectives, notes;
     struct words list_values;   /* sorted by words_sort when the sections are read */
@@ -140,9 +140,14 @@ struct entries {
     int (*compare)(const char *, const char *);
     void (*release)(void *entry);
 };
+#define ENTRIES(items, count, type, compare, release)                                                                  \
+    {                                                                                                                  \
+        offsetof(struct sweep, items), offsetof(struct sweep, count), sizeof(type), offsetof(type, at), compare,       \
+            release                                                                                                    \
+    }
 extern const struct entries derived_entries, rule_entries, synonym_entries, inert_entries, order_entries;
 
-/* Where the entry of that name goes, empty; NULL after a complaint: it is there (check_replaces). */
+/* The place for the entry of that name, empty; NULL after a complaint: it is there (check_replaces). */
 void *entry_slot(const struct reading *r, const struct toml_node *node, const char *name, const struct entries *kind);
 
 /* Frees all of a kind. */

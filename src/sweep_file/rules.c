@@ -8,11 +8,10 @@
 #include "sweep_file/schema.h"
 #include "sweep_file/sections.h"
 #include "util/memory.h"
-#include "util/suggest.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-/* What [retry] has beside classes of failures. */
+/* Keys of [retry] beside classes of failures. */
 static const struct schema_key retry_keys[] = {
     {.name = "backoff", TYPE_TIME, DEFAULTS, FORM_DURATION, offsetof(struct sweep, retry_backoff_ms)},
     {.name = "backoff_max", TYPE_TIME, DEFAULTS, FORM_DURATION, offsetof(struct sweep, retry_backoff_max_ms)},
@@ -43,30 +42,10 @@ static void rule_free(void *entry)
 }
 
 /* SQLite compares column names without regard to case. */
-const struct entries derived_entries = {offsetof(struct sweep, derived),
-                                        offsetof(struct sweep, derived_count),
-                                        sizeof(struct derived),
-                                        offsetof(struct derived, at),
-                                        strcasecmp,
-                                        derived_free};
-const struct entries rule_entries = {offsetof(struct sweep, rules),
-                                     offsetof(struct sweep, rule_count),
-                                     sizeof(struct rule),
-                                     offsetof(struct rule, at),
-                                     strcmp,
-                                     rule_free};
-const struct entries synonym_entries = {offsetof(struct sweep, synonyms),
-                                        offsetof(struct sweep, synonym_count),
-                                        sizeof(struct synonym),
-                                        offsetof(struct synonym, at),
-                                        strcmp,
-                                        synonym_free};
-const struct entries inert_entries = {offsetof(struct sweep, inert),
-                                      offsetof(struct sweep, inert_count),
-                                      sizeof(struct inert),
-                                      offsetof(struct inert, at),
-                                      strcmp,
-                                      inert_free};
+const struct entries derived_entries = ENTRIES(derived, derived_count, struct derived, strcasecmp, derived_free);
+const struct entries rule_entries = ENTRIES(rules, rule_count, struct rule, strcmp, rule_free);
+const struct entries synonym_entries = ENTRIES(synonyms, synonym_count, struct synonym, strcmp, synonym_free);
+const struct entries inert_entries = ENTRIES(inert, inert_count, struct inert, strcmp, inert_free);
 
 void read_derived(const struct reading *r, const struct toml_node *node)
 {

@@ -30,7 +30,7 @@ enum {
 #define SPACE (FILE_SWEEP | FILE_INCLUDE)
 #define DEFAULTS (FILE_SWEEP | FILE_PROFILE)
 
-/* What a value becomes. Texts and lists are copies, which schema_release frees. */
+/* The form that a value takes. Texts and lists are copies, which schema_release frees. */
 enum key_form {
     FORM_NODE,     /* what it is: who reads the table goes on from there */
     FORM_STRING,   /* char * */
@@ -66,7 +66,7 @@ struct schema_key {
     size_t where;               /* what of it is to have the value's position; 0: nothing */
     const char *const *choices; /* NULL-terminated; NULL: any text */
     void (*read)(const struct reading *r, const struct toml_node *node); /* in place of a form */
-    /* What a table or list has, one by one, or its values with their dotted names (walk_dotted). */
+    /* Readers of the entries of a table or list, one by one, or of its values with their dotted names (walk_dotted). */
     void (*each)(const struct reading *r, const struct toml_node *node);
     void (*walk)(const struct reading *r, const struct toml_node *node, const char *name);
     const char *what;        /* "rules": a size_t at `at` says how many there are, of MOST_ENTRIES; NULL: any number */
@@ -81,7 +81,7 @@ struct schema {
     size_t count;
 };
 
-/* What a table or list has, one by one; a size_t of the sweep at `have` says how many there are. */
+/* A reader of the entries of a table or list; a size_t of the sweep at `have` says how many there are. */
 #define EACH(have, reader, plural) .at = (have), .each = (reader), .what = (plural)
 
 #define RETRY_MOST_ATTEMPTS 1000 /* of a class of failures in [retry] */

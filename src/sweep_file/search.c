@@ -128,7 +128,7 @@ static bool is_free(const struct search_stage *stage, enum section_kind kind, co
     return is;
 }
 
-/* What moves together with a key that is free is free. */
+/* Keys that move together with one that is free are free. */
 static void free_tied(struct search_stage *stage, enum section_kind kind, const struct axis *axis)
 {
     bool any = false;
@@ -218,7 +218,7 @@ static void read_objective(const struct reading *r, const struct toml_node *node
 #undef AT
 #define AT(member) offsetof(struct sweep, search.member)
 
-/* What is no number of search_numbers. */
+/* The keys that are no numbers of search_numbers. */
 static const struct schema_key search_keys[] = {
     {.name = "strategy", TYPE_STRING, DEFAULTS, FORM_WORD, AT(options.strategy), .choices = search_strategy_names},
     {.name = "order", TYPE_STRING, DEFAULTS, FORM_CHOICE, AT(options.order), .choices = search_order_names},

@@ -144,7 +144,7 @@ static bool check_real_range(const struct reading *r, const struct toml_node *no
     return false;
 }
 
-/* Of 0.1 + 2 * 0.1 one means 0.3. */
+/* 0.1 + 2 * 0.1 is meant as 0.3. */
 static double rounded(double value)
 {
     char text[40];
@@ -397,7 +397,7 @@ static struct axis *add_axis(const struct block_reading *b, const struct toml_no
     return axis;
 }
 
-/* What one row of an axis is, as JSON: equal text, equal values. */
+/* One row of an axis as JSON: equal text, equal values. */
 struct axis_row {
     char *text;
     size_t index;

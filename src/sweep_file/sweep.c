@@ -189,7 +189,7 @@ static bool own_direction(const struct reading *r, const struct word *word, bool
     return false;
 }
 
-/* What a table says of a metric's direction holds: a latency is never made longer by a slip of the objective. */
+/* A table's word on a metric's direction holds: a latency is never made longer by a slip of the objective. */
 static bool direction_agrees(const struct reading *r, const struct word *word, const char *name, bool maximise)
 {
     const struct metric *m = job_find_metric(&r->sweep->job, name);
@@ -200,7 +200,7 @@ static bool direction_agrees(const struct reading *r, const struct word *word, c
     return false;
 }
 
-/* What every attempt has needs no table, but has a unit. */
+/* Metrics that every attempt has need no table, but have a unit. */
 static void declare_own_metric(const struct reading *r, const struct word *word, const char *name)
 {
     struct job_config *job = &r->sweep->job;
@@ -304,7 +304,7 @@ int sweep_set_objective(struct sweep *s, const char *text, struct error *e)
 
 void finish_labels(const struct reading *r)
 {
-    /* Of what a table has and nothing runs, the name may be all that tells two models apart. */
+    /* The name of what a table has and nothing runs may be all that tells two models apart. */
     if (!(r->sweep->import.given && !r->sweep->job.command))
         list_add(&r->sweep->labels, "name");
     list_add(&r->sweep->labels, "description");

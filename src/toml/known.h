@@ -4,7 +4,7 @@
 
 #include "toml/tree.h"
 
-/* What the table of that name has for `key`; NULL where it has none. Static. */
+/* The value of `key` in the table of that name; NULL where it has none. Static. */
 const struct toml_node *known(const char *table, const char *key);
 
 /* Whether the text is one of the list's. */

@@ -6,7 +6,7 @@
 #include "util/memory.h"
 #include "util/utf8.h"
 
-/* Where a scan of the text is. Text that toml++ will refuse may be misread from there on: it stops there too. */
+/* The place of a scan in the text. Text that toml++ will refuse may be misread from there on: it stops there too. */
 struct scan {
     const char *p, *end;
     const char *line_start;

@@ -7,7 +7,7 @@
 #include "toml/reader.h"
 #include "toml/tree.h"
 
-/* What hostile files may cost: together these keep time in seconds, memory under 2 GiB and recursion shallow. */
+/* Limits on what hostile files cost: together they keep time in seconds, memory under 2 GiB and recursion shallow. */
 #define TOML_MOST_BYTES ((size_t)64 << 20)
 #define TOML_MOST_VALUES 4000000 /* counted as "=", "," and "[" outside of strings and comments */
 #define TOML_MOST_NESTING 64     /* lists and inline tables within each other */

@@ -16,7 +16,7 @@ struct toml_fault {
  * caller's, to be released with toml_free. */
 int toml_read(const char *text, size_t length, struct toml_node **out, struct toml_fault *fault);
 
-/* Of toml++: "3.3.0". */
+/* The version of toml++: "3.3.0". */
 const char *toml_library_version(void);
 
 #endif

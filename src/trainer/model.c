@@ -17,7 +17,7 @@ static double random_unit(uint64_t *state)
     return ((double)(random_bits(state) >> 11) + 0.5) / 9007199254740992.0;
 }
 
-/* Of the normal distribution with mean 0 and deviation 1. */
+/* A draw from the normal distribution with mean 0 and deviation 1. */
 static double random_normal(uint64_t *state)
 {
     const double two_pi = 6.283185307179586;
@@ -116,7 +116,7 @@ static void matmul_add(real *out, size_t out_stride, struct matrix a, struct mat
         }
 }
 
-/* What a layer multiplies with and adds, and where their gradients are summed. */
+/* Weights and biases of a layer, and the places where their gradients are summed. */
 struct affine {
     const real *weight;
     const real *bias; /* may be NULL */
@@ -329,7 +329,7 @@ static const struct {
     [OUTPUT] = {.kind = HEAD, .inputs = HIDDEN, .outputs = VOCAB},
 };
 
-/* Where the parts lie in their units, and how large they are. */
+/* The places of the parts in their units, and their sizes. */
 struct layout {
     size_t at[PARTS];
     size_t bias_at[PARTS];
@@ -388,7 +388,7 @@ void model_open(struct model *m, uint64_t seed)
     }
 }
 
-/* What the forward pass of a layer saves, side by side in one block. */
+/* Values that the forward pass of a layer saves, side by side in one block. */
 enum saved { NORMAL1, STATS1, HEADS, WEIGHTS, ATTENDED, MIDDLE, NORMAL2, STATS2, WIDE, ACTIVATED, SAVED };
 
 /* One pass. Its tensors are blocks of the device. */

@@ -61,7 +61,7 @@ void add_to(real *out, const real *in, size_t count);
 /* A block counts its size rounded up to a multiple of it. */
 enum { DEVICE_ALIGNMENT = 64 };
 
-/* What a block is used for. */
+/* The use of a block. */
 enum device_use { USE_TOTAL, USE_PARAMETERS, USE_GRADIENTS, USE_OPTIMIZER, USE_ACTIVATIONS, USE_BUFFERS, USES };
 
 /* A rank's device: an allocator that counts every tensor and enforces a capacity.
