@@ -94,6 +94,54 @@ static void add_metric(const struct stmt *s, struct buffer *out)
     buffer_add_char(out, '\n');
 }
 
+enum change_column { CHANGE_KIND, CHANGE_AT, CHANGE_WHO, CHANGE_WHY, CHANGE_DETAIL, CHANGE_UNDONE, CHANGE_REPLACED };
+
+/* "attempt 1 throughput: 12 -> 13". */
+static void add_replaced(const cJSON *r, struct buffer *out)
+{
+    const int64_t attempt = json_count_of(r, "attempt");
+    buffer_add_text(out, "  ");
+    if (attempt > 0)
+        buffer_printf(out, "attempt %lld ", (long long)attempt);
+    text_add_line(out, json_text_of(r, "field"));
+    buffer_add_text(out, ": ");
+    text_add_line(out, json_text_or(r, "was", "none"));
+    buffer_add_text(out, " -> ");
+    text_add_line(out, json_text_or(r, "is", "none"));
+    buffer_add_char(out, '\n');
+}
+
+/* "reread at 2026-01-31T12:00:00Z by user@host: why", and what it replaced. */
+static int add_change(const struct stmt *s, struct buffer *out, struct error *e)
+{
+    cJSON *all;
+    const cJSON *r;
+    if (answer_take(s, CHANGE_REPLACED, &all, e) < 0)
+        return -1;
+    buffer_printf(out, "\n%s at %s by ", stmt_text(s, CHANGE_KIND), stmt_text(s, CHANGE_AT));
+    add_value(s, CHANGE_WHO, out);
+    if (!stmt_is_null(s, CHANGE_UNDONE))
+        buffer_printf(out, ", undone at %s", stmt_text(s, CHANGE_UNDONE));
+    if (!stmt_is_null(s, CHANGE_WHY)) {
+        buffer_add_text(out, ": ");
+        add_value(s, CHANGE_WHY, out);
+    }
+    buffer_add_char(out, '\n');
+    cJSON_ArrayForEach(r, all) add_replaced(r, out);
+    cJSON_Delete(all);
+    return 0;
+}
+
+static int add_changes(struct db *db, int64_t job, struct buffer *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    int rc = job_part_open(db, JOB_PART_CHANGES, job, &s, e);
+    while (rc == 0 && (rc = stmt_next(s, e)) > 0)
+        rc = add_change(s, out, e);
+    stmt_free(s);
+    return rc;
+}
+
 static int add_part(struct db *db, enum job_part part, int64_t job, struct buffer *out, struct error *e)
 {
     struct stmt *s = NULL;
@@ -205,7 +253,7 @@ static int print_text(const struct job_view *v, struct error *e)
     int rc = add_part(v->db, JOB_PART_JOB, v->job, &out, e);
     add_keys(&v->keys, &out);
     for (enum job_part p = JOB_PART_METRICS; rc == 0 && p < JOB_PART_COUNT; p++)
-        rc = add_part(v->db, p, v->job, &out, e);
+        rc = p == JOB_PART_CHANGES ? add_changes(v->db, v->job, &out, e) : add_part(v->db, p, v->job, &out, e);
     add_full_trainings(v->full_trainings, &out);
     add_command(&v->launch, &out);
     if (rc == 0)

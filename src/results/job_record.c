@@ -61,7 +61,7 @@ int job_named(struct db *db, const char *word, int64_t *job_id, struct error *e)
 
 /* --- its parts --- */
 
-const char *const job_part_names[JOB_PART_COUNT] = {"job", "metrics", "attempts"};
+const char *const job_part_names[JOB_PART_COUNT] = {"job", "metrics", "attempts", "changes"};
 
 #define UTC(column) "strftime('%Y-%m-%dT%H:%M:%SZ', " column " / 1000, 'unixepoch')"
 #define STARTED UTC("a.started")
@@ -96,6 +96,13 @@ static const char *const part_sql[JOB_PART_COUNT] = {
         " json_extract(r.provenance, '$.gpus') AS gpus"
         " FROM attempt AS a LEFT JOIN runner AS r ON r.id = a.runner_id WHERE a.job_id = ?1 AND a.kind = 'trial'"
         " ORDER BY a.number",
+    [JOB_PART_CHANGES] = "SELECT c.kind, " UTC("c.at") " AS at, c.who, c.why, c.detail, " UTC(
+        "c.undone") " AS undone,"
+                    " json_group_array(json_object('attempt', r.number, 'field', r.field, 'was', CAST(r.was AS TEXT),"
+                    " 'is', CAST(r.now AS TEXT))) AS replaced FROM (SELECT r.*, a.number FROM replaced AS r"
+                    " LEFT JOIN attempt AS a ON a.id = r.attempt_id WHERE r.job_id = ?1 ORDER BY a.number, r.rowid) AS "
+                    "r"
+                    " JOIN change AS c ON c.id = r.change_id GROUP BY c.id ORDER BY c.id",
 };
 
 int job_part_open(struct db *db, enum job_part part, int64_t job_id, struct stmt **out, struct error *e)
@@ -109,15 +116,15 @@ int job_part_add_json(cJSON *root, struct db *db, enum job_part part, int64_t jo
     int rc;
     if (job_part_open(db, part, job_id, &s, e) < 0)
         return -1;
-    cJSON *all = part == JOB_PART_METRICS    ? cJSON_AddObjectToObject(root, job_part_names[part])
-                 : part == JOB_PART_ATTEMPTS ? cJSON_AddArrayToObject(root, job_part_names[part])
-                                             : root;
+    cJSON *all = part == JOB_PART_METRICS ? cJSON_AddObjectToObject(root, job_part_names[part])
+                 : part == JOB_PART_JOB   ? root
+                                          : cJSON_AddArrayToObject(root, job_part_names[part]);
     while ((rc = stmt_next(s, e)) > 0) {
         cJSON *row = part == JOB_PART_JOB ? root : cJSON_CreateObject();
         json_add_columns(row, s, part == JOB_PART_METRICS);
         if (part == JOB_PART_METRICS)
             cJSON_AddItemToObject(all, stmt_text(s, 0), row);
-        else if (part == JOB_PART_ATTEMPTS)
+        else if (part != JOB_PART_JOB)
             cJSON_AddItemToArray(all, row);
     }
     stmt_free(s);

@@ -335,6 +335,10 @@ every_document__valid_and_of_one_type_each()
     document typed show --json -d typed.db 1
     document failed show --json -d typed.db "$(sql "SELECT min(id) FROM job WHERE state = 'failed'" typed.db)"
     document typed compare --json -d typed.db --by lr
+    cp typed.db changed.db
+    sql "INSERT INTO change VALUES (1, 'note', 1700001000000, 'me@here', 'warm', '{\"exclude\": true}', 1700002000000,
+        NULL); INSERT INTO replaced SELECT 1, 1, attempt_id, 'excluded', 'no', 'yes' FROM job WHERE id = 1" changed.db
+    document changed show --json -d changed.db 1
     cp typed.db unranked.db
     sql "UPDATE summary SET value = NULL, note = 'it was read in another way' WHERE name = 'rate' AND attempt_id =
         (SELECT max(attempt_id) FROM job WHERE state = 'ok')" unranked.db

@@ -46,6 +46,31 @@ show__json__the_same_for_programs()
         substr(j->>'\$.shell', instr(j->>'\$.shell', '}'' train')) FROM s"
 }
 
+show__changed_afterwards__when_by_whom_and_what_it_was()
+{
+    fixture_database "INSERT INTO change (id, kind, at, who, why, detail) VALUES
+            (1, 'reread', 1700001000000, 'me@here', NULL, '{\"only\": null}'),
+            (2, 'note', 1700002000000, 'me@here', 'too warm', NULL)" \
+        "INSERT INTO replaced VALUES (1, 2, 2, 'throughput', 12.5, 99), (1, 2, NULL, 'state', 'failed', 'ok'),
+            (1, 3, 3, 'loss', 1, NULL), (2, 2, NULL, 'excluded', NULL, 'too warm')"
+    run_meshsweep show 2
+    expect_only_stdout 0
+    sed -n '/^reread/,/^command/p' .stdout >changes
+    expect_file_contains changes 'reread at 2023-11-14T22:30:00Z by me@here'
+    expect_file_contains changes '  state: failed -> ok'
+    expect_file_contains changes '  attempt 1 throughput: 12.5 -> 99'
+    expect_file_contains changes 'note at 2023-11-14T22:46:40Z by me@here: too warm'
+    expect_file_contains changes '  excluded: none -> too warm'
+    expect "! grep -q loss changes"
+    run_meshsweep show 2 --json
+    expect_only_stdout 0
+    mv .stdout show.json
+    expect_sql '2|reread|1|{"only":null}|12.5|99|too warm|' "WITH s (j) AS (SELECT readfile('show.json'))
+        SELECT json_array_length(j, '\$.changes'), j->>'\$.changes[0].kind', j->>'\$.changes[0].replaced[1].attempt',
+        j->>'\$.changes[0].detail', j->>'\$.changes[0].replaced[1].was', j->>'\$.changes[0].replaced[1].is',
+        j->>'\$.changes[1].why', j->>'\$.changes[1].undone' FROM s"
+}
+
 show__no_such_job__says_so()
 {
     fixture_database
