@@ -28,3 +28,15 @@ CREATE INDEX replaced_job ON replaced (job_id);
 -- Why its batch system has not begun an attempt: what the queue says, or that it is not submitted yet. NULL: it runs or has
 -- ended, or no batch system has it.
 ALTER TABLE attempt ADD COLUMN waits TEXT;
+
+-- One that failed for want of a finite objective, too, is ok when its output, read again, has it.
+DROP TRIGGER attempt_state;
+CREATE TRIGGER attempt_state BEFORE UPDATE OF state ON attempt
+WHEN OLD.state <> NEW.state AND NOT CASE OLD.state
+     WHEN 'claimed' THEN NEW.state = 'running'
+     WHEN 'running' THEN NEW.state = 'ok' OR NEW.state = 'failed'
+     WHEN 'failed' THEN NEW.state = 'ok' AND (OLD.failure = 'no-metric' OR OLD.failure = 'diverged')
+     ELSE 0 END
+BEGIN
+    SELECT RAISE(ABORT, 'an attempt goes from claimed to running to ok or failed, and nowhere else');
+END;

@@ -7,12 +7,13 @@
 #define COMMANDS_MOST 32
 
 const struct command *const commands[] = {
-    &run_command,
+    &run_command, /* the default */
     &plan_command,
     &status_command,
     &results_command,
     &best_command,
     &stale_command,
+    &reread_command,
     &show_command,
     &tail_command,
     &compare_command,

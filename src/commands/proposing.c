@@ -6,11 +6,13 @@
 
 #include "cli/model_info_job.h"
 #include "database/open.h"
-#include "measures/definitions.h"
 #include "measures/learning.h"
+#include "run/reread.h"
 #include "space/enumerate.h"
 #include "util/file.h"
 #include "util/parse.h"
+
+extern char **environ;
 
 #define JSON_MOST_BYTES (64 << 20)
 
@@ -56,12 +58,14 @@ static int settle(struct proposing *p, struct error *e)
 static int renew_measured(struct proposing *p, const char *db, struct error *e)
 {
     char *directory = store_directory(db);
-    const struct renewal_request request = {.sweep = p->session.sweep,
-                                            .sweep_id = p->place.sweep_id,
-                                            .directory = directory,
-                                            .measures = p->measures};
+    const struct reread_request request = {.db = p->db,
+                                           .space = p->session.space,
+                                           .measures = p->measures,
+                                           .sweep_id = p->place.sweep_id,
+                                           .directory = directory,
+                                           .environment = environ};
     struct renewal renewal;
-    int rc = measures_renew(p->db, &request, &renewal, e);
+    int rc = reread_renew(&request, &renewal, e);
     free(directory);
     if (rc == 0)
         renewal_free(&renewal);

@@ -32,6 +32,7 @@
 #include "results/status.h"
 #include "run/local_executor.h"
 #include "run/rendezvous.h"
+#include "run/reread.h"
 #include "run/runner.h"
 #include "run/start_check.h"
 #include "run/waits.h"
@@ -677,12 +678,14 @@ static int enumerate_jobs(struct execution *x, struct error *e)
 static int renew_measured(struct execution *x, struct error *e)
 {
     char *directory = store_directory(x->options->db);
-    const struct renewal_request request = {.sweep = x->session->sweep,
-                                            .sweep_id = x->enumeration.sweep_id,
-                                            .directory = directory,
-                                            .measures = x->measures};
+    const struct reread_request request = {.db = x->db,
+                                           .space = x->session->space,
+                                           .measures = x->measures,
+                                           .sweep_id = x->enumeration.sweep_id,
+                                           .directory = directory,
+                                           .environment = environ};
     struct renewal renewal;
-    int rc = measures_renew(x->db, &request, &renewal, e);
+    int rc = reread_renew(&request, &renewal, e);
     free(directory);
     if (rc < 0)
         return -1;

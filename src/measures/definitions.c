@@ -380,18 +380,17 @@ static int renew_from_samples(struct renewing *r, const struct old_number *n, co
 
 /* --- the output again --- */
 
-/* The attempt's directory; NULL: `*why` says why there is nothing to read. Both are the caller's. */
-static int find_output(struct renewing *r, int64_t attempt_id, char **directory, char **why, struct error *e)
+int kept_output_find(struct db *db, const char *root, int64_t attempt_id, char **directory, char **why, struct error *e)
 {
     struct stmt *s = NULL;
     struct stat log;
     *directory = *why = NULL;
-    if (db_query(r->db, "SELECT directory, coalesce(log_bytes, 0), left_out FROM attempt WHERE id = ?",
-                 VALUES(sql_int(attempt_id)), &s, e) < 0)
+    if (db_query(db, "SELECT directory, coalesce(log_bytes, 0) FROM attempt WHERE id = ?", VALUES(sql_int(attempt_id)),
+                 &s, e) < 0)
         return -1;
     int rc = stmt_next(s, e);
     const char *own = rc > 0 && !stmt_is_null(s, 0) ? stmt_text(s, 0) : NULL;
-    char *path = own ? (*own == '/' ? xstrdup(own) : xasprintf("%s/%s", r->request->directory, own)) : NULL;
+    char *path = own ? (*own == '/' ? xstrdup(own) : xasprintf("%s/%s", root, own)) : NULL;
     char *file = path ? xasprintf("%s/output.log", path) : NULL;
     const int64_t bytes = rc > 0 ? stmt_int(s, 1) : 0;
     const bool is_there = file && lstat(file, &log) == 0 && S_ISREG(log.st_mode);
@@ -420,7 +419,7 @@ static int read_output(struct renewing *r, int64_t attempt_id, struct error *e)
     r->read_attempt = attempt_id;
     if (!r->readers && reader_set_create(&r->request->sweep->job, &r->readers, e) < 0)
         return -1;
-    if (find_output(r, attempt_id, &directory, &r->unread, e) < 0)
+    if (kept_output_find(r->db, r->request->directory, attempt_id, &directory, &r->unread, e) < 0)
         return -1;
     if (directory) {
         char *log = xasprintf("%s/output.log", directory), *metrics = xasprintf("%s/metrics.jsonl", directory);
@@ -592,7 +591,7 @@ static int renew_listed(struct renewing *r, struct error *e)
     int rc;
     if (db_prepare(r->db,
                    "SELECT attempt_id, name, is_import, is_there, is_of_sweep, coalesce(was, 0), now FROM temp.renewal"
-                   " ORDER BY attempt_id, name",
+                   " WHERE name IS NOT NULL ORDER BY attempt_id, name",
                    &s, e) < 0)
         return -1;
     while ((rc = stmt_next(s, e)) > 0) {
@@ -648,11 +647,7 @@ static int list_numbers(struct renewing *r, struct error *e)
                                           NUMBERS("(s.note IS NOT NULL OR s.definition_id IS NOT d.definition_id)")};
     const bool all = !r->request->sweep || r->changed.count > 0;
     const struct sql_value sweep = sql_int(r->request->sweep_id);
-    if (db_exec(r->db,
-                "DROP TABLE IF EXISTS temp.renewal; CREATE TEMP TABLE renewal (attempt_id, name, is_import, is_there,"
-                " is_of_sweep, was, now, note, same DEFAULT 0)",
-                e) < 0 ||
-        db_run(r->db, numbers[all], VALUES(sweep), e) < 0)
+    if (db_run(r->db, numbers[all], VALUES(sweep), e) < 0)
         return -1;
     return r->request->sweep ? list_unread(r, e) : 0;
 }
@@ -746,108 +741,6 @@ static int leave_out_diverged(struct renewing *r, const char *objective, struct 
     return db_run(r->db, "INSERT OR REPLACE INTO meta VALUES ('judged by', ?)", VALUES(sql_text(objective)), e);
 }
 
-static bool has_number(const struct sample_list *l, const char *name, enum take take)
-{
-    struct sample_list part;
-    if (!part_of(l, name, &part))
-        return false;
-    const struct summary s = sample_list_summarise(&part, 0, take);
-    free(part.samples);
-    return isfinite(s.value) && s.ended_finite;
-}
-
-static enum take take_of(const struct sweep *s, const char *name)
-{
-    const struct metric *m = job_find_metric(&s->job, name);
-    return m ? m->take : TAKE_MEDIAN;
-}
-
-/* Whether what was read has the objective, or all that it is computed from. */
-static bool has_objective(const struct renewing *r)
-{
-    const struct sweep *s = r->request->sweep;
-    const char *const itself[] = {s->objectives[0].metric, NULL};
-    const char *const *read = measures_inputs(r->request->measures, itself[0]);
-    for (read = read ? read : itself; *read; read++)
-        if (!has_number(&r->output, *read, take_of(s, *read)))
-            return false;
-    return true;
-}
-
-static int store_output(struct renewing *r, int64_t attempt_id, struct error *e)
-{
-    enum take *takes = xcalloc(r->output.name_count + 1, sizeof *takes);
-    for (size_t i = 0; i < r->output.name_count; i++)
-        takes[i] = take_of(r->request->sweep, r->output.names[i]);
-    int rc = db_run(r->db, "DELETE FROM metric WHERE attempt_id = ?", VALUES(sql_int(attempt_id)), e);
-    if (rc == 0)
-        rc = db_run(r->db, "DELETE FROM summary WHERE attempt_id = ?", VALUES(sql_int(attempt_id)), e);
-    if (rc == 0)
-        rc = samples_store(r->store, attempt_id, &r->output, takes, e);
-    free(takes);
-    return rc;
-}
-
-/* The steps by which a job may go (store/states.h). */
-static int declare_ok(struct renewing *r, int64_t attempt_id, int64_t job_id, struct error *e)
-{
-    static const char *const steps[] = {"UPDATE job SET state = 'pending', failure = NULL WHERE id = ?",
-                                        "UPDATE job SET state = 'running' WHERE id = ?",
-                                        "UPDATE job SET state = 'ok' WHERE id = ?"};
-    int rc = db_run(r->db,
-                    "UPDATE attempt SET state = 'ok', failure = NULL, blame = NULL, consequence = NULL,"
-                    " message = 'read again with other readers: it had been no-metric' WHERE id = ?",
-                    VALUES(sql_int(attempt_id)), e);
-    for (size_t i = 0; rc == 0 && i < sizeof steps / sizeof *steps; i++)
-        rc = db_run(r->db, steps[i], VALUES(sql_int(job_id)), e);
-    if (rc == 0)
-        rc = db_run(r->db, "INSERT INTO temp.renewal (attempt_id) VALUES (?)", VALUES(sql_int(attempt_id)), e);
-    return rc;
-}
-
-static int mend(struct renewing *r, int64_t attempt_id, int64_t job_id, struct error *e)
-{
-    if (read_output(r, attempt_id, e) < 0)
-        return -1;
-    if (r->unread)
-        return 0;
-    if (db_run(r->db, "UPDATE attempt SET readers = (SELECT value FROM meta WHERE name = 'readers') WHERE id = ?",
-               VALUES(sql_int(attempt_id)), e) < 0)
-        return -1;
-    if (!has_objective(r))
-        return 0;
-    r->any = true;
-    r->out->mended++;
-    return store_output(r, attempt_id, e) < 0 ? -1 : declare_ok(r, attempt_id, job_id, e);
-}
-
-/* Jobs of the sweep whose output lacked the objective, where it was read with other readers than those of now. */
-static int mend_unread(struct renewing *r, struct error *e)
-{
-    struct stmt *s = NULL;
-    int64_t *ids = NULL;
-    size_t count = 0;
-    int rc =
-        db_query(r->db,
-                 "SELECT a.id, j.id FROM meta AS m CROSS JOIN job AS j CROSS JOIN attempt AS a ON a.id = j.attempt_id"
-                 " WHERE m.name = 'readers' AND j.sweep_id = ? AND j.state = 'failed' AND j.failure = 'no-metric'"
-                 " AND a.readers IS NOT m.value AND a.executor <> '" IMPORT_EXECUTOR "'",
-                 VALUES(sql_int(r->request->sweep_id)), &s, e);
-    while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
-        ids = array_grow(ids, count, 2 * sizeof *ids);
-        ids[2 * count] = stmt_int(s, 0);
-        ids[2 * count++ + 1] = stmt_int(s, 1);
-        rc = 0;
-    }
-    stmt_free(s);
-    if (rc == 0 && count > 0)
-        rc = need_store(r, e);
-    for (size_t i = 0; rc == 0 && i < count; i++)
-        rc = mend(r, ids[2 * i], ids[2 * i + 1], e);
-    free(ids);
-    return rc;
-}
-
 static int renew_all(struct renewing *r, struct error *e)
 {
     const struct renewal_request *q = r->request;
@@ -857,14 +750,22 @@ static int renew_all(struct renewing *r, struct error *e)
         string_list_add(&r->changed, xstrdup(q->in_force->items[i]));
     if (q->sweep && !q->in_force && definitions_record(r->db, q->sweep, &r->changed, e) < 0)
         return -1;
+    if (db_exec(r->db,
+                "DROP TABLE IF EXISTS temp.renewal; CREATE TEMP TABLE renewal (attempt_id, name, is_import, is_there,"
+                " is_of_sweep, was, now, note, same DEFAULT 0)",
+                e) < 0)
+        return -1;
+    /* What is read as a whole is under the definitions in force then. */
+    if (q->reread && q->reread(q->context, r->out, e) < 0)
+        return -1;
+    r->any |= r->out->reread > 0;
     if (list_numbers(r, e) < 0 || (objective && pass_over_diverged(r, objective, e) < 0) || adopt_same(r, e) < 0 ||
-        db_query_bool(r->db, "SELECT EXISTS (SELECT 1 FROM temp.renewal)", NO_VALUES, &is_listed, e) < 0)
+        db_query_bool(r->db, "SELECT EXISTS (SELECT 1 FROM temp.renewal WHERE name IS NOT NULL)", NO_VALUES, &is_listed,
+                      e) < 0)
         return -1;
     if (is_listed && (need_store(r, e) < 0 || renew_listed(r, e) < 0))
         return -1;
-    if (!objective || !q->directory)
-        return 0;
-    return mend_unread(r, e) < 0 ? -1 : leave_out_diverged(r, objective, e);
+    return !objective || !q->directory ? 0 : leave_out_diverged(r, objective, e);
 }
 
 static int renew(struct renewing *r, struct error *e)

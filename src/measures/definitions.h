@@ -11,6 +11,8 @@
 #include "measures/measures.h"
 #include "store/attempts.h"
 
+struct renewal;
+
 struct renewal_request {
     const struct sweep *sweep;          /* whose definitions come into force; NULL: those that are stay */
     const struct string_list *in_force; /* the caller has put these in force, metrics that had another one before; NULL:
@@ -19,6 +21,10 @@ struct renewal_request {
     const char *directory;              /* of the files of attempts (store_directory); NULL: none are read */
     struct measures *measures;          /* of the sweep; NULL: it has none */
     bool in_transaction;                /* the caller has one open */
+    /* Reads whole attempts again, within the transaction; NULL: none. Adds to temp.renewal (attempt_id) those that it
+     * changed, counted in `reread` and `mended`. */
+    int (*reread)(void *context, struct renewal *out, struct error *e);
+    void *context;
 };
 
 /* What came of the attempts of one metric. */
@@ -34,6 +40,7 @@ struct renewal {
     struct renewed_metric *metrics;
     size_t count;
     int64_t mended; /* jobs that had failed for want of the objective alone, and are ok now */
+    int64_t reread; /* attempts that were changed by being read again as a whole */
 };
 
 /* Makes anew what is under another definition than that in force, then what is computed from it (measures_refresh). All
@@ -44,6 +51,11 @@ void renewal_free(struct renewal *r);
 /* "latency: made anew for 3 runs from their samples, …; 2 runs are left out: …", a sentence for each metric of which
  * something changed; the caller's strings_free. */
 char **renewal_sentences(const struct renewal *r);
+
+/* The directory below `root` with all that an attempt printed; NULL: `*why` says why there is nothing to read. Both are
+ * the caller's. */
+int kept_output_find(struct db *db, const char *root, int64_t attempt_id, char **directory, char **why,
+                     struct error *e);
 
 /* Whether the numbers of the attached database "source" can be brought under the definitions of `db`, or the other way
  * round: ERROR_USAGE names the first metric of which they are read in another way, are better the other way round, or

@@ -219,10 +219,34 @@ static char *ending_text(const struct outcome *o)
                      format_duration_ms(o->limit_ms, duration, sizeof duration));
 }
 
+#define BY_KERNEL "killed by the kernel: the host ran out of memory"
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+void outcome_recall(struct outcome *o, enum failure was, const char *message)
+{
+    o->host_oom = strstr(message, BY_KERNEL) != NULL;
+    o->core_dumped = strstr(message, ", core dumped") != NULL;
+    o->ending = was == FAILURE_HANG                         ? ENDING_IDLE_TIMEOUT
+                : o->limit_ms > 0 || was == FAILURE_TIMEOUT ? ENDING_TIMEOUT
+                : o->signal_number                          ? ENDING_SIGNALED
+                                                            : ENDING_EXITED;
+    for (size_t i = 0; o->limit_ms > 0 && i < sizeof endings / sizeof *endings; i++)
+        if (endings[i].limit && begins(message, endings[i].limit))
+            o->ending = (enum ending)i;
+    char *text = ending_text(o);
+    if (o->exit_code != 0 && !begins(message, text))
+        o->note = xstrdup(message);
+    free(text);
+}
+
 static struct verdict killed_by_kernel(const struct outcome *o)
 {
     char *ending = ending_text(o);
-    char *text = xasprintf("%s: killed by the kernel: the host ran out of memory", ending);
+    char *text = xasprintf("%s: " BY_KERNEL, ending);
     free(ending);
     return say(FAILURE_OOM_HOST, text);
 }

@@ -39,6 +39,10 @@ struct verdict {
 struct verdict classify(const struct classifier *c, const struct outcome *o, const struct attempt_output *output,
                         bool objective_wanted, bool objective_found);
 
+/* Fills in how a recorded attempt ended, from its exit code, signal and limit, and what its class and message alone
+ * tell: the whole message becomes the note where it begins in another way than classify() begins one. */
+void outcome_recall(struct outcome *o, enum failure was, const char *message);
+
 /* The last `limit` bytes of a file as UTF-8 text (bytes that are none replaced), cut at a line's start where
  * possible. The caller's; "" when there is nothing. */
 char *log_tail(const char *log_path, size_t limit);

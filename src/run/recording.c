@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/declared_secrets.h"
 #include "config/own_metrics.h"
 #include "measures/definitions.h"
 #include "metrics/unread_file.h"
 #include "process/log_cap.h"
 #include "run/host_watch.h"
+#include "space/job_texts.h"
 #include "util/buffer.h"
 #include "util/fault.h"
 #include "util/memory.h"
@@ -25,7 +27,7 @@ static const struct metric *declared(const struct sweep *s, const char *name)
     return m ? m : &undeclared;
 }
 
-static struct summary summary_of(const struct recording *r, size_t metric)
+struct summary recording_summary(const struct recording *r, size_t metric)
 {
     return sample_list_summarise(&r->samples, metric, declared(r->sweep, r->samples.names[metric])->take);
 }
@@ -48,7 +50,7 @@ static void find_inputs(struct recording *r, const char *const *read)
     for (size_t i = 0; read[0] && i < r->samples.name_count; i++) {
         if (strcmp(r->samples.names[i], read[0]) != 0)
             continue;
-        r->counted_steps = summary_of(r, i).count;
+        r->counted_steps = recording_summary(r, i).count;
         r->last_step = r->samples.series[i].tally.last_step;
     }
 }
@@ -66,7 +68,7 @@ static void find_objective(struct recording *r, const struct measures *measures)
     for (size_t i = 0; i < r->samples.name_count; i++) {
         if (strcmp(r->samples.names[i], r->sweep->objectives[0].metric) != 0)
             continue;
-        r->summary = summary_of(r, i);
+        r->summary = recording_summary(r, i);
         r->has_objective = r->summary.reported > 0;
         r->objective = r->summary.value;
         r->counted_steps = r->summary.count;
@@ -78,6 +80,17 @@ static void find_objective(struct recording *r, const struct measures *measures)
 static int64_t milliseconds(struct timeval t)
 {
     return (int64_t)t.tv_sec * 1000 + (t.tv_usec + 999) / 1000;
+}
+
+void recording_secrets(struct secrets *out, const struct space *space, char *const *environment)
+{
+    const struct sweep *sweep = space->sweep;
+    /* The command line may have a command in place of the sweep file's. */
+    char **words = job_texts_command(space);
+    declared_secrets_add(out, sweep);
+    declared_secrets_add_command(out, words);
+    secrets_add_settings(out, environment, sweep->job.secrets);
+    strings_free(words);
 }
 
 /* The messages and the end of the output are the only texts of a job's own that are recorded. */
@@ -380,7 +393,7 @@ void recording_make(const struct recording_context *context, const struct outcom
     *out = r;
 }
 
-static int store_samples(struct attempt_store *store, int64_t attempt_id, const struct recording *r, struct error *e)
+int recording_store_samples(struct attempt_store *store, int64_t attempt_id, const struct recording *r, struct error *e)
 {
     enum take *takes = xcalloc(r->samples.name_count + 1, sizeof *takes);
     for (size_t i = 0; i < r->samples.name_count; i++)
@@ -464,7 +477,7 @@ int recording_store(const struct recording_target *target, const struct claim *c
     for (int i = OWN_DEVICE_MEMORY; i < OWN_METRIC_COUNT; i++)
         if (r->saw[i] && attempt_define_own(store, (enum own_metric)i, e) < 0)
             return -1;
-    if (store_samples(store, claim->attempt_id, r, e) < 0 || store_measures(target, claim, r, e) < 0 ||
+    if (recording_store_samples(store, claim->attempt_id, r, e) < 0 || store_measures(target, claim, r, e) < 0 ||
         judge_devices(store, r, e) < 0)
         return -1;
     FAULT(SAMPLES_WRITTEN);

@@ -49,6 +49,12 @@ struct recording {
     enum job_end job_end; /* after recording_store */
 };
 
+/* All secrets that a record may have to do without. */
+void recording_secrets(struct secrets *out, const struct space *space, char *const *environment);
+
+/* What the samples of a name come to. */
+struct summary recording_summary(const struct recording *r, size_t metric);
+
 /* Reads what was not followed, then cuts the output to its bound (outcome's log_cap_bytes). Takes time in proportion to
  * what there is to read. */
 void recording_make(const struct recording_context *context, const struct outcome *outcome, struct recording *out);
@@ -62,6 +68,10 @@ struct recording_target {
 };
 int recording_store(const struct recording_target *target, const struct claim *claim, const char *directory,
                     struct recording *r, struct error *e);
+
+/* The samples and summaries alone. */
+int recording_store_samples(struct attempt_store *store, int64_t attempt_id, const struct recording *r,
+                            struct error *e);
 void recording_free(struct recording *r);
 
 #endif

@@ -3,11 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/declared_secrets.h"
 #include "results/views.h"
 #include "run/run_counts.h"
 #include "run/run_state.h"
-#include "space/job_texts.h"
 #include "store/runners.h"
 #include "util/clock.h"
 #include "util/fault.h"
@@ -643,14 +641,6 @@ static int record_end(struct runner *r, struct error *e)
     return runner_record_end(r->db, r->runner_id, e);
 }
 
-/* The command line may have one in place of the sweep file's. */
-static void add_command_secrets(struct runner *r)
-{
-    char **words = job_texts_command(r->options->space);
-    declared_secrets_add_command(&r->secrets, words);
-    strings_free(words);
-}
-
 int runner_run(const struct runner_options *options, struct run_result *out, struct error *e)
 {
     struct runner r = {.options = options, .db = options->db};
@@ -662,9 +652,7 @@ int runner_run(const struct runner_options *options, struct run_result *out, str
                                  .directory = options->directory,
                                  .runner_environment = options->environment,
                                  .secrets = &r.secrets};
-    declared_secrets_add(&r.secrets, sweep);
-    add_command_secrets(&r);
-    secrets_add_settings(&r.secrets, options->environment, sweep->job.secrets);
+    recording_secrets(&r.secrets, options->space, options->environment);
     r.places = place_watch_create(sweep->retry_place_ms);
     r.keeper = device_keeper_create(&options->devices, sweep, options->environment, r.places, options->on_notice,
                                     options->context);

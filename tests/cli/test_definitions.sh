@@ -532,7 +532,7 @@ no_metric__output_that_ends_in_nan__stays_failed()
     run_it -c s.toml
     expect_status 3
     expect_no_stderr
-    expect_sql "failed|no-metric" "SELECT state, failure FROM job"
+    expect_sql "failed|diverged" "SELECT state, failure FROM job"
 }
 
 # --- several attempts of a job ---

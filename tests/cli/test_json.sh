@@ -326,6 +326,12 @@ every_document__valid_and_of_one_type_each()
     document none results --json -d typed.db --where 'x = 99'
     document typed export --json -d typed.db -o typed.csv
     document toml export --json -d typed.db --toml -o subset.toml
+    cp typed.db reread.db
+    cp -r typed.db.d reread.db.d
+    rm -r "reread.db.d/$(sql "SELECT directory FROM attempt WHERE state = 'ok' LIMIT 1" reread.db)"
+    sed 's/^unit = .*/warmup = 1/' typed.toml >reread.toml
+    printf '[[failure]]\nclass = "oom"\npattern = "no such thing"\n' >>reread.toml
+    document typed reread --json -c reread.toml -d reread.db
     document typed merge --json typed.db open.db -o merged.db
     document typed backup --json -d typed.db copy.db
     document typed upgrade --json typed.db

@@ -1,0 +1,225 @@
+#include <stdlib.h>
+
+#include <cjson/cJSON.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/session.h"
+#include "measures/learning.h"
+#include "measures/measures.h"
+#include "report/text.h"
+#include "results/json.h"
+#include "results/views.h"
+#include "run/reread.h"
+#include "space/enumerate.h"
+#include "store/selection.h"
+
+#define UNREAD_SHOWN 10
+
+struct reread_options {
+    const char *config, *db, *only;
+    bool dry_run, json;
+};
+
+#define AT(member) offsetof(struct reread_options, member)
+
+static const struct option options[] = {
+    OPTION_CONFIG(AT(config)),
+    OPTION_DB(AT(db)),
+    {.name = "only",
+     .offer = OFFER_KEYS,
+     .kind = OPTION_STRING,
+     .offset = AT(only),
+     .value = "SQL",
+     .help = "only jobs that satisfy this condition: 'tp = 2 AND layers > 4'"},
+    {.name = "dry-run",
+     .kind = OPTION_FLAG,
+     .offset = AT(dry_run),
+     .help = "say what would change, and change nothing"},
+    {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "as JSON"},
+    {.name = NULL},
+};
+
+extern char **environ;
+
+/* --- what came of it --- */
+
+/* "throughput: 3 values changed, most in job 4 attempt 1 (100 -> 1000); 2 added". */
+static void add_metric(const cJSON *m, struct buffer *out)
+{
+    const int64_t changed = json_count_of(m, "changed"), added = json_count_of(m, "added"),
+                  lost = json_count_of(m, "lost");
+    text_add_line(out, json_text_of(m, "metric"));
+    buffer_add_text(out, ": ");
+    if (changed > 0) {
+        buffer_add_count(out, changed, "value");
+        buffer_printf(out, " changed, most in job %lld attempt %lld (%s -> %s)", (long long)json_count_of(m, "job"),
+                      (long long)json_count_of(m, "attempt"), json_text_of(m, "was"), json_text_of(m, "is"));
+    }
+    if (added > 0)
+        buffer_printf(out, "%s%lld added", changed > 0 ? "; " : "", (long long)added);
+    if (lost > 0)
+        buffer_printf(out, "%s%lld left out", changed + added > 0 ? "; " : "", (long long)lost);
+    buffer_add_char(out, '\n');
+}
+
+static void add_outcome(const cJSON *o, struct buffer *out)
+{
+    const int64_t attempts = json_count_of(o, "attempt_count"), jobs = json_count_of(o, "jobs");
+    buffer_printf(out, "%s -> %s: ", json_text_of(o, "was"), json_text_of(o, "is"));
+    if (attempts > 0)
+        buffer_add_count(out, attempts, "run");
+    buffer_add_text(out, attempts > 0 && jobs > 0 ? ", " : "");
+    if (jobs > 0)
+        buffer_add_count(out, jobs, "job");
+    buffer_add_char(out, '\n');
+}
+
+static void add_unread(const cJSON *unread, struct buffer *out)
+{
+    const int count = cJSON_GetArraySize(unread);
+    if (count == 0)
+        return;
+    buffer_add_count(out, count, "run");
+    buffer_printf(out, " cannot be read again and %s as before:\n", count == 1 ? "is" : "are");
+    for (int i = 0; i < count && i < UNREAD_SHOWN; i++) {
+        const cJSON *one = cJSON_GetArrayItem(unread, i);
+        buffer_printf(out, "  job %lld attempt %lld: ", (long long)json_count_of(one, "job"),
+                      (long long)json_count_of(one, "attempt"));
+        text_add_line(out, json_text_of(one, "why"));
+        buffer_add_char(out, '\n');
+    }
+    if (count > UNREAD_SHOWN)
+        buffer_printf(out, "  and %d more\n", count - UNREAD_SHOWN);
+}
+
+static int print_text(const cJSON *document, struct error *e)
+{
+    struct buffer out = BUFFER_INIT;
+    const cJSON *item;
+    const int64_t changed = json_count_of(document, "attempts_changed"), change = json_count_of(document, "change");
+    buffer_add_count(&out, json_count_of(document, "attempts_read"), "run");
+    buffer_printf(&out, " read again, %lld changed\n", (long long)changed);
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(document, "metric_changes")) add_metric(item, &out);
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(document, "outcomes")) add_outcome(item, &out);
+    add_unread(cJSON_GetObjectItemCaseSensitive(document, "unread"), &out);
+    if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(document, "dry_run")))
+        buffer_add_text(&out, "nothing was written (--dry-run)\n");
+    else if (change > 0)
+        buffer_add_text(&out, "`meshsweep show JOB` lists what was replaced\n");
+    return output_people_take(&out, e);
+}
+
+/* --- the command --- */
+
+struct reread_session {
+    const struct reread_options *options;
+    struct session session;
+    struct db *db;
+    struct measures *measures;
+    int64_t sweep_id;
+};
+
+/* The jobs of the sweep that has the file's path or name. A space is matched only where there is no such sweep, or some
+ * of its jobs are asked for: it may be vast. */
+static int select_jobs(struct reread_session *r, struct error *e)
+{
+    const struct sweep *s = r->session.space->sweep;
+    struct selection *none = NULL;
+    if (db_query_int(r->db,
+                     "SELECT id FROM sweep WHERE path = ?1 OR name = ?2 ORDER BY path = ?1 DESC, last_seen DESC LIMIT "
+                     "1",
+                     VALUES(sql_text(s->path), sql_text(s->name)), 0, &r->sweep_id, e) < 0)
+        return -1;
+    if (r->sweep_id && !r->options->only) {
+        int rc = selection_open(r->db, &none, e);
+        selection_close(none);
+        return rc < 0 ? rc
+                      : db_run(r->db, "INSERT INTO temp.selected SELECT id FROM job WHERE sweep_id = ?",
+                               VALUES(sql_int(r->sweep_id)), e);
+    }
+    static const char theirs[] = "SELECT max(sweep_id) FROM job WHERE id IN (SELECT job_id FROM temp.selected)";
+    if (enumerate_select(r->session.space, r->db, &r->session.only, e) < 0 ||
+        (!r->sweep_id && db_query_int(r->db, theirs, NO_VALUES, 0, &r->sweep_id, e) < 0))
+        return -1;
+    return r->sweep_id ? 0
+                       : error_set(e, ERROR_NOTHING, "%s has no jobs of %s; `meshsweep run -c %s` runs them",
+                                   r->options->db, s->path, s->path);
+}
+
+static int reread_in_transaction(struct reread_session *r, cJSON **document, struct error *e)
+{
+    const struct reread_options *o = r->options;
+    char *directory = store_directory(o->db);
+    const struct reread_request request = {.db = r->db,
+                                           .space = r->session.space,
+                                           .measures = r->measures,
+                                           .sweep_id = r->sweep_id,
+                                           .directory = directory,
+                                           .environment = environ};
+    cJSON *detail = cJSON_CreateObject();
+    json_add_text(detail, "config", o->config);
+    json_add_text(detail, "only", o->only);
+    char *told = cJSON_PrintUnformatted(detail);
+    int rc = reread_selected(&request, told, o->dry_run, document, e);
+    cJSON_Delete(detail);
+    free(told);
+    free(directory);
+    return rc < 0 ? rc : result_views_refresh(r->db, e);
+}
+
+static int reread_all(struct reread_session *r, cJSON **document, struct error *e)
+{
+    if (db_begin(r->db, e) < 0)
+        return -1;
+    int rc = reread_in_transaction(r, document, e);
+    if (rc < 0 || r->options->dry_run) {
+        db_rollback(r->db);
+        return rc;
+    }
+    if (db_commit(r->db, e) < 0)
+        return -1;
+    return learning_resume(r->session.space, r->db, e);
+}
+
+static int open_all(struct reread_session *r, const struct arguments *a, struct error *e)
+{
+    const struct reread_options *o = r->options;
+    const struct run_options run = {.config = o->config,
+                                    .db = o->db,
+                                    .only = o->only ? o->only : "1",
+                                    .starts_nothing = true};
+    if (!store_exists(o->db))
+        return error_set(e, ERROR_USAGE, "there is no database %s", o->db);
+    if (session_open_store(o->db, &r->db, e) < 0 || session_open_recorded(&r->session, &run, a, r->db, e) < 0 ||
+        session_use_known(&r->session, r->db, e) < 0)
+        return -1;
+    return measures_create(r->session.space, &r->measures, e) < 0 ? -1 : select_jobs(r, e);
+}
+
+static int reread(const struct arguments *a, struct error *e)
+{
+    const struct reread_options *o = a->options;
+    struct reread_session r = {.options = o};
+    cJSON *document = NULL;
+    int rc = open_all(&r, a, e);
+    if (rc == 0)
+        rc = reread_all(&r, &document, e);
+    if (rc == 0)
+        rc = o->json ? output_json(document, e) : print_text(document, e);
+    cJSON_Delete(document);
+    measures_free(r.measures);
+    session_close(&r.session);
+    store_close(r.db);
+    return rc;
+}
+
+const struct command reread_command = {
+    .name = "reread",
+    .summary = "Read kept output again with the readers of the sweep file",
+    .usage = "[OPTIONS]",
+    .example = "meshsweep reread --dry-run\nmeshsweep reread -c sweep.toml --only 'tp = 2'",
+    .options = options,
+    .options_bytes = sizeof(struct reread_options),
+    .run = reread,
+};
