@@ -674,6 +674,24 @@ static int enumerate_jobs(struct execution *x, struct error *e)
     return enumerate_first(x->session->space, x->db, report_enumeration, x->display, &x->enumeration, e);
 }
 
+/* What failed is not read again by itself. */
+static int suggest_reread(const struct execution *x, struct error *e)
+{
+    int64_t count = 0;
+    if (db_query_int(x->db,
+                     "SELECT count(*) FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id JOIN meta AS m ON m.name ="
+                     " 'readers' WHERE j.sweep_id = ? AND j.state = 'failed' AND a.readers <> m.value AND a.blame IS "
+                     "NULL"
+                     " AND a.directory IS NOT NULL AND a.failure NOT IN ('no-metric', 'spawn', 'lost', 'cancelled')",
+                     VALUES(sql_int(x->enumeration.sweep_id)), 0, &count, e) < 0)
+        return -1;
+    if (count > 0)
+        output_message("%lld failed job%s read with other readers or failure patterns; `meshsweep reread` reads %s "
+                       "again",
+                       (long long)count, count == 1 ? " was" : "s were", count == 1 ? "it" : "them");
+    return 0;
+}
+
 /* What was measured before, under the definitions that the sweep file has now. */
 static int renew_measured(struct execution *x, struct error *e)
 {
@@ -696,7 +714,7 @@ static int renew_measured(struct execution *x, struct error *e)
     /* What predictions were fitted to has changed. */
     rc = renewal.count || renewal.mended ? learning_resume(x->session->space, x->db, e) : 0;
     renewal_free(&renewal);
-    return rc;
+    return rc < 0 ? rc : suggest_reread(x, e);
 }
 
 static int run_sweep(struct execution *x, struct error *e)

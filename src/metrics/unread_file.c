@@ -1,5 +1,6 @@
 #include "metrics/unread_file.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,9 +11,15 @@
 #include "process/job_file.h"
 #include "util/file.h"
 #include "util/memory.h"
+#include "util/suggest.h"
+#include "util/utf8.h"
 
 #define OUTPUT_BYTES 16384
 #define NAME_BYTES_MOST 100
+#define END_BYTES (256 << 10)
+#define LINE_BYTES 160
+#define WORDS_MOST 16
+#define WORD_BYTES 32
 
 static bool has_ending(const char *name, const char *const *endings, size_t count)
 {
@@ -70,4 +77,98 @@ char *unread_file(const struct attempt_output *output)
 {
     char *name = newest_in(output->directory);
     return name || !output->log ? name : last_named(output->log);
+}
+
+/* --- lines --- */
+
+struct pattern_words {
+    char items[WORDS_MOST][WORD_BYTES];
+    size_t count;
+};
+
+/* The next run of letters at or after `p`, of three or more, in `word`; NULL: there is none. Else where it ends. */
+static const char *next_word(const char *p, char word[WORD_BYTES])
+{
+    while (*p) {
+        size_t length = 0;
+        while (isalpha((unsigned char)p[length]))
+            length++;
+        if (length >= 3 && length < WORD_BYTES) {
+            memcpy(word, p, length);
+            word[length] = '\0';
+            return p + length;
+        }
+        p += length ? length : 1;
+    }
+    return NULL;
+}
+
+/* The pattern without what is no text: escapes, bracket expressions, what follows "(?". The caller's. */
+static char *literal_parts(const char *pattern)
+{
+    char *text = xstrdup(pattern), *out = text;
+    for (const char *p = pattern; *p; p++) {
+        const char *class_end = *p == '[' ? strchr(p + 2 + (p[1] == '^'), ']') : NULL;
+        if (*p == '\\' && p[1])
+            p++;
+        else if (class_end)
+            p = class_end;
+        else if (*p == '(' && p[1] == '?')
+            p += 1 + strcspn(p + 1, ":>)");
+        else {
+            *out++ = *p;
+            continue;
+        }
+        *out++ = ' ';
+    }
+    *out = '\0';
+    return text;
+}
+
+static void find_words(const char *pattern, struct pattern_words *out)
+{
+    char *text = literal_parts(pattern);
+    const char *p = text;
+    while (p && out->count < WORDS_MOST)
+        if ((p = next_word(p, out->items[out->count])))
+            out->count++;
+    free(text);
+}
+
+static bool nearly_has(const char *line, const char *word)
+{
+    char found[WORD_BYTES];
+    const char *const candidate = found;
+    while ((line = next_word(line, found)))
+        if (suggest_nearest(word, &candidate, 1))
+            return true;
+    return false;
+}
+
+static bool nearly_matches(const char *line, const struct pattern_words *words)
+{
+    if (!strpbrk(line, "0123456789"))
+        return false;
+    for (size_t i = 0; i < words->count; i++)
+        if (!nearly_has(line, words->items[i]))
+            return false;
+    return true;
+}
+
+char *unread_line(const char *pattern, const char *log)
+{
+    struct pattern_words words = {.count = 0};
+    char *found = NULL;
+    find_words(pattern, &words);
+    if (words.count == 0)
+        return NULL;
+    char *text = log_tail(log, END_BYTES), *rest = text, *line;
+    while ((line = strtok_r(rest, "\r\n", &rest))) {
+        if (!nearly_matches(line, &words))
+            continue;
+        free(found);
+        found = xstrndup(line, utf8_cut(line, strlen(line), LINE_BYTES));
+    }
+    free(text);
+    return found;
 }

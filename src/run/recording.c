@@ -208,6 +208,12 @@ static void add_elsewhere(const struct recording *r, const struct attempt_output
                       "\"%s\" under [job.metrics.%s]",
                       file, file, m->name);
     free(file);
+    const bool is_regex = m && m->reader == READER_REGEX && !m->file && output->log && r->samples.cut_numbers == 0;
+    char *line = is_regex ? unread_line(m->pattern, output->log) : NULL;
+    if (line)
+        buffer_printf(text, "; this line nearly matches: \"%s\"; `meshsweep reread` takes it with a mended expression",
+                      line);
+    free(line);
     char *end = m && m->reader == READER_JSON && !m->file && output->log ? log_tail(output->log, TAIL_BYTES) : NULL;
     if (end && strstr(end, "\n{"))
         buffer_printf(text, "; the output has lines of JSON, which `jsonl` reads; `json` reads one whole document");

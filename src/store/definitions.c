@@ -181,6 +181,8 @@ int definitions_record(struct db *db, const struct sweep *sweep, struct string_l
     struct buffer readers = BUFFER_INIT;
     char hex[HASH_HEX_BYTES];
     int rc = record_all(db, sweep, &readers, changed, e);
+    for (size_t i = 0; i < sweep->failure_count; i++)
+        buffer_printf(&readers, "%s %s\n", sweep->failures[i].class_name, sweep->failures[i].pattern);
     const struct hash128 hash = hash_bytes(buffer_text(&readers), readers.length);
     buffer_free(&readers);
     return rc < 0 ? rc

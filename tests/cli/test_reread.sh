@@ -224,6 +224,29 @@ pending|" "SELECT state, failure FROM job ORDER BY id DESC"
     expect_sql 2 "SELECT count(*) FROM attempt"
 }
 
+run__patterns_changed_or_a_line_nearly_matches__names_reread()
+{
+    ends_sweep stp
+    run_it
+    expect_status 3
+    expect_sql 'exit status 0, but the objective t was not reported; this line nearly matches: "step 100 ms, loss '\
+'0.1"; `meshsweep reread` takes it with a mended expression' "SELECT message FROM attempt WHERE job_id = 1"
+    ends_sweep elapsed
+    run_meshsweep reread -c s.toml
+    expect_only_stdout_contains 0 "4 runs read again, 2 changed"
+    expect_sql "exit status 0, but the objective t was not reported" "SELECT message FROM attempt WHERE job_id = 1"
+    ends_sweep elapsed "$device_gone"
+    run_it
+    expect_status 3
+    expect_stderr "meshsweep: 2 failed jobs were read with other readers or failure patterns; \`meshsweep reread\` \
+reads them again"
+    run_meshsweep reread -c s.toml
+    expect_only_stdout_contains 0 "exit -> oom: 1 run, 1 job"
+    run_it
+    expect_status 3
+    expect_no_stderr
+}
+
 wrong_use__says_what_to_do()
 {
     ends_sweep step
