@@ -4,13 +4,52 @@ import fnmatch
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 WANTED_PERCENT = 85
-# They visit every step of a run, or hundreds of kills: minutes each, for lines that others reach too.
-LONG_TESTS = {"tests/cli/test_" + name for name in ("faults", "failed_calls", "power_cuts", "selftest")}
+UNIT_TESTS_MOST = 12  # of a line; more would prove little and take long
+# The black-box tests of a room, of each those that are quick; unit tests are known by what they reach.
+ROOM_TESTS = {
+    "answers": "stale status show",
+    "ask": "ask",
+    "cli": "command_line pager quoting",
+    "commands": "show resume results command_line outputs",
+    "compare": "compare compare_databases configurations",
+    "config": "check problems definitions",
+    "database": "database backup migrations",
+    "deepspeed": "deepspeed deepspeed_defects deepspeed_releases deepspeed_tuner",
+    "device": "devices places",
+    "draft": "init init_table",
+    "expression": "input problems measures",
+    "huggingface": "hf_config",
+    "import": "import import_again import_tables",
+    "join": "resume long_match check",
+    "measures": "measures definitions merge learning pruning",
+    "metrics": "metrics definitions reader_formats",
+    "models": "search_model",
+    "page": "report report_serve",
+    "pattern": "metrics",
+    "plan": "resume show check",
+    "predict": "predict learning scale",
+    "process": "limits environment runner_killed",
+    "report": "results export show progress",
+    "results": "status results configurations compare",
+    "run": "hold retry limits resume full_training outputs runner_killed",
+    "search": "search stages replay search_side_by_side",
+    "secrets": "secrets",
+    "serve": "report_serve",
+    "slurm": "slurm slurm_allocation",
+    "space": "resume check problems deepspeed",
+    "store": "retry resume places runner_killed merge",
+    "sweep_file": "problems check input",
+    "toml": "problems input",
+    "util": "export input metrics",
+}
 NOT_TESTED = re.compile(r"/trainer/|\.h$")  # the trainer is not counted, as in coverage.sh
 # What is replaced, and by what: one place of a line each.
 OPERATORS = [
@@ -45,16 +84,18 @@ OF_NO_EFFECT = re.compile(
 
 
 def mutants(tree, only):
-    """Every fault there is: (file, line, column, old text, new text)."""
+    """Every fault there is: (file, line, function, column, old text, new text)."""
     found = []
     for path in sorted(subprocess.check_output(["git", "ls-files", "src"], text=True).split()):
         if not path.endswith(".c") or NOT_TESTED.search(path) or not path.startswith(only):
             continue
         with open(os.path.join(tree, path), encoding="utf-8") as f:
             lines = f.read().split("\n")
-        in_comment = False
+        in_comment, function = False, ""
         for number, line in enumerate(lines, 1):
             in_comment = in_comment or line.lstrip().startswith("/*")
+            head = re.match(r"\w[^;=]*?(\w+)\(", line)
+            function = head.group(1) if head else function
             skip = in_comment or OF_NO_EFFECT.search(line) or not line.startswith(" ")
             in_comment = in_comment and "*/" not in line
             if skip:
@@ -66,13 +107,13 @@ def mutants(tree, only):
                 if pattern.startswith("^    +") and (code.count("(") != code.count(")") or "return" in code):
                     continue
                 for m in re.finditer(pattern, code):
-                    found.append((path, number, m.start(), line[m.start() : m.end()], new))
+                    found.append((path, number, function, m.start(), line[m.start() : m.end()], new))
     return found
 
 
-def run_test(build, test, limit):
+def run_test(build, test, limit, **more):
     """Status and seconds of a test of the build, run as `make check` runs it."""
-    env = dict(os.environ, BUILD=os.path.basename(build), abs_top_builddir=build)
+    env = dict(os.environ, BUILD=os.path.basename(build), abs_top_builddir=build, **more)
     script = os.path.join(os.path.dirname(build), test + ".sh")
     command = ["bash", script] if os.path.exists(script) else [os.path.join(build, test)]
     began = time.monotonic()
@@ -85,126 +126,165 @@ def run_test(build, test, limit):
     return status, time.monotonic() - began
 
 
-def tests_of(build):
+def is_unit(test):
+    return test.startswith("tests/unit/")
+
+
+def tests_of(build, pattern):
     text = subprocess.check_output(
         ["make", "-s", "-C", build, "--eval=list_tests: ; @echo $(TESTS)", "list_tests"], text=True
     )
-    return [re.sub(r"\.sh$", "", t.replace("../", "")) for t in text.split()]
+    tests = [re.sub(r"\.sh$", "", t.replace("../", "")) for t in text.split()]
+    return [t for t in tests if fnmatch.fnmatch(t, pattern)]
 
 
-def reach(work, pattern):
-    """Runs every test like the pattern once under coverage: WORK/reached/TEST has its seconds and the lines reached."""
-    tree, reached = os.path.join(work, "tree"), os.path.join(work, "reached")
-    build, counts = os.path.join(tree, "build-reach"), os.path.join(work, "counts")
-    os.makedirs(reached, exist_ok=True)
-    tests = [t for t in tests_of(build) if fnmatch.fnmatch(t, pattern) and "/style/" not in t and t not in LONG_TESTS]
-    for i, test in enumerate(tests, 1):
-        out = os.path.join(reached, test.replace("/", "+"))
-        if os.path.exists(out):
-            continue
-        subprocess.call(["rm", "-rf", counts])
-        os.makedirs(counts)
-        status, seconds = run_test(build, test, 600)
-        print(f"[{i}/{len(tests)}] {test}: {seconds:.1f} s, status {status}", file=sys.stderr)
-        lines = set()
+def reached_file(work, test):
+    return os.path.join(work, "reached", test.replace("/", "+"))
+
+
+def functions_reached(build, test, counts):
+    """path:function of each that the test ran; of statics llvm-cov names the file, too."""
+    program = os.path.join(build, test if os.path.exists(os.path.join(build, test)) else "meshsweep")
+    profile = counts + "/merged"
+    subprocess.check_call(["llvm-profdata", "merge", "-o", profile, counts])
+    export = subprocess.run(
+        ["llvm-cov", "export", "-format=lcov", program, "-instr-profile=" + profile],
+        text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    ).stdout
+    path, functions = "", set()
+    for line in export.split("\n"):
+        if line.startswith("SF:"):
+            path = os.path.relpath(line[3:], os.path.dirname(build))
+        elif line.startswith("FNDA:") and path.startswith("src/"):
+            times, name = line[5:].split(",", 1)
+            if times != "0":
+                functions.add(f"{path}:{name.split(':')[-1]}")
+    return functions
+
+
+def reach(work, tests):
+    """Runs the unit tests that were not yet under coverage: WORK/reached/TEST has its seconds and what it reached."""
+    build = os.path.join(work, "tree", "build-reach")
+    os.makedirs(os.path.join(work, "reached"), exist_ok=True)
+
+    def run_one(test):
+        out = reached_file(work, test)
+        counts = out + ".counts"
+        os.makedirs(counts, exist_ok=True)
+        # %m is the program's signature, %c that its processes share one file: a killed one counts, too.
+        status, seconds = run_test(build, test, 600, LLVM_PROFILE_FILE=counts + "/%m%c.profraw")
         # What fails or is skipped without a fault notices none.
-        if status == 0 and os.listdir(counts):
-            profile = os.path.join(work, "counts.profdata")
-            program = os.path.join(build, test if os.path.exists(os.path.join(build, test)) else "meshsweep")
-            subprocess.check_call(["llvm-profdata", "merge", "-o", profile, counts])
-            export = subprocess.run(
-                ["llvm-cov", "export", "-format=lcov", program, "-instr-profile=" + profile],
-                text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            ).stdout
-            path = None
-            for line in export.split("\n"):
-                if line.startswith("SF:"):
-                    path = os.path.relpath(line[3:], tree)
-                elif line.startswith("DA:") and path.startswith("src/"):
-                    number, times = line[3:].split(",")[:2]
-                    if times != "0":
-                        lines.add(f"{path}:{number}")
+        functions = functions_reached(build, test, counts) if status == 0 and os.listdir(counts) else []
+        print(f"{test}: {seconds:.1f} s, status {status}, {len(functions)} functions", file=sys.stderr, flush=True)
         with open(out + ".new", "w", encoding="utf-8") as f:
-            f.write("\n".join([str(seconds), *sorted(lines)]))
+            f.write("\n".join([str(seconds), *sorted(functions)]))
         os.rename(out + ".new", out)
-    return tests
+        shutil.rmtree(counts)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(run_one, [t for t in tests if not os.path.exists(reached_file(work, t))]))
 
 
-def load_reached(work, tests):
-    """Tests of each line, the quickest first."""
-    reached, seconds, of_line = os.path.join(work, "reached"), {}, {}
-    for test in tests:
-        with open(os.path.join(reached, test.replace("/", "+")), encoding="utf-8") as f:
-            first, *lines = f.read().split("\n")
-        seconds[test] = float(first)
-        for line in lines:
-            of_line.setdefault(line, []).append(test)
-    for tests in of_line.values():
-        tests.sort(key=seconds.get)
-    return of_line, seconds
+class Reached:
+    """Tests of a place of the source: unit tests, first those that are quick and reach little else, then its room's."""
+
+    def __init__(self, work, tests):
+        self.seconds, self.size, self.tests, self.all = {}, {}, {}, tests
+        for test in filter(is_unit, tests):
+            with open(reached_file(work, test), encoding="utf-8") as f:
+                first, *functions = f.read().split("\n")
+            self.seconds[test], self.size[test] = float(first), len(functions)
+            for function in functions:
+                self.tests.setdefault(function, set()).add(test)
+                self.tests.setdefault(function.split(":")[0], set()).add(test)
+
+    def tests_of(self, path, function):
+        """Of a function that nobody knew when the tests were run, those that reach its file."""
+        found = self.tests.get(f"{path}:{function}", self.tests.get(path, ()))
+        name = os.path.basename(path)[:-2]
+        units = sorted(found, key=lambda t: (name not in t, self.seconds[t] * self.size[t]))[:UNIT_TESTS_MOST]
+        room = ["tests/cli/test_" + t for t in ROOM_TESTS[path.split("/")[1]].split()]
+        return units + [t for t in room if t in self.all]
 
 
-def build(faulty, tests):
-    programs = [t for t in tests if t.startswith("tests/unit/")]
-    return subprocess.call(
-        ["make", "-s", "-C", faulty, "-j", str(os.cpu_count()), "meshsweep", *programs],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    ) == 0
+class Builder:
+    """A build that faults are put into, of its own copy of the source."""
 
+    def __init__(self, tree, reached):
+        self.tree, self.build_directory, self.reached = tree, os.path.join(tree, "build-faulty"), reached
 
-def noticed_by(faulty, tests, seconds):
-    """The first test that fails, or None."""
-    for at in range(0, len(tests), 8):
-        some = tests[at : at + 8]
-        build(faulty, some)
-        for test in some:
-            status, _ = run_test(faulty, test, 10 * seconds[test] + 10)
-            if status not in (0, 77):
-                return test
-    return None
+    def build(self, tests):
+        programs = [t for t in tests if is_unit(t)]
+        return subprocess.call(
+            ["make", "-s", "-C", self.build_directory, "meshsweep", *programs],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        ) == 0
 
+    def noticed_by(self, tests):
+        """The first test that fails, or None."""
+        for at in range(0, len(tests), 4):
+            self.build(tests[at : at + 4])
+            for test in tests[at : at + 4]:
+                limit = 10 * self.reached.seconds.get(test, 50) + 20
+                # What fails once may have waited too long beside others.
+                if all(run_test(self.build_directory, test, limit)[0] not in (0, 77) for _ in range(2)):
+                    return test
+        return None
 
-def main(work, seed, count, only, pattern):
-    tree = os.path.join(work, "tree")
-    faulty = os.path.join(tree, "build-faulty")
-    of_line, seconds = load_reached(work, reach(work, pattern))
-    if not of_line:
-        sys.exit("mutate.py: no test of the pattern reaches a line; see build-mutate/reached")
-    candidates = mutants(tree, only)
-    random.Random(int(seed)).shuffle(candidates)
-    tried = killed = 0
-    survivors = []
-    for path, number, column, old, new in candidates:
-        if tried == int(count):
-            break
-        source = os.path.join(tree, path)
+    def judge(self, mutant):
+        """None when the fault does not build, else what to print and whether it was noticed."""
+        path, number, function, column, old, new = mutant
+        source = os.path.join(self.tree, path)
         with open(source, encoding="utf-8") as f:
             text = f.read()
         lines = text.split("\n")
         was = lines[number - 1]
         lines[number - 1] = was[:column] + new + was[column + len(old) :]
-        tests = of_line.get(f"{path}:{number}", [])
+        tests = self.reached.tests_of(path, function)
         with open(source, "w", encoding="utf-8") as f:
             f.write("\n".join(lines))
         try:
-            if not build(faulty, []):
-                continue
-            tried += 1
-            test = noticed_by(faulty, tests, seconds)
+            if not self.build([]):
+                return None
+            test = self.noticed_by(tests)
         finally:
             with open(source, "w", encoding="utf-8") as f:
                 f.write(text)
-        killed += test is not None
-        verdict = f"noticed by {test}" if test else f"SURVIVED ({len(tests)} tests reach it)"
-        print(f"[{tried}/{count}] {path}:{number}: {was.strip()} -> {lines[number - 1].strip()}: {verdict}", flush=True)
-        if not test:
-            survivors.append(f"{path}:{number}: {was.strip()} -> {lines[number - 1].strip()}")
-    build(faulty, [])
-    percent = 100 * killed / tried if tried else 0
-    print(f"{killed} of {tried} faults noticed ({percent:.0f} %), seed {seed}")
-    for survivor in survivors:
-        print("survived:", survivor)
-    return 0 if tried and percent >= WANTED_PERCENT else 1
+        verdict = f"noticed by {test}" if test else f"SURVIVED {len(tests)} tests"
+        return f"{path}:{number}: {was.strip()} -> {lines[number - 1].strip()}: {verdict}", test is not None
+
+
+def main(work, seed, count, only, pattern):
+    trees = sorted(os.path.join(work, d) for d in os.listdir(work) if d.startswith("faulty-"))
+    tests = tests_of(os.path.join(trees[0], "build-faulty"), pattern)
+    reach(work, list(filter(is_unit, tests)))
+    reached = Reached(work, tests)
+    if not reached.tests:
+        sys.exit("mutate.py: no test of the pattern reaches a function; see build-mutate/reached")
+    candidates = mutants(trees[0], only)
+    random.Random(int(seed)).shuffle(candidates)
+    left, lock, said = iter(candidates), threading.Lock(), []
+
+    def work_off(tree):
+        builder = Builder(tree, reached)
+        while True:
+            with lock:
+                mutant = next(left, None) if len(said) < int(count) else None
+            judged = mutant and builder.judge(mutant)
+            with lock:
+                if not mutant or len(said) >= int(count):
+                    break
+                if judged:
+                    said.append(judged)
+                    print(f"[{len(said)}/{count}] {judged[0]}", flush=True)
+        builder.build([])
+
+    with ThreadPoolExecutor(len(trees)) as pool:
+        list(pool.map(work_off, trees))
+    killed = sum(noticed for _, noticed in said)
+    percent = 100 * killed / len(said) if said else 0
+    print(f"{killed} of {len(said)} faults noticed ({percent:.0f} %), seed {seed}")
+    return 0 if said and percent >= WANTED_PERCENT else 1
 
 
 if __name__ == "__main__":
