@@ -298,24 +298,22 @@ TEST(plan__equal_specs_have_other_labels__looked_at)
     built_free(&b);
 }
 
+#define COMMAND(rest) "[[model]]\nx = 1\n[job]\ncommand = " rest "\n"
+
 TEST(identity__values_types_command_and_environment__count)
 {
     assert_other_keys("[[model]]\nx = 1\n", "[[model]]\nx = 1.0\n");
     assert_other_keys("[[model]]\nx = 1\n", "[[model]]\nx = true\n");
     assert_other_keys("[[model]]\nx = \"1\"\n", "[[model]]\nx = 1\n");
-    assert_other_keys("[[model]]\nx = 1\n[job]\ncommand = [\"a\"]\n", "[[model]]\nx = 1\n[job]\ncommand = [\"b\"]\n");
-    /* Words and settings end where they end. */
-    assert_other_keys("[[model]]\nx = 1\n[job]\ncommand = [\"ab\", \"c\"]\n",
-                      "[[model]]\nx = 1\n[job]\ncommand = [\"a\", \"bc\"]\n");
-    assert_other_keys("[[model]]\nx = 1\n[job]\ncommand = [\"a\", \"B=1\"]\n",
-                      "[[model]]\nx = 1\n[job]\ncommand = [\"a\"]\nenv = { B = \"1\" }\n");
-    assert_other_keys("[[model]]\nx = 1\n[job]\ncommand = [\"a\"]\nenv = { A = \"1B=2\" }\n",
-                      "[[model]]\nx = 1\n[job]\ncommand = [\"a\"]\nenv = { A = \"1\", B = \"2\" }\n");
-    assert_other_keys("[[model]]\nx = 1\n[job]\ncommand = [\"a b\"]\n",
-                      "[[model]]\nx = 1\n[job]\ncommand = [\"a\", \"b\"]\n");
-    assert_other_keys("[[model]]\nx = 1\n[job]\ncommand = [\"a\"]\nenv = { A = \"1\" }\n",
-                      "[[model]]\nx = 1\n[job]\ncommand = [\"a\"]\nenv = { A = \"2\" }\n");
     assert_other_keys("[[model]]\nx = 1\n", "[[training_spec]]\nx = 1\n");
+    assert_other_keys(COMMAND("['a']"), COMMAND("['b']"));
+    assert_other_keys(COMMAND("['a']\nenv = { A = '1' }"), COMMAND("['a']\nenv = { A = '2' }"));
+    /* Words and settings end where they end. */
+    assert_other_keys(COMMAND("['ab', 'c']"), COMMAND("['a', 'bc']"));
+    assert_other_keys(COMMAND("['a b']"), COMMAND("['a', 'b']"));
+    assert_other_keys(COMMAND("['a', 'B=1']"), COMMAND("['a']\nenv = { B = '1' }"));
+    assert_other_keys(COMMAND("['a']\nenv = { A = '1B=2' }"), COMMAND("['a']\nenv = { A = '1', B = '2' }"));
+    assert_other_keys(COMMAND("['a']\nenv = { A = '1' }"), COMMAND("['a']\nenv = { A1 = '' }"));
 }
 
 TEST(identity__label_in_command_or_derived_key__counts)
@@ -324,6 +322,12 @@ TEST(identity__label_in_command_or_derived_key__counts)
                       "[job]\ncommand = [\"a\", \"{model.name}\"]\n[[model]]\nname = \"b\"\n");
     assert_other_keys("[derive]\nbig = \"model.name = 'a'\"\n[[model]]\nname = \"a\"\n",
                       "[derive]\nbig = \"model.name = 'a'\"\n[[model]]\nname = \"b\"\n");
+    assert_other_keys("[derive]\nbig = \"model.name = 'a'\"\n[[model]]\nname = \"a\"\n",
+                      "[derive]\nlarge = \"model.name = 'a'\"\n[[model]]\nname = \"a\"\n");
+    /* What is derived ends before the command. */
+    assert_other_keys(
+        "[derive]\nn = \"iif(model.name = 'a', 1, 12)\"\n[[model]]\nname = 'a'\n[job]\ncommand = ['2c']\n",
+        "[derive]\nn = \"iif(model.name = 'a', 1, 12)\"\n[[model]]\nname = 'b'\n[job]\ncommand = ['c']\n");
     assert_same_keys("[derive]\nbig = \"layers > 3\"\n[[model]]\nlayers = 2\n", "[[model]]\nlayers = 2\n");
     assert_same_keys("[job]\ncommand = [\"a\", \"{layers}\"]\n[[model]]\nlayers = 2\n",
                      "[job]\ncommand = [\"a\", \"{model.layers}\"]\n[[model]]\nlayers = 2\n");
