@@ -25,7 +25,7 @@ compile="-g -O1 $flags -mllvm -runtime-counter-relocation"
 # The trainer is not counted: its loops would wait for each other's counters.
 scripts/build.sh build-coverage --enable-faults CC=clang CXX=clang++ CFLAGS="$compile" CXXFLAGS="$compile" \
     LDFLAGS="$flags" -- CFLAGS=-O2 LDFLAGS= meshsweep-trainer \
-    tests/unit/test_trainer_model tests/unit/test_trainer_ops tests/unit/test_trainer_ranks
+    tests/unit/test_trainer_model tests/unit/test_trainer_ops
 scripts/build.sh build-coverage -- all
 scripts/build.sh build-coverage -- check TESTS=
 [ "${COVERAGE_ADD-}" ] || rm -rf "$counts"

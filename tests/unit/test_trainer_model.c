@@ -18,7 +18,6 @@ struct fixture {
 static int setup(void **state, int stage, bool checkpointing)
 {
     struct fixture *f = calloc(1, sizeof *f);
-
     f->ranks.count = 1;
     f->model.shape = shape;
     f->model.shape.checkpointing = checkpointing;
@@ -42,7 +41,6 @@ static int setup_checkpointing_stage_3(void **state)
 static int teardown(void **state)
 {
     struct fixture *f = *state;
-
     free_state(&f->model.zero);
     free(f);
     return 0;
@@ -51,7 +49,6 @@ static int teardown(void **state)
 static double pass_loss(void *context)
 {
     struct fixture *f = context;
-
     return model_pass(&f->model, tokens, targets, 0.1);
 }
 
@@ -60,7 +57,6 @@ TEST_WITHIN(model_pass__random_parameters__finite_differences, setup_plain, tear
     struct fixture *f = *state;
     size_t count = model_parameters(&shape);
     real *gradients = calloc(count, sizeof *gradients);
-
     pass_loss(f);
     memcpy(gradients, f->model.zero.array[ZERO_GRADIENTS], count * sizeof *gradients);
     gradient_check(f->model.zero.array[ZERO_PARAMETERS], gradients, count, pass_loss, f);
@@ -75,7 +71,6 @@ TEST_WITHIN(model_pass__checkpointing_and_stage_3__finite_differences, setup_che
 TEST_WITHIN(model_pass__second_micro_batch__gradients_add, setup_plain, teardown)
 {
     struct fixture *f = *state;
-
     pass_loss(f);
     double once = f->model.zero.array[ZERO_GRADIENTS][0];
     pass_loss(f);
@@ -87,7 +82,6 @@ TEST_WITHIN(model_pass__after_it__device_holds_the_state_alone, setup_plain, tea
 {
     struct fixture *f = *state;
     size_t before = f->device.used[USE_TOTAL];
-
     pass_loss(f);
     assert_int_equal(f->device.used[USE_TOTAL], before);
     assert_true(f->device.peak[USE_TOTAL] > before);
@@ -105,7 +99,6 @@ TEST_WITHIN(model_pass__peak_of_activations__formula_of_the_header, setup_plain,
     size_t scratch = device_rounded((5 * n * h + LENGTH * LENGTH) * sizeof(real));
     size_t head_peak = 3 * row_block + 2 * kept + head;
     size_t layer_peak = 2 * row_block + 2 * kept + row_block + scratch;
-
     pass_loss(f);
     assert_int_equal(f->device.peak[USE_ACTIVATIONS], head_peak > layer_peak ? head_peak : layer_peak);
 }
@@ -115,7 +108,6 @@ static int pass_within(struct fixture *f, size_t capacity)
 {
     int wait_status;
     pid_t child = fork();
-
     if (child == 0) {
         f->device.capacity = capacity;
         if (!freopen("/dev/null", "w", stderr))
@@ -132,7 +124,6 @@ TEST_WITHIN(model_pass__device_full_anywhere__fails, setup_checkpointing_stage_3
 {
     struct fixture *f = *state;
     size_t before = f->device.used[USE_TOTAL];
-
     pass_loss(f);
     size_t peak = f->device.peak[USE_TOTAL];
     for (size_t capacity = before + 64; capacity < peak; capacity += 64)
@@ -144,7 +135,6 @@ TEST(model_parameters__formula_of_the_header__holds)
 {
     struct model_shape gpt = {.layers = 3, .hidden = 48, .heads = 4, .seq = 100, .vocab = 300};
     size_t h = 48;
-
     assert_int_equal(model_parameters(&gpt), (300 + 100) * h + 3 * (12 * h * h + 13 * h) + 2 * h + h * 300);
 }
 
@@ -156,7 +146,6 @@ TEST(model_open__same_seed__same_values_else_others)
     struct device device = {0};
     struct ranks ranks = {.count = 1};
     struct model m[3];
-
     for (int i = 0; i < 3; i++) {
         m[i] = (struct model){shape, {.device = &device, .ranks = &ranks}};
         model_open(&m[i], seeds[i]);
@@ -172,7 +161,6 @@ TEST(model_open__same_seed__same_values_else_others)
 static double deviation_of(const real *values, size_t count)
 {
     double squares = 0;
-
     for (size_t i = 0; i < count; i++)
         squares += values[i] * values[i];
     return sqrt(squares / (double)count);
@@ -185,7 +173,6 @@ TEST(model_open__weights__deviate_as_in_gpt_2)
     struct device device = {0};
     struct ranks ranks = {.count = 1};
     struct model m = {wide, {.device = &device, .ranks = &ranks}};
-
     model_open(&m, 1);
     const real *values = m.zero.array[ZERO_PARAMETERS];
     assert_close(deviation_of(values, layer), 0.02, 0.001);

@@ -35,7 +35,6 @@ static int temporary_file(void)
 {
     char path[] = "/tmp/test_trainer_XXXXXX";
     int fd = mkstemp(path);
-
     assert_true(fd >= 0);
     unlink(path);
     return fd;
@@ -45,7 +44,6 @@ static void become_program(int out, int err, const char *arguments)
 {
     char text[1024], *argv[ARGUMENTS_MAX] = {PROGRAM};
     int argc = 1;
-
     snprintf(text, sizeof text, "%s", arguments);
     for (char *word = strtok(text, " "); word && argc < ARGUMENTS_MAX - 1; word = strtok(NULL, " "))
         argv[argc++] = word;
@@ -58,7 +56,6 @@ static void become_program(int out, int err, const char *arguments)
 static struct child start(int out, const char *arguments)
 {
     struct child child = {.out = out, .err = temporary_file()};
-
     child.pid = fork();
     if (child.pid == 0)
         become_program(out, child.err, arguments);
@@ -69,7 +66,6 @@ static struct child start(int out, const char *arguments)
 static void read_back(int fd, char *text)
 {
     ssize_t length = pread(fd, text, OUTPUT_MAX - 1, 0);
-
     assert_true(length >= 0);
     text[length] = '\0';
     close(fd);
@@ -78,7 +74,6 @@ static void read_back(int fd, char *text)
 static int wait_for(pid_t pid)
 {
     int wait_status;
-
     assert_int_equal(waitpid(pid, &wait_status, 0), pid);
     return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 1000 + WTERMSIG(wait_status);
 }
@@ -87,7 +82,6 @@ static struct result *run(const char *arguments)
 {
     static struct result result;
     struct child child = start(temporary_file(), arguments);
-
     result.status = wait_for(child.pid);
     read_back(child.out, result.out);
     read_back(child.err, result.err);
@@ -97,7 +91,6 @@ static struct result *run(const char *arguments)
 static struct result *run_well(const char *arguments)
 {
     struct result *r = run(arguments);
-
     if (r->status != 0 || *r->err)
         fail_msg("%s: status %d, stderr: %s", arguments, r->status, r->err);
     return r;
@@ -107,7 +100,6 @@ static struct result *run_well(const char *arguments)
 static double number_after(const char *text, const char *name)
 {
     const char *found = NULL;
-
     for (const char *at = text; (at = strstr(at, name)); at++)
         if ((at == text || isspace((unsigned char)at[-1])) && at[strlen(name)] == ' ')
             found = at + strlen(name);
@@ -123,7 +115,6 @@ static char metrics_path[] = "/tmp/test_trainer_metrics_XXXXXX";
 static void read_metrics(char *text)
 {
     int fd = open(metrics_path, O_RDWR | O_CLOEXEC);
-
     assert_true(fd >= 0);
     assert_int_equal(ftruncate(fd, lseek(fd, 0, SEEK_END)), 0);
     read_back(fd, text);
@@ -136,7 +127,6 @@ static void losses_of(const char *arguments, char *losses)
 {
     static char metrics[OUTPUT_MAX];
     char with_metrics[1024];
-
     snprintf(with_metrics, sizeof with_metrics, "%s --metrics %s", arguments, metrics_path);
     run_well(with_metrics);
     read_metrics(metrics);
@@ -149,7 +139,14 @@ TEST(program__every_stage_rank_count_and_checkpointing__same_losses_in_every_bit
 {
     static char reference[OUTPUT_MAX], losses[OUTPUT_MAX];
     char arguments[256];
-
+    /* A layer that is more than the window in which ranks exchange. */
+    losses_of("--steps 2 --hidden 80 --seq 8 --micro-batch 1 --global-batch 3", reference);
+    for (int stage = 0; stage <= 3; stage++) {
+        snprintf(arguments, sizeof arguments,
+                 "--steps 2 --hidden 80 --seq 8 --micro-batch 1 --global-batch 3 --ranks 3 --zero-stage %d", stage);
+        losses_of(arguments, losses);
+        assert_string_equal(losses, reference);
+    }
     losses_of("--steps 5 --lr 1e-2 --hidden 16 --seq 12 --micro-batch 2 --global-batch 8", reference);
     assert_true(strlen(reference) > 5 * 9);
     for (int ranks = 1; ranks <= 4; ranks *= 2)
@@ -171,7 +168,6 @@ TEST(program__other_micro_batch__same_loss_but_for_rounding)
         number_after(run_well("--steps 4 --hidden 16 --seq 12 --micro-batch 8 --global-batch 8")->out, "loss");
     double parts =
         number_after(run_well("--steps 4 --hidden 16 --seq 12 --micro-batch 1 --global-batch 8")->out, "loss");
-
     assert_true(whole - parts < 1.5e-4 && parts - whole < 1.5e-4);
 }
 
@@ -179,7 +175,6 @@ TEST(program__twenty_steps__loss_falls_from_log_256)
 {
     struct result *r = run_well("--steps 20 --hidden 32 --seq 16 --lr 5e-3");
     double first = strtod(strstr(r->out, "loss ") + 5, NULL), last = number_after(r->out, "loss");
-
     assert_true(first > 5.4 && first < 5.7);
     /* One sample, repeated, would be known by heart by then: 1.3. */
     assert_true(last > 2 && last < 4);
@@ -189,7 +184,6 @@ TEST(program__stages_in_turn__peak_memory_falls_with_two_ranks)
 {
     double before = 1e18;
     char arguments[256];
-
     for (int stage = 0; stage <= 3; stage++) {
         snprintf(arguments, sizeof arguments,
                  "--steps 1 --layers 4 --micro-batch 1 --global-batch 2 --ranks 2 --zero-stage %d", stage);
@@ -235,7 +229,6 @@ static size_t predicted_peak(const struct configuration *c)
                   worked_on(last, c);
     size_t layer_back = (layers + 1) * x + (c->checkpointing ? 1 : layers) * k +
                         counted(4 * (5 * n * h + c->seq * c->seq)) + worked_on(layer, c);
-
     return state + (c->ranks > 1 ? 256 * 1024 : 0) + counted(2 * n) + (head > layer_back ? head : layer_back);
 }
 
@@ -264,7 +257,6 @@ TEST(program__peak_memory__formulas_of_the_headers)
 TEST(program__two_ranks__shared_window_is_counted)
 {
     double tokens = 2 * 16 * 4; /* a byte each, and a byte for its target */
-
     assert_true(number_after(run_well("--steps 1 --seq 16 --micro-batch 4")->out, "peak_memory_buffer_bytes") ==
                 tokens);
     assert_true(number_after(run_well("--steps 1 --seq 16 --micro-batch 4 --ranks 2")->out,
@@ -276,7 +268,6 @@ TEST(program__checkpointing__peak_memory_falls)
     double plain = number_after(run_well("--steps 1 --layers 6")->out, "peak_memory_activation_bytes");
     double less =
         number_after(run_well("--steps 1 --layers 6 --activation-checkpointing")->out, "peak_memory_activation_bytes");
-
     assert_true(less < plain / 2);
 }
 
@@ -284,7 +275,6 @@ TEST(program__metrics_file__one_object_per_line)
 {
     static char metrics[OUTPUT_MAX];
     int step = 0;
-
     setenv("MESHSWEEP_METRICS", metrics_path, 1);
     run_well("--steps 3 --hidden 16 --seq 8");
     unsetenv("MESHSWEEP_METRICS");
@@ -309,7 +299,6 @@ TEST(program__metrics_file__one_object_per_line)
 static int compare_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
-
     return (x > y) - (x < y);
 }
 
@@ -318,7 +307,6 @@ TEST(program__summary__median_of_the_steps_after_the_warm_up)
     double seconds[8];
     int count = 0;
     struct result *r = run_well("--steps 8 --warmup-steps 3 --hidden 16 --seq 8 --global-batch 8 --micro-batch 2");
-
     for (const char *at = r->out; (at = strstr(at, "step_time ")) && count < 8; at++)
         seconds[count++] = strtod(at + strlen("step_time "), NULL);
     assert_int_equal(count, 8);
@@ -332,18 +320,17 @@ TEST(program__summary__median_of_the_steps_after_the_warm_up)
 TEST(program__device_too_small__out_of_memory_message_and_status_1)
 {
     struct result *r = run("--ranks 2 --device-memory 2.5MiB");
-
     assert_int_equal(r->status, 1);
     assert_string_equal(r->out, "");
     assert_non_null(strstr(r->err, "meshsweep-trainer: out of memory: rank "));
     assert_non_null(strstr(r->err, " MiB (device capacity 2.50 MiB; "));
+    assert_non_null(strstr(r->err, " ended with status 1\n"));
 }
 
 TEST(program__device_of_the_measured_peak__fits_and_one_unit_less_does_not)
 {
     char arguments[256];
     double peak = number_after(run_well("--steps 2 --ranks 2 --zero-stage 3")->out, "peak_memory_bytes");
-
     snprintf(arguments, sizeof arguments, "--steps 2 --ranks 2 --zero-stage 3 --device-memory %.0fB", peak);
     run_well(arguments);
     snprintf(arguments, sizeof arguments, "--steps 2 --ranks 2 --zero-stage 3 --device-memory %.0fB", peak - 64);
@@ -353,7 +340,6 @@ TEST(program__device_of_the_measured_peak__fits_and_one_unit_less_does_not)
 TEST(program__sigchld_ignored_by_the_parent__trains_all_the_same)
 {
     struct sigaction before;
-
     sigaction(SIGCHLD, NULL, &before);
     signal(SIGCHLD, SIG_IGN);
     struct child child = start(temporary_file(), "--steps 1 --hidden 16 --seq 8 --ranks 2");
@@ -367,7 +353,6 @@ TEST(program__diverging__says_so_and_writes_no_number)
 {
     char arguments[256];
     static char metrics[OUTPUT_MAX];
-
     snprintf(arguments, sizeof arguments, "--ranks 2 --hidden 16 --seq 8 --lr 1e30 --metrics %s", metrics_path);
     struct result *r = run(arguments);
     assert_int_equal(r->status, 1);
@@ -418,7 +403,6 @@ TEST(program__values_in_both_spellings__taken)
 {
     struct result *r = run_well("--layers 3 --hidden=96 --heads 6 --seq 8 --steps 2 --ranks 2 --device-memory 7.5MiB "
                                 "--activation-checkpointing --lr=2e-4 --seed 18446744073709551615");
-
     assert_true(number_after(r->out, "parameters") ==
                 (256 + 8) * 96 + 3 * (12 * 96 * 96 + 13 * 96) + 2 * 96 + 256 * 96);
     assert_true(number_after(r->out, "step") == 2);
@@ -427,14 +411,12 @@ TEST(program__values_in_both_spellings__taken)
 TEST(program__one_step__no_warm_up)
 {
     struct result *r = run_well("--steps 1 --hidden 16 --seq 8");
-
     assert_true(number_after(r->out, "step_time") > 0);
 }
 
 TEST(program__seed__same_losses_else_others)
 {
     static char first[OUTPUT_MAX], second[OUTPUT_MAX], other[OUTPUT_MAX];
-
     losses_of("--steps 2 --hidden 16 --seq 8 --seed 3", first);
     losses_of("--steps 2 --hidden 16 --seq 8 --seed 3", second);
     losses_of("--steps 2 --hidden 16 --seq 8 --seed 4", other);
@@ -445,7 +427,6 @@ TEST(program__seed__same_losses_else_others)
 TEST(program__help__usage_on_stdout_and_status_0)
 {
     struct result *r = run_well("--hidden 32 --help");
-
     assert_int_equal(strncmp(r->out, "Usage: meshsweep-trainer [OPTIONS]\n", 35), 0);
     assert_non_null(strstr(r->out, "\n  --zero-stage N "));
     assert_non_null(strstr(r->out, "\n  --metrics FILE "));
@@ -454,7 +435,6 @@ TEST(program__help__usage_on_stdout_and_status_0)
 TEST(program__metrics_file_not_writable__says_so_and_status_1)
 {
     struct result *r = run("--steps 1 --hidden 16 --seq 8 --metrics /nowhere/m.jsonl");
-
     assert_int_equal(r->status, 1);
     assert_non_null(strstr(r->err, "meshsweep-trainer: --metrics /nowhere/m.jsonl: No such file or directory\n"));
     r = run("--steps 1 --hidden 16 --seq 8 --metrics /dev/full");
@@ -466,7 +446,6 @@ TEST(program__stdout_full__says_so_and_status_1)
 {
     char err[OUTPUT_MAX];
     struct child child = start(open("/dev/full", O_WRONLY | O_CLOEXEC), "--steps 1 --hidden 16 --seq 8");
-
     assert_int_equal(wait_for(child.pid), 1);
     close(child.out);
     read_back(child.err, err);
@@ -477,7 +456,6 @@ TEST(program__data_file__short_one_refused_long_one_trained_on)
 {
     char path[] = "/tmp/test_trainer_data_XXXXXX", arguments[256];
     int fd = mkstemp(path);
-
     assert_int_equal(write(fd, "abcabcabcabcabcabcab", 20), 20);
     snprintf(arguments, sizeof arguments, "--steps 1 --hidden 16 --data %s --seq 20", path);
     assert_int_equal(run(arguments)->status, 2);
@@ -494,7 +472,6 @@ static pid_t parent_of(const char *pid)
 {
     char path[300], text[1024];
     int parent = 0;
-
     snprintf(path, sizeof path, "/proc/%s/stat", pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
@@ -511,7 +488,6 @@ static int children_of(pid_t parent, pid_t *children, int room)
 {
     int count = 0;
     DIR *proc = opendir("/proc");
-
     assert_non_null(proc);
     for (struct dirent *entry; (entry = readdir(proc)) && count < room;)
         if (isdigit((unsigned char)entry->d_name[0]) && parent_of(entry->d_name) == parent)
@@ -520,33 +496,61 @@ static int children_of(pid_t parent, pid_t *children, int room)
     return count;
 }
 
-TEST(program__rank_killed_while_training__job_ends_with_the_signal)
+struct training {
+    struct child child;
+    pid_t ranks[4];
+    int out;
+};
+
+static struct training start_training(void)
 {
     int pipe_end[2];
-    pid_t ranks[4];
-    char first[64], err[OUTPUT_MAX];
-
+    char first[64];
+    struct training t;
     assert_int_equal(pipe(pipe_end), 0);
-    struct child child = start(pipe_end[1], "--ranks 2 --hidden 16 --seq 8 --steps 1000000");
+    t.child = start(pipe_end[1], "--ranks 2 --hidden 16 --seq 8 --steps 1000000");
+    t.out = pipe_end[0];
     close(pipe_end[1]);
-    assert_true(read(pipe_end[0], first, sizeof first) > 0);
-    assert_int_equal(children_of(child.pid, ranks, 4), 2);
-    kill(ranks[1], SIGKILL);
-    while (read(pipe_end[0], first, sizeof first) > 0)
+    assert_true(read(t.out, first, sizeof first) > 0);
+    assert_int_equal(children_of(t.child.pid, t.ranks, 4), 2);
+    return t;
+}
+
+/* The ranks hold the pipe's writing end: it reads as ended once they are all gone. */
+static int wait_for_training(struct training *t, char *err)
+{
+    char rest[64];
+    while (read(t->out, rest, sizeof rest) > 0)
         ;
-    assert_int_equal(wait_for(child.pid), 128 + SIGKILL);
-    read_back(child.err, err);
+    int status = wait_for(t->child.pid);
+    read_back(t->child.err, err);
+    close(t->out);
+    return status;
+}
+
+TEST(program__rank_killed_while_training__job_ends_with_the_signal)
+{
+    char err[OUTPUT_MAX];
+    struct training t = start_training();
+    kill(t.ranks[1], SIGKILL);
+    assert_int_equal(wait_for_training(&t, err), 128 + SIGKILL);
     assert_non_null(strstr(err, "was killed by signal 9 (Killed)"));
     for (int i = 0; i < 2; i++)
-        assert_true(kill(ranks[i], 0) < 0 && errno == ESRCH);
-    close(pipe_end[0]);
+        assert_true(kill(t.ranks[i], 0) < 0 && errno == ESRCH);
+}
+
+TEST(program__killed_while_training__its_ranks_end)
+{
+    char err[OUTPUT_MAX];
+    struct training t = start_training();
+    kill(t.child.pid, SIGKILL);
+    assert_int_equal(wait_for_training(&t, err), 1000 + SIGKILL);
 }
 
 static int make_metrics_file(void **state)
 {
     (void)state;
     int fd = mkstemp(metrics_path);
-
     unsetenv("MESHSWEEP_METRICS");
     alarm(TEST_LIMIT_SECONDS); /* a job that hangs is a failure */
     return fd < 0 ? -1 : close(fd);
