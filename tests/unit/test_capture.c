@@ -1,4 +1,4 @@
-/* run: slot files, the bound of a log, and when a limit has passed. */
+/* process/capture: slot files, and the bound of a log. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "process/capture.h"
-#include "process/deadline.h"
 #include "process/log_cap.h"
 #include "unit_test.h"
 #include "util/buffer.h"
@@ -463,63 +462,4 @@ TEST_WITHIN(log_cap__one_endless_line__cut_all_the_same, set_up, tear_down)
 TEST(log_cap__not_there__said)
 {
     assert_int_equal(log_cap_compact("/no/such/log", 100, 10), -1);
-}
-
-/* --- limits --- */
-
-static void assert_deadline(struct deadline_limits limits, struct deadline_state seen, int64_t now_ms,
-                            struct deadline_answer expected)
-{
-    struct deadline_answer answer = deadline_check(&limits, &seen, now_ms);
-    assert_int_equal(answer.fired, expected.fired);
-    assert_int_equal(answer.limit_ms, expected.limit_ms);
-    assert_true(answer.due_ms == expected.due_ms);
-}
-
-TEST(deadline__each_limit__fires_at_its_moment)
-{
-    struct deadline_state seen = {.started_ms = 1000, .active_ms = 4000};
-    assert_deadline((struct deadline_limits){0, 0, 0}, seen, 1 << 30,
-                    (struct deadline_answer){DEADLINE_NONE, 0, INT64_MAX});
-    assert_deadline((struct deadline_limits){500, 0, 0}, seen, 1499, (struct deadline_answer){DEADLINE_NONE, 0, 1500});
-    assert_deadline((struct deadline_limits){500, 0, 0}, seen, 1500,
-                    (struct deadline_answer){DEADLINE_TOTAL, 500, 1500});
-    assert_deadline((struct deadline_limits){0, 500, 0}, seen, 4499, (struct deadline_answer){DEADLINE_NONE, 0, 4500});
-    assert_deadline((struct deadline_limits){0, 500, 0}, seen, 4500,
-                    (struct deadline_answer){DEADLINE_IDLE, 500, 4500});
-    assert_deadline((struct deadline_limits){0, 0, 500}, seen, 1500,
-                    (struct deadline_answer){DEADLINE_STARTUP, 500, 1500});
-    seen.metric_seen = true;
-    assert_deadline((struct deadline_limits){0, 0, 500}, seen, 9000,
-                    (struct deadline_answer){DEADLINE_NONE, 0, INT64_MAX});
-}
-
-TEST(deadline__several_due__the_earliest_is_due)
-{
-    struct deadline_state seen = {.started_ms = 0, .active_ms = 100};
-    assert_deadline((struct deadline_limits){900, 500, 700}, seen, 5000,
-                    (struct deadline_answer){DEADLINE_IDLE, 500, 600});
-    assert_deadline((struct deadline_limits){300, 500, 700}, seen, 5000,
-                    (struct deadline_answer){DEADLINE_TOTAL, 300, 300});
-    assert_deadline((struct deadline_limits){INT64_MAX, 0, 0}, seen, 5000,
-                    (struct deadline_answer){DEADLINE_NONE, 0, INT64_MAX});
-}
-
-TEST(deadline_tick__shortest_limit__an_eighth_within_bounds)
-{
-    assert_int_equal(deadline_tick_ms(&(struct deadline_limits){50, 0, 0}, false), 1000);
-    assert_int_equal(deadline_tick_ms(&(struct deadline_limits){0, 320, 0}, false), 40);
-    assert_int_equal(deadline_tick_ms(&(struct deadline_limits){0, 3600000, 0}, false), 50);
-    assert_int_equal(deadline_tick_ms(&(struct deadline_limits){0, 8, 0}, false), 10);
-    assert_int_equal(deadline_tick_ms(&(struct deadline_limits){0, 0, 400}, false), 50);
-    assert_int_equal(deadline_tick_ms(&(struct deadline_limits){0, 0, 400}, true), 1000);
-}
-
-TEST(deadline_look__between_ticks__at_multiples_or_when_due)
-{
-    const struct deadline_limits silence = {0, 2000, 0};
-    assert_int_equal(deadline_look_ms(&silence, &(struct deadline_state){1003, 1003, false}, 1003), 1050);
-    assert_int_equal(deadline_look_ms(&silence, &(struct deadline_state){1003, 1050, false}, 1050), 1100);
-    assert_int_equal(deadline_look_ms(&silence, &(struct deadline_state){1003, 1033, false}, 3010), 3033);
-    assert_int_equal(deadline_look_ms(&(struct deadline_limits){0}, &(struct deadline_state){7, 7, false}, 7), 1000);
 }
