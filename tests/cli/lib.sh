@@ -21,15 +21,17 @@
 #            signal_command NAME           wait_command
 #            run_killed POINT ARGS         the tool, which dies at that point of src/util/fault.h (need_fault_points)
 # Stating:   expect_status N               expect_sql TEXT QUERY [DATABASE]
-#            expect_stdout TEXT            expect_stdout_contains TEXT        expect_stdout_matches REGEX
-#            expect_stdout_lacks TEXT      expect_no_stdout                   expect_any_stdout
+#            expect_stdout TEXT            expect_stdout_contains TEXT...     expect_stdout_matches REGEX...
+#            expect_stdout_lacks TEXT...   expect_no_stdout                   expect_any_stdout
 #            and the same for stderr; the status with both, nothing on the other one: expect_only_stdout N [TEXT],
-#            expect_only_stdout_contains N TEXT, expect_only_stdout_matches N REGEX, and the same for stderr;
+#            expect_only_stdout_contains N TEXT..., expect_only_stdout_matches N REGEX..., the same for stderr;
+#            with anything on the other one: expect_among_stdout N TEXT..., expect_among_stderr N TEXT...;
 #            expect_silent N: nothing on either; expect_only_status N: whatever is said
-#            expect_file_contains FILE TEXT   expect_file FILE                expect_no_file FILE
-#            expect CONDITION: a shell command that must succeed; fail MESSAGE; skip REASON
+#            expect_file_contains FILE TEXT...   expect_file FILE...          expect_no_file FILE...
+#            expect CONDITION...: shell commands that must succeed; fail MESSAGE; skip REASON
 # Waiting:   wait_until CONDITION SECONDS
 # Making:    small_sweep [FILE]: a sweep of 4 jobs by /bin/sh; see there
+#            sweep_for OBJECTIVE COMMAND [REGEX]: sweep.toml, with what standard input has besides
 # Looking:   sql QUERY [DATABASE]
 
 set -eu
@@ -82,9 +84,23 @@ skip()
     exit 77
 }
 
+# Each of what is said must be so.
+each() # FUNCTION STREAM|FILE TEXT...
+{
+    local function=$1 of=$2
+    shift 2
+    while [ $# -gt 0 ]; do
+        "$function" "$of" "$1"
+        shift
+    done
+}
+
 expect()
 {
-    eval "$1" || fail "expected: $1"
+    while [ $# -gt 0 ]; do
+        eval "$1" || fail "expected: $1"
+        shift
+    done
 }
 
 expect_status()
@@ -116,15 +132,15 @@ expect_lacks() # stdout|stderr TEXT
 }
 
 expect_stdout() { stated_stdout=1; expect_text stdout "$1"; }
-expect_stdout_contains() { stated_stdout=1; expect_contains stdout "$1"; }
-expect_stdout_matches() { stated_stdout=1; expect_matches stdout "$1"; }
-expect_stdout_lacks() { stated_stdout=1; expect_lacks stdout "$1"; }
+expect_stdout_contains() { stated_stdout=1; each expect_contains stdout "$@"; }
+expect_stdout_matches() { stated_stdout=1; each expect_matches stdout "$@"; }
+expect_stdout_lacks() { stated_stdout=1; each expect_lacks stdout "$@"; }
 expect_no_stdout() { stated_stdout=1; expect_text stdout ""; }
 expect_any_stdout() { stated_stdout=1; }
 expect_stderr() { stated_stderr=1; expect_text stderr "$1"; }
-expect_stderr_contains() { stated_stderr=1; expect_contains stderr "$1"; }
-expect_stderr_matches() { stated_stderr=1; expect_matches stderr "$1"; }
-expect_stderr_lacks() { stated_stderr=1; expect_lacks stderr "$1"; }
+expect_stderr_contains() { stated_stderr=1; each expect_contains stderr "$@"; }
+expect_stderr_matches() { stated_stderr=1; each expect_matches stderr "$@"; }
+expect_stderr_lacks() { stated_stderr=1; each expect_lacks stderr "$@"; }
 expect_no_stderr() { stated_stderr=1; expect_text stderr ""; }
 expect_any_stderr() { stated_stderr=1; }
 
@@ -148,25 +164,19 @@ expect_only_stderr()
     [ $# -eq 1 ] || expect_stderr "$2"
 }
 
-expect_only_stdout_contains() { expect_only_stdout "$1"; expect_stdout_contains "$2"; }
-expect_only_stdout_matches() { expect_only_stdout "$1"; expect_stdout_matches "$2"; }
-expect_only_stderr_contains() { expect_only_stderr "$1"; expect_stderr_contains "$2"; }
-expect_only_stderr_matches() { expect_only_stderr "$1"; expect_stderr_matches "$2"; }
+expect_among_stdout() { expect_status "$1"; expect_stdout_contains "${@:2}"; expect_any_stderr; }
+expect_among_stderr() { expect_status "$1"; expect_stderr_contains "${@:2}"; expect_any_stdout; }
+expect_only_stdout_contains() { expect_only_stdout "$1"; expect_stdout_contains "${@:2}"; }
+expect_only_stdout_matches() { expect_only_stdout "$1"; expect_stdout_matches "${@:2}"; }
+expect_only_stderr_contains() { expect_only_stderr "$1"; expect_stderr_contains "${@:2}"; }
+expect_only_stderr_matches() { expect_only_stderr "$1"; expect_stderr_matches "${@:2}"; }
 
-expect_file()
-{
-    [ -e "$1" ] || fail "expected a file: $1"
-}
-
-expect_no_file()
-{
-    [ ! -e "$1" ] || fail "expected no file: $1"
-}
-
-expect_file_contains()
-{
-    grep -qF -e "$2" "$1" || fail "expected in $1: $2"
-}
+is_there() { [ -e "$2" ] || fail "expected a file: $2"; }
+is_absent() { [ ! -e "$2" ] || fail "expected no file: $2"; }
+has_text() { grep -qF -e "$2" "$1" || fail "expected in $1: $2"; }
+expect_file() { each is_there . "$@"; }
+expect_no_file() { each is_absent . "$@"; }
+expect_file_contains() { each has_text "$@"; }
 
 # Rows one per line, columns apart by "|". Waits for a writer rather than fail.
 sql()
@@ -340,6 +350,15 @@ END
 echo "score: $(($1 * $2))"
 END
 }
+
+# Writes sweep.toml: an objective as "max:rate", the list of a command, the pattern that reads the objective, and what
+# standard input has.
+sweep_for() # OBJECTIVE COMMAND [REGEX]
+{
+    printf '[sweep]\nobjective = "%s"\n[job]\ncommand = %s\n' "$1" "$2"
+    [ $# -eq 2 ] || printf "[job.metrics.%s]\nregex = '%s'\n" "${1#*:}" "$3"
+    cat
+} >sweep.toml
 
 # --- cases ---
 

@@ -47,16 +47,14 @@ ask__asked_for_and_running_here__the_others_are_left()
     expect_only_stdout_contains 0 '"left":	5'
     sql "UPDATE job SET state = 'running' WHERE id = 1"
     run_meshsweep ask --open
-    expect_only_stdout_contains 0 '"open":	2'
-    expect_stdout_contains '"left":	5'
+    expect_only_stdout_contains 0 '"open":	2' '"left":	5'
 }
 
 ask__next_ones__trials_in_order_until_none_is_left()
 {
     a_sweep
     run_meshsweep ask -n 2 --by me --why first
-    expect_only_stdout_contains 0 '"open":	2'
-    expect_stdout_contains '"left":	5'
+    expect_only_stdout_contains 0 '"open":	2' '"left":	5'
     expect_sql "1|1|me|first|1|
 2|2|me|first|2|" "SELECT t.id, t.job_id, json_extract(s.options, '$.by'), t.reason, t.asked, t.told FROM trial AS t
         JOIN search AS s ON s.id = t.search_id WHERE s.strategy = 'ask'"
@@ -97,16 +95,13 @@ END
     cp .stdout answer.json
     expect_any_stdout
     refused() { sql "SELECT json_extract(readfile('answer.json'), '\$.refused[$1].$2')"; }
-    expect "[ '$(refused 0 rule)' = small-batches ]"
-    expect "[ '$(refused 0 reason)' = 'larger ones do not fit' ]"
+    expect "[ '$(refused 0 rule)' = small-batches ]" "[ '$(refused 0 reason)' = 'larger ones do not fit' ]"
     expect "[ '$(refused 0 proposal)' = '{\"micro_batch\":8,\"layers\":4}' ]"
-    expect "[ '$(refused 0 keys.model)' = '{\"layers\":4}' ]"
-    expect "[ '$(refused 0 nearest.keys.model)' = '{\"layers\":2}' ]"
+    expect "[ '$(refused 0 keys.model)' = '{\"layers\":4}' ]" "[ '$(refused 0 nearest.keys.model)' = '{\"layers\":2}' ]"
     expect "[ '$(refused 0 nearest.keys.parallel_spec)' = '{\"micro_batch\":8}' ]"
     expect "[ '$(refused 1 reason)' = 'no combination has micro_batch = 3' ]"
     expect "[ '$(refused 1 nearest.keys.parallel_spec)' = '{\"micro_batch\":4}' ]"
-    expect "[ '$(refused 2 proposal)' = '{\"micro_bach\":4}' ]"
-    expect "[ -z '$(refused 2 keys.parallel_spec)' ]"
+    expect "[ '$(refused 2 proposal)' = '{\"micro_bach\":4}' ]" "[ -z '$(refused 2 keys.parallel_spec)' ]"
     expect "[ \"\$(refused 2 reason)\" = 'unknown key \`micro_bach\` (did you mean \`micro_batch\`?)' ]"
     # The last one is the job that is legal with it.
     expect_sql "8|2" "SELECT json_extract(p.json, '\$.micro_batch'), json_extract(m.json, '\$.layers') FROM trial AS t
@@ -151,8 +146,7 @@ END
     expect_only_stdout 0
     sql "SELECT job_id FROM trial ORDER BY id" >first
     sql "SELECT job_id FROM trial ORDER BY id" another.db >second
-    expect "[ -s first ]"
-    expect "cmp first second"
+    expect "[ -s first ]" "cmp first second"
     given ask -d another.db <<'END'
 [{"keys": {"model": {"x": 2}, "parallel_spec": {"x": 2}, "training_spec": null}, "by": "me"}, {"parallel_spec.x": 2}]
 END
@@ -191,8 +185,7 @@ ask__killed_before_it_prints__open_trials_are_listed()
     expect_only_stderr 137
     expect_sql 1 "SELECT count(*) FROM trial"
     run_meshsweep ask --open
-    expect_only_stdout_contains 0 '"trial":	1'
-    expect_stdout_contains '"open":	1'
+    expect_only_stdout_contains 0 '"trial":	1' '"open":	1'
     echo '{"trial": 1, "metrics": {"throughput": 5, "peak_memory": 1}}' >told.json
     run_killed trial-told tell told.json
     expect_only_stderr 137
@@ -213,8 +206,7 @@ tell__results__jobs_end_and_the_best_is_feasible()
  {"job": 2, "metrics": {"throughput": 90, "peak_memory": 71}},
  {"trial": 3, "failure": "oom", "message": "out of it"}]
 END
-    expect_only_stdout_contains 0 '"does_not_meet":	"peak_memory <= 70 GiB"'
-    expect_stdout_contains '"open":	0'
+    expect_only_stdout_contains 0 '"does_not_meet":	"peak_memory <= 70 GiB"' '"open":	0'
     expect_sql "ok||10.0
 failed|infeasible-memory|90.0
 failed|oom|" "SELECT outcome, failure, objective FROM trial ORDER BY id"
@@ -294,8 +286,7 @@ ask__measured_table__outcomes_at_once()
     a_measured_table
     echo '{"micro_batch": 4, "zero_stage": 3}' >one.json
     run_meshsweep ask --by sampler one.json
-    expect_only_stdout_contains 0 '"outcome":	"ok"'
-    expect_stdout_contains '"objective_value":	243'
+    expect_only_stdout_contains 0 '"outcome":	"ok"' '"objective_value":	243'
 }
 
 # Debian's python3-optuna proposes; the table answers.

@@ -52,9 +52,7 @@ copy__after_a_run_beside_a_reader_in_a_transaction__said_to_lack_something()
     start_reader
     ask 'BEGIN; SELECT count(*) FROM job'
     run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_stderr "meshsweep: another program still reads results.db, so the newest records are only \
+    expect_only_stderr 0 "meshsweep: another program still reads results.db, so the newest records are only \
 in results.db-wal; to copy the database, copy both files or use meshsweep backup"
     run_meshsweep backup copy.db
     expect_only_stdout 0 'copy.db: 4 jobs, 4 attempts'
@@ -129,9 +127,7 @@ expect_refused() # STATUS SENTENCE ARGS
     local before
     before=$(find . -name '*.db*' -type f | sort | xargs md5sum)
     run_meshsweep backup "${@:3}"
-    expect_status "$1"
-    expect_no_stdout
-    expect_stderr "meshsweep: $2"
+    expect_only_stderr "$1" "meshsweep: $2"
     expect "[ \"\$(find . -name '*.db*' -type f | sort | xargs md5sum)\" = '$before' ]"
 }
 

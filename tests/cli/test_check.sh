@@ -37,11 +37,7 @@ z = "xy + 1"' >>sweep.toml
 
 check_sweep__objective_that_nobody_reads__noted_or_wrong()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "max:speed"
-[job]
-command = ["true"]
+    sweep_for max:speed '["true"]' <<'END'
 END
     run_meshsweep check sweep.toml
     expect_status 0
@@ -52,11 +48,7 @@ END
     printf '[job.metrics.speed]\n' >>sweep.toml
     run_meshsweep check sweep.toml
     expect_only_stdout 0
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "min:twice"
-[job]
-command = ["true"]
+    sweep_for min:twice '["true"]' <<'END'
 [metrics.twice]
 expression = "2 * duration"
 END
@@ -163,8 +155,7 @@ check_database__damaged__said_not_crashed()
     page=$(sql "SELECT rootpage FROM sqlite_schema WHERE name = 'exclusion'")
     head -c 4096 /dev/zero | tr '\0' 'x' | dd of=results.db bs=4096 seek="$((page - 1))" conv=notrunc 2>/dev/null
     run_meshsweep check -d results.db
-    expect_only_stdout_contains 1 'damage that SQLite finds'
-    expect_stdout_contains '.recover'
+    expect_only_stdout_contains 1 'damage that SQLite finds' '.recover'
 }
 
 flip_byte() # FILE OFFSET
@@ -309,8 +300,7 @@ repair__index_that_lies__made_again()
     expect_only_stdout_contains 1 'indexes that do not agree with their tables'
     expect_stdout_lacks 'damage that SQLite finds'
     run_meshsweep check --repair -d results.db
-    expect_only_stdout_contains 0 'the indexes were rebuilt from the tables'
-    expect_stdout_contains 'results.db: all well'
+    expect_only_stdout_contains 0 'the indexes were rebuilt from the tables' 'results.db: all well'
     expect_sql "4|exit
 5|exit" "SELECT id, failure FROM job INDEXED BY job_failed WHERE sweep_id = 2 AND state = 'failed' ORDER BY id"
 }
@@ -354,9 +344,7 @@ repair__damaged_absent_or_in_use__refused()
     page=$(sql "SELECT rootpage FROM sqlite_schema WHERE name = 'exclusion'")
     head -c 4096 /dev/zero | tr '\0' 'x' | dd of=results.db bs=4096 seek="$((page - 1))" conv=notrunc 2>/dev/null
     run_meshsweep check --repair -d results.db
-    expect_status 1
-    expect_no_stdout
-    expect_stderr 'meshsweep: database results.db: it is damaged, so nothing was repaired; `meshsweep check '\
+    expect_only_stderr 1 'meshsweep: database results.db: it is damaged, so nothing was repaired; `meshsweep check '\
 '-d results.db` says what is wrong and what to do'
     expect_sql "" "SELECT attempt_id FROM job WHERE id = 1"
 }

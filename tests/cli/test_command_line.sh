@@ -20,9 +20,7 @@ help__of_every_command__usage_options_example_on_a_screen()
     expect '[ ${#names[@]} -ge 5 ]'
     for command in "${names[@]}"; do
         run_meshsweep "$command" --help
-        expect_only_stdout_contains 0 "usage: meshsweep $command "
-        expect_stdout_contains '  -h, --help'
-        expect_stdout_contains "  meshsweep $command"
+        expect_only_stdout_contains 0 "usage: meshsweep $command " '  -h, --help' "  meshsweep $command"
         expect "[ \$(wc -l <.stdout) -le 72 ] && [ \$(wc -L <.stdout) -le 100 ]"
     done
 }
@@ -30,9 +28,7 @@ help__of_every_command__usage_options_example_on_a_screen()
 version__asked__tool_and_libraries()
 {
     run_meshsweep results --version
-    expect_only_stdout_matches 0 '^meshsweep [0-9]+\.[0-9]+\.[0-9]+$'
-    expect_stdout_matches '^SQLite 3\.'
-    expect_stdout_matches '^toml\+\+ [0-9]+\.[0-9]+\.[0-9]+$'
+    expect_only_stdout_matches 0 '^meshsweep [0-9]+\.[0-9]+\.[0-9]+$' '^SQLite 3\.' '^toml\+\+ [0-9]+\.[0-9]+\.[0-9]+$'
     expect_stdout_matches '^libmicrohttpd [0-9]+\.[0-9]+\.[0-9]+$'
 }
 
@@ -84,8 +80,7 @@ dumb_terminal__nothing_written_over()
     type -P script >/dev/null || skip "there is no script"
     small_sweep sweep.toml
     run_in_terminal TERM=dumb
-    expect_only_stdout_contains 0 '4/4 done (100%)'
-    expect_stdout_contains 'total  4'
+    expect_only_stdout_contains 0 '4/4 done (100%)' 'total  4'
     expect_stdout_lacks "$esc"
     rm -rf results.db*
     run_in_terminal

@@ -81,8 +81,7 @@ compare__one_side_fails__counted_apart()
     paired_database
     run_meshsweep compare --by zero_stage=0,3
     expect_only_stdout_contains 0 '3 against 0: 6 pairs ran on both sides'
-    expect_stdout_contains '  only 0 runs: 2 (the other side failed as job '
-    expect_stdout_contains '  3 is lower by 50 %: worse'
+    expect_stdout_contains '  only 0 runs: 2 (the other side failed as job ' '  3 is lower by 50 %: worse'
 }
 
 compare__another_global_batch__no_pair()
@@ -174,22 +173,14 @@ compare__no_objective__asks_for_a_metric()
 
 batches__what_pairs_have_in_common__said()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "max:rate"
-[job]
-command = ["echo", "rate {micro_batch}"]
-[job.metrics.rate]
-regex = 'rate ([0-9]+)'
+    sweep_for max:rate '["echo", "rate {micro_batch}"]' 'rate ([0-9]+)' <<'END'
 [training_spec]
 global_batch = [8, 16]
 [parallel_spec]
 micro_batch = [1, 2]
 END
     run_meshsweep run --progress plain
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_contains "meshsweep: the winner's global batch is 8, but other jobs have 16; to compare at an \
+    expect_only_stderr_contains 0 "meshsweep: the winner's global batch is 8, but other jobs have 16; to compare at an \
 equal one"
     run_meshsweep compare --by micro_batch
     expect_only_stdout_contains 0 \
@@ -254,8 +245,7 @@ END
     run_silently 0
     run_meshsweep compare --by mode
     expect_only_stdout_contains 0 'so it compares the best of each side over: bucket'
-    expect_stdout_contains '2 against 1: 12 pairs ran on both sides'
-    expect_stdout_contains '  cannot be told apart: the interval contains 1'
+    expect_stdout_contains '2 against 1: 12 pairs ran on both sides' '  cannot be told apart: the interval contains 1'
     expect_stdout_contains 'The best of several was chosen by the other half of the pairs, not by what is compared.'
     # With one model there is no other half.
     sqlite3 results.db "DELETE FROM job WHERE model_id > (SELECT min(model_id) FROM job)"

@@ -8,11 +8,7 @@ two_databases() # FACTOR
     cat >job.sh <<'END'
 echo "$1 $MESHSWEEP_NUMBER $(cat factor)" | awk '{ print "time", $1 * (1 + ($2 * 7 + $1) % 5 / 1000) * $3 }'
 END
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "min:time"
-[job]
-command = ["sh", "job.sh", "{x}"]
+    sweep_for min:time '["sh", "job.sh", "{x}"]' <<'END'
 repeat = 3
 [job.metrics.time]
 regex = 'time ([0-9.]+)'
@@ -36,8 +32,7 @@ slower__status_1()
     two_databases 1.08
     run_meshsweep compare before.db now.db --fail-slower 5%
     expect_only_stdout_contains 1 'time (lower is better), now.db against before.db: 8 jobs in common'
-    expect_stdout_contains '8 jobs, 3 runs of each on each side'
-    expect_stdout_contains '  ratio 1.08 (above 1 is slower), at least 1.07'
+    expect_stdout_contains '8 jobs, 3 runs of each on each side' '  ratio 1.08 (above 1 is slower), at least 1.07'
     expect_stdout_contains '  slower by 8 %, and certainly by more than the limit'
     # Without the option there are figures and no verdict.
     run_meshsweep compare before.db now.db
@@ -64,9 +59,7 @@ too_few_repeats__status_3_and_how_many()
     sqlite3 now.db "DELETE FROM job WHERE id > 1; DELETE FROM attempt WHERE id <> (SELECT attempt_id FROM job)"
     sqlite3 before.db "DELETE FROM attempt WHERE id NOT IN (SELECT attempt_id FROM job)"
     run_meshsweep compare before.db now.db --fail-slower 5%
-    expect_status 3
-    expect_no_stderr
-    expect_stdout_contains 'one run on each side does not show how much runs vary; set [job] repeat = 3'
+    expect_only_stdout_contains 3 'one run on each side does not show how much runs vary; set [job] repeat = 3'
 }
 
 by_a_key__a_verdict_each()
@@ -75,8 +68,7 @@ by_a_key__a_verdict_each()
     sqlite3 now.db "UPDATE summary SET value = value * 1.2 WHERE attempt_id IN (SELECT a.id FROM attempt AS a
         JOIN results AS r ON r.job = a.job_id WHERE r.x = 3)"
     run_meshsweep compare before.db now.db --fail-slower 5% --by x
-    expect_only_stdout_contains 1 'x 2: 2 jobs, 3 runs of each on each side'
-    expect_stdout_contains '  slower by 20 %'
+    expect_only_stdout_contains 1 'x 2: 2 jobs, 3 runs of each on each side' '  slower by 20 %'
     expect "[ \"\$(grep -c 'not slower by 5 %' .stdout)\" = 3 ]"
     run_meshsweep compare before.db now.db --by x --fail-slower 5% --json
     expect_only_stdout 1
@@ -107,10 +99,8 @@ markdown__a_table_for_a_summary()
     expect_only_stdout_contains 1 '### time (s, lower is better): now.db against before.db'
     expect_stdout_contains \
         '| | jobs | runs of each | ratio (above 1 is slower) | at least (99.5 % sure) | at most (95 % sure) | |'
-    expect_stdout_contains '| all | 7 | 3 | 1.08 | 1.07'
-    expect_stdout_contains '| slower by 8 %, and certainly by more than the limit |'
-    expect_stdout_contains '| slowest jobs | time before | now | ratio |'
-    expect_stdout_contains '- in only one database: 1 before, 0 now'
+    expect_stdout_contains '| all | 7 | 3 | 1.08 | 1.07' '| slower by 8 %, and certainly by more than the limit |'
+    expect_stdout_contains '| slowest jobs | time before | now | ratio |' '- in only one database: 1 before, 0 now'
 }
 
 failed_now__said()
@@ -150,9 +140,7 @@ own_metric__made_one_by_an_expression()
 {
     two_databases 1
     run_meshsweep compare before.db now.db --metric duration
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'add [metrics.duration_seen] with expression = "duration" and better = "min" to the '\
+    expect_only_stderr_contains 2 'add [metrics.duration_seen] with expression = "duration" and better = "min" to the '\
 'sweep file'
     printf '[metrics.duration_seen]\nexpression = "duration"\n' >>sweep.toml
     take_up_file
@@ -181,9 +169,7 @@ nothing_in_common__said()
     run_meshsweep run -d other.db --progress none
     expect_silent 0
     run_meshsweep compare before.db other.db --fail-slower 5%
-    expect_status 4
-    expect_no_stdout
-    expect_stderr "meshsweep: the databases have no job in common (8 in the first, 4 in the second); jobs are \
+    expect_only_stderr 4 "meshsweep: the databases have no job in common (8 in the first, 4 in the second); jobs are \
 matched by key, so use the same sweep file with the same command"
     sqlite3 now.db "DELETE FROM summary"
     run_meshsweep compare before.db now.db --fail-slower 5%

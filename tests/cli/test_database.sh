@@ -6,20 +6,14 @@
 expect_refused() # STATUS SENTENCE ARGS
 {
     run_meshsweep "${@:3}"
-    expect_status "$1"
-    expect_no_stdout
-    expect_stderr "meshsweep: $2"
+    expect_only_stderr "$1" "meshsweep: $2"
 }
 
 # Jobs that wait for the file go.
 waiting_sweep()
 {
     small_sweep sweep.toml
-    cat >job.sh <<'END'
-echo "$*" >>ran.log
-until [ -e go ]; do sleep 0.02; done
-echo "score: $(($1 * $2))"
-END
+    printf '%s\n' 'echo "$*" >>ran.log' 'until [ -e go ]; do sleep 0.02; done' 'echo "score: $(($1 * $2))"' >job.sh
     : >ran.log
 }
 
@@ -183,9 +177,7 @@ database__in_a_read_only_directory__read_but_not_run()
     expect_only_stdout_contains 0 '6 jobs: + 2 new  = 4 done'
     rm place/results.db.lock
     run_read_only place -- run -c place/sweep.toml -d place/results.db
-    expect_status 1
-    expect_no_stdout
-    expect_stderr_matches '^meshsweep: database place/results.db: cannot create the lock file '\
+    expect_only_stderr_matches 1 '^meshsweep: database place/results.db: cannot create the lock file '\
 '.*/place/results.db.lock: '\
 '(Read-only file system|Permission denied)$'
     expect_sql 4 "SELECT count(*) FROM job" place/results.db
@@ -238,8 +230,7 @@ then start again"
     # What is claimed ahead of time does not run.
     wait_until "[ \"\$(sql 'SELECT * FROM progress')\" = \$'pending||3\nrunning||1' ]" 20
     run_meshsweep status --json
-    expect_only_stdout_matches 0 '"pending":[[:space:]]*3'
-    expect_stdout_matches '"running":[[:space:]]*1'
+    expect_only_stdout_matches 0 '"pending":[[:space:]]*3' '"running":[[:space:]]*1'
     expect_sql "running|1
 pending|0" "SELECT state, attempts FROM results WHERE job < 3"
     end_beside

@@ -49,14 +49,10 @@ run__base_edited__another_job_and_laid_out_anew__the_same()
     expect_only_status 0
     echo "${base//: /:  }" >ds.json
     run_meshsweep plan -c s.toml
-    expect_status 0
-    expect_stdout_contains '= '
-    expect_any_stderr
+    expect_among_stdout 0 '= '
     echo "${base/2e8/5e8}" >ds.json
     run_meshsweep plan -c s.toml
-    expect_status 0
-    expect_stdout_contains '+ '
-    expect_any_stderr
+    expect_among_stdout 0 '+ '
 }
 
 run__batch_that_no_rule_judges__the_job_fails_and_the_sweep_goes_on()
@@ -87,10 +83,7 @@ configs__the_example__complete_and_matched()
     run_meshsweep check -c "$configs/deepspeed.toml"
     expect_only_stdout_contains 0 '80 combinations'
     run_meshsweep plan -c "$configs/deepspeed.toml"
-    expect_status 0
-    expect_stdout_contains '56 jobs: + 56 new'
-    expect_stdout_contains 'offload-optimizer-stage'
-    expect_any_stderr
+    expect_among_stdout 0 '56 jobs: + 56 new' 'offload-optimizer-stage'
 }
 
 run_cases "$@"

@@ -148,8 +148,7 @@ order__the_same_in_two_runs()
         sql "SELECT lower(hex(j.key)) FROM attempt AS a JOIN job AS j ON j.id = a.job_id ORDER BY a.id" \
             "$db/results.db" >"$db.keys"
     done
-    expect "[ \$(wc -l <one.keys) -gt 5 ]"
-    expect "cmp one.keys two.keys"
+    expect "[ \$(wc -l <one.keys) -gt 5 ]" "cmp one.keys two.keys"
 }
 
 second_call__keeps_results_and_counts_each_once()
@@ -209,8 +208,7 @@ include__reaches_the_launcher()
     # Without a hostfile there is this machine.
     run_command env CUDA_VISIBLE_DEVICES=0,1,2,3 "$meshsweep" deepspeed --print-config -i localhost:2,3 train.py \
         --deepspeed ds.json
-    expect_only_stdout_contains 0 '"--include=localhost:{devices}"'
-    expect_stdout_contains 'devices = [2, 3]'
+    expect_only_stdout_contains 0 '"--include=localhost:{devices}"' 'devices = [2, 3]'
 }
 
 invalid__excluded_before_it_costs_a_start()
@@ -227,8 +225,7 @@ invalid__excluded_before_it_costs_a_start()
 'plan on the output of --print-config shows which rules exclude them'
     expect_stderr_contains '8 combinations are excluded by batch-triad: train_batch_size must equal micro-batch x '\
 'gradient accumulation x data-parallel size'
-    expect_no_file autotuning_results/ds_config_optimal.json
-    expect_no_file autotuning_results/cmd_optimal.txt
+    expect_no_file autotuning_results/ds_config_optimal.json autotuning_results/cmd_optimal.txt
 }
 
 # Predictions for the stages 0 to 3, one a line, into FILE.

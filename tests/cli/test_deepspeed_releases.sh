@@ -18,9 +18,7 @@ write() # RELEASE KEYS
 matched() # COUNT STATUS
 {
     run_meshsweep plan -c sweep.toml
-    expect_status "$2"
-    expect_any_stderr
-    expect_stdout_contains " $1 matched"
+    expect_among_stdout "$2" " $1 matched"
 }
 
 release__what_it_lacks_or_refuses__excluded_there_alone()
@@ -102,18 +100,14 @@ version__not_given__the_package_of_the_launchers_python_is_asked()
     done
     # bf16 without ZeRO accumulates in fp32 up to 0.17.5.
     tuning --dry-run --launcher torchrun
-    expect_status 0
-    expect_stdout_contains ' 2 matched'
-    expect_any_stderr
+    expect_among_stdout 0 ' 2 matched'
     install 0.19.2.dev0
     tuning --dry-run --launcher torchrun
     expect_status 0
     expect_stdout_contains ' 1 matched'
     expect_stderr_lacks 'has no package'
     tuning --dry-run --launcher torchrun --ds_version 0.17
-    expect_status 0
-    expect_stdout_contains ' 1 matched'
-    expect_any_stderr
+    expect_among_stdout 0 ' 1 matched'
     tuning --dry-run --ds_version new
     expect_only_stderr 2 'meshsweep: --ds_version new: must be a release such as 0.14 or 0.14.5'
 }
@@ -137,9 +131,7 @@ version__of_a_sweep_file_not_given__the_package_of_the_commands_python_is_asked(
         expect_stdout_contains ' 1 matched'
         expect_stderr_contains "$said"
         run_meshsweep check sweep.toml
-        expect_status 0
-        expect_any_stdout
-        expect_stderr_contains "$said"
+        expect_among_stderr 0 "$said"
     done
     # What it says itself is not asked, and without a package the newest refuse it.
     sed -i 's/^\[deepspeed\]$/&\nversion = "0.17.5"/' sweep.toml
@@ -185,18 +177,14 @@ section__unknown__a_warning_with_what_may_be_meant()
     local command
     for command in check plan; do
         run_meshsweep "$command" -c sweep.toml
-        expect_status 0
-        expect_any_stdout
-        expect_stderr_contains 'ds.json:2:2: warning: DeepSpeed has no section "gradient_cliping" and ignores it; '\
+        expect_among_stderr 0 'ds.json:2:2: warning: DeepSpeed has no section "gradient_cliping" and ignores it; '\
 'did you mean "gradient_clipping"?'
         expect_stderr_matches '^meshsweep: .*:2:27: warning: DeepSpeed has no section "my_own" and ignores it$'
     done
     # Where the tuner's documents themselves put it wrongly.
     base '{"train_batch_size": 4, "arg_mappings": {"train_batch_size": "--batch"}}'
     run_meshsweep check -c sweep.toml
-    expect_status 0
-    expect_any_stdout
-    expect_stderr_contains 'DeepSpeed has no section "arg_mappings" and ignores it; it belongs in "autotuning"'
+    expect_among_stderr 0 'DeepSpeed has no section "arg_mappings" and ignores it; it belongs in "autotuning"'
     base '{"train_batch_size": 4, "my_own": {}, "log_level": "warning"}' 'sections = ["my_own"]'
     run_meshsweep check -c sweep.toml
     expect_only_stdout 0
@@ -228,9 +216,7 @@ values__that_no_release_takes__excluded_before_anything_starts()
     while IFS='|' read -r rule member; do
         base "{\"train_batch_size\": 4, $member}"
         run_meshsweep run -c sweep.toml --progress none
-        expect_status 4
-        expect_any_stdout
-        expect_stderr_contains "$rule"
+        expect_among_stderr 4 "$rule"
         expect_sql 0 'SELECT count(*) FROM attempt'
     done <<'END'
 bucket-sizes|"zero_optimization": {"stage": 1, "reduce_bucket_size": 0}

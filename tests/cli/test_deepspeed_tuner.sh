@@ -103,9 +103,7 @@ print_config__run_as_a_sweep__the_same_jobs()
     tune run_glue.py --deepspeed=ds_config.json
     expect_only_stderr 0
     run_meshsweep plan -c sweep.toml
-    expect_status 0
-    expect_stdout_contains '2 jobs: + 0 new  = 2 done'
-    expect_any_stderr
+    expect_among_stdout 0 '2 jobs: + 0 new  = 2 done'
 }
 
 run__winner__launched_with_its_status()
@@ -133,8 +131,7 @@ winner__launched_in_every_way__trains_and_leaves_its_attempt_alone()
     expect_only_stdout_contains 0 'ds_config_train.json'
     sqlite3 :memory: "SELECT json_extract(cast(readfile('.stdout') AS TEXT), '\$.shell')" >shell.sh
     run_command sh shell.sh
-    expect_only_stdout_contains 0 'training with stage 1, micro-batch 1 on 2 devices'
-    expect_stdout_contains 'global_step=5,'
+    expect_only_stdout_contains 0 'training with stage 1, micro-batch 1 on 2 devices' 'global_step=5,'
     run_meshsweep best --out winner
     expect_only_stdout_contains 0 'ds_config_train.json'
     expect_file_contains winner/command.sh "--deepspeed \"\$dir\"'/ds_config.json'"
@@ -161,8 +158,7 @@ all_out_of_memory__nothing_is_optimal_any_more()
     expect_status 3
     expect_no_stdout
     expect_stderr_contains 'no configuration could be run and measured, so there is no best one and nothing to launch'
-    expect_no_file autotuning_results/ds_config_optimal.json
-    expect_no_file autotuning_results/cmd_optimal.txt
+    expect_no_file autotuning_results/ds_config_optimal.json autotuning_results/cmd_optimal.txt
     # The larger micro-batch needs no less than what ran out of memory.
     expect_sql 'oom|4
 pruned|4' "SELECT iif(witness_id IS NULL, failure, 'pruned'), count(*) FROM job
@@ -262,9 +258,7 @@ full_mode__default_spaces__what_changes_nothing_is_one_job()
     plain '"num_gpus": 2, "fast": false' '"train_micro_batch_size_per_gpu": [1], "zero_optimization":
         {"stage": 3, "allgather_bucket_size": [2e8, 5e8]}'
     run_meshsweep deepspeed --dry-run train.py --deepspeed ds_config.json
-    expect_status 0
-    expect_stdout_contains '24 combinations, 24 matched, 12 duplicates'
-    expect_any_stderr
+    expect_among_stdout 0 '24 combinations, 24 matched, 12 duplicates'
     # What the ds_config says stays, lists of its own are axes, and the knobs make a difference.
     plain '"num_gpus": 2, "fast": false' '"train_micro_batch_size_per_gpu": [1], "zero_optimization":
         {"stage": 1, "allgather_bucket_size": 3e8, "reduce_bucket_size": [1e7, 9e8], "offload_optimizer": {"device": '\
@@ -283,17 +277,14 @@ global_batch__largest_and_least__what_lies_between()
         '"train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto",
         "zero_optimization": {"stage": 1}'
     tune train.py --deepspeed ds_config.json
-    expect_only_stderr_contains 0 'the global batch differs between configurations'
-    expect_stderr_contains 'are compared per sample'
+    expect_only_stderr_contains 0 'the global batch differs between configurations' 'are compared per sample'
     expect_sql '1x3 1x4 1x5 2x2 3x1 4x1 5x1' "SELECT group_concat(m || 'x' || g, ' ') FROM
         (SELECT train_micro_batch_size_per_gpu AS m, gradient_accumulation_steps AS g FROM results ORDER BY 1, 2)"
     [ "$(optimal train_micro_batch_size_per_gpu)x$(optimal gradient_accumulation_steps)" = 5x1 ] ||
         fail "another batch is best"
     plain '"num_gpus": 6, "max_train_batch_size": 4096' '"zero_optimization": {"stage": 1}'
     run_meshsweep deepspeed --dry-run train.py --deepspeed ds_config.json
-    expect_status 0
-    expect_stdout_contains ' matched'
-    expect_any_stderr
+    expect_among_stdout 0 ' matched'
     plain '"num_gpus": 2, "max_train_batch_size": 8, "min_train_batch_size": 9' '"zero_optimization": {"stage": 1}'
     tune train.py --deepspeed ds_config.json
     expect_only_stderr_contains 2 'max_train_batch_size, 8, is smaller than min_train_batch_size, 9'
@@ -346,8 +337,7 @@ tuners__fewer_trials__the_same_files()
     tune -d model.db train.py --deepspeed ds_config.json
     expect_only_stderr 0
     expect_sql 1 "SELECT count(*) BETWEEN 5 AND 15 FROM attempt WHERE $own" model.db
-    expect_file r/cmd_optimal.txt
-    expect_file e/sweep.toml
+    expect_file r/cmd_optimal.txt e/sweep.toml
 }
 
 arg_mappings__blanks_and_spellings__both_sides_agree()
@@ -357,8 +347,7 @@ arg_mappings__blanks_and_spellings__both_sides_agree()
         '"train_micro_batch_size_per_gpu": [2], "train_batch_size": 16, "zero_optimization": {"stage": 1}'
     tune train.py --per_device_train_batch_size=4 --deepspeed ds_config.json
     expect_only_stderr 0
-    expect_file_contains autotuning_results/cmd_optimal.txt 'train.py --per_device_train_batch_size=2 '
-    expect_file_contains autotuning_results/cmd_optimal.txt ' --gas 4'
+    expect_file_contains autotuning_results/cmd_optimal.txt 'train.py --per_device_train_batch_size=2 ' ' --gas 4'
 }
 
 bad_input__each__one_sentence_with_its_place()
@@ -433,17 +422,13 @@ lists__anywhere__axes_with_each_value_once()
         ["none", "cpu"]}}, "tensor_parallel": {"autotp_size": [1, 2]}, "gradient_accumulation_steps": [1, 2],
         "optimizer": {"type": "AdamW", "params": {"lr": [1e-5, 3e-5], "betas": [0.9, 0.95]}}'
     run_meshsweep deepspeed --dry-run train.py --deepspeed ds_config.json
-    expect_status 0
-    expect_stdout_contains '16 combinations, 16 matched'
-    expect_any_stderr
+    expect_among_stdout 0 '16 combinations, 16 matched'
     plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [8, 4, 8.0], "zero_optimization": {"stage": 1}'
     tune train.py --deepspeed ds_config.json
     expect_only_stderr_contains 2 'ds_config.json:1:3: "train_micro_batch_size_per_gpu": 8.0 is listed twice'
     plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [0, 8], "zero_optimization": {"stage": [1, 1]}'
     tune train.py --deepspeed ds_config.json
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'train_micro_batch_size_per_gpu must be a positive integer, a list of them, or "auto"'
+    expect_only_stderr_contains 2 'train_micro_batch_size_per_gpu must be a positive integer, a list of them, or "auto"'
     expect_stderr_contains 'zero_optimization.stage must be 0, 1, 2 or 3, a list of different stages, or "all"'
     plain '"num_gpus": 2' '"train_batch_size": -4, "zero_optimization": {"stage": 1}'
     tune train.py --deepspeed ds_config.json
@@ -455,8 +440,7 @@ model_info__without_parameters__still_asked_for()
     plain '"num_gpus": 2, "model_info": {"hidden_size": 64, "num_layers": 2}' \
         '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
     run_meshsweep deepspeed --print-config train.py --deepspeed ds_config.json
-    expect_only_stdout_contains 0 '[model_info.with]'
-    expect_stdout_contains 'hidden = 64'
+    expect_only_stdout_contains 0 '[model_info.with]' 'hidden = 64'
     plain '"num_gpus": 2, "model_info": {"profile": false}' \
         '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
     run_meshsweep deepspeed --print-config train.py --deepspeed ds_config.json

@@ -665,9 +665,7 @@ unit = \"s\"" 110
     local name said
     while IFS='|' read -r name said; do
         run_meshsweep merge a.db "$name.db" -o all.db
-        expect_status 2
-        expect_no_stdout
-        expect_stderr_contains "merging $name.db: $name.db $said"
+        expect_only_stderr_contains 2 "merging $name.db: $name.db $said"
         expect_stderr_contains "; rename the metric in one of the two sweep files, or run, or import, by the newer \
 file in both databases first"
         expect_sql 1 "SELECT count(*) FROM job" all.db

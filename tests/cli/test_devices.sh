@@ -324,9 +324,7 @@ wait_clean = "1ms"
 sample = 0
 END
     run_meshsweep run --progress plain --limit 3
-    expect_status 0
-    expect_any_stdout
-    expect_stderr_contains 'device 0 is in use by others (39.1 GiB of memory): waiting for it'
+    expect_among_stderr 0 'device 0 is in use by others (39.1 GiB of memory): waiting for it'
     expect_stderr_contains 'device 0 is in use by others (39.1 GiB of memory): doing without it'
     expect_sql "1|3" "SELECT devices, count(*) FROM attempt WHERE state = 'ok' GROUP BY 1"
 }
@@ -357,9 +355,7 @@ give_up = "1500ms"
 sample = 0
 END
     run_meshsweep run --progress plain
-    expect_status 3
-    expect_any_stdout
-    expect_stderr_contains 'the jobs that are left need devices that others still use: 0,1; they stay pending for '\
+    expect_among_stderr 3 'the jobs that are left need devices that others still use: 0,1; they stay pending for '\
 'another run'
     expect_sql "pending|6|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job GROUP BY state"
     echo 3 >used.1
@@ -492,13 +488,9 @@ clock__lower_than_of_its_peers__marked_and_said()
     expect_sql "8|clock 900 MHz, 1703 MHz usually; slowed down 100 % of the time, 0 % usually" \
         "SELECT job, device_note FROM results WHERE device_note IS NOT NULL"
     run_meshsweep best
-    expect_status 0
-    expect_any_stdout
-    expect_stderr_contains 'job 8 was measured on a slow device: clock 900 MHz, 1703 MHz usually; slowed'
+    expect_among_stderr 0 'job 8 was measured on a slow device: clock 900 MHz, 1703 MHz usually; slowed'
     run_meshsweep compare --by x
-    expect_status 0
-    expect_any_stdout
-    expect_stderr_contains 'job 8 was measured on a slow device: clock'
+    expect_among_stderr 0 'job 8 was measured on a slow device: clock'
 }
 
 # On another device where there is one, and not for ever.

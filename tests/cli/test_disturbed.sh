@@ -75,15 +75,11 @@ log__disk_error_or_no_descriptors__is_lost_and_no_verdict()
     begun_sweep
     impatient
     run_disturbed pread "$EIO" output.log run --progress none
-    expect_status 5
-    expect_no_stdout
-    expect_stderr_contains 'paused: the host cannot run jobs: its output cannot be read: Input/output error'
+    expect_only_stderr_contains 5 'paused: the host cannot run jobs: its output cannot be read: Input/output error'
     expect_sql "lost|its output cannot be read: Input/output error|host|1" \
         "SELECT failure, message, blame, count(*) > 0 FROM attempt WHERE state = 'failed' GROUP BY 1, 2"
     run_disturbed open "$EMFILE" output.log run --progress none
-    expect_status 5
-    expect_no_stdout
-    expect_stderr_contains 'giving up: the host cannot run jobs: its output cannot be read: Too many open files'
+    expect_only_stderr_contains 5 'giving up: the host cannot run jobs: its output cannot be read: Too many open files'
     expect_sql "0" "SELECT count(*) FROM job WHERE state = 'failed'"
     expect_recovered
 }
@@ -251,11 +247,7 @@ start_is_recorded() # JOB
 clocks__set_either_way__no_limit_fires_and_durations_stay()
 {
     [ -f "$disturb" ] || skip "there is no $disturb"
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "max:score"
-[job]
-command = ["/bin/sh", "./job.sh", "{x}"]
+    sweep_for max:score '["/bin/sh", "./job.sh", "{x}"]' <<'END'
 timeout = "40s"
 idle_timeout = "30s"
 startup_timeout = "30s"
@@ -264,10 +256,7 @@ regex = 'score: ([0-9.]+)'
 [training_spec]
 x = [1, 2, 3]
 END
-    cat >job.sh <<'END'
-until [ -e "go$1" ]; do sleep 0.02; done
-echo "score: $1"
-END
+    printf '%s\n' 'until [ -e "go$1" ]; do sleep 0.02; done' 'echo "score: $1"' >job.sh
     echo "0 0" >clock
     start_command env LD_PRELOAD="$disturb" ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0" \
         DISTURB_CLOCK="$PWD/clock" "$meshsweep" run --progress none
@@ -302,12 +291,7 @@ database__on_a_network_file_system__without_wal_and_said_so()
 {
     local type name
     [ -f "$disturb" ] || skip "there is no $disturb"
-    cat >sweep.toml <<'END'
-[job]
-command = ["true"]
-[training_spec]
-x = [1, 2, 3]
-END
+    printf '%s\n' '[job]' 'command = ["true"]' '[training_spec]' 'x = [1, 2, 3]' >sweep.toml
     # A database that was made elsewhere gives its log up.
     run_silently 0 --limit 1
     expect_sql wal "PRAGMA journal_mode"

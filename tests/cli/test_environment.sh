@@ -131,11 +131,7 @@ pass_env = [\"WANTED\", \"ABSENT\"]"
 MESHSWEEP_DEVICES MESHSWEEP_JOB MESHSWEEP_JOB_DIR MESHSWEEP_JOB_KEY MESHSWEEP_METRICS MESHSWEEP_NUMBER MESHSWEEP_SPEC \
 NCCL_DEBUG NUMBER PATH PET_MASTER_PORT PWD TMPDIR WANTED X YES"
     expect_no_stderr
-    expect_file_contains all HOME=/elsewhere
-    expect_file_contains all X=1
-    expect_file_contains all NUMBER=5
-    expect_file_contains all YES=true
-    expect_file_contains all MESHSWEEP_JOB=1
+    expect_file_contains all HOME=/elsewhere X=1 NUMBER=5 YES=true MESHSWEEP_JOB=1
     expect "grep '^MESHSWEEP_SPEC=' all | cut -d = -f 2- >spec.json"
     expect_sql '1|model|[1,2]' "SELECT json_extract(s, '\$.training_spec.x'), json_extract(s, '\$.model.both'),
         json_extract(s, '\$.training_spec.list') FROM (SELECT cast(readfile('spec.json') AS TEXT) AS s)"
@@ -200,11 +196,7 @@ directory__not_utf8__what_is_handed_over_runs()
     odd=$(printf 'odd\377name')
     mkdir "$odd" 2>/dev/null || skip "this file system takes no such name"
     cd "$odd"
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "min:duration"
-[job]
-command = ["sh", "-c", "echo here >>../ran"]
+    sweep_for min:duration '["sh", "-c", "echo here >>../ran"]' <<'END'
 [training_spec]
 x = 1
 END

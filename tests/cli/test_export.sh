@@ -5,13 +5,7 @@
 # Jobs with values that are awkward in a table; the last one fails with an awkward message.
 awkward_sweep()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "max:score"
-[job]
-command = ["/bin/sh", "job.sh", "{s}", "{f}"]
-[job.metrics.score]
-regex = 'score: ([-+.0-9a-zA-Z]+)'
+    sweep_for max:score '["/bin/sh", "job.sh", "{s}", "{f}"]' 'score: ([-+.0-9a-zA-Z]+)' <<'END'
 [[parallel_spec]]
 s = ["=1+1", "+x", "-x", "@sum", "'=1+1", "'apos", "a,b", "q\"q", "line1\nline2", "\r\nedge\r", "\ttab", "é ü 日本",
      "", " lead ", "-5", "1e5", "NULL", "=HYPERLINK(\"http://x\",\"y\")", "\\N", "fails"]
@@ -29,13 +23,7 @@ END
 # Numbers at the ends of what there is, and what is no number. The last job reports none.
 extreme_sweep()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "max:score"
-[job]
-command = ["/bin/sh", "-c", "echo score: {m}"]
-[job.metrics.score]
-regex = 'score: ([-+.0-9a-zA-Z]+)'
+    sweep_for max:score '["/bin/sh", "-c", "echo score: {m}"]' 'score: ([-+.0-9a-zA-Z]+)' <<'END'
 [[model]]
 m = ["nan", "inf", "-inf", "5e-324", "1.7976931348623157e308", "-0.0", "9007199254740993", "none"]
 [[parallel_spec]]
@@ -111,8 +99,7 @@ csv__rows_and_their_order__stay()
     expect_silent 0
     run_meshsweep export --all
     expect_only_stdout 0
-    expect "cmp first.csv .stdout"
-    expect "[ \"\$(head -n 1 first.csv | cut -d , -f 1-4)\" = job,key,sweep,in_sweep ]"
+    expect "cmp first.csv .stdout" "[ \"\$(head -n 1 first.csv | cut -d , -f 1-4)\" = job,key,sweep,in_sweep ]"
     run_meshsweep export --succeeded --format json
     expect_only_stdout 0
     cp .stdout out.json

@@ -59,9 +59,7 @@ END
     expect_stdout_lacks 'rank23'
     expect_any_stderr
     run_meshsweep status --json
-    expect_status 0
-    expect_stdout_contains 'RuntimeError: Connection closed by peer [127.0.0.1]:1"'
-    expect_any_stderr
+    expect_among_stdout 0 'RuntimeError: Connection closed by peer [127.0.0.1]:1"'
     run_meshsweep show 2
     expect_status 0
     expect_stdout_matches 'consequence +RuntimeError: Connection closed by peer \[127.0.0.1\]:23'
@@ -101,8 +99,7 @@ END
         FROM results WHERE mb >= 16 AND len = 4096 AND shape <= 2"
     run_meshsweep status
     expect_status 0
-    expect_stdout_contains "16 x exit, as job"
-    expect_stdout_contains "all $with with shape=8; none of $without without"
+    expect_stdout_contains "16 x exit, as job" "all $with with shape=8; none of $without without"
     expect_stdout_matches 'all 8 with .*(mb>=16|len=4096).*; none of 40 without'
     expect_stdout_matches '2 x exit, as job [0-9]+: exit status 7'
     expect_any_stderr

@@ -26,9 +26,7 @@ expect_refused() # PARTS ARGS
     local before
     before=$(md5sum other.db)
     run_meshsweep "${@:2}"
-    expect_status 1
-    expect_no_stdout
-    expect_stderr "meshsweep: database other.db: its schema is not as meshsweep makes it: $1; $repair_hint"
+    expect_only_stderr 1 "meshsweep: database other.db: its schema is not as meshsweep makes it: $1; $repair_hint"
     expect "[ \"\$(md5sum other.db)\" = '$before' ]"
 }
 
@@ -132,9 +130,7 @@ each_kind_of_part__refused_said_and_repaired()
             ;;
         esac
         run_meshsweep check other.db
-        expect_status 1
-        expect_stdout_contains "parts of the schema that are not as meshsweep makes them"
-        expect_no_stderr
+        expect_only_stdout_contains 1 "parts of the schema that are not as meshsweep makes them"
         expect_found_and_repaired "$parts"
     done < <(foreign_parts)
 }
@@ -254,17 +250,11 @@ text_of_a_part__flipped_bit__found_and_repaired()
             done <offsets
             found=$((found + 1)) bit=$((bit % 7 + 1))
             run_meshsweep results -d other.db
-            expect_status 1
-            expect_no_stdout
-            expect_stderr_contains ' -d other.db`'
+            expect_only_stderr_contains 1 ' -d other.db`'
             run_meshsweep check other.db
-            expect_status 1
-            expect_stdout_contains 'meshsweep check --repair -d other.db'
-            expect_no_stderr
+            expect_only_stdout_contains 1 'meshsweep check --repair -d other.db'
             run_meshsweep check --repair -d other.db
-            expect_status 0
-            expect_stdout_contains 'other.db: all well'
-            expect_no_stderr
+            expect_only_stdout_contains 0 'other.db: all well'
             expect_as_good
         done
     done

@@ -10,11 +10,7 @@ training_sweep() # COMMANDS [TABLES]
     small_sweep
     printf '%s\n' "${@:2}" >>sweep.toml
     printf '%s\n' "$1" >full
-    cat >job.sh <<'END'
-[ ! -e "ran.$1.$2" ] || exec sh ./full
-touch "ran.$1.$2"
-echo "score: $(($1 * $2))"
-END
+    printf '%s\n' '[ ! -e "ran.$1.$2" ] || exec sh ./full' 'touch "ran.$1.$2"' 'echo "score: $(($1 * $2))"' >job.sh
 }
 
 expect_winner_untouched()
@@ -171,9 +167,7 @@ full_training__nobody_wins__nothing_is_launched()
     training_sweep 'echo trained'
     sed -i 's/^objective.*//' sweep.toml
     run_meshsweep run --progress none --run-full-experiment
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains "a full training is that of the winner, and without an objective there is none"
+    expect_only_stderr_contains 2 "a full training is that of the winner, and without an objective there is none"
     small_sweep
     echo 'exit 1' >job.sh
     run_meshsweep run --progress none --run-full-experiment --keep-going

@@ -188,12 +188,7 @@ END
 optuna__imported__has_the_time_of_the_import()
 {
     need_module optuna
-    cat >table.csv <<'END'
-layers,micro_batch,status,tok_s
-24,1,done,100
-24,2,done,150.5
-24,4,oom,
-END
+    printf '%s\n' 'layers,micro_batch,status,tok_s' '24,1,done,100' '24,2,done,150.5' '24,4,oom,' >table.csv
     cat >import.toml <<'END'
 [sweep]
 name = "table"
@@ -268,8 +263,7 @@ END
     expect_stdout "pending:1 running:1 ok:3 failed:3 pruned:0 held:0
 throughput 100.0 1.0"
     # Whoever collects it may read it, and never finds a part of it.
-    expect '[ "$(stat -c %a sweep.prom)" = 644 ]'
-    expect '[ "$(ls)" = "$(printf "%s\n" check.py results.db sweep.prom)" ]'
+    expect '[ "$(stat -c %a sweep.prom)" = 644 ]' '[ "$(ls)" = "$(printf "%s\n" check.py results.db sweep.prom)" ]'
     run_meshsweep export --format prometheus --failed
     expect_only_stderr_contains 2 "--format prometheus always covers all jobs; leave out --all, --succeeded, \
 --failed and --where"
@@ -283,11 +277,8 @@ summary__page__has_winner_states_ranking_and_failures()
     sed -i 's/name = "demo"/name = "de|mo <b>"/' sweep.toml
     run_again
     run_meshsweep export --format summary
-    expect_only_stdout_contains 0 '# de\|mo \<b\>'
-    expect_stdout_contains '**Highest throughput: 72**, job '
-    expect_stdout_contains '| tag | a\|b |'
-    expect_stdout_contains "/bin/sh job.sh 2 12 0.30000000000000004"
-    expect_stdout_contains '| ok | 6 |'
+    expect_only_stdout_contains 0 '# de\|mo \<b\>' '**Highest throughput: 72**, job ' '| tag | a\|b |'
+    expect_stdout_contains "/bin/sh job.sh 2 12 0.30000000000000004" '| ok | 6 |'
     expect_stdout_contains '| rank | job | throughput | layers | compile | micro_batch | tag |'
     expect_stdout_matches '^\| 1 \| [0-9]+ \| 72 \| 12 \| true \| 2 \| a\\\|b \|$'
     expect_stdout_matches '^\| oom \| 2 \| job [0-9]+ \| .*CUDA out of memory.* \|$'

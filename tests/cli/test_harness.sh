@@ -30,9 +30,7 @@ statement__wrong_status__fails_and_says_where()
 {
     run_test_file 'run_command sh -c "echo seen; exit 3"
         expect_status 0'
-    expect_only_stdout_contains 1 'not ok 1 - inner__case__result'
-    expect_stdout_contains 'expected status 0, got 3'
-    expect_stdout_contains 'inner.sh:5'
+    expect_only_stdout_contains 1 'not ok 1 - inner__case__result' 'expected status 0, got 3' 'inner.sh:5'
     expect_stdout_contains 'stdout: seen'
 }
 

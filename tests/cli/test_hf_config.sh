@@ -73,8 +73,7 @@ hf_config__wrong_file__said_at_the_key()
 {
     models_sweep 'hf_config = "config.json"'
     run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 "sweep.toml:10:13: "
-    expect_stderr_contains "config.json"
+    expect_only_stderr_contains 2 "sweep.toml:10:13: " "config.json"
     echo '{"model_type": "mixtral", "num_hidden_layers": 4}' >config.json
     run_meshsweep check sweep.toml
     expect_only_stderr_contains 2 'sweep.toml:10:13: config.json lacks "hidden_size", which model_type mixtral needs'

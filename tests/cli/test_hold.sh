@@ -19,11 +19,7 @@ x = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
 END
     mkdir -p bin
     ln -sf /bin/sh bin/sh
-    cat >job.sh <<'END'
-[ "$1" != 3 ] || [ -e gone ] || { touch gone; mv bin away; }
-sleep 0.1
-echo "score: $1"
-END
+    printf '%s\n' '[ "$1" != 3 ] || [ -e gone ] || { touch gone; mv bin away; }' 'sleep 0.1' 'echo "score: $1"' >job.sh
 }
 
 expect_all_ok()
@@ -145,12 +141,7 @@ program__never_there__said_at_once_and_nothing_failed()
 # What every job needs is looked for before the first is claimed.
 start__without_program_directory_or_launcher__said_before_anything()
 {
-    cat >sweep.toml <<'END'
-[job]
-command = ["no-such-program", "{x}"]
-[training_spec]
-x = [1, 2]
-END
+    printf '%s\n' '[job]' 'command = ["no-such-program", "{x}"]' '[training_spec]' 'x = [1, 2]' >sweep.toml
     run_meshsweep run --progress none
     expect_status 2
     expect_no_stdout
@@ -185,13 +176,7 @@ program__missing_for_some_jobs__those_fail()
     local slots
     for slots in 1 3; do
         rm -rf results.db*
-        cat >sweep.toml <<'END'
-[sweep]
-objective = "max:score"
-[job]
-command = ["{program}", "echo score: {x}"]
-[job.metrics.score]
-regex = 'score: ([0-9.]+)'
+        sweep_for max:score '["{program}", "echo score: {x}"]' 'score: ([0-9.]+)' <<'END'
 [retry]
 backoff = "10ms"
 [[training_spec]]

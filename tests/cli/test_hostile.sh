@@ -16,8 +16,7 @@ view() # STATUS WORDS...
     expect_status "$wanted"
     expect_any_stdout
     expect_any_stderr
-    expect "! LC_ALL=C grep -qaE '$acting' .stdout"
-    expect "! LC_ALL=C grep -qaE '$acting' .stderr"
+    expect "! LC_ALL=C grep -qaE '$acting' .stdout" "! LC_ALL=C grep -qaE '$acting' .stderr"
     [ "$wanted" = 0 ] || expect "[ \"\$(grep -c . .stderr)\" = 1 ]"
     # No megabyte on a line for people, but where it is to be copied.
     [[ $1 = @(results|best|show) ]] || expect "[ \"\$(wc -c <.stdout)\" -lt 15000 ]"
@@ -47,8 +46,7 @@ export_each() # FORMAT...
 look_at_all() # BEST COMPARE KEY JOB
 {
     view 0 report -o report.html
-    expect "tail -n 1 report.html | grep -qx '</body></html>'"
-    expect "! LC_ALL=C grep -qaE '$acting' report.html"
+    expect "tail -n 1 report.html | grep -qx '</body></html>'" "! LC_ALL=C grep -qaE '$acting' report.html"
     view 0 results
     view 0 results --format markdown
     view 0 status
@@ -193,15 +191,7 @@ metric__one_value__every_view_stands()
 
 keys__ten_with_one_value_each__every_view_stands()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "max:score"
-
-[job]
-command = ["/bin/sh", "./job.sh", "{a}"]
-
-[job.metrics.score]
-regex = 'score: ([0-9]+)'
+    sweep_for max:score '["/bin/sh", "./job.sh", "{a}"]' 'score: ([0-9]+)' <<'END'
 
 [[model]]
 a = 1

@@ -306,9 +306,7 @@ END
     expect_status 0
     sql "$what_was_run" b.db >before
     run_meshsweep import -c both.toml -d b.db 1.csv
-    expect_status 0
-    expect_any_stdout
-    expect_stderr_contains 'best: job 4 (1.csv:4): rate 14, the highest'
+    expect_among_stderr 0 'best: job 4 (1.csv:4): rate 14, the highest'
     expect_sql '1|ok|10.0
 2|ok|2.0
 8|ok|14.0
@@ -321,9 +319,7 @@ END
 2|ok|2.0
 30|ok|30.0' "SELECT mbs, state, rate FROM results WHERE in_sweep ORDER BY mbs" b.db
     run_meshsweep import -c both.toml -d b.db 1.csv
-    expect_status 0
-    expect_any_stdout
-    expect_stderr_contains 'best: job 3: rate 30, the highest'
+    expect_among_stderr 0 'best: job 3: rate 30, the highest'
     run_meshsweep import --undo 1.csv -d b.db
     expect_only_stdout 0
     expect_sql '1|ok|1.0
@@ -370,9 +366,7 @@ undo__wrong_names__said()
     imported a.db 1.csv
     # A file of the same content is one of its own, and said to be that.
     run_meshsweep import -c import.toml -d a.db other/1.csv
-    expect_status 0
-    expect_any_stdout
-    expect_stderr_contains "warning: $PWD/1.csv has the same content, so each of its rows counts twice; if it is a \
+    expect_among_stderr 0 "warning: $PWD/1.csv has the same content, so each of its rows counts twice; if it is a \
 copy: meshsweep import --undo other/1.csv -d a.db"
     run_meshsweep import --undo 3.csv -d a.db
     expect_only_stderr 2 "meshsweep: 3.csv: no row of such a table was imported; tables with rows here: $PWD/1.csv, \
@@ -434,9 +428,7 @@ rows_of_an_older_schema__imported_again__replaced()
     as_older_schema 19 a.db
     sed -i 's/^2,2,fine,20,/2,2,fine,21,/; $d' 1.csv
     run_meshsweep import -c import.toml -d a.db 1.csv
-    expect_status 0
-    expect_stdout_contains '1 attempt added, 4 already there; of earlier rows 1 replaced, 1 taken out'
-    expect_any_stderr
+    expect_among_stdout 0 '1 attempt added, 4 already there; of earlier rows 1 replaced, 1 taken out'
     expect_as_fresh "upgraded" a.db 2.csv 1.csv
 }
 
@@ -463,9 +455,7 @@ file_changed__other_tables__named()
     imported a.db 1.csv 2.csv
     sed -i 's/^rate = .*/rate = "rate * 2"/' import.toml
     run_meshsweep import -c import.toml -d a.db 2.csv
-    expect_status 0
-    expect_any_stdout
-    expect_stderr_contains "warning: rows of other tables were read before import.toml was changed, and best does \
+    expect_among_stderr 0 "warning: rows of other tables were read before import.toml was changed, and best does \
 not see them; import them again: $PWD/1.csv (6)"
     run_meshsweep import -c import.toml -d a.db 1.csv
     expect_status 0
@@ -503,9 +493,7 @@ import them again: $PWD/1.csv (6)"
     said a.db | diff before - || fail "--dry-run recorded something"
     sed -i '/^objective/d' import.toml
     run_meshsweep import -c import.toml -d b.db 1.csv
-    expect_status 0
-    expect_any_stdout
-    expect_stderr_contains 'meshsweep: best: import.toml: the sweep has no objective, so there is no best job'
+    expect_among_stderr 0 'meshsweep: best: import.toml: the sweep has no objective, so there is no best job'
 }
 
 # Steps at random over three tables and a file, recounted from the tables themselves.

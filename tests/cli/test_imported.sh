@@ -61,9 +61,7 @@ import_small()
 {
     small_table
     run_meshsweep import -c import.toml table.csv
-    expect_status 0
-    expect_stdout_contains '6 rows: 4 ok, 2 failed, 0 refused; 6 jobs (6 new)'
-    expect_any_stderr
+    expect_among_stdout 0 '6 rows: 4 ok, 2 failed, 0 refused; 6 jobs (6 new)'
 }
 
 # Runs a command; expects the status and says what it printed otherwise.
@@ -85,11 +83,8 @@ every_command() # FILE
     works 0 status --json
     works 0 results --limit 3
     works 0 why 1
-    expect_stdout_contains '1 of '
-    expect_stdout_contains 'attempt 1: ok'
-    expect_stdout_contains ', measured elsewhere ('
-    expect_stdout_lacks '0ms'
-    expect_stdout_lacks 'it runs again'
+    expect_stdout_contains '1 of ' 'attempt 1: ok' ', measured elsewhere ('
+    expect_stdout_lacks '0ms' 'it runs again'
     works 0 why
     works 0 show 1
     expect_stdout_contains 'measured elsewhere'
@@ -145,8 +140,7 @@ small__keys__come_from_the_database()
 {
     import_small
     works 0 why micro_batch=4
-    expect_stdout_contains '2 of 6 combinations have these values; 2 matched'
-    expect_stdout_contains 'failed/oom'
+    expect_stdout_contains '2 of 6 combinations have these values; 2 matched' 'failed/oom'
     works 0 why name=A micro_batch=1
     expect_stdout_contains '1 of 6 combinations'
     works 0 predict --only 'num_hosts = 2'
@@ -173,9 +167,7 @@ small__models_that_differ_in_name_alone__are_two()
     import_small
     expect_sql "A|B" "SELECT group_concat(name, '|') FROM (SELECT name FROM spec WHERE kind = 'model' ORDER BY name)"
     run_meshsweep import -c import.toml table.csv
-    expect_status 0
-    expect_stdout_contains '0 attempts added, 6 already there'
-    expect_any_stderr
+    expect_among_stdout 0 '0 attempts added, 6 already there'
 }
 
 small__share_of_the_peak__of_the_precision()
@@ -221,9 +213,7 @@ predict__ran_and_should_not_have_fitted__shown_and_counted()
     sed -i 's/^framework = "megatron"/framework = "megatron"\ncertain = 0.1\nrisky = 0.1/; s/H100/T4/' import.toml
     sed -i "s/1024/8192/; s/'fp8'/'bf16'/" import.toml
     run_meshsweep import -c import.toml table.csv
-    expect_status 0
-    expect_any_stdout
-    expect_stderr_contains 'violate the rule memory.fits'
+    expect_among_stderr 0 'violate the rule memory.fits'
     run_meshsweep predict --accuracy
     expect_only_stdout_contains 0 '2 jobs failed, 3 ran'
 }

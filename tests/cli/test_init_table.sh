@@ -33,13 +33,11 @@ rates__in_whole_numbers_and_fractions__more_is_better()
             rm -f t.toml t.db*
             run_meshsweep init --from-table t.csv -o t.toml
             expect_only_stderr 0
-            expect "grep -q '^objective = \"$objective\"' t.toml"
-            expect "grep -q '^unit = \"$unit\"\$' t.toml"
+            expect "grep -q '^objective = \"$objective\"' t.toml" "grep -q '^unit = \"$unit\"\$' t.toml"
             run_meshsweep import -c t.toml -d t.db t.csv
             expect_status 0
             expect_stdout 't.csv: 3 rows: 3 ok, 0 failed, 0 refused; 3 jobs (3 new), 3 attempts added, 0 already there'
-            expect_stderr_contains "best: job 3 (t.csv:4): ${objective#max:} "
-            expect_stderr_contains " $unit, the highest"
+            expect_stderr_contains "best: job 3 (t.csv:4): ${objective#max:} " " $unit, the highest"
         done
     done < <(rates)
 }

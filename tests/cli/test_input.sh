@@ -29,12 +29,7 @@ file__absent_or_a_directory__said()
 # The database knows which file its jobs come from.
 file__not_named_and_none_here__that_of_the_database()
 {
-    cat >rates.toml <<'END'
-[job]
-command = ["true"]
-[parallel_spec]
-lr = [1, 2, 3]
-END
+    printf '%s\n' '[job]' 'command = ["true"]' '[parallel_spec]' 'lr = [1, 2, 3]' >rates.toml
     run_meshsweep run -c rates.toml -d rates.db --progress none --limit 1
     expect_status 0
     expect_no_stdout
@@ -44,15 +39,11 @@ END
     expect_stdout_contains 'rates: 3 combinations, 3 matched'
     expect_stderr 'meshsweep: there is no sweep.toml here; using rates.toml, which is recorded in rates.db'
     run_meshsweep run -d rates.db --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_contains 'using rates.toml, which is recorded in rates.db'
+    expect_only_stderr_contains 0 'using rates.toml, which is recorded in rates.db'
     expect_sql 3 "SELECT count(*) FROM job WHERE state = 'ok'" rates.db
     sed 's/3/4/' rates.toml >sweep.toml
     run_meshsweep plan -d rates.db
-    expect_status 0
-    expect_stdout_contains 'sweep: 3 combinations, 3 matched'
-    expect_no_stderr
+    expect_only_stdout_contains 0 'sweep: 3 combinations, 3 matched'
 }
 
 # Root reads everything: nobody takes its place.
@@ -109,8 +100,7 @@ file__with_many_faults__all_reported_at_once()
     small_sweep sweep.toml
     sed -i 's/^objective.*/objectiv = "max:score"/; s/^x = .*/x = []/; s/^better.*/better = "most"/' sweep.toml
     run_meshsweep run
-    expect_only_stderr_matches 2 '^meshsweep: sweep.toml:3:1: .*objectiv.*objective'
-    expect_stderr_matches '^meshsweep: sweep.toml:10:10: '
+    expect_only_stderr_matches 2 '^meshsweep: sweep.toml:3:1: .*objectiv.*objective' '^meshsweep: sweep.toml:10:10: '
     expect_stderr_matches '^meshsweep: sweep.toml:13:5: '
     expect "[ \$(wc -l <.stderr) = 3 ]"
     expect_no_file results.db

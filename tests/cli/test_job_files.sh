@@ -121,9 +121,7 @@ echo '{"v": 5}' >"$MESHSWEEP_METRICS"
 echo done
 END
     run_meshsweep run --progress none
-    expect_status 0
-    expect_any_stdout
-    expect_stderr_contains 'paused: the host cannot run jobs: its directory was moved or removed while it ran'
+    expect_among_stderr 0 'paused: the host cannot run jobs: its directory was moved or removed while it ran'
     expect_sql "1|lost|host
 2||" "SELECT number, failure, blame FROM attempt"
     expect_values "1|ok|5.0"
@@ -167,8 +165,7 @@ ln -s $PWD/secret "\$MESHSWEEP_METRICS"
 END
     sed -i 's/^objective.*/&\nshare = true/' sweep.toml
     run_silently 0
-    expect "[ \"\$(stat -c %a secret)\" = 600 ]"
-    expect "[ \"\$(stat -c %a results.db.d/*/1/output.log)\" = 644 ]"
+    expect "[ \"\$(stat -c %a secret)\" = 600 ]" "[ \"\$(stat -c %a results.db.d/*/1/output.log)\" = 644 ]"
 }
 
 links__of_the_user__files_of_jobs_lie_behind_them()

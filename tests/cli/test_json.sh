@@ -439,13 +439,7 @@ examples__of_the_page__are_what_is_printed()
     document example results --json
     document example best --json
     document one best --json --group layers=4
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "max:rate"
-[job]
-command = ["/bin/sh", "job.sh", "{x}"]
-[job.metrics.rate]
-regex = 'rate ([0-9.]+)'
+    sweep_for max:rate '["/bin/sh", "job.sh", "{x}"]' 'rate ([0-9.]+)' <<'END'
 unit = "samples/s"
 [parallel_spec]
 x = [1, 2]
@@ -483,9 +477,7 @@ events__of_the_source__are_those_of_schema_and_page()
         sort >source.txt
     grep -o '"event": {"const": "[a-z]*"' "$schemas/run.json" | cut -d '"' -f 6 | sort >schema.txt
     sed -n 's/^| `\([a-z]*\)` | .*event.*/\1/p' "$source_dir/docs/json.md" | sort >page.txt
-    expect "[ -s source.txt ]"
-    expect "diff source.txt schema.txt"
-    expect "diff source.txt page.txt"
+    expect "[ -s source.txt ]" "diff source.txt schema.txt" "diff source.txt page.txt"
 }
 
 run_cases "$@"

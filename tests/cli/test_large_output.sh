@@ -34,8 +34,7 @@ END
         (SELECT value FROM metric WHERE name = 'v' ORDER BY sequence DESC LIMIT 1) FROM summary WHERE name = 'v'"
     expect_sql "300000013|1" "SELECT log_bytes, log_tail LIKE '%v=2%' FROM attempt"
     log=$(find results.db.d -name output.log)
-    expect "[ $(stat -c %s "$log") -le 67200000 ]"
-    expect "grep -q 'bytes cut by meshsweep' '$log'"
+    expect "[ $(stat -c %s "$log") -le 67200000 ]" "grep -q 'bytes cut by meshsweep' '$log'"
 }
 
 line_of_100_megabytes__number_at_its_end__is_read()
@@ -129,12 +128,7 @@ failed|timeout|1" "SELECT state, failure, state = 'ok' OR duration_ms BETWEEN 15
 
 many_metrics__each_step__last_values_are_exact()
 {
-    cat >sweep.toml <<'END'
-[job]
-command = ["/bin/sh", "job.sh", "{x}"]
-[training_spec]
-x = [1]
-END
+    printf '%s\n' '[job]' 'command = ["/bin/sh", "job.sh", "{x}"]' '[training_spec]' 'x = [1]' >sweep.toml
     cat >job.sh <<'END'
 awk 'BEGIN {
     for (i = 0; i <= 50000; i++) {
@@ -155,12 +149,7 @@ END
 
 json_line__too_long__left_out_and_said()
 {
-    cat >sweep.toml <<'END'
-[job]
-command = ["/bin/sh", "job.sh", "{x}"]
-[training_spec]
-x = [1]
-END
+    printf '%s\n' '[job]' 'command = ["/bin/sh", "job.sh", "{x}"]' '[training_spec]' 'x = [1]' >sweep.toml
     cat >job.sh <<'END'
 printf '{"v": 1}\n{"v": 9, "text": "' >"$MESHSWEEP_METRICS"
 head -c 5000000 /dev/zero | tr '\0' x >>"$MESHSWEEP_METRICS"

@@ -49,8 +49,7 @@ timeout__duration__ends_the_whole_tree_and_keeps_what_was_measured()
 {
     stubborn_sweep 'timeout = "400ms"'
     run_silently 3 -j 2
-    expect "all_are_gone"
-    expect "[ \$(wc -l <pids) = 8 ]"
+    expect "all_are_gone" "[ \$(wc -l <pids) = 8 ]"
     expect_sql "timeout|timeout: still running after 400ms|400|2" \
         "SELECT failure, message, limit_ms, count(*) FROM attempt GROUP BY 1"
     expect_sql "1.0,2.0" "SELECT group_concat(value) FROM (SELECT value FROM metric ORDER BY 1)"
@@ -163,8 +162,7 @@ until [ "$(wc -l <pids)" -ge $((3 * $1)) ]; do sleep 0.02; done
 echo "score: $1"
 END
     run_silently 0
-    expect "all_are_gone"
-    expect "[ \$(wc -l <pids) = 6 ]"
+    expect "all_are_gone" "[ \$(wc -l <pids) = 6 ]"
     expect_sql "ok|1" "SELECT state, min(leftovers) > 0 FROM attempt GROUP BY 1"
 }
 
@@ -182,10 +180,8 @@ END
     run_silently 0 --limit 1
     expect_sql "ok|1|10.0" "SELECT state, log_bytes > 2147483648, (SELECT value FROM summary) FROM attempt"
     log=results.db.d/$(sql "SELECT directory FROM attempt")/output.log
-    expect "[ \$(stat -c %s '$log') -le 67109000 ]"
-    expect "[ \"\$(head -n 1 '$log')\" = 'the first line' ]"
-    expect "[ \"\$(tail -n 1 '$log')\" = 'score: 10' ]"
-    expect "grep -aqE '… 2080[0-9]{6} bytes cut by meshsweep …' '$log'"
+    expect "[ \$(stat -c %s '$log') -le 67109000 ]" "[ \"\$(head -n 1 '$log')\" = 'the first line' ]"
+    expect "[ \"\$(tail -n 1 '$log')\" = 'score: 10' ]" "grep -aqE '… 2080[0-9]{6} bytes cut by meshsweep …' '$log'"
 }
 
 # --- signals ---
@@ -194,11 +190,7 @@ END
 waiting_sweep()
 {
     small_sweep sweep.toml
-    cat >job.sh <<'END'
-echo $$ >>pids
-until [ -e go ]; do sleep 0.02; done
-echo "score: $(($1 * $2))"
-END
+    printf '%s\n' 'echo $$ >>pids' 'until [ -e go ]; do sleep 0.02; done' 'echo "score: $(($1 * $2))"' >job.sh
     : >pids
 }
 
@@ -302,11 +294,7 @@ started_job() # [SED]
     small_sweep
     sed -i 's/^x = .*/x = [1]/; s/^y = .*/y = [10]/; /^\[job\]/a timeout = "3s"\nidle_timeout = "2s"' sweep.toml
     [ $# -eq 0 ] || sed -i "$1" sweep.toml
-    cat >job.sh <<'END'
-echo $$ >pid
-until [ -e go ]; do sleep 0.05; done
-echo "score: $(($1 * $2))"
-END
+    printf '%s\n' 'echo $$ >pid' 'until [ -e go ]; do sleep 0.05; done' 'echo "score: $(($1 * $2))"' >job.sh
     start_meshsweep run --progress none
     wait_until "[ -s pid ]" 20
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\" 2>/dev/null)\" = 1 ]" 20
@@ -370,10 +358,7 @@ ok||" "SELECT state, unwatched_ms >= 3000, duration_ms >= unwatched_ms FROM atte
 runner__stopped_while_its_job_ends__no_duration_wins()
 {
     started_job 's/max:score/min:duration/; s/^y = .*/y = [10, 20]/'
-    cat >>sweep.toml <<'END'
-[metrics.minutes]
-expression = "duration / 60"
-END
+    printf '%s\n' '[metrics.minutes]' 'expression = "duration / 60"' >>sweep.toml
     signal_command STOP
     touch go
     sleep 3

@@ -21,8 +21,7 @@ manual__page__every_command_and_no_warning()
     expect_only_stdout_contains 0 'Exit status:'
     sed -n '/^Exit status/,$p' .stdout | tr '\n' ' ' | grep -oE '(: |, )(128 \+ n|[0-9]) ' |
         sed 's/[^0-9n+]//g' >statuses
-    expect '[ "$(wc -l <statuses)" -eq 8 ]'
-    expect "sed -n 's/^\.B \([0-9+n]*\)$/\1/p' meshsweep.1 | diff statuses -"
+    expect '[ "$(wc -l <statuses)" -eq 8 ]' "sed -n 's/^\.B \([0-9+n]*\)$/\1/p' meshsweep.1 | diff statuses -"
     command -v groff >/dev/null || skip "there is no groff"
     expect "[ -z \"\$(groff -man -ww -Tutf8 meshsweep.1 2>&1 >page.txt)\" ]"
 }
@@ -49,9 +48,7 @@ help__every_command__one_screen_with_an_example()
     local name
     for name in $(command_names); do
         run_meshsweep "$name" --help
-        expect_only_stdout_contains 0 'example:'
-        expect_stdout_contains '  meshsweep '
-        expect_stdout_contains '--color WHEN'
+        expect_only_stdout_contains 0 'example:' '  meshsweep ' '--color WHEN'
         expect "[ \"\$(wc -l <.stdout)\" -le 64 ]"
         # Examples are to be copied, and stay whole.
         expect "! sed '/^example/,\$d' .stdout | grep -q '.\{81\}'"
@@ -80,8 +77,7 @@ COMP_CWORD=$(($# - 1))
 _meshsweep
 echo "${COMPREPLY[*]}"
 END
-    expect "[ \"\$(bash ask.sh meshsweep exp)\" = export ]"
-    expect "[ \"\$(bash ask.sh meshsweep stat)\" = status ]"
+    expect "[ \"\$(bash ask.sh meshsweep exp)\" = export ]" "[ \"\$(bash ask.sh meshsweep stat)\" = status ]"
     expect "[ \"\$(bash ask.sh meshsweep compare --me)\" = --metric ]"
     expect "[ \"\$(bash ask.sh meshsweep --dry)\" = --dry-run ]"
     reply=$(bash ask.sh meshsweep run --progress p)
@@ -100,8 +96,7 @@ END
     expect "[ \"\$(bash ask.sh meshsweep results --format js)\" = 'json jsonl' ]"
     expect "[ \"\$(bash ask.sh meshsweep status --color = n)\" = never ]"
     # Words that are no options.
-    expect "[ \"\$(bash ask.sh meshsweep completion z)\" = zsh ]"
-    expect "[ \"\$(bash ask.sh meshsweep help sh)\" = show ]"
+    expect "[ \"\$(bash ask.sh meshsweep completion z)\" = zsh ]" "[ \"\$(bash ask.sh meshsweep help sh)\" = show ]"
 }
 
 completions__other_shells__every_command()
@@ -399,18 +394,15 @@ END
     ask() { bash ask.sh "$@"; }
     expect '[ "$(ask meshsweep results --columns state,mic)" = state,micro_batch ]'
     expect '[ "$(ask meshsweep results --columns = mic)" = micro_batch ]'
-    expect '[ "$(ask meshsweep compare --by mac)" = macro ]'
-    expect '[ "$(ask meshsweep show 12)" = 12 ]'
-    expect '[ "$(ask meshsweep why mac)" = macro= ]'
-    expect '[ "$(ask meshsweep why macro =)" = "1 2" ]'
+    expect '[ "$(ask meshsweep compare --by mac)" = macro ]' '[ "$(ask meshsweep show 12)" = 12 ]'
+    expect '[ "$(ask meshsweep why mac)" = macro= ]' '[ "$(ask meshsweep why macro =)" = "1 2" ]'
     expect '[ "$(ask meshsweep why macro = 2 micro_batch = 5)" = 5 ]'
     expect '[ "$(ask meshsweep --only "'\''macro = 1 and mic")" = "macro = 1 and micro_batch" ]'
     if command -v fish >/dev/null; then
         ask() { HOME=$PWD fish -c "source completion.fish; complete -C '$1'" | cut -f 1; }
         expect '[ "$(ask "meshsweep results --columns state,mic")" = state,micro_batch ]'
         expect '[ "$(ask "meshsweep results --columns=mic")" = --columns=micro_batch ]'
-        expect '[ "$(ask "meshsweep show 12")" = 12 ]'
-        expect '[ "$(ask "meshsweep why mac")" = macro= ]'
+        expect '[ "$(ask "meshsweep show 12")" = 12 ]' '[ "$(ask "meshsweep why mac")" = macro= ]'
         expect '[ "$(ask "meshsweep why macro=2 micro_batch=5")" = micro_batch=5 ]'
         expect '[ "$(ask "meshsweep run --only \"macro = 1 and mic")" = "macro = 1 and micro_batch" ]'
     fi

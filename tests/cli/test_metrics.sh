@@ -225,8 +225,7 @@ END
     expect_sql "0.75|1.0|real,real,null" "SELECT avg(value), max(value), group_concat(typeof(value)) FROM metric"
     expect_sql "2|1|3|0.75|0.75" "SELECT count, not_finite, reported, value, mean FROM summary"
     run_meshsweep export --format jsonl
-    expect_only_stdout_contains 0 '"loss":0.75,'
-    expect_stdout_contains '"not_finite":1,'
+    expect_only_stdout_contains 0 '"loss":0.75,' '"not_finite":1,'
     run_meshsweep show 1
     expect_only_stdout_contains 0 'samples 2, not_finite 1'
     run_meshsweep report
@@ -245,8 +244,7 @@ END
     expect_only_stderr 3 'meshsweep: no job has succeeded: 2 failed (2 diverged), 0 running, 0 pending; see '\
 'meshsweep status'
     run_meshsweep status
-    expect_only_stdout_contains 0 'no best: v: no job has succeeded yet'
-    expect_stdout_contains 'diverged'
+    expect_only_stdout_contains 0 'no best: v: no job has succeeded yet' 'diverged'
 }
 
 class__named_by_the_file__diverged()
@@ -476,8 +474,7 @@ END
     expect_sql "4.0|100000018|2" "SELECT v, log_bytes, (SELECT count(*) FROM metric) FROM results JOIN attempt"
     expect_sql 1 "SELECT log_tail LIKE '%v: 4' || char(10) || 'the end' || char(10) AND length(log_tail) <= 4096
         FROM attempt"
-    expect "[ \$(stat -c %s results.db) -lt 500000 ]"
-    expect "[ \$(stat -c %s results.db.d/*/1/output.log) -lt 70000000 ]"
+    expect "[ \$(stat -c %s results.db) -lt 500000 ]" "[ \$(stat -c %s results.db.d/*/1/output.log) -lt 70000000 ]"
     expect "grep -aq 'bytes cut by meshsweep' results.db.d/*/1/output.log"
 }
 
@@ -566,8 +563,7 @@ END
     expect_sql 0 "SELECT count(*) FROM attempt WHERE instr(log_tail, char(0)) OR instr(message, char(0))"
     run_meshsweep status --json
     expect_only_stdout 0
-    expect "iconv -f UTF-8 -t UTF-8 .stdout >/dev/null"
-    expect "cp .stdout status.json"
+    expect "iconv -f UTF-8 -t UTF-8 .stdout >/dev/null" "cp .stdout status.json"
     expect_sql 1 "SELECT json_valid(cast(readfile('status.json') AS TEXT))"
     run_meshsweep export
     expect_only_stdout 0

@@ -66,8 +66,7 @@ job__run_first_and_once__predictions_are_made_from_it()
     # What else changes in the file makes no new profile.
     sed -i 's/^micro_batch = .*/micro_batch = [1, 4, 8]/' sweep.toml
     run_meshsweep plan
-    expect_only_stdout_contains 0 '3 jobs: + 1 new  = 2 done'
-    expect_stdout_contains ' - 0 no longer in the file'
+    expect_only_stdout_contains 0 '3 jobs: + 1 new  = 2 done' ' - 0 no longer in the file'
     run_all 0
     expect_any_stderr
     expect_sql 4 'SELECT count(*) FROM attempt'

@@ -8,10 +8,7 @@ held_message='another runner is using this file, under another name'
 waiting_run()
 {
     small_sweep
-    cat >job.sh <<'END'
-until [ -e go ]; do sleep 0.05; done
-echo "score: $(($1 * $2))"
-END
+    printf '%s\n' 'until [ -e go ]; do sleep 0.05; done' 'echo "score: $(($1 * $2))"' >job.sh
     start_meshsweep run --progress none
     wait_until '[ "$(sql "SELECT count(*) FROM attempt WHERE state = '\''running'\''" 2>/dev/null)" = 1 ]' 20
 }
@@ -33,8 +30,7 @@ hard_link__runner_at_work__refused()
         "$meshsweep" $command >out 2>err </dev/null && fail "$command: was let in"
         [ "${command%% *}" = merge ] || expect_file_contains err "$held_message"
     done
-    expect_no_file hard.db-wal
-    expect_no_file hard.db.lock
+    expect_no_file hard.db-wal hard.db.lock
     let_go
     run_silently 0 -d hard.db
     expect_sql "4|1" "SELECT count(*), max(number) FROM attempt" hard.db
@@ -65,9 +61,7 @@ hard_link__dead_runner_left_its_log__other_name_named()
     expect "[ -s results.db-wal ]"
     ln results.db hard.db
     run_meshsweep run --progress none -d hard.db
-    expect_status 1
-    expect_no_stdout
-    expect_stderr "meshsweep: database hard.db: it is also $PWD/results.db, and its newest records are next to \
+    expect_only_stderr 1 "meshsweep: database hard.db: it is also $PWD/results.db, and its newest records are next to \
 that name; start again with -d $PWD/results.db"
     expect_no_file hard.db-wal
     run_meshsweep run --progress none
@@ -81,9 +75,7 @@ lock__symbolic_link__not_followed()
     echo precious >file
     ln -s file results.db.lock
     run_meshsweep run --progress none
-    expect_status 1
-    expect_no_stdout
-    expect_stderr "meshsweep: database results.db: $PWD/results.db.lock is not a lock file of meshsweep; name \
+    expect_only_stderr 1 "meshsweep: database results.db: $PWD/results.db.lock is not a lock file of meshsweep; name \
 another database \
 with -d, or remove that file"
     expect_file_contains file precious

@@ -71,8 +71,7 @@ terminal__pager_of_the_environment__gets_all()
     expect '[ "$(cat paged)" = "$(cat shown)" ]'
     expect_file_contains paged throughput
     # It fits the terminal behind the pager, has its colours, and what is said comes last.
-    expect '[ "$(sed "s/\x1b\[[0-9;]*m//g" paged | wc -L)" -le 80 ]'
-    expect "grep -q $'\x1b' paged"
+    expect '[ "$(sed "s/\x1b\[[0-9;]*m//g" paged | wc -L)" -le 80 ]' "grep -q $'\x1b' paged"
     expect 'tail -n 1 paged | grep -q "^meshsweep: [0-9]* more columns"'
     PAGER="tee paged" on_terminal help run
     ended_with 0

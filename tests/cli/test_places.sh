@@ -166,9 +166,7 @@ set_aside__still_broken__rests_longer()
 [retry]
 place = "300ms"'
     run_meshsweep run --progress none
-    expect_status 0
-    expect_no_stdout
-    expect_stderr_matches 'device 1 of .* fails as before; it is tried again in [0-9.]+m?s$'
+    expect_only_stderr_matches 0 'device 1 of .* fails as before; it is tried again in [0-9.]+m?s$'
     expect_sql "ok|20" "SELECT state, count(*) FROM job GROUP BY 1"
     expect_sql "1|0" "SELECT rest_ms >= 600, (SELECT count(*) FROM attempt WHERE state = 'failed' AND blame IS NULL)
         FROM place"

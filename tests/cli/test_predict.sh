@@ -72,8 +72,7 @@ measured|4' "SELECT kind, count(*) FROM observation WHERE quantity = 'memory' GR
     expect_sql 'memory|4|0
 time|4|0' "SELECT quantity, measured, prior FROM calibration ORDER BY quantity"
     run_meshsweep predict
-    expect_only_stdout_matches 0 'micro_batch=4  ok'
-    expect_stdout_matches '; measured [0-9.]+ MiB \([-+][0-9]\.[0-9] %\)'
+    expect_only_stdout_matches 0 'micro_batch=4  ok' '; measured [0-9.]+ MiB \([-+][0-9]\.[0-9] %\)'
     expect_stdout_contains 'predicted over measured, by axis'
     expect_stdout_contains 'memory of trainer on cpu: calibrated, from 4 measurements'
 }
@@ -224,36 +223,26 @@ micro_batch = 1
 num_hosts = 1
 END
     run_meshsweep check -c sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains '[predict] device = "H1000"; did you mean "H100"? (it knows '
+    expect_only_stderr_contains 2 '[predict] device = "H1000"; did you mean "H100"? (it knows '
     sed -i 's/^device = .*/device = "A100"/' sweep.toml
     run_meshsweep check -c sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains '= "A100"; did you mean "A100-40GB" or "A100-PCIe-40GB" or "A100-80GB" or '
+    expect_only_stderr_contains 2 '= "A100"; did you mean "A100-40GB" or "A100-PCIe-40GB" or "A100-80GB" or '
     expect_stderr_contains ' or "A100-80GB" or "A100-PCIe-80GB"? (it knows '
     sed -i 's/^device = .*//; s/^num_hosts = 1/num_hosts = 1\ndevice = ["A100-80GB", "A100-90GB"]/' sweep.toml
     run_meshsweep run --progress none --limit 1
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'device = "A100-90GB"; did you mean "A100-40GB"? (it knows '
+    expect_only_stderr_contains 2 'device = "A100-90GB"; did you mean "A100-40GB"? (it knows '
     # The kind of thing that computes is no device; beside one it does no harm, nor does a backend of torch.distributed.
     sed -i 's/^device = .*/device = "cuda"/' sweep.toml
     run_meshsweep check -c sweep.toml
     expect_only_stderr_contains 2 'device = "cuda" (it knows '
     sed -i 's/^device = .*/device = "cuda"\ngpu_type = "A100-80GB"\nbackend = "nccl"/' sweep.toml
     run_meshsweep predict -c sweep.toml --json
-    expect_status 0
-    expect_stdout_contains '"verdict":"fits"'
-    expect_any_stderr
+    expect_among_stdout 0 '"verdict":"fits"'
     sed -i '/^gpu_type/d; /^backend/d; s/^device = .*/device = ["A100-80GB", "A100-90GB"]/' sweep.toml
     # Of a framework whose recipes recompute more is let through than the figures ask for.
     sed -i 's/, "A100-90GB"//' sweep.toml
     run_meshsweep check -c sweep.toml
-    expect_status 0
-    expect_any_stdout
-    expect_stderr_contains 'no key says whether activations are recomputed: memory is predicted without'
+    expect_among_stderr 0 'no key says whether activations are recomputed: memory is predicted without'
     sed -i 's/^micro_batch = 1/&\nrecompute = "none"/' sweep.toml
     run_meshsweep check -c sweep.toml
     expect_only_stdout 0
@@ -285,9 +274,7 @@ schedule = "zero-bubble"
 recompute = ["selective", "selectve"]
 END
     run_meshsweep check -c sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains 'sweep.toml:18:1: the predictor does not know precision = "fp9"; did you mean "fp8"?'
+    expect_only_stderr_contains 2 'sweep.toml:18:1: the predictor does not know precision = "fp9"; did you mean "fp8"?'
     expect_stderr_contains 'sweep.toml:19:1: the predictor does not know schedule = "zero-bubble"'
     expect_stderr_contains 'sweep.toml:20:1: the predictor does not know recompute = "selectve"; did you mean "sel'
     sed -i 's/, "fp9"//; s/"zero-bubble"/"1f1b"/; s/, "selectve"//' sweep.toml
@@ -373,14 +360,10 @@ seq = 64
 micro_batch = 1
 END
     run_meshsweep check -c sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains "sweep.toml:6:10: the predictor does not know family = 'transformer of 2'"
+    expect_only_stderr_contains 2 "sweep.toml:6:10: the predictor does not know family = 'transformer of 2'"
     sed -i "s/^family = .*/family = \"'gpt'\"\ndecoder_seq = \"64\"/" sweep.toml
     run_meshsweep check -c sweep.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr_contains "sweep.toml:6:10: decoder_seq is only for t5"
+    expect_only_stderr_contains 2 "sweep.toml:6:10: decoder_seq is only for t5"
 }
 
 # What is pruned runs when that is asked for: no seed draws any of it, be it near the memory or far above.
@@ -394,9 +377,7 @@ audit__not_asked_for__none_runs()
     for seed in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
         sed -i "s/^seed = .*/seed = $seed/" sweep.toml
         run_meshsweep plan
-        expect_stdout_contains '27 combinations, 1 matched'
-        expect_status 0
-        expect_no_stderr
+        expect_only_stdout_contains 0 '27 combinations, 1 matched'
     done
     sed -i 's/^prune = .*/prune = "certain"\naudit = 1/' sweep.toml
     run_meshsweep plan
@@ -612,8 +593,7 @@ device__known_one_changed__only_what_the_row_says()
     expect_sql 1 "SELECT $slower > 1.5 * $time AND $slower < 4.95 * $time" :memory:
     expect '[ "$(predicted verdict)" = fits ]'
     devices_sweep H100 'name = "H100"' 'memory_gib = 4'
-    expect '[ "$(predicted predicted_time)" = "$time" ]'
-    expect '[ "$(predicted verdict)" != fits ]'
+    expect '[ "$(predicted predicted_time)" = "$time" ]' '[ "$(predicted verdict)" != fits ]'
 }
 
 device__new_one__by_its_names()
@@ -648,11 +628,9 @@ device__wrong_rows__told_with_their_places()
     run_meshsweep check sweep.toml
     expect_only_stderr 2
     expect_stderr_contains 'sweep.toml:20:1: unknown key "memory_gb" in [[device]]; did you mean "memory_gib"?'
-    expect_stderr_contains 'sweep.toml:21:14: fp8_factor must be between 1 and 64'
-    expect_stderr_contains 'sweep.toml:22:15: '
+    expect_stderr_contains 'sweep.toml:21:14: fp8_factor must be between 1 and 64' 'sweep.toml:22:15: '
     expect_stderr_contains 'sweep.toml:26:8: "NVIDIA H200" is given twice (first on line 23)'
-    expect_stderr_contains 'sweep.toml:28:8: the name of a device is empty'
-    expect_stderr_contains 'sweep.toml:29:1: [[device]] lacks "name"'
+    expect_stderr_contains 'sweep.toml:28:8: the name of a device is empty' 'sweep.toml:29:1: [[device]] lacks "name"'
     expect_stderr_contains 'sweep.toml:33:14: peak_flops must be an integer or a float, not a string'
     expect_stderr_lacks '"X"'
 }

@@ -23,11 +23,7 @@ start_profile_step__samples_before__do_not_count()
 {
     steps_sweep
     sed -i '/^better/a warmup = 1' sweep.toml
-    cat >job.sh <<'END'
-for value in 1000 100 3 5; do
-    echo "throughput: $value"
-done
-END
+    printf '%s\n' 'for value in 1000 100 3 5; do' '    echo "throughput: $value"' 'done' >job.sh
     run_meshsweep run --progress none -d none.db
     expect_only_stderr 0
     expect_sql "36.0|3" "SELECT value, count FROM summary" none.db

@@ -96,11 +96,7 @@ float64 datetime64[ns, UTC]
 
 databases__imported_failed_and_empty__are_read()
 {
-    cat >table.csv <<'END'
-micro_batch,tok_s
-1,100
-2,150.5
-END
+    printf '%s\n' 'micro_batch,tok_s' '1,100' '2,150.5' >table.csv
     cat >import.toml <<'END'
 [sweep]
 name = "table"
@@ -186,8 +182,7 @@ END
     expect_stdout_contains "SchemaError old.db has schema 3, and this is for "
     expect_stdout_contains "SchemaError text.db cannot be read: file is not a database"
     expect_stdout_contains "SchemaError other.db is not a meshsweep database"
-    expect_stdout_contains "FileNotFoundError absent.db does not exist"
-    expect_stdout_contains "8 SchemaWarning"
+    expect_stdout_contains "FileNotFoundError absent.db does not exist" "8 SchemaWarning"
 }
 
 types__strict__hold()

@@ -70,8 +70,7 @@ key_effects__keys_that_differ()
 {
     fixture_database
     run_query key_effects
-    expect_stdout_contains 'parallel_spec.zero_stage|0|4|2|0|2|99.5|99.0|100.0'
-    expect_stdout_contains 'parallel_spec.zero_stage|3|2|0|1|0|||'
+    expect_stdout_contains 'parallel_spec.zero_stage|0|4|2|0|2|99.5|99.0|100.0' 'parallel_spec.zero_stage|3|2|0|1|0|||'
     expect_stdout_lacks num_hosts
 }
 
@@ -141,8 +140,7 @@ time_by_outcome__hours_and_shares()
 {
     fixture_database "UPDATE attempt SET duration_ms = 3600000 WHERE duration_ms IS NOT NULL"
     run_query time_by_outcome
-    expect_stdout_contains 'ok|4|4.0|25.0|50.0'
-    expect_stdout_contains 'exit|2|2.0|16.0|25.0'
+    expect_stdout_contains 'ok|4|4.0|25.0|50.0' 'exit|2|2.0|16.0|25.0'
 }
 
 zero_stage__side_by_side()

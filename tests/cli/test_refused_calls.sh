@@ -46,9 +46,7 @@ start__no_subreaper__said_and_what_left_found_by_its_environment()
 {
     lasting_sweep
     run_command "$refuse" no-subreaper "$meshsweep" run --progress none
-    expect_status 3
-    expect_any_stdout
-    expect_stderr_contains 'the kernel does not let this program adopt processes (PR_SET_CHILD_SUBREAPER), so'
+    expect_among_stderr 3 'the kernel does not let this program adopt processes (PR_SET_CHILD_SUBREAPER), so'
     wait_until "is_gone $(cat grandchild)" 10
 }
 
@@ -59,9 +57,7 @@ start__no_proc__said_and_the_group_ended()
     lasting_sweep
     sed -i 's/^setsid.*/echo $$ >grandchild/' job.sh
     run_command unshare -m sh -c 'mount -t tmpfs none /proc && exec "$@"' - "$meshsweep" run --progress none
-    expect_status 3
-    expect_any_stdout
-    expect_stderr_contains '/proc cannot be read, so what a job starts in sessions of its own is not found'
+    expect_among_stderr 3 '/proc cannot be read, so what a job starts in sessions of its own is not found'
     expect_sql "timeout|asked to end" "SELECT failure, trim(log_tail, char(10)) FROM attempt"
     wait_until "is_gone $(cat grandchild)" 10
 }

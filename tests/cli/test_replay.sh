@@ -107,24 +107,19 @@ END
     expect_stdout_contains '2 groups, 4 jobs, 25 % of them failed; 0 groups with no runnable job; '\
 '4 more jobs are replicates of these: a trial runs all of them, and their mean counts; '
     # One whose first replicate fails has failed, as in a run.
-    expect_stdout_matches '^\| grid, layers=2 \| 1\.00 \|.* 0\.03 \|$'
-    expect_stdout_matches '^\| grid, layers=4 \| 2\.00 \|'
+    expect_stdout_matches '^\| grid, layers=2 \| 1\.00 \|.* 0\.03 \|$' '^\| grid, layers=4 \| 2\.00 \|'
     expect_stdout_contains '| layers=2 | 102 | 1 |
 | layers=4 | 31 | 7 |'
     expect_no_stderr
     run_meshsweep replay --strategy grid --seeds 1 --json
-    expect_only_stdout_contains 0 '"further_replicates":	4'
-    expect_stdout_contains '"best_value":	102'
-    expect_stdout_contains '"best_job":	7'
+    expect_only_stdout_contains 0 '"further_replicates":	4' '"best_value":	102' '"best_job":	7'
 }
 
 replay__json__the_same_for_programs()
 {
     measured_table
     run_meshsweep replay --strategy grid --group-by layers --seeds 3 --json
-    expect_only_stdout_contains 0 '"groups_without_runnable_job":	1'
-    expect_stdout_contains '"failed_jobs":	20'
-    expect_stdout_contains '"group":	"layers=4"'
+    expect_only_stdout_contains 0 '"groups_without_runnable_job":	1' '"failed_jobs":	20' '"group":	"layers=4"'
     expect_stdout_contains '"after_10":	{'
 }
 
@@ -172,8 +167,7 @@ END
     run_meshsweep run --progress none
     expect_only_status 3
     run_meshsweep replay --strategy grid --seeds 1 --trace
-    expect_only_stdout_matches 0 '^  3\. job 3: throughput 40 \(100\.0 % of the best\); '
-    expect_stdout_matches '^  4\. job 4: exit; '
+    expect_only_stdout_matches 0 '^  3\. job 3: throughput 40 \(100\.0 % of the best\); ' '^  4\. job 4: exit; '
     expect_stdout_matches '^\| grid \| 3\.00 '
 }
 
@@ -201,9 +195,7 @@ replay__nothing_to_replay__said()
     # No row is ok.
     { head -n 1 table.csv; grep oom table.csv; } >failed.csv
     run_meshsweep import -c import.toml -d failed.db failed.csv
-    expect_status 0
-    expect_any_stdout
-    expect_stderr_contains "no row of failed.csv is ok"
+    expect_among_stderr 0 "no row of failed.csv is ok"
     run_meshsweep replay -d failed.db
     expect_status 4
     expect_no_stdout
@@ -231,8 +223,7 @@ replay__missing_keys_and_numbers__what_is_left_is_searched()
     run_meshsweep import -c import.toml -d holes.db holes.csv
     expect_only_status 0
     run_meshsweep replay -d holes.db --seeds 2 --max-trials 50
-    expect_only_stdout_matches 0 '^\| dsat-asha \| '
-    expect_stdout_matches '^\| model \| '
+    expect_only_stdout_matches 0 '^\| dsat-asha \| ' '^\| model \| '
 }
 
 replay__one_row__found_at_once()
@@ -242,8 +233,7 @@ replay__one_row__found_at_once()
     run_meshsweep import -c import.toml -d one.db one.csv
     expect_only_status 0
     run_meshsweep replay -d one.db --strategy grid,random,model --seeds 2
-    expect_only_stdout_matches 0 '^\| grid \| 1\.00 '
-    expect_stdout_matches '^\| model \| 1\.00 '
+    expect_only_stdout_matches 0 '^\| grid \| 1\.00 ' '^\| model \| 1\.00 '
 }
 
 # The figures that docs/benchmarks.md states, as bounds; scripts/bench.sh search prints them all.

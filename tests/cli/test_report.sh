@@ -58,8 +58,7 @@ report__hostile_names__stay_text()
         "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, '$bad', 1.0, 1)" \
         "INSERT INTO metric_definition (name, unit) VALUES ('$bad', '$bad')"
     write_report
-    expect "! grep -qF '<script>window' report.html"
-    expect "! grep -qF '<img' report.html"
+    expect "! grep -qF '<script>window' report.html" "! grep -qF '<img' report.html"
     expect "! LC_ALL=C grep -q \$'\\x1b\\|\\xe2\\x80\\xae' report.html"
     expect_file_contains report.html '&lt;/script&gt;&lt;script&gt;window.hostile=1'
     expect "[ \"\$(wc -c <report.html)\" -lt 300000 ]"
@@ -134,8 +133,7 @@ report__one_value_each__said()
     fixture_database "DELETE FROM job WHERE id > 1"
     write_report
     expect_file_contains report.html 'This plot needs two keys with 2 to 24 values each.'
-    expect_file_contains report.html 'No two successful jobs differ in only one key.'
-    expect_file_contains report.html 'No job failed.'
+    expect_file_contains report.html 'No two successful jobs differ in only one key.' 'No job failed.'
 }
 
 report__no_objective__said()
@@ -149,12 +147,10 @@ report__nothing_ran__said()
 {
     fixture_database "DELETE FROM summary" "DELETE FROM attempt" "UPDATE job SET state = 'pending', failure = NULL"
     write_report
-    expect_file_contains report.html 'No job has succeeded yet.'
-    expect_file_contains report.html 'No attempt has ended yet.'
+    expect_file_contains report.html 'No job has succeeded yet.' 'No attempt has ended yet.'
     fixture_database "DELETE FROM job" "UPDATE rule SET excluded = 0"
     write_report
-    expect_file_contains report.html 'The database has no jobs'
-    expect_file_contains report.html 'No rule excluded any combination.'
+    expect_file_contains report.html 'The database has no jobs' 'No rule excluded any combination.'
 }
 
 report__no_sweep__says_so_and_writes_nothing()
@@ -193,11 +189,9 @@ report__effects_and_predictions__in_words()
 {
     kernel_sweep
     write_report
-    expect_file_contains report.html 'worse by 33.3 % (7)'
-    expect_file_contains report.html 'not told apart (8)'
+    expect_file_contains report.html 'worse by 33.3 % (7)' 'not told apart (8)'
     expect_file_contains report.html '<tr><td>kernel<td>fused, plain<td class=n>0<td class=n>1'
-    expect_file_contains report.html 'class=chart id=predicted-memory>'
-    expect_file_contains report.html 'class=chart id=predicted-time>'
+    expect_file_contains report.html 'class=chart id=predicted-memory>' 'class=chart id=predicted-time>'
     expect_file_contains report.html '23 runs; the mean error of the predictions made before each run is'
 }
 
@@ -307,8 +301,7 @@ report__curves_of_many_jobs__bounded_and_said()
     expect '[ "$(embedded curve-barred page)" = "[]" ]'
     sqlite3 results.db "INSERT INTO breach (attempt_id, position) VALUES (2099, 1), (2090, 1)"
     write_report
-    expect '[ "$(embedded curve-barred page)" = "[2099,2090]" ]'
-    expect "[ \"\$(wc -c <curve-data.json)\" -lt 800000 ]"
+    expect '[ "$(embedded curve-barred page)" = "[2099,2090]" ]' "[ \"\$(wc -c <curve-data.json)\" -lt 800000 ]"
     expect "[ \"\$(grep -c '^<tr id=j' report.html)\" = 250 ]"
     expect "[ \"\$(grep -m 1 -o '^<tr id=j[0-9]*' report.html)\" = '<tr id=j2099' ]"
 }

@@ -50,8 +50,7 @@ browser__report__used_as_a_person_does()
 {
     results_of_everything
     report_passes check_report .
-    expect_file report-1200.png
-    expect_file report-420.png
+    expect_file report-1200.png report-420.png
 }
 
 browser__report__read_and_walked_without_mouse_or_eyes()

@@ -51,8 +51,7 @@ serve__finished_sweep__the_page_and_its_files()
     serve --serve
     expect '[[ $url =~ ^http://127\.0\.0\.1:[0-9]+/[0-9a-f]{32}/$ ]]'
     wait_until page_stands 10
-    expect_file_contains got 'text/html'
-    expect_file_contains got '<section id="overview"'
+    expect_file_contains got 'text/html' '<section id="overview"'
     local file
     file=$(find results.db.d -type f -name '*.log' | head -n 1)
     get "$url$file"
@@ -68,8 +67,7 @@ serve__finished_sweep__the_page_and_its_files()
     get --method HEAD "$url"
     expect '[ "$got" = 200 ]'
     stop_serving INT
-    expect '[ "$server_status" = 130 ]'
-    expect '[ ! -s served.err ]'
+    expect '[ "$server_status" = 130 ]' '[ ! -s served.err ]'
     serve --serve
     stop_serving TERM
     expect '[ "$server_status" = 143 ]'
@@ -103,12 +101,10 @@ serve__foreign_requests__refused()
     get "${url}changes" Sec-Fetch-Site=same-site Sec-Fetch-Mode=cors
     expect '[ "$got" = 403 ]'
     get "$url" Sec-Fetch-Site=cross-site Sec-Fetch-Mode=navigate
-    expect '[ "$got" = 200 ]'
-    expect '[ ! -s served.err ]'
+    expect '[ "$got" = 200 ]' '[ ! -s served.err ]'
     # A wrong token is told of once.
     get --each "$base" / /x/ /00000000000000000000000000000000/ /00000000000000000000000000000000/events // /events
-    expect '[ "$(grep -c "^403 .* $" got)" = 6 ]'
-    expect '[ "$(grep -c "wrong token" served.err)" = 1 ]'
+    expect '[ "$(grep -c "^403 .* $" got)" = 6 ]' '[ "$(grep -c "wrong token" served.err)" = 1 ]'
     stop_serving INT
 }
 
@@ -340,8 +336,7 @@ END
     read -r few_questions few_answers <counted.1
     read -r many_questions many_answers <counted.40
     expect '[ "$few_questions" -gt 20 ] && [ "$few_answers" -ge 4 ]'
-    expect '[ "$many_questions" -le $((few_questions * 3 / 2)) ]'
-    expect '[ "$many_answers" -le $((few_answers + 8)) ]'
+    expect '[ "$many_questions" -le $((few_questions * 3 / 2)) ]' '[ "$many_answers" -le $((few_answers + 8)) ]'
 }
 
 # What ends is told row by row, where to make the whole page would be too much; rows that are as they were are not.
@@ -514,9 +509,7 @@ serve__wrong_address__said()
     for wrong in 127.0.0.1:x :99999 '[::1' '[]:80' a:b:80: 70000; do
         run_meshsweep report --serve="$wrong"
         expect '[ "$status" = 2 ] || [ "$status" = 1 ]'
-        expect_status "$status"
-        expect_no_stdout
-        expect_stderr_contains "--serve "
+        expect_only_stderr_contains "$status" "--serve "
     done
     run_meshsweep report --serve=:99999
     expect_only_stderr 2 'meshsweep: --serve :99999: must be HOST, PORT or HOST:PORT, with a port up to 65535; an IPv6'\
@@ -588,8 +581,7 @@ serve__many_and_deaf_readers__nobody_is_held_up()
     expect '[ "$(awk "/VmRSS/ { print \$2 }" /proc/$server_pid/status)" -lt 200000 ]'
     local began=$SECONDS
     stop_serving INT
-    expect '[ $((SECONDS - began)) -le 3 ]'
-    expect '[ "$server_status" = 130 ]'
+    expect '[ $((SECONDS - began)) -le 3 ]' '[ "$server_status" = 130 ]'
     exec 9>&-
 }
 

@@ -95,8 +95,7 @@ END
     sentences_are_true results.db
     expect 'grep -q "5 trials were made. 15 pending jobs will not run" report.html'
     expect 'grep -q "the database has 1 other: all failed" report.html'
-    expect 'grep -q "<b>15</b><span>pending, will not run" report.html'
-    expect '! grep -q "tied to" report.html'
+    expect 'grep -q "<b>15</b><span>pending, will not run" report.html' '! grep -q "tied to" report.html'
     # A number of bytes is one in words too: among the winner's keys and those that all jobs have.
     grep -o '<dt>device_memory</dt><dd><data title="16777216 B">16 MiB</data>' report.html >sizes
     expect '[ "$(wc -l <sizes)" -eq 2 ]'
@@ -337,8 +336,7 @@ truth__nothing_ran__all_pending()
     fixture_database "UPDATE job SET state = 'pending', failure = NULL, attempt_id = NULL WHERE state <> 'pending'" \
         "DELETE FROM summary" "DELETE FROM metric" "DELETE FROM attempt"
     report_tells_the_truth
-    expect 'grep -qx "card 8 pending" said'
-    expect '! grep -q "^winner" said'
+    expect 'grep -qx "card 8 pending" said' '! grep -q "^winner" said'
 }
 
 truth__all_failed__no_winner()
@@ -348,9 +346,7 @@ truth__all_failed__no_winner()
     run_meshsweep run --progress none --keep-going
     expect_only_stderr 3
     report_tells_the_truth
-    expect 'grep -qx "card 4 failed" said'
-    expect '[ "$(grep -c "^cause 2 exit" said)" = 2 ]'
-    expect '! grep -q "^winner" said'
+    expect 'grep -qx "card 4 failed" said' '[ "$(grep -c "^cause 2 exit" said)" = 2 ]' '! grep -q "^winner" said'
 }
 
 truth__all_values_are_none__no_winner()
@@ -417,8 +413,7 @@ END
     run_meshsweep import -c import.toml table.csv
     expect_only_status 0
     report_tells_the_truth
-    expect 'grep -qx "winner 2 150.25" said'
-    expect 'grep -qx "cause 2 oom example 3" said'
+    expect 'grep -qx "winner 2 150.25" said' 'grep -qx "cause 2 oom example 3" said'
     # A second table in the same file is a sweep of its own.
     sed 's/"table"/"other"/; s/max:speed/min:speed/' import.toml >other.toml
     sed '2d' table.csv >other.csv
@@ -455,10 +450,8 @@ report__hostile_messages__stay_text_and_bounded()
         consequence = '<img src=x onerror=alert(1)>' WHERE state = 'failed'" \
         "UPDATE job SET derived = json_object('dp', 'javascript:alert(1)', 'a\"b<c>', '</script><script>alert(2)')"
     report_tells_the_truth_but_for_messages
-    expect '! grep -q "<script>alert" report.html'
-    expect '! grep -q "<img" report.html'
-    expect "! grep -qiE 'href=\"?javascript:' report.html"
-    expect '! grep -q "$(printf "\342\200\256")desrever" report.html'
+    expect '! grep -q "<script>alert" report.html' '! grep -q "<img" report.html'
+    expect "! grep -qiE 'href=\"?javascript:' report.html" '! grep -q "$(printf "\342\200\256")desrever" report.html'
     expect '[ "$(grep -o "mmmmmmmmmm" report.html | wc -l)" -lt 2000 ]'
 }
 

@@ -211,8 +211,7 @@ export__to_a_file__whole_or_as_it_was()
     expect_file_contains out.csv before
     run_meshsweep export -o out.csv
     expect_silent 0
-    expect "[ \$(wc -l <out.csv) = 10 ]"
-    expect "[ \$(ls | grep -c 'out.csv') = 1 ]"
+    expect "[ \$(wc -l <out.csv) = 10 ]" "[ \$(ls | grep -c 'out.csv') = 1 ]"
     run_meshsweep export -o absent/out.csv
     expect_only_stderr 1 'meshsweep: absent/out.csv: cannot create: No such file or directory'
 }
@@ -247,14 +246,11 @@ END
     run_silently 0
     run_command env COLUMNS=40 NO_COLOR=1 script -qec "'$meshsweep' results" typescript
     expect_only_stdout 0
-    expect "grep -q '^job  last  state .* score' typescript"
-    expect "grep -q 'more columns: --wide, or --columns ' typescript"
-    expect "! grep -v -e meshsweep -e '^Script' typescript | grep -q '.\{42\}'"
-    expect "! grep -q a_key_with typescript"
+    expect "grep -q '^job  last  state .* score' typescript" "grep -q 'more columns: --wide, or --columns ' typescript"
+    expect "! grep -v -e meshsweep -e '^Script' typescript | grep -q '.\{42\}'" "! grep -q a_key_with typescript"
     run_command env COLUMNS=40 NO_COLOR=1 script -qec "'$meshsweep' results --wide" typescript
     expect_only_stdout 0
-    expect "grep -q a_key_with_a_name_that_is_long typescript"
-    expect "! grep -q 'columns more' typescript"
+    expect "grep -q a_key_with_a_name_that_is_long typescript" "! grep -q 'columns more' typescript"
     run_meshsweep results
     expect_only_stdout_contains 0 a_key_with_a_name_that_is_long
 }

@@ -31,9 +31,7 @@ axis_values__reordered_and_added__plan_knows_what_is_done()
     run_silently 0
     edit 's/x = \[1, 2\]/x = [2, 3, 1]/; s/y = \[10, 20\]/y = [20, 30, 10]/'
     run_meshsweep plan --json
-    expect_only_stdout_matches 0 '"done":[[:space:]]*4'
-    expect_stdout_matches '"new":[[:space:]]*5'
-    expect_stdout_matches '"gone":[[:space:]]*0'
+    expect_only_stdout_matches 0 '"done":[[:space:]]*4' '"new":[[:space:]]*5' '"gone":[[:space:]]*0'
 }
 
 blocks__split_and_keys_moved_about__nothing_runs()
@@ -72,11 +70,7 @@ labels__changed__nothing_runs()
 # Every job is told its name, and may do something else under another.
 names__that_alone_differ__are_jobs_of_their_own()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "max:length"
-[job]
-command = ["/bin/sh", "./job.sh"]
+    sweep_for max:length '["/bin/sh", "./job.sh"]' <<'END'
 [job.metrics.length]
 key = "length"
 [[model]]
@@ -84,8 +78,7 @@ name = ["one", "three", "seventeen"]
 END
     echo 'echo "length: ${#MESHSWEEP_SPEC}"' >job.sh
     run_meshsweep plan
-    expect_only_stdout_contains 0 "3 jobs: + 3 new"
-    expect_stdout_contains "name=seventeen"
+    expect_only_stdout_contains 0 "3 jobs: + 3 new" "name=seventeen"
     run_silently 0
     expect_sql "one|0.0
 three|2.0
@@ -147,8 +140,7 @@ END
     expect_sql "10;20;20" "SELECT group_concat(z, ';') FROM (SELECT z FROM results WHERE in_sweep ORDER BY z)"
     expect_sql "not-forty|1" "SELECT rule, excluded FROM excluded WHERE excluded > 0"
     run_meshsweep plan --json
-    expect_only_stdout_matches 0 '"done":[[:space:]]*3'
-    expect_stdout_matches '"gone":[[:space:]]*1'
+    expect_only_stdout_matches 0 '"done":[[:space:]]*3' '"gone":[[:space:]]*1'
 }
 
 command_or_environment__changed__all_run_as_new_jobs()
@@ -294,8 +286,7 @@ attempt_rows__deleted__make_their_jobs_new()
     touch fixed.1.10
     sqlite3 results.db "DELETE FROM attempt WHERE failure = 'exit' OR state = 'ok'"
     run_meshsweep plan --json
-    expect_only_stdout_matches 0 '"new":[[:space:]]*2'
-    expect_stdout_matches '"failed":[[:space:]]*2'
+    expect_only_stdout_matches 0 '"new":[[:space:]]*2' '"failed":[[:space:]]*2'
     run_silently 3
     expect_ran "1 10, 2 20"
     run_silently 3 --retry-failed=oom
@@ -309,11 +300,7 @@ attempt_rows__deleted__make_their_jobs_new()
 job_row__deleted_while_it_runs__the_others_go_on()
 {
     waiting_sweep
-    cat >job.sh <<'END'
-echo "$*" >>ran.log
-until [ -e go ]; do sleep 0.02; done
-echo "score: 1"
-END
+    printf '%s\n' 'echo "$*" >>ran.log' 'until [ -e go ]; do sleep 0.02; done' 'echo "score: 1"' >job.sh
     start_meshsweep run --progress none
     wait_until "[ \$(lines_of ran.log) = 1 ]" 20
     sql "DELETE FROM job WHERE id IN (1, 3)"
@@ -334,9 +321,7 @@ job_rows__all_deleted_while_one_runs__not_nothing_matched()
     sql "DELETE FROM job"
     touch go
     wait_command
-    expect_status 0
-    expect_no_stdout
-    expect_stderr 'meshsweep: attempts not recorded, because their rows were deleted while they ran: 1; '\
+    expect_only_stderr 0 'meshsweep: attempts not recorded, because their rows were deleted while they ran: 1; '\
 'the next run creates their jobs again'
 }
 
@@ -392,10 +377,7 @@ limit__stops_after_as_many()
 max_fail__starts_nothing_after_that_many_failed()
 {
     logged_sweep
-    cat >job.sh <<'END'
-echo "$*" >>ran.log
-exit 1
-END
+    printf '%s\n' 'echo "$*" >>ran.log' 'exit 1' >job.sh
     edit 's/x = \[1, 2\]/x = [1, 2, 3, 4, 5, 6, 7, 8]/'
     run_silently 3 --max-fail 1
     expect_ran "1 10"
@@ -473,8 +455,7 @@ plan__values_come_and_go__grouped_with_why()
     sed -i 's/^x = .*/x = [2, 3]/' sweep.toml
     printf '[retry]\nexit = 2\n' >>sweep.toml
     run_meshsweep plan
-    expect_only_stdout_contains 0 '  + 2 new: x=3 not seen before'
-    expect_stdout_contains '  ~ 1 retry: exit, 1 of 2 attempts'
+    expect_only_stdout_contains 0 '  + 2 new: x=3 not seen before' '  ~ 1 retry: exit, 1 of 2 attempts'
     expect_stdout_contains '  - 2 gone: x=1 is no longer in the file'
     run_meshsweep plan --json --retry-failed=exit
     expect_only_stdout 0

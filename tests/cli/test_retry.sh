@@ -13,10 +13,7 @@ x = [1, 2]
 [retry]
 $1
 END
-    cat >job.sh <<'END'
-echo "$1" >>ran
-[ "$1" = 2 ] || [ -e well ]
-END
+    printf '%s\n' 'echo "$1" >>ran' '[ "$1" = 2 ] || [ -e well ]' >job.sh
     : >ran
 }
 
@@ -246,11 +243,7 @@ ok|3
 failures__alike_after_an_attempt_was_ok__no_pause()
 {
     local first
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "max:v"
-[job]
-command = ["/bin/sh", "-c", "[ {n} -gt 2 ] && exit 1; echo v: {n}"]
+    sweep_for max:v '["/bin/sh", "-c", "[ {n} -gt 2 ] && exit 1; echo v: {n}"]' <<'END'
 repeat = 3
 [job.metrics.v]
 regex = "v: ([0-9]+)"
@@ -274,11 +267,7 @@ END
 # A mistake in the command fails every job: the first tell it as well as all.
 failures__alike_before_any_is_ok__pause()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "max:v"
-[job]
-command = ["/bin/sh", "-c", "echo run $$ {n}: no such module; exit 1"]
+    sweep_for max:v '["/bin/sh", "-c", "echo run $$ {n}: no such module; exit 1"]' <<'END'
 [job.metrics.v]
 regex = "v: ([0-9]+)"
 [training_spec]
@@ -333,11 +322,7 @@ END
 # A search whose jobs report nothing but NaN does not end well, and stops asking.
 search__all_diverged__pauses_and_fails()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "min:loss"
-[job]
-command = ["/bin/sh", "-c", "echo loss: nan"]
+    sweep_for min:loss '["/bin/sh", "-c", "echo loss: nan"]' <<'END'
 [job.metrics.loss]
 regex = "loss: ([0-9.na]+)"
 [training_spec]

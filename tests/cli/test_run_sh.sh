@@ -43,8 +43,7 @@ no_arguments__quickstart()
     expect_status 0
     expect_stdout winner
     expect_stderr note
-    expect '[ "$(cat calls)" = "-c $PWD/tree/configs/quickstart.toml" ]'
-    expect '[ "$(cat setup)" = build ]'
+    expect '[ "$(cat calls)" = "-c $PWD/tree/configs/quickstart.toml" ]' '[ "$(cat setup)" = build ]'
 }
 
 arguments__passed_on_and_quickstart_only_where_a_file_is_needed()
@@ -118,9 +117,7 @@ quickstart__tool_not_installed__says_how_to_run_it()
         paste -sd :)
     plan 'touch results.db; exit 0' 'exit 0' 'exit 0'
     run_command env PATH="$path" tree/run.sh
-    expect_status 0
-    expect_no_stdout
-    expect_stderr 'run.sh: meshsweep is not installed; run its commands as tree/run.sh best, '\
+    expect_only_stderr 0 'run.sh: meshsweep is not installed; run its commands as tree/run.sh best, '\
 'tree/run.sh status and so on'
     # Not after a wrong use: what it says of that is all.
     plan 'echo "unknown option --wrong" >&2; exit 2' 'exit 0' 'exit 0'
@@ -192,8 +189,7 @@ build__fails__said_with_its_output()
     stand_in_tree
     echo 'all:; @echo the reason; false' >tree/build/Makefile
     run_command tree/run.sh
-    expect_only_stderr_contains 1 'the reason'
-    expect_stderr_contains 'the build failed; its output is above'
+    expect_only_stderr_contains 1 'the reason' 'the build failed; its output is above'
     expect '[ "$(calls)" = 0 ]'
 }
 

@@ -31,9 +31,7 @@ runner_killed__next_start__ends_what_is_left_and_runs_it_again()
     kill_runner_at_work 2
     expect_ran "1 10, 1 20"
     run_meshsweep plan --json
-    expect_only_stdout_matches 0 '"new":[[:space:]]*2'
-    expect_stdout_matches '"retry":[[:space:]]*2'
-    expect_stdout_matches '"running":[[:space:]]*0'
+    expect_only_stdout_matches 0 '"new":[[:space:]]*2' '"retry":[[:space:]]*2' '"running":[[:space:]]*0'
     touch go
     run_silently 0
     expect "all_are_gone pids"
@@ -84,9 +82,7 @@ END
     expect_sql 2 "SELECT losses FROM job WHERE id = 1"
     : >ran.log
     run_command bash -c '"$@"; exit $?' run "$meshsweep" run --progress none
-    expect_status 137
-    expect_no_stdout
-    expect_stderr_contains "1 job was running each time the runner died, so it runs after all others"
+    expect_only_stderr_contains 137 "1 job was running each time the runner died, so it runs after all others"
     expect "[ \"\$(paste -s -d , ran.log)\" = '1 20,2 10,2 20,1 10' ]"
     touch tame
     run_silently 0 --release

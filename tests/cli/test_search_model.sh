@@ -76,9 +76,7 @@ count__four_kinds__known_number()
     zhen_space
     sed -i 's/"ATTENTION"\]$/"ATTENTION", "CONVOLUTION"]/; /model_space.base/,$d' space.toml
     run_meshsweep search-model -c space.toml --count --json
-    expect_only_stdout_contains 0 '"candidates":	13528268'
-    expect_stdout_contains '"candidates":	12276056'
-    expect_stdout_contains '"filters":	[]'
+    expect_only_stdout_contains 0 '"candidates":	13528268' '"candidates":	12276056' '"filters":	[]'
 }
 
 count__similar_models__known_numbers_and_what_was_removed()
@@ -133,8 +131,7 @@ recipe__planned__282_jobs_on_two_clusters()
 {
     run_meshsweep plan --search-model -c "$configs/zhen-search.toml" --json
     expect_status 0
-    expect_stdout_contains '"jobs":	282'
-    expect_stdout_contains '"duplicates":	0'
+    expect_stdout_contains '"jobs":	282' '"duplicates":	0'
     expect_stderr_contains '141 models of 998738 candidates'
     expect_no_file results.db
 }
@@ -162,11 +159,7 @@ recipe__checked__candidates_reported()
 
 option__search_model_of_a_file_with_nothing_else__prints()
 {
-    cat >sweep.toml <<'END'
-[model_space.keys]
-layers = { from = 1, to = 2 }
-width = [8, 16]
-END
+    printf '%s\n' '[model_space.keys]' 'layers = { from = 1, to = 2 }' 'width = [8, 16]' >sweep.toml
     run_meshsweep --search-model
     expect_status 0
     expect_stdout '# Models from 4 candidates.
@@ -228,10 +221,7 @@ run__search_model__sample_swept_and_recorded()
     expect_sql '4|4' "SELECT sum(num_zhen_layers = 1), sum(num_zhen_layers = 2) FROM results"
     expect_sql '0' "SELECT count(*) FROM results WHERE score <> emb_dim * 10 + x"
     run_meshsweep plan --search-model --json
-    expect_status 0
-    expect_stdout_contains '"done":	8'
-    expect_stdout_contains '"new":	0'
-    expect_any_stderr
+    expect_among_stdout 0 '"done":	8' '"new":	0'
     run_meshsweep why --search-model x=1 num_zhen_layers=2
     expect_only_status 0
 }
@@ -250,8 +240,7 @@ run__printed_models_included__nothing_new()
         sed '/^\[model_space\]/,$d' sweep.toml
     } >included.toml
     run_meshsweep plan -c included.toml --json
-    expect_only_stdout_contains 0 '"done":	8'
-    expect_stdout_contains '"new":	0'
+    expect_only_stdout_contains 0 '"done":	8' '"new":	0'
     run_meshsweep run -c models.toml -d alone.db --progress none -- /bin/echo '{tokens}'
     expect_silent 0
     expect_sql '4' "SELECT count(*) FROM job WHERE state = 'ok'" alone.db
@@ -319,9 +308,7 @@ refused__empty_space_overflow_missing_base__status_2()
     sed -i '/model_space.base/,$d' space.toml
     printf '[[model_space.filter]]\npreset = "similar-parameters"\n' >>space.toml
     run_meshsweep search-model -c space.toml
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: space.toml:10:10: similar-parameters needs [model_space.base] to compare with'
+    expect_only_stderr 2 'meshsweep: space.toml:10:10: similar-parameters needs [model_space.base] to compare with'
     sed -i '/filter/,$d' space.toml
     run_meshsweep search-model -c space.toml --where 'params < base.params'
     expect_only_stderr 2 'meshsweep: --where: `base.params`: there is no [model_space.base] to compare with'
@@ -339,11 +326,7 @@ refused__dangerous_expression__status_2()
 nothing__filter_removes_all__status_4_which_and_how_many()
 {
     zhen_space
-    cat >>space.toml <<'END'
-[[model_space.filter]]
-name = "tiny"
-where = "params < 1000"
-END
+    printf '%s\n' '[[model_space.filter]]' 'name = "tiny"' 'where = "params < 1000"' >>space.toml
     run_meshsweep search-model -c space.toml
     expect_only_stderr 4 'meshsweep: no model is left of 998738 candidates: tiny removed 998738'
     run_meshsweep search-model -c space.toml --count

@@ -60,8 +60,7 @@ same_at_two() # STRATEGY TRIALS OPTION...
     search "$strategy" 1 "$@"
     [ -z "$most" ] || expect_sql "$most" "SELECT count(*) FROM trial WHERE asked IS NOT NULL"
     search "$strategy" 2 "$@"
-    expect "cmp $strategy.1 $strategy.2"
-    expect "[ -s $strategy.1 ]"
+    expect "cmp $strategy.1 $strategy.2" "[ -s $strategy.1 ]"
 }
 
 dsat__two_at_a_time__same_trials_as_one_at_a_time()

@@ -9,10 +9,7 @@ secrets='opt-Alpha-1 opt-Beta-22 url-Gamma-3 sk-abcdefDELTA1234567890 Epsilon-Be
 secret_sweep()
 {
     small_sweep sweep.toml
-    cat >>sweep.toml <<'END'
-[retry]
-lost = 1
-END
+    printf '%s\n' '[retry]' 'lost = 1' >>sweep.toml
     sed -i '/^command/d; s|^\[job\]|[job]\
 command = ["/bin/sh", "./job.sh", "{x}", "{y}", "--api-key", "opt-Alpha-1", "--password=opt-Beta-22",\
     "https://me:url-Gamma-3@host.example/x", "sk-abcdefDELTA1234567890",\
@@ -51,9 +48,7 @@ secrets__in_a_command_and_its_output__given_but_not_recorded()
 {
     secret_sweep
     run_meshsweep run --progress plain
-    expect_status 3
-    expect_any_stdout
-    expect_stderr_contains 'failed'
+    expect_among_stderr 3 'failed'
     expect_no_secrets .stdout .stderr
     expect "[ \"\$(sed -n 1p given)\" = '1 10 --api-key opt-Alpha-1 --password=opt-Beta-22 \
 https://me:url-Gamma-3@host.example/x sk-abcdefDELTA1234567890 Authorization: Bearer Epsilon-Bearer-55 --token \
@@ -132,11 +127,7 @@ deepspeed__winner_whose_command_has_secrets__launched_with_them()
     : >train.py
     echo '{ "train_micro_batch_size_per_gpu": [1, 2], "zero_optimization": {"stage": 1}, "autotuning": {"enabled": '\
 'true, "num_gpus": 1} }' >ds_config.json
-    cat >launch.sh <<'END'
-#!/bin/sh
-echo "$@" >>given
-exec deepspeed "$@"
-END
+    printf '%s\n' '#!/bin/sh' 'echo "$@" >>given' 'exec deepspeed "$@"' >launch.sh
     chmod +x launch.sh
     run_meshsweep deepspeed --autotuning=run --launcher ./launch.sh --progress none train.py --deepspeed \
         ds_config.json \

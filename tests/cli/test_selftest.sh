@@ -32,10 +32,7 @@ selftest__directory_absent__said()
 selftest__wrong_results__found_and_kept()
 {
     mkdir bin
-    cat >bin/sleep <<'END'
-#!/bin/sh
-echo "score: 1"
-END
+    printf '%s\n' '#!/bin/sh' 'echo "score: 1"' >bin/sleep
     chmod +x bin/sleep
     run_command env PATH="$PWD/bin:$PATH" "$meshsweep" selftest --kills 0 --jobs 4 --dir .
     expect_only_stderr_matches 1 'results.db: results that are not the job.s number: [1-9]'
@@ -137,8 +134,7 @@ SH
     wait_until "[ -s grandchild ]" 20
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\" 2>/dev/null)\" = 1 ]" 20
     grandchild=$(cat grandchild)
-    expect "! grep -qz MESHSWEEP /proc/$grandchild/environ"
-    expect "! grep -q meshsweep: /proc/$grandchild/cgroup"
+    expect "! grep -qz MESHSWEEP /proc/$grandchild/environ" "! grep -q meshsweep: /proc/$grandchild/cgroup"
 }
 
 # It holds the other end of one of the runner's pipes.
@@ -192,9 +188,7 @@ killed_runner__next_start_at_once__takes_the_lock()
     signal_command KILL
     wait_command
     expect_only_stderr 137
-    cat >job.sh <<'END'
-echo "score: $(($1 * $2))"
-END
+    echo 'echo "score: $(($1 * $2))"' >job.sh
     run_meshsweep run --progress none
     expect_only_stderr 0
     expect_sql 'ok|4' "SELECT state, count(*) FROM job GROUP BY state"
@@ -249,10 +243,7 @@ is_running() # DATABASE RUNNER
 killed_runner__copy_of_the_database_at_work__its_jobs_go_on()
 {
     small_sweep sweep.toml
-    cat >job.sh <<'END'
-until [ -e go ]; do sleep 0.02; done
-echo "score: $(($1 * $2))"
-END
+    printf '%s\n' 'until [ -e go ]; do sleep 0.02; done' 'echo "score: $(($1 * $2))"' >job.sh
     touch go
     run_silently 0 --limit 1
     rm go

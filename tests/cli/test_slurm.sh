@@ -511,8 +511,7 @@ full_training__its_runner_killed__collected_by_the_next()
     touch go
     run_at_slurm --run-full-experiment
     expect_only_stderr_contains 0 "the full training of job 2 has been done"
-    expect "[ $(jobs_submitted) = 2 ]"
-    expect "[ $(grep -l '^#SBATCH --time' slurm/job.* | wc -l) = 1 ]"
+    expect "[ $(jobs_submitted) = 2 ]" "[ $(grep -l '^#SBATCH --time' slurm/job.* | wc -l) = 1 ]"
     expect_sql "1|trial|ok
 2|trial|ok
 2|full|ok" "SELECT job_id, kind, state FROM attempt ORDER BY id"

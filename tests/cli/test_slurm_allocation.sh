@@ -71,8 +71,7 @@ in_allocation__time_limit__step_asked_to_end()
     expect_silent 3
     expect_sql "timeout|timeout: still running after 400ms|told" \
         "SELECT failure, message, trim(log_tail, char(10)) FROM attempt"
-    expect "[ -z \"\$(ls slurm/steps)\" ]"
-    expect "grep -q '^TERM 1' slurm/cancelled"
+    expect "[ -z \"\$(ls slurm/steps)\" ]" "grep -q '^TERM 1' slurm/cancelled"
 }
 
 in_allocation__runner_killed__its_steps_ended_by_the_next()

@@ -64,10 +64,7 @@ print(drop(told) == drop(printed), len(drop(told)))
 status__runner_at_work__what_runs_and_how_long_it_takes()
 {
     small_sweep sweep.toml
-    cat >job.sh <<'END'
-[ "$2" = 10 ] || while [ ! -e go ]; do sleep 0.02; done
-echo "score: $(($1 * $2))"
-END
+    printf '%s\n' '[ "$2" = 10 ] || while [ ! -e go ]; do sleep 0.02; done' 'echo "score: $(($1 * $2))"' >job.sh
     start_meshsweep -j 2 --progress none
     wait_until "[ \"\$(sql \"SELECT count(*) FROM job WHERE state = 'ok'\" 2>&1)\" = 2 ]" 20
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\")\" = 2 ]" 20
@@ -114,9 +111,7 @@ x = { from = 1, to = 30 }
 y = { from = 1, to = 30 }
 END
     run_meshsweep run -c drawn.toml --strategy random --max-trials 4
-    expect_status 0
-    expect_any_stdout
-    expect_stderr_contains 'search: 4 trials, 4 ok, 0 stopped early, 0 failed; max_trials: 4 trials were made'
+    expect_among_stderr 0 'search: 4 trials, 4 ok, 0 stopped early, 0 failed; max_trials: 4 trials were made'
     expect "! grep -q 'eta' .stderr"
     run_meshsweep status
     expect_status 0
@@ -337,9 +332,7 @@ best__no_objective__status_2_and_what_to_add()
 {
     fixture_database "UPDATE sweep SET objective = NULL"
     run_meshsweep best
-    expect_status 2
-    expect_no_stdout
-    expect_stderr 'meshsweep: gpt.toml: the sweep has no objective, so there is no best job; add objective = '\
+    expect_only_stderr 2 'meshsweep: gpt.toml: the sweep has no objective, so there is no best job; add objective = '\
 '"max:METRIC" '\
 'or "min:METRIC" under [sweep] and run it again (metrics: loss, throughput)'
 }
@@ -347,10 +340,7 @@ best__no_objective__status_2_and_what_to_add()
 status__watch__ends_when_all_is_done()
 {
     small_sweep sweep.toml
-    cat >job.sh <<'END'
-while [ ! -e go ]; do sleep 0.02; done
-echo "score: $(($1 * $2))"
-END
+    printf '%s\n' 'while [ ! -e go ]; do sleep 0.02; done' 'echo "score: $(($1 * $2))"' >job.sh
     "$meshsweep" run -j 2 --progress none >run.out 2>run.err </dev/null &
     runner=$!
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\" 2>&1)\" = 2 ]" 20
@@ -413,10 +403,7 @@ END
 run__progress__time_left_from_jobs_alike()
 {
     small_sweep sweep.toml
-    cat >job.sh <<'END'
-while [ -e hold ]; do sleep 0.05; done
-echo score: 1
-END
+    printf '%s\n' 'while [ -e hold ]; do sleep 0.05; done' 'echo score: 1' >job.sh
     run_meshsweep run --limit 1 --progress none
     expect_only_stdout 0
     sql "UPDATE attempt SET duration_ms = 100000"
@@ -431,12 +418,7 @@ END
 # As everywhere else: what is true in the file is true here.
 running__key_that_is_true_or_false__in_these_words()
 {
-    cat >sweep.toml <<'END'
-[job]
-command = ["sh", "-c", "sleep 60"]
-[parallel_spec]
-offload = [true, false]
-END
+    printf '%s\n' '[job]' 'command = ["sh", "-c", "sleep 60"]' '[parallel_spec]' 'offload = [true, false]' >sweep.toml
     start_meshsweep run --progress none -j1
     wait_until "\"$meshsweep\" status 2>/dev/null | grep -q ' offload=true$'" 30
     signal_command TERM

@@ -21,8 +21,7 @@ torch_cpu__run_for_real__winners_over_one_and_two_ranks()
     # The same samples in whatever split: the same training.
     expect_sql 1 "SELECT max(loss) - min(loss) < 1e-3 FROM results"
     run_meshsweep best
-    expect_only_stdout_contains 0 'highest throughput '
-    expect_stdout_contains 'train_torch.py'
+    expect_only_stdout_contains 0 'highest throughput ' 'train_torch.py'
 }
 
 # They told each other "address already in use" where both took the port that torchrun takes when it is told none.

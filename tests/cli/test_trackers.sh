@@ -68,8 +68,7 @@ for run in store["runs"].values():
           [m["value"] for m in run["metrics"] if m["key"] == "double"])
 END
     run_command "$python" check.py
-    expect_only_stdout_contains 0 "1 FINISHED None 1 [1501.2]"
-    expect_stdout_contains "4 FAILED exit 2 [1501.8]"
+    expect_only_stdout_contains 0 "1 FINISHED None 1 [1501.2]" "4 FAILED exit 2 [1501.8]"
     kill "$server"
 }
 

@@ -103,8 +103,7 @@ tutorial__word_by_word__works()
     # It came to a winner, which runs.
     expect "[ -s results.csv ] && [ -s report.html ]"
     type_command 'sh winner/command.sh'
-    expect "grep -q '^iter 19' .stdout"
-    expect "[ $(grep -c '^\$ ' steps) -ge 20 ]"
+    expect "grep -q '^iter 19' .stdout" "[ $(grep -c '^\$ ' steps) -ge 20 ]"
 }
 
 run_cases "$@"
