@@ -180,4 +180,16 @@ static inline struct fixture_result fixture_run(const struct search_fixture *f, 
     return r;
 }
 
+/* A test over a space of so many micro-batches, `f`. */
+#define FIXTURE_TEST(name, micro_batches, doubling)                                                                    \
+    static void name##_over(struct search_fixture *f);                                                                 \
+    TEST(name)                                                                                                         \
+    {                                                                                                                  \
+        struct search_fixture f;                                                                                       \
+        fixture_open(&f, micro_batches, doubling);                                                                     \
+        name##_over(&f);                                                                                               \
+        fixture_close(&f);                                                                                             \
+    }                                                                                                                  \
+    static void name##_over(struct search_fixture *f)
+
 #endif

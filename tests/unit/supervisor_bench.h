@@ -44,4 +44,15 @@ void assert_log(const struct outcome *o, const char *expected);
  * the supervisor's tests are skipped there. Says so. */
 bool vfork_shares_memory(void);
 
+/* A test with a bench of so many slots, `b`. */
+#define BENCH_TEST(name, slots)                                                                                        \
+    static void name##_at(struct bench *b);                                                                            \
+    TEST(name)                                                                                                         \
+    {                                                                                                                  \
+        struct bench *b = bench_open(slots, 0, NULL);                                                                  \
+        name##_at(b);                                                                                                  \
+        bench_close(b);                                                                                                \
+    }                                                                                                                  \
+    static void name##_at(struct bench *b)
+
 #endif

@@ -13,47 +13,39 @@
 #include "util/clock.h"
 #include "util/memory.h"
 
-TEST(wait__child_left_in_group__ended_and_counted)
+BENCH_TEST(wait__child_left_in_group__ended_and_counted, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_child(b, "leave-child-in-group", 0);
     assert_int_equal(o.ending, ENDING_EXITED);
     assert_int_equal(o.exit_code, 7);
     assert_int_equal(o.leftover_count, 1);
     assert_int_equal(count_left(b), 0);
     outcome_free(&o);
-    bench_close(b);
 }
 
-TEST(wait__child_about_to_end__let_finish_and_not_counted)
+BENCH_TEST(wait__child_about_to_end__let_finish_and_not_counted, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_child(b, "leave-child-that-ends-soon", 0);
     assert_int_equal(o.exit_code, 0);
     assert_int_equal(o.leftover_count, 0);
     assert_log(&o, "last words\n");
     outcome_free(&o);
-    bench_close(b);
 }
 
-TEST(wait__daemon_holding_the_log__ended_before_the_outcome)
+BENCH_TEST(wait__daemon_holding_the_log__ended_before_the_outcome, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_child(b, "leave-daemon-at-once", 0);
     assert_int_equal(o.leftover_count, 1);
     assert_int_equal(count_left(b), 0);
     outcome_free(&o);
-    bench_close(b);
 }
 
-TEST(wait__daemon_of_a_longer_job__ended_before_the_outcome)
+BENCH_TEST(wait__daemon_of_a_longer_job__ended_before_the_outcome, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_child(b, "leave-daemon-later", 0);
     assert_int_equal(o.leftover_count, 1);
     assert_int_equal(count_left(b), 0);
     outcome_free(&o);
-    bench_close(b);
 }
 
 static void wait_until_none_left(struct bench *b)
@@ -66,63 +58,52 @@ static void wait_until_none_left(struct bench *b)
     assert_int_equal(count_left(b), 0);
 }
 
-TEST(wait__daemon_without_log__ended_by_the_common_scan)
+BENCH_TEST(wait__daemon_without_log__ended_by_the_common_scan, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_child(b, "leave-silent-daemon", 0);
     assert_int_equal(o.exit_code, 0);
     outcome_free(&o);
     wait_until_none_left(b);
-    bench_close(b);
 }
 
-TEST(wait__daemon_without_token__ended_by_descent)
+BENCH_TEST(wait__daemon_without_token__ended_by_descent, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_child(b, "leave-nameless-daemon", 0);
     assert_int_equal(o.exit_code, 0);
     outcome_free(&o);
     wait_until_none_left(b);
-    bench_close(b);
 }
 
-TEST(wait__straggler_writes_on__never_into_the_next_log)
+BENCH_TEST(wait__straggler_writes_on__never_into_the_next_log, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_child(b, "leave-chatterer", 0);
     assert_int_equal(o.leftover_count, 1);
     outcome_free(&o);
     o = run_shell(b, "sleep 0.1; echo mine");
     assert_log(&o, "mine\n");
     outcome_free(&o);
-    bench_close(b);
 }
 
-TEST(wait__bomb_of_the_deaf__all_gone)
+BENCH_TEST(wait__bomb_of_the_deaf__all_gone, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_child(b, "bomb", 300);
     assert_int_equal(o.ending, ENDING_TIMEOUT);
     assert_int_equal(count_left(b), 0);
     outcome_free(&o);
-    bench_close(b);
 }
 
-TEST(wait__ever_new_processes__all_gone)
+BENCH_TEST(wait__ever_new_processes__all_gone, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_child(b, "hydra", 0);
     assert_int_equal(o.exit_code, 0);
     /* Orphans that are somebody else's may be gone each time before a signal reaches them. */
     assert_true(o.leftover_count >= 1 || supervisor_lacks());
     assert_int_equal(count_left(b), 0);
     outcome_free(&o);
-    bench_close(b);
 }
 
-TEST(cancel__once_then_twice__terminated_then_killed_at_once)
+BENCH_TEST(cancel__once_then_twice__terminated_then_killed_at_once, 2)
 {
-    struct bench *b = bench_open(2, 0, NULL);
     struct launch deaf = launch_of(b, (char *[]){b->self, "child", "ignore-term", NULL});
     struct launch mild = launch_of(b, (char *[]){b->self, "child", "sleep", NULL});
     deaf.grace_ms = 10 * PATIENCE_MS;
@@ -153,7 +134,6 @@ TEST(cancel__once_then_twice__terminated_then_killed_at_once)
     assert_int_equal(o.signal_number, SIGKILL);
     outcome_free(&o);
     assert_int_equal(supervisor_running(b->supervisor), 0);
-    bench_close(b);
 }
 
 TEST(free__jobs_running__nothing_left_and_signals_given_back)
@@ -196,15 +176,13 @@ TEST(end_escaped__runner_was_killed__leaders_die_with_it_and_daemons_are_found)
     bench_close(b); /* which looks for zombies and escaped processes once more */
 }
 
-TEST(end_escaped__another_prefix__not_touched)
+BENCH_TEST(end_escaped__another_prefix__not_touched, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     struct launch launch = launch_of(b, (char *[]){b->self, "child", "sleep", NULL});
     struct location where = supervisor_start(b->supervisor, &launch);
     struct error e = ERROR_INIT;
     assert_int_equal(supervisor_end_escaped("another", 0, &e), 0);
     assert_int_equal(process_start_ticks((pid_t)where.process.pid), where.process.start_ticks);
-    bench_close(b);
 }
 
 int main(int argc, char **argv)

@@ -23,20 +23,17 @@ static struct search *open_model(struct search_fixture *f, double gap)
     return open_seeded(f, gap, 42);
 }
 
-TEST(model__right_predictions__best_first)
+FIXTURE_TEST(model__right_predictions__best_first, 16, false)
 {
-    struct search_fixture f;
-    fixture_open(&f, 16, false);
-    fixture_predict(&f, 1);
-    struct search *s = open_model(&f, 0.02);
-    struct fixture_result r = fixture_run(&f, s, 1, 0);
-    print_message("right: %zu trials of %zu, %zu failed, %g of the best\n", r.trials, f.space.count, r.failures,
+    fixture_predict(f, 1);
+    struct search *s = open_model(f, 0.02);
+    struct fixture_result r = fixture_run(f, s, 1, 0);
+    print_message("right: %zu trials of %zu, %zu failed, %g of the best\n", r.trials, f->space.count, r.failures,
                   r.best);
     assert_true(r.best > 0.98);
     assert_true(r.trials <= 20);
     assert_true(r.failures <= 2);
     search_free(s);
-    fixture_close(&f);
 }
 
 TEST(model__wrong_predictions__still_found)
@@ -58,36 +55,30 @@ TEST(model__wrong_predictions__still_found)
 }
 
 /* Predicted times that are turned over are found out by the first outcomes, and are worth what they are worth then. */
-TEST(model__times_turned_over__found_no_later_than_without)
+FIXTURE_TEST(model__times_turned_over__found_no_later_than_without, 16, false)
 {
-    struct search_fixture f;
-    fixture_open(&f, 16, false);
-    struct search *s = open_model(&f, 0.02);
-    struct fixture_result without = fixture_run(&f, s, 1, 0);
+    struct search *s = open_model(f, 0.02);
+    struct fixture_result without = fixture_run(f, s, 1, 0);
     search_free(s);
-    fixture_predict(&f, 1);
-    for (size_t i = 0; i < f.space.count; i++)
-        f.candidates[i].seconds = 1 / f.candidates[i].seconds;
-    s = open_model(&f, 0.02);
-    struct fixture_result turned = fixture_run(&f, s, 1, 0);
+    fixture_predict(f, 1);
+    for (size_t i = 0; i < f->space.count; i++)
+        f->candidates[i].seconds = 1 / f->candidates[i].seconds;
+    s = open_model(f, 0.02);
+    struct fixture_result turned = fixture_run(f, s, 1, 0);
     print_message("turned over: %zu trials, %g of the best; without: %zu, %g\n", turned.trials, turned.best,
                   without.trials, without.best);
     assert_true(turned.best > 0.95);
     assert_true(turned.trials <= without.trials * 3 / 2);
     search_free(s);
-    fixture_close(&f);
 }
 
-TEST(model__no_predictions__better_than_all)
+FIXTURE_TEST(model__no_predictions__better_than_all, 16, false)
 {
-    struct search_fixture f;
-    fixture_open(&f, 16, false);
-    struct search *s = open_model(&f, 0.02);
-    struct fixture_result r = fixture_run(&f, s, 1, 0);
+    struct search *s = open_model(f, 0.02);
+    struct fixture_result r = fixture_run(f, s, 1, 0);
     assert_true(r.best > 0.95);
-    assert_true(r.trials < f.space.count / 2);
+    assert_true(r.trials < f->space.count / 2);
     search_free(s);
-    fixture_close(&f);
 }
 
 /* Where arithmetic ranks layouts, few trials are enough without predictions, and no more with such as turn its ranks
@@ -128,48 +119,43 @@ TEST(model__arithmetic_of_layouts__found_early_whatever_is_predicted)
 
 /* All runs fit, and the best are predicted to take three times what there is: nothing shows where the limit is but a
  * run beyond it. */
-TEST(model__limit_that_nothing_met__one_beyond_it_is_tried)
+FIXTURE_TEST(model__limit_that_nothing_met__one_beyond_it_is_tried, 1024, false)
 {
-    struct search_fixture f;
-    fixture_open(&f, 1024, false);
-    fixture_predict(&f, 1);
-    for (size_t i = 0; i < f.space.count; i++) {
-        struct candidate *c = &f.candidates[i];
+    fixture_predict(f, 1);
+    for (size_t i = 0; i < f->space.count; i++) {
+        struct candidate *c = &f->candidates[i];
         c->usable_bytes = c->bytes / (c->micro_batch > 2 ? 3 : 0.3);
         c->oom_probability = c->micro_batch > 2 ? 0.999 : 0.001;
     }
-    struct search *s = open_model(&f, 0.02);
+    struct search *s = open_model(f, 0.02);
     struct decision d;
     size_t beyond = 0, trials = 0;
     for (; search_ask(s, &d) == SEARCH_RUN; trials++) {
-        struct search_outcome o = fixture_outcome(&f, &d);
-        beyond += f.candidates[d.candidate].micro_batch > 2;
+        struct search_outcome o = fixture_outcome(f, &d);
+        beyond += f->candidates[d.candidate].micro_batch > 2;
         search_tell(s, d.candidate, &o);
     }
     print_message("%zu trials, %zu beyond\n", trials, beyond);
     assert_true(beyond >= 1);
     search_free(s);
-    fixture_close(&f);
 }
 
 /* The largest micro-batches would gain a quarter, and all but certainly fail. One of them did: another is tried before
  * the end all the same, and as that fails, the end is said to be for the risk of the others. */
-TEST(model__limit_that_was_met_elsewhere__one_beyond_it_is_tried)
+FIXTURE_TEST(model__limit_that_was_met_elsewhere__one_beyond_it_is_tried, 16, false)
 {
-    struct search_fixture f;
-    fixture_open(&f, 16, false);
-    f.space.memory_class_count = f.space.configuration_count;
-    for (size_t i = 0; i < f.space.count; i++) {
-        f.candidates[i].seconds = i == 7 ? 1 : 10;
+    f->space.memory_class_count = f->space.configuration_count;
+    for (size_t i = 0; i < f->space.count; i++) {
+        f->candidates[i].seconds = i == 7 ? 1 : 10;
         /* A failure of one says nothing for sure of another. */
-        f.candidates[i].memory_class = f.candidates[i].configuration;
-        f.candidates[i].zero_stage = NAN;
+        f->candidates[i].memory_class = f->candidates[i].configuration;
+        f->candidates[i].zero_stage = NAN;
     }
-    for (size_t i = 15; i < f.space.count; i += 16) {
-        f.candidates[i].seconds = 0.8;
-        f.candidates[i].oom_probability = 0.96;
+    for (size_t i = 15; i < f->space.count; i += 16) {
+        f->candidates[i].seconds = 0.8;
+        f->candidates[i].oom_probability = 0.96;
     }
-    struct search *s = open_model(&f, 0.02);
+    struct search *s = open_model(f, 0.02);
     const struct search_outcome oom = {.kind = OUTCOME_FAILED,
                                        .failure = "oom",
                                        .objective = NAN,
@@ -182,19 +168,18 @@ TEST(model__limit_that_was_met_elsewhere__one_beyond_it_is_tried)
     search_tell(s, 15, &oom);
     for (; search_ask(s, &d) == SEARCH_RUN; trials++) {
         struct search_outcome o = oom;
-        if (f.candidates[d.candidate].seconds >= 1) {
+        if (f->candidates[d.candidate].seconds >= 1) {
             o.kind = OUTCOME_OK;
             o.failure = NULL;
-            o.objective = 1 / f.candidates[d.candidate].seconds;
+            o.objective = 1 / f->candidates[d.candidate].seconds;
         }
         beyond += o.kind == OUTCOME_FAILED;
         search_tell(s, d.candidate, &o);
     }
     print_message("%zu trials, %zu beyond; %s\n", trials, beyond, d.reason);
-    assert_true(beyond >= 1 && beyond < f.space.count / 16 - 1);
+    assert_true(beyond >= 1 && beyond < f->space.count / 16 - 1);
     assert_non_null(strstr(d.reason, "might beat the best by 2 %, but each fails with a probability of at least 96 %"));
     search_free(s);
-    fixture_close(&f);
 }
 
 /* Where runs come out alike, nothing better is left after a few; where they scatter, it may well be. */
@@ -244,42 +229,37 @@ TEST(model__crashes_at_random__expected_anywhere)
 }
 
 /* A limit is learned from what failed: it is bisected, not walked down to, and one stage's holds for those below. */
-TEST(model__no_predictions_and_a_limit__few_run_out_of_memory)
+FIXTURE_TEST(model__no_predictions_and_a_limit__few_run_out_of_memory, 64, false)
 {
-    struct search_fixture f;
-    fixture_open(&f, 64, false);
-    f.peak = 64;
+    f->peak = 64;
     for (size_t stage = 0; stage < FIXTURE_STAGES; stage++)
-        f.limit[stage] = 18 + 3 * (double)stage;
-    for (size_t i = 0; i < f.space.count; i++)
-        f.candidates[i].memory_class = f.candidates[i].configuration;
-    f.space.memory_class_count = f.space.configuration_count;
-    struct search *s = open_model(&f, 0.02);
-    struct fixture_result r = fixture_run(&f, s, 1, 0);
+        f->limit[stage] = 18 + 3 * (double)stage;
+    for (size_t i = 0; i < f->space.count; i++)
+        f->candidates[i].memory_class = f->candidates[i].configuration;
+    f->space.memory_class_count = f->space.configuration_count;
+    struct search *s = open_model(f, 0.02);
+    struct fixture_result r = fixture_run(f, s, 1, 0);
     print_message("%zu trials, %zu failed, %g of the best\n", r.trials, r.failures, r.best);
     assert_true(r.best > 0.95);
     assert_true(r.failures * 2 <= r.trials);
     search_free(s);
-    fixture_close(&f);
 }
 
 /* What one configuration shows of the limit holds for its neighbours, which stages and buckets do not move far. */
-TEST(model__no_predictions_and_doublings__few_run_out_of_memory)
+FIXTURE_TEST(model__no_predictions_and_doublings__few_run_out_of_memory, 10, true)
 {
-    struct search_fixture f;
-    fixture_open(&f, 10, true);
-    f.peak = 100;
+    f->peak = 100;
     for (size_t stage = 0; stage < FIXTURE_STAGES; stage++)
-        f.limit[stage] = stage < 2 ? 16 : 32;
-    for (size_t i = 0; i < f.space.count; i++) {
-        f.candidates[i].memory_class = f.candidates[i].configuration;
-        f.candidates[i].zero_stage = NAN;
+        f->limit[stage] = stage < 2 ? 16 : 32;
+    for (size_t i = 0; i < f->space.count; i++) {
+        f->candidates[i].memory_class = f->candidates[i].configuration;
+        f->candidates[i].zero_stage = NAN;
     }
-    f.space.memory_class_count = f.space.configuration_count;
+    f->space.memory_class_count = f->space.configuration_count;
     size_t trials = 0, failures = 0;
     for (size_t seed = 1; seed <= 10; seed++) {
-        struct search *s = open_seeded(&f, 0.02, seed);
-        struct fixture_result r = fixture_run(&f, s, 1, 0);
+        struct search *s = open_seeded(f, 0.02, seed);
+        struct fixture_result r = fixture_run(f, s, 1, 0);
         assert_true(r.best > 0.95);
         trials += r.trials;
         failures += r.failures;
@@ -287,17 +267,14 @@ TEST(model__no_predictions_and_doublings__few_run_out_of_memory)
     }
     print_message("%zu trials, %zu failed\n", trials, failures);
     assert_true(failures * 9 <= trials * 4); /* one of each search beyond the limit, before its end */
-    fixture_close(&f);
 }
 
 /* Far from the one job that has run nothing tells jobs apart: a draw does, and not which is farthest. */
-TEST(model__nothing_tells_jobs_apart__drawn)
+FIXTURE_TEST(model__nothing_tells_jobs_apart__drawn, 16, false)
 {
-    struct search_fixture f;
-    fixture_open(&f, 16, false);
     size_t different = 0, first = 0;
     for (size_t seed = 1; seed <= 5; seed++) {
-        struct search *s = open_seeded(&f, 0.02, seed);
+        struct search *s = open_seeded(f, 0.02, seed);
         struct decision d;
         struct search_outcome ok = {.kind = OUTCOME_OK, .objective = 1, .steps = NAN, .seconds = NAN, .bytes = NAN};
         assert_int_equal(search_ask(s, &d), SEARCH_RUN);
@@ -308,16 +285,13 @@ TEST(model__nothing_tells_jobs_apart__drawn)
         search_free(s);
     }
     assert_true(different >= 3);
-    fixture_close(&f);
 }
 
 /* What runs at the same time may end in any order. */
-TEST(model__outcomes_in_another_order__same_decisions)
+FIXTURE_TEST(model__outcomes_in_another_order__same_decisions, 16, false)
 {
-    struct search_fixture f;
-    fixture_open(&f, 16, false);
-    fixture_predict(&f, 1.2);
-    struct search *forwards = open_model(&f, 0), *backwards = open_model(&f, 0);
+    fixture_predict(f, 1.2);
+    struct search *forwards = open_model(f, 0), *backwards = open_model(f, 0);
     for (int round = 0; round < 10; round++) {
         struct decision a[4], b[4];
         for (int i = 0; i < 4; i++) {
@@ -327,21 +301,18 @@ TEST(model__outcomes_in_another_order__same_decisions)
             assert_string_equal(a[i].reason, b[i].reason);
         }
         for (int i = 0; i < 4; i++) {
-            struct search_outcome first = fixture_outcome(&f, &a[i]), last = fixture_outcome(&f, &b[3 - i]);
+            struct search_outcome first = fixture_outcome(f, &a[i]), last = fixture_outcome(f, &b[3 - i]);
             search_tell(forwards, a[i].candidate, &first);
             search_tell(backwards, b[3 - i].candidate, &last);
         }
     }
     search_free(forwards);
     search_free(backwards);
-    fixture_close(&f);
 }
 
-TEST(model__oom_at_a_micro_batch__larger_ones_of_the_class_not_tried)
+FIXTURE_TEST(model__oom_at_a_micro_batch__larger_ones_of_the_class_not_tried, 16, false)
 {
-    struct search_fixture f;
-    fixture_open(&f, 16, false);
-    struct search *s = open_model(&f, 0);
+    struct search *s = open_model(f, 0);
     const struct search_outcome oom = {.kind = OUTCOME_FAILED,
                                        .failure = "oom",
                                        .objective = NAN,
@@ -350,7 +321,7 @@ TEST(model__oom_at_a_micro_batch__larger_ones_of_the_class_not_tried)
                                        .bytes = NAN,
                                        .device_seconds = NAN};
     const struct decision one = {.candidate = 0};
-    const struct search_outcome ok = fixture_outcome(&f, &one);
+    const struct search_outcome ok = fixture_outcome(f, &one);
     search_tell(s, 0, &ok);
     for (size_t stage = 0; stage < FIXTURE_STAGES; stage++)
         search_tell(s, stage * FIXTURE_BUCKETS * 16 + 3, &oom); /* micro-batch 4 of the first buckets */
@@ -358,22 +329,19 @@ TEST(model__oom_at_a_micro_batch__larger_ones_of_the_class_not_tried)
     while (search_ask(s, &d) == SEARCH_RUN) {
         struct search_outcome o =
             {.kind = OUTCOME_OK, .objective = 1, .steps = NAN, .seconds = NAN, .bytes = NAN, .device_seconds = NAN};
-        assert_true(f.candidates[d.candidate].micro_batch < 4);
+        assert_true(f->candidates[d.candidate].micro_batch < 4);
         search_tell(s, d.candidate, &o);
     }
     search_free(s);
-    fixture_close(&f);
 }
 
 /* What may fail comes after what is worth a run, and before what is run only because predictions may be wrong. */
-TEST(model__risky_with_a_gain__before_safe_without)
+FIXTURE_TEST(model__risky_with_a_gain__before_safe_without, 16, false)
 {
-    struct search_fixture f;
-    fixture_open(&f, 16, false);
-    for (size_t i = 0; i < f.space.count; i++)
-        f.candidates[i].seconds = i == 100 ? 0.5 : i == 7 ? 1 : 10; /* of other memory classes */
-    f.candidates[100].oom_probability = 0.5;
-    struct search *s = open_model(&f, 0.02);
+    for (size_t i = 0; i < f->space.count; i++)
+        f->candidates[i].seconds = i == 100 ? 0.5 : i == 7 ? 1 : 10; /* of other memory classes */
+    f->candidates[100].oom_probability = 0.5;
+    struct search *s = open_model(f, 0.02);
     const struct search_outcome as_predicted =
         {.kind = OUTCOME_OK, .objective = 1, .steps = NAN, .seconds = NAN, .bytes = NAN, .device_seconds = NAN};
     struct decision d;
@@ -383,7 +351,6 @@ TEST(model__risky_with_a_gain__before_safe_without)
     assert_int_equal(search_ask(s, &d), SEARCH_RUN);
     assert_int_equal(d.candidate, 100);
     search_free(s);
-    fixture_close(&f);
 }
 
 /* The best is risky and occupies many devices: it is put off, but not left out as long as a gain is expected of it. */
@@ -449,20 +416,17 @@ TEST(model__keys_that_ran_apart__little_is_open_of_them_together)
 }
 
 /* One job is predicted to be a little faster than another that arithmetic says is far better. */
-TEST(model__predictions_and_arithmetic__both_weigh_before_any_run)
+FIXTURE_TEST(model__predictions_and_arithmetic__both_weigh_before_any_run, 16, false)
 {
-    struct search_fixture f;
-    fixture_open(&f, 16, false);
-    for (size_t i = 0; i < f.space.count; i++) {
-        f.candidates[i].seconds = i == 7 ? 1 : i == 6 ? 1.05 : 10;
-        f.candidates[i].usual_merit = i == 7 ? -1 : i == 6 ? 0 : -2;
+    for (size_t i = 0; i < f->space.count; i++) {
+        f->candidates[i].seconds = i == 7 ? 1 : i == 6 ? 1.05 : 10;
+        f->candidates[i].usual_merit = i == 7 ? -1 : i == 6 ? 0 : -2;
     }
-    struct search *s = open_model(&f, 0.02);
+    struct search *s = open_model(f, 0.02);
     struct decision d;
     assert_int_equal(search_ask(s, &d), SEARCH_RUN);
     assert_int_equal(d.candidate, 6);
     search_free(s);
-    fixture_close(&f);
 }
 
 TEST(model__many_candidates__a_decision_after_an_outcome)

@@ -198,19 +198,16 @@ TEST(dsat__limits_not_given__those_of_its_documents)
 }
 
 /* Buckets are steps of accumulation here: all of them are tried at the best micro-batch. */
-TEST(staged__accumulations__the_best_of_them)
+FIXTURE_TEST(staged__accumulations__the_best_of_them, 16, false)
 {
-    struct search_fixture f;
-    fixture_open(&f, 16, false);
-    for (size_t i = 0; i < f.space.count; i++)
-        f.candidates[i].configuration = (size_t)f.candidates[i].zero_stage;
-    f.space.configuration_count = FIXTURE_STAGES;
-    struct search *s = open_search(&f, "staged", 1);
-    struct fixture_result r = fixture_run(&f, s, 2, 0);
+    for (size_t i = 0; i < f->space.count; i++)
+        f->candidates[i].configuration = (size_t)f->candidates[i].zero_stage;
+    f->space.configuration_count = FIXTURE_STAGES;
+    struct search *s = open_search(f, "staged", 1);
+    struct fixture_result r = fixture_run(f, s, 2, 0);
     assert_true(r.best == 1);
     assert_true(r.trials <= 16);
     search_free(s);
-    fixture_close(&f);
 }
 
 /* A key that memory hangs on is looked at only where more memory may pay, and costs no trial where the fastest
@@ -235,17 +232,14 @@ TEST(staged__memory_key__only_where_memory_is_short)
     }
 }
 
-TEST(binary__no_predictions__largest_and_best_of_every_configuration)
+FIXTURE_TEST(binary__no_predictions__largest_and_best_of_every_configuration, 16, false)
 {
-    struct search_fixture f;
-    fixture_open(&f, 16, false);
-    struct search *s = open_search(&f, "binary", 1);
-    struct fixture_result r = fixture_run(&f, s, 1, 0);
+    struct search *s = open_search(f, "binary", 1);
+    struct fixture_result r = fixture_run(f, s, 1, 0);
     assert_float_equal(r.best, 1, 0.01);
-    assert_true(r.trials < f.space.count / 3);
+    assert_true(r.trials < f->space.count / 3);
     assert_true(r.failures <= 3 * FIXTURE_STAGES); /* brackets are shared by the buckets */
     search_free(s);
-    fixture_close(&f);
 }
 
 /* The first micro-batches that are tried of the first configuration, of which there are 64, where `limit` is the
@@ -284,17 +278,15 @@ TEST(binary__no_predictions__halves_what_is_between_the_largest_that_ran_and_the
 }
 
 /* What fails for another reason than memory lies below what fits: nothing beyond it is tried. */
-TEST(binary__failure_below_what_fits__goes_on_below_it)
+FIXTURE_TEST(binary__failure_below_what_fits__goes_on_below_it, 64, false)
 {
-    struct search_fixture f;
-    fixture_open(&f, 64, false);
     for (size_t i = 0; i < FIXTURE_STAGES; i++)
-        f.limit[i] = 64;
-    struct search *s = open_search(&f, "binary", 1);
+        f->limit[i] = 64;
+    struct search *s = open_search(f, "binary", 1);
     struct decision d;
     assert_int_equal(search_ask(s, &d), SEARCH_RUN);
-    const size_t first = d.candidate - 31, configuration = f.candidates[d.candidate].configuration;
-    const struct search_outcome ran = fixture_outcome(&f, &d);
+    const size_t first = d.candidate - 31, configuration = f->candidates[d.candidate].configuration;
+    const struct search_outcome ran = fixture_outcome(f, &d);
     struct search_outcome failed = {.kind = OUTCOME_FAILED,
                                     .failure = "exit",
                                     .objective = NAN,
@@ -305,58 +297,49 @@ TEST(binary__failure_below_what_fits__goes_on_below_it)
     search_tell(s, d.candidate, &ran);
     search_tell(s, first + 7, &failed);
     while (search_ask(s, &d) == SEARCH_RUN) {
-        if (f.candidates[d.candidate].configuration == configuration)
+        if (f->candidates[d.candidate].configuration == configuration)
             assert_true(d.candidate < first + 7);
-        const struct search_outcome o = fixture_outcome(&f, &d);
+        const struct search_outcome o = fixture_outcome(f, &d);
         search_tell(s, d.candidate, &o);
     }
     search_free(s);
-    fixture_close(&f);
 }
 
 /* The estimate is half of what fits: doubling goes on beyond it. */
-TEST(binary__estimate_too_small__looks_above)
+FIXTURE_TEST(binary__estimate_too_small__looks_above, 16, false)
 {
-    struct search_fixture f;
-    fixture_open(&f, 16, false);
-    f.peak = 12;
-    fixture_predict(&f, 2.5);
-    struct search *s = open_search(&f, "binary", 1);
-    struct fixture_result r = fixture_run(&f, s, 1, 0);
+    f->peak = 12;
+    fixture_predict(f, 2.5);
+    struct search *s = open_search(f, "binary", 1);
+    struct fixture_result r = fixture_run(f, s, 1, 0);
     assert_float_equal(r.best, 1, 0.02);
     search_free(s);
-    fixture_close(&f);
 }
 
-TEST(dsat_binary__estimate_too_small__never_above)
+FIXTURE_TEST(dsat_binary__estimate_too_small__never_above, 16, false)
 {
-    struct search_fixture f;
-    fixture_open(&f, 16, false);
-    fixture_predict(&f, 2.5);
+    fixture_predict(f, 2.5);
     double largest[FIXTURE_STAGES] = {0};
-    for (size_t i = 0; i < f.space.count; i++) {
-        const struct candidate *c = &f.candidates[i];
+    for (size_t i = 0; i < f->space.count; i++) {
+        const struct candidate *c = &f->candidates[i];
         if (c->oom_probability <= 0.5 && c->micro_batch > largest[(size_t)c->zero_stage])
             largest[(size_t)c->zero_stage] = c->micro_batch;
     }
-    struct search *s = open_search(&f, "dsat-binary", 1);
-    struct fixture_result r = fixture_run(&f, s, 1, 0);
+    struct search *s = open_search(f, "dsat-binary", 1);
+    struct fixture_result r = fixture_run(f, s, 1, 0);
     for (size_t t = 0; t < r.trials; t++) {
-        const struct candidate *c = &f.candidates[r.asked[t]];
+        const struct candidate *c = &f->candidates[r.asked[t]];
         assert_true(c->micro_batch <= fmax(1, largest[(size_t)c->zero_stage]));
     }
     search_free(s);
-    fixture_close(&f);
 }
 
-TEST(any__known_outcomes__cost_no_trial_no_hours_and_no_patience)
+FIXTURE_TEST(any__known_outcomes__cost_no_trial_no_hours_and_no_patience, 8, false)
 {
-    struct search_fixture f;
-    fixture_open(&f, 8, false);
-    struct search *s = open_search(&f, "random", 1);
+    struct search *s = open_search(f, "random", 1);
     for (size_t i = 0; i < 20; i++) {
         const struct decision d = {.candidate = i};
-        struct search_outcome o = fixture_outcome(&f, &d);
+        struct search_outcome o = fixture_outcome(f, &d);
         o.device_seconds = 7200;
         search_tell(s, i, &o);
     }
@@ -366,7 +349,7 @@ TEST(any__known_outcomes__cost_no_trial_no_hours_and_no_patience)
     assert_true(c.device_hours == 0);
     struct decision d;
     assert_int_equal(search_ask(s, &d), SEARCH_RUN);
-    struct search_outcome o = fixture_outcome(&f, &d);
+    struct search_outcome o = fixture_outcome(f, &d);
     o.device_seconds = 3600;
     search_tell(s, d.candidate, &o);
     c = search_counts(s);
@@ -375,18 +358,15 @@ TEST(any__known_outcomes__cost_no_trial_no_hours_and_no_patience)
     assert_int_equal(c.ok + c.failed, 1);
     assert_true(c.device_hours == 1);
     search_free(s);
-    fixture_close(&f);
 }
 
-TEST(asha__rungs__the_best_go_on_and_only_they_run_whole)
+FIXTURE_TEST(asha__rungs__the_best_go_on_and_only_they_run_whole, 8, false)
 {
-    struct search_fixture f;
-    fixture_open(&f, 8, false);
-    struct search *s = open_search(&f, "asha", 1);
+    struct search *s = open_search(f, "asha", 1);
     struct decision d;
     size_t whole = 0, lowest = 0;
     while (search_ask(s, &d) == SEARCH_RUN) {
-        struct search_outcome o = fixture_outcome(&f, &d);
+        struct search_outcome o = fixture_outcome(f, &d);
         whole += d.resource == 0;
         lowest += d.resource == 4; /* min_steps */
         search_tell(s, d.candidate, &o);
@@ -394,19 +374,16 @@ TEST(asha__rungs__the_best_go_on_and_only_they_run_whole)
     assert_true(whole > 0);
     assert_true(lowest >= 8 * whole);
     search_free(s);
-    fixture_close(&f);
 }
 
-TEST(stage_by_stage__each_stage__only_its_keys_move_from_the_best)
+FIXTURE_TEST(stage_by_stage__each_stage__only_its_keys_move_from_the_best, 16, false)
 {
-    struct search_fixture f;
-    fixture_open(&f, 16, false);
-    struct search *s = open_search(&f, SEARCH_STAGE_BY_STAGE, 7);
+    struct search *s = open_search(f, SEARCH_STAGE_BY_STAGE, 7);
     struct decision d;
     size_t made = 0, best;
     double objective, held[3] = {0};
     while (search_ask(s, &d) == SEARCH_RUN) {
-        const double *v = f.values + 3 * d.candidate;
+        const double *v = f->values + 3 * d.candidate;
         if (made < 40) {
             assert_true(v[1] == 5e7);
             assert_memory_equal(d.reason, "stage 1 of 2, memory: draw ", 27);
@@ -414,32 +391,29 @@ TEST(stage_by_stage__each_stage__only_its_keys_move_from_the_best)
             assert_true(v[0] == held[0] && v[2] == held[2] && v[1] != 5e7);
             assert_memory_equal(d.reason, "stage 2 of 2, bucket: number ", 29);
         }
-        struct search_outcome o = fixture_outcome(&f, &d);
+        struct search_outcome o = fixture_outcome(f, &d);
         search_tell(s, d.candidate, &o);
         if (++made == 40) {
             assert_true(search_best(s, SIZE_MAX, &best, &objective));
-            memcpy(held, f.values + 3 * best, sizeof held);
+            memcpy(held, f->values + 3 * best, sizeof held);
         }
     }
     assert_int_equal(made, 42);
     assert_string_equal(d.reason, "all 2 stages are done");
     assert_true(search_best(s, SIZE_MAX, &best, &objective));
-    assert_true(f.values[3 * best + 1] == 1e8); /* the middle one is the fastest */
+    assert_true(f->values[3 * best + 1] == 1e8); /* the middle one is the fastest */
     search_free(s);
-    fixture_close(&f);
 }
 
 /* Two groups stay as their own best has them; the first stage begins with what is predicted to fit. */
-TEST(stage_by_stage__two_groups__each_goes_on_from_its_own_best)
+FIXTURE_TEST(stage_by_stage__two_groups__each_goes_on_from_its_own_best, 16, false)
 {
-    struct search_fixture f;
-    fixture_open(&f, 16, false);
-    fixture_predict(&f, 1);
-    for (size_t i = 0; i < f.space.count; i++) {
-        f.candidates[i].group = f.candidates[i].zero_stage >= 2;
-        f.candidates[i].oom_probability = f.values[3 * i + 1] == 5e7;
+    fixture_predict(f, 1);
+    for (size_t i = 0; i < f->space.count; i++) {
+        f->candidates[i].group = f->candidates[i].zero_stage >= 2;
+        f->candidates[i].oom_probability = f->values[3 * i + 1] == 5e7;
     }
-    f.space.group_count = 2;
+    f->space.group_count = 2;
     struct listed_word first[] = {{.text = "micro_batch"}}, last[] = {{.text = "bucket"}, {.text = "zero_stage"}};
     const struct search_stage two[] = {
         {.name = "batch", .free = {first, 1}, .strategy = "grid", .max_trials = 100},
@@ -451,53 +425,46 @@ TEST(stage_by_stage__two_groups__each_goes_on_from_its_own_best)
     o.stage_count = 2;
     struct search *s = NULL;
     struct error e = ERROR_INIT;
-    assert_int_equal(search_create(&f.space, &o, &s, &e), 0);
+    assert_int_equal(search_create(&f->space, &o, &s, &e), 0);
     struct decision d;
     size_t made = 0;
     /* Of the first group micro-batch 3 is the best of stage 0, of the second 6 of stage 2. */
     for (; search_ask(s, &d) == SEARCH_RUN; made++) {
-        const double *v = f.values + 3 * d.candidate;
+        const double *v = f->values + 3 * d.candidate;
         if (made < 32)
             assert_true(v[1] == 1e8 && (v[0] == 0 || v[0] == 2));
         else
             assert_true(v[2] == (v[0] < 2 ? 3 : 6));
-        struct search_outcome outcome = fixture_outcome(&f, &d);
+        struct search_outcome outcome = fixture_outcome(f, &d);
         search_tell(s, d.candidate, &outcome);
     }
     assert_int_equal(made, 32 + 2 * 5);
     search_free(s);
-    fixture_close(&f);
 }
 
-TEST(stage_by_stage__key_that_is_free_nowhere__said)
+FIXTURE_TEST(stage_by_stage__key_that_is_free_nowhere__said, 4, true)
 {
-    struct search_fixture f;
-    fixture_open(&f, 4, true);
     struct search_options o = search_options_none();
     o.strategy = SEARCH_STAGE_BY_STAGE;
     struct search *s = NULL;
     struct error e = ERROR_INIT;
-    assert_int_equal(search_create(&f.space, &o, &s, &e), -1);
+    assert_int_equal(search_create(&f->space, &o, &s, &e), -1);
     assert_non_null(strstr(e.text, "has no [[search.stage]]"));
     o.stages = stages;
     o.stage_count = 1;
-    assert_int_equal(search_create(&f.space, &o, &s, &e), -1);
+    assert_int_equal(search_create(&f->space, &o, &s, &e), -1);
     assert_string_equal(e.text, "[[search.stage]]: `bucket` differs between jobs but is not free in any stage; add it "
                                 "to `free` of a stage");
-    fixture_close(&f);
 }
 
-TEST(strategies__no_micro_batch__said_by_those_that_bisect)
+FIXTURE_TEST(strategies__no_micro_batch__said_by_those_that_bisect, 4, true)
 {
-    struct search_fixture f;
-    fixture_open(&f, 4, true);
-    for (size_t i = 0; i < f.space.count; i++)
-        f.candidates[i].micro_batch = NAN;
+    for (size_t i = 0; i < f->space.count; i++)
+        f->candidates[i].micro_batch = NAN;
     struct search_options o = search_options_none();
     o.strategy = "binary";
     struct search *s = NULL;
     struct error e = ERROR_INIT;
-    assert_int_equal(search_create(&f.space, &o, &s, &e), -1);
+    assert_int_equal(search_create(&f->space, &o, &s, &e), -1);
     assert_non_null(strstr(e.text, "strategy binary bisects the micro-batch"));
-    fixture_close(&f);
 }

@@ -243,17 +243,14 @@ TEST(create__impossible__says_so)
     fixture_close(&f);
 }
 
-TEST(create__unknown_strategy__hint)
+FIXTURE_TEST(create__unknown_strategy__hint, 4, true)
 {
-    struct search_fixture f;
-    fixture_open(&f, 4, true);
     struct search_options o = search_options_none();
     o.strategy = "randon";
     struct search *s = NULL;
     struct error e = ERROR_INIT;
-    assert_int_equal(search_create(&f.space, &o, &s, &e), -1);
+    assert_int_equal(search_create(&f->space, &o, &s, &e), -1);
     assert_string_equal(e.text, "unknown search strategy \"randon\"; did you mean \"random\"?");
-    fixture_close(&f);
 }
 
 TEST(create__zero_stages__only_those)

@@ -20,9 +20,8 @@
 
 /* --- ends of themselves --- */
 
-TEST(wait__exit_zero__no_files)
+BENCH_TEST(wait__exit_zero__no_files, 2)
 {
-    struct bench *b = bench_open(2, 0, NULL);
     struct outcome o = run_argv(b, (char *[]){"true", NULL});
     assert_int_equal(o.ending, ENDING_EXITED);
     assert_int_equal(o.exit_code, 0);
@@ -35,12 +34,10 @@ TEST(wait__exit_zero__no_files)
     assert_true(o.ended_wall_ms >= o.started_wall_ms);
     assert_true(o.usage.ru_maxrss > 0);
     outcome_free(&o);
-    bench_close(b);
 }
 
-TEST(wait__output_and_status__kept_in_job_directory)
+BENCH_TEST(wait__output_and_status__kept_in_job_directory, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_shell(b, "echo out; echo err >&2; exit 3");
     assert_int_equal(o.ending, ENDING_EXITED);
     assert_int_equal(o.exit_code, 3);
@@ -54,12 +51,10 @@ TEST(wait__output_and_status__kept_in_job_directory)
     o = run_shell(b, "echo again");
     assert_log(&o, "again\n");
     outcome_free(&o);
-    bench_close(b);
 }
 
-TEST(wait__own_directory_wanted__files_there_from_the_start)
+BENCH_TEST(wait__own_directory_wanted__files_there_from_the_start, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     char *argv[] = {"sh", "-c", "echo \"$MESHSWEEP_METRICS\"; echo '{\"a\": 1}' > \"$MESHSWEEP_METRICS\"", NULL};
     struct launch launch = launch_of(b, argv);
     launch.make_job_dir = true;
@@ -73,12 +68,10 @@ TEST(wait__own_directory_wanted__files_there_from_the_start)
     free(metrics);
     free(line);
     outcome_free(&o);
-    bench_close(b);
 }
 
-TEST(wait__metrics_written__moved_to_job_directory)
+BENCH_TEST(wait__metrics_written__moved_to_job_directory, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_shell(b, "echo '{\"a\": 1}' > \"$MESHSWEEP_METRICS\"");
     char *text = text_of(o.metrics_path);
     assert_string_equal(text, "{\"a\": 1}\n");
@@ -86,23 +79,19 @@ TEST(wait__metrics_written__moved_to_job_directory)
     assert_null(o.log_path);
     free(text);
     outcome_free(&o);
-    bench_close(b);
 }
 
-TEST(wait__job_directory_cannot_be_made__output_kept_in_scratch)
+BENCH_TEST(wait__job_directory_cannot_be_made__output_kept_in_scratch, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     strcpy(b->job_dir, "/proc/nowhere/a");
     struct outcome o = run_shell(b, "echo precious");
     assert_int_equal(strncmp(o.log_path, b->scratch, strlen(b->scratch)), 0);
     assert_log(&o, "precious\n");
     outcome_free(&o);
-    bench_close(b);
 }
 
-TEST(wait__killed_by_signal__reported_with_its_number)
+BENCH_TEST(wait__killed_by_signal__reported_with_its_number, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_child(b, "kill-itself", 0);
     assert_int_equal(o.ending, ENDING_SIGNALED);
     assert_int_equal(o.signal_number, SIGKILL);
@@ -110,13 +99,11 @@ TEST(wait__killed_by_signal__reported_with_its_number)
     assert_false(o.core_dumped);
     assert_false(o.host_oom);
     outcome_free(&o);
-    bench_close(b);
 }
 
 /* Whether a core is written is the machine's choice: the same child, waited for by hand, says. */
-TEST(wait__abort__core_flag_as_the_kernel_says)
+BENCH_TEST(wait__abort__core_flag_as_the_kernel_says, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     int status = 0;
     pid_t pid = fork();
     if (pid == 0) {
@@ -132,17 +119,14 @@ TEST(wait__abort__core_flag_as_the_kernel_says)
     assert_int_equal(o.signal_number, SIGABRT);
     assert_int_equal(o.core_dumped, !!WCOREDUMP(status));
     outcome_free(&o);
-    bench_close(b);
 }
 
-TEST(wait__output_closed_early__status_and_log_right)
+BENCH_TEST(wait__output_closed_early__status_and_log_right, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_child(b, "close-output", 0);
     assert_int_equal(o.exit_code, 5);
     assert_log(&o, "before\n");
     outcome_free(&o);
-    bench_close(b);
 }
 
 TEST(start__child__clean_signals_descriptors_session)
@@ -163,9 +147,8 @@ TEST(start__child__clean_signals_descriptors_session)
     sigaction(SIGUSR2, &old, NULL);
 }
 
-TEST(start__environment__exactly_what_was_given_and_ours)
+BENCH_TEST(start__environment__exactly_what_was_given_and_ours, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     struct launch launch = launch_of(b, (char *[]){"/usr/bin/env", NULL});
     launch.environment = (char *[]){"A=1", "MESHSWEEP_ATTEMPT=forged", NULL};
     struct outcome o = run_launch(b, &launch);
@@ -174,7 +157,6 @@ TEST(start__environment__exactly_what_was_given_and_ours)
     assert_log(&o, expected);
     free(expected);
     outcome_free(&o);
-    bench_close(b);
 }
 
 /* --- what cannot be started --- */
@@ -201,9 +183,8 @@ static void assert_not_started(struct bench *b, char *const *argv, const char *d
     outcome_free(&o);
 }
 
-TEST(start__no_such_program__spawn_failure)
+BENCH_TEST(start__no_such_program__spawn_failure, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     assert_not_started(b, (char *[]){"no-such-program-here", NULL}, NULL, ENOENT, "exec");
     assert_not_started(b, (char *[]){"/no/such/program", NULL}, NULL, ENOENT, "exec");
     assert_not_started(b, (char *[]){"", NULL}, NULL, ENOENT, "exec");
@@ -211,12 +192,10 @@ TEST(start__no_such_program__spawn_failure)
     assert_int_equal(o.ending, ENDING_EXITED); /* which is not the same */
     assert_int_equal(o.exit_code, 127);
     outcome_free(&o);
-    bench_close(b);
 }
 
-TEST(start__not_executable__spawn_failure)
+BENCH_TEST(start__not_executable__spawn_failure, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     char *script = xasprintf("%s/script", b->directory), *path = xasprintf("PATH=%s", b->directory);
     write_script(script, "#!/bin/sh\n", 0644);
     assert_not_started(b, (char *[]){script, NULL}, NULL, EACCES, "exec");
@@ -229,31 +208,25 @@ TEST(start__not_executable__spawn_failure)
     assert_not_started(b, (char *[]){script, NULL}, NULL, ENOEXEC, "exec");
     free(path);
     free(script);
-    bench_close(b);
 }
 
-TEST(start__directory_missing__spawn_failure)
+BENCH_TEST(start__directory_missing__spawn_failure, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     assert_not_started(b, (char *[]){"true", NULL}, "/no/such/directory", ENOENT, "chdir");
     assert_not_started(b, (char *[]){"true", NULL}, "/bin/true", ENOTDIR, "chdir");
-    bench_close(b);
 }
 
-TEST(start__argument_too_long__spawn_failure)
+BENCH_TEST(start__argument_too_long__spawn_failure, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     char *huge = xmalloc(1 << 20);
     memset(huge, 'x', (1 << 20) - 1);
     huge[(1 << 20) - 1] = '\0';
     assert_not_started(b, (char *[]){"true", huge, NULL}, NULL, E2BIG, "exec");
     free(huge);
-    bench_close(b);
 }
 
-TEST(find_program__relative_path_entry__counts_from_the_directory)
+BENCH_TEST(find_program__relative_path_entry__counts_from_the_directory, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     char *script = xasprintf("%s/tool", b->directory);
     write_script(script, "#!/bin/sh\necho found\n", 0755);
     struct launch launch = launch_of(b, (char *[]){"tool", NULL});
@@ -263,14 +236,12 @@ TEST(find_program__relative_path_entry__counts_from_the_directory)
     assert_log(&o, "found\n");
     outcome_free(&o);
     free(script);
-    bench_close(b);
 }
 
 /* --- limits --- */
 
-TEST(wait__timeout__terminated_and_reported)
+BENCH_TEST(wait__timeout__terminated_and_reported, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_child(b, "sleep", 100);
     assert_int_equal(o.ending, ENDING_TIMEOUT);
     assert_int_equal(o.limit_ms, 100);
@@ -278,12 +249,10 @@ TEST(wait__timeout__terminated_and_reported)
     assert_int_equal(o.exit_code, -1);
     assert_true(o.duration_ms >= 100);
     outcome_free(&o);
-    bench_close(b);
 }
 
-TEST(wait__timeout_of_the_deaf__killed_after_grace)
+BENCH_TEST(wait__timeout_of_the_deaf__killed_after_grace, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_child(b, "ignore-term", 500);
     assert_int_equal(o.ending, ENDING_TIMEOUT);
     assert_int_equal(o.signal_number, SIGKILL);
@@ -291,22 +260,18 @@ TEST(wait__timeout_of_the_deaf__killed_after_grace)
     assert_false(o.host_oom);
     assert_log(&o, "deaf\n");
     outcome_free(&o);
-    bench_close(b);
 }
 
-TEST(wait__timeout_of_the_stopped__continued_and_terminated)
+BENCH_TEST(wait__timeout_of_the_stopped__continued_and_terminated, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_child(b, "stop-itself", 300);
     assert_int_equal(o.ending, ENDING_TIMEOUT);
     assert_int_equal(o.signal_number, SIGTERM);
     outcome_free(&o);
-    bench_close(b);
 }
 
-TEST(wait__silence__idle_timeout_counts_from_the_last_output)
+BENCH_TEST(wait__silence__idle_timeout_counts_from_the_last_output, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     struct launch launch = launch_of(b, (char *[]){b->self, "child", "talk-then-fall-silent", NULL});
     launch.idle_timeout_ms = 300;
     struct outcome o = run_launch(b, &launch);
@@ -315,24 +280,20 @@ TEST(wait__silence__idle_timeout_counts_from_the_last_output)
     assert_true(o.duration_ms >= 660); /* 400 of talk; the last word no earlier than 360 */
     assert_log(&o, "step\nstep\nstep\nstep\nstep\nstep\nstep\nstep\nstep\nstep\n");
     outcome_free(&o);
-    bench_close(b);
 }
 
-TEST(wait__no_metric_in_time__startup_timeout)
+BENCH_TEST(wait__no_metric_in_time__startup_timeout, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     struct launch launch = launch_of(b, (char *[]){b->self, "child", "talk-then-fall-silent", NULL});
     launch.startup_timeout_ms = 200;
     struct outcome o = run_launch(b, &launch);
     assert_int_equal(o.ending, ENDING_STARTUP_TIMEOUT);
     assert_int_equal(o.limit_ms, 200);
     outcome_free(&o);
-    bench_close(b);
 }
 
-TEST(wait__metric_written_in_time__no_startup_timeout)
+BENCH_TEST(wait__metric_written_in_time__no_startup_timeout, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     struct launch launch = launch_of(b, (char *[]){b->self, "child", "measure-then-wait", NULL});
     launch.startup_timeout_ms = 400;
     struct outcome o = run_launch(b, &launch);
@@ -340,7 +301,6 @@ TEST(wait__metric_written_in_time__no_startup_timeout)
     assert_int_equal(o.exit_code, 0);
     assert_non_null(o.metrics_path);
     outcome_free(&o);
-    bench_close(b);
 }
 
 static bool holds_step(void *context, int64_t attempt, const struct attempt_files *files)
@@ -367,9 +327,8 @@ TEST(wait__metric_in_the_log__no_startup_timeout)
 
 /* --- output --- */
 
-TEST(wait__fifty_megabytes__kept_whole)
+BENCH_TEST(wait__fifty_megabytes__kept_whole, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     struct outcome o = run_child(b, "shout", 0);
     struct stat status;
     assert_int_equal(o.exit_code, 0);
@@ -377,7 +336,6 @@ TEST(wait__fifty_megabytes__kept_whole)
     assert_int_equal(stat(o.log_path, &status), 0);
     assert_int_equal(status.st_size, 50000000);
     outcome_free(&o);
-    bench_close(b);
 }
 
 TEST(wait__log_over_its_cap__head_and_tail_kept_and_the_cut_stated)
@@ -427,9 +385,8 @@ TEST(wait__many_quick_jobs__each_reported_once)
     bench_close(b);
 }
 
-TEST(wait__nothing_ends__returns_at_its_own_limit)
+BENCH_TEST(wait__nothing_ends__returns_at_its_own_limit, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     struct launch launch = launch_of(b, (char *[]){b->self, "child", "sleep", NULL});
     supervisor_start(b->supervisor, &launch);
     struct outcome none;
@@ -439,12 +396,10 @@ TEST(wait__nothing_ends__returns_at_its_own_limit)
     assert_true(clock_monotonic_ms() - before_ms >= 50);
     assert_int_equal(wake.bits, 0);
     assert_int_equal(supervisor_wait(b->supervisor, 0, &none, 1, &wake), 0);
-    bench_close(b);
 }
 
-TEST(wait__signals_for_the_runner__told)
+BENCH_TEST(wait__signals_for_the_runner__told, 1)
 {
-    struct bench *b = bench_open(1, 0, NULL);
     struct outcome none;
     struct wake wake;
     kill(getpid(), SIGINT);
@@ -455,7 +410,6 @@ TEST(wait__signals_for_the_runner__told)
     assert_int_equal(supervisor_wait(b->supervisor, PATIENCE_MS, &none, 1, &wake), 0);
     assert_int_equal(wake.bits, WAKE_TERMINATE);
     assert_int_equal(wake.signal, SIGHUP);
-    bench_close(b);
 }
 
 /* As under nohup, and in the background of a shell. */
