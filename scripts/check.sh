@@ -55,16 +55,28 @@ skip() # NAME REASON
     echo "SKIP $1: $2"
 }
 
+# Seconds of processor time of all that has ended so far, in `spent`.
+count_spent()
+{
+    times >build-logs/times
+    spent=$(awk 'NR == 2 { for (i = 1; i <= 2; i++) { split($i, t, "[ms]"); sum += 60 * t[1] + t[2] } print int(sum) }' \
+        build-logs/times)
+}
+
+begin_part() { count_spent; part_start=$SECONDS part_spent=$spent; }
+end_part() { count_spent; echo "done $1 ($((SECONDS - part_start)) s, $((spent - part_spent)) s of processor time)"; }
+
 # Runs what the tests need, a build: it counts only when it fails.
 need() # NAME COMMAND...
 {
-    local name=$1 log=$root/build-logs/${1//[ \/]/-}.log start=$SECONDS
+    local name=$1 log=$root/build-logs/${1//[ \/]/-}.log
     shift
+    begin_part
     if ! "$@" >"$log" 2>&1; then
         fail "$name" "$log"
         return 1
     fi
-    echo "done $name ($((SECONDS - start)) s)"
+    end_part "$name"
 }
 
 # Runs one part that counts as one test.
@@ -144,16 +156,17 @@ retry_alone() # BUILD-DIRECTORY LABEL [NAME=VALUE for make]
 
 run_tests() # BUILD-DIRECTORY LABEL [NAME=VALUE for make]
 {
-    local directory=$1 label=$2 log=$root/build-logs/tests.log start=$SECONDS
+    local directory=$1 label=$2 log=$root/build-logs/tests.log
     shift 2
+    begin_part
     find "$directory" -name '*.trs' -delete
-    make -s -C "$directory" -j "$tests_at_once" "$@" check >"$log" 2>&1 || true
+    make -s -C "$directory" -j "$tests_at_once" "$@" check 2>&1 | tee "$log" | sed -un 's/^[A-Z]*: tests/ended &/p' || true
     retry_alone "$directory" "$label" "$@"
     if [ -z "$(find "$directory" -name '*.trs' -print -quit)" ]; then
         fail "$label tests: none ran" "$log"
     fi
     count_programs "$directory" "$label"
-    echo "done $label tests ($((SECONDS - start)) s)"
+    end_part "$label tests"
 }
 
 # With what they include, which for every test is a library of its own, it takes five times as long: under --full. Without
@@ -333,6 +346,7 @@ if [ -s build-logs/failures ]; then
     echo "what failed:"
     cat build-logs/failures
 fi
-echo "took $SECONDS s"
+count_spent
+echo "took $SECONDS s, $spent s of processor time"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

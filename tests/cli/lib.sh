@@ -1,9 +1,10 @@
 # shellcheck shell=bash
 # Black-box tests: sourced by tests/cli/test_*.sh. No test of its own.
 #
-# A test file defines cases, functions named thing__condition__result, and ends with `run_cases "$@"`. Each case runs
-# in a shell and an empty directory of its own, for at most CASE_SECONDS (200), and what it leaves running is ended.
-# The shell is in `set -e`. Output is TAP; the status is 0, 1 when a case failed, 77 when all were skipped.
+# A test file defines cases, functions named thing__condition__result, and ends with `run_cases "$@"`. Each case runs in
+# a shell and an empty directory of its own, for at most CASE_SECONDS (200; more on a slow machine), and what it leaves
+# running is ended. The shell is in `set -e`. Output is TAP; the status is 0, 1 when a case failed, 77 when all were
+# skipped.
 #
 #     version__asked__printed()
 #     {
@@ -42,7 +43,7 @@ build_dir=${abs_top_builddir:-${BUILD:-$source_dir/build}}
 build_dir=$(cd "$build_dir" 2>/dev/null && pwd -P) || build_dir=/nonexistent
 meshsweep=$build_dir/meshsweep
 : "${CASE_SECONDS:=200}"
-SLOW_MACHINE=4 # how many times as long as on an idle one things may take
+: "${SLOW_MACHINE:=4}" # how many times as long as on an idle one things may take
 # On a terminal of a test nobody leaves a pager.
 export MESHSWEEP_PAGER=cat
 
@@ -398,6 +399,7 @@ case_environment()
     ! type -P nvidia-smi >/dev/null || hidden=CUDA_VISIBLE_DEVICES=
     # shellcheck disable=SC2086 # one word or none
     env -i PATH="$build_dir:$PATH" HOME="$PWD" LC_ALL=C TMPDIR="$PWD" abs_top_builddir="$build_dir" \
+        SLOW_MACHINE="$SLOW_MACHINE" \
         MESHSWEEP_FULL="${MESHSWEEP_FULL-}" $hidden ${SEED:+SEED="$SEED"} ${POINTS:+POINTS="$POINTS"} \
         ${MESHSWEEP_SHARED_DATA:+MESHSWEEP_SHARED_DATA="$MESHSWEEP_SHARED_DATA"} \
         ${MESHSWEEP_DEEPSPEED_SOURCE:+MESHSWEEP_DEEPSPEED_SOURCE="$MESHSWEEP_DEEPSPEED_SOURCE"} \
@@ -413,6 +415,17 @@ find_python()
     [ ! -x /usr/bin/python3 ] || [ "$(head -c 2 "$python" | tr -d '\0')" != '#!' ] || PATH=/usr/bin:$PATH
 }
 
+# Where it takes long to start a process, which is most of what a test does, it may take as much longer.
+measure_slowness()
+{
+    local begun=${EPOCHREALTIME/./} each_us i
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+        /bin/true
+    done
+    each_us=$(((${EPOCHREALTIME/./} - begun) / 10))
+    [ "$each_us" -lt 2000 ] || SLOW_MACHINE=$((each_us / 500))
+}
+
 run_cases()
 {
     local self directory top number=0 failed=0 skipped=0 name names rc
@@ -423,6 +436,8 @@ run_cases()
     fi
     [ -x "$meshsweep" ] || { echo "Bail out! there is no $meshsweep: build first"; exit 99; }
     find_python
+    [ "$SLOW_MACHINE" -ne 4 ] || measure_slowness
+    CASE_SECONDS=$((CASE_SECONDS * SLOW_MACHINE / 4))
     names=${*:-$(case_names)}
     top=$(mktemp -d "${TMPDIR:-/tmp}/meshsweep-test.XXXXXX")
     for name in $names; do

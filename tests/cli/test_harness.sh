@@ -13,7 +13,7 @@ $1
 }
 run_cases "\$@"
 END
-    run_command bash inner.sh
+    run_command env SLOW_MACHINE=5 bash inner.sh
 }
 
 statements__all_true__passes()
@@ -98,7 +98,7 @@ command__unknown_or_failing__fails()
 wait_until__never__fails_after_the_bound()
 {
     run_test_file 'wait_until false 1'
-    expect_only_stdout_contains 1 'waited 4 s in vain for: false'
+    expect_only_stdout_contains 1 'waited 5 s in vain for: false'
 }
 
 case__too_long__ended_and_failed()
