@@ -59,8 +59,7 @@ skip() # NAME REASON
 count_spent()
 {
     times >build-logs/times
-    spent=$(awk 'NR == 2 { for (i = 1; i <= 2; i++) { split($i, t, "[ms]"); sum += 60 * t[1] + t[2] } print int(sum) }' \
-        build-logs/times)
+    spent=$(awk 'NR == 2 { split($0, t, "[ms]"); print int(60 * t[1] + t[2] + 60 * t[3] + t[4]) }' build-logs/times)
 }
 
 begin_part() { count_spent; part_start=$SECONDS part_spent=$spent; }
@@ -160,7 +159,8 @@ run_tests() # BUILD-DIRECTORY LABEL [NAME=VALUE for make]
     shift 2
     begin_part
     find "$directory" -name '*.trs' -delete
-    make -s -C "$directory" -j "$tests_at_once" "$@" check 2>&1 | tee "$log" | sed -un 's/^[A-Z]*: tests/ended &/p' || true
+    make -s -C "$directory" -j "$tests_at_once" "$@" check 2>&1 | tee "$log" |
+        sed -un 's/^[A-Z]*: tests/ended &/p' || true
     retry_alone "$directory" "$label" "$@"
     if [ -z "$(find "$directory" -name '*.trs' -print -quit)" ]; then
         fail "$label tests: none ran" "$log"

@@ -84,8 +84,11 @@ END
     run_command bash -c '"$@"; exit $?' run "$meshsweep" run --progress none
     expect_only_stderr_contains 137 "1 job was running each time the runner died, so it runs after all others"
     expect "[ \"\$(paste -s -d , ran.log)\" = '1 20,2 10,2 20,1 10' ]"
+    run_command bash -c '"$@"; exit $?' run "$meshsweep" run --progress none --release
+    expect_only_status 137
+    expect_sql 0 "SELECT losses FROM job WHERE id = 1"
     touch tame
-    run_silently 0 --release
+    run_silently 0
     expect_sql "ok|4" "SELECT state, count(*) FROM job GROUP BY 1"
 }
 

@@ -103,6 +103,15 @@ TEST_WITHIN(host_watch_is_host__held_job__blamed_only_once_another_has_started, 
     assert_true(host_watch_is_host(w, 2));
 }
 
+TEST_WITHIN(host_watch_is_host__one_job_ends_again_and_again__not_for_ever, open_watch, close_watch)
+{
+    struct host_watch *w = &((struct watched *)*state)->watch;
+    for (int i = 0; i < 3; i++)
+        assert_true(host_watch_is_host(w, 1));
+    assert_false(host_watch_is_host(w, 1));
+    assert_true(host_watch_is_host(w, 2));
+}
+
 /* As if the next were due now. */
 static int64_t wait_after_next(struct host_watch *w)
 {

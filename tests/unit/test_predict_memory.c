@@ -251,6 +251,28 @@ TEST(memory_predict__experts_over_ranks__states_by_their_own_group)
     assert_close(m.most.terms[MEMORY_SHARDED], 12 * (dense / 16 + experts / 2), 1e-9);
 }
 
+/* 512 MiB of each, three of experts (predict.toml). */
+TEST(memory_predict__reserve__of_each_group_of_ranks)
+{
+    static const struct {
+        struct training_plan plan;
+        double groups;
+    } cases[] = {
+        {{.data = 2}, 1},    {{.tensor = 2}, 1},
+        {{.context = 2}, 1}, {{.pipeline = 2, .micro_batches = 2}, 1},
+        {{.expert = 1}, 0},  {{.tensor = 2, .data = 8, .expert = 8}, 5},
+    };
+    struct architecture a = gpt(4, 256, 4);
+    a.experts = 8;
+    const struct training_plan alone = {.sequence = 128};
+    const double none = predict(a, alone, "megatron").reserve_bytes;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct training_plan plan = cases[i].plan;
+        plan.sequence = 128;
+        assert_close(predict(a, plan, "megatron").reserve_bytes, none + cases[i].groups * 536870912, 1e-9);
+    }
+}
+
 /* With hardly any activations the step is the peak: the temporaries are over the shards, and no logits. */
 TEST(memory_predict__phases__the_larger_alone)
 {
