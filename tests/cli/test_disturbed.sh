@@ -52,17 +52,6 @@ database__disk_error__said_and_gone_on_from()
     done
 }
 
-database__disk_full__said_and_gone_on_from()
-{
-    begun_sweep
-    run_disturbed pwrite "$ENOSPC" results.db-wal run --progress none
-    expect_status 1
-    expect_no_stdout
-    expect_stderr 'meshsweep: database results.db: database or disk is full: the disk is full; free some space and '\
-'start again: nothing recorded is lost'
-    expect_recovered
-}
-
 # Not for an hour, as a run that pauses would.
 impatient()
 {

@@ -156,7 +156,9 @@ numbers__extreme_and_none__every_view_stands()
 {
     fixture_database "UPDATE summary SET value = 1.7e308 WHERE attempt_id = 1 AND name = 'throughput'" \
         "UPDATE summary SET value = NULL WHERE attempt_id = 2 AND name = 'throughput'" \
-        "UPDATE summary SET value = -1.7e308 WHERE attempt_id = 3"
+        "UPDATE summary SET value = -1.7e308 WHERE attempt_id = 3" \
+        "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, 'peak_memory', NULL, 0), (3, 'peak_memory',
+            1.7e308, 1)"
     look_at_all 0 4 tp 1
     view 4 compare --by tp --metric loss
     fixture_database "UPDATE summary SET value = 1.7e308"

@@ -166,24 +166,6 @@ END
     expect_sql "ok|1" "SELECT state, min(leftovers) > 0 FROM attempt GROUP BY 1"
 }
 
-# Made long by a hole, not by 2 GB of writing: the log is as large for whoever looks.
-output__two_gigabytes__head_and_tail_kept_and_the_cut_stated()
-{
-    local log
-    small_sweep sweep.toml
-    cat >job.sh <<'END'
-echo "the first line"
-truncate -s 2147483648 /proc/self/fd/1
-echo
-echo "score: $(($1 * $2))"
-END
-    run_silently 0 --limit 1
-    expect_sql "ok|1|10.0" "SELECT state, log_bytes > 2147483648, (SELECT value FROM summary) FROM attempt"
-    log=results.db.d/$(sql "SELECT directory FROM attempt")/output.log
-    expect "[ \$(stat -c %s '$log') -le 67109000 ]" "[ \"\$(head -n 1 '$log')\" = 'the first line' ]"
-    expect "[ \"\$(tail -n 1 '$log')\" = 'score: 10' ]" "grep -aqE '… 2080[0-9]{6} bytes cut by meshsweep …' '$log'"
-}
-
 # --- signals ---
 
 # Jobs that note their process ids and wait for the file go.

@@ -619,15 +619,13 @@ device__wrong_rows__told_with_their_places()
 {
     devices_sweep H100 'name = "H1O0"' 'memory_gib = 4'
     run_meshsweep check sweep.toml
-    expect_only_stderr 2
-    expect_stderr_contains 'sweep.toml:19:8: no device "H1O0" is known: a new one needs peak_flops and '\
+    expect_only_stderr_contains 2 'sweep.toml:19:8: no device "H1O0" is known: a new one needs peak_flops and '\
 'memory_bandwidth; did you mean "H100"?'
     devices_sweep H100 'name = "H100"' 'memory_gb = 4' 'fp8_factor = 0' 'link_domain = 0' '[[device]]' 'name = "H200"' \
         '[[device]]' 'name = "NVIDIA H200"' '[[device]]' 'name = " "' '[[device]]' 'peak_flops = 1' '[[device]]' \
         'name = "X"' 'peak_flops = "1"' 'memory_bandwidth = 1e12'
     run_meshsweep check sweep.toml
-    expect_only_stderr 2
-    expect_stderr_contains 'sweep.toml:20:1: unknown key "memory_gb" in [[device]]; did you mean "memory_gib"?'
+    expect_only_stderr_contains 2 'sweep.toml:20:1: unknown key "memory_gb" in [[device]]; did you mean "memory_gib"?'
     expect_stderr_contains 'sweep.toml:21:14: fp8_factor must be between 1 and 64' 'sweep.toml:22:15: '
     expect_stderr_contains 'sweep.toml:26:8: "NVIDIA H200" is given twice (first on line 23)'
     expect_stderr_contains 'sweep.toml:28:8: the name of a device is empty' 'sweep.toml:29:1: [[device]] lacks "name"'

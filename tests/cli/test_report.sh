@@ -115,21 +115,11 @@ report__front_of_more_jobs_than_its_table__said()
     expect_file_contains report.html '<caption>On the front</caption>'
 }
 
-report__extreme_and_no_values__no_plot_breaks()
+report__one_value_or_none__said()
 {
-    fixture_database "UPDATE summary SET value = 1.7e308 WHERE attempt_id = 1 AND name = 'throughput'" \
-        "UPDATE summary SET value = NULL WHERE attempt_id = 2 AND name = 'throughput'" \
-        "UPDATE summary SET value = -1.7e308 WHERE attempt_id = 3" \
-        "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, 'peak_memory', NULL, 0), (3, 'peak_memory',
-            1.7e308, 1)"
-    write_report
     fixture_database "UPDATE summary SET value = NULL"
     write_report
     expect_file_contains report.html 'Some jobs succeeded, but none has a finite objective.'
-}
-
-report__one_value_each__said()
-{
     fixture_database "DELETE FROM job WHERE id > 1"
     write_report
     expect_file_contains report.html 'This plot needs two keys with 2 to 24 values each.'

@@ -58,8 +58,7 @@ TEST(batch_complete__auto__kept_or_replaced)
     /* Two known ones must still divide. */
     expect(TRAIN "63," MICRO "4," STEPS "\"auto\"", 8, false,
            "the batch sizes contradict each other: train_batch_size 63, train_micro_batch_size_per_gpu 4, "
-           "data-parallel "
-           "size 8 (the first must be the product of the others)");
+           "data-parallel size 8 (the first must be the product of the others)");
 }
 
 TEST(batch_complete__not_whole_or_not_agreeing__said)
@@ -69,12 +68,10 @@ TEST(batch_complete__not_whole_or_not_agreeing__said)
            "gradient_accumulation_steps 3, data-parallel size 8 (the first must be the product of the others)");
     expect(TRAIN "4", 8, false,
            "the batch sizes contradict each other: train_batch_size 4, data-parallel size 8 (the first must be the "
-           "product "
-           "of the others)");
+           "product of the others)");
     expect(TRAIN "64," STEPS "3", 8, false,
            "the batch sizes contradict each other: train_batch_size 64, gradient_accumulation_steps 3, data-parallel "
-           "size "
-           "8 (the first must be the product of the others)");
+           "size 8 (the first must be the product of the others)");
     expect(TRAIN "0", 8, false, "train_batch_size must be a whole number above 0");
     expect(MICRO "-4", 8, false, "train_micro_batch_size_per_gpu must be a whole number above 0");
     expect(STEPS "1.5", 8, false, "gradient_accumulation_steps must be a whole number above 0");

@@ -11,23 +11,6 @@
 #include "unit_test.h"
 #include "util/rng.h"
 
-TEST(count__twelve_mixers__known_numbers)
-{
-    static const struct {
-        unsigned kinds;
-        uint64_t total, per_layers[4];
-    } cases[] = {{3, 998738, {91, 6006, 107679, 884962}}, {4, 13528268, {455, 49478, 1202279, 12276056}}};
-    for (size_t i = 0; i < 2; i++) {
-        struct model_key keys[KEY_COUNT];
-        struct model_space space = dhen_space(keys, cases[i].kinds);
-        struct model_index *index = index_of(&space);
-        assert_int_equal(index->count, cases[i].total);
-        for (unsigned layers = 1; layers <= 4; layers++)
-            assert_int_equal(model_index_count_layers(index, KEY_TOKENS, layers), cases[i].per_layers[layers - 1]);
-        model_index_free(index);
-    }
-}
-
 TEST(count__lists_and_ranges_of_sizes__multiplied)
 {
     static const int64_t features[] = {256, 512};
