@@ -19,7 +19,7 @@
 #
 # Running:   run_meshsweep ARGS            run_command COMMAND ARGS
 #            start_meshsweep ARGS          start_command COMMAND ARGS: in the background, one at a time, then
-#            signal_command NAME           wait_command
+#            signal_command NAME           wait_command                     end_command NAME: both
 #            run_killed POINT ARGS         the tool, which dies at that point of src/util/fault.h (need_fault_points)
 # Stating:   expect_status N               expect_sql TEXT QUERY [DATABASE]
 #            expect_stdout TEXT            expect_stdout_contains TEXT...     expect_stdout_matches REGEX...
@@ -258,6 +258,13 @@ run_silently() # STATUS ARGS
     expect_silent "$1"
 }
 
+# One run, whatever it says on standard error; expects the status.
+run_ended() # STATUS ARGS
+{
+    run_meshsweep run --progress none "${@:2}"
+    expect_only_stderr "$1"
+}
+
 # Runs the tool where PATHS cannot be written, whoever we are.
 run_read_only() # PATHS -- ARGS
 {
@@ -309,6 +316,12 @@ wait_command()
 {
     status=0
     wait "$command_pid" || status=$?
+}
+
+end_command() # SIGNAL
+{
+    signal_command "$1"
+    wait_command
 }
 
 # Polls a shell command until it succeeds; the case fails when it has not after SECONDS of an idle machine: under

@@ -21,6 +21,13 @@ expect_ran()
     : >ran.log
 }
 
+# A run that says nothing, and what ran.
+expect_run() # STATUS JOBS [OPTION...]
+{
+    run_silently "$1" "${@:3}"
+    expect_ran "$2"
+}
+
 edit()
 {
     sed -i "$@" sweep.toml

@@ -402,8 +402,7 @@ ask__replicates_several_at_a_time__each_once()
 ask__replicates_of_a_run__given_first()
 {
     a_sweep_with_seeds 'strategy = "random"'
-    run_meshsweep run --progress none --only 'seed = 1 AND micro_batch = 5'
-    expect_only_stderr 0
+    run_ended 0 --only 'seed = 1 AND micro_batch = 5'
     run_meshsweep ask -n 3
     expect_only_stdout 0
     expect_sql "5|2|replicate

@@ -71,8 +71,7 @@ copy__during_a_run__has_all_but_the_last_seconds()
     wait_until "cp results.db copy.db && [ \"\$(sqlite3 -batch copy.db \"SELECT count(*) FROM job WHERE state = \
 'ok'\" 2>/dev/null || echo 0)\" -gt 0 ]" 20
     exec 9>&-
-    signal_command TERM
-    wait_command
+    end_command TERM
     expect_only_stderr_contains 143 'stopping the running jobs'
 }
 
@@ -92,8 +91,7 @@ backup__during_a_run__consistent_and_alone()
         expect_sql 1 "SELECT count(*) > 4 FROM job WHERE state = 'ok'" "copy$i.db"
     done
     expect "[ -z \"\$(find . -name 'copy*' ! -name 'copy?.db')\" ]"
-    signal_command TERM
-    wait_command
+    end_command TERM
     expect_only_stderr_contains 143 'stopping the running jobs'
 }
 

@@ -204,8 +204,7 @@ quickstart__interrupted_and_gone_on_with__has_a_winner()
     start_meshsweep run -c quickstart.toml --progress none
     wait_until "[ \"\$(sql \"SELECT count(*) >= 3 FROM job WHERE state <> 'pending'
         AND state <> 'running'\" 2>/dev/null)\" = 1 ]" 60
-    signal_command INT
-    wait_command
+    end_command INT
     expect_only_stderr_contains 130 'waiting for the running ones'
     done_before=$(sql "SELECT count(*) FROM job WHERE state IN ('ok', 'failed')")
     run_meshsweep run -c quickstart.toml --progress none

@@ -91,8 +91,7 @@ replicates__one_failed__counted()
 {
     lucky_sweep 'replicate = ["seed"]'
     sed -i 's/^\[job\]/[job]\nenv = { LOSE = "4-2" }/' sweep.toml
-    run_meshsweep run --progress none --only 'layers = 1 AND num_hosts = 1'
-    expect_only_stderr 3
+    run_ended 3 --only 'layers = 1 AND num_hosts = 1'
     run_meshsweep best
     expect_only_stdout_contains 0 \
         'mean of 2 replicates (median 154, 95 % interval 128.588 to 179.412, from 152 to 156), 1 failed'

@@ -56,8 +56,7 @@ readers__beside_a_run__never_find_it_locked()
         "$meshsweep" status >/dev/null 2>>errors || echo "status failed" >>errors
     done
     expect "[ ! -s errors ] || ! sed 's/^/# /' errors"
-    signal_command TERM
-    wait_command
+    end_command TERM
     expect_only_stderr_contains 143 "stopping the running jobs"
     expect_sql 1 "SELECT count(*) > 40 FROM job WHERE state = 'ok'"
 }

@@ -146,8 +146,7 @@ interrupted__half_way__the_best_so_far_is_called_so()
     wait_until is_hanging 30
     signal_command INT
     wait_until "grep -q 'waiting for the running ones' .stderr" 20
-    signal_command INT
-    wait_command
+    end_command INT
     expect_only_stderr_contains 130 'interrupted: the best configuration so far is '\
 'autotuning_results/ds_config_best_so_far.json'
     expect_file autotuning_results/cmd_best_so_far.txt

@@ -31,8 +31,7 @@ END
 failed_job__logs_of_ranks_and_launchers__first_cause_and_consequence()
 {
     logs_sweep
-    run_meshsweep run --progress none -j 4 --keep-going
-    expect_only_stderr 3
+    run_ended 3 -j 4 --keep-going
     sql "SELECT json_extract(s.json, '\$.log') || ' ' || a.exit_code, a.failure, a.message, coalesce(a.consequence, '')
         FROM job AS j JOIN spec AS s ON s.id = j.training_id JOIN attempt AS a ON a.id = j.attempt_id ORDER BY 1" >got
     LC_ALL=C sort got >sorted
@@ -51,8 +50,7 @@ exit 1"""]
 [[training_spec]]
 rank = [1, 23, 4]
 END
-    run_meshsweep run --progress none
-    expect_only_stderr 3
+    run_ended 3
     run_meshsweep status
     expect_status 0
     expect_stdout_contains '  3 x exit, as job 1: exit status 1: [rank1]: ValueError: shard 1 is empty'
@@ -89,8 +87,7 @@ seed = [1, 2]
 [[training_spec]]
 len = [1024, 4096]
 END
-    run_meshsweep run --progress none --keep-going
-    expect_only_stderr 3
+    run_ended 3 --keep-going
     local with without
     with=$(sql "SELECT count(*) FROM results WHERE shape = 8 AND error LIKE '%ValueError%'")
     without=$(sql "SELECT count(*) FROM results WHERE shape <> 8")
@@ -129,8 +126,7 @@ command = ["sh", "-c", "echo 'ValueError: {x}'; exit 1"]
 [[training_spec]]
 x = [1, 2, 3, 4]
 END
-    run_meshsweep run --progress none --keep-going
-    expect_only_stderr 3
+    run_ended 3 --keep-going
     run_meshsweep status --json
     expect_status 0
     expect_stdout_matches '"where":[[:space:]]*\[\]'
@@ -147,8 +143,7 @@ env = { TOKEN = "hush-hush-4711" }
 [training_spec]
 x = 1
 END
-    run_meshsweep run --progress none
-    expect_only_stderr 3
+    run_ended 3
     expect_sql 'RuntimeError: Connection closed by peer [redacted]' "SELECT consequence FROM attempt"
 }
 

@@ -289,8 +289,7 @@ second_part__nothing_else_is_claimed__is_listed_at_the_end()
 second_part__interrupted__the_next_run_lists_it()
 {
     sweep_in_parts 'kill -INT $PPID'
-    run_meshsweep run --progress none -j 1
-    expect_only_stderr 130
+    run_ended 130 -j 1
     expect_sql "1" "SELECT count(*) >= 4096 AND count(*) = count(DISTINCT key) FROM job"
     run_silently 0 --limit 1
     expect_all_parts

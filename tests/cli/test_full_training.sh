@@ -110,8 +110,7 @@ full_training__its_runner_killed__the_next_run_starts_it_again()
     training_sweep 'echo $$ >>begun; while [ ! -e go ]; do sleep 0.05; done; echo trained'
     start_meshsweep run --progress none --run-full-experiment
     wait_until "[ -s begun ] && [ \"\$(last_training state)\" = running ]" 20
-    signal_command KILL
-    wait_command
+    end_command KILL
     expect_only_stderr_contains 137 "launching the winner"
     run_meshsweep status
     expect_only_stdout_contains 0 "full training of job 4 (attempt 2): running"
@@ -132,8 +131,7 @@ full_training__interrupted__the_signal_is_the_status()
     training_sweep 'echo $$ >>begun; exec sleep 100'
     start_meshsweep run --progress none --run-full-experiment
     wait_until "[ -s begun ] && [ \"\$(last_training state)\" = running ]" 20
-    signal_command TERM
-    wait_command
+    end_command TERM
     expect_only_stderr_contains 143 "full training of job 4 (attempt 2): failed (cancelled) after "
     expect_winner_untouched
 }
@@ -156,8 +154,7 @@ full_training__before_another_attempt__is_none_of_its_job()
     run_meshsweep run --progress none --run-full-experiment
     expect_only_stderr_contains 0 "ok after "
     sed -i 's/max:score/min:attempts/; s/^command.*/&\nrepeat = 2/' sweep.toml
-    run_meshsweep run --progress none
-    expect_only_stderr 0
+    run_ended 0
     expect_sql "3|2.0|2" "SELECT a.number, s.value, r.attempts FROM attempt AS a JOIN results AS r ON r.job = a.job_id
         JOIN summary AS s ON s.attempt_id = a.id AND s.name = 'attempts' WHERE a.job_id = 4"
 }

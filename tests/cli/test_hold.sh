@@ -191,8 +191,7 @@ program = "./sh"
 END
         printf '#!/bin/sh\n$1\n' >./sh
         chmod +x sh
-        run_meshsweep run --progress none -j "$slots"
-        expect_only_stderr 3
+        run_ended 3 -j "$slots"
         expect_sql "failed|spawn|2
 ok||6" "SELECT state, failure, count(*) FROM job GROUP BY 1, 2 ORDER BY 1"
     done
@@ -203,8 +202,7 @@ interrupted__while_it_pauses__ends_with_the_signal()
     vanishing_sweep ''
     start_meshsweep run --progress plain
     wait_until "grep -q 'paused: ' .stderr" 20
-    signal_command INT
-    wait_command
+    end_command INT
     expect_only_stderr_contains 130 'starting no more jobs'
     expect_sql "3|0" "SELECT sum(state = 'ok'), sum(state = 'failed') FROM job"
     expect_sql 0 "SELECT count(*) FROM attempt WHERE state IN ('claimed', 'running')"
@@ -215,8 +213,7 @@ killed__while_it_pauses__next_run_goes_on()
     vanishing_sweep ''
     start_meshsweep run --progress plain
     wait_until "grep -q 'paused: ' .stderr" 20
-    signal_command KILL
-    wait_command
+    end_command KILL
     expect_only_stderr 137
     mv away bin
     run_silently 0

@@ -165,8 +165,7 @@ END
 
 refuse_run() # OPTIONS
 {
-    run_meshsweep run --progress none "$@"
-    expect_only_stderr 2
+    run_ended 2 "$@"
 }
 
 run__refused_after_the_database_was_opened__leaves_none_behind()

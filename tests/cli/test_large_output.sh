@@ -100,8 +100,7 @@ c = ["for i in $(seq 100); do head -c 60000 /dev/zero | tr '\\0' x; echo; done; 
 END
     start_meshsweep run -j 2 --progress none
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE failure = 'exit'\" 2>/dev/null)\" = 1 ]" 30
-    signal_command TERM
-    wait_command
+    end_command TERM
     expect_only_stderr 143
 }
 

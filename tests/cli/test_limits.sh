@@ -206,8 +206,7 @@ interrupt__twice__stops_them_and_they_run_again()
     start_two_jobs
     signal_command INT
     wait_until "grep -q 'waiting for the running ones' .stderr" 20
-    signal_command INT
-    wait_command
+    end_command INT
     expect_only_stderr_contains 130 \
         'meshsweep: stopping the running jobs; they will run again next time (interrupt again to kill them)'
     expect "all_are_gone"
@@ -228,8 +227,7 @@ interrupt__three_times__waits_for_no_grace()
     wait_until "grep -q 'waiting for the running ones' .stderr" 20
     signal_command INT
     wait_until "grep -q 'stopping the running jobs' .stderr" 20
-    signal_command INT
-    wait_command
+    end_command INT
     expect_only_stderr_contains 130 'meshsweep: killing the running jobs; they will run again next time'
     expect "all_are_gone"
     expect_sql "pending|2" "SELECT state, count(*) FROM job GROUP BY 1"
@@ -242,8 +240,7 @@ terminate_and_hang_up__stop_at_once()
     for name in TERM HUP; do
         : >pids
         start_two_jobs
-        signal_command "$name"
-        wait_command
+        end_command "$name"
         number=$(kill -l "$name")
         expect_status $((128 + number))
         expect_no_stdout
@@ -264,8 +261,7 @@ signal__with_nothing_running__status_all_the_same()
     sed -i "s/x = \[1, 2\]/x = [$(seq -s , 1 2000)]/" sweep.toml
     start_meshsweep run --progress plain
     wait_until "[ -s pids ]" 20
-    signal_command TERM
-    wait_command
+    end_command TERM
     expect_only_stderr 143
     expect_sql "0|1" "SELECT sum(state = 'running'), sum(state = 'pending') > 0 FROM job"
 }
@@ -324,8 +320,7 @@ runner__stopped_while_its_job_ends__attempt_marked()
     signal_command STOP
     touch go
     sleep 4
-    signal_command CONT
-    wait_command
+    end_command CONT
     expect_silent 0
     expect_sql "ok|1|1
 ok||" "SELECT state, unwatched_ms >= 3000, duration_ms >= unwatched_ms FROM attempt ORDER BY job_id"
@@ -344,8 +339,7 @@ runner__stopped_while_its_job_ends__no_duration_wins()
     signal_command STOP
     touch go
     sleep 3
-    signal_command CONT
-    wait_command
+    end_command CONT
     expect_silent 0
     expect_sql "1|failed|lost|runner
 1|ok||
@@ -361,8 +355,7 @@ runner__stopped_while_its_job_ends__nothing_is_computed_from_its_duration()
     signal_command STOP
     touch go
     sleep 3
-    signal_command CONT
-    wait_command
+    end_command CONT
     expect_silent 0
     expect_sql "ok||1" "SELECT state, s.value, s.note <> '' FROM attempt JOIN summary AS s ON s.attempt_id = id AND
         s.name = 'minutes'"

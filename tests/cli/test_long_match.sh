@@ -65,8 +65,7 @@ expect_interrupted() # CONDITION ARGS...: once the shell command succeeds
         start_meshsweep "$@"
         wait_until "$condition" 30
         before=${EPOCHREALTIME/./}
-        signal_command INT
-        wait_command
+        end_command INT
         after=${EPOCHREALTIME/./}
         [ "$status" = 130 ] || fail "status $status"
         most=$most_us
@@ -152,8 +151,7 @@ terminal__a_second_and_more__a_line_with_an_estimate()
     endless_sweep
     start_command env TERM=xterm script -fqec "'$meshsweep' plan" typescript
     wait_until "grep -saqE 'looking at jobs: [0-9]+ of 1000000000, .* left' typescript" 30
-    signal_command TERM
-    wait_command
+    end_command TERM
     expect_status "$status"
     expect_any_stdout
     expect_any_stderr
@@ -165,8 +163,7 @@ dumb_terminal__a_second_and_more__no_line()
     tangled_sweep
     start_command env TERM=dumb script -fqec "'$meshsweep' plan" typescript
     wait_until "grep -saq 'one-in-a-million' typescript" 30
-    signal_command TERM
-    wait_command
+    end_command TERM
     expect_status "$status"
     expect_any_stdout
     expect_any_stderr

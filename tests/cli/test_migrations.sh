@@ -59,8 +59,7 @@ duration_with_a_pause_subtracted__of_an_older_version__wins_no_more()
             SELECT id, 'duration', duration_ms / 1000.0, 1, 1 FROM attempt WHERE state = 'ok'"
     small_sweep
     sed -i 's/max:score/min:duration/' sweep.toml
-    run_meshsweep run --progress none
-    expect_only_stderr 0
+    run_ended 0
     expect_sql "12000||1" "SELECT a.duration_ms, s.value, s.note <> '' FROM attempt AS a
         JOIN summary AS s ON s.attempt_id = a.id AND s.name = 'duration' WHERE a.id = 1"
     expect_sql 0 "SELECT count(*) FROM ranking WHERE job = 1"
@@ -81,8 +80,7 @@ older_version__all_jobs_done__none_runs_again()
     expect_only_stdout_contains 0 '"done":	84,' '"new":	0,'
     # Deleted by hand they are made anew, at their places.
     sql "DELETE FROM job WHERE id % 3 = 0"
-    run_meshsweep run --progress none
-    expect_only_stderr 0
+    run_ended 0
     sql "SELECT rank, hex(key), derived FROM job ORDER BY rank" >anew
     sort -t '|' -k 1,1n before | diff -u - anew >difference || fail "$(cat difference)"
     expect_sql 84 "SELECT count(*) FROM attempt"
@@ -290,8 +288,7 @@ migration__that_fails__leaves_the_version_before()
     expect_sql "7|4" "SELECT x, (SELECT count(*) FROM attempt) FROM observation"
     expect "schema results.db | cmp - before"
     sqlite3 -batch results.db 'DROP TABLE observation'
-    run_meshsweep run --progress none
-    expect_only_stderr 0
+    run_ended 0
     expect_sql "4|0" "SELECT sum(state = 'ok'), (SELECT count(*) FROM observation) FROM job"
 }
 
@@ -309,8 +306,7 @@ migration__killed_in_the_middle__leaves_the_version_before()
         schema results.db "type <> 'view'" >before
         old_database "$step"
         schema results.db "type <> 'view'" | cmp - before || fail "version $step differs from what wrote it"
-        run_meshsweep run --progress none
-        expect_only_stderr 0
+        run_ended 0
         expect_sql "$newest" "PRAGMA user_version"
     done
 }

@@ -54,8 +54,7 @@ bind_mount__runner_at_work__refused()
 hard_link__dead_runner_left_its_log__other_name_named()
 {
     waiting_run
-    signal_command KILL
-    wait_command
+    end_command KILL
     expect_only_stderr 137
     touch go
     expect "[ -s results.db-wal ]"
@@ -64,8 +63,7 @@ hard_link__dead_runner_left_its_log__other_name_named()
     expect_only_stderr 1 "meshsweep: database hard.db: it is also $PWD/results.db, and its newest records are next to \
 that name; start again with -d $PWD/results.db"
     expect_no_file hard.db-wal
-    run_meshsweep run --progress none
-    expect_only_stderr 0
+    run_ended 0
     expect_sql "4|ok" "SELECT count(*), state FROM job GROUP BY state"
 }
 

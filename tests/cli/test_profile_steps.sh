@@ -24,20 +24,17 @@ start_profile_step__samples_before__do_not_count()
     steps_sweep
     sed -i '/^better/a warmup = 1' sweep.toml
     printf '%s\n' 'for value in 1000 100 3 5; do' '    echo "throughput: $value"' 'done' >job.sh
-    run_meshsweep run --progress none -d none.db
-    expect_only_stderr 0
+    run_ended 0 -d none.db
     expect_sql "36.0|3" "SELECT value, count FROM summary" none.db
     # Two of them, and the last alone where the first that counts never comes; all are kept as samples.
-    run_meshsweep run --progress none --start-profile-step 2 -d two.db
-    expect_only_stderr 0
+    run_ended 0 --start-profile-step 2 -d two.db
     expect_sql "4.0|2|4|0" \
         "SELECT value, count, (SELECT count(*) FROM metric), (SELECT count(*) FROM search) FROM summary" \
         two.db
     sed -i '1i start_profile_step = 9' sweep.toml
     sed -i '1i [search]' sweep.toml
     sed -i '3{/^\[search\]$/d}' sweep.toml
-    run_meshsweep run --progress none -d nine.db
-    expect_only_stderr 0
+    run_ended 0 -d nine.db
     expect_sql "5.0|1" "SELECT value, count FROM summary" nine.db
 }
 
@@ -63,8 +60,7 @@ end_profile_step__of_dsat__ends_the_job_and_later_samples_do_not_count()
     expect_sql "4.0|3|1" "SELECT value, count, (SELECT count(*) < 600 FROM metric) FROM summary"
     expect_sql "ok|4.0||" "SELECT outcome, objective, steps, (SELECT stopped_steps FROM attempt) FROM trial"
     dsat_sweep 0.05
-    run_meshsweep run --progress none --start-profile-step 7 --end-profile-step 8 -d option.db
-    expect_only_stderr 0
+    run_ended 0 --start-profile-step 7 --end-profile-step 8 -d option.db
     expect_sql "7.5|2" "SELECT value, count FROM summary" option.db
 }
 
@@ -78,18 +74,15 @@ end_profile_step__of_dsat_not_given__more_steps_where_they_are_short()
     expect_sql "ok|28.0||" "SELECT outcome, objective, steps, (SELECT stopped_steps FROM attempt) FROM trial"
     # As far as five seconds go, and no fewer than Determined's three.
     dsat_sweep 0.4
-    run_meshsweep run --progress none -d fair.db
-    expect_only_stderr 0
+    run_ended 0 -d fair.db
     expect_sql "ok|1|1" "SELECT t.outcome, s.count BETWEEN 10 AND 40, a.stopped_steps IS NULL
         FROM trial AS t JOIN attempt AS a ON a.job_id = t.job_id JOIN summary AS s ON s.attempt_id = a.id" fair.db
     dsat_sweep 3.5
-    run_meshsweep run --progress none -d long.db
-    expect_only_stderr 0
+    run_ended 0 -d long.db
     expect_sql "4.0|3|" "SELECT value, count, (SELECT stopped_steps FROM attempt) FROM summary" long.db
     # A later first step has as many after it.
     dsat_sweep 0.05
-    run_meshsweep run --progress none --start-profile-step 20 -d later.db
-    expect_only_stderr 0
+    run_ended 0 --start-profile-step 20 -d later.db
     expect_sql "45.0|51" "SELECT value, count FROM summary" later.db
 }
 

@@ -73,8 +73,7 @@ plain__interrupted__what_was_cancelled_is_neither_ok_nor_failed()
     expect_only_stderr 0
     start_meshsweep run --progress plain -j 1
     wait_until "[ -e ready ]" 20
-    signal_command TERM
-    wait_command
+    end_command TERM
     expect_only_stderr_matches 143 '^1/4 done \(25%\): 0 ok, 0 failed, 1 skipped, 0 running, 3 pending; '
 }
 

@@ -35,8 +35,7 @@ END
 
 run_it()
 {
-    run_meshsweep run --progress none "$@"
-    expect_only_stderr 3
+    run_ended 3 "$@"
 }
 
 expect_jobs() # OK|OOM|PRUNED|ALL

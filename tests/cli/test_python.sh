@@ -41,8 +41,7 @@ micro_batch = 4
 [derive]
 double = "2 * micro_batch"
 END
-    run_meshsweep run --progress none
-    expect_only_stderr 3
+    run_ended 3
 }
 
 values__of_keys__typed_as_in_the_sweep_file()

@@ -18,8 +18,7 @@ read_sample() # PROFILE LOG [FILE:NAME]...
     printf '%s\n' "profile = \"$profile\"" '[job]' 'command = ["sh", "./job.sh"]' 'env = { X = "{job_dir}" }' \
         '[training_spec]' 'x = 1' >sweep.toml
     rm -f results.db
-    run_meshsweep run --progress none
-    expect_only_stderr 0
+    run_ended 0
 }
 
 # "NAME VALUE COUNT; ..."
@@ -88,8 +87,7 @@ profiled=20000
 echo "{\"latency\": $profiled.0, \"FLOPS_per_gpu\": $((10000000000 / profiled)).0}" \
     >"$MESHSWEEP_JOB_DIR/metrics.json"
 END
-    run_meshsweep run --progress none
-    expect_only_stderr 0
+    run_ended 0
     expect_sql '1|0.01|0.02|0.001|125000.0
 2|0.02|0.04|0.002|500000.0' "SELECT job, fwd, bwd, step, profiled_flops_per_gpu FROM results ORDER BY job"
     # 10,000 operations a step, of 31 and 62 ms.
@@ -134,8 +132,7 @@ huggingface__two_checkpoints__the_one_written_last()
         "../../$(realpath --relative-to="$samples/../.." older.json):out/checkpoint-10/trainer_state.json"
     rm results.db
     echo 'touch -d 2001-01-01 "$MESHSWEEP_JOB_DIR/out/checkpoint-10/trainer_state.json"' >>job.sh
-    run_meshsweep run --progress none
-    expect_only_stderr 0
+    run_ended 0
     expect_sql 146.72 "SELECT value FROM summary WHERE name = 'throughput'"
 }
 
@@ -283,8 +280,7 @@ key__text_number_unit__converted_and_others_left()
         'unit = "ms"' '[job.metrics.memory]' 'key = "memory (peak)"' 'unit = "GB"' '[job.metrics.throughput]' \
         'key = "throughput"' 'unit = "samples/s"' '[job.metrics.loss]' 'key = "loss"' '[training_spec]' 'x = 1' \
         >sweep.toml
-    run_meshsweep run --progress none
-    expect_only_stderr 0
+    run_ended 0
     # "max step time" is matched by its end too; a throughput in milliseconds is none.
     expect_sql '120 110 900 0.1 130' "SELECT group_concat(printf('%.6g', value), ' ') FROM (SELECT value FROM metric
         WHERE name = 'step_time' ORDER BY step)"
@@ -324,8 +320,7 @@ metrics_file__beside_the_log__each_sample_once()
     for file in "$source_dir"/configs/profiles/*.toml; do
         printf 'profile = "%s"\n[job]\ncommand = ["sh", "job.sh"]\n[training_spec]\nx = 1\n' \
             "$(basename "$file" .toml)" >sweep.toml
-        run_meshsweep run --progress none -d "$(basename "$file").db"
-        expect_only_stderr 0
+        run_ended 0 -d "$(basename "$file").db"
         expect_own_samples "$(basename "$file").db"
     done
     for file in torch-cpu torch-gpu deepspeed huggingface megatron; do
@@ -364,8 +359,7 @@ profile_metric__warm_up_changed__still_read()
 {
     printf '%s\n' 'profile = "megatron"' '[job]' "command = [\"cat\", \"$samples/megatron.log\"]" \
         '[job.metrics.step_time]' 'warmup = 0' 'take = "max"' '[training_spec]' 'x = 1' >sweep.toml
-    run_meshsweep run --progress none
-    expect_only_stderr 0
+    run_ended 0
     expect_sql '9.0005|5' "SELECT value, count FROM summary WHERE name = 'step_time'"
 }
 
@@ -374,8 +368,7 @@ missing_value__other_job_measured__never_wins()
     printf '%s\n' 'profile = "deepspeed"' '[sweep]' 'objective = "latency"' '[job]' \
         'command = ["sh", "-c", "[ {x} = 1 ] || cp '"$samples"'/deepspeed-metrics.json {job_dir}/metrics.json"]' \
         '[training_spec]' 'x = [1, 2]' >sweep.toml
-    run_meshsweep run --progress none
-    expect_only_stderr 3
+    run_ended 3
     expect_sql '1|no-metric
 2|' "SELECT x, failure FROM results ORDER BY x"
     run_meshsweep best

@@ -10,6 +10,12 @@ write_report()
     sections_stand
 }
 
+report_of() # SQL...
+{
+    fixture_database "$@"
+    write_report
+}
+
 # Every section, once, and nothing that the browser would fetch.
 sections_stand()
 {
@@ -24,8 +30,7 @@ sections_stand()
 
 report__run_in_progress__all_of_it()
 {
-    fixture_database
-    write_report
+    report_of
     expect_file_contains report.html '<b title="100">100 samples/s</b> throughput, <a href="#j1">job 1</a>'
     expect_file_contains report.html "train --name &#39;it&#39;\\&#39;&#39;s tiny&#39; --tp=1"
     expect_file_contains report.html '<i class="x-exit"></i> 2 jobs</b> exit'
@@ -70,11 +75,10 @@ report__memory_with_counter_and_rank__in_its_unit()
     local unit
     for unit in "unit = 'GiB', counter = 'reserved'" "unit = 'GiB', rank = '0'" \
         "unit = 'GiB', counter = 'reserved', rank = 'first'"; do
-        fixture_database "INSERT INTO metric_definition (name, unit) VALUES ('peak_memory', 'B')" \
+        report_of "INSERT INTO metric_definition (name, unit) VALUES ('peak_memory', 'B')" \
             "UPDATE metric_definition SET $unit WHERE name = 'peak_memory'" \
             "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, 'peak_memory', 20.0, 1)" \
             "UPDATE spec SET json = json_set(json, '\$.device_memory', 85899345920) WHERE id = 1"
-        write_report
         expect_file_contains report.html "It uses 20 GiB of a device's 80 GiB (25 %)."
     done
     # The table scales bytes as well where they are of one rank.
@@ -87,9 +91,8 @@ report__memory_with_counter_and_rank__in_its_unit()
 
 report__nothing_has_ended__no_empty_plots()
 {
-    fixture_database "UPDATE job SET state = 'pending', failure = NULL, attempt_id = NULL WHERE state <> 'pending'" \
+    report_of "UPDATE job SET state = 'pending', failure = NULL, attempt_id = NULL WHERE state <> 'pending'" \
         "DELETE FROM summary" "DELETE FROM metric" "DELETE FROM attempt"
-    write_report
     expect "sed -n '/<section id=\"parallel\"/,/<.section>/p' report.html | grep -q 'No job has ended yet'"
     expect "! grep -q parallel-plot report.html"
 }
@@ -117,29 +120,24 @@ report__front_of_more_jobs_than_its_table__said()
 
 report__one_value_or_none__said()
 {
-    fixture_database "UPDATE summary SET value = NULL"
-    write_report
+    report_of "UPDATE summary SET value = NULL"
     expect_file_contains report.html 'Some jobs succeeded, but none has a finite objective.'
-    fixture_database "DELETE FROM job WHERE id > 1"
-    write_report
+    report_of "DELETE FROM job WHERE id > 1"
     expect_file_contains report.html 'This plot needs two keys with 2 to 24 values each.'
     expect_file_contains report.html 'No two successful jobs differ in only one key.' 'No job failed.'
 }
 
 report__no_objective__said()
 {
-    fixture_database "UPDATE sweep SET objective = NULL"
-    write_report
+    report_of "UPDATE sweep SET objective = NULL"
     expect_file_contains report.html 'The sweep declares no objective: add objective'
 }
 
 report__nothing_ran__said()
 {
-    fixture_database "DELETE FROM summary" "DELETE FROM attempt" "UPDATE job SET state = 'pending', failure = NULL"
-    write_report
+    report_of "DELETE FROM summary" "DELETE FROM attempt" "UPDATE job SET state = 'pending', failure = NULL"
     expect_file_contains report.html 'No job has succeeded yet.' 'No attempt has ended yet.'
-    fixture_database "DELETE FROM job" "UPDATE rule SET excluded = 0"
-    write_report
+    report_of "DELETE FROM job" "UPDATE rule SET excluded = 0"
     expect_file_contains report.html 'The database has no jobs' 'No rule excluded any combination.'
 }
 
@@ -154,9 +152,8 @@ report__no_sweep__says_so_and_writes_nothing()
 
 report__several_objectives__pareto_set()
 {
-    fixture_database "INSERT INTO further_objective VALUES (2, 1, 'loss', 0)" \
+    report_of "INSERT INTO further_objective VALUES (2, 1, 'loss', 0)" \
         "UPDATE summary SET value = 1.5 WHERE attempt_id = 2 AND name = 'loss'"
-    write_report
     expect_file_contains report.html 'Of 2 objectives: the 2 jobs that no other job beats in all of them (Pareto set)'
     expect_file_contains report.html '<th scope=col>highest throughput (samples/s)<th scope=col>lowest loss</thead>'
     expect_file_contains report.html '<tr><td><a href="#j2">2</a><td class=n>99<td class=n>1.5'
@@ -189,11 +186,10 @@ report__effects_and_predictions__in_words()
 # quantile for 38 degrees of freedom, because two others compete: 1.850.
 report__winner__how_far_ahead_and_what_limits_it()
 {
-    fixture_database "UPDATE summary SET count = 20, stddev = 2.0 WHERE name = 'throughput'" \
+    report_of "UPDATE summary SET count = 20, stddev = 2.0 WHERE name = 'throughput'" \
         "INSERT INTO metric_definition (name, unit) VALUES ('peak_memory', 'MiB')" \
         "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, 'peak_memory', 12.0, 1)" \
         "UPDATE spec SET json = json_set(json, '\$.device_memory', 16777216) WHERE id = 1"
-    write_report
     expect_file_contains report.html '<p>1 % ahead of <a href="#j2">job 2</a>, 95 % interval -0.86 to 2.9 % '\
 'from the samples of single runs, which say nothing about how much runs differ.</p>'
     expect_file_contains report.html '<p>It cannot be told apart from 1 other (95 %): <a href="#j2">job 2</a>.'
@@ -202,8 +198,7 @@ report__winner__how_far_ahead_and_what_limits_it()
     expect_file_contains report.html ' One more run of each, one after the other, takes 20.0s and 0.044 device-hours.'
     expect_file_contains report.html "<p>It uses 12 MiB of a device's 16 MiB (75 %).</p>"
     expect_file_contains report.html '<p>Of 2 jobs that differ from it in one key, 1 failed: 1 exit.</p>'
-    fixture_database
-    write_report
+    report_of
     expect_file_contains report.html '; one of the two was measured only once, so the uncertainty is not known.'
     expect "! grep -q 'cannot be told apart' report.html"
 }
@@ -226,8 +221,7 @@ expect_embedded()
 
 report__data_of_the_script__are_those_of_the_database()
 {
-    fixture_database
-    write_report
+    report_of
     expect "[ \"\$(embedded data \"json_array_length(page, '\$.columns[0].numbers')\")\" = 8 ]"
     expect_embedded data 'best' '1'
     expect_embedded data 'columns[1].numbers' '[100,99,50,null,null,null,null,null]'

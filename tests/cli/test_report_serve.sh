@@ -46,8 +46,7 @@ origin_of_url() { sed -E 's|(http://[^/]*)/.*|\1|' <<<"$url"; }
 serve__finished_sweep__the_page_and_its_files()
 {
     small_sweep
-    run_meshsweep run --progress none
-    expect_only_stderr 0
+    run_ended 0
     serve --serve
     expect '[[ $url =~ ^http://127\.0\.0\.1:[0-9]+/[0-9a-f]{32}/$ ]]'
     wait_until page_stands 10
@@ -165,8 +164,7 @@ END
     ended=$(sed -En 's/.*"version":([0-9]+).*/\1/p' events | tail -n 1)
     # A new sweep in the same file, after the end of the run.
     sed -i 's/y = \[10, 20\]/y = [10, 20, 30]/' sweep.toml
-    run_meshsweep run --progress none
-    expect_only_stderr 0
+    run_ended 0
     six_are_ok() { get "$url"; grep -q '<div class="card ok"><b>6</b><span>ok</span></div>' got; }
     wait_until six_are_ok 20
     # Who has had the page open since before is told of the new jobs.
@@ -486,8 +484,7 @@ serve__no_sweep_yet__waits_for_it()
     get "$url"
     expect '[ "$got" = 503 ]'
     rm -f results.db
-    run_meshsweep run --progress none
-    expect_only_stderr 0
+    run_ended 0
     wait_until page_stands 10
     stop_serving INT
 }

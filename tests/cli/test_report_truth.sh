@@ -49,13 +49,11 @@ sentences__sweeps_that_ran__true()
 {
     small_sweep
     echo 'echo "score: $1$2.5"; echo "peak_memory: $2"' >job.sh
-    run_meshsweep run --progress none
-    expect_only_stderr 0
+    run_ended 0
     sentences_are_true results.db
     # All failed, beside it in one file.
     sed -i 's/"small"/"failing"/; s/job.sh/none.sh/' sweep.toml
-    run_meshsweep run --progress none --keep-going
-    expect_only_stderr 3
+    run_ended 3 --keep-going
     sentences_are_true results.db
     # A single job.
     sed -e 's/"failing"/"single"/; s/none.sh/job.sh/; s/^x = .*/x = [7]/; s/^y = .*/y = [7]/' sweep.toml >single.toml
@@ -84,14 +82,12 @@ x = [1, 2, 3, 4, 5]
 y = [1, 2, 4, 8]
 device_memory = [16777216]
 END
-    run_meshsweep run --progress none --keep-going
-    expect_only_stderr 3
+    run_ended 3 --keep-going
     sentences_are_true results.db
     expect 'grep -q "No job has succeeded: 20 failed" report.html'
     sed -i 's/"all failed"/"searched"/' sweep.toml
     sed -i 's/"exit 3"/"echo rate: {x}{y}000; echo peak_memory: {y}00000"/' sweep.toml
-    run_meshsweep run --progress none --strategy random --max-trials 5
-    expect_only_stderr 0
+    run_ended 0 --strategy random --max-trials 5
     sentences_are_true results.db
     expect 'grep -q "5 trials were made. 15 pending jobs will not run" report.html'
     expect 'grep -q "the database has 1 other: all failed" report.html'
@@ -100,8 +96,7 @@ END
     grep -o '<dt>device_memory</dt><dd><data title="16777216 B">16 MiB</data>' report.html >sizes
     expect '[ "$(wc -l <sizes)" -eq 2 ]'
     sed -i 's/device_memory = .*/device_memory = [16777216, 25165824]/; s/"searched"/"sizes"/' sweep.toml
-    run_meshsweep run --progress none --strategy random --max-trials 5
-    expect_only_stderr 0
+    run_ended 0 --strategy random --max-trials 5
     sentences_are_true results.db
     expect 'grep -q ">24 MiB</data>" report.html'
     # GiB under a name of its own are no bytes.
@@ -178,8 +173,7 @@ layers = [1, 2, 4]
 [parallel_spec]
 x = [1, 2, 3]
 END
-    run_meshsweep run --progress none
-    expect_only_stderr 0
+    run_ended 0
     sentences_are_true results.db
     expect_file_contains report.html '<td class=n>46.1 %<td class=n>40.9 %<td class=n>51.2 %<td><a href="#j1">1</a>'
     expect_file_contains report.html '<td class=n><td class=n><td class=n><td><a href="#j7">7</a>'
@@ -343,8 +337,7 @@ truth__all_failed__no_winner()
 {
     small_sweep
     echo '[ "$1" = 1 ] && exit 9; echo "ValueError: none"; exit 1' >job.sh
-    run_meshsweep run --progress none --keep-going
-    expect_only_stderr 3
+    run_ended 3 --keep-going
     report_tells_the_truth
     expect 'grep -qx "card 4 failed" said' '[ "$(grep -c "^cause 2 exit" said)" = 2 ]' '! grep -q "^winner" said'
 }
@@ -371,8 +364,7 @@ regex = "loss: ([0-9]+)"
 x = [1, 2, 3]
 seed = [1, 2]
 END
-    run_meshsweep run --progress none
-    expect_only_stderr 3
+    run_ended 3
     report_tells_the_truth_but_for_winner
 }
 

@@ -163,14 +163,6 @@ results__no_database__said()
     expect_only_stderr 1 'meshsweep: database absent.db: it does not exist yet; `meshsweep run` creates it'
 }
 
-results__file_of_another_kind__said()
-{
-    echo "no database, but long enough to be looked at: $(seq 100)" >text.db
-    run_meshsweep results -d text.db
-    expect_only_stderr 1 \
-        'meshsweep: database text.db: file is not a database: it is not a SQLite database; name another file with -d'
-}
-
 export__plain__every_job_in_a_stable_order()
 {
     fixture_database

@@ -57,15 +57,13 @@ backoff_max = "2h"'
     expect_sql "pending|1" "SELECT job.state, due - ended = 3600000 FROM job JOIN attempt ON job_id = job.id
         WHERE job.id = 1"
     wait_until "[ -s .stderr ]" 20
-    signal_command KILL
-    wait_command
+    end_command KILL
     expect_only_stderr_matches 137 '^meshsweep: nothing else to run now; a failed job is retried in (1h|59m.*)$'
     touch well
     # Another runner waits as long, and ends at once when it is asked to.
     start_meshsweep run --progress none
     wait_until "grep -q 'nothing else to run now' .stderr" 20
-    signal_command INT
-    wait_command
+    end_command INT
     expect_only_stderr_matches 130 '^meshsweep: nothing else to run now; a failed job is retried in (1h|59m.*)$'
     expect_sql "$due|1" "SELECT due, (SELECT count(*) FROM attempt WHERE job_id = 1) FROM job WHERE id = 1"
     sqlite3 -batch results.db "UPDATE job SET due = 1000 * strftime('%s') + 1500 WHERE id = 1"
@@ -81,8 +79,7 @@ backoff__waiting__status_tells_when_it_is_due()
 backoff = "1h"
 backoff_max = "2h"'
     start_waiting
-    signal_command TERM
-    wait_command
+    end_command TERM
     expect_only_stderr 143
     run_meshsweep status
     expect_only_stdout_contains 0 'failed, to be retried'
@@ -104,8 +101,7 @@ backoff__due_beyond_what_the_policy_allows__at_once()
 backoff = "20s"
 backoff_max = "20s"'
     start_waiting
-    signal_command TERM
-    wait_command
+    end_command TERM
     expect_only_stderr 143
     touch well
     sqlite3 -batch results.db "UPDATE job SET due = due + 1000 * 86400 * 365 WHERE id = 1"
@@ -149,21 +145,23 @@ expect_ran() # JOBS
     : >ran
 }
 
+expect_run() # STATUS JOBS [OPTION...]
+{
+    run_it "$1" "${@:3}"
+    expect_ran "$2"
+}
+
 retry_failed__with_a_limit__leaves_the_others_failed()
 {
     failed_sweep
     touch well
-    run_it 3 --retry-failed=exit --limit 2
-    expect_ran '1 2'
+    expect_run 3 '1 2' --retry-failed=exit --limit 2
     expect_sql 'failed|3
 ok|2' "SELECT state, count(*) FROM job GROUP BY 1"
-    run_it 3
-    expect_ran ''
+    expect_run 3 ''
     # Of another class there is none; the whole of what is asked for is run without a limit.
-    run_it 3 --retry-failed=timeout
-    expect_ran ''
-    run_it 0 --retry-failed=timeout,exit
-    expect_ran '3 4 5'
+    expect_run 3 '' --retry-failed=timeout
+    expect_run 0 '3 4 5' --retry-failed=timeout,exit
 }
 
 # They take the places of those that stand behind.
@@ -171,12 +169,9 @@ retry_failed__limit_and_jobs_never_run__in_the_order_of_the_file()
 {
     failed_sweep --only 'x IN (2, 3, 5)'
     touch well
-    run_it 3 --retry-failed --limit 2
-    expect_ran '1 2'
-    run_it 3 --retry-failed --limit 1 --only 'x > 2'
-    expect_ran '3'
-    run_it 3
-    expect_ran '4'
+    expect_run 3 '1 2' --retry-failed --limit 2
+    expect_run 3 '3' --retry-failed --limit 1 --only 'x > 2'
+    expect_run 3 '4'
     expect_sql 'failed|exit' "SELECT state, failure FROM job WHERE id = 5"
 }
 
@@ -187,8 +182,7 @@ retry_failed__limit_and_a_job_that_waits__goes_to_the_others()
     touch well
     sql "UPDATE job SET state = 'pending', failure = NULL WHERE id = 1;
         UPDATE job SET due = 1000 * strftime('%s') + 200000 WHERE id = 1"
-    run_it 3 --retry-failed --limit 2
-    expect_ran '2 3'
+    expect_run 3 '2 3' --retry-failed --limit 2
 }
 
 # A search tries them first, however many it has not come to.
@@ -211,14 +205,12 @@ retry_failed__limit_and_killed__only_what_was_to_be_run_runs()
     start_meshsweep run --progress none -j 1 --retry-failed --limit 2
     wait_until "[ -s ran ]" 20
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\")\" = 1 ]" 20
-    signal_command KILL
-    wait_command
+    end_command KILL
     expect_only_stderr 137
     expect_sql 3 "SELECT count(*) FROM job WHERE state = 'failed' AND failure = 'exit'"
     : >ran
     echo 'echo "$1" >>ran; echo "score: $1"' >job.sh
-    run_it 3
-    expect_ran '1 2'
+    expect_run 3 '1 2'
 }
 
 search__trials_to_be_tried_again__waited_for_while_others_run()
@@ -254,12 +246,10 @@ END
         rm -rf results.db*
         if [ -n "$first" ]; then
             # shellcheck disable=SC2086 # words
-            run_meshsweep run --progress none -j 1 $first
-            expect_only_stderr 0
+            run_ended 0 -j 1 $first
             expect_sql "2|ok" "SELECT count(*), state FROM attempt GROUP BY 2"
         fi
-        run_meshsweep run --progress none -j 1
-        expect_only_stderr 3
+        run_ended 3 -j 1
         expect_sql "2|6" "SELECT sum(state = 'ok'), sum(state = 'failed') FROM job"
     done
 }

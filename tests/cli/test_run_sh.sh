@@ -175,8 +175,7 @@ signal__reaches_the_tool_and_ends_the_script()
         plan "trap 'echo ended in order; exit $((128 + number))' $name; touch up; while :; do /bin/sleep 0.05; done"
         start_command tree/run.sh
         wait_until '[ -e up ]' 10
-        signal_command "$name"
-        wait_command
+        end_command "$name"
         expect_status $((128 + number))
         expect_stdout 'ended in order'
         expect_no_stderr

@@ -20,8 +20,7 @@ kill_runner_at_work() # JOBS
     start_meshsweep run --progress none -j 2
     wait_until "[ \$(lines_of pids) = $((3 * $1)) ]" 20
     wait_until "[ \$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\") = $1 ]" 20
-    signal_command KILL
-    wait_command
+    end_command KILL
     expect_only_stderr 137
 }
 
@@ -59,8 +58,7 @@ runner_killed__ten_times_with_the_defaults__nothing_failed()
     run_meshsweep plan --json
     expect_only_stdout_matches 0 '"failed":[[:space:]]*0'
     touch go
-    run_meshsweep run --progress none
-    expect_only_stderr 0
+    run_ended 0
     expect_sql "ok|4" "SELECT state, count(*) FROM job GROUP BY 1"
     expect_sql "runner|1" "SELECT blame, count(*) > 9 FROM attempt WHERE failure = 'lost'"
 }

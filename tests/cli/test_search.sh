@@ -163,11 +163,9 @@ END
 retry_failed__after_a_search__tried_again()
 {
     search_sweep 'strategy = "grid"' 'max_trials = 5'
-    run_meshsweep run --progress none
-    expect_only_stderr 3
+    run_ended 3
     expect_sql "1" "SELECT count(*) FROM trial WHERE failure = 'oom'"
-    run_meshsweep run --progress none --retry-failed
-    expect_only_stderr 3
+    run_ended 3 --retry-failed
     expect_sql "requested again|failed|oom" "SELECT reason, outcome, failure FROM trial WHERE id = 6"
     expect_sql "2" "SELECT count(*) FROM attempt WHERE failure = 'oom'"
 }
@@ -230,8 +228,7 @@ nothing_to_win__search_ends_and_says_why()
     expect_no_stdout
     expect_stderr_contains "results.db: no job that succeeded has a value of throughput, so there is nothing to find"
     printf '[[rule]]\nname = "none"\nrequire = "micro_batch > 100"\nwhy = "too few"\n' >>sweep.toml
-    run_meshsweep run --progress none -d empty.db
-    expect_only_stderr 4
+    run_ended 4 -d empty.db
     run_meshsweep plan -d empty.db
     expect_only_stdout_contains 4 "excluded 40 by none: too few"
 }
@@ -298,8 +295,7 @@ END
 stopped|11.0|1" "SELECT outcome, objective, steps > 5 AND steps < 1000 FROM trial ORDER BY id"
     expect_sql "ok|2" "SELECT state, count(*) FROM job GROUP BY 1"
     expect_sql "1|99.0" "SELECT count(*), max(throughput) FROM ranking"
-    run_meshsweep run --progress none
-    expect_only_stderr 0
+    run_ended 0
     expect_sql 2 "SELECT count(*) FROM attempt"
 }
 
@@ -486,8 +482,7 @@ confirm__intervals_of_the_samples__those_that_overlap_run_again()
     cat >job.sh <<'END'
 echo "90 90.01 89.99,89 89.01 88.99,60 100 80,70 70.1 69.9" | cut -d , -f "$2" | tr ' ' '\n' | sed 's/^/throughput: /'
 END
-    run_meshsweep run --progress none --confirm 3
-    expect_only_stderr 0
+    run_ended 0 --confirm 3
     expect_sql "90.0|3
 89.0|1
 80.0|3
@@ -498,8 +493,7 @@ END
 why__a_trial__its_reason()
 {
     search_sweep 'strategy = "random"' 'max_trials = 40'
-    run_meshsweep run --progress none
-    expect_only_stderr 3
+    run_ended 3
     run_meshsweep why zero_stage=2 bucket=1 micro_batch=8
     expect_only_stdout_matches 0 'chosen by random: draw [0-9]+ of 40 with seed 42'
 }

@@ -50,8 +50,7 @@ sleep 300
 END
     start_meshsweep run --progress none
     wait_until "[ -s grandchild ]" 20
-    signal_command KILL
-    wait_command
+    end_command KILL
     expect_only_stderr 137
     wait_until "! kill -0 $(cat grandchild) 2>/dev/null || grep -q '^State:.Z' /proc/$(cat grandchild)/status" 10
 }
@@ -107,8 +106,7 @@ END
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\" 2>/dev/null)\" = 1 ]" 20
     pid=$(cat grandchild)
     expect "! grep -qz MESHSWEEP /proc/$pid/environ"
-    signal_command KILL
-    wait_command
+    end_command KILL
     expect_only_stderr 137
     wait_until "! kill -0 $pid 2>/dev/null || grep -q '^State:.Z' /proc/$pid/status" 10
     wait_until "! ls '$group' | grep -q 'meshsweep:$(sql "SELECT value FROM meta WHERE name = 'identity'"):'" 10
@@ -150,8 +148,7 @@ guardian_pid()
 
 kill_runner()
 {
-    signal_command KILL
-    wait_command
+    end_command KILL
     expect_only_stderr 137
 }
 
@@ -185,12 +182,10 @@ killed_runner__next_start_at_once__takes_the_lock()
     echo 'sleep 300' >job.sh
     start_meshsweep run --progress none
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\" 2>/dev/null)\" = 1 ]" 20
-    signal_command KILL
-    wait_command
+    end_command KILL
     expect_only_stderr 137
     echo 'echo "score: $(($1 * $2))"' >job.sh
-    run_meshsweep run --progress none
-    expect_only_stderr 0
+    run_ended 0
     expect_sql 'ok|4' "SELECT state, count(*) FROM job GROUP BY state"
     expect_sql 'lost|1' "SELECT failure, count(*) FROM attempt WHERE failure IS NOT NULL GROUP BY 1"
 }
@@ -221,8 +216,7 @@ END
     done
     # All that may be said is that some ran at several deaths in a row.
     expect "! grep -v 'running each time the runner died' errors"
-    run_meshsweep run --progress none -j 4
-    expect_only_stderr 3
+    run_ended 3 -j 4
     expect "! grep -v 'running each time the runner died' .stderr"
     for i in undisturbed results; do
         run_meshsweep results -d "$i.db" --columns key,x,state,failure,score --format csv
@@ -253,8 +247,7 @@ killed_runner__copy_of_the_database_at_work__its_jobs_go_on()
     wait_until "is_running copy.db 2" 20
     start_meshsweep run --progress none
     wait_until "is_running results.db 2" 20
-    signal_command KILL
-    wait_command
+    end_command KILL
     expect_only_stderr 137
     start_meshsweep run --progress none
     wait_until "is_running results.db 3" 20

@@ -254,8 +254,7 @@ END
     start_meshsweep run --executor slurm --progress none
     wait_until '[ "$(sql "SELECT count(*) FROM attempt WHERE failure = '\''lost'\''" 2>/dev/null)" = 1 ]' 20
     expect_sql "lost|Slurm job 1_0: NODE_FAIL on n3" "$ends LIMIT 1"
-    signal_command TERM
-    wait_command
+    end_command TERM
     expect_only_stderr 143
 }
 
@@ -477,8 +476,7 @@ runner__killed_while_jobs_run__collected_by_the_next()
     slurm_sweep 3 'while [ ! -f go ]; do sleep 0.05; done; echo "score: {n}"' </dev/null
     start_meshsweep run --executor slurm --progress none
     wait_until '[ "$(sql "SELECT count(*) FROM attempt WHERE reference IS NOT NULL" 2>/dev/null)" = 3 ]' 20
-    signal_command KILL
-    wait_command
+    end_command KILL
     expect_only_stderr 137
     run_meshsweep run --progress none
     expect_only_stderr 1 \
@@ -505,8 +503,7 @@ full_training__its_runner_killed__collected_by_the_next()
     touch detached
     start_meshsweep run --executor slurm --progress none --run-full-experiment
     wait_until '[ -n "$(sql "SELECT reference FROM attempt WHERE kind = '"'full'"'" 2>/dev/null)" ]' 20
-    signal_command KILL
-    wait_command
+    end_command KILL
     expect_only_stderr_contains 137 "launching the winner"
     touch go
     run_at_slurm --run-full-experiment
@@ -540,8 +537,7 @@ runner__asked_to_end__leaves_its_jobs()
     slurm_sweep 2 'while [ ! -f go ]; do sleep 0.05; done; echo "score: {n}"' </dev/null
     start_meshsweep run --executor slurm --progress none
     wait_until '[ "$(sql "SELECT count(*) FROM attempt WHERE reference IS NOT NULL" 2>/dev/null)" = 2 ]' 20
-    signal_command TERM
-    wait_command
+    end_command TERM
     expect_only_stderr 143
     expect_no_file slurm/cancelled
     touch go
@@ -557,8 +553,7 @@ runner__interrupted_twice__cancels_its_jobs()
     wait_until '[ "$(sql "SELECT count(*) FROM attempt WHERE reference IS NOT NULL" 2>/dev/null)" = 2 ]' 20
     signal_command INT
     sleep 0.3
-    signal_command INT
-    wait_command
+    end_command INT
     expect_only_stderr 130
     expect_file_contains slurm/cancelled 1
     expect_sql "pending|2" "SELECT state, count(*) FROM job GROUP BY state"

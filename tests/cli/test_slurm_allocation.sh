@@ -81,8 +81,7 @@ in_allocation__runner_killed__its_steps_ended_by_the_next()
     in_allocation
     start_meshsweep run --executor slurm --in-allocation --progress none
     wait_until '[ -f begun ]' 20
-    signal_command KILL
-    wait_command
+    end_command KILL
     expect_only_stderr 137
     # What a step on another node would do: it does not notice.
     sleep 100 &

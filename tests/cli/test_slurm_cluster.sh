@@ -181,8 +181,7 @@ runner__killed_while_jobs_run__collected()
     expect_silent 0
     start_meshsweep run --executor slurm --progress none
     wait_until '[ "$(ls results.db.d/*/1/slurm.result 2>/dev/null | wc -l)" = 4 ]' 30
-    signal_command KILL
-    wait_command
+    end_command KILL
     expect_only_stderr 137
     touch go
     run_at_slurm

@@ -177,11 +177,9 @@ status__search_that_has_ended__what_it_left_out_runs_as_advised()
 status__search__not_that_of_another_run()
 {
     small_sweep sweep.toml
-    run_meshsweep run --progress none --strategy random --max-trials 2
-    expect_only_stderr 0
+    run_ended 0 --strategy random --max-trials 2
     sql 'UPDATE search SET finished = NULL'
-    run_meshsweep run --progress none --limit 1
-    expect_only_stderr 0
+    run_ended 0 --limit 1
     meshsweep ask >asked.json <<<'[{}]'
     run_meshsweep status
     expect_status 0
@@ -421,8 +419,7 @@ running__key_that_is_true_or_false__in_these_words()
     printf '%s\n' '[job]' 'command = ["sh", "-c", "sleep 60"]' '[parallel_spec]' 'offload = [true, false]' >sweep.toml
     start_meshsweep run --progress none -j1
     wait_until "\"$meshsweep\" status 2>/dev/null | grep -q ' offload=true$'" 30
-    signal_command TERM
-    wait_command
+    end_command TERM
     expect_only_stderr 143
 }
 

@@ -33,8 +33,7 @@ flag = true
 [[parallel_spec]]
 micro_batch = [1, 4]
 END
-    run_meshsweep run --progress none
-    expect_only_stderr 3
+    run_ended 3
 }
 
 start_server()
