@@ -41,6 +41,16 @@ run__base_and_specs__each_job_has_its_own_file()
     expect_only_stdout_contains 0 "1 job: + 0 new  = 1 done"
 }
 
+run__steps_to_measure_without_an_objective__run()
+{
+    echo "$base" >ds.json
+    sweep_file '[parallel_spec]' 'micro_batch = 4'
+    sed -i '/^objective/d; s/^config.*/&\nprofile_steps = [1, 2, 9]/' s.toml
+    run_meshsweep run -c s.toml --progress none
+    expect_only_status 0
+    expect_sql ok "SELECT state FROM job"
+}
+
 run__base_edited__another_job_and_laid_out_anew__the_same()
 {
     echo "$base" >ds.json

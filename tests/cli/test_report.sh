@@ -75,17 +75,18 @@ report__memory_with_counter_and_rank__in_its_unit()
     local unit
     for unit in "unit = 'GiB', counter = 'reserved'" "unit = 'GiB', rank = '0'" \
         "unit = 'GiB', counter = 'reserved', rank = 'first'"; do
-        report_of "INSERT INTO metric_definition (name, unit) VALUES ('peak_memory', 'B')" \
+        # The usual name goes before another with the word in it.
+        report_of "INSERT INTO metric_definition (name, unit) VALUES ('cache_memory', 'B'), ('peak_memory', 'B')" \
             "UPDATE metric_definition SET $unit WHERE name = 'peak_memory'" \
-            "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, 'peak_memory', 20.0, 1)" \
+            "INSERT INTO summary (attempt_id, name, value, count)
+                VALUES (1, 'cache_memory', 5.0, 1), (1, 'peak_memory', 20.0, 1)" \
             "UPDATE spec SET json = json_set(json, '\$.device_memory', 85899345920) WHERE id = 1"
         expect_file_contains report.html "It uses 20 GiB of a device's 80 GiB (25 %)."
     done
     # The table scales bytes as well where they are of one rank.
-    fixture_database "INSERT INTO metric_definition (name, unit, rank) VALUES ('peak_memory', 'B', '0')" \
+    report_of "INSERT INTO metric_definition (name, unit, rank) VALUES ('peak_memory', 'B', '0')" \
         "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, 'peak_memory', 2e10, 1),
             (2, 'peak_memory', 3e10, 1)"
-    write_report
     expect_file_contains report.html '>peak_memory (GiB, rank 0)<'
 }
 

@@ -1,6 +1,7 @@
 /* search: every strategy on a space whose outcomes are known, and what each promises. */
 
 #include "config/sweep.h"
+#include "search/state.h"
 #include "search_fixture.h"
 #include "unit_test.h"
 
@@ -467,4 +468,20 @@ FIXTURE_TEST(strategies__no_micro_batch__said_by_those_that_bisect, 4, true)
     struct error e = ERROR_INIT;
     assert_int_equal(search_create(&f->space, &o, &s, &e), -1);
     assert_non_null(strstr(e.text, "strategy binary bisects the micro-batch"));
+}
+
+FIXTURE_TEST(families_draw__each_stage__all_of_its_own, 4, true)
+{
+    struct search *s = open_search(f, "binary", 1);
+    for (size_t stage = 0; stage < FIXTURE_STAGES; stage++) {
+        unsigned drawn = 0;
+        for (uint64_t i = 0; i < 100; i++) {
+            size_t family = families_draw(s, stage, 1, i);
+            assert_int_equal(family_stage(s, family), stage);
+            drawn |= 1U << family;
+        }
+        assert_int_equal(__builtin_popcount(drawn), FIXTURE_BUCKETS);
+    }
+    assert_true(families_draw(s, FIXTURE_STAGES, 1, 0) == (size_t)-1);
+    search_free(s);
 }
