@@ -128,7 +128,8 @@ table__conditions_order_and_columns__as_results()
     expect_only_stdout 0 '{"micro_batch":4,"twice":8,"state":"new","model.state":"x","verdict":"fits"}
 {"micro_batch":3,"twice":6,"state":"new","model.state":"x","verdict":"fits"}'
     run_meshsweep predict --sort micro_batch
-    expect_only_stdout_matches 0 '^micro_batch +state +predicted_memory \(B\) +verdict +measured_memory'
+    expect_only_stdout_matches 0 '^micro_batch +state +predicted_memory \(B\) +verdict +measured_memory \(B\) '\
+'+predicted_time \(s\) +measured_time \(s\) +mfu$'
     expect_stdout_matches '^ +16 +new +[0-9]+ +certain '
     run_meshsweep run --progress none
     expect_only_status 3

@@ -311,6 +311,12 @@ TEST(place_watch__set_aside__tried_again_with_one_job)
     end = failure_on("a", 9, 22);
     end.is_void = true;
     assert_int_equal(place_watch_note(w, &end), PLACE_SAYS_NOTHING);
+    /* Nor does what fails in another way. */
+    assert_true(place_watch_started(w, "a", 24, 1030));
+    end = failure_on("a", 11, 24);
+    end.message = "mine";
+    end.is_named = false;
+    assert_int_not_equal(place_watch_note(w, &end), PLACE_BLAMED);
     assert_true(place_watch_started(w, "a", 23, 1030));
     end = success_on("a", 10, 23);
     place_watch_note(w, &end);

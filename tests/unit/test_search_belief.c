@@ -176,6 +176,25 @@ TEST(memory_limit__predicted__bias_is_learnt_near_the_limit)
     assert_float_equal(after[2], before[2], 0.01);
 }
 
+TEST(process_add__told_outcomes__as_their_covariances)
+{
+    static const float near[][PREDICTED] = {{0, 0.1F, 0.2F, 0.3F, 0.4F}, {0.5F, 0.6F, 0, 0.1F, 0.2F}};
+    static const size_t told[] = {0, 2};
+    static const double weights[] = {0.5, -2};
+    const float *const nearness[] = {near[0], near[1]};
+    const struct process_space space = {.count = PREDICTED};
+    const struct kernel k =
+        {.common = 0.7, .need = 0.3, .single = 0.2, .nearby = 0.9, .steps = 1, .needs = predicted_need};
+    double sums[PREDICTED] = {1, 1, 1, 1, 1};
+    process_add(&space, &k, &(struct process_told){2, told, nearness}, weights, sums);
+    for (size_t c = 0; c < PREDICTED; c++) {
+        double expected = 1;
+        for (size_t i = 0; i < 2; i++)
+            expected += weights[i] * process_covariance(&space, &k, told[i], c, near[i][c]);
+        assert_float_equal(sums[c], expected, 1e-9);
+    }
+}
+
 TEST(memory_limit__no_outcome__no_weight)
 {
     assert_float_equal(memory_limit_learn(&(struct limit_evidence){0}, NULL), 0, 0);
