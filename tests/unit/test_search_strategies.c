@@ -317,6 +317,22 @@ FIXTURE_TEST(binary__estimate_too_small__looks_above, 16, false)
     search_free(s);
 }
 
+FIXTURE_TEST(dsat_binary__nothing_fits__the_lower_half_each_time, 16, false)
+{
+    for (int stage = 0; stage < FIXTURE_STAGES; stage++)
+        f->limit[stage] = 0;
+    struct search *s = open_search(f, "dsat-binary", 1);
+    struct fixture_result r = fixture_run(f, s, 1, 0);
+    double last[FIXTURE_STAGES * FIXTURE_BUCKETS] = {0};
+    for (size_t t = 0; t < r.trials; t++) {
+        const struct candidate *c = &f->candidates[r.asked[t]];
+        assert_float_equal(c->micro_batch, last[c->configuration] > 0 ? floor(last[c->configuration] / 2) : 8, 0);
+        last[c->configuration] = c->micro_batch;
+    }
+    assert_true(r.trials >= 4 && last[f->candidates[r.asked[0]].configuration] == 1);
+    search_free(s);
+}
+
 FIXTURE_TEST(dsat_binary__estimate_too_small__never_above, 16, false)
 {
     fixture_predict(f, 2.5);
