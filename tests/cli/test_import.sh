@@ -352,11 +352,12 @@ import__failed_import__database_as_before()
 import__rows_that_break_a_rule__kept_and_reported()
 {
     small_table
-    printf '%s\n' '[[rule]]' 'name = "small"' 'require = "layers < 4"' >>import.toml
+    printf '%s\n' '[[rule]]' 'name = "small"' 'require = "layers < 4"' '[[rule]]' 'name = "less"' \
+        'require = "layers < 3"' >>import.toml
     run_meshsweep import -c import.toml --json table.csv
     expect_status 0
     expect_stdout_contains '"attempts_added":	5'
-    expect_stderr_contains "warning: 1 row that ran violates the rule small, the first at table.csv:5"
+    expect_stderr_contains "warning: 1 row that ran violates the rule small, the first at table.csv:5" " rule less, "
 }
 
 import__without_import_table__said()

@@ -92,7 +92,8 @@ status__json__the_same_for_programs()
         j->>'\$.jobs', j->>'\$.states.failed', j->>'\$.failure_classes.exit', j->>'\$.runner_alive',
         j->>'\$.running_attempts[0].job', j->>'\$.best.job', j->>'\$.best.value' + 0.0, j->>'\$.failures[0].jobs',
         j->>'\$.rules[0].combinations' FROM s"
-    expect_sql '' "SELECT readfile('status.json')->>'\$.eta_ms'"
+    expect_sql '|exit,oom' "SELECT readfile('status.json')->>'\$.eta_ms', (SELECT group_concat(value->>'class')
+        FROM json_each(readfile('status.json'), '\$.failures'))"
 }
 
 # Of thousands of candidates a search runs few: what it does not run is no work that is left.
