@@ -260,7 +260,7 @@ best = families["meshsweep_best"].samples[0]
 print(best.labels["metric"], best.value, families["meshsweep_best_job"].samples[0].value)
 END
     run_python check.py
-    expect_stdout "pending:1 running:1 ok:3 failed:3 pruned:0 held:0
+    expect_stdout "pending:1 running:1 waiting:0 ok:3 failed:3 pruned:0 held:0
 throughput 100.0 1.0"
     # Whoever collects it may read it, and never finds a part of it.
     expect '[ "$(stat -c %a sweep.prom)" = 644 ]' '[ "$(ls)" = "$(printf "%s\n" check.py results.db sweep.prom)" ]'
