@@ -2,9 +2,9 @@
 -- source's directory of job files. Attempts that are still open stay out: whoever runs them has their end.
 
 INSERT OR IGNORE INTO main.sweep (hash, name, path, text, profile_text, tool_version, objective, maximise, first_seen,
-                                  last_seen, combinations, matched, duplicates, jobs, role, content, model_info)
+                                  last_seen, combinations, matched, duplicates, jobs, role, content, model_info, identity)
 SELECT hash, name, path, text, profile_text, tool_version, objective, maximise, first_seen, last_seen, combinations,
-       matched, duplicates, jobs, role, content, json_remove(model_info, '$.job') FROM source.sweep ORDER BY id;
+       matched, duplicates, jobs, role, content, json_remove(model_info, '$.job'), identity FROM source.sweep ORDER BY id;
 
 UPDATE main.sweep SET last_seen = s.last_seen, path = s.path, text = s.text, profile_text = s.profile_text, content = s.content
 FROM source.sweep AS s WHERE s.hash = main.sweep.hash AND s.last_seen > main.sweep.last_seen;
@@ -20,6 +20,28 @@ FROM source.further_objective AS o JOIN source.sweep AS s ON s.id = o.sweep_id J
 INSERT OR IGNORE INTO main.spec (kind, hash, name, json, identity)
 SELECT kind, hash, name, json, identity FROM source.spec ORDER BY id;
 
+-- Results that were let stand for another job, there or here, do so in both: a job that has moved is one job. What has
+-- results of its own under its new key stays where it is.
+CREATE TEMP TABLE moved AS
+SELECT h.id AS job_id, h.key AS was, j.key AS now
+FROM main.job AS h CROSS JOIN source.replaced AS r ON r.field = 'key' AND r.was = lower(hex(h.key))
+CROSS JOIN source.change AS c ON c.id = r.change_id CROSS JOIN source.job AS j ON j.id = r.job_id
+WHERE EXISTS (SELECT 1 FROM source.change) AND c.undone IS NULL AND h.key <> j.key AND NOT EXISTS
+      (SELECT 1 FROM main.job AS k JOIN main.attempt AS a ON a.job_id = k.id WHERE k.key = j.key)
+GROUP BY j.key;
+DELETE FROM main.job WHERE key IN (SELECT now FROM temp.moved) AND state = 'pending';
+UPDATE main.job SET key = m.now FROM temp.moved AS m WHERE m.job_id = main.job.id;
+CREATE TEMP TABLE moved_here (was PRIMARY KEY, now) WITHOUT ROWID;
+INSERT OR IGNORE INTO temp.moved_here
+SELECT r.was, h.key FROM main.change AS c JOIN main.replaced AS r ON r.change_id = c.id JOIN main.job AS h ON h.id = r.job_id
+WHERE r.field = 'key' AND c.undone IS NULL;
+CREATE TEMP VIEW incoming_job AS
+SELECT coalesce((SELECT now FROM temp.moved_here WHERE was = lower(hex(j.key))), j.key) AS key, j.id, j.sweep_id, j.rank,
+       j.cluster_id, j.model_id, j.training_id, j.parallel_id, j.derived, j.devices, j.timeout_ms, j.idle_timeout_ms,
+       j.startup_timeout_ms, j.predicted_memory, j.predicted_memory_of, j.predicted_time, j.priority, j.risk, j.audit,
+       j.state, j.failure, j.attempt_id
+FROM source.job AS j;
+
 INSERT OR IGNORE INTO main.job (key, sweep_id, rank, cluster_id, model_id, training_id, parallel_id, derived, devices,
                                 timeout_ms, idle_timeout_ms, startup_timeout_ms, predicted_memory, predicted_memory_of,
                                 predicted_time, priority, risk, audit)
@@ -30,12 +52,21 @@ SELECT j.key, (SELECT h.id FROM main.sweep AS h JOIN source.sweep AS s ON s.hash
        (SELECT h.id FROM main.spec AS h JOIN source.spec AS s USING (kind, hash) WHERE s.id = j.parallel_id),
        j.derived, j.devices, j.timeout_ms, j.idle_timeout_ms, j.startup_timeout_ms, j.predicted_memory,
        j.predicted_memory_of, j.predicted_time, j.priority, j.risk, j.audit
-FROM source.job AS j ORDER BY j.id;
+FROM temp.incoming_job AS j ORDER BY j.id;
+
+UPDATE main.job SET (sweep_id, rank, cluster_id, model_id, training_id, parallel_id, derived) =
+    (SELECT (SELECT h.id FROM main.sweep AS h JOIN source.sweep AS s USING (hash) WHERE s.id = j.sweep_id), j.rank,
+            (SELECT h.id FROM main.spec AS h JOIN source.spec AS s USING (kind, hash) WHERE s.id = j.cluster_id),
+            (SELECT h.id FROM main.spec AS h JOIN source.spec AS s USING (kind, hash) WHERE s.id = j.model_id),
+            (SELECT h.id FROM main.spec AS h JOIN source.spec AS s USING (kind, hash) WHERE s.id = j.training_id),
+            (SELECT h.id FROM main.spec AS h JOIN source.spec AS s USING (kind, hash) WHERE s.id = j.parallel_id), j.derived
+     FROM source.job AS j WHERE j.key = main.job.key)
+WHERE id IN (SELECT job_id FROM temp.moved);
 
 -- A job of both belongs to the sweep that last asked for it.
 UPDATE main.job SET sweep_id = h.id, rank = j.rank
-FROM source.job AS j JOIN source.sweep AS s ON s.id = j.sweep_id JOIN main.sweep AS h ON h.hash = s.hash
-WHERE j.key = main.job.key AND h.last_seen > (SELECT last_seen FROM main.sweep WHERE id = main.job.sweep_id);
+FROM temp.incoming_job AS j JOIN source.sweep AS s ON s.id = j.sweep_id JOIN main.sweep AS h ON h.hash = s.hash
+WHERE j.key = main.job.key AND j.key NOT IN (SELECT now FROM temp.moved_here) AND h.last_seen > (SELECT last_seen FROM main.sweep WHERE id = main.job.sweep_id);
 
 -- Tables that were imported: each is known by where it was first, or as the same bytes of one file. What is in both is what
 -- changed it last: the rows of the older go, here, or do not come. Where they are as old, they are the same.
@@ -57,7 +88,7 @@ SELECT a.id FROM temp.same_table AS n JOIN main.attempt AS a ON a.table_id = n.h
 INSERT INTO temp.imported_job
 SELECT job_id FROM main.attempt WHERE id IN temp.removed_attempt
 UNION SELECT h.id FROM temp.same_table AS n JOIN source.attempt AS a ON a.table_id = n.there
-JOIN source.job AS j ON j.id = a.job_id JOIN main.job AS h ON h.key = j.key WHERE n.changed < n.changed_here;
+JOIN temp.incoming_job AS j ON j.id = a.job_id JOIN main.job AS h ON h.key = j.key WHERE n.changed < n.changed_here;
 INSERT INTO temp.imported_sweep
 SELECT h.id FROM source.imported_table AS t JOIN source.sweep AS s ON s.id = t.sweep_id JOIN main.sweep AS h ON h.hash = s.hash;
 DELETE FROM main.calibration WHERE (framework, device, cluster, quantity) IN
@@ -96,7 +127,7 @@ FROM (SELECT a.id AS there, a.job_id, a.number, m.own_identity || ':' AS own,
              coalesce(a.origin, m.source_identity || ':' || a.id) AS origin
       FROM temp.merging AS m, source.attempt AS a WHERE (a.state = 'ok' OR a.state = 'failed') AND NOT EXISTS
           (SELECT 1 FROM temp.same_table AS n WHERE n.there = a.table_id AND n.changed < n.changed_here)) AS c
-JOIN source.job AS j ON j.id = c.job_id JOIN main.job AS h ON h.key = j.key
+JOIN temp.incoming_job AS j ON j.id = c.job_id JOIN main.job AS h ON h.key = j.key
 WHERE NOT EXISTS (SELECT 1 FROM main.attempt AS k WHERE k.origin = c.origin)
       AND NOT (instr(c.origin, c.own) = 1 AND EXISTS
                (SELECT 1 FROM main.attempt AS k
@@ -176,7 +207,7 @@ SELECT v.job_id, v.state, v.failure,
                  AND k.id = CAST(substr(v.origin, length(v.own) + 1) AS INTEGER))) AS attempt_id
 FROM (SELECT h.id AS job_id, j.state, j.failure, j.attempt_id, m.own_identity || ':' AS own,
              coalesce(a.origin, m.source_identity || ':' || a.id) AS origin
-      FROM temp.merging AS m, source.job AS j JOIN main.job AS h ON h.key = j.key
+      FROM temp.merging AS m, temp.incoming_job AS j JOIN main.job AS h ON h.key = j.key
       LEFT JOIN source.attempt AS a ON a.id = j.attempt_id
       WHERE ((j.state = 'ok' AND h.state IN ('failed', 'pending')) OR (j.state = 'failed' AND h.state = 'pending'))
             AND NOT EXISTS (SELECT 1 FROM temp.same_table AS n WHERE n.there = a.table_id AND n.changed < n.changed_here)) AS v;
@@ -186,6 +217,24 @@ WHERE (state = 'failed' OR witness_id IS NOT NULL OR held IS NOT NULL) AND id IN
 UPDATE main.job SET state = 'running' WHERE id IN (SELECT job_id FROM temp.verdict);
 UPDATE main.job SET state = v.state, failure = v.failure, attempt_id = v.attempt_id
 FROM temp.verdict AS v WHERE v.job_id = main.job.id;
+
+-- Changes, known by where they were made as attempts are, and what they replaced of the jobs and attempts that are here.
+CREATE TEMP TABLE changed AS
+SELECT c.*, coalesce(c.origin, m.source_identity || ':' || c.id) AS made
+FROM temp.merging AS m, source.change AS c WHERE NOT EXISTS
+    (SELECT 1 FROM main.change AS h WHERE h.origin = coalesce(c.origin, m.source_identity || ':' || c.id)
+     OR (h.origin IS NULL AND m.own_identity || ':' || h.id = c.origin));
+INSERT INTO main.change (kind, at, who, why, detail, undone, origin)
+SELECT kind, at, who, why, detail, undone, made FROM temp.changed ORDER BY at, id;
+INSERT INTO main.replaced (change_id, job_id, attempt_id, field, was, now)
+SELECT (SELECT id FROM main.change WHERE origin = c.made), h.id, k.id, r.field, r.was, r.now
+FROM temp.merging AS m, temp.changed AS c JOIN source.replaced AS r ON r.change_id = c.id
+JOIN temp.incoming_job AS j ON j.id = r.job_id JOIN main.job AS h ON h.key = j.key
+LEFT JOIN source.attempt AS a ON a.id = r.attempt_id
+LEFT JOIN main.attempt AS k ON k.job_id = h.id AND (k.origin = coalesce(a.origin, m.source_identity || ':' || a.id)
+     OR (k.origin IS NULL AND m.own_identity || ':' || k.id = a.origin))
+WHERE r.attempt_id IS NULL OR k.id IS NOT NULL ORDER BY r.rowid;
+DROP TABLE temp.changed;
 
 CREATE TEMP TABLE merged_job AS SELECT DISTINCT job_id AS id FROM temp.arrival;
 -- The rows of a job are ranked together, whichever database they come from.
@@ -201,6 +250,8 @@ WHERE s.id = main.job.sweep_id AND l.id <> s.id AND s.role IS NULL;
 UPDATE main.sweep SET enumerated = 0
 WHERE enumerated AND jobs <> (SELECT count(*) FROM main.job WHERE sweep_id = main.sweep.id);
 
+DROP VIEW temp.incoming_job;
+DROP TABLE temp.moved_here;
 DROP TABLE temp.same_table;
 DROP TABLE temp.same_runner;
 DROP TABLE temp.same_definition;

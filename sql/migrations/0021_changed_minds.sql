@@ -40,3 +40,17 @@ WHEN OLD.state <> NEW.state AND NOT CASE OLD.state
 BEGIN
     SELECT RAISE(ABORT, 'an attempt goes from claimed to running to ok or failed, and nowhere else');
 END;
+
+-- What the keys of a sweep's jobs are made of beside their specs, as JSON without secrets: command, env, cwd, … as they are
+-- written. NULL: a version before this one recorded the sweep.
+ALTER TABLE sweep ADD COLUMN identity TEXT CHECK (identity IS NULL OR json_valid(identity));
+-- Files of attempts stand below the key that their job had.
+CREATE INDEX replaced_key ON replaced (was) WHERE field = 'key';
+
+-- Results that stand for a job that is run in another way now, and what was different.
+CREATE VIEW accepted AS
+SELECT r.job_id, c.id AS change_id, c.at, c.who, c.why,
+       (SELECT group_concat((d.value ->> 'what') || ': ' || coalesce(d.value ->> 'was', 'none') || ' -> '
+                            || coalesce(d.value ->> 'now', 'none'), '; ') FROM json_each(c.detail, '$.differences') AS d) AS what
+FROM change AS c JOIN replaced AS r ON r.change_id = c.id AND r.field = 'key'
+WHERE c.undone IS NULL AND (c.kind = 'accept' OR c.kind = 'was');

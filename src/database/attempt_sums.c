@@ -13,7 +13,8 @@ enum { QUESTION_COUNT = 3 };
 /* What a sum covers. Summaries that nobody reported are worked out from others, some of them later. Another column or
  * order is another sum: what was kept would seem to have changed. */
 static const char *const questions[QUESTION_COUNT] = {
-    ("SELECT j.key, a.number, a.state, a.failure, a.blame, a.message, a.command, a.environment, a.started, a.ended,"
+    ("SELECT ifnull(?2, j.key), a.number, a.state, a.failure, a.blame, a.message, a.command, a.environment, a.started, "
+     "a.ended,"
      " a.duration_ms, a.exit_code, a.signal, a.limit_ms, a.user_ms, a.system_ms, a.max_rss, a.host, a.devices,"
      " a.directory, a.log_bytes, a.log_tail FROM attempt AS a JOIN job AS j ON j.id = a.job_id WHERE a.id = ?1"),
     "SELECT name, sequence, step, value FROM metric WHERE attempt_id = ?1 ORDER BY name, sequence",
@@ -45,13 +46,17 @@ static void add_value(struct buffer *b, const struct stmt *s, int column)
     }
 }
 
-static int sum_of(struct attempt_sums *s, int64_t attempt_id, struct hash128 *out, struct error *e)
+/* `key`: as if its job had that one; NULL: its own. */
+static int sum_of(struct attempt_sums *s, int64_t attempt_id, const struct hash128 *key, struct hash128 *out,
+                  struct error *e)
 {
     buffer_clear(&s->text);
     for (size_t i = 0; i < QUESTION_COUNT; i++) {
         struct stmt *q = s->questions[i];
         int rc, columns = stmt_column_count(q);
         stmt_bind_int(q, 1, attempt_id);
+        if (i == 0)
+            stmt_bind(q, VALUES(sql_int(attempt_id), sql_hash(key)));
         while ((rc = stmt_next(q, e)) > 0)
             for (int column = 0; column < columns; column++)
                 add_value(&s->text, q, column);
@@ -102,12 +107,20 @@ void attempt_sums_free(struct attempt_sums *s)
 int attempt_sums_keep(struct attempt_sums *s, int64_t attempt_id, struct error *e)
 {
     struct hash128 sum;
-    if (sum_of(s, attempt_id, &sum, e) < 0)
+    if (sum_of(s, attempt_id, NULL, &sum, e) < 0)
         return -1;
     return stmt_run_with(s->keep, VALUES(sql_int(attempt_id), sql_hash(&sum)), e);
 }
 
 /* --- looking --- */
+
+static int have_any(struct db *db, bool *any, struct error *e)
+{
+    *any = true;
+    return db_query_bool(db,
+                         "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'attempt_sum')",
+                         NO_VALUES, any, e);
+}
 
 static bool is_as_kept(const struct stmt *kept, const struct hash128 *sum)
 {
@@ -120,7 +133,7 @@ static int check_each(struct attempt_sums *s, struct stmt *kept, void (*found)(v
     int rc;
     while ((rc = stmt_next(kept, e)) > 0) {
         struct hash128 sum;
-        if (sum_of(s, stmt_int(kept, 0), &sum, e) < 0)
+        if (sum_of(s, stmt_int(kept, 0), NULL, &sum, e) < 0)
             return -1;
         if (!is_as_kept(kept, &sum))
             found(context, stmt_text(kept, 2));
@@ -132,12 +145,9 @@ int attempt_sums_check(struct db *db, void (*found)(void *context, const char *a
 {
     struct attempt_sums *s = NULL;
     struct stmt *kept = NULL;
-    int64_t tables;
-    if (db_query_int(db, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'attempt_sum'", NO_VALUES,
-                     0, &tables, e) < 0)
-        return -1;
-    if (tables == 0)
-        return 0;
+    bool any;
+    if (have_any(db, &any, e) < 0 || !any)
+        return any ? -1 : 0;
     int rc = prepare(db, &s, e);
     if (rc == 0)
         rc = db_prepare(db,
@@ -147,6 +157,32 @@ int attempt_sums_check(struct db *db, void (*found)(void *context, const char *a
                         &kept, e);
     if (rc == 0)
         rc = check_each(s, kept, found, context, e);
+    stmt_free(kept);
+    attempt_sums_free(s);
+    return rc;
+}
+
+int attempt_sums_follow(struct db *db, struct error *e)
+{
+    struct attempt_sums *s = NULL;
+    struct stmt *kept = NULL;
+    bool any;
+    if (have_any(db, &any, e) < 0 || !any)
+        return any ? -1 : 0;
+    int rc = attempt_sums_open(db, &s, e);
+    if (rc == 0)
+        rc =
+            db_prepare(db,
+                       "SELECT k.attempt_id, k.sum, m.was FROM temp.moved AS m JOIN attempt AS a ON a.job_id = m.job_id"
+                       " JOIN attempt_sum AS k ON k.attempt_id = a.id ORDER BY 1",
+                       &kept, e);
+    while (rc >= 0 && (rc = stmt_next(kept, e)) > 0) {
+        struct hash128 was, sum;
+        memcpy(was.bytes, stmt_blob(kept, 2), sizeof was.bytes);
+        rc = sum_of(s, stmt_int(kept, 0), &was, &sum, e);
+        if (rc == 0 && is_as_kept(kept, &sum))
+            rc = attempt_sums_keep(s, stmt_int(kept, 0), e);
+    }
     stmt_free(kept);
     attempt_sums_free(s);
     return rc;

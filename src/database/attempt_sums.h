@@ -15,6 +15,10 @@ void attempt_sums_free(struct attempt_sums *s); /* NULL is fine */
  * summaries. In the caller's transaction. */
 int attempt_sums_keep(struct attempt_sums *s, int64_t attempt_id, struct error *e);
 
+/* Sums of attempts of the jobs in temp.moved (job_id, was: the key it had) that were right under that key are right
+ * under the one that their jobs have now. In the caller's transaction. */
+int attempt_sums_follow(struct db *db, struct error *e);
+
 /* Calls `found` with each attempt, "job 3 attempt 1", that is not as it was when its sum was kept. Those without one
  * are passed over, and so is a database without the table. */
 int attempt_sums_check(struct db *db, void (*found)(void *context, const char *attempt), void *context,

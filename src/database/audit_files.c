@@ -73,7 +73,9 @@ int audit_unowned_directories(struct db *db, const char *directory, void (*found
         return 0; /* none was needed so far */
     if (db_prepare(db,
                    "SELECT 1 FROM job AS j JOIN attempt AS t ON t.job_id = j.id"
-                   " WHERE j.key BETWEEN ?1 AND ?2 AND coalesce(t.directory, printf('%s/%d', ?4, t.number)) = ?3",
+                   " WHERE j.key BETWEEN ?1 AND ?2 AND coalesce(t.directory, printf('%s/%d', ?4, t.number)) = ?3"
+                   " UNION ALL SELECT 1 FROM replaced AS r JOIN attempt AS t ON t.job_id = r.job_id"
+                   " WHERE r.field = 'key' AND r.was BETWEEN lower(hex(?1)) AND lower(hex(?2)) AND t.directory = ?3",
                    &s.known, e) < 0)
         rc = -1;
     while (rc == 0 && (entry = readdir(stream)))

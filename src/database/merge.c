@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "database/attempt_sums.h"
 #include "database/open.h"
 #include "util/embedded.h"
 
@@ -46,8 +47,9 @@ static int add(struct db *db, const char *source, const char *identity, const st
         return -1;
     if (steps->before(db, source, e) < 0 || note_source(db, source, identity, e) < 0 || count(db, &before, e) < 0 ||
         db_exec(db, embedded_text("sql/merge.sql"), e) < 0 ||
-        db_exec(db, embedded_text("sql/settle_imports.sql"), e) < 0 || steps->after(db, e) < 0 ||
-        count(db, &after, e) < 0 || db_exec(db, "DROP TABLE temp.merging; DROP TABLE temp.merged_job", e) < 0) {
+        db_exec(db, embedded_text("sql/settle_imports.sql"), e) < 0 || attempt_sums_follow(db, e) < 0 ||
+        steps->after(db, e) < 0 || count(db, &after, e) < 0 ||
+        db_exec(db, "DROP TABLE temp.merging; DROP TABLE temp.merged_job; DROP TABLE temp.moved", e) < 0) {
         db_rollback(db);
         return -1;
     }

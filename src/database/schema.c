@@ -24,6 +24,7 @@ static const char *const view_names[] = {
 
 /* Tables and views that the migrations make. */
 static const char *const table_names[] = {
+    "accepted",
     "attempt",
     "attempt_sum",
     "breach",

@@ -1,0 +1,215 @@
+#include "store/changes.h"
+
+#include <stdlib.h>
+
+#include "database/attempt_sums.h"
+#include "store/change_record.h"
+#include "util/buffer.h"
+#include "util/clock.h"
+#include "util/memory.h"
+
+#define NOT_TRIED " AND state = 'pending' AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = job.id)"
+#define SECTIONS "('cluster_spec', 'model', 'training_spec', 'parallel_spec')"
+
+/* --- moving --- */
+
+/* What the jobs were before. */
+static const char make_moved[] =
+    "DROP TABLE IF EXISTS temp.moved; CREATE TEMP TABLE moved (job_id INTEGER PRIMARY KEY, was,"
+    " sweep_id, cluster_id, model_id, training_id, parallel_id, derived)";
+static const char note_moved[] = "INSERT INTO temp.moved SELECT id, key, sweep_id, cluster_id, model_id, training_id,"
+                                 " parallel_id, derived FROM job WHERE id = ?1";
+
+static int move_one(struct db *db, const struct job_move *m, struct error *e)
+{
+    const struct sql_value id = sql_int(m->job_id), key = sql_hash(&m->now);
+    if (db_run(db, note_moved, VALUES(id), e) < 0 ||
+        db_run(db, "UPDATE trial SET job_id = ?1 WHERE job_id = (SELECT id FROM job WHERE key = ?2" NOT_TRIED ")",
+               VALUES(id, key), e) < 0 ||
+        db_run(db, "DELETE FROM job WHERE key = ?1" NOT_TRIED, VALUES(key), e) < 0)
+        return -1;
+    return db_run(db, "UPDATE job SET key = ?2 WHERE id = ?1", VALUES(id, key), e);
+}
+
+int jobs_move(struct db *db, const struct job_move *moves, size_t count, struct error *e)
+{
+    int rc = db_exec(db, make_moved, e);
+    for (size_t i = 0; rc == 0 && i < count; i++)
+        rc = move_one(db, &moves[i], e);
+    return rc;
+}
+
+/* Of ?1 what ?2 says was different, and what its jobs were and are. */
+static const char note_replaced[] =
+    "INSERT INTO replaced (change_id, job_id, field, was, now)"
+    " SELECT ?1, job_id, field, was, now FROM (SELECT m.job_id, d.value ->> 'what' AS field, d.value ->> 'was' AS was,"
+    "   d.value ->> 'now' AS now FROM temp.moved AS m, json_each(?2, '$.differences') AS d"
+    " UNION ALL SELECT j.id, 'key', lower(hex(m.was)), lower(hex(j.key)) FROM temp.moved AS m JOIN job AS j ON j.id = "
+    "m.job_id"
+    " UNION ALL SELECT j.id, 'sweep', lower(hex(w.hash)), lower(hex(n.hash)) FROM temp.moved AS m JOIN job AS j"
+    "   ON j.id = m.job_id JOIN sweep AS w ON w.id = m.sweep_id JOIN sweep AS n ON n.id = j.sweep_id"
+    " UNION ALL SELECT j.id, 'derived', m.derived, j.derived FROM temp.moved AS m JOIN job AS j ON j.id = m.job_id"
+    "   WHERE m.derived IS NOT j.derived"
+    " UNION ALL SELECT job_id, kind, (SELECT json FROM spec WHERE id = was), (SELECT json FROM spec WHERE id = now)"
+    "   FROM (SELECT m.job_id, 'cluster_spec' AS kind, m.cluster_id AS was, j.cluster_id AS now FROM temp.moved AS m"
+    "     JOIN job AS j ON j.id = m.job_id"
+    "   UNION ALL SELECT m.job_id, 'model', m.model_id, j.model_id FROM temp.moved AS m JOIN job AS j ON j.id = "
+    "m.job_id"
+    "   UNION ALL SELECT m.job_id, 'training_spec', m.training_id, j.training_id FROM temp.moved AS m JOIN job AS j"
+    "     ON j.id = m.job_id"
+    "   UNION ALL SELECT m.job_id, 'parallel_spec', m.parallel_id, j.parallel_id FROM temp.moved AS m JOIN job AS j"
+    "     ON j.id = m.job_id) WHERE was IS NOT now)";
+
+static int give_back_keys(struct db *db, int64_t sweep_id, struct error *e)
+{
+    if (db_run(db, "UPDATE job SET key = m.was FROM temp.moved AS m WHERE m.job_id = job.id AND job.sweep_id <> ?1",
+               VALUES(sql_int(sweep_id)), e) < 0)
+        return -1;
+    return db_run(db, "DELETE FROM temp.moved WHERE job_id IN (SELECT id FROM job WHERE sweep_id <> ?1)",
+                  VALUES(sql_int(sweep_id)), e);
+}
+
+int jobs_moved(struct db *db, int64_t sweep_id, const struct change *c, int64_t *count, struct error *e)
+{
+    int64_t id;
+    if (give_back_keys(db, sweep_id, e) < 0 ||
+        db_query_int(db, "SELECT count(*) FROM temp.moved", NO_VALUES, 0, count, e) < 0)
+        return -1;
+    if (*count > 0 &&
+        (change_record(db, c->kind, c->why, c->detail, &id, e) < 0 ||
+         db_run(db, note_replaced, VALUES(sql_int(id), sql_text(c->detail)), e) < 0 || attempt_sums_follow(db, e) < 0))
+        return -1;
+    return db_exec(db, "DROP TABLE temp.moved", e);
+}
+
+/* --- taking back --- */
+
+static int find_change(struct db *db, int64_t *id, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_query(db,
+                 "SELECT id, kind, undone IS NOT NULL FROM change WHERE id = ?1 OR (?1 = 0 AND kind IN ('accept', "
+                 "'was')"
+                 " AND undone IS NULL) ORDER BY id DESC LIMIT 1",
+                 VALUES(sql_int(*id)), &s, e) < 0)
+        return -1;
+    int rc = stmt_next(s, e);
+    if (rc == 0 && *id == 0)
+        rc = error_set(e, ERROR_NOTHING, "no results stand for others: there is nothing to undo");
+    else if (rc == 0)
+        rc = error_set(e, ERROR_NOTHING, "there is no change %lld", (long long)*id);
+    else if (rc > 0 && stmt_int(s, 2))
+        rc = error_set(e, ERROR_USAGE, "change %lld is undone already", (long long)stmt_int(s, 0));
+    else if (rc > 0 && stmt_text(s, 1)[0] != 'a' && stmt_text(s, 1)[0] != 'w')
+        rc = error_set(e, ERROR_USAGE, "change %lld is a %s, which moved no results", (long long)stmt_int(s, 0),
+                       stmt_text(s, 1));
+    else if (rc > 0)
+        *id = stmt_int(s, 0);
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
+
+/* Why it does not stand as it was made. */
+static const char why_not[] =
+    "SELECT printf('job %d ', r.job_id) || CASE WHEN lower(hex(j.key)) <> r.now THEN 'has another identity since'"
+    " WHEN EXISTS (SELECT 1 FROM attempt AS a WHERE a.job_id = j.id AND a.started > c.at)"
+    " THEN 'has run since' WHEN EXISTS (SELECT 1 FROM job AS o JOIN attempt AS a ON a.job_id = o.id"
+    " WHERE lower(hex(o.key)) = r.was) THEN 'has a successor with results under its former key' ELSE"
+    " 'had a spec that is no longer recorded' END FROM change AS c JOIN replaced AS r ON r.change_id = c.id"
+    " JOIN job AS j ON j.id = r.job_id WHERE c.id = ?1 AND r.field = 'key' AND (lower(hex(j.key)) <> r.now"
+    " OR EXISTS (SELECT 1 FROM attempt AS a WHERE a.job_id = j.id AND a.started > c.at)"
+    " OR r.was IN (SELECT lower(hex(o.key)) FROM job AS o WHERE EXISTS (SELECT 1 FROM attempt WHERE job_id = o.id))"
+    " OR EXISTS (SELECT 1 FROM replaced AS s WHERE +s.change_id = c.id AND s.job_id = j.id AND s.field IN " SECTIONS
+    " AND s.was IS NOT NULL AND (s.field, s.was) NOT IN (SELECT kind, json FROM temp.former_spec WHERE id IS NOT "
+    "NULL))) LIMIT 1";
+
+/* The specs that the jobs of change ?1 had: their ids, where they are still there. */
+static const char list_former_specs[] =
+    "INSERT OR IGNORE INTO temp.former_spec (kind, json) SELECT field, was FROM replaced WHERE change_id = ?1"
+    " AND field IN " SECTIONS " AND was IS NOT NULL";
+static const char find_former_specs[] =
+    "INSERT OR REPLACE INTO temp.former_spec SELECT s.kind, s.json, s.id FROM spec AS s WHERE EXISTS"
+    " (SELECT 1 FROM temp.former_spec AS f WHERE (f.kind, f.json) = (s.kind, s.json))";
+
+static int check_stands(struct db *db, int64_t id, struct error *e)
+{
+    char *why = NULL;
+    if (db_exec(db, "CREATE TEMP TABLE former_spec (kind, json, id, PRIMARY KEY (kind, json)) WITHOUT ROWID", e) < 0 ||
+        db_run(db, list_former_specs, VALUES(sql_int(id)), e) < 0 || db_exec(db, find_former_specs, e) < 0 ||
+        db_query_text(db, why_not, VALUES(sql_int(id)), &why, e) < 0)
+        return -1;
+    if (!why)
+        return 0;
+    error_set(e, ERROR_USAGE, "change %lld cannot be undone: %s; nothing was changed", (long long)id, why);
+    free(why);
+    return -1;
+}
+
+#define JOB_LIKE                                                                                                       \
+    "sweep_id, rank, cluster_id, model_id, training_id, parallel_id, derived, devices, timeout_ms,"                    \
+    " idle_timeout_ms, startup_timeout_ms"
+
+static int take_back(struct db *db, int64_t job_id, const struct hash128 *was, const struct hash128 *now,
+                     struct error *e)
+{
+    const struct sql_value id = sql_int(job_id);
+    if (db_run(db, note_moved, VALUES(id), e) < 0 ||
+        db_run(db, "DELETE FROM job WHERE key = ?1" NOT_TRIED, VALUES(sql_hash(was)), e) < 0 ||
+        db_run(db, "UPDATE job SET key = ?2 WHERE id = ?1", VALUES(id, sql_hash(was)), e) < 0)
+        return -1;
+    return db_run(db, "INSERT INTO job (key, " JOB_LIKE ") SELECT ?2, " JOB_LIKE " FROM job WHERE id = ?1",
+                  VALUES(id, sql_hash(now)), e);
+}
+
+static int take_all_back(struct db *db, int64_t id, int64_t *jobs, struct error *e)
+{
+    struct stmt *s = NULL;
+    int rc = db_query(db, "SELECT job_id, was, now FROM replaced WHERE change_id = ? AND field = 'key'",
+                      VALUES(sql_int(id)), &s, e);
+    for (*jobs = 0; rc >= 0 && (rc = stmt_next(s, e)) > 0; ++*jobs) {
+        const struct hash128 was = hash_from_prefix(stmt_text(s, 1), false),
+                             now = hash_from_prefix(stmt_text(s, 2), false);
+        rc = take_back(db, stmt_int(s, 0), &was, &now, e);
+    }
+    stmt_free(s);
+    return rc;
+}
+
+/* Columns of jobs by the field that says what they were. */
+static const struct {
+    const char *column, *field, *value;
+} columns[] = {
+    {"derived", "derived", "r.was"},
+    {"sweep_id", "sweep", "coalesce((SELECT id FROM sweep WHERE lower(hex(hash)) = r.was), sweep_id)"},
+    {"cluster_id", "cluster_spec",
+     "(SELECT f.id FROM temp.former_spec AS f WHERE f.kind = r.field AND f.json = r.was)"},
+    {"model_id", "model", "(SELECT f.id FROM temp.former_spec AS f WHERE f.kind = r.field AND f.json = r.was)"},
+    {"training_id", "training_spec",
+     "(SELECT f.id FROM temp.former_spec AS f WHERE f.kind = r.field AND f.json = r.was)"},
+    {"parallel_id", "parallel_spec",
+     "(SELECT f.id FROM temp.former_spec AS f WHERE f.kind = r.field AND f.json = r.was)"},
+};
+
+static int restore_columns(struct db *db, int64_t id, struct error *e)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < sizeof columns / sizeof *columns; i++) {
+        char *sql = xasprintf("UPDATE job SET %s = %s FROM replaced AS r WHERE +r.change_id = ?1 AND r.job_id = job.id"
+                              " AND r.field = ?2",
+                              columns[i].column, columns[i].value);
+        rc = db_run(db, sql, VALUES(sql_int(id), sql_text(columns[i].field)), e);
+        free(sql);
+    }
+    return rc;
+}
+
+int change_undo(struct db *db, int64_t *id, int64_t *jobs, struct error *e)
+{
+    if (find_change(db, id, e) < 0 || check_stands(db, *id, e) < 0 || db_exec(db, make_moved, e) < 0 ||
+        take_all_back(db, *id, jobs, e) < 0 || restore_columns(db, *id, e) < 0 || attempt_sums_follow(db, e) < 0)
+        return -1;
+    if (db_run(db, "UPDATE change SET undone = ?2 WHERE id = ?1", VALUES(sql_int(*id), sql_int(clock_wall_ms())), e) <
+        0)
+        return -1;
+    return db_exec(db, "DROP TABLE temp.moved; DROP TABLE temp.former_spec", e);
+}
