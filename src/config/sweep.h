@@ -73,6 +73,15 @@ struct inert {
     struct position at;
 };
 
+/* [was]: what runs had before a key was added, renamed or dropped. */
+struct was_key {
+    char *name; /* without its section */
+    enum was_kind { WAS_ADDED = 1, WAS_RENAMED, WAS_DROPPED } kind;
+    enum section_kind section; /* SECTION_COUNT: any, of a dropped key */
+    char *text;                /* the value as JSON, of a renamed key its former name */
+    struct position at;
+};
+
 /* [[rule]]. */
 #define RULE_OF_DEVICES "devices.exist" /* what the machine that runs the sweep has no devices for */
 
@@ -401,6 +410,8 @@ struct sweep {
     size_t synonym_count;
     struct inert *inert;
     size_t inert_count;
+    struct was_key *was;
+    size_t was_count;
     struct rule *rules; /* of the profiles, then of the file */
     size_t rule_count;
     struct failure_pattern *failures;

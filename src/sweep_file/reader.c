@@ -399,6 +399,7 @@ static const struct schema_key top_keys[] = {
     {.name = "derive", TYPE_TABLE, EVERY, EACH(AT(derived_count), read_derived, "derived keys")},
     {.name = "synonym", TYPE_TABLE, EVERY, .at = AT(synonym_count), .walk = read_synonym, .what = "synonyms"},
     {.name = "inert", TYPE_TABLE, EVERY, .at = AT(inert_count), .walk = read_inert, .what = "inert keys"},
+    {.name = "was", TYPE_TABLE, FILE_SWEEP, .at = AT(was_count), .walk = read_was, .what = "keys"},
     {.name = "rule", TYPE_TABLES, EVERY, EACH(AT(rule_count), read_rule, "rules"), .of = &schema_rule},
     {.name = "failure",
      TYPE_TABLES,

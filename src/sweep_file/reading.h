@@ -145,7 +145,7 @@ struct entries {
         offsetof(struct sweep, items), offsetof(struct sweep, count), sizeof(type), offsetof(type, at), compare,       \
             release                                                                                                    \
     }
-extern const struct entries derived_entries, rule_entries, synonym_entries, inert_entries, order_entries;
+extern const struct entries derived_entries, rule_entries, synonym_entries, inert_entries, order_entries, was_entries;
 
 /* The place for the entry of that name, empty; NULL after a complaint: it is there (check_replaces). */
 void *entry_slot(const struct reading *r, const struct toml_node *node, const char *name, const struct entries *kind);

@@ -313,6 +313,7 @@ void check_sections(const struct reading *r)
     check_words(r, keys);
     check_replicates(r, keys);
     check_search_stages(r, keys);
+    check_was(r, keys);
     for (int kind = 0; kind < SECTION_COUNT; kind++)
         words_free(&keys[kind]);
 }

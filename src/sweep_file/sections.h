@@ -57,6 +57,10 @@ void check_model_info(const struct reading *r);
 void read_synonym(const struct reading *r, const struct toml_node *node, const char *name);
 void read_inert(const struct reading *r, const struct toml_node *node, const char *key);
 
+/* A key of [was], and when all files are read: whether the sweep has what it says it has, and not what it had. */
+void read_was(const struct reading *r, const struct toml_node *node, const char *name);
+void check_was(const struct reading *r, const struct words *section_keys);
+
 /* [predict] with [predict.keys], [predict.memory] and [predict.time]. */
 void read_predict(const struct reading *r, const struct toml_node *table);
 

@@ -1,0 +1,129 @@
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/template.h"
+#include "sweep_file/sections.h"
+#include "util/memory.h"
+#include "util/parse.h"
+
+static void was_free(void *entry)
+{
+    struct was_key *w = entry;
+    free(w->name);
+    free(w->text);
+}
+
+const struct entries was_entries = {offsetof(struct sweep, was),
+                                    offsetof(struct sweep, was_count),
+                                    sizeof(struct was_key),
+                                    offsetof(struct was_key, at),
+                                    strcmp,
+                                    was_free};
+
+/* The name without that end; NULL where it has another. The caller's. */
+static char *without_end(const char *name, const char *end)
+{
+    const size_t length = strlen(name), tail = strlen(end);
+    return length > tail && strcmp(name + length - tail, end) == 0 ? xstrndup(name, length - tail) : NULL;
+}
+
+static bool check_from(const struct reading *r, const struct toml_node *node)
+{
+    if (node->kind == NODE_STRING) {
+        const size_t length = template_name_length(node->text);
+        if (length > 0 && !node->text[length])
+            return true;
+    }
+    problem_at_value(r, node, "renamed_from must be the name that the key had");
+    return false;
+}
+
+void read_was(const struct reading *r, const struct toml_node *node, const char *name)
+{
+    static const char dropped[] = "dropped.";
+    const bool is_dropped = strncmp(name, dropped, sizeof dropped - 1) == 0;
+    char *renamed = is_dropped ? NULL : without_end(name, ".renamed_from");
+    if (strcmp(name, "dropped") == 0) {
+        problem_at_value(r, node, "dropped must say which value the results have that stay: dropped = { KEY = VALUE }");
+        return;
+    }
+    if ((renamed && !check_from(r, node)) || !check_finite(r, node)) {
+        free(renamed);
+        return;
+    }
+    const char *key = renamed ? renamed : is_dropped ? name + sizeof dropped - 1 : name;
+    struct was_key *slot = entry_slot(r, node, key, &was_entries);
+    if (slot) {
+        struct buffer text = BUFFER_INIT;
+        if (renamed)
+            buffer_add_text(&text, node->text);
+        else
+            toml_add_json(node, &text);
+        *slot = (struct was_key){.name = xstrdup(key),
+                                 .kind = renamed      ? WAS_RENAMED
+                                         : is_dropped ? WAS_DROPPED
+                                                      : WAS_ADDED,
+                                 .section = SECTION_COUNT,
+                                 .text = buffer_take(&text),
+                                 .at = reading_at_key(r, node)};
+    }
+    free(renamed);
+}
+
+static void check_absent(const struct reading *r, const struct words *keys, const struct was_key *w, const char *key)
+{
+    for (int k = 0; k < SECTION_COUNT; k++) {
+        if (w->section != SECTION_COUNT && (int)w->section != k)
+            continue;
+        for (size_t i = 0; i < keys[k].count; i++)
+            if (strcmp(keys[k].items[i].text, key) == 0)
+                problems_add(r->problems, w->at, "[was]: %s still has a key \"%s\" (line %d)", section_names[k], key,
+                             keys[k].items[i].at.line);
+    }
+}
+
+/* "training_spec.seed" of a key that no section has any more. */
+static void split_dropped(struct was_key *w)
+{
+    for (int k = 0; k < SECTION_COUNT; k++) {
+        const size_t length = strlen(section_names[k]);
+        if (strncmp(w->name, section_names[k], length) != 0 || w->name[length] != '.')
+            continue;
+        w->section = (enum section_kind)k;
+        text_replace(&w->name, xstrdup(w->name + length + 1));
+        return;
+    }
+}
+
+/* As the section would have it: in bytes (sweep_file/specs.c). */
+static void take_size(struct was_key *w)
+{
+    const char *last = strrchr(w->name, '_');
+    int64_t bytes;
+    if (w->section != SECTION_CLUSTER || !last || (strcmp(last, "_memory") != 0 && strcmp(last, "_bytes") != 0))
+        return;
+    char *size = xstrndup(w->text + 1, strlen(w->text) - 1);
+    size[strcspn(size, "\"")] = '\0';
+    if (w->text[0] == '"' && parse_size_bytes(size, &bytes))
+        text_replace(&w->text, xasprintf("%lld", (long long)bytes));
+    free(size);
+}
+
+void check_was(const struct reading *r, const struct words *keys)
+{
+    for (size_t i = 0; i < r->sweep->was_count; i++) {
+        struct was_key *w = &r->sweep->was[i];
+        struct listed_key found;
+        if (w->kind == WAS_DROPPED) {
+            split_dropped(w);
+            check_absent(r, keys, w, w->name);
+        } else if (listed_key_find(r, keys, "[was]", &(struct listed_word){w->name, w->at}, &found)) {
+            w->section = found.kind;
+            text_replace(&w->name, xstrdup(found.key));
+            take_size(w);
+            if (w->kind == WAS_RENAMED)
+                check_absent(r, keys, w, w->text);
+        }
+    }
+}
