@@ -13,6 +13,7 @@ const struct command *const commands[] = {
     &results_command,
     &best_command,
     &stale_command,
+    &accept_command,
     &reread_command,
     &show_command,
     &tail_command,

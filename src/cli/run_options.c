@@ -14,7 +14,7 @@ const char *const run_progress_words[] = {
 static const char *const switch_words[] =
     {[SWITCH_NOT_GIVEN] = "as configured", [SWITCH_ON] = "on", [SWITCH_OFF] = "off", NULL};
 static const char *const prune_words[] = {"sound", "estimate", "off", NULL};
-static const char *const executor_words[] = {[EXECUTOR_LOCAL] = "local", [EXECUTOR_SLURM] = "slurm", NULL};
+const char *const run_executor_words[] = {[EXECUTOR_LOCAL] = "local", [EXECUTOR_SLURM] = "slurm", NULL};
 
 #define WHAT_TO_MATCH                                                                                                  \
     {.name = "config",                                                                                                 \
@@ -56,7 +56,7 @@ static const char *const executor_words[] = {[EXECUTOR_LOCAL] = "local", [EXECUT
          .offset = AT(executor),                                                                                       \
          .value = "NAME",                                                                                              \
          .help = "where jobs run: local or slurm",                                                                     \
-         .choices = executor_words,                                                                                    \
+         .choices = run_executor_words,                                                                                \
          .fallback = "local"},                                                                                         \
         {.name = "in-allocation",                                                                                      \
          .kind = OPTION_FLAG,                                                                                          \

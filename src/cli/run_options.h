@@ -48,7 +48,7 @@ struct run_options {
 extern const struct option run_option_table[], plan_option_table[];
 
 /* Table entries for commands that start jobs; they use AT(member), the offset of a member of that name. */
-extern const char *const run_progress_words[];
+extern const char *const run_progress_words[], *const run_executor_words[];
 #define OPTIONS_OF_STARTS                                                                                              \
     {.name = "jobs",                                                                                                   \
      .letter = 'j',                                                                                                    \

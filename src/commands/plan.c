@@ -190,6 +190,10 @@ static void add_end(const struct plan_printing *p, const struct plan *plan, stru
         buffer_printf(out, "… and %" PRId64 " more; --all lists them\n", plan->jobs - p->shown);
     add_marks(plan, out);
     add_reasons(plan, p->most == INT64_MAX, out);
+    if (plan->hint) {
+        text_add_line(out, plan->hint);
+        buffer_add_char(out, '\n');
+    }
     if (isnan(plan->device_hours_max))
         buffer_add_text(out, "no bound on device-hours: some jobs have no time limit ([job] timeout)\n");
     else

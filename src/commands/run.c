@@ -39,6 +39,7 @@
 #include "search/driver.h"
 #include "slurm/executor.h"
 #include "space/enumerate.h"
+#include "space/formers.h"
 #include "store/selection.h"
 #include "util/buffer.h"
 #include "util/memory.h"
@@ -664,7 +665,29 @@ static int run_enumerated(struct execution *x, struct error *e)
     return 0;
 }
 
-static int enumerate_jobs(struct execution *x, struct error *e)
+/* What [was] says is carried out with the enumeration; where nothing is, a change that made all jobs new is told. */
+static int find_formers(struct execution *x, struct formers *f, struct space_moves *moves, struct error *e)
+{
+    struct space *space = x->session->space;
+    struct buffer hint = BUFFER_INIT;
+    if (formers_find(space, x->db, FORMERS_WAS, f, e) < 0)
+        return -1;
+    if (f->own > 0)
+        output_message("[was] would give %lld jobs another's results, but they have their own, which stay",
+                       (long long)f->own);
+    if (f->count > 0) {
+        *moves = (struct space_moves){f->items, f->count, {"was", NULL, formers_detail(f)}};
+        space->moves = moves;
+        return 0;
+    }
+    int rc = formers_hint(space, x->db, &hint, e);
+    if (hint.length)
+        output_message("%s", buffer_text(&hint));
+    buffer_free(&hint);
+    return rc;
+}
+
+static int list_jobs(struct execution *x, struct error *e)
 {
     struct enumerate_draw draw;
     if (!x->session->only.sql && search_setup_draw(&x->search, &draw))
@@ -690,6 +713,22 @@ static int suggest_reread(const struct execution *x, struct error *e)
                        "again",
                        (long long)count, count == 1 ? " was" : "s were", count == 1 ? "it" : "them");
     return 0;
+}
+
+static int enumerate_jobs(struct execution *x, struct error *e)
+{
+    struct formers formers = {0};
+    struct space_moves moves = {0};
+    int rc = find_formers(x, &formers, &moves, e);
+    if (rc == 0)
+        rc = list_jobs(x, e);
+    if (rc == 0 && x->enumeration.moved > 0)
+        output_message("%lld results stand for jobs of the sweep file now, as [was] says",
+                       (long long)x->enumeration.moved);
+    x->session->space->moves = NULL;
+    cJSON_free((char *)moves.change.detail);
+    formers_free(&formers);
+    return rc;
 }
 
 /* What was measured before, under the definitions that the sweep file has now. */

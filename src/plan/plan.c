@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "measures/knowledge.h"
+#include "space/formers.h"
 #include "space/match.h"
 #include "store/model_facts.h"
 #include "store/witnesses.h"
@@ -291,6 +292,7 @@ struct planner {
     int64_t jobs;         /* that the matches are, where that can be told without looking at all of them; else -1 */
     struct hash_set seen; /* where they are not: all; else those that are in the database */
     struct plan *plan;
+    struct formers formers;      /* by what they are to be: whose results run would let stand */
     int64_t known;               /* jobs of the plan that stand in the database */
     struct knowledge *knowledge; /* NULL: no job of the plan ran out of memory, or that is not to count */
     struct hash128 *witnesses;   /* their keys; in `knowledge` they are numbered from 1 */
@@ -308,6 +310,8 @@ void plan_free(struct plan *p)
         free(p->reasons[i].why);
     free(p->reasons);
     free(p->match.rules);
+    free(p->hint);
+    p->hint = NULL;
     p->match.rules = NULL;
     p->reasons = NULL;
     p->reason_count = 0;
@@ -435,6 +439,24 @@ static int mark_row_of(struct planner *p, struct stmt *row, const struct hash128
     return rc;
 }
 
+static int by_now(const void *a, const void *b)
+{
+    const struct job_move *x = a, *y = b;
+    return memcmp(x->now.bytes, y->now.bytes, sizeof x->now.bytes);
+}
+
+/* 1: the results of another job will be its. */
+static int mark_former(struct planner *p, const struct hash128 *key, enum plan_mark *mark, struct error *e)
+{
+    const struct job_move wanted = {.now = *key};
+    const struct formers *f = &p->formers;
+    const struct job_move *m = f->count ? bsearch(&wanted, f->items, f->count, sizeof *f->items, by_now) : NULL;
+    if (!m)
+        return 0;
+    hash_set_add(&p->seen, &m->was);
+    return mark_row_of(p, p->lookup, &m->was, mark, e);
+}
+
 /* Jobs mostly stand in the order of the matches: the one after the last needs no index. */
 static int mark_job(struct planner *p, const struct hash128 *key, enum plan_mark *mark, struct error *e)
 {
@@ -449,7 +471,7 @@ static int mark_job(struct planner *p, const struct hash128 *key, enum plan_mark
     p->follows = rc > 0;
     if (rc == 0)
         rc = mark_row_of(p, p->lookup, key, mark, e);
-    return rc < 0 ? -1 : 0;
+    return rc < 0 || mark_former(p, key, mark, e) < 0 ? -1 : 0;
 }
 
 /* Whole milliseconds: the sum is the same in any order. */
@@ -663,6 +685,31 @@ static int count_gone(struct planner *p, struct error *e)
     return p->plan->gone > 0 ? value_changes_list_gone(p->changes, &p->seen, take_gone, p, e) : 0;
 }
 
+static int find_formers(struct planner *p, struct error *e)
+{
+    struct formers *f = &p->formers;
+    if (!p->request->db)
+        return 0;
+    if (formers_find(p->request->space, p->request->db, FORMERS_WAS, f, e) < 0)
+        return -1;
+    if (f->count)
+        qsort(f->items, f->count, sizeof *f->items, by_now);
+    return 0;
+}
+
+/* Where all are new and there were others. */
+static int find_hint(struct planner *p, struct error *e)
+{
+    struct plan *plan = p->plan;
+    struct buffer hint = BUFFER_INIT;
+    if (plan->gone == 0 || plan->marks[PLAN_NEW] < plan->jobs)
+        return 0;
+    int rc = formers_hint(p->request->space, p->request->db, &hint, e);
+    plan->hint = hint.length ? buffer_take(&hint) : NULL;
+    buffer_free(&hint);
+    return rc;
+}
+
 static int make(const struct plan_request *request, struct plan *out, struct error *e)
 {
     struct plan plan = {0};
@@ -675,6 +722,8 @@ static int make(const struct plan_request *request, struct plan *out, struct err
     if (rc == 0 && request->db)
         rc = value_changes_open(request->space, request->db, &p.changes, e);
     if (rc == 0)
+        rc = find_formers(&p, e);
+    if (rc == 0)
         rc = tell_counts(&p, e);
     if (rc == 0)
         rc = find_witnesses(&p, e);
@@ -684,11 +733,14 @@ static int make(const struct plan_request *request, struct plan *out, struct err
         rc = walk(&p, e);
     if (rc == 0)
         rc = count_gone(&p, e);
+    if (rc == 0)
+        rc = find_hint(&p, e);
     plan.device_hours_max = p.is_unbounded ? NAN : p.device_ms / 3.6e6;
     if (plan.reason_count)
         qsort(plan.reasons, plan.reason_count, sizeof *plan.reasons, by_mark_and_jobs);
     value_changes_close(p.changes);
     buffer_free(&p.why);
+    formers_free(&p.formers);
     stmt_free(p.lookup);
     stmt_free(p.lookup_at);
     knowledge_free(p.knowledge);

@@ -387,15 +387,32 @@ static int is_up_to_date(struct space *space, struct db *db, struct enumeration 
     return 0;
 }
 
+/* Of what the keys of its jobs are made. */
+static int record_parts(struct loader *l, struct error *e)
+{
+    cJSON *parts = identity_parts(l->space);
+    char *text = cJSON_PrintUnformatted(parts);
+    int rc = db_run(l->db, "UPDATE sweep SET identity = ?2 WHERE id = ?1",
+                    VALUES(sql_int(l->out->sweep_id), sql_text(text)), e);
+    cJSON_free(text);
+    cJSON_Delete(parts);
+    return rc;
+}
+
 static int bring_up_to_date(struct loader *l, struct error *e)
 {
     const struct sweep_identity identity = space_identity(l->space);
-    if (sweep_record(l->db, l->space->sweep, &identity, &l->out->sweep_id, e) < 0 ||
+    if (sweep_record(l->db, l->space->sweep, &identity, &l->out->sweep_id, e) < 0 || record_parts(l, e) < 0 ||
         is_up_to_date(l->space, l->db, l->out, e) < 0)
         return -1;
+    const struct space_moves *moves = l->space->moves;
+    l->out->was_there &= !moves;
     if (l->out->was_there)
         return 0;
-    return enumerate_all(l, e) < 0 || result_views_refresh(l->db, e) < 0 ? -1 : 0;
+    if ((moves && jobs_move(l->db, moves->items, moves->count, e) < 0) || enumerate_all(l, e) < 0 ||
+        (moves && jobs_moved(l->db, l->out->sweep_id, &moves->change, &l->out->moved, e) < 0))
+        return -1;
+    return result_views_refresh(l->db, e);
 }
 
 static int enumerate(struct loader *l, struct error *e)

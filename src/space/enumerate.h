@@ -13,6 +13,7 @@ struct enumeration {
     int64_t sweep_id;
     struct sweep_counts counts;
     int64_t new_jobs;
+    int64_t moved;         /* jobs that got results of others (space->moves) */
     bool was_there;        /* the sweep stood in the database as it is: nothing was enumerated */
     bool is_drawn;         /* more match than are listed: the jobs are drawn from them */
     int64_t unlisted;      /* jobs that are still to come; they are among the counted */

@@ -2,6 +2,8 @@
 #ifndef MESHSWEEP_SPACE_IDENTITY_H
 #define MESHSWEEP_SPACE_IDENTITY_H
 
+#include <cjson/cJSON.h>
+
 #include "space/space.h"
 #include "store/job_writer.h"
 #include "util/hash.h"
@@ -16,5 +18,12 @@ struct hash128 identity_job_key(const struct space *space, const void *const *ha
 /* The row of a spec in results.db, from "#hash" and "#json" of its section's table. `json` is borrowed. */
 struct spec_row identity_spec_row(const struct space *space, enum section_kind section, const void *hash16,
                                   const char *json);
+
+/* Whether specs of the section that differ in a label alone may make different jobs. */
+bool identity_counts_labels(const struct space *space, enum section_kind section);
+
+/* What keys are made of beside specs, as it is written and without secrets: {"command": […], "env": {…}, "cwd": "…",
+ * "ds_config": "hash", "derive": {…}, "inert": {…}, "note": […]}. The caller's. */
+cJSON *identity_parts(const struct space *space);
 
 #endif

@@ -11,6 +11,7 @@
 #include "join/evaluator.h"
 #include "join/relations.h"
 #include "space/prediction.h"
+#include "store/changes.h"
 #include "util/shell_line.h"
 
 /* A rule in force, resolved. */
@@ -80,6 +81,13 @@ struct match_watch {
     void *context;
 };
 
+/* Jobs of the database whose results are to stand for jobs of the sweep from its next enumeration on. */
+struct space_moves {
+    const struct job_move *items;
+    size_t count;
+    struct change change;
+};
+
 struct formulas;
 struct space_order;
 
@@ -118,6 +126,7 @@ struct space {
     bool has_base;
     struct hash128 base_hash;
     const struct match_watch *watch; /* borrowed; NULL: none */
+    const struct space_moves *moves; /* borrowed; NULL: none */
     bool needs_job_dir;              /* some text names {job_dir} or MESHSWEEP_JOB_DIR */
 };
 

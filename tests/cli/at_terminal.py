@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs a command at a terminal and types answers: at_terminal.py ANSWER... -- COMMAND ARGUMENT...
 
-Each answer is typed once the command has asked (its output ends with "? " or ") "), and a line end after it, unless the
+Each answer is typed once the command has asked (its output ends with "? ", ") " or "] "), and a line end after it, unless the
 answer is ^C or ^D, which are these keys. Prints what the terminal showed, and ends with the status of the command, or
 128 + the signal that ended it. A command that still asks when there is nothing left to type is ended after a second:
 status 99."""
@@ -15,7 +15,7 @@ KEYS = {"^C": b"\x03", "^D": b"\x04"}
 
 def asked(descriptor, shown, seconds):
     """What it printed until it asked, was silent for too long, or ended (then with True)."""
-    while not shown.endswith((b"? ", b") ")):
+    while not shown.endswith((b"? ", b") ", b"] ")):
         if not select.select([descriptor], [], [], seconds)[0]:
             return shown, False
         try:
@@ -44,7 +44,7 @@ def main():
     while not is_over:
         shown, is_over = asked(descriptor, b"", 1 if answers else 20)
         everything += shown
-        if not is_over and shown.endswith((b"? ", b") ")):
+        if not is_over and shown.endswith((b"? ", b") ", b"] ")):
             os.kill(process, 9)
             os.waitpid(process, 0)
             sys.exit(99)

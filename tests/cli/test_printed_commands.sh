@@ -25,6 +25,9 @@ meshsweep init --from-log train.log batch_size*|tests/cli/test_tutorial.sh
 meshsweep why batch_size=20|of the tutorial's own sweep: tests/cli/test_tutorial.sh
 meshsweep compare --by batch_size=4,16|of the tutorial's own sweep: tests/cli/test_tutorial.sh
 meshsweep ask -n 4|status 4
+meshsweep accept --undo|status 4
+meshsweep accept --why 'only a comment in the command'|status 4
+meshsweep accept command epochs --yes|status 4
 meshsweep tell measured.json|wants what was measured elsewhere
 meshsweep show JOB|stands for many
 meshsweep why JOB|stands for many

@@ -105,7 +105,9 @@ label__that_the_command_names__is_content()
     edit 's/^x = /name = "first"\nx = /; s/"{y}"/"{y}", "{training_spec.name}"/'
     expect_run 0 "1 10 first, 1 20 first, 2 10 first, 2 20 first"
     edit 's/"first"/"second"/'
-    expect_run 0 "1 10 second, 1 20 second, 2 10 second, 2 20 second"
+    run_meshsweep run --progress none
+    expect_only_stderr_contains 0 'training_spec.name: "first" -> "second"; all jobs are new for that alone'
+    expect_ran "1 10 second, 1 20 second, 2 10 second, 2 20 second"
 }
 
 derived_keys_rules_limits_readers__added__nothing_runs()
@@ -135,8 +137,12 @@ command_or_environment__changed__all_run_as_new_jobs()
     logged_sweep
     expect_run 0 "1 10, 1 20, 2 10, 2 20"
     edit 's/^command = .*/&\nenv = { MODE = "fast" }/'
-    expect_run 0 "1 10, 1 20, 2 10, 2 20"
-    expect_run 0 "1 10 more, 1 20 more, 2 10 more, 2 20 more" -- /bin/sh job.sh '{x}' '{y}' more
+    run_meshsweep run --progress none
+    expect_only_stderr_contains 0 'env: none -> MODE=fast; all jobs are new for that alone'
+    expect_ran "1 10, 1 20, 2 10, 2 20"
+    run_meshsweep run --progress none -- /bin/sh job.sh '{x}' '{y}' more
+    expect_only_stderr_contains 0 'all jobs are new for that alone'
+    expect_ran "1 10 more, 1 20 more, 2 10 more, 2 20 more"
     expect_run 0 ""
     expect_sql 12 "SELECT count(*) FROM job"
 }

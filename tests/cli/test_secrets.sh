@@ -87,8 +87,12 @@ secrets__of_a_command_on_the_command_line__not_recorded()
         --token=lambda-Long-9 --db-pass lambda-Long-9 https://me:url-Gamma-3@h
     expect "grep -q -e '--api-key opt-Alpha-1 opt-Beta-22' given"
     expect_nothing_recorded
-    run_silently 0 --command "sh ./job.sh {x} {y} --api-key 'opt-Alpha-1' --password=\"opt-Beta-22\"; \
-WANDB_KEY=theta-Line-8 true"
+    run_meshsweep run --progress none --command "sh ./job.sh {x} {y} --api-key 'opt-Alpha-1' \
+--password=\"opt-Beta-22\"; WANDB_KEY=theta-Line-8 true"
+    expect_only_stderr_contains 0 'all jobs are new for that alone'
+    expect_stderr_lacks Alpha
+    expect_stderr_lacks Beta
+    expect_stderr_lacks theta
     expect "tail -n 1 given | grep -q -e '--api-key opt-Alpha-1 --password=opt-Beta-22'"
     expect_nothing_recorded
 }

@@ -1,0 +1,334 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/recorded_sweep.h"
+#include "cli/run_options.h"
+#include "cli/search_setup.h"
+#include "cli/session.h"
+#include "database/open.h"
+#include "report/text.h"
+#include "results/json.h"
+#include "space/enumerate.h"
+#include "space/formers.h"
+#include "space/parts.h"
+#include "util/parse.h"
+
+#define JOBS_SHOWN 5
+
+struct accept_options {
+    struct run_options run;
+    bool yes, undo;
+    const char *why;
+};
+
+#define AT(member) offsetof(struct accept_options, member)
+
+static const struct option options[] = {
+    {.name = "config",
+     .letter = 'c',
+     .kind = OPTION_STRING,
+     .offset = AT(run.config),
+     .value = "FILE",
+     .help = "the sweep file",
+     .fallback = SWEEP_FILE},
+    OPTION_DB(AT(run.db)),
+    {.name = "yes", .letter = 'y', .kind = OPTION_FLAG, .offset = AT(yes), .help = "do not ask"},
+    {.name = "why", .kind = OPTION_STRING, .offset = AT(why), .value = "TEXT", .help = "the reason, which is recorded"},
+    {.name = "dry-run",
+     .letter = 'D',
+     .kind = OPTION_FLAG,
+     .offset = AT(run.dry_run),
+     .help = "only show what would stand for what"},
+    {.name = "undo",
+     .kind = OPTION_FLAG,
+     .offset = AT(undo),
+     .help = "take back the last change that let results stand for others, or change N"},
+    {.name = "executor",
+     .kind = OPTION_CHOICE,
+     .offset = AT(run.executor),
+     .value = "NAME",
+     .help = "where jobs run, as for run: local or slurm",
+     .choices = run_executor_words,
+     .fallback = "local"},
+    {.name = "command",
+     .kind = OPTION_STRING,
+     .offset = AT(run.command),
+     .value = "LINE",
+     .help = "the command that run is given in place of the file's"},
+    {.name = NULL},
+};
+
+/* --- which differences --- */
+
+static const char *name_of(const cJSON *difference)
+{
+    return json_text_of(difference, "what");
+}
+
+/* "epochs" is "training_spec.epochs". */
+static bool is_called(const cJSON *difference, const char *word)
+{
+    const char *name = name_of(difference), *dot = strchr(name, '.');
+    return strcmp(name, word) == 0 || (dot && strcmp(dot + 1, word) == 0);
+}
+
+static bool is_named(const struct arguments *a, const cJSON *difference)
+{
+    for (size_t i = 0; i < a->word_count; i++)
+        if (is_called(difference, a->words[i]))
+            return true;
+    return false;
+}
+
+static void add_names(const cJSON *differences, const char *between, struct buffer *out)
+{
+    const cJSON *d;
+    const char *lead = "";
+    cJSON_ArrayForEach(d, differences)
+    {
+        buffer_printf(out, "%s%s", lead, name_of(d));
+        lead = between;
+    }
+}
+
+/* Each word is a difference. */
+static int check_words(const struct arguments *a, const cJSON *differences, struct error *e)
+{
+    for (size_t i = 0; i < a->word_count; i++) {
+        const cJSON *d;
+        bool is_one = false;
+        cJSON_ArrayForEach(d, differences) is_one |= is_called(d, a->words[i]);
+        if (is_one)
+            continue;
+        struct buffer names = BUFFER_INIT;
+        add_names(differences, ", ", &names);
+        error_set(e, ERROR_USAGE, "accept: %s is not what differs; that is: %s", a->words[i], buffer_text(&names));
+        buffer_free(&names);
+        return -1;
+    }
+    return 0;
+}
+
+/* One difference needs no name, several need all. */
+static int check_differences(const struct arguments *a, const cJSON *differences, struct error *e)
+{
+    const int count = cJSON_GetArraySize(differences);
+    const cJSON *d;
+    bool all = true;
+    cJSON_ArrayForEach(d, differences) all &= is_named(a, d);
+    if (check_words(a, differences, e) < 0)
+        return -1;
+    if (all || (count == 1 && a->word_count == 0))
+        return 0;
+    struct buffer text = BUFFER_INIT;
+    buffer_add_text(&text, "accept: the jobs with results differ in more than was said: ");
+    cJSON_ArrayForEach(d, differences)
+    {
+        parts_add_words(d, &text);
+        buffer_add_text(&text, "; ");
+    }
+    buffer_add_text(&text, "to let them stand all the same, name everything: meshsweep accept ");
+    add_names(differences, " ", &text);
+    error_set(e, ERROR_USAGE, "%s", buffer_text(&text));
+    buffer_free(&text);
+    return -1;
+}
+
+/* --- what is shown --- */
+
+static void add_side(const char *word, const char *text, struct buffer *out)
+{
+    buffer_printf(out, "    %s  ", word);
+    text_add_line(out, text ? text : "none");
+    buffer_add_char(out, '\n');
+}
+
+static void add_text(const struct formers *f, const char *file, struct buffer *out)
+{
+    char was[HASH_HEX_BYTES], now[HASH_HEX_BYTES];
+    const cJSON *d;
+    buffer_add_count(out, (int64_t)f->count, "result");
+    buffer_add_text(out, f->count == 1 ? " was" : " were");
+    buffer_add_text(out, " made otherwise than ");
+    text_add_line(out, file);
+    buffer_add_text(out, " says now\n");
+    cJSON_ArrayForEach(d, f->differences)
+    {
+        buffer_printf(out, "  %s\n", name_of(d));
+        add_side("was", json_text_of(d, "was"), out);
+        add_side("now", json_text_of(d, "now"), out);
+    }
+    for (size_t i = 0; i < f->count && i < JOBS_SHOWN; i++)
+        buffer_printf(out, "  job %lld: %.16s -> %.16s\n", (long long)f->items[i].job_id,
+                      hash_hex(&f->items[i].was, was), hash_hex(&f->items[i].now, now));
+    if (f->count > JOBS_SHOWN)
+        buffer_printf(out, "  … and %zu more\n", f->count - JOBS_SHOWN);
+    if (f->own > 0)
+        buffer_printf(out, "%lld more have a counterpart with results of its own, which stay\n", (long long)f->own);
+}
+
+static int say_none(const struct formers *f, const struct sweep *s, struct error *e)
+{
+    if (f->own > 0)
+        return error_set(e, ERROR_NOTHING,
+                         "accept: all jobs of %s that older results could stand for have their own (%lld)", s->path,
+                         (long long)f->own);
+    return error_set(e, ERROR_NOTHING,
+                     "accept: no job of %s lacks results that were made with another command, environment, directory "
+                     "or "
+                     "constant key, all else equal",
+                     s->path);
+}
+
+static int find(struct session *s, const struct arguments *a, struct db *db, struct formers *f, struct error *e)
+{
+    if (formers_find(s->space, db, FORMERS_ANY, f, e) < 0)
+        return -1;
+    if (f->count == 0)
+        return say_none(f, s->sweep, e);
+    if (cJSON_GetArraySize(f->differences) == 0 && s->sweep->was_count > 0)
+        return error_set(e, ERROR_NOTHING,
+                         "accept: nothing differs but what [was] says; `meshsweep run` lets results stand");
+    if (cJSON_GetArraySize(f->differences) == 0)
+        parts_add_difference(f->differences, "identity", "made by another version of meshsweep", NULL);
+    return check_differences(a, f->differences, e);
+}
+
+/* --- doing it --- */
+
+static int enumerate(struct session *s, const struct accept_options *o, struct db *db, struct enumeration *out,
+                     struct error *e)
+{
+    struct search_setup search = {0};
+    struct enumerate_draw draw;
+    if (search_setup_read(&o->run, s->sweep, &search, e) < 0)
+        return -1;
+    return search_setup_draw(&search, &draw) ? enumerate_drawn(s->space, db, &draw, out, e)
+                                             : enumerate_into(s->space, db, NULL, NULL, out, e);
+}
+
+static int let_stand(struct session *s, const struct accept_options *o, struct db *db, const struct formers *f,
+                     struct error *e)
+{
+    struct enumeration enumeration = {0};
+    struct buffer out = BUFFER_INIT;
+    char *detail = formers_detail(f);
+    const struct space_moves moves = {f->items, f->count, {"accept", o->why, detail}};
+    s->space->moves = &moves;
+    int rc = enumerate(s, o, db, &enumeration, e);
+    s->space->moves = NULL;
+    cJSON_free(detail);
+    if (rc < 0)
+        return -1;
+    buffer_add_count(&out, enumeration.moved, "result");
+    buffer_add_text(&out, enumeration.moved == 1 ? " stands" : " stand");
+    buffer_add_text(&out, " now; `meshsweep accept --undo` takes that back\n");
+    return output_people_take(&out, e);
+}
+
+static int ask(const struct accept_options *o, const struct formers *f, bool *yes, struct error *e)
+{
+    *yes = o->yes;
+    if (o->yes)
+        return 0;
+    if (!output_is_terminal(stdin) || !output_is_terminal(stderr))
+        return error_set(e, ERROR_USAGE, "accept: nobody can be asked here; --yes lets the results stand");
+    char question[64];
+    snprintf(question, sizeof question, "let %zu %s stand?", f->count, f->count == 1 ? "result" : "results");
+    if (output_flush_all(e) < 0)
+        return -1;
+    *yes = output_ask(question);
+    if (!*yes)
+        output_message("nothing was changed");
+    return 0;
+}
+
+static int open_store(const struct accept_options *o, struct db **db, struct error *e)
+{
+    if (!store_exists(o->run.db))
+        return error_set(e, ERROR_NOTHING, "accept: there is no database %s, so there are no results", o->run.db);
+    return o->run.dry_run ? store_open_read_only(o->run.db, db, e) : session_open_store(o->run.db, db, e);
+}
+
+static int accept_results(const struct arguments *a, struct error *e)
+{
+    const struct accept_options *o = a->options;
+    struct session s = {0};
+    struct db *db = NULL;
+    struct formers formers = {0};
+    struct buffer out = BUFFER_INIT;
+    bool yes = false;
+    int rc = open_store(o, &db, e);
+    if (rc == 0)
+        rc = session_open(&s, &o->run, a, e);
+    if (rc == 0)
+        rc = session_use_known(&s, db, e);
+    if (rc == 0)
+        rc = find(&s, a, db, &formers, e);
+    if (rc == 0) {
+        add_text(&formers, s.sweep->path, &out);
+        rc = output_people_take(&out, e);
+    }
+    if (rc == 0 && !o->run.dry_run && (rc = ask(o, &formers, &yes, e)) == 0)
+        rc = yes ? let_stand(&s, o, db, &formers, e) : STATUS_FAILED;
+    formers_free(&formers);
+    store_close(db);
+    session_close(&s);
+    return rc;
+}
+
+/* --- undoing it --- */
+
+static int undo_in(struct db *db, int64_t *id, int64_t *jobs, struct error *e)
+{
+    if (db_begin(db, e) < 0)
+        return -1;
+    if (change_undo(db, id, jobs, e) == 0)
+        return db_commit(db, e);
+    db_rollback(db);
+    return -1;
+}
+
+static int undo(const struct arguments *a, struct error *e)
+{
+    const struct accept_options *o = a->options;
+    struct db *db = NULL;
+    int64_t id = 0, jobs = 0;
+    if (a->word_count > 1 || (a->word_count == 1 && (!parse_int64(a->words[0], &id) || id <= 0)))
+        return error_set(e, ERROR_USAGE, "accept: --undo takes the number of a change, or nothing for the last");
+    int rc = open_store(o, &db, e);
+    if (rc == 0)
+        rc = undo_in(db, &id, &jobs, e);
+    store_close(db);
+    if (rc < 0)
+        return -1;
+    struct buffer out = BUFFER_INIT;
+    buffer_printf(&out, "change %lld is undone: ", (long long)id);
+    buffer_add_count(&out, jobs, "job");
+    buffer_add_text(&out, jobs == 1 ? " is what it was\n" : " are what they were\n");
+    return output_people_take(&out, e);
+}
+
+static int accept_command_run(const struct arguments *a, struct error *e)
+{
+    const struct accept_options *o = a->options;
+    return o->undo ? undo(a, e) : accept_results(a, e);
+}
+
+const struct command accept_command = {
+    .name = "accept",
+    .summary = "Let results stand although command, environment or a key changed",
+    .usage = "[OPTIONS] [DIFFERENCE...] [-- PROGRAM ARGUMENT...]",
+    .example = "meshsweep accept --why 'only a comment in the command'\n"
+               "meshsweep accept command epochs --yes\n"
+               "meshsweep accept --undo",
+    .options = options,
+    .options_bytes = sizeof(struct accept_options),
+    .words_most = 64,
+    .takes_program = true,
+    .run = accept_command_run,
+};

@@ -1,0 +1,455 @@
+#include "space/formers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "space/enumerate.h"
+#include "space/identity.h"
+#include "space/match.h"
+#include "space/parts.h"
+#include "util/hash_set.h"
+#include "util/memory.h"
+
+/* So many combinations are compared only where somebody asked. */
+#define HINT_COMBINATIONS_MOST 20000
+
+/* Tables of the connection: the sweep file's jobs, those of the database whose results are looked at, and both sides'
+ * keys, one by one, so that [was] is carried out on them. */
+static const char make_tables[] =
+    "CREATE TEMP TABLE asked (key BLOB PRIMARY KEY, cluster_spec, model, training_spec, parallel_spec, has_results)"
+    " WITHOUT ROWID;"
+    "CREATE TEMP TABLE former (job_id INTEGER PRIMARY KEY, key, cluster_spec, model, training_spec, parallel_spec);"
+    "CREATE TEMP TABLE member (is_old, section, spec, key, value, PRIMARY KEY (is_old, section, spec, key)) WITHOUT "
+    "ROWID";
+static const char drop_tables[] =
+    "DROP TABLE IF EXISTS temp.asked; DROP TABLE IF EXISTS temp.former; DROP TABLE IF EXISTS temp.member;"
+    "DROP TABLE IF EXISTS temp.used; DROP TABLE IF EXISTS temp.content; DROP TABLE IF EXISTS temp.pair;"
+    "DROP TABLE IF EXISTS temp.held; DROP TABLE IF EXISTS temp.is_now; DROP TABLE IF EXISTS temp.was";
+
+struct finder {
+    struct space *space;
+    struct db *db;
+    enum formers_kind kind;
+    struct formers *out;
+    cJSON *parts; /* of the space (space/identity.h) */
+    char *labels; /* JSON: by section the keys that do not count */
+    struct stmt *put_asked, *put_member;
+    struct hash_set put[SECTION_COUNT];
+    struct buffer json;
+};
+
+/* --- the sweep file's jobs --- */
+
+static char *labels_json(const struct space *space)
+{
+    cJSON *all = cJSON_CreateObject();
+    for (int i = 0; i < SECTION_COUNT; i++) {
+        cJSON *list = cJSON_AddArrayToObject(all, section_names[i]);
+        const bool count = identity_counts_labels(space, (enum section_kind)i) ||
+                           (space->counts[i] > 1 && specs_have_twins(space->specs[i]));
+        for (size_t k = 0; !count && space->sweep->labels[k]; k++)
+            cJSON_AddItemToArray(list, cJSON_CreateString(space->sweep->labels[k]));
+    }
+    char *text = cJSON_PrintUnformatted(all);
+    cJSON_Delete(all);
+    return text;
+}
+
+static int put_spec(struct finder *f, int section, int64_t spec, struct error *e)
+{
+    const struct hash128 number = hash_bytes(&spec, sizeof spec);
+    if (!hash_set_add(&f->put[section], &number))
+        return 0;
+    buffer_clear(&f->json);
+    specs_add_json(f->space->specs[section], spec, false, NULL, &f->json);
+    return stmt_run_with(f->put_member,
+                         VALUES(sql_text(section_names[section]), sql_int(spec), sql_text(buffer_text(&f->json)),
+                                sql_text(f->labels)),
+                         e);
+}
+
+static int put_match(struct finder *f, const struct match *m, struct error *e)
+{
+    for (int i = 0; i < SECTION_COUNT; i++)
+        if (m->spec[i] >= 0 && put_spec(f, i, m->spec[i], e) < 0)
+            return -1;
+    return stmt_run_with(f->put_asked,
+                         VALUES(sql_hash(&m->key), sql_int(m->spec[SECTION_CLUSTER]), sql_int(m->spec[SECTION_MODEL]),
+                                sql_int(m->spec[SECTION_TRAINING]), sql_int(m->spec[SECTION_PARALLEL])),
+                         e);
+}
+
+static int put_asked(struct finder *f, struct error *e)
+{
+    struct match_cursor *cursor = NULL;
+    const struct match *m;
+    int rc = db_prepare(f->db, "INSERT OR IGNORE INTO temp.asked VALUES (?, ?, ?, ?, ?, 0)", &f->put_asked, e);
+    if (rc == 0)
+        rc = db_prepare(f->db,
+                        "INSERT OR IGNORE INTO temp.member SELECT 0, ?1, ?2, m.key, ?3 -> m.fullkey FROM json_each(?3) "
+                        "AS m"
+                        " WHERE m.key NOT IN (SELECT value FROM json_each(?4, '$.' || ?1))",
+                        &f->put_member, e);
+    if (rc == 0)
+        rc = match_open(f->space, NULL, &cursor, e);
+    while (rc == 0 && (rc = match_next(cursor, &m, e)) > 0)
+        rc = put_match(f, m, e);
+    match_close(cursor);
+    if (rc == 0)
+        rc = db_exec(f->db,
+                     "UPDATE temp.asked SET has_results = 1 WHERE EXISTS (SELECT 1 FROM job AS j JOIN attempt AS a"
+                     " ON a.job_id = j.id WHERE j.key = asked.key)",
+                     e);
+    if (rc == 0)
+        rc = db_query_bool(f->db, "SELECT NOT EXISTS (SELECT 1 FROM temp.asked WHERE has_results)", NO_VALUES,
+                           &f->out->all_are_new, e);
+    return rc;
+}
+
+/* --- the database's --- */
+
+/* `sweeps`: a JSON list of their ids. */
+static int put_formers(struct finder *f, const char *sweeps, struct error *e)
+{
+    if (db_exec(f->db, "DELETE FROM temp.former; DELETE FROM temp.member WHERE is_old", e) < 0 ||
+        db_run(f->db,
+               "INSERT INTO temp.former SELECT id, key, ifnull(cluster_id, 0), ifnull(model_id, 0), "
+               "ifnull(training_id, 0),"
+               " ifnull(parallel_id, 0) FROM job WHERE sweep_id IN (SELECT value FROM json_each(?1))"
+               " AND state <> 'running' AND EXISTS (SELECT 1 FROM attempt WHERE job_id = job.id) AND key NOT IN "
+               "(SELECT key FROM temp.asked)",
+               VALUES(sql_text(sweeps)), e) < 0)
+        return -1;
+    return db_run(f->db,
+                  "INSERT OR IGNORE INTO temp.member SELECT 1, s.kind, s.id, m.key, s.json -> m.fullkey FROM spec AS s,"
+                  " json_each(s.json) AS m WHERE s.id IN (SELECT cluster_spec FROM temp.former UNION SELECT model"
+                  " FROM temp.former UNION SELECT training_spec FROM temp.former UNION SELECT parallel_spec FROM "
+                  "temp.former)"
+                  " AND m.key NOT IN (SELECT value FROM json_each(?1, '$.' || s.kind))",
+                  VALUES(sql_text(f->labels)), e);
+}
+
+static int add_key(struct finder *f, const char *section, const char *key, const char *value, struct error *e)
+{
+    char *sql =
+        xasprintf("INSERT OR IGNORE INTO temp.member SELECT DISTINCT 1, ?1, %s, ?2, ?3 FROM temp.former", section);
+    int rc = db_run(f->db, sql, VALUES(sql_text(section), sql_text(key), sql_text(value)), e);
+    free(sql);
+    return rc;
+}
+
+static int drop_key(struct finder *f, const char *section, const char *key, const char *value, struct error *e)
+{
+    return db_run(f->db,
+                  "DELETE FROM temp.member WHERE is_old AND ifnull(section = ?1, true) AND key = ?2"
+                  " AND ifnull(value = ?3, true)",
+                  VALUES(sql_text(section), sql_text(key), sql_text(value)), e);
+}
+
+static int carry_out(struct finder *f, const struct was_key *w, struct error *e)
+{
+    const char *section = w->section < SECTION_COUNT ? section_names[w->section] : NULL;
+    if (w->kind == WAS_ADDED)
+        return add_key(f, section, w->name, w->text, e);
+    if (w->kind == WAS_DROPPED)
+        return drop_key(f, section, w->name, w->text, e);
+    return db_run(f->db, "UPDATE OR IGNORE temp.member SET key = ?2 WHERE is_old AND section = ?1 AND key = ?3",
+                  VALUES(sql_text(section), sql_text(w->name), sql_text(w->text)), e);
+}
+
+/* What was renamed has its name before it is asked whether it is there. */
+static int carry_out_all(struct finder *f, struct error *e)
+{
+    const struct sweep *s = f->space->sweep;
+    int rc = 0;
+    for (int first = 1; rc == 0 && first >= 0; first--)
+        for (size_t i = 0; rc == 0 && i < s->was_count; i++)
+            if ((s->was[i].kind == WAS_RENAMED) == first)
+                rc = carry_out(f, &s->was[i], e);
+    return rc;
+}
+
+/* --- what is different in all of them --- */
+
+#define ABSENT "'absent'" /* is no JSON */
+static const char list_held[] =
+    "DROP TABLE IF EXISTS temp.used; DROP TABLE IF EXISTS temp.held;"
+    "CREATE TEMP TABLE used AS"
+    " SELECT DISTINCT 0 AS is_old, 'cluster_spec' AS section, cluster_spec AS spec FROM temp.asked WHERE NOT "
+    "has_results"
+    " UNION SELECT 0, 'model', model FROM temp.asked WHERE NOT has_results"
+    " UNION SELECT 0, 'training_spec', training_spec FROM temp.asked WHERE NOT has_results"
+    " UNION SELECT 0, 'parallel_spec', parallel_spec FROM temp.asked WHERE NOT has_results"
+    " UNION SELECT 1, 'cluster_spec', cluster_spec FROM temp.former UNION SELECT 1, 'model', model FROM temp.former"
+    " UNION SELECT 1, 'training_spec', training_spec FROM temp.former"
+    " UNION SELECT 1, 'parallel_spec', parallel_spec FROM temp.former;"
+    "CREATE TEMP TABLE held AS SELECT DISTINCT u.is_old, k.section, k.key, ifnull(m.value, " ABSENT ") AS value"
+    " FROM (SELECT DISTINCT section, key FROM temp.member) AS k JOIN temp.used AS u ON u.section = k.section"
+    " LEFT JOIN temp.member AS m ON (m.is_old, m.section, m.spec, m.key) = (u.is_old, u.section, u.spec, k.key)";
+
+/* Keys of which no job of the file has a value that a former one has. */
+static const char list_changed[] =
+    "WITH common AS MATERIALIZED (SELECT section, key FROM temp.held GROUP BY section, key, value HAVING count(*) > 1)"
+    " SELECT section, key, nullif(max(iif(is_old, value, NULL)), " ABSENT
+    "), nullif(max(iif(is_old, NULL, value)), " ABSENT
+    "), sum(is_old), sum(NOT is_old) FROM temp.held GROUP BY section, key"
+    " HAVING sum(is_old) > 0 AND sum(NOT is_old) > 0 AND (section, key) NOT IN (SELECT section, key FROM common)"
+    " ORDER BY section, key";
+
+/* A key that had one value and has another one is as if it had had that. One that had several is, too: then two may
+ * stand for one, which is told. */
+static int even_out(struct finder *f, cJSON *differences, bool *several, struct error *e)
+{
+    struct stmt *s = NULL;
+    *several = false;
+    if (db_exec(f->db, list_held, e) < 0 || db_prepare(f->db, list_changed, &s, e) < 0)
+        return -1;
+    int rc;
+    while ((rc = stmt_next(s, e)) > 0) {
+        const char *section = stmt_text(s, 0), *key = stmt_text(s, 1), *now = stmt_text(s, 3);
+        const bool had_several = stmt_int(s, 4) > 1;
+        *several |= had_several;
+        if (stmt_int(s, 5) > 1)
+            continue;
+        char *what = xasprintf("%s.%s", section, key);
+        parts_add_difference(differences, what, had_several ? "several" : stmt_text(s, 2), now);
+        free(what);
+        if (drop_key(f, section, key, NULL, e) < 0 || (now && add_key(f, section, key, now, e) < 0)) {
+            rc = -1;
+            break;
+        }
+    }
+    stmt_free(s);
+    return rc;
+}
+
+/* --- pairs --- */
+
+#define CONTENT(side, table, section)                                                                                  \
+    "ifnull((SELECT id FROM temp.content WHERE (is_old, section, spec) = (" side ", '" section "', " table "." section \
+    ")), 0) AS " section
+#define CONTENTS(side, table)                                                                                          \
+    CONTENT(side, table, "cluster_spec")                                                                               \
+    ", " CONTENT(side, table, "model") ", " CONTENT(side, table, "training_spec") ", " CONTENT(side, table,            \
+                                                                                               "parallel_spec")
+
+static const char list_pairs[] =
+    "DROP TABLE IF EXISTS temp.content; DROP TABLE IF EXISTS temp.is_now; DROP TABLE IF EXISTS temp.was;"
+    "DROP TABLE IF EXISTS temp.pair;"
+    "CREATE TEMP TABLE content AS SELECT is_old, section, spec, dense_rank() OVER (PARTITION BY section ORDER BY text)"
+    " AS id FROM (SELECT is_old, section, spec, group_concat(key || '=' || value, char(10)) AS text FROM (SELECT * FROM"
+    " temp.member ORDER BY is_old, section, spec, key) GROUP BY is_old, section, spec);"
+    "CREATE INDEX temp.content_spec ON content (is_old, section, spec);"
+    "CREATE TEMP TABLE is_now AS SELECT key, has_results, " CONTENTS(
+        "0", "a") " FROM temp.asked AS a;"
+                  "CREATE TEMP TABLE was AS SELECT job_id, key, " CONTENTS(
+                      "1",
+                      "o") " FROM temp.former AS o;"
+                           "CREATE INDEX temp.was_content ON was (cluster_spec, model, training_spec, parallel_spec);"
+                           "CREATE TEMP TABLE pair AS SELECT w.job_id, w.key AS was, n.key AS now, n.has_results FROM "
+                           "temp.is_now AS n"
+                           " CROSS JOIN temp.was AS w USING (cluster_spec, model, training_spec, parallel_spec)";
+
+static int refuse_two(struct finder *f, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(f->db,
+                   "SELECT min(job_id), max(job_id), lower(hex(now)) FROM temp.pair WHERE NOT has_results GROUP BY now"
+                   " HAVING count(*) > 1 ORDER BY 1 LIMIT 1",
+                   &s, e) < 0)
+        return -1;
+    int rc = stmt_next(s, e);
+    if (rc > 0)
+        rc = error_set(e, ERROR_USAGE,
+                       "the results of job %lld and of job %lld would both stand for job %.16s of the sweep file; say "
+                       "in "
+                       "[was] what tells them apart, or delete one",
+                       (long long)stmt_int(s, 0), (long long)stmt_int(s, 1), stmt_text(s, 2));
+    stmt_free(s);
+    return rc;
+}
+
+static int read_pairs(struct finder *f, struct error *e)
+{
+    struct stmt *s = NULL;
+    struct formers *out = f->out;
+    out->count = 0;
+    if (db_exec(f->db, list_pairs, e) < 0 || refuse_two(f, e) < 0 ||
+        db_query_int(f->db, "SELECT count(*) FROM temp.pair WHERE has_results", NO_VALUES, 0, &out->own, e) < 0 ||
+        db_prepare(f->db, "SELECT job_id, was, min(now) FROM temp.pair WHERE NOT has_results GROUP BY job_id", &s, e) <
+            0)
+        return -1;
+    int rc;
+    while ((rc = stmt_next(s, e)) > 0) {
+        out->items = array_grow(out->items, out->count, sizeof *out->items);
+        struct job_move *m = &out->items[out->count++];
+        m->job_id = stmt_int(s, 0);
+        memcpy(m->was.bytes, stmt_blob(s, 1), sizeof m->was.bytes);
+        memcpy(m->now.bytes, stmt_blob(s, 2), sizeof m->now.bytes);
+    }
+    stmt_free(s);
+    return rc;
+}
+
+/* --- which sweeps --- */
+
+static void take_differences(struct formers *out, cJSON *differences)
+{
+    cJSON_Delete(out->differences);
+    out->differences = differences;
+}
+
+/* What [was] says, as differences. */
+static cJSON *was_differences(const struct sweep *s)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < s->was_count; i++) {
+        const struct was_key *w = &s->was[i];
+        char *what =
+            w->section < SECTION_COUNT ? xasprintf("%s.%s", section_names[w->section], w->name) : xstrdup(w->name);
+        parts_add_difference(list, what, w->kind == WAS_ADDED ? NULL : w->text,
+                             w->kind == WAS_ADDED     ? w->text
+                             : w->kind == WAS_RENAMED ? w->name
+                                                      : NULL);
+        free(what);
+    }
+    return list;
+}
+
+static int take_sweeps(struct finder *f, const char *sweeps, cJSON *differences, struct error *e)
+{
+    bool several = false;
+    if (!f->put_asked &&
+        (db_allow_temporary(f->db, e) < 0 || db_exec(f->db, make_tables, e) < 0 || put_asked(f, e) < 0))
+        return -1;
+    if (put_formers(f, sweeps, e) < 0 || carry_out_all(f, e) < 0)
+        return -1;
+    if (f->kind == FORMERS_ANY && even_out(f, differences, &several, e) < 0)
+        return -1;
+    if (read_pairs(f, e) < 0)
+        return -1;
+    /* Pairs that were told apart by the key differ in more than one way. */
+    if (several)
+        f->out->count = 0;
+    return 0;
+}
+
+/* The sweeps whose jobs are looked at, the last first: of this one, what has results is the file's. */
+static const char other_sweeps[] =
+    "SELECT json_array(id, json(identity)) FROM sweep AS s WHERE role IS NULL AND hash <> ?1 AND EXISTS (SELECT 1 FROM "
+    "job"
+    " AS j JOIN attempt AS a ON a.job_id = j.id WHERE j.sweep_id = s.id) ORDER BY last_seen DESC, id DESC";
+
+/* One of FORMERS_ANY: the first that any are of. Of FORMERS_WAS, those in which nothing else differs are taken
+ * together. */
+static int try_sweep(struct finder *f, const cJSON *sweep, struct buffer *alike, struct error *e)
+{
+    const cJSON *identity = cJSON_GetArrayItem(sweep, 1);
+    cJSON *differences = parts_compare(f->space->sweep, cJSON_IsNull(identity) ? NULL : identity, f->parts);
+    const int64_t id = (int64_t)cJSON_GetArrayItem(sweep, 0)->valuedouble;
+    if (f->kind == FORMERS_WAS) {
+        if (cJSON_GetArraySize(differences) == 0)
+            buffer_printf(alike, "%c%lld", alike->length ? ',' : '[', (long long)id);
+        cJSON_Delete(differences);
+        return 0;
+    }
+    char *sweeps = xasprintf("[%lld]", (long long)id);
+    int rc = take_sweeps(f, sweeps, differences, e);
+    free(sweeps);
+    take_differences(f->out, differences);
+    return rc;
+}
+
+static int try_sweeps(struct finder *f, struct error *e)
+{
+    struct string_list sweeps = STRING_LIST_INIT;
+    struct buffer alike = BUFFER_INIT;
+    const struct hash128 hash = space_identity(f->space).hash;
+    int rc = db_query_texts(f->db, other_sweeps, VALUES(sql_hash(&hash)), &sweeps, e);
+    for (size_t i = 0; rc == 0 && f->out->count == 0 && i < sweeps.count; i++) {
+        cJSON *sweep = cJSON_Parse(sweeps.items[i]);
+        rc = try_sweep(f, sweep, &alike, e);
+        cJSON_Delete(sweep);
+    }
+    if (rc == 0 && alike.length) {
+        buffer_add_char(&alike, ']');
+        rc = take_sweeps(f, buffer_text(&alike), NULL, e);
+        take_differences(f->out, was_differences(f->space->sweep));
+    }
+    buffer_free(&alike);
+    string_list_free(&sweeps);
+    return rc;
+}
+
+static int any_elsewhere(const struct finder *f, bool *any, struct error *e)
+{
+    const struct hash128 hash = space_identity(f->space).hash;
+    char *sql = xasprintf("SELECT EXISTS (%s)", other_sweeps);
+    int rc = db_query_bool(f->db, sql, VALUES(sql_hash(&hash)), any, e);
+    free(sql);
+    return rc;
+}
+
+static int find(struct finder *f, struct error *e)
+{
+    bool any;
+    if ((f->kind == FORMERS_WAS && f->space->sweep->was_count == 0) || f->space->of_rows)
+        return 0;
+    if (any_elsewhere(f, &any, e) < 0 || !any)
+        return any ? -1 : 0;
+    f->parts = identity_parts(f->space);
+    f->labels = labels_json(f->space);
+    return try_sweeps(f, e);
+}
+
+int formers_find(struct space *space, struct db *db, enum formers_kind kind, struct formers *out, struct error *e)
+{
+    struct finder f = {.space = space, .db = db, .kind = kind, .out = out};
+    struct error ignored = ERROR_INIT;
+    *out = (struct formers){.all_are_new = true};
+    int rc = find(&f, e);
+    stmt_free(f.put_asked);
+    stmt_free(f.put_member);
+    db_exec(db, drop_tables, &ignored);
+    for (int i = 0; i < SECTION_COUNT; i++)
+        hash_set_free(&f.put[i]);
+    cJSON_Delete(f.parts);
+    cJSON_free(f.labels);
+    buffer_free(&f.json);
+    return rc;
+}
+
+void formers_free(struct formers *f)
+{
+    free(f->items);
+    cJSON_Delete(f->differences);
+    *f = (struct formers){0};
+}
+
+char *formers_detail(const struct formers *f)
+{
+    cJSON *detail = cJSON_CreateObject();
+    cJSON_AddItemReferenceToObject(detail, "differences", f->differences);
+    char *text = cJSON_PrintUnformatted(detail);
+    cJSON_Delete(detail);
+    return text;
+}
+
+int formers_hint(struct space *space, struct db *db, struct buffer *out, struct error *e)
+{
+    struct formers f = {0};
+    struct error two = ERROR_INIT;
+    if (space_combinations(space) > HINT_COMBINATIONS_MOST)
+        return 0;
+    int rc = formers_find(space, db, FORMERS_ANY, &f, &two);
+    if (rc < 0 && two.kind != ERROR_USAGE)
+        *e = two;
+    else if (rc == 0 && f.all_are_new && f.count > 0 && cJSON_GetArraySize(f.differences) == 1) {
+        parts_add_words(cJSON_GetArrayItem(f.differences, 0), out);
+        buffer_add_text(out, "; all jobs are new for that alone: `meshsweep accept` lets ");
+        buffer_add_count(out, (int64_t)f.count, "result");
+        buffer_add_text(out, " stand for them");
+    }
+    formers_free(&f);
+    return rc < 0 && two.kind != ERROR_USAGE ? -1 : 0;
+}

@@ -1,0 +1,405 @@
+#!/usr/bin/env bash
+# Results that stand for a job that is run in another way now: accept, its undoing, and [was]. Each job that runs leaves
+# a line in `ran`; what need not run again does not.
+. "$(dirname "$0")/lib.sh"
+
+export RAN=$PWD/ran
+
+# Three jobs; the arguments change the file.
+sweep() # [SED EXPRESSION...]
+{
+    cat >sweep.toml <<END
+[sweep]
+objective = "max:score"
+[job]
+command = ["/bin/sh", "-c", "echo run >>\$RAN; echo score: \$0", "{n}"]
+pass_env = ["RAN"]
+env = { MODE = "fast" }
+[job.metrics.score]
+regex = 'score: ([0-9]+)'
+[training_spec]
+n = [1, 2, 3]
+batch = 4
+END
+    change "$@"
+}
+
+change() # [SED EXPRESSION...]
+{
+    local expression
+    for expression in "$@"; do
+        sed -i "$expression" sweep.toml
+    done
+}
+
+ran()
+{
+    wc -l <ran
+}
+
+first_run()
+{
+    sweep "$@"
+    run_silently 0
+    expect '[ "$(ran)" = 3 ]'
+}
+
+standing="SELECT n, batch, state, score, attempts FROM results WHERE in_sweep ORDER BY n"
+blank='s/echo score/echo  score/'
+
+# Nothing runs, and every figure is what it was.
+expect_done() # BATCH [JOBS]
+{
+    run_silently 0
+    expect "[ \"\$(ran)\" = ${2:-3} ]"
+    expect_sql "1|$1|ok|1.0|1
+2|$1|ok|2.0|1
+3|$1|ok|3.0|1" "$standing"
+    run_meshsweep check -d results.db
+    expect_only_stdout 0 'results.db: all well'
+}
+
+accept()
+{
+    run_meshsweep accept --yes "$@"
+    expect_status 0
+    expect_no_stderr
+    expect_stdout_matches 'results? stands? now; .meshsweep accept --undo. takes that back'
+}
+
+command_changed__plan_and_run__say_so_and_name_accept()
+{
+    first_run
+    change "$blank"
+    run_meshsweep plan
+    expect_only_stdout_contains 0 'all jobs are new for that alone: `meshsweep accept` lets 3 results stand for them'
+    expect_stdout_matches 'command: /bin/sh -c .echo run .* -> /bin/sh -c '
+    run_meshsweep run --progress none
+    expect_only_stderr_contains 0 '`meshsweep accept` lets 3 results stand'
+    expect '[ "$(ran)" = 6 ]'
+    # They have results of their own now.
+    run_meshsweep accept --yes
+    expect_only_stderr_contains 4 'all jobs of sweep.toml that older results could stand for have their own (3)'
+    run_silently 0
+}
+
+command_changed__accepted__nothing_runs()
+{
+    first_run
+    change "$blank"
+    run_meshsweep accept --dry-run
+    expect_only_stdout_contains 0 '3 results were made otherwise than sweep.toml says now
+  command
+    was  /bin/sh -c '
+    expect_sql 0 "SELECT count(*) FROM change"
+    accept --why 'a blank more'
+    expect_done 4
+    expect_sql 'accept|a blank more|1' "SELECT kind, why, who GLOB '*@*' FROM change"
+    expect_sql '3|3' "SELECT count(*), sum(was <> now) FROM replaced WHERE field = 'command'"
+}
+
+environment_directory_and_key__each_alone__accepted()
+{
+    first_run
+    change 's/"fast"/"slow"/'
+    accept
+    expect_stdout_contains '  env
+    was  MODE=fast
+    now  MODE=slow'
+    expect_done 4
+    change 's|^env|cwd = "/"\nenv|'
+    accept
+    expect_stdout_contains '  cwd
+    was  none
+    now  /'
+    expect_done 4
+    change 's/^batch = 4/batch = 8/'
+    accept
+    expect_stdout_contains '  training_spec.batch
+    was  4
+    now  8'
+    expect_done 8
+    change 's/^batch = 8/&\nepochs = 1/'
+    accept epochs
+    expect_done 8
+}
+
+# Pending jobs of the file as it is now give way.
+new_jobs_pending__accepted__replaced()
+{
+    first_run
+    change "$blank" 's/^n = .*/n = [1, 2, 3, 4]/'
+    run_meshsweep run --progress none --only 'n = 4'
+    expect_only_stderr_contains 0 'lets 3 results stand'
+    expect_sql '3' "SELECT count(*) FROM job WHERE state = 'pending'"
+    accept
+    run_silently 0
+    expect '[ "$(ran)" = 4 ]'
+    expect_sql '4' "SELECT count(*) FROM job"
+}
+
+several_differences__accepted_by_name_only()
+{
+    first_run
+    change "$blank" 's/^batch = 4/batch = 8/'
+    run_meshsweep accept --yes
+    expect_only_stderr_contains 2 'the jobs with results differ in more than was said: command: '
+    expect_stderr_contains 'training_spec.batch: 4 -> 8; to let them stand all the same, name everything: '
+    expect_stderr_contains 'meshsweep accept command training_spec.batch'
+    run_meshsweep accept --yes batch
+    expect_only_stderr_contains 2 'differ in more than was said'
+    run_meshsweep accept --yes score
+    expect_only_stderr 2 'meshsweep: accept: score is not what differs; that is: command, training_spec.batch'
+    expect_sql 0 "SELECT count(*) FROM change"
+    accept batch command
+    expect_done 8
+}
+
+nobody_to_ask__not_accepted()
+{
+    first_run
+    change "$blank"
+    run_meshsweep accept
+    expect_status 2
+    expect_any_stdout
+    expect_stderr 'meshsweep: accept: nobody can be asked here; --yes lets the results stand'
+    expect_sql 0 "SELECT count(*) FROM change"
+}
+
+terminal__asked()
+{
+    first_run
+    change "$blank"
+    run_command python3 "$source_dir/tests/cli/at_terminal.py" n -- "$meshsweep" accept
+    expect_only_stdout_contains 1 'nothing was changed'
+    expect_sql 0 "SELECT count(*) FROM change"
+    run_command python3 "$source_dir/tests/cli/at_terminal.py" y -- "$meshsweep" accept
+    expect_only_stdout_contains 0 'let 3 results stand? [y/N]'
+    expect_done 4
+}
+
+nothing_to_accept__said()
+{
+    first_run
+    run_meshsweep accept --yes
+    expect_only_stderr_contains 4 'accept: no job of sweep.toml lacks results'
+    rm -r results.db*
+    run_meshsweep accept --yes
+    expect_only_stderr_contains 4 'there is no database results.db'
+    expect_no_file results.db
+}
+
+accepted__undone__as_before()
+{
+    local columns="id, hex(key), sweep_id, cluster_id, training_id, state, attempt_id" before
+    first_run
+    before=$(sql "SELECT $columns FROM job ORDER BY id")
+    change "$blank" 's/^batch = 4/batch = 8/'
+    accept command batch
+    run_meshsweep accept --undo
+    expect_only_stdout 0 'change 1 is undone: 3 jobs are what they were'
+    expect_sql "$before" "SELECT $columns FROM job WHERE id <= 3 ORDER BY id"
+    expect_sql '3' "SELECT count(*) FROM job WHERE state = 'pending'"
+    expect_sql '1' "SELECT undone >= at FROM change"
+    run_meshsweep accept --undo
+    expect_only_stderr 4 'meshsweep: no results stand for others: there is nothing to undo'
+    run_meshsweep accept --undo 1
+    expect_only_stderr 2 'meshsweep: change 1 is undone already'
+    run_meshsweep accept --undo 7
+    expect_only_stderr 4 'meshsweep: there is no change 7'
+    # The old file finds its results, and the new one may accept them once more.
+    change 's/echo  score/echo score/' 's/^batch = 8/batch = 4/'
+    expect_done 4
+    change "$blank"
+    accept
+    expect_done 4
+}
+
+accepted__run_since__not_undone()
+{
+    first_run
+    change "$blank"
+    accept
+    change 's/^env/repeat = 2\nenv/'
+    run_silently 0
+    expect '[ "$(ran)" = 6 ]'
+    run_meshsweep accept --undo
+    expect_only_stderr 2 'meshsweep: change 1 cannot be undone: job 1 has run since; nothing was changed'
+    expect_sql '3|2' "SELECT count(*), min(attempts) FROM results"
+}
+
+checksums__accepted_and_undone__hold()
+{
+    first_run 's/^objective/checksums = true\n&/'
+    sql "UPDATE attempt SET exit_code = 7 WHERE job_id = 2"
+    change "$blank"
+    accept
+    run_meshsweep check -d results.db
+    expect_only_stdout_contains 1 'job 2 attempt 1'
+    expect_stdout_lacks 'job 1 attempt 1'
+    run_meshsweep accept --undo
+    expect_only_status 0
+    run_meshsweep check -d results.db
+    expect_only_stdout_contains 1 'job 2 attempt 1'
+    expect_stdout_lacks 'job 1 attempt 1'
+}
+
+killed_in_the_middle__all_or_nothing()
+{
+    local point
+    need_fault_points
+    for point in sweep-recorded job-enumerated enumerated enumeration-committed; do
+        rm -rf results.db* ran
+        first_run
+        change "$blank"
+        run_killed "$point" accept --yes
+        expect_only_status 137
+        expect_sql "$([ "$point" = enumeration-committed ] && echo 3 || echo 0)" \
+            "SELECT count(*) FROM replaced WHERE field = 'key'"
+        if [ "$point" != enumeration-committed ]; then
+            accept
+        fi
+        expect_done 4
+    done
+}
+
+was_file()
+{
+    change 's/^batch = 4/micro = 4\nepochs = [5, 10]/' 's/"{n}"\]/"{n}", "--epochs={epochs}"]/'
+    cat >>sweep.toml <<'END'
+[was]
+epochs = 5
+micro = { renamed_from = "batch" }
+END
+}
+
+was__plan_and_run__results_of_before()
+{
+    first_run
+    was_file
+    cp results.db before.db
+    run_meshsweep plan
+    expect_only_stdout_contains 0 '6 jobs: + 3 new  = 3 done  ~ 0 retry  ! 0 failed  > 0 running  - 0 no longer'
+    expect 'cmp before.db results.db'
+    run_meshsweep run --progress none
+    expect_only_stderr 0 'meshsweep: 3 results stand for jobs of the sweep file now, as [was] says'
+    expect '[ "$(ran)" = 6 ]'
+    expect_sql '1|5|4|1.0|1
+1|10|4|1.0|1
+2|5|4|2.0|1
+2|10|4|2.0|1
+3|5|4|3.0|1
+3|10|4|3.0|1' "SELECT n, epochs, micro, score, attempts FROM results ORDER BY n, epochs"
+    expect_sql 'was|1' "SELECT kind, count(*) FROM change"
+    # Once.
+    run_silently 0
+    expect_sql '1' "SELECT count(*) FROM change"
+    run_meshsweep check -d results.db
+    expect_only_stdout 0 'results.db: all well'
+    run_meshsweep accept --undo
+    expect_only_stdout 0 'change 1 is undone: 3 jobs are what they were'
+}
+
+was_dropped__run__results_with_that_value()
+{
+    sweep 's/^batch = 4/&\nseed = [1, 2]/'
+    run_silently 0
+    expect '[ "$(ran)" = 6 ]'
+    change '/^seed/d'
+    printf '[was]\ndropped = { seed = 2 }\n' >>sweep.toml
+    run_meshsweep run --progress none
+    expect_only_stderr 0 'meshsweep: 3 results stand for jobs of the sweep file now, as [was] says'
+    expect_done 4 6
+    expect_sql '3|2' "SELECT count(*), min(was ->> 'seed') FROM replaced WHERE field = 'training_spec'"
+}
+
+was__command_changed_too__left_to_accept()
+{
+    first_run
+    was_file
+    change "$blank" 's/^epochs = \[5, 10\]/epochs = 5/'
+    run_meshsweep plan
+    expect_only_stdout_contains 0 '`meshsweep accept` lets 3 results stand'
+    accept
+    run_silently 0
+    expect '[ "$(ran)" = 3 ]'
+}
+
+# Of before and after a key was added, both of which are older than its new name.
+was__two_for_one__refused_and_named()
+{
+    first_run
+    change 's/^batch = 4/&\nepochs = 5/'
+    run_meshsweep run --progress none
+    expect_only_status 0
+    change 's/^batch = 4/micro = 4/'
+    printf '[was]\nepochs = 5\nmicro = { renamed_from = "batch" }\n' >>sweep.toml
+    run_meshsweep plan
+    expect_only_stderr_contains 2 'the results of job 1 and of job 4 would both stand for job '
+    run_meshsweep run --progress none
+    expect_only_stderr_contains 2 'the results of job 1 and of job 4 would both stand for job '
+    expect '[ "$(ran)" = 6 ]'
+    expect_sql 0 "SELECT count(*) FROM change"
+}
+
+swept_key_gone__accepted__refused_and_named()
+{
+    sweep 's/^batch = 4/&\nseed = [1, 2]/'
+    run_silently 0
+    change '/^seed/d'
+    run_meshsweep accept --yes
+    expect_only_stderr_contains 2 'the results of job 1 and of job 2 would both stand for job '
+    expect_sql 0 "SELECT count(*) FROM change"
+}
+
+was__wrong__told_where()
+{
+    sweep
+    cat >>sweep.toml <<'END'
+[was]
+bathc = 3
+epochs = 5
+batch = { renamed_from = "n" }
+dropped = { n = 1 }
+END
+    run_meshsweep plan
+    expect_only_stderr 2 'meshsweep: sweep.toml:13:1: [was]: no section has a key "bathc"; did you mean "batch"?
+meshsweep: sweep.toml:14:1: [was]: no section has a key "epochs"
+meshsweep: sweep.toml:15:11: [was]: training_spec still has a key "n" (line 10)
+meshsweep: sweep.toml:16:13: [was]: training_spec still has a key "n" (line 10)'
+    sweep
+    printf '[was]\ndropped = ["seed"]\nbatch = { renamed_from = 3 }\n' >>sweep.toml
+    run_meshsweep plan
+    expect_only_stderr_contains 2 'sweep.toml:13:11: dropped must say which value the results have that stay'
+    expect_stderr_contains 'sweep.toml:14:26: renamed_from must be the name that the key had'
+}
+
+merged__either_way__accepted_once()
+{
+    local db
+    first_run
+    cp results.db old.db
+    change "$blank" 's/^batch = 4/batch = 8/'
+    accept command batch
+    run_meshsweep merge old.db results.db -o one.db
+    expect_only_status 0
+    run_meshsweep merge results.db old.db -o two.db
+    expect_only_status 0
+    for db in one.db two.db; do
+        expect_sql '3' "SELECT count(*) FROM job" $db
+        expect_sql '1|8|ok|1.0|1
+2|8|ok|2.0|1
+3|8|ok|3.0|1' "$standing" $db
+        run_meshsweep merge results.db old.db -o $db
+        expect_only_status 0
+        expect_sql '1|3' "SELECT (SELECT count(*) FROM change), count(*) FROM replaced WHERE field = 'key'" $db
+        run_meshsweep run -d $db --progress none
+        expect_silent 0
+        expect '[ "$(ran)" = 3 ]'
+        run_meshsweep accept --undo -d $db
+        expect_only_stdout 0 'change 1 is undone: 3 jobs are what they were'
+        expect_sql '3' "SELECT count(*) FROM results JOIN job ON id = job WHERE batch = 8 AND job.state = 'pending'" $db
+    done
+}
+
+run_cases "$@"
