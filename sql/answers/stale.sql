@@ -30,6 +30,11 @@ difference (job, what, was, is_now) AS MATERIALIZED (
 alike (jobs, job, what, was, is_now) AS MATERIALIZED (
     SELECT count(*), min(job), what, was, is_now FROM difference GROUP BY what, was ORDER BY 2, what),
 
+-- What was made otherwise and stands by somebody's decision: no difference that is counted.
+let_stand AS MATERIALIZED (
+    SELECT change_id, count(*) AS jobs, at, who, why, what FROM accepted WHERE job_id IN (SELECT id FROM ended)
+    GROUP BY change_id ORDER BY change_id),
+
 -- How the environment differs from that of the run before, the last one that any result is of. Where there was no such
 -- run, or it recorded none of what is asked about now, nothing differs.
 before (json) AS MATERIALIZED (
@@ -50,7 +55,10 @@ environment (words) AS (
 SELECT json_object('schema_version', 1, 'results', (SELECT count(*) FROM ended),
     'stale', (SELECT count(DISTINCT job) FROM difference),
     'differences', (SELECT json_group_array(json_object('job', job, 'what', what, 'was', nullif(was, ''),
-        'is', nullif(is_now, ''))) FROM difference)) AS document,
+        'is', nullif(is_now, ''))) FROM difference),
+    'accepted', (SELECT json_group_array(json_object('change', change_id, 'jobs', jobs,
+        'at', strftime('%Y-%m-%dT%H:%M:%SZ', at / 1000, 'unixepoch'), 'who', who, 'why', why, 'what', what))
+        FROM let_stand)) AS document,
     json_object('alike', (SELECT json_group_array(json_object('jobs', jobs, 'job', job, 'what', what, 'was', nullif(was, ''),
         'is', nullif(is_now, ''))) FROM alike),
     'causes', (SELECT group_concat(what, ', ')

@@ -42,6 +42,23 @@ static void add_alike(const cJSON *d, struct buffer *out)
     buffer_printf(out, " (job %lld)\n", (long long)json_count_of(d, "job"));
 }
 
+/* "3 were accepted from another command: …, by me@host at 2026-01-31T12:00:00Z: why" */
+static void add_accepted(const cJSON *c, struct buffer *out)
+{
+    const char *why = json_text_of(c, "why");
+    buffer_printf(out, "  %lld accepted by ", (long long)json_count_of(c, "jobs"));
+    text_add_line(out, json_text_of(c, "who"));
+    buffer_printf(out, " at %s although they were made otherwise (change %lld)", json_text_of(c, "at"),
+                  (long long)json_count_of(c, "change"));
+    if (why) {
+        buffer_add_text(out, ", ");
+        text_add_line(out, why);
+    }
+    buffer_add_text(out, ": ");
+    text_add_line(out, json_text_of(c, "what"));
+    buffer_add_char(out, '\n');
+}
+
 static int print_text(const cJSON *stale, const cJSON *beside, struct error *e)
 {
     struct buffer out = BUFFER_INIT;
@@ -49,6 +66,7 @@ static int print_text(const cJSON *stale, const cJSON *beside, struct error *e)
     buffer_printf(&out, "%lld of %lld results are stale\n", (long long)json_count_of(stale, "stale"),
                   (long long)json_count_of(stale, "results"));
     cJSON_ArrayForEach(d, cJSON_GetObjectItemCaseSensitive(beside, "alike")) add_alike(d, &out);
+    cJSON_ArrayForEach(d, cJSON_GetObjectItemCaseSensitive(stale, "accepted")) add_accepted(d, &out);
     if (json_count_of(stale, "stale") > 0)
         buffer_add_text(&out, "`meshsweep run --stale` runs them again\n");
     return output_people_take(&out, e);

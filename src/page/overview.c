@@ -223,6 +223,28 @@ static int add_left_out(struct html_page *p, struct error *e)
     return rc < 0 ? -1 : 0;
 }
 
+/* Results that stand although they were made otherwise. */
+static int add_accepted(struct html_page *p, struct error *e)
+{
+    struct stmt *s = NULL;
+    int rc = db_query(p->db,
+                      "SELECT count(*), what, who, why, at FROM accepted WHERE job_id IN (SELECT id FROM job"
+                      " WHERE sweep_id = ?1) GROUP BY change_id",
+                      VALUES(sql_int(p->data->sweep_id)), &s, e);
+    while (rc >= 0 && (rc = stmt_next(s, e)) > 0) {
+        buffer_printf(&p->out, "<p class=note>Results that were made otherwise and stand all the same: %lld. ",
+                      (long long)stmt_int(s, 0));
+        html_text(&p->out, "<code>", stmt_text(s, 1), "</code>");
+        html_text(&p->out, ", accepted by ", stmt_text(s, 2), "");
+        add_time(&p->out, " at ", stmt_int(s, 4));
+        if (!stmt_is_null(s, 3))
+            html_text(&p->out, ": ", stmt_text(s, 3), "");
+        buffer_add_text(&p->out, "</p>\n");
+    }
+    stmt_free(s);
+    return rc;
+}
+
 static void add_place(void *context, const struct place_row *row)
 {
     struct html_page *p = context;
@@ -323,7 +345,8 @@ int html_overview(struct html_page *p, struct error *e)
     add_cards(p, &t, json_text_of(search, "why_it_ended"));
     add_bar(p, json_text_of(search, "why_it_ended"));
     cJSON_Delete(search);
-    if (places_aside_read(p->db, add_place, p, e) < 0 || add_left_out(p, e) < 0 || add_other_sweeps(p, e) < 0)
+    if (places_aside_read(p->db, add_place, p, e) < 0 || add_left_out(p, e) < 0 || add_accepted(p, e) < 0 ||
+        add_other_sweeps(p, e) < 0)
         return -1;
     if (d->job_count < (size_t)d->jobs_in_all)
         buffer_printf(&p->out,

@@ -96,6 +96,12 @@ command_changed__accepted__nothing_runs()
     expect_done 4
     expect_sql 'accept|a blank more|1' "SELECT kind, why, who GLOB '*@*' FROM change"
     expect_sql '3|3' "SELECT count(*), sum(was <> now) FROM replaced WHERE field = 'command'"
+    run_meshsweep stale
+    expect_only_stdout_contains 0 '0 of 3 results are stale'
+    expect_stdout_matches '3 accepted by .*@.* although they were made otherwise \(change 1\), a blank more: command: '
+    run_meshsweep report -o page.html
+    expect_only_status 0
+    expect_file_contains page.html 'Results that were made otherwise and stand all the same: 3.'
 }
 
 environment_directory_and_key__each_alone__accepted()

@@ -354,6 +354,10 @@ every_document__valid_and_of_one_type_each()
     document unranked compare --json -d unranked.db --by lr --metric rate
     document self compare --json typed.db typed.db --by x --fail-slower 5%
     document 'done' plan --json -c typed.toml -d typed.db
+    cp typed.db accepted.db
+    sed 's/^\[job\]/&\nenv = { MODE = "fast" }/' typed.toml >accepted.toml
+    "$meshsweep" accept --yes --why 'a mode that is the default' -c accepted.toml -d accepted.db >/dev/null
+    document accepted stale --json -d accepted.db
     document typed replay --json -d typed.db --strategy grid,random --seeds 2
     "$meshsweep" run -c typed.toml -d failed.db --progress none --only 'x = 2' >/dev/null 2>&1 || true
     for command in status stale; do
