@@ -135,9 +135,9 @@ END
         run_command env PATH=/usr/bin:/bin sh "$script"
         expect_only_stdout 0 "score: 2 from work with $spec"
     done
-    expect_file "elsewhere/moved/it's" 2
+    expect_file_contains "elsewhere/moved/it's" 2
     expect_file_contains elsewhere/moved/out "$(realpath elsewhere/moved)/o"
-    expect_file "$kept/it's" evidence
+    expect_file_contains "$kept/it's" evidence
 }
 
 tail__job_that_ended__the_end_of_its_output()
