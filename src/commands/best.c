@@ -72,14 +72,11 @@ static char *why_no_command(const struct best *b)
                : xstrdup("no command was recorded");
 }
 
-static char *files_of(const struct best *b, const char *db)
+static char *files_of(const struct best *b)
 {
     if (!b->directory)
         return NULL;
-    char *directory = store_directory(db);
-    char *path = b->directory[0] == '/' ? xstrdup(b->directory) : xasprintf("%s/%s", directory, b->directory);
-    free(directory);
-    return path;
+    return b->directory[0] == '/' ? xstrdup(b->directory) : xasprintf("%s/%s", b->launch.job_files, b->directory);
 }
 
 static void add_value(const struct best *b, double value, struct buffer *out)
@@ -217,10 +214,10 @@ static void add_full_training(const struct best *b, struct buffer *out)
     full_training_add_text(last, out);
 }
 
-static int print_text(const struct best *b, const char *db, struct error *e)
+static int print_text(const struct best *b, struct error *e)
 {
     struct buffer out = BUFFER_INIT;
-    char *line = command_of(b), *files = files_of(b, db), *redacted = job_command_redacted(&b->launch);
+    char *line = command_of(b), *files = files_of(b), *redacted = job_command_redacted(&b->launch);
     line = line ? line : why_no_command(b);
     buffer_printf(&out, "%s %s ", b->maximise ? "highest" : "lowest", b->objective);
     add_value(b, b->jobs[0].value, &out);
@@ -294,10 +291,10 @@ static void json_add_objective(cJSON *root, const struct best *b)
     json_add_text(root, "unit", b->unit);
 }
 
-static int print_json(const struct best *b, const char *db, struct error *e)
+static int print_json(const struct best *b, struct error *e)
 {
     cJSON *root = json_document();
-    char *line = command_of(b), *files = files_of(b, db), *redacted = job_command_redacted(&b->launch);
+    char *line = command_of(b), *files = files_of(b), *redacted = job_command_redacted(&b->launch);
     json_add_objective(root, b);
     json_add_real(root, "value", b->jobs[0].value);
     for (cJSON *item = b->job->child->next; item; item = item->next)
@@ -336,9 +333,9 @@ static int write_file(const char *db, const char *directory, const char *name, s
 }
 
 /* The command for a script that lies in its job's directory, with the ds_config to train with. The caller's. */
-static char *command_of_script(const struct best *b, const char *db)
+static char *command_of_script(const struct best *b)
 {
-    char *files = files_of(b, db);
+    char *files = files_of(b);
     struct job_launch l = b->launch;
     l.command = strings_copy(l.command);
     if (files) {
@@ -353,9 +350,9 @@ static char *command_of_script(const struct best *b, const char *db)
     return line;
 }
 
-static void add_script(const struct best *b, const char *db, struct buffer *out)
+static void add_script(const struct best *b, struct buffer *out)
 {
-    char *line = command_of_script(b, db), *redacted = job_command_redacted(&b->launch);
+    char *line = command_of_script(b), *redacted = job_command_redacted(&b->launch);
     buffer_add_text(out, "#!/bin/sh\n# ");
     text_add_printable(out, b->objective, strlen(b->objective), 0, false);
     buffer_add_char(out, ' ');
@@ -372,7 +369,7 @@ static void add_script(const struct best *b, const char *db, struct buffer *out)
 /* Copies the winner's ds_config.json for training, if it had one. */
 static int copy_ds_config(const struct best *b, const char *db, const char *directory, struct error *e)
 {
-    char *files = files_of(b, db);
+    char *files = files_of(b);
     static const char *const names[] = {DS_TRAINING_FILE, DS_CONFIG_FILE};
     struct buffer text = BUFFER_INIT;
     int rc = 0, fd = -1;
@@ -419,7 +416,7 @@ static int write_files(const struct best *b, const char *db, const char *directo
         return -1;
     const bool has_command = b->launch.command[0] != NULL;
     if (has_command)
-        add_script(b, db, &script);
+        add_script(b, &script);
     add_json_line(b->job, &job);
     add_json_line(measured, &metrics);
     int rc = 0;
@@ -514,7 +511,7 @@ static int print(struct db *db, const struct best *b, const struct best_options 
     batch_notice_say(&b->batches);
     if (b->count > 0 && device_notice_say(db, b->jobs[0].job_id, e) < 0)
         return -1;
-    return o->json ? print_json(b, o->db, e) : print_text(b, o->db, e);
+    return o->json ? print_json(b, e) : print_text(b, e);
 }
 
 static int print_groups(struct db *db, const struct best *b, const struct best_options *o, struct error *e)

@@ -55,7 +55,7 @@ static const char *files_beside(const struct report_options *o, const char *job_
 
 static int make_page(struct db *db, const struct report_options *o, const struct report_sink *sink, struct error *e)
 {
-    char *job_files = store_directory(o->db);
+    char *job_files = store_directory_of(db);
     const struct html_request request = {job_files, files_beside(o, job_files), clock_wall_ms(), false, NULL};
     int rc = html_report(db, &request, sink, e);
     free(job_files);

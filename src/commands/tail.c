@@ -182,7 +182,7 @@ static int tail(const struct arguments *a, struct error *e)
                          "them");
     if (store_open_read_only(o->db, &f.db, e) < 0)
         return -1;
-    f.directory = store_directory(o->db);
+    f.directory = store_directory_of(f.db);
     int rc = job_named(f.db, a->words[0], &f.job, e);
     if (rc == 0)
         rc = job_log_read(f.db, f.job, o->attempt, &f.log, e);

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -285,9 +286,45 @@ char *store_directory(const char *path)
     return directory;
 }
 
-char *store_directory_of(const struct db *db)
+static void add_notice(char **notice, char *text)
 {
-    return store_directory(db->path ? db->path : "");
+    char *both = *notice ? xasprintf("%s; %s", *notice, text) : xstrdup(text);
+    free(*notice);
+    free(text);
+    *notice = both;
+}
+
+/* Of a file that was renamed since it was opened for writing, without its directory; NULL: it is not. The caller's. */
+static char *directory_left_behind(struct db *db)
+{
+    char *known = db->path ? recorded(db) : NULL, *own = store_directory(db->path ? db->path : "");
+    char *directory = known ? store_directory(known) : NULL;
+    const bool is_left = directory && !store_exists(known) && store_exists(directory) && !store_exists(own);
+    free(known);
+    free(own);
+    if (is_left)
+        return directory;
+    free(directory);
+    return NULL;
+}
+
+char *store_directory_of(struct db *db)
+{
+    char *left = directory_left_behind(db);
+    return left ? left : store_directory(db->path ? db->path : "");
+}
+
+static void fetch_directory(struct db *db, char **notice)
+{
+    char *left = directory_left_behind(db), *own = store_directory(db->path);
+    if (left)
+        add_notice(notice, rename(left, own) == 0
+                               ? xasprintf("database %s: it was renamed; its job files went with it, from %s to %s",
+                                           db->path, left, own)
+                               : xasprintf("database %s: it was renamed; its job files are in %s: move them to %s",
+                                           db->path, left, own));
+    free(left);
+    free(own);
 }
 
 static const char *network_file_system(const char *path)
@@ -387,14 +424,6 @@ static int migrate(struct db *db, int64_t version, struct error *e)
         if (migrations[i].version > version && apply_migration(db, &migrations[i], e) < 0)
             return -1;
     return refresh_data(db, version == 0, e);
-}
-
-static void add_notice(char **notice, char *text)
-{
-    char *both = *notice ? xasprintf("%s; %s", *notice, text) : xstrdup(text);
-    free(*notice);
-    free(text);
-    *notice = both;
 }
 
 /* A file that is new or of this version has nothing to be upgraded; nor has one that was being made when its program
@@ -556,10 +585,9 @@ static int open_writer(const char *path, const struct store_opening *o, struct d
     int64_t version;
     return known_name_check_links(path, e) < 0 || db_open(path, DB_CREATE, db, e) < 0 ||
                    look_at_schema(*db, o->restored, &version, e) < 0 || known_name_check(*db, e) < 0 ||
-                   choose_journal(*db, notice, e) < 0 || upgrade(*db, version, o, notice, e) < 0 ||
-                   known_name_record(*db, e) < 0
+                   choose_journal(*db, notice, e) < 0 || upgrade(*db, version, o, notice, e) < 0
                ? -1
-               : 0;
+               : (fetch_directory(*db, notice), known_name_record(*db, e));
 }
 
 int store_open(const char *path, struct db **out, char **notice, struct error *e)

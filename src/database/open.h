@@ -82,7 +82,8 @@ bool store_is_database(const char *path);
 
 /* The directory for logs and job files: "<path>.d", absolute. The caller's. */
 char *store_directory(const char *path);
-char *store_directory_of(const struct db *db);
+/* The same; where the file was renamed and its directory was not, that one. A writer that opens it renames it, too. */
+char *store_directory_of(struct db *db);
 
 /* A random name given to the database when it was made: 32 hexadecimal digits. The caller's. */
 int store_identity(struct db *db, char **out, struct error *e);

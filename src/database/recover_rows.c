@@ -128,9 +128,9 @@ static int move_aside(const char *directory, const char *name, struct error *e)
     return rc;
 }
 
-static int clear_directories(struct repair *r, const char *path, struct error *e)
+static int clear_directories(struct repair *r, struct error *e)
 {
-    char *directory = store_directory(path), *orphans = xasprintf("%s/orphans", directory);
+    char *directory = store_directory_of(r->db), *orphans = xasprintf("%s/orphans", directory);
     struct unowned s = {NULL, 0};
     int rc = audit_unowned_directories(r->db, directory, collect_unowned, &s, e);
     struct examples *moved =
@@ -188,7 +188,7 @@ int audit_repair(struct db *db, const char *path, const struct string_list *rest
     int rc = repair_rows(&r, e);
     size_t durable = rc == 0 ? r.count : 0;
     if (rc == 0) {
-        rc = clear_directories(&r, path, e);
+        rc = clear_directories(&r, e);
         durable = r.count;
     }
     for (size_t i = 0; i < r.count; i++) {

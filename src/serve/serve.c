@@ -415,10 +415,10 @@ int serve_report(const struct serve_options *o, int *signal_number, struct error
     struct watched w = {.path = o->db_path, .committed = -1, .follower = HTML_FOLLOWER_INIT};
     if (serve_address_parse(o->address, &a, e) < 0)
         return -1;
-    w.directory = store_directory(o->db_path);
     int rc = o->token ? check_token(o->token, e) : make_token(made, e);
     if (rc == 0)
         rc = watched_open(&w, e);
+    w.directory = rc == 0 ? store_directory_of(w.db) : NULL;
     if (rc == 0)
         rc = serve_watched(&w, o, &a, o->token ? o->token : made, signal_number, e);
     watched_close(&w);

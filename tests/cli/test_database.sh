@@ -541,4 +541,28 @@ FROM attempt" full.db
 failed|exit|2" "SELECT state, failure, count(*) FROM job GROUP BY 1, 2 ORDER BY 1 DESC"
 }
 
+renamed__with_or_without_its_directory__finds_its_files()
+{
+    small_sweep
+    run_silently 0 --limit 2
+    mv results.db other.db
+    run_meshsweep tail 2 -d other.db
+    expect_only_stdout 0 "score: 20"
+    run_meshsweep check -d other.db
+    expect_only_stdout 0 "other.db: all well"
+    run_meshsweep run -d other.db --progress none
+    expect_only_stderr 0 "meshsweep: database other.db: it was renamed; its job files went with it, from \
+$PWD/results.db.d to $PWD/other.db.d"
+    run_meshsweep check -d other.db
+    expect_only_stdout 0 "other.db: all well"
+    mv other.db third.db
+    mv other.db.d third.db.d
+    run_meshsweep check --repair -d third.db
+    expect_only_stdout 0 "third.db: all well"
+    # A copy leaves the first one its directory.
+    cp third.db copy.db
+    run_silently 0 -d copy.db
+    expect_file third.db.d
+}
+
 run_cases "$@"
