@@ -54,3 +54,15 @@ SELECT r.job_id, c.id AS change_id, c.at, c.who, c.why,
                             || coalesce(d.value ->> 'now', 'none'), '; ') FROM json_each(c.detail, '$.differences') AS d) AS what
 FROM change AS c JOIN replaced AS r ON r.change_id = c.id AND r.field = 'key'
 WHERE c.undone IS NULL AND (c.kind = 'accept' OR c.kind = 'was');
+
+-- A spec that is deleted by hand is made again when its sweep is asked for. Its jobs do not refer to another one that gets
+-- its number meanwhile.
+CREATE TRIGGER spec_deleted AFTER DELETE ON spec
+BEGIN
+    UPDATE sweep SET enumerated = 0 WHERE enumerated;
+    UPDATE job SET cluster_id = iif(cluster_id = OLD.id, -OLD.id, cluster_id),
+                   model_id = iif(model_id = OLD.id, -OLD.id, model_id),
+                   training_id = iif(training_id = OLD.id, -OLD.id, training_id),
+                   parallel_id = iif(parallel_id = OLD.id, -OLD.id, parallel_id)
+    WHERE OLD.id IN (cluster_id, model_id, training_id, parallel_id);
+END;

@@ -127,8 +127,7 @@ static bool is_as_kept(const struct stmt *kept, const struct hash128 *sum)
     return stmt_bytes(kept, 1) == sizeof sum->bytes && memcmp(stmt_blob(kept, 1), sum->bytes, sizeof sum->bytes) == 0;
 }
 
-static int check_each(struct attempt_sums *s, struct stmt *kept, void (*found)(void *context, const char *attempt),
-                      void *context, struct error *e)
+static int check_each(struct attempt_sums *s, struct stmt *kept, row_found *found, void *context, struct error *e)
 {
     int rc;
     while ((rc = stmt_next(kept, e)) > 0) {
@@ -136,12 +135,12 @@ static int check_each(struct attempt_sums *s, struct stmt *kept, void (*found)(v
         if (sum_of(s, stmt_int(kept, 0), NULL, &sum, e) < 0)
             return -1;
         if (!is_as_kept(kept, &sum))
-            found(context, stmt_text(kept, 2));
+            found(context, stmt_int(kept, 0), stmt_text(kept, 2));
     }
     return rc;
 }
 
-int attempt_sums_check(struct db *db, void (*found)(void *context, const char *attempt), void *context, struct error *e)
+int attempt_sums_check(struct db *db, row_found *found, void *context, struct error *e)
 {
     struct attempt_sums *s = NULL;
     struct stmt *kept = NULL;

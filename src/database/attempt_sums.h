@@ -19,9 +19,10 @@ int attempt_sums_keep(struct attempt_sums *s, int64_t attempt_id, struct error *
  * under the one that their jobs have now. In the caller's transaction. */
 int attempt_sums_follow(struct db *db, struct error *e);
 
+typedef void row_found(void *context, int64_t id, const char *name);
+
 /* Calls `found` with each attempt, "job 3 attempt 1", that is not as it was when its sum was kept. Those without one
  * are passed over, and so is a database without the table. */
-int attempt_sums_check(struct db *db, void (*found)(void *context, const char *attempt), void *context,
-                       struct error *e);
+int attempt_sums_check(struct db *db, row_found *found, void *context, struct error *e);
 
 #endif

@@ -1,6 +1,7 @@
 #include "database/audit.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 #include "database/open.h"
 #include "database/schema.h"
 #include "process/log_cap.h"
+#include "util/hash.h"
 #include "util/memory.h"
 #include "util/shell_words.h"
 
@@ -44,6 +46,15 @@ static void conclude(struct audit *a, struct examples *x, const char *what, cons
     free(named);
 }
 
+/* The same, with `part` where the advice has "%s". */
+static void conclude_with(struct audit *a, struct examples *x, const char *what, const char *advice, const char *part)
+{
+    const char *place = strstr(advice, "%s");
+    char *whole = place ? xasprintf("%.*s%s%s", (int)(place - advice), advice, part, place + 2) : xstrdup(advice);
+    conclude(a, x, what, whole);
+    free(whole);
+}
+
 static void cannot_be_read(struct audit *a, const struct error *e)
 {
     struct examples unread = EXAMPLES_INIT;
@@ -51,12 +62,35 @@ static void cannot_be_read(struct audit *a, const struct error *e)
     conclude(a, &unread, "tables that cannot be read", audit_questions[0].advice);
 }
 
+static int ask_rows(struct audit *a, const struct audit_question *q, struct examples *x, struct string_list *statements,
+                    struct error *e)
+{
+    struct stmt *s = NULL;
+    int rc;
+    if (db_prepare(a->db, q->sql, &s, e) < 0)
+        return -1;
+    const bool has_statement = stmt_column_count(s) > 1;
+    while ((rc = stmt_next(s, e)) > 0) {
+        examples_add(x, stmt_text(s, 0));
+        if (has_statement && string_list_find(statements, stmt_text(s, 1)) == statements->count)
+            string_list_add(statements, stmt_copy_text(s, 1));
+    }
+    stmt_free(s);
+    return rc;
+}
+
 static void ask(struct audit *a, const struct audit_question *q)
 {
     struct examples x = EXAMPLES_INIT;
+    struct string_list statements = STRING_LIST_INIT;
+    struct buffer all = BUFFER_INIT;
     struct error e = ERROR_INIT;
-    int rc = examples_query(a->db, q->sql, &x, &e);
-    conclude(a, &x, q->what, q->advice);
+    int rc = ask_rows(a, q, &x, &statements, &e);
+    for (size_t i = 0; i < statements.count; i++)
+        buffer_printf(&all, "%s%s", i ? "; " : "", statements.items[i]);
+    conclude_with(a, &x, q->what, q->advice, buffer_text(&all));
+    buffer_free(&all);
+    string_list_free(&statements);
     if (rc < 0)
         cannot_be_read(a, &e);
 }
@@ -179,26 +213,118 @@ static int find_escaped(struct audit *a, struct error *e)
 
 /* --- sums --- */
 
-static void note_changed(void *context, const char *attempt)
+/* Rows that differ from the sums kept of them. */
+struct changed_rows {
+    struct examples examples;
+    struct buffer ids; /* of the first ones */
+};
+
+#define IDS_MOST 100
+
+static void note_changed(void *context, int64_t id, const char *name)
 {
-    examples_add(context, attempt);
+    struct changed_rows *c = context;
+    if (c->examples.count < IDS_MOST)
+        buffer_printf(&c->ids, "%s%lld", c->examples.count ? ", " : "", (long long)id);
+    examples_add(&c->examples, name);
+}
+
+/* The hash of a spec covers its JSON without its labels, or with them where a job's texts read one (src/join/specs.c).
+ * Labels are `name`, `description` and the words of [sweep] note: which of the keys that a file has in quotes, only the
+ * hash itself tells. */
+enum { LABELS_MOST = 10 };
+
+struct spec_hashes {
+    struct stmt *next, *keys, *without;
+    struct string_list labels; /* those that a spec was found to have last */
+};
+
+static int is_hash_without(struct spec_hashes *h, const char *json, unsigned set, const void *hash, bool *yes,
+                           struct error *e)
+{
+    stmt_bind_text(h->without, 1, json);
+    for (size_t i = 0; i < LABELS_MOST; i++)
+        stmt_bind_text(h->without, 2 + (int)i,
+                       i < h->labels.count && set >> i & 1 ? h->labels.items[i] : "$.\"no such key\"");
+    int rc = stmt_next(h->without, e);
+    if (rc > 0) {
+        const char *text = stmt_text(h->without, 0);
+        const struct hash128 own = hash_bytes(text, strlen(text));
+        *yes = memcmp(own.bytes, hash, sizeof own.bytes) == 0;
+    }
+    stmt_reset(h->without);
+    return rc < 0 ? -1 : 0;
+}
+
+/* What cannot be told counts as well. */
+static int is_spec_sound(struct spec_hashes *h, bool *yes, struct error *e)
+{
+    const char *json = stmt_text(h->next, 1);
+    const void *hash = stmt_blob(h->next, 2);
+    int rc;
+    *yes = false;
+    if (is_hash_without(h, json, UINT_MAX, hash, yes, e) < 0 || *yes)
+        return *yes ? 0 : -1;
+    string_list_free(&h->labels);
+    stmt_bind_text(h->keys, 1, json);
+    while ((rc = stmt_next(h->keys, e)) > 0)
+        string_list_add(&h->labels, stmt_copy_text(h->keys, 0));
+    const unsigned sets = h->labels.count > LABELS_MOST ? 0 : 1U << h->labels.count;
+    *yes = sets == 0;
+    for (unsigned set = 0; rc == 0 && !*yes && set < sets; set++)
+        rc = is_hash_without(h, json, set, hash, yes, e);
+    return rc;
+}
+
+static int find_changed_specs(struct db *db, struct changed_rows *found, struct error *e)
+{
+    static const char quoted[] = "SELECT '$.\"' || m.key || '\"' FROM json_each(?1) AS m WHERE m.key IN ('name', "
+                                 "'description') OR EXISTS (SELECT 1 FROM sweep WHERE instr(text || profile_text, '\"'"
+                                 " || m.key || '\"') OR instr(text || profile_text, char(39) || m.key || char(39)))";
+    struct spec_hashes h = {NULL, NULL, NULL, STRING_LIST_INIT};
+    int rc = 0;
+    if (db_prepare(db, "SELECT id, json, hash, kind || ' ' || id FROM spec WHERE json_valid(json)", &h.next, e) < 0 ||
+        db_prepare(db, quoted, &h.keys, e) < 0 ||
+        db_prepare(db, "SELECT json_remove(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)", &h.without, e) < 0)
+        rc = -1;
+    while (rc == 0 && (rc = stmt_next(h.next, e)) > 0) {
+        bool sound;
+        rc = is_spec_sound(&h, &sound, e);
+        if (rc == 0 && !sound)
+            note_changed(found, stmt_int(h.next, 0), stmt_text(h.next, 3));
+    }
+    stmt_free(h.next);
+    stmt_free(h.keys);
+    stmt_free(h.without);
+    string_list_free(&h.labels);
+    return rc;
 }
 
 static void check_sums(struct audit *a)
 {
-    struct examples x = EXAMPLES_INIT;
+    struct changed_rows attempts = {EXAMPLES_INIT, BUFFER_INIT}, specs = attempts;
     struct error e = ERROR_INIT;
-    int rc = attempt_sums_check(a->db, note_changed, &x, &e);
-    conclude(a, &x, "attempts whose records have been changed",
-             "another program or the disk changed the file: restore a copy, or delete these attempts so that their "
-             "jobs run again");
+    int rc = attempt_sums_check(a->db, note_changed, &attempts, &e);
+    conclude_with(a, &attempts.examples, "attempts whose records have been changed",
+                  "another program or the disk changed the file: restore a copy, or delete these attempts so that "
+                  "their jobs run again: sqlite3 FILE \"DELETE FROM attempt WHERE id IN (%s); DELETE FROM attempt_sum "
+                  "WHERE attempt_id NOT IN (SELECT id FROM attempt)\"",
+                  buffer_text(&attempts.ids));
+    if (rc == 0)
+        rc = find_changed_specs(a->db, &specs, &e);
+    conclude_with(a, &specs.examples, "specs that are not what their jobs were made of",
+                  "delete them: sqlite3 FILE \"DELETE FROM spec WHERE id IN (%s)\", and `meshsweep run` makes them "
+                  "again from the sweep file",
+                  buffer_text(&specs.ids));
+    buffer_free(&attempts.ids);
+    buffer_free(&specs.ids);
     if (rc < 0)
         cannot_be_read(a, &e);
 }
 
 int audit_run(struct db *db, const char *path, audit_found *found, void *context, size_t *count, struct error *e)
 {
-    struct audit a = {db, path, store_directory(path), found, context, 0};
+    struct audit a = {db, path, store_directory_of(db), found, context, 0};
     if (schema_problem(db)) {
         /* Of tables that SQLite could not read, or not as they are, nothing can be asked. */
         compare_schema(&a);

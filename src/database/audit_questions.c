@@ -2,9 +2,8 @@
 
 #define RUN_AGAIN "`meshsweep run` continues them"
 #define RECOVER                                                                                                        \
-    "stop every runner, keep a copy, then: sqlite3 FILE .recover | sqlite3 NEW; `meshsweep check -d NEW` tells "       \
-    "whether"                                                                                                          \
-    " all is there"
+    "stop every runner, keep a copy, then: sqlite3 FILE .recover | sqlite3 recovered.db; `meshsweep check -d "         \
+    "recovered.db` tells whether all is there"
 #define REPAIR "`meshsweep check --repair -d FILE` repairs that"
 
 #define OK_WITHOUT_ATTEMPT                                                                                             \
@@ -25,6 +24,34 @@
     " UNION SELECT job_id FROM job_metric AS m WHERE NOT EXISTS (SELECT 1 FROM summary AS s JOIN attempt AS a"         \
     " ON a.id = s.attempt_id WHERE a.job_id = m.job_id AND s.name = m.name))"
 
+#define LACKS(column) "(" column " IS NOT NULL AND " column " NOT IN (SELECT id FROM spec))"
+#define WITHOUT_SPECS                                                                                                  \
+    LACKS("cluster_id") " OR " LACKS("model_id") " OR " LACKS("training_id") " OR " LACKS("parallel_id")
+
+/* Of summaries all samples of which are kept, what these come to (metrics/samples.c): those that count by warm-up and
+ * steps, or the last where none does; quantiles linear between neighbours. */
+#define RECOUNTED                                                                                                      \
+    "(WITH sample AS (SELECT s.attempt_id, s.name, s.value AS was, coalesce(d.take, 'median') AS take, m.sequence,"    \
+    " iif(typeof(m.value) = 'text' OR abs(m.value) = 9e999, NULL, m.value) AS value,"                                  \
+    " row_number() OVER w > coalesce(d.warmup, 0) AND (coalesce(d.first_step, 0) = 0 OR m.step >= d.first_step)"       \
+    "  AND (coalesce(d.last_step, 0) = 0 OR m.step <= d.last_step) AS counts,"                                         \
+    " lead(m.sequence) OVER w IS NULL AS is_last, count(*) OVER p AS samples, s.reported AS reported"                  \
+    " FROM summary AS s JOIN metric AS m USING (attempt_id, name) LEFT JOIN definition AS d ON d.id = s.definition_id" \
+    " WHERE s.reported > 0 AND s.value IS NOT NULL WINDOW p AS (PARTITION BY s.attempt_id, s.name),"                   \
+    " w AS (p ORDER BY m.sequence)),"                                                                                  \
+    " counted AS (SELECT *, total(counts) OVER (PARTITION BY attempt_id, name) AS any_counts FROM sample"              \
+    "  WHERE samples = reported),"                                                                                     \
+    " ordered AS (SELECT *, row_number() OVER (p ORDER BY value) - 1 AS place, (count(*) OVER p - 1)"                  \
+    "  * CASE take WHEN 'p90' THEN 0.9 ELSE 0.5 END AS at FROM counted"                                                \
+    "  WHERE value IS NOT NULL AND (counts OR (is_last AND any_counts = 0)) WINDOW p AS (PARTITION BY attempt_id, "    \
+    "name))"                                                                                                           \
+    " SELECT attempt_id, name, was, CASE take WHEN 'mean' THEN avg(value) WHEN 'min' THEN min(value)"                  \
+    "  WHEN 'max' THEN max(value) WHEN 'last' THEN (SELECT value FROM counted AS c WHERE c.attempt_id = "              \
+    "o.attempt_id AND c.name = o.name AND (counts OR (is_last AND any_counts = 0)) ORDER BY sequence DESC LIMIT 1)"    \
+    "  ELSE total(value * max(1 - abs(place - at), 0)) END AS made, max(abs(value)) AS largest"                        \
+    " FROM ordered AS o GROUP BY attempt_id, name)"
+#define OTHER_THAN_SAMPLES RECOUNTED " AS r WHERE abs(r.was - r.made) > 1e-9 * max(r.largest, abs(r.was))"
+
 const struct audit_question audit_questions[] = {
     {"damage that SQLite finds", RECOVER,
      "SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'"
@@ -35,10 +62,19 @@ const struct audit_question audit_questions[] = {
      "SELECT integrity_check FROM pragma_integrity_check"
      " WHERE integrity_check LIKE 'row % missing from index %' OR integrity_check LIKE 'wrong # of entries in %'",
      AUDIT_ALWAYS, "REINDEX", "the indexes were rebuilt from the tables"},
-    {"rows that refer to missing rows", "delete them: sqlite3 FILE \"DELETE FROM TABLE WHERE rowid = ROW\"",
-     "SELECT printf('%s row %s (%s)', \"table\", coalesce(rowid, '?'), parent) FROM pragma_foreign_key_check"
-     " WHERE NOT (\"table\" = 'attempt' AND parent = 'runner')",
+    {"rows that refer to missing rows", "delete them: sqlite3 FILE \"%s\"",
+     "SELECT printf('%s row %s (%s)', c.\"table\", coalesce(c.rowid, '?'), c.parent),"
+     " (SELECT printf('DELETE FROM %s WHERE (%s) NOT IN (SELECT %s FROM %s)', c.\"table\", group_concat(\"from\", ', "
+     "'),"
+     "  group_concat(\"to\", ', '), c.parent) FROM pragma_foreign_key_list(c.\"table\") WHERE id = c.fkid)"
+     " FROM pragma_foreign_key_check AS c"
+     " WHERE NOT (c.\"table\" = 'attempt' AND c.parent = 'runner') AND NOT (c.\"table\" = 'job' AND c.parent = 'spec')",
      AUDIT_ALWAYS, NULL, NULL},
+    {"jobs whose specs are missing",
+     "`meshsweep check --repair -d FILE`, then `meshsweep run`: it makes them again from the sweep file",
+     "SELECT 'job ' || id FROM job WHERE " WITHOUT_SPECS, AUDIT_ALWAYS,
+     "UPDATE sweep SET enumerated = 0 WHERE id IN (SELECT sweep_id FROM job WHERE " WITHOUT_SPECS ")",
+     "the next run of their sweep makes them again from its file"},
     {"attempts whose runner is missing", REPAIR,
      "SELECT printf('job %d attempt %d', job_id, number) FROM attempt"
      " WHERE runner_id NOT IN (SELECT id FROM runner)",
@@ -81,6 +117,13 @@ const struct audit_question audit_questions[] = {
      " WHERE id IN (SELECT j.id FROM " FAILED_OTHERWISE ");"
      "UPDATE job SET state = 'pending', failure = NULL WHERE state = 'failed' AND attempt_id IS NULL",
      "each job now has its last failed attempt, or is pending if it has none"},
+    {"values that are not what their samples come to", REPAIR,
+     "SELECT printf('job %d attempt %d: %s is %!.15g, its samples come to %!.15g', a.job_id, a.number, r.name, r.was,"
+     " r.made) FROM attempt AS a, " OTHER_THAN_SAMPLES " AND a.id = r.attempt_id",
+     AUDIT_ALWAYS,
+     "UPDATE summary SET value = r.made FROM " OTHER_THAN_SAMPLES
+     " AND r.attempt_id = summary.attempt_id AND r.name = summary.name",
+     "they were made anew from the samples"},
     {"values of jobs that are not those of their attempts", REPAIR, "SELECT 'job ' || id FROM " OTHER_VALUES,
      AUDIT_ALWAYS, "UPDATE job SET attempt_id = attempt_id WHERE id IN (SELECT id FROM " OTHER_VALUES ")",
      "they were made anew from the summaries"},

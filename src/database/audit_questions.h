@@ -8,11 +8,11 @@
 enum audit_when { AUDIT_ALWAYS = 0, AUDIT_WITHOUT_RUNNER, AUDIT_WITH_RUNNER };
 
 struct audit_question {
-    const char *what, *advice;
-    const char *sql;        /* each row is something wrong; its first column says where */
-    enum audit_when when;   /* it is only wrong while a runner is at work, or while none is */
-    const char *repair_sql; /* in a write transaction without a runner; NULL: nothing can be done without a person */
-    const char *repaired;   /* what that does */
+    const char *what, *advice; /* "%s" in it: the statements of the second column */
+    const char *sql;           /* each row is something wrong; its first column says where */
+    enum audit_when when;      /* it is only wrong while a runner is at work, or while none is */
+    const char *repair_sql;    /* in a write transaction without a runner; NULL: nothing can be done without a person */
+    const char *repaired;      /* what that does */
 };
 
 extern const struct audit_question audit_questions[];

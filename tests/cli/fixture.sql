@@ -11,7 +11,9 @@ INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, objec
     (2, x'00000000000000000000000000000002', 'gpt', 'gpt.toml', '', '', '0.1.0', 'throughput', 1, 1700001000000,
      1700001000000, 16, 9, 1, 8, 1);
 
-INSERT INTO metric_definition (name, unit, better) VALUES ('throughput', 'samples/s', 'max'), ('loss', '', 'min');
+INSERT INTO definition (id, name, unit, better, warmup) VALUES (1, 'throughput', 'samples/s', 'max', 1);
+INSERT INTO metric_definition (name, unit, better, warmup, definition_id) VALUES
+    ('throughput', 'samples/s', 'max', 1, 1), ('loss', '', 'min', 0, NULL);
 
 INSERT INTO rule (sweep_id, position, name, require, reason, source, level, excluded, alone) VALUES
     (2, 1, 'world-size', 'dp * tp = gpus', 'the degrees must multiply to the number of devices', 'built in', 'exclude', 6, 7),
@@ -21,13 +23,13 @@ INSERT INTO rule (sweep_id, position, name, require, reason, source, level, excl
 INSERT INTO exclusion (sweep_id, position, rank, "values") VALUES (2, 1, 3, '{"dp":1,"gpus":8,"tp":2}');
 
 INSERT INTO spec (id, kind, hash, name, json) VALUES
-    (1, 'cluster_spec', x'0000000000000000000000000000000a', NULL, '{"num_devices_per_host":8,"num_hosts":1}'),
-    (2, 'model', x'0000000000000000000000000000000b', 'tiny', '{"layers":2,"name":"tiny"}'),
-    (3, 'model', x'0000000000000000000000000000000c', 'small', '{"layers":4,"name":"small"}'),
-    (4, 'parallel_spec', x'00000000000000000000000000000011', NULL, '{"micro_batch":1,"tp":1,"zero_stage":0}'),
-    (5, 'parallel_spec', x'00000000000000000000000000000012', NULL, '{"micro_batch":2,"tp":1,"zero_stage":0}'),
-    (6, 'parallel_spec', x'00000000000000000000000000000013', NULL, '{"micro_batch":4,"tp":2,"zero_stage":1}'),
-    (7, 'parallel_spec', x'00000000000000000000000000000014', NULL, '{"micro_batch":8,"tp":2,"zero_stage":3}');
+    (1, 'cluster_spec', x'268628fff169081d18a48da00f7566f3', NULL, '{"num_devices_per_host":8,"num_hosts":1}'),
+    (2, 'model', x'2d7a5b8c830ea2b1369ea71aa75d6299', 'tiny', '{"layers":2,"name":"tiny"}'),
+    (3, 'model', x'beeca7114889952ddae114a51dca9b06', 'small', '{"layers":4,"name":"small"}'),
+    (4, 'parallel_spec', x'816f78c63540ec9523c950fdcc6baba0', NULL, '{"micro_batch":1,"tp":1,"zero_stage":0}'),
+    (5, 'parallel_spec', x'c2a74f24a2842b4b861291f55c5a3350', NULL, '{"micro_batch":2,"tp":1,"zero_stage":0}'),
+    (6, 'parallel_spec', x'f834f8f7d85f516710beed5d2b5ca837', NULL, '{"micro_batch":4,"tp":2,"zero_stage":1}'),
+    (7, 'parallel_spec', x'7dcf9669308a5e74a5edb921a6920004', NULL, '{"micro_batch":8,"tp":2,"zero_stage":3}');
 
 INSERT INTO job (id, key, sweep_id, rank, cluster_id, model_id, parallel_id, derived, devices, timeout_ms, state, failure,
                  attempt_id) VALUES
@@ -73,3 +75,4 @@ INSERT INTO summary (attempt_id, name, value, count, mean, median, minimum, maxi
     (2, 'loss', NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 1, 1),
     (3, 'throughput', 50.0, 1, 50.0, 50.0, 50.0, 50.0, 0.0, 50.0, 0, 1),
     (9, 'throughput', 1.0, 1, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 0, 1);
+UPDATE summary SET definition_id = 1 WHERE name = 'throughput';

@@ -236,6 +236,77 @@ parts of the schema that are not as meshsweep makes them (1): table metric (chan
     expect_only_stdout_contains 1 "\`meshsweep check --repair -d 'my FILE.db'\` creates them again"
 }
 
+# --- rows deleted and edited by hand ---
+
+check_database__rows_without_what_they_refer_to__statements_that_delete_them()
+{
+    local advice
+    quiet_database
+    sqlite3 results.db "DROP TRIGGER job_deleted; DELETE FROM job WHERE id = 9; INSERT INTO metric VALUES
+        (77, 'loss', 0, 0, 1.0), (77, 'loss', 1, 1, 1.0); DELETE FROM rule WHERE sweep_id = 2"
+    run_meshsweep check -d results.db
+    expect_only_stdout_contains 1 'rows that refer to missing rows (4): '
+    advice=$(grep '^  delete them: sqlite3 ' .stdout)
+    eval "${advice#*: }"
+    expect_sql "" "PRAGMA foreign_key_check"
+    expect_sql "8|5|0" "SELECT (SELECT count(*) FROM attempt), (SELECT count(*) FROM metric),
+        (SELECT count(*) FROM exclusion)"
+}
+
+spec_rows__deleted__made_again_by_the_run()
+{
+    local before specs="SELECT kind, json FROM spec ORDER BY 1, 2"
+    local keys="SELECT job, x, y, score FROM results ORDER BY 1"
+    small_sweep sweep.toml
+    run_silently 0
+    before=$(sql "$specs; $keys")
+    # The last one's number is free for the next.
+    sqlite3 results.db "DELETE FROM spec WHERE kind = 'parallel_spec'"
+    run_meshsweep check -d results.db
+    expect_only_stdout 1 'jobs whose specs are missing (4): job 1, job 2, job 3, job 4
+  `meshsweep check --repair -d results.db`, then `meshsweep run`: it makes them again from the sweep file'
+    run_silently 0
+    expect_sql "$before" "$specs; $keys"
+    # Whatever the database was when they were deleted.
+    sqlite3 results.db "DROP TRIGGER spec_deleted; DELETE FROM spec WHERE kind = 'training_spec'"
+    run_meshsweep check --repair -d results.db
+    expect_only_stdout_contains 1 'repaired: jobs whose specs are missing (4): job 1, job 2, job 3, job 4
+  the next run of their sweep makes them again from its file'
+    run_silently 0
+    expect_sql "$before" "$specs; $keys"
+    run_meshsweep check -d results.db
+    expect_only_stdout 0 'results.db: all well'
+}
+
+spec_rows__edited__told_and_made_again()
+{
+    local advice before specs="SELECT kind, json FROM spec ORDER BY 1, 2"
+    small_sweep sweep.toml
+    # Labels do not count, whatever they are called; those that a command reads do.
+    sed -i -e 's/^name = .*/&\nnote = ["owner", '"'seed_note'"']/' -e 's/"{y}"/"{y}", "{description}"/' sweep.toml
+    printf '%s\n' 'seed_note = 3' 'owner = "me"' 'name = "slow"' '[[model]]' 'owner = "you"' 'layers = 2' \
+        'description = "deep"' >>sweep.toml
+    run_silently 0
+    run_meshsweep check -d results.db
+    expect_only_stdout 0 'results.db: all well'
+    before=$(sql "$specs")
+    sqlite3 results.db "UPDATE spec SET json = json_set(json, '\$.owner', 'she') WHERE kind = 'parallel_spec'"
+    run_meshsweep check -d results.db
+    expect_only_stdout 0 'results.db: all well'
+    sqlite3 results.db "UPDATE spec SET json = json_set(json, '\$.y', 30) WHERE json ->> 'y' = 10;
+        UPDATE spec SET json = json_set(json, '\$.description', 'flat') WHERE kind = 'model'"
+    run_meshsweep check -d results.db
+    expect_only_stdout_contains 1 'specs that are not what their jobs were made of (2): '
+    advice=$(grep '^  delete them: sqlite3 ' .stdout)
+    advice=${advice#*: }
+    eval "${advice%%, and *}"
+    run_silently 0
+    expect_sql "$before" "$specs"
+    expect_sql "4" "SELECT count(*) FROM attempt"
+    run_meshsweep check -d results.db
+    expect_only_stdout 0 'results.db: all well'
+}
+
 # --- repair ---
 
 repair__nothing_wrong__changes_nothing()

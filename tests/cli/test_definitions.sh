@@ -605,11 +605,38 @@ check__values_edited_by_hand__told_and_repaired()
     run_meshsweep check --repair -d results.db
     expect_only_status 0
     expect_values "1:10.0 2:25.0"
-    # Whoever changes a summary changes the job's value.
+    # Whoever changes a summary changes the job's value, which its samples tell.
     sql "UPDATE summary SET value = 7 WHERE attempt_id = 2 AND name = 't'"
     expect_values "1:10.0 2:7.0"
     run_meshsweep check -d results.db
+    expect_only_stdout 1 "values that are not what their samples come to (1): job 2 attempt 1: t is 7.0, its samples \
+come to 25.0
+  \`meshsweep check --repair -d results.db\` repairs that"
+    run_meshsweep check --repair -d results.db
+    expect_only_stdout_contains 0 "they were made anew from the samples"
+    expect_values "1:10.0 2:25.0"
+}
+
+# Each way to take a number, after warm-up and within steps, is recounted as it was counted.
+check__every_take__agrees_with_the_samples()
+{
+    cat >s.toml <<'END'
+[job]
+command = ["sh", "-c", "for i in 7 3 9 4 8 1 5; do echo v: $((i * {x})); done"]
+[parallel_spec]
+x = [1, 10, 100]
+END
+    local take
+    for take in median mean min max last p90; do
+        printf '[job.metrics.%s]\nregex = "v: ([0-9]+)"\ntake = "%s"\nwarmup = %d\n' \
+            "$take" "$take" $((RANDOM % 9)) >>s.toml
+    done
+    run_quietly -c s.toml
+    run_meshsweep check -d results.db
     expect_only_stdout 0 "results.db: all well"
+    sql "UPDATE summary SET value = value + 0.5"
+    run_meshsweep check -d results.db
+    expect_only_stdout_matches 1 '^values that are not what their samples come to \(18\): '
 }
 
 # --- databases that are merged ---
