@@ -422,6 +422,7 @@ struct sweep {
     struct model_info_config model_info;
     struct retry_limit *retries;
     size_t retry_count;
+    bool retry_changed;     /* [retry] changed: failed jobs run again when their scripts have changed since */
     int64_t retry_place_ms; /* [retry] place: until a place that was set aside is tried again; default 30 min */
     int64_t retry_backoff_ms, retry_backoff_max_ms; /* [retry] backoff, backoff_max; default 1 s, 5 min */
     struct model_space_table *model_space;          /* NULL: the file has none */

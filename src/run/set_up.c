@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -14,9 +15,11 @@
 #include "run/run_counts.h"
 #include "run/run_state.h"
 #include "run/runner.h"
+#include "run/scripts.h"
 #include "secrets/secrets.h"
 #include "store/runners.h"
 #include "util/fault.h"
+#include "util/file.h"
 #include "util/memory.h"
 
 /* --- recovery --- */
@@ -103,8 +106,100 @@ static int let_all_go(const struct runner_options *o, struct error *e)
     return o->release ? jobs_forget_losses(o->db, o->sweep_id, &count, e) : 0;
 }
 
+/* Failed jobs, and those of them whose scripts are others now than they ran: the latter are in the table temp.mended. */
+struct mended {
+    int64_t jobs, failed;
+    struct string_list paths;
+};
+
+static int note_script(struct db *db, const struct stmt *s, struct scripts *scripts, struct mended *m, struct error *e)
+{
+    const char *path = stmt_text(s, 1), *now = scripts_content(scripts, path);
+    if (!now[0] || strcmp(now, stmt_text(s, 2)) == 0)
+        return 0;
+    if (string_list_find(&m->paths, path) == m->paths.count)
+        string_list_add(&m->paths, xstrdup(path));
+    return db_run(db, "INSERT OR IGNORE INTO temp.mended VALUES (?)", VALUES(sql_int(stmt_int(s, 0))), e);
+}
+
+static int find_mended(const struct runner_options *o, struct mended *m, struct error *e)
+{
+    static const char sql[] =
+        "SELECT j.id, k.key, k.value FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id, json_each(a.scripts) AS k"
+        " WHERE j.sweep_id = ?1 AND j.state = 'failed'";
+    static const char selected[] = " AND j.id IN (SELECT job_id FROM temp.selected)";
+    char *scripts_of = xasprintf("%s%s", sql, o->only_selected ? selected : "");
+    char *failed = xasprintf("SELECT count(*) FROM job AS j WHERE sweep_id = ?1 AND state = 'failed'%s",
+                             o->only_selected ? selected : "");
+    struct scripts *scripts = scripts_create();
+    struct stmt *s = NULL;
+    int rc = db_exec(o->db, "CREATE TEMP TABLE mended (job_id INTEGER PRIMARY KEY)", e);
+    if (rc == 0)
+        rc = db_query(o->db, scripts_of, VALUES(sql_int(o->sweep_id)), &s, e);
+    while (rc == 0 && (rc = stmt_next(s, e)) > 0)
+        rc = note_script(o->db, s, scripts, m, e);
+    stmt_free(s);
+    if (rc == 0)
+        rc = db_query_int(o->db, "SELECT count(*) FROM temp.mended", NO_VALUES, 0, &m->jobs, e);
+    if (rc == 0)
+        rc = db_query_int(o->db, failed, VALUES(sql_int(o->sweep_id)), 0, &m->failed, e);
+    scripts_free(scripts);
+    free(scripts_of);
+    free(failed);
+    return rc;
+}
+
+/* "train.sh (12:03)", of the first scripts. */
+static int add_scripts(struct db *db, const struct string_list *paths, struct buffer *out, struct error *e)
+{
+    static const char sql[] =
+        "SELECT strftime(iif(date(?1, 'unixepoch', 'localtime') = date('now', 'localtime'), '%H:%M',"
+        " '%Y-%m-%d %H:%M'), ?1, 'unixepoch', 'localtime')";
+    for (size_t i = 0; i < paths->count && i < 3; i++) {
+        struct stat status;
+        char *time = NULL;
+        if (stat(paths->items[i], &status) < 0)
+            continue;
+        if (db_query_text(db, sql, VALUES(sql_int((int64_t)status.st_mtim.tv_sec)), &time, e) < 0)
+            return -1;
+        buffer_printf(out, "%s%s (%s)", out->length ? ", " : "", path_name(paths->items[i]), time);
+        free(time);
+    }
+    return 0;
+}
+
+/* Failed jobs that a change of their scripts may have mended: again, with [retry] changed, else said. `*notice` is the
+ * caller's, NULL: there are none. */
+static int look_for_mended(const struct runner_options *o, const struct requeue_request *request, char **notice,
+                           struct error *e)
+{
+    struct mended m = {0, 0, STRING_LIST_INIT};
+    struct buffer scripts = BUFFER_INIT;
+    const bool again = o->space->sweep->retry_changed;
+    int64_t count = 0;
+    int rc = find_mended(o, &m, e);
+    if (rc == 0)
+        rc = add_scripts(o->db, &m.paths, &scripts, e);
+    if (rc == 0 && again && m.jobs)
+        rc = jobs_requeue_listed(o->db, request, "temp.mended", &count, e);
+    if (rc == 0)
+        rc = db_exec(o->db, "DROP TABLE temp.mended", e);
+    const char *has = m.paths.count == 1 ? "has" : "have";
+    char *some = m.jobs == m.failed ? xstrdup("") : xasprintf(" %lld of them ran", (long long)m.jobs);
+    if (rc == 0 && m.jobs && again)
+        *notice = xasprintf("%lld failed job%s again; %s %s changed since", (long long)count,
+                            count == 1 ? " runs" : "s run", buffer_text(&scripts), has);
+    else if (rc == 0 && m.jobs)
+        *notice = xasprintf("%lld job%s failed; %s %s changed since%s: --retry-failed runs them again",
+                            (long long)m.failed, m.failed == 1 ? " stays" : "s stay", buffer_text(&scripts), has, some);
+    free(some);
+    string_list_free(&m.paths);
+    buffer_free(&scripts);
+    return rc;
+}
+
 static int write_rows(const struct runner_options *o, int64_t runner_id, const struct recovered_attempts *left,
-                      struct run_result *result, struct error *e)
+                      struct run_result *result, char **notice, struct error *e)
 {
     const struct sweep *sweep = o->space->sweep;
     const struct retry_policy policy = retry_policy_of(sweep);
@@ -121,7 +216,8 @@ static int write_rows(const struct runner_options *o, int64_t runner_id, const s
     const bool starts_jobs = !o->source || !o->source->full;
     if (adopt(o->db, runner_id, left, e) < 0 || attempts_recover(o->db, runner_id, &policy, &recovered, e) < 0)
         return -1;
-    if (starts_jobs && (let_all_go(o, e) < 0 || jobs_requeue(o->db, &request, &result->requeued, e) < 0))
+    if (starts_jobs && (let_all_go(o, e) < 0 || jobs_requeue(o->db, &request, &result->requeued, e) < 0 ||
+                        look_for_mended(o, &request, notice, e) < 0))
         return -1;
     result->recovered = recovered.lost;
     result->aside = o->release ? 0 : recovered.aside;
@@ -134,14 +230,19 @@ static int write_rows(const struct runner_options *o, int64_t runner_id, const s
 static int recovery_rows(const struct runner_options *o, int64_t runner_id, const struct recovered_attempts *left,
                          struct run_result *result, struct error *e)
 {
+    char *notice = NULL;
     if (db_begin(o->db, e) < 0)
         return -1;
-    if (write_rows(o, runner_id, left, result, e) < 0) {
+    if (write_rows(o, runner_id, left, result, &notice, e) < 0) {
         db_rollback(o->db);
+        free(notice);
         return -1;
     }
     int rc = db_commit(o->db, e);
     FAULT(RECOVERED);
+    if (rc == 0 && notice && o->on_notice)
+        o->on_notice(o->context, notice);
+    free(notice);
     return rc;
 }
 

@@ -15,6 +15,7 @@
 static const struct schema_key retry_keys[] = {
     {.name = "backoff", TYPE_TIME, DEFAULTS, FORM_DURATION, offsetof(struct sweep, retry_backoff_ms)},
     {.name = "backoff_max", TYPE_TIME, DEFAULTS, FORM_DURATION, offsetof(struct sweep, retry_backoff_max_ms)},
+    {.name = "changed", TYPE_BOOL, DEFAULTS, FORM_BOOL, offsetof(struct sweep, retry_changed)},
     {.name = "place", TYPE_TIME, DEFAULTS, FORM_DURATION, offsetof(struct sweep, retry_place_ms)},
 };
 const struct schema schema_retry = {"[retry]", SCHEMA_KEYS(retry_keys)};

@@ -327,4 +327,36 @@ END
     expect_sql "3" "SELECT count(*) FROM job WHERE failure = 'diverged'"
 }
 
+# A job's own script tells; another's does not.
+script__changed_since_jobs_failed__said_and_with_changed_run_again()
+{
+    retry_sweep 'exit = 1'
+    sed -i 's/"job.sh"/"job{x}.sh"/' sweep.toml
+    echo '[ -e well ] && echo $1 >>ran' | tee job1.sh >job2.sh
+    run_silently 3
+    run_silently 3
+    echo '# mended' >>job1.sh
+    touch -d 12:03 job1.sh
+    run_meshsweep run --progress none
+    expect_only_stderr 3 "meshsweep: 2 jobs stay failed; job1.sh (12:03) has changed since 1 of them ran: \
+--retry-failed runs them again"
+    run_meshsweep run --progress none --only 'x = 1'
+    expect_only_stderr 3 "meshsweep: 1 job stays failed; job1.sh (12:03) has changed since: --retry-failed runs them again"
+    run_silently 3 --only 'x = 2'
+    touch well
+    echo 'changed = true' >>sweep.toml
+    run_meshsweep run --progress none
+    expect_only_stderr 3 "meshsweep: 1 failed job runs again; job1.sh (12:03) has changed since"
+    expect_ran 1
+    run_silently 3
+    # One that is gone mends nothing.
+    mv job2.sh kept.sh
+    run_silently 3
+    (echo; cat kept.sh) >job2.sh
+    run_meshsweep run --progress none
+    expect_only_stderr_matches 0 '^meshsweep: 1 failed job runs again; job2.sh \(..:..\) has changed since$'
+    expect_ran 2
+    expect_sql "ok|2" "SELECT state, count(*) FROM job GROUP BY 1"
+}
+
 run_cases "$@"
