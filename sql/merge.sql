@@ -139,7 +139,7 @@ INSERT INTO main.attempt (id, job_id, number, runner_id, state, failure, message
                           slot, pid, start_ticks, started, ended, duration_ms, exit_code, signal, limit_ms, user_ms,
                           system_ms, max_rss, leftovers, directory, log_bytes, log_tail, host, devices, stopped_steps,
                           origin, scripts, consequence, blame, unwatched_ms, left_out, superseded, kind,
-                          table_id, line, device_model, device_condition, device_note, readers)
+                          table_id, line, device_model, device_condition, device_note, readers, given)
 SELECT n.here, n.job_id, n.number,
        (SELECT here FROM temp.same_runner WHERE there = a.runner_id),
        a.state, a.failure, a.message, a.command, a.environment, a.executor, a.reference, a.slot, a.pid, a.start_ticks,
@@ -148,7 +148,7 @@ SELECT n.here, n.job_id, n.number,
        a.host, a.devices, a.stopped_steps, n.origin, a.scripts, a.consequence, a.blame,
        a.unwatched_ms, a.left_out, a.superseded, a.kind,
        (SELECT here FROM temp.same_table WHERE there = a.table_id), a.line,
-       a.device_model, a.device_condition, a.device_note, a.readers
+       a.device_model, a.device_condition, a.device_note, a.readers, a.given
 FROM temp.merging AS m, temp.arrival AS n JOIN source.attempt AS a ON a.id = n.there ORDER BY n.here;
 
 INSERT INTO main.metric SELECT n.here, m.name, m.sequence, m.step, m.value

@@ -66,3 +66,6 @@ BEGIN
                    parallel_id = iif(parallel_id = OLD.id, -OLD.id, parallel_id)
     WHERE OLD.id IN (cluster_id, model_id, training_id, parallel_id);
 END;
+
+-- Limits that depend on the attempt, as this one was given them; NULL: those of its job.
+ALTER TABLE attempt ADD COLUMN given TEXT CHECK (given IS NULL OR json_valid(given));

@@ -199,9 +199,10 @@ static void add_end(const struct plan_printing *p, const struct plan *plan, stru
     else
         buffer_printf(out,
                       plan->device_hours_max < 1
-                          ? "at most %.3g device-hours, if every job runs until its time limit\n"
-                          : "at most %.1f device-hours, if every job runs until its time limit\n",
-                      plan->device_hours_max);
+                          ? "at most %.3g device-hours, if every job runs until its time limit%s\n"
+                          : "at most %.1f device-hours, if every job runs until its time limit%s\n",
+                      plan->device_hours_max,
+                      space->limits[LIMIT_TOTAL].later ? ", which is that of its first attempt" : "");
     add_predicted_cost(space, plan, out);
     if (space->command_count == 0)
         buffer_add_text(out, "the file has no [job] command; `run` needs one, in the file or with --command\n");

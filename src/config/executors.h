@@ -5,11 +5,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Texts that are not given are NULL. Those up to `memory` may also be keys of a cluster_spec, which then count. */
 struct slurm_config {
     char *partition, *account, *qos, *constraint, *reservation;
-    char *memory;                          /* per node, as Slurm writes it */
+    char *memory;                          /* per node, as Slurm writes it, or SQL that knows the attempt */
     char *gpu_type;                        /* "a100" */
     char **options;                        /* verbatim, NULL-terminated; NULL: none */
     char **launcher;                       /* words before the command, NULL-terminated; NULL: none */
@@ -23,6 +24,12 @@ struct slurm_config {
     double timeout_factor; /* of a job's limit once it ran out of time; 1: as it was */
     bool no_gpus;          /* gpus = false: devices are not requested */
 };
+
+/* Whether `memory` is worked out for each attempt (space/build.c). */
+static inline bool slurm_memory_varies(const struct slurm_config *c)
+{
+    return c->memory && (strstr(c->memory, "attempt") || strstr(c->memory, "last_failure"));
+}
 
 struct local_config {
     int64_t devices;          /* -1: not given, look for them */

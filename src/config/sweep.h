@@ -430,6 +430,7 @@ struct sweep {
     struct search_config search;
     struct import_config import;
     struct slurm_config slurm;
+    struct position slurm_memory_at;
     struct local_config local;
 };
 

@@ -87,7 +87,8 @@ static const char *const part_sql[JOB_PART_COUNT] = {
     [JOB_PART_ATTEMPTS] =
         "SELECT a.number AS attempt, a.state, a.failure, a.message, a.consequence, a.left_out,"
         " " STARTED " AS started, " ENDED " AS ended, a.duration_ms, a.unwatched_ms, a.blame, a.exit_code, a.signal,"
-        " a.limit_ms, iif(a.executor = '" IMPORT_EXECUTOR "', NULL, coalesce(a.host, r.host)) AS host, a.executor,"
+        " a.limit_ms, a.given, iif(a.executor = '" IMPORT_EXECUTOR
+        "', NULL, coalesce(a.host, r.host)) AS host, a.executor,"
         " a.reference, a.slot, a.pid, a.user_ms, a.system_ms, a.max_rss AS max_rss_bytes, a.leftovers,"
         " a.directory AS files, a.log_bytes, r.tool_version AS meshsweep,"
         " json_extract(r.provenance, '$.directory') AS working_directory,"

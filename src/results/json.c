@@ -46,8 +46,8 @@ static const char *scalar_end(const char *p)
 }
 
 /* What SQLite has no type for. */
-static const char *const columns_of_json[] = {"keys", "command", "environment", "scripts",  "versions",
-                                              "gpus", "values",  "detail",      "replaced", NULL};
+static const char *const columns_of_json[] = {"given", "keys",   "command", "environment", "scripts", "versions",
+                                              "gpus",  "values", "detail",  "replaced",    NULL};
 static const char *const columns_of_truth[] = {"in_current_sweep", NULL};
 
 static bool is_listed(const char *const *names, const char *name)

@@ -106,7 +106,7 @@ static int let_all_go(const struct runner_options *o, struct error *e)
     return o->release ? jobs_forget_losses(o->db, o->sweep_id, &count, e) : 0;
 }
 
-/* Failed jobs, and those of them whose scripts are others now than they ran: the latter are in the table temp.mended. */
+/* Failed jobs, and those of them whose scripts are others now than when they ran, which are in temp.mended. */
 struct mended {
     int64_t jobs, failed;
     struct string_list paths;

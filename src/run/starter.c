@@ -22,6 +22,7 @@ void running_attempt_free(struct running_attempt *f)
     free((char *)f->start.environment_json);
     free((char *)f->start.scripts_json);
     free((char *)f->start.reference);
+    free((char *)f->start.given);
     free((char *)f->start.host);
     free((char *)f->start.devices);
     free(f->devices);
@@ -196,6 +197,7 @@ static void start_process(struct starter *s, struct running_attempt *f, const st
     /* Names of files are no names of secrets. */
     f->start.scripts_json = scripts ? secrets_redact_values(s->secrets, scripts) : NULL;
     free(scripts);
+    f->start.given = job->given ? xstrdup(job->given) : NULL;
     f->start.devices = f->devices ? xstrdup(f->devices) : NULL;
     free(command);
     strings_free(environment);

@@ -28,6 +28,7 @@ struct slurm_wish {
     const char *spec_json; /* {"cluster_spec":{…},…} */
     int64_t devices;       /* of the job, all nodes together */
     int64_t minutes;       /* 0: as the partition has it */
+    int64_t memory_mib;    /* 0: as the configuration has it */
 };
 
 static const char *text_of(const cJSON *cluster, const char *key, const char *otherwise)
@@ -45,6 +46,7 @@ static void slurm_wish_add(const struct slurm_wish *w, struct buffer *out)
     cJSON *spec = json_parse(w->spec_json);
     const cJSON *cluster = cJSON_GetObjectItemCaseSensitive(spec, "cluster_spec");
     const struct job_shape shape = job_shape_of(c, w->spec_json, w->devices);
+    char *memory = w->memory_mib > 0 ? xasprintf("%lldM", (long long)w->memory_mib) : NULL;
     const char *type = text_of(cluster, "gpu_type", c->gpu_type);
     const struct slurm_request request = {
         .partition = text_of(cluster, "partition", c->partition),
@@ -52,7 +54,7 @@ static void slurm_wish_add(const struct slurm_wish *w, struct buffer *out)
         .qos = text_of(cluster, "qos", c->qos),
         .constraint = text_of(cluster, "constraint", c->constraint),
         .reservation = text_of(cluster, "reservation", c->reservation),
-        .memory = text_of(cluster, "memory", c->memory),
+        .memory = text_of(cluster, "memory", slurm_memory_varies(c) ? memory : c->memory),
         .nodes = shape.nodes,
         .tasks_per_node = shape.tasks_per_node,
         .cpus_per_task = shape.cpus_per_task,
@@ -63,6 +65,7 @@ static void slurm_wish_add(const struct slurm_wish *w, struct buffer *out)
     slurm_request_add(&request, out);
     if (type && !c->no_gpus)
         buffer_printf(out, "#SBATCH --gpus-per-node=%s:%lld\n", type, (long long)shape.devices_per_node);
+    free(memory);
     cJSON_Delete(spec);
 }
 
@@ -147,7 +150,8 @@ static char *exclusion_of(const struct running_attempt *attempt)
 static struct slurm_array *array_for(struct slurm_executor *x, const struct running_attempt *attempt, int64_t minutes)
 {
     struct buffer options = BUFFER_INIT;
-    const struct slurm_wish wish = {x->config, attempt->job.spec_json, attempt->job.devices, minutes};
+    const struct slurm_wish wish = {x->config, attempt->job.spec_json, attempt->job.devices, minutes,
+                                    attempt->job.memory_mib};
     slurm_wish_add(&wish, &options);
     char *exclude = exclusion_of(attempt);
     struct slurm_array *a =

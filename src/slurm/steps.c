@@ -137,9 +137,9 @@ void step_share(const struct allocation *a, const struct slurm_config *config, c
     out->cpus_per_task = by_gpus && shape.cpus_per_task > 0 ? shape.cpus_per_task : share;
     out->gpus_per_node = by_gpus ? each : 0;
     out->no_gpus = gpus && !by_gpus;
-    out->memory = config->memory                      ? xstrdup(config->memory)
-                  : memory > 0 && memory != INT64_MAX ? xasprintf("%lldM", (long long)memory)
-                                                      : NULL;
+    out->memory = config->memory && !slurm_memory_varies(config) ? xstrdup(config->memory)
+                  : memory > 0 && memory != INT64_MAX            ? xasprintf("%lldM", (long long)memory)
+                                                                 : NULL;
 }
 
 /* --- starting --- */
@@ -193,6 +193,8 @@ const struct launch *slurm_steps_launch(struct slurm_steps *s, const struct laun
     forget_launch(s);
     step_share(s->allocation, s->config, attempt->devices ? attempt->devices : "", attempt->job.spec_json, &request);
     request.name = name;
+    if (attempt->job.memory_mib > 0)
+        text_replace((char **)&request.memory, xasprintf("%lldM", (long long)attempt->job.memory_mib));
     s->argv = step_command(&request, s->config->launcher, launch->argv);
     s->settings = settings_of(s, launch, request.nodes);
     s->launch = *launch;

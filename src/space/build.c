@@ -1,5 +1,6 @@
 #include "space/build.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -312,12 +313,133 @@ static int duration_ms(void *context, const struct sql_value *arguments, int cou
     return a->type != COLUMN_NULL;
 }
 
+int limits_add_function(struct db *db, struct error *e)
+{
+    return db_add_function(db, "duration_ms", duration_ms, NULL, e);
+}
+
+static double seconds_of(const char *text)
+{
+    int64_t ms;
+    return parse_duration_ms(text, &ms) ? (double)ms / 1000 : (double)NAN;
+}
+
+/* Slurm's own letters are powers of 1024. */
+static double mebibytes_of(const char *text)
+{
+    static const char letters[] = "KMGT";
+    const char *unit = text + strspn(text, "0123456789."), *letter = strchr(letters, *unit);
+    int64_t bytes;
+    if (*unit && letter && !unit[1])
+        return ldexp(strtod(text, NULL), 10 * (int)(letter - letters - 1));
+    return parse_size_bytes(text, &bytes) ? (double)bytes / 1048576 : (double)NAN;
+}
+
+/* The text with numbers that have a unit ("10m"), which SQL knows none of, as what `measure` makes of them. The
+ * caller's. */
+static char *with_units(const char *text, double (*measure)(const char *text))
+{
+    struct buffer b = BUFFER_INIT;
+    for (const char *at = text; *at;) {
+        size_t length = strspn(at, "0123456789.");
+        const bool begins = length > 0 && (at == text || (!isalnum((unsigned char)at[-1]) && at[-1] != '_'));
+        size_t whole = length;
+        while (begins && isalnum((unsigned char)at[whole]))
+            whole++;
+        char *word = xasprintf("%.*s", (int)whole, at);
+        const double value = whole > length && isalpha((unsigned char)at[whole - 1]) ? measure(word) : (double)NAN;
+        free(word);
+        if (*at == '\'' || *at == '"')
+            length = strcspn(at + 1, *at == '"' ? "\"" : "'") + 2;
+        whole = !isnan(value) ? whole : length > 0 ? length : 1;
+        if (!isnan(value))
+            buffer_add_double(&b, value);
+        else
+            buffer_add(&b, at, strnlen(at, whole));
+        at += strnlen(at, whole);
+    }
+    return buffer_take(&b);
+}
+
 static char *limit_sql(const char *text)
 {
     int64_t ms;
     if (parse_duration_ms(text, &ms))
         return xasprintf("%lld", (long long)ms);
-    return xasprintf("duration_ms(%s)", text);
+    char *in_seconds = with_units(text, seconds_of), *sql = xasprintf("duration_ms(%s)", in_seconds);
+    free(in_seconds);
+    return sql;
+}
+
+/* What limits may read of the attempt to be made: of the first one, and over results.db, whose row of the job is `j`.
+ * What a host or the batch system was to blame for does not count. */
+#define CHARGED                                                                                                        \
+    "FROM attempt WHERE job_id = j.id AND kind = 'trial' AND state = 'failed' AND blame IS NULL"                       \
+    " AND failure NOT IN ('lost', 'cancelled')"
+static const struct {
+    const char *name, *of_first, *of_later;
+} of_attempt[] = {
+    {"attempt", "1", "(SELECT 1 + count(*) " CHARGED ")"},
+    {"last_failure", "''", "coalesce((SELECT failure " CHARGED " ORDER BY number DESC LIMIT 1), '')"},
+};
+
+/* They are names while limits are compiled only. Keys of those names come first. */
+static size_t add_attempt_names(struct names *n, bool of_first)
+{
+    size_t added = 0;
+    for (size_t i = 0; i < sizeof of_attempt / sizeof *of_attempt; i++) {
+        struct expression x = {.sql = xstrdup(of_first ? of_attempt[i].of_first : of_attempt[i].of_later)};
+        if (is_key_somewhere(n, of_attempt[i].name))
+            expression_free(&x);
+        else
+            add_derived(n, of_attempt[i].name, &x, true), added++;
+    }
+    return added;
+}
+
+static void drop_names(struct names *n, size_t count)
+{
+    for (; count > 0; count--) {
+        struct derived_key *d = &n->derived[--n->derived_count];
+        free(d->name);
+        free(d->sql);
+        free(d->keys);
+    }
+}
+
+/* Fills `first` and, where that is another, `*later` (the caller's; NULL). */
+static void compile_limit(struct space *space, const struct source_text *source, struct expression *first, char **later,
+                          struct problems *problems)
+{
+    struct expression x = EXPRESSION_INIT;
+    struct error ignored = ERROR_INIT;
+    size_t added = add_attempt_names(&space->names, true);
+    int rc = compile_expression(space, source, first, problems);
+    drop_names(&space->names, added);
+    added = add_attempt_names(&space->names, false);
+    if (rc == 0 && expression_resolve(&space->names, source->text, UNKNOWN_IS_NULL, &x, &ignored) == 0 &&
+        strcmp(x.sql, first->sql) != 0) {
+        *later = x.sql;
+        x.sql = NULL;
+    }
+    drop_names(&space->names, added);
+    expression_free(&x);
+}
+
+static void compile_memory(struct space *space, struct problems *problems)
+{
+    const struct slurm_config *c = &space->sweep->slurm;
+    const struct position *at = &space->sweep->slurm_memory_at;
+    if (!slurm_memory_varies(c))
+        return;
+    char *own = with_units(c->memory, mebibytes_of);
+    struct expression first = EXPRESSION_INIT;
+    const struct source_text source = {own,      unknown_at(space, at),
+                                       at,       "[slurm]",
+                                       "memory", "; write a size as \"512M\" or \"64G\""};
+    compile_limit(space, &source, &first, &space->memory, problems);
+    expression_free(&first);
+    free(own);
 }
 
 static void compile_given(struct space *space, struct problems *problems)
@@ -340,10 +462,18 @@ static void compile_given(struct space *space, struct problems *problems)
                                            limits[i].name,
                                            "; write a duration as \"90s\", \"10m\" or \"1h30m\""};
         if (own)
-            compile_expression(space, &source, &space->limits[i].expression, problems);
+            compile_limit(space, &source, &space->limits[i].expression, &space->limits[i].later, problems);
         space->limits[i].given = own != NULL;
         free(own);
     }
+}
+
+/* Takes `sql`. */
+static char *with_manual(char *sql, const char *manual, int64_t manual_ms)
+{
+    char *both = xasprintf("CASE WHEN %s THEN %lld ELSE %s END", manual, (long long)manual_ms, sql);
+    free(sql);
+    return both;
 }
 
 /* Without a word from the file every job has a limit: a sweep must not wait for ever on one of them. */
@@ -355,10 +485,11 @@ static void add_manual_limit(struct space *space, int64_t manual_timeout_ms)
     char *automatic = total->given ? xstrdup(total->expression.sql) : xasprintf("%d", DEFAULT_TIMEOUT_MS);
     struct expression manual = EXPRESSION_INIT;
     if (expression_resolve(&space->names, manual_plan, UNKNOWN_IS_NULL, &manual, NULL) == 0 && automatic) {
+        const int64_t ms = manual_timeout_ms ? manual_timeout_ms : DEFAULT_TIMEOUT_MS;
         free(total->expression.sql);
-        total->expression.sql =
-            xasprintf("CASE WHEN %s THEN %lld ELSE %s END", manual.sql,
-                      (long long)(manual_timeout_ms ? manual_timeout_ms : DEFAULT_TIMEOUT_MS), automatic);
+        total->expression.sql = with_manual(automatic, manual.sql, ms);
+        automatic = NULL;
+        total->later = total->later ? with_manual(total->later, manual.sql, ms) : NULL;
         total->expression.sections |= manual.sections;
         total->given = true;
     }
@@ -370,9 +501,10 @@ static void add_manual_limit(struct space *space, int64_t manual_timeout_ms)
  * resolve is added to `problems`; -1 only when SQLite itself fails. */
 static int limits_compile(struct space *space, int64_t manual_timeout_ms, struct problems *problems, struct error *e)
 {
-    if (db_add_function(space->db, "duration_ms", duration_ms, NULL, e) < 0)
+    if (limits_add_function(space->db, e) < 0)
         return -1;
     compile_given(space, problems);
+    compile_memory(space, problems);
     add_manual_limit(space, manual_timeout_ms);
     return 0;
 }
@@ -731,8 +863,11 @@ void space_free(struct space *space)
     rules_free(space);
     inert_free_all(space);
     job_texts_free(space);
-    for (int i = 0; i < LIMIT_COUNT; i++)
+    for (int i = 0; i < LIMIT_COUNT; i++) {
         expression_free(&space->limits[i].expression);
+        free(space->limits[i].later);
+    }
+    free(space->memory);
     expression_free(&space->devices);
     formulas_free(space);
     free(space->job_ranks);

@@ -41,4 +41,7 @@ int space_build_noting(const struct sweep *s, const struct space_options *option
 int space_build(const struct sweep *s, const struct space_options *options, struct space **out, struct error *e);
 void space_free(struct space *space);
 
+/* SQL function duration_ms(X) for a connection: what a limit says, in milliseconds; NULL for none. */
+int limits_add_function(struct db *db, struct error *e);
+
 #endif

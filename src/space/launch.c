@@ -3,17 +3,52 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "space/build.h"
 #include "space/job_texts.h"
 #include "space/match.h"
 #include "store/jobs.h"
 #include "util/memory.h"
 
-#define FIXED_COLUMNS (3 + LIMIT_COUNT)
+#define FIXED_COLUMNS (5 + LIMIT_COUNT)
 
 struct job_loader {
     const struct space *space;
     struct stmt *select;
 };
+
+static const char *const limit_columns[LIMIT_COUNT] = {
+    [LIMIT_TOTAL] = "timeout_ms",
+    [LIMIT_IDLE] = "idle_timeout_ms",
+    [LIMIT_STARTUP] = "startup_timeout_ms",
+};
+
+/* "timeout_ms":…, */
+static void add_given(const char *name, const char *sql, struct buffer *given)
+{
+    buffer_printf(given, "%s'%s', nullif(%s, 0)", given->length ? ", " : "", name, sql);
+}
+
+/* A limit is a column of the job, or worked out where it depends on the attempt. */
+static void add_limits(const struct space *space, const char *const *specs, struct buffer *sql)
+{
+    struct buffer given = BUFFER_INIT, from = BUFFER_INIT;
+    stored_add_from(space, specs, &from);
+    for (int i = 0; i <= LIMIT_COUNT; i++) {
+        const char *name = i < LIMIT_COUNT ? limit_columns[i] : "memory_mib";
+        const char *later = i < LIMIT_COUNT ? space->limits[i].later : space->memory;
+        char *own = later             ? xasprintf("max(0, CAST((SELECT %s %s) AS INTEGER))", later, buffer_text(&from))
+                    : i < LIMIT_COUNT ? xasprintf("j.%s", name)
+                                      : xstrdup("0");
+        buffer_printf(sql, ", %s", own);
+        if (later)
+            add_given(name, own, &given);
+        free(own);
+    }
+    buffer_printf(sql, ", %s%s%s", given.length ? "json_object(" : "NULL", buffer_text(&given),
+                  given.length ? ")" : "");
+    buffer_free(&given);
+    buffer_free(&from);
+}
 
 static void add_select(const struct space *space, struct buffer *sql)
 {
@@ -23,8 +58,8 @@ static void add_select(const struct space *space, struct buffer *sql)
         [SECTION_TRAINING] = "t.json",
         [SECTION_PARALLEL] = "p.json",
     };
-    buffer_add_text(sql, "SELECT j.key, j.devices, " JOB_SPEC_SQL ","
-                         " j.timeout_ms, j.idle_timeout_ms, j.startup_timeout_ms");
+    buffer_add_text(sql, "SELECT j.key, j.devices, " JOB_SPEC_SQL);
+    add_limits(space, spec_columns, sql);
     for (size_t i = 0; i < space->placeholder_count; i++) {
         const struct placeholder *p = &space->placeholders[i];
         buffer_add_text(sql, ", ");
@@ -43,7 +78,9 @@ int job_loader_create(const struct space *space, struct db *db, struct job_loade
     struct job_loader *l = xcalloc(1, sizeof *l);
     l->space = space;
     add_select(space, &sql);
-    int rc = db_prepare(db, buffer_text(&sql), &l->select, e);
+    int rc = limits_add_function(db, e);
+    if (rc == 0 && db_prepare(db, buffer_text(&sql), &l->select, e) < 0)
+        rc = error_context(e, "limits that depend on the attempt");
     buffer_free(&sql);
     if (rc < 0)
         free(l);
@@ -66,6 +103,7 @@ void job_details_free(struct job_details *d)
         value_free(&d->values[i]);
     free(d->values);
     free(d->spec_json);
+    free(d->given);
 }
 
 static struct job_details read_details(const struct job_loader *l)
@@ -75,6 +113,8 @@ static struct job_details read_details(const struct job_loader *l)
     memcpy(d.key.bytes, stmt_blob(s, 0), sizeof d.key.bytes);
     for (int i = 0; i < LIMIT_COUNT; i++)
         d.limit_ms[i] = stmt_int(s, 3 + i);
+    d.memory_mib = stmt_int(s, 3 + LIMIT_COUNT);
+    d.given = stmt_copy_text(s, 4 + LIMIT_COUNT);
     d.value_count = l->space->placeholder_count;
     d.values = xcalloc(d.value_count, sizeof *d.values);
     for (size_t i = 0; i < d.value_count; i++)

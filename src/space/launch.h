@@ -13,7 +13,9 @@ void job_loader_free(struct job_loader *l);
 struct job_details {
     struct hash128 key;
     int64_t devices;
-    int64_t limit_ms[LIMIT_COUNT]; /* 0: none */
+    int64_t limit_ms[LIMIT_COUNT]; /* of the attempt to be made; 0: none */
+    int64_t memory_mib;            /* the same of [slurm] memory; 0: as the file says it */
+    char *given;                   /* those of them that depend on the attempt, as JSON; NULL: none does */
     struct value *values;          /* one per space->placeholders */
     size_t value_count;
     char *spec_json; /* {"model":{…},…,"derived":{…}}: every key of the combination */

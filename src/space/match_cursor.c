@@ -160,7 +160,7 @@ int match_open_stored(struct space *space, struct match_cursor **out, struct err
         expression_add_column(&sql, &space->names.keys[k]);
     }
     buffer_add_char(&sql, ' ');
-    stored_add_from(space, &sql);
+    stored_add_from(space, NULL, &sql);
     int rc = db_prepare(space->db, buffer_text(&sql), &c->stored, e);
     buffer_free(&sql);
     if (rc < 0)

@@ -261,7 +261,7 @@ static int open_stored(struct order_reader *r, struct error *e)
 {
     struct buffer sql = BUFFER_INIT;
     add_columns(r->space, &sql);
-    stored_add_from(r->space, &sql);
+    stored_add_from(r->space, NULL, &sql);
     int rc = db_prepare(r->space->db, buffer_text(&sql), &r->stored, e);
     buffer_free(&sql);
     return rc;

@@ -60,7 +60,8 @@ struct job_text {
 /* A limit of the job in milliseconds. */
 struct space_limit {
     bool given;
-    struct expression expression; /* SQL in milliseconds */
+    struct expression expression; /* SQL in milliseconds; of a job's first attempt */
+    char *later; /* SQL as stored_add_from() makes it possible, of the attempt to be made; NULL: it is the same */
 };
 
 enum limit_kind { LIMIT_TOTAL, LIMIT_IDLE, LIMIT_STARTUP, LIMIT_COUNT };
@@ -118,6 +119,7 @@ struct space {
     struct job_text *environment; /* values, in the order of sweep->job.environment */
     struct job_text directory;    /* empty template when there is none */
     struct space_limit limits[LIMIT_COUNT];
+    char *memory;              /* as `later`, of [slurm] memory, in MiB; NULL: it is the same for all attempts */
     struct expression devices; /* gpus */
     struct space_prediction prediction;
     struct written_expression *written; /* all that were compiled, in that order: derived keys before what uses them */

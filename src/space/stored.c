@@ -35,27 +35,33 @@ bool stored_is_known(const struct space *space, const struct stored_job *job)
 }
 
 /* json_extract() wants a path, in which a key's own quotes and backslashes have no place: such keys stay NULL. */
-static void add_value(const struct key *key, struct buffer *sql)
+static void add_value(const struct key *key, const char *json, struct buffer *sql)
 {
     if (strpbrk(key->name, "\"\\'"))
         buffer_add_text(sql, "NULL AS ");
     else
-        buffer_printf(sql, "json_extract(?%d, '$.\"%s\"') AS ", key->section + 1, key->name);
+        buffer_printf(sql, "json_extract(%s, '$.\"%s\"') AS ", json, key->name);
     expression_add_name(sql, key->name);
 }
 
-void stored_add_from(const struct space *space, struct buffer *sql)
+void stored_add_from(const struct space *space, const char *const *json, struct buffer *sql)
 {
+    static const char *const parameters[SECTION_COUNT] = {"?1", "?2", "?3", "?4"};
     const char *word = "FROM";
     for (int i = 0; i < SECTION_COUNT; i++) {
         if (!space->counts[i])
             continue;
-        buffer_printf(sql, "%s (SELECT 0 AS \"#id\", ?%d AS \"#hash\", NULL AS \"#core\", ?%d AS \"#json\"", word,
-                      SECTION_COUNT + i + 1, i + 1);
+        const char *of_spec = json ? json[i] : parameters[i];
+        buffer_printf(sql, "%s (SELECT 0 AS \"#id\", ", word);
+        if (json)
+            buffer_add_text(sql, "NULL");
+        else
+            buffer_printf(sql, "?%d", SECTION_COUNT + i + 1);
+        buffer_printf(sql, " AS \"#hash\", NULL AS \"#core\", %s AS \"#json\"", of_spec);
         for (size_t k = 0; k < space->names.key_count; k++)
             if ((int)space->names.keys[k].section == i) {
                 buffer_add_text(sql, ", ");
-                add_value(&space->names.keys[k], sql);
+                add_value(&space->names.keys[k], of_spec, sql);
             }
         buffer_printf(sql, ") AS \"%s\"", section_names[i]);
         word = " CROSS JOIN";

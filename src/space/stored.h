@@ -18,8 +18,9 @@ struct stored_job stored_of(const struct job_specs *row); /* borrows what it doe
 /* Whether the sweep knows every key of the job's specs: of another key it could not be said what it means. */
 bool stored_is_known(const struct space *space, const struct stored_job *job);
 
-/* Appends "FROM …" with one row of each section that the space has: a spec of the job that stored_bind() binds. */
-void stored_add_from(const struct space *space, struct buffer *sql);
+/* Appends "FROM …" with one row of each section that the space has: a spec of the job, from the SQL that its JSON is
+ * by section; NULL: what stored_bind() binds. */
+void stored_add_from(const struct space *space, const char *const *json, struct buffer *sql);
 void stored_bind(struct stmt *s, const struct space *space, const struct stored_job *job);
 
 #endif

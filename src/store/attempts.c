@@ -55,7 +55,7 @@ static const char *const statements[STATEMENT_COUNT] = {
     [SET_PENDING] = "UPDATE job SET state = ?2 WHERE id = ?1 AND state = 'running'",
     [RECORD_START] = "UPDATE attempt SET state = ?9, slot = ?2, pid = ?3, start_ticks = ?4, started = ?5,"
                      " command = ?6, environment = ?7, directory = ?8, reference = ?10, host = ?11, waits = ?14,"
-                     " devices = ?12, scripts = ?13 WHERE id = ?1 AND state = 'claimed'",
+                     " devices = ?12, scripts = ?13, given = ?15 WHERE id = ?1 AND state = 'claimed'",
     [RECORD_END] =
         "UPDATE attempt SET state = ?2, failure = ?3, message = ?4, ended = ?5, duration_ms = ?6,"
         " exit_code = ?7, signal = ?8, limit_ms = ?9, user_ms = ?10, system_ms = ?11, max_rss = ?12,"
@@ -249,7 +249,7 @@ int attempt_record_start(struct attempt_store *s, const struct attempt_start *st
                       sql_text(start->environment_json), sql_text(start->directory),
                       sql_text(attempt_next(ATTEMPT_CLAIMED, ATTEMPT_START)), sql_text(start->reference),
                       sql_text(start->host), sql_text(start->devices), sql_text(start->scripts_json),
-                      sql_text(start->waits)),
+                      sql_text(start->waits), sql_text(start->given)),
                e);
 }
 

@@ -52,6 +52,7 @@ struct attempt_start {
     int64_t attempt_id, slot, pid, start_ticks, started_ms;
     const char *command_json, *environment_json;
     const char *scripts_json; /* {path: hash of the content} of what the command names; NULL: no file */
+    const char *given;        /* limits that depend on the attempt, as JSON; NULL: none does */
     const char *directory;    /* NULL: it has none so far */
     const char *reference;    /* the executor's own name for it; NULL: none */
     const char *waits;        /* why its batch system has not begun it; NULL: it runs. Lives as long as the executor */

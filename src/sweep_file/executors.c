@@ -27,7 +27,7 @@ static const struct schema_key slurm_keys[] = {
     LINE("qos", slurm.qos),
     LINE("constraint", slurm.constraint),
     LINE("reservation", slurm.reservation),
-    LINE("memory", slurm.memory),
+    {.name = "memory", TYPE_STRING, DEFAULTS, FORM_LINE, AT(slurm.memory), .where = AT(slurm_memory_at)},
     LINE("gpu_type", slurm.gpu_type),
     {.name = "gpus", TYPE_BOOL, DEFAULTS, .read = read_gpus},
     {.name = "options", TYPE_STRINGS, DEFAULTS, FORM_LINES, AT(slurm.options)},

@@ -122,7 +122,7 @@ subject_to = ["peak <= 3 GiB"]
 [job]
 command = ["/bin/sh", "trouble.sh", "{x}", "--api-key", "a-key"]
 timeout = "2s"
-idle_timeout = "30s"
+idle_timeout = "30s * attempt"
 startup_timeout = "20s"
 versions = { tool = "cat version" }
 [job.metrics.rate]

@@ -77,6 +77,38 @@ timeout__expression_of_durations__is_read_as_such()
     expect_only_stderr_contains 2 "'long' is not a duration"
 }
 
+# Cut at the first attempt, again with more; one that fails otherwise is charged, one that is cancelled is not.
+limits__that_know_the_attempt__are_recorded_with_it()
+{
+    stubborn_sweep 'timeout = "200ms * attempt"
+idle_timeout = "CASE last_failure WHEN '"'timeout'"' THEN x * 1m ELSE '"'30s'"' END"'
+    printf '[retry]\ntimeout = 3\nbackoff = 0\n' >>sweep.toml
+    run_meshsweep plan
+    expect_only_stdout_contains 0 'until its time limit, which is that of its first attempt'
+    local key
+    key=$(sed -nE 's/^\+ ([0-9a-f]{16}) .*/\1/p' .stdout | head -n 1)
+    run_silently 3 -j 2
+    expect_sql "1|200|200|30000
+1|400|400|60000
+1|600|600|60000
+2|200|200|30000
+2|400|400|120000
+2|600|600|120000" "SELECT job_id, limit_ms, given ->> 'timeout_ms', given ->> 'idle_timeout_ms' FROM attempt
+        ORDER BY 1, 2"
+    expect_sql "1|200|30000
+2|200|30000" "SELECT id, timeout_ms, idle_timeout_ms FROM job ORDER BY 1"
+    run_meshsweep show 1
+    expect_only_stdout_contains 0 '{"timeout_ms":600,"idle_timeout_ms":60000}'
+    # What a limit is does not make another job of it, and one that does not know the attempt is the job's.
+    sed -i -e 's/200ms \* attempt/100ms/' -e '/^idle_timeout/d' sweep.toml
+    run_silently 3 -j 2 --retry-failed
+    expect_sql "2|4|100|" "SELECT count(*), number, max(limit_ms), max(given) FROM attempt WHERE number > 3"
+    expect_sql "1" "SELECT count(*) FROM job WHERE lower(hex(key)) LIKE '$key%'"
+    sed -i 's/timeout = "100ms"/timeout = "100ms * attempts"/' sweep.toml
+    run_meshsweep plan
+    expect_only_stderr_contains 2 'did you mean `attempt`?'
+}
+
 timeout__none_and_no_plan_bound__runs_without()
 {
     stubborn_sweep ''

@@ -341,7 +341,8 @@ script__changed_since_jobs_failed__said_and_with_changed_run_again()
     expect_only_stderr 3 "meshsweep: 2 jobs stay failed; job1.sh (12:03) has changed since 1 of them ran: \
 --retry-failed runs them again"
     run_meshsweep run --progress none --only 'x = 1'
-    expect_only_stderr 3 "meshsweep: 1 job stays failed; job1.sh (12:03) has changed since: --retry-failed runs them again"
+    expect_only_stderr 3 "meshsweep: 1 job stays failed; job1.sh (12:03) has changed since: \
+--retry-failed runs them again"
     run_silently 3 --only 'x = 2'
     touch well
     echo 'changed = true' >>sweep.toml

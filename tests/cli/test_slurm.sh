@@ -136,6 +136,41 @@ END
 }
 
 # However often: its place was wanted for another.
+# Preemption changes nothing, time that ran out gives more time, memory that ran out more memory.
+limits__that_know_the_attempt__grow_by_what_failed()
+{
+    stand_ins
+    slurm_sweep 1 <<'END'
+margin = 0
+memory = "1.5G * (1 + (last_failure = 'oom-host')) + n * 1024"
+[retry]
+timeout = 4
+oom-host = 4
+backoff = 0
+END
+    sed -i "s/\"60s\"/\"10m * CASE last_failure WHEN 'timeout' THEN attempt ELSE 1 END\"/" sweep.toml
+    echo 'PREEMPTED|None|n1' >slurm/state.1
+    echo 'OUT_OF_MEMORY|OutOfMemory|n1' >slurm/state.2
+    echo 'TIMEOUT|TimeLimit|n1' >slurm/state.3
+    local i
+    touch slurm/hold
+    start_meshsweep run --executor slurm --progress none
+    wait_until '[ -f slurm/job.4 ]' 30
+    SLURM_ARRAY_JOB_ID=4 SLURM_ARRAY_TASK_ID=0 sh slurm/job.4
+    wait_command
+    expect_silent 0
+    expect_sql "lost|600000|2560
+oom-host|600000|2560
+timeout|600000|4096
+|1800000|2560" "SELECT failure, given ->> 'timeout_ms', given ->> 'memory_mib' FROM attempt ORDER BY number"
+    for i in 2 3 4; do
+        sed -nE 's/^#SBATCH --(mem|time)=//p' "slurm/job.$i" | xargs
+    done >asked
+    expect_file_contains asked '2560M 11
+4096M 11
+2560M 31'
+}
+
 preempted__more_often_than_a_job_may_be_lost__again_and_again()
 {
     local i
