@@ -236,7 +236,19 @@ LEFT JOIN main.attempt AS k ON k.job_id = h.id AND (k.origin = coalesce(a.origin
 WHERE r.attempt_id IS NULL OR k.id IS NOT NULL ORDER BY r.rowid;
 DROP TABLE temp.changed;
 
-CREATE TEMP TABLE merged_job AS SELECT DISTINCT job_id AS id FROM temp.arrival;
+-- Notes. One on an attempt that did not come does not either.
+CREATE TEMP TABLE noted AS
+SELECT h.id AS job_id, n.attempt_id AS there, coalesce(a.origin, m.source_identity || ':' || a.id) AS attempt,
+       m.own_identity || ':' AS own, n.kind, n.text, n.at, n.who, n.origin
+FROM temp.merging AS m, source.note AS n JOIN temp.incoming_job AS j ON j.id = n.job_id JOIN main.job AS h ON h.key = j.key
+LEFT JOIN source.attempt AS a ON a.id = n.attempt_id;
+INSERT OR IGNORE INTO main.note (job_id, attempt_id, kind, text, at, who, origin)
+SELECT n.job_id, k.id, n.kind, n.text, n.at, n.who, n.origin
+FROM temp.noted AS n LEFT JOIN main.attempt AS k ON k.job_id = n.job_id AND (k.origin = n.attempt
+    OR k.origin IS NULL AND instr(n.attempt, n.own) = 1 AND k.id = CAST(substr(n.attempt, length(n.own) + 1) AS INTEGER))
+WHERE n.there IS NULL OR k.id IS NOT NULL ORDER BY n.at;
+
+CREATE TEMP TABLE merged_job AS SELECT job_id AS id FROM temp.arrival UNION SELECT job_id FROM temp.noted;
 -- The rows of a job are ranked together, whichever database they come from.
 INSERT OR IGNORE INTO temp.imported_job SELECT n.job_id FROM temp.arrival AS n JOIN main.attempt AS a ON a.id = n.here
 WHERE a.table_id IS NOT NULL AND a.number > 1;
@@ -257,4 +269,5 @@ DROP TABLE temp.same_runner;
 DROP TABLE temp.same_definition;
 DROP TABLE temp.computed_otherwise;
 DROP TABLE temp.arrival;
+DROP TABLE temp.noted;
 DROP TABLE temp.verdict;

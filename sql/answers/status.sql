@@ -1,8 +1,8 @@
 -- The progress of a sweep: the document of `meshsweep status --json` (docs/json.md), and beside it what only the text
 -- has. ?1: the sweep (NULL: that which was run last); ?2: the time of day in ms (NULL: now); ?3: whether a runner is
 -- alive; ?4: of which job full trainings are asked for (NULL: of all of the sweep); ?5: how many jobs wait, where that
--- is known. The program fills in `winners`, `subject_to`, `pareto_jobs`, `failures` and `unranked_…`, and asks parts of
--- this on their own: what stands before the last SELECT is where they come from.
+-- is known. The program fills in `winners`, `subject_to`, `pareto_jobs`, `failures`, `unranked_…` and `excluded_jobs`, and asks
+-- parts of this on their own: what stands before the last SELECT is where they come from.
 WITH RECURSIVE
 clock (ms) AS MATERIALIZED (SELECT coalesce(?2, CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER))),
 this (id) AS MATERIALIZED (SELECT coalesce(?1, (SELECT id FROM current_sweep))),

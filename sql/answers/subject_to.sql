@@ -10,7 +10,7 @@ missed AS MATERIALIZED (
     FROM (SELECT 1 FROM subject_to LIMIT 1) CROSS JOIN job AS j JOIN attempt AS a ON a.id = j.attempt_id
     JOIN breach AS b ON b.attempt_id = a.id
     LEFT JOIN job_metric AS m ON m.job_id = j.id AND m.name = (SELECT objective FROM asked)
-    WHERE j.state = 'ok' AND j.sweep_id = (SELECT id FROM current_sweep)
+    WHERE j.state = 'ok' AND j.sweep_id = (SELECT id FROM current_sweep) AND j.id NOT IN excluded_job
         AND (a.stopped_steps IS NULL OR EXISTS (SELECT 1 FROM trial AS t WHERE t.job_id = a.job_id
             AND t.attempt_id = a.id AND t.resource > 0 AND a.stopped_steps >= t.resource))),
 better AS MATERIALIZED (
@@ -22,7 +22,7 @@ nearest AS MATERIALIZED (
     SELECT *, max(coalesce(excess, 9e99)) AS worst FROM missed
     WHERE ?3 IS NULL AND NOT EXISTS (
         SELECT 1 FROM job AS good JOIN attempt AS o ON o.id = good.attempt_id
-        WHERE good.state = 'ok' AND good.sweep_id = (SELECT id FROM current_sweep)
+        WHERE good.state = 'ok' AND good.sweep_id = (SELECT id FROM current_sweep) AND good.id NOT IN excluded_job
             AND NOT EXISTS (SELECT 1 FROM breach WHERE breach.attempt_id = o.id)
             AND (o.stopped_steps IS NULL OR EXISTS (SELECT 1 FROM trial AS t WHERE t.job_id = o.job_id
                 AND t.attempt_id = o.id AND t.resource > 0 AND o.stopped_steps >= t.resource)))

@@ -22,6 +22,6 @@ FROM summary AS s
 JOIN attempt AS a ON a.id = s.attempt_id
 JOIN job AS j ON j.attempt_id = a.id
 JOIN scatter AS c ON c.attempt_id = s.attempt_id AND c.name = s.name
-WHERE s.mean <> 0 AND c.noise > 0
+WHERE s.mean <> 0 AND c.noise > 0 AND a.id NOT IN (SELECT attempt_id FROM excluded_attempt)
 ORDER BY percent DESC
 LIMIT 20;

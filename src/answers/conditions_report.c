@@ -52,7 +52,7 @@ void conditions_add_text(const struct conditions *c, struct buffer *out)
         }
         buffer_add_char(out, '\n');
     }
-    if (c->unranked.jobs > 0)
+    if (c->unranked.jobs + c->unranked.excluded > 0)
         buffer_add_char(out, '\n');
     unranked_add_text(&c->unranked, out);
 }

@@ -16,6 +16,7 @@ const struct command *const commands[] = {
     &accept_command,
     &reread_command,
     &show_command,
+    &note_command,
     &tail_command,
     &compare_command,
     &report_command,

@@ -468,12 +468,14 @@ static int say_nothing_ok(struct db *db, const struct best *b, struct error *e)
                       (long long)running, (long long)pending);
     else if (b->conditions.nearest)
         say_nearest(b);
-    else if (ok)
+    else if (ok) {
+        const struct unranked *u = &b->conditions.unranked;
         output_message("there is no best job: %lld are ok, but none%s has a value of %s%s%s", (long long)ok,
                        b->conditions.list->child ? " that meets [sweep] subject_to" : "", b->objective,
-                       b->conditions.unranked.why ? ": " : "",
-                       b->conditions.unranked.why ? b->conditions.unranked.why : "");
-    else
+                       u->why ? ": " : "", u->why ? u->why : "");
+        if (u->which)
+            output_message("%lld excluded: %s", (long long)u->excluded, u->which);
+    } else
         output_message("no job has succeeded: %lld failed%s, %lld running, %lld pending; see meshsweep status",
                        (long long)failed, buffer_text(&classes), (long long)running, (long long)pending);
     buffer_free(&classes);

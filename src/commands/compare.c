@@ -535,7 +535,7 @@ static int print_text(const struct comparison *c, size_t together, const struct 
     if (together > 1)
         buffer_printf(&out, "\nThe %zu intervals hold together: with 95 %% probability no verdict is by chance.\n",
                       together);
-    if (unranked->jobs > 0)
+    if (unranked->jobs + unranked->excluded > 0)
         buffer_add_char(&out, '\n');
     unranked_add_text(unranked, &out);
     return output_people_take(&out, e);
@@ -677,7 +677,7 @@ static int compare(const struct arguments *a, struct error *e)
         rc = device_notice_say(db, 0, e);
     if (rc == 0)
         rc = print(&c, o, &unranked, e);
-    free(unranked.why);
+    unranked_free(&unranked);
     comparison_free(&c);
     store_close(db);
     free(key);

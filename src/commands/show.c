@@ -142,6 +142,22 @@ static int add_changes(struct db *db, int64_t job, struct buffer *out, struct er
     return rc;
 }
 
+/* "2026-01-31T12:00:00Z me@host: exclude attempt 2: too warm" */
+static void add_note(const struct stmt *s, struct buffer *out)
+{
+    enum { KIND, ATTEMPT, TEXT, AT, WHO };
+    buffer_printf(out, "  %s ", stmt_text(s, AT));
+    add_value(s, WHO, out);
+    buffer_printf(out, ": %s", stmt_text(s, KIND));
+    if (!stmt_is_null(s, ATTEMPT))
+        buffer_printf(out, " attempt %lld", (long long)stmt_int(s, ATTEMPT));
+    if (!stmt_is_null(s, TEXT)) {
+        buffer_add_text(out, ": ");
+        add_value(s, TEXT, out);
+    }
+    buffer_add_char(out, '\n');
+}
+
 static int add_part(struct db *db, enum job_part part, int64_t job, struct buffer *out, struct error *e)
 {
     struct stmt *s = NULL;
@@ -154,10 +170,12 @@ static int add_part(struct db *db, enum job_part part, int64_t job, struct buffe
                           part == JOB_PART_ATTEMPTS ? "attempt" : job_part_names[part]);
         if (part == JOB_PART_METRICS)
             add_metric(s, out);
+        else if (part == JOB_PART_NOTES)
+            add_note(s, out);
         else
             add_lines(s, out);
     }
-    if (rc == 0 && rows == 0)
+    if (rc == 0 && rows == 0 && part != JOB_PART_NOTES)
         buffer_printf(out, "\n%s: none\n", job_part_names[part]);
     stmt_free(s);
     return rc;

@@ -20,6 +20,7 @@
 #define OTHER_VALUES                                                                                                   \
     "(SELECT j.id FROM job AS j JOIN summary AS s ON s.attempt_id = j.attempt_id LEFT JOIN job_metric AS m"            \
     " ON m.job_id = j.id AND m.name = s.name WHERE (m.job_id IS NULL OR m.value IS NOT s.value)"                       \
+    " AND j.id NOT IN excluded_job"                                                                                    \
     " AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = j.id AND id <> j.attempt_id)"                               \
     " UNION SELECT job_id FROM job_metric AS m WHERE NOT EXISTS (SELECT 1 FROM summary AS s JOIN attempt AS a"         \
     " ON a.id = s.attempt_id WHERE a.job_id = m.job_id AND s.name = m.name))"

@@ -70,6 +70,7 @@ const factsOf = (id) => {
   for (const name of ["predicted_memory_of", "predicted_to"]) {
     if (known?.job[name]) add("predicted", name, cell(known.job[name]));
   }
+  for (const name of ["excluded", "notes", "tags"]) add("outcome", name, cell(columnOf(name)?.text(i) || ""));
   if (!known) return facts;
   const last = known.attempts[known.attempts.length - 1] || {};
   const before = known.attempts_left_out ? [`${known.attempts_left_out} earlier ones: meshsweep show ${id}`] : [];

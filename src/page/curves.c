@@ -174,7 +174,8 @@ static int choose_buckets(struct curves *c, struct error *e)
     struct stmt *s = NULL;
     if (db_prepare(c->page->db,
                    "SELECT count(*), count(DISTINCT m.attempt_id) FROM job AS j JOIN summary AS m"
-                   " ON m.attempt_id = j.attempt_id WHERE j.sweep_id = ?1 AND coalesce(m.reported, m.count) > 1",
+                   " ON m.attempt_id = j.attempt_id WHERE j.sweep_id = ?1 AND coalesce(m.reported, m.count) > 1"
+                   " AND j.id NOT IN excluded_job",
                    &s, e) < 0)
         return -1;
     stmt_bind_int(s, 1, c->page->data->sweep_id);
@@ -270,7 +271,8 @@ int html_curves(struct html_page *p, struct error *e)
                    " LEFT JOIN metric_definition AS d ON d.name = m.name WHERE m.attempt_id ="
                    " (SELECT coalesce(j.attempt_id, (SELECT max(id) FROM attempt WHERE job_id = j.id AND kind = "
                    "'trial')) FROM job AS j"
-                   " WHERE j.id = ?1) AND NOT EXISTS (SELECT 1 FROM summary AS s WHERE s.attempt_id = m.attempt_id AND"
+                   " WHERE j.id = ?1 AND j.id NOT IN excluded_job) AND NOT EXISTS"
+                   " (SELECT 1 FROM summary AS s WHERE s.attempt_id = m.attempt_id AND"
                    " s.name = m.name AND s.note IS NOT NULL AND s.reported IS NOT NULL) ORDER BY m.name, m.sequence",
                    &c.samples, e) < 0)
         return -1;

@@ -191,7 +191,8 @@ static bool html_column_stands(const struct html_column *c)
 /* Fixed columns with few distinct texts. */
 static bool is_told_by_text(const struct html_column *c)
 {
-    static const char *const titles[] = {"state", "failure", "error", "predicted_memory_of"};
+    static const char *const titles[] = {"state", "failure", "error",   "predicted_memory_of",
+                                         "notes", "tags",    "excluded"};
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
         if (c->role == HTML_FIXED && strcmp(c->title, titles[i]) == 0)
             return true;
@@ -563,7 +564,8 @@ static bool has_values(const struct html_data *d, const struct html_column *c)
 bool html_is_outcome(const char *title, enum html_role role)
 {
     static const char *const fixed[] = {"state",   "failure",          "attempts",       "duration_ms",
-                                        "max_rss", "predicted_memory", "predicted_time", "error"};
+                                        "max_rss", "predicted_memory", "predicted_time", "notes",
+                                        "tags",    "excluded",         "error"};
     for (size_t i = 0; role == HTML_FIXED && i < sizeof fixed / sizeof *fixed; i++)
         if (strcmp(fixed[i], title) == 0)
             return true;

@@ -25,7 +25,7 @@ static int read_trials(struct html_page *p, struct trial_point **out, size_t *co
                    " m.value END, " MEASURED_AS_ASKED(
                        "a") " FROM attempt AS a JOIN job AS j ON j.id = a.job_id LEFT JOIN summary AS m"
                             " ON m.attempt_id = a.id AND m.name = ?1 WHERE j.sweep_id = ?2 AND a.ended IS NOT NULL"
-                            " AND a.kind = 'trial'"
+                            " AND a.kind = 'trial' AND a.id NOT IN (SELECT attempt_id FROM excluded_attempt)"
                             " ORDER BY a.ended, a.id",
                    &s, e) < 0)
         return -1;

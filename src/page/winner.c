@@ -525,7 +525,7 @@ static int add_unranked(struct html_page *p, struct error *e)
         buffer_add_text(&p->out, "</p>\n");
     }
     buffer_free(&text);
-    free(unranked.why);
+    unranked_free(&unranked);
     return 0;
 }
 

@@ -1,39 +1,75 @@
 #include "results/conditions.h"
 
+#include <ctype.h>
 #include <stdlib.h>
+
+static int read_excluded(struct db *db, struct unranked *out, struct error *e)
+{
+    struct stmt *s = NULL;
+    if (db_prepare(db,
+                   "SELECT max(n), group_concat('job ' || job_id || ' (' || excluded || ')', ', ') ||"
+                   " iif(max(n) > 3, ', …', '') FROM (SELECT n.job_id, n.excluded, count(*) OVER () AS n"
+                   " FROM job_note AS n JOIN job AS j ON j.id = n.job_id WHERE n.excluded IS NOT NULL"
+                   " AND j.sweep_id = (SELECT id FROM current_sweep) ORDER BY n.job_id LIMIT 3) HAVING max(n) > 0",
+                   &s, e) < 0)
+        return -1;
+    int rc = stmt_next(s, e);
+    if (rc > 0) {
+        out->excluded = stmt_int(s, 0);
+        out->which = stmt_copy_text(s, 1);
+        for (char *p = out->which; *p; p++)
+            *p = iscntrl((unsigned char)*p) ? ' ' : *p; /* anybody's words */
+    }
+    stmt_free(s);
+    return rc < 0 ? -1 : 0;
+}
 
 /* Along the index of values, where those without one come first. */
 int unranked_read(struct db *db, const char *metric, struct unranked *out, struct error *e)
 {
     struct stmt *s = NULL;
     *out = (struct unranked){0};
+    if (read_excluded(db, out, e) < 0)
+        return -1;
     if (db_query(db,
                  "SELECT sum(count(*)) OVER (), m.note FROM job_metric AS m CROSS JOIN job AS j ON j.id = m.job_id"
                  " WHERE m.name = ?1 AND m.value IS NULL AND m.note IS NOT NULL AND j.state = 'ok'"
+                 " AND j.id NOT IN excluded_job"
                  " AND j.sweep_id = (SELECT id FROM current_sweep) GROUP BY m.note ORDER BY count(*) DESC, m.note"
                  " LIMIT 1",
                  VALUES(sql_text(metric)), &s, e) < 0)
         return -1;
     int rc = stmt_next(s, e);
-    if (rc > 0)
-        *out = (struct unranked){stmt_int(s, 0), stmt_copy_text(s, 1)};
+    if (rc > 0) {
+        out->jobs = stmt_int(s, 0);
+        out->why = stmt_copy_text(s, 1);
+    }
     stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
 
+void unranked_free(struct unranked *u)
+{
+    free(u->why);
+    free(u->which);
+}
+
 void unranked_add_text(const struct unranked *u, struct buffer *out)
 {
-    if (u->jobs == 0)
-        return;
-    buffer_add_text(out, "not compared: ");
-    buffer_add_count(out, u->jobs, "ok job");
-    buffer_printf(out, " without a number: %s\n", u->why);
+    if (u->jobs > 0) {
+        buffer_add_text(out, "not compared: ");
+        buffer_add_count(out, u->jobs, "ok job");
+        buffer_printf(out, " without a number: %s\n", u->why);
+    }
+    if (u->excluded > 0)
+        buffer_printf(out, "%lld excluded: %s\n", (long long)u->excluded, u->which);
 }
 
 void unranked_add_json(const struct unranked *u, cJSON *root)
 {
     json_add_count(root, "unranked_jobs", u->jobs);
     json_add_text(root, "unranked_why", u->why);
+    json_add_count(root, "excluded_jobs", u->excluded);
 }
 
 int conditions_read(struct db *db, const struct conditions_request *request, struct conditions *out, struct error *e)
@@ -64,6 +100,6 @@ void conditions_free(struct conditions *c)
 {
     cJSON_Delete(c->list);
     cJSON_Delete(c->beside);
-    free(c->unranked.why);
+    unranked_free(&c->unranked);
     *c = (struct conditions){.list = NULL};
 }

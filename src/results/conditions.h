@@ -5,19 +5,21 @@
 #include "results/json.h"
 #include "util/buffer.h"
 
-/* Ok jobs of which it is known why they have no number of a metric, and why that is for most of them; NULL: none. */
+/* Ok jobs of which it is known why they have no number of a metric, and why that is for most of them; NULL: none. Jobs
+ * that are excluded, or attempts of them, are counted apart: "job 5 (too warm), job 7 (attempt 2: bad node)". */
 struct unranked {
-    int64_t jobs;
-    char *why; /* the caller's */
+    int64_t jobs, excluded;
+    char *why, *which;
 };
+void unranked_free(struct unranked *u);
 
 /* Of the current sweep. */
 int unranked_read(struct db *db, const char *metric, struct unranked *out, struct error *e);
 
-/* Adds a line if there are any: "not compared: 3 ok jobs without a number: …". */
+/* Adds a line if there are any: "not compared: 3 ok jobs without a number: …", and another: "2 excluded: …". */
 void unranked_add_text(const struct unranked *u, struct buffer *out);
 
-/* Adds "unranked_jobs" and "unranked_why". */
+/* Adds "unranked_jobs", "unranked_why" and "excluded_jobs". */
 void unranked_add_json(const struct unranked *u, cJSON *root);
 
 struct conditions {

@@ -61,7 +61,7 @@ int job_named(struct db *db, const char *word, int64_t *job_id, struct error *e)
 
 /* --- its parts --- */
 
-const char *const job_part_names[JOB_PART_COUNT] = {"job", "metrics", "attempts", "changes"};
+const char *const job_part_names[JOB_PART_COUNT] = {"job", "metrics", "attempts", "changes", "notes"};
 
 #define UTC(column) "strftime('%Y-%m-%dT%H:%M:%SZ', " column " / 1000, 'unixepoch')"
 #define STARTED UTC("a.started")
@@ -104,6 +104,9 @@ static const char *const part_sql[JOB_PART_COUNT] = {
                     " LEFT JOIN attempt AS a ON a.id = r.attempt_id WHERE r.job_id = ?1 ORDER BY a.number, r.rowid) AS "
                     "r"
                     " JOIN change AS c ON c.id = r.change_id GROUP BY c.id ORDER BY c.id",
+    [JOB_PART_NOTES] = "SELECT n.kind, a.number AS attempt, n.text AS said, " UTC(
+        "n.at") " AS at, n.who FROM note AS n"
+                " LEFT JOIN attempt AS a ON a.id = n.attempt_id WHERE n.job_id = ?1 ORDER BY n.at, n.id",
 };
 
 int job_part_open(struct db *db, enum job_part part, int64_t job_id, struct stmt **out, struct error *e)

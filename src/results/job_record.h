@@ -16,6 +16,7 @@ enum job_part {
     JOB_PART_METRICS,  /* of the attempt that represents it */
     JOB_PART_ATTEMPTS, /* oldest first */
     JOB_PART_CHANGES,  /* what was changed afterwards, oldest first, each with what it replaced */
+    JOB_PART_NOTES,    /* likewise; what is said of it and of its attempts */
     JOB_PART_COUNT
 };
 

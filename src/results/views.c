@@ -33,7 +33,7 @@ struct columns {
 /* What the views are made from. */
 struct shape {
     struct columns keys, metrics;
-    bool has_predicted_memory, has_predicted_time, has_device_note;
+    bool has_predicted_memory, has_predicted_time, has_device_note, has_notes;
     char *objective; /* NULL: none */
     bool maximise;
     bool has_configurations;
@@ -69,6 +69,9 @@ static const char *const fixed_titles[] = {
     "predicted_time",
     "max_rss",
     "device_note",
+    "notes",
+    "tags",
+    "excluded",
     "partial",
     "not_finite",
     "columns_left_out",
@@ -226,7 +229,8 @@ static int read_shape(struct db *db, struct shape *out, struct error *e)
     if (read_spec_keys(db, &out->keys, e) < 0 || read_jobs(db, out, e) < 0 ||
         read_columns(db, metrics, METRICS_MOST, &out->metrics, e) < 0 || read_objective(db, out, e) < 0 ||
         db_query_bool(db, "SELECT EXISTS (SELECT 1 FROM attempt WHERE device_note IS NOT NULL)", NO_VALUES,
-                      &out->has_device_note, e) < 0)
+                      &out->has_device_note, e) < 0 ||
+        db_query_bool(db, "SELECT EXISTS (SELECT 1 FROM note)", NO_VALUES, &out->has_notes, e) < 0)
         return -1;
     give_titles(out, &out->keys);
     give_titles(out, &out->metrics);
@@ -298,6 +302,10 @@ static void add_results(const struct shape *s, struct buffer *b)
     buffer_add_text(b, "       CASE WHEN EXISTS (SELECT 1 FROM summary WHERE attempt_id = a.id) THEN\n"
                        "           a.state <> 'ok' OR a.stopped_steps IS NOT NULL OR a.left_out IS NOT NULL END AS "
                        "partial,\n");
+    if (s->has_notes)
+        buffer_add_text(b, "       (SELECT notes FROM job_note WHERE job_id = j.id) AS notes,\n"
+                           "       (SELECT tags FROM job_note WHERE job_id = j.id) AS tags,\n"
+                           "       (SELECT excluded FROM job_note WHERE job_id = j.id) AS excluded,\n");
     /* A computed metric has no samples of its own: those that are not finite are counted where they were reported. */
     buffer_add_text(b, "       (SELECT sum(iif(reported IS NULL, 0, not_finite)) FROM summary WHERE attempt_id = a.id)"
                        " AS not_finite,\n");
@@ -339,11 +347,12 @@ static void add_titles(const struct shape *s, const struct column *objective, st
         if (&s->metrics.items[i] != objective)
             add_title(b, s->metrics.items[i].title);
     buffer_printf(b,
-                  ", r.duration_ms, r.max_rss%s%s%s, r.partial, r.not_finite, r.error, r.directory, r.started, "
+                  ", r.duration_ms, r.max_rss%s%s%s, r.partial%s, r.not_finite, r.error, r.directory, r.started, "
                   "r.ended%s\n",
                   s->has_device_note ? ", r.device_note" : "",
                   s->has_predicted_memory ? ", r.predicted_memory, r.predicted_memory_of" : "",
                   s->has_predicted_time ? ", r.predicted_time" : "",
+                  s->has_notes ? ", r.notes, r.tags, r.excluded" : "",
                   s->keys.left_out + s->metrics.left_out ? ", r.columns_left_out" : "");
 }
 

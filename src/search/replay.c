@@ -469,7 +469,8 @@ static const char jobs_sql[] =
     " j.cluster_id, j.model_id, j.training_id, j.parallel_id FROM job AS j"
     " LEFT JOIN attempt AS a ON a.id = j.attempt_id"
     " LEFT JOIN job_metric AS s ON s.job_id = j.id AND s.name = ?2"
-    " WHERE j.sweep_id = ?1 AND j.state IN ('ok', 'failed') ORDER BY j.rank, j.id";
+    " WHERE j.sweep_id = ?1 AND j.state IN ('ok', 'failed') AND j.id NOT IN excluded_job"
+    " ORDER BY j.rank, j.id";
 
 /* A static name for outcomes to point to. Classes of later versions become a generic failure. */
 static const char *failure_name(const char *failure)

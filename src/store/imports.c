@@ -32,11 +32,15 @@ static const char tables_sql[] =
     " CREATE TEMP TABLE removed_attempt (id INTEGER PRIMARY KEY);"
     " CREATE TEMP TABLE imported_sweep AS SELECT DISTINCT sweep_id FROM imported_table WHERE sweep_id IS NOT NULL";
 
-/* What was fitted to them is fitted anew by who predicts next. */
+/* What was fitted to them is fitted anew by who predicts next; what was said of a row is said of what it says now. */
 static const char remove_sql[] =
     "INSERT OR IGNORE INTO temp.imported_job SELECT job_id FROM attempt WHERE id IN temp.removed_attempt;"
     " DELETE FROM calibration WHERE (framework, device, cluster, quantity) IN"
     " (SELECT framework, device, cluster, quantity FROM observation WHERE attempt_id IN temp.removed_attempt);"
+    " UPDATE note SET (job_id, attempt_id) = (SELECT n.job_id, n.id FROM attempt AS o JOIN attempt AS n"
+    "  ON n.table_id = o.table_id AND n.line = o.line AND n.id <> o.id WHERE o.id = note.attempt_id)"
+    " WHERE attempt_id IN (SELECT o.id FROM temp.removed_attempt AS r JOIN attempt AS o USING (id) JOIN attempt AS n"
+    "  ON n.table_id = o.table_id AND n.line = o.line WHERE n.id NOT IN temp.removed_attempt);"
     " DELETE FROM attempt WHERE id IN temp.removed_attempt";
 
 /* A row of the table as it stands there. */

@@ -18,7 +18,8 @@ int observations_read(struct db *db, const struct observation_row *place, int64_
     if (db_query(db,
                  "SELECT * FROM (SELECT attempt_id, quantity, framework, device, cluster, kind, measured, predicted,"
                  " peak, terms FROM observation WHERE quantity = ?1 AND framework = ?2 AND device = ?3"
-                 " AND cluster = ?4 ORDER BY attempt_id DESC LIMIT ?5) ORDER BY attempt_id",
+                 " AND cluster = ?4 AND attempt_id NOT IN (SELECT attempt_id FROM excluded_attempt)"
+                 " ORDER BY attempt_id DESC LIMIT ?5) ORDER BY attempt_id",
                  VALUES(sql_text(place->quantity), sql_text(place->framework), sql_text(place->device),
                         sql_text(place->cluster), sql_int(most)),
                  &s, e) < 0)
@@ -63,7 +64,8 @@ int measured_memory_read(struct db *db, int64_t most, measured_memory_each each,
     struct stmt *s = NULL;
     if (db_query(db,
                  "SELECT " JOB_SPECS_COLUMNS ", o.measured FROM (SELECT * FROM observation WHERE quantity = 'memory'"
-                 " AND kind = 'measured' ORDER BY attempt_id DESC LIMIT ?1) AS o JOIN job AS j ON j.attempt_id ="
+                 " AND kind = 'measured' AND attempt_id NOT IN (SELECT attempt_id FROM excluded_attempt)"
+                 " ORDER BY attempt_id DESC LIMIT ?1) AS o JOIN job AS j ON j.attempt_id ="
                  " o.attempt_id" JOB_SPECS_JOINS " ORDER BY o.attempt_id",
                  VALUES(sql_int(most)), &s, e) < 0)
         return -1;

@@ -35,7 +35,9 @@ int trials_read(struct db *db, int64_t search_id, trial_each each, void *context
 {
     struct stmt *s = NULL;
     if (db_query(db,
-                 "SELECT id, asked, told, resource, lineage, draw, reason, job_id, attempt_id, outcome, failure,"
+                 "SELECT id, asked, told, resource, lineage, draw, reason, job_id, attempt_id,"
+                 " iif(outcome IS NOT NULL AND job_id IN excluded_job, 'failed', outcome),"
+                 " iif(outcome IS NOT NULL AND job_id IN excluded_job, 'excluded', failure),"
                  " objective, steps, seconds, bytes, device_seconds FROM trial WHERE search_id = ? ORDER BY id",
                  VALUES(sql_int(search_id)), &s, e) < 0)
         return -1;
@@ -117,8 +119,10 @@ int trial_reopen_job(struct db *db, int64_t job_id, struct error *e)
     " FROM breach AS k JOIN subject_to AS s ON s.position = k.position"                                                \
     " WHERE k.attempt_id = j.attempt_id AND j.state = 'ok' ORDER BY s.quantity DESC LIMIT 1)"
 #define JOB_OUTCOMES                                                                                                   \
-    "SELECT j.id, j.attempt_id, iif(j.witness_id IS NULL AND " INFEASIBLE " IS NULL, j.state, 'failed'),"              \
-    " CASE WHEN j.witness_id IS NULL THEN coalesce(j.failure, " INFEASIBLE ") ELSE 'oom' END,"                         \
+    "SELECT j.id, j.attempt_id, iif(j.witness_id IS NULL AND j.id NOT IN excluded_job AND " INFEASIBLE                 \
+    " IS NULL, j.state, 'failed'),"                                                                                    \
+    " CASE WHEN j.witness_id IS NULL THEN coalesce(j.failure, iif(j.id IN excluded_job, 'excluded', " INFEASIBLE       \
+    ")) ELSE 'oom' END,"                                                                                               \
     " a.stopped_steps IS NOT NULL, m.value, a.stopped_steps, t.measured,"                                              \
     " b.measured, j.devices * a.duration_ms / 1000.0"                                                                  \
     " FROM job AS j LEFT JOIN attempt AS a ON a.id = j.attempt_id"                                                     \

@@ -47,8 +47,8 @@ int trial_record_outcome(struct db *db, int64_t id, int64_t told, const struct j
 int trial_reopen_job(struct db *db, int64_t job_id, struct error *e);
 
 /* One job, or with job_id 0 every one of the sweep that is ok or failed, in the order of ids; what has a witness
- * (store/witnesses.h) counts as failed for want of memory, what cannot win as failed and infeasible. `objective` NULL:
- * none. */
+ * (store/witnesses.h) counts as failed for want of memory, what cannot win as failed and infeasible, what is excluded
+ * as failed. `objective` NULL: none. */
 typedef int (*job_outcome_each)(void *context, const struct job_outcome *outcome, struct error *e);
 struct job_outcome_query {
     int64_t sweep_id, job_id;

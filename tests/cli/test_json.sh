@@ -345,6 +345,9 @@ every_document__valid_and_of_one_type_each()
     sql "INSERT INTO change VALUES (1, 'note', 1700001000000, 'me@here', 'warm', '{\"exclude\": true}', 1700002000000,
         NULL); INSERT INTO replaced SELECT 1, 1, attempt_id, 'excluded', 'no', 'yes' FROM job WHERE id = 1" changed.db
     document changed show --json -d changed.db 1
+    cp typed.db noted.db
+    "$meshsweep" note -d noted.db 1/1 --exclude 'too warm' 'it looks odd' >/dev/null
+    document noted show --json -d noted.db 1
     cp typed.db unranked.db
     sql "UPDATE summary SET value = NULL, note = 'it was read in another way' WHERE name = 'rate' AND attempt_id =
         (SELECT max(attempt_id) FROM job WHERE state = 'ok')" unranked.db

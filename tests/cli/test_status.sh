@@ -44,7 +44,7 @@ excluded by rule
 # Other than what the statement leaves to the program.
 status__the_statement_in_a_shell__the_same_document()
 {
-    local filled="winners subject_to pareto_jobs failures unranked_jobs unranked_why"
+    local filled="winners subject_to pareto_jobs failures unranked_jobs unranked_why excluded_jobs"
     fixture_database "UPDATE sweep SET model_info = '{\"job\":3,\"num_params\":2.5e9}'"
     meshsweep status --json >program.json
     sqlite3 -batch -readonly results.db <"$source_dir/sql/answers/status.sql" >shell.txt

@@ -1,0 +1,199 @@
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/session.h"
+#include "results/job_record.h"
+#include "results/views.h"
+#include "store/notes.h"
+#include "util/buffer.h"
+#include "util/memory.h"
+#include "util/parse.h"
+#include "util/utf8.h"
+
+#define TEXT_MOST 4000 /* bytes */
+
+struct note_options {
+    const char *db, *exclude, *tag;
+    bool include;
+};
+
+#define AT(member) offsetof(struct note_options, member)
+
+static const struct option options[] = {
+    OPTION_DB(AT(db)),
+    {.name = "exclude",
+     .kind = OPTION_STRING,
+     .offset = AT(exclude),
+     .value = "REASON",
+     .help = "it no longer counts: not for the best, in comparisons, for a search or in plots; it stays ok"},
+    {.name = "include", .kind = OPTION_FLAG, .offset = AT(include), .help = "take --exclude back"},
+    {.name = "tag", .kind = OPTION_STRING, .offset = AT(tag), .value = "TAG", .help = "a word to find it by"},
+    {.name = NULL},
+};
+
+/* What is noted, and of what. */
+struct note_target {
+    struct db *db;
+    int64_t job_id, attempt_id, number;
+};
+
+static int check_text(const char *what, const char *text, struct error *e)
+{
+    const size_t length = text ? strlen(text) : 0;
+    if (!text)
+        return 0;
+    if (text[strspn(text, " \t")] == '\0')
+        return error_set(e, ERROR_USAGE, "note: %s is empty; say it in words", what);
+    if (length > TEXT_MOST)
+        return error_set(e, ERROR_USAGE, "note: %s has %zu bytes; at most %d are kept", what, length, TEXT_MOST);
+    for (size_t i = 0; i < length; i++)
+        if (iscntrl((unsigned char)text[i]))
+            return error_set(e, ERROR_USAGE, "note: %s has a control character; write it in one line", what);
+    return utf8_first_invalid(text, length) < length ? error_set(e, ERROR_USAGE, "note: %s is not UTF-8", what) : 0;
+}
+
+/* "7" or "7/2". */
+static int find_target(struct note_target *n, const char *word, struct error *e)
+{
+    const size_t length = strcspn(word, "/");
+    char *job = xstrndup(word, length);
+    int rc = job_named(n->db, job, &n->job_id, e);
+    free(job);
+    if (rc < 0 || !word[length])
+        return rc;
+    if (!parse_int64(word + length + 1, &n->number) || n->number < 1)
+        return error_set(e, ERROR_USAGE, "%s: what follows the / must be the number of an attempt, as in 7/2", word);
+    rc = db_query_int(n->db, "SELECT id FROM attempt WHERE job_id = ? AND number = ?",
+                      VALUES(sql_int(n->job_id), sql_int(n->number)), 0, &n->attempt_id, e);
+    if (rc == 0 && n->attempt_id == 0)
+        return error_set(e, ERROR_NOTHING,
+                         "job %" PRId64 " has no attempt %" PRId64 "; `meshsweep show %" PRId64 "` lists them",
+                         n->job_id, n->number, n->job_id);
+    return rc;
+}
+
+/* Of the job's attempts, or of the one; in `sql` ?1 and ?2. */
+static int count(const struct note_target *n, const char *sql, int64_t attempt_id, int64_t *out, struct error *e)
+{
+    return db_query_int(n->db, sql, VALUES(sql_int(n->job_id), sql_positive(attempt_id)), 0, out, e);
+}
+
+static const char excluded_sql[] =
+    "SELECT count(*) FROM excluded_attempt WHERE job_id = ?1 AND attempt_id = ifnull(?2, attempt_id)";
+
+/* Whether there is something to exclude, or to take back. */
+static int check_target(const struct note_target *n, const struct note_options *o, struct error *e)
+{
+    int64_t attempts, excluded;
+    if (count(n, "SELECT count(*) FROM attempt WHERE job_id = ?1 AND kind = 'trial' AND id = ifnull(?2, id)",
+              n->attempt_id, &attempts, e) < 0 ||
+        count(n, excluded_sql, n->attempt_id, &excluded, e) < 0)
+        return -1;
+    if (o->exclude && attempts == 0)
+        return error_set(e, ERROR_NOTHING,
+                         "job %" PRId64 " has no result to exclude; a rule excludes what is not to run", n->job_id);
+    if (o->include && excluded == 0)
+        return error_set(e, ERROR_NOTHING,
+                         "job %" PRId64 " is not excluded; `meshsweep show %" PRId64 "` lists what is", n->job_id,
+                         n->job_id);
+    return 0;
+}
+
+static int record(const struct note_target *n, const char *kind, const char *text, struct error *e)
+{
+    const struct note_row row = {n->job_id, n->attempt_id, kind, text};
+    return note_record(n->db, &row, e);
+}
+
+static int record_all(const struct note_target *n, const struct note_options *o, const char *text, struct error *e)
+{
+    if ((text && record(n, "note", text, e) < 0) || (o->tag && record(n, "tag", o->tag, e) < 0) ||
+        (o->exclude && record(n, "exclude", o->exclude, e) < 0) || (o->include && record(n, "include", NULL, e) < 0))
+        return -1;
+    return result_views_refresh(n->db, e);
+}
+
+static int say(const struct note_target *n, const struct note_options *o, struct error *e)
+{
+    struct buffer out = BUFFER_INIT;
+    int64_t counted, excluded;
+    if (count(n, "SELECT count(*) FROM counted_attempt WHERE job_id = ?1 AND id = ifnull(?2, id)", 0, &counted, e) <
+            0 ||
+        count(n, excluded_sql, 0, &excluded, e) < 0)
+        return -1;
+    buffer_printf(&out, "job %" PRId64, n->job_id);
+    if (n->number)
+        buffer_printf(&out, " attempt %" PRId64, n->number);
+    buffer_add_text(&out, o->exclude ? ": excluded" : o->include ? ": included" : o->tag ? ": tagged" : ": noted");
+    if ((o->exclude || o->include) && counted) {
+        buffer_add_text(&out, "; its values come from ");
+        buffer_add_count(&out, counted, "attempt");
+    } else if (o->exclude && excluded) {
+        buffer_add_text(&out, "; it has no value");
+    }
+    buffer_add_char(&out, '\n');
+    return output_people_take(&out, e);
+}
+
+static int note_words(const char *db_path, const struct arguments *a, const char *text, struct error *e)
+{
+    const struct note_options *o = a->options;
+    struct note_target n = {.db = NULL};
+    if (session_open_store(db_path, &n.db, e) < 0)
+        return -1;
+    int rc = db_begin(n.db, e);
+    if (rc == 0) {
+        rc = find_target(&n, a->words[0], e) < 0 || check_target(&n, o, e) < 0 || record_all(&n, o, text, e) < 0
+                 ? -1
+                 : db_commit(n.db, e);
+        if (rc < 0)
+            db_rollback(n.db);
+    }
+    if (rc == 0)
+        rc = say(&n, o, e);
+    store_close(n.db);
+    return rc;
+}
+
+static int note(const struct arguments *a, struct error *e)
+{
+    const struct note_options *o = a->options;
+    struct buffer text = BUFFER_INIT;
+    for (size_t i = 1; i < a->word_count; i++)
+        buffer_printf(&text, "%s%s", i > 1 ? " " : "", a->words[i]);
+    const char *said = a->word_count > 1 ? buffer_text(&text) : NULL;
+    int rc = -1;
+    if (a->word_count == 0)
+        error_set(e, ERROR_USAGE,
+                  "note: name a job by its number, or by the beginning of its key, or an attempt of it "
+                  "(7/2); meshsweep results lists them");
+    else if (!said && !o->exclude && !o->include && !o->tag)
+        error_set(e, ERROR_USAGE, "note: say what: meshsweep note %s TEXT, or --exclude REASON, --include, --tag TAG",
+                  a->words[0]);
+    else if (o->exclude && o->include)
+        error_set(e, ERROR_USAGE, "note: --exclude and --include contradict each other; give one");
+    else if (!store_exists(o->db))
+        error_set(e, ERROR_FAILED, "database %s: it does not exist yet; `meshsweep run` creates it", o->db);
+    else if (check_text("the text", said, e) == 0 && check_text("--exclude", o->exclude, e) == 0 &&
+             check_text("--tag", o->tag, e) == 0)
+        rc = note_words(o->db, a, said, e);
+    buffer_free(&text);
+    return rc;
+}
+
+const struct command note_command = {
+    .name = "note",
+    .summary = "Comment on a job, tag it, or exclude it from what is compared",
+    .usage = "JOB[/ATTEMPT] [TEXT] [OPTIONS]",
+    .example = "meshsweep note 24 \"loss looks odd after step 800\"\n"
+               "meshsweep note 24/2 --exclude \"the node was throttling\"\nmeshsweep note 24/2 --include",
+    .options = options,
+    .options_bytes = sizeof(struct note_options),
+    .offer = OFFER_JOBS,
+    .words_most = 1000,
+    .run = note,
+};
