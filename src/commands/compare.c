@@ -7,6 +7,7 @@
 #include "cli/batch_notice.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "commands/compare_jobs.h"
 #include "compare/before_after.h"
 #include "compare/comparison.h"
 #include "database/open.h"
@@ -601,8 +602,9 @@ static int read_by(const char *by, char **key, char **a, char **b, struct error 
 {
     if (!by)
         return error_set(e, ERROR_USAGE,
-                         "compare: name the key to compare by: --by KEY or --by KEY=A,B; or two databases: meshsweep "
-                         "compare BEFORE.db NOW.db");
+                         "compare: name the key to compare by: --by KEY or --by KEY=A,B; or two jobs, or two "
+                         "databases: "
+                         "meshsweep compare BEFORE.db NOW.db");
     size_t length = strcspn(by, "=");
     const char *values = by[length] ? by + length + 1 : NULL, *comma = values ? strchr(values, ',') : NULL;
     if (length == 0 || (values && (!comma || comma == values || !comma[1])))
@@ -646,7 +648,15 @@ static int compare_two(const struct arguments *a, struct error *e)
 {
     const struct compare_options *o = a->options;
     if (a->word_count != 2)
-        return error_set(e, ERROR_USAGE, "compare: name two databases: meshsweep compare BEFORE.db NOW.db");
+        return error_set(e, ERROR_USAGE,
+                         "compare: name two jobs, or two databases: meshsweep compare 4 7, meshsweep "
+                         "compare BEFORE.db NOW.db");
+    if (compare_names_jobs(a->words[0]) && compare_names_jobs(a->words[1]) && !store_exists(a->words[0]))
+        return o->by || o->metric || o->free || o->fail_slower || o->markdown
+                   ? error_set(e, ERROR_USAGE,
+                               "compare: two jobs are compared in everything; give no option but -d and "
+                               "--json")
+                   : compare_jobs(o->db, a->words, o->json, e);
     const struct compare_databases_request request = {a->words[0],    a->words[1], o->metric,  o->by,
                                                       o->fail_slower, o->json,     o->markdown};
     return compare_databases(&request, e);
@@ -688,9 +698,10 @@ static int compare(const struct arguments *a, struct error *e)
 
 const struct command compare_command = {
     .name = "compare",
-    .summary = "Compare jobs that differ in only one key, or two databases",
-    .usage = "{--by KEY[=A,B] | BEFORE.db NOW.db} [OPTIONS]",
-    .example = "meshsweep compare --by zero_stage=1,3\nmeshsweep compare --by micro_batch --metric step_time --json\n"
+    .summary = "Compare jobs that differ in one key, two jobs or two databases",
+    .usage = "{--by KEY[=A,B] | JOB JOB | BEFORE.db NOW.db} [OPTIONS]",
+    .example = "meshsweep compare --by zero_stage=1,3\nmeshsweep compare 4 7\nmeshsweep compare --by micro_batch "
+               "--metric step_time --json\n"
                "meshsweep compare before.db results.db --fail-slower 5%",
     .options = options,
     .options_bytes = sizeof(struct compare_options),

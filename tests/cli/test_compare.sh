@@ -127,7 +127,7 @@ compare__wrong_use__one_sentence()
     paired_database
     run_meshsweep compare
     expect_only_stderr 2 'meshsweep: compare: name the key to compare by: --by KEY or --by KEY=A,B; or two '\
-'databases: meshsweep compare BEFORE.db NOW.db'
+'jobs, or two databases: meshsweep compare BEFORE.db NOW.db'
     run_meshsweep compare --by zero_stag
     expect_only_stderr 2 'meshsweep: --by zero_stag: no such key (did you mean zero_stage?)'
     run_meshsweep compare --by zero_stage=0,7
@@ -285,6 +285,93 @@ compare__values_of_other_types__told_apart_in_other_keys()
     sqlite3 results.db "UPDATE spec SET json = json_set(json, '\$.x', '1') WHERE id = 101"
     run_meshsweep compare --by tp --free ''
     expect_only_stderr_contains 4 'no two jobs differ only in it'
+}
+
+# Jobs 1 and 2 differ in y alone, of which their output tells; job 1 ran twice.
+two_runs()
+{
+    small_sweep sweep.toml
+    cat >job.sh <<'END'
+printf 'loading 1.%s s\ncompiled\n' "$2"
+[ "$2" = 10 ] && echo 'kernel: fast' || echo 'kernel: slow'
+echo "score: $(($1 * $2))"
+END
+    sed -i 's/^command.*/&\nrepeat = 3\nenv = { OMP = "{y}" }/' sweep.toml
+    run_meshsweep run --progress none
+    expect_only_stdout 0
+}
+
+compare_jobs__two_runs__all_that_differs()
+{
+    two_runs
+    run_meshsweep compare 1 2
+    expect_only_stdout_contains 0 'job 1 | job 2
+
+figures
+  score: 10 (3 runs, 95 % 10 to 10) | 20 (3 runs, 95 % 20 to 20), ratio 2
+
+keys
+  y: 10 | 20
+
+started as
+  command: /bin/sh ./job.sh 1 10 | /bin/sh ./job.sh 1 20
+
+environment
+  OMP: 10 | 20
+'
+    expect_stdout_contains 'first lines in which the logs differ
+  line 1: loading 1.10 s | loading 1.20 s
+  line 3: kernel: fast | kernel: slow
+  line 4: score: 10 | score: 20'
+    run_meshsweep compare 1 "$(sql "SELECT lower(hex(key)) FROM job WHERE id = 2")" --json
+    expect_only_stdout 0
+    mv .stdout pair.json
+    expect_sql '[1]|[2]|2|1|3|keys|y|10|20|3' "WITH d (j) AS (SELECT readfile('pair.json')) SELECT j ->> 'first_jobs',
+        j ->> 'second_jobs', j ->> '\$.figures[0].ratio', j ->> '\$.figures[0].told_apart',
+        j ->> '\$.figures[0].first.runs', j ->> '\$.apart[0].part', j ->> '\$.apart[0].what',
+        j ->> '\$.apart[0].of_first', j ->> '\$.apart[0].of_second', j ->> '\$.log_lines[1].line' FROM d"
+}
+
+compare_jobs__same_job__nothing_differs()
+{
+    two_runs
+    run_meshsweep compare 1 1
+    expect_only_stdout 0 'job 1 | job 1
+
+figures
+  score: 10 (3 runs, 95 % 10 to 10) | 10 (3 runs, 95 % 10 to 10), ratio 1 (cannot be told apart)
+
+nothing else that was recorded differs
+
+logs: equal'
+    rm -r results.db.d
+    run_meshsweep compare 1 2
+    expect_only_stdout_contains 0 'logs: there is no log of job 1, or it has more than 16 MiB'
+}
+
+compare_jobs__conditions__sets_of_jobs()
+{
+    two_runs
+    run_meshsweep compare 'x = 1' 'x=2'
+    expect_only_stdout_contains 0 '2 jobs (the first is 1) | 2 jobs (the first is 3)'
+    expect_stdout_contains '  score: 15 (6 runs'
+    expect_stdout_contains '  x: 1 | 2'
+    expect_stdout_lacks '  y: '
+}
+
+compare_jobs__bad_input__says_what_to_do()
+{
+    two_runs
+    run_meshsweep compare 1 9
+    expect_only_stderr 4 'meshsweep: there is no job 9; `meshsweep results --all` lists them'
+    run_meshsweep compare 1 'x = 7'
+    expect_only_stderr 4 'meshsweep: x = 7: no job of the current sweep is like that'
+    run_meshsweep compare 1 'z = 7'
+    expect_only_stderr_contains 2 'no such column: z'
+    run_meshsweep compare 1 2 --by x
+    expect_only_stderr 2 'meshsweep: compare: two jobs are compared in everything; give no option but -d and --json'
+    run_meshsweep compare 1
+    expect_only_stderr_contains 2 'meshsweep: compare: name two jobs, or two databases: meshsweep compare 4 7,'
 }
 
 run_cases "$@"

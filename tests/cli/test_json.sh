@@ -269,6 +269,8 @@ END
     "$meshsweep" run -c repeated.toml -d now.db --progress none
     document repeated compare --json before.db now.db --fail-slower 5%
     document pairs compare --json -d now.db --by x
+    document two compare --json -d now.db 1 2
+    document sets compare --json -d now.db 'x = 1' 'x = 2'
     # As if each second repeat had been on another node.
     sqlite3 now.db "UPDATE attempt SET host = 'node-' || number, duration_ms = 1000 * number"
     document nodes status --json -d now.db
