@@ -11,10 +11,12 @@
 #include "cli/batch_notice.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/session.h"
 #include "cli/sweep_files.h"
 #include "cli/written_file.h"
 #include "database/open.h"
 #include "deepspeed/training_command.h"
+#include "measures/measures.h"
 #include "process/job_file.h"
 #include "report/full_training.h"
 #include "report/group_winners.h"
@@ -25,6 +27,7 @@
 #include "results/json.h"
 #include "results/status.h"
 #include "results/subset.h"
+#include "sweep_file/reader.h"
 #include "util/file.h"
 #include "util/memory.h"
 #include "util/shell_words.h"
@@ -34,7 +37,7 @@
 #define PARETO_LISTED 20
 
 struct best_options {
-    const char *db, *out, *group;
+    const char *db, *out, *group, *of, *subject_to;
     bool json;
 };
 
@@ -50,8 +53,19 @@ static const struct option options[] = {
     {.name = "group",
      .kind = OPTION_STRING,
      .offset = AT(group),
-     .value = "GROUP",
-     .help = "show the winner of this group (groups come from [sweep] group_by)"},
+     .value = "GROUP|KEYS",
+     .help = "show the winner of this group (KEY=VALUE), or of each group of these keys, in place of [sweep] group_by"},
+    {.name = "of",
+     .offer = OFFER_KEYS,
+     .kind = OPTION_STRING,
+     .offset = AT(of),
+     .value = "KEY",
+     .help = "show the winner for each value of this key"},
+    {.name = "subject-to",
+     .kind = OPTION_STRING,
+     .offset = AT(subject_to),
+     .value = "SQL",
+     .help = "what would win under this condition, in place of [sweep] subject_to: 'peak_memory <= 40 GiB'"},
     {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "as JSON"},
     {.name = NULL},
 };
@@ -540,6 +554,100 @@ static int print_groups(struct db *db, const struct best *b, const struct best_o
     return rc;
 }
 
+/* --- what if --- */
+
+static int suppose_conditions(struct db *db, const struct best_options *o, const struct arguments *a, struct error *e)
+{
+    const struct run_options from = {.db = o->db};
+    struct session s;
+    struct measures *m = NULL;
+    int rc = session_open_recorded(&s, &from, a, db, e);
+    if (rc == 0) {
+        sweep_set_condition(s.sweep, o->subject_to, "--subject-to");
+        rc = measures_create(s.space, &m, e);
+    }
+    if (rc == 0)
+        rc = measures_suppose(m, db, e);
+    measures_free(m);
+    session_close(&s);
+    return rc;
+}
+
+/* Adds the key as [sweep] group_by lists it. */
+static int add_group_key(struct db *db, const char *option, const char *word, size_t length, struct string_list *out,
+                         struct error *e)
+{
+    static const char sql[] =
+        "SELECT DISTINCT name FROM (SELECT s.kind || '.' || k.key AS name, k.key AS bare FROM spec AS s, "
+        "json_each(s.json)"
+        " AS k UNION SELECT k.key, k.key FROM job AS j, json_each(j.derived) AS k WHERE j.id = (SELECT max(id) FROM job"
+        " WHERE sweep_id = (SELECT id FROM current_sweep))) WHERE (?1 IN (name, bare, 'derived.' || bare))"
+        " AND name NOT GLOB '*[\"'']*' ORDER BY name <> ?1, name";
+    struct string_list found = STRING_LIST_INIT;
+    bool replicates = false;
+    char *key = xstrndup(word, length);
+    int rc = db_query_texts(db, sql, VALUES(sql_text(key)), &found, e);
+    if (rc == 0 && found.count == 0)
+        rc = error_set(e, ERROR_USAGE, "%s %s: no such key; `meshsweep results` has the keys as columns", option, key);
+    else if (rc == 0 && found.count > 1 && strcmp(found.items[0], key) != 0)
+        rc = error_set(e, ERROR_USAGE, "%s %s: several sections have the key; say which: %s or %s", option, key,
+                       found.items[0], found.items[1]);
+    else if (rc == 0)
+        rc = db_query_bool(db,
+                           "SELECT 1 FROM meta AS m, json_each(m.value) AS k WHERE m.name = 'replicate'"
+                           " AND k.value = ?",
+                           VALUES(sql_text(found.items[0])), &replicates, e);
+    if (rc == 0 && replicates)
+        rc = error_set(e, ERROR_USAGE, "%s %s: it is a replicate key, over whose values means are taken", option, key);
+    else if (rc == 0)
+        string_list_add(out, xstrdup(found.items[0]));
+    string_list_free(&found);
+    free(key);
+    return rc;
+}
+
+/* Of "layers=2, num_hosts=1" and of "layers,num_hosts": layers and num_hosts. */
+static int add_group_keys(struct db *db, const char *option, const char *text, struct string_list *out, struct error *e)
+{
+    int rc = 0;
+    for (const char *p = text; rc == 0 && *p; p += strcspn(p, ",")) {
+        p += strspn(p, ", ");
+        rc = add_group_key(db, option, p, strcspn(p, "=,"), out, e);
+    }
+    return rc;
+}
+
+/* `*group`: which group is asked for; NULL: all. */
+static int suppose(struct db *db, const struct best_options *o, const struct arguments *a, const char **group,
+                   struct error *e)
+{
+    struct string_list keys = STRING_LIST_INIT;
+    struct buffer json = BUFFER_INIT;
+    bool has_groups = false;
+    int rc = o->subject_to || o->group || o->of ? db_allow_temporary(db, e) : 0;
+    if (rc == 0 && o->subject_to)
+        rc = suppose_conditions(db, o, a, e);
+    *group = o->group && strchr(o->group, '=') ? o->group : NULL;
+    if (rc == 0)
+        rc = db_query_bool(db, "SELECT 1 FROM meta WHERE name = 'group_by'", NO_VALUES, &has_groups, e);
+    const bool replaces = o->group && !(*group && has_groups);
+    if (rc == 0 && replaces)
+        rc = add_group_keys(db, "--group", o->group, &keys, e);
+    else if (rc == 0 && o->of)
+        rc = db_query_texts(db, "SELECT k.value FROM meta AS m, json_each(m.value) AS k WHERE m.name = 'group_by'",
+                            NO_VALUES, &keys, e);
+    if (rc == 0 && o->of)
+        rc = add_group_keys(db, "--of", o->of, &keys, e);
+    for (size_t i = 0; i < keys.count; i++)
+        buffer_printf(&json, "%s\"%s\"", i ? "," : "[", keys.items[i]);
+    buffer_add_char(&json, ']');
+    if (rc == 0 && (keys.count || o->subject_to))
+        rc = configurations_suppose(db, keys.count ? buffer_text(&json) : NULL, e);
+    string_list_free(&keys);
+    buffer_free(&json);
+    return rc;
+}
+
 static int best(const struct arguments *a, struct error *e)
 {
     const struct best_options *o = a->options;
@@ -547,8 +655,11 @@ static int best(const struct arguments *a, struct error *e)
     struct best b = {0};
     if (store_open_read_only(o->db, &db, e) < 0)
         return -1;
-    int rc = best_read_group(db, o->group, &b, e);
-    if (rc == 0 && !o->group && best_group_count(&b) > 1) {
+    const char *group = NULL;
+    int rc = suppose(db, o, a, &group, e);
+    if (rc == 0)
+        rc = best_read_group(db, group, &b, e);
+    if (rc == 0 && !group && best_group_count(&b) > 1) {
         rc = print_groups(db, &b, o, e);
         best_free(&b);
         store_close(db);
@@ -567,7 +678,8 @@ const struct command best_command = {
     .name = "best",
     .summary = "Show the winner under the objective, with its exact command",
     .usage = "[OPTIONS]",
-    .example = "meshsweep best --out winner && sh winner/command.sh",
+    .example = "meshsweep best --out winner && sh winner/command.sh\nmeshsweep best --of zero_stage\n"
+               "meshsweep best --subject-to 'peak_memory <= 40 GiB'",
     .options = options,
     .options_bytes = sizeof(struct best_options),
     .pages = true,

@@ -560,6 +560,38 @@ static int record_all(struct measures *m, struct db *db, int64_t sweep_id, struc
     return rc;
 }
 
+static int suppose_attempt(const struct measures *m, struct db *db, int64_t attempt_id, struct error *e)
+{
+    struct measured_attempt a;
+    struct measured ignored = {.is_feasible = true};
+    int rc = attempt_load(m, db, attempt_id, NULL, &a, e);
+    if (rc == 0)
+        rc = take_constraints(m, &a, db, attempt_id, &ignored, e);
+    attempt_unload(m, &a);
+    return rc;
+}
+
+int measures_suppose(const struct measures *m, struct db *db, struct error *e)
+{
+    struct stmt *s = NULL;
+    int rc = db_exec(db,
+                     "CREATE TEMP TABLE subject_to AS SELECT * FROM main.subject_to LIMIT 0;"
+                     " CREATE TEMP TABLE breach (attempt_id, position, value, bound, excess, note,"
+                     "  PRIMARY KEY (attempt_id, position)) WITHOUT ROWID",
+                     e);
+    if (rc == 0)
+        rc = put_constraints(m, db, e);
+    if (rc == 0)
+        rc = db_prepare(db,
+                        "SELECT a.id FROM job AS j JOIN attempt AS a ON a.job_id = j.id"
+                        " WHERE j.sweep_id = (SELECT id FROM current_sweep) AND a.kind = 'trial' AND a.state = 'ok'",
+                        &s, e);
+    while (rc == 0 && (rc = stmt_next(s, e)) > 0)
+        rc = suppose_attempt(m, db, stmt_int(s, 0), e);
+    stmt_free(s);
+    return rc;
+}
+
 static int renew(struct measures *m, struct db *db, int64_t sweep_id, const char *before, const char *now,
                  struct error *e)
 {

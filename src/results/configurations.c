@@ -189,13 +189,37 @@ int configurations_add_view(struct db *db, const char *objective, bool maximise,
 
 /* --- rows --- */
 
+int configurations_suppose(struct db *db, const char *keys_json, struct error *e)
+{
+    struct stmt *s = NULL;
+    struct buffer view = BUFFER_INIT;
+    int rc = 0;
+    if (keys_json &&
+        (db_exec(db, "CREATE TEMP TABLE meta AS SELECT * FROM main.meta WHERE name <> 'group_by'", e) < 0 ||
+         db_run(db, "INSERT INTO meta VALUES ('group_by', ?)", VALUES(sql_text(keys_json)), e) < 0))
+        return -1;
+    if (db_prepare(db, "SELECT objective, maximise FROM current_sweep", &s, e) < 0)
+        return -1;
+    if ((rc = stmt_next(s, e)) > 0 && !stmt_is_null(s, 0))
+        rc = configurations_add_view(db, stmt_text(s, 0), stmt_int(s, 1) != 0, &view, e);
+    stmt_free(s);
+    if (rc >= 0 && view.length) {
+        char *temporary = xasprintf("CREATE TEMP VIEW%s", buffer_text(&view) + strlen("CREATE VIEW"));
+        rc = db_exec(db, temporary, e);
+        free(temporary);
+    }
+    buffer_free(&view);
+    return rc < 0 ? -1 : 0;
+}
+
 static int read_flags(struct db *db, struct configurations *out, struct error *e)
 {
     struct stmt *s = NULL;
     if (db_prepare(db,
                    "SELECT EXISTS (SELECT 1 FROM meta WHERE name = 'replicate'),"
                    " EXISTS (SELECT 1 FROM meta WHERE name = 'group_by')"
-                   " FROM sqlite_schema WHERE type = 'view' AND name = 'configurations'",
+                   " FROM (SELECT * FROM sqlite_schema UNION ALL SELECT * FROM sqlite_temp_schema)"
+                   " WHERE type = 'view' AND name = 'configurations' LIMIT 1",
                    &s, e) < 0)
         return -1;
     int rc = stmt_next(s, e);

@@ -41,6 +41,10 @@ int configurations_add_view(struct db *db, const char *objective, bool maximise,
 /* Whether configurations compete in the current sweep, not jobs. */
 int configurations_compete(struct db *db, bool *yes, struct error *e);
 
+/* On this connection alone: the view is that of other keys of groups (a list in JSON of "section.key", or the name of a
+ * derived one; NULL: those of the sweep), and of the conditions of measures_suppose. */
+int configurations_suppose(struct db *db, const char *keys_json, struct error *e);
+
 /* Within the caller's transaction. `*out` is the caller's: configurations_free. */
 int configurations_read(struct db *db, struct configurations *out, struct error *e);
 void configurations_free(struct configurations *c);

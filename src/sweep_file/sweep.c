@@ -302,6 +302,13 @@ int sweep_set_objective(struct sweep *s, const char *text, struct error *e)
     return rc;
 }
 
+void sweep_set_condition(struct sweep *s, const char *text, const char *option)
+{
+    constraints_clear(s);
+    s->constraints = array_grow(s->constraints, 0, sizeof *s->constraints);
+    s->constraints[s->constraint_count++] = (struct sweep_constraint){xstrdup(text), {option, 0, 0}};
+}
+
 void finish_labels(const struct reading *r)
 {
     /* The name of what a table has and nothing runs may be all that tells two models apart. */

@@ -216,6 +216,45 @@ groups__of_numbers__in_their_order()
     expect_sql $'x=0.5\nx=1\nx=2\nx=10' "SELECT comparison_group FROM configurations WHERE rank = 1"
 }
 
+# Scores 10, 20, 20 and 40 at x, y = 1, 10 to 2, 20.
+best__what_if__nothing_is_written()
+{
+    small_sweep sweep.toml
+    run_meshsweep run --progress none
+    expect_only_stdout 0
+    cp results.db before.db
+    run_meshsweep best --of x
+    expect_only_stdout_contains 0 'x=1: 20, job 2'
+    expect_stdout_contains 'x=2: 40, job 4'
+    run_meshsweep best --group training_spec.x,y
+    expect_only_stdout_contains 0 'x=2, y=10: 20, job 3'
+    run_meshsweep best --group x=1
+    expect_only_stdout_contains 0 'highest score 20, job 2 of sweep small'
+    run_meshsweep best --subject-to 'score < 30 AND x < 3'
+    expect_only_stdout_contains 0 'highest score 20, job 2 of sweep small'
+    expect_stdout_contains 'score < 30 AND x < 3: binds, excludes 1 better job'
+    run_meshsweep best --subject-to 'score < 40' --of y
+    expect_only_stdout_contains 0 'y=10: 20, job 3'
+    expect_stdout_contains 'y=20: 20, job 2'
+    run_meshsweep best --subject-to 'max_rss > 1 TiB'
+    expect_only_stderr_contains 3 'there is no best job: no job meets all conditions'
+    run_meshsweep best --of z
+    expect_only_stderr 2 'meshsweep: --of z: no such key; `meshsweep results` has the keys as columns'
+    run_meshsweep best --subject-to 'scor < 3'
+    expect_only_stderr_contains 2 'unknown metric or key `scor` (did you mean `score`?)'
+    expect 'cmp results.db before.db'
+    # A condition and groups of the file are replaced; --of refines its groups.
+    sed -i 's/^objective.*/&\nsubject_to = "score < 15"\ngroup_by = ["x"]/' sweep.toml
+    run_meshsweep run --progress none
+    expect_only_status 0
+    run_meshsweep best --group y
+    expect_only_stdout_contains 0 'score 10, job 1'
+    run_meshsweep best --of y --subject-to 'score < 100'
+    expect_only_stdout_contains 0 'x=2, y=10: 20, job 3'
+    run_meshsweep best --group x=2 --subject-to 'score < 100'
+    expect_only_stdout_contains 0 'highest score 40, job 4'
+}
+
 wrong_keys__told_with_their_place()
 {
     lucky_sweep 'replicate = ["sed", "x", "note"]' 'group_by = ["num_host", "x"]' 'note = ["note"]'
