@@ -8,7 +8,7 @@
 #include "util/clock.h"
 #include "util/memory.h"
 
-static char *author(void)
+char *change_author(void)
 {
     struct utsname machine;
     struct passwd row, *found = NULL;
@@ -22,7 +22,7 @@ static char *author(void)
 
 int change_record(struct db *db, const char *kind, const char *why, const char *detail, int64_t *id, struct error *e)
 {
-    char *who = author();
+    char *who = change_author();
     int rc = db_insert(db, "INSERT INTO change (kind, at, who, why, detail) VALUES (?, ?, ?, ?, ?)",
                        VALUES(sql_text(kind), sql_int(clock_wall_ms()), sql_text(who), sql_text(why), sql_text(detail)),
                        id, e);

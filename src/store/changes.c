@@ -26,6 +26,8 @@ static int move_one(struct db *db, const struct job_move *m, struct error *e)
     if (db_run(db, note_moved, VALUES(id), e) < 0 ||
         db_run(db, "UPDATE trial SET job_id = ?1 WHERE job_id = (SELECT id FROM job WHERE key = ?2" NOT_TRIED ")",
                VALUES(id, key), e) < 0 ||
+        db_run(db, "UPDATE note SET job_id = ?1 WHERE job_id = (SELECT id FROM job WHERE key = ?2" NOT_TRIED ")",
+               VALUES(id, key), e) < 0 ||
         db_run(db, "DELETE FROM job WHERE key = ?1" NOT_TRIED, VALUES(key), e) < 0)
         return -1;
     return db_run(db, "UPDATE job SET key = ?2 WHERE id = ?1", VALUES(id, key), e);

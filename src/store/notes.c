@@ -1,30 +1,15 @@
 #include "store/notes.h"
 
-#include <pwd.h>
 #include <stdlib.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
+#include "store/change_record.h"
 #include "store/jobs.h"
 #include "util/clock.h"
 #include "util/memory.h"
 
-/* "user@host". The caller's. */
-static char *author(void)
-{
-    struct utsname machine;
-    struct passwd row, *found = NULL;
-    char texts[4096];
-    const uid_t user = geteuid();
-    uname(&machine);
-    if (getpwuid_r(user, &row, texts, sizeof texts, &found) != 0 || !found)
-        return xasprintf("%ld@%s", (long)user, machine.nodename);
-    return xasprintf("%s@%s", row.pw_name, machine.nodename);
-}
-
 int note_record(struct db *db, const struct note_row *note, struct error *e)
 {
-    char *who = author();
+    char *who = change_author();
     /* Of two in one millisecond the later one stands: the clock may have been set back, too. */
     int rc = db_run(db,
                     "INSERT INTO note (job_id, attempt_id, kind, text, at, who) VALUES (?1, ?2, ?3, ?4,"
