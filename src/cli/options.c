@@ -16,26 +16,11 @@ static const char *const colour_words[] = {"auto", "always", "never", NULL}; /* 
 #define HELP_COLUMNS 80
 
 const struct option common_option_table[] = {
-    {.name = "help",
-     .letter = 'h',
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct option_words, help),
-     .help = "this text"},
-    {.name = "version",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct option_words, version),
-     .help = "versions of the tool and its libraries"},
-    {.name = "color",
-     .kind = OPTION_CHOICE,
-     .offset = offsetof(struct option_words, color),
-     .value = "WHEN",
-     .help = "auto, always or never",
-     .choices = colour_words,
-     .fallback = "auto"},
-    {.name = "no-pager",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct option_words, no_pager),
-     .help = "do not use a pager for long output"},
+    OPTION(FLAG, "help", offsetof(struct option_words, help), NULL, "this text", .letter = 'h'),
+    OPTION(FLAG, "version", offsetof(struct option_words, version), NULL, "versions of the tool and its libraries"),
+    OPTION(CHOICE, "color", offsetof(struct option_words, color), "WHEN", "auto, always or never", .fallback = "auto",
+           .choices = colour_words),
+    OPTION(FLAG, "no-pager", offsetof(struct option_words, no_pager), NULL, "do not use a pager for long output"),
     {.name = NULL},
 };
 

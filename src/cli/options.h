@@ -50,17 +50,19 @@ struct option {
     bool many;           /* OPTION_STRING: the words that follow its value and begin with a digit belong to it too */
 };
 
-/* Options that many commands share: table entries, given the offset of the member. */
-#define OPTION_DB(at)                                                                                                  \
+/* A row of a table: the rest of `enum option_kind`, the long name, the member's offset, `value` (NULL for a flag) and
+ * `help`, then further members as designators. */
+#define OPTION(type, long_name, at, value_name, ...)                                                                   \
     {                                                                                                                  \
-        .name = "db", .letter = 'd', .kind = OPTION_STRING, .offset = (at), .value = "FILE", .help = "the database",   \
-        .fallback = "results.db"                                                                                       \
+        .name = long_name, .kind = OPTION_##type, .offset = (at), .value = value_name, .help = __VA_ARGS__             \
     }
+
+/* Options that many commands share, given the offset of the member. */
+#define OPTION_DB(at) OPTION(STRING, "db", at, "FILE", "the database", .letter = 'd', .fallback = "results.db")
 #define OPTION_CONFIG(at)                                                                                              \
-    {                                                                                                                  \
-        .name = "config", .letter = 'c', .kind = OPTION_STRING, .offset = (at), .value = "FILE",                       \
-        .help = "the sweep file (default: the one recorded in the database, else sweep.toml)"                          \
-    }
+    OPTION(STRING, "config", at, "FILE",                                                                               \
+           "the sweep file (default: the one recorded in the database, else sweep.toml)", .letter = 'c')
+#define OPTION_JSON(at) OPTION(FLAG, "json", at, NULL, "as JSON")
 
 /* -h, --help, --version, --color and --no-pager, which every table has. */
 extern const struct option common_option_table[];

@@ -17,117 +17,47 @@ static const char *const prune_words[] = {"sound", "estimate", "off", NULL};
 const char *const run_executor_words[] = {[EXECUTOR_LOCAL] = "local", [EXECUTOR_SLURM] = "slurm", NULL};
 
 #define WHAT_TO_MATCH                                                                                                  \
-    {.name = "config",                                                                                                 \
-     .letter = 'c',                                                                                                    \
-     .kind = OPTION_STRING,                                                                                            \
-     .offset = AT(config),                                                                                             \
-     .value = "FILE",                                                                                                  \
-     .help = "the sweep file",                                                                                         \
-     .fallback = "sweep.toml"},                                                                                        \
+    OPTION(STRING, "config", AT(config), "FILE", "the sweep file", .letter = 'c', .fallback = "sweep.toml"),           \
         OPTION_DB(AT(db)),                                                                                             \
-        {.name = "only",                                                                                               \
-         .offer = OFFER_KEYS,                                                                                          \
-         .kind = OPTION_STRING,                                                                                        \
-         .offset = AT(only),                                                                                           \
-         .value = "SQL",                                                                                               \
-         .help = "only jobs that satisfy this condition: 'tp = 2 AND layers > 4'"},                                    \
-        {.name = "limit",                                                                                              \
-         .kind = OPTION_INT,                                                                                           \
-         .offset = AT(limit),                                                                                          \
-         .value = "N",                                                                                                 \
-         .help = "at most N jobs",                                                                                     \
-         .least = 1,                                                                                                   \
-         .most = INFINITY},                                                                                            \
-        {.name = "retry-failed",                                                                                       \
-         .kind = OPTION_STRING,                                                                                        \
-         .offset = AT(retry_failed),                                                                                   \
-         .value = "CLASS,...",                                                                                         \
-         .help = "also failed jobs: all, or of some classes, such as oom,timeout",                                     \
-         .choices = failure_names + 1,                                                                                 \
-         .value_optional = true},                                                                                      \
-        {.name = "prune",                                                                                              \
-         .kind = OPTION_STRING,                                                                                        \
-         .offset = AT(prune),                                                                                          \
-         .value = "HOW",                                                                                               \
-         .help = "skip what cannot fit: sound, estimate or off",                                                       \
-         .choices = prune_words},                                                                                      \
-        {.name = "executor",                                                                                           \
-         .kind = OPTION_CHOICE,                                                                                        \
-         .offset = AT(executor),                                                                                       \
-         .value = "NAME",                                                                                              \
-         .help = "where jobs run: local or slurm",                                                                     \
-         .choices = run_executor_words,                                                                                \
-         .fallback = "local"},                                                                                         \
-        {.name = "in-allocation",                                                                                      \
-         .kind = OPTION_FLAG,                                                                                          \
-         .offset = AT(in_allocation),                                                                                  \
-         .help = "with Slurm: inside the current allocation"},                                                         \
-        {.name = "several-hosts",                                                                                      \
-         .kind = OPTION_FLAG,                                                                                          \
-         .offset = AT(several_hosts),                                                                                  \
-         .help = "the command itself starts processes on a job's other hosts"},                                        \
-        {.name = "manual-job-timeout",                                                                                 \
-         .kind = OPTION_DURATION,                                                                                      \
-         .offset = AT(manual_timeout_ms),                                                                              \
-         .value = "SECONDS",                                                                                           \
-         .help = "time limit of jobs whose plan is given (default 600)"},                                              \
-        {.name = "command",                                                                                            \
-         .kind = OPTION_STRING,                                                                                        \
-         .offset = AT(command),                                                                                        \
-         .value = "LINE",                                                                                              \
-         .help = "shell line to run instead of the file's"},                                                           \
-        {.name = "search-model",                                                                                       \
-         .kind = OPTION_FLAG,                                                                                          \
-         .offset = AT(search_model),                                                                                   \
-         .help = "take the models from [model_space]"},                                                                \
-        {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "print the plan as JSON"},                   \
-    {                                                                                                                  \
-        .name = "all", .kind = OPTION_FLAG, .offset = AT(all), .help = "list every job of the plan"                    \
-    }
+        OPTION(STRING, "only", AT(only), "SQL", "only jobs that satisfy this condition: 'tp = 2 AND layers > 4'",      \
+               .offer = OFFER_KEYS),                                                                                   \
+        OPTION(INT, "limit", AT(limit), "N", "at most N jobs", .least = 1, .most = INFINITY),                          \
+        OPTION(STRING, "retry-failed", AT(retry_failed), "CLASS,...",                                                  \
+               "also failed jobs: all, or of some classes, such as oom,timeout", .choices = failure_names + 1,         \
+               .value_optional = true),                                                                                \
+        OPTION(STRING, "prune", AT(prune), "HOW", "skip what cannot fit: sound, estimate or off",                      \
+               .choices = prune_words),                                                                                \
+        OPTION(CHOICE, "executor", AT(executor), "NAME", "where jobs run: local or slurm", .fallback = "local",        \
+               .choices = run_executor_words),                                                                         \
+        OPTION(FLAG, "in-allocation", AT(in_allocation), NULL, "with Slurm: inside the current allocation"),           \
+        OPTION(FLAG, "several-hosts", AT(several_hosts), NULL,                                                         \
+               "the command itself starts processes on a job's other hosts"),                                          \
+        OPTION(DURATION, "manual-job-timeout", AT(manual_timeout_ms), "SECONDS",                                       \
+               "time limit of jobs whose plan is given (default 600)"),                                                \
+        OPTION(STRING, "command", AT(command), "LINE", "shell line to run instead of the file's"),                     \
+        OPTION(FLAG, "search-model", AT(search_model), NULL, "take the models from [model_space]"),                    \
+        OPTION(FLAG, "json", AT(json), NULL, "print the plan as JSON"),                                                \
+        OPTION(FLAG, "all", AT(all), NULL, "list every job of the plan")
 
-#define SEARCH_NUMBER(option, which, unit, text)                                                                       \
-    {                                                                                                                  \
-        .name = option, .kind = OPTION_STRING, .offset = AT(search_numbers[which]), .value = unit, .help = text        \
-    }
+#define SEARCH_NUMBER(option, which, unit, text) OPTION(STRING, option, AT(search_numbers[which]), unit, text)
 #define RARE_NUMBER(option, which, unit, text)                                                                         \
-    {                                                                                                                  \
-        .name = option, .kind = OPTION_STRING, .offset = AT(search_numbers[which]), .value = unit, .help = text,       \
-        .rare = true                                                                                                   \
-    }
+    OPTION(STRING, option, AT(search_numbers[which]), unit, text, .rare = true)
 
 /* The numbers stand in config/search_options.c with their bounds and defaults. */
 #define SEARCH_OPTIONS                                                                                                 \
-    {.name = "strategy",                                                                                               \
-     .kind = OPTION_STRING,                                                                                            \
-     .offset = AT(strategy),                                                                                           \
-     .value = "NAME",                                                                                                  \
-     .help = "grid (default), random, binary, asha, model, dsat-*, ...",                                               \
-     .choices = search_strategy_names},                                                                                \
+    OPTION(STRING, "strategy", AT(strategy), "NAME", "grid (default), random, binary, asha, model, dsat-*, ...",       \
+           .choices = search_strategy_names),                                                                          \
         SEARCH_NUMBER("max-trials", SEARCH_MAX_TRIALS, "N",                                                            \
                       "maximum number of trials; 0: no limit (default 64; dsat-*: 50; grid, deepspeed-*, "             \
                       "stage-by-stage: none)"),                                                                        \
         RARE_NUMBER("max-concurrent-trials", SEARCH_MAX_CONCURRENT_TRIALS, "N", "trials at a time (default 16)"),      \
         RARE_NUMBER("max-slots", SEARCH_MAX_SLOTS, "N", "devices in use at a time"),                                   \
-        {.name = "metric",                                                                                             \
-         .offer = OFFER_METRICS,                                                                                       \
-         .kind = OPTION_STRING,                                                                                        \
-         .offset = AT(metric),                                                                                         \
-         .value = "NAME",                                                                                              \
-         .help = "the objective: a metric's name, max:NAME or min:NAME"},                                              \
-        {.name = "zero-stages",                                                                                        \
-         .rare = true,                                                                                                 \
-         .kind = OPTION_STRING,                                                                                        \
-         .offset = AT(zero_stages),                                                                                    \
-         .value = "N,...",                                                                                             \
-         .many = true,                                                                                                 \
-         .help = "ZeRO stages to search (default all; dsat-*: 1,2,3)"},                                                \
-        {.name = "order",                                                                                              \
-         .rare = true,                                                                                                 \
-         .kind = OPTION_STRING,                                                                                        \
-         .offset = AT(order),                                                                                          \
-         .value = "HOW",                                                                                               \
-         .help = "order of grid: declared (default), predicted, shuffled",                                             \
-         .choices = search_order_names},                                                                               \
+        OPTION(STRING, "metric", AT(metric), "NAME", "the objective: a metric's name, max:NAME or min:NAME",           \
+               .offer = OFFER_METRICS),                                                                                \
+        OPTION(STRING, "zero-stages", AT(zero_stages), "N,...", "ZeRO stages to search (default all; dsat-*: 1,2,3)",  \
+               .rare = true, .many = true),                                                                            \
+        OPTION(STRING, "order", AT(order), "HOW", "order of grid: declared (default), predicted, shuffled",            \
+               .choices = search_order_names, .rare = true),                                                           \
         RARE_NUMBER("early-stopping", SEARCH_EARLY_STOPPING, "N", "end after N trials without a better one"),          \
         RARE_NUMBER("random-seed", SEARCH_RANDOM_SEED, "N", "seed of all random draws (default 42)"),                  \
         RARE_NUMBER("start-profile-step", SEARCH_START_PROFILE_STEP, "N",                                              \
@@ -153,45 +83,23 @@ const char *const run_executor_words[] = {[EXECUTOR_LOCAL] = "local", [EXECUTOR_
                     "model: end when the expected improvement is smaller (default 0.02)"),                             \
         RARE_NUMBER("confidence", SEARCH_CONFIDENCE, "SHARE",                                                          \
                     "racing: required certainty that an ended job was beaten (default 0.95)"),                         \
-        {.name = "racing",                                                                                             \
-         .rare = true,                                                                                                 \
-         .kind = OPTION_CHOICE,                                                                                        \
-         .offset = AT(racing),                                                                                         \
-         .value = "on|off",                                                                                            \
-         .choices = switch_words,                                                                                      \
-         .help = "end running jobs that cannot become the best"},                                                      \
-        {.name = "equal-batch",                                                                                        \
-         .rare = true,                                                                                                 \
-         .kind = OPTION_CHOICE,                                                                                        \
-         .offset = AT(equal_batch),                                                                                    \
-         .value = "on|off",                                                                                            \
-         .choices = switch_words,                                                                                      \
-         .help = "compare jobs only at equal global batch (default on)"},                                              \
+        OPTION(CHOICE, "racing", AT(racing), "on|off", "end running jobs that cannot become the best",                 \
+               .choices = switch_words, .rare = true),                                                                 \
+        OPTION(CHOICE, "equal-batch", AT(equal_batch), "on|off",                                                       \
+               "compare jobs only at equal global batch (default on)", .choices = switch_words, .rare = true),         \
         SEARCH_NUMBER("confirm", SEARCH_CONFIRM, "N", "runs of each job that may be the best"),                        \
-    {                                                                                                                  \
-        .name = "run-full-experiment", .kind = OPTION_FLAG, .offset = AT(run_full_experiment),                         \
-        .help = "launch the winner after the search"                                                                   \
-    }
+        OPTION(FLAG, "run-full-experiment", AT(run_full_experiment), NULL, "launch the winner after the search")
 
 const struct option run_option_table[] = {
     WHAT_TO_MATCH,
-    {.name = "dry-run",
-     .letter = 'D',
-     .kind = OPTION_FLAG,
-     .offset = AT(dry_run),
-     .help = "show the plan, as meshsweep plan does"},
+    OPTION(FLAG, "dry-run", AT(dry_run), NULL, "show the plan, as meshsweep plan does", .letter = 'D'),
     OPTIONS_OF_STARTS,
-    {.name = "detach",
-     .kind = OPTION_FLAG,
-     .offset = AT(detach),
-     .help = "with Slurm: submit and exit; the next run collects the results"},
-    {.name = "release",
-     .kind = OPTION_FLAG,
-     .offset = AT(release),
-     .help = "retry held jobs and places set aside now, and run jobs that were put last in their turn"},
+    OPTION(FLAG, "detach", AT(detach), NULL, "with Slurm: submit and exit; the next run collects the results"),
+    OPTION(FLAG, "release", AT(release), NULL,
+           "retry held jobs and places set aside now, and run jobs that were put last in their turn"),
     OPTION_PROGRESS,
     SEARCH_OPTIONS,
-    {.name = "stale", .kind = OPTION_FLAG, .offset = AT(stale), .help = "also run jobs with stale results again"},
+    OPTION(FLAG, "stale", AT(stale), NULL, "also run jobs with stale results again"),
     {.name = NULL},
 };
 

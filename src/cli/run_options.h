@@ -50,37 +50,15 @@ extern const struct option run_option_table[], plan_option_table[];
 /* Table entries for commands that start jobs; they use AT(member), the offset of a member of that name. */
 extern const char *const run_progress_words[], *const run_executor_words[];
 #define OPTIONS_OF_STARTS                                                                                              \
-    {.name = "jobs",                                                                                                   \
-     .letter = 'j',                                                                                                    \
-     .kind = OPTION_INT,                                                                                               \
-     .offset = AT(jobs),                                                                                               \
-     .value = "N",                                                                                                     \
-     .help = "jobs at a time",                                                                                         \
-     .least = 1,                                                                                                       \
-     .most = 65536},                                                                                                   \
-        {.name = "max-fail",                                                                                           \
-         .kind = OPTION_INT,                                                                                           \
-         .offset = AT(max_fail),                                                                                       \
-         .value = "N",                                                                                                 \
-         .help = "start no more jobs after N have failed",                                                             \
-         .least = 1,                                                                                                   \
-         .most = INFINITY},                                                                                            \
-        {.name = "pause-after",                                                                                        \
-         .kind = OPTION_INT,                                                                                           \
-         .offset = AT(pause_after),                                                                                    \
-         .value = "N",                                                                                                 \
-         .help = "pause after N jobs that failed the same way before any succeeded",                                   \
-         .fallback = "3",                                                                                              \
-         .least = 1,                                                                                                   \
-         .most = INFINITY},                                                                                            \
-    {                                                                                                                  \
-        .name = "keep-going", .kind = OPTION_FLAG, .offset = AT(keep_going),                                           \
-        .help = "do not pause when jobs fail the same way"                                                             \
-    }
+    OPTION(INT, "jobs", AT(jobs), "N", "jobs at a time", .letter = 'j', .least = 1, .most = 65536),                    \
+        OPTION(INT, "max-fail", AT(max_fail), "N", "start no more jobs after N have failed", .least = 1,               \
+               .most = INFINITY),                                                                                      \
+        OPTION(INT, "pause-after", AT(pause_after), "N",                                                               \
+               "pause after N jobs that failed the same way before any succeeded", .fallback = "3", .least = 1,        \
+               .most = INFINITY),                                                                                      \
+        OPTION(FLAG, "keep-going", AT(keep_going), NULL, "do not pause when jobs fail the same way")
 #define OPTION_PROGRESS                                                                                                \
-    {                                                                                                                  \
-        .name = "progress", .kind = OPTION_CHOICE, .offset = AT(progress), .value = "HOW",                             \
-        .help = "auto, tty, plain, json or none", .choices = run_progress_words, .fallback = "auto"                    \
-    }
+    OPTION(CHOICE, "progress", AT(progress), "HOW", "auto, tty, plain, json or none", .fallback = "auto",              \
+           .choices = run_progress_words)
 
 #endif

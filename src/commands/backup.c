@@ -12,12 +12,11 @@ struct backup_options {
     bool json;
 };
 
+#define AT(member) offsetof(struct backup_options, member)
+
 static const struct option option_table[] = {
-    OPTION_DB(offsetof(struct backup_options, db)),
-    {.name = "json",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct backup_options, json),
-     .help = "print the counts as JSON"},
+    OPTION_DB(AT(db)),
+    OPTION(FLAG, "json", AT(json), NULL, "print the counts as JSON"),
     {.name = NULL},
 };
 

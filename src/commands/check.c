@@ -25,29 +25,16 @@ struct check_options {
     bool repair, json;
 };
 
+#define AT(member) offsetof(struct check_options, member)
+
 static const struct option options[] = {
-    {.name = "config",
-     .letter = 'c',
-     .kind = OPTION_STRING,
-     .offset = offsetof(struct check_options, config),
-     .value = "FILE",
-     .help = "check this sweep file (sweep.toml if no file is named)"},
-    {.name = "db",
-     .letter = 'd',
-     .kind = OPTION_STRING,
-     .offset = offsetof(struct check_options, db),
-     .value = "FILE",
-     .help = "check this database (results.db if no file is named)"},
-    {.name = "against",
-     .kind = OPTION_STRING,
-     .offset = offsetof(struct check_options, against),
-     .value = "TABLE.csv",
-     .help = "list the rules of the sweep file that exclude rows of this table although they ran"},
-    {.name = "repair",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct check_options, repair),
-     .help = "first make the repairs that lose no data"},
-    {.name = "json", .kind = OPTION_FLAG, .offset = offsetof(struct check_options, json), .help = "as JSON"},
+    OPTION(STRING, "config", AT(config), "FILE", "check this sweep file (sweep.toml if no file is named)",
+           .letter = 'c'),
+    OPTION(STRING, "db", AT(db), "FILE", "check this database (results.db if no file is named)", .letter = 'd'),
+    OPTION(STRING, "against", AT(against), "TABLE.csv",
+           "list the rules of the sweep file that exclude rows of this table although they ran"),
+    OPTION(FLAG, "repair", AT(repair), NULL, "first make the repairs that lose no data"),
+    OPTION_JSON(AT(json)),
     {.name = NULL},
 };
 

@@ -30,24 +30,12 @@ struct import_options {
 #define AT(member) offsetof(struct import_options, member)
 
 static const struct option options[] = {
-    {.name = "config",
-     .letter = 'c',
-     .kind = OPTION_STRING,
-     .offset = AT(config),
-     .value = "FILE",
-     .help = "the sweep file with the [import] table",
-     .fallback = "sweep.toml"},
+    OPTION(STRING, "config", AT(config), "FILE", "the sweep file with the [import] table", .letter = 'c',
+           .fallback = "sweep.toml"),
     OPTION_DB(AT(db)),
-    {.name = "dry-run",
-     .kind = OPTION_FLAG,
-     .offset = AT(dry_run),
-     .help = "say what would be recorded, and record nothing"},
-    {.name = "undo",
-     .kind = OPTION_STRING,
-     .offset = AT(undo),
-     .value = "TABLE",
-     .help = "take the rows of this table out again"},
-    {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "print the counts as JSON"},
+    OPTION(FLAG, "dry-run", AT(dry_run), NULL, "say what would be recorded, and record nothing"),
+    OPTION(STRING, "undo", AT(undo), "TABLE", "take the rows of this table out again"),
+    OPTION(FLAG, "json", AT(json), NULL, "print the counts as JSON"),
     {.name = NULL},
 };
 

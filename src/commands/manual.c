@@ -9,6 +9,8 @@
 #include "util/embedded.h"
 #include "util/memory.h"
 
+#define AT(member) offsetof(struct help_options, member)
+
 static const struct option options[] = {{.name = NULL}};
 
 static int print(void (*add)(struct buffer *out), struct error *e)
@@ -56,10 +58,7 @@ struct help_options {
 };
 
 static const struct option help_option_table[] = {
-    {.name = "schema",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct help_options, schema),
-     .help = "print the JSON Schema of the command's --json output"},
+    OPTION(FLAG, "schema", AT(schema), NULL, "print the JSON Schema of the command's --json output"),
     {.name = NULL},
 };
 

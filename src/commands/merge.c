@@ -19,17 +19,12 @@ struct merge_options {
     bool json;
 };
 
+#define AT(member) offsetof(struct merge_options, member)
+
 static const struct option option_table[] = {
-    {.name = "output",
-     .letter = 'o',
-     .kind = OPTION_STRING,
-     .offset = offsetof(struct merge_options, output),
-     .value = "FILE",
-     .help = "the database to merge into; created if it does not exist"},
-    {.name = "json",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct merge_options, json),
-     .help = "print the counts as JSON"},
+    OPTION(STRING, "output", AT(output), "FILE", "the database to merge into; created if it does not exist",
+           .letter = 'o'),
+    OPTION(FLAG, "json", AT(json), NULL, "print the counts as JSON"),
     {.name = NULL},
 };
 

@@ -15,27 +15,18 @@ struct report_options {
     const char *db, *file, *serve, *token;
 };
 
+#define AT(member) offsetof(struct report_options, member)
+
 static const struct option options[] = {
-    OPTION_DB(offsetof(struct report_options, db)),
-    {.name = "output",
-     .letter = 'o',
-     .kind = OPTION_STRING,
-     .offset = offsetof(struct report_options, file),
-     .value = "FILE",
-     .help = "write to this file; - is standard output",
-     .fallback = "report.html"},
-    {.name = "serve",
-     .offset = offsetof(struct report_options, serve),
-     .kind = OPTION_STRING,
-     .value = "ADDRESS",
-     .value_optional = true,
-     .help = "serve the page of a running sweep until Ctrl-C, on 127.0.0.1 and a free port, or on HOST, PORT or "
-             "HOST:PORT; prints the address to open"},
-    {.name = "token",
-     .offset = offsetof(struct report_options, token),
-     .kind = OPTION_STRING,
-     .value = "TEXT",
-     .help = "with --serve: the token that the address must contain, instead of a random one; empty: none"},
+    OPTION_DB(AT(db)),
+    OPTION(STRING, "output", AT(file), "FILE", "write to this file; - is standard output", .letter = 'o',
+           .fallback = "report.html"),
+    OPTION(STRING, "serve", AT(serve), "ADDRESS",
+           "serve the page of a running sweep until Ctrl-C, on 127.0.0.1 and a free port, or on HOST, PORT or "
+           "HOST:PORT; prints the address to open",
+           .value_optional = true),
+    OPTION(STRING, "token", AT(token), "TEXT",
+           "with --serve: the token that the address must contain, instead of a random one; empty: none"),
     {.name = NULL},
 };
 

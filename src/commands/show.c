@@ -17,9 +17,11 @@ struct show_options {
     bool json;
 };
 
+#define AT(member) offsetof(struct show_options, member)
+
 static const struct option options[] = {
-    OPTION_DB(offsetof(struct show_options, db)),
-    {.name = "json", .kind = OPTION_FLAG, .offset = offsetof(struct show_options, json), .help = "as JSON"},
+    OPTION_DB(AT(db)),
+    OPTION_JSON(AT(json)),
     {.name = NULL},
 };
 

@@ -13,15 +13,14 @@ struct stale_options {
     bool json;
 };
 
+#define AT(member) offsetof(struct stale_options, member)
+
 static const struct option options[] = {
-    OPTION_DB(offsetof(struct stale_options, db)),
-    {.name = "config",
-     .letter = 'c',
-     .kind = OPTION_STRING,
-     .offset = offsetof(struct stale_options, config),
-     .value = "FILE",
-     .help = "compare versions declared in [job] versions of this file (default: the one in the database)"},
-    {.name = "json", .kind = OPTION_FLAG, .offset = offsetof(struct stale_options, json), .help = "as JSON"},
+    OPTION_DB(AT(db)),
+    OPTION(STRING, "config", AT(config), "FILE",
+           "compare versions declared in [job] versions of this file (default: the one in the database)",
+           .letter = 'c'),
+    OPTION_JSON(AT(json)),
     {.name = NULL},
 };
 

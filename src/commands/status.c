@@ -33,15 +33,13 @@ struct status_options {
     bool json;
 };
 
+#define AT(member) offsetof(struct status_options, member)
+
 static const struct option options[] = {
-    OPTION_DB(offsetof(struct status_options, db)),
-    {.name = "json", .kind = OPTION_FLAG, .offset = offsetof(struct status_options, json), .help = "as JSON"},
-    {.name = "watch",
-     .kind = OPTION_STRING,
-     .offset = offsetof(struct status_options, watch),
-     .value = "SECONDS",
-     .help = "update until all is done, every SECONDS (default 2)",
-     .value_optional = true},
+    OPTION_DB(AT(db)),
+    OPTION_JSON(AT(json)),
+    OPTION(STRING, "watch", AT(watch), "SECONDS", "update until all is done, every SECONDS (default 2)",
+           .value_optional = true),
     {.name = NULL},
 };
 

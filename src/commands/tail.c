@@ -26,23 +26,10 @@ struct tail_options {
 
 static const struct option options[] = {
     OPTION_DB(AT(db)),
-    {.name = "attempt",
-     .kind = OPTION_INT,
-     .offset = AT(attempt),
-     .value = "N",
-     .help = "print this attempt (default: the newest)",
-     .least = 1,
-     .most = 1e9},
-    {.name = "lines",
-     .letter = 'n',
-     .kind = OPTION_INT,
-     .offset = AT(lines),
-     .value = "N",
-     .help = "start with the last N lines",
-     .fallback = "20",
-     .least = 0,
-     .most = 1e9},
-    {.name = "once", .kind = OPTION_FLAG, .offset = AT(once), .help = "do not follow"},
+    OPTION(INT, "attempt", AT(attempt), "N", "print this attempt (default: the newest)", .least = 1, .most = 1e9),
+    OPTION(INT, "lines", AT(lines), "N", "start with the last N lines", .letter = 'n', .fallback = "20", .least = 0,
+           .most = 1e9),
+    OPTION(FLAG, "once", AT(once), NULL, "do not follow"),
     {.name = NULL},
 };
 

@@ -14,19 +14,13 @@ struct upgrade_options {
     bool no_copy, json;
 };
 
+#define AT(member) offsetof(struct upgrade_options, member)
+
 static const struct option option_table[] = {
-    OPTION_DB(offsetof(struct upgrade_options, db)),
-    {.name = "output",
-     .letter = 'o',
-     .kind = OPTION_STRING,
-     .offset = offsetof(struct upgrade_options, output),
-     .value = "NEW",
-     .help = "leave the database as it is and make an upgraded copy"},
-    {.name = "no-copy",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct upgrade_options, no_copy),
-     .help = "keep no copy of the database as it was"},
-    {.name = "json", .kind = OPTION_FLAG, .offset = offsetof(struct upgrade_options, json), .help = "as JSON"},
+    OPTION_DB(AT(db)),
+    OPTION(STRING, "output", AT(output), "NEW", "leave the database as it is and make an upgraded copy", .letter = 'o'),
+    OPTION(FLAG, "no-copy", AT(no_copy), NULL, "keep no copy of the database as it was"),
+    OPTION_JSON(AT(json)),
     {.name = NULL},
 };
 

@@ -172,11 +172,8 @@ struct why_options {
 static const struct option options[] = {
     OPTION_CONFIG(AT(config)),
     OPTION_DB(AT(db)),
-    {.name = "search-model",
-     .kind = OPTION_FLAG,
-     .offset = AT(search_model),
-     .help = "take the models from [model_space]"},
-    {.name = "json", .kind = OPTION_FLAG, .offset = AT(json), .help = "as JSON"},
+    OPTION(FLAG, "search-model", AT(search_model), NULL, "take the models from [model_space]"),
+    OPTION_JSON(AT(json)),
     {.name = NULL},
 };
 
