@@ -438,12 +438,9 @@ static int add_quantity(struct db *db, const char *quantity, struct buffer *out,
     struct stmt *s = NULL;
     double *errors = NULL, *ratios = NULL, sum = 0;
     size_t n = 0;
-    if (db_prepare(db, "SELECT predicted / measured FROM observation WHERE quantity = ? AND kind = 'measured'", &s, e) <
-        0)
-        return -1;
-    stmt_bind_text(s, 1, quantity);
     int rc;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(db, "SELECT predicted / measured FROM observation WHERE quantity = ? AND kind = 'measured'",
+                         VALUES(sql_text(quantity)), &s, e)) > 0) {
         double ratio = stmt_double(s, 0);
         errors = array_grow(errors, n, sizeof *errors);
         ratios = array_grow(ratios, n, sizeof *ratios);
@@ -451,7 +448,6 @@ static int add_quantity(struct db *db, const char *quantity, struct buffer *out,
         ratios[n] = fmax(ratio, 1 / ratio);
         sum += errors[n++];
     }
-    stmt_free(s);
     if (n > 0) {
         sort_doubles(errors, n);
         sort_doubles(ratios, n);

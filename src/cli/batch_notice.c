@@ -21,9 +21,7 @@ int device_notice_say(struct db *db, int64_t job_id, struct error *e)
         " ON j.attempt_id = a.id WHERE a.device_note IS NOT NULL AND j.state = 'ok'"
         " AND iif(?1, j.id = ?1, j.sweep_id = (SELECT id FROM current_sweep)) ORDER BY j.id LIMIT 1";
     struct stmt *s = NULL;
-    if (db_query(db, sql, VALUES(sql_int(job_id)), &s, e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
+    int rc = db_next(db, sql, VALUES(sql_int(job_id)), &s, e);
     if (rc > 0 && stmt_int(s, 2) > 1)
         output_message("%lld jobs were measured on slow devices, such as job %lld: %s", (long long)stmt_int(s, 2),
                        (long long)stmt_int(s, 0), stmt_text(s, 1));

@@ -93,15 +93,13 @@ static int check_current_sweep(const char *path, const struct kept_files *k, str
 /* All recorded sweep files, and the scripts of the last attempt. */
 static int check_recorded(const char *path, const struct kept_files *k, struct error *e)
 {
+    static const char sql[] =
+        "SELECT path, 'a sweep file of the database' FROM sweep WHERE role IS NULL UNION ALL"
+        " SELECT key, 'a file that the jobs run' FROM json_each((SELECT scripts FROM attempt WHERE scripts"
+        " IS NOT NULL ORDER BY id DESC LIMIT 1))";
     struct stmt *s = NULL;
-    if (db_prepare(k->db,
-                   "SELECT path, 'a sweep file of the database' FROM sweep WHERE role IS NULL UNION ALL"
-                   " SELECT key, 'a file that the jobs run' FROM json_each((SELECT scripts FROM attempt WHERE scripts"
-                   " IS NOT NULL ORDER BY id DESC LIMIT 1))",
-                   &s, e) < 0)
-        return -1;
     int rc;
-    while ((rc = stmt_next(s, e)) > 0)
+    while ((rc = db_next(k->db, sql, NO_VALUES, &s, e)) > 0)
         if (check_file(path, stmt_text(s, 0), stmt_text(s, 1), k, e) < 0) {
             rc = -1;
             break;

@@ -114,10 +114,7 @@ static int add_witness(struct db *db, const struct hash128 *key, struct buffer *
         "  AND NOT EXISTS (SELECT 1 FROM word AS b WHERE b.job = pruned AND b.kind = a.kind AND b.name = a.name"
         "                  AND b.value IS a.value)) FROM pair";
     struct stmt *s = NULL;
-    if (db_prepare(db, sql, &s, e) < 0)
-        return -1;
-    stmt_bind_blob(s, 1, key->bytes, sizeof key->bytes);
-    int rc = stmt_next(s, e);
+    int rc = db_next(db, sql, VALUES(sql_hash(key)), &s, e);
     if (rc > 0) {
         buffer_printf(out, "    pruned: job %" PRId64 " (", stmt_int(s, 0));
         text_add_line(out, stmt_is_null(s, 1) ? "" : stmt_text(s, 1));
@@ -132,16 +129,12 @@ static int add_witness(struct db *db, const struct hash128 *key, struct buffer *
 static int add_trials(struct db *db, const struct hash128 *key, struct buffer *out, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "SELECT s.strategy, t.reason FROM trial AS t JOIN search AS s ON s.id = t.search_id"
-                   " JOIN job AS j ON j.id = t.job_id WHERE j.key = ? AND t.asked IS NOT NULL ORDER BY t.id",
-                   &s, e) < 0)
-        return -1;
-    stmt_bind_blob(s, 1, key->bytes, sizeof key->bytes);
     int rc;
-    while ((rc = stmt_next(s, e)) > 0)
+    while ((rc = db_next(db,
+                         "SELECT s.strategy, t.reason FROM trial AS t JOIN search AS s ON s.id = t.search_id"
+                         " JOIN job AS j ON j.id = t.job_id WHERE j.key = ? AND t.asked IS NOT NULL ORDER BY t.id",
+                         VALUES(sql_hash(key)), &s, e)) > 0)
         buffer_printf(out, "    chosen by %s: %s\n", stmt_text(s, 0), stmt_text(s, 1));
-    stmt_free(s);
     return rc;
 }
 
@@ -404,17 +397,13 @@ static int add_rows(struct answer *w, const char *sql, const struct hash128 *key
     cJSON *rows = list ? cJSON_AddArrayToObject(object, list) : NULL;
     if (!w->db)
         return 0;
-    if (db_prepare(w->db, sql, &s, e) < 0)
-        return -1;
-    stmt_bind_blob(s, 1, key->bytes, sizeof key->bytes);
     int rc;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(w->db, sql, VALUES(sql_hash(key)), &s, e)) > 0) {
         cJSON *row = rows ? cJSON_CreateObject() : object;
         json_add_columns(row, s, 0);
         if (rows)
             cJSON_AddItemToArray(rows, row);
     }
-    stmt_free(s);
     return rc;
 }
 

@@ -17,15 +17,12 @@
 static int read_metric(struct db *now, const char *metric, struct before_after *out, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(now,
-                   "SELECT coalesce(?1, s.objective), coalesce(d.unit, ''),"
-                   " CASE WHEN coalesce(?1, s.objective) IS s.objective THEN s.maximise ELSE d.better = 'max' END,"
-                   " d.name IS NOT NULL OR EXISTS (SELECT 1 FROM summary WHERE name = ?1), d.expression IS NOT NULL"
-                   " FROM current_sweep AS s LEFT JOIN metric_definition AS d ON d.name = coalesce(?1, s.objective)",
-                   &s, e) < 0)
-        return -1;
-    stmt_bind_text(s, 1, metric);
-    int rc = stmt_next(s, e);
+    int rc = db_next(now,
+                     "SELECT coalesce(?1, s.objective), coalesce(d.unit, ''),"
+                     " CASE WHEN coalesce(?1, s.objective) IS s.objective THEN s.maximise ELSE d.better = 'max' END,"
+                     " d.name IS NOT NULL OR EXISTS (SELECT 1 FROM summary WHERE name = ?1), d.expression IS NOT NULL"
+                     " FROM current_sweep AS s LEFT JOIN metric_definition AS d ON d.name = coalesce(?1, s.objective)",
+                     VALUES(sql_text(metric)), &s, e);
     if (rc == 0)
         rc = error_set(e, ERROR_NOTHING, "the second database has no sweep yet; `meshsweep run` records one");
     else if (rc > 0 && stmt_is_null(s, 0))

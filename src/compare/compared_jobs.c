@@ -170,15 +170,13 @@ static int mark_replicates(struct db *db, struct compared_jobs *out, struct erro
 {
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(db, "SELECT r.value FROM meta AS m, json_each(m.value) AS r WHERE m.name = 'replicate'", &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(db, "SELECT r.value FROM meta AS m, json_each(m.value) AS r WHERE m.name = 'replicate'",
+                         NO_VALUES, &s, e)) > 0) {
         const char *name = stmt_text(s, 0), *dot = strchr(name, '.');
         enum compared_kind kind = dot ? compared_section_named(name, (size_t)(dot - name)) : COMPARED_SECTIONS;
         for (size_t k = 0; kind < COMPARED_SECTIONS && k < out->sections[kind].key_count; k++)
             out->sections[kind].keys[k].is_replicate |= strcmp(out->sections[kind].keys[k].name, dot + 1) == 0;
     }
-    stmt_free(s);
     return rc;
 }
 
@@ -229,18 +227,14 @@ static int read_jobs(struct db *db, const char *metric, struct compared_jobs *ou
 {
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(db,
-                   "SELECT j.id, j.state, m.value, coalesce(json_extract(j.derived, '$.global_batch'),"
-                   " json_extract(j.derived, '$.train_batch_size'), ''),"
-                   " j.cluster_id, j.model_id, j.training_id, j.parallel_id FROM job AS j"
-                   " LEFT JOIN job_metric AS m ON m.job_id = j.id AND m.name = ?1"
-                   " WHERE j.sweep_id = " CURRENT " ORDER BY j.id",
-                   &s, e) < 0)
-        return -1;
-    stmt_bind_text(s, 1, metric);
-    while ((rc = stmt_next(s, e)) > 0)
+    while ((rc = db_next(db,
+                         "SELECT j.id, j.state, m.value, coalesce(json_extract(j.derived, '$.global_batch'),"
+                         " json_extract(j.derived, '$.train_batch_size'), ''),"
+                         " j.cluster_id, j.model_id, j.training_id, j.parallel_id FROM job AS j"
+                         " LEFT JOIN job_metric AS m ON m.job_id = j.id AND m.name = ?1"
+                         " WHERE j.sweep_id = " CURRENT " ORDER BY j.id",
+                         VALUES(sql_text(metric)), &s, e)) > 0)
         add_job(out, s);
-    stmt_free(s);
     return rc;
 }
 

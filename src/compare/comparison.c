@@ -57,10 +57,8 @@ static int unknown_key(struct db *db, const char *key, struct error *e)
 static int refuse_derived(struct db *db, const char *key, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db, "SELECT EXISTS (SELECT 1 FROM job AS j, json_each(j.derived) AS k WHERE k.key = ?1)", &s, e) < 0)
-        return -1;
-    stmt_bind_text(s, 1, key);
-    int rc = stmt_next(s, e);
+    int rc = db_next(db, "SELECT EXISTS (SELECT 1 FROM job AS j, json_each(j.derived) AS k WHERE k.key = ?1)",
+                     VALUES(sql_text(key)), &s, e);
     bool derived = rc > 0 && stmt_int(s, 0);
     stmt_free(s);
     if (rc < 0)
@@ -76,14 +74,10 @@ static int refuse_derived(struct db *db, const char *key, struct error *e)
 static int find_in_specs(struct db *db, const char *key, const char *section, struct comparison *out, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "SELECT s.kind FROM spec AS s, json_each(s.json) AS k"
-                   " WHERE k.key = ?1 AND (?2 IS NULL OR s.kind = ?2) LIMIT 1",
-                   &s, e) < 0)
-        return -1;
-    stmt_bind_text(s, 1, key);
-    stmt_bind_text(s, 2, section);
-    int rc = stmt_next(s, e);
+    int rc = db_next(db,
+                     "SELECT s.kind FROM spec AS s, json_each(s.json) AS k"
+                     " WHERE k.key = ?1 AND (?2 IS NULL OR s.kind = ?2) LIMIT 1",
+                     VALUES(sql_text(key), sql_text(section)), &s, e);
     if (rc > 0) {
         out->section = xstrdup(stmt_text(s, 0));
         out->key = xstrdup(key);
@@ -137,17 +131,14 @@ static int comparison_subject_metric(struct db *db, const char *metric, struct c
                                      struct comparison_subject *subject, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "SELECT s.objective, s.maximise, coalesce(?1, s.objective) AS metric,"
-                   " (SELECT unit FROM metric_definition WHERE name = coalesce(?1, s.objective)),"
-                   " ?1 IS NULL OR EXISTS (SELECT 1 FROM metric_definition WHERE name = ?1)"
-                   " OR EXISTS (SELECT 1 FROM summary WHERE name = ?1),"
-                   " CASE WHEN coalesce(?1, s.objective) IS s.objective THEN s.maximise ELSE"
-                   " (SELECT better = 'max' FROM metric_definition WHERE name = ?1) END FROM current_sweep AS s",
-                   &s, e) < 0)
-        return -1;
-    stmt_bind_text(s, 1, metric);
-    int rc = stmt_next(s, e);
+    int rc = db_next(db,
+                     "SELECT s.objective, s.maximise, coalesce(?1, s.objective) AS metric,"
+                     " (SELECT unit FROM metric_definition WHERE name = coalesce(?1, s.objective)),"
+                     " ?1 IS NULL OR EXISTS (SELECT 1 FROM metric_definition WHERE name = ?1)"
+                     " OR EXISTS (SELECT 1 FROM summary WHERE name = ?1),"
+                     " CASE WHEN coalesce(?1, s.objective) IS s.objective THEN s.maximise ELSE"
+                     " (SELECT better = 'max' FROM metric_definition WHERE name = ?1) END FROM current_sweep AS s",
+                     VALUES(sql_text(metric)), &s, e);
     if (rc == 0)
         rc = error_set(e, ERROR_NOTHING, "this database has no sweep yet; `meshsweep run` records one");
     else if (rc > 0 && stmt_is_null(s, 2))
@@ -175,10 +166,7 @@ static int check_free(struct db *db, const struct comparison_request *r, const s
     struct stmt *s = NULL;
     if (strcmp(key, r->key) == 0 || (c->key && strcmp(key, c->key) == 0))
         return error_set(e, ERROR_USAGE, "--free %s: it is the key to compare by", key);
-    if (db_prepare(db, sql, &s, e) < 0)
-        return -1;
-    stmt_bind_text(s, 1, key);
-    int rc = stmt_next(s, e);
+    int rc = db_next(db, sql, VALUES(sql_text(key)), &s, e);
     bool known = rc > 0 && stmt_int(s, 0);
     stmt_free(s);
     if (rc < 0)

@@ -151,11 +151,10 @@ static int find_missing(struct audit *a, struct error *e)
     struct examples gone = EXAMPLES_INIT, cut = EXAMPLES_INIT;
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(a->db,
-                   "SELECT directory, log_bytes FROM attempt WHERE directory IS NOT NULL AND state IN ('ok', 'failed')",
-                   &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(a->db,
+                         "SELECT directory, log_bytes FROM attempt WHERE directory IS NOT NULL AND state IN ('ok', "
+                         "'failed')",
+                         NO_VALUES, &s, e)) > 0) {
         const char *name = stmt_text(s, 0);
         char *path = name[0] == '/' ? xstrdup(name) : xasprintf("%s/%s", a->directory, name);
         if (!is_directory(path))
@@ -164,7 +163,6 @@ static int find_missing(struct audit *a, struct error *e)
             examples_add(&cut, name);
         free(path);
     }
-    stmt_free(s);
     conclude(a, &gone, "attempts whose files are missing",
              "nothing needs to be done: their measurements are in the database, only their logs are lost");
     conclude(a, &cut, "attempts whose logs were cut",

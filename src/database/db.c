@@ -264,13 +264,23 @@ int db_insert(struct db *db, const char *sql, struct sql_values values, int64_t 
     return 0;
 }
 
+int db_next(struct db *db, const char *sql, struct sql_values values, struct stmt **s, struct error *e)
+{
+    int rc = *s ? 0 : db_query(db, sql, values, s, e);
+    if (rc == 0)
+        rc = stmt_next(*s, e);
+    if (rc <= 0) {
+        stmt_free(*s);
+        *s = NULL;
+    }
+    return rc;
+}
+
 int db_query_int(struct db *db, const char *sql, struct sql_values values, int64_t absent, int64_t *out,
                  struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_query(db, sql, values, &s, e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
+    int rc = db_next(db, sql, values, &s, e);
     if (rc >= 0)
         *out = rc > 0 ? stmt_int(s, 0) : absent;
     stmt_free(s);
@@ -289,9 +299,7 @@ int db_query_bool(struct db *db, const char *sql, struct sql_values values, bool
 int db_query_text(struct db *db, const char *sql, struct sql_values values, char **out, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_query(db, sql, values, &s, e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
+    int rc = db_next(db, sql, values, &s, e);
     if (rc >= 0)
         *out = rc > 0 ? stmt_copy_text(s, 0) : NULL;
     stmt_free(s);
@@ -302,11 +310,8 @@ int db_query_texts(struct db *db, const char *sql, struct sql_values values, str
 {
     struct stmt *s = NULL;
     int rc;
-    if (db_query(db, sql, values, &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0)
+    while ((rc = db_next(db, sql, values, &s, e)) > 0)
         string_list_add(out, stmt_copy_text(s, 0));
-    stmt_free(s);
     return rc;
 }
 

@@ -54,6 +54,10 @@ int db_query_text(struct db *db, const char *sql, struct sql_values values, char
 /* Adds the first column of every row. */
 int db_query_texts(struct db *db, const char *sql, struct sql_values values, struct string_list *out, struct error *e);
 
+/* The first or next row of a query, as stmt_next: `*s` is NULL before the first and after the last, or -1. Who leaves
+ * earlier frees it. */
+int db_next(struct db *db, const char *sql, struct sql_values values, struct stmt **s, struct error *e);
+
 /* What is read in between is as of one moment, whoever writes meanwhile; they nest. */
 int db_read_begin(struct db *db, struct error *e);
 void db_read_end(struct db *db);

@@ -20,10 +20,7 @@ int examples_query(struct db *db, const char *sql, struct examples *x, struct er
 {
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(db, sql, &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0)
+    while ((rc = db_next(db, sql, NO_VALUES, &s, e)) > 0)
         examples_add(x, stmt_text(s, 0));
-    stmt_free(s);
     return rc;
 }

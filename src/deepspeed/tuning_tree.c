@@ -239,12 +239,8 @@ static int read_experiments(struct tuning_results *t, struct db *db, struct erro
 {
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(db, experiments_sql, &s, e) < 0)
-        return -1;
-    stmt_bind_text(s, 1, t->best.objective);
-    while ((rc = stmt_next(s, e)) > 0)
+    while ((rc = db_next(db, experiments_sql, VALUES(sql_text(t->best.objective)), &s, e)) > 0)
         read_row(t, s);
-    stmt_free(s);
     return rc;
 }
 

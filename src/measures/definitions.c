@@ -95,9 +95,7 @@ static int definition_read(struct db *db, int64_t id, struct definition *out, st
                               " take, instr(reading, '\"written_unit\":true') > 0 FROM definition WHERE id = ?";
     struct stmt *s = NULL;
     *out = (struct definition){.id = id, .scale = 1, .take = TAKE_MEDIAN};
-    if (db_query(db, sql, VALUES(sql_int(id)), &s, e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
+    int rc = db_next(db, sql, VALUES(sql_int(id)), &s, e);
     if (rc > 0)
         *out = (struct definition){.id = id,
                                    .is_known = stmt_int(s, 0) != 0,
@@ -208,9 +206,7 @@ int definitions_check_source(struct db *db, const char *source, struct error *e)
         " ORDER BY h.name";
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(db, sql, &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(db, sql, NO_VALUES, &s, e)) > 0) {
         char *why = conflict(s, source);
         if (why)
             rc = error_set(e, ERROR_USAGE,
@@ -305,16 +301,13 @@ static int leave_out(struct renewing *r, const struct old_number *n, char *why, 
 static int load_samples(struct renewing *r, const struct old_number *n, const struct passage *p,
                         struct sample_list *out, struct error *e)
 {
+    static const char sql[] =
+        "SELECT coalesce(step, -1), value FROM metric WHERE attempt_id = ? AND name = ? ORDER BY sequence";
     struct stmt *s = NULL;
     int rc;
     sample_list_add_name(out, n->name, p->to.filter);
-    if (db_query(r->db,
-                 "SELECT coalesce(step, -1), value FROM metric WHERE attempt_id = ? AND name = ? ORDER BY sequence",
-                 VALUES(sql_int(n->attempt_id), sql_text(n->name)), &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0)
+    while ((rc = db_next(r->db, sql, VALUES(sql_int(n->attempt_id), sql_text(n->name)), &s, e)) > 0)
         sample_list_add(out, 0, stmt_int(s, 0), converted(stmt_double_or_nan(s, 1), p));
-    stmt_free(s);
     sample_list_complete(out);
     return rc;
 }
@@ -327,9 +320,7 @@ static int renew_from_statistics(struct renewing *r, const struct old_number *n,
                               " FROM summary WHERE attempt_id = ? AND name = ?";
     struct stmt *s = NULL;
     double of[6];
-    if (db_query(r->db, sql, VALUES(sql_int(n->attempt_id), sql_text(n->name)), &s, e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
+    int rc = db_next(r->db, sql, VALUES(sql_int(n->attempt_id), sql_text(n->name)), &s, e);
     for (int i = 0; rc > 0 && i < 6; i++)
         of[i] = converted(stmt_double_or_nan(s, i), p);
     if (rc > 0) {
@@ -554,9 +545,7 @@ static int adopt_same(struct renewing *r, struct error *e)
         "SELECT DISTINCT name, was, now, is_import FROM temp.renewal WHERE is_there AND note IS NULL";
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(r->db, pairs, &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(r->db, pairs, NO_VALUES, &s, e)) > 0) {
         struct passage p;
         if ((rc = passage_open(r->db, stmt_int(s, 1), stmt_int(s, 2), stmt_int(s, 3) != 0, &p, e)) < 0)
             break;

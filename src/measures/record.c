@@ -51,9 +51,7 @@ static int load_row(struct db *db, int64_t attempt_id, struct measured_attempt *
         " LEFT JOIN spec AS m ON m.id = j.model_id LEFT JOIN spec AS t ON t.id = j.training_id"
         " LEFT JOIN spec AS p ON p.id = j.parallel_id WHERE a.id = ?";
     struct stmt *s = NULL;
-    if (db_query(db, sql, VALUES(sql_int(attempt_id)), &s, e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
+    int rc = db_next(db, sql, VALUES(sql_int(attempt_id)), &s, e);
     for (int i = 0; rc > 0 && i < SECTION_COUNT; i++)
         out->specs[i] = stmt_copy_text(s, i);
     static const enum own_metric own[] = {OWN_DURATION, OWN_CPU_TIME, OWN_MAX_RSS, OWN_ATTEMPTS};
@@ -68,16 +66,14 @@ static int load_row(struct db *db, int64_t attempt_id, struct measured_attempt *
 
 static int load_samples(struct db *db, int64_t attempt_id, const char *name, struct input_samples *out, struct error *e)
 {
+    static const char sql[] =
+        "SELECT coalesce(step, -1), value FROM metric WHERE attempt_id = ? AND name = ? ORDER BY sequence";
     struct stmt *s = NULL;
     int rc;
-    if (db_query(db, "SELECT coalesce(step, -1), value FROM metric WHERE attempt_id = ? AND name = ? ORDER BY sequence",
-                 VALUES(sql_int(attempt_id), sql_text(name)), &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(db, sql, VALUES(sql_int(attempt_id), sql_text(name)), &s, e)) > 0) {
         out->items = array_grow(out->items, out->count, sizeof *out->items);
         out->items[out->count++] = (struct sample){0, stmt_int(s, 0), stmt_double_or_nan(s, 1)};
     }
-    stmt_free(s);
     return rc;
 }
 
@@ -541,15 +537,13 @@ static int put_constraints(const struct measures *m, struct db *db, struct error
 
 static int record_all(struct measures *m, struct db *db, int64_t sweep_id, struct error *e)
 {
+    static const char sql[] =
+        "SELECT a.id FROM job AS j JOIN attempt AS a ON a.job_id = j.id WHERE j.sweep_id = ? AND a.kind = "
+        "'trial'"
+        " AND (a.state = 'ok' OR EXISTS (SELECT 1 FROM summary WHERE attempt_id = a.id))";
     struct stmt *s = NULL;
-    if (db_query(db,
-                 "SELECT a.id FROM job AS j JOIN attempt AS a ON a.job_id = j.id WHERE j.sweep_id = ? AND a.kind = "
-                 "'trial'"
-                 " AND (a.state = 'ok' OR EXISTS (SELECT 1 FROM summary WHERE attempt_id = a.id))",
-                 VALUES(sql_int(sweep_id)), &s, e) < 0)
-        return -1;
     int rc;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(db, sql, VALUES(sql_int(sweep_id)), &s, e)) > 0) {
         struct measured ignored;
         if (measures_record(m, db, stmt_int(s, 0), NULL, &ignored, e) < 0) {
             rc = -1;

@@ -20,15 +20,13 @@ const char *const html_state_names[HTML_STATE_COUNT] =
 static int read_sweep(struct db *db, struct html_data *out, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "SELECT s.id, s.name, s.path, s.objective, coalesce(m.unit, ''), s.tool_version, s.maximise,"
-                   " coalesce(s.combinations, -1), coalesce(s.combinations - s.matched, -1),"
-                   " coalesce(s.duplicates, -1), s.first_seen, s.last_seen,"
-                   " (SELECT count(*) FROM job AS j WHERE j.sweep_id = s.id)"
-                   " FROM current_sweep AS s LEFT JOIN metric_definition AS m ON m.name = s.objective",
-                   &s, e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
+    int rc = db_next(db,
+                     "SELECT s.id, s.name, s.path, s.objective, coalesce(m.unit, ''), s.tool_version, s.maximise,"
+                     " coalesce(s.combinations, -1), coalesce(s.combinations - s.matched, -1),"
+                     " coalesce(s.duplicates, -1), s.first_seen, s.last_seen,"
+                     " (SELECT count(*) FROM job AS j WHERE j.sweep_id = s.id)"
+                     " FROM current_sweep AS s LEFT JOIN metric_definition AS m ON m.name = s.objective",
+                     NO_VALUES, &s, e);
     if (rc > 0) {
         out->sweep_id = stmt_int(s, 0);
         out->sweep = stmt_copy_text(s, 1);
@@ -206,16 +204,13 @@ static int mark_keys(struct db *db, struct html_data *d, const char *sql, void (
 {
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(db, sql, &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(db, sql, NO_VALUES, &s, e)) > 0) {
         const char *qualified = stmt_text(s, 0), *dot = strchr(qualified, '.');
         for (size_t i = 0; i < d->column_count; i++)
             if (d->columns[i].role == HTML_KEY &&
                 (strcmp(d->columns[i].title, qualified) == 0 || (dot && strcmp(d->columns[i].title, dot + 1) == 0)))
                 mark(&d->columns[i]);
     }
-    stmt_free(s);
     return rc;
 }
 
@@ -396,15 +391,12 @@ static int mark_jobs(struct db *db, const char *sql, struct html_data *d,
     struct stmt *s = NULL;
     size_t i = 0;
     int rc;
-    if (db_prepare(db, sql, &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(db, sql, NO_VALUES, &s, e)) > 0) {
         while (i < d->job_count && (int64_t)d->columns[0].values[i].number < stmt_int(s, 0))
             i++;
         if (i < d->job_count && (int64_t)d->columns[0].values[i].number == stmt_int(s, 0))
             mark(s, d, &d->jobs[i]);
     }
-    stmt_free(s);
     return rc;
 }
 

@@ -61,11 +61,8 @@ static void add_row(struct buffer *out, const struct stmt *s)
 static int add_left_out(struct html_page *p, int64_t job, int64_t *out, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(p->db, "SELECT max(count(*) - ?2, 0) FROM attempt WHERE job_id = ?1 AND kind = 'trial'", &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, job);
-    stmt_bind_int(s, 2, ATTEMPTS_MOST);
-    int rc = stmt_next(s, e);
+    int rc = db_next(p->db, "SELECT max(count(*) - ?2, 0) FROM attempt WHERE job_id = ?1 AND kind = 'trial'",
+                     VALUES(sql_int(job), sql_int(ATTEMPTS_MOST)), &s, e);
     *out = rc > 0 ? stmt_int(s, 0) : 0;
     stmt_free(s);
     if (*out)
@@ -124,15 +121,12 @@ static int add_launch(struct html_page *p, int64_t job, struct error *e)
 static int add_tail(struct html_page *p, int64_t job, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(p->db,
-                   "SELECT a.log_tail FROM attempt AS a JOIN job AS j ON j.id = a.job_id WHERE j.id = ?1"
-                   " AND a.id = coalesce(j.attempt_id, (SELECT max(id) FROM attempt WHERE job_id = ?1 AND kind = "
-                   "'trial'))"
-                   " AND a.log_tail <> ''",
-                   &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, job);
-    int rc = stmt_next(s, e);
+    int rc = db_next(p->db,
+                     "SELECT a.log_tail FROM attempt AS a JOIN job AS j ON j.id = a.job_id WHERE j.id = ?1"
+                     " AND a.id = coalesce(j.attempt_id, (SELECT max(id) FROM attempt WHERE job_id = ?1 AND kind = "
+                     "'trial'))"
+                     " AND a.log_tail <> ''",
+                     VALUES(sql_int(job)), &s, e);
     if (rc > 0) {
         const char *text = stmt_text(s, 0);
         size_t length = strlen(text);

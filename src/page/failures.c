@@ -23,10 +23,8 @@ static const char *last_lines(const char *text, int lines)
 static int add_log(struct html_page *p, const struct failure_cause *c, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(p->db, "SELECT log_tail FROM attempt WHERE id = ?1 AND log_tail <> ''", &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, c->example_attempt);
-    int rc = stmt_next(s, e);
+    int rc = db_next(p->db, "SELECT log_tail FROM attempt WHERE id = ?1 AND log_tail <> ''",
+                     VALUES(sql_int(c->example_attempt)), &s, e);
     if (rc > 0) {
         buffer_printf(&p->out, "<details><summary>The end of the output of job %lld</summary><pre tabindex=0>",
                       (long long)c->example_job);
@@ -109,12 +107,10 @@ int html_excluded(struct html_page *p, struct error *e)
     struct stmt *s = NULL;
     size_t rows = 0;
     int rc;
-    if (db_prepare(p->db,
-                   "SELECT rule, level, excluded, alone, reason, source, example FROM excluded WHERE excluded > 0"
-                   " ORDER BY excluded DESC LIMIT 500",
-                   &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(p->db,
+                         "SELECT rule, level, excluded, alone, reason, source, example FROM excluded WHERE excluded > 0"
+                         " ORDER BY excluded DESC LIMIT 500",
+                         NO_VALUES, &s, e)) > 0) {
         if (rows++ == 0)
             buffer_add_text(&p->out,
                             "<div class=scroll tabindex=0><table class=plain><thead><tr><th scope=col>rule<th "
@@ -122,7 +118,6 @@ int html_excluded(struct html_page *p, struct error *e)
                             "scope=col>for example</thead><tbody>\n");
         add_rule(p, s);
     }
-    stmt_free(s);
     if (rows)
         buffer_add_text(&p->out,
                         "</tbody></table></div>\n<p class=note>\"Excluded\" counts a combination once, at the first "

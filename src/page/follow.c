@@ -36,11 +36,8 @@ static int read_open(struct db *db, struct job_ids *out, struct error *e)
 {
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(db, "SELECT job_id FROM attempt WHERE state IN ('claimed', 'running')", &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0)
+    while ((rc = db_next(db, "SELECT job_id FROM attempt WHERE state IN ('claimed', 'running')", NO_VALUES, &s, e)) > 0)
         add_job(out, stmt_int(s, 0));
-    stmt_free(s);
     return rc;
 }
 
@@ -48,15 +45,11 @@ static int read_begun(struct db *db, int64_t *newest, struct job_ids *out, struc
 {
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(db, "SELECT id, job_id FROM attempt WHERE id > ?1 ORDER BY id LIMIT ?2", &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, *newest);
-    stmt_bind_int(s, 2, ATTEMPTS_MOST);
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(db, "SELECT id, job_id FROM attempt WHERE id > ?1 ORDER BY id LIMIT ?2",
+                         VALUES(sql_int(*newest), sql_int(ATTEMPTS_MOST)), &s, e)) > 0) {
         *newest = stmt_int(s, 0);
         add_job(out, stmt_int(s, 1));
     }
-    stmt_free(s);
     return rc;
 }
 

@@ -40,7 +40,6 @@ static int read_trials(struct html_page *p, struct trial_point **out, size_t *co
         trials = array_grow(trials, *count, sizeof *trials);
         trials[(*count)++] = t;
     }
-    stmt_free(s);
     *out = trials;
     return rc;
 }

@@ -22,14 +22,12 @@ struct totals {
 static int read_totals(struct html_page *p, struct totals *out, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(p->db,
-                   "SELECT count(*), coalesce(max(a.ended) - min(a.started), -1),"
-                   " sum(1.0 * a.duration_ms * j.devices) / 3600000 FROM attempt AS a JOIN job AS j ON j.id = a.job_id"
-                   " WHERE j.sweep_id = ?1 AND a.state IN ('ok', 'failed') AND a.kind = 'trial'",
-                   &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, p->data->sweep_id);
-    int rc = stmt_next(s, e);
+    int rc =
+        db_next(p->db,
+                "SELECT count(*), coalesce(max(a.ended) - min(a.started), -1),"
+                " sum(1.0 * a.duration_ms * j.devices) / 3600000 FROM attempt AS a JOIN job AS j ON j.id = a.job_id"
+                " WHERE j.sweep_id = ?1 AND a.state IN ('ok', 'failed') AND a.kind = 'trial'",
+                VALUES(sql_int(p->data->sweep_id)), &s, e);
     if (rc > 0)
         *out = (struct totals){stmt_int(s, 0), stmt_int(s, 1), stmt_double_or_nan(s, 2)};
     stmt_free(s);
@@ -198,15 +196,12 @@ static void add_time(struct buffer *out, const char *before, int64_t ms)
 static int add_left_out(struct html_page *p, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(p->db,
-                   "SELECT count(a.left_out), count(k.attempt_id), min(a.left_out) FROM job AS j"
-                   " JOIN attempt AS a ON a.id = j.attempt_id"
-                   " LEFT JOIN (SELECT DISTINCT attempt_id FROM summary WHERE kept IS NOT NULL) AS k"
-                   " ON k.attempt_id = a.id WHERE j.sweep_id = ?1",
-                   &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, p->data->sweep_id);
-    int rc = stmt_next(s, e);
+    int rc = db_next(p->db,
+                     "SELECT count(a.left_out), count(k.attempt_id), min(a.left_out) FROM job AS j"
+                     " JOIN attempt AS a ON a.id = j.attempt_id"
+                     " LEFT JOIN (SELECT DISTINCT attempt_id FROM summary WHERE kept IS NOT NULL) AS k"
+                     " ON k.attempt_id = a.id WHERE j.sweep_id = ?1",
+                     VALUES(sql_int(p->data->sweep_id)), &s, e);
     if (rc > 0 && stmt_int(s, 0) > 0) {
         buffer_printf(&p->out,
                       "<p class=note>Jobs with metrics from only a part of their output (<code>partial</code>): %lld, "

@@ -17,21 +17,16 @@ static int read_predictions(struct html_page *p, const char *quantity, struct pr
     struct stmt *s = NULL;
     struct prediction_point *items = NULL;
     int rc;
-    if (db_prepare(p->db,
-                   "SELECT o.measured, o.predicted, a.job_id FROM observation AS o JOIN attempt AS a"
-                   " ON a.id = o.attempt_id JOIN job AS j ON j.id = a.job_id WHERE o.quantity = ?1 AND o.kind = "
-                   "'measured'"
-                   " AND j.sweep_id = ?2 AND o.measured > 0 AND o.predicted > 0 AND o.measured < 9e999"
-                   " AND o.predicted < 9e999 ORDER BY a.id",
-                   &s, e) < 0)
-        return -1;
-    stmt_bind_text(s, 1, quantity);
-    stmt_bind_int(s, 2, p->data->sweep_id);
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(p->db,
+                         "SELECT o.measured, o.predicted, a.job_id FROM observation AS o JOIN attempt AS a"
+                         " ON a.id = o.attempt_id JOIN job AS j ON j.id = a.job_id WHERE o.quantity = ?1 AND o.kind = "
+                         "'measured'"
+                         " AND j.sweep_id = ?2 AND o.measured > 0 AND o.predicted > 0 AND o.measured < 9e999"
+                         " AND o.predicted < 9e999 ORDER BY a.id",
+                         VALUES(sql_text(quantity), sql_int(p->data->sweep_id)), &s, e)) > 0) {
         items = array_grow(items, *count, sizeof *items);
         items[(*count)++] = (struct prediction_point){stmt_double(s, 0), stmt_double(s, 1), stmt_int(s, 2)};
     }
-    stmt_free(s);
     *out = items;
     return rc;
 }

@@ -50,19 +50,15 @@ static int lane_of(struct timeline *t, const char *name)
 
 static int read_bars(struct html_page *p, struct timeline *t, struct error *e)
 {
+    static const char sql[] =
+        "SELECT a.job_id, a.started, a.ended, coalesce(a.failure, ''),"
+        " coalesce(r.host, '?') || ' slot ' || coalesce(a.slot, '?'), count(*) OVER ()"
+        " FROM attempt AS a JOIN job AS j ON j.id = a.job_id LEFT JOIN runner AS r ON r.id = a.runner_id"
+        " WHERE j.sweep_id = ?1 AND a.started IS NOT NULL AND a.ended >= a.started AND a.kind = 'trial'"
+        " ORDER BY a.started, a.id LIMIT ?2";
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(p->db,
-                   "SELECT a.job_id, a.started, a.ended, coalesce(a.failure, ''),"
-                   " coalesce(r.host, '?') || ' slot ' || coalesce(a.slot, '?'), count(*) OVER ()"
-                   " FROM attempt AS a JOIN job AS j ON j.id = a.job_id LEFT JOIN runner AS r ON r.id = a.runner_id"
-                   " WHERE j.sweep_id = ?1 AND a.started IS NOT NULL AND a.ended >= a.started AND a.kind = 'trial'"
-                   " ORDER BY a.started, a.id LIMIT ?2",
-                   &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, p->data->sweep_id);
-    stmt_bind_int(s, 2, ATTEMPTS_MOST);
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(p->db, sql, VALUES(sql_int(p->data->sweep_id), sql_int(ATTEMPTS_MOST)), &s, e)) > 0) {
         struct bar b = {.job = stmt_int(s, 0), .start = stmt_int(s, 1), .end = stmt_int(s, 2)};
         strncpy(b.failure, stmt_text(s, 3), sizeof b.failure - 1);
         b.lane = lane_of(t, stmt_text(s, 4));
@@ -70,7 +66,6 @@ static int read_bars(struct html_page *p, struct timeline *t, struct error *e)
         t->bars = array_grow(t->bars, t->count, sizeof *t->bars);
         t->bars[t->count++] = b;
     }
-    stmt_free(s);
     return rc;
 }
 

@@ -70,13 +70,10 @@ static int read_members(struct value_changes *c, struct db *db, const char *sql,
 {
     struct stmt *s = NULL;
     int rc;
-    if (db_query(db, sql, VALUES(sql_text(section_names[section])), &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(db, sql, VALUES(sql_text(section_names[section])), &s, e)) > 0) {
         struct hash128 hash = member_hash(c, section, s);
         hash_set_add(set, &hash);
     }
-    stmt_free(s);
     return rc;
 }
 
@@ -263,10 +260,9 @@ static int value_changes_list_gone(struct value_changes *c, const struct hash_se
 {
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(c->db, "SELECT key, cluster_id, model_id, training_id, parallel_id FROM job WHERE " JOBS_ASKED_FOR,
-                   &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(c->db,
+                         "SELECT key, cluster_id, model_id, training_id, parallel_id FROM job WHERE " JOBS_ASKED_FOR,
+                         NO_VALUES, &s, e)) > 0) {
         struct hash128 key;
         const char *why;
         memcpy(key.bytes, stmt_blob(s, 0), sizeof key.bytes);

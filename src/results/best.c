@@ -32,12 +32,10 @@ static int no_objective(struct db *db, const char *path, struct error *e)
 static int read_objective(struct db *db, struct best *out, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "SELECT s.objective, s.maximise, coalesce(m.unit, ''), s.name, s.path FROM current_sweep AS s"
-                   " LEFT JOIN metric_definition AS m ON m.name = s.objective",
-                   &s, e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
+    int rc = db_next(db,
+                     "SELECT s.objective, s.maximise, coalesce(m.unit, ''), s.name, s.path FROM current_sweep AS s"
+                     " LEFT JOIN metric_definition AS m ON m.name = s.objective",
+                     NO_VALUES, &s, e);
     if (rc == 0)
         rc = error_set(e, ERROR_NOTHING, "this database has no sweep yet; `meshsweep run` records one");
     else if (rc > 0 && stmt_is_null(s, 0))
@@ -196,9 +194,7 @@ static int read_documents(struct db *db, struct best *out, struct error *e)
         " FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id JOIN sweep AS w ON w.id = j.sweep_id"
         " LEFT JOIN runner AS r ON r.id = a.runner_id WHERE j.id = ?1";
     struct stmt *s = NULL;
-    if (db_query(db, sql, VALUES(sql_int(out->jobs[0].job_id)), &s, e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
+    int rc = db_next(db, sql, VALUES(sql_int(out->jobs[0].job_id)), &s, e);
     if (rc > 0) {
         out->directory = stmt_copy_text(s, 0);
         out->job = json_document();

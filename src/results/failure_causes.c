@@ -139,16 +139,14 @@ static int read_specs(struct db *db, struct jobs *j, struct error *e)
 {
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(db,
-                   "SELECT s.id, CASE s.kind WHEN 'cluster_spec' THEN 0 WHEN 'model' THEN 1 WHEN 'training_spec' THEN 2"
-                   " ELSE 3 END, k.key, CASE k.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE k.value END,"
-                   " CASE WHEN k.type IN ('integer', 'real') THEN k.value END"
-                   " FROM spec AS s, json_each(s.json) AS k WHERE k.type <> 'null' ORDER BY s.id",
-                   &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0)
+    while ((rc = db_next(
+                db,
+                "SELECT s.id, CASE s.kind WHEN 'cluster_spec' THEN 0 WHEN 'model' THEN 1 WHEN 'training_spec' THEN 2"
+                " ELSE 3 END, k.key, CASE k.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE k.value END,"
+                " CASE WHEN k.type IN ('integer', 'real') THEN k.value END"
+                " FROM spec AS s, json_each(s.json) AS k WHERE k.type <> 'null' ORDER BY s.id",
+                NO_VALUES, &s, e)) > 0)
         take_value(j, s);
-    stmt_free(s);
     return rc;
 }
 
@@ -175,13 +173,11 @@ static int read_rows(struct db *db, int64_t sweep_id, const struct caused_jobs *
     struct stmt *s = NULL;
     size_t at = 0;
     int rc;
-    if (db_query(db,
-                 "SELECT * FROM (SELECT id, cluster_id, model_id, training_id, parallel_id FROM job"
-                 " WHERE sweep_id = ?1 AND id >= ?2 AND state IN ('ok', 'failed') ORDER BY id DESC LIMIT ?3)"
-                 " ORDER BY id",
-                 VALUES(sql_int(sweep_id), sql_int(jobs->from_job), sql_int(CAUSE_JOBS_MOST)), &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(db,
+                         "SELECT * FROM (SELECT id, cluster_id, model_id, training_id, parallel_id FROM job"
+                         " WHERE sweep_id = ?1 AND id >= ?2 AND state IN ('ok', 'failed') ORDER BY id DESC LIMIT ?3)"
+                         " ORDER BY id",
+                         VALUES(sql_int(sweep_id), sql_int(jobs->from_job), sql_int(CAUSE_JOBS_MOST)), &s, e)) > 0) {
         j->rows = array_grow(j->rows, j->row_count, sizeof *j->rows);
         struct row *row = &j->rows[j->row_count++];
         *row = row_of(j, s);
@@ -190,7 +186,6 @@ static int read_rows(struct db *db, int64_t sweep_id, const struct caused_jobs *
         if (at < jobs->count && jobs->items[at].job_id == stmt_int(s, 0))
             row->cause = jobs->items[at].cause;
     }
-    stmt_free(s);
     return rc;
 }
 
@@ -521,18 +516,16 @@ static int read_jobs(struct db *db, int64_t sweep_id, int64_t jobs_most, struct 
 {
     struct stmt *s = NULL;
     int rc;
-    if (db_query(db,
-                 "SELECT j.id, j.failure, substr(coalesce(a.message, ''), 1, 2000), a.consequence, coalesce(a.id, 0)"
-                 " FROM (SELECT id, failure, attempt_id FROM job"
-                 " WHERE sweep_id = ?1 AND state = 'failed' ORDER BY id DESC LIMIT ?2) AS j"
-                 " LEFT JOIN attempt AS a ON a.id = j.attempt_id ORDER BY j.id",
-                 VALUES(sql_int(sweep_id), sql_int(jobs_most > 0 ? jobs_most : -1)), &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(db,
+                         "SELECT j.id, j.failure, substr(coalesce(a.message, ''), 1, 2000), a.consequence, "
+                         "coalesce(a.id, 0)"
+                         " FROM (SELECT id, failure, attempt_id FROM job"
+                         " WHERE sweep_id = ?1 AND state = 'failed' ORDER BY id DESC LIMIT ?2) AS j"
+                         " LEFT JOIN attempt AS a ON a.id = j.attempt_id ORDER BY j.id",
+                         VALUES(sql_int(sweep_id), sql_int(jobs_most > 0 ? jobs_most : -1)), &s, e)) > 0) {
         jobs->items = array_grow(jobs->items, jobs->count, sizeof *jobs->items);
         jobs->items[jobs->count++] = (struct caused_job){stmt_int(s, 0), take_job(out, s)};
     }
-    stmt_free(s);
     if (jobs->count > 0 && (int64_t)jobs->count == jobs_most)
         jobs->from_job = jobs->items[0].job_id;
     return rc;

@@ -28,14 +28,11 @@ int job_keys_read(struct db *db, int64_t job_id, struct job_keys *out, struct er
         " FROM job AS j, json_each(j.derived) AS k WHERE j.id = ?1 ORDER BY place, position";
     struct stmt *s = NULL;
     int rc;
-    if (db_query(db, sql, VALUES(sql_int(job_id)), &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(db, sql, VALUES(sql_int(job_id)), &s, e)) > 0) {
         out->items = array_grow(out->items, out->count, sizeof *out->items);
         out->items[out->count++] = (struct job_key){xstrdup(stmt_text(s, 0)), xstrdup(stmt_text(s, 1)),
                                                     stmt_copy_text_or(s, 2, "null"), stmt_copy_text_or(s, 3, "null")};
     }
-    stmt_free(s);
     return rc;
 }
 

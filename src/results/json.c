@@ -183,10 +183,8 @@ void json_add_columns(cJSON *object, const struct stmt *s, int first)
 int json_add_keys(cJSON *object, struct db *db, int64_t job_id, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_query(db, "SELECT " JSON_KEYS_SQL " AS keys FROM job AS j WHERE j.id = ?1", VALUES(sql_int(job_id)), &s, e) <
-        0)
-        return -1;
-    int rc = stmt_next(s, e);
+    int rc =
+        db_next(db, "SELECT " JSON_KEYS_SQL " AS keys FROM job AS j WHERE j.id = ?1", VALUES(sql_int(job_id)), &s, e);
     if (rc > 0)
         json_add_column(object, s, 0);
     stmt_free(s);

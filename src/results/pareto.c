@@ -19,17 +19,14 @@ static int read_objectives(struct db *db, struct pareto *out, struct error *e)
 {
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(db,
-                   OBJECTIVES_SQL "SELECT o.metric, coalesce(m.unit, ''), o.maximise FROM o"
-                                  " LEFT JOIN metric_definition AS m ON m.name = o.metric ORDER BY o.position",
-                   &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(db,
+                         OBJECTIVES_SQL "SELECT o.metric, coalesce(m.unit, ''), o.maximise FROM o"
+                                        " LEFT JOIN metric_definition AS m ON m.name = o.metric ORDER BY o.position",
+                         NO_VALUES, &s, e)) > 0) {
         out->objectives = array_grow(out->objectives, out->objective_count, sizeof *out->objectives);
         out->objectives[out->objective_count++] =
             (struct pareto_objective){xstrdup(stmt_text(s, 0)), xstrdup(stmt_text(s, 1)), stmt_int(s, 2) != 0};
     }
-    stmt_free(s);
     return rc;
 }
 

@@ -94,16 +94,14 @@ static void add_toml_value(const struct stmt *s, int type, int value, struct buf
 /* The specs of the jobs as blocks of their sections. `*product` is how many combinations they make. */
 static int add_sections(struct db *db, const char *ids, struct buffer *out, double *product, struct error *e)
 {
+    static const char sql[] =
+        "SELECT s.id, s.kind, k.key, k.type, k.value FROM " SPECS_OF_SQL " AS s, json_each(s.json) AS k"
+        " WHERE k.type <> 'null' ORDER BY s.kind, s.id, k.id";
     struct stmt *s = NULL;
     int64_t last = -1;
     double counts[SECTION_COUNT] = {0};
     int rc;
-    if (db_query(db,
-                 "SELECT s.id, s.kind, k.key, k.type, k.value FROM " SPECS_OF_SQL " AS s, json_each(s.json) AS k"
-                 " WHERE k.type <> 'null' ORDER BY s.kind, s.id, k.id",
-                 VALUES(sql_text(ids)), &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(db, sql, VALUES(sql_text(ids)), &s, e)) > 0) {
         if (stmt_int(s, 0) != last)
             buffer_printf(out, "\n[[%s]]\n", stmt_text(s, 1));
         for (int i = 0; stmt_int(s, 0) != last && i < SECTION_COUNT; i++)
@@ -114,7 +112,6 @@ static int add_sections(struct db *db, const char *ids, struct buffer *out, doub
         add_toml_value(s, 3, 4, out);
         buffer_add_char(out, '\n');
     }
-    stmt_free(s);
     *product = 1;
     for (int i = 0; i < SECTION_COUNT; i++)
         *product *= counts[i] > 0 ? counts[i] : 1;
@@ -269,9 +266,7 @@ static int add_conditions(const char *text, const struct string_list *c, struct 
 static int add_file(struct db *db, const struct string_list *c, const char *ids, struct buffer *out, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db, "SELECT text, path FROM current_sweep", &s, e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
+    int rc = db_next(db, "SELECT text, path FROM current_sweep", NO_VALUES, &s, e);
     if (rc > 0) {
         const char *text = stmt_text(s, 0);
         size_t length = strlen(text);

@@ -114,20 +114,15 @@ static int read_columns(struct db *db, const char *sql, size_t most, struct colu
 {
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(db, sql, &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0)
+    while ((rc = db_next(db, sql, NO_VALUES, &s, e)) > 0)
         add_column(out, most, stmt_text(s, 0), stmt_text(s, 1));
-    stmt_free(s);
     return rc;
 }
 
 static int read_objective(struct db *db, struct shape *out, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db, "SELECT objective, maximise FROM current_sweep WHERE objective IS NOT NULL", &s, e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
+    int rc = db_next(db, "SELECT objective, maximise FROM current_sweep WHERE objective IS NOT NULL", NO_VALUES, &s, e);
     if (rc > 0) {
         out->objective = xstrdup(stmt_text(s, 0));
         out->maximise = stmt_int(s, 1) != 0;

@@ -43,17 +43,15 @@ static void orphans_free(struct orphans *o)
 
 static int find_orphans(struct db *db, struct orphans *out, struct error *e)
 {
+    static const char sql[] =
+        "SELECT attempt.id, number, lower(hex(key)), coalesce(attempt.started, runner.started),"
+        " attempt.state = 'running' FROM attempt JOIN job ON job.id = job_id JOIN runner ON runner.id = "
+        "runner_id"
+        " WHERE attempt.state IN ('claimed', 'running') AND executor IN ('local', 'slurm-step') AND "
+        "directory IS NULL";
     struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "SELECT attempt.id, number, lower(hex(key)), coalesce(attempt.started, runner.started),"
-                   " attempt.state = 'running' FROM attempt JOIN job ON job.id = job_id JOIN runner ON runner.id = "
-                   "runner_id"
-                   " WHERE attempt.state IN ('claimed', 'running') AND executor IN ('local', 'slurm-step') AND "
-                   "directory IS NULL",
-                   &s, e) < 0)
-        return -1;
     int rc;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(db, sql, NO_VALUES, &s, e)) > 0) {
         out->items = array_grow(out->items, out->count, sizeof *out->items);
         struct orphan *o = &out->items[out->count++];
         *o = (struct orphan){.attempt = stmt_int(s, 0),
@@ -62,7 +60,6 @@ static int find_orphans(struct db *db, struct orphans *out, struct error *e)
                              .ran = stmt_int(s, 4) != 0};
         snprintf(o->key_hex, sizeof o->key_hex, "%s", stmt_text(s, 2));
     }
-    stmt_free(s);
     return rc;
 }
 

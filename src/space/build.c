@@ -612,17 +612,14 @@ static bool holds_for(const struct stmt *row, int64_t version)
 static int add_builtins(struct space *space, bool predicting, struct problems *problems, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(space->db,
-                   "SELECT name, require, reason, source, level, needs, rule_set, since, until FROM builtin_rule"
-                   " ORDER BY position",
-                   &s, e) < 0)
-        return -1;
     int rc;
-    while ((rc = stmt_next(s, e)) > 0)
+    while ((rc = db_next(space->db,
+                         "SELECT name, require, reason, source, level, needs, rule_set, since, until FROM builtin_rule"
+                         " ORDER BY position",
+                         NO_VALUES, &s, e)) > 0)
         if (is_by_prediction(s) == predicting && holds_for(s, space->sweep->deepspeed.version) &&
             (stmt_type(s, 6) == COLUMN_NULL || word_list_has(&space->sweep->rule_sets, stmt_text(s, 6))))
             add_builtin(space, s, problems);
-    stmt_free(s);
     return rc;
 }
 

@@ -201,9 +201,7 @@ static const char count_selected[] = "SELECT count(*), total(" JOB_MAY_RUN(
 int jobs_count(struct db *db, int64_t sweep_id, bool only_selected, struct job_state_counts *out, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_query(db, only_selected ? count_selected : count_all, VALUES(sql_int(sweep_id)), &s, e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
+    int rc = db_next(db, only_selected ? count_selected : count_all, VALUES(sql_int(sweep_id)), &s, e);
     if (rc > 0) {
         int64_t all = stmt_int(s, 0);
         *out = (struct job_state_counts){.pending = stmt_int(s, 1),

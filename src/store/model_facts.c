@@ -32,14 +32,11 @@ static int read_summaries(struct db *db, int64_t attempt_id, struct model_facts 
 {
     struct stmt *s = NULL;
     int rc;
-    if (db_query(db, "SELECT name, value FROM summary WHERE attempt_id = ? AND value > 0", VALUES(sql_int(attempt_id)),
-                 &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0)
+    while ((rc = db_next(db, "SELECT name, value FROM summary WHERE attempt_id = ? AND value > 0",
+                         VALUES(sql_int(attempt_id)), &s, e)) > 0)
         for (int i = 0; i < FACT_COUNT; i++)
             if (strcmp(stmt_text(s, 0), model_fact_names[i]) == 0 && isnan(f->values[i]))
                 f->values[i] = stmt_double(s, 1);
-    stmt_free(s);
     return rc;
 }
 
@@ -55,12 +52,11 @@ static int read_rule(struct db *db, const struct hash128 *hash, struct model_fac
 int model_facts_read(struct db *db, const struct hash128 *hash, struct model_facts *f, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_query(db,
-                 "SELECT j.id, a.id, j.failure, a.message, j.state FROM sweep AS s JOIN job AS j ON j.sweep_id = s.id"
-                 " LEFT JOIN attempt AS a ON a.id = j.attempt_id WHERE s.hash = ?",
-                 VALUES(sql_hash(hash)), &s, e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
+    int rc =
+        db_next(db,
+                "SELECT j.id, a.id, j.failure, a.message, j.state FROM sweep AS s JOIN job AS j ON j.sweep_id = s.id"
+                " LEFT JOIN attempt AS a ON a.id = j.attempt_id WHERE s.hash = ?",
+                VALUES(sql_hash(hash)), &s, e);
     bool is_there = rc > 0, is_ok = is_there && strcmp(stmt_text(s, 4), "ok") == 0;
     int64_t attempt_id = is_ok ? stmt_int(s, 1) : 0;
     if (is_there) {

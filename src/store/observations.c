@@ -15,17 +15,16 @@ int observations_read(struct db *db, const struct observation_row *place, int64_
                       void *context, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_query(db,
-                 "SELECT * FROM (SELECT attempt_id, quantity, framework, device, cluster, kind, measured, predicted,"
-                 " peak, terms FROM observation WHERE quantity = ?1 AND framework = ?2 AND device = ?3"
-                 " AND cluster = ?4 AND attempt_id NOT IN (SELECT attempt_id FROM excluded_attempt)"
-                 " ORDER BY attempt_id DESC LIMIT ?5) ORDER BY attempt_id",
-                 VALUES(sql_text(place->quantity), sql_text(place->framework), sql_text(place->device),
-                        sql_text(place->cluster), sql_int(most)),
-                 &s, e) < 0)
-        return -1;
     int rc;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(db,
+                         "SELECT * FROM (SELECT attempt_id, quantity, framework, device, cluster, kind, measured, "
+                         "predicted,"
+                         " peak, terms FROM observation WHERE quantity = ?1 AND framework = ?2 AND device = ?3"
+                         " AND cluster = ?4 AND attempt_id NOT IN (SELECT attempt_id FROM excluded_attempt)"
+                         " ORDER BY attempt_id DESC LIMIT ?5) ORDER BY attempt_id",
+                         VALUES(sql_text(place->quantity), sql_text(place->framework), sql_text(place->device),
+                                sql_text(place->cluster), sql_int(most)),
+                         &s, e)) > 0) {
         const struct observation_row row = {stmt_int(s, 0),    stmt_text(s, 1),   stmt_text(s, 2),
                                             stmt_text(s, 3),   stmt_text(s, 4),   stmt_text(s, 5),
                                             stmt_double(s, 6), stmt_double(s, 7), stmt_double_or_nan(s, 8),
@@ -40,14 +39,12 @@ int observations_read(struct db *db, const struct observation_row *place, int64_
 int unfitted_places_read(struct db *db, observation_each each, void *context, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "SELECT DISTINCT quantity, framework, device, cluster FROM observation AS o WHERE NOT EXISTS"
-                   " (SELECT 1 FROM calibration AS c WHERE c.framework = o.framework AND c.device = o.device"
-                   "  AND c.cluster = o.cluster AND c.quantity = o.quantity) ORDER BY 2, 3, 4, 1",
-                   &s, e) < 0)
-        return -1;
     int rc;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(db,
+                         "SELECT DISTINCT quantity, framework, device, cluster FROM observation AS o WHERE NOT EXISTS"
+                         " (SELECT 1 FROM calibration AS c WHERE c.framework = o.framework AND c.device = o.device"
+                         "  AND c.cluster = o.cluster AND c.quantity = o.quantity) ORDER BY 2, 3, 4, 1",
+                         NO_VALUES, &s, e)) > 0) {
         const struct observation_row row = {.quantity = stmt_text(s, 0),
                                             .framework = stmt_text(s, 1),
                                             .device = stmt_text(s, 2),
@@ -61,16 +58,14 @@ int unfitted_places_read(struct db *db, observation_each each, void *context, st
 
 int measured_memory_read(struct db *db, int64_t most, measured_memory_each each, void *context, struct error *e)
 {
+    static const char sql[] =
+        "SELECT " JOB_SPECS_COLUMNS ", o.measured FROM (SELECT * FROM observation WHERE quantity = 'memory'"
+        " AND kind = 'measured' AND attempt_id NOT IN (SELECT attempt_id FROM excluded_attempt)"
+        " ORDER BY attempt_id DESC LIMIT ?1) AS o JOIN job AS j ON j.attempt_id ="
+        " o.attempt_id" JOB_SPECS_JOINS " ORDER BY o.attempt_id";
     struct stmt *s = NULL;
-    if (db_query(db,
-                 "SELECT " JOB_SPECS_COLUMNS ", o.measured FROM (SELECT * FROM observation WHERE quantity = 'memory'"
-                 " AND kind = 'measured' AND attempt_id NOT IN (SELECT attempt_id FROM excluded_attempt)"
-                 " ORDER BY attempt_id DESC LIMIT ?1) AS o JOIN job AS j ON j.attempt_id ="
-                 " o.attempt_id" JOB_SPECS_JOINS " ORDER BY o.attempt_id",
-                 VALUES(sql_int(most)), &s, e) < 0)
-        return -1;
     int rc;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(db, sql, VALUES(sql_int(most)), &s, e)) > 0) {
         struct job_specs job;
         job_specs_read(s, &job);
         if ((rc = each(context, &job, stmt_double(s, JOB_SPECS_END), e)) < 0)
@@ -83,15 +78,14 @@ int measured_memory_read(struct db *db, int64_t most, measured_memory_each each,
 int unobserved_read(struct db *db, int64_t most, unobserved_each each, void *context, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_query(db,
-                 "SELECT " JOB_SPECS_COLUMNS ", t.id, j.failure FROM (SELECT id, job_id FROM attempt ORDER BY id DESC"
-                 " LIMIT ?1) AS t JOIN job AS j ON j.id = t.job_id AND j.attempt_id = t.id" JOB_SPECS_JOINS
-                 " WHERE (j.state = 'ok' OR j.failure = 'oom')"
-                 " AND NOT EXISTS (SELECT 1 FROM observation WHERE attempt_id = t.id) ORDER BY t.id",
-                 VALUES(sql_int(most)), &s, e) < 0)
-        return -1;
     int rc;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(db,
+                         "SELECT " JOB_SPECS_COLUMNS
+                         ", t.id, j.failure FROM (SELECT id, job_id FROM attempt ORDER BY id DESC"
+                         " LIMIT ?1) AS t JOIN job AS j ON j.id = t.job_id AND j.attempt_id = t.id" JOB_SPECS_JOINS
+                         " WHERE (j.state = 'ok' OR j.failure = 'oom')"
+                         " AND NOT EXISTS (SELECT 1 FROM observation WHERE attempt_id = t.id) ORDER BY t.id",
+                         VALUES(sql_int(most)), &s, e)) > 0) {
         struct job_specs job;
         job_specs_read(s, &job);
         if ((rc = each(context, &job, stmt_int(s, JOB_SPECS_END), stmt_text(s, JOB_SPECS_END + 1), e)) < 0)
@@ -126,14 +120,13 @@ int calibration_forget(struct db *db, const struct observation_row *row, struct 
 int calibrations_read(struct db *db, calibration_each each, void *context, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "SELECT quantity, framework, device, cluster, weights, sigma, interval, measured, censored, broken,"
-                   " prior, baseline, model_error, baseline_error FROM calibration ORDER BY framework, device, cluster,"
-                   " quantity",
-                   &s, e) < 0)
-        return -1;
     int rc;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(
+                db,
+                "SELECT quantity, framework, device, cluster, weights, sigma, interval, measured, censored, broken,"
+                " prior, baseline, model_error, baseline_error FROM calibration ORDER BY framework, device, cluster,"
+                " quantity",
+                NO_VALUES, &s, e)) > 0) {
         const struct calibration_row row = {stmt_text(s, 0),
                                             stmt_text(s, 1),
                                             stmt_text(s, 2),

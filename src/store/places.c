@@ -18,22 +18,19 @@ void places_free(struct places *p)
 
 int places_of_failures(struct db *db, int64_t job_id, struct places *out, struct error *e)
 {
+    static const char sql[] =
+        "SELECT coalesce(a.host, r.host), a.devices, max(a.host IS NOT NULL), max(a.failure IS 'lost')"
+        " FROM attempt AS a JOIN runner AS r ON r.id = a.runner_id"
+        " WHERE a.job_id = ? AND a.kind = 'trial' AND iif(a.state = 'failed', a.failure <> 'cancelled', "
+        "a.device_note IS NOT NULL)"
+        " GROUP BY 1, 2 ORDER BY max(a.number) DESC";
     struct stmt *s = NULL;
     int rc;
-    if (db_query(db,
-                 "SELECT coalesce(a.host, r.host), a.devices, max(a.host IS NOT NULL), max(a.failure IS 'lost')"
-                 " FROM attempt AS a JOIN runner AS r ON r.id = a.runner_id"
-                 " WHERE a.job_id = ? AND a.kind = 'trial' AND iif(a.state = 'failed', a.failure <> 'cancelled', "
-                 "a.device_note IS NOT NULL)"
-                 " GROUP BY 1, 2 ORDER BY max(a.number) DESC",
-                 VALUES(sql_int(job_id)), &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(db, sql, VALUES(sql_int(job_id)), &s, e)) > 0) {
         out->items = array_grow(out->items, out->count, sizeof *out->items);
         out->items[out->count++] =
             (struct place){xstrdup(stmt_text(s, 0)), stmt_copy_text(s, 1), stmt_int(s, 2) != 0, stmt_int(s, 3) != 0};
     }
-    stmt_free(s);
     return rc;
 }
 
@@ -82,14 +79,12 @@ int place_blame(struct db *db, int64_t attempt_id, enum failure *reopened, struc
 int places_aside_read(struct db *db, void (*found)(void *context, const struct place_row *row), void *context,
                       struct error *e)
 {
+    static const char sql[] =
+        "SELECT host, nullif(device, ''), message, jobs, since, until, rest_ms FROM place ORDER BY host, "
+        "device";
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(db,
-                   "SELECT host, nullif(device, ''), message, jobs, since, until, rest_ms FROM place ORDER BY host, "
-                   "device",
-                   &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(db, sql, NO_VALUES, &s, e)) > 0) {
         char *host = stmt_copy_text(s, 0), *device = stmt_copy_text(s, 1), *message = stmt_copy_text(s, 2);
         found(context, &(struct place_row){host, device, message, stmt_int(s, 3), stmt_int(s, 4), stmt_int(s, 5),
                                            stmt_int(s, 6)});
@@ -97,6 +92,5 @@ int places_aside_read(struct db *db, void (*found)(void *context, const struct p
         free(device);
         free(message);
     }
-    stmt_free(s);
     return rc;
 }

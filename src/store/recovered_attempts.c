@@ -18,16 +18,15 @@ int recovered_attempts_read(struct db *db, const char *executor, struct recovere
 {
     struct stmt *s = NULL;
     struct recovered_attempts found = RECOVERED_ATTEMPTS_INIT;
-    if (db_query(db,
-                 "SELECT job_id, id, number, number - (SELECT count(*) FROM attempt AS f WHERE f.job_id = "
-                 "attempt.job_id"
-                 " AND f.number <= attempt.number AND f.kind = 'full'), kind = 'full', state = 'running', reference, "
-                 "directory FROM attempt"
-                 " WHERE state IN ('claimed', 'running') AND executor = ? ORDER BY id",
-                 VALUES(sql_text(executor)), &s, e) < 0)
-        return -1;
     int rc;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(db,
+                         "SELECT job_id, id, number, number - (SELECT count(*) FROM attempt AS f WHERE f.job_id = "
+                         "attempt.job_id"
+                         " AND f.number <= attempt.number AND f.kind = 'full'), kind = 'full', state = 'running', "
+                         "reference, "
+                         "directory FROM attempt"
+                         " WHERE state IN ('claimed', 'running') AND executor = ? ORDER BY id",
+                         VALUES(sql_text(executor)), &s, e)) > 0) {
         found.items = array_grow(found.items, found.count, sizeof *found.items);
         found.items[found.count++] = (struct recovered_attempt){
             .claim = {stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 2), stmt_int(s, 3), stmt_int(s, 4) != 0},
@@ -36,7 +35,6 @@ int recovered_attempts_read(struct db *db, const char *executor, struct recovere
             .directory = stmt_copy_text(s, 7),
         };
     }
-    stmt_free(s);
     if (rc < 0)
         recovered_attempts_free(&found);
     else
@@ -47,12 +45,10 @@ int recovered_attempts_read(struct db *db, const char *executor, struct recovere
 int recovered_attempts_none_elsewhere(struct db *db, const char *executor, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_query(db,
-                 "SELECT executor, count(*) FROM attempt WHERE state IN ('claimed', 'running')"
-                 " AND executor NOT IN ('local', 'slurm-step', ?) GROUP BY executor",
-                 VALUES(sql_text(executor)), &s, e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
+    int rc = db_next(db,
+                     "SELECT executor, count(*) FROM attempt WHERE state IN ('claimed', 'running')"
+                     " AND executor NOT IN ('local', 'slurm-step', ?) GROUP BY executor",
+                     VALUES(sql_text(executor)), &s, e);
     if (rc > 0)
         rc =
             error_set(e, ERROR_FAILED,

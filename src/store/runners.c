@@ -25,10 +25,8 @@ int runner_record_end(struct db *db, int64_t id, struct error *e)
 int runner_find_open(struct db *db, struct runner_process *out, bool *found, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db, "SELECT ended IS NULL, pid, start_ticks, boot_id, id FROM runner ORDER BY id DESC LIMIT 1", &s,
-                   e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
+    int rc = db_next(db, "SELECT ended IS NULL, pid, start_ticks, boot_id, id FROM runner ORDER BY id DESC LIMIT 1",
+                     NO_VALUES, &s, e);
     *found = rc > 0 && stmt_int(s, 0);
     if (*found) {
         *out = (struct runner_process){stmt_int(s, 4), stmt_int(s, 1), stmt_int(s, 2), ""};

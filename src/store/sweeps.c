@@ -119,10 +119,8 @@ int sweep_is_enumerated(struct db *db, int64_t id, bool *yes, struct sweep_count
 {
     struct stmt *s = NULL;
     *yes = false;
-    if (db_query(db, "SELECT combinations, matched, duplicates, jobs FROM sweep WHERE id = ? AND enumerated",
-                 VALUES(sql_int(id)), &s, e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
+    int rc = db_next(db, "SELECT combinations, matched, duplicates, jobs FROM sweep WHERE id = ? AND enumerated",
+                     VALUES(sql_int(id)), &s, e);
     if (rc > 0)
         *counts = (struct sweep_counts){stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 2), stmt_int(s, 3)};
     stmt_free(s);
@@ -187,9 +185,7 @@ int sweep_record_exclusion(struct db *db, int64_t id, size_t rule, int64_t rank,
 int sweep_read_current(struct db *db, int64_t *id, char **path, char **text, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db, "SELECT id, path, text FROM current_sweep", &s, e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
+    int rc = db_next(db, "SELECT id, path, text FROM current_sweep", NO_VALUES, &s, e);
     if (rc > 0) {
         *id = stmt_int(s, 0);
         *path = xstrdup(stmt_text(s, 1));
@@ -204,13 +200,11 @@ int sweep_read_current(struct db *db, int64_t *id, char **path, char **text, str
 int sweep_read_place(struct db *db, char **path, char **directory, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "SELECT path, (SELECT iif(json_valid(provenance), coalesce(provenance->>'$.directory',"
-                   " provenance->>'$.imported.directory'), NULL) FROM runner ORDER BY id DESC LIMIT 1)"
-                   " FROM current_sweep",
-                   &s, e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
+    int rc = db_next(db,
+                     "SELECT path, (SELECT iif(json_valid(provenance), coalesce(provenance->>'$.directory',"
+                     " provenance->>'$.imported.directory'), NULL) FROM runner ORDER BY id DESC LIMIT 1)"
+                     " FROM current_sweep",
+                     NO_VALUES, &s, e);
     *path = rc > 0 ? xstrdup(stmt_text(s, 0)) : NULL;
     *directory = rc > 0 ? stmt_copy_text(s, 1) : NULL;
     stmt_free(s);

@@ -33,16 +33,14 @@ int search_record_end(struct db *db, int64_t id, const char *reason, struct erro
 
 int trials_read(struct db *db, int64_t search_id, trial_each each, void *context, struct error *e)
 {
+    static const char sql[] =
+        "SELECT id, asked, told, resource, lineage, draw, reason, job_id, attempt_id,"
+        " iif(outcome IS NOT NULL AND job_id IN excluded_job, 'failed', outcome),"
+        " iif(outcome IS NOT NULL AND job_id IN excluded_job, 'excluded', failure),"
+        " objective, steps, seconds, bytes, device_seconds FROM trial WHERE search_id = ? ORDER BY id";
     struct stmt *s = NULL;
-    if (db_query(db,
-                 "SELECT id, asked, told, resource, lineage, draw, reason, job_id, attempt_id,"
-                 " iif(outcome IS NOT NULL AND job_id IN excluded_job, 'failed', outcome),"
-                 " iif(outcome IS NOT NULL AND job_id IN excluded_job, 'excluded', failure),"
-                 " objective, steps, seconds, bytes, device_seconds FROM trial WHERE search_id = ? ORDER BY id",
-                 VALUES(sql_int(search_id)), &s, e) < 0)
-        return -1;
     int rc;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(db, sql, VALUES(sql_int(search_id)), &s, e)) > 0) {
         const struct trial_row row = {stmt_int(s, 0),
                                       stmt_int(s, 1),
                                       stmt_int(s, 2),
@@ -138,11 +136,10 @@ int job_outcomes_read(struct db *db, const struct job_outcome_query *query, job_
     const char *sql = query->job_id ? JOB_OUTCOMES "j.id = ?1"
                                     : JOB_OUTCOMES
                           "j.sweep_id = ?1 AND (j.state IN ('ok', 'failed') OR j.witness_id IS NOT NULL) ORDER BY j.id";
-    if (db_query(db, sql, VALUES(sql_int(query->job_id ? query->job_id : query->sweep_id), sql_text(query->objective)),
-                 &s, e) < 0)
-        return -1;
     int rc;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(db, sql,
+                         VALUES(sql_int(query->job_id ? query->job_id : query->sweep_id), sql_text(query->objective)),
+                         &s, e)) > 0) {
         const struct job_outcome o = {stmt_int(s, 0),           stmt_int(s, 1),           stmt_text(s, 2),
                                       stmt_text(s, 3),          stmt_int(s, 4) != 0,      stmt_double_or_nan(s, 5),
                                       stmt_double_or_nan(s, 6), stmt_double_or_nan(s, 7), stmt_double_or_nan(s, 8),

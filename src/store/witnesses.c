@@ -20,14 +20,12 @@ int witnesses_covers(struct db *db, int64_t job_id, bool *yes, struct error *e)
 
 int witnesses_walk(struct db *db, int64_t sweep_id, witness_each each, void *context, struct error *e)
 {
+    static const char sql[] =
+        "SELECT id, rank, 1 FROM job WHERE sweep_id = ?1 AND state = 'failed' AND failure = 'oom'"
+        " UNION ALL SELECT id, rank, 0 FROM job WHERE sweep_id = ?1 AND state IN ('pending', 'running')";
     struct stmt *s = NULL;
-    if (db_query(db,
-                 "SELECT id, rank, 1 FROM job WHERE sweep_id = ?1 AND state = 'failed' AND failure = 'oom'"
-                 " UNION ALL SELECT id, rank, 0 FROM job WHERE sweep_id = ?1 AND state IN ('pending', 'running')",
-                 VALUES(sql_int(sweep_id)), &s, e) < 0)
-        return -1;
     int rc;
-    while ((rc = stmt_next(s, e)) > 0)
+    while ((rc = db_next(db, sql, VALUES(sql_int(sweep_id)), &s, e)) > 0)
         if ((rc = each(context, stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 2), e)) < 0)
             break;
     stmt_free(s);
@@ -39,13 +37,12 @@ int witnesses_walk_elsewhere(struct db *db, int64_t sweep_id, witness_elsewhere_
 {
     struct stmt *s = NULL;
     /* + keeps to the index of the failed ones: a table may be long. */
-    if (db_query(db,
-                 "SELECT " JOB_SPECS_COLUMNS " FROM job AS j" JOB_SPECS_JOINS
-                 " WHERE j.sweep_id <> ?1 AND j.state = 'failed' AND j.failure = 'oom' ORDER BY +j.id DESC LIMIT ?2",
-                 VALUES(sql_int(sweep_id), sql_int(WITNESSES_MOST)), &s, e) < 0)
-        return -1;
     int rc;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(db,
+                         "SELECT " JOB_SPECS_COLUMNS " FROM job AS j" JOB_SPECS_JOINS
+                         " WHERE j.sweep_id <> ?1 AND j.state = 'failed' AND j.failure = 'oom' ORDER BY +j.id DESC "
+                         "LIMIT ?2",
+                         VALUES(sql_int(sweep_id), sql_int(WITNESSES_MOST)), &s, e)) > 0) {
         struct job_specs row;
         job_specs_read(s, &row);
         if ((rc = each(context, &row, e)) < 0)
