@@ -137,11 +137,7 @@ static void memory_frontier_free(struct memory_frontier *frontier)
 {
     for (size_t i = 0; i < frontier->count; i++) {
         struct frontier_line *f = &frontier->lines[i];
-        free(f->rest);
-        free(f->predicted.sizes);
-        free(f->predicted.bytes);
-        free(f->measured.sizes);
-        free(f->measured.bytes);
+        free_all(f->rest, f->predicted.sizes, f->predicted.bytes, f->measured.sizes, f->measured.bytes);
     }
     free(frontier->lines);
     *frontier = (struct memory_frontier){0};
@@ -194,8 +190,7 @@ void prediction_report_free(struct prediction_report *r)
         free(r->residuals[i].word);
     for (size_t i = 0; i < r->kind_count; i++)
         free(r->kinds[i].framework);
-    free(r->kinds);
-    free(r->residuals);
+    free_all(r->kinds, r->residuals);
     memory_frontier_free(&r->frontier);
     buffer_free(&r->lines);
     free(r);
@@ -270,8 +265,7 @@ static void note_kind(struct prediction_report *r, const struct prediction *p)
            (strcmp(r->kinds[i].framework, p->where.framework) != 0 || r->kinds[i].features != p->features))
         i++;
     if (i == r->kind_count) {
-        r->kinds = array_grow(r->kinds, r->kind_count, sizeof *r->kinds);
-        r->kinds[r->kind_count++] =
+        *array_add(r->kinds, r->kind_count) =
             (struct listed_kind){.framework = xstrdup(p->where.framework), .features = p->features};
     }
     for (int q = 0; q < PREDICTED_QUANTITIES; q++)
@@ -456,8 +450,7 @@ static int add_quantity(struct db *db, const char *quantity, struct buffer *out,
                       quantity, n, 100 * sum / (double)n, 100 * quantile(errors, n, 0.5), quantile(ratios, n, 0.95));
     } else
         buffer_printf(out, "%-6s  no measurements yet\n", quantity);
-    free(errors);
-    free(ratios);
+    free_all(errors, ratios);
     return rc;
 }
 

@@ -93,8 +93,7 @@ static int unknown_long(const struct option *table, const char *name, size_t len
         error_set(e, ERROR_USAGE, "unknown option --%s (did you mean --%s?)", word, near);
     else
         error_set(e, ERROR_USAGE, "unknown option --%s", word);
-    free(word);
-    free(names);
+    free_all(word, names);
     return -1;
 }
 
@@ -293,8 +292,7 @@ int options_parse(const struct option_rules *rules, char *const *argv, void *tar
             break;
         }
         if (read_one(rules, &c, &options_ended, e) < 0) {
-            free(words.items);
-            free(words.joined);
+            free_all(words.items, words.joined);
             return -1;
         }
         if (options_ended && rules->takes_program) {

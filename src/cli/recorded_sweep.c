@@ -70,9 +70,6 @@ int recorded_sweep_find(struct db *db, const char *db_path, char **path, struct 
     char *beside = is_elsewhere ? xasprintf("%.*s/%s", (int)(slash - db_path), db_path, recorded) : NULL;
     char *const places[] = {recorded, there ? there : beside, there ? beside : NULL, NULL};
     int rc = recorded ? choose(db, db_path, places, path, e) : 0;
-    free(there);
-    free(beside);
-    free(recorded);
-    free(directory);
+    free_all(there, beside, recorded, directory);
     return rc;
 }

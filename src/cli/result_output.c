@@ -67,8 +67,7 @@ int result_output(struct db *db, const struct result_query *q, const struct repo
     int rc = statement_rows_render(db, s, &shown, count, e);
     if (rc == 0 && left_out)
         output_message("%zu more columns: --wide, or --columns A,B,…", left_out);
-    free(kept);
-    free(objective);
+    free_all(kept, objective);
     stmt_free(s);
     return rc;
 }

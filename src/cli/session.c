@@ -47,8 +47,7 @@ static int parse_classes(const char *text, char ***out, struct error *e)
     int rc = 0;
     for (char *word = strtok_r(copy, ",", &rest); rc == 0 && word; word = strtok_r(NULL, ",", &rest)) {
         rc = check_class(word, e);
-        classes = array_grow(classes, count, sizeof *classes);
-        classes[count++] = xstrdup(word);
+        *array_add(classes, count) = xstrdup(word);
     }
     classes = array_grow(classes, count, sizeof *classes);
     classes[count] = NULL;
@@ -130,12 +129,11 @@ static int find_devices(struct session *s, bool in_allocation, struct error *e)
 
 static void add_rule(struct sweep *sweep, const char *name, char *require, char *why, const char *source)
 {
-    sweep->rules = array_grow(sweep->rules, sweep->rule_count, sizeof *sweep->rules);
-    sweep->rules[sweep->rule_count++] = (struct rule){.name = xstrdup(name),
-                                                      .require = require,
-                                                      .why = why,
-                                                      .source = xstrdup(source),
-                                                      .at = {sweep->files[0], 0, 0}};
+    *array_add(sweep->rules, sweep->rule_count) = (struct rule){.name = xstrdup(name),
+                                                                .require = require,
+                                                                .why = why,
+                                                                .source = xstrdup(source),
+                                                                .at = {sweep->files[0], 0, 0}};
 }
 
 static int read_hosts(const struct sweep *sweep, struct host_list *out, struct error *e)

@@ -8,6 +8,7 @@
 #include "device/versions.h"
 #include "process/environment.h"
 #include "run/scripts.h"
+#include "util/memory.h"
 
 #define ANSWER "sql/answers/stale.sql"
 
@@ -42,9 +43,7 @@ int stale_results_read(struct db *db, const struct job_config *job, cJSON **out,
     if (rc == 0 && (rc = stmt_next(s, e)) > 0 && (rc = answer_take(s, 0, &document, e)) == 0)
         rc = answer_take(s, 1, beside, e);
     stmt_free(s);
-    free(present);
-    free(now);
-    free(versions);
+    free_all(present, now, versions);
     if (rc < 0)
         cJSON_Delete(document);
     else
@@ -81,8 +80,7 @@ int stale_results_tell(struct db *db, const struct job_config *job, char *const 
     int rc = read_environment(db, now, &words, e);
     if (words)
         output_message("the environment has changed since the last run: %s", words);
-    free(words);
-    free(now);
+    free_all(words, now);
     return rc;
 }
 

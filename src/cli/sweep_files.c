@@ -38,8 +38,7 @@ static int copy_named(const struct sweep *sweep, const char *name, const char *d
         output_message("%s/sweep.toml needs %s, which was not copied; copy it yourself", directory, from);
     else
         rc = copy(from, to, e);
-    free(from);
-    free(to);
+    free_all(from, to);
     return rc;
 }
 
@@ -73,7 +72,6 @@ int sweep_files_copy(struct db *db, const char *directory, struct error *e)
         rc = copy_read(sweep, sweep->files[i], directory, e);
     rc = missing.text[0] ? 0 : rc;
     sweep_free(sweep);
-    free(path);
-    free(text);
+    free_all(path, text);
     return rc;
 }

@@ -43,9 +43,7 @@ char *sweep_space_find_release(struct sweep *sweep)
         absent = xasprintf("%s has no package deepspeed, so the rules of its newest release apply; to choose a "
                            "release, set [deepspeed] version or --ds_version",
                            python);
-    free(launcher);
-    free(release);
-    free(python);
+    free_all(launcher, release, python);
     return absent;
 }
 

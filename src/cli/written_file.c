@@ -35,8 +35,7 @@ static int check_database(const char *path, const struct kept_files *k, struct e
     }
     if (rc == 0 && path_is_within(path, directory))
         rc = refuse(path, "in the database's directory of job files", k, e);
-    free(absolute);
-    free(directory);
+    free_all(absolute, directory);
     return rc;
 }
 
@@ -82,11 +81,7 @@ static int check_current_sweep(const char *path, const struct kept_files *k, str
     int rc = check_file(path, there, "the sweep file", k, e);
     if (rc == 0 && sweep_path && sweep_read_current(k->db, &id, &given, &text, &none) == 0)
         rc = check_read(path, there ? there : given, text, k, e);
-    free(sweep_path);
-    free(directory);
-    free(there);
-    free(given);
-    free(text);
+    free_all(sweep_path, directory, there, given, text);
     return rc;
 }
 

@@ -604,8 +604,7 @@ static int tune(struct tuning_call *t, struct error *e)
     if (status >= 0 && !t->o->dry_run)
         status = conclude(t, status, results_dir, winner, e);
     strings_free(winner);
-    free(exps_dir);
-    free(results_dir);
+    free_all(exps_dir, results_dir);
     return status;
 }
 
@@ -629,15 +628,11 @@ static int deepspeed(const struct arguments *a, struct error *e)
     json_text_free(&t.root);
     host_list_free(&t.hosts);
     string_list_free(&t.forwarded);
-    free(t.hostfile);
-    free(t.config_file);
-    free(t.own_include);
+    free_all(t.hostfile, t.config_file, t.own_include);
     accelerate_config_free(&t.accelerate);
     free(t.notes.nearest);
     buffer_free(&t.toml);
-    free(t.ds_file);
-    free(t.release);
-    free(t.python);
+    free_all(t.ds_file, t.release, t.python);
     return status;
 }
 

@@ -55,8 +55,7 @@ static char *provenance(const struct table_file *in, const struct hash128 *hash,
     cJSON_AddStringToObject(all, "tool", "meshsweep " MESHSWEEP_VERSION);
     char *text = cJSON_PrintUnformatted(all);
     cJSON_Delete(all);
-    free(path);
-    free(here);
+    free_all(path, here);
     return text;
 }
 
@@ -181,9 +180,7 @@ static int store(const struct table_file *in, const struct import_options *o, st
         .dry_run = o->dry_run,
     };
     int rc = import_table_store(&request, out, e);
-    free(sweep_file);
-    free(path);
-    free(from);
+    free_all(sweep_file, path, from);
     return rc;
 }
 

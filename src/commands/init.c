@@ -110,9 +110,7 @@ static void add_schema_line(struct buffer *out)
     char *beside = path_beside(program, "../share/meshsweep/schemas/sweep.json"), *schema = path_absolute(beside);
     if (access(schema, R_OK) == 0)
         buffer_printf(out, "#:schema file://%s\n", schema);
-    free(schema);
-    free(beside);
-    free(program);
+    free_all(schema, beside, program);
 }
 
 /* `log` may be NULL. */

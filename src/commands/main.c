@@ -52,8 +52,7 @@ static int run_command_line(const struct command *c, char *const *argv, bool nam
     if (options_parse(&rules, argv, options, &words, &e) < 0) {
         char *hint = xasprintf("; see meshsweep %s --help", c->name);
         output_error(c->name, &e, hint);
-        free(hint);
-        free(options);
+        free_all(hint, options);
         return STATUS_USAGE;
     }
     const struct arguments arguments = {options, words.items, words.count, words.program};
@@ -69,9 +68,7 @@ static int run_command_line(const struct command *c, char *const *argv, bool nam
         output_error(NULL, &e, NULL);
         status = output_status(&e);
     }
-    free(words.items);
-    free(words.joined);
-    free(options);
+    free_all(words.items, words.joined, options);
     return status;
 }
 

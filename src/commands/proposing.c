@@ -10,6 +10,7 @@
 #include "run/reread.h"
 #include "space/enumerate.h"
 #include "util/file.h"
+#include "util/memory.h"
 #include "util/parse.h"
 
 extern char **environ;
@@ -40,8 +41,7 @@ static int list_jobs(struct proposing *p, struct error *e)
         return 0;
     }
     int rc = sweep_read_current(p->db, &p->place.sweep_id, &path, &text, e);
-    free(path);
-    free(text);
+    free_all(path, text);
     return rc;
 }
 

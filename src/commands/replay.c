@@ -81,8 +81,7 @@ static void replay_report_free(struct replay_report *r)
         return;
     for (size_t i = 0; i < r->count; i++)
         release(&r->strategies[i]);
-    free(r->strategies);
-    free(r);
+    free_all(r->strategies, r);
 }
 
 static bool replay_report_any_runnable(const struct replay_report *r)

@@ -257,8 +257,7 @@ static int start_runner(struct execution *x, const char *directory, const char *
     int rc = check_start(x, environment, e);
     if (rc == 0)
         rc = start_runner_in(x, environment, directory, identity, e);
-    free(environment);
-    free(path);
+    free_all(environment, path);
     return rc;
 }
 
@@ -296,8 +295,7 @@ static int tell_stale(const struct execution *x, struct error *e)
 {
     char *path, **environment = with_own_directory(environ, &path);
     int rc = stale_results_tell(x->db, &x->session->sweep->job, environment, e);
-    free(environment);
-    free(path);
+    free_all(environment, path);
     return rc;
 }
 
@@ -472,8 +470,7 @@ static int execution_run(struct execution *x, struct error *e)
     }
     if (rc == 0)
         rc = run_the_best(x, directory, identity, e);
-    free(directory);
-    free(identity);
+    free_all(directory, identity);
     return rc;
 }
 

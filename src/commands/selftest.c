@@ -248,8 +248,7 @@ static void close_sweep(struct round *r)
 {
     if (r->log_fd >= 0)
         close(r->log_fd);
-    free(r->directory);
-    free(r->db_path);
+    free_all(r->directory, r->db_path);
     *r = NO_ROUND;
 }
 

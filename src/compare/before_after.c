@@ -201,8 +201,7 @@ static void add_common(struct before_after *b, const struct side *before, const 
             b->breached_now++;
             b->example_breached_now = b->example_breached_now ? b->example_breached_now : now->id;
         }
-        b->jobs = array_grow(b->jobs, b->job_count, sizeof *b->jobs);
-        b->jobs[b->job_count++] =
+        *array_add(b->jobs, b->job_count) =
             (struct before_after_job){before->id, now->id, group_of(m, now->id), {before->runs, now->runs}};
     }
 }
@@ -279,9 +278,9 @@ static void judge_groups(struct before_after *b, const struct membership *m, dou
         const char *value = m->values.count ? m->values.items[b->jobs[i].group] : "";
         for (end = i; end < b->job_count && b->jobs[end].group == b->jobs[i].group; end++)
             continue;
-        b->groups = array_grow(b->groups, b->group_count, sizeof *b->groups);
-        b->groups[b->group_count++] = (struct before_after_group){value[0] ? xstrdup(value) : NULL,
-                                                                  slowdown_judge(runs + i, end - i, limit, groups)};
+        *array_add(b->groups, b->group_count) =
+            (struct before_after_group){value[0] ? xstrdup(value) : NULL,
+                                        slowdown_judge(runs + i, end - i, limit, groups)};
     }
     free(runs);
 }
@@ -301,8 +300,7 @@ static int compare(struct db *before, struct db *now, const struct before_after_
         rc = check_common(b, e);
     if (rc == 0)
         judge_groups(b, &m, r->limit);
-    free(m.jobs);
-    free(m.groups);
+    free_all(m.jobs, m.groups);
     string_list_free(&m.values);
     return rc;
 }
@@ -332,9 +330,6 @@ void before_after_free(struct before_after *b)
 {
     for (size_t i = 0; i < b->group_count; i++)
         free(b->groups[i].value);
-    free(b->groups);
-    free(b->jobs);
-    free(b->metric);
-    free(b->unit);
+    free_all(b->groups, b->jobs, b->metric, b->unit);
     *b = (struct before_after){0};
 }

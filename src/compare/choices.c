@@ -83,8 +83,8 @@ static struct record *read_records(const struct side_candidate *all, const struc
         for (size_t i = contests[c].from; i < contests[c].end; i++)
             mean += all[i].cost / (double)(contests[c].end - contests[c].from);
         for (size_t i = contests[c].from; i < contests[c].end; i++) {
-            records = array_grow(records, n, sizeof *records);
-            records[n++] = (struct record){all[i].side, contests[c].half, all[i].setting, all[i].cost - mean, 1};
+            *array_add(records, n) =
+                (struct record){all[i].side, contests[c].half, all[i].setting, all[i].cost - mean, 1};
         }
     }
     if (n)
@@ -125,6 +125,5 @@ void choices_make(struct side_candidate *all, size_t count, uint64_t seed)
         if (best)
             best->chosen = true;
     }
-    free(records);
-    free(contests);
+    free_all(records, contests);
 }

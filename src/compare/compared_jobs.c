@@ -102,8 +102,7 @@ static int read_ids(struct db *db, enum compared_kind kind, struct compared_sect
     if (rc < 0)
         return -1;
     while ((rc = stmt_next(s, e)) > 0) {
-        out->ids = array_grow(out->ids, out->spec_count, sizeof *out->ids);
-        out->ids[out->spec_count++] = stmt_int(s, 0);
+        *array_add(out->ids, out->spec_count) = stmt_int(s, 0);
     }
     stmt_free(s);
     return rc;
@@ -262,13 +261,9 @@ void compared_jobs_free(struct compared_jobs *jobs)
     for (enum compared_kind kind = 0; kind < COMPARED_SECTIONS; kind++) {
         struct compared_section *s = &jobs->sections[kind];
         for (size_t k = 0; k < s->key_count; k++) {
-            free(s->keys[k].name);
-            free(s->keys[k].values);
-            free(s->keys[k].quoted);
+            free_all(s->keys[k].name, s->keys[k].values, s->keys[k].quoted);
         }
-        free(s->keys);
-        free(s->ids);
-        free(s->labels);
+        free_all(s->keys, s->ids, s->labels);
     }
     free(jobs->jobs);
     texts_free(&jobs->texts);

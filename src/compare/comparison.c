@@ -34,8 +34,7 @@ static int unknown_key(struct db *db, const char *key, struct error *e)
     if (db_prepare(db, "SELECT DISTINCT k.key FROM spec AS s, json_each(s.json) AS k ORDER BY 1 LIMIT 1000", &s, e) < 0)
         return -1;
     while ((rc = stmt_next(s, e)) > 0) {
-        names = array_grow(names, count, sizeof *names);
-        names[count++] = xstrdup(stmt_text(s, 0));
+        *array_add(names, count) = xstrdup(stmt_text(s, 0));
         if (count <= 20)
             buffer_printf(&all, "%s%s", count > 1 ? ", " : "", stmt_text(s, 0));
     }
@@ -365,8 +364,7 @@ static int key_ties_read(struct db *db, const struct compared_jobs *jobs, const 
         add_followers(sweep, bare(key), &swept, out);
     sweep_free(sweep);
     string_list_free(&swept);
-    free(path);
-    free(text);
+    free_all(path, text);
     return 0;
 }
 
@@ -518,9 +516,6 @@ void comparison_free(struct comparison *c)
 {
     matched_pairs_clear(c);
     string_list_free(&c->free);
-    free(c->section);
-    free(c->key);
-    free(c->metric);
-    free(c->unit);
+    free_all(c->section, c->key, c->metric, c->unit);
     *c = (struct comparison){0};
 }

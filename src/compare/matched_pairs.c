@@ -96,8 +96,7 @@ static int unknown_value(const struct pairing *p, const char *text, struct error
 
 static void add_pair(struct comparison *c, const char *a, const char *b)
 {
-    c->pairs = array_grow(c->pairs, c->count, sizeof *c->pairs);
-    c->pairs[c->count++] = (struct comparison_pair){.a = xstrdup(a), .b = xstrdup(b)};
+    *array_add(c->pairs, c->count) = (struct comparison_pair){.a = xstrdup(a), .b = xstrdup(b)};
 }
 
 /* With more values, each is compared only with the next. */
@@ -148,8 +147,7 @@ static double mean_of(const struct value_side *s)
 
 static void add_ratio(struct comparison_pair *pair, double ratio)
 {
-    pair->ratios = array_grow(pair->ratios, pair->summary.count, sizeof *pair->ratios);
-    pair->ratios[pair->summary.count++] = ratio;
+    *array_add(pair->ratios, pair->summary.count) = ratio;
 }
 
 static int64_t first_job(int64_t known, int64_t job)
@@ -293,8 +291,7 @@ static void pair_jobs(struct pairing *p)
                                   .setting = all[i].setting.low};
         while (i < p->placed_count && is_same_side(&all[from], &all[i]))
             add_job(&side, &all[i++]);
-        p->sides = array_grow(p->sides, p->side_count, sizeof *p->sides);
-        p->sides[p->side_count++] = side;
+        *array_add(p->sides, p->side_count) = side;
     }
     choose_settings(p);
     count_groups(p);
@@ -384,18 +381,14 @@ int matched_pairs_measure(const struct compared_jobs *jobs, const struct compari
         pair_jobs(&p);
     }
     string_list_free(&p.values);
-    free(p.places);
-    free(p.placed);
-    free(p.sides);
+    free_all(p.places, p.placed, p.sides);
     return rc;
 }
 
 void matched_pairs_clear(struct comparison *c)
 {
     for (size_t i = 0; i < c->count; i++) {
-        free(c->pairs[i].a);
-        free(c->pairs[i].b);
-        free(c->pairs[i].ratios);
+        free_all(c->pairs[i].a, c->pairs[i].b, c->pairs[i].ratios);
     }
     free(c->pairs);
     c->pairs = NULL;

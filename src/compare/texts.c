@@ -35,8 +35,7 @@ uint32_t texts_number(struct texts *t, const char *text)
     size_t at = find(t, text);
     if (!t->places[at]) {
         assert(t->count < UINT32_MAX - 1);
-        t->items = array_grow(t->items, t->count, sizeof *t->items);
-        t->items[t->count++] = xstrdup(text);
+        *array_add(t->items, t->count) = xstrdup(text);
         t->places[at] = (uint32_t)t->count;
     }
     return t->places[at] - 1;
@@ -46,7 +45,6 @@ void texts_free(struct texts *t)
 {
     for (size_t i = 0; i < t->count; i++)
         free(t->items[i]);
-    free(t->items);
-    free(t->places);
+    free_all(t->items, t->places);
     *t = (struct texts)TEXTS_INIT;
 }

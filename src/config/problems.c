@@ -115,8 +115,7 @@ int problems_report(struct problems *p, char *const *files, struct error *e)
 void problems_free(struct problems *p)
 {
     for (size_t i = 0; i < p->kept; i++) {
-        free((char *)p->items[i].at.file);
-        free(p->items[i].text);
+        free_all((char *)p->items[i].at.file, p->items[i].text);
     }
     string_list_free(&p->excused);
     free(p->items);

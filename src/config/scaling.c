@@ -13,8 +13,7 @@ void scaling_free(struct scaling *x)
     free(x->key.name);
     for (size_t i = 0; i < x->follower_count; i++)
         free(x->followers[i].key.name);
-    free(x->followers);
-    free(x->batch.name);
+    free_all(x->followers, x->batch.name);
     *x = (struct scaling){.value = 0};
 }
 
@@ -75,8 +74,7 @@ static void add_ratio(struct ratios *r, double ratio)
     for (size_t i = 0; i < r->count; i++)
         if (r->items[i] == ratio)
             return;
-    r->items = array_grow(r->items, r->count, sizeof *r->items);
-    r->items[r->count++] = ratio;
+    *array_add(r->items, r->count) = ratio;
 }
 
 /* The column of the key in an axis of that section; key_count: it has none. */

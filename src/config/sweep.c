@@ -23,8 +23,7 @@ void word_list_add(struct word_list *list, const char *text, struct position at)
 {
     if (word_list_has(list, text))
         return;
-    list->items = array_grow(list->items, list->count, sizeof *list->items);
-    list->items[list->count++] = (struct listed_word){xstrdup(text), at};
+    *array_add(list->items, list->count) = (struct listed_word){xstrdup(text), at};
 }
 
 struct metric *job_find_metric(const struct job_config *job, const char *name)
@@ -55,8 +54,7 @@ static void axis_free(struct axis *axis)
         free(axis->keys[k]);
     for (size_t i = 0; i < axis->value_count * axis->key_count; i++)
         value_free(&axis->values[i]);
-    free(axis->keys);
-    free(axis->values);
+    free_all(axis->keys, axis->values);
 }
 
 struct axis *block_add_key(struct block *block, const char *key, const struct value *value, struct position at)

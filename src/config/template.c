@@ -30,8 +30,7 @@ size_t template_name_length(const char *text)
 
 static void add_part(struct template *t, const struct template_part *part)
 {
-    t->parts = array_grow(t->parts, t->count, sizeof *t->parts);
-    t->parts[t->count++] = *part;
+    *array_add(t->parts, t->count) = *part;
 }
 
 static void end_literal(struct template *t, struct buffer *literal)

@@ -204,8 +204,7 @@ static int find_escaped(struct audit *a, struct error *e)
     char *repair = shell_fill_file("`meshsweep check --repair -d FILE` moves them aside", a->path);
     char *advice = xasprintf("they can be deleted; they are in %s; %s", a->directory, repair);
     report(a, &u.examples, "directories that belong to no attempt", advice);
-    free(advice);
-    free(repair);
+    free_all(advice, repair);
     return rc;
 }
 

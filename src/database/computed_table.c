@@ -169,8 +169,7 @@ static const sqlite3_module methods = {
 static void release(void *context)
 {
     struct module *m = context;
-    free(m->declaration);
-    free(m);
+    free_all(m->declaration, m);
 }
 
 /* SQLite declares a table when it is first used: not by an expression under the guard, which may declare nothing. */

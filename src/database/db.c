@@ -208,11 +208,7 @@ void db_close(struct db *db)
         stmt_free(db->kept[i]);
     sqlite3_close_v2(db->handle);
     log_watch_end(db);
-    free(db->schema_problem);
-    free(db->processor_limit);
-    free(db->allowance);
-    free(db->path);
-    free(db);
+    free_all(db->schema_problem, db->processor_limit, db->allowance, db->path, db);
 }
 
 int db_exec(struct db *db, const char *sql, struct error *e)

@@ -98,8 +98,7 @@ static int open_beside(const char *path, const char *ending, int how)
 {
     char *absolute = path_absolute(path), *name = xasprintf("%s%s", absolute, ending);
     int fd = open(name, how | O_CLOEXEC);
-    free(absolute);
-    free(name);
+    free_all(absolute, name);
     return fd;
 }
 

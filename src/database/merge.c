@@ -5,6 +5,7 @@
 #include "database/attempt_sums.h"
 #include "database/open.h"
 #include "util/embedded.h"
+#include "util/memory.h"
 
 /* Whether it is a database of this version, and which. */
 static int identify(const char *source, char **identity, struct error *e)
@@ -26,8 +27,7 @@ static int note_source(struct db *db, const char *source, const char *identity, 
     int rc =
         db_run(db, "CREATE TEMP TABLE merging AS SELECT ?1 AS own_identity, ?2 AS source_identity, ?3 AS directory",
                VALUES(sql_text(own), sql_text(identity), sql_text(directory)), e);
-    free(directory);
-    free(own);
+    free_all(directory, own);
     return rc;
 }
 

@@ -59,8 +59,7 @@ static void collect_part(void *context, const struct schema_difference *d)
     struct missing_parts *m = context;
     if (d->state != SCHEMA_MISSING || !d->sql || !schema_can_be_made(d->type))
         return;
-    m->sql = array_grow(m->sql, m->count, sizeof *m->sql);
-    m->sql[m->count++] = xstrdup(d->sql);
+    *array_add(m->sql, m->count) = xstrdup(d->sql);
     examples_add(&m->names, d->name);
 }
 
@@ -103,8 +102,7 @@ struct unowned {
 static void collect_unowned(void *context, const char *name)
 {
     struct unowned *s = context;
-    s->names = array_grow(s->names, s->count, sizeof *s->names);
-    s->names[s->count++] = xstrdup(name);
+    *array_add(s->names, s->count) = xstrdup(name);
 }
 
 /* "KEY/3" becomes "orphans/KEY-3", or "orphans/KEY-3.2" and so on; what holds nothing goes. */
@@ -123,8 +121,7 @@ static int move_aside(const char *directory, const char *name, struct error *e)
         rc = error_errno(e, errno, "%s: cannot be moved to %s", from, to);
     else
         rc = 0;
-    free(from);
-    free(to);
+    free_all(from, to);
     return rc;
 }
 
@@ -146,9 +143,7 @@ static int clear_directories(struct repair *r, struct error *e)
         free(s.names[i]);
     }
     rmdir(orphans); /* where nothing was moved into it */
-    free(s.names);
-    free(orphans);
-    free(directory);
+    free_all(s.names, orphans, directory);
     return rc;
 }
 

@@ -49,9 +49,7 @@ int upgrade_keep_copy(struct db *db, int64_t version, char **name, struct error 
     char *advice = shell_fill_file("`meshsweep upgrade --no-copy FILE` upgrades it without one", db->path);
     error_set(e, ERROR_FAILED, "database %s: it is not upgraded, for no copy of it as it is can be kept: %s; %s",
               db->path, why, advice);
-    free(why);
-    free(advice);
-    free(copy);
+    free_all(why, advice, copy);
     return -1;
 }
 
@@ -94,8 +92,7 @@ int upgrade_refuse(struct db *db, int64_t version, int64_t newest, struct error 
                                    db->path);
     error_set(e, ERROR_FAILED, "database %s: its schema version %lld is older than this program's %lld; %s", db->path,
               (long long)version, (long long)newest, advice);
-    free(advice);
-    free(directory);
+    free_all(advice, directory);
     return -1;
 }
 

@@ -20,8 +20,7 @@ void device_list_free(struct device_list *l)
 {
     for (size_t i = 0; i < l->count; i++)
         free(l->names[i]);
-    free(l->names);
-    free(l->nodes);
+    free_all(l->names, l->nodes);
     *l = (struct device_list)DEVICE_LIST_INIT;
 }
 
@@ -31,8 +30,7 @@ static void add_name(struct device_list *l, char *name)
         free(name);
         return;
     }
-    l->names = array_grow(l->names, l->count, sizeof *l->names);
-    l->names[l->count++] = name;
+    *array_add(l->names, l->count) = name;
 }
 
 static bool has_name(const struct device_list *l, const char *name)

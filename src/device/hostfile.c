@@ -13,8 +13,7 @@
 void host_list_free(struct host_list *l)
 {
     for (size_t i = 0; i < l->count; i++) {
-        free(l->hosts[i].name);
-        free(l->hosts[i].devices);
+        free_all(l->hosts[i].name, l->hosts[i].devices);
     }
     free(l->hosts);
     *l = (struct host_list)HOST_LIST_INIT;
@@ -148,8 +147,7 @@ static void keep_marked(struct host_list *l, const bool *marks, bool wanted)
         if (n > 0) {
             l->hosts[kept++] = *host;
         } else {
-            free(host->name);
-            free(host->devices);
+            free_all(host->name, host->devices);
         }
     }
     l->count = kept;

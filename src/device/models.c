@@ -43,8 +43,7 @@ static void add_driver(struct buffer *b, const char *directory)
         buffer_add_json_string(b, version, length);
     else
         buffer_add_text(b, "null");
-    free(line);
-    free(path);
+    free_all(line, path);
 }
 
 static int visible(const struct dirent *d)
@@ -63,12 +62,9 @@ static void add_models(struct buffer *b, const char *directory)
         if (i > 0)
             buffer_add_char(b, ',');
         buffer_add_json_string(b, model ? model : "", model ? strlen(model) : 0);
-        free(model);
-        free(file);
-        free(entries[i]);
+        free_all(model, file, entries[i]);
     }
-    free(entries);
-    free(path);
+    free_all(entries, path);
 }
 
 char *gpu_models_json(const char *directory)

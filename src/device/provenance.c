@@ -73,8 +73,7 @@ static void add_git(struct buffer *b, const char *directory, char *const *enviro
     } else {
         buffer_add_text(b, "null");
     }
-    free(commit);
-    free(changes);
+    free_all(commit, changes);
 }
 
 static int usable_cpus(void)
@@ -117,9 +116,6 @@ char *provenance_json(const char *directory, char *const *runner, char *const *p
     add_bytes(&b, "directory_bytes", here);
     add_git(&b, directory, runner);
     buffer_printf(&b, ",\"versions\":%s,\"environment\":%s}", versions ? versions : "null", context);
-    free(model);
-    free(context);
-    free(gpus);
-    free(here);
+    free_all(model, context, gpus, here);
     return buffer_take(&b);
 }

@@ -139,8 +139,7 @@ static void add_setting(struct job_command *c, size_t option, size_t word, size_
 {
     const char *name = c->words.items[option];
     char *alone = xstrndup(name, strcspn(name, "="));
-    c->settings = array_grow(c->settings, c->setting_count, sizeof *c->settings);
-    c->settings[c->setting_count++] = (struct command_setting){
+    *array_add(c->settings, c->setting_count) = (struct command_setting){
         .key = job_command_key(alone),
         .option = option,
         .word = word,
@@ -308,9 +307,7 @@ static char *text_of_module(const char *module)
     char *file = xasprintf("%s.py", path), *package = xasprintf("%s/__main__.py", path);
     char *text = text_of_file(file);
     text = text ? text : text_of_file(package);
-    free(path);
-    free(file);
-    free(package);
+    free_all(path, file, package);
     return text;
 }
 

@@ -74,8 +74,7 @@ static void find_profile(const char *path, int least, struct log_readers *out)
         count *= strcmp(profile, PROFILE_OF_WHOLE_LINES) == 0 ? PROFILE_METRICS_LEAST : 1;
         if (count > most) {
             most = count;
-            free(out->profile);
-            free(out->metrics);
+            free_all(out->profile, out->metrics);
             out->profile = xstrdup(profile);
             out->metrics = xstrdup(buffer_text(&names));
         }
@@ -134,8 +133,7 @@ static void find_columns(const char *path, struct proposal_list *out)
         free(columns.names[i]);
         buffer_free(&columns.numbers[i]);
     }
-    free(columns.names);
-    free(columns.numbers);
+    free_all(columns.names, columns.numbers);
     buffer_free(&bytes);
 }
 
@@ -188,9 +186,7 @@ int log_readers_find(const char *path, struct log_readers *out, struct error *e)
 
 void log_readers_free(struct log_readers *l)
 {
-    free(l->profile);
-    free(l->metrics);
-    free(l->objective);
+    free_all(l->profile, l->metrics, l->objective);
     proposal_list_free(&l->proposals);
     *l = (struct log_readers){0};
 }

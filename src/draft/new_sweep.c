@@ -78,8 +78,7 @@ static void add_item(struct command_inputs *f, const char *key, const char *valu
 {
     struct buffer literal = BUFFER_INIT;
     buffer_add_toml_value(&literal, value, strlen(value));
-    f->items = array_grow(f->items, f->count, sizeof *f->items);
-    f->items[f->count++] =
+    *array_add(f->items, f->count) =
         (struct command_input){.key = xstrdup(key), .value = buffer_take(&literal), .is_flag = is_flag};
 }
 
@@ -94,9 +93,7 @@ static void take_settings(const struct job_command *c, char *const *axes, struct
             add_item(out, key, first, false);
             out->items[out->count - 1].is_axis = true;
         }
-        free(first);
-        free(key);
-        free(name);
+        free_all(first, key, name);
     }
     for (size_t i = 0; i < c->setting_count; i++) {
         const struct command_setting *s = job_command_find(c, c->settings[i].key, false);
@@ -112,8 +109,7 @@ static void take_settings(const struct job_command *c, char *const *axes, struct
 
 static void remove_item(struct command_inputs *f, size_t i)
 {
-    free(f->items[i].key);
-    free(f->items[i].value);
+    free_all(f->items[i].key, f->items[i].value);
     memmove(&f->items[i], &f->items[i + 1], (--f->count - i) * sizeof *f->items);
 }
 
@@ -252,9 +248,7 @@ static void command_inputs_free(struct command_inputs *f)
 {
     while (f->count)
         remove_item(f, f->count - 1);
-    free(f->items);
-    free(f->profile);
-    free(f->missing);
+    free_all(f->items, f->profile, f->missing);
     *f = (struct command_inputs){0};
 }
 
@@ -742,8 +736,8 @@ static void take(struct drafted *w)
     w->command = job_command_read(w->new_sweep->command);
     struct ds_base *base = ds_base_open(&w->command);
     for (char *const *axis = w->new_sweep->axes; *axis; axis++) {
-        w->axes = array_grow(w->axes, w->axis_count, sizeof *w->axes);
-        w->axes[w->axis_count++] = axis_of(*axis, &w->command, job_command_script(w->new_sweep->command), script, base);
+        *array_add(w->axes, w->axis_count) =
+            axis_of(*axis, &w->command, job_command_script(w->new_sweep->command), script, base);
         if (w->axes[w->axis_count - 1].is_of_ds && !w->ds_config)
             w->ds_config = ds_base_place(&w->command);
     }
@@ -756,12 +750,9 @@ static void take(struct drafted *w)
 static void writing_free(struct drafted *w)
 {
     for (size_t i = 0; i < w->axis_count; i++) {
-        free(w->axes[i].key);
-        free(w->axes[i].option);
-        free(w->axes[i].warning);
+        free_all(w->axes[i].key, w->axes[i].option, w->axes[i].warning);
     }
-    free(w->axes);
-    free(w->ds_config);
+    free_all(w->axes, w->ds_config);
     job_command_free(&w->command);
     command_inputs_free(&w->inputs);
 }
@@ -815,8 +806,7 @@ static void add_ds_config(struct buffer *out, const struct drafted *w)
     buffer_add_text(out, "\n# Each job gets a copy of this file, {ds_config}, with its own values of the axes below.\n"
                          "[deepspeed]\nconfig = ");
     buffer_add_toml_string(out, "", is_same ? w->ds_config : absolute, "\n");
-    free(beside);
-    free(absolute);
+    free_all(beside, absolute);
 }
 
 int new_sweep_add_toml(const struct new_sweep *n, struct buffer *out, struct error *e)

@@ -144,19 +144,14 @@ void import_draft_free(struct import_draft *d)
         return;
     for (size_t i = 0; i < d->count; i++) {
         struct draft_column *c = &d->columns[i];
-        free(c->name);
-        free(c->key);
-        free(c->rate);
-        free(c->marked);
+        free_all(c->name, c->key, c->rate, c->marked);
         string_list_free(&c->units);
         string_list_free(&c->words);
         hash_set_free(&c->seen);
     }
     for (size_t i = 0; i < d->cell_count; i++)
         free(d->cells[i]);
-    free(d->cells);
-    free(d->columns);
-    free(d);
+    free_all(d->cells, d->columns, d);
 }
 
 /* --- cells --- */
@@ -206,8 +201,7 @@ void import_draft_add(struct import_draft *d, const char *const *cells)
 {
     d->rows++;
     for (size_t i = 0; i < d->count && d->cell_count + d->count - i <= CELLS_MOST; i++) {
-        d->cells = array_grow(d->cells, d->cell_count, sizeof *d->cells);
-        d->cells[d->cell_count++] = cells[i] ? xstrdup(cells[i]) : NULL;
+        *array_add(d->cells, d->cell_count) = cells[i] ? xstrdup(cells[i]) : NULL;
     }
     for (size_t i = 0; i < d->count; i++) {
         struct draft_column *c = &d->columns[i];
@@ -661,8 +655,7 @@ static void add_duration(struct buffer *out, const struct draft_column *c)
     char *number = number_sql(c), *sql = factor == 1 ? xstrdup(number) : xasprintf("%g * (%s)", factor, number);
     buffer_add_toml_string(out, "duration = ", sql, "");
     buffer_add_text(out, factor == 1 ? "   # in seconds\n" : "\n");
-    free(sql);
-    free(number);
+    free_all(sql, number);
 }
 
 struct drafted_metric {
@@ -797,10 +790,7 @@ static void free_plan(struct plan_of_columns *p)
         proposal_list_free(&p->metrics[i].by_name);
         free(p->metrics[i].name);
     }
-    free(p->metrics);
-    free(p->keys);
-    free(p->promoted);
-    free(p->roles);
+    free_all(p->metrics, p->keys, p->promoted, p->roles);
 }
 
 static void add_state(const struct import_draft *d, const struct plan_of_columns *p, struct buffer *out)

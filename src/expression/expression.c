@@ -13,8 +13,7 @@ struct resolver {
 
 void expression_free(struct expression *x)
 {
-    free(x->sql);
-    free(x->keys);
+    free_all(x->sql, x->keys);
     *x = (struct expression)EXPRESSION_INIT;
 }
 
@@ -41,8 +40,7 @@ static void note_key(struct expression *x, size_t index)
     for (size_t i = 0; i < x->key_count; i++)
         if (x->keys[i] == index)
             return;
-    x->keys = array_grow(x->keys, x->key_count, sizeof *x->keys);
-    x->keys[x->key_count++] = index;
+    *array_add(x->keys, x->key_count) = index;
 }
 
 static void use_key(struct resolver *r, size_t index, struct buffer *sql)

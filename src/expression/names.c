@@ -134,17 +134,12 @@ void names_collect(const struct sweep *s, struct names *out, struct problems *pr
 void names_free(struct names *n)
 {
     for (size_t i = 0; i < n->key_count; i++) {
-        free(n->keys[i].name);
-        free(n->keys[i].otherwise);
+        free_all(n->keys[i].name, n->keys[i].otherwise);
     }
     for (size_t i = 0; i < n->derived_count; i++) {
-        free(n->derived[i].name);
-        free(n->derived[i].sql);
-        free(n->derived[i].keys);
+        free_all(n->derived[i].name, n->derived[i].sql, n->derived[i].keys);
     }
-    free(n->keys);
-    free(n->derived);
-    free(n->common);
+    free_all(n->keys, n->derived, n->common);
     *n = (struct names){0};
 }
 
@@ -190,8 +185,7 @@ static enum resolution resolve_plain(const struct names *n, const char *text, si
 
 void names_add_common(struct names *n, const char *name, const char *others)
 {
-    n->common = array_grow(n->common, n->common_count, sizeof *n->common);
-    n->common[n->common_count++] = (struct common_name){name, others};
+    *array_add(n->common, n->common_count) = (struct common_name){name, others};
 }
 
 /* The words that blanks separate, one after the other. */

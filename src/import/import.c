@@ -132,8 +132,7 @@ static void note_broken(struct import_summary *s, const struct space_rule *rule,
         s->broken[i] = (struct broken_rule){xstrdup(rule->name), xstrdup(rule->reason), 0, NULL};
     }
     struct broken_rule *b = &s->broken[i];
-    b->lines = array_grow(b->lines, b->rows, sizeof *b->lines);
-    b->lines[b->rows++] = line;
+    *array_add(b->lines, b->rows) = line;
 }
 
 /* Of what ran: what failed may well be what a rule is for. */
@@ -531,8 +530,7 @@ static void release(struct import *m)
     space_free(m->space);
     row_space_free(m->rows);
     for (size_t i = 0; i < m->kept_count; i++) {
-        free(m->kept[i].message);
-        free(m->kept[i].metrics);
+        free_all(m->kept[i].message, m->kept[i].metrics);
     }
     free(m->kept);
     hash_set_free(&m->jobs);
@@ -606,12 +604,8 @@ int import_table_check(const struct import_request *request, struct import_summa
 void import_summary_free(struct import_summary *s)
 {
     for (size_t i = 0; i < s->broken_count; i++) {
-        free(s->broken[i].name);
-        free(s->broken[i].reason);
-        free(s->broken[i].lines);
+        free_all(s->broken[i].name, s->broken[i].reason, s->broken[i].lines);
     }
-    free(s->broken);
-    free(s->alike);
-    free(s->older);
+    free_all(s->broken, s->alike, s->older);
     *s = (struct import_summary){0};
 }

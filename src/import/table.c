@@ -259,16 +259,8 @@ void import_table_free(struct import_table *t)
         value_free(&t->values[i]);
     for (size_t i = 0; i < t->refusal_count; i++)
         free(t->refusals[i].why);
-    free(t->refusals);
-    free(t->values);
-    free(t->metrics);
-    free(t->negatives);
-    free(t->has_decimal_comma);
-    free(t->is_read);
-    free(t->unused);
-    free(t->lines);
-    free(t->file);
-    free(t);
+    free_all(t->refusals, t->values, t->metrics, t->negatives, t->has_decimal_comma, t->is_read, t->unused, t->lines,
+             t->file, t);
 }
 
 /* --- rows in --- */

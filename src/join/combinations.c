@@ -33,8 +33,7 @@ struct combinations {
 
 void constraints_add(struct constraints *c, struct formula *formula, enum demand demand)
 {
-    c->items = array_grow(c->items, c->count, sizeof *c->items);
-    c->items[c->count++] = (struct constraint){formula, demand};
+    *array_add(c->items, c->count) = (struct constraint){formula, demand};
 }
 
 void combination_split(const int64_t *counts, int64_t rank, int64_t *specs)
@@ -206,8 +205,7 @@ static void make_parts(struct combinations *w)
     do {
         struct part part = {.found = false};
         choose_shapes(&w->product, at, part.shapes);
-        w->heap = array_grow(w->heap, w->all, sizeof *w->heap);
-        w->heap[w->all++] = part;
+        *array_add(w->heap, w->all) = part;
     } while (advance(&w->product, at));
 }
 
@@ -246,10 +244,7 @@ void combinations_close(struct combinations *w)
         return;
     for (size_t i = 0; i < w->all; i++)
         solver_free(w->heap[i].solver);
-    free(w->heap);
-    free(w->single.keys);
-    free(w->constraints.items);
-    free(w);
+    free_all(w->heap, w->single.keys, w->constraints.items, w);
 }
 
 void combinations_seek(struct combinations *w, int64_t rank)

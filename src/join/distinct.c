@@ -47,9 +47,7 @@ static struct axis *axis_make(size_t key_count, size_t value_count)
 
 static void free_axis(struct spec_axis *a)
 {
-    free(a->axis->values);
-    free((struct axis *)a->axis);
-    free(a->keys);
+    free_all(a->axis->values, (struct axis *)a->axis, a->keys);
 }
 
 static struct spec_axis copy_axis(const struct spec_axis *from, const bool *takes, size_t count)
@@ -187,8 +185,7 @@ static void push(struct block_list *l, struct spec_block b)
     b.count = 1;
     for (size_t a = 0; a < b.axis_count; a++)
         b.count *= (int64_t)b.axes[a].axis->value_count;
-    l->items = array_grow(l->items, l->count, sizeof *l->items);
-    l->items[l->count++] = b;
+    *array_add(l->items, l->count) = b;
 }
 
 static struct spec_block make_box(struct cutting *c, const struct spec_block *b)

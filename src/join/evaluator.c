@@ -124,8 +124,7 @@ void evaluator_free(struct evaluator *v)
         return;
     for (int i = 0; i < SECTION_COUNT; i++)
         free(v->views[i].keys);
-    free(v->failed_keys);
-    free(v->memory);
+    free_all(v->failed_keys, v->memory);
     buffer_free(&v->key);
     free(v);
 }
@@ -170,8 +169,7 @@ void evaluator_forget(struct formula *f)
         if (!p)
             continue;
         stmt_free(p->select);
-        free(p->text);
-        free(p);
+        free_all(p->text, p);
         parts[i].prepared = NULL;
     }
 }

@@ -89,8 +89,7 @@ static uint32_t add_node(struct parser *p, struct formula_node node, const uint3
     struct formula *f = p->f;
     node.first = (uint32_t)f->operand_count;
     for (uint32_t i = 0; i < node.count; i++) {
-        f->operands = array_grow(f->operands, f->operand_count, sizeof *f->operands);
-        f->operands[f->operand_count++] = operands[i];
+        *array_add(f->operands, f->operand_count) = operands[i];
     }
     f->nodes = array_grow(f->nodes, f->node_count, sizeof *f->nodes);
     f->nodes[f->node_count] = node;
@@ -121,8 +120,7 @@ static uint32_t add_integer(struct parser *p, int64_t integer)
 static uint32_t add_text(struct parser *p, char *text)
 {
     struct formula *f = p->f;
-    f->texts = array_grow(f->texts, f->text_count, sizeof *f->texts);
-    f->texts[f->text_count++] = text;
+    *array_add(f->texts, f->text_count) = text;
     return add_constant(p, (struct datum){DATUM_TEXT, {.text = text}});
 }
 
@@ -140,8 +138,7 @@ static bool take_column(struct parser *p, size_t *key)
         if (found)
             *key = i;
     }
-    free(section);
-    free(name);
+    free_all(section, name);
     if (!found)
         p->at = start;
     return found;
@@ -152,8 +149,7 @@ static void note_key(struct sql_part *part, size_t key)
     for (size_t i = 0; i < part->key_count; i++)
         if (part->keys[i] == key)
             return;
-    part->keys = array_grow(part->keys, part->key_count, sizeof *part->keys);
-    part->keys[part->key_count++] = key;
+    *array_add(part->keys, part->key_count) = key;
 }
 
 /* Moves behind one token; notes the column that it is. */
@@ -610,14 +606,9 @@ void formula_free(struct formula *f)
     if (!f)
         return;
     for (size_t i = 0; i < f->part_count; i++) {
-        free(f->parts[i].sql);
-        free(f->parts[i].keys);
+        free_all(f->parts[i].sql, f->parts[i].keys);
     }
     for (size_t i = 0; i < f->text_count; i++)
         free(f->texts[i]);
-    free(f->parts);
-    free(f->texts);
-    free(f->nodes);
-    free(f->operands);
-    free(f);
+    free_all(f->parts, f->texts, f->nodes, f->operands, f);
 }

@@ -87,8 +87,7 @@ static void note_key(struct shape_column *c, size_t key)
     for (size_t i = 0; i < c->width; i++)
         if (c->keys[i] == key)
             return;
-    c->keys = array_grow(c->keys, c->width, sizeof *c->keys);
-    c->keys[c->width++] = key;
+    *array_add(c->keys, c->width) = key;
 }
 
 static void insert_column(struct draft *d, size_t at)
@@ -110,8 +109,7 @@ static void join_draft(struct draft *d, const struct spec_block *b, size_t block
         d->columns[c].axes = array_grow(d->columns[c].axes, d->block_count, sizeof *d->columns[c].axes);
         d->columns[c].axes[d->block_count] = NONE;
     }
-    d->blocks = array_grow(d->blocks, d->block_count, sizeof *d->blocks);
-    d->blocks[d->block_count++] = block;
+    *array_add(d->blocks, d->block_count) = block;
     for (size_t a = 0; a < b->axis_count; a++) {
         if (!varies(&b->axes[a]))
             continue;
@@ -331,8 +329,7 @@ static void make_block_variable(const struct maker *m, const struct draft *d, co
         s->fixed[k] = all;
         if (all.exact)
             continue;
-        v->keys = array_grow(v->keys, v->width, sizeof *v->keys);
-        v->keys[v->width++] = k;
+        *array_add(v->keys, v->width) = k;
     }
     r.width = v->width;
     r.cells = xcalloc(r.count * r.width + 1, sizeof *r.cells);
@@ -406,16 +403,12 @@ void relation_make(const struct spec_block *blocks, size_t count, const struct n
 static void free_variable(struct variable *v)
 {
     for (size_t i = 0; i < v->rows_count; i++) {
-        free(v->rows[i].cells);
-        free(v->rows[i].bounds);
+        free_all(v->rows[i].cells, v->rows[i].bounds);
         for (size_t k = 0; k < v->width; k++)
             free(v->rows[i].sorted[k]);
         free(v->rows[i].sorted);
     }
-    free(v->rows);
-    free(v->rows_of);
-    free(v->overall);
-    free(v->keys);
+    free_all(v->rows, v->rows_of, v->overall, v->keys);
 }
 
 void relation_free(struct relation *r)
@@ -424,12 +417,7 @@ void relation_free(struct relation *r)
         struct section_shape *s = &r->shapes[i];
         for (size_t v = 0; v < s->variable_count; v++)
             free_variable(&s->variables[v]);
-        free(s->variables);
-        free(s->blocks);
-        free(s->strides);
-        free(s->counts);
-        free(s->fixed);
-        free(s->is_fixed);
+        free_all(s->variables, s->blocks, s->strides, s->counts, s->fixed, s->is_fixed);
     }
     free(r->shapes);
     *r = (struct relation){NULL, 0};

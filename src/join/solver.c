@@ -470,12 +470,7 @@ void solver_free(struct solver *s)
         return;
     for (size_t p = 0; p < s->place_count; p++)
         free(s->places[p].columns);
-    free(s->places);
-    free(s->scope.keys);
-    free(s->reads);
-    free(s->ranks);
-    free(s->open);
-    free(s->branch_of);
+    free_all(s->places, s->scope.keys, s->reads, s->ranks, s->open, s->branch_of);
     solver_forget_lists(s);
     tree_free(&s->walk);
     buffer_free(&s->residue);

@@ -8,8 +8,7 @@
 
 static void add(struct set *set, size_t item)
 {
-    set->items = array_grow(set->items, set->count, sizeof *set->items);
-    set->items[set->count++] = item;
+    *array_add(set->items, set->count) = item;
 }
 
 static bool are_tied(const struct solver *s, size_t a, size_t b)
@@ -41,8 +40,7 @@ struct set solver_component(const struct solver *s, bool *in, size_t from)
     for (size_t p = 0; p < s->place_count; p++)
         if (is_found[p])
             add(&sorted, p);
-    free(found.items);
-    free(is_found);
+    free_all(found.items, is_found);
     return sorted;
 }
 
@@ -124,22 +122,17 @@ size_t solver_grow(const struct solver *s, struct tree *t, struct set component,
     b.child_count = children.count;
     t->branches = array_grow(t->branches, t->branch_count, sizeof *t->branches);
     t->branches[t->branch_count] = b;
-    free(in);
-    free(component.items);
+    free_all(in, component.items);
     return t->branch_count++;
 }
 
 void tree_free(struct tree *t)
 {
     for (size_t i = 0; i < t->branch_count; i++) {
-        free(t->branches[i].children);
-        free(t->branches[i].tests);
-        free(t->branches[i].equalities);
-        free(t->branches[i].pending);
-        free(t->branches[i].guided);
+        free_all(t->branches[i].children, t->branches[i].tests, t->branches[i].equalities, t->branches[i].pending,
+                 t->branches[i].guided);
     }
-    free(t->branches);
-    free(t->roots);
+    free_all(t->branches, t->roots);
     hash_map_free(&t->memory);
     *t = (struct tree){0};
 }

@@ -161,8 +161,7 @@ void solver_rank(struct solver *s, const struct set *component)
         for (size_t n = 0; n < component->count; n++)
             s->ranks[ranking[n]] = n;
     }
-    free(ranking);
-    free(shares);
+    free_all(ranking, shares);
 }
 
 static size_t first_ranked(const struct solver *s, const struct set *component)

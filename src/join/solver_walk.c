@@ -94,8 +94,7 @@ static void note_row(struct solver *s, struct visit *v, size_t row)
     if (v->is_listing && row == NONE)
         keep_list(s, v);
     else if (v->is_listing) {
-        v->made.rows = array_grow(v->made.rows, v->made.count, sizeof *v->made.rows);
-        v->made.rows[v->made.count++] = (uint32_t)row;
+        *array_add(v->made.rows, v->made.count) = (uint32_t)row;
     }
 }
 
@@ -153,8 +152,7 @@ void solver_forget_lists(struct solver *s)
         free(s->lists.items[i].rows);
     for (size_t p = 0; s->visits && p < s->place_count; p++)
         free(s->visits[p].made.rows);
-    free(s->lists.items);
-    free(s->visits);
+    free_all(s->lists.items, s->visits);
     hash_map_free(&s->lists.numbers);
 }
 

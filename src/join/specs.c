@@ -178,10 +178,7 @@ void specs_free(struct specs *s)
             free(s->blocks[b].axes[a].keys);
         free(s->blocks[b].axes);
     }
-    free(s->blocks);
-    free(s->sorted);
-    free(s->columns);
-    free(s->values);
+    free_all(s->blocks, s->sorted, s->columns, s->values);
     buffer_free(&s->text);
     hash_set_free(&s->with_twins);
     free(s);

@@ -135,8 +135,7 @@ static int add_quantity(const char **p, const char *text, unit_of unit, void *co
                        "%s %s: no metric of this condition has a unit that %s can be converted to; set unit in the "
                        "metric's table",
                        number, word, word);
-    free(word);
-    free(number);
+    free_all(word, number);
     *p = end;
     return rc;
 }
@@ -298,8 +297,7 @@ static int unknown_name(struct resolving *r, const char *name, struct error *e)
                       : names_hint(&r->measures->space->names, name, names, count);
     error_set(e, ERROR_USAGE, "unknown metric or key `%s`%s", name,
               *hint ? hint : "; for a metric that jobs write to $MESHSWEEP_METRICS, add a table [job.metrics.NAME]");
-    free(hint);
-    free(names);
+    free_all(hint, names);
     return -1;
 }
 
@@ -547,9 +545,7 @@ int measures_create(struct space *space, struct measures **out, struct error *e)
 static void sql_free(struct measure_sql *x)
 {
     stmt_free(x->value);
-    free(x->sql);
-    free(x->inputs);
-    free(x->keys);
+    free_all(x->sql, x->inputs, x->keys);
 }
 
 static void list_free(struct derived_measure *items, size_t count)

@@ -76,9 +76,7 @@ struct definition {
 
 static void definition_free(struct definition *d)
 {
-    free(d->reading);
-    free(d->imported);
-    free(d->unit);
+    free_all(d->reading, d->imported, d->unit);
 }
 
 static enum take take_named(const char *name)
@@ -394,8 +392,7 @@ int kept_output_find(struct db *db, const char *root, int64_t attempt_id, char *
     else
         *directory = xstrdup(path);
     stmt_free(s);
-    free(file);
-    free(path);
+    free_all(file, path);
     return rc < 0 ? -1 : 0;
 }
 
@@ -417,9 +414,7 @@ static int read_output(struct renewing *r, int64_t attempt_id, struct error *e)
         readers_read(r->readers, log, metrics, directory, &r->output);
         if (r->output.read_error)
             r->unread = xasprintf("its output %s cannot be read: %s", log, strerror(r->output.read_error));
-        free(log);
-        free(metrics);
-        free(directory);
+        free_all(log, metrics, directory);
     }
     return 0;
 }
@@ -799,9 +794,7 @@ int measures_renew(struct db *db, const struct renewal_request *request, struct 
 void renewal_free(struct renewal *r)
 {
     for (size_t i = 0; i < r->count; i++) {
-        free(r->metrics[i].name);
-        free(r->metrics[i].units);
-        free(r->metrics[i].why);
+        free_all(r->metrics[i].name, r->metrics[i].units, r->metrics[i].why);
     }
     free(r->metrics);
     *r = (struct renewal){0};

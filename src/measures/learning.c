@@ -97,8 +97,7 @@ static int take_observation(void *context, const struct observation_row *row, st
                                                                            : OBSERVATION_AT_MOST};
     read_numbers(row->terms_json, o->terms, CALIBRATION_TERMS);
     if (o->kind == OBSERVATION_MEASURED && row->peak > 0) {
-        l->runs = array_grow(l->runs, l->run_count, sizeof *l->runs);
-        l->runs[l->run_count++] = (struct timed_run){row->predicted, row->measured, row->peak};
+        *array_add(l->runs, l->run_count) = (struct timed_run){row->predicted, row->measured, row->peak};
     }
     return 0;
 }
@@ -153,8 +152,7 @@ static int fit(struct space *space, struct db *db, const struct observation_row 
         if (rc == 1 && !is_memory)
             compare_baseline(&l, row);
     }
-    free(l.observations);
-    free(l.runs);
+    free_all(l.observations, l.runs);
     return rc;
 }
 

@@ -79,9 +79,7 @@ static void drop_doubts(struct watched_place *p)
 void place_changes_free(struct place_changes *c)
 {
     for (size_t i = 0; i < c->count; i++) {
-        free(c->items[i].place);
-        free(c->items[i].message);
-        free(c->items[i].attempts);
+        free_all(c->items[i].place, c->items[i].message, c->items[i].attempts);
     }
     free(c->items);
     *c = (struct place_changes){NULL, 0};
@@ -94,10 +92,7 @@ void place_watch_free(struct place_watch *w)
     for (size_t i = 0; i < w->place_count; i++) {
         struct watched_place *p = &w->places[i];
         drop_doubts(p);
-        free(p->doubts);
-        free(p->name);
-        free(p->last);
-        free(p->message);
+        free_all(p->doubts, p->name, p->last, p->message);
     }
     free(w->places);
     place_changes_free(&w->changes);
@@ -146,8 +141,7 @@ static bool is_like(const char *a, const char *b)
 {
     char *cause = cause_text(a), *other = cause_text(b);
     bool like = strcmp(cause, other) == 0;
-    free(cause);
-    free(other);
+    free_all(cause, other);
     return like;
 }
 
@@ -288,12 +282,11 @@ static void add_doubt(struct watched_place *p, const struct place_end *end, bool
             drop_doubt(p, i);
     if (p->doubt_count == DOUBTS_MOST)
         drop_doubt(p, 0);
-    p->doubts = array_grow(p->doubts, p->doubt_count, sizeof *p->doubts);
-    p->doubts[p->doubt_count++] = (struct doubt){.job_id = end->job_id,
-                                                 .attempt_id = end->attempt_id,
-                                                 .message = xstrdup(end->message),
-                                                 .is_named = end->is_named,
-                                                 .is_asked = is_asked};
+    *array_add(p->doubts, p->doubt_count) = (struct doubt){.job_id = end->job_id,
+                                                           .attempt_id = end->attempt_id,
+                                                           .message = xstrdup(end->message),
+                                                           .is_named = end->is_named,
+                                                           .is_asked = is_asked};
 }
 
 /* How many alike there have been on the place in a row. */
@@ -593,7 +586,6 @@ char *place_record_describe(const struct place_naming *naming, const struct plac
         text = xasprintf("%s is set aside: %lld job%s failed on it and succeeded elsewhere (%s); such failures do not "
                          "count against jobs; it is tried again in %s (now: run --release)",
                          name, (long long)c->jobs, c->jobs == 1 ? "" : "s", c->message ? c->message : "", duration);
-    free(host);
-    free(name);
+    free_all(host, name);
     return text;
 }

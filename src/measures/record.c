@@ -71,8 +71,7 @@ static int load_samples(struct db *db, int64_t attempt_id, const char *name, str
     struct stmt *s = NULL;
     int rc;
     while ((rc = db_next(db, sql, VALUES(sql_int(attempt_id), sql_text(name)), &s, e)) > 0) {
-        out->items = array_grow(out->items, out->count, sizeof *out->items);
-        out->items[out->count++] = (struct sample){0, stmt_int(s, 0), stmt_double_or_nan(s, 1)};
+        *array_add(out->items, out->count) = (struct sample){0, stmt_int(s, 0), stmt_double_or_nan(s, 1)};
     }
     return rc;
 }
@@ -118,8 +117,7 @@ static int attempt_load(const struct measures *m, struct db *db, int64_t attempt
 
 static void input_free(struct input_samples *input)
 {
-    free(input->items);
-    free(input->left_out);
+    free_all(input->items, input->left_out);
 }
 
 static void attempt_unload(const struct measures *m, struct measured_attempt *a)
@@ -287,8 +285,7 @@ static void take_reported(const struct sample_list *l, const char *name, struct 
     for (size_t i = 0; out->is_whole && i < l->count; i++) {
         if (l->samples[i].metric != metric)
             continue;
-        out->items = array_grow(out->items, out->count, sizeof *out->items);
-        out->items[out->count++] = l->samples[i];
+        *array_add(out->items, out->count) = l->samples[i];
     }
 }
 

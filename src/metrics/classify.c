@@ -73,19 +73,16 @@ int classifier_load(struct db *db, const struct sweep *sweep, struct classifier 
     }
     int rc;
     while ((rc = stmt_next(s, e)) > 0) {
-        patterns = array_grow(patterns, count, sizeof *patterns);
-        patterns[count++] = (struct failure_pattern){xstrdup(stmt_text(s, 0)),
-                                                     xstrdup(stmt_text(s, 1)),
-                                                     xstrdup(stmt_text(s, 2)),
-                                                     {"", 0, 0}};
+        *array_add(patterns, count) = (struct failure_pattern){xstrdup(stmt_text(s, 0)),
+                                                               xstrdup(stmt_text(s, 1)),
+                                                               xstrdup(stmt_text(s, 2)),
+                                                               {"", 0, 0}};
     }
     stmt_free(s);
     if (rc == 0)
         rc = classifier_create(patterns, count, out, e);
     for (size_t i = 0; i < count; i++) {
-        free((char *)patterns[i].class_name);
-        free(patterns[i].pattern);
-        free(patterns[i].source);
+        free_all((char *)patterns[i].class_name, patterns[i].pattern, patterns[i].source);
     }
     free(patterns);
     return rc;
@@ -97,8 +94,7 @@ void classifier_free(struct classifier *c)
         return;
     for (size_t i = 0; i < c->known.count; i++)
         line_pattern_free(&c->known.items[i].pattern);
-    free(c->known.items);
-    free(c);
+    free_all(c->known.items, c);
 }
 
 /* The line that most likely says why. */

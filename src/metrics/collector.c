@@ -112,8 +112,7 @@ void collector_free(struct collector *c)
         return;
     sample_list_free(&c->list);
     hash_map_free(&c->by_name);
-    free(c->matched);
-    free(c);
+    free_all(c->matched, c);
 }
 
 /* --- fallbacks --- */

@@ -49,8 +49,7 @@ static void add_file(struct found_logs *l, char *path, const struct stat *status
         free(path);
         return;
     }
-    l->items = array_grow(l->items, l->count, sizeof *l->items);
-    l->items[l->count++] = (struct log_file){path, status->st_mtim};
+    *array_add(l->items, l->count) = (struct log_file){path, status->st_mtim};
 }
 
 /* Closes `d`; NULL: none. */

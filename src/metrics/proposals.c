@@ -537,9 +537,7 @@ static int compare(const void *left, const void *right)
 
 static void free_proposal(struct proposal *p)
 {
-    free(p->regex);
-    free(p->column);
-    free(p->unit);
+    free_all(p->regex, p->column, p->unit);
 }
 
 /* A time that only grows, about as much from line to line or for long, is the time since a beginning. */

@@ -58,8 +58,7 @@ void reader_set_free(struct reader_set *r)
     for (size_t i = 0; i < r->count; i++)
         if (r->readers[i].compiled)
             line_pattern_free(&r->readers[i].pattern);
-    free(r->readers);
-    free(r);
+    free_all(r->readers, r);
 }
 
 bool reader_set_reads_files(const struct reader_set *r)

@@ -14,9 +14,7 @@ void sample_list_free(struct sample_list *l)
         free(l->names[i]);
         quantile_sketch_free(l->series[i].quantiles);
     }
-    free(l->names);
-    free(l->series);
-    free(l->samples);
+    free_all(l->names, l->series, l->samples);
     *l = (struct sample_list)SAMPLE_LIST_INIT;
 }
 
@@ -120,14 +118,12 @@ static void thin(struct sample_list *l)
         l->series[i].stride *= thinned[i] ? 2 : 1;
     }
     halve(l, thinned);
-    free(counts_of);
-    free(thinned);
+    free_all(counts_of, thinned);
 }
 
 static void keep(struct sample_list *l, struct sample sample)
 {
-    l->samples = array_grow(l->samples, l->count, sizeof *l->samples);
-    l->samples[l->count++] = sample;
+    *array_add(l->samples, l->count) = sample;
 }
 
 void sample_list_add(struct sample_list *l, size_t metric, int64_t step, double value)

@@ -42,8 +42,7 @@ void traceback_reader_free(struct traceback_reader *r)
 {
     if (!r)
         return;
-    free(r->processes);
-    free(r);
+    free_all(r->processes, r);
 }
 
 /* --- whose line --- */

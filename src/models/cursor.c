@@ -55,8 +55,7 @@ void model_cursor_free(struct model_cursor *cursor)
         return;
     for (size_t k = 0; k < cursor->index->space->key_count; k++)
         layer_state_free(&cursor->parts[k].stack);
-    free(cursor->parts);
-    free(cursor);
+    free_all(cursor->parts, cursor);
 }
 
 static int64_t size_at(const struct model_cursor *cursor, size_t k)

@@ -110,8 +110,7 @@ static void use_binding(struct model_expression *x, enum source source, size_t k
     while (i < x->binding_count && (x->bindings[i].source != source || x->bindings[i].key != key))
         i++;
     if (i == x->binding_count) {
-        x->bindings = array_grow(x->bindings, x->binding_count, sizeof *x->bindings);
-        x->bindings[x->binding_count++] = (struct binding){source, key};
+        *array_add(x->bindings, x->binding_count) = (struct binding){source, key};
     }
     buffer_printf(sql, "?%zu", i + 1);
 }
@@ -268,8 +267,7 @@ void model_expression_free(struct model_expression *x)
         return;
     stmt_free(x->statement);
     buffer_free(&x->text);
-    free(x->bindings);
-    free(x);
+    free_all(x->bindings, x);
 }
 
 bool model_expression_reads_flops(const struct model_expression *x)

@@ -22,8 +22,7 @@ void model_index_free(struct model_index *index)
         return;
     for (size_t k = 0; k < index->space->key_count; k++)
         layer_stack_free(&index->keys[k].stack);
-    free(index->keys);
-    free(index);
+    free_all(index->keys, index);
 }
 
 static int make_stack(const struct model_key *key, const struct number_set *layers, struct layer_stack *out,

@@ -154,10 +154,7 @@ int layer_stack_make(const struct layer_rules *rules, struct layer_stack *out, s
 
 void layer_stack_free(struct layer_stack *s)
 {
-    free(s->layers);
-    free(s->counts);
-    free(s->sizes);
-    free(s->ways);
+    free_all(s->layers, s->counts, s->sizes, s->ways);
     multiset_table_free(&s->table);
     *s = (struct layer_stack){0};
 }
@@ -182,10 +179,7 @@ struct layer_state layer_state_make(const struct layer_stack *s)
 
 void layer_state_free(struct layer_state *st)
 {
-    free(st->sizes);
-    free(st->counts);
-    free(st->used);
-    free(st->picks);
+    free_all(st->sizes, st->counts, st->used, st->picks);
     *st = (struct layer_state){0};
 }
 

@@ -57,8 +57,7 @@ static int eligible(struct drawing *d, const struct model_candidate *c, struct e
 
 static void found(struct drawing *d, const struct model_candidate *c)
 {
-    d->ranks = array_grow(d->ranks, d->count, sizeof *d->ranks);
-    d->ranks[d->count++] = model_candidate_rank(c, d->request->index);
+    *array_add(d->ranks, d->count) = model_candidate_rank(c, d->request->index);
 }
 
 /* Equal chances for all that are left at every draw: a draw that hits one found before is drawn again. */
@@ -203,8 +202,7 @@ static void take(struct model_sample *sample, const struct drawing *d, struct ha
         if (i < d->stratum->skip)
             continue;
         add_rank(taken, d->ranks[i]);
-        sample->ranks = array_grow(sample->ranks, sample->count, sizeof *sample->ranks);
-        sample->ranks[sample->count++] = d->ranks[i];
+        *array_add(sample->ranks, sample->count) = d->ranks[i];
         sample->taken[stratum]++;
     }
 }
@@ -229,8 +227,7 @@ out:
     model_cursor_free(d.cursor);
     model_index_free(part);
     hash_set_free(&d.drawn);
-    free(d.ranks);
-    free(d.heap);
+    free_all(d.ranks, d.heap);
     return rc;
 }
 
@@ -251,7 +248,6 @@ int model_sample_draw(const struct model_sample_request *request, struct model_s
 
 void model_sample_free(struct model_sample *sample)
 {
-    free(sample->ranks);
-    free(sample->taken);
+    free_all(sample->ranks, sample->taken);
     *sample = (struct model_sample){0};
 }

@@ -101,8 +101,7 @@ static void add_expression(struct model_search *s, const char *text, const struc
         add_problem(problems, at, "--where", &e);
         return;
     }
-    s->expressions = array_grow(s->expressions, s->expression_count, sizeof *s->expressions);
-    s->expressions[s->expression_count++] = x;
+    *array_add(s->expressions, s->expression_count) = x;
     s->dhen.flops |= model_expression_reads_flops(x);
     *out = (struct model_filter){.name = name, .accepts = model_expression_accepts, .context = x};
 }
@@ -280,16 +279,11 @@ void model_search_free(struct model_search *s)
     for (size_t i = 0; i < s->expression_count; i++)
         model_expression_free(s->expressions[i]);
     for (size_t i = 0; i < s->stratum_count; i++) {
-        free(s->strata[i].name);
-        free(s->strata[i].literal);
+        free_all(s->strata[i].name, s->strata[i].literal);
     }
     model_evaluator_close(s->evaluator);
     model_index_free(s->index);
-    free(s->expressions);
-    free(s->strata);
-    free(s->filters);
-    free(s->keys);
-    free(s);
+    free_all(s->expressions, s->strata, s->filters, s->keys, s);
 }
 
 /* --- walking --- */

@@ -257,8 +257,7 @@ static void release(struct curves *c)
 {
     for (size_t i = 0; i < c->stated_count; i++)
         free(c->stated[i].name);
-    free(c->curve.x);
-    free(c->curve.y);
+    free_all(c->curve.x, c->curve.y);
     stmt_free(c->samples);
     buffer_free(&c->barred);
 }

@@ -488,20 +488,9 @@ void html_data_free(struct html_data *d)
         struct html_column *c = &d->columns[i];
         for (size_t row = 0; row < d->job_count; row++)
             free(c->values[row].text);
-        free(c->values);
-        free(c->levels);
-        free(c->level_texts);
-        free(c->level_numbers);
-        free(c->title);
-        free(c->unit);
+        free_all(c->values, c->levels, c->level_texts, c->level_numbers, c->title, c->unit);
     }
-    free(d->columns);
-    free(d->jobs);
-    free(d->sweep);
-    free(d->file);
-    free(d->objective);
-    free(d->unit);
-    free(d->tool);
+    free_all(d->columns, d->jobs, d->sweep, d->file, d->objective, d->unit, d->tool);
     *d = (struct html_data){0};
 }
 

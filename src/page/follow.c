@@ -18,8 +18,7 @@ struct job_ids {
 
 static void add_job(struct job_ids *l, int64_t id)
 {
-    l->ids = array_grow(l->ids, l->count, sizeof *l->ids);
-    l->ids[l->count++] = id;
+    *array_add(l->ids, l->count) = id;
 }
 
 static int read_sweep_id(struct db *db, int64_t *out, struct error *e)
@@ -146,8 +145,7 @@ static int look(struct db *db, struct html_follower *f, const struct html_rows_s
         f->more = changed.count >= before + ATTEMPTS_MOST;
         open.ids = NULL;
     }
-    free(open.ids);
-    free(changed.ids);
+    free_all(open.ids, changed.ids);
     return rc;
 }
 

@@ -178,8 +178,7 @@ static void add_front_plot(struct html_page *p, struct point *points, size_t cou
     html_add_stride_note(&p->out, count);
     add_front_table(p, points, on_front, count, on, &x);
     add_front_figures(p, points, on_front, count, &x);
-    free(desc);
-    free(on_front);
+    free_all(desc, on_front);
 }
 
 int html_front(struct html_page *p, struct error *e)

@@ -84,8 +84,7 @@ static void add_figures(struct buffer *out, const struct map *m, const char *cap
     figures_end(out, m->y->level_count, m->y->level_count, "");
     for (size_t i = 0; i < m->x->level_count; i++)
         free(names[i]);
-    free(names);
-    free(columns);
+    free_all(names, columns);
 }
 
 static void add_map(struct html_page *p, struct map *m)
@@ -101,8 +100,7 @@ static void add_map(struct html_page *p, struct map *m)
     html_name(&p->out, "", m->y->title, "\">\n");
     add_figures(&p->out, m, title);
     buffer_add_text(&p->out, "</div>\n");
-    free(title);
-    free(m->cells);
+    free_all(title, m->cells);
 }
 
 int html_heat(struct html_page *p, struct error *e)

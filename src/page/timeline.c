@@ -63,8 +63,7 @@ static int read_bars(struct html_page *p, struct timeline *t, struct error *e)
         strncpy(b.failure, stmt_text(s, 3), sizeof b.failure - 1);
         b.lane = lane_of(t, stmt_text(s, 4));
         t->in_all = stmt_int(s, 5);
-        t->bars = array_grow(t->bars, t->count, sizeof *t->bars);
-        t->bars[t->count++] = b;
+        *array_add(t->bars, t->count) = b;
     }
     return rc;
 }
@@ -86,8 +85,7 @@ static void cut_gaps(struct timeline *t)
         struct bar *b = &t->bars[i];
         int64_t idle = b->start - until;
         if (idle > busy / 10 + 1000) {
-            t->gaps = array_grow(t->gaps, t->gap_count, sizeof *t->gaps);
-            t->gaps[t->gap_count++] = (struct gap){(double)until - shift + mark / 2, idle};
+            *array_add(t->gaps, t->gap_count) = (struct gap){(double)until - shift + mark / 2, idle};
             shift += (double)idle - mark;
         }
         b->from = (double)b->start - shift;
@@ -183,7 +181,6 @@ int html_timeline(struct html_page *p, struct error *e)
                                    ? "The times of attempts are not known, because these jobs come from a table."
                                    : "No attempt has ended yet.");
     string_list_free(&t.lanes);
-    free(t.bars);
-    free(t.gaps);
+    free_all(t.bars, t.gaps);
     return rc;
 }

@@ -194,8 +194,7 @@ static void add_command(struct html_page *p, int64_t job, const struct job_launc
     if (redacted[0]) {
         html_text(&p->out, "<p class=note>Secrets are left out; fill them in before you run it: ", redacted, "</p>\n");
     }
-    free(line);
-    free(redacted);
+    free_all(line, redacted);
 }
 
 static int add_winner_details(struct html_page *p, size_t row, const struct lead *l, struct error *e)
@@ -232,8 +231,8 @@ static struct groups find_groups(const struct html_data *d, const struct configu
     struct groups all = {0};
     for (size_t i = 0; i < c->count; i++) {
         if (i == 0 || strcmp(c->items[i].group, c->items[i - 1].group) != 0) {
-            all.items = array_grow(all.items, all.count, sizeof *all.items);
-            all.items[all.count++] = (struct group){.items = &c->items[i], .row = html_row_of(d, c->items[i].job)};
+            *array_add(all.items, all.count) =
+                (struct group){.items = &c->items[i], .row = html_row_of(d, c->items[i].job)};
         }
         all.items[all.count - 1].count++;
     }
@@ -271,9 +270,7 @@ static int read_leads_of_jobs(struct db *db, const struct best *b, struct groups
     int rc = leads_read(db, &c, leads, e);
     for (size_t g = 0; g < all->count; g++)
         all->items[g].lead = leads[g];
-    free(competitors);
-    free(winners);
-    free(leads);
+    free_all(competitors, winners, leads);
     return rc;
 }
 

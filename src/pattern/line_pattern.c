@@ -312,8 +312,7 @@ static void find_needles(struct line_pattern *p, const char *text)
             drop_needles(p);
             return;
         }
-        p->needles = array_grow(p->needles, p->needle_count, sizeof *p->needles);
-        p->needles[p->needle_count++] = buffer_take(&longest);
+        *array_add(p->needles, p->needle_count) = buffer_take(&longest);
         if (*text == '\0')
             return;
         text++;

@@ -304,9 +304,7 @@ void plan_free(struct plan *p)
 {
     for (size_t i = 0; i < p->reason_count; i++)
         free(p->reasons[i].why);
-    free(p->reasons);
-    free(p->match.rules);
-    free(p->hint);
+    free_all(p->reasons, p->match.rules, p->hint);
     p->hint = NULL;
     p->match.rules = NULL;
     p->reasons = NULL;
@@ -501,8 +499,7 @@ static int take_witness(struct planner *p, const struct match *m, struct error *
     stmt_reset(p->lookup);
     if (rc < 0 || !is_witness)
         return rc < 0 ? -1 : 0;
-    p->witnesses = array_grow(p->witnesses, p->witness_count, sizeof *p->witnesses);
-    p->witnesses[p->witness_count++] = m->key;
+    *array_add(p->witnesses, p->witness_count) = m->key;
     return knowledge_add(p->knowledge, (int64_t)p->witness_count, m->rank, true, e);
 }
 

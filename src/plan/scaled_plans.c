@@ -13,8 +13,7 @@ void scaled_plans_free(struct scaled_plans *p)
 {
     for (size_t i = 0; i < p->count; i++)
         free(p->items[i].words);
-    free(p->items);
-    free(p->ranked);
+    free_all(p->items, p->ranked);
     *p = (struct scaled_plans){.count = 0};
 }
 

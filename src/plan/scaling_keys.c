@@ -54,8 +54,7 @@ static struct scaled_key own(struct scaled_key key)
 
 static void add_follower(struct scaling *x, struct scaled_key key, bool falls)
 {
-    x->followers = array_grow(x->followers, x->follower_count, sizeof *x->followers);
-    x->followers[x->follower_count++] = (struct scaled_follower){own(key), falls};
+    *array_add(x->followers, x->follower_count) = (struct scaled_follower){own(key), falls};
 }
 
 static bool is_input(const struct space *space, const char *input, const struct scaled_key *key)

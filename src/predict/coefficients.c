@@ -225,8 +225,7 @@ static int add_framework(struct framework_set *s, const struct embedded_file *fi
         return 0;
     memcpy(f.time.nominal, f.time.weights, sizeof f.time.nominal);
     f.name = embedded_stem(file);
-    s->items = array_grow(s->items, s->count, sizeof *s->items);
-    s->items[s->count++] = f;
+    *array_add(s->items, s->count) = f;
     return 0;
 }
 

@@ -321,8 +321,7 @@ static void add_own(struct predictor *p, const char *name)
 {
     struct framework own = p->priors.base;
     own.name = xstrdup(name);
-    p->priors.items = array_grow(p->priors.items, p->priors.count, sizeof *p->priors.items);
-    p->priors.items[p->priors.count++] = own;
+    *array_add(p->priors.items, p->priors.count) = own;
 }
 
 static void take_evidence(struct predictor *p)
@@ -365,9 +364,7 @@ int predictor_create(const struct predictor_options *options, struct predictor *
 
 static void release(struct calibrated *c)
 {
-    free(c->framework);
-    free(c->device);
-    free(c->cluster);
+    free_all(c->framework, c->device, c->cluster);
 }
 
 void predictor_free(struct predictor *p)

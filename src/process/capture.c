@@ -65,9 +65,7 @@ static void forget_attempt(struct capture *c)
 {
     descriptor_close(&c->fd);
     descriptor_close(&c->directory);
-    free(c->own_dir);
-    free(c->log_path);
-    free(c->metrics_path);
+    free_all(c->own_dir, c->log_path, c->metrics_path);
     c->own_dir = c->log_path = c->metrics_path = NULL;
 }
 

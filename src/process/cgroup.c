@@ -113,8 +113,7 @@ void cgroup_leave(char *directory)
     char *above = xasprintf("%.*s", (int)(strrchr(directory, '/') - directory), directory);
     if (join(above))
         rmdir(directory);
-    free(above);
-    free(directory);
+    free_all(above, directory);
 }
 
 bool cgroup_holds(pid_t pid, const char *prefix)
@@ -123,8 +122,7 @@ bool cgroup_holds(pid_t pid, const char *prefix)
     snprintf(file, sizeof file, "/proc/%d/cgroup", (int)pid);
     path = path_of(file);
     bool held = path && strstr(path, wanted);
-    free(path);
-    free(wanted);
+    free_all(path, wanted);
     return held;
 }
 
@@ -133,6 +131,5 @@ void cgroup_remove_empty(const char *prefix)
     char *above = own_directory(), *wanted = xasprintf(NAME "%s:", prefix);
     if (above)
         remove_groups(above, begins_with, wanted);
-    free(above);
-    free(wanted);
+    free_all(above, wanted);
 }

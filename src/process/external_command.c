@@ -12,6 +12,7 @@
 #include "process/process.h"
 #include "util/buffer.h"
 #include "util/clock.h"
+#include "util/memory.h"
 
 enum {
     LOOK_MS = 20,      /* how often to look for its end while something else holds its output open */
@@ -39,8 +40,7 @@ struct running {
 
 void external_command_result_free(struct external_command_result *r)
 {
-    free(r->output);
-    free(r->errors);
+    free_all(r->output, r->errors);
     *r = (struct external_command_result)EXTERNAL_COMMAND_RESULT_INIT;
 }
 

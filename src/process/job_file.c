@@ -98,8 +98,7 @@ char *job_directory_absolute(const char *path)
 {
     char *above = path_above(path), *whole = path_absolute(above);
     char *absolute = xasprintf("%s/%s", strcmp(whole, "/") ? whole : "", path + begin_of_names(path));
-    free(above);
-    free(whole);
+    free_all(above, whole);
     return absolute;
 }
 

@@ -77,8 +77,7 @@ int log_cap_compact(const char *path, int64_t size_bytes, int64_t cap_bytes)
     descriptor_close(&to);
     descriptor_close(&from);
     descriptor_close(&directory);
-    free(temporary);
-    free(above);
+    free_all(temporary, above);
     return rc;
 }
 

@@ -142,8 +142,7 @@ static enum read_outcome read_all(struct process_table *t)
             t->missed |= outcome == READ_HIDDEN;
             continue;
         }
-        t->entries = array_grow(t->entries, t->count, sizeof *t->entries);
-        t->entries[t->count++] = entry;
+        *array_add(t->entries, t->count) = entry;
     }
     if (outcome != READ_FAILED)
         outcome = errno ? READ_FAILED : READ_DONE;

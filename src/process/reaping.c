@@ -264,8 +264,7 @@ static void end_escapees(struct supervisor *s, int64_t now_ms)
         wait_ms = next_look_ms[escape] < wait_ms ? next_look_ms[escape] : wait_ms;
         if (escape != ESCAPED)
             continue;
-        remaining = array_grow(remaining, count, sizeof *remaining);
-        remaining[count++] = end_escaped(s, &s->table.entries[i], now_ms);
+        *array_add(remaining, count) = end_escaped(s, &s->table.entries[i], now_ms);
     }
     free(s->escaped);
     s->escaped = remaining;

@@ -41,9 +41,7 @@ static char **job_environment(const struct supervisor *s, const struct launch *l
 
 static void job_environment_free(char **environment)
 {
-    free(environment[0]);
-    free(environment[1]);
-    free(environment);
+    free_all(environment[0], environment[1], environment);
 }
 
 static pid_t start_process(const struct supervisor *s, const struct launch *launch, const struct capture *capture,

@@ -27,12 +27,7 @@ enum {
 
 void outcome_free(struct outcome *o)
 {
-    free(o->spawn_subject);
-    free(o->log_path);
-    free(o->metrics_path);
-    free(o->note);
-    free(o->reference);
-    free(o->host);
+    free_all(o->spawn_subject, o->log_path, o->metrics_path, o->note, o->reference, o->host);
     *o = (struct outcome)OUTCOME_INIT;
 }
 
@@ -337,10 +332,5 @@ void supervisor_free(struct supervisor *s)
         close(s->oom_fd);
     descriptor_close(&s->owners_fd);
     descriptor_close(&s->room_fd);
-    free(s->escaped);
-    free(s->slots);
-    free(s->roots);
-    free(s->scratch_dir);
-    free(s->token_prefix);
-    free(s);
+    free_all(s->escaped, s->slots, s->roots, s->scratch_dir, s->token_prefix, s);
 }

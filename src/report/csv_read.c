@@ -180,8 +180,7 @@ int csv_read_rows(const struct csv_input *input,
     csv_set_realloc_func(&r.parser, xrealloc);
     char *block = xmalloc(READ_BYTES);
     int rc = parse_input(&r, input, block);
-    free(block);
-    free(r.cells);
+    free_all(block, r.cells);
     buffer_free(&r.text);
     csv_free(&r.parser);
     return rc;

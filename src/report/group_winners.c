@@ -60,8 +60,7 @@ static struct group_winners find_winners(const struct configurations *c)
     struct group_winners all = {0};
     for (size_t first = 0, count; first < c->count; first += count) {
         count = configurations_in_group(c, first);
-        all.items = array_grow(all.items, all.count, sizeof *all.items);
-        all.items[all.count++] =
+        *array_add(all.items, all.count) =
             (struct group_winner){&c->items[first], count, configurations_alike(&c->items[first], count), {0}};
     }
     return all;

@@ -30,8 +30,7 @@ void job_command_train(struct job_launch *l)
         return;
     char *directory = directory_of(l), *config = xasprintf("%s/" DS_TRAINING_FILE, directory);
     training_command(l->command, directory, config);
-    free(directory);
-    free(config);
+    free_all(directory, config);
 }
 
 /* Stands for the attempt's directory until the line is quoted. */

@@ -226,13 +226,7 @@ int render_table(const struct row_source *rows, const struct render_options *opt
         .left_out = xcalloc(n, sizeof *t.left_out),
     };
     int rc = render(&t, e);
-    free(t.cells);
-    free(t.shown);
-    free(t.widths);
-    free(t.numeric);
-    free(t.text_seen);
-    free(t.state);
-    free(t.left_out);
+    free_all(t.cells, t.shown, t.widths, t.numeric, t.text_seen, t.state, t.left_out);
     buffer_free(&t.text);
     writer_free(&t.writer);
     return rc;

@@ -63,8 +63,8 @@ static void add_ranked(struct best *out, int64_t job_id, double value, const str
         out->more = true;
         return;
     }
-    out->jobs = array_grow(out->jobs, out->count, sizeof *out->jobs);
-    out->jobs[out->count++] = (struct best_job){.job_id = job_id, .value = value, .configuration = configuration};
+    *array_add(out->jobs, out->count) =
+        (struct best_job){.job_id = job_id, .value = value, .configuration = configuration};
 }
 
 /* Those of one group; NULL: the first. */
@@ -275,10 +275,7 @@ void best_free(struct best *b)
 {
     for (size_t i = 0; i < b->count; i++)
         job_keys_free(&b->jobs[i].keys);
-    free(b->jobs);
-    free(b->objective);
-    free(b->unit);
-    free(b->sweep);
+    free_all(b->jobs, b->objective, b->unit, b->sweep);
     configurations_free(&b->configurations);
     conditions_free(&b->conditions);
     pareto_free(&b->pareto);

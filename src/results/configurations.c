@@ -254,21 +254,20 @@ int configurations_read(struct db *db, struct configurations *out, struct error 
                     " replicates_max, per_device FROM configurations",
                     &s, e);
     while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
-        all.items = array_grow(all.items, all.count, sizeof *all.items);
-        all.items[all.count++] = (struct configuration){.group = stmt_copy_text(s, 0),
-                                                        .rank = stmt_int(s, 1),
-                                                        .job = stmt_int(s, 2),
-                                                        .value = stmt_double_or_nan(s, 3),
-                                                        .replicates = stmt_int(s, 4),
-                                                        .failed = stmt_int(s, 5),
-                                                        .open = stmt_int(s, 6),
-                                                        .median = stmt_double_or_nan(s, 7),
-                                                        .low = stmt_double_or_nan(s, 8),
-                                                        .high = stmt_double_or_nan(s, 9),
-                                                        .stddev = stmt_double_or_nan(s, 10),
-                                                        .least = stmt_double_or_nan(s, 11),
-                                                        .most = stmt_double_or_nan(s, 12),
-                                                        .per_device = stmt_double_or_nan(s, 13)};
+        *array_add(all.items, all.count) = (struct configuration){.group = stmt_copy_text(s, 0),
+                                                                  .rank = stmt_int(s, 1),
+                                                                  .job = stmt_int(s, 2),
+                                                                  .value = stmt_double_or_nan(s, 3),
+                                                                  .replicates = stmt_int(s, 4),
+                                                                  .failed = stmt_int(s, 5),
+                                                                  .open = stmt_int(s, 6),
+                                                                  .median = stmt_double_or_nan(s, 7),
+                                                                  .low = stmt_double_or_nan(s, 8),
+                                                                  .high = stmt_double_or_nan(s, 9),
+                                                                  .stddev = stmt_double_or_nan(s, 10),
+                                                                  .least = stmt_double_or_nan(s, 11),
+                                                                  .most = stmt_double_or_nan(s, 12),
+                                                                  .per_device = stmt_double_or_nan(s, 13)};
         rc = 0;
     }
     stmt_free(s);

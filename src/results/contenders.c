@@ -207,8 +207,7 @@ static int read_others(struct db *db, const struct competition *c, const struct 
         lead->ran_once |= lead->second == 0 && (winner->ran_once || other->ran_once);
         lead_note(winner->value, other->value, other->job_id, reach, lead);
     }
-    free(rivals);
-    free(competing);
+    free_all(rivals, competing);
     return rc;
 }
 

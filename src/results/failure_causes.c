@@ -80,16 +80,11 @@ static void jobs_free(struct jobs *j)
     for (size_t a = 0; a < j->axis_count; a++) {
         for (size_t i = 0; i < j->axes[a].level_count; i++)
             free(j->axes[a].levels[i].text);
-        free(j->axes[a].levels);
-        free(j->axes[a].order);
-        free(j->axes[a].key);
+        free_all(j->axes[a].levels, j->axes[a].order, j->axes[a].key);
     }
     for (size_t i = 0; i < j->spec_count; i++)
         free(j->specs[i].levels);
-    free(j->axes);
-    free(j->specs);
-    free(j->rows);
-    free(j->looked_at);
+    free_all(j->axes, j->specs, j->rows, j->looked_at);
 }
 
 static size_t axis_of(struct jobs *j, size_t section, const char *key)
@@ -113,8 +108,7 @@ static int level_of(struct swept_key *a, const char *text, double number)
         a->left_out = true;
         return -1;
     }
-    a->levels = array_grow(a->levels, a->level_count, sizeof *a->levels);
-    a->levels[a->level_count++] = (struct level){xstrdup(text), number};
+    *array_add(a->levels, a->level_count) = (struct level){xstrdup(text), number};
     a->numeric = a->numeric && isfinite(number);
     return (int)a->level_count - 1;
 }
@@ -124,13 +118,11 @@ static void take_value(struct jobs *j, const struct stmt *s)
     int64_t id = stmt_int(s, 0);
     size_t a = axis_of(j, (size_t)stmt_int(s, 1), stmt_text(s, 2));
     if (j->spec_count == 0 || j->specs[j->spec_count - 1].id != id) {
-        j->specs = array_grow(j->specs, j->spec_count, sizeof *j->specs);
-        j->specs[j->spec_count++] = (struct spec){.id = id};
+        *array_add(j->specs, j->spec_count) = (struct spec){.id = id};
     }
     struct spec *spec = &j->specs[j->spec_count - 1];
     while (spec->level_count <= a) {
-        spec->levels = array_grow(spec->levels, spec->level_count, sizeof *spec->levels);
-        spec->levels[spec->level_count++] = -1;
+        *array_add(spec->levels, spec->level_count) = -1;
     }
     spec->levels[a] = j->axes[a].left_out ? -1 : level_of(&j->axes[a], stmt_text(s, 3), stmt_double_or_nan(s, 4));
 }
@@ -444,8 +436,7 @@ static void cause_matches_free(struct cause_matches *m)
 {
     for (size_t i = 0; i < m->count; i++) {
         for (size_t t = 0; t < m->items[i].term_count; t++) {
-            free(m->items[i].terms[t].key);
-            free(m->items[i].terms[t].value);
+            free_all(m->items[i].terms[t].key, m->items[i].terms[t].value);
         }
     }
     m->count = 0;
@@ -489,14 +480,13 @@ static size_t take_job(struct failure_causes *c, const struct stmt *row)
     } else if (i < c->count) {
         c->items[i].jobs++;
     } else {
-        c->items = array_grow(c->items, c->count, sizeof *c->items);
-        c->items[c->count++] = (struct failure_cause){.class = xstrdup(class),
-                                                      .cause = cause,
-                                                      .message = xstrdup(message),
-                                                      .consequence = stmt_copy_text(row, 3),
-                                                      .jobs = 1,
-                                                      .example_job = stmt_int(row, 0),
-                                                      .example_attempt = stmt_int(row, 4)};
+        *array_add(c->items, c->count) = (struct failure_cause){.class = xstrdup(class),
+                                                                .cause = cause,
+                                                                .message = xstrdup(message),
+                                                                .consequence = stmt_copy_text(row, 3),
+                                                                .jobs = 1,
+                                                                .example_job = stmt_int(row, 0),
+                                                                .example_attempt = stmt_int(row, 4)};
         return i;
     }
     free(cause);
@@ -523,8 +513,7 @@ static int read_jobs(struct db *db, int64_t sweep_id, int64_t jobs_most, struct 
                          " WHERE sweep_id = ?1 AND state = 'failed' ORDER BY id DESC LIMIT ?2) AS j"
                          " LEFT JOIN attempt AS a ON a.id = j.attempt_id ORDER BY j.id",
                          VALUES(sql_int(sweep_id), sql_int(jobs_most > 0 ? jobs_most : -1)), &s, e)) > 0) {
-        jobs->items = array_grow(jobs->items, jobs->count, sizeof *jobs->items);
-        jobs->items[jobs->count++] = (struct caused_job){stmt_int(s, 0), take_job(out, s)};
+        *array_add(jobs->items, jobs->count) = (struct caused_job){stmt_int(s, 0), take_job(out, s)};
     }
     if (jobs->count > 0 && (int64_t)jobs->count == jobs_most)
         jobs->from_job = jobs->items[0].job_id;
@@ -547,8 +536,7 @@ static void sort_causes(struct failure_causes *c, struct caused_jobs *jobs)
                 place[i] = k;
     for (size_t i = 0; i < jobs->count; i++)
         jobs->items[i].cause = place[jobs->items[i].cause];
-    free(first);
-    free(place);
+    free_all(first, place);
 }
 
 static int read_matches(struct db *db, int64_t sweep_id, struct caused_jobs *jobs, struct failure_causes *c,
@@ -585,10 +573,7 @@ int failure_causes_read(struct db *db, int64_t sweep_id, int64_t jobs_most, stru
 void failure_causes_free(struct failure_causes *c)
 {
     for (size_t i = 0; i < c->count; i++) {
-        free(c->items[i].class);
-        free(c->items[i].cause);
-        free(c->items[i].message);
-        free(c->items[i].consequence);
+        free_all(c->items[i].class, c->items[i].cause, c->items[i].message, c->items[i].consequence);
         cause_matches_free(&c->items[i].matches);
     }
     free(c->items);

@@ -29,9 +29,9 @@ int job_keys_read(struct db *db, int64_t job_id, struct job_keys *out, struct er
     struct stmt *s = NULL;
     int rc;
     while ((rc = db_next(db, sql, VALUES(sql_int(job_id)), &s, e)) > 0) {
-        out->items = array_grow(out->items, out->count, sizeof *out->items);
-        out->items[out->count++] = (struct job_key){xstrdup(stmt_text(s, 0)), xstrdup(stmt_text(s, 1)),
-                                                    stmt_copy_text_or(s, 2, "null"), stmt_copy_text_or(s, 3, "null")};
+        *array_add(out->items, out->count) =
+            (struct job_key){xstrdup(stmt_text(s, 0)), xstrdup(stmt_text(s, 1)), stmt_copy_text_or(s, 2, "null"),
+                             stmt_copy_text_or(s, 3, "null")};
     }
     return rc;
 }
@@ -39,10 +39,7 @@ int job_keys_read(struct db *db, int64_t job_id, struct job_keys *out, struct er
 void job_keys_free(struct job_keys *k)
 {
     for (size_t i = 0; i < k->count; i++) {
-        free(k->items[i].section);
-        free(k->items[i].name);
-        free(k->items[i].text);
-        free(k->items[i].json);
+        free_all(k->items[i].section, k->items[i].name, k->items[i].text, k->items[i].json);
     }
     free(k->items);
     *k = (struct job_keys){NULL, 0};
@@ -128,11 +125,6 @@ void job_launch_free(struct job_launch *l)
 {
     strings_free(l->command);
     strings_free(l->environment);
-    free(l->working_directory);
-    free(l->spec);
-    free(l->path);
-    free(l->job_files);
-    free(l->files);
-    free(l->measured_elsewhere);
+    free_all(l->working_directory, l->spec, l->path, l->job_files, l->files, l->measured_elsewhere);
     *l = (struct job_launch){0};
 }

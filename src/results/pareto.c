@@ -23,8 +23,7 @@ static int read_objectives(struct db *db, struct pareto *out, struct error *e)
                          OBJECTIVES_SQL "SELECT o.metric, coalesce(m.unit, ''), o.maximise FROM o"
                                         " LEFT JOIN metric_definition AS m ON m.name = o.metric ORDER BY o.position",
                          NO_VALUES, &s, e)) > 0) {
-        out->objectives = array_grow(out->objectives, out->objective_count, sizeof *out->objectives);
-        out->objectives[out->objective_count++] =
+        *array_add(out->objectives, out->objective_count) =
             (struct pareto_objective){xstrdup(stmt_text(s, 0)), xstrdup(stmt_text(s, 1)), stmt_int(s, 2) != 0};
     }
     return rc;
@@ -179,14 +178,12 @@ int pareto_read(struct db *db, struct pareto *out, struct error *e)
 void pareto_free(struct pareto *p)
 {
     for (size_t i = 0; i < p->objective_count; i++) {
-        free(p->objectives[i].metric);
-        free(p->objectives[i].unit);
+        free_all(p->objectives[i].metric, p->objectives[i].unit);
     }
     for (size_t i = 0; i < p->count; i++) {
         free(p->jobs[i].values);
         job_keys_free(&p->jobs[i].keys);
     }
-    free(p->objectives);
-    free(p->jobs);
+    free_all(p->objectives, p->jobs);
     *p = (struct pareto){0};
 }

@@ -82,8 +82,7 @@ static int unknown_column(const struct string_list *t, const char *option, const
         suggestion = list(t);
     }
     error_set(e, ERROR_USAGE, "%s: no such column: %s%s", option, word, suggestion);
-    free(suggestion);
-    free(word);
+    free_all(suggestion, word);
     return -1;
 }
 

@@ -210,8 +210,7 @@ static int add_memberships(struct db *db, const char *ids, size_t jobs, struct b
         if (names[i] && (rc = add_membership(db, &first, &beside, &require, e)) == 0)
             rc = add_rule(names[i], &require, jobs, out, e);
         buffer_printf(&kinds, "%s\"%s\"", i ? ", " : "", section_names[i]);
-        free(before);
-        free(own);
+        free_all(before, own);
         buffer_free(&require);
     }
     buffer_free(&kinds);

@@ -83,9 +83,7 @@ static const char *const configuration_titles[] = {CONFIGURATION_TITLES};
 static void columns_free(struct columns *c)
 {
     for (size_t i = 0; i < c->count; i++) {
-        free(c->items[i].section);
-        free(c->items[i].name);
-        free(c->items[i].title);
+        free_all(c->items[i].section, c->items[i].name, c->items[i].title);
     }
     free(c->items);
 }
@@ -105,8 +103,7 @@ static void add_column(struct columns *c, size_t most, const char *section, cons
         c->left_out++;
         return;
     }
-    c->items = array_grow(c->items, c->count, sizeof *c->items);
-    c->items[c->count++] = (struct column){xstrdup(section), xstrdup(name), NULL};
+    *array_add(c->items, c->count) = (struct column){xstrdup(section), xstrdup(name), NULL};
 }
 
 /* Adds a column for each row (section, name) of the query, `most` in all. */

@@ -103,8 +103,7 @@ static int plan_to_ask_again(const struct claims *c, int64_t asked_ms, struct cl
 
 static void defer(struct claim_batch *out, int64_t job_id)
 {
-    out->deferred = array_grow(out->deferred, out->deferred_count, sizeof *out->deferred);
-    out->deferred[out->deferred_count++] = job_id;
+    *array_add(out->deferred, out->deferred_count) = job_id;
 }
 
 /* Claims a chosen job, unless it is pruned or has to wait. */
@@ -161,8 +160,7 @@ void claims_admit(struct claims *c, struct claim_batch *b)
         memmove(c->items, c->items + c->first, c->count * sizeof *c->items);
     c->first = 0;
     for (size_t i = 0; i < b->count; i++) {
-        c->items = array_grow(c->items, c->count, sizeof *c->items);
-        c->items[c->count++] = b->items[i];
+        *array_add(c->items, c->count) = b->items[i];
     }
     free(c->deferred);
     c->deferred = b->deferred;
@@ -180,8 +178,7 @@ void claim_batch_free(struct claim_batch *b)
 {
     for (size_t i = 0; i < b->count; i++)
         running_attempt_free(&b->items[i]);
-    free(b->items);
-    free(b->deferred);
+    free_all(b->items, b->deferred);
     *b = (struct claim_batch){0};
 }
 
@@ -268,6 +265,5 @@ void claims_free(struct claims *c)
 {
     for (size_t i = 0; i < c->count; i++)
         running_attempt_free(&c->items[c->first + i]);
-    free(c->items);
-    free(c->deferred);
+    free_all(c->items, c->deferred);
 }

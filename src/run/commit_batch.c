@@ -20,8 +20,7 @@ void commit_batch_note_start(struct commit_batch *t, struct running_attempt *f)
 {
     if (f->start_failed || (f->start_recorded && !f->reference_due))
         return;
-    t->starts = array_grow(t->starts, t->start_count, sizeof *t->starts);
-    t->starts[t->start_count++] = (struct start_record){f->start, f->start_recorded};
+    *array_add(t->starts, t->start_count) = (struct start_record){f->start, f->start_recorded};
     f->start_recorded = true;
     f->reference_due = false;
 }

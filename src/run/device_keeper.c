@@ -80,13 +80,9 @@ void device_keeper_free(struct device_keeper *k)
         return;
     for (size_t i = 0; i < k->holding_count; i++)
         free(k->holdings[i].conditions);
-    free(k->holdings);
-    free(k->usage);
-    free(k->numbers);
+    free_all(k->holdings, k->usage, k->numbers);
     nvml_close(k->nvml);
-    free(k->dirty_since);
-    free(k->notified);
-    free(k);
+    free_all(k->dirty_since, k->notified, k);
 }
 
 /* --- memory in use --- */
@@ -336,8 +332,7 @@ static int64_t choose_other(struct device_keeper *k, struct running_attempt *que
     const struct device_set withheld = withhold(k, kept);
     int64_t chosen = devices_choose(&k->pool, wishes, count, PATIENCE);
     put_back(k, &withheld);
-    free(kept);
-    free(wishes);
+    free_all(kept, wishes);
     return chosen;
 }
 
@@ -398,8 +393,7 @@ bool device_keeper_give(struct device_keeper *k, struct running_attempt *f)
     if (looks(k))
         need_nvml(k);
     note_condition(k, &h);
-    k->holdings = array_grow(k->holdings, k->holding_count, sizeof *k->holdings);
-    k->holdings[k->holding_count++] = h;
+    *array_add(k->holdings, k->holding_count) = h;
     f->devices = device_set_names(&h.set, k->names);
     f->cpus = cpus_of(k, &h.set);
     return true;
@@ -458,8 +452,7 @@ static void notify_stuck(const struct device_keeper *k)
                            names);
     if (k->notice)
         k->notice(k->context, text);
-    free(text);
-    free(names);
+    free_all(text, names);
 }
 
 bool device_keeper_gives_up(struct device_keeper *k)

@@ -25,11 +25,7 @@ void host_watch_open(struct host_watch *w, const char *scratch, int64_t give_up_
 
 void host_watch_close(struct host_watch *w)
 {
-    free(w->directory);
-    free(w->held);
-    free(w->ended);
-    free(w->why);
-    free(w->suspect_way);
+    free_all(w->directory, w->held, w->ended, w->why, w->suspect_way);
 }
 
 /* --- whose fault --- */
@@ -74,8 +70,7 @@ bool host_watch_is_host(struct host_watch *w, int64_t job_id)
     int times = 1;
     for (size_t i = 0; i < w->ended_count; i++)
         times += w->ended[i] == job_id;
-    w->ended = array_grow(w->ended, w->ended_count, sizeof *w->ended);
-    w->ended[w->ended_count++] = job_id;
+    *array_add(w->ended, w->ended_count) = job_id;
     return times <= ENDS_MOST && is_host(w, job_id);
 }
 
@@ -118,8 +113,7 @@ bool host_watch_hold(struct host_watch *w, int64_t job_id, const char *why, enum
 {
     bool begins = !w->is_paused;
     if (find_held(w, job_id) == w->held_count) {
-        w->held = array_grow(w->held, w->held_count, sizeof *w->held);
-        w->held[w->held_count++] = job_id;
+        *array_add(w->held, w->held_count) = job_id;
     }
     w->needs_disk |= need == HOST_NEEDS_DISK;
     w->needs_end |= need == HOST_NEEDS_END;

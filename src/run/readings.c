@@ -68,10 +68,7 @@ static void output_free(struct watched_output *w)
         sample_list_free(&w->samples);
     output_reading_free(w->reading);
     descriptor_close(&w->log_fd);
-    free(w->log_path);
-    free(w->metrics_path);
-    free(w->job_dir);
-    free(w);
+    free_all(w->log_path, w->metrics_path, w->job_dir, w);
 }
 
 static void remove_item(struct readings *r, size_t index)
@@ -95,8 +92,7 @@ void readings_free(struct readings *r)
         }
         remove_item(r, r->count - 1);
     }
-    free(r->items);
-    free(r);
+    free_all(r->items, r);
 }
 
 /* --- the thread --- */

@@ -102,17 +102,14 @@ static void redact(struct recording *r, const struct secrets *secrets)
     r->end.message = r->verdict.message;
     r->end.consequence = r->verdict.consequence;
     r->end.log_tail = secrets_redact(secrets, tail);
-    free(message);
-    free(consequence);
-    free(tail);
+    free_all(message, consequence, tail);
 }
 
 /* What became of it is no fault of the job. */
 static void declare_lost(struct recording *r, enum blame blame, char *message)
 {
     r->blame = blame;
-    free(r->verdict.message);
-    free(r->verdict.consequence);
+    free_all(r->verdict.message, r->verdict.consequence);
     r->verdict = (struct verdict){FAILURE_LOST, message, NULL, false};
 }
 
@@ -440,8 +437,7 @@ static int judge_devices(struct attempt_store *store, struct recording *r, struc
     int rc = attempts_peers(store, r->end.device_model, take_peer, &peers, e);
     if (rc == 0 && peers.count > 0)
         r->end.device_note = device_condition_unlike(r->device_clock, r->device_throttled, &peers);
-    free(peers.clocks);
-    free(peers.throttled);
+    free_all(peers.clocks, peers.throttled);
     return rc;
 }
 
@@ -494,15 +490,8 @@ int recording_store(const struct recording_target *target, const struct claim *c
 
 void recording_free(struct recording *r)
 {
-    free(r->verdict.message);
-    free(r->hold);
-    free(r->verdict.consequence);
-    free((char *)r->end.log_tail);
-    free((char *)r->end.left_out);
-    free((char *)r->end.reference);
-    free((char *)r->end.host);
-    free((char *)r->end.device_model);
-    free((char *)r->end.device_note);
-    free((char *)r->end.device_condition);
+    free_all(r->verdict.message, r->hold, r->verdict.consequence, (char *)r->end.log_tail, (char *)r->end.left_out,
+             (char *)r->end.reference, (char *)r->end.host, (char *)r->end.device_model, (char *)r->end.device_note,
+             (char *)r->end.device_condition);
     sample_list_free(&r->samples);
 }

@@ -34,9 +34,7 @@ struct orphans {
 static void orphans_free(struct orphans *o)
 {
     for (size_t i = 0; i < o->count; i++) {
-        free(o->items[i].log);
-        free(o->items[i].metrics);
-        free(o->items[i].directory);
+        free_all(o->items[i].log, o->items[i].metrics, o->items[i].directory);
     }
     free(o->items);
 }
@@ -150,8 +148,7 @@ static int record_orphan(struct db *db, const struct orphan *o, const struct sec
                     VALUES(sql_int(o->attempt), sql_int(o->started_ms), sql_text(o->directory),
                            o->directory ? sql_int(size_of(o->log)) : sql_null(), sql_text(tail)),
                     e);
-    free(raw);
-    free(tail);
+    free_all(raw, tail);
     return rc;
 }
 

@@ -625,8 +625,7 @@ static void runner_close(struct runner *r)
     reader_set_free(r->readers);
     classifier_free(r->classifier);
     secrets_free(&r->secrets);
-    free(r->scratch);
-    free(r->token);
+    free_all(r->scratch, r->token);
     device_keeper_free(r->keeper);
     place_watch_free(r->places);
 }

@@ -39,9 +39,7 @@ void scripts_free(struct scripts *s)
         free(s->items[i].path);
     if (!s)
         return;
-    free(s->items);
-    free(s->directory);
-    free(s);
+    free_all(s->items, s->directory, s);
 }
 
 /* --- contents --- */

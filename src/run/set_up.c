@@ -84,8 +84,7 @@ static int recovery_record_runner(const struct runner_options *o, int64_t *runne
     const struct runner_row row = {machine.nodename, boot_id_read(boot), provenance, getpid(), own_start_ticks()};
     int rc = runner_record(o->db, &row, runner_id, e);
     FAULT(RUNNER_RECORDED);
-    free(provenance);
-    free(versions);
+    free_all(provenance, versions);
     return rc;
 }
 
@@ -388,8 +387,7 @@ static int prune_known(struct runner *r, struct error *e)
 
 void runner_add_running(struct runner *r, struct running_attempt f)
 {
-    r->running = array_grow(r->running, r->running_count, sizeof *r->running);
-    r->running[r->running_count++] = f;
+    *array_add(r->running, r->running_count) = f;
     r->unrecorded_starts |= !f.start_recorded;
 }
 

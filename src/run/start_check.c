@@ -96,8 +96,7 @@ static int check_here(const struct start_check *c, struct error *e)
     int rc = directory ? check_directory(c, directory, e) : 0;
     if (rc == 0 && program && (directory || !is_declared))
         rc = check_program(c, program, directory, e);
-    free(directory);
-    free(program);
+    free_all(directory, program);
     return rc;
 }
 

@@ -16,19 +16,9 @@
 void running_attempt_free(struct running_attempt *f)
 {
     job_details_free(&f->job);
-    free(f->directory);
-    free(f->job_dir);
-    free((char *)f->start.command_json);
-    free((char *)f->start.environment_json);
-    free((char *)f->start.scripts_json);
-    free((char *)f->start.reference);
-    free((char *)f->start.given);
-    free((char *)f->start.host);
-    free((char *)f->start.devices);
-    free(f->devices);
-    free(f->cpus);
-    free(f->kept);
-    free(f->conditions);
+    free_all(f->directory, f->job_dir, (char *)f->start.command_json, (char *)f->start.environment_json,
+             (char *)f->start.scripts_json, (char *)f->start.reference, (char *)f->start.given, (char *)f->start.host,
+             (char *)f->start.devices, f->devices, f->cpus, f->kept, f->conditions);
     places_free(&f->failed);
 }
 
@@ -132,8 +122,7 @@ static char *shown_environment(const struct starter *s, const struct launch_text
     char **shown = environment_with(NULL, texts->environment, own);
     char *json = environment_declared_json(shown, s->space->sweep->job.secrets);
     strings_free(shown);
-    free(own[0]);
-    free(directory);
+    free_all(own[0], directory);
     return redacted(s->secrets, json);
 }
 
@@ -212,8 +201,7 @@ char *attempt_directory_name(const char *key_hex, int64_t number, int again)
 /* Takes `name`. */
 static void set_directory(const struct starter *s, struct running_attempt *f, char *name)
 {
-    free(f->directory);
-    free(f->job_dir);
+    free_all(f->directory, f->job_dir);
     f->directory = name;
     f->job_dir = xasprintf("%s/%s", s->directory, name);
 }

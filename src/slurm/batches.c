@@ -17,29 +17,21 @@ static const char *const file_names[] = {"tasks", "options", "script", "job", "e
 
 static void member_free(struct slurm_member *m)
 {
-    free(m->directory);
-    free(m->nodes);
-    free(m->reason);
+    free_all(m->directory, m->nodes, m->reason);
 }
 
 static void array_free(struct slurm_array *a)
 {
     for (size_t i = 0; i < a->count; i++)
         member_free(&a->members[i]);
-    free(a->members);
-    free(a->name);
-    free(a->options);
-    free(a->exclude);
-    free(a->refusal);
+    free_all(a->members, a->name, a->options, a->exclude, a->refusal);
 }
 
 void slurm_batches_free(struct slurm_batches *b)
 {
     for (size_t i = 0; i < b->count; i++)
         array_free(&b->arrays[i]);
-    free(b->arrays);
-    free(b->root);
-    free(b->token);
+    free_all(b->arrays, b->root, b->token);
 }
 
 void slurm_batches_drop(struct slurm_batches *b, size_t index)
@@ -83,8 +75,7 @@ struct slurm_array *slurm_batches_open(struct slurm_batches *b, char *name, cons
 
 struct slurm_member *slurm_array_add(struct slurm_array *a, struct slurm_member member)
 {
-    a->members = array_grow(a->members, a->count, sizeof *a->members);
-    a->members[a->count++] = member;
+    *array_add(a->members, a->count) = member;
     a->left++;
     return &a->members[a->count - 1];
 }
@@ -161,9 +152,7 @@ static void add_script(const struct slurm_batches *b, const struct slurm_array *
                                       (heartbeat_ms + 999) / 1000, tasks,    a->count};
     slurm_batch_add(&batch, out);
     buffer_free(&options);
-    free(comment);
-    free(token);
-    free(tasks);
+    free_all(comment, token, tasks);
 }
 
 static void add_tasks(const struct slurm_array *a, struct buffer *out)
@@ -276,9 +265,7 @@ static void load(struct slurm_batches *b, const char *name)
     free(a->options);
     a->options = options;
     a->exclude = exclude && *exclude ? xstrdup(exclude) : NULL;
-    free(exclude);
-    free(tasks);
-    free(job);
+    free_all(exclude, tasks, job);
     if (!good)
         slurm_batches_drop(b, b->count - 1);
 }
@@ -297,6 +284,5 @@ void slurm_batches_load(struct slurm_batches *b)
         load(b, entries[i]->d_name);
         free(entries[i]);
     }
-    free(entries);
-    free(path);
+    free_all(entries, path);
 }

@@ -167,8 +167,7 @@ int slurm_ask_completions(char *const *environment, slurm_entry_function *each, 
         slurm_completion_parse(text, getuid(), each, context);
     else if (rc == 0)
         rc = 1;
-    free(text);
-    free(path);
+    free_all(text, path);
     external_command_result_free(&answer);
     return rc;
 }
@@ -221,8 +220,7 @@ static int run_scancel(char *const *environment, char *option, const char *jobs)
     struct error e = ERROR_INIT;
     int rc = ask(environment, argv, &answer, &e);
     external_command_result_free(&answer);
-    free(argv);
-    free(copy);
+    free_all(argv, copy);
     return rc;
 }
 

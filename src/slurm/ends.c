@@ -60,8 +60,7 @@ char *slurm_next_name(struct slurm_executor *x)
 
 static void add_ended(struct slurm_executor *x, struct outcome outcome)
 {
-    x->ended = array_grow(x->ended, x->ended_count, sizeof *x->ended);
-    x->ended[x->ended_count++] = outcome;
+    *array_add(x->ended, x->ended_count) = outcome;
 }
 
 static void set_reported(struct slurm_array *a, size_t index)
@@ -88,8 +87,7 @@ void slurm_report(struct slurm_executor *x, struct slurm_array *a, size_t index,
         close_attempt(x, &a->members[index]);
     add_ended(x, slurm_outcome(&a->members[index], decision, reference, job_dir, clock_wall_ms()));
     set_reported(a, index);
-    free(job_dir);
-    free(reference);
+    free_all(job_dir, reference);
 }
 
 void slurm_report_not_started(struct slurm_executor *x, int64_t attempt, const char *note, bool refused)

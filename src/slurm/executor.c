@@ -117,8 +117,7 @@ static int write_job(const struct slurm_executor *x, const struct launch *launch
     int rc = file_make_directories(launch->job_dir, e);
     if (rc == 0)
         rc = file_write_atomic(path, text.data, text.length, e);
-    free(path);
-    free(directory);
+    free_all(path, directory);
     strings_free(settings);
     buffer_free(&text);
     return rc;
@@ -378,15 +377,9 @@ static void slurm_executor_free(struct executor *base)
     interrupts_end(&x->interrupts);
     slurm_batches_free(&x->batches);
     strings_free(x->environment);
-    free(x->job_name);
-    free(x->runner);
-    free(x->directory);
+    free_all(x->job_name, x->runner, x->directory);
     string_list_free(&x->waits);
-    free(x->refused);
-    free(x->refusal);
-    free(x->log_path);
-    free(x->metrics_path);
-    free(x);
+    free_all(x->refused, x->refusal, x->log_path, x->metrics_path, x);
 }
 
 static bool files(const struct executor *base, int64_t attempt, struct attempt_files *out)
@@ -397,8 +390,7 @@ static bool files(const struct executor *base, int64_t attempt, struct attempt_f
     size_t index;
     if (!find(x, attempt, &a, &index))
         return false;
-    free(x->log_path);
-    free(x->metrics_path);
+    free_all(x->log_path, x->metrics_path);
     x->log_path = xasprintf("%s/%s/output.log", x->batches.root, a->members[index].directory);
     x->metrics_path = xasprintf("%s/%s/metrics.jsonl", x->batches.root, a->members[index].directory);
     *out = (struct attempt_files){-1, x->log_path, x->metrics_path};

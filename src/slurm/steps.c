@@ -200,10 +200,8 @@ const struct launch *slurm_steps_launch(struct slurm_steps *s, const struct laun
     s->launch = *launch;
     s->launch.argv = s->argv;
     s->launch.environment = s->settings;
-    s->steps = array_grow(s->steps, s->count, sizeof *s->steps);
-    s->steps[s->count++] = (struct step){launch->attempt, (char *)request.nodes};
-    free((char *)request.memory);
-    free(name);
+    *array_add(s->steps, s->count) = (struct step){launch->attempt, (char *)request.nodes};
+    free_all((char *)request.memory, name);
     return &s->launch;
 }
 
@@ -423,8 +421,7 @@ void slurm_steps_free(struct slurm_steps *s)
         free(s->steps[i].nodes);
     free(s->steps);
     strings_free(s->environment);
-    free(s->token);
-    free(s);
+    free_all(s->token, s);
 }
 
 enum { ANSWER_MS = 60000, ANSWER_BYTES = 1 << 20 };
@@ -439,8 +436,7 @@ void allocation_free(struct allocation *a)
 
 static void add_node(struct allocation *a, struct allocation_node node)
 {
-    a->nodes = array_grow(a->nodes, a->count, sizeof *a->nodes);
-    a->nodes[a->count++] = node;
+    *array_add(a->nodes, a->count) = node;
 }
 
 /* --- what scontrol prints --- */
@@ -497,10 +493,7 @@ int allocation_parse(const char *text, struct allocation *out)
         if (*name && *cpus)
             add_node(&a, (struct allocation_node){xstrdup(name), count_ids(cpus), count_gpus(gres),
                                                   megabytes > 0 ? megabytes : 0});
-        free(name);
-        free(cpus);
-        free(memory);
-        free(gres);
+        free_all(name, cpus, memory, gres);
     }
     *out = a;
     return a.count > 0 ? 0 : -1;

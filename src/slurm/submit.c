@@ -61,8 +61,7 @@ static void give_up(struct slurm_executor *x, struct slurm_array *a, const char 
 /* What asks for the same is not asked for again. */
 static void remember_refusal(struct slurm_executor *x, const struct slurm_array *a, const char *why)
 {
-    free(x->refused);
-    free(x->refusal);
+    free_all(x->refused, x->refusal);
     x->refused = xstrdup(a->options);
     x->refusal = xasprintf("%s; correct [slurm] or cluster_spec", why);
 }

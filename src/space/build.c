@@ -56,8 +56,7 @@ static bool is_key_somewhere(const struct names *n, const char *name)
 
 static void add_derived(struct names *n, const char *name, struct expression *x, bool builtin)
 {
-    n->derived = array_grow(n->derived, n->derived_count, sizeof *n->derived);
-    n->derived[n->derived_count++] =
+    *array_add(n->derived, n->derived_count) =
         (struct derived_key){xstrdup(name), x->sql, x->sections, x->reads_label, builtin, x->keys, x->key_count};
 }
 
@@ -521,10 +520,7 @@ static struct space_rule *find_rule(struct space *space, const char *name)
 
 static void release_rule(struct space_rule *r)
 {
-    free(r->name);
-    free(r->require);
-    free(r->reason);
-    free(r->source);
+    free_all(r->name, r->require, r->reason, r->source);
     expression_free(&r->accepts);
 }
 
@@ -537,8 +533,7 @@ static void put_rule(struct space *space, struct space_rule r)
         *old = r;
         return;
     }
-    space->rules = array_grow(space->rules, space->rule_count, sizeof *space->rules);
-    space->rules[space->rule_count++] = r;
+    *array_add(space->rules, space->rule_count) = r;
 }
 
 static bool has_one_of(const struct names *n, char *alternatives)
@@ -710,8 +705,7 @@ static void check_lists(const struct space *space, struct problems *problems)
         free((char *)names[i]);
     for (size_t i = 0; i < sets; i++)
         free((char *)known[i]);
-    free(names);
-    free(known);
+    free_all(names, known);
 }
 
 /* Rules of rule sets are most of all, and reading them would take most of the time that a small sweep takes. */

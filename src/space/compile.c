@@ -34,8 +34,7 @@ static struct expression copy(const struct expression *x)
 
 static void note_written(struct space *space, const struct source_text *source, const struct expression *x)
 {
-    space->written = array_grow(space->written, space->written_count, sizeof *space->written);
-    space->written[space->written_count++] =
+    *array_add(space->written, space->written_count) =
         (struct written_expression){source->what, xstrdup(source->name),
                                     source->at ? *source->at : (struct position){NULL, 0, 0}, copy(x)};
 }

@@ -33,8 +33,7 @@ static size_t choose_keys(struct describer *d, enum section_kind section, struct
         if (n->keys[i].section != section || n->keys[i].is_label != choice.labels ||
             (!choice.constant && !specs_differ(d->space->specs[section], i)) || is_scaled(d, &n->keys[i]))
             continue;
-        d->keys = array_grow(d->keys, d->key_count, sizeof *d->keys);
-        d->keys[d->key_count++] = i;
+        *array_add(d->keys, d->key_count) = i;
         chosen++;
     }
     return chosen;
@@ -93,8 +92,7 @@ void describer_free(struct describer *d)
     for (int i = 0; i < SECTION_COUNT; i++)
         stmt_free(d->values[i]);
     stmt_free(d->members);
-    free(d->keys);
-    free(d);
+    free_all(d->keys, d);
 }
 
 static void add_member(const struct names *n, const struct key *key, const struct stmt *s, int column,

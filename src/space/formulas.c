@@ -87,11 +87,7 @@ void formulas_free(struct space *space)
     for (int i = 0; i < INPUT_COUNT; i++)
         drop(f->inputs[i]);
     drop(f->devices);
-    free(f->rules);
-    free(f->derived);
-    free(f->inert);
-    free(f->is_read);
-    free(f);
+    free_all(f->rules, f->derived, f->inert, f->is_read, f);
 }
 
 struct product space_product(const struct space *space)

@@ -130,8 +130,7 @@ char **job_texts_command(const struct space *space)
 static void free_text(struct job_text *t)
 {
     template_free(&t->template);
-    free(t->slots);
-    free(t->spots);
+    free_all(t->slots, t->spots);
 }
 
 void job_texts_free(struct space *space)
@@ -143,9 +142,7 @@ void job_texts_free(struct space *space)
     free_text(&space->directory);
     for (size_t i = 0; i < space->placeholder_count; i++)
         free(space->placeholders[i].name);
-    free(space->command);
-    free(space->environment);
-    free(space->placeholders);
+    free_all(space->command, space->environment, space->placeholders);
 }
 
 static void add_value(const struct job_text *t, size_t part, const struct value *value, struct buffer *out)

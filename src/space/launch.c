@@ -101,9 +101,7 @@ void job_details_free(struct job_details *d)
 {
     for (size_t i = 0; i < d->value_count; i++)
         value_free(&d->values[i]);
-    free(d->values);
-    free(d->spec_json);
-    free(d->given);
+    free_all(d->values, d->spec_json, d->given);
 }
 
 static struct job_details read_details(const struct job_loader *l)
@@ -163,8 +161,6 @@ void launch_texts_free(struct launch_texts *t)
         free(*p);
     for (char **p = t->environment; p && *p; p++)
         free(*p);
-    free(t->command);
-    free(t->environment);
-    free(t->directory);
+    free_all(t->command, t->environment, t->directory);
     *t = (struct launch_texts){NULL, NULL, NULL};
 }

@@ -192,11 +192,7 @@ void match_close(struct match_cursor *c)
     stmt_free(c->stored);
     for (int i = 0; i < SECTION_COUNT; i++)
         free(c->kept[i]);
-    free(c->keys);
-    free(c->values);
-    free(c->derived);
-    free(c->counted);
-    free(c->is_inert);
+    free_all(c->keys, c->values, c->derived, c->counted, c->is_inert);
     buffer_free(&c->identity);
     buffer_free(&c->core);
     free(c);

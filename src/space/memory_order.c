@@ -78,8 +78,7 @@ static void compile_entry(struct space *space, const struct order_entry *entry, 
     /* An entry that reads no key of the sweep has nothing to order. */
     if (good && value.key_count > 0) {
         struct space_order *o = space->order;
-        o->items = array_grow(o->items, o->count, sizeof *o->items);
-        o->items[o->count++] =
+        *array_add(o->items, o->count) =
             (struct coordinate){coordinate_sql(entry, &value, &when), entry->direction, value.keys, value.key_count};
         value.keys = NULL;
     }
@@ -106,8 +105,7 @@ void order_free(struct space *space)
 {
     struct space_order *o = space->order;
     for (size_t i = 0; o && i < o->count; i++) {
-        free(o->items[i].sql);
-        free(o->items[i].keys);
+        free_all(o->items[i].sql, o->items[i].keys);
     }
     if (o)
         free(o->items);

@@ -219,8 +219,7 @@ static void absorb(struct expression *into, const struct expression *x)
             k++;
         if (k < into->key_count)
             continue;
-        into->keys = array_grow(into->keys, into->key_count, sizeof *into->keys);
-        into->keys[into->key_count++] = x->keys[i];
+        *array_add(into->keys, into->key_count) = x->keys[i];
     }
 }
 
@@ -352,8 +351,7 @@ static void add_derived(struct names *n, char *name, size_t function, const stru
     key.keys = xcalloc(all->key_count + 1, sizeof *key.keys);
     if (all->key_count > 0) /* memcpy wants no NULL, even for nothing */
         memcpy(key.keys, all->keys, all->key_count * sizeof *key.keys);
-    n->derived = array_grow(n->derived, n->derived_count, sizeof *n->derived);
-    n->derived[n->derived_count++] = key;
+    *array_add(n->derived, n->derived_count) = key;
 }
 
 static bool is_taken(const struct names *n, const char *name)
@@ -433,9 +431,7 @@ void prediction_free(struct space *space)
     struct space_prediction *p = &space->prediction;
     for (size_t i = 0; i < INPUT_COUNT; i++)
         free(p->inputs[i]);
-    free(p->memory_words);
-    free(p->note);
-    free(p->warning);
+    free_all(p->memory_words, p->note, p->warning);
     predictor_free(p->predictor);
 }
 

@@ -34,8 +34,7 @@ void recorded_specs_close(struct recorded_specs *r)
     if (!r)
         return;
     stmt_free(r->members);
-    free(r->number);
-    free(r);
+    free_all(r->number, r);
 }
 
 static struct value value_of(const struct stmt *s)

@@ -98,13 +98,9 @@ void row_space_free(struct row_space *r)
                 free(axis->keys[k]);
             for (size_t v = 0; v < axis->key_count * axis->value_count; v++)
                 value_free(&axis->values[v]);
-            free(axis->keys);
-            free(axis->values);
+            free_all(axis->keys, axis->values);
         }
-        free(r->view.sections[i].blocks);
-        free(s->patterns);
-        free(s->specs);
-        free(s->slots);
+        free_all(r->view.sections[i].blocks, s->patterns, s->specs, s->slots);
     }
     free(r);
 }
@@ -188,8 +184,7 @@ static void add_values(struct axis *axis, const struct row_key *keys, size_t cou
     for (size_t i = 0; i < count; i++) {
         if (keys[i].value.kind == VALUE_NULL)
             continue;
-        axis->values = array_grow(axis->values, at, sizeof *axis->values);
-        axis->values[at++] = value_copy(&keys[i].value);
+        *array_add(axis->values, at) = value_copy(&keys[i].value);
     }
 }
 
@@ -203,8 +198,7 @@ int64_t row_space_add(struct row_space *r, enum section_kind section, const stru
     size_t slot = find_slot(s, &hash);
     if (s->slots[slot] == 0) {
         size_t p = find_pattern(s, keys, count);
-        s->specs = array_grow(s->specs, s->spec_count, sizeof *s->specs);
-        s->specs[s->spec_count++] = (struct row_spec){hash, p, s->patterns[p].axis.value_count};
+        *array_add(s->specs, s->spec_count) = (struct row_spec){hash, p, s->patterns[p].axis.value_count};
         add_values(&s->patterns[p].axis, keys, count);
         s->slots[slot] = s->spec_count;
     }

@@ -75,8 +75,7 @@ static int load_rows(struct import_store *s, struct error *e)
                       VALUES(sql_int(s->table_id)), &q, e);
     while (rc == 0 && (rc = stmt_next(q, e)) > 0) {
         const char *reference = stmt_is_null(q, 0) ? "" : stmt_text(q, 0);
-        s->old = array_grow(s->old, s->old_count, sizeof *s->old);
-        s->old[s->old_count++] =
+        *array_add(s->old, s->old_count) =
             (struct old_row){hash_bytes(reference, strlen(reference)), stmt_int(q, 1), stmt_int(q, 2), false};
         rc = 0;
     }
@@ -115,8 +114,7 @@ void import_store_free(struct import_store *s)
     for (int i = 0; i < STATEMENT_COUNT; i++)
         stmt_free(s->statements[i]);
     hash_set_free(&s->new_lines);
-    free(s->old);
-    free(s);
+    free_all(s->old, s);
 }
 
 void import_store_settle_all(struct import_store *s)

@@ -199,8 +199,7 @@ void job_writer_free(struct job_writer *w)
     stmt_free(w->take_over);
     db_drop_table(w->db, table_name);
     buffer_free(&w->texts);
-    free(w->waiting);
-    free(w);
+    free_all(w->waiting, w);
 }
 
 /* --- putting in --- */

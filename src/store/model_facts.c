@@ -17,9 +17,7 @@ struct model_facts model_facts_given(const struct sweep *s)
 
 void model_facts_free(struct model_facts *f)
 {
-    free(f->failure);
-    free(f->message);
-    free(f->rule);
+    free_all(f->failure, f->message, f->rule);
     f->failure = f->message = f->rule = NULL;
 }
 

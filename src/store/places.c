@@ -9,8 +9,7 @@
 void places_free(struct places *p)
 {
     for (size_t i = 0; i < p->count; i++) {
-        free(p->items[i].host);
-        free(p->items[i].devices);
+        free_all(p->items[i].host, p->items[i].devices);
     }
     free(p->items);
     *p = (struct places)PLACES_INIT;
@@ -27,8 +26,7 @@ int places_of_failures(struct db *db, int64_t job_id, struct places *out, struct
     struct stmt *s = NULL;
     int rc;
     while ((rc = db_next(db, sql, VALUES(sql_int(job_id)), &s, e)) > 0) {
-        out->items = array_grow(out->items, out->count, sizeof *out->items);
-        out->items[out->count++] =
+        *array_add(out->items, out->count) =
             (struct place){xstrdup(stmt_text(s, 0)), stmt_copy_text(s, 1), stmt_int(s, 2) != 0, stmt_int(s, 3) != 0};
     }
     return rc;
@@ -88,9 +86,7 @@ int places_aside_read(struct db *db, void (*found)(void *context, const struct p
         char *host = stmt_copy_text(s, 0), *device = stmt_copy_text(s, 1), *message = stmt_copy_text(s, 2);
         found(context, &(struct place_row){host, device, message, stmt_int(s, 3), stmt_int(s, 4), stmt_int(s, 5),
                                            stmt_int(s, 6)});
-        free(host);
-        free(device);
-        free(message);
+        free_all(host, device, message);
     }
     return rc;
 }

@@ -7,8 +7,7 @@
 void recovered_attempts_free(struct recovered_attempts *l)
 {
     for (size_t i = 0; i < l->count; i++) {
-        free(l->items[i].reference);
-        free(l->items[i].directory);
+        free_all(l->items[i].reference, l->items[i].directory);
     }
     free(l->items);
     *l = (struct recovered_attempts)RECOVERED_ATTEMPTS_INIT;
@@ -27,8 +26,7 @@ int recovered_attempts_read(struct db *db, const char *executor, struct recovere
                          "directory FROM attempt"
                          " WHERE state IN ('claimed', 'running') AND executor = ? ORDER BY id",
                          VALUES(sql_text(executor)), &s, e)) > 0) {
-        found.items = array_grow(found.items, found.count, sizeof *found.items);
-        found.items[found.count++] = (struct recovered_attempt){
+        *array_add(found.items, found.count) = (struct recovered_attempt){
             .claim = {stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 2), stmt_int(s, 3), stmt_int(s, 4) != 0},
             .started = stmt_int(s, 5) != 0,
             .reference = stmt_copy_text(s, 6),

@@ -94,9 +94,7 @@ void spec_writer_free(struct spec_writer *w)
     stmt_free(w->insert);
     db_drop_table(w->db, table_name);
     buffer_free(&w->texts);
-    free(w->waiting);
-    free(w->index);
-    free(w);
+    free_all(w->waiting, w->index, w);
 }
 
 int spec_writer_expect_distinct(struct spec_writer *w, struct error *e)

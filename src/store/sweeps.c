@@ -30,8 +30,7 @@ static struct sweep_texts texts_of(const struct sweep *sweep)
 
 static void texts_free(struct sweep_texts *texts)
 {
-    free(texts->text);
-    free(texts->profile_text);
+    free_all(texts->text, texts->profile_text);
 }
 
 static int insert_sweep(struct db *db, const struct sweep *sweep, const struct sweep_identity *identity, int64_t *id,

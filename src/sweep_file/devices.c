@@ -131,8 +131,7 @@ const struct schema schema_device = {"[[device]]", SCHEMA_KEYS(device_keys)};
 
 static void device_free(struct device *d)
 {
-    free((char *)d->name);
-    free((char *)d->source);
+    free_all((char *)d->name, (char *)d->source);
     strings_free(d->others);
 }
 
@@ -179,8 +178,7 @@ static bool check_new(const struct reading *r, const struct toml_node *table, co
     if (!good)
         problem_at_value(r, name, "no device \"%s\" is known: a new one needs peak_flops and memory_bandwidth%s",
                          name->text, hint);
-    free(hint);
-    free(names);
+    free_all(hint, names);
     return good;
 }
 

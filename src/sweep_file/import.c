@@ -75,8 +75,7 @@ static void read_refusal(const struct reading *r, const struct toml_node *table)
     if (!found[0] || !found[1] || !check_not_blank(r, found[0], "when") || !check_not_blank(r, found[1], "why"))
         return;
     schema_take(&schema_refuse, r, found, &refusal);
-    c->refusals = array_grow(c->refusals, c->refusal_count, sizeof *c->refusals);
-    c->refusals[c->refusal_count++] = refusal;
+    *array_add(c->refusals, c->refusal_count) = refusal;
 }
 
 static void read_metrics_of_table(const struct reading *r, const struct toml_node *table)
@@ -128,19 +127,14 @@ void read_import(const struct reading *r, const struct toml_node *table)
 void import_free(struct import_config *c)
 {
     for (size_t i = 0; i < c->column_count; i++) {
-        free(c->columns[i].name);
-        free(c->columns[i].expression);
+        free_all(c->columns[i].name, c->columns[i].expression);
     }
     for (size_t i = 0; i < c->state_count; i++) {
-        free(c->states[i].value);
-        free(c->states[i].outcome);
+        free_all(c->states[i].value, c->states[i].outcome);
     }
     for (size_t i = 0; i < c->refusal_count; i++) {
-        free(c->refusals[i].when);
-        free(c->refusals[i].why);
+        free_all(c->refusals[i].when, c->refusals[i].why);
     }
     word_list_clear(&c->decimal_commas);
-    free(c->columns);
-    free(c->states);
-    free(c->refusals);
+    free_all(c->columns, c->states, c->refusals);
 }

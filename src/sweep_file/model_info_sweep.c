@@ -102,8 +102,7 @@ static void set_command(struct sweep *s)
 
 static void add_role(struct job_config *job)
 {
-    job->environment = array_grow(job->environment, job->environment_count, sizeof *job->environment);
-    job->environment[job->environment_count++] =
+    *array_add(job->environment, job->environment_count) =
         (struct setting){.name = xstrdup("MESHSWEEP_ROLE"), .value = xstrdup(ROLE)};
 }
 
@@ -222,8 +221,8 @@ static void read_key(const struct reading *r, const struct toml_node *node, cons
     struct model_info_config *m = &r->sweep->model_info;
     if (!schema_expect(r, node, name, TYPE_STRING | TYPE_NUMBER | TYPE_BOOL))
         return;
-    m->keys = array_grow(m->keys, m->key_count, sizeof *m->keys);
-    m->keys[m->key_count++] = (struct model_info_key){xstrdup(name), plain_value(node), reading_at_key(r, node)};
+    *array_add(m->keys, m->key_count) =
+        (struct model_info_key){xstrdup(name), plain_value(node), reading_at_key(r, node)};
 }
 
 static void read_info_command(const struct reading *r, const struct toml_node *node)

@@ -73,8 +73,7 @@ static bool add_number(const struct reading *r, const struct toml_node *at, cons
         problem_at_value(r, at, "%s: %" PRId64 " is listed twice", name, value);
         return false;
     }
-    out->values = array_grow(out->values, out->count, sizeof *out->values);
-    out->values[out->count++] = (unsigned)value;
+    *array_add(out->values, out->count) = (unsigned)value;
     return true;
 }
 
@@ -581,15 +580,13 @@ static void read_mixer(const struct reading *r, const struct toml_node *node, co
     bool good = false;
     for (size_t k = 0; k < m->key_count; k++)
         for (size_t i = 0; i < m->keys[k].kinds.count; i++) {
-            known = array_grow(known, count, sizeof *known);
-            known[count++] = m->keys[k].kinds.items[i];
+            *array_add(known, count) = m->keys[k].kinds.items[i];
             good |= strcmp(node->text, m->keys[k].kinds.items[i]) == 0;
         }
     char *hint = good ? NULL : suggest_hint(node->text, known, count);
     if (hint)
         problem_at_value(r, node, "the model space has no mixer \"%s\"%s", node->text, hint);
-    free(hint);
-    free(known);
+    free_all(hint, known);
     f->mixer = xstrdup(node->text);
 }
 
@@ -688,8 +685,7 @@ static void check_each(const struct reading *r, const struct toml_node *node, co
     char *hint = good ? NULL : suggest_hint(name, known, count);
     if (hint)
         problem_at_value(r, node, "the model space has no key \"%s\" to sample by%s", name, hint);
-    free(hint);
-    free(known);
+    free_all(hint, known);
 }
 
 static void read_each_values(const struct toml_node *node, struct space_sample *s)
@@ -803,24 +799,16 @@ static void key_free(struct space_key *key)
         value_free(&key->values[i]);
         free(key->literals[i]);
     }
-    free(key->name);
-    free(key->values);
-    free(key->literals);
-    free(key->integers);
+    free_all(key->name, key->values, key->literals, key->integers);
     string_list_free(&key->kinds);
-    free(key->layers.values);
-    free(key->sizes.values);
-    free(key->totals.values);
-    free(key->layers_key);
+    free_all(key->layers.values, key->sizes.values, key->totals.values, key->layers_key);
 }
 
 static void base_key_free(struct base_key *base)
 {
     for (size_t i = 0; i < base->layer_count; i++)
         string_list_free(&base->layers[i]);
-    free(base->layers);
-    free(base->name);
-    free(base->literal);
+    free_all(base->layers, base->name, base->literal);
     value_free(&base->value);
 }
 
@@ -831,9 +819,7 @@ void model_space_table_free(struct model_space_table *m)
     for (size_t k = 0; k < m->key_count; k++)
         key_free(&m->keys[k]);
     for (size_t i = 0; i < m->filter_count; i++) {
-        free(m->filters[i].name);
-        free(m->filters[i].where);
-        free(m->filters[i].mixer);
+        free_all(m->filters[i].name, m->filters[i].where, m->filters[i].mixer);
     }
     for (size_t i = 0; i < m->sample_count; i++) {
         free(m->samples[i].each);
@@ -842,9 +828,5 @@ void model_space_table_free(struct model_space_table *m)
     }
     for (size_t i = 0; i < m->base_count; i++)
         base_key_free(&m->base[i]);
-    free(m->keys);
-    free(m->filters);
-    free(m->samples);
-    free(m->base);
-    free(m);
+    free_all(m->keys, m->filters, m->samples, m->base, m);
 }

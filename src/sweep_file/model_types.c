@@ -57,8 +57,7 @@ struct name_list {
 
 static void add_name(struct name_list *list, const char *name)
 {
-    list->items = array_grow(list->items, list->count, sizeof *list->items);
-    list->items[list->count++] = name;
+    *array_add(list->items, list->count) = name;
 }
 
 /* Keys that no type has are not keys of predictions; while the first types are read, all are new. */
@@ -78,8 +77,7 @@ static bool check_name(const struct type_row *row, const struct toml_node *node)
     char *hint = known ? NULL : suggest_hint(node->key, names.items, names.count);
     if (!known)
         problem_at_key(row->r, node, "no model_type has a key \"%s\"%s", node->key, hint);
-    free(hint);
-    free(names.items);
+    free_all(hint, names.items);
     return known;
 }
 

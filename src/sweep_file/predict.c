@@ -27,9 +27,7 @@ static void order_entry_free(void *entry)
     struct order_entry *o = entry;
     for (size_t i = 0; i < o->level_count; i++)
         value_free(&o->levels[i]);
-    free(o->levels);
-    free(o->expression);
-    free(o->when);
+    free_all(o->levels, o->expression, o->when);
 }
 
 const struct entries order_entries =
@@ -189,11 +187,9 @@ void read_predict(const struct reading *r, const struct toml_node *table)
 void predict_free(struct predict_config *p)
 {
     for (size_t i = 0; i < p->key_count; i++) {
-        free(p->keys[i].name);
-        free(p->keys[i].expression);
+        free_all(p->keys[i].name, p->keys[i].expression);
     }
     for (size_t i = 0; i < p->number_count; i++)
         free(p->numbers[i].name);
-    free(p->keys);
-    free(p->numbers);
+    free_all(p->keys, p->numbers);
 }

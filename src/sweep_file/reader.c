@@ -72,8 +72,7 @@ static const char *add_file(struct gathering *g, const char *name)
 static void add_document(struct gathering *g, struct document document)
 {
     struct documents *d = g->documents;
-    d->items = array_grow(d->items, d->count, sizeof *d->items);
-    d->items[d->count++] = document;
+    *array_add(d->items, d->count) = document;
 }
 
 static struct toml_node *parse_file(struct gathering *g, const char *file, const char *text, size_t length)
@@ -154,8 +153,7 @@ static void include(struct gathering *g, const struct toml_node *node, const str
         struct asker self = {.file = path, .identity = identity, .asker = asker};
         load_included(g, path, at, &self);
     }
-    free(identity);
-    free(path);
+    free_all(identity, path);
 }
 
 /* Included files come first, so that blocks stand in the order in which they would if they were pasted. */

@@ -44,8 +44,7 @@ struct toml_node *reading_carried(const char *file, const char *key, struct swee
 
 void words_add(struct words *w, const char *text, struct position at)
 {
-    w->items = array_grow(w->items, w->count, sizeof *w->items);
-    w->items[w->count++] = (struct word){.text = text, .at = at};
+    *array_add(w->items, w->count) = (struct word){.text = text, .at = at};
 }
 
 void words_free(struct words *w)
@@ -328,8 +327,7 @@ bool group_parse(const char *key, char ***names, size_t *count)
         comma = strchr(p, ',');
         if (comma)
             *comma = '\0';
-        list = array_grow(list, n, sizeof *list);
-        list[n++] = copy_trimmed(p);
+        *array_add(list, n) = copy_trimmed(p);
     }
     free(inside);
     *names = list;

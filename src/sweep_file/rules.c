@@ -32,8 +32,7 @@ static void synonym_free(void *entry)
 static void inert_free(void *entry)
 {
     struct inert *i = entry;
-    free(i->key);
-    free(i->condition);
+    free_all(i->key, i->condition);
 }
 
 static void rule_free(void *entry)
@@ -119,8 +118,7 @@ void read_failure(const struct reading *r, const struct toml_node *table)
         schema_release(&schema_failure, &pattern);
         return;
     }
-    s->failures = array_grow(s->failures, s->failure_count, sizeof *s->failures);
-    s->failures[s->failure_count++] = pattern;
+    *array_add(s->failures, s->failure_count) = pattern;
 }
 
 static void unknown_in_retry(const struct reading *r, const struct toml_node *node)

@@ -81,8 +81,7 @@ static void read_stage(const struct reading *r, const struct toml_node *table)
     else
         stage.name = names_of(&stage.free);
     stage.strategy = search_strategy_names[strategy < 0 ? 0 : strategy];
-    c->stages = array_grow(c->stages, c->stage_count, sizeof *c->stages);
-    c->stages[c->stage_count++] = stage;
+    *array_add(c->stages, c->stage_count) = stage;
 }
 
 static void read_search_stages(const struct reading *r, const struct toml_node *list)

@@ -54,8 +54,8 @@ static void add_constraint(const struct reading *r, const struct toml_node *node
     struct sweep *s = r->sweep;
     if (!check_not_blank(r, node, "subject_to"))
         return;
-    s->constraints = array_grow(s->constraints, s->constraint_count, sizeof *s->constraints);
-    s->constraints[s->constraint_count++] = (struct sweep_constraint){xstrdup(node->text), reading_at_value(r, node)};
+    *array_add(s->constraints, s->constraint_count) =
+        (struct sweep_constraint){xstrdup(node->text), reading_at_value(r, node)};
 }
 
 /* The file's take the place of a profile's. */
@@ -207,12 +207,11 @@ static void declare_own_metric(const struct reading *r, const struct word *word,
     const enum own_metric own = own_metric_by_name(name);
     if (!own || job_find_metric(job, name))
         return;
-    job->metrics = array_grow(job->metrics, job->metric_count, sizeof *job->metrics);
-    job->metrics[job->metric_count++] = (struct metric){.name = xstrdup(name),
-                                                        .reader = READER_FILE,
-                                                        .unit = xstrdup(own_metrics[own].unit),
-                                                        .take = TAKE_MEDIAN,
-                                                        .at = word->at};
+    *array_add(job->metrics, job->metric_count) = (struct metric){.name = xstrdup(name),
+                                                                  .reader = READER_FILE,
+                                                                  .unit = xstrdup(own_metrics[own].unit),
+                                                                  .take = TAKE_MEDIAN,
+                                                                  .at = word->at};
 }
 
 /* A job that comes from a table has what the table gives, what is worked out from that, and what every attempt has.
@@ -255,8 +254,7 @@ static void finish_objective(const struct reading *r, const struct word *word)
             return;
         }
     }
-    s->objectives = array_grow(s->objectives, s->objective_count, sizeof *s->objectives);
-    s->objectives[s->objective_count++] = (struct objective){.metric = xstrdup(name), .maximise = maximise};
+    *array_add(s->objectives, s->objective_count) = (struct objective){.metric = xstrdup(name), .maximise = maximise};
 }
 
 #define MOST_OBJECTIVES 100
@@ -322,18 +320,12 @@ void finish_labels(const struct reading *r)
 void derived_free(void *entry)
 {
     struct derived *d = entry;
-    free(d->name);
-    free(d->expression);
+    free_all(d->name, d->expression);
 }
 
 void metric_free(struct metric *m)
 {
-    free(m->name);
-    free(m->expression);
-    free(m->pattern);
-    free(m->path);
-    free(m->file);
-    free(m->numerator);
+    free_all(m->name, m->expression, m->pattern, m->path, m->file, m->numerator);
     schema_release(&schema_metric, m);
     if (m->fallback)
         metric_free(m->fallback);
@@ -343,8 +335,7 @@ void metric_free(struct metric *m)
 static void free_settings(struct setting *settings, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        free(settings[i].name);
-        free(settings[i].value);
+        free_all(settings[i].name, settings[i].value);
     }
     free(settings);
 }
@@ -410,12 +401,10 @@ void sweep_free(struct sweep *s)
                                                   &inert_entries,   &order_entries, &was_entries};
     if (!s)
         return;
-    free(s->path);
-    free(s->text);
+    free_all(s->path, s->text);
     strings_free(s->files);
     strings_free(s->profile_names);
-    free(s->profile_text);
-    free(s->name);
+    free_all(s->profile_text, s->name);
     for (size_t i = 0; i < s->objective_count; i++)
         free(s->objectives[i].metric);
     free(s->objectives);

@@ -198,8 +198,7 @@ static int replace(int descriptor, const char *path)
     if (lock >= 0)
         close(lock);
     errno = error;
-    free(directory);
-    free(part);
+    free_all(directory, part);
     return rc;
 }
 
@@ -231,8 +230,7 @@ void atomic_file_close(struct atomic_file *f)
         close(f->descriptor);
     if (f->temporary)
         unlink(f->temporary);
-    free(f->temporary);
-    free(f->path);
+    free_all(f->temporary, f->path);
     *f = (struct atomic_file)ATOMIC_FILE_INIT;
 }
 
@@ -329,8 +327,7 @@ bool path_is_same(const char *a, const char *b)
         return of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
     char *whole_a = path_absolute(a), *whole_b = path_absolute(b);
     bool same = strcmp(whole_a, whole_b) == 0;
-    free(whole_a);
-    free(whole_b);
+    free_all(whole_a, whole_b);
     return same;
 }
 

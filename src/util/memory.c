@@ -82,6 +82,12 @@ void *array_grow(void *array, size_t count, size_t element_bytes)
     return xreallocarray(array, count ? count * 2 : 1, element_bytes);
 }
 
+void blocks_free(void *const *blocks, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(blocks[i]);
+}
+
 void strings_free(char **strings)
 {
     for (char **s = strings; s && *s; s++)

@@ -24,6 +24,13 @@ void text_replace(char **text, char *with);
  * this. Capacities are powers of two, so none needs to be stored. Returns the array, moved if need be. */
 void *array_grow(void *array, size_t count, size_t element_bytes);
 
+/* Such an array with room for one more element, which `count` then counts: where to put it. */
+#define array_add(array, count) ((array) = array_grow(array, count, sizeof *(array)), &(array)[(count)++])
+
+/* free() of each; NULL is fine. */
+#define free_all(...) blocks_free((void *[]){__VA_ARGS__}, sizeof((void *[]){__VA_ARGS__}) / sizeof(void *))
+void blocks_free(void *const *blocks, size_t count);
+
 /* Releases a NULL-terminated array of texts, and the texts. NULL is fine. */
 void strings_free(char **strings);
 

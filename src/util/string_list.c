@@ -15,8 +15,7 @@ static void terminate(struct string_list *l)
 
 void string_list_add(struct string_list *l, char *text)
 {
-    l->items = array_grow(l->items, l->count, sizeof *l->items);
-    l->items[l->count++] = text;
+    *array_add(l->items, l->count) = text;
     terminate(l);
 }
 
