@@ -495,21 +495,21 @@ static int tell_most_failed(const struct tuning_call *t, bool *most, struct erro
 {
     struct db *db = NULL;
     struct stmt *s = NULL;
-    struct failure_causes causes = {.items = NULL};
+    struct failure_causes causes = {.list = NULL};
     *most = false;
     int rc = store_open_read_only(t->o->db, &db, e);
     if (rc == 0)
         rc = status_part(db, "SELECT this.id, jobs - pending - running - pruned - held FROM counts, this", NO_VALUES,
                          &s, e);
     if (rc == 0 && (rc = stmt_next(s, e)) > 0 &&
-        (rc = failure_causes_read(db, stmt_int(s, 0), STATUS_FAILURES_MOST, &causes, e)) == 0 && causes.count) {
-        const struct failure_cause *first = &causes.items[0];
-        const int64_t ended = stmt_int(s, 1);
-        *most = 2 * first->jobs > ended && strcmp(first->class, "oom") != 0;
+        (rc = failure_causes_read(db, stmt_int(s, 0), STATUS_FAILURES_MOST, &causes, e)) == 0 && causes.list->child) {
+        const cJSON *first = causes.list->child;
+        const int64_t jobs = json_count_of(first, "jobs"), ended = stmt_int(s, 1);
+        *most = 2 * jobs > ended && strcmp(json_text_of(first, "class"), "oom") != 0;
         if (*most)
             output_message("%lld of %lld configurations failed the same way, so the best one may not have been found: "
                            "%s",
-                           (long long)first->jobs, (long long)ended, first->message);
+                           (long long)jobs, (long long)ended, json_text_or(first, "message", ""));
     }
     stmt_free(s);
     failure_causes_free(&causes);

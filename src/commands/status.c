@@ -67,55 +67,6 @@ static const cJSON *part(const struct status_view *v, const char *name)
     return cJSON_GetObjectItemCaseSensitive(v->document, name);
 }
 
-/* --- failed jobs by cause, as JSON --- */
-
-static cJSON *term_json(const struct cause_term *t)
-{
-    cJSON *item = cJSON_CreateObject();
-    cJSON_AddStringToObject(item, "name", t->key);
-    cJSON_AddStringToObject(item, "relation", cause_relation_signs[t->relation]);
-    cJSON_AddItemToObject(item, "term_value",
-                          isfinite(t->number) ? cJSON_CreateNumber(t->number) : cJSON_CreateString(t->value));
-    return item;
-}
-
-static cJSON *matches_json(const struct cause_matches *m)
-{
-    cJSON *list = cJSON_CreateArray();
-    for (size_t i = 0; i < m->count; i++) {
-        cJSON *item = cJSON_CreateObject(), *terms = cJSON_AddArrayToObject(item, "terms");
-        for (size_t t = 0; t < m->items[i].term_count; t++)
-            cJSON_AddItemToArray(terms, term_json(&m->items[i].terms[t]));
-        cJSON_AddNumberToObject(item, "jobs", (double)m->items[i].jobs);
-        cJSON_AddNumberToObject(item, "ended_jobs", (double)m->items[i].ended);
-        cJSON_AddItemToArray(list, item);
-    }
-    return list;
-}
-
-/* An array of {"class", "message", "consequence", "cause", "jobs", "example_job", "where", "compared"}. The caller
- * frees it. */
-static cJSON *failure_list_json(const struct failure_causes *causes)
-{
-    cJSON *list = cJSON_CreateArray();
-    for (size_t i = 0; i < causes->count && i < FAILURE_LIST_MOST; i++) {
-        const struct failure_cause *c = &causes->items[i];
-        cJSON *item = cJSON_CreateObject(), *compared = cJSON_CreateObject();
-        cJSON_AddStringToObject(item, "class", c->class);
-        json_add_text(item, "message", c->message);
-        json_add_text(item, "consequence", c->consequence);
-        json_add_text(item, "cause", c->cause);
-        cJSON_AddNumberToObject(item, "jobs", (double)c->jobs);
-        cJSON_AddNumberToObject(item, "example_job", (double)c->example_job);
-        cJSON_AddItemToObject(item, "where", matches_json(&c->matches));
-        cJSON_AddNumberToObject(compared, "jobs", (double)c->matches.jobs);
-        cJSON_AddNumberToObject(compared, "ended_jobs", (double)c->matches.ended);
-        cJSON_AddItemToObject(item, "compared", compared);
-        cJSON_AddItemToArray(list, item);
-    }
-    return list;
-}
-
 /* --- asking --- */
 
 /* What a statement cannot tell: statistics, and what conditions and groups make of the best. */
@@ -135,7 +86,9 @@ static int ask_others(struct db *db, struct status_view *v, struct error *e)
     for (size_t i = 0; i < v->pareto.count; i++)
         cJSON_AddItemToArray(pareto, cJSON_CreateNumber((double)v->pareto.jobs[i].job_id));
     cJSON_ReplaceItemInObjectCaseSensitive(v->document, "pareto_jobs", pareto);
-    cJSON_ReplaceItemInObjectCaseSensitive(v->document, "failures", failure_list_json(&v->causes));
+    cJSON *failures = cJSON_GetObjectItemCaseSensitive(v->document, "failures");
+    for (int i = 0; i < FAILURE_LIST_MOST && i < cJSON_GetArraySize(v->causes.list); i++)
+        cJSON_AddItemToArray(failures, cJSON_Duplicate(cJSON_GetArrayItem(v->causes.list, i), true));
     if (v->conditions.list)
         cJSON_ReplaceItemInObjectCaseSensitive(v->document, "subject_to", cJSON_Duplicate(v->conditions.list, true));
     unranked_add_json(&v->conditions.unranked, v->document);
@@ -512,41 +465,38 @@ static bool is_training(const struct status_view *v)
     return state && (strcmp(state, "claimed") == 0 || strcmp(state, "running") == 0);
 }
 
-static void add_matches(const struct status_view *v, const struct cause_matches *m, size_t indent, struct buffer *out)
+static void add_cause(const struct status_view *v, const cJSON *cause, const cJSON *words, int digits,
+                      struct buffer *out)
 {
-    for (size_t i = 0; i < m->count; i++) {
-        struct buffer said = BUFFER_INIT;
-        cause_match_describe(m, &m->items[i], &said);
-        buffer_printf(out, "%*s", (int)indent, "");
-        add_printable(v, said.data, indent, out);
-        buffer_add_char(out, '\n');
-        buffer_free(&said);
-    }
-}
-
-static void add_cause(const struct status_view *v, const struct failure_cause *c, int digits, struct buffer *out)
-{
-    size_t start = out->length;
-    buffer_printf(out, "  %*lld x ", digits, (long long)c->jobs);
-    text_add_styled(out, STYLE_RED, c->class);
-    buffer_printf(out, ", as job %lld%s", (long long)c->example_job, c->message[0] ? ": " : "");
-    add_printable(v, c->message, out->length - start, out);
+    const char *message = json_text_of(cause, "message");
+    const size_t start = out->length;
+    const cJSON *said;
+    buffer_printf(out, "  %*lld x ", digits, (long long)json_count_of(cause, "jobs"));
+    text_add_styled(out, STYLE_RED, json_text_of(cause, "class"));
+    buffer_printf(out, ", as job %lld%s", (long long)json_count_of(cause, "example_job"), message ? ": " : "");
+    add_printable(v, message, out->length - start, out);
     buffer_add_char(out, '\n');
-    add_matches(v, &c->matches, (size_t)digits + 5, out);
+    cJSON_ArrayForEach(said, words)
+    {
+        buffer_printf(out, "%*s", digits + 5, "");
+        add_printable(v, said->valuestring, (size_t)digits + 5, out);
+        buffer_add_char(out, '\n');
+    }
 }
 
 static void add_failures(const struct status_view *v, struct buffer *b)
 {
-    const struct failure_causes *causes = &v->causes;
-    if (causes->count && json_count_of(v->states, "failed") > STATUS_FAILURES_MOST)
+    const cJSON *all = v->causes.list;
+    const int count = cJSON_GetArraySize(all);
+    if (count && json_count_of(v->states, "failed") > STATUS_FAILURES_MOST)
         buffer_printf(b, "\nfailures, of the newest %d\n", STATUS_FAILURES_MOST);
-    else if (causes->count)
+    else if (count)
         buffer_add_text(b, "\nfailures\n");
-    for (size_t i = 0; i < causes->count && i < FAILURE_LIST_MOST; i++) /* the first is the most frequent */
-        add_cause(v, &causes->items[i], text_digits(causes->items[0].jobs), b);
-    if (causes->count > FAILURE_LIST_MOST)
-        buffer_printf(b, "  and %zu%s other kinds\n", causes->count - FAILURE_LIST_MOST,
-                      causes->others ? " and more" : "");
+    for (int i = 0; i < count && i < FAILURE_LIST_MOST; i++) /* the first is the most frequent */
+        add_cause(v, cJSON_GetArrayItem(all, i), cJSON_GetArrayItem(v->causes.words, i),
+                  text_digits(json_count_of(all->child, "jobs")), b);
+    if (count > FAILURE_LIST_MOST)
+        buffer_printf(b, "  and %d%s other kinds\n", count - FAILURE_LIST_MOST, v->causes.others ? " and more" : "");
 }
 
 static void add_pruned(const struct status_view *v, struct buffer *b)

@@ -20,14 +20,16 @@ static const char *last_lines(const char *text, int lines)
     return begin;
 }
 
-static int add_log(struct html_page *p, const struct failure_cause *c, struct error *e)
+static int add_log(struct html_page *p, int64_t job, struct error *e)
 {
     struct stmt *s = NULL;
-    int rc = db_next(p->db, "SELECT log_tail FROM attempt WHERE id = ?1 AND log_tail <> ''",
-                     VALUES(sql_int(c->example_attempt)), &s, e);
+    int rc = db_next(p->db,
+                     "SELECT log_tail FROM attempt WHERE id = (SELECT attempt_id FROM job WHERE id = ?1)"
+                     " AND log_tail <> ''",
+                     VALUES(sql_int(job)), &s, e);
     if (rc > 0) {
         buffer_printf(&p->out, "<details><summary>The end of the output of job %lld</summary><pre tabindex=0>",
-                      (long long)c->example_job);
+                      (long long)job);
         html_add_lines(&p->out, last_lines(stmt_text(s, 0), LOG_LINES), HTML_TEXT_MOST);
         buffer_add_text(&p->out, "</pre></details>\n");
     }
@@ -35,31 +37,23 @@ static int add_log(struct html_page *p, const struct failure_cause *c, struct er
     return rc < 0 ? -1 : 0;
 }
 
-static void add_matches(struct html_page *p, const struct cause_matches *m)
+static int add_cause(struct html_page *p, const cJSON *cause, const cJSON *words, struct error *e)
 {
-    for (size_t i = 0; i < m->count; i++) {
-        struct buffer said = BUFFER_INIT;
-        cause_match_describe(m, &m->items[i], &said);
-        html_text(&p->out, i ? "; <b>" : "<p class=where><b>", said.data, "</b>");
-        buffer_free(&said);
-    }
-    if (m->count)
-        buffer_add_text(&p->out, "</p>\n");
-}
-
-static int add_cause(struct html_page *p, const struct failure_cause *c, struct error *e)
-{
-    buffer_printf(&p->out, "<li><p><b><i class=\"x-%s\"></i> ", c->class);
-    buffer_add_count(&p->out, (int64_t)c->jobs, "job");
-    buffer_printf(&p->out, "</b> %s, as <a href=\"#j%lld\">job %lld</a>: <code>", c->class, (long long)c->example_job,
-                  (long long)c->example_job);
-    html_text(&p->out, "", c->message[0] ? c->message : "(no message)", "</code>");
-    if (c->consequence) {
-        html_text(&p->out, "; then: <code>", c->consequence, "</code>");
-    }
+    const long long job = json_count_of(cause, "example_job");
+    const char *class = json_text_of(cause, "class"), *consequence = json_text_of(cause, "consequence");
+    const cJSON *said;
+    buffer_printf(&p->out, "<li><p><b><i class=\"x-%s\"></i> ", class);
+    buffer_add_count(&p->out, json_count_of(cause, "jobs"), "job");
+    buffer_printf(&p->out, "</b> %s, as <a href=\"#j%lld\">job %lld</a>: <code>", class, job, job);
+    html_text(&p->out, "", json_text_or(cause, "message", "(no message)"), "</code>");
+    if (consequence)
+        html_text(&p->out, "; then: <code>", consequence, "</code>");
     buffer_add_text(&p->out, "</p>\n");
-    add_matches(p, &c->matches);
-    return add_log(p, c, e);
+    cJSON_ArrayForEach(said, words)
+        html_text(&p->out, said == words->child ? "<p class=where><b>" : "; <b>", said->valuestring, "</b>");
+    if (words->child)
+        buffer_add_text(&p->out, "</p>\n");
+    return add_log(p, job, e);
 }
 
 int html_failures(struct html_page *p, struct error *e)
@@ -68,18 +62,19 @@ int html_failures(struct html_page *p, struct error *e)
     int rc = 0;
     if (failure_causes_read(p->db, p->data->sweep_id, 0, &causes, e) < 0)
         return -1;
-    if (causes.count == 0)
+    const int count = cJSON_GetArraySize(causes.list);
+    if (count == 0)
         html_add_none(&p->out, "No job failed.");
     else
         buffer_add_text(&p->out, "<p class=note>Failures whose messages differ only in numbers, ranks, times, "
                                  "addresses and the like count as one cause. Key values are named if the cause is more "
                                  "frequent with them than chance explains, among the jobs that ended.</p>\n<ol "
                                  "class=causes>\n");
-    for (size_t i = 0; rc == 0 && i < causes.count && i < CAUSES_SHOWN; i++)
-        rc = add_cause(p, &causes.items[i], e);
-    if (causes.count)
+    for (int i = 0; rc == 0 && i < count && i < CAUSES_SHOWN; i++)
+        rc = add_cause(p, cJSON_GetArrayItem(causes.list, i), cJSON_GetArrayItem(causes.words, i), e);
+    if (count)
         buffer_add_text(&p->out, "</ol>\n");
-    if (causes.count > CAUSES_SHOWN || causes.others)
+    if (count > CAUSES_SHOWN || causes.others)
         html_add_none(&p->out,
                       "There are further causes; meshsweep status and sql/queries/failures_grouped.sql list them.");
     failure_causes_free(&causes);

@@ -168,14 +168,17 @@ static int add_states(struct db *db, struct buffer *out, struct error *e)
 
 static void add_failures(const struct failure_causes *c, struct buffer *out)
 {
-    if (c->count == 0)
-        return;
-    buffer_add_text(out, "\n## Failures\n\n| failure | jobs | for example | message |\n| --- | --- | --- | --- |\n");
-    for (size_t i = 0; i < c->count; i++) {
+    const cJSON *cause;
+    if (c->list->child)
+        buffer_add_text(out,
+                        "\n## Failures\n\n| failure | jobs | for example | message |\n| --- | --- | --- | --- |\n");
+    cJSON_ArrayForEach(cause, c->list)
+    {
         buffer_add_text(out, "| ");
-        add(out, c->items[i].class);
-        buffer_printf(out, " | %" PRId64 " | job %" PRId64 " | ", c->items[i].jobs, c->items[i].example_job);
-        add(out, c->items[i].message);
+        add(out, json_text_of(cause, "class"));
+        buffer_printf(out, " | %" PRId64 " | job %" PRId64 " | ", json_count_of(cause, "jobs"),
+                      json_count_of(cause, "example_job"));
+        add(out, json_text_or(cause, "message", ""));
         buffer_add_text(out, " |\n");
     }
     if (c->others)

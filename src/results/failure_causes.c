@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "results/cause_text.h"
+#include "util/buffer.h"
 #include "util/memory.h"
 
 #define LEVELS_MOST 256               /* a key with more values is left out: it names jobs rather than kinds of them */
@@ -26,7 +27,25 @@ struct caused_jobs {
     int64_t from_job;   /* jobs with smaller ids were not looked for; 0: all were */
 };
 
-const char *const cause_relation_signs[] = {[CAUSE_IS] = "=", [CAUSE_AT_LEAST] = ">=", [CAUSE_AT_MOST] = "<="};
+#define CAUSE_TERMS_MOST 3   /* of one match */
+#define CAUSE_MATCHES_MOST 3 /* of one cause */
+
+enum cause_relation { CAUSE_IS = 1, CAUSE_AT_LEAST, CAUSE_AT_MOST };
+static const char *const relation_signs[] = {[CAUSE_IS] = "=", [CAUSE_AT_LEAST] = ">=", [CAUSE_AT_MOST] = "<="};
+
+struct failure_cause {
+    char *class, *cause;         /* cause_text() */
+    char *message, *consequence; /* of the example: message "" and consequence NULL when none was recorded */
+    int64_t jobs, example_job;   /* the first one */
+    int64_t compared, ended;     /* jobs with the cause, of all that were compared */
+    cJSON *where, *words;        /* its matches, what explains most first, as JSON and as texts */
+};
+
+struct causes {
+    struct failure_cause *items; /* of most jobs first */
+    size_t count;
+    int64_t others; /* jobs */
+};
 
 static const struct {
     const char *name, *column;
@@ -127,17 +146,26 @@ static void take_value(struct jobs *j, const struct stmt *s)
     spec->levels[a] = j->axes[a].left_out ? -1 : level_of(&j->axes[a], stmt_text(s, 3), stmt_double_or_nan(s, 4));
 }
 
-static int read_specs(struct db *db, struct jobs *j, struct error *e)
+/* The jobs that are compared. */
+#define COMPARED_SQL                                                                                                   \
+    "(SELECT id, cluster_id, model_id, training_id, parallel_id FROM job"                                              \
+    " WHERE sweep_id = ?1 AND id >= ?2 AND state IN ('ok', 'failed') ORDER BY id DESC LIMIT ?3)"
+#define COMPARED_VALUES(sweep_id, jobs) VALUES(sql_int(sweep_id), sql_int((jobs)->from_job), sql_int(CAUSE_JOBS_MOST))
+
+/* Of the jobs that are compared: there may be a million others. */
+static int read_specs(struct db *db, int64_t sweep_id, const struct caused_jobs *jobs, struct jobs *j, struct error *e)
 {
+    static const char sql[] =
+        "WITH j AS MATERIALIZED " COMPARED_SQL ", used (id) AS (SELECT cluster_id FROM j UNION SELECT model_id FROM j"
+        "  UNION SELECT training_id FROM j UNION SELECT parallel_id FROM j)"
+        " SELECT s.id, CASE s.kind WHEN 'cluster_spec' THEN 0 WHEN 'model' THEN 1 WHEN 'training_spec' THEN 2"
+        " ELSE 3 END, k.key, CASE k.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE k.value END,"
+        " CASE WHEN k.type IN ('integer', 'real') THEN k.value END"
+        " FROM used CROSS JOIN spec AS s ON s.id = used.id, json_each(s.json) AS k"
+        " WHERE k.type <> 'null' ORDER BY s.id, k.id";
     struct stmt *s = NULL;
     int rc;
-    while ((rc = db_next(
-                db,
-                "SELECT s.id, CASE s.kind WHEN 'cluster_spec' THEN 0 WHEN 'model' THEN 1 WHEN 'training_spec' THEN 2"
-                " ELSE 3 END, k.key, CASE k.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE k.value END,"
-                " CASE WHEN k.type IN ('integer', 'real') THEN k.value END"
-                " FROM spec AS s, json_each(s.json) AS k WHERE k.type <> 'null' ORDER BY s.id",
-                NO_VALUES, &s, e)) > 0)
+    while ((rc = db_next(db, sql, COMPARED_VALUES(sweep_id, jobs), &s, e)) > 0)
         take_value(j, s);
     return rc;
 }
@@ -165,11 +193,8 @@ static int read_rows(struct db *db, int64_t sweep_id, const struct caused_jobs *
     struct stmt *s = NULL;
     size_t at = 0;
     int rc;
-    while ((rc = db_next(db,
-                         "SELECT * FROM (SELECT id, cluster_id, model_id, training_id, parallel_id FROM job"
-                         " WHERE sweep_id = ?1 AND id >= ?2 AND state IN ('ok', 'failed') ORDER BY id DESC LIMIT ?3)"
-                         " ORDER BY id",
-                         VALUES(sql_int(sweep_id), sql_int(jobs->from_job), sql_int(CAUSE_JOBS_MOST)), &s, e)) > 0) {
+    while ((rc = db_next(db, "SELECT * FROM " COMPARED_SQL " ORDER BY id", COMPARED_VALUES(sweep_id, jobs), &s, e)) >
+           0) {
         j->rows = array_grow(j->rows, j->row_count, sizeof *j->rows);
         struct row *row = &j->rows[j->row_count++];
         *row = row_of(j, s);
@@ -371,55 +396,90 @@ static char *title_of(const struct jobs *j, const struct swept_key *a)
     return count == 1 ? xstrdup(a->key) : xasprintf("%s.%s", sections[a->section].name, a->key);
 }
 
-/* Marks the jobs that meet all terms, and counts them. */
-static struct cause_match match_of(struct jobs *j, size_t cause, const struct key_condition *terms, size_t term_count)
+/* "all 12 with tp=8, micro_batch>=16; none of 36 without", "9 of 12 with tp=8; 3 of 36 without". */
+static void add_words(const struct failure_cause *c, const struct share *met, const char *terms)
 {
-    struct cause_match m = {.term_count = term_count};
+    struct buffer words = BUFFER_INIT;
+    const long long jobs = met->jobs, ended = met->ended, others = c->compared - jobs, without = c->ended - ended;
+    if (jobs == ended)
+        buffer_printf(&words, "all %lld with %s", jobs, terms);
+    else
+        buffer_printf(&words, "%lld of %lld with %s", jobs, ended, terms);
+    if (others > 0)
+        buffer_printf(&words, "; %lld of %lld without", others, without);
+    else
+        buffer_printf(&words, "; none of %lld without", without);
+    cJSON_AddItemToArray(c->words, cJSON_CreateString(buffer_text(&words)));
+    buffer_free(&words);
+}
+
+/* Marks the jobs that meet all terms, and adds the match with how many they are. */
+static void add_match(struct jobs *j, size_t cause, const struct key_condition *terms, size_t term_count,
+                      struct failure_cause *out)
+{
+    struct share met = {0};
+    struct buffer words = BUFFER_INIT;
+    cJSON *match = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(match, "terms");
     for (size_t i = 0; i < j->row_count; i++) {
         if (!meets_all(j, &j->rows[i], terms, term_count))
             continue;
         j->rows[i].matched = true;
-        m.jobs += j->rows[i].cause == cause;
-        m.ended++;
+        met.jobs += j->rows[i].cause == cause;
+        met.ended++;
     }
     for (size_t i = 0; i < term_count; i++) {
         const struct swept_key *a = &j->axes[terms[i].axis];
         const struct level *level = &a->levels[terms[i].level];
-        m.terms[i] = (struct cause_term){title_of(j, a), xstrdup(level->text), level->number, terms[i].relation};
+        cJSON *term = cJSON_CreateObject();
+        char *title = title_of(j, a);
+        cJSON_AddStringToObject(term, "name", title);
+        cJSON_AddStringToObject(term, "relation", relation_signs[terms[i].relation]);
+        cJSON_AddItemToObject(term, "term_value",
+                              isfinite(level->number) ? cJSON_CreateNumber(level->number)
+                                                      : cJSON_CreateString(level->text));
+        cJSON_AddItemToArray(list, term);
+        buffer_printf(&words, "%s%s%s%s", i ? ", " : "", title, relation_signs[terms[i].relation], level->text);
+        free(title);
     }
-    return m;
+    cJSON_AddNumberToObject(match, "jobs", (double)met.jobs);
+    cJSON_AddNumberToObject(match, "ended_jobs", (double)met.ended);
+    cJSON_AddItemToArray(out->where, match);
+    add_words(out, &met, buffer_text(&words));
+    buffer_free(&words);
 }
 
-static void find_matches(struct jobs *j, size_t cause, struct cause_matches *out)
+static void find_matches(struct jobs *j, size_t cause, struct failure_cause *out)
 {
-    *out = (struct cause_matches){.ended = (int64_t)j->row_count};
+    out->ended = (int64_t)j->row_count;
     for (size_t i = 0; i < j->row_count; i++) {
         j->rows[i].matched = false;
-        out->jobs += j->rows[i].cause == cause;
+        out->compared += j->rows[i].cause == cause;
     }
-    while (out->count < CAUSE_MATCHES_MOST) {
+    while (cJSON_GetArraySize(out->where) < CAUSE_MATCHES_MOST) {
         struct key_condition terms[CAUSE_TERMS_MOST];
         size_t count = 0;
         while (count < CAUSE_TERMS_MOST && add_term(j, cause, terms, &count))
             continue;
         if (count == 0)
             return;
-        out->items[out->count++] = match_of(j, cause, terms, count);
+        add_match(j, cause, terms, count, out);
     }
 }
 
-/* `out` has room for each of the causes, and is the caller's: cause_matches_free each. Compared are the jobs of the
+/* What goes with the first causes, of most jobs. Compared are the jobs of the
  * sweep that ended (ok or failed), of these the newest CAUSE_JOBS_MOST.
  *
  * A match is found value by value: the one that is least likely to be met by so many jobs of the cause by chance
  * (Fisher's exact test, one-sided), then, where others share it, another one among the jobs that have it; then again
  * for the jobs of the cause that are not matched yet. A value counts where that is less likely than 0.05 divided by the
  * number of values looked at (Bonferroni), or where two jobs or more of the cause have it and nobody else. */
-static int cause_matches_read(struct db *db, int64_t sweep_id, const struct caused_jobs *jobs,
-                              struct cause_matches *out, struct error *e)
+static int read_matches(struct db *db, int64_t sweep_id, const struct caused_jobs *jobs, struct causes *c,
+                        struct error *e)
 {
     struct jobs j = {0};
-    int rc = read_specs(db, &j, e);
+    if (jobs->cause_count == 0)
+        return 0;
+    int rc = read_specs(db, sweep_id, jobs, &j, e);
     if (rc == 0)
         rc = read_rows(db, sweep_id, jobs, &j, e);
     leave_out_what_is_the_same(&j);
@@ -427,41 +487,15 @@ static int cause_matches_read(struct db *db, int64_t sweep_id, const struct caus
         sort_levels(&j.axes[a]);
     j.looked_at = xcalloc(j.row_count + 1, sizeof *j.looked_at);
     for (size_t i = 0; rc == 0 && i < jobs->cause_count; i++)
-        find_matches(&j, i, &out[i]);
+        find_matches(&j, i, &c->items[i]);
     jobs_free(&j);
     return rc;
-}
-
-static void cause_matches_free(struct cause_matches *m)
-{
-    for (size_t i = 0; i < m->count; i++) {
-        for (size_t t = 0; t < m->items[i].term_count; t++) {
-            free_all(m->items[i].terms[t].key, m->items[i].terms[t].value);
-        }
-    }
-    m->count = 0;
-}
-
-void cause_match_describe(const struct cause_matches *all, const struct cause_match *m, struct buffer *out)
-{
-    if (m->jobs == m->ended)
-        buffer_printf(out, "all %lld with ", (long long)m->jobs);
-    else
-        buffer_printf(out, "%lld of %lld with ", (long long)m->jobs, (long long)m->ended);
-    for (size_t i = 0; i < m->term_count; i++)
-        buffer_printf(out, "%s%s%s%s", i ? ", " : "", m->terms[i].key, cause_relation_signs[m->terms[i].relation],
-                      m->terms[i].value);
-    if (m->jobs < all->jobs)
-        buffer_printf(out, "; %lld of %lld without", (long long)(all->jobs - m->jobs),
-                      (long long)(all->ended - m->ended));
-    else
-        buffer_printf(out, "; none of %lld without", (long long)(all->ended - m->ended));
 }
 
 /* --- the causes --- */
 
 /* Where it stands among them; FAILURE_CAUSES_MOST: it is one too many. */
-static size_t find_cause(const struct failure_causes *c, const char *class, const char *cause)
+static size_t find_cause(const struct causes *c, const char *class, const char *cause)
 {
     size_t i = 0;
     while (i < c->count && (strcmp(c->items[i].class, class) != 0 || strcmp(c->items[i].cause, cause) != 0))
@@ -469,8 +503,8 @@ static size_t find_cause(const struct failure_causes *c, const char *class, cons
     return i;
 }
 
-/* Takes a job: id, failure, message, consequence, attempt. Returns its cause. */
-static size_t take_job(struct failure_causes *c, const struct stmt *row)
+/* Takes a job: id, failure, message, consequence. Returns its cause. */
+static size_t take_job(struct causes *c, const struct stmt *row)
 {
     const char *class = stmt_text(row, 1), *message = stmt_text(row, 2);
     char *cause = cause_text(message);
@@ -486,7 +520,8 @@ static size_t take_job(struct failure_causes *c, const struct stmt *row)
                                                                 .consequence = stmt_copy_text(row, 3),
                                                                 .jobs = 1,
                                                                 .example_job = stmt_int(row, 0),
-                                                                .example_attempt = stmt_int(row, 4)};
+                                                                .where = cJSON_CreateArray(),
+                                                                .words = cJSON_CreateArray()};
         return i;
     }
     free(cause);
@@ -501,8 +536,8 @@ static int by_size(const void *a, const void *b)
     return (x->example_job > y->example_job) - (x->example_job < y->example_job);
 }
 
-static int read_jobs(struct db *db, int64_t sweep_id, int64_t jobs_most, struct failure_causes *out,
-                     struct caused_jobs *jobs, struct error *e)
+static int read_jobs(struct db *db, int64_t sweep_id, int64_t jobs_most, struct causes *out, struct caused_jobs *jobs,
+                     struct error *e)
 {
     struct stmt *s = NULL;
     int rc;
@@ -521,7 +556,7 @@ static int read_jobs(struct db *db, int64_t sweep_id, int64_t jobs_most, struct 
 }
 
 /* Puts the most frequent first, and renumbers the causes of the jobs. */
-static void sort_causes(struct failure_causes *c, struct caused_jobs *jobs)
+static void sort_causes(struct causes *c, struct caused_jobs *jobs)
 {
     size_t *place = xcalloc(FAILURE_CAUSES_MOST + 1, sizeof *place);
     int64_t *first = xcalloc(c->count + 1, sizeof *first);
@@ -539,43 +574,48 @@ static void sort_causes(struct failure_causes *c, struct caused_jobs *jobs)
     free_all(first, place);
 }
 
-static int read_matches(struct db *db, int64_t sweep_id, struct caused_jobs *jobs, struct failure_causes *c,
-                        struct error *e)
+/* Hands its matches over. */
+static cJSON *cause_json(struct failure_cause *c)
 {
-    struct cause_matches matches[FAILURE_CAUSES_MATCHED] = {{.count = 0}};
-    jobs->cause_count = c->count < FAILURE_CAUSES_MATCHED ? c->count : FAILURE_CAUSES_MATCHED;
-    if (jobs->cause_count == 0)
-        return 0;
-    int rc = cause_matches_read(db, sweep_id, jobs, matches, e);
-    for (size_t i = 0; i < jobs->cause_count; i++)
-        c->items[i].matches = matches[i];
-    return rc;
+    cJSON *item = cJSON_CreateObject();
+    cJSON_AddStringToObject(item, "class", c->class);
+    json_add_text(item, "message", c->message);
+    json_add_text(item, "consequence", c->consequence);
+    json_add_text(item, "cause", c->cause);
+    cJSON_AddNumberToObject(item, "jobs", (double)c->jobs);
+    cJSON_AddNumberToObject(item, "example_job", (double)c->example_job);
+    cJSON_AddItemToObject(item, "where", c->where);
+    cJSON *compared = cJSON_AddObjectToObject(item, "compared");
+    cJSON_AddNumberToObject(compared, "jobs", (double)c->compared);
+    cJSON_AddNumberToObject(compared, "ended_jobs", (double)c->ended);
+    return item;
 }
 
 int failure_causes_read(struct db *db, int64_t sweep_id, int64_t jobs_most, struct failure_causes *out, struct error *e)
 {
-    struct failure_causes causes = {NULL, 0, 0};
+    struct causes c = {.items = NULL};
     struct caused_jobs jobs = {.items = NULL};
-    int rc = read_jobs(db, sweep_id, jobs_most, &causes, &jobs, e);
+    int rc = read_jobs(db, sweep_id, jobs_most, &c, &jobs, e);
     if (rc == 0) {
-        sort_causes(&causes, &jobs);
-        rc = read_matches(db, sweep_id, &jobs, &causes, e);
+        sort_causes(&c, &jobs);
+        jobs.cause_count = c.count < FAILURE_CAUSES_MATCHED ? c.count : FAILURE_CAUSES_MATCHED;
+        rc = read_matches(db, sweep_id, &jobs, &c, e);
     }
-    free(jobs.items);
-    if (rc < 0) {
-        failure_causes_free(&causes);
-        return -1;
+    *out = (struct failure_causes){cJSON_CreateArray(), cJSON_CreateArray(), c.others};
+    for (size_t i = 0; i < c.count; i++) {
+        cJSON_AddItemToArray(out->list, cause_json(&c.items[i]));
+        cJSON_AddItemToArray(out->words, c.items[i].words);
+        free_all(c.items[i].class, c.items[i].cause, c.items[i].message, c.items[i].consequence);
     }
-    *out = causes;
-    return 0;
+    free_all(c.items, jobs.items);
+    if (rc < 0)
+        failure_causes_free(out);
+    return rc;
 }
 
 void failure_causes_free(struct failure_causes *c)
 {
-    for (size_t i = 0; i < c->count; i++) {
-        free_all(c->items[i].class, c->items[i].cause, c->items[i].message, c->items[i].consequence);
-        cause_matches_free(&c->items[i].matches);
-    }
-    free(c->items);
-    *c = (struct failure_causes){NULL, 0, 0};
+    cJSON_Delete(c->list);
+    cJSON_Delete(c->words);
+    *c = (struct failure_causes){NULL, NULL, 0};
 }
