@@ -34,16 +34,6 @@ static int read_ids(struct stmt *jobs, struct buffer *ids, struct error *e)
     return rc;
 }
 
-int subset_condition(struct db *db, int64_t job_id, char **out, struct error *e)
-{
-    char *ids = xasprintf("[%lld]", (long long)job_id);
-    int rc = db_query_text(db, conditions_sql, VALUES(sql_text(ids)), out, e);
-    if (rc == 0 && !*out)
-        *out = xstrdup("true");
-    free(ids);
-    return rc;
-}
-
 /* Halved again and again: SQLite takes no deeper expressions than 1,000. */
 static void add_any(char *const *conditions, size_t count, struct buffer *out)
 {

@@ -10,7 +10,4 @@
  * would be longer than SQLite takes. */
 int subset_add_toml(struct db *db, const struct result_query *q, struct buffer *out, struct error *e);
 
-/* The condition that holds for the job's combination and no other of its sweep. `*out` is the caller's. */
-int subset_condition(struct db *db, int64_t job_id, char **out, struct error *e);
-
 #endif

@@ -72,17 +72,11 @@ END
     run_silently 0
 }
 
-# Jobs are a third faster with one kernel, the same with two others, and one of them fails.
-kernel_sweep()
+# sweep.toml begins with the quickstart's trainer: its metrics, model and cluster, out of memory above 20 MiB.
+begin_trainer_sweep()
 {
     cat >sweep.toml <<'END'
 profile = "trainer"
-[sweep]
-objective = "max:speed"
-[job]
-command = ["/bin/sh", "job.sh", "{micro_batch}", "{kernel}"]
-[job.metrics.speed]
-regex = 'speed ([0-9.]+)'
 [job.metrics.step_time]
 regex = 'step ([0-9.]+)'
 unit = "ms"
@@ -100,6 +94,20 @@ seq = 64
 num_hosts = 1
 num_devices_per_host = 1
 device_memory = "20MiB"
+END
+}
+
+# Jobs are a third faster with one kernel, the same with two others, and one of them fails.
+kernel_sweep()
+{
+    begin_trainer_sweep
+    cat >>sweep.toml <<'END'
+[sweep]
+objective = "max:speed"
+[job]
+command = ["/bin/sh", "job.sh", "{micro_batch}", "{kernel}"]
+[job.metrics.speed]
+regex = 'speed ([0-9.]+)'
 [parallel_spec]
 micro_batch = [1, 2, 3, 4, 5, 6, 7, 8]
 kernel = ["fused", "plain", "other"]

@@ -1,34 +1,17 @@
 #!/usr/bin/env bash
 # cli: predictions beside measurements, of a job that measures what it is told.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/fixture.sh"
 
-# Memory 3 % above what the formula says would be for the quickstart's trainer; out of memory above 20 MiB.
 predicted_sweep()
 {
-    cat >sweep.toml <<'END'
-profile = "trainer"
+    begin_trainer_sweep
+    cat >>sweep.toml <<'END'
 [sweep]
 name = "predicted"
 objective = "min:step_time"
 [job]
 command = ["/bin/sh", "job.sh", "{micro_batch}"]
-[job.metrics.step_time]
-regex = 'step ([0-9.]+)'
-unit = "ms"
-[job.metrics.peak_memory_bytes]
-regex = 'peak ([0-9.]+)'
-[predict]
-prune = "off"
-keys.steps = 10
-[model]
-layers = 4
-hidden = 96
-heads = 6
-seq = 64
-[cluster_spec]
-num_hosts = 1
-num_devices_per_host = 1
-device_memory = "20MiB"
 [[parallel_spec]]
 micro_batch = [1, 2, 3, 4, 8, 16]
 END

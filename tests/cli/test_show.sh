@@ -326,6 +326,10 @@ why__excluded__what_would_let_it_run()
     run_meshsweep why 1
     expect_only_stderr 4 'meshsweep: why: there is no database yet, so there is no job 1; name a database with -d '\
 'FILE, or give KEY=VALUE…'
+    sed -i 's/x \* y < 40/y < 20/' sweep.toml
+    run_silently 0
+    run_meshsweep why 1
+    expect_only_stdout_contains 0 '1 of 4 combinations has these values; 1 matched'
 }
 
 why__excluded_alike__one_example_of_each()
