@@ -24,9 +24,6 @@
 /* Whether text, after any single quotes, begins like a formula, so that it is written with a guard. */
 bool csv_formula_like(const char *text, size_t length);
 
-/* The cell that a number is written as: itself, or text if a spreadsheet would run it as a formula (-Infinity). */
-struct cell csv_number(struct cell number);
-
 /* The cell without its guard if it is guarded text, else the cell itself. Borrows from `cell`. Applied to what
  * render_csv or render_tsv wrote for a text, it gives that text (if valid UTF-8). */
 struct cell csv_unescape_formula(struct cell cell);
