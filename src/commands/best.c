@@ -281,7 +281,7 @@ static cJSON *runner_up_json(const struct best *b, const struct best_job *job)
     return item;
 }
 
-/* Of several objectives: "pareto": [{"job": …, "tie": …, "values": {…}, "differs": {…}}, …]; of one nothing. */
+/* Of several objectives: "pareto": [{"job", "tie", "values": {…}, "differs": {…}}, …]; of one nothing. */
 static void json_add_pareto(cJSON *root, const struct best *b)
 {
     const struct pareto *p = &b->pareto;
