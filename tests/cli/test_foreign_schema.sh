@@ -237,10 +237,13 @@ text_of_a_part__flipped_bit__found_and_repaired()
     good_database
     for part in results ranking current_sweep job attempt job_failed attempt_state; do
         length=$(sql "SELECT length(sql) FROM sqlite_schema WHERE name = '$part'" good.db)
-        for ((step = 3; step < length - 16; step += length / 4)); do
-            change ""
-            pattern=$(sql "SELECT hex(substr(sql, $step, 16)) FROM sqlite_schema WHERE name = '$part'" good.db |
+        for ((step = 3; step < length - 16; step += length / 5)); do
+            # What stands in another part, too, would flip there as well.
+            pattern=$(sql "SELECT hex(substr(p.sql, $step, 16)) FROM sqlite_schema AS p WHERE name = '$part' AND
+                (SELECT count(*) FROM sqlite_schema AS o WHERE instr(o.sql, substr(p.sql, $step, 16))) = 1" good.db |
                 sed 's/../\\x&/g')
+            [ -n "$pattern" ] || continue
+            change ""
             # Everywhere: one of these is the schema's own copy, the others are left of earlier ones.
             LC_ALL=C grep -obaUP "$pattern" other.db | cut -d : -f 1 >offsets
             [ -s offsets ] || continue # it goes over the end of a page
