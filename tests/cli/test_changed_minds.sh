@@ -90,7 +90,8 @@ expect_winner() # X
 expect_recounted() # STEPS-LEFT-OUT
 {
     expect_sql "" "SELECT j.id, s.value, avg(m.value)
-        FROM job AS j JOIN job_metric AS s ON s.job_id = j.id AND s.name = 't' JOIN metric AS m ON m.attempt_id = j.attempt_id AND m.name = 't'
+        FROM job AS j JOIN job_metric AS s ON s.job_id = j.id AND s.name = 't'
+        JOIN metric AS m ON m.attempt_id = j.attempt_id AND m.name = 't'
         WHERE m.step > $1 GROUP BY j.id HAVING round(s.value - avg(m.value), 9) <> 0"
 }
 
