@@ -190,7 +190,7 @@ const struct command note_command = {
     .summary = "Comment on a job, tag it, or exclude it from what is compared",
     .usage = "JOB[/ATTEMPT] [TEXT] [OPTIONS]",
     .example = "meshsweep note 24 \"loss looks odd after step 800\"\n"
-               "meshsweep note 24/2 --exclude \"the node was throttling\"\nmeshsweep note 24/2 --include",
+               "meshsweep note 24/1 --exclude \"the node was throttling\"\nmeshsweep note 24/1 --include",
     .options = options,
     .options_bytes = sizeof(struct note_options),
     .offer = OFFER_JOBS,

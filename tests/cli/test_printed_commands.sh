@@ -26,6 +26,7 @@ meshsweep why batch_size=20|of the tutorial's own sweep: tests/cli/test_tutorial
 meshsweep compare --by batch_size=4,16|of the tutorial's own sweep: tests/cli/test_tutorial.sh
 meshsweep ask -n 4|status 4
 meshsweep accept --undo|status 4
+meshsweep note 24/1 --include|status 4
 meshsweep accept --why 'only a comment in the command'|status 4
 meshsweep accept command epochs --yes|status 4
 meshsweep tell measured.json|wants what was measured elsewhere
@@ -62,13 +63,13 @@ scripts/build.sh build-sanitize --enable-sanitizers CFLAGS='-g -O1'|what is test
 scripts/fuzz.sh 20|runs for minutes
 scripts/fuzz.sh 40|runs for minutes
 scripts/mutate.sh 60|runs for minutes
+scripts/mutate.sh|runs for minutes
 scripts/bench.sh accuracy|runs for minutes
 scripts/bench.sh search|runs for minutes
 scripts/bench.sh slurm|runs for minutes
 scripts/bench.sh interrupts|runs for minutes
 scripts/bench.sh plan|runs for minutes
 scripts/bench.sh views|runs for minutes
-BENCH_RUNS=7 scripts/bench.sh jobs|runs for minutes
 scripts/bench.sh decisions|runs for minutes
 autoreconf -fi && ./configure && make && make install|in the source tree
 make install|in the source tree
