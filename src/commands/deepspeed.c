@@ -456,7 +456,7 @@ static int run_sweep(const struct tuning_call *t, const char *path, struct error
     const struct arguments arguments = {.options = &run};
     if (t->notes.nearest)
         output_message("%s", t->notes.nearest);
-    if (!t->notes.equal_batch)
+    else if (!t->notes.equal_batch)
         output_message("the global batch differs between configurations, so their steps do different amounts of "
                        "work%s; set train_batch_size to compare at one global batch",
                        strcmp(t->knobs.metric, "throughput") == 0 ? " and they are compared per sample" : "");

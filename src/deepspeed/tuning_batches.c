@@ -4,7 +4,7 @@
 
 #include "util/memory.h"
 
-#define NEAR 100 /* 1 %: batches this close are as good as the one requested */
+#define NEAR 8 /* of micro-batches that nobody listed: those whose global batch is off by at most an eighth */
 
 static const struct json *at(const struct tuning_batches *b, const char *key)
 {
@@ -51,24 +51,14 @@ static long long fewest_ranks(const struct tuning_batches *b)
 
 /* --- limits --- */
 
-/* The distance to the nearest batch that the cluster can divide evenly. */
-static long long distance(const struct tuning_batches *b, size_t cluster)
-{
-    long long ranks = ranks_of(b, cluster), batch = number_at(b, "train_batch_size"), over = batch % ranks;
-    return batch >= ranks && over < ranks - over ? over : (ranks - over) % ranks;
-}
-
-static long long largest_distance(const struct tuning_batches *b)
-{
-    long long most = 0;
-    for (size_t i = 0; i < cluster_count(b); i++)
-        most = distance(b, i) > most ? distance(b, i) : most;
-    return most;
-}
-
+/* Whether some cluster cannot divide the one global batch. */
 static bool is_shared_unevenly(const struct tuning_batches *b)
 {
-    return number_at(b, "train_batch_size") && accumulation_is_open(b) && largest_distance(b) > 0;
+    long long batch = accumulation_is_open(b) ? number_at(b, "train_batch_size") : 0;
+    for (size_t i = 0; i < cluster_count(b); i++)
+        if (batch % ranks_of(b, i) != 0)
+            return true;
+    return false;
 }
 
 long long tuning_batches_fixed(const struct tuning_batches *b)
@@ -83,18 +73,37 @@ struct limits {
 
 static struct limits limits_of(const struct tuning_batches *b)
 {
-    long long batch = number_at(b, "train_batch_size"), room = largest_distance(b);
-    room = room < batch / NEAR ? batch / NEAR : room;
-    if (is_shared_unevenly(b))
-        return (struct limits){batch > room ? batch - room : 1, batch + room};
-    return batch ? (struct limits){0, 0}
-                 : (struct limits){b->knobs->min_train_batch_size, b->knobs->max_train_batch_size};
+    return number_at(b, "train_batch_size")
+               ? (struct limits){0, 0}
+               : (struct limits){b->knobs->min_train_batch_size, b->knobs->max_train_batch_size};
 }
 
 bool tuning_batches_are_limited(const struct tuning_batches *b)
 {
     const struct limits l = limits_of(b);
-    return l.least || l.most;
+    return l.least || l.most || is_shared_unevenly(b);
+}
+
+/* The accumulation with which the cluster's global batch is nearest to the one requested. */
+static long long nearest_accumulation(const struct tuning_batches *b, size_t cluster, long long micro)
+{
+    long long step = micro * ranks_of(b, cluster), n = (2 * number_at(b, "train_batch_size") + step) / (2 * step);
+    return n > 0 ? n : 1;
+}
+
+static long long nearest_batch(const struct tuning_batches *b, size_t cluster, long long micro)
+{
+    return micro * ranks_of(b, cluster) * nearest_accumulation(b, cluster, micro);
+}
+
+/* Whether some cluster's nearest batch with it is near. */
+static bool comes_near(const struct tuning_batches *b, long long micro)
+{
+    const long long batch = number_at(b, "train_batch_size");
+    for (size_t i = 0; i < cluster_count(b); i++)
+        if (NEAR * llabs(nearest_batch(b, i, micro) - batch) <= batch)
+            return true;
+    return false;
 }
 
 bool tuning_batches_pair(const struct tuning_batches *b)
@@ -106,7 +115,8 @@ bool tuning_batches_pair(const struct tuning_batches *b)
 
 static long long largest_micro_batch(const struct tuning_batches *b)
 {
-    long long most = b->knobs->max_micro_batch, batch = tuning_batches_fixed(b);
+    long long most = b->knobs->max_micro_batch, batch = number_at(b, "train_batch_size");
+    batch = is_shared_unevenly(b) ? batch + batch / NEAR : batch;
     batch = batch ? batch : limits_of(b).most;
     batch = batch ? batch / fewest_ranks(b) : most;
     return batch < most ? batch : most;
@@ -156,6 +166,10 @@ static void add_of_cluster(const struct tuning_batches *b, size_t cluster, long 
                            struct accumulations *a)
 {
     const struct limits l = limits_of(b);
+    if (is_shared_unevenly(b)) {
+        add_accumulation(a, nearest_accumulation(b, cluster, micro));
+        return;
+    }
     long long step = micro * ranks_of(b, cluster), least = l.least ? ceiling(l.least, step) : 1;
     long long most = l.most ? l.most / step : least;
     if (most >= least)
@@ -229,7 +243,8 @@ void tuning_batches_add(const struct tuning_batches *b, long long first, bool ev
     bool smallest = !every && !b->knobs->fast && !tuning_batches_fixed(b);
     struct micro_batches sizes = {NULL, 0};
     for (long long m = first; m <= largest_micro_batch(b) || m == first; m = size_after(b, m, every)) {
-        add_micro_batch(&sizes, m);
+        if (m == first || !is_shared_unevenly(b) || comes_near(b, m))
+            add_micro_batch(&sizes, m);
         if (smallest)
             break;
     }
@@ -263,12 +278,12 @@ void tuning_batches_add_fixed(const struct tuning_batches *b, struct buffer *out
 
 char *tuning_batches_nearest(const struct tuning_batches *b)
 {
-    const struct limits l = limits_of(b);
     if (!is_shared_unevenly(b))
         return NULL;
-    return xasprintf("train_batch_size %lld cannot be divided evenly among the data-parallel ranks; using the nearest "
-                     "batches that can, from %lld to %lld, compared per sample",
-                     number_at(b, "train_batch_size"), l.least, l.most);
+    return xasprintf("train_batch_size %lld cannot be divided evenly among the data-parallel ranks; each micro-batch "
+                     "is "
+                     "tried at the nearest batch that can, and global batches differ: compared per sample",
+                     number_at(b, "train_batch_size"));
 }
 
 /* --- rules --- */
@@ -296,6 +311,19 @@ static void add_limit(const struct tuning_batches *b, const char *name, const ch
                   per_sequence(b), sign, limit, sign[0] == '<' ? "at most" : "at least", limit, name);
 }
 
+static void add_nearest(const struct tuning_batches *b, struct buffer *out)
+{
+    const long long batch = number_at(b, "train_batch_size");
+    const char *per = per_sequence(b);
+    buffer_printf(
+        out,
+        "\n[[rule]]\nname = \"nearest-train-batch-size\"\nrequire = \"gradient_accumulation_steps = max(1, (2 * "
+        "%lld + train_micro_batch_size_per_gpu * (dp%s)) / (2 * train_micro_batch_size_per_gpu * (dp%s)))\"\n"
+        "why = \"another accumulation brings micro-batch x accumulation x data-parallel size nearer to "
+        "train_batch_size = %lld\"\nsource = \"the ds_config's train_batch_size, which the ranks do not divide\"\n",
+        batch, per, per, batch);
+}
+
 void tuning_batches_add_rules(const struct tuning_batches *b, struct buffer *out)
 {
     const struct limits l = limits_of(b);
@@ -307,6 +335,8 @@ void tuning_batches_add_rules(const struct tuning_batches *b, struct buffer *out
                       "\n[derive]\nglobal_batch = \"train_micro_batch_size_per_gpu * gradient_accumulation_steps * "
                       "dp%s\"\n",
                       per_sequence(b));
+    if (is_shared_unevenly(b))
+        add_nearest(b, out);
     add_limit(b, "max_train_batch_size", "<=", l.most, out);
     add_limit(b, "min_train_batch_size", ">=", l.least, out);
 }

@@ -2,7 +2,8 @@
  * batches.
  *
  * With train_batch_size there is one global batch, and accumulation follows from it. If some cluster cannot divide it
- * evenly, batches near it are allowed: within 1 %, or as far as the nearest one that each cluster can divide.
+ * evenly, each micro-batch is tried on each cluster at the nearest batch that it can have there; of those that the
+ * ds_config does not list, only where that is off by at most an eighth.
  *
  * Otherwise max_train_batch_size and min_train_batch_size limit the global batch. If the ds_config leaves accumulation
  * open ("auto" or absent), it takes values within these limits: every one, the largest first, if that makes at most
