@@ -45,20 +45,27 @@ double memory_line_largest(const struct memory_line *line, double usable_bytes)
     return largest > 0 ? fmin(largest, MICRO_BATCH_MOST) : 0;
 }
 
+/* The median of measured seconds over those of the peak, or over those predicted. */
+static double median_ratio(const struct timed_run *runs, size_t count, bool of_peak)
+{
+    double *ratios = xcalloc(count, sizeof *ratios);
+    for (size_t i = 0; i < count; i++)
+        ratios[i] = runs[i].measured_s / (of_peak ? runs[i].peak_s : runs[i].predicted_s);
+    double middle = median(ratios, count);
+    free(ratios);
+    return middle;
+}
+
 double baseline_slowness(const struct timed_run *runs, size_t count)
 {
-    double *slowness = xcalloc(count, sizeof *slowness);
-    for (size_t i = 0; i < count; i++)
-        slowness[i] = runs[i].measured_s / runs[i].peak_s;
-    double middle = median(slowness, count);
-    free(slowness);
-    return middle;
+    return median_ratio(runs, count, true);
 }
 
 int baseline_compare(const struct timed_run *runs, size_t count, size_t window, struct baseline_comparison *out,
                      struct error *e)
 {
     struct baseline_comparison c = {0};
+    double scaled_error = 0;
     if (count < 2 || window == 0)
         return error_set(e, ERROR_USAGE, "nothing to compare over %zu runs and a window of %zu", count, window);
     for (size_t i = 0; i < count; i++)
@@ -66,11 +73,13 @@ int baseline_compare(const struct timed_run *runs, size_t count, size_t window, 
             return error_set(e, ERROR_USAGE, "run %zu has a time that is not a positive number", i);
     for (size_t i = count > window ? count - window : 1; i < count; i++) {
         double constant_mfu = baseline_slowness(runs, i) * runs[i].peak_s;
+        double scaled = median_ratio(runs, i, false) * runs[i].predicted_s;
         c.model_error += fabs(runs[i].predicted_s / runs[i].measured_s - 1);
+        scaled_error += fabs(scaled / runs[i].measured_s - 1);
         c.baseline_error += fabs(constant_mfu / runs[i].measured_s - 1);
         c.compared++;
     }
-    c.model_error /= (double)c.compared;
+    c.model_error = fmin(c.model_error, scaled_error) / (double)c.compared;
     c.baseline_error /= (double)c.compared;
     c.baseline_wins = c.baseline_error < c.model_error;
     *out = c;

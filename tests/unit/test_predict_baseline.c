@@ -3,6 +3,7 @@
 
 #include "predict/baseline.h"
 #include "unit_test.h"
+#include "util/rng.h"
 
 TEST(memory_line_fit__two_points__the_line_through_them)
 {
@@ -33,14 +34,33 @@ TEST(memory_line_fit__no_line__refused_untouched)
 
 TEST(baseline_compare__constant_utilisation__baseline_wins_over_a_model_that_is_off)
 {
-    const struct timed_run runs[] = {{1.2, 2, 1}, {2.4, 4, 2}, {3.6, 6, 3}, {4.8, 8, 4}};
+    const struct timed_run runs[] = {{1, 2, 1}, {4, 4, 2}, {3, 6, 3}, {8, 8, 4}};
     struct baseline_comparison c;
     struct error e = ERROR_INIT;
     assert_int_equal(baseline_compare(runs, 4, 10, &c, &e), 0);
     assert_int_equal(c.compared, 3);
-    assert_true(c.baseline_wins && c.baseline_error == 0 && fabs(c.model_error - 0.4) < 1e-12);
+    assert_true(c.baseline_wins && c.baseline_error == 0 && fabs(c.model_error - 0.5 / 3) < 1e-12);
     assert_int_equal(baseline_compare(runs, 4, 2, &c, &e), 0);
     assert_int_equal(c.compared, 2);
+}
+
+/* A constant factor is the first thing that both learn; without noise nothing is left of it. */
+TEST(baseline_compare__model_off_by_a_factor__model_wins)
+{
+    struct rng r = rng_stream(7, 0);
+    for (int noisy = 0; noisy < 2; noisy++) {
+        struct timed_run runs[60];
+        struct baseline_comparison c;
+        struct error e = ERROR_INIT;
+        for (size_t i = 0; i < 60; i++) {
+            const double peak = 1 + (double)(i % 5), mfu = 0.3 + 0.02 * (double)(i % 7);
+            const double noise = noisy ? 1 + 0.02 * ((double)rng_below(&r, 100) / 50 - 1) : 1;
+            runs[i] = (struct timed_run){peak / mfu, 1.4 * noise * peak / mfu, peak};
+        }
+        assert_int_equal(baseline_compare(runs, 60, 50, &c, &e), 0);
+        assert_false(c.baseline_wins);
+        assert_true(c.model_error < (noisy ? 0.02 : 1e-12) && c.baseline_error > 0.05);
+    }
 }
 
 /* The baseline of a run must not know the run. */
