@@ -73,9 +73,8 @@ int baseline_compare(const struct timed_run *runs, size_t count, size_t window, 
             return error_set(e, ERROR_USAGE, "run %zu has a time that is not a positive number", i);
     for (size_t i = count > window ? count - window : 1; i < count; i++) {
         double constant_mfu = baseline_slowness(runs, i) * runs[i].peak_s;
-        double scaled = median_ratio(runs, i, false) * runs[i].predicted_s;
         c.model_error += fabs(runs[i].predicted_s / runs[i].measured_s - 1);
-        scaled_error += fabs(scaled / runs[i].measured_s - 1);
+        scaled_error += fabs(median_ratio(runs, i, false) * runs[i].predicted_s / runs[i].measured_s - 1);
         c.baseline_error += fabs(constant_mfu / runs[i].measured_s - 1);
         c.compared++;
     }
