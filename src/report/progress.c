@@ -92,7 +92,7 @@ static void add_best(const struct sweep_progress *p, size_t label_limit, bool as
 static void add_waiting(const struct sweep_progress *p, bool ascii, struct buffer *out)
 {
     buffer_printf(out, "%" PRId64 " waiting (", p->waiting);
-    text_add_printable(out, p->waits, strcspn(p->waits, ";"), LINE_LABEL_COLUMNS, ascii);
+    add_text(out, p->waits, LINE_LABEL_COLUMNS, ascii);
     buffer_add_text(out, p->waits_differ ? " and others)" : ")");
 }
 

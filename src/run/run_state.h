@@ -13,6 +13,7 @@
 #include "run/runner.h"
 #include "run/starter.h"
 #include "run/waits.h"
+#include "util/string_list.h"
 
 /* A job that could not be started, until it is known whose fault that is. */
 struct suspect {
@@ -55,11 +56,12 @@ struct runner {
     bool *reported;   /* per metric of the sweep: a job of this run that is ok has reported it, or it was said */
     int64_t ok_count; /* attempts of this run that were ok */
     struct suspect suspect;
-    bool start_failed;     /* its outcome is to come */
-    bool was_taken;        /* the batch system has taken one that this run started */
-    const char *told_wait; /* the last reason that was told for which jobs wait at a batch system; NULL: none */
-    char *refusal;         /* why it took none such, as it was told last; NULL: it never did */
-    bool let_go_due;       /* jobs that are held may be started again */
+    bool start_failed;             /* its outcome is to come */
+    bool was_taken;                /* the batch system has taken one that this run started */
+    struct string_list wait_texts; /* why jobs wait at a batch system, each once */
+    const char *told_wait;         /* the last reason that was told for which jobs wait at a batch system; NULL: none */
+    char *refusal;                 /* why it took none such, as it was told last; NULL: it never did */
+    bool let_go_due;               /* jobs that are held may be started again */
     bool unrecorded_starts;
     bool draining, cancelling;
     bool leaving;     /* what runs continues without this runner */

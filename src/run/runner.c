@@ -1,5 +1,6 @@
 #include "run/runner.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -402,14 +403,16 @@ static int64_t attempts_to_come(const struct runner *r)
 static void count_waiting(struct runner *r)
 {
     struct run_counts *c = &r->result.counts;
+    const char *first = NULL;
     c->waiting = c->waits_differ = 0;
-    c->waits = NULL;
     for (size_t i = 0; i < r->running_count; i++) {
         const char *waits = r->running[i].start.waits;
+        first = first ? first : waits;
         c->waiting += waits != NULL;
-        c->waits_differ |= waits && c->waits && strcmp(waits, c->waits) != 0;
-        c->waits = c->waits ? c->waits : waits;
+        c->waits_differ |= waits && strcmp(waits, first) != 0;
     }
+    if (first)
+        snprintf(c->waits, sizeof c->waits, "%.*s", (int)strcspn(first, ";"), first);
 }
 
 static void report_counts(struct runner *r, bool now)
@@ -628,6 +631,7 @@ static void runner_close(struct runner *r)
     free_all(r->scratch, r->token);
     device_keeper_free(r->keeper);
     place_watch_free(r->places);
+    string_list_free(&r->wait_texts);
 }
 
 /* Attempts may have brought metrics that no view has yet: these, or those of a runner that died before it came to

@@ -34,7 +34,7 @@ struct run_counts {
     int64_t total;                        /* jobs of the sweep */
     int64_t ok, failed, running, pending; /* now */
     int64_t waiting;                      /* of the running, those that their batch system has not begun */
-    const char *waits;                    /* why the first of them waits; borrowed. NULL: none does */
+    char waits[64];                       /* why the first of them waits, in brief */
     bool waits_differ;
     int64_t ended;                   /* have ended and are being recorded: the next one may run in their place */
     int64_t pruned;                  /* need no less device memory than a job that ran out of it */

@@ -294,11 +294,11 @@ static void note_reference(void *context, int64_t attempt, const char *reference
     /* What stands there may be being written. */
     if (!f->start.reference)
         f->start.reference = xstrdup(reference);
-    f->start.waits = waits;
+    f->start.waits = string_list_intern(&r->wait_texts, waits ? xstrdup(waits) : NULL);
     f->reference_due = f->start_recorded;
     r->unrecorded_starts |= f->reference_due;
     r->was_taken = true;
-    tell_wait(r, waits);
+    tell_wait(r, f->start.waits);
 }
 
 static int create_executor(struct runner *r, struct error *e)

@@ -28,21 +28,10 @@ static char *why_waiting(const struct slurm_member *m)
                : xstrdup("queued");
 }
 
-/* Takes `text`: one copy of each lives as long as the list. */
-static const char *interned(struct string_list *l, char *text)
-{
-    const size_t i = text ? string_list_find(l, text) : 0;
-    if (text && i == l->count)
-        string_list_add(l, text);
-    else
-        free(text);
-    return text ? l->items[i] : NULL;
-}
-
 void slurm_note_wait(struct slurm_executor *x, struct slurm_array *a, size_t index)
 {
     struct slurm_member *m = &a->members[index];
-    const char *waits = interned(&x->waits, why_waiting(m));
+    const char *waits = string_list_intern(&x->waits, why_waiting(m));
     if (m->reported || !x->options.referred || (m->is_referred && m->waits == waits))
         return;
     m->is_referred = true;

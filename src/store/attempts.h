@@ -55,7 +55,7 @@ struct attempt_start {
     const char *given;        /* limits that depend on the attempt, as JSON; NULL: none does */
     const char *directory;    /* NULL: it has none so far */
     const char *reference;    /* the executor's own name for it; NULL: none */
-    const char *waits;        /* why its batch system has not begun it; NULL: it runs. Lives as long as the executor */
+    const char *waits;        /* why its batch system has not begun it; NULL: it runs. Lives as long as the runner */
     const char *host;         /* where it runs; NULL: where its runner does */
     const char *devices;      /* see store/places.h; NULL: none were given to it */
 };

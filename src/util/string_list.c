@@ -27,6 +27,16 @@ size_t string_list_find(const struct string_list *l, const char *text)
     return i;
 }
 
+const char *string_list_intern(struct string_list *l, char *text)
+{
+    const size_t i = text ? string_list_find(l, text) : 0;
+    if (text && i == l->count)
+        string_list_add(l, text);
+    else
+        free(text);
+    return text ? l->items[i] : NULL;
+}
+
 char **string_list_take(struct string_list *l)
 {
     terminate(l);

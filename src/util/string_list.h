@@ -21,6 +21,9 @@ void string_list_add(struct string_list *l, char *text);
 /* Its index, or the count when it is missing. */
 size_t string_list_find(const struct string_list *l, const char *text);
 
+/* The list's copy of `text`, which it takes over; NULL of NULL. It stands as long as the list. */
+const char *string_list_intern(struct string_list *l, char *text);
+
 /* NULL-terminated, never NULL, the caller's: strings_free. The list is empty afterwards. */
 char **string_list_take(struct string_list *l);
 

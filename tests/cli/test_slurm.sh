@@ -473,11 +473,14 @@ queue__that_does_not_begin_them__waiting_and_not_running()
     rm slurm/silent slurm/state
     echo 'RUNNING|None|n0' >slurm/state
     wait_until "[ \"\$(sql \"SELECT count(waits) FROM attempt WHERE state = 'running'\")\" = 0 ]" 20
+    # A runner that leaves says what they wait for.
+    echo 'PENDING|Resources|' >slurm/state
+    wait_until "[ \"\$(sql \"SELECT count(waits) FROM attempt WHERE state = 'running'\")\" = 2 ]" 20
     signal_command TERM
     wait_command
     expect_status 143
     expect_any_stdout
-    expect_any_stderr
+    expect_stderr_contains '0 running, 2 waiting (Resources), 0 pending'
     expect "[ $(grep -c 'jobs wait at Slurm: PartitionTimeLimit; ask for less time' said) = 1 ]"
     expect_file_contains text '  2  as job 1: PartitionTimeLimit; ask for less time ([job] timeout)'
     expect_sql '0|2|2' "SELECT s->>'\$.states.running', s->>'\$.states.waiting', s->>'\$.waits[0].jobs'
