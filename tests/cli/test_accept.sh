@@ -392,19 +392,20 @@ merged__either_way__accepted_once()
     run_meshsweep merge results.db old.db -o two.db
     expect_only_status 0
     for db in one.db two.db; do
-        expect_sql '3' "SELECT count(*) FROM job" $db
+        expect_sql '3' "SELECT count(*) FROM job" "$db"
         expect_sql '1|8|ok|1.0|1
 2|8|ok|2.0|1
-3|8|ok|3.0|1' "$standing" $db
-        run_meshsweep merge results.db old.db -o $db
+3|8|ok|3.0|1' "$standing" "$db"
+        run_meshsweep merge results.db old.db -o "$db"
         expect_only_status 0
-        expect_sql '1|3' "SELECT (SELECT count(*) FROM change), count(*) FROM replaced WHERE field = 'key'" $db
-        run_meshsweep run -d $db --progress none
+        expect_sql '1|3' "SELECT (SELECT count(*) FROM change), count(*) FROM replaced WHERE field = 'key'" "$db"
+        run_meshsweep run -d "$db" --progress none
         expect_silent 0
         expect '[ "$(ran)" = 3 ]'
-        run_meshsweep accept --undo -d $db
+        run_meshsweep accept --undo -d "$db"
         expect_only_stdout 0 'change 1 is undone: 3 jobs are what they were'
-        expect_sql '3' "SELECT count(*) FROM results JOIN job ON id = job WHERE batch = 8 AND job.state = 'pending'" $db
+        expect_sql '3' "SELECT count(*) FROM results JOIN job ON id = job WHERE batch = 8 AND job.state = 'pending'" \
+            "$db"
     done
 }
 

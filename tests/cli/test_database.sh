@@ -476,7 +476,7 @@ sleep 0.05 # so that ends are recorded one by one
 END
     mkdir small
     run_command unshare -m sh -c '
-        mount -t tmpfs -o size=1200k none small || exit
+        mount -t tmpfs -o size=1400k none small || exit
         "$0" run -d small/results.db --progress none
         echo "first $?"
         sqlite3 -batch small/results.db "PRAGMA integrity_check" "SELECT count(*) FROM job WHERE state = '\''ok'\''" |

@@ -95,7 +95,8 @@ command__given_on_the_command_line__replaces_the_files()
     run_silently 0 --command 'echo "{x}" "$((6 * 7))" >arguments'
     expect_arguments "1 42"
     rm arguments
-    run_silently 0 -- /bin/sh job.sh '{x}' --progress -j
+    run_meshsweep run --progress none -- /bin/sh job.sh '{x}' --progress -j
+    expect_only_stderr_contains 0 'all jobs are new for that alone'
     expect_arguments "1
 --progress
 -j"
@@ -151,7 +152,8 @@ cwd = \"place-{x}\""
     expect_arguments "$PWD/place-1"
     sed -i 's/place-{x}/{job_dir}/' sweep.toml
     rm arguments
-    run_silently 0
+    run_meshsweep run --progress none
+    expect_only_stderr_contains 0 'cwd: place-{x} -> {job_dir}; all jobs are new for that alone'
     expect_arguments "$PWD/results.db.d/$(sql "SELECT directory FROM attempt ORDER BY id DESC LIMIT 1")"
 }
 

@@ -65,7 +65,7 @@ note__all_excluded__no_best_and_why()
 {
     done_sweep
     for job in 1 2 3 4; do
-        quietly note $job --exclude broken
+        quietly note "$job" --exclude broken
     done
     run_meshsweep best
     expect_only_stderr 3 'meshsweep: there is no best job: 4 are ok, but none has a value of score
@@ -190,7 +190,7 @@ merge__notes__come_once_and_hold()
     quietly note 1 'from the copy' -d copy.db
     quietly note 1 'from here'
     for merged in copy.db results.db copy.db; do
-        quietly merge $merged -o all.db
+        quietly merge "$merged" -o all.db
     done
     expect_sql '4' "SELECT count(*) FROM note" all.db
     expect_sql '1|1005.0|attempt 2: bad node

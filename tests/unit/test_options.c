@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "unit_test.h"
+#include "util/string_list.h"
 
 struct target {
     bool dry, loud;
@@ -232,9 +233,11 @@ TEST(command_find__unknown__nearest)
     assert_string_equal(e.text, "unknown command plna (did you mean plan?); meshsweep --help lists the commands");
 }
 
-/* A fallback that its own option refuses, or an option that two tables take differently, would show only in use. */
+/* A fallback that its own option refuses, or an option that two tables take differently, would show only in use.
+ * DeepSpeed's --include is of hosts; --undo of import names a table. */
 TEST(commands__all__tables_agree)
 {
+    static char *const differ[] = {(char *)"include", (char *)"undo", NULL};
     for (size_t i = 0; commands[i]; i++) {
         void *target = calloc(1, commands[i]->options_bytes);
         struct option_words w;
@@ -243,7 +246,7 @@ TEST(commands__all__tables_agree)
         free(w.items);
         free(target);
         for (const struct option *o = commands[i]->options; o->name; o++)
-            for (size_t j = 0; commands[j]; j++)
+            for (size_t j = 0; commands[j] && !strings_have(differ, o->name); j++)
                 for (const struct option *p = commands[j]->options; p->name; p++)
                     if (strcmp(o->name, p->name) == 0)
                         assert_int_equal(o->kind == OPTION_FLAG, p->kind == OPTION_FLAG);

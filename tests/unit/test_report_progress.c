@@ -166,14 +166,14 @@ static void check_json(const struct sweep_progress *p, const char *expected)
 TEST(json__all_and_little__one_object)
 {
     check_json(&half, BEGIN "\"total\":456,\"done\":123,\"ok\":110,\"failed\":3,\"skipped\":10,\"pruned\":0,\"held\":0,"
-                            "\"running\":4,\"being_recorded\":0,"
+                            "\"running\":4,\"waiting\":0,\"being_recorded\":0,"
                             "\"pending\":329,"
                             "\"elapsed_ms\":90000,\"jobs_per_second\":12.34,\"eta_ms\":200000,"
                             "\"best\":{\"job\":7,\"objective\":\"throughput\",\"value\":45.25,\"unit\":\"samples/s\"},"
                             "\"failure_classes\":{\"oom\":2,\"signal\":0,\"timeout\":1}}");
     check_json(&begun,
                BEGIN "\"total\":8,\"done\":0,\"ok\":0,\"failed\":0,\"skipped\":0,\"pruned\":0,\"held\":0,"
-                     "\"running\":0,\"being_recorded\":0,\"pending\":8,"
+                     "\"running\":0,\"waiting\":0,\"being_recorded\":0,\"pending\":8,"
                      "\"elapsed_ms\":0,\"jobs_per_second\":null,\"eta_ms\":null,\"best\":null,\"failure_classes\":{}}");
 }
 
@@ -185,7 +185,7 @@ TEST(json__best_not_finite_and_unnamed__nulls)
     p.best_unit = "";
     check_json(&p,
                BEGIN "\"total\":8,\"done\":0,\"ok\":0,\"failed\":0,\"skipped\":0,\"pruned\":0,\"held\":0,\"running\":0,"
-                     "\"being_recorded\":0,"
+                     "\"waiting\":0,\"being_recorded\":0,"
                      "\"pending\":8,"
                      "\"elapsed_ms\":0,\"jobs_per_second\":null,\"eta_ms\":null,"
                      "\"best\":{\"job\":0,\"objective\":null,\"value\":null,\"unit\":null},\"failure_classes\":{}}");

@@ -12,7 +12,7 @@ TEST(keys__unknown__hint)
         {"[params]\nx = 1\n", "1:2: unknown key \"params\" in the file; did you mean \"training_spec\"?"},
         {"[zzz]\nx = 1\n",
          "1:2: unknown key \"zzz\" in the file; its tables are cluster_spec, model, training_spec, parallel_spec, "
-         "sweep, job, metrics, derive, synonym, inert, rule, failure, retry, device, model_type, deepspeed, "
+         "sweep, job, metrics, derive, synonym, inert, was, rule, failure, retry, device, model_type, deepspeed, "
          "model_space, model_info, "
          "predict, import, search, slurm, local"},
         {"[modle]\n", "1:2: unknown key \"modle\" in the file; did you mean \"model\"?"},
@@ -36,7 +36,7 @@ TEST(keys__unknown__hint)
         {"[retry]\nLost = 2\n", "2:1: unknown key \"Lost\" in [retry]; did you mean \"lost\"?"},
         {"[retry]\ncancelled = 2\n", "2:1: unknown key \"cancelled\" in [retry]; its keys are exit, signal, oom, "
                                      "oom-host, timeout, hang, diverged, "
-                                     "no-metric, spawn, lost, backoff, backoff_max, place"},
+                                     "no-metric, spawn, lost, backoff, backoff_max, changed, place"},
         {"[search]\nmethod = \"grid\"\n", "2:1: unknown key \"method\" in [search]; did you mean \"strategy\"?"},
         {"[slurm]\ntime = \"1h\"\n", "2:1: unknown key \"time\" in [slurm]; did you mean \"timeout\" in [job]?"},
     };
