@@ -272,7 +272,8 @@ static void add_side(const struct side_runs *r, struct buffer *out)
         return;
     }
     text_add_rounded(out, r->value);
-    buffer_printf(out, r->count > 1 ? " (%zu runs" : "", r->count);
+    if (r->count > 1)
+        buffer_printf(out, " (%zu runs", r->count);
     if (isfinite(r->low)) {
         buffer_add_text(out, r->count > 1 ? ", 95 % " : " (95 % of its samples ");
         text_add_rounded(out, r->low);
