@@ -312,8 +312,6 @@ static const struct {
     {"MaxWallDurationPerJobLimit", "ask for less time ([job] timeout) or for another qos"},
     {"PerJobLimit", "ask for less or for another qos"},
     {"PartitionNodeLimit", "ask for fewer nodes or for another partition"},
-    {"PartitionDown", "ask for another partition"},
-    {"PartitionInactive", "ask for another partition"},
     {"BadConstraints", "no node has what [slurm] and cluster_spec ask for"},
     {"AccountNotAllowed", "ask for another account or partition"},
     {"InvalidAccount", "ask for another account"},
