@@ -172,14 +172,11 @@ static int add_job(struct curves *c, int64_t job, struct error *e)
 static int choose_buckets(struct curves *c, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(c->page->db,
-                   "SELECT count(*), count(DISTINCT m.attempt_id) FROM job AS j JOIN summary AS m"
-                   " ON m.attempt_id = j.attempt_id WHERE j.sweep_id = ?1 AND coalesce(m.reported, m.count) > 1"
-                   " AND j.id NOT IN excluded_job",
-                   &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, c->page->data->sweep_id);
-    int rc = stmt_next(s, e);
+    int rc = db_next(c->page->db,
+                     "SELECT count(*), count(DISTINCT m.attempt_id) FROM job AS j JOIN summary AS m"
+                     " ON m.attempt_id = j.attempt_id WHERE j.sweep_id = ?1 AND coalesce(m.reported, m.count) > 1"
+                     " AND j.id NOT IN excluded_job",
+                     VALUES(sql_int(c->page->data->sweep_id)), &s, e);
     if (rc > 0) {
         double room = CURVES_BYTES / (POINT_BYTES * fmax(1, (double)stmt_int(s, 0)));
         c->buckets = (size_t)fmax(BUCKETS_LEAST, fmin(BUCKETS_MOST, room));

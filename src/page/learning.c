@@ -20,18 +20,15 @@ static int read_trials(struct html_page *p, struct trial_point **out, size_t *co
     struct trial_point *trials = NULL;
     double best = NAN;
     int rc;
-    if (db_prepare(p->db,
-                   "SELECT a.job_id, coalesce(a.failure, ''), CASE WHEN typeof(m.value) IN ('real', 'integer') THEN"
-                   " m.value END, " MEASURED_AS_ASKED(
-                       "a") " FROM attempt AS a JOIN job AS j ON j.id = a.job_id LEFT JOIN summary AS m"
-                            " ON m.attempt_id = a.id AND m.name = ?1 WHERE j.sweep_id = ?2 AND a.ended IS NOT NULL"
-                            " AND a.kind = 'trial' AND a.id NOT IN (SELECT attempt_id FROM excluded_attempt)"
-                            " ORDER BY a.ended, a.id",
-                   &s, e) < 0)
-        return -1;
-    stmt_bind_text(s, 1, p->data->objective);
-    stmt_bind_int(s, 2, p->data->sweep_id);
-    while ((rc = stmt_next(s, e)) > 0) {
+    while (
+        (rc = db_next(p->db,
+                      "SELECT a.job_id, coalesce(a.failure, ''), CASE WHEN typeof(m.value) IN ('real', 'integer') THEN"
+                      " m.value END, " MEASURED_AS_ASKED(
+                          "a") " FROM attempt AS a JOIN job AS j ON j.id = a.job_id LEFT JOIN summary AS m"
+                               " ON m.attempt_id = a.id AND m.name = ?1 WHERE j.sweep_id = ?2 AND a.ended IS NOT NULL"
+                               " AND a.kind = 'trial' AND a.id NOT IN (SELECT attempt_id FROM excluded_attempt)"
+                               " ORDER BY a.ended, a.id",
+                      VALUES(sql_text(p->data->objective), sql_int(p->data->sweep_id)), &s, e)) > 0) {
         struct trial_point t = {.job = stmt_int(s, 0), .value = stmt_double_or_nan(s, 2)};
         strncpy(t.failure, stmt_text(s, 1), sizeof t.failure - 1);
         t.improves = !t.failure[0] && stmt_int(s, 3) && isfinite(t.value) && html_is_better(p->data, t.value, best);

@@ -215,14 +215,12 @@ int configurations_suppose(struct db *db, const char *keys_json, struct error *e
 static int read_flags(struct db *db, struct configurations *out, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "SELECT EXISTS (SELECT 1 FROM meta WHERE name = 'replicate'),"
-                   " EXISTS (SELECT 1 FROM meta WHERE name = 'group_by')"
-                   " FROM (SELECT * FROM sqlite_schema UNION ALL SELECT * FROM sqlite_temp_schema)"
-                   " WHERE type = 'view' AND name = 'configurations' LIMIT 1",
-                   &s, e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
+    int rc = db_next(db,
+                     "SELECT EXISTS (SELECT 1 FROM meta WHERE name = 'replicate'),"
+                     " EXISTS (SELECT 1 FROM meta WHERE name = 'group_by')"
+                     " FROM (SELECT * FROM sqlite_schema UNION ALL SELECT * FROM sqlite_temp_schema)"
+                     " WHERE type = 'view' AND name = 'configurations' LIMIT 1",
+                     NO_VALUES, &s, e);
     if (rc > 0) {
         out->has_replicates = stmt_int(s, 0);
         out->has_groups = stmt_int(s, 1);
