@@ -8,7 +8,7 @@
 #include "cli/session.h"
 #include "results/job_record.h"
 #include "results/views.h"
-#include "store/notes.h"
+#include "store/changes.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 #include "util/parse.h"

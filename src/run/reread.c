@@ -6,7 +6,7 @@
 
 #include "results/json.h"
 #include "run/recording.h"
-#include "store/change_record.h"
+#include "store/changes.h"
 #include "store/imports.h"
 #include "util/memory.h"
 

@@ -22,7 +22,7 @@ struct reread_request {
 int reread_renew(const struct reread_request *request, struct renewal *out, struct error *e);
 
 /* The same for all attempts of the jobs in the table "selected" (store/selection.h), in the caller's transaction, which
- * is rolled back where it is only a `trial`. What was replaced is kept (store/change_record.h), `detail` (JSON) being
+ * is rolled back where it is only a `trial`. What was replaced is kept (store/changes.h), `detail` (JSON) being
  * what the user asked for. `*document`, sql/answers/reread.sql, is the caller's. */
 int reread_selected(const struct reread_request *request, const char *detail, bool trial, struct cJSON **document,
                     struct error *e);

@@ -1,12 +1,58 @@
 #include "store/changes.h"
 
+#include <pwd.h>
 #include <stdlib.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
 #include "database/attempt_sums.h"
-#include "store/change_record.h"
+#include "store/jobs.h"
 #include "util/buffer.h"
 #include "util/clock.h"
 #include "util/memory.h"
+
+/* --- who, and what --- */
+
+/* "user@host"; the caller's. */
+static char *author(void)
+{
+    struct utsname machine;
+    struct passwd row, *found = NULL;
+    char texts[4096];
+    const uid_t user = geteuid();
+    uname(&machine);
+    if (getpwuid_r(user, &row, texts, sizeof texts, &found) != 0 || !found)
+        return xasprintf("%ld@%s", (long)user, machine.nodename);
+    return xasprintf("%s@%s", row.pw_name, machine.nodename);
+}
+
+int change_record(struct db *db, const char *kind, const char *why, const char *detail, int64_t *id, struct error *e)
+{
+    char *who = author();
+    int rc = db_insert(db, "INSERT INTO change (kind, at, who, why, detail) VALUES (?, ?, ?, ?, ?)",
+                       VALUES(sql_text(kind), sql_int(clock_wall_ms()), sql_text(who), sql_text(why), sql_text(detail)),
+                       id, e);
+    free(who);
+    return rc;
+}
+
+int note_record(struct db *db, const struct note_row *note, struct error *e)
+{
+    char *who = author();
+    /* Of two in one millisecond the later one stands: the clock may have been set back, too. */
+    int rc = db_run(db,
+                    "INSERT INTO note (job_id, attempt_id, kind, text, at, who) VALUES (?1, ?2, ?3, ?4,"
+                    " max(?5, coalesce((SELECT max(at) FROM note WHERE job_id = ?1), 0)), ?6)",
+                    VALUES(sql_int(note->job_id), sql_positive(note->attempt_id), sql_text(note->kind),
+                           sql_text(note->text), sql_int(clock_wall_ms()), sql_text(who)),
+                    e);
+    free(who);
+    if (rc == 0)
+        rc = db_run(db, "CREATE TEMP TABLE noted_job AS SELECT ?1 AS id", VALUES(sql_int(note->job_id)), e);
+    if (rc == 0)
+        rc = jobs_choose_representatives(db, "temp.noted_job", e);
+    return rc < 0 ? -1 : db_exec(db, "DROP TABLE temp.noted_job", e);
+}
 
 #define NOT_TRIED " AND state = 'pending' AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = job.id)"
 #define SECTIONS "('cluster_spec', 'model', 'training_spec', 'parallel_spec')"

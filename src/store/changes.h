@@ -1,10 +1,23 @@
-/* Changes that were made afterwards to what had been recorded (tables change and replaced). Every function runs inside
- * the caller's write transaction. */
+/* What people change of what was recorded, and say of it, afterwards (tables change, replaced and note of
+ * sql/migrations/0021_changed_minds.sql). Every function runs inside the caller's write transaction. */
 #ifndef MESHSWEEP_STORE_CHANGES_H
 #define MESHSWEEP_STORE_CHANGES_H
 
 #include "database/db.h"
 #include "util/hash.h"
+
+/* Records a change of this moment by "user@host"; `*id` is what its rows of `replaced` refer to. `why` and `detail`
+ * (JSON) may be NULL. */
+int change_record(struct db *db, const char *kind, const char *why, const char *detail, int64_t *id, struct error *e);
+
+struct note_row {
+    int64_t job_id, attempt_id; /* 0: the job */
+    const char *kind;           /* "note", "tag", "exclude", "include" */
+    const char *text;           /* NULL: none */
+};
+
+/* Of what is excluded or included the job's values follow. */
+int note_record(struct db *db, const struct note_row *note, struct error *e);
 
 struct change {
     const char *kind;   /* "accept", "was" */
