@@ -26,7 +26,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Type, Union
 __all__ = ["open", "Database", "Sample", "Sweep", "SchemaError", "SchemaWarning"]
 
 #: The schema version that this file supports.
-SCHEMA = 21
+SCHEMA = 22
 
 #: SQLite's "application_id" of a meshsweep database.
 APPLICATION = 1836279927

@@ -226,6 +226,7 @@ static const struct migration migrations[] = {
     {19, "migrations/0019_named_spec_index.sql"},
     {20, "migrations/0020_measurements.sql"},
     {21, "migrations/0021_changed_minds.sql"},
+    {22, "migrations/0022_what_jobs_are_given.sql"},
 };
 #define SCHEMA_VERSION (migrations[sizeof migrations / sizeof *migrations - 1].version)
 

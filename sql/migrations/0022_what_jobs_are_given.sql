@@ -1,0 +1,7 @@
+-- What jobs are given beside their command is recorded with them.
+
+-- Files.
+
+-- Fixtures.
+
+-- What a job left behind.
