@@ -33,18 +33,55 @@ static void add_part(struct template *t, const struct template_part *part)
     *array_add(t->parts, t->count) = *part;
 }
 
-static void end_literal(struct template *t, struct buffer *literal)
+/* The brace that ends what begins at `text`, within which braces come in pairs; NULL: there is none. */
+static const char *closing_brace(const char *text)
 {
-    if (literal->length > 0)
-        add_part(t, &(struct template_part){.text = buffer_take(literal)});
+    for (size_t depth = 0; *text; text++) {
+        if (*text == '}' && depth-- == 0)
+            return text;
+        depth += *text == '{';
+    }
+    return NULL;
 }
 
-/* The end of a placeholder behind its name. */
-static const char *ending_of(const char *behind, bool is_line)
+static void add_within(struct template *t, const struct template_part *opens, const char *text, const char *end)
 {
-    if (is_line && strncmp(behind, "!r}", 3) == 0)
-        return "!r}";
-    return *behind == '}' ? "}" : NULL;
+    struct buffer literal = BUFFER_INIT;
+    for (const char *p = text; p < end; p++) {
+        const bool is_value = p[0] == '{' && p[1] == '}';
+        if (!is_value)
+            buffer_add_char(&literal, *p);
+        if (literal.length > 0 && (is_value || p + 1 == end))
+            add_part(t, &(struct template_part){.text = buffer_take(&literal), .option = PART_WITHIN});
+        if (is_value)
+            add_part(t, &(struct template_part){xstrdup(opens->text), 1, opens->is_raw, PART_WITHIN});
+        p += is_value;
+    }
+    add_part(t, &(struct template_part){.text = xstrdup("}"), .option = PART_CLOSES});
+}
+
+/* The placeholder whose brace is at `text`, behind what `literal` holds: its bytes, 0 where it is none. */
+static size_t read_placeholder(const char *text, bool is_line, struct template *t, struct buffer *literal)
+{
+    const size_t name = template_name_length(text + 1);
+    const char *p = text + 1 + name;
+    const bool is_raw = is_line && strncmp(p, "!r", 2) == 0;
+    p += is_raw ? 2 : 0;
+    const bool is_optional = *p == '?';
+    p += is_optional;
+    const char *end = is_optional ? closing_brace(p) : *p == '}' ? p : NULL;
+    if (name == 0 || !end)
+        return 0;
+    if (literal->length > 0)
+        add_part(t, &(struct template_part){.text = buffer_take(literal)});
+    const struct template_part part = {xstrndup(text + 1, name), 1, is_raw,
+                                       !is_optional ? PART_ALWAYS
+                                       : p == end   ? PART_OPTIONAL
+                                                    : PART_OPENS};
+    add_part(t, &part);
+    if (p < end)
+        add_within(t, &part, p, end);
+    return (size_t)(end + 1 - text);
 }
 
 static struct template parse(const char *text, bool is_line)
@@ -52,12 +89,9 @@ static struct template parse(const char *text, bool is_line)
     struct template t = {NULL, 0};
     struct buffer literal = BUFFER_INIT;
     for (const char *p = text; *p;) {
-        size_t name = *p == '{' ? template_name_length(p + 1) : 0;
-        const char *ending = name > 0 ? ending_of(p + 1 + name, is_line) : NULL;
-        if (ending) {
-            end_literal(&t, &literal);
-            add_part(&t, &(struct template_part){xstrndup(p + 1, name), 1, *ending == '!'});
-            p += 1 + name + strlen(ending);
+        const size_t placeholder = *p == '{' ? read_placeholder(p, is_line, &t, &literal) : 0;
+        if (placeholder > 0) {
+            p += placeholder;
         } else if (p[0] == '$' && p[1] == '{') {
             buffer_add_text(&literal, "${");
             p += 2;
@@ -66,7 +100,8 @@ static struct template parse(const char *text, bool is_line)
             p += p[0] == '{' && p[1] == '{' ? 2 : 1;
         }
     }
-    end_literal(&t, &literal);
+    if (literal.length > 0)
+        add_part(&t, &(struct template_part){.text = buffer_take(&literal)});
     buffer_free(&literal);
     return t;
 }
@@ -83,10 +118,13 @@ struct template template_parse_line(const char *text)
 
 void template_add_part(const struct template_part *part, struct buffer *out)
 {
-    if (part->is_placeholder)
-        buffer_printf(out, "{%s%s}", part->text, part->is_raw ? "!r" : "");
-    else
+    if (!part->is_placeholder)
         buffer_add_text(out, part->text);
+    else if (part->option == PART_WITHIN)
+        buffer_add_text(out, "{}");
+    else
+        buffer_printf(out, "{%s%s%s%s", part->text, part->is_raw ? "!r" : "", part->option ? "?" : "",
+                      part->option == PART_OPENS ? "" : "}");
 }
 
 void template_free(struct template *t)
@@ -105,7 +143,7 @@ char *template_misspelt(const char *text)
         const char *end = name + length;
         int dots = (p[1] == '.') + (*end == '.');
         end += *end == '.';
-        if (length > 0 && dots > 0 && *end == '}' && !(p > text && (p[-1] == '$' || p[-1] == '{')))
+        if (length > 0 && dots > 0 && (*end == '}' || *end == '?') && !(p > text && (p[-1] == '$' || p[-1] == '{')))
             return xstrndup(p, (size_t)(end - p) + 1);
     }
     return NULL;

@@ -1,5 +1,6 @@
-/* Text with placeholders: "{name}" or "{section.name}". "{{" is a literal brace, "${…}" is the shell's and left
- * alone, any other brace stands for itself: "{1..8}", "{}" and "{ print }" are plain text. */
+/* Text with placeholders: "{name}" or "{section.name}". "{name?}" is its value or nothing, and "{name?TEXT}" is TEXT,
+ * in which "{}" stands for the value and other braces come in pairs, or nothing. "{{" is a literal brace, "${…}" is the
+ * shell's and left alone, any other brace stands for itself: "{1..8}", "{}" and "{ print }" are plain text. */
 #ifndef MESHSWEEP_CONFIG_TEMPLATE_H
 #define MESHSWEEP_CONFIG_TEMPLATE_H
 
@@ -7,10 +8,19 @@
 
 #include "util/buffer.h"
 
+enum template_option {
+    PART_ALWAYS = 0,
+    PART_OPTIONAL, /* "{name?}" */
+    PART_OPENS,    /* "{name?": the name; what is within follows, then what closes it */
+    PART_WITHIN,   /* literal text, or "{}" with the name of what opens it */
+    PART_CLOSES,   /* "}" */
+};
+
 struct template_part {
     char *text; /* literal text, or a placeholder's name without braces */
     int is_placeholder;
     int is_raw; /* "{name!r}" of a line for the shell */
+    enum template_option option;
 };
 
 struct template
@@ -26,7 +36,7 @@ struct template template_parse(const char *text);
 struct template template_parse_line(const char *text);
 void template_free(struct template *t);
 
-/* Appends a part: its text, or "{name}" or "{name!r}". */
+/* Appends a part as it is written. */
 void template_add_part(const struct template_part *part, struct buffer *out);
 
 /* Bytes of the name that begins `text`: words of letters, digits, "_" and "-" that begin with a letter or "_", joined

@@ -1,5 +1,6 @@
 #include "config/value.h"
 
+#include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,4 +93,36 @@ void value_add_text(const struct value *v, struct buffer *out)
         buffer_add_text(out, v->text);
         break;
     }
+}
+
+/* Behind the JSON value that begins at `text`. */
+static const char *end_of_json(const char *text)
+{
+    bool quoted = false;
+    for (size_t depth = 0; *text; text++) {
+        if (*text == '"')
+            quoted = !quoted;
+        else if (quoted)
+            text += *text == '\\' && text[1];
+        else if (depth == 0 && strchr(",]", *text))
+            break;
+        else if (strchr("[{", *text))
+            depth++;
+        else if (strchr("]}", *text))
+            depth--;
+    }
+    return text;
+}
+
+bool value_next_element(const char **json, struct value *out)
+{
+    const char *begin = *json, *end = end_of_json(begin);
+    if (end == begin)
+        return false;
+    cJSON *string = *begin == '"' ? cJSON_ParseWithLength(begin, (size_t)(end - begin)) : NULL;
+    *out = cJSON_IsString(string) ? (struct value){.kind = VALUE_STRING, .text = xstrdup(string->valuestring)}
+                                  : (struct value){.kind = VALUE_JSON, .text = xstrndup(begin, (size_t)(end - begin))};
+    cJSON_Delete(string);
+    *json = end + (*end == ',');
+    return true;
 }

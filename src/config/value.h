@@ -36,4 +36,8 @@ void value_add_json(const struct value *v, struct buffer *out);
  * an exponent, true/false, strings raw, lists and tables as JSON, nothing for VALUE_NULL. */
 void value_add_text(const struct value *v, struct buffer *out);
 
+/* The next element of a list in canonical JSON: *json, behind "[" at first, goes on behind it. false: there is none.
+ * The element is the caller's; tables and lists are JSON, and so are numbers and booleans, as they are written. */
+bool value_next_element(const char **json, struct value *out);
+
 #endif

@@ -38,14 +38,13 @@ static bool mixes_bool(const struct axis *a, size_t k, bool expected)
     return false;
 }
 
-static bool is_auto(const struct axis *a, size_t k)
+static void mark_texts(const struct axis *a, size_t k, struct key *key)
 {
     for (size_t v = 0; v < a->value_count; v++) {
         const struct value *value = &a->values[v * a->key_count + k];
-        if (value->kind == VALUE_STRING && strcmp(value->text, "auto") == 0)
-            return true;
+        key->has_auto |= value->kind == VALUE_STRING && strcmp(value->text, "auto") == 0;
+        key->has_list |= value->kind == VALUE_JSON && value->text[0] == '[';
     }
-    return false;
 }
 
 static void collect_axis(const struct sweep *s, enum section_kind section, const struct axis *a, struct names *n,
@@ -61,7 +60,7 @@ static void collect_axis(const struct sweep *s, enum section_kind section, const
                                 .is_label = sweep_is_label(s, a->keys[k]),
                                 .is_bool = axis_is_bool(a, k)};
         }
-        key->has_auto |= is_auto(a, k);
+        mark_texts(a, k, key);
         if (mixes_bool(a, k, key->is_bool))
             problems_add(problems, a->at, "`%s` is a boolean in one place and another type elsewhere; use one type",
                          a->keys[k]);

@@ -15,6 +15,7 @@ struct key {
     bool is_label;    /* does not count towards identity */
     bool is_bool;     /* its values are true and false: columns hold 0 and 1 */
     bool is_nullable; /* some spec of the section lacks it */
+    bool has_list;    /* some value is a list */
     bool has_auto;    /* some value is the text "auto": left to the job, unknown to rules */
     char *otherwise;  /* SQL literal that stands where a spec lacks it; NULL: none */
     bool is_inert;    /* [inert] says when it does not count towards identity */

@@ -98,6 +98,17 @@ char **environment_with(char *const *base, char *const *declared, char *const *o
     return string_list_take(&l);
 }
 
+void environment_drop(char **settings, char *const *names)
+{
+    char **kept = settings;
+    for (; *settings; settings++)
+        if (setting_is_among(*settings, names))
+            free(*settings);
+        else
+            *kept++ = *settings;
+    *kept = NULL;
+}
+
 static void add_member(struct buffer *b, const char *setting, char *const *secrets)
 {
     size_t n = setting_name_length(setting);

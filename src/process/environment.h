@@ -15,6 +15,9 @@ char **environment_base(char *const *runner, char *const *pass);
  * replaces. */
 char **environment_with(char *const *base, char *const *declared, char *const *own);
 
+/* Removes what `names` (NULL-terminated) name. */
+void environment_drop(char **settings, char *const *names);
+
 /* {"NAME":"value",…} with secrets (see secrets/secrets.h) as "[redacted]"; NULL for an empty list. The caller's. */
 char *environment_declared_json(char *const *settings, char *const *secrets);
 

@@ -20,7 +20,7 @@ static char *text_of_all(const struct space *space, const struct job_text *t)
     for (size_t i = 0; i < t->template.count; i++) {
         if (!t->template.parts[i].is_placeholder) {
             buffer_add_text(&b, t->template.parts[i].text);
-        } else if (t->slots[i] == -(int)RUNTIME_CONFIG_DIR) {
+        } else if (t->slots[i] == -(int)RUNTIME_CONFIG_DIR && !t->template.parts[i].option) {
             buffer_add(&b, slash ? path : ".", slash ? (size_t)(slash - path) : 1);
         } else {
             buffer_free(&b);

@@ -101,11 +101,13 @@ static char **device_settings(const struct running_attempt *f, char *const *base
     return settings;
 }
 
-static char **environment_of(const struct starter *s, const struct running_attempt *f, char *const *declared)
+static char **environment_of(const struct starter *s, const struct running_attempt *f, const struct launch_texts *texts)
 {
+    char *const *declared = texts->environment;
     char **own = own_settings(f, &f->job), **devices = device_settings(f, s->base_environment);
     char **ports = rendezvous_settings(rendezvous_port(f->claim.attempt_id), s->base_environment, declared);
     char **given = environment_with(s->base_environment, devices, ports);
+    environment_drop(given, texts->unset);
     char **environment = environment_with(given, declared, own);
     strings_free(given);
     strings_free(ports);
@@ -163,7 +165,7 @@ static void start_process(struct starter *s, struct running_attempt *f, const st
                           const char *not_prepared)
 {
     const struct job_details *job = &f->job;
-    char **environment = environment_of(s, f, texts->environment);
+    char **environment = environment_of(s, f, texts);
     char **command = bound(f, texts->command);
     const struct launch launch = {
         .attempt = f->claim.attempt_id,

@@ -643,7 +643,7 @@ static void add_binding(struct space *space, const struct placeholder *p)
 {
     struct space_rule r = {0};
     const struct key *key = p->is_derived ? NULL : &space->names.keys[p->index];
-    if (key && !key->is_nullable)
+    if (p->is_optional || (key && !key->is_nullable))
         return;
     struct error ignored = ERROR_INIT;
     char *require = xasprintf("\"%s\" IS NOT NULL", p->name);
@@ -654,8 +654,9 @@ static void add_binding(struct space *space, const struct placeholder *p)
     }
     r.name = xasprintf("binds-%s", p->name);
     r.require = require;
-    r.reason = xasprintf("the job's command, environment or directory uses {%s}, which this combination does not set",
-                         p->name);
+    r.reason = xasprintf("the job's command, environment or directory uses {%s}, which this combination does not set; "
+                         "{%s?} leaves it out there",
+                         p->name, p->name);
     r.source = xstrdup("[job]");
     put_rule(space, r);
 }

@@ -31,9 +31,11 @@ struct hash128 identity_job_key(const struct space *space, const void *const *ha
         buffer_add_char(scratch, '\0');
     }
     for (size_t i = 0; i < space->command_count; i++)
-        add_text(&space->command[i], values, scratch);
+        job_text_add_words(&space->command[i], values, NULL, scratch);
     buffer_add_char(scratch, '\0');
     for (size_t i = 0; i < space->sweep->job.environment_count; i++) {
+        if (job_text_is_left_out(&space->environment[i], values, NULL))
+            continue;
         buffer_add_text(scratch, space->sweep->job.environment[i].name);
         buffer_add_char(scratch, '=');
         add_text(&space->environment[i], values, scratch);

@@ -19,23 +19,29 @@ static enum runtime_name runtime_by_name(const char *name)
     return RUNTIME_NONE;
 }
 
-static int add_placeholder(struct space *space, const char *name, bool is_derived, size_t index)
+static int add_placeholder(struct space *space, const struct template_part *part, bool is_derived, size_t index)
 {
+    const struct key *key = is_derived ? NULL : &space->names.keys[index];
+    const bool is_optional = part->option != PART_ALWAYS;
     for (size_t i = 0; i < space->placeholder_count; i++)
-        if (space->placeholders[i].is_derived == is_derived && space->placeholders[i].index == index)
+        if (space->placeholders[i].is_derived == is_derived && space->placeholders[i].index == index) {
+            space->placeholders[i].is_optional &= is_optional;
             return (int)i;
-    bool is_bool = !is_derived && space->names.keys[index].is_bool;
-    space->placeholders = array_grow(space->placeholders, space->placeholder_count, sizeof *space->placeholders);
-    space->placeholders[space->placeholder_count] = (struct placeholder){xstrdup(name), index, is_derived, is_bool};
-    return (int)space->placeholder_count++;
+        }
+    *array_add(space->placeholders, space->placeholder_count) =
+        (struct placeholder){xstrdup(part->text),  index,      is_derived, key && key->is_bool,
+                             key && key->has_list, is_optional};
+    return (int)space->placeholder_count - 1;
 }
 
-static int resolve(struct space *space, const char *name, const struct position *at, struct problems *problems)
+static int resolve(struct space *space, const struct template_part *part, const struct position *at,
+                   struct problems *problems)
 {
     size_t index = 0;
+    const char *name = part->text;
     enum resolution found = names_resolve(&space->names, name, &index);
     if (found == RESOLVED_KEY || found == RESOLVED_DERIVED)
-        return add_placeholder(space, name, found == RESOLVED_DERIVED, index);
+        return add_placeholder(space, part, found == RESOLVED_DERIVED, index);
     enum runtime_name runtime = runtime_by_name(name);
     if (names_excused(&space->names, name) && found == RESOLVED_UNKNOWN)
         return 0;
@@ -48,26 +54,63 @@ static int resolve(struct space *space, const char *name, const struct position 
         return -(int)runtime;
     }
     char *hint = names_hint(&space->names, name, runtime_names + 1, RUNTIME_COUNT - 1);
-    problems_add(problems, *at, "%s placeholder {%s}%s; write {{%s} for the text itself",
-                 found == RESOLVED_AMBIGUOUS ? "ambiguous" : "unknown", name, hint, name);
+    const bool is_known = found == RESOLVED_AMBIGUOUS || *hint, is_absent = part->option != PART_ALWAYS && !is_known;
+    if (is_known)
+        problems_add(problems, *at, "%s placeholder {%s}%s; write {{%s} for the text itself",
+                     found == RESOLVED_AMBIGUOUS ? "ambiguous" : "unknown", name, hint, name);
+    else if (!is_absent)
+        problems_add(problems, *at,
+                     "unknown placeholder {%s}; write {{%s} for the text itself, {%s?} for what may be absent", name,
+                     name, name);
     free(hint);
-    return 0;
+    return is_absent ? SLOT_ABSENT : 0;
+}
+
+/* The literal text beside a part, in front of it (-1) or behind it (1); "" for another value. */
+static const char *beside(const struct template *t, size_t part, int step)
+{
+    for (size_t i = part + (size_t)step; i < t->count; i += (size_t)step)
+        if (t->parts[i].option != PART_OPENS && t->parts[i].option != PART_CLOSES)
+            return t->parts[i].is_placeholder ? "" : t->parts[i].text;
+    return "";
+}
+
+/* A command that leaves out all of its words is none. */
+static void check_program(const struct space *space, const struct position *at, struct problems *problems)
+{
+    for (size_t i = 0; i < space->command_count; i++)
+        for (size_t k = 0; k < space->command[i].template.count; k++)
+            if (space->command[i].template.parts[k].option == PART_ALWAYS)
+                return;
+    if (space->command_count > 0)
+        problems_add(problems, *at, "every word of the command may be left out; write the program without \"?\"");
 }
 
 static void find_spots(struct job_text *t)
 {
     struct shell_line line = SHELL_LINE_INIT;
-    const struct template_part *parts = t->template.parts;
     t->spots = xcalloc(t->template.count, sizeof *t->spots);
     for (size_t i = 0; i < t->template.count; i++) {
-        const bool has_before = i > 0 && !parts[i - 1].is_placeholder;
-        const bool has_after = i + 1 < t->template.count && !parts[i + 1].is_placeholder;
-        if (parts[i].is_placeholder)
-            t->spots[i] =
-                shell_line_put(&line, has_before ? parts[i - 1].text : "", has_after ? parts[i + 1].text : "");
+        const struct template_part *part = &t->template.parts[i];
+        if (part->option == PART_OPENS || part->option == PART_CLOSES)
+            continue;
+        if (part->is_placeholder)
+            t->spots[i] = shell_line_put(&line, beside(&t->template, i, -1), beside(&t->template, i, 1));
         else
-            shell_line_read(&line, parts[i].text);
+            shell_line_read(&line, part->text);
     }
+}
+
+/* A name within an optional part would be left out, or needed, by a key that is not its own. */
+static void refuse_names_within(const char *text, const struct position *at, struct problems *problems)
+{
+    struct template within = template_parse(text);
+    for (size_t i = 0; i < within.count; i++)
+        if (within.parts[i].is_placeholder)
+            problems_add(problems, *at,
+                         "{%s} stands within another placeholder, where only {} is replaced; write it beside that",
+                         within.parts[i].text);
+    template_free(&within);
 }
 
 static struct job_text compile(struct space *space, struct template parsed, const struct position *at,
@@ -75,11 +118,17 @@ static struct job_text compile(struct space *space, struct template parsed, cons
 {
     struct job_text t = {.template = parsed};
     t.slots = xcalloc(t.template.count, sizeof *t.slots);
-    for (size_t i = 0; i < t.template.count; i++)
-        if (t.template.parts[i].is_placeholder)
-            t.slots[i] = resolve(space, t.template.parts[i].text, at, problems);
-        else
-            space->needs_job_dir |= strstr(t.template.parts[i].text, "MESHSWEEP_JOB_DIR") != NULL;
+    for (size_t i = 0, opened = 0; i < t.template.count; i++) {
+        const struct template_part *part = &t.template.parts[i];
+        t.has_options |= part->option != PART_ALWAYS;
+        opened = part->option == PART_OPENS ? i : opened;
+        if (!part->is_placeholder)
+            space->needs_job_dir |= strstr(part->text, "MESHSWEEP_JOB_DIR") != NULL;
+        if (part->is_placeholder)
+            t.slots[i] = part->option == PART_WITHIN ? t.slots[opened] : resolve(space, part, at, problems);
+        else if (part->option == PART_WITHIN)
+            refuse_names_within(part->text, at, problems);
+    }
     return t;
 }
 
@@ -106,6 +155,7 @@ void job_texts_compile(struct space *space, char *const *command, bool is_line, 
         space->command[space->command_count] =
             compile_word(space, words[space->command_count], is_line && space->command_count == 2, at, problems);
     }
+    check_program(space, at, problems);
     space->environment = xcalloc(job->environment_count, sizeof *space->environment);
     for (size_t i = 0; i < job->environment_count; i++)
         space->environment[i] =
@@ -145,6 +195,23 @@ void job_texts_free(struct space *space)
     free_all(space->command, space->environment, space->placeholders);
 }
 
+/* --- rendering --- */
+
+/* What is put into a text. */
+struct rendering {
+    const struct value *values;
+    const char *const *runtime;
+    const struct value *element; /* stands for every value of an optional part; NULL: none does */
+};
+
+static void add_quoted(const struct job_text *t, size_t part, const char *text, struct buffer *out)
+{
+    if (t->spots && !t->template.parts[part].is_raw)
+        shell_add_value(out, text, t->spots[part]);
+    else
+        buffer_add_text(out, text);
+}
+
 static void add_value(const struct job_text *t, size_t part, const struct value *value, struct buffer *out)
 {
     struct buffer text = BUFFER_INIT;
@@ -157,25 +224,131 @@ static void add_value(const struct job_text *t, size_t part, const struct value 
     buffer_free(&text);
 }
 
-static void add_runtime(const struct job_text *t, size_t part, const char *text, struct buffer *out)
+static void add_part(const struct job_text *t, size_t part, const struct rendering *r, struct buffer *out)
 {
-    if (t->spots && !t->template.parts[part].is_raw)
-        shell_add_value(out, text, t->spots[part]);
+    const struct template_part *p = &t->template.parts[part];
+    if (!p->is_placeholder)
+        buffer_add_text(out, p->text);
+    else if (t->slots[part] >= 0)
+        add_value(t, part, r->element ? r->element : &r->values[t->slots[part]], out);
+    else if (r->runtime && r->runtime[-t->slots[part]])
+        add_quoted(t, part, r->runtime[-t->slots[part]], out);
     else
-        buffer_add_text(out, text);
+        template_add_part(&(struct template_part){p->text, 1, p->is_raw, PART_ALWAYS}, out);
+}
+
+/* Of the optional part that begins there: the index of its last. */
+static size_t end_of_option(const struct job_text *t, size_t first)
+{
+    size_t last = first;
+    while (t->template.parts[first].option == PART_OPENS && t->template.parts[last].option != PART_CLOSES)
+        last++;
+    return last;
+}
+
+static bool is_absent(const struct job_text *t, size_t part, const struct rendering *r)
+{
+    const int slot = t->slots[part];
+    if (slot == SLOT_ABSENT)
+        return true;
+    return slot >= 0 ? r->values[slot].kind == VALUE_NULL : r->runtime && !r->runtime[-slot];
+}
+
+static void add_parts(const struct job_text *t, size_t first, size_t last, const struct rendering *r,
+                      struct buffer *out)
+{
+    for (size_t i = first; i <= last; i++)
+        if (t->template.parts[i].option != PART_OPENS && t->template.parts[i].option != PART_CLOSES)
+            add_part(t, i, r, out);
+}
+
+/* An optional part, with `ending` behind it; of a list once per element, unless `ending` is -1. false: it is left
+ * out. */
+static bool add_option(const struct job_text *t, size_t first, size_t last, const struct rendering *r, int ending,
+                       struct buffer *out)
+{
+    if (is_absent(t, first, r))
+        return false;
+    const struct value *value = t->slots[first] >= 0 ? &r->values[t->slots[first]] : NULL;
+    if (ending < 0 || !value || value->kind != VALUE_JSON || value->text[0] != '[') {
+        add_parts(t, first, last, r, out);
+        if (ending >= 0)
+            buffer_add_char(out, (char)ending);
+        return true;
+    }
+    bool any = false;
+    const char *json = value->text + 1;
+    for (struct value element; value_next_element(&json, &element); any = true) {
+        const struct rendering of_element = {r->values, r->runtime, &element};
+        add_parts(t, first, last, &of_element, out);
+        buffer_add_char(out, (char)ending);
+        value_free(&element);
+    }
+    return any;
+}
+
+static void cut(struct buffer *out, size_t bytes)
+{
+    out->length -= bytes;
+    out->data[out->length] = '\0';
+}
+
+/* An optional part within a text: the index of its last. Where it stands between blanks, a line has one word per
+ * element of a list, and what is left out takes a blank along: `*skip` bytes of what follows. */
+static size_t add_option_within(const struct job_text *t, size_t first, const struct rendering *r, size_t start,
+                                size_t *skip, struct buffer *out)
+{
+    const size_t last = end_of_option(t, first);
+    const struct template_part *next = last + 1 < t->template.count ? &t->template.parts[last + 1] : NULL;
+    const bool is_first = out->length == start;
+    const bool is_alone = (is_first || out->data[out->length - 1] == ' ') &&
+                          (!next || (next->option == PART_ALWAYS && !next->is_placeholder && next->text[0] == ' '));
+    const bool is_there = add_option(t, first, last, r, t->spots && is_alone ? ' ' : -1, out);
+    if (is_alone && (is_there ? t->spots != NULL : !is_first))
+        cut(out, 1);
+    *skip = is_alone && !is_there && is_first && next;
+    return last;
 }
 
 void job_text_render(const struct job_text *t, const struct value *values, const char *const *runtime,
                      struct buffer *out)
 {
-    for (size_t i = 0; i < t->template.count; i++) {
-        if (!t->template.parts[i].is_placeholder)
-            buffer_add_text(out, t->template.parts[i].text);
-        else if (t->slots[i] >= 0)
-            add_value(t, i, &values[t->slots[i]], out);
-        else if (runtime && runtime[-t->slots[i]])
-            add_runtime(t, i, runtime[-t->slots[i]], out);
+    const struct rendering r = {values, runtime, NULL};
+    const size_t start = out->length;
+    for (size_t i = 0, skip = 0; i < t->template.count; i++) {
+        const struct template_part *part = &t->template.parts[i];
+        if (part->option != PART_ALWAYS)
+            i = add_option_within(t, i, &r, start, &skip, out);
+        else if (!part->is_placeholder)
+            buffer_add_text(out, part->text + skip);
         else
-            template_add_part(&t->template.parts[i], out);
+            add_part(t, i, &r, out);
+        skip = part->option != PART_ALWAYS ? skip : 0;
     }
+}
+
+bool job_text_is_left_out(const struct job_text *t, const struct value *values, const char *const *runtime)
+{
+    const struct rendering r = {values, runtime, NULL};
+    if (!t->has_options)
+        return false;
+    for (size_t i = 0; i < t->template.count; i = end_of_option(t, i) + 1)
+        if (t->template.parts[i].option == PART_ALWAYS || !is_absent(t, i, &r))
+            return false;
+    return true;
+}
+
+void job_text_add_words(const struct job_text *t, const struct value *values, const char *const *runtime,
+                        struct buffer *out)
+{
+    const struct rendering r = {values, runtime, NULL};
+    const size_t last = t->has_options ? end_of_option(t, 0) : 0;
+    if (t->has_options && !t->spots && t->template.parts[0].option && last + 1 == t->template.count) {
+        add_option(t, 0, last, &r, '\0', out);
+        return;
+    }
+    if (job_text_is_left_out(t, values, runtime))
+        return;
+    job_text_render(t, values, runtime, out);
+    buffer_add_char(out, '\0');
 }

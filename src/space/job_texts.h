@@ -14,8 +14,17 @@ void job_texts_free(struct space *space);
 char **job_texts_command(const struct space *space);
 
 /* Appends the text with `values` (one per space->placeholders) put in. Runtime names come from `runtime` (indexed by
- * enum runtime_name); where it is NULL they stay as "{name}", which is how the identity wants them. */
+ * enum runtime_name); where it is NULL they stay as "{name}", which is how the identity wants them. What is optional
+ * and has no value is left out together with the blank beside it. */
 void job_text_render(const struct job_text *t, const struct value *values, const char *const *runtime,
                      struct buffer *out);
+
+/* Whether the text is nothing but optional placeholders none of which has a value: the word or setting is not there. */
+bool job_text_is_left_out(const struct job_text *t, const struct value *values, const char *const *runtime);
+
+/* Appends the words that a word of the command becomes, each with a NUL behind it: one; none where it is left out; one
+ * per element where it is one optional placeholder whose value is a list. */
+void job_text_add_words(const struct job_text *t, const struct value *values, const char *const *runtime,
+                        struct buffer *out);
 
 #endif

@@ -8,6 +8,7 @@
 #include "space/match.h"
 #include "store/jobs.h"
 #include "util/memory.h"
+#include "util/string_list.h"
 
 #define FIXED_COLUMNS (5 + LIMIT_COUNT)
 
@@ -116,7 +117,7 @@ static struct job_details read_details(const struct job_loader *l)
     d.value_count = l->space->placeholder_count;
     d.values = xcalloc(d.value_count, sizeof *d.values);
     for (size_t i = 0; i < d.value_count; i++)
-        d.values[i] = match_column_value(s, FIXED_COLUMNS + (int)i, l->space->placeholders[i].is_bool);
+        d.values[i] = match_typed(match_column_value(s, FIXED_COLUMNS + (int)i, false), &l->space->placeholders[i]);
     return d;
 }
 
@@ -130,37 +131,52 @@ int job_loader_read(struct job_loader *l, int64_t job_id, struct job_details *ou
     return rc;
 }
 
-static char *render(const struct job_text *t, const struct job_details *job, const char *const *runtime,
-                    const char *prefix)
+static void add_words(const struct job_text *t, const struct job_details *job, const char *const *runtime,
+                      struct string_list *words)
 {
     struct buffer b = BUFFER_INIT;
-    buffer_add_text(&b, prefix);
-    job_text_render(t, job->values, runtime, &b);
-    return buffer_take(&b);
+    job_text_add_words(t, job->values, runtime, &b);
+    for (size_t at = 0; at < b.length; at += strlen(b.data + at) + 1)
+        string_list_add(words, xstrdup(b.data + at));
+    buffer_free(&b);
 }
 
 void launch_texts_render(const struct space *space, const struct job_details *job, const char *const *runtime,
                          struct launch_texts *out)
 {
-    size_t settings = space->sweep->job.environment_count;
-    out->command = xcalloc(space->command_count + 1, sizeof *out->command);
+    struct string_list command = STRING_LIST_INIT, environment = STRING_LIST_INIT, unset = STRING_LIST_INIT;
     for (size_t i = 0; i < space->command_count; i++)
-        out->command[i] = render(&space->command[i], job, runtime, "");
-    out->environment = xcalloc(settings + 1, sizeof *out->environment);
-    for (size_t i = 0; i < settings; i++) {
-        char *prefix = xasprintf("%s=", space->sweep->job.environment[i].name);
-        out->environment[i] = render(&space->environment[i], job, runtime, prefix);
-        free(prefix);
+        add_words(&space->command[i], job, runtime, &command);
+    for (size_t i = 0; i < space->sweep->job.environment_count; i++) {
+        const char *name = space->sweep->job.environment[i].name;
+        struct buffer setting = BUFFER_INIT;
+        if (job_text_is_left_out(&space->environment[i], job->values, runtime)) {
+            string_list_add(&unset, xstrdup(name));
+            continue;
+        }
+        buffer_printf(&setting, "%s=", name);
+        job_text_render(&space->environment[i], job->values, runtime, &setting);
+        string_list_add(&environment, buffer_take(&setting));
     }
-    out->directory = space->directory.template.count ? render(&space->directory, job, runtime, "") : NULL;
+    struct buffer directory = BUFFER_INIT;
+    const bool is_declared =
+        space->directory.template.count > 0 && !job_text_is_left_out(&space->directory, job->values, runtime);
+    job_text_render(&space->directory, job->values, runtime, &directory);
+    *out = (struct launch_texts){
+        .command = string_list_take(&command),
+        .environment = string_list_take(&environment),
+        .unset = string_list_take(&unset),
+        .directory = is_declared ? buffer_take(&directory) : NULL,
+    };
+    buffer_free(&directory);
 }
 
 void launch_texts_free(struct launch_texts *t)
 {
-    for (char **p = t->command; p && *p; p++)
-        free(*p);
-    for (char **p = t->environment; p && *p; p++)
-        free(*p);
-    free_all(t->command, t->environment, t->directory);
-    *t = (struct launch_texts){NULL, NULL, NULL};
+    char **const lists[] = {t->command, t->environment, t->unset};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (lists[i])
+            strings_free(lists[i]);
+    free(t->directory);
+    *t = (struct launch_texts){NULL, NULL, NULL, NULL};
 }

@@ -30,6 +30,7 @@ int job_loader_read(struct job_loader *l, int64_t job_id, struct job_details *ou
 struct launch_texts {
     char **command;
     char **environment; /* "NAME=value" of [job] env */
+    char **unset;       /* names of those that have no value: the job does not have them at all */
     char *directory;    /* NULL: none declared */
 };
 void launch_texts_render(const struct space *space, const struct job_details *job, const char *const *runtime,

@@ -73,6 +73,15 @@ struct value match_column_value(const struct stmt *s, int column, bool is_bool)
     }
 }
 
+struct value match_typed(struct value value, const struct placeholder *p)
+{
+    if (p->is_bool && value.kind == VALUE_INT)
+        value.kind = VALUE_BOOL;
+    if (p->has_list && value.kind == VALUE_STRING && value.text[0] == '[')
+        value.kind = VALUE_JSON;
+    return value;
+}
+
 /* --- making --- */
 
 static struct kept_number number_of(const struct space *space, struct formula *f)
@@ -200,11 +209,11 @@ void match_close(struct match_cursor *c)
 
 /* --- a combination --- */
 
-static struct value value_of(const struct datum *c, bool is_bool)
+static struct value value_of(const struct datum *c)
 {
     switch (c->kind) {
     case DATUM_INT:
-        return (struct value){is_bool ? VALUE_BOOL : VALUE_INT, c->integer, 0, NULL};
+        return (struct value){VALUE_INT, c->integer, 0, NULL};
     case DATUM_REAL:
         return (struct value){VALUE_FLOAT, 0, c->real, NULL};
     case DATUM_TEXT:
@@ -290,13 +299,11 @@ static void read_texts(struct match_cursor *c)
     for (size_t i = 0; i < space->names.derived_count; i++)
         if (space->formulas->derived[i]) {
             const struct datum cell = formula_value(space->formulas->derived[i], &c->scope);
-            c->derived[i] = value_of(&cell, false);
+            c->derived[i] = value_of(&cell);
         }
     for (size_t i = 0; i < space->placeholder_count; i++) {
         const struct placeholder *p = &space->placeholders[i];
-        c->values[i] = p->is_derived ? c->derived[p->index] : value_of(&c->keys[p->index].datum, p->is_bool);
-        if (p->is_derived && p->is_bool && c->values[i].kind == VALUE_INT)
-            c->values[i].kind = VALUE_BOOL;
+        c->values[i] = match_typed(p->is_derived ? c->derived[p->index] : value_of(&c->keys[p->index].datum), p);
     }
 }
 

@@ -28,6 +28,8 @@ struct placeholder {
     size_t index; /* into names.keys or names.derived */
     bool is_derived;
     bool is_bool;
+    bool has_list;    /* as in struct key */
+    bool is_optional; /* no text needs it: where it has no value, what has it is left out */
 };
 
 /* A key that does not count towards identity where a condition holds. */
@@ -50,11 +52,15 @@ enum runtime_name {
     RUNTIME_COUNT
 };
 
+/* Of an optional name that nothing has. */
+#define SLOT_ABSENT (-(int)RUNTIME_COUNT)
+
 /* One text of the job with its placeholders resolved. */
 struct job_text {
     struct template template;
-    int *slots;               /* per part: index into placeholders, or -(enum runtime_name) */
+    int *slots;               /* per part: index into placeholders, -(enum runtime_name) or SLOT_ABSENT */
     struct shell_spot *spots; /* per part, of a line for the shell: where its value stands; NULL: it is none */
+    bool has_options;         /* some part is optional */
 };
 
 /* A limit of the job in milliseconds. */

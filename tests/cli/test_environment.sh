@@ -117,6 +117,61 @@ command__as_one_text__is_the_shells()
     expect_arguments "1 $HOME"
 }
 
+optional__without_a_value__is_left_out()
+{
+    one_job 'command = ["/bin/sh", "job.sh", "{momentum?--momentum={}}", "{x?--x={} {}}", "a{none?}b{x?}", "{none?}",
+ "{words?}", "{words?-k={}}", "{none?}{x?}", "{devices?}"]
+env = { FLASH = "{flash?}", PASSED = "{flash?yes}", X = "{x?}" }
+pass_env = ["FLASH", "PASSED"]
+cwd = "{place?}"'
+    cat >>sweep.toml <<END
+[parallel_spec]
+words = [["a b", 1, true, "\\"{}"], []]
+[derive]
+flash = "nullif(x, 1)"
+END
+    echo "env | grep -E '^(FLASH|PASSED|X)=' >>arguments" >>job.sh
+    FLASH=1 PASSED=1 run_silently 0
+    expect_arguments '--x=1 1
+ab1
+a b
+1
+true
+"{}
+-k=a b
+-k=1
+-k=true
+-k="{}
+1
+X=1
+--x=1 1
+ab1
+1
+X=1'
+    expect_sql '{"X":"1"}' 'SELECT DISTINCT environment FROM attempt'
+}
+
+optional__in_a_line__is_quoted_or_nothing()
+{
+    one_job "command = \"/bin/sh job.sh {text?--text={}} {none?--none={}} {words?} '{none?}' end\""
+    printf '[parallel_spec]\nwords = [["a b", "c"]]\n' >>sweep.toml
+    run_silently 0
+    expect_arguments "--text=a b'\"c \$HOME
+a b
+c
+
+end"
+    expect_sql "/bin/sh job.sh --text='a b'\\''\"c \$HOME' 'a b' c '' end" "SELECT command ->> 2 FROM attempt"
+}
+
+optional__needed_elsewhere__is_excluded_with_a_hint()
+{
+    one_job 'command = ["/bin/sh", "job.sh", "{momentum}"]'
+    printf '[[parallel_spec]]\nmomentum = 1\n[[parallel_spec]]\nzero = 1\n' >>sweep.toml
+    run_meshsweep plan
+    expect_only_stdout_contains 0 'this combination does not set; {momentum?} leaves it out there'
+}
+
 # --- environment ---
 
 environment__is_built_afresh()

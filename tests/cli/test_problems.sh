@@ -266,7 +266,7 @@ placeholders__odd__plain_text_unless_they_name_a_key()
     done
     rm -f ./*
     expect_reported 'command =' "command = ['true', '{a.b.c}']" \
-        '6:11: unknown placeholder {a.b.c}; write {{a.b.c} for the text itself'
+        '6:11: unknown placeholder {a.b.c}; write {{a.b.c} for the text itself, {a.b.c?} for what may be absent'
     expect_reported 'command =' "command = ['true', '{job_dirr}']" \
         '6:11: unknown placeholder {job_dirr} (did you mean `job_dir`?); write {{job_dirr} for the text itself'
     expect_reported 'command =' "command = ['true', '{parallel_spec.}']" \

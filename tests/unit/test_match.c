@@ -9,6 +9,7 @@
 
 #include "database/open.h"
 #include "space/enumerate.h"
+#include "util/memory.h"
 
 TEST(match__world_size__absent_degree_counts_as_one)
 {
@@ -96,6 +97,33 @@ TEST(match__unbound_placeholder__excluded_with_a_reason)
     built_free(&b);
 }
 
+TEST(match__optional_placeholder__excludes_nothing)
+{
+    struct built b = build_text("[job]\ncommand = [\"x\", \"{tp?--tp={}}\"]\nenv = { TP = \"{tp?}\" }\n"
+                                "[[parallel_spec]]\ntp = 1\n[[parallel_spec]]\nauto = true\n");
+    struct plan p = plan_of(&b);
+    assert_int_equal(p.jobs, 2);
+    plan_free(&p);
+    built_free(&b);
+    /* One that another text needs. */
+    b = build_text("[job]\ncommand = [\"x\", \"{tp?--tp={}}\", \"{tp}\"]\n"
+                   "[[parallel_spec]]\ntp = 1\n[[parallel_spec]]\nauto = true\n");
+    p = plan_of(&b);
+    assert_int_equal(p.jobs, 1);
+    plan_free(&p);
+    built_free(&b);
+}
+
+TEST(match__optional_placeholder__wrong_ones_are_told)
+{
+    struct error e = build_error("[job]\ncommand = [\"x\", \"{hiden?}\"]\n[[model]]\nhidden = 1\n");
+    assert_non_null(strstr(e.text, "unknown placeholder {hiden} (did you mean `hidden`?)"));
+    e = build_error("[job]\ncommand = [\"x\", \"{a?--a={} --b={b}}\"]\n[[model]]\na = 1\nb = 2\n");
+    assert_non_null(strstr(e.text, "{b} stands within another placeholder, where only {} is replaced"));
+    e = build_error("[job]\ncommand = [\"{a?}\"]\n[[model]]\na = \"ls\"\n");
+    assert_non_null(strstr(e.text, "every word of the command may be left out"));
+}
+
 /* The keys of all jobs, sorted, as one text. */
 struct keys {
     char hex[64][HASH_HEX_BYTES];
@@ -151,6 +179,31 @@ static void assert_other_keys(const char *a, const char *b)
     for (size_t i = 0; i < x.count; i++)
         for (size_t j = 0; j < y.count; j++)
             assert_string_not_equal(x.hex[i], y.hex[j]);
+}
+
+TEST(identity__what_is_left_out__as_if_it_were_not_written)
+{
+    const char *keys = "[[training_spec]]\nlr = [1, 2]\n";
+    static const char *const same[][2] = {
+        {"command = [\"x\", \"{lr}\", \"{momentum?--momentum={}}\"]", "command = [\"x\", \"{lr}\"]"},
+        {"command = [\"x\", \"{lr?--lr={}}\"]", "command = [\"x\", \"--lr={lr}\"]"},
+        {"command = [\"x\"]\nenv = { A = \"{momentum?}\", B = \"{lr?}\" }",
+         "command = [\"x\"]\nenv = { B = \"{lr}\" }"},
+        {"command = [\"x\"]\ncwd = \"{momentum?}\"", "command = [\"x\"]"},
+        {"command = \"x {momentum?--momentum={}} {lr}\"", "command = \"x {lr}\""},
+        {"command = \"{momentum?y} x {momentum?--momentum={}}\"", "command = \"x\""},
+        {"command = [\"x\", \"--tags={momentum?a}{lr}\"]", "command = [\"x\", \"--tags={lr}\"]"},
+    };
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        char *a = xasprintf("[job]\n%s\n%s", same[i][0], keys), *b = xasprintf("[job]\n%s\n%s", same[i][1], keys);
+        assert_same_keys(a, b);
+        free_all(a, b);
+    }
+    assert_other_keys("[job]\ncommand = [\"x\", \"{momentum?}\"]\n[[model]]\na = 1\n",
+                      "[job]\ncommand = [\"x\", \"\"]\n[[model]]\na = 1\n");
+    assert_same_keys(
+        "[job]\ncommand = [\"x\", \"{args?}\", \"{args?--k={}}\"]\n[[model]]\nargs = [[\"-a\", \"b c\"]]\n",
+        "[job]\ncommand = [\"x\", \"-a\", \"b c\", \"--k=-a\", \"--k=b c\"]\n[[model]]\nargs = [[\"-a\", \"b c\"]]\n");
 }
 
 TEST(identity__order_labels_and_blocks__do_not_count)
