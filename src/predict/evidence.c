@@ -20,6 +20,7 @@ static const char *const plan_feature_names[PLAN_FEATURES] = {
     [FEATURE_DEVICE] = "devices not measured on",
     [FEATURE_MIXERS] = "layers without attention",
     [FEATURE_SPREAD] = "tensor parallelism over nodes",
+    [FEATURE_LENGTHS] = "sequences of different lengths",
 };
 
 static const double uncompared[PREDICTED_QUANTITIES] = {UNCOMPARED_MEMORY, UNCOMPARED_TIME};

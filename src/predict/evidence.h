@@ -46,6 +46,7 @@ enum plan_feature {
     FEATURE_DEVICE,   /* of time: one of which nothing was measured */
     FEATURE_MIXERS,   /* layers without attention */
     FEATURE_SPREAD,   /* of time: tensor parallelism over nodes */
+    FEATURE_LENGTHS,  /* sequences are shorter than the longest */
     PLAN_FEATURES
 };
 

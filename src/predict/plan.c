@@ -46,7 +46,7 @@ static void fill_defaults(struct training_plan *p, const struct architecture *a)
                                 &p->context, &p->expert,   &p->micro_batch,    &p->micro_batches};
     for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
         fill(degrees[i], 1);
-    if (p->padding_free && p->mean_tokens > 0)
+    if (p->padding_free && p->mean_tokens > p->sequence)
         p->sequence = p->mean_tokens;
     if (a->family == ARCHITECTURE_VIT)
         fill(&p->sequence, (int64_t)architecture_image_tokens(a));

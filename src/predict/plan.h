@@ -176,8 +176,8 @@ struct training_plan {
     enum norm_kernel norms;
     enum adapter_kernel adapters;
     enum expert_kernel experts;
-    bool padding_free; /* sequences have mean_tokens tokens, if that is known, instead of `sequence` */
-    int64_t mean_tokens;
+    bool padding_free;        /* sequences are as long as they are, `sequence` at most */
+    int64_t mean_tokens;      /* of padding-free ones, on average; 0: not known, so `sequence` */
     int64_t packed_tokens;    /* tokens per document of a packed sequence, which see only each other; 0: no packing */
     int64_t decoder_sequence; /* tokens of T5's decoder; only for T5; 0: same as sequence */
     bool sequence_parallel;   /* activations outside the matrices are also divided by t */
@@ -200,6 +200,11 @@ static inline double plan_world(const struct training_plan *plan)
 static inline bool plan_is_fp32(const struct training_plan *plan)
 {
     return plan->precision == PRECISION_FP32 || plan->precision == PRECISION_TF32;
+}
+/* Memory is that of the longest batch, whose sequences have `sequence` tokens; time that of one with so many. */
+static inline int64_t plan_mean_sequence(const struct training_plan *plan)
+{
+    return plan->padding_free && plan->mean_tokens > 0 ? plan->mean_tokens : plan->sequence;
 }
 /* T, the tokens of a micro-batch on a rank. */
 static inline double plan_tokens(const struct training_plan *plan)

@@ -224,6 +224,7 @@ static feature_set features_of_plan(const struct subject *s, const struct device
         [FEATURE_ADAPTERS] = plan->tuning != TUNING_FULL,
         [FEATURE_DEVICE] = device && !device->measured,
         [FEATURE_SPREAD] = is_spread(s, device),
+        [FEATURE_LENGTHS] = plan_mean_sequence(plan) != plan->sequence,
     };
     feature_set features = 0;
     for (int f = FEATURE_PLAIN + 1; f < PLAN_FEATURES; f++)
@@ -563,15 +564,15 @@ static void add_memory(struct predictor *p, const struct input_value *values, co
         verdict_reach(&question, &other, out);
 }
 
-static void add_time(struct predictor *p, const struct subject *s, const struct cluster *cluster,
-                     const struct framework *row, double baseline)
+static void add_time(struct predictor *p, const struct architecture *a, const struct training_plan *plan,
+                     const struct cluster *cluster, const struct framework *row, double baseline)
 {
     struct prediction *out = &p->prediction;
     struct error ignored;
-    out->has_time = step_predict(&s->architecture, &s->plan, cluster, row, &out->step, &ignored) == 0;
+    out->has_time = step_predict(a, plan, cluster, row, &out->step, &ignored) == 0;
     if (!out->has_time)
         return;
-    out->peak_seconds = step_peak_seconds(&s->architecture, &s->plan, cluster);
+    out->peak_seconds = step_peak_seconds(a, plan, cluster);
     out->peak_flops = out->devices * cluster->device->peak_flops;
     out->by_baseline = baseline > 0;
     out->seconds = baseline > 0 ? baseline * out->peak_seconds : out->step.seconds;
@@ -687,7 +688,9 @@ static int predict(struct predictor *p, const struct input_value *values, const 
         return -1;
     struct framework scratch;
     const struct framework *row = widened(c ? &c->row : prior, &p->priors.base, c, s, cluster.device, &scratch);
-    flops_per_step(&s->architecture, &s->plan, ATTENTION_FULL, &flops);
+    struct training_plan average = s->plan; /* memory is that of the longest batch, work that of the average one */
+    average.sequence = plan_mean_sequence(&s->plan);
+    flops_per_step(&s->architecture, &average, ATTENTION_FULL, &flops);
     out->samples = plan_global_batch(&s->plan);
     /* A backward pass counts as two forward passes. */
     out->flops = s->is_measured ? 3 * s->measured.forward_flops * out->samples : flops.model;
@@ -696,7 +699,7 @@ static int predict(struct predictor *p, const struct input_value *values, const 
     out->steps = s->steps;
     add_memory(p, values, s, &cluster, row);
     if (has_speed && !s->is_measured)
-        add_time(p, s, &cluster, row, c ? c->baseline : 0);
+        add_time(p, &s->architecture, &average, &cluster, row, c ? c->baseline : 0);
     out->features = features_of_plan(s, cluster.device);
     widen(p, c);
     if (out->has_memory)

@@ -662,4 +662,43 @@ END
     expect_sql 1 "SELECT count(*) > 40 FROM json_each(readfile('.stdout'), '\$.records')" :memory:
 }
 
+# The peak belongs to the longest batch, whatever sequences have on average; work follows the average.
+mean_tokens__shorter_than_the_longest__memory_of_the_longest()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+name = "lengths"
+[job]
+command = ["true"]
+[model]
+family = "llama"
+layers = 8
+hidden = 1024
+heads = 8
+ffn = 2816
+vocab = 32000
+seq = 8192
+[training_spec]
+padding_free = true
+[cluster_spec]
+num_hosts = 1
+num_devices_per_host = 1
+device = "A100-80GB"
+[parallel_spec]
+micro_batch = 1
+mean_tokens = [500, 4000, 8192]
+[predict]
+framework = "hf-trainer"
+END
+    run_meshsweep predict --json
+    expect_status 0
+    expect_any_stderr
+    expect_any_stdout
+    expect_sql '1|3|1' "WITH p AS (SELECT value->>'mean_tokens' AS mean, value->>'predicted_memory' AS memory,
+        value->>'predicted_time' AS time, value->>'memory_high' AS high
+                         FROM json_each(readfile('.stdout'), '\$.records'))
+        SELECT count(DISTINCT memory), count(DISTINCT time),
+               (SELECT high FROM p WHERE mean = 500) > (SELECT high FROM p WHERE mean = 8192) FROM p" :memory:
+}
+
 run_cases "$@"
