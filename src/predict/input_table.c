@@ -74,6 +74,7 @@ const struct input inputs[] = {
     {"norm_kernel", "", P_WORD(norms, norm_words)},
     {"adapter_kernel", "", P_WORD(adapters, adapter_words)},
     {"expert_kernel", "experts_implementation", P_WORD(experts, expert_kernel_words)},
+    {"compiled", "torch_compile", P(MEMBER_FLAG, compiled)},
     {"padding_free", "", P(MEMBER_FLAG, padding_free)},
     {"mean_tokens", "", P(MEMBER_WHOLE, mean_tokens)},
     {"packed_tokens", "", P(MEMBER_WHOLE, packed_tokens)},

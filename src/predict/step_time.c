@@ -385,19 +385,33 @@ static double score_traffic(const struct plan_time *t)
     return scores * (t->a->dropout ? 11 * forward + 19 * trained : 8 * forward + 14 * trained);
 }
 
-/* Bytes that selective recompute's modules would keep without it; the forward pass moves them once more. */
-static double dropped_bytes(const struct plan_time *t, double set)
+#define COMPILED_MODULES (MODULE_LAYERNORM | MODULE_MLP_ACT) /* what torch.compile computes within other kernels */
+
+/* Bytes that a layer keeps where the modules are computed again, without scores. */
+static double kept_without(const struct plan_time *t, unsigned modules)
 {
-    struct training_plan bf16 = *t->plan;
-    if (t->plan->recompute != RECOMPUTE_SELECTIVE || t->plan->modules == 0)
-        return 0;
-    bf16.flash_attention = true;
+    struct training_plan plan = *t->plan;
+    plan.recompute = RECOMPUTE_SELECTIVE;
+    plan.modules = modules;
+    plan.flash_attention = true;
     if (layer_is_narrow(t->plan))
-        bf16.precision = PRECISION_BF16;
-    struct training_plan whole = bf16;
-    whole.modules = 0;
-    return fmin(set, layer_memory_kept(t->a, &whole, &t->framework->memory) -
-                         layer_memory_kept(t->a, &bf16, &t->framework->memory));
+        plan.precision = PRECISION_BF16;
+    if (modules & COMPILED_MODULES && plan.compiled)
+        plan.norms = NORMS_FUSED;
+    return layer_memory_kept(t->a, &plan, &t->framework->memory);
+}
+
+/* Bytes of activations that a layer moves in all its passes, `set` in each. The forward pass moves once more what
+ * modules of selective recompute do not keep. What a compiler computes again it computes within other kernels. */
+static double swept_bytes(const struct plan_time *t, double set)
+{
+    unsigned fused = t->plan->compiled ? COMPILED_MODULES : 0;
+    double compiled = kept_without(t, fused), whole = fused ? kept_without(t, 0) : compiled;
+    double left = set * compiled / whole;
+    double dropped = t->plan->recompute == RECOMPUTE_SELECTIVE && t->plan->modules != 0
+                         ? compiled - kept_without(t, t->plan->modules | fused)
+                         : 0;
+    return t->swept * left + fmin(left, dropped);
 }
 
 static struct terms layer_terms(const struct plan_time *t)
@@ -409,7 +423,7 @@ static struct terms layer_terms(const struct plan_time *t)
     double set = layer_memory_set(t->a, &narrow, memory) - score_bytes(t);
     if (tuning_is_wide(t->a, &narrow, memory))
         set *= 2;
-    out.x[TIME_ELEMENTWISE] = (t->swept * set + dropped_bytes(t, set)) / 3 / t->cluster->device->memory_bytes_per_s;
+    out.x[TIME_ELEMENTWISE] = swept_bytes(t, set) / 3 / t->cluster->device->memory_bytes_per_s;
     double traffic =
         score_traffic(t) + layer_cast_bytes(t->a, t->plan) + (t->plan->tuning != TUNING_FULL ? tuning_bytes(t) : 0);
     out.x[TIME_ELEMENTWISE] += traffic / SWEEPS / t->cluster->device->memory_bytes_per_s;

@@ -701,4 +701,42 @@ END
                (SELECT high FROM p WHERE mean = 500) > (SELECT high FROM p WHERE mean = 8192) FROM p" :memory:
 }
 
+# What a compiler fuses is neither written nor read again: never slower, with and without recompute.
+compiled__torchtitan__faster_than_eager()
+{
+    cat >sweep.toml <<'END'
+profile = "torchtitan"
+[sweep]
+name = "compiled"
+[job]
+command = ["true"]
+[model]
+layers = 32
+hidden = 4096
+heads = 32
+kv_heads = 8
+ffn = 14336
+vocab = 128256
+seq = 8192
+[training_spec]
+"compile.enable" = [false, true]
+"activation_checkpoint.mode" = ["none", "selective", "full"]
+[cluster_spec]
+num_hosts = 1
+num_devices_per_host = 8
+device = "H100"
+[parallel_spec]
+micro_batch = 1
+[predict]
+END
+    run_meshsweep predict --json
+    expect_status 0
+    expect_any_stderr
+    expect_any_stdout
+    expect_sql '3|1|1' "WITH p AS (SELECT value->>'compiled' AS compiled, value->>'predicted_time' AS time,
+        value->>'\$.\"activation_checkpoint.mode\"' AS mode FROM json_each(readfile('.stdout'), '\$.records'))
+        SELECT count(*), min(e.time / c.time) > 1.02, max(e.time / c.time) < 1.2
+        FROM p AS e JOIN p AS c USING (mode) WHERE e.compiled = 0 AND c.compiled = 1" :memory:
+}
+
 run_cases "$@"

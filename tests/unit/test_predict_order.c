@@ -147,6 +147,7 @@ CHANGE(more_replicas, d->plan.zero_stage == 0 && d->plan.data > 1, d->plan.data 
 CHANGE(more_shards, d->plan.data > 1, d->plan.data *= 2)
 CHANGE(more_context, d->plan.data > 1, d->plan.context *= 2)
 CHANGE(fused_attention, !d->plan.flash_attention, d->plan.flash_attention = true)
+CHANGE(fused_by_compiler, true, d->plan.compiled = true)
 CHANGE(split_sequence, d->plan.tensor > 1, d->plan.sequence_parallel = true)
 CHANGE(hidden_gradients, true, d->plan.overlap_gradients = true)
 CHANGE(hidden_parameters, true, d->plan.overlap_parameters = true)
@@ -244,6 +245,7 @@ static const struct {
     {"more shards", more_shards, DOWN, EITHER, NULL},
     {"more context parallelism", more_context, DOWN, EITHER, NULL},
     {"fused attention", fused_attention, DOWN, DOWN, NULL},
+    {"a compiler", fused_by_compiler, EITHER, DOWN, NULL},
     {"sequence parallelism", split_sequence, DOWN, EITHER, NULL},
     {"gradients reduced behind computing", hidden_gradients, EITHER, DOWN, NULL},
     {"parameters gathered behind computing", hidden_parameters, EITHER, DOWN, NULL},
