@@ -220,10 +220,6 @@ INSERT INTO builtin_rule (position, rule_set, name, level, needs, require, reaso
  'module_inject/auto_ep_folding.py: build_folding_spec'),
 
 -- --- degrees ---
-(1710, 'deepspeed', 'autotp-stage-3', 'warn', 'autotp_size zero_stage',
- 'CASE WHEN autotp_size > 1 THEN zero_stage < 3 END',
- 'the documentation contradicts itself on AutoTP training at stage 3',
- 'docs/_pages/config-json.md: tensor_parallel; docs/_tutorials/autotp-training.md'),
 (1720, 'deepspeed', 'autotp-size', 'exclude', 'autotp_size tp_size',
  'CASE WHEN autotp_size > 1 THEN tp_size IN (1, autotp_size) END',
  'tensor_parallel.tp.tp_size must be 1 or autotp_size',
@@ -240,6 +236,10 @@ INSERT INTO builtin_rule (position, rule_set, name, level, needs, require, reaso
  'CASE WHEN hpz_partition_size > 1 THEN gpus % min(hpz_partition_size, gpus) = 0 ELSE hpz_partition_size >= 0 END',
  'the secondary partition of hpZ must divide the number of devices',
  'utils/groups.py: _create_zero_param_parallel_group; runtime/zero/config.py: zero_hpz_partition_size'),
+(1752, 'deepspeed', 'hpz-within-devices', 'exclude', 'hpz_partition_size',
+ 'hpz_partition_size <= gpus',
+ 'a secondary partition of hpZ larger than all devices is the one of all devices',
+ 'utils/groups.py: _create_zero_param_parallel_group'),
 (1760, 'deepspeed', 'mics-divides-devices', 'exclude', 'mics_shard_size',
  'CASE WHEN mics_shard_size > 0 THEN (gpus / coalesce(pp, 1)) % mics_shard_size = 0 END',
  'the shard of MiCS must divide the devices of a pipeline stage',
@@ -388,6 +388,10 @@ INSERT INTO builtin_rule (position, rule_set, name, level, needs, require, reaso
  'coalesce(autotp_size, 0) <= 1',
  'AutoTP training came with 0.16.4: before, it changes nothing',
  'runtime/config.py of 0.14', '0.16.3'),
+(1710, 'deepspeed', 'autotp-stage-3-0.19.3', 'exclude', 'autotp_size zero_stage',
+ 'CASE WHEN autotp_size > 1 THEN zero_stage < 3 END',
+ 'up to 0.19.3 AutoTP training cannot be combined with stage 3: the engine asserts stages 0 to 2',
+ 'runtime/engine.py of 0.16.4 to 0.19.3: _configure_tensor_parallel', '0.19.3'),
 (1865, 'deepspeed', 'deepcompile-since-0.16.6', 'warn', 'deepcompile',
  'NOT deepcompile',
  'DeepCompile came with 0.16.6',
@@ -402,12 +406,12 @@ INSERT INTO builtin_rule (position, rule_set, name, level, needs, require, reaso
 -- What is about something that came later says nothing of what was before.
 UPDATE builtin_rule SET since = came.column2 FROM (VALUES
  ('zero-tested-optimizer', '0.17.6'), ('muon-offload', '0.19.3'), ('muon-stage-3', '0.18.9'),
- ('offload-ratio-stage', '0.12.3'), ('hpz-divides-devices', '0.10'), ('super-offload-stage', '0.18'),
+ ('offload-ratio-stage', '0.12.3'), ('hpz-divides-devices', '0.10'), ('hpz-within-devices', '0.10'), ('super-offload-stage', '0.18'),
  ('fp16-master-stage', '0.18.3'), ('bf16-master-stage', '0.18.3'), ('bf16-master-offload', '0.18.3'),
  ('bf16-states-need-master', '0.18.3'), ('master-weights-once', '0.18.3'), ('accumulation-dtype-stage-0', '0.17.6'),
  ('allreduce-sum-stage-3', '0.19.6'), ('allreduce-sum-compile', '0.19.6'),
  ('own-accumulation-pipeline', '0.19.4'), ('own-accumulation-modes', '0.19.4'), ('own-accumulation-overlap', '0.19.4'),
- ('autoep-stage-3', '0.19.2'), ('autoep-divides-devices', '0.19.2'), ('autotp-stage-3', '0.16.4'),
+ ('autoep-stage-3', '0.19.2'), ('autoep-divides-devices', '0.19.2'), ('autotp-stage-3-0.19.3', '0.16.4'),
  ('autotp-size', '0.16.4'), ('autotp-pipeline', '0.16.4'), ('deepcompile-stage', '0.16.6'),
  ('deepcompile-autotp', '0.16.6')) AS came
  WHERE name = came.column1;

@@ -36,8 +36,9 @@ static size_t cluster_count(const struct tuning_batches *b)
 static long long ranks_of(const struct tuning_batches *b, size_t cluster)
 {
     long long ranks = tuning_cluster_devices(b->cluster, b->knobs, cluster) / b->knobs->mp_size;
-    long long sequence = number_at(b, "sequence_parallel_size");
+    long long sequence = number_at(b, "sequence_parallel_size"), stages = number_at(b, "pipeline.stages");
     ranks = sequence ? ranks / sequence : ranks;
+    ranks = stages ? ranks / stages : ranks;
     return ranks > 0 ? ranks : 1;
 }
 

@@ -377,9 +377,9 @@ static const struct json *at(const struct writing *w, const char *path)
 static bool may_hold_axes(const char *name)
 {
     static const char *const sections[] = {
-        "zero_optimization",        "fp16",    "bf16", "bfloat16",   "optimizer",      "scheduler",
-        "activation_checkpointing", "aio",     "amp",  "data_types", "torch_autocast", "tensor_parallel",
-        "expert_parallel",          "compile", NULL,
+        "zero_optimization",        "fp16",    "bf16",     "bfloat16",   "optimizer",      "scheduler",
+        "activation_checkpointing", "aio",     "amp",      "data_types", "torch_autocast", "tensor_parallel",
+        "expert_parallel",          "compile", "pipeline", NULL,
     };
     return strings_have((char *const *)sections, name);
 }

@@ -40,6 +40,8 @@ release__what_it_lacks_or_refuses__excluded_there_alone()
 0.14.5|0.18.3|zero_stage = 3;"fp16.fp16_master_weights_and_grads" = true;fp16 = true;offload_optimizer = "cpu"
 0.17.5|0.17.6|"zero_optimization.stage" = 0;"bf16.enabled" = true;"data_types.grad_accum_dtype" = "bf16"
 0.19|0.17.5|"zero_optimization.stage" = 0;"bf16.enabled" = true;"data_types.grad_accum_dtype" = "fp32"
+0.16.4|0.19.4|"zero_optimization.stage" = 3;"tensor_parallel.autotp_size" = 2
+0.19.3|0.19.4|"zero_optimization.stage" = 3;"tensor_parallel.autotp_size" = 2
 0.14.0|0.14.1|communication_data_type = "bf16"
 0.14.1|0.9.5|communication_data_type = "bfp16"
 END

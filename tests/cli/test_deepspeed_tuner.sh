@@ -422,6 +422,34 @@ trainers_arguments__nothing_mapped__both_sides_agree()
     expect_file_contains autotuning_results/cmd_optimal.txt ' --gradient_accumulation_steps 2'
 }
 
+trainers_learning_rate__twice_and_different__refused_before_it_starts()
+{
+    plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [2], "zero_optimization": {"stage": 1},
+        "optimizer": {"type": "AdamW", "params": {"lr": [1e-5, 3e-5]}},
+        "scheduler": {"type": "WarmupLR", "params": {"warmup_max_lr": 3e-5}}'
+    run_meshsweep deepspeed --dry-run train.py --per_device_train_batch_size 1 --deepspeed ds_config.json
+    expect_among_stdout 0 '2 combinations, 1 matched'
+    expect_stdout_contains trainer-learning-rate
+    run_meshsweep deepspeed --dry-run train.py --deepspeed ds_config.json
+    expect_among_stdout 0 '2 combinations, 2 matched'
+}
+
+# A pipeline's stages share no samples, and ZeRO 2 is none for them.
+pipeline__of_the_ds_config__counts_in_rules_and_batches()
+{
+    plain '"num_gpus": 4' '"train_micro_batch_size_per_gpu": [2], "zero_optimization": {"stage": [1, 2]},
+        "gradient_accumulation_steps": 3, "pipeline": {"stages": 2}'
+    tune train.py --deepspeed ds_config.json
+    expect_only_stderr_contains 0 'excluded by pipeline-zero-stage' 'the best configuration is'
+    expect_sql '1|ok' 'SELECT "zero_optimization.stage", state FROM results'
+    expect_file_contains autotuning_results/ds_config_optimal.json '"train_batch_size": 12'
+    # Six samples are shared out among the two ranks of each stage.
+    plain '"num_gpus": 4' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1},
+        "train_batch_size": 6, "pipeline": {"stages": 2}'
+    run_meshsweep deepspeed --print-config train.py --deepspeed ds_config.json
+    expect_only_stdout_contains 0 'train_batch_size = 6'
+}
+
 metrics_file__none_of_the_engines__made_in_its_names_and_units()
 {
     plain '"num_gpus": 2, "metric": "latency"' \

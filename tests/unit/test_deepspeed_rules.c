@@ -54,6 +54,7 @@ static const struct {
     {"zero-legacy-stage-1", "\"zero_optimization.legacy_stage1\" = false",
      "\"zero_optimization.legacy_stage1\" = true"},
     {"pipeline-zero-stage", "pp = 2\nzero_stage = 1", "pp = 2\nzero_stage = 2"},
+    {"pipeline-zero-stage", "pipeline.stages = 2\nzero_stage = 1", "pipeline.stages = 2\nzero_stage = 2"},
     {"pipeline-zero-stage", "pp = 1\n\"zero_optimization.stage\" = 3", "pp = 4\n\"zero_optimization.stage\" = 3"},
     {"no-sync-zero-stage", "no_sync = true\nzero_stage = 1", "no_sync = true\nzero_stage = 2"},
     {"offload-device", "offload_param = \"nvme\"", "offload_param = \"disk\""},
@@ -144,8 +145,6 @@ static const struct {
      "expert_parallel.enabled = true\nzero_stage = 3\ntensor_parallel.autotp_size = 2"},
     {"autoep-divides-devices", "expert_parallel.enabled = true\nexpert_parallel.autoep_size = 4\npp = 2",
      "expert_parallel.enabled = true\nexpert_parallel.autoep_size = 8\npp = 2"},
-    {"autotp-stage-3", "tensor_parallel.autotp_size = 2\nzero_stage = 2",
-     "tensor_parallel.autotp_size = 2\nzero_stage = 3"},
     {"autotp-size", "tensor_parallel.autotp_size = 4\ntensor_parallel.tp.tp_size = 4",
      "tensor_parallel.autotp_size = 4\ntensor_parallel.tp.tp_size = 2"},
     {"autotp-size", "autotp_size = 0\ntp_size = 2", "autotp_size = 4\ntp_size = 2"},
@@ -154,6 +153,7 @@ static const struct {
     {"degrees-divide-devices", "autotp_size = 0\nsequence_parallel_size = 4", "autotp_size = 3"},
     {"world-size", "autotp_size = 0\ndp = 8", "autotp_size = 4\ndp = 8"},
     {"hpz-divides-devices", "hpz_partition_size = [0, 1, 16]", "hpz_partition_size = 3"},
+    {"hpz-within-devices", "hpz_partition_size = [0, 1, 8]", "hpz_partition_size = 16"},
     {"mics-divides-devices", "mics_shard_size = 4\npp = 2", "mics_shard_size = 8\npp = 2"},
     {"mics-offload", "mics_shard_size = 4\noffload_param = \"none\"", "mics_shard_size = 4\noffload_param = \"cpu\""},
     {"elasticity-batch", "elasticity.enabled = true\nmicro_batch = 4\nelasticity.ignore_non_elastic_batch_info = true",
@@ -351,6 +351,11 @@ TEST(inert__stage_2__every_knob_counts)
 TEST(inert__pipeline__overlap_comm_is_off)
 {
     check_jobs("zero_stage = 1\npp = [1, 2]\noverlap_comm = [true, false]\n", 4, 3);
+}
+
+TEST(inert__hpz_off_in_two_ways__one_job)
+{
+    check_jobs("zero_stage = 3\nhpz_partition_size = [0, 1, 2]\n", 3, 2);
 }
 
 static struct hash128 only_key(const char *text)
