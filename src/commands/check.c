@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "answers/idle_keys.h"
+#include "answers/unreached.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/search_model.h"
@@ -47,6 +48,7 @@ static cJSON *new_answer(const struct check_options *o)
     cJSON_AddNullToObject(root, "sweep");
     cJSON_AddNullToObject(root, "combinations");
     cJSON_AddNullToObject(root, "candidates");
+    cJSON_AddObjectToObject(root, "unreached");
     cJSON_AddArrayToObject(root, "contradicted");
     cJSON_AddArrayToObject(root, "repaired");
     cJSON_AddArrayToObject(root, "findings");
@@ -67,6 +69,7 @@ static void answer_sweep(cJSON *answer, const struct space *space, uint64_t cand
         set(answer, "combinations", cJSON_CreateNumber((double)space_combinations(space)));
     if (candidates)
         set(answer, "candidates", cJSON_CreateNumber((double)candidates));
+    set(answer, "unreached", unreached_keys(space, REACHES_CHOICE));
 }
 
 /* `candidates`: number of models in [model_space]; 0: none. */
@@ -97,6 +100,10 @@ static int print_sweep(const char *path, const struct space *space, uint64_t can
     unread_keys_add(space, &b);
     if (b.length > before)
         buffer_add_text(&b, ": predictions do not use these keys\n");
+    char *unreached = unreached_sentence(space);
+    if (unreached)
+        buffer_printf(&b, "%s\n", unreached);
+    free(unreached);
     return output_people_take(&b, e);
 }
 

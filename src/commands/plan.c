@@ -1,9 +1,11 @@
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
 
+#include "answers/unreached.h"
 #include "cli/command.h"
 #include "cli/match_words.h"
 #include "cli/output.h"
@@ -204,6 +206,10 @@ static void add_end(const struct plan_printing *p, const struct plan *plan, stru
                       plan->device_hours_max,
                       space->limits[LIMIT_TOTAL].later ? ", which is that of its first attempt" : "");
     add_predicted_cost(space, plan, out);
+    char *unreached = unreached_sentence(space);
+    if (unreached)
+        buffer_printf(out, "%s\n", unreached);
+    free(unreached);
     if (space->command_count == 0)
         buffer_add_text(out, "the file has no [job] command; `run` needs one, in the file or with --command\n");
 }
@@ -263,6 +269,7 @@ static cJSON *end_as_json(const struct space *space, const struct plan *plan)
     add_reasons_json(plan, o);
     json_add_real(o, "device_hours_max", plan->device_hours_max);
     add_predicted_json(space, plan, o);
+    cJSON_AddItemToObject(o, "unreached", unreached_keys(space, REACHES_CHOICE));
     return o;
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "answers/conditions_report.h"
+#include "answers/unreached.h"
 #include "cli/batch_notice.h"
 #include "cli/command.h"
 #include "cli/model_info_job.h"
@@ -647,11 +648,22 @@ static int prepare_space(struct execution *x, struct model_facts *facts, struct 
     return model_info_apply(x->session, facts, e);
 }
 
+/* To whom progress is shown; takes `sentence`. */
+static void tell(const struct execution *x, char *sentence)
+{
+    if (sentence && x->display)
+        progress_display_notice(x->display, sentence);
+    free(sentence);
+}
+
 static int run_enumerated(struct execution *x, struct error *e)
 {
     progress_display_enumerated(x->display, &x->enumeration);
+    if (x->enumeration.new_jobs > 0)
+        tell(x, unreached_sentence(x->session->space));
     if (execution_run(x, e) < 0)
         return -1;
+    tell(x, unreached_same(x->session->space, x->result.same, x->result.different));
     report_search(x);
     report_end(x);
     report_rules(x);

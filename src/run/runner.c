@@ -675,6 +675,7 @@ int runner_run(const struct runner_options *options, struct run_result *out, str
     if (r.ok_count > 0 && r.result.counts.pending > 0)
         tell_unreported(&r);
     r.result.held |= r.result.counts.held > 0;
+    r.result.same = starter_count_same(&r.starter, &r.result.different);
     report_counts(&r, true);
     runner_close(&r);
     clock_unwatch_stillness();

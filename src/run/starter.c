@@ -9,6 +9,8 @@
 #include "process/process.h"
 #include "run/rendezvous.h"
 #include "run/scripts.h"
+#include "space/identity.h"
+#include "space/job_shape.h"
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/memory.h"
@@ -40,7 +42,7 @@ void starter_close(struct starter *s)
     job_loader_free(s->loader);
     strings_free(s->base_environment);
     scripts_free(s->scripts);
-    free(s->config_directory);
+    free_all(s->config_directory, s->given);
 }
 
 /* Takes `text`. */
@@ -248,6 +250,49 @@ int starter_resume(struct starter *s, const struct recovered_attempt *left, stru
     return 0;
 }
 
+/* --- what jobs were given --- */
+
+static void note_given(struct starter *s, const struct running_attempt *f)
+{
+    struct buffer b = BUFFER_INIT;
+    const struct job_details *job = &f->job;
+    const struct job_shape shape = job_shape_of(&s->space->sweep->slurm, job->spec_json, job->devices);
+    identity_add_given(s->space, job->values, &b);
+    buffer_add(&b, &job->devices, sizeof job->devices);
+    buffer_add(&b, &shape, sizeof shape);
+    buffer_add(&b, &job->memory_mib, sizeof job->memory_mib);
+    /* The files that are made for it. */
+    if (s->preparation)
+        buffer_add_text(&b, job->spec_json);
+    *array_add(s->given, s->given_count) = (struct given_inputs){hash_bytes(b.data, b.length), f->claim.job_id};
+    buffer_free(&b);
+}
+
+static int compare_given(const void *a, const void *b)
+{
+    const struct given_inputs *x = a, *y = b;
+    const int order = memcmp(&x->hash, &y->hash, sizeof x->hash);
+    return order ? order : (x->job_id > y->job_id) - (x->job_id < y->job_id);
+}
+
+int64_t starter_count_same(struct starter *s, int64_t *different)
+{
+    int64_t same = 0;
+    *different = 0;
+    if (s->given_count > 0)
+        qsort(s->given, s->given_count, sizeof *s->given, compare_given);
+    for (size_t i = 0, next; i < s->given_count; i = next) {
+        int64_t jobs = 1;
+        for (next = i + 1;
+             next < s->given_count && memcmp(&s->given[next].hash, &s->given[i].hash, sizeof s->given[i].hash) == 0;
+             next++)
+            jobs += s->given[next].job_id != s->given[next - 1].job_id;
+        same += jobs > 1 ? jobs : 0;
+        *different += jobs > 1;
+    }
+    return same;
+}
+
 /* NULL, or why not: the caller's. */
 static char *prepare(const struct starter *s, const struct running_attempt *f, char **made)
 {
@@ -285,6 +330,7 @@ void starter_start(struct starter *s, struct running_attempt *f)
                                                 [RUNTIME_DS_CONFIG] = made[RUNTIME_DS_CONFIG],
                                                 [RUNTIME_DS_CONFIG_BASE64] = made[RUNTIME_DS_CONFIG_BASE64]};
     launch_texts_render(s->space, &f->job, runtime, &texts);
+    note_given(s, f);
     replace_command(s, f, &texts);
     start_process(s, f, &texts, not_prepared);
     launch_texts_free(&texts);

@@ -24,6 +24,11 @@ struct starter {
     char **base_environment; /* what every job gets */
     struct scripts *scripts;
     char *config_directory;
+    struct given_inputs {
+        struct hash128 hash; /* of all that a job was given but for its own directory, key and numbers */
+        int64_t job_id;
+    } * given; /* per start */
+    size_t given_count;
 };
 
 int starter_open(struct starter *s, struct db *db, struct error *e);
@@ -35,6 +40,9 @@ int starter_load(struct starter *s, struct running_attempt *f, struct error *e);
 
 /* The same for an attempt of an earlier runner that the executor has taken over. */
 int starter_resume(struct starter *s, const struct recovered_attempt *left, struct running_attempt *f, struct error *e);
+
+/* How many jobs were started with the same inputs as another of them, and how many inputs those are. Sorts `given`. */
+int64_t starter_count_same(struct starter *s, int64_t *different);
 
 /* Starts what was loaded. A program that cannot be started is an outcome of the executor. */
 void starter_start(struct starter *s, struct running_attempt *f);

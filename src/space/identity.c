@@ -16,6 +16,22 @@ static void add_text(const struct job_text *t, const struct value *values, struc
     buffer_add_char(out, '\0');
 }
 
+void identity_add_given(const struct space *space, const struct value *values, struct buffer *out)
+{
+    for (size_t i = 0; i < space->command_count; i++)
+        job_text_add_words(&space->command[i], values, NULL, out);
+    buffer_add_char(out, '\0');
+    for (size_t i = 0; i < space->sweep->job.environment_count; i++) {
+        if (job_text_is_left_out(&space->environment[i], values, NULL))
+            continue;
+        buffer_add_text(out, space->sweep->job.environment[i].name);
+        buffer_add_char(out, '=');
+        add_text(&space->environment[i], values, out);
+    }
+    buffer_add_char(out, '\0');
+    add_text(&space->directory, values, out);
+}
+
 struct hash128 identity_job_key(const struct space *space, const void *const *hashes, const struct value *values,
                                 const struct value *derived, struct buffer *scratch)
 {
@@ -30,18 +46,7 @@ struct hash128 identity_job_key(const struct space *space, const void *const *ha
         value_add_json(&derived[i], scratch);
         buffer_add_char(scratch, '\0');
     }
-    for (size_t i = 0; i < space->command_count; i++)
-        job_text_add_words(&space->command[i], values, NULL, scratch);
-    buffer_add_char(scratch, '\0');
-    for (size_t i = 0; i < space->sweep->job.environment_count; i++) {
-        if (job_text_is_left_out(&space->environment[i], values, NULL))
-            continue;
-        buffer_add_text(scratch, space->sweep->job.environment[i].name);
-        buffer_add_char(scratch, '=');
-        add_text(&space->environment[i], values, scratch);
-    }
-    buffer_add_char(scratch, '\0');
-    add_text(&space->directory, values, scratch);
+    identity_add_given(space, values, scratch);
     if (space->has_base)
         buffer_add(scratch, space->base_hash.bytes, sizeof space->base_hash.bytes);
     return hash_bytes(scratch->data, scratch->length);

@@ -172,6 +172,64 @@ optional__needed_elsewhere__is_excluded_with_a_hint()
     expect_only_stdout_contains 0 'this combination does not set; {momentum?} leaves it out there'
 }
 
+# --- what reaches it ---
+
+axis__that_reaches_nothing__named_before_and_after()
+{
+    sweep_for min:loss '["sh", "-c", "echo loss: {x?}1.5"]' 'loss: (.*)' <<'END'
+[parallel_spec]
+micro_batch = [1, 2, 4]
+END
+    local unread='micro_batch has 3 values and reaches no part of the command: jobs can read it from MESHSWEEP_SPEC'
+    run_meshsweep check
+    expect_only_stdout_contains 0 "$unread"
+    run_meshsweep check --json
+    expect_only_stdout_contains 0 '"micro_batch":	3'
+    run_meshsweep plan
+    expect_only_stdout_contains 0 "$unread"
+    run_meshsweep run --progress plain
+    expect_only_stderr_contains 0 "meshsweep: $unread" \
+        'meshsweep: 3 jobs were given the same: micro_batch reaches nothing but MESHSWEEP_SPEC'
+    # Said once.
+    run_meshsweep run --progress plain
+    expect_only_stderr 0
+    expect "! grep -q 'MESHSWEEP_SPEC' .stderr"
+    # Of several, by what each reaches.
+    cat >>sweep.toml <<'END'
+kept = [1, 2]
+[training_spec]
+x = [1, 2]
+seed = [1, 2]
+"(a, b)" = [[1, 2], [3, 4]]
+[derive]
+c = "b + 1"
+[[rule]]
+name = "one"
+require = "kept = 1"
+END
+    sed -i -e 's/{x?}/{x?}{c}/' -e 's/^\[job\]/replicate = ["seed"]\n&/' sweep.toml
+    run_meshsweep check
+    expect_only_stdout_contains 0 "$unread"
+    run_meshsweep run --progress plain
+    expect_only_stderr_contains 0 \
+        '24 jobs were given the same as another of them, 4 things in all: micro_batch and kept reach nothing but'
+}
+
+axis__that_a_script_reads__not_named()
+{
+    sweep_for min:loss '["sh", "job.sh"]' 'loss: (.*)' <<'END'
+[parallel_spec]
+micro_batch = [1, 2]
+END
+    echo 'echo "loss: ${#MESHSWEEP_SPEC}"' >job.sh
+    run_meshsweep check
+    expect_only_stdout_contains 0 '2 combinations'
+    expect "! grep -q 'reaches' .stdout"
+    run_meshsweep run --progress plain
+    expect_only_stderr 0
+    expect "! grep -q 'were given the same' .stderr"
+}
+
 # --- environment ---
 
 environment__is_built_afresh()

@@ -1,0 +1,198 @@
+#include "answers/unreached.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "deepspeed/ds_config.h"
+#include "run/scripts.h"
+#include "space/job_texts.h"
+#include "util/file.h"
+#include "util/memory.h"
+
+#define SPEC_VARIABLE "MESHSWEEP_SPEC"
+
+/* --- whether jobs read all keys by themselves --- */
+
+static bool file_names_spec(const char *path)
+{
+    struct buffer text = BUFFER_INIT;
+    struct error ignored = ERROR_INIT;
+    bool names = file_read(path, SCRIPT_BYTES_MOST, &text, &ignored) == 0 &&
+                 memmem(buffer_text(&text), text.length, SPEC_VARIABLE, strlen(SPEC_VARIABLE)) != NULL;
+    buffer_free(&text);
+    return names;
+}
+
+static bool reads_spec(const struct space *space)
+{
+    char **words = job_texts_command(space);
+    struct scripts *scripts = scripts_create();
+    char *json = scripts_json(scripts, words, NULL, "");
+    cJSON *files = json ? cJSON_Parse(json) : NULL;
+    const cJSON *file;
+    bool reads = false;
+    for (char **word = words; *word; word++)
+        reads |= strstr(*word, SPEC_VARIABLE) != NULL;
+    cJSON_ArrayForEach(file, files) reads = reads || file_names_spec(file->string);
+    cJSON_Delete(files);
+    free(json);
+    scripts_free(scripts);
+    strings_free(words);
+    return reads;
+}
+
+/* --- what keys reach --- */
+
+/* Expressions that give jobs nothing by themselves: they choose among combinations, or are read by others. */
+static bool is_of_jobs(const struct space *space, const struct written_expression *w, enum reach what)
+{
+    static const char *const choosing[] = {"rule", "[job]"};
+    static const char *const read_by_others[] = {"derived key", "inert key", "built-in rule", "placeholder"};
+    if (strncmp(w->what, "[predict", 8) == 0 || (w->at.file && sweep_in_profile(space->sweep, &w->at)))
+        return false;
+    for (size_t i = 0; i < sizeof read_by_others / sizeof *read_by_others; i++)
+        if (strcmp(w->what, read_by_others[i]) == 0)
+            return false;
+    for (size_t i = 0; i < sizeof choosing / sizeof *choosing; i++)
+        if (strcmp(w->what, choosing[i]) == 0)
+            return what == REACHES_CHOICE;
+    return true;
+}
+
+static void mark(const size_t *keys, size_t count, bool *reached)
+{
+    for (size_t i = 0; i < count; i++)
+        reached[keys[i]] = true;
+}
+
+/* How many nodes, devices and processes there are (space/job_shape.h). */
+static bool is_of_shape(const struct key *key)
+{
+    static const char *const names[] = {"num_hosts",     "num_nodes",      "num_devices_per_host",
+                                        "gpus_per_node", "tasks_per_node", "cpus_per_task"};
+    for (size_t i = 0; key->section == SECTION_CLUSTER && i < sizeof names / sizeof *names; i++)
+        if (strcmp(key->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* One per space->names.keys: whether it does, itself or through derived keys. The caller's. */
+static bool *reached_keys(const struct space *space, enum reach what)
+{
+    const struct names *n = &space->names;
+    bool *reached = xcalloc(n->key_count + 1, sizeof *reached);
+    for (size_t i = 0; i < n->key_count; i++)
+        reached[i] = is_of_shape(&n->keys[i]);
+    for (size_t i = 0; i < space->placeholder_count; i++) {
+        const struct placeholder *p = &space->placeholders[i];
+        if (p->is_derived)
+            mark(n->derived[p->index].keys, n->derived[p->index].key_count, reached);
+        else
+            reached[p->index] = true;
+    }
+    for (size_t i = 0; i < space->written_count; i++)
+        if (is_of_jobs(space, &space->written[i], what))
+            mark(space->written[i].expression.keys, space->written[i].expression.key_count, reached);
+    return reached;
+}
+
+/* --- axes --- */
+
+static bool is_replicate(const struct sweep *s, const struct key *key)
+{
+    char *full = xasprintf("%s.%s", section_names[key->section], key->name);
+    bool is = word_list_has(&s->replicates, key->name) || word_list_has(&s->replicates, full);
+    free(full);
+    return is;
+}
+
+/* Keys that move together are one axis: where one of them reaches something, so do the others. */
+static bool axis_reaches(const struct space *space, int section, const struct axis *axis, const bool *reached)
+{
+    const struct names *n = &space->names;
+    for (size_t k = 0; k < axis->key_count; k++) {
+        const struct key *key = names_find(n, (enum section_kind)section, axis->keys[k]);
+        if (!key || key->is_label || reached[key - n->keys] || is_replicate(space->sweep, key) ||
+            (space->sweep->deepspeed.given && section >= SECTION_TRAINING && ds_config_place(space->sweep, key->name)))
+            return true;
+    }
+    return false;
+}
+
+cJSON *unreached_keys(const struct space *space, enum reach what)
+{
+    cJSON *found = cJSON_CreateObject();
+    const struct sweep *s = space->sweep;
+    if (space->command_count == 0 || space->of_rows || space->of_jobs || reads_spec(space))
+        return found;
+    bool *reached = reached_keys(space, what);
+    for (int section = 0; section < SECTION_COUNT; section++)
+        for (size_t b = 0; b < s->sections[section].block_count; b++)
+            for (size_t a = 0; a < s->sections[section].blocks[b].axis_count; a++) {
+                const struct axis *axis = &s->sections[section].blocks[b].axes[a];
+                if (axis->value_count < 2 || axis_reaches(space, section, axis, reached))
+                    continue;
+                for (size_t k = 0; k < axis->key_count; k++)
+                    if (!cJSON_HasObjectItem(found, axis->keys[k]))
+                        cJSON_AddNumberToObject(found, axis->keys[k], (double)axis->value_count);
+            }
+    free(reached);
+    return found;
+}
+
+/* --- sentences --- */
+
+#define MOST_NAMED 8
+
+/* "micro_batch (3 values) and seed (2 values)", or the names alone. */
+static void add_names(const cJSON *keys, bool with_values, struct buffer *out)
+{
+    const int count = cJSON_GetArraySize(keys);
+    int i = 0;
+    const cJSON *key;
+    cJSON_ArrayForEach(key, keys)
+    {
+        if (i++ == MOST_NAMED) {
+            buffer_printf(out, " and %d more", count - MOST_NAMED);
+            break;
+        }
+        buffer_printf(out, "%s%s", i == 1 ? "" : i == count ? " and " : ", ", key->string);
+        if (with_values)
+            buffer_printf(out, " (%d values)", key->valueint);
+    }
+}
+
+char *unreached_sentence(const struct space *space)
+{
+    struct buffer text = BUFFER_INIT;
+    cJSON *keys = unreached_keys(space, REACHES_CHOICE);
+    const int count = cJSON_GetArraySize(keys);
+    if (count == 1)
+        buffer_printf(&text, "%s has %d values and reaches no part of the command", keys->child->string,
+                      keys->child->valueint);
+    if (count > 1) {
+        add_names(keys, true, &text);
+        buffer_add_text(&text, " reach no part of the command");
+    }
+    if (count > 0)
+        buffer_printf(&text, ": jobs can read %s from " SPEC_VARIABLE " only", count == 1 ? "it" : "them");
+    cJSON_Delete(keys);
+    return text.length ? buffer_take(&text) : NULL;
+}
+
+char *unreached_same(const struct space *space, int64_t jobs, int64_t different)
+{
+    struct buffer text = BUFFER_INIT;
+    cJSON *keys = jobs > 0 ? unreached_keys(space, REACHES_JOBS) : NULL;
+    const int count = cJSON_GetArraySize(keys);
+    if (count > 0) {
+        buffer_printf(&text, "%lld jobs were given the same", (long long)jobs);
+        if (different > 1)
+            buffer_printf(&text, " as another of them, %lld things in all", (long long)different);
+        buffer_add_text(&text, ": ");
+        add_names(keys, false, &text);
+        buffer_printf(&text, " reach%s nothing but " SPEC_VARIABLE, count == 1 ? "es" : "");
+    }
+    cJSON_Delete(keys);
+    return text.length ? buffer_take(&text) : NULL;
+}
