@@ -22,20 +22,20 @@ INSERT INTO builtin_rule (position, name, level, needs, require, reason, source)
 (10, 'world-size', 'exclude', 'dp|tp|pp|op|mp|cp',
  'CASE WHEN coalesce(dp, tp, pp, op, mp, cp) IS NOT NULL
        THEN coalesce(dp, 1) * coalesce(tp, op, mp, 1) * coalesce(pp, 1) * coalesce(cp, 1)
-            = gpus END',
+            = whole_gpus END',
  'the parallel degrees must multiply to the number of devices (num_hosts x num_devices_per_host)',
  'Megatron-LM arguments.py: world size = data x tensor x pipeline x context parallel size; ZHEN codesign config.py'),
 -- A global batch of -1 is torchtitan's for what the others make.
 (20, 'batch-triad', 'exclude', 'global_batch micro_batch gradient_accumulation',
  'CASE WHEN global_batch >= 0
        THEN global_batch = micro_batch * gradient_accumulation
-                           * coalesce(dp, gpus / (coalesce(tp, op, mp, 1) * coalesce(pp, 1) * coalesce(cp, 1))) END',
+                           * coalesce(dp, whole_gpus / (coalesce(tp, op, mp, 1) * coalesce(pp, 1) * coalesce(cp, 1))) END',
  'global batch must equal micro-batch x gradient accumulation x data-parallel degree',
  'DeepSpeed runtime/config.py: train_batch_size = micro_batch_per_gpu * gradient_acc_step * world_size'),
 (30, 'batch-divides', 'exclude', 'global_batch micro_batch',
  'CASE WHEN global_batch >= 0
        THEN global_batch
-            % (micro_batch * coalesce(dp, gpus / (coalesce(tp, op, mp, 1) * coalesce(pp, 1) * coalesce(cp, 1)))) = 0 END',
+            % (micro_batch * coalesce(dp, whole_gpus / (coalesce(tp, op, mp, 1) * coalesce(pp, 1) * coalesce(cp, 1)))) = 0 END',
  'global batch must be a multiple of micro-batch x data-parallel degree',
  'Megatron-LM num_microbatches_calculator.py'),
 (40, 'hidden-divides-by-heads', 'exclude', 'hidden heads',
@@ -78,12 +78,12 @@ INSERT INTO builtin_rule (position, name, level, needs, require, reason, source)
  'experts must be a multiple of the expert-parallel degree',
  'Megatron-LM transformer_config.py: num_moe_experts'),
 (103, 'expert-ranks-divide-devices', 'exclude', 'ep',
- 'gpus % (ep * coalesce(etp, 1) * coalesce(pp, 1)) = 0',
+ 'whole_gpus % (ep * coalesce(etp, 1) * coalesce(pp, 1)) = 0',
  'expert-parallel x expert-tensor-parallel x pipeline-parallel degree must divide the number of devices',
  'Megatron-LM parallel_state.py: world_size % expert_tensor_model_pipeline_parallel_size; torchtitan parallel_dims.py'),
 (106, 'shards-divide-ranks', 'exclude', 'shard_ranks',
  'CASE WHEN shard_ranks > 0
-       THEN coalesce(dp, gpus / (coalesce(tp, op, mp, 1) * coalesce(pp, 1) * coalesce(cp, 1))) * coalesce(cp, 1)
+       THEN coalesce(dp, whole_gpus / (coalesce(tp, op, mp, 1) * coalesce(pp, 1) * coalesce(cp, 1))) * coalesce(cp, 1)
             % shard_ranks = 0 END',
  'the ranks that share a parameter must divide the data-parallel (x context-parallel) ranks evenly',
  'torch distributed/device_mesh.py: a mesh of replicate x shard holds every rank once'),

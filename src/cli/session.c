@@ -203,9 +203,12 @@ static int exclude_larger(struct session *s, struct error *e)
     }
     if (s->sweep->local.hostfile)
         return exclude_by_hosts(s, e);
-    if (s->devices.count > 0)
-        add_rule(s->sweep, "devices.exist", xasprintf("nodes > 1 OR gpus_per_node <= %zu", s->devices.count),
-                 xasprintf("this machine has %zu devices (%s)", s->devices.count, s->devices.source),
+    const size_t most = device_list_most(&s->devices);
+    if (most > 0)
+        add_rule(s->sweep, "devices.exist", xasprintf("nodes > 1 OR gpus_per_node <= %zu", most),
+                 most < s->devices.count
+                     ? xasprintf("this machine has MIG instances (%s), of which a job can use one", s->devices.source)
+                     : xasprintf("this machine has %zu devices (%s)", s->devices.count, s->devices.source),
                  s->devices.source);
     return 0;
 }

@@ -89,7 +89,8 @@ static size_t slots_of(const struct run_options *o, const struct session *s)
         return (size_t)s->sweep->slurm.max_jobs;
     /* As many as can have devices of their own. Without devices one at a time, since two jobs that share a processor
      * would spoil both measurements. */
-    return s->devices.count > 0 ? s->devices.count : 1;
+    const double share = sweep_least_share(s->sweep);
+    return s->devices.count > 0 ? (size_t)((double)s->devices.count / share + 1e-9) : 1;
 }
 
 static executor_create *executor_for(const struct run_options *o)
@@ -134,7 +135,7 @@ static bool may_share_machine(const struct execution *x)
         return false;
     if (s->devices.count > 0)
         db_query_int(x->db, "SELECT min(devices) FROM job WHERE state = 'pending'", NO_VALUES, 1, &smallest, &ignored);
-    return s->devices.count == 0 || 2 * (size_t)smallest <= s->devices.count;
+    return s->devices.count == 0 || sweep_least_share(s->sweep) < 1 || 2 * (size_t)smallest <= s->devices.count;
 }
 
 static void warn_of_ports(const struct execution *x)

@@ -37,6 +37,7 @@ struct local_config {
     char *hostfile;           /* beside the sweep file; NULL: none */
     char *include, *exclude;  /* of its hosts; NULL: not given */
     bool several_hosts;       /* the command itself starts processes on a job's other hosts */
+    int64_t jobs_per_device;  /* that many one-device jobs share a device; default 1 */
     bool exclusive;           /* one job at a time, whatever it leaves idle */
     bool bind_cpus;           /* each device's jobs get their share of the processors */
     int64_t clean_ms;         /* how long to wait for a device that something else uses; 0: not looked at */

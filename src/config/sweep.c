@@ -94,6 +94,21 @@ bool sweep_is_imported(const struct sweep *s)
     return s->import.given;
 }
 
+double sweep_least_share(const struct sweep *s)
+{
+    const struct section *clusters = &s->sections[SECTION_CLUSTER];
+    double least = s->local.jobs_per_device > 1 ? 1.0 / (double)s->local.jobs_per_device : 1;
+    for (size_t b = 0; b < clusters->block_count; b++)
+        for (size_t a = 0; a < clusters->blocks[b].axis_count; a++) {
+            const struct axis *axis = &clusters->blocks[b].axes[a];
+            for (size_t v = 0; v < axis->value_count * axis->key_count; v++)
+                if (strcmp(axis->keys[v % axis->key_count], "gpus") == 0 && axis->values[v].kind == VALUE_FLOAT &&
+                    axis->values[v].real > 0 && axis->values[v].real < least)
+                    least = axis->values[v].real;
+        }
+    return least;
+}
+
 bool sweep_ranks_configurations(const struct sweep *s)
 {
     return s->replicates.count + s->groups.count > 0;

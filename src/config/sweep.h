@@ -460,6 +460,10 @@ struct metric *job_find_metric(const struct job_config *job, const char *name);
 /* The unit of the metric; "" for one that has none and for a name that no metric has. */
 const char *sweep_metric_unit(const struct sweep *s, const char *metric);
 
+/* The smallest share of a device that a job takes, by gpus of a cluster_spec and [local] jobs_per_device; 1: each has
+ * its devices for itself. */
+double sweep_least_share(const struct sweep *s);
+
 /* Whether replicate keys or groups are listed, so that a job alone is not the best. */
 bool sweep_ranks_configurations(const struct sweep *s);
 

@@ -128,7 +128,15 @@ static void add_device(const struct device_condition *c, struct buffer *b)
     buffer_add_char(b, '}');
 }
 
-char *device_conditions_json(const struct device_condition *all, const char *names, size_t count)
+void device_condition_share(struct device_condition *c)
+{
+    static const char why[] = "of all jobs on the device";
+    c->of[DEVICE_POWER].count = c->of[DEVICE_ENERGY].count = 0;
+    c->of[DEVICE_POWER].why = c->of[DEVICE_ENERGY].why = why;
+}
+
+char *device_conditions_json(const struct device_condition *all, const char *names, size_t count,
+                             struct device_sharing sharing)
 {
     struct buffer b = BUFFER_INIT;
     for (size_t i = 0; i < count && names; i++, names += strcspn(names, ","), names += *names == ',') {
@@ -139,6 +147,9 @@ char *device_conditions_json(const struct device_condition *all, const char *nam
         buffer_add_char(&b, ':');
         add_device(&all[i], &b);
     }
+    if (sharing.share > 0)
+        buffer_printf(&b, "%s\"share\":%.6g,\"shared_with\":%lld", b.length ? "," : "{", sharing.share,
+                      (long long)sharing.others);
     if (b.length == 0)
         return NULL;
     buffer_add_char(&b, '}');

@@ -36,14 +36,25 @@ struct device_condition {
     char model[96];   /* "": it was never asked */
 };
 
+/* What an attempt had of its device, and the most others that had some at once. */
+struct device_sharing {
+    double share; /* 0: all of it */
+    int64_t others;
+};
+
 void device_condition_note(struct device_condition *c, const struct device_reading *reading);
 
 /* Over the whole time and all devices of an attempt; NAN where one of them does not say. */
 double device_conditions_value(const struct device_condition *all, size_t count, enum device_quantity quantity);
 
+/* Of one that shares its device with so many others: nobody knows whose power and energy the device's are. */
+void device_condition_share(struct device_condition *c);
+
 /* {"0": {"model": "NVIDIA H100", "clock": 1755, …, "reasons": ["power cap"], "why": {"ecc": "not supported"}}}; NULL
- * where nothing was asked. `names`: "0,1", in their order. The caller's. */
-char *device_conditions_json(const struct device_condition *all, const char *names, size_t count);
+ * where nothing was asked and the device not shared. `names`: "0,1", in their order. Of one that had a share of its
+ * device: "share": 0.25, "shared_with": 3 (0: nobody else had any). The caller's. */
+char *device_conditions_json(const struct device_condition *all, const char *names, size_t count,
+                             struct device_sharing sharing);
 
 /* Other attempts on devices of the same model; arrays of `count`, NAN where not known. They are sorted in place. */
 struct device_peers {

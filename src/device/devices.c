@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <ctype.h>
 #include <dirent.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,14 @@ void device_list_free(struct device_list *l)
         free(l->names[i]);
     free_all(l->names, l->nodes);
     *l = (struct device_list)DEVICE_LIST_INIT;
+}
+
+size_t device_list_most(const struct device_list *l)
+{
+    size_t whole = 0;
+    for (size_t i = 0; i < l->count; i++)
+        whole += strncmp(l->names[i], "MIG-", 4) != 0;
+    return whole > 0 || l->count == 0 ? whole : 1;
 }
 
 static void add_name(struct device_list *l, char *name)
@@ -68,14 +77,30 @@ void device_list_add_node(struct device_list *l, uint16_t node, const char *name
     }
 }
 
+/* "  MIG 1g.10gb     Device  0: (UUID: MIG-6d31…)": its name; the caller's, NULL: the line is of something else. */
+static char *mig_name(const char *line, size_t length)
+{
+    static const char begin[] = "(UUID: MIG-";
+    const char *uuid = memmem(line, length, begin, strlen(begin));
+    if (!uuid || strncmp(line + strspn(line, " \t"), "MIG ", 4) != 0)
+        return NULL;
+    uuid += strlen("(UUID: ");
+    return xstrndup(uuid, strcspn(uuid, ")\r\n"));
+}
+
 void device_list_add_smi(struct device_list *l, const char *text)
 {
     int64_t count = 0;
-    for (const char *line = text; line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        count += strncmp(line, "GPU ", 4) == 0 && isdigit((unsigned char)line[4]);
+    bool is_whole = false; /* the last of the list is a device that instances may take the place of */
+    for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        char *name = mig_name(line, strcspn(line, "\n"));
+        if (!name && (strncmp(line, "GPU ", 4) != 0 || !isdigit((unsigned char)line[4])))
+            continue;
+        if (name && is_whole)
+            free(l->names[--l->count]);
+        is_whole = !name && l->count < DEVICES_MOST;
+        add_name(l, name ? name : xasprintf("%lld", (long long)count++));
     }
-    device_list_add_count(l, count);
 }
 
 static const char *const visible[] = {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"};
@@ -180,6 +205,11 @@ void device_pool_init(struct device_pool *p, size_t count, size_t most, const ui
     }
 }
 
+static size_t size_of(struct device_gang gang)
+{
+    return gang.nodes * gang.each;
+}
+
 static bool is_in(const struct device_set *set, size_t device)
 {
     for (size_t i = 0; set && i < set->count; i++)
@@ -191,6 +221,39 @@ static bool is_in(const struct device_set *set, size_t device)
 static bool may_take(const struct device_pool *p, size_t device, const struct device_set *avoid)
 {
     return p->state[device] == DEVICE_FREE && !is_in(avoid, device);
+}
+
+uint32_t device_parts(double share)
+{
+    return share > 0 && share < 1 ? (uint32_t)fmax(share * DEVICE_PARTS, 1) : 0;
+}
+
+/* Of which a share may be taken: the fullest, so that whole devices stay free; p->count where there is none. */
+static size_t fullest_with(const struct device_pool *p, uint32_t parts, const struct device_set *avoid)
+{
+    size_t best = p->count;
+    for (size_t i = 0; i < p->count; i++) {
+        const bool is_shared = p->state[i] == DEVICE_BUSY && p->room[i] >= parts && !p->is_closed[i];
+        if (is_in(avoid, i) || (!is_shared && (p->state[i] != DEVICE_FREE || p->used == p->most)))
+            continue;
+        const uint32_t room = is_shared ? p->room[i] : DEVICE_PARTS;
+        if (best == p->count || room < (p->state[best] == DEVICE_BUSY ? p->room[best] : DEVICE_PARTS))
+            best = i;
+    }
+    return best;
+}
+
+static bool take_share(struct device_pool *p, uint32_t parts, const struct device_set *avoid, struct device_set *out)
+{
+    size_t device = fullest_with(p, parts, avoid);
+    device = device < p->count ? device : fullest_with(p, parts, NULL);
+    if (device == p->count)
+        return false;
+    p->room[device] = (p->state[device] == DEVICE_BUSY ? p->room[device] : DEVICE_PARTS) - parts;
+    p->used += p->state[device] == DEVICE_FREE;
+    p->state[device] = DEVICE_BUSY;
+    *out = (struct device_set){.count = 1, .items = {(uint16_t)device}, .parts = parts};
+    return true;
 }
 
 /* The devices of a node that may be taken, into a count for each node. */
@@ -212,6 +275,8 @@ static size_t nodes_with(const struct device_pool *p, const uint16_t *counts, si
 bool device_pool_fits(const struct device_pool *p, struct device_gang wanted)
 {
     uint16_t free_of[DEVICES_MOST];
+    if (wanted.parts)
+        return fullest_with(p, wanted.parts, NULL) < p->count;
     count_free(p, NULL, free_of);
     return nodes_with(p, free_of, wanted.each) >= wanted.nodes && p->used + wanted.nodes * wanted.each <= p->most;
 }
@@ -220,7 +285,7 @@ bool device_pool_can_ever(const struct device_pool *p, struct device_gang wanted
 {
     uint16_t usable[DEVICES_MOST] = {0};
     for (size_t i = 0; i < p->count; i++)
-        usable[p->node[i]] += p->state[i] != DEVICE_SKIPPED;
+        usable[p->node[i]] += p->state[i] != DEVICE_SKIPPED && !p->is_closed[i];
     return nodes_with(p, usable, wanted.each) >= wanted.nodes && wanted.nodes * wanted.each <= p->most;
 }
 
@@ -281,6 +346,8 @@ bool device_pool_take(struct device_pool *p, struct device_gang wanted, const st
 {
     uint16_t good[DEVICES_MOST], any[DEVICES_MOST];
     struct device_set set = {.count = 0};
+    if (wanted.parts)
+        return take_share(p, wanted.parts, avoid, out);
     if (!device_pool_fits(p, wanted))
         return false;
     count_free(p, avoid, good);
@@ -300,27 +367,39 @@ bool device_pool_take(struct device_pool *p, struct device_gang wanted, const st
 void device_pool_give(struct device_pool *p, const struct device_set *set)
 {
     for (size_t i = 0; i < set->count; i++) {
-        assert(p->state[set->items[i]] == DEVICE_BUSY);
-        p->state[set->items[i]] = DEVICE_FREE;
+        const size_t device = set->items[i];
+        assert(p->state[device] == DEVICE_BUSY);
+        p->room[device] += set->parts;
+        if (set->parts && p->room[device] < DEVICE_PARTS)
+            continue;
+        p->state[device] = p->is_closed[device] ? DEVICE_SKIPPED : DEVICE_FREE;
+        p->room[device] = 0;
+        p->is_closed[device] = false;
+        p->used--;
     }
-    p->used -= set->count;
 }
 
-void device_pool_skip(struct device_pool *p, size_t device)
+bool device_pool_skip(struct device_pool *p, size_t device)
 {
-    if (p->state[device] == DEVICE_FREE)
+    const bool is_free = p->state[device] == DEVICE_FREE;
+    const bool has_room = p->room[device] > 0 && !p->is_closed[device];
+    if (is_free)
         p->state[device] = DEVICE_SKIPPED;
+    p->is_closed[device] |= has_room;
+    return is_free || has_room;
 }
 
 void device_pool_restore(struct device_pool *p, size_t device)
 {
     if (p->state[device] == DEVICE_SKIPPED)
         p->state[device] = DEVICE_FREE;
+    p->is_closed[device] = false;
 }
 
-static size_t size_of(struct device_gang gang)
+static bool is_larger(struct device_gang a, struct device_gang b)
 {
-    return gang.nodes * gang.each;
+    const size_t x = size_of(a), y = size_of(b);
+    return x != y ? x > y : (a.parts ? a.parts : DEVICE_PARTS) > (b.parts ? b.parts : DEVICE_PARTS);
 }
 
 int64_t devices_choose(const struct device_pool *p, const struct device_wish *wishes, size_t count, int64_t patience)
@@ -329,8 +408,7 @@ int64_t devices_choose(const struct device_pool *p, const struct device_wish *wi
     if (count > 0 && wishes[0].passed_over >= patience && device_pool_can_ever(p, wishes[0].devices))
         return device_pool_fits(p, wishes[0].devices) ? 0 : -1;
     for (size_t i = 0; i < count; i++)
-        if ((best < 0 || size_of(wishes[i].devices) > size_of(wishes[best].devices)) &&
-            device_pool_fits(p, wishes[i].devices))
+        if ((best < 0 || is_larger(wishes[i].devices, wishes[best].devices)) && device_pool_fits(p, wishes[i].devices))
             best = (int64_t)i;
     return best;
 }

@@ -22,6 +22,9 @@ struct device_list {
         NULL, 0, "nothing", NULL                                                                                       \
     }
 void device_list_free(struct device_list *l);
+/* How many a job may have at once: of MIG instances one, since CUDA shows a process no more
+ * (https://docs.nvidia.com/datacenter/tesla/mig-user-guide/). */
+size_t device_list_most(const struct device_list *l);
 
 /* "0,2,GPU-1": at most the first that is none (-1, "NoDevFiles"), as CUDA reads it; "" hides all. The names are added,
  * each once. */
@@ -30,7 +33,8 @@ void device_list_add_names(struct device_list *l, const char *text);
 void device_list_add_node(struct device_list *l, uint16_t node, const char *name, int64_t count);
 /* Adds "0" … count - 1. */
 void device_list_add_count(struct device_list *l, int64_t count);
-/* One device for each line of `nvidia-smi -L` ("GPU 0: …"), without those of instances below it. */
+/* One device for each line of `nvidia-smi -L`: "GPU 0: …" by its number, and in its place the MIG instances below it
+ * ("  MIG 1g.10gb  Device  0: (UUID: MIG-…)") by their names, where there are any. */
 void device_list_add_smi(struct device_list *l, const char *text);
 
 /* Asks, in this order, and takes the first that answers: CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES or
@@ -42,6 +46,9 @@ void devices_discover(char *const *environment, const char *root, struct device_
 
 #define DEVICES_MOST 1024
 
+/* A device shared by several is counted in parts. */
+enum { DEVICE_PARTS = 1000000 };
+
 enum { DEVICE_FREE = 0, DEVICE_BUSY, DEVICE_SKIPPED };
 
 struct device_pool {
@@ -50,21 +57,28 @@ struct device_pool {
     uint16_t node[DEVICES_MOST]; /* that each belongs to */
     size_t most;                 /* used at once; at most `count` */
     size_t used;
-    unsigned char state[DEVICES_MOST]; /* DEVICE_ */
+    unsigned char state[DEVICES_MOST]; /* DEVICE_; busy: somebody has it, or a part of it */
+    uint32_t room[DEVICES_MOST];       /* parts of a busy one that are to be had */
+    bool is_closed[DEVICES_MOST];      /* it has room, and is skipped */
 };
 
 struct device_set {
     size_t count;
     uint16_t items[DEVICES_MOST]; /* ascending */
+    uint32_t parts;               /* of the one that is shared; 0: whole devices */
 };
 
 /* `most` 0: all. `nodes`: see device_list. */
 void device_pool_init(struct device_pool *p, size_t count, size_t most, const uint16_t *nodes);
 
-/* What belongs together: so many devices on each of so many nodes. */
+/* What belongs together: so many devices on each of so many nodes, or parts of one. */
 struct device_gang {
     size_t nodes, each;
+    uint32_t parts; /* of a single device; 0: all of it, or of them */
 };
+
+/* A share from 0 to 1 in parts: 0 where it is the whole. Of 1/n there are always n. */
+uint32_t device_parts(double share);
 
 /* Whether they are to be had now. */
 bool device_pool_fits(const struct device_pool *p, struct device_gang wanted);
@@ -72,15 +86,15 @@ bool device_pool_fits(const struct device_pool *p, struct device_gang wanted);
 /* Whether they ever will be, unless a skipped device comes back. */
 bool device_pool_can_ever(const struct device_pool *p, struct device_gang wanted);
 
-/* Takes free devices, all or none. On a node neighbours where possible (they share links), in the smallest gap that
- * holds them; nodes with the fewest free ones first, so that whole nodes stay free for large jobs; those of `avoid`
- * (NULL: none) only where there is no other way. */
+/* Takes free devices, all or none; a share where most is taken already and it still fits. On a node neighbours where
+ * possible (they share links), in the smallest gap that holds them; nodes with the fewest free ones first, so that
+ * whole nodes stay free for large jobs; those of `avoid` (NULL: none) only where there is no other way. */
 bool device_pool_take(struct device_pool *p, struct device_gang wanted, const struct device_set *avoid,
                       struct device_set *out);
 void device_pool_give(struct device_pool *p, const struct device_set *set);
 
-/* Takes a free device out of the pool, and puts it back. */
-void device_pool_skip(struct device_pool *p, size_t device);
+/* Takes a free device, or one that has room, out of the pool, and puts it back. Whether it was in it. */
+bool device_pool_skip(struct device_pool *p, size_t device);
 void device_pool_restore(struct device_pool *p, size_t device);
 
 /* What waits for devices, in the order in which it is to run. */

@@ -180,6 +180,7 @@ const struct input inputs[] = {
     {"devices_per_node", "num_devices_per_host gpus_per_node num_gpus", S(MEMBER_REAL, devices_per_node)},
     {"link_domain", "nvlink_domain", S(MEMBER_REAL, link_domain)},
     {"device_memory", "gpu_memory", S(MEMBER_REAL, usable_bytes)},
+    {"device_share", "", S(MEMBER_REAL, device_share)},
     {"device", "gpu accelerator device_name gpu_type device_type", S(MEMBER_TEXT, device)},
     {"framework", "", S(MEMBER_TEXT, framework)},
     {"cluster", "cluster_name", S(MEMBER_TEXT, cluster)},

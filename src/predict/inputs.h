@@ -46,6 +46,7 @@ struct subject {
     bool says_gathered;                          /* some key sets whether gathered inputs are kept */
     double nodes, devices_per_node, link_domain; /* link_domain 0: the device's */
     double usable_bytes, steps;                  /* 0: not given */
+    double device_share;                         /* of its device; 0 or 1: all of it */
     const char *framework, *device, *cluster;    /* borrowed from the values; NULL: not given */
 };
 

@@ -544,6 +544,11 @@ void predictor_note_memory(struct predictor *p, double bytes)
     p->have_last = false;
 }
 
+static bool shares_device(const struct subject *s)
+{
+    return s->device_share > 0 && s->device_share < 1;
+}
+
 static void add_memory(struct predictor *p, const struct input_value *values, const struct subject *s,
                        const struct cluster *cluster, const struct framework *row)
 {
@@ -554,7 +559,7 @@ static void add_memory(struct predictor *p, const struct input_value *values, co
         (s->is_measured
              ? memory_predict_measured(&s->measured, &s->plan, cluster, &row->memory, &out->memory, &ignored)
              : memory_predict(&s->architecture, &s->plan, cluster, &row->memory, &out->memory, &ignored)) == 0;
-    out->usable_bytes = cluster->usable_bytes;
+    out->usable_bytes = cluster->usable_bytes * (shares_device(s) ? s->device_share : 1);
     out->memory_calibrated = row->memory.calibrated;
     if (!out->has_memory)
         return;
@@ -698,7 +703,8 @@ static int predict(struct predictor *p, const struct input_value *values, const 
     out->devices = plan_world(&s->plan);
     out->steps = s->steps;
     add_memory(p, values, s, &cluster, row);
-    if (has_speed && !s->is_measured)
+    /* How much those that have the rest of the device slow it down nobody knows. */
+    if (has_speed && !s->is_measured && !shares_device(s))
         add_time(p, &s->architecture, &average, &cluster, row, c ? c->baseline : 0);
     out->features = features_of_plan(s, cluster.device);
     widen(p, c);

@@ -22,7 +22,8 @@ enum {
 struct holding {
     int64_t attempt;
     struct device_set set;
-    int64_t peak_bytes;                  /* -1: not seen yet */
+    int64_t peak_bytes;                  /* -1: not seen yet, or of several jobs */
+    size_t neighbours;                   /* the most that had the same device at once */
     struct device_condition *conditions; /* of each of them */
 };
 
@@ -92,7 +93,7 @@ static void note_peaks(struct device_keeper *k)
 {
     for (size_t i = 0; i < k->holding_count; i++) {
         struct holding *h = &k->holdings[i];
-        for (size_t d = 0; d < h->set.count; d++)
+        for (size_t d = 0; d < h->set.count && h->neighbours == 0; d++)
             if (k->usage[h->set.items[d]].bytes > h->peak_bytes)
                 h->peak_bytes = k->usage[h->set.items[d]].bytes;
     }
@@ -223,13 +224,16 @@ static struct device_gang gang_of(const struct device_keeper *k, const struct ru
 {
     if (k->names->nodes) {
         const struct job_shape shape = job_shape_of(k->slurm, f->job.spec_json, f->job.devices);
-        return (struct device_gang){(size_t)shape.nodes, (size_t)shape.devices_per_node};
+        return (struct device_gang){(size_t)shape.nodes, (size_t)shape.devices_per_node, 0};
     }
     if (k->config->exclusive)
-        return (struct device_gang){1, k->pool.most};
+        return (struct device_gang){1, k->pool.most, 0};
     /* Of a job on several hosts some are elsewhere: here it has what is here, at most. */
     size_t devices = f->job.devices > 0 ? (size_t)f->job.devices : 1;
-    return (struct device_gang){1, devices < k->pool.most ? devices : k->pool.most};
+    if (devices > 1)
+        return (struct device_gang){1, devices < k->pool.most ? devices : k->pool.most, 0};
+    const double share = job_shape_of(k->slurm, f->job.spec_json, 1).share, of_all = (double)k->config->jobs_per_device;
+    return (struct device_gang){1, 1, device_parts(share > 0 ? share : of_all > 1 ? 1 / of_all : 1)};
 }
 
 static struct device_gang wanted(const struct device_keeper *k, struct running_attempt *f)
@@ -264,9 +268,8 @@ static struct device_set withhold(struct device_keeper *k, const char *names)
     struct device_set named = {.count = 0}, withheld = {.count = 0};
     add_named(k, names, &named);
     for (size_t i = 0; i < named.count; i++) {
-        if (k->pool.state[named.items[i]] == DEVICE_FREE)
+        if (device_pool_skip(&k->pool, named.items[i]))
             withheld.items[withheld.count++] = named.items[i];
-        device_pool_skip(&k->pool, named.items[i]);
     }
     return withheld;
 }
@@ -322,7 +325,7 @@ static int64_t choose_second(struct device_keeper *k, struct running_attempt *qu
 static int64_t choose_other(struct device_keeper *k, struct running_attempt *queue, size_t count)
 {
     /* More nodes than there are: it fits nowhere. */
-    static const struct device_gang nowhere = {SIZE_MAX, 1};
+    static const struct device_gang nowhere = {SIZE_MAX, 1, 0};
     struct device_wish *wishes = xcalloc(count, sizeof *wishes);
     for (size_t i = 0; i < count; i++)
         wishes[i] = (struct device_wish){place_watch_is_second(k->places, queue[i].claim.job_id) ? nowhere
@@ -381,6 +384,19 @@ static char *cpus_of(const struct device_keeper *k, const struct device_set *set
     return b.length ? buffer_take(&b) : NULL;
 }
 
+/* Nobody knows whose memory and power a device's are then. */
+static void note_neighbours(struct device_keeper *k, size_t device)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < k->holding_count; i++)
+        count += k->holdings[i].set.items[0] == device;
+    for (size_t i = 0; i < k->holding_count; i++)
+        if (k->holdings[i].set.items[0] == device && count - 1 > k->holdings[i].neighbours) {
+            k->holdings[i].neighbours = count - 1;
+            k->holdings[i].peak_bytes = -1;
+        }
+}
+
 bool device_keeper_give(struct device_keeper *k, struct running_attempt *f)
 {
     if (!k)
@@ -394,6 +410,8 @@ bool device_keeper_give(struct device_keeper *k, struct running_attempt *f)
         need_nvml(k);
     note_condition(k, &h);
     *array_add(k->holdings, k->holding_count) = h;
+    if (h.set.parts)
+        note_neighbours(k, h.set.items[0]);
     f->devices = device_set_names(&h.set, k->names);
     f->cpus = cpus_of(k, &h.set);
     return true;
@@ -419,6 +437,9 @@ int64_t device_keeper_take_back(struct device_keeper *k, struct running_attempt 
         note_condition(k, h);
         f->conditions = h->conditions;
         f->condition_count = h->set.count;
+        f->neighbours = (int64_t)h->neighbours;
+        if (f->neighbours > 0)
+            device_condition_share(f->conditions);
         forget_use(k, &h->set);
         device_pool_give(&k->pool, &h->set);
         k->holdings[i] = k->holdings[--k->holding_count];

@@ -52,7 +52,8 @@ static int prune(const struct ended_attempt *l, const struct record_place *place
 {
     const struct pruning_listener listener = {withdraw, notify_pruned, place->claims};
     int64_t count;
-    if (l->recording.job_end != JOB_END_FAILED || l->recording.verdict.failure != FAILURE_OOM)
+    if (l->attempt.neighbours > 0 || l->recording.job_end != JOB_END_FAILED ||
+        l->recording.verdict.failure != FAILURE_OOM)
         return 0;
     if (pruning_note(place->claims->pruning, l->attempt.claim.job_id, &listener, &count, e) < 0)
         return -1;
@@ -70,10 +71,12 @@ static int record_one(struct ended_attempt *l, const struct record_place *place,
     if (recording_store(&target, claim, l->attempt.directory, &l->recording, e) < 0)
         return -1;
     const struct attempt_result result = {claim->attempt_id, claim->job_id, l->recording.failure};
+    /* What its neighbours took is not its own. */
+    const bool teaches = !claim->full && l->attempt.neighbours == 0;
     bool is_kept = l->recording.job_end != JOB_END_GONE && !l->recording.hold;
     if (is_kept && place->sums && attempt_sums_keep(place->sums, claim->attempt_id, e) < 0)
         return -1;
-    if (is_kept && !claim->full && learning_note(place->space, place->db, &result, e) < 0)
+    if (is_kept && teaches && learning_note(place->space, place->db, &result, e) < 0)
         return -1;
     return notify_source(l, place->source, e) < 0 ? -1 : prune(l, place, pruned, e);
 }

@@ -351,12 +351,16 @@ static struct attempt_end end_of(const struct recording *r, const struct outcome
 
 static void add_conditions(struct recording *r, const struct running_attempt *f)
 {
-    if (!f->conditions || !f->conditions[0].model[0])
+    if (!f->conditions)
+        return;
+    r->end.device_condition =
+        device_conditions_json(f->conditions, f->devices, f->condition_count,
+                               (struct device_sharing){(double)f->gang.parts / DEVICE_PARTS, f->neighbours});
+    if (!f->conditions[0].model[0])
         return;
     r->device_clock = device_conditions_value(f->conditions, f->condition_count, DEVICE_CLOCK);
     r->device_throttled = device_conditions_value(f->conditions, f->condition_count, DEVICE_THROTTLED);
     r->end.device_model = xstrdup(f->conditions[0].model);
-    r->end.device_condition = device_conditions_json(f->conditions, f->devices, f->condition_count);
 }
 
 void recording_make(const struct recording_context *context, const struct outcome *o, struct recording *out)

@@ -22,6 +22,7 @@ struct running_attempt {
     char *job_dir;   /* absolute */
     struct device_condition *conditions; /* of its devices, once it has ended; NULL: not known */
     size_t condition_count;
+    int64_t neighbours;         /* the most attempts that had its device at once with it, once it has ended */
     bool has_elsewhere;         /* it could have run on other places, and could again */
     char *kept;                 /* nodes on which it is not to run: "n1,n2"; NULL: none */
     struct places failed;       /* where attempts of the job failed: to be avoided where there is a choice */

@@ -60,16 +60,30 @@ static void add_derived(struct names *n, const char *name, struct expression *x,
         (struct derived_key){xstrdup(name), x->sql, x->sections, x->reads_label, builtin, x->keys, x->key_count};
 }
 
+static void derive_one(struct names *n, const char *name, const char *expression)
+{
+    struct expression x = EXPRESSION_INIT;
+    struct error ignored = ERROR_INIT;
+    size_t index;
+    if (!is_key_somewhere(n, name) && names_resolve(n, name, &index) == RESOLVED_UNKNOWN &&
+        expression_resolve(n, expression, UNKNOWN_IS_NULL, &x, &ignored) == 0)
+        add_derived(n, name, &x, true);
+}
+
 static void derive_builtin(struct names *n)
 {
-    for (size_t i = 0; i < sizeof builtin_derived / sizeof *builtin_derived; i++) {
-        struct expression x = EXPRESSION_INIT;
-        struct error ignored = ERROR_INIT;
-        if (is_key_somewhere(n, builtin_derived[i].name))
-            continue;
-        if (expression_resolve(n, builtin_derived[i].expression, UNKNOWN_IS_NULL, &x, &ignored) == 0)
-            add_derived(n, builtin_derived[i].name, &x, true);
-    }
+    for (size_t i = 0; i < sizeof builtin_derived / sizeof *builtin_derived; i++)
+        derive_one(n, builtin_derived[i].name, builtin_derived[i].expression);
+}
+
+/* What follows from `gpus` once the sweep file may have said what that is: degrees multiply to whole devices. */
+static void derive_shares(struct names *n, int64_t jobs_per_device)
+{
+    char *share = xasprintf("CASE WHEN gpus > 0 AND gpus < 1 THEN gpus WHEN gpus = 1 THEN 1.0 / %lld ELSE 1 END",
+                            (long long)(jobs_per_device > 1 ? jobs_per_device : 1));
+    derive_one(n, "whole_gpus", "CASE WHEN gpus > 0 AND gpus < 1 THEN 1 ELSE gpus END");
+    derive_one(n, "device_share", share);
+    free(share);
 }
 
 /* Degrees, batches and sizes are known to rules by every name by which predictions know them: a tp_size that is
@@ -779,8 +793,9 @@ static void relate_sections(struct space *space)
 static int compile_all(struct space *space, const struct space_options *options, struct problems *problems,
                        struct error *e)
 {
-    const struct source_text devices = {"gpus", UNKNOWN_IS_NULL, NULL, "key", "gpus", NULL};
+    const struct source_text devices = {"whole_gpus", UNKNOWN_IS_NULL, NULL, "key", "gpus", NULL};
     derive_declared(space, problems);
+    derive_shares(&space->names, space->sweep->local.jobs_per_device);
     inert_compile(space, problems);
     if (prediction_compile(space, problems, e) < 0)
         return -1;

@@ -8,6 +8,7 @@
  * else `devices` (0: one) shared out; tasks and processors of [slurm] where it does not say, 0 where neither does. */
 struct job_shape {
     int64_t nodes, devices_per_node, tasks_per_node, cpus_per_task;
+    double share; /* gpus of the cluster_spec, below 1: of a device; 0: it has whole devices */
 };
 struct job_shape job_shape_of(const struct slurm_config *config, const char *spec_json, int64_t devices);
 

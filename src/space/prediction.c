@@ -392,6 +392,9 @@ static char *write_note(const struct space *space, const char *missing)
                          missing);
     if (space->prediction.warning)
         return xstrdup(space->prediction.warning);
+    if (sweep_least_share(space->sweep) < 1)
+        return xstrdup("step time is not predicted for jobs that share a device: how much others slow them down is not "
+                       "known");
     return has_speed ? xstrdup("")
                      : xstrdup("step time cannot be predicted: set `device` as a key or in [predict], or peak_flops "
                                "and memory_bandwidth in [predict]");

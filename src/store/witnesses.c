@@ -1,5 +1,10 @@
 #include "store/witnesses.h"
 
+/* Of a device that others had as well nobody knows whose memory ran out. */
+#define ALONE(job)                                                                                                     \
+    " AND NOT EXISTS (SELECT 1 FROM attempt AS a WHERE a.id = " job                                                    \
+    ".attempt_id AND a.device_condition ->> '$.shared_with' > 0)"
+
 int witnesses_clear(struct db *db, int64_t sweep_id, struct error *e)
 {
     return db_run(db, "UPDATE job SET witness_id = NULL WHERE witness_id IS NOT NULL AND sweep_id = ?",
@@ -21,8 +26,8 @@ int witnesses_covers(struct db *db, int64_t job_id, bool *yes, struct error *e)
 int witnesses_walk(struct db *db, int64_t sweep_id, witness_each each, void *context, struct error *e)
 {
     static const char sql[] =
-        "SELECT id, rank, 1 FROM job WHERE sweep_id = ?1 AND state = 'failed' AND failure = 'oom'"
-        " UNION ALL SELECT id, rank, 0 FROM job WHERE sweep_id = ?1 AND state IN ('pending', 'running')";
+        "SELECT id, rank, 1 FROM job WHERE sweep_id = ?1 AND state = 'failed' AND failure = 'oom'" ALONE(
+            "job") " UNION ALL SELECT id, rank, 0 FROM job WHERE sweep_id = ?1 AND state IN ('pending', 'running')";
     struct stmt *s = NULL;
     int rc;
     while ((rc = db_next(db, sql, VALUES(sql_int(sweep_id)), &s, e)) > 0)
@@ -40,8 +45,9 @@ int witnesses_walk_elsewhere(struct db *db, int64_t sweep_id, witness_elsewhere_
     int rc;
     while ((rc = db_next(db,
                          "SELECT " JOB_SPECS_COLUMNS " FROM job AS j" JOB_SPECS_JOINS
-                         " WHERE j.sweep_id <> ?1 AND j.state = 'failed' AND j.failure = 'oom' ORDER BY +j.id DESC "
-                         "LIMIT ?2",
+                         " WHERE j.sweep_id <> ?1 AND j.state = 'failed' AND j.failure = 'oom'" ALONE(
+                             "j") " ORDER BY +j.id DESC "
+                                  "LIMIT ?2",
                          VALUES(sql_int(sweep_id), sql_int(WITNESSES_MOST)), &s, e)) > 0) {
         struct job_specs row;
         job_specs_read(s, &row);

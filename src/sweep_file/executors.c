@@ -104,6 +104,7 @@ static const struct schema_key local_keys[] = {
     LINE("hostfile", local.hostfile),
     LINE("include", local.include),
     LINE("exclude", local.exclude),
+    {.name = "jobs_per_device", TYPE_INT, DEFAULTS, FORM_COUNT, AT(local.jobs_per_device), 1, 64},
     {.name = "exclusive", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(local.exclusive)},
     {.name = "bind_cpus", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(local.bind_cpus)},
     {.name = "wait_clean", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(local.clean_ms)},
@@ -119,7 +120,10 @@ void read_local(const struct reading *r, const struct toml_node *table)
     const struct toml_node *found[sizeof local_keys / sizeof *local_keys];
     schema_match(&schema_local, r, table, found);
     const struct toml_node *hostfile = found[schema_find(&schema_local, "hostfile")];
+    const struct toml_node *shared = found[schema_find(&schema_local, "jobs_per_device")];
     schema_take(&schema_local, r, found, r->sweep);
+    if (shared && r->sweep->local.exclusive && r->sweep->local.jobs_per_device > 1)
+        problem_at_key(r, shared, "jobs cannot share a device where exclusive = true runs one at a time");
     if (hostfile && !r->sweep->local.several_hosts)
         problem_at_key(r, hostfile,
                        "nothing is started on the hosts of a hostfile but by the command itself: if it does that "
@@ -136,6 +140,7 @@ void executors_set_defaults(struct sweep *s)
                                      .heartbeat_ms = 30000,
                                      .timeout_factor = 1};
     s->local = (struct local_config){.devices = -1,
+                                     .jobs_per_device = 1,
                                      .clean_ms = 60000,
                                      .give_up_ms = 3600000,
                                      .dirty_bytes = INT64_C(1) << 30,

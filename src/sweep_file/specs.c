@@ -360,6 +360,18 @@ static void check_count(const struct block_reading *b, const char *key, const st
             problem_at_value(b->r, node, "%s must be at most %d, not %" PRId64, key, MOST, node->integer);
 }
 
+/* A share of a device that jobs have in common, or whole devices. */
+static void check_gpus(const struct block_reading *b, const char *key, const struct toml_node *node)
+{
+    if (b->kind != SECTION_CLUSTER || strcmp(key, "gpus") != 0 || node->kind != NODE_FLOAT)
+        return;
+    if (!(node->real > 0) || (node->real > 1 && node->real != floor(node->real)))
+        problem_at_value(b->r, node,
+                         "gpus must be a whole number, or the share of one device that a job takes, above 0 "
+                         "and below 1, not %g",
+                         node->real);
+}
+
 static struct value read_value(const struct block_reading *b, const char *key, const struct toml_node *node)
 {
     const struct toml_node *bad = find_not_finite(node);
@@ -371,6 +383,7 @@ static struct value read_value(const struct block_reading *b, const char *key, c
                          "list_values)",
                          key);
     check_count(b, key, node);
+    check_gpus(b, key, node);
     struct value v = is_size(b, key) ? size_value(b->r, key, node) : plain_value(node);
     if (v.text && strlen(v.text) > SPEC_LONGEST)
         problem_at_value(b->r, node,

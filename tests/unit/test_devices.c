@@ -43,15 +43,25 @@ TEST(device_list__as_cuda_reads_them__up_to_the_first_wrong_one)
     }
 }
 
-TEST(device_list__nvidia_smi__whole_devices_only)
+TEST(device_list__nvidia_smi__instances_in_place_of_their_device)
 {
     struct device_list l = DEVICE_LIST_INIT;
-    device_list_add_smi(&l,
-                        "GPU 0: NVIDIA A100 (UUID: GPU-1)\n  MIG 1g.5gb Device 0: (UUID: MIG-2)\nGPU 1: NVIDIA A100\n");
-    assert_names(&l, "0,1");
+    device_list_add_smi(&l, "GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-5f)\n"
+                            "  MIG 3g.20gb     Device  0: (UUID: MIG-6d31)\n"
+                            "  MIG 1g.5gb      Device  1: (UUID: MIG-6d32)\r\n"
+                            "GPU 1: NVIDIA A100-SXM4-40GB (UUID: GPU-60)\n");
+    assert_int_equal(l.count, 3);
+    assert_string_equal(l.names[0], "MIG-6d31");
+    assert_string_equal(l.names[1], "MIG-6d32");
+    assert_string_equal(l.names[2], "1");
+    assert_int_equal(device_list_most(&l), 1);
     device_list_free(&l);
     device_list_add_smi(&l, "No devices were found\n");
     assert_int_equal(l.count, 0);
+    assert_int_equal(device_list_most(&l), 0);
+    device_list_add_names(&l, "MIG-6d31,MIG-6d32");
+    assert_int_equal(device_list_most(&l), 1);
+    device_list_free(&l);
 }
 
 /* A directory that stands for the root of a machine, where PATH finds `smi` as nvidia-smi (NULL: none). */
@@ -166,7 +176,7 @@ TEST(device_usage_read__amd__cards_with_memory)
 
 static struct device_gang here(size_t devices)
 {
-    return (struct device_gang){1, devices};
+    return (struct device_gang){1, devices, 0};
 }
 
 static void assert_taken(struct device_pool *p, size_t wanted, const struct device_set *avoid, const char *expected)
@@ -244,17 +254,75 @@ TEST(device_pool__nodes__gangs_on_different_ones)
     const struct device_set bad = {.count = 3, .items = {0, 1, 2}};
     struct device_pool p;
     device_pool_init(&p, 10, 0, nodes);
-    assert_true(device_pool_can_ever(&p, (struct device_gang){3, 2}));
-    assert_false(device_pool_can_ever(&p, (struct device_gang){3, 3}));
-    assert_false(device_pool_can_ever(&p, (struct device_gang){1, 5}));
-    struct device_set two = assert_gang(&p, (struct device_gang){2, 2}, NULL, "0,1,4,5");
+    assert_true(device_pool_can_ever(&p, (struct device_gang){3, 2, 0}));
+    assert_false(device_pool_can_ever(&p, (struct device_gang){3, 3, 0}));
+    assert_false(device_pool_can_ever(&p, (struct device_gang){1, 5, 0}));
+    struct device_set two = assert_gang(&p, (struct device_gang){2, 2, 0}, NULL, "0,1,4,5");
     assert_gang(&p, here(4), NULL, "6,7,8,9");
     assert_false(device_pool_fits(&p, here(3)));
     device_pool_give(&p, &two);
     assert_gang(&p, here(1), NULL, "4"); /* the smallest node: others stay whole */
     device_pool_init(&p, 10, 0, nodes);
-    assert_gang(&p, (struct device_gang){2, 2}, &bad, "4,5,6,7");
-    assert_gang(&p, (struct device_gang){2, 2}, &bad, "0,3,8,9");
+    assert_gang(&p, (struct device_gang){2, 2, 0}, &bad, "4,5,6,7");
+    assert_gang(&p, (struct device_gang){2, 2, 0}, &bad, "0,3,8,9");
+}
+
+static struct device_gang part_of_one(double share)
+{
+    return (struct device_gang){1, 1, device_parts(share)};
+}
+
+TEST(device_pool__shares__fill_one_device_before_the_next)
+{
+    struct device_pool p;
+    struct device_set thirds[3], rest;
+    device_pool_init(&p, 2, 0, NULL);
+    for (int i = 0; i < 3; i++)
+        thirds[i] = assert_gang(&p, part_of_one(1.0 / 3), NULL, "0");
+    assert_int_equal(p.used, 1);
+    assert_false(device_pool_fits(&p, here(2)));
+    rest = assert_gang(&p, part_of_one(0.7), NULL, "1");
+    assert_false(device_pool_fits(&p, part_of_one(0.31)));
+    struct device_set last = assert_gang(&p, part_of_one(0.3), NULL, "1");
+    assert_int_equal(p.used, 2);
+    device_pool_give(&p, &last);
+    device_pool_give(&p, &rest);
+    assert_gang(&p, here(1), NULL, "1");
+    for (int i = 0; i < 3; i++)
+        device_pool_give(&p, &thirds[i]);
+    assert_int_equal(p.used, 1);
+    assert_gang(&p, here(1), NULL, "0");
+}
+
+TEST(device_pool__shared_and_skipped__as_a_whole_until_it_is_restored)
+{
+    struct device_pool p;
+    device_pool_init(&p, 1, 0, NULL);
+    struct device_set quarter = assert_gang(&p, part_of_one(0.25), NULL, "0");
+    assert_true(device_pool_skip(&p, 0));
+    assert_false(device_pool_skip(&p, 0));
+    assert_false(device_pool_fits(&p, part_of_one(0.25)));
+    assert_false(device_pool_can_ever(&p, part_of_one(0.25)));
+    device_pool_give(&p, &quarter);
+    assert_int_equal(p.state[0], DEVICE_SKIPPED);
+    device_pool_restore(&p, 0);
+    quarter = assert_gang(&p, part_of_one(0.25), NULL, "0");
+    device_pool_skip(&p, 0);
+    device_pool_restore(&p, 0);
+    assert_gang(&p, part_of_one(0.75), NULL, "0");
+}
+
+TEST(devices_choose__shares__the_largest_that_fits)
+{
+    struct device_pool p;
+    const struct device_wish wishes[] = {{part_of_one(0.25), 0}, {part_of_one(0.5), 0}, {here(1), 0}};
+    device_pool_init(&p, 1, 0, NULL);
+    assert_int_equal(devices_choose(&p, wishes, 3, 16), 2);
+    struct device_set set = assert_gang(&p, part_of_one(0.5), NULL, "0");
+    assert_int_equal(devices_choose(&p, wishes, 3, 16), 1);
+    assert_gang(&p, part_of_one(0.4), NULL, "0");
+    assert_int_equal(devices_choose(&p, wishes, 3, 16), -1);
+    device_pool_give(&p, &set);
 }
 
 TEST(devices_choose__largest_that_fits__until_patience_ends)
@@ -367,7 +435,7 @@ TEST(device_condition__of_two_devices__over_time_and_devices)
     assert_float_equal(device_conditions_value(all, 2, DEVICE_ENERGY), 11, 1e-9);
     assert_true(isnan(device_conditions_value(all, 2, DEVICE_POWER)));
     assert_true(isnan(device_conditions_value(all, 0, DEVICE_CLOCK)));
-    char *json = device_conditions_json(all, "0,GPU-5f", 2);
+    char *json = device_conditions_json(all, "0,GPU-5f", 2, (struct device_sharing){0, 0});
     assert_non_null(strstr(json, "{\"0\":{\"model\":\"H100\",\"clock\":1500,"));
     assert_non_null(strstr(json, ",\"GPU-5f\":{"));
     assert_non_null(strstr(json, "\"why\":{\"temperature\":\"not supported\",\"power\":\"not supported\""));
@@ -390,6 +458,24 @@ static bool is_unlike(double clock, double throttled, double spread, size_t coun
     bool is = note != NULL;
     free(note);
     return is;
+}
+
+TEST(device_condition__of_a_shared_device__power_is_nobodys)
+{
+    const struct device_sharing quarter = {0.25, 3};
+    struct device_condition c = {0};
+    struct device_reading reading = {.values = {[DEVICE_POWER] = 300, [DEVICE_ENERGY] = 5}, .model = "H100"};
+    device_condition_note(&c, &reading);
+    device_condition_share(&c);
+    assert_true(isnan(device_conditions_value(&c, 1, DEVICE_POWER)));
+    char *json = device_conditions_json(&c, "0", 1, quarter);
+    assert_non_null(strstr(json, "\"power\":\"of all jobs on the device\""));
+    assert_non_null(strstr(json, "},\"share\":0.25,\"shared_with\":3}"));
+    free(json);
+    const struct device_condition none = {0};
+    json = device_conditions_json(&none, "0", 1, quarter);
+    assert_string_equal(json, "{\"share\":0.25,\"shared_with\":3}");
+    free(json);
 }
 
 TEST(device_condition__against_peers__beyond_their_noise)
