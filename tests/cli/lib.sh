@@ -28,6 +28,7 @@
 #            expect_only_stdout_contains N TEXT..., expect_only_stdout_matches N REGEX..., the same for stderr;
 #            with anything on the other one: expect_among_stdout N TEXT..., expect_among_stderr N TEXT...;
 #            expect_silent N: nothing on either; expect_only_status N: whatever is said
+#            expect_run KIND N ARGS: run_meshsweep ARGS, then expect_KIND N of those that need no text
 #            expect_file_contains FILE TEXT...   expect_file FILE...          expect_no_file FILE...
 #            expect CONDITION...: shell commands that must succeed; fail MESSAGE; skip REASON
 # Waiting:   wait_until CONDITION SECONDS
@@ -251,19 +252,16 @@ better = "max"
 END
 }
 
-# One run that says nothing; expects the status.
-run_silently() # STATUS ARGS
+# Runs the tool and states what expect_KIND does of its end.
+expect_run() # silent|only_status|only_stdout|only_stderr STATUS ARGS
 {
-    run_meshsweep run --progress none "${@:2}"
-    expect_silent "$1"
+    run_meshsweep "${@:3}"
+    "expect_$1" "$2"
 }
 
-# One run, whatever it says on standard error; expects the status.
-run_ended() # STATUS ARGS
-{
-    run_meshsweep run --progress none "${@:2}"
-    expect_only_stderr "$1"
-}
+# One run of jobs, which says nothing or whatever on standard error.
+run_silently() { expect_run silent "$1" run --progress none "${@:2}"; } # STATUS ARGS
+run_ended() { expect_run only_stderr "$1" run --progress none "${@:2}"; } # STATUS ARGS
 
 # Runs the tool where PATHS cannot be written, whoever we are.
 run_read_only() # PATHS -- ARGS

@@ -99,8 +99,7 @@ command_changed__accepted__nothing_runs()
     run_meshsweep stale
     expect_only_stdout_contains 0 '0 of 3 results are stale'
     expect_stdout_matches '3 accepted by .*@.* although they were made otherwise \(change 1\), a blank more: command: '
-    run_meshsweep report -o page.html
-    expect_only_status 0
+    expect_run only_status 0 report -o page.html
     expect_file_contains page.html 'Results that were made otherwise and stand all the same: 3.'
 }
 
@@ -243,8 +242,7 @@ checksums__accepted_and_undone__hold()
     run_meshsweep check -d results.db
     expect_only_stdout_contains 1 'job 2 attempt 1'
     expect_stdout_lacks 'job 1 attempt 1'
-    run_meshsweep accept --undo
-    expect_only_status 0
+    expect_run only_status 0 accept --undo
     run_meshsweep check -d results.db
     expect_only_stdout_contains 1 'job 2 attempt 1'
     expect_stdout_lacks 'job 1 attempt 1'
@@ -336,8 +334,7 @@ was__two_for_one__refused_and_named()
 {
     first_run
     change 's/^batch = 4/&\nepochs = 5/'
-    run_meshsweep run --progress none
-    expect_only_status 0
+    expect_run only_status 0 run --progress none
     change 's/^batch = 4/micro = 4/'
     printf '[was]\nepochs = 5\nmicro = { renamed_from = "batch" }\n' >>sweep.toml
     run_meshsweep plan
@@ -387,20 +384,16 @@ merged__either_way__accepted_once()
     cp results.db old.db
     change "$blank" 's/^batch = 4/batch = 8/'
     accept command batch
-    run_meshsweep merge old.db results.db -o one.db
-    expect_only_status 0
-    run_meshsweep merge results.db old.db -o two.db
-    expect_only_status 0
+    expect_run only_status 0 merge old.db results.db -o one.db
+    expect_run only_status 0 merge results.db old.db -o two.db
     for db in one.db two.db; do
         expect_sql '3' "SELECT count(*) FROM job" "$db"
         expect_sql '1|8|ok|1.0|1
 2|8|ok|2.0|1
 3|8|ok|3.0|1' "$standing" "$db"
-        run_meshsweep merge results.db old.db -o "$db"
-        expect_only_status 0
+        expect_run only_status 0 merge results.db old.db -o "$db"
         expect_sql '1|3' "SELECT (SELECT count(*) FROM change), count(*) FROM replaced WHERE field = 'key'" "$db"
-        run_meshsweep run -d "$db" --progress none
-        expect_silent 0
+        expect_run silent 0 run -d "$db" --progress none
         expect '[ "$(ran)" = 3 ]'
         run_meshsweep accept --undo -d "$db"
         expect_only_stdout 0 'change 1 is undone: 3 jobs are what they were'

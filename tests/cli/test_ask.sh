@@ -77,8 +77,7 @@ END
 'without a result; '\
 'meshsweep ask --open lists them)'
     # What is asked for may be run as well: then the trials have what came of that.
-    run_meshsweep run -j 1 --progress none
-    expect_silent 0
+    expect_run silent 0 run -j 1 --progress none
     run_meshsweep ask
     expect_only_stderr 4 'meshsweep: no job is left to ask for: every job of the sweep has an outcome'
     expect_sql "7|7|8.0" "SELECT count(*), sum(outcome = 'ok'), max(objective) FROM trial"
@@ -142,8 +141,7 @@ END
     expect_no_stderr
     sql "SELECT json_group_array(json_extract(value, '\$.keys')) FROM json_each(readfile('asked.json'), '\$.asked')" \
         >again.json
-    run_meshsweep ask -d another.db again.json
-    expect_only_stdout 0
+    expect_run only_stdout 0 ask -d another.db again.json
     sql "SELECT job_id FROM trial ORDER BY id" >first
     sql "SELECT job_id FROM trial ORDER BY id" another.db >second
     expect "[ -s first ]" "cmp first second"
@@ -179,8 +177,7 @@ ask__killed_before_it_prints__open_trials_are_listed()
 {
     need_fault_points
     a_sweep
-    run_meshsweep ask
-    expect_only_stdout 0
+    expect_run only_stdout 0 ask
     run_killed trial-asked ask
     expect_only_stderr 137
     expect_sql 1 "SELECT count(*) FROM trial"
@@ -199,8 +196,7 @@ ask__killed_before_it_prints__open_trials_are_listed()
 tell__results__jobs_end_and_the_best_is_feasible()
 {
     a_sweep
-    run_meshsweep ask -n 3
-    expect_only_stdout 0
+    expect_run only_stdout 0 ask -n 3
     given tell <<'END'
 [{"trial": 1, "metrics": {"throughput": 10, "peak_memory": 20}, "duration": 2.5},
  {"job": 2, "metrics": {"throughput": 90, "peak_memory": 71}},
@@ -232,8 +228,7 @@ tell__wrong__clear_errors_and_nothing_recorded()
 {
     local finite='must be a finite number; for a job that diverged, write "failure": "diverged" instead'
     a_sweep
-    run_meshsweep ask -n 2
-    expect_only_stdout 0
+    expect_run only_stdout 0 ask -n 2
     tell_fails 'job 5 was not asked for; meshsweep ask --open lists the jobs that were' '{"job": 5, "failure": "oom"}'
     tell_fails 'trial 9 was not asked for; meshsweep ask --open lists the jobs that were' '{"trial": 9, "failure": '\
 '"oom"}'
@@ -253,11 +248,9 @@ tell__wrong__clear_errors_and_nothing_recorded()
 tell__twice__refused()
 {
     a_sweep
-    run_meshsweep ask
-    expect_only_stdout 0
+    expect_run only_stdout 0 ask
     echo '{"trial": 1, "metrics": {"throughput": 10, "peak_memory": 20}}' >told.json
-    run_meshsweep tell told.json
-    expect_only_stdout 0
+    expect_run only_stdout 0 tell told.json
     run_meshsweep tell told.json
     expect_only_stderr 2 'meshsweep: trial 1 (job 1) already has an outcome: ok'
 }
@@ -277,8 +270,7 @@ rate = "rate"
 micro_batch = "mb"
 zero_stage = "z"
 END
-    run_meshsweep import -c sweep.toml table.csv
-    expect_only_status 0
+    expect_run only_status 0 import -c sweep.toml table.csv
 }
 
 ask__measured_table__outcomes_at_once()
@@ -362,8 +354,7 @@ expect_jobs_of_a_run() # SEARCH
 {
     rm -f run.db ask.db
     a_sweep_with_seeds "$1"
-    run_meshsweep run -j 1 --progress none -d run.db
-    expect_only_stderr 3
+    expect_run only_stderr 3 run -j 1 --progress none -d run.db
     expect "ask_and_tell ask.db 1"
     expect "[ '$(sql "SELECT group_concat(job_id) FROM (SELECT job_id FROM trial ORDER BY id)" ask.db)' = \
         '$(sql "SELECT group_concat(job_id) FROM (SELECT job_id FROM attempt ORDER BY id)" run.db)' ]"
@@ -403,8 +394,7 @@ ask__replicates_of_a_run__given_first()
 {
     a_sweep_with_seeds 'strategy = "random"'
     run_ended 0 --only 'seed = 1 AND micro_batch = 5'
-    run_meshsweep ask -n 3
-    expect_only_stdout 0
+    expect_run only_stdout 0 ask -n 3
     expect_sql "5|2|replicate
 5|3|replicate" "SELECT json_extract(p.json, '\$.micro_batch'), json_extract(c.json, '\$.seed'), substr(t.reason, 1, 9)
         FROM trial AS t JOIN job AS j ON j.id = t.job_id JOIN spec AS p ON p.id = j.parallel_id

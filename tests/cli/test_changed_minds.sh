@@ -63,8 +63,7 @@ begin()
 
 command_of() # ARGS
 {
-    run_meshsweep "$@"
-    expect_only_status 0
+    expect_run only_status 0 "$@"
 }
 
 expect_ran() # N

@@ -46,14 +46,12 @@ END
 '$MESHSWEEP_METRICS or fails as no-metric; to read it from output or a file, add [job.metrics.speed]'
     # What says that the job writes it, what every attempt has, and what is worked out from that.
     printf '[job.metrics.speed]\n' >>sweep.toml
-    run_meshsweep check sweep.toml
-    expect_only_stdout 0
+    expect_run only_stdout 0 check sweep.toml
     sweep_for min:twice '["true"]' <<'END'
 [metrics.twice]
 expression = "2 * duration"
 END
-    run_meshsweep check sweep.toml
-    expect_only_stdout 0
+    expect_run only_stdout 0 check sweep.toml
     # Of that a search cannot say anything while a job runs.
     printf '[search]\nstrategy = "random"\n' >>sweep.toml
     run_meshsweep check sweep.toml
@@ -63,8 +61,7 @@ END
 'which '\
 'is known only once a job has ended'
     printf 'racing = false\n' >>sweep.toml
-    run_meshsweep check sweep.toml
-    expect_only_stdout 0
+    expect_run only_stdout 0 check sweep.toml
     # A table has what it has.
     cat >sweep.toml <<'END'
 [sweep]

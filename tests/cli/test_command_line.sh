@@ -14,8 +14,7 @@ help__asked__commands_and_statuses()
 help__of_every_command__usage_options_example_on_a_screen()
 {
     local command names
-    run_meshsweep -h
-    expect_only_stdout 0
+    expect_run only_stdout 0 -h
     mapfile -t names < <(sed -n 's/^  \([a-z-]*\) .*/\1/p' .stdout)
     expect '[ ${#names[@]} -ge 5 ]'
     for command in "${names[@]}"; do

@@ -69,8 +69,7 @@ compare__two_pairs__no_interval()
     paired_database "DELETE FROM job WHERE model_id > 2"
     run_meshsweep compare --by zero_stage=0,1
     expect_only_stdout_contains 0 '  ratio: median 1.115, no interval, which takes 3 pairs; smallest 1.11'
-    run_meshsweep compare --by zero_stage=0,1 --json
-    expect_only_stdout 0
+    expect_run only_stdout 0 compare --by zero_stage=0,1 --json
     mv .stdout c.json
     expect_sql '||fewer than 3 pairs|0' "WITH c (j) AS (SELECT readfile('c.json')) SELECT j->>'\$.comparisons[0].low',
         j->>'\$.comparisons[0].interval', j->>'\$.comparisons[0].no_interval', j->>'\$.together' FROM c"
@@ -95,8 +94,7 @@ compare__another_global_batch__no_pair()
 compare__json__the_same_for_programs()
 {
     paired_database
-    run_meshsweep compare --by parallel_spec.zero_stage --json
-    expect_only_stdout 0
+    expect_run only_stdout 0 compare --by parallel_spec.zero_stage --json
     mv .stdout c.json
     expect_sql 'max|parallel_spec|zero_stage|3|0|1|8|1|higher|2|3|0.9833|ranks' "WITH c (j) AS
         (SELECT readfile('c.json')) SELECT
@@ -156,8 +154,7 @@ compare__no_job_recorded__status_4()
 {
     small_sweep sweep.toml
     printf '[[rule]]\nname = "none"\nrequire = "x > 5"\n' >>sweep.toml
-    run_meshsweep run
-    expect_only_stderr 4
+    expect_run only_stderr 4 run
     run_meshsweep compare --by x
     expect_only_stderr 4 'meshsweep: --by x: the database has no jobs, so there is nothing to compare'
 }
@@ -211,14 +208,12 @@ side over: dp, gas (tied to it by rules and derived keys): pairs equal in everyt
     expect_only_stdout_contains 0 'by tp, the best of each side over: gas, dp: pairs equal in everything else'
     expect_stdout_contains '2 against 1: 12 pairs ran on both sides'
     # The micro-batch, too: the best of either side is one with 1.
-    run_meshsweep compare --by tp --free gas,dp,micro_batch --json
-    expect_only_stdout 0
+    expect_run only_stdout 0 compare --by tp --free gas,dp,micro_batch --json
     mv .stdout c.json
     expect_sql '6|1.0926|0|3' "WITH c (j) AS (SELECT readfile('c.json')) SELECT j->>'\$.comparisons[0].pairs',
         round(max(r.value), 4), j->>'\$.free_was_found', json_array_length(j, '\$.free')
         FROM c, json_each(j, '\$.comparisons[0].ratios') AS r"
-    run_meshsweep report -o report.html
-    expect_only_status 0
+    expect_run only_status 0 report -o report.html
     expect "grep -q 'dp (too few pairs: 0 of 6) with gas, tp' report.html"
 }
 
@@ -297,8 +292,7 @@ printf 'loading 1.%s s\ncompiled\n' "$2"
 echo "score: $(($1 * $2))"
 END
     sed -i 's/^command.*/&\nrepeat = 3\nenv = { OMP = "{y}" }/' sweep.toml
-    run_meshsweep run --progress none
-    expect_only_stdout 0
+    expect_run only_stdout 0 run --progress none
 }
 
 compare_jobs__two_runs__all_that_differs()
@@ -323,8 +317,7 @@ environment
   line 1: loading 1.10 s | loading 1.20 s
   line 3: kernel: fast | kernel: slow
   line 4: score: 10 | score: 20'
-    run_meshsweep compare 1 "$(sql "SELECT lower(hex(key)) FROM job WHERE id = 2")" --json
-    expect_only_stdout 0
+    expect_run only_stdout 0 compare 1 "$(sql "SELECT lower(hex(key)) FROM job WHERE id = 2")" --json
     mv .stdout pair.json
     expect_sql '[1]|[2]|2|1|3|keys|y|10|20|3' "WITH d (j) AS (SELECT readfile('pair.json')) SELECT j ->> 'first_jobs',
         j ->> 'second_jobs', j ->> '\$.figures[0].ratio', j ->> '\$.figures[0].told_apart',

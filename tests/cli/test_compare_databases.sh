@@ -20,11 +20,9 @@ x = [1, 2, 3, 4]
 END
     rm -rf before.db* now.db*
     echo 1 >factor
-    run_meshsweep run -j2 -d before.db --progress none
-    expect_silent 0
+    expect_run silent 0 run -j2 -d before.db --progress none
     echo "$1" >factor
-    run_meshsweep run -j2 -d now.db --progress none
-    expect_silent 0
+    expect_run silent 0 run -j2 -d now.db --progress none
 }
 
 slower__status_1()
@@ -70,8 +68,7 @@ by_a_key__a_verdict_each()
     run_meshsweep compare before.db now.db --fail-slower 5% --by x
     expect_only_stdout_contains 1 'x 2: 2 jobs, 3 runs of each on each side' '  slower by 20 %'
     expect "[ \"\$(grep -c 'not slower by 5 %' .stdout)\" = 3 ]"
-    run_meshsweep compare before.db now.db --by x --fail-slower 5% --json
-    expect_only_stdout 1
+    expect_run only_stdout 1 compare before.db now.db --by x --fail-slower 5% --json
     mv .stdout c.json
     ln -s now.db results.db
     expect_sql 'time|x|3|slower|not slower|8' "WITH c (j) AS (SELECT readfile('c.json')) SELECT j->>'\$.metric',
@@ -117,8 +114,7 @@ take_up_file()
 {
     local db
     for db in before now; do
-        run_meshsweep run -d "$db.db" --progress none
-        expect_silent 0
+        expect_run silent 0 run -d "$db.db" --progress none
     done
 }
 
@@ -166,8 +162,7 @@ nothing_in_common__said()
 {
     two_databases 1
     sed -i 's/^x = .*/x = [7, 8]/' sweep.toml
-    run_meshsweep run -d other.db --progress none
-    expect_silent 0
+    expect_run silent 0 run -d other.db --progress none
     run_meshsweep compare before.db other.db --fail-slower 5%
     expect_only_stderr 4 "meshsweep: the databases have no job in common (8 in the first, 4 in the second); jobs are \
 matched by key, so use the same sweep file with the same command"
@@ -196,8 +191,7 @@ wrong_use__one_sentence()
     run_meshsweep compare before.db now.db
     expect_only_stderr 2 'meshsweep: time: its unit was "ms" and is now "s", so the databases cannot be compared; '\
 'run the newer sweep file on the earlier one, which makes its numbers anew'
-    run_meshsweep compare before.db absent.db
-    expect_only_stderr 1
+    expect_run only_stderr 1 compare before.db absent.db
 }
 
 run_cases "$@"

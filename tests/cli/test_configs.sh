@@ -32,8 +32,7 @@ cookbook__lines_that_it_shows__are_read()
     local file
     for file in "$source_dir"/configs/cookbook/*.toml; do
         rm -rf results.db*
-        run_meshsweep run -c "$file" --limit 1 --progress none -- sed -n 's/^# //p' "$file"
-        expect_only_stderr 0
+        expect_run only_stderr 0 run -c "$file" --limit 1 --progress none -- sed -n 's/^# //p' "$file"
         # Without the objective it would be a failure.
         expect_sql 1 "SELECT count(*) FROM attempt WHERE state = 'ok'"
     done
@@ -184,8 +183,7 @@ analyses_of_it()
 other_programs_read_it()
 {
     type -P python3 >/dev/null || return 0
-    run_meshsweep export --succeeded -o results.csv
-    expect_silent 0
+    expect_run silent 0 export --succeeded -o results.csv
     run_command python3 -c '
 import csv, sqlite3
 view = sqlite3.connect("results.db").execute("SELECT * FROM results WHERE state = ?", ("ok",)).fetchall()
@@ -207,8 +205,7 @@ quickstart__interrupted_and_gone_on_with__has_a_winner()
     end_command INT
     expect_only_stderr_contains 130 'waiting for the running ones'
     done_before=$(sql "SELECT count(*) FROM job WHERE state IN ('ok', 'failed')")
-    run_meshsweep run -c quickstart.toml --progress none
-    expect_silent 3
+    expect_run silent 3 run -c quickstart.toml --progress none
     # Nothing ran twice; some are too large for their devices, and nothing else went wrong.
     expect_sql "1|1" "SELECT count(*) > $done_before, min(attempts) = 1 AND max(attempts) = 1 FROM results"
     expect_sql "|1

@@ -49,8 +49,7 @@ END
 replicates__the_mean_wins_not_the_lucky_seed()
 {
     lucky_sweep 'replicate = ["seed"]'
-    run_meshsweep run -j2 --progress none --only 'layers = 1 AND num_hosts = 1'
-    expect_silent 0
+    expect_run silent 0 run -j2 --progress none --only 'layers = 1 AND num_hosts = 1'
     expect_sql '1|154.0|3|154.0|4|2|128.0|3|3|52.0|3' "SELECT a.rank, a.rate, a.replicates, a.replicates_median, a.x,
         b.rank, round(b.rate), b.replicates, c.rank, c.rate, c.replicates FROM ranking AS a, ranking AS b, ranking AS c
         WHERE a.rank = 1 AND b.rank = 2 AND c.rank = 3"
@@ -61,15 +60,13 @@ replicates__the_mean_wins_not_the_lucky_seed()
     expect_stdout_contains 'mean of 3 replicates (median 154, 95 % interval 149.032 to 158.968, from 152 to 156); '
     # Of x=2 the seeds differ so much that it may be as good.
     expect_stdout_contains 'cannot be told apart from 1 other (95 %)'
-    run_meshsweep best --json
-    expect_only_stdout 0
+    expect_run only_stdout 0 best --json
     mv .stdout best.json
     expect_sql '154|3|0|1' "WITH b (j) AS (SELECT readfile('best.json')) SELECT j->>'\$.value',
         j->>'\$.replicates.ok', j->>'\$.replicates.failed', j->>'\$.replicates.alike' FROM b"
     run_meshsweep status
     expect_only_stdout_contains 0 'best so far: rate 154 samples/s, mean of 3 replicates (median 154, '
-    run_meshsweep report -o report.html
-    expect_only_status 0
+    expect_run only_status 0 report -o report.html
     expect "grep -q 'Values are means over replicates' report.html"
 }
 
@@ -119,10 +116,8 @@ case $3-$4 in
 *) echo "cost $3" ;;
 esac
 END
-    run_meshsweep run -j2 --progress none --only 'layers = 1 AND num_hosts = 1'
-    expect_silent 0
-    run_meshsweep best --json
-    expect_only_stdout 0
+    expect_run silent 0 run -j2 --progress none --only 'layers = 1 AND num_hosts = 1'
+    expect_run only_stdout 0 best --json
     mv .stdout best.json
     # Of each the job in the middle.
     expect_sql '4|2|154.0|67.0
@@ -158,8 +153,7 @@ replicates__search__a_trial_each()
 groups__a_winner_each_and_no_headline()
 {
     lucky_sweep 'replicate = ["seed"]' 'group_by = ["model.name", "num_hosts"]'
-    run_meshsweep run --progress plain
-    expect_only_stderr 0
+    expect_run only_stderr 0 run --progress plain
     expect "! grep -q 'best rate' .stderr"
     run_meshsweep best
     expect_only_stdout_contains 0 'highest rate in each group; groups are not compared with each other'
@@ -173,19 +167,16 @@ groups__a_winner_each_and_no_headline()
         '--group model.name=small: no such group; the groups are: model.name=large, num_hosts=1; '
     run_meshsweep best --out winner
     expect_only_stderr 2 'meshsweep: --out: there are 4 groups, each with its own winner; choose one with --group'
-    run_meshsweep best --out winner --group 'model.name=small, num_hosts=2'
-    expect_only_stdout 0
+    expect_run only_stdout 0 best --out winner --group 'model.name=small, num_hosts=2'
     expect "[ -x winner/command.sh ]"
-    run_meshsweep status --json
-    expect_only_stdout 0
+    expect_run only_stdout 0 status --json
     mv .stdout status.json
     expect_sql '1|4|77' "WITH s (j) AS (SELECT readfile('status.json')) SELECT j->'\$.best' IS 'null',
         json_array_length(j, '\$.winners'), j->>'\$.winners[0].value' FROM s"
     expect_sql '4' "SELECT count(*) FROM ranking WHERE rank = 1"
     run_meshsweep status
     expect_only_stdout_contains 0 'best rate so far of each group:'
-    run_meshsweep report -o report.html
-    expect_only_status 0
+    expect_run only_status 0 report -o report.html
     expect "grep -q 'Groups are not compared with each other' report.html"
 }
 
@@ -210,8 +201,7 @@ groups__of_numbers__in_their_order()
     sed -i 's/^x = .*/x = [10, 1, 0.5, 2]/' sweep.toml
     sed -i 's/^esac/*) rate=$4 ;;\nesac/' job.sh
     run_silently 0
-    run_meshsweep best
-    expect_only_stdout 0
+    expect_run only_stdout 0 best
     expect '[ "$(grep -o "^ *x=[0-9.]*" .stdout | tr -d " \n")" = x=0.5x=1x=2x=10 ]'
     expect_sql $'x=0.5\nx=1\nx=2\nx=10' "SELECT comparison_group FROM configurations WHERE rank = 1"
 }
@@ -220,8 +210,7 @@ groups__of_numbers__in_their_order()
 best__what_if__nothing_is_written()
 {
     small_sweep sweep.toml
-    run_meshsweep run --progress none
-    expect_only_stdout 0
+    expect_run only_stdout 0 run --progress none
     cp results.db before.db
     run_meshsweep best --of x
     expect_only_stdout_contains 0 'x=1: 20, job 2'
@@ -245,8 +234,7 @@ best__what_if__nothing_is_written()
     expect 'cmp results.db before.db'
     # A condition and groups of the file are replaced; --of refines its groups.
     sed -i 's/^objective.*/&\nsubject_to = "score < 15"\ngroup_by = ["x"]/' sweep.toml
-    run_meshsweep run --progress none
-    expect_only_status 0
+    expect_run only_status 0 run --progress none
     run_meshsweep best --group y
     expect_only_stdout_contains 0 'score 10, job 1'
     run_meshsweep best --of y --subject-to 'score < 100'

@@ -37,8 +37,7 @@ readers__leave_file_and_directory_as_they_were()
     for command in plan "plan --json" status "status --json" results best "why x=1" export "check -d results.db" \
         "run --dry-run --retry-failed" "results -d ./results.db"; do
         # shellcheck disable=SC2086 # words
-        run_meshsweep $command
-        expect_only_stdout 0
+        expect_run only_stdout 0 $command
         expect "[ \"\$(ls -a && md5sum results.db && stat -c %Y.%s results.db)\" = '$before' ]"
     done
 }
@@ -104,8 +103,7 @@ database__path_longer_than_sqlite_takes__limit_said()
     done
     mkdir -p "$directory"
     name=$(printf '%0500d' 0)
-    run_meshsweep run --progress none -d "$directory/${name:0:504-${#directory}-1}"
-    expect_silent 0
+    expect_run silent 0 run --progress none -d "$directory/${name:0:504-${#directory}-1}"
     run_meshsweep run --progress none -d "$directory/${name:0:505-${#directory}-1}"
     expect_only_stderr_contains 1 \
         ': its path has 505 bytes, and SQLite opens those of at most 504; name one with a shorter path with -d'
@@ -156,8 +154,7 @@ database__truncated__said()
     head -c 30000 results.db >cut.db
     run_meshsweep run -d cut.db
     expect_only_stderr_matches 1 'database cut.db: .*(damaged|malformed)'
-    run_meshsweep check -d cut.db
-    expect_only_status 1
+    expect_run only_status 1 check -d cut.db
 }
 
 # --- no right to write ---
@@ -402,8 +399,7 @@ database__made_by_any_command__is_its_owners_alone()
     umask 0
     run_silently 3
     expect "[ \"\$(modes)\" = '$alone' ]"
-    run_meshsweep merge results.db -o all.db
-    expect_only_stdout 0
+    expect_run only_stdout 0 merge results.db -o all.db
     expect "[ \"\$(stat -c %a all.db)\" = 600 ]"
     # What a person has decided stays.
     chmod 640 results.db
@@ -440,8 +436,7 @@ exports__of_a_database__as_private_as_that()
         rm -rf out
         run_meshsweep report -o page.html
         expect_only_stderr 0 'meshsweep: report in page.html'
-        run_meshsweep export -o rows.csv
-        expect_silent 0
+        expect_run silent 0 export -o rows.csv
         run_meshsweep best --out out
         expect_only_stdout_contains 0 'dir=$(mktemp -d)'
         expect "[ \"\$(stat -c %a page.html rows.csv out/job.json out/sweep.toml | sort -u)\" = $mode ]"
@@ -454,8 +449,7 @@ exports__under_a_strict_umask__keep_to_it()
     small_sweep sweep.toml
     run_silently 0
     umask 077
-    run_meshsweep export --all -o all.csv
-    expect_only_stderr 0
+    expect_run only_stderr 0 export --all -o all.csv
     expect "[ \"\$(stat -c %a all.csv)\" = 600 ]"
 }
 

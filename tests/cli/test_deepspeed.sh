@@ -19,8 +19,7 @@ run__base_and_specs__each_job_has_its_own_file()
 {
     echo "$base" >ds.json
     sweep_file '[parallel_spec]' 'micro_batch = [4, 3]' '"zero_optimization.stage" = 2'
-    run_meshsweep run -c s.toml --progress none
-    expect_only_status 0
+    expect_run only_status 0 run -c s.toml --progress none
     expect_sql 'ok|bs 4' "select job.state, trim(log_tail, char(10)) from job join attempt on attempt.job_id = job.id"
     expect_sql 1 "select excluded from rule where name = 'batch-divides'"
     [ "$(cat results.db.d/*/1/ds_config.json)" = '{
@@ -32,8 +31,7 @@ run__base_and_specs__each_job_has_its_own_file()
   "train_micro_batch_size_per_gpu": 4,
   "gradient_accumulation_steps": 2
 }' ] || fail "another ds_config.json: $(cat results.db.d/*/1/ds_config.json)"
-    run_meshsweep best --out winner
-    expect_only_stdout 0
+    expect_run only_stdout 0 best --out winner
     expect "cmp winner/ds_config.json results.db.d/*/1/ds_config.json"
     # With the base that it names.
     expect "cmp winner/ds.json ds.json"
@@ -46,8 +44,7 @@ run__steps_to_measure_without_an_objective__run()
     echo "$base" >ds.json
     sweep_file '[parallel_spec]' 'micro_batch = 4'
     sed -i '/^objective/d; s/^config.*/&\nprofile_steps = [1, 2, 9]/' s.toml
-    run_meshsweep run -c s.toml --progress none
-    expect_only_status 0
+    expect_run only_status 0 run -c s.toml --progress none
     expect_sql ok "SELECT state FROM job"
 }
 
@@ -55,8 +52,7 @@ run__base_edited__another_job_and_laid_out_anew__the_same()
 {
     echo "$base" >ds.json
     sweep_file '[parallel_spec]' 'micro_batch = 4'
-    run_meshsweep run -c s.toml --progress none
-    expect_only_status 0
+    expect_run only_status 0 run -c s.toml --progress none
     echo "${base//: /:  }" >ds.json
     run_meshsweep plan -c s.toml
     expect_among_stdout 0 '= '
@@ -70,8 +66,7 @@ run__batch_that_no_rule_judges__the_job_fails_and_the_sweep_goes_on()
     echo "$base" >ds.json
     sweep_file '[parallel_spec]' 'micro_batch = [3, 4]'
     sed -i '/^objective/a disable_rules = ["batch-triad", "batch-divides"]' s.toml
-    run_meshsweep run -c s.toml --progress none
-    expect_only_status 3
+    expect_run only_status 3 run -c s.toml --progress none
     expect_sql 'failed|spawn
 ok|' 'select state, failure from job order by rank'
     expect_sql 'could not be started: its files cannot be created: the batch sizes contradict each other: '\

@@ -233,11 +233,9 @@ predict_stages() # FILE SECTION
 {
     config '"num_gpus": 4, "model_info": {"num_params": 3000000000, "activation_mem_per_gpu": 1000000000}' \
         "\"train_micro_batch_size_per_gpu\": [1], \"zero_optimization\": {\"stage\": \"all\"}${2:+, $2}"
-    run_meshsweep deepspeed --print-config train.py --deepspeed ds.json
-    expect_only_stdout 0
+    expect_run only_stdout 0 deepspeed --print-config train.py --deepspeed ds.json
     cp .stdout sweep.toml
-    run_meshsweep predict
-    expect_only_status 0
+    expect_run only_status 0 predict
     sed -n 's/^ *memory \([0-9.]*\) GiB.*/\1/p' .stdout >"$1"
     expect "[ \$(wc -l <$1) = 4 ]"
 }

@@ -86,11 +86,9 @@ launchers__names_of_deepspeeds_own__pdsh_or_refused_with_what_there_is_instead()
 {
     local name
     plain '"num_gpus": 2' '"zero_optimization": {"stage": 1}'
-    run_meshsweep deepspeed --print-config train.py --deepspeed ds_config.json
-    expect_only_stdout 0
+    expect_run only_stdout 0 deepspeed --print-config train.py --deepspeed ds_config.json
     cp .stdout usual
-    run_meshsweep deepspeed --print-config --launcher pdsh train.py --deepspeed ds_config.json
-    expect_only_stdout 0
+    expect_run only_stdout 0 deepspeed --print-config --launcher pdsh train.py --deepspeed ds_config.json
     expect "cmp -s usual .stdout"
     for name in openmpi mpich impi mvapich slurm; do
         tune --launcher "$name" train.py --deepspeed ds_config.json
@@ -268,8 +266,7 @@ accelerate__keys_of_its_plugin__made_a_ds_config()
     rm -rf autotuning_exps
     sed -n '/^[a-z]/p' accelerate.yaml | sed 's/^deepspeed_config:/& {zero_stage: 2, offload_optimizer_device: cpu, '\
 'zero3_save_16bit_model: True, gradient_accumulation_steps: 4, zero3_init_flag: false}/' >flow.yaml
-    run_meshsweep deepspeed --print-config --launcher accelerate --config_file flow.yaml train.py
-    expect_only_stdout 0
+    expect_run only_stdout 0 deepspeed --print-config --launcher accelerate --config_file flow.yaml train.py
     expect_sql "$expected" "SELECT json(cast(readfile('autotuning_exps/ds_config.json') AS TEXT))" :memory:
     expect_file_contains autotuning_exps/accelerate.yaml '  zero3_init_flag: false'
     echo '{"distributed_type": "DEEPSPEED", "num_processes": 2, "mixed_precision": "fp16", "deepspeed_config":

@@ -19,8 +19,7 @@ END
 tune() # MODEL
 {
     rm -rf results.db* autotuning_*
-    run_meshsweep deepspeed --progress none train.py --deepspeed ds_config.json --published "$1"
-    expect_only_stderr 0
+    expect_run only_stderr 0 deepspeed --progress none train.py --deepspeed ds_config.json --published "$1"
 }
 
 winner() # STAGE MICRO-BATCH RATE MOST-TRIALS

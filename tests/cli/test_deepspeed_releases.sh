@@ -188,8 +188,7 @@ section__unknown__a_warning_with_what_may_be_meant()
     run_meshsweep check -c sweep.toml
     expect_among_stderr 0 'DeepSpeed has no section "arg_mappings" and ignores it; it belongs in "autotuning"'
     base '{"train_batch_size": 4, "my_own": {}, "log_level": "warning"}' 'sections = ["my_own"]'
-    run_meshsweep check -c sweep.toml
-    expect_only_stdout 0
+    expect_run only_stdout 0 check -c sweep.toml
 }
 
 batch__none_at_all__refused_before_anything_starts()
@@ -202,13 +201,11 @@ batch__none_at_all__refused_before_anything_starts()
     expect_no_file results.db
     for given in '{"train_micro_batch_size_per_gpu": "auto"}' '{"elasticity": {"enabled": true}}'; do
         base "$given"
-        run_meshsweep check -c sweep.toml
-        expect_only_stdout 0
+        expect_run only_stdout 0 check -c sweep.toml
     done
     for given in '[parallel_spec]|micro_batch = 1' '[derive]|train_batch_size = "gpus"'; do
         base '{}' "${given%|*}" "${given#*|}"
-        run_meshsweep check -c sweep.toml
-        expect_only_stdout 0
+        expect_run only_stdout 0 check -c sweep.toml
     done
 }
 

@@ -171,8 +171,7 @@ names__several_alike__tell_the_knobs()
 files__of_a_job_that_failed__its_own_words_and_the_reason()
 {
     tuning
-    run_meshsweep deepspeed --progress none train.py --deepspeed ds_config.json --mode fail
-    expect_only_stderr 3
+    expect_run only_stderr 3 deepspeed --progress none train.py --deepspeed ds_config.json --mode fail
     expect_file_contains autotuning_results/z1_gas1_tmbspg1/stderr.log 'Traceback (most recent call last):'
     expect_file_contains autotuning_results/z1_gas1_tmbspg1/reason.txt 'exit status 1: RuntimeError: mat1 and mat2'
 }

@@ -138,8 +138,7 @@ winner__launched_in_every_way__trains_and_leaves_its_attempt_alone()
     cmp winner/ds_config.json autotuning_results/ds_config_optimal.json || fail 'another recipe'
     run_command winner/command.sh
     expect_only_stdout_contains 0 'training with stage 1, micro-batch 1 on 2 devices'
-    run_meshsweep report -o report.html
-    expect_only_stderr 0
+    expect_run only_stderr 0 report -o report.html
     expect_file_contains report.html 'ds_config_train.json'
     md5sum -c before >/dev/null || fail 'a launch wrote into an attempt that has ended'
     run_meshsweep run -c autotuning_exps/sweep.toml --metric max:throughput --progress none --run-full-experiment

@@ -602,8 +602,7 @@ check__values_edited_by_hand__told_and_repaired()
     run_meshsweep check -d results.db
     expect_only_stdout 1 "values of jobs that are not those of their attempts (1): job 2
   \`meshsweep check --repair -d results.db\` repairs that"
-    run_meshsweep check --repair -d results.db
-    expect_only_status 0
+    expect_run only_status 0 check --repair -d results.db
     expect_values "1:10.0 2:25.0"
     # Whoever changes a summary changes the job's value, which its samples tell.
     sql "UPDATE summary SET value = 7 WHERE attempt_id = 2 AND name = 't'"
@@ -830,8 +829,7 @@ warmup = 1"
     run_it -c s.toml -d before.db
     expect_status 0
     expect_any_stderr
-    run_meshsweep compare before.db now.db
-    expect_only_status 0
+    expect_run only_status 0 compare before.db now.db
     expect_no_stderr
 }
 

@@ -308,8 +308,7 @@ sample = "2500ms"
 dirty_memory = "60GiB"
 END
     sed -i "s/^command.*/command = [\"sleep\", \"4\"]/" sweep.toml
-    run_meshsweep run --progress json --only 'n <= 3' -j 3
-    expect_only_stderr 0
+    expect_run only_stderr 0 run --progress json --only 'n <= 3' -j 3
     expect_sql "0|$((2048 << 20))
 1|$((1024 << 20))" "SELECT devices, max(CAST(value AS INTEGER)) FROM attempt JOIN summary ON attempt_id = attempt.id
         WHERE attempt.job_id <= 2 GROUP BY 1"

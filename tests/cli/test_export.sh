@@ -39,8 +39,7 @@ END
 # guarded, and only such a text: numbers stay numbers.
 expect_equal_to_database() # ROWS
 {
-    run_meshsweep export -o out.csv
-    expect_silent 0
+    expect_run silent 0 export -o out.csv
     cat >compare.py <<'END'
 import csv, math, sqlite3, sys
 rows = list(csv.reader(open("out.csv", newline="", encoding="utf-8"), strict=True))
@@ -95,13 +94,10 @@ csv__extreme_numbers__read_back_equal()
 csv__rows_and_their_order__stay()
 {
     awkward_sweep
-    run_meshsweep export -o first.csv
-    expect_silent 0
-    run_meshsweep export --all
-    expect_only_stdout 0
+    expect_run silent 0 export -o first.csv
+    expect_run only_stdout 0 export --all
     expect "cmp first.csv .stdout" "[ \"\$(head -n 1 first.csv | cut -d , -f 1-4)\" = job,key,sweep,in_sweep ]"
-    run_meshsweep export --succeeded --format json
-    expect_only_stdout 0
+    expect_run only_stdout 0 export --succeeded --format json
     cp .stdout out.json
     expect_sql "57|é ü 日本|0.1" "SELECT json_array_length(j), j ->> '\$[33].s', j ->> '\$[33].f'
         FROM (SELECT cast(readfile('out.json') AS TEXT) AS j)"

@@ -62,8 +62,7 @@ END
     expect_status 0
     expect_stdout_matches 'consequence +RuntimeError: Connection closed by peer \[127.0.0.1\]:23'
     expect_any_stderr
-    run_meshsweep report -o report.html
-    expect_only_status 0
+    expect_run only_status 0 report -o report.html
     expect_file_contains report.html '</b> exit, as <a href="#j1">job 1</a>: <code>exit status 1: '\
 '[rank1]: ValueError: shard 1 is empty</code>; then: <code>RuntimeError: Connection closed by peer [127.0.0.1]:1</code>'
     expect_sql '1' "SELECT count(*) FROM failures WHERE consequence LIKE 'RuntimeError%:23'"
@@ -100,8 +99,7 @@ END
     expect_stdout_matches 'all 8 with .*(mb>=16|len=4096).*; none of 40 without'
     expect_stdout_matches '2 x exit, as job [0-9]+: exit status 7'
     expect_any_stderr
-    run_meshsweep status --json
-    expect_only_status 0
+    expect_run only_status 0 status --json
     python3 - <<'END' || fail "the JSON says otherwise"
 import json
 first, second, third = json.load(open(".stdout"))["failures"]
@@ -112,8 +110,7 @@ assert first["compared"] == {"jobs": 16, "ended_jobs": 48}, first
 assert second["class"] == "oom" and second["where"][0]["jobs"] == second["where"][0]["ended_jobs"] == 8, second
 assert third["where"] == [], third
 END
-    run_meshsweep report -o report.html
-    expect_only_status 0
+    expect_run only_status 0 report -o report.html
     expect_file_contains report.html '<b>all 16 with shape=8; none of 32 without</b>'
 }
 

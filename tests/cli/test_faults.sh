@@ -71,10 +71,8 @@ processes_left()
 
 finish()
 {
-    run_meshsweep run -j 2 --progress none
-    expect_only_stderr 3
-    run_meshsweep export -o out.csv
-    expect_silent 0
+    expect_run only_stderr 3 run -j 2 --progress none
+    expect_run silent 0 export -o out.csv
 }
 
 # Runs the commands of a sweep's life until one dies at the point. True when one did.
@@ -374,8 +372,7 @@ submission__dying_at_each_point__goes_to_slurm_once()
         slurm_sweep 3 </dev/null
         run_killed "$point" run --executor slurm --progress none
         expect_only_stderr 137
-        run_meshsweep run --executor slurm --progress none
-        expect_silent 0
+        expect_run silent 0 run --executor slurm --progress none
         expect "[ \"\$(find slurm -name 'job.*' | wc -l)\" = 1 ]"
         expect_sql "ok|1|3|3" "SELECT state, max(number), count(*), count(DISTINCT job_id) FROM attempt GROUP BY state"
     done
@@ -389,8 +386,7 @@ step__started_and_not_recorded__lost_and_tried_again()
     in_allocation
     run_killed spawned run --executor slurm --in-allocation --progress none
     expect_only_stderr 137
-    run_meshsweep run --executor slurm --in-allocation --progress none
-    expect_silent 0
+    expect_run silent 0 run --executor slurm --in-allocation --progress none
     expect_sql "1|lost
 2|ok" "SELECT number, coalesce(failure, state) FROM attempt ORDER BY id"
 }

@@ -47,8 +47,7 @@ full_training__without_the_objective__ok_and_the_winner_stays()
     local document
     for document in "status" "best" "show 4"; do
         # shellcheck disable=SC2086 # words
-        run_meshsweep $document --json
-        expect_only_stdout 0
+        expect_run only_stdout 0 $document --json
         cp .stdout document
         run_command sqlite3 :memory: "SELECT value ->> 'state', value ->> 'job', value ->> 'attempt',
             value ->> '\$.values.loss' FROM json_each(readfile('document'), '\$.full_trainings')"
@@ -176,8 +175,7 @@ full_training__merged__is_one_there()
     training_sweep 'exit 3'
     run_meshsweep run --progress none --run-full-experiment
     expect_only_stderr_contains 3 "failed (exit)"
-    run_meshsweep merge results.db -o all.db
-    expect_only_status 0
+    expect_run only_status 0 merge results.db -o all.db
     expect_sql "4|ok|trial
 4|failed|full" "SELECT job_id, state, kind FROM attempt WHERE job_id = 4 ORDER BY number" all.db
     expect_sql "ok|0" "SELECT state, (SELECT count(*) FROM failures) FROM job WHERE id = 4" all.db
@@ -246,8 +244,7 @@ echo "loss: 0.$1"
 [ "$1$2" != 110 ] || { echo "ValueError: bad batch"; exit 1; }
 echo "score: $(($1 * $2))"
 END
-    run_meshsweep run --progress none --keep-going
-    expect_only_status 3
+    expect_run only_status 3 run --progress none --keep-going
     cp results.db other.db
     ask_everything before
     sql "INSERT INTO attempt (job_id, number, runner_id, state, failure, message, command, environment, slot, started,
@@ -263,14 +260,12 @@ END
     without_trainings before
     without_trainings after
     diff -ru before after >difference || fail "$(cat difference)"
-    run_meshsweep export --format optuna -o study.db
-    expect_only_status 0
+    expect_run only_status 0 export --format optuna -o study.db
     run_command sqlite3 study.db "SELECT count(*), max(value) FROM trials LEFT JOIN trial_values USING (trial_id)"
     expect_only_stdout 0 '4|40.0'
     # Nor does what a run makes of it: retries, repeats and derived metrics are those of the trials.
     sed -i 's/2 \* score/3 * score/; s/^exit = 2/exit = 3/; s/^command.*/&\nrepeat = 2/' sweep.toml
-    run_meshsweep run --progress none --keep-going
-    expect_only_status 3
+    expect_run only_status 3 run --progress none --keep-going
     expect_sql "1|failed|3|
 2|ok|2|60.0
 3|ok|2|60.0

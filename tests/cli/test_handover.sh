@@ -12,8 +12,7 @@ need_module() # MODULE
 
 exported() # ARGS
 {
-    run_meshsweep export "$@"
-    expect_silent 0
+    expect_run silent 0 export "$@"
 }
 
 run_python() # FILE ARGS
@@ -25,8 +24,7 @@ run_python() # FILE ARGS
 
 run_again()
 {
-    run_meshsweep run --progress none -j 2
-    expect_only_status 3
+    expect_run only_status 3 run --progress none -j 2
 }
 
 # Eight jobs of two models; those of micro-batch 4 run out of memory.
@@ -206,8 +204,7 @@ micro_batch = "micro_batch"
 [import.metrics]
 throughput = "tok_s"
 END
-    run_meshsweep import -c import.toml table.csv
-    expect_only_status 0
+    expect_run only_status 0 import -c import.toml table.csv
     exported --format optuna -o study.db
     cat >check.py <<'END'
 import datetime, optuna

@@ -100,8 +100,7 @@ hf_config__changed_file__another_sweep()
 {
     cp "$configs/gpt2.json" config.json
     models_sweep 'hf_config = "config.json"'
-    run_meshsweep run -c sweep.toml -d results.db --progress none
-    expect_only_stdout 0
+    expect_run only_stdout 0 run -c sweep.toml -d results.db --progress none
     sed -i 's/"n_layer": 12/"n_layer": 6/' config.json
     run_meshsweep plan -c sweep.toml -d results.db
     expect_only_stdout_contains 0 "1 new"
@@ -163,8 +162,7 @@ model_type__wrong_rows__told_with_their_places()
         'name = "llama"' 'windows = "al"' 'only = { a = "b" }' '[model_type.keys]' 'kv_head = "groups"' 'layers = 3' \
         'hidden = " | 7"' 'ffn = "width | -2"' \
         '[[model_type]]' 'name = "llama"' '[[model_type]]' 'famly = "gpt"' 'name = "y"'
-    run_meshsweep check sweep.toml
-    expect_only_stderr 2
+    expect_run only_stderr 2 check sweep.toml
     expect_stderr_contains 'sweep.toml:20:8: no model_type "lama" is known: a new one needs family and keys, or like, '\
 'a type that it is like; did you mean "llama"?'
     expect_stderr_contains 'sweep.toml:24:8: no model_type "lama" is known; did you mean "llama"?'

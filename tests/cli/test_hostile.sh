@@ -25,8 +25,7 @@ view() # STATUS WORDS...
 # Data, which other programs read as it is.
 json() # WORDS...
 {
-    run_meshsweep "$@" --json
-    expect_only_stdout 0
+    expect_run only_stdout 0 "$@" --json
     cp .stdout view.json
     expect "[ \"\$(sqlite3 :memory: \"SELECT json_valid(CAST(readfile('view.json') AS TEXT))\")\" = 1 ]"
 }
@@ -35,11 +34,9 @@ export_each() # FORMAT...
 {
     local format
     for format; do
-        run_meshsweep export --format "$format"
-        expect_only_stdout 0
+        expect_run only_stdout 0 export --format "$format"
     done
-    run_meshsweep export --long
-    expect_only_stdout 0
+    expect_run only_stdout 0 export --long
 }
 
 # The ways to look at a database of which each is to stand; statuses of best and compare differ.
@@ -121,8 +118,7 @@ hostile_names__every_view__stands_and_does_not_act()
     expect "! grep -qF '</script>\"' report.html"
     run_meshsweep export --where x=1
     expect_only_stdout_contains 0 "'=cmd()"
-    run_meshsweep export --toml -o again.toml
-    expect_silent 0
+    expect_run silent 0 export --toml -o again.toml
     # What it names is what there was.
     run_meshsweep plan -c again.toml
     expect_only_stdout_contains 0 '= 6 done'
@@ -211,8 +207,7 @@ j = 10
 END
     echo 'echo score: 7' >job.sh
     view 0 plan
-    run_meshsweep run --progress none
-    expect_only_stdout 0
+    expect_run only_stdout 0 run --progress none
     view 0 plan
     look_at_all 0 4 a 1
 }

@@ -63,15 +63,13 @@ failed|oom|1' "SELECT state, failure, count(*) FROM job GROUP BY state ORDER BY 
     expect_sql 'table.csv|5|1' "SELECT replace(json_extract(provenance, '\$.imported.file'), rtrim(
         json_extract(provenance, '\$.imported.file'), 'abcdefghijklmnopqrstuvwxyz.'), ''),
         json_extract(provenance, '\$.imported.rows'), ended IS NOT NULL FROM runner"
-    run_meshsweep check -d results.db
-    expect_only_stdout 0
+    expect_run only_stdout 0 check -d results.db
 }
 
 import__twice_and_with_a_further_row__adds_what_is_new()
 {
     small_table
-    run_meshsweep import -c import.toml table.csv
-    expect_only_status 0
+    expect_run only_status 0 import -c import.toml table.csv
     before=$(sql "SELECT count(*), (SELECT count(*) FROM metric), (SELECT count(*) FROM runner) FROM attempt")
     run_meshsweep import -c import.toml table.csv
     expect_among_stdout 0 "4 jobs (0 new), 0 attempts added, 5 already there"
@@ -100,8 +98,7 @@ import__hundreds_of_equal_rows__each_once()
 import__same_configuration_as_a_run__same_job()
 {
     small_table
-    run_meshsweep import -c import.toml table.csv
-    expect_only_status 0
+    expect_run only_status 0 import -c import.toml table.csv
     sed '/^\[import\]/,$d' import.toml >sweep.toml
     cat >>sweep.toml <<'END'
 [cluster_spec]
@@ -340,12 +337,10 @@ import__values_of_every_kind__keep_it()
 import__failed_import__database_as_before()
 {
     small_table
-    run_meshsweep import -c import.toml table.csv
-    expect_only_status 0
+    expect_run only_status 0 import -c import.toml table.csv
     before=$(sql "SELECT count(*), (SELECT count(*) FROM sweep) FROM attempt")
     { cat table.csv; echo '8,1,1,mystery,1,1,1'; } >states.csv
-    run_meshsweep import -c import.toml states.csv
-    expect_only_stderr 2
+    expect_run only_stderr 2 import -c import.toml states.csv
     expect_sql "$before" "SELECT count(*), (SELECT count(*) FROM sweep) FROM attempt"
 }
 

@@ -48,8 +48,7 @@ imported() # DATABASE TABLE...
 {
     local table
     for table in "${@:2}"; do
-        run_meshsweep import -c import.toml -d "$1" "$table"
-        expect_only_status 0
+        expect_run only_status 0 import -c import.toml -d "$1" "$table"
     done
 }
 
@@ -200,8 +199,7 @@ shards__imported_one_by_one__as_the_whole()
     for part in 3 1 0 2; do
         imported "own$part.db" "part$part.csv"
     done
-    run_meshsweep merge own1.db own3.db own2.db own0.db -o merged.db
-    expect_only_stdout 0
+    expect_run only_stdout 0 merge own1.db own3.db own2.db own0.db -o merged.db
     sql "$query" merged.db | diff whole - || fail "merged parts are not the whole"
     for database in whole merged; do
         sql "SELECT layers, mbs, rate FROM ranking ORDER BY 1, 2" "$database.db" >"$database"
@@ -226,8 +224,7 @@ layers = 2
 [parallel_spec]
 mbs = [1, 2]
 END
-    run_meshsweep run -c run.toml -d "$1" --progress none
-    expect_silent 0
+    expect_run silent 0 run -c run.toml -d "$1" --progress none
     # The imported job is that of the run.
     cat >import.toml <<'END'
 [sweep]
@@ -270,8 +267,7 @@ runs__imported_again_and_undone__stay()
     sql "$what_was_run" a.db | diff before - || fail "an undo changed what was run"
     expect_sql '1|ok|77.0|1
 2|ok|77.0|1' "SELECT mbs, state, rate, attempts FROM results WHERE in_sweep ORDER BY mbs" a.db
-    run_meshsweep run -c run.toml -d a.db --progress none
-    expect_silent 0
+    expect_run silent 0 run -c run.toml -d a.db --progress none
     sql "$what_was_run" a.db | diff before - || fail "a job ran again"
     run_meshsweep check -d a.db
     expect_only_stdout 0 'a.db: all well'
@@ -313,21 +309,18 @@ END
 30|pending|' "SELECT mbs, state, rate FROM results WHERE in_sweep ORDER BY mbs" b.db
     run_meshsweep check -d b.db
     expect_only_stdout 0 'b.db: all well'
-    run_meshsweep run -c both.toml -d b.db --progress none
-    expect_silent 0
+    expect_run silent 0 run -c both.toml -d b.db --progress none
     expect_sql '1|ok|10.0
 2|ok|2.0
 30|ok|30.0' "SELECT mbs, state, rate FROM results WHERE in_sweep ORDER BY mbs" b.db
     run_meshsweep import -c both.toml -d b.db 1.csv
     expect_among_stderr 0 'best: job 3: rate 30, the highest'
-    run_meshsweep import --undo 1.csv -d b.db
-    expect_only_stdout 0
+    expect_run only_stdout 0 import --undo 1.csv -d b.db
     expect_sql '1|ok|1.0
 2|ok|2.0
 30|ok|30.0' "SELECT mbs, state, rate FROM results WHERE in_sweep ORDER BY mbs" b.db
     sql "$what_was_run" b.db | head -n 2 | diff before - || fail "what was run is not what it was"
-    run_meshsweep run -c both.toml -d b.db --progress none
-    expect_silent 0
+    expect_run silent 0 run -c both.toml -d b.db --progress none
     expect_sql 3 "SELECT count(*) FROM attempt" b.db
     run_meshsweep check -d b.db
     expect_only_stdout 0 'b.db: all well'
@@ -349,8 +342,7 @@ undo__one_of_two_tables__the_other_stays()
     run_meshsweep import --undo "$PWD/1.csv" -d a.db
     expect_only_stdout 0 "$PWD/1.csv: 6 rows taken out"
     expect_as_fresh "the first undone" a.db 2.csv
-    run_meshsweep import --undo 2.csv -d a.db
-    expect_only_stdout 0
+    expect_run only_stdout 0 import --undo 2.csv -d a.db
     expect_sql '0|0|0|0' "SELECT (SELECT count(*) FROM job), (SELECT count(*) FROM attempt),
         (SELECT count(*) FROM summary), (SELECT count(*) FROM sweep)" a.db
 }
@@ -537,8 +529,7 @@ random_step()
     6)
         [ "$(sqlite3 model.db "SELECT count(DISTINCT table_name) > 1 AND max(table_name = $table) FROM said")" = 1 ] ||
             return 0
-        run_meshsweep import --undo "$table.csv" -d a.db
-        expect_only_status 0
+        expect_run only_status 0 import --undo "$table.csv" -d a.db
         sqlite3 model.db "DELETE FROM said WHERE table_name = $table"
         return 0
         ;;

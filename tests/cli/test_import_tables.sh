@@ -55,8 +55,7 @@ convert_and_import() # NAME
 {
     clone
     python3 "scripts/tables/$1.py" "tests/data/$1" >table.csv 2>said
-    run_meshsweep import -c "configs/import/$1.toml" table.csv
-    expect_only_status 0
+    expect_run only_status 0 import -c "configs/import/$1.toml" table.csv
 }
 
 alpa__sentinels__no_measurements()

@@ -146,8 +146,7 @@ small__keys__come_from_the_database()
     works 0 predict --only 'num_hosts = 2'
     expect_stdout_contains 'measured 9.0 GiB'
     # What a table alone knows is not known without it; that is said once.
-    run_meshsweep plan -c import.toml -d none.db
-    expect_only_stdout 4
+    expect_run only_stdout 4 plan -c import.toml -d none.db
     sed -i 's/layers < 100/layerz < 100/' import.toml
     run_meshsweep check -c import.toml
     expect_only_stderr_contains 2 'unknown key `layerz`'
@@ -186,10 +185,8 @@ import__tokens_of_a_device__measure_the_step()
 {
     small_table
     sed -i 's/^better = "max"/better = "max"\nmeans = "tokens\/s"/' import.toml
-    run_meshsweep import -c import.toml table.csv
-    expect_only_status 0
-    run_meshsweep predict
-    expect_only_stdout 0
+    expect_run only_status 0 import -c import.toml table.csv
+    expect_run only_stdout 0 predict
     grep -o 'measured [0-9.e+]* s' .stdout >whole
     for metric in '' 'time_metric = "throughput"'; do
         small_table
@@ -197,10 +194,8 @@ import__tokens_of_a_device__measure_the_step()
         sed -i 's/^throughput = .*/throughput = "1.0 * tok_s \/ (8 * nodes)"/' import.toml
         sed -i "s/^framework = .*/&\n$metric/" import.toml
         rm -f results.db
-        run_meshsweep import -c import.toml table.csv
-        expect_only_status 0
-        run_meshsweep predict
-        expect_only_stdout 0
+        expect_run only_status 0 import -c import.toml table.csv
+        expect_run only_stdout 0 predict
         grep -o 'measured [0-9.e+]* s' .stdout >of_a_device
         { [ -s whole ] && diff whole of_a_device; } || fail 'rates of a device say another time'
     done
@@ -224,8 +219,7 @@ shipped_import() # NAME TABLE
     local data=${MESHSWEEP_SHARED_DATA:-$source_dir/../shared/data}
     [ -f "$data/$2.csv" ] || skip "the measured tables are not here: $data"
     cp "$source_dir/configs/import/$1.toml" import.toml
-    run_meshsweep import -c import.toml "$data/$2.csv"
-    expect_only_status 0
+    expect_run only_status 0 import -c import.toml "$data/$2.csv"
     every_command import.toml
 }
 

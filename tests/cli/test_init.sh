@@ -98,8 +98,7 @@ better = "max"'
     run_meshsweep init --from-log empty.log
     expect_only_stdout_contains 0 '# Nothing in empty.log looks like'
     head -c 100000 /dev/urandom >noise.log
-    run_meshsweep init --from-log noise.log
-    expect_only_stdout 0
+    expect_run only_stdout 0 init --from-log noise.log
 }
 
 # A line as each of several trainers writes it, twice: which metric is read, with which number and in which unit.
@@ -112,8 +111,7 @@ log__unseen_trainers__what_they_name()
             printf '%s\n%s\n' "$line" "$line" >unseen.log
             run_meshsweep init --from-log unseen.log -o unseen.toml a=1,2 -- sh -c "cat unseen.log # {a}"
             expect_only_stderr 0
-            run_meshsweep run -c unseen.toml -d unseen.db --only a=1 --progress none
-            expect_silent 0
+            expect_run silent 0 run -c unseen.toml -d unseen.db --only a=1 --progress none
             seen=$line
         fi
         [ "$(sqlite3 unseen.db "SELECT value FROM summary WHERE name = '$metric'")" = "$value" ] ||
@@ -191,8 +189,7 @@ log__a_csv_file__its_columns()
     run_meshsweep init --from-log metrics.csv -o csv.toml a=1 -- sh -c 'cp metrics.csv {job_dir}/ # {a}'
     expect_only_stderr 0
     expect_file_contains csv.toml 'objective = "min:step_time"'
-    run_meshsweep run -c csv.toml -d csv.db --progress none
-    expect_silent 0
+    expect_run silent 0 run -c csv.toml -d csv.db --progress none
     expect '[ "$(sqlite3 csv.db "SELECT group_concat(value) FROM summary WHERE name IN ('"'loss', 'step_time'"')
         ORDER BY name")" = "2.25,13.0" ]'
 }
@@ -293,13 +290,11 @@ num_devices_per_host = 8'
     run_meshsweep init -o - trainer.devices=1,2 -- python3 main.py fit --trainer.devices 4
     expect_only_stdout_contains 0 '"--trainer.devices", "{gpus_per_node}"]' 'num_devices_per_host = [1, 2]'
     # Data parallelism takes the devices that the other degrees leave, unless the command says how many.
-    run_meshsweep init tensor_parallel_size=1,2,3 pp=1,2 -- torchrun --nproc_per_node=8 train.py
-    expect_only_stderr 0
+    expect_run only_stderr 0 init tensor_parallel_size=1,2,3 pp=1,2 -- torchrun --nproc_per_node=8 train.py
     expect_file_contains sweep.toml 'dp = "gpus / (tp * pp)"'
     run_meshsweep plan
     expect_only_stdout_contains 0 '6 combinations, 4 matched'
-    run_meshsweep init -o - tp=1,2 dp=4 -- torchrun --nproc_per_node=8 train.py
-    expect_only_status 0
+    expect_run only_status 0 init -o - tp=1,2 dp=4 -- torchrun --nproc_per_node=8 train.py
     expect_stdout_lacks '[derive]'
     # What is no number of devices says nothing.
     run_meshsweep init -o - x=1 -- torchrun --nnodes 1:4 --nproc_per_node gpu train.py
@@ -353,12 +348,10 @@ c = json.load(open(a.deepspeed))
 print(c["zero_optimization"]["stage"], c["train_batch_size"], a.steps)
 END
     echo '{"train_batch_size": 8, "fp16": {"enabled": "auto"}, "zero_optimization": {"stage": "auto"}}' >ds_config.json
-    run_meshsweep init zero_stage=1,2 steps=3,4 -- python3 train.py --deepspeed ds_config.json
-    expect_only_stderr 0
+    expect_run only_stderr 0 init zero_stage=1,2 steps=3,4 -- python3 train.py --deepspeed ds_config.json
     expect_file_contains sweep.toml 'command = ["python3", "train.py", "--deepspeed", "{ds_config}", "--steps={steps}"]'
     expect_file_contains sweep.toml 'config = "ds_config.json"' 'profile = "deepspeed"'
-    run_meshsweep run --progress none
-    expect_only_status 0
+    expect_run only_status 0 run --progress none
     expect '[ "$(cat results.db.d/*/*/output.log | sort | tr "\n" " ")" = "1 8 3 1 8 4 2 8 3 2 8 4 " ]'
     # From another directory, by the other name, with a dotted key; "auto" is left to the script, outside of ZeRO.
     mkdir sub
@@ -398,8 +391,7 @@ END
 command = '
     # Options may come from elsewhere.
     echo 'add_model_arguments(parser)' >>train.py
-    run_meshsweep init -o - lr=1,2 -- python3 train.py
-    expect_only_status 0
+    expect_run only_status 0 init -o - lr=1,2 -- python3 train.py
     expect_stdout_lacks 'TO DO'
     # Of a script that is not here, the command's own options are known.
     run_meshsweep init -o - lr=1,2 adam-beta2=1,2 -- python3 absent.py --learning-rate 3 --adam-beta1 0.9
@@ -428,8 +420,7 @@ END
 # arguments of the program that it starts.
 command = '
     sed -i 's/^BATCH_SIZE=4/BATCH_SIZE=${BATCH_SIZE:-4}/; s/^torchrun.*/& "$@"/; s/LR=1/LR=${LR:-1}/' train.sh
-    run_meshsweep init -o - BATCH_SIZE=1,2 LR=1,2 micro_batch_size=1,2 -- bash train.sh
-    expect_only_status 0
+    expect_run only_status 0 init -o - BATCH_SIZE=1,2 LR=1,2 micro_batch_size=1,2 -- bash train.sh
     expect_stdout_lacks 'TO DO'
 }
 
@@ -579,8 +570,7 @@ value, for example workers=1,2,4"
     expect_only_stdout_contains 0 'data = ["a..b", "../x", "v1..2"]'
     run_meshsweep init -o - a=true,2 -- true
     expect_only_stderr_contains 2 'a boolean in one place'
-    run_meshsweep init 1x=2 -- true
-    expect_only_stderr 2
+    expect_run only_stderr 2 init 1x=2 -- true
     expect '[ ! -e sweep.toml ]'
     run_meshsweep init --from-log none.log a=1 -- true
     expect_only_stderr_contains 1 'none.log'

@@ -31,8 +31,7 @@ rates__in_whole_numbers_and_fractions__more_is_better()
             IFS=: read -r a b c <<<"$numbers"
             printf 'attention,%s\nflash,%s\nsdpa,%s\neager,%s\n' "$name" "$a" "$b" "$c" >t.csv
             rm -f t.toml t.db*
-            run_meshsweep init --from-table t.csv -o t.toml
-            expect_only_stderr 0
+            expect_run only_stderr 0 init --from-table t.csv -o t.toml
             expect "grep -q '^objective = \"$objective\"' t.toml" "grep -q '^unit = \"$unit\"\$' t.toml"
             run_meshsweep import -c t.toml -d t.db t.csv
             expect_status 0
@@ -55,10 +54,8 @@ times__stay_times()
 imported() # TABLE
 {
     rm -f t.toml t.db*
-    run_meshsweep init --from-table "$1" -o t.toml
-    expect_only_stderr 0
-    run_meshsweep import -c t.toml -d t.db "$1"
-    expect_only_status 0
+    expect_run only_stderr 0 init --from-table "$1" -o t.toml
+    expect_run only_status 0 import -c t.toml -d t.db "$1"
 }
 
 # COLUMNS; ROWS; what is a key though each row has its own value (a word, where there is none), and the jobs.

@@ -185,8 +185,7 @@ run__refused_after_the_database_was_opened__leaves_none_behind()
     : >results.db
     refuse_run -c limit.toml
     expect_sql 0 "SELECT count(*) FROM job"
-    run_meshsweep run -c plain.toml --progress none --limit 1
-    expect_silent 0
+    expect_run silent 0 run -c plain.toml --progress none --limit 1
     refuse_run -c limit.toml
     expect_sql 1 "SELECT count(*) FROM attempt"
     # A link to nothing yet stays, and so does nothing.

@@ -134,8 +134,7 @@ echo '{"v": 5}' >"$MESHSWEEP_METRICS"
 rm -r "$MESHSWEEP_JOB_DIR"
 echo done
 END
-    run_meshsweep run --progress none
-    expect_only_status 3
+    expect_run only_status 3 run --progress none
     expect_sql "failed|lost|3" "SELECT job.state, max(attempt.failure), sum(blame = 'host')
         FROM job JOIN attempt ON job_id = job.id"
 }

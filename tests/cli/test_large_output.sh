@@ -160,8 +160,7 @@ END
         FROM summary AS s, attempt AS a, results AS r"
     run_meshsweep show 1
     expect_only_stdout_contains 0 'lines of JSON over 4 MiB: 1'
-    run_meshsweep report -o report.html
-    expect_only_status 0
+    expect_run only_status 0 report -o report.html
     expect_file_contains report.html 'lines of JSON over 4 MiB: 1'
 }
 

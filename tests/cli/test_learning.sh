@@ -116,8 +116,7 @@ import_rows() # DATABASE MICRO-BATCH...
         echo "layers,mbs,state,secs,bytes"
         measured_rows "$@"
     } >"table-$1.csv"
-    run_meshsweep import -c import.toml -d "$db" "table-$1.csv"
-    expect_only_status 0
+    expect_run only_status 0 import -c import.toml -d "$db" "table-$1.csv"
 }
 
 table__imported__next_sweep_is_calibrated()
@@ -159,8 +158,7 @@ rows__without_memory__bounds()
 {
     next_sweep
     printf '%s\n' layers,mbs,state,secs,bytes 12,1,ok,1.5, 12,64,oom,, 12,2,exit,, >table.csv
-    run_meshsweep import -c import.toml -d measured.db table.csv
-    expect_only_status 0
+    expect_run only_status 0 import -c import.toml -d measured.db table.csv
     expect_sql '1|at-most|1
 64|at-least|1' "SELECT r.micro_batch, o.kind, o.measured > 70e9 FROM observation AS o
         JOIN results AS r ON r.job = (SELECT job_id FROM attempt WHERE id = o.attempt_id)
@@ -174,8 +172,7 @@ runs__before_predict_was_asked_for__measured_and_learned_from()
     cp sweep.toml asks.toml
     sed -e '/^\[predict\]/,/^framework/d' -e 's|"/bin/true"|"/bin/sh", "-c", "echo step $((1 + {micro_batch}))"|' \
         asks.toml >sweep.toml
-    run_meshsweep run --progress none
-    expect_only_status 0
+    expect_run only_status 0 run --progress none
     expect_sql 0 'SELECT count(*) FROM observation'
     sed 's|"/bin/true"|"/bin/sh", "-c", "echo step $((1 + {micro_batch}))"|' asks.toml >sweep.toml
     run_meshsweep predict --format tsv --columns micro_batch,measured_time
@@ -186,16 +183,14 @@ runs__before_predict_was_asked_for__measured_and_learned_from()
 4	5.0
 8	9.0'
     expect_stderr_contains 'sweep.toml, or a file that it includes, has changed'
-    run_meshsweep run --progress none
-    expect_only_status 0
+    expect_run only_status 0 run --progress none
     expect_sql 4 'SELECT count(*) FROM attempt'
     expect_sql 'memory|at-most|4
 time|measured|4' 'SELECT quantity, kind, count(*) FROM observation GROUP BY 1, 2'
     expect_sql 4 "SELECT count(*) FROM summary WHERE name = 'mfu'"
     run_meshsweep predict
     expect_only_stdout_contains 0 'time of fsdp on A100-80GB: calibrated, from 4 measurements'
-    run_meshsweep run --progress none
-    expect_only_status 0
+    expect_run only_status 0 run --progress none
     expect_sql 8 'SELECT count(*) FROM observation'
 }
 

@@ -122,8 +122,7 @@ run__many_jobs__interrupted_while_they_are_listed()
 export__many_jobs__interrupted()
 {
     small_sweep
-    run_meshsweep run --progress none
-    expect_only_stdout 0
+    expect_run only_stdout 0 run --progress none
     sql "INSERT INTO job (key, sweep_id, rank, model_id, state, attempt_id)
          WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000)
          SELECT randomblob(16), sweep_id, 10 + i, model_id, 'ok', attempt_id FROM n, job WHERE job.id = 1;

@@ -67,8 +67,7 @@ help__every_command__one_screen_with_an_example()
 bash_completion__commands_options_choices()
 {
     local reply
-    run_meshsweep completion bash
-    expect_only_stdout 0
+    expect_run only_stdout 0 completion bash
     cp .stdout completion.bash
     cat >ask.sh <<'END'
 source ./completion.bash
@@ -130,13 +129,11 @@ bash_completion__values__all_taken()
     "$meshsweep" completion bash >completion.bash
     # shellcheck disable=SC2013 # words
     for value in $(sed -n "s/^ *results:--format=.*-W '\\([^']*\\)'.*/\\1/p" completion.bash); do
-        run_meshsweep results --format "$value"
-        expect_only_stdout 0
+        expect_run only_stdout 0 results --format "$value"
     done
     # shellcheck disable=SC2013 # words
     for value in $(sed -n "s/^ *run:--retry-failed=.*-W '\\([^']*\\)'.*/\\1/p" completion.bash); do
-        run_meshsweep plan --retry-failed="$value"
-        expect_only_stdout 0
+        expect_run only_stdout 0 plan --retry-failed="$value"
     done
     # shellcheck disable=SC2013 # words
     for value in $(sed -n "s/^ *plan:--strategy=.*-W '\\([^']*\\)'.*/\\1/p" completion.bash); do
@@ -150,8 +147,7 @@ bash_completion__values__all_taken()
 
 help__of_a_command__as_its_option_says()
 {
-    run_meshsweep run --help
-    expect_only_stdout 0
+    expect_run only_stdout 0 run --help
     cp .stdout help
     run_meshsweep help run
     expect_only_stdout 0 "$(cat help)"
@@ -289,8 +285,7 @@ verdict = 'fits' AND predicted_time_here"
     expect_stdout layers
     for name in $("$meshsweep" completion predictions -- predict --sort '' | grep -v num_); do
         case $name in place* | devices* | *_here | throughput* | efficiency*) continue ;; esac # of --scale-to
-        run_meshsweep predict --where "$name IS NULL OR 1" --sort "$name" --columns "$name"
-        expect_only_status 0
+        expect_run only_status 0 predict --where "$name IS NULL OR 1" --sort "$name" --columns "$name"
     done
     cat >space.toml <<'END'
 [model_space]
@@ -315,8 +310,7 @@ END
     offer candidates search-model -c space.toml --where base.p
     expect_stdout base.params
     for name in $("$meshsweep" completion candidates -- search-model -c space.toml --where '' | grep -vx mixers); do
-        run_meshsweep search-model -c space.toml --where "$name IS NOT NULL" --limit 1
-        expect_only_status 0
+        expect_run only_status 0 search-model -c space.toml --where "$name IS NOT NULL" --limit 1
     done
     offer candidates search-model --where ''
     expect_no_stdout
@@ -354,8 +348,7 @@ offers__elsewhere_or_nowhere__silent()
     printf '[training_spec]\nmicro_batch = [1, 2\n' >sweep.toml
     offer keys run --only ''
     expect_no_stdout
-    run_meshsweep completion keys
-    expect_silent 0
+    expect_run silent 0 completion keys
 }
 
 # A million jobs are not looked through for those that begin with a digit.

@@ -51,8 +51,7 @@ add_behind() # LINE TEXT
 
 run_quietly()
 {
-    run_meshsweep run -j 1 --progress none
-    expect_silent 0
+    expect_run silent 0 run -j 1 --progress none
 }
 
 derived__of_samples_that_are_not_finite__counted_once()
@@ -170,8 +169,7 @@ derived__objective_lacks_an_input__failure_names_it()
 {
     trainer
     sed -i "s/time (/tume (/" sweep.toml
-    run_meshsweep run -j 1 --progress none --keep-going
-    expect_only_stderr 3
+    expect_run only_stderr 3 run -j 1 --progress none --keep-going
     expect_sql "no-metric" "SELECT DISTINCT failure FROM attempt"
     expect_sql "exit status 0, but the objective tokens_per_second (computed from iter_ms) was not reported;\
  it reported peak_memory" "SELECT DISTINCT substr(message, 1, instr(message, '; this line nearly matches: ') - 1)
@@ -216,8 +214,7 @@ derived__wrong_expression__told_at_check_with_its_place()
     expect_no_stdout
     expect_stderr_contains "\`iter_ms\` is a key and a metric (write metric.iter_ms for the metric, SECTION.iter_ms"
     sed -i 's|/ iter_ms|/ metric.iter_ms|' sweep.toml
-    run_meshsweep check sweep.toml
-    expect_only_stdout 0
+    expect_run only_stdout 0 check sweep.toml
     trainer
     echo '[metrics.iter_ms]' >>sweep.toml
     echo 'expression = "1"' >>sweep.toml
@@ -240,8 +237,7 @@ micro_batch = "mb"
 [metrics.rate]
 expression = "1000.0 * micro_batch / ms"
 END
-    run_meshsweep import -c sweep.toml table.csv
-    expect_only_status 0
+    expect_run only_status 0 import -c sweep.toml table.csv
     expect_sql "2|100.0" "SELECT job, rate FROM ranking LIMIT 1"
     expect_sql "division by zero: ms is 0" "SELECT note FROM summary WHERE note IS NOT NULL"
     sed -i 's/"gib < 80"/"gib < 90"/' sweep.toml
@@ -375,8 +371,7 @@ condition__search__infeasible_is_a_failed_trial()
         rm -rf results.db* runs
         trainer
         add_behind 'objective = .*' 'subject_to = "peak_memory <= 44 GiB"'
-        run_meshsweep run -j 1 --progress none --strategy "$strategy"
-        expect_only_stderr 0
+        expect_run only_stderr 0 run -j 1 --progress none --strategy "$strategy"
         expect_sql "4|failed|infeasible-memory" \
             "SELECT DISTINCT job_id, outcome, failure FROM trial WHERE outcome <> 'ok'"
         expect_sql 3 "SELECT job FROM ranking LIMIT 1"
@@ -437,8 +432,7 @@ END
 derived__raced__ended_early_by_what_each_step_comes_to()
 {
     racing_sweep "1000.0 * micro_batch / (compute + waits)"
-    run_meshsweep check
-    expect_only_stdout 0
+    expect_run only_stdout 0 check
     run_meshsweep run --progress none
     expect_only_stderr_contains 0 "search: 2 trials, 1 ok, 1 stopped early, 0 failed"
     expect_sql "8|ok|400.0|

@@ -86,8 +86,7 @@ parts__several_objectives__merged_with_their_pareto_set()
     run_meshsweep merge a.db b.db -o all.db
     expect_only_stdout 0 'all.db: 6 new jobs, 4 new attempts'
     expect_sql "1|cost|0" "SELECT position, metric, maximise FROM further_objective" all.db
-    run_meshsweep best -d all.db --json
-    expect_only_stdout 0
+    expect_run only_stdout 0 best -d all.db --json
     mv .stdout best.json
     expect_sql "4" "SELECT count(*) FROM json_each(readfile('best.json'), '\$.pareto')" all.db
 }
@@ -95,8 +94,7 @@ parts__several_objectives__merged_with_their_pareto_set()
 parts__in_another_order__the_same_results()
 {
     parts
-    run_meshsweep merge b.db -o first.db
-    expect_only_stdout 0
+    expect_run only_stdout 0 merge b.db -o first.db
     run_meshsweep merge first.db a.db -o all.db
     expect_only_stdout 0 'all.db: 6 new jobs, 7 new attempts'
     expect_sql "$expected" "$merged" all.db
@@ -108,16 +106,12 @@ parts__in_another_order__the_same_results()
 merged__run_goes_on_where_the_parts_are()
 {
     parts
-    run_meshsweep merge a.db b.db -o all.db
-    expect_only_stdout 0
-    run_meshsweep run -d all.db --progress none
-    expect_silent 3
+    expect_run only_stdout 0 merge a.db b.db -o all.db
+    expect_run silent 3 run -d all.db --progress none
     expect_sql 7 "SELECT count(*) FROM attempt" all.db
-    run_meshsweep best -d all.db
-    expect_only_stdout 0
+    expect_run only_stdout 0 best -d all.db
     # Its own are new elsewhere, and those of the parts are not.
-    run_meshsweep run -d all.db --progress none --retry-failed
-    expect_silent 3
+    expect_run silent 3 run -d all.db --progress none --retry-failed
     run_meshsweep merge all.db -o a.db
     expect_only_stdout 0 'a.db: 0 new jobs, 5 new attempts'
 }
@@ -144,8 +138,7 @@ regex = 'score: ([0-9]+)'
 [training_spec]
 x = [$(seq -s , 6000)]
 END
-    run_meshsweep run --progress none -d a.db --limit 1
-    expect_only_stdout 0
+    expect_run only_stdout 0 run --progress none -d a.db --limit 1
     sqlite3 a.db "UPDATE job SET state = 'running' WHERE state = 'pending';
         INSERT INTO attempt (job_id, number, runner_id, state, started, ended, duration_ms)
             SELECT id, 1, 1, 'ok', 1, 2, 1 FROM job WHERE state = 'running';
@@ -163,8 +156,7 @@ END
 merged_back__own_attempts__none_twice()
 {
     parts
-    run_meshsweep merge a.db -o all.db
-    expect_only_stdout 0
+    expect_run only_stdout 0 merge a.db -o all.db
     run_meshsweep merge all.db -o a.db
     expect_only_stdout 0 'a.db: 0 new jobs, 0 new attempts'
     # The job was reopened meanwhile: its own attempt stands for it again.
@@ -192,8 +184,7 @@ END
 
 imports() # DATABASE TABLE
 {
-    run_meshsweep import -c import.toml -d "$1" "$2"
-    expect_only_status 0
+    expect_run only_status 0 import -c import.toml -d "$1" "$2"
 }
 
 rows="SELECT n, value, line, sweep_id = (SELECT id FROM current_sweep) FROM (SELECT p.json ->> '$.n' AS n, s.value,
@@ -202,8 +193,7 @@ rows="SELECT n, value, line, sweep_id = (SELECT id FROM current_sweep) FROM (SEL
 
 merges() # ROWS DATABASE...
 {
-    run_meshsweep merge "${@:2}" -o all.db
-    expect_only_stdout 0
+    expect_run only_stdout 0 merge "${@:2}" -o all.db
     expect_sql "$1" "$rows" all.db
     run_meshsweep check -d all.db
     expect_only_stdout 0 'all.db: all well'
@@ -230,14 +220,12 @@ tables__corrected_and_undone__merged_as_they_are_now()
     merges "$all" a.db
     # The older state of the other does not come back, by whatever way.
     cp all.db older.db
-    run_meshsweep import --undo 2.csv -d b.db
-    expect_only_stdout 0
+    expect_run only_stdout 0 import --undo 2.csv -d b.db
     merges '1|11.0|2|1
 4|40.0|3|1' b.db
     merges '1|11.0|2|1
 4|40.0|3|1' older.db a.db b.db
-    run_meshsweep merge older.db -o b.db
-    expect_only_stdout 0
+    expect_run only_stdout 0 merge older.db -o b.db
     expect_sql '1|11.0|2|1
 4|40.0|3|1' "$rows" b.db
     # Numbers of rows that are gone are given again.
@@ -310,8 +298,7 @@ END
 2|1|ok|2.0
 4|1|ok|4.0' "SELECT num_devices_per_host, in_sweep, state, score FROM results ORDER BY 1" "from-$first.db"
         # Whoever goes on with it looks at its own machine.
-        run_meshsweep run -d "from-$first.db" --progress none
-        expect_silent 0
+        expect_run silent 0 run -d "from-$first.db" --progress none
         expect_sql 3 "SELECT count(*) FROM attempt" "from-$first.db"
         run_meshsweep check -d "from-$first.db"
         expect_only_stdout 0 "from-$first.db: all well"

@@ -186,8 +186,7 @@ END
 3|-7.0|5" "SELECT rank, v, job FROM ranking"
     run_meshsweep best
     expect_only_stdout_contains 0 'highest v 5, job 4'
-    run_meshsweep results --columns job,v --sort v --format json
-    expect_only_stdout 0
+    expect_run only_stdout 0 results --columns job,v --sort v --format json
     expect_sql "5 7 4 6 1 2 3|-7.0 1.0 5.0 9.0" "SELECT group_concat(value->>'job', ' '), group_concat(value->>'v', ' ')
         FROM json_each(cast(readfile('.stdout') AS TEXT))"
     run_meshsweep export --long
@@ -228,8 +227,7 @@ END
     expect_only_stdout_contains 0 '"loss":0.75,' '"not_finite":1,'
     run_meshsweep show 1
     expect_only_stdout_contains 0 'samples 2, not_finite 1'
-    run_meshsweep report
-    expect_only_status 0
+    expect_run only_status 0 report
     expect "! grep -q '>NaN<' report.html"
 }
 
@@ -358,8 +356,7 @@ END
     expect_only_stdout_contains 0 'peak  5 MiB reserved, rank last'
     run_meshsweep export --long
     expect_only_stdout_contains 0 ',peak,MiB,reserved,last,'
-    run_meshsweep report
-    expect_only_status 0
+    expect_run only_status 0 report
     expect_file_contains report.html 'MiB reserved, rank last'
     sed -i 's/reserved-memory/reservd-memory/' sweep.toml
     run_meshsweep plan
@@ -527,12 +524,10 @@ END
     run_silently 3
     expect_sql "6.0" "SELECT v FROM results WHERE state = 'ok'"
     expect_sql 0 "SELECT count(*) FROM attempt WHERE instr(log_tail, char(0)) OR instr(message, char(0))"
-    run_meshsweep status --json
-    expect_only_stdout 0
+    expect_run only_stdout 0 status --json
     expect "iconv -f UTF-8 -t UTF-8 .stdout >/dev/null" "cp .stdout status.json"
     expect_sql 1 "SELECT json_valid(cast(readfile('status.json') AS TEXT))"
-    run_meshsweep export
-    expect_only_stdout 0
+    expect_run only_stdout 0 export
     expect "iconv -f UTF-8 -t UTF-8 .stdout >/dev/null"
 }
 
@@ -562,8 +557,7 @@ END
     run_meshsweep best
     expect_only_stdout_contains 0 'warning: 1 of 1 samples of its loss are NaN or infinite'
     sed -i 's/^x = .*/x = [6]/' sweep.toml
-    run_meshsweep run
-    expect_only_stderr 0
+    expect_run only_stderr 0 run
     expect_stderr_lacks 'reported no loss'
 }
 
@@ -580,13 +574,11 @@ json = "speed"
 [training_spec]
 x = 7
 END
-    run_meshsweep run
-    expect_only_status 3
+    expect_run only_status 3 run
     expect_sql 'exit status 0, but the objective speed was not reported; the output has lines of JSON, which `jsonl` '\
 'reads; `json` reads one whole document' "SELECT message FROM attempt"
     sed -i 's/^json/jsonl/' sweep.toml
-    run_meshsweep run --retry-failed
-    expect_only_status 0
+    expect_run only_status 0 run --retry-failed
     expect_sql 7.0 "SELECT speed FROM results"
 }
 

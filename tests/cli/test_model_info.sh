@@ -161,8 +161,7 @@ deepspeed__engine_profiles_or_is_given_the_numbers()
     local \
         config='"train_micro_batch_size_per_gpu": [2, 4], "train_batch_size": 8, "zero_optimization": {"stage": [1, 2]}'
     echo "{$config, \"autotuning\": {\"enabled\": true, \"num_gpus\": [1, 2]}}" >ds.json
-    run_meshsweep deepspeed --progress none train.py --deepspeed ds.json
-    expect_only_stderr 0
+    expect_run only_stderr 0 deepspeed --progress none train.py --deepspeed ds.json
     # One sample at the highest stage that is asked for, on the most devices.
     expect_sql '2|1|2|{"profile":true}' "SELECT json_extract(c, '$.zero_optimization.stage'),
         json_extract(c, '$.train_micro_batch_size_per_gpu'), json_extract(c, '$.train_batch_size'),
@@ -175,8 +174,7 @@ deepspeed__engine_profiles_or_is_given_the_numbers()
     local info
     for info in '{"profile": false}' '{"num_params": 1000000000, "activation_mem_per_gpu": 500000000}'; do
         echo "{$config, \"autotuning\": {\"enabled\": true, \"num_gpus\": 2, \"model_info\": $info}}" >ds.json
-        run_meshsweep deepspeed --progress none -d told.db train.py --deepspeed ds.json
-        expect_only_stderr 0
+        expect_run only_stderr 0 deepspeed --progress none -d told.db train.py --deepspeed ds.json
         expect_sql 0 'SELECT count(*) FROM sweep WHERE role IS NOT NULL' told.db
     done
     expect_sql 4 'SELECT count(*) FROM results WHERE predicted_memory > 6e9' told.db

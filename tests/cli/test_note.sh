@@ -5,8 +5,7 @@
 
 quietly() # ARGS
 {
-    run_meshsweep "$@"
-    expect_only_status 0
+    expect_run only_status 0 "$@"
 }
 
 # Jobs 1 to 4 score 10, 20, 20 and 40.
@@ -49,16 +48,13 @@ note__exclude__leaves_every_answer_and_is_counted()
 3|1' "SELECT rank, job FROM ranking"
     expect_sql "ok||excluded: the node was too warm" \
         "SELECT state, value, note FROM job JOIN job_metric ON job_id = id WHERE id = 4"
-    run_meshsweep report -o page.html
-    expect_only_status 0
+    expect_run only_status 0 report -o page.html
     expect_file_contains page.html '1 excluded: job 4 (the node was too warm)'
     expect_file_contains page.html '"best":2'
     # It is done all the same.
-    run_meshsweep run --progress plain
-    expect_only_status 0
+    expect_run only_status 0 run --progress plain
     expect_sql 4 "SELECT count(*) FROM attempt"
-    run_meshsweep check
-    expect_only_status 0
+    expect_run only_status 0 check
 }
 
 note__all_excluded__no_best_and_why()
@@ -102,16 +98,14 @@ note__exclude_one_attempt__the_median_is_that_of_the_rest()
         JOIN attempt AS a ON a.id = j.attempt_id WHERE j.id = 1"
     run_meshsweep results --where 'job = 1' --columns job,score,excluded --format csv
     expect_only_stdout_contains 0 '1,1005.0,attempt 2: bad node'
-    run_meshsweep run --progress none
-    expect_only_status 0
+    expect_run only_status 0 run --progress none
     expect_sql 12 "SELECT count(*) FROM attempt"
     # The whole job, then one attempt of it: the last word stands.
     quietly note 1 --exclude 'wrong data'
     run_meshsweep note 1/3 --include
     expect_only_stdout 0 'job 1 attempt 3: included; its values come from 1 attempt'
     expect_sql '1009.0|1' "SELECT value, attempts FROM job_metric WHERE job_id = 1"
-    run_meshsweep check
-    expect_only_status 0
+    expect_run only_status 0 check
 }
 
 note__job_excluded_and_run_again__the_new_attempt_counts()
@@ -141,8 +135,7 @@ note__text_and_tags__columns_of_results_and_exports()
     run_meshsweep results --where "notes LIKE '%odd%'" --columns job,score --format csv
     expect_only_stdout_contains 0 '2,20.0'
     expect_sql 'looks odd; so "odd", really|flaky,slow|' "SELECT notes, tags, excluded FROM ranking WHERE job = 2"
-    run_meshsweep report -o page.html
-    expect_only_status 0
+    expect_run only_status 0 report -o page.html
     expect_file_contains page.html 'looks odd; so'
     expect_file_contains page.html '"said":"flaky"'
 }
@@ -207,8 +200,7 @@ from here' "SELECT text FROM note WHERE kind = 'note' ORDER BY text DESC" all.db
     quietly note 4 --include -d copy.db
     quietly merge copy.db -o results.db
     expect_sql '4004.0' "SELECT value FROM job_metric WHERE job_id = 4"
-    run_meshsweep check
-    expect_only_status 0
+    expect_run only_status 0 check
 }
 
 import_again__notes__stay_with_their_rows()

@@ -55,8 +55,7 @@ broken_device__by_its_words__set_aside_and_named()
 '\(exit status 1: RuntimeError: CUDA error: uncorrectable ECC error encountered\); such failures do not count '\
 'against jobs; it is tried again in [0-9a-z]+ \(now: run --release\)$'
     expect_all_ok 10
-    run_meshsweep status
-    expect_only_status 0
+    expect_run only_status 0 status
     expect_stdout_contains ', on which 2 jobs failed that succeeded elsewhere; tried again in '
     expect_stdout_contains 'set aside: device 1 of '
     "$meshsweep" status --json >out

@@ -44,8 +44,7 @@ predict__before_any_run__predictions_alone()
 predict__after_a_run__residuals_calibration_and_mfu()
 {
     predicted_sweep
-    run_meshsweep run --progress none
-    expect_only_status 3
+    expect_run only_status 3 run --progress none
     expect_sql '4|2' "SELECT sum(state = 'ok'), sum(failure = 'oom') FROM job"
     expect_sql 'at-least|2
 measured|4' "SELECT kind, count(*) FROM observation WHERE quantity = 'memory' GROUP BY kind"
@@ -79,8 +78,7 @@ memory__predicted__named_by_counter_and_rank()
     reserved=$(sed -nE 's/.*micro_batch=16  predicted ([0-9]+)\..*/\1/p' .stdout)
     [ "$reserved" -gt "$allocated" ] || fail "reserved $reserved MiB, allocated $allocated"
     expect_no_stderr
-    run_meshsweep run --progress none
-    expect_only_status 3
+    expect_run only_status 3 run --progress none
     run_meshsweep plan
     expect_status 0
     expect_stdout_matches 'micro_batch=16  predicted [0-9.]+ MiB allocated, rank 0 \(does not fit\), [0-9.e-]+ s a step'
@@ -88,8 +86,7 @@ memory__predicted__named_by_counter_and_rank()
     run_meshsweep why micro_batch=1
     expect_only_stdout_matches 0 'predicted [0-9.]+ MiB allocated, rank 0, [0-9.e-]+ s a step'
     expect_sql 'allocated, rank 0' "SELECT DISTINCT predicted_memory_of FROM results"
-    run_meshsweep run -c other.toml -d other.db --progress none
-    expect_only_status 3
+    expect_run only_status 3 run -c other.toml -d other.db --progress none
     expect_sql 'reserved, largest rank' "SELECT DISTINCT predicted_memory_of FROM results" other.db
     run_meshsweep show 1 -d other.db
     expect_only_stdout_matches 0 'predicted_memory_of +reserved, largest rank'
@@ -114,8 +111,7 @@ table__conditions_order_and_columns__as_results()
     expect_only_stdout_matches 0 '^micro_batch +state +predicted_memory \(B\) +verdict +measured_memory \(B\) '\
 '+predicted_time \(s\) +measured_time \(s\) +mfu$'
     expect_stdout_matches '^ +16 +new +[0-9]+ +certain '
-    run_meshsweep run --progress none
-    expect_only_status 3
+    expect_run only_status 3 run --progress none
     run_meshsweep predict --where 'measured_time < 0.06' --format jsonl --columns number,job,state,measured_time
     expect_only_stdout 0 '{"number":1,"job":1,"state":"ok","measured_time":0.03}
 {"number":2,"job":2,"state":"ok","measured_time":0.05}'
@@ -152,8 +148,7 @@ predict__two_micro_batches_measured__line_goes_before_the_model()
 predict__frontier__largest_and_smallest()
 {
     predicted_sweep
-    run_meshsweep run --progress none
-    expect_only_status 3
+    expect_run only_status 3 run --progress none
     run_meshsweep predict --frontier micro_batch
     expect_status 0
     # Through what was measured: 8.6 and 2.09 MB for each of the micro-batch, of 20 MiB.
@@ -166,8 +161,7 @@ predict__frontier__largest_and_smallest()
 predict__accuracy__errors_and_thresholds()
 {
     predicted_sweep
-    run_meshsweep run --progress none
-    expect_only_status 3
+    expect_run only_status 3 run --progress none
     run_meshsweep predict --accuracy
     expect_only_stdout_matches 0 '^memory +4 runs, each predicted before it ran: MAPE [0-9.]+ %, median'
     expect_stdout_contains '2 jobs failed, 4 ran'
@@ -178,8 +172,7 @@ predict__accuracy__errors_and_thresholds()
 predict__profile__next_sweep_starts_calibrated()
 {
     predicted_sweep
-    run_meshsweep run --progress none
-    expect_only_status 3
+    expect_run only_status 3 run --progress none
     meshsweep predict --profile >learned.toml
     expect_file_contains learned.toml '[predict.memory]'
     sed -i 's/^profile = .*/profile = ["trainer", ".\/learned.toml"]/' sweep.toml
@@ -228,8 +221,7 @@ END
     run_meshsweep check -c sweep.toml
     expect_among_stderr 0 'no key says whether activations are recomputed: memory is predicted without'
     sed -i 's/^micro_batch = 1/&\nrecompute = "none"/' sweep.toml
-    run_meshsweep check -c sweep.toml
-    expect_only_stdout 0
+    expect_run only_stdout 0 check -c sweep.toml
 }
 
 # What a key says and the predictor does not know is told at once, with its place.
@@ -262,8 +254,7 @@ END
     expect_stderr_contains 'sweep.toml:19:1: the predictor does not know schedule = "zero-bubble"'
     expect_stderr_contains 'sweep.toml:20:1: the predictor does not know recompute = "selectve"; did you mean "sel'
     sed -i 's/, "fp9"//; s/"zero-bubble"/"1f1b"/; s/, "selectve"//' sweep.toml
-    run_meshsweep check -c sweep.toml
-    expect_only_stdout 0
+    expect_run only_stdout 0 check -c sweep.toml
 }
 
 # A published configuration has many keys; those that change no prediction because nobody knows them are told.
@@ -316,8 +307,7 @@ check__nothing_can_be_predicted__said()
     expect_stderr 'meshsweep: sweep.toml: nothing can be predicted: the specs lack hidden, heads, vocab, seq, '\
 'micro_batch (for keys and synonyms see [predict] in meshsweep(5); to map other keys, use [predict.keys])'
     printf 'profile = "megatron"\n[job]\ncommand = "true"\n[model]\nlayers = 2\n' >sweep.toml
-    run_meshsweep check -c sweep.toml
-    expect_only_stdout 0
+    expect_run only_stdout 0 check -c sweep.toml
 }
 
 # What is at fault may be worked out, so that no key has a place.
@@ -375,8 +365,7 @@ predict__pruning__excluded_with_audit()
     run_meshsweep plan
     expect_only_stdout_contains 0 'by memory.fits: is predicted to need more device memory than there is'
     sed -i 's/^audit = 0/audit = 1/' sweep.toml
-    run_meshsweep run --progress none
-    expect_only_status 3
+    expect_run only_status 3 run --progress none
     run_meshsweep predict --accuracy
     expect_only_stdout_contains 0 'audit of pruning: 0 of 2 would have run: wrong in 0 % (0 to 66 %)'
 }
@@ -472,8 +461,7 @@ predict__adapters__want_targets_and_rank()
     run_meshsweep check sweep.toml
     expect_only_stderr_contains 2 'lora_targets names no module to which adapters are added, such as "q_proj v_proj"'
     sed -i 's/^lora_targets = .*/lora_targets = "q_proj v_proj"/' sweep.toml
-    run_meshsweep check sweep.toml
-    expect_only_stdout 0
+    expect_run only_stdout 0 check sweep.toml
 }
 
 hybrid_sweep() # LAYERS PATTERN
@@ -512,8 +500,7 @@ check__models_that_cannot_be_meant__said_at_the_key()
     expect_only_stderr_contains 2 'sweep.toml:8:1: hybrid_pattern has 4 layers, not 5'
     hybrid_sweep '[4, 5]' '["M*-M", "M*M*"]'
     sed -i 's/^micro_batch = 1/&\nrecompute = "none"/' sweep.toml
-    run_meshsweep check sweep.toml
-    expect_only_stdout 0
+    expect_run only_stdout 0 check sweep.toml
     sed -i 's/^hybrid_pattern.*/kv_heads = 4/; /^mixer/d' sweep.toml
     run_meshsweep check sweep.toml
     expect_only_stderr_contains 2 'sweep.toml:8:1: kv_heads = 4 does not divide heads = 6'
@@ -527,8 +514,7 @@ check__models_that_cannot_be_meant__said_at_the_key()
     run_meshsweep check sweep.toml
     expect_only_stderr_contains 2 'A100-80GB does not have precision fp8; use bf16 or fp16'
     sed -i 's/^precision.*/precision = ["fp8", "bf16"]/' sweep.toml
-    run_meshsweep check sweep.toml
-    expect_only_stdout 0
+    expect_run only_stdout 0 check sweep.toml
 }
 
 # A key that would say something elsewhere is not passed over in silence.
@@ -561,8 +547,7 @@ devices_sweep() # DEVICE LINE...: lines of [[device]]
 # FIGURE of the only prediction
 predicted()
 {
-    run_meshsweep predict --json -c sweep.toml
-    expect_only_stdout 0
+    expect_run only_stdout 0 predict --json -c sweep.toml
     cp .stdout predict.json
     sqlite3 :memory: "SELECT readfile('predict.json') ->> 'records' ->> 0 ->> '$1'"
 }

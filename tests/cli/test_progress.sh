@@ -69,8 +69,7 @@ plain__interrupted__what_was_cancelled_is_neither_ok_nor_failed()
 {
     progress_sweep
     echo '[ "$1$2" = 110 ] || { echo >ready; exec sleep 60; }; echo "score: 1"' >job.sh
-    run_meshsweep run --progress plain -j 1 --limit 1
-    expect_only_stderr 0
+    expect_run only_stderr 0 run --progress plain -j 1 --limit 1
     start_meshsweep run --progress plain -j 1
     wait_until "[ -e ready ]" 20
     end_command TERM

@@ -105,8 +105,7 @@ micro_batch = "micro_batch"
 [import.metrics]
 throughput = "tok_s"
 END
-    run_meshsweep import -d imported.db -c import.toml table.csv
-    expect_only_status 0
+    expect_run only_status 0 import -d imported.db -c import.toml table.csv
     fixture_database "DELETE FROM job WHERE state <> 'failed'"
     mv results.db failed.db
     fixture_database "DELETE FROM job"

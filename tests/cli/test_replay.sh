@@ -44,8 +44,7 @@ micro_batch = "mbs"
 [import.metrics]
 throughput = "rate"
 END
-    run_meshsweep import -c import.toml table.csv
-    expect_only_status 0
+    expect_run only_status 0 import -c import.toml table.csv
 }
 
 replay__measured_table__counts_per_strategy_and_group()
@@ -100,8 +99,7 @@ kernel = "kernel"
 [import.metrics]
 rate = "rate"
 END
-    run_meshsweep import -c import.toml table.csv
-    expect_only_status 0
+    expect_run only_status 0 import -c import.toml table.csv
     run_meshsweep replay --strategy grid --seeds 2
     expect_status 0
     expect_stdout_contains '2 groups, 4 jobs, 25 % of them failed; 0 groups with no runnable job; '\
@@ -126,25 +124,20 @@ replay__json__the_same_for_programs()
 replay__twice__same_answer()
 {
     measured_table
-    run_meshsweep replay --group-by layers --seeds 5
-    expect_only_status 0
+    expect_run only_status 0 replay --group-by layers --seeds 5
     cp .stdout first
-    run_meshsweep replay --group-by layers --seeds 5
-    expect_only_status 0
+    expect_run only_status 0 replay --group-by layers --seeds 5
     expect 'cmp -s first .stdout'
 }
 
 replay__rows_in_another_order__same_answer()
 {
     measured_table
-    run_meshsweep replay --strategy grid,random,model --group-by layers --seeds 5
-    expect_only_stdout 0
+    expect_run only_stdout 0 replay --strategy grid,random,model --group-by layers --seeds 5
     cp .stdout first
     { head -n 1 table.csv; tail -n +2 table.csv | tac; } >reversed.csv
-    run_meshsweep import -c import.toml -d reversed.db reversed.csv
-    expect_only_status 0
-    run_meshsweep replay -d reversed.db --strategy grid,random,model --group-by layers --seeds 5
-    expect_only_stdout 0
+    expect_run only_status 0 import -c import.toml -d reversed.db reversed.csv
+    expect_run only_stdout 0 replay -d reversed.db --strategy grid,random,model --group-by layers --seeds 5
     expect 'cmp -s first .stdout'
 }
 
@@ -164,8 +157,7 @@ layers = 2
 [parallel_spec]
 micro_batch = [1, 2, 4, 8]
 END
-    run_meshsweep run --progress none
-    expect_only_status 3
+    expect_run only_status 3 run --progress none
     run_meshsweep replay --strategy grid --seeds 1 --trace
     expect_only_stdout_matches 0 '^  3\. job 3: throughput 40 \(100\.0 % of the best\); ' '^  4\. job 4: exit; '
     expect_stdout_matches '^\| grid \| 3\.00 '
@@ -190,8 +182,7 @@ replay__nothing_to_replay__said()
     expect_only_stderr_matches 2 '^meshsweep: --group-by: no such column: nothing_like_it \(columns: .*layers.*\)$'
     run_meshsweep replay --strategy modle
     expect_only_stderr_contains 2 '--strategy: unknown value `modle` (did you mean `model`?)'
-    run_meshsweep replay -d absent.db
-    expect_only_stderr 1
+    expect_run only_stderr 1 replay -d absent.db
     # No row is ok.
     { head -n 1 table.csv; grep oom table.csv; } >failed.csv
     run_meshsweep import -c import.toml -d failed.db failed.csv
@@ -220,8 +211,7 @@ replay__missing_keys_and_numbers__what_is_left_is_searched()
 {
     measured_table
     awk -F, -v OFS=, 'NR == 2 { $1 = "" } NR == 3 { $2 = "" } NR == 4 { $NF = "nan" } { print }' table.csv >holes.csv
-    run_meshsweep import -c import.toml -d holes.db holes.csv
-    expect_only_status 0
+    expect_run only_status 0 import -c import.toml -d holes.db holes.csv
     run_meshsweep replay -d holes.db --seeds 2 --max-trials 50
     expect_only_stdout_matches 0 '^\| dsat-asha \| ' '^\| model \| '
 }
@@ -230,8 +220,7 @@ replay__one_row__found_at_once()
 {
     measured_table
     head -n 2 table.csv >one.csv
-    run_meshsweep import -c import.toml -d one.db one.csv
-    expect_only_status 0
+    expect_run only_status 0 import -c import.toml -d one.db one.csv
     run_meshsweep replay -d one.db --strategy grid,random,model --seeds 2
     expect_only_stdout_matches 0 '^\| grid \| 1\.00 ' '^\| model \| 1\.00 '
 }
@@ -244,8 +233,7 @@ replay__published_tables__model_needs_few_trials()
     while read -r name table groups most failed wrong; do
         run_meshsweep import -c "$source_dir/configs/import/$name.toml" -d "$name.db" "$data/$table"
         expect_only_status 0
-        run_meshsweep replay -d "$name.db" --group-by "$groups" --strategy model
-        expect_only_stdout 0
+        expect_run only_stdout 0 replay -d "$name.db" --group-by "$groups" --strategy model
         expect "awk -v most=$most -v failed=$failed '/^\| model/ { exit !(\$4 <= most && \$13 <= failed) }' .stdout"
         run_meshsweep replay -d "$name.db" --group-by "$groups" --strategy model --memory-error 1.5 --time-error 2.8
         expect_only_stdout 0

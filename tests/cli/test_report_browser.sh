@@ -41,8 +41,7 @@ is_as_it_should_be() # COMMAND...
 report_passes() # CHECK [ARGUMENT...]
 {
     needs_browser
-    run_meshsweep report
-    expect_only_stderr 0
+    expect_run only_stderr 0 report
     is_as_it_should_be timeout 100 python3 "$tests_source_dir/browser/$1.py" "$(browser)" report.html "${@:2}"
 }
 
@@ -82,8 +81,7 @@ browser__report__extreme_values__no_plot_breaks()
         "UPDATE summary SET value = 5e-324" "UPDATE summary SET value = 0.0"; do
         fixture_database "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, 'peak_memory', 300.0, 1),
             (2, 'peak_memory', 200.0, 1), (3, 'peak_memory', 1.7e308, 1)" "$sql"
-        run_meshsweep report
-        expect_only_stderr 0
+        expect_run only_stderr 0 report
         report_passes check_report --extremes
     done
 }

@@ -22,8 +22,7 @@ report_tells_the_truth() # DATABASE
 sentences_are_true() # DATABASE
 {
     command -v python3 >/dev/null || skip "there is no python3"
-    run_meshsweep report -d "$1" -o report.html
-    expect_only_stderr 0
+    expect_run only_stderr 0 report -d "$1" -o report.html
     run_command python3 "$tests_source_dir/cli/report_sentences.py" report.html "$1"
     expect_only_stdout 0
 }
@@ -57,8 +56,7 @@ sentences__sweeps_that_ran__true()
     sentences_are_true results.db
     # A single job.
     sed -e 's/"failing"/"single"/; s/none.sh/job.sh/; s/^x = .*/x = [7]/; s/^y = .*/y = [7]/' sweep.toml >single.toml
-    run_meshsweep run -c single.toml -d single.db --progress none
-    expect_only_stderr 0
+    expect_run only_stderr 0 run -c single.toml -d single.db --progress none
     sentences_are_true single.db
 }
 
@@ -133,8 +131,7 @@ y = [1, 3, 4, 5]
 z = [1, 2]
 seed = [1, 2, 3]
 END
-    run_meshsweep run -j4 --progress none --keep-going
-    expect_only_stderr 3
+    expect_run only_stderr 3 run -j4 --progress none --keep-going
     sentences_are_true results.db
     expect 'grep -q "replicates" report.html'
     # Without groups, in the same file, interrupted, then finished.
@@ -210,8 +207,7 @@ layers = 3
 x = [1, 3, 6]
 y = [1, 2]
 END
-    run_meshsweep run -j4 --progress none --keep-going
-    expect_only_stderr 3
+    expect_run only_stderr 3 run -j4 --progress none --keep-going
     sentences_are_true results.db
     expect_file_contains report.html '<td>device_memory=<data title="16777216 B">16 MiB</data>, model.name=a, b<td'
     expect_file_contains report.html '<td class=n title="6108750 tokens/s">6.11 M<'
@@ -269,8 +265,7 @@ sentences__imported_tables__true()
     local name
     for name in fms internevo ultrascale vtrain torchtitan; do
         python3 "$source_dir/scripts/tables/$name.py" "$tests_source_dir/data/$name" >table.csv
-        run_meshsweep import -c "$source_dir/configs/import/$name.toml" -d "$name.db" table.csv
-        expect_only_status 0
+        expect_run only_status 0 import -c "$source_dir/configs/import/$name.toml" -d "$name.db" table.csv
         sentences_are_true "$name.db"
     done
 }
@@ -402,15 +397,13 @@ micro_batch = "mbs"
 [import.metrics]
 speed = "speed"
 END
-    run_meshsweep import -c import.toml table.csv
-    expect_only_status 0
+    expect_run only_status 0 import -c import.toml table.csv
     report_tells_the_truth
     expect 'grep -qx "winner 2 150.25" said' 'grep -qx "cause 2 oom example 3" said'
     # A second table in the same file is a sweep of its own.
     sed 's/"table"/"other"/; s/max:speed/min:speed/' import.toml >other.toml
     sed '2d' table.csv >other.csv
-    run_meshsweep import -c other.toml other.csv
-    expect_only_status 0
+    expect_run only_status 0 import -c other.toml other.csv
     report_tells_the_truth
 }
 
@@ -418,8 +411,7 @@ END
 report__file_cannot_be_written__the_old_one_stays()
 {
     fixture_database
-    run_meshsweep report
-    expect_only_stderr 0
+    expect_run only_stderr 0 report
     cp report.html before.html
     run_command sh -c "ulimit -f 8; trap '' XFSZ; exec '$meshsweep' report"
     expect_only_stderr_contains 1 'report.html'
@@ -449,8 +441,7 @@ report__hostile_messages__stay_text_and_bounded()
 
 report_tells_the_truth_but_for_messages()
 {
-    run_meshsweep report
-    expect_only_stderr 0
+    expect_run only_stderr 0 report
     python3 "$tests_source_dir/cli/report_facts.py" report.html >said || fail "it cannot be read"
     expect 'grep -qx "card 8 job" said'
 }

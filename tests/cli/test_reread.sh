@@ -90,8 +90,7 @@ values__read_in_another_way__largest_difference_told()
     expect_status 3
     ends_sweep step 'warmup = 1
 scale = 2'
-    run_meshsweep reread -c s.toml --json --only 'x <> 2'
-    expect_only_stdout 0
+    expect_run only_stdout 0 reread -c s.toml --json --only 'x <> 2'
     mv .stdout reread.json
     expect_sql '3|t|4|4|{"config":"s.toml","only":"x <> 2"}' "WITH d (j) AS (SELECT readfile('reread.json'))
         SELECT j->>'\$.attempts_read', j->>'\$.metric_changes[0].metric', j->>'\$.metric_changes[0].changed',

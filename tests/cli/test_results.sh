@@ -201,8 +201,7 @@ export__to_a_file__whole_or_as_it_was()
     run_meshsweep export -d absent.db -o out.csv
     expect_only_stderr_contains 1 'it does not exist yet'
     expect_file_contains out.csv before
-    run_meshsweep export -o out.csv
-    expect_silent 0
+    expect_run silent 0 export -o out.csv
     expect "[ \$(wc -l <out.csv) = 10 ]" "[ \$(ls | grep -c 'out.csv') = 1 ]"
     run_meshsweep export -o absent/out.csv
     expect_only_stderr 1 'meshsweep: absent/out.csv: cannot create: No such file or directory'
@@ -211,8 +210,7 @@ export__to_a_file__whole_or_as_it_was()
 export__awkward_text__reads_back()
 {
     fixture_database "UPDATE attempt SET message = 'a \"b\", c' || char(10) || 'd' WHERE id = 4"
-    run_meshsweep export --failed -o out.csv
-    expect_silent 0
+    expect_run silent 0 export --failed -o out.csv
     sqlite3 -batch read.db '.import --csv out.csv t'
     expect_sql '"a \"b\", c\nd"' 'SELECT json_quote(error) FROM t WHERE job = 4' read.db
 }

@@ -410,8 +410,7 @@ plan__values_come_and_go__grouped_with_why()
     run_meshsweep plan
     expect_only_stdout_contains 0 '  + 2 new: x=3 not seen before' '  ~ 1 retry: exit, 1 of 2 attempts'
     expect_stdout_contains '  - 2 gone: x=1 is no longer in the file'
-    run_meshsweep plan --json --retry-failed=exit
-    expect_only_stdout 0
+    expect_run only_stdout 0 plan --json --retry-failed=exit
     mv .stdout plan.json
     expect_sql 'new|2|x=3 not seen before
 retry|1|exit, requested again

@@ -84,8 +84,7 @@ backoff_max = "2h"'
     run_meshsweep status
     expect_only_stdout_contains 0 'failed, to be retried'
     expect_stdout_matches '^  job 1, attempt 2, in (1h|59m.*)$'
-    run_meshsweep status --json
-    expect_only_stdout 0
+    expect_run only_stdout 0 status --json
     mv .stdout status.json
     expect_sql "1|1|2|1" "SELECT s->>'\$.retries_waiting', s->>'\$.retries[0].job', s->>'\$.retries[0].attempt',
         s->>'\$.retries[0].due_in_ms' BETWEEN 3000000 AND 3600000 FROM (SELECT readfile('status.json') AS s)"

@@ -88,8 +88,7 @@ scale_to__measured__wider_beyond()
     sed -i 's/^num_hosts = .*/num_hosts = 1/' sweep.toml
     sed -i 's/^tp = .*/tp = [2, 4, 8]/; s/^pp = .*/pp = 1/; s/^micro_batch = .*/micro_batch = [1, 2]/' sweep.toml
     sed -i 's/^\[predict\]/[local]\ndevices = 8\n&/' sweep.toml
-    run_meshsweep run --progress none -d measured.db
-    expect_only_status 0
+    expect_run only_status 0 run --progress none -d measured.db
     run_meshsweep predict -d measured.db --scale-to num_hosts=2
     expect_status 0
     expect_stdout_matches 'measured on at most 8 devices; 16 are 2 times as many, so intervals of time are widened by'
@@ -160,8 +159,7 @@ use_distributed_optimizer = true
 step_time = "seconds"
 END_OF_IMPORT
     printf 'gpus,tp,seconds\n8,1,9\n16,1,4.7\n32,1,2.5\n8,2,9.9\n16,2,5.1\n' >table.csv
-    run_meshsweep import -c import.toml table.csv
-    expect_only_status 0
+    expect_run only_status 0 import -c import.toml table.csv
     run_meshsweep predict --scale-to num_hosts=8 --columns tp,dp,devices_here,place --format csv --sort tp
     expect_status 0
     expect_stdout_contains 'tp,dp,devices_here,place'

@@ -313,8 +313,7 @@ for _ in $(seq "$steps"); do
     sleep "$pause"
 done
 END
-    run_meshsweep run -j 4 --progress none
-    expect_only_stderr 0
+    expect_run only_stderr 0 run -j 4 --progress none
     expect_sql "1|4" \
         "SELECT min(steps >= 2 AND steps < 600), count(*) FROM trial WHERE outcome = 'stopped' AND resource = 2"
     expect_sql "ended as planned: it has measured the steps of its trial|4" \
@@ -337,8 +336,7 @@ best_again__confirmed_and_launched__attempts_of_the_best_alone()
 3|81.0
 4|82.0" "SELECT count(*), r.throughput FROM attempt AS a JOIN results AS r ON r.job = a.job_id GROUP BY a.job_id
         ORDER BY 2"
-    run_meshsweep best --out winner
-    expect_only_stdout 0
+    expect_run only_stdout 0 best --out winner
     run_meshsweep plan -c winner/sweep.toml -d none.db
     expect_status 0
     expect_stdout_matches '.*1 job'
@@ -375,8 +373,7 @@ END
 best__several_objectives__the_pareto_set_with_ties()
 {
     several_sweep
-    run_meshsweep run -j 1 --progress none
-    expect_only_stderr 0
+    expect_run only_stderr 0 run -j 1 --progress none
     run_meshsweep best
     expect_status 0
     # As fast as job 1 and smaller.
@@ -387,8 +384,7 @@ best__several_objectives__the_pareto_set_with_ties()
   job 4: speed 60 samples/s, memory 10 GiB, x 4'
     expect_stdout_lacks 'job 5'
     expect_no_stderr
-    run_meshsweep best --json
-    expect_only_stdout 0
+    expect_run only_stdout 0 best --json
     mv .stdout best.json
     expect_sql '2||100|20
 3|2|100|20
@@ -404,8 +400,7 @@ best__several_global_batches__said()
 {
     several_sweep
     sed -i -e '/^global_batch/s/=.*/= [32, 64]/' -e '/^objective/s/=.*/= "max:speed"/' sweep.toml
-    run_meshsweep run -j 1 --progress none
-    expect_only_stderr 0
+    expect_run only_stderr 0 run -j 1 --progress none
     run_meshsweep best
     expect_status 0
     expect_stdout_lacks 'Pareto'
@@ -428,8 +423,7 @@ dsats_spellings__stages_metrics_and_steps__as_its_documents_have_them()
     expect_only_stderr_contains 2 'end_profile_step: 5 is before start_profile_step, 6, so no step would count'
     sed -i '1i profile = "deepspeed"' sweep.toml
     for metric in FLOPS_per_gpu:flops_per_gpu forward:fwd backward:bwd latency:latency throughput:throughput; do
-        run_meshsweep plan --json --metric "${metric%:*}"
-        expect_only_status 0
+        expect_run only_status 0 plan --json --metric "${metric%:*}"
     done
     run_meshsweep run --progress none --metric forward --limit 1 -d forward.db
     expect_any_stderr
@@ -517,8 +511,7 @@ devices = 0
 strategy = "grid"
 order = "shuffled"
 END
-    run_meshsweep run --progress none -j 1
-    expect_only_status 0
+    expect_run only_status 0 run --progress none -j 1
     expect_sql "1|3
 2|3
 3|3" "SELECT turn, count(DISTINCT job_id) / 2 FROM (SELECT job_id, (row_number() OVER (ORDER BY id) + 5) / 6 AS turn

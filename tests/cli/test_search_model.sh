@@ -114,8 +114,7 @@ meshsweep: 141 models of 998738 candidates'
     expect 'awk "/parameters/ { n++; if (\$2 < 0.9 * 215334328 || \$2 > 215334328 / 0.9) exit 1 }
         END { exit n != 141 }" .stdout'
     cp .stdout models.toml
-    run_meshsweep search-model -c "$configs/zhen-search.toml" --seed 2
-    expect_only_status 0
+    expect_run only_status 0 search-model -c "$configs/zhen-search.toml" --seed 2
     expect '! cmp -s .stdout models.toml'
 }
 
@@ -130,8 +129,7 @@ recipe__planned__282_jobs_on_two_clusters()
 
 recipe__printed_and_included__same_plan()
 {
-    run_meshsweep search-model -c "$configs/zhen-search.toml"
-    expect_only_status 0
+    expect_run only_status 0 search-model -c "$configs/zhen-search.toml"
     cp .stdout models.toml
     {
         echo 'include = ["models.toml"]'
@@ -214,18 +212,15 @@ run__search_model__sample_swept_and_recorded()
     expect_sql '0' "SELECT count(*) FROM results WHERE score <> emb_dim * 10 + x"
     run_meshsweep plan --search-model --json
     expect_among_stdout 0 '"done":	8' '"new":	0'
-    run_meshsweep why --search-model x=1 num_zhen_layers=2
-    expect_only_status 0
+    expect_run only_status 0 why --search-model x=1 num_zhen_layers=2
 }
 
 # A model is the same job, whether it came from the space or from a file.
 run__printed_models_included__nothing_new()
 {
     tiny_space
-    run_meshsweep run --search-model --progress none
-    expect_only_stderr 0
-    run_meshsweep search-model
-    expect_only_status 0
+    expect_run only_stderr 0 run --search-model --progress none
+    expect_run only_status 0 search-model
     cp .stdout models.toml
     {
         echo 'include = ["models.toml"]'
@@ -233,8 +228,7 @@ run__printed_models_included__nothing_new()
     } >included.toml
     run_meshsweep plan -c included.toml --json
     expect_only_stdout_contains 0 '"done":	8' '"new":	0'
-    run_meshsweep run -c models.toml -d alone.db --progress none -- /bin/echo '{tokens}'
-    expect_silent 0
+    expect_run silent 0 run -c models.toml -d alone.db --progress none -- /bin/echo '{tokens}'
     expect_sql '4' "SELECT count(*) FROM job WHERE state = 'ok'" alone.db
 }
 
@@ -255,11 +249,9 @@ run__other_seed__other_models()
 {
     tiny_space
     sed -i 's/take = 2/take = 3/' sweep.toml
-    run_meshsweep run --search-model --progress none
-    expect_only_stderr 0
+    expect_run only_stderr 0 run --search-model --progress none
     sed -i 's/seed = 3/seed = 4/' sweep.toml
-    run_meshsweep run --search-model --progress none
-    expect_only_stderr 0
+    expect_run only_stderr 0 run --search-model --progress none
     expect_sql '2' 'SELECT count(DISTINCT hash) FROM sweep'
     expect_sql '0' 'SELECT count(*) FROM (SELECT job_id FROM attempt GROUP BY job_id HAVING count(*) > 1)'
 }
@@ -315,8 +307,7 @@ refused__wrong_options__status_2()
     expect_only_stderr 2 'meshsweep: --seed x: must be an integer'
     run_meshsweep search-model -c space.toml --json
     expect_only_stderr 2 'meshsweep: search-model: --json needs --count; models are printed as TOML'
-    run_meshsweep search-model -c space.toml --limit 0
-    expect_only_stderr 2
+    expect_run only_stderr 2 search-model -c space.toml --limit 0
 }
 
 # A reader that has seen enough ends it, as any other filter of text.

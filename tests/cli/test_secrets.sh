@@ -112,16 +112,12 @@ best__where_secrets_were_left_out__says_so()
     run_meshsweep best --json
     expect_only_stdout_contains 0 '"secrets_left_out":'
     expect_no_secrets .stdout
-    run_meshsweep best --out best
-    expect_only_status 0
+    expect_run only_status 0 best --out best
     expect_file_contains best/command.sh '# Secrets are left out; fill them in before you run it: WANDB_API_KEY'
     expect_no_secrets best/command.sh best/sweep.toml best/job.json
-    run_meshsweep report -o report.html
-    expect_only_stderr 0
-    run_meshsweep export --all -o all.csv
-    expect_only_stderr 0
-    run_meshsweep export --toml --all -o all.toml
-    expect_only_stderr 0
+    expect_run only_stderr 0 report -o report.html
+    expect_run only_stderr 0 export --all -o all.csv
+    expect_run only_stderr 0 export --toml --all -o all.toml
     expect_no_secrets report.html all.csv all.toml
 }
 

@@ -219,8 +219,7 @@ END
     run_ended 3 -j 4
     expect "! grep -v 'running each time the runner died' .stderr"
     for i in undisturbed results; do
-        run_meshsweep results -d "$i.db" --columns key,x,state,failure,score --format csv
-        expect_only_stdout 0
+        expect_run only_stdout 0 results -d "$i.db" --columns key,x,state,failure,score --format csv
         mv .stdout "$i.csv"
     done
     expect "cmp undisturbed.csv results.csv"

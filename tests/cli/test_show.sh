@@ -31,8 +31,7 @@ show__not_started__no_command_yet()
 show__json__the_same_for_programs()
 {
     fixture_database
-    run_meshsweep show 2 --json
-    expect_only_stdout 0
+    expect_run only_stdout 0 show 2 --json
     mv .stdout show.json
     expect_sql "2|ok||2|99.0|||1|1|}' train --tp=1 --micro=2" "WITH s (j) AS (SELECT readfile('show.json')) SELECT
         j->>'\$.job', j->>'\$.state', j->>'\$.failure', j->>'\$.keys.parallel_spec.micro_batch',
@@ -48,8 +47,7 @@ show__changed_afterwards__when_by_whom_and_what_it_was()
             (2, 'note', 1700002000000, 'me@here', 'too warm', NULL)" \
         "INSERT INTO replaced VALUES (1, 2, 2, 'throughput', 12.5, 99), (1, 2, NULL, 'state', 'failed', 'ok'),
             (1, 3, 3, 'loss', 1, NULL), (2, 2, NULL, 'excluded', NULL, 'too warm')"
-    run_meshsweep show 2
-    expect_only_stdout 0
+    expect_run only_stdout 0 show 2
     sed -n '/^reread/,/^command/p' .stdout >changes
     expect_file_contains changes 'reread at 2023-11-14T22:30:00Z by me@here'
     expect_file_contains changes '  state: failed -> ok'
@@ -57,8 +55,7 @@ show__changed_afterwards__when_by_whom_and_what_it_was()
     expect_file_contains changes 'note at 2023-11-14T22:46:40Z by me@here: too warm'
     expect_file_contains changes '  excluded: none -> too warm'
     expect "! grep -q loss changes"
-    run_meshsweep show 2 --json
-    expect_only_stdout 0
+    expect_run only_stdout 0 show 2 --json
     mv .stdout show.json
     expect_sql '2|reread|1|{"only":null}|12.5|99|too warm|' "WITH s (j) AS (SELECT readfile('show.json'))
         SELECT json_array_length(j, '\$.changes'), j->>'\$.changes[0].kind', j->>'\$.changes[0].replaced[1].attempt',
@@ -86,8 +83,7 @@ show__command__runs_by_hand_from_anywhere()
     small_sweep sweep.toml
     printf '%s\n' '[job.env]' 'GREETING = "good day"' >>sweep.toml
     echo 'echo "score: $(($1 * $2)) $GREETING"' >job.sh
-    run_meshsweep run --progress none
-    expect_only_stdout 0
+    expect_run only_stdout 0 run --progress none
     meshsweep show 4 --json >show.json
     sqlite3 :memory: "SELECT readfile('show.json')->>'\$.shell'" >command.sh
     mkdir elsewhere
@@ -144,8 +140,7 @@ tail__job_that_ended__the_end_of_its_output()
 {
     small_sweep sweep.toml
     echo 'i=0; while [ $i -lt 50 ]; do i=$((i + 1)); echo "line $i"; done; echo "score: 1"' >job.sh
-    run_meshsweep run --progress none --limit 1
-    expect_only_stdout 0
+    expect_run only_stdout 0 run --progress none --limit 1
     run_meshsweep tail 1 -n 3
     expect_only_stdout 0 'line 49
 line 50
@@ -214,8 +209,7 @@ why__of_a_job__its_end_and_what_would_change_it()
 {
     small_sweep sweep.toml
     echo '[ "$2" = 10 ] && echo "score: 1"' >job.sh
-    run_meshsweep run --progress none
-    expect_only_status 3
+    expect_run only_status 3 run --progress none
     run_meshsweep why 1
     expect_only_stdout_contains 0 '1 of 4 combinations has these values; 1 matched' 'x=1 y=10: ok'
     expect_stdout_contains '    it runs again if its keys or the command change'
@@ -233,8 +227,7 @@ sweep_elsewhere() # DIRECTORY
     cd "$1"
     small_sweep grid.toml
     sed -i 's/^x = .*/x = [7, 8]/' grid.toml
-    run_meshsweep run -c grid.toml -d measured.db --progress none
-    expect_silent 0
+    expect_run silent 0 run -c grid.toml -d measured.db --progress none
     cd ..
 }
 
@@ -258,8 +251,7 @@ plan__imported_elsewhere__by_the_file_it_was_imported_with()
     mkdir project
     cd project
     printf 'micro_batch,step_ms\n1,12.5\n2,20.5\n' >runs.csv
-    run_meshsweep init --from-table runs.csv -o runs.toml
-    expect_only_stderr 0
+    expect_run only_stderr 0 init --from-table runs.csv -o runs.toml
     run_meshsweep import -c runs.toml -d runs.db runs.csv
     expect_among_stdout 0 '2 rows: 2 ok'
     cd ..
@@ -299,11 +291,9 @@ why__file_with_a_secret_renamed_and_run_again__found_unchanged()
 {
     small_sweep first.toml
     printf '[job.env]\nHF_TOKEN = "hf_0123456789"\n' >>first.toml
-    run_meshsweep run -c first.toml --progress none
-    expect_only_stdout 0
+    expect_run only_stdout 0 run -c first.toml --progress none
     mv first.toml second.toml
-    run_meshsweep run -c second.toml --progress none
-    expect_only_stdout 0
+    expect_run only_stdout 0 run -c second.toml --progress none
     run_meshsweep why 1
     expect_only_stdout_contains 0 'x=1 y=10: ok'
 }
@@ -380,8 +370,7 @@ export_toml__of_what_was_exported__a_sweep_file_too()
     run_silently 0
     local condition file=1
     for condition in 'score > 10' 'score > 20' 'score > 30'; do
-        run_meshsweep export --toml --where "$condition" -o $((file + 1)).toml
-        expect_silent 0
+        expect_run silent 0 export --toml --where "$condition" -o $((file + 1)).toml
         file=$((file + 1))
         run_silently 0 -c "$file.toml"
     done
@@ -393,12 +382,9 @@ name = exported-subset-3' ]"
 export_toml__subset__the_same_jobs_and_no_other()
 {
     small_sweep sweep.toml
-    run_meshsweep run --progress none
-    expect_only_stdout 0
-    run_meshsweep export --toml --where 'score > 10' -o subset.toml
-    expect_silent 0
-    run_meshsweep plan -c subset.toml --json
-    expect_only_stdout 0
+    expect_run only_stdout 0 run --progress none
+    expect_run silent 0 export --toml --where 'score > 10' -o subset.toml
+    expect_run only_stdout 0 plan -c subset.toml --json
     mv .stdout plan.json
     expect_sql '4|3|3|1' "WITH p (j) AS (SELECT readfile('plan.json')) SELECT j->>'\$.combinations', j->>'\$.jobs',
         j->>'\$.done', j->>'\$.gone' FROM p"

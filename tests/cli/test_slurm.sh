@@ -559,8 +559,7 @@ run__detached__collected_later()
     slurm_sweep 2 'while [ ! -f go ]; do sleep 0.05; done; echo "score: {n}"' </dev/null
     run_at_slurm --detach
     expect_silent 0
-    run_meshsweep status
-    expect_only_stdout 0
+    expect_run only_stdout 0 status
     expect_sql "running|1_0
 running|1_1" "SELECT state, reference FROM attempt ORDER BY id"
     touch go

@@ -66,8 +66,7 @@ stages__run__only_their_keys_differ_and_reasons_name_them()
 stages__stopped_and_killed__same_decisions()
 {
     staged_sweep
-    run_meshsweep run -j 1 --progress none -d whole.db
-    expect_only_stderr 3
+    expect_run only_stderr 3 run -j 1 --progress none -d whole.db
     run_meshsweep run -j 1 --progress none -d pieces.db --limit 4
     [ "$status" -eq 0 ] || expect_status 3
     expect_status "$status"
@@ -76,8 +75,7 @@ stages__stopped_and_killed__same_decisions()
     touch kill-the-runner
     run_command bash -c '"$@"; exit $?' run "$meshsweep" run -j 1 --progress none -d pieces.db
     expect_only_status 137
-    run_meshsweep run -j 1 --progress none -d pieces.db
-    expect_only_stderr 3
+    expect_run only_stderr 3 run -j 1 --progress none -d pieces.db
     decisions whole.db >whole
     decisions pieces.db >pieces
     diff -u whole pieces >difference || fail "$(cat difference)"
@@ -87,10 +85,8 @@ stages__stopped_and_killed__same_decisions()
 stages__side_by_side__the_same_trials()
 {
     staged_sweep
-    run_meshsweep run -j 1 --progress none -d alone.db
-    expect_only_stderr 3
-    run_meshsweep run -j 2 --progress none -d two.db
-    expect_only_stderr 3
+    expect_run only_stderr 3 run -j 1 --progress none -d alone.db
+    expect_run only_stderr 3 run -j 2 --progress none -d two.db
     sql "SELECT job_id, reason, objective FROM trial ORDER BY job_id" alone.db >alone
     sql "SELECT job_id, reason, objective FROM trial ORDER BY job_id" two.db >two
     diff -u alone two >difference || fail "$(cat difference)"
@@ -101,8 +97,7 @@ stages__asked_for__the_same_trials()
 {
     local i
     staged_sweep
-    run_meshsweep run -j 1 --progress none -d run.db
-    expect_only_stderr 3
+    expect_run only_stderr 3 run -j 1 --progress none -d run.db
     for i in 1 2 3 4 5 6 7 8 9 10 11; do
         run_meshsweep ask -d asked.db -c sweep.toml
         expect_only_stdout_contains 0 '"by":	"stage-by-stage"'
@@ -113,8 +108,7 @@ stages__asked_for__the_same_trials()
                     + k ->> 'zero_stage' * 3 + iif(k ->> 'zero_stage' = 3, k ->> 'bucket' * 50, 0)))))
              FROM (SELECT value ->> 'trial' AS t, value -> 'keys' -> 'parallel_spec' AS k
                    FROM json_each(readfile('asked.json'), '\$.asked'))" asked.db >told.json
-        run_meshsweep tell -d asked.db -c sweep.toml told.json
-        expect_only_stdout 0
+        expect_run only_stdout 0 tell -d asked.db -c sweep.toml told.json
     done
     sql "SELECT hex(key), reason FROM trial AS t JOIN job AS j ON j.id = t.job_id ORDER BY t.id" run.db >run
     sql "SELECT hex(key), reason FROM trial AS t JOIN job AS j ON j.id = t.job_id ORDER BY t.id" asked.db >asked
@@ -137,8 +131,7 @@ stages__asked_for_and_not_told__waits()
 stages__replay__says_what_they_lose()
 {
     staged_sweep
-    run_meshsweep run --progress none --strategy grid
-    expect_only_status 3
+    expect_run only_status 3 run --progress none --strategy grid
     run_meshsweep replay --strategy stage-by-stage,random --seeds 30
     expect_status 0
     expect_stdout_matches '^\| stage-by-stage \| '

@@ -7,8 +7,7 @@ done_sweep()
     small_sweep sweep.toml
     printf '[job.versions]\nframework = "cat version"\nabsent = "false"\n' >>sweep.toml
     echo 1.2 >version
-    run_meshsweep run --progress none
-    expect_only_stdout 0
+    expect_run only_stdout 0 run --progress none
 }
 
 stale__nothing_changed__none()
@@ -68,8 +67,7 @@ stale__line_for_the_shell__its_files_count()
     small_sweep sweep.toml
     sed -i 's|^command = .*|command = "exec sh ./job.sh {x} {y} --config=job.cfg 2>\&1"|' sweep.toml
     echo 'depth: 1' >job.cfg
-    run_meshsweep run --progress none
-    expect_only_stdout 0
+    expect_run only_stdout 0 run --progress none
     expect_sql "$(pwd -P)/job.cfg
 $(pwd -P)/job.sh" "SELECT DISTINCT k.key FROM attempt, json_each(scripts) AS k ORDER BY 1"
     echo 'depth: 2' >job.cfg
@@ -101,8 +99,7 @@ stale__declared_version__compared_with_the_file()
 `meshsweep run --stale` runs them again'
     run_meshsweep stale --json
     expect_only_stdout_matches 3 '"is":[[:space:]]*null'
-    run_meshsweep run --stale --progress none
-    expect_only_status 0
+    expect_run only_status 0 run --stale --progress none
     echo 1.4 >version
     run_meshsweep stale
     expect_only_stdout_contains 3 '  4: version of framework was unknown, is 1.4 (job 1)'
@@ -132,8 +129,7 @@ stale__other_commit_or_driver__told_apart()
 {
     done_sweep
     sql "UPDATE runner SET provenance = json_set(provenance, '\$.cpu', 'another processor')"
-    run_meshsweep stale --json
-    expect_only_stdout 3
+    expect_run only_stdout 3 stale --json
     mv .stdout stale.json
     expect_sql '4|4|processor|another processor' "WITH s (j) AS (SELECT readfile('stale.json')) SELECT j->>'\$.results',
         j->>'\$.stale', j->>'\$.differences[0].what', j->>'\$.differences[0].was' FROM s"

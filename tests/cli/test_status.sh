@@ -92,8 +92,7 @@ status__runner_at_work__what_runs_and_how_long_it_takes()
 status__json__the_same_for_programs()
 {
     fixture_database
-    run_meshsweep status --json
-    expect_only_stdout 0
+    expect_run only_stdout 0 status --json
     mv .stdout status.json
     expect_sql 'gpt|8|3|2|0|7|1|100.0|2|6' "WITH s (j) AS (SELECT readfile('status.json')) SELECT j->>'\$.sweep',
         j->>'\$.jobs', j->>'\$.states.failed', j->>'\$.failure_classes.exit', j->>'\$.runner_alive',
@@ -146,8 +145,7 @@ END
     expect_no_stderr
     sql "UPDATE search SET finished = 'all candidates have been tried' WHERE finished IS NULL"
     # All the others, without a search.
-    run_meshsweep run -c drawn.toml --only x=30
-    expect_only_status 0
+    expect_run only_status 0 run -c drawn.toml --only x=30
     run_meshsweep status
     expect_status 0
     expect "! grep -q 'search by' .stdout"
@@ -203,14 +201,12 @@ status__rate__of_the_newest_runner_from_its_first_start()
             VALUES (100, 'h', 'b', 1, 1, 5000000, 'x', '{}')" \
         "UPDATE attempt SET runner_id = 100, state = 'ok', failure = NULL, started = 5000000, ended = 5001000 + id
             WHERE id IN (1, 2)"
-    run_meshsweep status --json
-    expect_only_stdout 0
+    expect_run only_stdout 0 status --json
     mv .stdout status.json
     expect_sql '2.0' "SELECT round(readfile('status.json')->>'\$.jobs_per_second', 1)"
     # The clock was set back while they ran: nothing is known.
     sql 'UPDATE attempt SET ended = 4000000 WHERE runner_id = 100'
-    run_meshsweep status --json
-    expect_only_stdout 0
+    expect_run only_stdout 0 status --json
     mv .stdout status.json
     expect_sql '' "SELECT readfile('status.json')->>'\$.jobs_per_second'"
 }
@@ -305,8 +301,7 @@ best__out__files_that_run()
 best__json__for_programs()
 {
     fixture_database
-    run_meshsweep best --json
-    expect_only_stdout 0
+    expect_run only_stdout 0 best --json
     mv .stdout best.json
     expect_sql 'throughput|max|1|train|2|2' "WITH b (j) AS (SELECT readfile('best.json')) SELECT j->>'\$.objective',
         j->>'\$.better', j->>'\$.job', j->>'\$.command[0]', j->>'\$.close[0].job',
@@ -410,8 +405,7 @@ run__progress__time_left_from_jobs_alike()
 {
     small_sweep sweep.toml
     printf '%s\n' 'while [ -e hold ]; do sleep 0.05; done' 'echo score: 1' >job.sh
-    run_meshsweep run --limit 1 --progress none
-    expect_only_stdout 0
+    expect_run only_stdout 0 run --limit 1 --progress none
     sql "UPDATE attempt SET duration_ms = 100000"
     : >hold
     start_meshsweep run -j 1 --limit 1 --progress json

@@ -12,8 +12,7 @@ need_torch()
 torch_cpu__run_for_real__winners_over_one_and_two_ranks()
 {
     need_torch
-    run_meshsweep run -c "$source_dir/configs/torch-cpu.toml" --progress none
-    expect_silent 0
+    expect_run silent 0 run -c "$source_dir/configs/torch-cpu.toml" --progress none
     expect_sql '1|0|2
 2|0|2
 2|1|2' "SELECT gpus, zero_stage, count(*) FROM results WHERE state = 'ok' AND throughput > 0 AND peak_memory_bytes > 1e7

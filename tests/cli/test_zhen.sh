@@ -61,8 +61,7 @@ END
 # Numbers of a plan as JSON: "combinations matched jobs duplicates".
 expect_counts() # FILE COUNTS
 {
-    run_meshsweep plan --json -c "$1"
-    expect_only_stdout 0
+    expect_run only_stdout 0 plan --json -c "$1"
     cp .stdout plan.json
     expect_sql "$2" \
         "SELECT printf('%d %d %d %d', p ->> 'combinations', p ->> 'matched', p ->> 'jobs', p ->> 'duplicates')
@@ -92,8 +91,7 @@ with --command 'LINE' or after --"
 own_copy__with_a_command__runs()
 {
     zhen_file
-    run_meshsweep -c zhen.toml --progress none -j 2 --command "echo {num_features} '{tokens}' >>ran.log"
-    expect_silent 0
+    expect_run silent 0 -c zhen.toml --progress none -j 2 --command "echo {num_features} '{tokens}' >>ran.log"
     expect_sql "1|12" "SELECT num_hosts, count(*) FROM results"
     # A program that reaches all hosts by itself, as Alpa does through Ray.
     run_meshsweep -c zhen.toml --progress none -j 2 --several-hosts --command "echo {num_features} '{tokens}' >>ran.log"
