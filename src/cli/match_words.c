@@ -1,6 +1,5 @@
 #include "cli/match_words.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 

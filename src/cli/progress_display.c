@@ -12,7 +12,6 @@
 #include "report/progress.h"
 #include "report/text.h"
 #include "results/status.h"
-#include "run/runner.h"
 #include "util/memory.h"
 #include "util/parse.h"
 #include "util/shell_words.h"

@@ -1,6 +1,5 @@
 #include "cli/recorded_sweep.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

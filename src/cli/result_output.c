@@ -1,6 +1,5 @@
 #include "cli/result_output.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/output.h"

@@ -1,6 +1,5 @@
 #include "cli/sweep_space.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/output.h"

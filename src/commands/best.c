@@ -30,7 +30,6 @@
 #include "sweep_file/reader.h"
 #include "util/file.h"
 #include "util/memory.h"
-#include "util/shell_words.h"
 #include "util/string_list.h"
 
 #define LARGEST_CONFIG (16 << 20)

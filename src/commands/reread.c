@@ -1,5 +1,3 @@
-#include <stdlib.h>
-
 #include <cjson/cJSON.h>
 
 #include "cli/command.h"

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "results/configurations.h"
 #include "util/memory.h"
 
 const char *const compared_names[COMPARED_SECTIONS] = {[COMPARED_CLUSTER] = "cluster_spec",

@@ -7,13 +7,11 @@
 
 #include "compare/choices.h"
 #include "compare/compared_jobs.h"
-#include "database/db.h"
 #include "results/metric_names.h"
 #include "store/sweeps.h"
 #include "sweep_file/reader.h"
 #include "util/buffer.h"
 #include "util/memory.h"
-#include "util/string_list.h"
 #include "util/suggest.h"
 
 /* --- all pairs of a comparison --- */

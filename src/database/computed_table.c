@@ -1,7 +1,6 @@
 #include "database/computed_table.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "database/sqlite.h"
 #include "util/memory.h"

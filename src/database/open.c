@@ -10,7 +10,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "database/db.h"
 #include "database/lock.h"
 #include "database/log_watch.h"
 #include "database/schema.h"

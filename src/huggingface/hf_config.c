@@ -7,7 +7,6 @@
 #include <cjson/cJSON.h>
 
 #include "huggingface/hf_reading.h"
-#include "huggingface/hf_types.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 #include "util/parse.h"

@@ -14,7 +14,6 @@
 #include "space/match.h"
 #include "space/row_space.h"
 #include "store/definitions.h"
-#include "store/imports.h"
 #include "store/jobs.h"
 #include "util/file.h"
 #include "util/hash_set.h"

@@ -1,7 +1,5 @@
 #include "join/solver_state.h"
 
-#include <stdlib.h>
-
 #include "util/memory.h"
 
 /* --- components and trees --- */

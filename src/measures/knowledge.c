@@ -1,7 +1,6 @@
 #include "measures/knowledge.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "space/match.h"
 #include "store/witnesses.h"

@@ -10,7 +10,6 @@
 #include "config/meaning.h"
 #include "predict/baseline.h"
 #include "space/match.h"
-#include "store/observations.h"
 #include "util/memory.h"
 #include "util/parse.h"
 

@@ -2,8 +2,6 @@
 
 #include <assert.h>
 #include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "models/dhen_counter.h"
 #include "util/memory.h"

@@ -1,6 +1,5 @@
 #include "models/dhen.h"
 
-#include <stddef.h>
 #include <string.h>
 
 /* Widths that the implementation fixes: the hidden layer behind the dot products, and torch's default

@@ -1,7 +1,5 @@
 #include "models/index.h"
 
-#include <stdlib.h>
-
 #include "config/model_space.h"
 #include "models/dhen_counter.h"
 #include "util/memory.h"

@@ -1,6 +1,5 @@
 #include "models/section.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "models/toml.h"

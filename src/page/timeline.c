@@ -1,5 +1,4 @@
 /* The time line: a bar for each attempt, a lane for each slot. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "page/sections.h"

@@ -6,7 +6,6 @@
 
 #include "measures/knowledge.h"
 #include "space/formers.h"
-#include "space/match.h"
 #include "store/model_facts.h"
 #include "store/witnesses.h"
 #include "util/hash_set.h"

@@ -5,9 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "predict/device.h"
 #include "predict/input_words.h"
-#include "util/memory.h"
 
 #define WHOLE_MOST 9e15
 #define LENGTH(array) (sizeof(array) / sizeof *(array))

@@ -1,6 +1,5 @@
 #include "predict/mixer.h"
 
-#include <math.h>
 #include <string.h>
 
 /* The formulas' widths, as doubles. */

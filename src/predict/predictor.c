@@ -6,9 +6,7 @@
 #include <strings.h>
 
 #include "predict/device.h"
-#include "predict/evidence.h"
 #include "predict/flops.h"
-#include "predict/inputs.h"
 #include "predict/memory_lines.h"
 #include "util/embedded.h"
 #include "util/memory.h"

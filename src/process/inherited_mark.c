@@ -1,6 +1,5 @@
 #include "process/inherited_mark.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

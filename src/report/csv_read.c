@@ -1,5 +1,4 @@
 #include <csv.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/csv.h"

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "util/buffer.h"
 #include "util/suggest.h"
 
 const struct report_format report_formats[] = {

@@ -1,6 +1,5 @@
 #include "results/job_record.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "results/json.h"

@@ -9,7 +9,6 @@
 #include <cjson/cJSON.h>
 
 #include "search/belief.h"
-#include "store/trials.h"
 #include "util/clock.h"
 #include "util/memory.h"
 

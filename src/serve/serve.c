@@ -19,7 +19,6 @@
 #include "serve/gate.h"
 #include "serve/server.h"
 #include "util/clock.h"
-#include "util/error.h"
 #include "util/file.h"
 #include "util/memory.h"
 

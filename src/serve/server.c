@@ -10,7 +10,6 @@
 
 #include "process/job_file.h"
 #include "serve/gate.h"
-#include "util/error.h"
 #include "util/file.h"
 #include "util/memory.h"
 

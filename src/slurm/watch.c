@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include "process/job_file.h"
-#include "slurm/outcome.h"
 #include "slurm/parts.h"
 #include "slurm/script.h"
 #include "util/buffer.h"

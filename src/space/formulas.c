@@ -1,7 +1,6 @@
 #include "space/formulas.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "space/match.h"
 #include "util/memory.h"

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "database/guard.h"
 #include "space/compile.h"
 #include "space/formulas.h"
 #include "space/identity.h"

@@ -1,8 +1,6 @@
 #include "space/memory_order.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "space/compile.h"
 #include "space/match.h"

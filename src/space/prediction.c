@@ -10,7 +10,6 @@
 #include "sweep_file/model_info_sweep.h"
 #include "util/hash.h"
 #include "util/memory.h"
-#include "util/suggest.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "predict/device.h"
 #include "predict/inputs.h"
 #include "predict/layout.h"
 #include "predict/mixer.h"

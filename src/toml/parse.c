@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "toml/reader.h"
 #include "util/memory.h"
 #include "util/utf8.h"
 

@@ -1,6 +1,4 @@
 /* store/attempts, store/runners: what the end of an attempt makes of its job. */
-#include <math.h>
-#include <string.h>
 
 #include "database/open.h"
 #include "database_fixture.h"

@@ -1,5 +1,4 @@
 /* deepspeed/batch: the three numbers of a batch, given, "auto" or missing. */
-#include <string.h>
 
 #include "deepspeed/ds_check.h"
 #include "unit_test.h"

@@ -1,5 +1,4 @@
 /* predict/dhen: parameter counts against the implementation they describe. */
-#include <string.h>
 
 #include "models/dhen.h"
 #include "unit_test.h"

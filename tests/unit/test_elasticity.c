@@ -1,6 +1,5 @@
 /* space/elasticity: the numbers of data-parallel ranks that DeepSpeed's elasticity allows, with the figures of its own
  * tests (tests/unit/elasticity/test_elastic.py) and by trying each number. */
-#include <string.h>
 
 #include "space/elasticity.h"
 #include "unit_test.h"

@@ -1,5 +1,4 @@
 /* util/hash_set: members, growth, the all-zero hash. */
-#include <string.h>
 
 #include "unit_test.h"
 #include "util/hash_set.h"

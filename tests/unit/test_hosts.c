@@ -1,5 +1,4 @@
 /* device/hostfile: hostfiles, include and exclude. */
-#include <string.h>
 
 #include "device/hostfile.h"
 #include "unit_test.h"

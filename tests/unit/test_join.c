@@ -2,13 +2,10 @@
 #include "space_fixture.h"
 #include "unit_test.h"
 
-#include <limits.h>
-
 #include "join/combinations.h"
 #include "join/formula_tree.h"
 #include "random_sweep.h"
 #include "rounds.h"
-#include "space/formulas.h"
 #include "util/memory.h"
 
 /* --- formulas --- */

@@ -1,6 +1,5 @@
 /* space: the partial order of device memory, and what a witness says about others. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "measures/knowledge.h"
 #include "space_fixture.h"

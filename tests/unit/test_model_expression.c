@@ -4,8 +4,6 @@
 
 #include <stdlib.h>
 
-#include "models/expression.h"
-
 /* How many candidates the expression keeps; -1 with `e` filled. */
 static int64_t kept_by(const char *space, const char *where, struct error *e)
 {

@@ -1,5 +1,4 @@
 /* place_watch: what sets a place aside and what does not, by drawn sweeps. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
  * as cli99/llm-analysis quotes it; 2204.06745: as a summary does), with scripts and configurations where papers leave
  * things out, and with README.md and scripts of the time when figures were published. What no source says is noted. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "predict/flops.h"

@@ -1,5 +1,4 @@
 /* predict: fine-tuning with adapters, of frozen and of quantised weights; parts of layers that keep more or less. */
-#include <math.h>
 #include <string.h>
 
 #include "frameworks.h"

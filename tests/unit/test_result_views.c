@@ -1,6 +1,4 @@
 /* store: the views results and ranking, and expressions over them. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "database/guard.h"
 #include "database/open.h"

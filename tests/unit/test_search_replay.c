@@ -1,5 +1,4 @@
 /* search: replaying strategies against outcomes that are known. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "search/replay.h"

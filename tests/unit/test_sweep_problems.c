@@ -1,5 +1,4 @@
 /* config: every complaint about a sweep file, with its position. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "sweep_problems.h"
