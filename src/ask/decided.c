@@ -46,8 +46,7 @@ static int note_own(void *context, const struct trial_row *row, struct error *e)
 static void keep_due(void *context, struct candidate_job *r)
 {
     struct deciding *d = context;
-    d->due = array_grow(d->due, d->due_count, sizeof *d->due);
-    d->due[d->due_count++] = r;
+    *array_add(d->due, d->due_count) = r;
 }
 
 static int add_replicates(struct deciding *d, size_t candidate, struct job_outcome *o, bool *waits, struct error *e)
@@ -195,9 +194,7 @@ int proposals_decide(const struct proposal_place *place, size_t wanted, cJSON *a
     }
     if (rc == 0)
         rc = decide(&d, wanted, asked, e);
-    free(d.is_own);
-    free(d.last_told);
-    free(d.due);
+    free_all(d.is_own, d.last_told, d.due);
     search_free(d.search);
     candidates_free(&d.set);
     return rc;

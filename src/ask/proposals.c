@@ -128,11 +128,9 @@ struct job_found {
 static int look_at_job(const struct proposal_place *place, int64_t id, struct job_found *out, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_query(place->db,
-                 "SELECT coalesce(witness_id, 0), state IN ('ok', 'failed') FROM job WHERE id = ? AND sweep_id = ?",
-                 VALUES(sql_int(id), sql_int(place->sweep_id)), &s, e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
+    int rc = db_next(place->db,
+                     "SELECT coalesce(witness_id, 0), state IN ('ok', 'failed') FROM job WHERE id = ? AND sweep_id = ?",
+                     VALUES(sql_int(id), sql_int(place->sweep_id)), &s, e);
     if (rc > 0)
         *out = (struct job_found){id, stmt_int(s, 0), stmt_int(s, 1) != 0};
     stmt_free(s);
@@ -214,8 +212,7 @@ static char *missing_value(const struct proposal_place *place, const struct aske
         char *said = none ? xasprintf("no combination has %s = %s", item->string, text) : NULL;
         free(counts.rules);
         expression_free(&x);
-        free(condition);
-        free(text);
+        free_all(condition, text);
         cJSON_Delete(alone);
         if (said)
             return said;
@@ -336,8 +333,7 @@ static int refuse_excluded(const struct proposal_place *place, const struct aske
         r.reason = missing = missing_value(place, p);
     }
     int rc = refuse(place, p, &r, list, e);
-    free(values);
-    free(missing);
+    free_all(values, missing);
     return rc;
 }
 

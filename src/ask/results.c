@@ -62,13 +62,11 @@ static int find_trial(const struct proposal_place *place, const cJSON *item, str
         return -1;
     if (!trial && !job)
         return error_set(e, ERROR_USAGE, "it names no job; add \"trial\": N, \"job\": N or \"key\": \"…\"");
-    if (db_query(place->db,
-                 "SELECT t.id, t.job_id, t.outcome, j.state FROM trial AS t JOIN search AS s ON s.id = t.search_id"
-                 " JOIN job AS j ON j.id = t.job_id WHERE s.sweep_id = ?1 AND s.strategy = '" PROPOSALS_STRATEGY
-                 "' AND (?2 = 0 OR t.id = ?2) AND (?3 = 0 OR t.job_id = ?3) ORDER BY t.id DESC LIMIT 1",
-                 VALUES(sql_int(place->sweep_id), sql_int(trial), sql_int(job)), &s, e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
+    int rc = db_next(place->db,
+                     "SELECT t.id, t.job_id, t.outcome, j.state FROM trial AS t JOIN search AS s ON s.id = t.search_id"
+                     " JOIN job AS j ON j.id = t.job_id WHERE s.sweep_id = ?1 AND s.strategy = '" PROPOSALS_STRATEGY
+                     "' AND (?2 = 0 OR t.id = ?2) AND (?3 = 0 OR t.job_id = ?3) ORDER BY t.id DESC LIMIT 1",
+                     VALUES(sql_int(place->sweep_id), sql_int(trial), sql_int(job)), &s, e);
     if (rc == 0)
         rc = say_not_asked(trial ? "trial" : "job", trial ? trial : job, e);
     else if (rc > 0 && !stmt_is_null(s, 2))

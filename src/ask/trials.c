@@ -11,18 +11,17 @@
 int proposals_add_trial(const struct proposal_place *place, int64_t trial_id, cJSON *list, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_query(place->db,
-                 "SELECT t.id AS trial, j.id AS job, lower(hex(j.key)) AS key, " JSON_KEYS_SQL " AS keys,"
-                 " json_extract(s.options, '$.by') AS by, t.reason AS why,"
-                 " j.predicted_memory AS predicted_memory_bytes, j.predicted_time AS predicted_step_time_s, t.outcome,"
-                 " t.failure, t.objective AS objective_value, (SELECT group_concat(c.condition, '; ')"
-                 "  FROM breach AS b JOIN subject_to AS c ON c.position = b.position"
-                 "  WHERE b.attempt_id = j.attempt_id AND t.told IS NOT NULL) AS does_not_meet"
-                 " FROM trial AS t JOIN search AS s ON s.id = t.search_id JOIN job AS j ON j.id = t.job_id"
-                 " WHERE t.id = ?",
-                 VALUES(sql_int(trial_id)), &s, e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
+    int rc =
+        db_next(place->db,
+                "SELECT t.id AS trial, j.id AS job, lower(hex(j.key)) AS key, " JSON_KEYS_SQL " AS keys,"
+                " json_extract(s.options, '$.by') AS by, t.reason AS why,"
+                " j.predicted_memory AS predicted_memory_bytes, j.predicted_time AS predicted_step_time_s, t.outcome,"
+                " t.failure, t.objective AS objective_value, (SELECT group_concat(c.condition, '; ')"
+                "  FROM breach AS b JOIN subject_to AS c ON c.position = b.position"
+                "  WHERE b.attempt_id = j.attempt_id AND t.told IS NOT NULL) AS does_not_meet"
+                " FROM trial AS t JOIN search AS s ON s.id = t.search_id JOIN job AS j ON j.id = t.job_id"
+                " WHERE t.id = ?",
+                VALUES(sql_int(trial_id)), &s, e);
     if (rc > 0) {
         cJSON *trial = cJSON_CreateObject();
         cJSON_AddItemToArray(list, trial);

@@ -690,9 +690,7 @@ static int compare(const struct arguments *a, struct error *e)
     unranked_free(&unranked);
     comparison_free(&c);
     store_close(db);
-    free(key);
-    free(first);
-    free(second);
+    free_all(key, first, second);
     return rc;
 }
 

@@ -136,8 +136,7 @@ static int read_figures(struct two_sides *p, const char *first, const char *seco
         rc = 0;
         if (stmt_is_null(s, 4) || !isfinite(stmt_double(s, 4)))
             continue;
-        r->values = array_grow(r->values, r->count, sizeof *r->values);
-        r->values[r->count++] = stmt_double(s, 4);
+        *array_add(r->values, r->count) = stmt_double(s, 4);
         r->stddev = stmt_double_or_nan(s, 5);
         r->samples = stmt_double_or_nan(s, 6);
     }
@@ -188,8 +187,7 @@ static int read_log(const struct two_sides *p, const cJSON *job, char **out, str
     char *path = log.directory[0] == '/' ? xasprintf("%s/output.log", log.directory)
                                          : xasprintf("%s/%s/output.log", files, log.directory);
     *out = job_file_text(path, LOG_MOST);
-    free(path);
-    free(files);
+    free_all(path, files);
     job_log_free(&log);
     return 0;
 }
@@ -258,8 +256,7 @@ static int read_logs(struct two_sides *p, struct error *e)
     }
     if (rc == 0 && !p->no_log)
         compare_logs(p, logs[0], logs[1]);
-    free(logs[0]);
-    free(logs[1]);
+    free_all(logs[0], logs[1]);
     return rc;
 }
 
@@ -398,19 +395,15 @@ static int read_all(struct two_sides *p, char *const words[2], struct error *e)
     }
     if (rc == 0)
         rc = read_figures(p, ids[0], ids[1], e) < 0 || read_apart(p, ids[0], ids[1], e) < 0 ? -1 : read_logs(p, e);
-    free(ids[0]);
-    free(ids[1]);
+    free_all(ids[0], ids[1]);
     return rc;
 }
 
 static void release(struct two_sides *p)
 {
     for (size_t i = 0; i < p->figure_count; i++) {
-        free(p->figures[i].metric);
-        free(p->figures[i].unit);
-        free(p->figures[i].better);
-        free(p->figures[i].sides[0].values);
-        free(p->figures[i].sides[1].values);
+        free_all(p->figures[i].metric, p->figures[i].unit, p->figures[i].better, p->figures[i].sides[0].values,
+                 p->figures[i].sides[1].values);
     }
     free(p->figures);
     cJSON_Delete(p->jobs[0]);

@@ -11,6 +11,7 @@
 #include "run/reread.h"
 #include "space/enumerate.h"
 #include "store/selection.h"
+#include "util/memory.h"
 
 #define UNREAD_SHOWN 10
 
@@ -161,8 +162,7 @@ static int reread_in_transaction(struct reread_session *r, cJSON **document, str
     char *told = cJSON_PrintUnformatted(detail);
     int rc = reread_selected(&request, told, o->dry_run, document, e);
     cJSON_Delete(detail);
-    free(told);
-    free(directory);
+    free_all(told, directory);
     return rc < 0 ? rc : result_views_refresh(r->db, e);
 }
 

@@ -421,9 +421,8 @@ static int unknown_key(struct db *db, const char *key, struct error *e)
     char **names = NULL;
     size_t count = 0;
     int rc;
-    if (db_prepare(db, "SELECT DISTINCT k.key FROM spec AS s, json_each(s.json) AS k ORDER BY 1 LIMIT 1000", &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(db, "SELECT DISTINCT k.key FROM spec AS s, json_each(s.json) AS k ORDER BY 1 LIMIT 1000",
+                         NO_VALUES, &s, e)) > 0) {
         *array_add(names, count) = xstrdup(stmt_text(s, 0));
         if (count <= 20)
             buffer_printf(&all, "%s%s", count > 1 ? ", " : "", stmt_text(s, 0));

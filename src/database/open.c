@@ -74,8 +74,7 @@ static int check_place(struct db *db, struct error *e)
         error_set(e, ERROR_FAILED,
                   "database %s: it was deleted, moved or replaced while in use, and its contents cannot be saved: %s",
                   db->path, why.text);
-    free(name);
-    free(last);
+    free_all(name, last);
     return -1;
 }
 
@@ -104,8 +103,7 @@ static void recover_replaced_tell(const struct db *db, char **notice)
                         "deleted, moved or replaced while in use; to continue from it, stop, move it to the name of "
                         "the new one and start again",
                         before ? before : "", before ? "; " : "", db->path, last);
-    free(before);
-    free(last);
+    free_all(before, last);
 }
 
 /* --- known name --- */
@@ -174,8 +172,7 @@ static int known_name_check(struct db *db, struct error *e)
 {
     char *known = recorded(db), *own = path_absolute(db->path);
     int rc = known ? refuse_other(db->path, own, known, e) : 0;
-    free(known);
-    free(own);
+    free_all(known, own);
     return rc;
 }
 
@@ -193,8 +190,7 @@ static int known_name_record(struct db *db, struct error *e)
 {
     char *known = recorded(db), *own = path_absolute(db->path);
     int rc = known && strcmp(known, own) == 0 ? 0 : write_name(db, own, e);
-    free(known);
-    free(own);
+    free_all(known, own);
     return rc;
 }
 
@@ -289,8 +285,7 @@ char *store_directory(const char *path)
 static void add_notice(char **notice, char *text)
 {
     char *both = *notice ? xasprintf("%s; %s", *notice, text) : xstrdup(text);
-    free(*notice);
-    free(text);
+    free_all(*notice, text);
     *notice = both;
 }
 
@@ -300,8 +295,7 @@ static char *directory_left_behind(struct db *db)
     char *known = db->path ? recorded(db) : NULL, *own = store_directory(db->path ? db->path : "");
     char *directory = known ? store_directory(known) : NULL;
     const bool is_left = directory && !store_exists(known) && store_exists(directory) && !store_exists(own);
-    free(known);
-    free(own);
+    free_all(known, own);
     if (is_left)
         return directory;
     free(directory);
@@ -323,8 +317,7 @@ static void fetch_directory(struct db *db, char **notice)
                                            db->path, left, own)
                                : xasprintf("database %s: it was renamed; its job files are in %s: move them to %s",
                                            db->path, left, own));
-    free(left);
-    free(own);
+    free_all(left, own);
 }
 
 static const char *network_file_system(const char *path)
@@ -640,8 +633,7 @@ static enum db_mode reading_mode(const char *path)
 {
     char *absolute = path_absolute(path), *log = xasprintf("%s-wal", absolute);
     enum db_mode mode = store_exists(log) ? DB_READ_ONLY : may_write_at(absolute) ? DB_READ_CLEANLY : DB_READ_FROZEN;
-    free(log);
-    free(absolute);
+    free_all(log, absolute);
     return mode;
 }
 

@@ -105,10 +105,7 @@ struct parts {
 static void parts_free(struct parts *p)
 {
     for (size_t i = 0; i < p->count; i++) {
-        free(p->items[i].type);
-        free(p->items[i].name);
-        free(p->items[i].table);
-        free(p->items[i].sql);
+        free_all(p->items[i].type, p->items[i].name, p->items[i].table, p->items[i].sql);
     }
     free(p->items);
 }
@@ -118,12 +115,10 @@ static int read_parts(struct db *db, struct parts *out, struct error *e)
 {
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(db,
-                   "SELECT rowid, type, name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL"
-                   " ORDER BY type, name, rowid",
-                   &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(db,
+                         "SELECT rowid, type, name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL"
+                         " ORDER BY type, name, rowid",
+                         NO_VALUES, &s, e)) > 0) {
         const char *sql = stmt_text(s, 4);
         if (is_among(sql, own_tables, COUNT(own_tables)))
             continue;
@@ -240,8 +235,7 @@ static bool views_are_noted(struct db *db, const struct parts *here, bool unknow
 {
     char *noted = noted_views(db), *text = describe_views(here);
     bool are = noted ? strcmp(noted, text) == 0 : unknown;
-    free(noted);
-    free(text);
+    free_all(noted, text);
     return are;
 }
 
@@ -319,8 +313,7 @@ static void compare_views(const struct schema_comparison *c)
             report(c, SCHEMA_MISSING, &view, 0, NULL);
         else if (here && !strstr(noted, now))
             report(c, is_noted ? SCHEMA_CHANGED : SCHEMA_FOREIGN, here, here->row, NULL);
-        free(name);
-        free(now);
+        free_all(name, now);
     }
     free(noted);
 }

@@ -374,10 +374,8 @@ int kept_output_find(struct db *db, const char *root, int64_t attempt_id, char *
     struct stmt *s = NULL;
     struct stat log;
     *directory = *why = NULL;
-    if (db_query(db, "SELECT directory, coalesce(log_bytes, 0) FROM attempt WHERE id = ?", VALUES(sql_int(attempt_id)),
-                 &s, e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
+    int rc = db_next(db, "SELECT directory, coalesce(log_bytes, 0) FROM attempt WHERE id = ?",
+                     VALUES(sql_int(attempt_id)), &s, e);
     const char *own = rc > 0 && !stmt_is_null(s, 0) ? stmt_text(s, 0) : NULL;
     char *path = own ? (*own == '/' ? xstrdup(own) : xasprintf("%s/%s", root, own)) : NULL;
     char *file = path ? xasprintf("%s/output.log", path) : NULL;
@@ -573,12 +571,11 @@ static int renew_listed(struct renewing *r, struct error *e)
 {
     struct stmt *s = NULL;
     int rc;
-    if (db_prepare(r->db,
-                   "SELECT attempt_id, name, is_import, is_there, is_of_sweep, coalesce(was, 0), now FROM temp.renewal"
-                   " WHERE name IS NOT NULL ORDER BY attempt_id, name",
-                   &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(r->db,
+                         "SELECT attempt_id, name, is_import, is_there, is_of_sweep, coalesce(was, 0), now FROM "
+                         "temp.renewal"
+                         " WHERE name IS NOT NULL ORDER BY attempt_id, name",
+                         NO_VALUES, &s, e)) > 0) {
         const struct old_number n = {stmt_int(s, 0), stmt_text(s, 1), stmt_int(s, 2) != 0, stmt_int(s, 3) != 0,
                                      stmt_int(s, 4) != 0};
         struct passage p;

@@ -119,9 +119,9 @@ static int read_ranked(struct db *db, struct best *out, struct error *e)
     static const char *const sql[] = {RANKED_SQL("m.value"), RANKED_SQL("m.value DESC")};
     struct stmt *s = NULL;
     int rc;
-    if (db_query(db, sql[out->maximise], VALUES(sql_text(out->objective), sql_int(BEST_LISTED + 1)), &s, e) < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0 && is_close(out, stmt_double(s, 1)))
+    while ((rc = db_next(db, sql[out->maximise], VALUES(sql_text(out->objective), sql_int(BEST_LISTED + 1)), &s, e)) >
+               0 &&
+           is_close(out, stmt_double(s, 1)))
         add_ranked(out, stmt_int(s, 0), stmt_double(s, 1), NULL);
     stmt_free(s);
     return rc < 0 ? -1 : 0;

@@ -1,19 +1,18 @@
 #include "results/conditions.h"
 
 #include <ctype.h>
-#include <stdlib.h>
+
+#include "util/memory.h"
 
 static int read_excluded(struct db *db, struct unranked *out, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(db,
-                   "SELECT max(n), group_concat('job ' || job_id || ' (' || excluded || ')', ', ') ||"
-                   " iif(max(n) > 3, ', …', '') FROM (SELECT n.job_id, n.excluded, count(*) OVER () AS n"
-                   " FROM job_note AS n JOIN job AS j ON j.id = n.job_id WHERE n.excluded IS NOT NULL"
-                   " AND j.sweep_id = (SELECT id FROM current_sweep) ORDER BY n.job_id LIMIT 3) HAVING max(n) > 0",
-                   &s, e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
+    int rc = db_next(db,
+                     "SELECT max(n), group_concat('job ' || job_id || ' (' || excluded || ')', ', ') ||"
+                     " iif(max(n) > 3, ', …', '') FROM (SELECT n.job_id, n.excluded, count(*) OVER () AS n"
+                     " FROM job_note AS n JOIN job AS j ON j.id = n.job_id WHERE n.excluded IS NOT NULL"
+                     " AND j.sweep_id = (SELECT id FROM current_sweep) ORDER BY n.job_id LIMIT 3) HAVING max(n) > 0",
+                     NO_VALUES, &s, e);
     if (rc > 0) {
         out->excluded = stmt_int(s, 0);
         out->which = stmt_copy_text(s, 1);
@@ -31,15 +30,13 @@ int unranked_read(struct db *db, const char *metric, struct unranked *out, struc
     *out = (struct unranked){0};
     if (read_excluded(db, out, e) < 0)
         return -1;
-    if (db_query(db,
-                 "SELECT sum(count(*)) OVER (), m.note FROM job_metric AS m CROSS JOIN job AS j ON j.id = m.job_id"
-                 " WHERE m.name = ?1 AND m.value IS NULL AND m.note IS NOT NULL AND j.state = 'ok'"
-                 " AND j.id NOT IN excluded_job"
-                 " AND j.sweep_id = (SELECT id FROM current_sweep) GROUP BY m.note ORDER BY count(*) DESC, m.note"
-                 " LIMIT 1",
-                 VALUES(sql_text(metric)), &s, e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
+    int rc = db_next(db,
+                     "SELECT sum(count(*)) OVER (), m.note FROM job_metric AS m CROSS JOIN job AS j ON j.id = m.job_id"
+                     " WHERE m.name = ?1 AND m.value IS NULL AND m.note IS NOT NULL AND j.state = 'ok'"
+                     " AND j.id NOT IN excluded_job"
+                     " AND j.sweep_id = (SELECT id FROM current_sweep) GROUP BY m.note ORDER BY count(*) DESC, m.note"
+                     " LIMIT 1",
+                     VALUES(sql_text(metric)), &s, e);
     if (rc > 0) {
         out->jobs = stmt_int(s, 0);
         out->why = stmt_copy_text(s, 1);
@@ -50,8 +47,7 @@ int unranked_read(struct db *db, const char *metric, struct unranked *out, struc
 
 void unranked_free(struct unranked *u)
 {
-    free(u->why);
-    free(u->which);
+    free_all(u->why, u->which);
 }
 
 void unranked_add_text(const struct unranked *u, struct buffer *out)

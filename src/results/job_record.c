@@ -29,10 +29,8 @@ static int find_prefix(struct db *db, const char *word, int64_t *job_id, struct 
 {
     struct stmt *s = NULL;
     const struct hash128 low = hash_from_prefix(word, false), high = hash_from_prefix(word, true);
-    if (db_query(db, "SELECT id, count(*) OVER () FROM job WHERE key BETWEEN ?1 AND ?2 LIMIT 2",
-                 VALUES(sql_hash(&low), sql_hash(&high)), &s, e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
+    int rc = db_next(db, "SELECT id, count(*) OVER () FROM job WHERE key BETWEEN ?1 AND ?2 LIMIT 2",
+                     VALUES(sql_hash(&low), sql_hash(&high)), &s, e);
     if (rc > 0) {
         *job_id = stmt_int(s, 0);
         if (stmt_int(s, 1) > 1)
@@ -139,13 +137,11 @@ int job_part_add_json(cJSON *root, struct db *db, enum job_part part, int64_t jo
 int job_log_read(struct db *db, int64_t job_id, int64_t number, struct job_log *out, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_query(db,
-                 "SELECT id, number, state IN ('ok', 'failed'), slot, directory, log_tail FROM attempt"
-                 " WHERE job_id = ?1 AND (?2 = 0 OR number = ?2) AND state <> 'claimed'"
-                 " ORDER BY number DESC LIMIT 1",
-                 VALUES(sql_int(job_id), sql_int(number)), &s, e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
+    int rc = db_next(db,
+                     "SELECT id, number, state IN ('ok', 'failed'), slot, directory, log_tail FROM attempt"
+                     " WHERE job_id = ?1 AND (?2 = 0 OR number = ?2) AND state <> 'claimed'"
+                     " ORDER BY number DESC LIMIT 1",
+                     VALUES(sql_int(job_id), sql_int(number)), &s, e);
     if (rc > 0)
         *out = (struct job_log){
             .attempt_id = stmt_int(s, 0),
@@ -165,7 +161,6 @@ int job_log_read(struct db *db, int64_t job_id, int64_t number, struct job_log *
 
 void job_log_free(struct job_log *l)
 {
-    free(l->directory);
-    free(l->tail);
+    free_all(l->directory, l->tail);
     *l = (struct job_log){0};
 }

@@ -197,8 +197,7 @@ double better_left(const struct candidates_left *c)
             drawn[i] = spread * draw_normal(&r);
         better += some_better(c, factors, drawn, believed, luck);
     }
-    free(factors);
-    free(drawn);
+    free_all(factors, drawn);
     return (double)better / DRAWS;
 }
 

@@ -435,8 +435,7 @@ static bool is_further_replicate(struct candidate_loading *l, int64_t job_id)
     size_t candidate = numbering_find(&l->replicated, hash_keys(l, values, l->of_replicates, NULL));
     if (candidate == set->space.count)
         return false;
-    set->replicates = array_grow(set->replicates, set->replicate_count, sizeof *set->replicates);
-    set->replicates[set->replicate_count++] = (struct candidate_job){job_id, candidate, false};
+    *array_add(set->replicates, set->replicate_count) = (struct candidate_job){job_id, candidate, false};
     return true;
 }
 
@@ -459,8 +458,7 @@ static int read_jobs(struct candidate_loading *l, size_t most, struct error *e)
     struct stmt *jobs = NULL;
     char *sql = jobs_sql(r, "id, key, rank"), *ordered = xasprintf("%s ORDER BY priority, rank", sql);
     int rc = db_query(r->db, ordered, VALUES(sql_int(r->sweep_id)), &jobs, e);
-    free(ordered);
-    free(sql);
+    free_all(ordered, sql);
     while (rc == 0 && (rc = stmt_next(jobs, e)) > 0 && set->space.count < most) {
         space_bind_rank(r->space, l->row, 1, stmt_int(jobs, 2));
         int found = stmt_next(l->row, e);
@@ -548,17 +546,12 @@ int candidates_load(const struct candidate_request *request, struct candidate_se
     if (rc == 0)
         finish(&l);
     stmt_free(l.row);
-    free(l.key_index);
-    free(l.key_role);
-    free(l.place_names);
+    free_all(l.key_index, l.key_role, l.place_names);
     numbering_close(&l.groups);
     numbering_close(&l.configurations);
     numbering_close(&l.memory_classes);
     numbering_close(&l.replicated);
-    free(l.of_group);
-    free(l.of_configuration);
-    free(l.of_replicates);
-    free(l.wider);
+    free_all(l.of_group, l.of_configuration, l.of_replicates, l.wider);
     if (rc < 0)
         candidates_free(out);
     return rc;
@@ -566,17 +559,8 @@ int candidates_load(const struct candidate_request *request, struct candidate_se
 
 void candidates_free(struct candidate_set *set)
 {
-    free(set->job_ids);
-    free(set->replicates);
-    free(set->by_job);
-    free(set->groups);
-    free(set->candidates);
-    free(set->keys);
-    free(set->sections);
-    free(set->saves_memory);
-    free(set->values);
-    free(set->terms);
-    free(set->places);
+    free_all(set->job_ids, set->replicates, set->by_job, set->groups, set->candidates, set->keys, set->sections,
+             set->saves_memory, set->values, set->terms, set->places);
     *set = (struct candidate_set){0};
 }
 
@@ -664,8 +648,7 @@ char *candidate_set_groups(const struct candidate_set *set)
                      others.length ? buffer_text(&quoted) : "",
                      kept.length && others.length ? "they are separated only by model, cluster and global batch"
                                                   : "all jobs compete with each other");
-    free(size);
-    free(m);
+    free_all(size, m);
     buffer_free(&kept);
     buffer_free(&others);
     buffer_free(&quoted);

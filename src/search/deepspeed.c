@@ -294,8 +294,7 @@ static size_t *experiments(const struct flow *f, const struct stage *g, size_t *
 
 static void ranking_free(struct ranking *r)
 {
-    free(r->from);
-    free(r->list);
+    free_all(r->from, r->list);
 }
 
 /* The ranking of these experiments, which come in the tuner's first order. Takes ownership of `list`. */

@@ -106,8 +106,7 @@ static void add_event(struct past *p, int64_t sequence, bool asks)
 {
     if (!sequence)
         return;
-    p->events = array_grow(p->events, p->event_count, sizeof *p->events);
-    p->events[p->event_count++] = (struct event){sequence, asks, p->trial_count};
+    *array_add(p->events, p->event_count) = (struct event){sequence, asks, p->trial_count};
 }
 
 static int keep_trial(void *context, const struct trial_row *given, struct error *e)
@@ -137,8 +136,7 @@ static int keep_trial(void *context, const struct trial_row *given, struct error
         return 0; /* not selected this time */
     add_event(p, row->asked, true);
     add_event(p, row->told, false);
-    p->trials = array_grow(p->trials, p->trial_count, sizeof *p->trials);
-    p->trials[p->trial_count++] = t;
+    *array_add(p->trials, p->trial_count) = t;
     return 0;
 }
 
@@ -188,8 +186,7 @@ int past_repeat(const struct past_request *request, struct past_candidate *out, 
         repeat_events(&past);
         *last = past.last;
     }
-    free(past.trials);
-    free(past.events);
+    free_all(past.trials, past.events);
     return rc;
 }
 
@@ -264,12 +261,7 @@ void search_driver_free(struct search_driver *d)
         return;
     search_free(d->search);
     candidates_free(&d->set);
-    free(d->steps);
-    free(d->progress);
-    free(d->again.job_ids);
-    free(d->later.job_ids);
-    free(d->further.job_ids);
-    free(d);
+    free_all(d->steps, d->progress, d->again.job_ids, d->later.job_ids, d->further.job_ids, d);
 }
 
 const char *search_driver_note(const struct search_driver *d)
@@ -334,8 +326,7 @@ static void queue_job(struct job_queue *q, int64_t job_id, bool *queued)
     if (q->first > 0)
         memmove(q->job_ids, q->job_ids + q->first, q->count * sizeof *q->job_ids);
     q->first = 0;
-    q->job_ids = array_grow(q->job_ids, q->count, sizeof *q->job_ids);
-    q->job_ids[q->count++] = job_id;
+    *array_add(q->job_ids, q->count) = job_id;
 }
 
 static int64_t take_job_queued(struct search_driver *d, struct job_queue *q)

@@ -76,8 +76,7 @@ int families_create(struct search *s, struct error *e)
     out->first[out->count] = count;
     for (size_t i = 0; i < count; i++)
         out->members[first[space->candidates[by_size[i]].configuration]++] = by_size[i];
-    free(by_size);
-    free(first);
+    free_all(by_size, first);
     return 0;
 }
 
@@ -182,8 +181,7 @@ void numbering_open(struct numbering *n, size_t most)
 
 void numbering_close(struct numbering *n)
 {
-    free(n->hashes);
-    free(n->numbers);
+    free_all(n->hashes, n->numbers);
     *n = (struct numbering){0};
 }
 

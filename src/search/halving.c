@@ -42,8 +42,7 @@ static int halving_create(struct search *s, void *own, struct error *e)
 static void halving_free(void *own)
 {
     struct halving *a = own;
-    free(a->order);
-    free(a->reached);
+    free_all(a->order, a->reached);
 }
 
 static void halving_tell(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome)

@@ -61,11 +61,7 @@ static void model_free(void *own)
 {
     struct model_strategy *m = own;
     surrogate_free(m->surrogate);
-    free(m->gains);
-    free(m->chances);
-    free(m->scores);
-    free(m->best);
-    free(m->left);
+    free_all(m->gains, m->chances, m->scores, m->best, m->left);
 }
 
 static void model_tell(struct search *s, void *own, size_t candidate, const struct search_outcome *outcome)

@@ -92,10 +92,7 @@ void process_space_close(struct process_space *s)
 {
     for (size_t d = 0; s->scales && d < s->dimensions; d++)
         free(s->scales[d].values);
-    free(s->scales);
-    free(s->levels);
-    free(s->coordinates);
-    free(s->is_number);
+    free_all(s->scales, s->levels, s->coordinates, s->is_number);
 }
 
 /* --- kernels --- */
@@ -274,10 +271,7 @@ static void find_slope(const struct regression_runs *runs, const struct regressi
     out->slope = view->slope + xy / (prior + xx);
     out->slope_variance = variance / (prior + xx);
     out->log_evidence = log_student(n, yy - xy * xy / (prior + xx), view->spread, log_determinant + log1p(xx / prior));
-    free(x);
-    free(solved_x);
-    free(y);
-    free(solved_y);
+    free_all(x, solved_x, y, solved_y);
 }
 
 /* Element (i, i) of the inverse of an n × n matrix, from its lower Cholesky factor: the sum of squares of a column of
@@ -303,8 +297,7 @@ static void weigh(const struct regression_view *view, const double *left, size_t
     for (size_t i = 0; i < n; i++)
         squares += out->weights[i] * out->weights[i] / inverse_at(matrix, n, i, column);
     out->calibration = n > 0 ? sqrt((1 + squares / (out->spread * out->spread)) / (double)n) : 1;
-    free(matrix);
-    free(column);
+    free_all(matrix, column);
 }
 
 void regression_explain(const struct regression_runs *runs, const struct regression_view *view, struct explained *out)
@@ -409,10 +402,7 @@ static double newton(const struct limit_evidence *o, const double *weights, doub
     double log_determinant = solve(matrix, next, n);
     for (size_t i = 0; i < n; i++)
         next[i] = b[i] - root[i] * next[i];
-    free(values);
-    free(root);
-    free(b);
-    free(matrix);
+    free_all(values, root, b, matrix);
     return log_determinant;
 }
 
@@ -439,8 +429,7 @@ double memory_limit_learn(const struct limit_evidence *o, double *weights)
         }
     }
     double log_evidence = best - newton(o, weights, next) / 2;
-    free(next);
-    free(tried);
+    free_all(next, tried);
     return log_evidence;
 }
 
@@ -484,8 +473,6 @@ double memory_limit_chances(const struct limit *l, double *chances)
         process_add(l->space, &k, &l->told, weights, chances);
     for (size_t c = 0; chances && c < l->space->count; c++)
         chances[c] = memory_limit_chance(chances[c]);
-    free(covariance);
-    free(prior);
-    free(weights);
+    free_all(covariance, prior, weights);
     return log_evidence;
 }

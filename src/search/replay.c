@@ -98,11 +98,7 @@ struct replay_group *replay_groups_make(const struct search_space *space, const 
 void replay_groups_free(struct replay_group *groups, size_t count)
 {
     for (size_t i = 0; groups && i < count; i++) {
-        free(groups[i].candidates);
-        free(groups[i].members);
-        free(groups[i].outcomes);
-        free(groups[i].places);
-        free(groups[i].terms);
+        free_all(groups[i].candidates, groups[i].members, groups[i].outcomes, groups[i].places, groups[i].terms);
     }
     free(groups);
 }
@@ -364,8 +360,7 @@ int replay_run(const struct replay_task *task, struct replay_result *out, struct
         r.result.device_hours = r.device_seconds / SECONDS_PER_HOUR;
         *out = r.result;
     }
-    free(r.tried);
-    free(r.round);
+    free_all(r.tried, r.round);
     return rc;
 }
 
@@ -413,8 +408,7 @@ struct replay_statistics replay_summarise(const double *values, size_t groups, s
         s.p90 = quantile(all, count, 0.9);
         interval_of_mean(means, mean_count, &s);
     }
-    free(all);
-    free(means);
+    free_all(all, means);
     return s;
 }
 
@@ -448,8 +442,7 @@ static int read_sweep(struct replay_loading *l, struct error *e)
     int rc = config ? sweep_load(config, &l->out->sweep, e) : sweep_parse(path, text, strlen(text), &l->out->sweep, e);
     if (rc < 0 && !config)
         error_context(e, "the sweep file recorded in the database (to use another, give -c FILE)");
-    free(path);
-    free(text);
+    free_all(path, text);
     if (rc == 0 && l->out->sweep->objective_count == 0)
         rc = error_set(e, ERROR_USAGE,
                        "%s declares no objective, so there is nothing to search for; add [sweep] objective = "
@@ -515,8 +508,7 @@ static int read_job(struct replay_loading *l, const struct stmt *s, struct recor
     for (int i = 0; i < SECTION_COUNT; i++)
         if (recorded_specs_find(specs, (enum section_kind)i, stmt_int(s, JOB_FIRST_SPEC + i), &job.specs[i], e) < 0)
             return -1;
-    l->jobs = array_grow(l->jobs, l->count, sizeof *l->jobs);
-    l->jobs[l->count++] = job;
+    *array_add(l->jobs, l->count) = job;
     return 0;
 }
 
@@ -841,10 +833,7 @@ void replay_source_free(struct replay_source *s)
 {
     for (size_t i = 0; i < s->group_count; i++)
         free(s->group_names[i]);
-    free(s->group_names);
-    free(s->group_of);
-    free(s->outcomes);
-    free(s->objective);
+    free_all(s->group_names, s->group_of, s->outcomes, s->objective);
     candidates_free(&s->set);
     space_free(s->space);
     row_space_free(s->rows);

@@ -618,8 +618,7 @@ static size_t best_of(const struct staged_pass *f, size_t base, const size_t *tr
             best = tried[i];
         if (is_better(f, tried[i], base))
             continue;
-        lost->items = array_grow(lost->items, lost->count, sizeof *lost->items);
-        lost->items[lost->count++] = change_of(f, base, tried[i]);
+        *array_add(lost->items, lost->count) = change_of(f, base, tried[i]);
     }
     return best;
 }
@@ -913,8 +912,7 @@ static enum search_answer staged_ask(struct search *s, void *own, struct decisio
 static void staged_free(void *own_state)
 {
     struct staged *own = own_state;
-    free(own->of_batch);
-    free(own->procedure.missing);
+    free_all(own->of_batch, own->procedure.missing);
 }
 
 static int staged_create(struct search *s, void *own, struct error *e)

@@ -78,8 +78,7 @@ static size_t choose_members(const struct search *s, struct stages *own)
         own->place_of[i] = count;
         own->members[count++] = i;
     }
-    free(free_keys);
-    free(of);
+    free_all(free_keys, of);
     return count;
 }
 
@@ -176,8 +175,7 @@ static void stages_free(void *own_state)
 {
     struct stages *own = own_state;
     close_stage(own);
-    free(own->members);
-    free(own->place_of);
+    free_all(own->members, own->place_of);
 }
 
 /* --- what cannot be --- */

@@ -202,14 +202,7 @@ void search_free(struct search *s)
         return;
     if (s->own && s->algorithm->free)
         s->algorithm->free(s->own);
-    free(s->own);
-    free(s->families.members);
-    free(s->families.first);
-    free(s->trials);
-    free(s->best);
-    free(s->largest_fit);
-    free(s->smallest_oom);
-    free(s);
+    free_all(s->own, s->families.members, s->families.first, s->trials, s->best, s->largest_fit, s->smallest_oom, s);
 }
 
 /* --- asking --- */
@@ -231,8 +224,7 @@ bool procedure_knows(struct procedure *p, const struct search *s, size_t candida
     for (size_t i = 0; i < p->count; i++)
         if (p->missing[i].candidate == candidate)
             return false;
-    p->missing = array_grow(p->missing, p->count, sizeof *p->missing);
-    p->missing[p->count++] = (struct missing_result){candidate, why};
+    *array_add(p->missing, p->count) = (struct missing_result){candidate, why};
     return false;
 }
 

@@ -129,9 +129,7 @@ static void compare_claims(struct surrogate *b)
         usual[i] = space->candidates[i].usual_bytes;
     }
     b->memory = claims_compare(&claims, USUAL_SPREAD_BYTES);
-    free(predicted);
-    free(usual);
-    free(group);
+    free_all(predicted, usual, group);
 }
 
 /* --- predictions, calibrated by what was measured --- */
@@ -405,9 +403,7 @@ static void fill_failures(struct surrogate *b, const struct fitted *fits)
             chance_of_oom(b, &b->s->space->candidates[c], predicted ? predicted[c] : NAN, unpredicted[c]);
         e->other_failure = (double)otherwise[c];
     }
-    free(otherwise);
-    free(unpredicted);
-    free(predicted);
+    free_all(otherwise, unpredicted, predicted);
 }
 
 /* --- merits --- */
@@ -652,8 +648,7 @@ static double *variance_left(const struct surrogate *b, const struct runs *r)
             left[c] = fmax(left[c] - row[c] * row[c], 0);
         }
     }
-    free(p.factors);
-    free(rows);
+    free_all(p.factors, rows);
     return left;
 }
 
@@ -692,9 +687,7 @@ static void fill_estimates(struct surrogate *b, const struct runs *r, const stru
         e->doubted = expect(&v->doubted, b->s->space->candidates[c].usual_merit, doubted[c], left[c]);
         mix(e);
     }
-    free(believed);
-    free(doubted);
-    free(left);
+    free_all(believed, doubted, left);
 }
 
 /* Uses the fitted weights if the predictions rank well as they are; a fit to runs that contradict them would distort
@@ -714,8 +707,7 @@ static void fill_means(struct surrogate *b, const struct fitted *fits)
         trust = 1 / (1 + exp(v.doubted.log_evidence - v.believed.log_evidence) * (1 - before) / before);
     fill_estimates(b, r, &v, trust);
     views_free(&v);
-    free(r->single);
-    free(r);
+    free_all(r->single, r);
 }
 
 /* --- what is left, jointly --- */
@@ -764,10 +756,7 @@ void surrogate_correlation(const struct surrogate *b, const size_t *candidates, 
             out[i * count + j] =
                 joint(b, candidates[i], candidates[j]) - weighted_sum(rows + i * p.count, rows + j * p.count, p.count);
     normalise(out, count);
-    free(rows);
-    free(p.factors);
-    free(r->single);
-    free(r);
+    free_all(rows, p.factors, r->single, r);
 }
 
 size_t surrogate_freedom(const struct surrogate *b)
@@ -796,13 +785,9 @@ void surrogate_free(struct surrogate *b)
         return;
     for (size_t i = 0; i < b->told_count; i++)
         free(b->nearness[i]);
-    free(b->nearness);
-    free(b->told);
-    free(b->of_batch);
-    free(b->need);
+    free_all(b->nearness, b->told, b->of_batch, b->need);
     process_space_close(&b->space);
-    free(b->all);
-    free(b);
+    free_all(b->all, b);
 }
 
 void surrogate_tell(struct surrogate *b, size_t candidate)

@@ -15,12 +15,10 @@ static void add_line(struct live_page *p, size_t offset, size_t length)
     const char *line = p->text.data + offset;
     if (p->part_count == 0 || begins(line, length, "<section") || begins(line, length, "</main>") ||
         begins(line, length, "<script")) {
-        p->parts = array_grow(p->parts, p->part_count, sizeof *p->parts);
-        p->parts[p->part_count++] = (struct live_part){NULL, 0};
+        *array_add(p->parts, p->part_count) = (struct live_part){NULL, 0};
     }
     struct live_part *part = &p->parts[p->part_count - 1];
-    part->lines = array_grow(part->lines, part->count, sizeof *part->lines);
-    part->lines[part->count++] = (struct live_line){offset, length, p->version};
+    *array_add(part->lines, part->count) = (struct live_line){offset, length, p->version};
 }
 
 static struct live_page split(struct buffer *text, int64_t version)

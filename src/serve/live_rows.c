@@ -65,8 +65,7 @@ void live_rows_clear(struct live_rows *r)
 {
     for (size_t i = 0; i < r->count; i++)
         free(r->items[i].text);
-    free(r->items);
-    free(r->search);
+    free_all(r->items, r->search);
     r->items = NULL;
     r->search = NULL;
     r->count = 0;

@@ -159,8 +159,7 @@ static int serve_address_listen(struct serve_address *a, int *descriptor, struct
         error_set(e, ERROR_FAILED, "--serve %s: %s%s", text, strerror(why), advice(why));
     if (found)
         freeaddrinfo(found);
-    free(port);
-    free(text);
+    free_all(port, text);
     return *descriptor < 0 ? -1 : 0;
 }
 
@@ -377,8 +376,7 @@ static void print_url(const struct serve_options *o, const struct serve_address 
 {
     char *address = serve_address_text(a), *url = xasprintf("http://%s/%s%s", address, token, token[0] ? "/" : "");
     o->print(url);
-    free(url);
-    free(address);
+    free_all(url, address);
 }
 
 static int serve_watched(struct watched *w, const struct serve_options *o, struct serve_address *a, const char *token,

@@ -419,12 +419,7 @@ static void server_free(struct server *s)
     live_page_free(&s->page);
     live_rows_clear(&s->rows);
     pthread_mutex_destroy(&s->lock);
-    free(s->problem);
-    free(s->token);
-    free(s->host);
-    free(s->job_files);
-    free(s->job_path);
-    free(s);
+    free_all(s->problem, s->token, s->host, s->job_files, s->job_path, s);
 }
 
 /* Recursive: a response that cannot be queued is freed at once within the lock, and listener_free() takes it again. */

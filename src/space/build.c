@@ -414,9 +414,7 @@ static void drop_names(struct names *n, size_t count)
 {
     for (; count > 0; count--) {
         struct derived_key *d = &n->derived[--n->derived_count];
-        free(d->name);
-        free(d->sql);
-        free(d->keys);
+        free_all(d->name, d->sql, d->keys);
     }
 }
 

@@ -253,12 +253,11 @@ static const char list_pairs[] =
 static int refuse_two(struct finder *f, struct error *e)
 {
     struct stmt *s = NULL;
-    if (db_prepare(f->db,
-                   "SELECT min(job_id), max(job_id), lower(hex(now)) FROM temp.pair WHERE NOT has_results GROUP BY now"
-                   " HAVING count(*) > 1 ORDER BY 1 LIMIT 1",
-                   &s, e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
+    int rc =
+        db_next(f->db,
+                "SELECT min(job_id), max(job_id), lower(hex(now)) FROM temp.pair WHERE NOT has_results GROUP BY now"
+                " HAVING count(*) > 1 ORDER BY 1 LIMIT 1",
+                NO_VALUES, &s, e);
     if (rc > 0)
         rc = error_set(e, ERROR_USAGE,
                        "the results of job %lld and of job %lld would both stand for job %.16s of the sweep file; say "

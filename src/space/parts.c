@@ -166,11 +166,9 @@ cJSON *parts_compare(const struct sweep *s, const cJSON *was, const cJSON *now)
         if (was && strcmp(then, there) != 0) {
             char *old = shown(w, n), *new = shown(n, w);
             parts_add_difference(list, names[i], old, new);
-            free(old);
-            free(new);
+            free_all(old, new);
         }
-        free(then);
-        free(there);
+        free_all(then, there);
     }
     if (!was) {
         char *new = shown(cJSON_GetObjectItemCaseSensitive(now, names[0]), NULL);

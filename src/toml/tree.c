@@ -33,9 +33,7 @@ static void free_node(struct toml_node *node)
 {
     for (size_t i = 0; i < node->child_count; i++)
         free_node(&node->children[i]);
-    free(node->children);
-    free(node->key);
-    free(node->text);
+    free_all(node->children, node->key, node->text);
 }
 
 void toml_free(struct toml_node *root)
