@@ -136,13 +136,11 @@ static int go_on(struct deciding *d, struct error *e)
     const struct past_request past = {d->place->db, d->search_id, &d->set, d->search, complete, d};
     struct past_candidate *candidates = xcalloc(d->set.space.count + 1, sizeof *candidates);
     int64_t last = 0;
-    int rc = trials_read(d->place->db, d->search_id, note_own, d, e);
-    if (rc == 0)
-        rc = job_outcomes_read(d->place->db, &every, tell_known, d, e);
-    if (rc == 0)
-        rc = past_repeat(&past, candidates, &last, e);
-    if (rc == 0)
-        rc = begin_others(d, e);
+    int rc = trials_read(d->place->db, d->search_id, note_own, d, e) < 0 ||
+                     job_outcomes_read(d->place->db, &every, tell_known, d, e) < 0 ||
+                     past_repeat(&past, candidates, &last, e) < 0
+                 ? -1
+                 : begin_others(d, e);
     free(candidates);
     return rc;
 }
@@ -182,11 +180,9 @@ int proposals_decide(const struct proposal_place *place, size_t wanted, cJSON *a
                                               .sweep_id = place->sweep_id,
                                               .equal_batch = given->equal_batch != 0};
     struct deciding d = {.place = place};
-    int rc = candidates_load(&request, &d.set, e);
-    if (rc == 0)
-        rc = search_create(&d.set.space, given, &d.search, e);
-    if (rc == 0)
-        rc = proposals_open_search(place, given->strategy, &d.search_id, e);
+    int rc = candidates_load(&request, &d.set, e) < 0 || search_create(&d.set.space, given, &d.search, e) < 0
+                 ? -1
+                 : proposals_open_search(place, given->strategy, &d.search_id, e);
     if (rc == 0) {
         d.is_own = xcalloc(d.set.space.count + 1, sizeof *d.is_own);
         d.last_told = xcalloc(d.set.space.count + 1, sizeof *d.last_told);

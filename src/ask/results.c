@@ -174,11 +174,10 @@ static int put_attempt(const struct proposal_place *place, const struct told *t,
     struct measured ignored;
     int64_t id = 0;
     bool is_new;
-    int rc = import_store_create(place->db, runner_id, 0, 0, &store, e);
-    if (rc == 0)
-        rc = import_store_put(store, &attempt, &id, &is_new, e);
-    if (rc == 0)
-        rc = put_metrics(store, id, t, e);
+    int rc = import_store_create(place->db, runner_id, 0, 0, &store, e) < 0 ||
+                     import_store_put(store, &attempt, &id, &is_new, e) < 0
+                 ? -1
+                 : put_metrics(store, id, t, e);
     if (rc == 0 && place->measures)
         rc = measures_record(place->measures, place->db, id, NULL, &ignored, e);
     if (rc == 0)
@@ -206,9 +205,8 @@ int proposals_tell(const struct proposal_place *place, const cJSON *results, cJS
     int number = 0;
     *answer = json_document();
     cJSON *list = cJSON_AddArrayToObject(*answer, "told");
-    int rc = runner_record(place->db, &place->runner, &runner_id, e);
-    if (rc == 0)
-        rc = runner_record_end(place->db, runner_id, e);
+    int rc =
+        runner_record(place->db, &place->runner, &runner_id, e) < 0 ? -1 : runner_record_end(place->db, runner_id, e);
     for (const cJSON *item = is_list ? results->child : results; rc == 0 && item; item = is_list ? item->next : NULL) {
         number++;
         rc = tell_one(place, item, runner_id, list, e);

@@ -229,11 +229,9 @@ static int read_jobs(struct db *before, struct db *now, const struct membership 
                      struct error *e)
 {
     struct side sides[2] = {{0}};
-    int rc = open_side(before, b, &sides[0], e);
-    if (rc == 0)
-        rc = open_side(now, b, &sides[1], e);
-    if (rc == 0)
-        rc = join_sides(&sides[0], &sides[1], m, b, e);
+    int rc = open_side(before, b, &sides[0], e) < 0 || open_side(now, b, &sides[1], e) < 0
+                 ? -1
+                 : join_sides(&sides[0], &sides[1], m, b, e);
     stmt_free(sides[0].rows);
     stmt_free(sides[1].rows);
     return rc;
@@ -289,15 +287,10 @@ static int compare(struct db *before, struct db *now, const struct before_after_
                    struct error *e)
 {
     struct membership m = {0};
-    int rc = read_metric(now, r->metric, b, e);
-    if (rc == 0)
-        rc = check_definition(before, now, b, e);
-    if (rc == 0)
-        rc = read_membership(now, r->by, &m, e);
-    if (rc == 0)
-        rc = read_jobs(before, now, &m, b, e);
-    if (rc == 0)
-        rc = check_common(b, e);
+    int rc = read_metric(now, r->metric, b, e) < 0 || check_definition(before, now, b, e) < 0 ||
+                     read_membership(now, r->by, &m, e) < 0 || read_jobs(before, now, &m, b, e) < 0
+                 ? -1
+                 : check_common(b, e);
     if (rc == 0)
         judge_groups(b, &m, r->limit);
     free_all(m.jobs, m.groups);

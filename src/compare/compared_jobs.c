@@ -100,9 +100,8 @@ static int read_ids(struct db *db, enum compared_kind kind, struct compared_sect
     free(sql);
     if (rc < 0)
         return -1;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = stmt_next(s, e)) > 0)
         *array_add(out->ids, out->spec_count) = stmt_int(s, 0);
-    }
     stmt_free(s);
     return rc;
 }
@@ -259,9 +258,8 @@ void compared_jobs_free(struct compared_jobs *jobs)
 {
     for (enum compared_kind kind = 0; kind < COMPARED_SECTIONS; kind++) {
         struct compared_section *s = &jobs->sections[kind];
-        for (size_t k = 0; k < s->key_count; k++) {
+        for (size_t k = 0; k < s->key_count; k++)
             free_all(s->keys[k].name, s->keys[k].values, s->keys[k].quoted);
-        }
         free_all(s->keys, s->ids, s->labels);
     }
     free(jobs->jobs);

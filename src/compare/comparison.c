@@ -377,9 +377,8 @@ static void place_jobs(struct pairing *p)
 
 static void matched_pairs_clear(struct comparison *c)
 {
-    for (size_t i = 0; i < c->count; i++) {
+    for (size_t i = 0; i < c->count; i++)
         free_all(c->pairs[i].a, c->pairs[i].b, c->pairs[i].ratios);
-    }
     free(c->pairs);
     c->pairs = NULL;
     c->count = 0;

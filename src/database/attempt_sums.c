@@ -147,15 +147,14 @@ int attempt_sums_check(struct db *db, row_found *found, void *context, struct er
     bool any;
     if (have_any(db, &any, e) < 0 || !any)
         return any ? -1 : 0;
-    int rc = prepare(db, &s, e);
-    if (rc == 0)
-        rc = db_prepare(db,
-                        "SELECT k.attempt_id, k.sum, iif(a.id IS NULL, 'attempt ' || k.attempt_id || ' (gone)',"
-                        " printf('job %d attempt %d', a.job_id, a.number))"
-                        " FROM attempt_sum AS k LEFT JOIN attempt AS a ON a.id = k.attempt_id ORDER BY 1",
-                        &kept, e);
-    if (rc == 0)
-        rc = check_each(s, kept, found, context, e);
+    int rc = prepare(db, &s, e) < 0 ||
+                     db_prepare(db,
+                                "SELECT k.attempt_id, k.sum, iif(a.id IS NULL, 'attempt ' || k.attempt_id || ' (gone)',"
+                                " printf('job %d attempt %d', a.job_id, a.number))"
+                                " FROM attempt_sum AS k LEFT JOIN attempt AS a ON a.id = k.attempt_id ORDER BY 1",
+                                &kept, e) < 0
+                 ? -1
+                 : check_each(s, kept, found, context, e);
     stmt_free(kept);
     attempt_sums_free(s);
     return rc;

@@ -64,9 +64,7 @@ int merge_database(struct db *db, const char *source, const struct merge_steps *
                    struct error *e)
 {
     char *identity = NULL;
-    int rc = identify(source, &identity, e);
-    if (rc == 0)
-        rc = db_run(db, "ATTACH ? AS source", VALUES(sql_text(source)), e);
+    int rc = identify(source, &identity, e) < 0 ? -1 : db_run(db, "ATTACH ? AS source", VALUES(sql_text(source)), e);
     if (rc == 0) {
         rc = add(db, source, identity, steps, counts, e);
         struct error ignored = ERROR_INIT;

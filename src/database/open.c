@@ -705,9 +705,7 @@ int store_read_versions(const char *path, int64_t *version, int64_t *newest, str
 {
     struct db *db = NULL;
     *newest = SCHEMA_VERSION;
-    int rc = store_open_reading(path, STORE_READ_AS_IT_IS, &db, e);
-    if (rc == 0)
-        rc = read_version(db, version, e);
+    int rc = store_open_reading(path, STORE_READ_AS_IT_IS, &db, e) < 0 ? -1 : read_version(db, version, e);
     db_close(db);
     return rc;
 }

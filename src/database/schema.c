@@ -104,9 +104,8 @@ struct parts {
 
 static void parts_free(struct parts *p)
 {
-    for (size_t i = 0; i < p->count; i++) {
+    for (size_t i = 0; i < p->count; i++)
         free_all(p->items[i].type, p->items[i].name, p->items[i].table, p->items[i].sql);
-    }
     free(p->items);
 }
 

@@ -39,9 +39,7 @@ int database_write_whole(const char *path, database_fill *fill, void *context, s
     char *name = make_temporary(path, e);
     if (!name)
         return -1;
-    int rc = db_open(name, DB_CREATE, &target, e);
-    if (rc == 0)
-        rc = fill(target, context, e);
+    int rc = db_open(name, DB_CREATE, &target, e) < 0 ? -1 : fill(target, context, e);
     db_close(target);
     if (rc == 0 && rename(name, path) < 0)
         rc = error_errno(e, errno, "cannot make %s", path);

@@ -132,12 +132,10 @@ void names_collect(const struct sweep *s, struct names *out, struct problems *pr
 
 void names_free(struct names *n)
 {
-    for (size_t i = 0; i < n->key_count; i++) {
+    for (size_t i = 0; i < n->key_count; i++)
         free_all(n->keys[i].name, n->keys[i].otherwise);
-    }
-    for (size_t i = 0; i < n->derived_count; i++) {
+    for (size_t i = 0; i < n->derived_count; i++)
         free_all(n->derived[i].name, n->derived[i].sql, n->derived[i].keys);
-    }
     free_all(n->keys, n->derived, n->common);
     *n = (struct names){0};
 }

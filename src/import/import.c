@@ -283,9 +283,8 @@ static int put_attempt(struct import *m, const struct kept_row *row, const struc
                                  .duration_s = row->duration_s};
     int64_t id = 0;
     bool is_new = false;
-    int rc = job_find(m->request->db, &match->key, &a.job_id, e);
-    if (rc == 0)
-        rc = import_store_put(m->store, &a, &id, &is_new, e);
+    int rc =
+        job_find(m->request->db, &match->key, &a.job_id, e) < 0 ? -1 : import_store_put(m->store, &a, &id, &is_new, e);
     m->summary.added += is_new;
     m->summary.known += !is_new;
     if (rc == 0 && id)
@@ -528,9 +527,8 @@ static void release(struct import *m)
     import_store_free(m->store);
     space_free(m->space);
     row_space_free(m->rows);
-    for (size_t i = 0; i < m->kept_count; i++) {
+    for (size_t i = 0; i < m->kept_count; i++)
         free_all(m->kept[i].message, m->kept[i].metrics);
-    }
     free(m->kept);
     hash_set_free(&m->jobs);
     hash_set_free(&m->attempts);
@@ -577,15 +575,12 @@ int import_table_undo(struct db *db, const char *host, const char *word, struct 
     int64_t id = 0;
     if (db_begin(db, e) < 0)
         return -1;
-    int rc = find_written(db, host, word, &id, e);
-    if (rc == 0)
-        rc = db_query_text(db, "SELECT path FROM imported_table WHERE id = ?", VALUES(sql_int(id)), &undone.path, e);
-    if (rc == 0)
-        rc = imported_table_undo(db, id, &undone.removed, e);
-    if (rc == 0)
-        rc = result_views_refresh(db, e);
-    if (rc == 0)
-        rc = db_commit(db, e);
+    int rc = find_written(db, host, word, &id, e) < 0 ||
+                     db_query_text(db, "SELECT path FROM imported_table WHERE id = ?", VALUES(sql_int(id)),
+                                   &undone.path, e) < 0 ||
+                     imported_table_undo(db, id, &undone.removed, e) < 0 || result_views_refresh(db, e) < 0
+                 ? -1
+                 : db_commit(db, e);
     if (rc < 0) {
         db_rollback(db);
         free(undone.path);
@@ -602,9 +597,8 @@ int import_table_check(const struct import_request *request, struct import_summa
 
 void import_summary_free(struct import_summary *s)
 {
-    for (size_t i = 0; i < s->broken_count; i++) {
+    for (size_t i = 0; i < s->broken_count; i++)
         free_all(s->broken[i].name, s->broken[i].reason, s->broken[i].lines);
-    }
     free_all(s->broken, s->alike, s->older);
     *s = (struct import_summary){0};
 }

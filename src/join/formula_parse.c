@@ -88,9 +88,8 @@ static uint32_t add_node(struct parser *p, struct formula_node node, const uint3
 {
     struct formula *f = p->f;
     node.first = (uint32_t)f->operand_count;
-    for (uint32_t i = 0; i < node.count; i++) {
+    for (uint32_t i = 0; i < node.count; i++)
         *array_add(f->operands, f->operand_count) = operands[i];
-    }
     f->nodes = array_grow(f->nodes, f->node_count, sizeof *f->nodes);
     f->nodes[f->node_count] = node;
     return (uint32_t)f->node_count++;
@@ -605,9 +604,8 @@ void formula_free(struct formula *f)
 {
     if (!f)
         return;
-    for (size_t i = 0; i < f->part_count; i++) {
+    for (size_t i = 0; i < f->part_count; i++)
         free_all(f->parts[i].sql, f->parts[i].keys);
-    }
     for (size_t i = 0; i < f->text_count; i++)
         free(f->texts[i]);
     free_all(f->parts, f->texts, f->nodes, f->operands, f);

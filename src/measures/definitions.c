@@ -790,9 +790,8 @@ int measures_renew(struct db *db, const struct renewal_request *request, struct 
 
 void renewal_free(struct renewal *r)
 {
-    for (size_t i = 0; i < r->count; i++) {
+    for (size_t i = 0; i < r->count; i++)
         free_all(r->metrics[i].name, r->metrics[i].units, r->metrics[i].why);
-    }
     free(r->metrics);
     *r = (struct renewal){0};
 }

@@ -95,9 +95,8 @@ static int take_observation(void *context, const struct observation_row *row, st
                                       : strcmp(row->kind, "at-least") == 0 ? OBSERVATION_AT_LEAST
                                                                            : OBSERVATION_AT_MOST};
     read_numbers(row->terms_json, o->terms, CALIBRATION_TERMS);
-    if (o->kind == OBSERVATION_MEASURED && row->peak > 0) {
+    if (o->kind == OBSERVATION_MEASURED && row->peak > 0)
         *array_add(l->runs, l->run_count) = (struct timed_run){row->predicted, row->measured, row->peak};
-    }
     return 0;
 }
 
@@ -394,9 +393,7 @@ static int measure(const struct space *space, struct db *db, int64_t attempt_id,
                    struct measurement *out, struct error *e)
 {
     struct stmt *summaries = NULL;
-    int rc = learning_summaries(db, &summaries, e);
-    if (rc == 0)
-        rc = learning_measure(space, summaries, attempt_id, p, out, e);
+    int rc = learning_summaries(db, &summaries, e) < 0 ? -1 : learning_measure(space, summaries, attempt_id, p, out, e);
     stmt_free(summaries);
     return rc;
 }
@@ -495,9 +492,7 @@ int learning_resume(struct space *space, struct db *db, struct error *e)
         match_close(r.cursor);
         return -1;
     }
-    int rc = unobserved_read(db, OBSERVATIONS_MOST, note_unobserved, &r, e);
-    if (rc == 0)
-        rc = learning_fit(space, db, e);
+    int rc = unobserved_read(db, OBSERVATIONS_MOST, note_unobserved, &r, e) < 0 ? -1 : learning_fit(space, db, e);
     match_close(r.cursor);
     if (rc < 0)
         db_rollback(db);

@@ -78,9 +78,8 @@ static void drop_doubts(struct watched_place *p)
 
 void place_changes_free(struct place_changes *c)
 {
-    for (size_t i = 0; i < c->count; i++) {
+    for (size_t i = 0; i < c->count; i++)
         free_all(c->items[i].place, c->items[i].message, c->items[i].attempts);
-    }
     free(c->items);
     *c = (struct place_changes){NULL, 0};
 }

@@ -70,9 +70,8 @@ static int load_samples(struct db *db, int64_t attempt_id, const char *name, str
         "SELECT coalesce(step, -1), value FROM metric WHERE attempt_id = ? AND name = ? ORDER BY sequence";
     struct stmt *s = NULL;
     int rc;
-    while ((rc = db_next(db, sql, VALUES(sql_int(attempt_id), sql_text(name)), &s, e)) > 0) {
+    while ((rc = db_next(db, sql, VALUES(sql_int(attempt_id), sql_text(name)), &s, e)) > 0)
         *array_add(out->items, out->count) = (struct sample){0, stmt_int(s, 0), stmt_double_or_nan(s, 1)};
-    }
     return rc;
 }
 
@@ -438,11 +437,9 @@ int measures_look(struct measures *m, struct db *db, int64_t attempt_id, struct 
 {
     struct measured_attempt a;
     *out = (struct measured){.objective = NAN, .is_feasible = true};
-    int rc = attempt_load(m, db, attempt_id, NULL, &a, e);
-    if (rc == 0)
-        rc = take_metrics(m, &a, NULL, attempt_id, out, e);
-    if (rc == 0)
-        rc = take_constraints(m, &a, NULL, attempt_id, out, e);
+    int rc = attempt_load(m, db, attempt_id, NULL, &a, e) < 0 || take_metrics(m, &a, NULL, attempt_id, out, e) < 0
+                 ? -1
+                 : take_constraints(m, &a, NULL, attempt_id, out, e);
     attempt_unload(m, &a);
     return rc;
 }
@@ -452,11 +449,9 @@ int measures_record(struct measures *m, struct db *db, int64_t attempt_id, const
 {
     struct measured_attempt a;
     *out = (struct measured){.objective = NAN, .is_feasible = true};
-    int rc = attempt_load(m, db, attempt_id, seen, &a, e);
-    if (rc == 0)
-        rc = take_metrics(m, &a, db, attempt_id, out, e);
-    if (rc == 0)
-        rc = db_run(db, "DELETE FROM breach WHERE attempt_id = ?", VALUES(sql_int(attempt_id)), e);
+    int rc = attempt_load(m, db, attempt_id, seen, &a, e) < 0 || take_metrics(m, &a, db, attempt_id, out, e) < 0
+                 ? -1
+                 : db_run(db, "DELETE FROM breach WHERE attempt_id = ?", VALUES(sql_int(attempt_id)), e);
     if (rc == 0 && a.seen.is_ok)
         rc = take_constraints(m, &a, db, attempt_id, out, e);
     attempt_unload(m, &a);
@@ -555,9 +550,8 @@ static int suppose_attempt(const struct measures *m, struct db *db, int64_t atte
 {
     struct measured_attempt a;
     struct measured ignored = {.is_feasible = true};
-    int rc = attempt_load(m, db, attempt_id, NULL, &a, e);
-    if (rc == 0)
-        rc = take_constraints(m, &a, db, attempt_id, &ignored, e);
+    int rc =
+        attempt_load(m, db, attempt_id, NULL, &a, e) < 0 ? -1 : take_constraints(m, &a, db, attempt_id, &ignored, e);
     attempt_unload(m, &a);
     return rc;
 }

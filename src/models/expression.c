@@ -109,9 +109,8 @@ static void use_binding(struct model_expression *x, enum source source, size_t k
     size_t i = 0;
     while (i < x->binding_count && (x->bindings[i].source != source || x->bindings[i].key != key))
         i++;
-    if (i == x->binding_count) {
+    if (i == x->binding_count)
         *array_add(x->bindings, x->binding_count) = (struct binding){source, key};
-    }
     buffer_printf(sql, "?%zu", i + 1);
 }
 

@@ -278,9 +278,8 @@ void model_search_free(struct model_search *s)
         return;
     for (size_t i = 0; i < s->expression_count; i++)
         model_expression_free(s->expressions[i]);
-    for (size_t i = 0; i < s->stratum_count; i++) {
+    for (size_t i = 0; i < s->stratum_count; i++)
         free_all(s->strata[i].name, s->strata[i].literal);
-    }
     model_evaluator_close(s->evaluator);
     model_index_free(s->index);
     free_all(s->expressions, s->strata, s->filters, s->keys, s);

@@ -110,9 +110,8 @@ static int add_launch(struct html_page *p, int64_t job, struct error *e)
         buffer_add_char(&p->out, ',');
     }
     buffer_add_text(&p->out, "\"environment\":[");
-    for (char **item = launch.environment; *item; item++) {
+    for (char **item = launch.environment; *item; item++)
         html_add_json(&p->out, item == launch.environment ? "" : ",", *item, VALUE_MOST);
-    }
     buffer_add_char(&p->out, ']');
     job_launch_free(&launch);
     return 0;

@@ -91,9 +91,8 @@ static void add_rule(struct html_page *p, const struct stmt *s)
     buffer_printf(&p->out, "<td class=n>%lld<td class=n>", (long long)stmt_int(s, 2));
     if (!stmt_is_null(s, 3))
         buffer_printf(&p->out, "%lld", (long long)stmt_int(s, 3));
-    for (int i = 4; i < 7; i++) {
+    for (int i = 4; i < 7; i++)
         html_text(&p->out, "<td>", stmt_text(s, i), "");
-    }
     buffer_add_char(&p->out, '\n');
 }
 

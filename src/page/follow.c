@@ -176,9 +176,7 @@ int html_follow(struct db *db, struct html_follower *f, const char *database, co
 {
     if (db_read_begin(db, e) < 0)
         return -1;
-    int rc = look(db, f, sink, e);
-    if (rc == 0)
-        rc = read_search(db, f, database, e);
+    int rc = look(db, f, sink, e) < 0 ? -1 : read_search(db, f, database, e);
     db_read_end(db);
     return rc;
 }
@@ -189,13 +187,11 @@ int html_follow_begin(struct db *db, struct html_follower *f, struct error *e)
     html_follower_free(f);
     if (db_read_begin(db, e) < 0)
         return -1;
-    int rc = read_sweep_id(db, &f->sweep_id, e);
-    if (rc == 0)
-        rc = db_query_int(db, "SELECT coalesce(max(id), 0) FROM attempt", NO_VALUES, 0, &f->newest, e);
-    if (rc == 0)
-        rc = read_last_job(db, &f->last_job, e);
-    if (rc == 0)
-        rc = read_open(db, &open, e);
+    int rc = read_sweep_id(db, &f->sweep_id, e) < 0 ||
+                     db_query_int(db, "SELECT coalesce(max(id), 0) FROM attempt", NO_VALUES, 0, &f->newest, e) < 0 ||
+                     read_last_job(db, &f->last_job, e) < 0
+                 ? -1
+                 : read_open(db, &open, e);
     db_read_end(db);
     f->open = open.ids;
     f->open_count = open.count;

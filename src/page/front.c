@@ -114,9 +114,8 @@ static void add_front_table(struct html_page *p, const struct point *points, con
     html_add_unit(out, memory->unit);
     html_name(out, "<th scope=col>", d->objective, "");
     html_add_unit(out, d->unit);
-    for (size_t k = key_count; k-- > 0;) {
+    for (size_t k = key_count; k-- > 0;)
         html_name(out, "<th scope=col>", keys[k]->title, "");
-    }
     buffer_add_text(out, "</thead><tbody>\n");
     for (size_t i = 0; i < count && shown < FRONT_LISTED; i++) {
         if (!on_front[i])

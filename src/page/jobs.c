@@ -18,9 +18,8 @@ static void add_header(struct html_page *p, const struct html_column *const *col
     buffer_add_text(&p->out, "<thead><tr>");
     for (size_t i = 0; i < count; i++) {
         html_name(&p->out, "<th scope=col>", columns[i]->title, "");
-        if (columns[i]->unit[0]) {
+        if (columns[i]->unit[0])
             html_name(&p->out, " <small>(", columns[i]->unit, ")</small>");
-        }
     }
     buffer_add_text(&p->out, "</thead>\n");
 }
@@ -164,9 +163,8 @@ static const char *const role_names[] = {[HTML_FIXED] = "fixed", [HTML_KEY] = "k
 static void add_levels(struct buffer *out, const struct html_column *c, size_t rows, size_t most)
 {
     buffer_add_text(out, ",\"levels\":[");
-    for (size_t i = 0; i < c->level_count; i++) {
+    for (size_t i = 0; i < c->level_count; i++)
         html_add_json(out, i ? "," : "", c->level_texts[i], most);
-    }
     buffer_add_text(out, "],\"codes\":[");
     for (size_t i = 0; i < rows; i++) {
         add_comma(out, i);
@@ -194,9 +192,8 @@ static void add_column(struct buffer *out, const struct html_column *c, size_t r
     html_add_json(out, "{\"name\":", c->title, HTML_NAME_MOST);
     html_add_json(out, ",\"unit\":", c->unit, HTML_NAME_MOST);
     buffer_printf(out, ",\"role\":\"%s\"%s", role_names[c->role], c->derived ? ",\"derived\":true" : "");
-    if (c->twin) {
+    if (c->twin)
         html_add_json(out, ",\"twin\":", c->twin->title, HTML_NAME_MOST);
-    }
     if (c->levels)
         add_levels(out, c, rows, c->role == HTML_KEY ? level_most : HTML_LEVEL_MOST);
     else
@@ -218,9 +215,8 @@ static void add_constants(struct buffer *out, const struct html_data *d)
         buffer_add_char(out, ':');
         html_add_json(out, "", c->level_texts[0], HTML_LEVEL_MOST);
         first = false;
-        if (c->unit[0]) {
+        if (c->unit[0])
             html_add_json(&sizes, sizes.length ? "," : "", c->title, HTML_NAME_MOST);
-        }
     }
     buffer_printf(out, "},\n\"sizes\":[%s],\n\"conditions\":[", buffer_text(&sizes));
     buffer_free(&sizes);
@@ -232,9 +228,8 @@ static int add_conditions(struct html_page *p, struct error *e)
     if (!p->data->objective)
         return 0;
     int rc = db_query_texts(p->db, "SELECT condition FROM subject_to ORDER BY position", NO_VALUES, &all, e);
-    for (size_t i = 0; rc == 0 && i < all.count; i++) {
+    for (size_t i = 0; rc == 0 && i < all.count; i++)
         html_add_json(&p->out, i ? "," : "", all.items[i], HTML_TEXT_MOST);
-    }
     string_list_free(&all);
     return rc;
 }

@@ -100,9 +100,8 @@ static void add_data(struct buffer *out, const struct timeline *t)
     const char *before = "";
     char length[32];
     buffer_printf(out, HTML_CHART("timeline-plot") "{\"length\":%.0f,\"lanes\":[", t->length);
-    for (size_t i = 0; i < t->lanes.count; i++) {
+    for (size_t i = 0; i < t->lanes.count; i++)
         html_add_json(out, i ? "," : "", t->lanes.items[i], 20);
-    }
     buffer_add_text(out, "],\"gaps\":[");
     for (size_t i = 0; i < t->gap_count && i < GAPS_MOST; i++)
         buffer_printf(out, "%s[%.0f,\"%s\"]", i ? "," : "", t->gaps[i].at,

@@ -191,9 +191,8 @@ static void add_command(struct html_page *p, int64_t job, const struct job_launc
         html_text(&p->out, "<p class=note>It has no command, because it was measured elsewhere (",
                   l->measured_elsewhere, ").</p>\n");
     }
-    if (redacted[0]) {
+    if (redacted[0])
         html_text(&p->out, "<p class=note>Secrets are left out; fill them in before you run it: ", redacted, "</p>\n");
-    }
     free_all(line, redacted);
 }
 

@@ -323,9 +323,8 @@ int line_pattern_compile(struct line_pattern *p, const char *text, char why[256]
 {
     struct buffer translated = BUFFER_INIT;
     *p = (struct line_pattern){.engine = NULL};
-    int rc = syntax_translate(text, &translated, why);
-    if (rc == 0)
-        rc = engine_create(buffer_text(&translated), &p->engine, why);
+    int rc =
+        syntax_translate(text, &translated, why) < 0 ? -1 : engine_create(buffer_text(&translated), &p->engine, why);
     buffer_free(&translated);
     if (rc < 0)
         return -1;

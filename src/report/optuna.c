@@ -133,9 +133,7 @@ int optuna_write(struct db *db, const struct result_query *q, const char *path, 
 {
     if (db_allow_temporary(db, e) < 0 || db_exec(db, "BEGIN", e) < 0)
         return -1;
-    int rc = prepare(db, q, e);
-    if (rc == 0)
-        rc = database_write_whole(path, fill, db, e);
+    int rc = prepare(db, q, e) < 0 ? -1 : database_write_whole(path, fill, db, e);
     db_rollback(db);
     return rc;
 }

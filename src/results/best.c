@@ -255,11 +255,9 @@ int best_read_group(struct db *db, const char *group, struct best *out, struct e
     /* One transaction: a runner may be at work. */
     if (db_read_begin(db, e) < 0)
         return -1;
-    int rc = read_objective(db, &best, e);
-    if (rc == 0)
-        rc = read_competitors(db, group, &best, e);
-    if (rc == 0)
-        rc = read_conditions(db, &best, e);
+    int rc = read_objective(db, &best, e) < 0 || read_competitors(db, group, &best, e) < 0
+                 ? -1
+                 : read_conditions(db, &best, e);
     if (rc == 0 && best.count)
         rc = read_winner(db, &best, e);
     db_read_end(db);

@@ -174,9 +174,7 @@ static void add_view(const char *objective, bool maximise, const struct string_l
 int configurations_add_view(struct db *db, const char *objective, bool maximise, struct buffer *out, struct error *e)
 {
     struct string_list replicates = STRING_LIST_INIT, groups = STRING_LIST_INIT;
-    int rc = read_listed(db, "replicate", &replicates, e);
-    if (rc == 0)
-        rc = read_listed(db, "group_by", &groups, e);
+    int rc = read_listed(db, "replicate", &replicates, e) < 0 ? -1 : read_listed(db, "group_by", &groups, e);
     if (rc == 0 && objective && replicates.count + groups.count > 0) {
         buffer_add_text(out, "CREATE VIEW configurations AS\nWITH ");
         add_same(&replicates, out);

@@ -136,13 +136,11 @@ static void take_value(struct jobs *j, const struct stmt *s)
 {
     int64_t id = stmt_int(s, 0);
     size_t a = axis_of(j, (size_t)stmt_int(s, 1), stmt_text(s, 2));
-    if (j->spec_count == 0 || j->specs[j->spec_count - 1].id != id) {
+    if (j->spec_count == 0 || j->specs[j->spec_count - 1].id != id)
         *array_add(j->specs, j->spec_count) = (struct spec){.id = id};
-    }
     struct spec *spec = &j->specs[j->spec_count - 1];
-    while (spec->level_count <= a) {
+    while (spec->level_count <= a)
         *array_add(spec->levels, spec->level_count) = -1;
-    }
     spec->levels[a] = j->axes[a].left_out ? -1 : level_of(&j->axes[a], stmt_text(s, 3), stmt_double_or_nan(s, 4));
 }
 
@@ -479,9 +477,7 @@ static int read_matches(struct db *db, int64_t sweep_id, const struct caused_job
     struct jobs j = {0};
     if (jobs->cause_count == 0)
         return 0;
-    int rc = read_specs(db, sweep_id, jobs, &j, e);
-    if (rc == 0)
-        rc = read_rows(db, sweep_id, jobs, &j, e);
+    int rc = read_specs(db, sweep_id, jobs, &j, e) < 0 ? -1 : read_rows(db, sweep_id, jobs, &j, e);
     leave_out_what_is_the_same(&j);
     for (size_t a = 0; a < j.axis_count; a++)
         sort_levels(&j.axes[a]);

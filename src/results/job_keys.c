@@ -38,9 +38,8 @@ int job_keys_read(struct db *db, int64_t job_id, struct job_keys *out, struct er
 
 void job_keys_free(struct job_keys *k)
 {
-    for (size_t i = 0; i < k->count; i++) {
+    for (size_t i = 0; i < k->count; i++)
         free_all(k->items[i].section, k->items[i].name, k->items[i].text, k->items[i].json);
-    }
     free(k->items);
     *k = (struct job_keys){NULL, 0};
 }

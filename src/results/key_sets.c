@@ -84,9 +84,7 @@ static int read_object(struct set_reader *r, struct error *e)
 int key_sets_read(struct db *db, const char *sql, key_found found, void *context, struct error *e)
 {
     struct set_reader r = {.found = found, .context = context};
-    int rc = db_prepare(db, sql, &r.objects, e);
-    if (rc == 0)
-        rc = db_prepare(db, "SELECT key FROM json_each(?1)", &r.keys, e);
+    int rc = db_prepare(db, sql, &r.objects, e) < 0 ? -1 : db_prepare(db, "SELECT key FROM json_each(?1)", &r.keys, e);
     while (rc == 0 && (rc = stmt_next(r.objects, e)) > 0)
         rc = read_object(&r, e);
     stmt_free(r.objects);

@@ -162,9 +162,7 @@ int pareto_read(struct db *db, struct pareto *out, struct error *e)
     *out = (struct pareto){0};
     int rc = read_objectives(db, out, e);
     if (rc == 0 && out->objective_count > 1) {
-        rc = read_values(db, out, e);
-        if (rc == 0)
-            rc = count_incomplete(db, out, e);
+        rc = read_values(db, out, e) < 0 ? -1 : count_incomplete(db, out, e);
         if (rc == 0) {
             keep_unbeaten(out);
             rc = read_keys(db, out, e);
@@ -177,9 +175,8 @@ int pareto_read(struct db *db, struct pareto *out, struct error *e)
 
 void pareto_free(struct pareto *p)
 {
-    for (size_t i = 0; i < p->objective_count; i++) {
+    for (size_t i = 0; i < p->objective_count; i++)
         free_all(p->objectives[i].metric, p->objectives[i].unit);
-    }
     for (size_t i = 0; i < p->count; i++) {
         free(p->jobs[i].values);
         job_keys_free(&p->jobs[i].keys);

@@ -168,11 +168,9 @@ static int add_membership(struct db *db, const struct subset_part *first, const 
     struct buffer tested = BUFFER_INIT;
     struct stmt *s = NULL;
     buffer_add_text(require, "CASE ");
-    int rc = add_keys_joined(db, first, true, require, e);
-    if (rc == 0)
-        rc = add_keys_joined(db, beside, true, &tested, e);
-    if (rc == 0)
-        rc = select_pairs(db, first, beside, &s, e);
+    int rc = add_keys_joined(db, first, true, require, e) < 0 || add_keys_joined(db, beside, true, &tested, e) < 0
+                 ? -1
+                 : select_pairs(db, first, beside, &s, e);
     while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
         buffer_printf(require, " WHEN %s THEN %s", stmt_text(s, 0), stmt_text(s, 1));
         rc = 0;

@@ -82,9 +82,8 @@ static const char *const configuration_titles[] = {CONFIGURATION_TITLES};
 
 static void columns_free(struct columns *c)
 {
-    for (size_t i = 0; i < c->count; i++) {
+    for (size_t i = 0; i < c->count; i++)
         free_all(c->items[i].section, c->items[i].name, c->items[i].title);
-    }
     free(c->items);
 }
 

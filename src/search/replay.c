@@ -97,9 +97,8 @@ struct replay_group *replay_groups_make(const struct search_space *space, const 
 
 void replay_groups_free(struct replay_group *groups, size_t count)
 {
-    for (size_t i = 0; groups && i < count; i++) {
+    for (size_t i = 0; groups && i < count; i++)
         free_all(groups[i].candidates, groups[i].members, groups[i].outcomes, groups[i].places, groups[i].terms);
-    }
     free(groups);
 }
 
@@ -120,9 +119,8 @@ static void predict_again(struct candidate *c, const struct search_place *place)
         if (oom_probability(c->bytes, place->memory.sigma, c->usable_bytes, 0, &c->oom_probability, &ignored) < 0)
             c->oom_probability = NAN;
     }
-    if (c->time_terms) {
+    if (c->time_terms)
         c->seconds = weighted_sum(place->time.weights, c->time_terms, place->time.terms);
-    }
 }
 
 /* Scales the prediction and its terms alike, so that they still add up under the place's weights. */
@@ -614,16 +612,14 @@ static int place_jobs(struct replay_loading *l, struct error *e)
 {
     struct placing p = {NULL, NULL, NULL};
     struct db *db = l->out->space->db;
-    int rc = match_open_single(l->out->space, true, &p.cursor, e);
-    if (rc == 0)
-        rc = db_exec(db,
-                     "CREATE TABLE job (id INTEGER PRIMARY KEY, key BLOB, rank INTEGER, sweep_id INTEGER,"
-                     " priority INTEGER NOT NULL DEFAULT 0)",
-                     e);
-    if (rc == 0)
-        rc = db_prepare(db, "INSERT INTO job VALUES (?, ?, ?, 1, 0)", &p.insert, e);
-    if (rc == 0)
-        rc = learning_summaries(l->request->db, &p.summaries, e);
+    int rc = match_open_single(l->out->space, true, &p.cursor, e) < 0 ||
+                     db_exec(db,
+                             "CREATE TABLE job (id INTEGER PRIMARY KEY, key BLOB, rank INTEGER, sweep_id INTEGER,"
+                             " priority INTEGER NOT NULL DEFAULT 0)",
+                             e) < 0 ||
+                     db_prepare(db, "INSERT INTO job VALUES (?, ?, ?, 1, 0)", &p.insert, e) < 0
+                 ? -1
+                 : learning_summaries(l->request->db, &p.summaries, e);
     for (size_t i = 0; rc == 0 && i < l->count; i++)
         rc = place_job(l, &p, &l->jobs[i], e);
     stmt_free(p.insert);
@@ -749,9 +745,7 @@ static int group_by_columns(struct replay_loading *l, struct error *e)
     struct stmt *s = NULL;
     char *columns = xasprintf("job,%s", l->request->group_by);
     const struct result_query query = {.columns = columns, .columns_option = "--group-by"};
-    int rc = result_query_open(l->request->db, &query, &s, e);
-    if (rc == 0)
-        rc = take_groups(l, s, e);
+    int rc = result_query_open(l->request->db, &query, &s, e) < 0 ? -1 : take_groups(l, s, e);
     stmt_free(s);
     free(columns);
     return rc;

@@ -278,9 +278,7 @@ static int show_page(struct watched *w, struct server *server, int64_t committed
 {
     struct buffer text = BUFFER_INIT;
     const bool early = w->page_at_ms > clock_monotonic_ms();
-    int rc = html_follow_begin(w->db, &w->follower, e);
-    if (rc == 0)
-        rc = make_page(w, &text, e);
+    int rc = html_follow_begin(w->db, &w->follower, e) < 0 ? -1 : make_page(w, &text, e);
     if (rc == 0) {
         w->committed = w->rows_committed = committed;
         server_show(server, &text);

@@ -173,15 +173,10 @@ int slurm_array_write(const struct slurm_batches *b, const struct slurm_array *a
     buffer_add_text(&options, a->options);
     buffer_add_text(&exclude, a->exclude ? a->exclude : "");
     add_script(b, a, job_name, heartbeat_ms, &script);
-    int rc = file_make_directories(directory, e);
-    if (rc == 0)
-        rc = write_text(b, a, "options", &options, e);
-    if (rc == 0)
-        rc = write_text(b, a, "exclude", &exclude, e);
-    if (rc == 0)
-        rc = write_text(b, a, "script", &script, e);
-    if (rc == 0)
-        rc = write_text(b, a, "tasks", &tasks, e);
+    int rc = file_make_directories(directory, e) < 0 || write_text(b, a, "options", &options, e) < 0 ||
+                     write_text(b, a, "exclude", &exclude, e) < 0 || write_text(b, a, "script", &script, e) < 0
+                 ? -1
+                 : write_text(b, a, "tasks", &tasks, e);
     buffer_free(&tasks);
     buffer_free(&options);
     buffer_free(&exclude);

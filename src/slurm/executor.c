@@ -114,9 +114,7 @@ static int write_job(const struct slurm_executor *x, const struct launch *launch
     char *directory = launch->directory ? path_absolute(launch->directory) : xstrdup(x->directory);
     char *path = xasprintf("%s/" SLURM_JOB_FILE, launch->job_dir);
     slurm_job_add(settings, directory, x->config->launcher, launch->argv, &text);
-    int rc = file_make_directories(launch->job_dir, e);
-    if (rc == 0)
-        rc = file_write_atomic(path, text.data, text.length, e);
+    int rc = file_make_directories(launch->job_dir, e) < 0 ? -1 : file_write_atomic(path, text.data, text.length, e);
     free_all(path, directory);
     strings_free(settings);
     buffer_free(&text);

@@ -851,9 +851,7 @@ int space_build(const struct sweep *s, const struct space_options *options, stru
 {
     struct problems problems = PROBLEMS_INIT;
     struct space *space = NULL;
-    int rc = space_build_noting(s, options, &problems, &space, e);
-    if (rc == 0)
-        rc = problems_report(&problems, s->files, e);
+    int rc = space_build_noting(s, options, &problems, &space, e) < 0 ? -1 : problems_report(&problems, s->files, e);
     if (rc == 0)
         *out = space;
     problems_free(&problems);

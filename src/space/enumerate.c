@@ -479,9 +479,7 @@ static int list_rest(struct unlisted *u, struct error *e)
 {
     struct loader *l = &u->loader;
     db_check_references(l->db, false);
-    int rc = job_writer_expect(l->writer, u->enumeration.unlisted, e);
-    if (rc == 0)
-        rc = load(l, u->enumeration.unlisted, e);
+    int rc = job_writer_expect(l->writer, u->enumeration.unlisted, e) < 0 ? -1 : load(l, u->enumeration.unlisted, e);
     db_check_references(l->db, true);
     if (rc == 0 && !is_stopped(l))
         rc = sweep_set_enumerated(l->db, u->enumeration.sweep_id, &u->enumeration.counts, e);
@@ -558,11 +556,7 @@ int enumerate_select(struct space *space, struct db *db, const struct expression
     struct match_cursor *cursor = NULL;
     struct selection *selection = NULL;
     bool any;
-    int rc = selection_open(db, &selection, e);
-    if (rc == 0)
-        rc = match_open(space, only, &cursor, e);
-    if (rc == 0)
-        rc = db_begin(db, e);
+    int rc = selection_open(db, &selection, e) < 0 || match_open(space, only, &cursor, e) < 0 ? -1 : db_begin(db, e);
     if (rc == 0) {
         rc = select_matches(cursor, selection, &any, e);
         if (rc == 0 && !any)

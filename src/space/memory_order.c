@@ -102,9 +102,8 @@ void order_compile(struct space *space, struct problems *problems)
 void order_free(struct space *space)
 {
     struct space_order *o = space->order;
-    for (size_t i = 0; o && i < o->count; i++) {
+    for (size_t i = 0; o && i < o->count; i++)
         free_all(o->items[i].sql, o->items[i].keys);
-    }
     if (o)
         free(o->items);
     free(o);
