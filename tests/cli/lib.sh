@@ -29,6 +29,7 @@
 #            with anything on the other one: expect_among_stdout N TEXT..., expect_among_stderr N TEXT...;
 #            expect_silent N: nothing on either; expect_only_status N: whatever is said
 #            expect_run KIND N ARGS: run_meshsweep ARGS, then expect_KIND N of those that need no text
+#            expect_said KIND N TEXT ARGS: with the text
 #            expect_file_contains FILE TEXT...   expect_file FILE...          expect_no_file FILE...
 #            expect CONDITION...: shell commands that must succeed; fail MESSAGE; skip REASON
 # Waiting:   wait_until CONDITION SECONDS
@@ -257,6 +258,13 @@ expect_run() # silent|only_status|only_stdout|only_stderr STATUS ARGS
 {
     run_meshsweep "${@:3}"
     "expect_$1" "$2"
+}
+
+# The same with a text, for what is said in a few words.
+expect_said() # only_stdout|only_stderr|only_stdout_contains|… STATUS TEXT ARGS
+{
+    run_meshsweep "${@:4}"
+    "expect_$1" "$2" "$3"
 }
 
 # One run of jobs, which says nothing or whatever on standard error.

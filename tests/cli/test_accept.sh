@@ -55,8 +55,7 @@ expect_done() # BATCH [JOBS]
     expect_sql "1|$1|ok|1.0|1
 2|$1|ok|2.0|1
 3|$1|ok|3.0|1" "$standing"
-    run_meshsweep check -d results.db
-    expect_only_stdout 0 'results.db: all well'
+    expect_said only_stdout 0 'results.db: all well' check -d results.db
 }
 
 accept()
@@ -96,8 +95,7 @@ command_changed__accepted__nothing_runs()
     expect_done 4
     expect_sql 'accept|a blank more|1' "SELECT kind, why, who GLOB '*@*' FROM change"
     expect_sql '3|3' "SELECT count(*), sum(was <> now) FROM replaced WHERE field = 'command'"
-    run_meshsweep stale
-    expect_only_stdout_contains 0 '0 of 3 results are stale'
+    expect_said only_stdout_contains 0 '0 of 3 results are stale' stale
     expect_stdout_matches '3 accepted by .*@.* although they were made otherwise \(change 1\), a blank more: command: '
     expect_run only_status 0 report -o page.html
     expect_file_contains page.html 'Results that were made otherwise and stand all the same: 3.'
@@ -210,8 +208,7 @@ accepted__undone__as_before()
     expect_only_stderr 4 'meshsweep: no results stand for others: there is nothing to undo'
     run_meshsweep accept --undo 1
     expect_only_stderr 2 'meshsweep: change 1 is undone already'
-    run_meshsweep accept --undo 7
-    expect_only_stderr 4 'meshsweep: there is no change 7'
+    expect_said only_stderr 4 'meshsweep: there is no change 7' accept --undo 7
     # The old file finds its results, and the new one may accept them once more.
     change 's/echo  score/echo score/' 's/^batch = 8/batch = 4/'
     expect_done 4
@@ -239,12 +236,10 @@ checksums__accepted_and_undone__hold()
     sql "UPDATE attempt SET exit_code = 7 WHERE job_id = 2"
     change "$blank"
     accept
-    run_meshsweep check -d results.db
-    expect_only_stdout_contains 1 'job 2 attempt 1'
+    expect_said only_stdout_contains 1 'job 2 attempt 1' check -d results.db
     expect_stdout_lacks 'job 1 attempt 1'
     expect_run only_status 0 accept --undo
-    run_meshsweep check -d results.db
-    expect_only_stdout_contains 1 'job 2 attempt 1'
+    expect_said only_stdout_contains 1 'job 2 attempt 1' check -d results.db
     expect_stdout_lacks 'job 1 attempt 1'
 }
 
@@ -298,8 +293,7 @@ was__plan_and_run__results_of_before()
     # Once.
     run_silently 0
     expect_sql '1' "SELECT count(*) FROM change"
-    run_meshsweep check -d results.db
-    expect_only_stdout 0 'results.db: all well'
+    expect_said only_stdout 0 'results.db: all well' check -d results.db
     run_meshsweep accept --undo
     expect_only_stdout 0 'change 1 is undone: 3 jobs are what they were'
 }

@@ -43,8 +43,7 @@ given() # COMMAND [OPTION...]
 ask__asked_for_and_running_here__the_others_are_left()
 {
     a_sweep
-    run_meshsweep ask -n 2
-    expect_only_stdout_contains 0 '"left":	5'
+    expect_said only_stdout_contains 0 '"left":	5' ask -n 2
     sql "UPDATE job SET state = 'running' WHERE id = 1"
     run_meshsweep ask --open
     expect_only_stdout_contains 0 '"open":	2' '"left":	5'
@@ -70,8 +69,7 @@ END
     expect_only_stdout 0
     run_meshsweep status
     expect_only_stdout_contains 0 '1 job is asked for without a result yet; `meshsweep ask --open` lists it'
-    run_meshsweep ask -n 100
-    expect_only_stdout_contains 0 '"left":	0'
+    expect_said only_stdout_contains 0 '"left":	0' ask -n 100
     run_meshsweep ask
     expect_only_stderr 4 'meshsweep: no job is left to ask for: all that have not run have been asked for (6 '\
 'without a result; '\
@@ -168,8 +166,7 @@ ask__the_same_again__the_same_trial()
     cp .stdout first
     expect_any_stdout
     expect_no_stderr
-    run_meshsweep ask --by second one.json
-    expect_only_stdout 0 "$(cat first)"
+    expect_said only_stdout 0 "$(cat first)" ask --by second one.json
     expect_sql 1 "SELECT count(*) FROM trial"
 }
 
@@ -188,8 +185,7 @@ ask__killed_before_it_prints__open_trials_are_listed()
     expect_only_stderr 137
     expect_sql "1|" "SELECT id, told FROM trial"
     expect_sql 0 "SELECT count(*) FROM attempt"
-    run_meshsweep tell told.json
-    expect_only_stdout_contains 0 '"outcome":	"ok"'
+    expect_said only_stdout_contains 0 '"outcome":	"ok"' tell told.json
     expect_sql "ok|5.0" "SELECT outcome, objective FROM trial"
 }
 
@@ -212,15 +208,13 @@ failed|oom|" "SELECT outcome, failure, objective FROM trial ORDER BY id"
 3|failed|out of it|" "SELECT job_id, state, message, duration_ms FROM attempt ORDER BY id"
     # A failure without a message ends without one.
     sql "UPDATE attempt SET message = NULL"
-    run_meshsweep status
-    expect_only_stdout_matches 0 '^  1 x oom, as job 3$'
+    expect_said only_stdout_matches 0 '^  1 x oom, as job 3$' status
 }
 
 tell_fails() # ERROR, of the result in $2
 {
     echo "$2" >wrong.json
-    run_meshsweep tell wrong.json
-    expect_only_stderr 2 "meshsweep: $1"
+    expect_said only_stderr 2 "meshsweep: $1" tell wrong.json
     expect_sql 0 "SELECT count(*) FROM attempt"
 }
 

@@ -14,8 +14,7 @@ quiet_database()
 check_sweep__right__one_line()
 {
     small_sweep sweep.toml
-    run_meshsweep check
-    expect_only_stdout_matches 0 '^sweep'
+    expect_said only_stdout_matches 0 '^sweep' check
     run_meshsweep check sweep.toml
     expect_only_stdout_matches 0 \
         '^sweep\.toml: sweep small: 1 cluster_spec, 2 training_spec, 2 parallel_spec, 4 combinations, [0-9]+ rules$'
@@ -78,8 +77,7 @@ END
 
 check_sweep__absent__said()
 {
-    run_meshsweep check -c absent.toml
-    expect_only_stderr_contains 2 'absent.toml'
+    expect_said only_stderr_contains 2 'absent.toml' check -c absent.toml
 }
 
 check__nothing_named_or_too_much__status_2()
@@ -96,10 +94,8 @@ check__nothing_named_or_too_much__status_2()
 check_database__sound__all_well()
 {
     quiet_database
-    run_meshsweep check
-    expect_only_stdout 0 'results.db: all well'
-    run_meshsweep check results.db
-    expect_only_stdout 0 'results.db: all well'
+    expect_said only_stdout 0 'results.db: all well' check
+    expect_said only_stdout 0 'results.db: all well' check results.db
 }
 
 check_database__runner_gone__said()
@@ -170,8 +166,7 @@ check_database__flipped_byte_of_a_result__said_of_which_attempt()
     sed -i 's/^name = .*/&\nchecksums = true/' sweep.toml
     echo 'echo "score: $(($1 * $2)).125"; echo "ended $1 of $2"' >job.sh
     run_silently 0 --limit 2
-    run_meshsweep check -d results.db
-    expect_only_stdout 0 'results.db: all well'
+    expect_said only_stdout 0 'results.db: all well' check -d results.db
     for pattern in '\x40\x34\x20\x00\x00\x00\x00\x00' 'ended 1 of 20'; do
         LC_ALL=C grep -obaUP "$pattern" results.db | cut -d : -f 1 >offsets
         while read -r offset; do
@@ -193,8 +188,7 @@ check_database__flipped_byte_of_a_result__said_of_which_attempt()
     sql "DELETE FROM attempt WHERE job_id = 2"
     sed -i '/checksums/d' sweep.toml
     run_silently 0
-    run_meshsweep check -d results.db
-    expect_only_stdout 0 'results.db: all well'
+    expect_said only_stdout 0 'results.db: all well' check -d results.db
     expect_sql "1" "SELECT count(*) FROM attempt_sum"
 }
 
@@ -212,8 +206,7 @@ check_database__cut_log__said()
     expect_no_stderr
     printf '…\n[… 5 bytes cut by meshsweep …]\n' >"$log"
     sql "UPDATE attempt SET log_bytes = 1000000 WHERE id = 1"
-    run_meshsweep check -d results.db
-    expect_only_stdout 0 'results.db: all well'
+    expect_said only_stdout 0 'results.db: all well' check -d results.db
 }
 
 check_database__schema_changed__said()
@@ -271,8 +264,7 @@ spec_rows__deleted__made_again_by_the_run()
   the next run of their sweep makes them again from its file'
     run_silently 0
     expect_sql "$before" "$specs; $keys"
-    run_meshsweep check -d results.db
-    expect_only_stdout 0 'results.db: all well'
+    expect_said only_stdout 0 'results.db: all well' check -d results.db
 }
 
 spec_rows__edited__told_and_made_again()
@@ -284,12 +276,10 @@ spec_rows__edited__told_and_made_again()
     printf '%s\n' 'seed_note = 3' 'owner = "me"' 'name = "slow"' '[[model]]' 'owner = "you"' 'layers = 2' \
         'description = "deep"' >>sweep.toml
     run_silently 0
-    run_meshsweep check -d results.db
-    expect_only_stdout 0 'results.db: all well'
+    expect_said only_stdout 0 'results.db: all well' check -d results.db
     before=$(sql "$specs")
     sqlite3 results.db "UPDATE spec SET json = json_set(json, '\$.owner', 'she') WHERE kind = 'parallel_spec'"
-    run_meshsweep check -d results.db
-    expect_only_stdout 0 'results.db: all well'
+    expect_said only_stdout 0 'results.db: all well' check -d results.db
     sqlite3 results.db "UPDATE spec SET json = json_set(json, '\$.y', 30) WHERE json ->> 'y' = 10;
         UPDATE spec SET json = json_set(json, '\$.description', 'flat') WHERE kind = 'model'"
     run_meshsweep check -d results.db
@@ -300,8 +290,7 @@ spec_rows__edited__told_and_made_again()
     run_silently 0
     expect_sql "$before" "$specs"
     expect_sql "4" "SELECT count(*) FROM attempt"
-    run_meshsweep check -d results.db
-    expect_only_stdout 0 'results.db: all well'
+    expect_said only_stdout 0 'results.db: all well' check -d results.db
 }
 
 # --- repair ---
@@ -348,8 +337,7 @@ results.db: all well'
 5|failed|exit|6" "SELECT id, state, failure, attempt_id FROM job WHERE id IN (1, 2, 4, 5)"
     expect_sql "32|unknown|0" "SELECT length(value), (SELECT host FROM runner WHERE id = 77),
         (SELECT enumerated FROM sweep WHERE id = 1) FROM meta WHERE name = 'identity'"
-    run_meshsweep check --repair results.db
-    expect_only_stdout 0 'results.db: all well'
+    expect_said only_stdout 0 'results.db: all well' check --repair results.db
 }
 
 repair__index_that_lies__made_again()

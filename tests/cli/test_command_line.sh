@@ -93,8 +93,7 @@ color__when__shown()
     local line="meshsweep plan" esc=$'\x1b['
     type -P script >/dev/null || skip "there is no script"
     small_sweep sweep.toml
-    run_meshsweep plan --color always
-    expect_only_stdout_contains 0 "${esc}32m+"
+    expect_said only_stdout_contains 0 "${esc}32m+" plan --color always
     run_meshsweep --color never plan
     expect_status 0
     expect_stdout_lacks "$esc"

@@ -183,8 +183,7 @@ wrong_use__one_sentence()
     done
     run_meshsweep compare before.db now.db --metric speed
     expect_only_stderr_contains 2 'meshsweep: --metric speed: no such metric; its metrics are '
-    run_meshsweep compare before.db now.db --by y
-    expect_only_stderr_contains 2 '--by'
+    expect_said only_stderr_contains 2 '--by' compare before.db now.db --by y
     run_meshsweep compare --by x --fail-slower 5%
     expect_only_stderr 2 'meshsweep: compare: --fail-slower is for two databases: meshsweep compare BEFORE.db NOW.db'
     sqlite3 before.db "UPDATE metric_definition SET unit = 'ms'"

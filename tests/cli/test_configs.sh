@@ -20,8 +20,7 @@ every_file__is_planned_and_right()
         # shellcheck disable=SC2086
         run_meshsweep plan -c "$file" $models
         expect_among_stdout 0 ' combinations, '
-        run_meshsweep check "$file"
-        expect_only_stdout_contains 0 "$file: "
+        expect_said only_stdout_contains 0 "$file: " check "$file"
     done
     expect "! ls | grep results"
 }
@@ -158,8 +157,7 @@ every_profile__is_read()
     for file in "$source_dir"/configs/profiles/*.toml; do
         printf 'profile = "%s"\n[job]\ncommand = ["true"]\n[training_spec]\nx = 1\n' "$(basename "$file" .toml)" \
             >sweep.toml
-        run_meshsweep plan --json
-        expect_only_stdout_matches 0 '"jobs":[[:space:]]*1'
+        expect_said only_stdout_matches 0 '"jobs":[[:space:]]*1' plan --json
     done
 }
 

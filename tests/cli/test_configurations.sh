@@ -80,8 +80,7 @@ replicates__not_all_ended__those_that_have_go_first()
     # x=4 has a replicate that has not run: what has all of them goes first.
     expect_stdout_contains 'highest rate 127.667 samples/s'
     run_silently 0 --only 'layers = 1 AND num_hosts = 1'
-    run_meshsweep best
-    expect_only_stdout_contains 0 'highest rate 154 samples/s'
+    expect_said only_stdout_contains 0 'highest rate 154 samples/s' best
 }
 
 replicates__one_failed__counted()
@@ -174,8 +173,7 @@ groups__a_winner_each_and_no_headline()
     expect_sql '1|4|77' "WITH s (j) AS (SELECT readfile('status.json')) SELECT j->'\$.best' IS 'null',
         json_array_length(j, '\$.winners'), j->>'\$.winners[0].value' FROM s"
     expect_sql '4' "SELECT count(*) FROM ranking WHERE rank = 1"
-    run_meshsweep status
-    expect_only_stdout_contains 0 'best rate so far of each group:'
+    expect_said only_stdout_contains 0 'best rate so far of each group:' status
     expect_run only_status 0 report -o report.html
     expect "grep -q 'Groups are not compared with each other' report.html"
 }
@@ -190,8 +188,7 @@ groups__without_replicates__jobs_compete()
     # Listed no more: one headline.
     sed -i '/^group_by/d' sweep.toml
     run_silently 0
-    run_meshsweep best
-    expect_only_stdout_contains 0 'highest rate 400 samples/s, job '
+    expect_said only_stdout_contains 0 'highest rate 400 samples/s, job ' best
     expect_sql '0' "SELECT count(*) FROM sqlite_schema WHERE name = 'configurations'"
 }
 
@@ -212,8 +209,7 @@ best__what_if__nothing_is_written()
     small_sweep sweep.toml
     expect_run only_stdout 0 run --progress none
     cp results.db before.db
-    run_meshsweep best --of x
-    expect_only_stdout_contains 0 'x=1: 20, job 2'
+    expect_said only_stdout_contains 0 'x=1: 20, job 2' best --of x
     expect_stdout_contains 'x=2: 40, job 4'
     run_meshsweep best --group training_spec.x,y
     expect_only_stdout_contains 0 'x=2, y=10: 20, job 3'
@@ -235,8 +231,7 @@ best__what_if__nothing_is_written()
     # A condition and groups of the file are replaced; --of refines its groups.
     sed -i 's/^objective.*/&\nsubject_to = "score < 15"\ngroup_by = ["x"]/' sweep.toml
     expect_run only_status 0 run --progress none
-    run_meshsweep best --group y
-    expect_only_stdout_contains 0 'score 10, job 1'
+    expect_said only_stdout_contains 0 'score 10, job 1' best --group y
     run_meshsweep best --of y --subject-to 'score < 100'
     expect_only_stdout_contains 0 'x=2, y=10: 20, job 3'
     run_meshsweep best --group x=2 --subject-to 'score < 100'

@@ -29,8 +29,7 @@ readers__leave_file_and_directory_as_they_were()
 {
     local before command
     small_sweep sweep.toml
-    run_meshsweep plan
-    expect_only_stdout_contains 0 '4 jobs: + 4 new'
+    expect_said only_stdout_contains 0 '4 jobs: + 4 new' plan
     expect "! ls | grep results"
     run_silently 0
     before=$(ls -a && md5sum results.db && stat -c %Y.%s results.db)
@@ -221,8 +220,7 @@ then start again"
     expect_only_stderr_matches 1 "^meshsweep: database results.db: $held$"
     run_meshsweep run -d link.db
     expect_only_stderr_matches 1 "^meshsweep: database link.db: $held$"
-    run_meshsweep plan --json
-    expect_only_stdout_matches 0 '"running":[[:space:]]*1'
+    expect_said only_stdout_matches 0 '"running":[[:space:]]*1' plan --json
     # What is claimed ahead of time does not run.
     wait_until "[ \"\$(sql 'SELECT * FROM progress')\" = \$'pending||3\nrunning||1' ]" 20
     run_meshsweep status --json
@@ -437,8 +435,7 @@ exports__of_a_database__as_private_as_that()
         run_meshsweep report -o page.html
         expect_only_stderr 0 'meshsweep: report in page.html'
         expect_run silent 0 export -o rows.csv
-        run_meshsweep best --out out
-        expect_only_stdout_contains 0 'dir=$(mktemp -d)'
+        expect_said only_stdout_contains 0 'dir=$(mktemp -d)' best --out out
         expect "[ \"\$(stat -c %a page.html rows.csv out/job.json out/sweep.toml | sort -u)\" = $mode ]"
         expect "[ -x out/command.sh ] && [ \$((0\$(stat -c %a out/command.sh) & 0444)) = \$((0$mode & 0444)) ]"
     done
@@ -540,19 +537,15 @@ renamed__with_or_without_its_directory__finds_its_files()
     small_sweep
     run_silently 0 --limit 2
     mv results.db other.db
-    run_meshsweep tail 2 -d other.db
-    expect_only_stdout 0 "score: 20"
-    run_meshsweep check -d other.db
-    expect_only_stdout 0 "other.db: all well"
+    expect_said only_stdout 0 "score: 20" tail 2 -d other.db
+    expect_said only_stdout 0 "other.db: all well" check -d other.db
     run_meshsweep run -d other.db --progress none
     expect_only_stderr 0 "meshsweep: database other.db: it was renamed; its job files went with it, from \
 $PWD/results.db.d to $PWD/other.db.d"
-    run_meshsweep check -d other.db
-    expect_only_stdout 0 "other.db: all well"
+    expect_said only_stdout 0 "other.db: all well" check -d other.db
     mv other.db third.db
     mv other.db.d third.db.d
-    run_meshsweep check --repair -d third.db
-    expect_only_stdout 0 "third.db: all well"
+    expect_said only_stdout 0 "third.db: all well" check --repair -d third.db
     # A copy leaves the first one its directory.
     cp third.db copy.db
     run_silently 0 -d copy.db

@@ -127,13 +127,11 @@ winner__launched_in_every_way__trains_and_leaves_its_attempt_alone()
     tune train.py --deepspeed ds_config.json --mode train
     expect_only_stderr 0
     find . -name metrics.json -exec md5sum {} + >before
-    run_meshsweep best --json
-    expect_only_stdout_contains 0 'ds_config_train.json'
+    expect_said only_stdout_contains 0 'ds_config_train.json' best --json
     sqlite3 :memory: "SELECT json_extract(cast(readfile('.stdout') AS TEXT), '\$.shell')" >shell.sh
     run_command sh shell.sh
     expect_only_stdout_contains 0 'training with stage 1, micro-batch 1 on 2 devices' 'global_step=5,'
-    run_meshsweep best --out winner
-    expect_only_stdout_contains 0 'ds_config_train.json'
+    expect_said only_stdout_contains 0 'ds_config_train.json' best --out winner
     expect_file_contains winner/command.sh "--deepspeed \"\$dir\"'/ds_config.json'"
     cmp winner/ds_config.json autotuning_results/ds_config_optimal.json || fail 'another recipe'
     run_command winner/command.sh

@@ -76,8 +76,7 @@ take = \"mean\""
         expect_values "1:$value 2:$value 3:$value"
         # A second time there is nothing to do, and nothing to say.
         run_quietly -c s.toml
-        run_meshsweep best
-        expect_only_stdout_contains 0 "lowest t ${value%.0}"
+        expect_said only_stdout_contains 0 "lowest t ${value%.0}" best
     done <<'END'
 regex = 'step ([0-9]+) ms'\ntake = "mean"\nwarmup = 1|100.0|made anew from the samples
 regex = 'step ([0-9]+) ms'\ntake = "max"|900.0|made anew from the samples
@@ -240,8 +239,7 @@ and its output "
     expect_no_stdout
     expect_any_stderr
     expect_file_contains report.html "not compared: 2 ok jobs without a number: it was read in another way"
-    run_meshsweep best --json
-    expect_only_stdout_contains 0 '"unranked_jobs":	2'
+    expect_said only_stdout_contains 0 '"unranked_jobs":	2' best --json
     # It is read as soon as it is there.
     cp -r kept/. results.db.d/
     run_it -c s.toml
@@ -407,8 +405,7 @@ runner_killed__while_numbers_are_made_anew__all_or_none()
     expect_any_stderr
     expect_status 137
     expect_values "1:100.0 2:100.0"
-    run_meshsweep check -d results.db
-    expect_only_stdout 0 "results.db: all well"
+    expect_said only_stdout 0 "results.db: all well" check -d results.db
     run_it -c s.toml
     expect_status 0
     expect_stderr "meshsweep: t: its definition has changed; read again from the output of 2 runs"
@@ -460,8 +457,7 @@ ok||100.0" "SELECT state, failure, t FROM results ORDER BY state"
     expect_sql "2|2" "SELECT count(*), sum(state = 'ok') FROM attempt"
     expect_sql "read again with other readers: it had been no-metric" "SELECT DISTINCT message FROM attempt"
     run_quietly -c s.toml
-    run_meshsweep check -d results.db
-    expect_only_stdout 0 "results.db: all well"
+    expect_said only_stdout 0 "results.db: all well" check -d results.db
 }
 
 no_metric__of_a_computed_objective__ok_when_all_it_reads_is_there()
@@ -479,8 +475,7 @@ better = \"max\""
     expect_status 0
     expect_stderr "meshsweep: 1 job had failed as no-metric and is ok: the output has what is read now"
     expect_sql "ok|100.0|10.0" "SELECT state, t, rate FROM results"
-    run_meshsweep best
-    expect_only_stdout_contains 0 "highest rate 10, job 1"
+    expect_said only_stdout_contains 0 "highest rate 10, job 1" best
 }
 
 # Ok by its speed, and by its loss it would have failed: it does not win by the samples before.
@@ -506,8 +501,7 @@ END
     expect_status 0
     expect_stderr "meshsweep: loss: its definition has changed; left out, of 1 run: its last sample is not a \
 finite number, and a job with such an objective fails as diverged"
-    run_meshsweep best
-    expect_only_stdout_contains 0 "lowest loss 2.5, job 2"
+    expect_said only_stdout_contains 0 "lowest loss 2.5, job 2" best
     expect_stdout_contains "not compared: 1 ok job without a number: its last sample is not a finite number"
     run_quietly -c s.toml
     sed -i 's/min:loss/min:t/' s.toml
@@ -572,15 +566,11 @@ even_repeats__everywhere__their_median()
     run_quietly -c s.toml
     expect_values "1:20.0 2:25.5"
     expect_sql "80.0|74.5" "SELECT group_concat(u, '|') FROM (SELECT u FROM results ORDER BY x)"
-    run_meshsweep best
-    expect_only_stdout_contains 0 "lowest t 20, job 1"
-    run_meshsweep best --json
-    expect_only_stdout_matches 0 '"value":	20,'
-    run_meshsweep status
-    expect_only_stdout_contains 0 "best so far: t 20, job 1"
+    expect_said only_stdout_contains 0 "lowest t 20, job 1" best
+    expect_said only_stdout_matches 0 '"value":	20,' best --json
+    expect_said only_stdout_contains 0 "best so far: t 20, job 1" status
     expect_sql "20.0" "SELECT t FROM ranking LIMIT 1"
-    run_meshsweep show --json 1
-    expect_only_stdout_contains 0 '"value":	20,'
+    expect_said only_stdout_contains 0 '"value":	20,' show --json 1
     run_meshsweep results --columns x,t --sort x --format tsv
     expect_only_stdout 0 "x	t
 1	20.0
@@ -631,8 +621,7 @@ END
             "$take" "$take" $((RANDOM % 9)) >>s.toml
     done
     run_quietly -c s.toml
-    run_meshsweep check -d results.db
-    expect_only_stdout 0 "results.db: all well"
+    expect_said only_stdout 0 "results.db: all well" check -d results.db
     sql "UPDATE summary SET value = value + 0.5"
     run_meshsweep check -d results.db
     expect_only_stdout_matches 1 '^values that are not what their samples come to \(18\): '

@@ -188,8 +188,7 @@ several_hosts__on_this_machine__excluded_unless_the_command_reaches_them()
     expect_only_stdout_contains 0 "excluded 2 by hosts.reached: a job runs on this machine alone; for several \
 hosts, use --executor slurm, or a command that itself starts processes on them (mpirun, ssh, deepspeed --hostfile) \
 and [local] several_hosts = true"
-    run_meshsweep plan --executor slurm
-    expect_only_stdout_contains 0 '4 jobs: + 4 new'
+    expect_said only_stdout_contains 0 '4 jobs: + 4 new' plan --executor slurm
     run_silently 0 --several-hosts --limit 1 --only 'num_hosts = 1'
     run_silently 0
     expect_sql '1|ok|2
@@ -202,14 +201,12 @@ sweep, because a job runs on this machine alone; use --executor slurm, or run th
     run_silently 0 --several-hosts --only 'num_hosts = 1'
     rm -r results.db*
     sed -i 's/^num_hosts = .*/num_nodes = [1, 2]/' sweep.toml
-    run_meshsweep plan
-    expect_only_stdout_contains 0 'excluded 2 by hosts.reached'
+    expect_said only_stdout_contains 0 'excluded 2 by hosts.reached' plan
     echo 'several_hosts = true' >>sweep.toml
     run_silently 0
     expect_sql 2 'SELECT count(*) FROM results WHERE num_nodes = 2'
     sed -i '/^\[job\]/,/^command/d' sweep.toml
-    run_meshsweep plan
-    expect_only_stdout_contains 0 '4 jobs: + 4 new'
+    expect_said only_stdout_contains 0 '4 jobs: + 4 new' plan
 }
 
 exclusive__one_job_at_a_time__with_all_devices()

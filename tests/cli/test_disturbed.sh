@@ -23,8 +23,7 @@ expect_recovered() # ARGS
     expect_sql "ok
 4|4" "PRAGMA integrity_check; SELECT count(*), (SELECT count(*) FROM attempt WHERE state = 'ok') FROM job
         WHERE state = 'ok'"
-    run_meshsweep check -d results.db
-    expect_only_stdout 0 'results.db: all well'
+    expect_said only_stdout 0 'results.db: all well' check -d results.db
 }
 
 begun_sweep()
@@ -272,8 +271,7 @@ ok|1|3.0" "SELECT j.state, a.duration_ms BETWEEN 0 AND 30000, s.value FROM job A
     expect_silent 0
     run_meshsweep results --columns x --format csv
     expect_only_stdout 0 $'x\r\n4\r'
-    run_meshsweep check -d results.db
-    expect_only_stdout 0 'results.db: all well'
+    expect_said only_stdout 0 'results.db: all well' check -d results.db
 }
 
 database__on_a_network_file_system__without_wal_and_said_so()

@@ -106,8 +106,7 @@ command__given_on_the_command_line__replaces_the_files()
     expect_no_stdout
     expect_stderr "meshsweep: sweep.toml: there is no [job] command, so there is nothing to run; add one, or give it \
 with --command 'LINE' or after --"
-    run_meshsweep plan
-    expect_only_stdout_contains 0 'the file has no [job] command'
+    expect_said only_stdout_contains 0 'the file has no [job] command' plan
 }
 
 command__as_one_text__is_the_shells()

@@ -95,8 +95,7 @@ expect_as_undisturbed() # WHAT
     final_results >final
     diff -u ../undisturbed/final final >difference || fail "after $1 the results differ: $(cat difference)"
     [ "$(processes_left)" = "" ] || fail "after $1 processes are left: $(processes_left)"
-    run_meshsweep check -d results.db
-    expect_only_stdout 0 'results.db: all well'
+    expect_said only_stdout 0 'results.db: all well' check -d results.db
     [ "$(echo out.csv*)" = out.csv ] || fail "after $1 an export left: $(echo out.csv*)"
     cmp -s <(cut -d , -f 1 out.csv | sort) <(cut -d , -f 1 ../undisturbed/out.csv | sort) ||
         fail "$1: the export differs"

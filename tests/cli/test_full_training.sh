@@ -36,8 +36,7 @@ full_training__without_the_objective__ok_and_the_winner_stays()
     expect_stderr_contains "full training of job 4 (attempt 2): ok after "
     expect_winner_untouched
     expect_stdout_matches '^full training of job 4 \(attempt 2\): ok after '
-    run_meshsweep status
-    expect_only_stdout_contains 0 "best so far: score 40, job 4 "
+    expect_said only_stdout_contains 0 "best so far: score 40, job 4 " status
     expect_stdout_matches '^full training of job 4 \(attempt 2\): ok after '
     expect_stdout_contains "total  4"
     run_meshsweep show 4
@@ -54,14 +53,12 @@ full_training__without_the_objective__ok_and_the_winner_stays()
         expect_only_stdout 0 'ok|4|2|0.25'
     done
     expect_sql "" "SELECT loss FROM results WHERE loss IS NOT NULL"
-    run_meshsweep tail --once 4
-    expect_only_stdout_contains 0 "loss: 0.25"
+    expect_said only_stdout_contains 0 "loss: 0.25" tail --once 4
     # It is done: the next run has nothing to do.
     run_meshsweep run --progress none --run-full-experiment
     expect_only_stderr_contains 0 "the full training of job 4 has been done"
     expect_sql 5 "SELECT count(*) FROM attempt"
-    run_meshsweep check -d results.db
-    expect_only_stdout 0 "results.db: all well"
+    expect_said only_stdout 0 "results.db: all well" check -d results.db
 }
 
 full_training__longer_than_a_trial_may_take__runs_to_its_end()
@@ -90,8 +87,7 @@ full_training__failed__told_and_started_again_by_the_next_run()
     expect_only_stderr_contains 3 "full training of job 4 (attempt 2): failed (exit) after "
     expect_stderr_matches '^exit .*  full training  .*RuntimeError: no data'
     expect_winner_untouched
-    run_meshsweep status --json
-    expect_only_stdout_matches 0 '"failed":[[:space:]]*0'
+    expect_said only_stdout_matches 0 '"failed":[[:space:]]*0' status --json
     expect_sql "" "SELECT * FROM failures"
     # Without being asked for it, a run has nothing to do; asked, it starts it again.
     run_silently 0
@@ -121,8 +117,7 @@ full_training__its_runner_killed__the_next_run_starts_it_again()
     # A death at which a full training ran says nothing of the job.
     expect_sql "0|0" "SELECT sum(losses), sum(aside) FROM job"
     expect_winner_untouched
-    run_meshsweep check -d results.db
-    expect_only_stdout 0 "results.db: all well"
+    expect_said only_stdout 0 "results.db: all well" check -d results.db
 }
 
 full_training__interrupted__the_signal_is_the_status()

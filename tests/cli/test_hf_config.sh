@@ -102,8 +102,7 @@ hf_config__changed_file__another_sweep()
     models_sweep 'hf_config = "config.json"'
     expect_run only_stdout 0 run -c sweep.toml -d results.db --progress none
     sed -i 's/"n_layer": 12/"n_layer": 6/' config.json
-    run_meshsweep plan -c sweep.toml -d results.db
-    expect_only_stdout_contains 0 "1 new"
+    expect_said only_stdout_contains 0 "1 new" plan -c sweep.toml -d results.db
 }
 
 # LINE...: [[model_type]] of a sweep over config.json

@@ -75,8 +75,7 @@ program__away_for_good__given_up_with_a_status_of_its_own()
     mv away bin
     run_silently 0
     expect_all_ok
-    run_meshsweep check -d results.db
-    expect_only_stdout 0 'results.db: all well'
+    expect_said only_stdout 0 'results.db: all well' check -d results.db
 }
 
 release__while_it_pauses__tries_at_once()

@@ -100,8 +100,7 @@ hostile_names__every_view__stands_and_does_not_act()
     hostile_sweep
     view 0 plan
     json plan
-    run_meshsweep run --progress plain
-    expect_only_stderr_contains 3 'score 1'
+    expect_said only_stderr_contains 3 'score 1' run --progress plain
     expect "! LC_ALL=C grep -qaE '$acting' .stderr"
     expect_sql '6|6' "SELECT count(*) FILTER (WHERE state = 'ok'), count(*) FILTER (WHERE state = 'failed') FROM job"
     view 0 plan
@@ -116,12 +115,10 @@ hostile_names__every_view__stands_and_does_not_act()
     look_at_all 0 0 kind 1
     export_each tsv jsonl markdown table
     expect "! grep -qF '</script>\"' report.html"
-    run_meshsweep export --where x=1
-    expect_only_stdout_contains 0 "'=cmd()"
+    expect_said only_stdout_contains 0 "'=cmd()" export --where x=1
     expect_run silent 0 export --toml -o again.toml
     # What it names is what there was.
-    run_meshsweep plan -c again.toml
-    expect_only_stdout_contains 0 '= 6 done'
+    expect_said only_stdout_contains 0 '= 6 done' plan -c again.toml
 }
 
 megabyte__every_text__every_view_stands()

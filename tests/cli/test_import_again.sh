@@ -77,8 +77,7 @@ expect_as_fresh() # WHAT DATABASE TABLE...
     said "$2" >again
     diff -u fresh again >difference || fail "$1: not what a fresh database says: $(cat difference)"
     expect_sql 0 "SELECT count(*) FROM job WHERE NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = job.id)" "$2"
-    run_meshsweep check -d "$2"
-    expect_only_stdout 0 "$2: all well"
+    expect_said only_stdout 0 "$2: all well" check -d "$2"
 }
 
 # What is changed between two imports: a word for it, and sed's script for the sweep file or the table.
@@ -205,8 +204,7 @@ shards__imported_one_by_one__as_the_whole()
         sql "SELECT layers, mbs, rate FROM ranking ORDER BY 1, 2" "$database.db" >"$database"
     done
     diff whole merged || fail "other rows of the merged parts stand for their jobs"
-    run_meshsweep status -d merged.db --json
-    expect_only_stdout_contains 0 '"jobs":	77'
+    expect_said only_stdout_contains 0 '"jobs":	77' status -d merged.db --json
 }
 
 run_measures() # DATABASE
@@ -269,8 +267,7 @@ runs__imported_again_and_undone__stay()
 2|ok|77.0|1' "SELECT mbs, state, rate, attempts FROM results WHERE in_sweep ORDER BY mbs" a.db
     expect_run silent 0 run -c run.toml -d a.db --progress none
     sql "$what_was_run" a.db | diff before - || fail "a job ran again"
-    run_meshsweep check -d a.db
-    expect_only_stdout 0 'a.db: all well'
+    expect_said only_stdout 0 'a.db: all well' check -d a.db
 }
 
 # What one file runs and what it imports are ranked together, whichever came last; undone, the run's are there.
@@ -307,8 +304,7 @@ END
 2|ok|2.0
 8|ok|14.0
 30|pending|' "SELECT mbs, state, rate FROM results WHERE in_sweep ORDER BY mbs" b.db
-    run_meshsweep check -d b.db
-    expect_only_stdout 0 'b.db: all well'
+    expect_said only_stdout 0 'b.db: all well' check -d b.db
     expect_run silent 0 run -c both.toml -d b.db --progress none
     expect_sql '1|ok|10.0
 2|ok|2.0
@@ -322,8 +318,7 @@ END
     sql "$what_was_run" b.db | head -n 2 | diff before - || fail "what was run is not what it was"
     expect_run silent 0 run -c both.toml -d b.db --progress none
     expect_sql 3 "SELECT count(*) FROM attempt" b.db
-    run_meshsweep check -d b.db
-    expect_only_stdout 0 'b.db: all well'
+    expect_said only_stdout 0 'b.db: all well' check -d b.db
 }
 
 undo__one_of_two_tables__the_other_stays()
@@ -560,8 +555,7 @@ random_steps__recounted__from_the_tables()
             random_step
             [ ! -f a.db ] || recount a.db >difference || fail "seed $seed, step $i: $(cat difference)"
         done
-        run_meshsweep check -d a.db
-        expect_only_stdout 0 'a.db: all well'
+        expect_said only_stdout 0 'a.db: all well' check -d a.db
     done
 }
 

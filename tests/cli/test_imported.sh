@@ -209,8 +209,7 @@ predict__ran_and_should_not_have_fitted__shown_and_counted()
     sed -i "s/1024/8192/; s/'fp8'/'bf16'/" import.toml
     run_meshsweep import -c import.toml table.csv
     expect_among_stderr 0 'violate the rule memory.fits'
-    run_meshsweep predict --accuracy
-    expect_only_stdout_contains 0 '2 jobs failed, 3 ran'
+    expect_said only_stdout_contains 0 '2 jobs failed, 3 ran' predict --accuracy
 }
 
 # The tables are measured data that the project does not hold.

@@ -41,8 +41,7 @@ script_of_that_log__written__checks_runs_and_measures()
     expect_file_contains sweep.toml 'batch_size = [4, 8]' 'dtype = ["bf16", "\"a b\""]' 'note = [true, false]'
     expect_file_contains sweep.toml 'rate = [1, 1e-4]' 'name = "train"' 'objective = "min:step_time"'
     expect_file_contains sweep.toml '# sure: 4 lines of train.log, from 102.49 to 1412.49'
-    run_meshsweep check sweep.toml
-    expect_only_stdout_contains 0 '16 combinations'
+    expect_said only_stdout_contains 0 '16 combinations' check sweep.toml
     run_silently 0
     # The first samples are left out; the loss is not the validation's.
     expect_sql '112.495|4.2404|16' "SELECT step_time, loss, count(*) FROM results WHERE state = 'ok'"
@@ -292,8 +291,7 @@ num_devices_per_host = 8'
     # Data parallelism takes the devices that the other degrees leave, unless the command says how many.
     expect_run only_stderr 0 init tensor_parallel_size=1,2,3 pp=1,2 -- torchrun --nproc_per_node=8 train.py
     expect_file_contains sweep.toml 'dp = "gpus / (tp * pp)"'
-    run_meshsweep plan
-    expect_only_stdout_contains 0 '6 combinations, 4 matched'
+    expect_said only_stdout_contains 0 '6 combinations, 4 matched' plan
     expect_run only_status 0 init -o - tp=1,2 dp=4 -- torchrun --nproc_per_node=8 train.py
     expect_stdout_lacks '[derive]'
     # What is no number of devices says nothing.
@@ -436,8 +434,7 @@ command__of_a_framework__predicted()
     expect_file_contains sweep.toml '"--bf16", "--use-distributed-optimizer", "--lr", "1e-4"'
     expect_file_contains sweep.toml 'bf16 = true   # as in the command'
     sed -i 's/^# device/device/' sweep.toml
-    run_meshsweep plan
-    expect_only_stdout_contains 4 'excluded 2 by memory.fits'
+    expect_said only_stdout_contains 4 'excluded 2 by memory.fits' plan
     # What is missing is told, and a value that predictions do not know is left to the command.
     run_meshsweep init -o - tp=1,2 \
         -- torchrun --nproc_per_node=2 train.py --layers=2 --hidden=64 --seq 512 --precision odd
@@ -530,8 +527,7 @@ gpus = "gpus"
     expect_stdout_contains '[job.metrics.tok_s_gpu]
 unit = "tokens/s/gpu"'
     expect_no_stderr
-    run_meshsweep init --from-table absent.csv
-    expect_only_stderr_contains 1 'absent.csv'
+    expect_said only_stderr_contains 1 'absent.csv' init --from-table absent.csv
     : >empty.csv
     run_meshsweep init --from-table empty.csv
     expect_only_stderr_contains 2 'the table is empty; its first line must name the columns'

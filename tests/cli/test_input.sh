@@ -7,8 +7,7 @@ expect_refused() # FILE SENTENCE
 {
     local command
     for command in run plan; do
-        run_meshsweep "$command" -c "$1"
-        expect_only_stderr 2 "meshsweep: $2"
+        expect_said only_stderr 2 "meshsweep: $2" "$command" -c "$1"
     done
     expect "! ls -d results* 2>/dev/null"
 }
@@ -72,8 +71,7 @@ file__truncated__said_with_its_place()
 {
     small_sweep whole.toml
     head -c 100 whole.toml >sweep.toml
-    run_meshsweep run
-    expect_only_stderr_matches 2 '^meshsweep: sweep.toml:6:[0-9]+: '
+    expect_said only_stderr_matches 2 '^meshsweep: sweep.toml:6:[0-9]+: ' run
     expect "[ \$(wc -l <.stderr) = 1 ]"
 }
 
@@ -107,8 +105,7 @@ require = "x / (y - 10) = 0 AND x % (y - 10) >= 0"
 name = "text"
 require = "('a' || x) * 2 < 1e300 AND json_array_length(x) IS NULL OR abs(x) > 0"
 END
-    run_meshsweep plan
-    expect_only_stdout_contains 0 '4 jobs: + 4 new'
+    expect_said only_stdout_contains 0 '4 jobs: + 4 new' plan
 }
 
 rule__hostile__refused_or_stopped_with_a_sentence()
@@ -234,15 +231,13 @@ exit_statuses__each_for_its_cause()
     expect_only_stderr_contains 2 'meshsweep run: --jobs none: must be a whole number'
     run_silently 3 --keep-going -d other.db -- false
     printf '[[rule]]\nname = "none"\nrequire = "x > 5"\nwhy = "no reason"\n' >>sweep.toml
-    run_meshsweep run
-    expect_only_stderr_contains 4 '4 excluded by rules, 0 jobs'
+    expect_said only_stderr_contains 4 '4 excluded by rules, 0 jobs' run
     expect_stderr_contains 'meshsweep: 4 combinations are excluded by none: no reason'
     sed -i '/^why = /d' sweep.toml
     run_meshsweep run --progress none -d reasonless.db
     expect_only_stderr 4 'meshsweep: 4 combinations are excluded by none: x > 5'
     echo 'why = "no reason"' >>sweep.toml
-    run_meshsweep plan
-    expect_only_stdout_contains 4 'excluded 4 by none: no reason'
+    expect_said only_stdout_contains 4 'excluded 4 by none: no reason' plan
 }
 
 product__too_large_to_count__said()

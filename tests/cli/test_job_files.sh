@@ -55,10 +55,8 @@ END
         expect_file_contains "$file" precious
         expect "[ \"\$(stat -c %s $file)\" = 9 ]"
     done
-    run_meshsweep tail 1 --once -n 1
-    expect_only_stdout 0 "the end"
-    run_meshsweep tail 2 --once -n 1
-    expect_only_stdout 0 "the end"
+    expect_said only_stdout 0 "the end" tail 1 --once -n 1
+    expect_said only_stdout 0 "the end" tail 2 --once -n 1
 }
 
 pipe__in_place_of_the_log__nobody_waits_for_it()
@@ -81,8 +79,7 @@ END
     wait_command
     expect_silent 0
     expect_values "1|ok|7.0"
-    run_meshsweep tail 1
-    expect_only_stdout 0 "v: 7"
+    expect_said only_stdout 0 "v: 7" tail 1
 }
 
 pipe__in_place_of_metrics_and_files__said()
@@ -106,10 +103,8 @@ END
     run_silently 0
     expect_values "1|ok|1.0
 2|ok|2.0"
-    run_meshsweep tail 1 --once
-    expect_only_stdout 0 "v: 1"
-    run_meshsweep check -d results.db
-    expect_only_stdout 0 'results.db: all well'
+    expect_said only_stdout 0 "v: 1" tail 1 --once
+    expect_said only_stdout 0 'results.db: all well' check -d results.db
 }
 
 directory__removed_with_its_metrics__the_host_is_blamed()
@@ -178,8 +173,7 @@ END
     expect_values "1|ok|1.0
 2|ok|2.0"
     expect "ls elsewhere/*/1/output.log"
-    run_meshsweep tail 1 --once
-    expect_only_stdout 0 "v: 1"
+    expect_said only_stdout 0 "v: 1" tail 1 --once
 }
 
 run_cases "$@"

@@ -158,8 +158,7 @@ END
     finished 0
     expect_sql "2|2.0|lines of JSON over 4 MiB: 1|1" "SELECT s.reported, s.maximum, a.left_out, r.partial
         FROM summary AS s, attempt AS a, results AS r"
-    run_meshsweep show 1
-    expect_only_stdout_contains 0 'lines of JSON over 4 MiB: 1'
+    expect_said only_stdout_contains 0 'lines of JSON over 4 MiB: 1' show 1
     expect_run only_status 0 report -o report.html
     expect_file_contains report.html 'lines of JSON over 4 MiB: 1'
 }

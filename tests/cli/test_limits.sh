@@ -73,8 +73,7 @@ timeout__expression_of_durations__is_read_as_such()
     run_meshsweep plan --json
     expect_only_stdout_matches 0 '"device_hours_max":[[:space:]]*1.6666666'
     stubborn_sweep "timeout = \"CASE x WHEN 1 THEN '10m' ELSE 'long' END\""
-    run_meshsweep plan
-    expect_only_stderr_contains 2 "'long' is not a duration"
+    expect_said only_stderr_contains 2 "'long' is not a duration" plan
 }
 
 # Cut at the first attempt, again with more; one that fails otherwise is charged, one that is cancelled is not.
@@ -105,8 +104,7 @@ idle_timeout = "CASE last_failure WHEN '"'timeout'"' THEN x * 1m ELSE '"'30s'"' 
     expect_sql "2|4|100|" "SELECT count(*), number, max(limit_ms), max(given) FROM attempt WHERE number > 3"
     expect_sql "1" "SELECT count(*) FROM job WHERE lower(hex(key)) LIKE '$key%'"
     sed -i 's/timeout = "100ms"/timeout = "100ms * attempts"/' sweep.toml
-    run_meshsweep plan
-    expect_only_stderr_contains 2 'did you mean `attempt`?'
+    expect_said only_stderr_contains 2 'did you mean `attempt`?' plan
 }
 
 timeout__none_and_no_plan_bound__runs_without()
@@ -341,8 +339,7 @@ runner__stopped_while_its_job_runs__duration_is_the_jobs_own()
     expect_silent 0
     expect_sql "1|ok|1|
 2|ok|0|" "SELECT job_id, state, duration_ms >= 3000, unwatched_ms FROM attempt ORDER BY job_id"
-    run_meshsweep best
-    expect_only_stdout_contains 0 ", job 2 of sweep small"
+    expect_said only_stdout_contains 0 ", job 2 of sweep small" best
 }
 
 # When it ended nobody knows.
@@ -358,8 +355,7 @@ runner__stopped_while_its_job_ends__attempt_marked()
 ok||" "SELECT state, unwatched_ms >= 3000, duration_ms >= unwatched_ms FROM attempt ORDER BY job_id"
     expect_sql "1
 0" "SELECT partial FROM results ORDER BY job"
-    run_meshsweep show 1
-    expect_only_stdout_matches 0 '^  unwatched_ms +[0-9]{4,5}$'
+    expect_said only_stdout_matches 0 '^  unwatched_ms +[0-9]{4,5}$' show 1
     expect_stdout_matches '^  left_out +milliseconds of its duration, in which its runner stood still: [0-9]{4,5}$'
 }
 

@@ -10,15 +10,13 @@ command_names()
 manual__page__every_command_and_no_warning()
 {
     local name
-    run_meshsweep manual
-    expect_only_stdout_contains 0 '.SH EXIT STATUS'
+    expect_said only_stdout_contains 0 '.SH EXIT STATUS' manual
     for name in $(command_names); do
         expect "sed 's/[\\]//g' .stdout | grep -qx '.SS $name'"
     done
     cp .stdout meshsweep.1
     # The statuses that the help names.
-    run_meshsweep --help
-    expect_only_stdout_contains 0 'Exit status:'
+    expect_said only_stdout_contains 0 'Exit status:' --help
     sed -n '/^Exit status/,$p' .stdout | tr '\n' ' ' | grep -oE '(: |, )(128 \+ n|[0-9]) ' |
         sed 's/[^0-9n+]//g' >statuses
     expect '[ "$(wc -l <statuses)" -eq 8 ]' "sed -n 's/^\.B \([0-9+n]*\)$/\1/p' meshsweep.1 | diff statuses -"
@@ -53,15 +51,12 @@ help__every_command__one_screen_with_an_example()
         # Examples are to be copied, and stay whole.
         expect "! sed '/^example/,\$d' .stdout | grep -q '.\{81\}'"
     done
-    run_meshsweep --help
-    expect_only_stdout_contains 0 'Exit status: 0 success'
+    expect_said only_stdout_contains 0 'Exit status: 0 success' --help
     expect "! grep -q '.\{81\}' .stdout"
     # Rare options are named in the help and told of in the manual.
-    run_meshsweep run --help
-    expect_only_stdout_contains 0 ' --divisor'
+    expect_said only_stdout_contains 0 ' --divisor' run --help
     expect_stdout_lacks 'asha: promote one in N'
-    run_meshsweep manual
-    expect_only_stdout_contains 0 'asha: promote one in N'
+    expect_said only_stdout_contains 0 'asha: promote one in N' manual
 }
 
 bash_completion__commands_options_choices()
@@ -101,8 +96,7 @@ END
 completions__other_shells__every_command()
 {
     local name
-    run_meshsweep completion zsh
-    expect_only_stdout_contains 0 '#compdef meshsweep'
+    expect_said only_stdout_contains 0 '#compdef meshsweep' completion zsh
     for name in $(command_names); do
         expect "grep -qx '$name)' .stdout"
     done
@@ -149,10 +143,8 @@ help__of_a_command__as_its_option_says()
 {
     expect_run only_stdout 0 run --help
     cp .stdout help
-    run_meshsweep help run
-    expect_only_stdout 0 "$(cat help)"
-    run_meshsweep help
-    expect_only_stdout 0 "$("$meshsweep" --help)"
+    expect_said only_stdout 0 "$(cat help)" help run
+    expect_said only_stdout 0 "$("$meshsweep" --help)" help
     run_meshsweep help rnu
     expect_only_stderr 2 'meshsweep: unknown command rnu (did you mean run?); meshsweep --help lists the commands'
 }

@@ -81,8 +81,7 @@ derived__of_samples__objective_per_step()
 4|13333.3333333333|4|0.0" "SELECT j.id, s.value, s.count, s.stddev FROM job AS j JOIN summary AS s
         ON s.attempt_id = j.attempt_id WHERE s.name = 'tokens_per_second' ORDER BY 1"
     expect_sql 4 "SELECT job FROM ranking LIMIT 1"
-    run_meshsweep best --json
-    expect_only_stdout_contains 0 '"unit":	"tokens/s"'
+    expect_said only_stdout_contains 0 '"unit":	"tokens/s"' best --json
     expect_stdout_matches '"value":	13333\.3'
     run_meshsweep results --columns micro_batch,tokens_per_second --where "job = 4" --format csv
     expect_only_stdout_contains 0 "8,13333.333333333334"

@@ -70,8 +70,7 @@ parts__merged__each_job_and_attempt_once()
     run_meshsweep merge b.db a.db b.db -o all.db
     expect_only_stdout 0 'all.db: 0 new jobs, 0 new attempts'
     expect_sql "$expected" "$merged" all.db
-    run_meshsweep check -d all.db
-    expect_only_stdout 0 'all.db: all well'
+    expect_said only_stdout 0 'all.db: all well' check -d all.db
 }
 
 # 6 scores highest and costs most; 1 costs least.
@@ -195,8 +194,7 @@ merges() # ROWS DATABASE...
 {
     expect_run only_stdout 0 merge "${@:2}" -o all.db
     expect_sql "$1" "$rows" all.db
-    run_meshsweep check -d all.db
-    expect_only_stdout 0 'all.db: all well'
+    expect_said only_stdout 0 'all.db: all well' check -d all.db
 }
 
 # A table's rows are those of whoever read it last, wherever it was first.
@@ -234,8 +232,7 @@ tables__corrected_and_undone__merged_as_they_are_now()
     merges '1|11.0|2|1
 4|40.0|3|1
 7|70.0|2|1' b.db
-    run_meshsweep best -d all.db
-    expect_only_stdout_contains 0 'highest score 70, '
+    expect_said only_stdout_contains 0 'highest score 70, ' best -d all.db
 }
 
 # One file's rows in two databases are rows once.
@@ -321,8 +318,7 @@ tables__read_otherwise__refused_until_imported_again()
 2|-20.0|3|1
 2|-7.0|2|1
 3|-8.0|3|1' b.db a.db
-    run_meshsweep best -d all.db
-    expect_only_stdout_contains 0 'lowest score -13.5, '
+    expect_said only_stdout_contains 0 'lowest score -13.5, ' best -d all.db
 }
 
 sources__wrong__refused_and_nothing_changed()

@@ -184,13 +184,11 @@ END
     expect_sql "1|5.0|4
 2|1.0|7
 3|-7.0|5" "SELECT rank, v, job FROM ranking"
-    run_meshsweep best
-    expect_only_stdout_contains 0 'highest v 5, job 4'
+    expect_said only_stdout_contains 0 'highest v 5, job 4' best
     expect_run only_stdout 0 results --columns job,v --sort v --format json
     expect_sql "5 7 4 6 1 2 3|-7.0 1.0 5.0 9.0" "SELECT group_concat(value->>'job', ' '), group_concat(value->>'v', ' ')
         FROM json_each(cast(readfile('.stdout') AS TEXT))"
-    run_meshsweep export --long
-    expect_only_stdout_contains 0 ',v,,'
+    expect_said only_stdout_contains 0 ',v,,' export --long
     # Asked for again, it runs again, and nothing else does.
     run_silently 3 --retry-failed=diverged
     expect_sql "1|2
@@ -210,8 +208,7 @@ unit = \"samples/s\"" <<'END'
 echo speed: nan
 END
     run_silently 3
-    run_meshsweep show 1
-    expect_only_stdout_contains 0 '  speed, samples 0, not_finite 1'
+    expect_said only_stdout_contains 0 '  speed, samples 0, not_finite 1' show 1
 }
 
 # SQL and whoever reads the table compute with what is there.
@@ -225,8 +222,7 @@ END
     expect_sql "2|1|3|0.75|0.75" "SELECT count, not_finite, reported, value, mean FROM summary"
     run_meshsweep export --format jsonl
     expect_only_stdout_contains 0 '"loss":0.75,' '"not_finite":1,'
-    run_meshsweep show 1
-    expect_only_stdout_contains 0 'samples 2, not_finite 1'
+    expect_said only_stdout_contains 0 'samples 2, not_finite 1' show 1
     expect_run only_status 0 report
     expect "! grep -q '>NaN<' report.html"
 }
@@ -283,8 +279,7 @@ END
     # It is marked, and no summary lacks anything.
     expect_sql "1|1000000|1" "SELECT s.kept = (SELECT count(*) FROM metric AS m WHERE m.name = s.name), s.reported,
         a.left_out IS NULL AND a.message IS NULL FROM summary AS s, attempt AS a WHERE s.name = 'loss'"
-    run_meshsweep show 1
-    expect_only_stdout_matches 0 ', kept [0-9]+, mean '
+    expect_said only_stdout_matches 0 ', kept [0-9]+, mean ' show 1
 }
 
 objective__missing__reported_with_what_there_is_instead()
@@ -331,8 +326,7 @@ failed|no-metric|exit status 0, but the objective latency was not reported
 failed|exit|exit status 3: latency: 2" "SELECT state, failure, message FROM attempt ORDER BY job_id"
     # What failed has not won, whatever it measured.
     expect_sql "1|4.0|2" "SELECT rank, latency, job FROM ranking"
-    run_meshsweep best
-    expect_only_stdout_contains 0 'lowest latency 4, job 2'
+    expect_said only_stdout_contains 0 'lowest latency 4, job 2' best
     sed -i '/^objective/d' sweep.toml
     run_silently 3 -d other.db
     expect_sql "ok|ok|ok|failed" "SELECT group_concat(state, '|') FROM (SELECT state FROM attempt ORDER BY job_id)" \
@@ -350,17 +344,13 @@ echo peak: 5
 echo peak: 6
 END
     run_silently 0
-    run_meshsweep results
-    expect_only_stdout_contains 0 'peak (MiB reserved, rank last)'
-    run_meshsweep show 1
-    expect_only_stdout_contains 0 'peak  5 MiB reserved, rank last'
-    run_meshsweep export --long
-    expect_only_stdout_contains 0 ',peak,MiB,reserved,last,'
+    expect_said only_stdout_contains 0 'peak (MiB reserved, rank last)' results
+    expect_said only_stdout_contains 0 'peak  5 MiB reserved, rank last' show 1
+    expect_said only_stdout_contains 0 ',peak,MiB,reserved,last,' export --long
     expect_run only_status 0 report
     expect_file_contains report.html 'MiB reserved, rank last'
     sed -i 's/reserved-memory/reservd-memory/' sweep.toml
-    run_meshsweep plan
-    expect_only_stderr_contains 2 'did you mean "reserved-memory"?'
+    expect_said only_stderr_contains 2 'did you mean "reserved-memory"?' plan
 }
 
 # What every attempt has needs no table to be the objective, and has a unit; what the job says itself goes before it.

@@ -44,8 +44,7 @@ ok|ok|2|40.0" "SELECT j.state, a.state, (SELECT max(number) FROM attempt WHERE j
             JOIN attempt AS a ON a.job_id = j.id JOIN summary AS s ON s.attempt_id = j.attempt_id ORDER BY j.id, a.id"
         expect_sql "lost" "SELECT failure FROM attempt WHERE state = 'failed'"
         expect_sql 0 "SELECT count(*) FROM failure_pattern WHERE pattern = 'a pattern of then'"
-        run_meshsweep check -d results.db
-        expect_only_stdout 0 'results.db: all well'
+        expect_said only_stdout 0 'results.db: all well' check -d results.db
     done
 }
 
@@ -111,8 +110,7 @@ older_version__read__as_if_upgraded_and_unchanged()
 older_version__backup__as_it_is()
 {
     old_database 7
-    run_meshsweep backup copy.db
-    expect_only_stdout 0 'copy.db: 4 jobs, 4 attempts'
+    expect_said only_stdout 0 'copy.db: 4 jobs, 4 attempts' backup copy.db
     expect_sql 7 "PRAGMA user_version" copy.db
     schema results.db >before
     expect "schema copy.db | cmp - before"
@@ -148,8 +146,7 @@ $newest; \`meshsweep upgrade 'my old.db'\` upgrades it, and keeps a copy"
   13: What a failed attempt is put down to, what others said of its end, and jobs that wait for their host"
     expect_stderr "meshsweep: database my old.db: upgraded from schema version 12 to $newest; as it was, it is kept in \
 my old.db.schema-12"
-    run_meshsweep status -d 'my old.db'
-    expect_only_stdout_contains 0 'ok       3'
+    expect_said only_stdout_contains 0 'ok       3' status -d 'my old.db'
     expect_sql "12" "PRAGMA user_version" 'my old.db.schema-12'
     expect_sql "4" "SELECT count(*) FROM job" 'my old.db.schema-12'
     expect "[ \"\$(stat -c %a 'my old.db.schema-12')\" = 600 ]"
@@ -167,8 +164,7 @@ $newest; it may not be written, but \`meshsweep upgrade -o NEW archive/results.d
     expect_status 0
     expect_any_stdout
     expect_stderr "meshsweep: database new.db: upgraded from schema version 12 to $newest"
-    run_meshsweep status -d new.db
-    expect_only_stdout_contains 0 'ok       3'
+    expect_said only_stdout_contains 0 'ok       3' status -d new.db
 }
 
 older_version__not_to_be_written__read()

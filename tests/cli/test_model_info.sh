@@ -55,14 +55,12 @@ job__run_first_and_once__predictions_are_made_from_it()
         json_extract(p.json, '$.zero_stage'), json_extract(p.json, '$.micro_batch'), min(a.id)
         FROM sweep AS s JOIN job AS j ON j.sweep_id = s.id JOIN spec AS c ON c.id = j.cluster_id
         JOIN spec AS p ON p.id = j.parallel_id JOIN attempt AS a ON a.job_id = j.id WHERE s.role IS NOT NULL"
-    run_meshsweep status
-    expect_only_stdout_contains 0 'jobs 2'
+    expect_said only_stdout_contains 0 'jobs 2' status
     expect_stdout_contains 'model information (job 1): 4000000000 parameters, 1.9 GiB of activations per sample, 37.3 '\
 'GiB a device, 1000000000000 forward FLOPs per sample'
     run_meshsweep status --json
     expect_only_stdout_matches 0 '"activation_memory":[[:space:]]*2000000000'
-    run_meshsweep best
-    expect_only_stdout_contains 0 'highest throughput 4'
+    expect_said only_stdout_contains 0 'highest throughput 4' best
     # What else changes in the file makes no new profile.
     sed -i 's/^micro_batch = .*/micro_batch = [1, 4, 8]/' sweep.toml
     run_meshsweep plan

@@ -35,8 +35,7 @@ note__exclude__leaves_every_answer_and_is_counted()
     run_meshsweep best
     expect_only_stdout_contains 0 'highest score 20, job 2 of sweep small'
     expect_stdout_contains '1 excluded: job 4 (the node was too warm)'
-    run_meshsweep best --json
-    expect_only_stdout_contains 0 '"excluded_jobs":	1'
+    expect_said only_stdout_contains 0 '"excluded_jobs":	1' best --json
     run_meshsweep status
     expect_only_stdout_contains 0 'best so far: score 20, job 2 (see meshsweep best)
 1 excluded: job 4 (the node was too warm)'
@@ -74,14 +73,12 @@ note__include__counts_again_and_both_are_kept()
     quietly note 4 --exclude 'too warm'
     run_meshsweep note 4 --include
     expect_only_stdout 0 'job 4: included; its values come from 1 attempt'
-    run_meshsweep best
-    expect_only_stdout_contains 0 'highest score 40, job 4'
+    expect_said only_stdout_contains 0 'highest score 40, job 4' best
     expect_stdout_lacks excluded
     run_meshsweep show 4
     expect_only_stdout_matches 0 ': exclude: too warm
   [0-9TZ:-]* [^ ]*@[^ ]*: include'
-    run_meshsweep show 4 --json
-    expect_only_stdout_contains 0 '"said":	"too warm"'
+    expect_said only_stdout_contains 0 '"said":	"too warm"' show 4 --json
     expect_sql 'exclude|too warm
 include|' "SELECT kind, text FROM note"
 }
@@ -123,8 +120,7 @@ note__text_and_tags__columns_of_results_and_exports()
     done_sweep
     run_meshsweep results --columns notes
     expect_only_stderr_contains 2 'no such column: notes'
-    run_meshsweep note 2 looks odd --tag flaky
-    expect_only_stdout 0 'job 2: tagged'
+    expect_said only_stdout 0 'job 2: tagged' note 2 looks odd --tag flaky
     run_meshsweep note "$(sql "SELECT lower(hex(key)) FROM job WHERE id = 2")" 'so "odd", really'
     expect_only_stdout 0 'job 2: noted'
     quietly note 2 --tag flaky

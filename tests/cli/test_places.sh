@@ -63,8 +63,7 @@ broken_device__by_its_words__set_aside_and_named()
         s->>'\$.places_aside[0].due_in_ms' > 0 FROM (SELECT readfile('out') AS s)\")\" = '1|2|1' ]"
     "$meshsweep" report -o page.html >out 2>err
     expect_file_contains page.html '<p class=note>Set aside: <b>device 1 of '
-    run_meshsweep check -d results.db
-    expect_only_stdout 0 'results.db: all well'
+    expect_said only_stdout 0 'results.db: all well' check -d results.db
     # The next run leaves it out from the start.
     sed -i 's/to = 10/to = 14/' sweep.toml
     run_silently 0
@@ -79,18 +78,15 @@ broken_device__without_words__set_aside_by_pairs()
     run_meshsweep run --progress none
     expect_only_stderr_contains 0 'is set aside: 6 jobs failed on it and succeeded elsewhere (exit status 3)'
     expect_all_ok 24
-    run_meshsweep check -d results.db
-    expect_only_stdout 0 'results.db: all well'
+    expect_said only_stdout 0 'results.db: all well' check -d results.db
 }
 
 broken_device__with_checksums__kept_up_to_date()
 {
     broken_device_sweep 24 'devices = [0, 1]' 'exit 3'
     sed -i 's/^objective.*/&\nchecksums = true/' sweep.toml
-    run_meshsweep run --progress none
-    expect_only_stderr_contains 0 'is set aside'
-    run_meshsweep check -d results.db
-    expect_only_stdout 0 'results.db: all well'
+    expect_said only_stderr_contains 0 'is set aside' run --progress none
+    expect_said only_stdout 0 'results.db: all well' check -d results.db
 }
 
 jobs_own_fault__on_every_device__charged_and_nothing_set_aside()

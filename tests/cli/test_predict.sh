@@ -29,8 +29,7 @@ END
 predict__before_any_run__predictions_alone()
 {
     predicted_sweep
-    run_meshsweep predict
-    expect_only_stdout_contains 0 'micro_batch=16'
+    expect_said only_stdout_contains 0 'micro_batch=16' predict
     expect_stdout_matches 'memory [0-9.]+ MiB \([0-9.]+ MiB to [0-9.]+ MiB\), fits'
     expect_stdout_contains ', certain, out of memory with'
     expect_stdout_matches 'step [0-9.e-]+ s \([0-9.e-]+ to [0-9.e-]+, uncalibrated\), MFU'
@@ -176,8 +175,7 @@ predict__profile__next_sweep_starts_calibrated()
     meshsweep predict --profile >learned.toml
     expect_file_contains learned.toml '[predict.memory]'
     sed -i 's/^profile = .*/profile = ["trainer", ".\/learned.toml"]/' sweep.toml
-    run_meshsweep plan -d other.db
-    expect_only_stdout_contains 0 'predicted: '
+    expect_said only_stdout_contains 0 'predicted: ' plan -d other.db
 }
 
 device__unknown__told_with_what_may_be_meant()
@@ -350,12 +348,10 @@ audit__not_asked_for__none_runs()
             s/^micro_batch = .*/micro_batch = [1, 2, 3]/; s/^\[sweep\]/[sweep]\nseed = 0/' sweep.toml
     for seed in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
         sed -i "s/^seed = .*/seed = $seed/" sweep.toml
-        run_meshsweep plan
-        expect_only_stdout_contains 0 '27 combinations, 1 matched'
+        expect_said only_stdout_contains 0 '27 combinations, 1 matched' plan
     done
     sed -i 's/^prune = .*/prune = "certain"\naudit = 1/' sweep.toml
-    run_meshsweep plan
-    expect_only_stdout_contains 0 '27 matched'
+    expect_said only_stdout_contains 0 '27 matched' plan
 }
 
 predict__pruning__excluded_with_audit()
@@ -443,8 +439,7 @@ predict__nothing_asked_or_keys_missing__said()
     run_meshsweep plan
     expect_only_stdout_contains 0 'nothing can be predicted: the specs lack heads'
     small_sweep sweep.toml
-    run_meshsweep predict
-    expect_only_stderr_contains 2 'the file has no [predict] table'
+    expect_said only_stderr_contains 2 'the file has no [predict] table' predict
 }
 
 predict__adapters__want_targets_and_rank()

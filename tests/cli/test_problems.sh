@@ -7,8 +7,7 @@ expect_problems() # COMMAND
 {
     local wanted
     wanted=$(sed 's/^/meshsweep: sweep.toml:/')
-    run_meshsweep "$1" -c sweep.toml
-    expect_only_stderr 2 "$wanted"
+    expect_said only_stderr 2 "$wanted" "$1" -c sweep.toml
     expect "[ \"\$(ls)\" = sweep.toml ]"
 }
 

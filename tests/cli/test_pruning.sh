@@ -76,12 +76,10 @@ pruned__seen_everywhere__with_the_witness()
     pruned_sweep
     run_it
     expect_sql 'pruned|7' "SELECT state, jobs FROM progress WHERE state = 'pruned'"
-    run_meshsweep status
-    expect_only_stdout_matches 0 '^pruned +7 +29.2%'
+    expect_said only_stdout_matches 0 '^pruned +7 +29.2%' status
     expect_stdout_contains 'pruned: need at least as much device memory as a job that ran out of it'
     expect_stdout_matches '^ +[0-9]+  witness: job 7$'
-    run_meshsweep status --json
-    expect_only_stdout_matches 0 '"witness":[[:space:]]*7'
+    expect_said only_stdout_matches 0 '"witness":[[:space:]]*7' status --json
     run_meshsweep results --where "state = 'pruned'" --columns micro_batch,error --format csv --limit 1
     expect_only_stdout_contains 0 '"needs at least as much device memory as job 7, which ran out of it"'
     run_meshsweep why micro_batch=8 zero_stage=0 lr=1
@@ -97,8 +95,7 @@ prune__off_and_on_again__brought_back()
 {
     pruned_sweep
     run_it
-    run_meshsweep plan --prune off
-    expect_only_stdout_contains 0 '+ 7 new  = 14 done'
+    expect_said only_stdout_contains 0 '+ 7 new  = 14 done' plan --prune off
     run_it --prune off --limit 1
     expect_jobs '14|4|0|24'
     run_it --prune sound
@@ -141,14 +138,12 @@ witness__no_longer_in_the_file__still_one()
     expect_jobs '0||12|12'
     # What another command did with these specs says nothing of this one.
     sed -i 's|"/bin/sh", "job.sh"|"/bin/sh", "./job.sh"|' sweep.toml
-    run_meshsweep plan
-    expect_only_stdout_contains 0 '+ 12 new'
+    expect_said only_stdout_contains 0 '+ 12 new' plan
     # Nor what a key did that the file does not know any more.
     sed -i \
         's|"/bin/sh", "./job.sh"|"/bin/sh", "job.sh"|; s/^lr = \[1, 2\]/epochs = 1/; s/^lr = "any"//; s/"{lr}"/"1"/' \
         sweep.toml
-    run_meshsweep plan
-    expect_only_stdout_contains 0 '+ 6 new'
+    expect_said only_stdout_contains 0 '+ 6 new' plan
 }
 
 order__other_failures_and_unequal_keys__prune_nothing()

@@ -5,8 +5,7 @@
 
 write_report()
 {
-    run_meshsweep report
-    expect_only_stderr 0 'meshsweep: report in report.html'
+    expect_said only_stderr 0 'meshsweep: report in report.html' report
     sections_stand
 }
 
@@ -42,8 +41,7 @@ report__run_in_progress__all_of_it()
 report__standard_output__the_same_page()
 {
     fixture_database
-    run_meshsweep report -o -
-    expect_only_stdout_contains 0 '<!DOCTYPE html>'
+    expect_said only_stdout_contains 0 '<!DOCTYPE html>' report -o -
     cp .stdout report.html
     sections_stand
 }
@@ -160,8 +158,7 @@ report__several_objectives__pareto_set()
     expect_file_contains report.html '<tr><td><a href="#j2">2</a><td class=n>99<td class=n>1.5'
     run_meshsweep status
     expect_only_stdout_contains 0 '2 jobs that none beats in throughput and loss: 1, 2 (see meshsweep best)'
-    run_meshsweep status --json
-    expect_only_stdout_contains 0 '"pareto_jobs":	[1, 2]'
+    expect_said only_stdout_contains 0 '"pareto_jobs":	[1, 2]' status --json
 }
 
 report__front__only_what_nothing_beats()

@@ -495,8 +495,7 @@ serve__nothing_to_serve__said()
     expect_only_stderr 1 'meshsweep: database results.db: it does not exist yet; `meshsweep run` creates it'
     fixture_database "PRAGMA user_version = 999"
     sqlite3 results.db "PRAGMA user_version = 999"
-    run_meshsweep report --serve
-    expect_only_stderr_contains 1 'newer'
+    expect_said only_stderr_contains 1 'newer' report --serve
 }
 
 serve__wrong_address__said()
@@ -511,8 +510,7 @@ serve__wrong_address__said()
     run_meshsweep report --serve=:99999
     expect_only_stderr 2 'meshsweep: --serve :99999: must be HOST, PORT or HOST:PORT, with a port up to 65535; an IPv6'\
 ' address in brackets'
-    run_meshsweep report --serve --token 'a/b'
-    expect_only_stderr_contains 2 '--token: '
+    expect_said only_stderr_contains 2 '--token: ' report --serve --token 'a/b'
     run_meshsweep report --token x
     expect_only_stderr_contains 2 'report: --token needs --serve'
 }

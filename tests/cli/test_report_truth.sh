@@ -417,12 +417,10 @@ report__file_cannot_be_written__the_old_one_stays()
     expect_only_stderr_contains 1 'report.html'
     expect 'cmp -s before.html report.html'
     mkdir directory
-    run_meshsweep report -o directory
-    expect_only_stderr_contains 1 'directory'
+    expect_said only_stderr_contains 1 'directory' report -o directory
     run_meshsweep report -o nowhere/report.html
     expect_only_stderr_contains 1 'nowhere/report.html'
-    run_meshsweep report -o results.db
-    expect_only_stderr_contains 2 'results.db'
+    expect_said only_stderr_contains 2 'results.db' report -o results.db
     expect '[ "$(ls | grep -c report)" = 1 ]'
 }
 

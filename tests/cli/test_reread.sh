@@ -67,20 +67,17 @@ nothing was written (--dry-run)"
     expect_only_stdout_contains 0 "no-metric -> ok: 2 runs, 2 jobs"
     expect_sql "ok  100.0, ok  200.0, failed oom 300.0, failed timeout 400.0" "$states"
     expect_sql "4|12|12" "SELECT count(DISTINCT attempt_id), sum(name = 't'), sum(name = 'loss') FROM metric"
-    run_meshsweep show 1
-    expect_only_stdout_contains 0 "  failure: no-metric -> none"
+    expect_said only_stdout_contains 0 "  failure: no-metric -> none" show 1
     expect_stdout_contains "  attempt 1 t: none -> 100.0"
     expect_stdout_matches '^reread at 20.* by .+@.+$'
     # A second time there is nothing to do, for the next run neither.
     dump >before
-    run_meshsweep reread -c s.toml
-    expect_only_stdout 0 "4 runs read again, 0 changed"
+    expect_said only_stdout 0 "4 runs read again, 0 changed" reread -c s.toml
     dump | cmp - before || fail "a second reading has changed the database"
     run_it --only 'x < 3'
     expect_silent 0
     expect_sql 4 "SELECT count(*) FROM attempt"
-    run_meshsweep check -d results.db
-    expect_only_stdout 0 "results.db: all well"
+    expect_said only_stdout 0 "results.db: all well" check -d results.db
 }
 
 values__read_in_another_way__largest_difference_told()
@@ -131,8 +128,7 @@ oom|1
 signal|2
 timeout|2" "SELECT failure, count(*) FROM job WHERE state = 'failed' GROUP BY 1"
     dump >before
-    run_meshsweep reread -c s.toml
-    expect_only_stdout 0 "9 runs read again, 0 changed"
+    expect_said only_stdout 0 "9 runs read again, 0 changed" reread -c s.toml
     dump | cmp - before || fail "reading again has changed the database"
 }
 
@@ -254,8 +250,7 @@ wrong_use__says_what_to_do()
     run_it --only 'x = 1'
     expect_status 0
     sed 's/"ends"/"others"/' s.toml >other.toml
-    run_meshsweep reread -c other.toml
-    expect_only_stdout 0 "1 run read again, 0 changed"
+    expect_said only_stdout 0 "1 run read again, 0 changed" reread -c other.toml
     sed -i 's/^x = .*/x = 7/' other.toml
     run_meshsweep reread -c other.toml
     expect_only_stderr 4 "meshsweep: results.db has no jobs of other.toml; \`meshsweep run -c other.toml\` runs them"

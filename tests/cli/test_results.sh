@@ -241,8 +241,7 @@ END
     run_command env COLUMNS=40 NO_COLOR=1 script -qec "'$meshsweep' results --wide" typescript
     expect_only_stdout 0
     expect "grep -q a_key_with_a_name_that_is_long typescript" "! grep -q 'columns more' typescript"
-    run_meshsweep results
-    expect_only_stdout_contains 0 a_key_with_a_name_that_is_long
+    expect_said only_stdout_contains 0 a_key_with_a_name_that_is_long results
 }
 
 run_cases "$@"

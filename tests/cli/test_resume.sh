@@ -74,16 +74,13 @@ END
     expect_sql "one|0.0
 three|2.0
 seventeen|6.0" "SELECT name, length - min(length) OVER () FROM results ORDER BY job"
-    run_meshsweep plan
-    expect_only_stdout_contains 0 "3 jobs: + 0 new  = 3 done"
-    run_meshsweep best --out winner
-    expect_only_stdout_contains 0 "seventeen"
+    expect_said only_stdout_contains 0 "3 jobs: + 0 new  = 3 done" plan
+    expect_said only_stdout_contains 0 "seventeen" best --out winner
     run_meshsweep plan -c winner/sweep.toml
     expect_only_stdout_contains 0 "1 job: + 0 new  = 1 done"
     sed -i 's/^objective.*/&\ngroup_by = ["model.name"]/' sweep.toml
     run_silently 0
-    run_meshsweep best
-    expect_only_stdout_contains 0 "model.name=three: "
+    expect_said only_stdout_contains 0 "model.name=three: " best
     expect "[ \$(grep -c '^model.name=' .stdout) = 3 ]"
     expect_sql 3 "SELECT count(*) FROM attempt"
 }
@@ -224,8 +221,7 @@ retry__caps_attempts_per_class__and_raising_them_goes_on()
     expect_run 3 "1 10, 1 10, 1 10, 1 20, 1 20, 2 10, 2 20"
     expect_run 3 ""
     edit 's/exit = 3/exit = 4/'
-    run_meshsweep plan --json
-    expect_only_stdout_matches 0 '"retry":[[:space:]]*1'
+    expect_said only_stdout_matches 0 '"retry":[[:space:]]*1' plan --json
     expect_run 3 "1 10"
     expect_sql "4|2|1|1" \
         "SELECT sum(failure = 'exit'), sum(failure = 'oom'), sum(failure = 'timeout'), sum(state = 'ok') FROM attempt"
@@ -239,8 +235,7 @@ job_rows__deleted__are_new()
     expect_run 0 "1 10, 1 20, 2 10, 2 20"
     sqlite3 results.db 'DELETE FROM job WHERE id = 2'
     expect_sql "3|3|3" "SELECT count(*), (SELECT count(*) FROM metric), (SELECT count(*) FROM summary) FROM attempt"
-    run_meshsweep plan --json
-    expect_only_stdout_matches 0 '"new":[[:space:]]*1'
+    expect_said only_stdout_matches 0 '"new":[[:space:]]*1' plan --json
     expect_run 0 "1 20"
     sqlite3 results.db 'DELETE FROM job'
     expect_run 0 "1 10, 1 20, 2 10, 2 20"
@@ -378,8 +373,7 @@ repeat__raised__the_rest_is_run()
     repeated_sweep "30 10 20 5 6"
     expect_run 0 "1 10, 1 10, 1 10"
     edit 's/repeat = 3/repeat = 5/'
-    run_meshsweep plan --json
-    expect_only_stdout_matches 0 '"retry":[[:space:]]*1'
+    expect_said only_stdout_matches 0 '"retry":[[:space:]]*1' plan --json
     expect_run 0 "1 10, 1 10"
     expect_sql "10.0|5" "SELECT score, attempts FROM results"
     sqlite3 results.db "DELETE FROM attempt WHERE number = 1"
@@ -402,8 +396,7 @@ plan__values_come_and_go__grouped_with_why()
     small_sweep
     # shellcheck disable=SC2016
     echo '[ "$1 $2" != "2 20" ]' >>job.sh
-    run_meshsweep plan --json
-    expect_only_stdout_matches 0 '"reasons":[[:space:]]*\[\]'
+    expect_said only_stdout_matches 0 '"reasons":[[:space:]]*\[\]' plan --json
     run_silently 3
     sed -i 's/^x = .*/x = [2, 3]/' sweep.toml
     printf '[retry]\nexit = 2\n' >>sweep.toml

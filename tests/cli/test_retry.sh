@@ -81,16 +81,14 @@ backoff_max = "2h"'
     start_waiting
     end_command TERM
     expect_only_stderr 143
-    run_meshsweep status
-    expect_only_stdout_contains 0 'failed, to be retried'
+    expect_said only_stdout_contains 0 'failed, to be retried' status
     expect_stdout_matches '^  job 1, attempt 2, in (1h|59m.*)$'
     expect_run only_stdout 0 status --json
     mv .stdout status.json
     expect_sql "1|1|2|1" "SELECT s->>'\$.retries_waiting', s->>'\$.retries[0].job', s->>'\$.retries[0].attempt',
         s->>'\$.retries[0].due_in_ms' BETWEEN 3000000 AND 3600000 FROM (SELECT readfile('status.json') AS s)"
     sqlite3 -batch results.db "UPDATE job SET due = 1 WHERE id = 1"
-    run_meshsweep status
-    expect_only_stdout_contains 0 '  job 1, attempt 2, now'
+    expect_said only_stdout_contains 0 '  job 1, attempt 2, now' status
 }
 
 # A clock that was set back must not make a job wait for years.

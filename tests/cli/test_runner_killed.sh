@@ -43,8 +43,7 @@ runner_killed__next_start__ends_what_is_left_and_runs_it_again()
 4|ok|" "SELECT job_id, state, failure FROM attempt ORDER BY job_id, number"
     expect_sql "the runner died before it was known how this ended|2" \
         "SELECT message, count(*) FROM attempt WHERE failure = 'lost' GROUP BY 1"
-    run_meshsweep check -d results.db
-    expect_only_stdout 0 "results.db: all well"
+    expect_said only_stdout 0 "results.db: all well" check -d results.db
 }
 
 # Whatever befalls the runner, it is no fault of what it ran.
@@ -55,8 +54,7 @@ runner_killed__ten_times_with_the_defaults__nothing_failed()
     for i in 1 2 3 4 5 6 7 8 9 10; do
         kill_runner_at_work 2
     done
-    run_meshsweep plan --json
-    expect_only_stdout_matches 0 '"failed":[[:space:]]*0'
+    expect_said only_stdout_matches 0 '"failed":[[:space:]]*0' plan --json
     touch go
     run_ended 0
     expect_sql "ok|4" "SELECT state, count(*) FROM job GROUP BY 1"

@@ -244,8 +244,7 @@ impossible_searches__plan_and_check__status_2_and_nothing_made()
         run_meshsweep $command
         expect_only_stderr 2 "meshsweep: max_slots: a trial needs 4 devices, but at most 2 may be in use"
     done
-    run_meshsweep plan --max-slots 4
-    expect_only_stdout_contains 0 "40 jobs: + 40 new"
+    expect_said only_stdout_contains 0 "40 jobs: + 40 new" plan --max-slots 4
     run_meshsweep plan --max-slots 4 --divisor 1
     expect_only_stderr 2 "meshsweep: --divisor: divisor: 1 is less than 2"
     sed -i -e '/^max_slots/d' -e '/^zero_stage/s/=.*/= [0]/' sweep.toml

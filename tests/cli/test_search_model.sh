@@ -135,10 +135,8 @@ recipe__printed_and_included__same_plan()
         echo 'include = ["models.toml"]'
         sed '/^\[model_space\]/,/^each/d' "$configs/zhen-search.toml"
     } >sweep.toml
-    run_meshsweep plan --json
-    expect_only_stdout_contains 0 '"jobs":	282'
-    run_meshsweep plan -c models.toml --json
-    expect_only_stdout_contains 0 '"jobs":	141'
+    expect_said only_stdout_contains 0 '"jobs":	282' plan --json
+    expect_said only_stdout_contains 0 '"jobs":	141' plan -c models.toml --json
 }
 
 recipe__checked__candidates_reported()
@@ -236,8 +234,7 @@ run__models_of_its_own_too__those_of_the_space_are_swept()
 {
     tiny_space
     printf '[[model]]\nemb_dim = 1\ntokens = ["DOT"]\n' >>sweep.toml
-    run_meshsweep plan --json
-    expect_only_stdout_contains 0 '"jobs":	2'
+    expect_said only_stdout_contains 0 '"jobs":	2' plan --json
     run_meshsweep plan --search-model --json
     expect_status 0
     expect_stdout_contains '"jobs":	8'

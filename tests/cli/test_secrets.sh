@@ -109,8 +109,7 @@ best__where_secrets_were_left_out__says_so()
 --password, https://me, argument 8, Bearer, --token"
     expect_no_stderr
     expect_no_secrets .stdout
-    run_meshsweep best --json
-    expect_only_stdout_contains 0 '"secrets_left_out":'
+    expect_said only_stdout_contains 0 '"secrets_left_out":' best --json
     expect_no_secrets .stdout
     expect_run only_status 0 best --out best
     expect_file_contains best/command.sh '# Secrets are left out; fill them in before you run it: WANDB_API_KEY'

@@ -194,15 +194,13 @@ END
 tail__nothing_to_print__says_why()
 {
     fixture_database
-    run_meshsweep tail 8
-    expect_only_stderr 4 'meshsweep: job 8 has not been started yet'
+    expect_said only_stderr 4 'meshsweep: job 8 has not been started yet' tail 8
     run_meshsweep tail 1 --attempt 3
     expect_only_stderr 4 'meshsweep: job 1 has no attempt 3'
     run_meshsweep tail 1
     expect_only_stderr 0 'meshsweep: attempt 1 of job 1 has no output'
     fixture_database "UPDATE attempt SET log_tail = 'the end' || char(10) WHERE id = 1"
-    run_meshsweep tail 1
-    expect_only_stdout 0 'the end'
+    expect_said only_stdout 0 'the end' tail 1
 }
 
 why__of_a_job__its_end_and_what_would_change_it()
@@ -213,11 +211,9 @@ why__of_a_job__its_end_and_what_would_change_it()
     run_meshsweep why 1
     expect_only_stdout_contains 0 '1 of 4 combinations has these values; 1 matched' 'x=1 y=10: ok'
     expect_stdout_contains '    it runs again if its keys or the command change'
-    run_meshsweep why 2
-    expect_only_stdout_contains 0 'x=1 y=20: failed/exit'
+    expect_said only_stdout_contains 0 'x=1 y=20: failed/exit' why 2
     expect_stdout_contains '    to retry it: `run --retry-failed=exit`; [retry] exit = N allows N attempts'
-    run_meshsweep why 77
-    expect_only_stderr_contains 4 'there is no job 77'
+    expect_said only_stderr_contains 4 'there is no job 77' why 77
 }
 
 # One sweep of its own in another directory, recorded in DIRECTORY/measured.db.
@@ -294,8 +290,7 @@ why__file_with_a_secret_renamed_and_run_again__found_unchanged()
     expect_run only_stdout 0 run -c first.toml --progress none
     mv first.toml second.toml
     expect_run only_stdout 0 run -c second.toml --progress none
-    run_meshsweep why 1
-    expect_only_stdout_contains 0 'x=1 y=10: ok'
+    expect_said only_stdout_contains 0 'x=1 y=10: ok' why 1
 }
 
 why__no_key_differs__described_by_all_of_them()
@@ -328,8 +323,7 @@ why__excluded_alike__one_example_of_each()
     # Twenty combinations break the rule for each of two values of x; no other key of theirs is read by it.
     sed -i 's/^x = .*/x = [1, 2, 3]/; s/^y = .*/y = { from = 1, to = 20 }/' sweep.toml
     printf '[[rule]]\nname = "small"\nrequire = "x < 2"\n' >>sweep.toml
-    run_meshsweep why
-    expect_only_stdout_contains 0 'excluded 40 by rule small'
+    expect_said only_stdout_contains 0 'excluded 40 by rule small' why
     expect "[ \"\$(grep -c '^    #[0-9]* {\"x\":' .stdout)\" = 2 ]"
 }
 
@@ -388,8 +382,7 @@ export_toml__subset__the_same_jobs_and_no_other()
     mv .stdout plan.json
     expect_sql '4|3|3|1' "WITH p (j) AS (SELECT readfile('plan.json')) SELECT j->>'\$.combinations', j->>'\$.jobs',
         j->>'\$.done', j->>'\$.gone' FROM p"
-    run_meshsweep export --toml --failed
-    expect_only_stderr 4 'meshsweep: no job matches'
+    expect_said only_stderr 4 'meshsweep: no job matches' export --toml --failed
 }
 
 why_values__number_or_text_or_none__told()

@@ -485,8 +485,7 @@ queue__that_does_not_begin_them__waiting_and_not_running()
     expect_file_contains text '  2  as job 1: PartitionTimeLimit; ask for less time ([job] timeout)'
     expect_sql '0|2|2' "SELECT s->>'\$.states.running', s->>'\$.states.waiting', s->>'\$.waits[0].jobs'
         FROM (SELECT readfile('json') AS s)" :memory:
-    run_meshsweep status
-    expect_only_stdout_contains 0 'meshsweep run --executor slurm'
+    expect_said only_stdout_contains 0 'meshsweep run --executor slurm' status
 }
 
 runner__killed_before_or_after_the_submission__submitted_once()

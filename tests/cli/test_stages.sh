@@ -152,8 +152,7 @@ stages__replay__says_what_they_lose()
 expect_problem() # SED-SCRIPT MESSAGE
 {
     sed "$1" sweep.toml >bad.toml
-    run_meshsweep check bad.toml
-    expect_only_stderr 2 "meshsweep: bad.toml:$2"
+    expect_said only_stderr 2 "meshsweep: bad.toml:$2" check bad.toml
 }
 
 stages__mistakes__told_with_their_places()

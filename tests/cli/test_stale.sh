@@ -13,8 +13,7 @@ done_sweep()
 stale__nothing_changed__none()
 {
     done_sweep
-    run_meshsweep stale
-    expect_only_stdout 0 '0 of 4 results are stale'
+    expect_said only_stdout 0 '0 of 4 results are stale' stale
     run_meshsweep run --stale --progress none
     expect_status 0
     expect_any_stdout
@@ -27,8 +26,7 @@ stale__script_changed__its_jobs_run_again()
     done_sweep
     # Touched, not changed.
     touch -d '2100-01-01' job.sh
-    run_meshsweep stale
-    expect_only_stdout 0 '0 of 4 results are stale'
+    expect_said only_stdout 0 '0 of 4 results are stale' stale
     echo '# changed' >>job.sh
     touch -d '2001-01-01' job.sh
     run_meshsweep stale
@@ -38,8 +36,7 @@ stale__script_changed__its_jobs_run_again()
     expect_any_stdout
     expect_stderr 'meshsweep: 4 of 4 results are stale; running them again'
     expect_sql '4|8' "SELECT (SELECT count(*) FROM job WHERE state = 'ok'), (SELECT count(*) FROM attempt)"
-    run_meshsweep stale
-    expect_only_stdout 0 '0 of 4 results are stale'
+    expect_said only_stdout 0 '0 of 4 results are stale' stale
     mv job.sh elsewhere
     run_meshsweep stale
     expect_only_stdout_contains 3 "  4: $(pwd -P)/job.sh no longer exists (job 1)"
@@ -90,22 +87,19 @@ stale__declared_version__compared_with_the_file()
     expect_status 0
     expect_any_stdout
     expect_stderr 'meshsweep: 4 of 4 results are stale; running them again'
-    run_meshsweep stale -c sweep.toml
-    expect_only_stdout 0 '0 of 4 results are stale'
+    expect_said only_stdout 0 '0 of 4 results are stale' stale -c sweep.toml
     rm version
     run_meshsweep stale
     expect_only_stdout 3 '4 of 4 results are stale
   4: version of framework was 1.3, is unknown (its line in [job] versions fails) (job 1)
 `meshsweep run --stale` runs them again'
-    run_meshsweep stale --json
-    expect_only_stdout_matches 3 '"is":[[:space:]]*null'
+    expect_said only_stdout_matches 3 '"is":[[:space:]]*null' stale --json
     expect_run only_status 0 run --stale --progress none
     echo 1.4 >version
     run_meshsweep stale
     expect_only_stdout_contains 3 '  4: version of framework was unknown, is 1.4 (job 1)'
     sed -i 's/^absent = .*/absent = 3/' sweep.toml
-    run_meshsweep stale -c sweep.toml
-    expect_only_stderr_contains 2 'absent'
+    expect_said only_stderr_contains 2 'absent' stale -c sweep.toml
 }
 
 stale__no_sweep_file_to_read__versions_left_out_and_said()
@@ -135,16 +129,14 @@ stale__other_commit_or_driver__told_apart()
         j->>'\$.stale', j->>'\$.differences[0].what', j->>'\$.differences[0].was' FROM s"
     run_meshsweep run --stale --progress none
     expect_among_stderr 0 '4 of 4 results are stale; running them again'
-    run_meshsweep stale
-    expect_only_stdout 0 '0 of 4 results are stale'
+    expect_said only_stdout 0 '0 of 4 results are stale' stale
 }
 
 stale__unknown_of_then__no_difference()
 {
     done_sweep
     sql "UPDATE runner SET provenance = '{}'"
-    run_meshsweep stale
-    expect_only_stdout 0 '0 of 4 results are stale'
+    expect_said only_stdout 0 '0 of 4 results are stale' stale
 }
 
 run_cases "$@"

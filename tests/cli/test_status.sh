@@ -396,8 +396,7 @@ END
     expect_only_stdout_contains 0 'slow node node-2: takes 2.00 times as long as matched jobs on other nodes (3 '\
 'compared)'
     expect_stdout_lacks 'slow node node-1'
-    run_meshsweep status --json
-    expect_only_stdout_matches 0 '"pairs":[[:space:]]*3'
+    expect_said only_stdout_matches 0 '"pairs":[[:space:]]*3' status --json
 }
 
 # Jobs took 100 s each before: two wait, and one runs, half of which is counted.
