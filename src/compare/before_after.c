@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare/comparison.h"
 #include "results/measured.h"
-#include "results/metric_names.h"
 #include "results/query.h"
 #include "util/memory.h"
 #include "util/string_list.h"
@@ -158,10 +158,7 @@ static int open_side(struct db *db, const struct before_after *b, struct side *o
                               " LEFT JOIN attempt AS a ON a.id = c.id AND " MEASURED_TO_ITS_END(
                                   "a") " LEFT JOIN summary AS v ON v.attempt_id = a.id AND v.name = ?1"
                                        " WHERE j.sweep_id = (SELECT id FROM current_sweep) ORDER BY j.key, a.number";
-    if (db_prepare(db, sql, &out->rows, e) < 0)
-        return -1;
-    stmt_bind_text(out->rows, 1, b->metric);
-    int rc = stmt_next(out->rows, e);
+    int rc = db_query(db, sql, VALUES(sql_text(b->metric)), &out->rows, e) < 0 ? -1 : stmt_next(out->rows, e);
     out->has_row = rc > 0;
     return rc < 0 ? -1 : 0;
 }

@@ -1,4 +1,4 @@
-#include "report/optuna.h"
+#include "report/exports.h"
 
 #include "database/whole_file.h"
 #include "results/measured.h"

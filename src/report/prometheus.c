@@ -1,4 +1,4 @@
-#include "report/prometheus.h"
+#include "report/exports.h"
 
 #include <math.h>
 #include <string.h>

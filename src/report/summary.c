@@ -1,4 +1,4 @@
-#include "report/summary.h"
+#include "report/exports.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

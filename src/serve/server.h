@@ -15,7 +15,6 @@
 #define MESHSWEEP_SERVE_SERVER_H
 
 #include "serve/live_page.h"
-#include "serve/live_rows.h"
 #include "util/error.h"
 
 struct server_options {

@@ -1,0 +1,27 @@
+/* What `export` writes besides rows: an Optuna storage, metrics for Prometheus, a summary in Markdown. */
+#ifndef MESHSWEEP_REPORT_EXPORTS_H
+#define MESHSWEEP_REPORT_EXPORTS_H
+
+#include "results/query.h"
+#include "results/status.h"
+#include "util/buffer.h"
+
+/* Writes the jobs of the query (its `where` and `state`) that were tried to an SQLite database at `path`, in which
+ * samplers of Optuna (https://optuna.org) can continue, with the schema of Optuna 3.1: a study per sweep, a trial per
+ * job; see docs/handover.md. It may be called while a run continues; the file appears at `path` once complete. The
+ * caller must make sure that `path` may be overwritten, and must not use `db` afterwards. ERROR_USAGE if no sweep of
+ * these jobs has an objective; ERROR_NOTHING if none of them was tried. */
+int optuna_write(struct db *db, const struct result_query *q, const char *path, struct error *e);
+
+/* Appends the progress in the text format 0.0.4 (https://prometheus.io/docs/instrumenting/exposition_formats/), for
+ * node_exporter's textfile collector: each family with HELP and TYPE, times in seconds, labels escaped, invalid UTF-8
+ * replaced by U+FFFD. Unknown values have no sample. `status` is status_read()'s of a runner that is alive; `now_ms` is
+ * the time of day. */
+void prometheus_add(const cJSON *status, int64_t now_ms, struct buffer *out);
+
+/* Appends the current sweep on one page of GitHub Markdown, for an issue, a pull request or a job's summary: the winner
+ * with its command, the number of jobs by state, the ten best, and failures by cause. Texts of the sweep are escaped.
+ * ERROR_NOTHING if no sweep has been recorded. */
+int summary_add(struct db *db, struct buffer *out, struct error *e);
+
+#endif
