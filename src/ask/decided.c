@@ -114,18 +114,17 @@ static int tell_known(void *context, const struct job_outcome *o, struct error *
 static int begin_others(struct deciding *d, struct error *e)
 {
     struct stmt *s = NULL;
-    int rc = db_query(d->place->db,
+    int rc;
+    while (
+        (rc = db_next(d->place->db,
                       "SELECT j.id FROM job AS j WHERE j.sweep_id = ?1 AND (j.state = 'running' OR j.state = 'pending'"
                       " AND EXISTS (SELECT 1 FROM trial AS t JOIN search AS s ON s.id = t.search_id"
                       "  WHERE t.job_id = j.id AND t.told IS NULL AND s.strategy = '" PROPOSALS_STRATEGY "'))",
-                      VALUES(sql_int(d->place->sweep_id)), &s, e);
-    while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
-        rc = 0;
+                      VALUES(sql_int(d->place->sweep_id)), &s, e)) > 0) {
         size_t candidate = candidate_set_find(&d->set, stmt_int(s, 0));
         if (candidate != SIZE_MAX && !d->is_own[candidate])
             search_begin(d->search, candidate, 0);
     }
-    stmt_free(s);
     return rc;
 }
 

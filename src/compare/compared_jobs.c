@@ -96,13 +96,10 @@ static int read_ids(struct db *db, enum compared_kind kind, struct compared_sect
     struct stmt *s = NULL;
     char *sql = xasprintf("SELECT DISTINCT %s FROM job WHERE sweep_id = " CURRENT " AND %s IS NOT NULL ORDER BY 1",
                           columns[kind], columns[kind]);
-    int rc = db_prepare(db, sql, &s, e);
-    free(sql);
-    if (rc < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0)
+    int rc;
+    while ((rc = db_next(db, sql, NO_VALUES, &s, e)) > 0)
         *array_add(out->ids, out->spec_count) = stmt_int(s, 0);
-    stmt_free(s);
+    free(sql);
     return rc;
 }
 
@@ -134,18 +131,14 @@ static int read_keys(struct db *db, enum compared_kind kind, struct compared_job
                           " WHEN 'false' THEN 'false' ELSE k.value END FROM spec AS s, json_each(s.json) AS k"
                           " WHERE s.id IN (SELECT %s FROM job WHERE sweep_id = " CURRENT ") ORDER BY s.id",
                           columns[kind]);
-    rc = db_prepare(db, sql, &s, e);
-    free(sql);
-    if (rc < 0)
-        return -1;
-    while ((rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(db, sql, NO_VALUES, &s, e)) > 0) {
         while (spec + 1 < section->spec_count && section->ids[spec] < stmt_int(s, 0))
             spec++;
         struct compared_key *key = find_key(section, stmt_text(s, 1), &last);
         key->quoted[spec] = strcmp(stmt_text(s, 2), "text") == 0;
         key->values[spec] = texts_number(&out->texts, stmt_text(s, 3)) + 1;
     }
-    stmt_free(s);
+    free(sql);
     return rc;
 }
 

@@ -448,6 +448,13 @@ int db_prepare(struct db *db, const char *sql, struct stmt **out, struct error *
     return 0;
 }
 
+int db_prepare_built(struct db *db, struct buffer *sql, struct stmt **out, struct error *e)
+{
+    int rc = db_prepare(db, buffer_text(sql), out, e);
+    buffer_free(sql);
+    return rc;
+}
+
 int db_query(struct db *db, const char *sql, struct sql_values values, struct stmt **out, struct error *e)
 {
     if (db_prepare(db, sql, out, e) < 0)

@@ -114,6 +114,8 @@ int64_t db_last_id(struct db *db);
 int64_t db_changes(struct db *db);
 
 int db_prepare(struct db *db, const char *sql, struct stmt **out, struct error *e);
+struct buffer;
+int db_prepare_built(struct db *db, struct buffer *sql, struct stmt **out, struct error *e); /* the same; frees `sql` */
 int db_query(struct db *db, const char *sql, struct sql_values values, struct stmt **out,
              struct error *e); /* the same, with the values of its parameters */
 void stmt_free(struct stmt *s);

@@ -110,9 +110,7 @@ static int prepare_rule_check(struct import *m, struct error *e)
     for (size_t i = 0; i < m->space->rule_count; i++)
         buffer_printf(&sql, ", %s IS FALSE", m->space->rules[i].accepts.sql);
     space_add_combination(m->space, 1, &sql);
-    int rc = db_prepare(m->space->db, buffer_text(&sql), &m->rule_check, e);
-    buffer_free(&sql);
-    return rc;
+    return db_prepare_built(m->space->db, &sql, &m->rule_check, e);
 }
 
 static void find_specs(const struct import *m, const struct kept_row *row, int64_t *out)

@@ -404,9 +404,7 @@ static int prepare(struct measures *m, struct measure_sql *x, struct error *e)
     struct buffer sql = BUFFER_INIT;
     buffer_printf(&sql, "SELECT %s", x->sql);
     add_sections(m, x, &sql);
-    int rc = db_prepare(m->private, buffer_text(&sql), &x->value, e);
-    buffer_free(&sql);
-    return rc;
+    return db_prepare_built(m->private, &sql, &x->value, e);
 }
 
 static int resolve(struct measures *m, const char *text, const struct position *at, struct measure_sql *out,

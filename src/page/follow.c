@@ -155,14 +155,10 @@ static int read_search(struct db *db, struct html_follower *f, const char *datab
     struct stmt *s = NULL;
     if (status_search_read(db, f->sweep_id, &search, e) < 0)
         return -1;
-    int rc = db_prepare(db,
-                        "SELECT path, (SELECT count(*) FROM job WHERE state = 'pending' AND sweep_id = ?1) FROM sweep"
-                        " WHERE id = ?1",
-                        &s, e);
-    if (rc == 0) {
-        stmt_bind_int(s, 1, f->sweep_id);
-        rc = stmt_next(s, e);
-    }
+    int rc = db_next(db,
+                     "SELECT path, (SELECT count(*) FROM job WHERE state = 'pending' AND sweep_id = ?1) FROM sweep"
+                     " WHERE id = ?1",
+                     VALUES(sql_int(f->sweep_id)), &s, e);
     f->search.length = 0;
     if (rc > 0)
         html_add_search(&f->search, search, stmt_int(s, 1), path_name(stmt_text(s, 0)), database);

@@ -297,14 +297,10 @@ static int add_other_sweeps(struct html_page *p, struct error *e)
     struct buffer names = BUFFER_INIT;
     long long count = 0;
     int rc;
-    if (db_prepare(p->db, "SELECT name FROM sweep WHERE id <> ?1 ORDER BY last_seen DESC, id DESC", &s, e) < 0)
-        return -1;
-    stmt_bind_int(s, 1, p->data->sweep_id);
-    while ((rc = stmt_next(s, e)) > 0)
-        if (count++ < NAMED) {
+    while ((rc = db_next(p->db, "SELECT name FROM sweep WHERE id <> ?1 ORDER BY last_seen DESC, id DESC",
+                         VALUES(sql_int(p->data->sweep_id)), &s, e)) > 0)
+        if (count++ < NAMED)
             html_name(&names, count > 1 ? ", " : "", stmt_text(s, 0), "");
-        }
-    stmt_free(s);
     if (rc == 0 && count > 0) {
         buffer_add_text(&p->out, "<p class=note>This page shows the sweep that was run last; the database has ");
         buffer_add_count(&p->out, count, "other");

@@ -191,14 +191,12 @@ int configurations_suppose(struct db *db, const char *keys_json, struct error *e
 {
     struct stmt *s = NULL;
     struct buffer view = BUFFER_INIT;
-    int rc = 0;
     if (keys_json &&
         (db_exec(db, "CREATE TEMP TABLE meta AS SELECT * FROM main.meta WHERE name <> 'group_by'", e) < 0 ||
          db_run(db, "INSERT INTO meta VALUES ('group_by', ?)", VALUES(sql_text(keys_json)), e) < 0))
         return -1;
-    if (db_prepare(db, "SELECT objective, maximise FROM current_sweep", &s, e) < 0)
-        return -1;
-    if ((rc = stmt_next(s, e)) > 0 && !stmt_is_null(s, 0))
+    int rc = db_next(db, "SELECT objective, maximise FROM current_sweep", NO_VALUES, &s, e);
+    if (rc > 0 && !stmt_is_null(s, 0))
         rc = configurations_add_view(db, stmt_text(s, 0), stmt_int(s, 1) != 0, &view, e);
     stmt_free(s);
     if (rc >= 0 && view.length) {
@@ -244,12 +242,11 @@ int configurations_read(struct db *db, struct configurations *out, struct error 
         *out = all;
         return rc;
     }
-    rc = db_prepare(db,
-                    "SELECT comparison_group, rank, job, value, replicates, replicates_failed, replicates_open,"
-                    " replicates_median, replicates_low, replicates_high, replicates_stddev, replicates_min,"
-                    " replicates_max, per_device FROM configurations",
-                    &s, e);
-    while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
+    while ((rc = db_next(db,
+                         "SELECT comparison_group, rank, job, value, replicates, replicates_failed, replicates_open,"
+                         " replicates_median, replicates_low, replicates_high, replicates_stddev, replicates_min,"
+                         " replicates_max, per_device FROM configurations",
+                         NO_VALUES, &s, e)) > 0)
         *array_add(all.items, all.count) = (struct configuration){.group = stmt_copy_text(s, 0),
                                                                   .rank = stmt_int(s, 1),
                                                                   .job = stmt_int(s, 2),
@@ -264,9 +261,6 @@ int configurations_read(struct db *db, struct configurations *out, struct error 
                                                                   .least = stmt_double_or_nan(s, 11),
                                                                   .most = stmt_double_or_nan(s, 12),
                                                                   .per_device = stmt_double_or_nan(s, 13)};
-        rc = 0;
-    }
-    stmt_free(s);
     if (rc < 0)
         configurations_free(&all);
     *out = all;

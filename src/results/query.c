@@ -261,19 +261,16 @@ static int choose_index(struct db *db, const struct result_query *q, const struc
 {
     const char *metric = order->title && q->limit > 0 && !q->is_table ? metric_of(all, order->title) : NULL;
     struct buffer sql = BUFFER_INIT;
-    struct stmt *s = NULL;
     if (!metric)
         return 0;
     buffer_add_text(&sql, "SELECT count(*) FROM (");
     add_first_by_metric(q, order, &sql);
     buffer_add_char(&sql, ')');
-    int rc = db_prepare(db, buffer_text(&sql), &s, e);
-    if (rc == 0) {
-        stmt_bind(s, VALUES(sql_int(q->every_sweep), sql_text(q->state), sql_int(q->limit), sql_text(metric)));
-        rc = stmt_next(s, e) > 0 ? 0 : -1;
-        order->metric = rc == 0 && stmt_int(s, 0) == q->limit ? metric : NULL;
-    }
-    stmt_free(s);
+    int64_t found = -1;
+    const struct sql_values values =
+        VALUES(sql_int(q->every_sweep), sql_text(q->state), sql_int(q->limit), sql_text(metric));
+    int rc = db_query_int(db, buffer_text(&sql), values, -1, &found, e);
+    order->metric = found == q->limit ? metric : NULL;
     buffer_free(&sql);
     return rc;
 }
@@ -421,14 +418,11 @@ int result_key_types(struct db *db, const struct stmt *s, enum key_type **out, s
     const int count = stmt_column_count(s);
     enum key_type *types = xcalloc((size_t)count + 1, sizeof *types);
     struct stmt *q = NULL;
-    int rc = db_prepare(db, key_types_sql, &q, e);
-    while (rc == 0 && (rc = stmt_next(q, e)) > 0) {
-        rc = 0;
+    int rc;
+    while ((rc = db_next(db, key_types_sql, NO_VALUES, &q, e)) > 0)
         for (int i = 0; i < count; i++)
             if (strcasecmp(stmt_column_name(s, i), stmt_text(q, 0)) == 0)
                 types[i] = (enum key_type)stmt_int(q, 1);
-    }
-    stmt_free(q);
     if (rc < 0) {
         free(types);
         return -1;

@@ -200,9 +200,7 @@ static int prepare_row(struct candidate_loading *l, struct error *e)
     l->first_input = FIRST_KEY + (int)l->key_count;
     prediction_add_columns(space, &sql);
     space_add_combination(space, 1, &sql);
-    int rc = db_prepare(space->db, buffer_text(&sql), &l->row, e);
-    buffer_free(&sql);
-    return rc;
+    return db_prepare_built(space->db, &sql, &l->row, e);
 }
 
 /* --- one candidate --- */

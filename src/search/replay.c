@@ -515,16 +515,10 @@ static int read_jobs(struct replay_loading *l, struct error *e)
     struct stmt *s = NULL;
     struct recorded_specs *specs = NULL;
     int64_t all = 0;
-    int rc = db_prepare(l->request->db, jobs_sql, &s, e);
-    if (rc == 0)
-        rc = recorded_specs_open(l->request->db, l->out->rows, &specs, e);
-    if (rc == 0) {
-        stmt_bind_int(s, 1, l->sweep_id);
-        stmt_bind_text(s, 2, l->out->objective);
-        while ((rc = stmt_next(s, e)) > 0)
-            if ((rc = read_job(l, s, specs, e)) < 0)
-                break;
-    }
+    const struct sql_values values = VALUES(sql_int(l->sweep_id), sql_text(l->out->objective));
+    int rc = recorded_specs_open(l->request->db, l->out->rows, &specs, e);
+    while (rc == 0 && (rc = db_next(l->request->db, jobs_sql, values, &s, e)) > 0)
+        rc = read_job(l, s, specs, e);
     stmt_free(s);
     recorded_specs_close(specs);
     if (rc == 0)
@@ -768,8 +762,7 @@ static int group_as_listed(struct replay_loading *l, struct error *e)
         buffer_printf(&sql, ", '$.\"%s\"') AS \"%s\"", key, strcmp(key, "name") == 0 ? name : key);
     }
     buffer_add_text(&sql, " FROM job AS j WHERE j.sweep_id = ?1 ORDER BY j.rank, j.id");
-    int rc = db_prepare(l->request->db, buffer_text(&sql), &s, e);
-    buffer_free(&sql);
+    int rc = db_prepare_built(l->request->db, &sql, &s, e);
     if (rc == 0) {
         stmt_bind_int(s, 1, l->sweep_id);
         rc = take_groups(l, s, e);

@@ -47,9 +47,7 @@ static int prepare_section(struct describer *d, enum section_kind section, size_
         expression_add_column(&sql, &d->space->names.keys[d->keys[i]]);
     }
     buffer_printf(&sql, " FROM \"%s\" WHERE \"#id\" = ?", section_names[section]);
-    int rc = db_prepare(d->space->db, buffer_text(&sql), &d->values[section], e);
-    buffer_free(&sql);
-    return rc;
+    return db_prepare_built(d->space->db, &sql, &d->values[section], e);
 }
 
 static int choose_all(struct describer *d, bool constant, struct error *e)
@@ -139,9 +137,7 @@ static int prepare_members(struct describer *d, struct error *e)
         expression_add_member(&sql, section, key->name);
         free(section);
     }
-    int rc = db_prepare(d->space->db, buffer_text(&sql), &d->members, e);
-    buffer_free(&sql);
-    return rc;
+    return db_prepare_built(d->space->db, &sql, &d->members, e);
 }
 
 int describe_spec(struct describer *d, const char *spec_json, struct buffer *out, struct error *e)

@@ -267,9 +267,7 @@ static int prepare_values(const struct space *space, size_t rule, struct stmt **
     buffer_add_text(&sql, "SELECT ");
     add_values(space, &space->rules[rule].accepts, &sql);
     space_add_combination(space, 1, &sql);
-    int rc = db_prepare(space->db, buffer_text(&sql), out, e);
-    buffer_free(&sql);
-    return rc;
+    return db_prepare_built(space->db, &sql, out, e);
 }
 
 /* 1 where it was given, 0 where its values were before. */

@@ -169,8 +169,7 @@ int match_open_stored(struct space *space, struct match_cursor **out, struct err
     }
     buffer_add_char(&sql, ' ');
     stored_add_from(space, NULL, &sql);
-    int rc = db_prepare(space->db, buffer_text(&sql), &c->stored, e);
-    buffer_free(&sql);
+    int rc = db_prepare_built(space->db, &sql, &c->stored, e);
     if (rc < 0)
         match_close(c);
     else

@@ -189,8 +189,7 @@ int order_reader_open(struct space *space, struct order_reader **out, struct err
     r->space = space;
     add_columns(space, &sql);
     space_add_combination(space, 1, &sql);
-    int rc = db_prepare(space->db, buffer_text(&sql), &r->select, e);
-    buffer_free(&sql);
+    int rc = db_prepare_built(space->db, &sql, &r->select, e);
     if (rc < 0)
         order_reader_close(r);
     else
@@ -257,9 +256,7 @@ static int open_stored(struct order_reader *r, struct error *e)
     struct buffer sql = BUFFER_INIT;
     add_columns(r->space, &sql);
     stored_add_from(r->space, NULL, &sql);
-    int rc = db_prepare(r->space->db, buffer_text(&sql), &r->stored, e);
-    buffer_free(&sql);
-    return rc;
+    return db_prepare_built(r->space->db, &sql, &r->stored, e);
 }
 
 int order_read_stored(struct order_reader *r, const struct stored_job *job, struct hash128 *class, double *coordinates,

@@ -110,8 +110,7 @@ static struct stmt *values_of(const struct space *space, const struct key *key)
     buffer_add_text(&sql, "SELECT DISTINCT ");
     expression_add_column(&sql, key);
     buffer_printf(&sql, " FROM \"%s\"", section_names[key->section]);
-    db_prepare(space->db, buffer_text(&sql), &s, NULL);
-    buffer_free(&sql);
+    db_prepare_built(space->db, &sql, &s, NULL);
     return s;
 }
 
