@@ -351,6 +351,21 @@ static int find_config(struct tuning_call *t, char **named, struct error *e)
     return -1;
 }
 
+/* Transformers' Trainer refuses both together (trainer.py), in each job. */
+static int check_fsdp(const struct tuning_call *t, struct error *e)
+{
+    static const char *const off[] = {"", "false", "False", "0"};
+    const char *value = ds_arguments_value(t->program, "--fsdp");
+    for (size_t i = 0; value && i < sizeof off / sizeof *off; i++)
+        if (strcmp(value, off[i]) == 0)
+            return 0;
+    return !value ? 0
+                  : error_set(e, ERROR_USAGE,
+                              "the script has --fsdp beside a ds_config: both share out the model, and Hugging Face's "
+                              "Trainer refuses them together; leave --fsdp out, or tune FSDP with `meshsweep run` and "
+                              "the profile fsdp or fsdp2");
+}
+
 static int read_config(struct tuning_call *t, struct error *e)
 {
     struct buffer text = BUFFER_INIT;
@@ -431,7 +446,7 @@ static int make_sweep(struct tuning_call *t, struct error *e)
     if (read_accelerate(t, e) < 0 || deepspeed_options_check(t->o, e) < 0 || check_script(t, e) < 0)
         return -1;
     find_release(t);
-    if (read_config(t, e) < 0 || make_cluster(t, e) < 0)
+    if (check_fsdp(t, e) < 0 || read_config(t, e) < 0 || make_cluster(t, e) < 0)
         return -1;
     send_config_where_needed(t);
     return write_space(t, false, e);
@@ -575,7 +590,7 @@ static int run_tree(const struct tuning_call *t, const char *exps_dir, const cha
 {
     char *path = tuning_tree_write_sweep(exps_dir, &t->toml, e);
     int status = path ? run_sweep(t, path, e) : -1;
-    struct tuning_tree tree = {NULL, exps_dir, results_dir, status > STATUS_SIGNAL};
+    struct tuning_tree tree = {NULL, exps_dir, results_dir, t->knobs.metric, status > STATUS_SIGNAL};
     if (status >= 0 && !t->o->dry_run && write_tree(t, &tree, winner, e) < 0)
         status = -1;
     free(path);

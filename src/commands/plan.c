@@ -35,6 +35,7 @@ struct plan_printing {
     struct describer *describer;
     struct match_json *json; /* with --json --all: jobs are printed as they come, before the counts */
     struct match_display progress;
+    const struct search_options *search; /* completed; NULL: every job runs */
     bool is_json, is_eager;
     bool has_head; /* it is printed */
     struct buffer text;
@@ -185,6 +186,29 @@ static void add_head(const struct space *space, const struct plan *plan, struct 
     add_rules(space, plan, out);
 }
 
+/* At most: all of them, or as many as a search tries. */
+static void add_bound(const struct plan_printing *p, const struct plan *plan, struct buffer *out)
+{
+    const struct search_options *search = p->search;
+    const double due = (double)(plan->marks[PLAN_NEW] + plan->marks[PLAN_RETRY]);
+    const double trials = search ? search->numbers[SEARCH_MAX_TRIALS] : 0;
+    const bool chooses = trials > 0 && trials < due;
+    const double hours =
+        chooses ? fmin(plan->device_hours_max, trials * plan->device_hours_each) : plan->device_hours_max;
+    if (chooses)
+        buffer_printf(out, "the search %s tries at most %.0f of them%s\n", search->strategy, trials,
+                      search_strategy_has(search->strategy, MEMORY_FIRST)
+                          ? ": first what saves memory, then speed, last the largest micro-batch"
+                          : "");
+    if (isnan(plan->device_hours_max))
+        buffer_add_text(out, "no bound on device-hours: some jobs have no time limit ([job] timeout)\n");
+    else
+        buffer_printf(out,
+                      hours < 1 ? "at most %.3g device-hours, if every job runs until its time limit%s\n"
+                                : "at most %.1f device-hours, if every job runs until its time limit%s\n",
+                      hours, p->space->limits[LIMIT_TOTAL].later ? ", which is that of its first attempt" : "");
+}
+
 static void add_end(const struct plan_printing *p, const struct plan *plan, struct buffer *out)
 {
     const struct space *space = p->space;
@@ -196,15 +220,7 @@ static void add_end(const struct plan_printing *p, const struct plan *plan, stru
         text_add_line(out, plan->hint);
         buffer_add_char(out, '\n');
     }
-    if (isnan(plan->device_hours_max))
-        buffer_add_text(out, "no bound on device-hours: some jobs have no time limit ([job] timeout)\n");
-    else
-        buffer_printf(out,
-                      plan->device_hours_max < 1
-                          ? "at most %.3g device-hours, if every job runs until its time limit%s\n"
-                          : "at most %.1f device-hours, if every job runs until its time limit%s\n",
-                      plan->device_hours_max,
-                      space->limits[LIMIT_TOTAL].later ? ", which is that of its first attempt" : "");
+    add_bound(p, plan, out);
     add_predicted_cost(space, plan, out);
     char *unreached = unreached_sentence(space);
     if (unreached)
@@ -325,10 +341,14 @@ static void show_progress(void *context, int64_t matches, int64_t of)
     match_display_matches(&p->progress, matches, of);
 }
 
-static int make_plan(struct session *s, const struct run_options *o, struct db *db, struct error *e)
+static int make_plan(struct session *s, const struct run_options *o, const struct search_setup *setup, struct db *db,
+                     struct error *e)
 {
     struct plan plan;
+    struct search_options search = setup->options;
+    search_options_complete(&search);
     struct plan_printing printing = {.space = s->space,
+                                     .search = setup->wanted ? &search : NULL,
                                      .is_json = o->json,
                                      .is_eager = o->json || o->all,
                                      .progress = {.is_live = output_has_cursor(stderr)},
@@ -385,7 +405,7 @@ static int plan(const struct arguments *a, struct error *e)
     if (status == 0)
         status = session_use_known(&s, db, e);
     if (status == 0)
-        status = make_plan(&s, o, db, e);
+        status = make_plan(&s, o, &search, db, e);
     db_close(db);
     session_close(&s);
     return status;

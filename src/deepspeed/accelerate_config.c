@@ -9,6 +9,7 @@
 #include "util/file.h"
 #include "util/memory.h"
 #include "util/parse.h"
+#include "util/utf8.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 #define AT(member) offsetof(struct accelerate_config, member)
@@ -338,11 +339,11 @@ int accelerate_config_read(const char *path, struct accelerate_config *out, stru
     const size_t n = strlen(path);
     *out = (struct accelerate_config){.plugin = {.kind = JSON_OBJECT}, .launch = BUFFER_INIT};
     int rc = file_read(path, LARGEST, &text, e);
+    const char *start = buffer_text(&text) + utf8_mark_length(buffer_text(&text), text.length);
     if (rc < 0)
         e->kind = ERROR_USAGE;
     else
-        rc = n > 5 && strcmp(path + n - 5, ".json") == 0 ? read_json(&s, buffer_text(&text), e)
-                                                         : read_yaml(&s, buffer_text(&text), e);
+        rc = n > 5 && strcmp(path + n - 5, ".json") == 0 ? read_json(&s, start, e) : read_yaml(&s, start, e);
     buffer_free(&text);
     return rc < 0 ? rc : check(path, out, e);
 }

@@ -556,6 +556,16 @@ static bool is_value(const char *word)
     return word[0] != '-' || !word[1] || isdigit((unsigned char)word[1]) || word[1] == '.';
 }
 
+const char *ds_arguments_value(char *const *words, const char *flag)
+{
+    for (; *words; words++) {
+        const size_t length = flag_length(*words, flag);
+        if (length > 0)
+            return (*words)[length] ? *words + length + 1 : words[1] && is_value(words[1]) ? words[1] : "true";
+    }
+    return NULL;
+}
+
 /* Sets the value of the flag at `i`. */
 static void set_at(struct string_list *w, size_t i, size_t length, const char *value)
 {

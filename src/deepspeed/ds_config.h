@@ -70,6 +70,9 @@ char **ds_arguments_map(const struct deepspeed_settings *d, const char *config_j
 /* Whether the flag is among the words (NULL-terminated), in any spelling. */
 bool ds_arguments_have(char *const *words, const char *flag);
 
+/* The first value of the flag; "true" of a switch; NULL: the flag is not there. Borrowed. */
+const char *ds_arguments_value(char *const *words, const char *flag);
+
 /* Finds the index of the word that names the ds_config: the one after --deepspeed_config or --deepspeed, or
  * "FLAG=FILE". ERROR_USAGE if there is none. */
 int ds_arguments_find_config(char *const *program, size_t *at, struct error *e);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "util/memory.h"
+#include "util/utf8.h"
 
 #define DEEPEST 100
 
@@ -206,6 +207,7 @@ static int read_value(struct scanner *s, struct json *out)
 
 int json_text_parse(const char *file, const char *text, struct json *out, struct error *e)
 {
+    text += utf8_mark_length(text, strlen(text));
     struct scanner s = {.file = file, .p = text, .line_start = text, .line = 1, .e = e};
     struct json j = {0};
     int rc = skip_blanks(&s);

@@ -4,6 +4,7 @@
 
 #include "util/memory.h"
 
+#define RANGE_LEAST 6
 #define NEAR 8 /* of micro-batches that nobody listed: those whose global batch is off by at most an eighth */
 
 static const struct json *at(const struct tuning_batches *b, const char *key)
@@ -219,13 +220,30 @@ static void add_pairs(const struct tuning_batches *b, const struct micro_batches
     buffer_add_text(out, "]\n");
 }
 
+/* As a range, if they are one, and so many that nobody would edit them one by one; false: nothing is appended. */
+static bool add_range(const struct micro_batches *sizes, struct buffer *out)
+{
+    const long long *n = sizes->items, last = sizes->count - 1;
+    bool steps = sizes->count >= RANGE_LEAST, doubles = steps;
+    for (size_t i = 1; i < sizes->count; i++) {
+        steps = steps && n[i] == n[i - 1] + 1;
+        doubles = doubles && n[i] == 2 * n[i - 1];
+    }
+    if (steps || doubles)
+        buffer_printf(out, "{ from = %lld, to = %lld%s }\n", n[0], n[last], doubles ? ", factor = 2" : "");
+    return steps || doubles;
+}
+
 static void add_sizes(const struct tuning_batches *b, const struct micro_batches *sizes, struct buffer *out)
 {
     if (tuning_batches_pair(b)) {
         add_pairs(b, sizes, out);
         return;
     }
-    buffer_add_text(out, "\"train_micro_batch_size_per_gpu\" = [");
+    buffer_add_text(out, "\"train_micro_batch_size_per_gpu\" = ");
+    if (add_range(sizes, out))
+        return;
+    buffer_add_char(out, '[');
     for (size_t i = 0; i < sizes->count; i++)
         buffer_printf(out, "%s%lld", i ? ", " : "", sizes->items[i]);
     buffer_add_text(out, "]\n");

@@ -162,9 +162,12 @@ struct tuning_results {
     size_t count;
     struct best best;
     int64_t first_ms, last_ms;
+    bool only_profile; /* nothing but the model-information job has run, under its own objective */
 };
 
 /* --- what there is --- */
+
+#define PROFILE_NAME "profile_model_info"
 
 static void add_part(struct buffer *b, const struct json *config, const char *path, const char *title)
 {
@@ -238,7 +241,11 @@ static void read_row(struct tuning_results *t, const struct stmt *s)
 static int read_experiments(struct tuning_results *t, struct db *db, struct error *e)
 {
     struct stmt *s = NULL;
-    int rc;
+    int64_t profiles = 0;
+    int rc = db_query_int(db, "SELECT count(*) FROM current_sweep WHERE role IS NOT NULL", NO_VALUES, 0, &profiles, e);
+    t->only_profile = profiles > 0;
+    if (rc < 0)
+        return -1;
     while ((rc = db_next(db, experiments_sql, VALUES(sql_text(t->best.objective)), &s, e)) > 0)
         read_row(t, s);
     return rc;
@@ -276,6 +283,8 @@ static void tell_knobs(struct tuning_results *t)
 static void make_names_differ(struct tuning_results *t)
 {
     bool clusters = false;
+    for (size_t i = 0; t->only_profile && i < t->count; i++)
+        rename_to(&t->items[i], xstrdup(PROFILE_NAME));
     for (size_t i = 1; i < t->count; i++)
         clusters |= t->items[i].nodes != t->items[0].nodes || t->items[i].gpus != t->items[0].gpus;
     for (size_t i = 0; clusters && i < t->count; i++)
@@ -431,7 +440,7 @@ static int write_experiment(const struct tuning_results *t, const struct experim
 static int write_model_info(const struct tuning_results *t, struct db *db, struct error *e)
 {
     struct stmt *s = NULL;
-    char *from = NULL, *directory = xasprintf("%s/profile_model_info", t->tree->results_dir);
+    char *from = NULL, *directory = xasprintf("%s/" PROFILE_NAME, t->tree->results_dir);
     struct buffer text = BUFFER_INIT;
     int rc = db_prepare(db,
                         "SELECT a.directory FROM current_sweep AS s JOIN job AS j ON j.id = s.model_info ->> 'job'"
@@ -473,7 +482,7 @@ static void add_row(const struct tuning_results *t, const char *title, int stage
     size_t count = 0;
     for (size_t i = 0; i < t->count; i++)
         count += stage < 0 || t->items[i].stage == stage;
-    if (count == 0)
+    if (count == 0 || t->only_profile)
         return;
     buffer_printf(out, "| %-12s | %15zu | ", title, count);
     if (best)
@@ -495,8 +504,10 @@ static int write_summary(const struct tuning_results *t, struct error *e)
     buffer_printf(&b,
                   "\nMetric: %s%s%s. Tuning completed in %lld:%02lld:%02lld.%06lld. Total number of experiments: "
                   "%zu.\n",
-                  t->best.objective, t->best.unit[0] ? ", " : "", t->best.unit, ms / 3600000, ms / 60000 % 60,
-                  ms / 1000 % 60, ms % 1000 * 1000, t->count);
+                  t->only_profile ? t->tree->metric : t->best.objective, t->best.unit[0] ? ", " : "", t->best.unit,
+                  ms / 3600000, ms / 60000 % 60, ms / 1000 % 60, ms % 1000 * 1000, t->only_profile ? 0 : t->count);
+    if (t->only_profile)
+        buffer_add_text(&b, "Only the model-information job has run (" PROFILE_NAME ").\n");
     if (t->tree->interrupted)
         buffer_add_text(&b, "Interrupted: not everything was tried; the best is the best so far.\n");
     int rc = put(t->tree->results_dir, "summary.txt", buffer_text(&b), e);

@@ -4,7 +4,8 @@
  *   RESULTS/<name>/cmd.txt, ds_config.json, exp.json, metrics.json (if it was measured: the engine's own, else built
  *                  with its names and units), stdout.log and stderr.log (without separate_streams each has the
  *                  combined output), reason.txt (why it failed)
- *   RESULTS/profile_model_info/model_info.json (from the model-information job)
+ *   RESULTS/profile_model_info/model_info.json (from the model-information job; if nothing else has run, with the
+ *                  files of an experiment)
  *   RESULTS/summary.txt, ds_config_optimal.json, cmd_optimal.txt
  *
  * Names are DeepSpeed's, z2_gas1_tmbspg8, with the cluster, n1g4, if there are several. Equal names are extended by
@@ -24,7 +25,8 @@
 struct tuning_tree {
     const char *job_files; /* store_directory() */
     const char *exps_dir, *results_dir;
-    bool interrupted; /* more configurations were to be tried */
+    const char *metric; /* the tuning's objective */
+    bool interrupted;   /* more configurations were to be tried */
 };
 
 /* Writes the sweep file, EXPS_DIR/sweep.toml, readable by the user alone because the script's arguments may be secrets.

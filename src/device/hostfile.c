@@ -6,6 +6,7 @@
 
 #include "util/memory.h"
 #include "util/parse.h"
+#include "util/utf8.h"
 
 #define BLANKS " \t\r"
 #define SLOTS_MOST 1024
@@ -62,7 +63,7 @@ int hosts_parse(const char *path, const char *text, struct host_list *out, struc
 {
     struct host_list l = HOST_LIST_INIT;
     struct error problems = ERROR_INIT;
-    char *copy = xstrdup(text);
+    char *copy = xstrdup(text + utf8_mark_length(text, strlen(text)));
     int number = 1;
     for (char *line = copy, *next; line; line = next, number++) {
         next = strchr(line, '\n');

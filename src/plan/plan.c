@@ -296,6 +296,7 @@ struct planner {
     struct buffer why;             /* of the job that was looked up; empty: it is not in the database */
     size_t last_reason;
     double device_ms;  /* of what is due, at most; whole */
+    double largest_ms; /* of one job that is due */
     bool is_unbounded; /* something has no time limit */
 };
 
@@ -470,9 +471,11 @@ static int mark_job(struct planner *p, const struct hash128 *key, enum plan_mark
 /* Whole milliseconds: the sum is the same in any order. */
 static void add_cost(struct planner *p, const struct match *m)
 {
-    p->is_unbounded |= m->limit_ms[LIMIT_TOTAL] == 0;
-    p->device_ms +=
+    const double ms =
         (double)m->limit_ms[LIMIT_TOTAL] * (double)m->devices * (double)p->request->space->sweep->job.repeat;
+    p->is_unbounded |= m->limit_ms[LIMIT_TOTAL] == 0;
+    p->device_ms += ms;
+    p->largest_ms = fmax(p->largest_ms, ms);
 }
 
 static void add_predictions(struct plan *plan, const struct match *m, double repeat)
@@ -728,6 +731,7 @@ static int make(const struct plan_request *request, struct plan *out, struct err
     if (rc == 0)
         rc = find_hint(&p, e);
     plan.device_hours_max = p.is_unbounded ? NAN : p.device_ms / 3.6e6;
+    plan.device_hours_each = p.largest_ms / 3.6e6;
     if (plan.reason_count)
         qsort(plan.reasons, plan.reason_count, sizeof *plan.reasons, by_mark_and_jobs);
     value_changes_close(p.changes);

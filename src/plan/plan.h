@@ -38,8 +38,9 @@ struct plan {
     int64_t audits;
     struct plan_reason *reasons; /* by mark, most jobs first; none without a database */
     size_t reason_count;
-    char *hint;              /* where all are new by one change: which, and what to do; NULL: none */
-    double device_hours_max; /* of new and retry, from their time limits; NaN when one has none */
+    char *hint;               /* where all are new by one change: which, and what to do; NULL: none */
+    double device_hours_max;  /* of new and retry, from their time limits; NaN when one has none */
+    double device_hours_each; /* of the largest of them */
 };
 
 void plan_free(struct plan *p);

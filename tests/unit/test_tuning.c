@@ -217,13 +217,11 @@ TEST(space__any_config__a_sweep_file_that_loads)
         bool equal_batch;
     } cases[] = {
         {"{}",
-         "\"zero_optimization.stage\" = [0, 1, 2, 3]\n\"train_micro_batch_size_per_gpu\" = [1, 2, 3, 4, 5, 6, 7, 8, "
-         "9, ",
+         "\"zero_optimization.stage\" = [0, 1, 2, 3]\n\"train_micro_batch_size_per_gpu\" = { from = 1, to = 1024 }\n",
          false},
-        {"{}", ", 1023, 1024]\n", false},
         {"{}", "strategy = \"staged\"\n", false},
         {"{\"autotuning\": {\"metric\": \"latency\"}}",
-         "\"train_micro_batch_size_per_gpu\" = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]\n", false},
+         "\"train_micro_batch_size_per_gpu\" = { from = 1, to = 1024, factor = 2 }\n", false},
         {"{\"train_batch_size\": 12, \"train_micro_batch_size_per_gpu\": 3}",
          "\"train_micro_batch_size_per_gpu\" = [3]\n", true},
         {"{\"autotuning\": {\"max_train_micro_batch_size_per_gpu\": 5}}",

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# meshsweep deepspeed: what it says and prints of a tuning, on the stand-in for DeepSpeed.
+. "$(dirname "$0")/lib.sh"
+
+PATH=$source_dir/tests/standin:$PATH
+export PATH
+
+config() # MEMBERS [AUTOTUNING-MEMBERS]
+{
+    echo "{ $1, \"autotuning\": { \"enabled\": true, \"num_gpus\": 8${2:+, $2} } }" >ds.json
+    : >train.py
+}
+
+print_config__many_micro_batches__a_range()
+{
+    local members range
+    while IFS='|' read -r members range; do
+        config '"train_micro_batch_size_per_gpu": "auto"' "$members"
+        run_meshsweep deepspeed --print-config train.py --deepspeed ds.json
+        expect_only_stdout_contains 0 "\"train_micro_batch_size_per_gpu\" = $range"
+        cp .stdout sweep.toml
+        run_meshsweep check -c sweep.toml
+        expect_among_stdout 0 'parallel_spec'
+        expect_any_stderr
+    done <<'END'
+"fast": true|{ from = 1, to = 1024 }
+"metric": "latency"|{ from = 1, to = 1024, factor = 2 }
+"max_train_micro_batch_size_per_gpu": 5|[1, 2, 3, 4, 5]
+END
+}
+
+dry_run__of_a_search__says_how_many_are_tried()
+{
+    config '"train_micro_batch_size_per_gpu": "auto"' '"fast": false'
+    run_meshsweep deepspeed --dry-run train.py --deepspeed ds.json
+    expect_among_stdout 0 'the search staged tries at most 64 of them: first what saves memory, then speed, last the '\
+'largest micro-batch' 'at most 256.0 device-hours, if every job runs until its time limit'
+}
+
+summary__only_the_model_job__under_the_tunings_objective()
+{
+    config '"train_micro_batch_size_per_gpu": "auto"'
+    run_meshsweep deepspeed --progress none --launcher 'python3 missing.py' train.py --deepspeed ds.json
+    expect_only_stderr_contains 6 'the command is the same for all jobs, so correct it first'
+    expect_file_contains autotuning_results/summary.txt 'Metric: throughput.' 'Total number of experiments: 0.' \
+        'Only the model-information job has run (profile_model_info).'
+    expect_file_contains autotuning_results/profile_model_info/reason.txt "can't open file"
+}
+
+byte_order_mark__of_each_file__read_over()
+{
+    local mark=$'\xef\xbb\xbf'
+    config '"train_micro_batch_size_per_gpu": [1]'
+    sed -i "1s/^/$mark/" ds.json
+    echo "${mark}w0 slots=8" >hosts
+    run_meshsweep deepspeed --print-config -H hosts train.py --deepspeed ds.json
+    expect_only_stdout_contains 0 '{ds_config}'
+    printf '%s\n' "${mark}distributed_type: DEEPSPEED" 'deepspeed_config:' '  deepspeed_config_file: ds.json' \
+        >accelerate.yaml
+    run_meshsweep deepspeed --print-config --launcher accelerate --config_file accelerate.yaml train.py
+    expect_only_stdout_contains 0 '{ds_config}'
+}
+
+fsdp__beside_a_ds_config__refused_with_the_reason()
+{
+    local words
+    config '"train_micro_batch_size_per_gpu": [1]'
+    for words in '--fsdp full_shard' --fsdp=full_shard --fsdp; do
+        # shellcheck disable=SC2086 # words
+        run_meshsweep deepspeed --progress none train.py --deepspeed ds.json $words
+        expect_only_stderr_contains 2 "meshsweep: the script has --fsdp beside a ds_config: both share out the model, and \
+Hugging Face's Trainer refuses them together; leave --fsdp out, or tune FSDP with \`meshsweep run\` and the profile fsdp \
+or fsdp2"
+    done
+    run_meshsweep deepspeed --print-config train.py --deepspeed ds.json --fsdp ''
+    expect_only_stdout 0
+}
+
+run_cases "$@"
