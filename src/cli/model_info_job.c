@@ -1,8 +1,17 @@
 #include "cli/model_info_job.h"
 
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "cli/output.h"
 #include "config/failure.h"
+#include "report/text.h"
+#include "space/compile.h"
 #include "space/enumerate.h"
+#include "space/match.h"
+#include "space/vocabulary.h"
+#include "util/parse.h"
 
 int model_info_open(const struct session *s, struct session *job, struct error *e)
 {
@@ -62,4 +71,165 @@ void model_info_explain(const struct model_facts *f)
     else if (f->failure)
         output_message("model information: job %lld failed (%s)%s%s; %s", (long long)f->job_id, f->failure,
                        f->message ? ": " : "", f->message ? f->message : "", without);
+}
+
+/* --- what the facts mean for each ZeRO stage --- */
+
+#define STAGES_MOST 8
+
+/* From one prediction, whose activations are in proportion to its micro-batch. */
+static void add_need(const struct prediction *p, cJSON *stage)
+{
+    const struct memory_stage *most = &p->memory.most;
+    const double activations = most->terms[MEMORY_ACTIVATIONS], states = most->bytes - activations;
+    const double room = p->usable_bytes - p->memory.reserve_bytes - states;
+    json_add_real(stage, "state_bytes", states);
+    if (p->usable_bytes > 0 && activations > 0)
+        json_add_count(stage, "micro_batch", room > 0 ? (int64_t)(room * p->micro_batch / activations) : 0);
+    else
+        cJSON_AddNullToObject(stage, "micro_batch");
+}
+
+/* The rule that excludes the most of what `filter` leaves. */
+static int add_rule(struct space *space, const struct expression *filter, cJSON *stage, struct error *e)
+{
+    struct match_counts counts = {0};
+    const struct space_rule *rule = NULL;
+    int64_t most = 0;
+    if (match_count(space, filter, &counts, e) < 0)
+        return -1;
+    for (size_t i = 0; i < space->rule_count; i++)
+        if (!space->rules[i].warning && counts.rules[i].excluded > most) {
+            rule = &space->rules[i];
+            most = counts.rules[i].excluded;
+        }
+    json_add_text(stage, "rule", rule ? rule->name : NULL);
+    json_add_text(stage, "reason", rule ? rule->reason : NULL);
+    free(counts.rules);
+    return 0;
+}
+
+static int add_stage(struct space *space, const struct key *key, int64_t value, cJSON *list, struct error *e)
+{
+    struct buffer sql = BUFFER_INIT;
+    struct expression filter = EXPRESSION_INIT;
+    struct match_cursor *cursor = NULL;
+    const struct match *match = NULL;
+    cJSON *stage = cJSON_CreateObject();
+    cJSON_AddItemToArray(list, stage);
+    json_add_count(stage, "zero_stage", value);
+    expression_add_column(&sql, key);
+    buffer_printf(&sql, " IS %lld", (long long)value);
+    const struct source_text source = {buffer_text(&sql), UNKNOWN_IS_ERROR, NULL, "ZeRO stage", key->name, NULL};
+    int rc = compile_alone(space, &source, &filter, e);
+    if (rc == 0)
+        rc = match_open(space, &filter, &cursor, e);
+    if (rc == 0)
+        rc = match_next(cursor, &match, e);
+    if (rc > 0 && match->prediction && match->prediction->has_memory)
+        add_need(match->prediction, stage);
+    if (rc == 0)
+        rc = add_rule(space, &filter, stage, e);
+    match_close(cursor);
+    expression_free(&filter);
+    buffer_free(&sql);
+    return rc < 0 ? -1 : 0;
+}
+
+int model_info_find_stages(struct session *s, struct model_facts *f, struct error *e)
+{
+    struct space *space = s->space;
+    const struct key *key = s->sweep->model_info.given ? vocabulary_key(space, input_find("zero_stage")) : NULL;
+    struct stmt *rows = NULL;
+    struct buffer sql = BUFFER_INIT;
+    int64_t values[STAGES_MOST];
+    size_t count = 0;
+    int rc = 0;
+    if (!key)
+        return 0;
+    buffer_add_text(&sql, "SELECT DISTINCT ");
+    expression_add_column(&sql, key);
+    buffer_printf(&sql, " AS v FROM \"%s\" WHERE typeof(v) = 'integer' ORDER BY v LIMIT %d",
+                  section_names[key->section], STAGES_MOST);
+    while ((rc = db_next(space->db, buffer_text(&sql), NO_VALUES, &rows, e)) > 0)
+        values[count++] = stmt_int(rows, 0);
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; rc == 0 && i < count; i++)
+        rc = add_stage(space, key, values[i], list, e);
+    if (rc == 0 && count > 0)
+        f->stages = cJSON_PrintUnformatted(list);
+    cJSON_Delete(list);
+    buffer_free(&sql);
+    return rc;
+}
+
+/* --- as text --- */
+
+static void add_fact(const cJSON *info, enum model_fact fact, const char *what, struct buffer *b)
+{
+    const double value = json_real_of(info, model_fact_names[fact]);
+    char text[32];
+    if (isnan(value))
+        return;
+    buffer_add_text(b, ", ");
+    if (fact == FACT_ACTIVATION_MEMORY || fact == FACT_DEVICE_MEMORY)
+        buffer_add_text(b, format_size_bytes((int64_t)value, text, sizeof text));
+    else
+        text_add_rounded(b, value);
+    buffer_printf(b, " %s", what);
+}
+
+void model_info_add_facts(const cJSON *info, struct buffer *out)
+{
+    static const char *const what[FACT_COUNT] = {[FACT_PARAMS] = "parameters",
+                                                 [FACT_ACTIVATION_MEMORY] = "of activations per sample",
+                                                 [FACT_DEVICE_MEMORY] = "a device",
+                                                 [FACT_FWD_FLOPS] = "forward FLOPs per sample"};
+    for (int i = 0; i < FACT_COUNT; i++)
+        add_fact(info, (enum model_fact)i, what[i], out);
+}
+
+void model_info_add_stages(const cJSON *info, const char *indent, struct buffer *out)
+{
+    const cJSON *stage;
+    char size[32];
+    cJSON_ArrayForEach(stage, cJSON_GetObjectItemCaseSensitive(info, "stages"))
+    {
+        const double states = json_real_of(stage, "state_bytes");
+        const int64_t micro = json_count_of(stage, "micro_batch");
+        const char *rule = json_text_of(stage, "rule"), *reason = json_text_of(stage, "reason");
+        if (!rule && isnan(states))
+            continue;
+        buffer_printf(out, "%sZeRO stage %lld: ", indent, (long long)json_count_of(stage, "zero_stage"));
+        if (rule) {
+            buffer_printf(out, "excluded by %s: ", rule);
+            text_add_line(out, reason ? reason : "");
+        } else {
+            buffer_printf(out, "%s a device without activations",
+                          format_size_bytes((int64_t)states, size, sizeof size));
+        }
+        if (micro > 0)
+            buffer_printf(out, ", so that a micro-batch of %lld fits at most", (long long)micro);
+        else if (micro == 0)
+            buffer_add_text(out, ", so that none fits");
+        buffer_add_char(out, '\n');
+    }
+}
+
+void model_info_tell(const struct model_facts *f)
+{
+    struct buffer facts = BUFFER_INIT, stages = BUFFER_INIT;
+    char *json = model_facts_json(f), *line, *rest;
+    cJSON *info = cJSON_Parse(json);
+    model_info_add_facts(info, &facts);
+    model_info_add_stages(info, "", &stages);
+    if (facts.length)
+        output_message("model information: %s", buffer_text(&facts) + 2);
+    rest = stages.data;
+    while (stages.length && (line = strtok_r(NULL, "\n", &rest)))
+        output_message("%s", line);
+    cJSON_Delete(info);
+    free(json);
+    buffer_free(&facts);
+    buffer_free(&stages);
 }

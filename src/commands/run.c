@@ -61,6 +61,7 @@ struct execution {
     bool full_failed;             /* the full training was asked for and did not come to a good end */
     bool without_winner;          /* the search ended, and no job is best */
     bool keep_going;              /* the user chose to continue after a pause */
+    bool profiled;                /* the model-information job has just succeeded */
     struct run_result result;
 };
 
@@ -614,6 +615,7 @@ static int run_model_info(struct execution *x, struct session *job, struct error
         progress_display_close(own.display);
     }
     x->result.signal = own.result.signal;
+    x->profiled = own.result.counts.ok > 0;
     job->devices = (struct device_list)DEVICE_LIST_INIT;
     job->allocation = (struct allocation){0};
     job->forced = NULL;
@@ -646,7 +648,11 @@ static int prepare_space(struct execution *x, struct model_facts *facts, struct 
     if (find_model_info(x, facts, e) < 0)
         return -1;
     model_info_explain(facts);
-    return model_info_apply(x->session, facts, e);
+    if (model_info_apply(x->session, facts, e) < 0 || model_info_find_stages(x->session, facts, e) < 0)
+        return -1;
+    if (x->profiled || facts->rule)
+        model_info_tell(facts);
+    return 0;
 }
 
 /* To whom progress is shown; takes `sentence`. */

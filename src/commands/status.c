@@ -7,6 +7,7 @@
 
 #include "answers/conditions_report.h"
 #include "cli/command.h"
+#include "cli/model_info_job.h"
 #include "cli/output.h"
 #include "database/lock.h"
 #include "database/open.h"
@@ -20,7 +21,6 @@
 #include "results/pareto.h"
 #include "results/status.h"
 #include "store/places.h"
-#include "sweep_file/model_info_sweep.h"
 #include "util/buffer.h"
 #include "util/clock.h"
 #include "util/memory.h"
@@ -394,34 +394,15 @@ static void add_best(const struct status_view *v, struct buffer *b)
     conditions_add_binding(&v->conditions, b);
 }
 
-static void add_fact(const cJSON *info, enum model_fact fact, const char *what, struct buffer *b)
-{
-    const double value = json_real_of(info, model_fact_names[fact]);
-    char text[32];
-    if (isnan(value))
-        return;
-    buffer_add_text(b, ", ");
-    if (fact == FACT_ACTIVATION_MEMORY || fact == FACT_DEVICE_MEMORY)
-        buffer_add_text(b, format_size_bytes((int64_t)value, text, sizeof text));
-    else
-        text_add_rounded(b, value);
-    buffer_printf(b, " %s", what);
-}
-
 /* "model information (job 1): 3.35e+08 parameters, 309 MiB of activations per sample". */
 static void add_model_info(const struct status_view *v, struct buffer *b)
 {
-    static const char *const what[FACT_COUNT] = {[FACT_PARAMS] = "parameters",
-                                                 [FACT_ACTIVATION_MEMORY] = "of activations per sample",
-                                                 [FACT_DEVICE_MEMORY] = "a device",
-                                                 [FACT_FWD_FLOPS] = "forward FLOPs per sample"};
     static const char *const reasons[] = {"failure", "message", "excluded"};
     const cJSON *info = part(v, "model_info");
     struct buffer list = BUFFER_INIT;
     if (cJSON_IsNull(info))
         return;
-    for (int i = 0; i < FACT_COUNT; i++)
-        add_fact(info, (enum model_fact)i, what[i], &list);
+    model_info_add_facts(info, &list);
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
         const char *reason = json_text_of(info, reasons[i]);
         if (!reason)
@@ -433,6 +414,7 @@ static void add_model_info(const struct status_view *v, struct buffer *b)
     if (json_count_of(info, "job") >= 0)
         buffer_printf(b, " (job %lld)", (long long)json_count_of(info, "job"));
     buffer_printf(b, ": %s\n", list.length ? buffer_text(&list) + 2 : "not known yet");
+    model_info_add_stages(info, "  ", b);
     buffer_free(&list);
 }
 

@@ -695,6 +695,7 @@ static int predict(struct predictor *p, const struct input_value *values, const 
     average.sequence = plan_mean_sequence(&s->plan);
     flops_per_step(&s->architecture, &average, ATTENTION_FULL, &flops);
     out->samples = plan_global_batch(&s->plan);
+    out->micro_batch = (double)s->plan.micro_batch;
     /* A backward pass counts as two forward passes. */
     out->flops = s->is_measured ? 3 * s->measured.forward_flops * out->samples : flops.model;
     out->tokens = s->is_measured ? 0 : flops.tokens;

@@ -75,6 +75,7 @@ struct prediction {
     double peak_seconds;             /* `flops` at the peak of all devices; 0 without has_time */
     double peak_flops;               /* of all devices; 0 without has_time */
     double samples, tokens, devices; /* per step */
+    double micro_batch;              /* samples of one device at a time */
     double steps;                    /* per job; 0: not known */
     double usable_bytes;             /* 0: not known */
     double oom_probability;

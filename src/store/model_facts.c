@@ -17,8 +17,8 @@ struct model_facts model_facts_given(const struct sweep *s)
 
 void model_facts_free(struct model_facts *f)
 {
-    free_all(f->failure, f->message, f->rule);
-    f->failure = f->message = f->rule = NULL;
+    free_all(f->failure, f->message, f->rule, f->stages);
+    f->failure = f->message = f->rule = f->stages = NULL;
 }
 
 bool model_facts_known(const struct model_facts *f)
@@ -76,8 +76,7 @@ static void add_text(struct buffer *b, const char *name, const char *text)
     buffer_add_json_string(b, text, strlen(text));
 }
 
-/* {"params": …, "job": …, "failure": …, "message": …}, only what is known. */
-static char *model_facts_json(const struct model_facts *f)
+char *model_facts_json(const struct model_facts *f)
 {
     struct buffer b = BUFFER_INIT;
     buffer_add_char(&b, '{');
@@ -91,6 +90,8 @@ static char *model_facts_json(const struct model_facts *f)
     add_text(&b, "failure", f->failure);
     add_text(&b, "message", f->message);
     add_text(&b, "excluded", f->rule);
+    if (f->stages)
+        buffer_printf(&b, "%s\"stages\": %s", b.length > 1 ? ", " : "", f->stages);
     buffer_add_char(&b, '}');
     return buffer_take(&b);
 }

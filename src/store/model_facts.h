@@ -14,6 +14,7 @@ struct model_facts {
     int64_t job_id;            /* of the model-information job; 0: there is none */
     char *failure, *message;   /* why it has found nothing; NULL: it has, or has not run */
     char *rule;                /* which excludes its combination; NULL: none */
+    char *stages;              /* JSON: what they mean for each ZeRO stage (cli/model_info_job.h); NULL: nothing */
 };
 
 /* Those given in the file. Released with model_facts_free. */
@@ -27,6 +28,9 @@ int model_facts_read(struct db *db, const struct hash128 *hash, struct model_fac
 
 /* Adds one that the job did not say itself to what its attempt measured. Runs in its own transaction. */
 int model_facts_note(struct db *db, const struct model_facts *f, enum model_fact fact, double value, struct error *e);
+
+/* {"params": …, "job": …, "failure": …, "message": …, "stages": […]}, only what is known. The caller's. */
+char *model_facts_json(const struct model_facts *f);
 
 /* Records them with a sweep. Runs in its own transaction. */
 int model_facts_record(struct db *db, int64_t sweep_id, const struct model_facts *f, struct error *e);

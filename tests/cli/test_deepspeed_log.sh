@@ -37,6 +37,20 @@ dry_run__of_a_search__says_how_many_are_tried()
 'largest micro-batch' 'at most 256.0 device-hours, if every job runs until its time limit'
 }
 
+profile__stages_that_a_rule_takes_out__said_with_it()
+{
+    config '"train_micro_batch_size_per_gpu": [4, 8], "zero_optimization": {"stage": [0, 1]}, "optimizer": {"type": '\
+'"OneBitAdam"}'
+    run_meshsweep deepspeed --progress none train.py --deepspeed ds.json
+    expect_only_stderr_contains 0 'meshsweep: ZeRO stage 1: excluded by zero-tested-optimizer: ZeRO accepts only'
+    config '"train_micro_batch_size_per_gpu": [4, 8], "zero_optimization": {"stage": [0, 3]}'
+    run_meshsweep deepspeed --progress none train.py --deepspeed ds.json
+    expect_only_stderr_contains 0 'meshsweep: model information: 1000000000 parameters, 476.8 MiB of activations' \
+        'meshsweep: ZeRO stage 0: 15.4 GiB a device without activations'
+    run_meshsweep status
+    expect_among_stdout 0 '  ZeRO stage 3: 2.9 GiB a device without activations'
+}
+
 summary__only_the_model_job__under_the_tunings_objective()
 {
     config '"train_micro_batch_size_per_gpu": "auto"'
