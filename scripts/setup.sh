@@ -25,6 +25,7 @@ build sqlite3             command sqlite3
 build libsqlite3-dev      library sqlite3
 build libcjson-dev        library libcjson
 build libcsv-dev          header  csv.h
+build libfyaml-dev        library libfyaml
 build libtomlplusplus-dev library tomlplusplus
 build libre2-dev          library re2
 build libmicrohttpd-dev   library libmicrohttpd
@@ -37,6 +38,7 @@ check patch               command patch
 check universal-ctags     command ctags
 check python3             command python3
 check python3-jsonschema  module jsonschema
+check python3-yaml        module yaml
 full  clang               command clang
 full  clang-tidy          command clang-tidy
 full  libclang-rt-dev     sanitizer clang

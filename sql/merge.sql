@@ -154,6 +154,14 @@ FROM temp.merging AS m, temp.arrival AS n JOIN source.attempt AS a ON a.id = n.t
 INSERT INTO main.metric SELECT n.here, m.name, m.sequence, m.step, m.value
 FROM temp.arrival AS n JOIN source.metric AS m ON m.attempt_id = n.there;
 
+INSERT OR IGNORE INTO main.given_text (hash, text)
+SELECT t.hash, t.text FROM source.given_text AS t
+WHERE t.id IN (SELECT f.text_id FROM temp.arrival AS n JOIN source.attempt_file AS f ON f.attempt_id = n.there);
+INSERT INTO main.attempt_file
+SELECT n.here, f.path, h.id
+FROM temp.arrival AS n JOIN source.attempt_file AS f ON f.attempt_id = n.there
+JOIN source.given_text AS t ON t.id = f.text_id JOIN main.given_text AS h ON h.hash = t.hash;
+
 -- Definitions by what they say; of each name that which was declared last is in force.
 INSERT INTO main.definition (hash, name, reading, imported, expression, scale, unit, better, warmup, first_step, last_step,
                              take)

@@ -10,16 +10,12 @@
 #include <stdint.h>
 
 #include "config/executors.h"
+#include "config/job_file.h"
+#include "config/position.h"
 #include "config/search_options.h"
 #include "config/value.h"
 #include "util/error.h"
 #include "util/hash.h"
-
-/* Where in which file something was written, for messages. `file` is borrowed from the sweep: one of `files`. */
-struct position {
-    const char *file;
-    int line, column; /* from 1; 0 where there is none */
-};
 
 enum section_kind { SECTION_CLUSTER, SECTION_MODEL, SECTION_TRAINING, SECTION_PARALLEL, SECTION_COUNT };
 
@@ -189,6 +185,8 @@ struct job_config {
     int64_t first_step, least_step, last_step;
     struct metric *metrics;
     size_t metric_count;
+    struct job_file *files; /* sorted by path */
+    size_t file_count;
 };
 
 /* [retry] CLASS = N: attempts allowed per failure class. */

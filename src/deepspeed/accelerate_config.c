@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "deepspeed/json_text.h"
+#include "files/json_text.h"
 #include "util/file.h"
 #include "util/memory.h"
 #include "util/parse.h"

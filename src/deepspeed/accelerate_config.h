@@ -8,7 +8,7 @@
 #ifndef MESHSWEEP_DEEPSPEED_ACCELERATE_CONFIG_H
 #define MESHSWEEP_DEEPSPEED_ACCELERATE_CONFIG_H
 
-#include "deepspeed/json_text.h"
+#include "files/json_text.h"
 #include "util/buffer.h"
 #include "util/error.h"
 

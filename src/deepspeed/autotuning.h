@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "config/problems.h"
-#include "deepspeed/json_text.h"
+#include "files/json_text.h"
 
 enum tuner { TUNER_GRID = 0, TUNER_RANDOM, TUNER_MODEL, TUNER_COUNT };
 

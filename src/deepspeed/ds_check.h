@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "config/problems.h"
-#include "deepspeed/json_text.h"
+#include "files/json_text.h"
 #include "util/error.h"
 #include "util/string_list.h"
 

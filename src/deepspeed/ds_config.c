@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "deepspeed/ds_check.h"
-#include "deepspeed/json_text.h"
+#include "files/json_text.h"
 #include "toml/known.h"
 #include "util/file.h"
 #include "util/hash.h"

@@ -4,7 +4,7 @@
 
 #include "config/problems.h"
 #include "config/sweep.h"
-#include "deepspeed/json_text.h"
+#include "files/json_text.h"
 #include "space/build.h"
 #include "util/buffer.h"
 #include "util/error.h"

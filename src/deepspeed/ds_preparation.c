@@ -68,28 +68,24 @@ static int64_t last_step(const struct ds_preparation *p, const char *text)
     return profile_steps_last(steps, seconds);
 }
 
-static int make(void *context, const char *spec_json, const char *job_dir, char **runtime, struct error *e)
+static int make(void *context, const char *spec_json, const char *job_dir, struct given_files *files, char **runtime,
+                struct error *e)
 {
     const struct ds_preparation *p = context;
     struct buffer text = BUFFER_INIT, base64 = BUFFER_INIT;
     char *directory = path_absolute(job_dir);
-    char *path = xasprintf("%s/" DS_CONFIG_FILE, directory), *to_train = xasprintf("%s/" DS_TRAINING_FILE, directory);
     int rc = ds_config_render(p->config, spec_json, &text, e);
-    rc = rc < 0 ? rc : file_make_directories(directory, e);
     if (rc == 0 && ds_config_is_profiled(p->config))
-        rc = file_write_atomic(to_train, text.data, text.length, e);
+        given_files_add(files, DS_TRAINING_FILE, xstrdup(buffer_text(&text)));
     if (rc == 0)
         rc = ds_config_add_profiling(p->config, directory, last_step(p, buffer_text(&text)), &text, e);
-    rc = rc < 0 ? rc : file_write_atomic(path, text.data, text.length, e);
-    free(directory);
-    free(to_train);
     if (rc == 0) {
         ds_config_add_base64(text.data, &base64);
-        runtime[RUNTIME_DS_CONFIG] = path;
+        runtime[RUNTIME_DS_CONFIG] = xasprintf("%s/" DS_CONFIG_FILE, directory);
         runtime[RUNTIME_DS_CONFIG_BASE64] = buffer_take(&base64);
-    } else {
-        free(path);
+        given_files_add(files, DS_CONFIG_FILE, buffer_take(&text));
     }
+    free(directory);
     buffer_free(&text);
     return rc;
 }

@@ -14,8 +14,8 @@ struct ds_preparation {
     const char *db_path;            /* borrowed; with the jobs that decide whether profile_steps may be more */
 };
 
-/* Writes JOB_DIR/ds_config.json atomically, for {ds_config} and {ds_config_base64}, and maps arguments. With
- * profile_steps it also writes the one to train with (deepspeed/training_command.h). The result borrows `p`. */
+/* Gives the job its ds_config.json, for {ds_config} and {ds_config_base64}, and maps arguments. With
+ * profile_steps it also has the one to train with (deepspeed/training_command.h). The result borrows `p`. */
 struct preparation ds_preparation_of(struct ds_preparation *p);
 
 enum { PROFILE_FIRST = 0, PROFILE_LEAST, PROFILE_MOST, PROFILE_STEP_COUNT };

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "deepspeed/json_text.h"
 #include "deepspeed/training_command.h"
+#include "files/json_text.h"
 #include "process/job_file.h"
 #include "process/streams.h"
 #include "results/best.h"

@@ -19,7 +19,7 @@
 #include <stdbool.h>
 
 #include "database/db.h"
-#include "deepspeed/json_text.h"
+#include "files/json_text.h"
 #include "util/buffer.h"
 
 struct tuning_tree {

@@ -9,8 +9,8 @@
 
 #include "answers/idle_keys.h"
 #include "deepspeed/ds_config.h"
-#include "deepspeed/json_text.h"
 #include "draft/job_command.h"
+#include "files/json_text.h"
 #include "predict/input_table.h"
 #include "space/build.h"
 #include "space/vocabulary.h"

@@ -4,12 +4,14 @@
 #define MESHSWEEP_RUN_PREPARATION_H
 
 #include "space/space.h"
+#include "store/given_files.h"
 #include "util/error.h"
 
 struct preparation {
-    /* Makes what the job needs in `job_dir`, which need not be there yet, and fills texts of `runtime` (indexed by enum
-     * runtime_name; the caller's, free()). -1: the attempt is not started. */
-    int (*make)(void *context, const char *spec_json, const char *job_dir, char **runtime, struct error *e);
+    /* Adds the files that the job needs in `job_dir`, and fills texts of `runtime` (indexed by enum runtime_name; the
+     * caller's, free()). -1: the attempt is not started. */
+    int (*make)(void *context, const char *spec_json, const char *job_dir, struct given_files *files, char **runtime,
+                struct error *e);
     /* The command as it is to be started, given the rendered one; the caller's, strings and array. */
     char **(*command)(void *context, const char *spec_json, char *const *command);
     void *context;

@@ -1,15 +1,17 @@
 #include "run/starter.h"
 
-#include <stdio.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "process/environment.h"
+#include "process/job_file.h"
 #include "process/process.h"
 #include "run/rendezvous.h"
 #include "run/scripts.h"
 #include "space/identity.h"
+#include "space/job_files.h"
 #include "space/job_shape.h"
 #include "util/clock.h"
 #include "util/file.h"
@@ -22,6 +24,7 @@ void running_attempt_free(struct running_attempt *f)
              (char *)f->start.scripts_json, (char *)f->start.reference, (char *)f->start.given, (char *)f->start.host,
              (char *)f->start.devices, f->devices, f->cpus, f->kept, f->conditions);
     places_free(&f->failed);
+    given_files_free(&f->start.files);
 }
 
 int starter_open(struct starter *s, struct db *db, struct error *e)
@@ -293,13 +296,47 @@ int64_t starter_count_same(struct starter *s, int64_t *different)
     return same;
 }
 
-/* NULL, or why not: the caller's. */
-static char *prepare(const struct starter *s, const struct running_attempt *f, char **made)
+/* Where the job will look for it. */
+static int write_file(const char *job_dir, const struct given_file *file, bool share, struct error *e)
+{
+    char *path = xasprintf("%s/%s", job_dir, file->path);
+    char *directory = xstrndup(path, (size_t)(path_name(path) - path) - 1);
+    int in = job_directory_make(directory), fd = in < 0 ? -1 : job_file_create(in, path_name(path), 0);
+    int rc = fd < 0 ? -1 : file_write_all(fd, file->text, strlen(file->text));
+    if (rc < 0)
+        error_errno(e, errno, "%s", path);
+    if (share && rc == 0)
+        job_file_share(path);
+    descriptor_close(&in);
+    descriptor_close(&fd);
+    free_all(path, directory);
+    return rc;
+}
+
+static int write_files(const struct starter *s, const struct running_attempt *f, const struct given_files *files,
+                       struct error *e)
+{
+    for (size_t i = 0; i < files->count; i++)
+        if (write_file(f->job_dir, &files->items[i], s->space->sweep->share, e) < 0)
+            return -1;
+    return 0;
+}
+
+/* Makes what the job finds in its directory, and notes it as it is recorded. NULL, or why not: the caller's. */
+static char *prepare(const struct starter *s, const struct running_attempt *f, char **made, struct given_files *files)
 {
     struct error e = ERROR_INIT;
-    if (!s->preparation || s->preparation->make(s->preparation->context, f->job.spec_json, f->job_dir, made, &e) == 0)
-        return NULL;
-    return xasprintf("its files cannot be created: %s", e.text);
+    const struct preparation *p = s->preparation;
+    int rc = p ? p->make(p->context, f->job.spec_json, f->job_dir, files, made, &e) : 0;
+    for (size_t i = 0; i < s->space->file_count; i++)
+        made[RUNTIME_FILE(i)] = xasprintf("%s/%s", f->job_dir, s->space->sweep->job.files[i].path);
+    if (rc == 0)
+        rc = job_files_render(s->space, f->job.values, (const char *const *)made, files, &e);
+    if (rc == 0)
+        rc = write_files(s, f, files, &e);
+    for (size_t i = 0; i < files->count; i++)
+        files->items[i].text = redacted(s->secrets, files->items[i].text);
+    return rc == 0 ? NULL : xasprintf("its files cannot be created: %s", e.text);
 }
 
 static void replace_command(const struct starter *s, const struct running_attempt *f, struct launch_texts *texts)
@@ -313,28 +350,31 @@ static void replace_command(const struct starter *s, const struct running_attemp
     texts->command = command;
 }
 
+/* What every attempt has. */
+static char **runtime_of(const struct starter *s, const struct running_attempt *f)
+{
+    char **runtime = xcalloc(RUNTIME_FILE(s->space->file_count), sizeof *runtime);
+    runtime[RUNTIME_JOB_DIR] = xstrdup(f->job_dir);
+    runtime[RUNTIME_JOB_KEY] = xstrdup(f->key_hex);
+    runtime[RUNTIME_ATTEMPT] = xasprintf("%lld", (long long)f->claim.number);
+    runtime[RUNTIME_CONFIG_DIR] = xstrdup(s->config_directory);
+    runtime[RUNTIME_MASTER_PORT] = xasprintf("%d", rendezvous_port(f->claim.attempt_id));
+    runtime[RUNTIME_DEVICES] = f->devices ? xstrdup(f->devices) : NULL;
+    return runtime;
+}
+
 void starter_start(struct starter *s, struct running_attempt *f)
 {
     struct launch_texts texts;
-    char *made[RUNTIME_COUNT] = {NULL};
-    char number[32], port[16];
-    snprintf(number, sizeof number, "%lld", (long long)f->claim.number);
-    snprintf(port, sizeof port, "%d", rendezvous_port(f->claim.attempt_id));
-    char *not_prepared = prepare(s, f, made);
-    const char *const runtime[RUNTIME_COUNT] = {[RUNTIME_JOB_DIR] = f->job_dir,
-                                                [RUNTIME_JOB_KEY] = f->key_hex,
-                                                [RUNTIME_ATTEMPT] = number,
-                                                [RUNTIME_CONFIG_DIR] = s->config_directory,
-                                                [RUNTIME_MASTER_PORT] = port,
-                                                [RUNTIME_DEVICES] = f->devices,
-                                                [RUNTIME_DS_CONFIG] = made[RUNTIME_DS_CONFIG],
-                                                [RUNTIME_DS_CONFIG_BASE64] = made[RUNTIME_DS_CONFIG_BASE64]};
-    launch_texts_render(s->space, &f->job, runtime, &texts);
+    struct given_files files = {NULL, 0};
+    char **runtime = runtime_of(s, f), *not_prepared = prepare(s, f, runtime, &files);
+    launch_texts_render(s->space, &f->job, (const char *const *)runtime, &texts);
     note_given(s, f);
     replace_command(s, f, &texts);
     start_process(s, f, &texts, not_prepared);
+    f->start.files = files;
     launch_texts_free(&texts);
     free(not_prepared);
-    for (int i = 0; i < RUNTIME_COUNT; i++)
-        free(made[i]);
+    blocks_free((void *const *)runtime, RUNTIME_FILE(s->space->file_count));
+    free(runtime);
 }

@@ -11,6 +11,7 @@
 #include "space/compile.h"
 #include "space/elasticity.h"
 #include "space/formulas.h"
+#include "space/job_files.h"
 #include "space/job_texts.h"
 #include "space/layouts.h"
 #include "space/memory_order.h"
@@ -68,6 +69,11 @@ static void derive_one(struct names *n, const char *name, const char *expression
     if (!is_key_somewhere(n, name) && names_resolve(n, name, &index) == RESOLVED_UNKNOWN &&
         expression_resolve(n, expression, UNKNOWN_IS_NULL, &x, &ignored) == 0)
         add_derived(n, name, &x, true);
+}
+
+void space_add_derived(struct names *n, const char *name, struct expression *x)
+{
+    add_derived(n, name, x, false);
 }
 
 static void derive_builtin(struct names *n)
@@ -798,6 +804,7 @@ static int compile_all(struct space *space, const struct space_options *options,
     if (prediction_compile(space, problems, e) < 0)
         return -1;
     job_texts_compile(space, options->command, options->command_is_line, problems);
+    job_files_compile(space, problems);
     order_compile(space, problems);
     if (rules_compile(space, problems, e) < 0 || limits_compile(space, options->manual_timeout_ms, problems, e) < 0)
         return -1;
@@ -866,6 +873,7 @@ void space_free(struct space *space)
     rules_free(space);
     inert_free_all(space);
     job_texts_free(space);
+    job_files_free_all(space);
     for (int i = 0; i < LIMIT_COUNT; i++) {
         expression_free(&space->limits[i].expression);
         free(space->limits[i].later);

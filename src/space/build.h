@@ -41,6 +41,9 @@ int space_build_noting(const struct sweep *s, const struct space_options *option
 int space_build(const struct sweep *s, const struct space_options *options, struct space **out, struct error *e);
 void space_free(struct space *space);
 
+/* Adds a derived key that nobody declared. Takes over what `x` has. */
+void space_add_derived(struct names *n, const char *name, struct expression *x);
+
 /* SQL function duration_ms(X) for a connection: what a limit says, in milliseconds; NULL for none. */
 int limits_add_function(struct db *db, struct error *e);
 

@@ -6,6 +6,7 @@
 
 #include "results/views.h"
 #include "space/identity.h"
+#include "space/job_files.h"
 #include "store/job_writer.h"
 #include "store/jobs.h"
 #include "store/observations.h"
@@ -75,6 +76,7 @@ static struct hash128 hash_space(const struct space *space, bool of_machine)
             buffer_printf(&b, "names of %s", section_names[i]);
     if (space->has_base)
         buffer_add(&b, space->base_hash.bytes, sizeof space->base_hash.bytes);
+    job_files_add_common(space, &b);
     buffer_printf(&b, "prune %d", (int)space->sweep->predict.prune); /* it may have been overruled */
     for (int i = 0; i < LIMIT_COUNT; i++)
         if (space->limits[i].given)

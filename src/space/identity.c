@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "config/declared_secrets.h"
+#include "space/job_files.h"
 #include "space/job_texts.h"
 #include "util/memory.h"
 
@@ -30,6 +31,7 @@ void identity_add_given(const struct space *space, const struct value *values, s
     }
     buffer_add_char(out, '\0');
     add_text(&space->directory, values, out);
+    job_files_add_identity(space, values, out);
 }
 
 struct hash128 identity_job_key(const struct space *space, const void *const *hashes, const struct value *values,
@@ -125,6 +127,7 @@ cJSON *identity_parts(const struct space *space)
         add_redacted(parts, "cwd", sweep->job.directory, &secrets);
     if (space->has_base)
         cJSON_AddStringToObject(parts, "ds_config", hash_hex(&space->base_hash, hex));
+    job_files_add_parts(space, parts);
     cJSON *derived = cJSON_AddObjectToObject(parts, "derive"), *inert = cJSON_AddObjectToObject(parts, "inert");
     for (size_t i = 0; i < sweep->derived_count; i++)
         if (is_of_identity(space, sweep->derived[i].name))

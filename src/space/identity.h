@@ -26,7 +26,7 @@ struct spec_row identity_spec_row(const struct space *space, enum section_kind s
 bool identity_counts_labels(const struct space *space, enum section_kind section);
 
 /* What keys are made of beside specs, as it is written and without secrets: {"command": […], "env": {…}, "cwd": "…",
- * "ds_config": "hash", "derive": {…}, "inert": {…}, "note": […]}. The caller's. */
+ * "file": {…}, "ds_config": "hash", "derive": {…}, "inert": {…}, "note": […]}. The caller's. */
 cJSON *identity_parts(const struct space *space);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "util/memory.h"
+#include "util/suggest.h"
 
 static const char *const runtime_names[RUNTIME_COUNT] = {
     [RUNTIME_NONE] = "",           [RUNTIME_JOB_DIR] = "job_dir",       [RUNTIME_JOB_KEY] = "job_key",
@@ -19,19 +20,36 @@ static enum runtime_name runtime_by_name(const char *name)
     return RUNTIME_NONE;
 }
 
-static int add_placeholder(struct space *space, const struct template_part *part, bool is_derived, size_t index)
+int job_texts_add_placeholder(struct space *space, const char *name, bool is_derived, size_t index, bool is_optional)
 {
     const struct key *key = is_derived ? NULL : &space->names.keys[index];
-    const bool is_optional = part->option != PART_ALWAYS;
     for (size_t i = 0; i < space->placeholder_count; i++)
         if (space->placeholders[i].is_derived == is_derived && space->placeholders[i].index == index) {
             space->placeholders[i].is_optional &= is_optional;
             return (int)i;
         }
     *array_add(space->placeholders, space->placeholder_count) =
-        (struct placeholder){xstrdup(part->text),  index,      is_derived, key && key->is_bool,
-                             key && key->has_list, is_optional};
+        (struct placeholder){xstrdup(name), index, is_derived, key && key->is_bool, key && key->has_list, is_optional};
     return (int)space->placeholder_count - 1;
+}
+
+/* The path of a file that the job is given. */
+static int resolve_file(const struct space *space, const char *name, const struct position *at,
+                        struct problems *problems)
+{
+    const struct job_config *job = &space->sweep->job;
+    const char **names = xcalloc(job->file_count + 1, sizeof *names);
+    size_t found = 0;
+    for (size_t i = 0; i < job->file_count; i++)
+        names[i] = job->files[i].name;
+    while (found < job->file_count && strcmp(names[found], name) != 0)
+        found++;
+    char *hint = suggest_hint(name, names, job->file_count);
+    if (found == job->file_count && !problems_excused(problems, name))
+        problems_add(problems, *at, "placeholder {file.%s}: no [[job.file]] has that name%s", name, hint);
+    free(hint);
+    free(names);
+    return found < job->file_count ? -(int)RUNTIME_FILE(found) : 0;
 }
 
 static int resolve(struct space *space, const struct template_part *part, const struct position *at,
@@ -41,7 +59,9 @@ static int resolve(struct space *space, const struct template_part *part, const 
     const char *name = part->text;
     enum resolution found = names_resolve(&space->names, name, &index);
     if (found == RESOLVED_KEY || found == RESOLVED_DERIVED)
-        return add_placeholder(space, part, found == RESOLVED_DERIVED, index);
+        return job_texts_add_placeholder(space, name, found == RESOLVED_DERIVED, index, part->option != PART_ALWAYS);
+    if (strncmp(name, "file.", 5) == 0)
+        return resolve_file(space, name + 5, at, problems);
     enum runtime_name runtime = runtime_by_name(name);
     if (names_excused(&space->names, name) && found == RESOLVED_UNKNOWN)
         return 0;
@@ -132,6 +152,12 @@ static struct job_text compile(struct space *space, struct template parsed, cons
     return t;
 }
 
+struct job_text job_texts_compile_text(struct space *space, const char *text, const struct position *at,
+                                       struct problems *problems)
+{
+    return compile(space, template_parse(text), at, problems);
+}
+
 /* The third word of a line for the shell is the line. */
 static struct job_text compile_word(struct space *space, const char *word, bool is_line, const struct position *at,
                                     struct problems *problems)
@@ -177,7 +203,7 @@ char **job_texts_command(const struct space *space)
     return words;
 }
 
-static void free_text(struct job_text *t)
+void job_text_free(struct job_text *t)
 {
     template_free(&t->template);
     free_all(t->slots, t->spots);
@@ -186,10 +212,10 @@ static void free_text(struct job_text *t)
 void job_texts_free(struct space *space)
 {
     for (size_t i = 0; i < space->command_count; i++)
-        free_text(&space->command[i]);
+        job_text_free(&space->command[i]);
     for (size_t i = 0; space->environment && i < space->sweep->job.environment_count; i++)
-        free_text(&space->environment[i]);
-    free_text(&space->directory);
+        job_text_free(&space->environment[i]);
+    job_text_free(&space->directory);
     for (size_t i = 0; i < space->placeholder_count; i++)
         free(space->placeholders[i].name);
     free_all(space->command, space->environment, space->placeholders);

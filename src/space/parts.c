@@ -7,7 +7,7 @@
 #include "util/memory.h"
 #include "util/shell_words.h"
 
-static const char *const names[] = {"command", "env", "cwd", "ds_config", "derive", "inert", "note"};
+static const char *const names[] = {"command", "env", "cwd", "file", "ds_config", "derive", "inert", "note"};
 
 void parts_add_difference(cJSON *list, const char *what, const char *was, const char *now)
 {

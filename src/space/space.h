@@ -54,11 +54,14 @@ enum runtime_name {
 
 /* Of an optional name that nothing has. */
 #define SLOT_ABSENT (-(int)RUNTIME_COUNT)
+/* Behind them, the path of a file that jobs are given, by its index in space->files. */
+#define RUNTIME_FILE(index) (RUNTIME_COUNT + 1 + (index))
 
 /* One text of the job with its placeholders resolved. */
 struct job_text {
     struct template template;
-    int *slots;               /* per part: index into placeholders, -(enum runtime_name) or SLOT_ABSENT */
+    int *slots;               /* per part: index into placeholders, -(enum runtime_name), -RUNTIME_FILE(…) or
+                               * SLOT_ABSENT */
     struct shell_spot *spots; /* per part, of a line for the shell: where its value stands; NULL: it is none */
     bool has_options;         /* some part is optional */
 };
@@ -96,6 +99,7 @@ struct space_moves {
 };
 
 struct formulas;
+struct space_file;
 struct space_order;
 
 /* The SQL of a fact (space/build.h) that nobody knows yet. */
@@ -124,6 +128,8 @@ struct space {
     size_t command_count;
     struct job_text *environment; /* values, in the order of sweep->job.environment */
     struct job_text directory;    /* empty template when there is none */
+    struct space_file *files;     /* space/job_files.h, in the order of sweep->job.files */
+    size_t file_count;
     struct space_limit limits[LIMIT_COUNT];
     char *memory;              /* as `later`, of [slurm] memory, in MiB; NULL: it is the same for all attempts */
     struct expression devices; /* gpus */

@@ -19,6 +19,8 @@ enum attempt_statement {
     DELETE_ATTEMPT,
     SET_PENDING,
     RECORD_START,
+    RECORD_TEXT,
+    RECORD_FILE,
     RECORD_END,
     RECORD_REFERENCE,
     COUNT_TIMEOUTS,
@@ -56,6 +58,9 @@ static const char *const statements[STATEMENT_COUNT] = {
     [RECORD_START] = "UPDATE attempt SET state = ?9, slot = ?2, pid = ?3, start_ticks = ?4, started = ?5,"
                      " command = ?6, environment = ?7, directory = ?8, reference = ?10, host = ?11, waits = ?14,"
                      " devices = ?12, scripts = ?13, given = ?15 WHERE id = ?1 AND state = 'claimed'",
+    [RECORD_TEXT] = "INSERT OR IGNORE INTO given_text (hash, text) VALUES (?1, ?2)",
+    [RECORD_FILE] = "INSERT INTO attempt_file SELECT a.id, ?2, t.id FROM attempt AS a, given_text AS t"
+                    " WHERE a.id = ?1 AND t.hash = ?3",
     [RECORD_END] =
         "UPDATE attempt SET state = ?2, failure = ?3, message = ?4, ended = ?5, duration_ms = ?6,"
         " exit_code = ?7, signal = ?8, limit_ms = ?9, user_ms = ?10, system_ms = ?11, max_rss = ?12,"
@@ -241,8 +246,19 @@ static struct sql_value unless_negative(int64_t value)
     return value >= 0 ? sql_int(value) : sql_null();
 }
 
+static int record_file(struct attempt_store *s, int64_t attempt_id, const struct given_file *f, struct error *e)
+{
+    const struct hash128 hash = hash_bytes(f->text, strlen(f->text));
+    if (run(s, RECORD_TEXT, VALUES(sql_hash(&hash), sql_text(f->text)), e) < 0)
+        return -1;
+    return run(s, RECORD_FILE, VALUES(sql_int(attempt_id), sql_text(f->path), sql_hash(&hash)), e);
+}
+
 int attempt_record_start(struct attempt_store *s, const struct attempt_start *start, struct error *e)
 {
+    for (size_t i = 0; i < start->files.count; i++)
+        if (record_file(s, start->attempt_id, &start->files.items[i], e) < 0)
+            return -1;
     return run(s, RECORD_START,
                VALUES(sql_int(start->attempt_id), unless_negative(start->slot), sql_positive(start->pid),
                       sql_positive(start->start_ticks), sql_int(start->started_ms), sql_text(start->command_json),

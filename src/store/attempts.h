@@ -6,6 +6,7 @@
 #include "config/own_metrics.h"
 #include "database/db.h"
 #include "store/blame.h"
+#include "store/given_files.h"
 #include "store/jobs.h"
 
 struct attempt_store;
@@ -52,6 +53,7 @@ struct attempt_start {
     int64_t attempt_id, slot, pid, start_ticks, started_ms;
     const char *command_json, *environment_json;
     const char *scripts_json; /* {path: hash of the content} of what the command names; NULL: no file */
+    struct given_files files; /* without secrets */
     const char *given;        /* limits that depend on the attempt, as JSON; NULL: none does */
     const char *directory;    /* NULL: it has none so far */
     const char *reference;    /* the executor's own name for it; NULL: none */

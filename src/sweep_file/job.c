@@ -156,7 +156,7 @@ static bool names_job_dir(const char *text)
 /* A directory that is named must be there; so must one that a metric is read from, or that files are put into. */
 static bool needs_job_dir(const struct job_config *job)
 {
-    if (job->separate_streams)
+    if (job->separate_streams || job->file_count > 0)
         return true;
     for (char **word = job->command; word && *word; word++)
         if (names_job_dir(*word))
@@ -199,6 +199,7 @@ static const struct schema_key job_keys[] = {
      EACH(AT(metric_count), read_metric, "metrics"),
      .of = &schema_metric,
      .named = true},
+    {.name = "file", TYPE_TABLES, FILE_SWEEP, .read = read_job_files, .of = &schema_job_file},
 };
 const struct schema schema_job = {"[job]", SCHEMA_KEYS(job_keys)};
 

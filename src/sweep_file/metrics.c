@@ -81,18 +81,6 @@ static const struct schema_key derived_metric_keys[DERIVED_COUNT] = {
 };
 const struct schema schema_derived_metric = {"[metrics]", SCHEMA_KEYS(derived_metric_keys)};
 
-static bool is_inside_path(const char *path)
-{
-    if (!*path || *path == '/')
-        return false;
-    for (const char *p = path; p; p = strchr(p, '/')) {
-        p += *p == '/';
-        if (strncmp(p, "..", 2) == 0 && (p[2] == '/' || !p[2]))
-            return false;
-    }
-    return true;
-}
-
 static bool is_dotted_path(const char *path)
 {
     size_t length = strlen(path);

@@ -137,6 +137,18 @@ bool check_not_blank(const struct reading *r, const struct toml_node *string, co
     return false;
 }
 
+bool is_inside_path(const char *path)
+{
+    if (!*path || *path == '/')
+        return false;
+    for (const char *p = path; p; p = strchr(p, '/')) {
+        p += *p == '/';
+        if (strncmp(p, "..", 2) == 0 && (p[2] == '/' || !p[2]))
+            return false;
+    }
+    return true;
+}
+
 /* Placeholders that the program fills itself. */
 static const char *const own_placeholders[] = {"job_dir",    "job_key",   "attempt",
                                                "config_dir", "ds_config", "ds_config_base64"};

@@ -98,6 +98,9 @@ bool check_entry_count(const struct reading *r, const struct toml_node *node, si
 /* An integer from `least` to `most`. */
 bool check_range(const struct reading *r, const struct toml_node *integer, int64_t least, int64_t most);
 
+/* Whether a path is relative and leads out of nothing. */
+bool is_inside_path(const char *path);
+
 /* --- what nodes of a TOML tree stand for; nothing of this complains --- */
 
 /* A node as a value; lists and tables as canonical JSON. */

@@ -21,6 +21,10 @@ void read_command(const struct reading *r, const struct toml_node *node, char **
                   struct position *at);
 void read_limit(const struct reading *r, const struct toml_node *node, char **out);
 
+/* [[job.file]]. */
+void read_job_files(const struct reading *r, const struct toml_node *list);
+void job_files_free(struct job_config *job);
+
 /* When all files are read: whether jobs need their own directory. */
 void finish_job(struct job_config *job);
 

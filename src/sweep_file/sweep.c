@@ -350,6 +350,7 @@ static void free_job(struct job_config *job)
     for (size_t i = 0; i < job->metric_count; i++)
         metric_free(&job->metrics[i]);
     free(job->metrics);
+    job_files_free(job);
 }
 
 static void free_failures(struct sweep *s)

@@ -79,6 +79,9 @@ void fill(const toml::node &from, toml_node &to)
 {
     to.line = static_cast<int>(from.source().begin.line);
     to.column = static_cast<int>(from.source().begin.column);
+    to.end_line = static_cast<int>(from.source().end.line);
+    to.end_column = static_cast<int>(from.source().end.column);
+    to.is_time = from.is_date() || from.is_time() || from.is_date_time();
     if (auto *table = from.as_table()) {
         fill_table(*table, to);
     } else if (auto *list = from.as_array()) {

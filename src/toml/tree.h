@@ -15,7 +15,9 @@ struct toml_node {
     char *key;                  /* in a table; NULL in a list and for the root */
     int key_line, key_column;   /* from 1; where the key was first written */
     int line, column;           /* of the value; for a [table] of its header */
+    int end_line, end_column;   /* behind the value; for a [table] nothing that is meant */
     bool is_inline;             /* NODE_TABLE: written as { … } */
+    bool is_time;               /* NODE_STRING: a date or time, without quotes */
     int64_t integer;            /* NODE_INT; NODE_BOOL as 0 or 1 */
     double real;                /* NODE_FLOAT; may be NaN or infinite */
     char *text;                 /* NODE_STRING; dates and times are strings, in RFC 3339's form */

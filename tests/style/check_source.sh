@@ -19,7 +19,7 @@
 # Prints one line per breach, "file:line: what". Status 1 when there is any.
 set -eu
 
-floors="util secrets toml pattern process config huggingface sweep_file device database expression join store \
+floors="util secrets toml pattern process config files huggingface sweep_file device database expression join store \
 results metrics predict space measures models plan import run slurm search ask deepspeed compare report page \
 serve cli answers draft commands"
 function_lines_most=60
@@ -44,6 +44,7 @@ src/cli/,src/commands/    exit\(|(secure_)?getenv\(|isatty\(
 src/process/              _exit\(
 src/toml/reader.cc        toml::|#include <toml\+\+
 src/pattern/engine.cc     (re2|RE2)::|#include <re2/
+src/files/yaml.c          fy_|#include <libfyaml\.h>
 src/serve/                MHD_|#include <microhttpd\.h>|\blisten\(
 src/util/clock.c          (clock_gettime|gettimeofday|time)\(
 END

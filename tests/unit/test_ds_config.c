@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "deepspeed/ds_config.h"
-#include "deepspeed/json_text.h"
+#include "files/json_text.h"
 #include "util/file.h"
 #include "util/memory.h"
 

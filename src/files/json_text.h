@@ -1,8 +1,8 @@
 /* JSON that is edited in places and otherwise stays as written: numbers keep their spelling, members their order.
  * Comments and trailing commas, which DeepSpeed's engine accepts too, are read but not kept. A duplicate name in an
  * object is an error with its position. Pure. */
-#ifndef MESHSWEEP_DEEPSPEED_JSON_TEXT_H
-#define MESHSWEEP_DEEPSPEED_JSON_TEXT_H
+#ifndef MESHSWEEP_FILES_JSON_TEXT_H
+#define MESHSWEEP_FILES_JSON_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,10 +14,11 @@ enum json_kind { JSON_OBJECT = 1, JSON_LIST, JSON_SCALAR };
 
 struct json {
     enum json_kind kind;
-    char *name;            /* of a member, as written between its quotes; else NULL */
-    char *text;            /* JSON_SCALAR: as written, strings with their quotes */
-    int line, column;      /* of the member's name, else of the value; 0 if not parsed */
-    struct json *children; /* JSON_OBJECT, JSON_LIST */
+    char *name;                 /* of a member, as written between its quotes; else NULL */
+    char *text;                 /* JSON_SCALAR: as written, strings with their quotes */
+    int line, column;           /* of the member's name, else of the value; 0 if not parsed */
+    size_t name_at, start, end; /* bytes of the text: of the name with its quote, and of the value */
+    struct json *children;      /* JSON_OBJECT, JSON_LIST */
     size_t count;
 };
 

@@ -1,4 +1,4 @@
-#include "deepspeed/json_text.h"
+#include "files/json_text.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -12,7 +12,7 @@
 #define DEEPEST 100
 
 struct scanner {
-    const char *file, *p, *line_start;
+    const char *file, *text, *p, *line_start;
     int line, depth;
     struct error *e;
 };
@@ -145,6 +145,7 @@ static int read_name(struct scanner *s, const struct json *object, struct json *
     member->name = xstrndup(s->p + 1, (size_t)(end - s->p) - 2);
     member->line = s->line;
     member->column = column_of(s);
+    member->name_at = (size_t)(s->p - s->text);
     for (size_t i = 0; i < object->count; i++) {
         assert(object->children[i].name); /* only members of an array have none */
         if (strcmp(object->children[i].name, member->name) == 0)
@@ -196,19 +197,20 @@ static int read_children(struct scanner *s, struct json *out)
 
 static int read_value(struct scanner *s, struct json *out)
 {
-    if (*s->p != '{' && *s->p != '[')
-        return read_scalar(s, out);
-    if (++s->depth > DEEPEST)
+    const bool is_scalar = *s->p != '{' && *s->p != '[';
+    out->start = (size_t)(s->p - s->text);
+    if (!is_scalar && ++s->depth > DEEPEST)
         return fail(s, "nested too deeply");
-    int rc = read_children(s, out);
-    s->depth--;
+    int rc = is_scalar ? read_scalar(s, out) : read_children(s, out);
+    s->depth -= !is_scalar;
+    out->end = (size_t)(s->p - s->text);
     return rc;
 }
 
 int json_text_parse(const char *file, const char *text, struct json *out, struct error *e)
 {
-    text += utf8_mark_length(text, strlen(text));
-    struct scanner s = {.file = file, .p = text, .line_start = text, .line = 1, .e = e};
+    const char *begin = text + utf8_mark_length(text, strlen(text));
+    struct scanner s = {.file = file, .text = text, .p = begin, .line_start = begin, .line = 1, .e = e};
     struct json j = {0};
     int rc = skip_blanks(&s);
     if (rc == 0)

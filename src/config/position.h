@@ -1,0 +1,10 @@
+/* Where in which file something was written, for messages. */
+#ifndef MESHSWEEP_CONFIG_POSITION_H
+#define MESHSWEEP_CONFIG_POSITION_H
+
+struct position {
+    const char *file; /* borrowed from the sweep: one of its `files` */
+    int line, column; /* from 1; 0 where there is none */
+};
+
+#endif
