@@ -280,7 +280,8 @@ int yaml_fill(struct doc *d, struct error *e)
     fy_diag_cfg_default(&said);
     said.fp = NULL;
     struct fy_diag *diag = fy_diag_create(&said);
-    const struct fy_parse_cfg config = {.flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG, .diag = diag};
+    const struct fy_parse_cfg config = {.flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG | FYPCF_SLOPPY_FLOW_INDENTATION,
+                                        .diag = diag};
     struct fy_parser *parser = diag ? fy_parser_create(&config) : NULL;
     struct builder b = {.d = d, .parser = parser, .diag = diag, .e = e};
     int rc;

@@ -136,6 +136,16 @@ identity__layout_or_value_changed__value_alone_counts()
     expect_only_stdout_contains 0 '= 2 done'
 }
 
+# As PyYAML reads it, and torchtune's files have it.
+base__a_bracket_closes_below_its_key__read()
+{
+    base
+    sweep
+    printf 'other:\n  files: [\n    a\n  ]\n' >>base.yaml
+    run_meshsweep check sweep.toml
+    expect_only_stdout_contains 0 'sweep.toml: '
+}
+
 base__wrong__its_own_line()
 {
     base
