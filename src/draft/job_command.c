@@ -321,6 +321,15 @@ static bool is_configuration(const char *path)
     return false;
 }
 
+const char *word_configuration(const char *word)
+{
+    struct stat is;
+    const char *equals = strchr(word, '=');
+    if (is_configuration(word) && stat(word, &is) == 0 && S_ISREG(is.st_mode))
+        return word;
+    return equals ? word_configuration(equals + 1) : NULL;
+}
+
 char *script_text(char *const *command)
 {
     char *text = NULL;

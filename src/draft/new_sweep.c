@@ -8,7 +8,9 @@
 #include <strings.h>
 
 #include "answers/idle_keys.h"
+#include "config/template.h"
 #include "deepspeed/ds_config.h"
+#include "draft/command_files.h"
 #include "draft/job_command.h"
 #include "files/json_text.h"
 #include "predict/input_table.h"
@@ -370,10 +372,11 @@ struct new_axis {
     char *key, *option;
     const char *values; /* "A,B" */
     enum script_way way;
-    char *warning;   /* comment that the script does not take it this way; NULL: none */
-    bool is_named;   /* the command has {KEY} */
-    bool is_of_ds;   /* it is a key of the ds_config */
-    bool is_devices; /* its values are devices per host */
+    char *warning;           /* comment that the script does not take it this way; NULL: none */
+    bool is_named;           /* the command has {KEY} */
+    bool is_of_ds;           /* it is a key of the ds_config */
+    bool is_devices;         /* its values are devices per host */
+    struct file_place place; /* a file that the command names has it; its file is NULL: none has */
 };
 
 /* The file being written, and what is known for it. */
@@ -383,6 +386,7 @@ struct drafted {
     struct new_axis *axes;
     size_t axis_count;
     struct command_inputs inputs;
+    struct command_files files;
     char *ds_config;          /* as the command named it; NULL: none of the axes is a key of it */
     long long hosts, devices; /* that the launcher starts; 0: not given, or an axis */
 };
@@ -472,10 +476,61 @@ static bool is_word(const struct new_axis *a)
     return a->way == SCRIPT_SWITCH || a->way == SCRIPT_NEGATION;
 }
 
+/* The longest end of the path that can be a key: lists are numbered. */
+static const char *key_of_path(const char *path)
+{
+    while (template_name_length(path) != strlen(path) && strchr(path, '.'))
+        path = strchr(path, '.') + 1;
+    return path;
+}
+
+/* A comment for each value that is of another kind than the file's. */
+static void check_values(struct new_axis *a)
+{
+    for (const char *value = a->values; *value; value += *value == ',') {
+        const size_t length = strcspn(value, ",");
+        struct buffer unused = BUFFER_INIT;
+        if (!a->warning && !file_place_add_value(&a->place, value, length, &unused))
+            a->warning = xasprintf("# TO DO: %s of %s is %s, and %.*s is not.\n", a->place.path, a->place.file->path,
+                                   doc_kind_names[a->place.kind], (int)length, value);
+        buffer_free(&unused);
+        value += length;
+    }
+}
+
+/* An axis that the command has no option for is a key of a file that it names. Else the command's option is swept. */
+static int place_in_files(struct new_axis *a, const struct command_files *files, const char *script, struct error *e)
+{
+    const bool is_commands =
+        a->is_named || a->is_of_ds || is_word(a) || a->way == SCRIPT_VARIABLE || script_names(script, a->key);
+    struct file_place found = {0};
+    int rc = files->count ? command_files_find(files, a->key, &found, is_commands ? NULL : e) : 0;
+    if (is_commands && rc > 0) {
+        char *before = a->warning;
+        a->warning = xasprintf("%s# %s: the command's own is swept, not %s of %s.\n", before ? before : "", a->key,
+                               found.path, found.file->path);
+        free_all(before, found.path);
+    } else if (rc > 0) {
+        free(a->warning);
+        a->warning = NULL;
+        a->place = found;
+        found.file->is_swept = true;
+        char *key = job_command_key(key_of_path(a->key));
+        free(a->key);
+        a->key = key;
+        check_values(a);
+    } else if (rc == 0 && !is_commands && !a->warning) {
+        char *near = command_files_nearest(files, a->key);
+        a->warning = near ? xasprintf("# TO DO: no file has %s; the nearest is %s.\n", a->key, near) : NULL;
+        free(near);
+    }
+    return is_commands || rc >= 0 ? 0 : -1;
+}
+
 /* Whether it is added to the command as a word of its own that ends with its value. */
 static bool is_added(const struct new_axis *a)
 {
-    return !a->is_named && !a->is_of_ds && (a->way == SCRIPT_OPTION || a->way == SCRIPT_ASSIGNMENT);
+    return !a->is_named && !a->is_of_ds && !a->place.file && (a->way == SCRIPT_OPTION || a->way == SCRIPT_ASSIGNMENT);
 }
 
 static const char *dashes(const struct new_axis *a)
@@ -492,6 +547,8 @@ static void add_axis_value(struct buffer *out, const struct new_axis *a, const c
                                            : xasprintf("--no-%s", a->option);
     if (is_word(a))
         buffer_add_json_string(out, word, strlen(word));
+    else if (a->place.file)
+        file_place_add_value(&a->place, value, length, out);
     else
         buffer_add_toml_value(out, word, length);
     free(word);
@@ -730,29 +787,35 @@ static void take_inputs(struct drafted *w)
     }
 }
 
-static void take(struct drafted *w)
+static int take(struct drafted *w, struct error *e)
 {
     char *script = script_text(w->new_sweep->command);
+    int rc = 0;
     w->command = job_command_read(w->new_sweep->command);
     struct ds_base *base = ds_base_open(&w->command);
-    for (char *const *axis = w->new_sweep->axes; *axis; axis++) {
-        *array_add(w->axes, w->axis_count) =
-            axis_of(*axis, &w->command, job_command_script(w->new_sweep->command), script, base);
-        if (w->axes[w->axis_count - 1].is_of_ds && !w->ds_config)
+    command_files_open(&w->command, base ? path_of(&w->command, find_setting(&w->command)) : NULL, &w->files);
+    for (char *const *axis = w->new_sweep->axes; *axis && rc == 0; axis++) {
+        struct new_axis *a = array_add(w->axes, w->axis_count);
+        *a = axis_of(*axis, &w->command, job_command_script(w->new_sweep->command), script, base);
+        if (a->is_of_ds && !w->ds_config)
             w->ds_config = ds_base_place(&w->command);
+        rc = place_in_files(a, &w->files, script, e);
     }
     take_devices(w);
     take_inputs(w);
+    command_files_place(&w->files, &w->command);
     ds_base_free(base);
     free(script);
+    return rc;
 }
 
 static void writing_free(struct drafted *w)
 {
     for (size_t i = 0; i < w->axis_count; i++) {
-        free_all(w->axes[i].key, w->axes[i].option, w->axes[i].warning);
+        free_all(w->axes[i].key, w->axes[i].option, w->axes[i].warning, w->axes[i].place.path);
     }
     free_all(w->axes, w->ds_config);
+    command_files_free(&w->files);
     job_command_free(&w->command);
     command_inputs_free(&w->inputs);
 }
@@ -797,16 +860,37 @@ static void add_profiles(struct buffer *out, const struct drafted *w, const stru
 }
 
 /* Paths in a sweep file begin where the file stands. */
-static void add_ds_config(struct buffer *out, const struct drafted *w)
+static void add_base(struct buffer *out, const struct drafted *w, const char *before, const char *path)
 {
-    if (!w->ds_config)
-        return;
-    char *beside = path_beside(w->new_sweep->path, w->ds_config), *absolute = path_absolute(w->ds_config);
-    bool is_same = path_is_same(beside, w->ds_config);
-    buffer_add_text(out, "\n# Each job gets a copy of this file, {ds_config}, with its own values of the axes below.\n"
-                         "[deepspeed]\nconfig = ");
-    buffer_add_toml_string(out, "", is_same ? w->ds_config : absolute, "\n");
+    char *beside = path_beside(w->new_sweep->path, path), *absolute = path_absolute(path);
+    buffer_add_toml_string(out, before, path_is_same(beside, path) ? path : absolute, "\n");
     free_all(beside, absolute);
+}
+
+static void add_file(struct buffer *out, const struct drafted *w, const struct command_file *file)
+{
+    buffer_printf(out, "\n# Each job gets a copy of this file, {file.%s}, with its own values of the axes below.\n",
+                  file->name);
+    buffer_add_toml_string(out, "[[job.file]]\npath = ", file->name, "\n");
+    add_base(out, w, "base = ", file->path);
+    buffer_add_text(out, "[job.file.set]\n");
+    for (const struct new_axis *a = w->axes; a < w->axes + w->axis_count; a++)
+        if (a->place.file == file) {
+            buffer_add_json_string(out, a->place.path, strlen(a->place.path));
+            buffer_printf(out, " = \"%s\"\n", a->key);
+        }
+}
+
+static void add_files(struct buffer *out, const struct drafted *w)
+{
+    for (size_t i = 0; i < w->files.count; i++)
+        if (w->files.items[i].is_swept)
+            add_file(out, w, &w->files.items[i]);
+    if (w->ds_config)
+        add_base(out, w,
+                 "\n# Each job gets a copy of this file, {ds_config}, with its own values of the axes below.\n"
+                 "[deepspeed]\nconfig = ",
+                 w->ds_config);
 }
 
 int new_sweep_add_toml(const struct new_sweep *n, struct buffer *out, struct error *e)
@@ -814,7 +898,10 @@ int new_sweep_add_toml(const struct new_sweep *n, struct buffer *out, struct err
     static const struct log_readers none = {.path = ""};
     const struct log_readers *log = n->log ? n->log : &none;
     struct drafted w = {.new_sweep = n};
-    take(&w);
+    if (take(&w, e) < 0) {
+        writing_free(&w);
+        return -1;
+    }
     buffer_add_text(out, "# Written by meshsweep init. To see what it would run: meshsweep plan. All keys: man 5 "
                          "meshsweep.\n");
     add_profiles(out, &w, log);
@@ -828,7 +915,7 @@ int new_sweep_add_toml(const struct new_sweep *n, struct buffer *out, struct err
     add_command(out, &w);
     if (n->log && !log->profile)
         log_readers_add_toml(log, NULL, out);
-    add_ds_config(out, &w);
+    add_files(out, &w);
     int rc = add_sections(out, &w, e);
     if (rc == 0)
         add_derived(out);

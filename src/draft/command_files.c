@@ -1,0 +1,226 @@
+#include "draft/command_files.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/template.h"
+#include "util/file.h"
+#include "util/memory.h"
+#include "util/suggest.h"
+
+static bool has_path(const struct command_files *f, const char *path)
+{
+    for (size_t i = 0; i < f->count; i++)
+        if (strcmp(f->items[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+static bool has_name(const struct command_files *f, const char *name)
+{
+    for (size_t i = 0; i < f->count; i++)
+        if (strcmp(f->items[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* No two files have one name. */
+static char *name_for(const struct command_files *f, const char *path)
+{
+    char *name = xstrdup(path_name(path));
+    for (size_t number = 1; template_name_length(name) != strlen(name) || has_name(f, name); number++) {
+        free(name);
+        name = number == 1 ? xasprintf("config%s", strrchr(path, '.'))
+                           : xasprintf("config%zu%s", number, strrchr(path, '.'));
+    }
+    return name;
+}
+
+void command_files_open(const struct job_command *c, const char *except, struct command_files *out)
+{
+    *out = (struct command_files){0};
+    for (size_t i = 0; i < c->words.count; i++) {
+        const char *path = word_configuration(c->words.items[i]);
+        struct doc read;
+        if (!path || (except && strcmp(path, except) == 0) || has_path(out, path) ||
+            document_read(path, file_format_of(path), &read, NULL) < 0)
+            continue;
+        char *name = name_for(out, path);
+        *array_add(out->items, out->count) =
+            (struct command_file){.path = xstrdup(path), .name = name, .document = read};
+    }
+}
+
+void command_files_free(struct command_files *f)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        free_all(f->items[i].path, f->items[i].name);
+        document_free(&f->items[i].document);
+    }
+    free(f->items);
+    *f = (struct command_files){0};
+}
+
+/* --- looking up --- */
+
+static bool is_same_key(const char *a, const char *b)
+{
+    for (; *a && (*a == *b || (strchr("-_", *a) && *b && strchr("-_", *b))); a++, b++)
+        ;
+    return *a == *b;
+}
+
+/* The key ends the path, after a dot. */
+static bool is_last_part(const char *path, const char *key)
+{
+    const size_t length = strlen(path), n = strlen(key);
+    return length > n && path[length - n - 1] == '.' && is_same_key(path + length - n, key);
+}
+
+struct look_up {
+    const char *key;
+    struct command_file *file; /* being walked */
+    struct file_place *whole, *parts;
+    size_t whole_count, part_count;
+};
+
+static void look_at(void *context, const char *path, const struct doc_node *leaf)
+{
+    struct look_up *l = context;
+    struct file_place *found = is_same_key(path, l->key)    ? array_add(l->whole, l->whole_count)
+                               : is_last_part(path, l->key) ? array_add(l->parts, l->part_count)
+                                                            : NULL;
+    if (found)
+        *found = (struct file_place){.file = l->file, .path = xstrdup(path), .kind = leaf->kind};
+}
+
+static void places_free(struct file_place *places, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(places[i].path);
+    free(places);
+}
+
+static int refuse_several(const char *key, const struct file_place *places, size_t count, struct error *e)
+{
+    struct buffer all = BUFFER_INIT;
+    bool is_one_path = true;
+    for (size_t i = 0; i < count; i++) {
+        buffer_printf(&all, "%s%s of %s", i ? ", " : "", places[i].path, places[i].file->path);
+        is_one_path &= strcmp(places[i].path, places[0].path) == 0;
+    }
+    int rc = is_one_path ? error_set(e, ERROR_USAGE, "init: %s may be %s; leave it out of all files but one", key,
+                                     buffer_text(&all))
+                         : error_set(e, ERROR_USAGE, "init: %s may be %s; name the whole path, for example %s=…", key,
+                                     buffer_text(&all), places[0].path);
+    buffer_free(&all);
+    return rc;
+}
+
+int command_files_find(const struct command_files *f, const char *key, struct file_place *out, struct error *e)
+{
+    struct look_up l = {.key = key};
+    for (size_t i = 0; i < f->count; i++) {
+        l.file = &f->items[i];
+        document_leaves(&f->items[i].document, look_at, &l);
+    }
+    struct file_place *found = l.whole_count ? l.whole : l.parts;
+    const size_t count = l.whole_count ? l.whole_count : l.part_count;
+    int rc = count > 1 ? refuse_several(key, found, count, e) : (int)count;
+    if (rc == 1) {
+        *out = *found;
+        found->path = NULL;
+    }
+    places_free(l.whole, l.whole_count);
+    places_free(l.parts, l.part_count);
+    return rc;
+}
+
+/* --- what is near --- */
+
+struct near {
+    struct string_list paths, last;
+};
+
+static void note_path(void *context, const char *path, const struct doc_node *leaf)
+{
+    struct near *n = context;
+    const char *dot = strrchr(path, '.');
+    (void)leaf;
+    string_list_add(&n->paths, xstrdup(path));
+    string_list_add(&n->last, xstrdup(dot ? dot + 1 : path));
+}
+
+static char *nearest_in(const struct command_file *f, const char *key)
+{
+    struct near n = {STRING_LIST_INIT, STRING_LIST_INIT};
+    document_leaves(&f->document, note_path, &n);
+    const struct string_list *names = strchr(key, '.') ? &n.paths : &n.last;
+    const char *near = suggest_nearest(key, (const char *const *)names->items, names->count);
+    char *text = near ? xasprintf("%s of %s", n.paths.items[string_list_find(names, near)], f->path) : NULL;
+    string_list_free(&n.paths);
+    string_list_free(&n.last);
+    return text;
+}
+
+char *command_files_nearest(const struct command_files *f, const char *key)
+{
+    char *near = NULL;
+    for (size_t i = 0; i < f->count && !near; i++)
+        near = nearest_in(&f->items[i], key);
+    return near;
+}
+
+/* --- what is written --- */
+
+void command_files_place(const struct command_files *f, struct job_command *c)
+{
+    for (size_t i = 0; i < c->words.count; i++) {
+        char *word = c->words.items[i];
+        const char *path = word_configuration(word);
+        for (size_t k = 0; path && k < f->count; k++)
+            if (f->items[k].is_swept && strcmp(f->items[k].path, path) == 0) {
+                c->words.items[i] = xasprintf("%.*s{file.%s}", (int)(path - word), word, f->items[k].name);
+                free(word);
+                break;
+            }
+    }
+}
+
+static bool is_whole(const char *text)
+{
+    const char *digits = text + strspn(text, "+-");
+    return *digits && digits[strspn(digits, "0123456789")] == '\0';
+}
+
+static bool fits(enum doc_kind kind, const char *toml)
+{
+    const bool is_text = *toml == '"', is_truth = isalpha((unsigned char)*toml);
+    switch (kind) {
+    case DOC_INT:
+        return is_whole(toml);
+    case DOC_REAL:
+        return !is_text && !is_truth;
+    case DOC_BOOL:
+        return is_truth;
+    case DOC_TIME:
+        return is_text;
+    default:
+        return true;
+    }
+}
+
+bool file_place_add_value(const struct file_place *p, const char *value, size_t length, struct buffer *out)
+{
+    struct buffer literal = BUFFER_INIT;
+    buffer_add_toml_value(&literal, value, length);
+    const char *toml = buffer_text(&literal);
+    const bool is_fit = fits(p->kind, toml);
+    if (p->kind == DOC_TEXT && *toml != '"')
+        buffer_add_json_string(out, value, length);
+    else
+        buffer_printf(out, "%s%s", toml, p->kind == DOC_REAL && is_whole(toml) ? ".0" : "");
+    buffer_free(&literal);
+    return is_fit;
+}
