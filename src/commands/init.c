@@ -122,7 +122,8 @@ static int make_text(const struct init_options *o, const struct answers *given, 
                                 .command = given->command.items,
                                 .axes = given->axes.items,
                                 .log = log,
-                                .path = o->output};
+                                .path = o->output,
+                                .environment = environ};
     add_schema_line(out);
     int rc = new_sweep_add_toml(&n, out, e);
     free(name);

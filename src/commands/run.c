@@ -26,6 +26,7 @@
 #include "measures/definitions.h"
 #include "measures/learning.h"
 #include "measures/measures.h"
+#include "process/environment.h"
 #include "process/process.h"
 #include "report/full_training.h"
 #include "results/best.h"
@@ -60,6 +61,7 @@ struct execution {
     int64_t full_job;             /* the winner, while its full training runs; else 0 */
     bool full_failed;             /* the full training was asked for and did not come to a good end */
     bool without_winner;          /* the search ended, and no job is best */
+    bool told_environment;        /* which variables jobs did not get */
     bool keep_going;              /* the user chose to continue after a pause */
     bool profiled;                /* the model-information job has just succeeded */
     struct run_result result;
@@ -67,19 +69,60 @@ struct execution {
 
 extern char **environ;
 
+/* To whom progress is shown; takes `sentence`. */
+static void tell(const struct execution *x, char *sentence)
+{
+    if (sentence && x->display)
+        progress_display_notice(x->display, sentence);
+    free(sentence);
+}
+
+/* "BEFORE: A, B; AFTER" of such names (taken) as [job] env does not set; NULL: there are none. The caller's. */
+static char *name_variables(const struct job_config *job, const char *before, char **names, const char *after)
+{
+    struct buffer text = BUFFER_INIT;
+    for (size_t i = 0; names[i]; i++) {
+        bool is_set = false;
+        for (size_t k = 0; k < job->environment_count; k++)
+            is_set |= strcmp(job->environment[k].name, names[i]) == 0;
+        if (!is_set)
+            buffer_printf(&text, "%s%s", text.length ? ", " : before, names[i]);
+    }
+    strings_free(names);
+    if (text.length == 0)
+        return NULL;
+    buffer_add_text(&text, after);
+    return buffer_take(&text);
+}
+
+/* What a job lacks that it would have by hand may be why it failed. */
+static void tell_environment(struct execution *x)
+{
+    const struct job_config *job = &x->session->sweep->job;
+    tell(x, name_variables(job, "set here, but not passed to jobs: ",
+                           environment_not_passed(environ, job_passing(job), NULL),
+                           "; pass_env = [...] in [job] passes them"));
+    x->told_environment = true;
+}
+
 static void report_event(void *context, const struct run_event *event)
 {
-    progress_display_event(context, event);
+    struct execution *x = context;
+    progress_display_event(x->display, event);
+    if (event->failure && !x->told_environment)
+        tell_environment(x);
 }
 
 static void report_counts(void *context, const struct run_counts *counts)
 {
-    progress_display_counts(context, counts);
+    const struct execution *x = context;
+    progress_display_counts(x->display, counts);
 }
 
 static void report_notice(void *context, const char *text)
 {
-    progress_display_notice(context, text);
+    const struct execution *x = context;
+    progress_display_notice(x->display, text);
 }
 
 static size_t slots_of(const struct run_options *o, const struct session *s)
@@ -242,7 +285,7 @@ static int start_runner_in(struct execution *x, char *const *environment, const 
         .on_event = report_event,
         .on_counts = x->display ? report_counts : NULL,
         .on_notice = report_notice,
-        .context = x->display,
+        .context = x,
     };
     struct run_result repeated = {0};
     int rc = runner_run(&options, again ? &repeated : &x->result, e);
@@ -655,19 +698,14 @@ static int prepare_space(struct execution *x, struct model_facts *facts, struct 
     return 0;
 }
 
-/* To whom progress is shown; takes `sentence`. */
-static void tell(const struct execution *x, char *sentence)
-{
-    if (sentence && x->display)
-        progress_display_notice(x->display, sentence);
-    free(sentence);
-}
-
 static int run_enumerated(struct execution *x, struct error *e)
 {
+    const struct job_config *job = &x->session->sweep->job;
     progress_display_enumerated(x->display, &x->enumeration);
     if (x->enumeration.new_jobs > 0)
         tell(x, unreached_sentence(x->session->space));
+    tell(x, name_variables(job, "pass_env = \"*\" passes no secrets: ", environment_kept_out(environ, job_passing(job)),
+                           "; name those that jobs need"));
     if (execution_run(x, e) < 0)
         return -1;
     tell(x, unreached_same(x->session->space, x->result.same, x->result.different));

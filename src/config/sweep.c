@@ -113,3 +113,8 @@ bool sweep_ranks_configurations(const struct sweep *s)
 {
     return s->replicates.count + s->groups.count > 0;
 }
+
+struct environment_passing job_passing(const struct job_config *job)
+{
+    return (struct environment_passing){job->pass_environment, job->secrets};
+}

@@ -14,6 +14,7 @@
 #include "config/position.h"
 #include "config/search_options.h"
 #include "config/value.h"
+#include "process/environment.h"
 #include "util/error.h"
 #include "util/hash.h"
 
@@ -168,7 +169,7 @@ struct job_config {
     bool command_is_line; /* a line for the shell, the third of its words: values in it are quoted */
     struct setting *environment;
     size_t environment_count;
-    char **pass_environment;  /* names (or "HF_*", "*") taken from the runner's environment beside the usual ones */
+    char **pass_environment;  /* names (or "HF_*", "*") taken from the runner's environment: process/environment.h */
     struct setting *versions; /* what is asked once a run: name, line for the shell */
     size_t version_count;
     char **secrets;        /* names whose values never reach the database; NULL-terminated */
@@ -452,6 +453,9 @@ struct axis *block_add_key(struct block *block, const char *key, const struct va
 /* Whether the jobs of the sweep come from measured tables alone ([import]), so that its keys stand in a database and
  * not in the file. */
 bool sweep_is_imported(const struct sweep *s);
+/* What its jobs get of the runner's environment; borrowed from it. */
+struct environment_passing job_passing(const struct job_config *job);
+
 /* NULL when there is none of that name. Borrowed from the job. */
 struct metric *job_find_metric(const struct job_config *job, const char *name);
 

@@ -43,7 +43,7 @@ char *versions_json(const struct job_config *job, char *const *runner_environmen
     struct buffer out = BUFFER_INIT;
     if (job->version_count == 0)
         return NULL;
-    char **environment = environment_base(runner_environment, job->pass_environment);
+    char **environment = environment_base(runner_environment, job_passing(job));
     for (size_t i = 0; i < job->version_count; i++) {
         buffer_add_char(&out, i ? ',' : '{');
         buffer_add_json_string(&out, job->versions[i].name, strlen(job->versions[i].name));

@@ -14,6 +14,8 @@
 #include "draft/job_command.h"
 #include "files/json_text.h"
 #include "predict/input_table.h"
+#include "process/environment.h"
+#include "secrets/secrets.h"
 #include "space/build.h"
 #include "space/vocabulary.h"
 #include "sweep_file/reader.h"
@@ -662,6 +664,44 @@ static void add_environment(struct buffer *out, const struct drafted *w)
     buffer_add_text(out, *before == ',' ? " }" : "");
 }
 
+/* By the command itself. */
+static bool is_set(const struct drafted *w, const char *name)
+{
+    for (size_t i = 0; i < w->command.variables; i++)
+        if (setting_is_among(w->command.words.items[i], (char *const[]){(char *)name, NULL}))
+            return true;
+    return false;
+}
+
+static void add_names(struct buffer *out, const struct drafted *w, char *const *names, bool secret, const char *before,
+                      const char *after)
+{
+    const size_t begin = out->length;
+    for (; *names; names++)
+        if (secrets_match_name(*names, NULL) == secret && !is_set(w, *names))
+            buffer_printf(out, "%s%s%s%s", out->length > begin ? ", " : before, secret ? "" : "\"", *names,
+                          secret ? "" : "\"");
+    if (out->length > begin)
+        buffer_add_text(out, after);
+}
+
+/* Variables of the user's that the command or its script is known to read; secrets are a person's choice. */
+static void add_passed(struct buffer *out, const struct drafted *w)
+{
+    struct buffer text = BUFFER_INIT;
+    char *script = script_text(w->new_sweep->command);
+    for (char *const *word = w->new_sweep->command; *word; word++)
+        buffer_printf(&text, "%s ", *word);
+    buffer_add_text(&text, script ? script : "");
+    char **names =
+        environment_not_passed(w->new_sweep->environment, (struct environment_passing){0}, buffer_text(&text));
+    add_names(out, w, names, false, "pass_env = [", "]   # set here, and read by the command\n");
+    add_names(out, w, names, true, "# Set here too, but secret; add to pass_env what jobs need: ", "\n");
+    strings_free(names);
+    free(script);
+    buffer_free(&text);
+}
+
 static void add_command(struct buffer *out, const struct drafted *w)
 {
     bool has_switch = false;
@@ -673,7 +713,9 @@ static void add_command(struct buffer *out, const struct drafted *w)
     buffer_add_text(out, "command = ");
     (has_switch ? add_line : add_words)(out, w);
     add_environment(out, w);
-    buffer_add_text(out, "\ntimeout = \"30m\"            # jobs that take longer are stopped\n");
+    buffer_add_text(out, "\n");
+    add_passed(out, w);
+    buffer_add_text(out, "timeout = \"30m\"            # jobs that take longer are stopped\n");
 }
 
 /* --- the sections --- */

@@ -14,6 +14,7 @@ struct new_sweep {
     const char *name, *path;
     char *const *command, *const *axes;
     const struct log_readers *log;
+    char *const *environment; /* the user's: what the command reads of it is passed on; NULL: nothing */
 };
 int new_sweep_add_toml(const struct new_sweep *n, struct buffer *out, struct error *e);
 

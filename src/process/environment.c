@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "secrets/secrets.h"
+#include "toml/known.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 #include "util/string_list.h"
@@ -55,12 +56,33 @@ static bool matches(const char *setting, const char *const *patterns, size_t cou
     return found;
 }
 
-static bool is_passed(const char *setting, char *const *pass)
+/* By its name, or by what its value looks like. */
+static bool is_secret(const char *setting, char *const *secrets)
 {
-    size_t count = 0;
-    while (pass && pass[count])
-        count++;
-    return matches(setting, (const char *const *)pass, count);
+    const struct secrets none = SECRETS_INIT;
+    char *public = secrets_redact(&none, setting);
+    const bool is = secrets_match_name(setting, secrets) || strcmp(public, setting) != 0;
+    free(public);
+    return is;
+}
+
+static bool is_named(const char *setting, struct environment_passing pass)
+{
+    for (char *const *name = pass.names; name && *name; name++)
+        if (strcmp(*name, "*") != 0 && matches(setting, (const char *const *)name, 1))
+            return true;
+    return false;
+}
+
+static bool is_passed(const char *setting, struct environment_passing pass)
+{
+    return is_named(setting, pass) || (strings_have(pass.names, "*") && strncmp(setting, "MESHSWEEP_", 10) != 0 &&
+                                       !is_secret(setting, pass.secrets));
+}
+
+static bool is_usual(const char *setting)
+{
+    return matches(setting, passed_on, sizeof passed_on / sizeof *passed_on);
 }
 
 static void put(struct string_list *l, const char *setting)
@@ -78,12 +100,58 @@ static void put(struct string_list *l, const char *setting)
     string_list_add(l, xstrdup(setting));
 }
 
-char **environment_base(char *const *runner, char *const *pass)
+char **environment_base(char *const *runner, struct environment_passing pass)
 {
     struct string_list l = STRING_LIST_INIT;
     for (; runner && *runner; runner++)
-        if (matches(*runner, passed_on, sizeof passed_on / sizeof *passed_on) || is_passed(*runner, pass))
+        if (is_usual(*runner) || is_passed(*runner, pass))
             put(&l, *runner);
+    return string_list_take(&l);
+}
+
+static void add_name(struct string_list *l, const char *setting)
+{
+    string_list_add(l, xstrndup(setting, setting_name_length(setting)));
+}
+
+char **environment_kept_out(char *const *runner, struct environment_passing pass)
+{
+    struct string_list l = STRING_LIST_INIT;
+    for (; strings_have(pass.names, "*") && runner && *runner; runner++)
+        if (!is_usual(*runner) && !is_named(*runner, pass) && is_secret(*runner, pass.secrets))
+            add_name(&l, *runner);
+    return string_list_take(&l);
+}
+
+static bool names_any(const char *text, const struct toml_node *words)
+{
+    for (size_t i = 0; i < words->child_count; i++)
+        if (strstr(text, words->children[i].text))
+            return true;
+    return words->child_count == 0;
+}
+
+/* `text` NULL: by anything. */
+static bool is_read(const char *setting, const char *text)
+{
+    const struct toml_node *readers = known("environment", "readers");
+    for (size_t i = 0; i < readers->child_count; i++) {
+        const struct toml_node *reader = &readers->children[i], *variables = toml_child(reader, "variables");
+        if (text && !names_any(text, toml_child(reader, "words")))
+            continue;
+        for (size_t k = 0; k < variables->child_count; k++)
+            if (matches(setting, (const char *const[]){variables->children[k].text}, 1))
+                return true;
+    }
+    return false;
+}
+
+char **environment_not_passed(char *const *runner, struct environment_passing pass, const char *text)
+{
+    struct string_list l = STRING_LIST_INIT;
+    for (; runner && *runner; runner++)
+        if (!is_usual(*runner) && !is_passed(*runner, pass) && is_read(*runner, text))
+            add_name(&l, *runner);
     return string_list_take(&l);
 }
 
@@ -131,10 +199,12 @@ char *environment_declared_json(char *const *settings, char *const *secrets)
     return buffer_take(&b);
 }
 
-static bool is_recorded(const char *setting, char *const *pass)
+/* Whatever [job] secrets says of it: it is recorded without its value. */
+static bool is_recorded(const char *setting, char *const *names)
 {
     return matches(setting, recorded, sizeof recorded / sizeof *recorded) ||
-           (is_passed(setting, pass) && !matches(setting, of_sessions, sizeof of_sessions / sizeof *of_sessions));
+           (is_passed(setting, (struct environment_passing){.names = names}) &&
+            !matches(setting, of_sessions, sizeof of_sessions / sizeof *of_sessions));
 }
 
 char *environment_context_json(char *const *runner, char *const *pass, char *const *secrets)

@@ -5,11 +5,23 @@
 
 #include <stdbool.h>
 
+/* What a job gets of the runner's environment beside the usual: all NULL or NULL-terminated. */
+struct environment_passing {
+    char *const *names;   /* patterns as of a shell: "HF_HOME", "HF_*"; "*": all but secrets and MESHSWEEP_* */
+    char *const *secrets; /* names of secrets beside those that tell it (secrets/secrets.h) */
+};
+
 /* NAME=value of what every program expects (PATH, HOME, USER, LOGNAME, SHELL, LANG, LC_*, TZ, TMPDIR, TERM,
- * LD_LIBRARY_PATH, PYTHONPATH, VIRTUAL_ENV, CONDA_PREFIX, XDG_RUNTIME_DIR, CUDA_*, NCCL_*) and the names in `pass`,
- * which may be patterns as of a shell ("HF_*"; NULL-terminated, may be NULL). The result is NULL-terminated and the
- * caller's. */
-char **environment_base(char *const *runner, char *const *pass);
+ * LD_LIBRARY_PATH, PYTHONPATH, VIRTUAL_ENV, CONDA_PREFIX, XDG_RUNTIME_DIR, CUDA_*, NCCL_*) and what `pass` names. The
+ * result is NULL-terminated and the caller's. */
+char **environment_base(char *const *runner, struct environment_passing pass);
+
+/* Names of secrets that "*" does not pass, and that nothing else in `pass` names. As environment_base. */
+char **environment_kept_out(char *const *runner, struct environment_passing pass);
+
+/* Names of variables that programs are known to read ([[environment.readers]] of knowledge/words.toml) and that jobs
+ * would not get. With `text`, a command and its script, only of readers that it names. As environment_base. */
+char **environment_not_passed(char *const *runner, struct environment_passing pass, const char *text);
 
 /* A copy of `base` with `declared`, then `own` (NULL-terminated, may be NULL); a later one of the same name
  * replaces. */

@@ -67,7 +67,7 @@ static int find_program(const struct start_check *c, const char *program, const 
         free(path);
         return number;
     }
-    char **environment = environment_base(c->environment, c->space->sweep->job.pass_environment);
+    char **environment = environment_base(c->environment, job_passing(&c->space->sweep->job));
     char *found = process_find_program(program, environment, directory, &number);
     bool is_there = found || declares_path(&c->space->sweep->job);
     free(found);

@@ -36,7 +36,7 @@ int starter_open(struct starter *s, struct db *db, struct error *e)
     s->db = db;
     s->config_directory = slash ? xstrndup(sweep->path, (size_t)(slash - sweep->path)) : xstrdup(".");
     s->scripts = scripts_create();
-    s->base_environment = environment_base(s->runner_environment, sweep->job.pass_environment);
+    s->base_environment = environment_base(s->runner_environment, job_passing(&sweep->job));
     return 0;
 }
 

@@ -17,7 +17,7 @@ enum {
     COMPLETION_BYTES = 16 << 20 /* some 30,000 jobs */
 };
 
-char **slurm_environment(char *const *runner, char *const *pass)
+char **slurm_environment(char *const *runner, struct environment_passing pass)
 {
     static const char *const own[] = {"SLURM_",
                                       "SBATCH_",

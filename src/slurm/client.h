@@ -6,12 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "process/environment.h"
 #include "slurm/text.h"
 
 /* The environment for sbatch and the others, from the runner's: what jobs get besides their own settings. Of SLURM_…
  * and the like only SLURM_CONF is left: a runner may itself be a job, and its limits are none of theirs. Neither are
  * the devices that it sees. NULL-terminated; the caller's (strings_free). */
-char **slurm_environment(char *const *runner, char *const *pass);
+char **slurm_environment(char *const *runner, struct environment_passing pass);
 
 /* sbatch. Returns the job's id; -1 with `*refusal` and a sentence in `*why` (the caller's). */
 int64_t slurm_submit(char *const *environment, const char *script, enum slurm_refusal *refusal, char **why);

@@ -430,7 +430,7 @@ int slurm_executor_create(const struct executor_options *options, struct executo
     x->base.methods = &methods;
     x->options = *options;
     x->config = &options->sweep->slurm;
-    x->environment = slurm_environment(options->environment, options->sweep->job.pass_environment);
+    x->environment = slurm_environment(options->environment, job_passing(&options->sweep->job));
     x->job_name = name_jobs(options->sweep->name);
     x->runner = xstrndup(colon + 1, strcspn(colon + 1, "-")); /* its id */
     x->directory = xstrdup(here);

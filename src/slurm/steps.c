@@ -394,7 +394,7 @@ int slurm_steps_create(const struct executor_options *options, struct slurm_step
     s->allocation = options->allocation;
     s->config = &options->sweep->slurm;
     s->token = xstrdup(options->token_prefix);
-    s->environment = slurm_environment(options->environment, options->sweep->job.pass_environment);
+    s->environment = slurm_environment(options->environment, job_passing(&options->sweep->job));
     char *database = xstrndup(options->token_prefix, (size_t)(colon - options->token_prefix) + 1);
     int rc = end_steps(s->environment, database);
     free(database);
@@ -539,7 +539,7 @@ int allocation_read(char *const *environment, struct allocation *out, struct err
     if (!job || !parse_int64(job, &a.job) || a.job <= 0)
         return error_set(e, ERROR_USAGE,
                          "--in-allocation: SLURM_JOB_ID is not set; start meshsweep inside salloc or sbatch");
-    char **bare = slurm_environment(environment, NULL);
+    char **bare = slurm_environment(environment, (struct environment_passing){0});
     int rc = ask(bare, "job", job, "-d", &text, e);
     if (rc == 0 && allocation_parse(text, &groups) < 0)
         rc = error_set(e, ERROR_FAILED, "--in-allocation: Slurm's job %s holds no nodes", job);

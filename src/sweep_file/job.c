@@ -92,10 +92,11 @@ static bool is_name_pattern(const char *text)
 static void read_variable_names(const struct reading *r, const struct toml_node *list)
 {
     const bool patterns = strcmp(list->key, "pass_env") == 0;
-    for (size_t i = 0; i < list->child_count; i++)
-        if (!is_variable_name(list->children[i].text) && !(patterns && is_name_pattern(list->children[i].text)))
-            problem_at_value(r, &list->children[i], "\"%s\" cannot be the name of an environment variable",
-                             list->children[i].text);
+    const struct toml_node *names = list->kind == NODE_STRING ? list : list->children;
+    const size_t count = list->kind == NODE_STRING ? 1 : list->child_count;
+    for (size_t i = 0; i < count; i++)
+        if (!is_variable_name(names[i].text) && !(patterns && is_name_pattern(names[i].text)))
+            problem_at_value(r, &names[i], "\"%s\" cannot be the name of an environment variable", names[i].text);
     replace_list(patterns ? &r->sweep->job.pass_environment : &r->sweep->job.secrets, toml_strings(list));
 }
 
@@ -182,7 +183,7 @@ static void read_job_command(const struct reading *r, const struct toml_node *no
 static const struct schema_key job_keys[] = {
     {.name = "command", TYPE_STRING | TYPE_STRINGS, DEFAULTS, .read = read_job_command},
     {.name = "env", TYPE_TABLE, DEFAULTS, EACH(AT(environment_count), read_variable, "environment variables")},
-    {.name = "pass_env", TYPE_STRINGS, DEFAULTS, .read = read_variable_names},
+    {.name = "pass_env", TYPE_STRING | TYPE_STRINGS, DEFAULTS, .read = read_variable_names},
     {.name = "versions", TYPE_TABLE, DEFAULTS, EACH(AT(version_count), read_version, "versions")},
     {.name = "secrets", TYPE_STRINGS, DEFAULTS, .read = read_variable_names},
     {.name = "cwd", TYPE_STRING, DEFAULTS, FORM_TEMPLATE, AT(directory)},

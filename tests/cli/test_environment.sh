@@ -255,6 +255,39 @@ NCCL_DEBUG NUMBER PATH PET_MASTER_PORT PWD TMPDIR WANTED X YES"
         FROM runner"
 }
 
+environment__everything__but_secrets()
+{
+    one_job 'command = ["/bin/sh", "-c", "env >all"]
+pass_env = "*"'
+    export WANTED=1 HF_TOKEN=hf_abcdefgh MESHSWEEP_ATTEMPT=x
+    run_meshsweep run --progress plain
+    expect_only_stderr_contains 0 'meshsweep: pass_env = "*" passes no secrets: HF_TOKEN; name those that jobs need'
+    expect_file_contains all WANTED=1
+    expect "! grep -q 'HF_TOKEN\|MESHSWEEP_ATTEMPT=x' all"
+    sed -i 's/^pass_env.*/pass_env = ["*", "HF_TOKEN"]/' sweep.toml
+    run_meshsweep run --progress plain --command 'env >again'
+    expect_only_stderr 0
+    expect_file_contains again WANTED=1 HF_TOKEN=hf_abcdefgh
+    expect_sql 1 "SELECT count(DISTINCT json_extract(provenance, '\$.environment.WANTED')) FROM runner"
+    expect_sql 0 "SELECT count(*) FROM runner WHERE provenance LIKE '%abcdefgh%'"
+}
+
+environment__not_passed__told_at_the_first_failure()
+{
+    one_job 'command = "exit 3"
+env = { OMP_NUM_THREADS = 2 }
+pass_env = ["HF_HOME"]'
+    export HF_HOME=/hf http_proxy=http://proxy:1 WANDB_MODE=off OMP_NUM_THREADS=1 OTHER=1 WANDB_API_KEY=abcdefghijk
+    echo 'y = [1, 2]' >>sweep.toml
+    run_meshsweep run --progress plain
+    expect_only_stderr_contains 3 'in [job] passes them'
+    expect "[ \"\$(grep -c 'not passed to jobs' .stderr)\" = 1 ]"
+    expect "grep 'not passed to jobs' .stderr | grep -q http_proxy"
+    expect "grep 'not passed to jobs' .stderr | grep -q WANDB_MODE"
+    expect "grep 'not passed to jobs' .stderr | grep -q WANDB_API_KEY"
+    expect "! grep 'not passed to jobs' .stderr | grep -q 'HF_HOME\|OMP_NUM\|OTHER\|abcdef\|proxy:1'"
+}
+
 directory__template__is_where_the_job_runs()
 {
     one_job "command = [\"/bin/sh\", \"-c\", \"pwd >>\$HOME/arguments\"]

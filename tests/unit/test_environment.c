@@ -55,9 +55,38 @@ TEST(environment_base__runner__only_the_usual_and_what_is_passed)
 {
     char *const *runner = LIST("PATH=/bin", "SSH_AUTH_SOCK=/tmp/s", "LC_ALL=C", "CUDA_VISIBLE_DEVICES=0,1",
                                "WANDB_MODE=off", "broken", "=odd", "LC=x", "MESHSWEEP_ATTEMPT=old:1");
-    assert_list(environment_base(runner, NULL), LIST("PATH=/bin", "LC_ALL=C", "CUDA_VISIBLE_DEVICES=0,1"));
-    assert_list(environment_base(runner, LIST("WANDB_MODE", "WANDB")),
+    assert_list(environment_base(runner, (struct environment_passing){0}),
+                LIST("PATH=/bin", "LC_ALL=C", "CUDA_VISIBLE_DEVICES=0,1"));
+    assert_list(environment_base(runner, (struct environment_passing){LIST("WANDB_MODE", "WANDB"), NULL}),
                 LIST("PATH=/bin", "LC_ALL=C", "CUDA_VISIBLE_DEVICES=0,1", "WANDB_MODE=off"));
+}
+
+TEST(environment_base__everything__but_secrets_and_our_own)
+{
+    char *const *runner =
+        LIST("PATH=/bin", "HF_HOME=/hf", "HF_TOKEN=x", "MINE=1", "MESHSWEEP_ATTEMPT=old:1", "EDITOR=vi",
+             "http_proxy=http://me:s3cret@proxy:1", "https_proxy=http://proxy:1", "NCCL_AUTH_KEY=1");
+    const struct environment_passing all = {LIST("*"), LIST("MINE")}, more = {LIST("*", "HF_T*", "MINE"), LIST("MINE")};
+    assert_list(environment_base(runner, all),
+                LIST("PATH=/bin", "HF_HOME=/hf", "EDITOR=vi", "https_proxy=http://proxy:1", "NCCL_AUTH_KEY=1"));
+    assert_list(environment_kept_out(runner, all), LIST("HF_TOKEN", "MINE", "http_proxy"));
+    assert_list(environment_kept_out(runner, more), LIST("http_proxy"));
+    assert_list(environment_kept_out(runner, (struct environment_passing){LIST("HF_*"), NULL}), LIST(NULL));
+}
+
+TEST(environment_not_passed__what_programs_read__by_whom)
+{
+    char *const *runner = LIST("PATH=/bin", "HF_HOME=/hf", "HF_TOKEN=x", "http_proxy=p", "OMP_NUM_THREADS=4", "MINE=1",
+                               "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", "NCCL_DEBUG=INFO");
+    const struct environment_passing none = {NULL, NULL};
+    assert_list(environment_not_passed(runner, none, NULL),
+                LIST("HF_HOME", "HF_TOKEN", "http_proxy", "OMP_NUM_THREADS", "PYTORCH_CUDA_ALLOC_CONF"));
+    assert_list(environment_not_passed(runner, none, "cc -fopenmp"), LIST("http_proxy", "OMP_NUM_THREADS"));
+    assert_list(environment_not_passed(runner, none, "from transformers import Trainer"),
+                LIST("HF_HOME", "HF_TOKEN", "http_proxy", "OMP_NUM_THREADS", "PYTORCH_CUDA_ALLOC_CONF"));
+    assert_list(environment_not_passed(runner, (struct environment_passing){LIST("HF_*", "http_proxy"), NULL}, NULL),
+                LIST("OMP_NUM_THREADS", "PYTORCH_CUDA_ALLOC_CONF"));
+    assert_list(environment_not_passed(runner, (struct environment_passing){LIST("*"), NULL}, NULL), LIST("HF_TOKEN"));
 }
 
 TEST(environment_with__same_name__the_later_one_replaces)
