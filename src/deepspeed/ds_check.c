@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "deepspeed/autotuning.h"
+#include "deepspeed/ds_values.h"
 #include "toml/known.h"
 #include "util/memory.h"
 #include "util/parse.h"
@@ -77,19 +78,6 @@ static const struct json *given(const struct json *config, const char *key)
     return found && !json_text_is_null(found) ? found : NULL;
 }
 
-/* Reports each of the three in `config` that is not a positive integer, "auto", null or a list (taken by a tuner). */
-static void batch_check(const struct json *config, const char *file, struct problems *problems)
-{
-    long long n;
-    for (int i = 0; i < PART_COUNT; i++) {
-        const struct json *found = given(config, keys[i]);
-        if (found && found->kind == JSON_SCALAR && !json_text_is(found, "auto") &&
-            (!json_text_integer(found, &n) || n <= 0))
-            problems_add(problems, (struct position){file, found->line, found->column},
-                         "%s must be a whole number above 0", keys[i]);
-    }
-}
-
 int batch_complete(struct json *config, long long ranks, bool resolve, struct error *e)
 {
     long long known[PART_COUNT], n[PART_COUNT];
@@ -121,34 +109,12 @@ int batch_complete(struct json *config, long long ranks, bool resolve, struct er
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-/* DeepSpeed refuses unknown keys in these sections, and every job would fail at its start. */
-static const char *const strict[] = {"zero_optimization", "zero_optimization.offload_param",
-                                     "zero_optimization.offload_optimizer"};
-
-static const struct toml_node *keys_of(const char *section)
-{
-    const char *dot = strrchr(section, '.');
-    return known("ds_config", dot ? dot + 1 : section);
-}
-
 bool ds_is_section_key(const char *key)
 {
     char *head = xstrndup(key, strcspn(key, "."));
-    const bool is = known_has(known("ds_config", "sections"), head);
+    const bool is = ds_keys_have("", head);
     free(head);
     return is;
-}
-
-bool ds_wants_integer(const char *key)
-{
-    const struct toml_node *endings = known("ds_config", "integers");
-    const size_t length = strlen(key);
-    for (size_t i = 0; i < endings->child_count; i++) {
-        const size_t n = strlen(endings->children[i].text);
-        if (length >= n && strcmp(key + length - n, endings->children[i].text) == 0)
-            return true;
-    }
-    return false;
 }
 
 /* "; did you mean "x"?", or "". The caller frees it. */
@@ -157,46 +123,53 @@ static char *hint(const char *near)
     return near ? xasprintf("; did you mean \"%s\"?", near) : xstrdup("");
 }
 
+/* What is wrong with a key of a section that refuses others: every job would fail at its start. */
 static char *fault_of(const char *section, const char *name, int64_t release)
 {
-    const char *near = known_nearest(keys_of(section), name);
-    const struct toml_node *came_with = toml_child(known("ds_config", "since"), name);
-    int64_t since;
+    char *key = xasprintf("%s.%s", section, name), *fault = NULL;
+    const char *near = ds_keys_nearest(section, name), *since = ds_key_since(key);
+    int64_t first;
     if (!near || strcmp(near, name) != 0) {
         char *meant = hint(near);
-        char *fault = xasprintf("DeepSpeed has no key %s \"%s\"%s", section, name, meant);
+        fault = xasprintf("DeepSpeed has no key %s \"%s\"%s", section, name, meant);
         free(meant);
-        return fault;
+    } else if (since && release && parse_release(since, false, &first) && release < first) {
+        fault =
+            xasprintf("DeepSpeed knows the key of %s \"%s\" since %s only, and is older here", section, name, since);
     }
-    if (!release || !came_with || !parse_release(came_with->text, false, &since) || release >= since)
-        return NULL;
-    return xasprintf("DeepSpeed knows the key of %s \"%s\" since %s only, and is older here", section, name,
-                     came_with->text);
+    free(key);
+    return fault;
+}
+
+static void check_section(const struct json *root, const char *name, const char *path, int64_t release,
+                          struct problems *problems)
+{
+    const struct json *section = ds_model_checks(name, release) ? json_text_find(root, name) : NULL;
+    for (size_t k = 0; section && section->kind == JSON_OBJECT && k < section->count; k++) {
+        const struct json *m = &section->children[k];
+        char *fault = fault_of(name, m->name, release);
+        if (fault)
+            problems_add(problems, (struct position){path, m->line, m->column}, "%s", fault);
+        free(fault);
+    }
 }
 
 void ds_check_base(const struct json *root, const char *path, int64_t release, struct problems *problems)
 {
-    for (size_t i = 0; i < LENGTH(strict); i++) {
-        const struct json *section = json_text_find(root, strict[i]);
-        for (size_t k = 0; section && section->kind == JSON_OBJECT && k < section->count; k++) {
-            const struct json *m = &section->children[k];
-            char *fault = fault_of(strict[i], m->name, release);
-            if (fault)
-                problems_add(problems, (struct position){path, m->line, m->column}, "%s", fault);
-            free(fault);
-        }
-    }
-    batch_check(root, path, problems);
+    const struct toml_node *models = known("ds_config", "models");
+    for (size_t i = 0; i < models->child_count; i++)
+        check_section(root, models->children[i].key, path, release, problems);
+    ds_values_check(root, path, release, problems);
 }
 
 void ds_check_sections(const struct json *root, const char *path, char *const *users_own, struct string_list *warnings)
 {
     for (size_t i = 0; i < root->count; i++) {
         const struct json *m = &root->children[i];
-        const char *near = known_nearest(known("ds_config", "sections"), m->name);
-        if ((near && strcmp(near, m->name) == 0) || strings_have(users_own, m->name))
+        if (ds_keys_have("", m->name) || strings_have(users_own, m->name))
             continue;
-        char *meant = autotuning_has(m->name) ? xstrdup("; it belongs in \"autotuning\"") : hint(near);
+        char *meant =
+            autotuning_has(m->name) ? xstrdup("; it belongs in \"autotuning\"") : hint(ds_keys_nearest("", m->name));
         string_list_add(warnings, xasprintf("%s:%d:%d: warning: DeepSpeed has no section \"%s\" and ignores it%s", path,
                                             m->line, m->column, m->name, meant));
         free(meant);
@@ -205,13 +178,15 @@ void ds_check_sections(const struct json *root, const char *path, char *const *u
 
 char *ds_check_key(const char *key, int64_t release)
 {
+    const struct toml_node *models = known("ds_config", "models");
     char *fault = NULL;
-    for (size_t i = 0; i < LENGTH(strict) && !fault; i++) {
-        size_t n = strlen(strict[i]);
-        if (strncmp(key, strict[i], n) != 0 || key[n] != '.')
+    for (size_t i = 0; i < models->child_count && !fault; i++) {
+        const char *section = models->children[i].key;
+        size_t n = strlen(section);
+        if (strncmp(key, section, n) != 0 || key[n] != '.' || !ds_model_checks(section, release))
             continue;
         char *name = xstrndup(key + n + 1, strcspn(key + n + 1, "."));
-        fault = fault_of(strict[i], name, release);
+        fault = fault_of(section, name, release);
         free(name);
     }
     return fault;
@@ -229,12 +204,13 @@ static bool is_in_config(const struct json *root, const char *name)
 
 char *ds_check_mapped_key(const struct json *root, const char *key)
 {
+    const struct toml_node *models = known("ds_config", "models");
     char *head = xstrndup(key, strcspn(key, ".")), *meant = NULL, *fault = NULL;
     bool known_key = ds_is_section_key(key) || is_in_config(root, head);
-    for (size_t i = 0; i < LENGTH(strict) && !known_key; i++)
-        known_key = known_has(keys_of(strict[i]), key);
+    for (size_t i = 0; i < models->child_count && !known_key; i++)
+        known_key = ds_keys_have(models->children[i].key, key);
     if (!known_key) {
-        meant = hint(known_nearest(known("ds_config", "sections"), head));
+        meant = hint(ds_keys_nearest("", head));
         fault = xasprintf("a ds_config has no key \"%s\"%s", key, meant);
     }
     free(meant);

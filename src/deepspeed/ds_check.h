@@ -13,11 +13,8 @@
 /* Whether the first part of a dotted key is a section. */
 bool ds_is_section_key(const char *key);
 
-/* Whether DeepSpeed expects an integer at the dotted key: 2e8 of a sweep file is then written as 200000000. */
-bool ds_wants_integer(const char *key);
-
-/* Adds to `problems` what DeepSpeed refuses: keys of zero_optimization and of its offload sections that `release`
- * (parse_release; 0: the newest) does not know, and a batch that is not a positive number. */
+/* Adds to `problems` what `release` (parse_release; 0: the newest) refuses or takes as something else: keys of sections
+ * that refuse unknown ones, and values (ds_values_check). */
 void ds_check_base(const struct json *root, const char *path, int64_t release, struct problems *problems);
 
 /* Adds to `warnings` a line for each section that DeepSpeed does not know, and so ignores, and that is not in

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "deepspeed/ds_check.h"
+#include "deepspeed/ds_values.h"
 #include "files/json_text.h"
 #include "toml/known.h"
 #include "util/file.h"
@@ -232,11 +233,11 @@ static void check_arguments(const struct ds_config *c, struct problems *problems
     for (size_t i = 0; i < d->argument_count; i++) {
         const struct setting *a = &d->arguments[i];
         char *head = xstrndup(a->name, strcspn(a->name, "."));
-        const char *near = known_nearest(known("ds_config", "sections"), head);
+        const char *near = ds_keys_nearest("", head);
         bool found = (near && strcmp(near, head) == 0) || strings_have(d->sections, head);
         if (!found && !strchr(a->name, '.'))
-            found = known_has(known("ds_config", "zero_optimization"), head) ||
-                    json_text_find_anywhere(&c->root, head) || any_spec_key(c->sweep, has_last_name, head);
+            found = ds_keys_have("zero_optimization", head) || json_text_find_anywhere(&c->root, head) ||
+                    any_spec_key(c->sweep, has_last_name, head);
         if (!found)
             problems_add(problems, a->at, "arg_mappings: a ds_config has no key \"%s\"%s%s%s", a->name,
                          near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");

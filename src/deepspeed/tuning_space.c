@@ -8,6 +8,7 @@
 #include "deepspeed/autotuning.h"
 #include "deepspeed/ds_check.h"
 #include "deepspeed/ds_config.h"
+#include "deepspeed/ds_values.h"
 #include "deepspeed/tuning_batches.h"
 #include "deepspeed/tuning_cluster.h"
 #include "util/buffer.h"
@@ -355,6 +356,8 @@ static void add_axis(struct writing *w, const char *key, const struct json *j)
         if (is_before(items, i))
             error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: \"%s\": %s is listed twice", w->r->ds_file, j->line,
                            j->column, key, items[i].text);
+        else if (ds_wants_list(key) && items[i].kind == JSON_LIST)
+            json_text_add(&items[i], 0, w->out);
         else if (!add_scalar(w, key, &items[i]))
             error_add_line(&w->problems, ERROR_USAGE,
                            "%s:%d:%d: \"%s\": a list of values to try may contain only numbers, strings, true and "
@@ -384,22 +387,20 @@ static bool may_hold_axes(const char *name)
     return strings_have((char *const *)sections, name);
 }
 
-/* Keys that are handled elsewhere, and keys whose value is a list. */
+/* Keys that are handled elsewhere. */
 static bool is_own_matter(const char *path)
 {
     static const char *const paths[] = {
-        "zero_optimization.stage",
-        "train_micro_batch_size_per_gpu",
-        "steps_per_print",
-        "wall_clock_breakdown",
-        "optimizer.params.betas",
-        "zero_optimization.leaf_module",
-        "torch_autocast.lower_precision_safe_modules",
-        "tensor_parallel.partition_config",
-        "compile.passes",
-        NULL,
+        "zero_optimization.stage", "train_micro_batch_size_per_gpu",   "steps_per_print",
+        "wall_clock_breakdown",    "tensor_parallel.partition_config", NULL,
     };
     return strings_have((char *const *)paths, path);
+}
+
+/* Where the value is a list itself, a list of lists. */
+static bool is_list_to_try(const char *path, const struct json *j)
+{
+    return j->kind == JSON_LIST && (!ds_wants_list(path) || (j->count > 0 && j->children[0].kind == JSON_LIST));
 }
 
 static void add_lists(struct writing *w, const struct json *object, const char *prefix)
@@ -408,7 +409,7 @@ static void add_lists(struct writing *w, const struct json *object, const char *
         const struct json *m = &object->children[i];
         char *path = *prefix ? xasprintf("%s.%s", prefix, m->name) : xstrdup(m->name);
         bool is_left = is_own_matter(path);
-        if (!is_left && m->kind == JSON_LIST)
+        if (!is_left && is_list_to_try(path, m))
             add_axis(w, path, m);
         else if (!is_left && m->kind == JSON_OBJECT && (*prefix || may_hold_axes(m->name)))
             add_lists(w, m, path);

@@ -6,8 +6,6 @@
 
 #include "toml/parse.h"
 #include "util/embedded.h"
-#include "util/memory.h"
-#include "util/suggest.h"
 
 static struct toml_node *words;
 
@@ -33,14 +31,4 @@ bool known_has(const struct toml_node *list, const char *text)
         if (strcmp(list->children[i].text, text) == 0)
             return true;
     return false;
-}
-
-const char *known_nearest(const struct toml_node *list, const char *text)
-{
-    const char **texts = xreallocarray(NULL, list->child_count, sizeof *texts);
-    for (size_t i = 0; i < list->child_count; i++)
-        texts[i] = list->children[i].text;
-    const char *near = suggest_nearest(text, texts, list->child_count);
-    free(texts);
-    return near;
 }

@@ -10,7 +10,4 @@ const struct toml_node *known(const char *table, const char *key);
 /* Whether the text is one of the list's. */
 bool known_has(const struct toml_node *list, const char *text);
 
-/* The text of the list that is most similar (suggest_nearest); NULL: none is. Borrowed from the list. */
-const char *known_nearest(const struct toml_node *list, const char *text);
-
 #endif

@@ -44,4 +44,32 @@ END
         JOIN summary AS s ON s.attempt_id = j.attempt_id AND s.name = 'throughput'"
 }
 
+# What the engine refuses is an error here, or excluded by a rule; what is said to be refused, it refuses. Errors about
+# values that it takes for something else say so.
+random_ds_configs__of_every_type__judged_as_by_the_engines_own_classes()
+{
+    local release config verdict said status i=0
+    release=$(cat "$source/version.txt")
+    engine
+    "$python" "$source_dir/tests/standin/engine/random_configs.py" "$source_dir/configs/knowledge/words.toml" \
+        "$release" 500 >configs
+    "$python" "$source_dir/tests/standin/engine/accepts.py" configs verdicts >/dev/null 2>loading ||
+        fail "the engine's classes cannot be loaded: $(tail -n 1 loading)"
+    printf 'profile = "deepspeed"\n[job]\ncommand = ["true", "{ds_config}"]\n[deepspeed]\nversion = "%s"\n%s\n' \
+        "$release" 'config = "c.json"' >sweep.toml
+    printf '[cluster_spec]\nnum_hosts = 1\nnum_devices_per_host = 1\n[parallel_spec]\nx = 1\n' >>sweep.toml
+    while IFS= read -r config <&3 && IFS= read -r verdict <&4; do
+        i=$((i + 1)) status=0
+        printf '%s\n' "$config" >c.json
+        said=$("$meshsweep" plan -c sweep.toml 2>&1) || status=$?
+        case $verdict in
+        takes) [[ $said != *'DeepSpeed refuses it'* ]] || printf '%s: %s\n%s\n' "$i" "$config" "$said" ;;
+        *) [ "$status" != 0 ] || printf '%s: %s\n%s\n' "$i" "$config" "$verdict" ;;
+        esac
+    done 3<configs 4<verdicts >differences
+    [ "$i" = 500 ] || fail "$i of 500 were judged"
+    [ ! -s differences ] || fail "$(cat differences)"
+    [ "$(grep -c '^takes' verdicts)" -gt 100 ] || fail 'hardly any is taken'
+}
+
 run_cases "$@"

@@ -219,10 +219,50 @@ values__that_no_release_takes__excluded_before_anything_starts()
         expect_sql 0 'SELECT count(*) FROM attempt'
     done <<'END'
 bucket-sizes|"zero_optimization": {"stage": 1, "reduce_bucket_size": 0}
-bucket-sizes|"zero_optimization": {"stage": 1, "allgather_bucket_size": -2}
 optimizer-known|"optimizer": {"type": "AdamX"}
 scheduler-known|"scheduler": {"type": "Warmup"}
 steps-per-print|"steps_per_print": 0
+END
+}
+
+base_of() # RELEASE JSON
+{
+    base "{\"train_batch_size\": 4, $2}"
+    sed -i "s/^config = .*/&\nversion = \"$1\"/" sweep.toml
+    run_meshsweep check -c sweep.toml
+}
+
+values__of_another_type__errors_with_place_remedy_and_what_the_engine_does()
+{
+    local release member said
+    while IFS='|' read -r release member said; do
+        base_of "$release" "$member"
+        if [ -n "$said" ]; then
+            expect_only_stderr_contains 2 "ds.json:1:" "$said"
+        else
+            expect_only_stdout 0
+        fi
+    done <<'END'
+0.14.5|"zero_optimization": {"reduce_bucket_size": "5e8"}|not "5e8"; write 5e8 without quotes; DeepSpeed refuses it
+0.14.5|"zero_optimization": {"reduce_bucket_size": 5e8}|
+0.14.5|"zero_optimization": {"reduce_bucket_size": 1.5}|DeepSpeed cuts the fraction off
+0.16.0|"zero_optimization": {"reduce_bucket_size": 1.5}|DeepSpeed refuses it
+0.14.5|"zero_optimization": {"allgather_bucket_size": -2}|must be a whole number, 0 or more, not -2
+0.14.5|"zero_optimization": {"overlap_comm": "perhaps"}|must be true or false, not "perhaps"; DeepSpeed refuses it
+0.14.5|"zero_optimization": {"overlap_comm": "yes"}|
+0.14.5|"fp16": {"enabled": "false"}|write false without quotes; DeepSpeed takes any text but ""
+0.18.0|"fp16": {"enabled": "false"}|
+0.18.0|"bf16": {"enabled": "perhaps"}|DeepSpeed refuses it (runtime/precision_config.py)
+0.14.5|"bf16": {"enabled": "auto"}|
+0.14.5|"fp16": true|fp16 must be a table, not true; write {"enabled": true}; DeepSpeed
+0.14.5|"zero_optimization": {"offload_param": "cpu"}|must be a table, not "cpu"; write {"device": "cpu"}
+0.14.5|"zero_optimization": {"offload_param": {"device": "cup"}}|"cpu" or "nvme", not "cup"; did you mean "cpu"?
+0.14.5|"zero_optimization": true|DeepSpeed takes true as stage 1, and false as stage 0
+0.14.5|"gradient_accumulation_steps": 2.0|must be a whole number above 0, not 2.0; write 2; DeepSpeed keeps the fraction
+0.14.5|"optimizer": "Adam"|must be a table, not "Adam"; write {"type": "Adam"}
+0.14.5|"compile": true|
+0.17.0|"compile": true|compile must be a table, not true; write {"deepcompile": true}
+0.14.5|"hybrid_engine": {"enable": true}|DeepSpeed has no key hybrid_engine "enable"; did you mean "enabled"?
 END
 }
 

@@ -405,7 +405,7 @@ meshsweep: ds_config.json:1:116: autotuning.fast must be true or false'
     expect_stderr_contains 'train_batch_size must be a whole number above 0'
     plain '"num_gpus": 2' '"zero_optimization": {"stage": [4]}'
     tune train.py --deepspeed ds_config.json
-    expect_only_stderr_contains 2 'zero_optimization.stage must be 0, 1, 2 or 3, a list of different stages, or "all"'
+    expect_only_stderr_contains 2 'zero_optimization.stage must be 0, 1, 2 or 3, not 4; DeepSpeed refuses it'
 }
 
 trainers_arguments__nothing_mapped__both_sides_agree()
@@ -467,6 +467,14 @@ lists__anywhere__axes_with_each_value_once()
         "optimizer": {"type": "AdamW", "params": {"lr": [1e-5, 3e-5], "betas": [0.9, 0.95]}}'
     run_meshsweep deepspeed --dry-run train.py --deepspeed ds_config.json
     expect_among_stdout 0 '16 combinations, 16 matched'
+    plain '"num_gpus": 4' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1},
+        "optimizer": {"type": "AdamW", "params": {"betas": [[0.9, 0.95], [0.8, 0.99]]}}'
+    tune train.py --deepspeed ds_config.json
+    expect_only_stderr 0
+    expect_sql '[0.8,0.99]
+[0.9,0.95]' "SELECT DISTINCT json_extract(s.json, '\$.\"optimizer.params.betas\"') FROM job AS j JOIN spec AS s
+        ON s.id = j.parallel_id ORDER BY 1"
+    expect_file_contains autotuning_results/ds_config_optimal.json '"betas": ['
     plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [8, 4, 8.0], "zero_optimization": {"stage": 1}'
     tune train.py --deepspeed ds_config.json
     expect_only_stderr_contains 2 'ds_config.json:1:3: "train_micro_batch_size_per_gpu": 8.0 is listed twice'

@@ -1,0 +1,390 @@
+#include "deepspeed/ds_values.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "toml/known.h"
+#include "util/memory.h"
+#include "util/parse.h"
+#include "util/suggest.h"
+
+/* --- the tables --- */
+
+static const struct toml_node *row_of(const char *key)
+{
+    return toml_child(known("ds_config", "keys"), key);
+}
+
+static bool has_type(const struct toml_node *row, const char *type)
+{
+    return row && strcmp(toml_child(row, "is")->text, type) == 0;
+}
+
+/* The part of a dotted key within the section; NULL if it is not there, or in a section of its own. */
+static const char *name_in(const char *key, const char *section)
+{
+    size_t n = strlen(section);
+    if (n > 0 && (strncmp(key, section, n) != 0 || key[n] != '.'))
+        return NULL;
+    key += n > 0 ? n + 1 : 0;
+    return strchr(key, '.') ? NULL : key;
+}
+
+const char *ds_keys_nearest(const char *section, const char *name)
+{
+    const struct toml_node *rows = known("ds_config", "keys");
+    const char **names = xreallocarray(NULL, rows->child_count, sizeof *names);
+    size_t count = 0;
+    for (size_t i = 0; i < rows->child_count; i++) {
+        const char *in = name_in(rows->children[i].key, section);
+        if (in)
+            names[count++] = in;
+    }
+    const char *near = suggest_nearest(name, names, count);
+    free(names);
+    return near;
+}
+
+bool ds_keys_have(const char *section, const char *name)
+{
+    const char *near = ds_keys_nearest(section, name);
+    return near && strcmp(near, name) == 0;
+}
+
+bool ds_wants_integer(const char *key)
+{
+    const struct toml_node *rows = known("ds_config", "keys");
+    if (row_of(key))
+        return has_type(row_of(key), "int");
+    for (size_t i = 0; i < rows->child_count; i++) {
+        const char *dot = strrchr(rows->children[i].key, '.');
+        if (dot && strcmp(dot + 1, key) == 0)
+            return has_type(&rows->children[i], "int");
+    }
+    return false;
+}
+
+bool ds_wants_list(const char *key)
+{
+    return has_type(row_of(key), "list");
+}
+
+const char *ds_key_since(const char *key)
+{
+    const struct toml_node *since = row_of(key) ? toml_child(row_of(key), "since") : NULL;
+    return since ? since->text : NULL;
+}
+
+/* Whether the release has what came with `since` (NULL: whatever it is). */
+static bool has_come(const char *since, int64_t release)
+{
+    int64_t first;
+    return !since || !release || !parse_release(since, false, &first) || release >= first;
+}
+
+/* --- one value --- */
+
+struct judged {
+    const char *key;
+    const struct toml_node *row;
+    const struct json *value;
+    int64_t release;
+    const char *source; /* of the model that checks it; NULL: none does */
+    bool is_tried;      /* of a list of values to try, which is written anew */
+    bool cuts;          /* pydantic 1 cuts fractions off */
+};
+
+static bool is_flagged(const struct judged *j, const char *flag)
+{
+    const struct toml_node *found = toml_child(j->row, flag);
+    return found && found->integer;
+}
+
+static bool is_text(const struct json *v)
+{
+    return v->kind == JSON_SCALAR && v->text[0] == '"';
+}
+
+static bool is_bool(const struct json *v)
+{
+    return v->kind == JSON_SCALAR && (strcmp(v->text, "true") == 0 || strcmp(v->text, "false") == 0);
+}
+
+/* A number as such; NaN for anything else. */
+static double number_of(const struct json *v)
+{
+    return v->kind == JSON_SCALAR && !is_text(v) && !is_bool(v) && !json_text_is_null(v) ? strtod(v->text, NULL) : NAN;
+}
+
+/* The number in a text, whole if that is asked for; NaN if it has none. */
+static double number_in(const struct json *v, bool whole)
+{
+    char *text = json_text_string(v), *end = text;
+    double n = text && *text && strspn(text, whole ? "+-0123456789" : "+-0123456789.eE") == strlen(text)
+                   ? strtod(text, &end)
+                   : NAN;
+    n = text && end > text && !*end ? n : NAN;
+    free(text);
+    return n;
+}
+
+static bool is_word_for_bool(const struct json *v)
+{
+    static const char *const words[] = {"0", "off", "f", "false", "n", "no",
+                                        "1", "on",  "t", "true",  "y", "yes"}; /* pydantic's */
+    char *text = json_text_string(v);
+    bool is = false;
+    for (size_t i = 0; text && i < sizeof words / sizeof *words; i++)
+        is |= strcasecmp(text, words[i]) == 0;
+    free(text);
+    return is;
+}
+
+static bool is_among(const struct toml_node *words, const struct json *v)
+{
+    for (size_t i = 0; i < words->child_count; i++) {
+        const struct toml_node *word = &words->children[i];
+        if (word->kind == NODE_STRING ? json_text_is(v, word->text) : number_of(v) == (double)word->integer)
+            return true;
+    }
+    return false;
+}
+
+/* What the engine does with a value that is none of the key's: NULL if it is one. Static. */
+static const char *refuses = "DeepSpeed refuses it", *keeps = "DeepSpeed does not check it and fails where it is used",
+                  *truth = "DeepSpeed takes any text but \"\" and any number but 0 as true",
+                  *as_number = "DeepSpeed takes true as 1 and false as 0",
+                  *fraction = "DeepSpeed keeps the fraction, and what counts with it fails",
+                  *cut = "DeepSpeed cuts the fraction off";
+
+static const char *range_fault(const struct judged *j, double n)
+{
+    const struct toml_node *from = toml_child(j->row, "from"), *to = toml_child(j->row, "to");
+    bool outside = (from && n < (double)from->integer) || (to && n > (double)to->integer);
+    return !outside ? NULL : j->source || is_flagged(j, "fails") ? refuses : keeps;
+}
+
+static const char *bool_fault(const struct judged *j)
+{
+    const double n = number_of(j->value);
+    if (is_bool(j->value) ||
+        ((n == 0 || n == 1) && (j->source || !is_flagged(j, "fails") || !strchr(j->value->text, '.'))))
+        return NULL;
+    if (j->source)
+        return is_word_for_bool(j->value) ? NULL : refuses;
+    return is_flagged(j, "fails") ? refuses : truth;
+}
+
+static const char *number_fault(const struct judged *j, bool whole)
+{
+    const char *otherwise = j->source || is_flagged(j, "fails") ? refuses : keeps;
+    double n = number_of(j->value);
+    if (is_bool(j->value))
+        return as_number;
+    if (isnan(n)) {
+        n = j->source && is_text(j->value) ? number_in(j->value, whole) : NAN;
+        return isnan(n) ? otherwise : range_fault(j, n);
+    }
+    if (whole && n != floor(n))
+        return j->source ? (j->cuts ? cut : refuses) : fraction;
+    if (whole && !j->is_tried && is_flagged(j, "whole") && strpbrk(j->value->text, ".eE"))
+        return fraction;
+    return range_fault(j, n);
+}
+
+static const char *text_fault(const struct judged *j)
+{
+    const bool is_written = is_bool(j->value) || !isnan(number_of(j->value)); /* as text, by pydantic 1 */
+    if (is_text(j->value) || (j->cuts && j->source && is_written && !is_flagged(j, "fails")))
+        return NULL;
+    return j->source || is_flagged(j, "fails") ? refuses : keeps;
+}
+
+static const char *word_fault(const struct judged *j, const struct toml_node *words)
+{
+    if (is_bool(j->value) && words->children[0].kind == NODE_INT)
+        return as_number;
+    if (is_among(words, j->value))
+        return NULL;
+    /* Case is ignored where no model reads it. */
+    char *text = json_text_string(j->value);
+    bool found = false;
+    for (size_t i = 0; text && !j->source && i < words->child_count; i++)
+        found |= strcasecmp(text, words->children[i].text) == 0;
+    free(text);
+    return found ? NULL : j->source || is_flagged(j, "fails") ? refuses : keeps;
+}
+
+/* The whole of zero_optimization may be a boolean: runtime/zero/config.py, read_zero_config_deprecated. */
+static const char *table_fault(const struct judged *j)
+{
+    if (j->value->kind == JSON_OBJECT)
+        return NULL;
+    if (is_bool(j->value) && strcmp(j->key, "zero_optimization") == 0)
+        return "DeepSpeed takes true as stage 1, and false as stage 0";
+    return is_flagged(j, "late") ? keeps : refuses;
+}
+
+static const char *fault_of(const struct judged *j)
+{
+    const struct toml_node *words = toml_child(j->row, "words");
+    const bool is_table = has_type(j->row, "table");
+    if (is_flagged(j, "all") && json_text_is(j->value, "all"))
+        return NULL;
+    if (has_type(j->row, "any") || (json_text_is(j->value, "auto") && !is_table))
+        return NULL;
+    if (json_text_is_null(j->value))
+        return is_flagged(j, "null") ? NULL : is_table || j->source || is_flagged(j, "fails") ? refuses : NULL;
+    if (is_table)
+        return table_fault(j);
+    if (words)
+        return word_fault(j, words);
+    if (has_type(j->row, "bool"))
+        return bool_fault(j);
+    if (has_type(j->row, "list"))
+        return j->value->kind == JSON_LIST ? NULL : j->source ? refuses : keeps;
+    return has_type(j->row, "str") ? text_fault(j) : number_fault(j, has_type(j->row, "int"));
+}
+
+/* --- what is said --- */
+
+static void add_words(const struct toml_node *words, struct buffer *b)
+{
+    for (size_t i = 0; i < words->child_count; i++) {
+        const struct toml_node *word = &words->children[i];
+        buffer_add_text(b, i == 0 ? "" : i + 1 < words->child_count ? ", " : " or ");
+        toml_add_literal(word, b);
+    }
+}
+
+static void add_range(const struct judged *j, const char *of, struct buffer *b)
+{
+    const struct toml_node *from = toml_child(j->row, "from"), *to = toml_child(j->row, "to");
+    buffer_add_text(b, of);
+    if (from && to)
+        buffer_printf(b, " from %lld to %lld", (long long)from->integer, (long long)to->integer);
+    else if (from)
+        buffer_printf(b, from->integer ? " above %lld" : ", %lld or more",
+                      (long long)from->integer - (from->integer > 0));
+}
+
+static void add_wanted(const struct judged *j, struct buffer *b)
+{
+    const struct toml_node *words = toml_child(j->row, "words");
+    if (words)
+        add_words(words, b);
+    else if (has_type(j->row, "int") || has_type(j->row, "float"))
+        add_range(j, has_type(j->row, "int") ? "a whole number" : "a number", b);
+    else
+        buffer_add_text(b, has_type(j->row, "bool")    ? "true or false"
+                           : has_type(j->row, "table") ? "a table"
+                           : has_type(j->row, "list")  ? "a list"
+                                                       : "a text");
+}
+
+/* The word that was meant, or how the value is written. */
+static void add_hint(const struct judged *j, struct buffer *b)
+{
+    const struct toml_node *words = toml_child(j->row, "words"), *named = toml_child(j->row, "named"),
+                           *flag = toml_child(j->row, "flag");
+    const struct json *v = j->value;
+    char *text = json_text_string(v);
+    if (words && text && words->children[0].kind == NODE_STRING) {
+        const char **texts = xreallocarray(NULL, words->child_count, sizeof *texts);
+        for (size_t i = 0; i < words->child_count; i++)
+            texts[i] = words->children[i].text;
+        char *hint = suggest_hint(text, texts, words->child_count);
+        buffer_add_text(b, hint);
+        free(hint);
+        free(texts);
+    } else if (named && text) {
+        buffer_printf(b, "; write {\"%s\": %s}", named->text, v->text);
+    } else if (flag && is_bool(v)) {
+        buffer_printf(b, "; write {\"%s\": %s}", flag->text, v->text);
+    } else if (text &&
+               (has_type(j->row, "bool") ? is_word_for_bool(v) && strlen(text) > 3 : !isnan(number_in(v, false)))) {
+        buffer_printf(b, "; write %s without quotes", text);
+    } else if (has_type(j->row, "int") && number_of(v) == floor(number_of(v)) && strpbrk(v->text, ".eE")) {
+        buffer_printf(b, "; write %.0f", number_of(v));
+    }
+    free(text);
+}
+
+/* NULL: none reads it. */
+static const struct toml_node *model_of(const char *section, int64_t release)
+{
+    const struct toml_node *model = toml_child(known("ds_config", "models"), section);
+    const struct toml_node *since = model ? toml_child(model, "since") : NULL;
+    return model && has_come(since ? since->text : NULL, release) ? model : NULL;
+}
+
+bool ds_model_checks(const char *section, int64_t release)
+{
+    return model_of(section, release) != NULL;
+}
+
+#define PYDANTIC_2 15000 /* config_utils.py since 0.15.0: ConfigDict */
+
+static char *fault_text(struct judged *j)
+{
+    const char *dot = strrchr(j->key, '.');
+    char *section = xstrndup(j->key, dot ? (size_t)(dot - j->key) : 0);
+    const struct toml_node *model = model_of(section, j->release);
+    free(section);
+    j->source = model ? toml_child(model, "source")->text : NULL;
+    j->cuts = j->release && j->release < PYDANTIC_2;
+    const char *fault = fault_of(j);
+    if (!fault)
+        return NULL;
+    struct buffer b = BUFFER_INIT;
+    buffer_printf(&b, "%s must be ", j->key);
+    add_wanted(j, &b);
+    buffer_add_text(&b, ", not ");
+    json_text_add(j->value, 0, &b);
+    add_hint(j, &b);
+    buffer_printf(&b, "; %s (%s)", fault, j->source ? j->source : "runtime/config.py");
+    return buffer_take(&b);
+}
+
+/* Whether the release has the key and the sections that it is in. */
+static bool is_there(const char *key, int64_t release)
+{
+    bool is = has_come(ds_key_since(key), release);
+    for (const char *dot = strchr(key, '.'); is && dot; dot = strchr(dot + 1, '.')) {
+        char *section = xstrndup(key, (size_t)(dot - key));
+        is = has_come(ds_key_since(section), release);
+        free(section);
+    }
+    return is;
+}
+
+/* NULL: nothing is wrong, or the key is not known. The caller frees it. */
+static char *value_fault(const char *key, const struct json *value, int64_t release)
+{
+    struct judged j = {.key = key, .row = row_of(key), .value = value, .release = release};
+    if (!j.row || !is_there(key, release))
+        return NULL;
+    const bool is_tried = value->kind == JSON_LIST &&
+                          (!has_type(j.row, "list") || (value->count && value->children[0].kind == JSON_LIST));
+    j.is_tried = is_tried;
+    char *fault = is_tried ? NULL : fault_text(&j);
+    for (size_t i = 0; is_tried && !fault && i < value->count; i++) {
+        j.value = &value->children[i];
+        fault = fault_text(&j);
+    }
+    return fault;
+}
+
+void ds_values_check(const struct json *root, const char *file, int64_t release, struct problems *problems)
+{
+    const struct toml_node *rows = known("ds_config", "keys");
+    for (size_t i = 0; i < rows->child_count; i++) {
+        const struct json *value = json_text_find(root, rows->children[i].key);
+        char *fault = value ? value_fault(rows->children[i].key, value, release) : NULL;
+        if (fault)
+            problems_add(problems, (struct position){file, value->line, value->column}, "%s", fault);
+        free(fault);
+    }
+}

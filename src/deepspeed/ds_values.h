@@ -1,0 +1,33 @@
+/* The keys of a ds_config and the types of their values, by release: [ds_config.keys] and [ds_config.models] of
+ * configs/knowledge/words.toml. */
+#ifndef MESHSWEEP_DEEPSPEED_DS_VALUES_H
+#define MESHSWEEP_DEEPSPEED_DS_VALUES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config/problems.h"
+#include "files/json_text.h"
+
+/* The key of that section ("": the whole file) that is most similar; NULL: none is. Static. */
+const char *ds_keys_nearest(const char *section, const char *name);
+bool ds_keys_have(const char *section, const char *name);
+
+/* Whether DeepSpeed expects an integer at the dotted key, or at one that ends in the name: 2e8 of a sweep file is then
+ * written as 200000000. */
+bool ds_wants_integer(const char *key);
+
+/* Whether the value of the dotted key is a list itself, so that a list of values to try has lists in it. */
+bool ds_wants_list(const char *key);
+
+/* The first release with the dotted key, as written; NULL: all have it. Static. */
+const char *ds_key_since(const char *key);
+
+/* Whether a model reads the section in that release, and refuses keys that it does not have. */
+bool ds_model_checks(const char *section, int64_t release);
+
+/* Adds what is wrong with the values of a ds_config for that release (0: the newest), and what the engine does with them.
+ * The items of a list of values to try are judged one by one. */
+void ds_values_check(const struct json *root, const char *file, int64_t release, struct problems *problems);
+
+#endif
