@@ -65,6 +65,8 @@ static int check_read(const char *path, const char *sweep_path, const char *text
             rc = check_file(path, sweep->files[i], "a file that the sweep file reads", k, e);
         rc = rc < 0 ? rc : check_named(path, sweep, sweep->deepspeed.config, k, e);
         rc = rc < 0 ? rc : check_named(path, sweep, sweep->local.hostfile, k, e);
+        for (size_t i = 0; rc == 0 && i < sweep->job.file_count; i++)
+            rc = check_named(path, sweep, sweep->job.files[i].base, k, e);
     }
     sweep_free(sweep);
     return rc;

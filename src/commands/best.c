@@ -27,6 +27,7 @@
 #include "results/json.h"
 #include "results/status.h"
 #include "results/subset.h"
+#include "secrets/secrets.h"
 #include "sweep_file/reader.h"
 #include "util/file.h"
 #include "util/memory.h"
@@ -48,7 +49,8 @@ static const struct option options[] = {
      .kind = OPTION_STRING,
      .offset = AT(out),
      .value = "DIR",
-     .help = "write command.sh, job.json, metrics.json, sweep.toml and ds_config.json to this directory"},
+     .help = "write command.sh, job.json, metrics.json, sweep.toml and ds_config.json to this directory, and the job's "
+             "files"},
     {.name = "group",
      .kind = OPTION_STRING,
      .offset = AT(group),
@@ -399,6 +401,37 @@ static int copy_ds_config(const struct best *b, const char *db, const char *dire
     return rc;
 }
 
+/* Writes what the winner was given by [[job.file]] where its command looks for it: below the script's directory. */
+static int write_given(struct db *db, const char *db_path, const struct best *b, const char *directory, struct error *e)
+{
+    static const char sql[] =
+        "SELECT f.path, t.text FROM job AS j JOIN attempt_file AS f ON f.attempt_id = j.attempt_id"
+        " JOIN given_text AS t ON t.id = f.text_id WHERE j.id = ?1 AND f.path NOT IN ('" DS_CONFIG_FILE
+        "', '" DS_TRAINING_FILE "') ORDER BY 1";
+    const struct kept_files kept = {.option = "--out", .db_path = db_path, .db = db};
+    struct stmt *s = NULL;
+    int rc = db_prepare(db, sql, &s, e);
+    if (rc == 0)
+        stmt_bind_int(s, 1, b->jobs[0].job_id);
+    while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
+        struct buffer text = BUFFER_INIT;
+        char *path = xasprintf("%s/%s", directory, stmt_text(s, 0));
+        char *above = xstrndup(path, (size_t)(path_name(path) - path));
+        rc = written_file_check(path, &kept, e);
+        rc = rc < 0 ? rc : file_make_directories(above, e);
+        buffer_add_text(&text, stmt_text(s, 1));
+        if (rc == 0 && strstr(buffer_text(&text), SECRET_REDACTED))
+            output_message("%s: secrets are left out; fill them in before you run command.sh", path);
+        if (rc == 0)
+            rc = write_file(db_path, directory, stmt_text(s, 0), &text, e);
+        else
+            buffer_free(&text);
+        free_all(path, above);
+    }
+    stmt_free(s);
+    return rc;
+}
+
 /* Writes a sweep file with only the winner. */
 static int write_sweep(struct db *db, const char *path, const struct best *b, const char *directory, struct error *e)
 {
@@ -517,7 +550,8 @@ static int print(struct db *db, const struct best *b, const struct best_options 
     if (o->out && !b->launch.command[0])
         say_no_script(b);
     if (o->out && (write_files(b, o->db, o->out, e) < 0 || write_sweep(db, o->db, b, o->out, e) < 0 ||
-                   sweep_files_copy(db, o->out, e) < 0 || copy_ds_config(b, o->db, o->out, e) < 0))
+                   sweep_files_copy(db, o->out, e) < 0 || copy_ds_config(b, o->db, o->out, e) < 0 ||
+                   write_given(db, o->db, b, o->out, e) < 0))
         return -1;
     cJSON *trainings = NULL;
     if (full_trainings_read(db, b->jobs[0].job_id, &trainings, e) < 0)

@@ -215,6 +215,27 @@ secret__in_base__not_recorded()
     expect_sql '0|2' "SELECT sum(text LIKE '%verysecret%'), sum(text LIKE '%redacted%') FROM given_text"
 }
 
+best__written_out__its_files_beside_the_command()
+{
+    base
+    sweep
+    run_meshsweep run --progress none
+    expect_only_status 0
+    run_meshsweep best --out winner
+    expect_any_stdout
+    expect_only_status 0
+    expect 'grep -q "batch_size: 4   # per step" winner/config.yaml' 'grep -q /config.yaml winner/command.sh'
+    run_command sh winner/command.sh
+    expect_only_stdout_contains 0 'batch_size: 4   # per step' 'score: 4'
+    # Never over the base.
+    sed -i 's/"base.yaml"/"config.yaml"/' sweep.toml
+    mv base.yaml config.yaml
+    run_meshsweep run --progress none
+    expect_only_status 0
+    run_meshsweep best --out .
+    expect_only_stderr_contains 2 'config.yaml'
+}
+
 merge__both_have_files__carried()
 {
     base
