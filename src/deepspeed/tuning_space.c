@@ -419,11 +419,22 @@ static void add_lists(struct writing *w, const struct json *object, const char *
 
 /* --- batches --- */
 
+/* Whether the script's text has a parser of all of the Trainer's arguments: transformers/hf_argparser.py; trl's. */
+static bool parses_as_trainer(const char *script)
+{
+    struct buffer text = BUFFER_INIT;
+    struct error ignored = ERROR_INIT;
+    bool does = file_read(script, 1u << 20, &text, &ignored) == 0 &&
+                (strstr(buffer_text(&text), "HfArgumentParser") || strstr(buffer_text(&text), "TrlParser"));
+    buffer_free(&text);
+    return does;
+}
+
 /* Hugging Face's Trainer refuses a ds_config that differs from its arguments. The user's mappings override known
  * ones. */
 static bool is_trainers(const struct tuning_request *r)
 {
-    return ds_arguments_have(r->program, "--per_device_train_batch_size");
+    return ds_arguments_have(r->program, "--per_device_train_batch_size") || parses_as_trainer(r->program[0]);
 }
 
 static struct tuning_batches batches_of(const struct writing *w)

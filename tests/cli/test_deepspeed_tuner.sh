@@ -447,6 +447,16 @@ pipeline__of_the_ds_config__counts_in_rules_and_batches()
     expect_only_stdout_contains 0 'train_batch_size = 6'
 }
 
+# Its default is 8, whatever the ds_config says.
+trainers_script__without_the_argument__known_by_its_parser()
+{
+    plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [2, 4], "zero_optimization": {"stage": 1}'
+    echo 'parser = HfArgumentParser(TrainingArguments)' >train.py
+    tune train.py --deepspeed ds_config.json
+    expect_only_stderr_contains 0 'the best configuration is'
+    expect_file_contains autotuning_results/cmd_optimal.txt ' --per_device_train_batch_size '
+}
+
 metrics_file__none_of_the_engines__made_in_its_names_and_units()
 {
     plain '"num_gpus": 2, "metric": "latency"' \
