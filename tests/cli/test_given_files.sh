@@ -228,12 +228,13 @@ best__written_out__its_files_beside_the_command()
     run_command sh winner/command.sh
     expect_only_stdout_contains 0 'batch_size: 4   # per step' 'score: 4'
     # Never over the base.
-    sed -i 's/"base.yaml"/"config.yaml"/' sweep.toml
-    mv base.yaml config.yaml
+    sed -i 's|"base.yaml"|"conf/config.yaml"|' sweep.toml
+    mkdir conf
+    mv base.yaml conf/config.yaml
     run_meshsweep run --progress none
     expect_only_status 0
-    run_meshsweep best --out .
-    expect_only_stderr_contains 2 'config.yaml'
+    run_meshsweep best --out conf
+    expect_only_stderr_contains 2 'conf/config.yaml is a file that the sweep file names'
 }
 
 merge__both_have_files__carried()
