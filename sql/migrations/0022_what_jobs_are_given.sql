@@ -29,4 +29,39 @@ END;
 
 -- Fixtures.
 
+-- Each start of what several jobs share ([[fixture]]), and which starts an attempt used. A start is recorded before its
+-- process is; `done` is a set-up step that ended with 0, which stands for every later run with the same key.
+CREATE TABLE fixture_start (
+    id          INTEGER PRIMARY KEY,
+    name        TEXT NOT NULL,
+    key         BLOB NOT NULL CHECK (length(key) = 16), -- of its name, values and command, as rendered but for ports
+    given       TEXT NOT NULL,                          -- the values that it was started for: {"tp":2}
+    runner_id   INTEGER NOT NULL REFERENCES runner,
+    state       TEXT NOT NULL CHECK (state IN ('starting', 'ready', 'done', 'ended', 'failed')),
+    command     TEXT NOT NULL,                          -- words, as JSON
+    port        INTEGER,                                -- that it was given
+    devices     TEXT,                                   -- "0,1"; NULL: none were given to it
+    directory   TEXT NOT NULL,                          -- below that of job files
+    pid         INTEGER,                                -- with start_ticks and the runner's boot id: which process
+    start_ticks INTEGER,
+    started     INTEGER NOT NULL,                       -- ms since 1970, as the next two
+    ready       INTEGER,
+    ended       INTEGER,
+    exit_code   INTEGER,
+    signal      INTEGER,
+    failure     TEXT,                                   -- the class, of one that ended by itself and should not have
+    message     TEXT,
+    log_tail    TEXT,
+    ended_under INTEGER REFERENCES attempt ON DELETE SET NULL -- the attempt that was using it then
+);
+CREATE INDEX fixture_start_key ON fixture_start (key) WHERE state = 'done';
+CREATE INDEX fixture_start_ended_under ON fixture_start (ended_under) WHERE ended_under IS NOT NULL;
+
+CREATE TABLE attempt_fixture (
+    attempt_id INTEGER NOT NULL REFERENCES attempt ON DELETE CASCADE,
+    fixture_id INTEGER NOT NULL REFERENCES fixture_start ON DELETE CASCADE,
+    PRIMARY KEY (attempt_id, fixture_id)
+) WITHOUT ROWID;
+CREATE INDEX attempt_fixture_fixture ON attempt_fixture (fixture_id);
+
 -- What a job left behind.

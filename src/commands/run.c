@@ -580,6 +580,8 @@ static int status_of(const struct execution *x)
         return STATUS_NOTHING;
     if (x->result.refused)
         return STATUS_USAGE;
+    if (x->result.fixture_failed)
+        return STATUS_JOBS_FAILED;
     if (x->result.held)
         return STATUS_HELD;
     if (x->result.paused)
@@ -746,7 +748,9 @@ static int list_jobs(struct execution *x, struct error *e)
     struct enumerate_draw draw;
     if (!x->session->only.sql && search_setup_draw(&x->search, &draw))
         return enumerate_drawn(x->session->space, x->db, &draw, &x->enumeration, e);
-    if (x->session->only.sql || x->search.wanted || x->options->stale || x->session->sweep->model_info.given)
+    /* Where fixtures change the order, all are to be known before the first is started. */
+    if (x->session->only.sql || x->search.wanted || x->options->stale || x->session->sweep->model_info.given ||
+        x->session->sweep->fixture_count > 0)
         return enumerate_into(x->session->space, x->db, report_enumeration, x->display, &x->enumeration, e);
     return enumerate_first(x->session->space, x->db, report_enumeration, x->display, &x->enumeration, e);
 }

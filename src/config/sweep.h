@@ -190,6 +190,30 @@ struct job_config {
     size_t file_count;
 };
 
+/* A command of a fixture. `words` NULL: there is none. */
+struct fixture_command {
+    char **words; /* NULL-terminated */
+    bool is_line; /* as command_is_line of a job */
+    struct position at;
+};
+
+/* [[fixture]]: what several jobs share. A server where `is_server`, else a set-up step, which is to end with 0. */
+struct fixture {
+    char *name;
+    struct word_list per; /* keys: it is started once for each of their values */
+    struct fixture_command start, ready, between, stop;
+    bool is_server;
+    bool ready_port;    /* ready once its port takes a connection */
+    char *ready_regex;  /* ready once a line of its log matches; NULL: not asked */
+    int64_t timeout_ms; /* until it is ready, or, of a set-up step, has ended; 0: none */
+    int64_t keep_ms;    /* how long it stays up without a job; 0: as long as the run */
+    int64_t devices;    /* of its own; -1: it has those of its jobs */
+    struct setting *environment;
+    size_t environment_count;
+    char *directory; /* template; NULL: where the runner was started */
+    struct position at;
+};
+
 /* [retry] CLASS = N: attempts allowed per failure class. */
 struct retry_limit {
     char *class_name;
@@ -417,6 +441,8 @@ struct sweep {
     size_t failure_count;
     struct device_table devices;
     struct job_config job;
+    struct fixture *fixtures; /* in file order: a later one may use an earlier one */
+    size_t fixture_count;
     struct deepspeed_settings deepspeed;
     struct model_info_config model_info;
     struct retry_limit *retries;

@@ -200,6 +200,14 @@ static int give_back(struct claims *c, const struct claim *claim, struct error *
     return c->source->released ? c->source->released(c->source->context, claim, e) : 0;
 }
 
+static void drop(struct claims *c, size_t place)
+{
+    struct running_attempt *at = c->items + c->first + place;
+    running_attempt_free(at);
+    memmove(at, at + 1, (c->count - place - 1) * sizeof *at);
+    c->count--;
+}
+
 int claims_withdraw(struct claims *c, int64_t job_id, struct error *e)
 {
     struct running_attempt *queue = c->items + c->first;
@@ -210,9 +218,17 @@ int claims_withdraw(struct claims *c, int64_t job_id, struct error *e)
         return 0;
     if (give_back(c, &queue[i].claim, e) < 0)
         return -1;
-    running_attempt_free(&queue[i]);
-    memmove(queue + i, queue + i + 1, (c->count - i - 1) * sizeof *queue);
-    c->count--;
+    drop(c, i);
+    return 0;
+}
+
+int claims_hold(struct claims *c, size_t place, const char *why, struct error *e)
+{
+    const struct claim claim = c->items[c->first + place].claim;
+    if (attempt_hold(c->store, &claim, why, e) < 0 ||
+        (c->source->released && c->source->released(c->source->context, &claim, e) < 0))
+        return -1;
+    drop(c, place);
     return 0;
 }
 

@@ -61,6 +61,10 @@ bool claims_take(struct claims *c, bool (*fits)(void *context, const struct runn
 /* Gives a job's claim back where it is still in the queue; inside the caller's write transaction. */
 int claims_withdraw(struct claims *c, int64_t job_id, struct error *e);
 
+/* Gives back the claim at that place of the queue, whose job is held from now on; inside the caller's write
+ * transaction. */
+int claims_hold(struct claims *c, size_t place, const char *why, struct error *e);
+
 /* Notifies the source of a job that will not be tried. */
 int claims_notify_pruned(const struct claims *c, int64_t job_id, struct error *e);
 

@@ -28,7 +28,16 @@ struct running_attempt runner_let_go(struct runner *r, struct outcome *outcome)
 {
     struct running_attempt f = take_running(r, outcome->attempt);
     outcome->device_bytes = device_keeper_take_back(r->keeper, &f);
-    f.has_elsewhere = r->keeper ? device_keeper_has_elsewhere(r->keeper, &f) : true;
+    if (f.fixtures) {
+        const bool failed = outcome->ending != ENDING_CANCELLED && !r->cancelling &&
+                            (outcome->ending != ENDING_EXITED || outcome->exit_code != 0);
+        char *why = fixtures_leave(r->starter.fixtures, f.fixtures, f.claim.attempt_id, failed);
+        if (f.fixture_died)
+            free(why);
+        else
+            f.fixture_died = why;
+    }
+    f.has_elsewhere = r->keeper && !f.shares ? device_keeper_has_elsewhere(r->keeper, &f) : !f.shares;
     if (outcome->ending == ENDING_LOST && outcome->host)
         device_keeper_lose(r->keeper, outcome->host);
     run_counts_leave(&r->result.counts);

@@ -133,6 +133,23 @@ static void judge_unread(struct recording *r, const struct recording_context *co
         declare_lost(r, BLAME_HOST, xstrdup(disk_is_full));
 }
 
+/* A job that a server dies under is told from one that ends it by doing so again. */
+static void judge_fixture(struct recording *r, const struct running_attempt *f, const struct outcome *o)
+{
+    if (!f->fixture_died || (!r->verdict.failure && o->ending != ENDING_STOPPED))
+        return;
+    if (f->fixture_deaths == 0) {
+        declare_lost(r, BLAME_RUNNER, xstrdup(f->fixture_died));
+        return;
+    }
+    /* One that was ended because the server was gone is not one that a person cancelled. */
+    const bool was_stopped = !r->verdict.failure || r->verdict.failure == FAILURE_CANCELLED;
+    const enum failure failure = was_stopped ? FAILURE_EXIT : r->verdict.failure;
+    char *message = xasprintf("%s; so it did when this job ran before: the job ends it", f->fixture_died);
+    free(r->verdict.message);
+    r->verdict = (struct verdict){failure, message, r->verdict.consequence, false};
+}
+
 /* Nor is a duration that nobody knows, where it is the objective. */
 static void judge_undated(struct recording *r, const struct outcome *o)
 {
@@ -384,6 +401,7 @@ void recording_make(const struct recording_context *context, const struct outcom
     }
     if (o->ending == ENDING_LOST)
         r.blame = o->preempted ? BLAME_PREEMPTION : BLAME_NODE;
+    judge_fixture(&r, context->attempt, o);
     judge_unread(&r, context, o);
     judge_undated(&r, o);
     judge_diverged(&r);

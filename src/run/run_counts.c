@@ -41,6 +41,12 @@ int run_counts_prune(struct run_counts *c, const struct runner_options *options,
     return 0;
 }
 
+void run_counts_hold(struct run_counts *c, int64_t jobs)
+{
+    c->held += jobs;
+    c->pending -= jobs;
+}
+
 void run_counts_let_go(struct run_counts *c, int64_t jobs)
 {
     jobs = jobs < c->held ? jobs : c->held;

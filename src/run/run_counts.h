@@ -15,6 +15,8 @@ int run_counts_prune(struct run_counts *c, const struct runner_options *options,
 /* Jobs that had failed are pending again, by what they failed of. Returns how many. */
 int64_t run_counts_reopen(struct run_counts *c, const int64_t jobs[FAILURE_COUNT]);
 
+/* So many that were claimed are held instead of started. */
+void run_counts_hold(struct run_counts *c, int64_t jobs);
 void run_counts_let_go(struct run_counts *c, int64_t jobs);
 
 /* A full training is not among the jobs that are pending. */

@@ -61,9 +61,14 @@ static bool may_start_more(const struct runner *r)
     return !o->max_fail || (r->result.counts.failed_now < o->max_fail && !failure_is_due(r) && being_read == 0);
 }
 
+static size_t jobs_running(const struct runner *r)
+{
+    return r->executor->methods->running(r->executor) - fixtures_running(r->starter.fixtures);
+}
+
 static size_t free_slots(const struct runner *r)
 {
-    size_t taken = r->executor->methods->running(r->executor);
+    size_t taken = jobs_running(r);
     taken = taken > r->running_count ? taken : r->running_count;
     /* What a source decides depends on what has ended, also where that is still being read. */
     taken += r->source->ahead > 0 ? 0 : readings_ended_count(r->readings);
@@ -75,12 +80,56 @@ static bool is_chosen(void *context, const struct running_attempt *f)
     return f->claim.attempt_id == *(const int64_t *)context;
 }
 
+/* Of the claims whose fixtures are up, in their order, the one that may start now. What the next ones need is started,
+ * as far as there is room for them. */
+static int64_t choose_with_fixtures(struct runner *r)
+{
+    struct fixtures *x = r->starter.fixtures;
+    struct running_attempt *queue = r->claims.items + r->claims.first;
+    struct running_attempt *ready = xcalloc(r->claims.count + 1, sizeof *ready);
+    struct claims view = {.items = ready};
+    int64_t chosen = 0;
+    size_t room = free_slots(r);
+    fixtures_begin_pass(x);
+    for (size_t i = 0; i < r->claims.count && room > 0 && !chosen; i++) {
+        struct running_attempt *f = &queue[i];
+        f->fixtures = f->fixtures ? f->fixtures : fixtures_of_job(x, &f->job);
+        const enum fixtures_answer answer = fixtures_need(x, f->fixtures, true);
+        f->shares = answer == FIXTURES_READY && fixtures_devices(x, f->fixtures);
+        if (f->shares)
+            chosen = f->claim.attempt_id;
+        else if (answer == FIXTURES_READY)
+            ready[view.count++] = *f;
+        else
+            room -= answer == FIXTURES_WAIT;
+    }
+    chosen = chosen ? chosen : device_keeper_choose(r->keeper, &view);
+    for (size_t i = 0, k = 0; i < r->claims.count && k < view.count; i++)
+        if (queue[i].claim.attempt_id == ready[k].claim.attempt_id)
+            queue[i] = ready[k++];
+    free(ready);
+    return chosen;
+}
+
+/* Its devices, of its own or of its fixture. */
+static bool give_devices(struct runner *r, struct running_attempt *f)
+{
+    if (!f->shares)
+        return device_keeper_give(r->keeper, f);
+    f->devices = xstrdup(fixtures_devices(r->starter.fixtures, f->fixtures));
+    return true;
+}
+
 /* The one place that decides whether a claim may start now, and which; others are passed over. */
 static bool take_next(struct runner *r, struct running_attempt *out)
 {
-    int64_t chosen = free_slots(r) > 0 ? device_keeper_choose(r->keeper, &r->claims) : 0;
-    if (chosen == 0 || !claims_take(&r->claims, is_chosen, &chosen, out) || !device_keeper_give(r->keeper, out))
+    int64_t chosen = free_slots(r) == 0    ? 0
+                     : r->starter.fixtures ? choose_with_fixtures(r)
+                                           : device_keeper_choose(r->keeper, &r->claims);
+    if (chosen == 0 || !claims_take(&r->claims, is_chosen, &chosen, out) || !give_devices(r, out))
         return false;
+    if (out->fixtures)
+        fixtures_use(r->starter.fixtures, out->fixtures, out->claim.attempt_id);
     if (!r->keeper)
         out->kept = place_watch_kept(r->places, out->claim.job_id, true, clock_wall_ms());
     return true;
@@ -172,6 +221,98 @@ static int let_held_go(struct runner *r, struct error *e)
 static bool needs_held(const struct runner *r)
 {
     return r->host.is_paused && r->claims.count == 0 && host_watch_due_ms(&r->host) == 0 && r->result.counts.held > 0;
+}
+
+/* --- fixtures --- */
+
+static int hold_claims_of_failed(struct runner *r, int64_t *held, struct error *e)
+{
+    for (size_t i = r->claims.count; i-- > 0;) {
+        struct running_attempt *f = &r->claims.items[r->claims.first + i];
+        if (!f->fixtures || fixtures_need(r->starter.fixtures, f->fixtures, false) != FIXTURES_FAILED)
+            continue;
+        char *why = fixtures_failure(r->starter.fixtures, f->fixtures);
+        int rc = claims_hold(&r->claims, i, why, e);
+        free(why);
+        if (rc < 0)
+            return -1;
+        ++*held;
+    }
+    return 0;
+}
+
+/* Jobs whose fixture failed are charged with nothing: they wait for another run. */
+static int hold_failed(struct runner *r, struct error *e)
+{
+    int64_t held = 0;
+    bool any = false;
+    for (size_t i = 0; i < r->claims.count && !any; i++) {
+        const struct running_attempt *f = &r->claims.items[r->claims.first + i];
+        any = f->fixtures && fixtures_need(r->starter.fixtures, f->fixtures, false) == FIXTURES_FAILED;
+    }
+    if (!any)
+        return 0;
+    if (db_begin(r->db, e) < 0)
+        return -1;
+    if (hold_claims_of_failed(r, &held, e) < 0) {
+        db_rollback(r->db);
+        return -1;
+    }
+    r->result.fixture_failed = true;
+    run_counts_hold(&r->result.counts, held);
+    return db_commit(r->db, e);
+}
+
+/* Where the database is free: what is to be started, and what has become of the others. */
+static int turn_fixtures(struct runner *r, struct error *e)
+{
+    if (!r->starter.fixtures || r->batch.is_under_way)
+        return 0;
+    return fixtures_write(r->starter.fixtures, e) < 0 || hold_failed(r, e) < 0 ? -1 : 0;
+}
+
+/* A server's end under a job ends the job: what it would wait for does not come. */
+static void take_fixture_end(struct runner *r, struct outcome *outcome)
+{
+    char *why = NULL;
+    const int64_t attempt = fixtures_take(r->starter.fixtures, outcome, &why);
+    struct running_attempt *f = attempt ? runner_find_running(r, attempt) : NULL;
+    if (f) {
+        f->fixture_died = why;
+        r->executor->methods->stop(r->executor, attempt);
+    } else {
+        free(why);
+    }
+    outcome_free(outcome);
+}
+
+/* Leaves of `n` outcomes those of jobs. */
+static size_t take_fixture_ends(struct runner *r, struct outcome *outcomes, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (fixture_is_process(outcomes[i].attempt))
+            take_fixture_end(r, &outcomes[i]);
+        else
+            outcomes[kept++] = outcomes[i];
+    return kept;
+}
+
+static int end_fixtures(struct runner *r, struct error *e)
+{
+    struct fixtures *x = r->starter.fixtures;
+    struct outcome outcomes[OUTCOMES_AT_ONCE];
+    if (!x)
+        return 0;
+    fixtures_end(x);
+    while (!fixtures_are_down(x)) {
+        struct wake wake = {0, 0};
+        size_t n = r->executor->methods->wait(r->executor, PAUSED_LOOK_MS, outcomes, OUTCOMES_AT_ONCE, &wake);
+        take_fixture_ends(r, outcomes, n);
+        if (wake.bits & (WAKE_INTERRUPT | WAKE_TERMINATE))
+            r->executor->methods->cancel_all(r->executor);
+    }
+    return fixtures_write(x, e);
 }
 
 /* --- committing --- */
@@ -354,8 +495,7 @@ static bool commit_is_due(const struct runner *r)
     if (wanted_claims(r) > 0 || prunes(r))
         return true;
     if (r->ended.count > 0)
-        return r->executor->methods->running(r->executor) == 0 ||
-               clock_monotonic_ms() - r->ended.oldest_ms >= COMMIT_WITHIN_MS;
+        return jobs_running(r) == 0 || clock_monotonic_ms() - r->ended.oldest_ms >= COMMIT_WITHIN_MS;
     return false;
 }
 
@@ -485,6 +625,7 @@ static void take_news(struct runner *r, int64_t timeout_ms, bool start_more)
     struct running_attempt ended[OUTCOMES_AT_ONCE];
     struct wake wake = {0, 0};
     size_t n = r->executor->methods->wait(r->executor, timeout_ms, outcomes, OUTCOMES_AT_ONCE, &wake);
+    n = take_fixture_ends(r, outcomes, n);
     for (size_t i = 0; i < n; i++)
         ended[i] = runner_let_go(r, &outcomes[i]);
     heed_signal(r, wake);
@@ -511,6 +652,8 @@ static void heed_release(struct runner *r)
 static void wait_for_news(struct runner *r, int64_t timeout_ms)
 {
     take_news(r, timeout_ms, true);
+    if (r->starter.fixtures)
+        fixtures_watch(r->starter.fixtures);
     heed_release(r);
     watch_all(r);
     report_counts(r, false);
@@ -549,6 +692,9 @@ static int64_t patience_ms(const struct runner *r, int64_t due_ms)
         ms = r->unrecorded_starts ? STARTS_WITHIN_MS : COMMIT_WITHIN_MS;
     if (r->batch.is_under_way || readings_are_busy(r->readings))
         ms = LOOK_WITHIN_MS;
+    const int64_t fixture_ms = r->starter.fixtures ? fixtures_due_ms(r->starter.fixtures) : -1;
+    if (fixture_ms >= 0 && (ms < 0 || ms > fixture_ms))
+        ms = fixture_ms;
     const bool looks = r->host.is_paused || r->suspect.is_there || place_watch_due_ms(r->places, 0) >= 0;
     if (looks && (ms < 0 || ms > PAUSED_LOOK_MS))
         ms = PAUSED_LOOK_MS;
@@ -576,12 +722,15 @@ static int run_loop(struct runner *r, struct error *e)
             return -1;
         /* A commit may have brought the first claims: start them before waiting. */
         start_claimed(r);
+        if (turn_fixtures(r, e) < 0)
+            return -1;
         if ((r->let_go_due || needs_held(r)) && let_held_go(r, e) < 0)
             return -1;
         if (gives_up(r))
             continue;
         int64_t due_ms = claims_wait_ms(&r->claims);
-        bool idles = r->host.is_paused || r->suspect.is_there || readings_ended_count(r->readings) > 0;
+        const bool awaits = r->starter.fixtures && fixtures_due_ms(r->starter.fixtures) >= 0;
+        bool idles = awaits || r->host.is_paused || r->suspect.is_there || readings_ended_count(r->readings) > 0;
         if (r->running_count == 0 && due_ms <= 0 && device_keeper_due_ms(r->keeper) <= 0 && !idles)
             continue;
         if (r->running_count == 0 && !idles)
@@ -607,6 +756,7 @@ static void runner_close(struct runner *r)
 {
     end_executor(r);
     commit_batch_free(&r->batch);
+    fixtures_free(r->starter.fixtures);
     readings_free(r->readings);
     claims_free(&r->claims);
     pruning_close(r->pruning);
@@ -667,6 +817,8 @@ int runner_run(const struct runner_options *options, struct run_result *out, str
         rc = run_loop(&r, e);
     /* Also after an error: what was only claimed is given back where that is still possible. */
     bool released = r.store && claims_release(&r.claims, r.db, rc == 0 ? e : &late) == 0;
+    if (rc == 0)
+        rc = end_fixtures(&r, e);
     /* Ends what escaped from its job, before the record says that nothing is left. */
     end_executor(&r);
     if (rc == 0)

@@ -85,13 +85,14 @@ struct run_result {
     int signal;        /* the signal that ended the run early; 0: none */
     int64_t recovered; /* attempts that a dead runner had left */
     int64_t requeued;
-    int64_t aside;     /* jobs that run last, for deaths at which they ran */
-    bool gave_up;      /* jobs were left because the devices that they need did not become free */
-    bool paused;       /* jobs were left because the first failed alike */
-    bool refused;      /* jobs were left because the batch system takes none such */
-    int64_t same;      /* jobs that this run started with the same inputs as another of them */
-    int64_t different; /* how many inputs those are */
-    bool held;         /* jobs were left because their host could not run them, or lost them too often */
+    int64_t aside;       /* jobs that run last, for deaths at which they ran */
+    bool gave_up;        /* jobs were left because the devices that they need did not become free */
+    bool paused;         /* jobs were left because the first failed alike */
+    bool refused;        /* jobs were left because the batch system takes none such */
+    int64_t same;        /* jobs that this run started with the same inputs as another of them */
+    int64_t different;   /* how many inputs those are */
+    bool fixture_failed; /* jobs were left because what they share did not start, or did not stay up */
+    bool held;           /* jobs were left because their host could not run them, or lost them too often */
 };
 
 /* Runs until nothing is due. A failed job is not an error; -1 means that the run could not go on (then what was

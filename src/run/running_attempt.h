@@ -25,6 +25,10 @@ struct running_attempt {
     int64_t neighbours;         /* the most attempts that had its device at once with it, once it has ended */
     bool has_elsewhere;         /* it could have run on other places, and could again */
     char *kept;                 /* nodes on which it is not to run: "n1,n2"; NULL: none */
+    size_t *fixtures;           /* that it uses (fixture/fixtures.h); NULL: not asked yet, or there are none */
+    bool shares;                /* its devices are those of one of them */
+    char *fixture_died;         /* while it ran: a sentence; NULL: none did */
+    int64_t fixture_deaths;     /* that earlier attempts of the job saw */
     struct places failed;       /* where attempts of the job failed: to be avoided where there is a choice */
     struct attempt_start start; /* to be recorded with the next commit; its texts are owned */
     bool start_failed;          /* it could not be started: how is known with its outcome, which the record waits for */

@@ -17,6 +17,7 @@
 #include "run/runner.h"
 #include "run/scripts.h"
 #include "secrets/secrets.h"
+#include "space/job_texts.h"
 #include "store/runners.h"
 #include "util/fault.h"
 #include "util/file.h"
@@ -301,12 +302,18 @@ static void note_reference(void *context, int64_t attempt, const char *reference
     tell_wait(r, f->start.waits);
 }
 
+/* Each fixture may be up as often as there are slots, with one command beside each, and one that ends. */
+static size_t slots_for_fixtures(const struct runner_options *o)
+{
+    return o->space->fixture_count * 2 * (o->slots + 1);
+}
+
 static int create_executor(struct runner *r, struct error *e)
 {
     const struct runner_options *o = r->options;
     r->token = runner_token(o->identity, r->runner_id, getpid());
     const struct executor_options options = {
-        .slots = o->slots,
+        .slots = o->slots + slots_for_fixtures(o),
         .directory = o->directory,
         .scratch_dir = r->scratch,
         .token_prefix = r->token,
@@ -342,9 +349,86 @@ static int recover(struct runner *r, struct error *e)
     return recovery_rows(r->options, r->runner_id, &r->left, &r->result, e);
 }
 
+/* --- what fixtures need of the runner --- */
+
+static struct location start_for_fixture(void *context, const struct launch *launch)
+{
+    struct runner *r = context;
+    return r->executor->methods->start(r->executor, launch, NULL);
+}
+
+static void stop_for_fixture(void *context, int64_t id)
+{
+    struct runner *r = context;
+    r->executor->methods->stop(r->executor, id);
+}
+
+static bool files_of_fixture(void *context, int64_t id, struct attempt_files *out)
+{
+    struct runner *r = context;
+    return r->executor->methods->files(r->executor, id, out);
+}
+
+static enum fixture_devices devices_for_fixture(void *context, int64_t holder, int64_t count, char **names)
+{
+    struct runner *r = context;
+    struct running_attempt f = {.claim = {.attempt_id = holder}, .job = {.devices = count, .spec_json = (char *)"{}"}};
+    const size_t all = r->keeper ? r->options->devices.devices->count : 0;
+    if (!r->keeper)
+        return FIXTURE_DEVICES_GIVEN;
+    if ((size_t)count > all)
+        return FIXTURE_DEVICES_TOO_MANY;
+    if (!device_keeper_give(r->keeper, &f))
+        return FIXTURE_DEVICES_BUSY;
+    free(f.cpus);
+    *names = f.devices;
+    return FIXTURE_DEVICES_GIVEN;
+}
+
+static void give_back_of_fixture(void *context, int64_t holder)
+{
+    struct runner *r = context;
+    struct running_attempt f = {.claim = {.attempt_id = holder}};
+    device_keeper_take_back(r->keeper, &f);
+    free(f.conditions);
+}
+
+static void tell_of_fixture(void *context, const char *text)
+{
+    struct runner *r = context;
+    if (r->options->on_notice)
+        r->options->on_notice(r->options->context, text);
+}
+
+static int open_fixtures(struct runner *r, struct error *e)
+{
+    const struct runner_options *o = r->options;
+    const struct fixtures_options options = {
+        .space = o->space,
+        .db = r->db,
+        .runner_id = r->runner_id,
+        .directory = o->directory,
+        .environment = r->starter.base_environment,
+        .classifier = r->classifier,
+        .secrets = &r->secrets,
+        .most = o->slots,
+        .host = {start_for_fixture, stop_for_fixture, files_of_fixture, devices_for_fixture, give_back_of_fixture,
+                 tell_of_fixture, r},
+    };
+    if (o->space->fixture_count == 0)
+        return 0;
+    if (r->executor->methods->jobs_survive || strcmp(r->executor->methods->name, "local") != 0)
+        return error_set(e, ERROR_USAGE,
+                         "%s:%d: a [[fixture]] is started on the machine of the runner, where jobs of Slurm do not "
+                         "run; use --executor local, or start it in the job's own command",
+                         o->space->fixtures[0].config->at.file, o->space->fixtures[0].config->at.line);
+    return fixtures_create(&options, &r->starter.fixtures, e);
+}
+
 static int open_store(struct runner *r, struct error *e)
 {
     const struct sweep *sweep = r->options->space->sweep;
+    char *places = fixture_texts_order(r->options->space);
     const struct attempt_store_options options = {
         .sweep_id = r->options->sweep_id,
         .runner_id = r->runner_id,
@@ -355,8 +439,11 @@ static int open_store(struct runner *r, struct error *e)
         .policy = retry_policy_of(sweep),
         .only_selected = r->options->only_selected,
         .executor = r->executor->methods->name,
+        .places = places,
     };
-    if (attempt_store_create(r->db, &options, &r->store, e) < 0)
+    int rc = attempt_store_create(r->db, &options, &r->store, e);
+    free(places);
+    if (rc < 0)
         return -1;
     r->order = (struct store_order){.store = r->store, .unlisted = r->options->unlisted};
     r->in_order = claim_source_in_order(&r->order);
@@ -371,7 +458,7 @@ static int open_store(struct runner *r, struct error *e)
         return -1;
     commit_batch_open(&r->batch, &(struct record_place){r->db, r->options->space, r->store, r->source, &r->claims, sums,
                                                         r->options->measures, &r->naming});
-    return starter_open(&r->starter, r->db, e);
+    return starter_open(&r->starter, r->db, e) < 0 ? -1 : open_fixtures(r, e);
 }
 
 static int prune_known(struct runner *r, struct error *e)

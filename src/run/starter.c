@@ -22,7 +22,8 @@ void running_attempt_free(struct running_attempt *f)
     job_details_free(&f->job);
     free_all(f->directory, f->job_dir, (char *)f->start.command_json, (char *)f->start.environment_json,
              (char *)f->start.scripts_json, (char *)f->start.reference, (char *)f->start.given, (char *)f->start.host,
-             (char *)f->start.devices, f->devices, f->cpus, f->kept, f->conditions);
+             (char *)f->start.devices, f->devices, f->cpus, f->kept, f->conditions, f->fixtures, f->fixture_died,
+             (int64_t *)f->start.fixtures);
     places_free(&f->failed);
     given_files_free(&f->start.files);
 }
@@ -111,9 +112,13 @@ static char **environment_of(const struct starter *s, const struct running_attem
     char *const *declared = texts->environment;
     char **own = own_settings(f, &f->job), **devices = device_settings(f, s->base_environment);
     char **ports = rendezvous_settings(rendezvous_port(f->claim.attempt_id), s->base_environment, declared);
-    char **given = environment_with(s->base_environment, devices, ports);
+    char **shared = f->fixtures ? fixtures_settings(s->fixtures, f->fixtures, s->space->fixture_count) : NULL;
+    char **base = environment_with(s->base_environment, devices, shared);
+    char **given = environment_with(base, NULL, ports);
     environment_drop(given, texts->unset);
     char **environment = environment_with(given, declared, own);
+    strings_free(shared);
+    strings_free(base);
     strings_free(given);
     strings_free(ports);
     strings_free(devices);
@@ -195,6 +200,7 @@ static void start_process(struct starter *s, struct running_attempt *f, const st
     free(scripts);
     f->start.given = job->given ? xstrdup(job->given) : NULL;
     f->start.devices = f->devices ? xstrdup(f->devices) : NULL;
+    f->start.fixtures = f->fixtures ? fixtures_starts(s->fixtures, f->fixtures) : NULL;
     free(command);
     strings_free(environment);
 }
@@ -223,7 +229,14 @@ static int load(struct starter *s, struct running_attempt *f, struct error *e)
     hash_hex(&f->job.key, f->key_hex);
     for (int i = 0; f->claim.full && i < LIMIT_COUNT; i++)
         f->job.limit_ms[i] = i == LIMIT_TOTAL ? s->space->sweep->search.full_timeout_ms : 0;
-    return f->claim.number > 1 ? places_of_failures(s->db, f->claim.job_id, &f->failed, e) : 0;
+    if (f->claim.number < 2)
+        return 0;
+    if (s->space->fixture_count &&
+        db_query_int(s->db,
+                     "SELECT count(*) FROM fixture_start JOIN attempt AS a ON a.id = ended_under WHERE a.job_id = ?",
+                     VALUES(sql_int(f->claim.job_id)), 0, &f->fixture_deaths, e) < 0)
+        return -1;
+    return places_of_failures(s->db, f->claim.job_id, &f->failed, e);
 }
 
 int starter_load(struct starter *s, struct running_attempt *f, struct error *e)
@@ -353,7 +366,7 @@ static void replace_command(const struct starter *s, const struct running_attemp
 /* What every attempt has. */
 static char **runtime_of(const struct starter *s, const struct running_attempt *f)
 {
-    char **runtime = xcalloc(RUNTIME_FILE(s->space->file_count), sizeof *runtime);
+    char **runtime = xcalloc(RUNTIME_FIXTURE(s->space, s->space->fixture_count), sizeof *runtime);
     runtime[RUNTIME_JOB_DIR] = xstrdup(f->job_dir);
     runtime[RUNTIME_JOB_KEY] = xstrdup(f->key_hex);
     runtime[RUNTIME_ATTEMPT] = xasprintf("%lld", (long long)f->claim.number);
@@ -368,6 +381,8 @@ void starter_start(struct starter *s, struct running_attempt *f)
     struct launch_texts texts;
     struct given_files files = {NULL, 0};
     char **runtime = runtime_of(s, f), *not_prepared = prepare(s, f, runtime, &files);
+    if (f->fixtures)
+        fixtures_runtime(s->fixtures, f->fixtures, (const char **)runtime);
     launch_texts_render(s->space, &f->job, (const char *const *)runtime, &texts);
     note_given(s, f);
     replace_command(s, f, &texts);

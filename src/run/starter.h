@@ -2,6 +2,7 @@
 #ifndef MESHSWEEP_RUN_STARTER_H
 #define MESHSWEEP_RUN_STARTER_H
 
+#include "fixture/fixtures.h"
 #include "run/executor.h"
 #include "run/preparation.h"
 #include "secrets/secrets.h"
@@ -19,6 +20,7 @@ struct starter {
     const struct preparation *preparation; /* NULL: none */
     const struct secrets *secrets;         /* what no record may show */
     struct executor *executor;             /* before the first start */
+    struct fixtures *fixtures;             /* likewise; NULL: there are none */
     struct db *db;
     struct job_loader *loader;
     char **base_environment; /* what every job gets */

@@ -32,6 +32,8 @@ void identity_add_given(const struct space *space, const struct value *values, s
     buffer_add_char(out, '\0');
     add_text(&space->directory, values, out);
     job_files_add_identity(space, values, out);
+    for (size_t i = 0; i < space->fixture_count; i++)
+        fixture_texts_add(&space->fixtures[i], values, NULL, out);
 }
 
 struct hash128 identity_job_key(const struct space *space, const void *const *hashes, const struct value *values,

@@ -13,7 +13,7 @@
 struct space_file {
     const struct job_file *file;
     struct job_text text; /* of a template */
-    struct doc base; /* of others */
+    struct doc base;      /* of others */
     int *slots;           /* per change: into space->placeholders; -1: its value is given */
     enum doc_kind *were;  /* per change: what the base has there; 0: nothing */
     struct hash128 rest;  /* of all but the values */
@@ -113,7 +113,7 @@ void job_files_compile(struct space *space, struct problems *problems)
         if (f->file->format == FORMAT_NONE) /* which is told already */
             continue;
         if (has_text(f) && f->file->text)
-            f->text = job_texts_compile_text(space, f->file->text, &f->file->text_at, problems);
+            f->text = job_text_compile(space, f->file->text, false, &f->file->text_at, problems);
         else if (has_text(f))
             problems_add(problems, f->file->at, "a file of the format \"text\" needs text");
         else if (read_base(space, f, problems))

@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "expression/expression.h"
+#include "store/jobs.h"
 #include "util/memory.h"
+#include "util/string_list.h"
 #include "util/suggest.h"
 
 static const char *const runtime_names[RUNTIME_COUNT] = {
@@ -11,6 +14,8 @@ static const char *const runtime_names[RUNTIME_COUNT] = {
     [RUNTIME_ATTEMPT] = "attempt", [RUNTIME_CONFIG_DIR] = "config_dir", [RUNTIME_MASTER_PORT] = "master_port",
     [RUNTIME_DEVICES] = "devices", [RUNTIME_DS_CONFIG] = "ds_config",   [RUNTIME_DS_CONFIG_BASE64] = "ds_config_base64",
 };
+
+#define FIXTURE_PLACEHOLDER "fixture."
 
 static enum runtime_name runtime_by_name(const char *name)
 {
@@ -52,12 +57,39 @@ static int resolve_file(const struct space *space, const char *name, const struc
     return found < job->file_count ? -(int)RUNTIME_FILE(found) : 0;
 }
 
+/* {fixture.NAME.port} and {fixture.NAME.dir}. */
+static int resolve_fixture(const struct space *space, const char *name, const struct position *at,
+                           struct problems *problems)
+{
+    const struct sweep *sweep = space->sweep;
+    const char *begin = name + strlen(FIXTURE_PLACEHOLDER), *dot = strchr(begin, '.');
+    const size_t length = dot ? (size_t)(dot - begin) : strlen(begin);
+    struct buffer names = BUFFER_INIT;
+    size_t i = 0;
+    while (i < sweep->fixture_count &&
+           (strncmp(sweep->fixtures[i].name, begin, length) != 0 || sweep->fixtures[i].name[length]))
+        i++;
+    const bool is_port = dot && strcmp(dot, ".port") == 0, is_dir = dot && strcmp(dot, ".dir") == 0;
+    for (size_t k = 0; k < sweep->fixture_count; k++)
+        buffer_printf(&names, "%s%s", k ? ", " : "; the fixtures are ", sweep->fixtures[k].name);
+    if (i == sweep->fixture_count)
+        problems_add(problems, *at, "placeholder {%s}: there is no fixture \"%.*s\"%s", name, (int)length, begin,
+                     names.length ? buffer_text(&names) : "; declare it with [[fixture]]");
+    else if (!is_port && !is_dir)
+        problems_add(problems, *at, "placeholder {%s}: of a fixture there are {fixture.%s.port} and {fixture.%s.dir}",
+                     name, sweep->fixtures[i].name, sweep->fixtures[i].name);
+    buffer_free(&names);
+    return -(int)(RUNTIME_FIXTURE(space, i) + is_dir);
+}
+
 static int resolve(struct space *space, const struct template_part *part, const struct position *at,
                    struct problems *problems)
 {
     size_t index = 0;
     const char *name = part->text;
     enum resolution found = names_resolve(&space->names, name, &index);
+    if (found == RESOLVED_UNKNOWN && strncmp(name, FIXTURE_PLACEHOLDER, strlen(FIXTURE_PLACEHOLDER)) == 0)
+        return resolve_fixture(space, name, at, problems);
     if (found == RESOLVED_KEY || found == RESOLVED_DERIVED)
         return job_texts_add_placeholder(space, name, found == RESOLVED_DERIVED, index, part->option != PART_ALWAYS);
     if (strncmp(name, "file.", 5) == 0)
@@ -152,17 +184,10 @@ static struct job_text compile(struct space *space, struct template parsed, cons
     return t;
 }
 
-struct job_text job_texts_compile_text(struct space *space, const char *text, const struct position *at,
-                                       struct problems *problems)
+struct job_text job_text_compile(struct space *space, const char *text, bool is_line, const struct position *at,
+                                 struct problems *problems)
 {
-    return compile(space, template_parse(text), at, problems);
-}
-
-/* The third word of a line for the shell is the line. */
-static struct job_text compile_word(struct space *space, const char *word, bool is_line, const struct position *at,
-                                    struct problems *problems)
-{
-    struct job_text t = compile(space, is_line ? template_parse_line(word) : template_parse(word), at, problems);
+    struct job_text t = compile(space, is_line ? template_parse_line(text) : template_parse(text), at, problems);
     if (is_line)
         find_spots(&t);
     return t;
@@ -178,16 +203,17 @@ void job_texts_compile(struct space *space, char *const *command, bool is_line, 
     space->needs_job_dir = job->make_job_dir || space->sweep->deepspeed.given;
     for (; words && words[space->command_count]; space->command_count++) {
         space->command = array_grow(space->command, space->command_count, sizeof *space->command);
+        /* The third word of a line for the shell is the line. */
         space->command[space->command_count] =
-            compile_word(space, words[space->command_count], is_line && space->command_count == 2, at, problems);
+            job_text_compile(space, words[space->command_count], is_line && space->command_count == 2, at, problems);
     }
     check_program(space, at, problems);
     space->environment = xcalloc(job->environment_count, sizeof *space->environment);
     for (size_t i = 0; i < job->environment_count; i++)
         space->environment[i] =
-            compile(space, template_parse(job->environment[i].value), &job->environment[i].at, problems);
+            job_text_compile(space, job->environment[i].value, false, &job->environment[i].at, problems);
     if (job->directory)
-        space->directory = compile(space, template_parse(job->directory), &job->command_at, problems);
+        space->directory = job_text_compile(space, job->directory, false, &job->command_at, problems);
 }
 
 char **job_texts_command(const struct space *space)
@@ -377,4 +403,329 @@ void job_text_add_words(const struct job_text *t, const struct value *values, co
         return;
     job_text_render(t, values, runtime, out);
     buffer_add_char(out, '\0');
+}
+
+/* --- fixtures: compiling --- */
+
+/* Whether specs differ in the key: more than one value, or one that some lack. */
+static bool varies(const struct sweep *s, const struct key *key)
+{
+    const struct section *section = &s->sections[key->section];
+    const struct value *first = NULL;
+    for (size_t b = 0; b < section->block_count; b++) {
+        bool has = false;
+        for (size_t a = 0; a < section->blocks[b].axis_count; a++) {
+            const struct axis *axis = &section->blocks[b].axes[a];
+            for (size_t i = 0; i < axis->key_count * axis->value_count; i++) {
+                if (strcmp(axis->keys[i % axis->key_count], key->name) != 0)
+                    continue;
+                has = true;
+                first = first ? first : &axis->values[i];
+                if (!value_equal(first, &axis->values[i]))
+                    return true;
+            }
+        }
+        if (!has)
+            return true;
+    }
+    return false;
+}
+
+static bool is_per(const struct space_fixture *f, int placeholder)
+{
+    for (size_t i = 0; i < f->config->per.count; i++)
+        if (f->per[i] == placeholder)
+            return true;
+    return false;
+}
+
+/* What stands in a text of the fixture, besides keys of `per`. */
+static void check_text(const struct space *space, const struct space_fixture *f, const struct job_text *t,
+                       const struct position *at, struct problems *problems)
+{
+    const int own = (int)(f->config - space->sweep->fixtures), dir = (int)RUNTIME_FIXTURE(space, own) + 1;
+    for (size_t i = 0; i < t->template.count; i++) {
+        const int slot = t->slots[i];
+        const char *name = t->template.parts[i].text;
+        if (!t->template.parts[i].is_placeholder)
+            continue;
+        if (slot >= 0 && (size_t)slot < space->placeholder_count) {
+            const struct placeholder *p = &space->placeholders[slot];
+            if (!is_per(f, slot) && (p->is_derived || varies(space->sweep, &space->names.keys[p->index])))
+                problems_add(problems, *at,
+                             "fixture \"%s\" uses {%s}, which differs from job to job; add \"%s\" to its per",
+                             f->config->name, name, name);
+        } else if (-slot > dir && -slot < (int)RUNTIME_FIXTURE(space, space->sweep->fixture_count)) {
+            problems_add(problems, *at, "fixture \"%s\" uses {%s}, which is started after it; declare that one first",
+                         f->config->name, name);
+        } else if (-slot < (int)RUNTIME_FIXTURE(space, 0) && -slot != RUNTIME_CONFIG_DIR && -slot != RUNTIME_DEVICES &&
+                   slot != SLOT_ABSENT) {
+            problems_add(problems, *at,
+                         "fixture \"%s\" uses {%s}, which only a job has; its own directory is "
+                         "{fixture.%s.dir}",
+                         f->config->name, name, f->config->name);
+        }
+    }
+}
+
+static struct job_text fixture_compile_text(struct space *space, const struct space_fixture *f, const char *text,
+                                            bool is_line, const struct position *at, struct problems *problems)
+{
+    struct job_text t = job_text_compile(space, text, is_line, at, problems);
+    check_text(space, f, &t, at, problems);
+    return t;
+}
+
+static void compile_words(struct space *space, struct space_fixture *f, enum fixture_act act,
+                          const struct fixture_command *c, struct problems *problems)
+{
+    size_t count = 0;
+    while (c->words && c->words[count])
+        count++;
+    f->words[act] = xcalloc(count, sizeof *f->words[act]);
+    f->word_counts[act] = count;
+    /* The third word of a line for the shell is the line. */
+    for (size_t i = 0; i < count; i++)
+        f->words[act][i] = fixture_compile_text(space, f, c->words[i], c->is_line && i == 2, &c->at, problems);
+}
+
+/* A key becomes a placeholder by being one. */
+static void compile_per(struct space *space, struct space_fixture *f, struct problems *problems)
+{
+    const struct word_list *per = &f->config->per;
+    f->per = xcalloc(per->count, sizeof *f->per);
+    for (size_t i = 0; i < per->count; i++) {
+        char *placeholder = xasprintf("{%s?}", per->items[i].text);
+        struct job_text t = {0};
+        const size_t before = problems->found;
+        size_t index;
+        const enum resolution found = names_resolve(&space->names, per->items[i].text, &index);
+        if (found == RESOLVED_KEY || found == RESOLVED_DERIVED) {
+            t = job_text_compile(space, placeholder, false, &per->items[i].at, problems);
+            f->per[i] = t.slots[0];
+        } else if (!names_excused(&space->names, per->items[i].text)) {
+            char *hint = names_hint(&space->names, per->items[i].text, NULL, 0);
+            problems_add(problems, per->items[i].at, "per: there is no key \"%s\"%s", per->items[i].text, hint);
+            free(hint);
+        }
+        if (problems->found > before || !t.slots)
+            f->per[i] = -1;
+        job_text_free(&t);
+        free(placeholder);
+    }
+}
+
+static bool text_uses(const struct job_text *t, int placeholder)
+{
+    for (size_t i = 0; i < t->template.count; i++)
+        if (t->template.parts[i].is_placeholder && t->slots[i] == placeholder)
+            return true;
+    return false;
+}
+
+static bool start_uses(const struct space_fixture *f, int placeholder)
+{
+    bool uses = text_uses(&f->directory, placeholder);
+    for (size_t i = 0; i < f->word_counts[FIXTURE_START]; i++)
+        uses |= text_uses(&f->words[FIXTURE_START][i], placeholder);
+    for (size_t i = 0; i < f->config->environment_count; i++)
+        uses |= text_uses(&f->environment[i], placeholder);
+    return uses;
+}
+
+/* It would be started again for nothing. A command may read what it is given in its environment: nothing of keys. */
+static void check_uses(const struct space_fixture *f, struct problems *problems)
+{
+    const struct word_list *per = &f->config->per;
+    for (size_t i = 0; i < per->count; i++)
+        if (f->per[i] >= 0 && !start_uses(f, f->per[i]))
+            problems_add(problems, per->items[i].at,
+                         "fixture \"%s\" is started once per value of \"%s\", but its start, env and cwd do not use "
+                         "{%s}; use it there, or take it out of per",
+                         f->config->name, per->items[i].text, per->items[i].text);
+}
+
+static void check_port(const struct space *space, const struct space_fixture *f, struct problems *problems)
+{
+    const int port = -(int)RUNTIME_FIXTURE(space, (size_t)(f->config - space->sweep->fixtures));
+    if (f->config->ready_port && !start_uses(f, port))
+        problems_add(problems, f->config->start.at,
+                     "fixture \"%s\" is ready once its port answers, but its start does not use {fixture.%s.port}",
+                     f->config->name, f->config->name);
+}
+
+static void compile_fixture(struct space *space, struct space_fixture *f, struct problems *problems)
+{
+    const struct fixture *c = f->config;
+    const struct fixture_command *const commands[FIXTURE_ACTS] = {[FIXTURE_START] = &c->start,
+                                                                  [FIXTURE_READY] = &c->ready,
+                                                                  [FIXTURE_BETWEEN] = &c->between,
+                                                                  [FIXTURE_STOP] = &c->stop};
+    compile_per(space, f, problems);
+    for (int act = 0; act < FIXTURE_ACTS; act++)
+        compile_words(space, f, (enum fixture_act)act, commands[act], problems);
+    f->environment = xcalloc(c->environment_count, sizeof *f->environment);
+    for (size_t i = 0; i < c->environment_count; i++)
+        f->environment[i] =
+            fixture_compile_text(space, f, c->environment[i].value, false, &c->environment[i].at, problems);
+    if (c->directory)
+        f->directory = fixture_compile_text(space, f, c->directory, false, &c->start.at, problems);
+    check_uses(f, problems);
+    check_port(space, f, problems);
+}
+
+void fixture_texts_compile(struct space *space, struct problems *problems)
+{
+    space->fixture_count = space->sweep->fixture_count;
+    space->fixtures = xcalloc(space->fixture_count, sizeof *space->fixtures);
+    for (size_t i = 0; i < space->fixture_count; i++) {
+        space->fixtures[i].config = &space->sweep->fixtures[i];
+        compile_fixture(space, &space->fixtures[i], problems);
+    }
+}
+
+void fixture_texts_free(struct space *space)
+{
+    for (size_t i = 0; i < space->fixture_count; i++) {
+        struct space_fixture *f = &space->fixtures[i];
+        for (int act = 0; act < FIXTURE_ACTS; act++) {
+            for (size_t w = 0; w < f->word_counts[act]; w++)
+                job_text_free(&f->words[act][w]);
+            free(f->words[act]);
+        }
+        for (size_t v = 0; f->environment && v < f->config->environment_count; v++)
+            job_text_free(&f->environment[v]);
+        job_text_free(&f->directory);
+        free_all(f->environment, f->per);
+    }
+    free(space->fixtures);
+}
+
+/* --- fixtures: rendering --- */
+
+static char *render_alone(const struct job_text *t, const struct value *values, const char *const *runtime,
+                          const char *prefix)
+{
+    struct buffer b = BUFFER_INIT;
+    buffer_add_text(&b, prefix);
+    job_text_render(t, values, runtime, &b);
+    return buffer_take(&b);
+}
+
+char **fixture_texts_words(const struct space_fixture *f, enum fixture_act act, const struct value *values,
+                           const char *const *runtime)
+{
+    struct string_list words = STRING_LIST_INIT;
+    for (size_t i = 0; i < f->word_counts[act]; i++) {
+        struct buffer b = BUFFER_INIT;
+        job_text_add_words(&f->words[act][i], values, runtime, &b);
+        for (size_t at = 0; at < b.length; at += strlen(b.data + at) + 1)
+            string_list_add(&words, xstrdup(b.data + at));
+        buffer_free(&b);
+    }
+    return string_list_take(&words);
+}
+
+char **fixture_texts_environment(const struct space_fixture *f, const struct value *values, const char *const *runtime)
+{
+    struct string_list settings = STRING_LIST_INIT;
+    for (size_t i = 0; i < f->config->environment_count; i++) {
+        char *prefix = xasprintf("%s=", f->config->environment[i].name);
+        if (!job_text_is_left_out(&f->environment[i], values, runtime))
+            string_list_add(&settings, render_alone(&f->environment[i], values, runtime, prefix));
+        free(prefix);
+    }
+    return string_list_take(&settings);
+}
+
+char *fixture_texts_directory(const struct space_fixture *f, const struct value *values, const char *const *runtime)
+{
+    return f->config->directory ? render_alone(&f->directory, values, runtime, "") : NULL;
+}
+
+static void add_strings(char **strings, struct buffer *out)
+{
+    for (char **p = strings; *p; p++)
+        buffer_add(out, *p, strlen(*p) + 1);
+    buffer_add_char(out, '\0');
+    strings_free(strings);
+}
+
+void fixture_texts_add(const struct space_fixture *f, const struct value *values, const char *const *runtime,
+                       struct buffer *out)
+{
+    char *given = fixture_texts_given(f, values), *directory = fixture_texts_directory(f, values, runtime);
+    buffer_add(out, f->config->name, strlen(f->config->name) + 1);
+    buffer_add(out, given, strlen(given) + 1);
+    add_strings(fixture_texts_words(f, FIXTURE_START, values, runtime), out);
+    add_strings(fixture_texts_words(f, FIXTURE_BETWEEN, values, runtime), out);
+    add_strings(fixture_texts_environment(f, values, runtime), out);
+    if (directory)
+        buffer_add(out, directory, strlen(directory) + 1);
+    free_all(given, directory);
+}
+
+char *fixture_texts_given(const struct space_fixture *f, const struct value *values)
+{
+    struct buffer b = BUFFER_INIT;
+    buffer_add_char(&b, '{');
+    for (size_t i = 0; i < f->config->per.count; i++) {
+        const char *name = f->config->per.items[i].text;
+        buffer_add_text(&b, i ? "," : "");
+        buffer_add_json_string(&b, name, strlen(name));
+        buffer_add_char(&b, ':');
+        value_add_json(&values[f->per[i]], &b);
+    }
+    buffer_add_char(&b, '}');
+    return buffer_take(&b);
+}
+
+char *fixture_texts_label(const struct space_fixture *f, const struct value *values)
+{
+    struct buffer b = BUFFER_INIT;
+    buffer_add_text(&b, f->config->name);
+    for (size_t i = 0; i < f->config->per.count; i++) {
+        const struct value *v = &values[f->per[i]];
+        buffer_printf(&b, "%s%s=", i ? ", " : " (", f->config->per.items[i].text);
+        if (v->kind == VALUE_NULL)
+            buffer_add_text(&b, "none");
+        value_add_text(v, &b);
+    }
+    buffer_add_text(&b, f->config->per.count ? ")" : "");
+    return buffer_take(&b);
+}
+
+/* --- fixtures: order --- */
+
+static void add_order_key(const struct space *space, int placeholder, struct buffer *sql)
+{
+    static const char *const columns[SECTION_COUNT] = {[SECTION_CLUSTER] = "c.json",
+                                                       [SECTION_MODEL] = "m.json",
+                                                       [SECTION_TRAINING] = "t.json",
+                                                       [SECTION_PARALLEL] = "p.json"};
+    const struct placeholder *p = &space->placeholders[placeholder];
+    if (p->is_derived)
+        expression_add_member(sql, "j.derived", space->names.derived[p->index].name);
+    else
+        expression_add_member(sql, columns[space->names.keys[p->index].section], space->names.keys[p->index].name);
+}
+
+char *fixture_texts_order(const struct space *space)
+{
+    struct buffer sql = BUFFER_INIT, keys = BUFFER_INIT;
+    if (space->fixture_count == 0)
+        return NULL;
+    buffer_add_text(&sql, "SELECT j.id, j.state, j.witness_id, j.held, j.due, j.aside, j.priority, j.rank, ''");
+    for (size_t i = 0; i < space->fixture_count; i++) {
+        const struct space_fixture *f = &space->fixtures[i];
+        for (size_t k = 0; k < f->config->per.count; k++) {
+            buffer_add_text(&keys, keys.length ? ", " : "");
+            add_order_key(space, f->per[k], &keys);
+        }
+        if (f->config->per.count)
+            buffer_printf(&sql, " || printf('%%020d', min(j.rank) OVER (PARTITION BY %s))", buffer_text(&keys));
+    }
+    buffer_add_text(&sql, " AS place" JOB_SPECS_FROM_SQL " WHERE j.sweep_id = ?1");
+    buffer_free(&keys);
+    return buffer_take(&sql);
 }

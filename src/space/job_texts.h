@@ -10,9 +10,9 @@
 void job_texts_compile(struct space *space, char *const *command, bool is_line, struct problems *problems);
 void job_texts_free(struct space *space);
 
-/* One more text of the job. job_text_free. */
-struct job_text job_texts_compile_text(struct space *space, const char *text, const struct position *at,
-                                       struct problems *problems);
+/* One text. `is_line` says that it is a line for the shell. To be released with job_text_free. */
+struct job_text job_text_compile(struct space *space, const char *text, bool is_line, const struct position *at,
+                                 struct problems *problems);
 void job_text_free(struct job_text *t);
 
 /* The place in space->placeholders of a key or derived key. `is_optional`: it may be NULL there. */
@@ -22,8 +22,9 @@ int job_texts_add_placeholder(struct space *space, const char *name, bool is_der
 char **job_texts_command(const struct space *space);
 
 /* Appends the text with `values` (one per space->placeholders) put in. Runtime names come from `runtime` (indexed by
- * enum runtime_name, then the paths of files); where it is NULL they stay as "{name}", which is how the identity wants
- * them. What is optional and has no value is left out together with the blank beside it. */
+ * enum runtime_name, then the paths of files, then as struct space_fixture says); where it is NULL they stay as
+ * "{name}", which is how the identity wants them. What is optional and has no value is left out together with the
+ * blank beside it. */
 void job_text_render(const struct job_text *t, const struct value *values, const char *const *runtime,
                      struct buffer *out);
 
@@ -34,5 +35,33 @@ bool job_text_is_left_out(const struct job_text *t, const struct value *values, 
  * per element where it is one optional placeholder whose value is a list. */
 void job_text_add_words(const struct job_text *t, const struct value *values, const char *const *runtime,
                         struct buffer *out);
+
+/* --- fixtures --- */
+
+/* Fills the fixtures of `space`. Problems: a key in `per` that there is none of or that nothing of its start uses, and
+ * one with several values that the start uses and `per` lacks. */
+void fixture_texts_compile(struct space *space, struct problems *problems);
+void fixture_texts_free(struct space *space);
+
+/* Appends all that makes a start of it another one: its name, the values of `per`, and its start, between, env and cwd
+ * as rendered (see job_text_render), each with a NUL behind it. */
+void fixture_texts_add(const struct space_fixture *f, const struct value *values, const char *const *runtime,
+                       struct buffer *out);
+
+/* The words of one of its commands and "NAME=value" of its env, NULL-terminated; its directory, NULL where none is
+ * declared. All are the caller's. */
+char **fixture_texts_words(const struct space_fixture *f, enum fixture_act act, const struct value *values,
+                           const char *const *runtime);
+char **fixture_texts_environment(const struct space_fixture *f, const struct value *values, const char *const *runtime);
+char *fixture_texts_directory(const struct space_fixture *f, const struct value *values, const char *const *runtime);
+
+/* The values of `per`: {"tp":2}, and after its name for people: "server (tp=2)". The caller's. */
+char *fixture_texts_given(const struct space_fixture *f, const struct value *values);
+char *fixture_texts_label(const struct space_fixture *f, const struct value *values);
+
+/* A query of the jobs of sweep ?1, as a table with the columns of job that tell whether one is due, and `place`: a text
+ * by which jobs stand together that have the fixtures' values in common, earlier fixtures first, as the first of them
+ * stands in the declared order. The caller's; NULL where there are no fixtures. */
+char *fixture_texts_order(const struct space *space);
 
 #endif

@@ -66,6 +66,21 @@ struct job_text {
     bool has_options;         /* some part is optional */
 };
 
+/* Commands of a fixture. */
+enum fixture_act { FIXTURE_START, FIXTURE_READY, FIXTURE_BETWEEN, FIXTURE_STOP, FIXTURE_ACTS };
+
+/* A fixture with its texts resolved. What only a start of it has is rendered as runtime names are, after those
+ * and files: RUNTIME_FIXTURE of its number is {fixture.NAME.port}, the next is {fixture.NAME.dir}. */
+#define RUNTIME_FIXTURE(space, number) (RUNTIME_FILE((space)->sweep->job.file_count) + 2 * (number))
+struct space_fixture {
+    const struct fixture *config; /* borrowed from the sweep */
+    struct job_text *words[FIXTURE_ACTS];
+    size_t word_counts[FIXTURE_ACTS];
+    struct job_text *environment; /* values, in the order of config->environment */
+    struct job_text directory;    /* empty template when there is none */
+    int *per;                     /* into placeholders, as many as config->per */
+};
+
 /* A limit of the job in milliseconds. */
 struct space_limit {
     bool given;
@@ -130,6 +145,8 @@ struct space {
     struct job_text directory;    /* empty template when there is none */
     struct space_file *files;     /* space/job_files.h, in the order of sweep->job.files */
     size_t file_count;
+    struct space_fixture *fixtures;
+    size_t fixture_count;
     struct space_limit limits[LIMIT_COUNT];
     char *memory;              /* as `later`, of [slurm] memory, in MiB; NULL: it is the same for all attempts */
     struct expression devices; /* gpus */

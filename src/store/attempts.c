@@ -35,6 +35,7 @@ enum attempt_statement {
     INSERT_SAMPLE,
     INSERT_SUMMARY,
     DEFINE_OWN,
+    USE_FIXTURE,
     READ_PEERS,
     STATEMENT_COUNT
 };
@@ -95,6 +96,9 @@ static const char *const statements[STATEMENT_COUNT] = {
         "INSERT OR REPLACE INTO summary (attempt_id, name, value, count, mean, median, minimum, maximum, stddev, p90,"
         " not_finite, reported, kept, definition_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
         " (SELECT definition_id FROM metric_definition WHERE name = ?2))",
+    [USE_FIXTURE] =
+        "INSERT INTO attempt_fixture (attempt_id, fixture_id) SELECT ?1, id FROM fixture_start WHERE id = ?2"
+        " AND EXISTS (SELECT 1 FROM attempt WHERE id = ?1)",
     [DEFINE_OWN] = "INSERT OR IGNORE INTO metric_definition (name, unit, better, take, counter, rank)"
                    " VALUES (?1, ?2, ?3, 'max', ?4, ?5)",
 };
@@ -122,6 +126,13 @@ static const char *attempt_next(enum attempt_state state, enum attempt_event eve
 
 /* --- the store --- */
 
+static char *next_by_place(const struct attempt_store_options *o)
+{
+    return xasprintf("SELECT id FROM (%s)%s WHERE " JOB_MAY_RUN("") " AND " IS_DUE
+                                                                    " ORDER BY aside, priority, place, rank LIMIT ?2",
+                     o->places, o->only_selected ? " JOIN temp.selected ON job_id = id" : "");
+}
+
 int attempt_store_create(struct db *db, const struct attempt_store_options *options, struct attempt_store **out,
                          struct error *e)
 {
@@ -130,7 +141,11 @@ int attempt_store_create(struct db *db, const struct attempt_store_options *opti
     s->options = *options;
     for (int i = 0; i < STATEMENT_COUNT; i++) {
         const char *narrow = options->only_selected ? selected_statements[i] : NULL;
-        if (db_prepare(db, narrow ? narrow : statements[i], &s->statements[i], e) < 0) {
+        char *placed = i == NEXT_PENDING && options->places ? next_by_place(options) : NULL;
+        const char *sql = placed ? placed : narrow ? narrow : statements[i];
+        int rc = db_prepare(db, sql, &s->statements[i], e);
+        free(placed);
+        if (rc < 0) {
             attempt_store_free(s);
             return -1;
         }
@@ -259,14 +274,17 @@ int attempt_record_start(struct attempt_store *s, const struct attempt_start *st
     for (size_t i = 0; i < start->files.count; i++)
         if (record_file(s, start->attempt_id, &start->files.items[i], e) < 0)
             return -1;
-    return run(s, RECORD_START,
-               VALUES(sql_int(start->attempt_id), unless_negative(start->slot), sql_positive(start->pid),
-                      sql_positive(start->start_ticks), sql_int(start->started_ms), sql_text(start->command_json),
-                      sql_text(start->environment_json), sql_text(start->directory),
-                      sql_text(attempt_next(ATTEMPT_CLAIMED, ATTEMPT_START)), sql_text(start->reference),
-                      sql_text(start->host), sql_text(start->devices), sql_text(start->scripts_json),
-                      sql_text(start->waits), sql_text(start->given)),
-               e);
+    int rc = run(s, RECORD_START,
+                 VALUES(sql_int(start->attempt_id), unless_negative(start->slot), sql_positive(start->pid),
+                        sql_positive(start->start_ticks), sql_int(start->started_ms), sql_text(start->command_json),
+                        sql_text(start->environment_json), sql_text(start->directory),
+                        sql_text(attempt_next(ATTEMPT_CLAIMED, ATTEMPT_START)), sql_text(start->reference),
+                        sql_text(start->host), sql_text(start->devices), sql_text(start->scripts_json),
+                        sql_text(start->waits), sql_text(start->given)),
+                 e);
+    for (const int64_t *id = start->fixtures; rc == 0 && id && *id; id++)
+        rc = run(s, USE_FIXTURE, VALUES(sql_int(start->attempt_id), sql_int(*id)), e);
+    return rc;
 }
 
 int attempt_record_reference(struct attempt_store *s, const struct attempt_start *start, struct error *e)

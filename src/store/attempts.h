@@ -19,6 +19,7 @@ struct attempt_store_options {
     struct retry_policy policy;
     bool only_selected;   /* only jobs in the temporary table "selected" are pending (store/selection.h) */
     const char *executor; /* what runs them, as recorded with each attempt */
+    const char *places;   /* in place of their declared order: fixture_texts_order(); NULL: none */
 };
 int attempt_store_create(struct db *db, const struct attempt_store_options *options, struct attempt_store **out,
                          struct error *e);
@@ -60,6 +61,7 @@ struct attempt_start {
     const char *waits;        /* why its batch system has not begun it; NULL: it runs. Lives as long as the runner */
     const char *host;         /* where it runs; NULL: where its runner does */
     const char *devices;      /* see store/places.h; NULL: none were given to it */
+    const int64_t *fixtures;  /* ids of fixture_start that it uses, 0 at the end; NULL: none */
 };
 int attempt_record_start(struct attempt_store *s, const struct attempt_start *start, struct error *e);
 

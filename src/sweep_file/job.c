@@ -52,16 +52,20 @@ static bool is_variable_name(const char *name)
     return !*name;
 }
 
-static void read_variable(const struct reading *r, const struct toml_node *node)
+bool check_variable(const struct reading *r, const struct toml_node *node)
 {
     const unsigned types = TYPE_STRING | TYPE_NUMBER | TYPE_BOOL;
     if (!is_variable_name(node->key)) {
         problem_at_key(r, node, "\"%s\" cannot be the name of an environment variable", node->key);
-        return;
+        return false;
     }
-    if (!schema_expect(r, node, node->key, types) || !check_finite(r, node))
-        return;
-    if (node->kind == NODE_STRING && !check_template(r, node))
+    return schema_expect(r, node, node->key, types) && check_finite(r, node) &&
+           (node->kind != NODE_STRING || check_template(r, node));
+}
+
+static void read_variable(const struct reading *r, const struct toml_node *node)
+{
+    if (!check_variable(r, node))
         return;
     struct job_config *job = &r->sweep->job;
     struct setting *setting = named_item(&job->environment, &job->environment_count, sizeof(struct setting), node->key);

@@ -25,6 +25,11 @@ void read_limit(const struct reading *r, const struct toml_node *node, char **ou
 void read_job_files(const struct reading *r, const struct toml_node *list);
 void job_files_free(struct job_config *job);
 
+/* [[fixture]]; frees all that were read. A variable of an `env`: its name, and its value as text. */
+void read_fixture(const struct reading *r, const struct toml_node *table);
+void fixtures_release(struct sweep *s);
+bool check_variable(const struct reading *r, const struct toml_node *node);
+
 /* When all files are read: whether jobs need their own directory. */
 void finish_job(struct job_config *job);
 

@@ -418,6 +418,7 @@ void sweep_free(struct sweep *s)
     free_space(s);
     free_failures(s);
     free_job(&s->job);
+    fixtures_release(s);
     free_deepspeed(&s->deepspeed);
     free_model_info(&s->model_info);
     model_space_table_free(s->model_space);

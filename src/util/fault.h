@@ -35,6 +35,9 @@
     /* a claim: attempt made, job running, committed, only then started */                                             \
     X(ATTEMPT_CLAIMED, "attempt-claimed")                                                                              \
     X(JOB_CLAIMED, "job-claimed")                                                                                      \
+    /* fixture/fixtures.c: a fixture's row, then its process */                                                        \
+    X(FIXTURE_RECORDED, "fixture-recorded")                                                                            \
+    X(FIXTURE_STARTED, "fixture-started")                                                                              \
     X(SPAWNED, "spawned")                                                                                              \
     X(START_WRITTEN, "start-written")                                                                                  \
     /* store/trials.c: what a search decided, in the transaction of its claim; what came of it, in that of its end */  \

@@ -20,7 +20,7 @@
 set -eu
 
 floors="util secrets toml pattern process config files huggingface sweep_file device database expression join store \
-results metrics predict space measures models plan import run slurm search ask deepspeed compare report page \
+results metrics predict space measures models plan import fixture run slurm search ask deepspeed compare report page \
 serve cli answers draft commands"
 function_lines_most=60
 parameters_most=6

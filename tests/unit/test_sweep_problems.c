@@ -11,7 +11,8 @@ TEST(keys__unknown__hint)
         {"[params]\nx = 1\n", "1:2: unknown key \"params\" in the file; did you mean \"training_spec\"?"},
         {"[zzz]\nx = 1\n",
          "1:2: unknown key \"zzz\" in the file; its tables are cluster_spec, model, training_spec, parallel_spec, "
-         "sweep, job, metrics, derive, synonym, inert, was, rule, failure, retry, device, model_type, deepspeed, "
+         "sweep, job, metrics, fixture, derive, synonym, inert, was, rule, failure, retry, device, model_type, "
+         "deepspeed, "
          "model_space, model_info, "
          "predict, import, search, slurm, local"},
         {"[modle]\n", "1:2: unknown key \"modle\" in the file; did you mean \"model\"?"},
