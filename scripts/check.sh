@@ -237,6 +237,20 @@ real_surroundings()
     unset MESHSWEEP_FULL MESHSWEEP_BROWSER_TEST
 }
 
+# DeepSpeed's newest engine needs pydantic 2, which Debian 13 has.
+newest_engine()
+{
+    if [ -z "${MESHSWEEP_DEEPSPEED_SOURCE-}" ]; then
+        skip "DeepSpeed's engine" "MESHSWEEP_DEEPSPEED_SOURCE names no source of DeepSpeed"
+    elif [ ! -x build-engine/python ] && ! scripts/engine_python.sh build-engine >build-logs/engine.log 2>&1; then
+        skip "DeepSpeed's engine" "Debian 13's Python cannot be had (build-logs/engine.log)"
+    else
+        export MESHSWEEP_DEEPSPEED_PYTHON=$root/build-engine/python
+        run_tests build-check engine TESTS=tests/cli/test_deepspeed_engine.sh
+        unset MESHSWEEP_DEEPSPEED_PYTHON
+    fi
+}
+
 # Kills, and children that are hard to end, where kernels are old or containers refuse calls.
 refused_calls()
 {
@@ -291,6 +305,7 @@ full_parts()
         step "clang-tidy" make -s -C build-check -k -j "$jobs" tidy
     fi
     real_surroundings
+    newest_engine
     step "run.sh from elsewhere" run_from_elsewhere
     sanitized
     step "selftest, 100 kills" build-check/meshsweep selftest --kills 100 --jobs 1000 --seed 1

@@ -52,6 +52,7 @@ full  python3-psutil      module psutil
 full  python3-pydantic    module pydantic
 full  python3-tqdm        module tqdm
 full  python3-cpuinfo     module cpuinfo
+full  mmdebstrap          command mmdebstrap
 full  python3-optuna      module optuna
 full  python3-prometheus-client module prometheus_client
 full  python3-protobuf    module google.protobuf
