@@ -139,7 +139,7 @@ INSERT INTO main.attempt (id, job_id, number, runner_id, state, failure, message
                           slot, pid, start_ticks, started, ended, duration_ms, exit_code, signal, limit_ms, user_ms,
                           system_ms, max_rss, leftovers, directory, log_bytes, log_tail, host, devices, stopped_steps,
                           origin, scripts, consequence, blame, unwatched_ms, left_out, superseded, kind,
-                          table_id, line, device_model, device_condition, device_note, readers, given)
+                          table_id, line, device_model, device_condition, device_note, readers, given, files)
 SELECT n.here, n.job_id, n.number,
        (SELECT here FROM temp.same_runner WHERE there = a.runner_id),
        a.state, a.failure, a.message, a.command, a.environment, a.executor, a.reference, a.slot, a.pid, a.start_ticks,
@@ -148,7 +148,7 @@ SELECT n.here, n.job_id, n.number,
        a.host, a.devices, a.stopped_steps, n.origin, a.scripts, a.consequence, a.blame,
        a.unwatched_ms, a.left_out, a.superseded, a.kind,
        (SELECT here FROM temp.same_table WHERE there = a.table_id), a.line,
-       a.device_model, a.device_condition, a.device_note, a.readers, a.given
+       a.device_model, a.device_condition, a.device_note, a.readers, a.given, a.files
 FROM temp.merging AS m, temp.arrival AS n JOIN source.attempt AS a ON a.id = n.there ORDER BY n.here;
 
 INSERT INTO main.metric SELECT n.here, m.name, m.sequence, m.step, m.value
@@ -188,7 +188,7 @@ WHERE NOT EXISTS (SELECT 1 FROM main.metric_definition AS h WHERE h.name = d.nam
 
 INSERT INTO main.summary
 SELECT n.here, s.name, s.value, s.count, s.mean, s.median, s.minimum, s.maximum, s.stddev, s.p90, s.not_finite, s.reported,
-       s.kept, s.note, (SELECT here FROM temp.same_definition WHERE there = s.definition_id)
+       s.kept, s.note, (SELECT here FROM temp.same_definition WHERE there = s.definition_id), s.point
 FROM temp.arrival AS n JOIN source.summary AS s ON s.attempt_id = n.there;
 -- Of what each computes in its own way there is no value until a sweep file says which.
 UPDATE main.summary SET value = NULL, note = 'the next run computes it again'

@@ -65,3 +65,15 @@ CREATE TABLE attempt_fixture (
 CREATE INDEX attempt_fixture_fixture ON attempt_fixture (fixture_id);
 
 -- What a job left behind.
+
+-- The point of a curve ([job.metrics.NAME] per) that its value is of; the samples have theirs as their step.
+ALTER TABLE summary ADD COLUMN point INTEGER;
+
+-- The files in its directory when it had ended, with which of them were removed; NULL: there were none.
+ALTER TABLE attempt ADD COLUMN files TEXT CHECK (files IS NULL OR json_valid(files));
+
+-- The winner run once more under a profiler is no measurement either.
+PRAGMA writable_schema = ON;
+UPDATE sqlite_schema SET sql = replace(sql, 'OR kind = ''full''', 'OR kind = ''full'' OR kind = ''profile''')
+WHERE type = 'table' AND name = 'attempt';
+PRAGMA writable_schema = RESET;

@@ -236,6 +236,10 @@ static int print_text(const struct best *b, struct error *e)
     line = line ? line : why_no_command(b);
     buffer_printf(&out, "%s %s ", b->maximise ? "highest" : "lowest", b->objective);
     add_value(b, b->jobs[0].value, &out);
+    const cJSON *metrics = cJSON_GetObjectItemCaseSensitive(b->job, "metrics");
+    const char *point = json_text_of(cJSON_GetObjectItemCaseSensitive(metrics, b->objective), "point");
+    if (point)
+        buffer_printf(&out, " at %s", point);
     buffer_printf(&out, ", job %lld of sweep %s\n", (long long)b->jobs[0].job_id, b->sweep);
     add_configuration(b, &out);
     add_keys(&b->jobs[0], &out);

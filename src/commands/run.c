@@ -58,6 +58,7 @@ struct execution {
     struct search_setup search;
     struct search_driver *driver; /* NULL: every job in order */
     int64_t repeats;              /* ok attempts wanted while the best run again; else 0 */
+    bool profile;                 /* `full_job` runs under [job.profile] instead */
     int64_t full_job;             /* the winner, while its full training runs; else 0 */
     bool full_failed;             /* the full training was asked for and did not come to a good end */
     bool without_winner;          /* the search ended, and no job is best */
@@ -255,7 +256,8 @@ static int start_runner_in(struct execution *x, char *const *environment, const 
     const struct preparation preparation = ds_preparation_of(&own);
     const bool again = x->repeats > 0 || x->full_job > 0;
     struct full_source full = {x->full_job, false};
-    const struct claim_source full_source = {true, .choose = choose_full, .released = release_full, .context = &full};
+    const struct claim_source full_source = {x->profile ? "profile" : "full", true, .choose = choose_full,
+                                             .released = release_full, .context = &full};
     const struct claim_source source = x->driver ? search_driver_source(x->driver) : (struct claim_source){0};
     const struct job_listing unlisted = {unlisted_count(x->enumeration.rest), put_unlisted, stop_unlisted, x};
     const struct runner_options options = {
@@ -444,6 +446,41 @@ static int run_full(struct execution *x, const char *directory, const char *iden
     return start_runner(x, directory, identity, e) < 0 ? -1 : note_full(x, e);
 }
 
+/* [job.profile]: the winner once more, unless that has been done. */
+static int profile_the_best(struct execution *x, const char *directory, const char *identity, struct error *e)
+{
+    static const char sql[] = "SELECT group_concat(state) FROM (SELECT state FROM attempt WHERE job_id = ? AND kind = "
+                              "'profile' ORDER BY number)";
+    char *states = NULL;
+    int64_t winner = 0;
+    if (!x->session->sweep->job.profile_prefix || x->result.signal || x->result.counts.running > 0)
+        return 0;
+    if (x->session->sweep->objective_count == 0 || (select_best(x, true, &winner, e) == 0 && !winner)) {
+        output_message("there is no best job, so none is run under [job.profile]");
+        return 0;
+    }
+    if (!winner || db_query_text(x->db, sql, VALUES(sql_int(winner)), &states, e) < 0)
+        return -1;
+    const bool is_done = states && strstr(states, "ok");
+    free(states);
+    if (is_done)
+        return 0;
+    output_message("running the winner once more under [job.profile]: job %lld", (long long)winner);
+    x->full_job = winner;
+    x->profile = true;
+    int rc = start_runner(x, directory, identity, e);
+    x->profile = false;
+    x->full_job = 0;
+    if (rc == 0)
+        rc = db_query_text(x->db, sql, VALUES(sql_int(winner)), &states, e);
+    const char *last = states && strrchr(states, ',') ? strrchr(states, ',') + 1 : states;
+    if (rc == 0)
+        output_message("job %lld under [job.profile]: %s; meshsweep show %lld lists its files", (long long)winner,
+                       last ? last : "not started", (long long)winner);
+    free(states);
+    return rc;
+}
+
 /* --confirm and --run-full-experiment, when the search is over. */
 static int run_the_best(struct execution *x, const char *directory, const char *identity, struct error *e)
 {
@@ -516,6 +553,8 @@ static int execution_run(struct execution *x, struct error *e)
     }
     if (rc == 0)
         rc = run_the_best(x, directory, identity, e);
+    if (rc == 0)
+        rc = profile_the_best(x, directory, identity, e);
     free_all(directory, identity);
     return rc;
 }

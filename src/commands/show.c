@@ -66,6 +66,7 @@ enum metric_column {
     METRIC_UNIT,
     METRIC_COUNTER,
     METRIC_RANK,
+    METRIC_POINT,
     METRIC_SAMPLES,
     METRIC_NOT_FINITE
 };
@@ -73,6 +74,7 @@ enum metric_column {
 /* "  throughput  281.5 samples/s, samples 28, mean 276.2, …"; of one sample there is no more to say. */
 static void add_metric(const struct stmt *s, struct buffer *out)
 {
+    static const char *const before[METRIC_SAMPLES] = {"  ", "  ", " ", " ", ", rank ", " at "};
     const int note = stmt_column_count(s) - 1;
     const bool has_note = !stmt_is_null(s, note), is_none = has_note && stmt_is_null(s, METRIC_VALUE);
     int last = stmt_int(s, METRIC_SAMPLES) > 1 ? stmt_column_count(s) : METRIC_SAMPLES;
@@ -84,7 +86,7 @@ static void add_metric(const struct stmt *s, struct buffer *out)
         if (stmt_is_null(s, i) || has_no_value)
             continue;
         if (i < METRIC_SAMPLES)
-            buffer_add_text(out, i == METRIC_RANK ? ", rank " : i >= METRIC_UNIT ? " " : "  ");
+            buffer_add_text(out, before[i]);
         else
             buffer_printf(out, ", %s ", stmt_column_name(s, i));
         add_value(s, i, out);
@@ -160,6 +162,32 @@ static void add_note(const struct stmt *s, struct buffer *out)
     buffer_add_char(out, '\n');
 }
 
+/* "throughput at concurrency 16: 1234 tokens/s" */
+static void add_point(const struct stmt *s, struct buffer *out)
+{
+    static const char *const before[] = {"  ", " at ", " ", ": ", " "};
+    for (int i = 0; i < stmt_column_count(s); i++) {
+        if (i > 3 && stmt_is_null(s, i))
+            continue;
+        buffer_add_text(out, before[i]);
+        add_value(s, i, out);
+    }
+    buffer_add_char(out, '\n');
+}
+
+/* "attempt 1: trace.rep, 4096 bytes" */
+static void add_file(const struct stmt *s, struct buffer *out)
+{
+    static const char *const before[] = {"  attempt ", ": ", ", ", " bytes, "};
+    for (int i = 0; i < stmt_column_count(s); i++) {
+        if (stmt_is_null(s, i))
+            continue;
+        buffer_add_text(out, before[i]);
+        add_value(s, i, out);
+    }
+    buffer_add_text(out, stmt_is_null(s, 3) ? " bytes\n" : "\n");
+}
+
 static int add_part(struct db *db, enum job_part part, int64_t job, struct buffer *out, struct error *e)
 {
     struct stmt *s = NULL;
@@ -172,12 +200,16 @@ static int add_part(struct db *db, enum job_part part, int64_t job, struct buffe
                           part == JOB_PART_ATTEMPTS ? "attempt" : job_part_names[part]);
         if (part == JOB_PART_METRICS)
             add_metric(s, out);
+        else if (part == JOB_PART_POINTS)
+            add_point(s, out);
+        else if (part == JOB_PART_FILES)
+            add_file(s, out);
         else if (part == JOB_PART_NOTES)
             add_note(s, out);
         else
             add_lines(s, out);
     }
-    if (rc == 0 && rows == 0 && part != JOB_PART_NOTES)
+    if (rc == 0 && rows == 0 && part <= JOB_PART_CHANGES && part != JOB_PART_POINTS && part != JOB_PART_FILES)
         buffer_printf(out, "\n%s: none\n", job_part_names[part]);
     stmt_free(s);
     return rc;

@@ -121,6 +121,7 @@ struct metric {
     bool better_given;
     int64_t warmup; /* leading samples dropped */
     enum take take;
+    char *per;  /* of a curve: the name of the number that each sample states beside it; NULL: samples are of steps */
     int means;  /* what it measures: 1 + index into metric_meaning_names (config/meaning.h); 0: not given */
     char *rank; /* of memory: whose it is; NULL: not said */
     struct position at;
@@ -188,6 +189,12 @@ struct job_config {
     size_t metric_count;
     struct job_file *files; /* sorted by path */
     size_t file_count;
+    char **keep_files;       /* patterns of what stays of what a job leaves in its directory; NULL: all */
+    int64_t keep_files_size; /* bytes of that at most; 0: no limit */
+    /* [job.profile]: what the winner's command is run under once more; NULL: it is not. */
+    char **profile_prefix;
+    struct position profile_at;
+    int profile_for; /* 0: the best */
 };
 
 /* A command of a fixture. `words` NULL: there is none. */

@@ -38,7 +38,8 @@
     "  AND (coalesce(d.last_step, 0) = 0 OR m.step <= d.last_step) AS counts,"                                         \
     " lead(m.sequence) OVER w IS NULL AS is_last, count(*) OVER p AS samples, s.reported AS reported"                  \
     " FROM summary AS s JOIN metric AS m USING (attempt_id, name) LEFT JOIN definition AS d ON d.id = s.definition_id" \
-    " WHERE s.reported > 0 AND s.value IS NOT NULL WINDOW p AS (PARTITION BY s.attempt_id, s.name),"                   \
+    " WHERE s.reported > 0 AND s.value IS NOT NULL AND s.point IS NULL"                                                \
+    " WINDOW p AS (PARTITION BY s.attempt_id, s.name),"                                                                \
     " w AS (p ORDER BY m.sequence)),"                                                                                  \
     " counted AS (SELECT *, total(counts) OVER (PARTITION BY attempt_id, name) AS any_counts FROM sample"              \
     "  WHERE samples = reported),"                                                                                     \

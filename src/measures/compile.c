@@ -503,7 +503,7 @@ static bool has_any(const struct sweep *s)
 {
     bool any = s->constraint_count > 0;
     for (size_t i = 0; i < s->job.metric_count; i++)
-        any |= s->job.metrics[i].reader == READER_EXPRESSION;
+        any |= s->job.metrics[i].reader == READER_EXPRESSION || s->job.metrics[i].per;
     return any && !s->model_info.is_job;
 }
 
@@ -522,6 +522,9 @@ int measures_compile(struct space *space, struct problems *problems, struct meas
     }
     compile_metrics(m, problems);
     compile_constraints(m, problems);
+    for (size_t i = 0; i < m->sweep->job.metric_count; i++)
+        if (m->sweep->job.metrics[i].per)
+            input_named(m, m->sweep->job.metrics[i].name);
     *out = m;
     return 0;
 }

@@ -433,13 +433,166 @@ static int take_constraints(const struct measures *m, const struct measured_atte
     return rc;
 }
 
+/* --- curves --- */
+
+static const char *per_of(const struct measure_input *input)
+{
+    return input->metric ? input->metric->per : NULL;
+}
+
+/* Takes every curve that is per `per` at the point `step`, by what its samples there come to; false: none has one. */
+static bool take_point(const struct measures *m, struct measured_attempt *a, const char *per, int64_t step)
+{
+    bool any = false;
+    for (size_t i = 0; i < m->input_count; i++) {
+        struct input_samples *input = &a->inputs[i];
+        struct sample_list list = SAMPLE_LIST_INIT;
+        if (!per_of(&m->inputs[i]) || strcmp(per_of(&m->inputs[i]), per) != 0)
+            continue;
+        sample_list_add_name(&list, m->inputs[i].name, (struct sample_filter){0, 0, 0});
+        for (size_t k = 0; k < input->count; k++)
+            if (input->items[k].step == step)
+                sample_list_add(&list, 0, step, input->items[k].value);
+        sample_list_complete(&list);
+        input->value = list.count > 0 ? sample_list_summarise(&list, 0, m->inputs[i].metric->take).value : NAN;
+        any |= list.count > 0;
+        sample_list_free(&list);
+    }
+    return any;
+}
+
+/* How good the point is that has been taken: of those that meet the conditions the best by the objective, or where
+ * that is no curve by `input` itself. */
+struct point_worth {
+    bool is_feasible, is_known;
+    double value; /* more is better */
+};
+
+static int judge_point(const struct measures *m, const struct measured_attempt *a, size_t input,
+                       struct point_worth *out, struct error *e)
+{
+    const struct derived_measure *derived = measures_find(m, objective_of(m));
+    double value = a->inputs[input].value;
+    bool maximise = m->inputs[input].metric->maximise;
+    *out = (struct point_worth){.is_feasible = true};
+    for (size_t i = 0; i < m->constraint_count; i++) {
+        struct condition_result c;
+        if (attempt_check(m, &m->constraints[i], a, &c, e) < 0)
+            return -1;
+        out->is_feasible &= c.is_met;
+        free(c.note);
+    }
+    for (size_t i = 0; i < m->input_count && !derived; i++)
+        if (per_of(&m->inputs[i]) && strcmp(per_of(&m->inputs[i]), per_of(&m->inputs[input])) == 0 &&
+            strcmp(m->inputs[i].name, objective_of(m)) == 0) {
+            value = a->inputs[i].value;
+            maximise = m->sweep->objectives[0].maximise;
+        }
+    if (derived) {
+        struct error ignored = ERROR_INIT;
+        bind_specs(&derived->whole, a);
+        value = value_of(&derived->whole, a, SIZE_MAX, &ignored);
+        maximise = m->sweep->objectives[0].maximise;
+    }
+    out->is_known = isfinite(value);
+    out->value = maximise ? value : -value;
+    return 0;
+}
+
+static bool is_better(const struct point_worth *a, const struct point_worth *b)
+{
+    if (a->is_known != b->is_known)
+        return a->is_known;
+    if (a->is_feasible != b->is_feasible)
+        return a->is_feasible;
+    return a->value > b->value;
+}
+
+/* The best of the points that `input` has, taken; its number in `*best`. */
+static int choose_point(const struct measures *m, struct measured_attempt *a, size_t input, int64_t *best,
+                        struct error *e)
+{
+    const struct input_samples *curve = &a->inputs[input];
+    struct point_worth found = {0};
+    *best = -1;
+    for (size_t k = 0; k < curve->count; k++) {
+        struct point_worth worth;
+        if (!take_point(m, a, per_of(&m->inputs[input]), curve->items[k].step))
+            continue;
+        if (judge_point(m, a, input, &worth, e) < 0)
+            return -1;
+        if (*best < 0 || is_better(&worth, &found)) {
+            *best = curve->items[k].step;
+            found = worth;
+        }
+    }
+    if (*best >= 0)
+        take_point(m, a, per_of(&m->inputs[input]), *best);
+    return 0;
+}
+
+static int put_points(const struct measures *m, const struct measured_attempt *a, const char *per, int64_t point,
+                      struct db *db, int64_t attempt_id, struct error *e)
+{
+    for (size_t i = 0; i < m->input_count; i++)
+        if (per_of(&m->inputs[i]) && strcmp(per_of(&m->inputs[i]), per) == 0 && a->inputs[i].is_there &&
+            db_run(db, "UPDATE summary SET value = ?3, point = ?4 WHERE attempt_id = ?1 AND name = ?2",
+                   VALUES(sql_int(attempt_id), sql_text(m->inputs[i].name), sql_finite(a->inputs[i].value),
+                          sql_int(point)),
+                   e) < 0)
+            return -1;
+    return 0;
+}
+
+/* Curves over one key stand at one point of it: the objective's, where that is one of them, else the first's. */
+static size_t leader_of(const struct measures *m, size_t input)
+{
+    for (size_t i = 0; i < m->input_count; i++)
+        if (per_of(&m->inputs[i]) && strcmp(per_of(&m->inputs[i]), per_of(&m->inputs[input])) == 0 &&
+            strcmp(m->inputs[i].name, objective_of(m)) == 0)
+            return i;
+    return input;
+}
+
+/* `db` NULL: nothing is written. */
+static int take_points(const struct measures *m, struct measured_attempt *a, struct db *db, int64_t attempt_id,
+                       struct measured *out, struct error *e)
+{
+    for (size_t i = 0; i < m->input_count; i++) {
+        bool is_first = per_of(&m->inputs[i]) != NULL;
+        for (size_t k = 0; is_first && k < i; k++)
+            is_first = !per_of(&m->inputs[k]) || strcmp(per_of(&m->inputs[k]), per_of(&m->inputs[i])) != 0;
+        if (!is_first)
+            continue;
+        const size_t leader = leader_of(m, i);
+        int64_t point;
+        if (choose_point(m, a, leader, &point, e) < 0)
+            return -1;
+        if (point >= 0 && db && put_points(m, a, per_of(&m->inputs[i]), point, db, attempt_id, e) < 0)
+            return -1;
+        if (strcmp(m->inputs[leader].name, objective_of(m)) == 0) {
+            out->is_derived = true;
+            out->objective = a->inputs[leader].value;
+        }
+    }
+    /* What is derived of a curve is of its point. */
+    for (size_t i = 0; i < m->input_count; i++)
+        if (per_of(&m->inputs[i]))
+            a->inputs[i].is_whole = false;
+    return 0;
+}
+
 int measures_look(struct measures *m, struct db *db, int64_t attempt_id, struct measured *out, struct error *e)
 {
     struct measured_attempt a;
     *out = (struct measured){.objective = NAN, .is_feasible = true};
-    int rc = attempt_load(m, db, attempt_id, NULL, &a, e) < 0 || take_metrics(m, &a, NULL, attempt_id, out, e) < 0
-                 ? -1
-                 : take_constraints(m, &a, NULL, attempt_id, out, e);
+    int rc = attempt_load(m, db, attempt_id, NULL, &a, e);
+    if (rc == 0)
+        rc = take_points(m, &a, NULL, attempt_id, out, e);
+    if (rc == 0)
+        rc = take_metrics(m, &a, NULL, attempt_id, out, e);
+    if (rc == 0)
+        rc = take_constraints(m, &a, NULL, attempt_id, out, e);
     attempt_unload(m, &a);
     return rc;
 }
@@ -449,9 +602,13 @@ int measures_record(struct measures *m, struct db *db, int64_t attempt_id, const
 {
     struct measured_attempt a;
     *out = (struct measured){.objective = NAN, .is_feasible = true};
-    int rc = attempt_load(m, db, attempt_id, seen, &a, e) < 0 || take_metrics(m, &a, db, attempt_id, out, e) < 0
-                 ? -1
-                 : db_run(db, "DELETE FROM breach WHERE attempt_id = ?", VALUES(sql_int(attempt_id)), e);
+    int rc = attempt_load(m, db, attempt_id, seen, &a, e);
+    if (rc == 0)
+        rc = take_points(m, &a, db, attempt_id, out, e);
+    if (rc == 0)
+        rc = take_metrics(m, &a, db, attempt_id, out, e);
+    if (rc == 0)
+        rc = db_run(db, "DELETE FROM breach WHERE attempt_id = ?", VALUES(sql_int(attempt_id)), e);
     if (rc == 0 && a.seen.is_ok)
         rc = take_constraints(m, &a, db, attempt_id, out, e);
     attempt_unload(m, &a);
@@ -469,6 +626,10 @@ static void add_signature(const struct measures *m, int64_t sweep_id, struct buf
     for (size_t i = 0; i < m->input_count; i++)
         buffer_printf(&all, "%s %lld;", m->inputs[i].name,
                       m->inputs[i].metric ? (long long)m->inputs[i].metric->warmup : 0LL);
+    for (size_t i = 0; i < m->input_count; i++)
+        if (per_of(&m->inputs[i]))
+            buffer_printf(&all, "%s per %s %s %d;", m->inputs[i].name, per_of(&m->inputs[i]), objective_of(m),
+                          m->sweep->objective_count && m->sweep->objectives[0].maximise);
     for (size_t i = 0; i < m->metric_count; i++)
         buffer_printf(&all, "%s %d %s;", m->metrics[i].metric->name, (int)m->metrics[i].metric->take,
                       m->metrics[i].whole.sql);
@@ -550,8 +711,11 @@ static int suppose_attempt(const struct measures *m, struct db *db, int64_t atte
 {
     struct measured_attempt a;
     struct measured ignored = {.is_feasible = true};
-    int rc =
-        attempt_load(m, db, attempt_id, NULL, &a, e) < 0 ? -1 : take_constraints(m, &a, db, attempt_id, &ignored, e);
+    int rc = attempt_load(m, db, attempt_id, NULL, &a, e);
+    if (rc == 0)
+        rc = take_points(m, &a, NULL, attempt_id, &ignored, e);
+    if (rc == 0)
+        rc = take_constraints(m, &a, db, attempt_id, &ignored, e);
     attempt_unload(m, &a);
     return rc;
 }

@@ -13,9 +13,13 @@ static void note_name(struct collector *c, const char *name, size_t index)
         hash_map_put(&c->by_name, &hash, (int64_t)index);
 }
 
-static size_t add_name(struct collector *c, const char *name, int64_t warmup)
+/* `metric` NULL: it is not declared. All points of a curve count. */
+static size_t add_name(struct collector *c, const char *name, const struct metric *metric)
 {
-    const struct sample_filter filter = {warmup, c->set->first_step, c->set->last_step};
+    const struct sample_filter filter =
+        metric && metric->per
+            ? (struct sample_filter){0, 0, 0}
+            : (struct sample_filter){metric ? metric->warmup : 0, c->set->first_step, c->set->last_step};
     size_t i = sample_list_add_name(&c->list, name, filter);
     c->first[i] = i;
     note_name(c, name, i);
@@ -34,7 +38,7 @@ static size_t name_index(struct collector *c, const char *name)
     int64_t known;
     if (hash_map_get(&c->by_name, &hash, &known))
         return (size_t)known;
-    return l->name_count == SAMPLE_NAMES_MOST ? SAMPLE_NAMES_MOST : add_name(c, name, 0);
+    return l->name_count == SAMPLE_NAMES_MOST ? SAMPLE_NAMES_MOST : add_name(c, name, NULL);
 }
 
 /* `step` below 0: not stated. */
@@ -49,6 +53,9 @@ void collector_add_read(struct collector *c, const struct metric_reader *r, int6
     if (r->index >= SAMPLE_NAMES_MOST)
         return;
     c->any = true;
+    /* Of a curve what does not say of which point it is is no sample. */
+    if (r->metric->per && step < 0)
+        return;
     if (r->source->numerator && !(c->numerators[r->index] > 0 && value > 0))
         return;
     if (r->source->numerator)
@@ -60,7 +67,7 @@ void collector_add_read(struct collector *c, const struct metric_reader *r, int6
 static void add_reader_names(struct collector *c, const struct reader_set *set)
 {
     for (size_t i = 0; i < set->count && i < SAMPLE_NAMES_MOST; i++)
-        c->first[add_name(c, set->readers[i].metric->name, set->readers[i].metric->warmup)] = set->readers[i].first;
+        c->first[add_name(c, set->readers[i].metric->name, set->readers[i].metric)] = set->readers[i].first;
 }
 
 /* Of a metric that readers look for elsewhere too, apart from what these find: both tell of the same steps. */
@@ -70,10 +77,18 @@ static size_t own_name(struct collector *c, size_t metric)
         return metric;
     size_t first = c->first[metric];
     if (!c->own[first] && c->list.name_count < SAMPLE_NAMES_MOST) {
-        c->own[first] = add_name(c, c->list.names[first], c->set->readers[first].metric->warmup);
+        c->own[first] = add_name(c, c->list.names[first], c->set->readers[first].metric);
         c->first[c->own[first]] = first;
     }
     return c->own[first] ? c->own[first] : first;
+}
+
+const struct metric *collector_curve(const struct collector *c, const char *name)
+{
+    for (size_t i = 0; c->set->has_curves && i < c->set->count; i++)
+        if (c->set->readers[i].metric->per && strcmp(c->set->readers[i].metric->name, name) == 0)
+            return c->set->readers[i].metric;
+    return NULL;
 }
 
 void collector_add_named(struct collector *c, const char *name, int64_t step, double value)

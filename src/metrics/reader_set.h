@@ -22,6 +22,7 @@ struct reader_set {
     int64_t first_step, last_step; /* that count */
     struct metric_reader *readers;
     size_t count;
+    bool has_curves; /* of some metric samples are of points */
 };
 
 /* A list that grows, and what makes that cheap. */
@@ -45,6 +46,9 @@ void collector_free(struct collector *c);
 /* `step` below 0: not stated. */
 void collector_add_read(struct collector *c, const struct metric_reader *r, int64_t step, double value);
 void collector_add_named(struct collector *c, const char *name, int64_t step, double value);
+
+/* What the sweep declares of that name, where it is a curve; NULL: it is none. Borrowed. */
+const struct metric *collector_curve(const struct collector *c, const char *name);
 
 /* Leaves one name of each metric, with the samples of the one source that counts. Called once, at the end. */
 void collector_drop_fallbacks(struct collector *c);

@@ -22,6 +22,7 @@ static int add_reader(struct reader_set *r, const struct metric *metric, const s
     r->readers = array_grow(r->readers, r->count, sizeof *r->readers);
     struct metric_reader *reader = &r->readers[r->count];
     *reader = (struct metric_reader){.source = source, .metric = metric, .index = r->count, .first = r->count};
+    r->has_curves |= metric->per != NULL;
     if (source != metric)
         reader->first = reader[-1].first;
     r->count++;
@@ -110,6 +111,16 @@ static bool number_of_match(const struct metric_reader *r, const char *line, con
     if (unit < 2 || unit >= GROUPS_MOST || at[unit].begin < 0)
         return true;
     return in_own_unit(r, line + at[unit].begin, (size_t)(at[unit].end - at[unit].begin), out);
+}
+
+/* The point of a curve that a match is of, its second group; -1: it says none. */
+static int64_t point_of_match(const struct metric_reader *r, const char *line, const struct text_range *at)
+{
+    double point;
+    if (!r->metric->per || at[2].begin < 0 ||
+        !parse_number(line + at[2].begin, (size_t)(at[2].end - at[2].begin), &point))
+        return -1;
+    return point >= 0 && point < 9e18 ? (int64_t)point : -1;
 }
 
 /* --- parts of numbers --- */
@@ -230,5 +241,5 @@ void collector_match(struct collector *c, const struct metric_reader *r, const s
                          : !r->source->sum && is_cut(c, r, piece, at) ? false
                                                                       : number_of_match(r, piece->text, at, &value);
     if (is_read)
-        collector_add_read(c, r, -1, value);
+        collector_add_read(c, r, point_of_match(r, piece->text, at), value);
 }

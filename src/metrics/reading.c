@@ -24,12 +24,17 @@
 
 /* Samples from JSON as jobs write it. */
 
-/* The step that an object states; -1: none. */
-static int64_t json_step(const cJSON *object)
+/* What an object states as the step, or the point of a curve, that its numbers are of; -1: nothing. */
+static int64_t json_step(const cJSON *object, const char *name)
 {
-    const cJSON *step = cJSON_GetObjectItemCaseSensitive(object, "step");
+    const cJSON *step = json_at(object, name);
     /* The largest double below 2^63 is far beyond any step, and the conversion of a larger one is undefined. */
     return cJSON_IsNumber(step) && step->valuedouble >= 0 && step->valuedouble < 9e18 ? (int64_t)step->valuedouble : -1;
+}
+
+static const char *step_name(const struct metric *m)
+{
+    return m && m->per ? m->per : "step";
 }
 
 /* Every number at the path: one, or each of an array's. */
@@ -58,7 +63,7 @@ static void json_samples_add(struct collector *c, const struct metric_reader *r,
     const cJSON *list = json_at(root, head), *item;
     free(head);
     if (cJSON_IsArray(list))
-        cJSON_ArrayForEach(item, list) add_at_path(c, r, item, star + 3, json_step(item));
+        cJSON_ArrayForEach(item, list) add_at_path(c, r, item, star + 3, json_step(item, step_name(r->metric)));
 }
 
 /* The object in a line: NULL when it holds none, with *malformed counted up unless it is blank. The caller's. */
@@ -93,12 +98,12 @@ struct csv_reading {
 static void take_cell(void *bytes, size_t length, void *context)
 {
     struct csv_reading *in = context;
-    const char *text = bytes, *name = in->reader->source->path;
+    const char *text = bytes, *name = in->reader->source->path, *step = step_name(in->reader->metric);
     const size_t cell = in->cell++;
     double number;
     if (!in->has_header && length == strlen(name) && memcmp(text, name, length) == 0)
         in->column = cell;
-    else if (!in->has_header && length == 4 && memcmp(text, "step", length) == 0)
+    else if (!in->has_header && length == strlen(step) && memcmp(text, step, length) == 0)
         in->steps = cell;
     if (!in->has_header || !parse_number(text, length, &number))
         return;
@@ -256,16 +261,21 @@ static void match_lines(const char *path, struct collector *c, const struct metr
 static void take_named(struct collector *c, const struct metric_reader *reader, const cJSON *object)
 {
     const cJSON *item;
-    const int64_t step = json_step(object);
+    const int64_t step = json_step(object, "step");
     double value;
     (void)reader;
     cJSON_ArrayForEach(item, object) if (strcmp(item->string, "step") != 0 && json_number(item, &value))
-        collector_add_named(c, item->string, step, value);
+    {
+        const struct metric *curve = collector_curve(c, item->string);
+        const int64_t point = curve ? json_step(object, curve->per) : step;
+        if (!curve || point >= 0)
+            collector_add_named(c, item->string, point, value);
+    }
 }
 
 static void take_at_path(struct collector *c, const struct metric_reader *reader, const cJSON *object)
 {
-    json_samples_add(c, reader, object, json_step(object));
+    json_samples_add(c, reader, object, json_step(object, step_name(reader->metric)));
 }
 
 /* --- files --- */
@@ -286,7 +296,7 @@ static void read_json_file(const struct metric_reader *r, int fd, struct collect
     if (job_file_read(fd, FILE_BYTES_MOST, &text) == 0) {
         cJSON *root = json_parse(buffer_text(&text));
         if (root)
-            json_samples_add(c, r, root, -1);
+            json_samples_add(c, r, root, r->metric->per ? json_step(root, r->metric->per) : -1);
         cJSON_Delete(root);
     } else {
         c->list.oversized_files += errno == EFBIG;

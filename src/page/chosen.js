@@ -72,7 +72,7 @@ const factsOf = (id) => {
   }
   for (const name of ["excluded", "notes", "tags"]) add("outcome", name, cell(columnOf(name)?.text(i) || ""));
   if (!known) return facts;
-  const last = known.attempts[known.attempts.length - 1] || {};
+  const last = known.attempts.filter((a) => !a.purpose).pop() || {};
   const before = known.attempts_left_out ? [`${known.attempts_left_out} earlier ones: meshsweep show ${id}`] : [];
   add("outcome", "attempts", cell([...before, ...known.attempts.map(attemptWords)].join("\n")));
   for (const name of SURROUNDINGS) if (last[name] !== undefined) add("where it ran", name, cell(last[name]));
@@ -86,6 +86,8 @@ const factsOf = (id) => {
   const elsewhere = known.measured_elsewhere ? `none: measured elsewhere (${known.measured_elsewhere})` : "";
   add("command", "shell", cell(known.shell || elsewhere));
   add("output", "its end", cell(known.tail || ""));
+  const fileWords = (f) => `${f.name} (${f.bytes} bytes${f.what ? `, ${f.what}` : ""})`;
+  if (known.left_files.length) add("output", "files left", cell(known.left_files.map(fileWords).join("\n")));
   add("outcome", "key", cell(known.job.key));
   return facts;
 };

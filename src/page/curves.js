@@ -5,6 +5,10 @@ const CURVES_SHOWN = 8;
 // Jobs that cannot win (html_job.barred); they are listed last.
 const curvesBarred = new Set(JSON.parse($("curve-barred")?.textContent || "[]"));
 
+// What the places of a metric's curve are: the number that the sweep file names with `per`, or steps.
+const curvePer = JSON.parse($("curve-per")?.textContent || "{}");
+const curvePlace = (metric) => curvePer[metric] || "step";
+
 const curveMetric = () => {
   const wanted = state.plot.curve;
   if (curveNames.includes(wanted)) return wanted;
@@ -87,12 +91,12 @@ const drawCurvesOf = (jobs, place, legend) => {
   const height = Math.min(360, Math.max(240, width * 0.45));
   const svg = draw(place, "svg", {
     viewBox: `0 0 ${width} ${height}`, role: "img",
-    "aria-label": `${metric} over steps of jobs ${jobs.join(", ")}; the table has its figures.`,
+    "aria-label": `${metric} over ${curvePer[metric] || "steps"} of jobs ${jobs.join(", ")}; the table has its figures.`,
   });
   const unit = curveUnit(metric);
   const frame = makeFrame(width, height, makeScale(...ends.x, false), makeScale(...ends.y, log, unit));
   drawWarmup(svg, frame, list);
-  drawAxes(svg, frame, ["step", metric + unitOf({ unit })]);
+  drawAxes(svg, frame, [curvePlace(metric), metric + unitOf({ unit })]);
   list.forEach((series, at) => drawCurve(svg, frame, series, ink("--c" + at), log));
 };
 
@@ -109,7 +113,7 @@ const curveFigures = (jobs, metric) => {
   });
   const rows = [...steps].sort(([a], [b]) => a - b).map(([x, values]) => [x, ...values]);
   return {
-    head: ["step", ...jobs.map((id) => `job ${id}`)],
+    head: [curvePlace(metric), ...jobs.map((id) => `job ${id}`)],
     rows: rows.slice(0, FIGURES_MOST),
     all: rows.length,
     others: "steps, the first.",
@@ -124,7 +128,7 @@ const drawCurves = () => {
   const none = `No ${asked ? "chosen" : "passing"} job has samples of ${metric} in this page.`;
   $("curve-jobs").textContent = !jobs.length ? none : asked ? "chosen jobs" : `the best ${jobs.length} that pass`;
   drawCurvesOf(jobs, $("curve-plot"), $("curve-legend"));
-  showFigures($("curve-figures"), `${metric} over steps`, () => curveFigures(jobs, metric));
+  showFigures($("curve-figures"), `${metric} over ${curvePer[metric] || "steps"}`, () => curveFigures(jobs, metric));
 };
 
 const prepareCurves = () => {

@@ -15,6 +15,7 @@
 #define TAIL_BYTES 2500
 #define VALUE_MOST 600
 #define ATTEMPTS_MOST 100 /* the newest attempts of a job */
+#define FILES_MOST 30     /* files that it left, and points of its curves, likewise */
 
 /* The number in a column of that name; NaN: none. */
 static double number_in(const struct stmt *s, const char *name)
@@ -61,7 +62,7 @@ static void add_row(struct buffer *out, const struct stmt *s)
 static int add_left_out(struct html_page *p, int64_t job, int64_t *out, struct error *e)
 {
     struct stmt *s = NULL;
-    int rc = db_next(p->db, "SELECT max(count(*) - ?2, 0) FROM attempt WHERE job_id = ?1 AND kind = 'trial'",
+    int rc = db_next(p->db, "SELECT max(count(*) - ?2, 0) FROM attempt WHERE job_id = ?1 AND kind <> 'full'",
                      VALUES(sql_int(job), sql_int(ATTEMPTS_MOST)), &s, e);
     *out = rc > 0 ? stmt_int(s, 0) : 0;
     stmt_free(s);
@@ -81,7 +82,7 @@ static int add_part(struct html_page *p, enum job_part part, int64_t job, struct
         return -1;
     buffer_printf(&p->out, "\"%s\":%s", job_part_names[part], part == JOB_PART_JOB ? "" : "[");
     while ((rc = stmt_next(s, e)) > 0) {
-        if (left_out-- > 0)
+        if (left_out-- > 0 || (rows == FILES_MOST && (part == JOB_PART_FILES || part == JOB_PART_POINTS)))
             continue;
         buffer_add_text(&p->out, rows++ ? "," : "");
         add_row(&p->out, s);

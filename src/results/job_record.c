@@ -58,11 +58,15 @@ int job_named(struct db *db, const char *word, int64_t *job_id, struct error *e)
 
 /* --- its parts --- */
 
-const char *const job_part_names[JOB_PART_COUNT] = {"job", "metrics", "attempts", "changes", "notes"};
+const char *const job_part_names[JOB_PART_COUNT] = {"job",        "metrics", "points", "attempts",
+                                                    "left_files", "changes", "notes"};
 
 #define UTC(column) "strftime('%Y-%m-%dT%H:%M:%SZ', " column " / 1000, 'unixepoch')"
 #define STARTED UTC("a.started")
 #define ENDED UTC("a.ended")
+
+/* "concurrency 16" */
+#define POINT "(f.reading ->> '$.per') || ' ' || m.point"
 
 static const char *const part_sql[JOB_PART_COUNT] = {
     [JOB_PART_JOB] =
@@ -75,25 +79,36 @@ static const char *const part_sql[JOB_PART_COUNT] = {
         " (SELECT group_concat(s.condition, '; ') FROM breach AS b JOIN subject_to AS s ON s.position = b.position"
         "  WHERE b.attempt_id = j.attempt_id) AS does_not_meet"
         " FROM job AS j LEFT JOIN sweep AS s ON s.id = j.sweep_id WHERE j.id = ?1",
-    [JOB_PART_METRICS] = "SELECT m.name, v.value, nullif(d.unit, '') AS unit, d.counter, d.rank, m.count AS samples,"
+    [JOB_PART_METRICS] = "SELECT m.name, v.value, nullif(d.unit, '') AS unit, d.counter, d.rank, " POINT " AS point,"
+                         " m.count AS samples,"
                          " nullif(m.not_finite, 0) AS not_finite, m.kept, m.mean, m.median, m.minimum, m.maximum, "
                          "m.stddev, m.p90, v.note"
                          " FROM job AS j JOIN summary AS m ON m.attempt_id = j.attempt_id"
                          " LEFT JOIN job_metric AS v ON v.job_id = j.id AND v.name = m.name"
-                         " LEFT JOIN metric_definition AS d ON d.name = m.name WHERE j.id = ?1 ORDER BY m.name",
+                         " LEFT JOIN metric_definition AS d ON d.name = m.name LEFT JOIN definition AS f ON f.id ="
+                         " m.definition_id WHERE j.id = ?1 ORDER BY m.name",
+    [JOB_PART_POINTS] =
+        "SELECT m.name AS metric, f.reading ->> '$.per' AS per, p.step AS per_value, p.value,"
+        " nullif(f.unit, '') AS unit FROM job AS j JOIN summary AS m ON m.attempt_id = j.attempt_id"
+        " JOIN definition AS f ON f.id = m.definition_id JOIN metric AS p ON p.attempt_id = m.attempt_id"
+        " AND p.name = m.name WHERE j.id = ?1 AND m.point IS NOT NULL"
+        " ORDER BY m.name, p.step, p.sequence LIMIT 1000",
     [JOB_PART_ATTEMPTS] =
         "SELECT a.number AS attempt, a.state, a.failure, a.message, a.consequence, a.left_out,"
         " " STARTED " AS started, " ENDED " AS ended, a.duration_ms, a.unwatched_ms, a.blame, a.exit_code, a.signal,"
-        " a.limit_ms, a.given, iif(a.executor = '" IMPORT_EXECUTOR
-        "', NULL, coalesce(a.host, r.host)) AS host, a.executor,"
+        " a.limit_ms, a.given, iif(a.kind = 'profile', 'run under [job.profile], not a measurement', NULL) AS purpose, "
+        "iif(a.executor = '" IMPORT_EXECUTOR "', NULL, coalesce(a.host, r.host)) AS host, a.executor,"
         " a.reference, a.slot, a.pid, a.user_ms, a.system_ms, a.max_rss AS max_rss_bytes, a.leftovers,"
         " a.directory AS files, a.log_bytes, r.tool_version AS meshsweep,"
         " json_extract(r.provenance, '$.directory') AS working_directory,"
         " json_extract(r.provenance, '$.git.commit') AS git_commit, a.scripts,"
         " json_extract(r.provenance, '$.versions') AS versions, json_extract(r.provenance, '$.cpu') AS cpu,"
         " json_extract(r.provenance, '$.gpus') AS gpus"
-        " FROM attempt AS a LEFT JOIN runner AS r ON r.id = a.runner_id WHERE a.job_id = ?1 AND a.kind = 'trial'"
+        " FROM attempt AS a LEFT JOIN runner AS r ON r.id = a.runner_id WHERE a.job_id = ?1 AND a.kind <> 'full'"
         " ORDER BY a.number",
+    [JOB_PART_FILES] = "SELECT a.number AS attempt, f.value ->> '$.name' AS name, f.value ->> '$.bytes' AS bytes,"
+                       " iif(f.value ->> '$.removed', 'removed', NULL) AS what FROM attempt AS a,"
+                       " json_each(a.files, '$.list') AS f WHERE a.job_id = ?1 ORDER BY a.number, f.key LIMIT 1000",
     [JOB_PART_CHANGES] = "SELECT c.kind, " UTC("c.at") " AS at, c.who, c.why, c.detail, " UTC(
         "c.undone") " AS undone,"
                     " json_group_array(json_object('attempt', r.number, 'field', r.field, 'was', CAST(r.was AS TEXT),"

@@ -337,20 +337,33 @@ int result_query_open_long(struct db *db, const struct result_query *q, struct s
     struct string_list all = STRING_LIST_INIT;
     struct buffer sql = BUFFER_INIT;
     struct stmt *s = NULL;
+    bool curves = false;
     int rc = read_titles(db, &all, e);
+    if (rc == 0)
+        rc = db_query_bool(db,
+                           "SELECT 1 FROM metric_definition AS d JOIN definition AS f ON f.id = d.definition_id"
+                           " WHERE f.reading ->> '$.per' IS NOT NULL LIMIT 1",
+                           NO_VALUES, &curves, e);
     if (rc == 0 && q->where)
         rc = check_condition(&all, q->where, e);
     buffer_add_text(&sql,
                     "SELECT r.job, r.key, r.state, m.name AS metric, nullif(d.unit, '') AS unit, d.counter, d.rank,"
                     " m.count AS samples,"
-                    " m.not_finite, v.value, m.mean, m.median, m.minimum, m.maximum, m.stddev, m.p90 FROM (SELECT job, "
-                    "key, state"
-                    " FROM results WHERE (?1 OR in_sweep) AND (?2 IS NULL OR state = ?2)");
+                    " m.not_finite,");
+    buffer_printf(&sql,
+                  " %s, m.mean, m.median, m.minimum, m.maximum, m.stddev, m.p90%s FROM (SELECT job, key, state FROM",
+                  curves ? "iif(m.point IS NULL, v.value, p.value) AS value" : "v.value",
+                  curves ? ", p.step AS point" : "");
+    buffer_add_text(&sql, " results WHERE (?1 OR in_sweep) AND (?2 IS NULL OR state = ?2)");
     if (q->where)
         buffer_printf(&sql, " AND (%s\n)", q->where);
     buffer_add_text(&sql, ") AS r JOIN job AS j ON j.id = r.job JOIN summary AS m ON m.attempt_id = j.attempt_id"
                           " LEFT JOIN job_metric AS v ON v.job_id = j.id AND v.name = m.name"
-                          " LEFT JOIN metric_definition AS d ON d.name = m.name ORDER BY r.job, m.name");
+                          " LEFT JOIN metric_definition AS d ON d.name = m.name");
+    if (curves)
+        buffer_add_text(&sql, " LEFT JOIN metric AS p ON m.point IS NOT NULL AND p.attempt_id = m.attempt_id"
+                              " AND p.name = m.name");
+    buffer_printf(&sql, " ORDER BY r.job, m.name%s", curves ? ", p.step" : "");
     if (rc == 0)
         rc = db_prepare(db, buffer_text(&sql), &s, e);
     if (rc == 0) {

@@ -28,6 +28,7 @@ struct claim_end {
 };
 
 struct claim_source {
+    const char *kind; /* of the attempts (attempt.kind); NULL: trials, and else `full` is set */
     bool full; /* what it chooses are full trainings (store/attempts.h): of jobs in any state, which is left as it is */
 
     /* How many to claim before there is room to start them, which hides the commit behind running jobs. 0 for a source

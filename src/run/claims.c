@@ -77,7 +77,7 @@ void claims_put_first(struct claims *c, int64_t job_id)
 static int claim(const struct claims *c, int64_t job_id, struct claim_batch *out, struct error *e)
 {
     struct claim made;
-    if (attempt_claim(c->store, job_id, c->source->full, &made, e) < 0)
+    if (attempt_claim(c->store, job_id, c->source->kind, &made, e) < 0)
         return -1;
     out->items = array_grow(out->items, out->count, sizeof *out->items);
     struct running_attempt *f = &out->items[out->count++];

@@ -77,6 +77,17 @@ static int write_all(struct commit_batch *t, struct error *e)
     return 0;
 }
 
+/* What [job] keep_files does not name, once it is recorded that it goes. */
+static void drop_files(const struct commit_batch *t)
+{
+    const struct job_config *job = &t->place.space->sweep->job;
+    struct keep_rules rules = recording_keep_rules(job);
+    for (size_t i = 0; i < t->ends.count && (job->keep_files || job->keep_files_size); i++)
+        if (t->ends.items[i].recording.end.files)
+            left_files_remove(t->ends.items[i].attempt.job_dir, &rules);
+    string_list_free(&rules.own);
+}
+
 static int commit(struct commit_batch *t, struct error *e)
 {
     bool committed;
@@ -88,6 +99,7 @@ static int commit(struct commit_batch *t, struct error *e)
     if (rc < 0 || !committed)
         return rc < 0 ? -1 : 1;
     FAULT(BATCH_COMMITTED);
+    drop_files(t);
     keep_up_to_date(t);
     return 0;
 }

@@ -366,6 +366,33 @@ static struct attempt_end end_of(const struct recording *r, const struct outcome
     };
 }
 
+/* Files that readers name, and what DeepSpeed was given, stay in any case. */
+struct keep_rules recording_keep_rules(const struct job_config *job)
+{
+    struct keep_rules rules = {job->keep_files, job->keep_files_size, STRING_LIST_INIT};
+    string_list_add(&rules.own, xstrdup("ds_config*.json"));
+    for (size_t i = 0; i < job->file_count; i++)
+        string_list_add(&rules.own, xstrdup(job->files[i].path));
+    for (size_t i = 0; i < job->metric_count; i++)
+        for (const struct metric *m = &job->metrics[i]; m; m = m->fallback) {
+            if (m->file)
+                string_list_add(&rules.own, xstrdup(m->file));
+            if (m->numerator)
+                string_list_add(&rules.own, xstrndup(m->numerator, strcspn(m->numerator, ":")));
+        }
+    return rules;
+}
+
+static char *describe_files(const struct recording_context *context)
+{
+    struct keep_rules rules = recording_keep_rules(&context->sweep->job);
+    char *json = context->job_dir ? left_files_json(context->job_dir, &rules) : NULL;
+    char *public = json ? secrets_redact_values(context->secrets, json) : NULL;
+    string_list_free(&rules.own);
+    free(json);
+    return public;
+}
+
 static void add_conditions(struct recording *r, const struct running_attempt *f)
 {
     if (!f->conditions)
@@ -409,6 +436,7 @@ void recording_make(const struct recording_context *context, const struct outcom
     r.failure = r.verdict.failure ? failure_names[r.verdict.failure] : NULL;
     r.kept_files = o->log_path || o->metrics_path;
     r.end = end_of(&r, o);
+    r.end.files = describe_files(context);
     add_conditions(&r, context->attempt);
     if (o->ending == ENDING_STOPPED && !r.failure && !has_all_steps(&r))
         r.end.stopped_steps = r.counted_steps;
@@ -514,6 +542,6 @@ void recording_free(struct recording *r)
 {
     free_all(r->verdict.message, r->hold, r->verdict.consequence, (char *)r->end.log_tail, (char *)r->end.left_out,
              (char *)r->end.reference, (char *)r->end.host, (char *)r->end.device_model, (char *)r->end.device_note,
-             (char *)r->end.device_condition);
+             (char *)r->end.device_condition, (char *)r->end.files);
     sample_list_free(&r->samples);
 }

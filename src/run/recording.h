@@ -5,6 +5,7 @@
 #include "measures/measures.h"
 #include "metrics/classify.h"
 #include "metrics/reading.h"
+#include "process/left_files.h"
 #include "process/supervisor.h"
 #include "run/running_attempt.h"
 #include "secrets/secrets.h"
@@ -72,6 +73,9 @@ int recording_store(const struct recording_target *target, const struct claim *c
 /* The samples and summaries alone. */
 int recording_store_samples(struct attempt_store *store, int64_t attempt_id, const struct recording *r,
                             struct error *e);
+/* Which files of a job's directory stay; string_list_free(&own). */
+struct keep_rules recording_keep_rules(const struct job_config *job);
+
 void recording_free(struct recording *r);
 
 #endif

@@ -227,7 +227,7 @@ static int load(struct starter *s, struct running_attempt *f, struct error *e)
     if (rc < 0)
         return -1;
     hash_hex(&f->job.key, f->key_hex);
-    for (int i = 0; f->claim.full && i < LIMIT_COUNT; i++)
+    for (int i = 0; f->claim.full && !f->claim.profile && i < LIMIT_COUNT; i++)
         f->job.limit_ms[i] = i == LIMIT_TOTAL ? s->space->sweep->search.full_timeout_ms : 0;
     if (f->claim.number < 2)
         return 0;
@@ -380,12 +380,15 @@ void starter_start(struct starter *s, struct running_attempt *f)
 {
     struct launch_texts texts;
     struct given_files files = {NULL, 0};
-    char **runtime = runtime_of(s, f), *not_prepared = prepare(s, f, runtime, &files);
+    char **runtime = runtime_of(s, f);
     if (f->fixtures)
         fixtures_runtime(s->fixtures, f->fixtures, (const char **)runtime);
+    char *not_prepared = prepare(s, f, runtime, &files);
     launch_texts_render(s->space, &f->job, (const char *const *)runtime, &texts);
     note_given(s, f);
     replace_command(s, f, &texts);
+    if (f->claim.profile)
+        launch_texts_profile(s->space, &f->job, (const char *const *)runtime, &texts);
     start_process(s, f, &texts, not_prepared);
     f->start.files = files;
     launch_texts_free(&texts);

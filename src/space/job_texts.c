@@ -212,6 +212,10 @@ void job_texts_compile(struct space *space, char *const *command, bool is_line, 
     for (size_t i = 0; i < job->environment_count; i++)
         space->environment[i] =
             job_text_compile(space, job->environment[i].value, false, &job->environment[i].at, problems);
+    for (char **word = job->profile_prefix; word && *word; word++) {
+        const struct job_text text = job_text_compile(space, *word, false, &job->profile_at, problems);
+        *array_add(space->profile, space->profile_count) = text;
+    }
     if (job->directory)
         space->directory = job_text_compile(space, job->directory, false, &job->command_at, problems);
 }
@@ -241,10 +245,12 @@ void job_texts_free(struct space *space)
         job_text_free(&space->command[i]);
     for (size_t i = 0; space->environment && i < space->sweep->job.environment_count; i++)
         job_text_free(&space->environment[i]);
+    for (size_t i = 0; i < space->profile_count; i++)
+        job_text_free(&space->profile[i]);
     job_text_free(&space->directory);
     for (size_t i = 0; i < space->placeholder_count; i++)
         free(space->placeholders[i].name);
-    free_all(space->command, space->environment, space->placeholders);
+    free_all(space->command, space->environment, space->profile, space->placeholders);
 }
 
 /* --- rendering --- */

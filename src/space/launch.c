@@ -171,6 +171,18 @@ void launch_texts_render(const struct space *space, const struct job_details *jo
     buffer_free(&directory);
 }
 
+void launch_texts_profile(const struct space *space, const struct job_details *job, const char *const *runtime,
+                          struct launch_texts *texts)
+{
+    struct string_list words = STRING_LIST_INIT;
+    for (size_t i = 0; i < space->profile_count; i++)
+        add_words(&space->profile[i], job, runtime, &words);
+    for (char **word = texts->command; *word; word++)
+        string_list_add(&words, *word);
+    free(texts->command);
+    texts->command = string_list_take(&words);
+}
+
 void launch_texts_free(struct launch_texts *t)
 {
     char **const lists[] = {t->command, t->environment, t->unset};

@@ -35,6 +35,9 @@ struct launch_texts {
 };
 void launch_texts_render(const struct space *space, const struct job_details *job, const char *const *runtime,
                          struct launch_texts *out);
+/* Puts [job.profile] command_prefix before the command. */
+void launch_texts_profile(const struct space *space, const struct job_details *job, const char *const *runtime,
+                          struct launch_texts *texts);
 void launch_texts_free(struct launch_texts *t);
 
 #endif

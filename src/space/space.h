@@ -142,8 +142,10 @@ struct space {
     struct job_text *command; /* command_count texts; 0: the sweep has no command */
     size_t command_count;
     struct job_text *environment; /* values, in the order of sweep->job.environment */
-    struct job_text directory;    /* empty template when there is none */
-    struct space_file *files;     /* space/job_files.h, in the order of sweep->job.files */
+    struct job_text *profile;     /* words that go before the command of the winner, profile_count of them */
+    size_t profile_count;
+    struct job_text directory; /* empty template when there is none */
+    struct space_file *files;  /* space/job_files.h, in the order of sweep->job.files */
     size_t file_count;
     struct space_fixture *fixtures;
     size_t fixture_count;

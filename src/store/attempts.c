@@ -50,9 +50,9 @@ static const char *const statements[STATEMENT_COUNT] = {
     [NEXT_DUE] = "SELECT min(due) FROM job WHERE sweep_id = ?1 AND " WAITS,
     /* Apart, because RETURNING makes and drops a table. */
     [NEXT_NUMBER] =
-        "SELECT coalesce(max(number), 0) + 1, count(*) FILTER (WHERE kind = 'full') FROM attempt WHERE job_id = ?1",
+        "SELECT coalesce(max(number), 0) + 1, count(*) FILTER (WHERE kind <> 'trial') FROM attempt WHERE job_id = ?1",
     [INSERT_ATTEMPT] = "INSERT INTO attempt (job_id, number, runner_id, state, executor, kind)"
-                       " VALUES (?1, ?2, ?3, 'claimed', ?4, iif(?5, 'full', 'trial'))",
+                       " VALUES (?1, ?2, ?3, 'claimed', ?4, coalesce(?5, 'trial'))",
     [SET_RUNNING] = "UPDATE job SET state = ?2 WHERE id = ?1 AND state = 'pending'",
     [DELETE_ATTEMPT] = "DELETE FROM attempt WHERE id = ? AND state IN ('claimed', 'running')",
     [SET_PENDING] = "UPDATE job SET state = ?2 WHERE id = ?1 AND state = 'running'",
@@ -68,7 +68,7 @@ static const char *const statements[STATEMENT_COUNT] = {
         " leftovers = ?13, directory = coalesce(?14, directory), log_bytes = ?15, log_tail = ?16,"
         " host = coalesce(?17, host), reference = coalesce(?18, reference), stopped_steps = ?19, waits = NULL,"
         " blame = ?20, consequence = ?21, unwatched_ms = ?22, left_out = ?23, device_model = ?24,"
-        " device_condition = ?25, device_note = ?26,"
+        " device_condition = ?25, device_note = ?26, files = ?27,"
         " readers = (SELECT value FROM meta WHERE name = 'readers') WHERE id = ?1 AND state = 'running'",
     [RECORD_REFERENCE] =
         "UPDATE attempt SET reference = ?2, waits = ?3 WHERE id = ?1 AND state IN ('claimed', 'running')",
@@ -213,16 +213,19 @@ static int next_number(struct attempt_store *s, int64_t job_id, int64_t *number,
     return rc < 0 ? -1 : 0;
 }
 
-int attempt_claim(struct attempt_store *s, int64_t job_id, bool full, struct claim *out, struct error *e)
+int attempt_claim(struct attempt_store *s, int64_t job_id, const char *kind, struct claim *out, struct error *e)
 {
     const struct attempt_store_options *o = &s->options;
     int64_t number, full_trainings;
     if (next_number(s, job_id, &number, &full_trainings, e) < 0 ||
         run(s, INSERT_ATTEMPT,
-            VALUES(sql_int(job_id), sql_int(number), sql_int(o->runner_id), sql_text(o->executor), sql_int(full)),
+            VALUES(sql_int(job_id), sql_int(number), sql_int(o->runner_id), sql_text(o->executor), sql_text(kind)),
             e) < 0)
         return -1;
-    const struct claim claim = {job_id, db_last_id(s->db), number, number - full_trainings, full};
+    const bool full = kind != NULL;
+    const struct claim claim = {job_id, db_last_id(s->db),
+                                number, number - full_trainings,
+                                full,   full && strcmp(kind, "profile") == 0};
     FAULT(ATTEMPT_CLAIMED);
     if (!full && set_job_running(s, job_id, e) < 0)
         return -1;
@@ -305,7 +308,7 @@ static int record_attempt_end(struct attempt_store *s, const struct attempt_end 
                       sql_text(end->reference), sql_positive(end->stopped_steps),
                       sql_text(end->failure ? blame_names[end->blame] : NULL), sql_text(end->consequence),
                       sql_positive(end->unwatched_ms), sql_text(end->left_out), sql_text(end->device_model),
-                      sql_text(end->device_condition), sql_text(end->device_note)),
+                      sql_text(end->device_condition), sql_text(end->device_note), sql_text(end->files)),
                e);
 }
 

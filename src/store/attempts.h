@@ -28,14 +28,15 @@ void attempt_store_free(struct attempt_store *s);
 struct claim {
     int64_t job_id, attempt_id, number;
     int64_t trials; /* of the job so far, this one included: attempts that are no full training */
-    bool full; /* the full training after a search (attempt.kind): whatever becomes of it, its job stays as it is */
+    bool full;    /* the full training after a search (attempt.kind): whatever becomes of it, its job stays as it is */
+    bool profile; /* the same, but the winner under a profiler */
 };
 
 /* The first pending jobs by priority, then rank; at most `room`. */
 int attempts_pending(struct attempt_store *s, int64_t *job_ids, size_t room, size_t *count, struct error *e);
 
-/* Claims a pending job: an attempt is made (claimed), the job becomes running. With `full`, a job in any state. */
-int attempt_claim(struct attempt_store *s, int64_t job_id, bool full, struct claim *out, struct error *e);
+/* Claims a pending job: an attempt is made (claimed), the job becomes running. `kind`: of attempt.kind; another than NULL, a trial: a job in any state. */
+int attempt_claim(struct attempt_store *s, int64_t job_id, const char *kind, struct claim *out, struct error *e);
 
 /* Whether a pending job may be tried now: one that failed waits for the end of its back-off (store/retry.h). */
 int attempts_is_due(struct attempt_store *s, int64_t job_id, bool *yes, struct error *e);
@@ -81,6 +82,7 @@ struct attempt_end {
     const char *left_out;                        /* what no summary is of; NULL: nothing */
     const char *directory, *host, *reference;    /* NULL: as at the start */
     const char *device_model, *device_condition; /* NULL: not known */
+    const char *files;                           /* what it left (process/left_files.h); NULL: nothing */
     const char *device_note;  /* how its devices were slower than others' of the model; NULL: they were not */
     bool elsewhere;           /* the job is pending at once, to run on another place before it is said to have failed */
     bool cancelled_elsewhere; /* by a person, past this program: not tried again by itself */

@@ -28,6 +28,7 @@ static void add_reading(struct buffer *b, const struct metric *m)
     add_member(b, "path", m->path);
     add_member(b, "file", m->file);
     add_member(b, "numerator", m->numerator);
+    add_member(b, "per", m->per);
     buffer_add_text(b, m->written_unit || m->is_key ? ",\"written_unit\":true" : "");
     buffer_add_text(b, m->sum ? ",\"sum\":true" : "");
     if (m->fallback) {
@@ -55,7 +56,7 @@ enum { NAME, READING, IMPORTED, EXPRESSION, SCALE, UNIT, BETTER, WARMUP, FIRST_S
 static void list_columns(const struct sweep *s, const struct metric *m, const char *reading,
                          struct sql_value out[COLUMN_COUNT])
 {
-    const bool counts_steps = m->reader != READER_EXPRESSION;
+    const bool counts_steps = m->reader != READER_EXPRESSION && !m->per;
     out[NAME] = sql_text(m->name);
     out[READING] = sql_text(reading);
     out[IMPORTED] = sql_text(imported_as(s, m->name));

@@ -21,13 +21,13 @@ int recovered_attempts_read(struct db *db, const char *executor, struct recovere
     while ((rc = db_next(db,
                          "SELECT job_id, id, number, number - (SELECT count(*) FROM attempt AS f WHERE f.job_id = "
                          "attempt.job_id"
-                         " AND f.number <= attempt.number AND f.kind = 'full'), kind = 'full', state = 'running', "
+                         " AND f.number <= attempt.number AND f.kind <> 'trial'), kind <> 'trial', state = 'running', "
                          "reference, "
                          "directory FROM attempt"
                          " WHERE state IN ('claimed', 'running') AND executor = ? ORDER BY id",
                          VALUES(sql_text(executor)), &s, e)) > 0) {
         *array_add(found.items, found.count) = (struct recovered_attempt){
-            .claim = {stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 2), stmt_int(s, 3), stmt_int(s, 4) != 0},
+            .claim = {stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 2), stmt_int(s, 3), stmt_int(s, 4) != 0, false},
             .started = stmt_int(s, 5) != 0,
             .reference = stmt_copy_text(s, 6),
             .directory = stmt_copy_text(s, 7),

@@ -184,6 +184,20 @@ static void read_job_command(const struct reading *r, const struct toml_node *no
 
 #define AT(member) offsetof(struct sweep, job.member)
 
+static const char *const profiled[] = {"best", NULL};
+
+static const struct schema_key job_profile_keys[] = {
+    {.name = "command_prefix",
+     TYPE_STRINGS,
+     DEFAULTS,
+     FORM_STRINGS,
+     AT(profile_prefix),
+     .where = AT(profile_at),
+     .required = true},
+    {.name = "for", TYPE_STRING, DEFAULTS, FORM_CHOICE, AT(profile_for), 0, .choices = profiled},
+};
+const struct schema schema_job_profile = {"[job.profile]", SCHEMA_KEYS(job_profile_keys)};
+
 static const struct schema_key job_keys[] = {
     {.name = "command", TYPE_STRING | TYPE_STRINGS, DEFAULTS, .read = read_job_command},
     {.name = "env", TYPE_TABLE, DEFAULTS, EACH(AT(environment_count), read_variable, "environment variables")},
@@ -198,6 +212,9 @@ static const struct schema_key job_keys[] = {
     {.name = "startup_timeout", TYPE_TIME, DEFAULTS, FORM_LIMIT, AT(startup_timeout), .where = AT(startup_timeout_at)},
     {.name = "grace", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(grace_ms)},
     {.name = "repeat", TYPE_INT, DEFAULTS, FORM_COUNT, AT(repeat), 1, 1000000},
+    {.name = "keep_files", TYPE_STRINGS, DEFAULTS, FORM_STRINGS, AT(keep_files)},
+    {.name = "keep_files_size", TYPE_STRING, DEFAULTS, FORM_SIZE, AT(keep_files_size)},
+    {.name = "profile", TYPE_TABLE, DEFAULTS, FORM_TABLE, .of = &schema_job_profile},
     {.name = "metrics",
      TYPE_TABLE,
      DEFAULTS,

@@ -44,6 +44,7 @@ enum metric_key {
     METRIC_TAKE,
     METRIC_MEANS,
     METRIC_RANK,
+    METRIC_PER,
     METRIC_COUNT
 };
 
@@ -67,6 +68,7 @@ static const struct schema_key metric_keys[METRIC_COUNT] = {
     {.name = "take", TYPE_STRING, DEFAULTS, FORM_CHOICE, AT(take), 1, .choices = take_names + 1},
     {.name = "means", TYPE_STRING, DEFAULTS, FORM_CHOICE, AT(means), 1, .choices = metric_meaning_names},
     {.name = "rank", TYPE_STRING | TYPE_INT, DEFAULTS, FORM_CONSTANT, AT(rank)},
+    {.name = "per", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(per)},
 };
 const struct schema schema_metric = {"[job.metrics]", SCHEMA_KEYS(metric_keys)};
 const struct schema schema_fallback = {"a fallback", metric_keys, METRIC_READER_COUNT};
@@ -120,7 +122,7 @@ static void read_key(const struct reading *r, const struct toml_node *node, stru
 
 static void read_regex(const struct reading *r, const struct toml_node *node, struct metric *m)
 {
-    check_regex(r, node, m->written_unit ? 2 : 1);
+    check_regex(r, node, m->written_unit || m->per ? 2 : 1);
     m->reader = READER_REGEX;
     text_replace(&m->pattern, xstrdup(node->text));
 }
@@ -277,6 +279,16 @@ static struct metric *metric_slot(struct job_config *job, const char *name, bool
     return m;
 }
 
+/* A sample of a curve is of a point of it, and all points count. */
+static void check_curve(const struct reading *r, const struct toml_node *const *found, const struct metric *m)
+{
+    static const enum metric_key others[] = {METRIC_KEY, METRIC_SUM, METRIC_WRITTEN_UNIT, METRIC_WARMUP,
+                                             METRIC_FALLBACK};
+    for (size_t i = 0; m->per && i < LENGTH(others); i++)
+        if (found[others[i]])
+            problem_at_key(r, found[METRIC_PER], "per cannot be combined with %s", found[others[i]]->key);
+}
+
 void read_metric(const struct reading *r, const struct toml_node *node)
 {
     if (!check_entry_name(r, reading_at_key(r, node), node->key, "metric"))
@@ -293,6 +305,7 @@ void read_metric(const struct reading *r, const struct toml_node *node)
     m->at = reading_at_key(r, node);
     schema_take(&schema_metric, r, found, m);
     m->better_given |= found[METRIC_BETTER] != NULL;
+    check_curve(r, found, m);
     if (!anew)
         return;
     read_source(r, found, m);

@@ -56,7 +56,7 @@ static int64_t start(struct kept *k, int64_t job_id)
 {
     struct claim claim;
     struct error e = ERROR_INIT;
-    if (attempt_claim(k->store, job_id, false, &claim, &e) < 0)
+    if (attempt_claim(k->store, job_id, NULL, &claim, &e) < 0)
         fail_msg("%s", e.text);
     const struct attempt_start started = {.attempt_id = claim.attempt_id,
                                           .started_ms = 1000,
