@@ -26,6 +26,7 @@ struct input_samples {
 
 /* What is in the database of one attempt. */
 struct measured_attempt {
+    int64_t id;
     char *specs[SECTION_COUNT]; /* JSON; NULL: none */
     struct seen_values seen;
     struct input_samples *inputs; /* as in struct measures */
@@ -105,7 +106,7 @@ static int load_input(const struct measure_input *input, struct db *db, int64_t 
 static int attempt_load(const struct measures *m, struct db *db, int64_t attempt_id, const struct seen_values *seen,
                         struct measured_attempt *out, struct error *e)
 {
-    *out = (struct measured_attempt){.inputs = xcalloc(m->input_count + 1, sizeof *out->inputs)};
+    *out = (struct measured_attempt){.id = attempt_id, .inputs = xcalloc(m->input_count + 1, sizeof *out->inputs)};
     int rc = load_row(db, attempt_id, out, e);
     if (seen)
         out->seen = *seen;
@@ -531,14 +532,15 @@ static int choose_point(const struct measures *m, struct measured_attempt *a, si
     return 0;
 }
 
-static int put_points(const struct measures *m, const struct measured_attempt *a, const char *per, int64_t point,
-                      struct db *db, int64_t attempt_id, struct error *e)
+/* Of all curves over the key of input `of`. */
+static int put_points(const struct measures *m, const struct measured_attempt *a, size_t of, int64_t point,
+                      struct db *db, struct error *e)
 {
     for (size_t i = 0; i < m->input_count; i++)
-        if (per_of(&m->inputs[i]) && strcmp(per_of(&m->inputs[i]), per) == 0 && a->inputs[i].is_there &&
+        if (per_of(&m->inputs[i]) && strcmp(per_of(&m->inputs[i]), per_of(&m->inputs[of])) == 0 &&
+            a->inputs[i].is_there &&
             db_run(db, "UPDATE summary SET value = ?3, point = ?4 WHERE attempt_id = ?1 AND name = ?2",
-                   VALUES(sql_int(attempt_id), sql_text(m->inputs[i].name), sql_finite(a->inputs[i].value),
-                          sql_int(point)),
+                   VALUES(sql_int(a->id), sql_text(m->inputs[i].name), sql_finite(a->inputs[i].value), sql_int(point)),
                    e) < 0)
             return -1;
     return 0;
@@ -555,8 +557,8 @@ static size_t leader_of(const struct measures *m, size_t input)
 }
 
 /* `db` NULL: nothing is written. */
-static int take_points(const struct measures *m, struct measured_attempt *a, struct db *db, int64_t attempt_id,
-                       struct measured *out, struct error *e)
+static int take_points(const struct measures *m, struct measured_attempt *a, struct db *db, struct measured *out,
+                       struct error *e)
 {
     for (size_t i = 0; i < m->input_count; i++) {
         bool is_first = per_of(&m->inputs[i]) != NULL;
@@ -568,7 +570,7 @@ static int take_points(const struct measures *m, struct measured_attempt *a, str
         int64_t point;
         if (choose_point(m, a, leader, &point, e) < 0)
             return -1;
-        if (point >= 0 && db && put_points(m, a, per_of(&m->inputs[i]), point, db, attempt_id, e) < 0)
+        if (point >= 0 && db && put_points(m, a, i, point, db, e) < 0)
             return -1;
         if (strcmp(m->inputs[leader].name, objective_of(m)) == 0) {
             out->is_derived = true;
@@ -588,7 +590,7 @@ int measures_look(struct measures *m, struct db *db, int64_t attempt_id, struct 
     *out = (struct measured){.objective = NAN, .is_feasible = true};
     int rc = attempt_load(m, db, attempt_id, NULL, &a, e);
     if (rc == 0)
-        rc = take_points(m, &a, NULL, attempt_id, out, e);
+        rc = take_points(m, &a, NULL, out, e);
     if (rc == 0)
         rc = take_metrics(m, &a, NULL, attempt_id, out, e);
     if (rc == 0)
@@ -604,7 +606,7 @@ int measures_record(struct measures *m, struct db *db, int64_t attempt_id, const
     *out = (struct measured){.objective = NAN, .is_feasible = true};
     int rc = attempt_load(m, db, attempt_id, seen, &a, e);
     if (rc == 0)
-        rc = take_points(m, &a, db, attempt_id, out, e);
+        rc = take_points(m, &a, db, out, e);
     if (rc == 0)
         rc = take_metrics(m, &a, db, attempt_id, out, e);
     if (rc == 0)
@@ -713,7 +715,7 @@ static int suppose_attempt(const struct measures *m, struct db *db, int64_t atte
     struct measured ignored = {.is_feasible = true};
     int rc = attempt_load(m, db, attempt_id, NULL, &a, e);
     if (rc == 0)
-        rc = take_points(m, &a, NULL, attempt_id, &ignored, e);
+        rc = take_points(m, &a, NULL, &ignored, e);
     if (rc == 0)
         rc = take_constraints(m, &a, db, attempt_id, &ignored, e);
     attempt_unload(m, &a);

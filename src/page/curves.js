@@ -91,7 +91,8 @@ const drawCurvesOf = (jobs, place, legend) => {
   const height = Math.min(360, Math.max(240, width * 0.45));
   const svg = draw(place, "svg", {
     viewBox: `0 0 ${width} ${height}`, role: "img",
-    "aria-label": `${metric} over ${curvePer[metric] || "steps"} of jobs ${jobs.join(", ")}; the table has its figures.`,
+    "aria-label":
+      `${metric} over ${curvePer[metric] || "steps"} of jobs ${jobs.join(", ")}; the table has its figures.`,
   });
   const unit = curveUnit(metric);
   const frame = makeFrame(width, height, makeScale(...ends.x, false), makeScale(...ends.y, log, unit));

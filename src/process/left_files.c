@@ -27,13 +27,13 @@ struct left_files {
 /* Called with the descriptor of its directory, its name there, and its path. */
 typedef void (*file_visit)(void *context, int directory, const char *name, const char *path, int64_t bytes);
 
-struct walk {
+struct file_walk {
     file_visit visit;
     void *context;
     size_t left; /* files */
 };
 
-static void walk_directory(struct walk *w, DIR *directory, const char *prefix, int level)
+static void walk_directory(struct file_walk *w, DIR *directory, const char *prefix, int level)
 {
     const struct dirent *entry;
     while (w->left > 0 && (entry = readdir(directory))) {
@@ -58,7 +58,7 @@ static void walk_directory(struct walk *w, DIR *directory, const char *prefix, i
 
 static void walk_files(const char *job_dir, file_visit visit, void *context)
 {
-    struct walk w = {visit, context, FILES_MOST};
+    struct file_walk w = {visit, context, FILES_MOST};
     DIR *directory = job_directory_list(AT_FDCWD, job_dir);
     if (directory)
         walk_directory(&w, directory, "", 0);

@@ -35,7 +35,8 @@ struct claim {
 /* The first pending jobs by priority, then rank; at most `room`. */
 int attempts_pending(struct attempt_store *s, int64_t *job_ids, size_t room, size_t *count, struct error *e);
 
-/* Claims a pending job: an attempt is made (claimed), the job becomes running. `kind`: of attempt.kind; another than NULL, a trial: a job in any state. */
+/* Claims a pending job: an attempt is made (claimed), the job becomes running. `kind` is that of the attempt; NULL: a
+ * trial. With another one the job may be in any state. */
 int attempt_claim(struct attempt_store *s, int64_t job_id, const char *kind, struct claim *out, struct error *e);
 
 /* Whether a pending job may be tried now: one that failed waits for the end of its back-off (store/retry.h). */

@@ -18,9 +18,11 @@ static const char *const statements[STATEMENT_COUNT] = {
                " ?8, ?9)",
     [MOVE] = "UPDATE attempt SET line = ?2, log_tail = ?3 WHERE id = ?1",
     [INSERT_SAMPLE] = "INSERT INTO metric VALUES (?1, ?2, 0, NULL, ?3)",
-    [INSERT_SUMMARY] = "INSERT INTO summary VALUES"
-                       " (?1, ?2, ?3, 1, ?3, ?3, ?3, ?3, 0, ?3, 0, 1, NULL, NULL, "
-                       "(SELECT definition_id FROM metric_definition WHERE name = ?2))",
+    [INSERT_SUMMARY] =
+        "INSERT INTO summary (attempt_id, name, value, count, mean, median, minimum, maximum, stddev, p90,"
+        " not_finite, reported, definition_id) VALUES"
+        " (?1, ?2, ?3, 1, ?3, ?3, ?3, ?3, 0, ?3, 0, 1,"
+        " (SELECT definition_id FROM metric_definition WHERE name = ?2))",
     [TOUCH] = "INSERT OR IGNORE INTO temp.imported_job VALUES (?)",
     [TAKE_OUT] = "INSERT INTO temp.removed_attempt VALUES (?)",
 };

@@ -41,7 +41,8 @@ cookbook__lines_that_it_shows__are_read()
 }
 
 # The options that a recipe's command may give, as the sources of Megatron-LM and torchtitan (August 2026), Lightning
-# 2.6, Transformers 5, DeepSpeed 0.19, PyTorch's FSDP2 example and vLLM's benchmark have them. Words that are no options are let through, but for torchtitan's subcommands.
+# 2.6, Transformers 5, DeepSpeed 0.19, PyTorch's FSDP2 example and vLLM's benchmark have them. Words that are no
+# options are let through, but for torchtitan's subcommands.
 known_options() # RECIPE
 {
     local torchrun="--nnodes --nproc_per_node --rdzv_backend --rdzv_endpoint"

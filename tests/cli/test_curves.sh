@@ -61,8 +61,8 @@ END
 20|280.0|180.0|16|16" "SELECT batch, throughput, p99_ttft, s.point, (SELECT point FROM summary AS p WHERE p.attempt_id =
         s.attempt_id AND p.name = 'p99_ttft') FROM results JOIN job AS j ON j.id = results.job
         JOIN summary AS s ON s.attempt_id = j.attempt_id AND s.name = 'throughput' ORDER BY batch"
-    expect_sql "4|1|4|16|64" "SELECT count(*), min(step), max(step > 3) * 4, max(iif(step = 16, 16, 0)), max(step) FROM metric
-        WHERE name = 'throughput' AND attempt_id = 1"
+    expect_sql "4|1|4|16|64" "SELECT count(*), min(step), max(step > 3) * 4, max(iif(step = 16, 16, 0)), max(step)
+        FROM metric WHERE name = 'throughput' AND attempt_id = 1"
     expect_sql 1 "SELECT abs(per_ms - 280.0 / 180) < 1e-9 FROM results WHERE batch = 20"
     run_meshsweep best
     expect_only_stdout_contains 0 'highest throughput 280 tokens/s at load.concurrency 16, job 2'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # meshsweep deepspeed on DeepSpeed's own launcher and engine: two ranks on CPUs, over gloo. Skipped unless
-# MESHSWEEP_DEEPSPEED_SOURCE names a tree of DeepSpeed's source and the Python has PyTorch: the system's, or, for release
-# 0.16 and later, MESHSWEEP_DEEPSPEED_PYTHON (scripts/engine_python.sh).
+# MESHSWEEP_DEEPSPEED_SOURCE names a tree of DeepSpeed's source and the Python has PyTorch: the system's, or, for
+# release 0.16 and later, MESHSWEEP_DEEPSPEED_PYTHON (scripts/engine_python.sh).
 # Starting PyTorch and DeepSpeed takes tens of seconds on a busy machine.
 : "${CASE_SECONDS:=600}"
 . "$(dirname "$0")/lib.sh"

@@ -82,9 +82,9 @@ fsdp__beside_a_ds_config__refused_with_the_reason()
     for words in '--fsdp full_shard' --fsdp=full_shard --fsdp; do
         # shellcheck disable=SC2086 # words
         run_meshsweep deepspeed --progress none train.py --deepspeed ds.json $words
-        expect_only_stderr_contains 2 "meshsweep: the script has --fsdp beside a ds_config: both share out the model, and \
-Hugging Face's Trainer refuses them together; leave --fsdp out, or tune FSDP with \`meshsweep run\` and the profile fsdp \
-or fsdp2"
+        expect_only_stderr_contains 2 "meshsweep: the script has --fsdp beside a ds_config: both share out the model, \
+and Hugging Face's Trainer refuses them together; leave --fsdp out, or tune FSDP with \`meshsweep run\` and the \
+profile fsdp or fsdp2"
     done
     run_meshsweep deepspeed --print-config train.py --deepspeed ds.json --fsdp ''
     expect_only_stdout 0

@@ -400,11 +400,12 @@ END
 command__names_a_configuration__its_keys_are_swept_there()
 {
     file_trainer
-    run_meshsweep init batch_size=2,4 data.seq=64,128 lr=1,1e-4 packed=true,false release=1,2 layers.1.size=1,2 width=8 \
-        -- python3 train.py --config conf/c.yaml
+    run_meshsweep init batch_size=2,4 data.seq=64,128 lr=1,1e-4 packed=true,false release=1,2 layers.1.size=1,2 \
+        width=8 -- python3 train.py --config conf/c.yaml
     expect_only_stderr 0
-    expect_file_contains sweep.toml 'command = ["python3", "train.py", "--config", "{file.c.yaml}"]' 'lr = [1.0, 1e-4]' \
-        'release = ["1", "2"]' 'batch_size = [2, 4]' 'data.seq = [64, 128]' 'size = [1, 2]' '[[job.file]]
+    expect_file_contains sweep.toml 'command = ["python3", "train.py", "--config", "{file.c.yaml}"]' \
+        'lr = [1.0, 1e-4]' 'release = ["1", "2"]' 'batch_size = [2, 4]' \
+        'data.seq = [64, 128]' 'size = [1, 2]' '[[job.file]]
 path = "c.yaml"
 base = "conf/c.yaml"
 [job.file.set]
@@ -419,13 +420,15 @@ base = "conf/c.yaml"
     expect '! grep -q "TO DO" sweep.toml'
     run_meshsweep run --progress none --only 'batch_size = 4 AND data.seq = 128 AND lr = 1 AND packed AND size = 2' -j 2
     expect_silent 0
-    expect '[ "$(cat results.db.d/*/*/output.log | sort | head -n 1)" = "{'"'batch-size': 4, 'seq': 128, 'packed': True} \
-{'lr': 1.0, 'name': 'adam'} {'seq': 64} '1' [{'size': 16}, {'size': 2, 'width': 8}]"'" ]'
+    cat results.db.d/*/*/output.log | sort | head -n 1 >first
+    expect_file first "{'batch-size': 4, 'seq': 128, 'packed': True} \
+{'lr': 1.0, 'name': 'adam'} {'seq': 64} '1' [{'size': 16}, {'size': 2, 'width': 8}]"
     # However the command names it, whatever its name; a sweep file elsewhere names it by its whole path.
     mv conf/c.yaml 7b.yaml
     mkdir sub
     echo '{"steps": 3}' >c.json
-    run_meshsweep init -o sub/sweep.toml batch_size=2 steps=1,2 -- CONF=7b.yaml ./train.sh conf=7b.yaml --c=c.json 7b.yaml
+    run_meshsweep init -o sub/sweep.toml batch_size=2 steps=1,2 -- CONF=7b.yaml ./train.sh conf=7b.yaml --c=c.json \
+        7b.yaml
     expect_only_stderr 0
     expect_file_contains sub/sweep.toml '"conf={file.config.yaml}", "--c={file.c.json}", "{file.config.yaml}"]' \
         'env = { CONF = "{file.config.yaml}" }' 'path = "config.yaml"' "base = \"$PWD/7b.yaml\"" \
@@ -436,14 +439,14 @@ command__names_a_configuration__what_is_not_clear_said()
 {
     file_trainer
     run_meshsweep init -o - seq=64 -- python3 train.py --config conf/c.yaml
-    expect_only_stderr 2 'meshsweep: init: seq may be data.seq of conf/c.yaml, eval.seq of conf/c.yaml; name the whole '\
-'path, for example data.seq=…'
+    expect_only_stderr 2 'meshsweep: init: seq may be data.seq of conf/c.yaml, eval.seq of conf/c.yaml; name the '\
+'whole path, for example data.seq=…'
     run_meshsweep init -o - name=1 -- python3 train.py --config conf/c.yaml --copy conf/d.yaml
     expect_only_stdout_contains 0 'name = ["1"]'
     cp conf/c.yaml conf/d.yaml
     run_meshsweep init -o - optim.name=1 -- python3 train.py --config conf/c.yaml --copy conf/d.yaml
-    expect_only_stderr 2 'meshsweep: init: optim.name may be optim.name of conf/c.yaml, optim.name of conf/d.yaml; leave '\
-'it out of all files but one'
+    expect_only_stderr 2 'meshsweep: init: optim.name may be optim.name of conf/c.yaml, optim.name of conf/d.yaml; '\
+'leave it out of all files but one'
     # A word for a number, and a number with a fraction where the file has none.
     run_meshsweep init -o - batch_size=2,auto lr=x packed=no data.seq=1.5 -- python3 train.py --config conf/c.yaml
     expect_only_stdout_contains 0 '# TO DO: data.batch-size of conf/c.yaml is an integer, and auto is not.

@@ -102,8 +102,9 @@ profile__the_winner__once_and_never_a_measurement()
     expect_only_stderr_contains 0 'running the winner once more under [job.profile]: job 2' \
         'job 2 under [job.profile]: ok; meshsweep show 2 lists its files'
     expect "[ \$(wc -l <calls) = 1 ]"
-    expect_sql "2|profile|ok|winner.nsys-rep" "SELECT a.job_id, a.kind, a.state, f.value ->> '\$.name' FROM attempt AS a,
-        json_each(a.files, '\$.list') AS f WHERE a.kind <> 'trial' AND f.value ->> '\$.name' LIKE '%nsys%'"
+    expect_sql "2|profile|ok|winner.nsys-rep" "SELECT a.job_id, a.kind, a.state, f.value ->> '\$.name'
+        FROM attempt AS a, json_each(a.files, '\$.list') AS f
+        WHERE a.kind <> 'trial' AND f.value ->> '\$.name' LIKE '%nsys%'"
     expect_sql "2|2" "SELECT count(*), sum(j.attempt_id IN (SELECT id FROM attempt WHERE kind = 'trial')) FROM job AS j
         WHERE state = 'ok'"
     expect_sql 0 "SELECT count(*) FROM counted_attempt JOIN attempt USING (id) WHERE kind = 'profile'"

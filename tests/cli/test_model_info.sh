@@ -46,7 +46,8 @@ job__run_first_and_once__predictions_are_made_from_it()
     run_meshsweep plan
     expect_only_stdout_contains 0 'nothing can be predicted until the model-information job has run'
     run_all 0
-    expect_only_stderr_contains 0 'meshsweep: model information: 4000000000 parameters, 1.9 GiB of activations per sample' \
+    expect_only_stderr_contains 0 \
+        'meshsweep: model information: 4000000000 parameters, 1.9 GiB of activations per sample' \
         'meshsweep: ZeRO stage 0: excluded by memory.fits: ' \
         'meshsweep: ZeRO stage 3: 17.4 GiB a device without activations, so that a micro-batch of 8 fits at most'
     # 4e9 parameters take 20 bytes each at stage 0, more than there is, and 20 / 4 at stage 3 on four devices.
@@ -62,8 +63,8 @@ job__run_first_and_once__predictions_are_made_from_it()
 'GiB a device, 1000000000000 forward FLOPs per sample'
     run_meshsweep status --json
     expect_only_stdout_matches 0 '"activation_memory":[[:space:]]*2000000000'
-    expect "sqlite3 :memory: \"SELECT json_extract(readfile('.stdout'), '\$.model_info.stages[0].rule', \
-        '\$.model_info.stages[1].zero_stage', '\$.model_info.stages[1].micro_batch')\" | grep -qxF '[\"memory.fits\",3,8]'"
+    expect_sql '["memory.fits",3,8]' "SELECT json_extract(readfile('.stdout'), '\$.model_info.stages[0].rule',
+        '\$.model_info.stages[1].zero_stage', '\$.model_info.stages[1].micro_batch')" :memory:
     expect_said only_stdout_contains 0 'highest throughput 4' best
     # What else changes in the file makes no new profile.
     sed -i 's/^micro_batch = .*/micro_batch = [1, 4, 8]/' sweep.toml

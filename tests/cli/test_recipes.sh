@@ -135,8 +135,8 @@ commands() # RECIPE
         1B_full.yaml' ;;
     axolotl) echo 'micro_batch_size=2,4 fsdp_offload_params=false,true -- axolotl train
         examples/llama-3/fft-8b-liger-fsdp.yaml --launcher torchrun -- --nproc_per_node=8' ;;
-    llama-factory) echo 'per_device_train_batch_size=2,4 learning_rate=1e-4,2e-5 -- NPROC_PER_NODE=4 llamafactory-cli train
-        examples/train_full/qwen3_full_sft.yaml' ;;
+    llama-factory) echo 'per_device_train_batch_size=2,4 learning_rate=1e-4,2e-5 -- NPROC_PER_NODE=4 llamafactory-cli
+        train examples/train_full/qwen3_full_sft.yaml' ;;
     gpt-neox) echo 'train_micro_batch_size_per_gpu=2,4 stage=0,1 save=a,b -- python3 deepy.py train.py configs/125M.yml
         configs/local_setup.yml' ;;
     accelerate) echo 'fsdp_reshard_after_forward=true,false num_processes=2,4 -- accelerate launch --config_file
