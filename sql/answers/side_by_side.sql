@@ -1,5 +1,5 @@
 -- What two sets of jobs differ in besides their figures: `apart` of `meshsweep compare JOB JOB --json`. ?1, ?2: their ids as
--- JSON lists. A job is told by the attempt that stands for it, or its newest; several values of a set stand in one text.
+-- JSON lists; ?3: what their files say (attempt_file), [[0 or 1, "config.yaml: data.lr", "0.1"], …]; NULL: left out. A job is told by the attempt that stands for it, or its newest; several values of a set stand in one text.
 WITH
 side (place, job) AS MATERIALIZED (
     SELECT 0, value FROM json_each(?1) UNION ALL SELECT 1, value FROM json_each(?2)),
@@ -26,7 +26,8 @@ fact (place, part, name, value) AS (
     UNION ALL SELECT place, 6, e.key, e.value FROM ran, json_each(json_object('devices', devices, 'model', device_model,
         'note', device_note)) AS e
     UNION ALL SELECT place, 6, substr(e.fullkey, 3), e.atom FROM ran, json_tree(ran.device_condition) AS e WHERE e.atom IS NOT NULL
-    UNION ALL SELECT place, 7, e.key, e.value FROM ran, json_each(ran.scripts) AS e),
+    UNION ALL SELECT place, 7, e.key, e.value FROM ran, json_each(ran.scripts) AS e
+    UNION ALL SELECT value ->> 0, 7, value ->> 1, value ->> 2 FROM json_each(?3)),
 list (place, part, name, value) AS (
     SELECT place, part, name, group_concat(value, '; ') FROM (
         SELECT DISTINCT place, part, name, value FROM fact WHERE value IS NOT NULL ORDER BY 1, 2, 3, 4) GROUP BY 1, 2, 3)

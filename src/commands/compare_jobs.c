@@ -9,6 +9,7 @@
 
 #include "cli/output.h"
 #include "database/open.h"
+#include "files/document.h"
 #include "process/job_file.h"
 #include "report/text.h"
 #include "results/job_record.h"
@@ -153,10 +154,75 @@ static int read_figures(struct two_sides *p, const char *first, const char *seco
 
 /* --- what differs --- */
 
+struct given_values {
+    cJSON *all; /* [side, "config.yaml: data.lr", "0.1"] each */
+    int side;
+    const char *file;
+};
+
+static void add_given(struct given_values *g, char *name, const char *text)
+{
+    cJSON *item = cJSON_CreateArray();
+    cJSON_AddItemToArray(item, cJSON_CreateNumber(g->side));
+    cJSON_AddItemToArray(item, cJSON_CreateString(name));
+    cJSON_AddItemToArray(item, cJSON_CreateString(text));
+    cJSON_AddItemToArray(g->all, item);
+    free(name);
+}
+
+static void add_leaf(void *context, const char *path, const struct doc_node *leaf)
+{
+    struct given_values *g = context;
+    add_given(g, xasprintf("%s: %s", g->file, path), leaf->text ? leaf->text : doc_kind_names[leaf->kind]);
+}
+
+/* The values of a file; of one that is only text, its lines. */
+static void add_values(struct given_values *g, const char *text, size_t length)
+{
+    struct doc d;
+    struct error ignored = ERROR_INIT;
+    const enum file_format format = file_format_of(g->file);
+    if (format != FORMAT_NONE && document_parse(g->file, text, length, format, &d, &ignored) == 0) {
+        document_leaves(&d, add_leaf, g);
+        document_free(&d);
+        return;
+    }
+    for (int line = 1; *text; line++) {
+        const size_t n = strcspn(text, "\n");
+        char *words = xstrndup(text, n);
+        add_given(g, xasprintf("%s:%d", g->file, line), words);
+        free(words);
+        text += n + (text[n] == '\n');
+    }
+}
+
+/* The values of the files that the jobs of a side were given. */
+static int read_given(struct db *db, const char *jobs, struct given_values *g, struct error *e)
+{
+    static const char sql[] =
+        "SELECT f.path, t.text FROM json_each(?1) AS n JOIN job AS j ON j.id = n.value"
+        " JOIN attempt_file AS f ON f.attempt_id = coalesce(j.attempt_id, (SELECT max(id) FROM attempt"
+        " WHERE job_id = j.id AND kind = 'trial')) JOIN given_text AS t ON t.id = f.text_id ORDER BY f.path, t.id";
+    struct stmt *s = NULL;
+    int rc = db_query(db, sql, VALUES(sql_text(jobs)), &s, e);
+    while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
+        g->file = stmt_text(s, 0);
+        add_values(g, stmt_text(s, 1), (size_t)stmt_bytes(s, 1));
+        rc = 0;
+    }
+    stmt_free(s);
+    return rc;
+}
+
 static int read_apart(struct two_sides *p, const char *first, const char *second, struct error *e)
 {
     struct stmt *s = NULL;
-    int rc = answer_open(p->db, "sql/answers/side_by_side.sql", NULL, VALUES(sql_text(first), sql_text(second)), &s, e);
+    struct given_values given = {.all = cJSON_CreateArray()}, others = {.all = given.all, .side = 1};
+    int rc = read_given(p->db, first, &given, e) < 0 || read_given(p->db, second, &others, e) < 0 ? -1 : 0;
+    char *values = cJSON_PrintUnformatted(given.all);
+    if (rc == 0)
+        rc = answer_open(p->db, "sql/answers/side_by_side.sql", NULL,
+                         VALUES(sql_text(first), sql_text(second), sql_text(values)), &s, e);
     while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
         cJSON *item = cJSON_CreateObject();
         rc = 0;
@@ -167,6 +233,8 @@ static int read_apart(struct two_sides *p, const char *first, const char *second
         cJSON_AddItemToArray(p->apart, item);
     }
     stmt_free(s);
+    cJSON_free(values);
+    cJSON_Delete(given.all);
     return rc;
 }
 

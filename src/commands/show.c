@@ -188,6 +188,27 @@ static void add_file(const struct stmt *s, struct buffer *out)
     buffer_add_text(out, stmt_is_null(s, 3) ? " bytes\n" : "\n");
 }
 
+#define GIVEN_LINES_MOST 40
+
+/* "attempt 1: config.yaml, 120 bytes", and the lines that it has. */
+static void add_given(const struct stmt *s, struct buffer *out)
+{
+    enum { ATTEMPT, NAME, BYTES, TEXT };
+    buffer_printf(out, "  attempt %lld: ", (long long)stmt_int(s, ATTEMPT));
+    add_value(s, NAME, out);
+    buffer_printf(out, ", %lld bytes\n", (long long)stmt_int(s, BYTES));
+    const char *text = stmt_text(s, TEXT);
+    for (int line = 0; *text && line < GIVEN_LINES_MOST; line++) {
+        const size_t n = strcspn(text, "\n");
+        buffer_add_text(out, "    ");
+        text_add_printable(out, text, n, 0, false);
+        buffer_add_char(out, '\n');
+        text += n + (text[n] == '\n');
+    }
+    if (*text)
+        buffer_add_text(out, "    … (all of it: --json)\n");
+}
+
 static int add_part(struct db *db, enum job_part part, int64_t job, struct buffer *out, struct error *e)
 {
     struct stmt *s = NULL;
@@ -202,6 +223,8 @@ static int add_part(struct db *db, enum job_part part, int64_t job, struct buffe
             add_metric(s, out);
         else if (part == JOB_PART_POINTS)
             add_point(s, out);
+        else if (part == JOB_PART_GIVEN)
+            add_given(s, out);
         else if (part == JOB_PART_FILES)
             add_file(s, out);
         else if (part == JOB_PART_NOTES)
@@ -209,7 +232,7 @@ static int add_part(struct db *db, enum job_part part, int64_t job, struct buffe
         else
             add_lines(s, out);
     }
-    if (rc == 0 && rows == 0 && part <= JOB_PART_CHANGES && part != JOB_PART_POINTS && part != JOB_PART_FILES)
+    if (rc == 0 && rows == 0 && part <= JOB_PART_ATTEMPTS && part != JOB_PART_POINTS)
         buffer_printf(out, "\n%s: none\n", job_part_names[part]);
     stmt_free(s);
     return rc;

@@ -330,11 +330,11 @@ TEST(devices_choose__largest_that_fits__until_patience_ends)
     struct device_pool p;
     struct device_set set;
     device_pool_init(&p, 8, 0, NULL);
-    struct device_wish wishes[] = {{{1, 1}, 0}, {{1, 4}, 0}, {{1, 2}, 0}, {{1, 4}, 0}};
+    struct device_wish wishes[] = {{{1, 1, 0}, 0}, {{1, 4, 0}, 0}, {{1, 2, 0}, 0}, {{1, 4, 0}, 0}};
     assert_int_equal(devices_choose(&p, wishes, 4, 3), 1);
     assert_true(device_pool_take(&p, here(6), NULL, &set));
     assert_int_equal(devices_choose(&p, wishes, 4, 3), 2);
-    wishes[0] = (struct device_wish){{1, 8}, 3};
+    wishes[0] = (struct device_wish){{1, 8, 0}, 3};
     assert_int_equal(devices_choose(&p, wishes, 4, 3), -1);
     wishes[0].devices.each = 9; /* can never start: it holds up nobody */
     assert_int_equal(devices_choose(&p, wishes, 4, 3), 2);
@@ -361,7 +361,7 @@ static void pack(const size_t *sizes, const double *durations, double *makespan,
     *longest_wait = 0;
     while (next < JOBS || waiting > 0 || running > 0) {
         for (; waiting < WINDOW && next < JOBS; next++, waiting++) {
-            wishes[waiting] = (struct device_wish){{1, sizes[next]}, 0};
+            wishes[waiting] = (struct device_wish){{1, sizes[next], 0}, 0};
             ids[waiting] = next;
         }
         int64_t chosen = devices_choose(&pool, wishes, waiting, PATIENCE);
