@@ -135,7 +135,8 @@ visit_all() # PREPARE TIMES [POINTS THAT ARE NOT PASSED]
 {
     local point visited=0
     undisturbed
-    grep -v -e '^submi' -e '^trial-' points >passed # what Slurm and searches alone have: see below
+    # What Slurm, searches and fixtures alone have: see below and test_fixtures.sh.
+    grep -v -e '^submi' -e '^trial-' -e '^fixture-' points >passed
     while read -r point; do
         case " ${3-} " in
         *" $point "*) continue ;;

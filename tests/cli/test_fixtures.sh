@@ -102,6 +102,25 @@ ended|' "SELECT state, iif(runner_id = 1, message, '') FROM fixture_start ORDER 
     expect_sql 0 "SELECT count(*) FROM job WHERE state <> 'ok'"
 }
 
+server__runner_dies_around_a_start__nothing_left_and_all_ran()
+{
+    local point
+    need_fault_points
+    for point in fixture-recorded fixture-started; do
+        rm -rf results.db* starts served
+        served_sweep
+        : >starts
+        run_killed "$point" run --progress none
+        expect_only_stderr 137
+        expect_sql starting "SELECT state FROM fixture_start"
+        wait_until none_is_left 20
+        run_silently 0
+        expect none_is_left
+        expect_sql '8|ok' "SELECT count(*), state FROM job GROUP BY state"
+        expect_sql 'its runner died' "SELECT message FROM fixture_start WHERE runner_id = 1"
+    done
+}
+
 server__interrupted_twice__ended()
 {
     served_sweep
