@@ -186,7 +186,7 @@ all_stages__as_documented()
     expect_stderr_contains 'ds.json:1:25: zero_optimization.stage: the list is empty'
     config '"num_gpus": 2' '"zero_optimization": 3'
     tune 2 train.py --deepspeed ds.json
-    expect_stderr_contains 'ds.json:1:3: zero_optimization must be an object, or "all" for every stage'
+    expect_stderr_contains 'ds.json:1:3: zero_optimization must be a table, not 3'
 }
 
 model_info_profile__no_truth_value__refused()
