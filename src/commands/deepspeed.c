@@ -20,6 +20,7 @@
 #include "deepspeed/tuning_space.h"
 #include "deepspeed/tuning_tree.h"
 #include "device/hostfile.h"
+#include "process/environment.h"
 #include "process/process.h"
 #include "results/failure_causes.h"
 #include "results/status.h"
@@ -419,6 +420,8 @@ static int write_space(struct tuning_call *t, bool from_smallest, struct error *
     const struct tuning_launcher how = launcher_of(t);
     if (tuning_launcher_add(&how, &launcher, e) < 0)
         return -1;
+    char *const all[] = {"*", NULL};
+    char **secrets = environment_kept_out(environ, (struct environment_passing){.names = all});
     const struct tuning_request request = {.ds_file = t->ds_file,
                                            .root = &t->root,
                                            .knobs = &t->knobs,
@@ -432,12 +435,14 @@ static int write_space(struct tuning_call *t, bool from_smallest, struct error *
                                            .timeout = t->o->timeout,
                                            .host_bytes = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE),
                                            .clean = t->o->env_clean,
+                                           .secrets = secrets,
                                            .from_smallest = from_smallest};
     buffer_free(&t->toml);
     free(t->notes.nearest);
     t->notes = (struct tuning_notes){0};
     int rc = tuning_space_write(&request, &t->toml, &t->notes, e);
     string_list_free(&launcher);
+    strings_free(secrets);
     return rc;
 }
 

@@ -627,8 +627,13 @@ static void add_command(struct writing *w)
     const struct default_space d = default_space_of(w);
     if (!r->knobs->fast)
         default_space_add_arguments(&d, w->out);
-    buffer_printf(w->out, "]\npass_env = [%s]\nseparate_streams = true\n",
+    buffer_printf(w->out, "]\npass_env = [%s",
                   r->clean ? "\"HF_HOME\", \"HF_TOKEN\", \"PYTHONPATH\", \"VIRTUAL_ENV\"" : "\"*\"");
+    for (char *const *name = r->clean ? NULL : r->secrets; name && *name; name++) {
+        buffer_add_text(w->out, ", ");
+        add_text(w, *name);
+    }
+    buffer_add_text(w->out, "]\nseparate_streams = true\n");
     buffer_printf(w->out, "timeout = ");
     add_text(w, r->timeout);
     buffer_add_text(w->out, "\n\n# Steps up to the profiled one, which is slower, are left out.\n");

@@ -34,6 +34,7 @@ struct tuning_request {
     bool base64;          /* the command contains the ds_config itself, not its path */
     long long host_bytes; /* memory of this machine; 0: not known */
     bool from_smallest;   /* micro-batches start at the smallest, not at the given one */
+    char *const *secrets; /* names of the caller's variables that only their names pass on; NULL: none */
     bool clean; /* jobs get little of the caller's environment; else all of it, as the training with the winner does */
 };
 
