@@ -414,7 +414,7 @@ static void send_config_where_needed(struct tuning_call *t)
                        t->ds_file);
 }
 
-static int write_space(struct tuning_call *t, bool from_smallest, struct error *e)
+static int write_space(struct tuning_call *t, bool from_smallest, bool trainers, struct error *e)
 {
     struct string_list launcher = STRING_LIST_INIT;
     const struct tuning_launcher how = launcher_of(t);
@@ -436,7 +436,8 @@ static int write_space(struct tuning_call *t, bool from_smallest, struct error *
                                            .host_bytes = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE),
                                            .clean = t->o->env_clean,
                                            .secrets = secrets,
-                                           .from_smallest = from_smallest};
+                                           .from_smallest = from_smallest,
+                                           .trainers = trainers};
     buffer_free(&t->toml);
     free(t->notes.nearest);
     t->notes = (struct tuning_notes){0};
@@ -454,7 +455,7 @@ static int make_sweep(struct tuning_call *t, struct error *e)
     if (check_fsdp(t, e) < 0 || read_config(t, e) < 0 || make_cluster(t, e) < 0)
         return -1;
     send_config_where_needed(t);
-    return write_space(t, false, e);
+    return write_space(t, false, false, e);
 }
 
 /* --- tuning --- */
@@ -610,6 +611,42 @@ static bool may_begin_smaller(const struct tuning_call *t)
     return micro && json_text_integer(micro, &first) && first > t->knobs.min_micro_batch;
 }
 
+/* Whether a job ended with what Transformers' Trainer says of a ds_config that differs from its arguments
+ * (integrations/deepspeed.py: trainer_config_finalize). 1, 0 or -1. */
+static int failed_as_trainers(const struct tuning_call *t, struct error *e)
+{
+    struct db *db = NULL;
+    int64_t found = 0;
+    int rc = store_open_read_only(t->o->db, &db, e);
+    if (rc == 0)
+        rc = db_query_int(db,
+                          "SELECT EXISTS (SELECT 1 FROM attempt WHERE state = 'failed'"
+                          " AND log_tail LIKE '%DeepSpeed config values that mismatch TrainingArguments%')",
+                          NO_VALUES, 0, &found, e);
+    store_close(db);
+    return rc < 0 ? -1 : found != 0;
+}
+
+/* What may help where no job ended well, once each. */
+static int try_again(struct tuning_call *t, const char *exps_dir, const char *results_dir, char ***winner,
+                     struct error *e)
+{
+    int status = STATUS_JOBS_FAILED;
+    const int trainers = failed_as_trainers(t, e);
+    if (trainers < 0)
+        return -1;
+    if (trainers) {
+        output_message("the script is one of Hugging Face's Trainer, whose arguments must say what the ds_config says; "
+                       "trying once more with --per_device_train_batch_size and the like in each job's command");
+        status = write_space(t, false, true, e) < 0 ? -1 : run_tree(t, exps_dir, results_dir, winner, e);
+    }
+    if (status == STATUS_JOBS_FAILED && !*winner && may_begin_smaller(t)) {
+        output_message("nothing runs at the given micro-batch; trying smaller ones");
+        status = write_space(t, true, trainers, e) < 0 ? -1 : run_tree(t, exps_dir, results_dir, winner, e);
+    }
+    return status;
+}
+
 static int tune(struct tuning_call *t, struct error *e)
 {
     char *exps_dir = path_beside(t->o->db, t->knobs.exps_dir),
@@ -617,10 +654,8 @@ static int tune(struct tuning_call *t, struct error *e)
     char **winner = NULL;
     int status = check_outputs(t, exps_dir, results_dir, e);
     status = status < 0 ? -1 : run_tree(t, exps_dir, results_dir, &winner, e);
-    if (status == STATUS_JOBS_FAILED && !winner && !t->o->dry_run && may_begin_smaller(t)) {
-        output_message("nothing runs at the given micro-batch; trying smaller ones");
-        status = write_space(t, true, e) < 0 ? -1 : run_tree(t, exps_dir, results_dir, &winner, e);
-    }
+    if (status == STATUS_JOBS_FAILED && !winner && !t->o->dry_run)
+        status = try_again(t, exps_dir, results_dir, &winner, e);
     if (status >= 0 && !t->o->dry_run)
         status = conclude(t, status, results_dir, winner, e);
     strings_free(winner);

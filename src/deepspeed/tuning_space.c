@@ -434,7 +434,8 @@ static bool parses_as_trainer(const char *script)
  * ones. */
 static bool is_trainers(const struct tuning_request *r)
 {
-    return ds_arguments_have(r->program, "--per_device_train_batch_size") || parses_as_trainer(r->program[0]);
+    return r->trainers || ds_arguments_have(r->program, "--per_device_train_batch_size") ||
+           parses_as_trainer(r->program[0]);
 }
 
 static struct tuning_batches batches_of(const struct writing *w)

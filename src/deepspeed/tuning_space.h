@@ -35,6 +35,7 @@ struct tuning_request {
     long long host_bytes; /* memory of this machine; 0: not known */
     bool from_smallest;   /* micro-batches start at the smallest, not at the given one */
     char *const *secrets; /* names of the caller's variables that only their names pass on; NULL: none */
+    bool trainers;        /* the script is known to be one of Hugging Face's Trainer */
     bool clean; /* jobs get little of the caller's environment; else all of it, as the training with the winner does */
 };
 

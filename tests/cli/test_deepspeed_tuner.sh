@@ -457,6 +457,18 @@ trainers_script__without_the_argument__known_by_its_parser()
     expect_file_contains autotuning_results/cmd_optimal.txt ' --per_device_train_batch_size '
 }
 
+# Whatever the script looks like: its own words say what it is.
+trainers_script__known_by_what_it_says__tried_once_more_with_arguments()
+{
+    plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [2, 4], "zero_optimization": {"stage": 1}'
+    tune train.py --deepspeed ds_config.json --mode trainer
+    expect_only_stderr_contains 0 "meshsweep: the script is one of Hugging Face's Trainer, whose arguments must say \
+what the ds_config says; trying once more with --per_device_train_batch_size" \
+        'the best configuration is'
+    expect_file_contains autotuning_results/cmd_optimal.txt ' --per_device_train_batch_size '
+    expect_sql 2 "SELECT count(*) FROM results WHERE state = 'ok'"
+}
+
 metrics_file__none_of_the_engines__made_in_its_names_and_units()
 {
     plain '"num_gpus": 2, "metric": "latency"' \
