@@ -87,7 +87,7 @@ const factsOf = (id) => {
   add("command", "shell", cell(known.shell || elsewhere));
   add("output", "its end", cell(known.tail || ""));
   for (const f of known.given_files) if (f.attempt === last.attempt) add("files given", f.name, cell(f.text));
-  const fileWords = (f) => `${f.name} (${f.bytes} bytes${f.what ? `, ${f.what}` : ""})`;
+  const fileWords = (f) => `${f.name} (${f.bytes} bytes${f.note ? `, ${f.note}` : ""})`;
   if (known.left_files.length) add("output", "files left", cell(known.left_files.map(fileWords).join("\n")));
   add("outcome", "key", cell(known.job.key));
   return facts;

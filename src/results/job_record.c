@@ -111,7 +111,7 @@ static const char *const part_sql[JOB_PART_COUNT] = {
                        " ON t.id = f.text_id WHERE a.job_id = ?1 AND a.kind <> 'full' ORDER BY a.number, f.path"
                        " LIMIT 1000",
     [JOB_PART_FILES] = "SELECT a.number AS attempt, f.value ->> '$.name' AS name, f.value ->> '$.bytes' AS bytes,"
-                       " iif(f.value ->> '$.removed', 'removed', NULL) AS what FROM attempt AS a,"
+                       " iif(f.value ->> '$.removed', 'removed', NULL) AS note FROM attempt AS a,"
                        " json_each(a.files, '$.list') AS f WHERE a.job_id = ?1 ORDER BY a.number, f.key LIMIT 1000",
     [JOB_PART_CHANGES] = "SELECT c.kind, " UTC("c.at") " AS at, c.who, c.why, c.detail, " UTC(
         "c.undone") " AS undone,"

@@ -50,20 +50,23 @@ static char *nearest(const char *name, const char *const *names, size_t count, s
     return xasprintf("; did you mean \"%s\"?", near);
 }
 
-static bool is_known_in(const struct schema *s, const char *name)
+/* A table of that name is no home of a value. */
+static bool is_known_in(const struct schema *s, const struct toml_node *node)
 {
-    const struct toml_node *table = known("other_names", s->title), *key = table ? toml_child(table, name) : NULL;
-    return schema_find(s, name) < s->count || (key && key->kind == NODE_STRING);
+    const struct toml_node *table = known("other_names", s->title), *key = table ? toml_child(table, node->key) : NULL;
+    const size_t at = schema_find(s, node->key);
+    const bool is_tables = at < s->count && s->keys[at].types == TYPE_TABLE && node->kind != NODE_TABLE;
+    return (at < s->count && !is_tables) || (key && key->kind == NODE_STRING);
 }
 
 /* "; it belongs in [job]" of a key that is out of place: `profile` below [sweep], `timeout` above [job]; NULL where no
  * table has it. The caller's. */
-static char *homes_of(const char *name)
+static char *homes_of(const struct toml_node *node)
 {
     struct buffer b = BUFFER_INIT;
     for (size_t i = 0; i < LENGTH(common); i++) {
         const struct schema *s = common[i];
-        if (is_known_in(s, name))
+        if (is_known_in(s, node))
             buffer_printf(&b, "%s%s", b.length ? " or " : "; it belongs in ",
                           s == &schema_top ? "the top of the file, before the first [table]" : s->title);
     }
@@ -97,7 +100,7 @@ size_t unknown_key(const struct reading *r, const struct toml_node *node, const 
     if (r->problems->found < PROBLEMS_KEPT) {
         hint = said_elsewhere(title, node->key, names, count, &meant);
         hint = hint ? hint : nearest(node->key, names, count, &meant);
-        hint = hint ? hint : homes_of(node->key);
+        hint = hint ? hint : homes_of(node);
         hint = hint ? hint : all_there_are(r, node, title, names, count);
     }
     problem_at_key(r, node, "unknown key \"%s\" in %s%s", node->key, title, hint ? hint : "");

@@ -22,7 +22,7 @@ expect_ran()
 }
 
 # A run that says nothing, and what ran.
-expect_run() # STATUS JOBS [OPTION...]
+expect_jobs_run() # STATUS JOBS [OPTION...]
 {
     run_silently "$1" "${@:3}"
     expect_ran "$2"

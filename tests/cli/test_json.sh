@@ -298,6 +298,36 @@ END
     document imported why --json -d table.db 1
 }
 
+# A job that is given a file, measures a curve, leaves a file and is run once more under a profiler.
+given()
+{
+    printf 'n: 1\n' >base.yaml
+    cat >given.toml <<'END'
+[sweep]
+objective = "max:rate"
+[job]
+command = ["/bin/sh", "-c", "cd \"$MESHSWEEP_JOB_DIR\"; echo {x} >left; for c in 1 2; do echo rate $c at $c; done", "{x}"]
+keep_files = []
+[[job.file]]
+path = "conf.yaml"
+base = "base.yaml"
+[job.file.set]
+n = "x"
+[job.profile]
+command_prefix = ["env", "PROFILED=1"]
+[job.metrics.rate]
+regex = 'rate ([0-9]+) at ([0-9]+)'
+per = "clients"
+[training_spec]
+x = [1, 2]
+END
+    "$meshsweep" run -c given.toml -d given.db --progress none >/dev/null 2>&1 || fail "not run"
+    document given best --json -d given.db
+    document given show --json -d given.db 1
+    document given2 show --json -d given.db 2
+    document given compare --json -d given.db 1 2
+}
+
 every_document__valid_and_of_one_type_each()
 {
     python3 -c 'import jsonschema' 2>/dev/null || skip "python3-jsonschema is not installed"
@@ -408,6 +438,7 @@ every_document__valid_and_of_one_type_each()
     trouble
     memory
     waiting
+    given
     comparisons
     python3 "$tests_source_dir/cli/json_check.py" "$schemas" ./*.*.json* >found || fail "$(grep -v '^#' found)"
     cat found

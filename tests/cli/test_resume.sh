@@ -8,15 +8,15 @@
 axis_values__added_removed_reordered__only_new_ones_run()
 {
     logged_sweep
-    expect_run 0 "1 10, 1 20, 2 10, 2 20"
-    expect_run 0 ""
+    expect_jobs_run 0 "1 10, 1 20, 2 10, 2 20"
+    expect_jobs_run 0 ""
     edit 's/x = \[1, 2\]/x = [2, 3, 1]/'
-    expect_run 0 "3 10, 3 20"
+    expect_jobs_run 0 "3 10, 3 20"
     edit 's/y = \[10, 20\]/y = [20]/'
-    expect_run 0 ""
+    expect_jobs_run 0 ""
     expect_sql 3 "SELECT jobs FROM current_sweep"
     edit 's/y = \[20\]/y = [10, 20]/; s/^x = .*/x = [1, 2, 3]/'
-    expect_run 0 ""
+    expect_jobs_run 0 ""
     expect_sql "ok|6" "SELECT state, count(*) FROM results WHERE in_sweep GROUP BY 1"
 }
 
@@ -32,7 +32,7 @@ axis_values__reordered_and_added__plan_knows_what_is_done()
 blocks__split_and_keys_moved_about__nothing_runs()
 {
     logged_sweep
-    expect_run 0 "1 10, 1 20, 2 10, 2 20"
+    expect_jobs_run 0 "1 10, 1 20, 2 10, 2 20"
     cat >tail.toml <<'END'
 [[parallel_spec]]
 y = 20
@@ -45,16 +45,16 @@ x = 1
 END
     edit '/^\[\[training_spec/,$d'
     cat tail.toml >>sweep.toml
-    expect_run 0 ""
+    expect_jobs_run 0 ""
 }
 
 labels__changed__nothing_runs()
 {
     logged_sweep
     edit 's/^x = /name = "first"\ndescription = "some words"\nx = /'
-    expect_run 0 "1 10, 1 20, 2 10, 2 20"
+    expect_jobs_run 0 "1 10, 1 20, 2 10, 2 20"
     edit 's/"first"/"second"/; s/some words/other words/'
-    expect_run 0 ""
+    expect_jobs_run 0 ""
     expect_sql second "SELECT DISTINCT name FROM results WHERE in_sweep"
 }
 
@@ -92,7 +92,7 @@ descriptions__that_alone_differ__are_the_first()
     edit 's/^x = .*/description = ["first", "second"]\nx = 1/'
     run_meshsweep plan
     expect_only_stdout_contains 0 "4 combinations, 4 matched, 2 duplicates"
-    expect_run 0 "1 10, 1 20"
+    expect_jobs_run 0 "1 10, 1 20"
     expect_sql first "SELECT DISTINCT description FROM results"
 }
 
@@ -100,7 +100,7 @@ label__that_the_command_names__is_content()
 {
     logged_sweep
     edit 's/^x = /name = "first"\nx = /; s/"{y}"/"{y}", "{training_spec.name}"/'
-    expect_run 0 "1 10 first, 1 20 first, 2 10 first, 2 20 first"
+    expect_jobs_run 0 "1 10 first, 1 20 first, 2 10 first, 2 20 first"
     edit 's/"first"/"second"/'
     run_meshsweep run --progress none
     expect_only_stderr_contains 0 'training_spec.name: "first" -> "second"; all jobs are new for that alone'
@@ -110,7 +110,7 @@ label__that_the_command_names__is_content()
 derived_keys_rules_limits_readers__added__nothing_runs()
 {
     logged_sweep
-    expect_run 0 "1 10, 1 20, 2 10, 2 20"
+    expect_jobs_run 0 "1 10, 1 20, 2 10, 2 20"
     edit 's/^\[job\]/[job]\ntimeout = "5m"/; s/^better = .*/better = "max"\ntake = "last"/'
     cat >>sweep.toml <<'END'
 [derive]
@@ -132,7 +132,7 @@ END
 command_or_environment__changed__all_run_as_new_jobs()
 {
     logged_sweep
-    expect_run 0 "1 10, 1 20, 2 10, 2 20"
+    expect_jobs_run 0 "1 10, 1 20, 2 10, 2 20"
     edit 's/^command = .*/&\nenv = { MODE = "fast" }/'
     run_meshsweep run --progress none
     expect_only_stderr_contains 0 'env: none -> MODE=fast; all jobs are new for that alone'
@@ -140,7 +140,7 @@ command_or_environment__changed__all_run_as_new_jobs()
     run_meshsweep run --progress none -- /bin/sh job.sh '{x}' '{y}' more
     expect_only_stderr_contains 0 'all jobs are new for that alone'
     expect_ran "1 10 more, 1 20 more, 2 10 more, 2 20 more"
-    expect_run 0 ""
+    expect_jobs_run 0 ""
     expect_sql 12 "SELECT count(*) FROM job"
 }
 
@@ -148,11 +148,11 @@ two_files__taking_turns__nothing_reruns()
 {
     logged_sweep
     sed 's/x = \[1, 2\]/x = [2, 3]/' sweep.toml >other.toml
-    expect_run 0 "1 10, 1 20, 2 10, 2 20"
-    expect_run 0 "3 10, 3 20" -c other.toml
-    expect_run 0 ""
+    expect_jobs_run 0 "1 10, 1 20, 2 10, 2 20"
+    expect_jobs_run 0 "3 10, 3 20" -c other.toml
+    expect_jobs_run 0 ""
     expect_sql "4|4" "SELECT jobs, (SELECT count(*) FROM results WHERE in_sweep) FROM current_sweep"
-    expect_run 0 "" -c other.toml
+    expect_jobs_run 0 "" -c other.toml
     expect_sql "4|4" "SELECT jobs, (SELECT count(*) FROM results WHERE in_sweep) FROM current_sweep"
     expect_sql "6|6" "SELECT count(*), (SELECT count(*) FROM attempt) FROM job"
 }
@@ -178,24 +178,24 @@ END
 failed__run_again__only_by_demand_and_by_class()
 {
     failing_sweep
-    expect_run 3 "1 10, 1 20, 2 10, 2 20"
+    expect_jobs_run 3 "1 10, 1 20, 2 10, 2 20"
     expect_sql "exit,oom,timeout" \
         "SELECT group_concat(failure) FROM (SELECT failure FROM job ORDER BY 1) WHERE failure IS NOT NULL"
-    expect_run 3 ""
-    expect_run 3 "1 20, 2 10" --retry-failed=timeout,oom
-    expect_run 3 "" --retry-failed=hang
+    expect_jobs_run 3 ""
+    expect_jobs_run 3 "1 20, 2 10" --retry-failed=timeout,oom
+    expect_jobs_run 3 "" --retry-failed=hang
     touch fixed.1.10 fixed.1.20 fixed.2.10
-    expect_run 0 "1 10, 1 20, 2 10" --retry-failed -j 2
-    expect_run 0 ""
+    expect_jobs_run 0 "1 10, 1 20, 2 10" --retry-failed -j 2
+    expect_jobs_run 0 ""
     expect_sql "4|9" "SELECT count(*), (SELECT count(*) FROM attempt) FROM job WHERE state = 'ok'"
 }
 
 retry_failed__of_one_job__leaves_the_others_failed()
 {
     failing_sweep
-    expect_run 3 "1 10, 1 20, 2 10, 2 20"
-    expect_run 3 "1 10" --retry-failed --only 'y = 10 AND x = 1'
-    expect_run 3 ""
+    expect_jobs_run 3 "1 10, 1 20, 2 10, 2 20"
+    expect_jobs_run 3 "1 10" --retry-failed --only 'y = 10 AND x = 1'
+    expect_jobs_run 3 ""
 }
 
 retry_failed__of_an_unknown_class__hint()
@@ -218,11 +218,11 @@ retry__caps_attempts_per_class__and_raising_them_goes_on()
 {
     failing_sweep
     printf '[retry]\nexit = 3\noom = 2\n' >>sweep.toml
-    expect_run 3 "1 10, 1 10, 1 10, 1 20, 1 20, 2 10, 2 20"
-    expect_run 3 ""
+    expect_jobs_run 3 "1 10, 1 10, 1 10, 1 20, 1 20, 2 10, 2 20"
+    expect_jobs_run 3 ""
     edit 's/exit = 3/exit = 4/'
     expect_said only_stdout_matches 0 '"retry":[[:space:]]*1' plan --json
-    expect_run 3 "1 10"
+    expect_jobs_run 3 "1 10"
     expect_sql "4|2|1|1" \
         "SELECT sum(failure = 'exit'), sum(failure = 'oom'), sum(failure = 'timeout'), sum(state = 'ok') FROM attempt"
 }
@@ -232,13 +232,13 @@ retry__caps_attempts_per_class__and_raising_them_goes_on()
 job_rows__deleted__are_new()
 {
     logged_sweep
-    expect_run 0 "1 10, 1 20, 2 10, 2 20"
+    expect_jobs_run 0 "1 10, 1 20, 2 10, 2 20"
     sqlite3 results.db 'DELETE FROM job WHERE id = 2'
     expect_sql "3|3|3" "SELECT count(*), (SELECT count(*) FROM metric), (SELECT count(*) FROM summary) FROM attempt"
     expect_said only_stdout_matches 0 '"new":[[:space:]]*1' plan --json
-    expect_run 0 "1 20"
+    expect_jobs_run 0 "1 20"
     sqlite3 results.db 'DELETE FROM job'
-    expect_run 0 "1 10, 1 20, 2 10, 2 20"
+    expect_jobs_run 0 "1 10, 1 20, 2 10, 2 20"
     expect_sql "4|1|1" "SELECT count(*), min(number), max(number) FROM attempt"
     expect_sql "" "PRAGMA foreign_key_check"
 }
@@ -246,16 +246,16 @@ job_rows__deleted__are_new()
 attempt_rows__deleted__make_their_jobs_new()
 {
     failing_sweep
-    expect_run 3 "1 10, 1 20, 2 10, 2 20"
+    expect_jobs_run 3 "1 10, 1 20, 2 10, 2 20"
     touch fixed.1.10
     sqlite3 results.db "DELETE FROM attempt WHERE failure = 'exit' OR state = 'ok'"
     run_meshsweep plan --json
     expect_only_stdout_matches 0 '"new":[[:space:]]*2' '"failed":[[:space:]]*2'
-    expect_run 3 "1 10, 2 20"
-    expect_run 3 "1 20" --retry-failed=oom
+    expect_jobs_run 3 "1 10, 2 20"
+    expect_jobs_run 3 "1 20" --retry-failed=oom
     # Of an attempt that does not stand for its job nothing depends.
     sqlite3 results.db "DELETE FROM attempt WHERE failure = 'oom' AND number = 1"
-    expect_run 3 ""
+    expect_jobs_run 3 ""
 }
 
 job_row__deleted_while_it_runs__the_others_go_on()
@@ -309,9 +309,9 @@ END
 only__narrows__counts_and_status_too()
 {
     failing_sweep
-    expect_run 0 "2 20" --only 'x = 2 AND y = 20'
-    expect_run 3 "1 10, 1 20" --only 'x = 1'
-    expect_run 0 "" --only 'x = 2 AND y > 10'
+    expect_jobs_run 0 "2 20" --only 'x = 2 AND y = 20'
+    expect_jobs_run 3 "1 10, 1 20" --only 'x = 1'
+    expect_jobs_run 0 "" --only 'x = 2 AND y > 10'
     run_meshsweep run --only 'x = 5'
     expect_only_stderr_contains 4 'meshsweep: no job satisfies --only'
     run_meshsweep run --only 'xx = 5'
@@ -324,9 +324,9 @@ only__narrows__counts_and_status_too()
 limit__stops_after_as_many()
 {
     logged_sweep
-    expect_run 0 "1 10" --limit 1
-    expect_run 0 "1 20, 2 10" --limit 2 -j 4
-    expect_run 0 "2 20" --limit 2
+    expect_jobs_run 0 "1 10" --limit 1
+    expect_jobs_run 0 "1 20, 2 10" --limit 2 -j 4
+    expect_jobs_run 0 "2 20" --limit 2
 }
 
 max_fail__starts_nothing_after_that_many_failed()
@@ -334,8 +334,8 @@ max_fail__starts_nothing_after_that_many_failed()
     logged_sweep
     printf '%s\n' 'echo "$*" >>ran.log' 'exit 1' >job.sh
     edit 's/x = \[1, 2\]/x = [1, 2, 3, 4, 5, 6, 7, 8]/'
-    expect_run 3 "1 10" --max-fail 1
-    expect_run 3 "1 20, 2 10, 2 20" --max-fail 3 --keep-going
+    expect_jobs_run 3 "1 10" --max-fail 1
+    expect_jobs_run 3 "1 20, 2 10, 2 20" --max-fail 3 --keep-going
     run_silently 3 --max-fail 2 -j 2
     expect "[ \$(lines_of ran.log) -le 3 ]"
     expect_sql "pending" "SELECT DISTINCT state FROM job WHERE state <> 'failed'"
@@ -362,23 +362,23 @@ END
 repeat__attempt_with_the_median_stands_for_the_job()
 {
     repeated_sweep "30 10 20 5 6"
-    expect_run 0 "1 10, 1 10, 1 10"
+    expect_jobs_run 0 "1 10, 1 10, 1 10"
     expect_sql "20.0|3" "SELECT score, attempts FROM results"
     expect_sql "20.0" "SELECT score FROM ranking"
-    expect_run 0 ""
+    expect_jobs_run 0 ""
 }
 
 repeat__raised__the_rest_is_run()
 {
     repeated_sweep "30 10 20 5 6"
-    expect_run 0 "1 10, 1 10, 1 10"
+    expect_jobs_run 0 "1 10, 1 10, 1 10"
     edit 's/repeat = 3/repeat = 5/'
     expect_said only_stdout_matches 0 '"retry":[[:space:]]*1' plan --json
-    expect_run 0 "1 10, 1 10"
+    expect_jobs_run 0 "1 10, 1 10"
     expect_sql "10.0|5" "SELECT score, attempts FROM results"
     sqlite3 results.db "DELETE FROM attempt WHERE number = 1"
     echo "0 0 0 0 0 7" >scores
-    expect_run 0 "1 10"
+    expect_jobs_run 0 "1 10"
     expect_sql "5" "SELECT attempts FROM results"
 }
 

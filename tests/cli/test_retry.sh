@@ -142,7 +142,7 @@ expect_ran() # JOBS
     : >ran
 }
 
-expect_run() # STATUS JOBS [OPTION...]
+expect_jobs_run() # STATUS JOBS [OPTION...]
 {
     run_it "$1" "${@:3}"
     expect_ran "$2"
@@ -152,13 +152,13 @@ retry_failed__with_a_limit__leaves_the_others_failed()
 {
     failed_sweep
     touch well
-    expect_run 3 '1 2' --retry-failed=exit --limit 2
+    expect_jobs_run 3 '1 2' --retry-failed=exit --limit 2
     expect_sql 'failed|3
 ok|2' "SELECT state, count(*) FROM job GROUP BY 1"
-    expect_run 3 ''
+    expect_jobs_run 3 ''
     # Of another class there is none; the whole of what is asked for is run without a limit.
-    expect_run 3 '' --retry-failed=timeout
-    expect_run 0 '3 4 5' --retry-failed=timeout,exit
+    expect_jobs_run 3 '' --retry-failed=timeout
+    expect_jobs_run 0 '3 4 5' --retry-failed=timeout,exit
 }
 
 # They take the places of those that stand behind.
@@ -166,9 +166,9 @@ retry_failed__limit_and_jobs_never_run__in_the_order_of_the_file()
 {
     failed_sweep --only 'x IN (2, 3, 5)'
     touch well
-    expect_run 3 '1 2' --retry-failed --limit 2
-    expect_run 3 '3' --retry-failed --limit 1 --only 'x > 2'
-    expect_run 3 '4'
+    expect_jobs_run 3 '1 2' --retry-failed --limit 2
+    expect_jobs_run 3 '3' --retry-failed --limit 1 --only 'x > 2'
+    expect_jobs_run 3 '4'
     expect_sql 'failed|exit' "SELECT state, failure FROM job WHERE id = 5"
 }
 
@@ -179,7 +179,7 @@ retry_failed__limit_and_a_job_that_waits__goes_to_the_others()
     touch well
     sql "UPDATE job SET state = 'pending', failure = NULL WHERE id = 1;
         UPDATE job SET due = 1000 * strftime('%s') + 200000 WHERE id = 1"
-    expect_run 3 '2 3' --retry-failed --limit 2
+    expect_jobs_run 3 '2 3' --retry-failed --limit 2
 }
 
 # A search tries them first, however many it has not come to.
@@ -207,7 +207,7 @@ retry_failed__limit_and_killed__only_what_was_to_be_run_runs()
     expect_sql 3 "SELECT count(*) FROM job WHERE state = 'failed' AND failure = 'exit'"
     : >ran
     echo 'echo "$1" >>ran; echo "score: $1"' >job.sh
-    expect_run 3 '1 2'
+    expect_jobs_run 3 '1 2'
 }
 
 search__trials_to_be_tried_again__waited_for_while_others_run()

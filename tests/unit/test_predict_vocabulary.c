@@ -89,7 +89,7 @@ static const struct plan {
       {"devices_per_node", NULL, 8}}},
 };
 
-static const double numbers[] = {0, 1, 2, 3, 4, 8, 16, 64, 1000, 5e10};
+static const double numbers[] = {0, 0.25, 1, 2, 3, 4, 8, 16, 64, 1000, 5e10};
 
 static void fill(const struct plan *p, struct input_value *values)
 {
