@@ -32,7 +32,7 @@ cookbook__lines_that_it_shows__are_read()
 {
     local file
     for file in "$source_dir"/configs/cookbook/*.toml; do
-        ! grep -qxF '[[job.file]]' "$file" || continue
+        ! grep -qxE '\[\[(job\.file|fixture)\]\]' "$file" || continue
         rm -rf results.db*
         expect_run only_stderr 0 run -c "$file" --limit 1 --progress none -- sed -n 's/^# //p' "$file"
         # Without the objective it would be a failure.
@@ -41,8 +41,8 @@ cookbook__lines_that_it_shows__are_read()
 }
 
 # The options that a recipe's command may give, as the sources of Megatron-LM and torchtitan (August 2026), Lightning
-# 2.6, Transformers 5, DeepSpeed 0.19, PyTorch's FSDP2 example and vLLM's benchmark have them. Words that are no
-# options are let through, but for torchtitan's subcommands.
+# 2.6, Transformers 5, DeepSpeed 0.19 and PyTorch's FSDP2 example have them. Words that are no options are let through,
+# but for torchtitan's subcommands.
 known_options() # RECIPE
 {
     local torchrun="--nnodes --nproc_per_node --rdzv_backend --rdzv_endpoint"
@@ -71,8 +71,6 @@ known_options() # RECIPE
     lightning) echo "--trainer.accelerator --trainer.devices --trainer.num_nodes --trainer.strategy --trainer.precision
         --trainer.max_steps --trainer.enable_checkpointing --trainer.limit_val_batches --trainer.default_root_dir
         --trainer.callbacks+ --trainer.accumulate_grad_batches --trainer.profiler --data.batch_size" ;;
-    vllm) echo "--model --dataset-name --input-len --output-len --num-prompts --tensor-parallel-size --max-num-seqs
-        --max-num-batched-tokens --output-json" ;;
     esac
 }
 
@@ -116,10 +114,10 @@ cat HERE/printed
 END
     sed -i "s:HERE:$PWD:" bin/launcher
     chmod +x bin/launcher
-    for launcher in torchrun deepspeed vllm python3; do
+    for launcher in torchrun deepspeed python3; do
         cp bin/launcher "bin/$launcher"
     done
-    for name in cookbook/fsdp2 huggingface deepspeed megatron cookbook/torchtitan cookbook/lightning cookbook/vllm; do
+    for name in cookbook/fsdp2 huggingface deepspeed megatron cookbook/torchtitan cookbook/lightning; do
         file=$source_dir/configs/$name.toml
         name=${name#cookbook/}
         known_options "$name" | tr -s ' ' '\n' >known
@@ -142,6 +140,29 @@ END
     expect_no_stdout
     expect_any_stderr
     expect_status 3
+}
+
+serving__one_server_per_setting_under_each_load__best_within_the_limit()
+{
+    type -P python3 >/dev/null || skip "python3 is not installed"
+    local file=$source_dir/configs/cookbook/vllm.toml
+    run_command env PATH="$source_dir/tests/standin:$PATH" "$meshsweep" run -c "$file" --progress none
+    expect_silent 0
+    expect_sql '6|6|6' "SELECT count(*), count(DISTINCT given), sum(state = 'ended' AND failure IS NULL)
+        FROM fixture_start"
+    expect_sql '4|4|ok' "SELECT min(n), max(n), state FROM (SELECT count(*) AS n, max(a.state) AS state
+        FROM attempt_fixture AS u JOIN attempt AS a ON a.id = u.attempt_id GROUP BY u.fixture_id)"
+    # Faster ones answer too late.
+    expect_sql '25600.0' "SELECT max(output_tokens_per_second) FROM results"
+    run_meshsweep best
+    expect_among_stdout 0 'highest output_tokens_per_second 12800 tokens/s' '--max-concurrency=32'
+    # The lines that the file shows are read as those of the stand-in are.
+    rm -r results.db*
+    run_command env PATH="$source_dir/tests/standin:$PATH" "$meshsweep" run -c "$file" --limit 1 --progress none \
+        -- sed -n 's/^# //p' "$file"
+    expect_silent 0
+    expect_sql '2104.37|148.29|13.52|0.0' \
+        "SELECT output_tokens_per_second, p99_ttft, mean_tpot, failed_requests FROM results WHERE state = 'ok'"
 }
 
 every_profile__is_read()
