@@ -162,6 +162,25 @@ SELECT n.here, f.path, h.id
 FROM temp.arrival AS n JOIN source.attempt_file AS f ON f.attempt_id = n.there
 JOIN source.given_text AS t ON t.id = f.text_id JOIN main.given_text AS h ON h.hash = t.hash;
 
+-- Starts of fixtures, known by the process that they were. Nobody here ends one that was still up.
+INSERT INTO main.fixture_start (name, key, given, runner_id, state, command, port, devices, directory, pid, start_ticks,
+                                started, ready, ended, exit_code, signal, failure, message, log_tail, ended_under)
+SELECT f.name, f.key, f.given, r.here, iif(f.state = 'ready', 'ended', f.state), f.command, f.port, f.devices,
+       iif(f.directory GLOB '/*', f.directory, m.directory || '/' || f.directory), f.pid, f.start_ticks, f.started,
+       f.ready, f.ended, f.exit_code, f.signal, f.failure,
+       iif(f.state = 'ready', 'it was still up when this was merged', f.message), f.log_tail,
+       (SELECT here FROM temp.arrival WHERE there = f.ended_under)
+FROM temp.merging AS m, source.fixture_start AS f JOIN temp.same_runner AS r ON r.there = f.runner_id
+WHERE f.state <> 'starting' AND NOT EXISTS
+    (SELECT 1 FROM main.fixture_start AS h WHERE (h.runner_id, h.started, h.key, h.pid) IS (r.here, f.started, f.key, f.pid))
+ORDER BY f.id;
+INSERT INTO main.attempt_fixture
+SELECT n.here, min(h.id)
+FROM temp.arrival AS n JOIN source.attempt_fixture AS u ON u.attempt_id = n.there
+JOIN source.fixture_start AS f ON f.id = u.fixture_id JOIN temp.same_runner AS r ON r.there = f.runner_id
+JOIN main.fixture_start AS h ON (h.runner_id, h.started, h.key, h.pid) IS (r.here, f.started, f.key, f.pid)
+GROUP BY n.here, f.id;
+
 -- Definitions by what they say; of each name that which was declared last is in force.
 INSERT INTO main.definition (hash, name, reading, imported, expression, scale, unit, better, warmup, first_step, last_step,
                              take)

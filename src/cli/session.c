@@ -292,6 +292,11 @@ static int prepare(struct session *s, const struct run_options *o, struct error 
         return -1;
     if (o->in_allocation && o->executor != EXECUTOR_SLURM)
         return error_set(e, ERROR_USAGE, "--in-allocation needs --executor slurm");
+    if (o->executor == EXECUTOR_SLURM && s->sweep->fixture_count > 0)
+        return error_set(e, ERROR_USAGE,
+                         "%s:%d: a [[fixture]] is started on the machine of the runner, where jobs of Slurm do not "
+                         "run; use --executor local, or start it in the job's own command",
+                         s->sweep->fixtures[0].at.file, s->sweep->fixtures[0].at.line);
     if (o->scaling) {
         sweep_scale(s->sweep, o->scaling);
         return 0;

@@ -162,30 +162,24 @@ static void add_note(const struct stmt *s, struct buffer *out)
     buffer_add_char(out, '\n');
 }
 
-/* "throughput at concurrency 16: 1234 tokens/s" */
-static void add_point(const struct stmt *s, struct buffer *out)
-{
-    static const char *const before[] = {"  ", " at ", " ", ": ", " "};
-    for (int i = 0; i < stmt_column_count(s); i++) {
-        if (i > 3 && stmt_is_null(s, i))
-            continue;
-        buffer_add_text(out, before[i]);
-        add_value(s, i, out);
-    }
-    buffer_add_char(out, '\n');
-}
+/* What stands before each column of the parts that are one line each: "throughput at concurrency 16: 1234 tokens/s",
+ * "attempt 1: server {"tp":2}, ended, port 41000, log fixture-server/1/output.log: exit status 1",
+ * "attempt 1: trace.rep, 4096 bytes". */
+static const char *const before_columns[JOB_PART_COUNT][7] = {
+    [JOB_PART_POINTS] = {"  ", " at ", " ", ": ", " "},
+    [JOB_PART_FIXTURES] = {"  attempt ", ": ", " ", ", ", ", port ", ", log ", ": "},
+    [JOB_PART_FILES] = {"  attempt ", ": ", ", ", " bytes, "},
+};
 
-/* "attempt 1: trace.rep, 4096 bytes" */
-static void add_file(const struct stmt *s, struct buffer *out)
+static void add_columns(const struct stmt *s, enum job_part part, struct buffer *out)
 {
-    static const char *const before[] = {"  attempt ", ": ", ", ", " bytes, "};
     for (int i = 0; i < stmt_column_count(s); i++) {
         if (stmt_is_null(s, i))
             continue;
-        buffer_add_text(out, before[i]);
+        buffer_add_text(out, before_columns[part][i]);
         add_value(s, i, out);
     }
-    buffer_add_text(out, stmt_is_null(s, 3) ? " bytes\n" : "\n");
+    buffer_add_text(out, part == JOB_PART_FILES && stmt_is_null(s, 3) ? " bytes\n" : "\n");
 }
 
 #define GIVEN_LINES_MOST 40
@@ -221,12 +215,10 @@ static int add_part(struct db *db, enum job_part part, int64_t job, struct buffe
                           part == JOB_PART_ATTEMPTS ? "attempt" : job_part_names[part]);
         if (part == JOB_PART_METRICS)
             add_metric(s, out);
-        else if (part == JOB_PART_POINTS)
-            add_point(s, out);
         else if (part == JOB_PART_GIVEN)
             add_given(s, out);
-        else if (part == JOB_PART_FILES)
-            add_file(s, out);
+        else if (before_columns[part][0])
+            add_columns(s, part, out);
         else if (part == JOB_PART_NOTES)
             add_note(s, out);
         else

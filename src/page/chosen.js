@@ -87,6 +87,8 @@ const factsOf = (id) => {
   add("command", "shell", cell(known.shell || elsewhere));
   add("output", "its end", cell(known.tail || ""));
   for (const f of known.given_files) if (f.attempt === last.attempt) add("files given", f.name, cell(f.text));
+  const fixtureWords = (f) => [f.values, f.state, f.log, f.message].filter(Boolean).join(", ");
+  for (const f of known.fixtures) if (f.attempt === last.attempt) add("fixtures", f.name, cell(fixtureWords(f)));
   const fileWords = (f) => `${f.name} (${f.bytes} bytes${f.note ? `, ${f.note}` : ""})`;
   if (known.left_files.length) add("output", "files left", cell(known.left_files.map(fileWords).join("\n")));
   add("outcome", "key", cell(known.job.key));

@@ -83,7 +83,7 @@ static int add_part(struct html_page *p, enum job_part part, int64_t job, struct
     buffer_printf(&p->out, "\"%s\":%s", job_part_names[part], part == JOB_PART_JOB ? "" : "[");
     while ((rc = stmt_next(s, e)) > 0) {
         if (left_out-- > 0 ||
-            (rows == FILES_MOST && (part == JOB_PART_GIVEN || part == JOB_PART_FILES || part == JOB_PART_POINTS)))
+            (rows == FILES_MOST && ((part >= JOB_PART_GIVEN && part <= JOB_PART_FILES) || part == JOB_PART_POINTS)))
             continue;
         buffer_add_text(&p->out, rows++ ? "," : "");
         add_row(&p->out, s);

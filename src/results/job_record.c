@@ -58,8 +58,8 @@ int job_named(struct db *db, const char *word, int64_t *job_id, struct error *e)
 
 /* --- its parts --- */
 
-const char *const job_part_names[JOB_PART_COUNT] = {"job",         "metrics",    "points",  "attempts",
-                                                    "given_files", "left_files", "changes", "notes"};
+const char *const job_part_names[JOB_PART_COUNT] = {"job",      "metrics",    "points",  "attempts", "given_files",
+                                                    "fixtures", "left_files", "changes", "notes"};
 
 #define UTC(column) "strftime('%Y-%m-%dT%H:%M:%SZ', " column " / 1000, 'unixepoch')"
 #define STARTED UTC("a.started")
@@ -110,6 +110,10 @@ static const char *const part_sql[JOB_PART_COUNT] = {
                        " FROM attempt AS a JOIN attempt_file AS f ON f.attempt_id = a.id JOIN given_text AS t"
                        " ON t.id = f.text_id WHERE a.job_id = ?1 AND a.kind <> 'full' ORDER BY a.number, f.path"
                        " LIMIT 1000",
+    [JOB_PART_FIXTURES] = "SELECT a.number AS attempt, f.name, nullif(f.given, '{}') AS \"values\", f.state, f.port,"
+                          " f.directory || '/output.log' AS log, f.message FROM attempt AS a JOIN attempt_fixture AS u"
+                          " ON u.attempt_id = a.id JOIN fixture_start AS f ON f.id = u.fixture_id WHERE a.job_id = ?1"
+                          " AND a.kind <> 'full' ORDER BY a.number, f.id LIMIT 1000",
     [JOB_PART_FILES] = "SELECT a.number AS attempt, f.value ->> '$.name' AS name, f.value ->> '$.bytes' AS bytes,"
                        " iif(f.value ->> '$.removed', 'removed', NULL) AS note FROM attempt AS a,"
                        " json_each(a.files, '$.list') AS f WHERE a.job_id = ?1 ORDER BY a.number, f.key LIMIT 1000",

@@ -17,6 +17,7 @@ enum job_part {
     JOB_PART_POINTS,   /* of its curves, likewise */
     JOB_PART_ATTEMPTS, /* oldest first */
     JOB_PART_GIVEN,    /* files that they found in their directories when they started */
+    JOB_PART_FIXTURES, /* starts of [[fixture]] that they used */
     JOB_PART_FILES,    /* that they left in their directories, the largest first */
     JOB_PART_CHANGES,  /* what was changed afterwards, oldest first, each with what it replaced */
     JOB_PART_NOTES,    /* likewise; what is said of it and of its attempts */

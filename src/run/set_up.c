@@ -417,11 +417,6 @@ static int open_fixtures(struct runner *r, struct error *e)
     };
     if (o->space->fixture_count == 0)
         return 0;
-    if (r->executor->methods->jobs_survive || strcmp(r->executor->methods->name, "local") != 0)
-        return error_set(e, ERROR_USAGE,
-                         "%s:%d: a [[fixture]] is started on the machine of the runner, where jobs of Slurm do not "
-                         "run; use --executor local, or start it in the job's own command",
-                         o->space->fixtures[0].config->at.file, o->space->fixtures[0].config->at.line);
     return fixtures_create(&options, &r->starter.fixtures, e);
 }
 

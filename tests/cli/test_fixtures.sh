@@ -199,6 +199,57 @@ server__between__after_each_job()
     expect "[ \$(grep -c reset starts) -ge 6 ]" "[ \$(starts) = 2 ]"
 }
 
+server__devices_of_its_own__no_job_has_them()
+{
+    local slots
+    for slots in 1 2; do
+        rm -rf results.db* starts served
+        served_sweep 'devices = 1'
+        printf '[[cluster_spec]]\nnum_devices_per_host = 1\n[local]\ndevices = 3\n' >>sweep.toml
+        echo '[ -n "$MESHSWEEP_DEVICES" ] || exit 7' >>job.sh
+        run_silently 0 -j "$slots"
+        expect none_is_left
+        expect_sql '8|ok' "SELECT count(*), state FROM job GROUP BY state"
+        expect_sql '2|1' "SELECT count(*), min(devices IN ('0', '1', '2')) FROM fixture_start"
+        # While one was up, its device was with no job.
+        expect_sql '8|0' "SELECT count(*), sum(EXISTS (SELECT 1 FROM fixture_start AS f WHERE f.devices = a.devices
+            AND f.ready < a.ended AND f.ended > a.started)) FROM attempt AS a WHERE a.devices IS NOT NULL"
+    done
+    rm -rf results.db*
+    sed -i 's/^devices = 1$/devices = 4/' sweep.toml
+    run_meshsweep run --progress plain
+    expect_among_stderr 3 '8 held'
+    expect_sql 0 "SELECT count(*) FROM attempt"
+}
+
+# The job waits for the end of the other server, which nothing else brings about while there is room for two.
+server__keep__an_idle_one_is_ended_before_the_run_is()
+{
+    served_sweep 'keep = "100ms"
+stop = "bash ./http_ask.sh {fixture.server.port} /work >>stopped"'
+    sed -i 's/^grace = .*/&\ntimeout = "60s"/' sweep.toml
+    sed -i '1i [ "$2-$3" != 2-4 ] || until grep -qs "^seqs 1 of" stopped; do sleep 0.02; done' job.sh
+    run_silently 0 -j 2
+    expect none_is_left
+    expect_sql '8|ok' "SELECT count(*), state FROM job GROUP BY state"
+    expect_sql 0 "SELECT count(*) FROM fixture_start WHERE failure IS NOT NULL OR state <> 'ended'"
+}
+
+server__stop__runs_while_it_still_answers()
+{
+    served_sweep 'stop = "bash ./http_ask.sh {fixture.server.port} /work >>stopped"'
+    run_silently 0
+    expect none_is_left "[ \$(starts) = 2 ]"
+    expect "[ \"\$(sed 's/ of .*//' stopped | sort)\" = \"\$(printf 'seqs 1\nseqs 2')\" ]"
+    # One that fails or hangs keeps no server up.
+    rm -rf results.db* starts served
+    sed -i 's/^stop = .*/stop = "exit 3"/' sweep.toml
+    run_meshsweep run --progress none
+    expect_only_status 0
+    expect none_is_left
+    expect_sql '2|ended' "SELECT count(*), state FROM fixture_start GROUP BY state"
+}
+
 set_up__no_ready__once_and_not_again()
 {
     served_sweep
@@ -235,6 +286,48 @@ END
     run_silently 0
 }
 
+show__job__names_the_starts_that_it_used()
+{
+    served_sweep
+    printf '[[fixture]]\nname = "data"\nstart = "true"\n' >>sweep.toml
+    run_silently 0
+    expect_run only_stdout 0 show 1
+    sed -n '/^fixtures$/,/^$/p' .stdout >fixtures
+    expect_file_contains fixtures 'attempt 1: server {"seqs":1}, ended, port ' ', log fixture-server/' \
+        'attempt 1: data, done, '
+    expect_run only_stdout 0 show 1 --json
+    mv .stdout show.json
+    expect_sql 'server|{"seqs":1}|ended|1|1
+data||done|1|0' "SELECT f.value->>'\$.name', f.value->>'\$.values', f.value->>'\$.state', f.value->>'\$.attempt',
+        f.value->>'\$.log' = (SELECT directory || '/output.log' FROM fixture_start WHERE name = 'server' LIMIT 1)
+        FROM json_each(readfile('show.json'), '\$.fixtures') AS f ORDER BY f.value->>'\$.name' DESC"
+}
+
+merge__starts_and_who_used_them__carried_once()
+{
+    served_sweep
+    printf '[[fixture]]\nname = "data"\nstart = "echo made >>made"\n' >>sweep.toml
+    run_silently 0 -d a.db
+    sed -i 's/seqs = \[1, 2\]/seqs = [2, 3]/' sweep.toml
+    run_silently 0 -d b.db
+    run_meshsweep merge -o all.db a.db b.db
+    expect_only_status 0
+    run_meshsweep merge -o all.db a.db
+    expect_any_stderr
+    expect_sql 'data|||2|16
+server|1||1|4
+server|2||2|8
+server|3||1|4' "SELECT name, given->>'\$.seqs', failure, count(DISTINCT f.id), count(*) FROM fixture_start AS f
+        JOIN attempt_fixture AS u ON u.fixture_id = f.id GROUP BY name, given ORDER BY 1, 2" all.db
+    expect_sql 0 "SELECT count(*) FROM fixture_start WHERE directory NOT GLOB '/*/?.db.d/fixture-*'" all.db
+    run_meshsweep check all.db
+    expect_only_stdout 0 'all.db: all well'
+    # A set-up step that was done elsewhere is done here for itself.
+    sed -i 's/load = .*/load = [1, 2, 3, 4, 5]/' sweep.toml
+    run_silently 0 -d all.db
+    expect "[ \$(wc -l <made) = 3 ]"
+}
+
 mistakes__in_the_file__said_with_their_place()
 {
     served_sweep
@@ -251,6 +344,11 @@ mistakes__in_the_file__said_with_their_place()
     run_meshsweep run
     expect_among_stderr 2 'placeholder {fixture.sever.port}: there is no fixture "sever"; the fixtures are server'
     served_sweep
+    run_meshsweep plan --executor slurm
+    expect_among_stderr 2 'sweep.toml:13: a [[fixture]] is started on the machine of the runner'
+    run_meshsweep run --executor slurm
+    expect_among_stderr 2 'sweep.toml:13: a [[fixture]] is started on the machine of the runner'
+    expect '[ ! -e results.db ]'
     printf '[[fixture]]\nname = "server"\nstart = "true"\nkeep = "3s"\n' >>sweep.toml
     run_meshsweep check sweep.toml
     expect_among_stderr 2 'there is a fixture "server" already' 'keep is for a fixture that stays up'
