@@ -309,7 +309,7 @@ char *tuning_batches_nearest(const struct tuning_batches *b)
 
 static const char *per_sequence(const struct tuning_batches *b)
 {
-    return number_at(b, "sequence_parallel_size") ? " / sequence_parallel_size" : "";
+    return at(b, "sequence_parallel_size") ? " / coalesce(sequence_parallel_size, 1)" : "";
 }
 
 static void add_limit(const struct tuning_batches *b, const char *name, const char *sign, long long limit,
@@ -347,8 +347,10 @@ void tuning_batches_add_rules(const struct tuning_batches *b, struct buffer *out
 {
     const struct limits l = limits_of(b);
     if (tuning_batches_fixed(b) > 0 && accumulation_is_open(b))
-        buffer_add_text(out, "\n[derive]\ngradient_accumulation = \"train_batch_size / "
-                             "(train_micro_batch_size_per_gpu * dp)\"\n");
+        buffer_printf(out,
+                      "\n[derive]\ngradient_accumulation = \"train_batch_size / "
+                      "(train_micro_batch_size_per_gpu * dp%s)\"\n",
+                      per_sequence(b));
     if (is_shared_unevenly(b))
         buffer_printf(out,
                       "\n[derive]\nglobal_batch = \"train_micro_batch_size_per_gpu * gradient_accumulation_steps * "

@@ -469,6 +469,15 @@ what the ds_config says; trying once more with --per_device_train_batch_size" \
     expect_sql 2 "SELECT count(*) FROM results WHERE state = 'ok'"
 }
 
+# Ranks that share a sequence share its batch, too.
+batch__divided_among_sequence_parallel_ranks__each_degree_is_tried()
+{
+    plain '"num_gpus": 2' '"train_batch_size": 16, "sequence_parallel_size": [1, 2], "zero_optimization": {"stage": 1}'
+    run_meshsweep deepspeed --dry-run train.py --deepspeed ds_config.json
+    expect_among_stdout 0 '8 matched'
+    expect_stdout_matches 'sequence_parallel_size=2'
+}
+
 metrics_file__none_of_the_engines__made_in_its_names_and_units()
 {
     plain '"num_gpus": 2, "metric": "latency"' \
