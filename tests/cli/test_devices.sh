@@ -289,7 +289,7 @@ memory__in_use_while_a_job_runs__its_metric()
 {
     stand_in_smi
     device_sweep <<<'sample = "50ms"'
-    sed -i "s/^command.*/command = [\"\/bin\/sh\", \"-c\", 'echo 2048 >used.0; sleep 0.6; echo 3 >used.0']/" sweep.toml
+    sed -i "s/^command.*/command = [\"\/bin\/sh\", \"-c\", 'echo 2048 >used.0; sleep 2; echo 3 >used.0']/" sweep.toml
     run_silently 0 --limit 1
     expect_sql "device_memory_peak|$((2048 << 20))" "SELECT name, CAST(value AS INTEGER) FROM summary"
 }

@@ -306,7 +306,7 @@ given()
 [sweep]
 objective = "max:rate"
 [job]
-command = ["/bin/sh", "-c", "cd \"$MESHSWEEP_JOB_DIR\"; echo {x} >left; for c in 1 2; do echo rate $c at $c; done", "{x}"]
+command = ["/bin/sh", "-c", "cd \"$MESHSWEEP_JOB_DIR\"; echo {x} >left; echo rate 1 at 1; echo rate 2 at 2"]
 keep_files = []
 [[job.file]]
 path = "conf.yaml"
@@ -315,6 +315,10 @@ base = "base.yaml"
 n = "x"
 [job.profile]
 command_prefix = ["env", "PROFILED=1"]
+[[fixture]]
+name = "server"
+start = "echo {fixture.server.port}; exec sleep 1000"
+ready = "true"
 [job.metrics.rate]
 regex = 'rate ([0-9]+) at ([0-9]+)'
 per = "clients"
