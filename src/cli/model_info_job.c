@@ -126,7 +126,7 @@ static int add_stage(struct space *space, const struct key *key, int64_t value, 
         rc = match_open(space, &filter, &cursor, e);
     if (rc == 0)
         rc = match_next(cursor, &match, e);
-    if (rc > 0 && match->prediction && match->prediction->has_memory)
+    if (rc > 0 && match && match->prediction && match->prediction->has_memory)
         add_need(match->prediction, stage);
     if (rc == 0)
         rc = add_rule(space, &filter, stage, e);

@@ -463,6 +463,7 @@ static int profile_the_best(struct execution *x, const char *directory, const ch
         return -1;
     const bool is_done = states && strstr(states, "ok");
     free(states);
+    states = NULL;
     if (is_done)
         return 0;
     output_message("running the winner once more under [job.profile]: job %lld", (long long)winner);

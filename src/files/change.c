@@ -282,7 +282,7 @@ static int change_text(struct doc *d, const struct doc_change *c, struct error *
     int rc = 0;
     if (*s)
         rc = splice_add(d, n, s, &c->value, &splice, e);
-    else if (c->kind == DOC_UNSET)
+    else if (c->kind == DOC_UNSET && parent)
         splice_unset(d, parent, n, &splice);
     else
         rc = splice_set(d, n, &c->value, &splice, e);
