@@ -120,8 +120,9 @@ bool value_next_element(const char **json, struct value *out)
     if (end == begin)
         return false;
     cJSON *string = *begin == '"' ? cJSON_ParseWithLength(begin, (size_t)(end - begin)) : NULL;
-    *out = cJSON_IsString(string) ? (struct value){.kind = VALUE_STRING, .text = xstrdup(string->valuestring)}
-                                  : (struct value){.kind = VALUE_JSON, .text = xstrndup(begin, (size_t)(end - begin))};
+    *out = string && cJSON_IsString(string)
+               ? (struct value){.kind = VALUE_STRING, .text = xstrdup(string->valuestring)}
+               : (struct value){.kind = VALUE_JSON, .text = xstrndup(begin, (size_t)(end - begin))};
     cJSON_Delete(string);
     *json = end + (*end == ',');
     return true;
