@@ -295,6 +295,8 @@ show__job__names_the_starts_that_it_used()
     sed -n '/^fixtures$/,/^$/p' .stdout >fixtures
     expect_file_contains fixtures 'attempt 1: server {"seqs":1}, ended, port ' ', log fixture-server/' \
         'attempt 1: data, done, '
+    # One that was ended because nobody needs it any more has nothing to explain.
+    expect_sql 2 "SELECT count(*) FROM fixture_start WHERE state = 'ended' AND message IS NULL AND failure IS NULL"
     expect_run only_stdout 0 show 1 --json
     mv .stdout show.json
     expect_sql 'server|{"seqs":1}|ended|1|1
