@@ -188,7 +188,7 @@ char *unreached_same(const struct space *space, int64_t jobs, int64_t different)
     if (count > 0) {
         buffer_printf(&text, "%lld jobs were given the same", (long long)jobs);
         if (different > 1)
-            buffer_printf(&text, " as another of them, %lld things in all", (long long)different);
+            buffer_printf(&text, " as another of them, %lld different inputs in all", (long long)different);
         buffer_add_text(&text, ": ");
         add_names(keys, false, &text);
         buffer_printf(&text, " reach%s nothing but " SPEC_VARIABLE, count == 1 ? "es" : "");

@@ -246,8 +246,8 @@ static void add_event_text(struct progress_display *d, const struct run_event *e
     text_add_styled(&d->line, event->failure ? STYLE_RED : STYLE_GREEN, state);
     buffer_printf(&d->line, " %.16s  %7s", event->key_hex,
                   format_duration_ms(event->duration_ms, duration, sizeof duration));
-    if (event->is_full)
-        buffer_add_text(&d->line, "  full training");
+    if (event->is_full || event->is_profile)
+        buffer_add_text(&d->line, event->is_full ? "  full training" : "  under [job.profile]");
     if (event->has_objective) {
         buffer_printf(&d->line, "  %s ", d->sweep->objectives[0].metric);
         text_add_rounded(&d->line, event->objective);

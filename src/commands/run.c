@@ -110,7 +110,7 @@ static void report_event(void *context, const struct run_event *event)
 {
     struct execution *x = context;
     progress_display_event(x->display, event);
-    if (event->failure && !x->told_environment)
+    if (event->failure && strcmp(event->failure, failure_names[FAILURE_CANCELLED]) != 0 && !x->told_environment)
         tell_environment(x);
 }
 

@@ -411,7 +411,8 @@ void recording_make(const struct recording_context *context, const struct outcom
 {
     struct recording r = {.sweep = context->sweep,
                           .duration_ms = o->duration_ms,
-                          .is_full = context->attempt->claim.full};
+                          .is_full = context->attempt->claim.full,
+                          .is_profile = context->attempt->claim.profile};
     if (context->reading)
         output_reading_finish(context->reading, o->log_path, o->metrics_path, context->job_dir, &r.samples);
     else

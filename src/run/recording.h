@@ -32,6 +32,7 @@ struct recording {
     enum blame blame;    /* what a failure is put down to */
     bool elsewhere;      /* see struct attempt_end */
     char *hold;          /* why it is to be as if it had never been claimed, and its job held; NULL: it is recorded */
+    bool is_profile;     /* under [job.profile], which is full, too */
     bool is_full;        /* of a full training: nothing that it reports is judged or summarised */
     struct sample_list samples;
     struct attempt_end end; /* without ids and directory; texts owned by the recording */

@@ -22,6 +22,7 @@ struct run_event {
     const char *key_hex;
     const char *spec_json; /* as in struct job_details */
     bool is_full;          /* a full training, after the search */
+    bool is_profile;       /* the winner once more, under [job.profile] */
     const char *failure;   /* NULL: ok */
     const char *message;
     int64_t duration_ms;

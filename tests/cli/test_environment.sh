@@ -211,7 +211,7 @@ END
     expect_only_stdout_contains 0 "$unread"
     run_meshsweep run --progress plain
     expect_only_stderr_contains 0 \
-        '24 jobs were given the same as another of them, 4 things in all: micro_batch and kept reach nothing but'
+        '24 jobs were given the same as another of them, 4 different inputs in all: micro_batch and kept reach nothing'
 }
 
 axis__that_a_script_reads__not_named()

@@ -98,9 +98,9 @@ END
 profile__the_winner__once_and_never_a_measurement()
 {
     profiled_sweep
-    run_meshsweep run --progress none
+    run_meshsweep run --progress plain
     expect_only_stderr_contains 0 'running the winner once more under [job.profile]: job 2' \
-        'job 2 under [job.profile]: ok; meshsweep show 2 lists its files'
+        'job 2 under [job.profile]: ok; meshsweep show 2 lists its files' 'ms  under [job.profile]  '
     expect "[ \$(wc -l <calls) = 1 ]"
     expect_sql "2|profile|ok|winner.nsys-rep" "SELECT a.job_id, a.kind, a.state, f.value ->> '\$.name'
         FROM attempt AS a, json_each(a.files, '\$.list') AS f
