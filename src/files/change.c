@@ -53,6 +53,7 @@ static void remove_child(struct doc_node *parent, struct doc_node *child)
     parent->count--;
 }
 
+/* Takes `value` over, which is empty where one is unset. */
 static void change_tree(struct doc_node *root, const struct doc_change *c, struct doc_node value)
 {
     char **segments = path_split(c->path);
@@ -365,9 +366,11 @@ void document_add_rest(const struct doc *d, const struct doc_change *changes, si
     if (document_parse(d->file, d->text, strlen(d->text), d->format, &rest, &ignored) < 0)
         return;
     for (size_t i = 0; i < count; i++) {
-        char *why = document_refuses(&rest, &changes[i]);
+        char *why = document_refuses(&rest, &changes[i]), *text = changes[i].kind == DOC_UNSET ? NULL : xstrdup("\1");
         if (!why)
-            change_tree(&rest.root, &changes[i], (struct doc_node){.kind = DOC_TEXT, .text = xstrdup("\1")});
+            change_tree(&rest.root, &changes[i], (struct doc_node){.kind = DOC_TEXT, .text = text});
+        else
+            free(text);
         free(why);
     }
     document_add_canonical(&rest, out);
