@@ -52,7 +52,8 @@
     told.id = "since";
     told.className = "note";
     told.textContent = text;
-    if (!told.isConnected) document.querySelector("header").append(told);
+    if (!text) told.remove();
+    else if (!told.isConnected) document.querySelector("header").append(told);
   };
 
   // --- replacing the page ---
@@ -77,12 +78,12 @@
     const details = document.querySelectorAll("details");
     if (details.length === opened.length) details.forEach((d, i) => (d.open = opened[i]));
     if (focus) document.getElementById(focus)?.focus({ preventScroll: true });
-    scrollTo(...at);
     shown = have;
     rows = 0;
     waitingSince = 0;
     document.documentElement.dataset.version = shown;
     tell();
+    scrollTo(...at);
     update();
   };
 
