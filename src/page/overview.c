@@ -15,21 +15,23 @@
 /* --- overview --- */
 
 struct totals {
-    int64_t attempts, wall_ms;
-    double device_hours; /* NaN: no attempt ended */
+    int64_t attempts, wall_ms, waiting; /* running jobs that their batch system has not begun */
+    double device_hours;                /* NaN: no attempt ended */
 };
 
 static int read_totals(struct html_page *p, struct totals *out, struct error *e)
 {
     struct stmt *s = NULL;
-    int rc =
-        db_next(p->db,
-                "SELECT count(*), coalesce(max(a.ended) - min(a.started), -1),"
-                " sum(1.0 * a.duration_ms * j.devices) / 3600000 FROM attempt AS a JOIN job AS j ON j.id = a.job_id"
-                " WHERE j.sweep_id = ?1 AND a.state IN ('ok', 'failed') AND a.kind = 'trial'",
-                VALUES(sql_int(p->data->sweep_id)), &s, e);
+    int rc = db_next(p->db,
+                     "SELECT count(*), coalesce(max(a.ended) - min(a.started), -1),"
+                     " sum(1.0 * a.duration_ms * j.devices) / 3600000,"
+                     " (SELECT count(*) FROM attempt AS w JOIN job AS o ON o.id = w.job_id"
+                     " WHERE o.sweep_id = ?1 AND o.state = 'running' AND w.state = 'running' AND w.waits IS NOT NULL)"
+                     " FROM attempt AS a JOIN job AS j ON j.id = a.job_id"
+                     " WHERE j.sweep_id = ?1 AND a.state IN ('ok', 'failed') AND a.kind = 'trial'",
+                     VALUES(sql_int(p->data->sweep_id)), &s, e);
     if (rc > 0)
-        *out = (struct totals){stmt_int(s, 0), stmt_int(s, 1), stmt_double_or_nan(s, 2)};
+        *out = (struct totals){stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 3), stmt_double_or_nan(s, 2)};
     stmt_free(s);
     return rc < 0 ? -1 : 0;
 }
@@ -67,9 +69,13 @@ static void add_cards(struct html_page *p, const struct totals *t, bool search_e
     if (d->duplicates > 0)
         add_count_card(out, "", "duplicates", d->duplicates);
     add_count_card(out, "", "jobs", d->jobs_in_all);
-    for (int i = 0; i < HTML_STATE_COUNT; i++)
-        if (d->counts[i])
-            add_count_card(out, html_state_names[i], state_words((enum html_state)i, search_ended), d->counts[i]);
+    for (int i = 0; i < HTML_STATE_COUNT; i++) {
+        int64_t count = d->counts[i] - (i == HTML_RUNNING ? t->waiting : 0);
+        if (count > 0)
+            add_count_card(out, html_state_names[i], state_words((enum html_state)i, search_ended), count);
+    }
+    if (t->waiting)
+        add_count_card(out, html_state_names[HTML_PENDING], "waiting at the batch system", t->waiting);
     add_count_card(out, "", t->attempts == 1 ? "attempt" : "attempts", t->attempts);
     if (t->wall_ms >= 0)
         add_card(out, "", "from first to last", format_duration_ms(t->wall_ms, duration, sizeof duration));
@@ -313,7 +319,7 @@ static int add_other_sweeps(struct html_page *p, struct error *e)
 int html_overview(struct html_page *p, struct error *e)
 {
     const struct html_data *d = p->data;
-    struct totals t = {0, 0, NAN};
+    struct totals t = {0, 0, 0, NAN};
     cJSON *search = NULL;
     if (read_totals(p, &t, e) < 0 || status_search_read(p->db, d->sweep_id, &search, e) < 0)
         return -1;

@@ -126,6 +126,13 @@ report__one_value_or_none__said()
     expect_file_contains report.html 'No two successful jobs differ in only one key.' 'No job failed.'
 }
 
+report__job_that_its_batch_system_has_not_begun__waits()
+{
+    report_of "UPDATE attempt SET waits = 'Priority' WHERE state = 'running'"
+    expect_file_contains report.html '<b>1</b><span>waiting at the batch system</span>'
+    expect "! grep -q '<span>running</span>' report.html"
+}
+
 report__no_objective__said()
 {
     report_of "UPDATE sweep SET objective = NULL"
