@@ -305,7 +305,7 @@ def told(response, wanted):
 have = {told(response, lambda version: version > 0) for _, response in streams}
 assert len(have) == 1, have
 have = have.pop()
-for number in range(4):
+for number in range(2):
     with sqlite3.connect("results.db", timeout=10) as db:
         db.execute("UPDATE sweep SET name = ?", ("name %d" % number,))
     for _, response in streams:
@@ -333,7 +333,7 @@ END
     unset COUNT_SAID ASAN_OPTIONS
     read -r few_questions few_answers <counted.1
     read -r many_questions many_answers <counted.40
-    expect '[ "$few_questions" -gt 20 ] && [ "$few_answers" -ge 4 ]'
+    expect '[ "$few_questions" -gt 20 ] && [ "$few_answers" -ge 2 ]'
     expect '[ "$many_questions" -le $((few_questions * 3 / 2)) ]' '[ "$many_answers" -le $((few_answers + 8)) ]'
 }
 
