@@ -291,7 +291,7 @@ url, pages = sys.argv[1], int(sys.argv[2])
 parts = urllib.parse.urlsplit(url)
 streams = []
 for _ in range(pages):
-    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=30)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=120)
     connection.request("GET", parts.path + "events")
     streams.append((connection, connection.getresponse()))
 
