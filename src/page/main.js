@@ -117,6 +117,7 @@ if (count) {
   prepareExplore();
   prepareCurves();
   prepareChosen();
+  prepareSaving();
   let narrow = innerWidth;
   addEventListener("resize", () => {
     if (narrow !== innerWidth) drawSoon();

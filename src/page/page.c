@@ -32,7 +32,7 @@ static const struct {
 
 /* Concatenated to one script, in this order. */
 static const char *const scripts[] = {"model",   "state",  "table",  "plot",   "charts", "marks",
-                                      "explore", "curves", "chosen", "follow", "main"};
+                                      "explore", "curves", "chosen", "follow", "save",   "main"};
 
 static void add_head(struct html_page *p, bool live)
 {

@@ -427,7 +427,38 @@ def use_hidden(page):
         expect("plots are drawn where there is room for them", page.value("!!document.querySelector('#plots svg')"), wanted)
 
 
+# What a press of the buttons saves: [[name, type, text], …].
+SAVED = """(async () => { const saved = [], made = URL.createObjectURL, click = HTMLAnchorElement.prototype.click;
+  const blobs = new Map();
+  URL.createObjectURL = (blob) => { const url = made.call(URL, blob); blobs.set(url, blob); return url; };
+  HTMLAnchorElement.prototype.click = function () { saved.push([this.download, blobs.get(this.href)]); };
+  for (const button of %s) button.click();
+  for (let tries = 0; saved.length < %d && tries < 100; tries++) await new Promise((done) => setTimeout(done, 50));
+  [URL.createObjectURL, HTMLAnchorElement.prototype.click] = [made, click];
+  return Promise.all(saved.map(async ([name, blob]) => [name, blob.type, blob.size, await blob.text()]));
+})()"""
+
+
+def use_saving(page):
+    saved = page.value(SAVED % ("document.querySelectorAll('#front .save button')", 3))
+    expect("a plot and its figures are saved", sorted([name, kind] for name, kind, _, _ in saved),
+           [["front.csv", "text/csv"], ["front.png", "image/png"], ["front.svg", "image/svg+xml"]])
+    files = {name: (size, text) for name, _, size, text in saved}
+    rows = page.value("document.querySelectorAll('#front details.figures tr').length")
+    expect("all figures, a line for each", files["front.csv"][1].count("\r\n"), rows)
+    svg = files["front.svg"][1]
+    expect("the picture stands by itself", 'xmlns="http://www.w3.org/2000/svg"' in svg and "stroke:rgb" in svg and "var(" not in svg)
+    expect("it has the plot's texts", page.value("[...document.querySelectorAll('#front svg text')].every((t) =>"
+           " new DOMParser().parseFromString(%s, 'image/svg+xml').documentElement.textContent.includes(t.textContent))" % json.dumps(svg)))
+    expect("pixels are more than a blank", files["front.png"][0] > 5000)
+    filter_by(page, "zero_stage=3")
+    (name, _, _, jobs), = page.value(SAVED % ("[document.querySelector('#shown + button')]", 1))
+    expect("the jobs that are shown", [name, jobs.count("\r\n")], ["jobs.csv", 1 + len(filter_by(page, "zero_stage=3"))])
+    filter_by(page, "")
+
+
 def use_all(page, shots):
+    use_saving(page)
     use_table(page)
     use_plots(page)
     use_hidden(page)

@@ -23,7 +23,7 @@ sections_stand()
         jobs; do
         expect "[ \"\$(grep -c '<section id=\"$id\"' report.html)\" = 1 ]"
     done
-    expect "! grep -qiE '(src|href)=\"?(https?:)?//|@import|url\\(' report.html"
+    expect "! grep -qiE '(src|href)=\"?(https?:)?//|@import' report.html" '! grep -q "url(" report.html'
     expect "tail -n 1 report.html | grep -qx '</body></html>'"
 }
 
