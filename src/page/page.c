@@ -30,6 +30,17 @@ static const struct {
 };
 #define SECTION_COUNT (sizeof sections / sizeof *sections)
 
+/* Index of the section that stands at a place: where no job is ok, the failures come first. */
+static size_t section_at(const struct html_data *d, size_t place)
+{
+    size_t first = 0;
+    while (!d->counts[HTML_OK] && d->counts[HTML_FAILED] && sections[first].add != html_failures)
+        first++;
+    if (place == 0)
+        return first;
+    return place <= first ? place - 1 : place;
+}
+
 /* Concatenated to one script, in this order. */
 static const char *const scripts[] = {"model",   "state",  "table",  "plot",   "charts", "marks",
                                       "explore", "curves", "chosen", "follow", "save",   "main"};
@@ -54,8 +65,10 @@ static void add_head(struct html_page *p, bool live)
     }
     html_name(out, "</head>\n<body>\n<a class=skip href=#main>To the report</a>\n<header><h1>", p->data->sweep,
               "</h1>\n<button type=button id=theme hidden>dark</button>\n<nav aria-label=Sections>");
-    for (size_t i = 0; i < SECTION_COUNT; i++)
+    for (size_t place = 0; place < SECTION_COUNT; place++) {
+        size_t i = section_at(p->data, place);
         buffer_printf(out, "<a href=\"#%s\">%s</a>\n", sections[i].id, sections[i].title);
+    }
     buffer_add_text(out,
                     "</nav></header>\n<main id=main>\n<noscript><p class=none>The plots need JavaScript; without it, "
                     "the page shows their tables.</p></noscript>\n");
@@ -104,7 +117,8 @@ static int flush(struct html_page *p, const struct report_sink *sink, struct err
 
 static int add_sections(struct html_page *p, const struct report_sink *sink, struct error *e)
 {
-    for (size_t i = 0; i < SECTION_COUNT; i++) {
+    for (size_t place = 0; place < SECTION_COUNT; place++) {
+        size_t i = section_at(p->data, place);
         buffer_printf(&p->out, "<section id=\"%s\" aria-labelledby=\"%s-h\"><h2 id=\"%s-h\">%s</h2>\n", sections[i].id,
                       sections[i].id, sections[i].id, sections[i].title);
         if (sections[i].add(p, e) < 0)

@@ -133,6 +133,13 @@ report__job_that_its_batch_system_has_not_begun__waits()
     expect "! grep -q '<span>running</span>' report.html"
 }
 
+report__no_job_is_ok__failures_first()
+{
+    report_of "UPDATE job SET state = 'pending', attempt_id = NULL WHERE state = 'ok'"
+    expect '[ "$(grep -o "<section id=\"[a-z]*" report.html | head -n 2 | tr "\n" " ")" = \
+        "<section id=\"failures <section id=\"winner " ]'
+}
+
 report__no_objective__said()
 {
     report_of "UPDATE sweep SET objective = NULL"
