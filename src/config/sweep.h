@@ -266,6 +266,7 @@ struct device {
     const char *source;            /* of its figures; NULL: not said */
     bool measured;                 /* runs on it were compared with predictions (docs/predictions.md) */
     double peak_flops;             /* bf16 or fp16, dense, FLOP/s */
+    bool fp8;                      /* computes fp8, although fp8_factor is 1 */
     double fp8_factor;             /* peak in fp8 over peak_flops; 1 where it is computed in 16 bits */
     double fp4_factor;             /* the same for fp4; as fp8 where there is none */
     double fp32_factor;            /* of products in tf32, or in fp32 where there is none */

@@ -659,7 +659,7 @@ static const struct framework *widened(const struct framework *row, const struct
 /* Only for known devices. Without units for a precision, a device's factor is 1, or for fp4 that of fp8. */
 static int check_precision(const struct training_plan *plan, const struct device *d, struct error *e)
 {
-    if (d && plan->precision == PRECISION_FP8 && d->fp8_factor <= 1)
+    if (d && plan->precision == PRECISION_FP8 && d->fp8_factor <= 1 && !d->fp8)
         return error_set(e, ERROR_USAGE, "%s does not have precision fp8; use bf16 or fp16", d->name);
     if (d && plan->precision == PRECISION_FP4 && d->fp4_factor <= d->fp8_factor)
         return error_set(e, ERROR_USAGE, "%s does not have precision fp4; use %s", d->name,

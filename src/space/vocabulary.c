@@ -79,7 +79,9 @@ static void add_near(const struct vocabulary *v, const char *word, struct buffer
     for (size_t i = 0; length > 0 && i < v->count; i++)
         if (strncasecmp(v->words[i], word, length) == 0)
             buffer_printf(out, "%s\"%s\"", out->length ? " or " : "", v->words[i]);
-    const char *near = out->length ? NULL : suggest_nearest(word, v->words, v->count);
+    const char *near = out->length  ? NULL
+                       : v->devices ? device_nearest(word, v->words, v->count)
+                                    : suggest_nearest(word, v->words, v->count);
     if (near)
         buffer_printf(out, "\"%s\"", near);
 }

@@ -17,7 +17,8 @@
 /* --- by name --- */
 
 /* Words that drivers and shops write before a name. */
-static const char *const makers[] = {"nvidia", "tesla", "geforce", "amd", "instinct", "google", "cloud", "aws", NULL};
+static const char *const makers[] = {"nvidia", "tesla", "geforce", "amd",    "instinct", "google",
+                                     "cloud",  "aws",   "intel",   "habana", NULL};
 
 static bool is_between(char c)
 {
@@ -89,6 +90,36 @@ bool device_is_kind(const char *name)
     return false;
 }
 
+/* The letters of "MI450X" before its number, behind its makers. */
+static size_t series_of(const char **name)
+{
+    size_t length = 0;
+    skip_makers(name, *name + strlen(*name));
+    while (isalpha((unsigned char)(*name)[length]))
+        length++;
+    return length;
+}
+
+/* One or two letters before a number are a maker's series, and another's name no misspelling of it: K100, H100. */
+static bool may_be_meant(const char *word, const char *name)
+{
+    size_t a = series_of(&word), b = series_of(&name);
+    return (a > 2 && b > 2) || (a == b && strncasecmp(word, name, a) == 0);
+}
+
+const char *device_nearest(const char *word, const char *const *names, size_t count)
+{
+    const char **meant = xcalloc(count + 1, sizeof *meant);
+    size_t n = 0;
+    skip_makers(&word, word + strlen(word));
+    for (size_t i = 0; i < count; i++)
+        if (may_be_meant(word, names[i]))
+            meant[n++] = names[i];
+    const char *near = suggest_nearest(word, meant, n);
+    free(meant);
+    return near;
+}
+
 /* Asked for each combination, nearly always by the table's own name. */
 const struct device *device_find(const struct device_table *own, const char *name)
 {
@@ -116,6 +147,7 @@ static const struct schema_key device_keys[] = {
         {.name = "attention_flops", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(attention_flops), 1, 1e21},
     [DEVICE_LATEST_ATTENTION_FLOPS] =
         {.name = "latest_attention_flops", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(latest_attention_flops), 1, 1e21},
+    {.name = "fp8", TYPE_BOOL, EVERY, FORM_BOOL, AT(fp8)},
     {.name = "fp8_factor", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(fp8_factor), 1, 64},
     {.name = "fp4_factor", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(fp4_factor), 1, 64},
     {.name = "fp32_factor", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(fp32_factor), 0.001, 1},
@@ -173,12 +205,12 @@ static bool check_new(const struct reading *r, const struct toml_node *table, co
     const char **names = xcalloc(known->count + 1, sizeof *names);
     for (size_t i = 0; i < known->count; i++)
         names[i] = known->items[i].name;
-    char *hint = suggest_hint(name->text, names, known->count);
+    const char *near = device_nearest(name->text, names, known->count);
     bool good = toml_child(table, "peak_flops") && toml_child(table, "memory_bandwidth");
     if (!good)
-        problem_at_value(r, name, "no device \"%s\" is known: a new one needs peak_flops and memory_bandwidth%s",
-                         name->text, hint);
-    free_all(hint, names);
+        problem_at_value(r, name, "no device \"%s\" is known: a new one needs peak_flops and memory_bandwidth%s%s%s",
+                         name->text, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    free(names);
     return good;
 }
 

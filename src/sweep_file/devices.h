@@ -15,6 +15,10 @@ const struct device_table *devices_carried(void);
  * are carried. NULL when there is none. */
 const struct device *device_find(const struct device_table *own, const char *name);
 
+/* The one of `names` that `word` misspells, NULL where it misspells none: what another maker calls its devices is no
+ * misspelling. */
+const char *device_nearest(const char *word, const char *const *names, size_t count);
+
 /* Whether a text says what kind of thing computes and not which, as frameworks have it: "cuda", "cuda:0", "gpu". No
  * device that is carried is called so. */
 bool device_is_kind(const char *name);

@@ -619,8 +619,9 @@ precision = ["bf16", "fp8"]
 [[cluster_spec]]
 num_hosts = 1
 num_devices_per_host = 8
-device = ["V100-32GB", "A100-80GB", "H100", "H200", "B200", "B300", "GB200", "GB300", "MI300X", "MI325X", "MI350X",
-          "MI355X"]
+device = ["V100-32GB", "A100-80GB", "H100", "H200", "B200", "B300", "GB200", "GB300", "R100", "MI300X", "MI325X",
+          "MI350X", "MI355X", "MI455X", "TPU-v5p", "TPU-v7", "Trainium2", "Trainium3", "Gaudi-2", "Gaudi-3", "L40",
+          "L40S"]
 [[parallel_spec]]
 micro_batch = 1
 zero_stage = 3
@@ -635,11 +636,13 @@ END
     expect_sql '' "WITH p AS (SELECT value->>'device' AS device, value->>'precision' AS precision, value->>'seq' AS seq,
         value->>'predicted_time' AS time FROM json_each(readfile('.stdout'), '\$.records')), pair(before, after) AS
         (VALUES ('V100-32GB', 'A100-80GB'), ('A100-80GB', 'H100'), ('H100', 'H200'), ('H200', 'B200'), ('B200', 'B300'),
-         ('GB200', 'GB300'), ('MI300X', 'MI325X'), ('MI325X', 'MI350X'), ('MI350X', 'MI355X'))
+         ('GB200', 'GB300'), ('GB300', 'R100'), ('MI300X', 'MI325X'), ('MI325X', 'MI350X'), ('MI350X', 'MI355X'),
+         ('MI355X', 'MI455X'), ('TPU-v5p', 'TPU-v7'), ('Trainium2', 'Trainium3'), ('Gaudi-2', 'Gaudi-3'),
+         ('L40', 'L40S'))
         SELECT before, after, b.precision, b.seq, b.time, a.time FROM pair JOIN p AS b ON b.device = before
         JOIN p AS a ON a.device = after AND a.precision = b.precision AND a.seq = b.seq
         WHERE a.time > b.time" :memory:
-    expect_sql 1 "SELECT count(*) > 40 FROM json_each(readfile('.stdout'), '\$.records')" :memory:
+    expect_sql 1 "SELECT count(*) > 76 FROM json_each(readfile('.stdout'), '\$.records')" :memory:
 }
 
 # The peak belongs to the longest batch, whatever sequences have on average; work follows the average.

@@ -263,7 +263,14 @@ TEST(devices_carried__datasheets__their_figures)
         {"TPU-v5e", 197, 197, 197, 98.5, 819, 200},
         {"TPU-v5p", 459, 459, 459, 229.5, 2765, 600},
         {"TPU-v6e", 918, 918, 918, 459, 1638, 400},
+        {"TPU7x", 2307, 4614, 4614, 1153.5, 7380, 600},
+        {"Trn1", 190, 190, 190, 47.5, 820, 192},
         {"Trainium2", 667, 1299, 1299, 181, 2900, 640},
+        {"Trainium3", 671, 2517, 2517, 183, 4900, 1280},
+        {"Gaudi 2", 432, 865, 865, 108, 2460, 21 * 12.5},
+        {"Intel Gaudi 3", 1835, 1835, 1835, 459, 3670, 21 * 25},
+        {"MI450X", 10e3, 20e3, 40e3, 625, 23300, 1800},
+        {"Rubin", 288e3 / 72, 1260e3 / 72, 2520e3 / 72, 2000, 22000, 1800},
     };
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
         const struct device *d = device_find(NULL, want[i].name);
@@ -276,6 +283,18 @@ TEST(devices_carried__datasheets__their_figures)
         assert_float_equal(d->memory_bytes_per_s / 1e9, want[i].memory, 0.01 * want[i].memory);
         assert_float_equal(d->link_bytes_per_s / 1e9, want[i].link, 0.01 * want[i].link);
     }
+}
+
+TEST(device_nearest__of_another_maker__none)
+{
+    const char *const names[] = {"H100", "A100-80GB", "T4", "TPU-v5e", "MI350X", "B200", "Gaudi-3", "Trainium3"};
+    const char *const of_others[] = {"K100", "M4", "Z100", "R300", "AMD MI4", "v4"};
+    for (size_t i = 0; i < sizeof of_others / sizeof *of_others; i++)
+        assert_null(device_nearest(of_others[i], names, sizeof names / sizeof *names));
+    assert_string_equal(device_nearest("H1000", names, 1), "H100");
+    assert_string_equal(device_nearest("NVIDIA H10", names, 1), "H100");
+    assert_string_equal(device_nearest("MI35OX", names, 5), "MI350X");
+    assert_string_equal(device_nearest("Guadi-3", names, 8), "Gaudi-3");
 }
 
 /* What a pod of 256 sends into the data centre, and what a host of four chips does. */
