@@ -156,7 +156,8 @@ static double trained_flops(const struct architecture *a, const struct training_
                             const struct token_flops *token)
 {
     if (plan->tuning != TUNING_FULL)
-        return 2 * token->matrices + 3 * token->attention + 2 * token->head + 6 * tuning_passed(a, plan);
+        return 2 * token->matrices + 3 * token->attention + (plan->saved_modules & SAVED_HEAD ? 3 : 2) * token->head +
+               6 * tuning_passed(a, plan);
     double layers = token->matrices + token->attention + token->scan, all = 3 * (layers + token->head);
     return plan->frozen_layers == 0 ? all : all - 2 * layers * frozen_share(a, plan);
 }

@@ -64,10 +64,11 @@ const struct input inputs[] = {
     {"use_distributed_optimizer", "distributed_optimizer", OWN(NULL)},
     {"recompute_modules", "", OWN(module_words)},
     {"lora_targets", "target_modules lora_target_modules lora_target", OWN(target_words)},
+    {"modules_to_save", "lora_modules_to_save additional_target", OWN(saved_words)},
     {"peft", "peft_method finetuning_type adapter", P_WORD(tuning, tuning_words)},
     {"quantization", "quantize", P_WORD(quantization, quantization_words)},
     {"recompute_allgather", "tp_recompute_allgather", OWN(NULL)},
-    {"lora_rank", "lora_r", P(MEMBER_WHOLE, lora_rank)},
+    {"lora_rank", "lora_r init_r oft_block_size", P(MEMBER_WHOLE, lora_rank)},
     {"lora_dropout", "", P(MEMBER_FLAG, lora_dropout)},
     {"kbit_preparation", "prepare_model_for_kbit_training", P(MEMBER_FLAG, kbit_preparation)},
     {"frozen_layers", "", P(MEMBER_WHOLE, frozen_layers)},
@@ -201,7 +202,7 @@ size_t input_find(const char *name)
 
 bool input_takes_names(size_t input)
 {
-    return input == AT_MODULES || input == AT_TARGETS;
+    return input == AT_MODULES || input == AT_TARGETS || input == AT_SAVED;
 }
 
 size_t input_words(size_t input, const char **out, size_t most)

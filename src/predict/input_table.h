@@ -7,7 +7,7 @@
 
 struct input_word; /* input_words.h */
 
-#define INPUT_COUNT 141
+#define INPUT_COUNT 142
 
 enum input_target { TO_ARCHITECTURE, TO_PLAN, TO_SUBJECT, TO_NOTHING };
 enum member_kind { MEMBER_WHOLE, MEMBER_FLAG, MEMBER_WORD, MEMBER_REAL, MEMBER_TEXT, MEMBER_OWN };
@@ -60,6 +60,7 @@ enum {
     AT_DISTRIBUTED_OPTIMIZER,
     AT_MODULES,
     AT_TARGETS,
+    AT_SAVED,
     AT_PEFT,
     AT_QUANTIZATION,
     AT_RECOMPUTE_ALLGATHER,

@@ -18,6 +18,7 @@ extern const struct input_word mixer_words[];
 extern const struct input_word module_words[];
 extern const struct input_word tuning_words[];
 extern const struct input_word quantization_words[];
+extern const struct input_word saved_words[];
 extern const struct input_word norm_words[];
 extern const struct input_word adapter_words[];
 extern const struct input_word expert_kernel_words[];

@@ -130,15 +130,24 @@ static int set_names(const struct input_value *values, size_t input, const struc
     return 0;
 }
 
-/* QLoRA is LoRA over nf4 weights, unless another quantization is given. peft's preparation casts nothing of what other
- * libraries than bitsandbytes quantised (peft utils/other.py, prepare_model_for_kbit_training). */
+/* What peft's preparation leaves as it is (peft utils/other.py, prepare_model_for_kbit_training). */
+static bool is_left_alone(enum quantization quantization)
+{
+    return quantization == QUANTIZATION_GPTQ || quantization >= QUANTIZATION_AQLM;
+}
+
+/* QLoRA is LoRA over nf4 weights, unless another quantization is given. IA3 has vectors and no rank. */
 static int set_adapters(const struct input_value *values, struct subject *s, struct error *e)
 {
     const struct input_value *peft = &values[AT_PEFT];
     if (peft->kind == INPUT_TEXT && strcasecmp(peft->text, "qlora") == 0 && !values[AT_QUANTIZATION].kind)
         s->plan.quantization = QUANTIZATION_NF4;
-    s->plan.kbit_preparation &= s->plan.quantization != QUANTIZATION_GPTQ;
-    return set_names(values, AT_TARGETS, target_words, &s->plan.lora_targets, e);
+    s->plan.kbit_preparation &= !is_left_alone(s->plan.quantization);
+    if (s->plan.tuning == TUNING_IA3 && s->plan.lora_rank == 0)
+        s->plan.lora_rank = 1;
+    if (set_names(values, AT_TARGETS, target_words, &s->plan.lora_targets, e) < 0)
+        return -1;
+    return set_names(values, AT_SAVED, saved_words, &s->plan.saved_modules, e);
 }
 
 /* Inputs that different names express in different ways. */

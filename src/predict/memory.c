@@ -63,6 +63,9 @@ static void set_adapted_layer(struct plan_memory *m)
 static void set_adapters(struct plan_memory *m)
 {
     double stored = tuning_weight_bytes(m->plan);
+    m->saved = m->states; /* copies are made after the preparation */
+    if (m->plan->kbit_preparation)
+        m->saved = (struct state_bytes){FP32_BYTES, FP32_BYTES, 0, stage_moment_bytes(m->plan->optimizer, FP32_BYTES)};
     m->frozen = m->plan->kbit_preparation ? FP32_BYTES : m->states.parameter;
     m->quantised = stored > 0 ? stored : m->states.parameter;
     m->states.parameter = m->states.gradient = m->c->adapter;

@@ -134,7 +134,7 @@ static int check_tuning(const struct training_plan *p, const struct architecture
         rc = check_adapters(p, a, e);
     else if (p->quantization != QUANTIZATION_NONE || p->kbit_preparation)
         rc = error_add_line(e, ERROR_USAGE,
-                            "quantization and kbit_preparation need peft = lora, dora or qlora, because quantized "
+                            "quantization and kbit_preparation need peft = lora, qlora or the like, because quantized "
                             "weights are not trained");
     if ((double)p->frozen_layers > architecture_layers(a))
         rc = error_add_line(e, ERROR_USAGE, "frozen_layers = %lld is more than layers = %.0f",

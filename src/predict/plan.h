@@ -79,7 +79,18 @@ enum optimizer {
 enum optimizer_kernel { OPTIMIZER_KERNEL_FRAMEWORK = 0, OPTIMIZER_KERNEL_FUSED, OPTIMIZER_KERNEL_FOREACH };
 
 /* FULL: all weights but those of frozen_layers are trained; otherwise only low-rank adapters (tuning.h). */
-enum tuning { TUNING_FULL = 0, TUNING_LORA, TUNING_DORA };
+enum tuning {
+    TUNING_FULL = 0,
+    TUNING_LORA,
+    TUNING_DORA,
+    TUNING_ADALORA,
+    TUNING_IA3,
+    TUNING_OFT,
+    TUNING_VERA,
+};
+
+/* Modules that are trained whole beside adapters, as bits (peft, modules_to_save). */
+enum saved_module { SAVED_EMBEDDING = 1, SAVED_HEAD = 2 };
 
 /* Modules that have adapters, as bits. QKV and GATE_UP are fused matrices. */
 enum tuning_target {
@@ -123,6 +134,12 @@ enum quantization {
     QUANTIZATION_NF4_DOUBLE,
     QUANTIZATION_GPTQ,
     QUANTIZATION_INT8,
+    QUANTIZATION_FP8,
+    QUANTIZATION_AQLM,
+    QUANTIZATION_EETQ,
+    QUANTIZATION_HQQ,
+    QUANTIZATION_TORCHAO_INT4,
+    QUANTIZATION_TORCHAO_INT8,
     QUANTIZATION_END,
 };
 
@@ -169,7 +186,8 @@ struct training_plan {
     enum tuning tuning;
     enum quantization quantization;
     int64_t lora_rank;
-    unsigned lora_targets; /* bits of enum tuning_target */
+    unsigned lora_targets;  /* bits of enum tuning_target */
+    unsigned saved_modules; /* bits of enum saved_module */
     bool lora_dropout;
     bool kbit_preparation; /* peft's: non-quantised weights, and so activation checkpoints, are in fp32 */
     int64_t frozen_layers; /* leading layers that are not trained, nor is the embedding then */

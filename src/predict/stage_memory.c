@@ -329,12 +329,21 @@ static void add_adapted(const struct plan_memory *m, struct stage_load *load, bo
     load->trained_experts = load->layers * m->adapters.experts;
 }
 
+/* The trained copies of embedding and head. */
+static void add_saved(const struct plan_memory *m, int64_t stage, double *terms)
+{
+    struct plan_memory copy = *m;
+    copy.states = m->saved;
+    stage_add_states(&copy, tuning_saved(m->a, m->plan, stage == 0, stage == m->head_stage), m->replicas, terms);
+}
+
 static void add_all_states(const struct plan_memory *m, int64_t stage, struct stage_load *load, double *terms)
 {
     load->trained_dense = load->dense;
     load->trained_experts = load->experts;
     if (m->plan->tuning != TUNING_FULL) {
         add_adapted(m, load, stage == m->head_stage, terms);
+        add_saved(m, stage, terms);
     } else if (m->plan->frozen_layers > 0) {
         double share = load->layers > 0 ? load->frozen_layers / load->layers : 0;
         double layer = (m->whole.layer.attention + m->whole.layer.mlp) / (double)m->plan->tensor +

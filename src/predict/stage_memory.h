@@ -75,6 +75,7 @@ struct plan_memory {
     double layer_kept, layer_set;
     double layer_whole;        /* kept by a layer that does not recompute; 0: all layers do, or none */
     struct state_bytes states; /* of trained parameters */
+    struct state_bytes saved;  /* of modules that are trained whole beside adapters */
     double frozen, quantised;  /* bytes per frozen weight; the latter for layers' matrices */
     struct layer_adapters adapters;
     double replicas, expert_replicas;

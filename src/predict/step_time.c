@@ -440,7 +440,7 @@ static struct terms head_terms(const struct plan_time *t)
 {
     struct terms out = {{0}};
     double vocab = t->a->family == ARCHITECTURE_VIT ? 0 : t->vocab;
-    double head_passes = t->plan->tuning != TUNING_FULL ? 2 : 3;
+    double head_passes = t->plan->tuning != TUNING_FULL && !(t->plan->saved_modules & SAVED_HEAD) ? 2 : 3;
     out.x[TIME_MATRICES] = head_passes * t->tokens * t->token.head / (t->tensor * wide_peak(t));
     out.x[TIME_LOGITS] =
         4 * t->tokens * plan_decoder_share(t->plan) * vocab / t->tensor / t->cluster->device->memory_bytes_per_s;
@@ -655,7 +655,7 @@ static void add_step(const struct plan_time *t, struct terms *out)
     double shards = t->plan->zero_stage >= 1 ? t->shards : 1;
     if (t->plan->tuning != TUNING_FULL) {
         add_frozen_gathers(t, dense + experts, out);
-        dense = t->layers / p * t->adapters.dense;
+        dense = t->layers / p * t->adapters.dense + tuning_saved(t->a, t->plan, true, p == 1);
         experts = t->layers / p * t->adapters.experts;
     } else if (t->plan->frozen_layers > 0) {
         dense *= 1 - (double)t->plan->frozen_layers / t->layers;

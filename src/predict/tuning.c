@@ -42,7 +42,20 @@ static double adapter_size(const struct training_plan *plan, const struct target
     double out = m->by_rows ? m->out : m->out / tensor;
     if (m->out == 0)
         return 0;
-    return r * (in + out) + (plan->tuning == TUNING_DORA ? out : 0);
+    switch (plan->tuning) {
+    case TUNING_DORA:
+        return r * (in + out) + out;
+    case TUNING_ADALORA:
+        return r * (in + out + 1);
+    case TUNING_IA3:
+        return m->bit == TARGET_DOWN ? in : out;
+    case TUNING_OFT:
+        return in * (r - 1) / 2;
+    case TUNING_VERA:
+        return r + out;
+    default:
+        return r * (in + out);
+    }
 }
 
 static double sum_of(const struct training_plan *plan, const struct target_module *modules, size_t count, double tensor)
@@ -99,6 +112,14 @@ double tuning_head_adapter(const struct architecture *a, const struct training_p
     return plan->tuning == TUNING_FULL ? 0 : sum_of(plan, &head, 1, (double)plan->tensor);
 }
 
+double tuning_saved(const struct architecture *a, const struct training_plan *plan, bool has_embedding, bool has_head)
+{
+    double matrix = architecture_padded_vocab(a, plan->tensor) * (double)a->hidden / (double)plan->tensor;
+    bool embedding = has_embedding && (plan->saved_modules & SAVED_EMBEDDING);
+    bool head = has_head && (plan->saved_modules & SAVED_HEAD) && !(embedding && a->tied_embeddings);
+    return plan->tuning == TUNING_FULL ? 0 : (embedding + head) * matrix;
+}
+
 static double frozen_parameters(const struct architecture *a, const struct training_plan *plan)
 {
     struct layer_parameters l;
@@ -117,7 +138,8 @@ double tuning_trainable(const struct architecture *a, const struct training_plan
         return parameters - frozen_parameters(a, plan);
     one.tensor = one.expert = one.expert_tensor = 1;
     tuning_adapters(a, &one, &adapters);
-    return architecture_layers(a) * (adapters.dense + adapters.experts) + tuning_head_adapter(a, &one);
+    return architecture_layers(a) * (adapters.dense + adapters.experts) + tuning_head_adapter(a, &one) +
+           tuning_saved(a, &one, true, true);
 }
 
 double tuning_passed(const struct architecture *a, const struct training_plan *plan)
@@ -136,7 +158,13 @@ double tuning_weight_bytes(const struct training_plan *plan)
     static const double bytes[QUANTIZATION_END] = {[QUANTIZATION_NF4] = 0.5 + 4.0 / 64,
                                                    [QUANTIZATION_NF4_DOUBLE] = 0.5 + 1.0 / 64 + 4.0 / 16384,
                                                    [QUANTIZATION_GPTQ] = 0.5 + 2.5 / 128,
-                                                   [QUANTIZATION_INT8] = 1};
+                                                   [QUANTIZATION_INT8] = 1,
+                                                   [QUANTIZATION_FP8] = 1,
+                                                   [QUANTIZATION_AQLM] = 2.0 / 8,
+                                                   [QUANTIZATION_EETQ] = 1,
+                                                   [QUANTIZATION_HQQ] = 0.5 + 4.0 / 64,
+                                                   [QUANTIZATION_TORCHAO_INT4] = 0.5 + 4.0 / 128,
+                                                   [QUANTIZATION_TORCHAO_INT8] = 1};
     return bytes[plan->quantization];
 }
 
@@ -163,7 +191,8 @@ static double inputs_kept(const struct training_plan *plan, const struct memory_
     bool casts = layer_autocasts(plan, c);
     bool copies = c->adapter == ADAPTER_FP32 && plan->quantization == QUANTIZATION_NONE && !casts;
     double width = 0, targets = 0;
-    for (size_t i = 0; i < count; i++)
+    bool reads = plan->tuning != TUNING_IA3 && plan->tuning != TUNING_VERA;
+    for (size_t i = 0; reads && i < count; i++)
         if ((plan->lora_targets & modules[i].bit) && modules[i].out > 0) {
             width = modules[i].in;
             targets++;
@@ -173,12 +202,13 @@ static double inputs_kept(const struct training_plan *plan, const struct memory_
     return width * targets * each + fmax(input, each == 0 && !kept ? 2 * width : 0);
 }
 
-static double dora_kept(const struct training_plan *plan, const struct target_module *modules, size_t count)
+static double outputs_kept(const struct training_plan *plan, const struct target_module *modules, size_t count)
 {
+    double each = plan->tuning == TUNING_DORA || plan->tuning == TUNING_VERA ? 4 : plan->tuning == TUNING_IA3 ? 2 : 0;
     double sum = 0;
-    for (size_t i = 0; plan->tuning == TUNING_DORA && i < count; i++)
+    for (size_t i = 0; i < count; i++)
         if (plan->lora_targets & modules[i].bit)
-            sum += 4 * modules[i].out;
+            sum += each * modules[i].out;
     return sum;
 }
 
@@ -190,7 +220,7 @@ static double mlp_kept(const struct architecture *a, const struct training_plan 
         return 0;
     mlp_modules(a, width, modules);
     return (a->gated_mlp ? 6 : 2) * width + inputs_kept(plan, c, modules, 3, false) +
-           inputs_kept(plan, c, modules + 3, 1, false) + dora_kept(plan, modules, LENGTH(modules));
+           inputs_kept(plan, c, modules + 3, 1, false) + outputs_kept(plan, modules, LENGTH(modules));
 }
 
 static double attention_kept(const struct architecture *a, const struct training_plan *plan,
@@ -199,7 +229,7 @@ static double attention_kept(const struct architecture *a, const struct training
     struct target_module modules[5];
     attention_modules(a, modules);
     double heads = 4 * (double)(a->heads + a->kv_heads) * (double)a->head_dim;
-    return heads + inputs_kept(plan, c, modules + 4, 1, true) + dora_kept(plan, modules, LENGTH(modules));
+    return heads + inputs_kept(plan, c, modules + 4, 1, true) + outputs_kept(plan, modules, LENGTH(modules));
 }
 
 double tuning_kept(const struct architecture *a, const struct training_plan *plan, const struct memory_coefficients *c)

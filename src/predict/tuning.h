@@ -2,14 +2,19 @@
  *
  *   r   rank                 in, out   widths of a target module
  *
- *   parameters of a target   r·(in + out); DoRA also `out` magnitudes                                      [1] [2]
+ *   parameters of a target   r·(in + out); DoRA also `out` magnitudes, AdaLoRA r singular values           [1] [2]
+ *                            IA3: out, of the MLP's second product in; OFT: in·(r - 1)/2, blocks of r;     [7]
+ *                            VeRA: r + out, its random matrices, which all layers share, not counted
+ *   trained whole            V·h each of the embedding and the head, as a copy beside the frozen one       [8]
  *     tensor parallelism     r·(in + out/t) if the matrix is cut by columns, r·(in/t + out) if by rows
  *
  *   bytes per frozen weight                                                                                source
  *     nf4                    1/2 + 4/64 (an fp32 scale per 64 weights)                                     [3]
  *     nf4-dq                 1/2 + 1/64 + 4/16,384 (scales in 8 bits, an fp32 one per 256 scales)          [3]
  *     gptq                   1/2 + 2.5/128 (a scale of 2 bytes and a zero of 4 bits per 128 weights)       [4]
- *     int8                   1
+ *     int8, fp8, eetq        1
+ *     aqlm                   2/8 (a code of 16 bits per 8 weights)                                         [9]
+ *     hqq, torchao           1/2 + 4/64, 1/2 + 4/128 (a scale and a zero of 2 bytes each per group)        [9]
  *   Layers' matrices, experts included, are quantised; embedding, head and norms are not.
  *
  *   bytes that a frozen layer keeps per token                                                              source
@@ -22,7 +27,8 @@
  *     attention              2·(2·a·d + 2·g·d), and scores if they are stored
  *     MLP                    6·f if gated (both factors of the product, and the activation's input), else 2·f
  *     experts                K·(the MLP's with f_e + 2·h), times the imbalance
- *     DoRA                   4·out of each target                                                          [2]
+ *     DoRA, VeRA             4·out of each target; VeRA and IA3 no input                                   [2]
+ *     IA3                    2·out of each target
  *   between layers           2·h; 4·h in fp32: after preparation for k-bit training, under autocast, or if LayerNorms
  *                            return fp32 and 4-bit products, whose output has their input's type, follow     [6]
  *   temporary in the backward pass: 6·f for gradients of the MLP's product, of the activation and of the other factor,
@@ -34,7 +40,9 @@
  * Sources: [1] arXiv 2106.09685, peft src/peft/tuners/lora/layer.py · [2] arXiv 2402.09353, lora/dora.py ·
  * [3] arXiv 2305.14314 · [4] arXiv 2210.17323; groups of 128 ·
  * [5] bitsandbytes autograd/_functions.py, MatMul4Bit, until commit 9e753741 (July 2024) ·
- * [6] torch.amp, "CUDA Ops that can autocast to float32"; bitsandbytes nn/modules.py, Linear4bit. Pure. */
+ * [6] torch.amp, "CUDA Ops that can autocast to float32"; bitsandbytes nn/modules.py, Linear4bit ·
+ * [7] peft tuners/adalora, ia3, oft, vera: layer.py · [8] peft utils/other.py, ModulesToSaveWrapper ·
+ * [9] arXiv 2401.06118, 1x16; transformers utils/quantization_config.py, HqqConfig, TorchAoConfig. Pure. */
 #ifndef MESHSWEEP_PREDICT_TUNING_H
 #define MESHSWEEP_PREDICT_TUNING_H
 
@@ -51,6 +59,9 @@ void tuning_adapters(const struct architecture *a, const struct training_plan *p
 
 /* Parameters of the head's adapter on a rank of the stage that has the head. */
 double tuning_head_adapter(const struct architecture *a, const struct training_plan *plan);
+
+/* Parameters on a rank that are trained whole beside adapters, of a stage that has these. */
+double tuning_saved(const struct architecture *a, const struct training_plan *plan, bool has_embedding, bool has_head);
 
 /* Trained parameters of the whole model, which has `parameters`. */
 double tuning_trainable(const struct architecture *a, const struct training_plan *plan, double parameters);

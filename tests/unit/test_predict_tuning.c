@@ -63,6 +63,24 @@ TEST(memory_predict__lora__parameters_of_its_targets)
     assert_close(predict(llama(), plan, "hf-trainer").trainable, LAYERS * (4 * (3 * HIDDEN + KV) + HIDDEN + KV), 0);
 }
 
+/* peft tuners: adalora has a singular value for each rank, ia3 a vector, oft blocks, vera two vectors. */
+TEST(memory_predict__other_adapters__parameters_of_their_targets)
+{
+    static const struct {
+        enum tuning tuning;
+        double want;
+    } cases[] = {{TUNING_ADALORA, 4 * (HIDDEN + KV + 1) + 4 * (FFN + HIDDEN + 1)},
+                 {TUNING_IA3, KV + FFN},
+                 {TUNING_OFT, (HIDDEN + FFN) * 3 / 2},
+                 {TUNING_VERA, 4 + KV + 4 + HIDDEN}};
+    struct training_plan plan = lora;
+    plan.lora_targets = TARGET_K | TARGET_DOWN;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        plan.tuning = cases[i].tuning;
+        assert_close(predict(llama(), plan, "hf-trainer").trainable, LAYERS * cases[i].want, 0);
+    }
+}
+
 TEST(memory_predict__lora_on_experts__one_of_each)
 {
     struct architecture a = llama();
@@ -88,18 +106,38 @@ TEST(memory_predict__quantised__bytes_of_states)
                                                    [QUANTIZATION_NF4] = 0.5625,
                                                    [QUANTIZATION_NF4_DOUBLE] = 0.515869140625,
                                                    [QUANTIZATION_GPTQ] = 0.51953125,
-                                                   [QUANTIZATION_INT8] = 1};
+                                                   [QUANTIZATION_INT8] = 1,
+                                                   [QUANTIZATION_FP8] = 1,
+                                                   [QUANTIZATION_AQLM] = 0.25,
+                                                   [QUANTIZATION_EETQ] = 1,
+                                                   [QUANTIZATION_HQQ] = 0.5625,
+                                                   [QUANTIZATION_TORCHAO_INT4] = 0.53125,
+                                                   [QUANTIZATION_TORCHAO_INT8] = 1};
     struct training_plan plan = lora;
     for (int q = 0; q < QUANTIZATION_END; q++) {
         plan.quantization = (enum quantization)q;
         assert_close(states_of(plan), bytes[q] * blocks + 2 * rest + 16 * adapters, 1e-12);
     }
+    plan.quantization = QUANTIZATION_INT8;
     plan.kbit_preparation = true;
     assert_close(states_of(plan), blocks + 4 * rest + 16 * adapters, 1e-12);
     plan = lora;
     plan.zero_stage = 3;
     plan.data = 4;
     assert_close(states_of(plan), (2 * blocks + 2 * rest + 16 * adapters) / 4, 1e-12);
+}
+
+/* A copy in the type of the weights, or in fp32 after the preparation, with its gradient and both moments. */
+TEST(memory_predict__modules_trained_whole__a_copy_with_its_states)
+{
+    struct training_plan plan = lora, saved = lora;
+    saved.saved_modules = SAVED_EMBEDDING | SAVED_HEAD;
+    assert_close(states_of(saved) - states_of(plan), 2 * VOCAB * HIDDEN * 8, 1e-9);
+    assert_close(predict(llama(), saved, "hf-trainer").trainable,
+                 predict(llama(), plan, "hf-trainer").trainable + 2 * VOCAB * HIDDEN, 0);
+    plan.quantization = saved.quantization = QUANTIZATION_NF4;
+    plan.kbit_preparation = saved.kbit_preparation = true;
+    assert_close(states_of(saved) - states_of(plan), 2 * VOCAB * HIDDEN * 16, 1e-9);
 }
 
 /* tuning.h: with adapters in fp32 each target has a copy of its input; what is frozen keeps none. */
