@@ -41,7 +41,8 @@ static const struct layout layouts[] = {
     {"megatron", 1, 8, "layers = 14\npp = 4\nvpp = 2\nmtp_layers = 1\npipeline_layout = \"Et*2|(tt|)*5t|tmL\"\n", NULL},
     /* Megatron-Bridge glm/h100/glm45.py, stepfun/h100/step35.py and nemotronh/h100/nemotron_3_ultra.py: sequence
      * parallelism without tensor parallelism is turned off */
-    {"megatron", 4, 8, "layers = 46\ntp = 1\npp = 4\nep = 8\nnum_moe_experts = 128\nsequence_parallel = true\n", NULL},
+    {"megatron", 4, 8,
+     "layers = 46\nmtp_layers = 1\ntp = 1\npp = 4\nep = 8\nnum_moe_experts = 128\nsequence_parallel = true\n", NULL},
     {"megatron", 64, 8, "pp = 8\ncp = 8\nep = 8\nnum_moe_experts = 288\nsequence_parallel = true\n", NULL},
     {"megatron", 3, 8, "pp = 3\nep = 8\nnum_moe_experts = 512\nsequence_parallel = true\n", NULL},
     /* Megatron-Bridge recipes/qwen_vl: without an expert-tensor degree it is 1 */
@@ -103,7 +104,8 @@ static const struct layout layouts[] = {
     {"colossalai", 1, 8,
      "plugin = \"3d\"\npp = 4\npp_style = \"zbv\"\nn_chunks = 2\nbatch_size = 8\nmbs = 1\nlayers = 32\n", NULL},
     /* NeMo, scripts/performance/recommended_model_configs/model_configs_h100.csv: Llama 3.1 405B, Mixtral 8x22B */
-    {"megatron", 128, 8, LLAMA_405B "tp_size = 8\npp_size = 8\ncp_size = 2\nvp_size = 8\nmbs = 1\ngbs = 512\n", NULL},
+    {"megatron", 128, 8,
+     LLAMA_405B "tp_size = 8\npp_size = 8\ncp_size = 2\nvp_size = 8\nmbs = 1\ngbs = 512\n" BOTH_ENDS, NULL},
     {"megatron", 32, 8,
      "layers = 56\nheads = 48\nexperts = 8\ntp_size = 4\npp_size = 4\ncp_size = 8\nep_size = 8\nvp_size = 14\n"
      "etp_size = 1\nmbs = 1\ngbs = 256\nseq = 65536\n",
@@ -234,6 +236,7 @@ static const struct layout layouts[] = {
      "hidden_size = 2048\nnum_attention_heads = 12\nattention_config = \"[[['mamba'], 48]]\"\nnum_layers = 48\n", NULL},
 
     {"megatron", 8, 8, "layers = 62\npp = 8\nfirst_stage_layers = 7\nlast_stage_layers = 8\n", "layers-fill-stages"},
+    {"megatron", 1, 8, "layers = 30\npp = 4\n", "layers-fill-stages"},
     {"megatron", 1, 2, "layers = 8\npp = 2\nfirst_stage_layers = 3\nlast_stage_layers = 4\n", "layers-fill-stages"},
     {"megatron", 128, 8, LLAMA_405B "tp = 8\npp = 8\naccount_embedding = true\naccount_loss = false\n",
      "layers-fill-stages"},
@@ -253,6 +256,7 @@ static const struct layout layouts[] = {
     {"megatron", 2, 8, "tp = 2\ncp = 8\nheads = 32\nkv_heads = 8\ncp_comm_type = \"a2a\"\n",
      "context-all-to-all-heads"},
     {"megatron", 1, 8, "cp = 2\nsliding_window = 128\ncp_comm_type = \"p2p\"\n", "context-window"},
+    {"megatron", 1, 8, "cp = 2\ncp_comm_type = \"ring\"\n", "context-exchange"},
     /* by the names of its own arguments: transformer_config.py, num_query_groups and num_moe_experts */
     {"megatron", 1, 8, "num_query_groups = 6\ntensor_model_parallel_size = 4\n", "kv-heads-divide-by-tp"},
     {"megatron", 1, 8, "num_moe_experts = 10\nexpert_model_parallel_size = 4\n", "experts-divide-by-ep"},
