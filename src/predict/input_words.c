@@ -232,6 +232,7 @@ const struct input_word optimizer_words[] = {{"adam", OPTIMIZER_ADAM},
                                              {"lion_pytorch", OPTIMIZER_LION},
                                              {"decoupled_lionw", OPTIMIZER_LION},
                                              {"muon", OPTIMIZER_MUON},
+                                             {"dist_muon", OPTIMIZER_MUON},
                                              {"sgd-momentum", OPTIMIZER_SGD_MOMENTUM},
                                              {"sgd", OPTIMIZER_SGD},
                                              {"adafactor", OPTIMIZER_SGD}, /* a row and a column of each weight */

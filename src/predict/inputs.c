@@ -269,6 +269,9 @@ int inputs_decode(const struct input_value *values, struct subject *out, struct 
     for (size_t i = 0; i < (s.is_measured ? INPUT_COUNT : AT_PARAMS); i++)
         if (present[i] && !is_kind(i, &values[i]) && set(i, &values[i], &s, e) < 0)
             return -1;
+    if (s.server_share >= 1)
+        return error_set(e, ERROR_USAGE, "server_memory = %g leaves nothing: it is a share of the device's memory",
+                         s.server_share);
     if (s.is_measured)
         stand_in(&s);
     if (check_hybrid(values, &s, e) < 0 || set_own(values, &s, e) < 0 || set_batch(values, &s, e) < 0 ||

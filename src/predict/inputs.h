@@ -47,6 +47,8 @@ struct subject {
     double nodes, devices_per_node, link_domain; /* link_domain 0: the device's */
     double usable_bytes, steps;                  /* 0: not given */
     double device_share;                         /* of its device; 0 or 1: all of it */
+    double server_share;                         /* of the device's memory, that a server beside it keeps */
+    double power_limit;                          /* watts of a device; 0: its own */
     const char *framework, *device, *cluster;    /* borrowed from the values; NULL: not given */
 };
 

@@ -201,6 +201,7 @@ struct training_plan {
     bool sequence_parallel;   /* activations outside the matrices are also divided by t */
     bool keeps_gathered;      /* inputs gathered by sequence parallelism are kept for the backward pass */
     bool flash_attention;     /* scores are never stored */
+    bool cuda_graphs;         /* the host launches a layer's kernels at once */
     bool compiled;            /* a compiler fuses elementwise operations */
     enum attention_kernel attention_kernel; /* not NONE if flash_attention */
 };

@@ -488,6 +488,20 @@ static void keep_values(struct predictor *p, const struct input_value *values)
     }
 }
 
+/* Clocks under a limit of power: dynamic power goes with the cube of the clock, as voltage follows it. The makers' own
+ * pairs are near: H100 NVL (400 W) has 0.84 of H100's (700 W) products, by this 0.83, and MI350X (1,000 W) 0.92 of
+ * MI355X's (1,400 W), by this 0.89. Memory keeps its speed. */
+static void limit_power(double limit, struct device *d)
+{
+    double share = limit > 0 && limit < d->power ? cbrt(limit / d->power) : 1;
+    if (share == 1)
+        return;
+    d->product_share = share * (d->product_share > 0 ? d->product_share : PRODUCT_SHARE_A100);
+    d->fp8_share *= share;
+    d->attention_flops *= share;
+    d->latest_attention_flops *= share;
+}
+
 /* The named device, overridden by what the file states. False if neither gives its speed. */
 static bool find_cluster(struct predictor *p, const struct subject *s, const char *name, struct cluster *out)
 {
@@ -509,6 +523,7 @@ static bool find_cluster(struct predictor *p, const struct subject *s, const cha
     }
     if (o->memory_bandwidth > 0)
         p->stated.memory_bytes_per_s = o->memory_bandwidth;
+    limit_power(s->power_limit, &p->stated);
     *out = (struct cluster){.device = &p->stated,
                             .devices_per_node = (int64_t)s->devices_per_node,
                             .link_domain = (int64_t)s->link_domain,
@@ -557,7 +572,7 @@ static void add_memory(struct predictor *p, const struct input_value *values, co
         (s->is_measured
              ? memory_predict_measured(&s->measured, &s->plan, cluster, &row->memory, &out->memory, &ignored)
              : memory_predict(&s->architecture, &s->plan, cluster, &row->memory, &out->memory, &ignored)) == 0;
-    out->usable_bytes = cluster->usable_bytes * (shares_device(s) ? s->device_share : 1);
+    out->usable_bytes = cluster->usable_bytes * (shares_device(s) ? s->device_share : 1) * (1 - s->server_share);
     out->memory_calibrated = row->memory.calibrated;
     if (!out->has_memory)
         return;
@@ -656,6 +671,15 @@ static const struct framework *widened(const struct framework *row, const struct
     return scratch;
 }
 
+static int check_power(const struct subject *s, const struct device *d, struct error *e)
+{
+    if (d && s->power_limit > 0 && d->power == 0)
+        return error_set(e, ERROR_USAGE,
+                         "power_limit = %g: the power of %s without a limit is not known; set power in [[device]]",
+                         s->power_limit, d->name);
+    return 0;
+}
+
 /* Only for known devices. Without units for a precision, a device's factor is 1, or for fp4 that of fp8. */
 static int check_precision(const struct training_plan *plan, const struct device *d, struct error *e)
 {
@@ -687,7 +711,8 @@ static int predict(struct predictor *p, const struct input_value *values, const 
     const struct calibrated *c = find_calibrated(p, &out->where);
     bool has_speed = find_cluster(p, s, out->where.device, &cluster);
     if (has_speed && (cluster_complete(&cluster, e) < 0 ||
-                      check_precision(&s->plan, device_find(o->devices, out->where.device), e) < 0))
+                      check_precision(&s->plan, device_find(o->devices, out->where.device), e) < 0 ||
+                      check_power(s, device_find(o->devices, out->where.device), e) < 0))
         return -1;
     struct framework scratch;
     const struct framework *row = widened(c ? &c->row : prior, &p->priors.base, c, s, cluster.device, &scratch);

@@ -12,6 +12,7 @@
 #define ADAPTER_LAUNCHES 0.05           /* share of a layer's: two products, a cast, a scaling and an addition */
 #define FUSED_LAUNCHES 0.03             /* two products and an addition */
 #define EXPERT_LAUNCHES 0.4             /* 14 kernels forward, 27 backward: step_time.h */
+#define GRAPH_LAUNCHES 0.01             /* one of about a hundred: step_time.h */
 #define COPY_LAUNCHES 0.005             /* share of a layer's: a view and a copy, without a graph */
 #define SCAN (225e12 * 3 / 16 / 2039e9) /* FLOPs per byte of device memory */
 #define TRIPS 2.0                       /* adapter latencies per step: the data, and the flush that makes it visible */
@@ -313,6 +314,7 @@ static double waited_launches(const struct plan_time *t, const struct terms *of_
              (t->plan->adapters == ADAPTERS_FUSED ? FUSED_LAUNCHES : ADAPTER_LAUNCHES) * t->adapters.modules) +
         t->framework->time.collective_launches *
             (t->plan->sequence_parallel ? tensor_halves(t) : tensor_collectives(t));
+    launches *= t->plan->cuda_graphs ? GRAPH_LAUNCHES : 1;
     double device = weighted(weights, of_device), host = weights[TIME_LAUNCH] * launches;
     return host > 0 ? (cbrt(device * device * device + host * host * host) - device) / weights[TIME_LAUNCH] : launches;
 }

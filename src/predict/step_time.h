@@ -84,7 +84,8 @@
  * even after calibration, so that the sum stays linear in the fitted weights:
  *   device   the terms above launch
  *   host     one layer's launches, plus 0.05 of them per adapter target (fused 0.03) and 0.4 per expert of the rank if
- *            experts are looped over [17], all times 4/3 with full recompute; plus collective_launches
+ *            experts are looped over [17], all times 4/3 with full recompute; plus collective_launches;
+ *            a hundredth of all this with CUDA graphs (docs.nvidia.com/dl-cuda-graph: a layer is one launch)
  *            (coefficients.h) per collective of tensor parallelism
  *
  * Stages combine to (m - 1)·slowest + sum of all, which is the bubble exactly [1]; interleaving divides what exceeds

@@ -151,6 +151,7 @@ static const struct schema_key device_keys[] = {
     {.name = "fp8_factor", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(fp8_factor), 1, 64},
     {.name = "fp4_factor", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(fp4_factor), 1, 64},
     {.name = "fp32_factor", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(fp32_factor), 0.001, 1},
+    {.name = "power", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(power), 1, 1e5},
     {.name = "product_share", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(product_share), 0.01, 1},
     {.name = "fp8_share", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(fp8_share), 0.01, 1},
     {.name = "vector_flops", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(vector_flops), 1, 1e21},

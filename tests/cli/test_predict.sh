@@ -597,6 +597,87 @@ device__wrong_rows__told_with_their_places()
     expect_stderr_lacks '"X"'
 }
 
+shared_sweep()
+{
+    cat >sweep.toml <<'END'
+[sweep]
+name = "shared"
+[job]
+command = ["true"]
+[model]
+family = "llama"
+layers = 32
+hidden = 4096
+heads = 32
+kv_heads = 8
+ffn = 14336
+vocab = 32000
+seq = 4096
+[[cluster_spec]]
+num_hosts = 1
+num_devices_per_host = 8
+device = "H100"
+[[parallel_spec]]
+micro_batch = 1
+zero_stage = 3
+[predict]
+framework = "hf-trainer"
+prune = "off"
+[[training_spec]]
+END
+    printf '%s\n' "$@" >>sweep.toml
+    run_meshsweep predict --json
+}
+
+server__beside_the_training__takes_its_share()
+{
+    local verdicts="SELECT value->>'verdict' FROM json_each(readfile('.stdout'), '\$.records')"
+    shared_sweep 'vllm_mode = "colocate"' 'vllm_gpu_memory_utilization = 0.9' 'vllm_enable_sleep_mode = [false, true]'
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    expect_sql $'certain\nfits' "$verdicts" :memory:
+    shared_sweep 'colocate_all_models = true' 'vllm_enable_sleep = [false, true]'
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    expect_sql $'certain\nfits' "$verdicts" :memory:
+    shared_sweep 'server_memory = 1'
+    expect_any_stdout
+    expect_only_stderr_contains 2 "server_memory = 1 leaves nothing: it is a share of the device's memory"
+}
+
+# By the cube root at most; above its own power a device is no faster.
+power__limited__clocks_follow()
+{
+    shared_sweep 'power_limit = [350, 700, 900]'
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    expect_sql 1 "WITH t AS (SELECT value->>'power_limit' AS watts, value->>'predicted_time' AS s
+        FROM json_each(readfile('.stdout'), '\$.records')) SELECT a.s > 1.1 * b.s AND a.s < 1.26 * b.s AND b.s = c.s
+        FROM t AS a, t AS b, t AS c WHERE a.watts = 350 AND b.watts = 700 AND c.watts = 900" :memory:
+    sed -i 's/"H100"/"GH200"/' sweep.toml
+    run_meshsweep predict
+    expect_any_stdout
+    expect_only_stderr_contains 2 'the power of GH200 without a limit is not known; set power in [[device]]'
+}
+
+fp4_format__of_megatron__is_a_precision()
+{
+    shared_sweep 'fp4_format = ["none", "e2m1"]'
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    sed -i 's/"H100"/"B200"/' sweep.toml
+    run_meshsweep predict --json
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    expect_sql 1 "SELECT max(value->>'predicted_time') > 1.1 * min(value->>'predicted_time')
+        FROM json_each(readfile('.stdout'), '\$.records')" :memory:
+}
+
 # What follows a device is not slower at equal precision.
 devices__that_follow_one_another__not_slower()
 {

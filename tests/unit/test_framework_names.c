@@ -320,6 +320,8 @@ static const struct saying {
     {"hf-trainer", LORA, "quant_method = \"fp8\"\n", "quantization = \"fp8\"\n"},
     {"hf-trainer", LORA, "additional_target = \"embed_tokens,lm_head\"\n",
      "modules_to_save = \"lm_head embed_tokens\"\n"},
+    {"megatron", "", "cuda_graph_impl = \"local\"\n", "cuda_graphs = true\n"},
+    {"megatron", "", "optimizer = \"dist_muon\"\n", "optimizer = \"muon\"\nzero_stage = 1\n"},
     {"hf-trainer", LORA, "quantization_bit = 4\n", "quantization = \"nf4-dq\"\n"},
     {"hf-trainer", LORA, "quantization_bit = 4\ndouble_quantization = false\n", "quantization = \"nf4\"\n"},
     {"hf-trainer", LORA, "quantization_bit = 8\n", "quantization = \"int8\"\n"},
