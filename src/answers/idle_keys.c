@@ -138,8 +138,8 @@ void unread_keys_add(const struct space *space, struct buffer *out)
     const struct names *n = &space->names;
     size_t count = 0;
     for (size_t i = 0; space->prediction.asked && i < n->key_count; i++)
-        if (!n->keys[i].is_label && strcmp(n->keys[i].name, "hf_config") != 0 && !key_is_read(space, i) &&
-            count++ < MOST_NAMED)
+        if (!n->keys[i].is_label && strcmp(n->keys[i].name, "hf_config") != 0 && strcmp(n->keys[i].name, "name") != 0 &&
+            !key_is_read(space, i) && count++ < MOST_NAMED)
             buffer_printf(out, "%s%s", count > 1 ? ", " : "", n->keys[i].name);
     if (count > MOST_NAMED)
         buffer_printf(out, " and %zu more", count - MOST_NAMED);

@@ -17,8 +17,8 @@ void idle_keys_add(const struct space *space, struct buffer *out);
 /* Whether predictions use that key, an index into space->names; false if there are no predictions. */
 bool key_is_read(const struct space *space, size_t key);
 
-/* Appends the names of keys that no prediction of the sweep uses, except labels and hf_config; "and 3 more" after the
- * first 64. Appends nothing if nothing is predicted. */
+/* Appends the names of keys that no prediction of the sweep uses, except labels, names and hf_config; "and 3 more"
+ * after the first 64. Appends nothing if nothing is predicted. */
 void unread_keys_add(const struct space *space, struct buffer *out);
 
 #endif

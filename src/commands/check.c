@@ -72,6 +72,14 @@ static void answer_sweep(cJSON *answer, const struct space *space, uint64_t cand
     set(answer, "unreached", unreached_keys(space, REACHES_CHOICE));
 }
 
+static void add_unread(const struct space *space, struct buffer *out)
+{
+    size_t before = out->length;
+    unread_keys_add(space, out);
+    if (out->length > before)
+        buffer_add_text(out, ": predictions do not use these keys\n");
+}
+
 /* `candidates`: number of models in [model_space]; 0: none. */
 static int print_sweep(const char *path, const struct space *space, uint64_t candidates, struct error *e)
 {
@@ -79,6 +87,7 @@ static int print_sweep(const char *path, const struct space *space, uint64_t can
     if (space->of_jobs) {
         buffer_printf(&b, "%s: sweep %s: its jobs come from a table (meshsweep import), %zu rules\n", path,
                       space->sweep->name, space->rule_count);
+        add_unread(space, &b);
         return output_people_take(&b, e);
     }
     buffer_printf(&b, "%s: sweep %s:", path, space->sweep->name);
@@ -96,10 +105,7 @@ static int print_sweep(const char *path, const struct space *space, uint64_t can
     idle_keys_add(space, &b);
     if (b.length > before)
         buffer_add_text(&b, ": these keys do not affect any prediction\n");
-    before = b.length;
-    unread_keys_add(space, &b);
-    if (b.length > before)
-        buffer_add_text(&b, ": predictions do not use these keys\n");
+    add_unread(space, &b);
     char *unreached = unreached_sentence(space);
     if (unreached)
         buffer_printf(&b, "%s\n", unreached);

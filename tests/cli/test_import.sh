@@ -453,6 +453,17 @@ shallow: excludes 1 row that ran: deep ones do not run
     expect "! ls | grep results"
 }
 
+check__keys_that_predictions_do_not_read__named_as_on_sweeps()
+{
+    small_table
+    printf '%s\n' '[predict]' 'device = "H100"' '[predict.keys]' 'hidden = "64"' 'heads = "4"' \
+        'vocab = "1000"' 'seq = "64"' >>import.toml
+    sed -i 's/^micro_batch = "mbs"/&\nfused = "mbs"/' import.toml
+    run_meshsweep check -c import.toml
+    expect_only_stdout 0 "import.toml: sweep measured: its jobs come from a table (meshsweep import), 2 rules
+fused: predictions do not use these keys"
+}
+
 check__against_without_a_sweep_file_or_import__said()
 {
     small_table
