@@ -270,6 +270,7 @@ struct device {
     double fp8_factor;             /* peak in fp8 over peak_flops; 1 where it is computed in 16 bits */
     double fp4_factor;             /* the same for fp4; as fp8 where there is none */
     double fp32_factor;            /* of products in tf32, or in fp32 where there is none */
+    int64_t node;                  /* devices of a usual node; 0: not known */
     double power;                  /* watts by default; 0: not known */
     double product_share;          /* of the peak that the best product was measured to reach; 0: as an A100's */
     double fp8_share;              /* the same in fp8; 0: as product_share */

@@ -11,6 +11,7 @@
 #include "database/db.h"
 #include "metrics/proposals.h"
 #include "predict/input_table.h"
+#include "sweep_file/devices.h"
 #include "toml/known.h"
 #include "util/hash_set.h"
 #include "util/memory.h"
@@ -863,7 +864,16 @@ static void add_devices(const struct import_draft *d, const struct plan_of_colum
     if (devices[0] && !sum)
         buffer_add_text(out,
                         "# The table does not give the number of devices; it follows from the parallel degrees.\n");
-    if (devices[0])
+    long long node = 0;
+    for (size_t i = 0; i < d->count && sum && !c.hosts; i++)
+        if (p->roles[i] == ROLE_KEY && strcmp(p->keys[i], "device") == 0)
+            node = device_usual_node(&d->columns[i].words, sum->in[sum->notation].largest);
+    if (node > 0) {
+        buffer_printf(out, "# A guess: no column has the hosts; %lld of these devices are usual in one.\n", node);
+        add_expression(out, "num_hosts", xasprintf("(%s + %lld) / %lld", devices, node - 1, node));
+        add_expression(out, "num_devices_per_host",
+                       xasprintf("%s / ((%s + %lld) / %lld)", devices, devices, node - 1, node));
+    } else if (devices[0])
         add_expression(out, "num_devices_per_host",
                        c.hosts ? devices_per_host(d, &c, devices, out, refusal) : xstrdup(devices));
     free(devices);

@@ -120,6 +120,18 @@ const char *device_nearest(const char *word, const char *const *names, size_t co
     return near;
 }
 
+int64_t device_usual_node(const struct string_list *names, double most)
+{
+    int64_t node = 0;
+    for (size_t i = 0; i < names->count; i++) {
+        const struct device *d = device_find(NULL, names->items[i]);
+        if (!d || d->node == 0 || (node && d->node != node))
+            return 0;
+        node = d->node;
+    }
+    return most > (double)node ? node : 0;
+}
+
 /* Asked for each combination, nearly always by the table's own name. */
 const struct device *device_find(const struct device_table *own, const char *name)
 {
@@ -133,7 +145,7 @@ const struct device *device_find(const struct device_table *own, const char *nam
 
 #define AT(member) offsetof(struct device, member)
 
-enum device_key { DEVICE_NAME, DEVICE_OTHERS, DEVICE_ATTENTION_FLOPS = 7, DEVICE_LATEST_ATTENTION_FLOPS };
+enum device_key { DEVICE_NAME, DEVICE_OTHERS, DEVICE_ATTENTION_FLOPS = 8, DEVICE_LATEST_ATTENTION_FLOPS };
 
 static const struct schema_key device_keys[] = {
     [DEVICE_NAME] = {.name = "name", TYPE_STRING, EVERY, .required = true},
@@ -141,6 +153,7 @@ static const struct schema_key device_keys[] = {
     {.name = "source", TYPE_STRING, EVERY, FORM_STRING, AT(source)},
     {.name = "measured", TYPE_BOOL, EVERY, FORM_BOOL, AT(measured)},
     {.name = "collective_engines", TYPE_BOOL, EVERY, FORM_BOOL, AT(collective_engines)},
+    {.name = "node", TYPE_INT, EVERY, FORM_COUNT, AT(node), 1, 1e4},
     {.name = "link_domain", TYPE_INT, EVERY, FORM_COUNT, AT(link_domain), 1, 1e6},
     {.name = "peak_flops", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(peak_flops), 1, 1e21},
     [DEVICE_ATTENTION_FLOPS] =

@@ -4,6 +4,7 @@
 #define MESHSWEEP_SWEEP_FILE_DEVICES_H
 
 #include "config/sweep.h"
+#include "util/string_list.h"
 
 #define UNMEASURED_ATTENTION 0.35 /* of the peak */
 #define UNKNOWN_LINK 25e9         /* bytes per second */
@@ -18,6 +19,10 @@ const struct device *device_find(const struct device_table *own, const char *nam
 /* The one of `names` that `word` misspells, NULL where it misspells none: what another maker calls its devices is no
  * misspelling. */
 const char *device_nearest(const char *word, const char *const *names, size_t count);
+
+/* How many devices a node has that is usual for all of `names`, where some job has more (`most`); 0: not known, or not
+ * the same for all. */
+int64_t device_usual_node(const struct string_list *names, double most);
 
 /* Whether a text says what kind of thing computes and not which, as frameworks have it: "cuda", "cuda:0", "gpu". No
  * device that is carried is called so. */

@@ -136,4 +136,21 @@ devices__rows_that_come_later__refused_where_hosts_differ()
     expect_sql 0 "SELECT count(*) FROM job WHERE devices < 1" t.db
 }
 
+# Twelve devices are on two hosts, as usual ones have eight.
+table__devices_without_hosts__the_usual_node_as_a_guess()
+{
+    printf '%s\n' layers,gpu,gpus,mbs,tokens_per_sec 2,H100,16,1,50 2,H100,8,1,26 2,B200,12,1,60 2,B200,4,1,20 \
+        >table.csv
+    run_meshsweep init --from-table table.csv
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    expect "grep -q '^# A guess: no column has the hosts; 8 of these devices are usual in one.$' sweep.toml"
+    run_meshsweep import -c sweep.toml table.csv
+    expect_status 0
+    expect_any_stdout
+    expect_any_stderr
+    expect_sql '2 8|1 8|2 6|1 4' "SELECT group_concat(num_hosts || ' ' || num_devices_per_host, '|') FROM results"
+}
+
 run_cases "$@"
