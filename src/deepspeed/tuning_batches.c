@@ -27,38 +27,86 @@ static bool accumulation_is_open(const struct tuning_batches *b)
     return !j || json_text_is(j, "auto");
 }
 
-/* --- data-parallel sizes --- */
-
-static size_t cluster_count(const struct tuning_batches *b)
+/* The positive integers of a number or a list, one by one; 0: there is none at that place. */
+static long long item_of(const struct json *j, size_t i)
 {
-    return tuning_cluster_count(b->knobs);
+    const struct json *item = !j                     ? NULL
+                              : j->kind != JSON_LIST ? (i == 0 ? j : NULL)
+                              : i < j->count         ? &j->children[i]
+                                                     : NULL;
+    long long n;
+    return item && json_text_integer(item, &n) && n > 0 ? n : 0;
 }
 
-static long long ranks_of(const struct tuning_batches *b, size_t cluster)
+static size_t item_count(const struct json *j)
 {
-    long long ranks = tuning_cluster_devices(b->cluster, b->knobs, cluster) / b->knobs->mp_size;
-    long long sequence = number_at(b, "sequence_parallel_size"), stages = number_at(b, "pipeline.stages");
-    ranks = sequence ? ranks / sequence : ranks;
-    ranks = stages ? ranks / stages : ranks;
-    return ranks > 0 ? ranks : 1;
+    return j && j->kind == JSON_LIST ? j->count : j != NULL;
+}
+
+/* --- data-parallel sizes --- */
+
+/* Ranks of one group share a sequence, a pipeline or a tensor, and their samples. */
+static const char *const degree_keys[] = {"sequence_parallel_size", "pipeline.stages", "tensor_parallel.autotp_size"};
+#define DEGREES (sizeof degree_keys / sizeof *degree_keys)
+
+static void add_ranks(struct tuning_batches *b, long long ranks)
+{
+    size_t i = 0;
+    while (i < b->rank_count && b->ranks[i] != ranks)
+        i++;
+    if (i == b->rank_count && i < RANKS_MOST)
+        b->ranks[b->rank_count++] = ranks;
+}
+
+/* Adds what degrees from that one on leave of the ranks. */
+static void add_shared(struct tuning_batches *b, long long ranks, size_t degree, long long most_sequence)
+{
+    if (degree == DEGREES) {
+        add_ranks(b, ranks);
+        return;
+    }
+    const struct json *j = at(b, degree_keys[degree]);
+    const bool is_open = degree == 0 && j && json_text_is(j, "auto");
+    const size_t count = is_open || !j ? 1 : item_count(j);
+    for (long long n = 1; is_open && n <= most_sequence; n *= 2)
+        if (ranks % n == 0)
+            add_shared(b, ranks / n, degree + 1, most_sequence);
+    for (size_t i = 0; !is_open && i < count; i++) {
+        const long long n = item_of(j, i) ? item_of(j, i) : 1;
+        if (ranks % n == 0)
+            add_shared(b, ranks / n, degree + 1, most_sequence);
+    }
+}
+
+struct tuning_batches tuning_batches_of(const struct json *root, const struct autotuning *knobs,
+                                        const struct tuning_cluster *cluster, long long most_sequence)
+{
+    struct tuning_batches b = {.root = root, .knobs = knobs};
+    for (size_t i = 0; i < tuning_cluster_count(knobs); i++) {
+        const long long ranks = tuning_cluster_devices(cluster, knobs, i) / knobs->mp_size;
+        add_shared(&b, ranks > 0 ? ranks : 1, 0, most_sequence);
+    }
+    if (b.rank_count == 0)
+        add_ranks(&b, 1);
+    return b;
 }
 
 static long long fewest_ranks(const struct tuning_batches *b)
 {
-    long long fewest = ranks_of(b, 0);
-    for (size_t i = 1; i < cluster_count(b); i++)
-        fewest = ranks_of(b, i) < fewest ? ranks_of(b, i) : fewest;
+    long long fewest = b->ranks[0];
+    for (size_t i = 1; i < b->rank_count; i++)
+        fewest = b->ranks[i] < fewest ? b->ranks[i] : fewest;
     return fewest;
 }
 
 /* --- limits --- */
 
-/* Whether some cluster cannot divide the one global batch. */
+/* Whether some ranks cannot divide the one global batch. */
 static bool is_shared_unevenly(const struct tuning_batches *b)
 {
     long long batch = accumulation_is_open(b) ? number_at(b, "train_batch_size") : 0;
-    for (size_t i = 0; i < cluster_count(b); i++)
-        if (batch % ranks_of(b, i) != 0)
+    for (size_t i = 0; i < b->rank_count; i++)
+        if (batch % b->ranks[i] != 0)
             return true;
     return false;
 }
@@ -86,24 +134,24 @@ bool tuning_batches_are_limited(const struct tuning_batches *b)
     return l.least || l.most || is_shared_unevenly(b);
 }
 
-/* The accumulation with which the cluster's global batch is nearest to the one requested. */
-static long long nearest_accumulation(const struct tuning_batches *b, size_t cluster, long long micro)
+/* The accumulation with which those ranks' global batch is nearest to the one requested. */
+static long long nearest_accumulation(const struct tuning_batches *b, long long ranks, long long micro)
 {
-    long long step = micro * ranks_of(b, cluster), n = (2 * number_at(b, "train_batch_size") + step) / (2 * step);
+    long long step = micro * ranks, n = (2 * number_at(b, "train_batch_size") + step) / (2 * step);
     return n > 0 ? n : 1;
 }
 
-static long long nearest_batch(const struct tuning_batches *b, size_t cluster, long long micro)
+static long long nearest_batch(const struct tuning_batches *b, long long ranks, long long micro)
 {
-    return micro * ranks_of(b, cluster) * nearest_accumulation(b, cluster, micro);
+    return micro * ranks * nearest_accumulation(b, ranks, micro);
 }
 
-/* Whether some cluster's nearest batch with it is near. */
+/* Whether the nearest batch with it is near on some ranks. */
 static bool comes_near(const struct tuning_batches *b, long long micro)
 {
     const long long batch = number_at(b, "train_batch_size");
-    for (size_t i = 0; i < cluster_count(b); i++)
-        if (NEAR * llabs(nearest_batch(b, i, micro) - batch) <= batch)
+    for (size_t i = 0; i < b->rank_count; i++)
+        if (NEAR * llabs(nearest_batch(b, b->ranks[i], micro) - batch) <= batch)
             return true;
     return false;
 }
@@ -162,17 +210,16 @@ static long long ceiling(long long n, long long by)
 /* Candidates besides the largest accumulation: all, powers of two, or the smallest. */
 enum which { EVERY, POWERS, SMALLEST };
 
-/* Adds the accumulations within one cluster's limits. Without an upper limit, the smallest that reaches the lower
- * one. */
-static void add_of_cluster(const struct tuning_batches *b, size_t cluster, long long micro, enum which which,
-                           struct accumulations *a)
+/* Adds the accumulations within the limits. Without an upper one, the smallest that reaches the lower one. */
+static void add_of_ranks(const struct tuning_batches *b, long long ranks, long long micro, enum which which,
+                         struct accumulations *a)
 {
     const struct limits l = limits_of(b);
     if (is_shared_unevenly(b)) {
-        add_accumulation(a, nearest_accumulation(b, cluster, micro));
+        add_accumulation(a, nearest_accumulation(b, ranks, micro));
         return;
     }
-    long long step = micro * ranks_of(b, cluster), least = l.least ? ceiling(l.least, step) : 1;
+    long long step = micro * ranks, least = l.least ? ceiling(l.least, step) : 1;
     long long most = l.most ? l.most / step : least;
     if (most >= least)
         add_accumulation(a, most);
@@ -187,18 +234,18 @@ static void add_of_cluster(const struct tuning_batches *b, size_t cluster, long 
 static struct accumulations accumulations_of(const struct tuning_batches *b, long long micro, enum which which)
 {
     struct accumulations a = {NULL, 0};
-    for (size_t i = 0; i < cluster_count(b); i++)
-        add_of_cluster(b, i, micro, which, &a);
+    for (size_t i = 0; i < b->rank_count; i++)
+        add_of_ranks(b, b->ranks[i], micro, which, &a);
     return a;
 }
 
-/* Counts pairs without building them: for each cluster, up to its largest accumulation. */
+/* Counts pairs without building them: on each number of ranks, up to the largest accumulation. */
 static bool are_too_many(const struct tuning_batches *b, const struct micro_batches *sizes)
 {
     long long total = 0;
     for (size_t k = 0; k < sizes->count; k++)
-        for (size_t i = 0; i < cluster_count(b); i++)
-            total += limits_of(b).most / (sizes->items[k] * ranks_of(b, i));
+        for (size_t i = 0; i < b->rank_count; i++)
+            total += limits_of(b).most / (sizes->items[k] * b->ranks[i]);
     return total > PAIRS_MOST;
 }
 

@@ -1,9 +1,9 @@
 /* The micro-batches and accumulations of a tuning if the ds_config does not list them, and the resulting global
  * batches.
  *
- * With train_batch_size there is one global batch, and accumulation follows from it. If some cluster cannot divide it
- * evenly, each micro-batch is tried on each cluster at the nearest batch that it can have there; of those that the
- * ds_config does not list, only where that is off by at most an eighth.
+ * With train_batch_size there is one global batch, and accumulation follows from it. If the ranks of some cluster or
+ * degree cannot share it out evenly, each micro-batch is tried at the nearest batch that it can have there; of those
+ * that are not listed, only where that is off by at most an eighth.
  *
  * Otherwise max_train_batch_size and min_train_batch_size limit the global batch. If the ds_config leaves accumulation
  * open ("auto" or absent), it takes values within these limits: every one, the largest first, if that makes at most
@@ -20,13 +20,19 @@
 #include "util/buffer.h"
 
 #define PAIRS_MOST 16384
+#define RANKS_MOST 64
 
 /* Borrowed throughout. */
 struct tuning_batches {
     const struct json *root; /* of the ds_config */
     const struct autotuning *knobs;
-    const struct tuning_cluster *cluster;
+    long long ranks[RANKS_MOST]; /* numbers of ranks that share a batch, each once: of clusters and degrees */
+    size_t rank_count;           /* at least 1 */
 };
+
+/* `most_sequence`: "auto" as sequence_parallel_size stands for the powers of two up to it; 1: for nothing. */
+struct tuning_batches tuning_batches_of(const struct json *root, const struct autotuning *knobs,
+                                        const struct tuning_cluster *cluster, long long most_sequence);
 
 /* The single global batch; 0 if there is none. */
 long long tuning_batches_fixed(const struct tuning_batches *b);

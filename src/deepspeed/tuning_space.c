@@ -40,6 +40,7 @@ struct default_space {
 };
 
 #define STAGE(n) (1U << (n))
+#define SEQUENCE_SINCE "0.17"
 #define HOST_BYTES_PER_PARAMETER 16 /* DeepSpeed stage_1_and_2.py: estimate_zero2_model_states_mem_needs, CPU offload */
 
 /* Requirements of an axis besides its release. */
@@ -71,7 +72,7 @@ static const struct default_axis {
      NEED_CHECKPOINTING, NULL},
     {"torch_compile", "[false, true]", STAGE(0) | STAGE(1) | STAGE(2) | STAGE(3), NEED_TRAINER, "0.14.4"},
     {"compile.deepcompile", "[false, true]", STAGE(1) | STAGE(2) | STAGE(3), NEED_COMPILING, "0.16"},
-    {"sequence_parallel_size", NULL, STAGE(0) | STAGE(1) | STAGE(2) | STAGE(3), NEED_SEQUENCE, "0.17"},
+    {"sequence_parallel_size", NULL, STAGE(0) | STAGE(1) | STAGE(2) | STAGE(3), NEED_SEQUENCE, SEQUENCE_SINCE},
     {"zero_optimization.zero_hpz_partition_size", NULL, STAGE(3), NEED_HOSTS, "0.10"},
     {"zero_optimization.overlap_comm", "[false, true]", STAGE(1) | STAGE(2), NEED_NOTHING, NULL},
     {"zero_optimization.overlap_comm", "[true, false]", STAGE(3), NEED_NOTHING, NULL},
@@ -157,6 +158,15 @@ static long long devices_per_host(const struct default_space *d)
     return the_number(d->knobs->num_gpus, d->cluster->devices);
 }
 
+/* Sequences are best split within a host, by a degree that divides its devices. */
+static long long most_sequence(const struct default_space *d)
+{
+    long long n = 1;
+    while (devices_per_host(d) % (2 * n) == 0 && 2 * n <= devices_per_host(d))
+        n *= 2;
+    return n;
+}
+
 /* --- axes --- */
 
 static bool says_device(const struct default_space *d, const char *section)
@@ -206,13 +216,11 @@ static void add_devices(const struct default_space *d, int stage, struct buffer 
     buffer_printf(out, "[\"none\", \"cpu\"%s]", stage == 3 && nvme_of(d) ? ", \"nvme\"" : "");
 }
 
-/* Degrees that divide the devices of a host: sequences are best split within a host. */
 static void add_degrees(const struct default_space *d, struct buffer *out)
 {
     buffer_add_text(out, "[1");
-    for (long long n = 2; n <= devices_per_host(d); n *= 2)
-        if (devices_per_host(d) % n == 0)
-            buffer_printf(out, ", %lld", n);
+    for (long long n = 2; n <= most_sequence(d); n *= 2)
+        buffer_printf(out, ", %lld", n);
     buffer_add_char(out, ']');
 }
 
@@ -438,11 +446,6 @@ static bool is_trainers(const struct tuning_request *r)
            parses_as_trainer(r->program[0]);
 }
 
-static struct tuning_batches batches_of(const struct writing *w)
-{
-    return (struct tuning_batches){w->r->root, w->r->knobs, w->r->cluster};
-}
-
 static struct default_space default_space_of(const struct writing *w)
 {
     const struct tuning_request *r = w->r;
@@ -453,6 +456,13 @@ static struct default_space default_space_of(const struct writing *w)
                                   .is_trainers = is_trainers(r),
                                   .version = r->version,
                                   .host_bytes = r->host_bytes};
+}
+
+static struct tuning_batches batches_of(const struct writing *w)
+{
+    const struct default_space d = {.knobs = w->r->knobs, .cluster = w->r->cluster, .version = w->r->version};
+    return tuning_batches_of(w->r->root, w->r->knobs, w->r->cluster,
+                             w->r->knobs->fast || !has_release(&d, SEQUENCE_SINCE) ? 1 : most_sequence(&d));
 }
 
 /* Whether a strategy searches micro-batches, rather than trying a list. If a step time is minimised there is no search:

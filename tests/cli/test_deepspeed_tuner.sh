@@ -474,8 +474,7 @@ batch__divided_among_sequence_parallel_ranks__each_degree_is_tried()
 {
     plain '"num_gpus": 2' '"train_batch_size": 16, "sequence_parallel_size": [1, 2], "zero_optimization": {"stage": 1}'
     run_meshsweep deepspeed --dry-run train.py --deepspeed ds_config.json
-    expect_among_stdout 0 '8 matched'
-    expect_stdout_matches 'sequence_parallel_size=2'
+    expect_among_stdout 0 '9 matched' 'train_micro_batch_size_per_gpu=16 sequence_parallel_size=2'
 }
 
 metrics_file__none_of_the_engines__made_in_its_names_and_units()

@@ -230,6 +230,8 @@ TEST(space__any_config__a_sweep_file_that_loads)
          "\"(train_micro_batch_size_per_gpu, gradient_accumulation_steps)\" = [[1, 3], [1, 2], [1, 1], [2, 1], [3, "
          "1]]\n",
          false},
+        {"{\"train_batch_size\": 8, \"sequence_parallel_size\": [1, 4]}",
+         "\"train_micro_batch_size_per_gpu\" = { from = 1, to = 8 }\n", true},
         {"{\"gradient_accumulation_steps\": 2, \"autotuning\": {\"min_train_batch_size\": 12}}",
          "require = \"train_micro_batch_size_per_gpu * 2 * dp >= 12\"\n", false},
         {"{\"zero_optimization\": {\"stage\": 1, \"offload_optimizer\": {\"device\": [\"none\", \"cpu\"]}}}",
