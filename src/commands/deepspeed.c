@@ -439,8 +439,7 @@ static int write_space(struct tuning_call *t, bool from_smallest, bool trainers,
                                            .from_smallest = from_smallest,
                                            .trainers = trainers};
     buffer_free(&t->toml);
-    free(t->notes.nearest);
-    t->notes = (struct tuning_notes){0};
+    tuning_notes_free(&t->notes);
     int rc = tuning_space_write(&request, &t->toml, &t->notes, e);
     string_list_free(&launcher);
     strings_free(secrets);
@@ -475,6 +474,8 @@ static int run_sweep(const struct tuning_call *t, const char *path, struct error
                               .tell_stale = true,
                               .progress = o->progress};
     const struct arguments arguments = {.options = &run};
+    for (size_t i = 0; i < t->notes.left_out.count; i++)
+        output_message("%s", t->notes.left_out.items[i]);
     if (t->notes.nearest)
         output_message("%s", t->notes.nearest);
     else if (!t->notes.equal_batch)
@@ -685,7 +686,7 @@ static int deepspeed(const struct arguments *a, struct error *e)
     string_list_free(&t.forwarded);
     free_all(t.hostfile, t.config_file, t.own_include);
     accelerate_config_free(&t.accelerate);
-    free(t.notes.nearest);
+    tuning_notes_free(&t.notes);
     buffer_free(&t.toml);
     free_all(t.ds_file, t.release, t.python);
     return status;

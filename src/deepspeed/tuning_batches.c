@@ -101,12 +101,24 @@ static long long fewest_ranks(const struct tuning_batches *b)
 
 /* --- limits --- */
 
-/* Whether some ranks cannot divide the one global batch. */
+/* The first listed micro-batch by which those ranks cannot share out the one global batch, or 1 if by none at all; 0:
+ * there is none. */
+static long long uneven_micro_batch(const struct tuning_batches *b, long long ranks)
+{
+    const struct json *micro = at(b, "train_micro_batch_size_per_gpu");
+    const long long batch = accumulation_is_open(b) ? number_at(b, "train_batch_size") : 0;
+    if (batch % ranks != 0)
+        return 1;
+    for (size_t i = 0; micro && micro->kind == JSON_LIST && i < micro->count; i++)
+        if (item_of(micro, i) && batch % (item_of(micro, i) * ranks) != 0)
+            return item_of(micro, i);
+    return 0;
+}
+
 static bool is_shared_unevenly(const struct tuning_batches *b)
 {
-    long long batch = accumulation_is_open(b) ? number_at(b, "train_batch_size") : 0;
     for (size_t i = 0; i < b->rank_count; i++)
-        if (batch % b->ranks[i] != 0)
+        if (uneven_micro_batch(b, b->ranks[i]))
             return true;
     return false;
 }
@@ -252,17 +264,19 @@ static bool are_too_many(const struct tuning_batches *b, const struct micro_batc
 static void add_pairs(const struct tuning_batches *b, const struct micro_batches *sizes, struct buffer *out)
 {
     enum which which = !b->knobs->fast ? SMALLEST : are_too_many(b, sizes) ? POWERS : EVERY;
-    bool any = false;
+    const struct json *micro = at(b, "train_micro_batch_size_per_gpu");
+    bool any = false, is_listed = micro && micro->kind == JSON_LIST;
     buffer_add_text(out, "\"(train_micro_batch_size_per_gpu, gradient_accumulation_steps)\" = [");
     for (size_t k = 0; k < sizes->count; k++) {
         struct accumulations a = accumulations_of(b, sizes->items[k], which);
+        if (a.count == 0 && is_listed) /* the rule says what is wrong */
+            add_accumulation(&a, 1);
         for (size_t i = 0; i < a.count; i++)
             buffer_printf(out, "%s[%lld, %lld]", any || i ? ", " : "", sizes->items[k], a.items[i]);
         any |= a.count > 0;
         free(a.items);
     }
-    /* An empty list is no axis; for the pair added instead, the rule says what is wrong. */
-    if (!any)
+    if (!any) /* an empty list is no axis */
         buffer_printf(out, "[%lld, 1]", sizes->items[0]);
     buffer_add_text(out, "]\n");
 }
@@ -344,12 +358,105 @@ void tuning_batches_add_fixed(const struct tuning_batches *b, struct buffer *out
 
 char *tuning_batches_nearest(const struct tuning_batches *b)
 {
-    if (!is_shared_unevenly(b))
+    long long micro = 0;
+    for (size_t i = 0; i < b->rank_count && !micro; i++)
+        micro = uneven_micro_batch(b, b->ranks[i]);
+    if (!micro)
         return NULL;
-    return xasprintf("train_batch_size %lld cannot be divided evenly among the data-parallel ranks; each micro-batch "
-                     "is "
-                     "tried at the nearest batch that can, and global batches differ: compared per sample",
-                     number_at(b, "train_batch_size"));
+    char *by = micro > 1 ? xasprintf(" by micro-batches of %lld", micro) : xstrdup("");
+    char *text = xasprintf("train_batch_size %lld cannot be divided evenly among the data-parallel ranks%s; each "
+                           "micro-batch is tried at the nearest batch that can, and global batches differ: compared "
+                           "per sample",
+                           number_at(b, "train_batch_size"), by);
+    free(by);
+    return text;
+}
+
+/* --- what is left out --- */
+
+enum { TRAIN, MICRO, STEPS, PART_COUNT };
+
+static const char *const parts[PART_COUNT] = {"train_batch_size", "train_micro_batch_size_per_gpu",
+                                              "gradient_accumulation_steps"};
+
+/* The part's choices: those that the ds_config gives; a micro-batch by itself is where a search begins. */
+static const struct json *choices_of(const struct tuning_batches *b, int part)
+{
+    const struct json *j = at(b, parts[part]);
+    return part == MICRO && j && j->kind != JSON_LIST ? NULL : j;
+}
+
+/* Whether some number of ranks makes a whole of the parts; 0: whatever suits. */
+static bool is_possible(const struct tuning_batches *b, const long long n[PART_COUNT])
+{
+    const struct limits l = limits_of(b);
+    const bool is_free = !n[MICRO] || !n[STEPS];
+    for (size_t i = 0; i < b->rank_count; i++) {
+        const long long step = (n[MICRO] ? n[MICRO] : 1) * (n[STEPS] ? n[STEPS] : 1) * b->ranks[i];
+        const long long most = is_free && l.most ? l.most / step * step : step;
+        if (n[TRAIN] ? (is_free ? n[TRAIN] % step == 0 : n[TRAIN] == step)
+                     : (!l.most || (most > 0 && most <= l.most)) && (most >= l.least || (is_free && !l.most)))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the parts from `part` on have choices that go with those before. */
+static bool has_choice(const struct tuning_batches *b, int fixed, int part, long long n[PART_COUNT])
+{
+    if (part == PART_COUNT)
+        return is_possible(b, n);
+    if (part == fixed)
+        return has_choice(b, fixed, part + 1, n);
+    const struct json *j = choices_of(b, part);
+    bool is_free = !j || item_count(j) == 0, has = false;
+    for (size_t i = 0; i < item_count(j) && !has; i++) {
+        n[part] = item_of(j, i);
+        has = has_choice(b, fixed, part + 1, n);
+    }
+    n[part] = 0;
+    return has || (is_free && has_choice(b, fixed, part + 1, n));
+}
+
+static void add_ranks_in_words(const struct tuning_batches *b, struct buffer *out)
+{
+    for (size_t i = 0; i < b->rank_count; i++)
+        buffer_printf(out, "%s%lld", i == 0 ? "" : i + 1 < b->rank_count ? ", " : " or ", b->ranks[i]);
+}
+
+static char *left_out_text(const struct tuning_batches *b, int part, long long value)
+{
+    const struct limits l = limits_of(b);
+    const struct json *train = at(b, parts[TRAIN]);
+    struct buffer t = BUFFER_INIT;
+    buffer_printf(&t, "%s %lld is not tried: micro-batch x accumulation x ", parts[part], value);
+    add_ranks_in_words(b, &t);
+    buffer_printf(&t, " data-parallel ranks is %snever ", part == TRAIN ? "" : "then ");
+    if (part == TRAIN)
+        buffer_add_text(&t, "that");
+    else if (train && train->kind == JSON_LIST)
+        buffer_add_text(&t, "a train_batch_size of the list");
+    else if (train)
+        buffer_printf(&t, "train_batch_size %lld", number_at(b, parts[TRAIN]));
+    else if (l.least && l.most)
+        buffer_printf(&t, "from %lld to %lld (min_ and max_train_batch_size)", l.least, l.most);
+    else
+        buffer_printf(&t, "%s_train_batch_size %lld or %s", l.most ? "max" : "min", l.most ? l.most : l.least,
+                      l.most ? "less" : "more");
+    return buffer_take(&t);
+}
+
+void tuning_batches_left_out(const struct tuning_batches *b, struct string_list *out)
+{
+    for (int part = 0; part < PART_COUNT && !is_shared_unevenly(b); part++) {
+        const struct json *j = part == MICRO ? at(b, parts[MICRO]) : choices_of(b, part);
+        for (size_t i = 0; i < item_count(j); i++) {
+            long long n[PART_COUNT] = {0};
+            n[part] = item_of(j, i);
+            if (n[part] && !has_choice(b, part, TRAIN, n))
+                string_list_add(out, left_out_text(b, part, item_of(j, i)));
+        }
+    }
 }
 
 /* --- rules --- */

@@ -2,8 +2,8 @@
  * batches.
  *
  * With train_batch_size there is one global batch, and accumulation follows from it. If the ranks of some cluster or
- * degree cannot share it out evenly, each micro-batch is tried at the nearest batch that it can have there; of those
- * that are not listed, only where that is off by at most an eighth.
+ * degree cannot share it out evenly, or not by a micro-batch that the ds_config lists, each micro-batch is tried at the
+ * nearest batch that it can have there; of those that are not listed, only where that is off by at most an eighth.
  *
  * Otherwise max_train_batch_size and min_train_batch_size limit the global batch. If the ds_config leaves accumulation
  * open ("auto" or absent), it takes values within these limits: every one, the largest first, if that makes at most
@@ -18,6 +18,7 @@
 #include "deepspeed/autotuning.h"
 #include "deepspeed/tuning_cluster.h"
 #include "util/buffer.h"
+#include "util/string_list.h"
 
 #define PAIRS_MOST 16384
 #define RANKS_MOST 64
@@ -59,5 +60,9 @@ void tuning_batches_add_rules(const struct tuning_batches *b, struct buffer *out
 
 /* A sentence that says that batches near the given one are compared; NULL if only that one is. The caller frees it. */
 char *tuning_batches_nearest(const struct tuning_batches *b);
+
+/* Adds a sentence for each micro-batch, accumulation and global batch that the ds_config gives and that no combination
+ * with the others can have. */
+void tuning_batches_left_out(const struct tuning_batches *b, struct string_list *out);
 
 #endif

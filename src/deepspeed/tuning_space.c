@@ -784,6 +784,13 @@ static void add_training(struct writing *w)
         default_space_add_rules(&d, w->out);
 }
 
+void tuning_notes_free(struct tuning_notes *n)
+{
+    free(n->nearest);
+    string_list_free(&n->left_out);
+    *n = (struct tuning_notes){0};
+}
+
 int tuning_space_write(const struct tuning_request *r, struct buffer *out, struct tuning_notes *notes, struct error *e)
 {
     struct writing w = {.r = r, .out = out, .problems = ERROR_INIT};
@@ -802,7 +809,8 @@ int tuning_space_write(const struct tuning_request *r, struct buffer *out, struc
     add_training(&w);
     add_blocks(&w);
     const struct tuning_batches b = batches_of(&w);
-    *notes = (struct tuning_notes){has_one_batch(&w), tuning_batches_nearest(&b)};
+    *notes = (struct tuning_notes){has_one_batch(&w), tuning_batches_nearest(&b), STRING_LIST_INIT};
+    tuning_batches_left_out(&b, &notes->left_out);
     if (w.problems.kind)
         *e = w.problems;
     return w.problems.kind ? -1 : 0;

@@ -18,6 +18,7 @@
 #include "deepspeed/autotuning.h"
 #include "deepspeed/tuning_cluster.h"
 #include "util/buffer.h"
+#include "util/string_list.h"
 
 struct tuning_request {
     const char *ds_file;     /* the ds_config, a path valid from anywhere */
@@ -41,11 +42,15 @@ struct tuning_request {
 
 /* Notes for the user. */
 struct tuning_notes {
-    bool equal_batch; /* all jobs have one global batch */
-    char *nearest;    /* NULL, or a sentence that says that not only the given one is tried. The caller frees it */
+    bool equal_batch;            /* all jobs have one global batch */
+    char *nearest;               /* NULL, or a sentence that says that not only the given one is tried. Owned */
+    struct string_list left_out; /* sentences about batches of the ds_config that are not tried. Owned */
 };
 
-/* Appends the sweep file. `notes` is filled in any case. ERROR_USAGE: values that cannot be an axis, with positions. */
+void tuning_notes_free(struct tuning_notes *n);
+
+/* Appends the sweep file. `notes` is filled in any case; tuning_notes_free frees it. ERROR_USAGE: values that cannot
+ * be an axis, with positions. */
 int tuning_space_write(const struct tuning_request *r, struct buffer *out, struct tuning_notes *notes, struct error *e);
 
 #endif

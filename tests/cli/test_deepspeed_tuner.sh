@@ -322,6 +322,12 @@ global_batch__one__or_the_nearest()
     expect_sql '1x43@6 2x21@6 4x11@6 8x5@6 16x3@6' "$batches"
     run_meshsweep why train_micro_batch_size_per_gpu=4
     expect_only_stdout_contains 0 'gradient_accumulation_steps=11: ok'
+    # Four devices divide 64, but not by micro-batches of 3.
+    plain '"num_gpus": 4' \
+        '"train_micro_batch_size_per_gpu": [2, 3], "train_batch_size": 64, "zero_optimization": {"stage": 1}'
+    tune train.py --deepspeed ds_config.json
+    expect_among_stderr 0 'evenly among the data-parallel ranks by micro-batches of 3; each micro-batch is tried'
+    expect_sql '2x8@4 3x5@4' "$batches"
     plain '"num_gpus": [2, 3, 4, 6]' \
         '"train_micro_batch_size_per_gpu": [4], "train_batch_size": 64, "zero_optimization": {"stage": 1}'
     tune train.py --deepspeed ds_config.json
@@ -337,6 +343,35 @@ global_batch__one__or_the_nearest()
     expect_any_stderr
     expect_sql 1 "SELECT count(*) > 5 AND min(abs(train_micro_batch_size_per_gpu * gradient_accumulation_steps * 6 - 64)
         <= 8) FROM results WHERE in_sweep"
+}
+
+# Where accumulations are given or batches have limits, each value that nothing goes with is named once.
+global_batch__listed_and_never_possible__named()
+{
+    local knobs listed said
+    while IFS='|' read -r knobs listed said; do
+        listed=${listed//MICRO/\"train_micro_batch_size_per_gpu\"}
+        plain "\"num_gpus\": 4$knobs" "${listed//STEPS/\"gradient_accumulation_steps\"}"
+        run_meshsweep deepspeed --dry-run train.py --deepspeed ds_config.json
+        expect_only_status 0
+        [ "$(sed -n 's/^meshsweep: [a-z]*_\([a-z]*\)_[a-z_]* \([0-9]*\) is not tried: .*/\1 \2/p' .stderr |
+            paste -s -d ,)" = "$said" ] || fail "expected of $listed: $said"
+    done <<'END'
+|"train_batch_size": 64, MICRO: [3, 4], STEPS: [4, 5]|micro 3,accumulation 5
+|"train_batch_size": 64, STEPS: [4, 5]|accumulation 5
+|"train_batch_size": [64, 66], MICRO: [1, 3]|batch 66,micro 3
+|"train_batch_size": 64, MICRO: 3|micro 3
+, "max_train_batch_size": 16|MICRO: [1, 4, 8]|micro 8
+, "min_train_batch_size": 9|MICRO: [1, 2, 3], STEPS: 1|micro 1,micro 2
+, "min_train_batch_size": 9|MICRO: [1, 2, 3]|
+END
+    plain '"num_gpus": 4, "max_train_batch_size": 16' \
+        '"train_micro_batch_size_per_gpu": [4, 8], "zero_optimization": {"stage": 1}'
+    tune train.py --deepspeed ds_config.json
+    expect_among_stderr 0 'train_micro_batch_size_per_gpu 8 is not tried: micro-batch x accumulation x 4 data-'\
+'parallel ranks is then never max_train_batch_size 16 or less'
+    run_meshsweep why train_micro_batch_size_per_gpu=8
+    expect_only_stdout_contains 0 'excluded 1 by rule max_train_batch_size'
 }
 
 tuners__fewer_trials__the_same_files()

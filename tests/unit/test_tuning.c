@@ -197,10 +197,10 @@ static char *space_of(const char *config, bool *equal_batch, struct error *e)
                                      .cluster = &cluster,
                                      .timeout = "30m",
                                      .clean = true};
-    struct tuning_notes notes = {false, NULL};
+    struct tuning_notes notes = {0};
     int rc = tuning_space_write(&r, &toml, &notes, e);
     *equal_batch = notes.equal_batch;
-    free(notes.nearest);
+    tuning_notes_free(&notes);
     autotuning_free(&knobs);
     json_text_free(&root);
     char *text = buffer_take(&toml);
