@@ -196,6 +196,28 @@ struct spec_check {
     struct problems *problems;
 };
 
+/* Each value once. */
+static void check_spec_values(const struct spec_check *check, const struct axis *axis, size_t k, const char *place)
+{
+    const bool is_short = strcmp(place, axis->keys[k]) != 0;
+    for (size_t i = 0; i < axis->value_count; i++) {
+        const struct value *value = &axis->values[i * axis->key_count + k];
+        struct buffer json = BUFFER_INIT;
+        size_t before = 0;
+        value_add_json(value, &json);
+        char *fault = value->kind == VALUE_NULL
+                          ? NULL
+                          : ds_value_fault(place, buffer_text(&json), check->config->sweep->deepspeed.version);
+        while (fault && !value_equal(&axis->values[before * axis->key_count + k], value))
+            before++;
+        if (fault && before == i)
+            problems_add(check->problems, axis->at, "%s%s%s%s", is_short ? "`" : "", is_short ? axis->keys[k] : "",
+                         is_short ? "`: " : "", fault);
+        free(fault);
+        buffer_free(&json);
+    }
+}
+
 /* Always false, so that every key is checked. */
 static bool check_spec_key(void *context, const struct axis *axis, size_t k)
 {
@@ -211,6 +233,8 @@ static bool check_spec_key(void *context, const struct axis *axis, size_t k)
     char *fault = place ? ds_check_key(place, c->sweep->deepspeed.version) : NULL;
     if (fault)
         problems_add(problems, axis->at, "`%s`: %s", axis->keys[k], fault);
+    else if (place)
+        check_spec_values(check, axis, k, place);
     free(fault);
     if (place && json_text_parse("", buffer_text(&text), &probe, &ignored) == 0 && !json_text_set(&probe, place, "0"))
         problems_add(problems, axis->at, "`%s` cannot be set in %s, because a value above it is not an object",

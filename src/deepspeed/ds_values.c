@@ -361,14 +361,14 @@ static bool is_there(const char *key, int64_t release)
 }
 
 /* NULL: nothing is wrong, or the key is not known. The caller frees it. */
-static char *value_fault(const char *key, const struct json *value, int64_t release)
+static char *value_fault(const char *key, const struct json *value, int64_t release, bool is_specs)
 {
     struct judged j = {.key = key, .row = row_of(key), .value = value, .release = release};
     if (!j.row || !is_there(key, release))
         return NULL;
-    const bool is_tried = value->kind == JSON_LIST &&
+    const bool is_tried = !is_specs && value->kind == JSON_LIST &&
                           (!has_type(j.row, "list") || (value->count && value->children[0].kind == JSON_LIST));
-    j.is_tried = is_tried;
+    j.is_tried = is_tried || is_specs;
     char *fault = is_tried ? NULL : fault_text(&j);
     for (size_t i = 0; is_tried && !fault && i < value->count; i++) {
         j.value = &value->children[i];
@@ -377,12 +377,33 @@ static char *value_fault(const char *key, const struct json *value, int64_t rele
     return fault;
 }
 
+/* Of the value, or of the first that is wrong in a table. */
+static char *first_fault(const char *key, const struct json *value, int64_t release)
+{
+    char *fault = value_fault(key, value, release, true);
+    for (size_t i = 0; value->kind == JSON_OBJECT && i < value->count && !fault; i++) {
+        char *inner = xasprintf("%s.%s", key, value->children[i].name);
+        fault = first_fault(inner, &value->children[i], release);
+        free(inner);
+    }
+    return fault;
+}
+
+char *ds_value_fault(const char *key, const char *json, int64_t release)
+{
+    struct json value = {0};
+    struct error ignored = ERROR_INIT;
+    char *fault = json_text_parse("", json, &value, &ignored) == 0 ? first_fault(key, &value, release) : NULL;
+    json_text_free(&value);
+    return fault;
+}
+
 void ds_values_check(const struct json *root, const char *file, int64_t release, struct problems *problems)
 {
     const struct toml_node *rows = known("ds_config", "keys");
     for (size_t i = 0; i < rows->child_count; i++) {
         const struct json *value = json_text_find(root, rows->children[i].key);
-        char *fault = value ? value_fault(rows->children[i].key, value, release) : NULL;
+        char *fault = value ? value_fault(rows->children[i].key, value, release, false) : NULL;
         if (fault)
             problems_add(problems, (struct position){file, value->line, value->column}, "%s", fault);
         free(fault);

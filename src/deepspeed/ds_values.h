@@ -30,4 +30,8 @@ bool ds_model_checks(const char *section, int64_t release);
  * them. The items of a list of values to try are judged one by one. */
 void ds_values_check(const struct json *root, const char *file, int64_t release, struct problems *problems);
 
+/* The same of one value that a spec gives to the dotted key, as JSON; a list stands for itself. NULL: nothing. The
+ * caller frees it. */
+char *ds_value_fault(const char *key, const char *json, int64_t release);
+
 #endif

@@ -266,4 +266,32 @@ values__of_another_type__errors_with_place_remedy_and_what_the_engine_does()
 END
 }
 
+# As in a ds_config; each value once, be it of a short name, of a pair or within a table.
+values__of_a_sweep_files_specs__errors_with_their_place()
+{
+    local release keys said
+    while IFS='|' read -r release keys said; do
+        write "$release" "$keys"
+        run_meshsweep check sweep.toml
+        if [ -n "$said" ]; then
+            expect_only_stderr_contains 2 'sweep.toml:11:1: ' "$said"
+            expect '[ "$(grep -cF -- "$said" .stderr)" = 1 ]'
+        else
+            expect_only_stdout 0
+        fi
+    done <<'END'
+0.14.5|zero_stage = [1, 5]|: `zero_stage`: zero_optimization.stage must be 0, 1, 2 or 3, not 5; DeepSpeed refuses it
+0.14.5|"zero_optimization.overlap_comm" = "perhaps"|.overlap_comm must be true or false, not "perhaps"
+0.14.5|"zero_optimization.reduce_bucket_size" = [5e8, 1.5]|not 1.5; DeepSpeed cuts the fraction off
+0.18.0|"zero_optimization.reduce_bucket_size" = [5e8, 1.5]|not 1.5; DeepSpeed refuses it
+0.14.5|"zero_optimization.reduce_bucket_size" = [5e8, 2e8]|
+0.14.5|"(fp16.enabled, fp16.hysteresis)" = [["false", 1], ["false", 2]]|not "false"; write false without quotes
+0.14.5|"zero_optimization.offload_param" = [{ device = "cup" }]|"cpu" or "nvme", not "cup"; did you mean "cpu"?
+0.14.5|"optimizer.params.betas" = [[0.9, 0.95], [0.9, 0.99]]|
+0.14.5|activation_checkpointing = true|activation_checkpointing must be a table, not true
+0.14.5|"zero_optimization.stage" = [[1, 2]]|zero_optimization.stage must be 0, 1, 2 or 3, not [1,2]
+0.14.5|"bf16.enabled" = "auto"|
+END
+}
+
 run_cases "$@"
