@@ -441,17 +441,23 @@ meshsweep: ds_config.json:1:116: autotuning.fast must be true or false'
     plain '"num_gpus": 2' '"zero_optimization": {"stage": [4]}'
     tune train.py --deepspeed ds_config.json
     expect_only_stderr_contains 2 'zero_optimization.stage must be 0, 1, 2 or 3, not 4; DeepSpeed refuses it'
+    # A list of tables, each of which would do.
+    plain '"num_gpus": 2' '"zero_optimization": [{"stage": 1}, {"stage": 2}]'
+    tune train.py --deepspeed ds_config.json
+    expect_only_stderr_contains 2 '/ds_config.json:1:3: zero_optimization must be an object, or "all" for every stage'
 }
 
 trainers_arguments__nothing_mapped__both_sides_agree()
 {
     plain '"num_gpus": 2' \
-        '"train_micro_batch_size_per_gpu": [2, 4], "train_batch_size": 16, "zero_optimization": {"stage": 1}'
+        '"train_micro_batch_size_per_gpu": [2, 4], "train_batch_size": 16, "zero_optimization": {"stage": 1},
+        "amp": {"enabled": false, "opt_level": "O2"}'
     tune train.py --per-device-train-batch-size=1 --deepspeed ds_config.json
     expect_only_stderr 0
     expect_sql 'ok|2' 'SELECT state, count(*) FROM results GROUP BY 1'
     expect_file_contains autotuning_results/cmd_optimal.txt 'train.py --per-device-train-batch-size=4 '
     expect_file_contains autotuning_results/cmd_optimal.txt ' --gradient_accumulation_steps 2'
+    expect_file_contains autotuning_results/cmd_optimal.txt ' --fp16_opt_level O2'
 }
 
 trainers_learning_rate__twice_and_different__refused_before_it_starts()
