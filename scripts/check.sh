@@ -306,6 +306,11 @@ full_parts()
     fi
     real_surroundings
     newest_engine
+    if [ -n "${MESHSWEEP_DEEPSPEED_HISTORY-}" ]; then
+        step "keys of DeepSpeed's releases" python3 tests/standin/engine/keys_by_release.py "$MESHSWEEP_DEEPSPEED_HISTORY"
+    else
+        skip "keys of DeepSpeed's releases" "MESHSWEEP_DEEPSPEED_HISTORY names no repository of DeepSpeed"
+    fi
     step "run.sh from elsewhere" run_from_elsewhere
     sanitized
     step "selftest, 100 kills" build-check/meshsweep selftest --kills 100 --jobs 1000 --seed 1

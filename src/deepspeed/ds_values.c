@@ -233,7 +233,8 @@ static const char *fault_of(const struct judged *j)
     const bool is_table = has_type(j->row, "table");
     if (is_flagged(j, "all") && json_text_is(j->value, "all"))
         return NULL;
-    if (has_type(j->row, "any") || (json_text_is(j->value, "auto") && !is_table))
+    if (has_type(j->row, "any") ||
+        (json_text_is(j->value, "auto") && (!is_table || j->source || is_flagged(j, "auto"))))
         return NULL;
     if (json_text_is_null(j->value))
         return is_flagged(j, "null") ? NULL : is_table || j->source || is_flagged(j, "fails") ? refuses : NULL;

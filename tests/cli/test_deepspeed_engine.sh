@@ -78,4 +78,29 @@ END
     done < <(paste -d '|' verdicts configs)
 }
 
+# Random ones of every type, from one seed: what the engine refuses is an error here, or excluded by a rule; what is
+# said to be refused, it refuses.
+random_ds_configs__of_every_type__judged_as_by_the_engines_own_classes()
+{
+    local config verdict said status i=0
+    engine
+    python3 "$source_dir/tests/standin/engine/random_configs.py" "$source_dir/configs/knowledge/words.toml" \
+        "$release" 500 >configs
+    "$python" "$source_dir/tests/standin/engine/accepts.py" <configs 2>engine.err | grep -xE 'yes|no' >verdicts
+    expect '[ "$(wc -l <verdicts)" = 500 ]' '[ "$(grep -c yes verdicts)" -gt 100 ]'
+    printf '%s\n' 'profile = "deepspeed"' '[job]' 'command = ["true", "{ds_config}"]' '[deepspeed]' \
+        "version = \"$release\"" 'config = "ds.json"' '[cluster_spec]' 'num_hosts = 1' 'num_devices_per_host = 1' \
+        >sweep.toml
+    while IFS='|' read -r verdict config; do
+        i=$((i + 1)) status=0
+        printf '%s\n' "$config" >ds.json
+        said=$("$meshsweep" plan -c sweep.toml 2>&1) || status=$?
+        case $verdict in
+        yes) [[ $said != *'DeepSpeed refuses it'* ]] || printf '%s: taken: %s\n%s\n' "$i" "$config" "$said" ;;
+        *) [ "$status" != 0 ] || printf '%s: refused: %s\n' "$i" "$config" ;;
+        esac
+    done < <(paste -d '|' verdicts configs) >differences
+    [ ! -s differences ] || fail "$(cat differences)"
+}
+
 run_cases "$@"

@@ -254,6 +254,10 @@ values__of_another_type__errors_with_place_remedy_and_what_the_engine_does()
 0.18.0|"fp16": {"enabled": "false"}|
 0.18.0|"bf16": {"enabled": "perhaps"}|DeepSpeed refuses it (runtime/precision_config.py)
 0.14.5|"bf16": {"enabled": "auto"}|
+0.14.5|"csv_monitor": "auto", "zero_optimization": {"offload_param": "auto"}|
+0.14.5|"fp16": "auto"|fp16 must be a table, not "auto"
+0.17.6|"zero_optimization": {"zenflow": {"select_strategy": "steps"}}|"epoch", not "steps"; did you mean "step"?
+0.16.9|"compile": {"passes": []}|DeepSpeed knows the key of compile "passes" since 0.18.9 only
 0.14.5|"fp16": true|fp16 must be a table, not true; write {"enabled": true}; DeepSpeed
 0.14.5|"zero_optimization": {"offload_param": "cpu"}|must be a table, not "cpu"; write {"device": "cpu"}
 0.14.5|"zero_optimization": {"offload_param": {"device": "cup"}}|"cpu" or "nvme", not "cup"; did you mean "cpu"?

@@ -10,7 +10,7 @@ WRONG = [True, False, None, 0, 1, 2.5, -1, 3.0, "perhaps", "false", "5e8", "7", 
 APART = ("elasticity", "compression_training", "sparse_attention", "data_efficiency", "curriculum_learning",
          "weight_quantization", "progressive_layer_drop", "amp", "bfloat16", "autotuning", "quantize_training",
          "cpu_offload", "legacy_stage1", "gather_fp16", "ratio", "mics_", "hpz", "fp16_master", "max_grad_norm",
-         "stage3_", "train_batch_size")
+         "stage3_", "train_batch_size", "use_gds")
 
 
 def is_there(row):
@@ -48,7 +48,9 @@ def main():
     for _ in range(int(sys.argv[3])):
         config = {}
         for key in rng.sample(sorted(rows), rng.randint(1, 10)):
-            put(config, key, rng.choice(WRONG) if rng.random() < 0.125 else of_type(rows[key], rng))
+            value = rng.choice(WRONG) if rng.random() < 0.125 else of_type(rows[key], rng)
+            if value != "auto" or "fails" not in rows[key]: # the script's to fill in
+                put(config, key, value)
         config.setdefault("train_micro_batch_size_per_gpu", 1)
         # Both are never on by chance alone.
         if isinstance(config.get("bf16"), dict) and "fp16" in config:
