@@ -71,6 +71,7 @@ static int64_t expected_time_ms(struct expected_time *t, const struct run_counts
     return countdown_estimate_ms(t->mean_ms, c->to_come, c->running);
 }
 
+#define ETA_FROM 3           /* jobs that have ended: fewer say too little of the rest */
 #define PLAIN_EVERY_MS 10000 /* between progress lines in a log */
 #define JSON_EVERY_MS 1000
 #define EVENTS_WRITTEN_OUT 200 /* larger sweeps show only failures, at most this many */
@@ -244,7 +245,7 @@ static void add_event_text(struct progress_display *d, const struct run_event *e
     char state[16];
     snprintf(state, sizeof state, "%-9s", event->failure ? event->failure : "ok");
     text_add_styled(&d->line, event->failure ? STYLE_RED : STYLE_GREEN, state);
-    buffer_printf(&d->line, " %.16s  %7s", event->key_hex,
+    buffer_printf(&d->line, " job %-*" PRId64 "  %7s", text_digits(d->total), event->job_id,
                   format_duration_ms(event->duration_ms, duration, sizeof duration));
     if (event->is_full || event->is_profile)
         buffer_add_text(&d->line, event->is_full ? "  full training" : "  under [job.profile]");
@@ -326,6 +327,8 @@ static int64_t estimate_ms(void *context)
 static int64_t eta_ms(struct progress_display *d, const struct run_counts *c)
 {
     struct estimated context = {d, c};
+    if (c->finished_now < ETA_FROM && c->ok + c->failed < ETA_FROM)
+        return -1;
     const struct work_left now = {c->finished_now, c->running, c->to_come};
     return countdown_left_ms(&d->countdown, now, c->elapsed_ms, estimate_ms, &context);
 }
@@ -358,6 +361,8 @@ static void describe(struct progress_display *d, const struct run_counts *c, str
         .failures = out->failures,
     };
     p->skipped = c->total - p->ok - p->failed - c->running - c->ended - c->pending - c->pruned - c->held;
+    const int64_t failed_before = c->failed - c->failed_now;
+    p->failed_before = failed_before < 0 ? 0 : failed_before > p->skipped ? p->skipped : failed_before;
     snprintf(out->label, sizeof out->label, "job %" PRId64, c->best_job_id);
     for (int i = 1; i < FAILURE_COUNT; i++)
         if (c->failures[i])
@@ -403,6 +408,18 @@ static void say_winner(struct progress_display *d, const struct best *best)
     put_line(d);
 }
 
+/* Failures stay until they are asked for. */
+static void say_failed(struct progress_display *d, const struct run_result *result)
+{
+    const int64_t failed = result->counts.failed;
+    if (failed <= 0 || result->signal)
+        return;
+    buffer_add_count(&d->line, failed, "job");
+    buffer_add_text(&d->line, failed == 1 ? " stays failed: --retry-failed runs it again"
+                                          : " stay failed: --retry-failed runs them again");
+    put_line(d);
+}
+
 static void say_where(struct progress_display *d, bool has_best, const char *db_path)
 {
     buffer_printf(&d->line, "results in %s; see ", db_path);
@@ -411,11 +428,10 @@ static void say_where(struct progress_display *d, bool has_best, const char *db_
         hint_add_db(&d->line, db_path);
         buffer_add_text(&d->line, ", ");
     }
-    buffer_add_text(&d->line, "meshsweep status");
+    buffer_add_text(&d->line, "meshsweep results");
     hint_add_db(&d->line, db_path);
-    buffer_add_text(&d->line, ", or sqlite3 ");
-    shell_add_word(&d->line, db_path);
-    buffer_printf(&d->line, " 'select * from %s'", has_best ? "ranking" : "results");
+    buffer_add_text(&d->line, ", meshsweep status");
+    hint_add_db(&d->line, db_path);
     put_line(d);
 }
 
@@ -425,6 +441,7 @@ void progress_display_end(struct progress_display *d, const struct run_result *r
     if (!d)
         return;
     struct described_progress now;
+    const bool has_best = best && best->count > 0;
     output_clear_line(&d->on_line);
     describe(d, &result->counts, &now);
     if (d->how == PROGRESS_JSON) {
@@ -432,9 +449,10 @@ void progress_display_end(struct progress_display *d, const struct run_result *r
         put_line(d);
         return;
     }
+    now.progress.has_best &= !has_best;
     progress_add_plain(&now.progress, &d->line);
     put_line(d);
-    const bool has_best = best && best->count > 0;
+    say_failed(d, result);
     if (has_best)
         say_winner(d, best);
     say_where(d, has_best, db_path);

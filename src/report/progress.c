@@ -117,8 +117,8 @@ static void make_parts(const struct sweep_progress *p, bool ascii, struct buffer
     if (p->total > 0)
         buffer_printf(&parts[PART_PERCENT], "%3d%%", percent_done(p));
     buffer_printf(&parts[PART_COUNT], "%" PRId64 "/%" PRId64, progress_done(p), p->total);
-    if (p->failed > 0)
-        buffer_printf(&parts[PART_FAILED], "%" PRId64 " failed", p->failed);
+    if (p->failed + p->failed_before > 0)
+        buffer_printf(&parts[PART_FAILED], "%" PRId64 " failed", p->failed + p->failed_before);
     if (p->running > 0)
         buffer_printf(&parts[PART_RUNNING], "%" PRId64 " running", p->running);
     if (p->waiting > 0)
@@ -185,8 +185,8 @@ void progress_add_line(const struct sweep_progress *p, size_t columns, bool asci
 
 static void add_failed(const struct sweep_progress *p, struct buffer *out)
 {
-    buffer_printf(out, ", %" PRId64 " failed", p->failed);
     const char *before = " (";
+    buffer_printf(out, ", %" PRId64 " failed", p->failed + p->failed_before);
     for (size_t i = 0; i < p->failure_count; i++) {
         if (p->failures[i].count == 0)
             continue;
@@ -194,33 +194,53 @@ static void add_failed(const struct sweep_progress *p, struct buffer *out)
         add_text(out, p->failures[i].name, 0, false);
         before = ", ";
     }
-    if (before[0] == ',')
+    if (p->failed_before > 0) {
+        buffer_printf(out, "%s%" PRId64 " before", before, p->failed_before);
+        before = ", ";
+    }
+    buffer_add_text(out, before[0] == ',' ? ")" : "");
+}
+
+/* Of the whole sweep, whichever run it was in. */
+static void add_states(const struct sweep_progress *p, struct buffer *out)
+{
+    const int64_t ok_before = p->skipped - p->failed_before;
+    buffer_printf(out, "%" PRId64 " ok", p->ok + ok_before);
+    if (ok_before > 0 && (p->ok > 0 || anything_left(p)))
+        buffer_printf(out, " (%" PRId64 " before)", ok_before);
+    if (p->failed + p->failed_before > 0)
+        add_failed(p, out);
+    if (p->pruned > 0)
+        buffer_printf(out, ", %" PRId64 " pruned (need at least as much memory as a job that ran out of it)",
+                      p->pruned);
+    if (p->held > 0) {
+        buffer_printf(out, ", %" PRId64 " held (", p->held);
+        add_text(out, p->held_for ? p->held_for : "waiting for their host", 0, false);
         buffer_add_char(out, ')');
+    }
+    if (p->running > 0)
+        buffer_printf(out, ", %" PRId64 " running", p->running);
+    if (p->waiting > 0) {
+        buffer_add_text(out, ", ");
+        add_waiting(p, false, out);
+    }
+    if (p->pending > 0)
+        buffer_printf(out, ", %" PRId64 " pending", p->pending);
+    if (p->skipped > 0 && p->ok + p->failed + p->pending + p->held == 0 && !anything_left(p))
+        buffer_add_text(out, ", nothing to run");
 }
 
 void progress_add_plain(const struct sweep_progress *p, struct buffer *out)
 {
     char text[32];
-    buffer_printf(out, "%" PRId64 "/%" PRId64 " done (%d%%): %" PRId64 " ok", progress_done(p), p->total,
-                  percent_done(p), p->ok);
-    add_failed(p, out);
-    if (p->pruned > 0)
-        buffer_printf(out, ", %" PRId64 " pruned (need at least as much memory as a job that ran out of it)",
-                      p->pruned);
-    if (p->held > 0)
-        buffer_printf(out, ", %" PRId64 " held (waiting for their host)", p->held);
-    buffer_printf(out, ", %" PRId64 " skipped, %" PRId64 " running, ", p->skipped, p->running);
-    if (p->waiting > 0) {
-        add_waiting(p, false, out);
-        buffer_add_text(out, ", ");
-    }
-    buffer_printf(out, "%" PRId64 " pending; %s elapsed", p->pending,
-                  format_duration_ms(p->elapsed_ms, text, sizeof text));
+    buffer_printf(out, "%" PRId64 "/%" PRId64 " done (%d%%): ", progress_done(p), p->total, percent_done(p));
+    add_states(p, out);
+    buffer_printf(out, "; %s elapsed", format_duration_ms(p->elapsed_ms, text, sizeof text));
     if (rate_known(p)) {
         buffer_add_text(out, ", ");
         add_rate(p, out);
     }
-    if (anything_left(p) && (p->running > 0 || p->waiting == 0))
+    if (p->eta_ms >= 0 && anything_left(p) && (p->running > 0 || p->waiting == 0))
         buffer_printf(out, ", eta %s", progress_format_eta(p->eta_ms, text, sizeof text));
     if (p->has_best) {
         buffer_add_text(out, "; ");

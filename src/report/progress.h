@@ -17,19 +17,21 @@ struct failure_count {
 
 /* All borrowed. */
 struct sweep_progress {
-    int64_t total;   /* jobs of the sweep */
-    int64_t ok;      /* succeeded in this run */
-    int64_t failed;  /* failed in this run */
-    int64_t skipped; /* finished before this run */
+    int64_t total;         /* jobs of the sweep */
+    int64_t ok;            /* succeeded in this run */
+    int64_t failed;        /* failed in this run */
+    int64_t skipped;       /* finished before this run */
+    int64_t failed_before; /* of these, those that failed */
     int64_t running;
     int64_t waiting;   /* for a batch system to begin them; not among `running` */
     const char *waits; /* why the first of them waits; NULL: none does */
     bool waits_differ;
     int64_t pending;
-    int64_t to_come; /* pending jobs that will run at most; -1: not known */
-    int64_t ended;   /* being recorded; neither `running` nor done */
-    int64_t pruned;  /* need at least as much device memory as one that ran out of it; not among `pending` */
-    int64_t held;    /* waiting for their host; not among `pending` */
+    int64_t to_come;      /* pending jobs that will run at most; -1: not known */
+    int64_t ended;        /* being recorded; neither `running` nor done */
+    int64_t pruned;       /* need at least as much device memory as one that ran out of it; not among `pending` */
+    int64_t held;         /* cannot start; not among `pending` */
+    const char *held_for; /* what the first of them waits for; NULL: for their host */
     int64_t elapsed_ms;
     double jobs_per_second; /* over the caller's window; unknown if not above 0 or not finite */
     int64_t eta_ms;         /* until the end; -1: unknown */
@@ -50,8 +52,8 @@ struct sweep_progress {
 void progress_add_line(const struct sweep_progress *p, size_t columns, bool ascii, struct buffer *out);
 
 /* Appends one line for a log, complete, without a line end:
- * "123/456 done (26%): 110 ok, 3 failed (2 oom, 1 timeout), 10 skipped, 4 running, 329 pending; 1m30s elapsed,
- * 12.3 jobs/s, eta 3m20s; best 45.2 samples/s (tiny)". */
+ * "123/456 done (26%): 119 ok (9 before), 4 failed (2 oom, 1 timeout, 1 before), 4 running, 329 pending; 1m30s elapsed,
+ * 12.3 jobs/s, eta 3m20s; best 45.2 samples/s (tiny)". What is not there is not counted, and an unknown ETA left out. */
 void progress_add_plain(const struct sweep_progress *p, struct buffer *out);
 
 /* Appends one JSON object without a line end: EVENT_PROGRESS or EVENT_END with the struct's fields by name, and "done".

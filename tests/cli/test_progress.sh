@@ -14,10 +14,11 @@ plain__each_end__with_its_configuration_and_what_became_of_it()
     progress_sweep
     run_meshsweep run --progress plain -j 1
     expect_only_stderr_matches 3 '^small: 4 combinations, 0 excluded by rules, 4 jobs \(4 new\)$'
-    expect_stderr_matches '^ok        [0-9a-f]{16} +[0-9.]+m?s  score 10  x=1 y=10$'
-    expect_stderr_matches '^ok        [0-9a-f]{16} +[0-9.]+m?s  score 20  x=2 y=10$'
-    expect_stderr_matches '^exit      [0-9a-f]{16} +[0-9.]+m?s  x=2 y=20  exit status 7$'
-    expect_stderr_matches '^4/4 done \(100%\): 3 ok, 1 failed \(1 exit\), 0 skipped, 0 running, 0 pending; .*; best 20 '
+    expect_stderr_matches '^ok        job 1  +[0-9.]+m?s  score 10  x=1 y=10$'
+    expect_stderr_matches '^ok        job [0-9]  +[0-9.]+m?s  score 20  x=2 y=10$'
+    expect_stderr_matches '^exit      job 4  +[0-9.]+m?s  x=2 y=20  exit status 7$'
+    expect_stderr_matches '^4/4 done \(100%\): 3 ok, 1 failed \(1 exit\); '\
+        '^1 job stays failed: --retry-failed runs it again$'
     expect_stderr_matches '^best score: 20  job [0-9]+ ' '^results in results.db; '
 }
 
@@ -28,7 +29,7 @@ plain__no_job_ok__no_best_to_look_at()
     run_meshsweep run --progress plain --limit 1
     expect_status 3
     expect_no_stdout
-    expect_stderr_contains "results in results.db; see meshsweep status, or sqlite3 results.db 'select * from results'"
+    expect_stderr_contains "results in results.db; see meshsweep results, meshsweep status"
 }
 
 plain__second_run__tells_what_was_done_before_from_what_is_done_now()
@@ -39,12 +40,19 @@ plain__second_run__tells_what_was_done_before_from_what_is_done_now()
     run_meshsweep run --progress plain -j 1 --limit 1
     expect_status 0
     expect_no_stdout
-    expect_stderr_matches '^1/4 done \(25%\): 1 ok, 0 failed, 0 skipped, 0 running, 3 pending; .*; best 20 \(job 1\)$'
+    expect_stderr_matches '^1/4 done \(25%\): 1 ok, 3 pending; ' '^best score: 20  job 1 '
     # Job 2 fails twice, and is one job; the best is that of the first run until a better one comes.
     run_meshsweep run --progress plain -j 1
     expect_only_stderr_matches 3 '^exit .*  exit status 7  \(again\)$'
     expect_stderr_matches \
-        '^4/4 done \(100%\): 2 ok, 1 failed \(1 exit\), 1 skipped, 0 running, 0 pending; .*; best 20 \(job 1\)$'
+        '^4/4 done \(100%\): 3 ok \(1 before\), 1 failed \(1 exit\); ' '^1 job stays failed: --retry-failed runs it again$'
+    run_meshsweep run --progress plain
+    expect_only_stderr_matches 3 '^4/4 done \(100%\): 3 ok, 1 failed \(1 before\), nothing to run; '
+    sqlite3 results.db "DELETE FROM job WHERE state = 'failed'"
+    sed -i 's/^x = .*/x = [2]/; s/^y = .*/y = [10]/' sweep.toml
+    run_meshsweep run --progress plain
+    expect_only_stderr_matches 0 '^1/1 done \(100%\): 1 ok, nothing to run; '
+    expect_stderr_lacks 'stay'
 }
 
 # What has ended and is being recorded has left its slot to the next.
@@ -73,7 +81,7 @@ plain__interrupted__what_was_cancelled_is_neither_ok_nor_failed()
     start_meshsweep run --progress plain -j 1
     wait_until "[ -e ready ]" 20
     end_command TERM
-    expect_only_stderr_matches 143 '^1/4 done \(25%\): 0 ok, 0 failed, 1 skipped, 0 running, 3 pending; '
+    expect_only_stderr_matches 143 '^1/4 done \(25%\): 1 ok \(1 before\), 3 pending; '
 }
 
 plain__another_database__hints_name_it()
@@ -81,7 +89,7 @@ plain__another_database__hints_name_it()
     progress_sweep
     run_meshsweep run --progress plain -d 'my results.db' --limit 1
     expect_only_stderr_contains 0 "results in my results.db; see meshsweep best -d 'my results.db', \
-meshsweep status -d 'my results.db', or sqlite3 'my results.db' 'select"
+meshsweep results -d 'my results.db', meshsweep status -d 'my results.db'"
     run_meshsweep status -d 'my results.db'
     expect_only_stdout_contains 0 "no runner is active; \`meshsweep run -d 'my results.db'\` continues from here"
     expect_stdout_contains "(see meshsweep best -d 'my results.db')"
