@@ -94,7 +94,12 @@ static int check_condition(const struct string_list *t, const char *where, struc
         return 0;
     const char *name = strncmp(why.text, missing, strlen(missing)) == 0 ? why.text + strlen(missing) : NULL;
     char *suggestion = name ? hint(t, name, "\"") : xstrdup("");
-    error_set(e, why.kind, "--where: %s%s", why.text, suggestion);
+    if (strstr(why.text, "syntax error"))
+        /* The parenthesis is the one that stands around it. */
+        error_set(e, why.kind, "--where `%s`: %s", where,
+                  !strchr(where, ')') && strstr(why.text, "near \")\"") ? "it ends too early" : why.text);
+    else
+        error_set(e, why.kind, "--where: %s%s", why.text, suggestion);
     free(suggestion);
     return -1;
 }
@@ -191,6 +196,7 @@ static int choose_columns(struct db *db, const struct result_query *q, const str
 struct sort_order {
     const char *title; /* borrowed from the titles; NULL: as the rows lie */
     bool descending;
+    bool of_metric;     /* of jobs that are not ok it is no result: they come last */
     const char *metric; /* of which the index gives the first rows; borrowed from the title; NULL: it cannot */
     const char *last;   /* the column by which they lie */
 };
@@ -210,7 +216,7 @@ static int read_order(const struct string_list *all, const char *sort, struct so
 
 static void add_order(const struct sort_order *order, struct buffer *b)
 {
-    buffer_add_text(b, " ORDER BY ");
+    buffer_add_text(b, order->of_metric ? " ORDER BY state = 'ok' DESC, " : " ORDER BY ");
     if (order->title) {
         buffer_add_quoted(b, order->title, '\"');
         buffer_printf(b, "%s NULLS LAST, ", order->descending ? " DESC" : "");
@@ -230,6 +236,17 @@ static const char *metric_of(const struct string_list *all, const char *title)
     return elsewhere ? NULL : title;
 }
 
+static int find_metric(struct db *db, const struct string_list *all, struct sort_order *order, struct error *e)
+{
+    const char *metric = order->title ? metric_of(all, order->title) : NULL;
+    int64_t found = 0;
+    if (metric && db_query_int(db, "SELECT count(*) FROM (SELECT 1 FROM job_metric WHERE name = ? LIMIT 1)",
+                               VALUES(sql_text(metric)), 0, &found, e) < 0)
+        return -1;
+    order->of_metric = found > 0;
+    return 0;
+}
+
 static void add_condition(const struct result_query *q, struct buffer *b)
 {
     buffer_printf(b, "(?1 OR %s) AND (?2 IS NULL OR state = ?2)", q->is_table ? "true" : "in_sweep");
@@ -237,15 +254,15 @@ static void add_condition(const struct result_query *q, struct buffer *b)
         buffer_printf(b, " AND (%s\n)", q->where);
 }
 
-/* The first jobs by a metric, along its index: nothing is read of the others. Needs a name, ?4. Jobs without a number
- * are left out; where there is a condition, so are those after the first FIRST_LOOKED_AT. */
+/* The first jobs by a metric, along its index: nothing is read of the others. Needs a name, ?4. Jobs without a number,
+ * and those that are not ok, are left out; where there is a condition, so are those after the first FIRST_LOOKED_AT. */
 static void add_first_by_metric(const struct result_query *q, const struct sort_order *order, struct buffer *b)
 {
     const char *way = order->descending ? " DESC" : "";
     buffer_printf(b,
                   "SELECT \"#job\" FROM (SELECT j.id AS \"#job\", m.value AS \"#value\" FROM job_metric AS m"
                   " INDEXED BY job_metric_value CROSS JOIN job AS j NOT INDEXED ON j.id = m.job_id WHERE m.name = ?4"
-                  " AND m.value IS NOT NULL AND (?1 OR j.sweep_id = (SELECT id FROM current_sweep))"
+                  " AND m.value IS NOT NULL AND j.state = 'ok' AND (?1 OR j.sweep_id = (SELECT id FROM current_sweep))"
                   " ORDER BY m.value%s, j.id LIMIT max(?3, %d))",
                   way, q->where || q->state ? FIRST_LOOKED_AT : 0);
     if (q->where || q->state) {
@@ -315,7 +332,7 @@ int result_query_open(struct db *db, const struct result_query *q, struct stmt *
         limit_work(db);
     if (q->is_table)
         order.last = "number";
-    if (choose_index(db, q, &all, &order, e) < 0)
+    if ((!q->is_table && find_metric(db, &all, &order, e) < 0) || choose_index(db, q, &all, &order, e) < 0)
         goto out;
     write_statement(q, &chosen, &order, &sql);
     if (db_prepare(db, buffer_text(&sql), &s, e) < 0)

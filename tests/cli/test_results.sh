@@ -39,14 +39,15 @@ results__where_sort_columns__csv()
     expect_only_stdout 0 $'job,tp,throughput\r\n1,1,100.0\r\n2,1,99.0\r\n3,2,50.0\r\n8,2,\r'
 }
 
-# The order is the same whether or not an index gives the first rows: as many of them as are wanted.
+# The order is the same whether or not an index gives the first rows: as many of them as are wanted. What a failed job
+# reported (4) is no result.
 results__sorted_by_a_metric__numbers_first()
 {
     local way rows limit
     fixture_database "UPDATE summary SET value = NULL WHERE attempt_id = 2 AND name = 'throughput'" \
         "UPDATE summary SET value = 1e308 WHERE attempt_id = 3 AND name = 'throughput'" \
         "INSERT INTO summary (attempt_id, name, value, count) VALUES (4, 'throughput', 100.0, 1)"
-    for way in "desc 3 1 4 2 5 6 7 8" "asc 1 4 3 2 5 6 7 8"; do
+    for way in "desc 3 1 2 4 5 6 7 8" "asc 1 3 2 4 5 6 7 8"; do
         read -r way rows <<<"$way"
         for limit in 1 2 3 4 5 8; do
             run_meshsweep results --sort "throughput:$way" --limit "$limit" --columns job --format tsv
@@ -142,8 +143,10 @@ results__condition_that_is_none__refused()
     for command in results 'export --failed' 'export --toml'; do
         # shellcheck disable=SC2086 # a command and its option
         run_meshsweep $command --where '0) OR (1'
-        expect_only_stderr 2 'meshsweep: --where: near ")": syntax error'
+        expect_only_stderr 2 'meshsweep: --where `0) OR (1`: near ")": syntax error'
     done
+    run_meshsweep results --where 'tp >'
+    expect_only_stderr 2 'meshsweep: --where `tp >`: it ends too early'
     expect_sql 9 'SELECT count(*) FROM job'
 }
 
