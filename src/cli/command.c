@@ -54,10 +54,10 @@ const struct exit_status_text exit_status_texts[] = {
     {NULL, NULL},
 };
 
-void command_add_help(const struct command *c, struct buffer *out)
+void command_add_help(const struct command *c, bool all, struct buffer *out)
 {
     buffer_printf(out, "usage: meshsweep %s %s\n\n%s.\n\n", c->name, c->usage, c->summary);
-    options_add_help(c->options, out);
+    options_add_help(c->options, all ? NULL : c->name, out);
     buffer_add_text(out, "\nexample:\n");
     for (const char *line = c->example; *line;) {
         size_t length = strcspn(line, "\n");
@@ -74,8 +74,9 @@ void commands_add_help(struct buffer *out)
     for (const struct command *const *c = commands; *c; c++)
         buffer_printf(out, "  %-12s  %s\n", (*c)->name, (*c)->summary);
     buffer_printf(out,
-                  "\nThe default command is `%s`. `meshsweep COMMAND --help` lists its options\nwith an example. To "
-                  "begin: meshsweep init --help\nExit status: 0 success, 1 an operation failed, 2 wrong usage or an "
+                  "\nThe default command is `%s`. `meshsweep COMMAND --help` shows the options that\n"
+                  "people use, with an example; `meshsweep help COMMAND` explains all of them.\n"
+                  "To begin: meshsweep init --help\nExit status: 0 success, 1 an operation failed, 2 wrong usage or an "
                   "invalid\nsweep file, 3 some jobs failed, 4 nothing matched, 5 the host could not run\nall jobs, 6 "
                   "the first jobs failed the same way and the rest were not started,\n128 + n ended by signal n.\n",
                   run_command.name);

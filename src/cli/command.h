@@ -64,7 +64,7 @@ struct exit_status_text {
 extern const struct exit_status_text exit_status_texts[];
 
 /* Appends the help of a command: usage, summary, options, example. */
-void command_add_help(const struct command *c, struct buffer *out);
+void command_add_help(const struct command *c, bool all, struct buffer *out);
 
 /* Appends the help of the tool: its commands and exit statuses. */
 void commands_add_help(struct buffer *out);

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,6 +90,9 @@ static int unknown_long(const struct option *table, const char *name, size_t len
         names[i] = i < own ? table[i].name : common_option_table[i - own].name;
     char *word = xstrndup(name, length);
     const char *near = suggest_nearest(word, names, own + common);
+    for (size_t i = 0; !near && length > 2 && i < own + common; i++)
+        if (strncmp(names[i], word, length) == 0)
+            near = names[i];
     if (near)
         error_set(e, ERROR_USAGE, "unknown option --%s (did you mean --%s?)", word, near);
     else
@@ -316,12 +320,12 @@ static void add_names(const struct option *o, struct buffer *out)
         buffer_printf(out, o->value_optional ? "[=%s]" : " %s", o->value);
 }
 
-static size_t names_width(const struct option *table)
+static size_t names_width(const struct option *table, bool rare_too)
 {
     size_t width = 0;
     for (; table->name; table++) {
         struct buffer names = BUFFER_INIT;
-        if (table->rare)
+        if (table->rare && !rare_too)
             continue;
         add_names(table, &names);
         width = names.length > width ? names.length : width;
@@ -346,11 +350,11 @@ static void add_wrapped(const char *text, size_t indent, struct buffer *out)
     }
 }
 
-static void add_lines(const struct option *table, size_t width, struct buffer *out)
+static void add_lines(const struct option *table, size_t width, bool rare_too, struct buffer *out)
 {
     for (; table->name; table++) {
         size_t start = out->length;
-        if (table->rare)
+        if (table->rare && !rare_too)
             continue;
         add_names(table, out);
         buffer_printf(out, "%*s  ", (int)(width - (out->length - start)), "");
@@ -362,10 +366,11 @@ static void add_lines(const struct option *table, size_t width, struct buffer *o
     }
 }
 
-static void add_rare(const struct option *table, struct buffer *out)
+static void add_rare(const struct option *table, const char *command, struct buffer *out)
 {
-    static const char before[] = "  more options, explained by meshsweep manual:";
+    char before[80];
     size_t column = 0;
+    snprintf(before, sizeof before, "  more options, explained by meshsweep help %s:", command);
     for (; table->name; table++) {
         if (!table->rare)
             continue;
@@ -383,13 +388,14 @@ static void add_rare(const struct option *table, struct buffer *out)
         buffer_add_char(out, '\n');
 }
 
-void options_add_help(const struct option *table, struct buffer *out)
+void options_add_help(const struct option *table, const char *command, struct buffer *out)
 {
-    size_t own = names_width(table), common = names_width(common_option_table);
+    size_t own = names_width(table, !command), common = names_width(common_option_table, true);
     size_t width = own > common ? own : common;
-    add_lines(table, width, out);
-    add_rare(table, out);
-    add_lines(common_option_table, width, out);
+    add_lines(table, width, !command, out);
+    if (command)
+        add_rare(table, command, out);
+    add_lines(common_option_table, width, true, out);
 }
 
 int option_find_word(const char *option, const char *text, const char *const *words, struct error *e)

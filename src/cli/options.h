@@ -45,7 +45,7 @@ struct option {
                                    each of several with commas between them */
     double least, most;  /* OPTION_INT, OPTION_DOUBLE: inclusive; both 0: no bounds */
     enum offer offer;    /* OPTION_STRING: what a shell offers for a name, for each of a list, or in a condition */
-    bool rare;           /* help shows only its name; the manual has the rest */
+    bool rare;           /* --help shows only its name; meshsweep help COMMAND has the rest */
     bool value_optional; /* OPTION_STRING: a value comes only as --name=value; without one it is "" */
     bool many;           /* OPTION_STRING: the words that follow its value and begin with a digit belong to it too */
 };
@@ -106,8 +106,8 @@ bool option_takes_next_word(const struct option *table, const char *word);
 bool option_is_known(const struct option *table, const char *word);
 
 /* Appends one line per option, aligned: "  -c, --config FILE   sweep file (default sweep.toml)". Those of every table
- * come last, before them the names of rare ones. */
-void options_add_help(const struct option *table, struct buffer *out);
+ * come last. With a command's name, of rare ones only the names are given, before those; NULL: all are explained. */
+void options_add_help(const struct option *table, const char *command, struct buffer *out);
 
 /* Index of `text`, a value of `option`, in the NULL-terminated `words`; else -1 (ERROR_USAGE), naming the nearest word
  * or all. */

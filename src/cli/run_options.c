@@ -16,7 +16,7 @@ static const char *const switch_words[] =
 static const char *const prune_words[] = {"sound", "estimate", "off", NULL};
 const char *const run_executor_words[] = {[EXECUTOR_LOCAL] = "local", [EXECUTOR_SLURM] = "slurm", NULL};
 
-#define WHAT_TO_MATCH                                                                                                  \
+#define WHAT_TO_MATCH(of_run)                                                                                          \
     OPTION(STRING, "config", AT(config), "FILE", "the sweep file", .letter = 'c', .fallback = "sweep.toml"),           \
         OPTION_DB(AT(db)),                                                                                             \
         OPTION(STRING, "only", AT(only), "SQL", "only jobs that satisfy this condition: 'tp = 2 AND layers > 4'",      \
@@ -26,18 +26,19 @@ const char *const run_executor_words[] = {[EXECUTOR_LOCAL] = "local", [EXECUTOR_
                "also failed jobs: all, or of some classes, such as oom,timeout", .choices = failure_names + 1,         \
                .value_optional = true),                                                                                \
         OPTION(STRING, "prune", AT(prune), "HOW", "skip what cannot fit: sound, estimate or off",                      \
-               .choices = prune_words),                                                                                \
+               .choices = prune_words, .rare = true),                                                                  \
         OPTION(CHOICE, "executor", AT(executor), "NAME", "where jobs run: local or slurm", .fallback = "local",        \
                .choices = run_executor_words),                                                                         \
-        OPTION(FLAG, "in-allocation", AT(in_allocation), NULL, "with Slurm: inside the current allocation"),           \
+        OPTION(FLAG, "in-allocation", AT(in_allocation), NULL, "with Slurm: inside the current allocation",            \
+               .rare = true),                                                                                          \
         OPTION(FLAG, "several-hosts", AT(several_hosts), NULL,                                                         \
-               "the command itself starts processes on a job's other hosts"),                                          \
+               "the command itself starts processes on a job's other hosts", .rare = true),                            \
         OPTION(DURATION, "manual-job-timeout", AT(manual_timeout_ms), "SECONDS",                                       \
-               "time limit of jobs whose plan is given (default 600)"),                                                \
-        OPTION(STRING, "command", AT(command), "LINE", "shell line to run instead of the file's"),                     \
-        OPTION(FLAG, "search-model", AT(search_model), NULL, "take the models from [model_space]"),                    \
-        OPTION(FLAG, "json", AT(json), NULL, "print the plan as JSON"),                                                \
-        OPTION(FLAG, "all", AT(all), NULL, "list every job of the plan")
+               "time limit of jobs whose plan is given (default 600)", .rare = true),                                  \
+        OPTION(STRING, "command", AT(command), "LINE", "shell line to run instead of the file's", .rare = true),       \
+        OPTION(FLAG, "search-model", AT(search_model), NULL, "take the models from [model_space]", .rare = true),      \
+        OPTION(FLAG, "json", AT(json), NULL, "print the plan as JSON", .rare = (of_run)),                              \
+        OPTION(FLAG, "all", AT(all), NULL, "list every job of the plan", .rare = (of_run))
 
 #define SEARCH_NUMBER(option, which, unit, text) OPTION(STRING, option, AT(search_numbers[which]), unit, text)
 #define RARE_NUMBER(option, which, unit, text)                                                                         \
@@ -53,7 +54,7 @@ const char *const run_executor_words[] = {[EXECUTOR_LOCAL] = "local", [EXECUTOR_
         RARE_NUMBER("max-concurrent-trials", SEARCH_MAX_CONCURRENT_TRIALS, "N", "trials at a time (default 16)"),      \
         RARE_NUMBER("max-slots", SEARCH_MAX_SLOTS, "N", "devices in use at a time"),                                   \
         OPTION(STRING, "metric", AT(metric), "NAME", "the objective: a metric's name, max:NAME or min:NAME",           \
-               .offer = OFFER_METRICS),                                                                                \
+               .offer = OFFER_METRICS, .rare = true),                                                                  \
         OPTION(STRING, "zero-stages", AT(zero_stages), "N,...", "ZeRO stages to search (default all; dsat-*: 1,2,3)",  \
                .rare = true, .many = true),                                                                            \
         OPTION(STRING, "order", AT(order), "HOW", "order of grid: declared (default), predicted, shuffled",            \
@@ -78,7 +79,7 @@ const char *const run_executor_words[] = {[EXECUTOR_LOCAL] = "local", [EXECUTOR_
         RARE_NUMBER("num-tuning-micro-batch-sizes", SEARCH_NUM_TUNING_MICRO_BATCH_SIZES, "N",                          \
                     "deepspeed-*: micro-batches per ZeRO stage (default 3)"),                                          \
         SEARCH_NUMBER("budget", SEARCH_BUDGET, "HOURS", "spend at most this many device-hours"),                       \
-        SEARCH_NUMBER("deadline", SEARCH_DEADLINE, "DURATION", "start no more jobs after this long"),                  \
+        RARE_NUMBER("deadline", SEARCH_DEADLINE, "DURATION", "start no more jobs after this long"),                    \
         RARE_NUMBER("target-gap", SEARCH_TARGET_GAP, "SHARE",                                                          \
                     "model: end when the expected improvement is smaller (default 0.02)"),                             \
         RARE_NUMBER("confidence", SEARCH_CONFIDENCE, "SHARE",                                                          \
@@ -87,16 +88,17 @@ const char *const run_executor_words[] = {[EXECUTOR_LOCAL] = "local", [EXECUTOR_
                .choices = switch_words, .rare = true),                                                                 \
         OPTION(CHOICE, "equal-batch", AT(equal_batch), "on|off",                                                       \
                "compare jobs only at equal global batch (default on)", .choices = switch_words, .rare = true),         \
-        SEARCH_NUMBER("confirm", SEARCH_CONFIRM, "N", "runs of each job that may be the best"),                        \
-        OPTION(FLAG, "run-full-experiment", AT(run_full_experiment), NULL, "launch the winner after the search")
+        RARE_NUMBER("confirm", SEARCH_CONFIRM, "N", "runs of each job that may be the best"),                          \
+        OPTION(FLAG, "run-full-experiment", AT(run_full_experiment), NULL, "launch the winner after the search",       \
+               .rare = true)
 
 const struct option run_option_table[] = {
-    WHAT_TO_MATCH,
+    WHAT_TO_MATCH(true),
     OPTION(FLAG, "dry-run", AT(dry_run), NULL, "show the plan, as meshsweep plan does", .letter = 'D'),
     OPTIONS_OF_STARTS,
     OPTION(FLAG, "detach", AT(detach), NULL, "with Slurm: submit and exit; the next run collects the results"),
     OPTION(FLAG, "release", AT(release), NULL,
-           "retry held jobs and places set aside now, and run jobs that were put last in their turn"),
+           "retry held jobs and places set aside now, and run jobs that were put last in their turn", .rare = true),
     OPTION_PROGRESS,
     SEARCH_OPTIONS,
     OPTION(FLAG, "stale", AT(stale), NULL, "also run jobs with stale results again"),
@@ -104,7 +106,7 @@ const struct option run_option_table[] = {
 };
 
 const struct option plan_option_table[] = {
-    WHAT_TO_MATCH,
+    WHAT_TO_MATCH(false),
     SEARCH_OPTIONS,
     {.name = NULL},
 };

@@ -55,8 +55,8 @@ extern const char *const run_progress_words[], *const run_executor_words[];
                .most = INFINITY),                                                                                      \
         OPTION(INT, "pause-after", AT(pause_after), "N",                                                               \
                "pause after N jobs that failed the same way before any succeeded", .fallback = "3", .least = 1,        \
-               .most = INFINITY),                                                                                      \
-        OPTION(FLAG, "keep-going", AT(keep_going), NULL, "do not pause when jobs fail the same way")
+               .most = INFINITY, .rare = true),                                                                        \
+        OPTION(FLAG, "keep-going", AT(keep_going), NULL, "do not pause when jobs fail the same way", .rare = true)
 #define OPTION_PROGRESS                                                                                                \
     OPTION(CHOICE, "progress", AT(progress), "HOW", "auto, tty, plain, json or none", .fallback = "auto",              \
            .choices = run_progress_words)

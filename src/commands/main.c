@@ -36,7 +36,7 @@ static int print_help(const struct command *c, struct error *e)
 {
     struct buffer text = BUFFER_INIT;
     if (c)
-        command_add_help(c, &text);
+        command_add_help(c, false, &text);
     else
         commands_add_help(&text);
     return output_write_take(&text, e);

@@ -444,7 +444,7 @@ static int help(const struct arguments *a, struct error *e)
     if (o->schema)
         return print_schema(c->name, e);
     if (c)
-        command_add_help(c, &out);
+        command_add_help(c, true, &out);
     else
         commands_add_help(&out);
     return output_write_take(&out, e);

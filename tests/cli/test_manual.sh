@@ -53,9 +53,12 @@ help__every_command__one_screen_with_an_example()
     done
     expect_said only_stdout_contains 0 'Exit status: 0 success' --help
     expect "! grep -q '.\{81\}' .stdout"
-    # Rare options are named in the help and told of in the manual.
-    expect_said only_stdout_contains 0 ' --divisor' run --help
+    # Rare options are named in the help, and explained by `help run` and in the manual.
+    expect_said only_stdout_contains 0 ' --divisor' '  more options, explained by meshsweep help run:' run --help
     expect_stdout_lacks 'asha: promote one in N'
+    expect "[ \"\$(sed '/more options/,\$d' .stdout | grep -c '^  .*--[a-z]')\" -le 17 ]"
+    expect_said only_stdout_contains 0 '      --divisor N ' 'asha: promote one in N' help run
+    expect_stdout_lacks 'more options'
     expect_said only_stdout_contains 0 'asha: promote one in N' manual
 }
 
@@ -141,9 +144,9 @@ bash_completion__values__all_taken()
 
 help__of_a_command__as_its_option_says()
 {
-    expect_run only_stdout 0 run --help
+    expect_run only_stdout 0 status --help
     cp .stdout help
-    expect_said only_stdout 0 "$(cat help)" help run
+    expect_said only_stdout 0 "$(cat help)" help status
     expect_said only_stdout 0 "$("$meshsweep" --help)" help
     run_meshsweep help rnu
     expect_only_stderr 2 'meshsweep: unknown command rnu (did you mean run?); meshsweep --help lists the commands'

@@ -195,7 +195,7 @@ TEST(options_parse__wrong_use__one_sentence)
 TEST(options_add_help__table__aligned_lines)
 {
     struct buffer text = BUFFER_INIT;
-    options_add_help(table + 5, &text);
+    options_add_help(table + 5, NULL, &text);
     assert_string_equal(buffer_text(&text), "      --timeout TIME  limit\n"
                                             "      --share X       part\n"
                                             "      --how HOW       manner (default plain)\n"
