@@ -124,6 +124,20 @@ static int add_job(const struct space *space, struct db *db, const char *word, s
     return rc;
 }
 
+#define KEYS_LISTED 20
+
+/* For a word that no key comes near: "; the keys are tp, pp, …". The caller's. */
+static char *list_keys(const struct names *n)
+{
+    struct buffer b = BUFFER_INIT;
+    const size_t count = n->key_count + n->declared_count;
+    for (size_t i = 0; i < count && i < KEYS_LISTED; i++)
+        buffer_printf(&b, "%s%s", i ? ", " : "; the keys are ",
+                      i < n->key_count ? n->keys[i].name : n->declared[i - n->key_count].name);
+    buffer_add_text(&b, count > KEYS_LISTED ? ", …" : "");
+    return buffer_take(&b);
+}
+
 static int compile_filter(struct session *s, const struct arguments *a, struct db *db, struct expression *out,
                           struct error *e)
 {
@@ -138,10 +152,12 @@ static int compile_filter(struct session *s, const struct arguments *a, struct d
     }
     if (rc == 0 && a->word_count == 0)
         buffer_add_text(&sql, "true");
+    char *keys = list_keys(&s->space->names);
     const struct source_text source =
-        {buffer_text(&sql), UNKNOWN_IS_ERROR, NULL, "why", buffer_text(words.length ? &words : &sql), NULL};
+        {buffer_text(&sql), UNKNOWN_IS_ERROR, NULL, "why", buffer_text(words.length ? &words : &sql), keys};
     if (rc == 0)
         rc = compile_alone(s->space, &source, out, e);
+    free(keys);
     buffer_free(&words);
     buffer_free(&sql);
     return rc;

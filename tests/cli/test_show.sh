@@ -353,6 +353,8 @@ END
     expect_only_stderr 2 'meshsweep: why: `y` is not of the form KEY=VALUE; give KEY=VALUE…, or one job'
     run_meshsweep why xx=1
     expect_only_stderr 2 'meshsweep: why `xx=1`: unknown key `xx` (did you mean `x`?)'
+    run_meshsweep why learning=1
+    expect_only_stderr_matches 2 '^meshsweep: why `learning=1`: unknown key `learning`; the keys are .*x, y'
     run_meshsweep tail
     expect_only_stderr 2 'meshsweep: tail: name a job by its number, or by the beginning of its key; meshsweep '\
 'results lists them'
