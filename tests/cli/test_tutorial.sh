@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The tutorial, followed from top to bottom in one directory: each command as it is printed, each table put into the
+# The tutorial and README's example, followed from top to bottom in one directory: each command as it is printed, each table put into the
 # sweep file where the text says it goes. Nothing but Slurm and the script is a stand-in.
 . "$(dirname "$0")/lib.sh"
 
@@ -104,6 +104,30 @@ tutorial__word_by_word__works()
     expect "[ -s results.csv ] && [ -s report.html ]"
     type_command 'sh winner/command.sh'
     expect "grep -q '^iter 19' .stdout" "[ $(grep -c '^\$ ' steps) -ge 20 ]"
+}
+
+# README's five minutes: its file as it is saved, its commands, and the form of what it shows.
+readme__word_by_word__works()
+{
+    local command
+    stand_in_script
+    awk 'block && /^```/ { exit } block { print } /^```toml/ { block = 1 }' "$source_dir/README.md" >nanogpt.toml
+    sed -n 's/^    \$ //p' "$source_dir/README.md" | sed -E 's/ +#.*//' >commands
+    expect "[ $(wc -l <commands) = 5 ]"
+    while IFS= read -r command; do
+        type_command "$command"
+        [[ $command != *' run '* ]] || cp .stderr shown
+    done <commands
+    sed -n '/^    nanogpt: /,/^    best /s/^    //p' "$source_dir/README.md" >printed
+    grep -E '^(nanogpt|ok|[0-9]+/|best)' shown >told
+    # Times and the winner are those of a machine.
+    for command in printed told; do
+        sed -Ei 's/[0-9.]+(ms|s|m[0-9]+s)( |$)/TIME /; s/step_time:? [0-9.]+/step_time N/; s/ +/ /g
+                 s/;.*//; s/^(best step_time N ms).*/\1/' "$command"
+    done
+    expect "diff printed told"
+    type_command 'sh winner/command.sh'
+    expect "grep -q '^iter 19' .stdout" "[ -s report.html ]"
 }
 
 run_cases "$@"
