@@ -9,6 +9,7 @@
 #include "answers/unreached.h"
 #include "cli/batch_notice.h"
 #include "cli/command.h"
+#include "cli/end_command.h"
 #include "cli/model_info_job.h"
 #include "cli/output.h"
 #include "cli/progress_display.h"
@@ -932,7 +933,7 @@ static int run(const struct arguments *a, struct error *e)
     const struct run_options *o = a->options;
     struct session s;
     struct db *db = NULL;
-    bool printed = false;
+    bool printed = false, began = false;
     struct search_setup search = {0};
     if (o->progress == PROGRESS_JSON)
         output_set_events();
@@ -962,6 +963,7 @@ static int run(const struct arguments *a, struct error *e)
             output_message("%s", s.release_note);
         if (s.space->prediction.warning)
             output_message("%s", s.space->prediction.warning);
+        began = true;
         status = run_sweep(&x, e);
     }
     if (status >= 0)
@@ -970,6 +972,8 @@ static int run(const struct arguments *a, struct error *e)
         store_discard(db);
     else
         store_close(db);
+    if (began && (status >= 0 || e->kind != ERROR_USAGE))
+        end_command_run(s.sweep, o->db, status >= 0 ? status : output_status(e));
     session_close(&s);
     return status;
 }

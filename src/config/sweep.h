@@ -435,6 +435,8 @@ struct sweep {
     struct word_list rule_sets;      /* [sweep] rule_sets: built-in rules that are in force only when asked for */
     int64_t seed;                    /* [sweep] seed; default 0 */
     bool share;                      /* [sweep] share: others may read the database and files of attempts */
+    char **on_end;                   /* [sweep] on_end: a command for the end of a run, NULL-terminated; NULL: none */
+    int64_t on_end_timeout_ms;       /* [sweep] on_end_timeout */
     bool checksums;                  /* [sweep] checksums: of ended attempts, see database/attempt_sums.h */
     struct section sections[SECTION_COUNT];
     struct derived *derived;

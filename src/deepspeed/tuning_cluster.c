@@ -312,7 +312,7 @@ static char *question(const char *path)
 static bool says_another(const char *host, const char *asked, const char *expected, char *const *environment)
 {
     const char *argv[] = {"ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", host, asked, NULL};
-    const struct external_command command = {(char *const *)argv, environment, NULL, ANSWER_MS, ANSWER_BYTES};
+    const struct external_command command = {(char *const *)argv, environment, NULL, ANSWER_MS, ANSWER_BYTES, NULL};
     struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
     bool ran = external_command_run(&command, &answer, NULL) == 0;
     bool another = ran && strstr(answer.output, ANSWER) && !strstr(answer.output, expected);

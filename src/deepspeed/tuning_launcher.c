@@ -326,7 +326,7 @@ char *installed_release(const char *launcher, char *const *environment, char **p
     if (!*python)
         *python = xstrdup("python3");
     const char *argv[] = {*python, "-c", "from importlib.metadata import version; print(version('deepspeed'))", NULL};
-    const struct external_command command = {(char *const *)argv, environment, NULL, ANSWER_MS, ANSWER_BYTES};
+    const struct external_command command = {(char *const *)argv, environment, NULL, ANSWER_MS, ANSWER_BYTES, NULL};
     if (external_command_run(&command, &answer, NULL) == 0 && answer.exit_code == 0)
         release = release_in(answer.output);
     external_command_result_free(&answer);

@@ -121,7 +121,7 @@ static bool from_environment(char *const *environment, struct device_list *out)
 static bool from_smi(char *const *environment, struct device_list *out)
 {
     char *argv[] = {(char *)"nvidia-smi", (char *)"-L", NULL};
-    const struct external_command question = {argv, environment, NULL, SMI_TIMEOUT_MS, 1 << 16};
+    const struct external_command question = {argv, environment, NULL, SMI_TIMEOUT_MS, 1 << 16, NULL};
     struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
     struct error none = ERROR_INIT;
     if (external_command_run(&question, &answer, &none) == 0 && answer.exit_code == 0)

@@ -29,7 +29,7 @@ static char *ask_git(const char *directory, char *const *environment, const char
     size_t n = 4;
     while (*question)
         argv[n++] = *question++;
-    struct external_command command = {(char *const *)argv, environment, directory, GIT_MS, ANSWER_BYTES};
+    struct external_command command = {(char *const *)argv, environment, directory, GIT_MS, ANSWER_BYTES, NULL};
     struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
     char *text = NULL;
     if (external_command_run(&command, &answer, NULL) == 0 && answer.exit_code == 0)

@@ -93,7 +93,7 @@ static bool ask_smi(const char *what, char *const *environment, const struct dev
                     struct device_usage *out)
 {
     char *argv[] = {(char *)"nvidia-smi", (char *)what, (char *)"--format=csv,noheader,nounits", NULL};
-    const struct external_command question = {argv, environment, NULL, ANSWER_MS, 1 << 16};
+    const struct external_command question = {argv, environment, NULL, ANSWER_MS, 1 << 16, NULL};
     struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
     struct error none = ERROR_INIT;
     bool known = external_command_run(&question, &answer, &none) == 0 && answer.exit_code == 0;

@@ -14,7 +14,7 @@ enum { VERSION_MS = 60000, ANSWER_BYTES = 4096 };
 static void add_answer(const char *line, char **environment, struct buffer *out)
 {
     const char *argv[] = {"/bin/sh", "-c", line, NULL};
-    const struct external_command command = {(char *const *)argv, environment, NULL, VERSION_MS, ANSWER_BYTES};
+    const struct external_command command = {(char *const *)argv, environment, NULL, VERSION_MS, ANSWER_BYTES, NULL};
     struct external_command_result answer = EXTERNAL_COMMAND_RESULT_INIT;
     bool ran = external_command_run(&command, &answer, NULL) == 0 && answer.exit_code == 0;
     size_t length = ran ? strcspn(answer.output, "\r\n") : 0;

@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -96,13 +98,29 @@ static int follow(struct running *r)
     return -1;
 }
 
-static pid_t start(const struct external_command *c, const struct running *r, int null_fd,
+/* A file without a name, or the empty device. -1 with errno set. */
+static int open_input(const char *text)
+{
+    size_t length = text ? strlen(text) : 0, done = 0;
+    int fd = text ? memfd_create("input", MFD_CLOEXEC) : open("/dev/null", O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && done < length) {
+        ssize_t n = write(fd, text + done, length - done);
+        if (n < 0 && errno != EINTR)
+            descriptor_close(&fd);
+        done += n > 0 ? (size_t)n : 0;
+    }
+    if (fd >= 0 && text)
+        lseek(fd, 0, SEEK_SET);
+    return descriptor_above_standard(fd);
+}
+
+static pid_t start(const struct external_command *c, const struct running *r, int input_fd,
                    struct process_failure *failure)
 {
     *failure = (struct process_failure){ENOENT, "exec"};
     char *program = process_find_program(c->argv[0], c->environment, c->directory, &failure->error_number);
     struct process_start p =
-        {program, c->argv, c->environment, c->directory, null_fd, r->streams[0].ends[1], r->streams[1].ends[1], NULL,
+        {program, c->argv, c->environment, c->directory, input_fd, r->streams[0].ends[1], r->streams[1].ends[1], NULL,
          0,       NULL};
     pid_t pid = program ? process_spawn(&p, NULL, failure) : -1;
     free(program);
@@ -114,12 +132,12 @@ int external_command_run(const struct external_command *c, struct external_comma
     struct running r = {.bytes_most = c->bytes_most, .streams = {STREAM_INIT, STREAM_INIT}};
     struct process_failure failure;
     int rc = -1;
-    int null_fd = descriptor_above_standard(open("/dev/null", O_RDONLY | O_CLOEXEC));
-    if (null_fd < 0 || pipe_above_standard(r.streams[0].ends) < 0 || pipe_above_standard(r.streams[1].ends) < 0) {
+    int input_fd = open_input(c->input);
+    if (input_fd < 0 || pipe_above_standard(r.streams[0].ends) < 0 || pipe_above_standard(r.streams[1].ends) < 0) {
         error_errno(e, errno, "%s: cannot make a pipe", c->argv[0]);
         goto out;
     }
-    r.pid = start(c, &r, null_fd, &failure);
+    r.pid = start(c, &r, input_fd, &failure);
     if (r.pid < 0) {
         error_errno(e, failure.error_number, "%s: cannot be started (%s)", c->argv[0], failure.stage);
         goto out;
@@ -138,6 +156,6 @@ int external_command_run(const struct external_command *c, struct external_comma
 out:
     stream_free(&r.streams[0]);
     stream_free(&r.streams[1]);
-    descriptor_close(&null_fd);
+    descriptor_close(&input_fd);
     return rc;
 }

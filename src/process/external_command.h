@@ -1,4 +1,4 @@
-/* Asking another program a short question (git, sbatch, squeue) and waiting for its answer. */
+/* Asking another program a short question (git, sbatch, squeue), telling it something, and waiting for its end. */
 #ifndef MESHSWEEP_PROCESS_EXTERNAL_COMMAND_H
 #define MESHSWEEP_PROCESS_EXTERNAL_COMMAND_H
 
@@ -14,6 +14,7 @@ struct external_command {
     const char *directory;    /* NULL: the caller's */
     int64_t timeout_ms;       /* then it and its process group are killed */
     size_t bytes_most;        /* kept of each of its outputs; what is beyond is read and dropped */
+    const char *input;        /* for it to read; NULL: nothing */
 };
 
 struct external_command_result {

@@ -51,7 +51,7 @@ char **slurm_environment(char *const *runner, struct environment_passing pass)
 
 static int ask(char *const *environment, char *const *argv, struct external_command_result *answer, struct error *e)
 {
-    const struct external_command question = {argv, environment, NULL, QUESTION_MS, ANSWER_BYTES};
+    const struct external_command question = {argv, environment, NULL, QUESTION_MS, ANSWER_BYTES, NULL};
     return external_command_run(&question, answer, e);
 }
 

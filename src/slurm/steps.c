@@ -505,7 +505,7 @@ static int ask(char *const *environment, const char *what, const char *of, const
                struct error *e)
 {
     char *argv[] = {(char *)"scontrol", (char *)"show", (char *)what, (char *)of, (char *)option, (char *)"-o", NULL};
-    const struct external_command question = {argv, environment, NULL, ANSWER_MS, ANSWER_BYTES};
+    const struct external_command question = {argv, environment, NULL, ANSWER_MS, ANSWER_BYTES, NULL};
     struct external_command_result result = EXTERNAL_COMMAND_RESULT_INIT;
     int rc = external_command_run(&question, &result, e);
     if (rc == 0 && result.exit_code != 0)

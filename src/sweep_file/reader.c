@@ -18,6 +18,7 @@
 
 #define MOST_FILES 100
 
+#define DEFAULT_ON_END_MS 60000
 #define DEFAULT_GRACE_MS 5000
 #define DEFAULT_BACKOFF_MS 1000
 #define DEFAULT_BACKOFF_MAX_MS 300000
@@ -506,6 +507,7 @@ static struct sweep *parse(const char *path, const char *text, size_t length, st
     struct documents documents = {NULL, 0};
     struct sweep *s = xcalloc(1, sizeof *s);
     s->job.grace_ms = DEFAULT_GRACE_MS;
+    s->on_end_timeout_ms = DEFAULT_ON_END_MS;
     s->retry_backoff_ms = DEFAULT_BACKOFF_MS;
     s->retry_backoff_max_ms = DEFAULT_BACKOFF_MAX_MS;
     s->retry_place_ms = DEFAULT_PLACE_MS;

@@ -16,6 +16,9 @@ void finish_labels(const struct reading *r);
 void read_metric(const struct reading *r, const struct toml_node *node);
 void read_derived_metric(const struct reading *r, const struct toml_node *node);
 
+/* The words that run a shell line. The caller's. */
+char **shell_command(const char *line);
+
 /* A command and a time limit ([job] command, timeout) in place of what `*out` holds. */
 void read_command(const struct reading *r, const struct toml_node *node, char ***out, bool *is_line,
                   struct position *at);

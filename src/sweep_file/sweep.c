@@ -134,6 +134,19 @@ static void gather_names(const struct reading *r, const struct toml_node *list)
     gather_keys(r, list, are_notes ? &r->gathered->notes : &r->gathered->list_values);
 }
 
+/* No key has a place in it: a run has all values of them. */
+static void read_on_end(const struct reading *r, const struct toml_node *node)
+{
+    if (node->kind == NODE_LIST && node->child_count == 0) {
+        problem_at_value(r, node, "on_end is empty; give the program and its arguments");
+        return;
+    }
+    if (!check_not_blank(r, node->kind == NODE_STRING ? node : node->children, "on_end"))
+        return;
+    strings_free(r->sweep->on_end);
+    r->sweep->on_end = node->kind == NODE_STRING ? shell_command(node->text) : toml_strings(node);
+}
+
 #define AT(member) offsetof(struct sweep, member)
 
 static const struct schema_key sweep_keys[] = {
@@ -149,6 +162,8 @@ static const struct schema_key sweep_keys[] = {
     {.name = "disable_rules", TYPE_STRINGS, DEFAULTS, .read = read_rule_names},
     {.name = "rule_sets", TYPE_STRINGS, DEFAULTS, .read = read_rule_names},
     {.name = "seed", TYPE_INT, FILE_SWEEP, FORM_INT, AT(seed)},
+    {.name = "on_end", TYPE_STRING | TYPE_STRINGS, FILE_SWEEP, .read = read_on_end},
+    {.name = "on_end_timeout", TYPE_TIME, FILE_SWEEP, FORM_DURATION, AT(on_end_timeout_ms), 1},
     {.name = "share", TYPE_BOOL, FILE_SWEEP, FORM_BOOL, AT(share)},
     {.name = "checksums", TYPE_BOOL, FILE_SWEEP, FORM_BOOL, AT(checksums)},
 };
@@ -411,6 +426,7 @@ void sweep_free(struct sweep *s)
     free(s->objectives);
     constraints_clear(s);
     strings_free(s->labels);
+    strings_free(s->on_end);
     word_list_clear(&s->groups);
     word_list_clear(&s->disabled_rules);
     word_list_clear(&s->rule_sets);

@@ -45,7 +45,8 @@ plain__second_run__tells_what_was_done_before_from_what_is_done_now()
     run_meshsweep run --progress plain -j 1
     expect_only_stderr_matches 3 '^exit .*  exit status 7  \(again\)$'
     expect_stderr_matches \
-        '^4/4 done \(100%\): 3 ok \(1 before\), 1 failed \(1 exit\); ' '^1 job stays failed: --retry-failed runs it again$'
+        '^4/4 done \(100%\): 3 ok \(1 before\), 1 failed \(1 exit\); ' \
+        '^1 job stays failed: --retry-failed runs it again$'
     run_meshsweep run --progress plain
     expect_only_stderr_matches 3 '^4/4 done \(100%\): 3 ok, 1 failed \(1 before\), nothing to run; '
     sqlite3 results.db "DELETE FROM job WHERE state = 'failed'"
@@ -149,6 +150,64 @@ END
     expect_no_stdout
     # Two of three seconds each had ended when five of six jobs were done.
     expect_stderr_matches '"done": ?5,.*"eta_ms": ?[23][0-9]{3},'
+}
+
+# How it went, by what on_end got.
+expect_told() # STATUS|OK|FAILED|BEST
+{
+    expect_sql "$1" "SELECT j->>'exit_status', j->>'\$.status.states.ok', j->>'\$.status.states.failed',
+        j->>'\$.best.value' FROM (SELECT readfile('end.json') AS j)" :memory:
+    rm end.json
+}
+
+on_end__whatever_ended_the_run__gets_the_result()
+{
+    progress_sweep
+    sed -i "s/^name.*/&\non_end = 'cat >end.json; touch {told}'/" sweep.toml
+    run_meshsweep run --progress none -j 1 --limit 1
+    expect_only_stderr 0
+    expect_told '0|1|0|10.0'
+    expect "[ -e '{told}' ]"
+    run_meshsweep run --progress none -j 1
+    expect_status 3
+    expect_told '3|3|1|20.0'
+    # It is of no job.
+    sed -i 's/^on_end.*/on_end = ["tee", "end.json"]/' sweep.toml
+    run_meshsweep run --progress plain
+    expect_only_stderr_contains 3 ', nothing to run; '
+    expect_told '3|3|1|20.0'
+    rm -r results.db*
+    echo 'exit 7' >job.sh
+    run_meshsweep run --progress none -j 1
+    expect_status 6
+    expect_told '6|0|3|'
+    rm -r results.db*
+    echo 'touch ready; exec sleep 60' >job.sh
+    start_meshsweep run --progress none
+    wait_until "[ -e ready ]" 20
+    end_command TERM
+    expect_status 143
+    expect_told '143|0|0|'
+}
+
+on_end__fails__said_and_nothing_else()
+{
+    progress_sweep
+    echo 'echo "score: 1"' >job.sh
+    sed -i "s/^name.*/&\non_end = 'echo first >\&2; echo no such host >\&2; echo; exit 9'/
+        s/^objective.*/&\non_end_timeout = \"0.2s\"/" sweep.toml
+    run_meshsweep run --progress none
+    expect_only_stderr 0 'meshsweep: on_end: echo first >&2; echo no such host >&2; echo; exit 9 ended with status 9: '\
+'no such host; no result depends on it'
+    sed -i 's/^on_end = .*/on_end = ["sleep", "60"]/' sweep.toml
+    run_meshsweep run --progress none
+    expect_only_stderr 0 'meshsweep: on_end: sleep: no answer within 200 ms; no result depends on it'
+    sed -i 's/^on_end = .*/on_end = ["no-such-program"]/' sweep.toml
+    run_meshsweep run --progress none
+    expect_only_stderr_matches 0 '^meshsweep: on_end: no-such-program: cannot be started .*; no result depends on it$'
+    sed -i 's/^on_end = .*/on_end = []/' sweep.toml
+    run_meshsweep run --progress none
+    expect_only_stderr_contains 2 'on_end is empty; give the program and its arguments'
 }
 
 run_cases "$@"
