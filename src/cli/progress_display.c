@@ -57,6 +57,22 @@ static double mean_of(struct expected_time *t, int64_t waiting)
     return mean;
 }
 
+/* What the first held job waits for, cut to what fits. "": not known. */
+static void read_held(struct expected_time *t, char *out, size_t out_bytes)
+{
+    struct error none = ERROR_INIT;
+    char *why = NULL;
+    *out = '\0';
+    if ((t->db || store_open_read_only(t->db_path, &t->db, &none) == 0) &&
+        db_query_text(t->db,
+                      "SELECT held FROM job WHERE held <> '' AND witness_id IS NULL AND sweep_id = (SELECT id FROM"
+                      " current_sweep) ORDER BY id LIMIT 1",
+                      NO_VALUES, &why, &none) == 0 &&
+        why)
+        snprintf(out, out_bytes, "%s", why);
+    free(why);
+}
+
 /* In milliseconds; -1 if no similar job has ended, or jobs are so short that their rate is a better estimate. Running
  * jobs are assumed to be half done. */
 static int64_t expected_time_ms(struct expected_time *t, const struct run_counts *c)
@@ -77,6 +93,7 @@ static int64_t expected_time_ms(struct expected_time *t, const struct run_counts
 #define EVENTS_WRITTEN_OUT 200 /* larger sweeps show only failures, at most this many */
 #define WINDOW_MS 30000        /* window for the rate */
 #define LABEL_BYTES 20
+#define HELD_BYTES 200
 
 struct progress_display {
     enum progress how; /* never auto or none */
@@ -239,12 +256,26 @@ static void add_unit(struct progress_display *d, const char *unit)
     text_add_line(&d->line, unit);
 }
 
+/* Cuts the line, from byte `from` on, to the terminal's width now; `before` columns stand in front. What is cut off is
+ * told by other commands. */
+static void fit(struct progress_display *d, size_t from, size_t before)
+{
+    const size_t width = d->how == PROGRESS_TTY ? output_width(stderr) : 0;
+    if (width <= before + 1)
+        return;
+    char *rest = xstrdup(buffer_text(&d->line) + from);
+    d->line.length = from;
+    text_add_printable(&d->line, rest, strlen(rest), width - before - 1, !output_has_utf8());
+    free(rest);
+}
+
 static void add_event_text(struct progress_display *d, const struct run_event *event)
 {
     char duration[32];
     char state[16];
     snprintf(state, sizeof state, "%-9s", event->failure ? event->failure : "ok");
     text_add_styled(&d->line, event->failure ? STYLE_RED : STYLE_GREEN, state);
+    const size_t from = d->line.length;
     buffer_printf(&d->line, " job %-*" PRId64 "  %7s", text_digits(d->total), event->job_id,
                   format_duration_ms(event->duration_ms, duration, sizeof duration));
     if (event->is_full || event->is_profile)
@@ -261,6 +292,7 @@ static void add_event_text(struct progress_display *d, const struct run_event *e
     }
     if (event->will_retry)
         buffer_add_text(&d->line, "  (again)");
+    fit(d, from, strlen(state));
 }
 
 static bool is_shown(const struct progress_display *d, const struct run_event *event)
@@ -299,6 +331,7 @@ struct described_progress {
     struct sweep_progress progress;
     struct failure_count failures[FAILURE_COUNT];
     char label[LABEL_BYTES];
+    char held_for[HELD_BYTES];
 };
 
 struct estimated {
@@ -360,6 +393,10 @@ static void describe(struct progress_display *d, const struct run_counts *c, str
         .objective = d->sweep->objective_count ? d->sweep->objectives[0].metric : NULL,
         .failures = out->failures,
     };
+    if (c->held > 0) {
+        read_held(d->expected, out->held_for, sizeof out->held_for);
+        p->held_for = out->held_for[0] ? out->held_for : NULL;
+    }
     p->skipped = c->total - p->ok - p->failed - c->running - c->ended - c->pending - c->pruned - c->held;
     const int64_t failed_before = c->failed - c->failed_now;
     p->failed_before = failed_before < 0 ? 0 : failed_before > p->skipped ? p->skipped : failed_before;
@@ -381,7 +418,8 @@ void progress_display_counts(struct progress_display *d, const struct run_counts
     describe(d, counts, &now);
     buffer_clear(&d->line);
     if (d->how == PROGRESS_TTY) {
-        progress_add_line(&now.progress, output_width(stderr), !output_has_utf8(), &d->line);
+        const size_t width = output_width(stderr);
+        progress_add_line(&now.progress, width ? width - 1 : 0, !output_has_utf8(), &d->line);
         put_live(d);
         return;
     }
@@ -405,6 +443,7 @@ static void say_winner(struct progress_display *d, const struct best *best)
         buffer_printf(&d->line, " %s=", winner->keys.items[i].name);
         text_add_printable(&d->line, winner->keys.items[i].text, strlen(winner->keys.items[i].text), 40, false);
     }
+    fit(d, 0, 0);
     put_line(d);
 }
 

@@ -53,7 +53,7 @@ void progress_add_line(const struct sweep_progress *p, size_t columns, bool asci
 
 /* Appends one line for a log, complete, without a line end:
  * "123/456 done (26%): 119 ok (9 before), 4 failed (2 oom, 1 timeout, 1 before), 4 running, 329 pending; 1m30s elapsed,
- * 12.3 jobs/s, eta 3m20s; best 45.2 samples/s (tiny)". What is not there is not counted, and an unknown ETA left out. */
+ * 12.3 jobs/s, eta 3m20s; best 45.2 samples/s (tiny)". What is not there is left out, an unknown ETA too. */
 void progress_add_plain(const struct sweep_progress *p, struct buffer *out);
 
 /* Appends one JSON object without a line end: EVENT_PROGRESS or EVENT_END with the struct's fields by name, and "done".
