@@ -314,10 +314,10 @@ size_t output_width(FILE *stream)
 {
     struct winsize size;
     int64_t columns;
-    if (!output_is_terminal(stream))
-        return 0;
     const char *wanted = getenv("COLUMNS");
     if (wanted && parse_int64(wanted, &columns) && columns > 0 && columns < 10000)
         return (size_t)columns;
+    if (!output_is_terminal(stream))
+        return 0;
     return ioctl(descriptor_of(stream), TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
 }

@@ -89,7 +89,7 @@ bool output_has_cursor(FILE *stream);
 /* Whether the locale's encoding is UTF-8. */
 bool output_has_utf8(void);
 
-/* Columns of the stream's terminal, or COLUMNS if set; 0 if it is not a terminal. */
+/* COLUMNS if set, also where it is no terminal; else those of the stream's terminal; 0 if it is none. */
 size_t output_width(FILE *stream);
 
 #endif
