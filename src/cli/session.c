@@ -170,8 +170,9 @@ static int exclude_by_hosts(struct session *s, struct error *e)
     for (size_t i = 0; i < hosts.count; i++)
         devices[i] = hosts.hosts[i].device_count;
     add_rule(s->sweep, "devices.exist", nodes_fit(devices, hosts.count),
-             xasprintf("the hostfile has %zu hosts with %lld devices in total", hosts.count,
-                       (long long)hosts_device_count(&hosts)),
+             xasprintf("the hostfile has %zu host%s with %lld device%s in total", hosts.count,
+                       hosts.count == 1 ? "" : "s", (long long)hosts_device_count(&hosts),
+                       hosts_device_count(&hosts) == 1 ? "" : "s"),
              s->sweep->local.hostfile);
     free(devices);
     host_list_free(&hosts);
@@ -185,8 +186,8 @@ static void exclude_by_allocation(struct session *s)
     for (size_t i = 0; i < s->devices.count; i++)
         devices[s->devices.nodes[i]]++;
     add_rule(s->sweep, "devices.exist", nodes_fit(devices, a->count),
-             xasprintf("the allocation has %zu nodes with %zu devices in total (%s)", a->count, s->devices.count,
-                       s->devices.source),
+             xasprintf("the allocation has %zu node%s with %zu device%s in total (%s)", a->count,
+                       a->count == 1 ? "" : "s", s->devices.count, s->devices.count == 1 ? "" : "s", s->devices.source),
              "--in-allocation");
     free(devices);
 }
@@ -206,7 +207,8 @@ static int exclude_larger(struct session *s, struct error *e)
         add_rule(s->sweep, "devices.exist", xasprintf("nodes > 1 OR gpus_per_node <= %zu", most),
                  most < s->devices.count
                      ? xasprintf("this machine has MIG instances (%s), of which a job can use one", s->devices.source)
-                     : xasprintf("this machine has %zu devices (%s)", s->devices.count, s->devices.source),
+                     : xasprintf("this machine has %zu device%s (%s)", s->devices.count,
+                                 s->devices.count == 1 ? "" : "s", s->devices.source),
                  s->devices.source);
     return 0;
 }

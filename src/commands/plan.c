@@ -155,10 +155,11 @@ static void add_predicted_cost(const struct space *space, const struct plan *pla
     if (!space->prediction.asked)
         return;
     int64_t due = plan->marks[PLAN_NEW] + plan->marks[PLAN_RETRY];
-    if (plan->predicted_length > 0)
-        buffer_printf(out, "predicted: %.3g device-hours for %" PRId64 " of %" PRId64 " jobs\n", plan->device_hours,
-                      plan->predicted_length, due);
-    else if (plan->predicted_time > 0)
+    if (plan->predicted_length > 0) {
+        buffer_add_text(out, "predicted: ");
+        text_add_amount(out, plan->device_hours);
+        buffer_printf(out, " device-hours for %" PRId64 " of %" PRId64 " jobs\n", plan->predicted_length, due);
+    } else if (plan->predicted_time > 0)
         buffer_printf(out,
                       "predicted: %.3g device-seconds for one step of each of %" PRId64 " of %" PRId64
                       " jobs; a key `steps` would give the whole time\n",
@@ -200,13 +201,17 @@ static void add_bound(const struct plan_printing *p, const struct plan *plan, st
                       search_strategy_has(search->strategy, MEMORY_FIRST)
                           ? ": first what saves memory, then speed, last the largest micro-batch"
                           : "");
-    if (isnan(plan->device_hours_max))
+    if (isnan(plan->device_hours_max)) {
         buffer_add_text(out, "no bound on device-hours: some jobs have no time limit ([job] timeout)\n");
-    else
-        buffer_printf(out,
-                      hours < 1 ? "at most %.3g device-hours, if every job runs until its time limit%s\n"
-                                : "at most %.1f device-hours, if every job runs until its time limit%s\n",
-                      hours, p->space->limits[LIMIT_TOTAL].later ? ", which is that of its first attempt" : "");
+    } else {
+        buffer_add_text(out, "at most ");
+        if (hours >= 1000)
+            text_add_amount(out, hours);
+        else
+            buffer_printf(out, hours < 1 ? "%.3g" : "%.1f", hours);
+        buffer_printf(out, " device-hours, if every job runs until its time limit%s\n",
+                      p->space->limits[LIMIT_TOTAL].later ? ", which is that of its first attempt" : "");
+    }
 }
 
 static void add_end(const struct plan_printing *p, const struct plan *plan, struct buffer *out)

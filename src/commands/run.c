@@ -641,7 +641,8 @@ static void report_rules(const struct execution *x)
                     &none) < 0)
         return;
     while (stmt_next(s, &none) > 0)
-        output_message("%lld combinations are excluded by %s: %s", (long long)stmt_int(s, 0), stmt_text(s, 1),
+        output_message("%lld combination%s excluded by %s: %s", (long long)stmt_int(s, 0),
+                       stmt_int(s, 0) == 1 ? " is" : "s are", stmt_text(s, 1),
                        stmt_is_null(s, 2) ? "" : stmt_text(s, 2));
     stmt_free(s);
 }
@@ -822,8 +823,8 @@ static int enumerate_jobs(struct execution *x, struct error *e)
     if (rc == 0)
         rc = list_jobs(x, e);
     if (rc == 0 && x->enumeration.moved > 0)
-        output_message("%lld results stand for jobs of the sweep file now, as [was] says",
-                       (long long)x->enumeration.moved);
+        output_message("%lld result%s for jobs of the sweep file now, as [was] says", (long long)x->enumeration.moved,
+                       x->enumeration.moved == 1 ? " stands" : "s stand");
     x->session->space->moves = NULL;
     cJSON_free((char *)moves.change.detail);
     formers_free(&formers);

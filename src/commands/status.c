@@ -349,10 +349,16 @@ static void add_spent(const struct status_view *v, struct buffer *b)
     const double left = json_real_of(v->document, "device_hours_left");
     if (isfinite(rate))
         buffer_printf(b, "\nrate: %.3g jobs/%s", rate >= 1 ? rate : rate * 60, rate >= 1 ? "s" : "min");
-    if (isfinite(hours))
-        buffer_printf(b, "%s%.3g device-hours so far", isfinite(rate) ? ", " : "\n", hours);
-    if (isfinite(hours) && isfinite(left))
-        buffer_printf(b, ", about %.3g more", left);
+    if (isfinite(hours)) {
+        buffer_add_text(b, isfinite(rate) ? ", " : "\n");
+        text_add_amount(b, hours);
+        buffer_add_text(b, " device-hours so far");
+    }
+    if (isfinite(hours) && isfinite(left)) {
+        buffer_add_text(b, ", about ");
+        text_add_amount(b, left);
+        buffer_add_text(b, " more");
+    }
     if (isfinite(rate) || isfinite(hours))
         buffer_add_char(b, '\n');
 }

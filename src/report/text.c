@@ -1,6 +1,7 @@
 #include "report/text.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "config/failure.h"
@@ -200,6 +201,22 @@ void text_add_rounded(struct buffer *out, double value)
         buffer_printf(out, "%.0f", value);
     else
         buffer_printf(out, "%.6g", value);
+}
+
+void text_add_amount(struct buffer *out, double value)
+{
+    char digits[32];
+    if (!isfinite(value) || value >= 1e15 || value <= 0) {
+        text_add_rounded(out, value);
+    } else if (value < 0.001) {
+        buffer_add_text(out, "under 0.001");
+    } else if (value < 999.5) {
+        buffer_printf(out, "%.3g", value);
+    } else {
+        const int count = snprintf(digits, sizeof digits, "%.0f", value);
+        for (int i = 0; i < count; i++)
+            buffer_printf(out, "%s%c", i && (count - i) % 3 == 0 ? "," : "", digits[i]);
+    }
 }
 
 int text_digits(int64_t number)

@@ -54,4 +54,7 @@ int text_digits(int64_t number);
  * "1e-05", "NaN", "-Infinity". */
 void text_add_rounded(struct buffer *out, double value);
 
+/* Appends an amount from 0 up as people write it: "under 0.001", "0.0758", "12.3", "1,235". */
+void text_add_amount(struct buffer *out, double value);
+
 #endif

@@ -268,7 +268,7 @@ static bool is_over(const struct search *s, struct decision *out)
     double trials = search_number(s, SEARCH_MAX_TRIALS), patience = search_number(s, SEARCH_EARLY_STOPPING);
     double budget = search_number(s, SEARCH_BUDGET);
     if (trials > 0 && (double)c->trials >= trials)
-        explain(out, "max_trials: %zu trials were made", c->trials);
+        explain(out, "max_trials: %zu trial%s made", c->trials, c->trials == 1 ? " was" : "s were");
     else if (patience > 0 && !has(s, OWN_PATIENCE) && (double)c->since_best >= patience)
         explain(out, "early_stopping: %zu trials without a better one", c->since_best);
     else if (budget > 0 && c->device_hours >= budget)

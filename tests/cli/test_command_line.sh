@@ -39,7 +39,8 @@ option__unknown__near_match_and_status_2()
     run_meshsweep run --confg x
     expect_only_stderr 2 'meshsweep run: unknown option --confg (did you mean --config?); see meshsweep run --help'
     run_meshsweep run --retry
-    expect_only_stderr 2 'meshsweep run: unknown option --retry (did you mean --retry-failed?); see meshsweep run --help'
+    expect_only_stderr 2 'meshsweep run: unknown option --retry (did you mean --retry-failed?); see meshsweep run '\
+'--help'
 }
 
 word__unknown__near_match_or_all_of_them()
