@@ -218,7 +218,7 @@ server__devices_of_its_own__no_job_has_them()
     rm -rf results.db*
     sed -i 's/^devices = 1$/devices = 4/' sweep.toml
     run_meshsweep run --progress plain
-    expect_among_stderr 3 '8 held'
+    expect_among_stderr 3 '8 held (fixture server needs 4 devices, more than there are)'
     expect_sql 0 "SELECT count(*) FROM attempt"
 }
 

@@ -132,6 +132,10 @@ terminal__a_live_line__and_the_ends_above_it()
     run_command env TERM=xterm script -qec "'$meshsweep' run -j 1" typescript
     expect_only_stdout 3
     expect "grep -q \$'\\r.*4/4 .*\\033\\[K' typescript" "grep -q 'score 10  x=1 y=10' typescript"
+    rm -r results.db*
+    run_command env TERM=xterm COLUMNS=30 NO_COLOR=1 script -qec "'$meshsweep' run -j 1" typescript
+    expect_only_stdout 3
+    expect "! grep -E '^(ok|exit) ' typescript | grep -q '.\{32\}'" "grep -q '^ok        job 2 ' typescript"
 }
 
 # The last job takes as long as its like, not as those before it did on average.
@@ -164,29 +168,26 @@ on_end__whatever_ended_the_run__gets_the_result()
 {
     progress_sweep
     sed -i "s/^name.*/&\non_end = 'cat >end.json; touch {told}'/" sweep.toml
-    run_meshsweep run --progress none -j 1 --limit 1
-    expect_only_stderr 0
-    expect_told '0|1|0|10.0'
+    run_ended 0 -j 1 --limit 1
+    expect_told '0|1|0|10'
     expect "[ -e '{told}' ]"
-    run_meshsweep run --progress none -j 1
-    expect_status 3
-    expect_told '3|3|1|20.0'
+    run_ended 3 -j 1
+    expect_told '3|3|1|20'
     # It is of no job.
     sed -i 's/^on_end.*/on_end = ["tee", "end.json"]/' sweep.toml
     run_meshsweep run --progress plain
     expect_only_stderr_contains 3 ', nothing to run; '
-    expect_told '3|3|1|20.0'
+    expect_told '3|3|1|20'
     rm -r results.db*
     echo 'exit 7' >job.sh
-    run_meshsweep run --progress none -j 1
-    expect_status 6
+    run_ended 6 -j 1
     expect_told '6|0|3|'
     rm -r results.db*
     echo 'touch ready; exec sleep 60' >job.sh
     start_meshsweep run --progress none
     wait_until "[ -e ready ]" 20
     end_command TERM
-    expect_status 143
+    expect_only_stderr 143
     expect_told '143|0|0|'
 }
 

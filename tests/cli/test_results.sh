@@ -139,7 +139,7 @@ results__condition_that_is_none__refused()
     run_meshsweep results --where "load_extension('x')"
     expect_only_stderr 2 'meshsweep: --where: the function load_extension is not allowed here'
     run_meshsweep results --where "1) UNION SELECT * FROM job --"
-    expect_only_stderr_contains 2 'meshsweep: --where: '
+    expect_only_stderr_contains 2 'meshsweep: --where `1) UNION SELECT * FROM job --`: near'
     for command in results 'export --failed' 'export --toml'; do
         # shellcheck disable=SC2086 # a command and its option
         run_meshsweep $command --where '0) OR (1'
@@ -245,6 +245,9 @@ END
     expect_only_stdout 0
     expect "grep -q a_key_with_a_name_that_is_long typescript" "! grep -q 'columns more' typescript"
     expect_said only_stdout_contains 0 a_key_with_a_name_that_is_long results
+    run_command env COLUMNS=40 "$meshsweep" results
+    expect_among_stderr 0 'more columns: --wide, or --columns '
+    expect "[ \"\$(LC_ALL=C.UTF-8 wc -L <.stdout)\" -le 40 ]"
 }
 
 run_cases "$@"

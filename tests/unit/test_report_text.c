@@ -91,6 +91,21 @@ TEST(rounded__magnitudes__six_digits_and_whole_integers)
     }
 }
 
+TEST(amount__magnitudes__as_people_write_them)
+{
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {{0, "0"},       {5e-5, "under 0.001"}, {0.0758, "0.0758"}, {12.34, "12.3"},
+                 {999.4, "999"}, {1234.5, "1,234"},     {1e6, "1,000,000"}, {NAN, "NaN"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buffer out = BUFFER_INIT;
+        text_add_amount(&out, cases[i].value);
+        assert_string_equal(buffer_text(&out), cases[i].text);
+        buffer_free(&out);
+    }
+}
+
 TEST(valid__bad_bytes__each_replaced)
 {
     struct buffer out = BUFFER_INIT;
