@@ -54,10 +54,12 @@ help__every_command__one_screen_with_an_example()
     expect_said only_stdout_contains 0 'Exit status: 0 success' --help
     expect "! grep -q '.\{81\}' .stdout"
     # Rare options are named in the help, and explained by `help run` and in the manual.
-    expect_said only_stdout_contains 0 ' --divisor' '  more options, explained by meshsweep help run:' run --help
+    run_meshsweep run --help
+    expect_only_stdout_contains 0 ' --divisor' '  more options, explained by meshsweep help run:'
     expect_stdout_lacks 'asha: promote one in N'
     expect "[ \"\$(sed '/more options/,\$d' .stdout | grep -c '^  .*--[a-z]')\" -le 17 ]"
-    expect_said only_stdout_contains 0 '      --divisor N ' 'asha: promote one in N' help run
+    run_meshsweep help run
+    expect_only_stdout_contains 0 '      --divisor N ' 'asha: promote one in N'
     expect_stdout_lacks 'more options'
     expect_said only_stdout_contains 0 'asha: promote one in N' manual
 }
