@@ -6,6 +6,7 @@
 #include "cli/output.h"
 #include "cli/table_file.h"
 #include "draft/job_command.h"
+#include "draft/log_readers.h"
 #include "draft/new_sweep.h"
 #include "draft/table_draft.h"
 #include "space/build.h"
@@ -130,6 +131,20 @@ static int make_text(const struct init_options *o, const struct answers *given, 
     return rc < 0 ? -1 : check_text(o->output, out, e);
 }
 
+/* What the readers of what was written find in the log that was given. */
+static int show_readings(const char *log, const struct buffer *sweep_file, struct error *e)
+{
+    struct buffer found = BUFFER_INIT;
+    int rc = log_readers_try(log, sweep_file, &found, e);
+    char *rest = found.data, *line;
+    if (rc == 0 && !found.length)
+        output_message("in %s it finds no number; say in [job.metrics] how to read what counts", log);
+    while (rc == 0 && rest && (line = strtok_r(rest, "\n", &rest)))
+        output_message("in %s it finds %s", log, line);
+    buffer_free(&found);
+    return rc;
+}
+
 static int write_sweep(const struct init_options *o, const struct answers *given, const struct log_readers *log,
                        struct error *e)
 {
@@ -137,6 +152,8 @@ static int write_sweep(const struct init_options *o, const struct answers *given
     int rc = make_text(o, given, given->log ? log : NULL, &text, e);
     if (rc == 0)
         rc = write_text(o->output, &text, "plan", "", e);
+    if (rc == 0 && given->log)
+        rc = show_readings(given->log, &text, e);
     buffer_free(&text);
     return rc;
 }

@@ -1,11 +1,14 @@
 #include "draft/log_readers.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/table_file.h"
 #include "metrics/readers.h"
+#include "report/text.h"
 #include "sweep_file/reader.h"
+#include "toml/known.h"
 #include "util/embedded.h"
 #include "util/file.h"
 #include "util/memory.h"
@@ -35,52 +38,145 @@ static bool is_same_reading(const struct job_config *job, const struct sample_li
 /* Its patterns are whole lines of programs that nothing else prints: one of them says as much as two of others. */
 #define PROFILE_OF_WHOLE_LINES "benchmarks"
 
+/* --- what readers find --- */
+
+struct reading_trial {
+    struct sweep *sweep;
+    struct reader_set *readers;
+    struct sample_list samples;
+};
+
+static void trial_free(struct reading_trial *t)
+{
+    sample_list_free(&t->samples);
+    reader_set_free(t->readers);
+    sweep_free(t->sweep);
+}
+
+/* `job_dir` NULL: files beside the log are not read. trial_free() in either case. */
+static int try(const char *sweep_file, size_t length, const char *path, const char *job_dir, struct reading_trial *t,
+               struct error *e)
+{
+    *t = (struct reading_trial){.samples = SAMPLE_LIST_INIT};
+    if (sweep_parse("sweep.toml", sweep_file, length, &t->sweep, e) < 0 ||
+        reader_set_create(&t->sweep->job, &t->readers, e) < 0)
+        return -1;
+    char *whole = path_absolute(path); /* a link of the user's is no job's */
+    readers_read(t->readers, whole, NULL, job_dir, &t->samples);
+    free(whole);
+    return 0;
+}
+
+/* "4 numbers: 1, 2, 3, 4". */
+static void add_numbers(struct buffer *out, int64_t count, const double *values, size_t known)
+{
+    buffer_add_count(out, count, "number");
+    for (size_t i = 0; i < known; i++) {
+        buffer_add_text(out, i ? ", " : ": ");
+        text_add_rounded(out, values[i]);
+    }
+    buffer_add_text(out, count > (int64_t)known ? ", ..." : "");
+}
+
+static void add_series(struct buffer *out, const struct sample_list *l, size_t metric)
+{
+    double first[PROPOSAL_VALUES_MOST];
+    size_t known = 0;
+    for (size_t i = 0; i < l->count && known < PROPOSAL_VALUES_MOST; i++)
+        if (l->samples[i].metric == metric)
+            first[known++] = l->samples[i].value;
+    add_numbers(out, l->series[metric].tally.reported, first, known);
+}
+
 /* How many of the profile's metrics the log has, counting those read from the same numbers once; sets `names` to all of
- * them. -1 if the profile cannot be used. */
-static int count_metrics(const char *profile, const char *path, struct buffer *names)
+ * them, and `numbers`. -1 if the profile cannot be used. */
+static int count_metrics(const char *profile, const char *path, struct buffer *names, struct buffer *numbers)
 {
     char *text = xasprintf("profile = \"%s\"\n[job]\ncommand = [\"true\"]\n[training_spec]\nx = 1\n", profile);
     struct error e = ERROR_INIT;
-    struct sweep *sweep = NULL;
-    struct reader_set *readers = NULL;
-    struct sample_list samples = SAMPLE_LIST_INIT;
-    int count = -1;
-    if (sweep_parse("sweep.toml", text, strlen(text), &sweep, &e) == 0 &&
-        reader_set_create(&sweep->job, &readers, &e) == 0) {
-        char *whole = path_absolute(path); /* a link of the user's is no job's */
-        readers_read(readers, whole, NULL, NULL, &samples);
-        free(whole);
-        count = 0;
-    }
-    for (size_t i = 0; i < samples.name_count; i++)
-        if (samples.series[i].tally.reported > 0) {
-            buffer_printf(names, "%s%s", names->length ? ", " : "", samples.names[i]);
-            count += !is_same_reading(&sweep->job, &samples, i);
+    struct reading_trial t;
+    int count = try(text, strlen(text), path, NULL, &t, &e);
+    for (size_t i = 0; i < t.samples.name_count; i++)
+        if (t.samples.series[i].tally.reported > 0) {
+            buffer_printf(names, "%s%s", names->length ? ", " : "", t.samples.names[i]);
+            buffer_printf(numbers, "# %s, ", t.samples.names[i]);
+            add_series(numbers, &t.samples, i);
+            buffer_add_char(numbers, '\n');
+            count += !is_same_reading(&t.sweep->job, &t.samples, i);
         }
-    sample_list_free(&samples);
-    reader_set_free(readers);
-    sweep_free(sweep);
+    trial_free(&t);
     free(text);
     return count;
 }
+
+static void add_found(struct buffer *out, const struct reading_trial *t, size_t i)
+{
+    const struct metric *m = job_find_metric(&t->sweep->job, t->samples.names[i]);
+    const enum take take = m && m->take ? m->take : TAKE_MEDIAN;
+    const struct summary s = sample_list_summarise(&t->samples, i, take);
+    if (s.reported == 0)
+        return;
+    buffer_printf(out, "%s ", t->samples.names[i]);
+    text_add_rounded(out, s.value);
+    buffer_printf(out, "%s%s, the %s of ", m && m->unit[0] ? " " : "", m ? m->unit : "", take_names[take]);
+    add_series(out, &t->samples, i);
+    if (m && m->warmup > 0 && s.reported > s.count + s.not_finite)
+        buffer_printf(out, " (without the first %" PRId64 ")", m->warmup);
+    buffer_add_char(out, '\n');
+}
+
+static bool has_number(const struct sample_list *l, const char *name)
+{
+    for (size_t i = 0; i < l->name_count; i++)
+        if (strcmp(l->names[i], name) == 0)
+            return l->series[i].tally.reported > 0;
+    return false;
+}
+
+int log_readers_try(const char *path, const struct buffer *sweep_file, struct buffer *out, struct error *e)
+{
+    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+    char *directory = slash ? xstrndup(path, (size_t)(slash - path + 1)) : xstrdup("."),
+         *job = path_absolute(directory);
+    struct reading_trial t;
+    int rc = try(sweep_file->data, sweep_file->length, path, dot && strcmp(dot, ".csv") == 0 ? job : NULL, &t, e);
+    for (size_t i = 0; rc == 0 && i < t.samples.name_count; i++)
+        add_found(out, &t, i);
+    for (size_t i = 0; rc == 0 && i < t.sweep->objective_count; i++)
+        if (strcmp(t.sweep->objectives[i].metric, "duration") != 0 &&
+            !has_number(&t.samples, t.sweep->objectives[i].metric))
+            buffer_printf(out, "no %s, which is the objective\n", t.sweep->objectives[i].metric);
+    trial_free(&t);
+    free_all(job, directory);
+    return rc;
+}
+
+/* --- choosing --- */
 
 static void find_profile(const char *path, int least, struct log_readers *out)
 {
     int most = least - 1;
     for (const struct embedded_file *f = NULL; (f = embedded_next("profiles/", f));) {
         char *profile = embedded_stem(f);
-        struct buffer names = BUFFER_INIT;
-        int count = count_metrics(profile, path, &names);
+        struct buffer names = BUFFER_INIT, numbers = BUFFER_INIT;
+        int count = count_metrics(profile, path, &names, &numbers);
         count *= strcmp(profile, PROFILE_OF_WHOLE_LINES) == 0 ? PROFILE_METRICS_LEAST : 1;
         if (count > most) {
             most = count;
-            free_all(out->profile, out->metrics);
+            free_all(out->profile, out->metrics, out->numbers);
             out->profile = xstrdup(profile);
             out->metrics = xstrdup(buffer_text(&names));
+            out->numbers = xstrdup(buffer_text(&numbers));
         }
         buffer_free(&names);
+        buffer_free(&numbers);
         free(profile);
     }
+}
+
+static bool is_read(const struct proposal *p)
+{
+    return !p->is_mixed && !p->is_coloured;
 }
 
 static bool has_metric(const struct log_readers *l, const char *name)
@@ -90,7 +186,7 @@ static bool has_metric(const struct log_readers *l, const char *name)
         if ((p == l->metrics || p[-1] == ' ') && (p[n] == ',' || p[n] == '\0'))
             return true;
     for (size_t i = 0; i < l->proposals.count; i++)
-        if (strcmp(l->proposals.items[i].metric, name) == 0 && !l->proposals.items[i].is_mixed)
+        if (strcmp(l->proposals.items[i].metric, name) == 0 && is_read(&l->proposals.items[i]))
             return true;
     return false;
 }
@@ -139,30 +235,31 @@ static void find_columns(const char *path, struct proposal_list *out)
 
 static void choose_objective(struct log_readers *l)
 {
-    static const char *const objectives[] = {
-        "max:throughput",
-        "max:iops",
-        "max:events_per_second",
-        "max:bogo_ops_per_second",
-        "max:tokens_per_second",
-        "max:tokens_per_second_per_gpu",
-        "max:steps_per_second",
-        "max:train_steps_per_second",
-        "min:step_time",
-        "max:flops_per_gpu",
-        "max:flops",
-        "max:bandwidth",
-        "min:val_loss",
-        "min:logloss",
-        "min:rmse",
-        "max:accuracy",
-        "max:auc",
-        "min:perplexity",
-        "min:loss",
-    };
-    for (size_t i = 0; i < sizeof objectives / sizeof *objectives && !l->objective; i++)
-        if (has_metric(l, objectives[i] + strlen("max:")))
-            l->objective = xstrdup(objectives[i]);
+    const struct toml_node *objectives = known("log", "objectives");
+    const struct proposal *first = l->proposals.items;
+    if (l->proposals.count && l->proposals.objective)
+        l->objective = xstrdup(l->proposals.objective);
+    else if (l->proposals.count && first->is_of_program)
+        l->objective = xasprintf("%s:%s", first->higher_is_better ? "max" : "min", first->metric);
+    for (size_t i = 0; i < objectives->child_count && !l->objective; i++)
+        if (has_metric(l, objectives->children[i].text + strlen("max:")))
+            l->objective = xstrdup(objectives->children[i].text);
+}
+
+/* Readers see the colours that proposals pass over. */
+static void mark_coloured(struct log_readers *l)
+{
+    static const char head[] = "[job]\ncommand = [\"true\"]\n[training_spec]\nx = 1\n";
+    struct buffer text = BUFFER_INIT;
+    struct error e = ERROR_INIT;
+    struct reading_trial t;
+    buffer_add_text(&text, head);
+    log_readers_add_toml(l, NULL, &text);
+    if (try(text.data, text.length, l->path, NULL, &t, &e) == 0)
+        for (size_t i = 0; i < l->proposals.count; i++)
+            l->proposals.items[i].is_coloured = !has_number(&t.samples, l->proposals.items[i].metric);
+    trial_free(&t);
+    buffer_free(&text);
 }
 
 int log_readers_find(const char *path, struct log_readers *out, struct error *e)
@@ -175,9 +272,13 @@ int log_readers_find(const char *path, struct log_readers *out, struct error *e)
     if (rc == 0 && out->proposals.count == 0)
         find_profile(path, PROFILE_METRICS_LEAST, out);
     if (rc == 0 && !out->profile && out->proposals.count == 0)
+        proposals_of_program(buffer_text(&log), log.length, &out->proposals);
+    if (rc == 0 && !out->profile && out->proposals.count == 0)
         proposals_from_log(buffer_text(&log), log.length, &out->proposals);
     if (rc == 0 && !out->profile && out->proposals.count == 0)
         find_profile(path, 1, out);
+    if (rc == 0 && out->proposals.count && memchr(log.data, '\x1b', log.length))
+        mark_coloured(out);
     if (rc == 0)
         choose_objective(out);
     buffer_free(&log);
@@ -186,32 +287,48 @@ int log_readers_find(const char *path, struct log_readers *out, struct error *e)
 
 void log_readers_free(struct log_readers *l)
 {
-    free_all(l->profile, l->metrics, l->objective);
+    free_all(l->profile, l->metrics, l->numbers, l->objective);
     proposal_list_free(&l->proposals);
     *l = (struct log_readers){0};
 }
 
 /* --- the text --- */
 
+/* ": 1, 2, 3, 4, ..." */
+static void add_values(struct buffer *out, const struct proposal *p)
+{
+    for (size_t i = 0; i < p->lines && i < PROPOSAL_VALUES_MOST; i++) {
+        buffer_add_text(out, i ? ", " : ": ");
+        text_add_rounded(out, p->values[i]);
+    }
+    buffer_add_text(out, p->lines > PROPOSAL_VALUES_MOST ? ", ..." : "");
+}
+
 static void add_mixed(struct buffer *out, const struct log_readers *l, const struct proposal *p)
 {
-    buffer_printf(out, "\n# not read: %zu lines of %s that name different things:", p->lines, l->path);
-    for (size_t i = 0; i < p->lines && i < PROPOSAL_VALUES_MOST; i++)
-        buffer_printf(out, "%s%g", i ? ", " : " ", p->values[i]);
-    buffer_printf(out, "%s. If one of them is meant,\n# give a pattern of its line: [job.metrics.%s] regex = ",
-                  p->lines > PROPOSAL_VALUES_MOST ? ", ..." : "", p->metric);
+    buffer_printf(out, "\n# not read: %zu lines of %s that name different things", p->lines, l->path);
+    add_values(out, p);
+    buffer_printf(out,
+                  ". If one of them is meant,\n# give a pattern of its line: [job.metrics.%s] regex = ", p->metric);
     buffer_add_toml_string(out, "", p->regex, "\n");
 }
 
 static void add_proposal(struct buffer *out, const struct log_readers *l, const struct proposal *p)
 {
+    if (p->is_coloured) {
+        buffer_printf(out, "\n# not read: %s of %s, in which colours stand; switch them off, perhaps with NO_COLOR=1\n",
+                      p->metric, l->path);
+        return;
+    }
     if (p->is_mixed) {
         add_mixed(out, l, p);
         return;
     }
     const char *reader = p->column ? "csv" : "regex", *file = strrchr(l->path, '/');
     if (p->second) {
-        buffer_printf(out, "# or, on %zu line%s: %s = ", p->lines, p->lines == 1 ? "" : "s", reader);
+        buffer_printf(out, "# or, on %zu line%s", p->lines, p->lines == 1 ? "" : "s");
+        add_values(out, p);
+        buffer_printf(out, "; %s = ", reader);
         buffer_add_toml_string(out, "", p->column ? p->column : p->regex, "");
         buffer_printf(out, "%s%s\n", p->unit[0] ? "  in " : "", p->unit);
         return;
@@ -219,9 +336,12 @@ static void add_proposal(struct buffer *out, const struct log_readers *l, const 
     const char *example = strcmp(p->metric, "step_time") == 0     ? "ms"
                           : strcmp(p->metric, "peak_memory") == 0 ? "MiB"
                                                                   : NULL;
-    buffer_printf(out, "\n# %s: %zu line%s of %s, from %g to %g\n",
-                  p->confidence == PROPOSAL_SURE ? "sure" : "likely; please check", p->lines, p->lines == 1 ? "" : "s",
-                  l->path, p->least, p->most);
+    buffer_printf(out, "\n# %s: %zu line%s of %s", p->confidence == PROPOSAL_SURE ? "sure" : "likely; please check",
+                  p->lines, p->lines == 1 ? "" : "s", l->path);
+    add_values(out, p);
+    if (p->lines > PROPOSAL_VALUES_MOST)
+        buffer_printf(out, ", from %g to %g", p->least, p->most);
+    buffer_add_char(out, '\n');
     buffer_printf(out, "[job.metrics.%s]\n%s = ", p->metric, reader);
     buffer_add_toml_string(out, "", p->column ? p->column : p->regex, "");
     if (p->column) {
@@ -239,17 +359,18 @@ static void add_proposal(struct buffer *out, const struct log_readers *l, const 
                       "             # unit = \"%s\" instead, and it is compared with the prediction",
                       example, example);
     buffer_printf(out, "\nbetter = \"%s\"\ntake = \"%s\"\n", p->higher_is_better ? "max" : "min", p->take);
-    if (strcmp(p->take, "median") == 0 && p->lines > 3)
+    if (strcmp(p->take, "median") == 0 && p->lines > 3 && !p->is_of_program)
         buffer_add_text(out, "warmup = 2                  # leave out the first samples\n");
 }
 
 void log_readers_add_toml(const struct log_readers *l, const char *other, struct buffer *out)
 {
     if (l->profile && other && strcmp(other, l->profile) != 0)
-        buffer_printf(out, "# sure: the second reads %s of %s\nprofile = [\"%s\", \"%s\"]\n", l->metrics, l->path,
-                      other, l->profile);
+        buffer_printf(out, "# sure: the second reads %s of %s\n%sprofile = [\"%s\", \"%s\"]\n", l->metrics, l->path,
+                      l->numbers, other, l->profile);
     else if (l->profile)
-        buffer_printf(out, "# sure: it reads %s of %s\nprofile = \"%s\"\n", l->metrics, l->path, l->profile);
+        buffer_printf(out, "# sure: it reads %s of %s\n%sprofile = \"%s\"\n", l->metrics, l->path, l->numbers,
+                      l->profile);
     for (size_t i = 0; i < l->proposals.count; i++)
         add_proposal(out, l, &l->proposals.items[i]);
     if (!l->profile && l->proposals.count == 0)

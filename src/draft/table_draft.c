@@ -359,7 +359,7 @@ static enum column_role column_role(const struct import_draft *d, size_t i, size
 {
     const struct draft_column *c = &d->columns[i];
     const bool is_setting = prefix_of(c->name) < LENGTH(prefixes) && !prefixes[prefix_of(c->name)].is_measured;
-    *metric = (struct proposal_list){NULL, 0};
+    *metric = (struct proposal_list){.items = NULL};
     if (c->filled == 0 || (c->numbers == 0 && c->words.count == 1 && !isalnum((unsigned char)*c->words.items[0])))
         return ROLE_EMPTY;
     if (i == state)

@@ -1,11 +1,15 @@
 #include "metrics/proposals.h"
 
+#include <assert.h>
 #include <ctype.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "pattern/line_pattern.h"
+#include "toml/known.h"
 #include "util/buffer.h"
 #include "util/memory.h"
 
@@ -20,72 +24,63 @@ struct log_field {
 
 enum bare { BARE_NONE, BARE_FRACTIONS, BARE_ALL };
 
+enum { KINDS_MOST = 32 };
+
+/* One of [[log.quantities]] in configs/knowledge/words.toml, which says what its fields are. Lists end with NULL. */
 struct kind {
     const char *metric;
-    const char *names[16]; /* words that the name has */
-    const char *not_names[8];
-    const char *units[14];
+    const char *const *names, *const *not_names, *const *units;
     const char *take;
-    bool higher_is_better, unit_needed, name_optional;
-    size_t own_units; /* how many of `units`, from the first, say it of a number without any name */
-    double bare_from; /* from which number on `bare_unit` is meant where there is none; 0: never */
+    bool higher_is_better, unit_needed, name_optional, positive;
+    size_t own_units;
+    double bare_from;
     const char *bare_unit;
-    enum bare bare; /* which numbers may be without a unit, in one that is not known */
+    enum bare bare;
 };
 
-/* In the order in which they are asked: "tokens per second" is no time. */
-static const struct kind kinds[] = {
-    {.metric = "throughput",
-     .names = {"throughput", "tok/s", "tokens/s", "tokens/sec", "tps", "wps", "samples/s", "samples/sec", "it/s",
-               "per second", "per sec", "per s", "req/s"},
-     .not_names = {"flop", "flops", "tflop"},
-     .units = {"tok/s", "tokens/s", "tokens/sec", "samples/s", "samples/sec", "it/s", "img/s", "images/s", "req/s",
-               "seq/s", "/s"},
-     .take = "median",
-     .higher_is_better = true,
-     .name_optional = true},
-    {.metric = "flops",
-     .names = {"gflops", "tflops", "gflop/s", "tflop/s"},
-     .units = {"gflops", "tflops", "gflop/s", "tflop/s", "gflops/s", "tflops/s"},
-     .take = "median",
-     .higher_is_better = true,
-     .name_optional = true},
-    {.metric = "bandwidth",
-     .names = {"bandwidth", "bw", "rate"},
-     .units = {"kb/s", "mb/s", "gb/s", "kib/s", "mib/s", "gib/s"},
-     .take = "median",
-     .higher_is_better = true,
-     .unit_needed = true},
-    {.metric = "mfu", .names = {"mfu", "hfu"}, .units = {"%"}, .take = "median", .higher_is_better = true},
-    {.metric = "peak_memory",
-     .names = {"memory", "mem", "allocated", "reserved", "maxmemallocated", "memallocated"},
-     .not_names = {"host", "cpu", "fraction", "ratio", "util"},
-     .units = {"gib", "gb", "mib", "mb", "kib", "kb", "b", "g", "m"},
-     .take = "max",
-     .unit_needed = true,
-     .bare_from = 1 << 20,
-     .bare_unit = "B",
-     .bare = BARE_ALL},
-    {.metric = "val_loss",
-     .names = {"val loss", "valid loss", "validation loss", "eval loss", "test loss"},
-     .take = "last"},
-    {.metric = "loss",
-     .names = {"loss"},
-     .not_names = {"scale", "val", "eval", "valid", "validation", "test"},
-     .take = "last"},
-    {.metric = "perplexity", .names = {"ppl", "perplexity"}, .take = "last"},
-    {.metric = "accuracy", .names = {"accuracy", "acc"}, .units = {"%"}, .take = "last", .higher_is_better = true},
-    {.metric = "auc", .names = {"auc", "auroc"}, .take = "last", .higher_is_better = true},
-    {.metric = "step_time",
-     .names = {"time", "timing", "latency", "dt", "elapsed", "duration", "seconds", "took", "avg", "ttft", "tpot",
-               "itl"},
-     .not_names = {"data", "load", "eta", "total", "runtime", "remaining", "epoch"},
-     .units = {"s/it", "ms/it", "s/step", "ms/step", "s/batch", "ms/batch", "ms", "s", "sec", "secs", "seconds", "us"},
-     .take = "median",
-     .unit_needed = true,
-     .own_units = 7,
-     .bare = BARE_FRACTIONS},
-};
+/* In the order in which they are asked: "tokens per second" is no time. Made once, as known() makes its words. */
+static struct kind kinds[KINDS_MOST];
+static size_t kind_count;
+
+static const char *text_at(const struct toml_node *table, const char *key, const char *otherwise)
+{
+    const struct toml_node *node = toml_child(table, key);
+    return node ? node->text : otherwise;
+}
+
+static const char *const *list_at(const struct toml_node *table, const char *key)
+{
+    const struct toml_node *node = toml_child(table, key);
+    return (const char *const *)(node ? toml_strings(node) : xcalloc(1, sizeof(char *)));
+}
+
+static int64_t number_at(const struct toml_node *table, const char *key)
+{
+    const struct toml_node *node = toml_child(table, key);
+    return node ? node->integer : 0;
+}
+
+static void read_kinds(void)
+{
+    const struct toml_node *all = known("log", "quantities");
+    assert(all && all->child_count <= KINDS_MOST);
+    for (const struct toml_node *q = all->children; q < all->children + all->child_count; q++)
+        kinds[kind_count++] = (struct kind){.metric = text_at(q, "metric", ""),
+                                            .names = list_at(q, "names"),
+                                            .not_names = list_at(q, "not_names"),
+                                            .units = list_at(q, "units"),
+                                            .take = text_at(q, "take", "median"),
+                                            .higher_is_better = strcmp(text_at(q, "better", "min"), "max") == 0,
+                                            .unit_needed = number_at(q, "unit_needed") != 0,
+                                            .name_optional = number_at(q, "name_optional") != 0,
+                                            .positive = number_at(q, "positive") != 0,
+                                            .own_units = (size_t)number_at(q, "own_units"),
+                                            .bare_from = (double)number_at(q, "bare_from"),
+                                            .bare_unit = text_at(q, "bare_unit", NULL),
+                                            .bare = strcmp(text_at(q, "bare", ""), "all") == 0         ? BARE_ALL
+                                                    : strcmp(text_at(q, "bare", ""), "fractions") == 0 ? BARE_FRACTIONS
+                                                                                                       : BARE_NONE};
+}
 
 /* Whether a word may begin here: not within one, but "CrossEntropyLoss" is three. */
 static bool is_boundary(const char *text, const char *at, const char *end)
@@ -114,27 +109,26 @@ static bool has_words(const char *text, const char *end, const char *words)
     return false;
 }
 
-static bool has_any(const char *text, const char *end, const char *const *words, size_t count)
+static bool has_any(const char *text, const char *end, const char *const *words)
 {
-    for (size_t i = 0; i < count && words[i]; i++)
-        if (has_words(text, end, words[i]))
+    for (; *words; words++)
+        if (has_words(text, end, *words))
             return true;
     return false;
 }
 
-/* Its place in the kind's units; as many as there can be: it is none. */
+/* Its place in the kind's units; SIZE_MAX: it is none. */
 static size_t unit_place(const struct kind *k, const char *unit, const char *end)
 {
-    const size_t most = sizeof k->units / sizeof *k->units;
-    for (size_t i = 0; i < most && k->units[i]; i++)
+    for (size_t i = 0; k->units[i]; i++)
         if (strlen(k->units[i]) == (size_t)(end - unit) && strncasecmp(k->units[i], unit, (size_t)(end - unit)) == 0)
             return i;
-    return most;
+    return SIZE_MAX;
 }
 
 static bool is_unit(const struct kind *k, const char *unit, const char *end)
 {
-    return unit_place(k, unit, end) < sizeof k->units / sizeof *k->units;
+    return unit_place(k, unit, end) < SIZE_MAX;
 }
 
 /* "52.3K", of which the next may be "987": no unit, but a part of the number. */
@@ -146,7 +140,7 @@ static bool is_prefix(const struct kind *k, const struct log_field *f)
 
 static bool is_any_unit(const char *unit, const char *end)
 {
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; i < kind_count; i++)
         if (is_unit(&kinds[i], unit, end))
             return true;
     return false;
@@ -177,6 +171,9 @@ static void find_name(const char *line, const char *at, struct log_field *f)
         if (word == p || isdigit((unsigned char)*word) || *word == '(' || *word == '-' || *word == '/')
             begin = *word == '(' && word < p ? word : begin;
         if (word == p || isdigit((unsigned char)*word) || *word == '-' || *word == '/')
+            break;
+        /* The unit of the number before. */
+        if (word - 1 > line && word[-1] == ' ' && isdigit((unsigned char)word[-2]) && is_any_unit(word, p))
             break;
         begin = word;
         if (word == line || word[-1] != ' ' || word - 1 == line)
@@ -224,7 +221,7 @@ static void find_unit(const char *end, struct log_field *f)
 /* A name of a share stands behind it as well as before it, perhaps after a word. */
 static void find_name_behind(const char *end, struct log_field *f)
 {
-    static const char *const shares[] = {"mfu", "hfu"};
+    static const char *const shares[] = {"mfu", "hfu", NULL};
     f->behind_end = f->unit_end;
     if (f->unit != f->number_end || f->unit + 1 != f->unit_end || *f->unit != '%')
         return;
@@ -233,7 +230,7 @@ static void find_name_behind(const char *end, struct log_field *f)
         const char *begin = ++p;
         while (p < end && isalnum((unsigned char)*p))
             p++;
-        if (has_any(begin, p, shares, sizeof shares / sizeof *shares))
+        if (has_any(begin, p, shares))
             f->behind_end = p;
     }
 }
@@ -289,6 +286,19 @@ static void add_escaped(struct buffer *out, const char *text, const char *end)
     }
 }
 
+/* Where the log has tabs for blanks. */
+static char *with_tabs(char *regex)
+{
+    struct buffer b = BUFFER_INIT;
+    for (const char *p = regex; *p; p++)
+        if (strncmp(p, " *", 2) == 0)
+            buffer_add_text(&b, "\\s");
+        else
+            buffer_add_char(&b, *p);
+    free(regex);
+    return buffer_take(&b);
+}
+
 /* Of "train loss: 3" and "loss: 3" the latter is found by what stands before it. */
 static char *regex_of(const char *line, const struct log_field *f, const struct kind *k)
 {
@@ -307,6 +317,7 @@ static char *regex_of(const char *line, const struct log_field *f, const struct 
     bool thousands = memchr(f->number, ',', (size_t)(f->number_end - f->number)) != NULL;
     buffer_add_text(&b, thousands                        ? "([0-9.,]+)"
                         : strcmp(k->metric, "loss") == 0 ? "([-+0-9.eEnaif]+)"
+                        : k->positive                    ? "([0-9.]+)"
                                                          : "([0-9.eE+-]+)");
     if (is_prefix(k, f))
         buffer_add_text(&b, "([kKMGT]?)");
@@ -357,11 +368,11 @@ static bool find_rate(const struct log_field *f, const char **begin, const char 
 /* "tokens/s", "tokens/s/gpu" where it says that it is of one; NULL: it says no rate. */
 static char *rate_of_name(const struct log_field *f)
 {
-    static const char *const devices[] = {"gpu", "device", "chip"};
+    static const char *const devices[] = {"gpu", "device", "chip", NULL};
     const char *begin, *end;
     if (!find_rate(f, &begin, &end))
         return NULL;
-    bool is_of_one = has_any(f->name, f->name_end, devices, sizeof devices / sizeof *devices);
+    bool is_of_one = has_any(f->name, f->name_end, devices);
     char *rate = xasprintf("%.*s/s%s", (int)(end - begin), begin, is_of_one ? "/gpu" : "");
     for (char *c = rate; *c; c++)
         *c = (char)tolower((unsigned char)*c);
@@ -379,17 +390,16 @@ static const struct kind *kind_by(const struct log_field *f, const char *name, e
 {
     const char *begin, *end;
     const bool is_rate = find_rate(f, &begin, &end);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    for (size_t i = 0; i < kind_count; i++) {
         const struct kind *k = &kinds[i];
-        const size_t most = sizeof k->names / sizeof *k->names;
-        bool named = has_any(name, f->name_end, k->names, most) || has_any(f->unit_end, f->behind_end, k->names, most);
+        bool named = has_any(name, f->name_end, k->names) || has_any(f->unit_end, f->behind_end, k->names);
         bool unit = f->unit < f->unit_end && is_unit(k, f->unit, f->unit_end);
         /* "| 971.22 ms/batch |", and "ms/batch 971.22", whose name is its unit. */
         bool nameless =
             (f->name == f->name_end || f->unit == f->name) && unit_place(k, f->unit, f->unit_end) < k->own_units;
         bool of_step = nameless && f->unit_end - f->unit > 2 && memchr(f->unit, '/', (size_t)(f->unit_end - f->unit));
         bool bare = f->unit == f->unit_end && may_be_bare(k, f);
-        if (has_any(f->name, f->name_end, k->not_names, sizeof k->not_names / sizeof *k->not_names))
+        if (has_any(f->name, f->name_end, k->not_names))
             continue;
         if (is_rate && strcmp(k->metric, "step_time") == 0)
             continue;
@@ -470,15 +480,46 @@ static void note_value(struct proposal *p, double value)
     p->most = value > p->most ? value : p->most;
 }
 
+/* "9800/10000": a count of a whole. */
+static bool is_part(const char *line, const struct log_field *f)
+{
+    return (*f->number_end == '/' && isdigit((unsigned char)f->number_end[1])) ||
+           (f->number > line && f->number[-1] == '/');
+}
+
+/* Of the line of an epoch, and of no step in it, the time is a sum. */
+static bool is_of_epoch(const char *line, const struct log_field *f)
+{
+    static const char *const parts[] = {"step", "steps", "iter", "iteration", "batch", "batches", "it", NULL};
+    bool counts = false;
+    for (const char *p = line; p + 1 < f->number; p++)
+        counts |= *p == '/' && (isdigit((unsigned char)p[1]) || p[1] == ' ');
+    return has_words(line, f->name, "epoch") && !has_any(line, f->behind_end, parts) && !counts;
+}
+
+/* The kind of that metric. */
+static const struct kind *kind_named(const char *metric)
+{
+    size_t i = 0;
+    while (strcmp(kinds[i].metric, metric) != 0)
+        i++;
+    return &kinds[i];
+}
+
 static void add_field(struct proposal_list *l, const char *line, const struct log_field *f)
 {
     enum proposal_confidence confidence;
-    const struct kind *k = kind_of(f, &confidence);
-    /* A sum over an epoch is no step's. */
-    if (!k || (strcmp(k->metric, "step_time") == 0 && has_words(line, f->name, "end of epoch")))
+    const struct kind *k = is_part(line, f) ? NULL : kind_of(f, &confidence);
+    if (k && strcmp(k->metric, "step_time") == 0 &&
+        (has_words(line, f->name, "end of epoch") || is_of_epoch(line, f))) {
+        k = kind_named("epoch_time");
+        confidence = PROPOSAL_LIKELY;
+    }
+    double value = number_of(f);
+    if (!k || (k->positive && value < 0))
         return;
     char *regex = regex_of(line, f, k);
-    double value = number_of(f);
+    regex = l->has_tabs ? with_tabs(regex) : regex;
     struct proposal *p = proposal_for(l, k->metric, regex);
     if (!p && l->count < PROPOSALS_MOST) {
         l->items = xreallocarray(l->items, l->count + 1, sizeof *l->items);
@@ -584,8 +625,11 @@ static void sort(struct proposal_list *l)
 
 void proposals_from_log(const char *log, size_t length, struct proposal_list *out)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_kinds);
     struct buffer plain = BUFFER_INIT;
-    *out = (struct proposal_list){NULL, 0};
+    *out = (struct proposal_list){.items = NULL};
+    out->has_tabs = memchr(log, '\t', length) != NULL;
     add_plain(&plain, log, length);
     const char *text = buffer_text(&plain), *all = text + plain.length;
     while (text < all) {
@@ -601,9 +645,93 @@ void proposals_from_log(const char *log, size_t length, struct proposal_list *ou
     sort(out);
 }
 
+/* --- programs --- */
+
+/* Each line ends with NUL. */
+struct line_list {
+    const char *begin, *end;
+};
+
+static void compile(struct line_pattern *out, const char *regex)
+{
+    char why[256];
+    if (line_pattern_compile(out, regex, why) < 0)
+        abort(); /* a mistake in configs/knowledge/words.toml */
+}
+
+/* What the program's pattern finds. */
+static struct proposal read_metric(const struct toml_node *m, struct line_list lines)
+{
+    struct line_pattern pattern;
+    struct text_range found[2];
+    struct proposal p = {.metric = text_at(m, "metric", ""),
+                         .regex = xstrdup(text_at(m, "regex", "")),
+                         .unit = xstrdup(text_at(m, "unit", "")),
+                         .take = text_at(m, "take", "median"),
+                         .higher_is_better = strcmp(text_at(m, "better", "min"), "max") == 0,
+                         .confidence = PROPOSAL_SURE,
+                         .is_of_program = true};
+    compile(&pattern, p.regex);
+    for (const char *line = lines.begin; line < lines.end; line += strlen(line) + 1) {
+        double value;
+        if (!line_pattern_match(&pattern, line, 2, found) || found[1].begin < 0)
+            continue;
+        value = strtod(line + found[1].begin, NULL);
+        p.least = p.lines == 0 ? value : p.least;
+        p.most = p.lines == 0 ? value : p.most;
+        note_value(&p, value);
+    }
+    line_pattern_free(&pattern);
+    return p;
+}
+
+static bool has_mark(const struct toml_node *program, struct line_list lines)
+{
+    struct line_pattern mark;
+    bool found = false;
+    compile(&mark, text_at(program, "mark", ""));
+    for (const char *line = lines.begin; line < lines.end && !found; line += strlen(line) + 1)
+        found = line_pattern_match(&mark, line, 0, NULL);
+    line_pattern_free(&mark);
+    return found;
+}
+
+static bool proposal_of(const struct proposal_list *l, const char *metric)
+{
+    for (size_t i = 0; i < l->count; i++)
+        if (strcmp(l->items[i].metric, metric) == 0)
+            return true;
+    return false;
+}
+
+void proposals_of_program(const char *log, size_t length, struct proposal_list *out)
+{
+    const struct toml_node *all = known("log", "programs");
+    struct buffer plain = BUFFER_INIT;
+    *out = (struct proposal_list){.items = NULL};
+    add_plain(&plain, log, length);
+    buffer_add_char(&plain, '\n');
+    for (char *p = plain.data; p < plain.data + plain.length; p++)
+        *p = *p == '\n' ? '\0' : *p;
+    const struct line_list lines = {plain.data, plain.data + plain.length};
+    for (size_t i = 0; i < all->child_count && !out->count; i++) {
+        const struct toml_node *metrics = toml_child(&all->children[i], "metrics");
+        const bool is_meant = has_mark(&all->children[i], lines);
+        out->objective = is_meant ? text_at(&all->children[i], "objective", NULL) : NULL;
+        for (size_t k = 0; k < metrics->child_count && is_meant; k++) {
+            struct proposal p = read_metric(&metrics->children[k], lines);
+            if (p.lines && !proposal_of(out, p.metric))
+                *array_add(out->items, out->count) = p;
+            else
+                free_proposal(&p);
+        }
+    }
+    buffer_free(&plain);
+}
+
 void proposals_from_columns(char *const *names, const struct buffer *numbers, size_t count, struct proposal_list *out)
 {
-    *out = (struct proposal_list){NULL, 0};
+    *out = (struct proposal_list){.items = NULL};
     for (size_t i = 0; i < count; i++) {
         struct proposal_list found;
         struct buffer lines = BUFFER_INIT;
@@ -627,5 +755,5 @@ void proposal_list_free(struct proposal_list *l)
     for (size_t i = 0; i < l->count; i++)
         free_proposal(&l->items[i]);
     free(l->items);
-    *l = (struct proposal_list){NULL, 0};
+    *l = (struct proposal_list){.items = NULL};
 }

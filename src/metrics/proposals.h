@@ -37,13 +37,17 @@ struct proposal {
     double last, least_rise, most_rise;  /* from one to the next */
     struct proposal_head heads[PROPOSAL_HEADS_MOST];
     size_t head_count;
-    bool is_mixed; /* its lines name different things: nothing to read */
-    bool second;   /* another one of the same metric is proposed before it */
+    bool is_of_program; /* known by what the program prints besides */
+    bool is_mixed;      /* its lines name different things: nothing to read */
+    bool is_coloured;   /* colours stand within what names it: nothing to read */
+    bool second;        /* another one of the same metric is proposed before it */
 };
 
 struct proposal_list {
     struct proposal *items; /* by metric, the best of each first */
     size_t count;
+    bool has_tabs;         /* in the log */
+    const char *objective; /* of the program; NULL: its first metric */
 };
 
 #define PROPOSALS_MOST 64 /* different ones that are followed; a log that has more is not told of them */
@@ -52,7 +56,11 @@ struct proposal_list {
  * proposal_list_free. */
 void proposals_from_log(const char *log, size_t length, struct proposal_list *out);
 
-/* The same of a CSV file: `names` of its columns, and of each its numbers in text, a line each. */
+/* What is known of the program whose mark the log has ([[log.programs]] in configs/knowledge/words.toml), the metric
+ * that counts first; none: it is of none. */
+void proposals_of_program(const char *log, size_t length, struct proposal_list *out);
+
+/* As proposals_from_log, of a CSV file: `names` of its columns, and of each its numbers in text, a line each. */
 void proposals_from_columns(char *const *names, const struct buffer *numbers, size_t count, struct proposal_list *out);
 void proposal_list_free(struct proposal_list *l);
 

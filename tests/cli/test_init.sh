@@ -36,11 +36,16 @@ script_of_that_log__written__checks_runs_and_measures()
     printf '#!/bin/sh\ncat train.log\n' >train.sh
     run_meshsweep init --from-log train.log batch_size=4,8 'dtype=bf16,"a b"' note=true,false rate=1,1e-4 \
         -- sh train.sh '--bs={batch_size}'
-    expect_only_stderr 0 'meshsweep: wrote sweep.toml; check it, then: meshsweep plan'
+    expect_only_stderr 0 'meshsweep: wrote sweep.toml; check it, then: meshsweep plan
+meshsweep: in train.log it finds mfu 0.01 %, the median of 1 number: 0.01
+meshsweep: in train.log it finds val_loss 4.2823, the last of 1 number: 4.2823
+meshsweep: in train.log it finds loss 4.2404, the last of 4 numbers: 4.2664, 4.2604, 4.2504, 4.2404
+meshsweep: in train.log it finds step_time 112.495 ms, the median of 4 numbers: 1412.49, 102.49, 112.49, 112.5 '\
+'(without the first 2)'
     expect_file_contains sweep.toml 'command = ["sh", "train.sh", "--bs={batch_size}", "--dtype={dtype}", "--note={'
     expect_file_contains sweep.toml 'batch_size = [4, 8]' 'dtype = ["bf16", "\"a b\""]' 'note = [true, false]'
     expect_file_contains sweep.toml 'rate = [1, 1e-4]' 'name = "train"' 'objective = "min:step_time"'
-    expect_file_contains sweep.toml '# sure: 4 lines of train.log, from 102.49 to 1412.49'
+    expect_file_contains sweep.toml '# sure: 4 lines of train.log: 1412.49, 102.49, 112.49, 112.5'
     expect_said only_stdout_contains 0 '16 combinations' check sweep.toml
     run_silently 0
     # The first samples are left out; the loss is not the validation's.
@@ -87,12 +92,20 @@ log__of_no_framework__patterns_and_how_sure()
 {
     vllm_log >bench.log
     run_meshsweep init --from-log bench.log
-    expect_only_stdout_contains 0 '# likely; please check: 1 line of bench.log, from 693.53 to 693.53
+    expect_only_stdout_contains 0 '# sure: 1 line of bench.log: 693.53
 [job.metrics.throughput]
-regex = '\''^ *Output *token *throughput *\(tok/s\): *([0-9.eE+-]+)'\''
+regex = '\''^Output token throughput \(tok/s\): +([0-9.]+)'\''
 unit = "tok/s"
 better = "max"'
-    expect_stdout_contains '[job.metrics.step_time]'
+    expect_stdout_contains '[job.metrics.time_to_first_token]'
+    sed -i 1d bench.log
+    run_meshsweep init --from-log bench.log
+    expect_only_stdout_contains 0 '# likely; please check: 1 line of bench.log: 1420.91
+[job.metrics.throughput]
+regex = '\''^ *Total *Token *throughput *\(tok/s\): *([0-9.eE+-]+)'\''
+unit = "tok/s"
+better = "max"'
+    expect_stdout_contains '# or, on 1 line: 693.53; regex = ' '[job.metrics.step_time]'
     printf 'hello\n10:00:00 nothing to see, 3 files\n' >empty.log
     run_meshsweep init --from-log empty.log
     expect_only_stdout_contains 0 '# Nothing in empty.log looks like'
@@ -219,8 +232,10 @@ log__lines_that_name_different_things__not_read()
 {
     printf '%s: min=73, avg=%s, stdev=9\n' 'clat (us)' 378.25 'lat (us)' 378.5 'bw (KiB/s)' 9972 iops 2493 >mixed.log
     run_meshsweep init --from-log mixed.log a=1 -o - -- sh -c 'cat mixed.log # {a}'
-    expect_only_stdout_contains 0 'objective = "min:duration"'
-    expect_stdout_contains '# not read: 2 lines of mixed.log that name different things: 378.25, 378.5.'
+    expect_status 0
+    expect_stderr 'meshsweep: in mixed.log it finds no number; say in [job.metrics] how to read what counts'
+    expect_stdout_contains 'objective = "min:duration"' \
+        '# not read: 2 lines of mixed.log that name different things: 378.25, 378.5.'
     expect_any_stdout
     expect "! grep -q '^.job.metrics' .stdout"
 }
