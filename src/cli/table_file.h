@@ -1,4 +1,5 @@
-/* Tables in CSV files: their rows, and what [import] makes of them. */
+/* Tables in files (CSV, below a title too, Markdown, JSON; in UTF-8 or UTF-16): their rows, and what [import] makes of
+ * them. */
 #ifndef MESHSWEEP_CLI_TABLE_FILE_H
 #define MESHSWEEP_CLI_TABLE_FILE_H
 

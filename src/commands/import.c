@@ -11,6 +11,7 @@
 #include "cli/output.h"
 #include "cli/session.h"
 #include "cli/table_file.h"
+#include "commands/importing.h"
 #include "database/open.h"
 #include "import/import.h"
 #include "report/text.h"
@@ -291,6 +292,31 @@ static int load(const char *config, const char *table, struct sweep **out, struc
                          "one",
                          config, table);
     return rc;
+}
+
+void import_try(const char *table, const char *config, const struct buffer *sweep_file)
+{
+    struct import_summary summary = {0};
+    struct table_file in = {.file = table, .bytes = BUFFER_INIT};
+    struct sweep *sweep = NULL;
+    struct db *db = NULL;
+    struct error e = ERROR_INIT;
+    int rc = sweep_parse(config, sweep_file->data, sweep_file->length, &sweep, &e);
+    in.sweep = sweep;
+    if (rc == 0)
+        rc = table_file_read(&in, &e);
+    if (rc == 0)
+        rc = store_open_scratch(&db, &e);
+    if (rc == 0)
+        rc = store(&in, &(struct import_options){.config = config}, db, &summary, &e);
+    if (rc < 0)
+        output_message("it cannot be imported yet: %s", e.text);
+    if (in.table)
+        report_refusals(&in);
+    db_close(db);
+    import_summary_free(&summary);
+    table_file_free(&in);
+    sweep_free(sweep);
 }
 
 static int import(const struct arguments *a, struct error *e)

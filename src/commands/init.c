@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/table_file.h"
+#include "commands/importing.h"
 #include "draft/job_command.h"
 #include "draft/log_readers.h"
 #include "draft/new_sweep.h"
@@ -14,6 +15,7 @@
 #include "sweep_file/reader.h"
 #include "util/file.h"
 #include "util/memory.h"
+#include "util/parse.h"
 #include "util/shell_words.h"
 
 struct init_options {
@@ -27,7 +29,7 @@ static const struct option option_table[] = {
            .fallback = "sweep.toml"),
     OPTION(STRING, "from-log", AT(log), "FILE",
            "find readers for the metrics in this output of the script; on its own: print the readers"),
-    OPTION(STRING, "from-table", AT(table), "CSV",
+    OPTION(STRING, "from-table", AT(table), "FILE",
            "write a sweep file that imports this table, guessing from its column names and cells"),
     OPTION(STRING, "script", AT(script), "LINE", "the command line, instead of the words after --"),
     OPTION(STRING, "name", AT(name), "NAME", "the sweep's name (default: the script's)"),
@@ -160,10 +162,30 @@ static int write_sweep(const struct init_options *o, const struct answers *given
 
 /* --- a table --- */
 
+/* A column for each value of a key holds what others have in rows. */
+static int check_tall(const char *const *columns, size_t count, struct error *e)
+{
+    double number;
+    const char *first = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (!columns[i] || !parse_double(columns[i], &number))
+            continue;
+        if (first)
+            return error_set(e, ERROR_USAGE,
+                             "columns `%s` and `%s` are named by values; make a row of each value first, in pandas "
+                             "df.melt(id_vars=[...], var_name=\"KEY\", value_name=\"METRIC\")",
+                             first, columns[i]);
+        first = columns[i];
+    }
+    return 0;
+}
+
 static int draft_row(void *context, size_t line, const char *const *cells, size_t count, struct error *e)
 {
     struct import_draft **draft = context;
-    (void)line, (void)e;
+    (void)line;
+    if (!*draft && check_tall(cells, count, e) < 0)
+        return -1;
     if (*draft)
         import_draft_add(*draft, cells);
     else
@@ -184,6 +206,8 @@ static int write_import(const struct init_options *o, struct error *e)
     struct import_draft *draft = NULL;
     struct buffer bytes = BUFFER_INIT, text = BUFFER_INIT;
     int rc = table_read_rows(o->table, &bytes, draft_row, &draft, e);
+    if (rc < 0 && strncmp(e->text, "columns `", 9) == 0)
+        rc = error_context(e, "%s", o->table);
     if (rc == 0 && !draft)
         rc = error_set(e, ERROR_USAGE, "%s: the table is empty; its first line must name the columns", o->table);
     if (rc == 0) {
@@ -195,6 +219,8 @@ static int write_import(const struct init_options *o, struct error *e)
     }
     if (rc == 0)
         rc = write_text(o->output, &text, "import", o->table, e);
+    if (rc == 0 && strcmp(o->output, "-") != 0)
+        import_try(o->table, o->output, &text);
     import_draft_free(draft);
     buffer_free(&bytes);
     buffer_free(&text);

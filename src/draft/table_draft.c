@@ -372,8 +372,7 @@ static enum column_role column_role(const struct import_draft *d, size_t i, size
         return ROLE_METRIC;
     const bool tells_nothing = c->seen.count == 1 || c->seen.count == c->filled;
     bool is_label = is_told(c, "labels") && tells_nothing && column_section(c) == SECTION_TRAINING;
-    bool is_text_of_each_row = !column_is_numeric(c) && d->rows > 3 && c->seen.count == d->rows;
-    return !is_setting && (is_label || is_date(c) || is_text_of_each_row) ? ROLE_LABEL : ROLE_KEY;
+    return !is_setting && (is_label || is_date(c)) ? ROLE_LABEL : ROLE_KEY;
 }
 
 /* --- rows --- */

@@ -191,8 +191,10 @@ static int check_header(const struct import_table *t, struct error *e)
                              t->file, i + 1);
         for (size_t k = 0; k < i; k++)
             if (strcasecmp(t->names[i], t->names[k]) == 0)
-                return error_set(e, ERROR_USAGE, "%s:1: columns %zu and %zu are both called `%s`", t->file, k + 1,
-                                 i + 1, t->names[i]);
+                return error_set(e, ERROR_USAGE,
+                                 "%s:1: columns %zu and %zu are both called `%s`; if the header has several rows, join "
+                                 "them into one",
+                                 t->file, k + 1, i + 1, t->names[i]);
     }
     return 0;
 }

@@ -656,7 +656,8 @@ draft() # TABLE COUNTS
     run_meshsweep import "$1"
     expect_only_stderr_contains 2 "meshsweep init --from-table $1 writes one"
     run_meshsweep init --from-table "$1" -o "${1%.csv}.toml"
-    expect_only_stderr 0 "meshsweep: wrote ${1%.csv}.toml; check it, then: meshsweep import -c ${1%.csv}.toml $1"
+    expect_only_stderr_contains 0 'meshsweep: best: ' \
+        "meshsweep: wrote ${1%.csv}.toml; check it, then: meshsweep import -c ${1%.csv}.toml $1"
     run_meshsweep import -c "${1%.csv}.toml" "$1"
     expect_among_stdout 0 "$1: $2"
 }

@@ -58,18 +58,18 @@ imported() # TABLE
     expect_run only_status 0 import -c t.toml -d t.db "$1"
 }
 
-# COLUMNS; ROWS; what is a key though each row has its own value (a word, where there is none), and the jobs.
+# COLUMNS; ROWS; the label that is a key because nothing else tells rows apart ("none", and another key), jobs.
 labels()
 {
     cat <<'END'
-variant,batch,tok/s;flash,8,1.5 sdpa,8,2.5 eager,8,3.5 compile,8,4.5;variant;4
+variant,batch,tok/s;flash,8,1.5 sdpa,8,2.5 eager,8,3.5 compile,8,4.5;none variant;4
 name,tok/s;a,1.5 b,2.5 c,3.5 d,4.5;name;4
 run,date,tok/s;a,2025-01-01,1.5 b,2025-01-02,2.5 c,2025-01-03,3.5;run;3
 date,tok/s;2025-01-01,1.5 2025-01-02,2.5 2025-01-03,3.5;date;3
-variant,batch,tok/s;flash,8,1.5 sdpa,8,2.5 eager,16,3.5 compile,16,4.5;variant;4
-variant,batch,tok/s;flash,1,1.5 sdpa,2,2.5 eager,4,3.5 compile,8,4.5;none;4
+variant,batch,tok/s;flash,8,1.5 sdpa,8,2.5 eager,16,3.5 compile,16,4.5;none variant;4
+variant,batch,tok/s;flash,1,1.5 sdpa,2,2.5 eager,4,3.5 compile,8,4.5;none variant;4
 run_name,batch,tok/s;a,8,1.5 b,8,2.5 c,16,3.5 d,16,4.5;none;2
-id,variant,batch,tok/s;1,flash,8,1.5 2,sdpa,8,2.5 3,eager,16,3.5 4,compile,16,4.5;variant;4
+id,variant,batch,tok/s;1,flash,8,1.5 2,sdpa,8,2.5 3,eager,16,3.5 4,compile,16,4.5;none variant;4
 END
 }
 
@@ -80,8 +80,9 @@ labels__what_tells_rows_apart__is_a_key()
         { echo "$columns"; tr ' ' '\n' <<<"$rows"; } >t.csv
         imported t.csv
         expect_sql "$jobs" "SELECT count(*) FROM job" t.db
-        if [ "$key" = none ]; then
+        if [ "${key% *}" = none ]; then
             expect "! grep -q 'nothing else tells' t.toml"
+            [ "$key" = none ] || expect_file_contains t.toml "${key#* } = \"${key#* }\""
         else
             expect "[ \"\$(grep -A 1 'nothing else tells' t.toml | tail -n 1)\" = '$key = \"$key\"' ]"
         fi
@@ -151,6 +152,53 @@ table__devices_without_hosts__the_usual_node_as_a_guess()
     expect_any_stdout
     expect_any_stderr
     expect_sql '2 8|1 8|2 6|1 4' "SELECT group_concat(num_hosts || ' ' || num_devices_per_host, '|') FROM results"
+}
+
+# FILE | what printf writes there. Three jobs at most; the winner is 200.5 of a batch of 16.
+forms()
+{
+    cat <<'END'
+utf16.csv|
+pandas.csv|,batch,tokens/s\n0,8,100.5\n1,16,200.5\n2,32,150.5\n
+title.csv|Results of March\n\nbatch,tokens/s\n8,100.5\n16,200.5\n
+title-cells.csv|Results,,\n,,\nbatch,x,tokens/s\n8,1,100.5\n16,1,200.5\n
+table.md|| batch | tokens/s |\n|---|---:|\n| 8 | 100.5 |\n| 16 | **200.5 ± 1.5** |\n\nMore text.\n
+list.json|[{"batch": 8, "cfg": {"lr": 0.1}, "tokens/s": 100.5},\n {"batch": 16, "cfg": {"lr": 0.1}, "tokens/s": 200.5}]
+lines.jsonl|{"batch": 8, "tokens/s": 100.5}\n{"batch": 16, "tokens/s": 200.5, "note": null}\n
+member.json|{"title": "t", "results": [{"batch": 8, "tokens/s": 100.5}, {"batch": 16, "tokens/s": 200.5}]}
+spread.csv|batch,tokens/s\n8,100.5±2.59\n16,200.5 +/- 3\n
+fit.csv|batch,tokens/s,Memory\n8,100.5,FIT\n16,200.5,FIT\n32,,OOM\n
+END
+}
+
+tables__in_other_forms__read_and_their_winner_shown()
+{
+    local file text
+    while IFS='|' read -r file text; do
+        printf %b "$text" >"$file"
+        [ "$file" != utf16.csv ] || printf 'batch,tokens/s\n8,100.5\n16,200.5\n' | iconv -t UTF-16 >"$file"
+        rm -f t.toml t.db*
+        run_meshsweep init --from-table "$file" -o t.toml
+        expect_only_stderr_matches 0 "best: job 2 .$file:[0-9]+.: throughput 200.5 tokens/s, the highest"
+        expect_run only_status 0 import -c t.toml -d t.db "$file"
+        expect_sql 16 "SELECT batch FROM results WHERE throughput = 200.5" t.db
+    done < <(forms)
+}
+
+tables__that_cannot_be_read__told_how_to_make_them()
+{
+    printf 'model,8,16\na,1.5,2.5\nb,1.6,2.6\n' >wide.csv
+    run_meshsweep init --from-table wide.csv
+    expect_only_stderr_contains 2 'wide.csv: columns `8` and `16` are named by values' 'df.melt('
+    printf '{"batch": {"0": 8, "1": 16}, "tokens/s": {"0": 1.5, "1": 2.5}}' >turned.json
+    run_meshsweep init --from-table turned.json
+    expect_only_stderr_contains 2 'turned.json: a table in JSON is a list of objects' 'orient="records"'
+    printf '{"batch": 8}\n{"batch": \n' >torn.jsonl
+    run_meshsweep init --from-table torn.jsonl
+    expect_only_stderr 2 'meshsweep: torn.jsonl:2: what begins here is no JSON'
+    printf 'model,tok/s,tok/s\n,mean,std\na,1.5,2\nb,2.5,3\n' >heads.csv
+    run_meshsweep init --from-table heads.csv
+    expect_only_stderr_contains 0 'it cannot be imported yet: heads.csv:1: columns 2 and 3 are both called' 'join them'
 }
 
 run_cases "$@"
