@@ -5,12 +5,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "process/process.h"
+#include "util/buffer.h"
 #include "util/file.h"
 #include "util/memory.h"
 #include "util/string_list.h"
 #include "util/suggest.h"
 
 #define NAMES_MOST 2
+#define PROGRAM_BYTES_MOST ((size_t)64 << 20)
 
 /* How a launcher passes settings to its script or configuration. */
 enum style { STYLE_ANY = 0, STYLE_HYPHENS, STYLE_ASSIGNMENTS };
@@ -573,5 +576,39 @@ char *script_lacks(const char *path, const char *text, const struct string_list 
     else if (!is_known && near)
         warning = xasprintf("# TO DO: the command gives --%s. If --%s is the same, name the key so.\n", near, option);
     string_list_free(&declared);
+    return warning;
+}
+
+/* --- compiled programs --- */
+
+/* Whether its bytes have the option's name as a text of its own, as getopt_long() and most parsers keep it. */
+static bool program_has(const struct buffer *program, const char *option)
+{
+    const size_t length = strlen(option);
+    const char *end = program->data + program->length;
+    for (const char *p = program->data; (p = memmem(p, (size_t)(end - p), option, length)); p++)
+        if ((p[-1] == '\0' || p[-1] == '-') &&
+            (p + length == end || !(isalnum((unsigned char)p[length]) || strchr("_-", p[length] ? p[length] : ' '))))
+            return true;
+    return false;
+}
+
+char *program_lacks(const struct job_command *c, char *const *environment, char **option)
+{
+    static const char elf[] = "\177ELF";
+    int unused;
+    struct buffer bytes = BUFFER_INIT;
+    struct error e = ERROR_INIT;
+    const char *program = job_command_script(c->words.items + c->variables);
+    char *path = process_find_program(program, environment, ".", &unused), *warning = NULL;
+    if (path && file_read(path, PROGRAM_BYTES_MOST, &bytes, &e) == 0 && bytes.length > strlen(elf) &&
+        memcmp(bytes.data, elf, strlen(elf)) == 0 && !program_has(&bytes, *option)) {
+        for (char *p = *option; (p = strpbrk(p, "_-")); p++)
+            *p = *p == '_' ? '-' : '_';
+        if (!program_has(&bytes, *option))
+            warning = xasprintf("# TO DO: nothing in %s shows an option --%s; see its help.\n", program, *option);
+    }
+    buffer_free(&bytes);
+    free(path);
     return warning;
 }

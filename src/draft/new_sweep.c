@@ -436,6 +436,13 @@ static void place_axis(struct job_command *command, struct new_axis *a)
     }
 }
 
+/* "OMP_NUM_THREADS", "SEED": no program has such an option. */
+static bool is_variable(const char *name)
+{
+    return strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == strlen(name) && strlen(name) > 1 &&
+           isalpha((unsigned char)name[0]);
+}
+
 /* A comment on an axis that is added to the command; NULL: none. */
 static char *warning_of(const struct new_axis *a, const struct job_command *command, const char *path,
                         const char *script)
@@ -468,6 +475,8 @@ static struct new_axis axis_of(const char *text, struct job_command *command, co
         place_axis(command, &a);
     if (a.is_named || ((a.way == SCRIPT_SWITCH || a.way == SCRIPT_NEGATION) && !is_truth(a.values)))
         a.way = SCRIPT_OPTION;
+    if (!a.is_named && a.way == SCRIPT_OPTION && is_variable(a.key) && !script_names(script, a.key))
+        a.way = SCRIPT_VARIABLE;
     a.is_of_ds = !a.is_named && a.way == SCRIPT_OPTION && !script_names(script, a.key) && ds_base_has(base, a.key);
     a.warning = a.is_named || a.is_of_ds ? NULL : warning_of(&a, command, path, script);
     return a;
@@ -842,6 +851,8 @@ static int take(struct drafted *w, struct error *e)
         if (a->is_of_ds && !w->ds_config)
             w->ds_config = ds_base_place(&w->command);
         rc = place_in_files(a, &w->files, script, e);
+        if (!script && !a->warning && is_added(a) && a->way == SCRIPT_OPTION)
+            a->warning = program_lacks(&w->command, w->new_sweep->environment, &a->option);
     }
     take_devices(w);
     take_inputs(w);

@@ -346,6 +346,16 @@ num_devices_per_host = [4, 8]'
     run_meshsweep init -o - OMP_NUM_THREADS=1,4 -- OMP_NUM_THREADS=2 ./train
     expect_only_stdout_contains 0 'command = ["./train"]
 env = { OMP_NUM_THREADS = "{OMP_NUM_THREADS}" }'
+    # Whether the command sets it or not.
+    run_meshsweep init -o - OMP_NUM_THREADS=1,4 n=1 -- ./absent
+    expect_only_stdout_contains 0 'command = ["./absent", "--n={n}"]
+env = { OMP_NUM_THREADS = "{OMP_NUM_THREADS}" }'
+    # What a compiled program has no text of.
+    run_meshsweep init -o - buffer-size=1,2 block-size=1,2 -- sort file
+    expect_only_stdout_contains 0 '# TO DO: nothing in sort shows an option --block-size; see its help.
+command = '
+    expect_stdout_contains '"--buffer-size={buffer_size}"'
+    expect_stdout_lacks 'option --buffer'
 }
 
 # What DeepSpeed reads from the file that the command names, a script has no option for.

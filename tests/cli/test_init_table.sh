@@ -13,10 +13,10 @@ avg toks/s|max:avg_toks_s|toks/s
 avg tok_s|max:avg_tok_s|tok/s
 avg_tokens_s|max:avg_tokens_s|tokens/s
 step_tokens_s|max:step_tokens_s|tokens/s
-time steps/s|max:time_steps_s|steps/s
+time steps/s|max:throughput|steps/s
 tok_per_sec_per_gpu|max:throughput|tok/s/gpu
-steps/s|max:steps_s|steps/s
-iter/s|max:iter_s|iter/s
+steps/s|max:throughput|steps/s
+iter/s|max:throughput|iter/s
 TFLOP/s|max:flops|TFLOP/s
 GB/s|max:gb_s|gb/s
 samples per second|max:throughput|samples/s
