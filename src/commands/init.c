@@ -18,6 +18,8 @@
 #include "util/parse.h"
 #include "util/shell_words.h"
 
+enum { TRIED_BYTES_MOST = 4 << 20 /* a hundred thousand rows take seconds */ };
+
 struct init_options {
     const char *output, *log, *table, *name, *script;
 };
@@ -219,7 +221,9 @@ static int write_import(const struct init_options *o, struct error *e)
     }
     if (rc == 0)
         rc = write_text(o->output, &text, "import", o->table, e);
-    if (rc == 0 && strcmp(o->output, "-") != 0)
+    if (rc == 0 && strcmp(o->output, "-") != 0 && bytes.length > TRIED_BYTES_MOST)
+        output_message("to see which row would win, without recording it: meshsweep import --dry-run");
+    else if (rc == 0 && strcmp(o->output, "-") != 0)
         import_try(o->table, o->output, &text);
     import_draft_free(draft);
     buffer_free(&bytes);

@@ -267,6 +267,8 @@ int log_readers_find(const char *path, struct log_readers *out, struct error *e)
     struct buffer log = BUFFER_INIT;
     *out = (struct log_readers){.path = path};
     int rc = file_read(path, LOG_BYTES_MOST, &log, e);
+    if (rc < 0 && strstr(e->text, "larger than"))
+        error_set(e, ERROR_USAGE, "%s is larger than 64 MiB; give its begin: head -c 64M %s >short.log", path, path);
     if (rc == 0)
         find_columns(path, &out->proposals);
     if (rc == 0 && out->proposals.count == 0)

@@ -24,7 +24,7 @@ struct log_field {
 
 enum bare { BARE_NONE, BARE_FRACTIONS, BARE_ALL };
 
-enum { KINDS_MOST = 32 };
+enum { KINDS_MOST = 32, LINE_BYTES_MOST = 16384 /* longer ones are taken in pieces */ };
 
 /* One of [[log.quantities]] in configs/knowledge/words.toml, which says what its fields are. Lists end with NULL. */
 struct kind {
@@ -633,8 +633,9 @@ void proposals_from_log(const char *log, size_t length, struct proposal_list *ou
     add_plain(&plain, log, length);
     const char *text = buffer_text(&plain), *all = text + plain.length;
     while (text < all) {
-        const char *end = memchr(text, '\n', (size_t)(all - text));
-        end = end ? end : all;
+        const size_t left = (size_t)(all - text), length_most = left < LINE_BYTES_MOST ? left : LINE_BYTES_MOST;
+        const char *end = memchr(text, '\n', length_most);
+        end = end ? end : text + length_most;
         struct log_field f;
         for (const char *p = text; next_field(text, &p, end, &f);)
             add_field(out, text, &f);
