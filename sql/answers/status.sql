@@ -31,6 +31,10 @@ counts (pending, running, pruned, held, failed, jobs) AS MATERIALIZED (
                  (SELECT count(*) FROM job WHERE sweep_id = (SELECT id FROM this)))
     FROM other),
 
+-- The part that the last run was narrowed to.
+shard (shard, others) AS MATERIALIZED (
+    SELECT value ->> 'shard', value ->> 'others' FROM meta WHERE name = 'shard' AND value ->> 'sweep' = (SELECT id FROM this)),
+
 -- The newest search that a run made, unless the last attempt is of a runner that made none of its trials. lifting:
 -- options that lift its limits; to_come: how many trials at most; -1: not known.
 the_search (strategy, trials, ok, stopped, failed, ended, lifting, to_come) AS MATERIALIZED (
@@ -236,6 +240,7 @@ SELECT json_object('schema_version', 1, 'sweep', nullif(s.name, ''), 'path', nul
         'waiting', (SELECT jobs FROM unbegun), 'pruned', c.pruned, 'held', c.held,
         'ok', c.jobs - c.pending - c.running - c.pruned - c.held - c.failed, 'failed', c.failed),
     'failure_classes', (SELECT json_group_object(failure, jobs) FROM other WHERE failure IS NOT NULL),
+    'shard', (SELECT shard FROM shard), 'jobs_of_other_shards', coalesce((SELECT others FROM shard), 0),
     'runner_alive', json(iif(?3, 'true', 'false')),
     'running_attempts', (SELECT json_group_array(json_object('job', job_id, 'attempt', number, 'slot', slot,
         'keys', json_object('cluster_spec', json((SELECT json FROM spec WHERE id = cluster_id)),

@@ -21,6 +21,7 @@ const char *const run_executor_words[] = {[EXECUTOR_LOCAL] = "local", [EXECUTOR_
         OPTION_DB(AT(db)),                                                                                             \
         OPTION(STRING, "only", AT(only), "SQL", "only jobs that satisfy this condition: 'tp = 2 AND layers > 4'",      \
                .offer = OFFER_KEYS),                                                                                   \
+        OPTION(STRING, "shard", AT(shard), "K/N", "only part K of N, such as 3/8, by job key"),                        \
         OPTION(INT, "limit", AT(limit), "N", "at most N jobs", .least = 1, .most = INFINITY),                          \
         OPTION(STRING, "retry-failed", AT(retry_failed), "CLASS,...",                                                  \
                "also failed jobs: all, or of some classes, such as oom,timeout", .choices = failure_names + 1,         \

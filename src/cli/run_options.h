@@ -19,6 +19,7 @@ struct run_options {
     int64_t jobs;             /* jobs at a time; 0: as many as the machine and the sweep allow */
     int64_t limit;            /* jobs to start at most; 0: no limit */
     const char *only;         /* SQL condition, NULL: none */
+    const char *shard;        /* "3/8"; NULL: all */
     const char *prune;        /* NULL: as the file says; "sound", "estimate", "off" */
     const char *retry_failed; /* NULL: not requested; "": all classes; else classes with commas between them */
     /* These override [search]. Texts as written; NULL: not given. */

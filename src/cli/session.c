@@ -36,6 +36,22 @@ static int check_class(const char *name, struct error *e)
     return -1;
 }
 
+/* "3/8". */
+static int parse_shard(const char *text, struct shard *out, struct error *e)
+{
+    char *of, *end = NULL;
+    out->number = strtoll(text, &of, 10);
+    out->of = *of == '/' ? strtoll(of + 1, &end, 10) : 0;
+    if (end && !*end && strspn(text, "0123456789/") == strlen(text) && out->number >= 1 && out->number <= out->of &&
+        out->of <= SHARDS_MOST)
+        return 0;
+    return error_set(e, ERROR_USAGE,
+                     "--shard %s: must be K/N, part K of N parts, with 1 <= K <= N <= %d; the third of eight is "
+                     "--shard "
+                     "3/8",
+                     text, SHARDS_MOST);
+}
+
 /* "timeout,oom" as words; all classes when empty. */
 static int parse_classes(const char *text, char ***out, struct error *e)
 {
@@ -326,7 +342,8 @@ static int find_recorded(const struct run_options *o, char **path, struct error 
 static int open_named(struct session *s, const struct run_options *o, const struct arguments *a, struct error *e)
 {
     *s = (struct session){.only_text = o->only, .db_path = o->db};
-    if (o->retry_failed && parse_classes(o->retry_failed, &s->forced, e) < 0)
+    if ((o->retry_failed && parse_classes(o->retry_failed, &s->forced, e) < 0) ||
+        (o->shard && parse_shard(o->shard, &s->shard, e) < 0))
         return -1;
     s->space_options = (struct space_options){.manual_timeout_ms = o->manual_timeout_ms,
                                               .command = given_command(s, o, a),

@@ -11,6 +11,7 @@
 #include "space/row_space.h"
 #include "space/space.h"
 #include "store/jobs.h"
+#include "store/selection.h"
 
 struct session {
     struct sweep *sweep;
@@ -21,6 +22,7 @@ struct session {
     const char *db_path;                /* path of the database */
     const char *only_text;              /* --only; NULL: not given */
     struct expression only;             /* compiled; sql is NULL when none was given */
+    struct shard shard;                 /* --shard; of 0: none */
     char **forced;                      /* classes of --retry-failed, NULL-terminated; NULL: not requested */
     char *shell_line[4];                /* --command as words */
     struct device_list devices;         /* devices of this machine or of the allocation */

@@ -32,6 +32,7 @@ static const char *const mark_names[PLAN_MARK_COUNT] =
 /* What is printed: as soon as it is known where everything is asked for, else at the end. */
 struct plan_printing {
     struct space *space;
+    const char *shard; /* --shard; NULL: all */
     struct describer *describer;
     struct match_json *json; /* with --json --all: jobs are printed as they come, before the counts */
     struct match_display progress;
@@ -220,6 +221,8 @@ static void add_end(const struct plan_printing *p, const struct plan *plan, stru
     if (plan->jobs > p->shown)
         buffer_printf(out, "… and %" PRId64 " more; --all lists them\n", plan->jobs - p->shown);
     add_marks(plan, out);
+    if (p->shard)
+        buffer_printf(out, "shard %s: %" PRId64 " matches belong to other shards\n", p->shard, plan->others);
     add_reasons(plan, p->most == INT64_MAX, out);
     if (plan->hint) {
         text_add_line(out, plan->hint);
@@ -281,12 +284,15 @@ static cJSON *head_as_json(const struct plan_printing *p, const struct plan *pla
     return o;
 }
 
-static cJSON *end_as_json(const struct space *space, const struct plan *plan)
+static cJSON *end_as_json(const struct plan_printing *p, const struct plan *plan)
 {
+    const struct space *space = p->space;
     cJSON *o = cJSON_CreateObject();
     for (int i = 1; i < PLAN_MARK_COUNT; i++)
         cJSON_AddNumberToObject(o, mark_names[i], (double)plan->marks[i]);
     cJSON_AddNumberToObject(o, "gone", (double)plan->gone);
+    json_add_text(o, "shard", p->shard);
+    cJSON_AddNumberToObject(o, "jobs_of_other_shards", (double)plan->others);
     add_reasons_json(plan, o);
     json_add_real(o, "device_hours_max", plan->device_hours_max);
     add_predicted_json(space, plan, o);
@@ -331,7 +337,7 @@ static int print_plan(struct plan_printing *p, const struct plan *plan, struct e
     if (!p->has_head && print_head(p, plan, e) < 0)
         return -1;
     if (p->is_json) {
-        add_json_piece(end_as_json(p->space, plan), false, &p->text);
+        add_json_piece(end_as_json(p, plan), false, &p->text);
         buffer_add_text(&p->text, "\n}\n");
     } else {
         buffer_add(&p->text, p->lines.data, p->lines.length);
@@ -353,6 +359,7 @@ static int make_plan(struct session *s, const struct run_options *o, const struc
     struct search_options search = setup->options;
     search_options_complete(&search);
     struct plan_printing printing = {.space = s->space,
+                                     .shard = o->shard,
                                      .search = setup->wanted ? &search : NULL,
                                      .is_json = o->json,
                                      .is_eager = o->json || o->all,
@@ -364,6 +371,7 @@ static int make_plan(struct session *s, const struct run_options *o, const struc
     const struct plan_request request = {.space = s->space,
                                          .db = db,
                                          .only = s->only.sql ? &s->only : NULL,
+                                         .shard = s->shard,
                                          .policy = &policy,
                                          .forced = s->forced,
                                          .runner_alive = writer_lock_is_held(o->db),

@@ -195,6 +195,10 @@ static void add_counts(const struct status_view *v, struct buffer *b)
     buffer_add_char(b, '\n');
     progress_add_summary(&p, b);
     free(classes);
+    if (json_text_of(v->document, "shard"))
+        buffer_printf(b, "the last run was of shard %s: %lld jobs belong to other shards\n",
+                      json_text_of(v->document, "shard"),
+                      (long long)json_count_of(v->document, "jobs_of_other_shards"));
 }
 
 /* "search by model: 5 trials, 4 ok, 0 stopped early, 1 failed; ended: max_trials: 5 trials were made". */
@@ -246,6 +250,8 @@ static void add_how_to_go_on(const struct status_view *v, struct buffer *b)
         buffer_printf(b, " --executor %s", json_text_of(v->beside, "executor"));
     hint_add_config(b, config);
     hint_add_db(b, v->path);
+    if (json_text_of(v->document, "shard"))
+        buffer_printf(b, " --shard %s", json_text_of(v->document, "shard"));
     if (cJSON_IsObject(search))
         buffer_printf(b, " --strategy %s` continues from here; give it the same other options as before\n",
                       json_text_of(search, "strategy"));

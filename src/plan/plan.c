@@ -590,6 +590,10 @@ static int take_match(struct planner *p, const struct match *m, struct error *e)
 {
     enum plan_mark mark;
     const struct hash128 *witness = NULL;
+    if (!shard_has(&p->request->shard, &m->key)) {
+        p->plan->others++;
+        return 0;
+    }
     if (!p->are_distinct && !hash_set_add(&p->seen, &m->key)) {
         p->plan->duplicates++;
         return 0;
@@ -622,8 +626,9 @@ static void take_rest(struct planner *p, const struct match *m)
 static int count_jobs(struct planner *p, struct error *e)
 {
     const struct plan_request *r = p->request;
-    p->jobs = p->are_distinct ? p->plan->match.matched : -1;
-    if (p->are_distinct || r->db || !match_are_alike(r->space))
+    const bool is_whole = r->shard.of == 0;
+    p->jobs = p->are_distinct && is_whole ? p->plan->match.matched : -1;
+    if (p->are_distinct || r->db || !is_whole || !match_are_alike(r->space))
         return 0;
     return match_count_jobs(r->space, r->only, &p->jobs, e) < 0 ? -1 : 0;
 }
@@ -662,7 +667,7 @@ static int tell_counts(const struct planner *p, struct error *e)
     if (!r->counted)
         return 0;
     known.jobs = known.match.matched;
-    return r->counted(r->context, &known, p->are_distinct, e);
+    return r->counted(r->context, &known, p->are_distinct && r->shard.of == 0, e);
 }
 
 static void take_gone(void *context, const char *why)
@@ -676,7 +681,7 @@ static int count_gone(struct planner *p, struct error *e)
     if (p->request->db &&
         db_query_int(p->request->db, "SELECT count(*) FROM job WHERE " JOBS_ASKED_FOR, NO_VALUES, 0, &all, e) < 0)
         return -1;
-    p->plan->gone = p->request->only ? 0 : all - p->known;
+    p->plan->gone = p->request->only || p->request->shard.of ? 0 : all - p->known;
     return p->plan->gone > 0 ? value_changes_list_gone(p->changes, &p->seen, take_gone, p, e) : 0;
 }
 

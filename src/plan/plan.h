@@ -4,6 +4,7 @@
 
 #include "space/match.h"
 #include "store/jobs.h"
+#include "store/selection.h"
 
 enum plan_mark {
     PLAN_NEW = 1, /* has never been run to an end */
@@ -29,7 +30,8 @@ struct plan {
     struct match_counts match;
     int64_t jobs, duplicates;
     int64_t marks[PLAN_MARK_COUNT];
-    int64_t gone; /* jobs in the database that the sweep no longer asks for */
+    int64_t others; /* matched combinations of other shards */
+    int64_t gone;   /* jobs in the database that the sweep no longer asks for */
     /* Of new and retry, where predictions are asked for. */
     int64_t predicted_memory, predicted_time, predicted_length; /* jobs of which each is known */
     double step_device_seconds;                                 /* one step of each */
@@ -49,6 +51,7 @@ struct plan_request {
     struct space *space;
     struct db *db;                 /* results.db, read only; NULL: there is none yet */
     const struct expression *only; /* NULL: all */
+    struct shard shard;            /* of 0: all */
     const struct retry_policy *policy;
     char *const *forced; /* as in jobs_requeue */
     bool runner_alive;   /* what the database says runs does run */

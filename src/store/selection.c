@@ -1,6 +1,7 @@
 #include "store/selection.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "util/memory.h"
 
@@ -39,4 +40,79 @@ int selection_add(struct selection *s, int64_t job_id, struct error *e)
 int selection_add_key(struct selection *s, const struct hash128 *key, struct error *e)
 {
     return stmt_run_with(s->add_key, VALUES(sql_hash(key)), e);
+}
+
+/* --- shards --- */
+
+/* Every shard draws a number for the job, the same on every machine; the highest has it. */
+bool shard_has(const struct shard *s, const struct hash128 *key)
+{
+    unsigned char drawn[sizeof key->bytes + 4];
+    struct hash128 highest = {0};
+    int64_t owner = 0;
+    memcpy(drawn, key->bytes, sizeof key->bytes);
+    for (int64_t i = 1; i <= s->of; i++) {
+        for (int k = 0; k < 4; k++)
+            drawn[sizeof key->bytes + (size_t)k] = (unsigned char)(i >> (8 * k));
+        const struct hash128 hash = hash_bytes(drawn, sizeof drawn);
+        if (owner == 0 || memcmp(hash.bytes, highest.bytes, sizeof hash.bytes) > 0) {
+            highest = hash;
+            owner = i;
+        }
+    }
+    return s->of == 0 || owner == s->number;
+}
+
+static int move_jobs(struct db *db, const char *query, const char *change, int64_t sweep_id, const struct shard *s,
+                     bool takes_others, int64_t *others, struct error *e)
+{
+    struct stmt *jobs = NULL, *move = NULL;
+    int rc = db_query(db, query, VALUES(sql_int(sweep_id)), &jobs, e) < 0 ? -1 : db_prepare(db, change, &move, e);
+    while (rc == 0 && (rc = stmt_next(jobs, e)) > 0) {
+        struct hash128 key;
+        memcpy(key.bytes, stmt_blob(jobs, 1), sizeof key.bytes);
+        const bool has = shard_has(s, &key);
+        *others += !has;
+        rc = has == takes_others ? 0 : stmt_run_with(move, VALUES(sql_int(stmt_int(jobs, 0))), e);
+    }
+    stmt_free(jobs);
+    stmt_free(move);
+    return rc;
+}
+
+static int narrow(struct db *db, int64_t sweep_id, bool of_selected, const struct shard *s, int64_t *others,
+                  struct error *e)
+{
+    *others = 0;
+    if (move_jobs(db,
+                  of_selected ? "SELECT id, key FROM temp.selected JOIN job ON id = job_id WHERE ?1 IS NOT NULL"
+                              : "SELECT id, key FROM job WHERE sweep_id = ?1",
+                  of_selected ? "DELETE FROM temp.selected WHERE job_id = ?"
+                              : "INSERT OR IGNORE INTO temp.selected VALUES (?)",
+                  sweep_id, s, of_selected, others, e) < 0)
+        return -1;
+    return db_run(db,
+                  "INSERT OR REPLACE INTO meta VALUES ('shard', json_object('sweep', ?1, 'shard', ?2 || '/' || ?3,"
+                  " 'others', ?4))",
+                  VALUES(sql_int(sweep_id), sql_int(s->number), sql_int(s->of), sql_int(*others)), e);
+}
+
+int selection_take_shard(struct db *db, int64_t sweep_id, bool of_selected, const struct shard *s, int64_t *others,
+                         struct error *e)
+{
+    struct selection *empty = NULL;
+    int rc = of_selected ? 0 : selection_open(db, &empty, e);
+    selection_close(empty);
+    if (rc < 0 || db_begin(db, e) < 0)
+        return -1;
+    if (narrow(db, sweep_id, of_selected, s, others, e) < 0) {
+        db_rollback(db);
+        return -1;
+    }
+    return db_commit(db, e);
+}
+
+int selection_forget_shard(struct db *db, struct error *e)
+{
+    return db_exec(db, "DELETE FROM meta WHERE name = 'shard'", e);
 }

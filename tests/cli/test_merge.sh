@@ -333,4 +333,74 @@ sources__wrong__refused_and_nothing_changed()
     expect_only_stderr_matches 1 'missing.db: it does not exist yet'
 }
 
+# --- shards ---
+
+shards__merged__as_one_run()
+{
+    local k
+    shared_sweep
+    sed -i 's/^n = .*/n = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]/' sweep.toml
+    expect_run only_status 3 run -d one.db --progress none
+    for k in 1 2 3 4; do
+        run_meshsweep run --shard "$k/4" -d "s$k.db" --progress none
+        expect_only_status "$(sql "SELECT iif(count(*), 3, 0) FROM job WHERE state = 'failed'" "s$k.db")"
+    done
+    run_meshsweep merge s1.db s2.db s3.db s4.db -o all.db
+    expect_only_stdout 0 'all.db: 16 new jobs, 16 new attempts'
+    merged="SELECT key, n, state, failure, score, attempts FROM results ORDER BY n"
+    expect_sql "$(sql "$merged" one.db)" "$merged" all.db
+    expect_run only_status 0 export -d one.db -o -
+    cut -d , -f 1-10 .stdout >one.csv
+    expect_run only_status 0 export -d all.db -o -
+    cut -d , -f 1-10 .stdout | diff one.csv - || fail "the merged shards export something else"
+}
+
+keys_of() # K/N
+{
+    expect_run only_status 0 plan --shard "$1" --json --all
+    mv .stdout planned.json
+    sqlite3 :memory: "SELECT value ->> 'key' FROM json_each(readfile('planned.json'), '$.planned') ORDER BY 1"
+}
+
+# The new shard takes its part of each; nothing goes from one of the old ones to another.
+one_shard_more__only_its_jobs_change_place()
+{
+    local k kept=0
+    small_sweep
+    sed -i "s/^x = .*/x = [$(seq -s , 1 100)]/" sweep.toml
+    for k in 1 2 3; do
+        keys_of "$k/3" >old
+        keys_of "$k/4" >new
+        [ -z "$(comm -13 old new)" ] || fail "shard $k of 4 has jobs that shard $k of 3 had not"
+        kept=$((kept + $(wc -l <new)))
+    done
+    [ "$kept" -ge 120 ] && [ "$kept" -le 180 ] || fail "of 200 jobs $kept stayed, not some 150"
+}
+
+shard__status_and_plan__tell_how_many_are_others()
+{
+    small_sweep
+    run_meshsweep run --shard 2/3 --only 'x = 1' --progress none
+    expect_only_stderr_matches 0 '^meshsweep: shard 2/3: [0-2] jobs belong to other shards$'
+    run_silently 0 --only 'x = 1'
+    expect_sql 0 "SELECT count(*) FROM meta WHERE name = 'shard'"
+    run_meshsweep run --shard 1/3 --progress none
+    expect_only_stderr_matches 0 '^meshsweep: shard 1/3: [0-4] jobs belong to other shards$'
+    local others
+    others=$(sed 's/.*3: \([0-9]*\) jobs.*/\1/' .stderr)
+    expect_said only_stdout_contains 0 "the last run was of shard 1/3: $others jobs belong to other shards" status
+    expect_said only_stdout_contains 0 "shard 1/3: $others matches belong to other shards" plan --shard 1/3
+}
+
+shard__wrong__told_with_an_example()
+{
+    local wrong
+    small_sweep
+    for wrong in 0/8 9/8 3/0 third 3 3/8/1 -1/8 / 3/; do
+        run_meshsweep plan --shard="$wrong"
+        expect_only_stderr 2 "meshsweep: --shard $wrong: must be K/N, part K of N parts, with 1 <= K <= N <= 10000; \
+the third of eight is --shard 3/8"
+    done
+}
+
 run_cases "$@"
