@@ -26,6 +26,7 @@ const struct command *const commands[] = {
     &export_command,
     &import_command,
     &merge_command,
+    &pull_command,
     &backup_command,
     &upgrade_command,
     &check_command,

@@ -4,6 +4,7 @@
 #include "cli/output.h"
 #include "cli/session.h"
 #include "cli/written_file.h"
+#include "commands/merging.h"
 #include "database/merge.h"
 #include "database/open.h"
 #include "measures/definitions.h"
@@ -38,13 +39,18 @@ static int unify(struct db *db, struct error *e)
     return jobs_choose_representatives(db, "temp.merged_job", e);
 }
 
+int merge_into(struct db *db, const char *source, const char *directory, struct merge_counts *counts, struct error *e)
+{
+    const struct merge_steps steps = {definitions_check_source, unify, directory};
+    return merge_database(db, source, &steps, counts, e) < 0 ? -1 : result_views_refresh(db, e);
+}
+
 static int merge_all(struct db *db, const struct arguments *a, struct merge_counts *counts, struct error *e)
 {
-    const struct merge_steps steps = {definitions_check_source, unify};
     for (size_t i = 0; i < a->word_count; i++)
-        if (merge_database(db, a->words[i], &steps, counts, e) < 0)
+        if (merge_into(db, a->words[i], NULL, counts, e) < 0)
             return -1;
-    return result_views_refresh(db, e);
+    return 0;
 }
 
 /* A database must not be merged into itself, nor into a file that belongs to a source. */
@@ -71,6 +77,19 @@ static int print_json(const char *path, const struct merge_counts *counts, struc
     return output_json_take(root, e);
 }
 
+int merge_print(const char *path, const struct merge_counts *counts, bool as_json, struct error *e)
+{
+    struct buffer b = BUFFER_INIT;
+    if (as_json)
+        return print_json(path, counts, e);
+    buffer_printf(&b, "%s: ", path);
+    buffer_add_count(&b, counts->jobs, "new job");
+    buffer_add_text(&b, ", ");
+    buffer_add_count(&b, counts->attempts, "new attempt");
+    buffer_add_char(&b, '\n');
+    return output_people_take(&b, e);
+}
+
 static int run(const struct arguments *a, struct error *e)
 {
     const struct merge_options *o = a->options;
@@ -90,16 +109,8 @@ static int run(const struct arguments *a, struct error *e)
     store_close(db);
     if (rc < 0)
         return -1;
-    if (o->json)
-        return print_json(o->output, &counts, e);
-    struct buffer b = BUFFER_INIT;
-    buffer_printf(&b, "%s: ", o->output);
-    buffer_add_count(&b, counts.jobs, "new job");
-    buffer_add_text(&b, ", ");
-    buffer_add_count(&b, counts.attempts, "new attempt");
-    buffer_add_char(&b, '\n');
-    rc = output_people_take(&b, e);
-    if (rc == 0 && others > 0)
+    rc = merge_print(o->output, &counts, o->json, e);
+    if (rc == 0 && others > 0 && !o->json)
         output_message("%" PRId64 " of its jobs belong to sweeps older than the newest; they are listed by: meshsweep "
                        "results --all -d %s",
                        others, o->output);

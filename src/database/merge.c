@@ -18,12 +18,12 @@ static int identify(const char *source, char **identity, struct error *e)
     return rc;
 }
 
-static int note_source(struct db *db, const char *source, const char *identity, struct error *e)
+static int note_source(struct db *db, const char *source, const char *identity, const char *given, struct error *e)
 {
     char *own = NULL;
     if (store_identity(db, &own, e) < 0)
         return -1;
-    char *directory = store_directory(source);
+    char *directory = given ? xstrdup(given) : store_directory(source);
     int rc =
         db_run(db, "CREATE TEMP TABLE merging AS SELECT ?1 AS own_identity, ?2 AS source_identity, ?3 AS directory",
                VALUES(sql_text(own), sql_text(identity), sql_text(directory)), e);
@@ -45,8 +45,8 @@ static int add(struct db *db, const char *source, const char *identity, const st
     struct merge_counts before, after;
     if (db_begin(db, e) < 0)
         return -1;
-    if (steps->before(db, source, e) < 0 || note_source(db, source, identity, e) < 0 || count(db, &before, e) < 0 ||
-        db_exec(db, embedded_text("sql/merge.sql"), e) < 0 ||
+    if (steps->before(db, source, e) < 0 || note_source(db, source, identity, steps->directory, e) < 0 ||
+        count(db, &before, e) < 0 || db_exec(db, embedded_text("sql/merge.sql"), e) < 0 ||
         db_exec(db, embedded_text("sql/settle_imports.sql"), e) < 0 || attempt_sums_follow(db, e) < 0 ||
         steps->after(db, e) < 0 || count(db, &after, e) < 0 ||
         db_exec(db, "DROP TABLE temp.merging; DROP TABLE temp.merged_job; DROP TABLE temp.moved", e) < 0) {

@@ -14,6 +14,7 @@ struct merge_steps {
     int (*before)(struct db *db, const char *source, struct error *e);
     /* All was added; jobs that have new attempts are in temp.merged_job (column `id`). */
     int (*after)(struct db *db, struct error *e);
+    const char *directory; /* where the source's job files are; NULL: beside it */
 };
 
 /* Adds what is in the database at `source` (of this schema version) and is not in `db` yet: all of it or, on -1,

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "process/process.h"
@@ -17,8 +18,9 @@
 #include "util/memory.h"
 
 enum {
-    LOOK_MS = 20,      /* how often to look for its end while something else holds its output open */
-    LOOK_CLOSED_MS = 1 /* and once all output is closed */
+    LOOK_MS = 20,       /* how often to look for its end while something else holds its output open */
+    LOOK_CLOSED_MS = 1, /* and once all output is closed */
+    GRACE_MS = 2000     /* after SIGTERM */
 };
 
 struct stream {
@@ -114,14 +116,13 @@ static int open_input(const char *text)
     return descriptor_above_standard(fd);
 }
 
-static pid_t start(const struct external_command *c, const struct running *r, int input_fd,
+static pid_t start(const struct external_command *c, int output_fd, int error_fd, int input_fd,
                    struct process_failure *failure)
 {
     *failure = (struct process_failure){ENOENT, "exec"};
     char *program = process_find_program(c->argv[0], c->environment, c->directory, &failure->error_number);
-    struct process_start p =
-        {program, c->argv, c->environment, c->directory, input_fd, r->streams[0].ends[1], r->streams[1].ends[1], NULL,
-         0,       NULL};
+    struct process_start p = {program, c->argv, c->environment, c->directory, input_fd, output_fd, error_fd, NULL,
+                              0,       NULL};
     pid_t pid = program ? process_spawn(&p, NULL, failure) : -1;
     free(program);
     return pid;
@@ -137,7 +138,7 @@ int external_command_run(const struct external_command *c, struct external_comma
         error_errno(e, errno, "%s: cannot make a pipe", c->argv[0]);
         goto out;
     }
-    r.pid = start(c, &r, input_fd, &failure);
+    r.pid = start(c, r.streams[0].ends[1], r.streams[1].ends[1], input_fd, &failure);
     if (r.pid < 0) {
         error_errno(e, failure.error_number, "%s: cannot be started (%s)", c->argv[0], failure.stage);
         goto out;
@@ -158,4 +159,36 @@ out:
     stream_free(&r.streams[1]);
     descriptor_close(&input_fd);
     return rc;
+}
+
+/* It has a session of its own, so that the terminal's Ctrl-C comes to us alone. */
+static int wait_or_end(pid_t pid, const sigset_t *watched, int *signal_number)
+{
+    const struct timespec often = {0, LOOK_MS * 1000000};
+    int status;
+    *signal_number = 0;
+    while (waitpid(pid, &status, WNOHANG) != pid) {
+        *signal_number = sigtimedwait(watched, NULL, &often);
+        if (*signal_number <= 0) {
+            *signal_number = 0;
+            continue;
+        }
+        kill(-pid, SIGTERM);
+        return process_end_within(pid, GRACE_MS * INT64_C(1000));
+    }
+    return status;
+}
+
+int external_command_pour(const struct external_command *c, const int fds[2], const sigset_t *watched, int *exit_code,
+                          int *signal_number, struct error *e)
+{
+    struct process_failure failure;
+    int null_fd = descriptor_above_standard(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    pid_t pid = start(c, fds[0], fds[1], null_fd, &failure);
+    descriptor_close(&null_fd);
+    if (pid < 0)
+        return error_errno(e, failure.error_number, "%s: cannot be started (%s)", c->argv[0], failure.stage);
+    const int status = wait_or_end(pid, watched, signal_number);
+    *exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return 0;
 }

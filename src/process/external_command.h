@@ -2,6 +2,7 @@
 #ifndef MESHSWEEP_PROCESS_EXTERNAL_COMMAND_H
 #define MESHSWEEP_PROCESS_EXTERNAL_COMMAND_H
 
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,5 +32,11 @@ void external_command_result_free(struct external_command_result *r);
 /* Returns 0 when it ran to its end, whatever its status; -1 when it could not be started or took too long. Waits for
  * this one child alone, so it may be called while a supervisor exists, in the same thread. */
 int external_command_run(const struct external_command *command, struct external_command_result *out, struct error *e);
+
+/* Lets it write to these two descriptors (3 or above), for as long as it takes. A signal among `watched`, which the
+ * caller has blocked, ends it and its process group, and is in *signal_number then (0: none came). Returns 0 when it ran
+ * to an end, with *exit_code as above; -1 when it could not be started. */
+int external_command_pour(const struct external_command *command, const int fds[2], const sigset_t *watched,
+                          int *exit_code, int *signal_number, struct error *e);
 
 #endif

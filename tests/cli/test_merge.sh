@@ -403,4 +403,92 @@ the third of eight is --shard 3/8"
     done
 }
 
+# --- pull ---
+
+# An ssh that runs the command here, in the "home directory" far/.
+stand_in_ssh()
+{
+    mkdir -p far/tmp
+    cat >ssh <<'END'
+#!/bin/sh
+echo "$1" >>hosts
+cd far && TMPDIR=$PWD/tmp exec sh -c "$2"
+END
+    chmod +x ssh
+    export MESHSWEEP_SSH="$PWD/ssh"
+}
+
+nothing_left()
+{
+    [ -z "$(ls far/tmp)" ] || fail "left on the far side: $(ls far/tmp)"
+    [ -z "$(ls -d ./*.pull-* 2>/dev/null)" ] || fail "left here: $(ls -d ./*.pull-*)"
+}
+
+far_database__pulled__as_merged()
+{
+    parts
+    stand_in_ssh
+    mv b.db "far/b's.db"
+    expect_said only_stdout 0 'a.db: 0 new jobs, 4 new attempts' pull "me@node1:b's.db" -d a.db
+    expect_sql "$expected" "$merged" a.db
+    expect_sql 3 "SELECT count(*) FROM attempt WHERE directory GLOB 'me@node1:b''s.db.d/*'" a.db
+    expect_said only_stdout 0 'a.db: 0 new jobs, 0 new attempts' pull --ssh "$PWD/ssh" "[::1]:$PWD/far/b's.db" -d a.db
+    [ "$(cat hosts)" = 'me@node1
+::1' ] || fail "asked: $(cat hosts)"
+    cp "far/b's.db" here.db
+    expect_said only_stdout 0 'new.db: 6 new jobs, 4 new attempts' pull here.db -d new.db
+    nothing_left
+}
+
+# By what is on the far side.
+far_side__without_meshsweep__copied_by_sqlite3()
+{
+    parts
+    stand_in_ssh
+    mv b.db far/
+    mkdir bin
+    ln -s "$(command -v sqlite3)" "$(command -v sh)" "$(command -v mktemp)" "$(command -v cat)" "$(command -v rm)" bin/
+    sed -i "s|exec sh|PATH=$PWD/bin exec sh|" ssh
+    expect_said only_stdout 0 'a.db: 0 new jobs, 4 new attempts' pull node1:b.db -d a.db
+    expect_sql "$expected" "$merged" a.db
+    nothing_left
+}
+
+pull__wrong__told_and_nothing_changed()
+{
+    local wrong
+    parts
+    stand_in_ssh
+    for wrong in -oProxyCommand=x:b.db :b.db node1:; do
+        run_meshsweep pull -d a.db -- "$wrong" || true
+        expect_any_stdout
+        expect_stderr_contains 'meshsweep'
+        expect_status 2
+    done
+    run_meshsweep pull node1:missing.db -d a.db
+    expect_only_stderr 1 "no such file
+meshsweep: pull: node1:missing.db: no copy could be made there (\`$PWD/ssh\` ended with status 1); nothing was merged"
+    run_meshsweep pull --ssh false node1:b.db -d a.db
+    expect_only_stderr 1 "meshsweep: pull: node1:b.db: no copy could be made there (\`false\` ended with status 1); \
+nothing was merged"
+    expect_said only_stderr 2 'meshsweep: pull: a.db is the database to merge into; name another with -d' \
+        pull a.db -d a.db
+    expect_sql 3 "SELECT count(*) FROM attempt" a.db
+    nothing_left
+}
+
+pull__interrupted__nothing_left()
+{
+    parts
+    stand_in_ssh
+    sed -i 's|^cd far.*|sleep 1000 \& echo $! >sleeping; wait|' ssh
+    start_meshsweep pull node1:b.db -d a.db
+    wait_until '[ -s sleeping ]' 20
+    end_command INT
+    expect_only_status 130
+    expect_sql 3 "SELECT count(*) FROM attempt" a.db
+    nothing_left
+    wait_until '! kill -0 "$(cat sleeping)" 2>/dev/null' 10
+}
+
 run_cases "$@"

@@ -1,0 +1,14 @@
+/* What `merge` and `pull` have in common. */
+#ifndef MESHSWEEP_COMMANDS_MERGING_H
+#define MESHSWEEP_COMMANDS_MERGING_H
+
+#include <stdbool.h>
+
+#include "database/merge.h"
+
+/* Adds what is new in the database at `source`, whose job files are in `directory` (NULL: beside it), to `counts`. */
+int merge_into(struct db *db, const char *source, const char *directory, struct merge_counts *counts, struct error *e);
+
+int merge_print(const char *path, const struct merge_counts *counts, bool as_json, struct error *e);
+
+#endif

@@ -1,0 +1,236 @@
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/session.h"
+#include "commands/merging.h"
+#include "database/backup.h"
+#include "database/open.h"
+#include "process/external_command.h"
+#include "process/interrupts.h"
+#include "process/process.h"
+#include "util/buffer.h"
+#include "util/file.h"
+#include "util/memory.h"
+#include "util/shell_words.h"
+
+struct pull_options {
+    const char *db, *ssh;
+    bool json;
+};
+
+#define AT(member) offsetof(struct pull_options, member)
+
+static const struct option option_table[] = {
+    OPTION_DB(AT(db)),
+    OPTION(STRING, "ssh", AT(ssh), "COMMAND", "reach HOST by this (default $MESHSWEEP_SSH, else ssh)"),
+    OPTION(FLAG, "json", AT(json), NULL, "print the counts as JSON"),
+    {.name = NULL},
+};
+
+/* --- what is pulled --- */
+
+struct source {
+    const char *given;
+    char *host; /* NULL: this machine */
+    const char *path;
+};
+
+/* As scp has it: a colon before any slash ends a host; brackets are around an address that has colons. */
+static int read_source(const char *given, struct source *out, struct error *e)
+{
+    const char *end = given[0] == '[' ? strstr(given, "]:") : strchr(given, ':');
+    const char *slash = strchr(given, '/');
+    *out = (struct source){given, NULL, given};
+    if (!end || (slash && slash < end))
+        return 0;
+    const bool in_brackets = given[0] == '[';
+    out->host = xstrndup(given + in_brackets, (size_t)(end - given) - in_brackets);
+    out->path = end + 1 + in_brackets;
+    if (out->host[0] && out->host[0] != '-' && out->path[0])
+        return 0;
+    return error_set(e, ERROR_USAGE,
+                     "pull: %s: must be HOST:PATH, such as node1:sweeps/results.db, or the path of a database here",
+                     given);
+}
+
+/* Where its job files are, as far as that can be known here; the caller's. */
+static char *directory_of(const struct source *s)
+{
+    if (!s->host)
+        return store_directory(s->path);
+    return s->path[0] == '/' ? xasprintf("%s.d", s->path) : xasprintf("%s:%s.d", s->host, s->path);
+}
+
+/* --- the copy --- */
+
+/* A directory of one's own beside the database, since the copy may be as large; it holds the copy and what SQLite puts
+ * beside it. */
+static int make_directory(const char *db, char **out, struct error *e)
+{
+    char *directory = xasprintf("%s.pull-XXXXXX", db);
+    if (mkdtemp(directory)) {
+        *out = directory;
+        return 0;
+    }
+    error_errno(e, errno, "pull: cannot make a directory beside %s", db);
+    free(directory);
+    return -1;
+}
+
+static void remove_directory(char *path)
+{
+    DIR *directory = opendir(path);
+    const struct dirent *entry;
+    while (directory && (entry = readdir(directory)))
+        unlinkat(dirfd(directory), entry->d_name, 0);
+    if (directory)
+        closedir(directory);
+    rmdir(path);
+    free(path);
+}
+
+/* What the far side's shell runs: a copy as of one instant, which is written to standard output and is gone then. */
+static char *far_script(const char *path)
+{
+    struct buffer script = BUFFER_INIT, name = BUFFER_INIT;
+    const bool at_home = strncmp(path, "~/", 2) == 0;
+    buffer_add_text(&name, at_home ? "~/" : path[0] == '-' ? "./" : "");
+    shell_add_word(&name, path + (at_home ? 2 : 0));
+    buffer_printf(&script,
+                  "umask 077; [ -e %s ] || { echo no such file >&2; exit 1; }; d=$(mktemp -d) || exit 1;"
+                  " trap 'rm -rf \"$d\"' EXIT; trap 'exit 1' HUP INT TERM PIPE;"
+                  " if command -v meshsweep >/dev/null; then meshsweep backup -d %s \"$d/copy.db\" >/dev/null;"
+                  " elif command -v sqlite3 >/dev/null; then sqlite3 -readonly -bail %s \".backup '$d/copy.db'\";"
+                  " else echo neither meshsweep nor sqlite3 is in PATH >&2; exit 127; fi && cat \"$d/copy.db\"",
+                  buffer_text(&name), buffer_text(&name), buffer_text(&name));
+    buffer_free(&name);
+    return buffer_take(&script);
+}
+
+extern char **environ;
+
+static int run_far(const struct source *s, const char *ssh, const int fds[2], const struct interrupts *interrupts,
+                   int *signal_number, struct error *e)
+{
+    char *script = far_script(s->path), *line = xasprintf("exec %s \"$@\"", ssh);
+    char *const argv[] = {(char *)"/bin/sh", (char *)"-c", line, (char *)"ssh", s->host, script, NULL};
+    const struct external_command command = {.argv = argv, .environment = environ};
+    int exit_code = -1;
+    int rc = external_command_pour(&command, fds, &interrupts->watched, &exit_code, signal_number, e);
+    if (rc == 0 && *signal_number == 0 && exit_code != 0)
+        rc = error_set(e, ERROR_FAILED,
+                       "pull: %s: no copy could be made there (`%s` ended with status %d); nothing was merged",
+                       s->given, ssh, exit_code);
+    free_all(script, line);
+    return rc;
+}
+
+static int copy_far(const struct source *s, const char *ssh, const char *copy, const struct interrupts *interrupts,
+                    int *signal_number, struct error *e)
+{
+    int fds[2] = {descriptor_above_standard(open(copy, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)),
+                  descriptor_above_standard(dup(STDERR_FILENO))};
+    int rc = fds[0] < 0 || fds[1] < 0 ? error_errno(e, errno, "pull: %s", copy)
+                                      : run_far(s, ssh, fds, interrupts, signal_number, e);
+    descriptor_close(&fds[0]);
+    descriptor_close(&fds[1]);
+    return rc;
+}
+
+static int copy_here(const char *path, const char *copy, struct error *e)
+{
+    struct backup_counts counts;
+    struct db *db = NULL;
+    int rc = store_open_reading(path, STORE_READ_AS_IT_IS, &db, e);
+    if (rc == 0)
+        rc = database_backup(db, copy, &counts, e);
+    store_close(db);
+    return rc;
+}
+
+/* What an older version wrote is brought up to date in the copy. */
+static int upgrade_copy_of(const struct source *s, const char *copy, struct error *e)
+{
+    int64_t version, newest;
+    struct db *db = NULL;
+    int rc = store_read_versions(copy, &version, &newest, e);
+    if (rc == 0 && version != newest)
+        rc = session_open_store(copy, &db, e);
+    store_close(db);
+    return rc < 0 ? error_context(e, "pull: %s: the copy", s->given) : 0;
+}
+
+static int merge_copy(const struct source *s, const char *copy, const char *db_path, struct merge_counts *counts,
+                      struct error *e)
+{
+    struct db *db = NULL;
+    char *directory = directory_of(s);
+    int rc = upgrade_copy_of(s, copy, e);
+    if (rc == 0)
+        rc = session_open_store(db_path, &db, e);
+    if (rc == 0)
+        rc = merge_into(db, copy, directory, counts, e);
+    store_close(db);
+    free(directory);
+    return rc;
+}
+
+/* --- the command --- */
+
+/* Until the copy is gone, signals wait: what was copied so far is of no use to anybody. */
+static int pull(const struct source *s, const struct pull_options *o, struct merge_counts *counts, int *signal_number,
+                struct error *e)
+{
+    const char *given = o->ssh ? o->ssh : getenv("MESHSWEEP_SSH"), *ssh = given && *given ? given : "ssh";
+    struct interrupts interrupts;
+    char *directory = NULL;
+    if (make_directory(o->db, &directory, e) < 0)
+        return -1;
+    char *copy = xasprintf("%s/copy.db", directory);
+    interrupts_begin(&interrupts);
+    int rc = s->host ? copy_far(s, ssh, copy, &interrupts, signal_number, e) : copy_here(s->path, copy, e);
+    if (rc == 0 && *signal_number == 0)
+        rc = merge_copy(s, copy, o->db, counts, e);
+    remove_directory(directory);
+    interrupts_end(&interrupts);
+    free(copy);
+    return rc;
+}
+
+static int run(const struct arguments *a, struct error *e)
+{
+    const struct pull_options *o = a->options;
+    struct merge_counts counts = {0, 0};
+    struct source s;
+    int signal_number = 0;
+    if (a->word_count != 1)
+        return error_set(e, ERROR_USAGE, "pull: name one database: meshsweep pull node1:sweeps/results.db");
+    int rc = read_source(a->words[0], &s, e);
+    if (rc == 0 && !s.host && path_is_same(s.path, o->db))
+        rc = error_set(e, ERROR_USAGE, "pull: %s is the database to merge into; name another with -d", s.path);
+    if (rc == 0)
+        rc = pull(&s, o, &counts, &signal_number, e);
+    free(s.host);
+    if (rc == 0 && signal_number)
+        return STATUS_SIGNAL + signal_number;
+    return rc < 0 ? -1 : merge_print(o->db, &counts, o->json, e);
+}
+
+const struct command pull_command = {
+    .name = "pull",
+    .summary = "Merge a database of another machine into this one",
+    .usage = "[OPTIONS] HOST:PATH",
+    .example = "meshsweep pull node1:sweeps/results.db\n"
+               "meshsweep pull --ssh 'ssh -p 2222' user@node1:sweeps/results.db -d all.db",
+    .options = option_table,
+    .options_bytes = sizeof(struct pull_options),
+    .words_most = 1,
+    .run = run,
+};
