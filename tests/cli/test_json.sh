@@ -402,6 +402,9 @@ every_document__valid_and_of_one_type_each()
     for command in status stale; do
         document failed "$command" --json -d failed.db
     done
+    "$meshsweep" run -c typed.toml -d shard.db --progress none --shard 1/2 >/dev/null 2>&1 || true
+    document shard status --json -d shard.db
+    document shard plan --json -c typed.toml -d shard.db --shard 1/2
     sed 's/^objective.*/objective = ["max:rate", "min:duration"]\nreplicate = ["fused"]/' typed.toml >searched.toml
     touch slow
     progress_lines searched -c searched.toml -d searched.db -j4 --strategy random --max-trials 8
