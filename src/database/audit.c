@@ -319,6 +319,13 @@ static void check_sums(struct audit *a)
         cannot_be_read(a, &e);
 }
 
+static bool is_sound(struct db *db)
+{
+    struct error unreadable = ERROR_INIT;
+    int64_t unsound;
+    return db_query_int(db, audit_unsound_sql, NO_VALUES, 0, &unsound, &unreadable) == 0 && !unsound;
+}
+
 int audit_run(struct db *db, const char *path, audit_found *found, void *context, size_t *count, struct error *e)
 {
     struct audit a = {db, path, store_directory_of(db), found, context, 0};
@@ -330,7 +337,7 @@ int audit_run(struct db *db, const char *path, audit_found *found, void *context
         return 0;
     }
     enum audit_when not_now = writer_lock_is_held(path) ? AUDIT_WITHOUT_RUNNER : AUDIT_WITH_RUNNER;
-    for (size_t i = 0; i < audit_question_count; i++)
+    for (size_t i = is_sound(db) ? AUDIT_INTEGRITY_QUESTIONS : 0; i < audit_question_count; i++)
         if (audit_questions[i].when != not_now)
             ask(&a, &audit_questions[i]);
     const size_t found_before = a.count;

@@ -30,7 +30,8 @@
     LACKS("cluster_id") " OR " LACKS("model_id") " OR " LACKS("training_id") " OR " LACKS("parallel_id")
 
 /* Of summaries all samples of which are kept, what these come to (metrics/samples.c): those that count by warm-up and
- * steps, or the last where none does; quantiles linear between neighbours. */
+ * steps, or the last where none does; quantiles linear between neighbours. A single sample is what it
+ * comes to. */
 #define RECOUNTED                                                                                                      \
     "(WITH sample AS (SELECT s.attempt_id, s.name, s.value AS was, coalesce(d.take, 'median') AS take, m.sequence,"    \
     " iif(typeof(m.value) = 'text' OR abs(m.value) = 9e999, NULL, m.value) AS value,"                                  \
@@ -38,7 +39,7 @@
     "  AND (coalesce(d.last_step, 0) = 0 OR m.step <= d.last_step) AS counts,"                                         \
     " lead(m.sequence) OVER w IS NULL AS is_last, count(*) OVER p AS samples, s.reported AS reported"                  \
     " FROM summary AS s JOIN metric AS m USING (attempt_id, name) LEFT JOIN definition AS d ON d.id = s.definition_id" \
-    " WHERE s.reported > 0 AND s.value IS NOT NULL AND s.point IS NULL"                                                \
+    " WHERE s.reported > 1 AND s.value IS NOT NULL AND s.point IS NULL"                                                \
     " WINDOW p AS (PARTITION BY s.attempt_id, s.name),"                                                                \
     " w AS (p ORDER BY m.sequence)),"                                                                                  \
     " counted AS (SELECT *, total(counts) OVER (PARTITION BY attempt_id, name) AS any_counts FROM sample"              \
@@ -51,7 +52,11 @@
     "  WHEN 'max' THEN max(value) WHEN 'last' THEN (SELECT value FROM counted AS c WHERE c.attempt_id = "              \
     "o.attempt_id AND c.name = o.name AND (counts OR (is_last AND any_counts = 0)) ORDER BY sequence DESC LIMIT 1)"    \
     "  ELSE total(value * max(1 - abs(place - at), 0)) END AS made, max(abs(value)) AS largest"                        \
-    " FROM ordered AS o GROUP BY attempt_id, name)"
+    " FROM ordered AS o GROUP BY attempt_id, name"                                                                     \
+    " UNION ALL SELECT s.attempt_id, s.name, s.value, m.value, abs(m.value) FROM summary AS s CROSS JOIN metric AS m"  \
+    "  USING (attempt_id, name) WHERE s.reported = 1 AND s.value IS NOT NULL AND s.point IS NULL"                      \
+    "  AND s.value IS NOT m.value AND typeof(m.value) = 'real' AND abs(m.value) < 9e999"                               \
+    "  AND (SELECT count(*) FROM metric AS o WHERE (o.attempt_id, o.name) = (s.attempt_id, s.name)) = 1)"
 #define OTHER_THAN_SAMPLES RECOUNTED " AS r WHERE abs(r.was - r.made) > 1e-9 * max(r.largest, abs(r.was))"
 
 const struct audit_question audit_questions[] = {
@@ -147,6 +152,8 @@ const struct audit_question audit_questions[] = {
      "INSERT OR IGNORE INTO meta VALUES ('identity', lower(hex(randomblob(16))))", "it now has a new one"},
 };
 const size_t audit_question_count = sizeof audit_questions / sizeof *audit_questions;
+
+const char audit_unsound_sql[] = "SELECT 1 FROM pragma_integrity_check WHERE integrity_check <> 'ok' LIMIT 1";
 
 const char audit_damage_sql[] =
     "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"
