@@ -19,29 +19,35 @@ struct contender {
 
 enum { COLUMN_JOB, COLUMN_VALUE, COLUMN_STDDEV, COLUMN_SAMPLES, COLUMN_ATTEMPTS, COLUMN_SQUARES, COLUMN_TAKE };
 
-#define CONTENDER_COLUMNS                                                                                              \
-    "SELECT j.id, m.value, s.stddev, s.count, count(v.value), sum((v.value - m.value) * (v.value - m.value)),"         \
-    " coalesce((SELECT take FROM metric_definition WHERE name = ?1), 'median')"
-
 #define AS_ASKED MEASURED_AS_ASKED("a")
 #define OTHER_AS_ASKED MEASURED_AS_ASKED("o")
 
-#define ATTEMPTS_OF_CONTENDER                                                                                          \
-    " LEFT JOIN counted_attempt AS k ON k.job_id = j.id"                                                               \
-    " LEFT JOIN attempt AS o ON o.id = k.id AND " OTHER_AS_ASKED                                                       \
-    " LEFT JOIN summary AS v ON v.attempt_id = o.id AND v.name = ?1 AND v.value IS NOT NULL"
+/* Most jobs have one attempt, which then is known: asking for all of a million jobs takes longer than the rest. */
+#define OF_ATTEMPTS(of_one, of_all)                                                                                    \
+    " iif(m.attempts = 1 AND s.value IS NOT NULL, " of_one ", (SELECT " of_all " FROM counted_attempt AS k"            \
+    " JOIN attempt AS o ON o.id = k.id AND " OTHER_AS_ASKED                                                            \
+    " JOIN summary AS v ON v.attempt_id = o.id AND v.name = ?1 AND v.value IS NOT NULL WHERE k.job_id = j.id))"
 
-#define CONTENDERS_SQL(order)                                                                                          \
+#define CONTENDER_COLUMNS                                                                                              \
+    "SELECT j.id, m.value, s.stddev, s.count," OF_ATTEMPTS("1", "count(*)") "," OF_ATTEMPTS(                           \
+        "0", "sum((v.value - m.value) * (v.value - m.value))") ","                                                     \
+                                                               " coalesce((SELECT take FROM metric_definition WHERE "  \
+                                                               "name = ?1), 'median')"
+
+#define CONTENDERS_SQL(tables, order)                                                                                  \
     CONTENDER_COLUMNS                                                                                                  \
-    " FROM job_metric AS m CROSS JOIN job AS j ON j.id = m.job_id CROSS JOIN attempt AS a ON a.id = j.attempt_id"      \
-    " LEFT JOIN summary AS s ON s.attempt_id = j.attempt_id AND s.name = ?1" ATTEMPTS_OF_CONTENDER                     \
+    " FROM " tables " CROSS JOIN attempt AS a ON a.id = j.attempt_id"                                                  \
+    " LEFT JOIN summary AS s ON s.attempt_id = j.attempt_id AND s.name = ?1"                                           \
     " WHERE m.name = ?1 AND m.value IS NOT NULL AND j.state = 'ok' AND " AS_ASKED                                      \
-    " AND j.sweep_id = (SELECT id FROM current_sweep) GROUP BY j.id ORDER BY " order ", j.id"
+    " AND j.sweep_id = (SELECT id FROM current_sweep) ORDER BY " order
+
+/* By the index of values for who looks at the first; else as the rows lie there. */
+#define FIRST_SQL(order) CONTENDERS_SQL("job_metric AS m CROSS JOIN job AS j ON j.id = m.job_id", order)
+#define ALL_SQL(order) CONTENDERS_SQL("job AS j CROSS JOIN job_metric AS m ON m.job_id = j.id", order)
 
 static const char contender_sql[] =
     CONTENDER_COLUMNS " FROM job AS j JOIN job_metric AS m ON m.job_id = j.id AND m.name = ?1"
-                      " LEFT JOIN summary AS s ON s.attempt_id = j.attempt_id AND s.name = ?1" ATTEMPTS_OF_CONTENDER
-                      " WHERE j.id = ?2 GROUP BY j.id";
+                      " LEFT JOIN summary AS s ON s.attempt_id = j.attempt_id AND s.name = ?1 WHERE j.id = ?2";
 
 static struct contender read_contender(const struct stmt *s)
 {
@@ -72,17 +78,20 @@ static bool contends(const struct contender *winner, const struct contender *c)
     return distance <= (isnan(reach) ? BEST_TOLERANCE * fabs(winner->value) : reach);
 }
 
-static int open_contenders(struct db *db, const struct best *b, struct stmt **out, struct error *e)
+static int open_contenders(struct db *db, const struct best *b, bool all, struct stmt **out, struct error *e)
 {
-    static const char *const sql[] = {CONTENDERS_SQL("m.value"), CONTENDERS_SQL("m.value DESC")};
-    return db_query(db, sql[b->maximise], VALUES(sql_text(b->objective)), out, e);
+    static const char *const sql[][2] = {
+        {FIRST_SQL("m.value, m.job_id"), FIRST_SQL("m.value DESC, m.job_id")},
+        {ALL_SQL("m.value, m.job_id"), ALL_SQL("m.value DESC, m.job_id")},
+    };
+    return db_query(db, sql[all][b->maximise], VALUES(sql_text(b->objective)), out, e);
 }
 
 /* The winner is among the first, but of equal ones it need not be the very first. */
 static int find_winner(struct db *db, const struct best *b, struct contender *out, struct error *e)
 {
     struct stmt *s = NULL;
-    int rc = open_contenders(db, b, &s, e);
+    int rc = open_contenders(db, b, false, &s, e);
     *out = (struct contender){b->jobs[0].job_id, b->jobs[0].value, {NAN, 0}, false};
     while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
         rc = 0;
@@ -102,7 +111,7 @@ int contenders_read(struct db *db, const struct best *b, int64_t ids[BEST_LISTED
     *count = 0;
     if (b->count == 0)
         return 0;
-    if (find_winner(db, b, &winner, e) < 0 || open_contenders(db, b, &s, e) < 0)
+    if (find_winner(db, b, &winner, e) < 0 || open_contenders(db, b, false, &s, e) < 0)
         return -1;
     ids[(*count)++] = winner.job_id;
     int rc = 0;
@@ -177,7 +186,7 @@ static int read_rivals(struct db *db, const struct competition *c, struct rival 
     const struct best b = {.objective = (char *)c->objective, .maximise = c->maximise};
     struct stmt *s = NULL;
     int rc;
-    if (open_contenders(db, &b, &s, e) < 0)
+    if (open_contenders(db, &b, true, &s, e) < 0)
         return -1;
     while ((rc = stmt_next(s, e)) > 0) {
         const struct contender other = read_contender(s);
