@@ -369,6 +369,7 @@ every_document__valid_and_of_one_type_each()
     printf '[[failure]]\nclass = "oom"\npattern = "no such thing"\n' >>reread.toml
     document typed reread --json -c reread.toml -d reread.db
     document typed merge --json typed.db open.db -o merged.db
+    document typed pull --json -d pulled.db open.db
     document typed backup --json -d typed.db copy.db
     document typed upgrade --json typed.db
     mkdir old
