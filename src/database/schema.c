@@ -580,11 +580,11 @@ int schema_restore(struct db *db, int64_t version, struct string_list *restored,
     return rc;
 }
 
-int schema_take_index(struct db *db, const char *name, char **sql, struct error *e)
+int schema_take_part(struct db *db, const char *type, const char *name, char **sql, struct error *e)
 {
-    char *text = NULL, *drop = xasprintf("DROP INDEX IF EXISTS \"%s\"", name);
-    int rc = db_query_text(db, "SELECT sql FROM sqlite_schema WHERE type = 'index' AND name = ?",
-                           VALUES(sql_text(name)), &text, e);
+    char *text = NULL, *drop = xasprintf("DROP %s IF EXISTS \"%s\"", type, name);
+    int rc = db_query_text(db, "SELECT sql FROM sqlite_schema WHERE type = ?1 AND name = ?2",
+                           VALUES(sql_text(type), sql_text(name)), &text, e);
     if (rc == 0)
         rc = db_exec(db, drop, e);
     free(drop);

@@ -25,8 +25,7 @@ struct kept_row {
     const char *failure; /* one of the table's own texts */
     char *message;
     double duration_s;
-    double *metrics;
-    int64_t specs[SECTION_COUNT];
+    int32_t specs[SECTION_COUNT];
 };
 
 /* The current sweep, and how many jobs it has (-1: it may have lost some). */
@@ -42,11 +41,12 @@ struct import {
     struct measures *measures;
     struct string_list redefined; /* metrics whose definition is another than before */
     struct kept_row *kept;
-    size_t kept_count;
+    size_t kept_count, metric_count, value_count;
+    double *values; /* of the metrics of each kept row */
     struct match_cursor *cursor;
     struct job_writer *writer;
     struct import_store *store;
-    struct stmt *rule_check;
+    struct stmt *rule_check, *job_of;
     struct stmt *spec_of[SECTION_COUNT];
     int64_t *spec_ids[SECTION_COUNT]; /* per row of the section's table: id in results.db; 0: not there yet */
     struct hash_set jobs, attempts;
@@ -91,13 +91,21 @@ static int keep_row(void *context, const struct import_row *row, struct error *e
         k->message = xasprintf("the table says %s", row->state);
     else if (row->failure)
         k->message = xstrdup("the table has no value of the objective");
-    k->metrics = xcalloc(count, sizeof *k->metrics);
-    memcpy(k->metrics, row->metrics, count * sizeof *k->metrics);
+    const size_t before = m->value_count;
+    for (size_t i = 0; i < count; i++)
+        if (config_of(m)->columns[i].is_metric)
+            *array_add(m->values, m->value_count) = row->metrics[i];
+    m->metric_count = m->value_count - before;
     for (int i = 0; i < SECTION_COUNT; i++)
-        k->specs[i] = add_spec(m, (enum section_kind)i, row);
+        k->specs[i] = (int32_t)add_spec(m, (enum section_kind)i, row);
     m->summary.ok += !row->failure;
     m->summary.failed += row->failure != NULL;
     return 0;
+}
+
+static const double *metrics_of(const struct import *m, const struct kept_row *row)
+{
+    return m->values + (size_t)(row - m->kept) * m->metric_count;
 }
 
 /* --- rules --- */
@@ -185,7 +193,6 @@ static int put_job(struct import *m, const struct match *match, struct error *e)
                           .predicted_memory_of = match->predicted_memory_of,
                           .predicted_time = match->predicted_time,
                           .risk = match->risk};
-    int64_t new_jobs;
     if (hash_set_has(&m->jobs, &match->key))
         return 0;
     for (int i = 0; i < SECTION_COUNT; i++)
@@ -194,11 +201,10 @@ static int put_job(struct import *m, const struct match *match, struct error *e)
     buffer_clear(&m->scratch);
     match_add_derived_json(m->space, match, &m->scratch);
     row.derived_json = m->scratch.length ? m->scratch.data : NULL;
-    if (job_writer_put(m->writer, &row, e) < 0 || job_writer_finish(m->writer, &new_jobs, e) < 0)
+    if (job_writer_put(m->writer, &row, e) < 0)
         return -1;
     hash_set_add(&m->jobs, &match->key);
     m->summary.jobs++;
-    m->summary.new_jobs += new_jobs;
     m->summary.predicted += !isnan(match->predicted_memory) || !isnan(match->predicted_time);
     return 0;
 }
@@ -234,11 +240,13 @@ static struct hash128 row_identity(struct import *m, const struct kept_row *row,
         buffer_printf(b, "%.17g s;", row->duration_s);
     if (row->message)
         buffer_printf(b, "%s;", row->message);
+    const double *values = metrics_of(m, row);
+    size_t k = 0;
     for (size_t i = 0; i < c->column_count; i++) {
-        if (!c->columns[i].is_metric || isnan(row->metrics[i]))
+        if (!c->columns[i].is_metric || isnan(values[k++]))
             continue;
         buffer_printf(b, "%s=", c->columns[i].name);
-        buffer_add_double(b, row->metrics[i]);
+        buffer_add_double(b, values[k - 1]);
         buffer_add_char(b, ';');
     }
     /* Repeats are numbered by as many "+", of which all below some number are taken. */
@@ -262,11 +270,22 @@ static struct hash128 row_identity(struct import *m, const struct kept_row *row,
 static int put_metrics(struct import *m, const struct kept_row *row, int64_t attempt_id, struct error *e)
 {
     const struct import_config *c = config_of(m);
+    const double *values = metrics_of(m, row);
+    size_t k = 0;
     for (size_t i = 0; i < c->column_count; i++)
-        if (c->columns[i].is_metric && !isnan(row->metrics[i]) &&
-            import_store_metric(m->store, attempt_id, c->columns[i].name, row->metrics[i], e) < 0)
+        if (c->columns[i].is_metric && !isnan(values[k++]) &&
+            import_store_metric(m->store, attempt_id, c->columns[i].name, values[k - 1], e) < 0)
             return -1;
     return 0;
+}
+
+static int find_job(struct import *m, const struct hash128 *key, int64_t *id, struct error *e)
+{
+    stmt_bind(m->job_of, VALUES(sql_hash(key)));
+    const int rc = stmt_next(m->job_of, e);
+    *id = rc > 0 ? stmt_int(m->job_of, 0) : 0;
+    stmt_reset(m->job_of);
+    return rc < 0 ? -1 : 0;
 }
 
 static int put_attempt(struct import *m, const struct kept_row *row, const struct match *match, struct error *e)
@@ -281,8 +300,7 @@ static int put_attempt(struct import *m, const struct kept_row *row, const struc
                                  .duration_s = row->duration_s};
     int64_t id = 0;
     bool is_new = false;
-    int rc =
-        job_find(m->request->db, &match->key, &a.job_id, e) < 0 ? -1 : import_store_put(m->store, &a, &id, &is_new, e);
+    int rc = find_job(m, &match->key, &a.job_id, e) < 0 ? -1 : import_store_put(m->store, &a, &id, &is_new, e);
     m->summary.added += is_new;
     m->summary.known += !is_new;
     if (rc == 0 && id)
@@ -294,21 +312,53 @@ static int put_attempt(struct import *m, const struct kept_row *row, const struc
     return rc;
 }
 
-static int put_row(struct import *m, const struct kept_row *row, struct error *e)
+static int match_row(struct import *m, const struct kept_row *row, const struct match **match, struct error *e)
 {
-    const struct match *match;
     int64_t specs[SECTION_COUNT];
     find_specs(m, row, specs);
     match_seek(m->cursor, specs);
-    int rc = match_next(m->cursor, &match, e);
-    if (rc > 0)
-        rc = put_job(m, match, e);
-    if (rc == 0)
-        rc = put_attempt(m, row, match, e);
-    if (rc == 0)
-        rc = check_rules(m, row, e);
-    if (rc < 0)
-        error_context(e, "%s:%zu", m->request->file, row->line);
+    return match_next(m->cursor, match, e);
+}
+
+static int put_row(struct import *m, const struct kept_row *row, struct error *e)
+{
+    const struct match *match;
+    int rc = match_row(m, row, &match, e) < 0 ? -1 : put_attempt(m, row, match, e);
+    return rc < 0 ? -1 : check_rules(m, row, e);
+}
+
+static int put_job_of(struct import *m, const struct kept_row *row, struct error *e)
+{
+    const struct match *match;
+    const int rc = match_row(m, row, &match, e);
+    return rc > 0 ? put_job(m, match, e) : rc;
+}
+
+static int with_each(struct import *m, int (*put)(struct import *m, const struct kept_row *row, struct error *e),
+                     struct error *e)
+{
+    for (size_t i = 0; i < m->kept_count; i++)
+        if (put(m, &m->kept[i], e) < 0)
+            return error_context(e, "%s:%zu", m->request->file, m->kept[i].line);
+    return 0;
+}
+
+/* First all jobs, which can be put in at once, then what was measured. */
+static int put_rows(struct import *m, struct error *e)
+{
+    struct db *db = m->request->db;
+    bool any;
+    int64_t new_jobs;
+    if (jobs_any(db, &any, e) < 0 || (!any && job_writer_expect_jobs(m->writer, (int64_t)m->kept_count, e) < 0) ||
+        with_each(m, put_job_of, e) < 0 || job_writer_finish(m->writer, &new_jobs, e) < 0 ||
+        import_store_expect(m->store, m->kept_count, e) < 0 ||
+        db_prepare(db, "SELECT id FROM job WHERE key = ?", &m->job_of, e) < 0)
+        return -1;
+    m->summary.new_jobs = (size_t)new_jobs;
+    /* Every row is of what has just been put in. */
+    db_check_references(db, false);
+    int rc = with_each(m, put_row, e);
+    db_check_references(db, true);
     return rc;
 }
 
@@ -468,10 +518,7 @@ static int write_all(struct import *m, struct error *e)
         runner_record(r->db, &r->runner, &runner_id, e) < 0 || runner_record_end(r->db, runner_id, e) < 0 ||
         job_writer_create(r->db, m->sweep_id, &m->writer, e) < 0 || open_store(m, runner_id, e) < 0)
         return -1;
-    for (size_t i = 0; i < m->kept_count; i++)
-        if (put_row(m, &m->kept[i], e) < 0)
-            return -1;
-    return settle(m, e);
+    return put_rows(m, e) < 0 ? -1 : settle(m, e);
 }
 
 static int look_before(struct import *m, struct error *e)
@@ -518,6 +565,7 @@ static void release(struct import *m)
         free(m->spec_ids[i]);
     }
     stmt_free(m->rule_check);
+    stmt_free(m->job_of);
     match_close(m->cursor);
     measures_free(m->measures);
     string_list_free(&m->redefined);
@@ -526,8 +574,8 @@ static void release(struct import *m)
     space_free(m->space);
     row_space_free(m->rows);
     for (size_t i = 0; i < m->kept_count; i++)
-        free_all(m->kept[i].message, m->kept[i].metrics);
-    free(m->kept);
+        free(m->kept[i].message);
+    free_all(m->kept, m->values);
     hash_set_free(&m->jobs);
     hash_set_free(&m->attempts);
     buffer_free(&m->scratch);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "database/schema.h"
 #include "util/clock.h"
 #include "util/embedded.h"
 #include "util/hash_set.h"
@@ -11,15 +12,17 @@
 
 enum import_statement { INSERT, MOVE, INSERT_SAMPLE, INSERT_SUMMARY, TOUCH, TAKE_OUT, STATEMENT_COUNT };
 
+/* OR FAIL: else SQLite copies every page before it is changed, to undo a statement that has put in several rows. */
 static const char *const statements[STATEMENT_COUNT] = {
-    [INSERT] = "INSERT INTO attempt (job_id, number, runner_id, state, failure, message, executor, reference, log_tail,"
+    [INSERT] = "INSERT OR FAIL INTO attempt (job_id, number, runner_id, state, failure, message, executor, reference, "
+               "log_tail,"
                " duration_ms, table_id, line) VALUES (?1, (SELECT coalesce(max(number), 0) + 1 FROM attempt"
                " WHERE job_id = ?1), ?2, iif(?3 IS NULL, 'ok', 'failed'), ?3, ?4, '" IMPORT_EXECUTOR "', ?5, ?6, ?7,"
                " ?8, ?9)",
     [MOVE] = "UPDATE attempt SET line = ?2, log_tail = ?3 WHERE id = ?1",
-    [INSERT_SAMPLE] = "INSERT INTO metric VALUES (?1, ?2, 0, NULL, ?3)",
+    [INSERT_SAMPLE] = "INSERT OR FAIL INTO metric VALUES (?1, ?2, 0, NULL, ?3)",
     [INSERT_SUMMARY] =
-        "INSERT INTO summary (attempt_id, name, value, count, mean, median, minimum, maximum, stddev, p90,"
+        "INSERT OR FAIL INTO summary (attempt_id, name, value, count, mean, median, minimum, maximum, stddev, p90,"
         " not_finite, reported, definition_id) VALUES"
         " (?1, ?2, ?3, 1, ?3, ?3, ?3, ?3, 0, ?3, 0, 1,"
         " (SELECT definition_id FROM metric_definition WHERE name = ?2))",
@@ -60,6 +63,7 @@ struct import_store {
     bool settles_all, states_again;
     struct hash_set new_lines; /* of rows that were put where there are old ones */
     struct stmt *statements[STATEMENT_COUNT];
+    char *taken[2]; /* what makes the parts of the schema that are taken away meanwhile; NULL: there are none */
 };
 
 static int by_reference(const void *a, const void *b)
@@ -116,12 +120,33 @@ void import_store_free(struct import_store *s)
     for (int i = 0; i < STATEMENT_COUNT; i++)
         stmt_free(s->statements[i]);
     hash_set_free(&s->new_lines);
-    free_all(s->old, s);
+    free_all(s->old, s->taken[0], s->taken[1], s);
 }
 
 void import_store_settle_all(struct import_store *s)
 {
     s->settles_all = true;
+}
+
+/* Fewer are not worth four changes of the schema. */
+#define MANY_ROWS 20000
+
+/* The trigger brings the value of a job to a new summary; here that is done when all jobs are settled. */
+int import_store_expect(struct import_store *s, size_t rows, struct error *e)
+{
+    if (rows < MANY_ROWS)
+        return 0;
+    if (!s->states_again && schema_take_part(s->db, "trigger", "summary_added", &s->taken[0], e) < 0)
+        return -1;
+    return schema_take_part(s->db, "index", "job_metric_value", &s->taken[1], e);
+}
+
+static int make_taken(struct import_store *s, struct error *e)
+{
+    for (size_t i = 0; i < sizeof s->taken / sizeof *s->taken; i++)
+        if (s->taken[i] && db_exec(s->db, s->taken[i], e) < 0)
+            return -1;
+    return 0;
 }
 
 #define SAME_TEXT                                                                                                      \
@@ -223,8 +248,9 @@ static int take_out_rest(struct import_store *s, struct import_removal *out, str
 int import_store_finish(struct import_store *s, struct import_removal *out, struct error *e)
 {
     *out = (struct import_removal){.moved = s->moved};
-    return s->table_id && take_out_rest(s, out, e) < 0 ? -1
-                                                       : db_exec(s->db, embedded_text("sql/settle_imports.sql"), e);
+    if ((s->table_id && take_out_rest(s, out, e) < 0) || db_exec(s->db, embedded_text("sql/settle_imports.sql"), e) < 0)
+        return -1;
+    return make_taken(s, e);
 }
 
 /* --- tables --- */

@@ -20,6 +20,10 @@ void import_store_settle_all(struct import_store *s);
 /* What its numbers stand for has changed: those of rows that are there are put once more. */
 void import_store_state_again(struct import_store *s);
 
+/* So many rows are coming: where they are many, what is worked out from them one by one is worked out in
+ * import_store_finish. Not before import_store_state_again. */
+int import_store_expect(struct import_store *s, size_t rows, struct error *e);
+
 /* Jobs of which tables of the sweep have rows and that another sweep asked for since are the sweep's again, and those
  * that a run of the same file asked for. */
 int import_store_claim(struct import_store *s, struct error *e);

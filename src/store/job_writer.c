@@ -164,12 +164,19 @@ int job_writer_create(struct db *db, int64_t sweep_id, struct job_writer **out, 
 
 int job_writer_expect(struct job_writer *w, int64_t jobs, struct error *e)
 {
+    if (jobs >= INDEXED_AT_ONCE && spec_writer_expect_distinct(w->specs, e) < 0)
+        return -1;
+    return job_writer_expect_jobs(w, jobs, e);
+}
+
+int job_writer_expect_jobs(struct job_writer *w, int64_t jobs, struct error *e)
+{
     if (jobs < INDEXED_AT_ONCE)
         return 0;
     stmt_free(w->insert);
     w->insert = NULL;
     db_set_cache(w->db, LOADING_CACHE_KIB);
-    if (spec_writer_expect_distinct(w->specs, e) < 0 || schema_take_index(w->db, "job_key", &w->key_index, e) < 0)
+    if (schema_take_part(w->db, "index", "job_key", &w->key_index, e) < 0)
         return -1;
     return db_prepare(w->db,
                       "INSERT OR ROLLBACK INTO job (sweep_id, " JOB_COLUMNS ") SELECT ?1, " JOB_COLUMNS

@@ -13,6 +13,8 @@ void job_writer_free(struct job_writer *w);
  * have one key, and each of their specs is put once, unless it was put before. Where they are many, job_writer_finish
  * indexes both all at once, which takes half of the time; until then references are not to be checked. */
 int job_writer_expect(struct job_writer *w, int64_t jobs, struct error *e);
+/* The same, but the specs may come in any way, and references may be checked. */
+int job_writer_expect_jobs(struct job_writer *w, int64_t jobs, struct error *e);
 
 /* As spec_writer_put. */
 int job_writer_put_spec(struct job_writer *w, enum section_kind kind, const struct spec_row *row, int64_t *id,

@@ -102,7 +102,7 @@ int spec_writer_expect_distinct(struct spec_writer *w, struct error *e)
     const struct table_source source = {count_waiting, read_cell, w};
     if (!w->is_alone)
         return 0;
-    if (schema_take_index(w->db, "spec_hash", &w->index, e) < 0 ||
+    if (schema_take_part(w->db, "index", "spec_hash", &w->index, e) < 0 ||
         db_add_table(w->db, table_name, table_columns, &source, e) < 0)
         return -1;
     w->waiting = xcalloc(ROWS_AT_ONCE, sizeof *w->waiting);
