@@ -13,6 +13,7 @@
 #include "device/hostfile.h"
 #include "measures/learning.h"
 #include "space/compile.h"
+#include "space/enumerate.h"
 #include "space/recorded_specs.h"
 #include "sweep_file/reader.h"
 #include "util/buffer.h"
@@ -434,6 +435,25 @@ int session_open_store_with(const char *path, const struct store_opening *o, str
         output_message("%s", notice);
     free(notice);
     return rc;
+}
+
+bool session_is_narrowed(const struct session *s)
+{
+    return s->only.sql || s->shard.of > 0;
+}
+
+int session_narrow(const struct session *s, struct db *db, int64_t sweep_id, struct error *e)
+{
+    int64_t others;
+    if (s->only.sql && enumerate_select(s->space, db, &s->only, e) < 0)
+        return -1;
+    if (s->shard.of == 0)
+        return selection_forget_shard(db, e);
+    if (selection_take_shard(db, sweep_id, s->only.sql != NULL, &s->shard, &others, e) < 0)
+        return -1;
+    output_message("shard %lld/%lld: %lld jobs belong to other shards", (long long)s->shard.number,
+                   (long long)s->shard.of, (long long)others);
+    return 0;
 }
 
 struct retry_policy session_policy(const struct session *s)

@@ -36,18 +36,18 @@ static const struct option option_table[] = {
 
 /* --- what is pulled --- */
 
-struct source {
+struct pulled_database {
     const char *given;
     char *host; /* NULL: this machine */
     const char *path;
 };
 
 /* As scp has it: a colon before any slash ends a host; brackets are around an address that has colons. */
-static int read_source(const char *given, struct source *out, struct error *e)
+static int read_source(const char *given, struct pulled_database *out, struct error *e)
 {
     const char *end = given[0] == '[' ? strstr(given, "]:") : strchr(given, ':');
     const char *slash = strchr(given, '/');
-    *out = (struct source){given, NULL, given};
+    *out = (struct pulled_database){given, NULL, given};
     if (!end || (slash && slash < end))
         return 0;
     const bool in_brackets = given[0] == '[';
@@ -61,7 +61,7 @@ static int read_source(const char *given, struct source *out, struct error *e)
 }
 
 /* Where its job files are, as far as that can be known here; the caller's. */
-static char *directory_of(const struct source *s)
+static char *directory_of(const struct pulled_database *s)
 {
     if (!s->host)
         return store_directory(s->path);
@@ -116,8 +116,8 @@ static char *far_script(const char *path)
 
 extern char **environ;
 
-static int run_far(const struct source *s, const char *ssh, const int fds[2], const struct interrupts *interrupts,
-                   int *signal_number, struct error *e)
+static int run_far(const struct pulled_database *s, const char *ssh, const int fds[2],
+                   const struct interrupts *interrupts, int *signal_number, struct error *e)
 {
     char *script = far_script(s->path), *line = xasprintf("exec %s \"$@\"", ssh);
     char *const argv[] = {(char *)"/bin/sh", (char *)"-c", line, (char *)"ssh", s->host, script, NULL};
@@ -132,8 +132,8 @@ static int run_far(const struct source *s, const char *ssh, const int fds[2], co
     return rc;
 }
 
-static int copy_far(const struct source *s, const char *ssh, const char *copy, const struct interrupts *interrupts,
-                    int *signal_number, struct error *e)
+static int copy_far(const struct pulled_database *s, const char *ssh, const char *copy,
+                    const struct interrupts *interrupts, int *signal_number, struct error *e)
 {
     int fds[2] = {descriptor_above_standard(open(copy, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)),
                   descriptor_above_standard(dup(STDERR_FILENO))};
@@ -156,7 +156,7 @@ static int copy_here(const char *path, const char *copy, struct error *e)
 }
 
 /* What an older version wrote is brought up to date in the copy. */
-static int upgrade_copy_of(const struct source *s, const char *copy, struct error *e)
+static int upgrade_copy_of(const struct pulled_database *s, const char *copy, struct error *e)
 {
     int64_t version, newest;
     struct db *db = NULL;
@@ -167,8 +167,8 @@ static int upgrade_copy_of(const struct source *s, const char *copy, struct erro
     return rc < 0 ? error_context(e, "pull: %s: the copy", s->given) : 0;
 }
 
-static int merge_copy(const struct source *s, const char *copy, const char *db_path, struct merge_counts *counts,
-                      struct error *e)
+static int merge_copy(const struct pulled_database *s, const char *copy, const char *db_path,
+                      struct merge_counts *counts, struct error *e)
 {
     struct db *db = NULL;
     char *directory = directory_of(s);
@@ -185,8 +185,8 @@ static int merge_copy(const struct source *s, const char *copy, const char *db_p
 /* --- the command --- */
 
 /* Until the copy is gone, signals wait: what was copied so far is of no use to anybody. */
-static int pull(const struct source *s, const struct pull_options *o, struct merge_counts *counts, int *signal_number,
-                struct error *e)
+static int pull(const struct pulled_database *s, const struct pull_options *o, struct merge_counts *counts,
+                int *signal_number, struct error *e)
 {
     const char *given = o->ssh ? o->ssh : getenv("MESHSWEEP_SSH"), *ssh = given && *given ? given : "ssh";
     struct interrupts interrupts;
@@ -208,7 +208,7 @@ static int run(const struct arguments *a, struct error *e)
 {
     const struct pull_options *o = a->options;
     struct merge_counts counts = {0, 0};
-    struct source s;
+    struct pulled_database s;
     int signal_number = 0;
     if (a->word_count != 1)
         return error_set(e, ERROR_USAGE, "pull: name one database: meshsweep pull node1:sweeps/results.db");

@@ -140,12 +140,6 @@ static size_t slots_of(const struct run_options *o, const struct session *s)
     return s->devices.count > 0 ? (size_t)((double)s->devices.count / share + 1e-9) : 1;
 }
 
-/* Whether the run is narrowed to the jobs in the table "selected". */
-static bool is_narrowed(const struct execution *x)
-{
-    return x->session->only.sql || x->session->shard.of > 0;
-}
-
 static executor_create *executor_for(const struct run_options *o)
 {
     if (o->executor != EXECUTOR_SLURM)
@@ -290,7 +284,7 @@ static int start_runner_in(struct execution *x, char *const *environment, const 
         .job_limit = x->full_job ? 0 : x->options->limit,
         .max_fail = x->full_job ? 0 : x->options->max_fail,
         .pause_after = x->full_job || x->keep_going || x->options->keep_going ? 0 : x->options->pause_after,
-        .only_selected = again || is_narrowed(x),
+        .only_selected = again || session_is_narrowed(x->session),
         .forced_classes = x->session->forced,
         .on_event = report_event,
         .on_counts = x->display ? report_counts : NULL,
@@ -328,7 +322,7 @@ static int open_search(struct execution *x, struct error *e)
                        .db = x->db,
                        .sweep_id = x->enumeration.sweep_id,
                        .equal_batch = complete.equal_batch != 0,
-                       .only_selected = is_narrowed(x)},
+                       .only_selected = session_is_narrowed(x->session)},
         .search = &x->search.options,
         .repeat = x->session->sweep->job.repeat,
         .measures = x->measures,
@@ -361,7 +355,7 @@ static int reopen_stale(struct execution *x, struct error *e)
     const struct retry_policy policy = retry_policy_of(x->session->sweep);
     const struct requeue_request request = {.sweep_id = x->enumeration.sweep_id,
                                             .policy = &policy,
-                                            .only_selected = is_narrowed(x),
+                                            .only_selected = session_is_narrowed(x->session),
                                             .most = x->options->limit,
                                             .in_order = !x->search.wanted};
     cJSON *stale, *beside;
@@ -544,21 +538,6 @@ static int run_due(struct execution *x, const char *directory, const char *ident
     return rc < 0 ? rc : list_rest(x, e);
 }
 
-/* The jobs that --only and --shard ask for, in the table "selected". */
-static int narrow(struct execution *x, struct error *e)
-{
-    const struct session *s = x->session;
-    int64_t others;
-    if (s->only.sql && enumerate_select(s->space, x->db, &s->only, e) < 0)
-        return -1;
-    if (s->shard.of == 0)
-        return selection_forget_shard(x->db, e);
-    if (selection_take_shard(x->db, x->enumeration.sweep_id, s->only.sql != NULL, &s->shard, &others, e) < 0)
-        return -1;
-    output_message("shard %s: %" PRId64 " jobs belong to other shards", x->options->shard, others);
-    return 0;
-}
-
 /* Runs what is due of the jobs that were enumerated. Fills in `driver` (the caller's: search_driver_free), `repeats`,
  * `keep_going` and `result`; a signal or only jobs that failed are not an error. -1: it could not go on. */
 static int execution_run(struct execution *x, struct error *e)
@@ -566,7 +545,7 @@ static int execution_run(struct execution *x, struct error *e)
     char *directory = store_directory(x->options->db), *identity = NULL;
     int rc = store_identity(x->db, &identity, e);
     if (rc == 0)
-        rc = narrow(x, e);
+        rc = session_narrow(x->session, x->db, x->enumeration.sweep_id, e);
     if (rc == 0)
         rc = reopen_stale(x, e);
     if (rc == 0)
@@ -813,8 +792,8 @@ static int list_jobs(struct execution *x, struct error *e)
     if (!x->session->only.sql && search_setup_draw(&x->search, &draw))
         return enumerate_drawn(x->session->space, x->db, &draw, &x->enumeration, e);
     /* Where fixtures change the order, all are to be known before the first is started. */
-    if (is_narrowed(x) || x->search.wanted || x->options->stale || x->session->sweep->model_info.given ||
-        x->session->sweep->fixture_count > 0)
+    if (session_is_narrowed(x->session) || x->search.wanted || x->options->stale ||
+        x->session->sweep->model_info.given || x->session->sweep->fixture_count > 0)
         return enumerate_into(x->session->space, x->db, report_enumeration, x->display, &x->enumeration, e);
     return enumerate_first(x->session->space, x->db, report_enumeration, x->display, &x->enumeration, e);
 }

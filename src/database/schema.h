@@ -61,7 +61,8 @@ int schema_note_views(struct db *db, struct error *e);
 /* Whether they are as they were noted; false where nothing is noted. */
 int schema_views_are_noted(struct db *db, bool *yes, struct error *e);
 
-/* Drops an index or trigger of the schema, so that rows can be put in faster; `*sql` gets what makes it again, the caller's. */
+/* Drops an index or trigger of the schema, so that rows can be put in faster; `*sql` gets what makes it again, the
+ * caller's. */
 int schema_take_part(struct db *db, const char *type, const char *name, char **sql, struct error *e);
 
 #endif

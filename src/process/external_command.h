@@ -34,8 +34,8 @@ void external_command_result_free(struct external_command_result *r);
 int external_command_run(const struct external_command *command, struct external_command_result *out, struct error *e);
 
 /* Lets it write to these two descriptors (3 or above), for as long as it takes. A signal among `watched`, which the
- * caller has blocked, ends it and its process group, and is in *signal_number then (0: none came). Returns 0 when it ran
- * to an end, with *exit_code as above; -1 when it could not be started. */
+ * caller has blocked, ends it and its process group, and is in *signal_number then (0: none came). Returns 0 when it
+ * ran to an end, with *exit_code as above; -1 when it could not be started. */
 int external_command_pour(const struct external_command *command, const int fds[2], const sigset_t *watched,
                           int *exit_code, int *signal_number, struct error *e);
 

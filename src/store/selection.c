@@ -63,33 +63,35 @@ bool shard_has(const struct shard *s, const struct hash128 *key)
     return s->of == 0 || owner == s->number;
 }
 
-static int move_jobs(struct db *db, const char *query, const char *change, int64_t sweep_id, const struct shard *s,
-                     bool takes_others, int64_t *others, struct error *e)
+/* Which jobs are looked at, and what is done with one that is others', or else with one's own. */
+struct narrowing {
+    const char *jobs, *change;
+    bool changes_own;
+};
+
+static const struct narrowing of_sweep = {"SELECT id, key FROM job WHERE sweep_id = ?1",
+                                          "INSERT OR IGNORE INTO temp.selected VALUES (?)", true};
+static const struct narrowing of_selection =
+    {"SELECT id, key FROM temp.selected JOIN job ON id = job_id WHERE ?1 IS NOT NULL",
+     "DELETE FROM temp.selected WHERE job_id = ?", false};
+
+static int narrow(struct db *db, int64_t sweep_id, const struct narrowing *n, const struct shard *s, int64_t *others,
+                  struct error *e)
 {
-    struct stmt *jobs = NULL, *move = NULL;
-    int rc = db_query(db, query, VALUES(sql_int(sweep_id)), &jobs, e) < 0 ? -1 : db_prepare(db, change, &move, e);
+    struct stmt *jobs = NULL, *change = NULL;
+    int rc =
+        db_query(db, n->jobs, VALUES(sql_int(sweep_id)), &jobs, e) < 0 ? -1 : db_prepare(db, n->change, &change, e);
+    *others = 0;
     while (rc == 0 && (rc = stmt_next(jobs, e)) > 0) {
         struct hash128 key;
         memcpy(key.bytes, stmt_blob(jobs, 1), sizeof key.bytes);
         const bool has = shard_has(s, &key);
         *others += !has;
-        rc = has == takes_others ? 0 : stmt_run_with(move, VALUES(sql_int(stmt_int(jobs, 0))), e);
+        rc = has == n->changes_own ? stmt_run_with(change, VALUES(sql_int(stmt_int(jobs, 0))), e) : 0;
     }
     stmt_free(jobs);
-    stmt_free(move);
-    return rc;
-}
-
-static int narrow(struct db *db, int64_t sweep_id, bool of_selected, const struct shard *s, int64_t *others,
-                  struct error *e)
-{
-    *others = 0;
-    if (move_jobs(db,
-                  of_selected ? "SELECT id, key FROM temp.selected JOIN job ON id = job_id WHERE ?1 IS NOT NULL"
-                              : "SELECT id, key FROM job WHERE sweep_id = ?1",
-                  of_selected ? "DELETE FROM temp.selected WHERE job_id = ?"
-                              : "INSERT OR IGNORE INTO temp.selected VALUES (?)",
-                  sweep_id, s, of_selected, others, e) < 0)
+    stmt_free(change);
+    if (rc < 0)
         return -1;
     return db_run(db,
                   "INSERT OR REPLACE INTO meta VALUES ('shard', json_object('sweep', ?1, 'shard', ?2 || '/' || ?3,"
@@ -105,7 +107,7 @@ int selection_take_shard(struct db *db, int64_t sweep_id, bool of_selected, cons
     selection_close(empty);
     if (rc < 0 || db_begin(db, e) < 0)
         return -1;
-    if (narrow(db, sweep_id, of_selected, s, others, e) < 0) {
+    if (narrow(db, sweep_id, of_selected ? &of_selection : &of_sweep, s, others, e) < 0) {
         db_rollback(db);
         return -1;
     }

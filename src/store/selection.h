@@ -29,8 +29,8 @@ struct shard {
 
 bool shard_has(const struct shard *s, const struct hash128 *key);
 
-/* Narrows the run to the jobs of the shard: of those that are selected, or of the sweep. Sets how many belong to others,
- * and records that for `status`. Outside a transaction. */
+/* Narrows the run to the jobs of the shard: of those that are selected, or of the sweep. Sets how many belong to
+ * others, and records that for `status`. Outside a transaction. */
 int selection_take_shard(struct db *db, int64_t sweep_id, bool of_selected, const struct shard *s, int64_t *others,
                          struct error *e);
 /* The database is of no shard any more. */
