@@ -125,7 +125,7 @@ static int run_shell(const char *script, int64_t timeout_ms, size_t bytes_most, 
                      struct error *e)
 {
     char *const argv[] = {"sh", "-c", (char *)script, NULL};
-    const struct external_command command = {argv, usual, "/tmp", timeout_ms, bytes_most};
+    const struct external_command command = {argv, usual, "/tmp", timeout_ms, bytes_most, NULL};
     return external_command_run(&command, out, e);
 }
 
@@ -180,7 +180,7 @@ TEST(command__not_there__said)
     struct external_command_result r = EXTERNAL_COMMAND_RESULT_INIT;
     struct error e = ERROR_INIT;
     char *const argv[] = {"no-such-program-here", NULL};
-    const struct external_command command = {argv, usual, NULL, 1000, 100};
+    const struct external_command command = {argv, usual, NULL, 1000, 100, NULL};
     assert_int_equal(external_command_run(&command, &r, &e), -1);
     assert_string_equal(e.text, "no-such-program-here: cannot be started (exec): No such file or directory");
 }
