@@ -33,6 +33,7 @@ meshsweep tell measured.json|wants what was measured elsewhere
 meshsweep show JOB|stands for many
 meshsweep why JOB|stands for many
 meshsweep tail JOB|stands for many
+meshsweep pull*|wants another machine
 scripts/build.sh DIRECTORY [CONFIGURE-ARGUMENT...] [-- MAKE-ARGUMENT...]|stands for many
 BUILD=build-check tests/cli/test_retry.sh [CASE...]|stands for many
 KEEP=1 BUILD=build-check tests/cli/test_retry.sh CASE|stands for many
