@@ -201,6 +201,17 @@ static void add_failed(const struct sweep_progress *p, struct buffer *out)
     buffer_add_text(out, before[0] == ',' ? ")" : "");
 }
 
+/* The reason ends at its colon: the rest has been told. */
+static void add_held(const struct sweep_progress *p, struct buffer *out)
+{
+    const char *why = p->held_for ? p->held_for : "waiting for their host";
+    char *start = xstrndup(why, strcspn(why, ":"));
+    buffer_printf(out, ", %" PRId64 " held (", p->held);
+    add_text(out, start, 0, false);
+    buffer_add_char(out, ')');
+    free(start);
+}
+
 /* Of the whole sweep, whichever run it was in. */
 static void add_states(const struct sweep_progress *p, struct buffer *out)
 {
@@ -213,11 +224,8 @@ static void add_states(const struct sweep_progress *p, struct buffer *out)
     if (p->pruned > 0)
         buffer_printf(out, ", %" PRId64 " pruned (need at least as much memory as a job that ran out of it)",
                       p->pruned);
-    if (p->held > 0) {
-        buffer_printf(out, ", %" PRId64 " held (", p->held);
-        add_text(out, p->held_for ? p->held_for : "waiting for their host", 0, false);
-        buffer_add_char(out, ')');
-    }
+    if (p->held > 0)
+        add_held(p, out);
     if (p->running > 0)
         buffer_printf(out, ", %" PRId64 " running", p->running);
     if (p->waiting > 0) {

@@ -462,7 +462,7 @@ queue__that_does_not_begin_them__waiting_and_not_running()
     wait_until "[ \"\$(sql \"SELECT min(waits) FROM attempt\" 2>/dev/null)\" = 'PartitionTimeLimit; ask for less time \
 ([job] timeout) or for another partition' ]" 20
     expect_sql "2|2" "SELECT count(*), count(waits) FROM attempt WHERE state = 'running'"
-    wait_until 'grep -q "0 running, 2 waiting (PartitionTimeLimit), 0 pending" .stderr' 20
+    wait_until 'grep -q "0 ok, 2 waiting (PartitionTimeLimit)" .stderr' 20
     cp .stderr said
     "$meshsweep" status >text
     "$meshsweep" status --json >json
@@ -480,7 +480,7 @@ queue__that_does_not_begin_them__waiting_and_not_running()
     wait_command
     expect_status 143
     expect_any_stdout
-    expect_stderr_contains '0 running, 2 waiting (Resources), 0 pending'
+    expect_stderr_contains '0 ok, 2 waiting (Resources)'
     expect "[ $(grep -c 'jobs wait at Slurm: PartitionTimeLimit; ask for less time' said) = 1 ]"
     expect_file_contains text '  2  as job 1: PartitionTimeLimit; ask for less time ([job] timeout)'
     expect_sql '0|2|2' "SELECT s->>'\$.states.running', s->>'\$.states.waiting', s->>'\$.waits[0].jobs'
