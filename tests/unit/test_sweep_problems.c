@@ -33,7 +33,7 @@ TEST(keys__unknown__hint)
          "3:1: unknown key \"pattern\" in [metrics]; it belongs in [job.metrics] or [[failure]]"},
         {"[sweep]\nmetric = \"loss\"\n", "2:1: unknown key \"metric\" in [sweep]; did you mean \"objective\"?"},
         {"[[fixture]]\nname = \"s\"\nstart = \"x\"\nready = { port = true, timeout = \"9s\" }\n",
-         "4:25: unknown key \"timeout\" in [fixture.ready]; did you mean \"timeout\" in [[fixture]]?"},
+         "4:24: unknown key \"timeout\" in [fixture.ready]; did you mean \"timeout\" in [[fixture]]?"},
         {"[retry]\noom_host = 2\n", "2:1: unknown key \"oom_host\" in [retry]; did you mean \"oom-host\"?"},
         {"[retry]\nLost = 2\n", "2:1: unknown key \"Lost\" in [retry]; did you mean \"lost\"?"},
         {"[retry]\ncancelled = 2\n", "2:1: unknown key \"cancelled\" in [retry]; its keys are exit, signal, oom, "
