@@ -109,9 +109,11 @@ static long long uneven_micro_batch(const struct tuning_batches *b, long long ra
     const long long batch = accumulation_is_open(b) ? number_at(b, "train_batch_size") : 0;
     if (batch % ranks != 0)
         return 1;
-    for (size_t i = 0; micro && micro->kind == JSON_LIST && i < micro->count; i++)
-        if (item_of(micro, i) && batch % (item_of(micro, i) * ranks) != 0)
-            return item_of(micro, i);
+    for (size_t i = 0; micro && micro->kind == JSON_LIST && i < micro->count; i++) {
+        const long long size = item_of(micro, i);
+        if (size > 0 && batch / ranks % size != 0)
+            return size;
+    }
     return 0;
 }
 
