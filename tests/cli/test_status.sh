@@ -58,7 +58,7 @@ printed["running_attempts"][0]["elapsed_ms"] = 0
 drop = lambda document: [(name, value) for name, value in document.items() if name not in filled]
 print(drop(told) == drop(printed), len(drop(told)))
 ' "$filled"
-    expect_only_stdout 0 "True 31"
+    expect_only_stdout 0 "True 33"
 }
 
 status__very_many_wait__keys_of_those_that_ended()
