@@ -59,17 +59,6 @@ static bool from_utf16(const struct buffer *in, struct buffer *out)
     return true;
 }
 
-static void add_cell(struct buffer *out, const char *text, size_t length)
-{
-    buffer_add_char(out, '"');
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] == '"')
-            buffer_add_char(out, '"');
-        buffer_add_char(out, text[i]);
-    }
-    buffer_add_char(out, '"');
-}
-
 /* Of "| **a** | b |", a line of Markdown. */
 static void add_markdown_line(struct buffer *out, const char *line, const char *end)
 {
@@ -85,7 +74,7 @@ static void add_markdown_line(struct buffer *out, const char *line, const char *
             break;
         buffer_add_text(out, i ? "," : "");
         if (to > from)
-            add_cell(out, from, (size_t)(to - from));
+            table_add_cell(out, from, (size_t)(to - from));
     }
 }
 

@@ -45,13 +45,13 @@ static const cJSON *member_at(const cJSON *object, const char *name)
     return NULL;
 }
 
-static void add_quoted_cell(struct buffer *out, const char *text)
+void table_add_cell(struct buffer *out, const char *text, size_t length)
 {
     buffer_add_char(out, '"');
-    for (; *text; text++) {
-        if (*text == '"')
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '"')
             buffer_add_char(out, '"');
-        buffer_add_char(out, *text);
+        buffer_add_char(out, text[i]);
     }
     buffer_add_char(out, '"');
 }
@@ -61,11 +61,11 @@ static void add_value(struct buffer *out, const cJSON *value)
     if (!value || cJSON_IsNull(value))
         return;
     if (cJSON_IsString(value) && value->valuestring) {
-        add_quoted_cell(out, value->valuestring);
+        table_add_cell(out, value->valuestring, strlen(value->valuestring));
         return;
     }
     char *text = cJSON_PrintUnformatted(value);
-    add_quoted_cell(out, text ? text : "");
+    table_add_cell(out, text ? text : "", text ? strlen(text) : 0);
     free(text);
 }
 
@@ -76,7 +76,7 @@ static void add_rows(const cJSON *rows, struct buffer *out)
     cJSON_ArrayForEach(row, rows) add_names(row, "", &names);
     for (size_t i = 0; i < names.count; i++) {
         buffer_add_text(out, i ? "," : "");
-        add_quoted_cell(out, names.items[i]);
+        table_add_cell(out, names.items[i], strlen(names.items[i]));
     }
     buffer_add_char(out, '\r'); /* ends it, and is no line of the file */
     cJSON_ArrayForEach(row, rows)
