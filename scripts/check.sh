@@ -3,10 +3,11 @@
 #
 #   (none)      warnings as errors, unit, black-box and style tests with a kill at every fault point, the map of the
 #               source, shellcheck, clang-format, unit tests under valgrind
-#   --full      and a build by clang, everything again under ASan and UBSan, clang-tidy, a run from a clean directory, a
-#               selftest of 1,000 jobs and 100 kills, real PyTorch jobs, a real Slurm, a real browser, kills where system
-#               calls are refused, ten seconds of each fuzz target, a static program in an empty root and one for 64-bit
-#               ARM, the Debian packages and `make distcheck`; a part whose tool is missing then counts as failed, else as
+#   --full      and a build by clang, under ASan and UBSan every unit test and as many cases of the others as a quarter
+#               of an hour holds (drawn by the commit, or by SEED), clang-tidy, a run from a clean directory, a selftest
+#               of 1,000 jobs and 100 kills, real PyTorch jobs, a real Slurm, a real browser, kills where system calls
+#               are refused, ten seconds of each fuzz target, a static program in an empty root and one for 64-bit ARM,
+#               the Debian packages and `make distcheck`; a part whose tool is missing then counts as failed, else as
 #               skipped
 #   --sanitize  only the build under ASan and UBSan and every test in it
 #   --no-setup  installs nothing
@@ -20,6 +21,7 @@ cd "$root"
 jobs=$(nproc)
 tests_at_once=$((2 * jobs)) # most of them wait for clocks
 passed=0 failed=0 skipped=0
+plain_took=0 # seconds of the tests in the plain build
 
 # --- counting ---
 
@@ -63,7 +65,12 @@ count_spent()
 }
 
 begin_part() { count_spent; part_start=$SECONDS part_spent=$spent; }
-end_part() { count_spent; echo "done $1 ($((SECONDS - part_start)) s, $((spent - part_spent)) s of processor time)"; }
+end_part()
+{
+    count_spent
+    part_took=$((SECONDS - part_start))
+    echo "done $1 ($part_took s, $((spent - part_spent)) s of processor time)"
+}
 
 # Runs what the tests need, a build: it counts only when it fails.
 need() # NAME COMMAND...
@@ -135,18 +142,19 @@ failed_programs() # BUILD-DIRECTORY
     done
 }
 
-# What failed beside others is tried once more alone, and told: a job's time limit on a machine that stalls is no defect,
-# and what is one fails again.
+# What failed beside others is tried once more alone, of a script the cases that did, and told: a job's time limit on a
+# machine that stalls is no defect, and what is one fails again.
 retry_alone() # BUILD-DIRECTORY LABEL [NAME=VALUE for make]
 {
-    local directory=$1 label=$2 program log first=$root/build-logs/first.log
+    local directory=$1 label=$2 program log first=$root/build-logs/first.log cases
     shift 2
     while read -r program; do
         log=$directory/${program%.sh}
         cp "$log.log" "$first" 2>/dev/null || echo "it left no log" >"$first"
         echo "AGAIN $label ${program%.sh}: failed; what it said:"
         awk -f scripts/what_failed.awk "$first" | sed 's/^/    /'
-        make -s -C "$directory" "$@" "TESTS=$program" check >>"$root/build-logs/tests.log" 2>&1 </dev/null || true
+        cases=$(sed -n 's/^not ok [0-9]* - //p' "$first")
+        CASES=$cases CASES_DRAWN='' make -s -C "$directory" "$@" "TESTS=$program" check >>"$root/build-logs/tests.log" 2>&1 </dev/null || true
         if grep -q '^:global-test-result: PASS' "$log.trs"; then
             note_failure "$label ${program%.sh}: beside others only; alone it passed" "$first"
         fi
@@ -201,6 +209,16 @@ run_under_valgrind()
     skip "valgrind $unfit" "valgrind has no vfork that shares memory"
 }
 
+# Under the sanitizers all cases take some three times as long as in the plain build: of the black-box tests, which run
+# there for what no unit test reaches, so many are drawn as fit into a quarter of an hour.
+draw_cases()
+{
+    local share=$(((3 * plain_took + 899) / 900))
+    [ "$share" -gt 1 ] || return 0
+    export CASES_DRAWN=${SEED:-$(git rev-parse --short HEAD 2>/dev/null || echo 1)}/$share
+    echo "one in $share of the black-box cases runs under the sanitizers: CASES_DRAWN=$CASES_DRAWN"
+}
+
 # A report ends the program with a status that no test expects. At a fixed address it need not be relocated at each start,
 # of which there are ten thousand.
 sanitized()
@@ -209,9 +227,10 @@ sanitized()
     export UBSAN_OPTIONS=exitcode=99:print_stacktrace=1
     if need "build with sanitizers" build_all build-sanitize --enable-sanitizers CFLAGS='-g -O1 -fno-pie' \
         CXXFLAGS='-g -O1 -fno-pie' LDFLAGS=-no-pie --; then
+        draw_cases
         run_tests build-sanitize sanitize
     fi
-    unset ASAN_OPTIONS UBSAN_OPTIONS
+    unset ASAN_OPTIONS UBSAN_OPTIONS CASES_DRAWN
 }
 
 # As a newcomer: from an empty directory, through a link.
@@ -279,6 +298,7 @@ plain_parts()
 {
     if need "build" build_all build-check --enable-faults -- WERROR=-Werror; then
         run_tests build-check check WERROR=-Werror
+        plain_took=$part_took
     fi
     step "map of the source" scripts/architecture.sh
     if have shellcheck "shellcheck"; then

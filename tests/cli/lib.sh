@@ -16,6 +16,7 @@
 #
 # A run of the tool of which a case does not state all three (status, standard output, standard error) fails the case.
 # By hand: tests/cli/test_x.sh [CASE...] runs the tool in build/ (or of BUILD=DIR); KEEP=1 keeps the directories.
+# CASES="CASE..." in the environment names them too; CASES_DRAWN=SEED/N runs about one in N of them, drawn by the seed.
 #
 # Running:   run_meshsweep ARGS            run_command COMMAND ARGS
 #            start_meshsweep ARGS          start_command COMMAND ARGS: in the background, one at a time, then
@@ -446,6 +447,17 @@ measure_slowness()
     [ "$each_us" -lt 2000 ] || SLOW_MACHINE=$((each_us / 500))
 }
 
+# True for about one name in N of CASES_DRAWN=SEED/N, the same ones each time.
+drawn() # NAME
+{
+    local text=${CASES_DRAWN%/*}$1 hash=2166136261 i code
+    for ((i = 0; i < ${#text}; i++)); do
+        printf -v code %d "'${text:i:1}"
+        hash=$((((hash ^ code) * 16777619) & 0xffffffff)) # FNV-1a
+    done
+    [ $(((hash >> 8) % ${CASES_DRAWN#*/})) -eq 0 ]
+}
+
 run_cases()
 {
     local self directory top number=0 failed=0 skipped=0 name names rc
@@ -458,10 +470,15 @@ run_cases()
     find_python
     [ "$SLOW_MACHINE" -ne 4 ] || measure_slowness
     CASE_SECONDS=$((CASE_SECONDS * SLOW_MACHINE / 4))
-    names=${*:-$(case_names)}
+    names=${*:-${CASES:-$(case_names)}}
     top=$(mktemp -d "${TMPDIR:-/tmp}/meshsweep-test.XXXXXX")
     for name in $names; do
         number=$((number + 1))
+        if [ "${CASES_DRAWN-}" ] && ! drawn "$name"; then
+            skipped=$((skipped + 1))
+            echo "ok $number - $name # SKIP not drawn by CASES_DRAWN=$CASES_DRAWN"
+            continue
+        fi
         directory=$top/$name
         mkdir "$directory"
         rc=0

@@ -34,7 +34,7 @@ echo "[  FAILED  ] division"
 exit 1
 END
     stand_in tree/build-check/tests/cli/test_crowded.sh <<'END'
-[ ! -e again ] || exit 0
+[ ! -e again ] || { echo "$CASES" >cases; exit 0; }
 touch again
 echo "ok 1 - before"
 echo "# waited in vain"
@@ -59,6 +59,7 @@ failures__of_all_kinds__said_at_the_end_in_few_lines()
     run_command env PATH="$PWD/bin:$PATH" tree/scripts/check.sh --no-setup
     expect_only_stdout_contains 1 'FAIL check tests/unit/test_broken' 'PASS check tests/cli/test_crowded'
     expect_stdout_contains 'PASS shellcheck'
+    expect "[ \"\$(cat tree/build-check/cases)\" = patience ]"
     sed -n '/^what failed:$/,$ p' .stdout | sed 's/^took [0-9]* s, [0-9]* s of processor time$/took some time/' >end
     cat >expected <<END
 what failed:
@@ -89,6 +90,29 @@ no_failure__ends_with_the_count()
     run_command env PATH="$PWD/bin:$PATH" tree/scripts/check.sh --no-setup
     expect_only_stdout_matches 0 '^7 passed, 0 failed, 1 skipped$'
     expect_stdout_lacks 'what failed'
+}
+
+# Of forty cases about a third, the same ones each time, others by another seed; or those that are named.
+cases__drawn_or_named__alone()
+{
+    local seed
+    # shellcheck disable=SC2016 # for the script
+    { echo '. "$0.lib"'; seq -f 'case__%g() { :; }' 40; echo 'run_cases "$@"'; } >forty.sh
+    cp "$tests_source_dir/cli/lib.sh" forty.sh.lib
+    for seed in a b a; do
+        run_command env CASES_DRAWN="$seed/3" bash ./forty.sh
+        expect_only_stdout_contains 0 "# SKIP not drawn by CASES_DRAWN=$seed/3" 1..40
+        grep -v SKIP .stdout >drawn
+        if [ ! -e "drawn.$seed" ]; then
+            mv drawn "drawn.$seed"
+        fi
+    done
+    expect 'cmp drawn drawn.a' '! cmp -s drawn.a drawn.b'
+    expect '[ "$(wc -l <drawn.a)" -gt 6 ] && [ "$(wc -l <drawn.a)" -lt 24 ]'
+    run_command env CASES='case__7 case__30' bash ./forty.sh
+    expect_only_stdout 0 'ok 1 - case__7
+ok 2 - case__30
+1..2'
 }
 
 # What names no case: from the first error on, else the last lines.
