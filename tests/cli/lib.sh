@@ -33,7 +33,7 @@
 #            expect_said KIND N TEXT ARGS: with the text
 #            expect_file_contains FILE TEXT...   expect_file FILE...          expect_no_file FILE...
 #            expect CONDITION...: shell commands that must succeed; fail MESSAGE; skip REASON
-# Waiting:   wait_until CONDITION SECONDS
+# Waiting:   wait_until CONDITION SECONDS     hurry PID: of a server that gives way to others
 # Making:    small_sweep [FILE]: a sweep of 4 jobs by /bin/sh; see there
 #            sweep_for OBJECTIVE COMMAND [REGEX]: sweep.toml, with what standard input has besides
 # Looking:   sql QUERY [DATABASE]
@@ -340,6 +340,14 @@ wait_until() # COMMAND SECONDS
         [ "${EPOCHREALTIME/./}" -lt "$deadline" ] || fail "waited $(($2 * SLOW_MACHINE)) s in vain for: $1"
         sleep 0.02
     done
+}
+
+# A served page gives way to everything else on the machine, which here are other tests: it gives way no more, where that
+# may be said.
+hurry() # PID
+{
+    # shellcheck disable=SC2046 # its threads
+    renice -n 0 -p $(ls "/proc/$1/task") >/dev/null 2>&1 || true
 }
 
 # --- making ---

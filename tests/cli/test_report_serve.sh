@@ -19,6 +19,7 @@ serve() # OPTION...
     wait_until '[ -s served ] || ! kill -0 $server_pid' 10
     url=$(cat served)
     [ -n "$url" ] || fail "not served: $(cat served.err)"
+    hurry "$server_pid"
 }
 
 stop_serving() # SIGNAL
@@ -37,6 +38,7 @@ get() # URL [HEADER=VALUE...]
 # The page is made at once, but not before the address is printed.
 page_stands()
 {
+    sleep 0.2 # what is asked for costs the server time, for which it rests
     get "$url"
     [ "$got" = 200 ]
 }
@@ -341,7 +343,7 @@ END
 serve__many_jobs__what_changed_of_them()
 {
     # With a message, so that the page has a column for the next: for a new one it is made anew.
-    many_jobs 5000 10 "UPDATE attempt SET message = 'out of memory' WHERE failure = 'oom'"
+    many_jobs 1000 10 "UPDATE attempt SET message = 'out of memory' WHERE failure = 'oom'"
     serve --serve
     wait_until page_stands 40
     cat >follow.py <<'END'
@@ -413,14 +415,14 @@ END
 # A page of many jobs is made anew at once where a new run adds some, long before its time.
 serve__many_jobs__new_ones_at_once()
 {
-    many_jobs 5000 10
+    many_jobs 1000 10
     serve --serve
     wait_until page_stands 40
     sqlite3 results.db "INSERT INTO spec (id, kind, hash, json)
             VALUES (90000, 'parallel_spec', CAST('0000000000090000' AS BLOB), '{\"tp\": 64}');
         INSERT INTO job (id, key, sweep_id, rank, cluster_id, model_id, parallel_id, devices, state)
             VALUES (90000, CAST('0000000000090000' AS BLOB), 2, 90000, 1, 2, 90000, 8, 'pending')"
-    has_it() { get "$url"; grep -q '<div class="card pending"><b>11</b>' got; }
+    has_it() { sleep 0.5; get "$url"; grep -q '<div class="card pending"><b>11</b>' got; }
     wait_until has_it 15
     stop_serving INT
 }
