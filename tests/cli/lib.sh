@@ -36,6 +36,7 @@
 # Waiting:   wait_until CONDITION SECONDS     hurry PID: of a server that gives way to others
 # Making:    small_sweep [FILE]: a sweep of 4 jobs by /bin/sh; see there
 #            sweep_for OBJECTIVE COMMAND [REGEX]: sweep.toml, with what standard input has besides
+#            draw_lines ONE-IN: of standard input, by SEED
 # Looking:   sql QUERY [DATABASE]
 
 set -eu
@@ -342,12 +343,23 @@ wait_until() # COMMAND SECONDS
     done
 }
 
-# A served page gives way to everything else on the machine, which here are other tests: it gives way no more, where that
-# may be said.
+# A served page gives way to everything else on the machine, which here are other tests. No more of it, where allowed.
 hurry() # PID
 {
     # shellcheck disable=SC2046 # its threads
     renice -n 0 -p $(ls "/proc/$1/task") >/dev/null 2>&1 || true
+}
+
+# Of the lines of standard input a part that another seed (SEED=N) draws otherwise; all under MESHSWEEP_FULL.
+draw_lines() # ONE-IN
+{
+    local seed=${SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
+    echo "# SEED=$seed" >&2
+    if [ "${MESHSWEEP_FULL-}" ]; then
+        cat
+    else
+        awk -v seed="$seed" -v part="$1" 'BEGIN { srand(seed) } rand() * part < 1'
+    fi
 }
 
 # --- making ---

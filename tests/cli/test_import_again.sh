@@ -144,7 +144,7 @@ every_change__imported_again__as_in_a_fresh_database()
         cp table 1.csv
         imported a.db 1.csv
         expect_as_fresh "$what, and back" a.db 1.csv
-    done < <(changes)
+    done < <(changes | draw_lines 3)
 }
 
 # The same with a second table that is read again, too; in the order of the tables and in the other.
@@ -164,7 +164,7 @@ every_change__of_two_tables__as_in_a_fresh_database()
         [ "$what" != column-added ] || sed -i -e "$script" 2.csv
         imported a.db 2.csv 1.csv
         expect_as_fresh "$what" a.db 2.csv 1.csv
-    done < <(changes)
+    done < <(changes | draw_lines 3)
 }
 
 # However a table is cut, its parts come to what it is.
