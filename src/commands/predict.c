@@ -12,9 +12,11 @@
 #include "cli/session.h"
 #include "measures/learning.h"
 #include "plan/scaling_keys.h"
+#include "predict/input_table.h"
 #include "report/prediction_fields.h"
 #include "space/describe.h"
 #include "space/match.h"
+#include "toml/known.h"
 #include "util/memory.h"
 
 /* --- rows, which can be filtered, ordered and selected by column like those of `results` --- */
@@ -315,7 +317,7 @@ static int prediction_table_add(struct prediction_table *t, const struct match *
 
 struct predict_options {
     struct run_options match;
-    bool accuracy, profile, json;
+    bool accuracy, profile, json, keys;
     const char *frontier;
     const char *scale_to;                        /* KEY=VALUE */
     const char *where, *sort, *columns, *format; /* any of them: rows instead of the list */
@@ -345,6 +347,7 @@ static const struct option options[] = {
            "show the largest KEY that fitted, the smallest that did not, and the predicted limit", .offer = OFFER_KEYS),
     OPTION(STRING, "scale-to", OWN(scale_to), "KEY=VALUE",
            "predict the plans on another number of hosts or devices: num_hosts=64", .offer = OFFER_KEYS),
+    OPTION(FLAG, "keys", OWN(keys), NULL, "list the keys that predictions read, with their other names and values"),
     OPTION(FLAG, "profile", OWN(profile), NULL, "print the calibrated coefficients as a profile for the next sweep"),
     {.name = NULL},
 };
@@ -691,9 +694,26 @@ static int answer_scaled(const struct scaled_request *r, struct buffer *out, str
     return rc;
 }
 
+/* A line for each input: its name (its other names): the words that it takes; what it means. */
+static int print_keys(struct error *e)
+{
+    struct buffer out = BUFFER_INIT;
+    for (size_t i = 0; i < INPUT_COUNT; i++) {
+        const char *words[64];
+        size_t count = input_words(i, words, sizeof words / sizeof *words);
+        buffer_printf(&out, inputs[i].synonyms[0] ? "%s (%s):" : "%s:", inputs[i].name, inputs[i].synonyms);
+        for (size_t w = 0; w < count; w++)
+            buffer_printf(&out, " %s%s", words[w], w + 1 < count ? "," : ";");
+        buffer_printf(&out, " %s\n", known("prediction_keys", inputs[i].name)->text);
+    }
+    return output_write_take(&out, e);
+}
+
 static int run(const struct arguments *a, struct error *e)
 {
     const struct predict_options *o = a->options;
+    if (o->keys)
+        return print_keys(e);
     struct session s;
     struct db *db;
     struct buffer out = BUFFER_INIT;

@@ -386,8 +386,8 @@ static char *write_note(const struct space *space, const char *missing)
     if (missing[0] && model_info_wants_job(space->sweep))
         return xstrdup("nothing can be predicted until the model-information job has run (`run` starts it first)");
     if (missing[0])
-        return xasprintf("nothing can be predicted: the specs lack %s (for keys and synonyms see [predict] in "
-                         "meshsweep(5); to map other keys, use [predict.keys])",
+        return xasprintf("nothing can be predicted: the specs lack %s (meshsweep predict --keys lists all names; "
+                         "to map other keys, use [predict.keys])",
                          missing);
     if (space->prediction.warning)
         return xstrdup(space->prediction.warning);

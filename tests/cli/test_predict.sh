@@ -303,7 +303,7 @@ check__nothing_can_be_predicted__said()
     expect_status 0
     expect_stdout_contains '1 model'
     expect_stderr 'meshsweep: sweep.toml: nothing can be predicted: the specs lack hidden, heads, vocab, seq, '\
-'micro_batch (for keys and synonyms see [predict] in meshsweep(5); to map other keys, use [predict.keys])'
+'micro_batch (meshsweep predict --keys lists all names; to map other keys, use [predict.keys])'
     printf 'profile = "megatron"\n[job]\ncommand = "true"\n[model]\nlayers = 2\n' >sweep.toml
     expect_run only_stdout 0 check -c sweep.toml
 }
