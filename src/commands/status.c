@@ -499,9 +499,9 @@ static void add_pruned(const struct status_view *v, struct buffer *b)
     if (all->child)
         buffer_add_text(b, "\npruned: need at least as much device memory as a job that ran out of it\n");
     cJSON_ArrayForEach(witness, all)
-        buffer_printf(b, "  %*lld  witness: job %lld\n", text_digits(json_count_of(all->child, "jobs")),
+        buffer_printf(b, "  %*lld  as job %lld\n", text_digits(json_count_of(all->child, "jobs")),
                       (long long)json_count_of(witness, "jobs"), (long long)json_count_of(witness, "witness"));
-    add_more(json_count_of(v->beside, "witnesses"), all, "other witnesses", b);
+    add_more(json_count_of(v->beside, "witnesses"), all, "other such jobs", b);
 }
 
 /* One line for each reason: "  12  as job 3: Resources". */

@@ -78,7 +78,7 @@ pruned__seen_everywhere__with_the_witness()
     expect_sql 'pruned|7' "SELECT state, jobs FROM progress WHERE state = 'pruned'"
     expect_said only_stdout_matches 0 '^pruned +7 +29.2%' status
     expect_stdout_contains 'pruned: need at least as much device memory as a job that ran out of it'
-    expect_stdout_matches '^ +[0-9]+  witness: job 7$'
+    expect_stdout_matches '^ +[0-9]+  as job 7$'
     expect_said only_stdout_matches 0 '"witness":[[:space:]]*7' status --json
     run_meshsweep results --where "state = 'pruned'" --columns micro_batch,error --format csv --limit 1
     expect_only_stdout_contains 0 '"needs at least as much device memory as job 7, which ran out of it"'
