@@ -466,6 +466,8 @@ keys_of_the_program__reference_and_schema__are_the_same()
     python3 -c 'import tomllib' 2>/dev/null || skip "Python 3.11 is not installed"
     run_command python3 "$source_dir/scripts/sweep_schema.py" --check "$meshsweep"
     expect_silent 0
+    run_command python3 "$tests_source_dir/cli/documents_check.py" "$meshsweep"
+    expect_only_stdout 0 "as the program has them"
     cmp <("$meshsweep" help --schema sweep) "$schemas/sweep.json" || fail "help --schema sweep"
 }
 

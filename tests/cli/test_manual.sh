@@ -15,30 +15,8 @@ manual__page__every_command_and_no_warning()
         expect "sed 's/[\\]//g' .stdout | grep -qx '.SS $name'"
     done
     cp .stdout meshsweep.1
-    # The statuses that the help names.
-    expect_said only_stdout_contains 0 'Exit status:' --help
-    sed -n '/^Exit status/,$p' .stdout | tr '\n' ' ' | grep -oE '(: |, )(128 \+ n|[0-9]) ' |
-        sed 's/[^0-9n+]//g' >statuses
-    expect '[ "$(wc -l <statuses)" -eq 8 ]' "sed -n 's/^\.B \([0-9+n]*\)$/\1/p' meshsweep.1 | diff statuses -"
     command -v groff >/dev/null || skip "there is no groff"
     expect "[ -z \"\$(groff -man -ww -Tutf8 meshsweep.1 2>&1 >page.txt)\" ]"
-}
-
-# What people search for in meshsweep(5), and that what it names is there.
-manual_5__questions__found_by_one_search()
-{
-    local page=$source_dir/docs/reference.md name
-    for name in "limit the time" "hang" "retry" "resume" "out of memory" "OOM" "exclude" "log file" "warm-up" \
-        "tokens per second" "several objectives" "Pareto" "constraint" "seeds" "GPUs" "environment variables" \
-        "working directory" "port" "password" "stop early" "Slurm"; do
-        expect "sed -n '/^## Which key/,/^## Top level/p' '$page' | grep -q '$name'"
-    done
-    # Keys and tables of that list are told of below it.
-    sed -n '/^## Which key/,/^## Top level/p' "$page" | cut -d '|' -f 3 | grep -o '`[a-z_]*`' | sort -u >keys
-    expect "[ \$(wc -l <keys) -ge 15 ]"
-    while IFS= read -r name; do
-        sed '1,/^## Top level/d' "$page" | grep -qF -e "| $name" -e ", $name" -e "$name," || fail "$name is no key"
-    done <keys
 }
 
 help__every_command__one_screen_with_an_example()
