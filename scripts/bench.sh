@@ -927,7 +927,7 @@ accuracy_of_tables()
     compared_tables "$tables" >"$BENCH_DIR/part" || die "the tests compared no tables"
     renew_between "$all" '^<!-- tables compared' '^<!-- end' <"$BENCH_DIR/part"
     compared_frameworks "$tables" | renew_between "$page" '^<!-- frameworks compared' '^<!-- end'
-    scaled_runs | renew_between "$page" '^<!-- plans scaled' '^<!-- end'
+    scaled_runs | renew_between "$all" '^<!-- plans scaled' '^<!-- end'
     halved_tables | renew_between "$all" '^<!-- halves compared' '^<!-- end'
     compared_devices "$tables" >"$BENCH_DIR/part" || die "the tests compared no devices"
     renew_between "$all" '^<!-- devices compared' '^<!-- end' <"$BENCH_DIR/part"
