@@ -65,7 +65,6 @@ scripts/fuzz.sh 20|runs for minutes
 scripts/fuzz.sh 40|runs for minutes
 scripts/mutate.sh 60|runs for minutes
 scripts/mutate.sh|runs for minutes
-scripts/engine_python.sh|wants network and root
 scripts/bench.sh accuracy|runs for minutes
 scripts/bench.sh search|runs for minutes
 scripts/bench.sh slurm|runs for minutes
