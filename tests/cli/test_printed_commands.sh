@@ -82,7 +82,6 @@ MESHSWEEP_FULL=1 BUILD=build-check tests/cli/*|in the source tree
 make -s -C build-check check TESTS=tests/unit/test_match|in the source tree
 make -s -C build-check check TESTS=tests/unit/test_match LOG_COMPILER="$PWD/scripts/memcheck.sh any"|in the source tree
 make -s -C build-sanitize check TESTS=tests/unit/test_match|in the source tree
-MESHSWEEP_FULL=1 make -C build check TESTS=tests/cli/test_selftest.sh|in the source tree
 bash tests/style/check_source.sh|in the source tree: tests/style/test_source.sh
 gdb --args build-check/tests/unit/test_match|in the source tree
 gdb --args build-check/meshsweep run -j1|in the source tree
