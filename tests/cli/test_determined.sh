@@ -115,7 +115,7 @@ def initialize(args, model, model_parameters, training_data):
     with open(args.deepspeed_config) as file:
         return Engine(json.load(file)), None, training_data, None
 END
-    example python 2 >train.py
+    example python 1 >train.py
     expect "grep -q deepspeed.initialize train.py"
     export PATH="$PWD/bin:$PATH" PYTHONPATH="$PWD/modules"
 }
