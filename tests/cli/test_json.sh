@@ -486,7 +486,7 @@ examples__of_the_page__are_what_is_printed()
     python3 -c '' 2>/dev/null || skip "Python is not installed"
     table
     document example import --json -c table.toml -d results.db table.csv
-    document example results --json
+    document example results --json --where "job IN (1, 3)"
     document example best --json
     document one best --json --group layers=4
     sweep_for max:rate '["/bin/sh", "job.sh", "{x}"]' 'rate ([0-9.]+)' <<'END'
