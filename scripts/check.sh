@@ -197,15 +197,14 @@ check_format()
 }
 
 # The unit tests alone: the black-box tests start a process per case, and what they reach the unit tests reach too. Those
-# that take over 0.1 s by themselves are left out, with --full those over 1 s: all run under the sanitizers there.
-# valgrind runs vfork as fork, so that the supervisor's test cannot pass; the sanitizers see to it.
+# that take over 0.1 s by themselves are left out: with --full all run under the sanitizers. valgrind runs vfork as fork,
+# so that the supervisor's test cannot pass; the sanitizers see to it.
 run_under_valgrind()
 {
-    local programs=() unfit=tests/unit/test_supervisor limit=0.1 tests_at_once=$jobs
-    [ -z "$full" ] || limit=1
+    local programs=() unfit=tests/unit/test_supervisor tests_at_once=$jobs
     mapfile -t programs < <(cd build-check && find tests/unit -type f -executable -name 'test_*' ! -path "$unfit" | sort)
     [ ${#programs[@]} -gt 0 ] || return 0
-    run_tests build-check valgrind TESTS="${programs[*]}" LOG_COMPILER="$root/scripts/memcheck.sh $limit"
+    run_tests build-check valgrind TESTS="${programs[*]}" LOG_COMPILER="$root/scripts/memcheck.sh 0.1"
     skip "valgrind $unfit" "valgrind has no vfork that shares memory"
 }
 

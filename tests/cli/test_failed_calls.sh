@@ -3,9 +3,9 @@
 # chain of callers that allocates memory, fails once (fail_call.c). Nothing may be lost, nothing may crash, a run that
 # cannot go on must say why, nothing of others may be ended, and the next run finishes the sweep.
 #
-# A sample, by a seed (SEED=N): 30 of each; under MESHSWEEP_FULL as many as fit into two minutes (TRY_SECONDS=N) for
-# each. One by hand: POINTS="17 4093" on this script.
-sample=30 seconds=${TRY_SECONDS:-120}
+# A sample, by a seed (SEED=N): 30 of each; under MESHSWEEP_FULL as many as fit into a minute for each. One
+# by hand: POINTS="17 4093" on this script.
+sample=30 seconds=60
 [ -z "${MESHSWEEP_FULL-}" ] || sample=100000
 CASE_SECONDS=$((seconds + 300))
 . "$(dirname "$0")/lib.sh"
