@@ -93,7 +93,8 @@ struct judged {
     int64_t release;
     const char *source; /* of the model that checks it; NULL: none does */
     bool is_tried;      /* of a list of values to try, which is written anew */
-    bool cuts;          /* pydantic 1 cuts fractions off */
+    bool cuts;          /* pydantic 1 cuts fractions off, and takes "" as a table without keys */
+    bool takes_auto;    /* "auto" is taken out of the section before it is checked */
 };
 
 static bool is_flagged(const struct judged *j, const char *flag)
@@ -155,6 +156,7 @@ static bool is_among(const struct toml_node *words, const struct json *v)
 /* What the engine does with a value that is none of the key's: NULL if it is one. Static. */
 static const char *refuses = "DeepSpeed refuses it", *keeps = "DeepSpeed does not check it and fails where it is used",
                   *truth = "DeepSpeed takes any text but \"\" and any number but 0 as true",
+                  *whole_truth = "DeepSpeed takes any whole number but 0 as true", *ignores = "DeepSpeed ignores it",
                   *as_number = "DeepSpeed takes true as 1 and false as 0",
                   *fraction = "DeepSpeed keeps the fraction, and what counts with it fails",
                   *cut = "DeepSpeed cuts the fraction off";
@@ -169,11 +171,13 @@ static const char *range_fault(const struct judged *j, double n)
 static const char *bool_fault(const struct judged *j)
 {
     const double n = number_of(j->value);
-    if (is_bool(j->value) ||
-        ((n == 0 || n == 1) && (j->source || !is_flagged(j, "fails") || !strchr(j->value->text, '.'))))
+    const bool is_whole = !isnan(n) && !strpbrk(j->value->text, ".eE"), wants_whole = is_flagged(j, "whole");
+    if (is_bool(j->value) || ((n == 0 || n == 1) && (is_whole || !wants_whole)))
         return NULL;
     if (j->source)
         return is_word_for_bool(j->value) ? NULL : refuses;
+    if (wants_whole && is_whole)
+        return whole_truth;
     return is_flagged(j, "fails") ? refuses : truth;
 }
 
@@ -227,17 +231,37 @@ static const char *table_fault(const struct judged *j)
     return is_flagged(j, "late") ? keeps : refuses;
 }
 
+/* Whether the engine finds nothing in it to read. */
+static bool is_ignored(const struct judged *j)
+{
+    const struct toml_node *member = toml_child(j->row, "member");
+    const bool is_empty = json_text_is(j->value, "");
+    if (is_flagged(j, "empty"))
+        return is_empty || (j->value->kind == JSON_OBJECT && j->value->count == 0);
+    if (member && is_text(j->value))
+        return !strstr(j->value->text, member->text);
+    return is_empty && has_type(j->row, "table") && j->cuts && (j->source || is_flagged(j, "auto"));
+}
+
+static bool may_be_null(const struct judged *j)
+{
+    const struct toml_node *since = toml_child(j->row, "null_since");
+    return is_flagged(j, "null") || (since && has_come(since->text, j->release));
+}
+
 static const char *fault_of(const struct judged *j)
 {
     const struct toml_node *words = toml_child(j->row, "words");
     const bool is_table = has_type(j->row, "table");
+    if (is_ignored(j))
+        return ignores;
     if (is_flagged(j, "all") && json_text_is(j->value, "all"))
         return NULL;
     if (has_type(j->row, "any") ||
-        (json_text_is(j->value, "auto") && (!is_table || j->source || is_flagged(j, "auto"))))
+        (json_text_is(j->value, "auto") && j->takes_auto && (!is_table || j->source || is_flagged(j, "auto"))))
         return NULL;
     if (json_text_is_null(j->value))
-        return is_flagged(j, "null") ? NULL : is_table || j->source || is_flagged(j, "fails") ? refuses : NULL;
+        return may_be_null(j) ? NULL : is_table || j->source || is_flagged(j, "fails") ? refuses : NULL;
     if (is_table)
         return table_fault(j);
     if (words)
@@ -304,8 +328,8 @@ static void add_hint(const struct judged *j, struct buffer *b)
         buffer_printf(b, "; write {\"%s\": %s}", named->text, v->text);
     } else if (flag && is_bool(v)) {
         buffer_printf(b, "; write {\"%s\": %s}", flag->text, v->text);
-    } else if (text &&
-               (has_type(j->row, "bool") ? is_word_for_bool(v) && strlen(text) > 3 : !isnan(number_in(v, false)))) {
+    } else if (text && (has_type(j->row, "bool") ? is_word_for_bool(v) && strlen(text) > 3
+                                                 : !has_type(j->row, "table") && !isnan(number_in(v, false)))) {
         buffer_printf(b, "; write %s without quotes", text);
     } else if (has_type(j->row, "int") && number_of(v) == floor(number_of(v)) && strpbrk(v->text, ".eE")) {
         buffer_printf(b, "; write %.0f", number_of(v));
@@ -336,6 +360,7 @@ static char *fault_text(struct judged *j)
     free(section);
     j->source = model ? toml_child(model, "source")->text : NULL;
     j->cuts = j->release && j->release < PYDANTIC_2;
+    j->takes_auto = !j->cuts || !model || !toml_child(model, "bare");
     const char *fault = fault_of(j);
     if (!fault)
         return NULL;

@@ -266,6 +266,19 @@ values__of_another_type__errors_with_place_remedy_and_what_the_engine_does()
 0.14.5|"optimizer": "Adam"|must be a table, not "Adam"; write {"type": "Adam"}
 0.14.5|"compile": true|
 0.17.0|"compile": true|compile must be a table, not true; write {"deepcompile": true}
+0.14.5|"timers": "7"|timers must be a table, not "7"; DeepSpeed ignores it
+0.14.5|"timers": "throughput"|timers must be a table, not "throughput"; DeepSpeed refuses it
+0.14.5|"wall_clock_breakdown": -1|true or false, not -1; DeepSpeed takes any whole number but 0 as true
+0.14.5|"wall_clock_breakdown": 1.0|must be true or false, not 1.0; DeepSpeed refuses it
+0.14.5|"checkpoint": {"parallel_write": {"pipeline_stage": 1.0}}|
+0.14.5|"tensorboard": ""|tensorboard must be a table, not ""; DeepSpeed ignores it
+0.17.6|"tensorboard": ""|tensorboard must be a table, not ""; DeepSpeed refuses it
+0.14.5|"comms_logger": {"verbose": "auto"}|must be true or false, not "auto"; DeepSpeed refuses it
+0.15.0|"comms_logger": {"verbose": "auto"}|
+0.17.0|"bf16": null|bf16 must be a table, not null; DeepSpeed refuses it
+0.17.6|"bf16": null|
+0.17.6|"vocabulary_size": {}|must be a whole number, not {}; DeepSpeed ignores it
+0.17.6|"torch_autocast": {"lower_precision_safe_modules": null}|must be a list, not null; DeepSpeed refuses it
 0.14.5|"hybrid_engine": {"enable": true}|DeepSpeed has no key hybrid_engine "enable"; did you mean "enabled"?
 END
 }

@@ -5,7 +5,7 @@ import sys
 import tomllib
 
 RELEASE = tuple(int(part) for part in sys.argv[2].split("."))
-WRONG = [True, False, None, 0, 1, 2.5, -1, 3.0, "perhaps", "false", "5e8", "7", "auto", {}]
+WRONG = [True, False, None, 0, 1, 1.0, 2.5, -1, 3.0, "", "perhaps", "false", "5e8", "7", "auto", {}]
 # Their meaning depends on others: tests/unit/test_deepspeed_rules.c has the rules.
 APART = ("elasticity", "compression_training", "sparse_attention", "data_efficiency", "curriculum_learning",
          "weight_quantization", "progressive_layer_drop", "amp", "bfloat16", "autotuning", "quantize_training",
