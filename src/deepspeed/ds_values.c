@@ -377,7 +377,8 @@ static char *fault_text(struct judged *j)
 /* Whether the release has the key and the sections that it is in. */
 static bool is_there(const char *key, int64_t release)
 {
-    bool is = has_come(ds_key_since(key), release);
+    const struct toml_node *until = row_of(key) ? toml_child(row_of(key), "until") : NULL;
+    bool is = has_come(ds_key_since(key), release) && !(until && has_come(until->text, release));
     for (const char *dot = strchr(key, '.'); is && dot; dot = strchr(dot + 1, '.')) {
         char *section = xstrndup(key, (size_t)(dot - key));
         is = has_come(ds_key_since(section), release);

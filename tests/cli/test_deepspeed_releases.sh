@@ -275,6 +275,8 @@ values__of_another_type__errors_with_place_remedy_and_what_the_engine_does()
 0.17.6|"tensorboard": ""|tensorboard must be a table, not ""; DeepSpeed refuses it
 0.14.5|"comms_logger": {"verbose": "auto"}|must be true or false, not "auto"; DeepSpeed refuses it
 0.15.0|"comms_logger": {"verbose": "auto"}|
+0.16.4|"seq_parallel_comm_data_type": "fp61"|"bf16" or "fp32", not "fp61"; did you mean "fp16"?; DeepSpeed refuses it
+0.16.5|"seq_parallel_comm_data_type": "fp61"|
 0.17.0|"bf16": null|bf16 must be a table, not null; DeepSpeed refuses it
 0.17.6|"bf16": null|
 0.17.6|"vocabulary_size": {}|must be a whole number, not {}; DeepSpeed ignores it
