@@ -516,6 +516,10 @@ batch__divided_among_sequence_parallel_ranks__each_degree_is_tried()
     plain '"num_gpus": 2' '"train_batch_size": 16, "sequence_parallel_size": [1, 2], "zero_optimization": {"stage": 1}'
     run_meshsweep deepspeed --dry-run train.py --deepspeed ds_config.json
     expect_among_stdout 0 '9 matched' 'train_micro_batch_size_per_gpu=16 sequence_parallel_size=2'
+    tune train.py --deepspeed ds_config.json
+    expect_only_stderr 0
+    expect_sql '1|8
+2|8' "SELECT sequence_parallel_size, max(train_micro_batch_size_per_gpu) FROM results WHERE state = 'ok' GROUP BY 1"
 }
 
 metrics_file__none_of_the_engines__made_in_its_names_and_units()
