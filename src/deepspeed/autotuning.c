@@ -225,13 +225,13 @@ static void set_knob(const struct knob_source *p, const struct knob *k, struct a
         break;
     case KNOB_OBJECT:
         if (j->kind != JSON_OBJECT)
-            wrong(p, "an object");
+            wrong(p, "a table");
         else
             *(const struct json **)member = j;
         break;
     case KNOB_MODEL:
         if (j->kind != JSON_OBJECT)
-            wrong(p, "an object");
+            wrong(p, "a table");
         for (size_t i = 0; j->kind == JSON_OBJECT && i < j->count; i++)
             check_fact(p, &j->children[i]);
         *(const struct json **)member = j;
@@ -281,8 +281,8 @@ void autotuning_read(const char *file, const struct json *section, struct autotu
                            .exps_dir = xstrdup("autotuning_exps"),
                            .results_dir = xstrdup("autotuning_results")};
     const struct knob_source place = {file, section, problems};
-    if (section && section->kind != JSON_OBJECT)
-        problems_add(problems, position_of(&place, section), "autotuning must be an object");
+    if (section && section->kind == JSON_LIST) /* ds_values_check() tells of anything else */
+        problems_add(problems, position_of(&place, section), "autotuning must be a table, not a list");
     for (size_t i = 0; section && section->kind == JSON_OBJECT && i < section->count; i++)
         read_member(&(struct knob_source){file, &section->children[i], problems}, &a);
     if (a.end_step < 0) {

@@ -532,7 +532,7 @@ static size_t read_stages(struct writing *w, int *stages)
     bool all = !stage || json_text_is(stage, "all");
     if (zero && zero->kind != JSON_OBJECT && !json_text_is(zero, "all"))
         error_add_line(&w->problems, ERROR_USAGE,
-                       "%s:%d:%d: zero_optimization must be an object, or \"all\" for every stage", w->r->ds_file,
+                       "%s:%d:%d: zero_optimization must be a table, or \"all\" for every stage", w->r->ds_file,
                        zero->line, zero->column);
     if (stage && stage->kind == JSON_LIST && stage->count == 0)
         error_add_line(&w->problems, ERROR_USAGE, "%s:%d:%d: zero_optimization.stage: the list is empty", w->r->ds_file,

@@ -131,9 +131,9 @@ TEST(autotuning__wrong__all_at_once)
         {"{\"tuner_type\": \"grid\"}",
          "d:1:2: autotuning.tuner_type must be \"gridsearch\", \"random\" or \"model_based\""},
         {"{\"exps_dir\": 3}", "d:1:2: autotuning.exps_dir must be the name of a directory"},
-        {"{\"arg_mappings\": \"x\"}", "d:1:2: autotuning.arg_mappings must be an object"},
+        {"{\"arg_mappings\": \"x\"}", "d:1:2: autotuning.arg_mappings must be a table"},
         {"{\"start_step\": 9, \"end_step\": 5}", "d: autotuning: end_profile_step 5 is before start_profile_step 9"},
-        {"[]", "d: autotuning must be an object"},
+        {"[]", "d: autotuning must be a table, not a list"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct json root = {0};
