@@ -161,10 +161,17 @@ static const char *refuses = "DeepSpeed refuses it", *keeps = "DeepSpeed does no
                   *fraction = "DeepSpeed keeps the fraction, and what counts with it fails",
                   *cut = "DeepSpeed cuts the fraction off";
 
+/* Whether the release has the key's own check. */
+static bool is_strict(const struct judged *j)
+{
+    const struct toml_node *since = toml_child(j->row, "strict_since");
+    return !since || has_come(since->text, j->release);
+}
+
 static const char *range_fault(const struct judged *j, double n)
 {
     const struct toml_node *from = toml_child(j->row, "from"), *to = toml_child(j->row, "to");
-    bool outside = (from && n < (double)from->integer) || (to && n > (double)to->integer);
+    bool outside = (from && is_strict(j) && n < (double)from->integer) || (to && n > (double)to->integer);
     return !outside ? NULL : j->source || is_flagged(j, "fails") ? refuses : keeps;
 }
 
@@ -186,7 +193,7 @@ static const char *number_fault(const struct judged *j, bool whole)
     const char *otherwise = j->source || is_flagged(j, "fails") ? refuses : keeps;
     double n = number_of(j->value);
     if (is_bool(j->value))
-        return as_number;
+        return toml_child(j->row, "strict_since") && is_strict(j) ? refuses : as_number;
     if (isnan(n)) {
         n = j->source && is_text(j->value) ? number_in(j->value, whole) : NAN;
         return isnan(n) ? otherwise : range_fault(j, n);
@@ -269,7 +276,9 @@ static const char *fault_of(const struct judged *j)
     if (has_type(j->row, "bool"))
         return bool_fault(j);
     if (has_type(j->row, "list"))
-        return j->value->kind == JSON_LIST ? NULL : j->source ? refuses : keeps;
+        return j->value->kind == JSON_LIST || (is_flagged(j, "one") && is_text(j->value)) ? NULL
+               : j->source                                                                ? refuses
+                                                                                          : keeps;
     return has_type(j->row, "str") ? text_fault(j) : number_fault(j, has_type(j->row, "int"));
 }
 
