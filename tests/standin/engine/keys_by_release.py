@@ -1,5 +1,6 @@
 """Holds the keys of configs/knowledge/words.toml against a repository of DeepSpeed's sources: keys_by_release.py
-REPOSITORY. Prints the releases that keys came with, or went, and ends with 1 where the table says another."""
+REPOSITORY. Prints the releases that keys came with, or went, and ends with 1 where the table says another, or where a
+model declares another type."""
 
 import re
 import subprocess
@@ -12,22 +13,46 @@ TABLE = Path(__file__).parents[3] / "configs/knowledge/words.toml"
 PLACES = ("deepspeed/runtime/", "deepspeed/profiling/c", "deepspeed/nebula/", "deepspeed/elasticity/", "deepspeed/utils/c",
           "deepspeed/monitor/c", "deepspeed/compile/c", "deepspeed/compression/c", "deepspeed/module_inject/auto_ep_c",
           "deepspeed/comm/config", "deepspeed/datastates/c", "deepspeed/autotuning/c")
+# What the models call the table's types, in any of Optional, List and Union.
+DECLARED = {"int": r"\bint\b", "float": r"\bfloat\b", "bool": r"\bbool\b", "str": r"\bstr\b|\bPath\b",
+            "list": r"\blist\b|\bList\[", "table": r"\b[dD]ict\b|Config\b"}
 
 
 def number(release):
     return tuple(int(part) for part in (release + ".0.0").split(".")[:3])
 
 
+def found(repository, tag, pattern, *paths):
+    run = subprocess.run(["git", "--git-dir", repository, "grep", "-oE", pattern, tag, "--", *paths],
+                         capture_output=True, text=True, check=False)
+    return (line.split(":", 2)[1:] for line in run.stdout.splitlines())
+
+
 def words_of(repository, tag, sources):
     """The words in quotes of all places, as None, and every word of each model's file, by its path."""
-    def found(pattern, *paths):
-        run = subprocess.run(["git", "--git-dir", repository, "grep", "-oE", pattern, tag, "--", *paths],
-                             capture_output=True, text=True, check=False)
-        return (line.split(":", 2)[1:] for line in run.stdout.splitlines())
-    words = {None: {word.strip("\"'") for _, word in found("[\"'][a-z_0-9A-Z]+[\"']", *(f"{p}*.py" for p in PLACES))}}
-    for path, word in found("[A-Za-z_0-9]+", *(f"deepspeed/{source}" for source in sources)):
+    quoted = found(repository, tag, "[\"'][a-z_0-9A-Z]+[\"']", *(f"{p}*.py" for p in PLACES))
+    words = {None: {word.strip("\"'") for _, word in quoted}}
+    for path, word in found(repository, tag, "[A-Za-z_0-9]+", *(f"deepspeed/{source}" for source in sources)):
         words.setdefault(path.removeprefix("deepspeed/"), set()).add(word)
     return words
+
+
+def types_of(repository, tag, sources):
+    """What each model's file declares, by its path and name."""
+    types = {}
+    for path, line in found(repository, tag, "^    [a-z_0-9]+: [^=]+", *(f"deepspeed/{source}" for source in sources)):
+        name, declared = line.strip().split(": ", 1)
+        types.setdefault((path.removeprefix("deepspeed/"), name), []).append(declared.strip())
+    return types
+
+
+def other_type(key, row, models, types):
+    """The types declared, if none is the table's; one in words may be an enumeration. Aliases begin with stage3_."""
+    section, _, name = key.rpartition(".")
+    source = models.get(section, {}).get("source")
+    declared = types.get((source, name)) or types.get((source, name.removeprefix("stage3_")), [])
+    fits = row["is"] == "any" or "words" in row or any(re.search(DECLARED[row["is"]], t) for t in declared)
+    return None if fits or not declared else declared
 
 
 def has(words, key, models):
@@ -50,13 +75,16 @@ def main():
                   key=lambda t: number(t[1:]))
     table = tomllib.loads(TABLE.read_text())["ds_config"]
     sources = sorted({model["source"] for model in table["models"].values()})
-    there = {}
+    there, wrong = {}, 0
     for tag in tags:
-        words = words_of(repository, tag, sources)
-        for key in table["keys"]:
+        words, types = words_of(repository, tag, sources), types_of(repository, tag, sources)
+        for key, row in table["keys"].items():
             if has(words, key, table["models"]):
                 there.setdefault(key, []).append(tag[1:])
-    wrong = 0
+            other = number(tag[1:]) >= number(since_of(table["keys"], key)) and other_type(key, row, table["models"], types)
+            if other:
+                wrong += 1
+                print(f"{key}: {row['is']}, in {tag[1:]} {', '.join(other)}")
     for key in table["keys"]:
         had, since = there.get(key, []), since_of(table["keys"], key)
         first = had[0] if had else None
