@@ -1,6 +1,5 @@
 """Holds the keys of configs/knowledge/words.toml against a repository of DeepSpeed's sources: keys_by_release.py
-REPOSITORY. Prints the releases that keys came with, or went, and ends with 1 where the table says another, or where a
-model declares another type."""
+REPOSITORY. Prints the releases that keys came with, or went, and ends with 1 where these, or types, are others."""
 
 import re
 import subprocess
@@ -15,7 +14,7 @@ PLACES = ("deepspeed/runtime/", "deepspeed/profiling/c", "deepspeed/nebula/", "d
           "deepspeed/comm/config", "deepspeed/datastates/c", "deepspeed/autotuning/c")
 # What the models call the table's types, in any of Optional, List and Union.
 DECLARED = {"int": r"\bint\b", "float": r"\bfloat\b", "bool": r"\bbool\b", "str": r"\bstr\b|\bPath\b",
-            "list": r"\blist\b|\bList\[", "table": r"\b[dD]ict\b|Config\b"}
+            "list": r"\blist\b|\bList\[", "any": "", "table": r"\b[dD]ict\b|Config\b"}
 
 
 def number(release):
@@ -37,22 +36,14 @@ def words_of(repository, tag, sources):
     return words
 
 
-def types_of(repository, tag, sources):
-    """What each model's file declares, by its path and name."""
-    types = {}
-    for path, line in found(repository, tag, "^    [a-z_0-9]+: [^=]+", *(f"deepspeed/{source}" for source in sources)):
-        name, declared = line.strip().split(": ", 1)
-        types.setdefault((path.removeprefix("deepspeed/"), name), []).append(declared.strip())
-    return types
-
-
-def other_type(key, row, models, types):
-    """The types declared, if none is the table's; one in words may be an enumeration. Aliases begin with stage3_."""
+def other_types(key, row, models, lines):
+    """What the key's model declares, if that is not the table's; words may be an enumeration, aliases are stage3_…."""
     section, _, name = key.rpartition(".")
-    source = models.get(section, {}).get("source")
-    declared = types.get((source, name)) or types.get((source, name.removeprefix("stage3_")), [])
-    fits = row["is"] == "any" or "words" in row or any(re.search(DECLARED[row["is"]], t) for t in declared)
-    return None if fits or not declared else declared
+    path = "deepspeed/" + models.get(section, {}).get("source", "")
+    names = (f"    {name}: ", f"    {name.removeprefix('stage3_')}: ")
+    declared = [line.strip() for at, line in lines if at == path and line.startswith(names)]
+    pattern = "" if "words" in row else DECLARED[row["is"]]
+    return [] if any(re.search(f": .*({pattern})", line) for line in declared) else declared
 
 
 def has(words, key, models):
@@ -77,14 +68,14 @@ def main():
     sources = sorted({model["source"] for model in table["models"].values()})
     there, wrong = {}, 0
     for tag in tags:
-        words, types = words_of(repository, tag, sources), types_of(repository, tag, sources)
+        words = words_of(repository, tag, sources)
+        lines = list(found(repository, tag, "^    [a-z_0-9]+: [^=]+", *(f"deepspeed/{source}" for source in sources)))
         for key, row in table["keys"].items():
             if has(words, key, table["models"]):
                 there.setdefault(key, []).append(tag[1:])
-            other = number(tag[1:]) >= number(since_of(table["keys"], key)) and other_type(key, row, table["models"], types)
-            if other:
+            for other in other_types(key, row, table["models"], lines):
                 wrong += 1
-                print(f"{key}: {row['is']}, in {tag[1:]} {', '.join(other)}")
+                print(f"{key} is {row['is']}, in {tag[1:]} {other}")
     for key in table["keys"]:
         had, since = there.get(key, []), since_of(table["keys"], key)
         first = had[0] if had else None
