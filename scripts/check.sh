@@ -3,8 +3,8 @@
 #
 #   (none)      warnings as errors, unit, black-box and style tests with a kill at every fault point, the map of the
 #               source, shellcheck, clang-format, unit tests under valgrind
-#   --full      and a build by clang, under ASan and UBSan every unit test and as many cases of the others as a quarter
-#               of an hour holds (drawn by the commit, or by SEED), clang-tidy, a run from a clean directory, a selftest
+#   --full      and a build by clang, under ASan and UBSan every unit test and as many cases of the others as ten
+#               minutes hold (drawn by the commit, or by SEED), clang-tidy, a run from a clean directory, a selftest
 #               of 1,000 jobs and 100 kills, real PyTorch jobs, a real Slurm, a real browser, kills where system calls
 #               are refused, ten seconds of each fuzz target, a static program in an empty root and one for 64-bit ARM,
 #               the Debian packages and `make distcheck`; a part whose tool is missing then counts as failed, else as
@@ -209,10 +209,10 @@ run_under_valgrind()
 }
 
 # Under the sanitizers all cases take some three times as long as in the plain build: of the black-box tests, which run
-# there for what no unit test reaches, so many are drawn as fit into a quarter of an hour.
+# there for what no unit test reaches, so many are drawn as fit into ten minutes.
 draw_cases()
 {
-    local share=$(((3 * plain_took + 899) / 900))
+    local share=$(((3 * plain_took + 599) / 600))
     [ "$share" -gt 1 ] || return 0
     export CASES_DRAWN=${SEED:-$(git rev-parse --short HEAD 2>/dev/null || echo 1)}/$share
     echo "one in $share of the black-box cases runs under the sanitizers: CASES_DRAWN=$CASES_DRAWN"
