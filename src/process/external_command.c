@@ -34,9 +34,10 @@ struct stream {
     }
 
 struct running {
+    const struct external_command_watch *watch; /* NULL: none */
     pid_t pid;
     int status;
-    bool ended;
+    bool ended, stopped; /* `stopped`: SIGTERM was sent */
     int64_t until_ms;
     size_t bytes_most;
     struct stream streams[2]; /* output, errors */
@@ -82,12 +83,23 @@ static bool look(struct running *r)
     return ready <= 0;
 }
 
+static void ask_watch(struct running *r)
+{
+    const struct external_command_watch *w = r->watch;
+    if (r->ended || !w || w->goes_on(w->context) || r->stopped)
+        return;
+    r->stopped = true;
+    r->until_ms = clock_monotonic_ms() + w->grace_ms;
+    kill(-r->pid, SIGTERM);
+}
+
 /* Until it has ended and its output is read; what a child of its own keeps open is not waited for. */
 static int follow(struct running *r)
 {
     for (;;) {
         bool ended_before = r->ended;
         bool quiet = look(r);
+        ask_watch(r);
         bool late = clock_monotonic_ms() >= r->until_ms;
         if (ended_before && (quiet || late))
             return 0;
@@ -130,7 +142,13 @@ static pid_t start(const struct external_command *c, int output_fd, int error_fd
 
 int external_command_run(const struct external_command *c, struct external_command_result *out, struct error *e)
 {
-    struct running r = {.bytes_most = c->bytes_most, .streams = {STREAM_INIT, STREAM_INIT}};
+    return external_command_run_watched(c, NULL, out, e);
+}
+
+int external_command_run_watched(const struct external_command *c, const struct external_command_watch *watch,
+                                 struct external_command_result *out, struct error *e)
+{
+    struct running r = {.watch = watch, .bytes_most = c->bytes_most, .streams = {STREAM_INIT, STREAM_INIT}};
     struct process_failure failure;
     int rc = -1;
     int input_fd = open_input(c->input);

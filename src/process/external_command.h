@@ -3,6 +3,7 @@
 #define MESHSWEEP_PROCESS_EXTERNAL_COMMAND_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,18 @@ void external_command_result_free(struct external_command_result *r);
 /* Returns 0 when it ran to its end, whatever its status; -1 when it could not be started or took too long. Waits for
  * this one child alone, so it may be called while a supervisor exists, in the same thread. */
 int external_command_run(const struct external_command *command, struct external_command_result *out, struct error *e);
+
+/* Who is asked about every 20 ms, as long as it has not ended, whether it goes on. Once the answer is no, its process
+ * group gets SIGTERM, and SIGKILL after `grace_ms`. */
+struct external_command_watch {
+    bool (*goes_on)(void *context);
+    void *context;
+    int64_t grace_ms;
+};
+
+/* The same; what was written and the status are in `out` too if it ended upon SIGTERM. */
+int external_command_run_watched(const struct external_command *command, const struct external_command_watch *watch,
+                                 struct external_command_result *out, struct error *e);
 
 /* Lets it write to these two descriptors (3 or above), for as long as it takes. A signal among `watched`, which the
  * caller has blocked, ends it and its process group, and is in *signal_number then (0: none came). Returns 0 when it

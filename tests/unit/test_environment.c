@@ -165,6 +165,34 @@ TEST(command__no_answer__killed_with_its_children)
     assert_null(r.output);
 }
 
+static bool goes_on_until(void *context)
+{
+    int64_t *looks = context;
+    return --*looks > 0;
+}
+
+static int run_watched(const char *script, int64_t looks, struct external_command_result *out, struct error *e)
+{
+    char *const argv[] = {"sh", "-c", (char *)script, NULL};
+    const struct external_command command = {argv, usual, "/tmp", 600000, 100, NULL};
+    const struct external_command_watch watch = {goes_on_until, &looks, looks > 1 ? 100 : 60000};
+    return external_command_run_watched(&command, &watch, out, e);
+}
+
+TEST(command__watched__asked_to_end_then_killed)
+{
+    struct external_command_result r = EXTERNAL_COMMAND_RESULT_INIT;
+    struct error e = ERROR_INIT;
+    assert_int_equal(run_watched("exit 3", INT64_MAX, &r, &e), 0);
+    assert_int_equal(r.exit_code, 3);
+    external_command_result_free(&r);
+    assert_int_equal(run_watched("sleep 1000 & wait", 1, &r, &e), 0);
+    assert_int_equal(r.exit_code, -1);
+    external_command_result_free(&r);
+    assert_int_equal(run_watched("trap '' TERM; sleep 1000; sleep 1000", 3, &r, &e), -1);
+    assert_null(r.output);
+}
+
 TEST(command__output_held_open_by_a_child__not_waited_for)
 {
     struct external_command_result r = EXTERNAL_COMMAND_RESULT_INIT;
