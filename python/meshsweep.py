@@ -1,4 +1,5 @@
-"""Results of meshsweep in Python: one file, standard library only, read-only, also while the sweep runs.
+"""Results of meshsweep in Python: one file, standard library only. Databases are opened read-only, also while the sweep
+runs; ask() and tell() run the program `meshsweep`, which writes.
 
     import meshsweep
     import pandas
@@ -8,22 +9,29 @@
         winner = db.best()
         curve = db.metrics(winner["job"], "loss")
 
+    for trial in meshsweep.ask(number=4)["asked"]:
+        meshsweep.tell([{"trial": trial["trial"], "metrics": measure(trial["keys"])}])
+
 Rows are dictionaries with the columns of the view `results` (docs/database.md). Keys have the values and types of the
 sweep file: true is True, a list is a list; a key that a job does not have is None. Sizes are in bytes, durations in
-milliseconds.
+milliseconds. A column or metric that does not exist raises KeyError, which names the nearest one.
 """
 
 import datetime
+import difflib
 import json
+import os
+import re
 import shlex
 import sqlite3
+import subprocess
 import urllib.parse
 import warnings
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Type, Union
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple, Type, Union
 
-__all__ = ["open", "Database", "Sample", "Sweep", "SchemaError", "SchemaWarning"]
+__all__ = ["open", "ask", "tell", "Database", "Row", "Sample", "Sweep", "SchemaError", "SchemaWarning"]
 
 #: The schema version that this file supports.
 SCHEMA = 22
@@ -31,9 +39,14 @@ SCHEMA = 22
 #: SQLite's "application_id" of a meshsweep database.
 APPLICATION = 1836279927
 
-Row = Dict[str, Any]
-
 SECTIONS = ("cluster_spec", "model", "training_spec", "parallel_spec")
+
+
+class Row(Dict[str, Any]):
+    """Values by column."""
+
+    def __missing__(self, name: str) -> Any:
+        raise _unknown("column", name, self)
 
 
 class SchemaError(Exception):
@@ -64,6 +77,20 @@ class Sweep(NamedTuple):
 def open(path: Union[str, "Path"] = "results.db") -> "Database":
     """Opens a database for reading. Raises FileNotFoundError or SchemaError."""
     return Database(path)
+
+
+def ask(proposals: Optional[Iterable[Mapping[str, Any]]] = None, number: int = 1, by: Optional[str] = None,
+        why: Optional[str] = None, **files: Union[str, "Path"]) -> Dict[str, Any]:
+    """What `meshsweep ask` answers: under "asked" the next jobs to run elsewhere, or those that are proposed
+    ({"micro_batch": 8}). `files`: db and config, as the options. Raises RuntimeError with what the program said."""
+    options = {"by": by, "why": why, "number": number if proposals is None else None}
+    return _run("ask", options, files, None if proposals is None else list(proposals))
+
+
+def tell(results: Iterable[Mapping[str, Any]], **files: Union[str, "Path"]) -> Dict[str, Any]:
+    """Records what came of jobs that were asked for ({"job": 7, "metrics": {"loss": 2.5}}): all or, with RuntimeError,
+    nothing."""
+    return _run("tell", {}, files, list(results))
 
 
 class Database:
@@ -97,10 +124,10 @@ class Database:
             return Sweep(row[0], row[1], row[2], row[3], bool(row[4]))
         return None
 
-    def results(self, every_sweep: bool = False) -> List[Row]:
-        """One row per job, ordered by number: of the sweep that was run last, or of every sweep."""
-        condition = "" if every_sweep else " WHERE in_sweep"
-        return self._rows(f"SELECT * FROM results{condition} ORDER BY job")
+    def results(self, every_sweep: bool = False, where: str = "true") -> List[Row]:
+        """One row per job, ordered by number: of the sweep that was run last, or of every sweep. `where` is a
+        condition in SQL over the columns: "tp = 2 AND state = 'ok'"."""
+        return self._rows(f"SELECT * FROM results WHERE (in_sweep OR ?) AND ({where}\n) ORDER BY job", every_sweep)
 
     def job(self, number: int) -> Optional[Row]:
         """The row of one job; None if no job has that number."""
@@ -123,12 +150,30 @@ class Database:
             return words
         return None
 
+    def attempts(self, number: int) -> List[Row]:
+        """One row per attempt of the job. `metrics` has its values by name, `counts` says whether they are part of the
+        job's results."""
+        return [_attempt(Row(row)) for row in self._plain(
+            "SELECT number AS attempt, kind, state, failure, message, exit_code, signal, host, devices, directory,"
+            " started, ended, duration_ms AS duration, EXISTS (SELECT 1 FROM counted_attempt AS c WHERE c.id = a.id)"
+            " AS counts, (SELECT json_group_object(name, value) FROM summary WHERE attempt_id = a.id) AS metrics"
+            " FROM attempt AS a WHERE job_id = ? ORDER BY id", number)]
+
+    def configurations(self) -> List[Row]:
+        """What is ranked if [sweep] has replicate or group_by: one row per configuration, with its group
+        (`comparison_group`), rank, `job` (of its replicates the one in the middle), mean value, and how many replicates
+        there are, their spread and the 95 % interval of the mean. Else empty."""
+        return self._plain("SELECT * FROM configurations") if self._has_view("configurations") else []
+
     def metrics(self, number: int, name: str) -> List[Sample]:
         """The curve of a metric, as reported by the attempt that represents the job. Of very many samples, only evenly
         spaced ones are kept."""
-        return [Sample(*row) for row in self._connection.execute(
+        samples = [Sample(*row) for row in self._connection.execute(
             "SELECT m.step, m.value FROM metric AS m JOIN job AS j ON j.attempt_id = m.attempt_id"
             " WHERE j.id = ? AND m.name = ? ORDER BY m.sequence", (number, name))]
+        if not samples and name not in self.metric_names():
+            raise _unknown("metric", name, self.metric_names())
+        return samples
 
     def metric_names(self) -> List[str]:
         """The names of all metrics that a job reported or that were computed."""
@@ -164,9 +209,25 @@ class Database:
             warnings.warn(f"{self.path} has schema {schema}, and this is for {SCHEMA}: take the meshsweep.py that came"
                           " with the meshsweep that wrote it", SchemaWarning, stacklevel=4)
 
+    def _has_view(self, name: str) -> bool:
+        return bool(self._connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)).fetchone())
+
     def _has_results(self) -> bool:
         """The view exists from the first sweep on."""
-        return bool(self._connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'results'").fetchone())
+        return self._has_view("results")
+
+    def _plain(self, sql: str, *parameters: Any) -> List[Row]:
+        """The rows as SQLite has them."""
+        try:
+            cursor = self._connection.execute(sql, parameters)
+        except sqlite3.OperationalError as error:
+            absent = re.match('no such column: "?([^" ]+)', str(error))
+            if not absent:
+                raise
+            known = [row[1] for row in self._connection.execute("PRAGMA table_info(results)")]
+            raise _unknown("column", absent[1], known) from None
+        titles = [column[0] for column in cursor.description]
+        return [Row(zip(titles, row)) for row in cursor]
 
     def _rows(self, sql: str, *parameters: Any) -> List[Row]:
         connection = self._connection
@@ -174,10 +235,9 @@ class Database:
         try:
             if not self._has_results():
                 return []
-            cursor = connection.execute(sql, parameters)
-            titles = [column[0] for column in cursor.description]
-            rows = [dict(zip(titles, row)) for row in cursor]
-            self._give_types(titles, rows)
+            rows = self._plain(sql, *parameters)
+            if rows:
+                self._give_types(list(rows[0]), rows)
             return rows
         finally:
             connection.execute("COMMIT")
@@ -224,6 +284,31 @@ def _connect(path: Path) -> sqlite3.Connection:
     except sqlite3.DatabaseError:
         pass  # not a database: _check reports it
     return connection
+
+
+def _unknown(what: str, name: str, known: Iterable[str]) -> KeyError:
+    near = difflib.get_close_matches(str(name), list(known), 1)
+    return KeyError(f"no {what} {name}" + (f"; did you mean {near[0]}?" if near else ""))
+
+
+def _run(command: str, options: Mapping[str, Any], files: Mapping[str, Any], given: Any) -> Dict[str, Any]:
+    """Runs $MESHSWEEP, else `meshsweep`."""
+    words = [f"--{name}={value}" for name, value in {**options, **files}.items() if value is not None]
+    words += [] if given is None else ["-"]
+    done = subprocess.run([os.environ.get("MESHSWEEP", "meshsweep"), command, *words], input=json.dumps(given),
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+    if done.returncode not in (0, 3):
+        raise RuntimeError(done.stderr.strip())
+    answer: Dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def _attempt(row: Row) -> Row:
+    for title in ("started", "ended"):
+        if row[title] is not None:
+            row[title] = datetime.datetime.fromtimestamp(row[title] / 1000, datetime.timezone.utc)
+    row.update(counts=bool(row["counts"]), metrics=Row(json.loads(row["metrics"])))
+    return row
 
 
 def _key_columns(titles: List[str]) -> List[str]:

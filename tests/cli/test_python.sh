@@ -65,7 +65,7 @@ with meshsweep.open("results.db") as db:
     assert (best["rank"], best["job"], best["loss"], best["parallel_spec.state"]) == (1, 1, 1.1, True), best
     assert [r["job"] for r in db.ranking()] == [1, 2] and len(db.ranking(1)) == 1
     assert db.metrics(2, "loss") == [(0, 3.2), (1, 2.2), (2, 1.2)]
-    assert db.metrics(2, "absent") == [] and db.metric_names() == ["loss"] and db.units() == {"loss": "nats"}
+    assert db.metrics(3, "loss") and db.metric_names() == ["loss"] and db.units() == {"loss": "nats"}
     assert db.command(2)[:2] == ["/bin/sh", "-c"]
     sweep = db.sweep()
     assert (sweep.name, sweep.objective, sweep.maximise) == ("typed", "loss", False)
@@ -91,6 +91,76 @@ END
     expect_stdout "3 7 1.1
 float64 datetime64[ns, UTC]
 ['step', 'value'] 6.300000000000001"
+}
+
+names__unknown__the_nearest_is_named()
+{
+    typed_sweep
+    run_python <<'END'
+import meshsweep
+with meshsweep.open("results.db") as db:
+    print([r["job"] for r in db.results(where="micro_batch > 1 AND state = 'ok' -- a note")])
+    for question in (lambda: db.results(where="micro_bach = 1"), lambda: db.best()["los"], lambda: db.metrics(1, "lss"),
+                     lambda: db.results()[0]["nothing_like_it"]):
+        try:
+            question()
+        except KeyError as error:
+            print(error.args[0])
+END
+    expect_stdout "[2]
+no column micro_bach; did you mean micro_batch?
+no column los; did you mean loss?
+no metric lss; did you mean loss?
+no column nothing_like_it"
+}
+
+attempts_configurations__rows()
+{
+    typed_sweep
+    run_python <<'END'
+import meshsweep
+with meshsweep.open("results.db") as db:
+    one, = db.attempts(1)
+    print(one["attempt"], one["kind"], one["state"], one["counts"], one["metrics"], one["ended"] >= one["started"])
+    failed, = db.attempts(3)
+    print(failed["state"], failed["failure"], failed["exit_code"], failed["counts"], db.attempts(99))
+    print(db.configurations())
+END
+    expect_stdout "1 trial ok True {'loss': 1.1} True
+failed exit 1 False []
+[]"
+    rm results.db
+    sed -i 's/^name = "typed"/&\nreplicate = ["micro_batch"]/' sweep.toml
+    run_ended 3
+    run_python <<'END'
+import meshsweep
+with meshsweep.open("results.db") as db:
+    for row in db.configurations():
+        print(row["rank"], row["job"], row["value"], row["replicates"], row["replicates_failed"])
+END
+    expect_stdout "1 1 1.15 2 0"
+}
+
+ask_tell__next_and_proposed__by_the_program()
+{
+    typed_sweep
+    rm results.db
+    export MESHSWEEP=$meshsweep
+    run_python <<'END'
+import meshsweep
+first = meshsweep.ask(config="sweep.toml", why="the next")["asked"][0]
+print(first["job"], first["keys"]["parallel_spec"]["micro_batch"], first["why"])
+answer = meshsweep.ask([{"micro_batch": 4}, {"micro_batch": 3}], by="me", db="results.db")
+print([(t["job"], t["by"]) for t in answer["asked"]], len(answer["refused"]))
+meshsweep.tell([{"job": first["job"], "metrics": {"loss": 2.5}}])
+with meshsweep.open("results.db") as db:
+    print(db.best()["loss"])
+try:
+    meshsweep.tell([{"job": 99, "metrics": {"loss": 1}}])
+except RuntimeError as error:
+    print(str(error).split(":")[0])
+END
+    expect_stdout_contains "1 1 the next" "[(3, 'me')] 1" 2.5 meshsweep
 }
 
 databases__imported_failed_and_empty__are_read()
