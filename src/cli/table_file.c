@@ -1,5 +1,6 @@
 #include "cli/table_file.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -39,15 +40,18 @@ static void add_code_point(struct buffer *out, uint32_t c)
                       (int)(0x80 | (c >> 6 & 0x3f)), (int)(0x80 | (c & 0x3f)));
 }
 
-/* Of UTF-16 with its mark; false: it is none. */
+/* Of UTF-16 with its mark, or of Latin letters without; false: it is none. */
 static bool from_utf16(const struct buffer *in, struct buffer *out)
 {
     const unsigned char *b = (const unsigned char *)in->data;
-    if (in->length < 2 || !((b[0] == 0xff && b[1] == 0xfe) || (b[0] == 0xfe && b[1] == 0xff)))
+    if (in->length < 4)
         return false;
-    const int low = b[0] == 0xff ? 0 : 1;
+    const bool has_mark = (b[0] == 0xff && b[1] == 0xfe) || (b[0] == 0xfe && b[1] == 0xff);
+    if (!has_mark && ((b[0] == 0) == (b[1] == 0) || (b[0] == 0) != (b[2] == 0) || (b[1] == 0) != (b[3] == 0)))
+        return false;
+    const int low = b[0] == (has_mark ? 0xfe : 0);
     uint32_t high = 0;
-    for (size_t i = 2; i + 1 < in->length; i += 2) {
+    for (size_t i = has_mark ? 2 : 0; i + 1 < in->length; i += 2) {
         const uint32_t unit = b[i + (size_t)low] | (uint32_t)b[i + 1 - (size_t)low] << 8;
         if (unit >= 0xd800 && unit < 0xdc00)
             high = unit;
@@ -59,10 +63,9 @@ static bool from_utf16(const struct buffer *in, struct buffer *out)
     return true;
 }
 
-/* Of "| **a** | b |", a line of Markdown. */
-static void add_markdown_line(struct buffer *out, const char *line, const char *end)
+/* Of "**a** | b |", what stands behind the first bar of a line. */
+static void add_bars(struct buffer *out, const char *p, const char *end)
 {
-    const char *p = line + strspn(line, " ") + 1;
     for (size_t i = 0; p < end; i++) {
         const char *bar = memchr(p, '|', (size_t)(end - p)), *from = p, *to = bar ? bar : end;
         p = bar ? bar + 1 : end;
@@ -78,19 +81,129 @@ static void add_markdown_line(struct buffer *out, const char *line, const char *
     }
 }
 
-/* A line of the table of Markdown that `text` begins with for each of its own; false: it begins with none. */
-static bool from_markdown(const char *text, struct buffer *out)
+static size_t count_of(const char *from, const char *end, char c)
 {
-    const char *first = text + strspn(text, " \t\r\n"), *second = first + strcspn(first, "\n");
-    if (*first != '|' || !*second || second[1 + strspn(second + 1, "|-: \t\r")] != '\n')
+    size_t count = 0;
+    for (; from < end; from++)
+        count += *from == c;
+    return count;
+}
+
+/* "|---|---:|", "-----+----", "+=====+". */
+static bool is_ruled(const char *line, const char *end)
+{
+    bool has_dash = false;
+    for (; line < end && strchr("|-+=: \t\r", *line); line++)
+        has_dash |= *line == '-' || *line == '=';
+    return line == end && has_dash;
+}
+
+/* The line above the first rule, or the first line if the next has as many bars and no comma stands there; NULL: none.
+ */
+static const char *header_of_bars(const char *text)
+{
+    bool is_first = true;
+    if (!strchr(text, '|'))
+        return NULL;
+    for (const char *line = text, *end, *next; *line; line = next) {
+        end = line + strcspn(line, "\n");
+        next = *end ? end + 1 : end;
+        const char *next_end = next + strcspn(next, "\n");
+        const size_t bars = count_of(line, end, '|');
+        if (bars && !is_ruled(line, end) &&
+            (is_ruled(next, next_end) ||
+             (is_first && line + strcspn(line, ",;\t") >= end && count_of(next, next_end, '|') == bars)))
+            return line;
+        is_first &= line + strspn(line, " \r") == end;
+    }
+    return NULL;
+}
+
+/* A line of CSV for each of the text's: the cells of its table between bars, as Markdown, psql and grids have them;
+ * false: it has none. */
+static bool from_bars(const char *text, struct buffer *out)
+{
+    const char *header = header_of_bars(text);
+    bool is_in = true;
+    for (const char *line = header ? text : "", *end; *line; line = *end ? end + 1 : end) {
+        end = line + strcspn(line, "\n");
+        const char *first = line + strspn(line, " ");
+        is_in = line < header || *first == '|' || (is_in && (is_ruled(line, end) || count_of(line, end, '|')));
+        if (line >= header && is_in && !is_ruled(line, end))
+            add_bars(out, *first == '|' ? first + 1 : first, end);
+        buffer_add_char(out, '\n');
+    }
+    return header;
+}
+
+/* How many words stand in the line, with blanks between. */
+static size_t count_words(const char *line, const char *end)
+{
+    size_t count = 0;
+    for (const char *p = line; p < end; p++)
+        count += !strchr(" \r", *p) && (p == line || p[-1] == ' ');
+    return count;
+}
+
+/* A line of CSV for each of the text's, if all have as many words with blanks between, the first perhaps one less:
+ * pandas' index has no name. */
+static bool from_blanks(const char *text, struct buffer *out)
+{
+    size_t cells = 0, lines = 0, header = 0;
+    if (strpbrk(text, "\t;,\"|"))
         return false;
     for (const char *line = text, *end; *line; line = *end ? end + 1 : end) {
         end = line + strcspn(line, "\n");
-        if (line[strspn(line, " ")] == '|' && line + strspn(line, "|-: \t\r") < end)
-            add_markdown_line(out, line, end);
+        const size_t words = count_words(line, end);
+        cells = lines < 2 && words ? words : cells;
+        header = lines == 0 ? words : header;
+        if (words && lines > 1 && words != cells)
+            return false;
+        lines += words > 0;
+    }
+    if (lines < 2 || cells < 2 || (header != cells && header + 1 != cells))
+        return false;
+    lines = 0;
+    for (const char *line = text, *end; *line; line = *end ? end + 1 : end) {
+        end = line + strcspn(line, "\n");
+        lines += count_words(line, end) > 0;
+        buffer_add_text(out, lines == 1 && header < cells && count_words(line, end) ? "," : "");
+        for (const char *p = line; p < end; p++) {
+            const size_t length = strcspn(p, " \r\n");
+            if (length)
+                table_add_cell(out, p, length);
+            p += length;
+            buffer_add_text(out, length && p + strspn(p, " \r") < end ? "," : "");
+        }
         buffer_add_char(out, '\n');
     }
     return true;
+}
+
+/* Lines that begin with # become empty, outside quotes; the last of them above a first number names the columns. */
+static void empty_comments(struct buffer *text)
+{
+    char *to = text->data, *end = text->data + text->length;
+    bool is_quoted = false, is_first = true;
+    if (!text->length || (*to != '#' && !memmem(to, text->length, "\n#", 2)))
+        return;
+    for (char *line = to, *next; line < end; line = next) {
+        char *newline = memchr(line, '\n', (size_t)(end - line)), *from = line;
+        next = newline ? newline + 1 : end;
+        const bool is_comment = *line == '#' && !is_quoted;
+        const bool is_header = is_comment && is_first && next < end && isdigit((unsigned char)*next);
+        if (is_header)
+            for (from++; from < next && *from == ' ';)
+                from++;
+        else if (is_comment)
+            from = newline ? newline : end;
+        is_first &= is_comment && !is_header;
+        is_quoted ^= !is_comment && count_of(line, next, '"') % 2 == 1;
+        memmove(to, from, (size_t)(next - from));
+        to += next - from;
+    }
+    text->length = (size_t)(to - text->data);
+    *to = '\0';
 }
 
 /* Empty lines for those of a title: of one cell at most, above one that has more. */
@@ -170,6 +283,38 @@ static int take_record(void *context, const struct csv_record *record, struct er
     return rc;
 }
 
+/* Files of other programs by how they begin, and what makes a table of one that is read here. */
+static const struct {
+    const char *bytes, *what, *how;
+} foreign[] = {
+    {"PK\003\004", "a spreadsheet", "save it as CSV, in pandas pd.read_excel(FILE).to_csv(\"table.csv\", index=False)"},
+    {"\320\317\021\340", "an old spreadsheet", "save it as CSV"},
+    {"PAR1", "Parquet", "in pandas pd.read_parquet(FILE).to_csv(\"table.csv\", index=False)"},
+    {"ARROW1", "Arrow", "in pandas pd.read_feather(FILE).to_csv(\"table.csv\", index=False)"},
+    {"\037\213", "compressed", "gzip -dc FILE >table.csv"},
+    {"\050\265\057\375", "compressed", "zstd -dc FILE >table.csv"},
+    {"\375"
+     "7zXZ",
+     "compressed", "xz -dc FILE >table.csv"},
+    {"BZh", "compressed", "bzip2 -dc FILE >table.csv"},
+    {"SQLite format 3", "a database", "sqlite3 -header -csv FILE 'SELECT * FROM ...' >table.csv"},
+    {"<", "HTML or XML", "in pandas pd.read_html(FILE)[0].to_csv(\"table.csv\", index=False)"},
+    {"\\", "LaTeX", "write & as a comma and take the commands out, or export CSV where it was made"},
+};
+
+static int check_foreign(const char *file, const struct buffer *text, struct error *e)
+{
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+        const size_t n = strlen(foreign[i].bytes);
+        if (text->length >= n && memcmp(text->data, foreign[i].bytes, n) == 0)
+            return error_set(e, ERROR_USAGE, "%s: it is %s, and tables are CSV, Markdown or JSON: %s", file,
+                             foreign[i].what, foreign[i].how);
+    }
+    if (memchr(text->data, '\0', text->length))
+        return error_set(e, ERROR_USAGE, "%s: it is no text, and tables are CSV, Markdown or JSON", file);
+    return 0;
+}
+
 int table_read_rows(const char *file, struct buffer *bytes, table_row *each, void *context, struct error *e)
 {
     struct buffer plain = BUFFER_INIT, text = BUFFER_INIT;
@@ -177,12 +322,14 @@ int table_read_rows(const char *file, struct buffer *bytes, table_row *each, voi
         return -1;
     if (!from_utf16(bytes, &plain))
         buffer_add(&plain, bytes->data, bytes->length);
-    int rc = 0;
-    const bool is_json = plain.length > 0 && table_json_is(plain.data);
-    if (is_json)
+    int rc = plain.length ? check_foreign(file, &plain, e) : 0;
+    if (rc == 0 && plain.length && table_json_is(plain.data)) {
         rc = table_json_add_csv(file, plain.data, &text, e);
-    else if (plain.length > 0 && !from_markdown(plain.data, &text))
-        empty_title(&plain);
+    } else if (rc == 0 && plain.length) {
+        empty_comments(&plain);
+        if (!from_bars(plain.data, &text) && !from_blanks(plain.data, &text))
+            empty_title(&plain);
+    }
     struct rows_reading in = {.bytes = text.length ? &text : &plain, .each = each, .context = context};
     const struct csv_input source = {read_bytes, &in};
     if (rc == 0 && csv_read_rows(&source, take_record, &in, e) < 0)

@@ -12,7 +12,7 @@ bool table_json_is(const char *text)
 {
     text += strspn(text, " \t\r\n");
     const char *next = *text ? text + 1 + strspn(text + 1, " \t\r\n") : text;
-    return (*text == '[' && *next == '{') || (*text == '{' && *next == '"');
+    return (*text == '[' && (*next == '{' || *next == '[')) || (*text == '{' && *next == '"');
 }
 
 /* Adds the names of an object's members, and of those of nested ones. */
@@ -97,11 +97,81 @@ static bool is_of_objects(const cJSON *list)
     return cJSON_IsArray(list) && list->child;
 }
 
+static bool are_all(const cJSON *of, cJSON_bool (*is)(const cJSON *))
+{
+    const cJSON *member;
+    cJSON_ArrayForEach(member, of) if (!is(member)) return false;
+    return of && of->child;
+}
+
+/* Whether its members are named by numbers, as rows are. */
+static bool is_numbered(const cJSON *of)
+{
+    const cJSON *member;
+    cJSON_ArrayForEach(member,
+                       of) if (!*member->string || member->string[strspn(member->string, "0123456789")]) return false;
+    return of && of->child;
+}
+
+static void add_to_row(cJSON *rows, cJSON **row, const char *name, cJSON *value)
+{
+    *row = *row ? (*row)->next : rows->child;
+    if (!*row)
+        cJSON_AddItemToArray(rows, *row = cJSON_CreateObject());
+    cJSON_AddItemReferenceToObject(*row, name, value);
+}
+
+/* Rows of {"NAME": [1, 2], ...} and of {"NAME": {"0": 1, "1": 2}, ...}, as pandas writes columns. */
+static cJSON *rows_of_columns(const cJSON *columns)
+{
+    cJSON *rows = cJSON_CreateArray(), *column, *value;
+    cJSON_ArrayForEach(column, columns)
+    {
+        cJSON *row = NULL;
+        cJSON_ArrayForEach(value, column) add_to_row(rows, &row, column->string, value);
+    }
+    return rows;
+}
+
+/* Rows of [[1, 2], ...] under names; those are the first list where `names` is NULL. */
+static cJSON *rows_of_lists(const cJSON *names, const cJSON *lists)
+{
+    cJSON *rows = cJSON_CreateArray(), *value;
+    const cJSON *list = names ? lists->child : lists->child->next;
+    for (names = names ? names : lists->child; list; list = list->next) {
+        cJSON *row = cJSON_CreateObject();
+        const cJSON *name = names->child;
+        cJSON_ArrayForEach(value, list) if (name)
+        {
+            cJSON_AddItemReferenceToObject(row, cJSON_IsString(name) ? name->valuestring : "", value);
+            name = name->next;
+        }
+        cJSON_AddItemToArray(rows, row);
+    }
+    return rows;
+}
+
+/* Rows made of a table by columns, by numbers of rows, or of lists; NULL: it is none. */
+static cJSON *made_rows(const cJSON *only)
+{
+    const cJSON *names = cJSON_GetObjectItemCaseSensitive(only, "columns"),
+                *data = cJSON_GetObjectItemCaseSensitive(only, "data");
+    if (are_all(names, cJSON_IsString) && are_all(data, cJSON_IsArray))
+        return rows_of_lists(names, data);
+    if (cJSON_IsArray(only) && are_all(only, cJSON_IsArray) && are_all(only->child, cJSON_IsString))
+        return rows_of_lists(NULL, only);
+    const bool has_objects = cJSON_IsObject(only) && are_all(only, cJSON_IsObject);
+    if ((has_objects && !is_numbered(only) && is_numbered(only->child)) ||
+        (cJSON_IsObject(only) && only->child && only->child->next && are_all(only, cJSON_IsArray)))
+        return rows_of_columns(only);
+    return NULL;
+}
+
 /* The list of rows in what was read: its only value, a member of that, or all of them. */
 static const cJSON *rows_of(const cJSON *all)
 {
     const cJSON *only = all->child && !all->child->next ? all->child : NULL, *member;
-    if (only && is_of_objects(only))
+    if (only && (is_of_objects(only) || (cJSON_IsObject(only) && is_numbered(only) && are_all(only, cJSON_IsObject))))
         return only;
     cJSON_ArrayForEach(member, only) if (is_of_objects(member)) return member;
     if (!is_of_objects(all))
@@ -125,7 +195,8 @@ int table_json_add_csv(const char *file, const char *text, struct buffer *out, s
         else
             cJSON_AddItemToArray(all, one);
     }
-    const cJSON *rows = rc == 0 ? rows_of(all) : NULL;
+    cJSON *made = rc == 0 && all->child && !all->child->next ? made_rows(all->child) : NULL;
+    const cJSON *rows = made ? made : rc == 0 ? rows_of(all) : NULL;
     if (rc == 0 && !rows)
         rc = error_set(e, ERROR_USAGE,
                        "%s: a table in JSON is a list of objects, or an object a line; pandas writes one with "
@@ -133,6 +204,7 @@ int table_json_add_csv(const char *file, const char *text, struct buffer *out, s
                        file);
     if (rc == 0)
         add_rows(rows, out);
+    cJSON_Delete(made);
     cJSON_Delete(all);
     return rc;
 }

@@ -10,12 +10,12 @@
 #include "draft/log_readers.h"
 #include "draft/new_sweep.h"
 #include "draft/table_draft.h"
+#include "draft/table_shape.h"
 #include "space/build.h"
 #include "space/recorded_specs.h"
 #include "sweep_file/reader.h"
 #include "util/file.h"
 #include "util/memory.h"
-#include "util/parse.h"
 #include "util/shell_words.h"
 
 enum { TRIED_BYTES_MOST = 4 << 20 /* a hundred thousand rows take seconds */ };
@@ -164,35 +164,24 @@ static int write_sweep(const struct init_options *o, const struct answers *given
 
 /* --- a table --- */
 
-/* A column for each value of a key holds what others have in rows. */
-static int check_tall(const char *const *columns, size_t count, struct error *e)
-{
-    double number;
-    const char *first = NULL;
-    for (size_t i = 0; i < count; i++) {
-        if (!columns[i] || !parse_double(columns[i], &number))
-            continue;
-        if (first)
-            return error_set(e, ERROR_USAGE,
-                             "columns `%s` and `%s` are named by values; make a row of each value first, in pandas "
-                             "df.melt(id_vars=[...], var_name=\"KEY\", value_name=\"METRIC\")",
-                             first, columns[i]);
-        first = columns[i];
-    }
-    return 0;
-}
+struct drafted_table {
+    const char *path;
+    struct import_draft *draft;
+    struct table_shape *shape;
+};
 
 static int draft_row(void *context, size_t line, const char *const *cells, size_t count, struct error *e)
 {
-    struct import_draft **draft = context;
+    struct drafted_table *t = context;
     (void)line;
-    if (!*draft && check_tall(cells, count, e) < 0)
-        return -1;
-    if (*draft)
-        import_draft_add(*draft, cells);
-    else
-        *draft = import_draft_create(cells, count);
-    return 0;
+    if (t->draft) {
+        import_draft_add(t->draft, cells);
+        table_shape_add(t->shape, cells);
+        return 0;
+    }
+    t->shape = table_shape_create(cells, count, e);
+    t->draft = t->shape ? import_draft_create(cells, count) : NULL;
+    return t->shape ? 0 : error_context(e, "%s", t->path);
 }
 
 /* The table's name without directories and ending. */
@@ -205,19 +194,18 @@ static char *name_of_table(const char *path)
 
 static int write_import(const struct init_options *o, struct error *e)
 {
-    struct import_draft *draft = NULL;
+    struct drafted_table t = {.path = o->table};
     struct buffer bytes = BUFFER_INIT, text = BUFFER_INIT;
-    int rc = table_read_rows(o->table, &bytes, draft_row, &draft, e);
-    if (rc < 0 && strncmp(e->text, "columns `", 9) == 0)
-        rc = error_context(e, "%s", o->table);
-    if (rc == 0 && !draft)
+    int rc = table_read_rows(o->table, &bytes, draft_row, &t, e);
+    if (rc == 0 && !t.draft)
         rc = error_set(e, ERROR_USAGE, "%s: the table is empty; its first line must name the columns", o->table);
     if (rc == 0) {
         char *name = o->name ? xstrdup(o->name) : name_of_table(o->table);
         add_schema_line(&text);
-        import_draft_write(draft, name, o->table, &text);
+        import_draft_write(t.draft, name, o->table, &text);
         free(name);
-        rc = check_text(o->output, &text, e);
+        rc = table_shape_finish(t.shape, &text, e) < 0 ? error_context(e, "%s", o->table)
+                                                       : check_text(o->output, &text, e);
     }
     if (rc == 0)
         rc = write_text(o->output, &text, "import", o->table, e);
@@ -225,7 +213,8 @@ static int write_import(const struct init_options *o, struct error *e)
         output_message("to see which row would win, without recording it: meshsweep import --dry-run");
     else if (rc == 0 && strcmp(o->output, "-") != 0)
         import_try(o->table, o->output, &text);
-    import_draft_free(draft);
+    import_draft_free(t.draft);
+    table_shape_free(t.shape);
     buffer_free(&bytes);
     buffer_free(&text);
     return rc;

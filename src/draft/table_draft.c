@@ -38,6 +38,7 @@ struct draft_column {
     char *rate;     /* the unit of one that the name says: "tokens/s"; NULL: none */
     size_t filled;  /* number of cells that are not empty */
     size_t numbers; /* those of them that are numbers in either notation */
+    size_t absent;  /* those that stand for a missing one */
     struct read_cells in[NOTATION_COUNT];
     bool has_commas, has_fraction;
     char *marked;             /* a number with a point or comma, without unit; NULL: there is none */
@@ -201,9 +202,8 @@ static void take_number(struct draft_column *c, const char *cell, const char *un
 void import_draft_add(struct import_draft *d, const char *const *cells)
 {
     d->rows++;
-    for (size_t i = 0; i < d->count && d->cell_count + d->count - i <= CELLS_MOST; i++) {
+    for (size_t i = 0; i < d->count && d->cell_count + d->count - i <= CELLS_MOST; i++)
         *array_add(d->cells, d->cell_count) = cells[i] ? xstrdup(cells[i]) : NULL;
-    }
     for (size_t i = 0; i < d->count; i++) {
         struct draft_column *c = &d->columns[i];
         if (!cells[i])
@@ -215,6 +215,7 @@ void import_draft_add(struct import_draft *d, const char *const *cells)
         for (enum notation n = 0; n < NOTATION_COUNT; n++)
             is_number |= read_cell(c, cells[i], n, &unit);
         c->filled++;
+        c->absent += !is_number && known_has(known("table", "absent"), cells[i]);
         if (is_number)
             take_number(c, cells[i], unit);
         else
@@ -271,7 +272,7 @@ static bool column_is_numeric(const struct draft_column *c)
     double factor;
     for (size_t i = 1; i < c->units.count && has_one_kind; i++)
         has_one_kind = column_unit_factor(c, c->units.items[i], &factor);
-    return c->numbers > 0 && has_one_kind && 2 * c->numbers >= c->filled;
+    return c->numbers > 0 && has_one_kind && 2 * c->numbers >= c->filled - c->absent;
 }
 
 /* The outcome that a table's word means: "ok" or a failure class, "" if not ended; NULL: a person has to say. */
@@ -306,6 +307,8 @@ static const struct proposal *metric_by_name(const struct draft_column *c, struc
     const char *const names[] = {c->name, c->key};
     for (size_t i = 0; i < LENGTH(names) && !out->count; i++) {
         char *line = xasprintf("%s: %.15g%s\n", names[i], c->in[c->notation].last, column_unit(c));
+        for (char *p = line; (p = strpbrk(p, "[]"));)
+            *p = *p == '[' ? '(' : ')';
         proposals_from_log(line, strlen(line), out);
         free(line);
     }
@@ -573,10 +576,8 @@ static const char *unit_of(const struct draft_column *c, const struct proposal *
     const char *unit = column_unit(c) + strspn(column_unit(c), " ");
     if (unit[0])
         return unit;
-    if (rate && !p)
-        return rate->text;
-    if (c->rate && !p)
-        return c->rate;
+    if (!p && (rate || c->rate))
+        return rate ? rate->text : c->rate;
     for (size_t i = 0; i < LENGTH(units) && !p && !column_is_gain(c); i++)
         if (strcmp(last_word(c), units[i]) == 0)
             return units[i];

@@ -45,7 +45,7 @@ static void add_cell(void *bytes, size_t length, void *context)
         return;
     }
     if (length > 0 && utf8_first_invalid(bytes, length) < length) {
-        line_error(r, r->line, "not UTF-8 text");
+        line_error(r, r->line, "not UTF-8 text; make it so: iconv -f LATIN1 -t UTF-8");
         return;
     }
     if (r->count == r->room) {

@@ -281,6 +281,8 @@ bool json_has_nul(const char *text)
 
 char csv_delimiter(const char *text, size_t length)
 {
+    for (; length > 0 && (*text == '\n' || *text == '\r'); length--)
+        text++;
     const char *end = memchr(text, '\n', length);
     length = end ? (size_t)(end - text) : length;
     if (memchr(text, ',', length))

@@ -154,51 +154,120 @@ table__devices_without_hosts__the_usual_node_as_a_guess()
     expect_sql '2 8|1 8|2 6|1 4' "SELECT group_concat(num_hosts || ' ' || num_devices_per_host, '|') FROM results"
 }
 
-# FILE | what printf writes there. Three jobs at most; the winner is 200.5 of a batch of 16.
+# FILE | the winner, of a batch of 16 | what printf writes there. The second row is the winner.
 forms()
 {
     cat <<'END'
-utf16.csv|
-pandas.csv|,batch,tokens/s\n0,8,100.5\n1,16,200.5\n2,32,150.5\n
-title.csv|Results of March\n\nbatch,tokens/s\n8,100.5\n16,200.5\n
-title-cells.csv|Results,,\n,,\nbatch,x,tokens/s\n8,1,100.5\n16,1,200.5\n
-table.md|| batch | tokens/s |\n|---|---:|\n| 8 | 100.5 |\n| 16 | **200.5 ± 1.5** |\n\nMore text.\n
-list.json|[{"batch": 8, "cfg": {"lr": 0.1}, "tokens/s": 100.5},\n {"batch": 16, "cfg": {"lr": 0.1}, "tokens/s": 200.5}]
-lines.jsonl|{"batch": 8, "tokens/s": 100.5}\n{"batch": 16, "tokens/s": 200.5, "note": null}\n
-member.json|{"title": "t", "results": [{"batch": 8, "tokens/s": 100.5}, {"batch": 16, "tokens/s": 200.5}]}
-spread.csv|batch,tokens/s\n8,100.5±2.59\n16,200.5 +/- 3\n
-fit.csv|batch,tokens/s,Memory\n8,100.5,FIT\n16,200.5,FIT\n32,,OOM\n
+utf16.csv|200.5|
+utf16le.csv|200.5|
+utf16be.csv|200.5|
+mark.csv|200.5|\0357\0273\0277batch,tokens/s\n8,100.5\n16,200.5\n
+pandas.csv|200.5|,batch,tokens/s\n0,8,100.5\n1,16,200.5\n2,32,150.5\n
+title.csv|200.5|Results of March\n\nbatch,tokens/s\n8,100.5\n16,200.5\n
+title-cells.csv|200.5|Results,,\n,,\nbatch,x,tokens/s\n8,1,100.5\n16,1,200.5\n
+title-semicolons.csv|200.5|Results of March\nbatch;tokens/s\n8;100,5\n16;200,5\n
+excel.csv|200.5|sep=;\nbatch;tokens/s\n8;100.5\n16;200.5\n
+comments.csv|200.5|# torch 2.1, H100\n#\nbatch,tokens/s\n8,100.5\n# a pause\n16,200.5\n
+numpy.csv|200.5|# run 3\n# batch,tokens/s\n8,100.5\n16,200.5\n
+tabs.tsv|200.5|batch\ttokens/s\n8\t100.5\n16\t200.5\n
+crlf.csv|200.5|batch,tokens/s\r\n8,100.5\r\n16,200.5\r\n
+mac.csv|200.5|batch,tokens/s\r8,100.5\r16,200.5\r
+semicolons.csv|200.5|batch;tokens/s\n8;100,5\n16;200,5\n
+points.csv|1200.5|batch;tokens/s\n8;1.100,5\n16;1.200,5\n
+thousands.csv|1200.5|batch,tokens/s\n8,"1,100.5"\n16,"1,200.5"\n
+powers.csv|200.5|batch,tokens/s\n8,1.005e2\n16,2.005e+02\n
+brackets.csv|200.5|batch,throughput [tokens/s],mem [GiB]\n8,100.5,10.5\n16,200.5,20.5\n
+units.csv|200.5|batch,throughput\n8,100.5 tokens/s\n16,200.5 tokens/s\n
+percent.csv|200.5|batch,tokens/s,mfu\n8,100.5,10.5%\n16,200.5,20.5%\n
+absent.csv|200.5|batch,note,tokens/s\n8,,100.5\n16,x,200.5\n32,,NaN\n64,,n/a\n128,,-\n
+dates.csv|200.5|date,batch,tokens/s\n2025-01-02,8,100.5\n2025-01-03,16,200.5\n
+sum.csv|200.5|batch,model,tokens/s\n8,a,100.5\n16,b,200.5\nTotal,,301.0\n
+sums.csv|200.5|model,batch,tokens/s\na,8,100.5\nb,16,200.5\nmean,,250.5\nmax,,300.5\n
+lines.csv|200.5|batch,note,tokens/s\n8,"a\n# b",100.5\n16,"c",200.5\n
+spread.csv|200.5|batch,tokens/s\n8,100.5±2.59\n16,200.5 +/- 3\n
+fit.csv|200.5|batch,tokens/s,Memory\n8,100.5,FIT\n16,200.5,FIT\n32,,OOM\n
+table.md|200.5|| batch | tokens/s |\n|---|---:|\n| 8 | 100.5 |\n| 16 | **200.5 ± 1.5** |\n\nMore text.\n
+readme.md|200.5|# Runs\n\nOf March, on H100:\n\n| batch | tokens/s |\n|---|---:|\n| 8 | 100.5 |\n| 16 | 200.5 |\n\nA.\n
+bare.md|200.5|batch | tokens/s\n--- | ---:\n8 | 100.5\n16 | 200.5\n
+bars.txt|200.5|batch|tokens/s\n8|100.5\n16|200.5\n
+psql.txt|200.5| batch | tokens/s \n-------+----------\n     8 |    100.5\n    16 |    200.5\n(2 rows)\n
+grid.txt|200.5|+----+-------+\n| batch | tok/s |\n+====+=======+\n| 8  | 100.5 |\n+----+-------+\n| 16 | 200.5 |\n
+width.txt|200.5|batch  tokens/s\n8      100.5\n16     200.5\n
+printed.txt|200.5|   batch  tokens/s\n0      8     100.5\n1     16     200.5\n
+list.json|200.5|[{"batch": 8, "cfg": {"lr": 1}, "tok/s": 100.5},\n {"batch": 16, "cfg": {"lr": 1}, "tok/s": 200.5}]
+lines.jsonl|200.5|{"batch": 8, "tokens/s": 100.5}\n{"batch": 16, "tokens/s": 200.5, "note": null}\n
+member.json|200.5|{"title": "t", "results": [{"batch": 8, "tokens/s": 100.5}, {"batch": 16, "tokens/s": 200.5}]}
+columns.json|200.5|{"batch": [8, 16], "tokens/s": [100.5, 200.5]}
+pandas.json|200.5|{"batch": {"0": 8, "1": 16}, "tokens/s": {"0": 100.5, "1": 200.5}}
+index.json|200.5|{"0": {"batch": 8, "tokens/s": 100.5}, "1": {"batch": 16, "tokens/s": 200.5}}
+split.json|200.5|{"columns": ["batch", "tokens/s"], "index": [0, 1], "data": [[8, 100.5], [16, 200.5]]}
+arrays.json|200.5|[["batch", "tokens/s"], [8, 100.5], [16, 200.5]]
 END
 }
 
 tables__in_other_forms__read_and_their_winner_shown()
 {
-    local file text
-    while IFS='|' read -r file text; do
+    local file number text
+    while IFS='|' read -r file number text; do
         printf %b "$text" >"$file"
-        [ "$file" != utf16.csv ] || printf 'batch,tokens/s\n8,100.5\n16,200.5\n' | iconv -t UTF-16 >"$file"
+        [ "$text" ] || printf 'batch,tokens/s\n8,100.5\n16,200.5\n' | iconv -t "${file%.csv}" >"$file"
         rm -f t.toml t.db*
         run_meshsweep init --from-table "$file" -o t.toml
-        expect_only_stderr_matches 0 "best: job 2 .$file:[0-9]+.: throughput 200.5 tokens/s, the highest"
+        expect_only_stderr_matches 0 "best: job 2 .$file:[0-9]+.: [a-z_]+ $number (tokens|tok)/s, the highest"
         expect_run only_status 0 import -c t.toml -d t.db "$file"
-        expect_sql 16 "SELECT batch FROM results WHERE throughput = 200.5" t.db
+        expect_sql 16 "SELECT batch FROM ranking LIMIT 1" t.db
     done < <(forms)
+}
+
+# FILE | its status | what init says | what printf writes there.
+refused_forms()
+{
+    cat <<'END'
+values.csv|2|`8` and `16` are named by values; make a row of each value first|model,8,16\na,1.5,2.5\nb,1.6,2.6\n
+wide.csv|2|columns `seq512` and `seq1024` differ in a value alone|batch,seq512,seq1024\n8,1.5,2.5\n16,3.5,4.5\n
+headless.csv|2|headless.csv: the first line must name the columns, and has `8`|8,100.5\n16,200.5\n
+units.csv|2|the line below the columns' names has `tok/s` under `speed`|batch,speed\n,tok/s\n8,1.5\n16,2.5\n
+two.csv|2|`mean` under `a`, and numbers come below: make one line of the header|m,a,b\n,mean,peak\na,1.5,2\nb,2.5,3\n
+twice.csv|0|it cannot be imported yet: twice.csv:1: columns 2 and 3 are both called|a,tok/s,tok/s\n1,1.5,2\n2,2.5,3\n
+nameless.csv|0|it cannot be imported yet: nameless.csv:1: column 3 has no name|a,tok/s,\n1,1.5,\n2,2.5,\n
+uneven.csv|2|uneven.csv: line 3: it has 3 cells, but the first line has 2|a,tok/s\n1,1.5\n2,2.5,3\n
+latin1.csv|2|line 2: not UTF-8 text; make it so: iconv -f LATIN1|a,tok/s\nd\0351j\0340,1.5\n
+width.txt|2|no comma, tab, semicolon or bar stands between the columns|a      tok/s\nx y    1.5\nz      2.5\n
+book.xlsx|2|it is a spreadsheet, and tables are CSV, Markdown or JSON: save it as CSV|PK\0003\0004\0024\0
+runs.parquet|2|in pandas pd.read_parquet(FILE).to_csv(|PAR1\0025\0004
+runs.csv.gz|2|it is compressed, and tables are CSV, Markdown or JSON: gzip -dc FILE|\0037\0213\0010\0
+runs.db|2|sqlite3 -header -csv FILE|SQLite format 3\0
+page.html|2|in pandas pd.read_html(FILE)[0]|<table><tr><th>a</th></tr></table>\n
+paper.tex|2|paper.tex: it is LaTeX|\\begin{tabular}{lr}\na & tok/s \\\\\\\\\n1 & 1.5 \\\\\\\\\n\\end{tabular}\n
+zeros.bin|2|zeros.bin: it is no text|a,b\n\0\0\0\0\0001\n
+named.json|2|named.json: a table in JSON is a list of objects|{"a": {"b": 8, "c": 1.5}, "b": {"b": 16, "c": 2.5}}
+torn.jsonl|2|torn.jsonl:2: what begins here is no JSON|{"batch": 8}\n{"batch": \n
+END
 }
 
 tables__that_cannot_be_read__told_how_to_make_them()
 {
-    printf 'model,8,16\na,1.5,2.5\nb,1.6,2.6\n' >wide.csv
-    run_meshsweep init --from-table wide.csv
-    expect_only_stderr_contains 2 'wide.csv: columns `8` and `16` are named by values' 'df.melt('
-    printf '{"batch": {"0": 8, "1": 16}, "tokens/s": {"0": 1.5, "1": 2.5}}' >turned.json
-    run_meshsweep init --from-table turned.json
-    expect_only_stderr_contains 2 'turned.json: a table in JSON is a list of objects' 'orient="records"'
-    printf '{"batch": 8}\n{"batch": \n' >torn.jsonl
-    run_meshsweep init --from-table torn.jsonl
-    expect_only_stderr 2 'meshsweep: torn.jsonl:2: what begins here is no JSON'
-    printf 'model,tok/s,tok/s\n,mean,std\na,1.5,2\nb,2.5,3\n' >heads.csv
-    run_meshsweep init --from-table heads.csv
-    expect_only_stderr_contains 0 'it cannot be imported yet: heads.csv:1: columns 2 and 3 are both called' 'join them'
+    local file status words text
+    while IFS='|' read -r file status words text; do
+        rm -f sweep.toml
+        printf %b "$text" >"$file"
+        run_meshsweep init --from-table "$file"
+        expect_only_stderr_contains "$status" "$words"
+    done < <(refused_forms)
+}
+
+# What looks like sums, headers or values in names, and is none.
+tables__of_such_words__read_whole()
+{
+    printf 'reduce,tokens/s\nmean,100.5\nsum,200.5\n' >reduce.csv
+    run_meshsweep init --from-table reduce.csv -o reduce.toml
+    expect_only_stderr_contains 0 'best: job 2 (reduce.csv:3)' 'rows refused: 0 of 2'
+    printf 'batch,p50,p99\n8,1.5,2.5\n16,1.25,2.25\n' >quantiles.csv
+    run_meshsweep init --from-table quantiles.csv -o quantiles.toml
+    expect_only_stderr_contains 0 'best: job 2 (quantiles.csv:3)'
+    printf 'model,tokens/s\na,OOM\nb,1.5\nc,2.5\n' >oom.csv
+    run_meshsweep init --from-table oom.csv -o oom.toml
+    expect_only_stderr_contains 0 'best: job 3 (oom.csv:4)' 'rows refused: 0 of 3'
 }
 
 run_cases "$@"

@@ -108,7 +108,7 @@ TEST(csv_read__malformed__refused_with_line)
     check_refused("a,b\n1,2\n3,\"x\ny\n", "line 3: a quoted cell is not closed");
     check_refused("a,b\n\"1\n\",2\n3\n", "line 4: it has 1 cells, but the first line has 2");
     check_refused("a\n1,2", "line 2: it has 2 cells, but the first line has 1");
-    check_refused("a,b\n1,\xFFq\n", "line 2: not UTF-8 text");
+    check_refused("a,b\n1,\xFFq\n", "line 2: not UTF-8 text; make it so: iconv -f LATIN1 -t UTF-8");
 }
 
 TEST(csv_read__nul_bytes__kept)
