@@ -354,7 +354,8 @@ static void add_proposal(struct buffer *out, const struct log_readers *l, const 
         buffer_add_toml_string(out, "\nunit = ", p->unit, "");
     }
     if (p->has_prefix)
-        buffer_add_text(out, "\nwritten_unit = true         # 52.3K is 52300");
+        buffer_printf(out, "\nwritten_unit = true         # %s",
+                      p->is_of_program ? "the unit behind the number counts" : "52.3K is 52300");
     if (!p->unit[0] && example)
         buffer_printf(out,
                       "\nmeans = \"other\"             # the log names no unit; if it is \"%s\", write\n               "

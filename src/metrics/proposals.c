@@ -668,6 +668,7 @@ static struct proposal read_metric(const struct toml_node *m, struct line_list l
     struct proposal p = {.metric = text_at(m, "metric", ""),
                          .regex = xstrdup(text_at(m, "regex", "")),
                          .unit = xstrdup(text_at(m, "unit", "")),
+                         .has_prefix = number_at(m, "written_unit") != 0,
                          .take = text_at(m, "take", "median"),
                          .higher_is_better = strcmp(text_at(m, "better", "min"), "max") == 0,
                          .confidence = PROPOSAL_SURE,

@@ -27,7 +27,7 @@ struct proposal {
     char *regex;        /* for [job.metrics.NAME]; its first group is the number */
     char *column;       /* in place of it: of a CSV file; NULL: it is of a line */
     char *unit;         /* as the log has it; "": none */
-    bool has_prefix;    /* "K" and the like may follow the number: the last group of `regex` */
+    bool has_prefix;    /* "K", or a program's unit, may follow the number: the last group of `regex` */
     const char *take;   /* what the samples come to: "median", "max", "last" */
     bool higher_is_better;
     enum proposal_confidence confidence;

@@ -25,6 +25,7 @@ static const struct {
     {"iter", "it", 1},      {"iters", "it", 1},      {"iteration", "it", 1},   {"iterations", "it", 1},
     {"it", "it", 1},        {"sample", "sample", 1}, {"samples", "sample", 1}, {"token", "token", 1},
     {"tokens", "token", 1}, {"step", "step", 1},     {"steps", "step", 1},     {"%", "%", 1},
+    {"nsec", "s", 1e-9},
 };
 
 /* One side of a rate. `base` is NULL for what is not known; "" for a bare count. */
