@@ -42,12 +42,14 @@ static const struct option option_table[] = {
 struct answers {
     struct string_list command, axes;
     char *log;
+    struct log_readers found; /* in the log */
 };
 
 static void answers_free(struct answers *given)
 {
     string_list_free(&given->command);
     string_list_free(&given->axes);
+    log_readers_free(&given->found);
     free(given->log);
 }
 
@@ -149,15 +151,18 @@ static int show_readings(const char *log, const struct buffer *sweep_file, struc
     return rc;
 }
 
-static int write_sweep(const struct init_options *o, const struct answers *given, const struct log_readers *log,
-                       struct error *e)
+static int write_sweep(const struct init_options *o, const struct answers *given, struct error *e)
 {
     struct buffer text = BUFFER_INIT;
-    int rc = make_text(o, given, given->log ? log : NULL, &text, e);
+    int rc = make_text(o, given, given->log ? &given->found : NULL, &text, e);
     if (rc == 0)
         rc = write_text(o->output, &text, "plan", "", e);
     if (rc == 0 && given->log)
         rc = show_readings(given->log, &text, e);
+    if (rc == 0 && given->log && !given->found.objective)
+        output_message("the shortest job will win, as nothing in %s says what counts; else write objective = "
+                       "\"max:NAME\" or \"min:NAME\" in [sweep]",
+                       given->log);
     buffer_free(&text);
     return rc;
 }
@@ -260,6 +265,24 @@ static int take_log(const struct init_options *o, const char *answer, struct ans
     return rc;
 }
 
+static int take_objective(const struct init_options *o, const char *answer, struct answers *given, struct error *e)
+{
+    struct buffer text = BUFFER_INIT, found = BUFFER_INIT;
+    given->found.objective = *answer ? xstrdup(answer) : NULL;
+    int rc = make_text(o, given, &given->found, &text, e);
+    if (rc == 0)
+        rc = log_readers_try(given->log, &text, &found, e);
+    if (rc == 0 && strstr(buffer_text(&found), ", which is the objective"))
+        rc = error_set(e, ERROR_USAGE, "%s: no reader finds that", answer);
+    if (rc < 0) {
+        free(given->found.objective);
+        given->found.objective = NULL;
+    }
+    buffer_free(&found);
+    buffer_free(&text);
+    return rc;
+}
+
 /* Asks until the answer is accepted, and says what is wrong with one that is not. -1 at the end of input. */
 static int ask(const char *question, take_answer *take, const struct init_options *o, struct string_list *list,
                struct answers *given, struct error *e)
@@ -299,25 +322,40 @@ static int ask_for_rest(const struct init_options *o, struct answers *given, str
     return given->log ? 0 : ask("Is there a log of an earlier run? (a file, or nothing)", take_log, o, NULL, given, e);
 }
 
-static int write_or_print(const struct init_options *o, const struct answers *given, struct error *e)
+/* Shows what could be one first. */
+static int ask_for_objective(const struct init_options *o, struct answers *given, struct error *e)
 {
-    struct log_readers log = {0};
-    int rc = given->log ? log_readers_find(given->log, &log, e) : 0;
-    if (rc == 0 && given->command.count && given->axes.count)
-        rc = write_sweep(o, given, &log, e);
+    struct buffer text = BUFFER_INIT;
+    int rc = make_text(o, given, &given->found, &text, e);
+    if (rc == 0)
+        rc = show_readings(given->log, &text, e);
+    buffer_free(&text);
+    return rc < 0 ? -1
+                  : ask("Which metric counts? (max:NAME or min:NAME, or nothing: the shortest job wins)",
+                        take_objective, o, NULL, given, e);
+}
+
+static int write_or_print(const struct init_options *o, struct answers *given, struct error *e)
+{
+    const bool is_whole = given->command.count && given->axes.count;
+    int rc = given->log ? log_readers_find(given->log, &given->found, e) : 0;
+    if (rc == 0 && is_whole && given->log && !given->found.objective && output_is_terminal(stdin) &&
+        output_is_terminal(stderr))
+        rc = ask_for_objective(o, given, e);
+    if (rc == 0 && is_whole)
+        rc = write_sweep(o, given, e);
     else if (rc == 0 && given->log && !given->command.count && !given->axes.count)
-        rc = print_readers(&log, e);
+        rc = print_readers(&given->found, e);
     else if (rc == 0)
         rc = error_set(e, ERROR_USAGE, "init: %s For example: meshsweep init micro_batch=1,2,4 -- python3 train.py",
                        given->command.count ? "which values should be tried?" : "which command should be run?");
-    log_readers_free(&log);
     return rc;
 }
 
 static int init(const struct arguments *a, struct error *e)
 {
     const struct init_options *o = a->options;
-    struct answers given = {STRING_LIST_INIT, STRING_LIST_INIT, NULL};
+    struct answers given = {.command = STRING_LIST_INIT, .axes = STRING_LIST_INIT};
     if (o->table && (o->log || o->script || a->program || a->word_count))
         return error_set(e, ERROR_USAGE,
                          "init: --from-table cannot be combined with keys or a command: the table has been measured "

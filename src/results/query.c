@@ -1,5 +1,6 @@
 #include "results/query.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -10,6 +11,7 @@
 #include "util/memory.h"
 #include "util/string_list.h"
 #include "util/suggest.h"
+#include "util/unit.h"
 
 #define PROCESSOR_MOST_MS 120000
 #define TITLES_LISTED 40
@@ -86,6 +88,33 @@ static int unknown_column(const struct string_list *t, const char *option, const
     return -1;
 }
 
+/* What to write for the first number with a unit, "40 GiB": " (a number has no unit there: …)"; empty: it has none. The
+ * caller's. */
+static char *without_unit(const char *where)
+{
+    static const char *const bases[] = {"", "B", "s"};
+    for (const char *p = where; *p; p++) {
+        if (!isdigit((unsigned char)*p) || (p > where && (isalnum((unsigned char)p[-1]) || strchr("_.'\"", p[-1]))))
+            continue;
+        char *end;
+        const double value = strtod(p, &end);
+        const char *unit = end + strspn(end, " ");
+        char *word = xstrndup(unit, strcspn(unit, " \t\n()<>=,+-*"));
+        for (size_t i = 0; *word && i < sizeof bases / sizeof *bases; i++) {
+            double all = value;
+            if (!unit_convert(value, word, bases[i], &all) || (all == value && strcmp(word, bases[i]) != 0))
+                continue;
+            free(word);
+            if (all == value || !*bases[i])
+                return xasprintf(" (a number has no unit there: write %.15g)", all);
+            return xasprintf(" (a number has no unit there: write %.15g, or %.15g where the column is in %s)", value,
+                             all, *bases[i] == 'B' ? "bytes" : "seconds");
+        }
+        free(word);
+    }
+    return xstrdup("");
+}
+
 static int check_condition(const struct string_list *t, const char *where, struct error *e)
 {
     static const char missing[] = "no such column: ";
@@ -93,11 +122,11 @@ static int check_condition(const struct string_list *t, const char *where, struc
     if (guard_check_where(where, (const char *const *)t->items, t->count, &why) == 0)
         return 0;
     const char *name = strncmp(why.text, missing, strlen(missing)) == 0 ? why.text + strlen(missing) : NULL;
-    char *suggestion = name ? hint(t, name, "\"") : xstrdup("");
+    char *suggestion = name ? hint(t, name, "\"") : without_unit(where);
     if (strstr(why.text, "syntax error"))
         /* The parenthesis is the one that stands around it. */
-        error_set(e, why.kind, "--where `%s`: %s", where,
-                  !strchr(where, ')') && strstr(why.text, "near \")\"") ? "it ends too early" : why.text);
+        error_set(e, why.kind, "--where `%s`: %s%s", where,
+                  !strchr(where, ')') && strstr(why.text, "near \")\"") ? "it ends too early" : why.text, suggestion);
     else
         error_set(e, why.kind, "--where: %s%s", why.text, suggestion);
     free(suggestion);

@@ -233,7 +233,9 @@ log__lines_that_name_different_things__not_read()
     printf '%s: min=73, avg=%s, stdev=9\n' 'clat (us)' 378.25 'lat (us)' 378.5 'bw (KiB/s)' 9972 iops 2493 >mixed.log
     run_meshsweep init --from-log mixed.log a=1 -o - -- sh -c 'cat mixed.log # {a}'
     expect_status 0
-    expect_stderr 'meshsweep: in mixed.log it finds no number; say in [job.metrics] how to read what counts'
+    expect_stderr 'meshsweep: in mixed.log it finds no number; say in [job.metrics] how to read what counts
+meshsweep: the shortest job will win, as nothing in mixed.log says what counts; else write objective = "max:NAME" or '\
+'"min:NAME" in [sweep]'
     expect_stdout_contains 'objective = "min:duration"' \
         '# not read: 2 lines of mixed.log that name different things: 378.25, 378.5.'
     expect_any_stdout
@@ -755,6 +757,22 @@ terminal__answers_that_will_not_do__asked_again()
     expect_status 2
     expect_stdout 'meshsweep: init: sweep.toml exists already; name another file with -o FILE'
     expect 'cmp -s before.toml sweep.toml'
+}
+
+# A number that is one in two lines, and nothing says whether more of it is better.
+terminal__objective_unknown__asked()
+{
+    printf 'grad_norm: %s\nmemory: %s GiB\n' 1.5 10 2.5 10 3.5 10 >odd.log
+    answer max:speed min:peak_memory -- --from-log odd.log a=1,2 -- true
+    expect_status 0
+    expect_stdout_contains 'in odd.log it finds peak_memory 10 GiB' 'Which metric counts? (max:NAME or min:NAME' \
+        'max:speed: no reader finds that'
+    expect '[ "$(grep -c "Which metric" .stdout)" = 2 ]'
+    expect_file_contains sweep.toml 'objective = "min:peak_memory"'
+    answer '' -- --from-log odd.log -o other.toml a=1,2 -- true
+    expect_status 0
+    expect_stdout_contains 'the shortest job will win, as nothing in odd.log says what counts'
+    expect_file_contains other.toml 'objective = "min:duration"'
 }
 
 terminal__ended_or_interrupted__no_file()
