@@ -530,7 +530,7 @@ static void add_held(const struct status_view *v, struct buffer *b)
 {
     const int64_t aside = json_count_of(v->document, "run_last");
     if (part(v, "holds")->child)
-        buffer_add_text(b, "\nheld: waiting for their host until a run can start them\n");
+        buffer_add_text(b, "\nheld: a run starts them once this is mended\n");
     add_reasons(v, "holds", b);
     if (aside)
         buffer_printf(b, "\n%lld %s at each of the last deaths of the runner or node, and %s last\n", (long long)aside,

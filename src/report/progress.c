@@ -204,7 +204,7 @@ static void add_failed(const struct sweep_progress *p, struct buffer *out)
 /* The reason ends at its colon: the rest has been told. */
 static void add_held(const struct sweep_progress *p, struct buffer *out)
 {
-    const char *why = p->held_for ? p->held_for : "waiting for their host";
+    const char *why = p->held_for ? p->held_for : "meshsweep status says why";
     char *start = xstrndup(why, strcspn(why, ":"));
     buffer_printf(out, ", %" PRId64 " held (", p->held);
     add_text(out, start, 0, false);

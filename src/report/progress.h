@@ -31,7 +31,7 @@ struct sweep_progress {
     int64_t ended;        /* being recorded; neither `running` nor done */
     int64_t pruned;       /* need at least as much device memory as one that ran out of it; not among `pending` */
     int64_t held;         /* cannot start; not among `pending` */
-    const char *held_for; /* what the first of them waits for; NULL: for their host */
+    const char *held_for; /* what the first of them waits for; NULL: not read yet */
     int64_t elapsed_ms;
     double jobs_per_second; /* over the caller's window; unknown if not above 0 or not finite */
     int64_t eta_ms;         /* until the end; -1: unknown */

@@ -55,7 +55,7 @@ program__away_for_a_while__run_pauses_and_goes_on()
 run_status()
 {
     "$meshsweep" status >out 2>err
-    expect_file_contains out 'held: waiting for their host until a run can start them'
+    expect_file_contains out 'held: a run starts them once this is mended'
     expect_file_contains out 'could not be started (exec ./bin/sh): No such file or directory'
     "$meshsweep" status --json >out 2>err
     expect "[ \"\$(sqlite3 :memory: \"SELECT s->>'\$.states.held' > 0 AND s->>'\$.holds[0].jobs' > 0 AND \
