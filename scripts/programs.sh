@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Takes public programs, unmodified, from `meshsweep init` to a winner that is known beforehand: scripts/programs.sh
-# [NAME...]. BUILD names the build (build-check); PROGRAMS a directory of clones, of versions that the PyTorch here runs. A program that is not there is skipped
-# with a message. Status 1: a wrong objective or winner. About a minute on an idle machine.
+# [NAME...]. BUILD names the build (build-check); PROGRAMS a directory of clones, of versions that the PyTorch here runs.
+# A program that is not there is skipped with a message. Status 1: a wrong objective or winner. About a minute on an idle machine.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)

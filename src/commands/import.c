@@ -22,6 +22,7 @@
 #include "util/memory.h"
 
 #define LINES_SHOWN 10
+#define ROWS_TOLD_LEAST 20000 /* more take seconds to record */
 
 struct import_options {
     const char *config, *db, *undo;
@@ -180,6 +181,9 @@ static int store(const struct table_file *in, const struct import_options *o, st
         .context = &importing,
         .dry_run = o->dry_run,
     };
+    if (in->rows >= ROWS_TOLD_LEAST)
+        output_message("%s: %zu rows are read and are recorded now; a million take about two minutes", in->file,
+                       in->rows);
     int rc = import_table_store(&request, out, e);
     free_all(sweep_file, path, from);
     return rc;

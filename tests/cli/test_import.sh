@@ -478,6 +478,16 @@ check__against_without_a_sweep_file_or_import__said()
 'init --from-table writes one'
 }
 
+import__many_rows__said_before_they_are_recorded()
+{
+    { echo batch,tokens/s; seq 20000 | sed 's/.*/&,&.5/'; } >many.csv
+    expect_run only_stderr 0 init --from-table many.csv
+    run_meshsweep import --dry-run many.csv
+    expect_status 0
+    expect_any_stdout
+    expect_stderr_contains 'many.csv: 20000 rows are read and are recorded now; a million take about two minutes'
+}
+
 # Every file in configs/import is read, with or without its table.
 import__files_for_published_tables__read()
 {
