@@ -203,8 +203,8 @@ static void add_row(const struct replay_report *r, const struct strategy_results
 static void add_heading(const struct replay_report *r, struct buffer *out)
 {
     size_t all = r->ok + r->failed;
-    buffer_printf(out, "%zu group%s, %zu jobs, %.0f %% of them failed; %zu group%s with no runnable job",
-                  r->source->group_count, r->source->group_count == 1 ? "" : "s", all,
+    buffer_printf(out, "%zu group%s, %zu job%s, %.0f %% of them failed; %zu group%s with no runnable job",
+                  r->source->group_count, r->source->group_count == 1 ? "" : "s", all, all == 1 ? "" : "s",
                   100 * (double)r->failed / (double)all, r->hopeless, r->hopeless == 1 ? "" : "s");
     if (r->source->replicates > 0)
         buffer_printf(out, "; %zu more jobs are replicates of these: a trial runs all of them, and their mean counts",
@@ -213,9 +213,9 @@ static void add_heading(const struct replay_report *r, struct buffer *out)
         buffer_printf(out, "; %zu jobs ran but do not meet [sweep] subject_to, so they count as failed",
                       r->source->infeasible);
     if (r->source->excluded > 0)
-        buffer_printf(out, "; %zu jobs excluded by rules", r->source->excluded);
+        buffer_printf(out, "; %zu job%s excluded by rules", r->source->excluded, r->source->excluded == 1 ? "" : "s");
     if (r->source->unmeasured > 0)
-        buffer_printf(out, "; %zu jobs not measured", r->source->unmeasured);
+        buffer_printf(out, "; %zu job%s not measured", r->source->unmeasured, r->source->unmeasured == 1 ? "" : "s");
     buffer_printf(out, "; %zu search%s of each group by %s\n\n", r->seeds, r->seeds == 1 ? "" : "es",
                   r->source->objective);
     buffer_add_text(out, "| strategy | trials (95 %) | median | p90 | failed | arrived | slowdown after 1, 3, 5, 10 | "

@@ -167,9 +167,10 @@ static void add_front_plot(struct html_page *p, struct point *points, size_t cou
         conditions |= d->jobs[points[i].job].barred;
     const struct memory_unit x =
         choose_memory_unit(d->memory->unit, most + (most > least ? most - least : fabs(most) / 5) / 20);
-    char *desc = xasprintf("%zu jobs, %zu of them on %s: no other job %s%sboth takes less memory and is better.", count,
-                           on, d->group_count > 1 ? "the fronts of their groups" : "the front",
-                           conditions ? "that may win " : "", d->group_count > 1 ? "of the group " : "");
+    char *desc =
+        xasprintf("%zu job%s, %zu of them on %s: no other job %s%sboth takes less memory and is better.", count,
+                  count == 1 ? "" : "s", on, d->group_count > 1 ? "the fronts of their groups" : "the front",
+                  conditions ? "that may win " : "", d->group_count > 1 ? "of the group " : "");
     add_fronts(p, points, on_front, count);
     buffer_printf(&p->out, "<p class=note>%s: %s</p>\n",
                   d->group_count > 1 ? "Each line is the Pareto front of a group" : "The line is the Pareto front",

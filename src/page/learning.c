@@ -105,8 +105,9 @@ static void add_learning_plot(struct html_page *p, const struct trial_point *tri
         last = trials[i].improves ? i : last;
     }
     char *desc = last < count
-                     ? xasprintf("%zu attempts, %zu failed; attempt %zu was the best.", count, failed, last + 1)
-                     : xasprintf("%zu attempts, %zu failed; none can win.", count, failed);
+                     ? xasprintf("%zu attempt%s, %zu failed; attempt %zu was the best.", count, count == 1 ? "" : "s",
+                                 failed, last + 1)
+                     : xasprintf("%zu attempt%s, %zu failed; none can win.", count, count == 1 ? "" : "s", failed);
     add_points(&p->out, trials, count, low, high);
     buffer_printf(&p->out,
                   "<p class=note>The line is the best so far; crosses at the bottom are failed attempts. %s</p>\n",

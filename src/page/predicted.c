@@ -96,9 +96,9 @@ static void add_prediction_plot(struct html_page *p, const char *quantity, const
         high = fmax(high, fmax(items[i].measured, items[i].predicted));
         error += fabs(items[i].predicted / items[i].measured - 1) / (double)count;
     }
-    char *desc = xasprintf(from_table ? "%zu jobs; the mean error of the predictions is %.1f %%."
-                                      : "%zu runs; the mean error of the predictions made before each run is %.1f %%.",
-                           count, error * 100);
+    char *desc = xasprintf(from_table ? "%zu job%s; the mean error of the predictions is %.1f %%."
+                                      : "%zu run%s; the mean error of the predictions made before each run is %.1f %%.",
+                           count, count == 1 ? "" : "s", error * 100);
     buffer_printf(out, HTML_CHART("predicted-%s") "{\"unit\":\"%s\",\"ends\":[%.9g,%.9g],\"points\":[", quantity, unit,
                   low, high);
     for (size_t i = 0; i < count; i += html_stride(count))

@@ -133,4 +133,46 @@ output__reader_gone__quiet()
     expect_silent 141
 }
 
+one_job__in_every_command__not_called_jobs()
+{
+    local line
+    cat >sweep.toml <<'END'
+[sweep]
+objective = "max:speed"
+[job]
+command = ["echo", "speed: {a}"]
+metrics.speed = { regex = 'speed: ([0-9]+)', better = "max" }
+[training_spec]
+a = 1
+[[rule]]
+name = "small"
+require = "a < 3"
+why = "larger ones do not fit"
+END
+    while read -ra line; do
+        run_meshsweep "${line[@]}"
+        expect_any_stdout
+        expect_any_stderr
+        expect_status 0
+        expect '! grep -qE "(^|[^0-9.])1 (jobs|attempts|combinations|groups|rows|runs of|samples|rules)([^a-z]|$)" \
+            .stdout .stderr $([ ! -e report.html ] || echo report.html)'
+    done <<'END'
+plan
+run --progress plain
+run --stale
+status
+results
+best
+why 1
+show 1
+replay
+stale
+check results.db
+report
+reread
+tail 1
+merge results.db -o all.db
+END
+}
+
 run_cases "$@"
