@@ -30,6 +30,7 @@ build libtomlplusplus-dev library tomlplusplus
 build libre2-dev          library re2
 build libmicrohttpd-dev   library libmicrohttpd
 build libxxhash-dev       library libxxhash
+build libxlsxwriter-dev   library xlsxwriter
 check libcmocka-dev       library cmocka
 check valgrind            command valgrind
 check shellcheck          command shellcheck

@@ -124,7 +124,7 @@ build()
     mkdir -p "$build"
     { [ -f "$root/configure" ] && [ -f "$root/Makefile.in" ]; } || (cd "$root" && autoreconf -fi)
     (cd "$build" &&
-        { [ -f Makefile ] || "$root/configure" -q --enable-linked-httpd ${host:+"--host=$host"} \
+        { [ -f Makefile ] || "$root/configure" -q --enable-linked-httpd --without-xlsx ${host:+"--host=$host"} \
             CFLAGS="${flags[*]}" CXXFLAGS="${flags[*]}" \
             LDFLAGS="-static -L$out ${host:+-L$sysroot/usr/lib/$host} -Wl,--gc-sections -Wl,-Map=$out/map $out/no_libraries.o" \
             MICROHTTPD_CFLAGS=" " MICROHTTPD_LIBS="-lmicrohttpd -lpthread" TOMLPLUSPLUS_CFLAGS=-DTOML_HEADER_ONLY=1 TOMLPLUSPLUS_LIBS=" "; } &&

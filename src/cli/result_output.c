@@ -4,6 +4,8 @@
 
 #include "cli/output.h"
 #include "report/statement_rows.h"
+#include "report/text.h"
+#include "results/json.h"
 #include "util/memory.h"
 
 const char *const result_format_names[] = {"csv", "tsv", "json", "jsonl", "markdown", "table", NULL};
@@ -20,13 +22,22 @@ static struct render_options options_for(const struct report_sink *sink)
     return o;
 }
 
+/* A workbook is no text. */
+static int refuse_workbook(const struct report_format *format, const struct report_sink *sink, struct error *e)
+{
+    return format->render == render_xlsx && sink == &output_sink
+               ? error_set(e, ERROR_USAGE, "--format xlsx writes a workbook; name its file: meshsweep export -o FILE")
+               : 0;
+}
+
 int result_output_long(struct db *db, const struct result_query *q, const struct report_format *format,
                        const struct report_sink *sink, uint64_t *count, struct error *e)
 {
     struct stmt *s = NULL;
-    if (result_query_open_long(db, q, &s, e) < 0)
+    if (refuse_workbook(format, sink, e) < 0 || result_query_open_long(db, q, &s, e) < 0)
         return -1;
-    const struct shown_rows shown = {format, options_for(sink), sink, false};
+    struct shown_rows shown = {format, options_for(sink), sink, false};
+    shown.options.units = q->units;
     int rc = statement_rows_render(db, s, &shown, count, e);
     stmt_free(s);
     return rc;
@@ -54,13 +65,14 @@ int result_output(struct db *db, const struct result_query *q, const struct repo
                   const struct report_sink *sink, uint64_t *count, struct error *e)
 {
     struct stmt *s = NULL;
-    if (result_query_open(db, q, &s, e) < 0)
+    if (refuse_workbook(format, sink, e) < 0 || result_query_open(db, q, &s, e) < 0)
         return -1;
     char *objective = q->width ? result_objective(db) : NULL;
     const char **kept = important_columns(s, objective);
     struct shown_rows shown = {format, options_for(sink), sink, true};
     size_t left_out = 0;
     shown.options.width = q->width;
+    shown.options.units = q->units;
     shown.options.kept = kept;
     shown.options.left_out = &left_out;
     int rc = statement_rows_render(db, s, &shown, count, e);
@@ -68,5 +80,59 @@ int result_output(struct db *db, const struct result_query *q, const struct repo
         output_message("%zu more columns: --wide, or --columns A,B,…", left_out);
     free_all(kept, objective);
     stmt_free(s);
+    return rc;
+}
+
+/* --- answers --- */
+
+static int print_shown(struct db *db, const char *name, struct sql_values values, struct error *e)
+{
+    struct stmt *s = NULL;
+    struct buffer said = BUFFER_INIT;
+    const struct shown_rows shown = {&report_formats[0], options_for(&output_sink), &output_sink, false};
+    int rc = answer_open(db, name, "SELECT text, (SELECT count(*) FROM shown) FROM said", values, &s, e);
+    if (rc == 0)
+        rc = stmt_next(s, e);
+    const int64_t rows = rc > 0 ? stmt_int(s, 1) : 0;
+    if (rc > 0) {
+        text_add_line(&said, stmt_text(s, 0));
+        buffer_add_text(&said, rows ? "\n\n" : "\n");
+    }
+    stmt_free(s);
+    s = NULL;
+    rc = rc < 0 ? -1 : output_people_take(&said, e);
+    if (rc == 0 && rows && (rc = answer_open(db, name, "SELECT * FROM shown", values, &s, e)) == 0)
+        rc = statement_rows_render(db, s, &shown, NULL, e);
+    stmt_free(s);
+    return rc;
+}
+
+static int read_answer(struct db *db, const char *name, struct sql_values values, cJSON **out, struct error *e)
+{
+    struct stmt *s = NULL;
+    int rc = answer_open(db, name, NULL, values, &s, e);
+    if (rc == 0)
+        rc = stmt_next(s, e);
+    if (rc == 0)
+        rc = error_set(e, ERROR_NOTHING, "this database has no sweep yet; `meshsweep run` records one");
+    else if (rc > 0 && stmt_column_count(s) > 1 && !stmt_is_null(s, 1))
+        rc = error_set(e, ERROR_NOTHING, "%s", stmt_text(s, 1));
+    else if (rc > 0)
+        rc = answer_take(s, 0, out, e);
+    stmt_free(s);
+    return rc;
+}
+
+int result_answer(struct db *db, const char *name, struct sql_values values, bool json, struct error *e)
+{
+    cJSON *document = NULL;
+    /* One transaction: a runner may be at work. */
+    if (db_read_begin(db, e) < 0)
+        return -1;
+    int rc = read_answer(db, name, values, &document, e);
+    if (rc == 0)
+        rc = json ? output_json(document, e) : print_shown(db, name, values, e);
+    db_read_end(db);
+    cJSON_Delete(document);
     return rc;
 }

@@ -18,4 +18,8 @@ int result_output(struct db *db, const struct result_query *q, const struct repo
 int result_output_long(struct db *db, const struct result_query *q, const struct report_format *format,
                        const struct report_sink *sink, uint64_t *count, struct error *e);
 
+/* Prints what "sql/answers/NAME.sql" answers: its document or, for people, what it says (`said`) and the table `shown`.
+ * Its second column, if there is one and it is not NULL, says why there is no answer: ERROR_NOTHING. */
+int result_answer(struct db *db, const char *name, struct sql_values values, bool json, struct error *e);
+
 #endif

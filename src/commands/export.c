@@ -14,13 +14,13 @@
 struct export_options {
     const char *db, *file, *where;
     int format; /* index into format_names */
-    bool all, succeeded, failed, long_rows, toml, json;
+    bool all, succeeded, failed, long_rows, means, units, toml, json;
 };
 
 #define AT(member) offsetof(struct export_options, member)
 
-static const char *const format_names[] = {"csv",   "tsv",    "json",       "jsonl",   "markdown",
-                                           "table", "optuna", "prometheus", "summary", NULL};
+static const char *const format_names[] = {"csv",  "tsv",    "json",       "jsonl",   "markdown", "table",
+                                           "xlsx", "optuna", "prometheus", "summary", NULL};
 
 static const struct option options[] = {
     OPTION_DB(AT(db)),
@@ -30,11 +30,14 @@ static const struct option options[] = {
     OPTION(STRING, "where", AT(where), "SQL", "only jobs that satisfy this condition, as in results",
            .offer = OFFER_COLUMNS),
     OPTION(FLAG, "long", AT(long_rows), NULL, "one row per job and metric instead of one per job"),
+    OPTION(FLAG, "means", AT(means), NULL, "one row per configuration: means over its replicates ([sweep] replicate)"),
+    OPTION(FLAG, "units", AT(units), NULL, "csv, tsv and xlsx: a second header with the units"),
     OPTION(FLAG, "toml", AT(toml), NULL, "write a sweep file of these jobs, to run them elsewhere"),
     OPTION(STRING, "output", AT(file), "FILE", "write to this file, atomically (default: standard output)",
            .letter = 'o'),
     OPTION(CHOICE, "format", AT(format), "NAME",
-           "csv, tsv, json, jsonl, markdown or table; summary: a page of Markdown; prometheus: the sweep's progress "
+           "csv, tsv, json, jsonl, markdown, table, or xlsx, where texts stay texts; summary: a page of Markdown; "
+           "prometheus: the sweep's progress "
            "as metrics; optuna: an Optuna storage",
            .fallback = "csv", .choices = format_names),
     OPTION(FLAG, "json", AT(json), NULL, "with -o: report as JSON what was written"),
@@ -45,11 +48,15 @@ static int query_of(const struct export_options *o, struct result_query *out, st
 {
     if (o->all + o->succeeded + o->failed > 1)
         return error_set(e, ERROR_USAGE, "export: give only one of --all, --succeeded and --failed");
-    if (o->long_rows && o->toml)
-        return error_set(e, ERROR_USAGE, "export: give only one of --long and --toml");
+    if (o->long_rows + o->toml + o->means > 1)
+        return error_set(e, ERROR_USAGE, "export: give only one of --long, --means and --toml");
+    if (o->units && (o->toml || (o->format > 1 && strcmp(format_names[o->format], "xlsx") != 0)))
+        return error_set(e, ERROR_USAGE, "export: --units needs --format csv, tsv or xlsx");
     *out = (struct result_query){
         .every_sweep = true,
         .where = o->where,
+        .units = o->units,
+        .means = o->means,
         .state = o->succeeded ? "ok"
                  : o->failed  ? "failed"
                               : NULL,
@@ -127,8 +134,9 @@ static int check(const struct export_options *o, struct error *e)
     struct result_query q;
     if (query_of(o, &q, e) < 0)
         return -1;
-    if (whole && (o->long_rows || o->toml))
-        return error_set(e, ERROR_USAGE, "export: --format %s cannot be combined with --long or --toml", whole->name);
+    if (whole && (o->long_rows || o->means || o->toml))
+        return error_set(e, ERROR_USAGE, "export: --format %s cannot be combined with --long, --means or --toml",
+                         whole->name);
     if (whole && whole->write && (o->all || o->succeeded || o->failed || o->where))
         return error_set(e, ERROR_USAGE,
                          "export: --format %s always covers all jobs; leave out --all, --succeeded, --failed and "
@@ -215,6 +223,7 @@ const struct command export_command = {
     .example = "meshsweep export --succeeded -o results_succeeded.csv\n"
                "meshsweep export --long --format jsonl --where \"zero_stage = 3\"\n"
                "meshsweep export --toml --failed -o failed.toml\n"
+               "meshsweep export --format xlsx --units -o results.xlsx\n"
                "meshsweep export --format optuna -o study.db",
     .options = options,
     .options_bytes = sizeof(struct export_options),

@@ -72,22 +72,15 @@ enum html_role html_role_of(const char *title, enum html_role *section)
 
 static void add_columns(struct html_data *d, const struct stmt *s, char *const *units)
 {
-    static const struct {
-        const char *title, *unit;
-    } fixed_units[] = {{"duration_ms", "ms"}, {"max_rss", "B"}, {"predicted_memory", "B"}, {"predicted_time", "s"}};
     const size_t rows = d->jobs_in_all < HTML_JOBS_MOST ? (size_t)d->jobs_in_all : HTML_JOBS_MOST;
     enum html_role section = HTML_FIXED;
     d->column_count = (size_t)stmt_column_count(s);
     d->columns = xcalloc(d->column_count + 1, sizeof *d->columns);
     for (size_t i = 0; i < d->column_count; i++) {
         struct html_column *c = &d->columns[i];
-        const char *unit = units[i] ? units[i] : "";
         c->title = xstrdup(stmt_column_name(s, (int)i));
         c->role = html_role_of(c->title, &section);
-        for (size_t u = 0; c->role == HTML_FIXED && u < sizeof fixed_units / sizeof *fixed_units; u++)
-            if (strcmp(fixed_units[u].title, c->title) == 0)
-                unit = fixed_units[u].unit;
-        c->unit = xstrdup(unit);
+        c->unit = xstrdup(units[i] ? units[i] : "");
         c->values = xcalloc(rows + 1, sizeof *c->values);
     }
 }
@@ -123,7 +116,7 @@ static int read_results(struct db *db, struct html_data *d, struct error *e)
     char **units = NULL;
     if (result_query_open(db, &q, &s, e) < 0)
         return -1;
-    int rc = result_units(db, s, false, &units, e);
+    int rc = result_units(db, s, UNITS_ALL, &units, e);
     if (rc == 0) {
         add_columns(d, s, units);
         rc = read_rows(d, s, e);

@@ -101,10 +101,16 @@ static void csv_row(struct writer *w, const struct cell *cells)
     buffer_add_text(&w->text, w->options->lf ? "\n" : "\r\n");
 }
 
+static void csv_header(struct writer *w, const struct cell *names)
+{
+    csv_row(w, names);
+    writer_units(w, csv_row);
+}
+
 int render_csv(const struct row_source *rows, const struct render_options *options, const struct report_sink *sink,
                struct error *e)
 {
-    static const struct row_format format = {.header = csv_row, .row = csv_row};
+    static const struct row_format format = {.header = csv_header, .row = csv_row};
     return writer_rows(&format, rows, options, sink, e);
 }
 
@@ -150,9 +156,15 @@ static void tsv_row(struct writer *w, const struct cell *cells)
     buffer_add_char(&w->text, '\n');
 }
 
+static void tsv_header(struct writer *w, const struct cell *names)
+{
+    tsv_row(w, names);
+    writer_units(w, tsv_row);
+}
+
 int render_tsv(const struct row_source *rows, const struct render_options *options, const struct report_sink *sink,
                struct error *e)
 {
-    static const struct row_format format = {.header = tsv_row, .row = tsv_row};
+    static const struct row_format format = {.header = tsv_header, .row = tsv_row};
     return writer_rows(&format, rows, options, sink, e);
 }

@@ -11,6 +11,7 @@ const struct report_format report_formats[] = {
     {"json", "one array of objects", render_json, true},
     {"jsonl", "one object per line", render_jsonl, true},
     {"markdown", "a table for a document", render_markdown, false},
+    {"xlsx", "a workbook for spreadsheets", render_xlsx, true},
     {NULL, NULL, NULL, false},
 };
 

@@ -19,6 +19,7 @@
 #include "util/error.h"
 
 struct render_options {
+    bool units;        /* csv, tsv, xlsx: a second header has the units */
     bool lf;           /* csv: lines end with LF, not CR LF */
     bool ascii;        /* table: ASCII only; other characters are shown as \u00e9 or \U0001f600 */
     bool colour;       /* table: states are coloured (text_state_style) */
@@ -65,6 +66,10 @@ void markdown_add_text(struct buffer *out, const char *text, size_t length);
  * rest of its row but is not cut. Numbers are right-aligned. Control characters and direction marks are shown as
  * escapes (\n, \x1b, \u202e). NULL is an empty cell. */
 render_function render_table;
+
+/* A workbook of one sheet (libxlsxwriter): numbers are numbers, texts texts whatever they look like, the view's times
+ * times; NaN and infinities are words. ERROR_USAGE in a program built without the library. */
+render_function render_xlsx;
 
 struct report_format {
     const char *name;    /* as `--format` takes it */

@@ -67,7 +67,11 @@ int statement_rows_render(struct db *db, struct stmt *s, const struct shown_rows
 {
     struct statement_rows rows = {.statement = s, .is_json = shown->format->is_json};
     char **units = NULL;
-    int rc = result_units(db, s, shown->format == &report_document, &units, e);
+    int rc = result_units(db, s,
+                          shown->format == &report_document ? UNITS_BARE
+                          : shown->options.units            ? UNITS_ALL
+                                                            : UNITS_SHOWN,
+                          &units, e);
     if (rc == 0 && shown->has_keys)
         rc = result_key_types(db, s, &rows.types, e);
     if (rc == 0) {

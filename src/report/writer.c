@@ -76,6 +76,19 @@ out:
     return rc;
 }
 
+void writer_units(struct writer *w, void (*row)(struct writer *w, const struct cell *cells))
+{
+    struct cell *cells = xcalloc(w->rows->column_count + 1, sizeof *cells);
+    for (size_t i = 0; i < w->rows->column_count; i++) {
+        const char *unit = w->rows->units ? w->rows->units[i] : NULL;
+        if (unit && unit[0])
+            cells[i] = (struct cell){.kind = CELL_TEXT, .text = unit, .length = strlen(unit)};
+    }
+    if (w->options->units)
+        row(w, cells);
+    free(cells);
+}
+
 void writer_add_number(struct buffer *out, const struct cell *cell)
 {
     assert(cell->kind == CELL_INT || cell->kind == CELL_FLOAT);

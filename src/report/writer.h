@@ -35,6 +35,9 @@ int writer_flush(struct writer *w, bool all, struct error *e);
 
 void writer_free(struct writer *w);
 
+/* Adds a row of the units where the options ask for it: columns without one are NULL. */
+void writer_units(struct writer *w, void (*row)(struct writer *w, const struct cell *cells));
+
 /* Appends a cell's integer or float exactly. Not for text or NULL. */
 void writer_add_number(struct buffer *out, const struct cell *cell);
 

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "database/guard.h"
+#include "results/configurations.h"
 #include "results/status.h"
 #include "util/buffer.h"
 #include "util/memory.h"
@@ -321,6 +322,52 @@ static int choose_index(struct db *db, const struct result_query *q, const struc
     return rc;
 }
 
+/* Rows of configurations: the specs without replicate keys tell them apart. Columns that are neither keys nor numbers
+ * are left out; other values than means are those of the first job. */
+static int write_means(struct db *db, const struct result_query *q, const struct string_list *all, struct buffer *b,
+                       struct error *e)
+{
+    struct string_list replicates = STRING_LIST_INIT;
+    bool is_key = false, is_metric = false;
+    buffer_add_text(b, "WITH ");
+    if (db_query_texts(db, "SELECT r.value FROM meta AS m, json_each(m.value) AS r WHERE m.name = 'replicate'",
+                       NO_VALUES, &replicates, e) < 0 ||
+        configurations_add_same(db, b, e) < 0) {
+        string_list_free(&replicates);
+        return -1;
+    }
+    buffer_add_text(b, " SELECT min(r.job) AS job");
+    for (size_t i = 0; i < all->count; i++) {
+        const char *title = all->items[i];
+        is_key &= strcmp(title, "state") != 0;
+        is_metric &= strcmp(title, "max_rss") != 0;
+        if (is_metric || (is_key && !is_constant(&replicates, all, title))) {
+            buffer_add_text(b, is_metric ? ", avg(iif(r.state = 'ok', r." : ", r.");
+            buffer_add_quoted(b, title, '\"');
+            buffer_add_text(b, is_metric ? ", NULL)) AS " : "");
+            if (is_metric)
+                buffer_add_quoted(b, title, '\"');
+        }
+        if (strcmp(title, "state") == 0)
+            buffer_add_text(b, ", sum(r.state = 'ok') AS replicates, sum(r.state = 'failed') AS replicates_failed,"
+                               " sum(r.state IN ('pending', 'running')) AS replicates_open");
+        is_key |= strcmp(title, "in_sweep") == 0;
+        is_metric |= strcmp(title, "attempts") == 0;
+    }
+    buffer_add_text(b, " FROM (SELECT * FROM results WHERE ");
+    add_condition(q, b);
+    buffer_add_text(b, ") AS r JOIN job AS j ON j.id = r.job LEFT JOIN same AS c ON c.id = j.cluster_id LEFT JOIN same "
+                       "AS m"
+                       " ON m.id = j.model_id LEFT JOIN same AS t ON t.id = j.training_id LEFT JOIN same AS p"
+                       " ON p.id = j.parallel_id GROUP BY c.same, m.same, t.same, p.same ORDER BY 1 LIMIT ?3");
+    const bool has = replicates.count > 0;
+    string_list_free(&replicates);
+    return has ? 0
+               : error_set(e, ERROR_USAGE,
+                           "--means: [sweep] replicate names no keys over which means could be taken; a job's repeats "
+                           "are one value already");
+}
+
 static void write_statement(const struct result_query *q, const struct string_list *chosen,
                             const struct sort_order *order, struct buffer *b)
 {
@@ -363,7 +410,10 @@ int result_query_open(struct db *db, const struct result_query *q, struct stmt *
         order.last = "number";
     if ((!q->is_table && find_metric(db, &all, &order, e) < 0) || choose_index(db, q, &all, &order, e) < 0)
         goto out;
-    write_statement(q, &chosen, &order, &sql);
+    if (!q->means)
+        write_statement(q, &chosen, &order, &sql);
+    else if (write_means(db, q, &all, &sql, e) < 0)
+        goto out;
     if (db_prepare(db, buffer_text(&sql), &s, e) < 0)
         goto out;
     stmt_bind(s, VALUES(sql_int(q->every_sweep), sql_text(q->state), sql_int(q->limit > 0 ? q->limit : -1)));
@@ -425,11 +475,14 @@ int result_query_open_long(struct db *db, const struct result_query *q, struct s
 
 /* --- units --- */
 
-int result_units(struct db *db, const struct stmt *s, bool bare, char ***out, struct error *e)
+int result_units(struct db *db, const struct stmt *s, enum unit_form form, char ***out, struct error *e)
 {
     struct stmt *q = NULL;
     if (db_prepare(db,
-                   "SELECT iif(?2, unit, unit || coalesce(iif(unit <> '', ' ', '') || counter, '') ||"
+                   "WITH own (name, unit) AS (VALUES ('duration_ms', 'ms'), ('max_rss', 'B'), ('predicted_memory', "
+                   "'B'),"
+                   " ('predicted_time', 's')) SELECT unit FROM own WHERE ?3 AND name = ?1"
+                   " UNION ALL SELECT iif(?2, unit, unit || coalesce(iif(unit <> '', ' ', '') || counter, '') ||"
                    " coalesce(', rank ' || rank, ''))"
                    " FROM metric_definition WHERE unit || coalesce(counter, '') <> ''"
                    " AND (name = ?1 OR 'metric.' || name = ?1)",
@@ -438,7 +491,7 @@ int result_units(struct db *db, const struct stmt *s, bool bare, char ***out, st
     char **units = xcalloc((size_t)stmt_column_count(s) + 1, sizeof *units);
     int rc = 0;
     for (int i = 0; rc == 0 && i < stmt_column_count(s); i++) {
-        stmt_bind(q, VALUES(sql_text(stmt_column_name(s, i)), sql_int(bare)));
+        stmt_bind(q, VALUES(sql_text(stmt_column_name(s, i)), sql_int(form == UNITS_BARE), sql_int(form == UNITS_ALL)));
         rc = stmt_next(q, e);
         if (rc > 0)
             units[i] = xstrdup(stmt_text(q, 0));

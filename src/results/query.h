@@ -15,6 +15,8 @@ struct result_query {
     bool every_sweep;           /* not only jobs of the current one */
     bool is_table;              /* `results` is of no sweep and no database of ours: rows by their `number` */
     size_t width;               /* of a table for a terminal, whose columns are left out until it fits; 0: all stay */
+    bool units;                 /* csv, tsv and xlsx: a second header has them */
+    bool means;                 /* a row per configuration ([sweep] replicate): metrics are means over its ok jobs */
     bool brief; /* without `columns`: leave out what people rarely look at (key, files, times) and the keys
                               of which all specs have the same value */
 };
@@ -31,9 +33,15 @@ char *result_objective(struct db *db);
  * stddev, p90; by job, then metric. `columns`, `sort` and `limit` do not count. */
 int result_query_open_long(struct db *db, const struct result_query *q, struct stmt **out, struct error *e);
 
-/* The unit of each column of `s`, NULL where there is none; unless `bare` with the counter and rank of a memory metric.
+enum unit_form {
+    UNITS_SHOWN, /* of metrics, with the counter and rank of one of memory */
+    UNITS_BARE,  /* without these */
+    UNITS_ALL,   /* as shown, and of the view's own columns */
+};
+
+/* The unit of each column of `s`, NULL where there is none.
  * `*out` and what it holds are the caller's: result_units_free. */
-int result_units(struct db *db, const struct stmt *s, bool bare, char ***out, struct error *e);
+int result_units(struct db *db, const struct stmt *s, enum unit_form form, char ***out, struct error *e);
 void result_units_free(char **units, const struct stmt *s);
 
 /* What SQLite has no type for. */

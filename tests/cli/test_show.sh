@@ -430,7 +430,7 @@ export_long__one_row_per_job_and_metric()
 2 KEY ok loss \N \N \N 0 1 \N \N \N \N \N \N \N
 2 KEY ok throughput samples/s \N \N 1 0 99.0 99.0 99.0 99.0 99.0 0.0 99.0'
     run_meshsweep export --long --toml
-    expect_only_stderr 2 'meshsweep: export: give only one of --long and --toml'
+    expect_only_stderr 2 'meshsweep: export: give only one of --long, --means and --toml'
 }
 
 run_cases "$@"

@@ -45,6 +45,7 @@ src/process/              _exit\(
 src/toml/reader.cc        toml::|#include <toml\+\+
 src/pattern/engine.cc     (re2|RE2)::|#include <re2/
 src/files/yaml.c          fy_|#include <libfyaml\.h>
+src/report/xlsx.c         lxw_|worksheet_|#include <xlsxwriter
 src/serve/                MHD_|#include <microhttpd\.h>|\blisten\(
 src/util/clock.c          (clock_gettime|gettimeofday|time)\(
 END

@@ -284,7 +284,8 @@ TEST(every_format__full_disk__passed_through_and_stopped)
         assert_int_equal(format->render(&rows, &options, &(struct report_sink){fixture_write, &s}, &e), -1);
         assert_string_equal(e.text, "out.csv: No space left on device");
         assert_int_equal(s.calls, 2);
-        assert_true(calls < 100000);
+        /* A workbook is whole before its first byte. */
+        assert_true(calls < 100000 || format->render == render_xlsx);
         buffer_free(&s.text);
     }
 }
@@ -312,7 +313,8 @@ TEST(every_format__megabyte_text_and_no_limit__bounded_lines)
         {{.kind = CELL_TEXT, .text = text, .length = length}, INT(1), INT(2), TEXT("x"), INT(1), INT(2)};
     for (const struct report_format *format = report_formats; format->name; format++) {
         char *out = fixture_render(format->render, cells, 2, names, NULL, (struct render_options){.cell_width = 0});
-        assert_true(strlen(out) >= length);
+        /* A cell of a workbook holds less, and that is packed. */
+        assert_true(strlen(out) >= length || format->render == render_xlsx);
         assert_true(strlen(out) <= 2 * length + 100000);
         free(out);
     }
@@ -330,7 +332,7 @@ TEST(report_format_find__known_and_unknown__hint)
     assert_null(format);
     assert_int_equal(e.kind, ERROR_USAGE);
     assert_string_equal(e.text, "unknown format 'markdwon'; did you mean 'markdown'? "
-                                "(table, csv, tsv, json, jsonl, markdown)");
+                                "(table, csv, tsv, json, jsonl, markdown, xlsx)");
     assert_int_equal(report_format_find("xml-pretty", &format, &e), -1);
-    assert_string_equal(e.text, "unknown format 'xml-pretty' (table, csv, tsv, json, jsonl, markdown)");
+    assert_string_equal(e.text, "unknown format 'xml-pretty' (table, csv, tsv, json, jsonl, markdown, xlsx)");
 }
